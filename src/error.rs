@@ -1,0 +1,65 @@
+//! The status codes of the C API and the error type that carries one through the crate.
+
+use std::fmt;
+
+/// What a call can answer. The numbers are part of the ABI: they are never reused or changed.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Done (host functions) or enqueued (device functions).
+    Ok = 0,
+    /// An argument is null, out of range, or contradicts another one.
+    InvalidArgument = 1,
+    /// The configuration holds a value that no field can have.
+    InvalidConfig = 2,
+    /// The output buffer cannot hold the result; the report says how much it takes.
+    BufferTooSmall = 3,
+    /// The workspace is smaller than the size function says.
+    WorkspaceTooSmall = 4,
+    /// The stream is truncated, damaged or was not written by this library.
+    CorruptStream = 5,
+    /// The stream was written by a later version of the format.
+    UnsupportedVersion = 6,
+    /// There is no usable CUDA device or driver, or the library was built without CUDA.
+    NoDevice = 7,
+    /// The CUDA driver reported an error.
+    Cuda = 8,
+    /// Memory could not be allocated.
+    OutOfMemory = 9,
+    /// The combination of options is not available in this version.
+    Unsupported = 10,
+    /// A defect in the library: please report it.
+    Internal = 11,
+}
+
+/// A status with a sentence that names the argument and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    pub status: Status,
+    pub message: String,
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    pub fn new(status: Status, message: impl Into<String>) -> Self {
+        Error { status, message: message.into() }
+    }
+    pub fn argument(message: impl Into<String>) -> Self {
+        Self::new(Status::InvalidArgument, message)
+    }
+    pub fn config(message: impl Into<String>) -> Self {
+        Self::new(Status::InvalidConfig, message)
+    }
+    pub fn corrupt(message: impl Into<String>) -> Self {
+        Self::new(Status::CorruptStream, message)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}

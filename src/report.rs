@@ -1,0 +1,64 @@
+//! What a call found out, and what a stream says about itself.
+
+use crate::error::Status;
+use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
+
+/// The outcome of a compression or decompression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Report {
+    pub status: Status,
+    /// Bytes of the stream written (compression) or read (decompression).
+    pub stream_bytes: u64,
+    /// Bytes the output buffer would have needed, also when it was large enough.
+    pub required_bytes: u64,
+    /// Vertices stored bit for bit because no lossy value could be certified.
+    pub exact_vertices: u64,
+    /// Vertices with a NaN or an infinity.
+    pub nonfinite_vertices: u64,
+    /// Vertices with u = v = 0.
+    pub zero_vertices: u64,
+    /// Critical points of the field (0 with preserve none, and after decompression).
+    pub critical_points: u64,
+    /// The absolute bound that was applied.
+    pub bound: f64,
+    /// Largest |reconstructed - original| over all finite values (0 after decompression).
+    pub max_error: f64,
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Report {
+            status: Status::Ok,
+            stream_bytes: 0,
+            required_bytes: 0,
+            exact_vertices: 0,
+            nonfinite_vertices: 0,
+            zero_vertices: 0,
+            critical_points: 0,
+            bound: 0.0,
+            max_error: 0.0,
+        }
+    }
+}
+
+/// The header of a stream.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StreamInfo {
+    pub format_version: u32,
+    pub nx: u64,
+    pub ny: u64,
+    pub dtype: Dtype,
+    pub mode: Mode,
+    pub coder: Coder,
+    pub predictor: Predictor,
+    pub preserve: Preserve,
+    pub dx: f64,
+    pub dy: f64,
+    /// The bound as the caller gave it, bit for bit.
+    pub bound_kind: BoundKind,
+    pub bound: f64,
+    /// The absolute bound that follows from it.
+    pub absolute_bound: f64,
+    /// Bytes of the whole stream.
+    pub stream_bytes: u64,
+}

@@ -1,0 +1,274 @@
+//! What the caller asks for, and the only constructor of a validated request.
+//! No allocation, no device: everything here is arithmetic on the configuration.
+
+use crate::error::{Error, Result, Status};
+use crate::field::Layout;
+use crate::geometry::Grid;
+
+/// Element type of u and v.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dtype {
+    F32 = 0,
+    F64 = 1,
+}
+
+impl Dtype {
+    pub fn bytes(self) -> u64 {
+        match self {
+            Dtype::F32 => 4,
+            Dtype::F64 => 8,
+        }
+    }
+}
+
+/// How the error bound is given.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoundKind {
+    /// In the unit of the field.
+    Absolute = 0,
+    /// As a fraction of the joint range of the finite values, max(u, v) - min(u, v).
+    Relative = 1,
+}
+
+/// How the encoder finds the error that each vertex may have.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// An analytic bound from the original data: one pass, fastest.
+    BlockWise = 0,
+    /// Verify the triangles' signatures and back off: smallest streams.
+    Speculative = 1,
+}
+
+/// Entropy coder.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coder {
+    Ans = 0,
+    Huffman = 1,
+}
+
+/// Predictor. Only the hierarchical one exists in this version.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Predictor {
+    Hierarchical = 0,
+    Lorenzo = 1,
+}
+
+/// What is preserved besides the error bound.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preserve {
+    /// Nothing: plain error-bounded compression.
+    None = 0,
+    /// Every critical point stays in its triangle and none appears (P1, P2).
+    Points = 1,
+    /// And keeps its type (P3).
+    Types = 2,
+}
+
+/// Sides of the owned block, as bits of the `halo` and `pin` masks.
+pub const SIDE_LEFT: u32 = 1;
+pub const SIDE_RIGHT: u32 = 2;
+/// The side of row 0.
+pub const SIDE_FIRST_ROW: u32 = 4;
+/// The side of row ny - 1.
+pub const SIDE_LAST_ROW: u32 = 8;
+pub const SIDES_ALL: u32 = 15;
+
+/// Everything a caller can choose. `Config::new` gives the defaults for a dense f32 field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    pub nx: u64,
+    pub ny: u64,
+    pub dtype: Dtype,
+    /// Layout of u and v in elements; a pitch of 0 means dense rows (nx * stride).
+    pub u: Layout,
+    pub v: Layout,
+    /// Sides on which one line of ghost vertices with original values lies beside the block.
+    pub halo: u32,
+    /// Sides whose border line is stored exactly.
+    pub pin: u32,
+    /// Grid spacing; only the types of critical points depend on it.
+    pub dx: f64,
+    pub dy: f64,
+    pub bound_kind: BoundKind,
+    pub bound: f64,
+    pub mode: Mode,
+    pub coder: Coder,
+    pub predictor: Predictor,
+    pub preserve: Preserve,
+    /// Whether decoding compares the checksum (it is always written).
+    pub verify_checksum: bool,
+}
+
+impl Config {
+    pub fn new(nx: u64, ny: u64, bound_kind: BoundKind, bound: f64) -> Self {
+        Config {
+            nx,
+            ny,
+            dtype: Dtype::F32,
+            u: Layout { pitch: 0, stride: 1 },
+            v: Layout { pitch: 0, stride: 1 },
+            halo: 0,
+            pin: 0,
+            dx: 1.0,
+            dy: 1.0,
+            bound_kind,
+            bound,
+            mode: Mode::BlockWise,
+            coder: Coder::Ans,
+            predictor: Predictor::Hierarchical,
+            preserve: Preserve::Types,
+            verify_checksum: true,
+        }
+    }
+}
+
+/// A configuration that was found consistent. Fields are read-only outside this module.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Request {
+    config: Config,
+}
+
+/// Largest number of vertices: keeps every byte count below 2^63.
+const MAX_VERTICES: u64 = 1 << 48;
+
+impl Request {
+    /// Checks every field; an error names the field and its value.
+    pub fn new(config: Config) -> Result<Self> {
+        let mut c = config;
+        for (name, n) in [("nx", c.nx), ("ny", c.ny)] {
+            if n == 0 {
+                return Err(Error::config(format!("{name} is 0: a field has at least one vertex along each axis")));
+            }
+        }
+        match c.nx.checked_mul(c.ny) {
+            Some(n) if n <= MAX_VERTICES => {}
+            _ => {
+                return Err(Error::config(format!(
+                    "nx = {} and ny = {} make more than 2^48 vertices",
+                    c.nx, c.ny
+                )))
+            }
+        }
+        if c.halo & !SIDES_ALL != 0 {
+            return Err(Error::config(format!("halo = {:#x} has bits that are no side (0xf at most)", c.halo)));
+        }
+        if c.pin & !SIDES_ALL != 0 {
+            return Err(Error::config(format!("pin = {:#x} has bits that are no side (0xf at most)", c.pin)));
+        }
+        let ghosts = ((c.halo & SIDE_LEFT != 0) as u64) + ((c.halo & SIDE_RIGHT != 0) as u64);
+        for (name, layout) in [("u", &mut c.u), ("v", &mut c.v)] {
+            *layout = check_layout(name, *layout, c.nx, ghosts)?;
+            let rows = (c.ny as u128 + 2) * layout.pitch as u128 * c.dtype.bytes() as u128;
+            if rows > i64::MAX as u128 {
+                return Err(Error::config(format!(
+                    "{name}_pitch = {} elements times ny = {} exceeds the address space",
+                    layout.pitch, c.ny
+                )));
+            }
+        }
+        for (name, d) in [("dx", c.dx), ("dy", c.dy)] {
+            if !(d.is_finite() && d > 0.0) {
+                return Err(Error::config(format!("{name} = {d} must be finite and positive")));
+            }
+        }
+        if !(c.bound.is_finite() && c.bound >= 0.0) {
+            return Err(Error::config(format!("bound = {} must be finite and not negative", c.bound)));
+        }
+        if c.coder == Coder::Huffman {
+            return Err(Error::new(Status::Unsupported, "coder = huffman is not available in this version; use ans"));
+        }
+        if c.predictor == Predictor::Lorenzo {
+            return Err(Error::new(
+                Status::Unsupported,
+                "predictor = lorenzo is not available in this version; use hierarchical",
+            ));
+        }
+        Ok(Request { config: c })
+    }
+
+    /// The configuration, with pitches of 0 replaced by their value.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+    pub fn grid(&self) -> Grid {
+        Grid::new(self.config.nx, self.config.ny)
+    }
+    /// Bytes of u and v together.
+    pub fn field_bytes(&self) -> u64 {
+        2 * self.grid().vertices() * self.config.dtype.bytes()
+    }
+}
+
+/// Fills in a default pitch and checks that rows (with `ghosts` extra columns) do not overlap.
+pub fn check_layout(name: &str, layout: Layout, nx: u64, ghosts: u64) -> Result<Layout> {
+    let Layout { mut pitch, stride } = layout;
+    if stride == 0 {
+        return Err(Error::config(format!("{name}_stride is 0: the distance between neighbours in a row is at least 1")));
+    }
+    let row = (nx + ghosts - 1).checked_mul(stride).and_then(|r| r.checked_add(1)).ok_or_else(|| {
+        Error::config(format!("{name}_stride = {stride} elements times nx = {nx} exceeds the address space"))
+    })?;
+    if pitch == 0 {
+        if ghosts > 0 {
+            return Err(Error::config(format!(
+                "{name}_pitch is 0 (dense rows) but halo names a left or right side: \
+                 give the pitch of the array that holds the ghost vertices"
+            )));
+        }
+        pitch = nx * stride;
+    }
+    if pitch < row {
+        return Err(Error::config(format!(
+            "{name}_pitch = {pitch} elements is shorter than a row of {row} elements \
+             (nx = {nx}, {ghosts} ghost columns, {name}_stride = {stride})"
+        )));
+    }
+    Ok(Layout { pitch, stride })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn base() -> Config {
+        Config::new(10, 20, BoundKind::Relative, 1e-2)
+    }
+
+    #[test]
+    fn defaults_are_valid_and_dense() {
+        let r = Request::new(base()).unwrap();
+        assert_eq!(r.config().u, Layout { pitch: 10, stride: 1 });
+        assert_eq!(r.field_bytes(), 1600);
+    }
+
+    #[test]
+    fn every_bad_field_is_named_with_its_value() {
+        let cases: Vec<(Config, &str)> = vec![
+            (Config { nx: 0, ..base() }, "nx is 0"),
+            (Config { ny: 0, ..base() }, "ny is 0"),
+            (Config { nx: 1 << 40, ny: 1 << 40, ..base() }, "1099511627776"),
+            (Config { u: Layout { pitch: 9, stride: 1 }, ..base() }, "u_pitch = 9"),
+            (Config { v: Layout { pitch: 0, stride: 0 }, ..base() }, "v_stride is 0"),
+            (Config { v: Layout { pitch: 0, stride: u64::MAX }, ..base() }, "v_stride = 18446744073709551615"),
+            (Config { v: Layout { pitch: u64::MAX, stride: 1 }, ..base() }, "v_pitch = 18446744073709551615"),
+            (Config { halo: 16, ..base() }, "halo = 0x10"),
+            (Config { halo: 1, ..base() }, "u_pitch is 0"),
+            (Config { pin: 32, ..base() }, "pin = 0x20"),
+            (Config { dx: 0.0, ..base() }, "dx = 0"),
+            (Config { dy: f64::NAN, ..base() }, "dy = NaN"),
+            (Config { bound: -1.0, ..base() }, "bound = -1"),
+            (Config { bound: f64::INFINITY, ..base() }, "bound = inf"),
+        ];
+        for (config, text) in cases {
+            let e = Request::new(config).unwrap_err();
+            assert_eq!(e.status, Status::InvalidConfig);
+            assert!(e.message.contains(text), "{} lacks {text}", e.message);
+        }
+    }
+}
