@@ -1,0 +1,1 @@
+//! How far the vertices of a triangle may move without changing its signature.
