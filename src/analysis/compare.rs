@@ -195,7 +195,8 @@ impl Part {
     }
 
     fn values<T: Real>(&mut self, component: usize, before: &[T], after: &[T], bound: f64) {
-        let mut squares = 0.0;
+        let (mut squares, mut largest, mut pairs, mut exceeded) = (0.0, 0.0, 0, 0);
+        let (mut low, mut high) = (self.low, self.high);
         for (&a, &b) in before.iter().zip(after) {
             if !(a.is_finite() && b.is_finite()) {
                 continue;
@@ -204,13 +205,20 @@ impl Part {
             let difference = b - a;
             let error = difference.abs();
             squares += difference * difference;
-            self.pairs_u += (component == 0) as u64;
-            self.low = self.low.min(a);
-            self.high = self.high.max(a);
-            self.counts.max_error = self.counts.max_error.max(error);
+            pairs += 1;
+            low = Real::min(low, a);
+            high = Real::max(high, a);
+            largest = Real::max(largest, error);
             // Rounding is monotone: only where the rounded error equals the bound is the rest needed.
-            let over = error > bound || (error == bound && rest(b, a, difference) > 0.0);
-            self.counts.bound_exceeded += over as u64;
+            if error >= bound && (error > bound || rest(b, a, difference) > 0.0) {
+                exceeded += 1;
+            }
+        }
+        (self.low, self.high) = (low, high);
+        self.counts.max_error = self.counts.max_error.max(largest);
+        self.counts.bound_exceeded += exceeded;
+        if component == 0 {
+            self.pairs_u += pairs;
         }
         self.squares[component] += squares;
     }
