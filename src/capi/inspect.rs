@@ -10,7 +10,7 @@ use std::mem::{offset_of, size_of};
 
 /// Bytes at the start of a stream that `factz_inspect_host` and `factz_inspect_device` need; every
 /// stream has at least as many.
-pub const FACTZ_INSPECT_BYTES: usize = 192;
+pub const FACTZ_INSPECT_BYTES: usize = 128;
 const _: () = assert!(FACTZ_INSPECT_BYTES == backend::INSPECT_BYTES);
 
 /// The header of a stream. Aligned to 8 bytes.

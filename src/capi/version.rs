@@ -1,5 +1,6 @@
 //! Versions of the library and of the stream format.
 
+use crate::stage::container;
 use std::ffi::c_char;
 
 /// Version of the library that this header belongs to.
@@ -19,11 +20,8 @@ pub extern "C" fn factz_version() -> *const c_char {
 /// one. Thread-safe.
 #[unsafe(no_mangle)]
 pub extern "C" fn factz_format_version() -> u32 {
-    FORMAT_VERSION
+    container::VERSION as u32
 }
-
-/// As in FORMAT.md.
-const FORMAT_VERSION: u32 = 1;
 
 #[cfg(test)]
 mod tests {
