@@ -3,30 +3,41 @@
 use super::arguments::{check_struct, check_vertices, thread_count, Field, Ghosts, Span};
 use super::config::{factz_config, read_request};
 use super::status::{factz_status, guard};
+use crate::analysis::{self, Kind};
 use crate::error::{Error, Result, Status};
-use crate::request::Request;
+use crate::field::View;
+use crate::real::Real;
+use crate::request::{BoundKind, Dtype, Request};
 use std::ffi::{c_int, c_void};
 use std::mem::{offset_of, size_of};
 
-/// `type`: det J < 0.
+/// `point_type`: det J < 0.
 pub const FACTZ_POINT_SADDLE: i32 = 0;
-/// `type`: real eigenvalues, both positive: the field flows out.
-pub const FACTZ_POINT_SOURCE_NODE: i32 = 1;
-/// `type`: complex eigenvalues with positive real part.
-pub const FACTZ_POINT_SOURCE_SPIRAL: i32 = 2;
-/// `type`: real eigenvalues, both negative: the field flows in.
-pub const FACTZ_POINT_SINK_NODE: i32 = 3;
-/// `type`: complex eigenvalues with negative real part.
-pub const FACTZ_POINT_SINK_SPIRAL: i32 = 4;
-/// `type`: imaginary eigenvalues.
-pub const FACTZ_POINT_CENTRE: i32 = 5;
-/// `type`: rounding leaves it open; compression stores the three vertices exactly.
-pub const FACTZ_POINT_UNCERTAIN: i32 = 6;
+/// `point_type`: the field flows in, along two directions.
+pub const FACTZ_POINT_ATTRACTING_NODE: i32 = 1;
+/// `point_type`: the field flows out, along two directions.
+pub const FACTZ_POINT_REPELLING_NODE: i32 = 2;
+/// `point_type`: the field spirals in.
+pub const FACTZ_POINT_ATTRACTING_FOCUS: i32 = 3;
+/// `point_type`: the field spirals out.
+pub const FACTZ_POINT_REPELLING_FOCUS: i32 = 4;
+/// `point_type`: the field circles around it (the trace of J is exactly 0).
+pub const FACTZ_POINT_CENTER: i32 = 5;
 
 /// `triangle`: the vertices (x, y), (x+1, y), (x+1, y+1) of the cell.
 pub const FACTZ_TRIANGLE_LOWER: i32 = 0;
 /// `triangle`: the vertices (x, y), (x+1, y+1), (x, y+1) of the cell.
 pub const FACTZ_TRIANGLE_UPPER: i32 = 1;
+
+// The C numbers are those of the enumeration.
+const _: () = {
+    assert!(FACTZ_POINT_SADDLE == Kind::Saddle as i32 && FACTZ_POINT_CENTER == Kind::Center as i32);
+    assert!(FACTZ_POINT_ATTRACTING_NODE == Kind::AttractingNode as i32);
+    assert!(FACTZ_POINT_REPELLING_NODE == Kind::RepellingNode as i32);
+    assert!(FACTZ_POINT_ATTRACTING_FOCUS == Kind::AttractingFocus as i32);
+    assert!(FACTZ_POINT_REPELLING_FOCUS == Kind::RepellingFocus as i32);
+    assert!(Kind::COUNT == 6);
+};
 
 /// A critical point: a zero strictly inside a triangle of the piecewise linear field.
 #[repr(C)]
@@ -36,9 +47,9 @@ pub struct factz_critical_point {
     pub cell_x: u64,
     /// Row of the cell, 0 to ny - 2.
     pub cell_y: u64,
-    /// Position along x in units of the vertex index: cell_x to cell_x + 1. Multiply by dx for lengths.
+    /// Position along x: dx times a number between cell_x and cell_x + 1.
     pub x: f64,
-    /// Position along y in units of the vertex index.
+    /// Position along y: dy times a number between cell_y and cell_y + 1.
     pub y: f64,
     /// FACTZ_TRIANGLE_LOWER or FACTZ_TRIANGLE_UPPER.
     pub triangle: i32,
@@ -56,7 +67,8 @@ const _: () = {
     assert!(offset_of!(factz_critical_point, point_type) == 36);
 };
 
-/// How a field differs from another. Aligned to 8 bytes.
+/// How a field differs from another. Aligned to 8 bytes. Triangles are compared where all their vertices are
+/// finite in both fields; every sign is decided exactly.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct factz_comparison {
@@ -65,6 +77,9 @@ pub struct factz_comparison {
     pub status: factz_status,
     /// 0.
     pub reserved_status: i32,
+    /// What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + new_points +
+    /// changed_types + changed_ties + new_ties + changed_nonfinite + bound_exceeded.
+    pub violations: u64,
     /// Critical points of the first field.
     pub critical_points: u64,
     /// Critical points of the other field.
@@ -73,34 +88,61 @@ pub struct factz_comparison {
     pub lost_points: u64,
     /// P2: triangles with a critical point in the other field and none in the first.
     pub new_points: u64,
-    /// P3: triangles with a critical point in both whose type differs.
+    /// P3: triangles with a critical point in both, of different types.
     pub changed_types: u64,
-    /// Degenerate triangles (the zero lies on an edge or a vertex) whose signature changed.
+    /// Ties of the first field: triangles where the zero lies on an edge or a vertex.
+    pub ties: u64,
+    /// Ties of the first field that are none in the other, or where a sign differs.
     pub changed_ties: u64,
-    /// Vertices that are not finite in one field and differ bitwise from the other.
+    /// Ties of the other field that are none in the first.
+    pub new_ties: u64,
+    /// Vertices of the first field with a NaN or an infinity.
+    pub nonfinite_vertices: u64,
+    /// Such vertices that are not the same bit for bit, and finite ones that became non-finite.
     pub changed_nonfinite: u64,
+    /// Vertices of the first field with u = v = 0.
+    pub zero_vertices: u64,
+    /// Vertices with u = v = 0 in one field only.
+    pub changed_zeros: u64,
+    /// Values with |other - first| above `bound`, compared exactly.
+    pub bound_exceeded: u64,
+    /// The absolute bound that was checked: config->bound where its kind is FACTZ_BOUND_ABSOLUTE,
+    /// infinity (nothing exceeds it) where it is FACTZ_BOUND_RELATIVE. To check a relative bound, set
+    /// config->bound_kind to FACTZ_BOUND_ABSOLUTE and config->bound to the bound of the report.
+    pub bound: f64,
     /// Largest |other - first| over values that are finite in both.
     pub max_error: f64,
     /// Peak signal-to-noise ratio in dB: 20 log10 of the joint range of the first field over the root
-    /// mean square error. Infinite where nothing differs.
+    /// mean square error. Infinite where nothing differs, NaN where it is not defined.
     pub psnr: f64,
+    /// The first field's critical points by type, indexed by FACTZ_POINT_*.
+    pub points_by_type: [u64; 6],
     /// 0.
-    pub reserved: [u64; 6],
+    pub reserved: [u64; 8],
 }
 
 const _: () = {
-    assert!(size_of::<factz_comparison>() == 128 && std::mem::align_of::<factz_comparison>() == 8);
+    assert!(size_of::<factz_comparison>() == 256 && std::mem::align_of::<factz_comparison>() == 8);
     assert!(offset_of!(factz_comparison, status) == 0);
-    assert!(offset_of!(factz_comparison, critical_points) == 8);
-    assert!(offset_of!(factz_comparison, other_critical_points) == 16);
-    assert!(offset_of!(factz_comparison, lost_points) == 24);
-    assert!(offset_of!(factz_comparison, new_points) == 32);
-    assert!(offset_of!(factz_comparison, changed_types) == 40);
-    assert!(offset_of!(factz_comparison, changed_ties) == 48);
-    assert!(offset_of!(factz_comparison, changed_nonfinite) == 56);
-    assert!(offset_of!(factz_comparison, max_error) == 64);
-    assert!(offset_of!(factz_comparison, psnr) == 72);
-    assert!(offset_of!(factz_comparison, reserved) == 80);
+    assert!(offset_of!(factz_comparison, violations) == 8);
+    assert!(offset_of!(factz_comparison, critical_points) == 16);
+    assert!(offset_of!(factz_comparison, other_critical_points) == 24);
+    assert!(offset_of!(factz_comparison, lost_points) == 32);
+    assert!(offset_of!(factz_comparison, new_points) == 40);
+    assert!(offset_of!(factz_comparison, changed_types) == 48);
+    assert!(offset_of!(factz_comparison, ties) == 56);
+    assert!(offset_of!(factz_comparison, changed_ties) == 64);
+    assert!(offset_of!(factz_comparison, new_ties) == 72);
+    assert!(offset_of!(factz_comparison, nonfinite_vertices) == 80);
+    assert!(offset_of!(factz_comparison, changed_nonfinite) == 88);
+    assert!(offset_of!(factz_comparison, zero_vertices) == 96);
+    assert!(offset_of!(factz_comparison, changed_zeros) == 104);
+    assert!(offset_of!(factz_comparison, bound_exceeded) == 112);
+    assert!(offset_of!(factz_comparison, bound) == 120);
+    assert!(offset_of!(factz_comparison, max_error) == 128);
+    assert!(offset_of!(factz_comparison, psnr) == 136);
+    assert!(offset_of!(factz_comparison, points_by_type) == 144);
+    assert!(offset_of!(factz_comparison, reserved) == 192);
 };
 
 /// Extracts the critical points of a field in host memory.
@@ -146,7 +188,7 @@ pub unsafe extern "C" fn factz_critical_points_host(
         unsafe { count.write(0) };
         let threads = thread_count(threads)?;
         // SAFETY: u and v cover the request's grid, as the caller promised.
-        let found = unsafe { find(&request, u, v, threads) }?;
+        let found = unsafe { find(&request, u, v, threads) };
         for (k, point) in found.iter().take(capacity).enumerate() {
             // SAFETY: the caller gave room for `capacity` points.
             unsafe { points.add(k).write(*point) };
@@ -166,15 +208,14 @@ pub unsafe extern "C" fn factz_critical_points_host(
 
 /// Compares a field with another one, usually an original with its decompressed copy.
 ///
-/// With FACTZ_PRESERVE_TYPES all of lost_points, new_points, changed_types, changed_ties and
-/// changed_nonfinite are 0 and max_error is at most the bound. Ghost vertices are not looked at. Blocks
-/// until the work is done. Thread-safe and reentrant.
+/// Anyone can check the guarantee with it: after compression with FACTZ_PRESERVE_TYPES `violations` is 0.
+/// Ghost vertices are not looked at. Blocks until the work is done. Thread-safe and reentrant.
 ///
 /// @param u             the x components of the first field, laid out as config says; not changed
 /// @param v             its y components
 /// @param n             number of vertices, nx * ny
-/// @param config        nx, ny, dtype, the layout of u and v, and dx and dy for the types. The rest must be
-///                      valid but has no effect
+/// @param config        nx, ny, dtype, the layout of u and v, dx and dy for the types, and the bound. The rest
+///                      must be valid but has no effect
 /// @param other_u       the x components of the other field; not changed
 /// @param other_v       its y components
 /// @param other_config  the layout of other_u and other_v; nx, ny and dtype as in config. NULL means
@@ -207,12 +248,10 @@ pub unsafe extern "C" fn factz_compare_host(
         writable = true;
         let threads = thread_count(threads)?;
         // SAFETY: the components cover the grids of the requests, as the caller promised.
-        answer = unsafe { compare(&pair, [u, v], [other_u, other_v], threads) }?;
+        answer = unsafe { compare(&pair, [u, v], [other_u, other_v], threads) };
         tracing::debug!(
             target: "factz",
-            lost_points = answer.lost_points,
-            new_points = answer.new_points,
-            changed_types = answer.changed_types,
+            violations = answer.violations,
             max_error = answer.max_error,
             "compared"
         );
@@ -278,20 +317,107 @@ pub(super) fn check_fields(
     ])
 }
 
+/// # Safety
+/// u and v cover the grid of the request.
 unsafe fn find(
-    _request: &Request,
-    _u: *const c_void,
-    _v: *const c_void,
-    _threads: usize,
-) -> Result<Vec<factz_critical_point>> {
-    Err(Error::new(Status::Unsupported, "the analysis is not there yet"))
+    request: &Request,
+    u: *const c_void,
+    v: *const c_void,
+    threads: usize,
+) -> Vec<factz_critical_point> {
+    // SAFETY: the promise of this function, for the element type of the request.
+    let found = unsafe {
+        match request.config().dtype {
+            Dtype::F32 => find_typed::<f32>(request, u, v, threads),
+            Dtype::F64 => find_typed::<f64>(request, u, v, threads),
+        }
+    };
+    let convert = |p: analysis::CriticalPoint| factz_critical_point {
+        cell_x: p.x_cell,
+        cell_y: p.y_cell,
+        x: p.x,
+        y: p.y,
+        triangle: p.triangle as i32,
+        point_type: p.kind as i32,
+    };
+    found.into_iter().map(convert).collect()
 }
 
+/// # Safety
+/// u and v cover the grid of the request in elements of type T.
+unsafe fn find_typed<T: Real>(
+    request: &Request,
+    u: *const c_void,
+    v: *const c_void,
+    threads: usize,
+) -> Vec<analysis::CriticalPoint> {
+    let c = request.config();
+    // SAFETY: the promise of this function.
+    let [u, v] = unsafe { views::<T>(request, [u, v]) };
+    analysis::critical_points(request.grid(), u, v, c.dx, c.dy, threads)
+}
+
+/// # Safety
+/// The components cover the grids of their requests.
 unsafe fn compare(
-    _pair: &[Request; 2],
-    _first: [*const c_void; 2],
-    _other: [*const c_void; 2],
-    _threads: usize,
-) -> Result<factz_comparison> {
-    Err(Error::new(Status::Unsupported, "the analysis is not there yet"))
+    pair: &[Request; 2],
+    first: [*const c_void; 2],
+    other: [*const c_void; 2],
+    threads: usize,
+) -> factz_comparison {
+    let c = pair[0].config();
+    let bound = (c.bound_kind == BoundKind::Absolute).then_some(c.bound);
+    // SAFETY: the promise of this function, for the element type of the requests.
+    let found = unsafe {
+        match c.dtype {
+            Dtype::F32 => compare_typed::<f32>(pair, first, other, bound, threads),
+            Dtype::F64 => compare_typed::<f64>(pair, first, other, bound, threads),
+        }
+    };
+    factz_comparison {
+        status: 0,
+        reserved_status: 0,
+        violations: found.violations(),
+        critical_points: found.critical_points,
+        other_critical_points: found.critical_points_after,
+        lost_points: found.lost,
+        new_points: found.spurious,
+        changed_types: found.type_changed,
+        ties: found.ties,
+        changed_ties: found.tie_changed,
+        new_ties: found.tie_created,
+        nonfinite_vertices: found.nonfinite_vertices,
+        changed_nonfinite: found.nonfinite_changed,
+        zero_vertices: found.zero_vertices,
+        changed_zeros: found.zero_changed,
+        bound_exceeded: found.bound_exceeded,
+        bound: bound.unwrap_or(f64::INFINITY),
+        max_error: found.max_error,
+        psnr: found.psnr.unwrap_or(f64::NAN),
+        points_by_type: found.kinds,
+        reserved: [0; 8],
+    }
+}
+
+/// # Safety
+/// The components cover the grids of their requests in elements of type T.
+unsafe fn compare_typed<T: Real>(
+    pair: &[Request; 2],
+    first: [*const c_void; 2],
+    other: [*const c_void; 2],
+    bound: Option<f64>,
+    threads: usize,
+) -> analysis::Comparison {
+    let c = pair[0].config();
+    // SAFETY: the promise of this function.
+    let ([u0, v0], [u1, v1]) = unsafe { (views::<T>(&pair[0], first), views::<T>(&pair[1], other)) };
+    analysis::compare(pair[0].grid(), u0, v0, u1, v1, c.dx, c.dy, bound, threads)
+}
+
+/// # Safety
+/// The components cover the grid of the request in elements of type T, and nobody writes meanwhile.
+unsafe fn views<'a, T: Real>(request: &Request, components: [*const c_void; 2]) -> [View<'a, T>; 2] {
+    let c = request.config();
+    // SAFETY: the promise of this function.
+    unsafe { [View::new(components[0].cast(), c.u), View::new(components[1].cast(), c.v)] }
 }

@@ -6,6 +6,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Once;
 
 /// What a function answers: one of the `FACTZ_OK` and `FACTZ_ERROR_*` numbers. Numbers are never
@@ -107,6 +108,7 @@ fn set_last_error(message: &str) {
 /// Runs an export: nothing unwinds out of it, nothing is printed, and the message is kept.
 pub(super) fn guard(body: impl FnOnce() -> Result<()>) -> factz_status {
     silence_panics();
+    RUNNING.fetch_add(1, Ordering::SeqCst);
     let outer = INSIDE.try_with(|i| i.replace(true)).unwrap_or(true);
     let result = catch_unwind(AssertUnwindSafe(|| {
         set_last_error("");
@@ -132,6 +134,7 @@ pub(super) fn guard(body: impl FnOnce() -> Result<()>) -> factz_status {
         }
     };
     let _ = INSIDE.try_with(|i| i.set(outer));
+    RUNNING.fetch_sub(1, Ordering::SeqCst);
     status
 }
 
@@ -143,8 +146,11 @@ fn panic_text(payload: &(dyn Any + Send)) -> &str {
         .unwrap_or("a panic without a message")
 }
 
-/// Keeps panics that [`guard`] will catch from being printed: those on a thread inside an export, and
-/// those on the backend's threads, which are named factz-N. Others go to the hook that was there.
+/// Exports that are running, on any thread.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// Keeps panics that [`guard`] will catch from being printed: those on a thread inside an export, and,
+/// while there is one, those on worker threads. Others go to the hook that was there.
 fn silence_panics() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -152,8 +158,8 @@ fn silence_panics() {
             let previous = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |info| {
                 let inside = INSIDE.try_with(Cell::get).unwrap_or(false);
-                let ours = std::thread::current().name().is_some_and(|name| name.starts_with("factz-"));
-                if !inside && !ours {
+                let worker = rayon::current_thread_index().is_some() && RUNNING.load(Ordering::SeqCst) > 0;
+                if !inside && !worker {
                     previous(info);
                 }
             }));
@@ -178,11 +184,7 @@ mod tests {
         assert!(last().ends_with("plain"));
         assert_eq!(guard(|| std::panic::panic_any(7)), FACTZ_ERROR_INTERNAL);
         assert!(last().ends_with("a panic without a message"));
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(1)
-            .thread_name(|k| format!("factz-{k}"))
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         assert_eq!(guard(|| pool.install(|| panic!("on a worker"))), FACTZ_ERROR_INTERNAL);
         assert!(last().ends_with("on a worker"));
         assert_eq!(guard(|| Ok(())), FACTZ_OK);
