@@ -152,39 +152,34 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_INSPECT_BYTES 128
 
 /**
- * `type`: det J < 0.
+ * `point_type`: det J < 0.
  */
 #define FACTZ_POINT_SADDLE 0
 
 /**
- * `type`: real eigenvalues, both positive: the field flows out.
+ * `point_type`: the field flows in, along two directions.
  */
-#define FACTZ_POINT_SOURCE_NODE 1
+#define FACTZ_POINT_ATTRACTING_NODE 1
 
 /**
- * `type`: complex eigenvalues with positive real part.
+ * `point_type`: the field flows out, along two directions.
  */
-#define FACTZ_POINT_SOURCE_SPIRAL 2
+#define FACTZ_POINT_REPELLING_NODE 2
 
 /**
- * `type`: real eigenvalues, both negative: the field flows in.
+ * `point_type`: the field spirals in.
  */
-#define FACTZ_POINT_SINK_NODE 3
+#define FACTZ_POINT_ATTRACTING_FOCUS 3
 
 /**
- * `type`: complex eigenvalues with negative real part.
+ * `point_type`: the field spirals out.
  */
-#define FACTZ_POINT_SINK_SPIRAL 4
+#define FACTZ_POINT_REPELLING_FOCUS 4
 
 /**
- * `type`: imaginary eigenvalues.
+ * `point_type`: the field circles around it (the trace of J is exactly 0).
  */
-#define FACTZ_POINT_CENTRE 5
-
-/**
- * `type`: rounding leaves it open; compression stores the three vertices exactly.
- */
-#define FACTZ_POINT_UNCERTAIN 6
+#define FACTZ_POINT_CENTER 5
 
 /**
  * `triangle`: the vertices (x, y), (x+1, y), (x+1, y+1) of the cell.
@@ -534,11 +529,11 @@ typedef struct factz_critical_point {
      */
     uint64_t cell_y;
     /**
-     * Position along x in units of the vertex index: cell_x to cell_x + 1. Multiply by dx for lengths.
+     * Position along x: dx times a number between cell_x and cell_x + 1.
      */
     double x;
     /**
-     * Position along y in units of the vertex index.
+     * Position along y: dy times a number between cell_y and cell_y + 1.
      */
     double y;
     /**
@@ -552,7 +547,8 @@ typedef struct factz_critical_point {
 } factz_critical_point;
 
 /**
- * How a field differs from another. Aligned to 8 bytes.
+ * How a field differs from another. Aligned to 8 bytes. Triangles are compared where all their vertices are
+ * finite in both fields; every sign is decided exactly.
  */
 typedef struct factz_comparison {
     /**
@@ -564,6 +560,11 @@ typedef struct factz_comparison {
      * 0.
      */
     int32_t reserved_status;
+    /**
+     * What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + new_points +
+     * changed_types + changed_ties + new_ties + changed_nonfinite + bound_exceeded.
+     */
+    uint64_t violations;
     /**
      * Critical points of the first field.
      */
@@ -581,30 +582,64 @@ typedef struct factz_comparison {
      */
     uint64_t new_points;
     /**
-     * P3: triangles with a critical point in both whose type differs.
+     * P3: triangles with a critical point in both, of different types.
      */
     uint64_t changed_types;
     /**
-     * Degenerate triangles (the zero lies on an edge or a vertex) whose signature changed.
+     * Ties of the first field: triangles where the zero lies on an edge or a vertex.
+     */
+    uint64_t ties;
+    /**
+     * Ties of the first field that are none in the other, or where a sign differs.
      */
     uint64_t changed_ties;
     /**
-     * Vertices that are not finite in one field and differ bitwise from the other.
+     * Ties of the other field that are none in the first.
+     */
+    uint64_t new_ties;
+    /**
+     * Vertices of the first field with a NaN or an infinity.
+     */
+    uint64_t nonfinite_vertices;
+    /**
+     * Such vertices that are not the same bit for bit, and finite ones that became non-finite.
      */
     uint64_t changed_nonfinite;
+    /**
+     * Vertices of the first field with u = v = 0.
+     */
+    uint64_t zero_vertices;
+    /**
+     * Vertices with u = v = 0 in one field only.
+     */
+    uint64_t changed_zeros;
+    /**
+     * Values with |other - first| above `bound`, compared exactly.
+     */
+    uint64_t bound_exceeded;
+    /**
+     * The absolute bound that was checked: config->bound where its kind is FACTZ_BOUND_ABSOLUTE,
+     * infinity (nothing exceeds it) where it is FACTZ_BOUND_RELATIVE. To check a relative bound, set
+     * config->bound_kind to FACTZ_BOUND_ABSOLUTE and config->bound to the bound of the report.
+     */
+    double bound;
     /**
      * Largest |other - first| over values that are finite in both.
      */
     double max_error;
     /**
      * Peak signal-to-noise ratio in dB: 20 log10 of the joint range of the first field over the root
-     * mean square error. Infinite where nothing differs.
+     * mean square error. Infinite where nothing differs, NaN where it is not defined.
      */
     double psnr;
     /**
+     * The first field's critical points by type, indexed by FACTZ_POINT_*.
+     */
+    uint64_t points_by_type[6];
+    /**
      * 0.
      */
-    uint64_t reserved[6];
+    uint64_t reserved[8];
 } factz_comparison;
 
 /**
@@ -865,15 +900,14 @@ factz_status factz_critical_points_host(const void *u,
 /**
  * Compares a field with another one, usually an original with its decompressed copy.
  *
- * With FACTZ_PRESERVE_TYPES all of lost_points, new_points, changed_types, changed_ties and
- * changed_nonfinite are 0 and max_error is at most the bound. Ghost vertices are not looked at. Blocks
- * until the work is done. Thread-safe and reentrant.
+ * Anyone can check the guarantee with it: after compression with FACTZ_PRESERVE_TYPES `violations` is 0.
+ * Ghost vertices are not looked at. Blocks until the work is done. Thread-safe and reentrant.
  *
  * @param u             the x components of the first field, laid out as config says; not changed
  * @param v             its y components
  * @param n             number of vertices, nx * ny
- * @param config        nx, ny, dtype, the layout of u and v, and dx and dy for the types. The rest must be
- *                      valid but has no effect
+ * @param config        nx, ny, dtype, the layout of u and v, dx and dy for the types, and the bound. The rest
+ *                      must be valid but has no effect
  * @param other_u       the x components of the other field; not changed
  * @param other_v       its y components
  * @param other_config  the layout of other_u and other_v; nx, ny and dtype as in config. NULL means

@@ -52,9 +52,7 @@ pub const FACTZ_SIDES_ALL: u32 = 15;
 
 const _: () = {
     assert!(FACTZ_SIDE_LEFT == request::SIDE_LEFT && FACTZ_SIDE_RIGHT == request::SIDE_RIGHT);
-    assert!(
-        FACTZ_SIDE_FIRST_ROW == request::SIDE_FIRST_ROW && FACTZ_SIDE_LAST_ROW == request::SIDE_LAST_ROW
-    );
+    assert!(FACTZ_SIDE_FIRST_ROW == request::SIDE_FIRST_ROW && FACTZ_SIDE_LAST_ROW == request::SIDE_LAST_ROW);
     assert!(FACTZ_SIDES_ALL == request::SIDES_ALL);
 };
 
@@ -331,7 +329,11 @@ impl factz_config {
             coder: choice("coder", self.coder, &CODERS)?,
             predictor: choice("predictor", self.predictor, &PREDICTORS)?,
             preserve: choice("preserve", self.preserve, &PRESERVES)?,
-            verify_checksum: choice("verify_checksum", self.verify_checksum, &[("no", false), ("yes", true)])?,
+            verify_checksum: choice(
+                "verify_checksum",
+                self.verify_checksum,
+                &[("no", false), ("yes", true)],
+            )?,
         })
     }
 }

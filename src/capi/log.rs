@@ -38,8 +38,9 @@ pub const FACTZ_LOG_TRACE: i32 = 5;
 /// @param target   the part of the library, such as "factz"; valid during the call only
 /// @param message  one line of text; valid during the call only
 /// @param user     the pointer given to `factz_set_log_callback`
-pub type factz_log_callback =
-    Option<unsafe extern "C" fn(level: c_int, target: *const c_char, message: *const c_char, user: *mut c_void)>;
+pub type factz_log_callback = Option<
+    unsafe extern "C" fn(level: c_int, target: *const c_char, message: *const c_char, user: *mut c_void),
+>;
 
 /// Sets the function that receives the library's events, for the whole process; NULL turns it off,
 /// as it is from the start. While off, events cost next to nothing and their text is never made.

@@ -101,7 +101,8 @@ pub unsafe extern "C" fn factz_decompress_sizes(
         check_struct("sizes", sizes)?;
         // SAFETY: not null and aligned; the caller gave a whole struct, and any bytes make a valid one.
         let info = unsafe { info.read() };
-        let request = stream_request(&info).map_err(|e| Error::new(e.status, format!("info: {}", e.message)))?;
+        let request =
+            stream_request(&info).map_err(|e| Error::new(e.status, format!("info: {}", e.message)))?;
         let answer = factz_sizes {
             max_stream_bytes: match info.stream_bytes {
                 0 => backend::max_stream_bytes(&request),
