@@ -44,7 +44,7 @@ int main(void)
 
     if (!u || !v)
         return 2;
-    /* Cells of saddles and spirals that flow in: the zeros are near multiples of pi / 0.1. */
+    /* A lattice of saddles and spirals: zero where sin a = sin b = 0 or cos a = cos b = 0. */
     for (y = 0; y < NY; y++)
         for (x = 0; x < NX; x++) {
             double a = 0.1 * (double)x - 0.5, b = 0.1 * (double)y - 0.7;
@@ -77,7 +77,7 @@ int main(void)
             result = 1;
         saddles += p->point_type == FACTZ_POINT_SADDLE;
     }
-    /* The zeros of the smooth field: sin a = sin b = 0 and cos a = cos b = 0 within the grid. */
+    /* Those zeros of the smooth field that lie within the grid. */
     {
         uint64_t expected = 0;
         const double pi = 3.14159265358979323846;
