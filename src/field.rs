@@ -58,6 +58,29 @@ impl<'a, T: Real> View<'a, T> {
     }
 }
 
+impl<T: Real> View<'_, T> {
+    /// The values of the vertices (x, y), (x+1, y), ... as many as `out` holds.
+    ///
+    /// # Safety
+    /// As for [`View::get`], for all of them.
+    #[inline(always)]
+    pub unsafe fn read_row(&self, x: i64, y: i64, out: &mut [T]) {
+        let offset = y * self.layout.pitch as i64 + x * self.layout.stride as i64;
+        let first = self.base.offset(offset as isize);
+        if self.layout.stride == 1 {
+            std::ptr::copy_nonoverlapping(
+                first.cast::<u8>(),
+                out.as_mut_ptr().cast::<u8>(),
+                std::mem::size_of_val(out),
+            );
+        } else {
+            for (k, value) in out.iter_mut().enumerate() {
+                *value = first.add(k * self.layout.stride as usize).read_unaligned();
+            }
+        }
+    }
+}
+
 impl<'a, T: Real> ViewMut<'a, T> {
     /// # Safety
     /// Every vertex that will be written must be inside one live allocation to which nobody else has
@@ -81,5 +104,26 @@ impl<'a, T: Real> ViewMut<'a, T> {
     pub unsafe fn set(&self, x: u64, y: u64, value: T) {
         let offset = y * self.layout.pitch + x * self.layout.stride;
         self.base.offset(offset as isize).write_unaligned(value)
+    }
+
+    /// Sets the values of the vertices (x, y), (x+1, y), ... to those of `values`.
+    ///
+    /// # Safety
+    /// As for [`ViewMut::set`], for all of them.
+    #[inline(always)]
+    pub unsafe fn write_row(&self, x: u64, y: u64, values: &[T]) {
+        let offset = y * self.layout.pitch + x * self.layout.stride;
+        let first = self.base.offset(offset as isize);
+        if self.layout.stride == 1 {
+            std::ptr::copy_nonoverlapping(
+                values.as_ptr().cast::<u8>(),
+                first.cast::<u8>(),
+                std::mem::size_of_val(values),
+            );
+        } else {
+            for (k, value) in values.iter().enumerate() {
+                first.add(k * self.layout.stride as usize).write_unaligned(*value);
+            }
+        }
     }
 }

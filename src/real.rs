@@ -27,6 +27,8 @@ pub trait Real:
     const ZERO: Self;
     const HALF: Self;
     const QUARTER: Self;
+    /// The largest finite value.
+    const MAX: Self;
 
     fn from_f64(x: f64) -> Self;
     fn to_f64(self) -> f64;
@@ -43,6 +45,8 @@ pub trait Real:
     fn next_down(self) -> Self;
     /// The distance from |self| to the next larger magnitude (finite input).
     fn ulp(self) -> f64;
+    /// The exact sign of a * d - b * c for finite values, whatever under- or overflows.
+    fn sign_det(a: Self, b: Self, c: Self, d: Self) -> i32;
     /// -1, 0 or 1 (0 for a zero of either sign).
     #[inline(always)]
     fn sign(self) -> i32 {
@@ -67,13 +71,15 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($t:ty, $bits:ty, $bytes:expr, $max_code:expr, $magic:expr, $mantissa:expr, $exponent_min:expr) => {
+    ($t:ty, $bits:ty, $bytes:expr, $max_code:expr, $magic:expr, $mantissa:expr, $exponent_min:expr,
+     $sign_det:path) => {
         impl Real for $t {
             const BYTES: usize = $bytes;
             const MAX_CODE: i32 = $max_code;
             const ZERO: Self = 0.0;
             const HALF: Self = 0.5;
             const QUARTER: Self = 0.25;
+            const MAX: Self = <$t>::MAX;
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
                 x as $t
@@ -118,13 +124,71 @@ macro_rules! real {
                 let exponent = ((bits >> $mantissa) as i32).max(1);
                 2f64.powi(exponent + $exponent_min)
             }
+            #[inline(always)]
+            fn sign_det(a: Self, b: Self, c: Self, d: Self) -> i32 {
+                $sign_det(a, b, c, d)
+            }
         }
     };
 }
 
 // The smallest subnormals are 2^-149 and 2^-1074; a biased exponent of 1 has that spacing.
-real!(f32, u32, 4, (1 << 22) - 1, 12_582_912.0f32, 23, -150);
-real!(f64, u64, 8, (1 << 30) - 1, 6_755_399_441_055_744.0f64, 52, -1075);
+real!(f32, u32, 4, (1 << 22) - 1, 12_582_912.0f32, 23, -150, sign_det_f32);
+real!(f64, u64, 8, (1 << 30) - 1, 6_755_399_441_055_744.0f64, 52, -1075, sign_det_f64);
+
+/// The product of two 24-bit mantissas fits the 53 bits of an f64, and its exponent range: comparing
+/// the products is exact.
+#[inline(always)]
+fn sign_det_f32(a: f32, b: f32, c: f32, d: f32) -> i32 {
+    let (p, q) = (a as f64 * d as f64, b as f64 * c as f64);
+    (p > q) as i32 - (p < q) as i32
+}
+
+/// Rounding is monotone, also where it under- or overflows: products that round to different values
+/// are ordered like their roundings. Only equal roundings need the integers.
+#[inline(always)]
+fn sign_det_f64(a: f64, b: f64, c: f64, d: f64) -> i32 {
+    let (p, q) = (a * d, b * c);
+    if p != q {
+        return (p > q) as i32 - (p < q) as i32;
+    }
+    compare_products(a, d, b, c)
+}
+
+/// The sign of a * d - b * c from the 106-bit products of the mantissas.
+#[inline(never)]
+fn compare_products(a: f64, d: f64, b: f64, c: f64) -> i32 {
+    let (p, q) = (Real::sign(a) * Real::sign(d), Real::sign(b) * Real::sign(c));
+    if p != q || p == 0 {
+        return (p > q) as i32 - (p < q) as i32;
+    }
+    let ((ma, ea), (md, ed)) = (mantissa(a), mantissa(d));
+    let ((mb, eb), (mc, ec)) = (mantissa(b), mantissa(c));
+    let (mut x, mut y) = (ma as u128 * md as u128, mb as u128 * mc as u128);
+    // Both lie in [2^104, 2^106): a difference of two in the exponents decides alone.
+    let shift = (ea + ed) - (eb + ec);
+    match shift {
+        0 => {}
+        1 => x <<= 1,
+        -1 => y <<= 1,
+        _ => return if shift > 0 { p } else { -p },
+    }
+    p * ((x > y) as i32 - (x < y) as i32)
+}
+
+/// The magnitude of a non-zero finite value as mantissa * 2^exponent with the mantissa in
+/// [2^52, 2^53); the exponent has a fixed offset.
+#[inline(always)]
+fn mantissa(x: f64) -> (u64, i32) {
+    let bits = x.to_bits() & (u64::MAX >> 1);
+    let (fraction, exponent) = (bits & ((1 << 52) - 1), (bits >> 52) as i32);
+    if exponent > 0 {
+        (fraction | 1 << 52, exponent)
+    } else {
+        let shift = fraction.leading_zeros() as i32 - 11;
+        (fraction << shift, 1 - shift)
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -143,7 +143,9 @@ impl Request {
         let mut c = config;
         for (name, n) in [("nx", c.nx), ("ny", c.ny)] {
             if n == 0 {
-                return Err(Error::config(format!("{name} is 0: a field has at least one vertex along each axis")));
+                return Err(Error::config(format!(
+                    "{name} is 0: a field has at least one vertex along each axis"
+                )));
             }
         }
         match c.nx.checked_mul(c.ny) {
@@ -156,7 +158,10 @@ impl Request {
             }
         }
         if c.halo & !SIDES_ALL != 0 {
-            return Err(Error::config(format!("halo = {:#x} has bits that are no side (0xf at most)", c.halo)));
+            return Err(Error::config(format!(
+                "halo = {:#x} has bits that are no side (0xf at most)",
+                c.halo
+            )));
         }
         if c.pin & !SIDES_ALL != 0 {
             return Err(Error::config(format!("pin = {:#x} has bits that are no side (0xf at most)", c.pin)));
@@ -181,7 +186,10 @@ impl Request {
             return Err(Error::config(format!("bound = {} must be finite and not negative", c.bound)));
         }
         if c.coder == Coder::Huffman {
-            return Err(Error::new(Status::Unsupported, "coder = huffman is not available in this version; use ans"));
+            return Err(Error::new(
+                Status::Unsupported,
+                "coder = huffman is not available in this version; use ans",
+            ));
         }
         if c.predictor == Predictor::Lorenzo {
             return Err(Error::new(
@@ -209,7 +217,9 @@ impl Request {
 pub fn check_layout(name: &str, layout: Layout, nx: u64, ghosts: u64) -> Result<Layout> {
     let Layout { mut pitch, stride } = layout;
     if stride == 0 {
-        return Err(Error::config(format!("{name}_stride is 0: the distance between neighbours in a row is at least 1")));
+        return Err(Error::config(format!(
+            "{name}_stride is 0: the distance between neighbours in a row is at least 1"
+        )));
     }
     let row = (nx + ghosts - 1).checked_mul(stride).and_then(|r| r.checked_add(1)).ok_or_else(|| {
         Error::config(format!("{name}_stride = {stride} elements times nx = {nx} exceeds the address space"))
@@ -255,7 +265,10 @@ mod tests {
             (Config { nx: 1 << 40, ny: 1 << 40, ..base() }, "1099511627776"),
             (Config { u: Layout { pitch: 9, stride: 1 }, ..base() }, "u_pitch = 9"),
             (Config { v: Layout { pitch: 0, stride: 0 }, ..base() }, "v_stride is 0"),
-            (Config { v: Layout { pitch: 0, stride: u64::MAX }, ..base() }, "v_stride = 18446744073709551615"),
+            (
+                Config { v: Layout { pitch: 0, stride: u64::MAX }, ..base() },
+                "v_stride = 18446744073709551615",
+            ),
             (Config { v: Layout { pitch: u64::MAX, stride: 1 }, ..base() }, "v_pitch = 18446744073709551615"),
             (Config { halo: 16, ..base() }, "halo = 0x10"),
             (Config { halo: 1, ..base() }, "u_pitch is 0"),

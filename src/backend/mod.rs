@@ -1,10 +1,13 @@
 //! Backends: where the stages run. The choice is made here; the numerics are in the stages.
 
+mod cpu;
+
 use crate::error::{Error, Result, Status};
 use crate::field::{View, ViewMut};
 use crate::real::Real;
 use crate::report::{Report, StreamInfo};
 use crate::request::{Config, Request};
+use crate::stage::container::{self, Header};
 
 /// Called now and then from any thread with the fraction of the work that is done (0 to 1).
 pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
@@ -17,9 +20,12 @@ pub struct Execution<'a> {
     pub progress: Option<Progress<'a>>,
 }
 
+/// Bytes at the start of a stream that [`inspect`] needs.
+pub const INSPECT_BYTES: usize = container::HEADER_BYTES;
+
 /// Bytes that hold the stream of any field with this configuration.
 pub fn max_stream_bytes(request: &Request) -> u64 {
-    request.field_bytes() * 2 + 4096
+    container::max_stream_bytes(request.field_bytes())
 }
 
 /// Compresses a field into `dst`. The report's status is `BufferTooSmall` (and `required_bytes` says
@@ -27,31 +33,69 @@ pub fn max_stream_bytes(request: &Request) -> u64 {
 ///
 /// `u` and `v` must cover the grid of the request and its halo.
 pub fn compress<T: Real>(
-    _request: &Request,
-    _u: View<'_, T>,
-    _v: View<'_, T>,
-    _dst: &mut [u8],
-    _execution: Execution<'_>,
+    request: &Request,
+    u: View<'_, T>,
+    v: View<'_, T>,
+    dst: &mut [u8],
+    execution: Execution<'_>,
 ) -> Result<Report> {
-    Err(Error::new(Status::Unsupported, "the backend is not there yet"))
+    if request.config().dtype.bytes() as usize != T::BYTES {
+        return Err(Error::argument("the element type of u and v is not the dtype of the configuration"));
+    }
+    in_pool(execution, || cpu::compress(request, [u, v], dst, execution.progress))
 }
 
 /// Decompresses a stream. `config` gives nx, ny and dtype, which must be those of the stream, and
-/// whether the checksum is compared; the rest of it is ignored.
+/// whether the checksum is compared; the rest of it is ignored. `stream` may be longer than the
+/// stream it begins with.
 pub fn decompress<T: Real>(
-    _config: &Config,
-    _stream: &[u8],
-    _u: ViewMut<'_, T>,
-    _v: ViewMut<'_, T>,
-    _execution: Execution<'_>,
+    config: &Config,
+    stream: &[u8],
+    u: ViewMut<'_, T>,
+    v: ViewMut<'_, T>,
+    execution: Execution<'_>,
 ) -> Result<Report> {
-    Err(Error::new(Status::Unsupported, "the backend is not there yet"))
+    let header = Header::read(stream)?;
+    if config.dtype.bytes() as usize != T::BYTES || header.dtype != config.dtype {
+        return Err(Error::argument(format!(
+            "the stream holds {:?} values, the output is {:?}",
+            header.dtype, config.dtype
+        )));
+    }
+    if (header.nx, header.ny) != (config.nx, config.ny) {
+        return Err(Error::argument(format!(
+            "the stream holds {} x {} vertices, the output has nx = {} and ny = {}",
+            header.nx, header.ny, config.nx, config.ny
+        )));
+    }
+    if header.stream_bytes > stream.len() as u64 {
+        return Err(Error::corrupt(format!(
+            "the stream has {} bytes, its header says {}",
+            stream.len(),
+            header.stream_bytes
+        )));
+    }
+    let stream = &stream[..header.stream_bytes as usize];
+    if config.verify_checksum && !container::is_sealed(stream) {
+        return Err(Error::corrupt(
+            "the checksum does not match: the stream was damaged after it was written",
+        ));
+    }
+    in_pool(execution, || cpu::decompress(&header, stream, [u, v], execution.progress))
 }
 
-/// Reads the header of a stream from its first bytes (`INSPECT_BYTES` suffice).
-pub fn inspect(_stream: &[u8]) -> Result<StreamInfo> {
-    Err(Error::new(Status::Unsupported, "the backend is not there yet"))
+/// Reads the header of a stream from its first bytes ([`INSPECT_BYTES`] suffice).
+pub fn inspect(stream: &[u8]) -> Result<StreamInfo> {
+    Ok(Header::read(stream)?.info())
 }
 
-/// Bytes at the start of a stream that `inspect` needs.
-pub const INSPECT_BYTES: usize = 192;
+/// Runs `work` on its own threads, so that neither the number nor the panics of the application's
+/// threads matter.
+fn in_pool<R: Send>(execution: Execution<'_>, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(execution.threads)
+        .thread_name(|k| format!("factz-{k}"))
+        .build()
+        .map_err(|e| Error::new(Status::OutOfMemory, format!("cannot start threads: {e}")))?;
+    pool.install(work)
+}

@@ -1,0 +1,807 @@
+//! The CPU backend: the stages over tiles on threads. What is computed does not depend on how the
+//! tiles are divided among them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use super::Progress;
+use crate::error::{Error, Result, Status};
+use crate::field::{View, ViewMut};
+use crate::geometry::{Grid, TileShape, ANCHOR_LEVEL, CLOSED, POSITION_OF, TILE};
+use crate::real::Real;
+use crate::report::Report;
+use crate::request::{BoundKind, Preserve, Request};
+use crate::stage::anchor;
+use crate::stage::codes::{Builder, Masks, Spread, TileCodes};
+use crate::stage::container::{self, Content, Header, HEADER_BYTES, MAX_GROUP_LOG2};
+use crate::stage::entropy::group;
+use crate::stage::entropy::table::{zero_counts, Counts, Frequencies};
+use crate::stage::predict::{kernels, Kernel, PITCH};
+use crate::stage::quantize::{self, Quantizer};
+use crate::stage::signature::Rule;
+use crate::stage::symbol::{self, Code, STORED, ZERO};
+use crate::stage::tile::{Constraints, Decoded, Decoder, Encoder, Patch, Rectangle, Tally};
+use crate::stage::tune;
+
+/// Tiles in one piece of work.
+const CHUNK: usize = 64;
+/// A group of tiles is made large enough that its coder states are a small part of it.
+const GROUP_BYTES: u64 = 2048;
+
+/// Counts finished pieces of work for the caller's progress display.
+struct Meter<'a> {
+    progress: Option<Progress<'a>>,
+    done: AtomicU64,
+    total: u64,
+}
+
+impl<'a> Meter<'a> {
+    fn new(progress: Option<Progress<'a>>, total: u64) -> Self {
+        Meter { progress, done: AtomicU64::new(0), total }
+    }
+    fn add(&self, n: u64) {
+        if let Some(report) = self.progress {
+            let done = self.done.fetch_add(n, Ordering::Relaxed) + n;
+            report(done as f64 / self.total as f64);
+        }
+    }
+}
+
+/// What one pass over the field finds.
+#[derive(Clone, Copy)]
+struct Statistics<T> {
+    range: Option<(T, T)>,
+    zero: u64,
+    nonfinite: u64,
+    /// Row-major index and bits of the first vertex that is not finite.
+    fill: Option<(u64, [u64; 2])>,
+}
+
+impl<T: Real> Statistics<T> {
+    fn merge(self, other: Self) -> Self {
+        let range = match (self.range, other.range) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (a, b) => a.or(b),
+        };
+        let fill = match (self.fill, other.fill) {
+            (Some(a), Some(b)) => Some(if b.0 < a.0 { b } else { a }),
+            (a, b) => a.or(b),
+        };
+        Statistics { range, zero: self.zero + other.zero, nonfinite: self.nonfinite + other.nonfinite, fill }
+    }
+}
+
+fn statistics<T: Real>(grid: Grid, [u, v]: [View<'_, T>; 2]) -> Statistics<T> {
+    const SPAN: u64 = 1 << 14;
+    let spans = grid.nx.div_ceil(SPAN);
+    let none = Statistics { range: None, zero: 0, nonfinite: 0, fill: None };
+    (0..(grid.ny * spans) as usize)
+        .into_par_iter()
+        .with_min_len((SPAN / grid.nx.min(SPAN)) as usize)
+        .map(|k| {
+            let (y, x0) = (k as u64 / spans, k as u64 % spans * SPAN);
+            let mut s = none;
+            let (mut low, mut high) = (T::from_f64(f64::INFINITY), T::from_f64(f64::NEG_INFINITY));
+            for x in x0..grid.nx.min(x0 + SPAN) {
+                // SAFETY: (x, y) is a vertex of the grid.
+                let (a, b) = unsafe { (u.get(x as i64, y as i64), v.get(x as i64, y as i64)) };
+                if a.is_finite() && b.is_finite() {
+                    low = low.min(a).min(b);
+                    high = high.max(a).max(b);
+                    s.zero += (a == T::ZERO && b == T::ZERO) as u64;
+                } else {
+                    for c in [a, b] {
+                        if c.is_finite() {
+                            low = low.min(c);
+                            high = high.max(c);
+                        }
+                    }
+                    s.nonfinite += 1;
+                    if s.fill.is_none() {
+                        s.fill = Some((y * grid.nx + x, [a.to_bits64(), b.to_bits64()]));
+                    }
+                }
+            }
+            if low <= high {
+                s.range = Some((low, high));
+            }
+            s
+        })
+        .reduce(|| none, Statistics::merge)
+}
+
+/// The absolute bound that a request asks for on a field with this range.
+fn absolute_bound<T: Real>(kind: BoundKind, bound: f64, range: Option<(T, T)>) -> f64 {
+    match (kind, range) {
+        (BoundKind::Absolute, _) => bound,
+        (BoundKind::Relative, None) => 0.0,
+        (BoundKind::Relative, Some((low, high))) => {
+            let (low, high) = (low.to_f64(), high.to_f64());
+            let product = bound * (high - low);
+            if product.is_finite() {
+                product
+            } else {
+                // The range itself overflows.
+                (bound * high - bound * low).min(f64::MAX)
+            }
+        }
+    }
+}
+
+/// The least value of T that is not below `x`.
+fn round_up<T: Real>(x: f64) -> T {
+    let r = T::from_f64(x);
+    if r.to_f64() < x {
+        -((-r).next_down())
+    } else {
+        r
+    }
+}
+
+/// Values and codes of the vertices on lattice lines, anchors included.
+struct Lines<T> {
+    /// Horizontal: line by line.
+    across: Vec<([T; 2], Code)>,
+    /// Vertical: line by line.
+    down: Vec<([T; 2], Code)>,
+}
+
+/// The front end of one field.
+struct FrontEnd<'a, T> {
+    grid: Grid,
+    views: [View<'a, T>; 2],
+    encoder: Encoder<'a, T>,
+}
+
+impl<T: Real> FrontEnd<'_, T> {
+    fn load(&self, patch: &mut Patch<T>, area: Rectangle, count: bool) {
+        // SAFETY: areas lie inside the grid, and whoever made the views promised the halo.
+        unsafe { patch.load(self.grid, self.views, area, self.encoder.constraints, count) }
+    }
+
+    /// The vertices within one step of `at`, and the index of `at` among them.
+    fn around(at: u64, n: u64) -> (u64, usize, usize) {
+        let first = at.saturating_sub(1);
+        (first, (n.min(at + 2) - first) as usize, (at - first) as usize)
+    }
+
+    fn anchors(&self) -> (Vec<([T; 2], Code)>, Tally) {
+        let columns = self.grid.tiles_x();
+        let mut anchors = vec![Default::default(); self.grid.tiles() as usize];
+        let tally = anchors
+            .par_chunks_mut(CHUNK)
+            .enumerate()
+            .map_init(Patch::<T>::new, |patch, (chunk, out)| {
+                patch.tally = Tally::default();
+                for (k, anchor) in out.iter_mut().enumerate() {
+                    let tile = (chunk * CHUNK + k) as u64;
+                    let (x, y) = (tile % columns * TILE as u64, tile / columns * TILE as u64);
+                    let (x0, width, i) = Self::around(x, self.grid.nx);
+                    let (y0, height, j) = Self::around(y, self.grid.ny);
+                    self.load(patch, Rectangle { x0, y0, width, height }, false);
+                    let code = self.encoder.vertex(patch, i, j, [T::ZERO; 2], ANCHOR_LEVEL);
+                    *anchor = (patch.get(i, j), code);
+                }
+                patch.tally
+            })
+            .reduce(Tally::default, Tally::merge);
+        (anchors, tally)
+    }
+
+    fn lines(&self, anchors: &[([T; 2], Code)]) -> (Lines<T>, Tally) {
+        let Grid { nx, ny } = self.grid;
+        let (columns, rows) = (self.grid.tiles_x() as usize, self.grid.tiles_y() as usize);
+        let span = TILE * CHUNK;
+        let mut lines = Lines { across: vec![Default::default(); rows * nx as usize], down: Vec::new() };
+        let first = lines
+            .across
+            .par_chunks_mut(nx as usize)
+            .enumerate()
+            .flat_map(|(ty, line)| line.par_chunks_mut(span).enumerate().map(move |(c, out)| (ty, c, out)))
+            .map_init(Patch::<T>::new, |patch, (ty, c, out)| {
+                patch.tally = Tally::default();
+                for (k, out) in out.chunks_mut(TILE).enumerate() {
+                    let tx = c * CHUNK + k;
+                    let (x0, y) = ((tx * TILE) as u64, (ty * TILE) as u64);
+                    let last = (nx - 1 - x0).min(TILE as u64) as usize;
+                    let (y0, height, j) = Self::around(y, ny);
+                    let anchor = anchors[ty * columns + tx];
+                    out[0] = anchor;
+                    self.load(patch, Rectangle { x0, y0, width: last + 1, height }, false);
+                    patch.set(0, j, anchor.0);
+                    if last == TILE {
+                        patch.set(TILE, j, anchors[ty * columns + tx + 1].0);
+                    }
+                    self.encoder.line(patch, true, j, last, |k, code, value| out[k] = (value, code));
+                }
+                patch.tally
+            })
+            .reduce(Tally::default, Tally::merge);
+        let across = &lines.across;
+        lines.down = vec![Default::default(); columns * ny as usize];
+        let second = lines
+            .down
+            .par_chunks_mut(ny as usize)
+            .enumerate()
+            .flat_map(|(tx, line)| line.par_chunks_mut(span).enumerate().map(move |(c, out)| (tx, c, out)))
+            .map_init(Patch::<T>::new, |patch, (tx, c, out)| {
+                patch.tally = Tally::default();
+                for (k, out) in out.chunks_mut(TILE).enumerate() {
+                    let ty = c * CHUNK + k;
+                    let (x, y0) = ((tx * TILE) as u64, (ty * TILE) as u64);
+                    let last = (ny - 1 - y0).min(TILE as u64) as usize;
+                    let (x0, width, i) = Self::around(x, nx);
+                    out[0] = anchors[ty * columns + tx];
+                    self.load(patch, Rectangle { x0, y0, width, height: last + 1 }, false);
+                    // The rows at both ends are horizontal lattice lines: final.
+                    for (row, line) in [(0, ty), (TILE, ty + 1)] {
+                        if row <= last {
+                            for column in 0..width {
+                                patch.set(column, row, across[line * nx as usize + x0 as usize + column].0);
+                            }
+                        }
+                    }
+                    self.encoder.line(patch, false, i, last, |k, code, value| out[k] = (value, code));
+                }
+                patch.tally
+            })
+            .reduce(Tally::default, Tally::merge);
+        (lines, first.merge(second))
+    }
+
+    fn tiles(&self, lines: &Lines<T>, bases: &[(Code, u32)], meter: &Meter) -> (Vec<TileCodes>, Tally) {
+        let Grid { nx, ny } = self.grid;
+        let mut all = vec![TileCodes::default(); self.grid.tiles() as usize];
+        let tally = all
+            .par_chunks_mut(CHUNK)
+            .enumerate()
+            .map_init(
+                || (Patch::<T>::new(), Builder::default()),
+                |(patch, builder), (chunk, out)| {
+                    patch.tally = Tally::default();
+                    for (k, out) in out.iter_mut().enumerate() {
+                        let tile = chunk * CHUNK + k;
+                        let shape = self.grid.tile(tile as u64);
+                        let (width, height) = (shape.last_x + 1, shape.last_y + 1);
+                        let area = Rectangle { x0: shape.x0, y0: shape.y0, width, height };
+                        self.load(patch, area, true);
+                        let (x0, y0) = (shape.x0 as usize, shape.y0 as usize);
+                        for (row, line) in [(0, shape.ty as usize), (TILE, shape.ty as usize + 1)] {
+                            if row < height {
+                                let values = &lines.across[line * nx as usize + x0..][..width];
+                                for (x, &(value, code)) in values.iter().enumerate() {
+                                    patch.set(x, row, value);
+                                    if row == 0 && x < TILE {
+                                        builder.put(POSITION_OF[x] as usize, code);
+                                    }
+                                }
+                            }
+                        }
+                        for (column, line) in [(0, shape.tx as usize), (TILE, shape.tx as usize + 1)] {
+                            if column < width {
+                                let values = &lines.down[line * ny as usize + y0..][..height];
+                                for (y, &(value, code)) in values.iter().enumerate() {
+                                    patch.set(column, y, value);
+                                    if column == 0 && y < TILE {
+                                        builder.put(POSITION_OF[y * TILE] as usize, code);
+                                    }
+                                }
+                            }
+                        }
+                        let (code, digits) = bases[tile];
+                        builder.put(0, code);
+                        builder.put_digits(digits);
+                        self.encoder.interior(patch, |position, code| builder.put(position, code));
+                        let mut masks = Masks::default();
+                        for y in 0..height.min(TILE) {
+                            masks.zero[y] = patch.zero[y] as u32;
+                            masks.fill[y] = patch.fill[y] as u32;
+                        }
+                        // SAFETY: the tile lies inside the grid.
+                        *out = unsafe { builder.finish(&shape, masks, self.views) };
+                    }
+                    meter.add(out.len() as u64);
+                    patch.tally
+                },
+            )
+            .reduce(Tally::default, Tally::merge);
+        (all, tally)
+    }
+}
+
+/// Replaces anchors by differences along rows; the first column is differenced downwards.
+fn anchor_differences<T>(grid: Grid, anchors: &[([T; 2], Code)]) -> Vec<(Code, u32)> {
+    let mut coded = Vec::with_capacity(anchors.len());
+    let mut first = [0; 2];
+    for row in anchors.chunks(grid.tiles_x() as usize) {
+        let mut before = first;
+        for (tx, &(_, code)) in row.iter().enumerate() {
+            let (code, digits, base) = anchor::difference(code, before);
+            coded.push((code, digits));
+            before = base;
+            if tx == 0 {
+                first = base;
+            }
+        }
+    }
+    coded
+}
+
+/// Symbol counts, and raw bits in all.
+fn count(grid: Grid, tiles: &[TileCodes], element_bytes: usize) -> (Box<Counts>, u64) {
+    let piece = tiles.len().div_ceil(4 * rayon::current_num_threads()).max(CHUNK);
+    tiles
+        .par_chunks(piece)
+        .enumerate()
+        .map(|(k, tiles)| {
+            let (mut counts, mut raw) = (zero_counts(), 0);
+            for (i, codes) in tiles.iter().enumerate() {
+                let shape = grid.tile((k * piece + i) as u64);
+                codes.count(&shape, &mut counts);
+                raw += codes.raw_total(&shape, element_bytes);
+            }
+            (counts, raw)
+        })
+        .reduce(
+            || (zero_counts(), 0),
+            |(mut a, ra), (b, rb)| {
+                for (a, b) in a.iter_mut().flatten().zip(b.iter().flatten()) {
+                    *a += b;
+                }
+                (a, ra + rb)
+            },
+        )
+}
+
+/// The size of groups that makes them about [`GROUP_BYTES`] long, as a power of two.
+fn group_log2(tiles: u64, bytes: u64) -> u8 {
+    let mut log2 = 0;
+    while log2 < MAX_GROUP_LOG2 && (1 << log2) < tiles && (bytes << log2) < GROUP_BYTES * tiles {
+        log2 += 1;
+    }
+    log2
+}
+
+pub fn compress<T: Real>(
+    request: &Request,
+    views: [View<'_, T>; 2],
+    dst: &mut [u8],
+    progress: Option<Progress<'_>>,
+) -> Result<Report> {
+    let (config, grid) = (request.config(), request.grid());
+    let span = tracing::info_span!("compress", nx = config.nx, ny = config.ny);
+    let _entered = span.enter();
+    let statistics = statistics(grid, views);
+    let bound = absolute_bound(config.bound_kind, config.bound, statistics.range);
+    let largest = statistics.range.map_or(T::ZERO, |(low, high)| low.abs().max(high.abs()));
+    let quantum = quantize::quantum(bound, largest);
+    let choice = choose(grid, views, bound, quantum);
+    tracing::debug!(bound, taper = choice.taper, kernels = ?choice.kernels, "tuned");
+
+    let constraints = Constraints {
+        mode: config.mode,
+        preserve: config.preserve,
+        rule: Rule { types: config.preserve == Preserve::Types, dx: config.dx, dy: config.dy },
+        bound,
+        bound_up: round_up(bound),
+        halo: config.halo,
+        pin: config.pin,
+        fill: statistics.fill.map(|f| f.1),
+    };
+    let quantizer = Quantizer::new(bound, quantum, choice.taper);
+    let kernels = kernels(&choice.kernels);
+    let encoder = Encoder { quantizer: &quantizer, kernels: &kernels, constraints: &constraints };
+    let front = FrontEnd { grid, views, encoder };
+    let meter = Meter::new(progress, 2 * grid.tiles());
+    let (anchors, anchor_tally) = front.anchors();
+    let (lines, line_tally) = front.lines(&anchors);
+    let bases = anchor_differences(grid, &anchors);
+    let (tiles, tile_tally) = front.tiles(&lines, &bases, &meter);
+    drop((lines, anchors, bases));
+    let tally = anchor_tally.merge(line_tally).merge(tile_tally);
+
+    let (counts, raw_bits) = count(grid, &tiles, T::BYTES);
+    let frequencies: Vec<_> = counts.iter().map(Frequencies::from_counts).collect();
+    let cost: u64 = frequencies.iter().zip(counts.iter()).map(|(f, c)| f.cost(c)).sum();
+    let group_log2 = group_log2(grid.tiles(), ((cost >> 8) + raw_bits) / 8);
+    let tables = container::write_tables(&frequencies);
+    let coder = group::encode_tables(&frequencies);
+    let groups: Vec<Vec<u8>> = tiles
+        .par_chunks(1 << group_log2)
+        .enumerate()
+        .map(|(g, tiles)| {
+            let first = (g as u64) << group_log2;
+            let numbered: Vec<_> =
+                tiles.iter().enumerate().map(|(k, codes)| (grid.tile(first + k as u64), codes)).collect();
+            let mut out = Vec::new();
+            group::encode(&numbered, &coder, T::BYTES, &mut out);
+            meter.add(tiles.len() as u64);
+            out
+        })
+        .collect();
+
+    let mut header = Header {
+        dtype: config.dtype,
+        mode: config.mode,
+        coder: config.coder,
+        predictor: config.predictor,
+        preserve: config.preserve,
+        bound_kind: config.bound_kind,
+        content: Content::Coded,
+        group_log2,
+        taper: choice.taper,
+        kernels: choice.kernels,
+        nx: config.nx,
+        ny: config.ny,
+        bound: config.bound,
+        absolute_bound: bound,
+        quantum,
+        dx: config.dx,
+        dy: config.dy,
+        fill: constraints.fill.unwrap_or([0; 2]),
+        stream_bytes: 0,
+        table_bytes: tables.len() as u32,
+    };
+    let coded = (HEADER_BYTES + tables.len()) as u64 + groups.iter().map(|g| 4 + g.len() as u64).sum::<u64>();
+    header.stream_bytes = coded.min(container::max_stream_bytes(request.field_bytes()));
+    let mut report = Report {
+        stream_bytes: header.stream_bytes,
+        required_bytes: header.stream_bytes,
+        exact_vertices: tally.exact,
+        nonfinite_vertices: statistics.nonfinite,
+        zero_vertices: statistics.zero,
+        critical_points: tally.critical,
+        bound,
+        max_error: tally.max_error,
+        ..Report::default()
+    };
+    if header.stream_bytes > dst.len() as u64 {
+        report.status = Status::BufferTooSmall;
+        report.stream_bytes = 0;
+        return Ok(report);
+    }
+    let stream = &mut dst[..header.stream_bytes as usize];
+    if coded <= header.stream_bytes {
+        let mut at = 0;
+        let mut put = |bytes: &[u8]| {
+            stream[at..at + bytes.len()].copy_from_slice(bytes);
+            at += bytes.len();
+        };
+        put(&header.write());
+        put(&tables);
+        for g in &groups {
+            put(&(g.len() as u32).to_le_bytes());
+        }
+        for g in &groups {
+            put(g);
+        }
+    } else {
+        header.content = Content::Stored;
+        header.table_bytes = 0;
+        stream[..HEADER_BYTES].copy_from_slice(&header.write());
+        store(grid, views, &mut stream[HEADER_BYTES..]);
+        report.exact_vertices = grid.vertices();
+        report.max_error = 0.0;
+    }
+    container::seal(stream);
+    tracing::info!(bytes = header.stream_bytes, exact = report.exact_vertices, "compressed");
+    Ok(report)
+}
+
+/// Codes the sample of tiles and decides.
+fn choose<T: Real>(grid: Grid, views: [View<'_, T>; 2], bound: f64, quantum: f64) -> tune::Choice {
+    let samples = grid.tiles().min(tune::SAMPLES);
+    let counts = (0..samples)
+        .into_par_iter()
+        .map(|k| {
+            let mut counts = tune::Counts::default();
+            let shape = grid.tile(tune::sample(grid, k));
+            // SAFETY: the tile lies inside the grid.
+            unsafe { tune::count_tile(grid, views, shape, bound, quantum, &mut counts) };
+            counts
+        })
+        .reduce(tune::Counts::default, |mut a, b| {
+            for (a, b) in a.iter_mut().flatten().flatten().zip(b.iter().flatten().flatten()) {
+                a.vertices += b.vertices;
+                a.nonzero += b.nonzero;
+                a.bits += b.bits;
+            }
+            a
+        });
+    tune::decide(&counts, samples)
+}
+
+/// The field as it is: u, then v, dense.
+fn store<T: Real>(grid: Grid, views: [View<'_, T>; 2], out: &mut [u8]) {
+    let row = grid.nx as usize * T::BYTES;
+    for (view, out) in views.iter().zip(out.chunks_mut(grid.ny as usize * row)) {
+        out.par_chunks_mut(row).enumerate().for_each(|(y, out)| {
+            for (x, out) in out.chunks_exact_mut(T::BYTES).enumerate() {
+                // SAFETY: (x, y) is a vertex of the grid.
+                let bits = unsafe { view.get(x as i64, y as i64) }.to_bits64();
+                out.copy_from_slice(&bits.to_le_bytes()[..T::BYTES]);
+            }
+        });
+    }
+}
+
+fn read_stored<T: Real>(grid: Grid, bytes: &[u8], outputs: [ViewMut<'_, T>; 2]) {
+    let row = grid.nx as usize * T::BYTES;
+    for (view, bytes) in outputs.iter().zip(bytes.chunks(grid.ny as usize * row)) {
+        bytes.par_chunks(row).enumerate().for_each(|(y, bytes)| {
+            for (x, b) in bytes.chunks_exact(T::BYTES).enumerate() {
+                let mut bits = [0; 8];
+                bits[..T::BYTES].copy_from_slice(b);
+                // SAFETY: (x, y) is a vertex of the grid, written by this thread alone.
+                unsafe { view.set(x as u64, y as u64, T::from_bits64(u64::from_le_bytes(bits))) };
+            }
+        });
+    }
+}
+
+/// The back end of one field: tiles of codes to values.
+struct BackEnd<'a, T> {
+    grid: Grid,
+    tiles: &'a [TileCodes],
+    decoder: Decoder<'a, T>,
+    fill: [T; 2],
+}
+
+impl<T: Real> BackEnd<'_, T> {
+    /// Values of the anchors as predictions see them.
+    fn anchors(&self) -> Vec<[T; 2]> {
+        let columns = self.grid.tiles_x() as usize;
+        let mut first = [0; 2];
+        let mut values = Vec::with_capacity(self.tiles.len());
+        for row in self.tiles.chunks(columns) {
+            let mut before = first;
+            for (tx, codes) in row.iter().enumerate() {
+                let (value, base) = self.anchor(codes, before);
+                values.push(value);
+                before = base;
+                if tx == 0 {
+                    first = base;
+                }
+            }
+        }
+        values
+    }
+
+    fn anchor(&self, codes: &TileCodes, before: [i32; 2]) -> ([T; 2], [i32; 2]) {
+        let (symbol, raw) = codes.anchor(T::BYTES);
+        if codes.masked(0, 0).is_some() {
+            return ([T::ZERO; 2], before);
+        }
+        if symbol == STORED {
+            let bits = 8 * T::BYTES as u32;
+            let value = [raw as u64, (raw >> bits) as u64].map(T::from_bits64);
+            return (visible(value), before);
+        }
+        let coded = symbol::decode(symbol, raw as u64);
+        let digits = (raw >> symbol::RAW_BITS[symbol as usize]) as u32;
+        let (code, base) = anchor::restore(coded, digits, before);
+        let q = self.decoder.quantizer;
+        let value = code.q.map(|q_| q.decode(q_, T::ZERO, ANCHOR_LEVEL, code.id as usize));
+        (value, base)
+    }
+
+    /// What predictions see of a vertex.
+    #[inline(always)]
+    fn decoded(&self, codes: &TileCodes, spread: &Spread, position: usize, x: usize, y: usize) -> Decoded<T> {
+        let s = spread.symbols[position];
+        if s == ZERO {
+            if codes.mode != 0 && codes.masked(x, y).is_some() {
+                Decoded::Given([T::ZERO; 2])
+            } else {
+                Decoded::Coded(Code::default())
+            }
+        } else if s < symbol::FIRST_WITH_RAW_BITS {
+            Decoded::Coded(symbol::decode(s, 0))
+        } else if s == STORED {
+            Decoded::Given(visible(spread.stored(codes, position)))
+        } else {
+            Decoded::Coded(symbol::decode(s, spread.raw(codes, position)))
+        }
+    }
+
+    /// Values on the lattice lines: horizontal, then vertical.
+    fn lines(&self, anchors: &[[T; 2]]) -> [Vec<[T; 2]>; 2] {
+        let columns = self.grid.tiles_x() as usize;
+        let mut both: Vec<[[[T; 2]; TILE]; 2]> = Vec::new();
+        self.tiles
+            .par_iter()
+            .enumerate()
+            .with_min_len(CHUNK)
+            .map_init(Spread::default, |spread, (tile, codes)| {
+                let shape = self.grid.tile(tile as u64);
+                spread.fill(codes, &shape, T::BYTES);
+                let end = |last: usize, neighbour: usize| {
+                    if last == TILE {
+                        anchors[neighbour]
+                    } else {
+                        [T::ZERO; 2]
+                    }
+                };
+                let mut segments = [[[T::ZERO; 2]; TILE]; 2];
+                for (axis, out) in segments.iter_mut().enumerate() {
+                    let (last, neighbour) =
+                        if axis == 0 { (shape.last_x, tile + 1) } else { (shape.last_y, tile + columns) };
+                    let (mut u, mut v) = ([T::ZERO; CLOSED], [T::ZERO; CLOSED]);
+                    [u[0], v[0]] = anchors[tile];
+                    [u[TILE], v[TILE]] = end(last, neighbour);
+                    self.decoder.line(&mut u, &mut v, last, |k| {
+                        let (x, y) = if axis == 0 { (k, 0) } else { (0, k) };
+                        self.decoded(codes, spread, POSITION_OF[y * TILE + x] as usize, x, y)
+                    });
+                    for (k, value) in out.iter_mut().enumerate() {
+                        *value = [u[k], v[k]];
+                    }
+                }
+                segments
+            })
+            .collect_into_vec(&mut both);
+        let (nx, ny) = (self.grid.nx as usize, self.grid.ny as usize);
+        let mut across = vec![[T::ZERO; 2]; self.grid.tiles_y() as usize * nx];
+        let mut down = vec![[T::ZERO; 2]; columns * ny];
+        for (tile, [h, v]) in both.iter().enumerate() {
+            let shape = self.grid.tile(tile as u64);
+            let (width, height) = shape.owned();
+            across[shape.ty as usize * nx + shape.x0 as usize..][..width].copy_from_slice(&h[..width]);
+            down[shape.tx as usize * ny + shape.y0 as usize..][..height].copy_from_slice(&v[..height]);
+        }
+        [across, down]
+    }
+
+    fn tiles(&self, [across, down]: &[Vec<[T; 2]>; 2], outputs: [ViewMut<'_, T>; 2], meter: &Meter) {
+        self.tiles.par_iter().enumerate().with_min_len(CHUNK).for_each_init(
+            || (Patch::<T>::new(), Spread::default()),
+            |(patch, spread), (tile, codes)| {
+                let shape = self.grid.tile(tile as u64);
+                self.tile(patch, spread, codes, &shape, across, down, outputs);
+                meter.add(1);
+            },
+        );
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn tile(
+        &self,
+        patch: &mut Patch<T>,
+        spread: &mut Spread,
+        codes: &TileCodes,
+        shape: &TileShape,
+        across: &[[T; 2]],
+        down: &[[T; 2]],
+        [out_u, out_v]: [ViewMut<'_, T>; 2],
+    ) {
+        let (nx, ny) = (self.grid.nx as usize, self.grid.ny as usize);
+        let (width, height) = (shape.last_x + 1, shape.last_y + 1);
+        patch.width = width;
+        patch.height = height;
+        for (row, line) in [(0, shape.ty as usize), (TILE, shape.ty as usize + 1)] {
+            if row < height {
+                for (x, &value) in across[line * nx + shape.x0 as usize..][..width].iter().enumerate() {
+                    patch.set(x, row, value);
+                }
+            }
+        }
+        for (column, line) in [(0, shape.tx as usize), (TILE, shape.tx as usize + 1)] {
+            if column < width {
+                for (y, &value) in down[line * ny + shape.y0 as usize..][..height].iter().enumerate() {
+                    patch.set(column, y, value);
+                }
+            }
+        }
+        spread.fill(codes, shape, T::BYTES);
+        self.decoder.interior(patch, |position, x, y| self.decoded(codes, spread, position, x, y));
+        let (owned_x, owned_y) = shape.owned();
+        if codes.mode != 0 || codes.symbols.contains(&STORED) {
+            self.restore_hidden(patch, spread, codes, (owned_x, owned_y));
+        }
+        for y in 0..owned_y {
+            let row = y * PITCH..y * PITCH + owned_x;
+            // SAFETY: the row belongs to this tile alone.
+            unsafe {
+                out_u.write_row(shape.x0, shape.y0 + y as u64, &patch.u[row.clone()]);
+                out_v.write_row(shape.x0, shape.y0 + y as u64, &patch.v[row]);
+            }
+        }
+    }
+
+    /// Puts the values that predictions did not see in their places.
+    fn restore_hidden(
+        &self,
+        patch: &mut Patch<T>,
+        spread: &Spread,
+        codes: &TileCodes,
+        owned: (usize, usize),
+    ) {
+        for y in 0..owned.1 {
+            for x in 0..owned.0 {
+                let position = POSITION_OF[y * TILE + x] as usize;
+                match codes.masked(x, y) {
+                    Some(false) => patch.set(x, y, [T::ZERO; 2]),
+                    Some(true) => patch.set(x, y, self.fill),
+                    None if spread.symbols[position] == STORED => {
+                        patch.set(x, y, spread.stored(codes, position))
+                    }
+                    None => {}
+                }
+            }
+        }
+    }
+}
+
+/// A stored value as predictions see it.
+#[inline(always)]
+fn visible<T: Real>(value: [T; 2]) -> [T; 2] {
+    if value[0].is_finite() && value[1].is_finite() {
+        value
+    } else {
+        [T::ZERO; 2]
+    }
+}
+
+pub fn decompress<T: Real>(
+    header: &Header,
+    stream: &[u8],
+    outputs: [ViewMut<'_, T>; 2],
+    progress: Option<Progress<'_>>,
+) -> Result<Report> {
+    let grid = header.grid();
+    let span = tracing::info_span!("decompress", nx = header.nx, ny = header.ny);
+    let _entered = span.enter();
+    let mut report = Report {
+        stream_bytes: header.stream_bytes,
+        required_bytes: header.field_bytes(),
+        bound: header.absolute_bound,
+        ..Report::default()
+    };
+    if header.content == Content::Stored {
+        let bytes = &stream[HEADER_BYTES..];
+        if bytes.len() as u64 != header.field_bytes() {
+            return Err(Error::corrupt(format!(
+                "the stream stores {} bytes of values, its field has {}",
+                bytes.len(),
+                header.field_bytes()
+            )));
+        }
+        read_stored(grid, bytes, outputs);
+        report.exact_vertices = grid.vertices();
+        return Ok(report);
+    }
+    let parts = container::split(header, stream)?;
+    let tables = group::decode_tables(&parts.frequencies);
+    let meter = Meter::new(progress, 2 * grid.tiles());
+    let decoded: Option<Vec<Vec<TileCodes>>> = parts
+        .groups
+        .par_iter()
+        .enumerate()
+        .map(|(g, bytes)| {
+            let first = (g as u64) << header.group_log2;
+            let end = grid.tiles().min(first + (1 << header.group_log2));
+            let shapes: Vec<_> = (first..end).map(|t| grid.tile(t)).collect();
+            meter.add(shapes.len() as u64);
+            group::decode(bytes, &shapes, &tables, T::BYTES)
+        })
+        .collect();
+    let tiles: Vec<TileCodes> = decoded
+        .ok_or_else(|| Error::corrupt("a group of tiles does not decode to an end: the stream is damaged"))?
+        .into_iter()
+        .flatten()
+        .collect();
+    report.exact_vertices =
+        tiles.par_iter().map(|t| t.symbols.iter().filter(|&&s| s == STORED).count() as u64).sum();
+    let quantizer = Quantizer::new(header.absolute_bound, header.quantum, header.taper);
+    let kernels: [Kernel<T>; ANCHOR_LEVEL] = kernels(&header.kernels);
+    let back = BackEnd {
+        grid,
+        tiles: &tiles,
+        decoder: Decoder { quantizer: &quantizer, kernels: &kernels },
+        fill: header.fill.map(T::from_bits64),
+    };
+    let lines = back.lines(&back.anchors());
+    back.tiles(&lines, outputs, &meter);
+    Ok(report)
+}

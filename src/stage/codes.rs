@@ -1,0 +1,362 @@
+//! The codes of one tile in the order of the stream: mask state, activity classes, symbols, raw bits.
+
+use crate::field::View;
+use crate::geometry::{TileShape, POSITIONS, POSITION_OF, TILE, TILE_VERTICES};
+use crate::real::Real;
+use crate::stage::entropy::table::{
+    class_of, table_of, Counts, BLOCKS, COARSE_CLASS, FINE_CLASS, MASK_BYTE, MIDDLE_CLASS, TILE_MODE,
+};
+use crate::stage::quantize::{EXACT, MASKED};
+use crate::stage::symbol::{self, Code, RAW_BITS, STORED, ZERO};
+
+/// How much of a tile a mask covers; a tile's mode is 3 * (state of zero) + (state of fill).
+pub const NONE: u8 = 0;
+pub const ALL: u8 = 1;
+pub const SOME: u8 = 2;
+
+/// Rows of a mask; bit x of row y is the vertex (x, y) of the tile.
+pub type MaskRows = [u32; TILE];
+
+/// The masks of a tile: vertices that are zero, and vertices with the fill pattern.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Masks {
+    pub zero: MaskRows,
+    pub fill: MaskRows,
+}
+
+/// One tile between the front end and the entropy coder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TileCodes {
+    pub mode: u8,
+    /// Activity classes of the three blocks.
+    pub classes: [u8; 3],
+    /// Present where the mode is not 0.
+    pub masks: Option<Box<Masks>>,
+    /// Symbols of the vertices without a mask in blocks of a class above 0, by position.
+    pub symbols: Vec<u8>,
+    /// Raw bits of those symbols that have some, 64 at a time.
+    pub raw: Vec<u64>,
+}
+
+/// Owned vertices of a row of width `width` as a mask.
+pub fn row_mask(width: usize) -> u32 {
+    (((1u64 << width) - 1) & u32::MAX as u64) as u32
+}
+
+/// Raw bits that follow a symbol: stored values take two elements, and an anchor with a tightened
+/// code adds the digits below its base code.
+#[inline(always)]
+pub fn raw_bits(symbol: u8, position: usize, element_bytes: usize) -> u32 {
+    if symbol == STORED {
+        16 * element_bytes as u32
+    } else {
+        let digits = if position == 0 { 4 * symbol::id_of(symbol) as u32 } else { 0 };
+        RAW_BITS[symbol as usize] as u32 + digits
+    }
+}
+
+/// Positions that have a symbol: owned by the tile and not masked, as one bit per position.
+pub fn active_positions(shape: &TileShape, masks: Option<&Masks>) -> [u32; TILE_VERTICES / 32] {
+    let (width, height) = shape.owned();
+    if masks.is_none() && width == TILE && height == TILE {
+        return [u32::MAX; TILE_VERTICES / 32];
+    }
+    let mut active = [0u32; TILE_VERTICES / 32];
+    for y in 0..height {
+        let mut row = row_mask(width);
+        if let Some(m) = masks {
+            row &= !(m.zero[y] | m.fill[y]);
+        }
+        while row != 0 {
+            let position = POSITION_OF[y * TILE + row.trailing_zeros() as usize] as usize;
+            active[position / 32] |= 1 << (position % 32);
+            row &= row - 1;
+        }
+    }
+    active
+}
+
+impl TileCodes {
+    /// Whether a tile of this mode has vertices without a mask.
+    pub fn has_codes(mode: u8) -> bool {
+        mode / 3 != ALL && mode % 3 != ALL
+    }
+
+    /// Counts everything that the entropy coder will code.
+    pub fn count(&self, shape: &TileShape, counts: &mut Counts) {
+        counts[TILE_MODE][self.mode as usize] += 1;
+        if let Some(masks) = &self.masks {
+            for (state, rows) in [(self.mode / 3, &masks.zero), (self.mode % 3, &masks.fill)] {
+                if state == SOME {
+                    for_mask_bytes(shape, rows, |_, _, byte| counts[MASK_BYTE][byte as usize] += 1);
+                }
+            }
+        }
+        if !Self::has_codes(self.mode) {
+            return;
+        }
+        let [coarse, middle, fine] = self.classes;
+        counts[COARSE_CLASS][coarse as usize] += 1;
+        counts[MIDDLE_CLASS + coarse as usize][middle as usize] += 1;
+        counts[FINE_CLASS + middle as usize][fine as usize] += 1;
+        let active = active_positions(shape, self.masks.as_deref());
+        let mut next = 0;
+        for (block, &class) in BLOCKS.iter().zip(&self.classes) {
+            if class == 0 {
+                continue;
+            }
+            for step in block.start / 32..block.end / 32 {
+                let mut mask = active[step];
+                while mask != 0 {
+                    let position = step * 32 + mask.trailing_zeros() as usize;
+                    mask &= mask - 1;
+                    counts[table_of(position, class)][self.symbols[next] as usize] += 1;
+                    next += 1;
+                }
+            }
+        }
+    }
+
+    /// Symbol and raw bits of the anchor; `ZERO` where it has none of its own.
+    pub fn anchor(&self, element_bytes: usize) -> (u8, u128) {
+        let masked = self.masks.as_ref().is_some_and(|m| (m.zero[0] | m.fill[0]) & 1 != 0);
+        if masked || self.classes[0] == 0 {
+            return (ZERO, 0);
+        }
+        let symbol = self.symbols[0];
+        let words = raw_bits(symbol, 0, element_bytes).div_ceil(64) as usize;
+        (symbol, self.raw[..words].iter().rev().fold(0, |value, &w| value << 64 | w as u128))
+    }
+
+    /// Whether the vertex (x, y) of the tile is masked, and then whether as a missing value.
+    #[inline(always)]
+    pub fn masked(&self, x: usize, y: usize) -> Option<bool> {
+        let masks = self.masks.as_ref()?;
+        if masks.zero[y] >> x & 1 != 0 {
+            Some(false)
+        } else if masks.fill[y] >> x & 1 != 0 {
+            Some(true)
+        } else {
+            None
+        }
+    }
+
+    /// Raw bits of the whole tile.
+    pub fn raw_total(&self, shape: &TileShape, element_bytes: usize) -> u64 {
+        if self.raw.is_empty() {
+            return 0;
+        }
+        let mut total = 0;
+        self.for_each(shape, |position, symbol| total += raw_bits(symbol, position, element_bytes) as u64);
+        total
+    }
+
+    /// Visits the symbols with their positions.
+    fn for_each(&self, shape: &TileShape, mut visit: impl FnMut(usize, u8)) {
+        let active = active_positions(shape, self.masks.as_deref());
+        let mut symbols = self.symbols.iter();
+        for (block, &class) in BLOCKS.iter().zip(&self.classes) {
+            if class > 0 {
+                for position in block.clone() {
+                    if active[position / 32] >> (position % 32) & 1 != 0 {
+                        visit(position, *symbols.next().expect("one symbol per active position"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Visits the bytes of a mask, each row as its difference from the row before, as
+/// `visit(byte in row, row, value)` in the order of the stream: all rows of byte 0 first.
+pub fn for_mask_bytes(shape: &TileShape, rows: &MaskRows, mut visit: impl FnMut(usize, usize, u8)) {
+    let (width, height) = shape.owned();
+    for byte in 0..width.div_ceil(8) {
+        for y in 0..height {
+            let before = if y == 0 { 0 } else { rows[y - 1] };
+            visit(byte, y, ((rows[y] ^ before) >> (8 * byte)) as u8);
+        }
+    }
+}
+
+/// Collects the codes of a tile in any order.
+pub struct Builder {
+    symbols: [u8; TILE_VERTICES],
+    raw: [u64; TILE_VERTICES],
+    digits: u64,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Builder { symbols: [ZERO; TILE_VERTICES], raw: [0; TILE_VERTICES], digits: 0 }
+    }
+}
+
+impl Builder {
+    #[inline(always)]
+    pub fn put(&mut self, position: usize, code: Code) {
+        if code.id >= EXACT {
+            debug_assert!(code.id == EXACT || code.id == MASKED);
+            self.symbols[position] = STORED;
+            return;
+        }
+        let (symbol, raw) = symbol::encode(code);
+        self.symbols[position] = symbol;
+        if symbol != ZERO {
+            self.raw[position] = raw;
+        }
+    }
+
+    /// The digits of the anchor below its base code (see `stage::anchor`).
+    pub fn put_digits(&mut self, digits: u32) {
+        self.digits = digits as u64;
+    }
+
+    /// Puts the codes in order, dropping blocks that are all zero. Values that are stored are read
+    /// from the original field.
+    ///
+    /// # Safety
+    /// The views must cover the owned vertices of the tile.
+    pub unsafe fn finish<T: Real>(
+        &self,
+        shape: &TileShape,
+        masks: Masks,
+        [u, v]: [View<'_, T>; 2],
+    ) -> TileCodes {
+        let (width, height) = shape.owned();
+        let state = |rows: &MaskRows| {
+            let set: u32 = rows.iter().map(|r| r.count_ones()).sum();
+            match set as usize {
+                0 => NONE,
+                n if n == width * height => ALL,
+                _ => SOME,
+            }
+        };
+        let mode = 3 * state(&masks.zero) + state(&masks.fill);
+        let masks = if mode == 0 { None } else { Some(Box::new(masks)) };
+        let mut codes = TileCodes { mode, masks, ..Default::default() };
+        if TileCodes::has_codes(mode) {
+            let active = active_positions(shape, codes.masks.as_deref());
+            for (block, class) in BLOCKS.iter().zip(&mut codes.classes) {
+                let (mut cost, mut vertices) = (0, 0);
+                for step in block.start / 32..block.end / 32 {
+                    let mask = active[step];
+                    vertices += mask.count_ones() as u64;
+                    for (lane, &s) in self.symbols[step * 32..step * 32 + 32].iter().enumerate() {
+                        if s != ZERO && mask >> lane & 1 != 0 {
+                            cost += 3 + raw_bits(s, step * 32 + lane, T::BYTES) as u64;
+                        }
+                    }
+                }
+                *class = class_of(cost, vertices);
+                if *class == 0 {
+                    continue;
+                }
+                codes.symbols.reserve(vertices as usize);
+                for step in block.start / 32..block.end / 32 {
+                    let mut mask = active[step];
+                    if mask == u32::MAX {
+                        codes.symbols.extend_from_slice(&self.symbols[step * 32..step * 32 + 32]);
+                    }
+                    while mask != 0 {
+                        let position = step * 32 + mask.trailing_zeros() as usize;
+                        mask &= mask - 1;
+                        let s = self.symbols[position];
+                        if active[step] != u32::MAX {
+                            codes.symbols.push(s);
+                        }
+                        if s == STORED {
+                            let (x, y, _) = POSITIONS[position];
+                            let (x, y) = ((shape.x0 + x as u64) as i64, (shape.y0 + y as u64) as i64);
+                            let (a, b) = (u.get(x, y).to_bits64(), v.get(x, y).to_bits64());
+                            if T::BYTES == 4 {
+                                codes.raw.push(a | b << 32);
+                            } else {
+                                codes.raw.extend([a, b]);
+                            }
+                        } else {
+                            let bits = RAW_BITS[s as usize] as u32;
+                            let digits = raw_bits(s, position, T::BYTES) - bits;
+                            if bits + digits > 0 {
+                                let value = self.raw[position] as u128
+                                    | (self.digits as u128 * (digits > 0) as u128) << bits;
+                                codes.raw.push(value as u64);
+                                if bits + digits > 64 {
+                                    codes.raw.push((value >> 64) as u64);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        codes
+    }
+}
+
+/// The codes of a tile spread out by position, for decoding.
+pub struct Spread {
+    pub symbols: [u8; TILE_VERTICES],
+    raw_at: [u16; TILE_VERTICES],
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Spread { symbols: [ZERO; TILE_VERTICES], raw_at: [0; TILE_VERTICES] }
+    }
+}
+
+impl Spread {
+    pub fn fill(&mut self, codes: &TileCodes, shape: &TileShape, element_bytes: usize) {
+        let active = active_positions(shape, codes.masks.as_deref());
+        let (mut next, mut raw) = (0, 0u16);
+        for (block, &class) in BLOCKS.iter().zip(&codes.classes) {
+            if class == 0 {
+                self.symbols[block.clone()].fill(ZERO);
+                continue;
+            }
+            for step in block.start / 32..block.end / 32 {
+                let mut mask = active[step];
+                let symbols = &mut self.symbols[step * 32..step * 32 + 32];
+                if mask == u32::MAX {
+                    symbols.copy_from_slice(&codes.symbols[next..next + 32]);
+                    next += 32;
+                } else {
+                    symbols.fill(ZERO);
+                    while mask != 0 {
+                        symbols[mask.trailing_zeros() as usize] = codes.symbols[next];
+                        mask &= mask - 1;
+                        next += 1;
+                    }
+                }
+                if codes.raw.is_empty() {
+                    continue;
+                }
+                for (lane, &s) in symbols.iter().enumerate() {
+                    if s >= symbol::FIRST_WITH_RAW_BITS || (step == 0 && lane == 0) {
+                        let position = step * 32 + lane;
+                        self.raw_at[position] = raw;
+                        raw += raw_bits(s, position, element_bytes).div_ceil(64) as u16;
+                    }
+                }
+            }
+        }
+    }
+
+    /// First 64 raw bits of a position whose symbol has some.
+    #[inline(always)]
+    pub fn raw(&self, codes: &TileCodes, position: usize) -> u64 {
+        codes.raw[self.raw_at[position] as usize]
+    }
+
+    /// The values of a position whose symbol is `STORED`.
+    #[inline(always)]
+    pub fn stored<T: Real>(&self, codes: &TileCodes, position: usize) -> [T; 2] {
+        let at = self.raw_at[position] as usize;
+        if T::BYTES == 4 {
+            [T::from_bits64(codes.raw[at] & u32::MAX as u64), T::from_bits64(codes.raw[at] >> 32)]
+        } else {
+            [T::from_bits64(codes.raw[at]), T::from_bits64(codes.raw[at + 1])]
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Frequency tables: which one codes what, how counts become frequencies, and how tables are stored.
+
+use crate::error::{Error, Result};
+
+/// Frequencies sum to 2^12.
+pub const SCALE_BITS: u32 = 12;
+pub const SCALE: u32 = 1 << SCALE_BITS;
+/// Stands for every symbol that has no frequency of its own; the symbol follows in 8 raw bits.
+pub const ESCAPE: u8 = 255;
+pub const ALPHABET: usize = 256;
+
+/// Activity classes of a block of vertices: 0 means that every code is zero and nothing is stored.
+pub const CLASSES: usize = 8;
+
+/// Numbers of the tables.
+pub const TILE_MODE: usize = 0;
+pub const COARSE_CLASS: usize = 1;
+/// By class of the coarse block.
+pub const MIDDLE_CLASS: usize = 2;
+/// By class of the middle block.
+pub const FINE_CLASS: usize = MIDDLE_CLASS + CLASSES;
+pub const MASK_BYTE: usize = FINE_CLASS + CLASSES;
+pub const ANCHOR: usize = MASK_BYTE + 1;
+pub const STEP_16: usize = ANCHOR + 1;
+pub const STEP_8: usize = STEP_16 + 1;
+/// By class of the coarse block, from 1.
+pub const STEP_4: usize = STEP_8 + 1;
+/// By class of the middle block, from 1.
+pub const STEP_2: usize = STEP_4 + CLASSES - 1;
+/// By class of the fine block, from 1.
+pub const STEP_1: usize = STEP_2 + CLASSES - 1;
+pub const TABLES: usize = STEP_1 + CLASSES - 1;
+
+/// Blocks of a tile: positions 0..64 (anchor, steps 16, 8 and 4), 64..256 and 256..1024.
+pub const BLOCKS: [std::ops::Range<usize>; 3] = [0..64, 64..256, 256..1024];
+
+/// The table of a position whose block has a class above 0.
+#[inline(always)]
+pub fn table_of(position: usize, class: u8) -> usize {
+    let c = class as usize - 1;
+    match position {
+        256.. => STEP_1 + c,
+        64.. => STEP_2 + c,
+        16.. => STEP_4 + c,
+        4.. => STEP_8,
+        1.. => STEP_16,
+        _ => ANCHOR,
+    }
+}
+
+/// The class of a block with `active` vertices whose codes cost about `cost` bits.
+#[inline(always)]
+pub fn class_of(cost: u64, active: u64) -> u8 {
+    if cost == 0 {
+        return 0;
+    }
+    let density = (cost * 64 / active).max(1);
+    (1 + density.ilog2()).min(CLASSES as u32 - 1) as u8
+}
+
+/// How often each symbol occurs, by table.
+pub type Counts = [[u64; ALPHABET]; TABLES];
+
+pub fn zero_counts() -> Box<Counts> {
+    vec![[0u64; ALPHABET]; TABLES].into_boxed_slice().try_into().expect("the length is TABLES")
+}
+
+/// A frequency per symbol, summing to [`SCALE`]; all zero for a table without symbols.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frequencies(pub [u16; ALPHABET]);
+
+impl Frequencies {
+    /// Frequencies proportional to the counts. Symbols too rare for a frequency of 1, or seen once,
+    /// share the escape.
+    pub fn from_counts(counts: &[u64; ALPHABET]) -> Self {
+        let total: u64 = counts.iter().sum();
+        let mut frequencies = [0u16; ALPHABET];
+        if total == 0 {
+            return Frequencies(frequencies);
+        }
+        let scaled = |count: u64| ((count * SCALE as u64 + total / 2) / total).max(1) as u16;
+        let mut listed = 0;
+        for symbol in 0..ESCAPE as usize {
+            let count = counts[symbol];
+            if count >= 2 && count * (4 * SCALE as u64) >= 3 * total {
+                frequencies[symbol] = scaled(count);
+                listed += count;
+            }
+        }
+        if listed < total {
+            frequencies[ESCAPE as usize] = scaled(total - listed);
+        }
+        // The most frequent symbol takes up the rounding; it is halved at most, then the next one.
+        let mut sum: i64 = frequencies.iter().map(|&f| f as i64).sum();
+        while sum != SCALE as i64 {
+            let mut largest = 0;
+            for symbol in 1..ALPHABET {
+                if frequencies[symbol] > frequencies[largest] {
+                    largest = symbol;
+                }
+            }
+            let f = frequencies[largest] as i64;
+            let change = (SCALE as i64 - sum).max(-(f / 2));
+            frequencies[largest] = (f + change) as u16;
+            sum += change;
+        }
+        Frequencies(frequencies)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|&f| f == 0)
+    }
+
+    /// Size of the symbols of these counts, in 1/256 bit.
+    pub fn cost(&self, counts: &[u64; ALPHABET]) -> u64 {
+        let mut cost = 0;
+        for (symbol, &count) in counts.iter().enumerate() {
+            if count > 0 {
+                let f = self.0[symbol];
+                let (f, extra) = if f > 0 && symbol != ESCAPE as usize {
+                    (f, 0)
+                } else {
+                    (self.0[ESCAPE as usize], 8 << 8)
+                };
+                cost += count * (extra + (SCALE_BITS << 8) - log2_fixed(f as u32)) as u64;
+            }
+        }
+        cost
+    }
+
+    /// Appends the stored form, a multiple of 4 bytes: the number of entries in 8 bits (less one), then for each symbol
+    /// with a frequency, ascending, its distance from the last one in Elias gamma code and the
+    /// frequency as 4 bits of length less one and the bits below the leading one. Bits fill bytes
+    /// from the least significant.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let entries = self.0.iter().filter(|&&f| f > 0).count();
+        if entries == 0 {
+            return;
+        }
+        let mut bits = BitWriter { out, pending: 0, count: 0 };
+        bits.put(entries as u32 - 1, 8);
+        let mut previous = -1i32;
+        for (symbol, &f) in self.0.iter().enumerate() {
+            if f > 0 {
+                let gap = (symbol as i32 - previous) as u32;
+                let length = gap.ilog2();
+                bits.put(0, length);
+                bits.put(1, 1);
+                bits.put(gap & ((1 << length) - 1), length);
+                let length = (f as u32).ilog2();
+                bits.put(length, 4);
+                bits.put(f as u32 & ((1 << length) - 1), length);
+                previous = symbol as i32;
+            }
+        }
+        bits.align();
+    }
+
+    /// Reads what [`Frequencies::write`] wrote; an empty slice is a table without symbols.
+    pub fn read(bytes: &[u8]) -> Result<Self> {
+        let mut frequencies = [0u16; ALPHABET];
+        if bytes.is_empty() {
+            return Ok(Frequencies(frequencies));
+        }
+        let bad = || Error::corrupt("the stream holds a frequency table that no encoder writes");
+        let mut bits = BitReader { bytes, position: 0 };
+        let entries = bits.get(8).ok_or_else(bad)? + 1;
+        let (mut symbol, mut sum) = (-1i32, 0u32);
+        for _ in 0..entries {
+            let mut length = 0;
+            while bits.get(1).ok_or_else(bad)? == 0 {
+                length += 1;
+                if length > 8 {
+                    return Err(bad());
+                }
+            }
+            symbol += (1i32 << length) | bits.get(length).ok_or_else(bad)? as i32;
+            let length = bits.get(4).ok_or_else(bad)?;
+            let f = (1 << length) | bits.get(length).ok_or_else(bad)?;
+            sum += f;
+            if symbol >= ALPHABET as i32 || sum > SCALE {
+                return Err(bad());
+            }
+            frequencies[symbol as usize] = f as u16;
+        }
+        if sum != SCALE {
+            return Err(bad());
+        }
+        Ok(Frequencies(frequencies))
+    }
+}
+
+/// log2 in 1/256 units, rounded down: exact integer arithmetic.
+pub fn log2_fixed(x: u32) -> u32 {
+    let whole = x.ilog2();
+    // Mantissa in [1, 2) with 31 fractional bits, squared once per bit of the result.
+    let mut m = (x as u64) << (31 - whole);
+    let mut fraction = 0;
+    for _ in 0..8 {
+        m = (m * m) >> 31;
+        fraction <<= 1;
+        if m >> 32 != 0 {
+            m >>= 1;
+            fraction |= 1;
+        }
+    }
+    whole << 8 | fraction
+}
+
+struct BitWriter<'a> {
+    out: &'a mut Vec<u8>,
+    pending: u64,
+    count: u32,
+}
+
+impl BitWriter<'_> {
+    fn put(&mut self, value: u32, bits: u32) {
+        self.pending |= (value as u64) << self.count;
+        self.count += bits;
+        while self.count >= 32 {
+            self.out.extend_from_slice(&(self.pending as u32).to_le_bytes());
+            self.pending >>= 32;
+            self.count -= 32;
+        }
+    }
+    fn align(&mut self) {
+        if self.count > 0 {
+            self.put(0, 32 - self.count);
+        }
+    }
+}
+
+struct BitReader<'a> {
+    bytes: &'a [u8],
+    position: usize,
+}
+
+impl BitReader<'_> {
+    fn get(&mut self, bits: u32) -> Option<u32> {
+        let mut value = 0;
+        for k in 0..bits {
+            let byte = *self.bytes.get(self.position / 8)?;
+            value |= ((byte >> (self.position % 8)) as u32 & 1) << k;
+            self.position += 1;
+        }
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequencies_sum_to_the_scale_and_round_trip() {
+        let mut seed = 1u64;
+        let mut random = move || {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            seed
+        };
+        for round in 0..300 {
+            let mut counts = [0u64; ALPHABET];
+            let used = 1 + (random() % 256) as usize;
+            for _ in 0..used {
+                let shift = random() % 40;
+                counts[(random() % 256) as usize] = random() >> (24 + shift);
+            }
+            if round == 0 {
+                counts = [1; ALPHABET];
+            }
+            let f = Frequencies::from_counts(&counts);
+            if counts.iter().all(|&c| c == 0) {
+                assert!(f.is_empty());
+                continue;
+            }
+            assert_eq!(f.0.iter().map(|&x| x as u32).sum::<u32>(), SCALE);
+            for (s, &c) in counts.iter().enumerate() {
+                assert!(c == 0 || f.0[s] > 0 || f.0[ESCAPE as usize] > 0);
+            }
+            let mut bytes = Vec::new();
+            f.write(&mut bytes);
+            assert_eq!(bytes.len() % 4, 0);
+            assert!(bytes.len() / 4 <= u8::MAX as usize);
+            assert_eq!(Frequencies::read(&bytes).unwrap(), f);
+            for cut in 0..bytes.len() {
+                // Truncation may only be unnoticed where nothing but padding is lost.
+                if let Ok(g) = Frequencies::read(&bytes[..cut]) {
+                    assert!(g.is_empty() || g == f);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fixed_point_logarithm() {
+        for x in 1..=4096u32 {
+            let exact = (x as f64).log2() * 256.0;
+            let got = log2_fixed(x) as f64;
+            assert!(got <= exact + 1e-9 && got > exact - 1.01, "{x}: {got} {exact}");
+        }
+    }
+
+    #[test]
+    fn classes_grow_with_the_cost() {
+        assert_eq!(class_of(0, 768), 0);
+        assert_eq!(class_of(1, 768), 1);
+        assert_eq!(class_of(768, 768), 7);
+        assert_eq!(class_of(u32::MAX as u64, 1), 7);
+    }
+}

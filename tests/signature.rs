@@ -1,0 +1,355 @@
+//! Signatures are exact, and a triangle moved by less than its bound keeps its signature: both
+//! against rational arithmetic, on triangles chosen to be hard.
+
+use factz::geometry::Triangle;
+use factz::real::Real;
+use factz::stage::bound::{axis_distance, triangle_bound};
+use factz::stage::signature::{
+    is_critical, same, sign_det, signature, Rule, Signature, IN, NONFINITE, OUT, TIE, UNCERTAIN,
+};
+use num_rational::BigRational;
+use num_traits::Signed;
+use proptest::prelude::*;
+
+type P<T> = [[T; 2]; 3];
+
+fn exact<T: Real>(x: T) -> BigRational {
+    BigRational::from_float(x.to_f64()).expect("finite")
+}
+
+fn sign(x: &BigRational) -> i32 {
+    x.is_positive() as i32 - x.is_negative() as i32
+}
+
+/// The definition of CODEC section 1 word by word, types always certain; and whether the exact trace
+/// and discriminant are well away from zero, so that the certified evaluation must decide them.
+fn reference<T: Real>(p: &P<T>, triangle: Triangle, rule: &Rule) -> (Signature, bool) {
+    if p.iter().flatten().any(|x| !x.is_finite()) {
+        return (NONFINITE, true);
+    }
+    let q: Vec<[BigRational; 2]> = p.iter().map(|c| [exact(c[0]), exact(c[1])]).collect();
+    let s: Vec<i32> = (0..3)
+        .map(|k| {
+            let (i, j) = ((k + 1) % 3, (k + 2) % 3);
+            sign(&(&q[i][0] * &q[j][1] - &q[j][0] * &q[i][1]))
+        })
+        .collect();
+    let dot = |i: usize, j: usize| &q[i][0] * &q[j][0] + &q[i][1] * &q[j][1];
+    if s.contains(&1) && s.contains(&-1) {
+        return (OUT, true);
+    }
+    if s == [0, 0, 0] && [(0, 1), (1, 2), (2, 0)].iter().all(|&(i, j)| dot(i, j).is_positive()) {
+        return (OUT, true);
+    }
+    if s.contains(&0) {
+        let mut code = TIE;
+        for k in 0..3 {
+            code |= ((s[k] + 1) as u32) << (3 + 2 * k);
+            code |= ((sign(&q[k][0]) + 1) as u32) << (9 + 4 * k);
+            code |= ((sign(&q[k][1]) + 1) as u32) << (11 + 4 * k);
+        }
+        return (code, true);
+    }
+    let code = IN | ((s[0] + 1) as u32) << 3;
+    if s[0] < 0 || !rule.types {
+        return (code, true);
+    }
+    let (dx, dy) = (exact(rule.dx), exact(rule.dy));
+    let at = |i: usize, j: usize, c: usize, h: &BigRational| (&q[i][c] - &q[j][c]) / h;
+    let (ux, uy, vx, vy) = match triangle {
+        Triangle::Lower => (at(1, 0, 0, &dx), at(2, 1, 0, &dy), at(1, 0, 1, &dx), at(2, 1, 1, &dy)),
+        Triangle::Upper => (at(1, 2, 0, &dx), at(2, 0, 0, &dy), at(1, 2, 1, &dx), at(2, 0, 1, &dy)),
+    };
+    let trace = &ux + &vy;
+    let det = &ux * &vy - &uy * &vx;
+    assert_eq!(sign(&det), 1);
+    let four = BigRational::from_integer(4.into());
+    let discriminant = &trace * &trace - &four * &det;
+    let margin = BigRational::from_float(1e-12).unwrap();
+    let size = ux.abs() + vy.abs();
+    let clear = trace.abs() > &margin * &size
+        && discriminant.abs() > &margin * (&size * &size + &four * (&uy * &vx).abs());
+    let code =
+        code | ((sign(&trace) + 1) as u32) << 5 | (if discriminant.is_negative() { 0 } else { 2 }) << 7;
+    (code, clear)
+}
+
+/// splitmix64
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+    /// Uniform in [-1, 1).
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+    fn finite<T: Real>(&mut self) -> T {
+        loop {
+            let x = T::from_bits64(self.next());
+            if x.is_finite() {
+                return x;
+            }
+        }
+    }
+    /// One triangle of one of the kinds that go wrong.
+    fn triangle<T: Real>(&mut self) -> P<T> {
+        let mut p = [[T::ZERO; 2]; 3];
+        let kind = self.below(10);
+        let scale = [1.0, 1e-3, 1e3, 1e30][self.below(4) as usize];
+        for c in p.iter_mut().flatten() {
+            *c = match kind {
+                0..=2 => T::from_f64(self.unit() * scale),
+                3 => T::from_f64(self.below(5) as f64 - 2.0),
+                4 => self.finite(),
+                5 => T::from_bits64(self.below(6)) * T::from_f64(self.below(3) as f64 - 1.0),
+                6 => T::MAX * T::from_f64(self.unit()),
+                7 if self.below(2) == 0 => T::ZERO,
+                8 => T::from_f64((self.below(3) as f64 - 1.0) * scale),
+                _ => T::from_f64(self.unit()),
+            };
+        }
+        if kind == 8 || self.below(4) == 0 {
+            // Nearly a tie: one corner on the line through another one and the origin, give or take
+            // an ulp.
+            let (i, j) = (self.below(3) as usize, self.below(3) as usize);
+            let factor = T::from_f64(if self.below(2) == 0 { self.unit() } else { -1.0 });
+            p[j] = [p[i][0] * factor, p[i][1] * factor];
+            if self.below(2) == 0 {
+                let c = self.below(2) as usize;
+                if p[j][c] > -T::MAX {
+                    p[j][c] = p[j][c].next_down();
+                }
+            }
+        }
+        if self.below(4) == 0 {
+            // Near a critical point: the centre of gravity close to zero.
+            for c in 0..2 {
+                let last = -(p[0][c] + p[1][c]) + T::from_f64(self.unit() * 0.1) * p[0][c];
+                if last.is_finite() {
+                    p[2][c] = last;
+                }
+            }
+        }
+        if self.below(8) == 0 {
+            p[self.below(3) as usize] = [T::ZERO, -T::ZERO];
+        }
+        p
+    }
+    fn rule(&mut self) -> (Triangle, Rule) {
+        let spacing = [1.0, 0.5, 0.1, 3.0e-5, 1.0];
+        let rule = Rule {
+            types: self.below(4) != 0,
+            dx: spacing[self.below(5) as usize],
+            dy: spacing[self.below(5) as usize],
+        };
+        (if self.below(2) == 0 { Triangle::Lower } else { Triangle::Upper }, rule)
+    }
+}
+
+fn check_signature<T: Real>(seed: u64) {
+    let mut random = Random(seed);
+    let mut p = random.triangle::<T>();
+    if random.below(16) == 0 {
+        p[random.below(3) as usize][random.below(2) as usize] = T::from_f64(f64::NAN);
+    }
+    let (triangle, rule) = random.rule();
+    let (expected, clear) = reference(&p, triangle, &rule);
+    let found = signature(&p, triangle, &rule);
+    // Values whose squares leave the range of f64 may be uncertain for that reason alone.
+    let moderate = p.iter().flatten().all(|x| {
+        let a = x.to_f64().abs();
+        a == 0.0 || (1e-90..1e90).contains(&a)
+    });
+    if found == UNCERTAIN {
+        assert!(rule.types && expected & 7 == IN && !(clear && moderate), "{p:?} {rule:?}");
+    } else {
+        assert_eq!(found, expected, "{p:?} {triangle:?} {rule:?}");
+    }
+    assert_eq!(is_critical(found), expected & 7 == IN);
+}
+
+fn check_sign<T: Real>(seed: u64) {
+    let mut random = Random(seed);
+    let p = random.triangle::<T>();
+    for i in 0..3 {
+        for j in 0..3 {
+            let (a, b, c, d) = (p[i][0], p[i][1], p[j][0], p[j][1]);
+            let m = exact(a) * exact(d) - exact(b) * exact(c);
+            assert_eq!(sign_det(a, b, c, d), sign(&m), "{a:?} {b:?} {c:?} {d:?}");
+        }
+    }
+}
+
+/// The value farthest from x in a direction whose distance is below d.
+fn farthest<T: Real>(x: T, d: T, up: bool) -> T {
+    let mut y = if up { x + d } else { x - d };
+    if !y.is_finite() {
+        y = if up { T::MAX } else { -T::MAX };
+    }
+    while (exact(y) - exact(x)).abs() >= exact(d) {
+        y = if up { y.next_down() } else { -(-y).next_down() };
+    }
+    y
+}
+
+fn check_bound<T: Real>(seed: u64) {
+    let mut random = Random(seed);
+    let p = random.triangle::<T>();
+    let (triangle, rule) = random.rule();
+    let eps = [1e-3, 1e-1, 1.0, 1e3, 1e-6, 1e35][random.below(6) as usize];
+    let before = signature(&p, triangle, &rule);
+    let bound = triangle_bound(&p, triangle, &rule, eps);
+    let zero = |c: &[T; 2]| c[0] == T::ZERO && c[1] == T::ZERO;
+    if p.iter().all(zero) {
+        assert_eq!(bound, T::MAX);
+        return;
+    }
+    assert!(bound >= T::ZERO && bound.is_finite(), "{bound:?}");
+    if before == UNCERTAIN {
+        assert_eq!(bound, T::ZERO);
+    }
+    let axis = axis_distance(&p);
+    if axis > T::ZERO {
+        assert!(before == OUT && bound >= axis);
+    }
+    if bound == T::ZERO {
+        return;
+    }
+    let extremes: Vec<[T; 2]> =
+        p.iter().flatten().map(|&x| [farthest(x, bound, false), farthest(x, bound, true)]).collect();
+    let check = |choose: &mut dyn FnMut(usize) -> T| {
+        let mut q = p;
+        for (k, corner) in q.iter_mut().enumerate() {
+            if !zero(corner) {
+                *corner = [choose(2 * k), choose(2 * k + 1)];
+            }
+        }
+        let after = signature(&q, triangle, &rule);
+        assert!(same(before, after), "{p:?} -> {q:?}: {before:#x} -> {after:#x}, {bound:?} {rule:?}");
+    };
+    for pattern in 0..64 {
+        check(&mut |i| extremes[i][pattern >> i & 1]);
+    }
+    for _ in 0..16 {
+        let scaled = bound * T::from_f64(0.999 / (1u64 << random.below(20)) as f64);
+        check(&mut |i| {
+            let x = p[i / 2][i % 2];
+            let y = x + scaled * T::from_f64(random.unit());
+            if y.is_finite() && (exact(y) - exact(x)).abs() < exact(bound) {
+                y
+            } else {
+                extremes[i][random.below(2) as usize]
+            }
+        });
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(20_000) })]
+
+    #[test]
+    fn sign_det_is_exact(seed: u64) {
+        check_sign::<f32>(seed);
+        check_sign::<f64>(seed);
+    }
+
+    #[test]
+    fn sign_det_of_neighbours_is_exact(a: u64, b: u64, steps in 0u64..4, swap: bool) {
+        // The products of two values and of their neighbours round alike.
+        let (mut c, mut d) = (f64::from_bits(a ^ steps), f64::from_bits(b ^ steps));
+        let (a, b) = (f64::from_bits(a), f64::from_bits(b));
+        if swap {
+            (c, d) = (d, c);
+        }
+        if a.is_finite() && b.is_finite() {
+            let m = exact(a) * exact(b) - exact(c) * exact(d);
+            prop_assert_eq!(sign_det(a, c, d, b), sign(&m));
+        }
+    }
+
+    #[test]
+    fn signatures_are_exact(seed: u64) {
+        check_signature::<f32>(seed);
+        check_signature::<f64>(seed);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(6_000) })]
+
+    #[test]
+    fn moves_below_the_bound_keep_the_signature(seed: u64) {
+        check_bound::<f32>(seed);
+        check_bound::<f64>(seed);
+    }
+}
+
+/// The L-infinity distance of the origin from an edge, by ternary search.
+fn edge_distance(a: [f64; 2], b: [f64; 2]) -> f64 {
+    let at = |t: f64| {
+        let (u, v) = (a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1]));
+        u.abs().max(v.abs())
+    };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..100 {
+        let (x, y) = (low + (high - low) / 3.0, high - (high - low) / 3.0);
+        if at(x) < at(y) {
+            high = y;
+        } else {
+            low = x;
+        }
+    }
+    at(low)
+}
+
+#[test]
+fn bounds_outside_are_close_to_the_distance_of_the_hull() {
+    let mut random = Random(7);
+    let rule = Rule { types: true, dx: 1.0, dy: 1.0 };
+    for _ in 0..20_000 {
+        let p: P<f64> = std::array::from_fn(|_| [random.unit(), random.unit()]);
+        let q = p.map(|c| c.map(|x| x as f32));
+        if signature(&p, Triangle::Lower, &rule) != OUT || signature(&q, Triangle::Lower, &rule) != OUT {
+            continue;
+        }
+        let distance = (0..3).map(|k| edge_distance(p[k], p[(k + 1) % 3])).fold(f64::INFINITY, f64::min);
+        let bound = triangle_bound(&p, Triangle::Lower, &rule, 10.0);
+        assert!(bound <= distance * 1.000_001 && bound >= distance * 0.999 - 1e-9, "{bound} {distance}");
+        let bound = triangle_bound(&q, Triangle::Lower, &rule, 10.0) as f64;
+        assert!(bound >= distance * 0.999 - 1e-6, "{bound} {distance}");
+    }
+}
+
+#[test]
+fn bounds_of_critical_points_are_within_a_rung() {
+    let mut random = Random(8);
+    let rule = Rule { types: false, dx: 1.0, dy: 1.0 };
+    let mut seen = 0;
+    for _ in 0..20_000 {
+        let p: P<f32> = std::array::from_fn(|_| [random.unit() as f32, random.unit() as f32]);
+        if !is_critical(signature(&p, Triangle::Upper, &rule)) {
+            continue;
+        }
+        seen += 1;
+        let q = p.map(|c| c.map(f64::from));
+        let safe = (0..3)
+            .map(|k| {
+                let (a, b) = (q[k], q[(k + 1) % 3]);
+                let m = (a[0] * b[1] - b[0] * a[1]).abs();
+                let s = a[0].abs() + a[1].abs() + b[0].abs() + b[1].abs();
+                ((s * s + 8.0 * m).sqrt() - s) / 4.0
+            })
+            .fold(f64::INFINITY, f64::min);
+        let bound = triangle_bound(&p, Triangle::Upper, &rule, 1.0) as f64;
+        assert!(bound <= safe * 1.000_001 && (bound > 0.499 * safe || safe < 2e-6), "{bound} {safe}");
+    }
+    assert!(seen > 1000);
+}
