@@ -108,7 +108,6 @@ unsafe fn call<R>(
         module,
         direction,
         dtype: matches!(config.dtype, Dtype::F64) as usize,
-        mode: config.mode as usize,
         shape,
         job: Job::new(request, &plan, buffers, direction),
         clear: Launcher::clear_range(direction, &plan, buffers.workspace),
