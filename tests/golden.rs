@@ -299,6 +299,42 @@ fn an_independent_decoder_agrees() {
     fs::remove_dir_all(&outputs).expect("the temporary folder can go");
 }
 
+/// A difference that is at most the bound rounds to at most the bound.
+fn keeps_the_bound<T: Real>(manifest: &Value, case: &Value, stream: &[u8]) -> bool {
+    let pitch = integer(&manifest["inputs"][text(case, "input")], "nx");
+    let (nx, ny) = (integer(case, "nx"), integer(case, "ny"));
+    let [u, v] = input::<T>(manifest, case);
+    let bound = inspect(stream).expect("a header").absolute_bound;
+    let output = decompressed::<T>(case, stream, 1);
+    (0..nx * ny).all(|k| {
+        let from = ((integer(case, "y0") + k / nx) * pitch + integer(case, "x0") + k % nx) as usize;
+        let pair = [u[from], v[from]];
+        let finite = pair.iter().all(|x| x.is_finite());
+        pair.into_iter().zip([k, nx * ny + k]).all(|(before, at)| {
+            let mut bits = [0; 8];
+            bits[..T::BYTES].copy_from_slice(&output[at as usize * T::BYTES..][..T::BYTES]);
+            let after = T::from_bits64(u64::from_le_bytes(bits));
+            if finite {
+                (after.to_f64() - before.to_f64()).abs() <= bound
+            } else {
+                after.to_bits64() == before.to_bits64()
+            }
+        })
+    })
+}
+
+#[test]
+fn golden_outputs_keep_the_bound() {
+    let (manifest, cases) = golden();
+    for (case, stream) in cases {
+        let kept = match text(&case, "dtype") {
+            "f32" => keeps_the_bound::<f32>(&manifest, &case, &stream),
+            _ => keeps_the_bound::<f64>(&manifest, &case, &stream),
+        };
+        assert!(kept, "{} leaves its bound", case["name"]);
+    }
+}
+
 /// What the golden streams must contain, so that nothing of the format is left unwatched.
 #[test]
 fn golden_streams_cover_the_format() {
