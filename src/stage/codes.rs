@@ -289,6 +289,8 @@ impl Builder {
                     }
                 }
             }
+            // A field of noise holds as much here as the input does: no room to spare.
+            codes.raw.shrink_to_fit();
         }
         codes
     }
