@@ -292,7 +292,9 @@ impl<T: Real> FrontEnd<'_, T> {
                         let (code, digits) = bases[tile];
                         builder.put(0, code);
                         builder.put_digits(digits);
-                        self.encoder.interior(patch, |position, code| builder.put(position, code));
+                        self.encoder.interior(patch, |position, count, codes| {
+                            builder.put_row(position, count, codes)
+                        });
                         let mut masks = Masks::default();
                         for y in 0..height.min(TILE) {
                             masks.zero[y] = patch.zero[y] as u32;
@@ -695,7 +697,13 @@ impl<T: Real> BackEnd<'_, T> {
             }
         }
         spread.fill(codes, shape, T::BYTES);
-        self.decoder.interior(patch, |position, x, y| self.decoded(codes, spread, position, x, y));
+        self.decoder.interior(
+            patch,
+            |position, count| {
+                codes.mode == 0 && spread.symbols[position..position + count].iter().all(|&s| s == ZERO)
+            },
+            |position, x, y| self.decoded(codes, spread, position, x, y),
+        );
         let (owned_x, owned_y) = shape.owned();
         if codes.mode != 0 || codes.symbols.contains(&STORED) {
             self.restore_hidden(patch, spread, codes, (owned_x, owned_y));
