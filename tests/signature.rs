@@ -131,10 +131,11 @@ impl Random {
         }
         if self.below(4) == 0 {
             // Near a critical point: the centre of gravity close to zero.
-            for c in 0..2 {
-                let last = -(p[0][c] + p[1][c]) + T::from_f64(self.unit() * 0.1) * p[0][c];
+            let [first, second, third] = &mut p;
+            for ((a, b), c) in first.iter().zip(second).zip(third) {
+                let last = -(*a + *b) + T::from_f64(self.unit() * 0.1) * *a;
                 if last.is_finite() {
-                    p[2][c] = last;
+                    *c = last;
                 }
             }
         }

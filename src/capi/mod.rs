@@ -1,1 +1,26 @@
-//! The C interface.
+//! The C interface: the only `extern "C"` in the crate.
+//!
+//! One module per C object. The doc comments of the public items are the manual: `include/factz.h` is
+//! generated from them (`tests/header.rs`; `FACTZ_BLESS=1` rewrites it). Every export runs inside
+//! [`status::guard`]: it catches panics, keeps the message for `factz_last_error` and never prints.
+//! What a caller promises about pointers is stated once, at the top of the header (`cbindgen.toml`).
+
+// The names are those of the C header.
+#![allow(non_camel_case_types)]
+// The promises of the caller are in the doc comment of each export, in C terms.
+#![allow(clippy::missing_safety_doc)]
+// The exports have the arguments that the C interface needs.
+#![allow(clippy::too_many_arguments)]
+
+pub mod analysis;
+mod arguments;
+pub mod compress;
+pub mod config;
+pub mod decompress;
+pub mod device;
+pub mod inspect;
+pub mod log;
+pub mod report;
+pub mod sizes;
+pub mod status;
+pub mod version;

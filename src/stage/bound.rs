@@ -148,27 +148,37 @@ fn type_kept(j: &Jacobian, rule: &Rule, d: f64) -> bool {
         && discriminant.abs() > change * MARGIN + 4.0 * discriminant_error
 }
 
-/// The highest rung of the ladder TOP * eps * 2^-j, j = 0..=20, that is safe, or 0. `safe` must be
-/// monotone: true below any bound for which it is true.
+/// The highest safe bound of the ladder TOP * eps * 2^-j, j = 0..=20, refined to an eighth of its
+/// rung; 0 if none is. `safe` must be monotone: true below any bound for which it is true.
 fn ladder<T: Real>(eps: f64, safe: impl Fn(f64) -> bool) -> T {
     let (mut low, mut high) = (0, RUNGS + 1);
     while low < high {
         let middle = (low + high) / 2;
-        if safe(rung(eps, middle)) {
+        if safe(rung(eps, middle, 8)) {
             high = middle;
         } else {
             low = middle + 1;
         }
     }
     if low > RUNGS {
-        T::ZERO
-    } else {
-        round_down(rung(eps, low))
+        return T::ZERO;
     }
+    let mut eighths = 8;
+    if low > 0 {
+        let mut half = 4;
+        while half > 0 {
+            if safe(rung(eps, low, eighths + half)) {
+                eighths += half;
+            }
+            half /= 2;
+        }
+    }
+    round_down(rung(eps, low, eighths))
 }
 
-fn rung(eps: f64, j: u32) -> f64 {
-    eps * TOP * (1.0 / (1u32 << j) as f64)
+/// The rung j, times `eighths` / 8.
+fn rung(eps: f64, j: u32, eighths: u32) -> f64 {
+    eps * TOP * (eighths as f64 / (8u32 << j) as f64)
 }
 
 /// The largest value of T that is not above x (x >= 0).

@@ -343,10 +343,11 @@ impl Spread {
         }
     }
 
-    /// First 64 raw bits of a position whose symbol has some.
+    /// First 64 raw bits of a position whose symbol may have some; anything where it has none, as a
+    /// pair of zeros with an id above 0.
     #[inline(always)]
     pub fn raw(&self, codes: &TileCodes, position: usize) -> u64 {
-        codes.raw[self.raw_at[position] as usize]
+        codes.raw.get(self.raw_at[position] as usize).copied().unwrap_or(0)
     }
 
     /// The values of a position whose symbol is `STORED`.
@@ -358,5 +359,24 @@ impl Spread {
         } else {
             [T::from_bits64(codes.raw[at]), T::from_bits64(codes.raw[at + 1])]
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Grid;
+
+    #[test]
+    fn symbols_above_the_first_with_raw_bits_may_have_none() {
+        // A tightened vertex that decodes to its prediction, after all elements of `raw`.
+        let (tightened, bits) = symbol::encode(Code { id: 1, q: [0; 2] });
+        assert!(tightened >= symbol::FIRST_WITH_RAW_BITS && RAW_BITS[tightened as usize] == 0 && bits == 0);
+        let mut codes = TileCodes { classes: [0, 0, 1], symbols: vec![ZERO; 768], ..Default::default() };
+        *codes.symbols.last_mut().unwrap() = tightened;
+        let mut spread = Spread::default();
+        spread.fill(&codes, &Grid::new(64, 64).tile(0), 4);
+        let code = symbol::decode(tightened, spread.raw(&codes, TILE_VERTICES - 1));
+        assert_eq!(code, Code { id: 1, q: [0; 2] });
     }
 }

@@ -76,9 +76,16 @@ pub fn is_critical(signature: Signature) -> bool {
     signature == UNCERTAIN || signature & KIND_MASK == IN
 }
 
+/// The certified signs of trace and discriminant of an IN signature with positive orientation under a
+/// rule with types; `None` for a saddle.
+pub(crate) fn certified_type(signature: Signature) -> Option<(i32, i32)> {
+    let sign = |k: u32| (signature >> (KIND_BITS + 2 * k) & 3) as i32 - 1;
+    (sign(0) > 0).then(|| (sign(1), sign(2)))
+}
+
 /// Whether all six components are finite.
 #[inline(always)]
-pub(super) fn finite<T: Real>(p: &[[T; 2]; 3]) -> bool {
+pub(crate) fn finite<T: Real>(p: &[[T; 2]; 3]) -> bool {
     p[0][0].is_finite()
         & p[0][1].is_finite()
         & p[1][0].is_finite()
@@ -105,7 +112,7 @@ pub(super) fn pinned<T: Real>(p: &[T; 2]) -> bool {
 
 /// The signs of m_0, m_1, m_2 (finite vectors).
 #[inline(always)]
-pub(super) fn signs<T: Real>(p: &[[T; 2]; 3]) -> [i32; 3] {
+pub(crate) fn signs<T: Real>(p: &[[T; 2]; 3]) -> [i32; 3] {
     [
         sign_det(p[1][0], p[1][1], p[2][0], p[2][1]),
         sign_det(p[2][0], p[2][1], p[0][0], p[0][1]),
@@ -115,7 +122,7 @@ pub(super) fn signs<T: Real>(p: &[[T; 2]; 3]) -> [i32; 3] {
 
 /// OUT, IN or TIE.
 #[inline(always)]
-pub(super) fn kind<T: Real>(p: &[[T; 2]; 3], s: &[i32; 3]) -> u32 {
+pub(crate) fn kind<T: Real>(p: &[[T; 2]; 3], s: &[i32; 3]) -> u32 {
     let low = s[0].min(s[1]).min(s[2]);
     let high = s[0].max(s[1]).max(s[2]);
     if low < 0 && high > 0 {

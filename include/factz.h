@@ -1,0 +1,1129 @@
+/*
+ * factz: error-bounded compression of 2D vector fields that keeps every critical point.
+ *
+ * Generated from src/capi by cbindgen; do not edit.
+ *
+ * A field has two components u and v at the nx * ny vertices of a regular grid, x varying fastest. Each
+ * cell is split by the diagonal from (x, y) to (x+1, y+1) and the field is linear on both triangles. After
+ * compression and decompression every value is within the error bound, every critical point (zero of the
+ * field) lies in the same triangle with the same type, and none is new.
+ *
+ *     factz_config config;
+ *     factz_config_init(&config, nx, ny, FACTZ_BOUND_RELATIVE, 1e-3);
+ *     factz_sizes sizes;
+ *     factz_compress_sizes(&config, &sizes);
+ *     void *stream = malloc(sizes.max_stream_bytes);
+ *     factz_report report;
+ *     factz_status status = factz_compress_host(u, v, nx * ny, &config, stream, sizes.max_stream_bytes,
+ *                                               &report, 0);
+ *     if (status != FACTZ_OK) fprintf(stderr, "%s: %s\n", factz_status_string(status), factz_last_error());
+ *     status = factz_decompress_host(stream, report.stream_bytes, &config, u2, v2, nx * ny, &report, 0);
+ *
+ * What holds for every function, unless it says otherwise:
+ *
+ * - Memory. The caller owns all of it. Nothing is kept between calls and no pointer is retained after a
+ *   _host function returns. Pointers are not NULL. Pointers to the structs of this header are aligned to
+ *   8 bytes; fields and streams in host memory may have any alignment. Inputs are const and never
+ *   written. Outputs must not overlap inputs or other outputs; this is checked where addresses show it.
+ * - Sizes are 64-bit counts of bytes where the name ends in _bytes, of elements where it ends in _pitch or
+ *   _stride, of vertices where it is n.
+ * - Errors. Every function that can fail returns a factz_status. Numbers are never reused.
+ *   factz_last_error() says what was wrong in the calling thread's latest call, with names and values.
+ *   The library never prints, exits, aborts or throws. FACTZ_ERROR_INTERNAL, a defect of the library, may
+ *   come from any function.
+ * - Threads. Every function may be called from any thread and from several at once; concurrent calls need
+ *   separate outputs.
+ * - Blocking. _host functions return when the work is done. _device functions only enqueue work on the
+ *   CUDA stream; see factz_compress_device.
+ * - CUDA is never linked: on a machine without it the _host functions work, and the _device functions
+ *   check their arguments and return FACTZ_ERROR_NO_DEVICE.
+ */
+
+
+#ifndef FACTZ_H
+#define FACTZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** CUDA's opaque stream. */
+struct CUstream_st;
+/**
+ * A `cudaStream_t` or `CUstream`, which pass without a cast; NULL is the default stream. No CUDA header
+ * is needed.
+ */
+typedef struct CUstream_st *factz_stream;
+
+
+/**
+ * `dtype`: u and v are IEEE 754 binary32 (`float`).
+ */
+#define FACTZ_DTYPE_F32 0
+
+/**
+ * `dtype`: u and v are IEEE 754 binary64 (`double`).
+ */
+#define FACTZ_DTYPE_F64 1
+
+/**
+ * `bound_kind`: the bound is in the unit of the field.
+ */
+#define FACTZ_BOUND_ABSOLUTE 0
+
+/**
+ * `bound_kind`: the bound is a fraction of max - min over the finite values of u and v together.
+ */
+#define FACTZ_BOUND_RELATIVE 1
+
+/**
+ * `mode`: an analytic bound from the original data; one pass, fastest.
+ */
+#define FACTZ_MODE_BLOCK_WISE 0
+
+/**
+ * `mode`: try the full bound, verify the triangles and back off; smallest streams.
+ */
+#define FACTZ_MODE_SPECULATIVE 1
+
+/**
+ * `coder`: asymmetric numeral systems.
+ */
+#define FACTZ_CODER_ANS 0
+
+/**
+ * `coder`: canonical Huffman. Not available in this version (FACTZ_ERROR_UNSUPPORTED).
+ */
+#define FACTZ_CODER_HUFFMAN 1
+
+/**
+ * `predictor`: dyadic interpolation, coarse to fine.
+ */
+#define FACTZ_PREDICTOR_HIERARCHICAL 0
+
+/**
+ * `predictor`: Lorenzo. Not available in this version (FACTZ_ERROR_UNSUPPORTED).
+ */
+#define FACTZ_PREDICTOR_LORENZO 1
+
+/**
+ * `preserve`: nothing but the error bound.
+ */
+#define FACTZ_PRESERVE_NONE 0
+
+/**
+ * `preserve`: every critical point stays in its triangle and none appears.
+ */
+#define FACTZ_PRESERVE_POINTS 1
+
+/**
+ * `preserve`: as FACTZ_PRESERVE_POINTS, and every critical point keeps its type.
+ */
+#define FACTZ_PRESERVE_TYPES 2
+
+/**
+ * Bit of `halo` and `pin`: the side of column 0.
+ */
+#define FACTZ_SIDE_LEFT 1
+
+/**
+ * Bit of `halo` and `pin`: the side of column nx - 1.
+ */
+#define FACTZ_SIDE_RIGHT 2
+
+/**
+ * Bit of `halo` and `pin`: the side of row 0.
+ */
+#define FACTZ_SIDE_FIRST_ROW 4
+
+/**
+ * Bit of `halo` and `pin`: the side of row ny - 1.
+ */
+#define FACTZ_SIDE_LAST_ROW 8
+
+/**
+ * All sides.
+ */
+#define FACTZ_SIDES_ALL 15
+
+/**
+ * Bytes at the start of a stream that `factz_inspect_host` and `factz_inspect_device` need; every
+ * stream has at least as many.
+ */
+#define FACTZ_INSPECT_BYTES 128
+
+/**
+ * `point_type`: det J < 0.
+ */
+#define FACTZ_POINT_SADDLE 0
+
+/**
+ * `point_type`: the field flows in, along two directions.
+ */
+#define FACTZ_POINT_ATTRACTING_NODE 1
+
+/**
+ * `point_type`: the field flows out, along two directions.
+ */
+#define FACTZ_POINT_REPELLING_NODE 2
+
+/**
+ * `point_type`: the field spirals in.
+ */
+#define FACTZ_POINT_ATTRACTING_FOCUS 3
+
+/**
+ * `point_type`: the field spirals out.
+ */
+#define FACTZ_POINT_REPELLING_FOCUS 4
+
+/**
+ * `point_type`: the field circles around it (the trace of J is exactly 0).
+ */
+#define FACTZ_POINT_CENTER 5
+
+/**
+ * `triangle`: the vertices (x, y), (x+1, y), (x+1, y+1) of the cell.
+ */
+#define FACTZ_TRIANGLE_LOWER 0
+
+/**
+ * `triangle`: the vertices (x, y), (x+1, y+1), (x, y+1) of the cell.
+ */
+#define FACTZ_TRIANGLE_UPPER 1
+
+/**
+ * Level of an event: a call failed.
+ */
+#define FACTZ_LOG_ERROR 1
+
+/**
+ * Level of an event: something is likely not as intended.
+ */
+#define FACTZ_LOG_WARN 2
+
+/**
+ * Level of an event: worth knowing in normal operation.
+ */
+#define FACTZ_LOG_INFO 3
+
+/**
+ * Level of an event: what a call did.
+ */
+#define FACTZ_LOG_DEBUG 4
+
+/**
+ * Level of an event: every step.
+ */
+#define FACTZ_LOG_TRACE 5
+
+/**
+ * Version of the library that this header belongs to.
+ */
+#define FACTZ_VERSION_MAJOR 0
+
+/**
+ * Version of the library that this header belongs to.
+ */
+#define FACTZ_VERSION_MINOR 1
+
+/**
+ * Version of the library that this header belongs to.
+ */
+#define FACTZ_VERSION_PATCH 0
+
+/**
+ * What a function answers: one of the `FACTZ_OK` and `FACTZ_ERROR_*` numbers. Numbers are never
+ * reused or changed; later versions may add some.
+ */
+typedef int32_t factz_status;
+
+/**
+ * What to compress and how. Fill it with `factz_config_init`, then change what you need: whoever sets
+ * nx, ny and a bound gets good defaults. The functions copy what they need; the struct may be reused
+ * or freed as soon as a call returns.
+ *
+ * Vertex (x, y), 0 <= x < nx and 0 <= y < ny, has its u at `u[y * u_pitch + x * u_stride]` and its v
+ * likewise, counted in elements. Separate dense arrays: pitch 0, stride 1. Interleaved u,v,u,v: stride
+ * 2, pitch 2 * nx, and v = u + 1. An array with ghost columns: pitch = the length of its rows, and u
+ * points at the first owned vertex.
+ *
+ * Sizes and versions: `struct_size` bytes are looked at. A longer struct of a later header works while
+ * the bytes that this version does not know are zero (otherwise FACTZ_ERROR_UNSUPPORTED). Reserved
+ * fields must be zero (otherwise FACTZ_ERROR_INVALID_CONFIG).
+ */
+typedef struct factz_config {
+    /**
+     * sizeof(factz_config); set by `factz_config_init`.
+     */
+    uint64_t struct_size;
+    /**
+     * Vertices along x, the axis that varies fastest; at least 1.
+     */
+    uint64_t nx;
+    /**
+     * Vertices along y; at least 1. nx * ny is at most 2^48.
+     */
+    uint64_t ny;
+    /**
+     * Reserved for a third dimension: 0.
+     */
+    uint64_t nz;
+    /**
+     * Elements from a row of u to the next; 0 means dense rows, nx * u_stride.
+     */
+    uint64_t u_pitch;
+    /**
+     * Elements from a u to its neighbour in the row; at least 1. Default 1.
+     */
+    uint64_t u_stride;
+    /**
+     * Elements from a row of v to the next; 0 means dense rows, nx * v_stride.
+     */
+    uint64_t v_pitch;
+    /**
+     * Elements from a v to its neighbour in the row; at least 1. Default 1.
+     */
+    uint64_t v_stride;
+    /**
+     * Reserved for a third component: 0.
+     */
+    uint64_t w_pitch;
+    /**
+     * Reserved for a third component: 0.
+     */
+    uint64_t w_stride;
+    /**
+     * Grid spacing along x, finite and positive; only the types of critical points depend on it.
+     * Default 1.
+     */
+    double dx;
+    /**
+     * Grid spacing along y. Default 1.
+     */
+    double dy;
+    /**
+     * Reserved for a third dimension: 0.
+     */
+    double dz;
+    /**
+     * The largest |decompressed - original| of any finite value, finite and not negative; 0 is
+     * lossless. It is never loosened, by rounding or otherwise.
+     */
+    double bound;
+    /**
+     * FACTZ_BOUND_ABSOLUTE or FACTZ_BOUND_RELATIVE.
+     */
+    int32_t bound_kind;
+    /**
+     * FACTZ_DTYPE_F32 (default) or FACTZ_DTYPE_F64.
+     */
+    int32_t dtype;
+    /**
+     * FACTZ_MODE_BLOCK_WISE (default) or FACTZ_MODE_SPECULATIVE.
+     */
+    int32_t mode;
+    /**
+     * FACTZ_CODER_ANS (default).
+     */
+    int32_t coder;
+    /**
+     * FACTZ_PREDICTOR_HIERARCHICAL (default).
+     */
+    int32_t predictor;
+    /**
+     * FACTZ_PRESERVE_NONE, FACTZ_PRESERVE_POINTS or FACTZ_PRESERVE_TYPES (default).
+     */
+    int32_t preserve;
+    /**
+     * FACTZ_SIDE_* bits: sides where one line of ghost vertices with original values lies beside the
+     * block, at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two
+     * sides meet). Critical points in the cells between blocks are then preserved too, whatever the
+     * other block's owner does. Ghost vertices are read when compressing, never written and not
+     * part of the stream. Default 0.
+     */
+    uint32_t halo;
+    /**
+     * FACTZ_SIDE_* bits: sides whose border line is stored bit for bit, for neighbours without a
+     * halo. Default 0.
+     */
+    uint32_t pin;
+    /**
+     * 1: decompression compares the checksum (default). 0: it does not. It is always written.
+     */
+    int32_t verify_checksum;
+    /**
+     * 0.
+     */
+    uint32_t reserved_flags;
+    /**
+     * 0.
+     */
+    uint64_t reserved[13];
+} factz_config;
+
+/**
+ * How much memory a call needs.
+ */
+typedef struct factz_sizes {
+    /**
+     * Bytes that hold the stream of any field with this configuration, whatever its values.
+     */
+    uint64_t max_stream_bytes;
+    /**
+     * Bytes of device memory that a `_device` function needs as workspace. The `_host` functions take
+     * no workspace.
+     */
+    uint64_t workspace_bytes;
+    /**
+     * Alignment in bytes of the workspace and of the stream for the `_device` functions, a power of
+     * two. The `_host` functions take any address.
+     */
+    uint64_t alignment;
+    /**
+     * 0.
+     */
+    uint64_t reserved[5];
+} factz_sizes;
+
+/**
+ * The header of a stream. Aligned to 8 bytes.
+ */
+typedef struct factz_info {
+    /**
+     * The status of the inspection; the other fields count only when it is FACTZ_OK.
+     */
+    factz_status status;
+    /**
+     * Version of the format.
+     */
+    uint32_t format_version;
+    /**
+     * Bytes of the whole stream.
+     */
+    uint64_t stream_bytes;
+    /**
+     * Vertices along x.
+     */
+    uint64_t nx;
+    /**
+     * Vertices along y.
+     */
+    uint64_t ny;
+    /**
+     * 0.
+     */
+    uint64_t nz;
+    /**
+     * Grid spacing along x.
+     */
+    double dx;
+    /**
+     * Grid spacing along y.
+     */
+    double dy;
+    /**
+     * 0.
+     */
+    double dz;
+    /**
+     * The bound as it was given when compressing, bit for bit.
+     */
+    double bound;
+    /**
+     * The absolute bound that was applied, in the unit of the field.
+     */
+    double absolute_bound;
+    /**
+     * FACTZ_BOUND_*: what `bound` means.
+     */
+    int32_t bound_kind;
+    /**
+     * FACTZ_DTYPE_*.
+     */
+    int32_t dtype;
+    /**
+     * FACTZ_MODE_*.
+     */
+    int32_t mode;
+    /**
+     * FACTZ_CODER_*.
+     */
+    int32_t coder;
+    /**
+     * FACTZ_PREDICTOR_*.
+     */
+    int32_t predictor;
+    /**
+     * FACTZ_PRESERVE_*.
+     */
+    int32_t preserve;
+    /**
+     * 0.
+     */
+    uint64_t reserved[3];
+} factz_info;
+
+/**
+ * The outcome of a compression or decompression. It holds plain numbers and no pointers, so it may lie
+ * anywhere the function can write: in host memory for the `_host` functions, in device or mapped pinned
+ * memory for the `_device` functions. Aligned to 8 bytes. Initialise nothing: it is written whole.
+ */
+typedef struct factz_report {
+    /**
+     * The status of the work itself: FACTZ_OK only when the bound and the critical points hold.
+     */
+    factz_status status;
+    /**
+     * 0.
+     */
+    int32_t reserved_status;
+    /**
+     * Bytes of the stream that was written (compression) or read (decompression).
+     */
+    uint64_t stream_bytes;
+    /**
+     * Bytes that the stream takes, also when the buffer was too small for it.
+     */
+    uint64_t required_bytes;
+    /**
+     * Vertices stored bit for bit because no lossy value could be certified.
+     */
+    uint64_t exact_vertices;
+    /**
+     * Vertices with a NaN or an infinity; they are stored bit for bit.
+     */
+    uint64_t nonfinite_vertices;
+    /**
+     * Vertices with u = v = 0; they stay exactly zero.
+     */
+    uint64_t zero_vertices;
+    /**
+     * Critical points of the field; 0 with FACTZ_PRESERVE_NONE and after decompression.
+     */
+    uint64_t critical_points;
+    /**
+     * The absolute bound that was applied, in the unit of the field.
+     */
+    double bound;
+    /**
+     * Largest |decompressed - original| over all finite values; 0 after decompression, which does
+     * not see the original.
+     */
+    double max_error;
+    /**
+     * 0.
+     */
+    uint64_t reserved[7];
+} factz_report;
+
+/**
+ * A critical point: a zero strictly inside a triangle of the piecewise linear field.
+ */
+typedef struct factz_critical_point {
+    /**
+     * Column of the cell, 0 to nx - 2.
+     */
+    uint64_t cell_x;
+    /**
+     * Row of the cell, 0 to ny - 2.
+     */
+    uint64_t cell_y;
+    /**
+     * Position along x: dx times a number between cell_x and cell_x + 1.
+     */
+    double x;
+    /**
+     * Position along y: dy times a number between cell_y and cell_y + 1.
+     */
+    double y;
+    /**
+     * FACTZ_TRIANGLE_LOWER or FACTZ_TRIANGLE_UPPER.
+     */
+    int32_t triangle;
+    /**
+     * FACTZ_POINT_*.
+     */
+    int32_t point_type;
+} factz_critical_point;
+
+/**
+ * How a field differs from another. Aligned to 8 bytes. Triangles are compared where all their vertices are
+ * finite in both fields; every sign is decided exactly.
+ */
+typedef struct factz_comparison {
+    /**
+     * The status of the comparison; the other fields count only when it is FACTZ_OK. Differences are
+     * no error.
+     */
+    factz_status status;
+    /**
+     * 0.
+     */
+    int32_t reserved_status;
+    /**
+     * What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + new_points +
+     * changed_types + changed_ties + new_ties + changed_nonfinite + bound_exceeded.
+     */
+    uint64_t violations;
+    /**
+     * Critical points of the first field.
+     */
+    uint64_t critical_points;
+    /**
+     * Critical points of the other field.
+     */
+    uint64_t other_critical_points;
+    /**
+     * P1: triangles with a critical point in the first field and none in the other.
+     */
+    uint64_t lost_points;
+    /**
+     * P2: triangles with a critical point in the other field and none in the first.
+     */
+    uint64_t new_points;
+    /**
+     * P3: triangles with a critical point in both, of different types.
+     */
+    uint64_t changed_types;
+    /**
+     * Ties of the first field: triangles where the zero lies on an edge or a vertex.
+     */
+    uint64_t ties;
+    /**
+     * Ties of the first field that are none in the other, or where a sign differs.
+     */
+    uint64_t changed_ties;
+    /**
+     * Ties of the other field that are none in the first.
+     */
+    uint64_t new_ties;
+    /**
+     * Vertices of the first field with a NaN or an infinity.
+     */
+    uint64_t nonfinite_vertices;
+    /**
+     * Such vertices that are not the same bit for bit, and finite ones that became non-finite.
+     */
+    uint64_t changed_nonfinite;
+    /**
+     * Vertices of the first field with u = v = 0.
+     */
+    uint64_t zero_vertices;
+    /**
+     * Vertices with u = v = 0 in one field only.
+     */
+    uint64_t changed_zeros;
+    /**
+     * Values with |other - first| above `bound`, compared exactly.
+     */
+    uint64_t bound_exceeded;
+    /**
+     * The absolute bound that was checked: config->bound where its kind is FACTZ_BOUND_ABSOLUTE,
+     * infinity (nothing exceeds it) where it is FACTZ_BOUND_RELATIVE. To check a relative bound, set
+     * config->bound_kind to FACTZ_BOUND_ABSOLUTE and config->bound to the bound of the report.
+     */
+    double bound;
+    /**
+     * Largest |other - first| over values that are finite in both.
+     */
+    double max_error;
+    /**
+     * Peak signal-to-noise ratio in dB: 20 log10 of the joint range of the first field over the root
+     * mean square error. Infinite where nothing differs, NaN where it is not defined.
+     */
+    double psnr;
+    /**
+     * The first field's critical points by type, indexed by FACTZ_POINT_*.
+     */
+    uint64_t points_by_type[6];
+    /**
+     * 0.
+     */
+    uint64_t reserved[8];
+} factz_comparison;
+
+/**
+ * Receives an event of the library.
+ *
+ * It may be called from any thread that is inside a factz function, from worker threads of the
+ * library, and from several at once. It must return normally: no longjmp, no C++ exception. It must
+ * not call factz functions other than `factz_status_string` and `factz_version`.
+ *
+ * @param level    FACTZ_LOG_ERROR (1) to FACTZ_LOG_TRACE (5)
+ * @param target   the part of the library, such as "factz"; valid during the call only
+ * @param message  one line of text; valid during the call only
+ * @param user     the pointer given to `factz_set_log_callback`
+ */
+typedef void (*factz_log_callback)(int level, const char *target, const char *message, void *user);
+
+/**
+ * Done (host functions) or enqueued (device functions).
+ */
+#define FACTZ_OK 0
+
+/**
+ * An argument is null, out of range, overlaps another one or contradicts it.
+ */
+#define FACTZ_ERROR_INVALID_ARGUMENT 1
+
+/**
+ * The configuration holds a value that no field can have.
+ */
+#define FACTZ_ERROR_INVALID_CONFIG 2
+
+/**
+ * An output buffer cannot hold the result. Nothing past its end was written; the required size is
+ * in the report (or in the count).
+ */
+#define FACTZ_ERROR_BUFFER_TOO_SMALL 3
+
+/**
+ * The workspace is smaller than the size functions say.
+ */
+#define FACTZ_ERROR_WORKSPACE_TOO_SMALL 4
+
+/**
+ * The stream is truncated or damaged, or was not written by this library.
+ */
+#define FACTZ_ERROR_CORRUPT_STREAM 5
+
+/**
+ * The stream was written in a later version of the format.
+ */
+#define FACTZ_ERROR_UNSUPPORTED_VERSION 6
+
+/**
+ * There is no usable CUDA device or driver, or the library was built without CUDA.
+ */
+#define FACTZ_ERROR_NO_DEVICE 7
+
+/**
+ * The CUDA driver reported an error; the message names it.
+ */
+#define FACTZ_ERROR_CUDA 8
+
+/**
+ * Memory (or threads) could not be had.
+ */
+#define FACTZ_ERROR_OUT_OF_MEMORY 9
+
+/**
+ * The option, or a field of a later version's configuration, is not available in this version.
+ */
+#define FACTZ_ERROR_UNSUPPORTED 10
+
+/**
+ * A defect in the library: please report it with the message.
+ */
+#define FACTZ_ERROR_INTERNAL 11
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * A short English name of a status, such as "corrupt stream"; "unknown status" for a number that is
+ * none. Static storage, never NULL. Thread-safe; does not change the last error.
+ */
+const char *factz_status_string(factz_status status);
+
+/**
+ * What was wrong in the calling thread's latest call, with the argument's name and value; an empty
+ * string when that call succeeded or there was none. Never NULL. The text belongs to the library and
+ * stays valid until the thread calls another function that returns a `factz_status`. Every thread
+ * has its own message.
+ */
+const char *factz_last_error(void);
+
+/**
+ * Fills a configuration with the defaults named at each field, for a dense `float` field.
+ *
+ * Only the pointer and `bound_kind` are checked here; everything else is checked by the functions that
+ * use the configuration, so fields may be changed in any order. Host only, does not block, allocates
+ * nothing. Thread-safe.
+ *
+ * @param config      written; any content before
+ * @param nx          vertices along x, the axis that varies fastest
+ * @param ny          vertices along y
+ * @param bound_kind  FACTZ_BOUND_ABSOLUTE or FACTZ_BOUND_RELATIVE
+ * @param bound       the error bound in that kind's unit
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (config is NULL or misaligned);
+ *         FACTZ_ERROR_INVALID_CONFIG (no such bound_kind)
+ */
+factz_status factz_config_init(struct factz_config *config,
+                               uint64_t nx,
+                               uint64_t ny,
+                               int32_t bound_kind,
+                               double bound);
+
+/**
+ * The sizes for compressing, and for analysing, fields with a configuration.
+ *
+ * A pure function of the configuration: it looks at no data and needs no device. Does not block,
+ * allocates nothing, thread-safe. The numbers may change with the version of the library.
+ *
+ * @param config  the configuration
+ * @param sizes   written when the call succeeds
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned);
+ *         FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
+ */
+factz_status factz_compress_sizes(const struct factz_config *config, struct factz_sizes *sizes);
+
+/**
+ * The sizes for decompressing a stream.
+ *
+ * `info` comes from `factz_inspect_host`. Where the stream is on a device and reading its header
+ * back would mean waiting, make one: set it to zero, then set nx, ny, dx = dy = 1, dtype, mode, coder,
+ * predictor and preserve as in the configuration of the compression. The rest is not looked at, and
+ * `max_stream_bytes` then is that of any such field; otherwise it is `info->stream_bytes`.
+ *
+ * A pure function of the header: it looks at no data and needs no device. Does not block, allocates
+ * nothing, thread-safe.
+ *
+ * @param info   the header of the stream
+ * @param sizes  written when the call succeeds
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned);
+ *         FACTZ_ERROR_INVALID_CONFIG (the info holds values that no stream has);
+ *         FACTZ_ERROR_UNSUPPORTED
+ */
+factz_status factz_decompress_sizes(const struct factz_info *info, struct factz_sizes *sizes);
+
+/**
+ * Reads the header of a stream in host memory.
+ *
+ * Only the first bytes are looked at (FACTZ_INSPECT_BYTES suffice): nothing is said about the rest, and
+ * the checksum is not compared. Does not block, thread-safe.
+ *
+ * @param src        the start of a stream, any alignment; not changed
+ * @param src_bytes  readable bytes at src; at least FACTZ_INSPECT_BYTES
+ * @param info       written, with `status` alone where the call fails
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or info overlaps
+ *         src); FACTZ_ERROR_CORRUPT_STREAM (too short, or no stream); FACTZ_ERROR_UNSUPPORTED_VERSION
+ */
+factz_status factz_inspect_host(const void *src, size_t src_bytes, struct factz_info *info);
+
+/**
+ * Compresses a field in host memory.
+ *
+ * The stream is the same, byte for byte, for every number of threads, and the same as that of
+ * `factz_compress_device`. Blocks until the work is done. Thread-safe and reentrant: concurrent calls
+ * need separate dst and report, and may share u and v.
+ *
+ * @param u          the x components: vertex (x, y) at u[y * u_pitch + x * u_stride], in elements of
+ *                   config->dtype; any alignment; not changed
+ * @param v          the y components likewise, with v_pitch and v_stride; may be interleaved with u
+ * @param n          number of vertices, nx * ny (ghost vertices do not count)
+ * @param config     the configuration
+ * @param dst        receives the stream, any alignment; must not overlap u, v or report
+ * @param dst_bytes  writable bytes at dst; `factz_compress_sizes` says how many always suffice. With 0,
+ *                   dst may be NULL: the call fails and report->required_bytes says what it takes
+ * @param report     written whatever happens, unless it is itself the bad argument; report->stream_bytes
+ *                   is the length of the stream
+ * @param threads    threads to use; 0 means one per processor, more than 1024 count as 1024
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+ *         FACTZ_ERROR_BUFFER_TOO_SMALL (report->required_bytes says what it takes; the content of dst
+ *         is undefined); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_compress_host(const void *u,
+                                 const void *v,
+                                 size_t n,
+                                 const struct factz_config *config,
+                                 void *dst,
+                                 size_t dst_bytes,
+                                 struct factz_report *report,
+                                 int threads);
+
+/**
+ * Decompresses a stream in host memory.
+ *
+ * Every vertex of the output is written; gaps between rows and between strided elements, and ghost
+ * vertices, are left as they were. The output has the same bits for every number of threads, and the
+ * same as that of `factz_decompress_device`. Blocks until the work is done. Thread-safe and reentrant:
+ * concurrent calls need separate outputs and reports, and may share the stream.
+ *
+ * @param src        the stream, any alignment; not changed
+ * @param src_bytes  readable bytes at src: the length of the stream or any upper bound of it
+ * @param config     says where the output goes: nx, ny and dtype must be those of the stream, pitches
+ *                   and strides may differ from those of the compression. verify_checksum says whether
+ *                   the checksum is compared. The rest must be valid but has no effect
+ * @param u          receives the x components: vertex (x, y) at u[y * u_pitch + x * u_stride], in
+ *                   elements of config->dtype; any alignment; must not overlap src or report
+ * @param v          receives the y components likewise; may be interleaved with u, but no element may
+ *                   belong to both
+ * @param n          number of vertices, nx * ny
+ * @param report     written whatever happens, unless it is itself the bad argument
+ * @param threads    threads to use; 0 means one per processor, more than 1024 count as 1024
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also: the stream has other dimensions or another
+ *         dtype); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_CORRUPT_STREAM (the
+ *         content of u and v is undefined); FACTZ_ERROR_UNSUPPORTED_VERSION; FACTZ_ERROR_OUT_OF_MEMORY;
+ *         FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_decompress_host(const void *src,
+                                   size_t src_bytes,
+                                   const struct factz_config *config,
+                                   void *u,
+                                   void *v,
+                                   size_t n,
+                                   struct factz_report *report,
+                                   int threads);
+
+/**
+ * Extracts the critical points of a field in host memory.
+ *
+ * The points come in the order of their cells, row by row, lower triangle first, whatever the number
+ * of threads. Triangles with a NaN or an infinity have none. Ghost vertices are not looked at. Blocks
+ * until the work is done. Thread-safe and reentrant.
+ *
+ * @param u         the x components, laid out as config says; not changed
+ * @param v         the y components
+ * @param n         number of vertices, nx * ny
+ * @param config    nx, ny, dtype, the layout, and dx and dy for the types. The rest must be valid but
+ *                  has no effect
+ * @param points    receives the points; must not overlap u or v. May be NULL when capacity is 0
+ * @param capacity  how many points fit
+ * @param count     receives the number of points in the field, also when they do not all fit; 0 when the
+ *                  call fails otherwise
+ * @param threads   threads to use; 0 means one per processor, more than 1024 count as 1024
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+ *         FACTZ_ERROR_BUFFER_TOO_SMALL (the first `capacity` points were written; *count says how many
+ *         there are); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_critical_points_host(const void *u,
+                                        const void *v,
+                                        size_t n,
+                                        const struct factz_config *config,
+                                        struct factz_critical_point *points,
+                                        size_t capacity,
+                                        uint64_t *count,
+                                        int threads);
+
+/**
+ * Compares a field with another one, usually an original with its decompressed copy.
+ *
+ * Anyone can check the guarantee with it: after compression with FACTZ_PRESERVE_TYPES `violations` is 0.
+ * Ghost vertices are not looked at. Blocks until the work is done. Thread-safe and reentrant.
+ *
+ * @param u             the x components of the first field, laid out as config says; not changed
+ * @param v             its y components
+ * @param n             number of vertices, nx * ny
+ * @param config        nx, ny, dtype, the layout of u and v, dx and dy for the types, and the bound. The rest
+ *                      must be valid but has no effect
+ * @param other_u       the x components of the other field; not changed
+ * @param other_v       its y components
+ * @param other_config  the layout of other_u and other_v; nx, ny and dtype as in config. NULL means
+ *                      config
+ * @param comparison    written, with `status` alone where the call fails
+ * @param threads       threads to use; 0 means one per processor, more than 1024 count as 1024
+ * @return FACTZ_OK (whatever the differences); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_compare_host(const void *u,
+                                const void *v,
+                                size_t n,
+                                const struct factz_config *config,
+                                const void *other_u,
+                                const void *other_v,
+                                const struct factz_config *other_config,
+                                struct factz_comparison *comparison,
+                                int threads);
+
+/**
+ * Loads the kernels for the device of a stream ahead of time, so that the first call is as fast as the
+ * later ones. Needed once per device before a CUDA graph is captured.
+ *
+ * May block and allocate; do not call it while the stream is being captured. Leaves the current CUDA
+ * context as it was. Thread-safe.
+ *
+ * @param stream  a stream of the device
+ * @return FACTZ_OK; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY;
+ *         FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_prepare_device(factz_stream stream);
+
+/**
+ * Enqueues the compression of a field in device memory; the twin of `factz_compress_host`, with the
+ * same stream byte for byte.
+ *
+ * Returns without waiting: no allocation, no synchronisation, no host round trip, and it can be captured
+ * into a CUDA graph. FACTZ_OK means that the work was enqueued; its outcome is in the report once the
+ * stream has got there. Every buffer must live until then. All pointers but config are device-accessible.
+ * Thread-safe; concurrent calls need separate dst, workspace and report.
+ *
+ * @param u                the x components, laid out as config says, aligned to their type; not changed
+ * @param v                the y components likewise; may be interleaved with u
+ * @param n                number of vertices, nx * ny (ghost vertices do not count)
+ * @param config           the configuration, in host memory; copied before the call returns
+ * @param dst              receives the stream; aligned to factz_sizes.alignment; must not overlap u, v,
+ *                         workspace or report
+ * @param dst_bytes        writable bytes at dst
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment; may be NULL if
+ *                         workspace_bytes is 0
+ * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
+ * @param report           written on the device: status, lengths, counts and the largest error;
+ *                         FACTZ_ERROR_BUFFER_TOO_SMALL with required_bytes where dst was too small.
+ *                         Untouched when the call itself fails
+ * @param stream           the CUDA stream
+ * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE (always, in
+ *         this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_compress_device(const void *u,
+                                   const void *v,
+                                   size_t n,
+                                   const struct factz_config *config,
+                                   void *dst,
+                                   size_t dst_bytes,
+                                   void *workspace,
+                                   size_t workspace_bytes,
+                                   struct factz_report *report,
+                                   factz_stream stream);
+
+/**
+ * Enqueues the decompression of a stream in device memory; the twin of `factz_decompress_host`, with the
+ * same bits.
+ *
+ * Returns without waiting, as `factz_compress_device` does. The stream says how long it is, so
+ * compression and decompression can be enqueued one after the other without reading a size back: give
+ * the capacity of the buffer as src_bytes.
+ *
+ * @param src              the stream, aligned to factz_sizes.alignment; not changed
+ * @param src_bytes        readable bytes at src: the length of the stream or any upper bound of it
+ * @param config           where the output goes, in host memory, as for `factz_decompress_host`
+ * @param u                receives the x components, aligned to their type; must not overlap src,
+ *                         workspace or report
+ * @param v                receives the y components; may be interleaved with u
+ * @param n                number of vertices, nx * ny
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment; may be NULL if
+ *                         workspace_bytes is 0
+ * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_decompress_sizes`
+ * @param report           written on the device; FACTZ_ERROR_CORRUPT_STREAM and
+ *                         FACTZ_ERROR_UNSUPPORTED_VERSION appear here, and
+ *                         FACTZ_ERROR_INVALID_ARGUMENT where the stream has other dimensions or another
+ *                         dtype. Untouched when the call itself fails
+ * @param stream           the CUDA stream
+ * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE (always, in
+ *         this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_decompress_device(const void *src,
+                                     size_t src_bytes,
+                                     const struct factz_config *config,
+                                     void *u,
+                                     void *v,
+                                     size_t n,
+                                     void *workspace,
+                                     size_t workspace_bytes,
+                                     struct factz_report *report,
+                                     factz_stream stream);
+
+/**
+ * Enqueues the reading of the header of a stream in device memory; the twin of `factz_inspect_host`.
+ * Returns without waiting, as `factz_compress_device` does.
+ *
+ * @param src        the start of a stream, aligned to factz_sizes.alignment; not changed
+ * @param src_bytes  readable bytes at src; at least FACTZ_INSPECT_BYTES
+ * @param info       device-accessible; written on the device, info->status tells whether src holds a
+ *                   stream. Untouched when the call itself fails
+ * @param stream     the CUDA stream
+ * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_NO_DEVICE (always, in this
+ *         version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_inspect_device(const void *src,
+                                  size_t src_bytes,
+                                  struct factz_info *info,
+                                  factz_stream stream);
+
+/**
+ * Enqueues the extraction of the critical points of a field in device memory; the twin of
+ * `factz_critical_points_host`, with the same points in the same order. Returns without waiting, as
+ * `factz_compress_device` does.
+ *
+ * @param u                the x components, laid out as config says, aligned to their type; not changed
+ * @param v                the y components
+ * @param n                number of vertices, nx * ny
+ * @param config           the configuration, in host memory
+ * @param points           device-accessible; receives the points; may be NULL when capacity is 0
+ * @param capacity         how many points fit
+ * @param count            device-accessible; receives the number of points in the field. A count above
+ *                         capacity means that only the first `capacity` points were written
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment; may be NULL if
+ *                         workspace_bytes is 0
+ * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
+ * @param stream           the CUDA stream
+ * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE (always, in
+ *         this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_critical_points_device(const void *u,
+                                          const void *v,
+                                          size_t n,
+                                          const struct factz_config *config,
+                                          struct factz_critical_point *points,
+                                          size_t capacity,
+                                          uint64_t *count,
+                                          void *workspace,
+                                          size_t workspace_bytes,
+                                          factz_stream stream);
+
+/**
+ * Enqueues the comparison of two fields in device memory; the twin of `factz_compare_host`, with the same
+ * counts and largest error. Returns without waiting, as `factz_compress_device` does.
+ *
+ * @param u                the x components of the first field, laid out as config says, aligned to their
+ *                         type; not changed
+ * @param v                its y components
+ * @param n                number of vertices, nx * ny
+ * @param config           the configuration, in host memory
+ * @param other_u          the x components of the other field; not changed
+ * @param other_v          its y components
+ * @param other_config     the layout of the other field, in host memory; NULL means config
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment; may be NULL if
+ *                         workspace_bytes is 0
+ * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
+ * @param comparison       device-accessible; written on the device. Untouched when the call itself fails
+ * @param stream           the CUDA stream
+ * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE (always, in
+ *         this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_compare_device(const void *u,
+                                  const void *v,
+                                  size_t n,
+                                  const struct factz_config *config,
+                                  const void *other_u,
+                                  const void *other_v,
+                                  const struct factz_config *other_config,
+                                  void *workspace,
+                                  size_t workspace_bytes,
+                                  struct factz_comparison *comparison,
+                                  factz_stream stream);
+
+/**
+ * Sets the function that receives the library's events, for the whole process; NULL turns it off,
+ * as it is from the start. While off, events cost next to nothing and their text is never made.
+ *
+ * Does not block. Thread-safe, but a call that runs meanwhile in another thread may still use the
+ * former callback: keep `user` alive until such calls have returned.
+ *
+ * @param callback  the function, or NULL
+ * @param user      handed to the callback as it is; may be NULL; the library never looks into it
+ * @return FACTZ_OK, or FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_set_log_callback(factz_log_callback callback, void *user);
+
+/**
+ * The version of the library at run time, such as "0.1.0". Static storage, never NULL. Thread-safe.
+ */
+const char *factz_version(void);
+
+/**
+ * The version of the stream format that this library writes. It reads that version and every earlier
+ * one. Thread-safe.
+ */
+uint32_t factz_format_version(void);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* FACTZ_H */

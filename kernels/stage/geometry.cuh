@@ -1,0 +1,72 @@
+// Twin of src/geometry.rs.
+#pragma once
+#include "../abi.cuh"
+
+constexpr i32 TILE = 32;
+constexpr i32 TILE_VERTICES = 1024;
+constexpr i32 CLOSED = 33;
+constexpr i32 LEVELS = 6;
+constexpr i32 ANCHOR_LEVEL = 5;
+constexpr u32 FULL = 0xffffffffu;
+
+enum : i32 { LOWER = 0, UPPER = 1 };
+
+// Offsets of corner k of a triangle from its cell.
+__device__ __forceinline__ i32 corner_x(i32 triangle, i32 k) { return triangle == LOWER ? (k > 0) : (k == 1); }
+__device__ __forceinline__ i32 corner_y(i32 triangle, i32 k) { return triangle == LOWER ? (k == 2) : (k > 0); }
+
+// The triangles around a vertex: offset of the cell and which triangle of it, for k = 0..6.
+__device__ __forceinline__ i32 incident_x(i32 k) { return (k == 2 || k >= 4) ? -1 : 0; }
+__device__ __forceinline__ i32 incident_y(i32 k) { return k >= 3 ? -1 : 0; }
+__device__ __forceinline__ i32 incident_triangle(i32 k) { return (k == 1 || k == 3 || k == 5) ? UPPER : LOWER; }
+
+struct TileShape {
+    u64 tx, ty, x0, y0;
+    i32 last_x, last_y;
+    __device__ i32 owned_x() const { return last_x < TILE - 1 ? last_x + 1 : TILE; }
+    __device__ i32 owned_y() const { return last_y < TILE - 1 ? last_y + 1 : TILE; }
+};
+
+__device__ __forceinline__ TileShape tile_shape(const Job& job, u64 tile) {
+    TileShape s;
+    if (job.tiles < (1ull << 32)) {
+        u32 t = (u32)tile, c = (u32)job.tiles_x, q = t / c;
+        s.ty = q;
+        s.tx = t - q * c;
+    } else {
+        s.ty = tile / job.tiles_x;
+        s.tx = tile % job.tiles_x;
+    }
+    s.x0 = s.tx * TILE;
+    s.y0 = s.ty * TILE;
+    u64 rx = job.nx - 1 - s.x0, ry = job.ny - 1 - s.y0;
+    s.last_x = rx < TILE ? (i32)rx : TILE;
+    s.last_y = ry < TILE ? (i32)ry : TILE;
+    return s;
+}
+
+// Position in the symbol order of the vertex (x, y) of a tile.
+__device__ __forceinline__ i32 position_of(i32 x, i32 y) {
+    if ((x | y) == 0) return 0;
+    i32 level = __ffs(x | y) - 1;
+    i32 n = 16 >> level;
+    i32 i = x >> (level + 1), j = y >> (level + 1);
+    i32 phase = (x >> level & 1) ? (y >> level & 1 ? 2 : 0) : 1;
+    return n * n * (1 + phase) + j * n + i;
+}
+
+// Level, column and row of a position.
+__device__ __forceinline__ i32 level_of(i32 position) {
+    return position == 0 ? ANCHOR_LEVEL : 4 - ((31 - __clz(position)) >> 1);
+}
+__device__ __forceinline__ void place_of(i32 position, i32& x, i32& y) {
+    if (position == 0) {
+        x = y = 0;
+        return;
+    }
+    i32 level = level_of(position), n = 16 >> level, nn = n * n;
+    i32 phase = position / nn - 1, k = position & (nn - 1);
+    i32 i = k & (n - 1), j = k / n;
+    x = (2 * i + (phase != 1)) << level;
+    y = (2 * j + (phase != 0)) << level;
+}

@@ -1,0 +1,341 @@
+//! What compression changed: critical points, ties, special values and errors, all decided exactly.
+
+use super::critical_points::kind_of;
+use super::{in_bands, load_row, vectors, Kind, TRIANGLES};
+use crate::field::View;
+use crate::geometry::{Grid, Triangle};
+use crate::real::Real;
+use crate::stage::bound::axis_distance;
+use crate::stage::signature::{kind, signs, Rule, IN, TIE};
+use std::ops::Range;
+
+/// The comparison of a field with its reconstruction. Triangles are compared where all six vectors'
+/// components are finite in both fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// Triangles with a critical point in the original field.
+    pub critical_points: u64,
+    /// The same in the reconstruction.
+    pub critical_points_after: u64,
+    /// The original's critical points by [`Kind`].
+    pub kinds: [u64; Kind::COUNT],
+    /// Triangles with a critical point in the original only.
+    pub lost: u64,
+    /// Triangles with a critical point in the reconstruction only.
+    pub spurious: u64,
+    /// Triangles with a critical point in both, of different kinds.
+    pub type_changed: u64,
+    /// Triangles of the original with the origin on the boundary of their hull (TIE).
+    pub ties: u64,
+    /// Ties that are none any more, or where a sign of a determinant or component differs.
+    pub tie_changed: u64,
+    /// Ties of the reconstruction that were none.
+    pub tie_created: u64,
+    /// Vertices of the original with a NaN or infinity.
+    pub nonfinite_vertices: u64,
+    /// Such vertices that are not the same bit for bit, and finite ones that became non-finite.
+    pub nonfinite_changed: u64,
+    /// Vertices of the original with u = v = 0.
+    pub zero_vertices: u64,
+    /// Vertices with u = v = 0 in one field only.
+    pub zero_changed: u64,
+    /// Values with |x1 - x0| above the bound, compared exactly; 0 without a bound.
+    pub bound_exceeded: u64,
+    /// Largest |x1 - x0|, rounded to nearest.
+    pub max_error: f64,
+    /// Peak signal-to-noise ratio in dB: joint range of the original's values over the root of the
+    /// mean square error, taken over twice the number of u's finite pairs (as the independent checker
+    /// does; it matters only where u and v are non-finite at different vertices). Infinite for equal fields, NaN for a constant original with errors, `None`
+    /// without values or where it overflows.
+    pub psnr: Option<f64>,
+}
+
+impl Comparison {
+    /// The sum of all counts that must be 0 after compression.
+    pub fn violations(&self) -> u64 {
+        self.lost
+            + self.spurious
+            + self.type_changed
+            + self.tie_changed
+            + self.tie_created
+            + self.nonfinite_changed
+            + self.bound_exceeded
+    }
+}
+
+/// Compares an original (u0, v0) with a reconstruction (u1, v1).
+///
+/// All views must cover the grid; `dx` and `dy` are the grid spacing, finite and positive; `bound`, if
+/// given, is absolute. `threads` of 0 means one per processor; the result does not depend on it.
+/// Classes and types are those of CODEC section 1, all signs exact.
+#[allow(clippy::too_many_arguments)]
+pub fn compare<T: Real>(
+    grid: Grid,
+    u0: View<'_, T>,
+    v0: View<'_, T>,
+    u1: View<'_, T>,
+    v1: View<'_, T>,
+    dx: f64,
+    dy: f64,
+    bound: Option<f64>,
+    threads: usize,
+) -> Comparison {
+    let rule = Rule { types: true, dx, dy };
+    let views = [[u0, v0], [u1, v1]];
+    let bound = bound.unwrap_or(f64::INFINITY);
+    let parts = in_bands(grid.ny, threads, |band| compare_band(grid, &views, &rule, bound, band));
+    let mut total = Part::default();
+    for part in &parts {
+        total.add(part);
+    }
+    total.finish()
+}
+
+/// What is known about the vertex (or all vertices) in question.
+const FINITE: u8 = 1;
+const SAME: u8 = 2;
+
+/// A row of both fields: u0, v0, u1, v1 and the flags of each vertex.
+struct Row<T> {
+    values: [[Vec<T>; 2]; 2],
+    flags: Vec<u8>,
+}
+
+impl<T: Real> Row<T> {
+    fn new(nx: usize) -> Self {
+        let component = || vec![T::ZERO; nx];
+        Row { values: [[component(), component()], [component(), component()]], flags: vec![0; nx] }
+    }
+
+    fn load(&mut self, views: &[[View<'_, T>; 2]; 2], y: u64) {
+        for (rows, views) in self.values.iter_mut().zip(views) {
+            for (row, view) in rows.iter_mut().zip(views) {
+                load_row(view, y, row);
+            }
+        }
+        let [[u0, v0], [u1, v1]] = &self.values;
+        for (x, flags) in self.flags.iter_mut().enumerate() {
+            let (a, b, c, d) = (u0[x], v0[x], u1[x], v1[x]);
+            let finite = a.is_finite() & b.is_finite() & c.is_finite() & d.is_finite();
+            let same = (a.to_bits64() == c.to_bits64()) & (b.to_bits64() == d.to_bits64());
+            *flags = (finite as u8 * FINITE) | (same as u8 * SAME);
+        }
+    }
+
+    /// u and v of the original (0) or the reconstruction (1).
+    fn field(&self, which: usize) -> [&[T]; 2] {
+        [&self.values[which][0], &self.values[which][1]]
+    }
+}
+
+fn compare_band<T: Real>(
+    grid: Grid,
+    views: &[[View<'_, T>; 2]; 2],
+    rule: &Rule,
+    bound: f64,
+    band: Range<u64>,
+) -> Part {
+    let nx = grid.nx as usize;
+    let mut part = Part::default();
+    let (mut low, mut high) = (Row::new(nx), Row::new(nx));
+    low.load(views, band.start);
+    for y in band {
+        part.vertices(&low);
+        for component in 0..2 {
+            part.values(component, &low.values[0][component], &low.values[1][component], bound);
+        }
+        if y + 1 < grid.ny {
+            high.load(views, y + 1);
+            part.triangles(&low, &high, rule);
+            std::mem::swap(&mut low, &mut high);
+        }
+    }
+    part
+}
+
+/// Counts and sums over some rows.
+#[derive(Clone, Copy)]
+struct Part {
+    counts: Comparison,
+    /// Sums of squared errors of u and v, and the number of pairs of finite values of u.
+    squares: [f64; 2],
+    pairs_u: u64,
+    low: f64,
+    high: f64,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Part {
+            counts: Comparison::default(),
+            squares: [0.0; 2],
+            pairs_u: 0,
+            low: f64::INFINITY,
+            high: f64::NEG_INFINITY,
+        }
+    }
+}
+
+impl Part {
+    fn vertices<T: Real>(&mut self, row: &Row<T>) {
+        let [[u0, v0], [u1, v1]] = &row.values;
+        let counts = &mut self.counts;
+        for (x, &flags) in row.flags.iter().enumerate() {
+            let zero0 = u0[x] == T::ZERO && v0[x] == T::ZERO;
+            let zero1 = u1[x] == T::ZERO && v1[x] == T::ZERO;
+            counts.zero_vertices += zero0 as u64;
+            counts.zero_changed += (zero0 != zero1) as u64;
+            if flags & FINITE == 0 {
+                let finite0 = u0[x].is_finite() && v0[x].is_finite();
+                counts.nonfinite_vertices += !finite0 as u64;
+                // A finite vertex is here because it did not stay finite.
+                counts.nonfinite_changed += (finite0 || flags & SAME == 0) as u64;
+            }
+        }
+    }
+
+    fn values<T: Real>(&mut self, component: usize, before: &[T], after: &[T], bound: f64) {
+        let (mut squares, mut largest, mut pairs, mut exceeded) = (0.0, 0.0, 0, 0);
+        let (mut low, mut high) = (self.low, self.high);
+        for (&a, &b) in before.iter().zip(after) {
+            if !(a.is_finite() && b.is_finite()) {
+                continue;
+            }
+            let (a, b) = (a.to_f64(), b.to_f64());
+            let difference = b - a;
+            let error = difference.abs();
+            squares += difference * difference;
+            pairs += 1;
+            low = Real::min(low, a);
+            high = Real::max(high, a);
+            largest = Real::max(largest, error);
+            // Rounding is monotone: only where the rounded error equals the bound is the rest needed.
+            if error >= bound && (error > bound || rest(b, a, difference) > 0.0) {
+                exceeded += 1;
+            }
+        }
+        (self.low, self.high) = (low, high);
+        self.counts.max_error = self.counts.max_error.max(largest);
+        self.counts.bound_exceeded += exceeded;
+        if component == 0 {
+            self.pairs_u += pairs;
+        }
+        self.squares[component] += squares;
+    }
+
+    fn triangles<T: Real>(&mut self, low: &Row<T>, high: &Row<T>, rule: &Rule) {
+        let before = [low.field(0), high.field(0)];
+        let after = [low.field(1), high.field(1)];
+        for x in 0..low.flags.len() - 1 {
+            let shared = low.flags[x] & high.flags[x + 1];
+            for (triangle, third) in TRIANGLES.into_iter().zip([low.flags[x + 1], high.flags[x]]) {
+                let flags = shared & third;
+                if flags & FINITE == 0 {
+                    continue;
+                }
+                let p0 = vectors(before, x, triangle);
+                let same = flags & SAME != 0;
+                let clear = axis_distance(&p0) > T::ZERO;
+                if clear && same {
+                    continue;
+                }
+                let p1 = vectors(after, x, triangle);
+                if clear && axis_distance(&p1) > T::ZERO {
+                    continue;
+                }
+                self.triangle(&p0, &p1, same, triangle, rule);
+            }
+        }
+    }
+
+    fn triangle<T: Real>(
+        &mut self,
+        p0: &[[T; 2]; 3],
+        p1: &[[T; 2]; 3],
+        same: bool,
+        triangle: Triangle,
+        rule: &Rule,
+    ) {
+        let counts = &mut self.counts;
+        let (s0, s1) = (signs(p0), signs(p1));
+        let (k0, k1) = (kind(p0, &s0), kind(p1, &s1));
+        counts.lost += (k0 == IN && k1 != IN) as u64;
+        counts.spurious += (k0 != IN && k1 == IN) as u64;
+        counts.critical_points_after += (k1 == IN) as u64;
+        if k0 == IN {
+            counts.critical_points += 1;
+            let type0 = kind_of(p0, triangle, rule);
+            if let Some(kind) = type0 {
+                counts.kinds[kind as usize] += 1;
+            }
+            counts.type_changed += (k1 == IN && !same && type0 != kind_of(p1, triangle, rule)) as u64;
+        }
+        counts.ties += (k0 == TIE) as u64;
+        counts.tie_created += (k0 != TIE && k1 == TIE) as u64;
+        if k0 == TIE {
+            let flipped = p0.iter().flatten().zip(p1.iter().flatten()).any(|(a, b)| a.sign() != b.sign());
+            counts.tie_changed += (k1 != TIE || s0 != s1 || flipped) as u64;
+        }
+    }
+
+    fn add(&mut self, other: &Part) {
+        let (a, b) = (&mut self.counts, &other.counts);
+        for (x, y) in [
+            (&mut a.critical_points, b.critical_points),
+            (&mut a.critical_points_after, b.critical_points_after),
+            (&mut a.lost, b.lost),
+            (&mut a.spurious, b.spurious),
+            (&mut a.type_changed, b.type_changed),
+            (&mut a.ties, b.ties),
+            (&mut a.tie_changed, b.tie_changed),
+            (&mut a.tie_created, b.tie_created),
+            (&mut a.nonfinite_vertices, b.nonfinite_vertices),
+            (&mut a.nonfinite_changed, b.nonfinite_changed),
+            (&mut a.zero_vertices, b.zero_vertices),
+            (&mut a.zero_changed, b.zero_changed),
+            (&mut a.bound_exceeded, b.bound_exceeded),
+        ] {
+            *x += y;
+        }
+        for (x, y) in a.kinds.iter_mut().zip(b.kinds) {
+            *x += y;
+        }
+        a.max_error = a.max_error.max(b.max_error);
+        for component in 0..2 {
+            self.squares[component] += other.squares[component];
+        }
+        self.pairs_u += other.pairs_u;
+        self.low = self.low.min(other.low);
+        self.high = self.high.max(other.high);
+    }
+
+    fn finish(mut self) -> Comparison {
+        let pairs = 2 * self.pairs_u;
+        if pairs > 0 {
+            let mean = (self.squares[0] + self.squares[1]) / pairs as f64;
+            let range = self.high - self.low;
+            self.counts.psnr = if !mean.is_finite() || !range.is_finite() {
+                None
+            } else if mean == 0.0 {
+                Some(f64::INFINITY)
+            } else if range > 0.0 {
+                Some(20.0 * range.log10() - 10.0 * mean.log10())
+            } else {
+                Some(f64::NAN)
+            };
+        }
+        self.counts
+    }
+}
+
+/// How much larger |b - a| is than its rounding |difference| (the error term of Knuth's TwoSum).
+fn rest(b: f64, a: f64, difference: f64) -> f64 {
+    let (x, y) = (b, -a);
+    let t = difference - x;
+    let error = (x - (difference - t)) + (y - t);
+    if difference >= 0.0 {
+        error
+    } else {
+        -error
+    }
+}

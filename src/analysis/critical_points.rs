@@ -1,0 +1,220 @@
+//! The critical points of a field, with exact types.
+
+use super::{in_bands, load_row, vectors, TRIANGLES};
+use crate::field::View;
+use crate::geometry::{Grid, Triangle};
+use crate::real::Real;
+use crate::stage::signature::{certified_type, is_critical, signature, Rule, UNCERTAIN};
+use num_rational::BigRational;
+use num_traits::Signed;
+
+/// The type of a critical point, from the exact signs of determinant, trace and discriminant.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Saddle = 0,
+    AttractingNode = 1,
+    RepellingNode = 2,
+    AttractingFocus = 3,
+    RepellingFocus = 4,
+    Center = 5,
+}
+
+impl Kind {
+    /// Number of kinds.
+    pub const COUNT: usize = 6;
+
+    /// The kind of a critical point that is no saddle.
+    fn from_signs(trace: i32, discriminant: i32) -> Self {
+        match (trace, discriminant) {
+            (0, _) => Kind::Center,
+            (1, -1) => Kind::RepellingFocus,
+            (1, _) => Kind::RepellingNode,
+            (_, -1) => Kind::AttractingFocus,
+            _ => Kind::AttractingNode,
+        }
+    }
+}
+
+/// One critical point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CriticalPoint {
+    /// The cell that holds it.
+    pub x_cell: u64,
+    pub y_cell: u64,
+    /// 0 for the lower, 1 for the upper triangle of the cell.
+    pub triangle: u32,
+    pub kind: Kind,
+    /// Its position: grid coordinates times the spacing.
+    pub x: f64,
+    pub y: f64,
+}
+
+/// All critical points, by rows of cells, then by columns, the lower triangle of a cell first.
+///
+/// `u` and `v` must cover the grid; `dx` and `dy` are the grid spacing, finite and positive; `threads`
+/// of 0 means one per processor, and the result does not depend on it. A critical point lies strictly
+/// inside its triangle (class IN of CODEC section 1); triangles with a NaN or infinity have none.
+pub fn critical_points<T: Real>(
+    grid: Grid,
+    u: View<'_, T>,
+    v: View<'_, T>,
+    dx: f64,
+    dy: f64,
+    threads: usize,
+) -> Vec<CriticalPoint> {
+    if grid.nx < 2 || grid.ny < 2 {
+        return Vec::new();
+    }
+    let rule = Rule { types: true, dx, dy };
+    let nx = grid.nx as usize;
+    let found = in_bands(grid.ny - 1, threads, |band| {
+        let row = |y| {
+            let mut row = [vec![T::ZERO; nx], vec![T::ZERO; nx]];
+            load_row(&u, y, &mut row[0]);
+            load_row(&v, y, &mut row[1]);
+            row
+        };
+        let mut found = Vec::new();
+        let mut low = row(band.start);
+        for y in band {
+            let high = row(y + 1);
+            let rows = [[&low[0][..], &low[1][..]], [&high[0][..], &high[1][..]]];
+            for x in 0..nx - 1 {
+                for (index, triangle) in TRIANGLES.into_iter().enumerate() {
+                    let p = vectors(rows, x, triangle);
+                    let Some(kind) = kind_of(&p, triangle, &rule) else { continue };
+                    let (local_x, local_y) = position(&p, triangle);
+                    found.push(CriticalPoint {
+                        x_cell: x as u64,
+                        y_cell: y,
+                        triangle: index as u32,
+                        kind,
+                        x: (x as f64 + local_x) * dx,
+                        y: (y as f64 + local_y) * dy,
+                    });
+                }
+            }
+            low = high;
+        }
+        found
+    });
+    found.concat()
+}
+
+/// The exact kind of the critical point in a triangle, if there is one. `rule` must ask for types.
+pub(super) fn kind_of<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> Option<Kind> {
+    let found = signature(p, triangle, rule);
+    if !is_critical(found) {
+        return None;
+    }
+    let (trace, discriminant) = if found == UNCERTAIN {
+        exact_type(p, triangle, rule)
+    } else {
+        match certified_type(found) {
+            None => return Some(Kind::Saddle),
+            Some(signs) => signs,
+        }
+    };
+    Some(Kind::from_signs(trace, discriminant))
+}
+
+/// The signs of trace and discriminant in rational arithmetic: for the rare triangles where floating
+/// point cannot decide.
+fn exact_type<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> (i32, i32) {
+    let exact = |x: f64| BigRational::from_float(x).unwrap_or_default();
+    let difference = |i: usize, j: usize, c: usize| exact(p[i][c].to_f64()) - exact(p[j][c].to_f64());
+    let (dx, dy) = (exact(rule.dx), exact(rule.dy));
+    // Corners from and to along x, then along y; everything times dx * dy.
+    let (x0, x1, y0, y1) = match triangle {
+        Triangle::Lower => (0, 1, 1, 2),
+        Triangle::Upper => (2, 1, 0, 2),
+    };
+    let (a, b) = (difference(x1, x0, 0) * &dy, difference(y1, y0, 0) * &dx);
+    let (c, d) = (difference(x1, x0, 1) * &dy, difference(y1, y0, 1) * &dx);
+    let e = &a - &d;
+    let discriminant = &e * &e + exact(4.0) * b * c;
+    let sign = |x: &BigRational| x.is_positive() as i32 - x.is_negative() as i32;
+    (sign(&(a + d)), sign(&discriminant))
+}
+
+/// The position of the zero inside its cell, from barycentric coordinates in f64, in the closed
+/// triangle whatever the rounding.
+fn position<T: Real>(p: &[[T; 2]; 3], triangle: Triangle) -> (f64, f64) {
+    // The determinants of scaled vectors neither overflow nor all underflow.
+    let largest = p.iter().flatten().fold(0.0, |m: f64, c| m.max(c.to_f64().abs()));
+    let q = p.map(|c| c.map(|x| x.to_f64() / largest));
+    let m = |i: usize, j: usize| (q[i][0] * q[j][1] - q[j][0] * q[i][1]).abs();
+    let m = [m(1, 2), m(2, 0), m(0, 1)];
+    let sum = m[0] + m[1] + m[2];
+    let weight = |k: usize| if sum > 0.0 { m[k] / sum } else { 1.0 / 3.0 };
+    match triangle {
+        Triangle::Lower => {
+            let x = (weight(1) + weight(2)).min(1.0);
+            (x, weight(2).min(x))
+        }
+        Triangle::Upper => {
+            let y = (weight(1) + weight(2)).min(1.0);
+            (weight(1).min(y), y)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A linear field (x - 0.75, y - 0.25) mapped by a matrix, at the four vertices of one cell.
+    fn one(matrix: [[f64; 2]; 2], dx: f64, dy: f64) -> Vec<CriticalPoint> {
+        let at = |row: [f64; 2]| -> Vec<f64> {
+            [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)]
+                .iter()
+                .map(|(x, y)| row[0] * (x - 0.75) + row[1] * (y - 0.25))
+                .collect()
+        };
+        let (u, v) = (at(matrix[0]), at(matrix[1]));
+        critical_points(Grid::new(2, 2), View::dense(&u, 2), View::dense(&v, 2), dx, dy, 1)
+    }
+
+    #[test]
+    fn every_kind_is_recognised() {
+        for (matrix, kind) in [
+            ([[1.0, 0.0], [0.0, -1.0]], Kind::Saddle),
+            ([[-1.0, 0.0], [0.0, -2.0]], Kind::AttractingNode),
+            ([[1.0, 0.0], [0.0, 2.0]], Kind::RepellingNode),
+            // A discriminant of exactly zero is a node, a trace of exactly zero a centre.
+            ([[1.0, 0.0], [0.0, 1.0]], Kind::RepellingNode),
+            ([[-1.0, 1.0], [-1.0, -1.0]], Kind::AttractingFocus),
+            ([[1.0, 1.0], [-1.0, 1.0]], Kind::RepellingFocus),
+            ([[1.0, 2.0], [-2.0, -1.0]], Kind::Center),
+        ] {
+            let found = one(matrix, 1.0, 1.0);
+            assert_eq!(found.len(), 1, "{kind:?}");
+            assert_eq!((found[0].kind, found[0].triangle), (kind, 0));
+            assert!((found[0].x - 0.75).abs() < 1e-12 && (found[0].y - 0.25).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn spacing_scales_positions_and_decides_types() {
+        let found = one([[1.0, 2.0], [-2.0, -1.0]], 2.0, 1.0);
+        assert_eq!(found[0].kind, Kind::AttractingFocus);
+        assert!((found[0].x - 1.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn order_and_result_do_not_depend_on_threads() {
+        let (nx, ny) = (37u64, 81u64);
+        let value = |i: u64| ((i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f32) - 8e6;
+        let u: Vec<f32> = (0..nx * ny).map(value).collect();
+        let v: Vec<f32> = (nx * ny..2 * nx * ny).map(value).collect();
+        let find = |threads| {
+            critical_points(Grid::new(nx, ny), View::dense(&u, nx), View::dense(&v, nx), 1.0, 1.0, threads)
+        };
+        let one = find(1);
+        assert!(one.len() > 100 && one == find(3) && one == find(0));
+        assert!(one.windows(2).all(|w| {
+            (w[0].y_cell, w[0].x_cell, w[0].triangle) < (w[1].y_cell, w[1].x_cell, w[1].triangle)
+        }));
+    }
+}

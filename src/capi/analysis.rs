@@ -1,0 +1,423 @@
+//! Critical points of a field and comparison of two fields, on the host.
+
+use super::arguments::{check_struct, check_vertices, thread_count, Field, Ghosts, Span};
+use super::config::{factz_config, read_request};
+use super::status::{factz_status, guard};
+use crate::analysis::{self, Kind};
+use crate::error::{Error, Result, Status};
+use crate::field::View;
+use crate::real::Real;
+use crate::request::{BoundKind, Dtype, Request};
+use std::ffi::{c_int, c_void};
+use std::mem::{offset_of, size_of};
+
+/// `point_type`: det J < 0.
+pub const FACTZ_POINT_SADDLE: i32 = 0;
+/// `point_type`: the field flows in, along two directions.
+pub const FACTZ_POINT_ATTRACTING_NODE: i32 = 1;
+/// `point_type`: the field flows out, along two directions.
+pub const FACTZ_POINT_REPELLING_NODE: i32 = 2;
+/// `point_type`: the field spirals in.
+pub const FACTZ_POINT_ATTRACTING_FOCUS: i32 = 3;
+/// `point_type`: the field spirals out.
+pub const FACTZ_POINT_REPELLING_FOCUS: i32 = 4;
+/// `point_type`: the field circles around it (the trace of J is exactly 0).
+pub const FACTZ_POINT_CENTER: i32 = 5;
+
+/// `triangle`: the vertices (x, y), (x+1, y), (x+1, y+1) of the cell.
+pub const FACTZ_TRIANGLE_LOWER: i32 = 0;
+/// `triangle`: the vertices (x, y), (x+1, y+1), (x, y+1) of the cell.
+pub const FACTZ_TRIANGLE_UPPER: i32 = 1;
+
+// The C numbers are those of the enumeration.
+const _: () = {
+    assert!(FACTZ_POINT_SADDLE == Kind::Saddle as i32 && FACTZ_POINT_CENTER == Kind::Center as i32);
+    assert!(FACTZ_POINT_ATTRACTING_NODE == Kind::AttractingNode as i32);
+    assert!(FACTZ_POINT_REPELLING_NODE == Kind::RepellingNode as i32);
+    assert!(FACTZ_POINT_ATTRACTING_FOCUS == Kind::AttractingFocus as i32);
+    assert!(FACTZ_POINT_REPELLING_FOCUS == Kind::RepellingFocus as i32);
+    assert!(Kind::COUNT == 6);
+};
+
+/// A critical point: a zero strictly inside a triangle of the piecewise linear field.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct factz_critical_point {
+    /// Column of the cell, 0 to nx - 2.
+    pub cell_x: u64,
+    /// Row of the cell, 0 to ny - 2.
+    pub cell_y: u64,
+    /// Position along x: dx times a number between cell_x and cell_x + 1.
+    pub x: f64,
+    /// Position along y: dy times a number between cell_y and cell_y + 1.
+    pub y: f64,
+    /// FACTZ_TRIANGLE_LOWER or FACTZ_TRIANGLE_UPPER.
+    pub triangle: i32,
+    /// FACTZ_POINT_*.
+    pub point_type: i32,
+}
+
+const _: () = {
+    assert!(size_of::<factz_critical_point>() == 40 && std::mem::align_of::<factz_critical_point>() == 8);
+    assert!(offset_of!(factz_critical_point, cell_x) == 0);
+    assert!(offset_of!(factz_critical_point, cell_y) == 8);
+    assert!(offset_of!(factz_critical_point, x) == 16);
+    assert!(offset_of!(factz_critical_point, y) == 24);
+    assert!(offset_of!(factz_critical_point, triangle) == 32);
+    assert!(offset_of!(factz_critical_point, point_type) == 36);
+};
+
+/// How a field differs from another. Aligned to 8 bytes. Triangles are compared where all their vertices are
+/// finite in both fields; every sign is decided exactly.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct factz_comparison {
+    /// The status of the comparison; the other fields count only when it is FACTZ_OK. Differences are
+    /// no error.
+    pub status: factz_status,
+    /// 0.
+    pub reserved_status: i32,
+    /// What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + new_points +
+    /// changed_types + changed_ties + new_ties + changed_nonfinite + bound_exceeded.
+    pub violations: u64,
+    /// Critical points of the first field.
+    pub critical_points: u64,
+    /// Critical points of the other field.
+    pub other_critical_points: u64,
+    /// P1: triangles with a critical point in the first field and none in the other.
+    pub lost_points: u64,
+    /// P2: triangles with a critical point in the other field and none in the first.
+    pub new_points: u64,
+    /// P3: triangles with a critical point in both, of different types.
+    pub changed_types: u64,
+    /// Ties of the first field: triangles where the zero lies on an edge or a vertex.
+    pub ties: u64,
+    /// Ties of the first field that are none in the other, or where a sign differs.
+    pub changed_ties: u64,
+    /// Ties of the other field that are none in the first.
+    pub new_ties: u64,
+    /// Vertices of the first field with a NaN or an infinity.
+    pub nonfinite_vertices: u64,
+    /// Such vertices that are not the same bit for bit, and finite ones that became non-finite.
+    pub changed_nonfinite: u64,
+    /// Vertices of the first field with u = v = 0.
+    pub zero_vertices: u64,
+    /// Vertices with u = v = 0 in one field only.
+    pub changed_zeros: u64,
+    /// Values with |other - first| above `bound`, compared exactly.
+    pub bound_exceeded: u64,
+    /// The absolute bound that was checked: config->bound where its kind is FACTZ_BOUND_ABSOLUTE,
+    /// infinity (nothing exceeds it) where it is FACTZ_BOUND_RELATIVE. To check a relative bound, set
+    /// config->bound_kind to FACTZ_BOUND_ABSOLUTE and config->bound to the bound of the report.
+    pub bound: f64,
+    /// Largest |other - first| over values that are finite in both.
+    pub max_error: f64,
+    /// Peak signal-to-noise ratio in dB: 20 log10 of the joint range of the first field over the root
+    /// mean square error. Infinite where nothing differs, NaN where it is not defined.
+    pub psnr: f64,
+    /// The first field's critical points by type, indexed by FACTZ_POINT_*.
+    pub points_by_type: [u64; 6],
+    /// 0.
+    pub reserved: [u64; 8],
+}
+
+const _: () = {
+    assert!(size_of::<factz_comparison>() == 256 && std::mem::align_of::<factz_comparison>() == 8);
+    assert!(offset_of!(factz_comparison, status) == 0);
+    assert!(offset_of!(factz_comparison, violations) == 8);
+    assert!(offset_of!(factz_comparison, critical_points) == 16);
+    assert!(offset_of!(factz_comparison, other_critical_points) == 24);
+    assert!(offset_of!(factz_comparison, lost_points) == 32);
+    assert!(offset_of!(factz_comparison, new_points) == 40);
+    assert!(offset_of!(factz_comparison, changed_types) == 48);
+    assert!(offset_of!(factz_comparison, ties) == 56);
+    assert!(offset_of!(factz_comparison, changed_ties) == 64);
+    assert!(offset_of!(factz_comparison, new_ties) == 72);
+    assert!(offset_of!(factz_comparison, nonfinite_vertices) == 80);
+    assert!(offset_of!(factz_comparison, changed_nonfinite) == 88);
+    assert!(offset_of!(factz_comparison, zero_vertices) == 96);
+    assert!(offset_of!(factz_comparison, changed_zeros) == 104);
+    assert!(offset_of!(factz_comparison, bound_exceeded) == 112);
+    assert!(offset_of!(factz_comparison, bound) == 120);
+    assert!(offset_of!(factz_comparison, max_error) == 128);
+    assert!(offset_of!(factz_comparison, psnr) == 136);
+    assert!(offset_of!(factz_comparison, points_by_type) == 144);
+    assert!(offset_of!(factz_comparison, reserved) == 192);
+};
+
+/// Extracts the critical points of a field in host memory.
+///
+/// The points come in the order of their cells, row by row, lower triangle first, whatever the number
+/// of threads. Triangles with a NaN or an infinity have none. Ghost vertices are not looked at. Blocks
+/// until the work is done. Thread-safe and reentrant.
+///
+/// @param u         the x components, laid out as config says; not changed
+/// @param v         the y components
+/// @param n         number of vertices, nx * ny
+/// @param config    nx, ny, dtype, the layout, and dx and dy for the types. The rest must be valid but
+///                  has no effect
+/// @param points    receives the points; must not overlap u or v. May be NULL when capacity is 0
+/// @param capacity  how many points fit
+/// @param count     receives the number of points in the field, also when they do not all fit; 0 when the
+///                  call fails otherwise
+/// @param threads   threads to use; 0 means one per processor, more than 1024 count as 1024
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+///         FACTZ_ERROR_BUFFER_TOO_SMALL (the first `capacity` points were written; *count says how many
+///         there are); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_critical_points_host(
+    u: *const c_void,
+    v: *const c_void,
+    n: usize,
+    config: *const factz_config,
+    points: *mut factz_critical_point,
+    capacity: usize,
+    count: *mut u64,
+    threads: c_int,
+) -> factz_status {
+    guard(|| {
+        check_struct("count", count)?;
+        // SAFETY: the caller gave a configuration of struct_size bytes.
+        let request = unsafe { read_request("config", config) }?;
+        check_vertices(n, &request)?;
+        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
+        let target = check_points(points, capacity)?;
+        target.check_apart(&[&field.u, &field.v])?;
+        Span::of("count", count).check_apart(&[&field.u, &field.v, &target])?;
+        // SAFETY: not null and aligned, and apart from everything else.
+        unsafe { count.write(0) };
+        let threads = thread_count(threads)?;
+        // SAFETY: u and v cover the request's grid, as the caller promised.
+        let found = unsafe { find(&request, u, v, threads) };
+        for (k, point) in found.iter().take(capacity).enumerate() {
+            // SAFETY: the caller gave room for `capacity` points.
+            unsafe { points.add(k).write(*point) };
+        }
+        // SAFETY: as above.
+        unsafe { count.write(found.len() as u64) };
+        if found.len() > capacity {
+            return Err(Error::new(
+                Status::BufferTooSmall,
+                format!("capacity = {capacity} but the field has {} critical points", found.len()),
+            ));
+        }
+        tracing::debug!(target: "factz", critical_points = found.len(), "extracted critical points");
+        Ok(())
+    })
+}
+
+/// Compares a field with another one, usually an original with its decompressed copy.
+///
+/// Anyone can check the guarantee with it: after compression with FACTZ_PRESERVE_TYPES `violations` is 0.
+/// Ghost vertices are not looked at. Blocks until the work is done. Thread-safe and reentrant.
+///
+/// @param u             the x components of the first field, laid out as config says; not changed
+/// @param v             its y components
+/// @param n             number of vertices, nx * ny
+/// @param config        nx, ny, dtype, the layout of u and v, dx and dy for the types, and the bound. The rest
+///                      must be valid but has no effect
+/// @param other_u       the x components of the other field; not changed
+/// @param other_v       its y components
+/// @param other_config  the layout of other_u and other_v; nx, ny and dtype as in config. NULL means
+///                      config
+/// @param comparison    written, with `status` alone where the call fails
+/// @param threads       threads to use; 0 means one per processor, more than 1024 count as 1024
+/// @return FACTZ_OK (whatever the differences); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_compare_host(
+    u: *const c_void,
+    v: *const c_void,
+    n: usize,
+    config: *const factz_config,
+    other_u: *const c_void,
+    other_v: *const c_void,
+    other_config: *const factz_config,
+    comparison: *mut factz_comparison,
+    threads: c_int,
+) -> factz_status {
+    let mut writable = false;
+    let mut answer = factz_comparison::default();
+    let status = guard(|| {
+        check_struct("comparison", comparison)?;
+        // SAFETY: the caller gave configurations of struct_size bytes.
+        let pair = unsafe { read_pair(config, other_config) }?;
+        let fields = check_fields(&pair, [u, v], [other_u, other_v], n)?;
+        let inputs = [&fields[0].u, &fields[0].v, &fields[1].u, &fields[1].v];
+        Span::of("comparison", comparison).check_apart(&inputs)?;
+        writable = true;
+        let threads = thread_count(threads)?;
+        // SAFETY: the components cover the grids of the requests, as the caller promised.
+        answer = unsafe { compare(&pair, [u, v], [other_u, other_v], threads) };
+        tracing::debug!(
+            target: "factz",
+            violations = answer.violations,
+            max_error = answer.max_error,
+            "compared"
+        );
+        Ok(())
+    });
+    if writable {
+        answer.status = status;
+        // SAFETY: not null, aligned and apart from the fields; the caller gave a whole struct.
+        unsafe { comparison.write(answer) };
+    }
+    status
+}
+
+/// An array of points: may be null when nothing fits.
+pub(super) fn check_points(points: *const factz_critical_point, capacity: usize) -> Result<Span> {
+    if capacity > 0 && points.is_null() {
+        return Err(Error::argument(format!("points is null but capacity = {capacity}")));
+    }
+    if !points.is_aligned() {
+        return Err(Error::argument(format!("points = {points:p} is not aligned to 8 bytes")));
+    }
+    match capacity.checked_mul(size_of::<factz_critical_point>()) {
+        Some(bytes) => super::arguments::check_buffer("points", points.cast(), bytes),
+        None => Err(Error::argument(format!("capacity = {capacity} points exceed the address space"))),
+    }
+}
+
+/// The configurations of two fields of one shape.
+///
+/// # Safety
+/// As for [`read_request`]; `other_config` may be null.
+pub(super) unsafe fn read_pair(
+    config: *const factz_config,
+    other_config: *const factz_config,
+) -> Result<[Request; 2]> {
+    // SAFETY: the promise of this function.
+    let first = unsafe { read_request("config", config) }?;
+    if other_config.is_null() {
+        return Ok([first, first]);
+    }
+    // SAFETY: the promise of this function.
+    let other = unsafe { read_request("other_config", other_config) }?;
+    let (a, b) = (first.config(), other.config());
+    if (a.nx, a.ny, a.dtype) != (b.nx, b.ny, b.dtype) {
+        return Err(Error::argument(format!(
+            "other_config describes {} x {} {:?} vertices, config {} x {} {:?}",
+            b.nx, b.ny, b.dtype, a.nx, a.ny, a.dtype
+        )));
+    }
+    Ok([first, other])
+}
+
+pub(super) fn check_fields(
+    pair: &[Request; 2],
+    first: [*const c_void; 2],
+    other: [*const c_void; 2],
+    n: usize,
+) -> Result<[Field; 2]> {
+    check_vertices(n, &pair[0])?;
+    Ok([
+        Field::new(["u", "v"], first[0], first[1], &pair[0], Ghosts::Ignored)?,
+        Field::new(["other_u", "other_v"], other[0], other[1], &pair[1], Ghosts::Ignored)?,
+    ])
+}
+
+/// # Safety
+/// u and v cover the grid of the request.
+unsafe fn find(
+    request: &Request,
+    u: *const c_void,
+    v: *const c_void,
+    threads: usize,
+) -> Vec<factz_critical_point> {
+    // SAFETY: the promise of this function, for the element type of the request.
+    let found = unsafe {
+        match request.config().dtype {
+            Dtype::F32 => find_typed::<f32>(request, u, v, threads),
+            Dtype::F64 => find_typed::<f64>(request, u, v, threads),
+        }
+    };
+    let convert = |p: analysis::CriticalPoint| factz_critical_point {
+        cell_x: p.x_cell,
+        cell_y: p.y_cell,
+        x: p.x,
+        y: p.y,
+        triangle: p.triangle as i32,
+        point_type: p.kind as i32,
+    };
+    found.into_iter().map(convert).collect()
+}
+
+/// # Safety
+/// u and v cover the grid of the request in elements of type T.
+unsafe fn find_typed<T: Real>(
+    request: &Request,
+    u: *const c_void,
+    v: *const c_void,
+    threads: usize,
+) -> Vec<analysis::CriticalPoint> {
+    let c = request.config();
+    // SAFETY: the promise of this function.
+    let [u, v] = unsafe { views::<T>(request, [u, v]) };
+    analysis::critical_points(request.grid(), u, v, c.dx, c.dy, threads)
+}
+
+/// # Safety
+/// The components cover the grids of their requests.
+unsafe fn compare(
+    pair: &[Request; 2],
+    first: [*const c_void; 2],
+    other: [*const c_void; 2],
+    threads: usize,
+) -> factz_comparison {
+    let c = pair[0].config();
+    let bound = (c.bound_kind == BoundKind::Absolute).then_some(c.bound);
+    // SAFETY: the promise of this function, for the element type of the requests.
+    let found = unsafe {
+        match c.dtype {
+            Dtype::F32 => compare_typed::<f32>(pair, first, other, bound, threads),
+            Dtype::F64 => compare_typed::<f64>(pair, first, other, bound, threads),
+        }
+    };
+    factz_comparison {
+        status: 0,
+        reserved_status: 0,
+        violations: found.violations(),
+        critical_points: found.critical_points,
+        other_critical_points: found.critical_points_after,
+        lost_points: found.lost,
+        new_points: found.spurious,
+        changed_types: found.type_changed,
+        ties: found.ties,
+        changed_ties: found.tie_changed,
+        new_ties: found.tie_created,
+        nonfinite_vertices: found.nonfinite_vertices,
+        changed_nonfinite: found.nonfinite_changed,
+        zero_vertices: found.zero_vertices,
+        changed_zeros: found.zero_changed,
+        bound_exceeded: found.bound_exceeded,
+        bound: bound.unwrap_or(f64::INFINITY),
+        max_error: found.max_error,
+        psnr: found.psnr.unwrap_or(f64::NAN),
+        points_by_type: found.kinds,
+        reserved: [0; 8],
+    }
+}
+
+/// # Safety
+/// The components cover the grids of their requests in elements of type T.
+unsafe fn compare_typed<T: Real>(
+    pair: &[Request; 2],
+    first: [*const c_void; 2],
+    other: [*const c_void; 2],
+    bound: Option<f64>,
+    threads: usize,
+) -> analysis::Comparison {
+    let c = pair[0].config();
+    // SAFETY: the promise of this function.
+    let ([u0, v0], [u1, v1]) = unsafe { (views::<T>(&pair[0], first), views::<T>(&pair[1], other)) };
+    analysis::compare(pair[0].grid(), u0, v0, u1, v1, c.dx, c.dy, bound, threads)
+}
+
+/// # Safety
+/// The components cover the grid of the request in elements of type T, and nobody writes meanwhile.
+unsafe fn views<'a, T: Real>(request: &Request, components: [*const c_void; 2]) -> [View<'a, T>; 2] {
+    let c = request.config();
+    // SAFETY: the promise of this function.
+    unsafe { [View::new(components[0].cast(), c.u), View::new(components[1].cast(), c.v)] }
+}

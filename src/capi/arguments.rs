@@ -1,0 +1,224 @@
+//! Checks of pointers, sizes and enumerations that several exports share.
+
+use crate::error::{Error, Result};
+use crate::field::Layout;
+use crate::request::{Config, Request, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
+use std::ffi::{c_int, c_void};
+
+/// A struct of the interface: not null, and aligned for its type.
+pub(super) fn check_struct<T>(name: &str, pointer: *const T) -> Result<()> {
+    if pointer.is_null() {
+        return Err(Error::argument(format!("{name} is null")));
+    }
+    if !pointer.is_aligned() {
+        return Err(Error::argument(format!(
+            "{name} = {pointer:p} is not aligned to {} bytes",
+            std::mem::align_of::<T>()
+        )));
+    }
+    Ok(())
+}
+
+pub(super) fn check_buffer(name: &str, pointer: *const c_void, bytes: usize) -> Result<Span> {
+    if pointer.is_null() && bytes > 0 {
+        return Err(Error::argument(format!("{name} is null but {name}_bytes = {bytes}")));
+    }
+    let start = pointer as usize as i128;
+    let span = Span { name: name.to_owned(), start, end: start + bytes as i128 };
+    if bytes > isize::MAX as usize || span.end > usize::MAX as i128 {
+        return Err(Error::argument(format!(
+            "{name} = {pointer:p} with {name}_bytes = {bytes} exceeds the address space"
+        )));
+    }
+    Ok(span)
+}
+
+/// The value of an enumeration that came in as a number.
+pub(super) fn choice<T: Copy>(name: &str, value: i32, choices: &[(&str, T)]) -> Result<T> {
+    match usize::try_from(value).ok().and_then(|k| choices.get(k)) {
+        Some(c) => Ok(c.1),
+        None => {
+            let list: Vec<String> =
+                choices.iter().enumerate().map(|(k, c)| format!("{} ({k})", c.0)).collect();
+            Err(Error::config(format!("{name} = {value} is none of {}", list.join(", "))))
+        }
+    }
+}
+
+pub(super) fn check_vertices(n: usize, request: &Request) -> Result<()> {
+    let Config { nx, ny, .. } = *request.config();
+    if n as u64 != nx * ny {
+        return Err(Error::argument(format!("n = {n} is not nx * ny = {nx} * {ny} = {}", nx * ny)));
+    }
+    Ok(())
+}
+
+/// More threads than this gain nothing and may not be had.
+const MAX_THREADS: c_int = 1024;
+
+pub(super) fn thread_count(threads: c_int) -> Result<usize> {
+    if threads < 0 {
+        return Err(Error::argument(format!("threads = {threads} is negative (0 means one per processor)")));
+    }
+    Ok(threads.min(MAX_THREADS) as usize)
+}
+
+/// A range of addresses, in wide integers so that no sum can overflow.
+pub(super) struct Span {
+    name: String,
+    start: i128,
+    end: i128,
+}
+
+impl Span {
+    /// The bytes of a struct of the interface.
+    pub(super) fn of<T>(name: &str, pointer: *const T) -> Span {
+        let start = pointer as usize as i128;
+        Span { name: name.to_owned(), start, end: start + std::mem::size_of::<T>() as i128 }
+    }
+
+    /// The bytes from the first to past the last value of a component.
+    pub(super) fn component(
+        name: &str,
+        pointer: *const c_void,
+        config: &Config,
+        layout: Layout,
+        ghosts: Ghosts,
+    ) -> Result<Span> {
+        if pointer.is_null() {
+            return Err(Error::argument(format!("{name} is null")));
+        }
+        let halo = if matches!(ghosts, Ghosts::Read) { config.halo } else { 0 };
+        let side = |bit: u32| (halo & bit != 0) as i128;
+        let (pitch, stride) = (layout.pitch as i128, layout.stride as i128);
+        let bytes = config.dtype.bytes() as i128;
+        let before = side(SIDE_LEFT) * stride + side(SIDE_FIRST_ROW) * pitch;
+        let last = (config.ny as i128 - 1 + side(SIDE_LAST_ROW)) * pitch
+            + (config.nx as i128 - 1 + side(SIDE_RIGHT)) * stride;
+        let base = pointer as usize as i128;
+        let span =
+            Span { name: name.to_owned(), start: base - before * bytes, end: base + (last + 1) * bytes };
+        if span.start <= 0 || span.end > usize::MAX as i128 {
+            return Err(Error::argument(format!(
+                "{name} = {pointer:p} with nx = {}, ny = {}, {name}_pitch = {pitch} and {name}_stride = {stride} \
+                 exceeds the address space",
+                config.nx, config.ny
+            )));
+        }
+        Ok(span)
+    }
+
+    pub(super) fn overlaps(&self, other: &Span) -> bool {
+        self.start < other.end && other.start < self.end
+    }
+
+    /// Refuses an output that shares bytes with something else.
+    pub(super) fn check_apart(&self, others: &[&Span]) -> Result<()> {
+        match others.iter().find(|o| self.overlaps(o)) {
+            Some(other) => Err(Error::argument(format!(
+                "{} at {:#x}..{:#x} overlaps {} at {:#x}..{:#x}",
+                self.name, self.start, self.end, other.name, other.start, other.end
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether the ghost vertices that `halo` names are accessed.
+#[derive(Clone, Copy)]
+pub(super) enum Ghosts {
+    Read,
+    Ignored,
+}
+
+/// u and v of one field, with what is needed to look at them.
+pub(super) struct Field {
+    pub(super) u: Span,
+    pub(super) v: Span,
+}
+
+impl Field {
+    pub(super) fn new(
+        names: [&str; 2],
+        u: *const c_void,
+        v: *const c_void,
+        request: &Request,
+        ghosts: Ghosts,
+    ) -> Result<Field> {
+        let config = request.config();
+        Ok(Field {
+            u: Span::component(names[0], u, config, config.u, ghosts)?,
+            v: Span::component(names[1], v, config, config.v, ghosts)?,
+        })
+    }
+
+    /// Refuses outputs u and v that share a value. Interleaved components share their range of
+    /// addresses and no value; where both have one layout that is decided exactly, otherwise only
+    /// equal pointers are refused.
+    pub(super) fn check_components_apart(&self, config: &Config) -> Result<()> {
+        if !self.u.overlaps(&self.v) {
+            return Ok(());
+        }
+        let bytes = config.dtype.bytes() as i128;
+        let offset = self.v.start - self.u.start;
+        let shared = if config.u == config.v {
+            // A row is shorter than the pitch, so only the two rows next to the offset can meet it.
+            let (pitch, stride) = (config.u.pitch as i128 * bytes, config.u.stride as i128 * bytes);
+            let row = offset.div_euclid(pitch);
+            [row, row + 1].iter().any(|&j| {
+                let rest = offset - j * pitch;
+                let column = rest.div_euclid(stride);
+                [column, column + 1].iter().any(|&i| {
+                    i.abs() < config.nx as i128
+                        && j.abs() < config.ny as i128
+                        && (rest - i * stride).abs() < bytes
+                })
+            })
+        } else {
+            offset.abs() < bytes
+        };
+        if shared {
+            return Err(Error::argument(format!(
+                "{} at {:#x} and {} at {:#x} share values: every vertex of the output needs its own u and v",
+                self.u.name, self.u.start, self.v.name, self.v.start
+            )));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::BoundKind;
+
+    fn shared(u: usize, v: usize, pitch: u64, stride: u64) -> bool {
+        let layout = Layout { pitch, stride };
+        let config = Config { u: layout, v: layout, ..Config::new(5, 3, BoundKind::Absolute, 0.1) };
+        let request = Request::new(config).unwrap();
+        let field = Field::new(["u", "v"], u as _, v as _, &request, Ghosts::Ignored).unwrap();
+        field.check_components_apart(request.config()).is_err()
+    }
+
+    /// The arithmetic must agree with marking every byte.
+    #[test]
+    fn components_share_values_exactly_where_their_bytes_meet() {
+        for (pitch, stride) in [(5, 1), (7, 1), (10, 2), (9, 2), (13, 3), (20, 2)] {
+            let bytes_of = |base: usize| {
+                let mut all = std::collections::HashSet::new();
+                for y in 0..3 {
+                    for x in 0..5 {
+                        let first = base + 4 * (y * pitch as usize + x * stride as usize);
+                        all.extend(first..first + 4);
+                    }
+                }
+                all
+            };
+            let u = 4096;
+            for v in u - 300..u + 300 {
+                let expected = !bytes_of(u).is_disjoint(&bytes_of(v));
+                assert_eq!(shared(u, v, pitch, stride), expected, "pitch {pitch} stride {stride} v {v}");
+            }
+        }
+    }
+}

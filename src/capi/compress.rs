@@ -1,0 +1,97 @@
+//! Compression on the host.
+
+use super::arguments::{check_buffer, check_vertices, thread_count, Field, Ghosts, Span};
+use super::config::{factz_config, read_request};
+use super::report::{factz_report, guard_with_report};
+use super::status::factz_status;
+use crate::backend::{self, Execution};
+use crate::error::Result;
+use crate::field::View;
+use crate::real::Real;
+use crate::report::Report;
+use crate::request::{Dtype, Request};
+use std::ffi::{c_int, c_void};
+
+/// Compresses a field in host memory.
+///
+/// The stream is the same, byte for byte, for every number of threads, and the same as that of
+/// `factz_compress_device`. Blocks until the work is done. Thread-safe and reentrant: concurrent calls
+/// need separate dst and report, and may share u and v.
+///
+/// @param u          the x components: vertex (x, y) at u[y * u_pitch + x * u_stride], in elements of
+///                   config->dtype; any alignment; not changed
+/// @param v          the y components likewise, with v_pitch and v_stride; may be interleaved with u
+/// @param n          number of vertices, nx * ny (ghost vertices do not count)
+/// @param config     the configuration
+/// @param dst        receives the stream, any alignment; must not overlap u, v or report
+/// @param dst_bytes  writable bytes at dst; `factz_compress_sizes` says how many always suffice. With 0,
+///                   dst may be NULL: the call fails and report->required_bytes says what it takes
+/// @param report     written whatever happens, unless it is itself the bad argument; report->stream_bytes
+///                   is the length of the stream
+/// @param threads    threads to use; 0 means one per processor, more than 1024 count as 1024
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+///         FACTZ_ERROR_BUFFER_TOO_SMALL (report->required_bytes says what it takes; the content of dst
+///         is undefined); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_compress_host(
+    u: *const c_void,
+    v: *const c_void,
+    n: usize,
+    config: *const factz_config,
+    dst: *mut c_void,
+    dst_bytes: usize,
+    report: *mut factz_report,
+    threads: c_int,
+) -> factz_status {
+    let body = |outcome: &mut super::report::Outcome| {
+        // SAFETY: the caller gave a configuration of struct_size bytes.
+        let request = unsafe { read_request("config", config) }?;
+        check_vertices(n, &request)?;
+        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Read)?;
+        let target = check_buffer("dst", dst, dst_bytes)?;
+        outcome.check_report(Span::of("report", report).check_apart(&[&field.u, &field.v, &target]))?;
+        target.check_apart(&[&field.u, &field.v])?;
+        let execution = Execution { threads: thread_count(threads)?, progress: None };
+        let dst = match dst_bytes {
+            0 => &mut [][..],
+            // SAFETY: not null, and the caller promised dst_bytes writable bytes that nobody else uses.
+            _ => unsafe { std::slice::from_raw_parts_mut(dst.cast::<u8>(), dst_bytes) },
+        };
+        // SAFETY: u and v cover the request's grid and halo, as the caller promised.
+        unsafe {
+            match request.config().dtype {
+                Dtype::F32 => run::<f32>(&request, u, v, dst, execution),
+                Dtype::F64 => run::<f64>(&request, u, v, dst, execution),
+            }
+        }
+    };
+    // SAFETY: the caller gave a whole report.
+    unsafe { guard_with_report(report, body) }
+}
+
+/// # Safety
+/// u and v cover the grid of the request and its halo, in elements of type T.
+unsafe fn run<T: Real>(
+    request: &Request,
+    u: *const c_void,
+    v: *const c_void,
+    dst: &mut [u8],
+    execution: Execution<'_>,
+) -> Result<Report> {
+    let config = request.config();
+    // SAFETY: the promise of this function.
+    let (u, v) = unsafe { (View::new(u.cast::<T>(), config.u), View::new(v.cast::<T>(), config.v)) };
+    let report = backend::compress(request, u, v, dst, execution)?;
+    tracing::debug!(
+        target: "factz",
+        nx = config.nx,
+        ny = config.ny,
+        stream_bytes = report.stream_bytes,
+        exact_vertices = report.exact_vertices,
+        critical_points = report.critical_points,
+        bound = report.bound,
+        max_error = report.max_error,
+        "compressed"
+    );
+    Ok(report)
+}

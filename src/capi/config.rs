@@ -1,0 +1,339 @@
+//! `factz_config`: what the caller asks for, and its translation to a validated request.
+
+use super::arguments::{check_struct, choice};
+use super::status::{factz_status, guard};
+use crate::error::{Error, Result, Status};
+use crate::field::Layout;
+use crate::request::{self, BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request};
+use std::mem::{offset_of, size_of};
+
+/// `dtype`: u and v are IEEE 754 binary32 (`float`).
+pub const FACTZ_DTYPE_F32: i32 = 0;
+/// `dtype`: u and v are IEEE 754 binary64 (`double`).
+pub const FACTZ_DTYPE_F64: i32 = 1;
+
+/// `bound_kind`: the bound is in the unit of the field.
+pub const FACTZ_BOUND_ABSOLUTE: i32 = 0;
+/// `bound_kind`: the bound is a fraction of max - min over the finite values of u and v together.
+pub const FACTZ_BOUND_RELATIVE: i32 = 1;
+
+/// `mode`: an analytic bound from the original data; one pass, fastest.
+pub const FACTZ_MODE_BLOCK_WISE: i32 = 0;
+/// `mode`: try the full bound, verify the triangles and back off; smallest streams.
+pub const FACTZ_MODE_SPECULATIVE: i32 = 1;
+
+/// `coder`: asymmetric numeral systems.
+pub const FACTZ_CODER_ANS: i32 = 0;
+/// `coder`: canonical Huffman. Not available in this version (FACTZ_ERROR_UNSUPPORTED).
+pub const FACTZ_CODER_HUFFMAN: i32 = 1;
+
+/// `predictor`: dyadic interpolation, coarse to fine.
+pub const FACTZ_PREDICTOR_HIERARCHICAL: i32 = 0;
+/// `predictor`: Lorenzo. Not available in this version (FACTZ_ERROR_UNSUPPORTED).
+pub const FACTZ_PREDICTOR_LORENZO: i32 = 1;
+
+/// `preserve`: nothing but the error bound.
+pub const FACTZ_PRESERVE_NONE: i32 = 0;
+/// `preserve`: every critical point stays in its triangle and none appears.
+pub const FACTZ_PRESERVE_POINTS: i32 = 1;
+/// `preserve`: as FACTZ_PRESERVE_POINTS, and every critical point keeps its type.
+pub const FACTZ_PRESERVE_TYPES: i32 = 2;
+
+/// Bit of `halo` and `pin`: the side of column 0.
+pub const FACTZ_SIDE_LEFT: u32 = 1;
+/// Bit of `halo` and `pin`: the side of column nx - 1.
+pub const FACTZ_SIDE_RIGHT: u32 = 2;
+/// Bit of `halo` and `pin`: the side of row 0.
+pub const FACTZ_SIDE_FIRST_ROW: u32 = 4;
+/// Bit of `halo` and `pin`: the side of row ny - 1.
+pub const FACTZ_SIDE_LAST_ROW: u32 = 8;
+/// All sides.
+pub const FACTZ_SIDES_ALL: u32 = 15;
+
+const _: () = {
+    assert!(FACTZ_SIDE_LEFT == request::SIDE_LEFT && FACTZ_SIDE_RIGHT == request::SIDE_RIGHT);
+    assert!(FACTZ_SIDE_FIRST_ROW == request::SIDE_FIRST_ROW && FACTZ_SIDE_LAST_ROW == request::SIDE_LAST_ROW);
+    assert!(FACTZ_SIDES_ALL == request::SIDES_ALL);
+};
+
+pub(super) const DTYPES: [(&str, Dtype); 2] =
+    [("FACTZ_DTYPE_F32", Dtype::F32), ("FACTZ_DTYPE_F64", Dtype::F64)];
+pub(super) const BOUND_KINDS: [(&str, BoundKind); 2] =
+    [("FACTZ_BOUND_ABSOLUTE", BoundKind::Absolute), ("FACTZ_BOUND_RELATIVE", BoundKind::Relative)];
+pub(super) const MODES: [(&str, Mode); 2] =
+    [("FACTZ_MODE_BLOCK_WISE", Mode::BlockWise), ("FACTZ_MODE_SPECULATIVE", Mode::Speculative)];
+pub(super) const CODERS: [(&str, Coder); 2] =
+    [("FACTZ_CODER_ANS", Coder::Ans), ("FACTZ_CODER_HUFFMAN", Coder::Huffman)];
+pub(super) const PREDICTORS: [(&str, Predictor); 2] = [
+    ("FACTZ_PREDICTOR_HIERARCHICAL", Predictor::Hierarchical),
+    ("FACTZ_PREDICTOR_LORENZO", Predictor::Lorenzo),
+];
+pub(super) const PRESERVES: [(&str, Preserve); 3] = [
+    ("FACTZ_PRESERVE_NONE", Preserve::None),
+    ("FACTZ_PRESERVE_POINTS", Preserve::Points),
+    ("FACTZ_PRESERVE_TYPES", Preserve::Types),
+];
+
+// The C numbers are those of the enumerations.
+const _: () = {
+    assert!(FACTZ_DTYPE_F32 == Dtype::F32 as i32 && FACTZ_DTYPE_F64 == Dtype::F64 as i32);
+    assert!(FACTZ_BOUND_ABSOLUTE == BoundKind::Absolute as i32);
+    assert!(FACTZ_BOUND_RELATIVE == BoundKind::Relative as i32);
+    assert!(FACTZ_MODE_BLOCK_WISE == Mode::BlockWise as i32);
+    assert!(FACTZ_MODE_SPECULATIVE == Mode::Speculative as i32);
+    assert!(FACTZ_CODER_ANS == Coder::Ans as i32 && FACTZ_CODER_HUFFMAN == Coder::Huffman as i32);
+    assert!(FACTZ_PREDICTOR_HIERARCHICAL == Predictor::Hierarchical as i32);
+    assert!(FACTZ_PREDICTOR_LORENZO == Predictor::Lorenzo as i32);
+    assert!(FACTZ_PRESERVE_NONE == Preserve::None as i32);
+    assert!(FACTZ_PRESERVE_POINTS == Preserve::Points as i32);
+    assert!(FACTZ_PRESERVE_TYPES == Preserve::Types as i32);
+};
+
+/// What to compress and how. Fill it with `factz_config_init`, then change what you need: whoever sets
+/// nx, ny and a bound gets good defaults. The functions copy what they need; the struct may be reused
+/// or freed as soon as a call returns.
+///
+/// Vertex (x, y), 0 <= x < nx and 0 <= y < ny, has its u at `u[y * u_pitch + x * u_stride]` and its v
+/// likewise, counted in elements. Separate dense arrays: pitch 0, stride 1. Interleaved u,v,u,v: stride
+/// 2, pitch 2 * nx, and v = u + 1. An array with ghost columns: pitch = the length of its rows, and u
+/// points at the first owned vertex.
+///
+/// Sizes and versions: `struct_size` bytes are looked at. A longer struct of a later header works while
+/// the bytes that this version does not know are zero (otherwise FACTZ_ERROR_UNSUPPORTED). Reserved
+/// fields must be zero (otherwise FACTZ_ERROR_INVALID_CONFIG).
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct factz_config {
+    /// sizeof(factz_config); set by `factz_config_init`.
+    pub struct_size: u64,
+    /// Vertices along x, the axis that varies fastest; at least 1.
+    pub nx: u64,
+    /// Vertices along y; at least 1. nx * ny is at most 2^48.
+    pub ny: u64,
+    /// Reserved for a third dimension: 0.
+    pub nz: u64,
+    /// Elements from a row of u to the next; 0 means dense rows, nx * u_stride.
+    pub u_pitch: u64,
+    /// Elements from a u to its neighbour in the row; at least 1. Default 1.
+    pub u_stride: u64,
+    /// Elements from a row of v to the next; 0 means dense rows, nx * v_stride.
+    pub v_pitch: u64,
+    /// Elements from a v to its neighbour in the row; at least 1. Default 1.
+    pub v_stride: u64,
+    /// Reserved for a third component: 0.
+    pub w_pitch: u64,
+    /// Reserved for a third component: 0.
+    pub w_stride: u64,
+    /// Grid spacing along x, finite and positive; only the types of critical points depend on it.
+    /// Default 1.
+    pub dx: f64,
+    /// Grid spacing along y. Default 1.
+    pub dy: f64,
+    /// Reserved for a third dimension: 0.
+    pub dz: f64,
+    /// The largest |decompressed - original| of any finite value, finite and not negative; 0 is
+    /// lossless. It is never loosened, by rounding or otherwise.
+    pub bound: f64,
+    /// FACTZ_BOUND_ABSOLUTE or FACTZ_BOUND_RELATIVE.
+    pub bound_kind: i32,
+    /// FACTZ_DTYPE_F32 (default) or FACTZ_DTYPE_F64.
+    pub dtype: i32,
+    /// FACTZ_MODE_BLOCK_WISE (default) or FACTZ_MODE_SPECULATIVE.
+    pub mode: i32,
+    /// FACTZ_CODER_ANS (default).
+    pub coder: i32,
+    /// FACTZ_PREDICTOR_HIERARCHICAL (default).
+    pub predictor: i32,
+    /// FACTZ_PRESERVE_NONE, FACTZ_PRESERVE_POINTS or FACTZ_PRESERVE_TYPES (default).
+    pub preserve: i32,
+    /// FACTZ_SIDE_* bits: sides where one line of ghost vertices with original values lies beside the
+    /// block, at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two
+    /// sides meet). Critical points in the cells between blocks are then preserved too, whatever the
+    /// other block's owner does. Ghost vertices are read when compressing, never written and not
+    /// part of the stream. Default 0.
+    pub halo: u32,
+    /// FACTZ_SIDE_* bits: sides whose border line is stored bit for bit, for neighbours without a
+    /// halo. Default 0.
+    pub pin: u32,
+    /// 1: decompression compares the checksum (default). 0: it does not. It is always written.
+    pub verify_checksum: i32,
+    /// 0.
+    pub reserved_flags: u32,
+    /// 0.
+    pub reserved: [u64; 13],
+}
+
+const _: () = {
+    assert!(size_of::<factz_config>() == 256 && std::mem::align_of::<factz_config>() == 8);
+    assert!(offset_of!(factz_config, struct_size) == 0);
+    assert!(offset_of!(factz_config, nx) == 8);
+    assert!(offset_of!(factz_config, ny) == 16);
+    assert!(offset_of!(factz_config, nz) == 24);
+    assert!(offset_of!(factz_config, u_pitch) == 32);
+    assert!(offset_of!(factz_config, u_stride) == 40);
+    assert!(offset_of!(factz_config, v_pitch) == 48);
+    assert!(offset_of!(factz_config, v_stride) == 56);
+    assert!(offset_of!(factz_config, w_pitch) == 64);
+    assert!(offset_of!(factz_config, w_stride) == 72);
+    assert!(offset_of!(factz_config, dx) == 80);
+    assert!(offset_of!(factz_config, dy) == 88);
+    assert!(offset_of!(factz_config, dz) == 96);
+    assert!(offset_of!(factz_config, bound) == 104);
+    assert!(offset_of!(factz_config, bound_kind) == 112);
+    assert!(offset_of!(factz_config, dtype) == 116);
+    assert!(offset_of!(factz_config, mode) == 120);
+    assert!(offset_of!(factz_config, coder) == 124);
+    assert!(offset_of!(factz_config, predictor) == 128);
+    assert!(offset_of!(factz_config, preserve) == 132);
+    assert!(offset_of!(factz_config, halo) == 136);
+    assert!(offset_of!(factz_config, pin) == 140);
+    assert!(offset_of!(factz_config, verify_checksum) == 144);
+    assert!(offset_of!(factz_config, reserved_flags) == 148);
+    assert!(offset_of!(factz_config, reserved) == 152);
+};
+
+/// Size of the struct in the first version: no caller has a shorter one. `factz_config_init` writes
+/// exactly this many bytes for ever, because an old caller has room for no more; new fields take the
+/// place of reserved ones, with 0 as their default.
+const FIRST_SIZE: usize = 256;
+/// A larger struct_size is no struct of any version but garbage that must not be followed.
+const LARGEST_SIZE: u64 = 4096;
+const _: () = assert!(size_of::<factz_config>() >= FIRST_SIZE);
+
+/// Fills a configuration with the defaults named at each field, for a dense `float` field.
+///
+/// Only the pointer and `bound_kind` are checked here; everything else is checked by the functions that
+/// use the configuration, so fields may be changed in any order. Host only, does not block, allocates
+/// nothing. Thread-safe.
+///
+/// @param config      written; any content before
+/// @param nx          vertices along x, the axis that varies fastest
+/// @param ny          vertices along y
+/// @param bound_kind  FACTZ_BOUND_ABSOLUTE or FACTZ_BOUND_RELATIVE
+/// @param bound       the error bound in that kind's unit
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (config is NULL or misaligned);
+///         FACTZ_ERROR_INVALID_CONFIG (no such bound_kind)
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_config_init(
+    config: *mut factz_config,
+    nx: u64,
+    ny: u64,
+    bound_kind: i32,
+    bound: f64,
+) -> factz_status {
+    guard(|| {
+        check_struct("config", config)?;
+        let defaults = Config::new(nx, ny, choice("bound_kind", bound_kind, &BOUND_KINDS)?, bound);
+        // SAFETY: config is not null and aligned, and the caller gave a whole struct.
+        unsafe { config.write(factz_config::from(&defaults)) };
+        Ok(())
+    })
+}
+
+impl From<&Config> for factz_config {
+    fn from(c: &Config) -> Self {
+        factz_config {
+            struct_size: FIRST_SIZE as u64,
+            nx: c.nx,
+            ny: c.ny,
+            nz: 0,
+            u_pitch: c.u.pitch,
+            u_stride: c.u.stride,
+            v_pitch: c.v.pitch,
+            v_stride: c.v.stride,
+            w_pitch: 0,
+            w_stride: 0,
+            dx: c.dx,
+            dy: c.dy,
+            dz: 0.0,
+            bound: c.bound,
+            bound_kind: c.bound_kind as i32,
+            dtype: c.dtype as i32,
+            mode: c.mode as i32,
+            coder: c.coder as i32,
+            predictor: c.predictor as i32,
+            preserve: c.preserve as i32,
+            halo: c.halo,
+            pin: c.pin,
+            verify_checksum: c.verify_checksum as i32,
+            reserved_flags: 0,
+            reserved: [0; 13],
+        }
+    }
+}
+
+/// Reads the caller's struct by the rule of its documentation and validates it.
+///
+/// # Safety
+/// `config` is null or points to a struct with at least `struct_size` readable bytes.
+pub(super) unsafe fn read_request(name: &str, config: *const factz_config) -> Result<Request> {
+    check_struct(name, config)?;
+    // SAFETY: not null and aligned; struct_size comes first in every version.
+    let theirs = unsafe { config.cast::<u64>().read() };
+    if theirs < FIRST_SIZE as u64 || theirs > LARGEST_SIZE {
+        return Err(Error::config(format!(
+            "{name}->struct_size = {theirs} is no size of this struct (it has {} bytes): \
+             call factz_config_init first",
+            size_of::<factz_config>()
+        )));
+    }
+    let ours = size_of::<factz_config>();
+    let known = ours.min(theirs as usize);
+    let mut copy = factz_config::from(&Config::new(0, 0, BoundKind::Absolute, 0.0));
+    // SAFETY: the caller promised struct_size readable bytes; `copy` has at least `known`, and any
+    // bytes make a valid factz_config.
+    let unknown = unsafe {
+        let bytes = config.cast::<u8>();
+        std::ptr::copy_nonoverlapping(bytes, (&raw mut copy).cast::<u8>(), known);
+        std::slice::from_raw_parts(bytes.add(known), theirs as usize - known)
+    };
+    if let Some(k) = unknown.iter().position(|&b| b != 0) {
+        return Err(Error::new(
+            Status::Unsupported,
+            format!(
+                "{name}: byte {} of {theirs} is {:#x}, a field of a later version; this one knows {ours} bytes",
+                known + k,
+                unknown[k]
+            ),
+        ));
+    }
+    copy.to_request().map_err(|e| Error::new(e.status, format!("{name}: {}", e.message)))
+}
+
+impl factz_config {
+    fn to_request(self) -> Result<Request> {
+        let numbers = [
+            ("nz", self.nz),
+            ("w_pitch", self.w_pitch),
+            ("w_stride", self.w_stride),
+            ("dz", self.dz.to_bits()),
+            ("reserved_flags", self.reserved_flags as u64),
+        ];
+        let reserved = self.reserved.iter().map(|&r| ("reserved", r));
+        if let Some((name, value)) = numbers.into_iter().chain(reserved).find(|&(_, r)| r != 0) {
+            return Err(Error::config(format!("{name} = {value:#x} is reserved and must be 0")));
+        }
+        Request::new(Config {
+            nx: self.nx,
+            ny: self.ny,
+            dtype: choice("dtype", self.dtype, &DTYPES)?,
+            u: Layout { pitch: self.u_pitch, stride: self.u_stride },
+            v: Layout { pitch: self.v_pitch, stride: self.v_stride },
+            halo: self.halo,
+            pin: self.pin,
+            dx: self.dx,
+            dy: self.dy,
+            bound_kind: choice("bound_kind", self.bound_kind, &BOUND_KINDS)?,
+            bound: self.bound,
+            mode: choice("mode", self.mode, &MODES)?,
+            coder: choice("coder", self.coder, &CODERS)?,
+            predictor: choice("predictor", self.predictor, &PREDICTORS)?,
+            preserve: choice("preserve", self.preserve, &PRESERVES)?,
+            verify_checksum: choice(
+                "verify_checksum",
+                self.verify_checksum,
+                &[("no", false), ("yes", true)],
+            )?,
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! Decompression on the host.
+
+use super::arguments::{check_vertices, thread_count, Field, Ghosts, Span};
+use super::config::{factz_config, read_request};
+use super::inspect::check_source;
+use super::report::{factz_report, guard_with_report, Outcome};
+use super::status::factz_status;
+use crate::backend::{self, Execution};
+use crate::error::Result;
+use crate::field::ViewMut;
+use crate::real::Real;
+use crate::report::Report;
+use crate::request::{Dtype, Request};
+use std::ffi::{c_int, c_void};
+
+/// Decompresses a stream in host memory.
+///
+/// Every vertex of the output is written; gaps between rows and between strided elements, and ghost
+/// vertices, are left as they were. The output has the same bits for every number of threads, and the
+/// same as that of `factz_decompress_device`. Blocks until the work is done. Thread-safe and reentrant:
+/// concurrent calls need separate outputs and reports, and may share the stream.
+///
+/// @param src        the stream, any alignment; not changed
+/// @param src_bytes  readable bytes at src: the length of the stream or any upper bound of it
+/// @param config     says where the output goes: nx, ny and dtype must be those of the stream, pitches
+///                   and strides may differ from those of the compression. verify_checksum says whether
+///                   the checksum is compared. The rest must be valid but has no effect
+/// @param u          receives the x components: vertex (x, y) at u[y * u_pitch + x * u_stride], in
+///                   elements of config->dtype; any alignment; must not overlap src or report
+/// @param v          receives the y components likewise; may be interleaved with u, but no element may
+///                   belong to both
+/// @param n          number of vertices, nx * ny
+/// @param report     written whatever happens, unless it is itself the bad argument
+/// @param threads    threads to use; 0 means one per processor, more than 1024 count as 1024
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also: the stream has other dimensions or another
+///         dtype); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_CORRUPT_STREAM (the
+///         content of u and v is undefined); FACTZ_ERROR_UNSUPPORTED_VERSION; FACTZ_ERROR_OUT_OF_MEMORY;
+///         FACTZ_ERROR_INTERNAL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_decompress_host(
+    src: *const c_void,
+    src_bytes: usize,
+    config: *const factz_config,
+    u: *mut c_void,
+    v: *mut c_void,
+    n: usize,
+    report: *mut factz_report,
+    threads: c_int,
+) -> factz_status {
+    let body = |outcome: &mut Outcome| {
+        // SAFETY: the caller gave a configuration of struct_size bytes.
+        let request = unsafe { read_request("config", config) }?;
+        check_vertices(n, &request)?;
+        let source = check_source(src, src_bytes)?;
+        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
+        outcome.check_report(Span::of("report", report).check_apart(&[&source, &field.u, &field.v]))?;
+        source.check_apart(&[&field.u, &field.v])?;
+        field.check_components_apart(request.config())?;
+        let execution = Execution { threads: thread_count(threads)?, progress: None };
+        // SAFETY: not null, and the caller promised src_bytes readable bytes that nobody changes.
+        let stream = unsafe { std::slice::from_raw_parts(src.cast::<u8>(), src_bytes) };
+        // SAFETY: u and v cover the request's grid, as the caller promised, and share no element.
+        unsafe {
+            match request.config().dtype {
+                Dtype::F32 => run::<f32>(&request, stream, u, v, execution),
+                Dtype::F64 => run::<f64>(&request, stream, u, v, execution),
+            }
+        }
+    };
+    // SAFETY: the caller gave a whole report.
+    unsafe { guard_with_report(report, body) }
+}
+
+/// # Safety
+/// u and v cover the grid of the request in elements of type T, and nobody else uses them.
+unsafe fn run<T: Real>(
+    request: &Request,
+    stream: &[u8],
+    u: *mut c_void,
+    v: *mut c_void,
+    execution: Execution<'_>,
+) -> Result<Report> {
+    let config = request.config();
+    // SAFETY: the promise of this function.
+    let (u, v) = unsafe { (ViewMut::new(u.cast::<T>(), config.u), ViewMut::new(v.cast::<T>(), config.v)) };
+    let report = backend::decompress(config, stream, u, v, execution)?;
+    tracing::debug!(
+        target: "factz",
+        nx = config.nx,
+        ny = config.ny,
+        stream_bytes = report.stream_bytes,
+        "decompressed"
+    );
+    Ok(report)
+}

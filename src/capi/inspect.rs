@@ -1,0 +1,148 @@
+//! `factz_info`: what a stream says about itself.
+
+use super::arguments::{check_buffer, check_struct, Span};
+use super::status::{factz_status, guard};
+use crate::backend;
+use crate::error::Result;
+use crate::report::StreamInfo;
+use std::ffi::c_void;
+use std::mem::{offset_of, size_of};
+
+/// Bytes at the start of a stream that `factz_inspect_host` and `factz_inspect_device` need; every
+/// stream has at least as many.
+pub const FACTZ_INSPECT_BYTES: usize = 128;
+const _: () = assert!(FACTZ_INSPECT_BYTES == backend::INSPECT_BYTES);
+
+/// The header of a stream. Aligned to 8 bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct factz_info {
+    /// The status of the inspection; the other fields count only when it is FACTZ_OK.
+    pub status: factz_status,
+    /// Version of the format.
+    pub format_version: u32,
+    /// Bytes of the whole stream.
+    pub stream_bytes: u64,
+    /// Vertices along x.
+    pub nx: u64,
+    /// Vertices along y.
+    pub ny: u64,
+    /// 0.
+    pub nz: u64,
+    /// Grid spacing along x.
+    pub dx: f64,
+    /// Grid spacing along y.
+    pub dy: f64,
+    /// 0.
+    pub dz: f64,
+    /// The bound as it was given when compressing, bit for bit.
+    pub bound: f64,
+    /// The absolute bound that was applied, in the unit of the field.
+    pub absolute_bound: f64,
+    /// FACTZ_BOUND_*: what `bound` means.
+    pub bound_kind: i32,
+    /// FACTZ_DTYPE_*.
+    pub dtype: i32,
+    /// FACTZ_MODE_*.
+    pub mode: i32,
+    /// FACTZ_CODER_*.
+    pub coder: i32,
+    /// FACTZ_PREDICTOR_*.
+    pub predictor: i32,
+    /// FACTZ_PRESERVE_*.
+    pub preserve: i32,
+    /// 0.
+    pub reserved: [u64; 3],
+}
+
+const _: () = {
+    assert!(size_of::<factz_info>() == 128 && std::mem::align_of::<factz_info>() == 8);
+    assert!(offset_of!(factz_info, status) == 0);
+    assert!(offset_of!(factz_info, format_version) == 4);
+    assert!(offset_of!(factz_info, stream_bytes) == 8);
+    assert!(offset_of!(factz_info, nx) == 16);
+    assert!(offset_of!(factz_info, ny) == 24);
+    assert!(offset_of!(factz_info, nz) == 32);
+    assert!(offset_of!(factz_info, dx) == 40);
+    assert!(offset_of!(factz_info, dy) == 48);
+    assert!(offset_of!(factz_info, dz) == 56);
+    assert!(offset_of!(factz_info, bound) == 64);
+    assert!(offset_of!(factz_info, absolute_bound) == 72);
+    assert!(offset_of!(factz_info, bound_kind) == 80);
+    assert!(offset_of!(factz_info, dtype) == 84);
+    assert!(offset_of!(factz_info, mode) == 88);
+    assert!(offset_of!(factz_info, coder) == 92);
+    assert!(offset_of!(factz_info, predictor) == 96);
+    assert!(offset_of!(factz_info, preserve) == 100);
+    assert!(offset_of!(factz_info, reserved) == 104);
+};
+
+impl From<&StreamInfo> for factz_info {
+    fn from(s: &StreamInfo) -> Self {
+        factz_info {
+            status: 0,
+            format_version: s.format_version,
+            stream_bytes: s.stream_bytes,
+            nx: s.nx,
+            ny: s.ny,
+            nz: 0,
+            dx: s.dx,
+            dy: s.dy,
+            dz: 0.0,
+            bound: s.bound,
+            absolute_bound: s.absolute_bound,
+            bound_kind: s.bound_kind as i32,
+            dtype: s.dtype as i32,
+            mode: s.mode as i32,
+            coder: s.coder as i32,
+            predictor: s.predictor as i32,
+            preserve: s.preserve as i32,
+            reserved: [0; 3],
+        }
+    }
+}
+
+/// Reads the header of a stream in host memory.
+///
+/// Only the first bytes are looked at (FACTZ_INSPECT_BYTES suffice): nothing is said about the rest, and
+/// the checksum is not compared. Does not block, thread-safe.
+///
+/// @param src        the start of a stream, any alignment; not changed
+/// @param src_bytes  readable bytes at src; at least FACTZ_INSPECT_BYTES
+/// @param info       written, with `status` alone where the call fails
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or info overlaps
+///         src); FACTZ_ERROR_CORRUPT_STREAM (too short, or no stream); FACTZ_ERROR_UNSUPPORTED_VERSION
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_inspect_host(
+    src: *const c_void,
+    src_bytes: usize,
+    info: *mut factz_info,
+) -> factz_status {
+    let mut writable = false;
+    let mut answer = factz_info::default();
+    let status = guard(|| {
+        check_struct("info", info)?;
+        let source = check_source(src, src_bytes)?;
+        Span::of("info", info).check_apart(&[&source])?;
+        writable = true;
+        // SAFETY: src is not null and the caller promised src_bytes readable bytes; info, the only
+        // thing written, lies elsewhere and is written later.
+        let stream = unsafe { std::slice::from_raw_parts(src.cast::<u8>(), src_bytes) };
+        answer = factz_info::from(&backend::inspect(stream)?);
+        Ok(())
+    });
+    if writable {
+        answer.status = status;
+        // SAFETY: not null and aligned; the caller gave a whole struct.
+        unsafe { info.write(answer) };
+    }
+    status
+}
+
+/// A stream that is read: unlike an output it is never null.
+pub(super) fn check_source(src: *const c_void, src_bytes: usize) -> Result<Span> {
+    if src.is_null() {
+        return Err(crate::error::Error::argument("src is null"));
+    }
+    check_buffer("src", src, src_bytes)
+}

@@ -1,0 +1,115 @@
+//! `factz_report`: what a compression or decompression found out.
+
+use super::arguments::check_struct;
+use super::status::{factz_status, guard};
+use crate::error::{Error, Result, Status};
+use crate::report::Report;
+use std::mem::{offset_of, size_of};
+
+/// The outcome of a compression or decompression. It holds plain numbers and no pointers, so it may lie
+/// anywhere the function can write: in host memory for the `_host` functions, in device or mapped pinned
+/// memory for the `_device` functions. Aligned to 8 bytes. Initialise nothing: it is written whole.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct factz_report {
+    /// The status of the work itself: FACTZ_OK only when the bound and the critical points hold.
+    pub status: factz_status,
+    /// 0.
+    pub reserved_status: i32,
+    /// Bytes of the stream that was written (compression) or read (decompression).
+    pub stream_bytes: u64,
+    /// Bytes that the stream takes, also when the buffer was too small for it.
+    pub required_bytes: u64,
+    /// Vertices stored bit for bit because no lossy value could be certified.
+    pub exact_vertices: u64,
+    /// Vertices with a NaN or an infinity; they are stored bit for bit.
+    pub nonfinite_vertices: u64,
+    /// Vertices with u = v = 0; they stay exactly zero.
+    pub zero_vertices: u64,
+    /// Critical points of the field; 0 with FACTZ_PRESERVE_NONE and after decompression.
+    pub critical_points: u64,
+    /// The absolute bound that was applied, in the unit of the field.
+    pub bound: f64,
+    /// Largest |decompressed - original| over all finite values; 0 after decompression, which does
+    /// not see the original.
+    pub max_error: f64,
+    /// 0.
+    pub reserved: [u64; 7],
+}
+
+const _: () = {
+    assert!(size_of::<factz_report>() == 128 && std::mem::align_of::<factz_report>() == 8);
+    assert!(offset_of!(factz_report, status) == 0);
+    assert!(offset_of!(factz_report, stream_bytes) == 8);
+    assert!(offset_of!(factz_report, required_bytes) == 16);
+    assert!(offset_of!(factz_report, exact_vertices) == 24);
+    assert!(offset_of!(factz_report, nonfinite_vertices) == 32);
+    assert!(offset_of!(factz_report, zero_vertices) == 40);
+    assert!(offset_of!(factz_report, critical_points) == 48);
+    assert!(offset_of!(factz_report, bound) == 56);
+    assert!(offset_of!(factz_report, max_error) == 64);
+    assert!(offset_of!(factz_report, reserved) == 72);
+};
+
+impl factz_report {
+    fn new(status: factz_status, r: &Report) -> Self {
+        factz_report {
+            status,
+            reserved_status: 0,
+            stream_bytes: r.stream_bytes,
+            required_bytes: r.required_bytes,
+            exact_vertices: r.exact_vertices,
+            nonfinite_vertices: r.nonfinite_vertices,
+            zero_vertices: r.zero_vertices,
+            critical_points: r.critical_points,
+            bound: r.bound,
+            max_error: r.max_error,
+            reserved: [0; 7],
+        }
+    }
+}
+
+/// Runs a host export that fills a report, and writes the report whatever happens, unless `report` is
+/// unusable or `body` found that it overlaps something that must not be written.
+///
+/// # Safety
+/// `report` is null or points to a writable struct.
+pub(super) unsafe fn guard_with_report(
+    report: *mut factz_report,
+    body: impl FnOnce(&mut Outcome) -> Result<Report>,
+) -> factz_status {
+    let mut outcome = Outcome { report: Report::default(), writable: true };
+    let status = guard(|| {
+        outcome.writable = false;
+        check_struct("report", report)?;
+        outcome.writable = true;
+        outcome.report = body(&mut outcome)?;
+        match outcome.report.status {
+            Status::Ok => Ok(()),
+            Status::BufferTooSmall => Err(Error::new(
+                Status::BufferTooSmall,
+                format!("dst_bytes is too small: the stream takes {} bytes", outcome.report.required_bytes),
+            )),
+            status => Err(Error::new(status, format!("the work ended with {status:?}"))),
+        }
+    });
+    if outcome.writable {
+        // SAFETY: checked above to be neither null nor misaligned; the caller gave a whole struct.
+        unsafe { report.write(factz_report::new(status, &outcome.report)) };
+    }
+    status
+}
+
+/// What [`guard_with_report`] will write.
+pub(super) struct Outcome {
+    report: Report,
+    writable: bool,
+}
+
+impl Outcome {
+    /// Passes on a check whether the report overlaps something; if it does, it is not written.
+    pub(super) fn check_report(&mut self, apart: Result<()>) -> Result<()> {
+        self.writable = apart.is_ok();
+        apart
+    }
+}

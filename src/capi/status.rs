@@ -1,0 +1,212 @@
+//! Status codes, the thread's last message, and the guard around every export.
+
+use super::log;
+use crate::error::{Error, Result, Status};
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::ffi::{c_char, CStr};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Once;
+
+/// What a function answers: one of the `FACTZ_OK` and `FACTZ_ERROR_*` numbers. Numbers are never
+/// reused or changed; later versions may add some.
+pub type factz_status = i32;
+
+/// Done (host functions) or enqueued (device functions).
+pub const FACTZ_OK: factz_status = 0;
+/// An argument is null, out of range, overlaps another one or contradicts it.
+pub const FACTZ_ERROR_INVALID_ARGUMENT: factz_status = 1;
+/// The configuration holds a value that no field can have.
+pub const FACTZ_ERROR_INVALID_CONFIG: factz_status = 2;
+/// An output buffer cannot hold the result. Nothing past its end was written; the required size is
+/// in the report (or in the count).
+pub const FACTZ_ERROR_BUFFER_TOO_SMALL: factz_status = 3;
+/// The workspace is smaller than the size functions say.
+pub const FACTZ_ERROR_WORKSPACE_TOO_SMALL: factz_status = 4;
+/// The stream is truncated or damaged, or was not written by this library.
+pub const FACTZ_ERROR_CORRUPT_STREAM: factz_status = 5;
+/// The stream was written in a later version of the format.
+pub const FACTZ_ERROR_UNSUPPORTED_VERSION: factz_status = 6;
+/// There is no usable CUDA device or driver, or the library was built without CUDA.
+pub const FACTZ_ERROR_NO_DEVICE: factz_status = 7;
+/// The CUDA driver reported an error; the message names it.
+pub const FACTZ_ERROR_CUDA: factz_status = 8;
+/// Memory (or threads) could not be had.
+pub const FACTZ_ERROR_OUT_OF_MEMORY: factz_status = 9;
+/// The option, or a field of a later version's configuration, is not available in this version.
+pub const FACTZ_ERROR_UNSUPPORTED: factz_status = 10;
+/// A defect in the library: please report it with the message.
+pub const FACTZ_ERROR_INTERNAL: factz_status = 11;
+
+/// Every status with its C name and the sentence of `factz_status_string`.
+const STATUSES: [(factz_status, Status, &CStr); 12] = [
+    (FACTZ_OK, Status::Ok, c"success"),
+    (FACTZ_ERROR_INVALID_ARGUMENT, Status::InvalidArgument, c"invalid argument"),
+    (FACTZ_ERROR_INVALID_CONFIG, Status::InvalidConfig, c"invalid configuration"),
+    (FACTZ_ERROR_BUFFER_TOO_SMALL, Status::BufferTooSmall, c"output buffer too small"),
+    (FACTZ_ERROR_WORKSPACE_TOO_SMALL, Status::WorkspaceTooSmall, c"workspace too small"),
+    (FACTZ_ERROR_CORRUPT_STREAM, Status::CorruptStream, c"corrupt stream"),
+    (FACTZ_ERROR_UNSUPPORTED_VERSION, Status::UnsupportedVersion, c"unsupported format version"),
+    (FACTZ_ERROR_NO_DEVICE, Status::NoDevice, c"no usable CUDA device"),
+    (FACTZ_ERROR_CUDA, Status::Cuda, c"CUDA error"),
+    (FACTZ_ERROR_OUT_OF_MEMORY, Status::OutOfMemory, c"out of memory"),
+    (FACTZ_ERROR_UNSUPPORTED, Status::Unsupported, c"not available in this version"),
+    (FACTZ_ERROR_INTERNAL, Status::Internal, c"internal error"),
+];
+
+// The C numbers are the numbers of the crate, in order and without gaps.
+const _: () = {
+    let mut k = 0;
+    while k < STATUSES.len() {
+        assert!(STATUSES[k].0 == k as i32 && STATUSES[k].1 as i32 == k as i32);
+        k += 1;
+    }
+};
+
+/// A short English name of a status, such as "corrupt stream"; "unknown status" for a number that is
+/// none. Static storage, never NULL. Thread-safe; does not change the last error.
+#[unsafe(no_mangle)]
+pub extern "C" fn factz_status_string(status: factz_status) -> *const c_char {
+    let known = usize::try_from(status).ok().and_then(|k| STATUSES.get(k));
+    known.map_or(c"unknown status", |s| s.2).as_ptr()
+}
+
+/// What was wrong in the calling thread's latest call, with the argument's name and value; an empty
+/// string when that call succeeded or there was none. Never NULL. The text belongs to the library and
+/// stays valid until the thread calls another function that returns a `factz_status`. Every thread
+/// has its own message.
+#[unsafe(no_mangle)]
+pub extern "C" fn factz_last_error() -> *const c_char {
+    // The message is gone once the thread's locals are destroyed.
+    let text = LAST_ERROR.try_with(|m| match m.try_borrow() {
+        Ok(m) if !m.is_empty() => m.as_ptr().cast::<c_char>(),
+        _ => c"".as_ptr(),
+    });
+    text.unwrap_or(c"".as_ptr())
+}
+
+thread_local! {
+    /// The message with its terminating zero, or nothing at all.
+    static LAST_ERROR: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// Whether the thread is inside an export.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+fn set_last_error(message: &str) {
+    let _ = LAST_ERROR.try_with(|m| {
+        if let Ok(mut m) = m.try_borrow_mut() {
+            m.clear();
+            if !message.is_empty() {
+                m.extend(message.bytes().filter(|&b| b != 0));
+                m.push(0);
+            }
+        }
+    });
+}
+
+/// Runs an export: nothing unwinds out of it, nothing is printed, and the message is kept.
+pub(super) fn guard(body: impl FnOnce() -> Result<()>) -> factz_status {
+    silence_panics();
+    RUNNING.fetch_add(1, Ordering::SeqCst);
+    let outer = INSIDE.try_with(|i| i.replace(true)).unwrap_or(true);
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        set_last_error("");
+        log::with_callback(|| {
+            let result = body();
+            if let Err(e) = &result {
+                tracing::error!(target: "factz", "{:?}: {}", e.status, e.message);
+            }
+            result
+        })
+    }));
+    let status = match result {
+        Ok(Ok(())) => FACTZ_OK,
+        Ok(Err(Error { status, message })) => {
+            set_last_error(&message);
+            status as factz_status
+        }
+        Err(payload) => {
+            set_last_error(&format!("a defect in factz, please report it: {}", panic_text(payload.as_ref())));
+            // A payload whose destructor panics would unwind into the caller.
+            std::mem::forget(payload);
+            FACTZ_ERROR_INTERNAL
+        }
+    };
+    let _ = INSIDE.try_with(|i| i.set(outer));
+    RUNNING.fetch_sub(1, Ordering::SeqCst);
+    status
+}
+
+fn panic_text(payload: &(dyn Any + Send)) -> &str {
+    payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("a panic without a message")
+}
+
+/// Exports that are running, on any thread.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// Keeps panics that [`guard`] will catch from being printed: those on a thread inside an export, and,
+/// while there is one, those on worker threads. Others go to the hook that was there.
+fn silence_panics() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let _ = catch_unwind(|| {
+            let previous = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                let inside = INSIDE.try_with(Cell::get).unwrap_or(false);
+                let worker = rayon::current_thread_index().is_some() && RUNNING.load(Ordering::SeqCst) > 0;
+                if !inside && !worker {
+                    previous(info);
+                }
+            }));
+        });
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last() -> String {
+        // SAFETY: factz_last_error returns a terminated string that this thread owns.
+        unsafe { CStr::from_ptr(factz_last_error()) }.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_panic_becomes_a_status_with_its_message() {
+        assert_eq!(guard(|| panic!("seven is {}", 7)), FACTZ_ERROR_INTERNAL);
+        assert_eq!(last(), "a defect in factz, please report it: seven is 7");
+        assert_eq!(guard(|| panic!("plain")), FACTZ_ERROR_INTERNAL);
+        assert!(last().ends_with("plain"));
+        assert_eq!(guard(|| std::panic::panic_any(7)), FACTZ_ERROR_INTERNAL);
+        assert!(last().ends_with("a panic without a message"));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        assert_eq!(guard(|| pool.install(|| panic!("on a worker"))), FACTZ_ERROR_INTERNAL);
+        assert!(last().ends_with("on a worker"));
+        assert_eq!(guard(|| Ok(())), FACTZ_OK);
+        assert_eq!(last(), "");
+    }
+
+    /// Runs the test above in a process of its own and looks at what it prints.
+    #[test]
+    fn a_panic_is_not_printed() {
+        let name = "capi::status::tests::a_panic_becomes_a_status_with_its_message";
+        let out = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([name, "--exact", "--nocapture"])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&out.stdout) + String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success() && text.contains("1 passed"), "{text}");
+        assert!(!text.contains("panicked") && !text.contains("seven is"), "{text}");
+    }
+
+    #[test]
+    fn a_message_with_a_zero_byte_stays_whole() {
+        assert_eq!(guard(|| Err(Error::argument("a\0b"))), FACTZ_ERROR_INVALID_ARGUMENT);
+        assert_eq!(last(), "ab");
+    }
+}

@@ -1,0 +1,643 @@
+//! The C interface refuses every bad argument with its own status and a message that names the value,
+//! keeps inputs and gaps as they were, and reports through the thread's message and the log callback.
+
+use factz::capi::analysis::*;
+use factz::capi::compress::factz_compress_host;
+use factz::capi::config::*;
+use factz::capi::decompress::factz_decompress_host;
+use factz::capi::device::*;
+use factz::capi::inspect::*;
+use factz::capi::log::*;
+use factz::capi::report::factz_report;
+use factz::capi::sizes::*;
+use factz::capi::status::*;
+use factz::capi::version::*;
+use std::ffi::{c_char, c_int, c_void, CStr};
+use std::mem::MaybeUninit;
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+
+const NX: usize = 40;
+const NY: usize = 30;
+const N: usize = NX * NY;
+
+fn text(pointer: *const c_char) -> String {
+    unsafe { CStr::from_ptr(pointer) }.to_str().unwrap().to_owned()
+}
+
+fn last_error() -> String {
+    text(factz_last_error())
+}
+
+#[track_caller]
+fn expect(status: factz_status, expected: factz_status, part: &str) {
+    assert_eq!(status, expected, "{}", last_error());
+    assert!(last_error().contains(part), "`{}` lacks `{part}`", last_error());
+}
+
+#[track_caller]
+fn ok(status: factz_status) {
+    expect(status, FACTZ_OK, "");
+    assert_eq!(last_error(), "");
+}
+
+fn config() -> factz_config {
+    let mut c = MaybeUninit::uninit();
+    ok(unsafe { factz_config_init(c.as_mut_ptr(), NX as u64, NY as u64, FACTZ_BOUND_ABSOLUTE, 1e-2) });
+    unsafe { c.assume_init() }
+}
+
+fn no_report() -> factz_report {
+    unsafe { MaybeUninit::<factz_report>::zeroed().assume_init() }
+}
+
+fn field() -> (Vec<f32>, Vec<f32>) {
+    let at = |k: usize| (0.3 * (k % NX) as f32 - 2.0, 0.25 * (k / NX) as f32 - 1.5);
+    let u = (0..N).map(|k| at(k).0.sin() * at(k).1.cos() + 0.1).collect();
+    let v = (0..N).map(|k| -at(k).0.cos() * at(k).1.sin()).collect();
+    (u, v)
+}
+
+/// The arguments of factz_compress_host, to change one at a time.
+struct Compress {
+    u: *const c_void,
+    v: *const c_void,
+    n: usize,
+    config: factz_config,
+    dst: *mut c_void,
+    dst_bytes: usize,
+    threads: c_int,
+    report: factz_report,
+}
+
+impl Compress {
+    fn new(field: &(Vec<f32>, Vec<f32>), dst: &mut [u8]) -> Self {
+        Compress {
+            u: field.0.as_ptr().cast(),
+            v: field.1.as_ptr().cast(),
+            n: N,
+            config: config(),
+            dst: dst.as_mut_ptr().cast(),
+            dst_bytes: dst.len(),
+            threads: 1,
+            report: no_report(),
+        }
+    }
+    fn run(&mut self) -> factz_status {
+        unsafe {
+            factz_compress_host(
+                self.u,
+                self.v,
+                self.n,
+                &self.config,
+                self.dst,
+                self.dst_bytes,
+                &mut self.report,
+                self.threads,
+            )
+        }
+    }
+}
+
+fn compressed(field: &(Vec<f32>, Vec<f32>)) -> Vec<u8> {
+    let mut dst = vec![0; 1 << 16];
+    let mut call = Compress::new(field, &mut dst);
+    ok(call.run());
+    let bytes = call.report.stream_bytes as usize;
+    dst.truncate(bytes);
+    dst
+}
+
+#[test]
+fn compression_refuses_bad_arguments() {
+    let field = field();
+    let mut dst = vec![0u8; 1 << 16];
+    let mut check = |change: &dyn Fn(&mut Compress), status, part: &str| {
+        let mut call = Compress::new(&field, &mut dst);
+        change(&mut call);
+        expect(call.run(), status, part);
+        assert_eq!(call.report.status, status);
+    };
+    let argument = FACTZ_ERROR_INVALID_ARGUMENT;
+    check(&|c| c.u = null(), argument, "u is null");
+    check(&|c| c.v = null(), argument, "v is null");
+    check(&|c| c.n = 1199, argument, "n = 1199 is not nx * ny = 40 * 30 = 1200");
+    check(&|c| c.dst = null_mut(), argument, "dst is null but dst_bytes = 65536");
+    check(&|c| c.dst_bytes = usize::MAX, argument, "dst_bytes = 18446744073709551615");
+    check(&|c| c.threads = -3, argument, "threads = -3");
+    check(&|c| c.dst = c.u as *mut c_void, argument, "overlaps u");
+    check(&|c| c.dst = c.v.wrapping_byte_add(N * 4 - 1) as *mut c_void, argument, "overlaps v");
+    let config = FACTZ_ERROR_INVALID_CONFIG;
+    check(&|c| c.config.struct_size = 0, config, "config->struct_size = 0");
+    check(&|c| c.config.struct_size = 255, config, "config->struct_size = 255");
+    check(&|c| c.config.struct_size = u64::MAX, config, "config->struct_size = 18446744073709551615");
+    check(&|c| c.config.nx = 0, config, "nx is 0");
+    check(&|c| c.config.ny = 1 << 60, config, "1152921504606846976");
+    check(&|c| c.config.nz = 2, config, "nz = 0x2 is reserved");
+    check(&|c| c.config.w_pitch = 3, config, "w_pitch = 0x3");
+    check(&|c| c.config.w_stride = 4, config, "w_stride = 0x4");
+    check(&|c| c.config.dz = 1.0, config, "dz = 0x3ff0000000000000");
+    check(&|c| c.config.reserved_flags = 5, config, "reserved_flags = 0x5");
+    check(&|c| c.config.reserved[12] = 6, config, "reserved = 0x6");
+    check(&|c| c.config.dtype = 2, config, "dtype = 2 is none of FACTZ_DTYPE_F32 (0), FACTZ_DTYPE_F64 (1)");
+    check(&|c| c.config.bound_kind = -1, config, "bound_kind = -1");
+    check(&|c| c.config.mode = 9, config, "mode = 9");
+    check(&|c| c.config.coder = 7, config, "coder = 7");
+    check(&|c| c.config.predictor = i32::MIN, config, "predictor = -2147483648");
+    check(&|c| c.config.preserve = 3, config, "preserve = 3");
+    check(&|c| c.config.verify_checksum = 2, config, "verify_checksum = 2");
+    check(&|c| c.config.halo = 16, config, "halo = 0x10");
+    check(&|c| c.config.halo = FACTZ_SIDE_LEFT, config, "u_pitch is 0");
+    check(&|c| c.config.pin = 64, config, "pin = 0x40");
+    check(&|c| c.config.u_pitch = 39, config, "u_pitch = 39");
+    check(&|c| c.config.v_stride = 0, config, "v_stride is 0");
+    check(&|c| c.config.dx = -1.0, config, "dx = -1");
+    check(&|c| c.config.dy = f64::INFINITY, config, "dy = inf");
+    check(&|c| c.config.bound = f64::NAN, config, "bound = NaN");
+    check(&|c| c.config.coder = FACTZ_CODER_HUFFMAN, FACTZ_ERROR_UNSUPPORTED, "coder = huffman");
+    check(&|c| c.config.predictor = FACTZ_PREDICTOR_LORENZO, FACTZ_ERROR_UNSUPPORTED, "lorenzo");
+    check(&|c| c.dst_bytes = 100, FACTZ_ERROR_BUFFER_TOO_SMALL, "bytes");
+}
+
+#[test]
+fn null_and_misaligned_structs_are_refused() {
+    let field = field();
+    let mut dst = vec![0u8; 1 << 16];
+    let call = Compress::new(&field, &mut dst);
+    let odd = (&raw const call.config).wrapping_byte_add(1);
+    let argument = FACTZ_ERROR_INVALID_ARGUMENT;
+    unsafe {
+        let compress = |config, report| {
+            factz_compress_host(call.u, call.v, N, config, call.dst, call.dst_bytes, report, 1)
+        };
+        let mut report = no_report();
+        expect(compress(null(), &mut report), argument, "config is null");
+        assert_eq!(report.status, argument);
+        expect(compress(odd, &mut report), argument, "is not aligned to 8 bytes");
+        expect(compress(&call.config, null_mut()), argument, "report is null");
+        expect(compress(&call.config, dst.as_mut_ptr().wrapping_add(1).cast()), argument, "report = 0x");
+        // A report inside the input is refused and the input stays as it was.
+        let mut copy = vec![0u64; N / 2];
+        let inside = copy.as_mut_ptr().cast::<factz_report>();
+        let u = copy.as_ptr().cast();
+        let s = factz_compress_host(u, call.v, N, &call.config, call.dst, call.dst_bytes, inside, 1);
+        expect(s, argument, "report at");
+        assert!(copy.iter().all(|&x| x == 0));
+
+        expect(factz_config_init(null_mut(), 1, 1, 0, 0.0), argument, "config is null");
+        let mut c = config();
+        expect(factz_config_init(&mut c, 1, 1, 5, 0.0), FACTZ_ERROR_INVALID_CONFIG, "bound_kind = 5");
+        let mut sizes = MaybeUninit::uninit();
+        expect(factz_compress_sizes(null(), sizes.as_mut_ptr()), argument, "config is null");
+        expect(factz_compress_sizes(&c, null_mut()), argument, "sizes is null");
+        expect(factz_decompress_sizes(null(), sizes.as_mut_ptr()), argument, "info is null");
+        let info = factz_info { dtype: 9, ..Default::default() };
+        let s = factz_decompress_sizes(&info, sizes.as_mut_ptr());
+        expect(s, FACTZ_ERROR_INVALID_CONFIG, "info: dtype = 9");
+        expect(factz_decompress_sizes(&info, null_mut()), argument, "sizes is null");
+    }
+}
+
+/// A configuration followed by bytes of a later version.
+#[repr(C, align(8))]
+struct Longer {
+    config: factz_config,
+    tail: [u8; 64],
+}
+
+#[test]
+fn a_longer_configuration_works_while_its_new_fields_are_zero() {
+    let mut longer = Longer { config: config(), tail: [0; 64] };
+    longer.config.struct_size += 64;
+    let mut sizes = MaybeUninit::<factz_sizes>::uninit();
+    let mut call =
+        |longer: &Longer| unsafe { factz_compress_sizes((&raw const *longer).cast(), sizes.as_mut_ptr()) };
+    ok(call(&longer));
+    longer.tail[63] = 0x2a;
+    expect(call(&longer), FACTZ_ERROR_UNSUPPORTED, "byte 319 of 320 is 0x2a");
+    longer.config.struct_size -= 1;
+    ok(call(&longer));
+}
+
+#[test]
+fn sizes_are_pure_and_suffice() {
+    let c = config();
+    let mut sizes = MaybeUninit::<factz_sizes>::uninit();
+    ok(unsafe { factz_compress_sizes(&c, sizes.as_mut_ptr()) });
+    let sizes = unsafe { sizes.assume_init() };
+    assert!(sizes.max_stream_bytes >= 8 * N as u64 && sizes.alignment.is_power_of_two());
+    let noise: Vec<f32> = (0..N as u32).map(|k| f32::from_bits(k.wrapping_mul(2654435761))).collect();
+    let field = (noise.clone(), noise);
+    let mut dst = vec![0; sizes.max_stream_bytes as usize];
+    let mut call = Compress::new(&field, &mut dst);
+    call.config.bound = 0.0;
+    ok(call.run());
+    assert!(call.report.stream_bytes <= sizes.max_stream_bytes);
+
+    let mut info = factz_info::default();
+    ok(unsafe { factz_inspect_host(dst.as_ptr().cast(), dst.len(), &mut info) });
+    let mut back = MaybeUninit::<factz_sizes>::uninit();
+    ok(unsafe { factz_decompress_sizes(&info, back.as_mut_ptr()) });
+    assert_eq!(unsafe { back.assume_init() }.max_stream_bytes, call.report.stream_bytes);
+    // One made by hand, without a stream.
+    let info = factz_info { nx: NX as u64, ny: NY as u64, dx: 1.0, dy: 1.0, ..Default::default() };
+    ok(unsafe { factz_decompress_sizes(&info, back.as_mut_ptr()) });
+    assert_eq!(unsafe { back.assume_init() }.max_stream_bytes, sizes.max_stream_bytes);
+}
+
+#[test]
+fn a_buffer_too_small_says_what_it_takes_and_nothing_is_written_past_it() {
+    let field = field();
+    let whole = compressed(&field);
+    for capacity in [0, 1, 127, whole.len() - 1] {
+        let mut dst = vec![0xabu8; whole.len() + 64];
+        let mut call = Compress::new(&field, &mut dst);
+        call.dst_bytes = capacity;
+        if capacity == 0 {
+            call.dst = null_mut();
+        }
+        expect(call.run(), FACTZ_ERROR_BUFFER_TOO_SMALL, &format!("{} bytes", whole.len()));
+        assert_eq!(call.report.required_bytes, whole.len() as u64);
+        assert!(dst[capacity..].iter().all(|&b| b == 0xab));
+    }
+    let mut dst = vec![0xabu8; whole.len()];
+    ok(Compress::new(&field, &mut dst).run());
+    assert_eq!(dst, whole);
+}
+
+struct Decompress {
+    src: *const c_void,
+    src_bytes: usize,
+    config: factz_config,
+    u: *mut c_void,
+    v: *mut c_void,
+    n: usize,
+    threads: c_int,
+    report: factz_report,
+}
+
+impl Decompress {
+    fn new(stream: &[u8], u: &mut [f32], v: &mut [f32]) -> Self {
+        Decompress {
+            src: stream.as_ptr().cast(),
+            src_bytes: stream.len(),
+            config: config(),
+            u: u.as_mut_ptr().cast(),
+            v: v.as_mut_ptr().cast(),
+            n: N,
+            threads: 1,
+            report: no_report(),
+        }
+    }
+    fn run(&mut self) -> factz_status {
+        unsafe {
+            factz_decompress_host(
+                self.src,
+                self.src_bytes,
+                &self.config,
+                self.u,
+                self.v,
+                self.n,
+                &mut self.report,
+                self.threads,
+            )
+        }
+    }
+}
+
+#[test]
+fn decompression_refuses_bad_arguments_and_streams() {
+    let stream = compressed(&field());
+    let (mut u, mut v) = (vec![0f32; 2 * N], vec![0f32; 2 * N]);
+    let mut check = |change: &dyn Fn(&mut Decompress), status, part: &str| {
+        let mut call = Decompress::new(&stream, &mut u, &mut v);
+        change(&mut call);
+        expect(call.run(), status, part);
+        assert_eq!(call.report.status, status);
+    };
+    let argument = FACTZ_ERROR_INVALID_ARGUMENT;
+    check(&|c| c.src = null(), argument, "src is null");
+    check(&|c| c.u = null_mut(), argument, "u is null");
+    check(&|c| c.v = null_mut(), argument, "v is null");
+    check(&|c| c.n = 7, argument, "n = 7");
+    check(&|c| c.threads = i32::MIN, argument, "threads = -2147483648");
+    check(&|c| c.src_bytes = usize::MAX, argument, "src_bytes = 18446744073709551615");
+    check(&|c| c.v = c.u, argument, "share values");
+    check(&|c| c.v = c.u.wrapping_byte_add(4 * N - 4), argument, "share values");
+    check(&|c| c.u = c.src as *mut c_void, argument, "src at");
+    check(&|c| c.config.struct_size = 8, FACTZ_ERROR_INVALID_CONFIG, "struct_size = 8");
+    let transpose = |c: &mut Decompress| (c.config.nx, c.config.ny) = (NY as u64, NX as u64);
+    check(&transpose, argument, "nx = 30 and ny = 40");
+    check(&|c| c.config.dtype = FACTZ_DTYPE_F64, argument, "F64");
+    let corrupt = FACTZ_ERROR_CORRUPT_STREAM;
+    check(&|c| c.src_bytes = 0, corrupt, "");
+    check(&|c| c.src_bytes = 127, corrupt, "127");
+    check(&|c| c.src_bytes -= 1, corrupt, &format!("{}", stream.len() - 1));
+    check(&|c| (c.src, c.src_bytes) = ([7u8; 256].as_ptr().cast(), 256), corrupt, "");
+
+    let mut damaged = stream.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    let mut call = Decompress::new(&damaged, &mut u, &mut v);
+    expect(call.run(), corrupt, "checksum");
+    let mut later = stream.clone();
+    later[4] = 99;
+    let mut call = Decompress::new(&later, &mut u, &mut v);
+    expect(call.run(), FACTZ_ERROR_UNSUPPORTED_VERSION, "99");
+}
+
+#[test]
+fn inspection_reads_the_header_and_refuses_what_is_none() {
+    let stream = compressed(&field());
+    let mut info = factz_info::default();
+    let inspect =
+        |src: *const u8, bytes, info: *mut factz_info| unsafe { factz_inspect_host(src.cast(), bytes, info) };
+    ok(inspect(stream.as_ptr(), FACTZ_INSPECT_BYTES, &mut info));
+    assert_eq!((info.status, info.format_version), (FACTZ_OK, factz_format_version()));
+    assert_eq!((info.nx, info.ny, info.nz), (NX as u64, NY as u64, 0));
+    assert_eq!((info.bound, info.absolute_bound, info.bound_kind), (1e-2, 1e-2, FACTZ_BOUND_ABSOLUTE));
+    assert_eq!((info.dx, info.dy, info.stream_bytes), (1.0, 1.0, stream.len() as u64));
+    assert_eq!((info.dtype, info.preserve), (FACTZ_DTYPE_F32, FACTZ_PRESERVE_TYPES));
+    expect(inspect(stream.as_ptr(), 100, &mut info), FACTZ_ERROR_CORRUPT_STREAM, "100");
+    assert_eq!((info.status, info.nx), (FACTZ_ERROR_CORRUPT_STREAM, 0));
+    expect(inspect(null(), 100, &mut info), FACTZ_ERROR_INVALID_ARGUMENT, "src is null");
+    expect(inspect(stream.as_ptr(), 128, null_mut()), FACTZ_ERROR_INVALID_ARGUMENT, "info is null");
+    let inside = (&raw const info).cast();
+    expect(inspect(inside, 128, &mut info), FACTZ_ERROR_INVALID_ARGUMENT, "overlaps src");
+}
+
+#[test]
+fn inputs_and_gaps_stay_untouched_and_the_bound_holds() {
+    // Ghost columns for u, stride 3 for v, at addresses that are aligned to nothing.
+    let (dense_u, dense_v) = field();
+    let (u_pitch, v_pitch) = (NX + 5, 3 * NX + 1);
+    let mut input = (vec![0x11u8; 1 + 4 * u_pitch * NY], vec![0x22u8; 3 + 4 * v_pitch * NY]);
+    let u_at = |x, y| 1 + 4 * (y * u_pitch + x);
+    let v_at = |x, y| 3 + 4 * (y * v_pitch + 3 * x);
+    for k in 0..N {
+        let (x, y) = (k % NX, k / NX);
+        input.0[u_at(x, y)..][..4].copy_from_slice(&dense_u[k].to_ne_bytes());
+        input.1[v_at(x, y)..][..4].copy_from_slice(&dense_v[k].to_ne_bytes());
+    }
+    let before = input.clone();
+    let mut dst = vec![0u8; 1 << 16];
+    let mut call = Compress::new(&(vec![], vec![]), &mut dst);
+    call.u = input.0[1..].as_ptr().cast();
+    call.v = input.1[3..].as_ptr().cast();
+    (call.config.u_pitch, call.config.v_pitch) = (u_pitch as u64, v_pitch as u64);
+    call.config.v_stride = 3;
+    ok(call.run());
+    let layout = call.config;
+    let bytes = call.report.stream_bytes as usize;
+    assert!(input == before, "the input was changed");
+    assert_eq!(dst[..bytes], compressed(&(dense_u.clone(), dense_v.clone())), "the layout leaves no trace");
+
+    let mut back = (vec![0x33u8; before.0.len()], vec![0x44u8; before.1.len()]);
+    let stream = dst.clone();
+    let mut call = Decompress::new(&dst, &mut [], &mut []);
+    call.u = back.0[1..].as_mut_ptr().cast();
+    call.v = back.1[3..].as_mut_ptr().cast();
+    call.config = layout;
+    ok(call.run());
+    assert_eq!(call.report.stream_bytes, bytes as u64);
+    assert!(dst == stream, "the stream was changed");
+    for (k, (&u, &v)) in dense_u.iter().zip(&dense_v).enumerate() {
+        let (x, y) = (k % NX, k / NX);
+        let take = |bytes: &mut [u8], fill: u8| {
+            let value = f32::from_ne_bytes(bytes.try_into().unwrap());
+            bytes.fill(fill);
+            value
+        };
+        assert!((take(&mut back.0[u_at(x, y)..][..4], 0x33) as f64 - u as f64).abs() <= 1e-2);
+        assert!((take(&mut back.1[v_at(x, y)..][..4], 0x44) as f64 - v as f64).abs() <= 1e-2);
+    }
+    assert!(back.0.iter().all(|&b| b == 0x33) && back.1.iter().all(|&b| b == 0x44), "a gap was written");
+}
+
+#[test]
+fn every_thread_count_gives_the_same_stream() {
+    let field = field();
+    let one = compressed(&field);
+    for threads in [0, 2, 3, c_int::MAX] {
+        let mut dst = vec![0; 1 << 16];
+        let mut call = Compress::new(&field, &mut dst);
+        call.threads = threads;
+        ok(call.run());
+        assert_eq!(dst[..call.report.stream_bytes as usize], one);
+    }
+}
+
+#[test]
+fn critical_points_and_comparison() {
+    let (u, v) = field();
+    let c = config();
+    let find = |points: *mut factz_critical_point, capacity, count: *mut u64| unsafe {
+        factz_critical_points_host(u.as_ptr().cast(), v.as_ptr().cast(), N, &c, points, capacity, count, 1)
+    };
+    let mut count = 77;
+    expect(find(null_mut(), 0, &mut count), FACTZ_ERROR_BUFFER_TOO_SMALL, "capacity = 0");
+    assert!(count > 1);
+    let mut points = vec![MaybeUninit::<factz_critical_point>::zeroed(); count as usize];
+    let array = points.as_mut_ptr().cast();
+    expect(find(array, 1, &mut count), FACTZ_ERROR_BUFFER_TOO_SMALL, "capacity = 1");
+    assert_eq!(unsafe { points[1].assume_init() }.cell_x, 0, "written past the capacity");
+    ok(find(array, points.len(), &mut count));
+    assert_eq!(count as usize, points.len());
+    for p in &points {
+        let p = unsafe { p.assume_init() };
+        assert!((p.cell_x as usize) < NX - 1 && (p.cell_y as usize) < NY - 1);
+        assert!(p.x >= p.cell_x as f64 && p.x <= p.cell_x as f64 + 1.0);
+    }
+    let argument = FACTZ_ERROR_INVALID_ARGUMENT;
+    expect(find(null_mut(), 3, &mut count), argument, "points is null but capacity = 3");
+    expect(find(array, usize::MAX, &mut count), argument, "capacity = 18446744073709551615");
+    expect(find(array, 1, null_mut()), argument, "count is null");
+    expect(find(u.as_ptr() as *mut _, 1, &mut count), argument, "overlaps u");
+    expect(
+        find((u.as_ptr() as *mut factz_critical_point).wrapping_byte_add(1), 1, &mut count),
+        argument,
+        "aligned",
+    );
+
+    let mut result = factz_comparison::default();
+    let compare = |other_u: *const f32, other: *const factz_config, result: *mut factz_comparison, n| unsafe {
+        let (u, v) = (u.as_ptr().cast(), v.as_ptr().cast());
+        factz_compare_host(u, v, n, &c, other_u.cast(), v, other, result, 2)
+    };
+    ok(compare(u.as_ptr(), null(), &mut result, N));
+    assert_eq!((result.violations, result.max_error, result.critical_points), (0, 0.0, count));
+    assert_eq!(result.points_by_type.iter().sum::<u64>(), count);
+    assert_eq!(result.psnr, f64::INFINITY);
+    let shifted: Vec<f32> = u.iter().map(|&x| x + 3.0).collect();
+    ok(compare(shifted.as_ptr(), &c, &mut result, N));
+    assert_eq!((result.lost_points, result.other_critical_points), (count, 0));
+    assert_eq!((result.bound, result.bound_exceeded), (1e-2, N as u64));
+    assert!(result.violations >= count && (result.max_error - 3.0).abs() < 1e-5);
+
+    expect(compare(u.as_ptr(), &c, null_mut(), N), argument, "comparison is null");
+    expect(compare(null(), &c, &mut result, N), argument, "other_u is null");
+    expect(compare(u.as_ptr(), &c, &mut result, 3), argument, "n = 3");
+    let other = factz_config { nx: 8, ..c };
+    expect(compare(u.as_ptr(), &other, &mut result, N), argument, "other_config describes 8 x 30");
+    let other = factz_config { mode: 8, ..c };
+    expect(compare(u.as_ptr(), &other, &mut result, N), FACTZ_ERROR_INVALID_CONFIG, "other_config: mode = 8");
+}
+
+#[test]
+fn device_functions_check_their_arguments_and_find_no_device() {
+    let c = config();
+    // Addresses of a device that nobody follows.
+    let (u, v, dst, work) = (0x10_0000usize, 0x20_0000usize, 0x30_0000usize, 0x40_0000usize);
+    let report = 0x50_0000 as *mut factz_report;
+    let none = FACTZ_ERROR_NO_DEVICE;
+    let argument = FACTZ_ERROR_INVALID_ARGUMENT;
+    unsafe {
+        expect(factz_prepare_device(null_mut()), none, "_host");
+        let compress = |u: usize, dst: usize, work: usize, report| {
+            let (u, v, dst, work) = (u as _, v as _, dst as _, work as _);
+            factz_compress_device(u, v, N, &c, dst, 1 << 16, work, 1 << 16, report, null_mut())
+        };
+        expect(compress(u, dst, work, report), none, "_host");
+        expect(compress(u + 2, dst, work, report), argument, "u = 0x100002 is not aligned to 4 bytes");
+        expect(compress(u, dst + 8, work, report), argument, "dst = 0x300008 is not aligned to 256 bytes");
+        expect(compress(u, dst, dst, report), argument, "overlaps workspace");
+        expect(compress(u, u, work, report), argument, "dst at 0x100000..0x110000 overlaps u");
+        expect(compress(u, dst, work, null_mut()), argument, "report is null");
+        let decompress = |src: usize, v: usize| {
+            let (src, u, v, work) = (src as _, u as _, v as _, work as _);
+            factz_decompress_device(src, 1 << 16, &c, u, v, N, work, 1 << 16, report, null_mut())
+        };
+        expect(decompress(dst, v), none, "_host");
+        expect(decompress(0, v), argument, "src is null");
+        expect(decompress(dst, u), argument, "share values");
+        let info = 0x60_0000 as *mut factz_info;
+        expect(factz_inspect_device(dst as _, 128, info, null_mut()), none, "_host");
+        expect(factz_inspect_device(dst as _, 128, null_mut(), null_mut()), argument, "info is null");
+        let find = |count: *mut u64| {
+            let (u, v, points) = (u as _, v as _, dst as _);
+            factz_critical_points_device(u, v, N, &c, points, 9, count, null_mut(), 0, null_mut())
+        };
+        expect(find(0x60_0000 as _), none, "_host");
+        expect(find(null_mut()), argument, "count is null");
+        let compare = |comparison| {
+            let (u, v) = (u as *const c_void, v as *const c_void);
+            factz_compare_device(u, v, N, &c, v, u, null(), null_mut(), 0, comparison, null_mut())
+        };
+        expect(compare(0x60_0000 as _), none, "_host");
+        expect(compare(u as _), argument, "comparison at");
+    }
+}
+
+#[test]
+fn messages_belong_to_their_thread_and_success_clears_them() {
+    let mut c = config();
+    expect(unsafe { factz_config_init(&mut c, 1, 1, 42, 0.0) }, FACTZ_ERROR_INVALID_CONFIG, "42");
+    std::thread::spawn(|| {
+        assert_eq!(last_error(), "");
+        let mut c = config();
+        expect(unsafe { factz_config_init(&mut c, 1, 1, 43, 0.0) }, FACTZ_ERROR_INVALID_CONFIG, "43");
+    })
+    .join()
+    .unwrap();
+    assert!(last_error().contains("42"));
+    assert_eq!(text(factz_status_string(FACTZ_ERROR_CORRUPT_STREAM)), "corrupt stream");
+    assert!(last_error().contains("42"));
+    config();
+    assert_eq!(last_error(), "");
+}
+
+#[test]
+fn statuses_have_names_and_versions_are_told() {
+    let names: Vec<_> = (0..12).map(|k| text(factz_status_string(k))).collect();
+    assert_eq!(names[0], "success");
+    let distinct: std::collections::HashSet<_> = names.iter().collect();
+    assert!(distinct.len() == 12 && !names.contains(&"unknown status".to_owned()));
+    for k in [-1, 12, i32::MAX, i32::MIN] {
+        assert_eq!(text(factz_status_string(k)), "unknown status");
+    }
+    assert_eq!(text(factz_version()), env!("CARGO_PKG_VERSION"));
+    assert_eq!(factz_format_version(), 1);
+}
+
+/// What the callback received: level, target, message.
+type Events = Mutex<Vec<(c_int, String, String)>>;
+
+unsafe extern "C" fn collect(level: c_int, target: *const c_char, message: *const c_char, user: *mut c_void) {
+    let events = unsafe { &*user.cast::<Events>() };
+    events.lock().unwrap().push((level, text(target), text(message)));
+}
+
+#[test]
+fn the_log_callback_receives_events_until_it_is_removed() {
+    // Other tests of this process may be heard as well, and may still hold the pointer for a moment.
+    let events: &'static Events = Box::leak(Box::new(Mutex::new(Vec::new())));
+    let user = (&raw const *events).cast_mut().cast::<c_void>();
+    let stream = compressed(&field());
+    ok(unsafe { factz_set_log_callback(Some(collect), user) });
+    compressed(&field());
+    let mut c = config();
+    expect(unsafe { factz_config_init(&mut c, 1, 1, 4242, 0.0) }, FACTZ_ERROR_INVALID_CONFIG, "4242");
+    ok(unsafe { factz_set_log_callback(None, null_mut()) });
+    let seen = events.lock().unwrap().clone();
+    let bytes = format!("stream_bytes={}", stream.len());
+    let heard = |level, part: &str| seen.iter().any(|e| e.0 == level && e.1 == "factz" && e.2.contains(part));
+    assert!(heard(FACTZ_LOG_DEBUG, &bytes), "{seen:?}");
+    assert!(heard(FACTZ_LOG_ERROR, "bound_kind = 4242"), "{seen:?}");
+    assert!(seen.iter().any(|e| e.2.starts_with("compressed nx=40 ny=30")), "{seen:?}");
+
+    expect(unsafe { factz_config_init(&mut c, 1, 1, 987654, 0.0) }, FACTZ_ERROR_INVALID_CONFIG, "987654");
+    assert!(!events.lock().unwrap().iter().any(|e| e.2.contains("987654")));
+}
+
+/// The subscriber of a Rust application that uses the library.
+struct Application(AtomicUsize);
+
+impl tracing::Subscriber for &'static Application {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, _: &tracing::Event<'_>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+/// A subscriber is for ever, so this runs in a process of its own: as the child of the test, where the
+/// variable is set.
+#[test]
+fn an_application_keeps_its_own_subscriber() {
+    const VARIABLE: &str = "FACTZ_TEST_OWN_SUBSCRIBER";
+    if std::env::var_os(VARIABLE).is_none() {
+        let child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["an_application_keeps_its_own_subscriber", "--exact"])
+            .env(VARIABLE, "1")
+            .output()
+            .unwrap();
+        assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+        return;
+    }
+    let application: &'static Application = Box::leak(Box::new(Application(AtomicUsize::new(0))));
+    let heard = || application.0.load(Ordering::SeqCst);
+    tracing::subscriber::set_global_default(application).unwrap();
+    compressed(&field());
+    let first = heard();
+    assert!(first > 0, "without a callback the library's events go to the application");
+
+    let events: Events = Mutex::new(Vec::new());
+    ok(unsafe { factz_set_log_callback(Some(collect), (&raw const events).cast_mut().cast()) });
+    compressed(&field());
+    assert!(events.lock().unwrap().iter().any(|e| e.2.starts_with("compressed")));
+    let second = heard();
+    tracing::info!("an event of the application");
+    assert_eq!(heard(), second + 1);
+
+    ok(unsafe { factz_set_log_callback(None, null_mut()) });
+    compressed(&field());
+    assert!(heard() > second + 1);
+}

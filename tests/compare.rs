@@ -1,0 +1,220 @@
+//! The comparison of two fields counts what the independent checker counts.
+
+use factz::analysis::{compare, Comparison};
+use factz::field::View;
+use factz::geometry::Grid;
+use factz::real::Real;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const CHECKER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exact_verify.py");
+
+/// splitmix64
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+    /// Uniform in [-1, 1).
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("compare-{name}"));
+        std::fs::create_dir_all(&path).unwrap();
+        Directory(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn write<T: Real>(path: &Path, values: &[T]) {
+    let bytes: Vec<u8> =
+        values.iter().flat_map(|x| x.to_bits64().to_le_bytes()[..T::BYTES].to_vec()).collect();
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// The value of a key in the checker's JSON.
+fn value<'a>(json: &'a str, key: &str) -> &'a str {
+    let start = json.find(&format!("\"{key}\": ")).unwrap_or_else(|| panic!("no {key} in {json}"));
+    let rest = &json[start + key.len() + 4..];
+    rest[..rest.find([',', '}']).unwrap()].trim()
+}
+
+/// Compares both ways and returns the counts.
+fn check<T: Real>(name: &str, nx: u64, fields: &[Vec<T>; 4], bound: f64, (dx, dy): (f64, f64)) -> Comparison {
+    let ny = fields[0].len() as u64 / nx;
+    let [u0, v0, u1, v1] = fields.each_ref().map(|f| View::dense(f, nx));
+    let grid = Grid::new(nx, ny);
+    let found = compare(grid, u0, v0, u1, v1, dx, dy, Some(bound), 2);
+    assert_eq!(
+        format!("{found:?}"),
+        format!("{:?}", compare(grid, u0, v0, u1, v1, dx, dy, Some(bound), 1)),
+        "the result depends on the number of threads"
+    );
+
+    let directory = Directory::new(name);
+    let paths = ["u0", "v0", "u1", "v1"].map(|f| directory.0.join(f));
+    for (path, field) in paths.iter().zip(fields) {
+        write(path, field);
+    }
+    let output = Command::new("python3")
+        .arg(CHECKER)
+        .args([nx.to_string(), ny.to_string()])
+        .args(&paths)
+        .args(["--dtype", if T::BYTES == 4 { "f32" } else { "f64" }])
+        .args(["--abs-bound", &format!("{bound:e}")])
+        .args(["--spacing", &dx.to_string(), &dy.to_string(), "--json"])
+        .output()
+        .expect("python3 cannot be started: install Python 3 with numpy");
+    let json = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        json.starts_with('{'),
+        "the checker did not run: install numpy for python3\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    for (key, count) in [
+        ("lost", found.lost),
+        ("spurious", found.spurious),
+        ("type_changed", found.type_changed),
+        ("total", found.critical_points),
+        ("total1", found.critical_points_after),
+        ("zero_vertices", found.zero_vertices),
+        ("zero_changed", found.zero_changed),
+        ("tie_total", found.ties),
+        ("tie_changed", found.tie_changed),
+        ("tie_created", found.tie_created),
+        ("nonfinite_changed", found.nonfinite_changed),
+        ("nonfinite_vertices", found.nonfinite_vertices),
+        ("bound_exceeded", found.bound_exceeded),
+        ("saddle", found.kinds[0]),
+        ("attracting_node", found.kinds[1]),
+        ("repelling_node", found.kinds[2]),
+        ("attracting_focus", found.kinds[3]),
+        ("repelling_focus", found.kinds[4]),
+        ("center", found.kinds[5]),
+        ("violations", found.violations()),
+    ] {
+        assert_eq!(value(&json, key), count.to_string(), "{name}: {key} in {json}\n{found:?}");
+    }
+    assert_eq!(value(&json, "max_abs_err").parse(), Ok(found.max_error), "{json}");
+    match (value(&json, "psnr"), found.psnr) {
+        ("null", psnr) => assert_eq!(psnr, None),
+        ("Infinity", psnr) => assert_eq!(psnr, Some(f64::INFINITY)),
+        ("NaN", psnr) => assert!(psnr.is_some_and(f64::is_nan)),
+        (text, psnr) => {
+            let (a, b): (f64, f64) = (text.parse().unwrap(), psnr.unwrap());
+            assert!((a - b).abs() < 1e-6, "{a} {b}");
+        }
+    }
+    found
+}
+
+/// A smooth field with critical points, its values moved by noise.
+fn smooth<T: Real>(nx: u64, ny: u64, noise: f64) -> [Vec<T>; 4] {
+    let mut random = Random(3);
+    let mut fields: [Vec<T>; 4] = Default::default();
+    for i in 0..nx * ny {
+        let (x, y) = ((i % nx) as f64, (i / nx) as f64);
+        let u = (0.37 * x + 0.2).sin() * (0.29 * y).cos() + 0.3 * (0.11 * x * 0.9 + 0.23 * y).sin();
+        let v = (0.21 * x - 0.31 * y).cos() * 0.8 + 0.2 * (0.5 * y).sin();
+        for (k, value) in [u, v, u + noise * random.unit(), v + noise * random.unit()].into_iter().enumerate()
+        {
+            fields[k].push(T::from_f64(value));
+        }
+    }
+    fields
+}
+
+/// Values drawn at random; a part of them is drawn anew after.
+fn drawn<T: Real>(seed: u64, n: u64, draw: impl Fn(&mut Random) -> T, change: u64) -> [Vec<T>; 4] {
+    let mut random = Random(seed);
+    let mut component = || {
+        let before: Vec<T> = (0..n).map(|_| draw(&mut random)).collect();
+        let after =
+            before.iter().map(|&x| if random.below(change) == 0 { draw(&mut random) } else { x }).collect();
+        (before, after)
+    };
+    let ((u0, u1), (v0, v1)) = (component(), component());
+    [u0, v0, u1, v1]
+}
+
+#[test]
+fn smooth_fields() {
+    let found = check("smooth32", 90, &smooth::<f32>(90, 70, 0.05), 0.03, (1.0, 1.0));
+    assert!(found.lost > 0 && found.spurious > 0 && found.type_changed > 0 && found.bound_exceeded > 0);
+    check("smooth64", 70, &smooth::<f64>(70, 90, 0.01), 0.01, (1.0, 0.5));
+    let found = check("equal", 33, &smooth::<f32>(33, 20, 0.0), 0.0, (1.0, 1.0));
+    assert!(found.critical_points > 0 && found.violations() == 0);
+}
+
+#[test]
+fn random_fields() {
+    let draw32 = |r: &mut Random| r.unit() as f32;
+    check("random32", 61, &drawn(1, 61 * 50, draw32, 4), 1.0, (1.0, 3.0));
+    check("random64", 50, &drawn(2, 50 * 61, Random::unit, 4), 0.5, (0.25, 1.0));
+}
+
+#[test]
+fn integers_with_ties_and_centres() {
+    let found = check("ties32", 60, &drawn(3, 3600, |r| r.below(5) as f32 - 2.0, 10), 1.0, (1.0, 1.0));
+    assert!(found.tie_changed > 0 && found.tie_created > 0 && found.kinds[5] > 0 && found.zero_changed > 0);
+    check("ties64", 60, &drawn(4, 3600, |r| r.below(7) as f64 - 3.0, 10), 2.0, (1.0, 0.5));
+    let tiny = |r: &mut Random| f64::from_bits(r.below(9)) * (r.below(2) as f64 * 2.0 - 1.0);
+    check("denormal64", 40, &drawn(5, 1600, tiny, 10), 1e-323, (1.0, 1.0));
+}
+
+#[test]
+fn special_values() {
+    let special32 = |r: &mut Random| match r.below(40) {
+        0 => f32::NAN,
+        1 => f32::INFINITY,
+        2 => f32::from_bits(0xffc0_0000 | r.below(16) as u32),
+        3 => -0.0,
+        4..=8 => 0.0,
+        _ => r.unit() as f32,
+    };
+    let found = check("special32", 60, &drawn(6, 3600, special32, 5), 0.1, (1.0, 1.0));
+    assert!(found.nonfinite_changed > 0);
+    let special64 = |r: &mut Random| match r.below(60) {
+        0 => f64::NAN,
+        1 => f64::NEG_INFINITY,
+        2 => 1.5e308 * r.unit(),
+        3 => 1e-308 * r.unit(),
+        4..=8 => -0.0,
+        _ => r.unit(),
+    };
+    check("special64", 60, &drawn(7, 3600, special64, 5), 0.1, (1.0, 1.0));
+}
+
+#[test]
+fn an_error_that_rounds_to_the_bound_is_told_apart() {
+    // 1 + 2^-60 rounds to 1, 1 - 2^-60 as well.
+    let tiny = 2f64.powi(-60);
+    let before = vec![0.0, tiny, -tiny, 1.0];
+    let after = vec![1.0, 1.0, 1.0, 2.0];
+    let found = check("bound", 2, &[before.clone(), before, after.clone(), after], 1.0, (1.0, 1.0));
+    assert_eq!(found.bound_exceeded, 2);
+}
+
+#[test]
+fn lines_have_no_triangles() {
+    check("row", 40, &drawn(8, 40, |r| r.unit() as f32, 2), 0.1, (1.0, 1.0));
+    check("column", 1, &drawn(9, 40, |r| r.unit() as f32, 2), 0.1, (1.0, 1.0));
+}
