@@ -11,6 +11,7 @@ pub mod capi;
 pub mod error;
 pub mod field;
 pub mod geometry;
+pub mod plan;
 pub mod real;
 pub mod report;
 pub mod request;

@@ -1,6 +1,7 @@
 //! Backends: where the stages run. The choice is made here; the numerics are in the stages.
 
 mod cpu;
+pub mod cuda;
 
 use crate::error::{Error, Result, Status};
 use crate::field::{View, ViewMut};

@@ -1,0 +1,151 @@
+//! The argument of every kernel, the mirror of kernels/abi.cuh.
+
+use super::{Buffers, Direction};
+use crate::plan::{Region, Workspace};
+use crate::request::Request;
+use std::mem::{offset_of, size_of};
+
+/// An address that the device can use; 0 where there is none.
+pub type DevicePointer = u64;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    pitch: u64,
+    stride: u64,
+}
+
+/// One call of compress or decompress.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Job {
+    u: DevicePointer,
+    v: DevicePointer,
+    u_layout: Layout,
+    v_layout: Layout,
+    stream: DevicePointer,
+    stream_bytes: u64,
+    report: DevicePointer,
+    nx: u64,
+    ny: u64,
+    tiles_x: u64,
+    tiles_y: u64,
+    bound: f64,
+    dx: f64,
+    dy: f64,
+    dtype: u32,
+    mode: u32,
+    coder: u32,
+    predictor: u32,
+    preserve: u32,
+    bound_kind: u32,
+    halo: u32,
+    pin: u32,
+    verify_checksum: u32,
+    reserved: u32,
+    control: DevicePointer,
+    counts: DevicePointer,
+    symbols: DevicePointer,
+    payload: DevicePointer,
+    info: DevicePointer,
+    masks: DevicePointer,
+    anchors: DevicePointer,
+    anchor_codes: DevicePointer,
+    across: DevicePointer,
+    down: DevicePointer,
+    tables: DevicePointer,
+    slots: DevicePointer,
+    table_section: DevicePointer,
+    words: DevicePointer,
+    group_sizes: DevicePointer,
+    group_offsets: DevicePointer,
+}
+
+const _: () = {
+    assert!(size_of::<Job>() == 296);
+    assert!(offset_of!(Job, u_layout) == 16);
+    assert!(offset_of!(Job, stream) == 48);
+    assert!(offset_of!(Job, report) == 64);
+    assert!(offset_of!(Job, bound) == 104);
+    assert!(offset_of!(Job, dtype) == 128);
+    assert!(offset_of!(Job, halo) == 152);
+    assert!(offset_of!(Job, control) == 168);
+    assert!(offset_of!(Job, group_offsets) == 288);
+};
+
+impl Job {
+    pub(super) fn new(request: &Request, plan: &Workspace, buffers: &Buffers, direction: Direction) -> Job {
+        let (c, grid) = (request.config(), request.grid());
+        let part = |r: Region| if r.bytes > 0 { buffers.workspace + r.offset } else { 0 };
+        let layout = |l: crate::field::Layout| Layout { pitch: l.pitch, stride: l.stride };
+        Job {
+            u: buffers.u,
+            v: buffers.v,
+            u_layout: layout(c.u),
+            v_layout: layout(c.v),
+            stream: buffers.stream,
+            stream_bytes: buffers.stream_bytes,
+            report: buffers.report,
+            nx: grid.nx,
+            ny: grid.ny,
+            tiles_x: grid.tiles_x(),
+            tiles_y: grid.tiles_y(),
+            bound: c.bound,
+            dx: c.dx,
+            dy: c.dy,
+            dtype: c.dtype as u32,
+            mode: c.mode as u32,
+            coder: c.coder as u32,
+            predictor: c.predictor as u32,
+            preserve: c.preserve as u32,
+            bound_kind: c.bound_kind as u32,
+            halo: match direction {
+                Direction::Compress => c.halo,
+                Direction::Decompress => 0,
+            },
+            pin: c.pin,
+            verify_checksum: c.verify_checksum as u32,
+            reserved: 0,
+            control: part(plan.control),
+            counts: part(plan.counts),
+            symbols: part(plan.symbols),
+            payload: part(plan.payload),
+            info: part(plan.info),
+            masks: part(plan.masks),
+            anchors: part(plan.anchors),
+            anchor_codes: part(plan.anchor_codes),
+            across: part(plan.across),
+            down: part(plan.down),
+            tables: part(plan.tables),
+            slots: part(plan.slots),
+            table_section: part(plan.table_section),
+            words: part(plan.words),
+            group_sizes: part(plan.group_sizes),
+            group_offsets: part(plan.group_offsets),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    /// The fields of Job come in the order of the header, which fixes their offsets with the asserts.
+    #[test]
+    fn fields_come_in_the_order_of_the_header() {
+        let header = include_str!("../../../kernels/abi.cuh");
+        let names = |text: &str, begin: &str| -> Vec<String> {
+            let body = &text[text.find(begin).unwrap() + begin.len()..];
+            let body = &body[..body.find("\n}").unwrap()];
+            let code = body.lines().map(|l| l.split("//").next().unwrap()).collect::<Vec<_>>().join("\n");
+            code.split(['\n', ';', ','])
+                .filter_map(|f| {
+                    let f = f.split(':').next().unwrap().trim();
+                    f.rsplit([' ', '*']).next().filter(|n| !n.is_empty()).map(str::to_owned)
+                })
+                .collect()
+        };
+        let ours = include_str!("abi.rs").replace("DevicePointer,", ",").replace("u64,", ",");
+        let ours = ours.replace("f64,", ",").replace("u32,", ",").replace("Layout,", ",");
+        assert_eq!(names(header, "struct Job {"), names(&ours, "struct Job {"));
+    }
+}

@@ -1,0 +1,450 @@
+//! Device memory, streams, timing and graphs for the command line, the tests and the benchmarks: what an
+//! application brings itself. Nothing here runs in the device functions, and everything here may block.
+
+use super::driver::{self, check};
+use super::{Buffers, DevicePointer, Direction, Launcher, Stream};
+use crate::error::{Error, Result, Status};
+use crate::report::Report;
+use crate::request::Request;
+use cudarc::driver::sys::{self, CUcontext, CUevent, CUgraphExec};
+use std::ffi::{c_int, c_void, CStr};
+use std::marker::PhantomData;
+use std::ptr::null_mut;
+
+/// The primary context of a device, current on this thread until dropped.
+pub struct Device {
+    ordinal: c_int,
+    context: CUcontext,
+    // The context is current on one thread.
+    _thread: PhantomData<*const ()>,
+}
+
+/// Number of devices, or why there are none.
+pub fn device_count() -> Result<u32> {
+    driver::available()?;
+    let mut count = 0;
+    // SAFETY: writes a number; the driver is present.
+    check(unsafe { sys::cuDeviceGetCount(&mut count) }, "cuDeviceGetCount")?;
+    match count {
+        0 => Err(Error::new(Status::NoDevice, "there is no CUDA device on this machine")),
+        n => Ok(n as u32),
+    }
+}
+
+impl Device {
+    pub fn open(ordinal: u32) -> Result<Self> {
+        let count = device_count()?;
+        if ordinal >= count {
+            return Err(Error::argument(format!("device {ordinal}: there are {count} devices")));
+        }
+        let (ordinal, mut context) = (ordinal as c_int, null_mut());
+        // SAFETY: the device exists; the context is released when dropped.
+        unsafe {
+            check(sys::cuDevicePrimaryCtxRetain(&mut context, ordinal), "cuDevicePrimaryCtxRetain")?;
+            check(sys::cuCtxPushCurrent_v2(context), "cuCtxPushCurrent")?;
+        }
+        Ok(Device { ordinal, context, _thread: PhantomData })
+    }
+
+    /// Makes the context current on another thread for as long as `body` runs.
+    pub fn enter<R>(context: ContextHandle, body: impl FnOnce() -> R) -> Result<R> {
+        // SAFETY: the device that the handle came from is still open, as its lifetime says.
+        check(unsafe { sys::cuCtxPushCurrent_v2(context.0) }, "cuCtxPushCurrent")?;
+        let result = body();
+        let mut popped = null_mut();
+        // SAFETY: pushed above.
+        check(unsafe { sys::cuCtxPopCurrent_v2(&mut popped) }, "cuCtxPopCurrent")?;
+        Ok(result)
+    }
+
+    pub fn handle(&self) -> ContextHandle<'_> {
+        ContextHandle(self.context, PhantomData)
+    }
+
+    /// Such as "NVIDIA H200 (sm_90)".
+    pub fn name(&self) -> Result<String> {
+        let mut text = [0; 256];
+        // SAFETY: as many bytes as said; the driver ends the name with a zero.
+        let name = unsafe {
+            check(
+                sys::cuDeviceGetName(text.as_mut_ptr(), text.len() as c_int, self.ordinal),
+                "cuDeviceGetName",
+            )?;
+            CStr::from_ptr(text.as_ptr()).to_string_lossy().into_owned()
+        };
+        use sys::CUdevice_attribute::*;
+        let major = self.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = self.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        Ok(format!("{name} (sm_{major}{minor})"))
+    }
+
+    fn attribute(&self, attribute: sys::CUdevice_attribute) -> Result<c_int> {
+        let mut value = 0;
+        // SAFETY: writes a number.
+        let answer = unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, self.ordinal) };
+        check(answer, "cuDeviceGetAttribute").map(|()| value)
+    }
+
+    /// Bytes of memory that are free, and all.
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: writes two numbers; the context is current.
+        check(unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) }, "cuMemGetInfo")?;
+        Ok((free as u64, total as u64))
+    }
+
+    /// Waits for everything on the device.
+    pub fn synchronize(&self) -> Result<()> {
+        // SAFETY: the context is current.
+        check(unsafe { sys::cuCtxSynchronize() }, "cuCtxSynchronize")
+    }
+
+    /// Destroys the state of the device and everything on it, as cudaDeviceReset does.
+    ///
+    /// # Safety
+    /// Nothing of the device is used or dropped afterwards, this included, but for its own drop.
+    pub unsafe fn reset(&self) -> Result<()> {
+        // SAFETY: the caller's promise.
+        check(unsafe { sys::cuDevicePrimaryCtxReset_v2(self.ordinal) }, "cuDevicePrimaryCtxReset")
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        let mut popped = null_mut();
+        // SAFETY: pushed and retained when it was opened.
+        unsafe {
+            sys::cuCtxPopCurrent_v2(&mut popped);
+            sys::cuDevicePrimaryCtxRelease_v2(self.ordinal);
+        }
+    }
+}
+
+/// The context of an open device, for other threads.
+#[derive(Clone, Copy)]
+pub struct ContextHandle<'a>(CUcontext, PhantomData<&'a Device>);
+// SAFETY: a context may be current on several threads.
+unsafe impl Send for ContextHandle<'_> {}
+unsafe impl Sync for ContextHandle<'_> {}
+
+/// Where the bytes of a buffer lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Device,
+    Pinned,
+    Managed,
+}
+
+/// Memory that the device can access, freed when dropped.
+pub struct Buffer {
+    pointer: DevicePointer,
+    bytes: usize,
+    place: Place,
+}
+
+// SAFETY: an address; the driver may free it from any thread whose context it is.
+unsafe impl Send for Buffer {}
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// Device memory with undefined contents.
+    pub fn new(bytes: usize) -> Result<Self> {
+        let mut pointer = 0;
+        // SAFETY: writes an address; freed when dropped.
+        let answer = unsafe { sys::cuMemAlloc_v2(&mut pointer, bytes.max(1)) };
+        check(answer, &format!("cuMemAlloc({bytes} bytes)"))?;
+        Ok(Buffer { pointer, bytes, place: Place::Device })
+    }
+
+    /// Host memory that the device can write to.
+    pub fn pinned(bytes: usize) -> Result<Self> {
+        let mut pointer = null_mut();
+        let flags = sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_PORTABLE;
+        // SAFETY: writes an address; freed when dropped.
+        check(unsafe { sys::cuMemHostAlloc(&mut pointer, bytes.max(1), flags) }, "cuMemHostAlloc")?;
+        Ok(Buffer { pointer: pointer as u64, bytes, place: Place::Pinned })
+    }
+
+    /// Memory that moves between host and device.
+    pub fn managed(bytes: usize) -> Result<Self> {
+        let mut pointer = 0;
+        let flags = sys::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL as u32;
+        // SAFETY: writes an address; freed when dropped.
+        check(unsafe { sys::cuMemAllocManaged(&mut pointer, bytes.max(1), flags) }, "cuMemAllocManaged")?;
+        Ok(Buffer { pointer, bytes, place: Place::Managed })
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let buffer = Self::new(bytes.len())?;
+        buffer.write(0, bytes)?;
+        Ok(buffer)
+    }
+
+    pub fn pointer(&self) -> DevicePointer {
+        self.pointer
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn check_range(&self, offset: usize, bytes: usize) -> Result<()> {
+        match offset.checked_add(bytes) {
+            Some(end) if end <= self.bytes => Ok(()),
+            _ => Err(Error::argument(format!(
+                "{bytes} bytes at {offset} exceed a buffer of {} bytes",
+                self.bytes
+            ))),
+        }
+    }
+
+    pub fn write(&self, offset: usize, bytes: &[u8]) -> Result<()> {
+        self.check_range(offset, bytes.len())?;
+        // SAFETY: inside the buffer.
+        let answer = unsafe {
+            sys::cuMemcpyHtoD_v2(self.pointer + offset as u64, bytes.as_ptr().cast::<c_void>(), bytes.len())
+        };
+        check(answer, "cuMemcpyHtoD")
+    }
+
+    pub fn read(&self, offset: usize, bytes: usize) -> Result<Vec<u8>> {
+        let mut out = vec![0; bytes];
+        self.read_into(offset, &mut out)?;
+        Ok(out)
+    }
+
+    pub fn read_into(&self, offset: usize, out: &mut [u8]) -> Result<()> {
+        self.check_range(offset, out.len())?;
+        // SAFETY: inside the buffer.
+        let answer = unsafe {
+            sys::cuMemcpyDtoH_v2(out.as_mut_ptr().cast::<c_void>(), self.pointer + offset as u64, out.len())
+        };
+        check(answer, "cuMemcpyDtoH")
+    }
+
+    /// Sets every byte.
+    pub fn fill(&self, value: u8) -> Result<()> {
+        // SAFETY: the whole buffer.
+        check(unsafe { sys::cuMemsetD8_v2(self.pointer, value, self.bytes) }, "cuMemsetD8")
+    }
+
+    /// Copies the first `bytes` of another buffer, in stream order.
+    pub fn copy_from(&self, other: &Buffer, bytes: usize, queue: &Queue) -> Result<()> {
+        self.check_range(0, bytes)?;
+        other.check_range(0, bytes)?;
+        // SAFETY: inside both.
+        let answer = unsafe { sys::cuMemcpyDtoDAsync_v2(self.pointer, other.pointer, bytes, queue.stream()) };
+        check(answer, "cuMemcpyDtoDAsync")
+    }
+
+    /// The report at the start of the buffer, once the work is done.
+    pub fn read_report(&self) -> Result<Report> {
+        let bytes = self.read(0, REPORT_BYTES)?;
+        let word = |k: usize| u64::from_le_bytes(bytes[8 * k..8 * k + 8].try_into().expect("eight bytes"));
+        Ok(Report {
+            status: status_of(word(0) as u32 as i32)?,
+            stream_bytes: word(1),
+            required_bytes: word(2),
+            exact_vertices: word(3),
+            nonfinite_vertices: word(4),
+            zero_vertices: word(5),
+            critical_points: word(6),
+            bound: f64::from_bits(word(7)),
+            max_error: f64::from_bits(word(8)),
+        })
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: allocated by the constructors, freed once.
+        unsafe {
+            match self.place {
+                Place::Pinned => sys::cuMemFreeHost(self.pointer as *mut c_void),
+                Place::Device | Place::Managed => sys::cuMemFree_v2(self.pointer),
+            };
+        }
+    }
+}
+
+/// Bytes of a `factz_report`.
+pub const REPORT_BYTES: usize = 128;
+
+fn status_of(number: i32) -> Result<Status> {
+    use Status::*;
+    const ALL: [Status; 12] = [
+        Ok,
+        InvalidArgument,
+        InvalidConfig,
+        BufferTooSmall,
+        WorkspaceTooSmall,
+        CorruptStream,
+        UnsupportedVersion,
+        NoDevice,
+        Cuda,
+        OutOfMemory,
+        Unsupported,
+        Internal,
+    ];
+    usize::try_from(number).ok().and_then(|k| ALL.get(k).copied()).ok_or_else(|| {
+        Error::new(Status::Internal, format!("the report holds the status {number}, which does not exist"))
+    })
+}
+
+/// A CUDA stream of the current context that does not wait for the default stream.
+pub struct Queue {
+    stream: Stream,
+}
+
+// SAFETY: streams may be used from any thread.
+unsafe impl Send for Queue {}
+unsafe impl Sync for Queue {}
+
+impl Queue {
+    pub fn new() -> Result<Self> {
+        let mut stream = null_mut();
+        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
+        // SAFETY: writes a handle; destroyed when dropped.
+        check(unsafe { sys::cuStreamCreate(&mut stream, flags) }, "cuStreamCreate")?;
+        Ok(Queue { stream })
+    }
+
+    pub fn stream(&self) -> Stream {
+        self.stream
+    }
+
+    pub fn synchronize(&self) -> Result<()> {
+        // SAFETY: a live stream.
+        check(unsafe { sys::cuStreamSynchronize(self.stream) }, "cuStreamSynchronize")
+    }
+
+    /// Records what `body` enqueues on this stream.
+    pub fn capture(&self, body: impl FnOnce() -> Result<()>) -> Result<Graph> {
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        let (mut graph, mut executable) = (null_mut(), null_mut());
+        // SAFETY: a live stream; the handles are destroyed here and when the graph is dropped.
+        unsafe {
+            check(sys::cuStreamBeginCapture_v2(self.stream, mode), "cuStreamBeginCapture")?;
+            let recorded = body();
+            check(sys::cuStreamEndCapture(self.stream, &mut graph), "cuStreamEndCapture").and(recorded)?;
+            let made = sys::cuGraphInstantiateWithFlags(&mut executable, graph, 0);
+            sys::cuGraphDestroy(graph);
+            check(made, "cuGraphInstantiate")?;
+        }
+        Ok(Graph { executable })
+    }
+
+    /// Milliseconds that the device spends on what `body` enqueues on this stream.
+    pub fn time(&self, body: impl FnOnce() -> Result<()>) -> Result<f64> {
+        let (start, end) = (Event::new()?, Event::new()?);
+        start.record(self)?;
+        body()?;
+        end.record(self)?;
+        end.since(&start)
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: created by new.
+        unsafe { sys::cuStreamDestroy_v2(self.stream) };
+    }
+}
+
+/// Recorded work that can be launched again and again.
+pub struct Graph {
+    executable: CUgraphExec,
+}
+
+impl Graph {
+    pub fn launch(&self, queue: &Queue) -> Result<()> {
+        // SAFETY: live handles.
+        check(unsafe { sys::cuGraphLaunch(self.executable, queue.stream) }, "cuGraphLaunch")
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // SAFETY: made by capture.
+        unsafe { sys::cuGraphExecDestroy(self.executable) };
+    }
+}
+
+/// A point in a stream.
+pub struct Event {
+    event: CUevent,
+}
+
+impl Event {
+    pub fn new() -> Result<Self> {
+        let mut event = null_mut();
+        // SAFETY: writes a handle; destroyed when dropped.
+        check(unsafe { sys::cuEventCreate(&mut event, 0) }, "cuEventCreate")?;
+        Ok(Event { event })
+    }
+
+    pub fn record(&self, queue: &Queue) -> Result<()> {
+        // SAFETY: live handles.
+        check(unsafe { sys::cuEventRecord(self.event, queue.stream) }, "cuEventRecord")
+    }
+
+    /// Waits for this event and answers the milliseconds since the other.
+    pub fn since(&self, start: &Event) -> Result<f64> {
+        let mut milliseconds = 0f32;
+        // SAFETY: live handles, both recorded.
+        unsafe {
+            check(sys::cuEventSynchronize(self.event), "cuEventSynchronize")?;
+            check(
+                sys::cuEventElapsedTime_v2(&mut milliseconds, start.event, self.event),
+                "cuEventElapsedTime",
+            )?;
+        }
+        Ok(milliseconds as f64)
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: created by new.
+        unsafe { sys::cuEventDestroy_v2(self.event) };
+    }
+}
+
+/// Milliseconds of each kernel of a compression, launched one at a time.
+///
+/// # Safety
+/// As for [`super::compress_device`].
+pub unsafe fn profile_compress(
+    request: &Request,
+    buffers: &Buffers,
+    queue: &Queue,
+) -> Result<Vec<(String, f64)>> {
+    // SAFETY: the caller's promise.
+    unsafe { super::call(Direction::Compress, request, buffers, queue.stream, |l| profile(l, queue)) }
+}
+
+/// Milliseconds of each kernel of a decompression, launched one at a time.
+///
+/// # Safety
+/// As for [`super::decompress_device`].
+pub unsafe fn profile_decompress(
+    request: &Request,
+    buffers: &Buffers,
+    queue: &Queue,
+) -> Result<Vec<(String, f64)>> {
+    // SAFETY: the caller's promise.
+    unsafe { super::call(Direction::Decompress, request, buffers, queue.stream, |l| profile(l, queue)) }
+}
+
+fn profile(launcher: &Launcher, queue: &Queue) -> Result<Vec<(String, f64)>> {
+    let mut times = Vec::new();
+    // SAFETY: the promise of the two callers above, whose context is current here.
+    let clear = || unsafe { launcher.clear(queue.stream) };
+    times.push(("memset".to_owned(), queue.time(clear)?));
+    for (k, stage) in launcher.direction.stages().iter().enumerate() {
+        // SAFETY: likewise.
+        let launch = || unsafe { launcher.launch(k, queue.stream) };
+        times.push((stage.function(launcher.dtype, launcher.mode), queue.time(launch)?));
+    }
+    Ok(times)
+}

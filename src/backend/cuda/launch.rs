@@ -1,0 +1,222 @@
+//! The fixed sequences of kernels. What runs depends on the request alone.
+
+use super::abi::Job;
+use super::driver::{check, Module};
+use super::Direction;
+use crate::error::{Error, Result, Status};
+use crate::plan::Workspace;
+use crate::request::Request;
+use cudarc::driver::sys::{self, CUstream};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+/// What the number of blocks depends on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    vertices: u64,
+    tiles: u64,
+    tiles_x: u64,
+    tiles_y: u64,
+    stream_bytes: u64,
+}
+
+/// A kernel: `factz_NAME_T`, or `factz_NAME_M_T` where each mode has its own.
+pub(super) struct Stage {
+    pub(super) name: &'static str,
+    per_mode: bool,
+    blocks: fn(&Shape) -> u64,
+    threads: u32,
+    /// Dynamic shared memory of a block.
+    pub(super) shared_bytes: u32,
+}
+
+const fn stage(name: &'static str, blocks: fn(&Shape) -> u64, threads: u32) -> Stage {
+    Stage { name, per_mode: false, blocks, threads, shared_bytes: 0 }
+}
+
+const fn mode_stage(name: &'static str, blocks: fn(&Shape) -> u64, threads: u32) -> Stage {
+    Stage { name, per_mode: true, blocks, threads, shared_bytes: 0 }
+}
+
+/// Blocks that fill any device several times over; more only wait.
+const MANY: u64 = 1056;
+
+pub(super) const COMPRESS: [Stage; 11] = [
+    stage("statistics", |s| s.vertices.div_ceil(4096).min(MANY), 256),
+    stage("tune", |s| s.tiles.min(24) * 12, 32),
+    stage("anchors", |s| s.tiles.div_ceil(128), 128),
+    mode_stage("across", |s| (s.tiles_y * s.tiles_x.div_ceil(4)).div_ceil(4), 128),
+    mode_stage("down", |s| (s.tiles_x * s.tiles_y.div_ceil(4)).div_ceil(4), 128),
+    mode_stage("tiles", |s| s.tiles.div_ceil(4), 128),
+    stage("count", |s| s.tiles.div_ceil(8).min(MANY), 256),
+    stage("tables", |_| 1, 1024),
+    stage("encode", |s| s.tiles.min(8192), 32),
+    stage("offsets", |_| 1, 1024),
+    stage("gather", |s| s.tiles.div_ceil(4).min(MANY), 256),
+];
+
+pub(super) const DECOMPRESS: [Stage; 5] = [
+    stage("open", |_| 44, 256),
+    stage("check", |s| s.stream_bytes.div_ceil(65536).clamp(1, 264), 256),
+    stage("decode", |s| s.tiles.min(8192), 32),
+    stage("anchor_values", |s| s.tiles_y, 32),
+    stage("restore", |s| s.tiles.div_ceil(4), 128),
+];
+
+impl Stage {
+    /// The name of the kernel for an element type and a mode.
+    pub(super) fn function(&self, dtype: usize, mode: usize) -> String {
+        let dtype = ["f32", "f64"][dtype];
+        match self.per_mode {
+            true => format!("factz_{}_{}_{dtype}", self.name, ["block", "speculative"][mode]),
+            false => format!("factz_{}_{dtype}", self.name),
+        }
+    }
+
+    fn grid(&self, shape: &Shape) -> Result<u32> {
+        let blocks = (self.blocks)(shape);
+        if blocks > i32::MAX as u64 {
+            return Err(Error::new(
+                Status::Unsupported,
+                format!(
+                    "a field of {} vertices takes {blocks} blocks of factz_{}, more than a CUDA grid has",
+                    shape.vertices, self.name
+                ),
+            ));
+        }
+        Ok(blocks as u32)
+    }
+}
+
+impl Direction {
+    pub(super) fn stages(self) -> &'static [Stage] {
+        match self {
+            Direction::Compress => &COMPRESS,
+            Direction::Decompress => &DECOMPRESS,
+        }
+    }
+}
+
+impl Shape {
+    pub(super) fn new(request: &Request, stream_bytes: u64) -> Self {
+        let grid = request.grid();
+        Shape {
+            vertices: grid.vertices(),
+            tiles: grid.tiles(),
+            tiles_x: grid.tiles_x(),
+            tiles_y: grid.tiles_y(),
+            stream_bytes,
+        }
+    }
+
+    /// Refuses a shape that some kernel of the sequence cannot be launched with.
+    pub(super) fn check(&self, direction: Direction) -> Result<()> {
+        direction.stages().iter().try_for_each(|stage| stage.grid(self).map(|_| ()))
+    }
+}
+
+/// One call, ready to be enqueued.
+pub(super) struct Launcher<'a> {
+    pub(super) module: &'a Module,
+    pub(super) direction: Direction,
+    pub(super) dtype: usize,
+    pub(super) mode: usize,
+    pub(super) shape: Shape,
+    pub(super) job: Job,
+    /// What is set to zero before the first kernel.
+    pub(super) clear: (u64, u64),
+}
+
+impl Launcher<'_> {
+    pub(super) fn clear_range(direction: Direction, plan: &Workspace, workspace: u64) -> (u64, u64) {
+        let bytes = match direction {
+            // They lie one behind the other.
+            Direction::Compress => plan.counts.offset + plan.counts.bytes,
+            Direction::Decompress => plan.control.offset + plan.control.bytes,
+        };
+        (workspace, bytes)
+    }
+
+    /// # Safety
+    /// The context of the stream is current and everything the job points to is device-accessible.
+    pub(super) unsafe fn clear(&self, stream: CUstream) -> Result<()> {
+        let (start, bytes) = self.clear;
+        // SAFETY: the range is inside the workspace.
+        check(unsafe { sys::cuMemsetD8Async(start, 0, bytes as usize, stream) }, "cuMemsetD8Async")
+    }
+
+    /// # Safety
+    /// As for [`Launcher::clear`].
+    pub(super) unsafe fn launch(&self, stage: usize, stream: CUstream) -> Result<()> {
+        let functions = match self.direction {
+            Direction::Compress => &self.module.compress[stage],
+            Direction::Decompress => &self.module.decompress[stage],
+        };
+        let stage = &self.direction.stages()[stage];
+        let blocks = stage.grid(&self.shape)?;
+        let mut parameters = [(&raw const self.job).cast_mut().cast::<c_void>()];
+        // SAFETY: the kernel takes one Job, which the driver copies before it returns.
+        let answer = unsafe {
+            sys::cuLaunchKernel(
+                functions[self.dtype][self.mode],
+                blocks,
+                1,
+                1,
+                stage.threads,
+                1,
+                1,
+                stage.shared_bytes,
+                stream,
+                parameters.as_mut_ptr(),
+                null_mut(),
+            )
+        };
+        if answer == sys::CUresult::CUDA_SUCCESS {
+            return Ok(());
+        }
+        let name = stage.function(self.dtype, self.mode);
+        check(answer, &format!("cuLaunchKernel({name}, {blocks} blocks of {})", stage.threads))
+    }
+
+    /// # Safety
+    /// As for [`Launcher::clear`].
+    pub(super) unsafe fn enqueue(&self, stream: CUstream) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            self.clear(stream)?;
+            (0..self.direction.stages().len()).try_for_each(|stage| self.launch(stage, stream))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{BoundKind, Config};
+
+    fn shape(nx: u64, ny: u64) -> Shape {
+        Shape::new(&Request::new(Config::new(nx, ny, BoundKind::Relative, 1e-2)).unwrap(), 0)
+    }
+
+    #[test]
+    fn every_grid_has_a_block_and_fits() {
+        for direction in [Direction::Compress, Direction::Decompress] {
+            for (nx, ny) in [(1, 1), (1, 1 << 30), (1 << 30, 1), (1 << 18, 1 << 18)] {
+                let shape = shape(nx, ny);
+                shape.check(direction).unwrap();
+                for stage in direction.stages() {
+                    assert!(stage.grid(&shape).unwrap() >= 1, "{}", stage.name);
+                }
+            }
+            let error = shape(1 << 24, 1 << 24).check(direction).unwrap_err();
+            assert_eq!(error.status, Status::Unsupported);
+        }
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(COMPRESS[0].function(0, 1), "factz_statistics_f32");
+        assert_eq!(COMPRESS[5].function(1, 0), "factz_tiles_block_f64");
+        assert_eq!(COMPRESS[5].function(0, 1), "factz_tiles_speculative_f32");
+    }
+}

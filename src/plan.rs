@@ -1,0 +1,223 @@
+//! Sizes and places of everything in the workspace of a device call, from the request alone: no data, no
+//! device. Nothing else carves memory.
+
+use crate::error::{Error, Result, Status};
+use crate::geometry::TILE_VERTICES;
+use crate::request::{Dtype, Request};
+use crate::stage::entropy::table::TABLES;
+
+/// Alignment of the workspace and of each part of it: that of cudaMalloc.
+pub const ALIGNMENT: u64 = 256;
+
+/// Results of reductions and the state of the call (kernels/abi.cuh).
+pub const CONTROL_BYTES: u64 = 16384;
+/// Symbols in a frequency table.
+const SYMBOLS: u64 = 256;
+/// Slots of a decoding table.
+const SLOTS: u64 = 4096;
+/// The largest table section: the directory and full tables.
+pub const TABLE_SECTION_BYTES: u64 = 44 + TABLES as u64 * 1020;
+/// Space for the words of one tile before the groups are put together.
+pub const fn tile_word_bytes(dtype: Dtype) -> u64 {
+    match dtype {
+        Dtype::F32 => 12032,
+        Dtype::F64 => 20480,
+    }
+}
+
+/// A part of the workspace; one without bytes is not used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Region {
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+/// Where the parts of a workspace lie. kernels/abi.cuh says what is in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Workspace {
+    pub control: Region,
+    pub counts: Region,
+    pub symbols: Region,
+    pub payload: Region,
+    pub info: Region,
+    pub masks: Region,
+    pub anchors: Region,
+    pub anchor_codes: Region,
+    pub across: Region,
+    pub down: Region,
+    pub tables: Region,
+    pub slots: Region,
+    pub table_section: Region,
+    pub words: Region,
+    pub group_sizes: Region,
+    pub group_offsets: Region,
+    /// All of it.
+    pub bytes: u64,
+}
+
+impl Workspace {
+    pub fn compress(request: &Request) -> Result<Self> {
+        let (grid, dtype) = (request.grid(), request.config().dtype);
+        let pair = 2 * dtype.bytes();
+        let mut carver = Carver::default();
+        let mut w = Workspace {
+            control: carver.take(&[CONTROL_BYTES])?,
+            counts: carver.take(&[TABLES as u64, SYMBOLS, 8])?,
+            payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 8])?,
+            anchor_codes: carver.take(&[grid.tiles(), 4, 4])?,
+            across: carver.take(&[grid.tiles_y(), grid.nx, pair])?,
+            down: carver.take(&[grid.tiles_x(), grid.ny, pair])?,
+            table_section: carver.take(&[TABLE_SECTION_BYTES])?,
+            words: carver.take(&[grid.tiles(), tile_word_bytes(dtype)])?,
+            ..Default::default()
+        };
+        w.common(request, carver)
+    }
+
+    pub fn decompress(request: &Request) -> Result<Self> {
+        let (grid, dtype) = (request.grid(), request.config().dtype);
+        let mut carver = Carver::default();
+        let mut w = Workspace {
+            control: carver.take(&[CONTROL_BYTES])?,
+            // Two components, bit for bit where they are stored.
+            payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 2 * dtype.bytes()])?,
+            slots: carver.take(&[TABLES as u64, SLOTS])?,
+            ..Default::default()
+        };
+        w.common(request, carver)
+    }
+
+    /// What both directions need.
+    fn common(&mut self, request: &Request, mut carver: Carver) -> Result<Self> {
+        let (tiles, pair) = (request.grid().tiles(), 2 * request.config().dtype.bytes());
+        self.symbols = carver.take(&[tiles, TILE_VERTICES as u64])?;
+        self.info = carver.take(&[tiles, 4])?;
+        self.masks = carver.take(&[tiles, 2, 32, 4])?;
+        self.anchors = carver.take(&[tiles, pair])?;
+        self.tables = carver.take(&[TABLES as u64, SYMBOLS, 4])?;
+        self.group_sizes = carver.take(&[tiles, 8])?;
+        self.group_offsets = carver.take(&[tiles, 8])?;
+        self.bytes = carver.end;
+        Ok(*self)
+    }
+}
+
+/// Hands out aligned parts one after the other.
+#[derive(Default)]
+struct Carver {
+    end: u64,
+}
+
+impl Carver {
+    /// A part of as many bytes as the product of `factors`.
+    fn take(&mut self, factors: &[u64]) -> Result<Region> {
+        let bytes = factors.iter().try_fold(1u64, |n, &f| n.checked_mul(f));
+        let end = bytes
+            .and_then(|b| self.end.checked_add(b))
+            .and_then(|e| e.checked_next_multiple_of(ALIGNMENT))
+            .filter(|&e| e <= i64::MAX as u64);
+        match (bytes, end) {
+            (Some(bytes), Some(end)) => {
+                let region = Region { offset: self.end, bytes };
+                self.end = end;
+                Ok(region)
+            }
+            _ => {
+                Err(Error::new(Status::Unsupported, "the workspace of this field exceeds the address space"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{BoundKind, Config};
+
+    const HEADER: &str = include_str!("../kernels/abi.cuh");
+
+    fn request(nx: u64, ny: u64, dtype: Dtype) -> Request {
+        Request::new(Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) }).unwrap()
+    }
+
+    fn regions(w: &Workspace) -> [Region; 16] {
+        [
+            w.control,
+            w.counts,
+            w.symbols,
+            w.payload,
+            w.info,
+            w.masks,
+            w.anchors,
+            w.anchor_codes,
+            w.across,
+            w.down,
+            w.tables,
+            w.slots,
+            w.table_section,
+            w.words,
+            w.group_sizes,
+            w.group_offsets,
+        ]
+    }
+
+    #[test]
+    fn parts_are_aligned_and_do_not_overlap() {
+        let shapes = [(1, 1), (1, 100), (100, 1), (33, 65), (64, 64), (3600, 2400), (1 << 20, 1 << 20)];
+        let long = [(1, 1 << 48), (1 << 48, 1), (1 << 24, 1 << 24)];
+        for (nx, ny) in shapes.into_iter().chain(long) {
+            for dtype in [Dtype::F32, Dtype::F64] {
+                let request = request(nx, ny, dtype);
+                for w in [Workspace::compress(&request).unwrap(), Workspace::decompress(&request).unwrap()] {
+                    let mut parts: Vec<_> = regions(&w).into_iter().filter(|r| r.bytes > 0).collect();
+                    parts.sort_by_key(|r| r.offset);
+                    assert_eq!(parts[0].offset, 0);
+                    for (a, b) in parts.iter().zip(&parts[1..]) {
+                        assert!(a.offset + a.bytes <= b.offset, "{a:?} {b:?}");
+                        assert!(b.offset - a.offset - a.bytes < ALIGNMENT, "{a:?} {b:?}");
+                    }
+                    let last = parts.last().unwrap();
+                    assert!((last.offset + last.bytes).next_multiple_of(ALIGNMENT) == w.bytes);
+                    assert!(parts.iter().all(|r| r.offset % ALIGNMENT == 0));
+                    assert_eq!(w.control.offset, 0);
+                }
+                let w = Workspace::compress(&request).unwrap();
+                assert_eq!(w.counts.offset, w.control.bytes, "they are cleared together");
+            }
+        }
+    }
+
+    #[test]
+    fn small_fields_take_small_workspaces() {
+        for (nx, ny) in [(1, 1), (64, 64), (1000, 1000)] {
+            for dtype in [Dtype::F32, Dtype::F64] {
+                let request = request(nx, ny, dtype);
+                let (c, d) =
+                    (Workspace::compress(&request).unwrap(), Workspace::decompress(&request).unwrap());
+                println!("{nx} x {ny} {dtype:?}: compression {} bytes, decompression {}", c.bytes, d.bytes);
+                // A fixed part, and a multiple of the tiles of the field.
+                let field = request.grid().tiles() * TILE_VERTICES as u64 * 2 * dtype.bytes();
+                assert!(c.bytes <= 220_000 + 4 * field, "{nx} x {ny} {dtype:?}: {}", c.bytes);
+                assert!(d.bytes <= 250_000 + 4 * field, "{nx} x {ny} {dtype:?}: {}", d.bytes);
+            }
+        }
+    }
+
+    /// The number in `constexpr u64 NAME = product + product;`.
+    fn constant(name: &str) -> u64 {
+        let begin = format!("constexpr u64 {name} = ");
+        let line = HEADER.lines().find(|l| l.starts_with(&begin)).unwrap_or_else(|| panic!("{name}"));
+        let value = line[begin.len()..].split(';').next().unwrap();
+        let product = |p: &str| p.split('*').map(|f| f.trim().parse::<u64>().unwrap()).product::<u64>();
+        value.split('+').map(product).sum()
+    }
+
+    #[test]
+    fn the_kernels_have_the_same_constants() {
+        assert_eq!(constant("CONTROL_BYTES"), CONTROL_BYTES);
+        assert_eq!(constant("TABLE_SECTION_BYTES"), TABLE_SECTION_BYTES);
+        assert_eq!(constant("TILE_WORD_BYTES_F32"), tile_word_bytes(Dtype::F32));
+        assert_eq!(constant("TILE_WORD_BYTES_F64"), tile_word_bytes(Dtype::F64));
+        assert_eq!(TABLES, 43);
+    }
+}
