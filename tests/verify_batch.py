@@ -27,7 +27,7 @@ def run(case):
 
 def self_test():
     import numpy as np
-    y, x = np.mgrid[0:9, 0:9] - 4.3
+    y, x = np.mgrid[0:9, 0:9] - np.array([4.7, 4.3])[:, None, None]
     u, v = x.astype("<f4"), y.astype("<f4")     # one repelling node
     with tempfile.TemporaryDirectory() as folder:
         def save(name, a):

@@ -237,7 +237,11 @@ fn read_npy_header(path: &Path, reader: &mut impl Read) -> Result<(Dims, Dtype),
             reader.read_exact(&mut n).map_err(damaged)?;
             u32::from_le_bytes(n) as usize
         }
-        version => return Err(failure!("{name}: version {version} of the .npy format is not known here (1 to 3 are)")),
+        version => {
+            return Err(failure!(
+                "{name}: version {version} of the .npy format is not known here (1 to 3 are)"
+            ))
+        }
     };
     if length > 1 << 20 {
         return Err(failure!("{name}: the .npy header claims {length} bytes: the file is damaged"));
@@ -343,7 +347,8 @@ impl Output {
                 return Err(failure!("{}: exists and is read-only", path.display()));
             }
         }
-        let name = target.file_name().ok_or_else(|| failure!("{}: is not the name of a file", path.display()))?;
+        let name =
+            target.file_name().ok_or_else(|| failure!("{}: is not the name of a file", path.display()))?;
         let temporary = (0..100).find_map(|k| {
             let mut hidden = std::ffi::OsString::from(".");
             hidden.push(name);
@@ -361,7 +366,9 @@ impl Output {
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.writer.write_all(bytes).map_err(|e| failure!("{}: cannot be written: {e}", self.target.display()))
+        self.writer
+            .write_all(bytes)
+            .map_err(|e| failure!("{}: cannot be written: {e}", self.target.display()))
     }
 
     /// Flushes everything to the disk; the target is still untouched.

@@ -77,7 +77,12 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// Compresses, decompresses and compares; the time is the median of `repeat` runs.
-pub fn measure(field: &Field, config: &Config, threads: &[usize], repeat: usize) -> Result<Measurement, Failure> {
+pub fn measure(
+    field: &Field,
+    config: &Config,
+    threads: &[usize],
+    repeat: usize,
+) -> Result<Measurement, Failure> {
     let mut buffer = job::stream_buffer(config)?;
     let mut decoded = job::empty_field(field.dims, field.dtype())?;
     let mut speeds = Vec::new();
@@ -95,7 +100,9 @@ pub fn measure(field: &Field, config: &Config, threads: &[usize], repeat: usize)
                 None => first = Some(stream.to_vec()),
                 Some(s) if s == stream => {}
                 Some(_) => {
-                    return Err(failure!("two runs gave different streams ({n} threads): please report this"));
+                    return Err(failure!(
+                        "two runs gave different streams ({n} threads): please report this"
+                    ));
                 }
             }
             let start = Instant::now();

@@ -205,7 +205,8 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
             return Err(failure!("{}: is the stream itself; give the array another name", output.display()));
         }
     }
-    let stream = std::fs::read(&a.input).map_err(|e| failure!("{}: cannot be read: {e}", a.input.display()))?;
+    let stream =
+        std::fs::read(&a.input).map_err(|e| failure!("{}: cannot be read: {e}", a.input.display()))?;
     let info = inspect(&a.input, &stream)?;
     let dims = Dims { nx: info.nx, ny: info.ny };
     if info.stream_bytes > stream.len() as u64 {
@@ -376,7 +377,13 @@ pub fn info(a: &Info) -> Result<Verdict, Failure> {
         return Ok(Verdict::Good);
     }
     let mut text = String::new();
-    let _ = writeln!(text, "field           {} x {} values of {} (columns x rows)", i.nx, i.ny, dtype_name(i.dtype));
+    let _ = writeln!(
+        text,
+        "field           {} x {} values of {} (columns x rows)",
+        i.nx,
+        i.ny,
+        dtype_name(i.dtype)
+    );
     let _ = writeln!(text, "bound           {} {:e}", bound_kind_name(i.bound_kind), i.bound);
     let _ = writeln!(text, "absolute bound  {:e}", i.absolute_bound);
     let _ = writeln!(text, "mode            {}", mode_name(i.mode));
@@ -399,8 +406,16 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     if a.output.is_some() || !a.json {
         list.push_str("x,y,x_cell,y_cell,triangle,type\n");
         for p in &points {
-            let _ =
-                writeln!(list, "{},{},{},{},{},{}", p.x, p.y, p.x_cell, p.y_cell, p.triangle, kind_name(p.kind));
+            let _ = writeln!(
+                list,
+                "{},{},{},{},{},{}",
+                p.x,
+                p.y,
+                p.x_cell,
+                p.y_cell,
+                p.triangle,
+                kind_name(p.kind)
+            );
         }
     }
     match &a.output {

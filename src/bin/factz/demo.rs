@@ -52,7 +52,8 @@ pub fn run(a: &Demo) -> Result<Verdict, Failure> {
     let mut measured = Vec::new();
     for (mode, preserve) in configurations {
         for bound in BOUNDS {
-            let config = Config { mode, preserve, ..Config::new(DIMS.nx, DIMS.ny, BoundKind::Relative, bound) };
+            let config =
+                Config { mode, preserve, ..Config::new(DIMS.nx, DIMS.ny, BoundKind::Relative, bound) };
             let m = measure(&field, &config, &threads, 5)?;
             if !a.json {
                 print(&row(&m))?;
@@ -65,7 +66,10 @@ pub fn run(a: &Demo) -> Result<Verdict, Failure> {
         let wanted = |m: &&Measurement| {
             m.mode == Mode::BlockWise && m.preserve == preserve && m.relative_bound == PICTURED
         };
-        measured.iter().find(wanted).ok_or_else(|| failure!("the bound of the picture is not among the bounds"))
+        measured
+            .iter()
+            .find(wanted)
+            .ok_or_else(|| failure!("the bound of the picture is not among the bounds"))
     };
     let (kept, plain) = (pictured(Preserve::Types)?, pictured(Preserve::None)?);
     let after = |m: &Measurement| job::critical_points(&m.decoded, SPACING, 0);

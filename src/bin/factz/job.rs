@@ -14,8 +14,11 @@ use factz::{BoundKind, Config, Dtype, Report, Request, Status};
 /// `count` zeros, or a sentence when there is no memory for them.
 fn zeros<T: Clone + Default>(count: u64) -> Result<Vec<T>, Failure> {
     let mut values = Vec::new();
-    let count = usize::try_from(count).map_err(|_| failure!("a buffer of {count} elements is too large here"))?;
-    values.try_reserve_exact(count).map_err(|_| failure!("not enough memory for a buffer of {count} elements"))?;
+    let count =
+        usize::try_from(count).map_err(|_| failure!("a buffer of {count} elements is too large here"))?;
+    values
+        .try_reserve_exact(count)
+        .map_err(|_| failure!("not enough memory for a buffer of {count} elements"))?;
     values.resize(count, T::default());
     Ok(values)
 }
@@ -102,7 +105,13 @@ pub fn decompress(
 }
 
 /// Compares a field with its reconstruction of the same shape and type.
-pub fn compare(before: &Field, after: &Field, spacing: Spacing, bound: Option<f64>, threads: usize) -> Comparison {
+pub fn compare(
+    before: &Field,
+    after: &Field,
+    spacing: Spacing,
+    bound: Option<f64>,
+    threads: usize,
+) -> Comparison {
     fn typed<T: Real>(
         dims: Dims,
         [u0, v0, u1, v1]: [&Vec<T>; 4],

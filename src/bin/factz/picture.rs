@@ -61,7 +61,8 @@ impl Panel {
 
     /// A reconstruction: points of `before` that are still there, or lost, and those that are new.
     pub fn compared(field: &Field, before: &[CriticalPoint], after: &[CriticalPoint]) -> Self {
-        let (old, new): (HashSet<_>, HashSet<_>) = (before.iter().map(place).collect(), after.iter().map(place).collect());
+        let (old, new): (HashSet<_>, HashSet<_>) =
+            (before.iter().map(place).collect(), after.iter().map(place).collect());
         let mut points: Vec<_> =
             after.iter().filter(|p| !old.contains(&place(p))).map(|p| (p.x, p.y, SPURIOUS)).collect();
         points.extend(after.iter().filter(|p| old.contains(&place(p))).map(|p| (p.x, p.y, KEPT)));
@@ -80,7 +81,9 @@ fn colour(t: f64) -> Colour {
     let x = t.clamp(0.0, 1.0) * (SCALE_COLOURS.len() - 1) as f64;
     let k = (x as usize).min(SCALE_COLOURS.len() - 2);
     let f = x - k as f64;
-    std::array::from_fn(|c| (SCALE_COLOURS[k][c] as f64 * (1.0 - f) + SCALE_COLOURS[k + 1][c] as f64 * f) as u8)
+    std::array::from_fn(|c| {
+        (SCALE_COLOURS[k][c] as f64 * (1.0 - f) + SCALE_COLOURS[k + 1][c] as f64 * f) as u8
+    })
 }
 
 /// An image of 8-bit RGB.
@@ -116,7 +119,9 @@ pub fn write(path: &Path, panels: &[Panel]) -> Result<(), Failure> {
     let width = panels.iter().map(|p| p.size().0).max().unwrap_or(1);
     let height: usize = panels.iter().map(|p| p.size().1 + GAP).sum::<usize>().saturating_sub(GAP).max(1);
     let mut canvas = Canvas { width, height, pixels: vec![255; width * height * 3] };
-    let top = panels.first().map_or(0.0, |p| p.magnitude.iter().copied().filter(|m| m.is_finite()).fold(0.0, f64::max));
+    let top = panels
+        .first()
+        .map_or(0.0, |p| p.magnitude.iter().copied().filter(|m| m.is_finite()).fold(0.0, f64::max));
     let mut y0 = 0;
     for panel in panels {
         let (w, h) = panel.size();
