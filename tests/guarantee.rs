@@ -520,6 +520,7 @@ fn check_random<T: Real>(c: &Case) {
     let comparison = field.compared(&after, &config, report.bound);
     assert_eq!(violations(c.preserve, &comparison), 0, "{comparison:?}");
     assert_eq!(over_bound(&field, &after, report.bound), 0);
+    assert!(report.max_error <= report.bound, "error {}, bound {}", report.max_error, report.bound);
     assert_eq!(report.nonfinite_vertices, comparison.nonfinite_vertices);
     assert_eq!(report.zero_vertices, comparison.zero_vertices);
     for (side, on) in [
@@ -584,8 +585,14 @@ fn check_seams<T: Real>(c: &Case, cut: (f64, f64), pinned: bool) {
     assert_eq!(comparison.violations(), 0, "{comparison:?}");
 }
 
+/// A thousand cases, or as many as PROPTEST_CASES says.
+fn property_config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1000);
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(property_config())]
 
     #[test]
     fn random_f32_fields_are_kept(c in case()) {
