@@ -5,7 +5,7 @@ use super::driver::{check, Module};
 use super::Direction;
 use crate::error::{Error, Result, Status};
 use crate::plan::Workspace;
-use crate::request::Request;
+use crate::request::{Dtype, Request};
 use cudarc::driver::sys::{self, CUstream};
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -13,6 +13,8 @@ use std::ptr::null_mut;
 /// What the number of blocks depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
+    /// 0 for f32, 1 for f64.
+    dtype: usize,
     vertices: u64,
     tiles: u64,
     tiles_x: u64,
@@ -20,61 +22,55 @@ pub(super) struct Shape {
     stream_bytes: u64,
 }
 
-/// A kernel: `factz_NAME_T`, or `factz_NAME_M_T` where each mode has its own.
+/// A kernel: `factz_NAME_f32` and `factz_NAME_f64`.
 pub(super) struct Stage {
     pub(super) name: &'static str,
-    per_mode: bool,
-    blocks: fn(&Shape) -> u64,
-    threads: u32,
+    /// Blocks, from the shape and the warps of a block.
+    blocks: fn(&Shape, u64) -> u64,
+    /// Threads of a block, by element type.
+    threads: [u32; 2],
     /// Dynamic shared memory of a block.
     pub(super) shared_bytes: u32,
 }
 
-const fn stage(name: &'static str, blocks: fn(&Shape) -> u64, threads: u32) -> Stage {
-    Stage { name, per_mode: false, blocks, threads, shared_bytes: 0 }
-}
-
-const fn mode_stage(name: &'static str, blocks: fn(&Shape) -> u64, threads: u32) -> Stage {
-    Stage { name, per_mode: true, blocks, threads, shared_bytes: 0 }
+const fn stage(name: &'static str, blocks: fn(&Shape, u64) -> u64, threads: [u32; 2]) -> Stage {
+    Stage { name, blocks, threads, shared_bytes: 0 }
 }
 
 /// Blocks that fill any device several times over; more only wait.
 const MANY: u64 = 1056;
 
-pub(super) const COMPRESS: [Stage; 11] = [
-    stage("statistics", |s| s.vertices.div_ceil(4096).min(MANY), 256),
-    stage("tune", |s| s.tiles.min(24) * 12, 32),
-    stage("anchors", |s| s.tiles.div_ceil(128), 128),
-    mode_stage("across", |s| (s.tiles_y * s.tiles_x.div_ceil(4)).div_ceil(4), 128),
-    mode_stage("down", |s| (s.tiles_x * s.tiles_y.div_ceil(4)).div_ceil(4), 128),
-    mode_stage("tiles", |s| s.tiles.div_ceil(4), 128),
-    stage("count", |s| s.tiles.div_ceil(8).min(MANY), 256),
-    stage("tables", |_| 1, 1024),
-    stage("encode", |s| s.tiles.min(8192), 32),
-    stage("offsets", |_| 1, 1024),
-    stage("gather", |s| s.tiles.div_ceil(4).min(MANY), 256),
+pub(super) const COMPRESS: [Stage; 12] = [
+    stage("statistics", |s, _| s.vertices.div_ceil(4096).min(MANY), [256; 2]),
+    stage("tune", |s, _| s.tiles.min(24) * 12, [32; 2]),
+    stage("anchors", |s, _| s.tiles.div_ceil(128), [128; 2]),
+    stage("across", |s, warps| (s.tiles_y * s.tiles_x.div_ceil(4)).div_ceil(warps), [128; 2]),
+    stage("down", |s, warps| (s.tiles_x * s.tiles_y.div_ceil(4)).div_ceil(warps), [128; 2]),
+    stage("tiles", |s, warps| s.tiles.div_ceil(warps), [128, 64]),
+    stage("tight", |s, warps| s.tiles.div_ceil(warps).min(2 * MANY), [64, 32]),
+    stage("count", |s, warps| s.tiles.div_ceil(warps).min(MANY), [256; 2]),
+    stage("tables", |_, _| 1, [1024; 2]),
+    stage("encode", |s, _| s.tiles.min(8192), [32; 2]),
+    stage("offsets", |_, _| 1, [1024; 2]),
+    stage("gather", |s, _| s.tiles.div_ceil(4).min(MANY), [256; 2]),
 ];
 
 pub(super) const DECOMPRESS: [Stage; 5] = [
-    stage("open", |_| 44, 256),
-    stage("check", |s| s.stream_bytes.div_ceil(65536).clamp(1, 264), 256),
-    stage("decode", |s| s.tiles.min(8192), 32),
-    stage("anchor_values", |s| s.tiles_y, 32),
-    stage("restore", |s| s.tiles.div_ceil(4), 128),
+    stage("open", |_, _| 44, [256; 2]),
+    stage("check", |s, _| s.stream_bytes.div_ceil(65536).clamp(1, 264), [256; 2]),
+    stage("decode", |s, _| s.tiles.min(8192), [32; 2]),
+    stage("anchor_values", |s, _| s.tiles_y, [32; 2]),
+    stage("restore", |s, warps| s.tiles.div_ceil(warps), [128; 2]),
 ];
 
 impl Stage {
-    /// The name of the kernel for an element type and a mode.
-    pub(super) fn function(&self, dtype: usize, mode: usize) -> String {
-        let dtype = ["f32", "f64"][dtype];
-        match self.per_mode {
-            true => format!("factz_{}_{}_{dtype}", self.name, ["block", "speculative"][mode]),
-            false => format!("factz_{}_{dtype}", self.name),
-        }
+    /// The name of the kernel for an element type.
+    pub(super) fn function(&self, dtype: usize) -> String {
+        format!("factz_{}_{}", self.name, ["f32", "f64"][dtype])
     }
 
     fn grid(&self, shape: &Shape) -> Result<u32> {
-        let blocks = (self.blocks)(shape);
+        let blocks = (self.blocks)(shape, self.threads[shape.dtype] as u64 / 32);
         if blocks > i32::MAX as u64 {
             return Err(Error::new(
                 Status::Unsupported,
@@ -101,6 +97,7 @@ impl Shape {
     pub(super) fn new(request: &Request, stream_bytes: u64) -> Self {
         let grid = request.grid();
         Shape {
+            dtype: (request.config().dtype == Dtype::F64) as usize,
             vertices: grid.vertices(),
             tiles: grid.tiles(),
             tiles_x: grid.tiles_x(),
@@ -119,8 +116,6 @@ impl Shape {
 pub(super) struct Launcher<'a> {
     pub(super) module: &'a Module,
     pub(super) direction: Direction,
-    pub(super) dtype: usize,
-    pub(super) mode: usize,
     pub(super) shape: Shape,
     pub(super) job: Job,
     /// What is set to zero before the first kernel.
@@ -158,11 +153,11 @@ impl Launcher<'_> {
         // SAFETY: the kernel takes one Job, which the driver copies before it returns.
         let answer = unsafe {
             sys::cuLaunchKernel(
-                functions[self.dtype][self.mode],
+                functions[self.shape.dtype],
                 blocks,
                 1,
                 1,
-                stage.threads,
+                stage.threads[self.shape.dtype],
                 1,
                 1,
                 stage.shared_bytes,
@@ -174,8 +169,12 @@ impl Launcher<'_> {
         if answer == sys::CUresult::CUDA_SUCCESS {
             return Ok(());
         }
-        let name = stage.function(self.dtype, self.mode);
-        check(answer, &format!("cuLaunchKernel({name}, {blocks} blocks of {})", stage.threads))
+        let threads = stage.threads[self.shape.dtype];
+        check(answer, &format!("cuLaunchKernel({}, {blocks} blocks of {threads})", self.name(stage)))
+    }
+
+    pub(super) fn name(&self, stage: &Stage) -> String {
+        stage.function(self.shape.dtype)
     }
 
     /// # Safety
@@ -214,9 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn names() {
-        assert_eq!(COMPRESS[0].function(0, 1), "factz_statistics_f32");
-        assert_eq!(COMPRESS[5].function(1, 0), "factz_tiles_block_f64");
-        assert_eq!(COMPRESS[5].function(0, 1), "factz_tiles_speculative_f32");
+    fn every_stage_is_a_kernel() {
+        let source = include_str!("../../../kernels/factz_all.cu");
+        for stage in COMPRESS.iter().chain(&DECOMPRESS) {
+            let name = format!("factz_{}", stage.name);
+            let is_there = source.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|w| w == name);
+            assert!(is_there, "{name}");
+        }
     }
 }

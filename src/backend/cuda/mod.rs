@@ -15,7 +15,7 @@ pub type Stream = cudarc::driver::sys::CUstream;
 
 use crate::error::{Error, Result, Status};
 use crate::plan::{Workspace, ALIGNMENT};
-use crate::request::{Dtype, Request};
+use crate::request::Request;
 use crate::stage::container::HEADER_BYTES;
 use abi::Job;
 use cudarc::driver::sys;
@@ -67,6 +67,11 @@ pub unsafe fn decompress_device(request: &Request, buffers: &Buffers, stream: St
     unsafe { call(Direction::Decompress, request, buffers, stream, |launcher| launcher.enqueue(stream)) }
 }
 
+/// Whether this library has kernels and this machine a driver and a device; otherwise why not.
+pub fn available() -> Result<()> {
+    driver::available()
+}
+
 /// Loads the kernels for the context of a stream. May block.
 ///
 /// # Safety
@@ -103,12 +108,9 @@ unsafe fn call<R>(
     let entered = unsafe { Entered::new(stream) }?;
     let module = driver::module(&entered, stream)?;
     arguments.check_memory(module, stream)?;
-    let config = request.config();
     let result = body(&Launcher {
         module,
         direction,
-        dtype: matches!(config.dtype, Dtype::F64) as usize,
-        mode: config.mode as usize,
         shape,
         job: Job::new(request, &plan, buffers, direction),
         clear: Launcher::clear_range(direction, &plan, buffers.workspace),
