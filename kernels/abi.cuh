@@ -29,8 +29,9 @@ struct Report {
     u64 critical_points;
     double bound;
     double max_error;
+    u64 zeros[7];
 };
-static_assert(sizeof(Report) == 72, "factz_report");
+static_assert(sizeof(Report) == 128, "factz_report");
 
 struct Layout {
     u64 pitch;   // elements from row to row
@@ -71,7 +72,11 @@ struct Job {
     u8* table_section;  // compression: TABLE_SECTION_BYTES
     u8* words;          // compression: [tiles] of TILE_WORD_BYTES
     u64* group_sizes;   // [tiles]: bytes of each group
-    u64* group_offsets; // [tiles]: where each group begins in the stream
+    u64* group_offsets; // [tiles]: where each group begins in the stream; before that the list of tight tiles
+
+#ifdef __CUDACC__
+    __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
+#endif
 };
 static_assert(sizeof(Job) == 296, "abi.rs asserts the same size");
 

@@ -29,7 +29,7 @@ struct TileShape {
 
 __device__ __forceinline__ TileShape tile_shape(const Job& job, u64 tile) {
     TileShape s;
-    if (job.tiles < (1ull << 32)) {
+    if (job.tiles() < (1ull << 32)) {
         u32 t = (u32)tile, c = (u32)job.tiles_x, q = t / c;
         s.ty = q;
         s.tx = t - q * c;

@@ -27,7 +27,7 @@ use crate::stage::tune;
 /// Tiles in one piece of work.
 const CHUNK: usize = 64;
 /// A group of tiles is made large enough that its coder states are a small part of it.
-const GROUP_BYTES: u64 = 2048;
+const GROUP_BYTES: u64 = 1024;
 
 /// Counts finished pieces of work for the caller's progress display.
 struct Meter<'a> {

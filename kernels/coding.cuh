@@ -1,0 +1,539 @@
+// Entries of the entropy coder: from symbols to the stream. Twins: src/stage/entropy, stage/codes.rs.
+#pragma once
+#include "stage/container.cuh"
+#include "stage/tile.cuh"
+
+typedef unsigned long long ull;
+
+// The bytes of a mask that lane y codes: row y as its difference from the row before.
+__device__ __forceinline__ u32 mask_difference(u32 row) {
+    const u32 before = __shfl_up_sync(FULL, row, 1);
+    return (threadIdx.x & 31) == 0 ? row : row ^ before;
+}
+
+// ---------------------------------------------------------------- counts
+
+// Grid: any. Block: 256. Counts of all symbols by table, and raw bits in all.
+template <typename T>
+__device__ __forceinline__ void count_symbols(const Job& job) {
+    __shared__ u32 counts[TABLES * ALPHABET];
+    Control& control = control_of(job);
+    for (u32 k = threadIdx.x; k < TABLES * ALPHABET; k += blockDim.x) counts[k] = 0;
+    __syncthreads();
+    const i32 lane = threadIdx.x & 31;
+    const u64 warps = (u64)gridDim.x * (blockDim.x >> 5);
+    u64 raw = 0;
+    for (u64 index = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); index < job.tiles(); index += warps) {
+        const TileShape shape = tile_shape(job, index);
+        const u32 info = job.info[index], mode = info & 255;
+        const u32* masks = job.masks + index * 64;
+        if (lane == 0) atomicAdd(&counts[TILE_MODE * ALPHABET + mode], 1);
+        if (mode != 0) {
+#pragma unroll
+            for (i32 plane = 0; plane < 2; plane++) {
+                if ((plane == 0 ? mode / 3 : mode % 3) != MASK_SOME) continue;
+                const u32 difference = mask_difference(masks[plane * TILE + lane]);
+                if (lane < shape.owned_y())
+                    for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++)
+                        atomicAdd(&counts[MASK_BYTE * ALPHABET + (difference >> 8 * byte & 255)], 1);
+            }
+        }
+        if (!has_codes(mode)) continue;
+        if (lane < 3) atomicAdd(&counts[class_table(info, lane) * ALPHABET + class_in(info, lane)], 1);
+        const u8* symbols = job.symbols + index * TILE_VERTICES;
+        const bool whole = mode == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
+        for (i32 block = 0; block < 3; block++) {
+            const u32 cls = class_in(info, block);
+            if (cls == 0) continue;
+            u32 zeros = 0;
+            if (block > 0 && whole) {
+                const u32 table = table_of(first_step(block) * 32, cls) * ALPHABET;
+                const u32* words = reinterpret_cast<const u32*>(symbols);
+                for (i32 k = first_step(block) * 8 + lane; k < end_step(block) * 8; k += 32) {
+                    u32 four = words[k];
+                    if (four == 0) {
+                        zeros += 4;
+                        continue;
+                    }
+#pragma unroll
+                    for (i32 b = 0; b < 4; b++, four >>= 8) {
+                        const u32 s = four & 255;
+                        if (s == SYMBOL_ZERO) {
+                            zeros++;
+                        } else {
+                            atomicAdd(&counts[table + s], 1);
+                            raw += raw_bits(s, 1, sizeof(T));
+                        }
+                    }
+                }
+                zeros = warp_sum(zeros);
+                if (lane == 0 && zeros) atomicAdd(&counts[table + SYMBOL_ZERO], zeros);
+            } else {
+                for (i32 step = first_step(block); step < end_step(block); step++) {
+                    const i32 position = step * 32 + lane;
+                    if (!is_active(shape, mode, masks, position)) continue;
+                    const u32 s = symbols[position];
+                    atomicAdd(&counts[table_of(position, cls) * ALPHABET + s], 1);
+                    raw += raw_bits(s, position, sizeof(T));
+                }
+            }
+        }
+    }
+    for (i32 k = 16; k > 0; k /= 2) raw += __shfl_xor_sync(FULL, raw, k);
+    if (lane == 0 && raw) atomicAdd((ull*)&control.raw_bits, (ull)raw);
+    __syncthreads();
+    for (u32 k = threadIdx.x; k < TABLES * ALPHABET; k += blockDim.x)
+        if (counts[k]) atomicAdd((ull*)&job.counts[k], (ull)counts[k]);
+}
+
+// ---------------------------------------------------------------- tables
+
+__device__ __forceinline__ u64 warp_sum64(u64 x) {
+    for (i32 k = 16; k > 0; k /= 2) x += __shfl_xor_sync(FULL, x, k);
+    return x;
+}
+
+// Bits of a table's stored form, least significant first.
+struct BitWriter {
+    u32* out;
+    u64 pending;
+    u32 count, words;
+    __device__ __forceinline__ void put(u32 value, u32 bits) {
+        pending |= (u64)value << count;
+        count += bits;
+        while (count >= 32) {
+            out[words++] = (u32)pending;
+            pending >>= 32;
+            count -= 32;
+        }
+    }
+};
+
+// Grid: 1. Block: 1024. Frequencies, their stored form and the size of groups from the counts.
+template <typename T>
+__device__ __forceinline__ void make_tables(const Job& job) {
+    __shared__ u32 sizes[TABLES];
+    __shared__ u64 costs[32];
+    Control& control = control_of(job);
+    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    // Tables are written to slots in the space for words, which is free until groups are encoded.
+    constexpr u32 SLOT_WORDS = 255;
+    u32* slots = reinterpret_cast<u32*>(job.words);
+    u64 cost = 0;
+    for (u32 table = warp; table < TABLES; table += 32) {
+        const u64* counts = job.counts + table * ALPHABET;
+        u64 count[8];
+        u32 f[8];
+        u64 total = 0, listed = 0;
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) {
+            count[k] = counts[lane * 8 + k];
+            total += count[k];
+            f[k] = 0;
+        }
+        total = warp_sum64(total);
+        u32* entries = job.tables + table * ALPHABET;
+        if (total == 0) {
+            for (i32 k = 0; k < 8; k++) entries[lane * 8 + k] = 0;
+            if (lane == 0) sizes[table] = 0;
+            continue;
+        }
+        auto scaled = [&](u64 n) -> u32 {
+            u64 x = (n * SCALE + total / 2) / total;
+            return x > 1 ? (u32)x : 1;
+        };
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) {
+            const u32 symbol = lane * 8 + k;
+            if (symbol < ESCAPE && count[k] >= 2 && count[k] * (4 * SCALE) >= 3 * total) {
+                f[k] = scaled(count[k]);
+                listed += count[k];
+            }
+        }
+        listed = warp_sum64(listed);
+        if (lane == 31 && listed < total) f[7] = scaled(total - listed);
+        i32 sum = 0;
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) sum += f[k];
+        sum = (i32)warp_sum((u32)sum);
+        while (sum != (i32)SCALE) {
+            // The most frequent symbol, the first of several.
+            u32 best = 0;
+#pragma unroll
+            for (i32 k = 0; k < 8; k++) {
+                const u32 key = f[k] << 8 | (255 - (lane * 8 + k));
+                if (key > best) best = key;
+            }
+            for (i32 k = 16; k > 0; k /= 2) {
+                const u32 other = __shfl_xor_sync(FULL, best, k);
+                if (other > best) best = other;
+            }
+            const i32 symbol = 255 - (i32)(best & 255), largest = (i32)(best >> 8);
+            i32 change = (i32)SCALE - sum;
+            if (change < -(largest / 2)) change = -(largest / 2);
+#pragma unroll
+            for (i32 k = 0; k < 8; k++)
+                if (symbol == lane * 8 + k) f[k] = (u32)((i32)f[k] + change);
+            sum += change;
+        }
+        // Starts, and what the symbols cost.
+        u32 mine = 0;
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) mine += f[k];
+        u32 start = mine;
+        for (i32 k = 1; k < 32; k *= 2) {
+            const u32 other = __shfl_up_sync(FULL, start, k);
+            if (lane >= k) start += other;
+        }
+        start -= mine;
+        const u32 escape = __shfl_sync(FULL, f[7], 31);
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) {
+            const u32 symbol = lane * 8 + k;
+            entries[symbol] = f[k] << 16 | start;
+            start += f[k];
+            if (count[k]) {
+                const bool own = f[k] > 0 && symbol != ESCAPE;
+                cost += count[k] * ((own ? 0 : 8 << 8) + (SCALE_BITS << 8) - log2_fixed(own ? f[k] : escape));
+            }
+        }
+        __syncwarp();
+        if (lane == 0) {
+            BitWriter bits = {slots + table * SLOT_WORDS, 0, 0, 0};
+            u32 n = 0;
+            for (u32 s = 0; s < ALPHABET; s++) n += entries[s] >> 16 != 0;
+            bits.put(n - 1, 8);
+            i32 previous = -1;
+            for (u32 s = 0; s < ALPHABET; s++) {
+                const u32 frequency = entries[s] >> 16;
+                if (frequency == 0) continue;
+                const u32 gap = (u32)((i32)s - previous), gap_bits = 31 - __clz(gap);
+                bits.put(0, gap_bits);
+                bits.put(1, 1);
+                bits.put(gap & ((1u << gap_bits) - 1), gap_bits);
+                const u32 length = 31 - __clz(frequency);
+                bits.put(length, 4);
+                bits.put(frequency & ((1u << length) - 1), length);
+                previous = (i32)s;
+            }
+            if (bits.count) bits.put(0, 32 - bits.count);
+            sizes[table] = bits.words;
+        }
+        __syncwarp();
+    }
+    cost = warp_sum64(cost);
+    if (lane == 0) costs[warp] = cost;
+    __threadfence_block();
+    __syncthreads();
+    u32 before = TABLE_SIZES_BYTES / 4;
+    for (u32 table = 0; table < TABLES; table++) {
+        const u32 size = sizes[table];
+        if ((i32)(table & 31) == warp)
+            for (u32 k = lane; k < size; k += 32)
+                reinterpret_cast<u32*>(job.table_section)[before + k] = slots[table * SLOT_WORDS + k];
+        before += size;
+    }
+    if (threadIdx.x < TABLE_SIZES_BYTES) job.table_section[threadIdx.x] = threadIdx.x < TABLES ? (u8)sizes[threadIdx.x] : 0;
+    if (threadIdx.x == 0) {
+        control.table_bytes = before * 4;
+        u64 sum = 0;
+        for (i32 w = 0; w < 32; w++) sum += costs[w];
+        const u64 bytes = ((sum >> 8) + control.raw_bits) / 8;
+        u32 log2 = 0;
+        while (log2 < MAX_GROUP_LOG2 && (1ull << log2) < job.tiles() && (bytes << log2) < GROUP_BYTES * job.tiles()) log2++;
+        control.group_log2 = log2;
+        control.groups = (job.tiles() + (1ull << log2) - 1) >> log2;
+    }
+}
+
+// ---------------------------------------------------------------- groups
+
+// rANS of one group, backwards, a lane per state.
+struct Encoder {
+    u32 x;
+    u16* end;    // one past the last word
+    u32 words;   // written so far, from the end
+
+    __device__ __forceinline__ void emit(bool need) {
+        const u32 mask = __ballot_sync(FULL, need);
+        if (need) {
+            const u32 above = __popc(mask >> (threadIdx.x & 31) >> 1);
+            end[-1 - (long long)(words + above)] = (u16)x;
+            x >>= 16;
+        }
+        words += __popc(mask);
+    }
+    __device__ __forceinline__ void symbol(bool active, u32 entry) {
+        const u32 f = entry >> 16;
+        emit(active && x >> (32 - SCALE_BITS) >= f);
+        if (active) {
+            const u32 q = x / f;
+            x = (q << SCALE_BITS) + (x - q * f) + (entry & 0xffff);
+        }
+    }
+    __device__ __forceinline__ void raw(bool active, u32 value, u32 bits) {
+        emit(active && x >> (32 - bits) != 0);
+        if (active) x = x << bits | value;
+    }
+    // A symbol in each active lane; those without a frequency by way of the escape, after all symbols.
+    __device__ __forceinline__ void step(bool active, const u32* table, u32 symbol_) {
+        u32 entry = active ? table[symbol_] : SCALE << 16;
+        const bool escapes = active && (symbol_ == ESCAPE || entry >> 16 == 0);
+        if (__any_sync(FULL, escapes)) {
+            raw(escapes, symbol_, 8);
+            if (escapes) entry = table[ESCAPE];
+        }
+        symbol(active, entry);
+    }
+};
+
+// Raw bits of a coded vertex: 128 of them at most.
+struct RawBits {
+    u64 low, high;
+    u32 bits;
+    __device__ __forceinline__ u32 piece(u32 at) const {
+        return (u32)((at < 64 ? low >> at | (at > 48 ? high << (64 - at) : 0) : high >> (at - 64)) & 0xffff);
+    }
+};
+
+template <typename T>
+__device__ __noinline__ RawBits raw_of(const Job& job, const TileShape& shape, u64 index, i32 position, u32 symbol) {
+    RawBits r = {0, 0, raw_bits(symbol, position, sizeof(T))};
+    if (symbol == STORED) {
+        i32 x, y;
+        place_of(position, x, y);
+        const u64 a = Real<T>::bits(*vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y));
+        const u64 b = Real<T>::bits(*vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y));
+        if (sizeof(T) == 4) {
+            r.low = a | b << 32;
+        } else {
+            r.low = a;
+            r.high = b;
+        }
+    } else if (r.bits) {
+        const u32 own = symbol_raw_bits(symbol);
+        if (own) r.low = reinterpret_cast<const u64*>(job.payload)[index * TILE_VERTICES + position];
+        if (r.bits > own) {
+            const u64 digits = (u32)job.anchor_codes[index * 4 + 3];
+            r.low |= own < 64 ? digits << own : 0;
+            r.high = own == 0 ? 0 : own < 64 ? digits >> (64 - own) : digits;
+        }
+    }
+    return r;
+}
+
+template <typename T>
+__device__ __forceinline__ void encode_step(const Job& job, Encoder& encoder, const TileShape& shape, u64 index,
+                                            i32 position, bool active, u32 symbol, u32 cls) {
+    if (__any_sync(FULL, active && (symbol >= FIRST_WITH_RAW_BITS || position == 0))) {
+        RawBits r = {0, 0, 0};
+        if (active && symbol >= FIRST_WITH_RAW_BITS) r = raw_of<T>(job, shape, index, position, symbol);
+        u32 pieces = (r.bits + 15) / 16;
+        for (i32 k = 16; k > 0; k /= 2) {
+            const u32 other = __shfl_xor_sync(FULL, pieces, k);
+            if (other > pieces) pieces = other;
+        }
+        for (i32 piece = (i32)pieces - 1; piece >= 0; piece--) {
+            const u32 at = 16 * piece;
+            const bool has = r.bits > at;
+            const u32 n = has ? (r.bits - at < 16 ? r.bits - at : 16) : 1;
+            encoder.raw(has, r.piece(at) & ((1u << n) - 1), n);
+        }
+    }
+    encoder.step(active, job.tables + (active ? table_of(position, cls) * ALPHABET : 0), symbol);
+}
+
+// Grid: any. Block: 32, a warp for a group at a time.
+template <typename T>
+__device__ __forceinline__ void encode_groups(const Job& job) {
+    constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    Control& control = control_of(job);
+    const i32 lane = threadIdx.x;
+    const u32 log2 = control.group_log2;
+    for (u64 group = blockIdx.x; group < control.groups; group += gridDim.x) {
+        const u64 first = group << log2, end = job.tiles() < first + (1ull << log2) ? job.tiles() : first + (1ull << log2);
+        Encoder encoder = {1u << 16, reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES), 0};
+        for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= 32) {
+            const i32 tiles = (i32)(end - batch < 32 ? end - batch : 32);
+            const u32 my_info = lane < tiles ? job.info[batch + lane] : 0;
+            for (i32 t = tiles - 1; t >= 0; t--) {
+                const u64 index = batch + t;
+                const u32 info = __shfl_sync(FULL, my_info, t), mode = info & 255;
+                const TileShape shape = tile_shape(job, index);
+                const u32* masks = job.masks + index * 64;
+                if (has_codes(mode) && info >> 8) {
+                    const u32* words = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES);
+                    const bool whole = mode == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
+                    // Lane l holds word 32k + l of the tile, four symbols each.
+                    u32 four[8];
+#pragma unroll
+                    for (i32 k = 0; k < 8; k++) {
+                        const u32 cls = k >= 2 ? info >> 24 : k == 1 ? info >> 16 & 255 : info >> 8 & 0xffff;
+                        four[k] = cls ? words[32 * k + lane] : 0;
+                    }
+#pragma unroll
+                    for (i32 k = 7; k >= 0; k--) {
+#pragma unroll
+                        for (i32 quarter = 3; quarter >= 0; quarter--) {
+                            const i32 step = 4 * k + quarter, position = step * 32 + lane;
+                            const u32 cls = step >= 8 ? info >> 24 : step >= 2 ? info >> 16 & 255 : info >> 8 & 255;
+                            if (cls == 0) continue;
+                            const u32 symbol = __shfl_sync(FULL, four[k], quarter * 8 + (lane >> 2)) >> (8 * (lane & 3)) & 255;
+                            const bool active = whole || is_active(shape, mode, masks, position);
+                            encode_step<T>(job, encoder, shape, index, position, active, symbol, cls);
+                        }
+                    }
+                }
+                if (mode != 0) {
+#pragma unroll
+                    for (i32 plane = 1; plane >= 0; plane--) {
+                        if ((plane == 0 ? mode / 3 : mode % 3) != MASK_SOME) continue;
+                        const u32 difference = mask_difference(masks[plane * TILE + lane]);
+                        for (i32 byte = (shape.owned_x() + 7) / 8 - 1; byte >= 0; byte--)
+                            encoder.step(lane < shape.owned_y(), job.tables + MASK_BYTE * ALPHABET,
+                                         difference >> 8 * byte & 255);
+                    }
+                }
+            }
+            const bool coded = lane < tiles && has_codes(my_info & 255);
+            for (i32 k = 2; k >= 0; k--)
+                encoder.step(coded, job.tables + class_table(my_info, k) * ALPHABET, class_in(my_info, k));
+            encoder.step(lane < tiles, job.tables + TILE_MODE * ALPHABET, my_info & 255);
+            if (batch == first) break;
+        }
+        // The states in front, the words at the end of the group's space.
+        reinterpret_cast<u32*>(job.words + first * TILE_WORD_BYTES)[lane] = encoder.x;
+        if (lane == 0) job.group_sizes[group] = STATE_BYTES + (u64)((encoder.words + 1) / 2) * 4;
+        // The pad word behind an odd number of words lies beyond the space: it is made when copied.
+        if (lane == 0) job.group_sizes[group] |= (u64)(encoder.words & 1) << 63;
+    }
+}
+
+// ---------------------------------------------------------------- the stream
+
+// Grid: 1. Block: 1024. Where groups go, the header, the tables, the report.
+template <typename T>
+__device__ __forceinline__ void place_groups(const Job& job) {
+    __shared__ u64 sums[32];
+    __shared__ u64 carry;
+    Control& control = control_of(job);
+    const u64 groups = control.groups, begin = HEADER_BYTES + control.table_bytes + 4 * groups;
+    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    if (threadIdx.x == 0) carry = begin;
+    __syncthreads();
+    for (u64 base = 0; base < groups; base += 1024) {
+        const u64 g = base + threadIdx.x;
+        const u64 size = g < groups ? job.group_sizes[g] & ~(1ull << 63) : 0;
+        u64 sum = size;
+        for (i32 k = 1; k < 32; k *= 2) {
+            const u64 other = __shfl_up_sync(FULL, sum, k);
+            if (lane >= k) sum += other;
+        }
+        if (lane == 31) sums[warp] = sum;
+        __syncthreads();
+        if (warp == 0) {
+            u64 s = sums[lane];
+            for (i32 k = 1; k < 32; k *= 2) {
+                const u64 other = __shfl_up_sync(FULL, s, k);
+                if (lane >= k) s += other;
+            }
+            sums[lane] = s;
+        }
+        __syncthreads();
+        const u64 start = carry + (warp ? sums[warp - 1] : 0) + sum - size;
+        if (g < groups) job.group_offsets[g] = start;
+        __syncthreads();
+        if (threadIdx.x == 0) carry += sums[31];
+        __syncthreads();
+    }
+    const u64 field = 2 * job.nx * job.ny * sizeof(T), most = HEADER_BYTES + field;
+    const bool stored = carry > most;
+    const u64 bytes = stored ? most : carry;
+    const bool fits = bytes <= job.stream_bytes;
+    if (threadIdx.x == 0) {
+        control.content = stored ? CONTENT_STORED : CONTENT_CODED;
+        if (stored) control.table_bytes = 0;
+        control.stream_bytes = bytes;
+        control.status = fits ? STATUS_OK : STATUS_BUFFER_TOO_SMALL;
+        Report r = {};
+        r.status = control.status;
+        r.stream_bytes = fits ? bytes : 0;
+        r.required_bytes = bytes;
+        r.exact_vertices = stored ? job.nx * job.ny : control.exact;
+        r.nonfinite_vertices = control.nonfinite;
+        r.zero_vertices = control.zero;
+        r.critical_points = control.critical;
+        r.bound = control.bound;
+        r.max_error = stored ? 0.0 : __longlong_as_double((long long)control.max_error);
+        *job.report = r;
+        if (fits) write_header(job, control, job.stream);
+    }
+    if (fits && !stored) {
+        const u64 tables = begin - HEADER_BYTES - 4 * groups;
+        for (u64 k = threadIdx.x; k < tables; k += blockDim.x) job.stream[HEADER_BYTES + k] = job.table_section[k];
+        for (u64 g = threadIdx.x; g < groups; g += blockDim.x)
+            put32(job.stream + HEADER_BYTES + tables + 4 * g, (u32)job.group_sizes[g]);
+    }
+}
+
+__device__ __forceinline__ void store_word(u8* stream, u64 at, u32 word) {
+    if (((u64)stream & 3) == 0)
+        *reinterpret_cast<u32*>(stream + at) = word;
+    else
+        put32(stream + at, word);
+}
+
+// Grid: any. Block: 256. Groups (or the values themselves) to their places; the last block seals.
+template <typename T>
+__device__ __forceinline__ void gather(const Job& job) {
+    constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    Control& control = control_of(job);
+    if (control.status != STATUS_OK) return;
+    const i32 lane = threadIdx.x & 31;
+    const u64 warps = (u64)gridDim.x * (blockDim.x >> 5), me = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
+    u32 sum = 0;
+    if (control.content == CONTENT_CODED) {
+        const u32 log2 = control.group_log2;
+        for (u64 group = me; group < control.groups; group += warps) {
+            const u64 first = group << log2, end = job.tiles() < first + (1ull << log2) ? job.tiles() : first + (1ull << log2);
+            const u64 size = job.group_sizes[group] & ~(1ull << 63), odd = job.group_sizes[group] >> 63;
+            const u64 offset = job.group_offsets[group];
+            const u32* states = reinterpret_cast<const u32*>(job.words + first * TILE_WORD_BYTES);
+            const u64 pairs = (size - STATE_BYTES) / 4, words = 2 * pairs - odd;
+            const u16* from = reinterpret_cast<const u16*>(job.words + end * TILE_WORD_BYTES) - words;
+            for (u64 k = lane; k < 32 + pairs; k += 32) {
+                u32 word;
+                if (k < 32) {
+                    word = states[k];
+                } else {
+                    const u64 w = 2 * (k - 32);
+                    word = from[w] | (w + 1 < words ? (u32)from[w + 1] << 16 : 0);
+                }
+                store_word(job.stream, offset + 4 * k, word);
+                sum += checksum_term(word, offset / 4 + k);
+            }
+        }
+        // Header, tables and sizes.
+        const u64 head = (HEADER_BYTES + control.table_bytes) / 4 + control.groups;
+        for (u64 k = me * 32 + lane; k < head; k += warps * 32) sum += checksum_term(word_at(job.stream, k), k);
+    } else {
+        const u64 n = job.nx * job.ny, per = sizeof(T) / 4;
+        for (u64 k = me * 32 + lane; k < HEADER_BYTES / 4; k += warps * 32) sum += checksum_term(word_at(job.stream, k), k);
+        for (u64 k = me * 32 + lane; k < 2 * n; k += warps * 32) {
+            const bool second = k >= n;
+            const u64 i = second ? k - n : k;
+            const long long y = (long long)(i / job.nx), x = (long long)(i - (u64)y * job.nx);
+            const u64 bits = Real<T>::bits(second ? *vertex_at<T>(job.v, job.v_layout, x, y)
+                                                  : *vertex_at<T>(job.u, job.u_layout, x, y));
+            for (u64 p = 0; p < per; p++) {
+                const u32 word = (u32)(bits >> 32 * p);
+                const u64 at = HEADER_BYTES / 4 + k * per + p;
+                store_word(job.stream, 4 * at, word);
+                sum += checksum_term(word, at);
+            }
+        }
+    }
+    sum = warp_sum(sum);
+    if (lane == 0 && sum) atomicAdd(&control.checksum, sum);
+    if (last_block(control, TICKET_GATHER) && threadIdx.x == 0) put32(job.stream + 8, control.checksum);
+}

@@ -1,0 +1,69 @@
+// What the kernels of one call tell each other: the control block at the start of the workspace,
+// zero before the first kernel.
+#pragma once
+#include "stage/quantize.cuh"
+#include "stage/signature.cuh"
+
+constexpr i32 SAMPLES = 24;
+
+struct LevelCount {
+    u32 vertices, nonzero, bits;
+};
+
+struct Control {
+    // Statistics: order-preserving keys, so that 0 means none.
+    u64 high_key, low_key;
+    u64 zero, nonfinite;
+    u64 first_nonfinite;  // ~index of the first one
+    // Tallies of the front end.
+    u64 exact, critical;
+    u64 max_error;  // bits of a double
+    u64 raw_bits;
+    u64 tight_tiles;
+    // Decided by the last block of the statistics and of the tuning.
+    double bound, quantum, bound_up;
+    u64 fill[2];
+    u32 has_fill;
+    u32 taper;
+    u32 kernels[5];
+    u32 group_log2;
+    // Decided by the offsets, or read from the header.
+    u64 stream_bytes;
+    u64 groups;
+    u32 table_bytes;
+    u32 content;
+    i32 status;
+    u32 checksum;
+    // Blocks that have finished, by kernel.
+    u32 tickets[8];
+    Quantizer quantizer;
+    LevelCount tune[TAPERS][6][LEVELS];
+};
+static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
+
+enum : i32 { TICKET_STATISTICS, TICKET_TUNE, TICKET_GATHER, TICKET_CHECK, TICKET_RESTORE };
+
+__device__ __forceinline__ Control& control_of(const Job& job) { return *reinterpret_cast<Control*>(job.control); }
+
+// Whether this is the last block of the grid to come here: it sees what all others wrote.
+__device__ inline bool last_block(Control& control, i32 ticket) {
+    __shared__ u32 mine;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) mine = atomicAdd(&control.tickets[ticket], 1);
+    __syncthreads();
+    bool last = mine == gridDim.x - 1;
+    if (last) __threadfence();
+    return last;
+}
+
+__device__ __forceinline__ Rule rule_of(const Job& job) { return {job.preserve == 2, job.dx, job.dy}; }
+
+enum : u32 { BLOCK_WISE = 0, SPECULATIVE = 1 };
+enum : u32 { PRESERVE_NONE = 0, PRESERVE_POINTS = 1, PRESERVE_TYPES = 2 };
+
+// Address of a vertex of the caller's arrays.
+template <typename T>
+__device__ __forceinline__ T* vertex_at(void* base, const Layout& layout, long long x, long long y) {
+    return static_cast<T*>(base) + y * (long long)layout.pitch + x * (long long)layout.stride;
+}

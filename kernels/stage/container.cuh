@@ -1,0 +1,97 @@
+// Twin of src/stage/container.rs.
+#pragma once
+#include "../control.cuh"
+#include "entropy.cuh"
+
+constexpr u32 HEADER_BYTES = 128;
+constexpr u32 STATE_BYTES = 128;
+constexpr u16 FORMAT_VERSION = 1;
+enum : u32 { CONTENT_CODED = 0, CONTENT_STORED = 1 };
+
+__device__ __forceinline__ void put16(u8* at, u32 x) { at[0] = (u8)x, at[1] = (u8)(x >> 8); }
+__device__ __forceinline__ void put32(u8* at, u32 x) { put16(at, x), put16(at + 2, x >> 16); }
+__device__ __forceinline__ void put64(u8* at, u64 x) { put32(at, (u32)x), put32(at + 4, (u32)(x >> 32)); }
+__device__ __forceinline__ void put_f64(u8* at, double x) { put64(at, (u64)__double_as_longlong(x)); }
+__device__ __forceinline__ u32 get16(const u8* at) { return at[0] | (u32)at[1] << 8; }
+__device__ __forceinline__ u32 get32(const u8* at) { return get16(at) | get16(at + 2) << 16; }
+__device__ __forceinline__ u64 get64(const u8* at) { return get32(at) | (u64)get32(at + 4) << 32; }
+__device__ __forceinline__ double get_f64(const u8* at) { return __longlong_as_double((long long)get64(at)); }
+
+__device__ inline void write_header(const Job& job, const Control& c, u8* h) {
+    for (u32 k = 0; k < HEADER_BYTES; k++) h[k] = 0;
+    h[0] = 'F', h[1] = 'C', h[2] = 'T', h[3] = 'Z';
+    put16(h + 4, FORMAT_VERSION);
+    put16(h + 6, HEADER_BYTES);
+    h[12] = (u8)job.dtype, h[13] = (u8)job.mode, h[14] = (u8)job.coder, h[15] = (u8)job.predictor;
+    h[16] = (u8)job.preserve, h[17] = (u8)job.bound_kind, h[18] = (u8)c.content, h[19] = (u8)c.group_log2;
+    h[20] = (u8)c.taper;
+    for (i32 level = 0; level < ANCHOR_LEVEL; level++) h[21 + level] = (u8)c.kernels[level];
+    h[26] = 2;
+    put32(h + 28, c.table_bytes);
+    put64(h + 32, job.nx);
+    put64(h + 40, job.ny);
+    put64(h + 48, 1);
+    put_f64(h + 56, job.bound);
+    put_f64(h + 64, c.bound);
+    put_f64(h + 72, c.quantum);
+    put_f64(h + 80, job.dx);
+    put_f64(h + 88, job.dy);
+    put64(h + 96, c.has_fill ? c.fill[0] : 0);
+    put64(h + 104, c.has_fill ? c.fill[1] : 0);
+    put64(h + 112, c.stream_bytes);
+}
+
+// Reads the header into the control block; the status it gives. The dimensions and the type must be
+// those of the job.
+__device__ inline i32 read_header(const Job& job, Control& c, const u8* h) {
+    if (job.stream_bytes < HEADER_BYTES) return STATUS_CORRUPT_STREAM;
+    if (h[0] != 'F' || h[1] != 'C' || h[2] != 'T' || h[3] != 'Z') return STATUS_CORRUPT_STREAM;
+    u32 version = get16(h + 4);
+    if (version == 0 || version > FORMAT_VERSION) return STATUS_UNSUPPORTED_VERSION;
+    bool ok = get16(h + 6) == HEADER_BYTES && h[12] < 2 && h[13] < 2 && h[14] < 1 && h[15] < 1 && h[16] < 3 &&
+              h[17] < 2 && h[18] < 2 && h[19] <= MAX_GROUP_LOG2 && h[20] < TAPERS && h[26] == 2 && h[27] == 0 &&
+              get64(h + 48) == 1 && get64(h + 120) == 0;
+    for (i32 level = 0; level < ANCHOR_LEVEL; level++) {
+        ok &= h[21 + level] < 6;
+        c.kernels[level] = h[21 + level];
+    }
+    c.content = h[18];
+    c.group_log2 = h[19];
+    c.taper = h[20];
+    c.table_bytes = get32(h + 28);
+    for (i32 k = 0; k < 5; k++) {
+        double x = get_f64(h + 56 + 8 * k);
+        ok &= x >= 0.0 && x <= 1.7976931348623157e308;
+    }
+    c.bound = get_f64(h + 64);
+    c.quantum = get_f64(h + 72);
+    c.fill[0] = get64(h + 96);
+    c.fill[1] = get64(h + 104);
+    c.stream_bytes = get64(h + 112);
+    if (!ok) return STATUS_CORRUPT_STREAM;
+    if (get64(h + 32) != job.nx || get64(h + 40) != job.ny || h[12] != job.dtype) return STATUS_INVALID_ARGUMENT;
+    const u64 field = 2 * job.nx * job.ny * (job.dtype ? 8 : 4);
+    c.groups = c.content == CONTENT_STORED ? 0 : (job.tiles() + (1ull << c.group_log2) - 1) >> c.group_log2;
+    u64 least = HEADER_BYTES + (c.content == CONTENT_STORED
+                                    ? field
+                                    : (c.table_bytes > TABLE_SIZES_BYTES ? c.table_bytes : TABLE_SIZES_BYTES) +
+                                          c.groups * (4 + STATE_BYTES));
+    if (c.stream_bytes < least || c.stream_bytes % 4 != 0 || c.stream_bytes > job.stream_bytes)
+        return STATUS_CORRUPT_STREAM;
+    if (c.content == CONTENT_STORED && c.stream_bytes != HEADER_BYTES + field) return STATUS_CORRUPT_STREAM;
+    return STATUS_OK;
+}
+
+// Part of the checksum of the 32-bit word with this index.
+__device__ __forceinline__ u32 checksum_term(u32 word, u64 index) {
+    u32 x = index == 2 ? 0 : word;
+    x += (u32)index * 0x9e3779b9u;
+    x = (x ^ x >> 16) * 0x85ebca6bu;
+    x = (x ^ x >> 13) * 0xc2b2ae35u;
+    return x ^ x >> 16;
+}
+
+// A word of a stream at any alignment.
+__device__ __forceinline__ u32 word_at(const u8* stream, u64 index) {
+    return ((u64)stream & 3) == 0 ? reinterpret_cast<const u32*>(stream)[index] : get32(stream + 4 * index);
+}

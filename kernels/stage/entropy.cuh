@@ -1,0 +1,81 @@
+// Twin of src/stage/entropy/table.rs and the parts of src/stage/codes.rs that concern classes.
+#pragma once
+#include "geometry.cuh"
+#include "symbol.cuh"
+
+constexpr u32 SCALE_BITS = 12, SCALE = 4096, ESCAPE = 255, ALPHABET = 256;
+constexpr u32 CLASSES = 8;
+enum : u32 {
+    TILE_MODE = 0,
+    COARSE_CLASS = 1,
+    MIDDLE_CLASS = 2,
+    FINE_CLASS = MIDDLE_CLASS + CLASSES,
+    MASK_BYTE = FINE_CLASS + CLASSES,
+    ANCHOR_TABLE,
+    STEP_16,
+    STEP_8,
+    STEP_4,
+    STEP_2 = STEP_4 + CLASSES - 1,
+    STEP_1 = STEP_2 + CLASSES - 1,
+    TABLES = STEP_1 + CLASSES - 1
+};
+static_assert(TABLES == 43, "the sizes of the table section depend on it");
+constexpr u32 TABLE_SIZES_BYTES = 44;
+constexpr u32 MAX_GROUP_LOG2 = 8;
+constexpr u64 GROUP_BYTES = 1024;
+
+// Mask states; a tile's mode is 3 * (state of zero) + (state of fill).
+enum : u32 { MASK_NONE = 0, MASK_ALL = 1, MASK_SOME = 2 };
+
+__device__ __forceinline__ bool has_codes(u32 mode) { return mode / 3 != MASK_ALL && mode % 3 != MASK_ALL; }
+
+__device__ __forceinline__ u32 table_of(i32 position, u32 cls) {
+    u32 c = cls - 1;
+    return position >= 256 ? STEP_1 + c : position >= 64 ? STEP_2 + c : position >= 16 ? STEP_4 + c
+         : position >= 4 ? (u32)STEP_8 : position >= 1 ? (u32)STEP_16 : (u32)ANCHOR_TABLE;
+}
+
+// Class of a block (0 coarse, 1 middle, 2 fine) of a tile's info word, and its first and last step.
+__device__ __forceinline__ u32 class_in(u32 info, i32 block) { return info >> (8 + 8 * block) & 255; }
+__device__ __forceinline__ i32 first_step(i32 block) { return block == 0 ? 0 : block == 1 ? 2 : 8; }
+__device__ __forceinline__ i32 end_step(i32 block) { return block == 0 ? 2 : block == 1 ? 8 : 32; }
+
+__device__ __forceinline__ u32 class_of(u32 cost, u32 active) {
+    if (cost == 0) return 0;
+    u32 density = (u32)((u64)cost * 64 / active);
+    if (density == 0) density = 1;
+    u32 c = 1 + (31 - __clz(density));
+    return c < CLASSES - 1 ? c : CLASSES - 1;
+}
+
+// The table of the class of block k, given the info word with the classes before.
+__device__ __forceinline__ u32 class_table(u32 info, i32 k) {
+    return k == 0 ? (u32)COARSE_CLASS : k == 1 ? MIDDLE_CLASS + class_in(info, 0) : FINE_CLASS + class_in(info, 1);
+}
+
+// log2 in 1/256 units, rounded down.
+__device__ inline u32 log2_fixed(u32 x) {
+    u32 whole = 31 - __clz(x);
+    u64 m = (u64)x << (31 - whole);
+    u32 fraction = 0;
+    for (i32 k = 0; k < 8; k++) {
+        m = (m * m) >> 31;
+        fraction <<= 1;
+        if (m >> 32) {
+            m >>= 1;
+            fraction |= 1;
+        }
+    }
+    return whole << 8 | fraction;
+}
+
+__device__ __forceinline__ u32 row_mask(i32 width) { return width >= 32 ? FULL : (1u << width) - 1; }
+
+// Whether this lane's position of a step has a symbol: owned by the tile and not masked.
+__device__ __forceinline__ bool is_active(const TileShape& shape, u32 mode, const u32* masks, i32 position) {
+    if (mode == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1) return true;
+    i32 x, y;
+    place_of(position, x, y);
+    if (x > shape.last_x || y > shape.last_y) return false;
+    return mode == 0 || !((masks[y] | masks[TILE + y]) >> x & 1);
+}

@@ -1,0 +1,131 @@
+// Twin of src/stage/symbol.rs.
+#pragma once
+#include "../abi.cuh"
+#include "quantize.cuh"
+
+constexpr u32 SYMBOL_ZERO = 0, STORED = 179, SYMBOLS = 180, FIRST_WITH_RAW_BITS = 25;
+constexpr i32 SMALL = 2;
+constexpr u32 PAIR0 = 25, PAIR0_SIDE = 7, WIDE0 = 74, PAIR1 = 99, PAIR1_SIDE = 4, BUCKET = 115, BUCKETS = 8;
+
+struct Code {
+    i32 id;
+    i32 qu, qv;
+};
+
+__device__ __forceinline__ u32 bucket_bits(u32 id, u32 bucket) {
+    // Offsets 0, 1, 2, 3, 4, 6, 10 from 2 * id - 2; the last bucket takes anything.
+    return bucket >= 7 ? 31 : 2 * id - 2 + (u32)(0xa643210u >> (4 * bucket) & 15);
+}
+
+struct Meaning {
+    u32 id, ku, kv;
+    bool wide;
+};
+
+__device__ __forceinline__ Meaning meaning(u32 s) {
+    Meaning m = {0, 0, 0, false};
+    if (s < PAIR0) return m;
+    if (s < WIDE0) {
+        m.ku = (s - PAIR0) / PAIR0_SIDE;
+        m.kv = (s - PAIR0) % PAIR0_SIDE;
+    } else if (s < PAIR1) {
+        m.ku = m.kv = s - WIDE0 + PAIR0_SIDE;
+        m.wide = true;
+    } else if (s < BUCKET) {
+        m.id = 1;
+        m.ku = (s - PAIR1) / PAIR1_SIDE;
+        m.kv = (s - PAIR1) % PAIR1_SIDE;
+    } else if (s < STORED) {
+        u32 k = s - BUCKET;
+        m.id = 1 + k / BUCKETS;
+        m.ku = m.kv = bucket_bits(m.id, k % BUCKETS);
+        m.wide = true;
+    } else {
+        m.id = EXACT;
+    }
+    return m;
+}
+
+// Raw bits of a symbol other than STORED.
+__device__ __forceinline__ u32 symbol_raw_bits(u32 s) {
+    if (s < PAIR0) return 0;
+    Meaning m = meaning(s);
+    return m.wide ? m.ku + m.kv + 2 : m.ku + m.kv;
+}
+
+// Raw bits that follow a symbol at a position: stored values, and the digits of an anchor.
+__device__ __forceinline__ u32 raw_bits(u32 s, i32 position, u32 element_bytes) {
+    if (s == STORED) return 16 * element_bytes;
+    if (s < PAIR0) return 0;
+    Meaning m = meaning(s);
+    return (m.wide ? m.ku + m.kv + 2 : m.ku + m.kv) + (position == 0 ? 4 * m.id : 0);
+}
+
+__device__ __forceinline__ u32 bit_length(i32 q) { return 32 - __clz(q < 0 ? -q : q); }
+
+__device__ __forceinline__ u64 pack(i32 q, u32 bits) {
+    if (bits == 0) return 0;
+    u32 top = 1u << (bits - 1);
+    return (u64)(((u32)(q < 0 ? -q : q) - top) | (q < 0 ? top : 0));
+}
+
+__device__ __forceinline__ i32 unpack(u64 raw, u32 bits) {
+    if (bits == 0) return 0;
+    u32 top = 1u << (bits - 1), r = (u32)raw;
+    i32 magnitude = (i32)((r & (top - 1)) | top);
+    return r & top ? -magnitude : magnitude;
+}
+
+// Symbol of a code with id 0..8; `raw` holds symbol_raw_bits bits.
+static __device__ __noinline__ u32 encode_symbol_large(Code code, u64& raw) {
+    u32 ku = bit_length(code.qu), kv = bit_length(code.qv), k = ku > kv ? ku : kv;
+    if (code.id == 0 && k < PAIR0_SIDE) {
+        raw = pack(code.qu, ku) | pack(code.qv, kv) << ku;
+        return PAIR0 + ku * PAIR0_SIDE + kv;
+    }
+    if (code.id == 1 && k < PAIR1_SIDE) {
+        raw = pack(code.qu, ku) | pack(code.qv, kv) << ku;
+        return PAIR1 + ku * PAIR1_SIDE + kv;
+    }
+    u32 symbol, bits = k;
+    if (code.id == 0) {
+        symbol = WIDE0 + k - PAIR0_SIDE;
+    } else {
+        u32 bucket = 0;
+        while (bucket_bits(code.id, bucket) < k) bucket++;
+        symbol = BUCKET + (code.id - 1) * BUCKETS + bucket;
+        bits = bucket_bits(code.id, bucket);
+    }
+    long long offset = 1ll << bits;
+    raw = (u64)((long long)code.qu + offset) | (u64)((long long)code.qv + offset) << (bits + 1);
+    return symbol;
+}
+
+__device__ __forceinline__ u32 encode_symbol(Code code, u64& raw) {
+    if (code.id == 0 && (u32)(code.qu + SMALL) <= 2 * SMALL && (u32)(code.qv + SMALL) <= 2 * SMALL) {
+        i32 pair = (code.qu + SMALL) * 5 + code.qv + SMALL;
+        raw = 0;
+        return pair < 12 ? pair + 1 : pair == 12 ? 0 : pair;
+    }
+    return encode_symbol_large(code, raw);
+}
+
+// The code of a symbol below FIRST_WITH_RAW_BITS.
+__device__ __forceinline__ Code decode_small(u32 s) {
+    i32 pair = s == 0 ? 12 : s <= 12 ? (i32)s - 1 : (i32)s;
+    i32 qu = pair / 5;
+    return {0, qu - SMALL, pair - 5 * qu - SMALL};
+}
+
+// The code of any symbol other than STORED. Total: any bits give some code.
+static __device__ __noinline__ Code decode_symbol(u32 s, u64 raw) {
+    if (s < PAIR0) return decode_small(s);
+    Meaning m = meaning(s);
+    if (m.wide) {
+        u64 mask = (1ull << (m.ku + 1)) - 1;
+        long long offset = 1ll << m.ku;
+        return {(i32)m.id, (i32)((long long)(raw & mask) - offset),
+                (i32)((long long)(raw >> (m.ku + 1) & mask) - offset)};
+    }
+    return {(i32)m.id, unpack(raw, m.ku), unpack(raw >> m.ku, m.kv)};
+}

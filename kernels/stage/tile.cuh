@@ -1,0 +1,228 @@
+// Twin of src/stage/tile.rs: the constraints on vertices, and their coding.
+#pragma once
+#include "../control.cuh"
+#include "bound.cuh"
+#include "predict.cuh"
+#include "quantize.cuh"
+#include "symbol.cuh"
+
+// What coding needs besides the values, the same for all vertices of a call.
+template <typename T>
+struct Constraints {
+    const Control* control;
+    Rule rule;
+    double bound;
+    T bound_up, accept;
+    bool speculative, preserve;
+};
+
+template <typename T>
+__device__ __forceinline__ Constraints<T> constraints_of(const Job& job, const Control& control) {
+    Constraints<T> c;
+    c.control = &control;
+    c.rule = rule_of(job);
+    c.bound = control.bound;
+    c.bound_up = (T)control.bound_up;
+    c.accept = (T)control.quantizer.accept;
+    c.preserve = job.preserve != PRESERVE_NONE;
+    c.speculative = job.mode == SPECULATIVE && c.preserve;
+    return c;
+}
+
+// Vertices of a patch in shared (or local) memory, as pairs. Bit x of a mask's row is column x.
+template <typename T>
+struct Patch {
+    typename Real<T>::Pair* values;
+    i32 pitch, width, height;
+    const u32* nonfinite;  // [height][words] or null where the field has none
+    i32 words;
+};
+
+struct Tally {
+    u32 exact = 0, critical = 0;
+    double max_error = 0.0;
+};
+
+template <typename T>
+__device__ __forceinline__ Corners<T> corner_values(const Patch<T>& patch, i32 x, i32 y, i32 triangle) {
+    Corners<T> p;
+#pragma unroll
+    for (i32 k = 0; k < 3; k++) {
+        auto value = patch.values[(y + corner_y(triangle, k)) * patch.pitch + x + corner_x(triangle, k)];
+        p.u[k] = value.x;
+        p.v[k] = value.y;
+    }
+    return p;
+}
+
+// Whether the hull of a triangle, lower and upper, comes within the bound of the origin on both axes.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ void near_origin(P a, P b, P c, P d, T bound, bool& lower, bool& upper) {
+    typedef Real<T> R;
+    T low_u = R::low(a.x, c.x), high_u = R::high(a.x, c.x), low_v = R::low(a.y, c.y), high_v = R::high(a.y, c.y);
+    bool far_lower = R::low(low_u, b.x) > bound | R::high(high_u, b.x) < -bound | R::low(low_v, b.y) > bound |
+                     R::high(high_v, b.y) < -bound;
+    bool far_upper = R::low(low_u, d.x) > bound | R::high(high_u, d.x) < -bound | R::low(low_v, d.y) > bound |
+                     R::high(high_v, d.y) < -bound;
+    lower = !far_lower;
+    upper = !far_upper;
+}
+
+__device__ __forceinline__ u32 sides_at(const Job& job, long long x, long long y) {
+    return (x < 0 ? 1u : 0u) | (x >= (long long)job.nx ? 2u : 0u) | (y < 0 ? 4u : 0u) |
+           (y >= (long long)job.ny ? 8u : 0u);
+}
+
+__device__ __forceinline__ bool on_border(const Job& job, u64 x, u64 y) {
+    return x == 0 || y == 0 || x == job.nx - 1 || y == job.ny - 1;
+}
+
+// The limit of a vertex on the border of the grid from pins and from triangles that reach into the
+// halo; T's maximum where there is none.
+template <typename T>
+__device__ __noinline__ T border_limit(const Job& job, const Constraints<T>& constraints, long long x, long long y) {
+    u32 around = sides_at(job, x - 1, y) | sides_at(job, x + 1, y) | sides_at(job, x, y - 1) | sides_at(job, x, y + 1);
+    T limit = Real<T>::MAX;
+    if (around & job.pin) return T(0);
+    if (!constraints.preserve) return limit;
+    for (i32 k = 0; k < 6; k++) {
+        long long cx = x + incident_x(k), cy = y + incident_y(k);
+        i32 triangle = incident_triangle(k);
+        u32 outside = 0;
+        for (i32 c = 0; c < 3; c++) outside |= sides_at(job, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
+        if (outside == 0 || (outside & ~job.halo)) continue;
+        Corners<T> p;
+#pragma unroll
+        for (i32 c = 0; c < 3; c++) {
+            p.u[c] = *vertex_at<T>(job.u, job.u_layout, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
+            p.v[c] = *vertex_at<T>(job.v, job.v_layout, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
+        }
+        if (!(axis_distance(p) > constraints.bound_up)) {
+            T b = triangle_bound(p, triangle, constraints.rule, constraints.bound);
+            if (b < limit) limit = b;
+        }
+    }
+    return limit;
+}
+
+template <typename T>
+__device__ bool keeps_signatures(const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate,
+                                 const Rule& rule) {
+    for (i32 k = 0; k < 6; k++) {
+        i32 cx = x + incident_x(k), cy = y + incident_y(k), triangle = incident_triangle(k);
+        if (cx < 0 || cy < 0 || cx + 1 >= patch.width || cy + 1 >= patch.height) continue;
+        if (patch.nonfinite) {
+            bool skip = false;
+            for (i32 c = 0; c < 3; c++) {
+                i32 px = cx + corner_x(triangle, c), py = cy + corner_y(triangle, c);
+                skip |= patch.nonfinite[py * patch.words + (px >> 5)] >> (px & 31) & 1;
+            }
+            if (skip) continue;
+        }
+        Corners<T> before = corner_values(patch, cx, cy, triangle), after = before;
+#pragma unroll
+        for (i32 c = 0; c < 3; c++) {
+            if (cx + corner_x(triangle, c) == x && cy + corner_y(triangle, c) == y) {
+                after.u[c] = candidate.x;
+                after.v[c] = candidate.y;
+            }
+        }
+        if (axis_distance(before) > T(0) && axis_distance(after) > T(0)) continue;
+        if (!same(signature(before, triangle, rule), signature(after, triangle, rule))) return false;
+    }
+    return true;
+}
+
+// The ids in order, with the same choice of ids worth a try as the twin. `limit` matters where tight.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __noinline__ Code tight_vertex(const Patch<T>& patch, i32 x, i32 y, P prediction, i32 level,
+                                          const Constraints<T>& constraints, bool tight, T limit, Tally& tally) {
+    const Quantizer& q = constraints.control->quantizer;
+    P original = patch.values[y * patch.pitch + x];
+    i32 id = 0;
+    while (id < IDS) {
+        T width = (T)q.width[level][id], inverse = (T)q.inverse[level][id];
+        T cu, cv, ru, rv;
+        bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
+        ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
+        if (!ok) break;
+        T eu = Real<T>::abs(ru - original.x), ev = Real<T>::abs(rv - original.y);
+        T error = ev > eu ? ev : eu;
+        bool passes = error == T(0) ||
+                      (error <= constraints.accept &&
+                       (!tight || (error < limit && (!constraints.speculative ||
+                                                     keeps_signatures(patch, x, y, Real<T>::pair(ru, rv),
+                                                                      constraints.rule)))));
+        if (passes) {
+            patch.values[y * patch.pitch + x] = Real<T>::pair(ru, rv);
+            if ((double)error > tally.max_error) tally.max_error = (double)error;
+            return {id, (i32)cu, (i32)cv};
+        }
+        if (id == 0 && tight && !constraints.speculative) {
+            i32 certain = 1;
+            while (certain < IDS && T(0.5) * (T)q.width[level][certain] > limit) certain++;
+            id = certain > 2 ? certain - 2 : 0;
+        }
+        id++;
+    }
+    tally.exact++;
+    return {EXACT, 0, 0};
+}
+
+// Codes a vertex that is not masked and finite. `tight` says whether `limit` (and the signatures, in
+// the speculative mode) must be looked at.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ Code code_vertex(const Patch<T>& patch, i32 x, i32 y, P prediction, i32 level, T width,
+                                            T inverse, const Constraints<T>& constraints, bool tight, T limit,
+                                            T& max_error, Tally& tally) {
+    P original = patch.values[y * patch.pitch + x];
+    T cu, cv, ru, rv;
+    bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
+    ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
+    if (!ok) {
+        tally.exact++;
+        return {EXACT, 0, 0};
+    }
+    T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
+    if (!tight && error <= constraints.accept) {
+        patch.values[y * patch.pitch + x] = Real<T>::pair(ru, rv);
+        max_error = Real<T>::high(max_error, error);
+        return {0, (i32)cu, (i32)cv};
+    }
+    return tight_vertex(patch, x, y, prediction, level, constraints, tight, limit, tally);
+}
+
+// Atomic minimum of non-negative values: their bits are ordered like the values.
+__device__ __forceinline__ void lower_to(float* at, float x) {
+    atomicMin(reinterpret_cast<u32*>(at), __float_as_uint(x));
+}
+__device__ __forceinline__ void lower_to(double* at, double x) {
+    atomicMin(reinterpret_cast<unsigned long long*>(at), (unsigned long long)__double_as_longlong(x));
+}
+
+__device__ __forceinline__ u32 warp_sum(u32 x) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(FULL, x);
+#else
+    for (i32 k = 16; k > 0; k /= 2) x += __shfl_xor_sync(FULL, x, k);
+    return x;
+#endif
+}
+
+// Adds the tallies of a warp to those of the call.
+template <typename T>
+__device__ __forceinline__ void report_tally(Control& control, Tally tally, T max_error) {
+    if ((double)max_error > tally.max_error) tally.max_error = (double)max_error;
+    u32 exact = warp_sum(tally.exact), critical = warp_sum(tally.critical);
+    u64 bits = (u64)__double_as_longlong(tally.max_error);
+    for (i32 k = 16; k > 0; k /= 2) {
+        u64 other = __shfl_xor_sync(FULL, bits, k);
+        if (other > bits) bits = other;
+    }
+    if ((threadIdx.x & 31) == 0) {
+        if (exact) atomicAdd((unsigned long long*)&control.exact, (unsigned long long)exact);
+        if (critical) atomicAdd((unsigned long long*)&control.critical, (unsigned long long)critical);
+        if (bits > *(volatile u64*)&control.max_error)
+            atomicMax((unsigned long long*)&control.max_error, (unsigned long long)bits);
+    }
+}
