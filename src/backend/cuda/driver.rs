@@ -131,7 +131,7 @@ pub(super) fn is_capturing(stream: CUstream) -> Result<bool> {
     Ok(state != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
 }
 
-/// The functions of a stage for f32 and f64.
+/// The functions of a stage, by element type.
 type Functions = [CUfunction; 2];
 
 /// The kernels in one context.

@@ -5,7 +5,7 @@ use super::driver::{check, Module};
 use super::Direction;
 use crate::error::{Error, Result, Status};
 use crate::plan::Workspace;
-use crate::request::{Dtype, Request};
+use crate::request::Request;
 use cudarc::driver::sys::{self, CUstream};
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -13,8 +13,6 @@ use std::ptr::null_mut;
 /// What the number of blocks depends on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// 0 for f32, 1 for f64.
-    dtype: usize,
     vertices: u64,
     tiles: u64,
     tiles_x: u64,
@@ -22,45 +20,50 @@ pub(super) struct Shape {
     stream_bytes: u64,
 }
 
-/// A kernel: `factz_NAME_f32` and `factz_NAME_f64`.
+/// A kernel: `factz_NAME_T`.
 pub(super) struct Stage {
     pub(super) name: &'static str,
-    /// Blocks, from the shape and the warps of a block.
-    blocks: fn(&Shape, u64) -> u64,
+    /// Number of blocks for an element type (0 f32, 1 f64).
+    blocks: fn(&Shape, usize) -> u64,
     /// Threads of a block, by element type.
     threads: [u32; 2],
     /// Dynamic shared memory of a block.
     pub(super) shared_bytes: u32,
 }
 
-const fn stage(name: &'static str, blocks: fn(&Shape, u64) -> u64, threads: [u32; 2]) -> Stage {
-    Stage { name, blocks, threads, shared_bytes: 0 }
+const fn stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, threads: u32) -> Stage {
+    Stage { name, blocks, threads: [threads; 2], shared_bytes: 0 }
+}
+
+/// A kernel with a warp for each tile: as many warps in a block as its shared memory lets.
+const fn tile_stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, warps: [u32; 2]) -> Stage {
+    Stage { name, blocks, threads: [32 * warps[0], 32 * warps[1]], shared_bytes: 0 }
 }
 
 /// Blocks that fill any device several times over; more only wait.
 const MANY: u64 = 1056;
 
 pub(super) const COMPRESS: [Stage; 12] = [
-    stage("statistics", |s, _| s.vertices.div_ceil(4096).min(MANY), [256; 2]),
-    stage("tune", |s, _| s.tiles.min(24) * 12, [32; 2]),
-    stage("anchors", |s, _| s.tiles.div_ceil(128), [128; 2]),
-    stage("across", |s, warps| (s.tiles_y * s.tiles_x.div_ceil(4)).div_ceil(warps), [128; 2]),
-    stage("down", |s, warps| (s.tiles_x * s.tiles_y.div_ceil(4)).div_ceil(warps), [128; 2]),
-    stage("tiles", |s, warps| s.tiles.div_ceil(warps), [128, 64]),
-    stage("tight", |s, warps| s.tiles.div_ceil(warps).min(2 * MANY), [64, 32]),
-    stage("count", |s, warps| s.tiles.div_ceil(warps).min(MANY), [256; 2]),
-    stage("tables", |_, _| 1, [1024; 2]),
-    stage("encode", |s, _| s.tiles.min(8192), [32; 2]),
-    stage("offsets", |_, _| 1, [1024; 2]),
-    stage("gather", |s, _| s.tiles.div_ceil(4).min(MANY), [256; 2]),
+    stage("statistics", |s, _| s.vertices.div_ceil(4096).min(MANY), 256),
+    stage("tune", |s, _| s.tiles.min(24) * 12, 32),
+    stage("anchors", |s, _| s.tiles.div_ceil(128), 128),
+    stage("across", |s, _| (s.tiles_y * s.tiles_x.div_ceil(4)).div_ceil(4), 128),
+    stage("down", |s, _| (s.tiles_x * s.tiles_y.div_ceil(4)).div_ceil(4), 128),
+    tile_stage("tiles", |s, dtype| s.tiles.div_ceil([4, 2][dtype]), [4, 2]),
+    tile_stage("tight", |s, dtype| s.tiles.div_ceil([2, 1][dtype]).min(2 * MANY), [2, 1]),
+    stage("count", |s, _| s.tiles.div_ceil(8).min(MANY), 256),
+    stage("tables", |_, _| 1, 1024),
+    stage("encode", |s, _| s.tiles.min(8192), 32),
+    stage("offsets", |_, _| 1, 1024),
+    stage("gather", |s, _| s.tiles.div_ceil(4).min(MANY), 256),
 ];
 
 pub(super) const DECOMPRESS: [Stage; 5] = [
-    stage("open", |_, _| 44, [256; 2]),
-    stage("check", |s, _| s.stream_bytes.div_ceil(65536).clamp(1, 264), [256; 2]),
-    stage("decode", |s, _| s.tiles.min(8192), [32; 2]),
-    stage("anchor_values", |s, _| s.tiles_y, [32; 2]),
-    stage("restore", |s, warps| s.tiles.div_ceil(warps), [128; 2]),
+    stage("open", |_, _| 44, 256),
+    stage("check", |s, _| s.stream_bytes.div_ceil(65536).clamp(1, 264), 256),
+    stage("decode", |s, _| s.tiles.min(8192), 32),
+    stage("anchor_values", |s, _| s.tiles_y, 32),
+    tile_stage("restore", |s, dtype| s.tiles.div_ceil([4, 2][dtype]), [4, 2]),
 ];
 
 impl Stage {
@@ -69,8 +72,8 @@ impl Stage {
         format!("factz_{}_{}", self.name, ["f32", "f64"][dtype])
     }
 
-    fn grid(&self, shape: &Shape) -> Result<u32> {
-        let blocks = (self.blocks)(shape, self.threads[shape.dtype] as u64 / 32);
+    fn grid(&self, shape: &Shape, dtype: usize) -> Result<u32> {
+        let blocks = (self.blocks)(shape, dtype);
         if blocks > i32::MAX as u64 {
             return Err(Error::new(
                 Status::Unsupported,
@@ -97,7 +100,6 @@ impl Shape {
     pub(super) fn new(request: &Request, stream_bytes: u64) -> Self {
         let grid = request.grid();
         Shape {
-            dtype: (request.config().dtype == Dtype::F64) as usize,
             vertices: grid.vertices(),
             tiles: grid.tiles(),
             tiles_x: grid.tiles_x(),
@@ -108,7 +110,10 @@ impl Shape {
 
     /// Refuses a shape that some kernel of the sequence cannot be launched with.
     pub(super) fn check(&self, direction: Direction) -> Result<()> {
-        direction.stages().iter().try_for_each(|stage| stage.grid(self).map(|_| ()))
+        direction.stages().iter().try_for_each(|stage| {
+            stage.grid(self, 0)?;
+            stage.grid(self, 1).map(|_| ())
+        })
     }
 }
 
@@ -116,6 +121,7 @@ impl Shape {
 pub(super) struct Launcher<'a> {
     pub(super) module: &'a Module,
     pub(super) direction: Direction,
+    pub(super) dtype: usize,
     pub(super) shape: Shape,
     pub(super) job: Job,
     /// What is set to zero before the first kernel.
@@ -148,16 +154,16 @@ impl Launcher<'_> {
             Direction::Decompress => &self.module.decompress[stage],
         };
         let stage = &self.direction.stages()[stage];
-        let blocks = stage.grid(&self.shape)?;
+        let blocks = stage.grid(&self.shape, self.dtype)?;
         let mut parameters = [(&raw const self.job).cast_mut().cast::<c_void>()];
         // SAFETY: the kernel takes one Job, which the driver copies before it returns.
         let answer = unsafe {
             sys::cuLaunchKernel(
-                functions[self.shape.dtype],
+                functions[self.dtype],
                 blocks,
                 1,
                 1,
-                stage.threads[self.shape.dtype],
+                stage.threads[self.dtype],
                 1,
                 1,
                 stage.shared_bytes,
@@ -169,12 +175,8 @@ impl Launcher<'_> {
         if answer == sys::CUresult::CUDA_SUCCESS {
             return Ok(());
         }
-        let threads = stage.threads[self.shape.dtype];
-        check(answer, &format!("cuLaunchKernel({}, {blocks} blocks of {threads})", self.name(stage)))
-    }
-
-    pub(super) fn name(&self, stage: &Stage) -> String {
-        stage.function(self.shape.dtype)
+        let name = stage.function(self.dtype);
+        check(answer, &format!("cuLaunchKernel({name}, {blocks} blocks of {})", stage.threads[self.dtype]))
     }
 
     /// # Safety
@@ -204,7 +206,7 @@ mod tests {
                 let shape = shape(nx, ny);
                 shape.check(direction).unwrap();
                 for stage in direction.stages() {
-                    assert!(stage.grid(&shape).unwrap() >= 1, "{}", stage.name);
+                    assert!(stage.grid(&shape, 0).unwrap() >= 1, "{}", stage.name);
                 }
             }
             let error = shape(1 << 24, 1 << 24).check(direction).unwrap_err();
@@ -212,6 +214,11 @@ mod tests {
         }
     }
 
+    #[test]
+    fn names() {
+        assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
+        assert_eq!(COMPRESS[5].function(1), "factz_tiles_f64");
+    }
     #[test]
     fn every_stage_is_a_kernel() {
         let source = include_str!("../../../kernels/factz_all.cu");

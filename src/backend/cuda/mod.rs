@@ -15,7 +15,7 @@ pub type Stream = cudarc::driver::sys::CUstream;
 
 use crate::error::{Error, Result, Status};
 use crate::plan::{Workspace, ALIGNMENT};
-use crate::request::Request;
+use crate::request::{Dtype, Request};
 use crate::stage::container::HEADER_BYTES;
 use abi::Job;
 use cudarc::driver::sys;
@@ -108,9 +108,11 @@ unsafe fn call<R>(
     let entered = unsafe { Entered::new(stream) }?;
     let module = driver::module(&entered, stream)?;
     arguments.check_memory(module, stream)?;
+    let config = request.config();
     let result = body(&Launcher {
         module,
         direction,
+        dtype: matches!(config.dtype, Dtype::F64) as usize,
         shape,
         job: Job::new(request, &plan, buffers, direction),
         clear: Launcher::clear_range(direction, &plan, buffers.workspace),
