@@ -1,0 +1,426 @@
+//! The arguments of every command, with the text of `--help`.
+
+use crate::array::{Dims, Shape};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use factz::{BoundKind, Coder, Dtype, Mode, Preserve};
+use std::path::PathBuf;
+
+/// Compresses 2D vector fields within an error bound and keeps every critical point.
+#[derive(Parser)]
+#[command(
+    name = "factz",
+    version,
+    after_long_help = "\
+A field is two arrays, u and v: raw little-endian values, or NumPy's .npy (the name tells). Values lie row by \
+row, x fastest: --dims NXxNY means NX columns and NY rows, and the value at (x, y) is number y * NX + x. \
+A .npy file tells its shape, (NY, NX), and its type itself.
+
+Every grid cell is cut along the diagonal from (x, y) to (x+1, y+1). A critical point is a triangle in whose \
+interior the linearly interpolated vector vanishes. After decompression each is in the same triangle, none is \
+new, and each has the same type; no value differs by more than the bound.
+
+Exit status: 0 done; 1 `verify` or `demo` found a violation; 2 wrong usage, or a file that cannot be read, \
+written or understood.
+
+Examples:
+  factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2
+  factz decompress wind.fz u2.f32 v2.f32
+  factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --rel 1e-2
+  factz info wind.fz"
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    Compress(Compress),
+    Decompress(Decompress),
+    Verify(Verify),
+    Info(Info),
+    Points(Points),
+    Bench(Bench),
+    Demo(Demo),
+}
+
+/// Shape and type of the input arrays.
+#[derive(Args)]
+pub struct ShapeArguments {
+    /// Columns x rows, x fastest, for example 360x181; .npy files tell it themselves
+    #[arg(long, value_name = "NXxNY")]
+    pub dims: Option<Dims>,
+    /// Type of the values; f32 unless a .npy file says otherwise
+    #[arg(long, value_enum)]
+    pub dtype: Option<DtypeName>,
+}
+
+impl ShapeArguments {
+    pub fn shape(&self) -> Shape {
+        Shape { dims: self.dims, dtype: self.dtype.map(DtypeName::value) }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum DtypeName {
+    F32,
+    F64,
+}
+
+impl DtypeName {
+    fn value(self) -> Dtype {
+        match self {
+            DtypeName::F32 => Dtype::F32,
+            DtypeName::F64 => Dtype::F64,
+        }
+    }
+}
+
+/// The error bound.
+#[derive(Args)]
+#[group(multiple = false)]
+pub struct BoundArguments {
+    /// Largest error of any value, in the unit of the field
+    #[arg(long, value_name = "E", value_parser = parse_bound, allow_negative_numbers = true)]
+    pub abs: Option<f64>,
+    /// Largest error as a fraction of the joint range of u and v, max(u, v) - min(u, v)
+    #[arg(long, value_name = "T", value_parser = parse_bound, allow_negative_numbers = true)]
+    pub rel: Option<f64>,
+}
+
+impl BoundArguments {
+    pub fn bound(&self) -> Option<(BoundKind, f64)> {
+        match (self.abs, self.rel) {
+            (Some(e), _) => Some((BoundKind::Absolute, e)),
+            (_, Some(t)) => Some((BoundKind::Relative, t)),
+            _ => None,
+        }
+    }
+}
+
+fn parse_bound(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x.is_finite() && x >= 0.0 => Ok(x),
+        _ => Err("a bound is a finite number, 0 or more, for example 1e-3".into()),
+    }
+}
+
+/// Grid spacing along x and y.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spacing {
+    pub dx: f64,
+    pub dy: f64,
+}
+
+fn parse_spacing(text: &str) -> Result<Spacing, String> {
+    let positive = |s: &str| s.trim().parse::<f64>().ok().filter(|d| d.is_finite() && *d > 0.0);
+    match text.split_once(',').map(|(x, y)| (positive(x), positive(y))) {
+        Some((Some(dx), Some(dy))) => Ok(Spacing { dx, dy }),
+        _ => Err("give DX,DY: two positive numbers, for example 1,0.5".into()),
+    }
+}
+
+fn parse_size(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n > 0 => Ok(n),
+        _ => Err("a whole number, 1 or more".into()),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum ModeName {
+    /// An analytic bound per vertex, one pass: fastest
+    Block,
+    /// Try the full bound at every vertex and back off: smallest streams
+    Speculative,
+}
+
+impl ModeName {
+    pub fn value(self) -> Mode {
+        match self {
+            ModeName::Block => Mode::BlockWise,
+            ModeName::Speculative => Mode::Speculative,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum CoderName {
+    /// Range variant of asymmetric numeral systems
+    Ans,
+    /// Canonical Huffman codes
+    Huffman,
+}
+
+impl CoderName {
+    pub fn value(self) -> Coder {
+        match self {
+            CoderName::Ans => Coder::Ans,
+            CoderName::Huffman => Coder::Huffman,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum PreserveName {
+    /// The error bound alone
+    None,
+    /// Every critical point, and none new
+    Points,
+    /// And the type of each
+    Types,
+}
+
+impl PreserveName {
+    pub fn value(self) -> Preserve {
+        match self {
+            PreserveName::None => Preserve::None,
+            PreserveName::Points => Preserve::Points,
+            PreserveName::Types => Preserve::Types,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum BackendName {
+    /// The best there is
+    Auto,
+    /// The processor's threads
+    Cpu,
+    /// A CUDA device
+    Cuda,
+}
+
+/// Compresses the arrays U and V into one stream.
+///
+/// One of --abs and --rel is required. Values that are NaN or infinite are stored bit for bit.
+#[derive(Args)]
+#[command(after_long_help = "\
+Units: --abs is in the unit of the field; --rel is a fraction of max(u, v) - min(u, v) over the finite values. \
+The bound is never loosened. Of the spacing only the ratio DX to DY matters, and only for the types of \
+critical points (node or spiral, source or sink).
+
+Exit status: 0 the stream is complete; 2 it is not, and an older OUT is as it was.
+
+Examples:
+  factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2
+  factz compress u.npy v.npy -o flow.fz --abs 0.05 --mode speculative
+  factz compress u.f64 v.f64 -o run.fz --dims 4096x2048 --dtype f64 --rel 1e-4 --spacing 1,0.5 --json")]
+pub struct Compress {
+    /// Horizontal component: raw little-endian, or .npy
+    pub u: PathBuf,
+    /// Vertical component
+    pub v: PathBuf,
+    /// The stream to write
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub shape: ShapeArguments,
+    #[command(flatten)]
+    pub bound: BoundArguments,
+    /// How the encoder finds the error that each vertex may have; both give the same guarantee
+    #[arg(long, value_enum, default_value = "block")]
+    pub mode: ModeName,
+    /// Entropy coder
+    #[arg(long, value_enum, default_value = "ans")]
+    pub coder: CoderName,
+    /// What is kept besides the error bound
+    #[arg(long, value_enum, default_value = "types")]
+    pub preserve: PreserveName,
+    /// Grid spacing
+    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
+    pub spacing: Spacing,
+    /// Where to compress; the stream is the same
+    #[arg(long, value_enum, default_value = "auto")]
+    pub backend: BackendName,
+    /// Threads; 0 means one per processor. The stream is the same
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Print the figures as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Restores the arrays U and V from a stream.
+#[derive(Args)]
+#[command(after_long_help = "\
+The stream tells shape and type. The arrays are raw little-endian values, or .npy where the name ends so. \
+Both are complete before either takes its place.
+
+Exit status: 0 both arrays are written; 2 neither is touched (a damaged stream is found by its checksum).
+
+Examples:
+  factz decompress wind.fz u2.f32 v2.f32
+  factz decompress flow.fz u2.npy v2.npy --threads 8")]
+pub struct Decompress {
+    /// The stream
+    pub input: PathBuf,
+    /// Where to write the horizontal component
+    pub u: PathBuf,
+    /// Where to write the vertical component
+    pub v: PathBuf,
+    /// Threads; 0 means one per processor
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Print the figures as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Compares a field with its reconstruction: critical points, values, bound.
+///
+/// All signs are exact: no tolerance decides. Counted are critical points that are lost (P1), spurious
+/// (P2) or of another type (P3), triangles where the origin lies on the boundary and that changed, NaN and
+/// infinities that changed, and with --abs or --rel every value that is off by more.
+#[derive(Args)]
+#[command(after_long_help = "\
+Exit status: 0 everything is kept; 1 something is not, and the sentence says what; 2 wrong usage, or a file \
+that cannot be read.
+
+Examples:
+  factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --rel 1e-2
+  factz verify u.npy v.npy u2.npy v2.npy --abs 0.05")]
+pub struct Verify {
+    /// Original horizontal component
+    pub u0: PathBuf,
+    /// Original vertical component
+    pub v0: PathBuf,
+    /// Reconstructed horizontal component
+    pub u1: PathBuf,
+    /// Reconstructed vertical component
+    pub v1: PathBuf,
+    #[command(flatten)]
+    pub shape: ShapeArguments,
+    #[command(flatten)]
+    pub bound: BoundArguments,
+    /// Grid spacing, as it was for compression
+    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
+    pub spacing: Spacing,
+    /// Threads; 0 means one per processor
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Print the figures as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Shows what the header of a stream says.
+#[derive(Args)]
+#[command(after_long_help = "\
+Only the header is read, not the checksum over the whole stream.
+
+Exit status: 0 it is a stream; 2 it is not, or it cannot be read.
+
+Example:
+  factz info wind.fz --json")]
+pub struct Info {
+    /// The stream
+    pub input: PathBuf,
+    /// Print the figures as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Lists the critical points of a field as CSV.
+///
+/// Columns: x, y (position: grid coordinates times the spacing), x_cell, y_cell (cell), triangle (0: the
+/// lower, 1: the upper one of the cell), type.
+#[derive(Args)]
+#[command(after_long_help = "\
+A point lies strictly inside its triangle. Triangles with a NaN or infinite vertex have none; where the field \
+vanishes at a vertex or on an edge, no single triangle holds the point and none is listed.
+
+Exit status: 0 the list is complete; 2 it is not.
+
+Examples:
+  factz points u.f32 v.f32 --dims 360x181
+  factz points u.npy v.npy -o points.csv --spacing 0.25,0.25")]
+pub struct Points {
+    /// Horizontal component: raw little-endian, or .npy
+    pub u: PathBuf,
+    /// Vertical component
+    pub v: PathBuf,
+    #[command(flatten)]
+    pub shape: ShapeArguments,
+    /// The list to write; standard output without it
+    #[arg(short, long, value_name = "CSV")]
+    pub output: Option<PathBuf>,
+    /// Grid spacing
+    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
+    pub spacing: Spacing,
+    /// Threads; 0 means one per processor
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Print how many there are of each type as one JSON object (the list only goes to -o)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Measures ratio, speed and what is kept on a field, for both modes and several bounds.
+#[derive(Args)]
+#[command(after_long_help = "\
+Units: ratio is input bytes over stream bytes; MB/s are 10^6 bytes of input (u and v) per second, the median \
+of --repeat runs in memory, without files. error/bound is the largest error over the bound: never above 1.
+P1, P2, P3 are critical points lost, spurious and of another type.
+
+Exit status: 0 measured, and nothing is violated; 1 something is; 2 wrong usage, or a file that cannot be read.
+
+Examples:
+  factz bench u.f32 v.f32 --dims 360x181
+  factz bench u.npy v.npy --bounds 1e-2,1e-4 --threads 1,8 --repeat 5 --json")]
+pub struct Bench {
+    /// Horizontal component: raw little-endian, or .npy
+    pub u: PathBuf,
+    /// Vertical component
+    pub v: PathBuf,
+    #[command(flatten)]
+    pub shape: ShapeArguments,
+    /// Relative bounds
+    #[arg(long, value_name = "T,...", value_delimiter = ',', value_parser = parse_bound,
+          default_value = "1e-1,1e-2,1e-3")]
+    pub bounds: Vec<f64>,
+    /// Thread counts; 1 and one per processor without it
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_size)]
+    pub threads: Vec<usize>,
+    /// Runs of which the median counts
+    #[arg(long, value_name = "N", value_parser = parse_size, default_value = "3")]
+    pub repeat: usize,
+    /// Entropy coder
+    #[arg(long, value_enum, default_value = "ans")]
+    pub coder: CoderName,
+    /// What is kept besides the error bound
+    #[arg(long, value_enum, default_value = "types")]
+    pub preserve: PreserveName,
+    /// Grid spacing
+    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
+    pub spacing: Spacing,
+    /// Print the figures as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Compresses a real wind field, verifies it, and shows what is kept and what would be lost.
+///
+/// The field is built in: 10 m wind of the whole globe at one degree, 360 x 181 vertices, with 1394
+/// critical points. It is compressed in both modes and, for comparison, with --preserve none.
+#[derive(Args)]
+#[command(after_long_help = "\
+The picture shows the speed of the wind (dark: calm) with the critical points of the original, of the field \
+after block-wise compression at 1e-2, and of the same with --preserve none: green kept, magenta lost, grey \
+spurious.
+
+Exit status: 0 everything is kept; 1 something is not; 2 the picture cannot be written.
+
+Example:
+  factz demo --picture wind.png")]
+pub struct Demo {
+    /// Where to write the picture (PNG); its directory is made if need be
+    #[arg(long, value_name = "FILE", default_value = "target/demo/wind_global.png")]
+    pub picture: PathBuf,
+    /// Threads; 0 means one per processor
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Print the figures as one JSON object
+    #[arg(long)]
+    pub json: bool,
+}

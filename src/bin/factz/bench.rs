@@ -1,0 +1,241 @@
+//! Measurements on one field: every mode, bound and number of threads.
+
+use crate::args::{Bench, Spacing};
+use crate::array::{self, dtype_name, Field};
+use crate::commands::{
+    comparison_json, megabytes_per_second, mode_name, preserve_name, print, print_json, psnr_text,
+};
+use crate::failure::{failure, Failure};
+use crate::job;
+use crate::progress::Progress;
+use crate::Verdict;
+use factz::analysis::Comparison;
+use factz::{BoundKind, Config, Mode, Preserve};
+use serde_json::{json, Value};
+use std::fmt::Write;
+use std::time::Instant;
+
+/// One configuration, measured.
+pub struct Measurement {
+    pub mode: Mode,
+    pub preserve: Preserve,
+    pub relative_bound: f64,
+    pub absolute_bound: f64,
+    pub stream_bytes: u64,
+    pub ratio: f64,
+    /// Threads, and MB/s of input for compression and decompression.
+    pub speeds: Vec<(usize, f64, f64)>,
+    pub comparison: Comparison,
+    pub decoded: Field,
+}
+
+impl Measurement {
+    /// What breaks the promise of its `preserve` level.
+    pub fn violations(&self) -> u64 {
+        let c = &self.comparison;
+        match self.preserve {
+            Preserve::None => c.nonfinite_changed + c.bound_exceeded,
+            Preserve::Points => c.violations() - c.type_changed,
+            Preserve::Types => c.violations(),
+        }
+    }
+
+    /// Largest error over the bound.
+    pub fn error_over_bound(&self) -> f64 {
+        if self.absolute_bound > 0.0 {
+            self.comparison.max_error / self.absolute_bound
+        } else {
+            0.0
+        }
+    }
+
+    pub fn json(&self) -> Value {
+        let mut value = comparison_json(&self.comparison, Some(self.absolute_bound));
+        let more = json!({
+            "mode": mode_name(self.mode),
+            "preserve": preserve_name(self.preserve),
+            "relative_bound": self.relative_bound,
+            "stream_bytes": self.stream_bytes,
+            "ratio": self.ratio,
+            "error_over_bound": self.error_over_bound(),
+            "speeds": self.speeds.iter().map(|(threads, compress, decompress)| json!({
+                "threads": threads,
+                "compress_mb_per_second": compress,
+                "decompress_mb_per_second": decompress,
+            })).collect::<Vec<_>>(),
+        });
+        if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
+            value.extend(more);
+        }
+        value
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Compresses, decompresses and compares; the time is the median of `repeat` runs.
+pub fn measure(
+    field: &Field,
+    config: &Config,
+    threads: &[usize],
+    repeat: usize,
+) -> Result<Measurement, Failure> {
+    let mut buffer = job::stream_buffer(config)?;
+    let mut decoded = job::empty_field(field.dims, field.dtype())?;
+    let mut speeds = Vec::new();
+    let mut first: Option<Vec<u8>> = None;
+    let mut absolute_bound = 0.0;
+    for &n in threads {
+        let (mut compress_times, mut decompress_times) = (Vec::new(), Vec::new());
+        for _ in 0..repeat {
+            let start = Instant::now();
+            let report = job::compress(field, config, &mut buffer, n, None)?;
+            compress_times.push(start.elapsed().as_secs_f64());
+            absolute_bound = report.bound;
+            let stream = &buffer[..report.stream_bytes as usize];
+            match &first {
+                None => first = Some(stream.to_vec()),
+                Some(s) if s == stream => {}
+                Some(_) => {
+                    return Err(failure!(
+                        "two runs gave different streams ({n} threads): please report this"
+                    ));
+                }
+            }
+            let start = Instant::now();
+            job::decompress(stream, &mut decoded, n, None)?;
+            decompress_times.push(start.elapsed().as_secs_f64());
+        }
+        let speed = |times| megabytes_per_second(field.bytes(), median(times));
+        speeds.push((n, speed(compress_times), speed(decompress_times)));
+    }
+    let stream_bytes = first.map_or(0, |s| s.len() as u64);
+    let spacing = Spacing { dx: config.dx, dy: config.dy };
+    let comparison = job::compare(field, &decoded, spacing, Some(absolute_bound), 0);
+    Ok(Measurement {
+        mode: config.mode,
+        preserve: config.preserve,
+        relative_bound: config.bound,
+        absolute_bound,
+        stream_bytes,
+        ratio: field.bytes() as f64 / stream_bytes as f64,
+        speeds,
+        comparison,
+        decoded,
+    })
+}
+
+/// The head of the table that [`row`] fills.
+pub fn head(threads: &[usize]) -> String {
+    let mut text = format!("{:<12} {:<8} {:>8} {:>10}", "mode", "preserve", "bound", "ratio");
+    for n in threads {
+        let _ = write!(text, " {:>20}", format!("MB/s, {n} thread{}", if *n == 1 { "" } else { "s" }));
+    }
+    let _ = writeln!(text, " {:>7} {:>11}  {:<17}", "PSNR", "error/bound", "P1 / P2 / P3");
+    text
+}
+
+pub fn row(m: &Measurement) -> String {
+    let mut text = format!(
+        "{:<12} {:<8} {:>8} {:>10.2}",
+        mode_name(m.mode),
+        preserve_name(m.preserve),
+        format!("{:.0e}", m.relative_bound),
+        m.ratio
+    );
+    for (_, compress, decompress) in &m.speeds {
+        let _ = write!(text, " {:>20}", format!("{compress:.0} / {decompress:.0}"));
+    }
+    let c = &m.comparison;
+    let _ = write!(
+        text,
+        " {:>7} {:>11.4}  {}",
+        psnr_text(c.psnr),
+        m.error_over_bound(),
+        format_args!("{} / {} / {}", c.lost, c.spurious, c.type_changed)
+    );
+    if m.violations() > 0 {
+        let _ = write!(text, "  VIOLATED ({} in all)", m.violations());
+    }
+    text.push('\n');
+    text
+}
+
+/// What the columns mean.
+pub const LEGEND: &str = "\
+bound: relative to the joint range of u and v. MB/s: 10^6 bytes of input per second, compression / decompression.
+PSNR in dB. error/bound: largest error over the bound. P1 / P2 / P3: critical points lost / spurious / of another
+type.\n";
+
+/// The thread counts to measure: those given, else 1 and one per processor.
+pub fn thread_counts(given: &[usize]) -> Vec<usize> {
+    if !given.is_empty() {
+        return given.to_vec();
+    }
+    let all = std::thread::available_parallelism().map_or(1, |n| n.get());
+    if all == 1 {
+        vec![1]
+    } else {
+        vec![1, all]
+    }
+}
+
+pub fn run(a: &Bench) -> Result<Verdict, Failure> {
+    let field = array::read_field(&a.u, &a.v, a.shape.shape())?;
+    let threads = thread_counts(&a.threads);
+    if !a.json {
+        print(&format!(
+            "{} and {}: {} values of {} each, {:.1} MB; medians of {} runs\n{}",
+            a.u.display(),
+            a.v.display(),
+            field.dims,
+            dtype_name(field.dtype()),
+            field.bytes() as f64 / 1e6,
+            a.repeat,
+            head(&threads)
+        ))?;
+    }
+    let mut measured = Vec::new();
+    let mut violations = 0;
+    let progress = Progress::new("measuring");
+    let modes = [Mode::BlockWise, Mode::Speculative];
+    let runs = modes.len() * a.bounds.len();
+    for mode in modes {
+        for &bound in &a.bounds {
+            let config = Config {
+                dtype: field.dtype(),
+                mode,
+                coder: a.coder.value(),
+                preserve: a.preserve.value(),
+                dx: a.spacing.dx,
+                dy: a.spacing.dy,
+                ..Config::new(field.dims.nx, field.dims.ny, BoundKind::Relative, bound)
+            };
+            let m = measure(&field, &config, &threads, a.repeat)?;
+            violations += m.violations();
+            if !a.json {
+                print(&row(&m))?;
+            }
+            measured.push(m.json());
+            progress.report(measured.len() as f64 / runs as f64);
+        }
+    }
+    drop(progress);
+    if a.json {
+        print_json(&json!({
+            "command": "bench",
+            "nx": field.dims.nx,
+            "ny": field.dims.ny,
+            "dtype": dtype_name(field.dtype()),
+            "input_bytes": field.bytes(),
+            "repeat": a.repeat,
+            "runs": measured,
+        }))?;
+    } else {
+        print(LEGEND)?;
+    }
+    Ok(if violations == 0 { Verdict::Good } else { Verdict::Violated })
+}

@@ -1,0 +1,113 @@
+//! The demonstration on a built-in real field.
+
+use crate::args::{Demo, Spacing};
+use crate::array::{Dims, Field, Values};
+use crate::bench::{head, measure, row, thread_counts, Measurement, LEGEND};
+use crate::commands::{print, print_json};
+use crate::failure::{failure, Failure};
+use crate::picture;
+use crate::{job, Verdict};
+use factz::{BoundKind, Config, Mode, Preserve};
+use serde_json::json;
+use std::fmt::Write;
+
+const DIMS: Dims = Dims { nx: 360, ny: 181 };
+const U: &[u8] = include_bytes!("../../../data/wind_global/u.f32");
+const V: &[u8] = include_bytes!("../../../data/wind_global/v.f32");
+const BOUNDS: [f64; 3] = [1e-1, 1e-2, 1e-3];
+/// The bound of the picture.
+const PICTURED: f64 = 1e-2;
+const SPACING: Spacing = Spacing { dx: 1.0, dy: 1.0 };
+
+fn component(bytes: &[u8]) -> Values {
+    Values::F32(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
+}
+
+/// The line that a reader remembers: what plain compression does at the same bound.
+fn summary(kept: &Measurement, plain: &Measurement) -> String {
+    let (k, p) = (&kept.comparison, &plain.comparison);
+    format!(
+        "At {:.0e}: all {} critical points kept at ratio {:.1}; without preservation {} are lost, {} appear and {} \
+         change their type at ratio {:.1}.\n",
+        kept.relative_bound, k.critical_points, kept.ratio, p.lost, p.spurious, p.type_changed, plain.ratio
+    )
+}
+
+pub fn run(a: &Demo) -> Result<Verdict, Failure> {
+    let field = Field { dims: DIMS, u: component(U), v: component(V) };
+    let threads = if a.threads == 0 { thread_counts(&[]) } else { vec![a.threads] };
+    let points = job::critical_points(&field, SPACING, 0);
+    if !a.json {
+        print(&format!(
+            "wind_global: 10 m wind of the globe at one degree, {DIMS} values of f32 each, {} critical points\n\n{}",
+            points.len(),
+            head(&threads)
+        ))?;
+    }
+    let configurations = [
+        (Mode::BlockWise, Preserve::Types),
+        (Mode::Speculative, Preserve::Types),
+        (Mode::BlockWise, Preserve::None),
+    ];
+    let mut measured = Vec::new();
+    for (mode, preserve) in configurations {
+        for bound in BOUNDS {
+            let config =
+                Config { mode, preserve, ..Config::new(DIMS.nx, DIMS.ny, BoundKind::Relative, bound) };
+            let m = measure(&field, &config, &threads, 5)?;
+            if !a.json {
+                print(&row(&m))?;
+            }
+            measured.push(m);
+        }
+    }
+
+    let pictured = |preserve| {
+        let wanted = |m: &&Measurement| {
+            m.mode == Mode::BlockWise && m.preserve == preserve && m.relative_bound == PICTURED
+        };
+        measured
+            .iter()
+            .find(wanted)
+            .ok_or_else(|| failure!("the bound of the picture is not among the bounds"))
+    };
+    let (kept, plain) = (pictured(Preserve::Types)?, pictured(Preserve::None)?);
+    let after = |m: &Measurement| job::critical_points(&m.decoded, SPACING, 0);
+    let panels = [
+        picture::Panel::original(&field, &points),
+        picture::Panel::compared(&kept.decoded, &points, &after(kept)),
+        picture::Panel::compared(&plain.decoded, &points, &after(plain)),
+    ];
+    picture::write(&a.picture, &panels)?;
+
+    let violations: u64 = measured.iter().map(Measurement::violations).sum();
+    if a.json {
+        print_json(&json!({
+            "command": "demo",
+            "nx": DIMS.nx,
+            "ny": DIMS.ny,
+            "dtype": "f32",
+            "input_bytes": field.bytes(),
+            "critical_points": points.len(),
+            "violations": violations,
+            "picture": a.picture.display().to_string(),
+            "runs": measured.iter().map(Measurement::json).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        let mut text = String::from(LEGEND);
+        let _ = write!(text, "\n{}", summary(kept, plain));
+        let _ = writeln!(
+            text,
+            "{}: the wind's speed with the critical points before (top), after compression (middle) and after \
+             compression with --preserve none (bottom), at {PICTURED:.0e}: green kept, magenta lost, grey spurious",
+            a.picture.display()
+        );
+        let _ = writeln!(
+            text,
+            "{}",
+            if violations == 0 { "Everything that was promised is kept." } else { "A promise is BROKEN." }
+        );
+        print(&text)?;
+    }
+    Ok(if violations == 0 { Verdict::Good } else { Verdict::Violated })
+}

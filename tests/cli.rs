@@ -1,0 +1,390 @@
+//! The command line: round trips, exit status, sentences, JSON, and files that survive errors.
+
+#![cfg(feature = "cli")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const DIMS: &str = "360x181";
+
+fn field(name: &str) -> [String; 2] {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name);
+    ["u.f32", "v.f32"].map(|f| folder.join(f).to_str().unwrap().to_owned())
+}
+
+/// A folder for the files of one test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+    fn write(&self, name: &str, bytes: &[u8]) -> String {
+        std::fs::write(self.0.join(name), bytes).unwrap();
+        self.path(name)
+    }
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn factz(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_factz")).args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Runs, checks the exit status, and returns standard output.
+fn succeeds(arguments: &[&str]) -> String {
+    let out = factz(arguments);
+    assert_eq!(out.status.code(), Some(0), "{arguments:?}: {}{}", text(&out.stdout), text(&out.stderr));
+    assert!(out.stderr.is_empty(), "{arguments:?}: {}", text(&out.stderr));
+    text(&out.stdout)
+}
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&succeeds(arguments)).unwrap()
+}
+
+/// Runs, expects status 2 and every one of `parts` on standard error.
+fn fails(arguments: &[&str], parts: &[&str]) {
+    let out = factz(arguments);
+    let error = text(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{arguments:?}: {}{error}", text(&out.stdout));
+    for part in parts {
+        assert!(error.contains(part), "{arguments:?} should say {part:?}: {error}");
+    }
+}
+
+fn values(path: &str) -> Vec<f32> {
+    std::fs::read(path).unwrap().chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
+}
+
+/// A `.npy` file of version 1.0.
+fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+    let order = if fortran { "True" } else { "False" };
+    let mut header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
+    header.push_str(&" ".repeat(63 - (10 + header.len()) % 64));
+    header.push('\n');
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((header.len() as u16).to_le_bytes());
+    file.extend(header.as_bytes());
+    file.extend(data);
+    file
+}
+
+#[test]
+fn raw_round_trip_is_verified() {
+    let f = Folder::new("raw");
+    let [u, v] = field("wind_global");
+    let (stream, u1, v1) = (f.path("wind.fz"), f.path("u1.f32"), f.path("v1.f32"));
+    for mode in ["block", "speculative"] {
+        let said =
+            succeeds(&["compress", &u, &v, "-o", &stream, "--dims", DIMS, "--rel", "1e-2", "--mode", mode]);
+        assert!(said.contains("1,394 critical points kept with their types, none new"), "{said}");
+        succeeds(&["decompress", &stream, &u1, &v1, "--threads", "2"]);
+        let said = succeeds(&["verify", &u, &v, &u1, &v1, "--dims", DIMS, "--rel", "1e-2"]);
+        assert!(said.starts_with("Kept: 1,394 critical points"), "{said}");
+        assert_ne!(std::fs::read(&u).unwrap(), std::fs::read(&u1).unwrap());
+    }
+    assert_eq!(f.names(), ["u1.f32", "v1.f32", "wind.fz"], "temporary files are left");
+}
+
+#[test]
+fn npy_round_trip_needs_no_dims() {
+    let f = Folder::new("npy");
+    let [u, v] = field("wind_global").map(|p| std::fs::read(p).unwrap());
+    let (u, v) = (
+        f.write("u.npy", &npy("<f4", false, "(181, 360)", &u)),
+        f.write("v.npy", &npy("<f4", false, "(181, 360)", &v)),
+    );
+    let (stream, u1, v1) = (f.path("wind.fz"), f.path("u1.npy"), f.path("v1.npy"));
+    succeeds(&["compress", &u, &v, "-o", &stream, "--abs", "0.25"]);
+    succeeds(&["decompress", &stream, &u1, &v1]);
+    succeeds(&["verify", &u, &v, &u1, &v1, "--abs", "0.25"]);
+    let written = std::fs::read(&u1).unwrap();
+    let head = text(&written[10..128]);
+    assert!(head.starts_with("{'descr': '<f4', 'fortran_order': False, 'shape': (181, 360), }"), "{head}");
+    assert_eq!(written.len(), 128 + 360 * 181 * 4);
+    // Raw and .npy may be mixed; the stream is the same.
+    let [raw_u, _] = field("wind_global");
+    let other = f.path("mixed.fz");
+    succeeds(&["compress", &raw_u, &v, "-o", &other, "--abs", "0.25"]);
+    assert_eq!(std::fs::read(&stream).unwrap(), std::fs::read(&other).unwrap());
+}
+
+#[test]
+fn f64_and_lossless_round_trips() {
+    let f = Folder::new("f64");
+    let [u, v] = field("piv_cavity").map(|p| {
+        values(&p).iter().flat_map(|&x| (x as f64 * 1.000000001).to_le_bytes()).collect::<Vec<u8>>()
+    });
+    let (u, v) = (f.write("u.f64", &u), f.write("v.f64", &v));
+    let (stream, u1, v1) = (f.path("s.fz"), f.path("u1.f64"), f.path("v1.f64"));
+    let shape = ["--dims", "41x43", "--dtype", "f64"];
+    let run = |arguments: &[&str]| succeeds(&[arguments, &shape].concat());
+    run(&["compress", &u, &v, "-o", &stream, "--rel", "1e-6"]);
+    succeeds(&["decompress", &stream, &u1, &v1]);
+    run(&["verify", &u, &v, &u1, &v1, "--rel", "1e-6"]);
+    run(&["compress", &u, &v, "-o", &stream, "--abs", "0"]);
+    succeeds(&["decompress", &stream, &u1, &v1]);
+    run(&["verify", &u, &v, &u1, &v1, "--abs", "0"]);
+}
+
+#[test]
+fn verify_finds_what_a_plain_stream_lost() {
+    let f = Folder::new("none");
+    let [u, v] = field("wind_global");
+    let (stream, u1, v1) = (f.path("wind.fz"), f.path("u1"), f.path("v1"));
+    succeeds(&["compress", &u, &v, "-o", &stream, "--dims", DIMS, "--rel", "1e-2", "--preserve", "none"]);
+    succeeds(&["decompress", &stream, &u1, &v1]);
+    let compared = ["verify", &u, &v, &u1, &v1, "--dims", DIMS];
+    let out = factz(&compared);
+    let said = text(&out.stdout);
+    assert_eq!(out.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("Violated: ") && said.contains("critical points are lost"), "{said}");
+    let out = factz(&[&compared[..], &["--json"]].concat());
+    assert_eq!(out.status.code(), Some(1));
+    let counts: Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert!(counts["lost"].as_u64().unwrap() > 0);
+    assert_eq!(counts["bound_exceeded"], 0);
+    let out = factz(&[&compared[..], &["--abs", "1e-4", "--json"]].concat());
+    let counts: Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert!(counts["bound_exceeded"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn json_holds_the_figures() {
+    let f = Folder::new("json");
+    let [u, v] = field("wind_global");
+    let stream = f.path("wind.fz");
+    let c = json(&[
+        "compress",
+        &u,
+        &v,
+        "-o",
+        &stream,
+        "--dims",
+        DIMS,
+        "--rel",
+        "0.01",
+        "--spacing",
+        "1,0.5",
+        "--json",
+    ]);
+    let bytes = std::fs::metadata(&stream).unwrap().len();
+    assert_eq!(c["stream_bytes"].as_u64(), Some(bytes));
+    assert_eq!(c["critical_points"], 1394);
+    assert!(c["max_error"].as_f64().unwrap() <= c["absolute_bound"].as_f64().unwrap());
+    let i = json(&["info", &stream, "--json"]);
+    assert_eq!(
+        (i["nx"].as_u64(), i["ny"].as_u64(), i["dtype"].as_str()),
+        (Some(360), Some(181), Some("f32"))
+    );
+    assert_eq!((i["bound_kind"].as_str(), i["bound"].as_f64()), (Some("relative"), Some(0.01)));
+    assert_eq!((i["dx"].as_f64(), i["dy"].as_f64()), (Some(1.0), Some(0.5)));
+    assert_eq!(i["absolute_bound"], c["absolute_bound"]);
+    assert_eq!(i["stream_bytes"].as_u64(), Some(bytes));
+    let d = json(&["decompress", &stream, &f.path("u"), &f.path("v"), "--json"]);
+    assert_eq!(d["output_bytes"], 521280);
+    let p = json(&["points", &u, &v, "--dims", DIMS, "--json"]);
+    assert_eq!(p["critical_points"], 1394);
+    let b = json(&[
+        "bench",
+        &u,
+        &v,
+        "--dims",
+        DIMS,
+        "--bounds",
+        "1e-2",
+        "--repeat",
+        "1",
+        "--threads",
+        "1",
+        "--json",
+    ]);
+    let runs = b["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2);
+    for run in runs {
+        assert_eq!(run["violations"], 0);
+        assert!(run["ratio"].as_f64().unwrap() > 1.0);
+        assert!(run["error_over_bound"].as_f64().unwrap() <= 1.0);
+    }
+}
+
+#[test]
+fn info_and_points_are_readable() {
+    let f = Folder::new("text");
+    let [u, v] = field("tiny2x2_cp");
+    let stream = f.path("t.fz");
+    succeeds(&["compress", &u, &v, "-o", &stream, "--dims", "2x2", "--abs", "0.001"]);
+    let said = succeeds(&["info", &stream]);
+    for part in ["2 x 2 values of f32", "absolute 1e-3", "mode            block", "preserves       types"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let list = succeeds(&["points", &u, &v, "--dims", "2x2"]);
+    let lines: Vec<&str> = list.lines().collect();
+    assert_eq!(lines[0], "x,y,x_cell,y_cell,triangle,type");
+    assert_eq!(lines.len(), 3, "{list}");
+    let csv = f.path("points.csv");
+    let said = succeeds(&["points", &u, &v, "--dims", "2x2", "-o", &csv]);
+    assert!(said.contains("2 critical points"), "{said}");
+    assert_eq!(std::fs::read_to_string(&csv).unwrap(), list);
+}
+
+#[test]
+fn demo_keeps_everything_and_draws() {
+    let f = Folder::new("demo");
+    let picture = f.path("new/wind.png");
+    let said = succeeds(&["demo", "--picture", &picture]);
+    assert!(said.contains("Everything that was promised is kept."), "{said}");
+    assert_eq!(&std::fs::read(&picture).unwrap()[..8], b"\x89PNG\r\n\x1a\n");
+    let d = json(&["demo", "--picture", &picture, "--json", "--threads", "1"]);
+    assert_eq!(d["runs"].as_array().unwrap().len(), 9);
+    assert_eq!(d["violations"], 0);
+}
+
+#[test]
+fn wrong_usage_is_explained() {
+    let f = Folder::new("usage");
+    let [u, v] = field("wind_global");
+    let out = f.path("out.fz");
+    let start = ["compress", &u, &v, "-o", &out];
+    let compress = |more: &[&str], parts: &[&str]| fails(&[&start, more].concat(), parts);
+    compress(&["--dims", DIMS], &["a bound is missing", "--abs", "--rel"]);
+    compress(&["--dims", DIMS, "--abs", "1", "--rel", "1"], &["--abs", "--rel", "cannot be used with"]);
+    compress(&["--rel", "1e-2"], &["--dims NXxNY is missing", "u.f32"]);
+    compress(&["--rel", "1e-2", "--dims", "360"], &["'360'", "--dims", "360x181"]);
+    compress(&["--rel", "1e-2", "--dims", "0x5"], &["'0x5'", "positive"]);
+    compress(&["--rel", "1e-2", "--dims", "360x180"], &["u.f32", "260640", "259200", "--dims"]);
+    compress(&["--rel", "1e-2", "--dims", "180x181", "--dtype", "f32"], &["260640", "130320", "--dtype f64"]);
+    compress(&["--rel", "-1", "--dims", DIMS], &["'-1'", "--rel", "0 or more"]);
+    compress(&["--rel", "nan", "--dims", DIMS], &["'nan'", "finite"]);
+    compress(&["--rel", "1", "--dims", DIMS, "--spacing", "1"], &["'1'", "DX,DY"]);
+    compress(
+        &["--rel", "1", "--dims", DIMS, "--backend", "cuda"],
+        &["--backend cuda", "NoDevice", "--backend cpu"],
+    );
+    fails(&["compress", &u, &v, "-o", &u, "--dims", DIMS, "--rel", "1"], &["u.f32", "is the input U"]);
+    fails(
+        &["compress", &u, "nowhere.f32", "-o", &out, "--dims", DIMS, "--rel", "1"],
+        &["nowhere.f32", "opened"],
+    );
+    let nowhere = f.path("no/such/folder/out.fz");
+    fails(
+        &["compress", &u, &v, "-o", &nowhere, "--dims", DIMS, "--rel", "1"],
+        &["no/such/folder/out.fz", "written"],
+    );
+    fails(&["verify", &u, &v, &u, "--dims", DIMS], &["V1"]);
+    fails(&["nonsense"], &["nonsense"]);
+    assert!(f.names().is_empty(), "an error left {:?}", f.names());
+}
+
+#[test]
+fn unsuitable_npy_files_are_explained() {
+    let f = Folder::new("npy-errors");
+    let data = [0u8; 6 * 4];
+    let good = f.write("good.npy", &npy("<f4", false, "(2, 3)", &data));
+    let out = f.path("out.fz");
+    let with = |name: &str, content: &[u8], parts: &[&str]| {
+        let bad = f.write(name, content);
+        fails(&["compress", &bad, &good, "-o", &out, "--abs", "1"], &[&[name], parts].concat());
+    };
+    with("a.npy", &npy("<f4", true, "(2, 3)", &data), &["Fortran order", "np.ascontiguousarray"]);
+    with("b.npy", &npy(">f4", false, "(2, 3)", &data), &["big-endian", "astype('<f4')"]);
+    with("c.npy", &npy("<i4", false, "(2, 3)", &data), &["'<i4'", "astype"]);
+    with("d.npy", &npy("<f4", false, "(6,)", &data), &["1 dimensions"]);
+    with("e.npy", &npy("<f4", false, "(1, 2, 3)", &data), &["3 dimensions", "2D"]);
+    with("f.npy", &npy("<f4", false, "(3, 3)", &[0; 36]), &["3x3", "3x2", "agree"]);
+    with("g.npy", &npy("<f8", false, "(2, 3)", &[0; 48]), &["f64", "f32", "agree"]);
+    with("h.npy", &npy("<f4", false, "(2, 3)", &data[4..]), &["20 bytes", "24"]);
+    with("i.npy", b"not numpy at all", &["is not a NumPy .npy file"]);
+    with("j.npy", b"\x93NUMPY\x01\x00\xff", &["incomplete"]);
+    with("k.npy", &npy("<f4", false, "(0, 3)", &[]), &["(0, 3)", "positive"]);
+    fails(
+        &["compress", &good, &good, "-o", &out, "--abs", "1", "--dims", "2x3"],
+        &["3x2", "2x3", "good.npy"],
+    );
+    fails(
+        &["compress", &good, &good, "-o", &out, "--abs", "1", "--dtype", "f64"],
+        &["f32", "f64", "--dtype"],
+    );
+    // A single row is stored alike in both orders.
+    let row = f.write("row.npy", &npy("<f4", true, "(1, 6)", &data));
+    succeeds(&["compress", &row, &row, "-o", &out, "--abs", "1"]);
+}
+
+#[test]
+fn an_error_destroys_nothing() {
+    let f = Folder::new("damage");
+    let [u, v] = field("piv_cavity");
+    let stream = f.path("s.fz");
+    succeeds(&["compress", &u, &v, "-o", &stream, "--dims", "41x43", "--rel", "1e-2"]);
+    let good = std::fs::read(&stream).unwrap();
+    fails(&["compress", &u, &v, "-o", &stream, "--dims", "41x44", "--rel", "1e-2"], &["--dims"]);
+    assert_eq!(std::fs::read(&stream).unwrap(), good);
+
+    let (u1, v1) = (f.write("u1", b"precious"), f.write("v1", b"precious"));
+    let mut flipped = good.clone();
+    let last = flipped.len() - 20;
+    flipped[last] ^= 1;
+    let damaged = f.write("damaged.fz", &flipped);
+    fails(&["decompress", &damaged, &u1, &v1], &["damaged.fz", "checksum"]);
+    let cut = f.write("cut.fz", &good[..good.len() - 1]);
+    fails(&["decompress", &cut, &u1, &v1], &["cut.fz", "the end is missing"]);
+    let short = f.write("short.fz", &good[..10]);
+    fails(&["decompress", &short, &u1, &v1], &["short.fz"]);
+    fails(&["info", &short], &["short.fz"]);
+    fails(&["info", &u], &["u.f32"]);
+    fails(&["decompress", &stream, &u1, &u1], &["two names"]);
+    fails(&["decompress", &stream, &stream, &v1], &["is the stream itself"]);
+    let nowhere = f.path("no/v1");
+    fails(&["decompress", &stream, &u1, &nowhere], &["no/v1"]);
+    for file in [&u1, &v1] {
+        assert_eq!(std::fs::read(file).unwrap(), b"precious");
+    }
+    assert_eq!(f.names(), ["cut.fz", "damaged.fz", "s.fz", "short.fz", "u1", "v1"]);
+}
+
+#[test]
+fn help_shows_examples_units_and_exit_status() {
+    for command in ["compress", "decompress", "verify", "info", "points", "bench", "demo"] {
+        let help = succeeds(&[command, "--help"]);
+        assert!(help.contains(&format!("factz {command}")), "{help}");
+        assert!(help.contains("Example") && help.contains("Exit status:"), "{help}");
+    }
+    assert!(succeeds(&["--help"]).contains("x fastest"));
+    assert!(succeeds(&["--version"]).starts_with("factz 0."));
+}
+
+#[cfg(unix)]
+#[test]
+fn special_files_are_written_and_links_followed() {
+    let f = Folder::new("special");
+    let [u, v] = field("piv_cavity");
+    succeeds(&["compress", &u, &v, "-o", "/dev/null", "--dims", "41x43", "--rel", "1e-2"]);
+    assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+    let real = f.write("real.fz", b"old");
+    let link = f.path("link.fz");
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    succeeds(&["compress", &u, &v, "-o", &link, "--dims", "41x43", "--rel", "1e-2"]);
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(std::fs::read(&real).unwrap().len() > 100);
+}
