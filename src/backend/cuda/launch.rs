@@ -219,4 +219,13 @@ mod tests {
         assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
         assert_eq!(COMPRESS[5].function(1), "factz_tiles_f64");
     }
+    #[test]
+    fn every_stage_is_a_kernel() {
+        let source = include_str!("../../../kernels/factz_all.cu");
+        for stage in COMPRESS.iter().chain(&DECOMPRESS) {
+            let name = format!("factz_{}", stage.name);
+            let is_there = source.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|w| w == name);
+            assert!(is_there, "{name}");
+        }
+    }
 }
