@@ -3,6 +3,7 @@
 //!
 //! `FACTZ_CUDA=auto` (default) builds a CPU-only library with a warning where no nvcc is found,
 //! `required` fails there, `off` does not look. `FACTZ_CUDA_ARCHS=80,90` limits the architectures.
+//! `FACTZ_CUDA_LINEINFO=1` adds line numbers for profilers, which make the library three times as large.
 //! nvcc is looked for in NVCC, then below CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDAToolkit_ROOT, then in
 //! PATH, /usr/local/cuda and virtual environments (the `nvidia-cuda-nvcc` wheel).
 
@@ -20,7 +21,9 @@ const ARCHITECTURES: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=kernels");
-    for name in ["FACTZ_CUDA", "FACTZ_CUDA_ARCHS", "NVCC", "NVCC_CCBIN", "PATH", "VIRTUAL_ENV"] {
+    for name in
+        ["FACTZ_CUDA", "FACTZ_CUDA_ARCHS", "FACTZ_CUDA_LINEINFO", "NVCC", "NVCC_CCBIN", "PATH", "VIRTUAL_ENV"]
+    {
         println!("cargo::rerun-if-env-changed={name}");
     }
     for name in VARIABLES {
@@ -94,14 +97,24 @@ fn compile(nvcc: &Path, image: &Path) {
     let lowest = *archs.first().expect("nvcc knows none of the architectures");
     let mut command = Command::new(nvcc);
     command
-        .args(["-fatbin", "-std=c++17", "-O3", "-lineinfo", "-fmad=false", "-Xfatbin=--compress-all"])
+        .args(["-fatbin", "-std=c++17", "-O3", "-fmad=false"])
+        .arg(if knows(nvcc, "--compress-mode") { "--compress-mode=size" } else { "-Xfatbin=--compress-all" })
         .arg(format!("--threads={}", env::var("NUM_JOBS").unwrap_or_else(|_| "1".into())))
         .args(archs.iter().map(|a| format!("-gencode=arch=compute_{a},code=sm_{a}")))
         .arg(format!("-gencode=arch=compute_{lowest},code=compute_{lowest}"))
         .arg("-o")
         .arg(image)
         .arg(SOURCE);
+    if env::var("FACTZ_CUDA_LINEINFO").as_deref() == Ok("1") {
+        command.arg("-lineinfo");
+    }
     run(&mut command);
+}
+
+/// Whether nvcc has an option of its later versions.
+fn knows(nvcc: &Path, option: &str) -> bool {
+    let help = run(Command::new(nvcc).arg("--help")).stdout;
+    String::from_utf8_lossy(&help).contains(option)
 }
 
 /// Runs a command to its end, or stops the build with what it wrote.

@@ -928,15 +928,16 @@ factz_status factz_compare_host(const void *u,
                                 int threads);
 
 /**
- * Loads the kernels for the device of a stream ahead of time, so that the first call is as fast as the
- * later ones. Needed once per device before a CUDA graph is captured.
+ * Loads the kernels into the CUDA context of a stream ahead of time. Otherwise the first device function
+ * in each context does it, which then may block and allocate; it cannot do so while a stream is being
+ * captured, so call this before capturing a CUDA graph.
  *
  * May block and allocate; do not call it while the stream is being captured. Leaves the current CUDA
  * context as it was. Thread-safe.
  *
- * @param stream  a stream of the device
- * @return FACTZ_OK; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY;
- *         FACTZ_ERROR_INTERNAL
+ * @param stream  a stream of the device; the default streams stand for the thread's current context
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a default stream, and no context is current);
+ *         FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
  */
 factz_status factz_prepare_device(factz_stream stream);
 
@@ -945,9 +946,13 @@ factz_status factz_prepare_device(factz_stream stream);
  * same stream byte for byte.
  *
  * Returns without waiting: no allocation, no synchronisation, no host round trip, and it can be captured
- * into a CUDA graph. FACTZ_OK means that the work was enqueued; its outcome is in the report once the
- * stream has got there. Every buffer must live until then. All pointers but config are device-accessible.
- * Thread-safe; concurrent calls need separate dst, workspace and report.
+ * into a CUDA graph, once the kernels are loaded (`factz_prepare_device`). FACTZ_OK means that the work
+ * was enqueued; its outcome is in the report once the stream has got there. Every buffer must live until
+ * then. The CUDA context is that of the stream; the current one is left as it was.
+ *
+ * All pointers but config are device memory or managed memory of the stream's device, or (except for the
+ * workspace) pinned host memory that is mapped at the same address; other host memory and memory of
+ * another device are refused. Thread-safe; concurrent calls need separate dst, workspace and report.
  *
  * @param u                the x components, laid out as config says, aligned to their type; not changed
  * @param v                the y components likewise; may be interleaved with u
@@ -955,17 +960,16 @@ factz_status factz_prepare_device(factz_stream stream);
  * @param config           the configuration, in host memory; copied before the call returns
  * @param dst              receives the stream; aligned to factz_sizes.alignment; must not overlap u, v,
  *                         workspace or report
- * @param dst_bytes        writable bytes at dst
- * @param workspace        scratch memory, aligned to factz_sizes.alignment; may be NULL if
- *                         workspace_bytes is 0
+ * @param dst_bytes        writable bytes at dst, at least FACTZ_INSPECT_BYTES
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment
  * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
  * @param report           written on the device: status, lengths, counts and the largest error;
  *                         FACTZ_ERROR_BUFFER_TOO_SMALL with required_bytes where dst was too small.
- *                         Untouched when the call itself fails
+ *                         Untouched when the arguments are refused
  * @param stream           the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
- *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE (always, in
- *         this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
+ *         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
  */
 factz_status factz_compress_device(const void *u,
                                    const void *v,
@@ -993,17 +997,16 @@ factz_status factz_compress_device(const void *u,
  *                         workspace or report
  * @param v                receives the y components; may be interleaved with u
  * @param n                number of vertices, nx * ny
- * @param workspace        scratch memory, aligned to factz_sizes.alignment; may be NULL if
- *                         workspace_bytes is 0
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment
  * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_decompress_sizes`
  * @param report           written on the device; FACTZ_ERROR_CORRUPT_STREAM and
  *                         FACTZ_ERROR_UNSUPPORTED_VERSION appear here, and
  *                         FACTZ_ERROR_INVALID_ARGUMENT where the stream has other dimensions or another
- *                         dtype. Untouched when the call itself fails
+ *                         dtype. Untouched when the arguments are refused
  * @param stream           the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
- *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE (always, in
- *         this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
+ *         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
  */
 factz_status factz_decompress_device(const void *src,
                                      size_t src_bytes,
@@ -1025,8 +1028,8 @@ factz_status factz_decompress_device(const void *src,
  * @param info       device-accessible; written on the device, info->status tells whether src holds a
  *                   stream. Untouched when the call itself fails
  * @param stream     the CUDA stream
- * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_NO_DEVICE (always, in this
- *         version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+ * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_NO_DEVICE;
+ *         FACTZ_ERROR_UNSUPPORTED (always, in this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
  */
 factz_status factz_inspect_device(const void *src,
                                   size_t src_bytes,
@@ -1046,13 +1049,12 @@ factz_status factz_inspect_device(const void *src,
  * @param capacity         how many points fit
  * @param count            device-accessible; receives the number of points in the field. A count above
  *                         capacity means that only the first `capacity` points were written
- * @param workspace        scratch memory, aligned to factz_sizes.alignment; may be NULL if
- *                         workspace_bytes is 0
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment
  * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
  * @param stream           the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
- *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE (always, in
- *         this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+ *         FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
+ *         FACTZ_ERROR_UNSUPPORTED (always, in this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
  */
 factz_status factz_critical_points_device(const void *u,
                                           const void *v,
@@ -1077,14 +1079,13 @@ factz_status factz_critical_points_device(const void *u,
  * @param other_u          the x components of the other field; not changed
  * @param other_v          its y components
  * @param other_config     the layout of the other field, in host memory; NULL means config
- * @param workspace        scratch memory, aligned to factz_sizes.alignment; may be NULL if
- *                         workspace_bytes is 0
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment
  * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
  * @param comparison       device-accessible; written on the device. Untouched when the call itself fails
  * @param stream           the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
- *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE (always, in
- *         this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+ *         FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
+ *         FACTZ_ERROR_UNSUPPORTED (always, in this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
  */
 factz_status factz_compare_device(const void *u,
                                   const void *v,

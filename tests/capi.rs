@@ -489,15 +489,20 @@ fn device_functions_check_their_arguments_and_find_no_device() {
     // Addresses of a device that nobody follows.
     let (u, v, dst, work) = (0x10_0000usize, 0x20_0000usize, 0x30_0000usize, 0x40_0000usize);
     let report = 0x50_0000 as *mut factz_report;
-    let none = FACTZ_ERROR_NO_DEVICE;
+    // Where there is a device, these addresses are refused in another way.
+    let has_device = factz::backend::cuda::host::device_count().is_ok();
+    let expect_none = |status| match has_device {
+        true => assert_ne!(status, FACTZ_OK),
+        false => expect(status, FACTZ_ERROR_NO_DEVICE, "_host"),
+    };
     let argument = FACTZ_ERROR_INVALID_ARGUMENT;
     unsafe {
-        expect(factz_prepare_device(null_mut()), none, "_host");
+        expect_none(factz_prepare_device(null_mut()));
         let compress = |u: usize, dst: usize, work: usize, report| {
             let (u, v, dst, work) = (u as _, v as _, dst as _, work as _);
-            factz_compress_device(u, v, N, &c, dst, 1 << 16, work, 1 << 16, report, null_mut())
+            factz_compress_device(u, v, N, &c, dst, 1 << 16, work, 1 << 19, report, null_mut())
         };
-        expect(compress(u, dst, work, report), none, "_host");
+        expect_none(compress(u, dst, work, report));
         expect(compress(u + 2, dst, work, report), argument, "u = 0x100002 is not aligned to 4 bytes");
         expect(compress(u, dst + 8, work, report), argument, "dst = 0x300008 is not aligned to 256 bytes");
         expect(compress(u, dst, dst, report), argument, "overlaps workspace");
@@ -505,25 +510,25 @@ fn device_functions_check_their_arguments_and_find_no_device() {
         expect(compress(u, dst, work, null_mut()), argument, "report is null");
         let decompress = |src: usize, v: usize| {
             let (src, u, v, work) = (src as _, u as _, v as _, work as _);
-            factz_decompress_device(src, 1 << 16, &c, u, v, N, work, 1 << 16, report, null_mut())
+            factz_decompress_device(src, 1 << 16, &c, u, v, N, work, 1 << 19, report, null_mut())
         };
-        expect(decompress(dst, v), none, "_host");
+        expect_none(decompress(dst, v));
         expect(decompress(0, v), argument, "src is null");
         expect(decompress(dst, u), argument, "share values");
         let info = 0x60_0000 as *mut factz_info;
-        expect(factz_inspect_device(dst as _, 128, info, null_mut()), none, "_host");
+        expect_none(factz_inspect_device(dst as _, 128, info, null_mut()));
         expect(factz_inspect_device(dst as _, 128, null_mut(), null_mut()), argument, "info is null");
         let find = |count: *mut u64| {
-            let (u, v, points) = (u as _, v as _, dst as _);
-            factz_critical_points_device(u, v, N, &c, points, 9, count, null_mut(), 0, null_mut())
+            let (u, v, points, work) = (u as _, v as _, dst as _, work as _);
+            factz_critical_points_device(u, v, N, &c, points, 9, count, work, 1 << 19, null_mut())
         };
-        expect(find(0x60_0000 as _), none, "_host");
+        expect_none(find(0x60_0000 as _));
         expect(find(null_mut()), argument, "count is null");
         let compare = |comparison| {
             let (u, v) = (u as *const c_void, v as *const c_void);
-            factz_compare_device(u, v, N, &c, v, u, null(), null_mut(), 0, comparison, null_mut())
+            factz_compare_device(u, v, N, &c, v, u, null(), work as _, 1 << 19, comparison, null_mut())
         };
-        expect(compare(0x60_0000 as _), none, "_host");
+        expect_none(compare(0x60_0000 as _));
         expect(compare(u as _), argument, "comparison at");
     }
 }

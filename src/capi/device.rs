@@ -1,4 +1,4 @@
-//! The device functions: they check their arguments and, in this version, find no device.
+//! The device functions: they check their arguments and enqueue the work.
 
 use super::analysis::{check_fields, check_points, factz_comparison, factz_critical_point, read_pair};
 use super::arguments::{check_buffer, check_struct, check_vertices, Field, Ghosts, Span};
@@ -7,6 +7,7 @@ use super::inspect::{check_source, factz_info};
 use super::report::factz_report;
 use super::sizes::{compress_workspace_bytes, decompress_workspace_bytes, DEVICE_ALIGNMENT};
 use super::status::{factz_status, guard};
+use crate::backend::cuda::{self, Buffers};
 use crate::error::{Error, Result, Status};
 use crate::request::Request;
 use std::ffi::c_void;
@@ -20,27 +21,33 @@ pub struct CUstream_st {
 /// A `cudaStream_t` or `CUstream`; NULL is the default stream. No CUDA header is needed.
 pub type factz_stream = *mut CUstream_st;
 
-/// Loads the kernels for the device of a stream ahead of time, so that the first call is as fast as the
-/// later ones. Needed once per device before a CUDA graph is captured.
+/// Loads the kernels into the CUDA context of a stream ahead of time. Otherwise the first device function
+/// in each context does it, which then may block and allocate; it cannot do so while a stream is being
+/// captured, so call this before capturing a CUDA graph.
 ///
 /// May block and allocate; do not call it while the stream is being captured. Leaves the current CUDA
 /// context as it was. Thread-safe.
 ///
-/// @param stream  a stream of the device
-/// @return FACTZ_OK; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY;
-///         FACTZ_ERROR_INTERNAL
+/// @param stream  a stream of the device; the default streams stand for the thread's current context
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a default stream, and no context is current);
+///         FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_prepare_device(stream: factz_stream) -> factz_status {
-    guard(|| no_device(stream))
+    // SAFETY: the caller gave a live stream.
+    guard(|| unsafe { cuda::prepare_device(stream.cast()) })
 }
 
 /// Enqueues the compression of a field in device memory; the twin of `factz_compress_host`, with the
 /// same stream byte for byte.
 ///
 /// Returns without waiting: no allocation, no synchronisation, no host round trip, and it can be captured
-/// into a CUDA graph. FACTZ_OK means that the work was enqueued; its outcome is in the report once the
-/// stream has got there. Every buffer must live until then. All pointers but config are device-accessible.
-/// Thread-safe; concurrent calls need separate dst, workspace and report.
+/// into a CUDA graph, once the kernels are loaded (`factz_prepare_device`). FACTZ_OK means that the work
+/// was enqueued; its outcome is in the report once the stream has got there. Every buffer must live until
+/// then. The CUDA context is that of the stream; the current one is left as it was.
+///
+/// All pointers but config are device memory or managed memory of the stream's device, or (except for the
+/// workspace) pinned host memory that is mapped at the same address; other host memory and memory of
+/// another device are refused. Thread-safe; concurrent calls need separate dst, workspace and report.
 ///
 /// @param u                the x components, laid out as config says, aligned to their type; not changed
 /// @param v                the y components likewise; may be interleaved with u
@@ -48,17 +55,16 @@ pub unsafe extern "C" fn factz_prepare_device(stream: factz_stream) -> factz_sta
 /// @param config           the configuration, in host memory; copied before the call returns
 /// @param dst              receives the stream; aligned to factz_sizes.alignment; must not overlap u, v,
 ///                         workspace or report
-/// @param dst_bytes        writable bytes at dst
-/// @param workspace        scratch memory, aligned to factz_sizes.alignment; may be NULL if
-///                         workspace_bytes is 0
+/// @param dst_bytes        writable bytes at dst, at least FACTZ_INSPECT_BYTES
+/// @param workspace        scratch memory, aligned to factz_sizes.alignment
 /// @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
 /// @param report           written on the device: status, lengths, counts and the largest error;
 ///                         FACTZ_ERROR_BUFFER_TOO_SMALL with required_bytes where dst was too small.
-///                         Untouched when the call itself fails
+///                         Untouched when the arguments are refused
 /// @param stream           the CUDA stream
 /// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
-///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE (always, in
-///         this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
+///         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_compress_device(
     u: *const c_void,
@@ -79,11 +85,21 @@ pub unsafe extern "C" fn factz_compress_device(
         check_vertices(n, &request)?;
         let field = device_field(["u", "v"], u, v, &request, Ghosts::Read)?;
         let target = device_buffer("dst", dst, dst_bytes)?;
-        let scratch = device_workspace(workspace, workspace_bytes, compress_workspace_bytes(&request))?;
+        let scratch = device_workspace(workspace, workspace_bytes, compress_workspace_bytes(&request)?)?;
         target.check_apart(&[&field.u, &field.v, &scratch])?;
         scratch.check_apart(&[&field.u, &field.v])?;
         Span::of("report", report).check_apart(&[&field.u, &field.v, &target, &scratch])?;
-        no_device(stream)
+        let buffers = Buffers {
+            u: u as u64,
+            v: v as u64,
+            stream: dst as u64,
+            stream_bytes: dst_bytes as u64,
+            workspace: workspace as u64,
+            workspace_bytes: workspace_bytes as u64,
+            report: report as u64,
+        };
+        // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
+        unsafe { cuda::compress_device(&request, &buffers, stream.cast()) }
     })
 }
 
@@ -101,17 +117,16 @@ pub unsafe extern "C" fn factz_compress_device(
 ///                         workspace or report
 /// @param v                receives the y components; may be interleaved with u
 /// @param n                number of vertices, nx * ny
-/// @param workspace        scratch memory, aligned to factz_sizes.alignment; may be NULL if
-///                         workspace_bytes is 0
+/// @param workspace        scratch memory, aligned to factz_sizes.alignment
 /// @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_decompress_sizes`
 /// @param report           written on the device; FACTZ_ERROR_CORRUPT_STREAM and
 ///                         FACTZ_ERROR_UNSUPPORTED_VERSION appear here, and
 ///                         FACTZ_ERROR_INVALID_ARGUMENT where the stream has other dimensions or another
-///                         dtype. Untouched when the call itself fails
+///                         dtype. Untouched when the arguments are refused
 /// @param stream           the CUDA stream
 /// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
-///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE (always, in
-///         this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
+///         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_decompress_device(
     src: *const c_void,
@@ -132,12 +147,22 @@ pub unsafe extern "C" fn factz_decompress_device(
         check_vertices(n, &request)?;
         let source = device_source(src, src_bytes)?;
         let field = device_field(["u", "v"], u, v, &request, Ghosts::Ignored)?;
-        let scratch = device_workspace(workspace, workspace_bytes, decompress_workspace_bytes(&request))?;
+        let scratch = device_workspace(workspace, workspace_bytes, decompress_workspace_bytes(&request)?)?;
         source.check_apart(&[&field.u, &field.v, &scratch])?;
         scratch.check_apart(&[&field.u, &field.v])?;
         field.check_components_apart(request.config())?;
         Span::of("report", report).check_apart(&[&source, &field.u, &field.v, &scratch])?;
-        no_device(stream)
+        let buffers = Buffers {
+            u: u as u64,
+            v: v as u64,
+            stream: src as u64,
+            stream_bytes: src_bytes as u64,
+            workspace: workspace as u64,
+            workspace_bytes: workspace_bytes as u64,
+            report: report as u64,
+        };
+        // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
+        unsafe { cuda::decompress_device(&request, &buffers, stream.cast()) }
     })
 }
 
@@ -149,8 +174,8 @@ pub unsafe extern "C" fn factz_decompress_device(
 /// @param info       device-accessible; written on the device, info->status tells whether src holds a
 ///                   stream. Untouched when the call itself fails
 /// @param stream     the CUDA stream
-/// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_NO_DEVICE (always, in this
-///         version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+/// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_NO_DEVICE;
+///         FACTZ_ERROR_UNSUPPORTED (always, in this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_inspect_device(
     src: *const c_void,
@@ -162,7 +187,7 @@ pub unsafe extern "C" fn factz_inspect_device(
         check_struct("info", info)?;
         let source = device_source(src, src_bytes)?;
         Span::of("info", info).check_apart(&[&source])?;
-        no_device(stream)
+        not_yet(stream)
     })
 }
 
@@ -178,13 +203,12 @@ pub unsafe extern "C" fn factz_inspect_device(
 /// @param capacity         how many points fit
 /// @param count            device-accessible; receives the number of points in the field. A count above
 ///                         capacity means that only the first `capacity` points were written
-/// @param workspace        scratch memory, aligned to factz_sizes.alignment; may be NULL if
-///                         workspace_bytes is 0
+/// @param workspace        scratch memory, aligned to factz_sizes.alignment
 /// @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
 /// @param stream           the CUDA stream
 /// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
-///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE (always, in
-///         this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+///         FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
+///         FACTZ_ERROR_UNSUPPORTED (always, in this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_critical_points_device(
     u: *const c_void,
@@ -205,11 +229,11 @@ pub unsafe extern "C" fn factz_critical_points_device(
         check_vertices(n, &request)?;
         let field = device_field(["u", "v"], u, v, &request, Ghosts::Ignored)?;
         let target = check_points(points, capacity)?;
-        let scratch = device_workspace(workspace, workspace_bytes, compress_workspace_bytes(&request))?;
+        let scratch = device_workspace(workspace, workspace_bytes, compress_workspace_bytes(&request)?)?;
         target.check_apart(&[&field.u, &field.v, &scratch])?;
         scratch.check_apart(&[&field.u, &field.v])?;
         Span::of("count", count).check_apart(&[&field.u, &field.v, &target, &scratch])?;
-        no_device(stream)
+        not_yet(stream)
     })
 }
 
@@ -224,14 +248,13 @@ pub unsafe extern "C" fn factz_critical_points_device(
 /// @param other_u          the x components of the other field; not changed
 /// @param other_v          its y components
 /// @param other_config     the layout of the other field, in host memory; NULL means config
-/// @param workspace        scratch memory, aligned to factz_sizes.alignment; may be NULL if
-///                         workspace_bytes is 0
+/// @param workspace        scratch memory, aligned to factz_sizes.alignment
 /// @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
 /// @param comparison       device-accessible; written on the device. Untouched when the call itself fails
 /// @param stream           the CUDA stream
 /// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
-///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE (always, in
-///         this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+///         FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
+///         FACTZ_ERROR_UNSUPPORTED (always, in this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_compare_device(
     u: *const c_void,
@@ -254,18 +277,22 @@ pub unsafe extern "C" fn factz_compare_device(
         check_element_alignment(["u", "v"], u, v, &pair[0])?;
         check_element_alignment(["other_u", "other_v"], other_u, other_v, &pair[1])?;
         let inputs = [&fields[0].u, &fields[0].v, &fields[1].u, &fields[1].v];
-        let scratch = device_workspace(workspace, workspace_bytes, compress_workspace_bytes(&pair[0]))?;
+        let scratch = device_workspace(workspace, workspace_bytes, compress_workspace_bytes(&pair[0])?)?;
         scratch.check_apart(&inputs)?;
         let target = Span::of("comparison", comparison);
         target.check_apart(&inputs)?;
         target.check_apart(&[&scratch])?;
-        no_device(stream)
+        not_yet(stream)
     })
 }
 
-/// What every device function comes to in a library without CUDA.
-fn no_device(_stream: factz_stream) -> Result<()> {
-    Err(Error::new(Status::NoDevice, "this library was built without CUDA; use the _host functions"))
+/// What the functions come to that have no kernels yet.
+fn not_yet(_stream: factz_stream) -> Result<()> {
+    cuda::available()?;
+    Err(Error::new(
+        Status::Unsupported,
+        "this function does not run on devices in this version; use its _host twin on a copy",
+    ))
 }
 
 fn device_field(

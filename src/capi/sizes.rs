@@ -6,6 +6,7 @@ use super::inspect::factz_info;
 use super::status::{factz_status, guard};
 use crate::backend;
 use crate::error::{Error, Result};
+use crate::plan::Workspace;
 use crate::request::{Config, Request};
 use std::mem::{offset_of, size_of};
 
@@ -33,17 +34,17 @@ const _: () = {
     assert!(offset_of!(factz_sizes, reserved) == 24);
 };
 
-/// Alignment of device buffers: that of cudaMalloc.
-pub(super) const DEVICE_ALIGNMENT: u64 = 256;
+/// Alignment of device buffers.
+pub(super) const DEVICE_ALIGNMENT: u64 = crate::plan::ALIGNMENT;
 
 /// Workspace of the device functions that read a field: compression and analysis.
-pub(super) fn compress_workspace_bytes(_request: &Request) -> u64 {
-    0
+pub(super) fn compress_workspace_bytes(request: &Request) -> Result<u64> {
+    Ok(Workspace::compress(request)?.bytes)
 }
 
 /// Workspace of device decompression.
-pub(super) fn decompress_workspace_bytes(_request: &Request) -> u64 {
-    0
+pub(super) fn decompress_workspace_bytes(request: &Request) -> Result<u64> {
+    Ok(Workspace::decompress(request)?.bytes)
 }
 
 /// The sizes for compressing, and for analysing, fields with a configuration.
@@ -66,7 +67,7 @@ pub unsafe extern "C" fn factz_compress_sizes(
         let request = unsafe { read_request("config", config) }?;
         let answer = factz_sizes {
             max_stream_bytes: backend::max_stream_bytes(&request),
-            workspace_bytes: compress_workspace_bytes(&request),
+            workspace_bytes: compress_workspace_bytes(&request)?,
             alignment: DEVICE_ALIGNMENT,
             reserved: [0; 5],
         };
@@ -108,7 +109,7 @@ pub unsafe extern "C" fn factz_decompress_sizes(
                 0 => backend::max_stream_bytes(&request),
                 bytes => bytes,
             },
-            workspace_bytes: decompress_workspace_bytes(&request),
+            workspace_bytes: decompress_workspace_bytes(&request)?,
             alignment: DEVICE_ALIGNMENT,
             reserved: [0; 5],
         };

@@ -135,7 +135,8 @@ mod tests {
         let header = include_str!("../../../kernels/abi.cuh");
         let names = |text: &str, begin: &str| -> Vec<String> {
             let body = &text[text.find(begin).unwrap() + begin.len()..];
-            let body = &body[..body.find("\n}").unwrap()];
+            // Members end where methods or the struct do.
+            let body = &body[..body.find("\n}").unwrap().min(body.find("\n#").unwrap_or(body.len()))];
             let code = body.lines().map(|l| l.split("//").next().unwrap()).collect::<Vec<_>>().join("\n");
             code.split(['\n', ';', ','])
                 .filter_map(|f| {

@@ -131,8 +131,8 @@ pub(super) fn is_capturing(stream: CUstream) -> Result<bool> {
     Ok(state != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
 }
 
-/// The functions of a stage: [dtype][mode].
-type Functions = [[CUfunction; 2]; 2];
+/// The functions of a stage, by element type.
+type Functions = [CUfunction; 2];
 
 /// The kernels in one context.
 pub(super) struct Module {
@@ -196,8 +196,8 @@ fn load(context_id: u64) -> Result<Module> {
     let mut module = Module {
         context_id,
         device,
-        compress: [[[null_mut(); 2]; 2]; COMPRESS.len()],
-        decompress: [[[null_mut(); 2]; 2]; DECOMPRESS.len()],
+        compress: [[null_mut(); 2]; COMPRESS.len()],
+        decompress: [[null_mut(); 2]; DECOMPRESS.len()],
     };
     let stages = COMPRESS.iter().zip(&mut module.compress);
     let all = stages.chain(DECOMPRESS.iter().zip(&mut module.decompress));
@@ -218,29 +218,27 @@ fn find_functions(
     stage: &Stage,
     functions: &mut Functions,
 ) -> Result<()> {
-    for (dtype, functions) in functions.iter_mut().enumerate() {
-        for (mode, function) in functions.iter_mut().enumerate() {
-            let name = stage.function(dtype, mode);
-            let symbol = CString::new(name.as_str()).expect("names hold no zero");
-            // SAFETY: a loaded module.
-            let answer = unsafe { sys::cuModuleGetFunction(function, image, symbol.as_ptr()) };
-            if NO_CODE.contains(&answer) {
-                return Err(no_code(device, answer));
-            }
-            check(answer, &format!("cuModuleGetFunction({name})"))?;
-            // Where the driver loads lazily, asking for an attribute makes it load the kernel now.
-            let mut threads = 0;
-            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+    for (dtype, function) in functions.iter_mut().enumerate() {
+        let name = stage.function(dtype);
+        let symbol = CString::new(name.as_str()).expect("names hold no zero");
+        // SAFETY: a loaded module.
+        let answer = unsafe { sys::cuModuleGetFunction(function, image, symbol.as_ptr()) };
+        if NO_CODE.contains(&answer) {
+            return Err(no_code(device, answer));
+        }
+        check(answer, &format!("cuModuleGetFunction({name})"))?;
+        // Where the driver loads lazily, asking for an attribute makes it load the kernel now.
+        let mut threads = 0;
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+        // SAFETY: a function of the module.
+        let answer = unsafe { sys::cuFuncGetAttribute(&mut threads, attribute, *function) };
+        check(answer, &format!("cuFuncGetAttribute({name})"))?;
+        if stage.shared_bytes > 48 << 10 {
+            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: a function of the module.
-            let answer = unsafe { sys::cuFuncGetAttribute(&mut threads, attribute, *function) };
-            check(answer, &format!("cuFuncGetAttribute({name})"))?;
-            if stage.shared_bytes > 48 << 10 {
-                let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-                // SAFETY: a function of the module.
-                let answer =
-                    unsafe { sys::cuFuncSetAttribute(*function, attribute, stage.shared_bytes as c_int) };
-                check(answer, &format!("cuFuncSetAttribute({name}, {} bytes)", stage.shared_bytes))?;
-            }
+            let answer =
+                unsafe { sys::cuFuncSetAttribute(*function, attribute, stage.shared_bytes as c_int) };
+            check(answer, &format!("cuFuncSetAttribute({name}, {} bytes)", stage.shared_bytes))?;
         }
     }
     Ok(())

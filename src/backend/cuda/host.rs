@@ -444,7 +444,7 @@ fn profile(launcher: &Launcher, queue: &Queue) -> Result<Vec<(String, f64)>> {
     for (k, stage) in launcher.direction.stages().iter().enumerate() {
         // SAFETY: likewise.
         let launch = || unsafe { launcher.launch(k, queue.stream) };
-        times.push((stage.function(launcher.dtype, launcher.mode), queue.time(launch)?));
+        times.push((stage.function(launcher.dtype), queue.time(launch)?));
     }
     Ok(times)
 }

@@ -20,61 +20,60 @@ pub(super) struct Shape {
     stream_bytes: u64,
 }
 
-/// A kernel: `factz_NAME_T`, or `factz_NAME_M_T` where each mode has its own.
+/// A kernel: `factz_NAME_T`.
 pub(super) struct Stage {
     pub(super) name: &'static str,
-    per_mode: bool,
-    blocks: fn(&Shape) -> u64,
-    threads: u32,
+    /// Number of blocks for an element type (0 f32, 1 f64).
+    blocks: fn(&Shape, usize) -> u64,
+    /// Threads of a block, by element type.
+    threads: [u32; 2],
     /// Dynamic shared memory of a block.
     pub(super) shared_bytes: u32,
 }
 
-const fn stage(name: &'static str, blocks: fn(&Shape) -> u64, threads: u32) -> Stage {
-    Stage { name, per_mode: false, blocks, threads, shared_bytes: 0 }
+const fn stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, threads: u32) -> Stage {
+    Stage { name, blocks, threads: [threads; 2], shared_bytes: 0 }
 }
 
-const fn mode_stage(name: &'static str, blocks: fn(&Shape) -> u64, threads: u32) -> Stage {
-    Stage { name, per_mode: true, blocks, threads, shared_bytes: 0 }
+/// A kernel with a warp for each tile: as many warps in a block as its shared memory lets.
+const fn tile_stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, warps: [u32; 2]) -> Stage {
+    Stage { name, blocks, threads: [32 * warps[0], 32 * warps[1]], shared_bytes: 0 }
 }
 
 /// Blocks that fill any device several times over; more only wait.
 const MANY: u64 = 1056;
 
-pub(super) const COMPRESS: [Stage; 11] = [
-    stage("statistics", |s| s.vertices.div_ceil(4096).min(MANY), 256),
-    stage("tune", |s| s.tiles.min(24) * 12, 32),
-    stage("anchors", |s| s.tiles.div_ceil(128), 128),
-    mode_stage("across", |s| (s.tiles_y * s.tiles_x.div_ceil(4)).div_ceil(4), 128),
-    mode_stage("down", |s| (s.tiles_x * s.tiles_y.div_ceil(4)).div_ceil(4), 128),
-    mode_stage("tiles", |s| s.tiles.div_ceil(4), 128),
-    stage("count", |s| s.tiles.div_ceil(8).min(MANY), 256),
-    stage("tables", |_| 1, 1024),
-    stage("encode", |s| s.tiles.min(8192), 32),
-    stage("offsets", |_| 1, 1024),
-    stage("gather", |s| s.tiles.div_ceil(4).min(MANY), 256),
+pub(super) const COMPRESS: [Stage; 12] = [
+    stage("statistics", |s, _| s.vertices.div_ceil(4096).min(MANY), 256),
+    stage("tune", |s, _| s.tiles.min(24) * 12, 32),
+    stage("anchors", |s, _| s.tiles.div_ceil(128), 128),
+    stage("across", |s, _| (s.tiles_y * s.tiles_x.div_ceil(4)).div_ceil(4), 128),
+    stage("down", |s, _| (s.tiles_x * s.tiles_y.div_ceil(4)).div_ceil(4), 128),
+    tile_stage("tiles", |s, dtype| s.tiles.div_ceil([4, 2][dtype]), [4, 2]),
+    tile_stage("tight", |s, dtype| s.tiles.div_ceil([2, 1][dtype]).min(2 * MANY), [2, 1]),
+    stage("count", |s, _| s.tiles.div_ceil(8).min(MANY), 256),
+    stage("tables", |_, _| 1, 1024),
+    stage("encode", |s, _| s.tiles.min(8192), 32),
+    stage("offsets", |_, _| 1, 1024),
+    stage("gather", |s, _| s.tiles.div_ceil(4).min(MANY), 256),
 ];
 
 pub(super) const DECOMPRESS: [Stage; 5] = [
-    stage("open", |_| 44, 256),
-    stage("check", |s| s.stream_bytes.div_ceil(65536).clamp(1, 264), 256),
-    stage("decode", |s| s.tiles.min(8192), 32),
-    stage("anchor_values", |s| s.tiles_y, 32),
-    stage("restore", |s| s.tiles.div_ceil(4), 128),
+    stage("open", |_, _| 44, 256),
+    stage("check", |s, _| s.stream_bytes.div_ceil(65536).clamp(1, 264), 256),
+    stage("decode", |s, _| s.tiles.min(8192), 32),
+    stage("anchor_values", |s, _| s.tiles_y, 32),
+    tile_stage("restore", |s, dtype| s.tiles.div_ceil([4, 2][dtype]), [4, 2]),
 ];
 
 impl Stage {
-    /// The name of the kernel for an element type and a mode.
-    pub(super) fn function(&self, dtype: usize, mode: usize) -> String {
-        let dtype = ["f32", "f64"][dtype];
-        match self.per_mode {
-            true => format!("factz_{}_{}_{dtype}", self.name, ["block", "speculative"][mode]),
-            false => format!("factz_{}_{dtype}", self.name),
-        }
+    /// The name of the kernel for an element type.
+    pub(super) fn function(&self, dtype: usize) -> String {
+        format!("factz_{}_{}", self.name, ["f32", "f64"][dtype])
     }
 
-    fn grid(&self, shape: &Shape) -> Result<u32> {
-        let blocks = (self.blocks)(shape);
+    fn grid(&self, shape: &Shape, dtype: usize) -> Result<u32> {
+        let blocks = (self.blocks)(shape, dtype);
         if blocks > i32::MAX as u64 {
             return Err(Error::new(
                 Status::Unsupported,
@@ -111,7 +110,10 @@ impl Shape {
 
     /// Refuses a shape that some kernel of the sequence cannot be launched with.
     pub(super) fn check(&self, direction: Direction) -> Result<()> {
-        direction.stages().iter().try_for_each(|stage| stage.grid(self).map(|_| ()))
+        direction.stages().iter().try_for_each(|stage| {
+            stage.grid(self, 0)?;
+            stage.grid(self, 1).map(|_| ())
+        })
     }
 }
 
@@ -120,7 +122,6 @@ pub(super) struct Launcher<'a> {
     pub(super) module: &'a Module,
     pub(super) direction: Direction,
     pub(super) dtype: usize,
-    pub(super) mode: usize,
     pub(super) shape: Shape,
     pub(super) job: Job,
     /// What is set to zero before the first kernel.
@@ -153,16 +154,16 @@ impl Launcher<'_> {
             Direction::Decompress => &self.module.decompress[stage],
         };
         let stage = &self.direction.stages()[stage];
-        let blocks = stage.grid(&self.shape)?;
+        let blocks = stage.grid(&self.shape, self.dtype)?;
         let mut parameters = [(&raw const self.job).cast_mut().cast::<c_void>()];
         // SAFETY: the kernel takes one Job, which the driver copies before it returns.
         let answer = unsafe {
             sys::cuLaunchKernel(
-                functions[self.dtype][self.mode],
+                functions[self.dtype],
                 blocks,
                 1,
                 1,
-                stage.threads,
+                stage.threads[self.dtype],
                 1,
                 1,
                 stage.shared_bytes,
@@ -174,8 +175,8 @@ impl Launcher<'_> {
         if answer == sys::CUresult::CUDA_SUCCESS {
             return Ok(());
         }
-        let name = stage.function(self.dtype, self.mode);
-        check(answer, &format!("cuLaunchKernel({name}, {blocks} blocks of {})", stage.threads))
+        let name = stage.function(self.dtype);
+        check(answer, &format!("cuLaunchKernel({name}, {blocks} blocks of {})", stage.threads[self.dtype]))
     }
 
     /// # Safety
@@ -205,7 +206,7 @@ mod tests {
                 let shape = shape(nx, ny);
                 shape.check(direction).unwrap();
                 for stage in direction.stages() {
-                    assert!(stage.grid(&shape).unwrap() >= 1, "{}", stage.name);
+                    assert!(stage.grid(&shape, 0).unwrap() >= 1, "{}", stage.name);
                 }
             }
             let error = shape(1 << 24, 1 << 24).check(direction).unwrap_err();
@@ -215,8 +216,16 @@ mod tests {
 
     #[test]
     fn names() {
-        assert_eq!(COMPRESS[0].function(0, 1), "factz_statistics_f32");
-        assert_eq!(COMPRESS[5].function(1, 0), "factz_tiles_block_f64");
-        assert_eq!(COMPRESS[5].function(0, 1), "factz_tiles_speculative_f32");
+        assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
+        assert_eq!(COMPRESS[5].function(1), "factz_tiles_f64");
+    }
+    #[test]
+    fn every_stage_is_a_kernel() {
+        let source = include_str!("../../../kernels/factz_all.cu");
+        for stage in COMPRESS.iter().chain(&DECOMPRESS) {
+            let name = format!("factz_{}", stage.name);
+            let is_there = source.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|w| w == name);
+            assert!(is_there, "{name}");
+        }
     }
 }

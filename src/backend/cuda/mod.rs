@@ -67,6 +67,11 @@ pub unsafe fn decompress_device(request: &Request, buffers: &Buffers, stream: St
     unsafe { call(Direction::Decompress, request, buffers, stream, |launcher| launcher.enqueue(stream)) }
 }
 
+/// Whether this library has kernels and this machine a driver and a device; otherwise why not.
+pub fn available() -> Result<()> {
+    driver::available()
+}
+
 /// Loads the kernels for the context of a stream. May block.
 ///
 /// # Safety
@@ -108,7 +113,6 @@ unsafe fn call<R>(
         module,
         direction,
         dtype: matches!(config.dtype, Dtype::F64) as usize,
-        mode: config.mode as usize,
         shape,
         job: Job::new(request, &plan, buffers, direction),
         clear: Launcher::clear_range(direction, &plan, buffers.workspace),
