@@ -54,8 +54,17 @@ bench: toolchain
 test: toolchain packages python lints checks
 	@export FACTZ_PYTHON="$(PYTHON)" PATH="$(dir $(PYTHON)):$$PATH"
 	if cargo nextest --version > /dev/null 2>&1; then
+	  echo "== tests on a CUDA device, if there is one"
+	  cargo test --profile checked --all-features --test gpu
 	  echo "== tests (cargo nextest, optimised, with debug assertions)"
-	  cargo nextest run --no-fail-fast --cargo-profile checked --all-features
+	  # The GPU tests have a runner of their own, which nextest cannot list.
+	  names=(tests/*.rs)
+	  names=("$${names[@]#tests/}")
+	  wanted=()
+	  for name in "$${names[@]%.rs}"; do
+	    if [[ $$name != gpu ]]; then wanted+=(--test "$$name"); fi
+	  done
+	  cargo nextest run --no-fail-fast --cargo-profile checked --all-features --lib --bins "$${wanted[@]}"
 	else
 	  echo "== tests (cargo test, optimised, with debug assertions)"
 	  cargo test --no-fail-fast --profile checked --all-features
