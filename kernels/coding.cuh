@@ -116,9 +116,10 @@ __device__ __forceinline__ void make_tables(const Job& job) {
     __shared__ u64 costs[32];
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    // Tables are written to slots in the space for words, which is free until groups are encoded.
+    // Every table is written to a slot of the largest size, and then moved up to the one before it.
     constexpr u32 SLOT_WORDS = 255;
-    u32* slots = reinterpret_cast<u32*>(job.words);
+    u32* section = reinterpret_cast<u32*>(job.table_section);
+    u32* slots = section + TABLE_SIZES_BYTES / 4;
     u64 cost = 0;
     for (u32 table = warp; table < TABLES; table += 32) {
         const u64* counts = job.counts + table * ALPHABET;
@@ -227,10 +228,11 @@ __device__ __forceinline__ void make_tables(const Job& job) {
     __syncthreads();
     u32 before = TABLE_SIZES_BYTES / 4;
     for (u32 table = 0; table < TABLES; table++) {
-        const u32 size = sizes[table];
-        if ((i32)(table & 31) == warp)
-            for (u32 k = lane; k < size; k += 32)
-                reinterpret_cast<u32*>(job.table_section)[before + k] = slots[table * SLOT_WORDS + k];
+        const u32 size = sizes[table], k = threadIdx.x;
+        const u32 word = k < size ? slots[table * SLOT_WORDS + k] : 0;
+        __syncthreads();
+        if (k < size) section[before + k] = word;
+        __syncthreads();
         before += size;
     }
     if (threadIdx.x < TABLE_SIZES_BYTES) job.table_section[threadIdx.x] = threadIdx.x < TABLES ? (u8)sizes[threadIdx.x] : 0;

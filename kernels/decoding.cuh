@@ -278,6 +278,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
         const u8* bytes = job.stream + job.group_offsets[group];
         Decoder decoder = {get32(bytes + 4 * lane), bytes + STATE_BYTES, (u32)((job.group_sizes[group] - STATE_BYTES) / 2), 0};
         bool bad = false;
+        u32 exact = 0;
         for (u64 batch = first; batch < end && !bad; batch += 32) {
             const i32 tiles = (i32)(end - batch < 32 ? end - batch : 32);
             u32 my_info = decoder.step(job, lane < tiles, TILE_MODE);
@@ -333,14 +334,17 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                         if (symbol > STORED) symbol = STORED;
                         if (!active) symbol = SYMBOL_ZERO;
                         symbols[position] = (u8)symbol;
-                        if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS))
+                        if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) {
+                            exact += __popc(__ballot_sync(FULL, symbol == STORED));
                             decode_raw<T>(job, decoder, index, position, active, symbol);
+                        }
                     }
                 }
             }
         }
         bad |= __any_sync(FULL, decoder.x != 1u << 16) || (decoder.next + 1) / 2 * 2 != decoder.size;
         if (bad && lane == 0) fail(job, control, STATUS_CORRUPT_STREAM);
+        if (exact && lane == 0) atomicAdd((ull*)&control.exact, (ull)exact);
     }
 }
 
@@ -427,7 +431,7 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
 template <typename T>
 struct RestoreShared {
     typename Real<T>::Pair values[CLOSED * CLOSED];
-    u8 symbols[TILE_VERTICES];
+    alignas(16) u8 symbols[TILE_VERTICES];
 };
 
 // What predictions see of a vertex with this symbol.
@@ -468,6 +472,7 @@ __device__ __forceinline__ void restore(const Job& job) {
         if (r.status == STATUS_OK) {
             r.stream_bytes = control.stream_bytes;
             r.required_bytes = 2 * job.nx * job.ny * sizeof(T);
+            r.exact_vertices = control.content == CONTENT_STORED ? job.nx * job.ny : control.exact;
             r.bound = control.bound;
         }
         *job.report = r;

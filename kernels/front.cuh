@@ -426,7 +426,7 @@ struct TileShared {
     u32 nonfinite[CLOSED * 2];
     u32 zero[TILE], fill[TILE], tight[TIGHT ? TILE : 1];
     u16 near[TIGHT ? 96 : 1];
-    u8 symbols[TILE_VERTICES];
+    alignas(16) u8 symbols[TILE_VERTICES];
 };
 
 // Warps (tiles) of a block, so that their shared memory fits 48 KB.

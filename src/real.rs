@@ -33,7 +33,7 @@ pub trait Real:
     fn from_f64(x: f64) -> Self;
     fn to_f64(self) -> f64;
     fn from_i32(x: i32) -> Self;
-    /// The nearest integer, ties to even. Only called with |x| below [`Real::MAX_CODE`] + 1.
+    /// The nearest integer, ties to even; any integer unless |x| is below [`Real::MAX_CODE`] + 1.
     fn round_to_i32(self) -> i32;
     /// The bit pattern, zero-extended.
     fn to_bits64(self) -> u64;
@@ -96,8 +96,8 @@ macro_rules! real {
             fn round_to_i32(self) -> i32 {
                 // Adding 1.5 * 2^mantissa rounds to an integer in the current (nearest-even) mode,
                 // without a call into the mathematics library on processors that lack a rounding
-                // instruction.
-                ((self + $magic) - $magic) as i32
+                // instruction; the integer is then in the low bits.
+                (self + $magic).to_bits().wrapping_sub($magic.to_bits()) as i32
             }
             #[inline(always)]
             fn to_bits64(self) -> u64 {

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::Progress;
 use crate::error::{Error, Result, Status};
-use crate::field::{View, ViewMut};
+use crate::field::{Layout, View, ViewMut};
 use crate::geometry::{Grid, TileShape, ANCHOR_LEVEL, CLOSED, POSITION_OF, TILE};
 use crate::real::Real;
 use crate::report::Report;
@@ -292,7 +292,9 @@ impl<T: Real> FrontEnd<'_, T> {
                         let (code, digits) = bases[tile];
                         builder.put(0, code);
                         builder.put_digits(digits);
-                        self.encoder.interior(patch, |position, code| builder.put(position, code));
+                        self.encoder.interior(patch, |position, count, codes| {
+                            builder.put_row(position, count, codes)
+                        });
                         let mut masks = Masks::default();
                         for y in 0..height.min(TILE) {
                             masks.zero[y] = patch.zero[y] as u32;
@@ -608,12 +610,20 @@ impl<T: Real> BackEnd<'_, T> {
     /// Values on the lattice lines: horizontal, then vertical.
     fn lines(&self, anchors: &[[T; 2]]) -> [Vec<[T; 2]>; 2] {
         let columns = self.grid.tiles_x() as usize;
-        let mut both: Vec<[[[T; 2]; TILE]; 2]> = Vec::new();
-        self.tiles
-            .par_iter()
-            .enumerate()
-            .with_min_len(CHUNK)
-            .map_init(Spread::default, |spread, (tile, codes)| {
+        let Grid { nx, ny } = self.grid;
+        let mut lines = [
+            vec![[T::ZERO; 2]; self.grid.tiles_y() as usize * nx as usize],
+            vec![[T::ZERO; 2]; columns * ny as usize],
+        ];
+        let [across, down] = &mut lines;
+        // SAFETY: the views, one per component, cover the vectors, which nobody else touches.
+        let component = |line: &mut Vec<[T; 2]>, n: u64, c: usize| unsafe {
+            ViewMut::new(line.as_mut_ptr().cast::<T>().add(c), Layout { pitch: 2 * n, stride: 2 })
+        };
+        let views = [0, 1].map(|c| [component(across, nx, c), component(down, ny, c)]);
+        self.tiles.par_iter().enumerate().with_min_len(CHUNK).for_each_init(
+            Spread::default,
+            |spread, (tile, codes)| {
                 let shape = self.grid.tile(tile as u64);
                 spread.fill(codes, &shape, T::BYTES);
                 let end = |last: usize, neighbour: usize| {
@@ -623,8 +633,7 @@ impl<T: Real> BackEnd<'_, T> {
                         [T::ZERO; 2]
                     }
                 };
-                let mut segments = [[[T::ZERO; 2]; TILE]; 2];
-                for (axis, out) in segments.iter_mut().enumerate() {
+                for axis in [0, 1] {
                     let (last, neighbour) =
                         if axis == 0 { (shape.last_x, tile + 1) } else { (shape.last_y, tile + columns) };
                     let (mut u, mut v) = ([T::ZERO; CLOSED], [T::ZERO; CLOSED]);
@@ -634,23 +643,17 @@ impl<T: Real> BackEnd<'_, T> {
                         let (x, y) = if axis == 0 { (k, 0) } else { (0, k) };
                         self.decoded(codes, spread, POSITION_OF[y * TILE + x] as usize, x, y)
                     });
-                    for (k, value) in out.iter_mut().enumerate() {
-                        *value = [u[k], v[k]];
+                    let (first, line) = if axis == 0 { (shape.x0, shape.ty) } else { (shape.y0, shape.tx) };
+                    let owned = (last + 1).min(TILE);
+                    // SAFETY: this piece of the line belongs to this tile alone.
+                    unsafe {
+                        views[0][axis].write_row(first, line, &u[..owned]);
+                        views[1][axis].write_row(first, line, &v[..owned]);
                     }
                 }
-                segments
-            })
-            .collect_into_vec(&mut both);
-        let (nx, ny) = (self.grid.nx as usize, self.grid.ny as usize);
-        let mut across = vec![[T::ZERO; 2]; self.grid.tiles_y() as usize * nx];
-        let mut down = vec![[T::ZERO; 2]; columns * ny];
-        for (tile, [h, v]) in both.iter().enumerate() {
-            let shape = self.grid.tile(tile as u64);
-            let (width, height) = shape.owned();
-            across[shape.ty as usize * nx + shape.x0 as usize..][..width].copy_from_slice(&h[..width]);
-            down[shape.tx as usize * ny + shape.y0 as usize..][..height].copy_from_slice(&v[..height]);
-        }
-        [across, down]
+            },
+        );
+        lines
     }
 
     fn tiles(&self, [across, down]: &[Vec<[T; 2]>; 2], outputs: [ViewMut<'_, T>; 2], meter: &Meter) {
@@ -694,7 +697,13 @@ impl<T: Real> BackEnd<'_, T> {
             }
         }
         spread.fill(codes, shape, T::BYTES);
-        self.decoder.interior(patch, |position, x, y| self.decoded(codes, spread, position, x, y));
+        self.decoder.interior(
+            patch,
+            |position, count| {
+                codes.mode == 0 && spread.symbols[position..position + count].iter().all(|&s| s == ZERO)
+            },
+            |position, x, y| self.decoded(codes, spread, position, x, y),
+        );
         let (owned_x, owned_y) = shape.owned();
         if codes.mode != 0 || codes.symbols.contains(&STORED) {
             self.restore_hidden(patch, spread, codes, (owned_x, owned_y));

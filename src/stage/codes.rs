@@ -6,8 +6,10 @@ use crate::real::Real;
 use crate::stage::entropy::table::{
     class_of, table_of, Counts, BLOCKS, COARSE_CLASS, FINE_CLASS, MASK_BYTE, MIDDLE_CLASS, TILE_MODE,
 };
+use crate::stage::predict::ROW;
 use crate::stage::quantize::{EXACT, MASKED};
 use crate::stage::symbol::{self, Code, RAW_BITS, STORED, ZERO};
+use crate::stage::tile::Codes;
 
 /// How much of a tile a mask covers; a tile's mode is 3 * (state of zero) + (state of fill).
 pub const NONE: u8 = 0;
@@ -207,6 +209,18 @@ impl Builder {
         }
     }
 
+    /// The codes of a row of `count` vertices at successive positions.
+    pub fn put_row(&mut self, position: usize, count: usize, codes: &Codes) {
+        let any = |q: &[i32; ROW]| q[..count].iter().fold(0, |any, q| any | q);
+        if any(&codes.q[0]) | any(&codes.q[1]) == 0 && codes.id == [0; ROW] {
+            self.symbols[position..position + count].fill(ZERO);
+            return;
+        }
+        for i in 0..count {
+            self.put(position + i, codes.get(i));
+        }
+    }
+
     /// The digits of the anchor below its base code (see `stage::anchor`).
     pub fn put_digits(&mut self, digits: u32) {
         self.digits = digits as u64;
@@ -289,6 +303,8 @@ impl Builder {
                     }
                 }
             }
+            // A field of noise holds as much here as the input does: no room to spare.
+            codes.raw.shrink_to_fit();
         }
         codes
     }

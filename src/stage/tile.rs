@@ -12,7 +12,7 @@ use crate::geometry::{corners, Grid, Triangle, ANCHOR_LEVEL, CLOSED, INCIDENT, T
 use crate::real::Real;
 use crate::request::{Mode, Preserve, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
 use crate::stage::bound::{axis_distance, triangle_bound};
-use crate::stage::predict::{along, centre, Kernel, PITCH};
+use crate::stage::predict::{along, row, Kernel, PITCH, ROW};
 use crate::stage::quantize::{Quantizer, EXACT, IDS, MASKED};
 use crate::stage::signature::{is_critical, same, signature, Rule};
 use crate::stage::symbol::Code;
@@ -480,33 +480,135 @@ impl<T: Real> Encoder<'_, T> {
         });
     }
 
-    /// Codes the vertices of a closed tile that lie on no lattice line.
-    pub fn interior(&self, patch: &mut Patch<T>, mut out: impl FnMut(usize, Code)) {
+    /// Codes the vertices of a closed tile that lie on no lattice line, row by row, as
+    /// `out(position of the first, how many, codes)`.
+    pub fn interior(&self, patch: &mut Patch<T>, mut out: impl FnMut(usize, usize, &Codes)) {
+        self.level::<16>(patch, &mut out);
+        self.level::<8>(patch, &mut out);
+        self.level::<4>(patch, &mut out);
+        self.level::<2>(patch, &mut out);
+        self.level::<1>(patch, &mut out);
+    }
+
+    fn level<const STEP: usize>(&self, patch: &mut Patch<T>, out: &mut impl FnMut(usize, usize, &Codes)) {
+        self.phase::<STEP, 0>(patch, out);
+        self.phase::<STEP, 1>(patch, out);
+        self.phase::<STEP, 2>(patch, out);
+    }
+
+    fn phase<const STEP: usize, const PHASE: usize>(
+        &self,
+        patch: &mut Patch<T>,
+        out: &mut impl FnMut(usize, usize, &Codes),
+    ) {
+        let level = STEP.trailing_zeros() as usize;
         let last = (patch.width - 1, patch.height - 1);
-        interior_order(last, |level, step, phase, x, y, position| {
-            let prediction = interior_prediction(&self.kernels[level], patch, phase, x, y, step, last);
-            let code = self.vertex(patch, x, y, prediction, level);
-            out(position, code);
+        row_order::<STEP, PHASE>(last, |first_x, y, position, count| {
+            let kernel = &self.kernels[level];
+            let predictions = [
+                row::<T, STEP, PHASE>(kernel, &patch.u, y, count, last),
+                row::<T, STEP, PHASE>(kernel, &patch.v, y, count, last),
+            ];
+            let codes = self.row::<STEP>(patch, first_x, y, count, &predictions);
+            out(position, count, &codes);
         });
+    }
+
+    /// Codes `count` vertices 2 STEP apart. No two of them share a triangle, so that their order
+    /// does not matter.
+    #[inline(always)]
+    fn row<const STEP: usize>(
+        &self,
+        patch: &mut Patch<T>,
+        first_x: usize,
+        y: usize,
+        count: usize,
+        predictions: &[[T; ROW]; 2],
+    ) -> Codes {
+        let n = ROW / STEP;
+        let level = STEP.trailing_zeros() as usize;
+        let q = self.quantizer;
+        let (width, inverse) = (q.width[level][0], q.inverse[level][0]);
+        let mut codes = Codes::default();
+        // All as if unconstrained, written without branches; what is beyond `count` is not used.
+        let mut values = [[T::ZERO; ROW]; 2];
+        let mut errors = [[T::ZERO; ROW]; 2];
+        let mut fits = [true; ROW];
+        for (c, plane) in [&patch.u, &patch.v].into_iter().enumerate() {
+            let originals = &plane[y * PITCH + first_x..][..2 * STEP * (n - 1) + 1];
+            for i in 0..n {
+                let (original, prediction) = (originals[2 * STEP * i], predictions[c][i]);
+                let scaled = (original - prediction) * inverse;
+                let code = scaled.round_to_i32();
+                let value = prediction + T::from_i32(code) * width;
+                fits[i] &= scaled.abs() <= T::from_i32(T::MAX_CODE);
+                codes.q[c][i] = code;
+                values[c][i] = value;
+                errors[c][i] = (value - original).abs();
+            }
+        }
+        let mut largest = T::ZERO;
+        let mut plain = true;
+        let [errors_u, errors_v] = errors;
+        let errors: [T; ROW] = std::array::from_fn(|i| errors_u[i].max(errors_v[i]));
+        for (fits, &error) in fits.iter_mut().zip(&errors) {
+            *fits &= error <= q.accept;
+        }
+        for &fits in &fits[..count] {
+            plain &= fits;
+        }
+        let special = patch.zero[y] | patch.nonfinite[y] | patch.tight[y];
+        let columns = (every::<STEP>() & ((1 << (2 * STEP * count)) - 1)) << first_x;
+        if plain && special & columns == 0 {
+            for i in 0..count {
+                patch.set(first_x + 2 * STEP * i, y, [values[0][i], values[1][i]]);
+                largest = largest.max(errors[i]);
+            }
+        } else {
+            for i in 0..count {
+                let x = first_x + 2 * STEP * i;
+                if fits[i] && special >> x & 1 == 0 {
+                    patch.set(x, y, [values[0][i], values[1][i]]);
+                    largest = largest.max(errors[i]);
+                } else {
+                    let code = self.vertex(patch, x, y, predictions.map(|p| p[i]), level);
+                    codes.id[i] = code.id;
+                    [codes.q[0][i], codes.q[1][i]] = code.q;
+                }
+            }
+        }
+        patch.tally.max_error = patch.tally.max_error.max(largest.to_f64());
+        codes
     }
 }
 
-#[inline(always)]
-fn interior_prediction<T: Real>(
-    kernel: &Kernel<T>,
-    patch: &Patch<T>,
-    phase: usize,
-    x: usize,
-    y: usize,
-    step: usize,
-    last: (usize, usize),
-) -> [T; 2] {
-    let at = y * PITCH + x;
-    [&patch.u, &patch.v].map(|values| match phase {
-        0 => along(kernel, values, at, step, x, step, last.0),
-        1 => along(kernel, values, at, step * PITCH, y, step, last.1),
-        _ => centre(kernel, values, (x, y), step, last),
-    })
+/// Bits 0, 2 STEP, 4 STEP, ... below 32.
+const fn every<const STEP: usize>() -> u64 {
+    let (mut bits, mut x) = (0, 0);
+    while x < TILE {
+        bits |= 1 << x;
+        x += 2 * STEP;
+    }
+    bits
+}
+
+/// Codes of a row of vertices; those beyond its length mean nothing.
+pub struct Codes {
+    pub id: [u8; ROW],
+    pub q: [[i32; ROW]; 2],
+}
+
+impl Default for Codes {
+    fn default() -> Self {
+        Codes { id: [0; ROW], q: [[0; ROW]; 2] }
+    }
+}
+
+impl Codes {
+    #[inline(always)]
+    pub fn get(&self, i: usize) -> Code {
+        Code { id: self.id[i], q: [self.q[0][i], self.q[1][i]] }
+    }
 }
 
 /// Visits the vertices between the ends of a segment 0..=last, coarse to fine, as
@@ -524,28 +626,26 @@ pub fn line_order(last: usize, mut visit: impl FnMut(usize, usize, usize)) {
     }
 }
 
-/// Visits the interior vertices of a closed tile with the given last column and row in coding order,
-/// as `visit(level, step, phase, x, y, position)`.
+/// Visits the rows of one phase of one level of a closed tile with the given last column and row in
+/// coding order, as `visit(first_x, y, position of the first, how many)`; the vertices of a row are
+/// 2 STEP apart.
 #[inline(always)]
-pub fn interior_order(last: (usize, usize), mut visit: impl FnMut(usize, usize, usize, usize, usize, usize)) {
+fn row_order<const STEP: usize, const PHASE: usize>(
+    last: (usize, usize),
+    mut visit: impl FnMut(usize, usize, usize, usize),
+) {
     let inner = (last.0.min(TILE - 1), last.1.min(TILE - 1));
-    for level in (0..ANCHOR_LEVEL).rev() {
-        let (step, n) = (1 << level, 16 >> level);
-        for phase in 0..3 {
-            let (first_x, first_y) =
-                (if phase == 1 { 2 * step } else { step }, if phase == 0 { 2 * step } else { step });
-            let mut y = first_y;
-            while y <= inner.1 {
-                let mut position = n * n * (1 + phase) + y / (2 * step) * n + first_x / (2 * step);
-                let mut x = first_x;
-                while x <= inner.0 {
-                    visit(level, step, phase, x, y, position);
-                    x += 2 * step;
-                    position += 1;
-                }
-                y += 2 * step;
-            }
-        }
+    let n = ROW / STEP;
+    let first_x = if PHASE == 1 { 2 * STEP } else { STEP };
+    let first_y = if PHASE == 0 { 2 * STEP } else { STEP };
+    if inner.0 < first_x {
+        return;
+    }
+    let count = (inner.0 - first_x) / (2 * STEP) + 1;
+    let mut y = first_y;
+    while y <= inner.1 {
+        visit(first_x, y, n * n * (1 + PHASE) + y / (2 * STEP) * n + first_x / (2 * STEP), count);
+        y += 2 * STEP;
     }
 }
 
@@ -588,13 +688,55 @@ impl<T: Real> Decoder<'_, T> {
         });
     }
 
-    /// Fills in the interior of a closed tile whose lattice lines are final.
-    pub fn interior(&self, patch: &mut Patch<T>, mut next: impl FnMut(usize, usize, usize) -> Decoded<T>) {
+    /// Fills in the interior of a closed tile whose lattice lines are final. `zero(position, count)`
+    /// says that the codes of a row are all zero, without masks; else `next` gives them one by one.
+    pub fn interior(
+        &self,
+        patch: &mut Patch<T>,
+        zero: impl Fn(usize, usize) -> bool,
+        next: impl Fn(usize, usize, usize) -> Decoded<T>,
+    ) {
+        self.level::<16>(patch, &zero, &next);
+        self.level::<8>(patch, &zero, &next);
+        self.level::<4>(patch, &zero, &next);
+        self.level::<2>(patch, &zero, &next);
+        self.level::<1>(patch, &zero, &next);
+    }
+
+    fn level<const STEP: usize>(
+        &self,
+        patch: &mut Patch<T>,
+        zero: &impl Fn(usize, usize) -> bool,
+        next: &impl Fn(usize, usize, usize) -> Decoded<T>,
+    ) {
+        self.phase::<STEP, 0>(patch, zero, next);
+        self.phase::<STEP, 1>(patch, zero, next);
+        self.phase::<STEP, 2>(patch, zero, next);
+    }
+
+    fn phase<const STEP: usize, const PHASE: usize>(
+        &self,
+        patch: &mut Patch<T>,
+        zero: &impl Fn(usize, usize) -> bool,
+        next: &impl Fn(usize, usize, usize) -> Decoded<T>,
+    ) {
+        let level = STEP.trailing_zeros() as usize;
         let last = (patch.width - 1, patch.height - 1);
-        interior_order(last, |level, step, phase, x, y, position| {
-            let prediction = interior_prediction(&self.kernels[level], patch, phase, x, y, step, last);
-            let value = self.value(next(position, x, y), prediction, level);
-            patch.set(x, y, value);
+        row_order::<STEP, PHASE>(last, |first_x, y, position, count| {
+            let kernel = &self.kernels[level];
+            let u = row::<T, STEP, PHASE>(kernel, &patch.u, y, count, last);
+            let v = row::<T, STEP, PHASE>(kernel, &patch.v, y, count, last);
+            if zero(position, count) {
+                let decoded = [u, v].map(|p| p.map(|p| self.quantizer.decode(0, p, level, 0)));
+                for (i, (&u, &v)) in decoded[0].iter().zip(&decoded[1]).enumerate().take(count) {
+                    patch.set(first_x + 2 * STEP * i, y, [u, v]);
+                }
+            } else {
+                for (i, (&u, &v)) in u.iter().zip(&v).enumerate().take(count) {
+                    let x = first_x + 2 * STEP * i;
+                    patch.set(x, y, self.value(next(position + i, x, y), [u, v], level));
+                }
+            }
         });
     }
 }

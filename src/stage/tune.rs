@@ -5,7 +5,7 @@
 //! integers, so that the choice is the same on every backend and in any order.
 
 use crate::field::View;
-use crate::geometry::{Grid, TileShape, ANCHOR_LEVEL, LEVELS, TILE};
+use crate::geometry::{Grid, TileShape, ANCHOR_LEVEL, LEVELS, POSITIONS, TILE};
 use crate::real::Real;
 use crate::request::{Mode, Preserve};
 use crate::stage::entropy::table::log2_fixed;
@@ -100,8 +100,10 @@ pub unsafe fn count_tile<T: Real>(
                     });
                 }
             }
-            encoder.interior(&mut patch, |position, code| {
-                add(crate::geometry::POSITIONS[position].2 as usize, code);
+            encoder.interior(&mut patch, |position, count, codes| {
+                for i in 0..count {
+                    add(POSITIONS[position].2 as usize, codes.get(i));
+                }
             });
         }
     }

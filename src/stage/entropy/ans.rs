@@ -96,6 +96,7 @@ impl Encoder {
 
     /// Appends the states and the words, padded to a multiple of 4 bytes.
     pub fn finish(self, out: &mut Vec<u8>) {
+        out.reserve_exact(STATE_BYTES + self.words.len().next_multiple_of(2) * 2);
         for x in self.states {
             out.extend_from_slice(&x.to_le_bytes());
         }
