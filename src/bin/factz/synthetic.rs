@@ -14,7 +14,7 @@ use std::f64::consts::{PI, TAU};
 
 const WAVES: usize = 96;
 /// Largest over smallest wavenumber.
-const WAVENUMBERS: f64 = 24.0;
+const WAVENUMBERS: f64 = 48.0;
 /// Of the grid that is land.
 const LAND: f64 = 0.35;
 
