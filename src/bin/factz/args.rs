@@ -181,6 +181,17 @@ impl PreserveName {
     }
 }
 
+/// A made field, for measurements of any size.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum SyntheticName {
+    /// Turbulence: vortices of many sizes, a critical point for every 8,700 vertices
+    Dense,
+    /// The same with a critical point for every 500,000 vertices
+    Smooth,
+    /// Dense, with land (0, 0) on about a third of the grid
+    Ocean,
+}
+
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub enum BackendName {
     /// The best there is
@@ -363,16 +374,29 @@ Units: ratio is input bytes over stream bytes; MB/s are 10^6 bytes of input (u a
 of --repeat runs in memory, without files. error/bound is the largest error over the bound: never above 1.
 P1, P2, P3 are critical points lost, spurious and of another type.
 
+With --backend cuda the field is on the device, and the figures are GB/s (10^9 bytes of input per second) by \
+events of the device: medians of at least 20 runs after 3, launched call by call and replayed as a CUDA graph, \
+beside the speed of a plain copy of u and v on the device.
+
 Exit status: 0 measured, and nothing is violated; 1 something is; 2 wrong usage, or a file that cannot be read.
 
 Examples:
   factz bench u.f32 v.f32 --dims 360x181
-  factz bench u.npy v.npy --bounds 1e-2,1e-4 --threads 1,8 --repeat 5 --json")]
+  factz bench u.npy v.npy --bounds 1e-2,1e-4 --threads 1,8 --repeat 5 --json
+  factz bench --backend cuda --synthetic dense --dims 16384x16384")]
 pub struct Bench {
     /// Horizontal component: raw little-endian, or .npy
-    pub u: PathBuf,
+    #[arg(required_unless_present = "synthetic")]
+    pub u: Option<PathBuf>,
     /// Vertical component
-    pub v: PathBuf,
+    #[arg(required_unless_present = "synthetic")]
+    pub v: Option<PathBuf>,
+    /// Measure a made field of --dims values in place of files
+    #[arg(long, value_enum, requires = "dims", conflicts_with_all = ["u", "v"])]
+    pub synthetic: Option<SyntheticName>,
+    /// Where the work is done: the processor's threads, or a CUDA device
+    #[arg(long, value_enum, default_value = "auto")]
+    pub backend: BackendName,
     #[command(flatten)]
     pub shape: ShapeArguments,
     /// Relative bounds

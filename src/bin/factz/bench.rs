@@ -1,16 +1,18 @@
 //! Measurements on one field: every mode, bound and number of threads.
 
-use crate::args::{Bench, Spacing};
+use crate::args::{BackendName, Bench, Spacing, SyntheticName};
 use crate::array::{self, dtype_name, Field};
+use crate::bench_cuda;
 use crate::commands::{
     comparison_json, megabytes_per_second, mode_name, preserve_name, print, print_json, psnr_text,
 };
 use crate::failure::{failure, Failure};
 use crate::job;
 use crate::progress::Progress;
+use crate::synthetic;
 use crate::Verdict;
 use factz::analysis::Comparison;
-use factz::{BoundKind, Config, Mode, Preserve};
+use factz::{BoundKind, Config, Dtype, Mode, Preserve};
 use serde_json::{json, Value};
 use std::fmt::Write;
 use std::time::Instant;
@@ -71,7 +73,7 @@ impl Measurement {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
@@ -183,14 +185,36 @@ pub fn thread_counts(given: &[usize]) -> Vec<usize> {
     }
 }
 
+/// The field to measure, and what to call it.
+fn subject(a: &Bench) -> Result<(String, Field), Failure> {
+    if let Some(kind) = a.synthetic {
+        let shape = a.shape.shape();
+        let dims = shape.dims.ok_or_else(|| failure!("--synthetic takes --dims NXxNY"))?;
+        let name = match kind {
+            SyntheticName::Dense => "synthetic, dense",
+            SyntheticName::Smooth => "synthetic, smooth",
+            SyntheticName::Ocean => "synthetic, ocean",
+        };
+        return Ok((name.to_owned(), synthetic::field(kind, dims, shape.dtype.unwrap_or(Dtype::F32))?));
+    }
+    match (&a.u, &a.v) {
+        (Some(u), Some(v)) => {
+            let name = format!("{} and {}", u.display(), v.display());
+            Ok((name, array::read_field(u, v, a.shape.shape())?))
+        }
+        _ => Err(failure!("give the files of u and v, or --synthetic")),
+    }
+}
+
 pub fn run(a: &Bench) -> Result<Verdict, Failure> {
-    let field = array::read_field(&a.u, &a.v, a.shape.shape())?;
+    let (name, field) = subject(a)?;
+    if a.backend == BackendName::Cuda {
+        return bench_cuda::run(a, &name, &field);
+    }
     let threads = thread_counts(&a.threads);
     if !a.json {
         print(&format!(
-            "{} and {}: {} values of {} each, {:.1} MB; medians of {} runs\n{}",
-            a.u.display(),
-            a.v.display(),
+            "{name}: {} values of {} each, {:.1} MB; medians of {} runs\n{}",
             field.dims,
             dtype_name(field.dtype()),
             field.bytes() as f64 / 1e6,

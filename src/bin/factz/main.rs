@@ -3,12 +3,14 @@
 mod args;
 mod array;
 mod bench;
+mod bench_cuda;
 mod commands;
 mod demo;
 mod failure;
 mod job;
 mod picture;
 mod progress;
+mod synthetic;
 
 use args::{Arguments, Command};
 use clap::Parser;

@@ -1,0 +1,253 @@
+//! Measurements on a CUDA device: ratio, speed call by call and as a graph, kernels, and what is kept.
+
+use crate::args::{Bench, Spacing};
+use crate::array::{dtype_name, Field, Values};
+use crate::bench::{median, Measurement};
+use crate::commands::{mode_name, print, print_json};
+use crate::failure::{failure, Failure};
+use crate::job;
+use crate::Verdict;
+use factz::backend::cuda::host::{Device, Pipeline};
+use factz::{BoundKind, Config, Mode, Report, Request, Status};
+use serde_json::{json, Value};
+use std::fmt::Write;
+
+const WARM_UP: usize = 3;
+const LEAST_RUNS: usize = 20;
+/// Passes over all kernels, one at a time.
+const PROFILES: usize = 7;
+
+/// Median milliseconds of one run.
+fn time(pipeline: &Pipeline, runs: usize, mut body: impl FnMut() -> factz::Result<()>) -> factz::Result<f64> {
+    for _ in 0..WARM_UP {
+        body()?;
+    }
+    pipeline.queue().synchronize()?;
+    let times: factz::Result<Vec<f64>> = (0..runs).map(|_| pipeline.queue().time(&mut body)).collect();
+    times.map(median)
+}
+
+/// Median milliseconds of each kernel.
+fn kernels(
+    mut profile: impl FnMut() -> factz::Result<Vec<(String, f64)>>,
+) -> factz::Result<Vec<(String, f64)>> {
+    let passes: factz::Result<Vec<_>> = (0..PROFILES).map(|_| profile()).collect();
+    let passes = passes?;
+    let column = |k: usize| median(passes.iter().map(|p| p[k].1).collect());
+    Ok(passes[0].iter().enumerate().map(|(k, (name, _))| (name.clone(), column(k))).collect())
+}
+
+/// GB/s of input for compression and decompression, and the times of their kernels.
+struct Speeds {
+    calls: [f64; 2],
+    graph: [f64; 2],
+    copy: f64,
+    kernels: [Vec<(String, f64)>; 2],
+}
+
+fn check_status(report: Report, what: &str) -> Result<Report, Failure> {
+    match report.status {
+        Status::Ok => Ok(report),
+        status => Err(failure!("the device's {what} ended with {status:?}: please report this")),
+    }
+}
+
+fn write(pipeline: &Pipeline, field: &Field) -> Result<(), Failure> {
+    match (&field.u, &field.v) {
+        (Values::F32(u), Values::F32(v)) => pipeline.write_input(u, v)?,
+        (Values::F64(u), Values::F64(v)) => pipeline.write_input(u, v)?,
+        _ => unreachable!("u and v have one type"),
+    }
+    Ok(())
+}
+
+fn read(pipeline: &Pipeline, field: &mut Field) -> Result<(), Failure> {
+    match (&mut field.u, &mut field.v) {
+        (Values::F32(u), Values::F32(v)) => pipeline.read_output(u, v)?,
+        (Values::F64(u), Values::F64(v)) => pipeline.read_output(u, v)?,
+        _ => unreachable!("u and v have one type"),
+    }
+    Ok(())
+}
+
+fn measure_speeds(pipeline: &Pipeline, field: &Field, runs: usize) -> Result<Speeds, Failure> {
+    let speed = |milliseconds: f64| field.bytes() as f64 / 1e6 / milliseconds;
+    let compress = time(pipeline, runs, || pipeline.compress())?;
+    let decompress = time(pipeline, runs, || pipeline.decompress())?;
+    let copy = time(pipeline, runs, || pipeline.copy())?;
+    let queue = pipeline.queue();
+    let graph = queue.capture(|| pipeline.compress())?;
+    let graph_compress = time(pipeline, runs, || graph.launch(queue))?;
+    let graph = queue.capture(|| pipeline.decompress())?;
+    let graph_decompress = time(pipeline, runs, || graph.launch(queue))?;
+    Ok(Speeds {
+        calls: [compress, decompress].map(speed),
+        graph: [graph_compress, graph_decompress].map(speed),
+        copy: speed(copy),
+        kernels: [kernels(|| pipeline.profile_compress())?, kernels(|| pipeline.profile_decompress())?],
+    })
+}
+
+fn json_of(m: &Measurement, s: &Speeds) -> Value {
+    let milliseconds = |kernels: &[(String, f64)]| -> Value {
+        kernels.iter().map(|(name, ms)| (name.clone(), json!(ms))).collect::<serde_json::Map<_, _>>().into()
+    };
+    let mut value = m.json();
+    let more = json!({
+        "copy_gb_per_second": s.copy,
+        "compress_gb_per_second": s.calls[0],
+        "decompress_gb_per_second": s.calls[1],
+        "graph_compress_gb_per_second": s.graph[0],
+        "graph_decompress_gb_per_second": s.graph[1],
+        "compress_over_copy": s.graph[0] / s.copy,
+        "decompress_over_copy": s.graph[1] / s.copy,
+        "compress_kernels_ms": milliseconds(&s.kernels[0]),
+        "decompress_kernels_ms": milliseconds(&s.kernels[1]),
+    });
+    if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
+        value.remove("speeds");
+        value.extend(more);
+    }
+    value
+}
+
+fn head() -> String {
+    format!(
+        "{:<12} {:>8} {:>9} {:>15} {:>15} {:>8} {:>13} {:>11}  {:<14} {:>9}\n",
+        "mode",
+        "bound",
+        "ratio",
+        "GB/s, calls",
+        "GB/s, graph",
+        "copy",
+        "% of copy",
+        "error/bound",
+        "P1 / P2 / P3",
+        "points"
+    )
+}
+
+fn row(m: &Measurement, s: &Speeds) -> String {
+    let c = &m.comparison;
+    let pair = |[a, b]: [f64; 2]| format!("{a:.1} / {b:.1}");
+    let mut text = format!(
+        "{:<12} {:>8} {:>9.2} {:>15} {:>15} {:>8.0} {:>13} {:>11.4}  {:<14} {:>9}",
+        mode_name(m.mode),
+        format!("{:.0e}", m.relative_bound),
+        m.ratio,
+        pair(s.calls),
+        pair(s.graph),
+        s.copy,
+        pair(s.graph.map(|g| 100.0 * g / s.copy)),
+        m.error_over_bound(),
+        format!("{} / {} / {}", c.lost, c.spurious, c.type_changed),
+        c.critical_points
+    );
+    if m.violations() > 0 {
+        let _ = write!(text, "  VIOLATED ({} in all)", m.violations());
+    }
+    text.push('\n');
+    text
+}
+
+const LEGEND: &str = "\
+bound: relative to the joint range of u and v. GB/s: 10^9 bytes of input per second, compression / decompression.
+copy: device-to-device copy of u and v, in the same unit. points: critical points of the field.\n";
+
+/// Microseconds of each kernel in each run.
+fn kernel_table(measured: &[(Measurement, Speeds)]) -> String {
+    let mut text = format!("\n{:<26}", "kernel, microseconds");
+    for (m, _) in measured {
+        let name = if m.mode == Mode::BlockWise { "block" } else { "spec." };
+        let _ = write!(text, " {:>12}", format!("{name} {:.0e}", m.relative_bound));
+    }
+    text.push('\n');
+    let Some((_, first)) = measured.first() else { return text };
+    for direction in [0, 1] {
+        for (k, (name, _)) in first.kernels[direction].iter().enumerate() {
+            let _ = write!(text, "{name:<26}");
+            for (_, s) in measured {
+                let _ = write!(text, " {:>12.1}", 1e3 * s.kernels[direction][k].1);
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+pub fn run(a: &Bench, name: &str, field: &Field) -> Result<Verdict, Failure> {
+    let device = Device::open(0).map_err(|e| failure!("--backend cuda: {e}"))?;
+    let device_name = device.name()?;
+    let runs = a.repeat.max(LEAST_RUNS);
+    let config = |mode, bound| Config {
+        dtype: field.dtype(),
+        mode,
+        coder: a.coder.value(),
+        preserve: a.preserve.value(),
+        dx: a.spacing.dx,
+        dy: a.spacing.dy,
+        ..Config::new(field.dims.nx, field.dims.ny, BoundKind::Relative, bound)
+    };
+    if !a.json {
+        print(&format!(
+            "{name}: {} values of {} each, {:.1} MB; {device_name}; medians of {runs} runs\n{}",
+            field.dims,
+            dtype_name(field.dtype()),
+            field.bytes() as f64 / 1e6,
+            head()
+        ))?;
+    }
+    let mut pipeline = Pipeline::new(&Request::new(config(Mode::BlockWise, 0.0))?)?;
+    write(&pipeline, field)?;
+    let mut decoded = job::empty_field(field.dims, field.dtype())?;
+    let mut measured: Vec<(Measurement, Speeds)> = Vec::new();
+    for mode in [Mode::BlockWise, Mode::Speculative] {
+        for &bound in &a.bounds {
+            let config = config(mode, bound);
+            pipeline.set_request(&Request::new(config)?)?;
+            pipeline.compress()?;
+            let report = check_status(pipeline.compressed()?, "compression")?;
+            pipeline.spoil_output()?;
+            pipeline.decompress()?;
+            check_status(pipeline.decompressed()?, "decompression")?;
+            read(&pipeline, &mut decoded)?;
+            let spacing = Spacing { dx: config.dx, dy: config.dy };
+            let comparison = job::compare(field, &decoded, spacing, Some(report.bound), 0);
+            let speeds = measure_speeds(&pipeline, field, runs)?;
+            let measurement = Measurement {
+                mode,
+                preserve: config.preserve,
+                relative_bound: bound,
+                absolute_bound: report.bound,
+                stream_bytes: report.stream_bytes,
+                ratio: field.bytes() as f64 / report.stream_bytes as f64,
+                speeds: Vec::new(),
+                comparison,
+                decoded: job::empty_field(crate::array::Dims { nx: 0, ny: 0 }, field.dtype())?,
+            };
+            if !a.json {
+                print(&row(&measurement, &speeds))?;
+            }
+            measured.push((measurement, speeds));
+        }
+    }
+    if a.json {
+        print_json(&json!({
+            "command": "bench",
+            "backend": "cuda",
+            "device": device_name,
+            "field": name,
+            "nx": field.dims.nx,
+            "ny": field.dims.ny,
+            "dtype": dtype_name(field.dtype()),
+            "input_bytes": field.bytes(),
+            "repeat": runs,
+            "runs": measured.iter().map(|(m, s)| json_of(m, s)).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        print(LEGEND)?;
+        print(&kernel_table(&measured))?;
+    }
+    let violations: u64 = measured.iter().map(|(m, _)| m.violations()).sum();
+    Ok(if violations == 0 { Verdict::Good } else { Verdict::Violated })
+}
