@@ -294,14 +294,15 @@ struct RawBits {
     u64 low, high;
     u32 bits;
     __device__ __forceinline__ u32 piece(u32 at) const {
-        return (u32)((at < 64 ? low >> at | (at > 48 ? high << (64 - at) : 0) : high >> (at - 64)) & 0xffff);
+        return (u32)((at < 64 ? low >> at : high >> (at - 64)) & 0xffff);
     }
 };
 
 template <typename T>
-__device__ __noinline__ RawBits raw_of(const Job& job, const TileShape& shape, u64 index, i32 position, u32 symbol) {
+__device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, u32 symbol) {
     RawBits r = {0, 0, raw_bits(symbol, position, sizeof(T))};
     if (symbol == STORED) {
+        const TileShape shape = tile_shape(job, index);
         i32 x, y;
         place_of(position, x, y);
         const u64 a = Real<T>::bits(*vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y));
@@ -324,31 +325,14 @@ __device__ __noinline__ RawBits raw_of(const Job& job, const TileShape& shape, u
     return r;
 }
 
-template <typename T>
-__device__ __forceinline__ void encode_step(const Job& job, Encoder& encoder, const TileShape& shape, u64 index,
-                                            i32 position, bool active, u32 symbol, u32 cls) {
-    if (__any_sync(FULL, active && (symbol >= FIRST_WITH_RAW_BITS || position == 0))) {
-        RawBits r = {0, 0, 0};
-        if (active && symbol >= FIRST_WITH_RAW_BITS) r = raw_of<T>(job, shape, index, position, symbol);
-        u32 pieces = (r.bits + 15) / 16;
-        for (i32 k = 16; k > 0; k /= 2) {
-            const u32 other = __shfl_xor_sync(FULL, pieces, k);
-            if (other > pieces) pieces = other;
-        }
-        for (i32 piece = (i32)pieces - 1; piece >= 0; piece--) {
-            const u32 at = 16 * piece;
-            const bool has = r.bits > at;
-            const u32 n = has ? (r.bits - at < 16 ? r.bits - at : 16) : 1;
-            encoder.raw(has, r.piece(at) & ((1u << n) - 1), n);
-        }
-    }
-    encoder.step(active, job.tables + (active ? table_of(position, cls) * ALPHABET : 0), symbol);
-}
-
 // Grid: any. Block: 32, a warp for a group at a time.
 template <typename T>
 __device__ __forceinline__ void encode_groups(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    __shared__ union {
+        u32 words[TILE_VERTICES / 4];
+        u8 bytes[TILE_VERTICES];
+    } symbols;
     Control& control = control_of(job);
     const i32 lane = threadIdx.x;
     const u32 log2 = control.group_log2;
@@ -364,25 +348,48 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                 const TileShape shape = tile_shape(job, index);
                 const u32* masks = job.masks + index * 64;
                 if (has_codes(mode) && info >> 8) {
-                    const u32* words = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES);
                     const bool whole = mode == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
-                    // Lane l holds word 32k + l of the tile, four symbols each.
-                    u32 four[8];
+                    const u32* words = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES);
+                    __syncwarp();
 #pragma unroll
                     for (i32 k = 0; k < 8; k++) {
                         const u32 cls = k >= 2 ? info >> 24 : k == 1 ? info >> 16 & 255 : info >> 8 & 0xffff;
-                        four[k] = cls ? words[32 * k + lane] : 0;
+                        if (cls) symbols.words[32 * k + lane] = words[32 * k + lane];
                     }
-#pragma unroll
-                    for (i32 k = 7; k >= 0; k--) {
-#pragma unroll
-                        for (i32 quarter = 3; quarter >= 0; quarter--) {
-                            const i32 step = 4 * k + quarter, position = step * 32 + lane;
-                            const u32 cls = step >= 8 ? info >> 24 : step >= 2 ? info >> 16 & 255 : info >> 8 & 255;
-                            if (cls == 0) continue;
-                            const u32 symbol = __shfl_sync(FULL, four[k], quarter * 8 + (lane >> 2)) >> (8 * (lane & 3)) & 255;
+                    __syncwarp();
+#pragma unroll 1
+                    for (i32 block = 2; block >= 0; block--) {
+                        const u32 cls = class_in(info, block);
+                        if (cls == 0) continue;
+                        const u32* table = job.tables + table_of(first_step(block) * 32, cls) * ALPHABET;
+                        const u32 zero = table[SYMBOL_ZERO];
+#pragma unroll 1
+                        for (i32 step = end_step(block) - 1; step >= first_step(block); step--) {
+                            const i32 position = step * 32 + lane;
+                            const u32 symbol = symbols.bytes[position];
                             const bool active = whole || is_active(shape, mode, masks, position);
-                            encode_step<T>(job, encoder, shape, index, position, active, symbol, cls);
+                            const u32 nonzero = __ballot_sync(FULL, active && symbol != SYMBOL_ZERO);
+                            if (block > 0 && nonzero == 0 && zero >> 16) {
+                                encoder.symbol(active, zero);
+                                continue;
+                            }
+                            if (__any_sync(FULL, active && symbol >= FIRST_WITH_RAW_BITS)) {
+                                RawBits r = {0, 0, 0};
+                                if (active && symbol >= FIRST_WITH_RAW_BITS) r = raw_of<T>(job, index, position, symbol);
+                                u32 pieces = (r.bits + 15) / 16;
+                                for (i32 k = 16; k > 0; k /= 2) {
+                                    const u32 other = __shfl_xor_sync(FULL, pieces, k);
+                                    if (other > pieces) pieces = other;
+                                }
+#pragma unroll 1
+                                for (i32 piece = (i32)pieces - 1; piece >= 0; piece--) {
+                                    const u32 at = 16 * piece;
+                                    const bool has = r.bits > at;
+                                    const u32 n = has ? (r.bits - at < 16 ? r.bits - at : 16) : 1;
+                                    encoder.raw(has, r.piece(at) & ((1u << n) - 1), n);
+                                }
+                            }
+                            encoder.step(active, block > 0 ? table : job.tables + table_of(position, cls) * ALPHABET, symbol);
                         }
                     }
                 }

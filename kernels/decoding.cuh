@@ -171,22 +171,39 @@ __device__ __forceinline__ void check_stream(const Job& job) {
 
 // ---------------------------------------------------------------- groups
 
-// rANS of one group, forwards, a lane per state. Words beyond the end are zeros.
+// rANS of one group, forwards, a lane per state. Words beyond the end are zeros. The next 64 words
+// wait in two registers of each lane, so that no step waits for memory.
 struct Decoder {
     u32 x;
-    const u8* words;
-    u32 size;  // in words
-    u32 next;
+    const u16* words;
+    u32 size;   // in words
+    u32 next;   // of the words, below base + 32 between steps
+    u32 base;   // first word of the window
+    u32 near, far;
 
+    __device__ __forceinline__ u32 word(u32 at) const { return at < size ? words[at] : 0; }
+    __device__ __forceinline__ void open(const u8* bytes, u64 count) {
+        const u32 lane = threadIdx.x & 31;
+        x = reinterpret_cast<const u32*>(bytes)[lane];
+        words = reinterpret_cast<const u16*>(bytes + STATE_BYTES);
+        size = (u32)((count - STATE_BYTES) / 2);
+        next = base = 0;
+        near = word(lane);
+        far = word(32 + lane);
+    }
     __device__ __forceinline__ void refill(bool active) {
         const bool need = active && x < 1u << 16;
         const u32 mask = __ballot_sync(FULL, need);
-        if (need) {
-            const u32 at = next + __popc(mask & ((1u << (threadIdx.x & 31)) - 1));
-            const u32 word = at < size ? get16(words + 2ull * at) : 0;
-            x = x << 16 | word;
-        }
+        if (mask == 0) return;
+        const u32 at = next - base + __popc(mask & ((1u << (threadIdx.x & 31)) - 1));
+        const u32 a = __shfl_sync(FULL, near, at & 31), b = __shfl_sync(FULL, far, at & 31);
+        if (need) x = x << 16 | (at < 32 ? a : b);
         next += __popc(mask);
+        if (next - base >= 32) {
+            base += 32;
+            near = far;
+            far = word(base + 32 + (threadIdx.x & 31));
+        }
     }
     __device__ __forceinline__ u32 raw(bool active, u32 bits) {
         u32 value = 0;
@@ -197,22 +214,30 @@ struct Decoder {
         refill(active);
         return value;
     }
-    // A symbol in each active lane, escapes resolved.
-    __device__ __forceinline__ u32 step(const Job& job, bool active, u32 table) {
+    // A symbol in each active lane, escapes resolved. `zero` is the entry of symbol 0, which comes
+    // first in its table and is by far the most frequent one.
+    __device__ __forceinline__ u32 step(const Job& job, bool active, u32 table, u32 zero) {
         u32 symbol = 0;
+        bool escaped = false;
         if (active) {
             const u32 slot = x & (SCALE - 1);
-            symbol = job.slots[table * SCALE + slot];
-            const u32 entry = job.tables[table * ALPHABET + symbol];
+            u32 entry = zero;
+            if (slot >= zero >> 16) {
+                symbol = job.slots[table * SCALE + slot];
+                entry = job.tables[table * ALPHABET + symbol];
+                escaped = symbol == ESCAPE;
+            }
             x = (entry >> 16) * (x >> SCALE_BITS) + slot - (entry & 0xffff);
         }
         refill(active);
-        const bool escaped = active && symbol == ESCAPE;
         if (__any_sync(FULL, escaped)) {
             const u32 value = raw(escaped, 8);
             if (escaped) symbol = value;
         }
         return symbol;
+    }
+    __device__ __forceinline__ u32 step(const Job& job, bool active, u32 table) {
+        return step(job, active, table, active ? job.tables[table * ALPHABET] : 0);
     }
 };
 
@@ -237,7 +262,7 @@ struct Payload<double> {
 // Raw bits of a step: to the payload of its vertices, and the digits of an anchor beside its tile's
 // anchor.
 template <typename T>
-__device__ __noinline__ void decode_raw(const Job& job, Decoder& decoder, u64 index, i32 position, bool active, u32 symbol) {
+__device__ __forceinline__ void decode_raw(const Job& job, Decoder& decoder, u64 index, i32 position, bool active, u32 symbol) {
     const u32 bits = active ? raw_bits(symbol, position, sizeof(T)) : 0;
     u32 pieces = (bits + 15) / 16;
     for (i32 k = 16; k > 0; k /= 2) {
@@ -276,7 +301,8 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
     for (u64 group = blockIdx.x; group < control.groups; group += gridDim.x) {
         const u64 first = group << log2, end = job.tiles() < first + (1ull << log2) ? job.tiles() : first + (1ull << log2);
         const u8* bytes = job.stream + job.group_offsets[group];
-        Decoder decoder = {get32(bytes + 4 * lane), bytes + STATE_BYTES, (u32)((job.group_sizes[group] - STATE_BYTES) / 2), 0};
+        Decoder decoder;
+        decoder.open(bytes, job.group_sizes[group]);
         bool bad = false;
         u32 exact = 0;
         for (u64 batch = first; batch < end && !bad; batch += 32) {
@@ -326,11 +352,14 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                 for (i32 block = 0; block < 3; block++) {
                     const u32 cls = class_in(info, block);
                     if (cls == 0) continue;
+                    // The table is the same for all lanes from step 2 on.
+                    const u32 zero = block > 0 ? job.tables[table_of(first_step(block) * 32, cls) * ALPHABET] : 0;
 #pragma unroll 1
                     for (i32 step = first_step(block); step < end_step(block); step++) {
                         const i32 position = step * 32 + lane;
                         const bool active = whole || is_active(shape, mode, masks, position);
-                        u32 symbol = decoder.step(job, active, table_of(position, cls));
+                        const u32 table = table_of(position, cls);
+                        u32 symbol = decoder.step(job, active, table, block > 0 ? zero : job.tables[table * ALPHABET]);
                         if (symbol > STORED) symbol = STORED;
                         if (!active) symbol = SYMBOL_ZERO;
                         symbols[position] = (u8)symbol;
@@ -436,7 +465,7 @@ struct RestoreShared {
 
 // What predictions see of a vertex with this symbol.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ P reconstruct(const Job& job, const Quantizer& q, u64 index, i32 position, u32 symbol,
+__device__ __noinline__ P reconstruct(const Job& job, const Quantizer& q, u64 index, i32 position, u32 symbol,
                                          P prediction, i32 level, T width) {
     typedef typename Payload<T>::Type Q;
     if (symbol < FIRST_WITH_RAW_BITS) {
@@ -559,26 +588,19 @@ __device__ __forceinline__ void restore(const Job& job) {
         __syncwarp();
     }
     // The interior.
-    auto level = [&](i32 l) {
-        const T w = (T)q.width[l][0];
-        return [&, l, w](i32 position, i32 x, i32 y, P prediction) {
-            const u32 symbol = shared.symbols[position];
-            P value;
-            if (symbol == SYMBOL_ZERO) {
-                // As the twin rounds it: adding a zero makes -0 into 0.
-                value = Real<T>::pair(prediction.x + T(0) * w, prediction.y + T(0) * w);
-                if (mode != 0 && ((masks[y] | masks[TILE + y]) >> x & 1)) value = Real<T>::pair(T(0), T(0));
-            } else {
-                value = reconstruct<T>(job, q, index, position, symbol, prediction, l, w);
-            }
-            values[y * CLOSED + x] = value;
-        };
-    };
-    interior_level<T, 4>(values, shape.last_x, shape.last_y, kernel_of<T>(control.kernels[4]), level(4));
-    interior_level<T, 3>(values, shape.last_x, shape.last_y, kernel_of<T>(control.kernels[3]), level(3));
-    interior_level<T, 2>(values, shape.last_x, shape.last_y, kernel_of<T>(control.kernels[2]), level(2));
-    interior_level<T, 1>(values, shape.last_x, shape.last_y, kernel_of<T>(control.kernels[1]), level(1));
-    interior_level<T, 0>(values, shape.last_x, shape.last_y, kernel_of<T>(control.kernels[0]), level(0));
+    interior<T>(values, shape.last_x, shape.last_y, control.kernels, q,
+                [&](i32 level, T w, T, i32 position, i32 x, i32 y, P prediction) {
+                    const u32 symbol = shared.symbols[position];
+                    P value;
+                    if (symbol == SYMBOL_ZERO) {
+                        // As the twin rounds it: adding a zero makes -0 into 0.
+                        value = Real<T>::pair(prediction.x + T(0) * w, prediction.y + T(0) * w);
+                        if (mode != 0 && ((masks[y] | masks[TILE + y]) >> x & 1)) value = Real<T>::pair(T(0), T(0));
+                    } else {
+                        value = reconstruct<T>(job, q, index, position, symbol, prediction, level, w);
+                    }
+                    values[y * CLOSED + x] = value;
+                });
     __syncwarp();
     // Values that predictions did not see.
     if (mode != 0) {

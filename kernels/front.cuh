@@ -177,7 +177,7 @@ __device__ __forceinline__ void anchors(const Job& job) {
     typedef typename Real<T>::Pair P;
     Control& control = control_of(job);
     const u64 tile = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-    Tally tally;
+    u32 exact = 0, critical = 0;
     T max_error = 0;
     if (tile < job.tiles()) {
         const Constraints<T> c = constraints_of<T>(job, control);
@@ -231,12 +231,12 @@ __device__ __forceinline__ void anchors(const Job& job) {
         } else if (!(original.x == T(0) && original.y == T(0))) {
             code = code_vertex<T>(patch, i, j, Real<T>::pair(T(0), T(0)), ANCHOR_LEVEL,
                                   (T)control.quantizer.width[ANCHOR_LEVEL][0],
-                                  (T)control.quantizer.inverse[ANCHOR_LEVEL][0], c, tight, limit, max_error, tally);
+                                  (T)control.quantizer.inverse[ANCHOR_LEVEL][0], c, tight, limit, max_error, exact);
         }
         reinterpret_cast<P*>(job.anchors)[tile] = values[3 * j + i];
         reinterpret_cast<int4*>(job.anchor_codes)[tile] = make_int4(code.qu, code.qv, code.id, 0);
     }
-    report_tally<T>(control, tally, max_error);
+    report_tally<T>(control, exact, critical, max_error);
 }
 
 // ---------------------------------------------------------------- lattice lines
@@ -375,7 +375,7 @@ __device__ __forceinline__ void lines(const Job& job) {
         }
     }
     __syncwarp();
-    Tally tally;
+    u32 exact = 0, critical = 0;
     T max_error = 0;
 #pragma unroll 1
     for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
@@ -399,7 +399,7 @@ __device__ __forceinline__ void lines(const Job& job) {
                                               step, last);
                 const i32 x = ACROSS ? here : m, y = ACROSS ? m : here;
                 Code code = code_vertex<T>(patch, x, y, prediction, level, width, inverse, c, shared.tight[here],
-                                           shared.limit[here], max_error, tally);
+                                           shared.limit[here], max_error, exact);
                 if (code.id == EXACT) {
                     symbol = STORED;
                 } else {
@@ -414,7 +414,7 @@ __device__ __forceinline__ void lines(const Job& job) {
         __syncwarp();
     }
     for (i32 k = lane; k < length && k < SEGMENTS * TILE; k += 32) out[k] = shared.values[base + k * distance];
-    report_tally<T>(control, tally, max_error);
+    report_tally<T>(control, exact, critical, max_error);
 }
 
 // ---------------------------------------------------------------- tiles
@@ -437,13 +437,14 @@ struct TileWarps {
 
 // Bounds of up to 32 triangles near the origin: y * 64 + x * 2 + triangle.
 template <typename T, bool TIGHT>
-__device__ __noinline__ void constrain_triangles(const Job& job, TileShared<T, TIGHT>& shared, const Patch<T>& patch,
-                                                 const Constraints<T>& c, i32 count, Tally& tally) {
+__device__ __noinline__ u32 constrain_triangles(const Job& job, TileShared<T, TIGHT>& shared, Patch<T> patch,
+                                                Constraints<T> c, i32 count) {
+    u32 critical = 0;
     const i32 lane = threadIdx.x & 31;
     if (lane < count) {
         const i32 code = shared.near[lane], triangle = code & 1, x = code >> 1 & 31, y = code >> 6;
         const Corners<T> p = corner_values(patch, x, y, triangle);
-        if (is_critical(signature(p, triangle, c.rule))) tally.critical++;
+        if (is_critical(signature(p, triangle, c.rule))) critical++;
         if (job.mode == BLOCK_WISE) {
             const T b = triangle_bound(p, triangle, c.rule, c.bound);
             for (i32 k = 0; k < 3; k++)
@@ -451,6 +452,7 @@ __device__ __noinline__ void constrain_triangles(const Job& job, TileShared<T, T
         }
     }
     __syncwarp();
+    return critical;
 }
 
 // Symbol of the anchor of a tile: its base code as the difference from that of the anchor before it.
@@ -489,7 +491,8 @@ static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape
 // that concerns its interior) is put on the list of tight tiles instead.
 template <typename T, bool TIGHT>
 __device__ __forceinline__ void tile(const Job& job, Control& control, const Constraints<T>& c,
-                                     TileShared<T, TIGHT>& shared, u64 index, Tally& tally, T& max_error) {
+                                     TileShared<T, TIGHT>& shared, u64 index, u32& exact, u32& critical,
+                                     T& max_error) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & 31;
     const TileShape shape = tile_shape(job, index);
@@ -557,7 +560,7 @@ __device__ __forceinline__ void tile(const Job& job, Control& control, const Con
                     waiting += __popc(low);
                     __syncwarp();
                     if (waiting >= 32) {
-                        constrain_triangles<T, TIGHT>(job, shared, patch, c, 32, tally);
+                        critical += constrain_triangles<T, TIGHT>(job, shared, patch, c, 32);
                         waiting -= 32;
                         if (lane < waiting) shared.near[lane] = shared.near[32 + lane];
                         __syncwarp();
@@ -566,7 +569,7 @@ __device__ __forceinline__ void tile(const Job& job, Control& control, const Con
                     waiting += __popc(up);
                     __syncwarp();
                     if (waiting >= 32) {
-                        constrain_triangles<T, TIGHT>(job, shared, patch, c, 32, tally);
+                        critical += constrain_triangles<T, TIGHT>(job, shared, patch, c, 32);
                         waiting -= 32;
                         if (lane < waiting) shared.near[lane] = shared.near[32 + lane];
                         __syncwarp();
@@ -578,7 +581,7 @@ __device__ __forceinline__ void tile(const Job& job, Control& control, const Con
             if (lane == 0) job.group_offsets[atomicAdd((unsigned long long*)&control.tight_tiles, 1ull)] = index;
             return;
         }
-        if (TIGHT && waiting) constrain_triangles<T, TIGHT>(job, shared, patch, c, waiting, tally);
+        if (TIGHT && waiting) critical += constrain_triangles<T, TIGHT>(job, shared, patch, c, waiting);
     }
     if (TIGHT && border) {
         // Vertices on the border of the grid that lie in the interior of the closed tile.
@@ -683,37 +686,30 @@ __device__ __forceinline__ void tile(const Job& job, Control& control, const Con
     __syncwarp();
 
     // The interior.
-    auto level = [&](i32 l) {
-        const T w = (T)control.quantizer.width[l][0], inverse = (T)control.quantizer.inverse[l][0];
-        return [&, l, w, inverse](i32 position, i32 x, i32 y, P prediction) {
-            u32 symbol = SYMBOL_ZERO;
-            if (has_special && ((shared.zero[y] | shared.nonfinite[2 * y]) >> x & 1)) {
-                if (!((shared.zero[y] | shared.fill[y]) >> x & 1)) symbol = STORED;
-            } else {
-                bool is_tight = false;
-                T limit = Real<T>::MAX;
-                if (TIGHT) {
-                    is_tight = shared.tight[y] >> x & 1;
-                    limit = shared.limit[y * CLOSED + x];
-                }
-                const Code code =
-                    code_vertex<T>(patch, x, y, prediction, l, w, inverse, c, is_tight, limit, max_error, tally);
-                symbol = STORED;
-                if (code.id != EXACT) {
-                    u64 raw;
-                    symbol = encode_symbol(code, raw);
-                    if (symbol >= FIRST_WITH_RAW_BITS) payload[position] = raw;
-                }
-            }
-            shared.symbols[position] = (u8)symbol;
-            if (symbol != SYMBOL_ZERO) charge(symbol, position);
-        };
-    };
-    interior_level<T, 4>(values, shape.last_x, shape.last_y, kernel_of<T>(control.kernels[4]), level(4));
-    interior_level<T, 3>(values, shape.last_x, shape.last_y, kernel_of<T>(control.kernels[3]), level(3));
-    interior_level<T, 2>(values, shape.last_x, shape.last_y, kernel_of<T>(control.kernels[2]), level(2));
-    interior_level<T, 1>(values, shape.last_x, shape.last_y, kernel_of<T>(control.kernels[1]), level(1));
-    interior_level<T, 0>(values, shape.last_x, shape.last_y, kernel_of<T>(control.kernels[0]), level(0));
+    interior<T>(values, shape.last_x, shape.last_y, control.kernels, control.quantizer,
+                [&](i32 level, T w, T inverse, i32 position, i32 x, i32 y, P prediction) {
+                    u32 symbol = SYMBOL_ZERO;
+                    if (has_special && ((shared.zero[y] | shared.nonfinite[2 * y]) >> x & 1)) {
+                        if (!((shared.zero[y] | shared.fill[y]) >> x & 1)) symbol = STORED;
+                    } else {
+                        bool is_tight = false;
+                        T limit = Real<T>::MAX;
+                        if (TIGHT) {
+                            is_tight = shared.tight[y] >> x & 1;
+                            limit = shared.limit[y * CLOSED + x];
+                        }
+                        const Code code = code_vertex<T>(patch, x, y, prediction, level, w, inverse, c, is_tight, limit,
+                                                         max_error, exact);
+                        symbol = STORED;
+                        if (code.id != EXACT) {
+                            u64 raw;
+                            symbol = encode_symbol(code, raw);
+                            if (symbol >= FIRST_WITH_RAW_BITS) payload[position] = raw;
+                        }
+                    }
+                    shared.symbols[position] = (u8)symbol;
+                    if (symbol != SYMBOL_ZERO) charge(symbol, position);
+                });
     __syncwarp();
 
     // Mode, masks, classes, and the symbols of blocks that are not all zero.
@@ -768,10 +764,10 @@ __device__ __forceinline__ void tiles(const Job& job) {
     const u64 index = (u64)blockIdx.x * TileWarps<T, false>::COUNT + (threadIdx.x >> 5);
     if (index >= job.tiles()) return;
     const Constraints<T> c = constraints_of<T>(job, control);
-    Tally tally;
+    u32 exact = 0, critical = 0;
     T max_error = 0;
-    tile<T, false>(job, control, c, shared[threadIdx.x >> 5], index, tally, max_error);
-    report_tally<T>(control, tally, max_error);
+    tile<T, false>(job, control, c, shared[threadIdx.x >> 5], index, exact, critical, max_error);
+    report_tally<T>(control, exact, critical, max_error);
 }
 
 // Grid: any. Block: 32 * warps. The tiles on the list, in any order.
@@ -781,11 +777,11 @@ __device__ __forceinline__ void tight_tiles(const Job& job) {
     Control& control = control_of(job);
     const Constraints<T> c = constraints_of<T>(job, control);
     const u64 count = control.tight_tiles, warps = (u64)gridDim.x * TileWarps<T, true>::COUNT;
-    Tally tally;
+    u32 exact = 0, critical = 0;
     T max_error = 0;
     for (u64 k = (u64)blockIdx.x * TileWarps<T, true>::COUNT + (threadIdx.x >> 5); k < count; k += warps) {
-        tile<T, true>(job, control, c, shared[threadIdx.x >> 5], job.group_offsets[k], tally, max_error);
+        tile<T, true>(job, control, c, shared[threadIdx.x >> 5], job.group_offsets[k], exact, critical, max_error);
         __syncwarp();
     }
-    report_tally<T>(control, tally, max_error);
+    report_tally<T>(control, exact, critical, max_error);
 }

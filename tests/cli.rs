@@ -312,8 +312,11 @@ fn unsuitable_npy_files_are_explained() {
     with("c.npy", &npy("<i4", false, "(2, 3)", &data), &["'<i4'", "astype"]);
     with("d.npy", &npy("<f4", false, "(6,)", &data), &["1 dimensions"]);
     with("e.npy", &npy("<f4", false, "(1, 2, 3)", &data), &["3 dimensions", "2D"]);
-    with("f.npy", &npy("<f4", false, "(3, 3)", &[0; 36]), &["3x3", "3x2", "agree"]);
-    with("g.npy", &npy("<f8", false, "(2, 3)", &[0; 48]), &["f64", "f32", "agree"]);
+    // The first file sets the shape, so the second one is named.
+    let other = f.write("f.npy", &npy("<f4", false, "(3, 3)", &[0; 36]));
+    fails(&["compress", &good, &other, "-o", &out, "--abs", "1"], &["f.npy", "3x3", "3x2", "agree"]);
+    let other = f.write("g.npy", &npy("<f8", false, "(2, 3)", &[0; 48]));
+    fails(&["compress", &good, &other, "-o", &out, "--abs", "1"], &["g.npy", "f64", "f32", "agree"]);
     with("h.npy", &npy("<f4", false, "(2, 3)", &data[4..]), &["20 bytes", "24"]);
     with("i.npy", b"not numpy at all", &["is not a NumPy .npy file"]);
     with("j.npy", b"\x93NUMPY\x01\x00\xff", &["incomplete"]);

@@ -47,18 +47,21 @@ __device__ __forceinline__ Meaning meaning(u32 s) {
 }
 
 // Raw bits of a symbol other than STORED.
-__device__ __forceinline__ u32 symbol_raw_bits(u32 s) {
+static __device__ __noinline__ u32 symbol_raw_bits(u32 s) {
     if (s < PAIR0) return 0;
     Meaning m = meaning(s);
     return m.wide ? m.ku + m.kv + 2 : m.ku + m.kv;
 }
 
 // Raw bits that follow a symbol at a position: stored values, and the digits of an anchor.
-__device__ __forceinline__ u32 raw_bits(u32 s, i32 position, u32 element_bytes) {
+static __device__ __noinline__ u32 raw_bits_large(u32 s, i32 position, u32 element_bytes) {
     if (s == STORED) return 16 * element_bytes;
-    if (s < PAIR0) return 0;
     Meaning m = meaning(s);
     return (m.wide ? m.ku + m.kv + 2 : m.ku + m.kv) + (position == 0 ? 4 * m.id : 0);
+}
+
+__device__ __forceinline__ u32 raw_bits(u32 s, i32 position, u32 element_bytes) {
+    return s < FIRST_WITH_RAW_BITS ? 0 : raw_bits_large(s, position, element_bytes);
 }
 
 __device__ __forceinline__ u32 bit_length(i32 q) { return 32 - __clz(q < 0 ? -q : q); }
@@ -77,15 +80,21 @@ __device__ __forceinline__ i32 unpack(u64 raw, u32 bits) {
 }
 
 // Symbol of a code with id 0..8; `raw` holds symbol_raw_bits bits.
-static __device__ __noinline__ u32 encode_symbol_large(Code code, u64& raw) {
+struct Symbol {
+    u32 symbol;
+    u64 raw;
+};
+
+static __device__ __noinline__ Symbol encode_symbol_large(Code code) {
+    u64 raw;
     u32 ku = bit_length(code.qu), kv = bit_length(code.qv), k = ku > kv ? ku : kv;
     if (code.id == 0 && k < PAIR0_SIDE) {
         raw = pack(code.qu, ku) | pack(code.qv, kv) << ku;
-        return PAIR0 + ku * PAIR0_SIDE + kv;
+        return {PAIR0 + ku * PAIR0_SIDE + kv, raw};
     }
     if (code.id == 1 && k < PAIR1_SIDE) {
         raw = pack(code.qu, ku) | pack(code.qv, kv) << ku;
-        return PAIR1 + ku * PAIR1_SIDE + kv;
+        return {PAIR1 + ku * PAIR1_SIDE + kv, raw};
     }
     u32 symbol, bits = k;
     if (code.id == 0) {
@@ -98,7 +107,7 @@ static __device__ __noinline__ u32 encode_symbol_large(Code code, u64& raw) {
     }
     long long offset = 1ll << bits;
     raw = (u64)((long long)code.qu + offset) | (u64)((long long)code.qv + offset) << (bits + 1);
-    return symbol;
+    return {symbol, raw};
 }
 
 __device__ __forceinline__ u32 encode_symbol(Code code, u64& raw) {
@@ -107,7 +116,9 @@ __device__ __forceinline__ u32 encode_symbol(Code code, u64& raw) {
         raw = 0;
         return pair < 12 ? pair + 1 : pair == 12 ? 0 : pair;
     }
-    return encode_symbol_large(code, raw);
+    const Symbol s = encode_symbol_large(code);
+    raw = s.raw;
+    return s.symbol;
 }
 
 // The code of a symbol below FIRST_WITH_RAW_BITS.

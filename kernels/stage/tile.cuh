@@ -38,11 +38,6 @@ struct Patch {
     i32 words;
 };
 
-struct Tally {
-    u32 exact = 0, critical = 0;
-    double max_error = 0.0;
-};
-
 template <typename T>
 __device__ __forceinline__ Corners<T> corner_values(const Patch<T>& patch, i32 x, i32 y, i32 triangle) {
     Corners<T> p;
@@ -133,10 +128,17 @@ __device__ bool keeps_signatures(const Patch<T>& patch, i32 x, i32 y, typename R
     return true;
 }
 
+// A code and the error it leaves. Passed by value, so that nothing of the callers lives in memory.
+template <typename T>
+struct Coded {
+    Code code;
+    T error;
+};
+
 // The ids in order, with the same choice of ids worth a try as the twin. `limit` matters where tight.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ Code tight_vertex(const Patch<T>& patch, i32 x, i32 y, P prediction, i32 level,
-                                          const Constraints<T>& constraints, bool tight, T limit, Tally& tally) {
+__device__ __noinline__ Coded<T> tight_vertex(Patch<T> patch, i32 x, i32 y, P prediction, i32 level,
+                                              Constraints<T> constraints, bool tight, T limit) {
     const Quantizer& q = constraints.control->quantizer;
     P original = patch.values[y * patch.pitch + x];
     i32 id = 0;
@@ -155,8 +157,7 @@ __device__ __noinline__ Code tight_vertex(const Patch<T>& patch, i32 x, i32 y, P
                                                                       constraints.rule)))));
         if (passes) {
             patch.values[y * patch.pitch + x] = Real<T>::pair(ru, rv);
-            if ((double)error > tally.max_error) tally.max_error = (double)error;
-            return {id, (i32)cu, (i32)cv};
+            return {{id, (i32)cu, (i32)cv}, error};
         }
         if (id == 0 && tight && !constraints.speculative) {
             i32 certain = 1;
@@ -165,8 +166,7 @@ __device__ __noinline__ Code tight_vertex(const Patch<T>& patch, i32 x, i32 y, P
         }
         id++;
     }
-    tally.exact++;
-    return {EXACT, 0, 0};
+    return {{EXACT, 0, 0}, T(0)};
 }
 
 // Codes a vertex that is not masked and finite. `tight` says whether `limit` (and the signatures, in
@@ -174,22 +174,26 @@ __device__ __noinline__ Code tight_vertex(const Patch<T>& patch, i32 x, i32 y, P
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ Code code_vertex(const Patch<T>& patch, i32 x, i32 y, P prediction, i32 level, T width,
                                             T inverse, const Constraints<T>& constraints, bool tight, T limit,
-                                            T& max_error, Tally& tally) {
+                                            T& max_error, u32& exact) {
     P original = patch.values[y * patch.pitch + x];
     T cu, cv, ru, rv;
     bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
     ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
-    if (!ok) {
-        tally.exact++;
-        return {EXACT, 0, 0};
-    }
-    T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
-    if (!tight && error <= constraints.accept) {
-        patch.values[y * patch.pitch + x] = Real<T>::pair(ru, rv);
+    Code code = {EXACT, 0, 0};
+    if (ok) {
+        T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
+        if (!tight && error <= constraints.accept) {
+            patch.values[y * patch.pitch + x] = Real<T>::pair(ru, rv);
+            code = {0, (i32)cu, (i32)cv};
+        } else {
+            const Coded<T> coded = tight_vertex<T>(patch, x, y, prediction, level, constraints, tight, limit);
+            code = coded.code;
+            error = coded.error;
+        }
         max_error = Real<T>::high(max_error, error);
-        return {0, (i32)cu, (i32)cv};
     }
-    return tight_vertex(patch, x, y, prediction, level, constraints, tight, limit, tally);
+    exact += code.id == EXACT;
+    return code;
 }
 
 // Atomic minimum of non-negative values: their bits are ordered like the values.
@@ -211,15 +215,12 @@ __device__ __forceinline__ u32 warp_sum(u32 x) {
 
 // Adds the tallies of a warp to those of the call.
 template <typename T>
-__device__ __forceinline__ void report_tally(Control& control, Tally tally, T max_error) {
-    if ((double)max_error > tally.max_error) tally.max_error = (double)max_error;
-    u32 exact = warp_sum(tally.exact), critical = warp_sum(tally.critical);
-    u64 bits = (u64)__double_as_longlong(tally.max_error);
-    for (i32 k = 16; k > 0; k /= 2) {
-        u64 other = __shfl_xor_sync(FULL, bits, k);
-        if (other > bits) bits = other;
-    }
+__device__ __forceinline__ void report_tally(Control& control, u32 exact, u32 critical, T max_error) {
+    exact = warp_sum(exact);
+    critical = warp_sum(critical);
+    for (i32 k = 16; k > 0; k /= 2) max_error = Real<T>::high(max_error, __shfl_xor_sync(FULL, max_error, k));
     if ((threadIdx.x & 31) == 0) {
+        const u64 bits = (u64)__double_as_longlong((double)max_error);
         if (exact) atomicAdd((unsigned long long*)&control.exact, (unsigned long long)exact);
         if (critical) atomicAdd((unsigned long long*)&control.critical, (unsigned long long)critical);
         if (bits > *(volatile u64*)&control.max_error)

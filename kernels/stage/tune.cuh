@@ -19,7 +19,7 @@ __device__ __forceinline__ void tune_weight(Code code, u32& nonzero, u32& bits) 
     bits += s < FIRST_WITH_RAW_BITS ? 3 : 4 + symbol_raw_bits(s);
 }
 
-__device__ __forceinline__ void tune_add(LevelCount* counts, i32 level, Code code) {
+static __device__ __noinline__ void tune_add(LevelCount* counts, i32 level, Code code) {
     u32 nonzero = 0, bits = 0;
     tune_weight(code, nonzero, bits);
     if (code.id != MASKED) atomicAdd(&counts[level].vertices, 1);
@@ -56,24 +56,21 @@ __device__ __forceinline__ void tune_tile(const Job& job, Control& control, cons
             values[y * CLOSED + x] = value;
         }
     __syncwarp();
-    // A control block whose quantiser is this option's.
-    struct Option {
-        const Quantizer* quantizer;
-        T accept;
-    } option = {&quantizer, (T)quantizer.accept};
+    const T accept = (T)quantizer.accept;
     auto code = [&](i32 x, i32 y, P prediction, i32 level) -> Code {
         if (zero[y] >> x & 1) return {MASKED, 0, 0};
         if (nonfinite[y] >> x & 1) return {EXACT, 0, 0};
         P original = values[y * CLOSED + x];
+#pragma unroll 1
         for (i32 id = 0; id < IDS; id++) {
-            T w = (T)option.quantizer->width[level][id], i = (T)option.quantizer->inverse[level][id];
+            T w = (T)quantizer.width[level][id], i = (T)quantizer.inverse[level][id];
             T cu, cv, ru, rv;
             bool ok = encode_residual(original.x, prediction.x, i, w, cu, ru);
             ok &= encode_residual(original.y, prediction.y, i, w, cv, rv);
             if (!ok) break;
             T eu = Real<T>::abs(ru - original.x), ev = Real<T>::abs(rv - original.y);
             T error = ev > eu ? ev : eu;
-            if (error == T(0) || error <= option.accept) {
+            if (error == T(0) || error <= accept) {
                 values[y * CLOSED + x] = Real<T>::pair(ru, rv);
                 return {id, (i32)cu, (i32)cv};
             }
@@ -102,14 +99,12 @@ __device__ __forceinline__ void tune_tile(const Job& job, Control& control, cons
             __syncwarp();
         }
     }
-    auto level = [&](i32 l) {
-        return [&, l](i32, i32 x, i32 y, P prediction) { tune_add(counts, l, code(x, y, prediction, l)); };
-    };
-    interior_level<T, 4>(values, last_x, last_y, kernel, level(4));
-    interior_level<T, 3>(values, last_x, last_y, kernel, level(3));
-    interior_level<T, 2>(values, last_x, last_y, kernel, level(2));
-    interior_level<T, 1>(values, last_x, last_y, kernel, level(1));
-    interior_level<T, 0>(values, last_x, last_y, kernel, level(0));
+    u32 kernels[ANCHOR_LEVEL];
+#pragma unroll
+    for (i32 l = 0; l < ANCHOR_LEVEL; l++) kernels[l] = choice;
+    interior<T>(values, last_x, last_y, kernels, quantizer, [&](i32 l, T, T, i32, i32 x, i32 y, P prediction) {
+        tune_add(counts, l, code(x, y, prediction, l));
+    });
     __syncwarp();
 }
 
