@@ -311,6 +311,9 @@ impl Bench {
         if bytes[REPORT_BYTES..].iter().any(|&b| b != POISON) {
             return Err("bytes behind the report were written".into());
         }
+        if bytes[..REPORT_BYTES].iter().all(|&b| b == POISON) {
+            return Err("the report was not written".into());
+        }
         if bytes[4..8].iter().chain(&bytes[72..REPORT_BYTES]).any(|&b| b != 0) {
             return Err("the reserved bytes of the report are not 0".into());
         }
