@@ -395,7 +395,7 @@ pub struct Bench {
     #[arg(long, value_enum, requires = "dims", conflicts_with_all = ["u", "v"])]
     pub synthetic: Option<SyntheticName>,
     /// Where the work is done: the processor's threads, or a CUDA device
-    #[arg(long, value_enum, default_value = "auto")]
+    #[arg(long, value_enum, default_value = "cpu")]
     pub backend: BackendName,
     #[command(flatten)]
     pub shape: ShapeArguments,

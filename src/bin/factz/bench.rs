@@ -208,7 +208,12 @@ fn subject(a: &Bench) -> Result<(String, Field), Failure> {
 
 pub fn run(a: &Bench) -> Result<Verdict, Failure> {
     let (name, field) = subject(a)?;
-    if a.backend == BackendName::Cuda {
+    let on_device = match a.backend {
+        BackendName::Cpu => false,
+        BackendName::Cuda => true,
+        BackendName::Auto => factz::backend::cuda::host::device_count().is_ok(),
+    };
+    if on_device {
         return bench_cuda::run(a, &name, &field);
     }
     let threads = thread_counts(&a.threads);
