@@ -353,7 +353,8 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                     __syncwarp();
 #pragma unroll
                     for (i32 k = 0; k < 8; k++) {
-                        const u32 cls = k >= 2 ? info >> 24 : k == 1 ? info >> 16 & 255 : info >> 8 & 0xffff;
+                        const i32 word = 32 * k + lane;
+                        const u32 cls = word >= 64 ? info >> 24 : word >= 16 ? info >> 16 & 255 : info >> 8 & 255;
                         if (cls) symbols.words[32 * k + lane] = words[32 * k + lane];
                     }
                     __syncwarp();

@@ -360,6 +360,7 @@ __device__ __forceinline__ void lines(const Job& job) {
             }
         __syncwarp();
     }
+    __syncwarp();
     // Final values at the ends of the segments; around them for vertical lines.
     const P* anchor_values = reinterpret_cast<const P*>(job.anchors);
     P* out = reinterpret_cast<P*>(ACROSS ? job.across : job.down) + line * n_along + a0;

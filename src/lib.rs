@@ -5,6 +5,9 @@
 //! container holds the stream. [`compress`] and [`decompress`] are the Rust entry points; [`capi`]
 //! is the C interface and the only place with `extern "C"`.
 
+// Steps, lanes and levels index several parallel arrays and enter positions: the index is the subject.
+#![allow(clippy::needless_range_loop)]
+
 pub mod analysis;
 pub mod backend;
 pub mod capi;

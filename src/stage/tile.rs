@@ -272,7 +272,9 @@ impl<T: Real> Patch<T> {
                             let (px, py) = (cx + ox as i64, cy + oy as i64);
                             [u.get(px, py), v.get(px, py)]
                         });
-                        if !(axis_distance(&p) > constraints.bound_up) {
+                        // Also where the distance is no number.
+                        let far = axis_distance(&p) > constraints.bound_up;
+                        if !far {
                             limit =
                                 limit.min(triangle_bound(&p, triangle, &constraints.rule, constraints.bound));
                         }
@@ -447,7 +449,7 @@ impl<T: Real> Encoder<'_, T> {
                 while certain < IDS && T::HALF * q.width[level][certain] > limit {
                     certain += 1;
                 }
-                id = if certain > 2 { certain - 2 } else { 0 };
+                id = usize::saturating_sub(certain, 2);
             }
             id += 1;
         }
