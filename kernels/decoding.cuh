@@ -229,8 +229,9 @@ struct Decoder {
             }
             x = (entry >> 16) * (x >> SCALE_BITS) + slot - (entry & 0xffff);
         }
+        const bool zeros = __ballot_sync(FULL, symbol != SYMBOL_ZERO) == 0;
         refill(active);
-        if (__any_sync(FULL, escaped)) {
+        if (!zeros && __any_sync(FULL, escaped)) {
             const u32 value = raw(escaped, 8);
             if (escaped) symbol = value;
         }
