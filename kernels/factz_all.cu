@@ -17,17 +17,8 @@ KERNEL(factz_tune, 32, tune)
 KERNEL(factz_anchors, 128, anchors)
 LINE_KERNEL(factz_across, true)
 LINE_KERNEL(factz_down, false)
-// Blocks that a multiprocessor must hold. Measured on sm_90: tight tiles gain from more warps (7 blocks:
-// 1415 -> 1210 us); other tiles lose with more (5 blocks spill: 1520 -> 2380 us) and with fewer (3: 1900 us).
-#define TILE_BLOCKS 128, 4
-#define TIGHT_BLOCKS 64, 7
-#define BOUNDED(name, bounds, call)                                                                             \
-    extern "C" __global__ void __launch_bounds__(bounds) name##_f32(const __grid_constant__ Job job) {          \
-        call<float>(job);                                                                                       \
-    }                                                                                                           \
-    extern "C" __global__ void __launch_bounds__(128) name##_f64(const __grid_constant__ Job job) { call<double>(job); }
-BOUNDED(factz_tiles, TILE_BLOCKS, tiles)
-BOUNDED(factz_tight, TIGHT_BLOCKS, tight_tiles)
+KERNEL(factz_tiles, 128, tiles)
+KERNEL(factz_tight, 64, tight_tiles)
 KERNEL(factz_count, 256, count_symbols)
 KERNEL(factz_tables, 1024, make_tables)
 KERNEL(factz_encode, 32, encode_groups)
