@@ -5,10 +5,8 @@
 
 // ---------------------------------------------------------------- header and tables
 
-__device__ __forceinline__ void fail(const Job& job, Control& control, i32 status) {
-    atomicCAS(&control.status, STATUS_OK, status);
-    (void)job;
-}
+// The first failure of a call is the one that is reported.
+__device__ __forceinline__ void fail(Control& control, i32 status) { atomicCAS(&control.status, STATUS_OK, status); }
 
 struct BitReader {
     const u8* bytes;
@@ -74,7 +72,7 @@ __device__ __forceinline__ void open_stream(const Job& job) {
             for (u32 k = 0; k < table; k++) at += 4 * section[k];
             const u32 size = 4 * section[table];
             if (at + size > header.table_bytes || !read_table(section + at, size, frequencies)) {
-                fail(job, control, STATUS_CORRUPT_STREAM);
+                fail(control, STATUS_CORRUPT_STREAM);
                 for (u32 k = 0; k < ALPHABET; k++) frequencies[k] = 0;
             }
             u32 start = 0;
@@ -145,7 +143,7 @@ __device__ __forceinline__ void open_stream(const Job& job) {
         control.groups = header.groups;
         control.stream_bytes = status == STATUS_OK ? header.stream_bytes : 0;
         control.table_bytes = header.table_bytes;
-        if (status != STATUS_OK) fail(job, control, status);
+        if (status != STATUS_OK) fail(control, status);
     }
     if (status == STATUS_OK)
         for (u32 e = threadIdx.x; e < LEVELS * IDS; e += blockDim.x)
@@ -166,7 +164,7 @@ __device__ __forceinline__ void check_stream(const Job& job) {
     if ((threadIdx.x & 31) == 0 && sum) atomicAdd(&control.checksum, sum);
     if (last_block(control, TICKET_CHECK) && threadIdx.x == 0 &&
         *(volatile u32*)&control.checksum != get32(job.stream + 8))
-        fail(job, control, STATUS_CORRUPT_STREAM);
+        fail(control, STATUS_CORRUPT_STREAM);
 }
 
 // ---------------------------------------------------------------- groups
@@ -373,7 +371,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
             }
         }
         bad |= __any_sync(FULL, decoder.x != 1u << 16) || (decoder.next + 1) / 2 * 2 != decoder.size;
-        if (bad && lane == 0) fail(job, control, STATUS_CORRUPT_STREAM);
+        if (bad && lane == 0) fail(control, STATUS_CORRUPT_STREAM);
         if (exact && lane == 0) atomicAdd((ull*)&control.exact, (ull)exact);
     }
 }

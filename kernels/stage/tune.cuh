@@ -27,8 +27,8 @@ static __device__ __noinline__ void tune_add(LevelCount* counts, i32 level, Code
     if (bits) atomicAdd(&counts[level].bits, bits);
 }
 
-// Codes a tile on its own with one option. Values that are not finite count as zero, as vertices
-// without a code where they carry the fill pattern is not known yet: both count as stored.
+// Codes a tile on its own with one option, under no constraint but the bound. Vertices that are not
+// finite count as stored, whether or not they carry the fill pattern.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ void tune_tile(const Job& job, Control& control, const TileShape& shape, u32 taper,
                                           u32 choice, P* values, LevelCount* counts) {
