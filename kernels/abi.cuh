@@ -68,7 +68,7 @@ struct Job {
     u8* across;         // [tiles_y][nx] of two elements, compression only
     u8* down;           // [tiles_x][ny] of two elements, compression only
     u32* tables;        // compression: [TABLES][256] entries; decompression: the same
-    u8* slots;          // decompression: [TABLES][4096]
+    u8* slots;          // decompression: [TABLES][256]
     u8* table_section;  // compression: TABLE_SECTION_BYTES
     u8* words;          // compression: [tiles] of TILE_WORD_BYTES
     u64* group_sizes;   // [tiles]: bytes of each group

@@ -144,7 +144,7 @@ template <typename T>
 __device__ __forceinline__ void tune(const Job& job) {
     typedef typename Real<T>::Pair P;
     __shared__ P values[CLOSED * CLOSED];
-    __shared__ LevelCount counts[LEVELS];
+    __shared__ LaneCounts counts;
     Control& control = control_of(job);
     const i32 lane = threadIdx.x;
     const u64 samples = job.tiles() < SAMPLES ? job.tiles() : SAMPLES;
@@ -152,16 +152,20 @@ __device__ __forceinline__ void tune(const Job& job) {
     const u64 k = blockIdx.x / (TAPERS * CHOICES);
     // tune::sample: the product is below 2^64, as a grid has at most 2^48 tiles.
     TileShape shape = tile_shape(job, (2 * k + 1) * job.tiles() / (2 * samples));
-    if (lane < LEVELS) counts[lane] = {0, 0, 0};
-    tune_tile<T>(job, control, shape, taper, choice, values, counts);
-    if (lane < LEVELS) {
-        LevelCount& out = control.tune[taper][choice][lane];
-        atomicAdd(&out.vertices, counts[lane].vertices);
-        atomicAdd(&out.nonzero, counts[lane].nonzero);
-        atomicAdd(&out.bits, counts[lane].bits);
+    for (i32 level = 0; level < LEVELS; level++) counts.counts[level][lane] = {0, 0, 0};
+    tune_tile<T>(job, control, shape, taper, choice, values, &counts);
+    for (i32 level = 0; level < LEVELS; level++) {
+        const LevelCount c = counts.counts[level][lane];
+        const u32 vertices = warp_sum(c.vertices), nonzero = warp_sum(c.nonzero), bits = warp_sum(c.bits);
+        LevelCount& out = control.tune[taper][choice][level];
+        if (lane == 0) {
+            atomicAdd(&out.vertices, vertices);
+            atomicAdd(&out.nonzero, nonzero);
+            atomicAdd(&out.bits, bits);
+        }
     }
     if (last_block(control, TICKET_TUNE)) {
-        if (lane == 0) decide_tuning(control, samples);
+        decide_tuning(control, samples);
         __syncwarp();
         for (i32 e = lane; e < LEVELS * IDS; e += 32)
             quantizer_entry<T>(control.quantum, control.taper, e / IDS, e % IDS, control.quantizer.width[e / IDS][e % IDS],
@@ -727,7 +731,7 @@ __device__ __forceinline__ void tile(const Job& job, Control& control, const Con
             __syncwarp();
         }
     }
-    u32 info = mode;
+    u32 info = mode == 0 && ox == TILE && oy == TILE ? mode | ALL_CODED : mode;
     if (has_codes(mode)) {
         u32 active[3] = {64, 192, 768};
         if (mode != 0 || ox < TILE || oy < TILE) {

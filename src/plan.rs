@@ -13,8 +13,8 @@ pub const ALIGNMENT: u64 = 256;
 pub const CONTROL_BYTES: u64 = 16384;
 /// Symbols in a frequency table.
 const SYMBOLS: u64 = 256;
-/// Slots of a decoding table.
-const SLOTS: u64 = 4096;
+/// Places in a decoding table where the search for a slot begins.
+const SLOTS: u64 = 256;
 /// The largest table section: the directory and full tables.
 pub const TABLE_SECTION_BYTES: u64 = 44 + TABLES as u64 * 1020;
 /// Space for the words of one tile before the groups are put together.
