@@ -62,6 +62,7 @@ struct Job {
     u8* symbols;        // [tiles][1024]
     u8* payload;        // [tiles][1024] of 8 bytes (16 when decompressing f64)
     u32* info;          // [tiles]: mode | classes << 8, 16, 24
+    u32* steps;         // [tiles]: steps of 32 symbols that were written; decompression only
     u32* masks;         // [tiles][2][32] rows: zero, fill
     u8* anchors;        // [tiles] of two elements
     i32* anchor_codes;  // [tiles][4]: qu, qv, id, unused; compression only
@@ -78,7 +79,7 @@ struct Job {
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
 #endif
 };
-static_assert(sizeof(Job) == 296, "abi.rs asserts the same size");
+static_assert(sizeof(Job) == 304, "abi.rs asserts the same size");
 
 constexpr u64 CONTROL_BYTES = 16384;
 constexpr u64 TABLE_SECTION_BYTES = 44 + 43 * 1020;

@@ -348,6 +348,14 @@ struct Encoder {
         if (x - q * f >= f) q++;
         x += q * (SCALE - f) + (entry & 0xffff);
     }
+    // Zeros in all lanes: a symbol that begins at slot 0.
+    __device__ __forceinline__ void zeros(u32 f, u32 reciprocal) {
+        const bool need = x > (f << (32 - SCALE_BITS)) - 1;
+        if (__any_sync(FULL, need)) emit(need);
+        u32 q = __umulhi(x, reciprocal);
+        if (x - q * f >= f) q++;
+        x += q * (SCALE - f);
+    }
     __device__ __forceinline__ u32 reciprocal(u32 entry) const { return tables->reciprocals[entry >> 16]; }
     __device__ __forceinline__ void raw(bool active, u32 value, u32 bits) {
         emit(active && x >> (32 - bits) != 0);
@@ -469,24 +477,20 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                         const u32 cls = class_in(info, block);
                         if (cls == 0) continue;
                         const u32* table = tables.entries + table_of(first_step(block) * 32, cls) * ALPHABET;
-                        const u32 zero = table[SYMBOL_ZERO], zero_reciprocal = encoder.reciprocal(zero);
+                        const u32 zero = block > 0 ? table[SYMBOL_ZERO] >> 16 : 0, zero_reciprocal = tables.reciprocals[zero];
 #pragma unroll 1
                         for (i32 step = end_step(block) - 1; step >= first_step(block); step--) {
-                            const i32 position = step * 32 + lane;
-                            const bool active = whole || is_active(shape, mode, masks, position);
-                            if (block > 0 && !(steps >> step & 1) && zero >> 16) {
-                                encoder.symbol(active ? zero : SCALE << 16, active ? zero_reciprocal : 0xffffffffu / SCALE);
+                            if (whole && zero && !(steps >> step & 1)) {
+                                encoder.zeros(zero, zero_reciprocal);
                                 continue;
                             }
+                            const i32 position = step * 32 + lane;
+                            const bool active = whole || is_active(shape, mode, masks, position);
                             const u32 symbol = active ? symbols[position] : SYMBOL_ZERO;
                             if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) {
                                 RawBits r = {0, 0, 0};
                                 if (symbol >= FIRST_WITH_RAW_BITS) r = raw_of<T>(job, index, position, symbol);
-                                u32 pieces = (r.bits + 15) / 16;
-                                for (i32 k = 16; k > 0; k /= 2) {
-                                    const u32 other = __shfl_xor_sync(FULL, pieces, k);
-                                    if (other > pieces) pieces = other;
-                                }
+                                const u32 pieces = warp_max((r.bits + 15) / 16);
 #pragma unroll 1
                                 for (i32 piece = (i32)pieces - 1; piece >= 0; piece--) {
                                     const u32 at = 16 * piece;

@@ -233,6 +233,13 @@ struct Decoder {
             far = word(base + 32 + (threadIdx.x & 31));
         }
     }
+    // Zeros in all lanes if that is what comes and no lane needs a word: a symbol that begins at slot 0.
+    __device__ __forceinline__ bool zeros(u32 f) {
+        const u32 slot = x & (SCALE - 1), after = f * (x >> SCALE_BITS) + slot;
+        if (__any_sync(FULL, slot >= f | after < 1u << 16)) return false;
+        x = after;
+        return true;
+    }
     __device__ __forceinline__ u32 raw(bool active, u32 bits) {
         u32 value = 0;
         if (active) {
@@ -293,11 +300,7 @@ struct Payload<double> {
 template <typename T>
 __device__ __forceinline__ void decode_raw(const Job& job, Decoder& decoder, u64 index, i32 position, bool active, u32 symbol) {
     const u32 bits = active ? raw_bits(symbol, position, sizeof(T)) : 0;
-    u32 pieces = (bits + 15) / 16;
-    for (i32 k = 16; k > 0; k /= 2) {
-        const u32 other = __shfl_xor_sync(FULL, pieces, k);
-        if (other > pieces) pieces = other;
-    }
+    const u32 pieces = warp_max((bits + 15) / 16);
     u64 low = 0, high = 0;
     for (u32 piece = 0; piece < pieces; piece++) {
         const u32 at = 16 * piece;
@@ -387,14 +390,18 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                 if (!has_codes(mode)) continue;
                 u8* symbols = job.symbols + index * TILE_VERTICES;
                 const bool whole = mode == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
+                u32 steps = 0;
 #pragma unroll 1
                 for (i32 block = 0; block < 3; block++) {
                     const u32 cls = class_in(info, block);
                     if (cls == 0) continue;
                     // The table is the same for all lanes from step 2 on.
                     const u32 common = table_of(first_step(block) * 32, cls), first_entry = tables.entries[common * ALPHABET];
+                    const bool runs = whole && block > 0 && entry_symbol(first_entry) == SYMBOL_ZERO;
+                    const u32 zero = runs ? entry_frequency(first_entry) : 0;
 #pragma unroll 1
                     for (i32 step = first_step(block); step < end_step(block); step++) {
+                        if (decoder.zeros(zero)) continue;
                         const i32 position = step * 32 + lane;
                         const bool active = whole || is_active(shape, mode, masks, position);
                         u32 symbol;
@@ -403,6 +410,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                         else
                             symbol = decoder.step(active, table_of(position, cls));
                         if (symbol > STORED) symbol = STORED;
+                        steps |= 1u << step;
                         symbols[position] = (u8)symbol;
                         if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) {
                             exact += __popc(__ballot_sync(FULL, symbol == STORED));
@@ -410,6 +418,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                         }
                     }
                 }
+                if (lane == 0) job.steps[index] = steps;
             }
         }
         bad |= __any_sync(FULL, decoder.x != 1u << 16) || (decoder.next + 1) / 2 * 2 != decoder.size;
@@ -575,12 +584,11 @@ __device__ __forceinline__ void restore(const Job& job) {
     {
         const u32* from = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES);
         u32* to = reinterpret_cast<u32*>(shared.symbols);
-        const bool coded = has_codes(mode);
+        const u32 steps = has_codes(mode) ? job.steps[index] : 0;
 #pragma unroll
         for (i32 k = 0; k < 8; k++) {
             const i32 word = 32 * k + lane;
-            const u32 cls = word >= 64 ? class_in(info, 2) : word >= 16 ? class_in(info, 1) : class_in(info, 0);
-            to[word] = coded && cls ? from[word] : 0;
+            to[word] = steps >> (4 * k + (lane >> 3)) & 1 ? from[word] : 0;
         }
     }
     // Corners.
@@ -611,9 +619,9 @@ __device__ __forceinline__ void restore(const Job& job) {
             u32 symbol;
             bool masked = false;
             if (far) {
-                const u32 other = job.info[owner], m = other & 255;
-                const u32 cls = position >= 256 ? class_in(other, 2) : position >= 64 ? class_in(other, 1) : class_in(other, 0);
-                symbol = has_codes(m) && cls ? job.symbols[owner * TILE_VERTICES + position] : SYMBOL_ZERO;
+                const u32 m = job.info[owner] & 255;
+                const u32 steps = has_codes(m) ? job.steps[owner] : 0;
+                symbol = steps >> (position >> 5) & 1 ? job.symbols[owner * TILE_VERTICES + position] : SYMBOL_ZERO;
                 if (m != 0) {
                     const u32* rows = job.masks + owner * 64 + (vertical ? y : 0);
                     masked = (rows[0] | rows[TILE]) >> (vertical ? 0 : x) & 1;

@@ -40,6 +40,7 @@ pub struct Workspace {
     pub symbols: Region,
     pub payload: Region,
     pub info: Region,
+    pub steps: Region,
     pub masks: Region,
     pub anchors: Region,
     pub anchor_codes: Region,
@@ -81,6 +82,7 @@ impl Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
             // Two components, bit for bit where they are stored.
             payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 2 * dtype.bytes()])?,
+            steps: carver.take(&[grid.tiles(), 4])?,
             slots: carver.take(&[TABLES as u64, SLOTS])?,
             ..Default::default()
         };
@@ -140,13 +142,14 @@ mod tests {
         Request::new(Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) }).unwrap()
     }
 
-    fn regions(w: &Workspace) -> [Region; 16] {
+    fn regions(w: &Workspace) -> [Region; 17] {
         [
             w.control,
             w.counts,
             w.symbols,
             w.payload,
             w.info,
+            w.steps,
             w.masks,
             w.anchors,
             w.anchor_codes,

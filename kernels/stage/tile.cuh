@@ -213,6 +213,15 @@ __device__ __forceinline__ u32 warp_sum(u32 x) {
 #endif
 }
 
+__device__ __forceinline__ u32 warp_max(u32 x) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(FULL, x);
+#else
+    for (i32 k = 16; k > 0; k /= 2) x = max(x, __shfl_xor_sync(FULL, x, k));
+    return x;
+#endif
+}
+
 // Adds the tallies of a warp to those of the call.
 template <typename T>
 __device__ __forceinline__ void report_tally(Control& control, u32 exact, u32 critical, T max_error) {
