@@ -72,8 +72,8 @@ struct Job {
     u8* slots;          // decompression: [TABLES][256]
     u8* table_section;  // compression: TABLE_SECTION_BYTES
     u8* words;          // compression: [tiles] of TILE_WORD_BYTES
-    u64* group_sizes;   // [tiles]: bytes of each group
-    u64* group_offsets; // [tiles]: where each group begins in the stream; before that the list of tight tiles
+    u64* group_sizes;   // [tiles]: bytes of each group; before that the list of plain tiles
+    u64* group_offsets; // [tiles]: where each group begins in the stream; before that the list of the other tiles
 
 #ifdef __CUDACC__
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }

@@ -348,13 +348,13 @@ struct Encoder {
         if (x - q * f >= f) q++;
         x += q * (SCALE - f) + (entry & 0xffff);
     }
-    // Zeros in all lanes: a symbol that begins at slot 0.
-    __device__ __forceinline__ void zeros(u32 f, u32 reciprocal) {
-        const bool need = x > (f << (32 - SCALE_BITS)) - 1;
+    // Zeros in all active lanes: a symbol that begins at slot 0.
+    __device__ __forceinline__ void zeros(bool active, u32 f, u32 reciprocal) {
+        const bool need = active && x > (f << (32 - SCALE_BITS)) - 1;
         if (__any_sync(FULL, need)) emit(need);
         u32 q = __umulhi(x, reciprocal);
         if (x - q * f >= f) q++;
-        x += q * (SCALE - f);
+        if (active) x += q * (SCALE - f);
     }
     __device__ __forceinline__ u32 reciprocal(u32 entry) const { return tables->reciprocals[entry >> 16]; }
     __device__ __forceinline__ void raw(bool active, u32 value, u32 bits) {
@@ -480,12 +480,12 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                         const u32 zero = block > 0 ? table[SYMBOL_ZERO] >> 16 : 0, zero_reciprocal = tables.reciprocals[zero];
 #pragma unroll 1
                         for (i32 step = end_step(block) - 1; step >= first_step(block); step--) {
-                            if (whole && zero && !(steps >> step & 1)) {
-                                encoder.zeros(zero, zero_reciprocal);
-                                continue;
-                            }
                             const i32 position = step * 32 + lane;
                             const bool active = whole || is_active(shape, mode, masks, position);
+                            if (zero && !(steps >> step & 1)) {
+                                encoder.zeros(active, zero, zero_reciprocal);
+                                continue;
+                            }
                             const u32 symbol = active ? symbols[position] : SYMBOL_ZERO;
                             if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) {
                                 RawBits r = {0, 0, 0};

@@ -2,7 +2,7 @@
 // src/backend/cuda/launch.rs, its shared memory is static. No result depends on the order of blocks.
 #include "abi.cuh"
 #include "coding.cuh"
-#include "front.cuh"
+#include "tiles.cuh"
 #include "decoding.cuh"
 
 #define KERNEL(name, threads, call)                                                            \
@@ -17,7 +17,7 @@ KERNEL(factz_tune, 32, tune)
 KERNEL(factz_anchors, 128, anchors)
 LINE_KERNEL(factz_across, true)
 LINE_KERNEL(factz_down, false)
-KERNEL(factz_tiles, 128, tiles)
+KERNEL(factz_tiles, 128, plain_tiles)
 KERNEL(factz_tight, 64, tight_tiles)
 KERNEL(factz_count, 512, count_symbols)
 KERNEL(factz_tables, 1024, make_tables)

@@ -135,6 +135,14 @@ struct Coded {
     T error;
 };
 
+// The same with the value it decodes to.
+template <typename T>
+struct Recoded {
+    Code code;
+    T error;
+    typename Real<T>::Pair value;
+};
+
 // The ids in order, with the same choice of ids worth a try as the twin. `limit` matters where tight.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __noinline__ Coded<T> tight_vertex(Patch<T> patch, i32 x, i32 y, P prediction, i32 level,
