@@ -44,11 +44,6 @@ __device__ inline bool is_plain(const Job& job, const TileShape& shape, u64 tile
     return plain;
 }
 
-// The k-th tile that is not plain: first the whole ones, then the others from the end of the list.
-__device__ __forceinline__ u64 limited_tile(const Job& job, const Control& control, u64 k) {
-    return job.group_offsets[k < control.tight_tiles ? k : job.tiles() - 1 - (k - control.tight_tiles)];
-}
-
 template <typename T>
 __device__ __forceinline__ bool is_zero(typename Real<T>::Pair p) {
     return p.x == T(0) && p.y == T(0);
@@ -100,6 +95,8 @@ __device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>
         for (i32 k = lane; k < TILE_VERTICES; k += 32) limits[k] = no_limit<T>();
         __syncwarp();
     }
+    const T* const beside_u = u + (first || last ? side_u : 0);
+    const T* const beside_v = v + (first || last ? side_v : 0);
     auto special = [](P p) { return !(Real<T>::finite(p.x) && Real<T>::finite(p.y)) || is_zero<T>(p); };
     constexpr i32 ROWS = 7;
     bool any_special = false;
@@ -116,8 +113,7 @@ __device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>
         for (i32 k = 0; k < ROWS; k++) {
             const i32 y = start + k < height ? start + k : height - 1;
             row[k] = Real<T>::pair(u[y * pitch_u], v[y * pitch_v]);
-            side[k] = row[k];
-            if (first || last) side[k] = Real<T>::pair(u[y * pitch_u + side_u], v[y * pitch_v + side_v]);
+            side[k] = Real<T>::pair(beside_u[y * pitch_u], beside_v[y * pitch_v]);
         }
 #pragma unroll
         for (i32 k = 0; k < ROWS; k++) {
@@ -161,44 +157,46 @@ __device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>
     return __any_sync(FULL, any_special);
 }
 
-// Grid: tiles / 8. Block: 256, a warp for a tile. Sorts tiles into plain ones, whole ones with limits
-// only, and the others; finds the triangles that make limits. The lists have no order.
+// Grid: tiles / 128. Block: 128, a thread for a tile. Lists plain tiles, and the limited ones; the lists
+// have no order.
 template <typename T>
-__device__ __forceinline__ void constrain(const Job& job) {
-    enum : u32 { PLAIN, WHOLE, OTHER, KINDS };
-    __shared__ u32 kinds[8];
-    __shared__ u64 bases[KINDS];
+__device__ __forceinline__ void sort_tiles(const Job& job) {
     Control& control = control_of(job);
-    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const u64 tile = (u64)blockIdx.x * 8 + warp;
-    u32 kind = KINDS;
-    if (tile < job.tiles()) {
-        const Constraints<T> c = constraints_of<T>(job, control);
+    const u64 tile = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    const u32 lane = threadIdx.x & 31, before = (1u << lane) - 1;
+    const bool exists = tile < job.tiles();
+    bool plain = false;
+    if (exists) plain = is_plain(job, tile_shape(job, tile), tile, job.preserve != PRESERVE_NONE ? control.bound_up : 0.0);
+    const u32 plains = __ballot_sync(FULL, exists && plain), limited = __ballot_sync(FULL, exists && !plain);
+    u64 at_plain = 0, at_limited = 0;
+    if (lane == 0) {
+        if (plains) at_plain = atomicAdd((unsigned long long*)&control.plain_tiles, (unsigned long long)__popc(plains));
+        if (limited) at_limited = atomicAdd((unsigned long long*)&control.limited_tiles, (unsigned long long)__popc(limited));
+    }
+    at_plain = __shfl_sync(FULL, at_plain, 0);
+    at_limited = __shfl_sync(FULL, at_limited, 0);
+    if (!exists) return;
+    if (plain)
+        job.group_sizes[at_plain + __popc(plains & before)] = tile;
+    else
+        job.group_offsets[at_limited + __popc(limited & before)] = tile;
+    job.info[tile] = plain ? ALL_CODED : 0;
+}
+
+// Grid: any. Block: 128, a warp for a limited tile. Limits from triangles that are not hard; lists the
+// whole tiles without zeros and missing values, from the end of the list of plain ones.
+template <typename T>
+__device__ __forceinline__ void limits(const Job& job) {
+    Control& control = control_of(job);
+    const Constraints<T> c = constraints_of<T>(job, control);
+    const u64 count = control.limited_tiles, warps = (u64)gridDim.x * 4;
+    for (u64 k = (u64)blockIdx.x * 4 + (threadIdx.x >> 5); k < count; k += warps) {
+        const u64 tile = job.group_offsets[k];
         const TileShape shape = tile_shape(job, tile);
-        kind = PLAIN;
-        if (!is_plain(job, shape, tile, c.preserve ? control.bound_up : 0.0)) {
-            const bool special = find_limits(job, c, shape, tile, control.nonfinite != 0);
-            const bool border = (job.halo | job.pin) != 0 && (shape.last_x < TILE || shape.last_y < TILE);
-            kind = special || border || c.speculative || shape.last_x < TILE || shape.last_y < TILE ? OTHER : WHOLE;
-        }
-        if (lane == 0) job.info[tile] = kind == PLAIN ? ALL_CODED : 0;
-    }
-    if (lane == 0) kinds[warp] = kind;
-    __syncthreads();
-    if (threadIdx.x < KINDS) {
-        u64 n = 0;
-        for (i32 w = 0; w < 8; w++) n += kinds[w] == threadIdx.x;
-        u64* const count = threadIdx.x == PLAIN ? &control.plain_tiles : threadIdx.x == WHOLE ? &control.tight_tiles : &control.other_tiles;
-        bases[threadIdx.x] = n ? atomicAdd((unsigned long long*)count, (unsigned long long)n) : 0;
-    }
-    __syncthreads();
-    if (lane == 0 && kind < KINDS) {
-        u64 at = bases[kind];
-        for (i32 w = 0; w < warp; w++) at += kinds[w] == kind;
-        if (kind == PLAIN)
-            job.group_sizes[at] = tile;
-        else
-            job.group_offsets[kind == WHOLE ? at : job.tiles() - 1 - at] = tile;
+        const bool special = find_limits(job, c, shape, tile, control.nonfinite != 0);
+        if (special || c.speculative || shape.last_x < TILE || shape.last_y < TILE) continue;
+        if ((threadIdx.x & 31) == 0)
+            job.group_sizes[job.tiles() - 1 - atomicAdd((unsigned long long*)&control.whole_tiles, 1ull)] = tile;
     }
 }
 
@@ -240,10 +238,10 @@ __device__ __forceinline__ void bounds(const Job& job) {
     Control& control = control_of(job);
     const Constraints<T> c = constraints_of<T>(job, control);
     const i32 lane = threadIdx.x & 31;
-    const u64 count = control.tight_tiles + control.other_tiles, warps = (u64)gridDim.x * 4;
+    const u64 count = control.limited_tiles, warps = (u64)gridDim.x * 4;
     u32 critical = 0;
     for (u64 k = (u64)blockIdx.x * 4 + (threadIdx.x >> 5); k < count; k += warps) {
-        const u64 tile = limited_tile(job, control, k);
+        const u64 tile = job.group_offsets[k];
         const u32 rows[2] = {job.masks[tile * 64 + lane], job.masks[tile * 64 + TILE + lane]};
         u32 left = __ballot_sync(FULL, rows[0] | rows[1]);
         i32 waiting = 0;

@@ -13,12 +13,13 @@
     extern "C" __global__ void __launch_bounds__(128) name##_f64(const __grid_constant__ Job job) { lines<double, across>(job); }
 
 #define WHOLE_KERNEL(name, limits)                                                                         \
-    extern "C" __global__ void __launch_bounds__(128) name##_f32(const __grid_constant__ Job job) { whole_tiles<float, limits>(job); } \
+    extern "C" __global__ void __launch_bounds__(128, 4) name##_f32(const __grid_constant__ Job job) { whole_tiles<float, limits>(job); } \
     extern "C" __global__ void __launch_bounds__(64) name##_f64(const __grid_constant__ Job job) { whole_tiles<double, limits>(job); }
 
 KERNEL(factz_statistics, 256, statistics)
 KERNEL(factz_tune, 32, tune)
-KERNEL(factz_constrain, 256, constrain)
+KERNEL(factz_sort, 128, sort_tiles)
+KERNEL(factz_limits, 128, limits)
 KERNEL(factz_bounds, 128, bounds)
 KERNEL(factz_anchors, 128, anchors)
 LINE_KERNEL(factz_across, true)

@@ -86,6 +86,8 @@ struct WholePair {
 template <typename T>
 constexpr i32 WHOLE_WARPS = sizeof(T) == 4 ? 4 : 2;
 
+__device__ __forceinline__ void prefetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
+
 // Cost of the symbols of a lane by block: coarse, middle, fine.
 struct Costs {
     u32 coarse, middle, fine;
@@ -102,11 +104,11 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
     WholePair<T, LIMITS>& shared = shared_[threadIdx.x >> 5];
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & (HALF - 1), half = threadIdx.x >> 4 & 1;
-    const u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T> + (threadIdx.x >> 5)), count = LIMITS ? control.tight_tiles : control.plain_tiles;
+    const u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T> + (threadIdx.x >> 5)), count = LIMITS ? control.whole_tiles : control.plain_tiles;
     if (first >= count) return;
     // A half without a tile does the other's work without a trace.
     const bool mine = first + half < count;
-    const u64 index = (LIMITS ? job.group_offsets : job.group_sizes)[mine ? first + half : first];
+    const u64 k = mine ? first + half : first, index = job.group_sizes[LIMITS ? job.tiles() - 1 - k : k];
     const TileShape shape = tile_shape(job, index);
     Lattice<T>& lattice = shared.lattice[half];
     u8* const symbols = shared.symbols[half];
@@ -121,6 +123,9 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
     const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
     auto load = [&](i32 x, i32 y) -> P { return R::pair(u[y * pitch_u + x * stride_u], v[y * pitch_v + x * stride_v]); };
     const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
+    // The rows between are needed later: they come to the cache meanwhile.
+    prefetch(u + (2 * lane + 1) * pitch_u);
+    prefetch(v + (2 * lane + 1) * pitch_v);
     // Originals with even coordinates.
 #pragma unroll
     for (i32 j = 0; j < EVEN; j++)
@@ -490,11 +495,14 @@ __device__ __forceinline__ void other_tiles(const Job& job) {
     __shared__ TileShared<T> shared[OTHER_WARPS<T>];
     Control& control = control_of(job);
     const Constraints<T> c = constraints_of<T>(job, control);
-    const u64 count = control.other_tiles, warps = (u64)gridDim.x * OTHER_WARPS<T>;
+    const u64 count = control.limited_tiles, warps = (u64)gridDim.x * OTHER_WARPS<T>;
     u32 exact = 0;
     T max_error = 0;
     for (u64 k = (u64)blockIdx.x * OTHER_WARPS<T> + (threadIdx.x >> 5); k < count; k += warps) {
-        tile<T>(job, control, c, shared[threadIdx.x >> 5], job.group_offsets[job.tiles() - 1 - k], exact, max_error);
+        const u64 index = job.group_offsets[k];
+        // Whole tiles are done.
+        if (job.info[index] != 0) continue;
+        tile<T>(job, control, c, shared[threadIdx.x >> 5], index, exact, max_error);
         __syncwarp();
     }
     report_tally<T>(control, exact, 0, max_error);

@@ -47,10 +47,11 @@ const MANY: u64 = 1056;
 const ENCODE_TABLES_BYTES: u32 = 4 * (43 * 256 + 4097) + 256;
 const DECODE_TABLES_BYTES: u32 = 43 * (4 * 256 + 256) + 256;
 
-pub(super) const COMPRESS: [Stage; 15] = [
+pub(super) const COMPRESS: [Stage; 16] = [
     stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(MANY), 256),
     stage("tune", |s, _| s.tiles.min(24) * 12, 32),
-    stage("constrain", |s, _| s.tiles.div_ceil(8), 256),
+    stage("sort", |s, _| s.tiles.div_ceil(128), 128),
+    stage("limits", |s, _| s.tiles.div_ceil(4).min(4 * MANY), 128),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
     stage("anchors", |s, _| s.tiles.div_ceil(128), 128),
     tile_stage("plain", |s, dtype| s.tiles.div_ceil([8, 4][dtype]), [4, 2]),
@@ -224,7 +225,7 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
-        assert_eq!(COMPRESS[5].function(1), "factz_plain_f64");
+        assert_eq!(COMPRESS[6].function(1), "factz_plain_f64");
     }
     #[test]
     fn every_stage_is_a_kernel() {
