@@ -315,8 +315,9 @@ __device__ __forceinline__ void make_tables(const Job& job) {
         u64 sum = 0;
         for (i32 w = 0; w < 32; w++) sum += costs[w];
         const u64 bytes = ((sum >> 8) + control.raw_bits) / 8;
+        const u64 wanted = bytes < SPARSE_TILE_BYTES * job.tiles() ? SPARSE_GROUP_BYTES : GROUP_BYTES;
         u32 log2 = 0;
-        while (log2 < MAX_GROUP_LOG2 && (1ull << log2) < job.tiles() && (bytes << log2) < GROUP_BYTES * job.tiles()) log2++;
+        while (log2 < MAX_GROUP_LOG2 && (1ull << log2) < job.tiles() && (bytes << log2) < wanted * job.tiles()) log2++;
         control.group_log2 = log2;
         control.groups = (job.tiles() + (1ull << log2) - 1) >> log2;
     }

@@ -58,29 +58,32 @@ struct Ask {
     bool hard;
 };
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ Ask<T> ask(const Constraints<T>& c, P p, P q, P r, bool has_nonfinite) {
+__device__ __forceinline__ T axis_of(P p, P q, P r) {
     typedef Real<T> R;
-    const T axis = R::high(R::high(R::low(R::low(p.x, q.x), r.x), -R::high(R::high(p.x, q.x), r.x)),
-                           R::high(R::low(R::low(p.y, q.y), r.y), -R::high(R::high(p.y, q.y), r.y)));
-    if (axis > c.bound_up || !c.preserve) return {no_limit<T>(), false};
+    return R::high(R::high(R::low(R::low(p.x, q.x), r.x), -R::high(R::high(p.x, q.x), r.x)),
+                   R::high(R::low(R::low(p.y, q.y), r.y), -R::high(R::high(p.y, q.y), r.y)));
+}
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ Ask<T> ask(const Constraints<T>& c, T axis, P p, P q, P r, bool has_nonfinite) {
+    typedef Real<T> R;
     // Nothing to keep where all is zero.
-    if (is_zero<T>(p) && is_zero<T>(q) && is_zero<T>(r)) return {no_limit<T>(), false};
-    if (c.speculative) return {R::MAX, !(axis > T(0))};
+    const bool near = !(axis > c.bound_up) && !(is_zero<T>(p) && is_zero<T>(q) && is_zero<T>(r));
     const T corner = R::low(R::low(R::high(R::abs(p.x), R::abs(p.y)), R::high(R::abs(q.x), R::abs(q.y))),
                             R::high(R::abs(r.x), R::abs(r.y)));
-    bool hard = !(axis > T(0)) || corner != axis;
+    bool hard = !(axis > T(0)) || (!c.speculative && corner != axis);
     if (has_nonfinite) {
         auto is_finite = [](P k) { return R::finite(k.x) && R::finite(k.y); };
         hard |= !is_finite(p) || !is_finite(q) || !is_finite(r);
     }
-    return {hard ? no_limit<T>() : axis, hard};
+    hard &= near;
+    return {!near || (hard && !c.speculative) ? no_limit<T>() : c.speculative ? R::MAX : axis, hard};
 }
 
 // The limits of the vertices of a tile from the triangles that are not hard, and those that are as bits
 // of rows of cells in the place of the masks. Says whether a vertex of the closed tile is zero or not
 // finite.
 template <typename T>
-__device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile, bool has_nonfinite) {
+__device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile, bool has_nonfinite, bool has_special) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & 31, width = shape.last_x + 1, height = shape.last_y + 1;
     T* const limits = limits_of<T>(job, tile);
@@ -121,30 +124,37 @@ __device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>
             const P d = row[k];
             P e = Real<T>::pair(__shfl_down_sync(FULL, d.x, 1), __shfl_down_sync(FULL, d.y, 1));
             if (last || !cell) e = side[k];
-            if (y + 1 >= 0 && y + 1 < height) any_special |= (inside && special(d)) || (last && special(e));
+            if (has_special && y + 1 >= 0 && y + 1 < height) any_special |= (inside && special(d)) || (last && special(e));
             if (y >= top && y < height) {
                 const bool exists = y + 1 < height;
+                const bool here = exists && cell, beside = exists && first;
+                const P z = side[k];
+                const T axis_lower = axis_of<T>(a, b, e), axis_upper = axis_of<T>(a, e, d);
+                bool near = here && !(Real<T>::low(axis_lower, axis_upper) > c.bound_up);
+                near |= beside && !(Real<T>::low(axis_of<T>(before, a, d), axis_of<T>(before, d, z)) > c.bound_up);
                 Ask<T> lower = {no_limit<T>(), false}, upper = lower;
-                if (exists && cell) {
-                    lower = ask<T>(c, a, b, e, has_nonfinite);
-                    upper = ask<T>(c, a, e, d, has_nonfinite);
-                }
-                T lower_before = __shfl_up_sync(FULL, lower.limit, 1), upper_before = __shfl_up_sync(FULL, upper.limit, 1);
-                if (lane == 0) lower_before = upper_before = no_limit<T>();
-                if (first && exists) {
-                    lower_before = ask<T>(c, before, a, d, has_nonfinite).limit;
-                    upper_before = ask<T>(c, before, d, side[k], has_nonfinite).limit;
-                }
-                if (y >= 0) {
+                T lower_before = no_limit<T>(), upper_before = no_limit<T>();
+                if (c.preserve && __any_sync(FULL, near)) {
+                    if (here) {
+                        lower = ask<T>(c, axis_lower, a, b, e, has_nonfinite);
+                        upper = ask<T>(c, axis_upper, a, e, d, has_nonfinite);
+                    }
+                    lower_before = __shfl_up_sync(FULL, lower.limit, 1);
+                    upper_before = __shfl_up_sync(FULL, upper.limit, 1);
+                    if (lane == 0) lower_before = upper_before = no_limit<T>();
+                    if (beside) {
+                        lower_before = ask<T>(c, axis_of<T>(before, a, d), before, a, d, has_nonfinite).limit;
+                        upper_before = ask<T>(c, axis_of<T>(before, d, z), before, d, z, has_nonfinite).limit;
+                    }
                     const u32 low = __ballot_sync(FULL, lower.hard), up = __ballot_sync(FULL, upper.hard);
                     if (lane == y) {
                         lower_row = low;
                         upper_row = up;
                     }
-                    if (inside && y < TILE)
-                        limits[position_of(lane, y)] =
-                            Real<T>::low(above, Real<T>::low(lower_before, Real<T>::low(lower.limit, upper.limit)));
                 }
+                if (y >= 0 && inside && y < TILE)
+                    limits[position_of(lane, y)] =
+                        Real<T>::low(above, Real<T>::low(lower_before, Real<T>::low(lower.limit, upper.limit)));
                 above = Real<T>::low(lower_before, Real<T>::low(upper_before, upper.limit));
             }
             a = d;
@@ -193,7 +203,7 @@ __device__ __forceinline__ void limits(const Job& job) {
     for (u64 k = (u64)blockIdx.x * 4 + (threadIdx.x >> 5); k < count; k += warps) {
         const u64 tile = job.group_offsets[k];
         const TileShape shape = tile_shape(job, tile);
-        const bool special = find_limits(job, c, shape, tile, control.nonfinite != 0);
+        const bool special = find_limits(job, c, shape, tile, control.nonfinite != 0, (control.nonfinite | control.zero) != 0);
         if (special || c.speculative || shape.last_x < TILE || shape.last_y < TILE) continue;
         if ((threadIdx.x & 31) == 0)
             job.group_sizes[job.tiles() - 1 - atomicAdd((unsigned long long*)&control.whole_tiles, 1ull)] = tile;

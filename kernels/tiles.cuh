@@ -126,6 +126,10 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
     // The rows between are needed later: they come to the cache meanwhile.
     prefetch(u + (2 * lane + 1) * pitch_u);
     prefetch(v + (2 * lane + 1) * pitch_v);
+    if (LIMITS) {
+        constexpr i32 LINE_ELEMENTS = 128 / sizeof(T);
+        for (i32 k = LINE_ELEMENTS * lane; k < TILE_VERTICES; k += LINE_ELEMENTS * HALF) prefetch(limits + k);
+    }
     // Originals with even coordinates.
 #pragma unroll
     for (i32 j = 0; j < EVEN; j++)
