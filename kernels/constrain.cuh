@@ -17,6 +17,8 @@ __device__ __forceinline__ bool is_tight(T limit) {
     return limit <= Real<T>::MAX;
 }
 
+__device__ __forceinline__ void prefetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
+
 // Whether a tile is plain: inside the grid with its closed block, and no triangle at a vertex of that
 // within the bound of the origin. Such a tile has no zeros or missing values, and no limits.
 __device__ inline bool is_plain(const Job& job, const TileShape& shape, u64 tile, double near) {
@@ -101,34 +103,34 @@ __device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>
     const T* const beside_u = u + (first || last ? side_u : 0);
     const T* const beside_v = v + (first || last ? side_v : 0);
     auto special = [](P p) { return !(Real<T>::finite(p.x) && Real<T>::finite(p.y)) || is_zero<T>(p); };
-    constexpr i32 ROWS = 7;
     bool any_special = false;
     u32 lower_row = 0, upper_row = 0;
     const i32 top = shape.ty > 0 ? -1 : 0;
     // The row above: this lane's vertex, the next one and (in the first lane) the one before.
     P a = Real<T>::pair(T(0), T(0)), b = a, before = a;
     T above = no_limit<T>();
+    // The rows come to the cache while the first ones are looked at. The loop is not unrolled: its code
+    // must stay in the instruction cache.
+    for (i32 y = top + lane; y < height; y += 32) {
+        prefetch(u - (inside ? lane : 0) * (long long)job.u_layout.stride + y * pitch_u);
+        prefetch(v - (inside ? lane : 0) * (long long)job.v_layout.stride + y * pitch_v);
+    }
+    P next = Real<T>::pair(u[top * pitch_u], v[top * pitch_v]), next_side = Real<T>::pair(beside_u[top * pitch_u], beside_v[top * pitch_v]);
 #pragma unroll 1
-    for (i32 start = top; start <= height; start += ROWS) {
-        // A row is not waited for before the next is asked for.
-        P row[ROWS], side[ROWS];
-#pragma unroll
-        for (i32 k = 0; k < ROWS; k++) {
-            const i32 y = start + k < height ? start + k : height - 1;
-            row[k] = Real<T>::pair(u[y * pitch_u], v[y * pitch_v]);
-            side[k] = Real<T>::pair(beside_u[y * pitch_u], beside_v[y * pitch_v]);
+    for (i32 y = top - 1; y < height; y++) {
+        // Row y of cells lies between the row before and this one.
+        const P d = next, z = next_side;
+        if (y + 2 < height) {
+            next = Real<T>::pair(u[(y + 2) * pitch_u], v[(y + 2) * pitch_v]);
+            next_side = Real<T>::pair(beside_u[(y + 2) * pitch_u], beside_v[(y + 2) * pitch_v]);
         }
-#pragma unroll
-        for (i32 k = 0; k < ROWS; k++) {
-            const i32 y = start + k - 1;  // row of cells between the row before and this one
-            const P d = row[k];
+        {
             P e = Real<T>::pair(__shfl_down_sync(FULL, d.x, 1), __shfl_down_sync(FULL, d.y, 1));
-            if (last || !cell) e = side[k];
+            if (last || !cell) e = z;
             if (has_special && y + 1 >= 0 && y + 1 < height) any_special |= (inside && special(d)) || (last && special(e));
-            if (y >= top && y < height) {
+            if (y >= top) {
                 const bool exists = y + 1 < height;
                 const bool here = exists && cell, beside = exists && first;
-                const P z = side[k];
                 const T axis_lower = axis_of<T>(a, b, e), axis_upper = axis_of<T>(a, e, d);
                 bool near = here && !(Real<T>::low(axis_lower, axis_upper) > c.bound_up);
                 near |= beside && !(Real<T>::low(axis_of<T>(before, a, d), axis_of<T>(before, d, z)) > c.bound_up);
@@ -159,7 +161,7 @@ __device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>
             }
             a = d;
             b = e;
-            before = side[k];
+            before = z;
         }
     }
     job.masks[tile * 64 + lane] = lower_row;

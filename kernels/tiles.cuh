@@ -84,9 +84,7 @@ struct WholePair {
     alignas(16) u8 symbols[2][TILE_VERTICES];
 };
 template <typename T>
-constexpr i32 WHOLE_WARPS = sizeof(T) == 4 ? 4 : 2;
-
-__device__ __forceinline__ void prefetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
+constexpr i32 WHOLE_WARPS = 2;
 
 // Cost of the symbols of a lane by block: coarse, middle, fine.
 struct Costs {
@@ -296,7 +294,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
 template <typename T>
 struct TileShared {
     typename Real<T>::Pair values[CLOSED * CLOSED];
-    T limit[TILE_VERTICES];
+    u32 tight[TILE];  // by step and lane of the symbols
     u32 nonfinite[CLOSED * 2];
     u32 zero[TILE], fill[TILE];
     alignas(16) u8 symbols[TILE_VERTICES];
@@ -341,7 +339,12 @@ __device__ __forceinline__ void tile(const Job& job, Control& control, const Con
     }
     const T* const limits = limits_of<T>(job, index);
 #pragma unroll 8
-    for (i32 k = lane; k < TILE_VERTICES; k += 32) shared.limit[k] = limits[k];
+    for (i32 step = 0; step < TILE; step++) {
+        const u32 tight = __ballot_sync(FULL, is_tight(limits[32 * step + lane]));
+        if (lane == 0) shared.tight[step] = tight;
+    }
+    // Where signatures are looked at, limits come from borders only.
+    const bool has_limits = !c.speculative || (job.halo | job.pin) != 0;
     __syncwarp();
 
     // Masks, by row, in shared memory.
@@ -433,9 +436,10 @@ __device__ __forceinline__ void tile(const Job& job, Control& control, const Con
                     if (has_special && ((shared.zero[y] | shared.nonfinite[2 * y]) >> x & 1)) {
                         if (!((shared.zero[y] | shared.fill[y]) >> x & 1)) symbol = STORED;
                     } else {
-                        const T limit = shared.limit[position];
-                        const Code code = code_vertex<T>(patch, x, y, prediction, level, w, inverse, c, is_tight(limit),
-                                                         is_tight(limit) ? limit : Real<T>::MAX, max_error, exact);
+                        const bool tight = shared.tight[position >> 5] >> (position & 31) & 1;
+                        const T limit = tight && has_limits ? limits[position] : Real<T>::MAX;
+                        const Code code = code_vertex<T>(patch, x, y, prediction, level, w, inverse, c, tight, limit,
+                                                         max_error, exact);
                         symbol = STORED;
                         if (code.id != EXACT) {
                             u64 raw;
