@@ -37,6 +37,15 @@ pub fn device_count() -> Result<u32> {
     }
 }
 
+/// The version of CUDA that the driver supports, such as "CUDA 13.0".
+pub fn driver_version() -> Result<String> {
+    driver::available()?;
+    let mut version = 0;
+    // SAFETY: writes a number; the driver is present.
+    check(unsafe { sys::cuDriverGetVersion(&mut version) }, "cuDriverGetVersion")?;
+    Ok(format!("CUDA {}.{}", version / 1000, version % 1000 / 10))
+}
+
 impl Device {
     pub fn open(ordinal: u32) -> Result<Self> {
         let count = device_count()?;
@@ -232,6 +241,15 @@ impl Buffer {
     pub fn fill(&self, value: u8) -> Result<()> {
         // SAFETY: the whole buffer.
         check(unsafe { sys::cuMemsetD8_v2(self.pointer, value, self.bytes) }, "cuMemsetD8")
+    }
+
+    /// Copies `bytes` from one place of the buffer to another, in stream order.
+    pub fn copy_within(&self, from: usize, to: usize, bytes: usize, queue: &Queue) -> Result<()> {
+        self.check_range(from, bytes)?;
+        self.check_range(to, bytes)?;
+        let (from, to) = (self.pointer + from as u64, self.pointer + to as u64);
+        // SAFETY: inside the buffer.
+        check(unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, queue.stream()) }, "cuMemcpyDtoDAsync")
     }
 
     /// Copies the first `bytes` of another buffer, in stream order.
