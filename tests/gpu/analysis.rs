@@ -83,6 +83,7 @@ impl Bench {
         for buffer in [&self.result, &self.points] {
             buffer.buffer.fill(POISON).map_err(text)?;
         }
+        self.result.arm(COMPARISON_BYTES).map_err(text)?;
         if poisons() {
             self.workspace.buffer.fill(POISON).map_err(text)?;
         }
