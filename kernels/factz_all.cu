@@ -1,9 +1,10 @@
 // All kernels in one translation unit. Every kernel takes one Job, those of the analysis one Analysis; grids and
-// blocks are in src/backend/cuda/launch.rs and analysis.rs, shared memory is static. No result depends on the order of blocks.
+// blocks are in src/backend/cuda/launch.rs and analysis.rs, shared memory is static. No result depends on the
+// order of blocks.
 #include "abi.cuh"
 #include "analysis.cuh"
 #include "coding.cuh"
-#include "front.cuh"
+#include "tiles.cuh"
 #include "decoding.cuh"
 
 #define KERNEL(name, threads, call)                                                            \
@@ -18,17 +19,17 @@ KERNEL(factz_tune, 32, tune)
 KERNEL(factz_anchors, 128, anchors)
 LINE_KERNEL(factz_across, true)
 LINE_KERNEL(factz_down, false)
-KERNEL(factz_tiles, 128, tiles)
+KERNEL(factz_tiles, 128, plain_tiles)
 KERNEL(factz_tight, 64, tight_tiles)
-KERNEL(factz_count, 256, count_symbols)
+KERNEL(factz_count, 512, count_symbols)
 KERNEL(factz_tables, 1024, make_tables)
-KERNEL(factz_encode, 32, encode_groups)
+KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups)
 KERNEL(factz_offsets, 1024, place_groups)
 KERNEL(factz_gather, 256, gather)
-KERNEL(factz_open, 256, open_stream)
+KERNEL(factz_open, 1024, open_stream)
 KERNEL(factz_check, 256, check_stream)
-KERNEL(factz_decode, 32, decode_groups)
-KERNEL(factz_anchor_values, 32, anchor_values)
+KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups)
+KERNEL(factz_anchor_values, 256, anchor_values)
 KERNEL(factz_restore, 128, restore)
 
 #define ANALYSIS_KERNEL(name, threads, blocks, call)                                                                        \

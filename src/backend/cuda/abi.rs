@@ -48,6 +48,7 @@ pub(super) struct Job {
     symbols: DevicePointer,
     payload: DevicePointer,
     info: DevicePointer,
+    steps: DevicePointer,
     masks: DevicePointer,
     anchors: DevicePointer,
     anchor_codes: DevicePointer,
@@ -62,7 +63,7 @@ pub(super) struct Job {
 }
 
 const _: () = {
-    assert!(size_of::<Job>() == 296);
+    assert!(size_of::<Job>() == 304);
     assert!(offset_of!(Job, u_layout) == 16);
     assert!(offset_of!(Job, stream) == 48);
     assert!(offset_of!(Job, report) == 64);
@@ -70,7 +71,7 @@ const _: () = {
     assert!(offset_of!(Job, dtype) == 128);
     assert!(offset_of!(Job, halo) == 152);
     assert!(offset_of!(Job, control) == 168);
-    assert!(offset_of!(Job, group_offsets) == 288);
+    assert!(offset_of!(Job, group_offsets) == 296);
 };
 
 impl Job {
@@ -111,6 +112,7 @@ impl Job {
             symbols: part(plan.symbols),
             payload: part(plan.payload),
             info: part(plan.info),
+            steps: part(plan.steps),
             masks: part(plan.masks),
             anchors: part(plan.anchors),
             anchor_codes: part(plan.anchor_codes),
