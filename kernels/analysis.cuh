@@ -69,9 +69,9 @@ enum : u32 {
     U_BELOW = 2,
     V_ABOVE = 4,
     V_BELOW = 8,
-    SIDES = U_ABOVE | U_BELOW | V_ABOVE | V_BELOW,
-    OTHER_SIDES = SIDES << 4,  // the same of the other field
-    ALL_FINITE = 1 << 8,       // in both fields
+    FIRST_SIDES = U_ABOVE | U_BELOW | V_ABOVE | V_BELOW,
+    OTHER_SIDES = FIRST_SIDES << 4,  // the same of the other field
+    ALL_FINITE = 1 << 8,             // in both fields
     SAME_BITS = 1 << 9,
     ZERO = 1 << 10,  // (0, 0) in the first field
 };
@@ -357,8 +357,8 @@ __device__ __forceinline__ void count_lanes(u64* counts, i32 what, bool holds) {
 
 // Compares a triangle of each lane that has one. All lanes of a warp come here.
 template <typename T>
-__device__ __noinline__ void compare_triangle(bool has, Corners<T> p0, Corners<T> p1, bool same, i32 triangle, double dx,
-                                              double dy, u64* counts, u32* sum) {
+__device__ __noinline__ void compare_triangle(bool has, Corners<T> p0, Corners<T> p1, bool same, i32 triangle,
+                                              double dx, double dy, u64* counts, u32* sum) {
     i32 s0[3] = {0, 0, 0}, s1[3] = {0, 0, 0};
     u32 k0 = OUT, k1 = OUT;
     if (has) {
@@ -388,8 +388,8 @@ __device__ __noinline__ void compare_triangle(bool has, Corners<T> p0, Corners<T
 
 // Compares the cells of row y whose vertices have these flags.
 template <typename T>
-__device__ __forceinline__ void compare_cells(const Analysis& job, const Flags<T>& low, const Flags<T>& high, u64 x, u64 y,
-                                              u64* counts, u32* sum) {
+__device__ __forceinline__ void compare_cells(const Analysis& job, const Flags<T>& low, const Flags<T>& high, u64 x,
+                                              u64 y, u64* counts, u32* sum) {
     constexpr i32 W = WIDTH<T>;
     u32 open = 0, same = 0, land = 0;  // bit 2 * k + triangle
 #pragma unroll
@@ -399,7 +399,7 @@ __device__ __forceinline__ void compare_cells(const Analysis& job, const Flags<T
         for (i32 triangle = LOWER; triangle <= UPPER; triangle++) {
             const u32 all = diagonal & (triangle == LOWER ? low.at[k + 1] : high.at[k]), bit = 1u << (2 * k + triangle);
             // A component of one sign tells the class; where both fields have one, or the same values, all is said.
-            const bool said = (all & SIDES) && (all & (SAME_BITS | OTHER_SIDES));
+            const bool said = (all & FIRST_SIDES) && (all & (SAME_BITS | OTHER_SIDES));
             if ((all & ALL_FINITE) && !said) open |= bit;
             if (all & SAME_BITS) same |= bit;
             if (all & ZERO) land |= bit;
@@ -506,7 +506,8 @@ __device__ __forceinline__ void compare(const Analysis& job) {
         }
         __syncthreads();
     }
-    const u32 own[] = {seen.zero, seen.changed_zeros, seen.nonfinite, seen.changed_nonfinite, seen.exceeded, seen.pairs};
+    const u32 own[] = {seen.zero,     seen.changed_zeros, seen.nonfinite, seen.changed_nonfinite,
+                       seen.exceeded, seen.pairs};
     constexpr i32 PLACES[] = {COUNT_ZERO,     COUNT_CHANGED_ZEROS, COUNT_NONFINITE, COUNT_CHANGED_NONFINITE,
                               COUNT_EXCEEDED, COUNT_PAIRS};
 #pragma unroll
@@ -546,7 +547,8 @@ __device__ inline double log10_of(double x) {
 
 // Peak signal-to-noise ratio in dB; NaN where it is not defined. Twin of the end of Part::finish.
 __device__ inline double psnr_of(const double part[PART], u64 pairs) {
-    const double undefined = __longlong_as_double(0x7ff8000000000000ll), infinite = __longlong_as_double(0x7ff0000000000000ll);
+    const double undefined = __longlong_as_double(0x7ff8000000000000ll),
+                 infinite = __longlong_as_double(0x7ff0000000000000ll);
     if (pairs == 0) return undefined;
     const double mean = (part[0] + part[1]) / (double)(2 * pairs), range = part[3] - part[2];
     if (!(mean < infinite) || !(range < infinite)) return undefined;
@@ -628,8 +630,8 @@ __device__ __forceinline__ u32 points_between(const FieldView& field, const Flag
     for (i32 k = 0; k < WIDTH<T>; k++) {
         const u32 diagonal = low.at[k] | high.at[k + 1];
         // u and v have both signs around a critical point.
-        if ((diagonal | low.at[k + 1]) == SIDES) open |= 1u << 2 * k;
-        if ((diagonal | high.at[k]) == SIDES) open |= 2u << 2 * k;
+        if ((diagonal | low.at[k + 1]) == FIRST_SIDES) open |= 1u << 2 * k;
+        if ((diagonal | high.at[k]) == FIRST_SIDES) open |= 2u << 2 * k;
     }
     for (; open; open &= open - 1) {
         const i32 bit = __ffs((i32)open) - 1;

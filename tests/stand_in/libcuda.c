@@ -38,9 +38,8 @@ static int called(const char *name) {
     return fail && !strncmp(fail, name, n) && fail[n] == '=' ? atoi(fail + n + 1) : SUCCESS;
 }
 
-#define ENTRY(name, ...) \
-    __attribute__((visibility("default"))) int name(__VA_ARGS__)
-#define BEGIN                           \
+#define ENTRY(name, ...) __attribute__((visibility("default"))) int name(__VA_ARGS__)
+#define BEGIN                            \
     const int answer = called(__func__); \
     if (answer) return answer
 
@@ -155,8 +154,7 @@ ENTRY(cuPointerGetAttributes, unsigned count, const unsigned *attributes, void *
     for (unsigned k = 0; k < count; k++) {
         switch (attributes[k]) {
             case 2:
-                *(unsigned *)values[k] =
-                    place == 2 || place == 3 || place == 5 || place == 7 ? 2 : place == 4 ? 1 : 0;
+                *(unsigned *)values[k] = place == 2 || place == 3 || place == 5 || place == 7 ? 2 : place == 4 ? 1 : 0;
                 break;
             case 8:
                 *(char *)values[k] = place == 3;
@@ -183,5 +181,5 @@ ENTRY(cuLaunchKernel, void *function, unsigned gx, unsigned gy, unsigned gz, uns
     (void)shared, (void)stream;
     const int fits = gx && gx < 1u << 31 && gy == 1 && gz == 1 && bx && bx <= 1024 && by == 1 && bz == 1;
     return function == (void *)0x4000 && fits && parameters && parameters[0] && !extra && depth ? SUCCESS
-                                                                                               : INVALID_VALUE;
+                                                                                                : INVALID_VALUE;
 }
