@@ -860,9 +860,3 @@ __device__ __forceinline__ void restore(const Job& job) {
         __syncwarp();
     }
 }
-
-// Grid: 1. Block: 32. The header of a stream into the report's place: its first 128 bytes.
-__device__ __forceinline__ void inspect(const Job& job) {
-    for (u32 k = threadIdx.x; k < HEADER_BYTES && k < job.stream_bytes; k += 32)
-        reinterpret_cast<u8*>(job.report)[k] = job.stream[k];
-}

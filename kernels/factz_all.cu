@@ -1,6 +1,8 @@
-// All kernels in one translation unit. Every kernel takes one Job; its grid and block are in
-// src/backend/cuda/launch.rs, its shared memory is static. No result depends on the order of blocks.
+// All kernels in one translation unit. Every kernel takes one Job, those of the analysis one Analysis; grids and
+// blocks are in src/backend/cuda/launch.rs and analysis.rs, shared memory is static. No result depends on the
+// order of blocks.
 #include "abi.cuh"
+#include "analysis.cuh"
 #include "coding.cuh"
 #include "tiles.cuh"
 #include "decoding.cuh"
@@ -38,4 +40,14 @@ KERNEL(factz_check, 256, check_stream)
 KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups)
 KERNEL(factz_anchor_values, 256, anchor_values)
 KERNEL(factz_restore, 64, restore)
-extern "C" __global__ void factz_inspect(const __grid_constant__ Job job) { inspect(job); }
+
+#define ANALYSIS_KERNEL(name, threads, blocks, call)                                                                        \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Analysis job) { analysis::call<float>(job); } \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f64(const __grid_constant__ Analysis job) { analysis::call<double>(job); }
+
+ANALYSIS_KERNEL(factz_compare, 256, 2, compare)
+ANALYSIS_KERNEL(factz_compare_end, 1024, 1, compare_end)
+ANALYSIS_KERNEL(factz_find_points, 256, 3, find_points)
+ANALYSIS_KERNEL(factz_place_points, 1024, 1, place_points)
+ANALYSIS_KERNEL(factz_write_points, 256, 2, write_points)
+extern "C" __global__ void __launch_bounds__(32) factz_inspect(const __grid_constant__ Inspection job) { analysis::inspect(job); }

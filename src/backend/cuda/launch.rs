@@ -6,7 +6,7 @@ use super::Direction;
 use crate::error::{Error, Result, Status};
 use crate::plan::Workspace;
 use crate::request::Request;
-use cudarc::driver::sys::{self, CUstream};
+use cudarc::driver::sys::{self, CUfunction, CUstream};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
@@ -41,7 +41,7 @@ const fn tile_stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, warps:
 }
 
 /// Blocks that fill any device several times over; more only wait.
-const MANY: u64 = 1056;
+pub(super) const MANY: u64 = 1056;
 
 /// Tables in shared memory: structs EncodeTables and DecodeTables of the kernels.
 const ENCODE_TABLES_BYTES: u32 = 4 * (43 * 256 + 4097) + 256;
@@ -125,6 +125,60 @@ impl Shape {
     }
 }
 
+/// Enqueues zeros.
+///
+/// # Safety
+/// The context of the stream is current and the bytes are memory of the device.
+pub(super) unsafe fn clear(start: u64, bytes: u64, stream: CUstream) -> Result<()> {
+    // SAFETY: the caller's promise.
+    check(unsafe { sys::cuMemsetD8Async(start, 0, bytes as usize, stream) }, "cuMemsetD8Async")
+}
+
+/// A kernel with its grid.
+pub(super) struct Kernel {
+    pub(super) function: CUfunction,
+    pub(super) blocks: u32,
+    pub(super) threads: u32,
+    pub(super) shared_bytes: u32,
+}
+
+impl Kernel {
+    /// Enqueues the kernel with one argument, which the driver copies before it returns.
+    ///
+    /// # Safety
+    /// The context of the stream is current, the kernel takes one `A`, and everything that it points to is
+    /// device-accessible.
+    pub(super) unsafe fn launch<A>(
+        &self,
+        argument: &A,
+        stream: CUstream,
+        name: impl FnOnce() -> String,
+    ) -> Result<()> {
+        let Kernel { function, blocks, threads, shared_bytes } = *self;
+        let mut parameters = [std::ptr::from_ref(argument).cast_mut().cast::<c_void>()];
+        // SAFETY: the caller's promise.
+        let answer = unsafe {
+            sys::cuLaunchKernel(
+                function,
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                shared_bytes,
+                stream,
+                parameters.as_mut_ptr(),
+                null_mut(),
+            )
+        };
+        if answer == sys::CUresult::CUDA_SUCCESS {
+            return Ok(());
+        }
+        check(answer, &format!("cuLaunchKernel({}, {blocks} blocks of {threads})", name()))
+    }
+}
+
 /// One call, ready to be enqueued.
 pub(super) struct Launcher<'a> {
     pub(super) module: &'a Module,
@@ -151,7 +205,7 @@ impl Launcher<'_> {
     pub(super) unsafe fn clear(&self, stream: CUstream) -> Result<()> {
         let (start, bytes) = self.clear;
         // SAFETY: the range is inside the workspace.
-        check(unsafe { sys::cuMemsetD8Async(start, 0, bytes as usize, stream) }, "cuMemsetD8Async")
+        unsafe { clear(start, bytes, stream) }
     }
 
     /// # Safety
@@ -163,28 +217,14 @@ impl Launcher<'_> {
         };
         let stage = &self.direction.stages()[stage];
         let blocks = stage.grid(&self.shape, self.dtype)?;
-        let mut parameters = [(&raw const self.job).cast_mut().cast::<c_void>()];
-        // SAFETY: the kernel takes one Job, which the driver copies before it returns.
-        let answer = unsafe {
-            sys::cuLaunchKernel(
-                functions[self.dtype],
-                blocks,
-                1,
-                1,
-                stage.threads[self.dtype],
-                1,
-                1,
-                stage.shared_bytes,
-                stream,
-                parameters.as_mut_ptr(),
-                null_mut(),
-            )
+        let kernel = Kernel {
+            function: functions[self.dtype],
+            blocks,
+            threads: stage.threads[self.dtype],
+            shared_bytes: stage.shared_bytes,
         };
-        if answer == sys::CUresult::CUDA_SUCCESS {
-            return Ok(());
-        }
-        let name = stage.function(self.dtype);
-        check(answer, &format!("cuLaunchKernel({name}, {blocks} blocks of {})", stage.threads[self.dtype]))
+        // SAFETY: the kernel takes one Job; the rest is the caller's promise.
+        unsafe { kernel.launch(&self.job, stream, || stage.function(self.dtype)) }
     }
 
     /// # Safety
