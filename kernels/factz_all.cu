@@ -28,8 +28,7 @@ LINE_KERNEL(factz_across, true)
 LINE_KERNEL(factz_down, false)
 WHOLE_KERNEL(factz_plain, false)
 WHOLE_KERNEL(factz_tight, true)
-extern "C" __global__ void __launch_bounds__(64, 8) factz_others_f32(const __grid_constant__ Job job) { other_tiles<float>(job); }
-extern "C" __global__ void __launch_bounds__(64) factz_others_f64(const __grid_constant__ Job job) { other_tiles<double>(job); }
+KERNEL(factz_others, 64, other_tiles)
 KERNEL(factz_count, 512, count_symbols)
 KERNEL(factz_tables, 1024, make_tables)
 KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups)
