@@ -83,9 +83,12 @@ __device__ __forceinline__ Ask<T> ask(const Constraints<T>& c, T axis, P p, P q,
 
 // The limits of the vertices of a tile from the triangles that are not hard, and those that are as bits
 // of rows of cells in the place of the masks. Says whether a vertex of the closed tile is zero or not
-// finite.
+// finite, and whether a vertex inside has a limit.
+struct Found {
+    bool special, inside;
+};
 template <typename T>
-__device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile, bool has_nonfinite, bool has_special) {
+__device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile, bool has_nonfinite, bool has_special) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & 31, width = shape.last_x + 1, height = shape.last_y + 1;
     T* const limits = limits_of<T>(job, tile);
@@ -103,7 +106,7 @@ __device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>
     const T* const beside_u = u + (first || last ? side_u : 0);
     const T* const beside_v = v + (first || last ? side_v : 0);
     auto special = [](P p) { return !(Real<T>::finite(p.x) && Real<T>::finite(p.y)) || is_zero<T>(p); };
-    bool any_special = false;
+    bool any_special = false, any_inside = false;
     u32 lower_row = 0, upper_row = 0;
     const i32 top = shape.ty > 0 ? -1 : 0;
     // The row above: this lane's vertex, the next one and (in the first lane) the one before.
@@ -154,9 +157,9 @@ __device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>
                         upper_row = up;
                     }
                 }
-                if (y >= 0 && inside && y < TILE)
-                    limits[position_of(lane, y)] =
-                        Real<T>::low(above, Real<T>::low(lower_before, Real<T>::low(lower.limit, upper.limit)));
+                const T limit = Real<T>::low(above, Real<T>::low(lower_before, Real<T>::low(lower.limit, upper.limit)));
+                if (y >= 0 && inside && y < TILE) limits[position_of(lane, y)] = limit;
+                any_inside |= y > 0 && y < TILE && lane > 0 && is_tight(limit);
                 above = Real<T>::low(lower_before, Real<T>::low(upper_before, upper.limit));
             }
             a = d;
@@ -166,7 +169,7 @@ __device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>
     }
     job.masks[tile * 64 + lane] = lower_row;
     job.masks[tile * 64 + TILE + lane] = upper_row;
-    return __any_sync(FULL, any_special);
+    return {__any_sync(FULL, any_special) != 0, __any_sync(FULL, any_inside) != 0};
 }
 
 // Grid: tiles / 128. Block: 128, a thread for a tile. Lists plain tiles, and the limited ones; the lists
@@ -205,8 +208,9 @@ __device__ __forceinline__ void limits(const Job& job) {
     for (u64 k = (u64)blockIdx.x * 4 + (threadIdx.x >> 5); k < count; k += warps) {
         const u64 tile = job.group_offsets[k];
         const TileShape shape = tile_shape(job, tile);
-        const bool special = find_limits(job, c, shape, tile, control.nonfinite != 0, (control.nonfinite | control.zero) != 0);
-        if (special || c.speculative || shape.last_x < TILE || shape.last_y < TILE) continue;
+        const Found found = find_limits(job, c, shape, tile, control.nonfinite != 0, (control.nonfinite | control.zero) != 0);
+        // Signatures are looked at where all vertices around are at hand.
+        if (found.special || (c.speculative && found.inside) || shape.last_x < TILE || shape.last_y < TILE) continue;
         if ((threadIdx.x & 31) == 0)
             job.group_sizes[job.tiles() - 1 - atomicAdd((unsigned long long*)&control.whole_tiles, 1ull)] = tile;
     }

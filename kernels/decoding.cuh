@@ -399,7 +399,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                     __syncwarp();
                 }
                 if (!has_codes(mode)) continue;
-                u8* symbols = job.symbols + index * TILE_VERTICES;
+                u8* const out = job.symbols + index * TILE_VERTICES + lane;
                 const Active active_at(shape, mode, masks);
                 u32 steps = 0;
 #pragma unroll 1
@@ -425,7 +425,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                             symbol = decoder.step(active, table_of(position, cls));
                         if (symbol > STORED) symbol = STORED;
                         steps |= 1u << step;
-                        symbols[position] = (u8)symbol;
+                        out[32 * step] = (u8)symbol;
                         if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) {
                             exact += __popc(__ballot_sync(FULL, symbol == STORED));
                             decode_raw<T>(job, decoder, index, position, active, symbol);

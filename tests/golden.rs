@@ -137,7 +137,7 @@ fn golden_streams_decode_to_the_same_bytes() {
 #[test]
 fn the_same_input_gives_the_golden_stream() {
     let (manifest, cases) = golden();
-    for (case, stream) in cases {
+    for (case, stream) in cases.into_iter().filter(|(case, _)| !is_decoded_only(case)) {
         for threads in [1, 2] {
             let again = compress_case(&manifest, &case, threads);
             assert!(again == stream, "{} with {threads} threads: {} bytes", case["name"], again.len());
@@ -172,7 +172,7 @@ fn streams_made_on_a_gpu_are_the_golden_ones() {
         assert!(made.insert(name, (hash, bytes)).is_none(), "{line:?} comes twice");
     }
     let (_, cases) = golden();
-    for (case, stream) in &cases {
+    for (case, stream) in cases.iter().filter(|(case, _)| !is_decoded_only(case)) {
         let name = text(case, "name");
         let found = made.remove(name).unwrap_or_else(|| panic!("no stream of {name} was made on the GPU"));
         assert_eq!(found, (sha256(stream), stream.len().to_string()), "{name} differs on the GPU");

@@ -70,6 +70,11 @@ pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_else(|| panic!("{key} of {value} is no text"))
 }
 
+/// Whether the encoder makes another stream today, by a choice that the format leaves to it.
+pub fn is_decoded_only(case: &Value) -> bool {
+    case["decode_only"].as_bool() == Some(true)
+}
+
 pub fn integer(value: &Value, key: &str) -> u64 {
     value[key].as_u64().unwrap_or_else(|| panic!("{key} of {value} is no integer"))
 }
