@@ -87,8 +87,15 @@ template <class T> struct field {
     static constexpr std::int32_t dtype =
         std::is_same_v<std::remove_const_t<T>, float> ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
 
+    field(T *u, T *v, std::uint64_t nx, std::uint64_t ny, std::uint64_t u_pitch, std::uint64_t u_stride,
+          std::uint64_t v_pitch, std::uint64_t v_stride) noexcept
+        : u(u), v(v), nx(nx), ny(ny), u_pitch(u_pitch), u_stride(u_stride), v_pitch(v_pitch), v_stride(v_stride) {}
+    /* A field that may be written is one that may be read. */
+    template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
+    field(const field<U> &f) noexcept
+        : field(f.u, f.v, f.nx, f.ny, f.u_pitch, f.u_stride, f.v_pitch, f.v_stride) {}
+
     std::size_t vertices() const noexcept { return static_cast<std::size_t>(nx * ny); }
-    operator field<const T>() const noexcept { return {u, v, nx, ny, u_pitch, u_stride, v_pitch, v_stride}; }
 };
 
 /* Two arrays, row after row. */
