@@ -87,9 +87,10 @@ template <class T> struct field {
     static constexpr std::int32_t dtype =
         std::is_same_v<std::remove_const_t<T>, float> ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
 
-    field(T *u, T *v, std::uint64_t nx, std::uint64_t ny, std::uint64_t u_pitch, std::uint64_t u_stride,
-          std::uint64_t v_pitch, std::uint64_t v_stride) noexcept
-        : u(u), v(v), nx(nx), ny(ny), u_pitch(u_pitch), u_stride(u_stride), v_pitch(v_pitch), v_stride(v_stride) {}
+    field(T *first_u, T *first_v, std::uint64_t columns, std::uint64_t rows, std::uint64_t pitch_u,
+          std::uint64_t stride_u, std::uint64_t pitch_v, std::uint64_t stride_v) noexcept
+        : u(first_u), v(first_v), nx(columns), ny(rows), u_pitch(pitch_u), u_stride(stride_u), v_pitch(pitch_v),
+          v_stride(stride_v) {}
     /* A field that may be written is one that may be read. */
     template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
     field(const field<U> &f) noexcept

@@ -45,7 +45,9 @@ build() {
     echo "compiled $source"
 }
 
-strict="-Xcompiler -Wall,-Wextra,-Werror -Werror all-warnings"
+# Warnings are errors where it is about checking; a program to be run should not fail on those of a newer compiler.
+strict="-Xcompiler -Wall,-Wextra"
+[ -n "$lib" ] || strict="$strict,-Werror -Werror all-warnings"
 for name in cuda_graph insitu_solver; do
     # shellcheck disable=SC2086
     build $name $name.cu -std=c++17 -O3 -arch="${NVCC_ARCH:-sm_90}" $strict

@@ -54,8 +54,8 @@ blocks() {
 }
 # The GPU ranks and the CPU ranks write the same file.
 same_file() {
-    blocks write "$1.device" u v 3001 2003 --device --mode "$2" --borders "$3" &&
-        blocks write "$1.host" u v 3001 2003 --mode "$2" --borders "$3" &&
+    blocks write "$1.device" u.f32 v.f32 3001 2003 --device --mode "$2" --borders "$3" &&
+        blocks write "$1.host" u.f32 v.f32 3001 2003 --mode "$2" --borders "$3" &&
         cmp "$1.device" "$1.host" && rm "$1.device" "$1.host"
 }
 if [ -x mpi_blocks_cuda ] && command -v mpirun >/dev/null; then
@@ -63,8 +63,8 @@ if [ -x mpi_blocks_cuda ] && command -v mpirun >/dev/null; then
 import numpy as np
 y, x = np.mgrid[0:2003, 0:3001].astype(np.float64)
 a, b = 0.021 * x + 0.007 * y, 0.019 * y - 0.006 * x
-(np.sin(a) * np.cos(b) + 0.2 * np.cos(4 * a - b)).astype(np.float32).tofile('u')
-(-np.cos(a) * np.sin(b) + 0.2 * np.sin(3 * b + a)).astype(np.float32).tofile('v')"
+(np.sin(a) * np.cos(b) + 0.2 * np.cos(4 * a - b)).astype(np.float32).tofile('u.f32')
+(-np.cos(a) * np.sin(b) + 0.2 * np.sin(3 * b + a)).astype(np.float32).tofile('v.f32')"
     for mode in block speculative; do
         for borders in halo pin; do
             step "MPI, $ranks ranks on $devices GPUs, $mode, $borders" \
