@@ -229,7 +229,7 @@ fn without_halo_and_pins_the_borders_lose_points() {
     assert!(c.lost + c.spurious > 0, "{c:?}");
 }
 
-/// The file has the same streams, whoever reads it, and damage is an error.
+/// Damage is an error and never a wrong field, and wrong arguments are told what would be right.
 #[test]
 fn damaged_files_and_wrong_arguments_are_refused_with_advice() {
     let case = Case::new("refused", crop("wind_global", 0, 0, 65, 47));
