@@ -75,7 +75,7 @@ toolchain:
 	$(call install_missing,cc:gcc)
 
 packages:
-	@$(call install_missing,gcc:gcc g++:g++ nm:binutils valgrind:valgrind)
+	@$(call install_missing,gcc:gcc g++:g++ nm:binutils valgrind:valgrind gfortran:gfortran cmake:cmake pkg-config:pkg-config mpicc:libopenmpi-dev mpirun:openmpi-bin clang-format:clang-format)
 
 python:
 	@$(call install_missing,python3:python3)
@@ -98,13 +98,17 @@ lints:
 	done
 	echo "== formatting"
 	cargo fmt --check
+	if clang-format --version | grep -q 'version 14'; then  # others break some lines elsewhere
+	  clang-format --style=file:examples-c/.clang-format --dry-run -Werror examples-c/*.c examples-c/*.c[pu]* include/factz.hpp
+	fi
 	echo "== lints"
 	cargo clippy --quiet --all-targets --all-features -- -D warnings
 
 checks:
 	@echo "== Python checks"
-	$(PYTHON) -m py_compile tests/*.py
+	$(PYTHON) -m py_compile tests/*.py examples-c/*.py cmake/spack/*.py
 	$(PYTHON) tests/verify_batch.py --self-test
+	examples-c/gpu/compile.sh include target/examples-c-gpu
 
 clean:
 	@cargo clean

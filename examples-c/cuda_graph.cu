@@ -21,34 +21,47 @@ constexpr std::size_t n = std::size_t(nx) * ny;
 
 #define CUDA(call) factz::check_cuda(call, #call)
 
-void require(bool condition, const char *what) {
-    if (!condition) throw std::runtime_error(std::string("failed: ") + what);
+void require(bool condition, const char *what)
+{
+    if (!condition)
+        throw std::runtime_error(std::string("failed: ") + what);
 }
 
 /* Stands for the solver: drifting vortices at time *step, which it advances. One thread per vertex. */
-__global__ void advance(float *u, float *v, const int *step) {
+__global__ void advance(float *u, float *v, const int *step)
+{
     const int x = int(blockIdx.x * blockDim.x + threadIdx.x), y = int(blockIdx.y);
-    if (x >= nx) return;
-    const float t = 0.3f * float(*step), a = 0.021f * float(x) + 0.004f * float(y) - t, b = 0.019f * float(y) + 0.5f * t;
+    if (x >= nx)
+        return;
+    const float t = 0.3f * float(*step), a = 0.021f * float(x) + 0.004f * float(y) - t,
+                b = 0.019f * float(y) + 0.5f * t;
     u[y * nx + x] = sinf(a) * cosf(b) + 0.2f * cosf(3.1f * a - 2.f * b);
     v[y * nx + x] = -cosf(a) * sinf(b) + 0.2f * sinf(2.7f * b + a);
 }
 
-__global__ void count_step(int *step) { *step += 1; }
+__global__ void count_step(int *step)
+{
+    *step += 1;
+}
 
-template <class T> T *device_array(std::size_t count) {
+template <class T>
+T *device_array(std::size_t count)
+{
     void *memory = nullptr;
     CUDA(cudaMalloc(&memory, count * sizeof(T)));
     return static_cast<T *>(memory);
 }
 
-template <class T> std::vector<T> fetch(const void *from, std::size_t count) {
+template <class T>
+std::vector<T> fetch(const void *from, std::size_t count)
+{
     std::vector<T> values(count);
     CUDA(cudaMemcpy(values.data(), from, count * sizeof(T), cudaMemcpyDeviceToHost));
     return values;
 }
 
-void everything() {
+void everything()
+{
     int devices = 0;
     CUDA(cudaGetDeviceCount(&devices));
     require(devices > 0, "there is no CUDA device");
@@ -76,7 +89,8 @@ void everything() {
         advance<<<dim3((nx + 255) / 256, ny), 256, 0, stream>>>(u, v, step);
         compressor.enqueue(field, config, stream);
         factz::enqueue_decompress(factz::const_bytes(compressor.data(), compressor.capacity()), back,
-                                  factz::bytes(workspace, workspace_bytes), static_cast<factz_report *>(memory), stream);
+                                  factz::bytes(workspace, workspace_bytes), static_cast<factz_report *>(memory),
+                                  stream);
         count_step<<<1, 1, 0, stream>>>(step);
         CUDA(cudaGetLastError());
     };
@@ -111,7 +125,8 @@ void everything() {
     CUDA(cudaGraphInstantiate(&replay, graph, 0));
     for (int k = 1; k <= replays; k++) {
         CUDA(cudaGraphLaunch(replay, stream));
-        if (k % 4 == 0) verify("replay", k);
+        if (k % 4 == 0)
+            verify("replay", k);
     }
 
     cudaEvent_t begin, end;
@@ -120,7 +135,8 @@ void everything() {
     const auto milliseconds = [&](auto &&work) {
         float elapsed = 0;
         CUDA(cudaEventRecord(begin, stream));
-        for (int k = 0; k < 20; k++) work();
+        for (int k = 0; k < 20; k++)
+            work();
         CUDA(cudaEventRecord(end, stream));
         CUDA(cudaEventSynchronize(end));
         CUDA(cudaEventElapsedTime(&elapsed, begin, end));
@@ -142,9 +158,10 @@ void everything() {
     CUDA(cudaStreamDestroy(stream));
 }
 
-} // namespace
+}  // namespace
 
-int main() {
+int main()
+{
     try {
         everything();
     } catch (const std::exception &e) {

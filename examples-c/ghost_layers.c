@@ -79,8 +79,8 @@ static uint64_t one_block(int block, int use_halo, int use_pins, float *domain_u
     config.halo = config.pin = 0;
     {
         factz_report read;
-        check(factz_decompress_host(stream, report.stream_bytes, &config, domain_u + x0, domain_v + x0,
-                                    (size_t)nx * NY, &read, 1),
+        check(factz_decompress_host(stream, report.stream_bytes, &config, domain_u + x0, domain_v + x0, (size_t)nx * NY,
+                                    &read, 1),
               "factz_decompress_host");
     }
     free(stream);

@@ -65,25 +65,33 @@ __constant__ wave eddies[waves];
 
 /* ---------------------------------------------------------------- the solver */
 
-__device__ constexpr int direction_x(int q) {
+__device__ constexpr int direction_x(int q)
+{
     constexpr int x[9] = {0, 1, 0, -1, 0, 1, -1, -1, 1};
     return x[q];
 }
-__device__ constexpr int direction_y(int q) {
+__device__ constexpr int direction_y(int q)
+{
     constexpr int y[9] = {0, 0, 1, 0, -1, 1, 1, -1, -1};
     return y[q];
 }
-__device__ constexpr float weight(int q) { return q == 0 ? 4.f / 9 : q < 5 ? 1.f / 9 : 1.f / 36; }
+__device__ constexpr float weight(int q)
+{
+    return q == 0 ? 4.f / 9 : q < 5 ? 1.f / 9 : 1.f / 36;
+}
 
-__device__ float equilibrium(int q, float density, float u, float v) {
+__device__ float equilibrium(int q, float density, float u, float v)
+{
     const float along = 3.f * (float(direction_x(q)) * u + float(direction_y(q)) * v);
     return weight(q) * density * (1.f + along + 0.5f * along * along - 1.5f * (u * u + v * v));
 }
 
 /* Distributions of a flow of random eddies: the rotated gradient of a sum of waves that fit the square. */
-__global__ void set_eddies(float *f, int size) {
+__global__ void set_eddies(float *f, int size)
+{
     const int x = int(blockIdx.x * blockDim.x + threadIdx.x), y = int(blockIdx.y);
-    if (x >= size) return;
+    if (x >= size)
+        return;
     float u = 0, v = 0;
     for (int k = 0; k < waves; k++) {
         const wave w = eddies[k];
@@ -92,15 +100,18 @@ __global__ void set_eddies(float *f, int size) {
         v += w.kx * slope;
     }
     const std::size_t n = std::size_t(size) * size, i = std::size_t(y) * size + x;
-    for (int q = 0; q < 9; q++) f[q * n + i] = equilibrium(q, 1.f, u, v);
+    for (int q = 0; q < 9; q++)
+        f[q * n + i] = equilibrium(q, 1.f, u, v);
 }
 
 /* One time step; with `taking` the velocity goes to a snapshot too. The ghost line is a copy of the opposite side. */
 template <bool taking>
 __global__ void __launch_bounds__(block_threads)
-    advance(const float *__restrict__ from, float *__restrict__ to, int size, float rate, snapshot_view out) {
+    advance(const float *__restrict__ from, float *__restrict__ to, int size, float rate, snapshot_view out)
+{
     const int x = int(blockIdx.x * blockDim.x + threadIdx.x), y = int(blockIdx.y);
-    if (x >= size) return;
+    if (x >= size)
+        return;
     const std::size_t n = std::size_t(size) * size, i = std::size_t(y) * size + x;
     float f[9], density = 0, u = 0, v = 0;
 #pragma unroll
@@ -116,7 +127,8 @@ __global__ void __launch_bounds__(block_threads)
     u /= density;
     v /= density;
 #pragma unroll
-    for (int q = 0; q < 9; q++) to[q * n + i] = f[q] + rate * (equilibrium(q, density, u, v) - f[q]);
+    for (int q = 0; q < 9; q++)
+        to[q * n + i] = f[q] + rate * (equilibrium(q, density, u, v) - f[q]);
     if constexpr (taking) {
         const auto put = [&](int px, int py) {
             const std::ptrdiff_t at = std::ptrdiff_t(py) * out.pitch + px;
@@ -126,22 +138,28 @@ __global__ void __launch_bounds__(block_threads)
         /* Where else the vertex appears: one line beyond the opposite side, corners included. */
         const int gx = x == 0 ? size : x == size - 1 ? -1 : x, gy = y == 0 ? size : y == size - 1 ? -1 : y;
         put(x, y);
-        if (gx != x) put(gx, y);
-        if (gy != y) put(x, gy);
-        if (gx != x && gy != y) put(gx, gy);
+        if (gx != x)
+            put(gx, y);
+        if (gy != y)
+            put(x, gy);
+        if (gx != x && gy != y)
+            put(gx, gy);
     }
 }
 
-__global__ void add_mass(const float *f, std::size_t values, double *mass) {
+__global__ void add_mass(const float *f, std::size_t values, double *mass)
+{
     double sum = 0;
     const std::size_t stride = std::size_t(gridDim.x) * blockDim.x;
-    for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < values; i += stride) sum += f[i];
+    for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < values; i += stride)
+        sum += f[i];
     atomicAdd(mass, sum);
 }
 
 /* ---------------------------------------------------------------- memory, streams and events that clean up */
 
-template <class T> class device_array {
+template <class T>
+class device_array {
 public:
     explicit device_array(std::size_t count) { CUDA(cudaMalloc(&memory_, count * sizeof(T))); }
     ~device_array() { cudaFree(memory_); }
@@ -186,7 +204,9 @@ public:
         : pitch_(size + 2 * margin), u_(values(size)), v_(values(size)),
           field(factz::pitched<const float>(first(u_), first(v_), std::uint64_t(size), std::uint64_t(size),
                                             std::uint64_t(pitch_))),
-          compressor(field, config, io), host(compressor.capacity()) {}
+          compressor(field, config, io), host(compressor.capacity())
+    {
+    }
 
     snapshot_view view() const { return {first(u_), first(v_), pitch_}; }
 
@@ -209,26 +229,32 @@ public:
 class in_situ {
 public:
     in_situ(int size, factz_config config, cudaStream_t flow, cudaStream_t io, cudaStream_t copy)
-        : config_(config), flow_(flow), io_(io), copy_(copy) {
+        : config_(config), flow_(flow), io_(io), copy_(copy)
+    {
         config_.halo = FACTZ_SIDES_ALL;
-        for (auto &s : slots_) s = std::make_unique<slot>(size, config_, io);
+        for (auto &s : slots_)
+            s = std::make_unique<slot>(size, config_, io);
     }
 
     /* Streams go to this file from now on. */
-    void open(const char *path) {
+    void open(const char *path)
+    {
         file_.open(path, std::ios::binary | std::ios::trunc);
-        if (!file_) throw std::runtime_error(std::string(path) + ": cannot be written");
+        if (!file_)
+            throw std::runtime_error(std::string(path) + ": cannot be written");
     }
 
     /* The slot for the next snapshot. The flow may write it when what it held before has been compressed. */
-    slot &next() {
+    slot &next()
+    {
         slot &s = *slots_[taken_ % 2];
         fetch(s);
         CUDA(cudaStreamWaitEvent(flow_, s.compressed.handle, 0));
         return s;
     }
     /* Enqueues the compression of what the flow wrote into the slot that next() gave. */
-    void compress(slot &s, int step) {
+    void compress(slot &s, int step)
+    {
         store(s);
         CUDA(cudaEventRecord(s.written.handle, flow_));
         CUDA(cudaStreamWaitEvent(io_, s.written.handle, 0));
@@ -238,7 +264,8 @@ public:
         taken_++;
     }
     /* Brings home what is still under way. */
-    void finish() {
+    void finish()
+    {
         for (int k = 0; k < 2; k++) {
             slot &s = *slots_[(taken_ + k) % 2];
             fetch(s);
@@ -252,8 +279,10 @@ public:
 
 private:
     /* Enqueues the copy of a finished stream, as long as it turned out to be. */
-    void fetch(slot &s) {
-        if (s.step < 0) return;
+    void fetch(slot &s)
+    {
+        if (s.step < 0)
+            return;
         CUDA(cudaEventSynchronize(s.compressed.handle));
         factz::check(s.compressor.report());
         s.host_bytes = s.compressor.report().stream_bytes;
@@ -265,14 +294,17 @@ private:
         s.step = -1;
     }
     /* Writes the stream that fetch() brings to the host, once it is there. */
-    void store(slot &s) {
-        if (s.host_step < 0) return;
+    void store(slot &s)
+    {
+        if (s.host_step < 0)
+            return;
         CUDA(cudaEventSynchronize(s.fetched.handle));
         if (file_.is_open()) {
             const std::int64_t head[2] = {s.host_step, std::int64_t(s.host_bytes)};
             file_.write(reinterpret_cast<const char *>(head), sizeof head);
             file_.write(static_cast<const char *>(s.host.data()), std::streamsize(s.host_bytes));
-            if (!file_) throw std::runtime_error("writing the output failed");
+            if (!file_)
+                throw std::runtime_error("writing the output failed");
         }
         s.host_step = -1;
     }
@@ -289,7 +321,8 @@ private:
 
 class solver {
 public:
-    explicit solver(int size) : size_(size), a_(values()), b_(values()) {
+    explicit solver(int size) : size_(size), a_(values()), b_(values())
+    {
         /* Wavenumbers that fit the square, of eddies of 1/40 to 1/5 of it, and a speed of about 0.04 (in the unit of
          * the lattice, where the speed of sound is 0.58). */
         std::vector<wave> all(waves);
@@ -304,19 +337,23 @@ public:
             const double angle = two_pi * random(), number = 5 * std::pow(8.0, random());
             const double kx = std::round(number * std::cos(angle)), ky = std::round(number * std::sin(angle));
             const double k = std::max(1.0, std::sqrt(kx * kx + ky * ky));
-            w = {float(two_pi * kx / size), float(two_pi * ky / size), float(two_pi * random()), float(std::pow(k, -1.5))};
+            w = {float(two_pi * kx / size), float(two_pi * ky / size), float(two_pi * random()),
+                 float(std::pow(k, -1.5))};
             energy += 0.5 * std::pow(w.amplitude * two_pi * k / size, 2);
         }
-        for (auto &w : all) w.amplitude *= float(0.04 / std::sqrt(energy));
+        for (auto &w : all)
+            w.amplitude *= float(0.04 / std::sqrt(energy));
         CUDA(cudaMemcpyToSymbol(eddies, all.data(), waves * sizeof(wave)));
     }
 
-    void reset(cudaStream_t stream) {
+    void reset(cudaStream_t stream)
+    {
         set_eddies<<<grid(), block_threads, 0, stream>>>(a_.data(), size_);
         CUDA(cudaGetLastError());
         even_ = true;
     }
-    void step(cudaStream_t stream, const snapshot_view *out = nullptr) {
+    void step(cudaStream_t stream, const snapshot_view *out = nullptr)
+    {
         const float *from = even_ ? a_.data() : b_.data();
         float *to = even_ ? b_.data() : a_.data();
         const float rate = 1.f / 0.53f; /* viscosity (0.53 - 0.5) / 3 */
@@ -328,7 +365,8 @@ public:
         even_ = !even_;
     }
     /* Average density; 1 at the beginning. */
-    double density(cudaStream_t stream) const {
+    double density(cudaStream_t stream) const
+    {
         device_array<double> mass(1);
         double result = 0;
         CUDA(cudaMemsetAsync(mass.data(), 0, sizeof(double), stream));
@@ -348,13 +386,15 @@ private:
     bool even_ = true;
 };
 
-double median(std::vector<double> values) {
+double median(std::vector<double> values)
+{
     std::sort(values.begin(), values.end());
     return values[values.size() / 2];
 }
 
 /* Milliseconds of all steps until the device is idle, with compression or (io == nullptr) without. */
-double run(solver &flow, const options &o, cudaStream_t stream, in_situ *io) {
+double run(solver &flow, const options &o, cudaStream_t stream, in_situ *io)
+{
     flow.reset(stream);
     CUDA(cudaDeviceSynchronize());
     const auto begin = std::chrono::steady_clock::now();
@@ -368,13 +408,15 @@ double run(solver &flow, const options &o, cudaStream_t stream, in_situ *io) {
             flow.step(stream);
         }
     }
-    if (io) io->finish();
+    if (io)
+        io->finish();
     CUDA(cudaDeviceSynchronize());
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
 /* Milliseconds of compressing the latest snapshot on the idle device. */
-double compression_alone(in_situ &io, slot &s, cudaStream_t stream) {
+double compression_alone(in_situ &io, slot &s, cudaStream_t stream)
+{
     cuda_event begin(cudaEventDefault), end(cudaEventDefault);
     std::vector<double> times;
     for (int k = 0; k < 25; k++) {
@@ -384,14 +426,16 @@ double compression_alone(in_situ &io, slot &s, cudaStream_t stream) {
         CUDA(cudaEventRecord(end.handle, stream));
         CUDA(cudaEventSynchronize(end.handle));
         CUDA(cudaEventElapsedTime(&elapsed, begin.handle, end.handle));
-        if (k >= 5) times.push_back(elapsed);
+        if (k >= 5)
+            times.push_back(elapsed);
     }
     factz::check(s.compressor.report());
     return median(times);
 }
 
 /* Decompresses the latest snapshot on the device and compares both, exactly, on the host. */
-factz_comparison verify(const slot &s, const factz_config &config, cudaStream_t stream) {
+factz_comparison verify(const slot &s, const factz_config &config, cudaStream_t stream)
+{
     const std::size_t n = s.field.vertices(), row = std::size_t(s.field.nx) * sizeof(float);
     device_array<float> u(n), v(n);
     const auto back = factz::dense(u.data(), v.data(), s.field.nx, s.field.ny);
@@ -420,10 +464,12 @@ factz_comparison verify(const slot &s, const factz_config &config, cudaStream_t 
                           factz::dense(host[2].data(), host[3].data(), s.field.nx, s.field.ny), exact);
 }
 
-int everything(const options &o) {
+int everything(const options &o)
+{
     int devices = 0, lowest = 0, highest = 0;
     CUDA(cudaGetDeviceCount(&devices));
-    if (devices == 0) throw std::runtime_error("there is no CUDA device");
+    if (devices == 0)
+        throw std::runtime_error("there is no CUDA device");
     cudaDeviceProp device;
     CUDA(cudaGetDeviceProperties(&device, 0));
     std::printf("factz %s on %s: %d x %d vertices, %d steps, every %dth compressed at %g of the range, %s\n",
@@ -441,9 +487,11 @@ int everything(const options &o) {
     /* Alternating, so that a drift of the clocks meets both alike; the first round warms up. */
     std::vector<double> without, with;
     for (int round = 0; round <= o.rounds; round++) {
-        if (round == o.rounds && o.output) io.open(o.output);
+        if (round == o.rounds && o.output)
+            io.open(o.output);
         const double a = run(flow, o, stream.handle, nullptr), b = run(flow, o, stream.handle, &io);
-        if (round == 0) continue;
+        if (round == 0)
+            continue;
         without.push_back(a);
         with.push_back(b);
     }
@@ -462,39 +510,53 @@ int everything(const options &o) {
                 static_cast<unsigned long long>(c.critical_points));
     std::printf("overhead        %9.3f ms per compressed step, %.2f times the compression alone, %.1f %% of the run\n",
                 overhead, overhead / alone, 100 * (median(with) / median(without) - 1));
-    std::printf("last snapshot   %llu critical points lost, %llu new, %llu of another type; largest error %.3g of %.3g\n",
-                static_cast<unsigned long long>(c.lost_points), static_cast<unsigned long long>(c.new_points),
-                static_cast<unsigned long long>(c.changed_types), c.max_error, c.bound);
-    if (!(std::fabs(density - 1) < 1e-3)) throw std::runtime_error("the solver lost mass");
-    if (c.violations != 0 || c.critical_points == 0) throw std::runtime_error("the guarantee does not hold");
-    if (o.limit > 0 && !(overhead <= o.limit * alone)) throw std::runtime_error("the overhead is above the limit");
+    std::printf(
+        "last snapshot   %llu critical points lost, %llu new, %llu of another type; largest error %.3g of %.3g\n",
+        static_cast<unsigned long long>(c.lost_points), static_cast<unsigned long long>(c.new_points),
+        static_cast<unsigned long long>(c.changed_types), c.max_error, c.bound);
+    if (!(std::fabs(density - 1) < 1e-3))
+        throw std::runtime_error("the solver lost mass");
+    if (c.violations != 0 || c.critical_points == 0)
+        throw std::runtime_error("the guarantee does not hold");
+    if (o.limit > 0 && !(overhead <= o.limit * alone))
+        throw std::runtime_error("the overhead is above the limit");
     std::puts("everything holds");
     return 0;
 }
 
-options parse(int argc, char **argv) {
+options parse(int argc, char **argv)
+{
     options o;
     for (int k = 1; k < argc; k += 2) {
         const std::string name = argv[k], value = k + 1 < argc ? argv[k + 1] : "";
-        if (name == "--size") o.size = std::atoi(value.c_str());
-        else if (name == "--steps") o.steps = std::atoi(value.c_str());
-        else if (name == "--every") o.every = std::atoi(value.c_str());
-        else if (name == "--rounds") o.rounds = std::atoi(value.c_str());
-        else if (name == "--rel") o.relative = std::atof(value.c_str());
-        else if (name == "--limit") o.limit = std::atof(value.c_str());
+        if (name == "--size")
+            o.size = std::atoi(value.c_str());
+        else if (name == "--steps")
+            o.steps = std::atoi(value.c_str());
+        else if (name == "--every")
+            o.every = std::atoi(value.c_str());
+        else if (name == "--rounds")
+            o.rounds = std::atoi(value.c_str());
+        else if (name == "--rel")
+            o.relative = std::atof(value.c_str());
+        else if (name == "--limit")
+            o.limit = std::atof(value.c_str());
         else if (name == "--mode" && (value == "block" || value == "speculative"))
             o.mode = value == "block" ? FACTZ_MODE_BLOCK_WISE : FACTZ_MODE_SPECULATIVE;
-        else if (name == "--output" && k + 1 < argc) o.output = argv[k + 1];
-        else throw std::runtime_error(name + " " + value + ": unknown; see the top of insitu_solver.cu");
+        else if (name == "--output" && k + 1 < argc)
+            o.output = argv[k + 1];
+        else
+            throw std::runtime_error(name + " " + value + ": unknown; see the top of insitu_solver.cu");
     }
     if (o.size < 64 || o.size > 30000 || o.every < 1 || o.steps < 2 * o.every || o.rounds < 1 || !(o.relative > 0))
         throw std::runtime_error("--size is 64 to 30000, --steps at least twice --every, --rounds and --rel positive");
     return o;
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     try {
         return everything(parse(argc, argv));
     } catch (const std::exception &e) {

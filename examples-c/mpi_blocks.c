@@ -32,14 +32,14 @@
 enum { ALIGNMENT = 16, LEFT = 0, RIGHT = 1, FIRST_ROW = 2, LAST_ROW = 3 };
 
 typedef struct {
-    char mark[8];  /* "FCTZBLK1" */
+    char mark[8]; /* "FCTZBLK1" */
     uint64_t nx, ny, dtype, blocks;
-    double bound;  /* absolute, the same in all blocks */
+    double bound; /* absolute, the same in all blocks */
 } file_header;
 
 typedef struct {
-    uint64_t x0, y0, nx, ny;  /* the block */
-    uint64_t offset, bytes;   /* its stream in the file */
+    uint64_t x0, y0, nx, ny; /* the block */
+    uint64_t offset, bytes;  /* its stream in the file */
 } index_entry;
 
 typedef struct {
@@ -54,11 +54,11 @@ typedef struct {
 /* This rank's part of the domain, in arrays with one ghost line on every side. */
 typedef struct {
     MPI_Comm grid;
-    int rank, neighbour[4];  /* MPI_PROC_NULL at the borders of the domain */
+    int rank, neighbour[4]; /* MPI_PROC_NULL at the borders of the domain */
     uint64_t x0, y0, nx, ny, pitch;
-    size_t element;          /* bytes of a value */
+    size_t element; /* bytes of a value */
     MPI_Datatype value;
-    char *u, *v;             /* nx + 2 columns, ny + 2 rows */
+    char *u, *v; /* nx + 2 columns, ny + 2 rows */
 } block;
 
 static void stop(const char *what, const char *why)
@@ -201,7 +201,7 @@ static void raw_file(const block *b, const options *o, const char *path, char *v
  * block another bound. */
 static double absolute_bound(const block *b, double relative)
 {
-    double extremes[2] = {-INFINITY, -INFINITY}, all[2];  /* max, -min */
+    double extremes[2] = {-INFINITY, -INFINITY}, all[2]; /* max, -min */
     uint64_t x, y;
     int c;
     for (c = 0; c < 2; c++)
@@ -312,7 +312,7 @@ static void write_blocks(const block *b, const options *o, double bound)
     MPI_Comm_size(b->grid, &ranks);
     MPI_Exscan(&padded, &before, 1, MPI_UINT64_T, MPI_SUM, b->grid);
     if (b->rank == 0)
-        before = 0;  /* undefined on rank 0 */
+        before = 0; /* undefined on rank 0 */
     entry.x0 = b->x0;
     entry.y0 = b->y0;
     entry.nx = b->nx;
@@ -337,8 +337,7 @@ static void write_blocks(const block *b, const options *o, double bound)
     check_file(MPI_File_write_at(file, (MPI_Offset)(sizeof header + (uint64_t)b->rank * sizeof entry), &entry,
                                  sizeof entry, MPI_BYTE, MPI_STATUS_IGNORE),
                o->file);
-    check_file(MPI_File_write_at(file, (MPI_Offset)entry.offset, stream, count_of(padded), MPI_BYTE,
-                                 MPI_STATUS_IGNORE),
+    check_file(MPI_File_write_at(file, (MPI_Offset)entry.offset, stream, count_of(padded), MPI_BYTE, MPI_STATUS_IGNORE),
                o->file);
     check_file(MPI_File_close(&file), o->file);
 
@@ -411,9 +410,9 @@ static block read_blocks(options *o)
         if (e->offset > (uint64_t)size || e->bytes > (uint64_t)size - e->offset)
             stop(o->file, "a stream is cut off");
         stream = allocate(e->bytes);
-        check_file(MPI_File_read_at(file, (MPI_Offset)e->offset, stream, count_of(e->bytes), MPI_BYTE,
-                                    MPI_STATUS_IGNORE),
-                   o->file);
+        check_file(
+            MPI_File_read_at(file, (MPI_Offset)e->offset, stream, count_of(e->bytes), MPI_BYTE, MPI_STATUS_IGNORE),
+            o->file);
         taken += take_from(&b, e, o->dtype, stream);
         free(stream);
     }

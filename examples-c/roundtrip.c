@@ -50,8 +50,8 @@ static void velocity(double x, double y, double *u, double *v)
 
 /* Where the vertices of a field lie: an element is base[offset + y * pitch + x * stride]. */
 typedef struct {
-    size_t elements;            /* of the whole array that holds u, or u and v */
-    size_t u_offset, v_offset;  /* of vertex (0, 0); equal offsets mean separate arrays */
+    size_t elements;           /* of the whole array that holds u, or u and v */
+    size_t u_offset, v_offset; /* of vertex (0, 0); equal offsets mean separate arrays */
     uint64_t pitch, stride;
 } layout;
 

@@ -17,12 +17,16 @@ namespace {
 
 constexpr std::uint64_t nx = 150, ny = 97, ghosts = 2;
 
-void require(bool condition, const std::string &what) {
-    if (!condition) throw std::logic_error("failed: " + what);
+void require(bool condition, const std::string &what)
+{
+    if (!condition)
+        throw std::logic_error("failed: " + what);
 }
 
 /* A lattice of vortices, disturbed by waves: saddles and spirals. */
-template <class T> void set_velocity(const factz::field<T> &field, std::int64_t layers) {
+template <class T>
+void set_velocity(const factz::field<T> &field, std::int64_t layers)
+{
     const auto width = static_cast<std::int64_t>(field.nx), height = static_cast<std::int64_t>(field.ny);
     for (std::int64_t y = -layers; y < height + layers; y++)
         for (std::int64_t x = -layers; x < width + layers; x++) {
@@ -39,8 +43,8 @@ template <class T> void set_velocity(const factz::field<T> &field, std::int64_t 
 
 /* Compresses, decompresses into another layout, checks, and prints a line. */
 template <class T>
-void round_trip(const char *name, const factz::field<T> &field, const factz_config &config,
-                const factz::field<T> &back) {
+void round_trip(const char *name, const factz::field<T> &field, const factz_config &config, const factz::field<T> &back)
+{
     factz_report report;
     const std::vector<std::byte> stream = factz::compress(field, config, &report);
     const factz_info info = factz::inspect(stream);
@@ -53,12 +57,13 @@ void round_trip(const char *name, const factz::field<T> &field, const factz_conf
     const auto points = factz::critical_points(back, config);
     require(!points.empty() && points.size() == report.critical_points, "the number of critical points");
     std::printf("%-24s %8zu bytes  ratio %6.1f  %4zu critical points  largest error %.3g\n", name, stream.size(),
-                2.0 * sizeof(T) * nx * ny / static_cast<double>(stream.size()), points.size(),
-                comparison.max_error);
+                2.0 * sizeof(T) * nx * ny / static_cast<double>(stream.size()), points.size(), comparison.max_error);
 }
 
 /* Runs what must fail and checks the text of the exception. */
-template <class F> void refused(F &&wrong, factz_status status, const std::string &part) {
+template <class F>
+void refused(F &&wrong, factz_status status, const std::string &part)
+{
     try {
         wrong();
     } catch (const factz::error &e) {
@@ -69,7 +74,8 @@ template <class F> void refused(F &&wrong, factz_status status, const std::strin
     require(false, "expected an error with: " + part);
 }
 
-void everything() {
+void everything()
+{
     std::printf("factz %s, format %u\n", factz_version(), static_cast<unsigned>(factz_format_version()));
 
     std::vector<float> u(nx * ny), v(nx * ny), u2(nx * ny), v2(nx * ny);
@@ -102,9 +108,10 @@ void everything() {
             "the stream holds F64");
 }
 
-} // namespace
+}  // namespace
 
-int main() {
+int main()
+{
     try {
         everything();
     } catch (const std::exception &e) {

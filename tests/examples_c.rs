@@ -104,3 +104,64 @@ fn wrong_types_are_refused_by_the_compiler_with_advice() {
         assert!(both(&out).contains(advice), "{statement}: {}", both(&out));
     }
 }
+
+/// The device part of factz.hpp needs no CUDA header, and hands every argument on: a null pointer is refused by name.
+#[test]
+fn device_functions_in_cpp_get_their_arguments() {
+    let folder = fresh_folder("examples_c-device");
+    let source = folder.join("device.cpp");
+    let text = r#"#include <factz.hpp>
+#include <cstdio>
+template <class F> void names(F &&call)
+{
+    try {
+        call();
+        std::puts("accepted");
+    } catch (const factz::error &e) {
+        std::puts(e.what());
+    }
+}
+int main()
+{
+    alignas(512) static float u[64], v[64];
+    alignas(512) static std::byte dst[65536], work[1 << 20];
+    static factz_report report;
+    static factz_comparison comparison;
+    static std::uint64_t count;
+    static factz_info info;
+    float *null = nullptr;
+    const auto config = factz::relative_bound(1e-2);
+    const auto field = factz::dense(u, v, 8, 8), other = factz::dense(u, null, 8, 8);
+    const factz::bytes d(dst, sizeof dst), w(work, sizeof work), none(nullptr, sizeof work);
+    names([&] { factz::enqueue_compress(factz::dense(null, v, 8, 8), config, d, w, &report, nullptr); });
+    names([&] { factz::enqueue_compress(field, config, none, w, &report, nullptr); });
+    names([&] { factz::enqueue_compress(field, config, d, none, &report, nullptr); });
+    names([&] { factz::enqueue_compress(field, config, d, w, nullptr, nullptr); });
+    names([&] { factz::enqueue_decompress({nullptr, 65536}, field, w, &report, nullptr); });
+    names([&] { factz::enqueue_decompress({dst, sizeof dst}, other, w, &report, nullptr); });
+    names([&] { factz::enqueue_inspect({nullptr, 65536}, &info, nullptr); });
+    names([&] { factz::enqueue_critical_points(field, config, nullptr, 7, &count, w, nullptr); });
+    names([&] { factz::enqueue_critical_points(field, config, nullptr, 0, nullptr, w, nullptr); });
+    names([&] { factz::enqueue_compare(field, other, config, w, &comparison, nullptr); });
+    names([&] { factz::enqueue_compare(field, field, config, w, nullptr, nullptr); });
+}
+"#;
+    std::fs::write(&source, text).unwrap();
+    let [shared, _] = linkings(&folder);
+    let program = folder.join("device");
+    run(Command::new("g++")
+        .args(STRICT_CPP)
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(&source)
+        .args(&shared.arguments)
+        .arg("-o")
+        .arg(&program));
+    let text = both(&run(&mut Command::new(&program)));
+    let names =
+        ["u", "dst", "workspace", "report", "src", "v", "src", "points", "count", "other_v", "comparison"];
+    assert_eq!(text.lines().count(), names.len(), "{text}");
+    for (line, name) in text.lines().zip(names) {
+        assert!(line.contains(&format!("invalid argument: {name} is null")), "{name}: {line}");
+    }
+}
