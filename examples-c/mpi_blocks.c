@@ -42,12 +42,15 @@ typedef struct {
     uint64_t offset, bytes;  /* its stream in the file */
 } index_entry;
 
+/* What becomes of critical points between blocks. */
+typedef enum { HALO, PIN, NONE } border_kind;
+
 typedef struct {
     const char *file, *u_path, *v_path;
     uint64_t nx, ny;
     int32_t dtype, mode;
     double relative;
-    enum { HALO, PIN, NONE } borders;
+    border_kind borders;
     int device;
 } options;
 
