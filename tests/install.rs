@@ -165,7 +165,7 @@ fn an_installed_prefix_serves_every_language_with_the_sources_gone() {
     }
 
     let found = define("CMAKE_PREFIX_PATH", &prefix);
-    let shared = user_project(&folder, "user-shared", &[found.clone()]);
+    let shared = user_project(&folder, "user-shared", std::slice::from_ref(&found));
     for (program, expected) in
         [("c_shared", true), ("c_static", false), ("c_usual", true), ("fortran_usual", true)]
     {
