@@ -36,7 +36,8 @@ Config = _structure("Config", _fields(_u64, "struct_size nx ny nz u_pitch u_stri
                     + _fields(_i32, "bound_kind dtype mode coder predictor preserve")
                     + _fields(_u32, "halo pin") + [("verify_checksum", _i32), ("reserved_flags", _u32)]
                     + [("reserved", _u64 * 13)])
-Sizes = _structure("Sizes", _fields(_u64, "max_stream_bytes workspace_bytes alignment") + [("reserved", _u64 * 5)])
+Sizes = _structure("Sizes", _fields(_u64, "max_stream_bytes workspace_bytes alignment analysis_workspace_bytes")
+                   + [("reserved", _u64 * 4)])
 Info = _structure("Info", [("status", _i32), ("format_version", _u32)] + _fields(_u64, "stream_bytes nx ny nz")
                   + _fields(_f64, "dx dy dz bound absolute_bound")
                   + _fields(_i32, "bound_kind dtype mode coder predictor preserve") + [("reserved", _u64 * 3)])

@@ -1,6 +1,6 @@
 /*
- * Compress and decompress on a CUDA stream, then capture both into a CUDA graph and replay it for every new field:
- * nothing is allocated, nothing waits, and no size is read back in between.
+ * Compress, decompress, compare and list the critical points on a CUDA stream, then capture all of it into a CUDA
+ * graph and replay it for every new field: nothing is allocated, nothing waits, and no size is read back in between.
  *
  *     nvcc -std=c++17 cuda_graph.cu -lfactz -o cuda_graph && ./cuda_graph
  *
@@ -14,10 +14,18 @@
 #include <cstring>
 #include <vector>
 
-namespace {
+namespace
+{
 
 constexpr int nx = 1531, ny = 1013, replays = 12;
-constexpr std::size_t n = std::size_t(nx) * ny;
+constexpr std::size_t n = std::size_t(nx) * ny, most_points = 10000;
+
+/* What the device tells the host. */
+struct outcome {
+    factz_report decompressed;
+    factz_comparison comparison;
+    std::uint64_t points;
+};
 
 #define CUDA(call) factz::check_cuda(call, #call)
 
@@ -81,16 +89,23 @@ void everything()
     const std::size_t workspace_bytes = factz::decompress_sizes(field, config).workspace_bytes;
     std::byte *workspace = device_array<std::byte>(workspace_bytes);
     void *memory = nullptr;
-    CUDA(cudaHostAlloc(&memory, sizeof(factz_report), cudaHostAllocMapped));
-    const auto *decompressed = static_cast<factz_report *>(memory);
+    CUDA(cudaHostAlloc(&memory, sizeof(outcome), cudaHostAllocMapped));
+    /* Written by the device, looked at when the stream has got there. */
+    auto *const seen = static_cast<outcome *>(memory);
+    const std::size_t analysis_bytes = factz::compress_sizes(field, config).analysis_workspace_bytes;
+    std::byte *analysis = device_array<std::byte>(analysis_bytes);
+    factz_critical_point *points = device_array<factz_critical_point>(most_points);
 
     /* What a solver enqueues per step. Decompression is given the capacity: the stream says how long it is. */
     const auto enqueue = [&] {
         advance<<<dim3((nx + 255) / 256, ny), 256, 0, stream>>>(u, v, step);
         compressor.enqueue(field, config, stream);
         factz::enqueue_decompress(factz::const_bytes(compressor.data(), compressor.capacity()), back,
-                                  factz::bytes(workspace, workspace_bytes), static_cast<factz_report *>(memory),
-                                  stream);
+                                  factz::bytes(workspace, workspace_bytes), &seen->decompressed, stream);
+        factz::enqueue_compare(field, back, config, factz::bytes(analysis, analysis_bytes), &seen->comparison,
+                               stream);
+        factz::enqueue_critical_points(back, config, points, most_points, &seen->points,
+                                       factz::bytes(analysis, analysis_bytes), stream);
         count_step<<<1, 1, 0, stream>>>(step);
         CUDA(cudaGetLastError());
     };
@@ -98,17 +113,27 @@ void everything()
     const auto verify = [&](const char *how, int number) {
         CUDA(cudaStreamSynchronize(stream));
         factz::check(compressor.report());
-        factz::check(*decompressed);
-        const auto a = fetch<float>(u, n), b = fetch<float>(v, n), c = fetch<float>(u2, n), d = fetch<float>(v2, n);
+        factz::check(seen->decompressed);
+        require(seen->comparison.status == FACTZ_OK && seen->comparison.violations == 0,
+                "the comparison on the device");
+        const auto a = fetch<float>(u, n), b = fetch<float>(v, n), c = fetch<float>(u2, n),
+                   d = fetch<float>(v2, n);
         const auto original = factz::dense(a.data(), b.data(), nx, ny);
         const factz_comparison comparison = factz::compare(original, factz::dense(c.data(), d.data(), nx, ny),
                                                            factz::absolute_bound(compressor.report().bound));
         const auto bytes = fetch<std::byte>(compressor.data(), compressor.report().stream_bytes);
-        std::printf("%s %2d: %8zu bytes  ratio %6.1f  %5llu critical points  largest error %.3g\n", how, number,
-                    bytes.size(), 2.0 * sizeof(float) * double(n) / double(bytes.size()),
+        std::printf("%s %2d: %8zu bytes  ratio %6.1f  %5llu critical points  largest error %.3g\n", how,
+                    number, bytes.size(), 2.0 * sizeof(float) * double(n) / double(bytes.size()),
                     static_cast<unsigned long long>(comparison.critical_points), comparison.max_error);
         require(comparison.violations == 0 && comparison.critical_points > 0, "bound and critical points");
-        require(comparison.critical_points == compressor.report().critical_points, "the reported number of points");
+        require(comparison.critical_points == compressor.report().critical_points &&
+                    comparison.critical_points == seen->comparison.critical_points,
+                "the reported number of points");
+        const auto listed = factz::critical_points(factz::dense(c.data(), d.data(), nx, ny), config);
+        const auto found = fetch<factz_critical_point>(points, listed.size());
+        require(listed.size() == seen->points && listed.size() <= most_points &&
+                    !std::memcmp(listed.data(), found.data(), listed.size() * sizeof(factz_critical_point)),
+                "the same critical points as on the host");
         require(bytes == factz::compress(original, config), "the same bytes as on the host");
     };
 
@@ -144,7 +169,7 @@ void everything()
     };
     const float calls = milliseconds(enqueue);
     const float graphs = milliseconds([&] { CUDA(cudaGraphLaunch(replay, stream)); });
-    std::printf("a step with compression and decompression: %.3f ms by calls, %.3f ms by replay\n", calls, graphs);
+    std::printf("a step with all of it: %.3f ms by calls, %.3f ms by replay\n", calls, graphs);
     verify("replay", replays + 40);
 
     CUDA(cudaGraphExecDestroy(replay));
@@ -152,7 +177,8 @@ void everything()
     CUDA(cudaEventDestroy(begin));
     CUDA(cudaEventDestroy(end));
     for (void *pointer : {static_cast<void *>(u), static_cast<void *>(v), static_cast<void *>(u2),
-                          static_cast<void *>(v2), static_cast<void *>(step), static_cast<void *>(workspace)})
+                          static_cast<void *>(v2), static_cast<void *>(step), static_cast<void *>(analysis),
+                          static_cast<void *>(points), static_cast<void *>(workspace)})
         CUDA(cudaFree(pointer));
     CUDA(cudaFreeHost(memory));
     CUDA(cudaStreamDestroy(stream));

@@ -93,7 +93,8 @@ module factz
     integer(c_int64_t) :: max_stream_bytes
     integer(c_int64_t) :: workspace_bytes
     integer(c_int64_t) :: alignment
-    integer(c_int64_t) :: reserved(5)
+    integer(c_int64_t) :: analysis_workspace_bytes
+    integer(c_int64_t) :: reserved(4)
   end type factz_sizes
 
   type, bind(c), public :: factz_info

@@ -1,8 +1,10 @@
-// All kernels in one translation unit. Every kernel takes one Job; its grid and block are in
-// src/backend/cuda/launch.rs, its shared memory is static. No result depends on the order of blocks.
+// All kernels in one translation unit. Every kernel takes one Job, those of the analysis one Analysis; grids and
+// blocks are in src/backend/cuda/launch.rs and analysis.rs, shared memory is static. No result depends on the
+// order of blocks.
 #include "abi.cuh"
+#include "analysis.cuh"
 #include "coding.cuh"
-#include "front.cuh"
+#include "tiles.cuh"
 #include "decoding.cuh"
 
 #define KERNEL(name, threads, call)                                                            \
@@ -17,16 +19,26 @@ KERNEL(factz_tune, 32, tune)
 KERNEL(factz_anchors, 128, anchors)
 LINE_KERNEL(factz_across, true)
 LINE_KERNEL(factz_down, false)
-KERNEL(factz_tiles, 128, tiles)
+KERNEL(factz_tiles, 128, plain_tiles)
 KERNEL(factz_tight, 64, tight_tiles)
-KERNEL(factz_count, 256, count_symbols)
+KERNEL(factz_count, 512, count_symbols)
 KERNEL(factz_tables, 1024, make_tables)
-KERNEL(factz_encode, 32, encode_groups)
+KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups)
 KERNEL(factz_offsets, 1024, place_groups)
 KERNEL(factz_gather, 256, gather)
-KERNEL(factz_open, 256, open_stream)
+KERNEL(factz_open, 1024, open_stream)
 KERNEL(factz_check, 256, check_stream)
-KERNEL(factz_decode, 32, decode_groups)
-KERNEL(factz_anchor_values, 32, anchor_values)
+KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups)
+KERNEL(factz_anchor_values, 256, anchor_values)
 KERNEL(factz_restore, 128, restore)
-extern "C" __global__ void factz_inspect(const __grid_constant__ Job job) { inspect(job); }
+
+#define ANALYSIS_KERNEL(name, threads, blocks, call)                                                                        \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Analysis job) { call<float>(job); } \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f64(const __grid_constant__ Analysis job) { call<double>(job); }
+
+ANALYSIS_KERNEL(factz_compare, 256, 2, compare)
+ANALYSIS_KERNEL(factz_compare_end, 1024, 1, compare_end)
+ANALYSIS_KERNEL(factz_find_points, 256, 3, find_points)
+ANALYSIS_KERNEL(factz_place_points, 1024, 1, place_points)
+ANALYSIS_KERNEL(factz_write_points, 256, 2, write_points)
+extern "C" __global__ void __launch_bounds__(32) factz_inspect(const __grid_constant__ Inspection job) { inspect(job); }

@@ -1,6 +1,7 @@
 //! Sizes and places of everything in the workspace of a device call, from the request alone: no data, no
 //! device. Nothing else carves memory.
 
+use crate::analysis::BAND;
 use crate::error::{Error, Result, Status};
 use crate::geometry::TILE_VERTICES;
 use crate::request::{Dtype, Request};
@@ -13,8 +14,8 @@ pub const ALIGNMENT: u64 = 256;
 pub const CONTROL_BYTES: u64 = 16384;
 /// Symbols in a frequency table.
 const SYMBOLS: u64 = 256;
-/// Slots of a decoding table.
-const SLOTS: u64 = 4096;
+/// Places in a decoding table where the search for a slot begins.
+const SLOTS: u64 = 256;
 /// The largest table section: the directory and full tables.
 pub const TABLE_SECTION_BYTES: u64 = 44 + TABLES as u64 * 1020;
 /// Space for the words of one tile before the groups are put together.
@@ -40,6 +41,7 @@ pub struct Workspace {
     pub symbols: Region,
     pub payload: Region,
     pub info: Region,
+    pub steps: Region,
     pub masks: Region,
     pub anchors: Region,
     pub anchor_codes: Region,
@@ -81,6 +83,7 @@ impl Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
             // Two components, bit for bit where they are stored.
             payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 2 * dtype.bytes()])?,
+            steps: carver.take(&[grid.tiles(), 4])?,
             slots: carver.take(&[TABLES as u64, SLOTS])?,
             ..Default::default()
         };
@@ -99,6 +102,56 @@ impl Workspace {
         self.group_offsets = carver.take(&[tiles, 8])?;
         self.bytes = carver.end;
         Ok(*self)
+    }
+}
+
+/// Where the parts of the workspace of an analysis lie. kernels/abi.cuh says what is in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AnalysisWorkspace {
+    pub counts: Region,
+    pub parts: Region,
+    pub rows: Region,
+    pub segments: Region,
+    /// All of it.
+    pub bytes: u64,
+}
+
+/// What a comparison counts.
+pub const ANALYSIS_COUNT_BYTES: u64 = 256;
+/// Sums and extremes of a part of a comparison.
+const PART_BYTES: u64 = 4 * 8;
+
+impl AnalysisWorkspace {
+    /// Columns of a warp, whose lanes read 16 bytes each.
+    pub fn segment_columns(dtype: Dtype) -> u64 {
+        32 * 16 / dtype.bytes()
+    }
+
+    /// Columns of a block of eight warps.
+    pub fn chunk_columns(dtype: Dtype) -> u64 {
+        8 * Self::segment_columns(dtype)
+    }
+
+    pub fn compare(request: &Request) -> Result<Self> {
+        let c = request.config();
+        let chunks = c.nx.div_ceil(Self::chunk_columns(c.dtype));
+        let mut carver = Carver::default();
+        let counts = carver.take(&[ANALYSIS_COUNT_BYTES])?;
+        let parts = carver.take(&[chunks, c.ny.div_ceil(BAND), PART_BYTES])?;
+        Ok(AnalysisWorkspace { counts, parts, bytes: carver.end, ..Default::default() })
+    }
+
+    pub fn critical_points(request: &Request) -> Result<Self> {
+        let c = request.config();
+        let mut carver = Carver::default();
+        let rows = carver.take(&[c.ny, 8])?;
+        let segments = carver.take(&[c.ny, c.nx.div_ceil(Self::segment_columns(c.dtype)), 2])?;
+        Ok(AnalysisWorkspace { rows, segments, bytes: carver.end, ..Default::default() })
+    }
+
+    /// Bytes that suffice for either.
+    pub fn bytes(request: &Request) -> Result<u64> {
+        Ok(Self::compare(request)?.bytes.max(Self::critical_points(request)?.bytes))
     }
 }
 
@@ -140,13 +193,14 @@ mod tests {
         Request::new(Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) }).unwrap()
     }
 
-    fn regions(w: &Workspace) -> [Region; 16] {
+    fn regions(w: &Workspace) -> [Region; 17] {
         [
             w.control,
             w.counts,
             w.symbols,
             w.payload,
             w.info,
+            w.steps,
             w.masks,
             w.anchors,
             w.anchor_codes,
@@ -203,6 +257,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn analyses_take_little_memory() {
+        for (nx, ny) in [(1, 1), (1, 100_000), (100_000, 1), (300, 200), (36_000, 30_000)] {
+            for dtype in [Dtype::F32, Dtype::F64] {
+                let request = request(nx, ny, dtype);
+                let bytes = AnalysisWorkspace::bytes(&request).unwrap();
+                assert!(
+                    bytes <= 1024 + 12 * ny + nx * ny * dtype.bytes() / 64,
+                    "{nx} x {ny} {dtype:?}: {bytes}"
+                );
+                let points = AnalysisWorkspace::critical_points(&request).unwrap();
+                assert!(points.rows.bytes >= 8 * ny && points.segments.offset >= points.rows.bytes);
+                let compare = AnalysisWorkspace::compare(&request).unwrap();
+                assert!(compare.parts.offset >= compare.counts.bytes && compare.bytes % ALIGNMENT == 0);
+            }
+        }
+    }
+
     /// The number in `constexpr u64 NAME = product + product;`.
     fn constant(name: &str) -> u64 {
         let begin = format!("constexpr u64 {name} = ");
@@ -219,5 +291,7 @@ mod tests {
         assert_eq!(constant("TILE_WORD_BYTES_F32"), tile_word_bytes(Dtype::F32));
         assert_eq!(constant("TILE_WORD_BYTES_F64"), tile_word_bytes(Dtype::F64));
         assert_eq!(TABLES, 43);
+        assert_eq!(constant("ANALYSIS_ROWS"), BAND);
+        assert_eq!(constant("ANALYSIS_COUNT_BYTES"), ANALYSIS_COUNT_BYTES);
     }
 }

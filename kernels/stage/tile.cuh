@@ -135,6 +135,14 @@ struct Coded {
     T error;
 };
 
+// The same with the value it decodes to.
+template <typename T>
+struct Recoded {
+    Code code;
+    T error;
+    typename Real<T>::Pair value;
+};
+
 // The ids in order, with the same choice of ids worth a try as the twin. `limit` matters where tight.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __noinline__ Coded<T> tight_vertex(Patch<T> patch, i32 x, i32 y, P prediction, i32 level,
@@ -209,6 +217,15 @@ __device__ __forceinline__ u32 warp_sum(u32 x) {
     return __reduce_add_sync(FULL, x);
 #else
     for (i32 k = 16; k > 0; k /= 2) x += __shfl_xor_sync(FULL, x, k);
+    return x;
+#endif
+}
+
+__device__ __forceinline__ u32 warp_max(u32 x) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(FULL, x);
+#else
+    for (i32 k = 16; k > 0; k /= 2) x = max(x, __shfl_xor_sync(FULL, x, k));
     return x;
 #endif
 }
