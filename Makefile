@@ -98,9 +98,6 @@ lints:
 	done
 	echo "== formatting"
 	cargo fmt --check
-	if clang-format --version | grep -q 'version 14'; then  # others break some lines elsewhere
-	  clang-format --style=file:examples-c/.clang-format --dry-run -Werror examples-c/*.c examples-c/*.c[pu]* include/factz.hpp
-	fi
 	echo "== lints"
 	cargo clippy --quiet --all-targets --all-features -- -D warnings
 

@@ -14,7 +14,8 @@
 #include <cstring>
 #include <vector>
 
-namespace {
+namespace
+{
 
 constexpr int nx = 1531, ny = 1013, replays = 12;
 constexpr std::size_t n = std::size_t(nx) * ny;
@@ -89,8 +90,8 @@ void everything()
         advance<<<dim3((nx + 255) / 256, ny), 256, 0, stream>>>(u, v, step);
         compressor.enqueue(field, config, stream);
         factz::enqueue_decompress(factz::const_bytes(compressor.data(), compressor.capacity()), back,
-                                  factz::bytes(workspace, workspace_bytes), static_cast<factz_report *>(memory),
-                                  stream);
+                                  factz::bytes(workspace, workspace_bytes),
+                                  static_cast<factz_report *>(memory), stream);
         count_step<<<1, 1, 0, stream>>>(step);
         CUDA(cudaGetLastError());
     };
@@ -99,16 +100,18 @@ void everything()
         CUDA(cudaStreamSynchronize(stream));
         factz::check(compressor.report());
         factz::check(*decompressed);
-        const auto a = fetch<float>(u, n), b = fetch<float>(v, n), c = fetch<float>(u2, n), d = fetch<float>(v2, n);
+        const auto a = fetch<float>(u, n), b = fetch<float>(v, n), c = fetch<float>(u2, n),
+                   d = fetch<float>(v2, n);
         const auto original = factz::dense(a.data(), b.data(), nx, ny);
         const factz_comparison comparison = factz::compare(original, factz::dense(c.data(), d.data(), nx, ny),
                                                            factz::absolute_bound(compressor.report().bound));
         const auto bytes = fetch<std::byte>(compressor.data(), compressor.report().stream_bytes);
-        std::printf("%s %2d: %8zu bytes  ratio %6.1f  %5llu critical points  largest error %.3g\n", how, number,
-                    bytes.size(), 2.0 * sizeof(float) * double(n) / double(bytes.size()),
+        std::printf("%s %2d: %8zu bytes  ratio %6.1f  %5llu critical points  largest error %.3g\n", how,
+                    number, bytes.size(), 2.0 * sizeof(float) * double(n) / double(bytes.size()),
                     static_cast<unsigned long long>(comparison.critical_points), comparison.max_error);
         require(comparison.violations == 0 && comparison.critical_points > 0, "bound and critical points");
-        require(comparison.critical_points == compressor.report().critical_points, "the reported number of points");
+        require(comparison.critical_points == compressor.report().critical_points,
+                "the reported number of points");
         require(bytes == factz::compress(original, config), "the same bytes as on the host");
     };
 
@@ -144,7 +147,8 @@ void everything()
     };
     const float calls = milliseconds(enqueue);
     const float graphs = milliseconds([&] { CUDA(cudaGraphLaunch(replay, stream)); });
-    std::printf("a step with compression and decompression: %.3f ms by calls, %.3f ms by replay\n", calls, graphs);
+    std::printf("a step with compression and decompression: %.3f ms by calls, %.3f ms by replay\n", calls,
+                graphs);
     verify("replay", replays + 40);
 
     CUDA(cudaGraphExecDestroy(replay));

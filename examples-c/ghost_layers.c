@@ -71,7 +71,8 @@ static uint64_t one_block(int block, int use_halo, int use_pins, float *domain_u
     config.pin = use_pins ? neighbour : 0;
     check(factz_compress_sizes(&config, &sizes), "factz_compress_sizes");
     stream = allocate(sizes.max_stream_bytes);
-    check(factz_compress_host(first_u, first_v, (size_t)nx * NY, &config, stream, sizes.max_stream_bytes, &report, 1),
+    check(factz_compress_host(first_u, first_v, (size_t)nx * NY, &config, stream, sizes.max_stream_bytes,
+                              &report, 1),
           "factz_compress_host");
 
     /* Into columns x0 and on of the whole domain: another pitch, no ghost layers. */
@@ -79,8 +80,8 @@ static uint64_t one_block(int block, int use_halo, int use_pins, float *domain_u
     config.halo = config.pin = 0;
     {
         factz_report read;
-        check(factz_decompress_host(stream, report.stream_bytes, &config, domain_u + x0, domain_v + x0, (size_t)nx * NY,
-                                    &read, 1),
+        check(factz_decompress_host(stream, report.stream_bytes, &config, domain_u + x0, domain_v + x0,
+                                    (size_t)nx * NY, &read, 1),
               "factz_decompress_host");
     }
     free(stream);
@@ -107,9 +108,11 @@ static uint64_t whole_domain(const char *name, int use_halo, int use_pins)
     bytes += one_block(1, use_halo, use_pins, u2, v2);
     check(factz_config_init(&config, NX, NY, FACTZ_BOUND_ABSOLUTE, BOUND), "factz_config_init");
     check(factz_compare_host(u, v, n, &config, u2, v2, NULL, &comparison, 1), "factz_compare_host");
-    printf("%-8s %6lu bytes, %lu critical points: %lu lost, %lu new, %lu of another type; largest error %.3g\n", name,
-           (unsigned long)bytes, (unsigned long)comparison.critical_points, (unsigned long)comparison.lost_points,
-           (unsigned long)comparison.new_points, (unsigned long)comparison.changed_types, comparison.max_error);
+    printf(
+        "%-8s %6lu bytes, %lu critical points: %lu lost, %lu new, %lu of another type; largest error %.3g\n",
+        name, (unsigned long)bytes, (unsigned long)comparison.critical_points,
+        (unsigned long)comparison.lost_points, (unsigned long)comparison.new_points,
+        (unsigned long)comparison.changed_types, comparison.max_error);
     free(u);
     free(v);
     free(u2);

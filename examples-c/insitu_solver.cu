@@ -39,7 +39,8 @@
 
 #define CUDA(call) factz::check_cuda(call, #call)
 
-namespace {
+namespace
+{
 
 constexpr int waves = 48, block_threads = 256;
 /* Columns before the first of a snapshot: more than the ghost line needs, but rows begin at whole cache lines. */
@@ -159,38 +160,70 @@ __global__ void add_mass(const float *f, std::size_t values, double *mass)
 /* ---------------------------------------------------------------- memory, streams and events that clean up */
 
 template <class T>
-class device_array {
+class device_array
+{
 public:
-    explicit device_array(std::size_t count) { CUDA(cudaMalloc(&memory_, count * sizeof(T))); }
-    ~device_array() { cudaFree(memory_); }
+    explicit device_array(std::size_t count)
+    {
+        CUDA(cudaMalloc(&memory_, count * sizeof(T)));
+    }
+    ~device_array()
+    {
+        cudaFree(memory_);
+    }
     device_array(const device_array &) = delete;
-    T *data() const { return static_cast<T *>(memory_); }
+    T *data() const
+    {
+        return static_cast<T *>(memory_);
+    }
 
 private:
     void *memory_ = nullptr;
 };
 
-class pinned_bytes {
+class pinned_bytes
+{
 public:
-    explicit pinned_bytes(std::size_t count) { CUDA(cudaMallocHost(&memory_, count)); }
-    ~pinned_bytes() { cudaFreeHost(memory_); }
+    explicit pinned_bytes(std::size_t count)
+    {
+        CUDA(cudaMallocHost(&memory_, count));
+    }
+    ~pinned_bytes()
+    {
+        cudaFreeHost(memory_);
+    }
     pinned_bytes(const pinned_bytes &) = delete;
-    void *data() const { return memory_; }
+    void *data() const
+    {
+        return memory_;
+    }
 
 private:
     void *memory_ = nullptr;
 };
 
 struct cuda_stream {
-    explicit cuda_stream(int priority) { CUDA(cudaStreamCreateWithPriority(&handle, cudaStreamNonBlocking, priority)); }
-    ~cuda_stream() { cudaStreamDestroy(handle); }
+    explicit cuda_stream(int priority)
+    {
+        CUDA(cudaStreamCreateWithPriority(&handle, cudaStreamNonBlocking, priority));
+    }
+    ~cuda_stream()
+    {
+        cudaStreamDestroy(handle);
+    }
     cuda_stream(const cuda_stream &) = delete;
     cudaStream_t handle = nullptr;
 };
 
 struct cuda_event {
-    explicit cuda_event(unsigned flags = cudaEventDisableTiming) { CUDA(cudaEventCreateWithFlags(&handle, flags)); }
-    ~cuda_event() { cudaEventDestroy(handle); }
+    explicit cuda_event(unsigned flags = cudaEventDisableTiming)
+    {
+        CUDA(cudaEventCreateWithFlags(&handle, flags));
+    }
+    ~cuda_event()
+    {
+        cudaEventDestroy(handle);
+    }
     cuda_event(const cuda_event &) = delete;
     cudaEvent_t handle = nullptr;
 };
@@ -198,24 +231,37 @@ struct cuda_event {
 /* ---------------------------------------------------------------- compression in situ */
 
 /* One snapshot on its way: velocity, compressed stream on the device, and its copy on the host. */
-class slot {
+class slot
+{
 public:
     slot(int size, const factz_config &config, cudaStream_t io)
-        : pitch_(size + 2 * margin), u_(values(size)), v_(values(size)),
+        : pitch_(size + 2 * margin),
+          u_(values(size)),
+          v_(values(size)),
           field(factz::pitched<const float>(first(u_), first(v_), std::uint64_t(size), std::uint64_t(size),
                                             std::uint64_t(pitch_))),
-          compressor(field, config, io), host(compressor.capacity())
+          compressor(field, config, io),
+          host(compressor.capacity())
     {
     }
 
-    snapshot_view view() const { return {first(u_), first(v_), pitch_}; }
+    snapshot_view view() const
+    {
+        return {first(u_), first(v_), pitch_};
+    }
 
 private:
     int pitch_;
     device_array<float> u_, v_;
 
-    std::size_t values(int size) const { return std::size_t(pitch_) * (std::size_t(size) + 2); }
-    float *first(const device_array<float> &a) const { return a.data() + pitch_ + margin; }
+    std::size_t values(int size) const
+    {
+        return std::size_t(pitch_) * (std::size_t(size) + 2);
+    }
+    float *first(const device_array<float> &a) const
+    {
+        return a.data() + pitch_ + margin;
+    }
 
 public:
     factz::field<const float> field;
@@ -223,10 +269,12 @@ public:
     pinned_bytes host;
     std::size_t host_bytes = 0;
     cuda_event written, compressed, fetched;
-    int step = -1, host_step = -1; /* of the snapshot being compressed and of that on its way to the host, or -1 */
+    int step = -1,
+        host_step = -1; /* of the snapshot being compressed and of that on its way to the host, or -1 */
 };
 
-class in_situ {
+class in_situ
+{
 public:
     in_situ(int size, factz_config config, cudaStream_t flow, cudaStream_t io, cudaStream_t copy)
         : config_(config), flow_(flow), io_(io), copy_(copy)
@@ -272,10 +320,22 @@ public:
             store(s);
         }
     }
-    const slot &latest() const { return *slots_[(taken_ + 1) % 2]; }
-    const factz_config &config() const { return config_; }
-    int taken() const { return taken_; }
-    std::size_t bytes() const { return bytes_; }
+    const slot &latest() const
+    {
+        return *slots_[(taken_ + 1) % 2];
+    }
+    const factz_config &config() const
+    {
+        return config_;
+    }
+    int taken() const
+    {
+        return taken_;
+    }
+    std::size_t bytes() const
+    {
+        return bytes_;
+    }
 
 private:
     /* Enqueues the copy of a finished stream, as long as it turned out to be. */
@@ -288,7 +348,8 @@ private:
         s.host_bytes = s.compressor.report().stream_bytes;
         bytes_ += s.host_bytes;
         /* On a stream of its own: it does not queue behind the compression of the other slot. */
-        CUDA(cudaMemcpyAsync(s.host.data(), s.compressor.data(), s.host_bytes, cudaMemcpyDeviceToHost, copy_));
+        CUDA(
+            cudaMemcpyAsync(s.host.data(), s.compressor.data(), s.host_bytes, cudaMemcpyDeviceToHost, copy_));
         CUDA(cudaEventRecord(s.fetched.handle, copy_));
         s.host_step = s.step;
         s.step = -1;
@@ -319,7 +380,8 @@ private:
 
 /* ---------------------------------------------------------------- the run */
 
-class solver {
+class solver
+{
 public:
     explicit solver(int size) : size_(size), a_(values()), b_(values())
     {
@@ -378,8 +440,14 @@ public:
     }
 
 private:
-    std::size_t values() const { return 9 * std::size_t(size_) * std::size_t(size_); }
-    dim3 grid() const { return dim3(unsigned((size_ + block_threads - 1) / block_threads), unsigned(size_)); }
+    std::size_t values() const
+    {
+        return 9 * std::size_t(size_) * std::size_t(size_);
+    }
+    dim3 grid() const
+    {
+        return dim3(unsigned((size_ + block_threads - 1) / block_threads), unsigned(size_));
+    }
 
     int size_;
     device_array<float> a_, b_;
@@ -503,15 +571,18 @@ int everything(const options &o)
     const int snapshots = o.steps / o.every;
     const double overhead = (median(with) - median(without)) / snapshots;
     const double field_bytes = 2.0 * sizeof(float) * o.size * o.size;
-    std::printf("steps           %9.3f ms each without compression, %.3f ms with it\n", median(without) / o.steps,
-                median(with) / o.steps);
-    std::printf("compression     %9.3f ms alone (%.0f GB/s of u and v), ratio %.1f, %llu critical points\n", alone,
-                field_bytes / alone * 1e-6, field_bytes * io.taken() / double(io.bytes()),
+    std::printf("steps           %9.3f ms each without compression, %.3f ms with it\n",
+                median(without) / o.steps, median(with) / o.steps);
+    std::printf("compression     %9.3f ms alone (%.0f GB/s of u and v), ratio %.1f, %llu critical points\n",
+                alone, field_bytes / alone * 1e-6, field_bytes * io.taken() / double(io.bytes()),
                 static_cast<unsigned long long>(c.critical_points));
-    std::printf("overhead        %9.3f ms per compressed step, %.2f times the compression alone, %.1f %% of the run\n",
-                overhead, overhead / alone, 100 * (median(with) / median(without) - 1));
     std::printf(
-        "last snapshot   %llu critical points lost, %llu new, %llu of another type; largest error %.3g of %.3g\n",
+        "overhead        %9.3f ms per compressed step, %.2f times the compression alone, %.1f %% of the "
+        "run\n",
+        overhead, overhead / alone, 100 * (median(with) / median(without) - 1));
+    std::printf(
+        "last snapshot   %llu critical points lost, %llu new, %llu of another type; largest error %.3g of "
+        "%.3g\n",
         static_cast<unsigned long long>(c.lost_points), static_cast<unsigned long long>(c.new_points),
         static_cast<unsigned long long>(c.changed_types), c.max_error, c.bound);
     if (!(std::fabs(density - 1) < 1e-3))
@@ -548,8 +619,10 @@ options parse(int argc, char **argv)
         else
             throw std::runtime_error(name + " " + value + ": unknown; see the top of insitu_solver.cu");
     }
-    if (o.size < 64 || o.size > 30000 || o.every < 1 || o.steps < 2 * o.every || o.rounds < 1 || !(o.relative > 0))
-        throw std::runtime_error("--size is 64 to 30000, --steps at least twice --every, --rounds and --rel positive");
+    if (o.size < 64 || o.size > 30000 || o.every < 1 || o.steps < 2 * o.every || o.rounds < 1 ||
+        !(o.relative > 0))
+        throw std::runtime_error(
+            "--size is 64 to 30000, --steps at least twice --every, --rounds and --rel positive");
     return o;
 }
 

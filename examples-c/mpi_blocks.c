@@ -237,8 +237,8 @@ static void check_cuda(cudaError_t code, const char *what)
 }
 
 /* As a solver that lives on the GPU does: field, stream and report stay there until the stream is written. */
-static void compress_on_device(const block *b, const factz_config *config, const factz_sizes *sizes, void *dst,
-                               factz_report *report)
+static void compress_on_device(const block *b, const factz_config *config, const factz_sizes *sizes,
+                               void *dst, factz_report *report)
 {
     const size_t bytes = b->pitch * (b->ny + 2) * b->element, inside = (size_t)(at(b, b->u, 0, 0) - b->u);
     char *u, *v;
@@ -256,7 +256,8 @@ static void compress_on_device(const block *b, const factz_config *config, const
     check_cuda(cudaMemcpyAsync(u, b->u, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
     check_cuda(cudaMemcpyAsync(v, b->v, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
     check(factz_compress_device(u + inside, v + inside, (size_t)(b->nx * b->ny), config, compressed,
-                                sizes->max_stream_bytes, workspace, sizes->workspace_bytes, device_report, stream),
+                                sizes->max_stream_bytes, workspace, sizes->workspace_bytes, device_report,
+                                stream),
           "factz_compress_device");
     check_cuda(cudaMemcpyAsync(report, device_report, sizeof *report, cudaMemcpyDeviceToHost, stream),
                "cudaMemcpyAsync");
@@ -320,10 +321,12 @@ static void write_blocks(const block *b, const options *o, double bound)
     entry.y0 = b->y0;
     entry.nx = b->nx;
     entry.ny = b->ny;
-    entry.offset = (sizeof header + (uint64_t)ranks * sizeof entry + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + before;
+    entry.offset =
+        (sizeof header + (uint64_t)ranks * sizeof entry + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + before;
     entry.bytes = report.stream_bytes;
 
-    check_file(MPI_File_open(b->grid, o->file, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file), o->file);
+    check_file(MPI_File_open(b->grid, o->file, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file),
+               o->file);
     check_file(MPI_File_set_size(file, 0), o->file);
     if (b->rank == 0) {
         memset(&header, 0, sizeof header);
@@ -340,7 +343,8 @@ static void write_blocks(const block *b, const options *o, double bound)
     check_file(MPI_File_write_at(file, (MPI_Offset)(sizeof header + (uint64_t)b->rank * sizeof entry), &entry,
                                  sizeof entry, MPI_BYTE, MPI_STATUS_IGNORE),
                o->file);
-    check_file(MPI_File_write_at(file, (MPI_Offset)entry.offset, stream, count_of(padded), MPI_BYTE, MPI_STATUS_IGNORE),
+    check_file(MPI_File_write_at(file, (MPI_Offset)entry.offset, stream, count_of(padded), MPI_BYTE,
+                                 MPI_STATUS_IGNORE),
                o->file);
     check_file(MPI_File_close(&file), o->file);
 
@@ -402,8 +406,8 @@ static block read_blocks(options *o)
     o->dtype = (int32_t)header.dtype;
     b = make_block(o->nx, o->ny, o->dtype);
     index = allocate(header.blocks * sizeof *index);
-    check_file(MPI_File_read_at_all(file, sizeof header, index, count_of(header.blocks * sizeof *index), MPI_BYTE,
-                                    MPI_STATUS_IGNORE),
+    check_file(MPI_File_read_at_all(file, sizeof header, index, count_of(header.blocks * sizeof *index),
+                                    MPI_BYTE, MPI_STATUS_IGNORE),
                o->file);
     for (k = 0; k < header.blocks; k++) {
         const index_entry *e = &index[k];
@@ -413,9 +417,9 @@ static block read_blocks(options *o)
         if (e->offset > (uint64_t)size || e->bytes > (uint64_t)size - e->offset)
             stop(o->file, "a stream is cut off");
         stream = allocate(e->bytes);
-        check_file(
-            MPI_File_read_at(file, (MPI_Offset)e->offset, stream, count_of(e->bytes), MPI_BYTE, MPI_STATUS_IGNORE),
-            o->file);
+        check_file(MPI_File_read_at(file, (MPI_Offset)e->offset, stream, count_of(e->bytes), MPI_BYTE,
+                                    MPI_STATUS_IGNORE),
+                   o->file);
         taken += take_from(&b, e, o->dtype, stream);
         free(stream);
     }
@@ -523,12 +527,14 @@ static int demonstrate(options *o)
             factz_comparison c;
             check(factz_config_init(&config, o->nx, o->ny, FACTZ_BOUND_ABSOLUTE, bound), "factz_config_init");
             config.dtype = o->dtype;
-            check(factz_compare_host(fields[0], fields[1], (size_t)(o->nx * o->ny), &config, fields[2], fields[3], NULL,
-                                     &c, 1),
+            check(factz_compare_host(fields[0], fields[1], (size_t)(o->nx * o->ny), &config, fields[2],
+                                     fields[3], NULL, &c, 1),
                   "factz_compare_host");
-            printf("read back: %llu critical points, %llu lost, %llu new, %llu of another type, largest error %.3g\n",
-                   (unsigned long long)c.critical_points, (unsigned long long)c.lost_points,
-                   (unsigned long long)c.new_points, (unsigned long long)c.changed_types, c.max_error);
+            printf(
+                "read back: %llu critical points, %llu lost, %llu new, %llu of another type, largest error "
+                "%.3g\n",
+                (unsigned long long)c.critical_points, (unsigned long long)c.lost_points,
+                (unsigned long long)c.new_points, (unsigned long long)c.changed_types, c.max_error);
             violations = c.violations;
             if (c.critical_points == 0)
                 stop("the field has no critical points", "nothing was shown");
@@ -549,7 +555,8 @@ static int demonstrate(options *o)
 
 static options parse(int argc, char **argv, const char **command)
 {
-    options o = {"mpi_blocks.fzb", NULL, NULL, 301, 211, FACTZ_DTYPE_F32, FACTZ_MODE_BLOCK_WISE, 1e-2, HALO, 0};
+    options o = {"mpi_blocks.fzb",      NULL, NULL, 301, 211, FACTZ_DTYPE_F32,
+                 FACTZ_MODE_BLOCK_WISE, 1e-2, HALO, 0};
     const char *positional[6];
     int k, n = 0;
     for (k = 1; k < argc; k++) {
@@ -562,7 +569,8 @@ static options parse(int argc, char **argv, const char **command)
         } else if (strcmp(argv[k], "--dtype") == 0 && (!strcmp(value, "f32") || !strcmp(value, "f64"))) {
             o.dtype = strcmp(value, "f32") ? FACTZ_DTYPE_F64 : FACTZ_DTYPE_F32;
             k++;
-        } else if (strcmp(argv[k], "--mode") == 0 && (!strcmp(value, "block") || !strcmp(value, "speculative"))) {
+        } else if (strcmp(argv[k], "--mode") == 0 &&
+                   (!strcmp(value, "block") || !strcmp(value, "speculative"))) {
             o.mode = strcmp(value, "block") ? FACTZ_MODE_SPECULATIVE : FACTZ_MODE_BLOCK_WISE;
             k++;
         } else if (strcmp(argv[k], "--dims") == 0 && strtoull(value, NULL, 10) > 0 && strchr(value, 'x') &&

@@ -13,7 +13,8 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace
+{
 
 constexpr std::uint64_t nx = 150, ny = 97, ghosts = 2;
 
@@ -36,14 +37,15 @@ void set_velocity(const factz::field<T> &field, std::int64_t layers)
             };
             field.u[at(field.u_pitch, field.u_stride)] =
                 static_cast<T>(std::sin(0.11 * a) * std::cos(0.13 * b) + 0.02 * std::cos(0.0527 * a + 0.2));
-            field.v[at(field.v_pitch, field.v_stride)] =
-                static_cast<T>(-std::cos(0.11 * a) * std::sin(0.13 * b) + 0.05 * std::sin(0.07 * a + 0.05 * b));
+            field.v[at(field.v_pitch, field.v_stride)] = static_cast<T>(
+                -std::cos(0.11 * a) * std::sin(0.13 * b) + 0.05 * std::sin(0.07 * a + 0.05 * b));
         }
 }
 
 /* Compresses, decompresses into another layout, checks, and prints a line. */
 template <class T>
-void round_trip(const char *name, const factz::field<T> &field, const factz_config &config, const factz::field<T> &back)
+void round_trip(const char *name, const factz::field<T> &field, const factz_config &config,
+                const factz::field<T> &back)
 {
     factz_report report;
     const std::vector<std::byte> stream = factz::compress(field, config, &report);
@@ -56,8 +58,9 @@ void round_trip(const char *name, const factz::field<T> &field, const factz_conf
     require(comparison.violations == 0, "bound and critical points");
     const auto points = factz::critical_points(back, config);
     require(!points.empty() && points.size() == report.critical_points, "the number of critical points");
-    std::printf("%-24s %8zu bytes  ratio %6.1f  %4zu critical points  largest error %.3g\n", name, stream.size(),
-                2.0 * sizeof(T) * nx * ny / static_cast<double>(stream.size()), points.size(), comparison.max_error);
+    std::printf("%-24s %8zu bytes  ratio %6.1f  %4zu critical points  largest error %.3g\n", name,
+                stream.size(), 2.0 * sizeof(T) * nx * ny / static_cast<double>(stream.size()), points.size(),
+                comparison.max_error);
 }
 
 /* Runs what must fail and checks the text of the exception. */
@@ -79,7 +82,8 @@ void everything()
     std::printf("factz %s, format %u\n", factz_version(), static_cast<unsigned>(factz_format_version()));
 
     std::vector<float> u(nx * ny), v(nx * ny), u2(nx * ny), v2(nx * ny);
-    const auto dense = factz::dense(u.data(), v.data(), nx, ny), dense2 = factz::dense(u2.data(), v2.data(), nx, ny);
+    const auto dense = factz::dense(u.data(), v.data(), nx, ny),
+               dense2 = factz::dense(u2.data(), v2.data(), nx, ny);
     set_velocity(dense, 0);
     factz_config config = factz::relative_bound(1e-3);
     config.mode = FACTZ_MODE_SPECULATIVE;
@@ -102,7 +106,8 @@ void everything()
     const factz::field<const float> input = dense;
     refused([&] { factz::compress_into(small, input, config); }, FACTZ_ERROR_BUFFER_TOO_SMALL,
             "dst_bytes is too small");
-    refused([&] { factz::compress(input, factz::absolute_bound(-1)); }, FACTZ_ERROR_INVALID_CONFIG, "bound = -1");
+    refused([&] { factz::compress(input, factz::absolute_bound(-1)); }, FACTZ_ERROR_INVALID_CONFIG,
+            "bound = -1");
     refused([&] { factz::decompress(small, dense2); }, FACTZ_ERROR_CORRUPT_STREAM, "stream");
     refused([&] { factz::decompress(factz::compress(block, config), dense2); }, FACTZ_ERROR_INVALID_ARGUMENT,
             "the stream holds F64");
