@@ -41,11 +41,13 @@ fn compile(folder: &Path) -> PathBuf {
 
 fn mpirun(program: &Path, ranks: usize) -> Command {
     let mut command = Command::new("mpirun");
-    // More ranks than processors, by root in a container; and no waiting in busy loops.
+    // More ranks than processors, by root in a container, where ranks may not read each other's memory; and no
+    // waiting in busy loops.
     command
         .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
         .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+        .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none")
         .env("OMPI_MCA_mpi_yield_when_idle", "1")
         .args(["-n", &ranks.to_string()])
         .arg(program)
