@@ -14,13 +14,20 @@
     extern "C" __global__ void __launch_bounds__(128) name##_f32(const __grid_constant__ Job job) { lines<float, across>(job); } \
     extern "C" __global__ void __launch_bounds__(128) name##_f64(const __grid_constant__ Job job) { lines<double, across>(job); }
 
+#define WHOLE_KERNEL(name, limits)                                                                         \
+    extern "C" __global__ void __launch_bounds__(128) name##_f32(const __grid_constant__ Job job) { whole_tiles<float, limits>(job); } \
+    extern "C" __global__ void __launch_bounds__(64) name##_f64(const __grid_constant__ Job job) { whole_tiles<double, limits>(job); }
+
 KERNEL(factz_statistics, 256, statistics)
 KERNEL(factz_tune, 32, tune)
+KERNEL(factz_constrain, 256, constrain)
+KERNEL(factz_bounds, 128, bounds)
 KERNEL(factz_anchors, 128, anchors)
 LINE_KERNEL(factz_across, true)
 LINE_KERNEL(factz_down, false)
-KERNEL(factz_tiles, 128, plain_tiles)
-KERNEL(factz_tight, 64, tight_tiles)
+WHOLE_KERNEL(factz_plain, false)
+WHOLE_KERNEL(factz_tight, true)
+KERNEL(factz_others, 64, other_tiles)
 KERNEL(factz_count, 512, count_symbols)
 KERNEL(factz_tables, 1024, make_tables)
 KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups)

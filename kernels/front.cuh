@@ -154,7 +154,9 @@ __device__ __forceinline__ void statistics(const Job& job) {
                         for (i32 i = 0; i < 4; i++) zero += i < count && a.x[i] == T(0) && b.x[i] == T(0);
                     }
                 } else {
-                    for (i32 i = 0; i < count; i++) {
+                    #pragma unroll
+                    for (i32 i = 0; i < 4; i++) {
+                        if (i >= count) continue;
                         const bool finite_u = R::finite(a.x[i]), finite_v = R::finite(b.x[i]);
                         if (finite_u) low = R::low(low, a.x[i]), high = R::high(high, a.x[i]);
                         if (finite_v) low = R::low(low, b.x[i]), high = R::high(high, b.x[i]);
@@ -273,138 +275,4 @@ __device__ __forceinline__ void tune(const Job& job) {
             quantizer_entry<T>(control.quantum, control.taper, e / IDS, e % IDS, control.quantizer.width[e / IDS][e % IDS],
                                control.quantizer.inverse[e / IDS][e % IDS]);
     }
-}
-
-// ---------------------------------------------------------------- anchors
-
-// Whether a tile is plain: inside the grid with its closed block, and no triangle at a vertex of that
-// within the bound of the origin. Such a tile has no zeros or missing values, and no constraint but the
-// bound itself.
-__device__ inline bool is_plain(const Job& job, const TileShape& shape, u64 tile, double near) {
-    if (shape.last_x != TILE || shape.last_y != TILE) return false;
-    const bool border = shape.tx == 0 || shape.ty == 0 || shape.x0 + TILE == job.nx - 1 || shape.y0 + TILE == job.ny - 1;
-    if ((job.halo | job.pin) && border) return false;
-    const u64 across = job.tiles_x;
-    bool plain = nearness_of(job, tile).all > near && nearness_of(job, tile + 1).left > near &&
-                 nearness_of(job, tile + across).top > near;
-    // Around corners one cell matters, which is on two sides of its tile.
-    const Nearness& after = nearness_of(job, tile + across + 1);
-    plain &= after.top > near || after.left > near;
-    if (shape.tx > 0) {
-        const Nearness& below = nearness_of(job, tile + across - 1);
-        plain &= nearness_of(job, tile - 1).right > near && (below.top > near || below.right > near);
-    }
-    if (shape.ty > 0) {
-        const Nearness& above = nearness_of(job, tile - across + 1);
-        plain &= nearness_of(job, tile - across).bottom > near && (above.bottom > near || above.left > near);
-    }
-    if (shape.tx > 0 && shape.ty > 0) {
-        const Nearness& before = nearness_of(job, tile - across - 1);
-        plain &= before.bottom > near || before.right > near;
-    }
-    return plain;
-}
-
-// Puts a tile on the list of plain or of other tiles; the lists have no order.
-__device__ inline void list_tile(const Job& job, Control& control, u64 tile, bool exists, bool plain) {
-    const u32 lane = threadIdx.x & 31, before = (1u << lane) - 1;
-    const u32 plains = __ballot_sync(FULL, exists && plain), others = __ballot_sync(FULL, exists && !plain);
-    u64 at_plain = 0, at_other = 0;
-    if (lane == 0) {
-        if (plains) at_plain = atomicAdd((unsigned long long*)&control.plain_tiles, (unsigned long long)__popc(plains));
-        if (others) at_other = atomicAdd((unsigned long long*)&control.tight_tiles, (unsigned long long)__popc(others));
-    }
-    at_plain = __shfl_sync(FULL, at_plain, 0);
-    at_other = __shfl_sync(FULL, at_other, 0);
-    if (!exists) return;
-    if (plain)
-        job.group_sizes[at_plain + __popc(plains & before)] = tile;
-    else
-        job.group_offsets[at_other + __popc(others & before)] = tile;
-    job.info[tile] = plain ? ALL_CODED : 0;
-}
-
-// Grid: tiles / 128. Block: 128. One anchor a thread; and which tiles are plain.
-template <typename T>
-__device__ __forceinline__ void anchors(const Job& job) {
-    typedef typename Real<T>::Pair P;
-    Control& control = control_of(job);
-    const u64 tile = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-    const bool exists = tile < job.tiles();
-    const Constraints<T> c = constraints_of<T>(job, control);
-    bool plain = false;
-    TileShape shape;
-    if (exists) {
-        shape = tile_shape(job, tile);
-        plain = is_plain(job, shape, tile, c.preserve ? control.bound_up : 0.0);
-    }
-    list_tile(job, control, tile, exists, plain);
-    u32 exact = 0, critical = 0;
-    T max_error = 0;
-    if (plain) {
-        // No triangle to look at.
-        P value = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0),
-                                *vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0));
-        const Patch<T> patch = {&value, 1, 1, 1, nullptr, 1};
-        const Code code = code_vertex<T>(patch, 0, 0, Real<T>::pair(T(0), T(0)), ANCHOR_LEVEL,
-                                         (T)control.quantizer.width[ANCHOR_LEVEL][0],
-                                         (T)control.quantizer.inverse[ANCHOR_LEVEL][0], c, false, Real<T>::MAX, max_error, exact);
-        reinterpret_cast<P*>(job.anchors)[tile] = value;
-        reinterpret_cast<int4*>(job.anchor_codes)[tile] = make_int4(code.qu, code.qv, code.id, 0);
-    } else if (exists) {
-        P values[9];
-        u32 nonfinite[3] = {0, 0, 0};
-        const u64 x0 = shape.x0 ? shape.x0 - 1 : 0, y0 = shape.y0 ? shape.y0 - 1 : 0;
-        const i32 i = (i32)(shape.x0 - x0), j = (i32)(shape.y0 - y0);
-        Patch<T> patch = {values, 3, 0, 0, control.nonfinite ? nonfinite : nullptr, 1};
-        patch.width = (i32)((job.nx < shape.x0 + 2 ? job.nx : shape.x0 + 2) - x0);
-        patch.height = (i32)((job.ny < shape.y0 + 2 ? job.ny : shape.y0 + 2) - y0);
-        for (i32 y = 0; y < patch.height; y++)
-            for (i32 x = 0; x < patch.width; x++)
-                values[3 * y + x] = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, x0 + x, y0 + y),
-                                                  *vertex_at<T>(job.v, job.v_layout, x0 + x, y0 + y));
-        bool tight = false;
-        T limit = Real<T>::MAX;
-        if (c.preserve) {
-            for (i32 k = 0; k < 6; k++) {
-                i32 cx = i + incident_x(k), cy = j + incident_y(k), triangle = incident_triangle(k);
-                if (cx < 0 || cy < 0 || cx + 1 >= patch.width || cy + 1 >= patch.height) continue;
-                Corners<T> p = corner_values(patch, cx, cy, triangle);
-                if (axis_distance(p) > c.bound_up) continue;
-                tight = true;
-                if (job.mode == BLOCK_WISE) {
-                    T b = triangle_bound(p, triangle, c.rule, c.bound);
-                    if (b < limit) limit = b;
-                }
-            }
-        }
-        if ((job.halo | job.pin) && on_border(job, shape.x0, shape.y0)) {
-            T b = border_limit(job, c, shape.x0, shape.y0);
-            if (b < Real<T>::MAX) {
-                tight = true;
-                if (b < limit) limit = b;
-            }
-        }
-        const P original = values[3 * j + i];
-        for (i32 k = 0; k < 9; k++) {
-            i32 x = k % 3, y = k / 3;
-            if (x < patch.width && y < patch.height &&
-                !(Real<T>::finite(values[k].x) && Real<T>::finite(values[k].y))) {
-                nonfinite[y] |= 1u << x;
-                values[k] = Real<T>::pair(T(0), T(0));
-            }
-        }
-        Code code = {MASKED, 0, 0};
-        if (nonfinite[j] >> i & 1) {
-            bool filled = Real<T>::bits(original.x) == control.fill[0] && Real<T>::bits(original.y) == control.fill[1];
-            code.id = filled ? MASKED : EXACT;
-        } else if (!(original.x == T(0) && original.y == T(0))) {
-            code = code_vertex<T>(patch, i, j, Real<T>::pair(T(0), T(0)), ANCHOR_LEVEL,
-                                  (T)control.quantizer.width[ANCHOR_LEVEL][0],
-                                  (T)control.quantizer.inverse[ANCHOR_LEVEL][0], c, tight, limit, max_error, exact);
-        }
-        reinterpret_cast<P*>(job.anchors)[tile] = values[3 * j + i];
-        reinterpret_cast<int4*>(job.anchor_codes)[tile] = make_int4(code.qu, code.qv, code.id, 0);
-    }
-    report_tally<T>(control, exact, critical, max_error);
 }

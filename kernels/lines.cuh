@@ -1,13 +1,13 @@
 // Entries of the lattice lines around tiles that are not plain: plain tiles make their own.
 #pragma once
-#include "front.cuh"
+#include "constrain.cuh"
 #include "stage/lattice.cuh"
 
 template <typename T>
 struct LineShared {
     typename Real<T>::Pair values[3 * CLOSED];
     T limit[CLOSED];
-    u8 tight[CLOSED], special[CLOSED];
+    u8 special[CLOSED];
     u32 nonfinite[CLOSED > 6 ? CLOSED : 6];
 };
 enum : u8 { HAS_CODE, HAS_NO_CODE, IS_STORED };
@@ -28,8 +28,9 @@ __device__ __forceinline__ void lines(const Job& job) {
     const u64 warps = (u64)gridDim.x * (blockDim.x >> 5);
     u32 exact = 0;
     T max_error = 0;
-    for (u64 k = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); k < control.tight_tiles; k += warps) {
-        const u64 listed = job.group_offsets[k];
+    const u64 count = control.tight_tiles + control.other_tiles;
+    for (u64 k = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); k < count; k += warps) {
+        const u64 listed = limited_tile(job, control, k);
         const TileShape shape = tile_shape(job, listed);
         // The segment on the far side belongs to the next tile, which makes it if it is on the list.
         const u64 tile = far ? listed + (ACROSS ? job.tiles_x : 1) : listed;
@@ -51,52 +52,23 @@ __device__ __forceinline__ void lines(const Job& job) {
         const i32 base = ACROSS ? m * CLOSED : m;
         auto in_patch = [&](i32 i, i32 t) { return ACROSS ? t * CLOSED + i : i * 3 + t; };
 
+        // Limits, and the values: those around the line only where signatures have to be looked at.
+        const bool has_limits = mine && !(job.info[tile] & ALL_CODED);
+        bool any_tight = false;
         for (i32 i = lane; i < length; i += HALF) {
-            for (i32 t = 0; t < thick; t++) {
+            T limit = no_limit<T>();
+            if (has_limits && i < TILE) limit = limits_of<T>(job, tile)[ACROSS ? position_of(i, 0) : position_of(0, i)];
+            shared.limit[i] = limit;
+            any_tight |= is_tight(limit);
+        }
+        const bool looks_around = c.speculative && __any_sync(FULL, any_tight);
+        for (i32 i = lane; i < length; i += HALF)
+            for (i32 t = looks_around ? 0 : m; t < (looks_around ? thick : m + 1); t++) {
                 const long long gx = (long long)(ACROSS ? a0 + i : b0 + t), gy = (long long)(ACROSS ? b0 + t : a0 + i);
                 shared.values[in_patch(i, t)] = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, gx, gy),
                                                               *vertex_at<T>(job.v, job.v_layout, gx, gy));
             }
-            shared.tight[i] = 0;
-            shared.limit[i] = Real<T>::MAX;
-        }
         __syncwarp();
-        if (c.preserve) {
-            for (i32 i = lane; i < length - 1; i += HALF)
-                for (i32 t = 0; t < thick - 1; t++) {
-                    const i32 x = ACROSS ? i : t, y = ACROSS ? t : i;
-                    const P* v = shared.values + y * patch.pitch + x;
-                    bool near[2];
-                    near_origin<T>(v[0], v[1], v[patch.pitch + 1], v[patch.pitch], c.bound_up, near[0], near[1]);
-#pragma unroll 1
-                    for (i32 triangle = 0; triangle < 2; triangle++) {
-                        if (!near[triangle]) continue;
-                        T b = Real<T>::MAX;
-                        if (job.mode == BLOCK_WISE)
-                            b = triangle_bound(corner_values(patch, x, y, triangle), triangle, c.rule, c.bound);
-                        for (i32 corner = 0; corner < 3; corner++) {
-                            const i32 px = x + corner_x(triangle, corner), py = y + corner_y(triangle, corner);
-                            if ((ACROSS ? py : px) != m) continue;
-                            const i32 j = ACROSS ? px : py;
-                            shared.tight[j] = 1;
-                            if (b < Real<T>::MAX) lower_to(&shared.limit[j], b);
-                        }
-                    }
-                }
-        }
-        __syncwarp();
-        if (job.halo | job.pin) {
-            for (i32 i = lane; i < length; i += HALF) {
-                const u64 gx = ACROSS ? a0 + i : at, gy = ACROSS ? at : a0 + i;
-                if (!on_border(job, gx, gy)) continue;
-                const T b = border_limit(job, c, gx, gy);
-                if (b < Real<T>::MAX) {
-                    shared.tight[i] = 1;
-                    if (b < shared.limit[i]) shared.limit[i] = b;
-                }
-            }
-            __syncwarp();
-        }
         // Which vertices of the line have no code, and what is stored for them.
         for (i32 i = lane; i < length; i += HALF) {
             const P value = shared.values[base + i * distance];
@@ -113,7 +85,7 @@ __device__ __forceinline__ void lines(const Job& job) {
             for (i32 i = lane; i < words; i += HALF) shared.nonfinite[i] = 0;
             __syncwarp();
             for (i32 i = lane; i < length; i += HALF)
-                for (i32 t = 0; t < thick; t++) {
+                for (i32 t = looks_around ? 0 : m; t < (looks_around ? thick : m + 1); t++) {
                     const i32 x = ACROSS ? i : t, y = ACROSS ? t : i;
                     P& value = shared.values[in_patch(i, t)];
                     if (Real<T>::finite(value.x) && Real<T>::finite(value.y)) continue;
@@ -128,7 +100,7 @@ __device__ __forceinline__ void lines(const Job& job) {
         if (lane < 2 && lane * TILE < length) {
             const u64 s = (ACROSS ? shape.tx : shape.ty) + lane;
             shared.values[base + lane * TILE * distance] = anchor_values[ACROSS ? line * job.tiles_x + s : s * job.tiles_x + line];
-            if (!ACROSS && c.speculative) {
+            if (!ACROSS && looks_around) {
                 const P* across = reinterpret_cast<const P*>(job.across) + s * job.nx + b0;
                 for (i32 t = 0; t < thick; t++)
                     if (t != m) shared.values[lane * TILE * 3 + t] = across[t];
@@ -146,10 +118,11 @@ __device__ __forceinline__ void lines(const Job& job) {
                 if (kind == HAS_CODE) {
                     const P prediction = along<T>(kernel, shared.values, base + here * distance, step * distance, here, step, last);
                     const i32 x = ACROSS ? here : m, y = ACROSS ? m : here;
+                    const T limit = shared.limit[here];
                     u32 stored = 0;
                     const Code code = code_vertex<T>(patch, x, y, prediction, level, (T)control.quantizer.width[level][0],
-                                                     (T)control.quantizer.inverse[level][0], c, shared.tight[here],
-                                                     shared.limit[here], max_error, stored);
+                                                     (T)control.quantizer.inverse[level][0], c, is_tight(limit),
+                                                     is_tight(limit) ? limit : Real<T>::MAX, max_error, stored);
                     if (!far) exact += stored;
                     if (code.id == EXACT) {
                         symbol = STORED;

@@ -34,52 +34,61 @@ static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape
     return encode_symbol({code.z, base_u - before_u, base_v - before_v}, raw);
 }
 
-// ---------------------------------------------------------------- plain tiles
+// ---------------------------------------------------------------- whole tiles
 
-// The first id that keeps the bound, where nothing else is asked for.
+// The first id that keeps the bound and the limit, with the same choice of ids worth a try as the twin.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ Recoded<T> recode(P original, P prediction, i32 level, const Control* control, T accept) {
+__device__ __noinline__ Recoded<T> recode(P original, P prediction, i32 level, const Control* control, T accept, T limit) {
     const Quantizer& q = control->quantizer;
-#pragma unroll 1
-    for (i32 id = 0; id < IDS; id++) {
+    i32 id = 0;
+    while (id < IDS) {
         const T width = (T)q.width[level][id], inverse = (T)q.inverse[level][id];
         T cu, cv, ru, rv;
         bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
         ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
         if (!ok) break;
         const T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
-        if (error == T(0) || error <= accept) return {{id, (i32)cu, (i32)cv}, error, Real<T>::pair(ru, rv)};
+        if (error == T(0) || (error <= accept && error < limit)) return {{id, (i32)cu, (i32)cv}, error, Real<T>::pair(ru, rv)};
+        if (id == 0 && is_tight(limit)) {
+            i32 certain = 1;
+            while (certain < IDS && T(0.5) * (T)q.width[level][certain] > limit) certain++;
+            id = certain > 2 ? certain - 2 : 0;
+        }
+        id++;
     }
     return {{EXACT, 0, 0}, T(0), original};
 }
 
-template <typename T>
-struct PlainPair {
+template <typename T, bool LIMITS>
+struct WholePair {
     Lattice<T> lattice[2];
+    T limits[2][LIMITS ? 256 : 1];  // of the coarse and middle blocks
     alignas(16) u8 symbols[2][TILE_VERTICES];
 };
 template <typename T>
-constexpr i32 PLAIN_WARPS = sizeof(T) == 4 ? 4 : 2;
+constexpr i32 WHOLE_WARPS = sizeof(T) == 4 ? 4 : 2;
 
 // Cost of the symbols of a lane by block: coarse, middle, fine.
 struct Costs {
     u32 coarse, middle, fine;
 };
 
-// Grid: tiles / 2 / warps. Block: 32 * warps. Tiles from the list of plain ones, half a warp for each.
-template <typename T>
-__device__ __forceinline__ void plain_tiles(const Job& job) {
+// Grid: tiles / 2 / warps. Block: 32 * warps. Whole tiles without zeros and missing values, half a warp
+// for each: those without limits, which make their own lattice lines, or those with limits of the
+// block-wise mode, whose lines are made.
+template <typename T, bool LIMITS>
+__device__ __forceinline__ void whole_tiles(const Job& job) {
     typedef typename Real<T>::Pair P;
     typedef Real<T> R;
-    __shared__ PlainPair<T> shared_[PLAIN_WARPS<T>];
-    PlainPair<T>& shared = shared_[threadIdx.x >> 5];
+    __shared__ WholePair<T, LIMITS> shared_[WHOLE_WARPS<T>];
+    WholePair<T, LIMITS>& shared = shared_[threadIdx.x >> 5];
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & (HALF - 1), half = threadIdx.x >> 4 & 1;
-    const u64 first = 2 * ((u64)blockIdx.x * PLAIN_WARPS<T> + (threadIdx.x >> 5)), count = control.plain_tiles;
+    const u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T> + (threadIdx.x >> 5)), count = LIMITS ? control.tight_tiles : control.plain_tiles;
     if (first >= count) return;
     // A half without a tile does the other's work without a trace.
     const bool mine = first + half < count;
-    const u64 index = job.group_sizes[mine ? first + half : first];
+    const u64 index = (LIMITS ? job.group_offsets : job.group_sizes)[mine ? first + half : first];
     const TileShape shape = tile_shape(job, index);
     Lattice<T>& lattice = shared.lattice[half];
     u8* const symbols = shared.symbols[half];
@@ -93,14 +102,33 @@ __device__ __forceinline__ void plain_tiles(const Job& job) {
     const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
     auto load = [&](i32 x, i32 y) -> P { return R::pair(u[y * pitch_u + x * stride_u], v[y * pitch_v + x * stride_v]); };
-    // Originals with even coordinates and those of the sides; the final corners.
+    const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
+    // Originals with even coordinates.
 #pragma unroll
-    for (i32 j = 0; j < EVEN; j++) lattice.even[j * EVEN + lane] = load(2 * lane, 2 * j);
-    lattice.even[lane * EVEN + HALF] = load(TILE, 2 * lane);
-    lattice.odd[TOP][lane] = load(2 * lane + 1, 0);
-    lattice.odd[LEFT][lane] = load(0, 2 * lane + 1);
-    lattice.odd[BOTTOM][lane] = load(2 * lane + 1, TILE);
-    lattice.odd[RIGHT][lane] = load(TILE, 2 * lane + 1);
+    for (i32 j = 0; j < EVEN; j++)
+        if (!LIMITS || j < HALF) lattice.even[j * EVEN + lane] = load(2 * lane, 2 * j);
+    if (LIMITS) {
+        // The final sides, and limits.
+        const P* const across = reinterpret_cast<const P*>(job.across) + shape.ty * job.nx + shape.x0 + 2 * lane;
+        const P* const down = reinterpret_cast<const P*>(job.down) + shape.tx * job.ny + shape.y0 + 2 * lane;
+        __syncwarp();
+        lattice.even[lane] = across[0];
+        lattice.odd[TOP][lane] = across[1];
+        lattice.even[HALF * EVEN + lane] = across[job.nx];
+        lattice.odd[BOTTOM][lane] = across[job.nx + 1];
+        if (lane > 0) lattice.even[lane * EVEN] = down[0];
+        lattice.odd[LEFT][lane] = down[1];
+        lattice.even[lane * EVEN + HALF] = down[job.ny];
+        lattice.odd[RIGHT][lane] = down[job.ny + 1];
+#pragma unroll
+        for (i32 k = 0; k < HALF; k++) shared.limits[half][HALF * k + lane] = limits[HALF * k + lane];
+    } else {
+        lattice.even[lane * EVEN + HALF] = load(TILE, 2 * lane);
+        lattice.odd[TOP][lane] = load(2 * lane + 1, 0);
+        lattice.odd[LEFT][lane] = load(0, 2 * lane + 1);
+        lattice.odd[BOTTOM][lane] = load(2 * lane + 1, TILE);
+        lattice.odd[RIGHT][lane] = load(TILE, 2 * lane + 1);
+    }
     __syncwarp();
     if (lane < 4)
         lattice.even[(lane & 1 ? HALF : 0) + (lane & 2 ? HALF * EVEN : 0)] =
@@ -108,15 +136,15 @@ __device__ __forceinline__ void plain_tiles(const Job& job) {
     __syncwarp();
 
     // Codes a vertex: what it decodes to, and its symbol.
-    auto code_value = [&](P original, P prediction, i32 level, T width, T inverse, u32& symbol, u64& raw, T& error) -> P {
+    auto code_value = [&](P original, P prediction, i32 level, T width, T inverse, T limit, u32& symbol, u64& raw, T& error) -> P {
         T cu, cv, ru, rv;
         bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
         ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
         error = R::high(R::abs(ru - original.x), R::abs(rv - original.y));
         Code code = {0, (i32)cu, (i32)cv};
         P value = R::pair(ru, rv);
-        if (!(ok && error <= accept)) {
-            const Recoded<T> again = recode<T>(original, prediction, level, &control, accept);
+        if (!(ok && (error == T(0) || (error <= accept && error < limit)))) {
+            const Recoded<T> again = recode<T>(original, prediction, level, &control, accept, limit);
             code = again.code;
             error = again.error;
             value = again.value;
@@ -142,36 +170,60 @@ __device__ __forceinline__ void plain_tiles(const Job& job) {
             if (mine) payload[0] = raw;
         }
     }
-    lattice_sides<T>(lattice, control.kernels, control.quantizer,
-                     [&](i32 side, i32 level, T width, T inverse, i32 along, P prediction, P original) -> P {
-                         u32 symbol;
-                         u64 raw = 0;
-                         T error;
-                         const P value = code_value(original, prediction, level, width, inverse, symbol, raw, error);
-                         // Those on the far sides belong to other tiles.
-                         if (side < BOTTOM)
-                             keep(symbol, raw, error, side == TOP ? position_of(along, 0) : position_of(0, along),
-                                  level == 0 ? costs.fine : level == 1 ? costs.middle : costs.coarse);
-                         return value;
-                     });
+    if (LIMITS) {
+        // The symbols of its own lines were made with them.
+        const u8* const from = job.symbols + index * TILE_VERTICES;
+        for (i32 k = lane; k < 2 * TILE; k += HALF) {
+            const i32 along = k & (TILE - 1), position = k < TILE ? position_of(along, 0) : position_of(0, along);
+            if (along == 0) continue;
+            const u32 symbol = from[position];
+            symbols[position] = (u8)symbol;
+            if (symbol == SYMBOL_ZERO) continue;
+            const u32 cost = 3 + raw_bits(symbol, position, sizeof(T));
+            if (position >= 256)
+                costs.fine += cost;
+            else if (position >= 64)
+                costs.middle += cost;
+            else
+                costs.coarse += cost;
+        }
+    } else {
+        lattice_sides<T>(lattice, control.kernels, control.quantizer,
+                         [&](i32 side, i32 level, T width, T inverse, i32 along, P prediction, P original) -> P {
+                             u32 symbol;
+                             u64 raw = 0;
+                             T error;
+                             const P value = code_value(original, prediction, level, width, inverse, no_limit<T>(), symbol, raw, error);
+                             // Those on the far sides belong to other tiles.
+                             if (side < BOTTOM)
+                                 keep(symbol, raw, error, side == TOP ? position_of(along, 0) : position_of(0, along),
+                                      level == 0 ? costs.fine : level == 1 ? costs.middle : costs.coarse);
+                             return value;
+                         });
+        // Vertical lines of other tiles look at the horizontal lines beside them.
+        if (mine && (lane == 0 || lane == HALF - 1))
+            reinterpret_cast<P*>(job.across)[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
+    }
     lattice_even<T>(lattice, control.kernels, control.quantizer,
                     [&](i32 level, T width, T inverse, i32 position, i32, i32, P prediction, P original) -> P {
                         u32 symbol;
                         u64 raw = 0;
                         T error;
-                        const P value = code_value(original, prediction, level, width, inverse, symbol, raw, error);
+                        const T limit = LIMITS ? shared.limits[half][position] : no_limit<T>();
+                        const P value = code_value(original, prediction, level, width, inverse, limit, symbol, raw, error);
                         keep(symbol, raw, error, position, level == 1 ? costs.middle : costs.coarse);
                         return value;
                     });
-    // Vertical lines of other tiles look at the horizontal lines beside them.
-    if (mine && (lane == 0 || lane == HALF - 1))
-        reinterpret_cast<P*>(job.across)[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
-
     // The finest level reads each row of originals while it codes the one before.
     const T width = (T)control.quantizer.width[0][0], inverse = (T)control.quantizer.inverse[0][0];
     P on_row = load(2 * lane + 1, 4), column = load(2 * lane, 1), between_columns = load(2 * lane + 1, 1);
     P next_on_row = on_row, next_column = column, next_between = between_columns;
     const P first_on_row = load(2 * lane + 1, 2);
+    // Limits of the vertices of a phase and row, as the originals.
+    auto limit_of = [&](i32 phase, i32 j) -> T { return LIMITS ? limits[256 * (1 + phase) + HALF * j + lane] : no_limit<T>(); };
+    T on_row_limit = limit_of(0, 2), column_limit = limit_of(1, 0), between_limit = limit_of(2, 0);
+    T next_on_row_limit = on_row_limit, next_column_limit = column_limit, next_between_limit = between_limit;
+    const T first_on_row_limit = limit_of(0, 1);
     lattice_fine<T>(
         lattice, control.kernels[0],
         [&](i32 phase, i32 j, bool active, P prediction) -> P {
@@ -179,14 +231,18 @@ __device__ __forceinline__ void plain_tiles(const Job& job) {
                 next_column = load(2 * lane, 2 * j + 3);
                 next_between = load(2 * lane + 1, 2 * j + 3);
                 if (j + 3 < HALF) next_on_row = load(2 * lane + 1, 2 * j + 6);
+                next_column_limit = limit_of(1, j + 1);
+                next_between_limit = limit_of(2, j + 1);
+                if (j + 3 < HALF) next_on_row_limit = limit_of(0, j + 3);
             }
+            const T limit = phase == 0 ? (j == 1 ? first_on_row_limit : on_row_limit) : phase == 1 ? column_limit : between_limit;
             const P original = phase == 0 ? (j == 1 ? first_on_row : on_row) : phase == 1 ? column : between_columns;
             const i32 position = 256 * (1 + phase) + HALF * j + lane;
             T cu, cv, ru, rv;
             bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
             ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
             const T error = R::high(R::abs(ru - original.x), R::abs(rv - original.y));
-            ok &= error <= accept;
+            ok &= LIMITS ? error == T(0) || (error <= accept && error < limit) : error <= accept;
             if (active) max_error = ok ? R::high(max_error, error) : max_error;
             P value = R::pair(ru, rv);
             if (!__any_sync(FULL, active && (!ok || cu != T(0) || cv != T(0)))) {
@@ -200,7 +256,7 @@ __device__ __forceinline__ void plain_tiles(const Job& job) {
             if (ok)
                 symbol = encode_symbol({0, (i32)cu, (i32)cv}, raw);
             else
-                value = code_value(original, prediction, 0, width, inverse, symbol, raw, final_error);
+                value = code_value(original, prediction, 0, width, inverse, limit, symbol, raw, final_error);
             keep(symbol, raw, final_error, position, costs.fine);
             return value;
         },
@@ -208,6 +264,9 @@ __device__ __forceinline__ void plain_tiles(const Job& job) {
             on_row = next_on_row;
             column = next_column;
             between_columns = next_between;
+            on_row_limit = next_on_row_limit;
+            column_limit = next_column_limit;
+            between_limit = next_between_limit;
         });
 
     // Classes, and the symbols of blocks that are not all zero.
@@ -236,41 +295,20 @@ __device__ __forceinline__ void plain_tiles(const Job& job) {
 template <typename T>
 struct TileShared {
     typename Real<T>::Pair values[CLOSED * CLOSED];
-    T limit[CLOSED * CLOSED];
+    T limit[TILE_VERTICES];
     u32 nonfinite[CLOSED * 2];
-    u32 zero[TILE], fill[TILE], tight[TILE];
-    u16 near[96];
+    u32 zero[TILE], fill[TILE];
     alignas(16) u8 symbols[TILE_VERTICES];
 };
 
 // Warps (tiles) of a block, so that their shared memory fits 48 KB.
 template <typename T>
-constexpr i32 TIGHT_WARPS = sizeof(T) == 4 ? 2 : 1;
-
-// Bounds of up to 32 triangles near the origin: y * 64 + x * 2 + triangle.
-template <typename T>
-__device__ __noinline__ u32 constrain_triangles(const Job& job, TileShared<T>& shared, Patch<T> patch,
-                                                Constraints<T> c, i32 count) {
-    u32 critical = 0;
-    const i32 lane = threadIdx.x & 31;
-    if (lane < count) {
-        const i32 code = shared.near[lane], triangle = code & 1, x = code >> 1 & 31, y = code >> 6;
-        const Corners<T> p = corner_values(patch, x, y, triangle);
-        if (is_critical(signature(p, triangle, c.rule))) critical++;
-        if (job.mode == BLOCK_WISE) {
-            const T b = triangle_bound(p, triangle, c.rule, c.bound);
-            for (i32 k = 0; k < 3; k++)
-                lower_to(&shared.limit[(y + corner_y(triangle, k)) * CLOSED + x + corner_x(triangle, k)], b);
-        }
-    }
-    __syncwarp();
-    return critical;
-}
+constexpr i32 OTHER_WARPS = sizeof(T) == 4 ? 2 : 1;
 
 // One tile by one warp, whatever its shape and values.
 template <typename T>
 __device__ __forceinline__ void tile(const Job& job, Control& control, const Constraints<T>& c,
-                                     TileShared<T>& shared, u64 index, u32& exact, u32& critical,
+                                     TileShared<T>& shared, u64 index, u32& exact,
                                      T& max_error) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & 31;
@@ -279,7 +317,6 @@ __device__ __forceinline__ void tile(const Job& job, Control& control, const Con
     P* values = shared.values;
     const bool has_nonfinite = control.nonfinite != 0, has_special = has_nonfinite || control.zero != 0;
     const Patch<T> patch = {values, CLOSED, width, height, has_nonfinite ? shared.nonfinite : nullptr, 2};
-    const bool border = (job.halo | job.pin) && (shape.last_x < TILE || shape.last_y < TILE);
 
     const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
@@ -301,85 +338,15 @@ __device__ __forceinline__ void tile(const Job& job, Control& control, const Con
                 values[y * CLOSED + x] = Real<T>::pair(u[y * job.u_layout.pitch + x * job.u_layout.stride],
                                                        v[y * job.v_layout.pitch + x * job.v_layout.stride]);
     }
-    for (i32 k = lane; k < CLOSED * CLOSED; k += 32) shared.limit[k] = Real<T>::MAX;
+    const T* const limits = limits_of<T>(job, index);
+#pragma unroll 8
+    for (i32 k = lane; k < TILE_VERTICES; k += 32) shared.limit[k] = limits[k];
     __syncwarp();
-
-    // Lane y keeps row y of the tight vertices.
-    u32 tight = 0;
-    if (c.preserve) {
-        const bool cell = lane < width - 1;
-        const i32 right = cell ? lane + 1 : lane;
-        i32 waiting = 0;
-        P a = values[lane < width ? lane : 0], b = values[lane < width ? right : 0];
-#pragma unroll 4
-        for (i32 y = 0; y < height - 1; y++) {
-            const i32 row = (y + 1) * CLOSED;
-            const P d = values[row + (lane < width ? lane : 0)], e = values[row + (lane < width ? right : 0)];
-            bool lower, upper;
-            near_origin<T>(a, b, e, d, c.bound_up, lower, upper);
-            lower &= cell;
-            upper &= cell;
-            a = d;
-            b = e;
-            {
-                const u32 low = __ballot_sync(FULL, lower), up = __ballot_sync(FULL, upper);
-                if (low | up) {
-                    if (lane == y) tight |= low | low << 1 | up;
-                    if (lane == y + 1) tight |= low << 1 | up | up << 1;
-                    const u32 before = (1u << lane) - 1;
-                    if (lower) shared.near[waiting + __popc(low & before)] = (u16)(y << 6 | lane << 1 | LOWER);
-                    waiting += __popc(low);
-                    __syncwarp();
-                    if (waiting >= 32) {
-                        critical += constrain_triangles<T>(job, shared, patch, c, 32);
-                        waiting -= 32;
-                        if (lane < waiting) shared.near[lane] = shared.near[32 + lane];
-                        __syncwarp();
-                    }
-                    if (upper) shared.near[waiting + __popc(up & before)] = (u16)(y << 6 | lane << 1 | UPPER);
-                    waiting += __popc(up);
-                    __syncwarp();
-                    if (waiting >= 32) {
-                        critical += constrain_triangles<T>(job, shared, patch, c, 32);
-                        waiting -= 32;
-                        if (lane < waiting) shared.near[lane] = shared.near[32 + lane];
-                        __syncwarp();
-                    }
-                }
-            }
-        }
-        if (waiting) critical += constrain_triangles<T>(job, shared, patch, c, waiting);
-    }
-    if (border) {
-        // Vertices on the border of the grid that lie in the interior of the closed tile.
-        for (i32 k = lane; k < CLOSED * 2; k += 32) {
-            const bool right = k >= CLOSED;
-            const i32 x = right ? shape.last_x : k, y = right ? k - CLOSED : shape.last_y;
-            const bool counts = right ? shape.last_x < TILE && y < height : shape.last_y < TILE && x < width;
-            T b = Real<T>::MAX;
-            if (counts) b = border_limit(job, c, shape.x0 + x, shape.y0 + y);
-            if (b < Real<T>::MAX) {
-                lower_to(&shared.limit[y * CLOSED + x], b);
-                shared.symbols[k] = 1;
-            } else {
-                shared.symbols[k] = 0;
-            }
-        }
-        __syncwarp();
-        if (lane < height) {
-            if (shared.symbols[CLOSED + lane] && shape.last_x < TILE) tight |= 1u << shape.last_x;
-            if (lane == shape.last_y)
-                for (i32 x = 0; x < TILE; x++)
-                    if (x < width && shared.symbols[x]) tight |= 1u << x;
-        }
-        __syncwarp();
-    }
 
     // Masks, by row, in shared memory.
     if (lane < TILE) {
         shared.zero[lane] = 0;
         shared.fill[lane] = 0;
-        shared.tight[lane] = tight;
     }
     if (has_special) {
         for (i32 k = lane; k < CLOSED * 2; k += 32) shared.nonfinite[k] = 0;
@@ -465,10 +432,9 @@ __device__ __forceinline__ void tile(const Job& job, Control& control, const Con
                     if (has_special && ((shared.zero[y] | shared.nonfinite[2 * y]) >> x & 1)) {
                         if (!((shared.zero[y] | shared.fill[y]) >> x & 1)) symbol = STORED;
                     } else {
-                        const bool is_tight = shared.tight[y] >> x & 1;
-                        const T limit = shared.limit[y * CLOSED + x];
-                        const Code code = code_vertex<T>(patch, x, y, prediction, level, w, inverse, c, is_tight, limit,
-                                                         max_error, exact);
+                        const T limit = shared.limit[position];
+                        const Code code = code_vertex<T>(patch, x, y, prediction, level, w, inverse, c, is_tight(limit),
+                                                         is_tight(limit) ? limit : Real<T>::MAX, max_error, exact);
                         symbol = STORED;
                         if (code.id != EXACT) {
                             u64 raw;
@@ -527,16 +493,16 @@ __device__ __forceinline__ void tile(const Job& job, Control& control, const Con
 
 // Grid: any. Block: 32 * warps. The tiles on the list, in any order.
 template <typename T>
-__device__ __forceinline__ void tight_tiles(const Job& job) {
-    __shared__ TileShared<T> shared[TIGHT_WARPS<T>];
+__device__ __forceinline__ void other_tiles(const Job& job) {
+    __shared__ TileShared<T> shared[OTHER_WARPS<T>];
     Control& control = control_of(job);
     const Constraints<T> c = constraints_of<T>(job, control);
-    const u64 count = control.tight_tiles, warps = (u64)gridDim.x * TIGHT_WARPS<T>;
-    u32 exact = 0, critical = 0;
+    const u64 count = control.other_tiles, warps = (u64)gridDim.x * OTHER_WARPS<T>;
+    u32 exact = 0;
     T max_error = 0;
-    for (u64 k = (u64)blockIdx.x * TIGHT_WARPS<T> + (threadIdx.x >> 5); k < count; k += warps) {
-        tile<T>(job, control, c, shared[threadIdx.x >> 5], job.group_offsets[k], exact, critical, max_error);
+    for (u64 k = (u64)blockIdx.x * OTHER_WARPS<T> + (threadIdx.x >> 5); k < count; k += warps) {
+        tile<T>(job, control, c, shared[threadIdx.x >> 5], job.group_offsets[job.tiles() - 1 - k], exact, max_error);
         __syncwarp();
     }
-    report_tally<T>(control, exact, critical, max_error);
+    report_tally<T>(control, exact, 0, max_error);
 }

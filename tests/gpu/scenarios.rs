@@ -224,6 +224,9 @@ pub fn bad_arguments(_: &Device) -> Check {
         ("workspace", Buffers { workspace: good.workspace + 128, ..good }, invalid),
         ("report", Buffers { report: good.report + 4, ..good }, invalid),
         ("workspace", Buffers { workspace_bytes: 1024, ..good }, Status::WorkspaceTooSmall),
+        // More bytes than any allocation has.
+        ("workspace", Buffers { workspace_bytes: 1 << 45, ..good }, invalid),
+        ("stream", Buffers { stream_bytes: 1 << 45, ..good }, invalid),
     ];
     bench.report.fill(POISON).map_err(text)?;
     for (name, buffers, status) in &cases {

@@ -3,7 +3,7 @@
 
 use super::host::{bytes_of, bytes_of_mut, Buffer, Queue, REPORT_BYTES};
 use super::{analysis, ComparedFields, PointBuffers};
-use super::{compress_device, critical_points_device, decompress_device, Buffers};
+use super::{compress_device, critical_points_device, decompress_device, Buffers, Stream};
 use crate::analysis::{Comparison, CriticalPoint};
 use crate::backend::max_stream_bytes;
 use crate::error::{Error, Result, Status};
@@ -72,52 +72,55 @@ fn outcome(report: &Buffer) -> Result<Report> {
     Err(Error::new(report.status, message))
 }
 
+/// What a compression or a decompression takes besides the field.
+struct Call {
+    queue: Queue,
+    stream: Buffer,
+    workspace: Buffer,
+    report: Buffer,
+}
+
+impl Call {
+    fn new(stream: Buffer, workspace: &Workspace) -> Result<Call> {
+        let workspace = Buffer::new(size(workspace.bytes)?)?;
+        Ok(Call { queue: Queue::new()?, stream, workspace, report: Buffer::new(REPORT_BYTES)? })
+    }
+
+    /// Enqueues a call on the field, waits for it, and answers its report.
+    fn run(&self, field: &Field, enqueue: impl FnOnce(&Buffers, Stream) -> Result<()>) -> Result<Report> {
+        let [u, v] = field.pointers();
+        let buffers = Buffers {
+            u,
+            v,
+            stream: self.stream.pointer(),
+            stream_bytes: self.stream.bytes() as u64,
+            workspace: self.workspace.pointer(),
+            workspace_bytes: self.workspace.bytes() as u64,
+            report: self.report.pointer(),
+        };
+        enqueue(&buffers, self.queue.stream())?;
+        self.queue.synchronize()?;
+        outcome(&self.report)
+    }
+}
+
 /// Compresses a field; the answer is the report and the stream.
 pub fn compress<T: Real>(request: &Request, components: [&[T]; 2]) -> Result<(Report, Vec<u8>)> {
-    let (queue, field) = (Queue::new()?, Field::upload(request, components)?);
-    let stream_bytes = max_stream_bytes(request);
-    let workspace_bytes = Workspace::compress(request)?.bytes;
-    let (stream, workspace) = (Buffer::new(size(stream_bytes)?)?, Buffer::new(size(workspace_bytes)?)?);
-    let report = Buffer::new(REPORT_BYTES)?;
-    let [u, v] = field.pointers();
-    let buffers = Buffers {
-        u,
-        v,
-        stream: stream.pointer(),
-        stream_bytes,
-        workspace: workspace.pointer(),
-        workspace_bytes,
-        report: report.pointer(),
-    };
+    let field = Field::upload(request, components)?;
+    let stream = Buffer::new(size(max_stream_bytes(request))?)?;
+    let call = Call::new(stream, &Workspace::compress(request)?)?;
     // SAFETY: the buffers have the sizes that the request implies and live until the queue is empty.
-    unsafe { compress_device(request, &buffers, queue.stream()) }?;
-    queue.synchronize()?;
-    let report = outcome(&report)?;
-    let bytes = stream.read(0, size(report.stream_bytes)?)?;
+    let report = call.run(&field, |buffers, queue| unsafe { compress_device(request, buffers, queue) })?;
+    let bytes = call.stream.read(0, size(report.stream_bytes)?)?;
     Ok((report, bytes))
 }
 
 /// Decompresses a stream of the request's dimensions and type into u and v.
 pub fn decompress<T: Real>(request: &Request, stream: &[u8], components: [&mut [T]; 2]) -> Result<Report> {
-    let queue = Queue::new()?;
     let field = Field::new::<T>(request, components.each_ref().map(|c| c.len()))?;
-    let workspace_bytes = Workspace::decompress(request)?.bytes;
-    let (source, workspace) = (Buffer::from_bytes(stream)?, Buffer::new(size(workspace_bytes)?)?);
-    let report = Buffer::new(REPORT_BYTES)?;
-    let [u, v] = field.pointers();
-    let buffers = Buffers {
-        u,
-        v,
-        stream: source.pointer(),
-        stream_bytes: stream.len() as u64,
-        workspace: workspace.pointer(),
-        workspace_bytes,
-        report: report.pointer(),
-    };
+    let call = Call::new(Buffer::from_bytes(stream)?, &Workspace::decompress(request)?)?;
     // SAFETY: as in compress.
-    unsafe { decompress_device(request, &buffers, queue.stream()) }?;
-    queue.synchronize()?;
-    let report = outcome(&report)?;
+    let report = call.run(&field, |buffers, queue| unsafe { decompress_device(request, buffers, queue) })?;
     field.download(components)?;
     Ok(report)
 }
