@@ -3,7 +3,8 @@
  * own while the solver keeps computing. At the end the program says what that cost.
  *
  *     nvcc -O3 -std=c++17 insitu_solver.cu -lfactz -o insitu_solver && ./insitu_solver
- *     ./insitu_solver --size 4096 --steps 400 --every 20 --rel 1e-2 --mode block --output flow.fzs --limit 1.2
+ *     ./insitu_solver --size 4096 --steps 400 --every 20 --rel 1e-2 --mode block --priority solver \
+ *         --output flow.fzs --limit 1.2
  *
  * The solver: lattice Boltzmann, D2Q9, single relaxation time, on a periodic square; random eddies decay and merge.
  * Pull scheme with two copies of the distributions, one thread per vertex.
@@ -50,6 +51,7 @@ struct options {
     int size = 4096, steps = 400, every = 20, rounds = 3;
     double relative = 1e-2, limit = 0;
     int mode = FACTZ_MODE_BLOCK_WISE;
+    bool solver_first = true;
     const char *output = nullptr;
 };
 
@@ -544,8 +546,10 @@ int everything(const options &o)
                 factz_version(), device.name, o.size, o.size, o.steps, o.every, o.relative,
                 o.mode == FACTZ_MODE_BLOCK_WISE ? "block-wise" : "speculative");
 
-    /* The solver goes first where both have work. */
+    /* With --priority solver, the default, the solver goes first where both have work; with same they share. */
     CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+    if (!o.solver_first)
+        highest = lowest;
     cuda_stream stream(highest), io_stream(lowest), copy_stream(lowest);
     solver flow(o.size);
     factz_config config = factz::relative_bound(o.relative);
@@ -614,6 +618,8 @@ options parse(int argc, char **argv)
             o.limit = std::atof(value.c_str());
         else if (name == "--mode" && (value == "block" || value == "speculative"))
             o.mode = value == "block" ? FACTZ_MODE_BLOCK_WISE : FACTZ_MODE_SPECULATIVE;
+        else if (name == "--priority" && (value == "solver" || value == "same"))
+            o.solver_first = value == "solver";
         else if (name == "--output" && k + 1 < argc)
             o.output = argv[k + 1];
         else

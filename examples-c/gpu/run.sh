@@ -38,7 +38,9 @@ ln -s libfactz.so.0 "$work/lib/libfactz.so"
 LD_LIBRARY_PATH=$work/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 OMPI_ALLOW_RUN_AS_ROOT=1
 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export LD_LIBRARY_PATH OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+# In containers ranks may not read each other's memory.
+OMPI_MCA_btl_vader_single_copy_mechanism=none
+export LD_LIBRARY_PATH OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_btl_vader_single_copy_mechanism
 
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 step "compile" "$here/compile.sh" "$prefix/include" "$work" "$work/lib"
