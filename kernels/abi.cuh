@@ -63,7 +63,8 @@ struct Job {
     u8* payload;        // [tiles][1024] of 8 bytes (16 when decompressing f64)
     u32* info;          // [tiles]: mode | classes << 8, 16, 24
     u32* steps;         // [tiles]: steps of 32 symbols that were written; decompression only
-    u32* masks;         // [tiles][2][32] rows: zero, fill
+    u32* masks;         // [tiles][2][32] rows: zero, fill; before that the triangles that need a bound
+    float* nearness;    // [tiles][8]; compression only
     u8* anchors;        // [tiles] of two elements
     i32* anchor_codes;  // [tiles][4]: qu, qv, id, unused; compression only
     u8* across;         // [tiles_y][nx] of two elements, compression only
@@ -79,7 +80,7 @@ struct Job {
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
 #endif
 };
-static_assert(sizeof(Job) == 304, "abi.rs asserts the same size");
+static_assert(sizeof(Job) == 312, "abi.rs asserts the same size");
 
 // factz_info.
 struct Info {

@@ -8,6 +8,8 @@
 #include "stage/container.cuh"
 #include "stage/signature.cuh"
 
+namespace analysis {
+
 template <typename T>
 constexpr i32 WIDTH = 16 / sizeof(T);
 constexpr i32 ANALYSIS_WARPS = 8;
@@ -814,3 +816,5 @@ __device__ __forceinline__ void inspect(const Inspection& job) {
     }
     *job.info = info;
 }
+
+}  // namespace analysis

@@ -112,13 +112,14 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
             }
         }
         if (!has_codes(mode)) continue;
+        const Active active(shape, mode, masks);
         for (i32 block = 0; block < 3; block++) {
             const u32 cls = class_in(info, block);
             if (cls == 0) continue;
             u32 zeros = 0;
             for (i32 step = first_step(block); step < end_step(block); step++) {
                 const i32 position = step * 32 + lane;
-                if (!is_active(shape, mode, masks, position)) continue;
+                if (!active.at(position)) continue;
                 const u32 s = symbols[position];
                 if (s == SYMBOL_ZERO && position >= 16) {
                     zeros++;
@@ -320,8 +321,9 @@ __device__ __forceinline__ void make_tables(const Job& job) {
 struct EncodeTables {
     u32 entries[TABLES * ALPHABET];
     u32 reciprocals[SCALE + 1];
+    u8 raw_bits[ALPHABET];  // of symbols that are not an anchor's
 };
-static_assert(sizeof(EncodeTables) == 4 * (43 * 256 + 4097), "launch.rs asks for as much");
+static_assert(sizeof(EncodeTables) == 4 * (43 * 256 + 4097) + 256, "launch.rs asks for as much");
 constexpr i32 ENCODE_WARPS = 8;
 
 // rANS of one group, backwards, a lane per state.
@@ -347,6 +349,29 @@ struct Encoder {
         u32 q = __umulhi(x, reciprocal);
         if (x - q * f >= f) q++;
         x += q * (SCALE - f) + (entry & 0xffff);
+    }
+    // Up to four times zero in all lanes.
+    __device__ __forceinline__ void four_zeros(i32 times, u32 f, u32 reciprocal) {
+        const u32 most = (f << (32 - SCALE_BITS)) - 1;
+        while (times > 0) {
+            // As if no lane had to emit a word; then as far as that is so.
+            u32 after[5] = {x}, needs = 0;
+#pragma unroll
+            for (i32 k = 0; k < 4; k++) {
+                const u32 now = after[k];
+                needs |= (u32)(now > most) << k;
+                u32 q = __umulhi(now, reciprocal);
+                if (now - q * f >= f) q++;
+                after[k + 1] = now + q * (SCALE - f);
+            }
+            const i32 until = __ffs(warp_or(needs) | 1u << (times < 4 ? times : 4)) - 1;
+            x = until == 0 ? after[0] : until == 1 ? after[1] : until == 2 ? after[2] : until == 3 ? after[3] : after[4];
+            times -= until;
+            if (until < 4 && times > 0) {
+                zeros(true, f, reciprocal);
+                times--;
+            }
+        }
     }
     // Zeros in all active lanes: a symbol that begins at slot 0.
     __device__ __forceinline__ void zeros(bool active, u32 f, u32 reciprocal) {
@@ -383,6 +408,7 @@ struct RawBits {
     }
 };
 
+// Those of stored values and of anchors.
 template <typename T>
 __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, u32 symbol) {
     RawBits r = {0, 0, raw_bits(symbol, position, sizeof(T))};
@@ -445,6 +471,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     Control& control = control_of(job);
     for (u32 k = threadIdx.x; k < TABLES * ALPHABET; k += blockDim.x) tables.entries[k] = job.tables[k];
     for (u32 k = threadIdx.x; k <= SCALE; k += blockDim.x) tables.reciprocals[k] = k ? 0xffffffffu / k : 0;
+    for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) tables.raw_bits[k] = k < SYMBOLS ? (u8)raw_bits(k, 1, sizeof(T)) : 0;
     __syncthreads();
     const i32 lane = threadIdx.x & 31;
     const u32 log2 = control.group_log2;
@@ -467,11 +494,13 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                 const u32 steps = steps_with_symbols(waiting);
                 const u32 next_info = __shfl_sync(FULL, my_info, t > 0 ? t - 1 : 0);
                 if (t > 0) load_symbols(job, index - 1, next_info, waiting);
-                TileShape shape;
+                TileShape shape = {0, 0, 0, 0, TILE, TILE};
                 if (!whole) shape = tile_shape(job, index);
                 const u32* masks = job.masks + index * 64;
                 if (has_codes(mode)) {
+                    const Active active_at(shape, mode, masks);
                     const u8* symbols = job.symbols + index * TILE_VERTICES;
+                    const u64* payload = reinterpret_cast<const u64*>(job.payload) + index * TILE_VERTICES;
 #pragma unroll 1
                     for (i32 block = 2; block >= 0; block--) {
                         const u32 cls = class_in(info, block);
@@ -480,16 +509,29 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                         const u32 zero = block > 0 ? table[SYMBOL_ZERO] >> 16 : 0, zero_reciprocal = tables.reciprocals[zero];
 #pragma unroll 1
                         for (i32 step = end_step(block) - 1; step >= first_step(block); step--) {
+                            if (whole && zero) {
+                                // To the next step with symbols, downwards.
+                                const u32 below = steps & ((2u << step) - 1);
+                                const i32 stop = max(below ? 31 - __clz(below) : -1, first_step(block) - 1);
+                                if (stop < step) {
+                                    encoder.four_zeros(step - stop, zero, zero_reciprocal);
+                                    step = stop;
+                                    if (step < first_step(block)) break;
+                                }
+                            }
                             const i32 position = step * 32 + lane;
-                            const bool active = whole || is_active(shape, mode, masks, position);
+                            const bool active = active_at.at(position);
                             if (zero && !(steps >> step & 1)) {
                                 encoder.zeros(active, zero, zero_reciprocal);
                                 continue;
                             }
                             const u32 symbol = active ? symbols[position] : SYMBOL_ZERO;
                             if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) {
-                                RawBits r = {0, 0, 0};
-                                if (symbol >= FIRST_WITH_RAW_BITS) r = raw_of<T>(job, index, position, symbol);
+                                RawBits r = {0, 0, tables.raw_bits[symbol]};
+                                if (symbol >= FIRST_WITH_RAW_BITS && (symbol == STORED || position == 0))
+                                    r = raw_of<T>(job, index, position, symbol);
+                                else if (r.bits)
+                                    r.low = payload[position];
                                 const u32 pieces = warp_max((r.bits + 15) / 16);
 #pragma unroll 1
                                 for (i32 piece = (i32)pieces - 1; piece >= 0; piece--) {

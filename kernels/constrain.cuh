@@ -54,75 +54,106 @@ __device__ __forceinline__ bool is_zero(typename Real<T>::Pair p) {
     return p.x == T(0) && p.y == T(0);
 }
 
-// Triangles of a tile that come near the origin, as bits of rows of cells in the place of the masks, and
-// no limit anywhere. Says whether a vertex of the closed tile is zero or not finite.
+// What a triangle asks of its vertices. Where its hull comes nearest to the origin with a corner, that
+// distance is its bound (no edge is farther away); others near the origin are `hard`: their bound takes
+// determinants.
 template <typename T>
-__device__ __forceinline__ bool find_near(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile) {
+struct Ask {
+    T limit;
+    bool hard;
+};
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ Ask<T> ask(const Constraints<T>& c, P p, P q, P r, bool has_nonfinite) {
+    typedef Real<T> R;
+    const T axis = R::high(R::high(R::low(R::low(p.x, q.x), r.x), -R::high(R::high(p.x, q.x), r.x)),
+                           R::high(R::low(R::low(p.y, q.y), r.y), -R::high(R::high(p.y, q.y), r.y)));
+    if (axis > c.bound_up || !c.preserve) return {no_limit<T>(), false};
+    // Nothing to keep where all is zero.
+    if (is_zero<T>(p) && is_zero<T>(q) && is_zero<T>(r)) return {no_limit<T>(), false};
+    if (c.speculative) return {R::MAX, !(axis > T(0))};
+    const T corner = R::low(R::low(R::high(R::abs(p.x), R::abs(p.y)), R::high(R::abs(q.x), R::abs(q.y))),
+                            R::high(R::abs(r.x), R::abs(r.y)));
+    bool hard = !(axis > T(0)) || corner != axis;
+    if (has_nonfinite) {
+        auto is_finite = [](P k) { return R::finite(k.x) && R::finite(k.y); };
+        hard |= !is_finite(p) || !is_finite(q) || !is_finite(r);
+    }
+    return {hard ? no_limit<T>() : axis, hard};
+}
+
+// The limits of the vertices of a tile from the triangles that are not hard, and those that are as bits
+// of rows of cells in the place of the masks. Says whether a vertex of the closed tile is zero or not
+// finite.
+template <typename T>
+__device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile, bool has_nonfinite) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & 31, width = shape.last_x + 1, height = shape.last_y + 1;
     T* const limits = limits_of<T>(job, tile);
-    for (i32 k = lane; k < TILE_VERTICES / 4; k += 32) {
-        typename Real<T>::Pair* const at = reinterpret_cast<P*>(limits + 4 * k);
-        at[0] = at[1] = Real<T>::pair(no_limit<T>(), no_limit<T>());
-    }
     const bool inside = lane < width, cell = lane < width - 1, last = lane == 31 && width == CLOSED;
+    const bool first = lane == 0 && shape.tx > 0;
     const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0 + (inside ? lane : 0), shape.y0);
     const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0 + (inside ? lane : 0), shape.y0);
-    const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
+    const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
+    const long long side_u = first ? -(long long)job.u_layout.stride : (long long)job.u_layout.stride;
+    const long long side_v = first ? -(long long)job.v_layout.stride : (long long)job.v_layout.stride;
+    if (width < TILE || height < TILE) {
+        for (i32 k = lane; k < TILE_VERTICES; k += 32) limits[k] = no_limit<T>();
+        __syncwarp();
+    }
     auto special = [](P p) { return !(Real<T>::finite(p.x) && Real<T>::finite(p.y)) || is_zero<T>(p); };
-    constexpr i32 ROWS = 8;
+    constexpr i32 ROWS = 7;
     bool any_special = false;
     u32 lower_row = 0, upper_row = 0;
-    P a = Real<T>::pair(T(0), T(0)), b = a;
+    const i32 top = shape.ty > 0 ? -1 : 0;
+    // The row above: this lane's vertex, the next one and (in the first lane) the one before.
+    P a = Real<T>::pair(T(0), T(0)), b = a, before = a;
+    T above = no_limit<T>();
 #pragma unroll 1
-    for (i32 first = -1; first < TILE - 1; first += ROWS) {
-        P row[ROWS], right[ROWS];
+    for (i32 start = top; start <= height; start += ROWS) {
+        // A row is not waited for before the next is asked for.
+        P row[ROWS], side[ROWS];
 #pragma unroll
         for (i32 k = 0; k < ROWS; k++) {
-            const i32 y = first + 1 + k < height ? first + 1 + k : height - 1;
+            const i32 y = start + k < height ? start + k : height - 1;
             row[k] = Real<T>::pair(u[y * pitch_u], v[y * pitch_v]);
-            right[k] = row[k];
-            if (last) right[k] = Real<T>::pair(u[y * pitch_u + stride_u], v[y * pitch_v + stride_v]);
+            side[k] = row[k];
+            if (first || last) side[k] = Real<T>::pair(u[y * pitch_u + side_u], v[y * pitch_v + side_v]);
         }
 #pragma unroll
         for (i32 k = 0; k < ROWS; k++) {
-            const i32 y = first + k;  // row of cells
+            const i32 y = start + k - 1;  // row of cells between the row before and this one
             const P d = row[k];
             P e = Real<T>::pair(__shfl_down_sync(FULL, d.x, 1), __shfl_down_sync(FULL, d.y, 1));
-            if (last || !cell) e = right[k];
-            any_special |= (inside && special(d)) || (last && special(e));
-            if (y >= 0 && y < height - 1 && c.preserve) {
-                bool lower, upper;
-                near_origin<T>(a, b, e, d, c.bound_up, lower, upper);
-                // Nothing to keep where all is zero.
-                lower &= cell && !(is_zero<T>(a) && is_zero<T>(b) && is_zero<T>(e));
-                upper &= cell && !(is_zero<T>(a) && is_zero<T>(e) && is_zero<T>(d));
-                const u32 low = __ballot_sync(FULL, lower), up = __ballot_sync(FULL, upper);
-                if (lane == y) {
-                    lower_row = low;
-                    upper_row = up;
+            if (last || !cell) e = side[k];
+            if (y + 1 >= 0 && y + 1 < height) any_special |= (inside && special(d)) || (last && special(e));
+            if (y >= top && y < height) {
+                const bool exists = y + 1 < height;
+                Ask<T> lower = {no_limit<T>(), false}, upper = lower;
+                if (exists && cell) {
+                    lower = ask<T>(c, a, b, e, has_nonfinite);
+                    upper = ask<T>(c, a, e, d, has_nonfinite);
                 }
+                T lower_before = __shfl_up_sync(FULL, lower.limit, 1), upper_before = __shfl_up_sync(FULL, upper.limit, 1);
+                if (lane == 0) lower_before = upper_before = no_limit<T>();
+                if (first && exists) {
+                    lower_before = ask<T>(c, before, a, d, has_nonfinite).limit;
+                    upper_before = ask<T>(c, before, d, side[k], has_nonfinite).limit;
+                }
+                if (y >= 0) {
+                    const u32 low = __ballot_sync(FULL, lower.hard), up = __ballot_sync(FULL, upper.hard);
+                    if (lane == y) {
+                        lower_row = low;
+                        upper_row = up;
+                    }
+                    if (inside && y < TILE)
+                        limits[position_of(lane, y)] =
+                            Real<T>::low(above, Real<T>::low(lower_before, Real<T>::low(lower.limit, upper.limit)));
+                }
+                above = Real<T>::low(lower_before, Real<T>::low(upper_before, upper.limit));
             }
             a = d;
             b = e;
-        }
-    }
-    if (height == CLOSED) {
-        // The row of cells at the end.
-        const P d = Real<T>::pair(u[TILE * pitch_u], v[TILE * pitch_v]);
-        P e = Real<T>::pair(__shfl_down_sync(FULL, d.x, 1), __shfl_down_sync(FULL, d.y, 1));
-        if (last) e = Real<T>::pair(u[TILE * pitch_u + stride_u], v[TILE * pitch_v + stride_v]);
-        any_special |= (inside && special(d)) || (last && special(e));
-        if (c.preserve) {
-            bool lower, upper;
-            near_origin<T>(a, b, e, d, c.bound_up, lower, upper);
-            lower &= cell && !(is_zero<T>(a) && is_zero<T>(b) && is_zero<T>(e));
-            upper &= cell && !(is_zero<T>(a) && is_zero<T>(e) && is_zero<T>(d));
-            const u32 low = __ballot_sync(FULL, lower), up = __ballot_sync(FULL, upper);
-            if (lane == TILE - 1) {
-                lower_row = low;
-                upper_row = up;
-            }
+            before = side[k];
         }
     }
     job.masks[tile * 64 + lane] = lower_row;
@@ -146,7 +177,7 @@ __device__ __forceinline__ void constrain(const Job& job) {
         const TileShape shape = tile_shape(job, tile);
         kind = PLAIN;
         if (!is_plain(job, shape, tile, c.preserve ? control.bound_up : 0.0)) {
-            const bool special = find_near(job, c, shape, tile);
+            const bool special = find_limits(job, c, shape, tile, control.nonfinite != 0);
             const bool border = (job.halo | job.pin) != 0 && (shape.last_x < TILE || shape.last_y < TILE);
             kind = special || border || c.speculative || shape.last_x < TILE || shape.last_y < TILE ? OTHER : WHOLE;
         }

@@ -58,13 +58,12 @@ __device__ inline bool last_block(Control& control, i32 ticket) {
 }
 
 // How near the cells of a tile come to the origin, at least: all of them, and those on each side. From
-// the statistics to the constraints, in the place of the words of the groups.
+// the statistics to the constraints.
 struct Nearness {
-    float all, top, bottom, left, right;
+    float all, top, bottom, left, right, unused[3];
 };
 __device__ __forceinline__ Nearness& nearness_of(const Job& job, u64 tile) {
-    return job.dtype ? *reinterpret_cast<Nearness*>(job.words + tile * TILE_WORD_BYTES_F64 + 16384)
-                     : *reinterpret_cast<Nearness*>(job.words + tile * TILE_WORD_BYTES_F32 + 8192);
+    return reinterpret_cast<Nearness*>(job.nearness)[tile];
 }
 __device__ __forceinline__ float float_down(float x) { return x; }
 __device__ __forceinline__ float float_down(double x) { return __double2float_rd(x); }

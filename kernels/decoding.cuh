@@ -195,8 +195,9 @@ __device__ __forceinline__ void check_stream(const Job& job) {
 struct DecodeTables {
     u32 entries[TABLES * ALPHABET];
     u8 starts[TABLES * (SCALE / SLOTS_PER_START)];
+    u8 raw_bits[ALPHABET];  // of symbols that are not an anchor's
 };
-static_assert(sizeof(DecodeTables) == 43 * (4 * 256 + 256), "launch.rs asks for as much");
+static_assert(sizeof(DecodeTables) == 43 * (4 * 256 + 256) + 256, "launch.rs asks for as much");
 constexpr i32 DECODE_WARPS = 8;
 
 // rANS of one group, forwards, a lane per state. Words beyond the end are zeros. The next 64 words
@@ -234,13 +235,19 @@ struct Decoder {
             far = word(base + 32 + (threadIdx.x & 31));
         }
     }
-    // Zeros in all active lanes if that is what comes and no lane needs a word: a symbol that begins at
-    // slot 0.
-    __device__ __forceinline__ bool zeros(bool active, u32 f) {
-        const u32 slot = x & (SCALE - 1), after = f * (x >> SCALE_BITS) + slot;
-        if (__any_sync(FULL, active && (slot >= f || after < 1u << 16))) return false;
-        if (active) x = after;
-        return true;
+    // As many zeros in all lanes as come before one needs something else: how many steps, at most four.
+    // Zero is the symbol that begins at slot 0.
+    __device__ __forceinline__ i32 zeros(u32 f, i32 most) {
+        u32 after[5] = {x}, others = 0;
+#pragma unroll
+        for (i32 k = 0; k < 4; k++) {
+            const u32 slot = after[k] & (SCALE - 1);
+            after[k + 1] = f * (after[k] >> SCALE_BITS) + slot;
+            others |= (u32)(slot >= f || after[k + 1] < 1u << 16) << k;
+        }
+        const i32 until = __ffs(warp_or(others) | 1u << (most < 4 ? most : 4)) - 1;
+        x = until == 0 ? after[0] : until == 1 ? after[1] : until == 2 ? after[2] : until == 3 ? after[3] : after[4];
+        return until;
     }
     __device__ __forceinline__ u32 raw(bool active, u32 bits) {
         u32 value = 0;
@@ -301,7 +308,8 @@ struct Payload<double> {
 // anchor.
 template <typename T>
 __device__ __forceinline__ void decode_raw(const Job& job, Decoder& decoder, u64 index, i32 position, bool active, u32 symbol) {
-    const u32 bits = active ? raw_bits(symbol, position, sizeof(T)) : 0;
+    u32 bits = active ? decoder.tables->raw_bits[symbol] : 0;
+    if (active && position == 0) bits = raw_bits(symbol, 0, sizeof(T));
     const u32 pieces = warp_max((bits + 15) / 16);
     u64 low = 0, high = 0;
     for (u32 piece = 0; piece < pieces; piece++) {
@@ -336,6 +344,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
     for (u32 k = threadIdx.x; k < TABLES * ALPHABET; k += blockDim.x) tables.entries[k] = job.tables[k];
     for (u32 k = threadIdx.x; k < sizeof(tables.starts) / 4; k += blockDim.x)
         reinterpret_cast<u32*>(tables.starts)[k] = reinterpret_cast<const u32*>(job.slots)[k];
+    for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) tables.raw_bits[k] = k < SYMBOLS ? (u8)raw_bits(k, 1, sizeof(T)) : 0;
     __syncthreads();
     const i32 lane = threadIdx.x & 31;
     const u32 log2 = control.group_log2;
@@ -391,7 +400,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                 }
                 if (!has_codes(mode)) continue;
                 u8* symbols = job.symbols + index * TILE_VERTICES;
-                const bool whole = mode == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
+                const Active active_at(shape, mode, masks);
                 u32 steps = 0;
 #pragma unroll 1
                 for (i32 block = 0; block < 3; block++) {
@@ -399,13 +408,16 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                     if (cls == 0) continue;
                     // The table is the same for all lanes from step 2 on.
                     const u32 common = table_of(first_step(block) * 32, cls), first_entry = tables.entries[common * ALPHABET];
-                    const bool runs = block > 0 && entry_symbol(first_entry) == SYMBOL_ZERO;
-                    const u32 zero = runs ? entry_frequency(first_entry) : 0;
+                    const bool runs = active_at.whole && block > 0 && entry_symbol(first_entry) == SYMBOL_ZERO;
+                    const u32 zero = entry_frequency(first_entry);
 #pragma unroll 1
                     for (i32 step = first_step(block); step < end_step(block); step++) {
+                        if (runs) {
+                            step += decoder.zeros(zero, end_step(block) - step);
+                            if (step == end_step(block)) break;
+                        }
                         const i32 position = step * 32 + lane;
-                        const bool active = whole || is_active(shape, mode, masks, position);
-                        if (decoder.zeros(active, zero)) continue;
+                        const bool active = active_at.at(position);
                         u32 symbol;
                         if (block > 0)
                             symbol = decoder.step(active, common, first_entry);

@@ -40,12 +40,12 @@ KERNEL(factz_anchor_values, 256, anchor_values)
 KERNEL(factz_restore, 128, restore)
 
 #define ANALYSIS_KERNEL(name, threads, blocks, call)                                                                        \
-    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Analysis job) { call<float>(job); } \
-    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f64(const __grid_constant__ Analysis job) { call<double>(job); }
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Analysis job) { analysis::call<float>(job); } \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f64(const __grid_constant__ Analysis job) { analysis::call<double>(job); }
 
 ANALYSIS_KERNEL(factz_compare, 256, 2, compare)
 ANALYSIS_KERNEL(factz_compare_end, 1024, 1, compare_end)
 ANALYSIS_KERNEL(factz_find_points, 256, 3, find_points)
 ANALYSIS_KERNEL(factz_place_points, 1024, 1, place_points)
 ANALYSIS_KERNEL(factz_write_points, 256, 2, write_points)
-extern "C" __global__ void __launch_bounds__(32) factz_inspect(const __grid_constant__ Inspection job) { inspect(job); }
+extern "C" __global__ void __launch_bounds__(32) factz_inspect(const __grid_constant__ Inspection job) { analysis::inspect(job); }

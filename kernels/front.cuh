@@ -49,10 +49,10 @@ template <typename T>
 struct Four {
     T x[4];
 };
-template <typename T>
-__device__ __forceinline__ Four<T> load_four(const T* at, u64 stride, i32 count, bool wide) {
+template <typename T, bool WIDE>
+__device__ __forceinline__ Four<T> load_four(const T* at, u64 stride, i32 count) {
     Four<T> f;
-    if (wide) {
+    if (WIDE) {
         typedef typename Real<T>::Pair P;
         if (sizeof(T) == 4) {
             const float4 q = *reinterpret_cast<const float4*>(at);
@@ -103,110 +103,132 @@ __device__ __forceinline__ T finite_test(const Four<T>& f, T start) {
     return t;
 }
 
-// Grid: any. Block: 256. One pass over u and v: the range, the counts, and for each tile how near the
-// triangles of its cells come to the origin, at least. A warp goes down 128 columns of a row of tiles,
-// and looks at boxes of four cells. The result depends on no order.
+// What a lane of the statistics has seen.
 template <typename T>
-__device__ __forceinline__ void statistics(const Job& job) {
+struct Tally {
+    T low, high;
+    u32 zero, nonfinite;
+    u64 first;
+};
+
+// 128 columns of a row of tiles, by a warp, downwards. WIDE where all lanes have four columns that are
+// aligned.
+template <typename T, bool WIDE>
+__device__ __forceinline__ void statistics_strip(const Job& job, u64 ty, u64 x0, i32 count, Tally<T>& t) {
     typedef Real<T> R;
-    Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31;
-    const u64 strips = (job.tiles_x + 3) / 4, units = strips * job.tiles_y, warps = (u64)gridDim.x * (blockDim.x >> 5);
     const T infinite = R::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
-    T low = infinite, high = -infinite;
-    u32 zero = 0, nonfinite = 0;
-    u64 first = 0;
-    const bool aligned = job.u_layout.stride == 1 && job.v_layout.stride == 1 &&
-                         ((job.u_layout.pitch | job.v_layout.pitch) * sizeof(T)) % 16 == 0 && (((u64)job.u | (u64)job.v) & 15) == 0;
-    for (u64 unit = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); unit < units; unit += warps) {
-        const u64 ty = unit / strips, x0 = (unit - ty * strips) * 128 + 4 * lane, y0 = ty * TILE;
-        const i32 count = x0 >= job.nx ? 0 : job.nx - x0 < 4 ? (i32)(job.nx - x0) : 4;
-        const i32 rows = job.ny - y0 < TILE ? (i32)(job.ny - y0) : TILE, all_rows = job.ny - y0 > TILE ? TILE + 1 : rows;
-        const bool wide = aligned && count == 4, has_right = x0 + 4 < job.nx;
-        const u64 stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
-        const T* u = vertex_at<T>(job.u, job.u_layout, count ? x0 : 0, y0);
-        const T* v = vertex_at<T>(job.v, job.v_layout, count ? x0 : 0, y0);
-        const bool last_lane = lane == 31 && has_right;
-        Four<T> next_u = load_four(u, stride_u, count, wide), next_v = load_four(v, stride_v, count, wide);
-        T next_right_u = T(0), next_right_v = T(0);
-        if (last_lane) next_right_u = u[4 * stride_u], next_right_v = v[4 * stride_v];
-        Box<T> before(next_u, next_v);
-        T near = infinite, top = infinite, bottom = infinite, odd_before = 0;
+    const u64 y0 = ty * TILE;
+    const i32 rows = job.ny - y0 < TILE ? (i32)(job.ny - y0) : TILE, all_rows = job.ny - y0 > TILE ? TILE + 1 : rows;
+    const bool has_right = x0 + 4 < job.nx;
+    const u64 stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
+    const T* u = vertex_at<T>(job.u, job.u_layout, count ? x0 : 0, y0);
+    const T* v = vertex_at<T>(job.v, job.v_layout, count ? x0 : 0, y0);
+    const bool last_lane = lane == 31 && has_right;
+    Four<T> next_u = load_four<T, WIDE>(u, stride_u, count), next_v = load_four<T, WIDE>(v, stride_v, count);
+    T next_right_u = T(0), next_right_v = T(0);
+    if (last_lane) next_right_u = u[4 * stride_u], next_right_v = v[4 * stride_v];
+    Box<T> before(next_u, next_v);
+    T near = infinite, top = infinite, bottom = infinite, odd_before = 0;
 #pragma unroll 2
-        for (i32 y = 0; y < all_rows; y++) {
-            const Four<T> a = next_u, b = next_v;
-            T right_u = next_right_u, right_v = next_right_v;
-            if (y + 1 < all_rows) {
-                u += job.u_layout.pitch;
-                v += job.v_layout.pitch;
-                next_u = load_four(u, stride_u, count, wide);
-                next_v = load_four(v, stride_v, count, wide);
-                if (last_lane) next_right_u = u[4 * stride_u], next_right_v = v[4 * stride_v];
-            }
-            Box<T> box(a, b);
-            T odd = finite_test(a, finite_test(b, T(0)));
-            if (y < rows && count) {
-                if (odd == T(0)) {
-                    low = R::low(low, R::low(box.low_u, box.low_v));
-                    high = R::high(high, R::high(box.high_u, box.high_v));
-                    if (box.low_u <= T(0) && box.high_u >= T(0) && box.low_v <= T(0) && box.high_v >= T(0)) {
+    for (i32 y = 0; y < all_rows; y++) {
+        const Four<T> a = next_u, b = next_v;
+        T right_u = next_right_u, right_v = next_right_v;
+        if (y + 1 < all_rows) {
+            u += job.u_layout.pitch;
+            v += job.v_layout.pitch;
+            next_u = load_four<T, WIDE>(u, stride_u, count);
+            next_v = load_four<T, WIDE>(v, stride_v, count);
+            if (last_lane) next_right_u = u[4 * stride_u], next_right_v = v[4 * stride_v];
+        }
+        Box<T> box(a, b);
+        T odd = finite_test(a, finite_test(b, T(0)));
+        if (y < rows && count) {
+            if (odd == T(0)) {
+                t.low = R::low(t.low, R::low(box.low_u, box.low_v));
+                t.high = R::high(t.high, R::high(box.high_u, box.high_v));
+                if (box.low_u <= T(0) && box.high_u >= T(0) && box.low_v <= T(0) && box.high_v >= T(0)) {
 #pragma unroll
-                        for (i32 i = 0; i < 4; i++) zero += i < count && a.x[i] == T(0) && b.x[i] == T(0);
-                    }
-                } else {
-                    #pragma unroll
-                    for (i32 i = 0; i < 4; i++) {
-                        if (i >= count) continue;
-                        const bool finite_u = R::finite(a.x[i]), finite_v = R::finite(b.x[i]);
-                        if (finite_u) low = R::low(low, a.x[i]), high = R::high(high, a.x[i]);
-                        if (finite_v) low = R::low(low, b.x[i]), high = R::high(high, b.x[i]);
-                        zero += a.x[i] == T(0) && b.x[i] == T(0);
-                        if (!(finite_u && finite_v)) {
-                            nonfinite++;
-                            const u64 index = ~((y0 + y) * job.nx + x0 + i);
-                            if (index > first) first = index;
-                        }
+                    for (i32 i = 0; i < 4; i++) t.zero += i < count && a.x[i] == T(0) && b.x[i] == T(0);
+                }
+            } else {
+                #pragma unroll
+                for (i32 i = 0; i < 4; i++) {
+                    if (i >= count) continue;
+                    const bool finite_u = R::finite(a.x[i]), finite_v = R::finite(b.x[i]);
+                    if (finite_u) t.low = R::low(t.low, a.x[i]), t.high = R::high(t.high, a.x[i]);
+                    if (finite_v) t.low = R::low(t.low, b.x[i]), t.high = R::high(t.high, b.x[i]);
+                    t.zero += a.x[i] == T(0) && b.x[i] == T(0);
+                    if (!(finite_u && finite_v)) {
+                        t.nonfinite++;
+                        const u64 index = ~((y0 + y) * job.nx + x0 + i);
+                        if (index > t.first) t.first = index;
                     }
                 }
             }
-            // Cells between the lanes.
-            const T from_right_u = __shfl_down_sync(FULL, a.x[0], 1), from_right_v = __shfl_down_sync(FULL, b.x[0], 1);
-            if (lane < 31) {
-                right_u = from_right_u;
-                right_v = from_right_v;
-            }
-            if (has_right) {
-                box.add(right_u, right_v);
-                odd = R::fma(right_u, T(0), R::fma(right_v, T(0), odd));
-            }
-            if (y > 0) {
-                T distance = box.distance(before);
-                if (!(odd == T(0) && odd_before == T(0))) distance = T(-1);
-                near = R::low(near, distance);
-                if (y == 1) top = distance;
-                bottom = distance;
-            }
-            before = box;
-            odd_before = odd;
         }
-        // Eight lanes have a tile.
-        T least = near;
-#pragma unroll
-        for (i32 k = 1; k < 8; k *= 2) {
-            least = R::low(least, __shfl_xor_sync(FULL, least, k));
-            top = R::low(top, __shfl_xor_sync(FULL, top, k));
-            bottom = R::low(bottom, __shfl_xor_sync(FULL, bottom, k));
+        // Cells between the lanes.
+        const T from_right_u = __shfl_down_sync(FULL, a.x[0], 1), from_right_v = __shfl_down_sync(FULL, b.x[0], 1);
+        if (lane < 31) {
+            right_u = from_right_u;
+            right_v = from_right_v;
         }
-        const T end = __shfl_sync(FULL, near, lane | 7);
-        if ((lane & 7) == 0 && count) {
-            Nearness& n = nearness_of(job, ty * job.tiles_x + x0 / TILE);
-            n.all = float_down(least);
-            n.top = float_down(top);
-            n.bottom = float_down(bottom);
-            n.left = float_down(near);
-            n.right = float_down(end);
+        if (has_right) {
+            box.add(right_u, right_v);
+            odd = R::fma(right_u, T(0), R::fma(right_v, T(0), odd));
         }
+        if (y > 0) {
+            T distance = box.distance(before);
+            if (!(odd == T(0) && odd_before == T(0))) distance = T(-1);
+            near = R::low(near, distance);
+            if (y == 1) top = distance;
+            bottom = distance;
+        }
+        before = box;
+        odd_before = odd;
     }
+    // Eight lanes have a tile.
+    T least = near;
+#pragma unroll
+    for (i32 k = 1; k < 8; k *= 2) {
+        least = R::low(least, __shfl_xor_sync(FULL, least, k));
+        top = R::low(top, __shfl_xor_sync(FULL, top, k));
+        bottom = R::low(bottom, __shfl_xor_sync(FULL, bottom, k));
+    }
+    const T end = __shfl_sync(FULL, near, lane | 7);
+    if ((lane & 7) == 0 && count) {
+        Nearness& n = nearness_of(job, ty * job.tiles_x + x0 / TILE);
+        n.all = float_down(least);
+        n.top = float_down(top);
+        n.bottom = float_down(bottom);
+        n.left = float_down(near);
+        n.right = float_down(end);
+    }
+}
+
+// Grid: any. Block: 256. One pass over u and v: the range, the counts, and for each tile how near the
+// triangles of its cells come to the origin, at least, from boxes around four cells. The result depends
+// on no order.
+template <typename T>
+__device__ __forceinline__ void statistics(const Job& job) {
+    Control& control = control_of(job);
+    const i32 lane = threadIdx.x & 31;
+    const u64 strips = (job.tiles_x + 3) / 4, units = strips * job.tiles_y, warps = (u64)gridDim.x * (blockDim.x >> 5);
+    Tally<T> t = {Real<T>::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull), T(0), 0, 0, 0};
+    t.high = -t.low;
+    const bool aligned = job.u_layout.stride == 1 && job.v_layout.stride == 1 &&
+                         ((job.u_layout.pitch | job.v_layout.pitch) * sizeof(T)) % 16 == 0 && (((u64)job.u | (u64)job.v) & 15) == 0;
+    for (u64 unit = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); unit < units; unit += warps) {
+        const u64 ty = unit / strips, start = (unit - ty * strips) * 128, x0 = start + 4 * lane;
+        const i32 count = x0 >= job.nx ? 0 : job.nx - x0 < 4 ? (i32)(job.nx - x0) : 4;
+        if (aligned && start + 128 <= job.nx)
+            statistics_strip<T, true>(job, ty, x0, 4, t);
+        else
+            statistics_strip<T, false>(job, ty, x0, count, t);
+    }
+    const T low = t.low, high = t.high;
+    u32 zero = t.zero, nonfinite = t.nonfinite;
+    u64 first = t.first;
     bool any = low <= high;
     u64 high_key = any ? key_of((double)high) : 0, low_key = any ? ~key_of((double)low) : 0;
     zero = warp_sum(zero);

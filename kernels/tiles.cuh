@@ -36,10 +36,22 @@ static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape
 
 // ---------------------------------------------------------------- whole tiles
 
-// The first id that keeps the bound and the limit, with the same choice of ids worth a try as the twin.
+// A coded vertex: its symbol with the raw bits and what they cost, the value it decodes to.
+template <typename T>
+struct CodedVertex {
+    typename Real<T>::Pair value;
+    T error;
+    u32 symbol, cost;
+    u64 raw;
+};
+
+// A vertex whose first code is not a small one or fails: the first id that keeps the bound and the limit,
+// with the same choice of ids worth a try as the twin.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ Recoded<T> recode(P original, P prediction, i32 level, const Control* control, T accept, T limit) {
+__device__ __noinline__ CodedVertex<T> code_slowly(P original, P prediction, i32 level, const Control* control, T limit) {
     const Quantizer& q = control->quantizer;
+    const T accept = (T)q.accept;
+    CodedVertex<T> v = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
     i32 id = 0;
     while (id < IDS) {
         const T width = (T)q.width[level][id], inverse = (T)q.inverse[level][id];
@@ -48,7 +60,13 @@ __device__ __noinline__ Recoded<T> recode(P original, P prediction, i32 level, c
         ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
         if (!ok) break;
         const T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
-        if (error == T(0) || (error <= accept && error < limit)) return {{id, (i32)cu, (i32)cv}, error, Real<T>::pair(ru, rv)};
+        if (error == T(0) || (error <= accept && error < limit)) {
+            v.value = Real<T>::pair(ru, rv);
+            v.error = error;
+            v.symbol = encode_symbol({id, (i32)cu, (i32)cv}, v.raw);
+            v.cost = 3 + symbol_raw_bits(v.symbol);
+            break;
+        }
         if (id == 0 && is_tight(limit)) {
             i32 certain = 1;
             while (certain < IDS && T(0.5) * (T)q.width[level][certain] > limit) certain++;
@@ -56,7 +74,7 @@ __device__ __noinline__ Recoded<T> recode(P original, P prediction, i32 level, c
         }
         id++;
     }
-    return {{EXACT, 0, 0}, T(0), original};
+    return v;
 }
 
 template <typename T, bool LIMITS>
@@ -135,30 +153,29 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
             reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
     __syncwarp();
 
-    // Codes a vertex: what it decodes to, and its symbol.
-    auto code_value = [&](P original, P prediction, i32 level, T width, T inverse, T limit, u32& symbol, u64& raw, T& error) -> P {
-        T cu, cv, ru, rv;
-        bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
-        ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
-        error = R::high(R::abs(ru - original.x), R::abs(rv - original.y));
-        Code code = {0, (i32)cu, (i32)cv};
-        P value = R::pair(ru, rv);
-        if (!(ok && (error == T(0) || (error <= accept && error < limit)))) {
-            const Recoded<T> again = recode<T>(original, prediction, level, &control, accept, limit);
-            code = again.code;
-            error = again.error;
-            value = again.value;
-        }
-        symbol = code.id == EXACT ? STORED : encode_symbol(code, raw);
-        return value;
+    // Codes a vertex; most codes are small, and without raw bits.
+    auto code = [&](P original, P prediction, i32 level, T width, T inverse, T limit) -> CodedVertex<T> {
+        CodedVertex<T> c;
+        T cu, cv;
+        bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, c.value.x);
+        ok &= encode_residual(original.y, prediction.y, inverse, width, cv, c.value.y);
+        c.error = R::high(R::abs(c.value.x - original.x), R::abs(c.value.y - original.y));
+        ok &= LIMITS ? c.error == T(0) || (c.error <= accept && c.error < limit) : c.error <= accept;
+        if (!ok || R::high(R::abs(cu), R::abs(cv)) > T(SMALL)) return code_slowly<T>(original, prediction, level, &control, limit);
+        c.symbol = small_symbol((i32)cu, (i32)cv);
+        c.cost = c.symbol == SYMBOL_ZERO ? 0 : 3;
+        return c;
     };
-    auto keep = [&](u32 symbol, u64 raw, T error, i32 position, u32& cost) {
-        max_error = R::high(max_error, error);
-        symbols[position] = (u8)symbol;
-        if (symbol == SYMBOL_ZERO) return;
-        cost += 3 + raw_bits(symbol, position, sizeof(T));
-        exact += symbol == STORED;
-        if (symbol >= FIRST_WITH_RAW_BITS && symbol != STORED && mine) payload[position] = raw;
+    auto keep = [&](const CodedVertex<T>& c, i32 position, u32& cost) {
+        max_error = R::high(max_error, c.error);
+        symbols[position] = (u8)c.symbol;
+        cost += c.cost;
+        if (c.symbol >= FIRST_WITH_RAW_BITS) {
+            if (c.symbol == STORED)
+                exact++;
+            else if (mine)
+                payload[position] = c.raw;
+        }
     };
     // The anchor's code is known; its symbol depends on the anchor before it.
     if (lane == 0) {
@@ -190,15 +207,12 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
     } else {
         lattice_sides<T>(lattice, control.kernels, control.quantizer,
                          [&](i32 side, i32 level, T width, T inverse, i32 along, P prediction, P original) -> P {
-                             u32 symbol;
-                             u64 raw = 0;
-                             T error;
-                             const P value = code_value(original, prediction, level, width, inverse, no_limit<T>(), symbol, raw, error);
+                             const CodedVertex<T> c = code(original, prediction, level, width, inverse, no_limit<T>());
                              // Those on the far sides belong to other tiles.
                              if (side < BOTTOM)
-                                 keep(symbol, raw, error, side == TOP ? position_of(along, 0) : position_of(0, along),
+                                 keep(c, side == TOP ? position_of(along, 0) : position_of(0, along),
                                       level == 0 ? costs.fine : level == 1 ? costs.middle : costs.coarse);
-                             return value;
+                             return c.value;
                          });
         // Vertical lines of other tiles look at the horizontal lines beside them.
         if (mine && (lane == 0 || lane == HALF - 1))
@@ -206,13 +220,10 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
     }
     lattice_even<T>(lattice, control.kernels, control.quantizer,
                     [&](i32 level, T width, T inverse, i32 position, i32, i32, P prediction, P original) -> P {
-                        u32 symbol;
-                        u64 raw = 0;
-                        T error;
                         const T limit = LIMITS ? shared.limits[half][position] : no_limit<T>();
-                        const P value = code_value(original, prediction, level, width, inverse, limit, symbol, raw, error);
-                        keep(symbol, raw, error, position, level == 1 ? costs.middle : costs.coarse);
-                        return value;
+                        const CodedVertex<T> c = code(original, prediction, level, width, inverse, limit);
+                        keep(c, position, level == 1 ? costs.middle : costs.coarse);
+                        return c.value;
                     });
     // The finest level reads each row of originals while it codes the one before.
     const T width = (T)control.quantizer.width[0][0], inverse = (T)control.quantizer.inverse[0][0];
@@ -237,28 +248,9 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
             }
             const T limit = phase == 0 ? (j == 1 ? first_on_row_limit : on_row_limit) : phase == 1 ? column_limit : between_limit;
             const P original = phase == 0 ? (j == 1 ? first_on_row : on_row) : phase == 1 ? column : between_columns;
-            const i32 position = 256 * (1 + phase) + HALF * j + lane;
-            T cu, cv, ru, rv;
-            bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
-            ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
-            const T error = R::high(R::abs(ru - original.x), R::abs(rv - original.y));
-            ok &= LIMITS ? error == T(0) || (error <= accept && error < limit) : error <= accept;
-            if (active) max_error = ok ? R::high(max_error, error) : max_error;
-            P value = R::pair(ru, rv);
-            if (!__any_sync(FULL, active && (!ok || cu != T(0) || cv != T(0)))) {
-                if (active) symbols[position] = SYMBOL_ZERO;
-                return value;
-            }
-            if (!active) return value;
-            u32 symbol;
-            u64 raw = 0;
-            T final_error = error;
-            if (ok)
-                symbol = encode_symbol({0, (i32)cu, (i32)cv}, raw);
-            else
-                value = code_value(original, prediction, 0, width, inverse, limit, symbol, raw, final_error);
-            keep(symbol, raw, final_error, position, costs.fine);
-            return value;
+            const CodedVertex<T> c = code(original, prediction, 0, width, inverse, limit);
+            if (active) keep(c, 256 * (1 + phase) + HALF * j + lane, costs.fine);
+            return c.value;
         },
         [&](i32, P, P, P, P) {
             on_row = next_on_row;
@@ -465,11 +457,12 @@ __device__ __forceinline__ void tile(const Job& job, Control& control, const Con
     if (has_codes(mode)) {
         u32 active[3] = {64, 192, 768};
         if (mode != 0 || ox < TILE || oy < TILE) {
+            const Active active_at(shape, mode, job.masks + index * 64);
 #pragma unroll 1
             for (i32 block = 0; block < 3; block++) {
                 u32 n = 0;
                 for (i32 step = first_step(block); step < end_step(block); step++)
-                    n += is_active(shape, mode, job.masks + index * 64, step * 32 + lane);
+                    n += active_at.at(step * 32 + lane);
                 n = warp_sum(n);
                 if (block == 0) active[0] = n;
                 if (block == 1) active[1] = n;

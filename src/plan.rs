@@ -43,6 +43,7 @@ pub struct Workspace {
     pub info: Region,
     pub steps: Region,
     pub masks: Region,
+    pub nearness: Region,
     pub anchors: Region,
     pub anchor_codes: Region,
     pub across: Region,
@@ -66,6 +67,7 @@ impl Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
             counts: carver.take(&[TABLES as u64, SYMBOLS, 8])?,
             payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 8])?,
+            nearness: carver.take(&[grid.tiles(), 32])?,
             anchor_codes: carver.take(&[grid.tiles(), 4, 4])?,
             across: carver.take(&[grid.tiles_y(), grid.nx, pair])?,
             down: carver.take(&[grid.tiles_x(), grid.ny, pair])?,
@@ -193,7 +195,7 @@ mod tests {
         Request::new(Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) }).unwrap()
     }
 
-    fn regions(w: &Workspace) -> [Region; 17] {
+    fn regions(w: &Workspace) -> [Region; 18] {
         [
             w.control,
             w.counts,
@@ -202,6 +204,7 @@ mod tests {
             w.info,
             w.steps,
             w.masks,
+            w.nearness,
             w.anchors,
             w.anchor_codes,
             w.across,

@@ -50,6 +50,7 @@ pub(super) struct Job {
     info: DevicePointer,
     steps: DevicePointer,
     masks: DevicePointer,
+    nearness: DevicePointer,
     anchors: DevicePointer,
     anchor_codes: DevicePointer,
     across: DevicePointer,
@@ -63,7 +64,7 @@ pub(super) struct Job {
 }
 
 const _: () = {
-    assert!(size_of::<Job>() == 304);
+    assert!(size_of::<Job>() == 312);
     assert!(offset_of!(Job, u_layout) == 16);
     assert!(offset_of!(Job, stream) == 48);
     assert!(offset_of!(Job, report) == 64);
@@ -71,7 +72,7 @@ const _: () = {
     assert!(offset_of!(Job, dtype) == 128);
     assert!(offset_of!(Job, halo) == 152);
     assert!(offset_of!(Job, control) == 168);
-    assert!(offset_of!(Job, group_offsets) == 296);
+    assert!(offset_of!(Job, group_offsets) == 304);
 };
 
 impl Job {
@@ -114,6 +115,7 @@ impl Job {
             info: part(plan.info),
             steps: part(plan.steps),
             masks: part(plan.masks),
+            nearness: part(plan.nearness),
             anchors: part(plan.anchors),
             anchor_codes: part(plan.anchor_codes),
             across: part(plan.across),

@@ -44,8 +44,8 @@ const fn tile_stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, warps:
 pub(super) const MANY: u64 = 1056;
 
 /// Tables in shared memory: structs EncodeTables and DecodeTables of the kernels.
-const ENCODE_TABLES_BYTES: u32 = 4 * (43 * 256 + 4097);
-const DECODE_TABLES_BYTES: u32 = 43 * (4 * 256 + 256);
+const ENCODE_TABLES_BYTES: u32 = 4 * (43 * 256 + 4097) + 256;
+const DECODE_TABLES_BYTES: u32 = 43 * (4 * 256 + 256) + 256;
 
 pub(super) const COMPRESS: [Stage; 15] = [
     stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(MANY), 256),
