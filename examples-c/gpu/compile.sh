@@ -13,7 +13,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 include=${1:?usage: compile.sh INCLUDE OUT [LIB]}
 out=${2:?usage: compile.sh INCLUDE OUT [LIB]}
 lib=${3:-}
-mkdir -p "$out"
 
 find_nvcc() {
     for candidate in "${NVCC:-}" "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" nvcc /usr/local/cuda/bin/nvcc \
@@ -30,6 +29,7 @@ if [ -z "$nvcc" ]; then
     [ -z "$lib" ]
     exit
 fi
+mkdir -p "$out"
 # The wheel has its libraries in lib, where nvcc does not look.
 toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
 
