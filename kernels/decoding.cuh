@@ -565,7 +565,7 @@ union RestoreShared {
     __device__ RestoreShared() {}
 };
 template <typename T>
-constexpr i32 RESTORE_WARPS = sizeof(T) == 4 ? 4 : 2;
+constexpr i32 RESTORE_WARPS = 2;
 
 // Stored values that are not finite, which predictions saw as zeros: to their places.
 template <typename T>

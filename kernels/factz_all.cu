@@ -15,19 +15,21 @@
     extern "C" __global__ void __launch_bounds__(128) name##_f64(const __grid_constant__ Job job) { lines<double, across>(job); }
 
 #define WHOLE_KERNEL(name, limits)                                                                         \
-    extern "C" __global__ void __launch_bounds__(128) name##_f32(const __grid_constant__ Job job) { whole_tiles<float, limits>(job); } \
+    extern "C" __global__ void __launch_bounds__(64, 8) name##_f32(const __grid_constant__ Job job) { whole_tiles<float, limits>(job); } \
     extern "C" __global__ void __launch_bounds__(64) name##_f64(const __grid_constant__ Job job) { whole_tiles<double, limits>(job); }
 
 KERNEL(factz_statistics, 256, statistics)
 KERNEL(factz_tune, 32, tune)
-KERNEL(factz_constrain, 256, constrain)
+KERNEL(factz_sort, 128, sort_tiles)
+KERNEL(factz_limits, 128, limits)
 KERNEL(factz_bounds, 128, bounds)
 KERNEL(factz_anchors, 128, anchors)
 LINE_KERNEL(factz_across, true)
 LINE_KERNEL(factz_down, false)
 WHOLE_KERNEL(factz_plain, false)
 WHOLE_KERNEL(factz_tight, true)
-KERNEL(factz_others, 64, other_tiles)
+extern "C" __global__ void __launch_bounds__(64, 8) factz_others_f32(const __grid_constant__ Job job) { other_tiles<float>(job); }
+extern "C" __global__ void __launch_bounds__(64) factz_others_f64(const __grid_constant__ Job job) { other_tiles<double>(job); }
 KERNEL(factz_count, 512, count_symbols)
 KERNEL(factz_tables, 1024, make_tables)
 KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups)
@@ -37,7 +39,7 @@ KERNEL(factz_open, 1024, open_stream)
 KERNEL(factz_check, 256, check_stream)
 KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups)
 KERNEL(factz_anchor_values, 256, anchor_values)
-KERNEL(factz_restore, 128, restore)
+KERNEL(factz_restore, 64, restore)
 
 #define ANALYSIS_KERNEL(name, threads, blocks, call)                                                                        \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Analysis job) { analysis::call<float>(job); } \

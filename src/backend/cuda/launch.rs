@@ -47,16 +47,17 @@ pub(super) const MANY: u64 = 1056;
 const ENCODE_TABLES_BYTES: u32 = 4 * (43 * 256 + 4097) + 256;
 const DECODE_TABLES_BYTES: u32 = 43 * (4 * 256 + 256) + 256;
 
-pub(super) const COMPRESS: [Stage; 15] = [
+pub(super) const COMPRESS: [Stage; 16] = [
     stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(MANY), 256),
     stage("tune", |s, _| s.tiles.min(24) * 12, 32),
-    stage("constrain", |s, _| s.tiles.div_ceil(8), 256),
+    stage("sort", |s, _| s.tiles.div_ceil(128), 128),
+    stage("limits", |s, _| s.tiles.div_ceil(4).min(4 * MANY), 128),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
     stage("anchors", |s, _| s.tiles.div_ceil(128), 128),
-    tile_stage("plain", |s, dtype| s.tiles.div_ceil([8, 4][dtype]), [4, 2]),
+    stage("plain", |s, _| s.tiles.div_ceil(4), 64),
     stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
     stage("down", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
-    tile_stage("tight", |s, dtype| s.tiles.div_ceil([8, 4][dtype]), [4, 2]),
+    stage("tight", |s, _| s.tiles.div_ceil(4), 64),
     tile_stage("others", |s, dtype| s.tiles.div_ceil([2, 1][dtype]).min(2 * MANY), [2, 1]),
     stage("count", |s, _| s.tiles.div_ceil(16).min(264), 512),
     stage("tables", |_, _| 1, 1024),
@@ -70,7 +71,7 @@ pub(super) const DECOMPRESS: [Stage; 5] = [
     stage("check", |s, _| s.stream_bytes.div_ceil(65536).clamp(1, 264), 256),
     Stage { shared_bytes: DECODE_TABLES_BYTES, ..stage("decode", |s, _| s.tiles.min(528), 256) },
     stage("anchor_values", |s, _| s.tiles_y, 256),
-    tile_stage("restore", |s, dtype| s.tiles.div_ceil([8, 4][dtype]), [4, 2]),
+    stage("restore", |s, _| s.tiles.div_ceil(4), 64),
 ];
 
 impl Stage {
@@ -264,7 +265,7 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
-        assert_eq!(COMPRESS[5].function(1), "factz_plain_f64");
+        assert_eq!(COMPRESS[6].function(1), "factz_plain_f64");
     }
     #[test]
     fn every_stage_is_a_kernel() {
