@@ -29,7 +29,7 @@ const INSTALLED: [&str; 15] = [
     "share/doc/factz/LICENSE-MIT",
 ];
 
-/// What a build from a release needs.
+/// What a build from a release needs. Of the tests, Cargo.toml names one.
 const SOURCES: [&str; 12] = [
     "Cargo.lock",
     "Cargo.toml",
@@ -42,7 +42,7 @@ const SOURCES: [&str; 12] = [
     "include",
     "kernels",
     "src",
-    "tests",
+    "tests/gpu",
 ];
 
 const PROGRAMS: [&str; 6] = ["c_shared", "c_static", "cpp_shared", "cpp_static", "c_usual", "fortran_usual"];
@@ -55,6 +55,7 @@ fn copy(from: &Path, to: &Path) {
             copy(&from.join(&name), &to.join(&name));
         }
     } else {
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
         std::fs::copy(from, to).unwrap();
     }
 }
