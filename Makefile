@@ -24,7 +24,7 @@ NVCC_WHEELS := nvidia-cuda-nvcc==13.0.* nvidia-nvvm==13.0.* nvidia-cuda-crt==13.
 	nvidia-cuda-runtime==13.0.* nvidia-cuda-cccl==13.0.*
 NVCC_IN_VENV := .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc
 # C and CUDA whose style is checked, with the version of clang-format that decides it.
-FORMATTED := examples-c/*.c tests/stand_in/*.c kernels/analysis.cuh
+FORMATTED := examples-c/*.c examples-c/*.cpp examples-c/*.cu include/factz.hpp tests/stand_in/*.c kernels/analysis.cuh
 CLANG_FORMAT_VERSION := 14
 
 # Installs what is missing of a list of program:package.
@@ -84,7 +84,7 @@ toolchain:
 	$(call install_missing,cc:gcc)
 
 packages:
-	@$(call install_missing,gcc:gcc g++:g++ nm:binutils valgrind:valgrind)
+	@$(call install_missing,gcc:gcc g++:g++ nm:binutils valgrind:valgrind gfortran:gfortran cmake:cmake pkg-config:pkg-config mpicc:libopenmpi-dev mpirun:openmpi-bin clang-format:clang-format)
 
 python:
 	@$(call install_missing,python3:python3)
@@ -137,8 +137,9 @@ lints:
 
 checks:
 	@echo "== Python checks"
-	$(PYTHON) -m py_compile tests/*.py
+	$(PYTHON) -m py_compile tests/*.py examples-c/*.py cmake/spack/*.py
 	$(PYTHON) tests/verify_batch.py --self-test
+	examples-c/gpu/compile.sh include target/examples-c-gpu
 
 clean:
 	@cargo clean

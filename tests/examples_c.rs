@@ -1,76 +1,167 @@
-//! The C programs of examples-c compile without warnings, hold what they check, and are clean under
-//! valgrind, with the shared and with the static library. The header is valid C99 and C++.
+//! The C and C++ programs of examples-c compile without warnings, hold what they check, and are clean under
+//! valgrind, with the shared and with the static library. The headers are valid on their own, and what they
+//! cannot accept they refuse at compile time with a sentence. The ctypes program runs on NumPy arrays.
 
 #![cfg(target_os = "linux")]
 
 mod support;
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{release_folder, root, run};
+use support::{
+    both, fresh_folder, linkings, output, python, release_folder, root, run, valgrind, STRICT_C, STRICT_CPP,
+};
 
-const STRICT_C: [&str; 6] = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1"];
-
-/// Compiles an example against both libraries.
-fn compile(name: &str) -> [PathBuf; 2] {
-    let libraries = release_folder();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let source = root().join(format!("examples-c/{name}.c"));
-    let compiler = || {
-        let mut c = Command::new("gcc");
-        c.args(STRICT_C).args(["-g", "-I"]).arg(root().join("include")).arg(&source);
-        c
-    };
-
-    // The loader looks for the SONAME.
-    let link = folder.join("libfactz.so.0");
-    let shared_library = libraries.join("libfactz.so");
-    if std::fs::read_link(&link).ok().as_ref() != Some(&shared_library) {
-        let fresh = folder.join(format!("{name}-link"));
-        let _ = std::fs::remove_file(&fresh);
-        std::os::unix::fs::symlink(&shared_library, &fresh).unwrap();
-        std::fs::rename(&fresh, &link).unwrap();
-    }
-    let shared = folder.join(format!("{name}-shared"));
-    let mut rpath = std::ffi::OsString::from("-Wl,-rpath,");
-    rpath.push(folder);
-    run(compiler().arg("-L").arg(&libraries).args(["-lfactz", "-lm"]).arg(rpath).arg("-o").arg(&shared));
-
-    let linked_statically = folder.join(format!("{name}-static"));
-    run(compiler()
-        .arg(libraries.join("libfactz.a"))
-        .args(["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc", "-o"])
-        .arg(&linked_statically));
-    [shared, linked_statically]
-}
-
-fn compile_and_run(name: &str, expected: &str) {
-    for program in compile(name) {
+fn compile_and_run(source: &str, expected: &str) {
+    let folder = fresh_folder(&format!("examples_c-{source}"));
+    let (compiler, strict) =
+        if source.ends_with(".cpp") { ("g++", &STRICT_CPP[..]) } else { ("gcc", &STRICT_C[..]) };
+    for linking in linkings(&folder) {
+        let program = folder.join(linking.name);
+        run(Command::new(compiler)
+            .args(strict)
+            .args(["-g", "-I"])
+            .arg(root().join("include"))
+            .arg(root().join("examples-c").join(source))
+            .args(&linking.arguments)
+            .arg("-o")
+            .arg(&program));
         let out = run(&mut Command::new(&program));
         let text = String::from_utf8(out.stdout).unwrap();
         assert!(text.contains(expected), "{text}");
         assert!(out.stderr.is_empty(), "the library printed something");
-        run(Command::new("valgrind")
-            .args(["--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect"])
-            .arg(&program));
+        valgrind(&program);
     }
 }
 
 #[test]
 fn roundtrip() {
-    compile_and_run("roundtrip", "everything holds");
+    compile_and_run("roundtrip.c", "everything holds");
 }
 
 #[test]
 fn critical_points() {
-    compile_and_run("critical_points", "saddle");
+    compile_and_run("critical_points.c", "saddle");
 }
 
 #[test]
-fn the_header_is_valid_on_its_own() {
-    let header = root().join("include/factz.h");
-    run(Command::new("gcc").args(STRICT_C).args(["-fsyntax-only", "-x", "c"]).arg(&header));
+fn ghost_layers() {
+    compile_and_run("ghost_layers.c", "everything holds");
+}
+
+#[test]
+fn roundtrip_in_cpp() {
+    compile_and_run("roundtrip.cpp", "everything holds");
+}
+
+#[test]
+fn numpy_arrays() {
+    let out = run(python()
+        .arg(root().join("examples-c/arrays.py"))
+        .env("FACTZ_LIBRARY", release_folder().join("libfactz.so")));
+    assert!(both(&out).contains("everything holds"), "{}", both(&out));
+}
+
+#[test]
+fn the_headers_are_valid_on_their_own() {
+    let include = root().join("include");
+    run(Command::new("gcc").args(STRICT_C).args(["-fsyntax-only", "-x", "c"]).arg(include.join("factz.h")));
+    for header in ["factz.h", "factz.hpp"] {
+        for standard in ["-std=c++17", "-std=c++20"] {
+            run(Command::new("g++")
+                .args(STRICT_CPP)
+                .args([standard, "-Wshadow", "-Wsign-conversion", "-fsyntax-only", "-x", "c++"])
+                .arg(include.join(header)));
+        }
+    }
+}
+
+#[test]
+fn wrong_types_are_refused_by_the_compiler_with_advice() {
+    let folder = fresh_folder("examples_c-refused");
+    let cases = [
+        ("int x[4]; factz::dense(x, x, 2, 2);", "convert other element types first"),
+        (
+            "const float x[4] = {}; factz::decompress(s, factz::dense(x, x, 2, 2));",
+            "decompression writes: the field must not be const",
+        ),
+        (
+            "float x[4]; double y[4]; \
+             factz::compare(factz::dense(x, x, 2, 2), factz::dense(y, y, 2, 2), factz::absolute_bound(0));",
+            "convert one of them first",
+        ),
+        ("std::vector<int> n; factz::inspect(n);", "a stream is a container of bytes"),
+    ];
+    for (statement, advice) in cases {
+        let source = folder.join("refused.cpp");
+        let text = format!(
+            "#include <factz.hpp>\nvoid f(const std::vector<std::byte> &s) {{ (void)s; {statement} }}\n"
+        );
+        std::fs::write(&source, text).unwrap();
+        let mut compiler = Command::new("g++");
+        compiler.args(["-std=c++17", "-fsyntax-only", "-I"]).arg(root().join("include")).arg(&source);
+        let out = output(&mut compiler);
+        assert!(!out.status.success(), "it compiles: {statement}");
+        assert!(both(&out).contains(advice), "{statement}: {}", both(&out));
+    }
+}
+
+/// The device part of factz.hpp needs no CUDA header, and hands every argument on: a null pointer is refused by name.
+#[test]
+fn device_functions_in_cpp_get_their_arguments() {
+    let folder = fresh_folder("examples_c-device");
+    let source = folder.join("device.cpp");
+    let text = r#"#include <factz.hpp>
+#include <cstdio>
+template <class F> void names(F &&call)
+{
+    try {
+        call();
+        std::puts("accepted");
+    } catch (const factz::error &e) {
+        std::puts(e.what());
+    }
+}
+int main()
+{
+    alignas(512) static float u[64], v[64];
+    alignas(512) static std::byte dst[65536], work[1 << 20];
+    static factz_report report;
+    static factz_comparison comparison;
+    static std::uint64_t count;
+    static factz_info info;
+    float *null = nullptr;
+    const auto config = factz::relative_bound(1e-2);
+    const auto field = factz::dense(u, v, 8, 8), other = factz::dense(u, null, 8, 8);
+    const factz::bytes d(dst, sizeof dst), w(work, sizeof work), none(nullptr, sizeof work);
+    names([&] { factz::enqueue_compress(factz::dense(null, v, 8, 8), config, d, w, &report, nullptr); });
+    names([&] { factz::enqueue_compress(field, config, none, w, &report, nullptr); });
+    names([&] { factz::enqueue_compress(field, config, d, none, &report, nullptr); });
+    names([&] { factz::enqueue_compress(field, config, d, w, nullptr, nullptr); });
+    names([&] { factz::enqueue_decompress({nullptr, 65536}, field, w, &report, nullptr); });
+    names([&] { factz::enqueue_decompress({dst, sizeof dst}, other, w, &report, nullptr); });
+    names([&] { factz::enqueue_inspect({nullptr, 65536}, &info, nullptr); });
+    names([&] { factz::enqueue_critical_points(field, config, nullptr, 7, &count, w, nullptr); });
+    names([&] { factz::enqueue_critical_points(field, config, nullptr, 0, nullptr, w, nullptr); });
+    names([&] { factz::enqueue_compare(field, other, config, w, &comparison, nullptr); });
+    names([&] { factz::enqueue_compare(field, field, config, w, nullptr, nullptr); });
+}
+"#;
+    std::fs::write(&source, text).unwrap();
+    let [shared, _] = linkings(&folder);
+    let program = folder.join("device");
     run(Command::new("g++")
-        .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++"])
-        .arg(&header));
+        .args(STRICT_CPP)
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(&source)
+        .args(&shared.arguments)
+        .arg("-o")
+        .arg(&program));
+    let text = both(&run(&mut Command::new(&program)));
+    let names =
+        ["u", "dst", "workspace", "report", "src", "v", "src", "points", "count", "other_v", "comparison"];
+    assert_eq!(text.lines().count(), names.len(), "{text}");
+    for (line, name) in text.lines().zip(names) {
+        assert!(line.contains(&format!("invalid argument: {name} is null")), "{name}: {line}");
+    }
 }

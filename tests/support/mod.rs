@@ -1,7 +1,17 @@
 //! What the tests of the built library share.
 
+// Each test uses its part of it.
+#![allow(dead_code)]
+
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+/// Warnings of C and C++ are errors.
+pub const STRICT_C: [&str; 6] = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1"];
+pub const STRICT_CPP: [&str; 7] =
+    ["-std=c++17", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-O1"];
+pub const STRICT_FORTRAN: [&str; 6] = ["-std=f2018", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1"];
 
 /// The folder with the release build of the shared and the static library, built when stale.
 pub fn release_folder() -> PathBuf {
@@ -21,18 +31,67 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// A fresh folder for a test.
+pub fn fresh_folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
 /// Runs a program that must exist and succeed.
 pub fn run(command: &mut Command) -> Output {
-    let out = command.output().unwrap_or_else(|e| {
-        let name = command.get_program().to_string_lossy().into_owned();
-        panic!("cannot run {name} ({e}): install it (Debian packages: gcc, g++, binutils, valgrind)")
-    });
-    assert!(
-        out.status.success(),
-        "{command:?} ended with {}\n{}{}",
-        out.status,
-        String::from_utf8_lossy(&out.stdout),
-        String::from_utf8_lossy(&out.stderr)
-    );
+    let out = output(command);
+    assert!(out.status.success(), "{command:?} ended with {}\n{}", out.status, both(&out));
     out
+}
+
+/// Runs a program that must exist.
+pub fn output(command: &mut Command) -> Output {
+    command.output().unwrap_or_else(|e| {
+        let name = command.get_program().to_string_lossy().into_owned();
+        panic!("cannot run {name} ({e}): `make packages` installs what the tests need")
+    })
+}
+
+/// Standard output and error, as text.
+pub fn both(out: &Output) -> String {
+    (String::from_utf8_lossy(&out.stdout) + String::from_utf8_lossy(&out.stderr)).into_owned()
+}
+
+/// How a program gets the library: what the compiler is told last.
+pub struct Linking {
+    pub name: &'static str,
+    pub arguments: Vec<OsString>,
+}
+
+/// With the shared library, found by the SONAME in `folder` at run time, and with the static one.
+pub fn linkings(folder: &Path) -> [Linking; 2] {
+    let libraries = release_folder();
+    let soname = folder.join("libfactz.so.0");
+    if !soname.exists() {
+        std::os::unix::fs::symlink(libraries.join("libfactz.so"), &soname).unwrap();
+    }
+    let joined = |prefix: &str, path: &Path| {
+        let mut argument = OsString::from(prefix);
+        argument.push(path);
+        argument
+    };
+    let mut shared = vec![joined("-L", &libraries), "-lfactz".into(), "-lm".into()];
+    shared.push(joined("-Wl,-rpath,", folder));
+    let mut archive = vec![libraries.join("libfactz.a").into_os_string()];
+    archive.extend(["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"].map(OsString::from));
+    [Linking { name: "shared", arguments: shared }, Linking { name: "static", arguments: archive }]
+}
+
+/// Runs a program under valgrind, which must find nothing.
+pub fn valgrind(program: &Path) {
+    run(Command::new("valgrind")
+        .args(["--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect"])
+        .arg(program));
+}
+
+/// Python with NumPy.
+pub fn python() -> Command {
+    Command::new(std::env::var("FACTZ_PYTHON").unwrap_or_else(|_| "python3".into()))
 }

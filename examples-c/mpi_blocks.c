@@ -1,0 +1,629 @@
+/*
+ * A field that is spread over MPI ranks in 2D blocks: every rank compresses its own block, all write one file, and
+ * any number of ranks reads it back. Every critical point is kept, those between the blocks of two ranks too.
+ *
+ *     mpicc -std=c99 mpi_blocks.c -lfactz -lm -o mpi_blocks
+ *     mpirun -n 4 ./mpi_blocks [--dims NXxNY]                     # a made field, checked, exit status 0 if all holds
+ *     mpirun -n 4 ./mpi_blocks write FILE u.f32 v.f32 NX NY       # raw values, NY rows of NX, x fastest
+ *     mpirun -n 6 ./mpi_blocks read FILE u2.f32 v2.f32
+ *
+ * Options: --dtype f32|f64 (f32), --rel T (1e-2: fraction of the range of the whole field), --mode block|speculative,
+ * --borders halo|pin|none. halo (default) hands the ghost line of the neighbours' values to the library. pin needs
+ * no ghost values and stores the lines along the borders bit for bit. none keeps critical points inside the blocks
+ * only: it is there to see the difference.
+ *
+ * With CUDA: mpicc -DWITH_CUDA ... -lcudart, then --device compresses on a GPU per rank, each on its own stream.
+ *
+ * The file: a header, an index of one entry per block, and the streams, each at a multiple of 16 bytes. Numbers have
+ * the byte order of the machine. A block's place follows from an exscan of the lengths, so nothing is gathered.
+ */
+#include <factz.h>
+
+#include <math.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef WITH_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+enum { ALIGNMENT = 16, LEFT = 0, RIGHT = 1, FIRST_ROW = 2, LAST_ROW = 3 };
+
+typedef struct {
+    char mark[8]; /* "FCTZBLK1" */
+    uint64_t nx, ny, dtype, blocks;
+    double bound; /* absolute, the same in all blocks */
+} file_header;
+
+typedef struct {
+    uint64_t x0, y0, nx, ny; /* the block */
+    uint64_t offset, bytes;  /* its stream in the file */
+} index_entry;
+
+/* What becomes of critical points between blocks. */
+typedef enum { HALO, PIN, NONE } border_kind;
+
+typedef struct {
+    const char *file, *u_path, *v_path;
+    uint64_t nx, ny;
+    int32_t dtype, mode;
+    double relative;
+    border_kind borders;
+    int device;
+} options;
+
+/* This rank's part of the domain, in arrays with one ghost line on every side. */
+typedef struct {
+    MPI_Comm grid;
+    int rank, neighbour[4]; /* MPI_PROC_NULL at the borders of the domain */
+    uint64_t x0, y0, nx, ny, pitch;
+    size_t element; /* bytes of a value */
+    MPI_Datatype value;
+    char *u, *v; /* nx + 2 columns, ny + 2 rows */
+} block;
+
+static void stop(const char *what, const char *why)
+{
+    fprintf(stderr, "mpi_blocks: %s: %s\n", what, why);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void check(factz_status status, const char *what)
+{
+    if (status != FACTZ_OK) {
+        fprintf(stderr, "mpi_blocks: %s\n", factz_last_error());
+        stop(what, factz_status_string(status));
+    }
+}
+
+/* Files report errors instead of stopping the program, by default of MPI. */
+static void check_file(int code, const char *path)
+{
+    if (code != MPI_SUCCESS) {
+        char text[MPI_MAX_ERROR_STRING];
+        int length;
+        MPI_Error_string(code, text, &length);
+        stop(path, text);
+    }
+}
+
+static void *allocate(size_t bytes)
+{
+    void *memory = malloc(bytes ? bytes : 1);
+    if (memory == NULL)
+        stop("malloc", "out of memory");
+    return memory;
+}
+
+/* MPI counts are int. */
+static int count_of(uint64_t bytes)
+{
+    if (bytes > INT32_MAX)
+        stop("a block has more than 2 GiB", "use more ranks, or the _c functions of MPI 4");
+    return (int)bytes;
+}
+
+/* ---------------------------------------------------------------- the domain and its blocks */
+
+/* Part `index` of `parts` of `n` lines; the first parts are one longer where it does not divide. */
+static void part_of(uint64_t n, int parts, int index, uint64_t *first, uint64_t *count)
+{
+    const uint64_t p = (uint64_t)parts, i = (uint64_t)index;
+    *first = n / p * i + (i < n % p ? i : n % p);
+    *count = n / p + (i < n % p);
+}
+
+static block make_block(uint64_t nx, uint64_t ny, int32_t dtype)
+{
+    block b;
+    int ranks, dimensions[2] = {0, 0}, periods[2] = {0, 0}, place[2];
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Dims_create(ranks, 2, dimensions);
+    MPI_Cart_create(MPI_COMM_WORLD, 2, dimensions, periods, 0, &b.grid);
+    MPI_Comm_rank(b.grid, &b.rank);
+    MPI_Cart_coords(b.grid, b.rank, 2, place);
+    /* Dimension 0 of the ranks is y. */
+    MPI_Cart_shift(b.grid, 0, 1, &b.neighbour[FIRST_ROW], &b.neighbour[LAST_ROW]);
+    MPI_Cart_shift(b.grid, 1, 1, &b.neighbour[LEFT], &b.neighbour[RIGHT]);
+    if (nx < (uint64_t)dimensions[1] || ny < (uint64_t)dimensions[0])
+        stop("the domain has fewer lines than ranks along an axis", "use fewer ranks");
+    part_of(nx, dimensions[1], place[1], &b.x0, &b.nx);
+    part_of(ny, dimensions[0], place[0], &b.y0, &b.ny);
+    b.pitch = b.nx + 2;
+    b.element = dtype == FACTZ_DTYPE_F32 ? sizeof(float) : sizeof(double);
+    b.value = dtype == FACTZ_DTYPE_F32 ? MPI_FLOAT : MPI_DOUBLE;
+    b.u = allocate(b.pitch * (b.ny + 2) * b.element);
+    b.v = allocate(b.pitch * (b.ny + 2) * b.element);
+    return b;
+}
+
+static void free_block(block *b)
+{
+    free(b->u);
+    free(b->v);
+    MPI_Comm_free(&b->grid);
+}
+
+/* Vertex (x, y) of the block; -1 and nx, ny are its ghosts. */
+static char *at(const block *b, char *values, int64_t x, int64_t y)
+{
+    return values + ((y + 1) * (int64_t)b->pitch + x + 1) * (int64_t)b->element;
+}
+
+/* Fills the ghost lines. Columns first, then rows with their ghosts: so the corners arrive as well. */
+static void exchange(const block *b, char *values)
+{
+    const int64_t nx = (int64_t)b->nx, ny = (int64_t)b->ny;
+    MPI_Datatype column, row;
+    MPI_Type_vector((int)b->ny, 1, (int)b->pitch, b->value, &column);
+    MPI_Type_contiguous((int)b->pitch, b->value, &row);
+    MPI_Type_commit(&column);
+    MPI_Type_commit(&row);
+    MPI_Sendrecv(at(b, values, 0, 0), 1, column, b->neighbour[LEFT], 0, at(b, values, nx, 0), 1, column,
+                 b->neighbour[RIGHT], 0, b->grid, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(at(b, values, nx - 1, 0), 1, column, b->neighbour[RIGHT], 1, at(b, values, -1, 0), 1, column,
+                 b->neighbour[LEFT], 1, b->grid, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(at(b, values, -1, 0), 1, row, b->neighbour[FIRST_ROW], 2, at(b, values, -1, ny), 1, row,
+                 b->neighbour[LAST_ROW], 2, b->grid, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(at(b, values, -1, ny - 1), 1, row, b->neighbour[LAST_ROW], 3, at(b, values, -1, -1), 1, row,
+                 b->neighbour[FIRST_ROW], 3, b->grid, MPI_STATUS_IGNORE);
+    MPI_Type_free(&column);
+    MPI_Type_free(&row);
+}
+
+/* Reads or writes this rank's part of a raw file, row by row. */
+static void raw_file(const block *b, const options *o, const char *path, char *values, int writing)
+{
+    uint64_t y;
+    MPI_File file;
+    check_file(MPI_File_open(b->grid, path, writing ? MPI_MODE_CREATE | MPI_MODE_WRONLY : MPI_MODE_RDONLY,
+                             MPI_INFO_NULL, &file),
+               path);
+    if (!writing) {
+        MPI_Offset found;
+        check_file(MPI_File_get_size(file, &found), path);
+        if ((uint64_t)found != o->nx * o->ny * b->element)
+            stop(path, "the file has another size than NX, NY and --dtype say");
+    }
+    for (y = 0; y < b->ny; y++) {
+        const MPI_Offset place = (MPI_Offset)(((b->y0 + y) * o->nx + b->x0) * b->element);
+        char *row = at(b, values, 0, (int64_t)y);
+        if (writing)
+            check_file(MPI_File_write_at(file, place, row, (int)b->nx, b->value, MPI_STATUS_IGNORE), path);
+        else
+            check_file(MPI_File_read_at(file, place, row, (int)b->nx, b->value, MPI_STATUS_IGNORE), path);
+    }
+    check_file(MPI_File_close(&file), path);
+}
+
+/* ---------------------------------------------------------------- compression */
+
+/* The absolute bound that a fraction of the range of the whole field comes to. A rank's own range would give every
+ * block another bound. */
+static double absolute_bound(const block *b, double relative)
+{
+    double extremes[2] = {-INFINITY, -INFINITY}, all[2]; /* max, -min */
+    uint64_t x, y;
+    int c;
+    for (c = 0; c < 2; c++)
+        for (y = 0; y < b->ny; y++)
+            for (x = 0; x < b->nx; x++) {
+                const char *p = at(b, c ? b->v : b->u, (int64_t)x, (int64_t)y);
+                const double value = b->element == sizeof(float) ? *(const float *)p : *(const double *)p;
+                if (isfinite(value)) {
+                    extremes[0] = fmax(extremes[0], value);
+                    extremes[1] = fmax(extremes[1], -value);
+                }
+            }
+    MPI_Allreduce(extremes, all, 2, MPI_DOUBLE, MPI_MAX, b->grid);
+    return all[0] + all[1] > 0 ? relative * (all[0] + all[1]) : 0;
+}
+
+static uint32_t sides_with_neighbours(const block *b)
+{
+    return (b->neighbour[LEFT] != MPI_PROC_NULL ? FACTZ_SIDE_LEFT : 0u) |
+           (b->neighbour[RIGHT] != MPI_PROC_NULL ? FACTZ_SIDE_RIGHT : 0u) |
+           (b->neighbour[FIRST_ROW] != MPI_PROC_NULL ? FACTZ_SIDE_FIRST_ROW : 0u) |
+           (b->neighbour[LAST_ROW] != MPI_PROC_NULL ? FACTZ_SIDE_LAST_ROW : 0u);
+}
+
+#ifdef WITH_CUDA
+static void check_cuda(cudaError_t code, const char *what)
+{
+    if (code != cudaSuccess)
+        stop(what, cudaGetErrorString(code));
+}
+
+/* As a solver that lives on the GPU does: field, stream and report stay there until the stream is written. */
+static void compress_on_device(const block *b, const factz_config *config, const factz_sizes *sizes,
+                               void *dst, factz_report *report)
+{
+    const size_t bytes = b->pitch * (b->ny + 2) * b->element, inside = (size_t)(at(b, b->u, 0, 0) - b->u);
+    char *u, *v;
+    void *compressed, *workspace, *device_report;
+    cudaStream_t stream;
+    int devices;
+    check_cuda(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
+    check_cuda(cudaSetDevice(b->rank % devices), "cudaSetDevice");
+    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    check_cuda(cudaMalloc((void **)&u, bytes), "cudaMalloc");
+    check_cuda(cudaMalloc((void **)&v, bytes), "cudaMalloc");
+    check_cuda(cudaMalloc(&compressed, sizes->max_stream_bytes), "cudaMalloc");
+    check_cuda(cudaMalloc(&workspace, sizes->workspace_bytes), "cudaMalloc");
+    check_cuda(cudaMalloc(&device_report, sizeof *report), "cudaMalloc");
+    check_cuda(cudaMemcpyAsync(u, b->u, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+    check_cuda(cudaMemcpyAsync(v, b->v, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
+    check(factz_compress_device(u + inside, v + inside, (size_t)(b->nx * b->ny), config, compressed,
+                                sizes->max_stream_bytes, workspace, sizes->workspace_bytes, device_report,
+                                stream),
+          "factz_compress_device");
+    check_cuda(cudaMemcpyAsync(report, device_report, sizeof *report, cudaMemcpyDeviceToHost, stream),
+               "cudaMemcpyAsync");
+    check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    if (report->status != FACTZ_OK)
+        stop("factz_compress_device", factz_status_string(report->status));
+    check_cuda(cudaMemcpy(dst, compressed, report->stream_bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    cudaFree(u);
+    cudaFree(v);
+    cudaFree(compressed);
+    cudaFree(workspace);
+    cudaFree(device_report);
+    cudaStreamDestroy(stream);
+}
+#endif
+
+/* Compresses this rank's block. Returns the stream, to be freed. */
+static void *compress(const block *b, const options *o, double bound, factz_report *report)
+{
+    factz_config config;
+    factz_sizes sizes;
+    void *stream;
+    check(factz_config_init(&config, b->nx, b->ny, FACTZ_BOUND_ABSOLUTE, bound), "factz_config_init");
+    config.dtype = o->dtype;
+    config.mode = o->mode;
+    config.u_pitch = config.v_pitch = b->pitch;
+    config.halo = o->borders == HALO ? sides_with_neighbours(b) : 0;
+    config.pin = o->borders == PIN ? sides_with_neighbours(b) : 0;
+    check(factz_compress_sizes(&config, &sizes), "factz_compress_sizes");
+    stream = allocate(sizes.max_stream_bytes + ALIGNMENT);
+#ifdef WITH_CUDA
+    if (o->device) {
+        compress_on_device(b, &config, &sizes, stream, report);
+        return stream;
+    }
+#endif
+    check(factz_compress_host(at(b, b->u, 0, 0), at(b, b->v, 0, 0), (size_t)(b->nx * b->ny), &config, stream,
+                              sizes.max_stream_bytes, report, 1),
+          "factz_compress_host");
+    return stream;
+}
+
+static void write_blocks(const block *b, const options *o, double bound)
+{
+    factz_report report;
+    void *stream = compress(b, o, bound, &report);
+    const uint64_t padded = (report.stream_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    uint64_t before = 0, total = 0;
+    int ranks;
+    index_entry entry;
+    file_header header;
+    MPI_File file;
+
+    /* The streams of lower ranks lie before this one. Zeros fill the gap to the next. */
+    memset((char *)stream + report.stream_bytes, 0, (size_t)(padded - report.stream_bytes));
+    MPI_Comm_size(b->grid, &ranks);
+    MPI_Exscan(&padded, &before, 1, MPI_UINT64_T, MPI_SUM, b->grid);
+    if (b->rank == 0)
+        before = 0; /* undefined on rank 0 */
+    entry.x0 = b->x0;
+    entry.y0 = b->y0;
+    entry.nx = b->nx;
+    entry.ny = b->ny;
+    entry.offset =
+        (sizeof header + (uint64_t)ranks * sizeof entry + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + before;
+    entry.bytes = report.stream_bytes;
+
+    check_file(MPI_File_open(b->grid, o->file, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file),
+               o->file);
+    check_file(MPI_File_set_size(file, 0), o->file);
+    if (b->rank == 0) {
+        memset(&header, 0, sizeof header);
+        memcpy(header.mark, "FCTZBLK1", 8);
+        header.nx = o->nx;
+        header.ny = o->ny;
+        header.dtype = (uint64_t)o->dtype;
+        header.blocks = (uint64_t)ranks;
+        header.bound = bound;
+        check_file(MPI_File_write_at(file, 0, &header, sizeof header, MPI_BYTE, MPI_STATUS_IGNORE), o->file);
+    }
+    /* Every rank writes whole pieces of its own, so independent writes are as good as collective ones; those of
+     * Open MPI 4.1.4 (OMPIO) lost some of such pieces now and then. */
+    check_file(MPI_File_write_at(file, (MPI_Offset)(sizeof header + (uint64_t)b->rank * sizeof entry), &entry,
+                                 sizeof entry, MPI_BYTE, MPI_STATUS_IGNORE),
+               o->file);
+    check_file(MPI_File_write_at(file, (MPI_Offset)entry.offset, stream, count_of(padded), MPI_BYTE,
+                                 MPI_STATUS_IGNORE),
+               o->file);
+    check_file(MPI_File_close(&file), o->file);
+
+    MPI_Reduce(&report.stream_bytes, &total, 1, MPI_UINT64_T, MPI_SUM, 0, b->grid);
+    if (b->rank == 0)
+        printf("wrote %d blocks, %llu bytes, ratio %.1f, bound %.3g\n", ranks, (unsigned long long)total,
+               2.0 * (double)(o->nx * o->ny * b->element) / (double)total, bound);
+    free(stream);
+}
+
+/* ---------------------------------------------------------------- decompression */
+
+/* Decompresses one stream and copies what it shares with this rank's block. Returns the number of vertices. */
+static uint64_t take_from(const block *b, const index_entry *e, int32_t dtype, const void *stream)
+{
+    const uint64_t x0 = b->x0 > e->x0 ? b->x0 : e->x0, y0 = b->y0 > e->y0 ? b->y0 : e->y0;
+    const uint64_t x1 = b->x0 + b->nx < e->x0 + e->nx ? b->x0 + b->nx : e->x0 + e->nx;
+    const uint64_t y1 = b->y0 + b->ny < e->y0 + e->ny ? b->y0 + b->ny : e->y0 + e->ny;
+    const size_t bytes = (size_t)(e->nx * e->ny) * b->element;
+    char *u = allocate(bytes), *v = allocate(bytes);
+    factz_config config;
+    factz_report report;
+    uint64_t y;
+    check(factz_config_init(&config, e->nx, e->ny, FACTZ_BOUND_ABSOLUTE, 0), "factz_config_init");
+    config.dtype = dtype;
+    check(factz_decompress_host(stream, e->bytes, &config, u, v, (size_t)(e->nx * e->ny), &report, 1),
+          "factz_decompress_host");
+    for (y = y0; y < y1; y++) {
+        const size_t from = (size_t)((y - e->y0) * e->nx + x0 - e->x0) * b->element;
+        const size_t row = (size_t)(x1 - x0) * b->element;
+        memcpy(at(b, b->u, (int64_t)(x0 - b->x0), (int64_t)(y - b->y0)), u + from, row);
+        memcpy(at(b, b->v, (int64_t)(x0 - b->x0), (int64_t)(y - b->y0)), v + from, row);
+    }
+    free(u);
+    free(v);
+    return (x1 - x0) * (y1 - y0);
+}
+
+/* Makes this rank's block of a file that any number of ranks wrote. Each rank reads the streams that it needs. */
+static block read_blocks(options *o)
+{
+    file_header header;
+    index_entry *index;
+    MPI_File file;
+    MPI_Offset size;
+    uint64_t k, taken = 0;
+    block b;
+    check_file(MPI_File_open(MPI_COMM_WORLD, o->file, MPI_MODE_RDONLY, MPI_INFO_NULL, &file), o->file);
+    check_file(MPI_File_get_size(file, &size), o->file);
+    if ((uint64_t)size < sizeof header)
+        stop(o->file, "too short for a file of blocks");
+    check_file(MPI_File_read_at_all(file, 0, &header, sizeof header, MPI_BYTE, MPI_STATUS_IGNORE), o->file);
+    if (memcmp(header.mark, "FCTZBLK1", 8) != 0)
+        stop(o->file, "no file of blocks, or from a machine of other byte order");
+    if (header.blocks == 0 || header.blocks > ((uint64_t)size - sizeof header) / sizeof *index)
+        stop(o->file, "the index is cut off");
+    o->nx = header.nx;
+    o->ny = header.ny;
+    o->dtype = (int32_t)header.dtype;
+    b = make_block(o->nx, o->ny, o->dtype);
+    index = allocate(header.blocks * sizeof *index);
+    check_file(MPI_File_read_at_all(file, sizeof header, index, count_of(header.blocks * sizeof *index),
+                                    MPI_BYTE, MPI_STATUS_IGNORE),
+               o->file);
+    for (k = 0; k < header.blocks; k++) {
+        const index_entry *e = &index[k];
+        void *stream;
+        if (e->x0 >= b.x0 + b.nx || b.x0 >= e->x0 + e->nx || e->y0 >= b.y0 + b.ny || b.y0 >= e->y0 + e->ny)
+            continue;
+        if (e->offset > (uint64_t)size || e->bytes > (uint64_t)size - e->offset)
+            stop(o->file, "a stream is cut off");
+        stream = allocate(e->bytes);
+        check_file(MPI_File_read_at(file, (MPI_Offset)e->offset, stream, count_of(e->bytes), MPI_BYTE,
+                                    MPI_STATUS_IGNORE),
+                   o->file);
+        taken += take_from(&b, e, o->dtype, stream);
+        free(stream);
+    }
+    if (taken != b.nx * b.ny)
+        stop(o->file, "the blocks do not cover the domain");
+    free(index);
+    check_file(MPI_File_close(&file), o->file);
+    return b;
+}
+
+/* ---------------------------------------------------------------- the programs */
+
+static void write_file(const options *o)
+{
+    block b = make_block(o->nx, o->ny, o->dtype);
+    raw_file(&b, o, o->u_path, b.u, 0);
+    raw_file(&b, o, o->v_path, b.v, 0);
+    if (o->borders == HALO) {
+        exchange(&b, b.u);
+        exchange(&b, b.v);
+    }
+    write_blocks(&b, o, absolute_bound(&b, o->relative));
+    free_block(&b);
+}
+
+static void read_file(options *o)
+{
+    block b = read_blocks(o);
+    raw_file(&b, o, o->u_path, b.u, 1);
+    raw_file(&b, o, o->v_path, b.v, 1);
+    free_block(&b);
+}
+
+/* Vortices that turn and drift, so that critical points lie everywhere. */
+static void made_velocity(uint64_t x, uint64_t y, double *u, double *v)
+{
+    const double a = 0.21 * (double)x + 0.07 * (double)y, b = 0.19 * (double)y - 0.06 * (double)x;
+    *u = 0.3 * sin(a) * cos(b) + 0.05 * cos(1.3 * a - b);
+    *v = -0.3 * cos(a) * sin(b) + 0.05 * sin(0.7 * b + a);
+}
+
+/* Copies this rank's block of one component into the whole field on rank 0. */
+static void gather(const block *b, const options *o, char *values, char *whole)
+{
+    int ranks, r;
+    uint64_t place[4] = {b->x0, b->y0, b->nx, b->ny}, y;
+    MPI_Comm_size(b->grid, &ranks);
+    if (b->rank != 0) {
+        MPI_Send(place, 4, MPI_UINT64_T, 0, 0, b->grid);
+        for (y = 0; y < b->ny; y++)
+            MPI_Send(at(b, values, 0, (int64_t)y), (int)b->nx, b->value, 0, 1, b->grid);
+        return;
+    }
+    for (r = 0; r < ranks; r++) {
+        if (r > 0)
+            MPI_Recv(place, 4, MPI_UINT64_T, r, 0, b->grid, MPI_STATUS_IGNORE);
+        for (y = 0; y < place[3]; y++) {
+            char *row = whole + ((place[1] + y) * o->nx + place[0]) * b->element;
+            if (r > 0)
+                MPI_Recv(row, (int)place[2], b->value, r, 1, b->grid, MPI_STATUS_IGNORE);
+            else
+                memcpy(row, at(b, values, 0, (int64_t)y), (size_t)place[2] * b->element);
+        }
+    }
+}
+
+/* Writes a made field, reads it back, gathers it on rank 0 and compares it there, across all borders. */
+static int demonstrate(options *o)
+{
+    block b, back;
+    double bound;
+    uint64_t x, y, violations = 0, unexpected;
+    b = make_block(o->nx, o->ny, o->dtype);
+    for (y = 0; y < b.ny; y++)
+        for (x = 0; x < b.nx; x++) {
+            double u, v;
+            made_velocity(b.x0 + x, b.y0 + y, &u, &v);
+            if (o->dtype == FACTZ_DTYPE_F32) {
+                *(float *)at(&b, b.u, (int64_t)x, (int64_t)y) = (float)u;
+                *(float *)at(&b, b.v, (int64_t)x, (int64_t)y) = (float)v;
+            } else {
+                *(double *)at(&b, b.u, (int64_t)x, (int64_t)y) = u;
+                *(double *)at(&b, b.v, (int64_t)x, (int64_t)y) = v;
+            }
+        }
+    exchange(&b, b.u);
+    exchange(&b, b.v);
+    bound = absolute_bound(&b, o->relative);
+    write_blocks(&b, o, bound);
+    /* What other ranks wrote may be read after close, barrier, open (MPI: sync, barrier, sync), and not before. */
+    MPI_Barrier(b.grid);
+    back = read_blocks(o);
+    {
+        const size_t bytes = back.rank == 0 ? (size_t)(o->nx * o->ny) * b.element : 1;
+        char *fields[4];
+        int k;
+        for (k = 0; k < 4; k++)
+            fields[k] = allocate(bytes);
+        gather(&b, o, b.u, fields[0]);
+        gather(&b, o, b.v, fields[1]);
+        gather(&back, o, back.u, fields[2]);
+        gather(&back, o, back.v, fields[3]);
+        if (b.rank == 0) {
+            factz_config config;
+            factz_comparison c;
+            check(factz_config_init(&config, o->nx, o->ny, FACTZ_BOUND_ABSOLUTE, bound), "factz_config_init");
+            config.dtype = o->dtype;
+            check(factz_compare_host(fields[0], fields[1], (size_t)(o->nx * o->ny), &config, fields[2],
+                                     fields[3], NULL, &c, 1),
+                  "factz_compare_host");
+            printf(
+                "read back: %llu critical points, %llu lost, %llu new, %llu of another type, largest error "
+                "%.3g\n",
+                (unsigned long long)c.critical_points, (unsigned long long)c.lost_points,
+                (unsigned long long)c.new_points, (unsigned long long)c.changed_types, c.max_error);
+            violations = c.violations;
+            if (c.critical_points == 0)
+                stop("the field has no critical points", "nothing was shown");
+        }
+        for (k = 0; k < 4; k++)
+            free(fields[k]);
+    }
+    unexpected = o->borders == NONE ? 0 : violations;
+    MPI_Bcast(&unexpected, 1, MPI_UINT64_T, 0, b.grid);
+    if (b.rank == 0)
+        puts(unexpected ? "failed: the guarantee does not hold" : "everything holds");
+    if (b.rank == 0)
+        MPI_File_delete(o->file, MPI_INFO_NULL);
+    free_block(&b);
+    free_block(&back);
+    return unexpected != 0;
+}
+
+static options parse(int argc, char **argv, const char **command)
+{
+    options o = {"mpi_blocks.fzb",      NULL, NULL, 301, 211, FACTZ_DTYPE_F32,
+                 FACTZ_MODE_BLOCK_WISE, 1e-2, HALO, 0};
+    const char *positional[6];
+    int k, n = 0;
+    for (k = 1; k < argc; k++) {
+        const char *value = k + 1 < argc ? argv[k + 1] : "";
+        if (strcmp(argv[k], "--device") == 0) {
+#ifndef WITH_CUDA
+            stop("--device", "compile this program with -DWITH_CUDA and link cudart");
+#endif
+            o.device = 1;
+        } else if (strcmp(argv[k], "--dtype") == 0 && (!strcmp(value, "f32") || !strcmp(value, "f64"))) {
+            o.dtype = strcmp(value, "f32") ? FACTZ_DTYPE_F64 : FACTZ_DTYPE_F32;
+            k++;
+        } else if (strcmp(argv[k], "--mode") == 0 &&
+                   (!strcmp(value, "block") || !strcmp(value, "speculative"))) {
+            o.mode = strcmp(value, "block") ? FACTZ_MODE_SPECULATIVE : FACTZ_MODE_BLOCK_WISE;
+            k++;
+        } else if (strcmp(argv[k], "--dims") == 0 && strtoull(value, NULL, 10) > 0 && strchr(value, 'x') &&
+                   strtoull(strchr(value, 'x') + 1, NULL, 10) > 0) {
+            o.nx = strtoull(value, NULL, 10);
+            o.ny = strtoull(strchr(value, 'x') + 1, NULL, 10);
+            k++;
+        } else if (strcmp(argv[k], "--rel") == 0 && strtod(value, NULL) > 0) {
+            o.relative = strtod(value, NULL);
+            k++;
+        } else if (strcmp(argv[k], "--borders") == 0 &&
+                   (!strcmp(value, "halo") || !strcmp(value, "pin") || !strcmp(value, "none"))) {
+            o.borders = !strcmp(value, "halo") ? HALO : !strcmp(value, "pin") ? PIN : NONE;
+            k++;
+        } else if (argv[k][0] == '-' || n == 6) {
+            stop(argv[k], "unknown option or value; see the top of mpi_blocks.c");
+        } else {
+            positional[n++] = argv[k];
+        }
+    }
+    *command = n ? positional[0] : "demonstrate";
+    if (n >= 4 && (n == 6) == !strcmp(*command, "write")) {
+        o.file = positional[1];
+        o.u_path = positional[2];
+        o.v_path = positional[3];
+        if (n == 6) {
+            o.nx = strtoull(positional[4], NULL, 10);
+            o.ny = strtoull(positional[5], NULL, 10);
+        }
+    } else if (n) {
+        stop(*command, "expected: write FILE U V NX NY, or read FILE U V");
+    }
+    /* MPI counts the values of a row in int. */
+    if (o.nx == 0 || o.ny == 0 || o.nx > INT32_MAX - 2 || o.ny > INT32_MAX - 2)
+        stop("NX and NY", "must be between 1 and 2^31 - 3");
+    return o;
+}
+
+int main(int argc, char **argv)
+{
+    const char *command;
+    options o;
+    int result = 0;
+    MPI_Init(&argc, &argv);
+    o = parse(argc, argv, &command);
+    if (!strcmp(command, "write"))
+        write_file(&o);
+    else if (!strcmp(command, "read"))
+        read_file(&o);
+    else if (!strcmp(command, "demonstrate"))
+        result = demonstrate(&o);
+    else
+        stop(command, "expected: write FILE U V NX NY, or read FILE U V");
+    MPI_Finalize();
+    return result;
+}

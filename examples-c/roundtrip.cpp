@@ -1,0 +1,128 @@
+/*
+ * Compress and decompress fields from C++: dense, with ghost layers, interleaved; find the critical points;
+ * and see what a wrong call is told.
+ *
+ *     c++ -std=c++17 roundtrip.cpp -lfactz -o roundtrip && ./roundtrip
+ *
+ * Exit status 0 when everything holds.
+ */
+#include <factz.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace
+{
+
+constexpr std::uint64_t nx = 150, ny = 97, ghosts = 2;
+
+void require(bool condition, const std::string &what)
+{
+    if (!condition)
+        throw std::logic_error("failed: " + what);
+}
+
+/* A lattice of vortices, disturbed by waves: saddles and spirals. */
+template <class T>
+void set_velocity(const factz::field<T> &field, std::int64_t layers)
+{
+    const auto width = static_cast<std::int64_t>(field.nx), height = static_cast<std::int64_t>(field.ny);
+    for (std::int64_t y = -layers; y < height + layers; y++)
+        for (std::int64_t x = -layers; x < width + layers; x++) {
+            const double a = static_cast<double>(x), b = static_cast<double>(y);
+            const auto at = [&](std::uint64_t pitch, std::uint64_t stride) {
+                return y * static_cast<std::int64_t>(pitch) + x * static_cast<std::int64_t>(stride);
+            };
+            field.u[at(field.u_pitch, field.u_stride)] =
+                static_cast<T>(std::sin(0.11 * a) * std::cos(0.13 * b) + 0.02 * std::cos(0.0527 * a + 0.2));
+            field.v[at(field.v_pitch, field.v_stride)] = static_cast<T>(
+                -std::cos(0.11 * a) * std::sin(0.13 * b) + 0.05 * std::sin(0.07 * a + 0.05 * b));
+        }
+}
+
+/* Compresses, decompresses into another layout, checks, and prints a line. */
+template <class T>
+void round_trip(const char *name, const factz::field<T> &field, const factz_config &config,
+                const factz::field<T> &back)
+{
+    factz_report report;
+    const std::vector<std::byte> stream = factz::compress(field, config, &report);
+    const factz_info info = factz::inspect(stream);
+    require(info.nx == nx && info.ny == ny && info.stream_bytes == stream.size(), "the header");
+    factz::decompress(stream, back);
+
+    /* A relative bound is checked as the absolute one that it came to. */
+    const factz_comparison comparison = factz::compare(field, back, factz::absolute_bound(report.bound));
+    require(comparison.violations == 0, "bound and critical points");
+    const auto points = factz::critical_points(back, config);
+    require(!points.empty() && points.size() == report.critical_points, "the number of critical points");
+    std::printf("%-24s %8zu bytes  ratio %6.1f  %4zu critical points  largest error %.3g\n", name,
+                stream.size(), 2.0 * sizeof(T) * nx * ny / static_cast<double>(stream.size()), points.size(),
+                comparison.max_error);
+}
+
+/* Runs what must fail and checks the text of the exception. */
+template <class F>
+void refused(F &&wrong, factz_status status, const std::string &part)
+{
+    try {
+        wrong();
+    } catch (const factz::error &e) {
+        require(e.status() == status && std::string(e.what()).find(part) != std::string::npos, e.what());
+        std::printf("  refused: %s\n", e.what());
+        return;
+    }
+    require(false, "expected an error with: " + part);
+}
+
+void everything()
+{
+    std::printf("factz %s, format %u\n", factz_version(), static_cast<unsigned>(factz_format_version()));
+
+    std::vector<float> u(nx * ny), v(nx * ny), u2(nx * ny), v2(nx * ny);
+    const auto dense = factz::dense(u.data(), v.data(), nx, ny),
+               dense2 = factz::dense(u2.data(), v2.data(), nx, ny);
+    set_velocity(dense, 0);
+    factz_config config = factz::relative_bound(1e-3);
+    config.mode = FACTZ_MODE_SPECULATIVE;
+    round_trip("dense, float", dense, config, dense2);
+
+    /* All ghost layers hold values of the neighbours: critical points between blocks are kept as well. */
+    const std::size_t padded = (nx + 2 * ghosts) * (ny + 2 * ghosts);
+    std::vector<double> gu(padded), gv(padded), uv(2 * nx * ny);
+    const auto block = factz::ghosted(gu.data(), gv.data(), nx, ny, ghosts);
+    const auto pairs = factz::interleaved(uv.data(), nx, ny);
+    set_velocity(block, ghosts);
+    config = factz::absolute_bound(1e-2);
+    config.halo = FACTZ_SIDES_ALL;
+    round_trip("ghost layers, double", block, config, pairs);
+    config.halo = 0;
+    round_trip("interleaved, double", pairs, config, block);
+
+    /* Memory of the caller, a const field, and errors. */
+    std::vector<unsigned char> small(200);
+    const factz::field<const float> input = dense;
+    refused([&] { factz::compress_into(small, input, config); }, FACTZ_ERROR_BUFFER_TOO_SMALL,
+            "dst_bytes is too small");
+    refused([&] { factz::compress(input, factz::absolute_bound(-1)); }, FACTZ_ERROR_INVALID_CONFIG,
+            "bound = -1");
+    refused([&] { factz::decompress(small, dense2); }, FACTZ_ERROR_CORRUPT_STREAM, "stream");
+    refused([&] { factz::decompress(factz::compress(block, config), dense2); }, FACTZ_ERROR_INVALID_ARGUMENT,
+            "the stream holds F64");
+}
+
+}  // namespace
+
+int main()
+{
+    try {
+        everything();
+    } catch (const std::exception &e) {
+        std::fprintf(stderr, "%s\n", e.what());
+        return 1;
+    }
+    std::puts("everything holds");
+    return 0;
+}

@@ -1,0 +1,178 @@
+! Compress and decompress arrays of both kinds: whole arrays, arrays with ghost layers, and sections; list the
+! critical points; and see what a wrong call is told.
+!
+!     gfortran factz.f90 roundtrip.f90 -lfactz -o roundtrip && ./roundtrip
+!
+! Exit status 0 when everything holds.
+program roundtrip
+  use factz
+  implicit none
+  integer, parameter :: nx = 150, ny = 97, ghosts = 2
+  real(real64), parameter :: bound = 1e-2_real64
+
+  print '(a,a,a,i0)', 'factz ', factz_version(), ', format ', factz_format_version()
+  call whole_arrays()
+  call ghost_layers()
+  call sections()
+  call wrong_calls()
+  print '(a)', 'everything holds'
+
+contains
+
+  ! A lattice of vortices, disturbed by waves: saddles and spirals.
+  elemental subroutine velocity(x, y, u, v)
+    integer, intent(in) :: x, y
+    real(real64), intent(out) :: u, v
+    u = sin(0.11_real64 * x) * cos(0.13_real64 * y) + 0.02_real64 * cos(0.0527_real64 * x + 0.2_real64)
+    v = -cos(0.11_real64 * x) * sin(0.13_real64 * y) + 0.05_real64 * sin(0.07_real64 * x + 0.05_real64 * y)
+  end subroutine velocity
+
+  subroutine require(condition, what)
+    logical, intent(in) :: condition
+    character(*), intent(in) :: what
+    if (condition) return
+    print '(a,a)', 'failed: ', what
+    error stop 1
+  end subroutine require
+
+  ! Single precision, dense arrays, a bound relative to the range, critical points.
+  subroutine whole_arrays()
+    real(real32), allocatable, dimension(:, :) :: u, v, u2, v2
+    real(real64) :: a, b
+    integer(int8), allocatable :: stream(:)
+    type(factz_config) :: config
+    type(factz_report) :: report
+    type(factz_info) :: info
+    type(factz_comparison) :: comparison
+    type(factz_critical_point), allocatable :: points(:)
+    integer :: x, y
+    allocate (u(nx, ny), v(nx, ny), u2(nx, ny), v2(nx, ny))
+    do y = 1, ny
+      do x = 1, nx
+        call velocity(x, y, a, b)
+        u(x, y) = real(a, real32)
+        v(x, y) = real(b, real32)
+      end do
+    end do
+
+    config = factz_relative_bound(1e-3_real64)
+    config%mode = FACTZ_MODE_SPECULATIVE
+    call factz_compress(u, v, config, stream, report)
+    call factz_inspect(stream, info)
+    call require(info%nx == nx .and. info%ny == ny .and. info%dtype == FACTZ_DTYPE_F32, 'the header of the stream')
+    call factz_decompress(stream, u2, v2)
+
+    ! Check against the bound that was applied.
+    config = factz_absolute_bound(report%bound)
+    call factz_compare(u, v, u2, v2, config, comparison)
+    call require(comparison%violations == 0, 'bound and critical points')
+    call factz_critical_points(u2, v2, config, points)
+    call require(size(points) == report%critical_points .and. size(points) > 0, 'the number of critical points')
+    call show('whole arrays, real32', size(stream), 2 * 4 * nx * ny, comparison)
+  end subroutine whole_arrays
+
+  ! Double precision, ghost layers with values of the neighbours: critical points between blocks are kept too.
+  subroutine ghost_layers()
+    real(real64), allocatable, dimension(:, :) :: u, v, u2, v2
+    integer(int8), allocatable :: stream(:)
+    type(factz_config) :: config
+    type(factz_comparison) :: comparison
+    integer :: x, y
+    allocate (u(1 - ghosts:nx + ghosts, 1 - ghosts:ny + ghosts))
+    allocate (v, u2, v2, mold=u)
+    do y = 1 - ghosts, ny + ghosts
+      do x = 1 - ghosts, nx + ghosts
+        call velocity(x, y, u(x, y), v(x, y))
+      end do
+    end do
+    config = factz_absolute_bound(bound)
+    config%halo = FACTZ_SIDES_ALL
+    call factz_compress(u, v, config, stream, ghosts=ghosts)
+    u2 = -777
+    v2 = -777
+    call factz_decompress(stream, u2, v2, ghosts=ghosts)
+    call factz_compare(u, v, u2, v2, config, comparison, ghosts=ghosts, other_ghosts=ghosts)
+    call require(comparison%violations == 0 .and. comparison%max_error <= bound, 'bound and critical points')
+    u2(1:nx, 1:ny) = -777
+    v2(1:nx, 1:ny) = -777
+    call require(all(nint(u2) == -777) .and. all(nint(v2) == -777), 'ghost layers untouched')
+    call show('ghost layers, real64', size(stream), 2 * 8 * nx * ny, comparison)
+  end subroutine ghost_layers
+
+  ! Both components in one array, and a window of a larger one: no copy is made.
+  subroutine sections()
+    real(real64), allocatable :: uv(:, :, :), window(:, :, :)
+    integer(int8), allocatable :: stream(:)
+    type(factz_config) :: config
+    type(factz_comparison) :: comparison
+    integer :: x, y
+    allocate (uv(2, nx, ny), window(0:nx + 7, 0:ny + 3, 2))
+    do y = 1, ny
+      do x = 1, nx
+        call velocity(x, y, uv(1, x, y), uv(2, x, y))
+      end do
+    end do
+    config = factz_absolute_bound(bound)
+    call factz_compress(uv(1, :, :), uv(2, :, :), config, stream)
+    window = 0
+    call factz_decompress(stream, window(5:nx + 4, 3:ny + 2, 1), window(5:nx + 4, 3:ny + 2, 2))
+    call factz_compare(uv(1, :, :), uv(2, :, :), window(5:nx + 4, 3:ny + 2, 1), window(5:nx + 4, 3:ny + 2, 2), &
+        config, comparison)
+    call require(comparison%violations == 0, 'bound and critical points')
+    call show('sections, real64', size(stream), 2 * 8 * nx * ny, comparison)
+  end subroutine sections
+
+  ! With stat= and errmsg= the program goes on; without them an error stops it with the same text.
+  subroutine wrong_calls()
+    real(real32), allocatable, dimension(:, :) :: u, v, narrow
+    integer(int8), allocatable :: stream(:)
+    type(factz_config) :: config
+    integer(c_int32_t) :: status
+    character(500) :: reason
+    allocate (u(nx, ny), v(nx, ny), narrow(nx - 1, ny))
+    u = 1
+    v = 2
+    narrow = 3
+    config = factz_absolute_bound(bound)
+
+    reason = ''
+    call factz_compress(u, narrow, config, stream, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'both components must lie at the same vertices')
+    call factz_compress(u(nx:1:-1, :), v(nx:1:-1, :), config, stream, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'a copy of the section')
+    config%halo = FACTZ_SIDE_LEFT
+    call factz_compress(u, v, config, stream, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'with their ghost layers')
+    config%halo = 0
+    config%nx = nx + 1
+    call factz_compress(u, v, config, stream, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'set nx = ny = 0')
+    config%nx = 0
+    call factz_compress(u, v, config, stream, ghosts=ny, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'leaves no vertex')
+    config%bound = -1
+    call factz_compress(u, v, config, stream, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_CONFIG, reason, 'bound = -1')
+    config%bound = bound
+    call factz_compress(u, v, config, stream)
+    call factz_decompress(stream(:size(stream) - 1), u, v, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_CORRUPT_STREAM, reason, 'factz_decompress: ')
+  end subroutine wrong_calls
+
+  subroutine told(status, expected, reason, part)
+    integer(c_int32_t), intent(in) :: status, expected
+    character(*), intent(inout) :: reason
+    character(*), intent(in) :: part
+    call require(status == expected .and. index(reason, part) > 0, 'the error says: '//trim(reason))
+    print '(a,a)', '  refused: ', trim(reason)
+    reason = ''
+  end subroutine told
+
+  subroutine show(name, bytes, field_bytes, comparison)
+    character(*), intent(in) :: name
+    integer, intent(in) :: bytes, field_bytes
+    type(factz_comparison), intent(in) :: comparison
+    print '(a,t24,i8,a,f6.1,i6,a,es9.2)', name, bytes, ' bytes, ratio', real(field_bytes) / real(bytes), &
+        comparison%critical_points, ' critical points, largest error', comparison%max_error
+  end subroutine show
+end program roundtrip

@@ -1,0 +1,817 @@
+! factz: error-bounded compression of 2D vector fields that keeps every critical point.
+!
+! The Fortran interface, as source: compile it with your own compiler, before what uses it, and link libfactz
+! (CMake: factz::fortran; pkg-config: the variable fortran_source). factz.h is the reference manual of the
+! types, constants and functions that have its names; this module adds procedures for arrays:
+!
+!     use factz
+!     type(factz_config) :: config
+!     integer(int8), allocatable :: stream(:)
+!     config = factz_relative_bound(1e-3_real64)
+!     call factz_compress(u, v, config, stream)
+!     call factz_decompress(stream, u2, v2)
+!
+! Arrays. u(nx, ny) and v(nx, ny) are real32 or real64, both of one kind, x first (the order of memory: what
+! factz.h calls "x fastest"). Sections with positive strides are read and written in place, without a copy.
+! Arrays with ghost layers are passed whole, with ghosts = the width of the layers on every side:
+!
+!     real(real64) :: u(0:nx+1, 0:ny+1), v(0:nx+1, 0:ny+1)
+!     config%halo = FACTZ_SIDES_ALL          ! sides with values of a neighbour beside the block
+!     call factz_compress(u, v, config, stream, ghosts=1)
+!
+! nx, ny, dtype, pitches and strides of the configuration follow from the arrays; where nx or ny of the
+! configuration is not 0 it must agree.
+!
+! Errors follow the standard's STAT= and ERRMSG=: with stat the procedure returns a FACTZ_* status there and
+! the reason, and what to do, in errmsg; without stat an error stops the program with that text.
+!
+! Device memory. The functions with _device in their name are those of factz.h: fields, streams, workspaces and
+! reports in device memory are type(c_ptr), and so is the CUDA stream.
+module factz
+  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_f_pointer, c_funptr, c_int, c_int32_t, &
+      c_int64_t, c_intptr_t, c_loc, c_null_char, c_null_ptr, c_ptr, c_size_t
+  use, intrinsic :: iso_fortran_env, only: int8, int64, real32, real64
+  implicit none
+  private
+
+  ! Kinds that callers need.
+  public :: c_funptr, c_int32_t, c_int64_t, c_loc, c_null_ptr, c_ptr, c_size_t, int8, int64, real32, real64
+
+  integer(c_int32_t), parameter, public :: FACTZ_DTYPE_F32 = 0, FACTZ_DTYPE_F64 = 1
+  integer(c_int32_t), parameter, public :: FACTZ_BOUND_ABSOLUTE = 0, FACTZ_BOUND_RELATIVE = 1
+  integer(c_int32_t), parameter, public :: FACTZ_MODE_BLOCK_WISE = 0, FACTZ_MODE_SPECULATIVE = 1
+  integer(c_int32_t), parameter, public :: FACTZ_CODER_ANS = 0, FACTZ_CODER_HUFFMAN = 1
+  integer(c_int32_t), parameter, public :: FACTZ_PREDICTOR_HIERARCHICAL = 0, FACTZ_PREDICTOR_LORENZO = 1
+  integer(c_int32_t), parameter, public :: FACTZ_PRESERVE_NONE = 0, FACTZ_PRESERVE_POINTS = 1, &
+      FACTZ_PRESERVE_TYPES = 2
+  integer(c_int32_t), parameter, public :: FACTZ_SIDE_LEFT = 1, FACTZ_SIDE_RIGHT = 2, FACTZ_SIDE_FIRST_ROW = 4, &
+      FACTZ_SIDE_LAST_ROW = 8, FACTZ_SIDES_ALL = 15
+  integer(c_int32_t), parameter, public :: FACTZ_INSPECT_BYTES = 128
+  integer(c_int32_t), parameter, public :: FACTZ_POINT_SADDLE = 0, FACTZ_POINT_ATTRACTING_NODE = 1, &
+      FACTZ_POINT_REPELLING_NODE = 2, FACTZ_POINT_ATTRACTING_FOCUS = 3, FACTZ_POINT_REPELLING_FOCUS = 4, &
+      FACTZ_POINT_CENTER = 5
+  integer(c_int32_t), parameter, public :: FACTZ_TRIANGLE_LOWER = 0, FACTZ_TRIANGLE_UPPER = 1
+  integer(c_int32_t), parameter, public :: FACTZ_LOG_ERROR = 1, FACTZ_LOG_WARN = 2, FACTZ_LOG_INFO = 3, &
+      FACTZ_LOG_DEBUG = 4, FACTZ_LOG_TRACE = 5
+  integer(c_int32_t), parameter, public :: FACTZ_VERSION_MAJOR = 0, FACTZ_VERSION_MINOR = 1, FACTZ_VERSION_PATCH = 0
+  integer(c_int32_t), parameter, public :: FACTZ_OK = 0, FACTZ_ERROR_INVALID_ARGUMENT = 1, &
+      FACTZ_ERROR_INVALID_CONFIG = 2, FACTZ_ERROR_BUFFER_TOO_SMALL = 3, FACTZ_ERROR_WORKSPACE_TOO_SMALL = 4, &
+      FACTZ_ERROR_CORRUPT_STREAM = 5, FACTZ_ERROR_UNSUPPORTED_VERSION = 6, FACTZ_ERROR_NO_DEVICE = 7, &
+      FACTZ_ERROR_CUDA = 8, FACTZ_ERROR_OUT_OF_MEMORY = 9, FACTZ_ERROR_UNSUPPORTED = 10, FACTZ_ERROR_INTERNAL = 11
+
+  ! The structs of factz.h, field by field.
+
+  type, bind(c), public :: factz_config
+    integer(c_int64_t) :: struct_size
+    integer(c_int64_t) :: nx
+    integer(c_int64_t) :: ny
+    integer(c_int64_t) :: nz
+    integer(c_int64_t) :: u_pitch
+    integer(c_int64_t) :: u_stride
+    integer(c_int64_t) :: v_pitch
+    integer(c_int64_t) :: v_stride
+    integer(c_int64_t) :: w_pitch
+    integer(c_int64_t) :: w_stride
+    real(c_double) :: dx
+    real(c_double) :: dy
+    real(c_double) :: dz
+    real(c_double) :: bound
+    integer(c_int32_t) :: bound_kind
+    integer(c_int32_t) :: dtype
+    integer(c_int32_t) :: mode
+    integer(c_int32_t) :: coder
+    integer(c_int32_t) :: predictor
+    integer(c_int32_t) :: preserve
+    integer(c_int32_t) :: halo
+    integer(c_int32_t) :: pin
+    integer(c_int32_t) :: verify_checksum
+    integer(c_int32_t) :: reserved_flags
+    integer(c_int64_t) :: reserved(13)
+  end type factz_config
+
+  type, bind(c), public :: factz_sizes
+    integer(c_int64_t) :: max_stream_bytes
+    integer(c_int64_t) :: workspace_bytes
+    integer(c_int64_t) :: alignment
+    integer(c_int64_t) :: analysis_workspace_bytes
+    integer(c_int64_t) :: reserved(4)
+  end type factz_sizes
+
+  type, bind(c), public :: factz_info
+    integer(c_int32_t) :: status
+    integer(c_int32_t) :: format_version
+    integer(c_int64_t) :: stream_bytes
+    integer(c_int64_t) :: nx
+    integer(c_int64_t) :: ny
+    integer(c_int64_t) :: nz
+    real(c_double) :: dx
+    real(c_double) :: dy
+    real(c_double) :: dz
+    real(c_double) :: bound
+    real(c_double) :: absolute_bound
+    integer(c_int32_t) :: bound_kind
+    integer(c_int32_t) :: dtype
+    integer(c_int32_t) :: mode
+    integer(c_int32_t) :: coder
+    integer(c_int32_t) :: predictor
+    integer(c_int32_t) :: preserve
+    integer(c_int64_t) :: reserved(3)
+  end type factz_info
+
+  type, bind(c), public :: factz_report
+    integer(c_int32_t) :: status
+    integer(c_int32_t) :: reserved_status
+    integer(c_int64_t) :: stream_bytes
+    integer(c_int64_t) :: required_bytes
+    integer(c_int64_t) :: exact_vertices
+    integer(c_int64_t) :: nonfinite_vertices
+    integer(c_int64_t) :: zero_vertices
+    integer(c_int64_t) :: critical_points
+    real(c_double) :: bound
+    real(c_double) :: max_error
+    integer(c_int64_t) :: reserved(7)
+  end type factz_report
+
+  ! Cells count from 0, as in C: cell (0, 0) is between u(1, 1) and u(2, 2).
+  type, bind(c), public :: factz_critical_point
+    integer(c_int64_t) :: cell_x
+    integer(c_int64_t) :: cell_y
+    real(c_double) :: x
+    real(c_double) :: y
+    integer(c_int32_t) :: triangle
+    integer(c_int32_t) :: point_type
+  end type factz_critical_point
+
+  ! points_by_type(k + 1) counts the points of type k.
+  type, bind(c), public :: factz_comparison
+    integer(c_int32_t) :: status
+    integer(c_int32_t) :: reserved_status
+    integer(c_int64_t) :: violations
+    integer(c_int64_t) :: critical_points
+    integer(c_int64_t) :: other_critical_points
+    integer(c_int64_t) :: lost_points
+    integer(c_int64_t) :: new_points
+    integer(c_int64_t) :: changed_types
+    integer(c_int64_t) :: ties
+    integer(c_int64_t) :: changed_ties
+    integer(c_int64_t) :: new_ties
+    integer(c_int64_t) :: nonfinite_vertices
+    integer(c_int64_t) :: changed_nonfinite
+    integer(c_int64_t) :: zero_vertices
+    integer(c_int64_t) :: changed_zeros
+    integer(c_int64_t) :: bound_exceeded
+    real(c_double) :: bound
+    real(c_double) :: max_error
+    real(c_double) :: psnr
+    integer(c_int64_t) :: points_by_type(6)
+    integer(c_int64_t) :: reserved(8)
+  end type factz_comparison
+
+  ! ---------------------------------------------------------------- arrays in host memory
+
+  ! call factz_compress(u, v, config, stream [, report] [, ghosts] [, threads] [, stat] [, errmsg])
+  ! stream becomes exactly as long as the stream is.
+  interface factz_compress
+    module procedure compress_real32, compress_real64
+  end interface factz_compress
+
+  ! call factz_decompress(stream, u, v [, report] [, ghosts] [, threads] [, stat] [, errmsg])
+  ! stream may be longer than the stream is. Ghost layers stay as they are.
+  interface factz_decompress
+    module procedure decompress_real32, decompress_real64
+  end interface factz_decompress
+
+  ! call factz_compare(u, v, other_u, other_v, config, comparison [, ghosts] [, other_ghosts] [, threads] [, stat]
+  !                    [, errmsg])
+  interface factz_compare
+    module procedure compare_real32, compare_real64
+  end interface factz_compare
+
+  ! call factz_critical_points(u, v, config, points [, ghosts] [, threads] [, stat] [, errmsg])
+  interface factz_critical_points
+    module procedure critical_points_real32, critical_points_real64
+  end interface factz_critical_points
+
+  public :: factz_absolute_bound, factz_relative_bound, factz_compress, factz_decompress, factz_compare, &
+      factz_critical_points, factz_inspect, factz_status_string, factz_last_error, factz_version
+
+  ! ---------------------------------------------------------------- the functions of factz.h
+
+  public :: factz_config_init, factz_compress_sizes, factz_decompress_sizes, factz_inspect_host, &
+      factz_compress_host, factz_decompress_host, factz_critical_points_host, factz_compare_host, &
+      factz_prepare_device, factz_compress_device, factz_decompress_device, factz_inspect_device, &
+      factz_critical_points_device, factz_compare_device, factz_set_log_callback, factz_format_version
+
+  interface
+    integer(c_int32_t) function factz_config_init(config, nx, ny, bound_kind, bound) bind(c)
+      import :: c_double, c_int32_t, c_int64_t, factz_config
+      type(factz_config), intent(out) :: config
+      integer(c_int64_t), value :: nx, ny
+      integer(c_int32_t), value :: bound_kind
+      real(c_double), value :: bound
+    end function factz_config_init
+
+    integer(c_int32_t) function factz_compress_sizes(config, sizes) bind(c)
+      import :: c_int32_t, factz_config, factz_sizes
+      type(factz_config), intent(in) :: config
+      type(factz_sizes), intent(out) :: sizes
+    end function factz_compress_sizes
+
+    integer(c_int32_t) function factz_decompress_sizes(info, sizes) bind(c)
+      import :: c_int32_t, factz_info, factz_sizes
+      type(factz_info), intent(in) :: info
+      type(factz_sizes), intent(out) :: sizes
+    end function factz_decompress_sizes
+
+    integer(c_int32_t) function factz_inspect_host(src, src_bytes, info) bind(c)
+      import :: c_int32_t, c_ptr, c_size_t, factz_info
+      type(c_ptr), value :: src
+      integer(c_size_t), value :: src_bytes
+      type(factz_info), intent(out) :: info
+    end function factz_inspect_host
+
+    integer(c_int32_t) function factz_compress_host(u, v, n, config, dst, dst_bytes, report, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_report
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: dst
+      integer(c_size_t), value :: dst_bytes
+      type(factz_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_compress_host
+
+    integer(c_int32_t) function factz_decompress_host(src, src_bytes, config, u, v, n, report, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_report
+      type(c_ptr), value :: src
+      integer(c_size_t), value :: src_bytes
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_report), intent(out) :: report
+      integer(c_int), value :: threads
+    end function factz_decompress_host
+
+    ! points is the address of type(factz_critical_point) :: points(capacity), or c_null_ptr.
+    integer(c_int32_t) function factz_critical_points_host(u, v, n, config, points, capacity, count, threads) bind(c)
+      import :: c_int, c_int32_t, c_int64_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: points
+      integer(c_size_t), value :: capacity
+      integer(c_int64_t), intent(out) :: count
+      integer(c_int), value :: threads
+    end function factz_critical_points_host
+
+    ! other_config may be left out: it is config then.
+    integer(c_int32_t) function factz_compare_host(u, v, n, config, other_u, other_v, other_config, comparison, &
+        threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_comparison, factz_config
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: other_u, other_v
+      type(factz_config), intent(in), optional :: other_config
+      type(factz_comparison), intent(out) :: comparison
+      integer(c_int), value :: threads
+    end function factz_compare_host
+
+    integer(c_int32_t) function factz_prepare_device(stream) bind(c)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: stream
+    end function factz_prepare_device
+
+    ! report is the address of a factz_report in device or mapped pinned memory: it is written later.
+    integer(c_int32_t) function factz_compress_device(u, v, n, config, dst, dst_bytes, workspace, workspace_bytes, &
+        report, stream) bind(c)
+      import :: c_int32_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: dst
+      integer(c_size_t), value :: dst_bytes
+      type(c_ptr), value :: workspace
+      integer(c_size_t), value :: workspace_bytes
+      type(c_ptr), value :: report, stream
+    end function factz_compress_device
+
+    integer(c_int32_t) function factz_decompress_device(src, src_bytes, config, u, v, n, workspace, workspace_bytes, &
+        report, stream) bind(c)
+      import :: c_int32_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: src
+      integer(c_size_t), value :: src_bytes
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(c_ptr), value :: workspace
+      integer(c_size_t), value :: workspace_bytes
+      type(c_ptr), value :: report, stream
+    end function factz_decompress_device
+
+    integer(c_int32_t) function factz_inspect_device(src, src_bytes, info, stream) bind(c)
+      import :: c_int32_t, c_ptr, c_size_t
+      type(c_ptr), value :: src
+      integer(c_size_t), value :: src_bytes
+      type(c_ptr), value :: info, stream
+    end function factz_inspect_device
+
+    integer(c_int32_t) function factz_critical_points_device(u, v, n, config, points, capacity, count, workspace, &
+        workspace_bytes, stream) bind(c)
+      import :: c_int32_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: points
+      integer(c_size_t), value :: capacity
+      type(c_ptr), value :: count, workspace
+      integer(c_size_t), value :: workspace_bytes
+      type(c_ptr), value :: stream
+    end function factz_critical_points_device
+
+    integer(c_int32_t) function factz_compare_device(u, v, n, config, other_u, other_v, other_config, workspace, &
+        workspace_bytes, comparison, stream) bind(c)
+      import :: c_int32_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: other_u, other_v
+      type(factz_config), intent(in), optional :: other_config
+      type(c_ptr), value :: workspace
+      integer(c_size_t), value :: workspace_bytes
+      type(c_ptr), value :: comparison, stream
+    end function factz_compare_device
+
+    ! callback is c_funloc of a bind(c) procedure (integer(c_int), value :: level; type(c_ptr), value :: target,
+    ! message, user), or c_null_funptr.
+    integer(c_int32_t) function factz_set_log_callback(callback, user) bind(c)
+      import :: c_funptr, c_int32_t, c_ptr
+      type(c_funptr), value :: callback
+      type(c_ptr), value :: user
+    end function factz_set_log_callback
+
+    integer(c_int32_t) function factz_format_version() bind(c)
+      import :: c_int32_t
+    end function factz_format_version
+
+    ! These return C strings; the functions without c_ make Fortran strings of them.
+    type(c_ptr) function c_status_string(status) bind(c, name="factz_status_string")
+      import :: c_int32_t, c_ptr
+      integer(c_int32_t), value :: status
+    end function c_status_string
+
+    type(c_ptr) function c_last_error() bind(c, name="factz_last_error")
+      import :: c_ptr
+    end function c_last_error
+
+    type(c_ptr) function c_version() bind(c, name="factz_version")
+      import :: c_ptr
+    end function c_version
+  end interface
+
+  ! Where the values of a component lie, or why they cannot be used.
+  type :: component
+    type(c_ptr) :: first = c_null_ptr            ! vertex (1, 1) of the block, inside the ghost layers
+    integer(c_int64_t) :: nx = 0, ny = 0
+    integer(c_int64_t) :: pitch = 0, stride = 1  ! in elements
+    integer(c_int64_t) :: ghosts = 0
+    integer(c_int32_t) :: dtype = FACTZ_DTYPE_F32
+    character(:), allocatable :: refusal
+  end type component
+
+contains
+
+  ! The default configuration with a bound in the unit of the field.
+  type(factz_config) function factz_absolute_bound(bound) result(config)
+    real(real64), intent(in) :: bound
+    if (factz_config_init(config, 0_c_int64_t, 0_c_int64_t, FACTZ_BOUND_ABSOLUTE, bound) /= FACTZ_OK) &
+        error stop 'factz_absolute_bound: the library refuses its own constant'
+  end function factz_absolute_bound
+
+  ! The default configuration with a bound as a fraction of the joint range of u and v.
+  type(factz_config) function factz_relative_bound(bound) result(config)
+    real(real64), intent(in) :: bound
+    if (factz_config_init(config, 0_c_int64_t, 0_c_int64_t, FACTZ_BOUND_RELATIVE, bound) /= FACTZ_OK) &
+        error stop 'factz_relative_bound: the library refuses its own constant'
+  end function factz_relative_bound
+
+  ! Reads the header of a stream.
+  subroutine factz_inspect(stream, info, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    type(factz_info), intent(out) :: info
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    integer(c_int32_t) :: status
+    status = factz_inspect_host(address(stream), size(stream, kind=c_size_t), info)
+    call conclude('factz_inspect', status, library_reason(status), stat, errmsg)
+  end subroutine factz_inspect
+
+  ! A short name of a status, such as "corrupt stream".
+  function factz_status_string(status) result(text)
+    integer(c_int32_t), intent(in) :: status
+    character(:), allocatable :: text
+    text = fortran_string(c_status_string(status))
+  end function factz_status_string
+
+  ! What was wrong in the calling thread's latest call of a function of factz.h.
+  function factz_last_error() result(text)
+    character(:), allocatable :: text
+    text = fortran_string(c_last_error())
+  end function factz_last_error
+
+  ! The version of the library at run time, such as "0.1.0".
+  function factz_version() result(text)
+    character(:), allocatable :: text
+    text = fortran_string(c_version())
+  end function factz_version
+
+  ! ---------------------------------------------------------------- one procedure per kind
+
+  subroutine compress_real32(u, v, config, stream, report, ghosts, threads, stat, errmsg)
+    real(real32), intent(in), target :: u(:, :), v(:, :)
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: stream(:)
+    type(factz_report), intent(out), optional :: report
+    integer, intent(in), optional :: ghosts, threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call compress(component_real32('u', u, ghosts), component_real32('v', v, ghosts), config, stream, report, &
+        threads, stat, errmsg)
+  end subroutine compress_real32
+
+  subroutine compress_real64(u, v, config, stream, report, ghosts, threads, stat, errmsg)
+    real(real64), intent(in), target :: u(:, :), v(:, :)
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: stream(:)
+    type(factz_report), intent(out), optional :: report
+    integer, intent(in), optional :: ghosts, threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call compress(component_real64('u', u, ghosts), component_real64('v', v, ghosts), config, stream, report, &
+        threads, stat, errmsg)
+  end subroutine compress_real64
+
+  ! u and v are inout: ghost layers keep their values.
+  subroutine decompress_real32(stream, u, v, report, ghosts, threads, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    real(real32), intent(inout), target :: u(:, :), v(:, :)
+    type(factz_report), intent(out), optional :: report
+    integer, intent(in), optional :: ghosts, threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call decompress(stream, component_real32('u', u, ghosts), component_real32('v', v, ghosts), report, threads, &
+        stat, errmsg)
+  end subroutine decompress_real32
+
+  subroutine decompress_real64(stream, u, v, report, ghosts, threads, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    real(real64), intent(inout), target :: u(:, :), v(:, :)
+    type(factz_report), intent(out), optional :: report
+    integer, intent(in), optional :: ghosts, threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call decompress(stream, component_real64('u', u, ghosts), component_real64('v', v, ghosts), report, threads, &
+        stat, errmsg)
+  end subroutine decompress_real64
+
+  subroutine compare_real32(u, v, other_u, other_v, config, comparison, ghosts, other_ghosts, threads, stat, errmsg)
+    real(real32), intent(in), target :: u(:, :), v(:, :), other_u(:, :), other_v(:, :)
+    type(factz_config), intent(in) :: config
+    type(factz_comparison), intent(out) :: comparison
+    integer, intent(in), optional :: ghosts, other_ghosts, threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call compare(component_real32('u', u, ghosts), component_real32('v', v, ghosts), &
+        component_real32('other_u', other_u, other_ghosts), component_real32('other_v', other_v, other_ghosts), &
+        config, comparison, threads, stat, errmsg)
+  end subroutine compare_real32
+
+  subroutine compare_real64(u, v, other_u, other_v, config, comparison, ghosts, other_ghosts, threads, stat, errmsg)
+    real(real64), intent(in), target :: u(:, :), v(:, :), other_u(:, :), other_v(:, :)
+    type(factz_config), intent(in) :: config
+    type(factz_comparison), intent(out) :: comparison
+    integer, intent(in), optional :: ghosts, other_ghosts, threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call compare(component_real64('u', u, ghosts), component_real64('v', v, ghosts), &
+        component_real64('other_u', other_u, other_ghosts), component_real64('other_v', other_v, other_ghosts), &
+        config, comparison, threads, stat, errmsg)
+  end subroutine compare_real64
+
+  subroutine critical_points_real32(u, v, config, points, ghosts, threads, stat, errmsg)
+    real(real32), intent(in), target :: u(:, :), v(:, :)
+    type(factz_config), intent(in) :: config
+    type(factz_critical_point), allocatable, intent(out) :: points(:)
+    integer, intent(in), optional :: ghosts, threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call critical_points(component_real32('u', u, ghosts), component_real32('v', v, ghosts), config, points, &
+        threads, stat, errmsg)
+  end subroutine critical_points_real32
+
+  subroutine critical_points_real64(u, v, config, points, ghosts, threads, stat, errmsg)
+    real(real64), intent(in), target :: u(:, :), v(:, :)
+    type(factz_config), intent(in) :: config
+    type(factz_critical_point), allocatable, intent(out) :: points(:)
+    integer, intent(in), optional :: ghosts, threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call critical_points(component_real64('u', u, ghosts), component_real64('v', v, ghosts), config, points, &
+        threads, stat, errmsg)
+  end subroutine critical_points_real64
+
+  function component_real32(name, values, ghosts) result(c)
+    character(*), intent(in) :: name
+    real(real32), intent(in), target :: values(:, :)
+    integer, intent(in), optional :: ghosts
+    type(component) :: c
+    integer :: g
+    c = component_of(name, shape(values, int64), ghosts)
+    if (allocated(c%refusal)) return
+    g = int(c%ghosts)
+    c%dtype = FACTZ_DTYPE_F32
+    c%first = c_loc(values(1 + g, 1 + g))
+    if (size(values, 1) > 1) call set_distance(name, c%stride, c_loc(values(1, 1)), c_loc(values(2, 1)), 4, c%refusal)
+    if (size(values, 2) > 1) call set_distance(name, c%pitch, c_loc(values(1, 1)), c_loc(values(1, 2)), 4, c%refusal)
+  end function component_real32
+
+  function component_real64(name, values, ghosts) result(c)
+    character(*), intent(in) :: name
+    real(real64), intent(in), target :: values(:, :)
+    integer, intent(in), optional :: ghosts
+    type(component) :: c
+    integer :: g
+    c = component_of(name, shape(values, int64), ghosts)
+    if (allocated(c%refusal)) return
+    g = int(c%ghosts)
+    c%dtype = FACTZ_DTYPE_F64
+    c%first = c_loc(values(1 + g, 1 + g))
+    if (size(values, 1) > 1) call set_distance(name, c%stride, c_loc(values(1, 1)), c_loc(values(2, 1)), 8, c%refusal)
+    if (size(values, 2) > 1) call set_distance(name, c%pitch, c_loc(values(1, 1)), c_loc(values(1, 2)), 8, c%refusal)
+  end function component_real64
+
+  ! ---------------------------------------------------------------- what both kinds share
+
+  ! The size of the block inside the ghost layers.
+  function component_of(name, extents, ghosts) result(c)
+    character(*), intent(in) :: name
+    integer(int64), intent(in) :: extents(2)
+    integer, intent(in), optional :: ghosts
+    type(component) :: c
+    if (present(ghosts)) c%ghosts = ghosts
+    c%nx = extents(1) - 2 * c%ghosts
+    c%ny = extents(2) - 2 * c%ghosts
+    if (c%ghosts < 0) then
+      c%refusal = 'ghosts = '//decimal(c%ghosts)//' must not be negative: it is the width of the ghost layers'
+    else if (c%nx < 1 .or. c%ny < 1) then
+      c%refusal = name//' has the shape ('//decimal(extents(1))//', '//decimal(extents(2))//'), which leaves no '// &
+          'vertex inside ghost layers of width '//decimal(c%ghosts)//': pass the whole array with its ghost layers'
+    end if
+  end function component_of
+
+  ! The distance of two neighbours, in elements.
+  subroutine set_distance(name, distance, first, second, bytes, refusal)
+    character(*), intent(in) :: name
+    integer(c_int64_t), intent(inout) :: distance
+    type(c_ptr), intent(in) :: first, second
+    integer, intent(in) :: bytes
+    character(:), allocatable, intent(inout) :: refusal
+    integer(c_intptr_t) :: apart
+    apart = transfer(second, apart) - transfer(first, apart)
+    if (apart <= 0 .or. modulo(apart, int(bytes, c_intptr_t)) /= 0) then
+      refusal = name//' is a section whose neighbours are '//decimal(int(apart, int64))//' bytes apart: strides must '// &
+          'be positive multiples of the size of an element; pass the array the other way round, or a copy of the section'
+    else
+      distance = apart / bytes
+    end if
+  end subroutine set_distance
+
+  ! Puts what the arrays say into a configuration. refusal stays unallocated where all fits.
+  subroutine describe(u, v, config, n, refusal)
+    type(component), intent(in) :: u, v
+    type(factz_config), intent(inout) :: config
+    integer(c_size_t), intent(out) :: n
+    character(:), allocatable, intent(out) :: refusal
+    n = int(u%nx * u%ny, c_size_t)
+    if (allocated(u%refusal)) then
+      refusal = u%refusal
+    else if (allocated(v%refusal)) then
+      refusal = v%refusal
+    else if (u%nx /= v%nx .or. u%ny /= v%ny) then
+      refusal = 'u has '//decimal(u%nx)//' x '//decimal(u%ny)//' vertices but v has '//decimal(v%nx)//' x '// &
+          decimal(v%ny)//': both components must lie at the same vertices'
+    else if ((config%nx /= 0 .and. config%nx /= u%nx) .or. (config%ny /= 0 .and. config%ny /= u%ny)) then
+      refusal = 'the configuration is for '//decimal(config%nx)//' x '//decimal(config%ny)//' vertices but the arrays '// &
+          'have '//decimal(u%nx)//' x '//decimal(u%ny)//' inside ghost layers of width '//decimal(u%ghosts)// &
+          ': set nx = ny = 0 to take them from the arrays, or pass the whole arrays and ghosts'
+    else if (config%halo /= 0 .and. u%ghosts < 1) then
+      refusal = 'config%halo = '//decimal(int(config%halo, int64))//' names sides with ghost vertices but ghosts is 0: '// &
+          'pass the whole arrays with their ghost layers and ghosts=<width>, or set config%halo = 0 and config%pin'
+    end if
+    config%nx = u%nx
+    config%ny = u%ny
+    config%dtype = u%dtype
+    config%u_pitch = u%pitch
+    config%u_stride = u%stride
+    config%v_pitch = v%pitch
+    config%v_stride = v%stride
+  end subroutine describe
+
+  subroutine compress(u, v, config, stream, report, threads, stat, errmsg)
+    type(component), intent(in) :: u, v
+    type(factz_config), intent(in) :: config
+    integer(int8), allocatable, intent(out) :: stream(:)
+    type(factz_report), intent(out), optional :: report
+    integer, intent(in), optional :: threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(factz_config) :: c
+    type(factz_sizes) :: sizes
+    type(factz_report) :: r
+    integer(int8), allocatable, target :: buffer(:)
+    character(:), allocatable :: reason
+    integer(c_size_t) :: n
+    integer(c_int32_t) :: status
+    integer :: failed
+    r = failed_report(FACTZ_ERROR_INVALID_ARGUMENT)
+    c = config
+    call describe(u, v, c, n, reason)
+    if (allocated(reason)) then
+      status = FACTZ_ERROR_INVALID_ARGUMENT
+    else
+      status = factz_compress_sizes(c, sizes)
+      if (status == FACTZ_OK) then
+        allocate (buffer(sizes%max_stream_bytes), stat=failed)
+        if (failed /= 0) then
+          status = FACTZ_ERROR_OUT_OF_MEMORY
+          reason = 'no memory for '//decimal(sizes%max_stream_bytes)//' bytes, the largest that the stream may be'
+        else
+          status = factz_compress_host(u%first, v%first, n, c, c_loc(buffer), size(buffer, kind=c_size_t), r, &
+              threads_of(threads))
+          if (status == FACTZ_OK) stream = buffer(:r%stream_bytes)
+        end if
+      end if
+      r%status = status
+      if (.not. allocated(reason)) reason = library_reason(status)
+    end if
+    if (present(report)) report = r
+    call conclude('factz_compress', status, reason, stat, errmsg)
+  end subroutine compress
+
+  subroutine decompress(stream, u, v, report, threads, stat, errmsg)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    type(component), intent(in) :: u, v
+    type(factz_report), intent(out), optional :: report
+    integer, intent(in), optional :: threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(factz_config) :: c
+    type(factz_report) :: r
+    character(:), allocatable :: reason
+    integer(c_size_t) :: n
+    integer(c_int32_t) :: status
+    r = failed_report(FACTZ_ERROR_INVALID_ARGUMENT)
+    c = factz_absolute_bound(0.0_real64)
+    call describe(u, v, c, n, reason)
+    if (allocated(reason)) then
+      status = FACTZ_ERROR_INVALID_ARGUMENT
+    else
+      status = factz_decompress_host(address(stream), size(stream, kind=c_size_t), c, u%first, v%first, n, r, &
+          threads_of(threads))
+      reason = library_reason(status)
+    end if
+    if (present(report)) report = r
+    call conclude('factz_decompress', status, reason, stat, errmsg)
+  end subroutine decompress
+
+  subroutine compare(u, v, other_u, other_v, config, comparison, threads, stat, errmsg)
+    type(component), intent(in) :: u, v, other_u, other_v
+    type(factz_config), intent(in) :: config
+    type(factz_comparison), intent(out) :: comparison
+    integer, intent(in), optional :: threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(factz_config) :: c, other
+    character(:), allocatable :: reason
+    integer(c_size_t) :: n
+    integer(c_int32_t) :: status
+    c = config
+    c%halo = 0     ! ghost vertices are not looked at
+    other = c
+    call describe(u, v, c, n, reason)
+    if (.not. allocated(reason)) call describe(other_u, other_v, other, n, reason)
+    if (allocated(reason)) then
+      status = FACTZ_ERROR_INVALID_ARGUMENT
+      comparison%status = status
+    else
+      status = factz_compare_host(u%first, v%first, n, c, other_u%first, other_v%first, other, comparison, &
+          threads_of(threads))
+      reason = library_reason(status)
+    end if
+    call conclude('factz_compare', status, reason, stat, errmsg)
+  end subroutine compare
+
+  subroutine critical_points(u, v, config, points, threads, stat, errmsg)
+    type(component), intent(in) :: u, v
+    type(factz_config), intent(in) :: config
+    type(factz_critical_point), allocatable, intent(out), target :: points(:)
+    integer, intent(in), optional :: threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(factz_config) :: c
+    character(:), allocatable :: reason
+    integer(c_size_t) :: n, capacity
+    integer(c_int64_t) :: count
+    integer(c_int32_t) :: status
+    c = config
+    c%halo = 0     ! ghost vertices are not looked at
+    call describe(u, v, c, n, reason)
+    if (allocated(reason)) then
+      status = FACTZ_ERROR_INVALID_ARGUMENT
+    else
+      ! The number first; a capacity of 0 needs no array.
+      status = factz_critical_points_host(u%first, v%first, n, c, c_null_ptr, 0_c_size_t, count, threads_of(threads))
+      if (status == FACTZ_OK .or. status == FACTZ_ERROR_BUFFER_TOO_SMALL) then
+        capacity = int(count, c_size_t)
+        allocate (points(capacity))
+        if (capacity > 0) status = factz_critical_points_host(u%first, v%first, n, c, c_loc(points), capacity, count, &
+            threads_of(threads))
+      end if
+      reason = library_reason(status)
+    end if
+    call conclude('factz_critical_points', status, reason, stat, errmsg)
+  end subroutine critical_points
+
+  ! ---------------------------------------------------------------- small things
+
+  ! What STAT= and ERRMSG= promise.
+  subroutine conclude(procedure_name, status, reason, stat, errmsg)
+    character(*), intent(in) :: procedure_name, reason
+    integer(c_int32_t), intent(in) :: status
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(:), allocatable :: text
+    if (present(stat)) stat = status
+    if (status == FACTZ_OK) return
+    text = procedure_name//': '//factz_status_string(status)//': '//reason
+    if (present(errmsg)) errmsg = text
+    if (.not. present(stat)) error stop text
+  end subroutine conclude
+
+  function library_reason(status) result(text)
+    integer(c_int32_t), intent(in) :: status
+    character(:), allocatable :: text
+    if (status == FACTZ_OK) then
+      text = ''
+    else
+      text = factz_last_error()
+    end if
+  end function library_reason
+
+  type(factz_report) function failed_report(status) result(r)
+    integer(c_int32_t), intent(in) :: status
+    r = factz_report(status, 0, 0, 0, 0, 0, 0, 0, 0.0_c_double, 0.0_c_double, 0)
+  end function failed_report
+
+  integer(c_int) function threads_of(threads)
+    integer, intent(in), optional :: threads
+    threads_of = 0
+    if (present(threads)) threads_of = int(threads, c_int)
+  end function threads_of
+
+  ! c_loc wants an array that is not empty.
+  type(c_ptr) function address(stream)
+    integer(int8), contiguous, intent(in), target :: stream(:)
+    address = c_null_ptr
+    if (size(stream) > 0) address = c_loc(stream)
+  end function address
+
+  function decimal(number) result(text)
+    integer(int64), intent(in) :: number
+    character(:), allocatable :: text
+    character(20) :: digits
+    write (digits, '(i0)') number
+    text = trim(digits)
+  end function decimal
+
+  function fortran_string(string) result(text)
+    type(c_ptr), intent(in) :: string
+    character(:), allocatable :: text
+    character(kind=c_char), pointer :: characters(:)
+    integer :: length, k
+    if (.not. c_associated(string)) then
+      text = ''
+      return
+    end if
+    length = 0
+    do
+      call c_f_pointer(string, characters, [length + 1])
+      if (characters(length + 1) == c_null_char) exit
+      length = length + 1
+    end do
+    allocate (character(length) :: text)
+    do k = 1, length
+      text(k:k) = characters(k)
+    end do
+  end function fortran_string
+end module factz

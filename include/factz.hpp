@@ -1,0 +1,422 @@
+/*
+ * factz: error-bounded compression of 2D vector fields that keeps every critical point.
+ *
+ * The C++17 interface: header only, on top of factz.h, which is the reference manual, and without a
+ * capability of its own. It adds views instead of pointers with sizes, the element type from the pointers,
+ * defaults, and errors that cannot be overlooked:
+ *
+ *     factz::field<const float> field = factz::dense(u, v, nx, ny);
+ *     std::vector<std::byte> stream = factz::compress(field, factz::relative_bound(1e-3));
+ *     factz::decompress(stream, factz::dense(u2, v2, nx, ny));
+ *
+ * Errors. What a caller got wrong, and what the system refuses, is a factz::error with the status and the
+ * library's text. Exceptions, not an expected-like result: a wrong configuration is a mistake in the program
+ * and not a value to handle at each call, constructors can fail as well, and C++17 has no std::expected. Code
+ * without exceptions uses factz.h, whose functions return a status and never throw. What happened on a
+ * device is no exception either: an enqueued call has long returned, its factz_report says it (see
+ * factz::check).
+ *
+ * Host functions block; functions whose name begins with enqueue_ only enqueue work on a CUDA stream. No CUDA
+ * header is needed, except for factz::device_compressor, which owns device memory: define
+ * FACTZ_WITH_CUDA_RUNTIME before the #include to have it.
+ */
+#ifndef FACTZ_HPP
+#define FACTZ_HPP
+
+#include "factz.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#ifdef FACTZ_WITH_CUDA_RUNTIME
+#include <cuda_runtime_api.h>
+#endif
+
+namespace factz {
+
+/* ---------------------------------------------------------------- errors */
+
+/* A call that failed: what() is the name of the status and the library's explanation. */
+class error : public std::runtime_error {
+public:
+    error(factz_status status, const std::string& text)
+        : std::runtime_error(std::string(factz_status_string(status)) + ": " + text), status_(status) {}
+    factz_status status() const noexcept { return status_; }
+
+private:
+    factz_status status_;
+};
+
+/* Throws where a function of factz.h failed. */
+inline void check(factz_status status) {
+    if (status != FACTZ_OK) throw error(status, factz_last_error());
+}
+
+/* Throws where enqueued work failed. Call it when the stream has got there. */
+inline void check(const factz_report& report) {
+    if (report.status == FACTZ_OK) return;
+    std::string text = "reported by the device";
+    if (report.status == FACTZ_ERROR_BUFFER_TOO_SMALL)
+        text += ": the stream takes " + std::to_string(report.required_bytes) + " bytes";
+    throw error(report.status, text);
+}
+
+/* ---------------------------------------------------------------- fields and bytes */
+
+/* Where the components of a field lie: vertex (x, y) is at u[y * u_pitch + x * u_stride], and v likewise. T is
+ * float or double, const for inputs. A view: it owns nothing. */
+template <class T>
+struct field {
+    static_assert(std::is_same_v<std::remove_const_t<T>, float> || std::is_same_v<std::remove_const_t<T>, double>,
+                  "factz compresses fields of float or double: convert other element types first");
+
+    T* u;
+    T* v;
+    std::uint64_t nx;
+    std::uint64_t ny;
+    std::uint64_t u_pitch;
+    std::uint64_t u_stride;
+    std::uint64_t v_pitch;
+    std::uint64_t v_stride;
+
+    static constexpr std::int32_t dtype =
+        std::is_same_v<std::remove_const_t<T>, float> ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
+
+    field(T* first_u, T* first_v, std::uint64_t columns, std::uint64_t rows, std::uint64_t pitch_u,
+          std::uint64_t stride_u, std::uint64_t pitch_v, std::uint64_t stride_v) noexcept
+        : u(first_u),
+          v(first_v),
+          nx(columns),
+          ny(rows),
+          u_pitch(pitch_u),
+          u_stride(stride_u),
+          v_pitch(pitch_v),
+          v_stride(stride_v) {}
+    /* A field that may be written is one that may be read. */
+    template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
+    field(const field<U>& f) noexcept : field(f.u, f.v, f.nx, f.ny, f.u_pitch, f.u_stride, f.v_pitch, f.v_stride) {}
+
+    std::size_t vertices() const noexcept { return static_cast<std::size_t>(nx * ny); }
+};
+
+/* Two arrays, row after row. */
+template <class T>
+field<T> dense(T* u, T* v, std::uint64_t nx, std::uint64_t ny) noexcept {
+    return {u, v, nx, ny, nx, 1, nx, 1};
+}
+
+/* Two arrays whose rows are `pitch` elements apart. */
+template <class T>
+field<T> pitched(T* u, T* v, std::uint64_t nx, std::uint64_t ny, std::uint64_t pitch) noexcept {
+    return {u, v, nx, ny, pitch, 1, pitch, 1};
+}
+
+/* One array u, v, u, v, ... */
+template <class T>
+field<T> interleaved(T* uv, std::uint64_t nx, std::uint64_t ny) noexcept {
+    return {uv, uv + 1, nx, ny, 2 * nx, 2, 2 * nx, 2};
+}
+
+/* Two arrays of (nx + 2 * ghosts) x (ny + 2 * ghosts) values, the block inside `ghosts` layers on every side. */
+template <class T>
+field<T> ghosted(T* u, T* v, std::uint64_t nx, std::uint64_t ny, std::uint64_t ghosts) noexcept {
+    const std::uint64_t pitch = nx + 2 * ghosts, first = ghosts * pitch + ghosts;
+    return pitched(u + first, v + first, nx, ny, pitch);
+}
+
+/* Bytes to read: any contiguous container of bytes (std::byte, unsigned char, char), or a pointer and a size. */
+class const_bytes {
+public:
+    const_bytes(const void* data, std::size_t size) noexcept : data_(data), size_(size) {}
+    template <class C, class = decltype(std::declval<const C&>().data())>
+    const_bytes(const C& container) noexcept : data_(container.data()), size_(container.size()) {
+        static_assert(sizeof(*container.data()) == 1, "a stream is a container of bytes");
+    }
+    const void* data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+
+private:
+    const void* data_;
+    std::size_t size_;
+};
+
+/* Bytes to write. */
+class bytes {
+public:
+    bytes(void* data, std::size_t size) noexcept : data_(data), size_(size) {}
+    template <class C, class = decltype(std::declval<C&>().data())>
+    bytes(C& container) noexcept : data_(container.data()), size_(container.size()) {
+        static_assert(sizeof(*container.data()) == 1, "a stream is a container of bytes");
+    }
+    void* data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+
+private:
+    void* data_;
+    std::size_t size_;
+};
+
+/* ---------------------------------------------------------------- what to do */
+
+/* A factz_config without what the field says (dimensions, element type, layout). */
+inline factz_config absolute_bound(double bound) {
+    factz_config config;
+    check(factz_config_init(&config, 0, 0, FACTZ_BOUND_ABSOLUTE, bound));
+    return config;
+}
+
+/* The bound as a fraction of the joint range of u and v. */
+inline factz_config relative_bound(double bound) {
+    factz_config config;
+    check(factz_config_init(&config, 0, 0, FACTZ_BOUND_RELATIVE, bound));
+    return config;
+}
+
+/* The configuration with what a field says filled in. */
+template <class T>
+factz_config configured(factz_config config, const field<T>& field) noexcept {
+    config.nx = field.nx;
+    config.ny = field.ny;
+    config.dtype = factz::field<T>::dtype;
+    config.u_pitch = field.u_pitch;
+    config.u_stride = field.u_stride;
+    config.v_pitch = field.v_pitch;
+    config.v_stride = field.v_stride;
+    return config;
+}
+
+/* Sizes for compressing fields of this kind. */
+template <class T>
+factz_sizes compress_sizes(const field<T>& field, const factz_config& config) {
+    factz_sizes sizes;
+    const factz_config c = configured(config, field);
+    check(factz_compress_sizes(&c, &sizes));
+    return sizes;
+}
+
+/* Sizes for decompressing a stream that was made with this configuration; no stream is needed. */
+template <class T>
+factz_sizes decompress_sizes(const field<T>& field, const factz_config& config) {
+    factz_info info{};
+    factz_sizes sizes;
+    info.nx = field.nx;
+    info.ny = field.ny;
+    info.dx = info.dy = 1;
+    info.dtype = factz::field<T>::dtype;
+    info.mode = config.mode;
+    info.coder = config.coder;
+    info.predictor = config.predictor;
+    info.preserve = config.preserve;
+    check(factz_decompress_sizes(&info, &sizes));
+    return sizes;
+}
+
+/* ---------------------------------------------------------------- on the host */
+
+/* Compresses into memory of the caller; report.stream_bytes is the length of the stream. */
+template <class T>
+factz_report compress_into(bytes dst, const field<T>& field, const factz_config& config, int threads = 0) {
+    factz_report report;
+    const factz_config c = configured(config, field);
+    check(factz_compress_host(field.u, field.v, field.vertices(), &c, dst.data(), dst.size(), &report, threads));
+    return report;
+}
+
+/* Compresses into a stream as long as it needs to be. */
+template <class T>
+std::vector<std::byte> compress(const field<T>& field, const factz_config& config, factz_report* report = nullptr,
+                                int threads = 0) {
+    std::vector<std::byte> stream(compress_sizes(field, config).max_stream_bytes);
+    const factz_report done = compress_into(stream, field, config, threads);
+    stream.resize(done.stream_bytes);
+    stream.shrink_to_fit();
+    if (report) *report = done;
+    return stream;
+}
+
+/* Reads the header of a stream. */
+inline factz_info inspect(const_bytes stream) {
+    factz_info info;
+    check(factz_inspect_host(stream.data(), stream.size(), &info));
+    return info;
+}
+
+/* Decompresses a stream of these dimensions and this element type; `stream` may be longer than it. */
+template <class T>
+factz_report decompress(const_bytes stream, const field<T>& field, int threads = 0) {
+    static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
+    factz_report report;
+    const factz_config c = configured(absolute_bound(0), field);
+    check(
+        factz_decompress_host(stream.data(), stream.size(), &c, field.u, field.v, field.vertices(), &report, threads));
+    return report;
+}
+
+/* The critical points of a field. */
+template <class T>
+std::vector<factz_critical_point> critical_points(const field<T>& field, const factz_config& config, int threads = 0) {
+    factz_config c = configured(config, field);
+    c.halo = 0; /* ghost vertices are not looked at */
+    std::uint64_t count = 0;
+    const factz_status status =
+        factz_critical_points_host(field.u, field.v, field.vertices(), &c, nullptr, 0, &count, threads);
+    if (status != FACTZ_ERROR_BUFFER_TOO_SMALL) check(status);
+    std::vector<factz_critical_point> points(count);
+    check(factz_critical_points_host(field.u, field.v, field.vertices(), &c, points.data(), points.size(), &count,
+                                     threads));
+    return points;
+}
+
+/* What must be the same in another field, usually the decompressed copy: `violations` is 0 then. */
+template <class T, class U>
+factz_comparison compare(const field<T>& field, const factz::field<U>& other, const factz_config& config,
+                         int threads = 0) {
+    static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_const_t<U>>,
+                  "only fields of the same element type can be compared: convert one of them first");
+    factz_comparison comparison;
+    factz_config c = configured(config, field), d = configured(config, other);
+    c.halo = d.halo = 0; /* ghost vertices are not looked at */
+    check(factz_compare_host(field.u, field.v, field.vertices(), &c, other.u, other.v, &d, &comparison, threads));
+    return comparison;
+}
+
+/* ---------------------------------------------------------------- on a device */
+
+/* Enqueues a compression; see factz_compress_device. Every pointer is device memory; the report may also be
+ * mapped pinned memory. */
+template <class T>
+void enqueue_compress(const field<T>& field, const factz_config& config, bytes dst, bytes workspace,
+                      factz_report* report, factz_stream stream) {
+    const factz_config c = configured(config, field);
+    check(factz_compress_device(field.u, field.v, field.vertices(), &c, dst.data(), dst.size(), workspace.data(),
+                                workspace.size(), report, stream));
+}
+
+/* Enqueues a decompression; see factz_decompress_device. */
+template <class T>
+void enqueue_decompress(const_bytes src, const field<T>& field, bytes workspace, factz_report* report,
+                        factz_stream stream) {
+    static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
+    const factz_config c = configured(absolute_bound(0), field);
+    check(factz_decompress_device(src.data(), src.size(), &c, field.u, field.v, field.vertices(), workspace.data(),
+                                  workspace.size(), report, stream));
+}
+
+/* Enqueues the reading of a header; see factz_inspect_device. */
+inline void enqueue_inspect(const_bytes src, factz_info* info, factz_stream stream) {
+    check(factz_inspect_device(src.data(), src.size(), info, stream));
+}
+
+/* Enqueues the extraction of critical points into points[capacity]; see factz_critical_points_device. */
+template <class T>
+void enqueue_critical_points(const field<T>& field, const factz_config& config, factz_critical_point* points,
+                             std::size_t capacity, std::uint64_t* count, bytes workspace, factz_stream stream) {
+    factz_config c = configured(config, field);
+    c.halo = 0; /* ghost vertices are not looked at */
+    check(factz_critical_points_device(field.u, field.v, field.vertices(), &c, points, capacity, count,
+                                       workspace.data(), workspace.size(), stream));
+}
+
+/* Enqueues a comparison; see factz_compare_device. */
+template <class T, class U>
+void enqueue_compare(const field<T>& field, const factz::field<U>& other, const factz_config& config, bytes workspace,
+                     factz_comparison* comparison, factz_stream stream) {
+    static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_const_t<U>>,
+                  "only fields of the same element type can be compared: convert one of them first");
+    factz_config c = configured(config, field), d = configured(config, other);
+    c.halo = d.halo = 0; /* ghost vertices are not looked at */
+    check(factz_compare_device(field.u, field.v, field.vertices(), &c, other.u, other.v, &d, workspace.data(),
+                               workspace.size(), comparison, stream));
+}
+
+#ifdef FACTZ_WITH_CUDA_RUNTIME
+
+/* A call of the CUDA runtime that failed. */
+class cuda_error : public std::runtime_error {
+public:
+    cuda_error(cudaError_t code, const char* call)
+        : std::runtime_error(std::string(call) + ": " + cudaGetErrorString(code)), code_(code) {}
+    cudaError_t code() const noexcept { return code_; }
+
+private:
+    cudaError_t code_;
+};
+
+inline void check_cuda(cudaError_t code, const char* call) {
+    if (code != cudaSuccess) throw cuda_error(code, call);
+}
+
+/* Owns what a compression on a device needs besides the field: stream buffer, workspace and report. One
+ * object serves one compression at a time; make two to overlap. Movable, not copyable. */
+class device_compressor {
+public:
+    /* For fields of these dimensions, element type and layout on the current device. Allocates, loads the
+     * kernels, and may wait for the device. */
+    template <class T>
+    device_compressor(const field<T>& field, const factz_config& config, factz_stream stream) {
+        const factz_sizes sizes = compress_sizes(field, config);
+        capacity_ = sizes.max_stream_bytes;
+        workspace_bytes_ = sizes.workspace_bytes;
+        try {
+            check(factz_prepare_device(stream));
+            check_cuda(cudaMalloc(&stream_, capacity_), "cudaMalloc");
+            check_cuda(cudaMalloc(&workspace_, workspace_bytes_), "cudaMalloc");
+            void* report = nullptr;
+            check_cuda(cudaHostAlloc(&report, sizeof(factz_report), cudaHostAllocMapped | cudaHostAllocPortable),
+                       "cudaHostAlloc");
+            report_ = ::new (report) factz_report{};
+        } catch (...) {
+            release();
+            throw;
+        }
+    }
+    device_compressor(device_compressor&& other) noexcept { *this = std::move(other); }
+    device_compressor& operator=(device_compressor&& other) noexcept {
+        std::swap(stream_, other.stream_);
+        std::swap(workspace_, other.workspace_);
+        std::swap(report_, other.report_);
+        std::swap(capacity_, other.capacity_);
+        std::swap(workspace_bytes_, other.workspace_bytes_);
+        return *this;
+    }
+    device_compressor(const device_compressor&) = delete;
+    device_compressor& operator=(const device_compressor&) = delete;
+    /* Waits until the device no longer uses the memory, as cudaFree does. */
+    ~device_compressor() { release(); }
+
+    /* Enqueues the compression of a field like the constructor's. */
+    template <class T>
+    void enqueue(const field<T>& field, const factz_config& config, factz_stream stream) {
+        enqueue_compress(field, config, bytes(stream_, capacity_), bytes(workspace_, workspace_bytes_), report_,
+                         stream);
+    }
+    /* The outcome, in host memory; valid once the CUDA stream has got there. */
+    const factz_report& report() const noexcept { return *report_; }
+    /* The stream in device memory: report().stream_bytes bytes of `capacity()`. */
+    void* data() const noexcept { return stream_; }
+    std::size_t capacity() const noexcept { return capacity_; }
+
+private:
+    void release() noexcept {
+        cudaFree(stream_);
+        cudaFree(workspace_);
+        cudaFreeHost(report_);
+    }
+    void* stream_ = nullptr;
+    void* workspace_ = nullptr;
+    factz_report* report_ = nullptr;
+    std::size_t capacity_ = 0;
+    std::size_t workspace_bytes_ = 0;
+};
+
+#endif /* FACTZ_WITH_CUDA_RUNTIME */
+
+} /* namespace factz */
+
+#endif /* FACTZ_HPP */

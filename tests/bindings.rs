@@ -1,0 +1,266 @@
+//! include/factz.f90 and examples-c/arrays.py declare what include/factz.h declares: the same constants, the same
+//! structs field by field, the same functions argument by argument.
+
+mod support;
+
+use std::collections::BTreeMap;
+use support::root;
+
+/// A declared thing: names with types, in order.
+type Members = Vec<(String, String)>;
+
+fn text(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap()
+}
+
+/// C source without comments.
+fn without_comments(source: &str) -> String {
+    let mut out = String::new();
+    let mut rest = source;
+    while let Some((before, after)) = rest.split_once("/*") {
+        out.push_str(before);
+        rest = after.split_once("*/").unwrap().1;
+    }
+    out + rest
+}
+
+/// "const struct factz_config *config" as its type and its name; an array's length belongs to the type.
+fn c_declaration(declaration: &str) -> (String, String) {
+    let flat = declaration.split_whitespace().collect::<Vec<_>>().join(" ").replace("struct ", "");
+    let cut = flat.rfind([' ', '*']).unwrap() + 1;
+    let (kind, name) = (flat[..cut].trim(), &flat[cut..]);
+    match name.split_once('[') {
+        Some((name, length)) => (name.into(), format!("{kind}[{}", length)),
+        None => (name.into(), kind.into()),
+    }
+}
+
+struct Header {
+    constants: BTreeMap<String, i64>,
+    structs: BTreeMap<String, Members>,
+    functions: BTreeMap<String, (String, Members)>,
+}
+
+fn header() -> Header {
+    let source = without_comments(&text("include/factz.h"));
+    let mut h = Header { constants: BTreeMap::new(), structs: BTreeMap::new(), functions: BTreeMap::new() };
+    for line in source.lines() {
+        let words: Vec<_> = line.split_whitespace().collect();
+        if let ["#define", name, value] = words[..] {
+            h.constants.insert(name.into(), value.parse().unwrap());
+        }
+    }
+    let code: String = source
+        .lines()
+        .filter(|l| !l.starts_with('#'))
+        .map(|l| l.split("//").next().unwrap().to_owned() + "\n")
+        .collect();
+    for part in code.split("typedef struct factz_").skip(1) {
+        let (head, rest) = part.split_once('{').unwrap();
+        let members = rest.split_once('}').unwrap().0.split(';').filter(|d| !d.trim().is_empty());
+        h.structs.insert(format!("factz_{}", head.trim()), members.map(c_declaration).collect());
+    }
+    for statement in code.split(';') {
+        let Some((before, arguments)) = statement.trim().split_once('(') else { continue };
+        let before = before.rsplit('\n').next().unwrap();
+        if before.starts_with("typedef") || !before.contains("factz_") {
+            continue;
+        }
+        let (name, kind) = c_declaration(before);
+        let arguments = arguments.trim_end_matches(')').split(',').map(str::trim);
+        let arguments = arguments.filter(|a| !a.is_empty() && *a != "void").map(c_declaration).collect();
+        h.functions.insert(name, (kind, arguments));
+    }
+    h
+}
+
+/// Fortran statements: no comments, continuation lines joined.
+fn fortran_statements(source: &str) -> Vec<String> {
+    let mut statements = vec![String::new()];
+    for line in source.lines() {
+        let line = line.split('!').next().unwrap().trim();
+        let last = statements.last_mut().unwrap();
+        match line.strip_suffix('&') {
+            Some(part) => last.push_str(part),
+            None => {
+                last.push_str(line);
+                statements.push(String::new());
+            }
+        }
+    }
+    statements.retain(|s| !s.is_empty());
+    statements
+}
+
+/// "integer(c_size_t), value :: a, b(3)" as names with types.
+fn fortran_declaration(statement: &str) -> Option<Members> {
+    let (kind, names) = statement.split_once("::")?;
+    let kind = kind.split(',').map(str::trim).collect::<Vec<_>>().join(", ");
+    Some(
+        names
+            .split(',')
+            .map(|name| match name.trim().split_once('(') {
+                Some((name, length)) => {
+                    (name.to_owned(), format!("{kind}[{}]", length.trim_end_matches(')')))
+                }
+                None => (name.trim().to_owned(), kind.clone()),
+            })
+            .collect(),
+    )
+}
+
+/// What a member of a struct is in Fortran.
+fn member_in_fortran(c: &str) -> String {
+    let (scalar, length) = c.split_once('[').map_or((c, ""), |(s, l)| (s, l));
+    let kind = match scalar {
+        "uint64_t" => "integer(c_int64_t)",
+        "int32_t" | "uint32_t" | "factz_status" => "integer(c_int32_t)",
+        "double" => "real(c_double)",
+        other => panic!("no Fortran type for {other}"),
+    };
+    if length.is_empty() {
+        kind.into()
+    } else {
+        format!("{kind}[{length}")
+    }
+}
+
+/// What an argument may be in Fortran.
+fn argument_in_fortran(c: &str) -> Vec<String> {
+    let one = |s: &str| vec![s.to_owned()];
+    match c {
+        "size_t" => one("integer(c_size_t), value"),
+        "int" => one("integer(c_int), value"),
+        "uint64_t" => one("integer(c_int64_t), value"),
+        "int32_t" | "factz_status" => one("integer(c_int32_t), value"),
+        "double" => one("real(c_double), value"),
+        "factz_log_callback" => one("type(c_funptr), value"),
+        "factz_stream" | "void *" | "const void *" => one("type(c_ptr), value"),
+        _ => {
+            // What is written later, on a device, or is an array, must be an address.
+            let kind = match c.trim_start_matches("const ").trim_end_matches(" *") {
+                "uint64_t" => "integer(c_int64_t)".to_owned(),
+                name => format!("type({name})"),
+            };
+            if c.starts_with("const ") {
+                vec![format!("{kind}, intent(in)"), format!("{kind}, intent(in), optional")]
+            } else {
+                vec![format!("{kind}, intent(out)"), "type(c_ptr), value".into()]
+            }
+        }
+    }
+}
+
+#[test]
+fn the_fortran_module_has_the_constants_of_the_header() {
+    let mut constants = BTreeMap::new();
+    for statement in fortran_statements(&text("include/factz.f90")) {
+        if !statement.contains(", parameter,") {
+            continue;
+        }
+        for constant in statement.split_once("::").unwrap().1.split(',') {
+            let (name, value) = constant.split_once('=').unwrap();
+            constants.insert(name.trim().to_owned(), value.trim().parse::<i64>().unwrap());
+        }
+    }
+    assert_eq!(constants, header().constants);
+}
+
+#[test]
+fn the_fortran_module_has_the_structs_of_the_header() {
+    let mut structs = BTreeMap::new();
+    let mut open: Option<(String, Members)> = None;
+    for statement in fortran_statements(&text("include/factz.f90")) {
+        if let Some(name) = statement.strip_prefix("type, bind(c), public :: ") {
+            open = Some((name.to_owned(), Vec::new()));
+        } else if statement.starts_with("end type") {
+            structs.extend(open.take());
+        } else if let Some((_, members)) = &mut open {
+            members.extend(fortran_declaration(&statement).unwrap());
+        }
+    }
+    let expected: BTreeMap<_, Members> = header()
+        .structs
+        .into_iter()
+        .map(|(name, members)| (name, members.into_iter().map(|(n, c)| (n, member_in_fortran(&c))).collect()))
+        .collect();
+    assert_eq!(structs, expected);
+}
+
+#[test]
+fn the_fortran_module_has_the_functions_of_the_header() {
+    let mut found = BTreeMap::new();
+    let mut open: Option<(String, String, Vec<String>, Members)> = None;
+    for statement in fortran_statements(&text("include/factz.f90")) {
+        if let (None, Some((head, binding))) = (&open, statement.split_once("bind(c")) {
+            let Some((kind, signature)) = head.split_once(" function ") else { continue };
+            let (name, arguments) = signature.trim().trim_end_matches(')').split_once('(').unwrap();
+            let name = match binding.split_once("name=\"") {
+                Some((_, name)) => name.trim_end_matches([')', '"']),
+                None => name,
+            };
+            let arguments = arguments.split(',').map(|a| a.trim().to_owned()).filter(|a| !a.is_empty());
+            open = Some((name.to_owned(), kind.trim().to_owned(), arguments.collect(), Vec::new()));
+        } else if statement.starts_with("end function") {
+            if let Some((name, kind, order, declared)) = open.take() {
+                let declared: BTreeMap<_, _> = declared.into_iter().collect();
+                let arguments: Members = order.iter().map(|a| (a.clone(), declared[a].clone())).collect();
+                found.insert(name, (kind, arguments));
+            }
+        } else if let Some((.., declared)) = &mut open {
+            declared.extend(fortran_declaration(&statement).into_iter().flatten());
+        }
+    }
+    let functions = header().functions;
+    assert!(functions.len() > 15, "{functions:?}");
+    assert_eq!(found.keys().collect::<Vec<_>>(), functions.keys().collect::<Vec<_>>());
+    for (name, (kind, arguments)) in &functions {
+        let (found_kind, found_arguments) = &found[name];
+        let expected_kind = match kind.as_str() {
+            "const char *" => "type(c_ptr)",
+            "factz_status" | "uint32_t" => "integer(c_int32_t)",
+            other => panic!("no Fortran type for {other}"),
+        };
+        assert_eq!(found_kind, expected_kind, "{name}");
+        assert_eq!(found_arguments.len(), arguments.len(), "{name}");
+        for ((found_name, found_type), (argument, c)) in found_arguments.iter().zip(arguments) {
+            assert_eq!(found_name, argument, "{name}");
+            assert!(
+                argument_in_fortran(c).contains(found_type),
+                "{name}: {argument} is {c}, not {found_type}"
+            );
+        }
+    }
+}
+
+/// The ctypes program knows some of the structs; names and types must be those of the header.
+#[test]
+fn the_ctypes_structs_are_those_of_the_header() {
+    let script = "import importlib.util, json, sys\n\
+        spec = importlib.util.spec_from_file_location('arrays', sys.argv[1])\n\
+        arrays = importlib.util.module_from_spec(spec)\n\
+        spec.loader.exec_module(arrays)\n\
+        names = {'c_int': 'int32', 'c_uint': 'uint32', 'c_long': 'int64', 'c_ulong': 'uint64', 'c_double': 'double'}\n\
+        def show(t):\n    \
+            return names[t.__name__] if t.__name__ in names else '%s[%d]' % (names[t._type_.__name__], t._length_)\n\
+        for s in (arrays.Config, arrays.Sizes, arrays.Info, arrays.Report, arrays.Comparison):\n    \
+            print('factz_' + s.__name__.lower(), *(n + ':' + show(t) for n, t in s._fields_))\n";
+    let out = support::run(
+        support::python()
+            .args(["-c", script])
+            .arg(root().join("examples-c/arrays.py"))
+            .env("FACTZ_LIBRARY", support::release_folder().join("libfactz.so")),
+    );
+    let structs = header().structs;
+    let lines = String::from_utf8(out.stdout).unwrap();
+    assert_eq!(lines.lines().count(), 5);
+    for line in lines.lines() {
+        let mut words = line.split(' ');
+        let name = words.next().unwrap();
+        let expected = structs[name].iter().map(|(member, c)| {
+            let c = c.replace("factz_status", "int32_t").replace("_t", "");
+            format!("{member}:{c}")
+        });
+        assert_eq!(words.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{name}");
+    }
+}

@@ -1,0 +1,293 @@
+//! Installed by CMake into a fresh prefix, with the sources and the build gone and the prefix moved, factz serves
+//! C, C++ and Fortran programs, shared and static, by CMake and by pkg-config. As a subdirectory or by FetchContent
+//! it does so within the user's build. The shared library needs nothing but libc, libm and libgcc.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::{both, fresh_folder, output, release_folder, root, run};
+
+/// Everything that `cmake --install` puts into a prefix.
+const INSTALLED: [&str; 15] = [
+    "include/factz.f90",
+    "include/factz.h",
+    "include/factz.hpp",
+    "lib/cmake/factz/factzConfig.cmake",
+    "lib/cmake/factz/factzConfigVersion.cmake",
+    "lib/cmake/factz/factzTargets.cmake",
+    "lib/libfactz.a",
+    "lib/libfactz.so",
+    "lib/libfactz.so.0",
+    "lib/libfactz.so.0.1.0",
+    "lib/pkgconfig/factz-static.pc",
+    "lib/pkgconfig/factz.pc",
+    "share/doc/factz/FORMAT.md",
+    "share/doc/factz/LICENSE-APACHE",
+    "share/doc/factz/LICENSE-MIT",
+];
+
+/// What a build from a release needs. Of the tests, Cargo.toml names one.
+const SOURCES: [&str; 12] = [
+    "Cargo.lock",
+    "Cargo.toml",
+    "FORMAT.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "benches",
+    "build.rs",
+    "cmake",
+    "include",
+    "kernels",
+    "src",
+    "tests/gpu",
+];
+
+const PROGRAMS: [&str; 6] = ["c_shared", "c_static", "cpp_shared", "cpp_static", "c_usual", "fortran_usual"];
+
+fn copy(from: &Path, to: &Path) {
+    if from.is_dir() {
+        std::fs::create_dir_all(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let name = entry.unwrap().file_name();
+            copy(&from.join(&name), &to.join(&name));
+        }
+    } else {
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(from, to).unwrap();
+    }
+}
+
+/// Files below a folder, with their path in it.
+fn files(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(next) = open.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                found.push(path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn cmake() -> Command {
+    let mut command = Command::new("cmake");
+    // What a user may have set must not reach the build.
+    for name in ["CMAKE_PREFIX_PATH", "CMAKE_GENERATOR", "PKG_CONFIG_PATH", "LD_LIBRARY_PATH"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn define(name: &str, value: impl AsRef<Path>) -> String {
+    format!("-D{name}={}", value.as_ref().display())
+}
+
+/// The programs of the examples that the user's project builds, on their own.
+fn programs(folder: &Path) -> PathBuf {
+    let sources = folder.join("programs");
+    std::fs::create_dir_all(&sources).unwrap();
+    for name in ["examples-c/roundtrip.c", "examples-c/roundtrip.cpp", "examples-fortran/roundtrip.f90"] {
+        let path = root().join(name);
+        std::fs::copy(&path, sources.join(path.file_name().unwrap())).unwrap();
+    }
+    copy(&root().join("tests/install"), &folder.join("user"));
+    sources
+}
+
+/// Configures, builds and runs the user's project.
+fn user_project(folder: &Path, build: &str, definitions: &[String]) -> PathBuf {
+    let build = folder.join(build);
+    run(cmake()
+        .arg("-S")
+        .arg(folder.join("user"))
+        .arg("-B")
+        .arg(&build)
+        .arg(define("PROGRAMS", folder.join("programs")))
+        .args(definitions));
+    run(cmake().arg("--build").arg(&build).args(["--parallel", "2"]));
+    for program in PROGRAMS {
+        holds(&mut Command::new(build.join(program)));
+    }
+    build
+}
+
+fn holds(program: &mut Command) {
+    let out = run(program.env_remove("LD_LIBRARY_PATH"));
+    assert!(both(&out).contains("everything holds"), "{program:?}: {}", both(&out));
+}
+
+/// The file names of the shared libraries that a program or library needs, by ldd.
+fn needed(path: &Path) -> Vec<String> {
+    let out = run(Command::new("ldd").arg(path).env_remove("LD_LIBRARY_PATH"));
+    let text = String::from_utf8(out.stdout).unwrap();
+    text.lines()
+        .map(|line| line.split_whitespace().next().unwrap().rsplit('/').next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn an_installed_prefix_serves_every_language_with_the_sources_gone() {
+    let folder = fresh_folder("install");
+    let sources = folder.join("sources");
+    for name in SOURCES {
+        copy(&root().join(name), &sources.join(name));
+    }
+    let first = folder.join("first-prefix");
+    let build = folder.join("build");
+    run(cmake()
+        .arg("-S")
+        .arg(sources.join("cmake"))
+        .arg("-B")
+        .arg(&build)
+        .arg(define("CMAKE_INSTALL_PREFIX", &first))
+        // Without kernels, which take long to build and change nothing here.
+        .args(["-DCMAKE_INSTALL_LIBDIR=lib", "-DFACTZ_CUDA=off"])
+        .env_remove("CARGO_TARGET_DIR"));
+    run(cmake().arg("--build").arg(&build).env_remove("CARGO_TARGET_DIR"));
+    run(cmake().arg("--install").arg(&build));
+
+    // The user never sees what it was built from, nor where it was first.
+    let programs = programs(&folder);
+    std::fs::remove_dir_all(&sources).unwrap();
+    std::fs::remove_dir_all(&build).unwrap();
+    let prefix = folder.join("prefix");
+    std::fs::rename(&first, &prefix).unwrap();
+
+    assert_eq!(files(&prefix), INSTALLED);
+    let library = prefix.join("lib/libfactz.so");
+    let link = |name: &str| std::fs::read_link(prefix.join("lib").join(name)).unwrap();
+    assert_eq!(link("libfactz.so"), Path::new("libfactz.so.0"));
+    assert_eq!(link("libfactz.so.0"), Path::new("libfactz.so.0.1.0"));
+    for name in needed(&library) {
+        let system = ["linux-vdso.so.1", "libc.so.6", "libm.so.6", "libgcc_s.so.1"];
+        assert!(system.contains(&name.as_str()) || name.starts_with("ld-linux"), "libfactz.so needs {name}");
+    }
+    for name in INSTALLED.iter().filter(|n| n.ends_with(".cmake") || n.ends_with(".pc")) {
+        let text = std::fs::read_to_string(prefix.join(name)).unwrap();
+        let here = folder.to_str().unwrap();
+        assert!(!text.contains(here), "{name} names the place of the build");
+    }
+
+    let found = define("CMAKE_PREFIX_PATH", &prefix);
+    let shared = user_project(&folder, "user-shared", std::slice::from_ref(&found));
+    for (program, expected) in
+        [("c_shared", true), ("c_static", false), ("c_usual", true), ("fortran_usual", true)]
+    {
+        let needs = needed(&shared.join(program)).iter().any(|n| n.starts_with("libfactz"));
+        assert_eq!(needs, expected, "{program}");
+    }
+    let fixed = user_project(&folder, "user-static", &[found.clone(), "-Dfactz_USE_STATIC_LIBS=ON".into()]);
+    for program in ["c_usual", "fortran_usual"] {
+        assert!(!needed(&fixed.join(program)).iter().any(|n| n.starts_with("libfactz")), "{program}");
+    }
+
+    pkg_config(&prefix, &programs, &folder);
+    wrong_uses(&prefix, &folder);
+}
+
+/// Two lines in a Makefile: the compiler gets what pkg-config says.
+fn pkg_config(prefix: &Path, programs: &Path, folder: &Path) {
+    let ask = |arguments: &[&str]| {
+        let out = run(Command::new("pkg-config")
+            .args(arguments)
+            .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")));
+        let text = String::from_utf8(out.stdout).unwrap();
+        text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(ask(&["--modversion", "factz"]), [env!("CARGO_PKG_VERSION")]);
+    for package in ["factz", "factz-static"] {
+        let flags = ask(&["--cflags", "--libs", package]);
+        let module = ask(&["--variable=fortran_source", package]);
+        for (compiler, sources) in [
+            ("gcc", vec!["roundtrip.c".into()]),
+            ("g++", vec!["roundtrip.cpp".into()]),
+            ("gfortran", vec![module[0].clone(), "roundtrip.f90".into()]),
+        ] {
+            let program = folder.join(format!("{package}-{compiler}"));
+            let mut rpath = std::ffi::OsString::from("-Wl,-rpath,");
+            rpath.push(prefix.join("lib"));
+            run(Command::new(compiler)
+                .args(sources.iter().map(|s| programs.join(s)))
+                .args(&flags)
+                .args(["-lm".into(), rpath])
+                .arg("-o")
+                .arg(&program)
+                .current_dir(folder));
+            holds(&mut Command::new(&program));
+            let needs = needed(&program).iter().any(|n| n.starts_with("libfactz"));
+            assert_eq!(needs, package == "factz", "{package} {compiler}");
+        }
+    }
+}
+
+/// CMake stops with this text, whose lines it wraps.
+fn refuses(command: &mut Command, advice: &str) {
+    let out = output(command);
+    let text = both(&out).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!out.status.success() && text.contains(advice), "{command:?}: {text}");
+}
+
+/// What goes wrong is told with what to do.
+fn wrong_uses(prefix: &Path, folder: &Path) {
+    let project = folder.join("wrong");
+    std::fs::create_dir_all(&project).unwrap();
+    let cases = [
+        (
+            "find_package(factz 0.1 REQUIRED COMPONENTS Fortran)",
+            "project(... LANGUAGES Fortran), before find_package",
+        ),
+        ("find_package(factz 9.0 REQUIRED)", "requested version \"9.0\""),
+        ("find_package(factz REQUIRED COMPONENTS Pascal)", "there is no component Pascal"),
+    ];
+    for (statement, advice) in cases {
+        let text = format!("cmake_minimum_required(VERSION 3.20)\nproject(wrong LANGUAGES C)\n{statement}\n");
+        std::fs::write(project.join("CMakeLists.txt"), text).unwrap();
+        let build = project.join("build");
+        let _ = std::fs::remove_dir_all(&build);
+        let mut command = cmake();
+        command.arg("-S").arg(&project).arg("-B").arg(&build).arg(define("CMAKE_PREFIX_PATH", prefix));
+        refuses(&mut command, advice);
+    }
+}
+
+#[test]
+fn a_subdirectory_serves_the_users_build() {
+    let folder = fresh_folder("subdirectory");
+    programs(&folder);
+    // The libraries of this very build: cargo finds nothing to do.
+    let target = release_folder().parent().unwrap().to_path_buf();
+    user_project(
+        &folder,
+        "build",
+        &[
+            "-DFACTZ_AS=subdirectory".into(),
+            define("FACTZ_SOURCE", root()),
+            define("FACTZ_CARGO_TARGET_DIR", target),
+        ],
+    );
+}
+
+#[test]
+fn fetch_content_serves_the_users_build() {
+    let folder = fresh_folder("fetched");
+    programs(&folder);
+    let definitions = ["-DFACTZ_AS=fetched".into(), define("FACTZ_SOURCE", root())];
+    // Machines without cargo name a finished build.
+    let mut with_library = definitions.to_vec();
+    with_library.push(define("FACTZ_LIBRARY_DIR", release_folder()));
+    user_project(&folder, "build", &with_library);
+
+    let mut without = cmake();
+    without.arg("-S").arg(folder.join("user")).arg("-B").arg(folder.join("none")).args(definitions);
+    without.arg(define("FACTZ_LIBRARY_DIR", &folder)).arg(define("PROGRAMS", folder.join("programs")));
+    refuses(&mut without, "name the folder of a finished build");
+}

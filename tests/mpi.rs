@@ -1,0 +1,282 @@
+//! Across the borders of MPI ranks every critical point is kept: a field that any number of ranks compressed in
+//! blocks, and any other number read back, has no lost, new or retyped critical point, with halos and with pinned
+//! borders, in both modes, says the library's comparison and an independent program in exact arithmetic. Without
+//! either, the same comparison sees what is lost at the borders.
+//!
+//! The program is examples-c/mpi_blocks.c, on crops of the fields of data/: odd sizes, blocks of uneven widths, tiles
+//! cut anywhere.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use factz::analysis::{compare, Comparison};
+use factz::field::View;
+use factz::geometry::Grid;
+use factz::real::Real;
+use serde_json::{json, Value};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::{both, fresh_folder, linkings, output, python, root, run, STRICT_C};
+
+/// How many ranks write, and how many read what those wrote.
+const ALL_RANKS: [(usize, &[usize]); 5] =
+    [(4, &[1, 2, 3, 4, 6]), (1, &[4]), (2, &[3]), (3, &[2]), (6, &[1, 4])];
+const SOME_RANKS: [(usize, &[usize]); 2] = [(4, &[1, 3]), (6, &[4])];
+
+/// Compiles the example into a folder.
+fn compile(folder: &Path) -> PathBuf {
+    let [shared, _] = linkings(folder);
+    let program = folder.join("mpi_blocks");
+    run(Command::new("mpicc")
+        .args(STRICT_C)
+        .arg("-I")
+        .arg(root().join("include"))
+        .arg(root().join("examples-c/mpi_blocks.c"))
+        .args(&shared.arguments)
+        .arg("-o")
+        .arg(&program));
+    program
+}
+
+fn mpirun(program: &Path, ranks: usize) -> Command {
+    let mut command = Command::new("mpirun");
+    // More ranks than processors, by root in a container, where ranks may not read each other's memory; and no
+    // waiting in busy loops.
+    command
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+        .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none")
+        .env("OMPI_MCA_mpi_yield_when_idle", "1")
+        .args(["-n", &ranks.to_string()])
+        .arg(program)
+        .current_dir(program.parent().unwrap());
+    command
+}
+
+struct Field<T> {
+    nx: usize,
+    ny: usize,
+    u: Vec<T>,
+    v: Vec<T>,
+}
+
+/// Columns x0.. and rows y0.. of a field of data/.
+fn crop(name: &str, x0: usize, y0: usize, nx: usize, ny: usize) -> Field<f32> {
+    let folder = root().join("data").join(name);
+    let meta: Value = serde_json::from_slice(&std::fs::read(folder.join("meta.json")).unwrap()).unwrap();
+    let (columns, rows) = (meta["nx"].as_u64().unwrap() as usize, meta["ny"].as_u64().unwrap() as usize);
+    assert!(x0 + nx <= columns && y0 + ny <= rows, "{name}");
+    let component = |file: &str| {
+        let bytes = std::fs::read(folder.join(file)).unwrap();
+        let value = |k: usize| f32::from_le_bytes(bytes[4 * k..4 * k + 4].try_into().unwrap());
+        (0..nx * ny).map(|k| value((y0 + k / nx) * columns + x0 + k % nx)).collect()
+    };
+    Field { nx, ny, u: component("u.f32"), v: component("v.f32") }
+}
+
+fn write<T: Real>(path: &Path, values: &[T]) {
+    let mut bytes = Vec::with_capacity(values.len() * T::BYTES);
+    for x in values {
+        bytes.extend_from_slice(&x.to_bits64().to_le_bytes()[..T::BYTES]);
+    }
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn read<T: Real>(path: &Path, n: usize) -> Vec<T> {
+    let bytes = std::fs::read(path).unwrap();
+    assert_eq!(bytes.len(), n * T::BYTES, "{}", path.display());
+    let value = |chunk: &[u8]| {
+        let mut bits = [0; 8];
+        bits[..T::BYTES].copy_from_slice(chunk);
+        T::from_bits64(u64::from_le_bytes(bits))
+    };
+    bytes.chunks_exact(T::BYTES).map(value).collect()
+}
+
+/// The absolute bound that the example computes.
+fn absolute_bound<T: Real>(field: &Field<T>, relative: f64) -> f64 {
+    let finite = || field.u.iter().chain(&field.v).map(|x| x.to_f64()).filter(|x| x.is_finite());
+    let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
+    relative * (high - low)
+}
+
+/// A field, in files beside the program.
+struct Case<T> {
+    program: PathBuf,
+    field: Field<T>,
+    /// For the independent checker.
+    checks: Vec<Value>,
+}
+
+impl<T: Real> Case<T> {
+    fn new(test: &str, field: Field<T>) -> Self {
+        let folder = fresh_folder(&format!("mpi-{test}"));
+        write(&folder.join("u.f32"), &field.u);
+        write(&folder.join("v.f32"), &field.v);
+        Case { program: compile(&folder), field, checks: Vec::new() }
+    }
+    fn file(&self, name: &str) -> PathBuf {
+        self.program.with_file_name(name)
+    }
+    fn dtype(&self) -> &'static str {
+        if T::BYTES == 4 {
+            "f32"
+        } else {
+            "f64"
+        }
+    }
+    /// Every one of `ranks` compresses its block into one file.
+    fn write(&self, ranks: usize, options: &[&str], relative: f64) {
+        let out = run(mpirun(&self.program, ranks)
+            .args(["write", "blocks", "u.f32", "v.f32"])
+            .args([self.field.nx.to_string(), self.field.ny.to_string()])
+            .args(["--dtype", self.dtype(), "--rel", &relative.to_string()])
+            .args(options));
+        assert!(both(&out).contains(&format!("wrote {ranks} blocks")), "{}", both(&out));
+    }
+    /// Other ranks read the file back; their parts make the whole field, which is compared with the original.
+    fn read_back(&mut self, ranks: usize, relative: f64) -> Comparison {
+        let (nx, ny) = (self.field.nx, self.field.ny);
+        let names = ["u", "v"].map(|c| format!("{c}{}.back", self.checks.len()));
+        run(mpirun(&self.program, ranks).args(["read", "blocks", &names[0], &names[1]]));
+
+        let [u, v] = names.clone().map(|name| read::<T>(&self.file(&name), nx * ny));
+        let bound = absolute_bound(&self.field, relative);
+        self.checks.push(json!({
+            "nx": nx,
+            "ny": ny,
+            "dtype": self.dtype(),
+            "files": [self.file("u.f32"), self.file("v.f32"), self.file(&names[0]), self.file(&names[1])],
+            "bound": bound,
+        }));
+        let view = |values| View::dense(values, nx as u64);
+        compare(
+            Grid::new(nx as u64, ny as u64),
+            view(&self.field.u),
+            view(&self.field.v),
+            view(&u),
+            view(&v),
+            1.0,
+            1.0,
+            Some(bound),
+            1,
+        )
+    }
+    /// Halo or pins, both modes, and each number of writers with its readers; then the same by the independent
+    /// checker.
+    fn keeps_everything(mut self, relative: f64, ranks: &[(usize, &[usize])]) {
+        for mode in ["block", "speculative"] {
+            for borders in ["halo", "pin"] {
+                for &(writers, readers) in ranks {
+                    self.write(writers, &["--mode", mode, "--borders", borders], relative);
+                    for &readers in readers {
+                        let c = self.read_back(readers, relative);
+                        assert_eq!(
+                            c.violations(),
+                            0,
+                            "{writers} wrote, {readers} read, {mode}, {borders}: {c:?}"
+                        );
+                        assert!(c.critical_points > 0, "a field that shows nothing");
+                    }
+                }
+            }
+        }
+        let cases = self.file("cases.json");
+        std::fs::write(&cases, serde_json::to_vec(&self.checks).unwrap()).unwrap();
+        let out = run(python().arg(root().join("tests/verify_batch.py")).arg(&cases));
+        let results: Vec<Value> = serde_json::from_slice(&out.stdout).unwrap();
+        assert_eq!(results.len(), self.checks.len());
+        for (result, case) in results.iter().zip(&self.checks) {
+            assert_eq!(result["violations"], 0, "{case}: {result}");
+            assert!(result["total"].as_u64().unwrap() > 0, "{result}");
+        }
+    }
+}
+
+/// 323 columns make blocks of 108, 108 and 107; 161 rows blocks of 81 and 80.
+#[test]
+fn wind() {
+    Case::new("wind", crop("wind_global", 20, 13, 323, 161)).keeps_everything(3e-2, &ALL_RANKS);
+}
+
+/// Values as f64, and a field with land: zero vectors, and ties beside them.
+#[test]
+fn cavity_in_double_precision() {
+    let f = crop("piv_cavity", 1, 0, 39, 43);
+    let wide = |values: Vec<f32>| values.into_iter().map(f64::from).collect();
+    Case::new("cavity", Field { nx: f.nx, ny: f.ny, u: wide(f.u), v: wide(f.v) })
+        .keeps_everything(5e-2, &SOME_RANKS);
+}
+
+/// Small integers: ties and exact zeros everywhere, on the borders too.
+#[test]
+fn integers() {
+    Case::new("integers", crop("integer64", 0, 0, 61, 53)).keeps_everything(1e-1, &SOME_RANKS);
+}
+
+/// NaN and infinities, on both sides of borders.
+#[test]
+fn missing_values() {
+    Case::new("missing", crop("nan_inf256", 3, 5, 251, 247)).keeps_everything(1e-1, &SOME_RANKS);
+}
+
+/// The test is not blind: without halo and pins critical points between the ranks are lost.
+#[test]
+fn without_halo_and_pins_the_borders_lose_points() {
+    let mut case = Case::new("none", crop("wind_global", 20, 13, 323, 161));
+    case.write(6, &["--borders", "none"], 1e-1);
+    let c = case.read_back(1, 1e-1);
+    assert!(c.lost + c.spurious > 0, "{c:?}");
+}
+
+/// Damage is an error and never a wrong field, and wrong arguments are told what would be right.
+#[test]
+fn damaged_files_and_wrong_arguments_are_refused_with_advice() {
+    let case = Case::new("refused", crop("wind_global", 0, 0, 65, 47));
+    let program = &case.program;
+    run(mpirun(program, 3).args(["write", "blocks", "u.f32", "v.f32", "65", "47"]));
+    let bytes = std::fs::read(case.file("blocks")).unwrap();
+    let last = bytes.len() - 40;
+    let damages: [(&str, Vec<u8>); 4] = [
+        ("the checksum does not match", [&bytes[..last], &[bytes[last] ^ 1], &bytes[last + 1..]].concat()),
+        ("a stream is cut off", bytes[..bytes.len() / 2].to_vec()),
+        ("the index is cut off", bytes[..60].to_vec()),
+        ("no file of blocks", b"something else altogether, longer than the header of such a file".to_vec()),
+    ];
+    for (advice, damaged) in damages {
+        std::fs::write(case.file("damaged"), damaged).unwrap();
+        let out = output(mpirun(program, 2).args(["read", "damaged", "u.back", "v.back"]));
+        assert!(!out.status.success() && both(&out).contains(advice), "{advice}: {}", both(&out));
+    }
+    let refused: [(&[&str], &str); 4] = [
+        (&["write", "blocks", "u.f32", "v.f32", "66", "47"], "another size than NX, NY and --dtype say"),
+        (
+            &["write", "blocks", "u.f32", "v.f32", "65", "47", "--device"],
+            "compile this program with -DWITH_CUDA",
+        ),
+        (&["read", "blocks"], "expected: write FILE U V NX NY, or read FILE U V"),
+        (&["--borders", "open"], "unknown option or value"),
+    ];
+    for (arguments, advice) in refused {
+        let out = output(mpirun(program, 1).args(arguments));
+        assert!(!out.status.success() && both(&out).contains(advice), "{arguments:?}: {}", both(&out));
+    }
+}
+
+/// As it stands at the top of the program, for a user who tries it.
+#[test]
+fn the_demonstration() {
+    let folder = fresh_folder("mpi-demonstration");
+    let program = compile(&folder);
+    for arguments in [&[][..], &["--dtype", "f64", "--borders", "pin", "--mode", "speculative"]] {
+        let out = run(mpirun(&program, 4).args(arguments));
+        assert!(both(&out).contains("everything holds"), "{}", both(&out));
+        assert!(
+            both(&out).contains("563 critical points, 0 lost, 0 new, 0 of another type"),
+            "{}",
+            both(&out)
+        );
+    }
+}
