@@ -111,9 +111,12 @@ __device__ __forceinline__ void open_stream(const Job& job) {
         u8* const starts = job.slots + table * (SCALE / SLOTS_PER_START);
         if ((all >> 32) != SCALE) {
             // A table without symbols decodes to zeros without touching the state.
-            if (k == 0) entries[0] = decode_entry(SCALE, 0, 0);
+            if (k < ALPHABET) entries[k] = decode_entry(SCALE, 0, 0);
             if (k < SCALE / SLOTS_PER_START) starts[k] = 0;
-        } else if (f) {
+        } else {
+            // Entries behind the last one are not looked at, but copied.
+            if (k < ALPHABET && k >= (u32)all) entries[k] = decode_entry(SCALE, 0, 0);
+            if (f == 0) return;
             entries[rank] = decode_entry(f, start, k);
             for (u32 b = (start + SLOTS_PER_START - 1) / SLOTS_PER_START; b * SLOTS_PER_START < start + f; b++)
                 starts[b] = (u8)rank;

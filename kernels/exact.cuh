@@ -3,6 +3,11 @@
 #pragma once
 #include "abi.cuh"
 
+// 2^n for n below 1024; 0 where it is no normal number.
+__device__ __forceinline__ double power_of_two(i32 n) {
+    return n < -1022 ? 0.0 : __longlong_as_double((long long)(n + 1023) << 52);
+}
+
 template <typename T>
 struct Real;
 
@@ -27,7 +32,7 @@ struct Real<float> {
     }
     static __device__ double ulp(float x) {
         i32 e = (i32)(__float_as_uint(x) >> 23 & 0xff);
-        return ldexp(1.0, (e > 1 ? e : 1) - 150);
+        return power_of_two((e > 1 ? e : 1) - 150);
     }
     static __device__ __forceinline__ Pair pair(float a, float b) { return make_float2(a, b); }
 };
@@ -55,7 +60,7 @@ struct Real<double> {
     }
     static __device__ double ulp(double x) {
         i32 e = (i32)((u64)__double_as_longlong(x) >> 52 & 0x7ff);
-        return ldexp(1.0, (e > 1 ? e : 1) - 1075);
+        return power_of_two((e > 1 ? e : 1) - 1075);
     }
     static __device__ __forceinline__ Pair pair(double a, double b) { return make_double2(a, b); }
 };
