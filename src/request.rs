@@ -185,12 +185,6 @@ impl Request {
         if !(c.bound.is_finite() && c.bound >= 0.0) {
             return Err(Error::config(format!("bound = {} must be finite and not negative", c.bound)));
         }
-        if c.coder == Coder::Huffman {
-            return Err(Error::new(
-                Status::Unsupported,
-                "coder = huffman is not available in this version; use ans",
-            ));
-        }
         if c.predictor == Predictor::Lorenzo {
             return Err(Error::new(
                 Status::Unsupported,

@@ -8,7 +8,7 @@ use factz::field::{Layout, View, ViewMut};
 use factz::geometry::Grid;
 use factz::real::Real;
 use factz::request::{SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
-use factz::{BoundKind, Config, Dtype, Mode, Preserve, Report, Request, Status};
+use factz::{BoundKind, Coder, Config, Dtype, Mode, Preserve, Report, Request, Status};
 use num_rational::BigRational;
 use num_traits::Signed;
 use proptest::prelude::*;
@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const MODES: [Mode; 2] = [Mode::BlockWise, Mode::Speculative];
+const CODERS: [Coder; 2] = [Coder::Ans, Coder::Huffman];
 
 #[derive(Clone)]
 struct Field<T> {
@@ -24,6 +25,11 @@ struct Field<T> {
     ny: u64,
     u: Vec<T>,
     v: Vec<T>,
+}
+
+/// Bits of u and v.
+fn bits<T: Real>(field: &Field<T>) -> Vec<u64> {
+    field.u.iter().chain(&field.v).map(|x| x.to_bits64()).collect()
 }
 
 impl<T: Real> Field<T> {
@@ -240,6 +246,11 @@ fn check_typed<T: Real>(name: &str, field: &Field<T>, critical_points: u64) {
                 "{name} {config:?}: two threads write another stream"
             );
             let after = decompressed(&stream, &config, 2);
+            // The coders are lossless: what holds with one holds with the other.
+            let huffman = Config { coder: Coder::Huffman, ..config };
+            let coded = field.compress(&huffman, 2).0;
+            assert!(coded == field.compress(&huffman, 1).0, "{name} {huffman:?}: two streams");
+            assert!(bits(&decompressed::<T>(&coded, &huffman, 2)) == bits(&after), "{name} {huffman:?}");
             let c = field.compared(&after, &config, report.bound);
             assert_eq!(c.violations(), 0, "{name} {config:?}: {c:?}");
             assert_eq!(over_bound(field, &after, report.bound), 0, "{name} {config:?}");
@@ -449,6 +460,7 @@ struct Case {
     ny: u64,
     seed: u64,
     mode: Mode,
+    coder: Coder,
     preserve: Preserve,
     halo: u32,
     pin: u32,
@@ -461,6 +473,7 @@ fn case() -> impl Strategy<Value = Case> {
     let shape = (proptest::sample::select(&CONTENTS[..]), 1u64..80, 1u64..80, any::<u64>());
     let options = (
         proptest::sample::select(&MODES[..]),
+        proptest::sample::select(&CODERS[..]),
         proptest::sample::select(&[Preserve::None, Preserve::Points, Preserve::Types][..]),
         prop_oneof![Just(0u32), 0u32..16],
         prop_oneof![Just(0u32), 0u32..16],
@@ -473,12 +486,13 @@ fn case() -> impl Strategy<Value = Case> {
     ];
     let spacing = prop_oneof![Just((1.0, 1.0)), (0.01..100.0, 0.01..100.0)];
     (shape, options, kind, bound, spacing).prop_map(
-        |((content, nx, ny, seed), (mode, preserve, halo, pin), kind, bound, spacing)| Case {
+        |((content, nx, ny, seed), (mode, coder, preserve, halo, pin), kind, bound, spacing)| Case {
             content,
             nx,
             ny,
             seed,
             mode,
+            coder,
             preserve,
             halo,
             pin,
@@ -502,6 +516,7 @@ fn check_random<T: Real>(c: &Case) {
         dx: c.spacing.0,
         dy: c.spacing.1,
         mode: c.mode,
+        coder: c.coder,
         preserve: c.preserve,
         ..field.config(c.kind, c.bound)
     };
@@ -568,6 +583,7 @@ fn check_seams<T: Real>(c: &Case, cut: (f64, f64), pinned: bool) {
                 pin: if pinned { sides } else { 0 },
                 // Neighbours need not agree on the mode.
                 mode: MODES[(k + l) % 2],
+                coder: c.coder,
                 dx: c.spacing.0,
                 dy: c.spacing.1,
                 ..field.block(x0, y0, x1 - x0, y1 - y0).config(BoundKind::Absolute, c.bound)

@@ -11,12 +11,13 @@ use crate::field::{Layout, View, ViewMut};
 use crate::geometry::{Grid, TileShape, ANCHOR_LEVEL, CLOSED, POSITION_OF, TILE};
 use crate::real::Real;
 use crate::report::Report;
-use crate::request::{BoundKind, Preserve, Request};
+use crate::request::{BoundKind, Coder, Preserve, Request};
 use crate::stage::anchor;
-use crate::stage::codes::{Builder, Masks, Spread, TileCodes};
+use crate::stage::codes::{Builder, Masks, Scheme, Spread, TileCodes};
 use crate::stage::container::{self, Content, Header, HEADER_BYTES, MAX_GROUP_LOG2};
-use crate::stage::entropy::group;
+use crate::stage::entropy::huffman::Lengths;
 use crate::stage::entropy::table::{zero_counts, Counts, Frequencies};
+use crate::stage::entropy::{group, Model};
 use crate::stage::predict::{kernels, Kernel, PITCH};
 use crate::stage::quantize::{self, Quantizer};
 use crate::stage::signature::Rule;
@@ -151,6 +152,7 @@ struct Lines<T> {
 struct FrontEnd<'a, T> {
     grid: Grid,
     views: [View<'a, T>; 2],
+    scheme: Scheme,
     encoder: Encoder<'a, T>,
 }
 
@@ -301,7 +303,7 @@ impl<T: Real> FrontEnd<'_, T> {
                             masks.fill[y] = patch.fill[y] as u32;
                         }
                         // SAFETY: the tile lies inside the grid.
-                        *out = unsafe { builder.finish(&shape, masks, self.views) };
+                        *out = unsafe { builder.finish(self.scheme, &shape, masks, self.views) };
                     }
                     meter.add(out.len() as u64);
                     patch.tally
@@ -331,7 +333,7 @@ fn anchor_differences<T>(grid: Grid, anchors: &[([T; 2], Code)]) -> Vec<(Code, u
 }
 
 /// Symbol counts, and raw bits in all.
-fn count(grid: Grid, tiles: &[TileCodes], element_bytes: usize) -> (Box<Counts>, u64) {
+fn count<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> (Box<Counts>, u64) {
     let piece = tiles.len().div_ceil(4 * rayon::current_num_threads()).max(CHUNK);
     tiles
         .par_chunks(piece)
@@ -340,8 +342,7 @@ fn count(grid: Grid, tiles: &[TileCodes], element_bytes: usize) -> (Box<Counts>,
             let (mut counts, mut raw) = (zero_counts(), 0);
             for (i, codes) in tiles.iter().enumerate() {
                 let shape = grid.tile((k * piece + i) as u64);
-                codes.count(&shape, &mut counts);
-                raw += codes.raw_total(&shape, element_bytes);
+                raw += group::count::<M>(scheme, &shape, codes, &mut counts);
             }
             (counts, raw)
         })
@@ -363,6 +364,36 @@ fn group_log2(tiles: u64, bytes: u64) -> u8 {
         log2 += 1;
     }
     log2
+}
+
+/// The tables and the groups of a coded field.
+struct Body {
+    group_log2: u8,
+    tables: Vec<u8>,
+    groups: Vec<Vec<u8>>,
+}
+
+fn encode<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes], meter: &Meter) -> Body {
+    let (counts, raw_bits) = count::<M>(grid, scheme, tiles);
+    let counts = &counts[..M::TABLES];
+    let models: Vec<M> = counts.iter().map(M::from_counts).collect();
+    let cost: u64 = models.iter().zip(counts).map(|(m, c)| m.cost(c)).sum();
+    let group_log2 = group_log2(grid.tiles(), ((cost >> 8) + raw_bits) / 8);
+    let tables = group::encode_tables(&models);
+    let groups = tiles
+        .par_chunks(1 << group_log2)
+        .enumerate()
+        .map(|(g, tiles)| {
+            let first = (g as u64) << group_log2;
+            let numbered: Vec<_> =
+                tiles.iter().enumerate().map(|(k, codes)| (grid.tile(first + k as u64), codes)).collect();
+            let mut out = Vec::new();
+            group::encode::<M>(scheme, &numbered, &tables, &mut out);
+            meter.add(tiles.len() as u64);
+            out
+        })
+        .collect();
+    Body { group_log2, tables: container::write_tables(&models), groups }
 }
 
 pub fn compress<T: Real>(
@@ -394,7 +425,8 @@ pub fn compress<T: Real>(
     let quantizer = Quantizer::new(bound, quantum, choice.taper);
     let kernels = kernels(&choice.kernels);
     let encoder = Encoder { quantizer: &quantizer, kernels: &kernels, constraints: &constraints };
-    let front = FrontEnd { grid, views, encoder };
+    let scheme = Scheme { predictor: config.predictor, element_bytes: T::BYTES };
+    let front = FrontEnd { grid, views, scheme, encoder };
     let meter = Meter::new(progress, 2 * grid.tiles());
     let (anchors, anchor_tally) = front.anchors();
     let (lines, line_tally) = front.lines(&anchors);
@@ -403,26 +435,11 @@ pub fn compress<T: Real>(
     drop((lines, anchors, bases));
     let tally = anchor_tally.merge(line_tally).merge(tile_tally);
 
-    let (counts, raw_bits) = count(grid, &tiles, T::BYTES);
-    let frequencies: Vec<_> = counts.iter().map(Frequencies::from_counts).collect();
-    let cost: u64 = frequencies.iter().zip(counts.iter()).map(|(f, c)| f.cost(c)).sum();
-    let group_log2 = group_log2(grid.tiles(), ((cost >> 8) + raw_bits) / 8);
-    let tables = container::write_tables(&frequencies);
-    let coder = group::encode_tables(&frequencies);
-    let groups: Vec<Vec<u8>> = tiles
-        .par_chunks(1 << group_log2)
-        .enumerate()
-        .map(|(g, tiles)| {
-            let first = (g as u64) << group_log2;
-            let numbered: Vec<_> =
-                tiles.iter().enumerate().map(|(k, codes)| (grid.tile(first + k as u64), codes)).collect();
-            let mut out = Vec::new();
-            group::encode(&numbered, &coder, T::BYTES, &mut out);
-            meter.add(tiles.len() as u64);
-            out
-        })
-        .collect();
-
+    let Body { group_log2, tables, groups } = match config.coder {
+        Coder::Ans => encode::<Frequencies>(grid, front.scheme, &tiles, &meter),
+        Coder::Huffman => encode::<Lengths>(grid, front.scheme, &tiles, &meter),
+    };
+    drop(tiles);
     let mut header = Header {
         dtype: config.dtype,
         mode: config.mode,
@@ -545,6 +562,7 @@ fn read_stored<T: Real>(grid: Grid, bytes: &[u8], outputs: [ViewMut<'_, T>; 2]) 
 /// The back end of one field: tiles of codes to values.
 struct BackEnd<'a, T> {
     grid: Grid,
+    scheme: Scheme,
     tiles: &'a [TileCodes],
     decoder: Decoder<'a, T>,
     fill: [T; 2],
@@ -571,7 +589,7 @@ impl<T: Real> BackEnd<'_, T> {
     }
 
     fn anchor(&self, codes: &TileCodes, before: [i32; 2]) -> ([T; 2], [i32; 2]) {
-        let (symbol, raw) = codes.anchor(T::BYTES);
+        let (symbol, raw) = codes.anchor(self.scheme);
         if codes.masked(0, 0).is_some() {
             return ([T::ZERO; 2], before);
         }
@@ -625,7 +643,7 @@ impl<T: Real> BackEnd<'_, T> {
             Spread::default,
             |spread, (tile, codes)| {
                 let shape = self.grid.tile(tile as u64);
-                spread.fill(codes, &shape, T::BYTES);
+                spread.fill(codes, &shape, self.scheme);
                 let end = |last: usize, neighbour: usize| {
                     if last == TILE {
                         anchors[neighbour]
@@ -696,7 +714,7 @@ impl<T: Real> BackEnd<'_, T> {
                 }
             }
         }
-        spread.fill(codes, shape, T::BYTES);
+        spread.fill(codes, shape, self.scheme);
         self.decoder.interior(
             patch,
             |position, count| {
@@ -752,6 +770,28 @@ fn visible<T: Real>(value: [T; 2]) -> [T; 2] {
     }
 }
 
+/// The codes of all tiles.
+fn decode<M: Model>(header: &Header, scheme: Scheme, stream: &[u8], meter: &Meter) -> Result<Vec<TileCodes>> {
+    let grid = header.grid();
+    let parts = container::split::<M>(header, stream)?;
+    let tables = group::decode_tables(&parts.models);
+    let decoded: Option<Vec<Vec<TileCodes>>> = parts
+        .groups
+        .par_iter()
+        .enumerate()
+        .map(|(g, bytes)| {
+            let first = (g as u64) << header.group_log2;
+            let end = grid.tiles().min(first + (1 << header.group_log2));
+            let shapes: Vec<_> = (first..end).map(|t| grid.tile(t)).collect();
+            meter.add(shapes.len() as u64);
+            group::decode::<M>(scheme, bytes, &shapes, &tables)
+        })
+        .collect();
+    let tiles = decoded
+        .ok_or_else(|| Error::corrupt("a group of tiles does not decode to an end: the stream is damaged"))?;
+    Ok(tiles.into_iter().flatten().collect())
+}
+
 pub fn decompress<T: Real>(
     header: &Header,
     stream: &[u8],
@@ -780,32 +820,19 @@ pub fn decompress<T: Real>(
         report.exact_vertices = grid.vertices();
         return Ok(report);
     }
-    let parts = container::split(header, stream)?;
-    let tables = group::decode_tables(&parts.frequencies);
     let meter = Meter::new(progress, 2 * grid.tiles());
-    let decoded: Option<Vec<Vec<TileCodes>>> = parts
-        .groups
-        .par_iter()
-        .enumerate()
-        .map(|(g, bytes)| {
-            let first = (g as u64) << header.group_log2;
-            let end = grid.tiles().min(first + (1 << header.group_log2));
-            let shapes: Vec<_> = (first..end).map(|t| grid.tile(t)).collect();
-            meter.add(shapes.len() as u64);
-            group::decode(bytes, &shapes, &tables, T::BYTES)
-        })
-        .collect();
-    let tiles: Vec<TileCodes> = decoded
-        .ok_or_else(|| Error::corrupt("a group of tiles does not decode to an end: the stream is damaged"))?
-        .into_iter()
-        .flatten()
-        .collect();
+    let scheme = Scheme { predictor: header.predictor, element_bytes: T::BYTES };
+    let tiles = match header.coder {
+        Coder::Ans => decode::<Frequencies>(header, scheme, stream, &meter),
+        Coder::Huffman => decode::<Lengths>(header, scheme, stream, &meter),
+    }?;
     report.exact_vertices =
         tiles.par_iter().map(|t| t.symbols.iter().filter(|&&s| s == STORED).count() as u64).sum();
     let quantizer = Quantizer::new(header.absolute_bound, header.quantum, header.taper);
     let kernels: [Kernel<T>; ANCHOR_LEVEL] = kernels(&header.kernels);
     let back = BackEnd {
         grid,
+        scheme,
         tiles: &tiles,
         decoder: Decoder { quantizer: &quantizer, kernels: &kernels },
         fill: header.fill.map(T::from_bits64),

@@ -24,7 +24,7 @@ pub const FACTZ_MODE_SPECULATIVE: i32 = 1;
 
 /// `coder`: asymmetric numeral systems.
 pub const FACTZ_CODER_ANS: i32 = 0;
-/// `coder`: canonical Huffman. Not available in this version (FACTZ_ERROR_UNSUPPORTED).
+/// `coder`: canonical Huffman codes.
 pub const FACTZ_CODER_HUFFMAN: i32 = 1;
 
 /// `predictor`: dyadic interpolation, coarse to fine.
