@@ -41,7 +41,7 @@ def require(condition, message):
 class Header:
     def __init__(self, data):
         require(len(data) >= 128, "shorter than a header")
-        (magic, self.version, header_bytes, self.checksum, self.dtype, self.mode, self.coder, predictor,
+        (magic, self.version, header_bytes, self.checksum, self.dtype, self.mode, self.coder, self.predictor,
          self.preserve, self.bound_kind, self.content, self.group_log2, self.taper) = struct.unpack_from(
             "<4sHHI9B", data, 0)
         self.kernels = list(data[21:26])
@@ -52,7 +52,7 @@ class Header:
         require(magic == b"FCTZ", "no factz stream")
         require(self.version == 1, f"format version {self.version}, this decoder reads version 1")
         require(header_bytes == 128, "header_bytes")
-        require(self.dtype < 2 and self.mode < 2 and self.coder < 2 and predictor == 0, "header choice")
+        require(self.dtype < 2 and self.mode < 2 and self.coder < 2 and self.predictor < 2, "header choice")
         require(self.preserve < 3 and self.bound_kind < 2 and self.content < 2, "header choice")
         require(self.group_log2 <= 8 and self.taper < 2 and max(self.kernels) < 6, "header choice")
         require(components == 2 and reserved == 0 and nz == 1 and reserved_end == 0, "reserved field")
@@ -240,7 +240,8 @@ class Tile:
         self.last_x = min(TILE, header.nx - 1 - self.x0)
         self.last_y = min(TILE, header.ny - 1 - self.y0)
         self.width, self.height = min(self.last_x + 1, TILE), min(self.last_y + 1, TILE)
-        self.mode = 0
+        self.mode = self.tier = 0
+        self.lorenzo = header.predictor == 1
         self.classes = [0, 0, 0]
         # Coder 1 lists sparse blocks: how many entries each of them has.
         self.lists, self.entries = header.coder == 1, [0, 0, 0]
@@ -252,7 +253,7 @@ class Tile:
         return self.mode // 3 != ALL and self.mode % 3 != ALL
 
     def active(self, position):
-        x, y = POSITIONS[position]
+        x, y = (position % 32, position // 32) if self.lorenzo else POSITIONS[position]
         return (x < self.width and y < self.height and (x, y) not in self.zero and (x, y) not in self.fill)
 
     def read_mask(self, state, coder, tables):
@@ -310,7 +311,7 @@ class Tile:
         bits = {}
         for i, p in number.items():
             self.symbols[p] = min(step[i], STORED)
-            bits[i] = raw_bits(self.symbols[p], p, element_bytes)
+            bits[i] = raw_bits(self.symbols[p], self.lorenzo or p == 0, element_bytes)
         piece = 0
         while any(n > 16 * piece for n in bits.values()):
             for i, p in number.items():
@@ -342,8 +343,8 @@ def read_group(header, data, numbers, tables):
     for first in range(0, len(tiles), 32):
         batch = tiles[first:first + 32]
         for i, mode in coder.step(range(len(batch)), lambda _: tables[0]).items():
-            require(mode <= 8, "tile mode")
-            batch[i].mode = mode
+            require(mode < [9, 72][header.predictor], "tile mode")
+            batch[i].tier, batch[i].mode = divmod(mode, 9)
         coded = [i for i, tile in enumerate(batch) if tile.has_codes()]
         for block in range(3):
             context = [lambda i: 1, lambda i: 2 + batch[i].classes[0],
@@ -387,10 +388,10 @@ def table_raw_bits(symbol):
     return 2 * a + 2 if kind == "wide" else a + b
 
 
-def raw_bits(symbol, position, element_bytes):
+def raw_bits(symbol, has_digits, element_bytes):
     if symbol == STORED:
         return 16 * element_bytes
-    return table_raw_bits(symbol) + (4 * shape_of(symbol)[0] if position == 0 else 0)
+    return table_raw_bits(symbol) + (4 * shape_of(symbol)[0] if has_digits else 0)
 
 
 def signed(z, a):
@@ -414,6 +415,11 @@ def code_of(symbol, raw):
 
 
 # Sections 9 to 11 --------------------------------------------------------------------------------
+
+
+def wrap(z):
+    """As 32 bits hold it."""
+    return (z + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 class Values:
@@ -465,7 +471,6 @@ class Values:
             self.set(*at, [self.value(q[c], id_, level, prediction(c)) for c in (0, 1)])
 
     def anchors(self, tiles):
-        wrap = lambda z: (z + (1 << 31)) % (1 << 32) - (1 << 31)
         first = [0, 0]
         for tile in tiles:
             if tile.tx == 0:
@@ -488,6 +493,28 @@ class Values:
                 self.set(*at, [self.value(integers[c], id_, 5, self.real(0)) for c in (0, 1)])
             if tile.tx == 0:
                 first = base
+
+    def lorenzo(self, tile):
+        """All vertices of a tile; the row and the column of base codes before it are zeros."""
+        width = [self.real(2.0 * self.header.quantum * 0.5 ** tile.tier * 0.25 ** k) for k in range(9)]
+        base = [[[0] * 33 for _ in range(33)] for _ in (0, 1)]
+        for y in range(tile.height):
+            for x in range(tile.width):
+                symbol, raw, at = tile.symbols[32 * y + x], tile.raw[32 * y + x], (tile.x0 + x, tile.y0 + y)
+                hidden = (x, y) in tile.zero or (x, y) in tile.fill
+                coded = not hidden and symbol != STORED
+                below = table_raw_bits(symbol) if coded else 0
+                id_, q = code_of(symbol, raw & ((1 << below) - 1)) if coded else (0, [0, 0])
+                for c in (0, 1):
+                    k = base[c]
+                    k[y + 1][x + 1] = q[c] + k[y + 1][x] + k[y][x + 1] - k[y][x]
+                integers = [wrap(base[c][y + 1][x + 1]) for c in (0, 1)]
+                if id_ > 0:
+                    digits = raw >> below
+                    digit = [digits & (4 ** id_ - 1), digits >> 2 * id_ & (4 ** id_ - 1)]
+                    integers = [wrap(integers[c] * 4 ** id_ + digit[c] - 4 ** id_ // 2) for c in (0, 1)]
+                if coded:
+                    self.set(*at, [self.real(integers[c]) * width[id_] for c in (0, 1)])
 
     def along(self, line, level, k, last):
         """Prediction of number k of a line of values 0 to last."""
@@ -556,7 +583,7 @@ class Values:
             for y in range(tile.height):
                 for x in range(tile.width):
                     at = (slice(None), tile.y0 + y, tile.x0 + x)
-                    position = POSITION_OF[x, y]
+                    position = 32 * y + x if tile.lorenzo else POSITION_OF[x, y]
                     if (x, y) in tile.zero:
                         bits[at] = 0
                     elif (x, y) in tile.fill:
@@ -592,6 +619,10 @@ def decode(data):
         at += size
     require(at == len(data), "the groups do not reach the end")
     values = Values(header)
+    if header.predictor == 1:
+        for tile in tiles:
+            values.lorenzo(tile)
+        return values.output(tiles)
     values.anchors(tiles)
     values.lines(tiles, True)
     values.lines(tiles, False)

@@ -13,7 +13,7 @@ use std::process::Command;
 use factz::backend::{compress, decompress, inspect, max_stream_bytes, Execution};
 use factz::field::{Layout, View, ViewMut};
 use factz::real::Real;
-use factz::{BoundKind, Coder, Config, Dtype, Mode, Preserve, Request};
+use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request};
 use serde_json::Value;
 
 fn folder() -> PathBuf {
@@ -134,11 +134,12 @@ fn config(case: &Value, pitch: u64) -> Config {
         let name = text(case, key);
         names.iter().position(|n| *n == name).unwrap_or_else(|| panic!("{key} = {name} in {case}"))
     };
-    // Cases without a coder are older than the choice.
-    let coders = [("ans", Coder::Ans), ("huffman", Coder::Huffman)];
-    let coder = case["coder"].as_str().unwrap_or("ans");
+    // Cases without a predictor or a coder are older than the choice.
+    let chosen = |key: &str, names: &[&str]| if case[key].is_null() { 0 } else { choose(key, names) };
     Config {
-        coder: coders.iter().find(|c| c.0 == coder).unwrap_or_else(|| panic!("coder = {coder} in {case}")).1,
+        predictor: [Predictor::Hierarchical, Predictor::Lorenzo]
+            [chosen("predictor", &["hierarchical", "lorenzo"])],
+        coder: [Coder::Ans, Coder::Huffman][chosen("coder", &["ans", "huffman"])],
         dtype: [Dtype::F32, Dtype::F64][choose("dtype", &["f32", "f64"])],
         u: layout,
         v: layout,
@@ -372,9 +373,13 @@ fn golden_streams_cover_the_format() {
         s[18] == 0 && s[19] > 5 && tiles > 32
     });
     for coder in [0, 1] {
+        has("each coder with each predictor", &|s| s[18] == 0 && s[14..16] == [coder, 0]);
+        has("each coder with each predictor", &|s| s[18] == 0 && s[14..16] == [coder, 1]);
         has("mask bytes", &|s| s[14] == coder && s[18] == 0 && s[128 + 18] > 0);
         // Tables 3 and 22 belong to a coarse block of class 1: less than one code in 64, which is none.
-        let unused = |t: &usize| !cases.iter().any(|(_, s)| s[14] == coder && s[18] == 0 && s[128 + t] > 0);
+        // With the Lorenzo predictor it has other positions.
+        let unused =
+            |t: &usize| !cases.iter().any(|(_, s)| s[14..16] == [coder, 0] && s[18] == 0 && s[128 + t] > 0);
         let tables = [43, 50][coder as usize];
         assert_eq!((0..tables).filter(unused).collect::<Vec<_>>(), [3, 22], "coder {coder}");
     }

@@ -8,7 +8,7 @@ use factz::field::{Layout, View, ViewMut};
 use factz::geometry::Grid;
 use factz::real::Real;
 use factz::request::{SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
-use factz::{BoundKind, Coder, Config, Dtype, Mode, Preserve, Report, Request, Status};
+use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Report, Request, Status};
 use num_rational::BigRational;
 use num_traits::Signed;
 use proptest::prelude::*;
@@ -18,6 +18,12 @@ use std::process::Command;
 
 const MODES: [Mode; 2] = [Mode::BlockWise, Mode::Speculative];
 const CODERS: [Coder; 2] = [Coder::Ans, Coder::Huffman];
+/// The ways to choose the codes.
+const FRONTS: [(Mode, Predictor); 3] = [
+    (Mode::BlockWise, Predictor::Hierarchical),
+    (Mode::Speculative, Predictor::Hierarchical),
+    (Mode::BlockWise, Predictor::Lorenzo),
+];
 
 #[derive(Clone)]
 struct Field<T> {
@@ -237,9 +243,9 @@ fn bounds() -> impl Iterator<Item = (BoundKind, f64)> {
 fn check_typed<T: Real>(name: &str, field: &Field<T>, critical_points: u64) {
     let mut batch = Batch::new(&format!("{name}-{}", T::BYTES));
     let before = [batch.write("u", &field.u), batch.write("v", &field.v)];
-    for mode in MODES {
+    for (mode, predictor) in FRONTS {
         for (kind, bound) in bounds() {
-            let config = Config { mode, ..field.config(kind, bound) };
+            let config = Config { mode, predictor, ..field.config(kind, bound) };
             let (stream, report) = field.compress(&config, 1);
             assert!(
                 stream == field.compress(&config, 2).0,
@@ -345,8 +351,9 @@ fn without_preservation_critical_points_change() {
         let field = stored(name);
         let mut batch = Batch::new(&format!("{name}-none"));
         let before = [batch.write("u", &field.u), batch.write("v", &field.v)];
-        for mode in MODES {
-            let config = Config { mode, preserve: Preserve::None, ..field.config(BoundKind::Relative, 1e-1) };
+        for (mode, predictor) in FRONTS {
+            let preserve = Preserve::None;
+            let config = Config { mode, predictor, preserve, ..field.config(BoundKind::Relative, 1e-1) };
             let (stream, report) = field.compress(&config, 1);
             let after = decompressed(&stream, &config, 1);
             let c = field.compared(&after, &config, report.bound);
@@ -459,7 +466,7 @@ struct Case {
     nx: u64,
     ny: u64,
     seed: u64,
-    mode: Mode,
+    front: (Mode, Predictor),
     coder: Coder,
     preserve: Preserve,
     halo: u32,
@@ -472,7 +479,7 @@ struct Case {
 fn case() -> impl Strategy<Value = Case> {
     let shape = (proptest::sample::select(&CONTENTS[..]), 1u64..80, 1u64..80, any::<u64>());
     let options = (
-        proptest::sample::select(&MODES[..]),
+        proptest::sample::select(&FRONTS[..]),
         proptest::sample::select(&CODERS[..]),
         proptest::sample::select(&[Preserve::None, Preserve::Points, Preserve::Types][..]),
         prop_oneof![Just(0u32), 0u32..16],
@@ -486,12 +493,12 @@ fn case() -> impl Strategy<Value = Case> {
     ];
     let spacing = prop_oneof![Just((1.0, 1.0)), (0.01..100.0, 0.01..100.0)];
     (shape, options, kind, bound, spacing).prop_map(
-        |((content, nx, ny, seed), (mode, coder, preserve, halo, pin), kind, bound, spacing)| Case {
+        |((content, nx, ny, seed), (front, coder, preserve, halo, pin), kind, bound, spacing)| Case {
             content,
             nx,
             ny,
             seed,
-            mode,
+            front,
             coder,
             preserve,
             halo,
@@ -515,7 +522,8 @@ fn check_random<T: Real>(c: &Case) {
         pin: c.pin,
         dx: c.spacing.0,
         dy: c.spacing.1,
-        mode: c.mode,
+        mode: c.front.0,
+        predictor: c.front.1,
         coder: c.coder,
         preserve: c.preserve,
         ..field.config(c.kind, c.bound)
@@ -581,8 +589,9 @@ fn check_seams<T: Real>(c: &Case, cut: (f64, f64), pinned: bool) {
                 v: layout,
                 halo: if pinned { 0 } else { sides },
                 pin: if pinned { sides } else { 0 },
-                // Neighbours need not agree on the mode.
-                mode: MODES[(k + l) % 2],
+                // Neighbours need not agree on how they choose codes.
+                mode: FRONTS[(2 * k + l) % 3].0,
+                predictor: FRONTS[(2 * k + l) % 3].1,
                 coder: c.coder,
                 dx: c.spacing.0,
                 dy: c.spacing.1,

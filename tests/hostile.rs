@@ -26,7 +26,7 @@ const ONE_THREAD: Execution = Execution { threads: 1, progress: None };
 const CONSTANT_BYTES: usize = 1 << 20;
 
 /// Streams with masks, fill patterns, stored values, ids, several tiles and groups, both types.
-const SAMPLES: [&str; 10] = [
+const SAMPLES: [&str; 16] = [
     "example_f32",
     "one_vertex_f64",
     "two_by_two_f32",
@@ -37,6 +37,12 @@ const SAMPLES: [&str; 10] = [
     "spacing_block_f64",
     "missing_block_f32",
     "groups_f32",
+    "huffman_one_vertex_f32",
+    "huffman_row_f64",
+    "huffman_missing_speculative_f32",
+    "lorenzo_one_vertex_f64",
+    "lorenzo_row_f32",
+    "lorenzo_huffman_missing_block_f32",
 ];
 
 fn sample(name: &str) -> Vec<u8> {
@@ -291,6 +297,7 @@ proptest! {
 /// A well-formed stream of arbitrary codes: every mode, class, symbol and digit, NaN among the stored
 /// values, masks that overlap, codes that no encoder would write.
 fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<u8> {
+    let predictor = [Predictor::Hierarchical, Predictor::Lorenzo][(seed / 12 % 2) as usize];
     let mut state = seed;
     let mut random = move |n: u64| {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -302,7 +309,7 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
         dtype,
         mode: Mode::BlockWise,
         coder: M::CODER,
-        predictor: Predictor::Hierarchical,
+        predictor,
         preserve: Preserve::None,
         bound_kind: BoundKind::Absolute,
         content: Content::Coded,
@@ -320,20 +327,21 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
         stream_bytes: 0,
         table_bytes: 0,
     };
-    let scheme = Scheme { predictor: header.predictor, element_bytes: dtype.bytes() as usize };
+    let scheme = Scheme { predictor, element_bytes: dtype.bytes() as usize };
     let alphabet = [3, 30, 180][random(3) as usize];
     let mut tiles = Vec::new();
     for t in 0..grid.tiles() {
         let shape = grid.tile(t);
         let (width, height) = shape.owned();
-        let mode = if random(3) == 0 { random(9) as u8 } else { 0 };
+        let states = if random(3) == 0 { random(9) as u8 } else { 0 };
+        let mode = states + 9 * random(scheme.modes() as u64 / 9) as u8;
         let mut codes = TileCodes { mode, ..Default::default() };
-        if mode != 0 {
+        if states != 0 {
             let mut masks = Masks::default();
             for y in 0..height {
                 let all = row_mask(width);
-                masks.zero[y] = [0, all, random(1 << 32) as u32 & all][(mode / 3) as usize];
-                masks.fill[y] = [0, all, random(1 << 32) as u32 & all][(mode % 3) as usize];
+                masks.zero[y] = [0, all, random(1 << 32) as u32 & all][(states / 3) as usize];
+                masks.fill[y] = [0, all, random(1 << 32) as u32 & all][(states % 3) as usize];
             }
             codes.masks = Some(Box::new(masks));
         }

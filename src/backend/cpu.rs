@@ -11,13 +11,14 @@ use crate::field::{Layout, View, ViewMut};
 use crate::geometry::{Grid, TileShape, ANCHOR_LEVEL, CLOSED, POSITION_OF, TILE};
 use crate::real::Real;
 use crate::report::Report;
-use crate::request::{BoundKind, Coder, Preserve, Request};
+use crate::request::{BoundKind, Coder, Predictor, Preserve, Request};
 use crate::stage::anchor;
 use crate::stage::codes::{Builder, Masks, Scheme, Spread, TileCodes};
 use crate::stage::container::{self, Content, Header, HEADER_BYTES, MAX_GROUP_LOG2};
 use crate::stage::entropy::huffman::Lengths;
 use crate::stage::entropy::table::{zero_counts, Counts, Frequencies};
 use crate::stage::entropy::{group, Model};
+use crate::stage::lorenzo::{self, Lattices};
 use crate::stage::predict::{kernels, Kernel, PITCH};
 use crate::stage::quantize::{self, Quantizer};
 use crate::stage::signature::Rule;
@@ -157,7 +158,7 @@ struct FrontEnd<'a, T> {
 }
 
 impl<T: Real> FrontEnd<'_, T> {
-    fn load(&self, patch: &mut Patch<T>, area: Rectangle, count: bool) {
+    fn load(&self, patch: &mut Patch<T>, area: Rectangle, count: Option<(usize, usize)>) {
         // SAFETY: areas lie inside the grid, and whoever made the views promised the halo.
         unsafe { patch.load(self.grid, self.views, area, self.encoder.constraints, count) }
     }
@@ -181,7 +182,7 @@ impl<T: Real> FrontEnd<'_, T> {
                     let (x, y) = (tile % columns * TILE as u64, tile / columns * TILE as u64);
                     let (x0, width, i) = Self::around(x, self.grid.nx);
                     let (y0, height, j) = Self::around(y, self.grid.ny);
-                    self.load(patch, Rectangle { x0, y0, width, height }, false);
+                    self.load(patch, Rectangle { x0, y0, width, height }, None);
                     let code = self.encoder.vertex(patch, i, j, [T::ZERO; 2], ANCHOR_LEVEL);
                     *anchor = (patch.get(i, j), code);
                 }
@@ -210,7 +211,7 @@ impl<T: Real> FrontEnd<'_, T> {
                     let (y0, height, j) = Self::around(y, ny);
                     let anchor = anchors[ty * columns + tx];
                     out[0] = anchor;
-                    self.load(patch, Rectangle { x0, y0, width: last + 1, height }, false);
+                    self.load(patch, Rectangle { x0, y0, width: last + 1, height }, None);
                     patch.set(0, j, anchor.0);
                     if last == TILE {
                         patch.set(TILE, j, anchors[ty * columns + tx + 1].0);
@@ -235,7 +236,7 @@ impl<T: Real> FrontEnd<'_, T> {
                     let last = (ny - 1 - y0).min(TILE as u64) as usize;
                     let (x0, width, i) = Self::around(x, nx);
                     out[0] = anchors[ty * columns + tx];
-                    self.load(patch, Rectangle { x0, y0, width, height: last + 1 }, false);
+                    self.load(patch, Rectangle { x0, y0, width, height: last + 1 }, None);
                     // The rows at both ends are horizontal lattice lines: final.
                     for (row, line) in [(0, ty), (TILE, ty + 1)] {
                         if row <= last {
@@ -267,7 +268,7 @@ impl<T: Real> FrontEnd<'_, T> {
                         let shape = self.grid.tile(tile as u64);
                         let (width, height) = (shape.last_x + 1, shape.last_y + 1);
                         let area = Rectangle { x0: shape.x0, y0: shape.y0, width, height };
-                        self.load(patch, area, true);
+                        self.load(patch, area, Some((0, 0)));
                         let (x0, y0) = (shape.x0 as usize, shape.y0 as usize);
                         for (row, line) in [(0, shape.ty as usize), (TILE, shape.ty as usize + 1)] {
                             if row < height {
@@ -293,7 +294,7 @@ impl<T: Real> FrontEnd<'_, T> {
                         }
                         let (code, digits) = bases[tile];
                         builder.put(0, code);
-                        builder.put_digits(digits);
+                        builder.put_digits(0, digits);
                         self.encoder.interior(patch, |position, count, codes| {
                             builder.put_row(position, count, codes)
                         });
@@ -303,7 +304,7 @@ impl<T: Real> FrontEnd<'_, T> {
                             masks.fill[y] = patch.fill[y] as u32;
                         }
                         // SAFETY: the tile lies inside the grid.
-                        *out = unsafe { builder.finish(self.scheme, &shape, masks, self.views) };
+                        *out = unsafe { builder.finish(self.scheme, &shape, 0, masks, self.views) };
                     }
                     meter.add(out.len() as u64);
                     patch.tally
@@ -396,6 +397,57 @@ fn encode<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes], meter: &Met
     Body { group_log2, tables: container::write_tables(&models), groups }
 }
 
+/// The codes of all tiles by the hierarchical predictor.
+fn hierarchical<T: Real>(
+    grid: Grid,
+    views: [View<'_, T>; 2],
+    scheme: Scheme,
+    constraints: &Constraints<T>,
+    quantum: f64,
+    meter: &Meter,
+) -> (Vec<TileCodes>, Tally, tune::Choice) {
+    let choice = choose(grid, views, constraints.bound, quantum);
+    tracing::debug!(bound = constraints.bound, taper = choice.taper, kernels = ?choice.kernels, "tuned");
+    let quantizer = Quantizer::new(constraints.bound, quantum, choice.taper);
+    let kernels = kernels(&choice.kernels);
+    let encoder = Encoder { quantizer: &quantizer, kernels: &kernels, constraints };
+    let front = FrontEnd { grid, views, scheme, encoder };
+    let (anchors, anchor_tally) = front.anchors();
+    let (lines, line_tally) = front.lines(&anchors);
+    let bases = anchor_differences(grid, &anchors);
+    let (tiles, tile_tally) = front.tiles(&lines, &bases, meter);
+    (tiles, anchor_tally.merge(line_tally).merge(tile_tally), choice)
+}
+
+/// The codes of all tiles by the Lorenzo predictor, which has nothing to choose.
+fn lorenzo<T: Real>(
+    grid: Grid,
+    views: [View<'_, T>; 2],
+    constraints: &Constraints<T>,
+    quantum: f64,
+    meter: &Meter,
+) -> (Vec<TileCodes>, Tally, tune::Choice) {
+    let lattices = Lattices::new(constraints.bound, quantum);
+    let encoder = lorenzo::Encoder { grid, views, lattices: &lattices, constraints };
+    let mut all = vec![TileCodes::default(); grid.tiles() as usize];
+    let tally = all
+        .par_chunks_mut(CHUNK)
+        .enumerate()
+        .map_init(
+            || (Patch::<T>::new(), Builder::default()),
+            |(patch, builder), (chunk, out)| {
+                patch.tally = Tally::default();
+                for (k, out) in out.iter_mut().enumerate() {
+                    *out = encoder.tile(patch, builder, &grid.tile((chunk * CHUNK + k) as u64));
+                }
+                meter.add(out.len() as u64);
+                patch.tally
+            },
+        )
+        .reduce(Tally::default, Tally::merge);
+    (all, tally, tune::Choice { taper: 0, kernels: [0; ANCHOR_LEVEL] })
+}
+
 pub fn compress<T: Real>(
     request: &Request,
     views: [View<'_, T>; 2],
@@ -409,9 +461,6 @@ pub fn compress<T: Real>(
     let bound = absolute_bound(config.bound_kind, config.bound, statistics.range);
     let largest = statistics.range.map_or(T::ZERO, |(low, high)| low.abs().max(high.abs()));
     let quantum = quantize::quantum(bound, largest);
-    let choice = choose(grid, views, bound, quantum);
-    tracing::debug!(bound, taper = choice.taper, kernels = ?choice.kernels, "tuned");
-
     let constraints = Constraints {
         mode: config.mode,
         preserve: config.preserve,
@@ -422,22 +471,15 @@ pub fn compress<T: Real>(
         pin: config.pin,
         fill: statistics.fill.map(|f| f.1),
     };
-    let quantizer = Quantizer::new(bound, quantum, choice.taper);
-    let kernels = kernels(&choice.kernels);
-    let encoder = Encoder { quantizer: &quantizer, kernels: &kernels, constraints: &constraints };
     let scheme = Scheme { predictor: config.predictor, element_bytes: T::BYTES };
-    let front = FrontEnd { grid, views, scheme, encoder };
     let meter = Meter::new(progress, 2 * grid.tiles());
-    let (anchors, anchor_tally) = front.anchors();
-    let (lines, line_tally) = front.lines(&anchors);
-    let bases = anchor_differences(grid, &anchors);
-    let (tiles, tile_tally) = front.tiles(&lines, &bases, &meter);
-    drop((lines, anchors, bases));
-    let tally = anchor_tally.merge(line_tally).merge(tile_tally);
-
+    let (tiles, tally, choice) = match config.predictor {
+        Predictor::Hierarchical => hierarchical(grid, views, scheme, &constraints, quantum, &meter),
+        Predictor::Lorenzo => lorenzo(grid, views, &constraints, quantum, &meter),
+    };
     let Body { group_log2, tables, groups } = match config.coder {
-        Coder::Ans => encode::<Frequencies>(grid, front.scheme, &tiles, &meter),
-        Coder::Huffman => encode::<Lengths>(grid, front.scheme, &tiles, &meter),
+        Coder::Ans => encode::<Frequencies>(grid, scheme, &tiles, &meter),
+        Coder::Huffman => encode::<Lengths>(grid, scheme, &tiles, &meter),
     };
     drop(tiles);
     let mut header = Header {
@@ -828,16 +870,32 @@ pub fn decompress<T: Real>(
     }?;
     report.exact_vertices =
         tiles.par_iter().map(|t| t.symbols.iter().filter(|&&s| s == STORED).count() as u64).sum();
-    let quantizer = Quantizer::new(header.absolute_bound, header.quantum, header.taper);
-    let kernels: [Kernel<T>; ANCHOR_LEVEL] = kernels(&header.kernels);
-    let back = BackEnd {
-        grid,
-        scheme,
-        tiles: &tiles,
-        decoder: Decoder { quantizer: &quantizer, kernels: &kernels },
-        fill: header.fill.map(T::from_bits64),
-    };
-    let lines = back.lines(&back.anchors());
-    back.tiles(&lines, outputs, &meter);
+    let fill = header.fill.map(T::from_bits64);
+    match header.predictor {
+        Predictor::Hierarchical => {
+            let quantizer = Quantizer::new(header.absolute_bound, header.quantum, header.taper);
+            let kernels: [Kernel<T>; ANCHOR_LEVEL] = kernels(&header.kernels);
+            let decoder = Decoder { quantizer: &quantizer, kernels: &kernels };
+            let back = BackEnd { grid, scheme, tiles: &tiles, decoder, fill };
+            let lines = back.lines(&back.anchors());
+            back.tiles(&lines, outputs, &meter);
+        }
+        Predictor::Lorenzo => {
+            let lattices = Lattices::new(header.absolute_bound, header.quantum);
+            let decoder = lorenzo::Decoder { lattices: &lattices, fill };
+            let [out_u, out_v] = outputs;
+            tiles.par_iter().enumerate().with_min_len(CHUNK).for_each(|(tile, codes)| {
+                let shape = grid.tile(tile as u64);
+                decoder.tile(codes, &shape, |y, u, v| {
+                    // SAFETY: the row belongs to this tile alone.
+                    unsafe {
+                        out_u.write_row(shape.x0, shape.y0 + y as u64, u);
+                        out_v.write_row(shape.x0, shape.y0 + y as u64, v);
+                    }
+                });
+                meter.add(1);
+            });
+        }
+    }
     Ok(report)
 }

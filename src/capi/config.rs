@@ -29,7 +29,7 @@ pub const FACTZ_CODER_HUFFMAN: i32 = 1;
 
 /// `predictor`: dyadic interpolation, coarse to fine.
 pub const FACTZ_PREDICTOR_HIERARCHICAL: i32 = 0;
-/// `predictor`: Lorenzo. Not available in this version (FACTZ_ERROR_UNSUPPORTED).
+/// `predictor`: Lorenzo. Block-wise mode only (else FACTZ_ERROR_INVALID_CONFIG).
 pub const FACTZ_PREDICTOR_LORENZO: i32 = 1;
 
 /// `preserve`: nothing but the error bound.

@@ -4,13 +4,16 @@ use crate::field::View;
 use crate::geometry::{TileShape, POSITIONS, POSITION_OF, TILE, TILE_VERTICES};
 use crate::real::Real;
 use crate::request::Predictor;
+use crate::stage::entropy::lanes::{lanes, LANES};
 use crate::stage::entropy::table::{class_of, BLOCKS};
+use crate::stage::lorenzo::TIERS;
 use crate::stage::predict::ROW;
 use crate::stage::quantize::{EXACT, MASKED};
 use crate::stage::symbol::{self, Code, RAW_BITS, STORED, ZERO};
 use crate::stage::tile::Codes;
 
-/// How much of a tile a mask covers; a tile's mode is 3 * (state of zero) + (state of fill).
+/// How much of a tile a mask covers; a tile's mode is 9 * tier + 3 * (state of zero) + (state of fill), the
+/// tier being that of `lorenzo`.
 pub const NONE: u8 = 0;
 pub const ALL: u8 = 1;
 pub const SOME: u8 = 2;
@@ -33,7 +36,7 @@ pub struct TileCodes {
     pub mode: u8,
     /// Activity classes of the three blocks.
     pub classes: [u8; 3],
-    /// Present where the mode is not 0.
+    /// Present where a mask covers something.
     pub masks: Option<Box<Masks>>,
     /// Symbols of the vertices without a mask in blocks of a class above 0, by position.
     pub symbols: Vec<u8>,
@@ -57,26 +60,53 @@ pub struct Scheme {
 impl Scheme {
     /// The number of tile modes.
     pub fn modes(self) -> u8 {
-        MASK_STATES
+        match self.predictor {
+            Predictor::Hierarchical => MASK_STATES,
+            Predictor::Lorenzo => MASK_STATES * TIERS as u8,
+        }
     }
 
-    /// Raw bits that follow a symbol: stored values take two elements, and an anchor with a tightened
-    /// code adds the digits below its base code.
+    /// Whether codes at this position are base codes, which digits follow: those of anchors, and all of the
+    /// Lorenzo predictor.
+    #[inline(always)]
+    pub fn has_digits(self, position: usize) -> bool {
+        position == 0 || self.predictor == Predictor::Lorenzo
+    }
+
+    /// Raw bits that follow a symbol: stored values take two elements, and a tightened base code is
+    /// followed by its digits.
     #[inline(always)]
     pub fn raw_bits(self, symbol: u8, position: usize) -> u32 {
         if symbol == STORED {
             16 * self.element_bytes as u32
         } else {
-            let digits = if position == 0 { 4 * symbol::id_of(symbol) as u32 } else { 0 };
+            let digits = if self.has_digits(position) { 4 * symbol::id_of(symbol) as u32 } else { 0 };
             RAW_BITS[symbol as usize] as u32 + digits
         }
+    }
+
+    /// The class of the block that holds the positions of a step.
+    #[inline(always)]
+    pub fn class_at(self, codes: &TileCodes, step: usize) -> u8 {
+        codes.classes[if step < BLOCKS[1].start / 32 {
+            0
+        } else if step < BLOCKS[2].start / 32 {
+            1
+        } else {
+            2
+        }]
     }
 
     /// Column and row of a position.
     #[inline(always)]
     pub fn vertex(self, position: usize) -> (usize, usize) {
-        let (x, y, _) = POSITIONS[position];
-        (x as usize, y as usize)
+        match self.predictor {
+            Predictor::Hierarchical => {
+                let (x, y, _) = POSITIONS[position];
+                (x as usize, y as usize)
+            }
+            Predictor::Lorenzo => (position % TILE, position / TILE),
+        }
     }
 
     /// Positions that have a symbol: owned by the tile and not masked, as one bit per position.
@@ -91,6 +121,10 @@ impl Scheme {
             if let Some(m) = masks {
                 row &= !(m.zero[y] | m.fill[y]);
             }
+            if self.predictor == Predictor::Lorenzo {
+                active[y] = row;
+                continue;
+            }
             while row != 0 {
                 let position = POSITION_OF[y * TILE + row.trailing_zeros() as usize] as usize;
                 active[position / 32] |= 1 << (position % 32);
@@ -104,12 +138,17 @@ impl Scheme {
 impl TileCodes {
     /// Whether a tile of this mode has vertices without a mask.
     pub fn has_codes(mode: u8) -> bool {
-        mode / 3 != ALL && mode % 3 != ALL
+        mode % MASK_STATES / 3 != ALL && mode % 3 != ALL
     }
 
     /// How much the zero and the fill mask cover.
     pub fn mask_states(&self) -> (u8, u8) {
-        (self.mode / 3, self.mode % 3)
+        (self.mode % MASK_STATES / 3, self.mode % 3)
+    }
+
+    /// The tier of the tile.
+    pub fn tier(&self) -> usize {
+        (self.mode / MASK_STATES) as usize
     }
 
     /// Symbol and raw bits of the anchor; `ZERO` where it has none of its own.
@@ -149,16 +188,32 @@ pub fn for_mask_bytes(shape: &TileShape, rows: &MaskRows, mut visit: impl FnMut(
     }
 }
 
+/// The lanes of a step whose symbols are `least` or above (1 to 128), as bits: eight at a time.
+#[inline(always)]
+pub fn lanes_above(symbols: &[u8; LANES], least: u8) -> u32 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    let mut lanes = 0;
+    for (k, eight) in symbols.chunks_exact(8).enumerate() {
+        let x = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
+        let above = (x | ((x & !HIGH) + ONES * (128 - least as u64))) & HIGH;
+        // The high bits come together in the highest byte.
+        lanes |= (((above >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32) << (8 * k);
+    }
+    lanes
+}
+
 /// Collects the codes of a tile in any order.
 pub struct Builder {
-    symbols: [u8; TILE_VERTICES],
+    pub symbols: [u8; TILE_VERTICES],
     raw: [u64; TILE_VERTICES],
-    digits: u64,
+    /// Of base codes with an id above 0.
+    digits: [u32; TILE_VERTICES],
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Builder { symbols: [ZERO; TILE_VERTICES], raw: [0; TILE_VERTICES], digits: 0 }
+        Builder { symbols: [ZERO; TILE_VERTICES], raw: [0; TILE_VERTICES], digits: [0; TILE_VERTICES] }
     }
 }
 
@@ -189,9 +244,13 @@ impl Builder {
         }
     }
 
-    /// The digits of the anchor below its base code (see `stage::anchor`).
-    pub fn put_digits(&mut self, digits: u32) {
-        self.digits = digits as u64;
+    fn step(&self, step: usize) -> &[u8; LANES] {
+        self.symbols[step * LANES..][..LANES].try_into().expect("the length is LANES")
+    }
+
+    /// The digits below a base code (see `stage::anchor`).
+    pub fn put_digits(&mut self, position: usize, digits: u32) {
+        self.digits[position] = digits;
     }
 
     /// Puts the codes in order, dropping blocks that are all zero. Values that are stored are read
@@ -203,6 +262,7 @@ impl Builder {
         &self,
         scheme: Scheme,
         shape: &TileShape,
+        tier: usize,
         masks: Masks,
         [u, v]: [View<'_, T>; 2],
     ) -> TileCodes {
@@ -215,8 +275,9 @@ impl Builder {
                 _ => SOME,
             }
         };
-        let mode = 3 * state(&masks.zero) + state(&masks.fill);
-        let masks = if mode == 0 { None } else { Some(Box::new(masks)) };
+        let states = 3 * state(&masks.zero) + state(&masks.fill);
+        let mode = MASK_STATES * tier as u8 + states;
+        let masks = if states == 0 { None } else { Some(Box::new(masks)) };
         let mut codes = TileCodes { mode, masks, ..Default::default() };
         if TileCodes::has_codes(mode) {
             let active = scheme.active(shape, codes.masks.as_deref());
@@ -224,11 +285,11 @@ impl Builder {
                 let (mut cost, mut vertices) = (0, 0);
                 for step in block.start / 32..block.end / 32 {
                     let mask = active[step];
+                    let symbols = self.step(step);
                     vertices += mask.count_ones() as u64;
-                    for (lane, &s) in self.symbols[step * 32..step * 32 + 32].iter().enumerate() {
-                        if s != ZERO && mask >> lane & 1 != 0 {
-                            cost += 3 + scheme.raw_bits(s, step * 32 + lane) as u64;
-                        }
+                    cost += 3 * (lanes_above(symbols, 1) & mask).count_ones() as u64;
+                    for lane in lanes(lanes_above(symbols, symbol::FIRST_WITH_RAW_BITS) & mask) {
+                        cost += scheme.raw_bits(symbols[lane], step * 32 + lane) as u64;
                     }
                 }
                 *class = class_of(cost, vertices);
@@ -237,17 +298,15 @@ impl Builder {
                 }
                 codes.symbols.reserve(vertices as usize);
                 for step in block.start / 32..block.end / 32 {
-                    let mut mask = active[step];
+                    let mask = active[step];
+                    let symbols = self.step(step);
                     if mask == u32::MAX {
-                        codes.symbols.extend_from_slice(&self.symbols[step * 32..step * 32 + 32]);
+                        codes.symbols.extend_from_slice(symbols);
+                    } else {
+                        codes.symbols.extend(lanes(mask).map(|lane| symbols[lane]));
                     }
-                    while mask != 0 {
-                        let position = step * 32 + mask.trailing_zeros() as usize;
-                        mask &= mask - 1;
-                        let s = self.symbols[position];
-                        if active[step] != u32::MAX {
-                            codes.symbols.push(s);
-                        }
+                    for lane in lanes(lanes_above(symbols, symbol::FIRST_WITH_RAW_BITS) & mask) {
+                        let (s, position) = (symbols[lane], step * 32 + lane);
                         if s == STORED {
                             let (x, y) = scheme.vertex(position);
                             let (x, y) = ((shape.x0 + x as u64) as i64, (shape.y0 + y as u64) as i64);
@@ -262,7 +321,7 @@ impl Builder {
                             let digits = scheme.raw_bits(s, position) - bits;
                             if bits + digits > 0 {
                                 let value = self.raw[position] as u128
-                                    | (self.digits as u128 * (digits > 0) as u128) << bits;
+                                    | if digits > 0 { (self.digits[position] as u128) << bits } else { 0 };
                                 codes.raw.push(value as u64);
                                 if bits + digits > 64 {
                                     codes.raw.push((value >> 64) as u64);

@@ -170,7 +170,7 @@ impl Header {
             dtype: if choice("dtype", 12, 2)? == 0 { Dtype::F32 } else { Dtype::F64 },
             mode: if choice("mode", 13, 2)? == 0 { Mode::BlockWise } else { Mode::Speculative },
             coder: if choice("coder", 14, 2)? == 0 { Coder::Ans } else { Coder::Huffman },
-            predictor: if choice("predictor", 15, 1)? == 0 {
+            predictor: if choice("predictor", 15, 2)? == 0 {
                 Predictor::Hierarchical
             } else {
                 Predictor::Lorenzo

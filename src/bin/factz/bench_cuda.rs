@@ -2,13 +2,13 @@
 
 use crate::args::{Bench, Spacing};
 use crate::array::{dtype_name, Field, Values};
-use crate::bench::{median, Measurement};
-use crate::commands::{mode_name, print, print_json};
+use crate::bench::{configurations, median, Measurement};
+use crate::commands::{coder_name, mode_name, predictor_name, print, print_json};
 use crate::failure::{failure, Failure};
 use crate::job;
 use crate::Verdict;
 use factz::backend::cuda::host::{Device, Pipeline};
-use factz::{BoundKind, Config, Mode, Report, Request, Status};
+use factz::{Coder, Config, Mode, Predictor, Report, Request, Status};
 use serde_json::{json, Value};
 use std::fmt::Write;
 
@@ -113,8 +113,10 @@ fn json_of(m: &Measurement, s: &Speeds) -> Value {
 
 fn head() -> String {
     format!(
-        "{:<12} {:>8} {:>9} {:>15} {:>15} {:>8} {:>13} {:>11}  {:<14} {:>9}\n",
+        "{:<12} {:<12} {:<8} {:>8} {:>9} {:>15} {:>15} {:>8} {:>13} {:>11}  {:<14} {:>9}\n",
         "mode",
+        "predictor",
+        "coder",
         "bound",
         "ratio",
         "GB/s, calls",
@@ -131,8 +133,10 @@ fn row(m: &Measurement, s: &Speeds) -> String {
     let c = &m.comparison;
     let pair = |[a, b]: [f64; 2]| format!("{a:.1} / {b:.1}");
     let mut text = format!(
-        "{:<12} {:>8} {:>9.2} {:>15} {:>15} {:>8.0} {:>13} {:>11.4}  {:<14} {:>9}",
+        "{:<12} {:<12} {:<8} {:>8} {:>9.2} {:>15} {:>15} {:>8.0} {:>13} {:>11.4}  {:<14} {:>9}",
         mode_name(m.mode),
+        predictor_name(m.predictor),
+        coder_name(m.coder),
         format!("{:.0e}", m.relative_bound),
         m.ratio,
         pair(s.calls),
@@ -179,14 +183,10 @@ pub fn run(a: &Bench, name: &str, field: &Field) -> Result<Verdict, Failure> {
     let device = Device::open(0).map_err(|e| failure!("--backend cuda: {e}"))?;
     let device_name = device.name()?;
     let runs = a.repeat.max(LEAST_RUNS);
-    let config = |mode, bound| Config {
-        dtype: field.dtype(),
-        mode,
-        coder: a.coder.value(),
-        preserve: a.preserve.value(),
-        dx: a.spacing.dx,
-        dy: a.spacing.dy,
-        ..Config::new(field.dims.nx, field.dims.ny, BoundKind::Relative, bound)
+    let mut configurations = configurations(a, field);
+    configurations.retain(|c| c.coder == Coder::Ans && c.predictor == Predictor::Hierarchical);
+    let Some(&first) = configurations.first() else {
+        return Err(failure!("no configuration that the device has is left"));
     };
     if !a.json {
         print(&format!(
@@ -197,13 +197,13 @@ pub fn run(a: &Bench, name: &str, field: &Field) -> Result<Verdict, Failure> {
             head()
         ))?;
     }
-    let mut pipeline = Pipeline::new(&Request::new(config(Mode::BlockWise, 0.0))?)?;
+    let mut pipeline = Pipeline::new(&Request::new(first)?)?;
     write(&pipeline, field)?;
     let mut decoded = job::empty_field(field.dims, field.dtype())?;
     let mut measured: Vec<(Measurement, Speeds)> = Vec::new();
-    for mode in [Mode::BlockWise, Mode::Speculative] {
+    for base in configurations {
         for &bound in &a.bounds {
-            let config = config(mode, bound);
+            let config = Config { bound, ..base };
             pipeline.set_request(&Request::new(config)?)?;
             pipeline.compress()?;
             let report = check_status(pipeline.compressed()?, "compression")?;
@@ -215,7 +215,9 @@ pub fn run(a: &Bench, name: &str, field: &Field) -> Result<Verdict, Failure> {
             let comparison = job::compare(field, &decoded, spacing, Some(report.bound), 0);
             let speeds = measure_speeds(&pipeline, field, runs)?;
             let measurement = Measurement {
-                mode,
+                mode: config.mode,
+                predictor: config.predictor,
+                coder: config.coder,
                 preserve: config.preserve,
                 relative_bound: bound,
                 absolute_bound: report.bound,

@@ -14,7 +14,9 @@ use super::table::{
 };
 use super::Model;
 use crate::geometry::{TileShape, TILE};
-use crate::stage::codes::{for_mask_bytes, row_mask, MaskRows, Masks, Scheme, TileCodes, ALL, NONE, SOME};
+use crate::stage::codes::{
+    for_mask_bytes, lanes_above, row_mask, MaskRows, Masks, Scheme, TileCodes, ALL, NONE, SOME,
+};
 use crate::stage::symbol::{FIRST_WITH_RAW_BITS, STORED, ZERO};
 
 /// The tables of a stream, ready for encoding.
@@ -98,26 +100,38 @@ pub fn count<M: Model>(scheme: Scheme, shape: &TileShape, codes: &TileCodes, cou
                 }
                 continue;
             }
-            if dense == 0 && here.iter().all(|&s| s == ZERO) {
-                continue;
+            if dense != 0 {
+                for (lane, &s) in lanes(mask).zip(here).filter(|(lane, _)| dense >> lane & 1 != 0) {
+                    counts[table_of(step * 32 + lane, class)][s as usize] += 1;
+                    raw += scheme.raw_bits(s, step * 32 + lane) as u64;
+                }
             }
-            for (lane, &s) in lanes(mask).zip(here) {
-                let position = step * 32 + lane;
+            for_nonzero(mask, here, |lane, s| {
                 if dense >> lane & 1 == 0 {
-                    if s == ZERO {
-                        continue;
-                    }
+                    let position = step * 32 + lane;
                     let (symbol, _, bits) = list::encode_run((position - expected) as u32);
                     counts[RUN + class as usize - 1][symbol as usize] += 1;
-                    raw += bits as u64;
                     expected = position + 1;
+                    counts[table_of(position, class)][s as usize] += 1;
+                    raw += (bits + scheme.raw_bits(s, position)) as u64;
                 }
-                counts[table_of(position, class)][s as usize] += 1;
-                raw += scheme.raw_bits(s, position) as u64;
-            }
+            });
         }
     }
     raw
+}
+
+/// Visits the symbols of a step that are not zero, as `visit(lane, symbol)`.
+#[inline(always)]
+fn for_nonzero(mask: u32, symbols: &[u8], mut visit: impl FnMut(usize, u8)) {
+    match <&[u8; LANES]>::try_from(symbols) {
+        Ok(all) => lanes(lanes_above(all, 1)).for_each(|lane| visit(lane, all[lane])),
+        Err(_) => {
+            for (lane, &s) in lanes(mask).zip(symbols).filter(|(_, &s)| s != ZERO) {
+                visit(lane, s);
+            }
+        }
+    }
 }
 
 /// Visits the bytes of a mask that are not zero, each row as its difference from the row before, as
@@ -136,29 +150,42 @@ fn for_mask_entries(shape: &TileShape, rows: &MaskRows, mut visit: impl FnMut(u3
 /// A symbol in a lane, with its raw bits.
 #[derive(Clone, Copy, Default)]
 struct Item {
-    lane: usize,
+    lane: u8,
     symbol: u8,
-    bits: u32,
-    value: u128,
+    bits: u16,
+    value: [u64; 2],
+}
+
+impl Item {
+    fn new(lane: usize, symbol: u8) -> Self {
+        Item { lane: lane as u8, symbol, ..Item::default() }
+    }
+
+    /// The raw bits of a piece.
+    #[inline(always)]
+    fn piece(&self, done: u32) -> u32 {
+        (self.value[(done / 64) as usize] >> (done % 64)) as u32 & 0xffff
+    }
 }
 
 /// Encodes one symbol in each of the given lanes (ascending), escapes after all symbols, and then their raw
 /// bits.
 fn put_step<'a, E: Encode + 'a>(encoder: &mut Encoder, items: &[Item], table: impl Fn(usize) -> &'a E) {
-    let pieces = items.iter().map(|item| item.bits.div_ceil(PIECE_BITS)).max().unwrap_or(0);
-    for piece in (0..pieces).rev() {
+    let most = items.iter().map(|item| item.bits as u32).max().unwrap_or(0);
+    for piece in (0..most.div_ceil(PIECE_BITS)).rev() {
         let done = piece * PIECE_BITS;
-        for item in items.iter().rev().filter(|item| item.bits > done) {
-            let n = (item.bits - done).min(PIECE_BITS);
-            encoder.raw(item.lane, (item.value >> done) as u32 & ((1 << n) - 1), n);
+        for item in items.iter().rev().filter(|item| item.bits as u32 > done) {
+            let n = (item.bits as u32 - done).min(PIECE_BITS);
+            encoder.raw(item.lane as usize, item.piece(done) & ((1 << n) - 1), n);
         }
     }
-    let escapes = |item: &Item| item.symbol == ESCAPE || !table(item.lane).has(item.symbol);
+    let escapes = |item: &Item| item.symbol == ESCAPE || !table(item.lane as usize).has(item.symbol);
     for item in items.iter().rev().filter(|item| escapes(item)) {
-        encoder.raw(item.lane, item.symbol as u32, 8);
+        encoder.raw(item.lane as usize, item.symbol as u32, 8);
     }
     for item in items.iter().rev() {
-        table(item.lane).put(encoder, item.lane, if escapes(item) { ESCAPE } else { item.symbol });
+        let lane = item.lane as usize;
+        table(lane).put(encoder, lane, if escapes(item) { ESCAPE } else { item.symbol });
     }
 }
 
@@ -171,9 +198,10 @@ struct Entry {
 
 impl Entry {
     fn new(number: usize, run: u32, item: Item) -> Self {
-        let lane = number % LANES;
+        let lane = (number % LANES) as u8;
         let (symbol, value, bits) = list::encode_run(run);
-        Entry { run: Item { lane, symbol, bits, value: value as u128 }, item: Item { lane, ..item } }
+        let run = Item { lane, symbol, bits: bits as u16, value: [value as u64, 0] };
+        Entry { run, item: Item { lane, ..item } }
     }
 }
 
@@ -216,13 +244,12 @@ pub fn encode<M: Model>(
                 }
             }
         }
-        let item = |lane: usize, symbol: u8| Item { lane, symbol, ..Item::default() };
         for k in (0..3).rev() {
             let step: Vec<Item> =
-                numbered.iter().filter(coded).map(|&(lane, c)| item(lane, c.classes[k])).collect();
+                numbered.iter().filter(coded).map(|&(lane, c)| Item::new(lane, c.classes[k])).collect();
             put_step(&mut encoder, &step, |lane| &tables[class_table(&numbered[lane].1.classes, k)]);
         }
-        let step: Vec<Item> = numbered.iter().map(|&(lane, c)| item(lane, c.mode)).collect();
+        let step: Vec<Item> = numbered.iter().map(|&(lane, c)| Item::new(lane, c.mode)).collect();
         put_step(&mut encoder, &step, |_| &tables[TILE_MODE]);
     }
     encoder.finish(out);
@@ -283,8 +310,7 @@ fn encode_tile<M: Model>(
             if M::LISTS {
                 entries.clear();
                 for_mask_entries(shape, rows, |run, symbol| {
-                    let item = Item { symbol, ..Item::default() };
-                    entries.push(Entry::new(entries.len(), run, item));
+                    entries.push(Entry::new(entries.len(), run, Item::new(0, symbol)));
                 });
                 put_list(encoder, entries, &tables[MASK_RUN], &tables[MASK_BYTE]);
                 encoder.raw(0, entries.len() as u32, MASK_COUNT_BITS);
@@ -294,8 +320,7 @@ fn encode_tile<M: Model>(
                 let (width, height) = shape.owned();
                 for column in bytes[..width.div_ceil(8)].iter().rev() {
                     let items = column[..height].iter().enumerate();
-                    let step: Vec<Item> =
-                        items.map(|(lane, &symbol)| Item { lane, symbol, ..Item::default() }).collect();
+                    let step: Vec<Item> = items.map(|(lane, &symbol)| Item::new(lane, symbol)).collect();
                     put_step(encoder, &step, |_| &tables[MASK_BYTE]);
                 }
             }
@@ -320,21 +345,18 @@ fn list_entries<'a>(
         let mask = active[step];
         let (here, rest) = symbols.split_at(mask.count_ones() as usize);
         symbols = rest;
-        if here.iter().all(|&s| s == ZERO) {
-            continue;
-        }
         let listed = if step == 0 { !DENSE_LANES } else { u32::MAX };
-        for (lane, &symbol) in lanes(mask).zip(here) {
-            let position = step * 32 + lane;
-            if symbol == ZERO || listed >> lane & 1 == 0 {
-                continue;
+        for_nonzero(mask, here, |lane, symbol| {
+            if listed >> lane & 1 == 0 {
+                return;
             }
+            let position = step * 32 + lane;
             let bits = scheme.raw_bits(symbol, position);
             words += bits.div_ceil(64) as usize;
-            let item = Item { symbol, bits, ..Item::default() };
+            let item = Item { bits: bits as u16, ..Item::new(lane, symbol) };
             entries.push(Entry::new(entries.len(), (position - expected) as u32, item));
             expected = position + 1;
-        }
+        });
     }
     let (rest, here) = raw.split_at(raw.len() - words);
     take_raw(entries.iter_mut().map(|e| &mut e.item), here);
@@ -345,7 +367,7 @@ fn list_entries<'a>(
 fn take_raw<'a>(items: impl Iterator<Item = &'a mut Item>, mut raw: &[u64]) {
     for item in items {
         let n = item.bits.div_ceil(64) as usize;
-        item.value = raw[..n].iter().rev().fold(0, |v, &w| v << 64 | w as u128);
+        item.value[..n].copy_from_slice(&raw[..n]);
         raw = &raw[n..];
     }
 }
@@ -355,7 +377,7 @@ fn take_raw<'a>(items: impl Iterator<Item = &'a mut Item>, mut raw: &[u64]) {
 fn encode_plain<E: Encode>(encoder: &mut Encoder, mask: u32, symbols: &[u8], table: &E) {
     if symbols.iter().any(|&s| !table.has(s)) {
         let items = lanes(mask).zip(symbols);
-        let step: Vec<Item> = items.map(|(lane, &symbol)| Item { lane, symbol, ..Item::default() }).collect();
+        let step: Vec<Item> = items.map(|(lane, &symbol)| Item::new(lane, symbol)).collect();
         put_step(encoder, &step, |_| table);
     } else if mask == u32::MAX {
         for (lane, &s) in symbols.iter().enumerate().rev() {
@@ -388,7 +410,7 @@ fn encode_step<'a, E: Encode>(
     let mut words = 0;
     for (item, (lane, &symbol)) in items.iter_mut().zip(lanes(mask).zip(symbols)) {
         let bits = scheme.raw_bits(symbol, step * 32 + lane);
-        *item = Item { lane, symbol, bits, value: 0 };
+        *item = Item { bits: bits as u16, ..Item::new(lane, symbol) };
         words += bits.div_ceil(64) as usize;
     }
     let (rest, here) = raw.split_at(raw.len() - words);
