@@ -62,23 +62,25 @@ struct Job {
     u8* symbols;        // [tiles][1024]
     u8* payload;        // [tiles][1024] of 8 bytes (16 when decompressing f64)
     u32* info;          // [tiles]: mode | classes << 8, 16, 24
-    u32* masks;         // [tiles][2][32] rows: zero, fill
+    u32* steps;         // [tiles]: steps of 32 symbols that were written; decompression only
+    u32* masks;         // [tiles][2][32] rows: zero, fill; before that the triangles that need a bound
+    float* nearness;    // [tiles][8]; compression only
     u8* anchors;        // [tiles] of two elements
     i32* anchor_codes;  // [tiles][4]: qu, qv, id, unused; compression only
     u8* across;         // [tiles_y][nx] of two elements, compression only
     u8* down;           // [tiles_x][ny] of two elements, compression only
     u32* tables;        // compression: [TABLES][256] entries; decompression: the same
-    u8* slots;          // decompression: [TABLES][4096]
+    u8* slots;          // decompression: [TABLES][256]
     u8* table_section;  // compression: TABLE_SECTION_BYTES
     u8* words;          // compression: [tiles] of TILE_WORD_BYTES
-    u64* group_sizes;   // [tiles]: bytes of each group
-    u64* group_offsets; // [tiles]: where each group begins in the stream; before that the list of tight tiles
+    u64* group_sizes;   // [tiles]: bytes of each group; before that the list of plain tiles
+    u64* group_offsets; // [tiles]: where each group begins in the stream; before that the list of the other tiles
 
 #ifdef __CUDACC__
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
 #endif
 };
-static_assert(sizeof(Job) == 296, "abi.rs asserts the same size");
+static_assert(sizeof(Job) == 312, "abi.rs asserts the same size");
 
 constexpr u64 CONTROL_BYTES = 16384;
 constexpr u64 TABLE_SECTION_BYTES = 44 + 43 * 1020;

@@ -13,7 +13,26 @@ __device__ __forceinline__ u32 mask_difference(u32 row) {
 
 // ---------------------------------------------------------------- counts
 
-// Grid: any. Block: 256. Counts of all symbols by table, and raw bits in all.
+// Counts four symbols of one table: those that are zero in a register.
+template <typename T>
+__device__ __forceinline__ void count_word(u32* counts, u32 four, u32& zeros, u64& raw) {
+    if (four == 0) {
+        zeros += 4;
+        return;
+    }
+#pragma unroll 1
+    for (i32 b = 0; b < 4; b++, four >>= 8) {
+        const u32 s = four & 255;
+        if (s == SYMBOL_ZERO) {
+            zeros++;
+        } else {
+            atomicAdd(&counts[s], 1);
+            raw += raw_bits(s, 1, sizeof(T));
+        }
+    }
+}
+
+// Grid: any. Block: 512. Counts of all symbols by table, and raw bits in all.
 template <typename T>
 __device__ __forceinline__ void count_symbols(const Job& job) {
     __shared__ u32 counts[TABLES * ALPHABET];
@@ -23,11 +42,65 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
     const i32 lane = threadIdx.x & 31;
     const u64 warps = (u64)gridDim.x * (blockDim.x >> 5);
     u64 raw = 0;
-    for (u64 index = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); index < job.tiles(); index += warps) {
-        const TileShape shape = tile_shape(job, index);
-        const u32 info = job.info[index], mode = info & 255;
-        const u32* masks = job.masks + index * 64;
+    u64 index = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
+    u32 next = index < job.tiles() ? job.info[index] : 0;
+    for (; index < job.tiles(); index += warps) {
+        const u32 info = next, mode = mode_in(info);
+        if (index + warps < job.tiles()) next = job.info[index + warps];
+        const u8* symbols = job.symbols + index * TILE_VERTICES;
         if (lane == 0) atomicAdd(&counts[TILE_MODE * ALPHABET + mode], 1);
+        if (has_codes(mode) && lane < 3)
+            atomicAdd(&counts[class_table(info, lane) * ALPHABET + class_in(info, lane)], 1);
+        if (info & ALL_CODED) {
+            const u32* words = reinterpret_cast<const u32*>(symbols);
+            const u32 coarse = class_in(info, 0), middle = class_in(info, 1), fine = class_in(info, 2);
+            u32 few = 0, two[2] = {0, 0}, six[6] = {0, 0, 0, 0, 0, 0};
+            if (coarse && lane < 16) few = words[lane];
+            if (middle) {
+                two[0] = words[16 + lane];
+                if (lane < 16) two[1] = words[48 + lane];
+            }
+            if (fine) {
+#pragma unroll
+                for (i32 k = 0; k < 6; k++) six[k] = words[64 + 32 * k + lane];
+            }
+            if (coarse) {
+                if (lane == 0) {
+                    // The anchor and the three vertices of step 16.
+#pragma unroll 1
+                    for (i32 position = 0; position < 4; position++) {
+                        const u32 s = few >> 8 * position & 255;
+                        atomicAdd(&counts[table_of(position, coarse) * ALPHABET + s], 1);
+                        raw += raw_bits(s, position, sizeof(T));
+                    }
+                }
+                u32 zeros = 0;
+                if (lane > 0 && lane < 16)
+                    count_word<T>(counts + table_of(4 * lane, coarse) * ALPHABET, few, zeros, raw);
+                const u32 step8 = warp_sum(lane < 4 ? zeros : 0), step4 = warp_sum(lane < 4 ? 0 : zeros);
+                if (lane == 0 && step8) atomicAdd(&counts[STEP_8 * ALPHABET], step8);
+                if (lane == 0 && step4) atomicAdd(&counts[table_of(16, coarse) * ALPHABET], step4);
+            }
+            if (middle) {
+                u32* const table = counts + table_of(64, middle) * ALPHABET;
+                u32 zeros = 0;
+                count_word<T>(table, two[0], zeros, raw);
+                if (lane < 16) count_word<T>(table, two[1], zeros, raw);
+                zeros = warp_sum(zeros);
+                if (lane == 0 && zeros) atomicAdd(table, zeros);
+            }
+            if (fine) {
+                u32* const table = counts + table_of(256, fine) * ALPHABET;
+                u32 zeros = 0;
+#pragma unroll
+                for (i32 k = 0; k < 6; k++) count_word<T>(table, six[k], zeros, raw);
+                zeros = warp_sum(zeros);
+                if (lane == 0 && zeros) atomicAdd(table, zeros);
+            }
+            continue;
+        }
+        const TileShape shape = tile_shape(job, index);
+        const u32* masks = job.masks + index * 64;
         if (mode != 0) {
 #pragma unroll
             for (i32 plane = 0; plane < 2; plane++) {
@@ -39,44 +112,24 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
             }
         }
         if (!has_codes(mode)) continue;
-        if (lane < 3) atomicAdd(&counts[class_table(info, lane) * ALPHABET + class_in(info, lane)], 1);
-        const u8* symbols = job.symbols + index * TILE_VERTICES;
-        const bool whole = mode == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
+        const Active active(shape, mode, masks);
         for (i32 block = 0; block < 3; block++) {
             const u32 cls = class_in(info, block);
             if (cls == 0) continue;
             u32 zeros = 0;
-            if (block > 0 && whole) {
-                const u32 table = table_of(first_step(block) * 32, cls) * ALPHABET;
-                const u32* words = reinterpret_cast<const u32*>(symbols);
-                for (i32 k = first_step(block) * 8 + lane; k < end_step(block) * 8; k += 32) {
-                    u32 four = words[k];
-                    if (four == 0) {
-                        zeros += 4;
-                        continue;
-                    }
-#pragma unroll
-                    for (i32 b = 0; b < 4; b++, four >>= 8) {
-                        const u32 s = four & 255;
-                        if (s == SYMBOL_ZERO) {
-                            zeros++;
-                        } else {
-                            atomicAdd(&counts[table + s], 1);
-                            raw += raw_bits(s, 1, sizeof(T));
-                        }
-                    }
-                }
-                zeros = warp_sum(zeros);
-                if (lane == 0 && zeros) atomicAdd(&counts[table + SYMBOL_ZERO], zeros);
-            } else {
-                for (i32 step = first_step(block); step < end_step(block); step++) {
-                    const i32 position = step * 32 + lane;
-                    if (!is_active(shape, mode, masks, position)) continue;
-                    const u32 s = symbols[position];
+            for (i32 step = first_step(block); step < end_step(block); step++) {
+                const i32 position = step * 32 + lane;
+                if (!active.at(position)) continue;
+                const u32 s = symbols[position];
+                if (s == SYMBOL_ZERO && position >= 16) {
+                    zeros++;
+                } else {
                     atomicAdd(&counts[table_of(position, cls) * ALPHABET + s], 1);
                     raw += raw_bits(s, position, sizeof(T));
                 }
             }
+            zeros = warp_sum(zeros);
+            if (lane == 0 && zeros) atomicAdd(&counts[table_of(block == 0 ? 16 : first_step(block) * 32, cls) * ALPHABET], zeros);
         }
     }
     for (i32 k = 16; k > 0; k /= 2) raw += __shfl_xor_sync(FULL, raw, k);
@@ -93,33 +146,15 @@ __device__ __forceinline__ u64 warp_sum64(u64 x) {
     return x;
 }
 
-// Bits of a table's stored form, least significant first.
-struct BitWriter {
-    u32* out;
-    u64 pending;
-    u32 count, words;
-    __device__ __forceinline__ void put(u32 value, u32 bits) {
-        pending |= (u64)value << count;
-        count += bits;
-        while (count >= 32) {
-            out[words++] = (u32)pending;
-            pending >>= 32;
-            count -= 32;
-        }
-    }
-};
-
 // Grid: 1. Block: 1024. Frequencies, their stored form and the size of groups from the counts.
 template <typename T>
 __device__ __forceinline__ void make_tables(const Job& job) {
+    constexpr u32 STORED_WORDS = 255;
+    __shared__ u32 stored[TABLES * STORED_WORDS];
     __shared__ u32 sizes[TABLES];
     __shared__ u64 costs[32];
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    // Every table is written to a slot of the largest size, and then moved up to the one before it.
-    constexpr u32 SLOT_WORDS = 255;
-    u32* section = reinterpret_cast<u32*>(job.table_section);
-    u32* slots = section + TABLE_SIZES_BYTES / 4;
     u64 cost = 0;
     for (u32 table = warp; table < TABLES; table += 32) {
         const u64* counts = job.counts + table * ALPHABET;
@@ -198,41 +233,73 @@ __device__ __forceinline__ void make_tables(const Job& job) {
                 cost += count[k] * ((own ? 0 : 8 << 8) + (SCALE_BITS << 8) - log2_fixed(own ? f[k] : escape));
             }
         }
+        // The stored form, least significant bits first: lanes know where theirs begin.
+        u32* const words = stored + table * STORED_WORDS;
+        for (u32 k = lane; k < STORED_WORDS; k += 32) words[k] = 0;
         __syncwarp();
-        if (lane == 0) {
-            BitWriter bits = {slots + table * SLOT_WORDS, 0, 0, 0};
-            u32 n = 0;
-            for (u32 s = 0; s < ALPHABET; s++) n += entries[s] >> 16 != 0;
-            bits.put(n - 1, 8);
-            i32 previous = -1;
-            for (u32 s = 0; s < ALPHABET; s++) {
-                const u32 frequency = entries[s] >> 16;
-                if (frequency == 0) continue;
-                const u32 gap = (u32)((i32)s - previous), gap_bits = 31 - __clz(gap);
-                bits.put(0, gap_bits);
-                bits.put(1, 1);
-                bits.put(gap & ((1u << gap_bits) - 1), gap_bits);
-                const u32 length = 31 - __clz(frequency);
-                bits.put(length, 4);
-                bits.put(frequency & ((1u << length) - 1), length);
-                previous = (i32)s;
+        i32 last = -1;
+        u32 present = 0;
+#pragma unroll
+        for (i32 k = 0; k < 8; k++)
+            if (f[k]) {
+                last = lane * 8 + k;
+                present++;
             }
-            if (bits.count) bits.put(0, 32 - bits.count);
-            sizes[table] = bits.words;
+        for (i32 k = 1; k < 32; k *= 2) {
+            const i32 other = __shfl_up_sync(FULL, last, k);
+            if (lane >= k && other > last) last = other;
+        }
+        i32 previous = __shfl_up_sync(FULL, last, 1);
+        if (lane == 0) previous = -1;
+        const i32 before_mine = previous;
+        u32 bits = 0;
+#pragma unroll
+        for (i32 k = 0; k < 8; k++)
+            if (f[k]) {
+                bits += 2 * (31 - __clz(lane * 8 + k - previous)) + 1 + 4 + (31 - __clz(f[k]));
+                previous = lane * 8 + k;
+            }
+        u32 at = bits;
+        for (i32 k = 1; k < 32; k *= 2) {
+            const u32 other = __shfl_up_sync(FULL, at, k);
+            if (lane >= k) at += other;
+        }
+        const u32 total_bits = 8 + __shfl_sync(FULL, at, 31);
+        at += 8 - bits;
+        present = warp_sum(present);
+        if (lane == 0) {
+            atomicOr(&words[0], present - 1);
+            sizes[table] = (total_bits + 31) / 32;
+        }
+        previous = before_mine;
+#pragma unroll 1
+        for (i32 k = 0; k < 8; k++) {
+            const i32 symbol = lane * 8 + k;
+            const u32 frequency = entries[symbol] >> 16;
+            if (frequency == 0) continue;
+            const u32 gap = (u32)(symbol - previous), gap_bits = 31 - __clz(gap), length = 31 - __clz(frequency);
+            u64 value = (u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1;
+            value = value << gap_bits | (u64)length << (2 * gap_bits + 1) |
+                    (u64)(frequency & ((1u << length) - 1)) << (2 * gap_bits + 5);
+            const u32 shift = at & 31;
+            const u64 low = value << shift;
+            atomicOr(&words[at >> 5], (u32)low);
+            const u32 high = (u32)(low >> 32);
+            if (high) atomicOr(&words[(at >> 5) + 1], high);
+            if (shift && value >> (64 - shift)) atomicOr(&words[(at >> 5) + 2], (u32)(value >> (64 - shift)));
+            at += 2 * gap_bits + 5 + length;
+            previous = symbol;
         }
         __syncwarp();
     }
     cost = warp_sum64(cost);
     if (lane == 0) costs[warp] = cost;
-    __threadfence_block();
     __syncthreads();
+    u32* const section = reinterpret_cast<u32*>(job.table_section);
     u32 before = TABLE_SIZES_BYTES / 4;
     for (u32 table = 0; table < TABLES; table++) {
-        const u32 size = sizes[table], k = threadIdx.x;
-        const u32 word = k < size ? slots[table * SLOT_WORDS + k] : 0;
-        __syncthreads();
-        if (k < size) section[before + k] = word;
-        __syncthreads();
+        const u32 size = sizes[table];
+        if (threadIdx.x < size) section[before + threadIdx.x] = stored[table * STORED_WORDS + threadIdx.x];
         before += size;
     }
     if (threadIdx.x < TABLE_SIZES_BYTES) job.table_section[threadIdx.x] = threadIdx.x < TABLES ? (u8)sizes[threadIdx.x] : 0;
@@ -250,8 +317,18 @@ __device__ __forceinline__ void make_tables(const Job& job) {
 
 // ---------------------------------------------------------------- groups
 
+// The tables in shared memory: entries by table and symbol, and (2^32 - 1) / f by frequency.
+struct EncodeTables {
+    u32 entries[TABLES * ALPHABET];
+    u32 reciprocals[SCALE + 1];
+    u8 raw_bits[ALPHABET];  // of symbols that are not an anchor's
+};
+static_assert(sizeof(EncodeTables) == 4 * (43 * 256 + 4097) + 256, "launch.rs asks for as much");
+constexpr i32 ENCODE_WARPS = 8;
+
 // rANS of one group, backwards, a lane per state.
 struct Encoder {
+    const EncodeTables* tables;
     u32 x;
     u16* end;    // one past the last word
     u32 words;   // written so far, from the end
@@ -265,19 +342,52 @@ struct Encoder {
         }
         words += __popc(mask);
     }
-    __device__ __forceinline__ void symbol(bool active, u32 entry) {
+    // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
+    __device__ __forceinline__ void symbol(u32 entry, u32 reciprocal) {
         const u32 f = entry >> 16;
-        emit(active && x >> (32 - SCALE_BITS) >= f);
-        if (active) {
-            const u32 q = x / f;
-            x = (q << SCALE_BITS) + (x - q * f) + (entry & 0xffff);
+        emit(x >> (32 - SCALE_BITS) >= f);
+        u32 q = __umulhi(x, reciprocal);
+        if (x - q * f >= f) q++;
+        x += q * (SCALE - f) + (entry & 0xffff);
+    }
+    // Up to four times zero in all lanes.
+    __device__ __forceinline__ void four_zeros(i32 times, u32 f, u32 reciprocal) {
+        const u32 most = (f << (32 - SCALE_BITS)) - 1;
+        while (times > 0) {
+            // As if no lane had to emit a word; then as far as that is so.
+            u32 after[5] = {x}, needs = 0;
+#pragma unroll
+            for (i32 k = 0; k < 4; k++) {
+                const u32 now = after[k];
+                needs |= (u32)(now > most) << k;
+                u32 q = __umulhi(now, reciprocal);
+                if (now - q * f >= f) q++;
+                after[k + 1] = now + q * (SCALE - f);
+            }
+            const i32 until = __ffs(warp_or(needs) | 1u << (times < 4 ? times : 4)) - 1;
+            x = until == 0 ? after[0] : until == 1 ? after[1] : until == 2 ? after[2] : until == 3 ? after[3] : after[4];
+            times -= until;
+            if (until < 4 && times > 0) {
+                zeros(true, f, reciprocal);
+                times--;
+            }
         }
     }
+    // Zeros in all active lanes: a symbol that begins at slot 0.
+    __device__ __forceinline__ void zeros(bool active, u32 f, u32 reciprocal) {
+        const bool need = active && x > (f << (32 - SCALE_BITS)) - 1;
+        if (__any_sync(FULL, need)) emit(need);
+        u32 q = __umulhi(x, reciprocal);
+        if (x - q * f >= f) q++;
+        if (active) x += q * (SCALE - f);
+    }
+    __device__ __forceinline__ u32 reciprocal(u32 entry) const { return tables->reciprocals[entry >> 16]; }
     __device__ __forceinline__ void raw(bool active, u32 value, u32 bits) {
         emit(active && x >> (32 - bits) != 0);
         if (active) x = x << bits | value;
     }
     // A symbol in each active lane; those without a frequency by way of the escape, after all symbols.
+    // A lane that is not active codes a certain symbol, which leaves its state as it is.
     __device__ __forceinline__ void step(bool active, const u32* table, u32 symbol_) {
         u32 entry = active ? table[symbol_] : SCALE << 16;
         const bool escapes = active && (symbol_ == ESCAPE || entry >> 16 == 0);
@@ -285,7 +395,7 @@ struct Encoder {
             raw(escapes, symbol_, 8);
             if (escapes) entry = table[ESCAPE];
         }
-        symbol(active, entry);
+        symbol(entry, reciprocal(entry));
     }
 };
 
@@ -298,6 +408,7 @@ struct RawBits {
     }
 };
 
+// Those of stored values and of anchors.
 template <typename T>
 __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, u32 symbol) {
     RawBits r = {0, 0, raw_bits(symbol, position, sizeof(T))};
@@ -325,63 +436,103 @@ __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, 
     return r;
 }
 
-// Grid: any. Block: 32, a warp for a group at a time.
+// Which of the 32 steps of a tile have a symbol that is not zero, from word 32 k + lane in words[k].
+__device__ __forceinline__ u32 steps_with_symbols(const u32 words[8]) {
+    u32 steps = 0;
+#pragma unroll
+    for (i32 k = 0; k < 8; k++) {
+        const u32 lanes = __ballot_sync(FULL, words[k] != 0);
+#pragma unroll
+        for (i32 j = 0; j < 4; j++)
+            if (lanes >> 8 * j & 255) steps |= 1u << (4 * k + j);
+    }
+    return steps;
+}
+
+// The symbols of a tile, 32 k + lane of its words in words[k]; zero for blocks of class 0.
+__device__ __forceinline__ void load_symbols(const Job& job, u64 index, u32 info, u32 words[8]) {
+    const u32* from = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES);
+    const bool coded = has_codes(mode_in(info));
+    const i32 lane = threadIdx.x & 31;
+#pragma unroll
+    for (i32 k = 0; k < 8; k++) {
+        const i32 word = 32 * k + lane;
+        const u32 cls = word >= 64 ? class_in(info, 2) : word >= 16 ? class_in(info, 1) : class_in(info, 0);
+        words[k] = coded && cls ? from[word] : 0;
+    }
+}
+
+// Grid: any. Block: 32 * ENCODE_WARPS, a warp for a group at a time. Dynamic shared: EncodeTables.
 template <typename T>
 __device__ __forceinline__ void encode_groups(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
-    __shared__ union {
-        u32 words[TILE_VERTICES / 4];
-        u8 bytes[TILE_VERTICES];
-    } symbols;
+    extern __shared__ u32 dynamic_shared[];
+    EncodeTables& tables = *reinterpret_cast<EncodeTables*>(dynamic_shared);
     Control& control = control_of(job);
-    const i32 lane = threadIdx.x;
+    for (u32 k = threadIdx.x; k < TABLES * ALPHABET; k += blockDim.x) tables.entries[k] = job.tables[k];
+    for (u32 k = threadIdx.x; k <= SCALE; k += blockDim.x) tables.reciprocals[k] = k ? 0xffffffffu / k : 0;
+    for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) tables.raw_bits[k] = k < SYMBOLS ? (u8)raw_bits(k, 1, sizeof(T)) : 0;
+    __syncthreads();
+    const i32 lane = threadIdx.x & 31;
     const u32 log2 = control.group_log2;
-    for (u64 group = blockIdx.x; group < control.groups; group += gridDim.x) {
+    const u64 groups = control.groups;
+    // Consecutive groups go to different blocks.
+    for (u64 group = blockIdx.x + (u64)gridDim.x * (threadIdx.x >> 5); group < groups; group += (u64)gridDim.x * ENCODE_WARPS) {
         const u64 first = group << log2, end = job.tiles() < first + (1ull << log2) ? job.tiles() : first + (1ull << log2);
-        Encoder encoder = {1u << 16, reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES), 0};
+        Encoder encoder = {&tables, 1u << 16, reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES), 0};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= 32) {
             const i32 tiles = (i32)(end - batch < 32 ? end - batch : 32);
             const u32 my_info = lane < tiles ? job.info[batch + lane] : 0;
+            u32 waiting[8];
+            load_symbols(job, batch + tiles - 1, __shfl_sync(FULL, my_info, tiles - 1), waiting);
+#pragma unroll 1
             for (i32 t = tiles - 1; t >= 0; t--) {
                 const u64 index = batch + t;
-                const u32 info = __shfl_sync(FULL, my_info, t), mode = info & 255;
-                const TileShape shape = tile_shape(job, index);
+                const u32 info = __shfl_sync(FULL, my_info, t), mode = mode_in(info);
+                const bool whole = info & ALL_CODED;
+                // The symbols of the next tile come while this one is coded.
+                const u32 steps = steps_with_symbols(waiting);
+                const u32 next_info = __shfl_sync(FULL, my_info, t > 0 ? t - 1 : 0);
+                if (t > 0) load_symbols(job, index - 1, next_info, waiting);
+                TileShape shape = {0, 0, 0, 0, TILE, TILE};
+                if (!whole) shape = tile_shape(job, index);
                 const u32* masks = job.masks + index * 64;
-                if (has_codes(mode) && info >> 8) {
-                    const bool whole = mode == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
-                    const u32* words = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES);
-                    __syncwarp();
-#pragma unroll
-                    for (i32 k = 0; k < 8; k++) {
-                        const i32 word = 32 * k + lane;
-                        const u32 cls = word >= 64 ? info >> 24 : word >= 16 ? info >> 16 & 255 : info >> 8 & 255;
-                        if (cls) symbols.words[32 * k + lane] = words[32 * k + lane];
-                    }
-                    __syncwarp();
+                if (has_codes(mode)) {
+                    const Active active_at(shape, mode, masks);
+                    const u8* symbols = job.symbols + index * TILE_VERTICES;
+                    const u64* payload = reinterpret_cast<const u64*>(job.payload) + index * TILE_VERTICES;
 #pragma unroll 1
                     for (i32 block = 2; block >= 0; block--) {
                         const u32 cls = class_in(info, block);
                         if (cls == 0) continue;
-                        const u32* table = job.tables + table_of(first_step(block) * 32, cls) * ALPHABET;
-                        const u32 zero = table[SYMBOL_ZERO];
+                        const u32* table = tables.entries + table_of(first_step(block) * 32, cls) * ALPHABET;
+                        const u32 zero = block > 0 ? table[SYMBOL_ZERO] >> 16 : 0, zero_reciprocal = tables.reciprocals[zero];
 #pragma unroll 1
                         for (i32 step = end_step(block) - 1; step >= first_step(block); step--) {
+                            if (whole && zero) {
+                                // To the next step with symbols, downwards.
+                                const u32 below = steps & ((2u << step) - 1);
+                                const i32 stop = max(below ? 31 - __clz(below) : -1, first_step(block) - 1);
+                                if (stop < step) {
+                                    encoder.four_zeros(step - stop, zero, zero_reciprocal);
+                                    step = stop;
+                                    if (step < first_step(block)) break;
+                                }
+                            }
                             const i32 position = step * 32 + lane;
-                            const u32 symbol = symbols.bytes[position];
-                            const bool active = whole || is_active(shape, mode, masks, position);
-                            const u32 nonzero = __ballot_sync(FULL, active && symbol != SYMBOL_ZERO);
-                            if (block > 0 && nonzero == 0 && zero >> 16) {
-                                encoder.symbol(active, zero);
+                            const bool active = active_at.at(position);
+                            if (zero && !(steps >> step & 1)) {
+                                encoder.zeros(active, zero, zero_reciprocal);
                                 continue;
                             }
-                            if (__any_sync(FULL, active && symbol >= FIRST_WITH_RAW_BITS)) {
-                                RawBits r = {0, 0, 0};
-                                if (active && symbol >= FIRST_WITH_RAW_BITS) r = raw_of<T>(job, index, position, symbol);
-                                u32 pieces = (r.bits + 15) / 16;
-                                for (i32 k = 16; k > 0; k /= 2) {
-                                    const u32 other = __shfl_xor_sync(FULL, pieces, k);
-                                    if (other > pieces) pieces = other;
-                                }
+                            const u32 symbol = active ? symbols[position] : SYMBOL_ZERO;
+                            if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) {
+                                RawBits r = {0, 0, tables.raw_bits[symbol]};
+                                if (symbol >= FIRST_WITH_RAW_BITS && (symbol == STORED || position == 0))
+                                    r = raw_of<T>(job, index, position, symbol);
+                                else if (r.bits)
+                                    r.low = payload[position];
+                                const u32 pieces = warp_max((r.bits + 15) / 16);
 #pragma unroll 1
                                 for (i32 piece = (i32)pieces - 1; piece >= 0; piece--) {
                                     const u32 at = 16 * piece;
@@ -390,7 +541,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                                     encoder.raw(has, r.piece(at) & ((1u << n) - 1), n);
                                 }
                             }
-                            encoder.step(active, block > 0 ? table : job.tables + table_of(position, cls) * ALPHABET, symbol);
+                            encoder.step(active, block > 0 ? table : tables.entries + table_of(position, cls) * ALPHABET, symbol);
                         }
                     }
                 }
@@ -400,15 +551,15 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                         if ((plane == 0 ? mode / 3 : mode % 3) != MASK_SOME) continue;
                         const u32 difference = mask_difference(masks[plane * TILE + lane]);
                         for (i32 byte = (shape.owned_x() + 7) / 8 - 1; byte >= 0; byte--)
-                            encoder.step(lane < shape.owned_y(), job.tables + MASK_BYTE * ALPHABET,
+                            encoder.step(lane < shape.owned_y(), tables.entries + MASK_BYTE * ALPHABET,
                                          difference >> 8 * byte & 255);
                     }
                 }
             }
-            const bool coded = lane < tiles && has_codes(my_info & 255);
+            const bool coded = lane < tiles && has_codes(mode_in(my_info));
             for (i32 k = 2; k >= 0; k--)
-                encoder.step(coded, job.tables + class_table(my_info, k) * ALPHABET, class_in(my_info, k));
-            encoder.step(lane < tiles, job.tables + TILE_MODE * ALPHABET, my_info & 255);
+                encoder.step(coded, tables.entries + class_table(my_info, k) * ALPHABET, class_in(my_info, k));
+            encoder.step(lane < tiles, tables.entries + TILE_MODE * ALPHABET, mode_in(my_info));
             if (batch == first) break;
         }
         // The states in front, the words at the end of the group's space.

@@ -19,7 +19,7 @@ struct Control {
     u64 exact, critical;
     u64 max_error;  // bits of a double
     u64 raw_bits;
-    u64 tight_tiles;
+    u64 plain_tiles, tight_tiles, other_tiles;
     // Decided by the last block of the statistics and of the tuning.
     double bound, quantum, bound_up;
     u64 fill[2];
@@ -56,6 +56,17 @@ __device__ inline bool last_block(Control& control, i32 ticket) {
     if (last) __threadfence();
     return last;
 }
+
+// How near the cells of a tile come to the origin, at least: all of them, and those on each side. From
+// the statistics to the constraints.
+struct Nearness {
+    float all, top, bottom, left, right, unused[3];
+};
+__device__ __forceinline__ Nearness& nearness_of(const Job& job, u64 tile) {
+    return reinterpret_cast<Nearness*>(job.nearness)[tile];
+}
+__device__ __forceinline__ float float_down(float x) { return x; }
+__device__ __forceinline__ float float_down(double x) { return __double2float_rd(x); }
 
 __device__ __forceinline__ Rule rule_of(const Job& job) { return {job.preserve == 2, job.dx, job.dy}; }
 

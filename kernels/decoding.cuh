@@ -2,35 +2,38 @@
 // nothing written beyond the grid, whatever the stream says.
 #pragma once
 #include "coding.cuh"
+#include "stage/lattice.cuh"
 
 // ---------------------------------------------------------------- header and tables
 
 // The first failure of a call is the one that is reported.
 __device__ __forceinline__ void fail(Control& control, i32 status) { atomicCAS(&control.status, STATUS_OK, status); }
 
+// Bits of a stored table, least significant first, from words that end with two zeros.
 struct BitReader {
-    const u8* bytes;
-    u32 size, position;
-    // Bits beyond the end are zeros; `position` tells.
+    const u32* words;
+    u32 position;
+    __device__ __forceinline__ u32 peek() const {
+        return __funnelshift_r(words[position >> 5], words[(position >> 5) + 1], position & 31);
+    }
     __device__ __forceinline__ u32 get(u32 bits) {
-        u32 value = 0;
-        for (u32 k = 0; k < bits; k++, position++)
-            if (position / 8 < size) value |= (u32)(bytes[position / 8] >> (position & 7) & 1) << k;
+        const u32 value = peek() & ((1u << bits) - 1);
+        position += bits;
         return value;
     }
 };
 
 // Reads a stored table into frequencies; false if no encoder writes it.
-__device__ inline bool read_table(const u8* bytes, u32 size, u16* frequencies) {
+__device__ inline bool read_table(const u32* words, u32 size, u16* frequencies) {
     if (size == 0) return true;
-    BitReader bits = {bytes, size, 0};
+    BitReader bits = {words, 0};
     const u32 entries = bits.get(8) + 1;
     i32 symbol = -1;
     u32 sum = 0;
     for (u32 e = 0; e < entries; e++) {
-        u32 length = 0;
-        while (bits.get(1) == 0)
-            if (++length > 8 || bits.position > 8 * size) return false;
+        u32 length = __clz(__brev(bits.peek()));
+        if (length > 8) return false;
+        bits.position += length + 1;
         symbol += (i32)(1u << length | bits.get(length));
         length = bits.get(4);
         const u32 f = 1u << length | bits.get(length);
@@ -41,7 +44,29 @@ __device__ inline bool read_table(const u8* bytes, u32 size, u16* frequencies) {
     return sum == SCALE;
 }
 
-// Grid: 1 + TABLES. Block: 256. Block 0 checks the header and finds the groups; the others make a
+// Sum of the values of the threads before this one, and of all, in a block of up to 1024.
+__device__ inline u64 block_exclusive_sum(u64 value, u64& total) {
+    __shared__ u64 sums[32];
+    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = (i32)(blockDim.x >> 5);
+    u64 sum = value;
+    for (i32 k = 1; k < 32; k *= 2) {
+        const u64 other = __shfl_up_sync(FULL, sum, k);
+        if (lane >= k) sum += other;
+    }
+    __syncthreads();
+    if (lane == 31) sums[warp] = sum;
+    __syncthreads();
+    u64 before = lane < warps ? sums[lane] : 0;
+    for (i32 k = 1; k < 32; k *= 2) {
+        const u64 other = __shfl_up_sync(FULL, before, k);
+        if (lane >= k) before += other;
+    }
+    total = __shfl_sync(FULL, before, 31);
+    before = __shfl_sync(FULL, before, (warp + 31) & 31);
+    return (warp ? before : 0) + sum - value;
+}
+
+// Grid: 1 + TABLES. Block: 1024. Block 0 checks the header and finds the groups; the others make a
 // decoding table each.
 template <typename T>
 __device__ __forceinline__ void open_stream(const Job& job) {
@@ -63,72 +88,69 @@ __device__ __forceinline__ void open_stream(const Job& job) {
     if (blockIdx.x > 0) {
         if (status != STATUS_OK || !coded) return;
         __shared__ u16 frequencies[ALPHABET];
-        __shared__ u32 starts[ALPHABET];
-        const u32 table = blockIdx.x - 1;
-        for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) frequencies[k] = 0;
+        __shared__ u32 words[ALPHABET + 2];
+        const u32 table = blockIdx.x - 1, k = threadIdx.x;
+        u64 all;
+        block_exclusive_sum(k < table ? section[k] : 0, all);
+        const u64 at = TABLE_SIZES_BYTES + 4 * all;
+        const u32 size = 4 * section[table];
+        const bool inside = at + size <= header.table_bytes;
+        if (k < ALPHABET) frequencies[k] = 0;
+        if (k < ALPHABET + 2) words[k] = inside && 4 * k < size ? get32(section + at + 4 * k) : 0;
         __syncthreads();
-        if (threadIdx.x == 0) {
-            u64 at = TABLE_SIZES_BYTES;
-            for (u32 k = 0; k < table; k++) at += 4 * section[k];
-            const u32 size = 4 * section[table];
-            if (at + size > header.table_bytes || !read_table(section + at, size, frequencies)) {
-                fail(control, STATUS_CORRUPT_STREAM);
-                for (u32 k = 0; k < ALPHABET; k++) frequencies[k] = 0;
-            }
-            u32 start = 0;
-            for (u32 k = 0; k < ALPHABET; k++) {
-                starts[k] = start;
-                start += frequencies[k];
-            }
-            // A table without symbols decodes to zeros without touching the state.
-            if (start == 0) frequencies[0] = 0xffff;
+        if (k == 0 && (!inside || !read_table(words, size, frequencies))) {
+            fail(control, STATUS_CORRUPT_STREAM);
+            for (u32 s = 0; s < ALPHABET; s++) frequencies[s] = 0;
         }
         __syncthreads();
-        u8* slots = job.slots + (u64)table * SCALE;
-        const bool empty = frequencies[0] == 0xffff;
-        for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) {
-            const u32 f = empty ? (k == 0 ? SCALE : 0) : frequencies[k];
-            job.tables[table * ALPHABET + k] = f << 16 | (empty ? 0 : starts[k]);
-            for (u32 s = 0; s < f; s++) slots[(empty ? 0 : starts[k]) + s] = (u8)k;
+        // The symbols that occur, in order, and where to look for those of a slot.
+        const u32 f = k < ALPHABET ? frequencies[k] : 0;
+        const u64 sums = block_exclusive_sum((u64)f << 32 | (f > 0), all);
+        const u32 start = (u32)(sums >> 32), rank = (u32)sums;
+        u32* const entries = job.tables + table * ALPHABET;
+        u8* const starts = job.slots + table * (SCALE / SLOTS_PER_START);
+        if ((all >> 32) != SCALE) {
+            // A table without symbols decodes to zeros without touching the state.
+            if (k == 0) entries[0] = decode_entry(SCALE, 0, 0);
+            if (k < SCALE / SLOTS_PER_START) starts[k] = 0;
+        } else if (f) {
+            entries[rank] = decode_entry(f, start, k);
+            for (u32 b = (start + SLOTS_PER_START - 1) / SLOTS_PER_START; b * SLOTS_PER_START < start + f; b++)
+                starts[b] = (u8)rank;
         }
         return;
     }
     // Block 0.
-    __shared__ u64 sums[8];
-    __shared__ u64 carry;
     if (status == STATUS_OK && coded) {
         const u64 groups = header.groups;
-        const u8* sizes = section + header.table_bytes;
-        const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-        if (threadIdx.x == 0) {
-            u64 total = TABLE_SIZES_BYTES;
-            for (u32 k = 0; k < TABLES; k++) total += 4 * section[k];
-            if (total != header.table_bytes) status = STATUS_CORRUPT_STREAM;
-            carry = HEADER_BYTES + (u64)header.table_bytes + 4 * groups;
-        }
-        __syncthreads();
-        for (u64 base = 0; base < groups; base += 256) {
-            const u64 g = base + threadIdx.x, size = g < groups ? get32(sizes + 4 * g) : 0;
-            u64 sum = size;
-            for (i32 k = 1; k < 32; k *= 2) {
-                const u64 other = __shfl_up_sync(FULL, sum, k);
-                if (lane >= k) sum += other;
+        const u64 first_word = (HEADER_BYTES + (u64)header.table_bytes) / 4;
+        u64 all;
+        block_exclusive_sum(threadIdx.x < TABLES ? 4 * section[threadIdx.x] : 0, all);
+        u64 start = HEADER_BYTES + (u64)header.table_bytes + 4 * groups;
+        bool bad = TABLE_SIZES_BYTES + all != header.table_bytes;
+        constexpr u32 EACH = 4;
+        for (u64 base = 0; base < groups; base += EACH * blockDim.x) {
+            const u64 g = base + EACH * threadIdx.x;
+            u64 size[EACH], sum = 0;
+#pragma unroll
+            for (u32 i = 0; i < EACH; i++) {
+                size[i] = g + i < groups ? word_at(job.stream, first_word + g + i) : 0;
+                sum += size[i];
             }
-            if (lane == 31) sums[warp] = sum;
-            __syncthreads();
-            u64 start = carry + sum - size;
-            for (i32 w = 0; w < warp; w++) start += sums[w];
-            if (g < groups) {
-                job.group_offsets[g] = start;
-                job.group_sizes[g] = size;
-                if (start + size > header.stream_bytes || size < STATE_BYTES || size % 4 != 0) status = STATUS_CORRUPT_STREAM;
+            u64 offset = start + block_exclusive_sum(sum, all);
+#pragma unroll
+            for (u32 i = 0; i < EACH; i++) {
+                if (g + i < groups) {
+                    job.group_offsets[g + i] = offset;
+                    job.group_sizes[g + i] = size[i];
+                    bad |= offset + size[i] > header.stream_bytes || size[i] < STATE_BYTES || size[i] % 4 != 0;
+                }
+                offset += size[i];
             }
-            __syncthreads();
-            if (threadIdx.x == 0)
-                for (i32 w = 0; w < 8; w++) carry += sums[w];
-            __syncthreads();
+            start += all;
         }
-        if (threadIdx.x == 0 && carry != header.stream_bytes) status = STATUS_CORRUPT_STREAM;
+        bad |= start != header.stream_bytes;
+        if (__syncthreads_or(bad) && threadIdx.x == 0) status = STATUS_CORRUPT_STREAM;
         __syncthreads();
     }
     if (threadIdx.x == 0) {
@@ -169,9 +191,19 @@ __device__ __forceinline__ void check_stream(const Job& job) {
 
 // ---------------------------------------------------------------- groups
 
+// The tables in shared memory: entries by table, and where the search for that of a slot begins.
+struct DecodeTables {
+    u32 entries[TABLES * ALPHABET];
+    u8 starts[TABLES * (SCALE / SLOTS_PER_START)];
+    u8 raw_bits[ALPHABET];  // of symbols that are not an anchor's
+};
+static_assert(sizeof(DecodeTables) == 43 * (4 * 256 + 256) + 256, "launch.rs asks for as much");
+constexpr i32 DECODE_WARPS = 8;
+
 // rANS of one group, forwards, a lane per state. Words beyond the end are zeros. The next 64 words
 // wait in two registers of each lane, so that no step waits for memory.
 struct Decoder {
+    const DecodeTables* tables;
     u32 x;
     const u16* words;
     u32 size;   // in words
@@ -203,6 +235,20 @@ struct Decoder {
             far = word(base + 32 + (threadIdx.x & 31));
         }
     }
+    // As many zeros in all lanes as come before one needs something else: how many steps, at most four.
+    // Zero is the symbol that begins at slot 0.
+    __device__ __forceinline__ i32 zeros(u32 f, i32 most) {
+        u32 after[5] = {x}, others = 0;
+#pragma unroll
+        for (i32 k = 0; k < 4; k++) {
+            const u32 slot = after[k] & (SCALE - 1);
+            after[k + 1] = f * (after[k] >> SCALE_BITS) + slot;
+            others |= (u32)(slot >= f || after[k + 1] < 1u << 16) << k;
+        }
+        const i32 until = __ffs(warp_or(others) | 1u << (most < 4 ? most : 4)) - 1;
+        x = until == 0 ? after[0] : until == 1 ? after[1] : until == 2 ? after[2] : until == 3 ? after[3] : after[4];
+        return until;
+    }
     __device__ __forceinline__ u32 raw(bool active, u32 bits) {
         u32 value = 0;
         if (active) {
@@ -212,31 +258,31 @@ struct Decoder {
         refill(active);
         return value;
     }
-    // A symbol in each active lane, escapes resolved. `zero` is the entry of symbol 0, which comes
-    // first in its table and is by far the most frequent one.
-    __device__ __forceinline__ u32 step(const Job& job, bool active, u32 table, u32 zero) {
-        u32 symbol = 0;
-        bool escaped = false;
-        if (active) {
-            const u32 slot = x & (SCALE - 1);
-            u32 entry = zero;
-            if (slot >= zero >> 16) {
-                symbol = job.slots[table * SCALE + slot];
-                entry = job.tables[table * ALPHABET + symbol];
-                escaped = symbol == ESCAPE;
-            }
-            x = (entry >> 16) * (x >> SCALE_BITS) + slot - (entry & 0xffff);
+    // A symbol in each active lane, escapes resolved; 0 in the others. `first` is the table's first
+    // entry, in most tables that of zero, by far the most frequent symbol.
+    __device__ __forceinline__ u32 step(bool active, u32 table, u32 first) {
+        const u32 slot = x & (SCALE - 1);
+        u32 entry = active ? first : decode_entry(SCALE, 0, SYMBOL_ZERO);
+        if (slot >= entry_frequency(entry)) {
+            const u32* const entries = tables->entries + table * ALPHABET;
+            u32 rank = tables->starts[table * (SCALE / SLOTS_PER_START) + slot / SLOTS_PER_START];
+            entry = entries[rank];
+            while (slot >= entry_start(entry) + entry_frequency(entry)) entry = entries[++rank];
         }
-        const bool zeros = __ballot_sync(FULL, symbol != SYMBOL_ZERO) == 0;
-        refill(active);
-        if (!zeros && __any_sync(FULL, escaped)) {
-            const u32 value = raw(escaped, 8);
-            if (escaped) symbol = value;
+        x = entry_frequency(entry) * (x >> SCALE_BITS) + slot - entry_start(entry);
+        u32 symbol = entry_symbol(entry);
+        refill(true);
+        if (__any_sync(FULL, symbol != SYMBOL_ZERO)) {
+            const bool escaped = symbol == ESCAPE;
+            if (__any_sync(FULL, escaped)) {
+                const u32 value = raw(escaped, 8);
+                if (escaped) symbol = value;
+            }
         }
         return symbol;
     }
-    __device__ __forceinline__ u32 step(const Job& job, bool active, u32 table) {
-        return step(job, active, table, active ? job.tables[table * ALPHABET] : 0);
+    __device__ __forceinline__ u32 step(bool active, u32 table) {
+        return step(active, table, tables->entries[table * ALPHABET]);
     }
 };
 
@@ -262,12 +308,9 @@ struct Payload<double> {
 // anchor.
 template <typename T>
 __device__ __forceinline__ void decode_raw(const Job& job, Decoder& decoder, u64 index, i32 position, bool active, u32 symbol) {
-    const u32 bits = active ? raw_bits(symbol, position, sizeof(T)) : 0;
-    u32 pieces = (bits + 15) / 16;
-    for (i32 k = 16; k > 0; k /= 2) {
-        const u32 other = __shfl_xor_sync(FULL, pieces, k);
-        if (other > pieces) pieces = other;
-    }
+    u32 bits = active ? decoder.tables->raw_bits[symbol] : 0;
+    if (active && position == 0) bits = raw_bits(symbol, 0, sizeof(T));
+    const u32 pieces = warp_max((bits + 15) / 16);
     u64 low = 0, high = 0;
     for (u32 piece = 0; piece < pieces; piece++) {
         const u32 at = 16 * piece;
@@ -290,28 +333,39 @@ __device__ __forceinline__ void decode_raw(const Job& job, Decoder& decoder, u64
     }
 }
 
-// Grid: any. Block: 32, a warp for a group at a time. Symbols, payloads, masks and info of its tiles.
+// Grid: any. Block: 32 * DECODE_WARPS, a warp for a group at a time. Dynamic shared: DecodeTables.
+// Symbols, payloads, masks and info of the tiles.
 template <typename T>
 __device__ __forceinline__ void decode_groups(const Job& job) {
+    extern __shared__ u32 dynamic_shared[];
+    DecodeTables& tables = *reinterpret_cast<DecodeTables*>(dynamic_shared);
     Control& control = control_of(job);
     if (control.status != STATUS_OK || control.content != CONTENT_CODED) return;
-    const i32 lane = threadIdx.x;
+    for (u32 k = threadIdx.x; k < TABLES * ALPHABET; k += blockDim.x) tables.entries[k] = job.tables[k];
+    for (u32 k = threadIdx.x; k < sizeof(tables.starts) / 4; k += blockDim.x)
+        reinterpret_cast<u32*>(tables.starts)[k] = reinterpret_cast<const u32*>(job.slots)[k];
+    for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) tables.raw_bits[k] = k < SYMBOLS ? (u8)raw_bits(k, 1, sizeof(T)) : 0;
+    __syncthreads();
+    const i32 lane = threadIdx.x & 31;
     const u32 log2 = control.group_log2;
-    for (u64 group = blockIdx.x; group < control.groups; group += gridDim.x) {
+    // Consecutive groups go to different blocks.
+    for (u64 group = blockIdx.x + (u64)gridDim.x * (threadIdx.x >> 5); group < control.groups;
+         group += (u64)gridDim.x * DECODE_WARPS) {
         const u64 first = group << log2, end = job.tiles() < first + (1ull << log2) ? job.tiles() : first + (1ull << log2);
         const u8* bytes = job.stream + job.group_offsets[group];
         Decoder decoder;
+        decoder.tables = &tables;
         decoder.open(bytes, job.group_sizes[group]);
         bool bad = false;
         u32 exact = 0;
         for (u64 batch = first; batch < end && !bad; batch += 32) {
             const i32 tiles = (i32)(end - batch < 32 ? end - batch : 32);
-            u32 my_info = decoder.step(job, lane < tiles, TILE_MODE);
+            u32 my_info = decoder.step(lane < tiles, TILE_MODE);
             bad = __any_sync(FULL, my_info > 8);
             if (bad) break;
             const bool coded = lane < tiles && has_codes(my_info);
             for (i32 k = 0; k < 3; k++) {
-                const u32 cls = decoder.step(job, coded, class_table(my_info, k));
+                const u32 cls = decoder.step(coded, class_table(my_info, k));
                 bad |= __any_sync(FULL, cls >= CLASSES);
                 if (bad) break;
                 my_info |= cls << (8 + 8 * k);
@@ -332,7 +386,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                             row = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
                         } else if (state == MASK_SOME) {
                             for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++)
-                                row |= decoder.step(job, lane < shape.owned_y(), MASK_BYTE) << (8 * byte);
+                                row |= decoder.step(lane < shape.owned_y(), MASK_BYTE) << (8 * byte);
                             // Rows are stored as differences: an exclusive-or over the rows before.
                             for (i32 k = 1; k < 32; k *= 2) {
                                 const u32 other = __shfl_up_sync(FULL, row, k);
@@ -346,21 +400,31 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                 }
                 if (!has_codes(mode)) continue;
                 u8* symbols = job.symbols + index * TILE_VERTICES;
-                const bool whole = mode == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
+                const Active active_at(shape, mode, masks);
+                u32 steps = 0;
 #pragma unroll 1
                 for (i32 block = 0; block < 3; block++) {
                     const u32 cls = class_in(info, block);
                     if (cls == 0) continue;
                     // The table is the same for all lanes from step 2 on.
-                    const u32 zero = block > 0 ? job.tables[table_of(first_step(block) * 32, cls) * ALPHABET] : 0;
+                    const u32 common = table_of(first_step(block) * 32, cls), first_entry = tables.entries[common * ALPHABET];
+                    const bool runs = active_at.whole && block > 0 && entry_symbol(first_entry) == SYMBOL_ZERO;
+                    const u32 zero = entry_frequency(first_entry);
 #pragma unroll 1
                     for (i32 step = first_step(block); step < end_step(block); step++) {
+                        if (runs) {
+                            step += decoder.zeros(zero, end_step(block) - step);
+                            if (step == end_step(block)) break;
+                        }
                         const i32 position = step * 32 + lane;
-                        const bool active = whole || is_active(shape, mode, masks, position);
-                        const u32 table = table_of(position, cls);
-                        u32 symbol = decoder.step(job, active, table, block > 0 ? zero : job.tables[table * ALPHABET]);
+                        const bool active = active_at.at(position);
+                        u32 symbol;
+                        if (block > 0)
+                            symbol = decoder.step(active, common, first_entry);
+                        else
+                            symbol = decoder.step(active, table_of(position, cls));
                         if (symbol > STORED) symbol = STORED;
-                        if (!active) symbol = SYMBOL_ZERO;
+                        steps |= 1u << step;
                         symbols[position] = (u8)symbol;
                         if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) {
                             exact += __popc(__ballot_sync(FULL, symbol == STORED));
@@ -368,6 +432,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                         }
                     }
                 }
+                if (lane == 0) job.steps[index] = steps;
             }
         }
         bad |= __any_sync(FULL, decoder.x != 1u << 16) || (decoder.next + 1) / 2 * 2 != decoder.size;
@@ -396,18 +461,25 @@ __device__ __forceinline__ bool anchor_code(const Job& job, u64 index, Code& cod
     return true;
 }
 
-// Grid: rows of tiles. Block: 32. Values of the anchors of one row.
+// Grid: rows of tiles. Block: 256. Values of the anchors of one row.
 template <typename T>
 __device__ __forceinline__ void anchor_values(const Job& job) {
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
     Control& control = control_of(job);
     if (control.status != STATUS_OK || control.content != CONTENT_CODED) return;
-    const i32 lane = threadIdx.x;
     const u64 ty = blockIdx.x;
     // The base code above: differences of the first column.
     u32 base_u = 0, base_v = 0;
-    for (u64 y = lane; y < ty; y += 32) {
+    auto sum = [](u32 u, u32 v, u32& all_u, u32& all_v, u32& before_u, u32& before_v) {
+        u64 total;
+        before_u = (u32)block_exclusive_sum(u, total);
+        all_u = (u32)total;
+        before_v = (u32)block_exclusive_sum(v, total);
+        all_v = (u32)total;
+    };
+    u32 all_u, all_v, before_u, before_v;
+    for (u64 y = threadIdx.x; y < ty; y += blockDim.x) {
         Code code;
         u32 symbol;
         if (anchor_code<T>(job, y * job.tiles_x, code, symbol)) {
@@ -415,24 +487,19 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
             base_v += (u32)code.qv;
         }
     }
-    base_u = warp_sum(base_u);
-    base_v = warp_sum(base_v);
-    for (u64 x0 = 0; x0 < job.tiles_x; x0 += 32) {
-        const u64 x = x0 + lane, index = ty * job.tiles_x + x;
+    sum(base_u, base_v, all_u, all_v, before_u, before_v);
+    base_u = all_u;
+    base_v = all_v;
+    for (u64 x0 = 0; x0 < job.tiles_x; x0 += blockDim.x) {
+        const u64 x = x0 + threadIdx.x, index = ty * job.tiles_x + x;
         Code code = {0, 0, 0};
         u32 symbol = SYMBOL_ZERO;
         bool has = false;
         if (x < job.tiles_x) has = anchor_code<T>(job, index, code, symbol);
         u32 u = has ? (u32)code.qu : 0, v = has ? (u32)code.qv : 0;
-        for (i32 k = 1; k < 32; k *= 2) {
-            const u32 ou = __shfl_up_sync(FULL, u, k), ov = __shfl_up_sync(FULL, v, k);
-            if (lane >= k) {
-                u += ou;
-                v += ov;
-            }
-        }
-        u += base_u;
-        v += base_v;
+        sum(u, v, all_u, all_v, before_u, before_v);
+        u += base_u + before_u;
+        v += base_v + before_v;
         if (x < job.tiles_x) {
             P value = Real<T>::pair(T(0), T(0));
             if (has) {
@@ -449,18 +516,12 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
             }
             reinterpret_cast<P*>(job.anchors)[index] = value;
         }
-        base_u = __shfl_sync(FULL, u, 31);
-        base_v = __shfl_sync(FULL, v, 31);
+        base_u += all_u;
+        base_v += all_v;
     }
 }
 
 // ---------------------------------------------------------------- tiles
-
-template <typename T>
-struct RestoreShared {
-    typename Real<T>::Pair values[CLOSED * CLOSED];
-    alignas(16) u8 symbols[TILE_VERTICES];
-};
 
 // What predictions see of a vertex with this symbol.
 template <typename T, typename P = typename Real<T>::Pair>
@@ -482,61 +543,169 @@ __device__ __noinline__ P reconstruct(const Job& job, const Quantizer& q, u64 in
     return Real<T>::pair(prediction.x + (T)code.qu * w, prediction.y + (T)code.qv * w);
 }
 
-// Grid: tiles / warps. Block: 32 * warps. One tile by one warp, its lattice lines included: those on
-// the right and below are decoded again from the codes of the neighbours.
+// A tile by a warp, whatever its shape and masks.
 template <typename T>
-__device__ __forceinline__ void restore(const Job& job) {
+struct RestoreTile {
+    typename Real<T>::Pair values[CLOSED * CLOSED];
+    alignas(16) u8 symbols[TILE_VERTICES];
+};
+
+// Two whole tiles without masks by a warp.
+template <typename T>
+struct RestorePair {
+    Lattice<T> lattice[2];
+    alignas(16) u8 symbols[2][TILE_VERTICES];
+    u8 sides[2][SIDES][TILE];  // symbols along the sides
+};
+
+template <typename T>
+union RestoreShared {
+    RestoreTile<T> tile;
+    RestorePair<T> pair;
+    __device__ RestoreShared() {}
+};
+template <typename T>
+constexpr i32 RESTORE_WARPS = sizeof(T) == 4 ? 4 : 2;
+
+// Stored values that are not finite, which predictions saw as zeros: to their places.
+template <typename T>
+__device__ __forceinline__ void restore_stored(const Job& job, u64 index, i32 position, T* u, T* v) {
+    const auto raw = reinterpret_cast<const typename Payload<T>::Type*>(job.payload)[index * TILE_VERTICES + position];
+    *u = Real<T>::from_bits(Payload<T>::low(raw));
+    *v = Real<T>::from_bits(Payload<T>::second(raw));
+}
+
+// Half a warp for a tile, its lattice lines included: those on the right and below are decoded again
+// from the codes of the neighbours. A half that is not `mine` does the other's work without a trace.
+template <typename T>
+__device__ __forceinline__ void restore_pair(const Job& job, const Control& control, RestorePair<T>& shared, u64 index, bool mine) {
+    typedef typename Real<T>::Pair P;
+    const Quantizer& q = control.quantizer;
+    const i32 lane = threadIdx.x & (HALF - 1), half = (threadIdx.x >> 4) & 1;
+    const TileShape shape = tile_shape(job, index);
+    Lattice<T>& lattice = shared.lattice[half];
+    u8* symbols = shared.symbols[half];
+    const u32 steps = job.steps[index];
+    bool stored = false;
+    {
+        const u32* from = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES);
+        u32* to = reinterpret_cast<u32*>(symbols);
+#pragma unroll
+        for (i32 k = 0; k < 16; k++) {
+            const i32 word = HALF * k + lane;
+            u32 four = 0;
+            if (steps >> (2 * k + (lane >> 3)) & 1) {
+                four = from[word];
+                stored |= __vcmpeq4(four, STORED * 0x01010101u) != 0;
+            }
+            to[word] = four;
+        }
+        const u64 below = index + job.tiles_x, right = index + 1;
+        const u32 steps_below = job.steps[below], steps_right = job.steps[right];
+        const P* anchors = reinterpret_cast<const P*>(job.anchors);
+        if (lane < 4)
+            lattice.even[(lane & 1 ? HALF : 0) + (lane & 2 ? HALF * EVEN : 0)] =
+                anchors[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+        __syncwarp();
+#pragma unroll
+        for (i32 along = lane; along < TILE; along += HALF) {
+            const i32 on_row = position_of(along, 0), on_column = position_of(0, along);
+            shared.sides[half][TOP][along] = symbols[on_row];
+            shared.sides[half][LEFT][along] = symbols[on_column];
+            shared.sides[half][BOTTOM][along] =
+                steps_below >> (on_row >> 5) & 1 ? job.symbols[below * TILE_VERTICES + on_row] : (u8)SYMBOL_ZERO;
+            shared.sides[half][RIGHT][along] =
+                steps_right >> (on_column >> 5) & 1 ? job.symbols[right * TILE_VERTICES + on_column] : (u8)SYMBOL_ZERO;
+        }
+        __syncwarp();
+    }
+    auto value_of = [&](u32 symbol, u64 owner, i32 position, i32 level, T width, P prediction) -> P {
+        // As the twin rounds it: adding a zero makes -0 into 0.
+        if (symbol == SYMBOL_ZERO) return Real<T>::pair(prediction.x + T(0), prediction.y + T(0));
+        return reconstruct<T>(job, q, owner, position, symbol, prediction, level, width);
+    };
+    lattice_sides<T>(lattice, control.kernels, q, [&](i32 side, i32 level, T width, T, i32 along, P prediction, P) -> P {
+        const u64 owner = side == BOTTOM ? index + job.tiles_x : side == RIGHT ? index + 1 : index;
+        return value_of(shared.sides[half][side][along], owner, side & 1 ? position_of(0, along) : position_of(along, 0),
+                        level, width, prediction);
+    });
+    lattice_even<T>(lattice, control.kernels, q, [&](i32 level, T width, T, i32 position, i32, i32, P prediction, P) -> P {
+        return value_of(symbols[position], index, position, level, width, prediction);
+    });
+    T* const out_u = vertex_at<T>(job.u, job.u_layout, shape.x0 + 2 * lane, shape.y0);
+    T* const out_v = vertex_at<T>(job.v, job.v_layout, shape.x0 + 2 * lane, shape.y0);
+    const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
+    const bool wide = stride_u == 1 && stride_v == 1 && ((pitch_u | pitch_v) & 1) == 0 &&
+                      (((u64)job.u | (u64)job.v) & (2 * sizeof(T) - 1)) == 0;
+    const u32 any_steps = steps | __shfl_xor_sync(FULL, steps, HALF);
+    const T width = (T)q.width[0][0];
+    lattice_fine<T>(
+        lattice, control.kernels[0],
+        [&](i32 phase, i32 j, bool active, P prediction) -> P {
+            if (!(any_steps >> (8 + 8 * phase + (j >> 1)) & 1))
+                return Real<T>::pair(prediction.x + T(0), prediction.y + T(0));
+            const i32 position = 256 * (1 + phase) + HALF * j + lane;
+            return value_of(active ? symbols[position] : SYMBOL_ZERO, index, position, 0, width, prediction);
+        },
+        [&](i32 j, P a, P b, P c, P d) {
+            if (!mine) return;
+            T *u = out_u + 2 * j * pitch_u, *v = out_v + 2 * j * pitch_v;
+            if (wide) {
+                *reinterpret_cast<P*>(u) = Real<T>::pair(a.x, b.x);
+                *reinterpret_cast<P*>(v) = Real<T>::pair(a.y, b.y);
+                *reinterpret_cast<P*>(u + pitch_u) = Real<T>::pair(c.x, d.x);
+                *reinterpret_cast<P*>(v + pitch_v) = Real<T>::pair(c.y, d.y);
+            } else {
+                u[0] = a.x, u[stride_u] = b.x, u[pitch_u] = c.x, u[pitch_u + stride_u] = d.x;
+                v[0] = a.y, v[stride_v] = b.y, v[pitch_v] = c.y, v[pitch_v + stride_v] = d.y;
+            }
+        });
+    if (__any_sync(FULL, stored)) {
+        __syncwarp();
+        for (i32 k = lane; k < TILE_VERTICES && mine; k += HALF) {
+            if (symbols[k] != STORED) continue;
+            i32 x, y;
+            place_of(k, x, y);
+            restore_stored<T>(job, index, k, out_u + y * pitch_u + (x - 2 * lane) * (long long)stride_u,
+                              out_v + y * pitch_v + (x - 2 * lane) * (long long)stride_v);
+        }
+    }
+}
+
+// One tile by one warp, its lattice lines included, whatever its shape and masks.
+template <typename T>
+__device__ __forceinline__ void restore_tile(const Job& job, const Control& control, RestoreTile<T>& shared, u64 index) {
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
-    constexpr i32 WARPS = sizeof(T) == 4 ? 4 : 2;
-    __shared__ RestoreShared<T> shared_[WARPS];
-    RestoreShared<T>& shared = shared_[threadIdx.x >> 5];
-    Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31;
-    const u64 index = (u64)blockIdx.x * WARPS + (threadIdx.x >> 5);
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        Report r = {};
-        r.status = control.status;
-        if (r.status == STATUS_OK) {
-            r.stream_bytes = control.stream_bytes;
-            r.required_bytes = 2 * job.nx * job.ny * sizeof(T);
-            r.exact_vertices = control.content == CONTENT_STORED ? job.nx * job.ny : control.exact;
-            r.bound = control.bound;
-        }
-        *job.report = r;
-    }
-    if (control.status != STATUS_OK || index >= job.tiles()) return;
     const TileShape shape = tile_shape(job, index);
     const i32 width = shape.last_x + 1, height = shape.last_y + 1, ox = shape.owned_x(), oy = shape.owned_y();
     T* out_u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     T* out_v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
-    if (control.content == CONTENT_STORED) {
-        const u8* from = job.stream + HEADER_BYTES;
-        for (i32 y = 0; y < oy; y++)
-            for (i32 x = lane; x < ox; x += 32) {
-                const u64 k = (shape.y0 + y) * job.nx + shape.x0 + x;
-                const u8 *a = from + k * sizeof(T), *b = a + job.nx * job.ny * sizeof(T);
-                out_u[y * job.u_layout.pitch + x * job.u_layout.stride] =
-                    Real<T>::from_bits(sizeof(T) == 4 ? get32(a) : get64(a));
-                out_v[y * job.v_layout.pitch + x * job.v_layout.stride] =
-                    Real<T>::from_bits(sizeof(T) == 4 ? get32(b) : get64(b));
-            }
-        return;
-    }
     const Quantizer& q = control.quantizer;
     P* values = shared.values;
     // Own symbols; blocks of class 0 are all zero.
     const u32 info = job.info[index], mode = info & 255;
     const u32* masks = job.masks + index * 64;
+    if (!has_codes(mode)) {
+        // Nothing but zeros or missing values.
+        const T fill_u = Real<T>::from_bits(control.fill[0]), fill_v = Real<T>::from_bits(control.fill[1]);
+        for (i32 y = 0; y < oy; y++)
+            if (lane < ox) {
+                const bool zero = masks[y] >> lane & 1;
+                out_u[y * job.u_layout.pitch + lane * job.u_layout.stride] = zero ? T(0) : fill_u;
+                out_v[y * job.v_layout.pitch + lane * job.v_layout.stride] = zero ? T(0) : fill_v;
+            }
+        return;
+    }
     {
         const u32* from = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES);
         u32* to = reinterpret_cast<u32*>(shared.symbols);
-        const bool coded = has_codes(mode);
+        const u32 steps = has_codes(mode) ? job.steps[index] : 0;
 #pragma unroll
         for (i32 k = 0; k < 8; k++) {
             const i32 word = 32 * k + lane;
-            const u32 cls = word >= 64 ? class_in(info, 2) : word >= 16 ? class_in(info, 1) : class_in(info, 0);
-            to[word] = coded && cls ? from[word] : 0;
+            to[word] = steps >> (4 * k + (lane >> 3)) & 1 ? from[word] : 0;
         }
     }
     // Corners.
@@ -567,9 +736,9 @@ __device__ __forceinline__ void restore(const Job& job) {
             u32 symbol;
             bool masked = false;
             if (far) {
-                const u32 other = job.info[owner], m = other & 255;
-                const u32 cls = position >= 256 ? class_in(other, 2) : position >= 64 ? class_in(other, 1) : class_in(other, 0);
-                symbol = has_codes(m) && cls ? job.symbols[owner * TILE_VERTICES + position] : SYMBOL_ZERO;
+                const u32 m = job.info[owner] & 255;
+                const u32 steps = has_codes(m) ? job.steps[owner] : 0;
+                symbol = steps >> (position >> 5) & 1 ? job.symbols[owner * TILE_VERTICES + position] : SYMBOL_ZERO;
                 if (m != 0) {
                     const u32* rows = job.masks + owner * 64 + (vertical ? y : 0);
                     masked = (rows[0] | rows[TILE]) >> (vertical ? 0 : x) & 1;
@@ -636,6 +805,60 @@ __device__ __forceinline__ void restore(const Job& job) {
             out_u[y * job.u_layout.pitch + lane * job.u_layout.stride] = value.x;
             out_v[y * job.v_layout.pitch + lane * job.v_layout.stride] = value.y;
         }
+}
+
+// Grid: tiles / 2 / warps. Block: 32 * warps. Values of all tiles, and the report.
+template <typename T>
+__device__ __forceinline__ void restore(const Job& job) {
+    constexpr i32 WARPS = RESTORE_WARPS<T>;
+    __shared__ RestoreShared<T> shared_[WARPS];
+    RestoreShared<T>& shared = shared_[threadIdx.x >> 5];
+    const Control& control = control_of(job);
+    const i32 lane = threadIdx.x & 31;
+    const u64 first = 2 * ((u64)blockIdx.x * WARPS + (threadIdx.x >> 5));
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        Report r = {};
+        r.status = control.status;
+        if (r.status == STATUS_OK) {
+            r.stream_bytes = control.stream_bytes;
+            r.required_bytes = 2 * job.nx * job.ny * sizeof(T);
+            r.exact_vertices = control.content == CONTENT_STORED ? job.nx * job.ny : control.exact;
+            r.bound = control.bound;
+        }
+        *job.report = r;
+    }
+    if (control.status != STATUS_OK || first >= job.tiles()) return;
+    const i32 count = job.tiles() - first < 2 ? 1 : 2;
+    if (control.content == CONTENT_STORED) {
+        const u8* from = job.stream + HEADER_BYTES;
+        for (i32 t = 0; t < count; t++) {
+            const TileShape shape = tile_shape(job, first + t);
+            for (i32 y = 0; y < shape.owned_y(); y++)
+                for (i32 x = lane; x < shape.owned_x(); x += 32) {
+                    const u64 k = (shape.y0 + y) * job.nx + shape.x0 + x;
+                    const u8 *a = from + k * sizeof(T), *b = a + job.nx * job.ny * sizeof(T);
+                    *vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y) =
+                        Real<T>::from_bits(sizeof(T) == 4 ? get32(a) : get64(a));
+                    *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y) =
+                        Real<T>::from_bits(sizeof(T) == 4 ? get32(b) : get64(b));
+                }
+        }
+        return;
+    }
+    const bool mine = lane >> 4 < count;
+    const u64 index = first + (mine ? lane >> 4 : 0);
+    const TileShape shape = tile_shape(job, index);
+    bool plain = shape.last_x == TILE && shape.last_y == TILE;
+    if (plain) plain = ((job.info[index] | job.info[index + 1] | job.info[index + job.tiles_x]) & 255) == 0;
+    if (__all_sync(FULL, plain)) {
+        restore_pair<T>(job, control, shared.pair, index, mine);
+        return;
+    }
+#pragma unroll 1
+    for (i32 t = 0; t < count; t++) {
+        restore_tile<T>(job, control, shared.tile, first + t);
+        __syncwarp();
+    }
 }
 
 // Grid: 1. Block: 32. The header of a stream into the report's place: its first 128 bytes.

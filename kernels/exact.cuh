@@ -17,6 +17,7 @@ struct Real<float> {
     static __device__ __forceinline__ u64 bits(float x) { return __float_as_uint(x); }
     static __device__ __forceinline__ float from_bits(u64 b) { return __uint_as_float((u32)b); }
     static __device__ __forceinline__ float abs(float x) { return fabsf(x); }
+    static __device__ __forceinline__ float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
     static __device__ __forceinline__ float low(float a, float b) { return fminf(a, b); }
     static __device__ __forceinline__ float high(float a, float b) { return fmaxf(a, b); }
     static __device__ float next_down(float x) {
@@ -44,6 +45,7 @@ struct Real<double> {
     static __device__ __forceinline__ u64 bits(double x) { return (u64)__double_as_longlong(x); }
     static __device__ __forceinline__ double from_bits(u64 b) { return __longlong_as_double((long long)b); }
     static __device__ __forceinline__ double abs(double x) { return fabs(x); }
+    static __device__ __forceinline__ double fma(double a, double b, double c) { return __fma_rn(a, b, c); }
     static __device__ __forceinline__ double low(double a, double b) { return fmin(a, b); }
     static __device__ __forceinline__ double high(double a, double b) { return fmax(a, b); }
     static __device__ double next_down(double x) {

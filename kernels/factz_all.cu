@@ -2,7 +2,7 @@
 // src/backend/cuda/launch.rs, its shared memory is static. No result depends on the order of blocks.
 #include "abi.cuh"
 #include "coding.cuh"
-#include "front.cuh"
+#include "tiles.cuh"
 #include "decoding.cuh"
 
 #define KERNEL(name, threads, call)                                                            \
@@ -12,21 +12,28 @@
     extern "C" __global__ void __launch_bounds__(128) name##_f32(const __grid_constant__ Job job) { lines<float, across>(job); } \
     extern "C" __global__ void __launch_bounds__(128) name##_f64(const __grid_constant__ Job job) { lines<double, across>(job); }
 
+#define WHOLE_KERNEL(name, limits)                                                                         \
+    extern "C" __global__ void __launch_bounds__(128) name##_f32(const __grid_constant__ Job job) { whole_tiles<float, limits>(job); } \
+    extern "C" __global__ void __launch_bounds__(64) name##_f64(const __grid_constant__ Job job) { whole_tiles<double, limits>(job); }
+
 KERNEL(factz_statistics, 256, statistics)
 KERNEL(factz_tune, 32, tune)
+KERNEL(factz_constrain, 256, constrain)
+KERNEL(factz_bounds, 128, bounds)
 KERNEL(factz_anchors, 128, anchors)
 LINE_KERNEL(factz_across, true)
 LINE_KERNEL(factz_down, false)
-KERNEL(factz_tiles, 128, tiles)
-KERNEL(factz_tight, 64, tight_tiles)
-KERNEL(factz_count, 256, count_symbols)
+WHOLE_KERNEL(factz_plain, false)
+WHOLE_KERNEL(factz_tight, true)
+KERNEL(factz_others, 64, other_tiles)
+KERNEL(factz_count, 512, count_symbols)
 KERNEL(factz_tables, 1024, make_tables)
-KERNEL(factz_encode, 32, encode_groups)
+KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups)
 KERNEL(factz_offsets, 1024, place_groups)
 KERNEL(factz_gather, 256, gather)
-KERNEL(factz_open, 256, open_stream)
+KERNEL(factz_open, 1024, open_stream)
 KERNEL(factz_check, 256, check_stream)
-KERNEL(factz_decode, 32, decode_groups)
-KERNEL(factz_anchor_values, 32, anchor_values)
+KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups)
+KERNEL(factz_anchor_values, 256, anchor_values)
 KERNEL(factz_restore, 128, restore)
 extern "C" __global__ void factz_inspect(const __grid_constant__ Job job) { inspect(job); }

@@ -13,8 +13,8 @@ pub const ALIGNMENT: u64 = 256;
 pub const CONTROL_BYTES: u64 = 16384;
 /// Symbols in a frequency table.
 const SYMBOLS: u64 = 256;
-/// Slots of a decoding table.
-const SLOTS: u64 = 4096;
+/// Places in a decoding table where the search for a slot begins.
+const SLOTS: u64 = 256;
 /// The largest table section: the directory and full tables.
 pub const TABLE_SECTION_BYTES: u64 = 44 + TABLES as u64 * 1020;
 /// Space for the words of one tile before the groups are put together.
@@ -40,7 +40,9 @@ pub struct Workspace {
     pub symbols: Region,
     pub payload: Region,
     pub info: Region,
+    pub steps: Region,
     pub masks: Region,
+    pub nearness: Region,
     pub anchors: Region,
     pub anchor_codes: Region,
     pub across: Region,
@@ -64,6 +66,7 @@ impl Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
             counts: carver.take(&[TABLES as u64, SYMBOLS, 8])?,
             payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 8])?,
+            nearness: carver.take(&[grid.tiles(), 32])?,
             anchor_codes: carver.take(&[grid.tiles(), 4, 4])?,
             across: carver.take(&[grid.tiles_y(), grid.nx, pair])?,
             down: carver.take(&[grid.tiles_x(), grid.ny, pair])?,
@@ -81,6 +84,7 @@ impl Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
             // Two components, bit for bit where they are stored.
             payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 2 * dtype.bytes()])?,
+            steps: carver.take(&[grid.tiles(), 4])?,
             slots: carver.take(&[TABLES as u64, SLOTS])?,
             ..Default::default()
         };
@@ -140,14 +144,16 @@ mod tests {
         Request::new(Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) }).unwrap()
     }
 
-    fn regions(w: &Workspace) -> [Region; 16] {
+    fn regions(w: &Workspace) -> [Region; 18] {
         [
             w.control,
             w.counts,
             w.symbols,
             w.payload,
             w.info,
+            w.steps,
             w.masks,
+            w.nearness,
             w.anchors,
             w.anchor_codes,
             w.across,

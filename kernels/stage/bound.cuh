@@ -126,7 +126,7 @@ __device__ T ladder(const Determinants& m, const Corners<T>& p, const Jacobian& 
 }
 
 template <typename T>
-__device__ __noinline__ T triangle_bound(const Corners<T>& p, i32 triangle, const Rule& rule, double eps) {
+__device__ __noinline__ T triangle_bound(Corners<T> p, i32 triangle, Rule rule, double eps) {
     if (!finite(p)) return Real<T>::MAX;
     T axis = axis_distance(p);
     if (axis > T(0) && (double)axis >= eps) return axis;

@@ -35,6 +35,10 @@ __device__ __forceinline__ u32 table_of(i32 position, u32 cls) {
          : position >= 4 ? (u32)STEP_8 : position >= 1 ? (u32)STEP_16 : (u32)ANCHOR_TABLE;
 }
 
+// A tile's info word: its mode, whether every vertex of a whole tile is coded, and the three classes.
+constexpr u32 ALL_CODED = 16;
+__device__ __forceinline__ u32 mode_in(u32 info) { return info & 15; }
+
 // Class of a block (0 coarse, 1 middle, 2 fine) of a tile's info word, and its first and last step.
 __device__ __forceinline__ u32 class_in(u32 info, i32 block) { return info >> (8 + 8 * block) & 255; }
 __device__ __forceinline__ i32 first_step(i32 block) { return block == 0 ? 0 : block == 1 ? 2 : 8; }
@@ -71,11 +75,35 @@ __device__ inline u32 log2_fixed(u32 x) {
 
 __device__ __forceinline__ u32 row_mask(i32 width) { return width >= 32 ? FULL : (1u << width) - 1; }
 
-// Whether this lane's position of a step has a symbol: owned by the tile and not masked.
-__device__ __forceinline__ bool is_active(const TileShape& shape, u32 mode, const u32* masks, i32 position) {
-    if (mode == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1) return true;
-    i32 x, y;
-    place_of(position, x, y);
-    if (x > shape.last_x || y > shape.last_y) return false;
-    return mode == 0 || !((masks[y] | masks[TILE + y]) >> x & 1);
+// The frequency, start and symbol of an entry of a decoding table, which lists the symbols that occur.
+__device__ __forceinline__ u32 decode_entry(u32 frequency, u32 start, u32 symbol) {
+    return start << 20 | (frequency - 1) << 8 | symbol;
 }
+__device__ __forceinline__ u32 entry_start(u32 entry) { return entry >> 20; }
+__device__ __forceinline__ u32 entry_frequency(u32 entry) { return (entry >> 8 & 4095) + 1; }
+__device__ __forceinline__ u32 entry_symbol(u32 entry) { return entry & 255; }
+// Slots of a decoding table that share the entry where the search for theirs begins.
+constexpr u32 SLOTS_PER_START = 16;
+
+// Which positions of a tile have a symbol: owned by the tile and not masked. Lane y keeps the masked
+// vertices of row y.
+struct Active {
+    bool whole;
+    i32 last_x, last_y;
+    u32 masked;
+
+    __device__ __forceinline__ Active(const TileShape& shape, u32 mode, const u32* masks) {
+        const u32 lane = threadIdx.x & 31;
+        whole = mode == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
+        last_x = shape.last_x;
+        last_y = shape.last_y;
+        masked = mode == 0 ? 0 : masks[lane] | masks[TILE + lane];
+    }
+    // By all lanes together.
+    __device__ __forceinline__ bool at(i32 position) const {
+        if (whole) return true;
+        i32 x, y;
+        place_of(position, x, y);
+        return !(__shfl_sync(FULL, masked, y) >> x & 1) && x <= last_x && y <= last_y;
+    }
+};

@@ -64,9 +64,8 @@ __device__ __forceinline__ void place_of(i32 position, i32& x, i32& y) {
         x = y = 0;
         return;
     }
-    i32 level = level_of(position), n = 16 >> level, nn = n * n;
-    i32 phase = position / nn - 1, k = position & (nn - 1);
-    i32 i = k & (n - 1), j = k / n;
+    const i32 level = level_of(position), bits = 4 - level, phase = (position >> 2 * bits) - 1;
+    const i32 i = position & ((1 << bits) - 1), j = position >> bits & ((1 << bits) - 1);
     x = (2 * i + (phase != 1)) << level;
     y = (2 * j + (phase != 0)) << level;
 }

@@ -127,7 +127,7 @@ __device__ Signature tie(const i32 s[3], const Corners<T>& p) {
 }
 
 template <typename T>
-__device__ __noinline__ Signature signature(const Corners<T>& p, i32 triangle, const Rule& rule) {
+__device__ __noinline__ Signature signature(Corners<T> p, i32 triangle, Rule rule) {
     if (!finite(p)) return NONFINITE;
     if (one_sided(p)) return OUT;
     i32 s[3];

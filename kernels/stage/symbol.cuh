@@ -110,11 +110,16 @@ static __device__ __noinline__ Symbol encode_symbol_large(Code code) {
     return {symbol, raw};
 }
 
+// Symbol of a code with id 0 and no component above SMALL.
+__device__ __forceinline__ u32 small_symbol(i32 qu, i32 qv) {
+    const i32 pair = (qu + SMALL) * 5 + qv + SMALL;
+    return pair < 12 ? pair + 1 : pair == 12 ? 0 : pair;
+}
+
 __device__ __forceinline__ u32 encode_symbol(Code code, u64& raw) {
     if (code.id == 0 && (u32)(code.qu + SMALL) <= 2 * SMALL && (u32)(code.qv + SMALL) <= 2 * SMALL) {
-        i32 pair = (code.qu + SMALL) * 5 + code.qv + SMALL;
         raw = 0;
-        return pair < 12 ? pair + 1 : pair == 12 ? 0 : pair;
+        return small_symbol(code.qu, code.qv);
     }
     const Symbol s = encode_symbol_large(code);
     raw = s.raw;

@@ -128,11 +128,48 @@ __device__ bool keeps_signatures(const Patch<T>& patch, i32 x, i32 y, typename R
     return true;
 }
 
+// Half planes that a vector lies in: u > 0, u < 0, v > 0, v < 0.
+template <typename T>
+__device__ __forceinline__ u32 half_planes(typename Real<T>::Pair p) {
+    return (u32)(p.x > T(0)) | (u32)(p.x < T(0)) << 1 | (u32)(p.y > T(0)) << 2 | (u32)(p.y < T(0)) << 3;
+}
+
+// Whether every triangle around a vertex inside the patch lies in one half plane, with the vertex as it is
+// and with the candidate: then no signature changes.
+template <typename T>
+__device__ __forceinline__ bool stays_one_sided(const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate) {
+    if (x == 0 || y == 0 || x + 1 >= patch.width || y + 1 >= patch.height) return false;
+    const auto* at = patch.values + y * patch.pitch + x;
+    const u32 both = half_planes<T>(at[0]) & half_planes<T>(candidate);
+    const u32 first = half_planes<T>(at[1]);
+    u32 before = first;
+    bool one_sided = true;
+    auto next = [&](u32 planes) {
+        one_sided &= (before & planes & both) != 0;
+        before = planes;
+    };
+    next(half_planes<T>(at[patch.pitch + 1]));
+    next(half_planes<T>(at[patch.pitch]));
+    next(half_planes<T>(at[-1]));
+    next(half_planes<T>(at[-patch.pitch - 1]));
+    next(half_planes<T>(at[-patch.pitch]));
+    next(first);
+    return one_sided;
+}
+
 // A code and the error it leaves. Passed by value, so that nothing of the callers lives in memory.
 template <typename T>
 struct Coded {
     Code code;
     T error;
+};
+
+// The same with the value it decodes to.
+template <typename T>
+struct Recoded {
+    Code code;
+    T error;
+    typename Real<T>::Pair value;
 };
 
 // The ids in order, with the same choice of ids worth a try as the twin. `limit` matters where tight.
@@ -182,7 +219,10 @@ __device__ __forceinline__ Code code_vertex(const Patch<T>& patch, i32 x, i32 y,
     Code code = {EXACT, 0, 0};
     if (ok) {
         T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
-        if (!tight && error <= constraints.accept) {
+        bool passes = error <= constraints.accept;
+        if (passes && tight)
+            passes = error < limit && (!constraints.speculative || stays_one_sided<T>(patch, x, y, Real<T>::pair(ru, rv)));
+        if (passes) {
             patch.values[y * patch.pitch + x] = Real<T>::pair(ru, rv);
             code = {0, (i32)cu, (i32)cv};
         } else {
@@ -209,6 +249,24 @@ __device__ __forceinline__ u32 warp_sum(u32 x) {
     return __reduce_add_sync(FULL, x);
 #else
     for (i32 k = 16; k > 0; k /= 2) x += __shfl_xor_sync(FULL, x, k);
+    return x;
+#endif
+}
+
+__device__ __forceinline__ u32 warp_max(u32 x) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(FULL, x);
+#else
+    for (i32 k = 16; k > 0; k /= 2) x = max(x, __shfl_xor_sync(FULL, x, k));
+    return x;
+#endif
+}
+
+__device__ __forceinline__ u32 warp_or(u32 x) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(FULL, x);
+#else
+    for (i32 k = 16; k > 0; k /= 2) x |= __shfl_xor_sync(FULL, x, k);
     return x;
 #endif
 }

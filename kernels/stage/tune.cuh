@@ -19,19 +19,25 @@ __device__ __forceinline__ void tune_weight(Code code, u32& nonzero, u32& bits) 
     bits += s < FIRST_WITH_RAW_BITS ? 3 : 4 + symbol_raw_bits(s);
 }
 
-static __device__ __noinline__ void tune_add(LevelCount* counts, i32 level, Code code) {
+// Counts of a lane, by level.
+struct LaneCounts {
+    LevelCount counts[LEVELS][32];
+};
+
+static __device__ __noinline__ void tune_add(LaneCounts* lanes, i32 level, Code code) {
     u32 nonzero = 0, bits = 0;
     tune_weight(code, nonzero, bits);
-    if (code.id != MASKED) atomicAdd(&counts[level].vertices, 1);
-    if (nonzero) atomicAdd(&counts[level].nonzero, nonzero);
-    if (bits) atomicAdd(&counts[level].bits, bits);
+    LevelCount& c = lanes->counts[level][threadIdx.x & 31];
+    c.vertices += code.id != MASKED;
+    c.nonzero += nonzero;
+    c.bits += bits;
 }
 
 // Codes a tile on its own with one option, under no constraint but the bound. Vertices that are not
 // finite count as stored, whether or not they carry the fill pattern.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ void tune_tile(const Job& job, Control& control, const TileShape& shape, u32 taper,
-                                          u32 choice, P* values, LevelCount* counts) {
+                                          u32 choice, P* values, LaneCounts* counts) {
     const i32 lane = threadIdx.x & 31;
     __shared__ Quantizer quantizer;
     __shared__ u64 zero[CLOSED], nonfinite[CLOSED];
@@ -42,18 +48,31 @@ __device__ __forceinline__ void tune_tile(const Job& job, Control& control, cons
     const i32 width = shape.last_x + 1, height = shape.last_y + 1;
     for (i32 y = lane; y < CLOSED; y += 32) zero[y] = nonfinite[y] = 0;
     __syncwarp();
+    // Rows come eleven at a time: one load does not wait for the one before.
+    for (i32 x = lane; x < width; x += 32) {
+#pragma unroll 1
+        for (i32 y0 = 0; y0 < height; y0 += 11) {
+            P row[11];
+#pragma unroll
+            for (i32 k = 0; k < 11; k++)
+                if (y0 + k < height)
+                    row[k] = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y0 + k),
+                                           *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y0 + k));
+#pragma unroll
+            for (i32 k = 0; k < 11; k++)
+                if (y0 + k < height) values[(y0 + k) * CLOSED + x] = row[k];
+        }
+    }
+    __syncwarp();
     for (i32 y = 0; y < height; y++)
         for (i32 x = lane; x < width; x += 32) {
-            P value = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y),
-                                    *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y));
-            typedef unsigned long long ull;
+            const P value = values[y * CLOSED + x];
             if (!(Real<T>::finite(value.x) && Real<T>::finite(value.y))) {
-                atomicOr((ull*)&nonfinite[y], 1ull << x);
-                value = Real<T>::pair(T(0), T(0));
+                atomicOr((unsigned long long*)&nonfinite[y], 1ull << x);
+                values[y * CLOSED + x] = Real<T>::pair(T(0), T(0));
             } else if (value.x == T(0) && value.y == T(0)) {
-                atomicOr((ull*)&zero[y], 1ull << x);
+                atomicOr((unsigned long long*)&zero[y], 1ull << x);
             }
-            values[y * CLOSED + x] = value;
         }
     __syncwarp();
     const T accept = (T)quantizer.accept;
@@ -116,7 +135,17 @@ __device__ inline u64 tune_estimate(const LevelCount& c) {
     return ((u64)c.bits << 8) + entropy(c.nonzero) + entropy(c.vertices - c.nonzero);
 }
 
+// By one warp. Shared: an estimate for each option and level.
 __device__ inline void decide_tuning(Control& control, u64 samples) {
+    __shared__ u64 estimates[TAPERS][CHOICES][ANCHOR_LEVEL];
+    const i32 lane = threadIdx.x & 31;
+    for (i32 k = lane; k < TAPERS * CHOICES * ANCHOR_LEVEL; k += 32) {
+        const i32 level = k % ANCHOR_LEVEL, option = k / ANCHOR_LEVEL;
+        estimates[option / CHOICES][option % CHOICES][level] =
+            tune_estimate(control.tune[option / CHOICES][option % CHOICES][level]);
+    }
+    __syncwarp();
+    if (lane != 0) return;
     u64 best = ~0ull;
     for (u32 taper = 0; taper < TAPERS; taper++) {
         u32 factor = (u32)(taper_beta(taper) * 256.0), kernels[ANCHOR_LEVEL];
@@ -124,7 +153,7 @@ __device__ inline void decide_tuning(Control& control, u64 samples) {
         for (i32 level = 0; level < ANCHOR_LEVEL; level++) {
             u64 smallest = ~0ull;
             for (u32 choice = 0; choice < CHOICES; choice++) {
-                u64 size = tune_estimate(control.tune[taper][choice][level]);
+                const u64 size = estimates[taper][choice][level];
                 if (size < smallest) {
                     smallest = size;
                     kernels[level] = choice;

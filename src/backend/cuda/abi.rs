@@ -48,7 +48,9 @@ pub(super) struct Job {
     symbols: DevicePointer,
     payload: DevicePointer,
     info: DevicePointer,
+    steps: DevicePointer,
     masks: DevicePointer,
+    nearness: DevicePointer,
     anchors: DevicePointer,
     anchor_codes: DevicePointer,
     across: DevicePointer,
@@ -62,7 +64,7 @@ pub(super) struct Job {
 }
 
 const _: () = {
-    assert!(size_of::<Job>() == 296);
+    assert!(size_of::<Job>() == 312);
     assert!(offset_of!(Job, u_layout) == 16);
     assert!(offset_of!(Job, stream) == 48);
     assert!(offset_of!(Job, report) == 64);
@@ -70,7 +72,7 @@ const _: () = {
     assert!(offset_of!(Job, dtype) == 128);
     assert!(offset_of!(Job, halo) == 152);
     assert!(offset_of!(Job, control) == 168);
-    assert!(offset_of!(Job, group_offsets) == 288);
+    assert!(offset_of!(Job, group_offsets) == 304);
 };
 
 impl Job {
@@ -111,7 +113,9 @@ impl Job {
             symbols: part(plan.symbols),
             payload: part(plan.payload),
             info: part(plan.info),
+            steps: part(plan.steps),
             masks: part(plan.masks),
+            nearness: part(plan.nearness),
             anchors: part(plan.anchors),
             anchor_codes: part(plan.anchor_codes),
             across: part(plan.across),

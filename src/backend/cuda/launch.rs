@@ -43,27 +43,34 @@ const fn tile_stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, warps:
 /// Blocks that fill any device several times over; more only wait.
 const MANY: u64 = 1056;
 
-pub(super) const COMPRESS: [Stage; 12] = [
-    stage("statistics", |s, _| s.vertices.div_ceil(4096).min(MANY), 256),
+/// Tables in shared memory: structs EncodeTables and DecodeTables of the kernels.
+const ENCODE_TABLES_BYTES: u32 = 4 * (43 * 256 + 4097) + 256;
+const DECODE_TABLES_BYTES: u32 = 43 * (4 * 256 + 256) + 256;
+
+pub(super) const COMPRESS: [Stage; 15] = [
+    stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(MANY), 256),
     stage("tune", |s, _| s.tiles.min(24) * 12, 32),
+    stage("constrain", |s, _| s.tiles.div_ceil(8), 256),
+    stage("bounds", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
     stage("anchors", |s, _| s.tiles.div_ceil(128), 128),
-    stage("across", |s, _| (s.tiles_y * s.tiles_x.div_ceil(4)).div_ceil(4), 128),
-    stage("down", |s, _| (s.tiles_x * s.tiles_y.div_ceil(4)).div_ceil(4), 128),
-    tile_stage("tiles", |s, dtype| s.tiles.div_ceil([4, 2][dtype]), [4, 2]),
-    tile_stage("tight", |s, dtype| s.tiles.div_ceil([2, 1][dtype]).min(2 * MANY), [2, 1]),
-    stage("count", |s, _| s.tiles.div_ceil(8).min(MANY), 256),
+    tile_stage("plain", |s, dtype| s.tiles.div_ceil([8, 4][dtype]), [4, 2]),
+    stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
+    stage("down", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
+    tile_stage("tight", |s, dtype| s.tiles.div_ceil([8, 4][dtype]), [4, 2]),
+    tile_stage("others", |s, dtype| s.tiles.div_ceil([2, 1][dtype]).min(2 * MANY), [2, 1]),
+    stage("count", |s, _| s.tiles.div_ceil(16).min(264), 512),
     stage("tables", |_, _| 1, 1024),
-    stage("encode", |s, _| s.tiles.min(8192), 32),
+    Stage { shared_bytes: ENCODE_TABLES_BYTES, ..stage("encode", |s, _| s.tiles.min(396), 256) },
     stage("offsets", |_, _| 1, 1024),
     stage("gather", |s, _| s.tiles.div_ceil(4).min(MANY), 256),
 ];
 
 pub(super) const DECOMPRESS: [Stage; 5] = [
-    stage("open", |_, _| 44, 256),
+    stage("open", |_, _| 44, 1024),
     stage("check", |s, _| s.stream_bytes.div_ceil(65536).clamp(1, 264), 256),
-    stage("decode", |s, _| s.tiles.min(8192), 32),
-    stage("anchor_values", |s, _| s.tiles_y, 32),
-    tile_stage("restore", |s, dtype| s.tiles.div_ceil([4, 2][dtype]), [4, 2]),
+    Stage { shared_bytes: DECODE_TABLES_BYTES, ..stage("decode", |s, _| s.tiles.min(528), 256) },
+    stage("anchor_values", |s, _| s.tiles_y, 256),
+    tile_stage("restore", |s, dtype| s.tiles.div_ceil([8, 4][dtype]), [4, 2]),
 ];
 
 impl Stage {
@@ -217,7 +224,7 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
-        assert_eq!(COMPRESS[5].function(1), "factz_tiles_f64");
+        assert_eq!(COMPRESS[5].function(1), "factz_plain_f64");
     }
     #[test]
     fn every_stage_is_a_kernel() {

@@ -1,0 +1,164 @@
+// Twin of the traversals of src/stage/tile.rs (line_order, interior_order) for a closed tile that lies
+// inside the grid, by half a warp, so that a warp has two tiles and narrow phases fewer idle lanes.
+// Levels 16 to 2 are done on the vertices with even coordinates in shared memory; the finest one, three
+// quarters of the vertices, row by row in registers. A row at a time is as good as a phase at a time:
+// vertices two rows apart have no triangle in common, and no prediction reaches so far down.
+#pragma once
+#include "../control.cuh"
+#include "predict.cuh"
+
+constexpr i32 HALF = 16;
+constexpr i32 EVEN = HALF + 1;
+enum : i32 { TOP, LEFT, BOTTOM, RIGHT, SIDES };
+
+template <typename T>
+struct Lattice {
+    typename Real<T>::Pair even[EVEN * EVEN];   // vertex (2 i, 2 j) at j * EVEN + i
+    typename Real<T>::Pair odd[SIDES][HALF];    // vertices at 2 i + 1 along a side
+};
+
+// Vertices of the sides, coarse to fine, as value = visit(side, level, width, inverse, along,
+// prediction, what is there). `along` is the distance from the corner.
+template <typename T, typename Visit>
+__device__ __forceinline__ void lattice_sides(Lattice<T>& s, const u32* kernels, const Quantizer& quantizer, Visit visit) {
+    typedef typename Real<T>::Pair P;
+    const i32 lane = threadIdx.x & (HALF - 1);
+#pragma unroll 1
+    for (i32 level = ANCHOR_LEVEL - 1; level > 0; level--) {
+        const i32 step = 1 << (level - 1), n = 16 >> level;
+        const Kernel<T> kernel = kernel_of<T>(kernels[level]);
+        const T width = (T)quantizer.width[level][0], inverse = (T)quantizer.inverse[level][0];
+#pragma unroll 1
+        for (i32 k = lane; k < SIDES * n || k < HALF; k += HALF) {
+            if (k >= SIDES * n) continue;
+            const i32 side = k >> (4 - level), i = (2 * (k & (n - 1)) + 1) * step;
+            const bool vertical = side & 1, far = side & 2;
+            const i32 distance = vertical ? EVEN : 1;
+            const i32 at = i * distance + (far ? (vertical ? HALF : HALF * EVEN) : 0);
+            const P prediction = along<T>(kernel, s.even, at, distance * step, i, step, HALF);
+            s.even[at] = visit(side, level, width, inverse, 2 * i, prediction, s.even[at]);
+        }
+        __syncwarp();
+    }
+    const Kernel<T> kernel = kernel_of<T>(kernels[0]);
+    const T width = (T)quantizer.width[0][0], inverse = (T)quantizer.inverse[0][0];
+#pragma unroll 1
+    for (i32 side = TOP; side < SIDES; side++) {
+        const bool vertical = side & 1, far = side & 2;
+        const i32 distance = vertical ? EVEN : 1;
+        const P* line = s.even + (far ? (vertical ? HALF : HALF * EVEN) : 0) + lane * distance;
+        const bool has_a = lane > 0, has_d = lane < HALF - 1;
+        const P b = line[0], c = line[distance], a = line[has_a ? -distance : 0], d = line[has_d ? 2 * distance : distance];
+        const T weight = has_a && has_d ? kernel.middle : kernel.side;
+        const P prediction = Real<T>::pair(between(a.x, b.x, c.x, d.x, has_a, has_d, weight),
+                                           between(a.y, b.y, c.y, d.y, has_a, has_d, weight));
+        s.odd[side][lane] = visit(side, 0, width, inverse, 2 * lane + 1, prediction, s.odd[side][lane]);
+    }
+    __syncwarp();
+}
+
+// Vertices inside with even coordinates, as value = visit(level, width, inverse, position, x, y,
+// prediction, what is there).
+template <typename T, typename Visit>
+__device__ __forceinline__ void lattice_even(Lattice<T>& s, const u32* kernels, const Quantizer& quantizer, Visit visit) {
+    typedef typename Real<T>::Pair P;
+    const i32 lane = threadIdx.x & (HALF - 1);
+#pragma unroll 1
+    for (i32 level = ANCHOR_LEVEL - 1; level > 0; level--) {
+        const i32 step = 1 << (level - 1), n = 16 >> level, count = n * n;
+        const Kernel<T> kernel = kernel_of<T>(kernels[level]);
+        const T width = (T)quantizer.width[level][0], inverse = (T)quantizer.inverse[level][0];
+        // Level 4 has its horizontal and vertical vertices on lattice lines only.
+#pragma unroll 1
+        for (i32 phase = level == 4 ? 2 : 0; phase < 3; phase++) {
+#pragma unroll 1
+            for (i32 k = lane; k < count || k < HALF; k += HALF) {
+                const i32 x = (2 * (k & (n - 1)) + (phase != 1)) * step, y = (2 * (k >> (4 - level)) + (phase != 0)) * step;
+                if (k >= count || x == 0 || y == 0) continue;
+                const i32 at = y * EVEN + x;
+                P prediction;
+                if (phase == 2) {
+                    prediction = centre<T>(kernel, s.even, EVEN, x, y, step, HALF, HALF);
+                } else {
+                    const bool across = phase == 0;
+                    prediction = along<T>(kernel, s.even, at, across ? step : step * EVEN, across ? x : y, step, HALF);
+                }
+                s.even[at] = visit(level, width, inverse, count * (1 + phase) + k, 2 * x, 2 * y, prediction, s.even[at]);
+            }
+            __syncwarp();
+        }
+    }
+}
+
+// The value between b and c from the outer differences (inner - outer) on both sides.
+template <typename T>
+__device__ __forceinline__ T blend(T b, T c, T left_inner, T left_outer, T right_inner, T right_outer, T weight) {
+    return T(0.5) * (b + c) + weight * ((left_inner - left_outer) + (right_inner - right_outer));
+}
+
+// The finest level. A lane has columns 2 lane and 2 lane + 1. value = put(phase, j, active, prediction)
+// for the vertex in column lane and row j of its phase, by all lanes, row(j, four values) when two rows are done: (2 lane,
+// 2 j), (2 lane + 1, 2 j), (2 lane, 2 j + 1), (2 lane + 1, 2 j + 1). Where there is no outer neighbour,
+// the inner differences take its place, as `between` says it.
+template <typename T, typename Put, typename Row>
+__device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Put put, Row row) {
+    typedef typename Real<T>::Pair P;
+    const i32 lane = threadIdx.x & (HALF - 1);
+    const Kernel<T> kernel = kernel_of<T>(choice);
+    const bool has_left = lane > 0, has_right = lane < HALF - 1;
+    const T weight_x = has_left && has_right ? kernel.middle : kernel.side;
+    const i32 left = has_left ? -1 : 0, right = has_right ? 2 : 1;
+    auto across = [&](i32 j) -> P {
+        const P* e = s.even + j * EVEN + lane;
+        const P b = e[0], c = e[1], outer_left = e[left], outer_right = e[right];
+        return Real<T>::pair(
+            blend(b.x, c.x, has_left ? b.x : c.x, outer_left.x, has_right ? c.x : b.x, outer_right.x, weight_x),
+            blend(b.y, c.y, has_left ? b.y : c.y, outer_left.y, has_right ? c.y : b.y, outer_right.y, weight_x));
+    };
+    // Rows j - 1, j, j + 1, j + 2 of the even column and of the odd one.
+    P e0 = s.even[lane], e1 = e0, e2 = s.even[EVEN + lane], e3;
+    P o0 = s.odd[TOP][lane], o1 = o0, o2 = put(0, 1, true, across(1)), o3;
+#pragma unroll 2
+    for (i32 j = 0; j < HALF; j++) {
+        const bool has_above = j > 0, has_below = j < HALF - 1;
+        const T weight_y = has_above && has_below ? kernel.middle : kernel.side;
+        e3 = e2;
+        o3 = o2;
+        if (has_below) {
+            e3 = s.even[(j + 2) * EVEN + lane];
+            o3 = j + 2 < HALF ? put(0, j + 2, true, across(j + 2)) : s.odd[BOTTOM][lane];
+        }
+        // The even column's vertex in the odd row; the first one is on the lattice line.
+        P here = put(1, j, has_left, Real<T>::pair(blend(e1.x, e2.x, has_above ? e1.x : e2.x, e0.x, has_below ? e2.x : e1.x, e3.x, weight_y),
+                                            blend(e1.y, e2.y, has_above ? e1.y : e2.y, e0.y, has_below ? e2.y : e1.y, e3.y, weight_y)));
+        if (!has_left) here = s.odd[LEFT][j];
+        // Its neighbours on the row. At the ends of the half warp the shuffles give the lane's own value,
+        // which is what takes the place of the outer neighbour.
+        P next = Real<T>::pair(__shfl_down_sync(FULL, here.x, 1, HALF), __shfl_down_sync(FULL, here.y, 1, HALF));
+        if (!has_right) next = s.odd[RIGHT][j];
+        P centre;
+        if (kernel.coons) {
+            const P tr = s.even[j * EVEN + lane + 1], br = s.even[(j + 1) * EVEN + lane + 1];
+            centre = Real<T>::pair((T(0.5) * (here.x + next.x) + T(0.5) * (o1.x + o2.x)) -
+                                       T(0.25) * ((e1.x + tr.x) + (e2.x + br.x)),
+                                   (T(0.5) * (here.y + next.y) + T(0.5) * (o1.y + o2.y)) -
+                                       T(0.25) * ((e1.y + tr.y) + (e2.y + br.y)));
+        } else {
+            const P before = Real<T>::pair(__shfl_up_sync(FULL, here.x, 1, HALF), __shfl_up_sync(FULL, here.y, 1, HALF));
+            const P after = Real<T>::pair(__shfl_down_sync(FULL, next.x, 1, HALF), __shfl_down_sync(FULL, next.y, 1, HALF));
+            const T ax = blend(here.x, next.x, has_left ? here.x : next.x, before.x, has_right ? next.x : here.x, after.x, weight_x);
+            const T ay = blend(here.y, next.y, has_left ? here.y : next.y, before.y, has_right ? next.y : here.y, after.y, weight_x);
+            const T dx = blend(o1.x, o2.x, has_above ? o1.x : o2.x, o0.x, has_below ? o2.x : o1.x, o3.x, weight_y);
+            const T dy = blend(o1.y, o2.y, has_above ? o1.y : o2.y, o0.y, has_below ? o2.y : o1.y, o3.y, weight_y);
+            centre = Real<T>::pair(T(0.5) * (ax + dx), T(0.5) * (ay + dy));
+        }
+        centre = put(2, j, true, centre);
+        row(j, e1, o1, here, centre);
+        e0 = e1;
+        e1 = e2;
+        e2 = e3;
+        o0 = o1;
+        o1 = o2;
+        o2 = o3;
+    }
+}

@@ -1,0 +1,501 @@
+// Entries of the tiles: plain ones, two to a warp, and the others, one to a warp.
+#pragma once
+#include "lines.cuh"
+
+// Symbol of the anchor of a tile: its base code as the difference from that of the anchor before it.
+static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape& shape, u64 index, u64& raw) {
+    int4* codes = reinterpret_cast<int4*>(job.anchor_codes);
+    const int4 code = codes[index];
+    if (code.z > EXACT) return SYMBOL_ZERO;
+    if (code.z == EXACT) return STORED;
+    i32 before_u = 0, before_v = 0;
+    u32 digits_u, digits_v;
+    u64 at = index, x = shape.tx, y = shape.ty;
+    while (x > 0 || y > 0) {
+        // To the left, or upwards in the first column, to the next one that has a code.
+        if (x > 0) {
+            at--;
+            x--;
+        } else {
+            at -= job.tiles_x;
+            y--;
+        }
+        const int4 other = codes[at];
+        if (other.z < EXACT) {
+            split_code(other.x, other.z, before_u, digits_u);
+            split_code(other.y, other.z, before_v, digits_v);
+            break;
+        }
+    }
+    i32 base_u, base_v;
+    split_code(code.x, code.z, base_u, digits_u);
+    split_code(code.y, code.z, base_v, digits_v);
+    codes[index].w = (i32)(digits_u | digits_v << (2 * code.z));
+    return encode_symbol({code.z, base_u - before_u, base_v - before_v}, raw);
+}
+
+// ---------------------------------------------------------------- whole tiles
+
+// A coded vertex: its symbol with the raw bits and what they cost, the value it decodes to.
+template <typename T>
+struct CodedVertex {
+    typename Real<T>::Pair value;
+    T error;
+    u32 symbol, cost;
+    u64 raw;
+};
+
+// A vertex whose first code is not a small one or fails: the first id that keeps the bound and the limit,
+// with the same choice of ids worth a try as the twin.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __noinline__ CodedVertex<T> code_slowly(P original, P prediction, i32 level, const Control* control, T limit) {
+    const Quantizer& q = control->quantizer;
+    const T accept = (T)q.accept;
+    CodedVertex<T> v = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
+    i32 id = 0;
+    while (id < IDS) {
+        const T width = (T)q.width[level][id], inverse = (T)q.inverse[level][id];
+        T cu, cv, ru, rv;
+        bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
+        ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
+        if (!ok) break;
+        const T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
+        if (error == T(0) || (error <= accept && error < limit)) {
+            v.value = Real<T>::pair(ru, rv);
+            v.error = error;
+            v.symbol = encode_symbol({id, (i32)cu, (i32)cv}, v.raw);
+            v.cost = 3 + symbol_raw_bits(v.symbol);
+            break;
+        }
+        if (id == 0 && is_tight(limit)) {
+            i32 certain = 1;
+            while (certain < IDS && T(0.5) * (T)q.width[level][certain] > limit) certain++;
+            id = certain > 2 ? certain - 2 : 0;
+        }
+        id++;
+    }
+    return v;
+}
+
+template <typename T, bool LIMITS>
+struct WholePair {
+    Lattice<T> lattice[2];
+    T limits[2][LIMITS ? 256 : 1];  // of the coarse and middle blocks
+    alignas(16) u8 symbols[2][TILE_VERTICES];
+};
+template <typename T>
+constexpr i32 WHOLE_WARPS = sizeof(T) == 4 ? 4 : 2;
+
+// Cost of the symbols of a lane by block: coarse, middle, fine.
+struct Costs {
+    u32 coarse, middle, fine;
+};
+
+// Grid: tiles / 2 / warps. Block: 32 * warps. Whole tiles without zeros and missing values, half a warp
+// for each: those without limits, which make their own lattice lines, or those with limits of the
+// block-wise mode, whose lines are made.
+template <typename T, bool LIMITS>
+__device__ __forceinline__ void whole_tiles(const Job& job) {
+    typedef typename Real<T>::Pair P;
+    typedef Real<T> R;
+    __shared__ WholePair<T, LIMITS> shared_[WHOLE_WARPS<T>];
+    WholePair<T, LIMITS>& shared = shared_[threadIdx.x >> 5];
+    Control& control = control_of(job);
+    const i32 lane = threadIdx.x & (HALF - 1), half = threadIdx.x >> 4 & 1;
+    const u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T> + (threadIdx.x >> 5)), count = LIMITS ? control.tight_tiles : control.plain_tiles;
+    if (first >= count) return;
+    // A half without a tile does the other's work without a trace.
+    const bool mine = first + half < count;
+    const u64 index = (LIMITS ? job.group_offsets : job.group_sizes)[mine ? first + half : first];
+    const TileShape shape = tile_shape(job, index);
+    Lattice<T>& lattice = shared.lattice[half];
+    u8* const symbols = shared.symbols[half];
+    u64* const payload = reinterpret_cast<u64*>(job.payload) + index * TILE_VERTICES;
+    const T accept = (T)control.quantizer.accept;
+    u32 exact = 0;
+    T max_error = 0;
+    Costs costs = {0, 0, 0};
+
+    const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
+    const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
+    const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
+    auto load = [&](i32 x, i32 y) -> P { return R::pair(u[y * pitch_u + x * stride_u], v[y * pitch_v + x * stride_v]); };
+    const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
+    // Originals with even coordinates.
+#pragma unroll
+    for (i32 j = 0; j < EVEN; j++)
+        if (!LIMITS || j < HALF) lattice.even[j * EVEN + lane] = load(2 * lane, 2 * j);
+    if (LIMITS) {
+        // The final sides, and limits.
+        const P* const across = reinterpret_cast<const P*>(job.across) + shape.ty * job.nx + shape.x0 + 2 * lane;
+        const P* const down = reinterpret_cast<const P*>(job.down) + shape.tx * job.ny + shape.y0 + 2 * lane;
+        __syncwarp();
+        lattice.even[lane] = across[0];
+        lattice.odd[TOP][lane] = across[1];
+        lattice.even[HALF * EVEN + lane] = across[job.nx];
+        lattice.odd[BOTTOM][lane] = across[job.nx + 1];
+        if (lane > 0) lattice.even[lane * EVEN] = down[0];
+        lattice.odd[LEFT][lane] = down[1];
+        lattice.even[lane * EVEN + HALF] = down[job.ny];
+        lattice.odd[RIGHT][lane] = down[job.ny + 1];
+#pragma unroll
+        for (i32 k = 0; k < HALF; k++) shared.limits[half][HALF * k + lane] = limits[HALF * k + lane];
+    } else {
+        lattice.even[lane * EVEN + HALF] = load(TILE, 2 * lane);
+        lattice.odd[TOP][lane] = load(2 * lane + 1, 0);
+        lattice.odd[LEFT][lane] = load(0, 2 * lane + 1);
+        lattice.odd[BOTTOM][lane] = load(2 * lane + 1, TILE);
+        lattice.odd[RIGHT][lane] = load(TILE, 2 * lane + 1);
+    }
+    __syncwarp();
+    if (lane < 4)
+        lattice.even[(lane & 1 ? HALF : 0) + (lane & 2 ? HALF * EVEN : 0)] =
+            reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+    __syncwarp();
+
+    // Codes a vertex; most codes are small, and without raw bits.
+    auto code = [&](P original, P prediction, i32 level, T width, T inverse, T limit) -> CodedVertex<T> {
+        CodedVertex<T> c;
+        T cu, cv;
+        bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, c.value.x);
+        ok &= encode_residual(original.y, prediction.y, inverse, width, cv, c.value.y);
+        c.error = R::high(R::abs(c.value.x - original.x), R::abs(c.value.y - original.y));
+        ok &= LIMITS ? c.error == T(0) || (c.error <= accept && c.error < limit) : c.error <= accept;
+        if (!ok || R::high(R::abs(cu), R::abs(cv)) > T(SMALL)) return code_slowly<T>(original, prediction, level, &control, limit);
+        c.symbol = small_symbol((i32)cu, (i32)cv);
+        c.cost = c.symbol == SYMBOL_ZERO ? 0 : 3;
+        return c;
+    };
+    auto keep = [&](const CodedVertex<T>& c, i32 position, u32& cost) {
+        max_error = R::high(max_error, c.error);
+        symbols[position] = (u8)c.symbol;
+        cost += c.cost;
+        if (c.symbol >= FIRST_WITH_RAW_BITS) {
+            if (c.symbol == STORED)
+                exact++;
+            else if (mine)
+                payload[position] = c.raw;
+        }
+    };
+    // The anchor's code is known; its symbol depends on the anchor before it.
+    if (lane == 0) {
+        u64 raw = 0;
+        const u32 symbol = anchor_symbol(job, shape, index, raw);
+        symbols[0] = (u8)symbol;
+        if (symbol != SYMBOL_ZERO) {
+            costs.coarse += 3 + raw_bits(symbol, 0, sizeof(T));
+            if (mine) payload[0] = raw;
+        }
+    }
+    if (LIMITS) {
+        // The symbols of its own lines were made with them.
+        const u8* const from = job.symbols + index * TILE_VERTICES;
+        for (i32 k = lane; k < 2 * TILE; k += HALF) {
+            const i32 along = k & (TILE - 1), position = k < TILE ? position_of(along, 0) : position_of(0, along);
+            if (along == 0) continue;
+            const u32 symbol = from[position];
+            symbols[position] = (u8)symbol;
+            if (symbol == SYMBOL_ZERO) continue;
+            const u32 cost = 3 + raw_bits(symbol, position, sizeof(T));
+            if (position >= 256)
+                costs.fine += cost;
+            else if (position >= 64)
+                costs.middle += cost;
+            else
+                costs.coarse += cost;
+        }
+    } else {
+        lattice_sides<T>(lattice, control.kernels, control.quantizer,
+                         [&](i32 side, i32 level, T width, T inverse, i32 along, P prediction, P original) -> P {
+                             const CodedVertex<T> c = code(original, prediction, level, width, inverse, no_limit<T>());
+                             // Those on the far sides belong to other tiles.
+                             if (side < BOTTOM)
+                                 keep(c, side == TOP ? position_of(along, 0) : position_of(0, along),
+                                      level == 0 ? costs.fine : level == 1 ? costs.middle : costs.coarse);
+                             return c.value;
+                         });
+        // Vertical lines of other tiles look at the horizontal lines beside them.
+        if (mine && (lane == 0 || lane == HALF - 1))
+            reinterpret_cast<P*>(job.across)[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
+    }
+    lattice_even<T>(lattice, control.kernels, control.quantizer,
+                    [&](i32 level, T width, T inverse, i32 position, i32, i32, P prediction, P original) -> P {
+                        const T limit = LIMITS ? shared.limits[half][position] : no_limit<T>();
+                        const CodedVertex<T> c = code(original, prediction, level, width, inverse, limit);
+                        keep(c, position, level == 1 ? costs.middle : costs.coarse);
+                        return c.value;
+                    });
+    // The finest level reads each row of originals while it codes the one before.
+    const T width = (T)control.quantizer.width[0][0], inverse = (T)control.quantizer.inverse[0][0];
+    P on_row = load(2 * lane + 1, 4), column = load(2 * lane, 1), between_columns = load(2 * lane + 1, 1);
+    P next_on_row = on_row, next_column = column, next_between = between_columns;
+    const P first_on_row = load(2 * lane + 1, 2);
+    // Limits of the vertices of a phase and row, as the originals.
+    auto limit_of = [&](i32 phase, i32 j) -> T { return LIMITS ? limits[256 * (1 + phase) + HALF * j + lane] : no_limit<T>(); };
+    T on_row_limit = limit_of(0, 2), column_limit = limit_of(1, 0), between_limit = limit_of(2, 0);
+    T next_on_row_limit = on_row_limit, next_column_limit = column_limit, next_between_limit = between_limit;
+    const T first_on_row_limit = limit_of(0, 1);
+    lattice_fine<T>(
+        lattice, control.kernels[0],
+        [&](i32 phase, i32 j, bool active, P prediction) -> P {
+            if (phase == 1 && j < HALF - 1) {
+                next_column = load(2 * lane, 2 * j + 3);
+                next_between = load(2 * lane + 1, 2 * j + 3);
+                if (j + 3 < HALF) next_on_row = load(2 * lane + 1, 2 * j + 6);
+                next_column_limit = limit_of(1, j + 1);
+                next_between_limit = limit_of(2, j + 1);
+                if (j + 3 < HALF) next_on_row_limit = limit_of(0, j + 3);
+            }
+            const T limit = phase == 0 ? (j == 1 ? first_on_row_limit : on_row_limit) : phase == 1 ? column_limit : between_limit;
+            const P original = phase == 0 ? (j == 1 ? first_on_row : on_row) : phase == 1 ? column : between_columns;
+            const CodedVertex<T> c = code(original, prediction, 0, width, inverse, limit);
+            if (active) keep(c, 256 * (1 + phase) + HALF * j + lane, costs.fine);
+            return c.value;
+        },
+        [&](i32, P, P, P, P) {
+            on_row = next_on_row;
+            column = next_column;
+            between_columns = next_between;
+            on_row_limit = next_on_row_limit;
+            column_limit = next_column_limit;
+            between_limit = next_between_limit;
+        });
+
+    // Classes, and the symbols of blocks that are not all zero.
+    for (i32 k = HALF / 2; k > 0; k /= 2) {
+        costs.coarse += __shfl_xor_sync(FULL, costs.coarse, k);
+        costs.middle += __shfl_xor_sync(FULL, costs.middle, k);
+        costs.fine += __shfl_xor_sync(FULL, costs.fine, k);
+    }
+    __syncwarp();
+    const u32 coarse = class_of(costs.coarse, 64), middle = class_of(costs.middle, 192), fine = class_of(costs.fine, 768);
+    if (mine) {
+        const u32* from = reinterpret_cast<const u32*>(symbols);
+        u32* to = reinterpret_cast<u32*>(job.symbols + index * TILE_VERTICES);
+        if (coarse) to[lane] = from[lane];
+        if (middle)
+            for (i32 k = 16 + lane; k < 64; k += HALF) to[k] = from[k];
+        if (fine)
+            for (i32 k = 64 + lane; k < 256; k += HALF) to[k] = from[k];
+        if (lane == 0) job.info[index] = ALL_CODED | coarse << 8 | middle << 16 | fine << 24;
+    }
+    report_tally<T>(control, mine ? exact : 0, 0, max_error);
+}
+
+// ---------------------------------------------------------------- other tiles
+
+template <typename T>
+struct TileShared {
+    typename Real<T>::Pair values[CLOSED * CLOSED];
+    T limit[TILE_VERTICES];
+    u32 nonfinite[CLOSED * 2];
+    u32 zero[TILE], fill[TILE];
+    alignas(16) u8 symbols[TILE_VERTICES];
+};
+
+// Warps (tiles) of a block, so that their shared memory fits 48 KB.
+template <typename T>
+constexpr i32 OTHER_WARPS = sizeof(T) == 4 ? 2 : 1;
+
+// One tile by one warp, whatever its shape and values.
+template <typename T>
+__device__ __forceinline__ void tile(const Job& job, Control& control, const Constraints<T>& c,
+                                     TileShared<T>& shared, u64 index, u32& exact,
+                                     T& max_error) {
+    typedef typename Real<T>::Pair P;
+    const i32 lane = threadIdx.x & 31;
+    const TileShape shape = tile_shape(job, index);
+    const i32 width = shape.last_x + 1, height = shape.last_y + 1;
+    P* values = shared.values;
+    const bool has_nonfinite = control.nonfinite != 0, has_special = has_nonfinite || control.zero != 0;
+    const Patch<T> patch = {values, CLOSED, width, height, has_nonfinite ? shared.nonfinite : nullptr, 2};
+
+    const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
+    const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
+    if (width == CLOSED && height == CLOSED) {
+        const T *ul = u + lane * job.u_layout.stride, *vl = v + lane * job.v_layout.stride;
+#pragma unroll 11
+        for (i32 y = 0; y < CLOSED; y++)
+            values[y * CLOSED + lane] = Real<T>::pair(ul[y * job.u_layout.pitch], vl[y * job.v_layout.pitch]);
+        values[lane * CLOSED + TILE] =
+            Real<T>::pair(u[lane * job.u_layout.pitch + TILE * job.u_layout.stride],
+                          v[lane * job.v_layout.pitch + TILE * job.v_layout.stride]);
+        if (lane == 0)
+            values[TILE * CLOSED + TILE] =
+                Real<T>::pair(u[TILE * job.u_layout.pitch + TILE * job.u_layout.stride],
+                              v[TILE * job.v_layout.pitch + TILE * job.v_layout.stride]);
+    } else {
+        for (i32 y = 0; y < height; y++)
+            for (i32 x = lane; x < width; x += 32)
+                values[y * CLOSED + x] = Real<T>::pair(u[y * job.u_layout.pitch + x * job.u_layout.stride],
+                                                       v[y * job.v_layout.pitch + x * job.v_layout.stride]);
+    }
+    const T* const limits = limits_of<T>(job, index);
+#pragma unroll 8
+    for (i32 k = lane; k < TILE_VERTICES; k += 32) shared.limit[k] = limits[k];
+    __syncwarp();
+
+    // Masks, by row, in shared memory.
+    if (lane < TILE) {
+        shared.zero[lane] = 0;
+        shared.fill[lane] = 0;
+    }
+    if (has_special) {
+        for (i32 k = lane; k < CLOSED * 2; k += 32) shared.nonfinite[k] = 0;
+        __syncwarp();
+        for (i32 y = 0; y < height; y++) {
+            const bool here = lane < width;
+            const P value = values[y * CLOSED + (here ? lane : 0)];
+            const bool finite_ = Real<T>::finite(value.x) && Real<T>::finite(value.y);
+            const bool filled =
+                !finite_ && Real<T>::bits(value.x) == control.fill[0] && Real<T>::bits(value.y) == control.fill[1];
+            const u32 z = __ballot_sync(FULL, here && value.x == T(0) && value.y == T(0));
+            const u32 nf = __ballot_sync(FULL, here && !finite_), f = __ballot_sync(FULL, here && filled);
+            if (lane == 0) {
+                shared.nonfinite[2 * y] = nf;
+                if (y < TILE) {
+                    shared.zero[y] = z;
+                    shared.fill[y] = f;
+                }
+                if (width == CLOSED) {
+                    const P edge = values[y * CLOSED + TILE];
+                    shared.nonfinite[2 * y + 1] = !(Real<T>::finite(edge.x) && Real<T>::finite(edge.y));
+                }
+            }
+            if (here && !finite_) values[y * CLOSED + lane] = Real<T>::pair(T(0), T(0));
+        }
+    }
+    __syncwarp();
+
+    // The lattice lines are final.
+    const P* across = reinterpret_cast<const P*>(job.across) + shape.ty * job.nx + shape.x0;
+    const P* down = reinterpret_cast<const P*>(job.down) + shape.tx * job.ny + shape.y0;
+    if (lane < width) {
+        values[lane] = across[lane];
+        if (height == CLOSED) values[TILE * CLOSED + lane] = across[job.nx + lane];
+    }
+    if (lane > 0 && lane < height) values[lane * CLOSED] = down[lane];
+    if (width == CLOSED) {
+        if (lane < height) values[lane * CLOSED + TILE] = down[job.ny + lane];
+        if (lane == 0 && height == CLOSED)
+            values[TILE * CLOSED + TILE] = reinterpret_cast<const P*>(job.anchors)[index + job.tiles_x + 1];
+    }
+    // Their symbols, and their part of the cost of each block (coarse, middle, fine).
+    u32 coarse_cost = 0, middle_cost = 0, fine_cost = 0;
+    auto charge = [&](u32 symbol, i32 position) {
+        const u32 cost = 3 + raw_bits(symbol, position, sizeof(T));
+        if (position >= 256)
+            fine_cost += cost;
+        else if (position >= 64)
+            middle_cost += cost;
+        else
+            coarse_cost += cost;
+    };
+    u8* symbols = job.symbols + index * TILE_VERTICES;
+    const i32 ox = shape.owned_x(), oy = shape.owned_y();
+    // Zeros where a tile at the border has no vertices.
+    if (ox < TILE || oy < TILE) {
+        for (i32 k = lane; k < TILE_VERTICES / 4; k += 32) reinterpret_cast<u32*>(shared.symbols)[k] = 0;
+        __syncwarp();
+    }
+#pragma unroll
+    for (i32 axis = 0; axis < 2; axis++) {
+        const i32 x = axis == 0 ? lane : 0, y = axis == 0 ? 0 : lane;
+        if (lane > 0) {
+            const i32 position = position_of(x, y);
+            u32 s = SYMBOL_ZERO;
+            if (x < ox && y < oy) s = symbols[position];
+            shared.symbols[position] = (u8)s;
+            if (s != SYMBOL_ZERO) charge(s, position);
+        }
+    }
+    u64* payload = reinterpret_cast<u64*>(job.payload) + index * TILE_VERTICES;
+    if (lane == 0) {
+        const u32 s = anchor_symbol(job, shape, index, payload[0]);
+        shared.symbols[0] = (u8)s;
+        if (s != SYMBOL_ZERO) charge(s, 0);
+    }
+    __syncwarp();
+
+    // The interior.
+    interior<T>(values, shape.last_x, shape.last_y, control.kernels, control.quantizer,
+                [&](i32 level, T w, T inverse, i32 position, i32 x, i32 y, P prediction) {
+                    u32 symbol = SYMBOL_ZERO;
+                    if (has_special && ((shared.zero[y] | shared.nonfinite[2 * y]) >> x & 1)) {
+                        if (!((shared.zero[y] | shared.fill[y]) >> x & 1)) symbol = STORED;
+                    } else {
+                        const T limit = shared.limit[position];
+                        const Code code = code_vertex<T>(patch, x, y, prediction, level, w, inverse, c, is_tight(limit),
+                                                         is_tight(limit) ? limit : Real<T>::MAX, max_error, exact);
+                        symbol = STORED;
+                        if (code.id != EXACT) {
+                            u64 raw;
+                            symbol = encode_symbol(code, raw);
+                            if (symbol >= FIRST_WITH_RAW_BITS) payload[position] = raw;
+                        }
+                    }
+                    shared.symbols[position] = (u8)symbol;
+                    if (symbol != SYMBOL_ZERO) charge(symbol, position);
+                });
+    __syncwarp();
+
+    // Mode, masks, classes, and the symbols of blocks that are not all zero.
+    u32 mode = 0;
+    if (has_special) {
+        const u32 owned = (u32)(ox * oy);
+        const u32 z = lane < oy ? shared.zero[lane] : 0, f = lane < oy ? shared.fill[lane] : 0;
+        const u32 zeros = warp_sum(__popc(z)), fills = warp_sum(__popc(f));
+        mode = 3 * (zeros == 0 ? MASK_NONE : zeros == owned ? MASK_ALL : MASK_SOME) +
+               (fills == 0 ? MASK_NONE : fills == owned ? MASK_ALL : MASK_SOME);
+        if (mode != 0) {
+            job.masks[index * 64 + lane] = z;
+            job.masks[index * 64 + TILE + lane] = f;
+            __syncwarp();
+        }
+    }
+    u32 info = mode == 0 && ox == TILE && oy == TILE ? mode | ALL_CODED : mode;
+    if (has_codes(mode)) {
+        u32 active[3] = {64, 192, 768};
+        if (mode != 0 || ox < TILE || oy < TILE) {
+            const Active active_at(shape, mode, job.masks + index * 64);
+#pragma unroll 1
+            for (i32 block = 0; block < 3; block++) {
+                u32 n = 0;
+                for (i32 step = first_step(block); step < end_step(block); step++)
+                    n += active_at.at(step * 32 + lane);
+                n = warp_sum(n);
+                if (block == 0) active[0] = n;
+                if (block == 1) active[1] = n;
+                if (block == 2) active[2] = n;
+            }
+        }
+        const u32 coarse = class_of(warp_sum(coarse_cost), active[0]);
+        const u32 middle = class_of(warp_sum(middle_cost), active[1]);
+        const u32 fine = class_of(warp_sum(fine_cost), active[2]);
+        info |= coarse << 8 | middle << 16 | fine << 24;
+        const u32* from = reinterpret_cast<const u32*>(shared.symbols);
+        u32* to = reinterpret_cast<u32*>(symbols);
+        if (coarse && lane < 16) to[lane] = from[lane];
+        if (middle)
+            for (i32 k = 16 + lane; k < 64; k += 32) to[k] = from[k];
+        if (fine)
+            for (i32 k = 64 + lane; k < 256; k += 32) to[k] = from[k];
+    }
+    if (lane == 0) job.info[index] = info;
+}
+
+// Grid: any. Block: 32 * warps. The tiles on the list, in any order.
+template <typename T>
+__device__ __forceinline__ void other_tiles(const Job& job) {
+    __shared__ TileShared<T> shared[OTHER_WARPS<T>];
+    Control& control = control_of(job);
+    const Constraints<T> c = constraints_of<T>(job, control);
+    const u64 count = control.other_tiles, warps = (u64)gridDim.x * OTHER_WARPS<T>;
+    u32 exact = 0;
+    T max_error = 0;
+    for (u64 k = (u64)blockIdx.x * OTHER_WARPS<T> + (threadIdx.x >> 5); k < count; k += warps) {
+        tile<T>(job, control, c, shared[threadIdx.x >> 5], job.group_offsets[job.tiles() - 1 - k], exact, max_error);
+        __syncwarp();
+    }
+    report_tally<T>(control, exact, 0, max_error);
+}
