@@ -312,6 +312,7 @@ class Tile:
         for i, p in number.items():
             self.symbols[p] = min(step[i], STORED)
             bits[i] = raw_bits(self.symbols[p], self.lorenzo or p == 0, element_bytes)
+            require(not self.lorenzo or bits[i] <= 16 * element_bytes, "too many raw bits")
         piece = 0
         while any(n > 16 * piece for n in bits.values()):
             for i, p in number.items():

@@ -256,7 +256,14 @@ fn check_typed<T: Real>(name: &str, field: &Field<T>, critical_points: u64) {
             let huffman = Config { coder: Coder::Huffman, ..config };
             let coded = field.compress(&huffman, 2).0;
             assert!(coded == field.compress(&huffman, 1).0, "{name} {huffman:?}: two streams");
-            assert!(bits(&decompressed::<T>(&coded, &huffman, 2)) == bits(&after), "{name} {huffman:?}");
+            let other = decompressed(&coded, &huffman, 2);
+            if coded[18] == stream[18] {
+                assert!(bits(&other) == bits(&after), "{name} {huffman:?}");
+            } else {
+                // One of them is larger than the field, which is stored.
+                let c = field.compared(&other, &huffman, report.bound);
+                assert_eq!(c.violations(), 0, "{name} {huffman:?}: {c:?}");
+            }
             let c = field.compared(&after, &config, report.bound);
             assert_eq!(c.violations(), 0, "{name} {config:?}: {c:?}");
             assert_eq!(over_bound(field, &after, report.bound), 0, "{name} {config:?}");

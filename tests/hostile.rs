@@ -362,6 +362,7 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
                         symbol *= (left > 0) as u8;
                         left -= (symbol != 0) as u32;
                     }
+                    symbol *= scheme.allows(symbol) as u8;
                     codes.symbols.push(symbol);
                     let mut bits = scheme.raw_bits(symbol, position);
                     while bits > 0 {

@@ -85,6 +85,13 @@ impl Scheme {
         }
     }
 
+    /// Whether a symbol may occur at any position: what follows a base code is at most 64 bits for values of
+    /// four bytes.
+    #[inline(always)]
+    pub fn allows(self, symbol: u8) -> bool {
+        self.predictor != Predictor::Lorenzo || self.element_bytes > 4 || self.raw_bits(symbol, 1) <= 64
+    }
+
     /// The class of the block that holds the positions of a step.
     #[inline(always)]
     pub fn class_at(self, codes: &TileCodes, step: usize) -> u8 {

@@ -127,7 +127,11 @@ impl<T: Real> Encoder<'_, T> {
         }
         let inside = Inside { first, owned, visible };
         let tier = self.tier(patch, &inside);
-        self.rows(patch, builder, &inside, tier);
+        let tally = patch.tally;
+        if !self.rows(patch, builder, &inside, tier, false) {
+            patch.tally = tally;
+            self.rows(patch, builder, &inside, tier, true);
+        }
         let scheme = Scheme { predictor: Predictor::Lorenzo, element_bytes: T::BYTES };
         // SAFETY: the tile lies inside the grid.
         unsafe { builder.finish(scheme, shape, tier, masks, self.views) }
@@ -163,7 +167,18 @@ impl<T: Real> Encoder<'_, T> {
         (0..HALVINGS - 1).find(|&n| T::HALF * width(n) <= limit).unwrap_or(HALVINGS - 1)
     }
 
-    fn rows(&self, patch: &mut Patch<T>, builder: &mut Builder, inside: &Inside, tier: usize) {
+    /// Codes the vertices, or stores them all. False where a code has more raw bits than the format allows:
+    /// what is stored, and with it the differences around it, depends on all codes before, so that such a tile
+    /// is stored as a whole.
+    fn rows(
+        &self,
+        patch: &mut Patch<T>,
+        builder: &mut Builder,
+        inside: &Inside,
+        tier: usize,
+        stored: bool,
+    ) -> bool {
+        let scheme = Scheme { predictor: Predictor::Lorenzo, element_bytes: T::BYTES };
         let (width, inverse) = (self.lattices.width[tier][0], self.lattices.inverse[tier][0]);
         let mut before = [[0i32; TILE]; 2];
         let mut largest = T::ZERO;
@@ -189,7 +204,7 @@ impl<T: Real> Encoder<'_, T> {
             }
             let tight = (patch.tight[y + inside.first.1] >> inside.first.0) as u32;
             let codes = &mut builder.symbols[TILE * y..TILE * (y + 1)];
-            if visible == u32::MAX && plain & !tight == u32::MAX {
+            if visible == u32::MAX && plain & !tight == u32::MAX && !stored {
                 for &error in &errors {
                     largest = largest.max(error);
                 }
@@ -213,7 +228,9 @@ impl<T: Real> Encoder<'_, T> {
                 let mut ids = [0u8; TILE];
                 let mut coded = visible;
                 for x in (0..TILE).filter(|x| visible >> x & 1 != 0) {
-                    let kept = if plain & !tight >> x & 1 != 0 && plain >> x & 1 != 0 {
+                    let kept = if stored {
+                        None
+                    } else if (plain & !tight) >> x & 1 != 0 {
                         Some((Code { id: 0, q: [base[0][x], base[1][x]] }, errors[x]))
                     } else {
                         self.constrained(patch, at + x, tight >> x & 1 != 0, tier)
@@ -237,10 +254,14 @@ impl<T: Real> Encoder<'_, T> {
                 for x in 0..TILE {
                     let id = if coded >> x & 1 != 0 { ids[x] } else { EXACT };
                     builder.put(TILE * y + x, Code { id, q: [u[x], v[x]] });
+                    if id != EXACT && !scheme.allows(builder.symbols[TILE * y + x]) {
+                        return false;
+                    }
                 }
             }
         }
         patch.tally.max_error = patch.tally.max_error.max(largest.to_f64());
+        true
     }
 
     /// The code of a vertex that is tight or that the tile's lattice does not hold, and the error that it

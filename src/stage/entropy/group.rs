@@ -605,7 +605,7 @@ fn decode_tile<M: Model>(
             }
             if has_raw {
                 let position = |lane| step * 32 + lane;
-                decode_raw(decoder, scheme, mask, position, &symbols, &mut codes.raw);
+                decode_raw(decoder, scheme, mask, position, &symbols, &mut codes.raw)?;
             }
         }
     }
@@ -632,7 +632,7 @@ fn decode_list_block<M: Model>(
             symbols[lane] = symbols[lane].min(STORED);
             spread[lane] = symbols[lane];
         }
-        decode_raw(decoder, scheme, mask, |lane| lane, &symbols, &mut codes.raw);
+        decode_raw(decoder, scheme, mask, |lane| lane, &symbols, &mut codes.raw)?;
     }
     let numbers = list::positions(block);
     let (run_table, table) = (&tables[RUN + class as usize - 1], &tables[table_of(numbers.start, class)]);
@@ -645,8 +645,7 @@ fn decode_list_block<M: Model>(
             }
             spread[position - first] = *s;
         }
-        decode_raw(decoder, scheme, row_mask(here.len()), |lane| here[lane], symbols, raw);
-        Some(())
+        decode_raw(decoder, scheme, row_mask(here.len()), |lane| here[lane], symbols, raw)
     })?;
     for step in first / 32..BLOCKS[block].end / 32 {
         let symbols = &spread[step * 32 - first..][..LANES];
@@ -659,7 +658,7 @@ fn decode_list_block<M: Model>(
     Some(())
 }
 
-/// The raw bits of a step's symbols, by the positions of the lanes.
+/// The raw bits of a step's symbols, by the positions of the lanes; None for a symbol that may not occur.
 fn decode_raw(
     decoder: &mut Decoder<'_>,
     scheme: Scheme,
@@ -667,16 +666,19 @@ fn decode_raw(
     position: impl Fn(usize) -> usize,
     symbols: &[u8; LANES],
     raw: &mut Vec<u64>,
-) {
+) -> Option<()> {
     let mut bits = [0u32; LANES];
     let mut values = [0u128; LANES];
     let mut pieces = 0;
     for lane in lanes(mask) {
+        if !scheme.allows(symbols[lane]) {
+            return None;
+        }
         bits[lane] = scheme.raw_bits(symbols[lane], position(lane));
         pieces = pieces.max(bits[lane].div_ceil(PIECE_BITS));
     }
     if pieces == 0 {
-        return;
+        return Some(());
     }
     for piece in 0..pieces {
         let done = piece * PIECE_BITS;
@@ -692,6 +694,7 @@ fn decode_raw(
             raw.push((values[lane] >> (64 * k)) as u64);
         }
     }
+    Some(())
 }
 
 #[cfg(test)]
