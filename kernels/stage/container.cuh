@@ -1,7 +1,7 @@
 // Twin of src/stage/container.rs.
 #pragma once
 #include "../control.cuh"
-#include "entropy.cuh"
+#include "list.cuh"
 
 constexpr u32 HEADER_BYTES = 128;
 constexpr u32 STATE_BYTES = 128;
@@ -41,6 +41,12 @@ __device__ inline void write_header(const Job& job, const Control& c, u8* h) {
     put64(h + 112, c.stream_bytes);
 }
 
+// Tables of a stream, and bytes of the directory of their sizes.
+__device__ __forceinline__ u32 tables_of(u32 coder) { return coder == CODER_HUFFMAN ? (u32)LIST_TABLES : (u32)TABLES; }
+__device__ __forceinline__ u32 directory_bytes(u32 coder) {
+    return coder == CODER_HUFFMAN ? LIST_TABLE_SIZES_BYTES : TABLE_SIZES_BYTES;
+}
+
 // Reads the header into the control block; the status it gives. The dimensions and the type must be
 // those of the job.
 __device__ inline i32 read_header(const Job& job, Control& c, const u8* h) {
@@ -48,13 +54,15 @@ __device__ inline i32 read_header(const Job& job, Control& c, const u8* h) {
     if (h[0] != 'F' || h[1] != 'C' || h[2] != 'T' || h[3] != 'Z') return STATUS_CORRUPT_STREAM;
     u32 version = get16(h + 4);
     if (version == 0 || version > FORMAT_VERSION) return STATUS_UNSUPPORTED_VERSION;
-    bool ok = get16(h + 6) == HEADER_BYTES && h[12] < 2 && h[13] < 2 && h[14] < 1 && h[15] < 1 && h[16] < 3 &&
+    bool ok = get16(h + 6) == HEADER_BYTES && h[12] < 2 && h[13] < 2 && h[14] < 2 && h[15] < 2 && h[16] < 3 &&
               h[17] < 2 && h[18] < 2 && h[19] <= MAX_GROUP_LOG2 && h[20] < TAPERS && h[26] == 2 && h[27] == 0 &&
               get64(h + 48) == 1 && get64(h + 120) == 0;
     for (i32 level = 0; level < ANCHOR_LEVEL; level++) {
         ok &= h[21 + level] < 6;
         c.kernels[level] = h[21 + level];
     }
+    c.coder = h[14];
+    c.predictor = h[15];
     c.content = h[18];
     c.group_log2 = h[19];
     c.taper = h[20];
@@ -74,7 +82,7 @@ __device__ inline i32 read_header(const Job& job, Control& c, const u8* h) {
     c.groups = c.content == CONTENT_STORED ? 0 : (job.tiles() + (1ull << c.group_log2) - 1) >> c.group_log2;
     u64 least = HEADER_BYTES + (c.content == CONTENT_STORED
                                     ? field
-                                    : (c.table_bytes > TABLE_SIZES_BYTES ? c.table_bytes : TABLE_SIZES_BYTES) +
+                                    : (c.table_bytes > directory_bytes(c.coder) ? c.table_bytes : directory_bytes(c.coder)) +
                                           c.groups * (4 + STATE_BYTES));
     if (c.stream_bytes < least || c.stream_bytes % 4 != 0 || c.stream_bytes > job.stream_bytes)
         return STATUS_CORRUPT_STREAM;

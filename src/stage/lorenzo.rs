@@ -186,18 +186,20 @@ impl<T: Real> Encoder<'_, T> {
             let at = (y + inside.first.1) * PITCH + inside.first.0;
             // All as if unconstrained, written without branches; what is beyond the tile is not used.
             let mut base = [[0i32; TILE]; 2];
-            let mut errors = [T::ZERO; TILE];
+            let mut errors = [[T::ZERO; TILE]; 2];
             let mut fits = [true; TILE];
-            for (base, plane) in base.iter_mut().zip([&patch.u, &patch.v]) {
+            for ((base, errors), plane) in base.iter_mut().zip(&mut errors).zip([&patch.u, &patch.v]) {
                 let values: &[T; TILE] = plane[at..at + TILE].try_into().expect("the length is TILE");
                 for x in 0..TILE {
                     let scaled = values[x] * inverse;
                     let q = scaled.round_to_i32();
                     fits[x] &= scaled.abs() <= T::from_i32(T::MAX_CODE);
                     base[x] = q;
-                    errors[x] = errors[x].max((T::from_i32(q) * width - values[x]).abs());
+                    errors[x] = (T::from_i32(q) * width - values[x]).abs();
                 }
             }
+            // A step that is infinite makes both of them NaN, which then is not below anything.
+            let errors: [T; TILE] = std::array::from_fn(|x| errors[0][x].max(errors[1][x]));
             let mut plain = 0u32;
             for x in 0..TILE {
                 plain |= ((fits[x] & (errors[x] <= self.lattices.accept)) as u32) << x;

@@ -15,7 +15,7 @@ pub type Stream = cudarc::driver::sys::CUstream;
 
 use crate::error::{Error, Result, Status};
 use crate::plan::{Workspace, ALIGNMENT};
-use crate::request::{Coder, Dtype, Predictor, Request};
+use crate::request::{Dtype, Request};
 use crate::stage::container::HEADER_BYTES;
 use abi::Job;
 use cudarc::driver::sys;
@@ -96,15 +96,6 @@ unsafe fn call<R>(
     body: impl FnOnce(&Launcher) -> Result<R>,
 ) -> Result<R> {
     driver::available()?;
-    let config = request.config();
-    if direction == Direction::Compress && config.coder != Coder::Ans {
-        let message = "coder = huffman is not available on the device; use ans";
-        return Err(Error::new(Status::Unsupported, message));
-    }
-    if direction == Direction::Compress && config.predictor != Predictor::Hierarchical {
-        let message = "predictor = lorenzo is not available on the device; use hierarchical";
-        return Err(Error::new(Status::Unsupported, message));
-    }
     let plan = match direction {
         Direction::Compress => Workspace::compress(request)?,
         Direction::Decompress => Workspace::decompress(request)?,
@@ -125,6 +116,8 @@ unsafe fn call<R>(
         shape,
         job: Job::new(request, &plan, buffers, direction),
         clear: Launcher::clear_range(direction, &plan, buffers.workspace),
+        coder: config.coder,
+        predictor: config.predictor,
     })?;
     entered.leave()?;
     Ok(result)
