@@ -16,7 +16,8 @@ struct ActiveAt {
         const i32 lane = threadIdx.x & 31;
         if (active.whole) return true;
         if (!LORENZO) return active.at(32 * step + lane);
-        return lane <= active.last_x && step <= active.last_y && !(__shfl_sync(FULL, active.masked, step) >> lane & 1);
+        const u32 masked = __shfl_sync(FULL, active.masked, step);
+        return lane <= active.last_x && step <= active.last_y && !(masked >> lane & 1);
     }
 };
 

@@ -14,7 +14,7 @@ use factz::plan::Workspace;
 use factz::real::Real;
 use factz::request::{SIDES_ALL, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
 use factz::stage::container::{self, HEADER_BYTES};
-use factz::{BoundKind, Config, Dtype, Error, Mode, Preserve, Report, Request, Status};
+use factz::{BoundKind, Coder, Config, Dtype, Error, Mode, Predictor, Preserve, Report, Request, Status};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -267,13 +267,15 @@ impl Bench {
     fn new(nx: u64, ny: u64, dtype: Dtype) -> Result<Self, Error> {
         let config = Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) };
         let request = Request::new(config)?;
+        let lorenzo = Request::new(Config { predictor: Predictor::Lorenzo, ..config })?;
+        let compress = compress_plan(&request).max(compress_plan(&lorenzo));
         let elements = (4 * nx + 8) * ny + 8;
         let report = Buffer::new(2 * REPORT_BYTES)?;
         let bench = Bench {
             queue: Queue::new()?,
             field: Guarded::new((elements * dtype.bytes()) as usize)?,
             stream: Guarded::new(backend::max_stream_bytes(&request) as usize + 256)?,
-            workspace: Guarded::new(compress_plan(&request).max(decompress_plan(&request)))?,
+            workspace: Guarded::new(compress.max(decompress_plan(&request)))?,
             report,
             poison: std::env::var("FACTZ_GPU_POISON").as_deref() != Ok("0"),
         };
@@ -483,6 +485,15 @@ fn check_images(device: &[u8], host: &[u8], place: &Placement, bytes: usize) -> 
 // The comparison of every configuration on every field
 
 const MODES: [Mode; 2] = [Mode::BlockWise, Mode::Speculative];
+/// Every combination of the choices that makes another stream.
+const CONFIGURATIONS: [(Mode, Predictor, Coder); 6] = [
+    (Mode::BlockWise, Predictor::Hierarchical, Coder::Ans),
+    (Mode::Speculative, Predictor::Hierarchical, Coder::Ans),
+    (Mode::BlockWise, Predictor::Hierarchical, Coder::Huffman),
+    (Mode::Speculative, Predictor::Hierarchical, Coder::Huffman),
+    (Mode::BlockWise, Predictor::Lorenzo, Coder::Ans),
+    (Mode::BlockWise, Predictor::Lorenzo, Coder::Huffman),
+];
 const PRESERVES: [Preserve; 3] = [Preserve::None, Preserve::Points, Preserve::Types];
 const BOUNDS: [(BoundKind, f64); 6] = [
     (BoundKind::Relative, 1e-1),
@@ -528,7 +539,7 @@ fn compare_field<T: Real>(source: &Source, dtype: Dtype, tally: &mut Tally) -> C
     let bench = Bench::new(source.nx, source.ny, dtype).map_err(text)?;
     let mut turn = source.nx as usize;
     let mut images: Vec<Option<Vec<u8>>> = vec![None; VARIANTS];
-    for mode in MODES {
+    for (mode, predictor, coder) in CONFIGURATIONS {
         for preserve in PRESERVES {
             for (bound_kind, bound) in BOUNDS {
                 // The layouts take turns; the two directions have different ones.
@@ -536,10 +547,14 @@ fn compare_field<T: Real>(source: &Source, dtype: Dtype, tally: &mut Tally) -> C
                 let (variant, other) = (turn % VARIANTS, (turn * 5 + turn / VARIANTS) % VARIANTS);
                 let place = Placement::new(variant, source);
                 let image = images[variant].get_or_insert_with(|| place.image::<T>(source));
-                let config = Config { mode, preserve, bound_kind, bound, ..place.config(dtype) };
+                let config =
+                    Config { mode, predictor, coder, preserve, bound_kind, bound, ..place.config(dtype) };
                 let request = Request::new(config).map_err(text)?;
                 let name = |step: &str| {
-                    format!("{step} {dtype:?} {mode:?} {preserve:?} {bound_kind:?} {bound:e} layout {variant}/{other}")
+                    format!(
+                        "{step} {dtype:?} {mode:?} {predictor:?} {coder:?} {preserve:?} {bound_kind:?} {bound:e} \
+                         layout {variant}/{other}"
+                    )
                 };
                 let (host_report, stream) = host_compress::<T>(&request, &place, image);
                 let capacity = backend::max_stream_bytes(&request) as usize;
@@ -588,8 +603,13 @@ struct Case {
 
 impl Case {
     fn new(source: &Source, mode: Mode, bound: f64) -> Case {
+        Case::of(source, (mode, Predictor::Hierarchical, Coder::Ans), bound)
+    }
+
+    fn of(source: &Source, configuration: (Mode, Predictor, Coder), bound: f64) -> Case {
         let place = Placement::new(0, source);
-        let config = Config { mode, bound, ..place.config(Dtype::F32) };
+        let (mode, predictor, coder) = configuration;
+        let config = Config { mode, predictor, coder, bound, ..place.config(Dtype::F32) };
         let request = Request::new(config).expect("a request");
         let image = place.image::<f32>(source);
         let (report, stream) = host_compress::<f32>(&request, &place, &image);
@@ -613,10 +633,10 @@ fn small_case() -> Case {
 
 /// A compression and the decompression of what it wrote, recorded once, replayed on other data.
 fn graphs(_: &Device) -> Check {
-    for mode in MODES {
+    for configuration in CONFIGURATIONS {
         let cases = [
-            Case::new(&synthetic(300, 200), mode, 1e-2),
-            Case::new(&Source { u: synthetic(300, 200).v, ..synthetic(300, 200) }, mode, 1e-2),
+            Case::of(&synthetic(300, 200), configuration, 1e-2),
+            Case::of(&Source { u: synthetic(300, 200).v, ..synthetic(300, 200) }, configuration, 1e-2),
         ];
         let bench = cases[0].bench()?;
         let (request, place) = (&cases[0].request, &cases[0].place);
@@ -683,6 +703,7 @@ fn corrupt_streams(_: &Device) -> Check {
     let mut sources = vec![Case::new(&synthetic(300, 200), Mode::Speculative, 1e-2)];
     sources.push(Case::new(&synthetic(33, 65), Mode::BlockWise, 1e-3));
     sources.push(Case::new(&synthetic(40, 40), Mode::BlockWise, 0.0));
+    sources.extend(CONFIGURATIONS[2..].iter().map(|&c| Case::of(&synthetic(200, 130), c, 1e-2)));
     for case in &sources {
         let bench = case.bench()?;
         let n = case.stream.len();

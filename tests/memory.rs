@@ -102,7 +102,12 @@ fn constant_fields_take_next_to_nothing() {
                 for coder in [Coder::Ans, Coder::Huffman] {
                     let config = Config { predictor, coder, ..Config::new(n, n, BoundKind::Relative, 1e-3) };
                     let (bytes, kept) = round_trip(&format!("{value:?} {n} x {n}"), &values, config);
-                    assert!(kept && bytes < most, "{value:?} {n} x {n}, {config:?} takes {bytes} bytes");
+                    // Lorenzo tiles know nothing of each other: each repeats the constant.
+                    let repeated = (predictor == Predictor::Lorenzo) as u64 * 4 * (n / 32) * (n / 32);
+                    assert!(
+                        kept && bytes < most + repeated,
+                        "{value:?} {n} x {n}, {config:?}: {bytes} bytes"
+                    );
                 }
             }
         }

@@ -80,7 +80,10 @@ pub(super) const COMPRESS: [Stage; 24] = [
     only(HIERARCHICAL, stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
     only(HIERARCHICAL, stage("down", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
     only(HIERARCHICAL, tile_stage("tight", |s, dtype| s.tiles.div_ceil([8, 4][dtype]), [4, 2])),
-    only(HIERARCHICAL, tile_stage("others", |s, dtype| s.tiles.div_ceil([2, 1][dtype]).min(2 * MANY), [2, 1])),
+    only(
+        HIERARCHICAL,
+        tile_stage("others", |s, dtype| s.tiles.div_ceil([2, 1][dtype]).min(2 * MANY), [2, 1]),
+    ),
     only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(8), 256)),
     only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256)),
     only(ANS_HIERARCHICAL, stage("count", |s, _| s.tiles.div_ceil(16).min(264), 512)),
@@ -280,9 +283,8 @@ mod tests {
             for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
                 let stages = COMPRESS.iter().filter(|stage| (stage.needed)(coder, predictor));
                 let names: Vec<&str> = stages.map(|stage| stage.name).collect();
-                let times = |begin: &[&str]| {
-                    names.iter().filter(|n| begin.iter().any(|b| n.starts_with(b))).count()
-                };
+                let times =
+                    |begin: &[&str]| names.iter().filter(|n| begin.iter().any(|b| n.starts_with(b))).count();
                 assert_eq!(times(&["count"]), 1, "{names:?}");
                 assert_eq!(times(&["tables", "make_codes"]), 1, "{names:?}");
                 assert_eq!(times(&["encode"]), 1, "{names:?}");

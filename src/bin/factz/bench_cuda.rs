@@ -8,7 +8,7 @@ use crate::failure::{failure, Failure};
 use crate::job;
 use crate::Verdict;
 use factz::backend::cuda::host::{Device, Pipeline};
-use factz::{Coder, Config, Mode, Predictor, Report, Request, Status};
+use factz::{Config, Mode, Predictor, Report, Request, Status};
 use serde_json::{json, Value};
 use std::fmt::Write;
 
@@ -158,20 +158,29 @@ const LEGEND: &str = "\
 bound: relative to the joint range of u and v. GB/s: 10^9 bytes of input per second, compression / decompression.
 copy: device-to-device copy of u and v, in the same unit. points: critical points of the field.\n";
 
-/// Microseconds of each kernel in each run.
+/// Microseconds of each kernel in each run; configurations have kernels of their own.
 fn kernel_table(measured: &[(Measurement, Speeds)]) -> String {
-    let mut text = format!("\n{:<26}", "kernel, microseconds");
+    let mut text = format!("\n{:<32}", "kernel, microseconds");
     for (m, _) in measured {
-        let name = if m.mode == Mode::BlockWise { "block" } else { "spec." };
-        let _ = write!(text, " {:>12}", format!("{name} {:.0e}", m.relative_bound));
+        let mode = if m.mode == Mode::BlockWise { "block" } else { "spec." };
+        let predictor = if m.predictor == Predictor::Hierarchical { "h" } else { "l" };
+        let name = format!("{mode} {predictor} {} {:.0e}", coder_name(m.coder), m.relative_bound);
+        let _ = write!(text, " {name:>20}");
     }
     text.push('\n');
-    let Some((_, first)) = measured.first() else { return text };
     for direction in [0, 1] {
-        for (k, (name, _)) in first.kernels[direction].iter().enumerate() {
-            let _ = write!(text, "{name:<26}");
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in measured.iter().flat_map(|(_, s)| &s.kernels[direction]) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        for name in names {
+            let _ = write!(text, "{name:<32}");
             for (_, s) in measured {
-                let _ = write!(text, " {:>12.1}", 1e3 * s.kernels[direction][k].1);
+                let time = s.kernels[direction].iter().find(|k| k.0 == name);
+                let time = time.map_or(String::new(), |k| format!("{:.1}", 1e3 * k.1));
+                let _ = write!(text, " {time:>20}");
             }
             text.push('\n');
         }
