@@ -357,8 +357,10 @@ __device__ __forceinline__ void put_raw(CodeEncoder<LISTS>& encoder, const Job& 
 
 constexpr i32 CODE_WARPS = 4;
 
-struct CodeShared {
-    u8 symbols[TILE_VERTICES];
+struct SymbolShared {
+    alignas(16) u8 symbols[TILE_VERTICES];
+};
+struct CodeShared : SymbolShared {
     u16 positions[TILE_VERTICES];
 };
 
@@ -656,7 +658,7 @@ __device__ __forceinline__ bool take_entries(CodeDecoder<LISTS>& decoder, i32 co
 // The symbols of a block's list, scattered into shared memory, and their raw bits. Whether it is bad.
 template <typename T, bool LISTS, bool LORENZO>
 __device__ __forceinline__ bool decode_list(const Job& job, CodeDecoder<LISTS>& decoder, const ActiveAt<LORENZO>& active_at,
-                                            CodeShared& shared, u64 index, i32 block, u32 cls, i32 count, u32& exact) {
+                                            SymbolShared& shared, u64 index, i32 block, u32 cls, i32 count, u32& exact) {
     const i32 lane = threadIdx.x & 31, first = first_step(block) * 32, end = end_step(block) * 32;
     for (i32 k = first / 4 + lane; k < end / 4; k += 32) reinterpret_cast<u32*>(shared.symbols)[k] = 0;
     __syncwarp();
@@ -684,12 +686,14 @@ __device__ __forceinline__ bool decode_list(const Job& job, CodeDecoder<LISTS>& 
 }
 
 // Grid: any. Block: 32 * CODE_WARPS, a warp for a group at a time. Symbols, payloads, masks and info of the
-// tiles.
+// tiles of a stream of this kind; nothing for others.
 template <typename T, bool LISTS, bool LORENZO>
 __device__ __forceinline__ void decode_codes(const Job& job) {
-    __shared__ CodeShared shared_[CODE_WARPS];
-    CodeShared& shared = shared_[threadIdx.x >> 5];
+    __shared__ SymbolShared shared_[CODE_WARPS];
+    SymbolShared& shared = shared_[threadIdx.x >> 5];
     Control& control = control_of(job);
+    if (control.status != STATUS_OK || control.content != CONTENT_CODED) return;
+    if ((control.coder == CODER_HUFFMAN) != LISTS || (control.predictor == PREDICTOR_LORENZO) != LORENZO) return;
     const i32 lane = threadIdx.x & 31;
     const u32 log2 = control.group_log2;
     for (u64 group = blockIdx.x + (u64)gridDim.x * (threadIdx.x >> 5); group < control.groups; group += (u64)gridDim.x * CODE_WARPS) {
@@ -804,21 +808,5 @@ __device__ __forceinline__ void decode_codes(const Job& job) {
         bad |= __any_sync(FULL, decoder.lanes.x != 1u << 16) || (decoder.lanes.next + 1) / 2 * 2 != decoder.lanes.size;
         if (bad && lane == 0) fail(control, STATUS_CORRUPT_STREAM);
         if (exact && lane == 0) atomicAdd((ull*)&control.exact, (ull)exact);
-    }
-}
-
-// Decodes the groups of all streams but those of rANS and the hierarchical predictor, which have an entry of
-// their own.
-template <typename T>
-__device__ __forceinline__ void decode_other_groups(const Job& job) {
-    const Control& control = control_of(job);
-    if (control.status != STATUS_OK || control.content != CONTENT_CODED) return;
-    if (control.coder == CODER_HUFFMAN) {
-        if (control.predictor == PREDICTOR_LORENZO)
-            decode_codes<T, true, true>(job);
-        else
-            decode_codes<T, true, false>(job);
-    } else if (control.predictor == PREDICTOR_LORENZO) {
-        decode_codes<T, false, true>(job);
     }
 }

@@ -59,7 +59,7 @@ const HUFFMAN_LORENZO: fn(Coder, Predictor) -> bool = |c, p| HUFFMAN(c, p) && LO
 const fn count_stage(name: &'static str) -> Stage {
     stage(name, |s, _| s.tiles.div_ceil(8).min(528), 256)
 }
-const fn encode_stage(name: &'static str) -> Stage {
+const fn code_stage(name: &'static str) -> Stage {
     stage(name, |s, _| s.tiles.min(1584), 128)
 }
 
@@ -96,19 +96,21 @@ pub(super) const COMPRESS: [Stage; 24] = [
         ANS_HIERARCHICAL,
         Stage { shared_bytes: ENCODE_TABLES_BYTES, ..stage("encode", |s, _| s.tiles.min(396), 256) },
     ),
-    only(ANS_LORENZO, encode_stage("encode_lorenzo")),
-    only(HUFFMAN_HIERARCHICAL, encode_stage("encode_lists")),
-    only(HUFFMAN_LORENZO, encode_stage("encode_lorenzo_lists")),
+    only(ANS_LORENZO, code_stage("encode_lorenzo")),
+    only(HUFFMAN_HIERARCHICAL, code_stage("encode_lists")),
+    only(HUFFMAN_LORENZO, code_stage("encode_lorenzo_lists")),
     stage("offsets", |_, _| 1, 1024),
     stage("gather", |s, _| s.tiles.div_ceil(4).min(MANY), 256),
 ];
 
-pub(super) const DECOMPRESS: [Stage; 8] = [
+pub(super) const DECOMPRESS: [Stage; 10] = [
     stage("open", |_, _| 44, 1024),
     stage("open_codes", |_, _| 50, 256),
     stage("check", |s, _| s.stream_bytes.div_ceil(65536).clamp(1, 264), 256),
     Stage { shared_bytes: DECODE_TABLES_BYTES, ..stage("decode", |s, _| s.tiles.min(528), 256) },
-    stage("decode_others", |s, _| s.tiles.min(1584), 128),
+    code_stage("decode_lists"),
+    code_stage("decode_lorenzo"),
+    code_stage("decode_lorenzo_lists"),
     stage("anchor_values", |s, _| s.tiles_y, 256),
     tile_stage("restore", |s, dtype| s.tiles.div_ceil([8, 4][dtype]), [4, 2]),
     stage("lorenzo_restore", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
@@ -274,7 +276,7 @@ mod tests {
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
         assert_eq!(COMPRESS[5].function(1), "factz_plain_f64");
-        assert_eq!(DECOMPRESS[7].function(0), "factz_lorenzo_restore_f32");
+        assert_eq!(DECOMPRESS[9].function(0), "factz_lorenzo_restore_f32");
     }
 
     #[test]
