@@ -1,15 +1,17 @@
 # make demo    builds the command line and shows it on a real wind field
-# make test    formatting, lints, Python checks, all tests
+# make test    formatting, lints, Python checks, the kernels for every architecture, all tests
 # make bench   ratio, speed and what is kept, for both modes and three bounds
 #
 # Each sets up what it needs first: Debian packages for programs that are missing (apt-get, with sudo if
-# need be), and numpy in .venv. A Rust toolchain must be there.
+# need be), numpy in .venv, and for the tests the CUDA compiler, also in .venv, where there is none. A Rust
+# toolchain must be there. Without a CUDA compiler the tests warn and go on without the kernels;
+# FACTZ_CUDA=required makes that an error, FACTZ_CUDA=off leaves the kernels out.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench toolchain packages python lints checks clean
+.PHONY: help demo test bench toolchain packages python nvcc lints checks clean
 
 PYTHON := $(CURDIR)/.venv/bin/python
 PICTURE := target/demo/wind_global.png
@@ -17,6 +19,13 @@ PICTURE := target/demo/wind_global.png
 U := data/wind_global/u.f32
 V := data/wind_global/v.f32
 DIMS := 360x181
+# The CUDA compiler as wheels, and where they put it.
+NVCC_WHEELS := nvidia-cuda-nvcc==13.0.* nvidia-nvvm==13.0.* nvidia-cuda-crt==13.0.* \
+	nvidia-cuda-runtime==13.0.* nvidia-cuda-cccl==13.0.*
+NVCC_IN_VENV := .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc
+# C and CUDA whose style is checked, with the version of clang-format that decides it.
+FORMATTED := examples-c/*.c tests/stand_in/*.c kernels/analysis.cuh
+CLANG_FORMAT_VERSION := 14
 
 # Installs what is missing of a list of program:package.
 define install_missing
@@ -51,7 +60,7 @@ bench: toolchain
 	cargo run --quiet --release --features cli --bin factz -- bench "$(U)" "$(V)" --dims $(DIMS)
 
 # The tests come last, so that the runner's summary ends the output.
-test: toolchain packages python lints checks
+test: toolchain packages python nvcc lints checks
 	@export FACTZ_PYTHON="$(PYTHON)" PATH="$(dir $(PYTHON)):$$PATH"
 	if cargo nextest --version > /dev/null 2>&1; then
 	  echo "== tests on a CUDA device, if there is one"
@@ -89,6 +98,26 @@ python:
 	    || { echo "make: pip could not install numpy into .venv; install it (Debian: python3-numpy) and run again" >&2; exit 1; }
 	fi
 
+# As build.rs looks for it.
+nvcc: python
+	@if [[ $${FACTZ_CUDA:-auto} == off ]]; then
+	  echo "== FACTZ_CUDA=off: the CUDA kernels are not compiled"
+	  exit 0
+	fi
+	for nvcc in "$${NVCC:-}" "$${CUDA_HOME:-}/bin/nvcc" "$${CUDA_PATH:-}/bin/nvcc" "$${CUDA_ROOT:-}/bin/nvcc" \
+	    "$${CUDAToolkit_ROOT:-}/bin/nvcc" "$$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc $(NVCC_IN_VENV); do
+	  if [[ -n $$nvcc && -x $$nvcc ]]; then exit 0; fi
+	done
+	echo "== setting up the CUDA compiler in .venv"
+	if $(PYTHON) -m pip install --quiet --disable-pip-version-check $(foreach w,$(NVCC_WHEELS),'$(w)'); then
+	  exit 0
+	fi
+	if [[ $${FACTZ_CUDA:-auto} == required ]]; then
+	  echo "make: there is no nvcc, pip could not install it, and FACTZ_CUDA=required: set NVCC or CUDA_HOME" >&2
+	  exit 1
+	fi
+	echo "make: warning: there is no nvcc and pip could not install it: the CUDA kernels are not compiled" >&2
+
 lints:
 	@for tool in fmt clippy; do
 	  cargo $$tool --version > /dev/null 2>&1 && continue
@@ -100,6 +129,11 @@ lints:
 	cargo fmt --check
 	echo "== lints"
 	cargo clippy --quiet --all-targets --all-features -- -D warnings
+	if clang-format --version 2> /dev/null | grep -q 'version $(CLANG_FORMAT_VERSION)\.'; then
+	  clang-format --dry-run -Werror $(FORMATTED)
+	else
+	  echo "   (the style of C and CUDA is not checked: clang-format $(CLANG_FORMAT_VERSION) is not here)"
+	fi
 
 checks:
 	@echo "== Python checks"

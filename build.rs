@@ -4,11 +4,14 @@
 //! `FACTZ_CUDA=auto` (default) builds a CPU-only library with a warning where no nvcc is found,
 //! `required` fails there, `off` does not look. `FACTZ_CUDA_ARCHS=80,90` limits the architectures.
 //! `FACTZ_CUDA_LINEINFO=1` adds line numbers for profilers, which make the library three times as large.
-//! nvcc is looked for in NVCC, then below CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDAToolkit_ROOT, then in
+//! What nvcc made is kept in the target directory under a hash of all that it depends on, since each profile has
+//! a build of its own. nvcc is looked for in NVCC, then below CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDAToolkit_ROOT, then in
 //! PATH, /usr/local/cuda and virtual environments (the `nvidia-cuda-nvcc` wheel).
 
+use std::collections::hash_map::DefaultHasher;
 use std::env;
 use std::fs;
+use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -102,13 +105,42 @@ fn compile(nvcc: &Path, image: &Path) {
         .arg(format!("--threads={}", env::var("NUM_JOBS").unwrap_or_else(|_| "1".into())))
         .args(archs.iter().map(|a| format!("-gencode=arch=compute_{a},code=sm_{a}")))
         .arg(format!("-gencode=arch=compute_{lowest},code=compute_{lowest}"))
-        .arg("-o")
-        .arg(image)
         .arg(SOURCE);
     if env::var("FACTZ_CUDA_LINEINFO").as_deref() == Ok("1") {
         command.arg("-lineinfo");
     }
-    run(&mut command);
+    let mut key = DefaultHasher::new();
+    format!("{command:?}").hash(&mut key);
+    run(Command::new(nvcc).arg("--version")).stdout.hash(&mut key);
+    hash_sources(Path::new("kernels"), &mut key);
+    // TARGET/PROFILE/build/PACKAGE/out/factz.fatbin
+    let kept = image.ancestors().nth(5).expect("a target directory").join("factz-kernels");
+    let kept = kept.join(format!("{:016x}.fatbin", key.finish()));
+    if fs::copy(&kept, image).is_ok() {
+        return;
+    }
+    run(command.arg("-o").arg(image));
+    // Builds of other profiles may be doing the same: the file appears whole or not at all. Without it the next
+    // build only takes longer.
+    let part = kept.with_extension(std::process::id().to_string());
+    let _ = fs::create_dir_all(kept.parent().expect("a folder"))
+        .and_then(|()| fs::copy(image, &part))
+        .and_then(|_| fs::rename(&part, &kept));
+}
+
+/// Names and contents of all files below a folder.
+fn hash_sources(folder: &Path, key: &mut DefaultHasher) {
+    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|e| e.expect("a readable folder").path()).collect();
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            hash_sources(&path, key);
+        } else {
+            path.hash(key);
+            fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display())).hash(key);
+        }
+    }
 }
 
 /// Whether nvcc has an option of its later versions.

@@ -50,8 +50,8 @@ static void velocity(double x, double y, double *u, double *v)
 
 /* Where the vertices of a field lie: an element is base[offset + y * pitch + x * stride]. */
 typedef struct {
-    size_t elements;            /* of the whole array that holds u, or u and v */
-    size_t u_offset, v_offset;  /* of vertex (0, 0); equal offsets mean separate arrays */
+    size_t elements;           /* of the whole array that holds u, or u and v */
+    size_t u_offset, v_offset; /* of vertex (0, 0); equal offsets mean separate arrays */
     uint64_t pitch, stride;
 } layout;
 
@@ -198,7 +198,8 @@ static void round_trip(const char *name, factz_config config, field from, layout
     for (y = 0; y < NY; y++) {
         for (x = 0; x < NX; x++) {
             size_t i = y * from.at.pitch + x * from.at.stride, j = y * to.pitch + x * to.stride;
-            require(fabs(back.u[j] - from.u[i]) <= BOUND && fabs(back.v[j] - from.v[i]) <= BOUND, "the bound");
+            require(fabs(back.u[j] - from.u[i]) <= BOUND && fabs(back.v[j] - from.v[i]) <= BOUND,
+                    "the bound");
             if ((config.pin & FACTZ_SIDE_FIRST_ROW && y == 0) || (config.pin & FACTZ_SIDE_LEFT && x == 0))
                 require(back.u[j] == from.u[i] && back.v[j] == from.v[i], "pinned sides are exact");
         }

@@ -370,8 +370,8 @@ typedef struct factz_sizes {
      */
     uint64_t max_stream_bytes;
     /**
-     * Bytes of device memory that a `_device` function needs as workspace. The `_host` functions take
-     * no workspace.
+     * Bytes of device memory that `factz_compress_device`, or `factz_decompress_device`, needs as
+     * workspace. The `_host` functions take no workspace.
      */
     uint64_t workspace_bytes;
     /**
@@ -380,9 +380,14 @@ typedef struct factz_sizes {
      */
     uint64_t alignment;
     /**
+     * Bytes of device memory that `factz_compare_device` and `factz_critical_points_device` need as
+     * workspace: a few thousandths of the field.
+     */
+    uint64_t analysis_workspace_bytes;
+    /**
      * 0.
      */
-    uint64_t reserved[5];
+    uint64_t reserved[4];
 } factz_sizes;
 
 /**
@@ -1026,10 +1031,11 @@ factz_status factz_decompress_device(const void *src,
  * @param src        the start of a stream, aligned to factz_sizes.alignment; not changed
  * @param src_bytes  readable bytes at src; at least FACTZ_INSPECT_BYTES
  * @param info       device-accessible; written on the device, info->status tells whether src holds a
- *                   stream. Untouched when the call itself fails
+ *                   stream, with all others 0 where it does not. Untouched when the arguments are
+ *                   refused
  * @param stream     the CUDA stream
- * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_NO_DEVICE;
- *         FACTZ_ERROR_UNSUPPORTED (always, in this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+ * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+ *         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
  */
 factz_status factz_inspect_device(const void *src,
                                   size_t src_bytes,
@@ -1050,11 +1056,11 @@ factz_status factz_inspect_device(const void *src,
  * @param count            device-accessible; receives the number of points in the field. A count above
  *                         capacity means that only the first `capacity` points were written
  * @param workspace        scratch memory, aligned to factz_sizes.alignment
- * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
+ * @param workspace_bytes  at least the factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
  * @param stream           the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
- *         FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
- *         FACTZ_ERROR_UNSUPPORTED (always, in this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
+ *         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
  */
 factz_status factz_critical_points_device(const void *u,
                                           const void *v,
@@ -1069,7 +1075,7 @@ factz_status factz_critical_points_device(const void *u,
 
 /**
  * Enqueues the comparison of two fields in device memory; the twin of `factz_compare_host`, with the same
- * counts and largest error. Returns without waiting, as `factz_compress_device` does.
+ * result bit for bit. Returns without waiting, as `factz_compress_device` does.
  *
  * @param u                the x components of the first field, laid out as config says, aligned to their
  *                         type; not changed
@@ -1080,12 +1086,13 @@ factz_status factz_critical_points_device(const void *u,
  * @param other_v          its y components
  * @param other_config     the layout of the other field, in host memory; NULL means config
  * @param workspace        scratch memory, aligned to factz_sizes.alignment
- * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
- * @param comparison       device-accessible; written on the device. Untouched when the call itself fails
+ * @param workspace_bytes  at least the factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
+ * @param comparison       device-accessible; written on the device. Untouched when the arguments are
+ *                         refused
  * @param stream           the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
- *         FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
- *         FACTZ_ERROR_UNSUPPORTED (always, in this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
+ *         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
  */
 factz_status factz_compare_device(const void *u,
                                   const void *v,

@@ -83,6 +83,105 @@ struct Job {
 };
 static_assert(sizeof(Job) == 320, "abi.rs asserts the same size");
 
+// factz_info.
+struct Info {
+    i32 status;
+    u32 format_version;
+    u64 stream_bytes;
+    u64 nx, ny, nz;
+    double dx, dy, dz;
+    double bound, absolute_bound;
+    i32 bound_kind, dtype, mode, coder, predictor, preserve;
+    u64 reserved[3];
+};
+static_assert(sizeof(Info) == 128, "factz_info");
+
+// factz_comparison.
+struct Comparison {
+    i32 status, reserved_status;
+    u64 violations;
+    u64 critical_points, other_critical_points;
+    u64 lost_points, new_points, changed_types;
+    u64 ties, changed_ties, new_ties;
+    u64 nonfinite_vertices, changed_nonfinite;
+    u64 zero_vertices, changed_zeros;
+    u64 bound_exceeded;
+    double bound, max_error, psnr;
+    u64 points_by_type[6];
+    u64 reserved[8];
+};
+static_assert(sizeof(Comparison) == 256, "factz_comparison");
+
+// factz_critical_point.
+struct CriticalPoint {
+    u64 cell_x, cell_y;
+    double x, y;
+    i32 triangle, type;
+};
+static_assert(sizeof(CriticalPoint) == 40, "factz_critical_point");
+
+struct Component {
+    const void* values;
+    Layout layout;
+};
+
+struct FieldView {
+    Component u, v;
+};
+
+// One call of compare or critical_points. Pointers into the workspace are 256-byte aligned.
+struct Analysis {
+    FieldView fields[2];  // critical points: the first alone
+    u64 nx, ny;
+    double dx, dy;
+    double bound;  // infinity where nothing exceeds it
+    u64 capacity;
+    CriticalPoint* points;
+    u64* count;
+    Comparison* comparison;
+    // Workspace. Counts and rows are set to zero before the first kernel.
+    u64* counts;    // comparison: [COUNTS]
+    double* parts;  // comparison: [bands][chunks][PART]
+    u64* rows;      // critical points: [ny], how many there are in each row of cells, then where they go
+    u16* segments;  // critical points: [ny - 1][segments], how many there are in each
+};
+static_assert(sizeof(Analysis) == 200, "abi.rs asserts the same size");
+
+// One call of inspect.
+struct Inspection {
+    const u8* stream;
+    u64 stream_bytes;
+    Info* info;
+};
+static_assert(sizeof(Inspection) == 24, "abi.rs asserts the same size");
+
+// Rows that a block of the analysis works on.
+constexpr u64 ANALYSIS_ROWS = 32;
+constexpr u64 ANALYSIS_COUNT_BYTES = 256;
+// Sums of squared errors of u and v, least and largest value of the first field.
+constexpr i32 PART = 4;
+// What a comparison counts.
+enum : i32 {
+    COUNT_POINTS,
+    COUNT_OTHER_POINTS,
+    COUNT_LOST,
+    COUNT_NEW,
+    COUNT_CHANGED_TYPES,
+    COUNT_TIES,
+    COUNT_CHANGED_TIES,
+    COUNT_NEW_TIES,
+    COUNT_ZERO,
+    COUNT_CHANGED_ZEROS,
+    COUNT_NONFINITE,
+    COUNT_CHANGED_NONFINITE,
+    COUNT_EXCEEDED,
+    COUNT_PAIRS,    // of finite values of u
+    COUNT_LARGEST,  // bits of the largest error
+    COUNT_BY_TYPE,
+    COUNTS = COUNT_BY_TYPE + 6
+};
+static_assert(8 * COUNTS <= ANALYSIS_COUNT_BYTES, "the counts have their place");
+
 constexpr u64 CONTROL_BYTES = 16384;
 constexpr u64 TABLE_SECTION_BYTES = 52 + 50 * 1020;
 // Space for the words of one tile at 20 bits a symbol and all raw bits, masks and states included.

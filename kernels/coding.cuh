@@ -13,41 +13,46 @@ __device__ __forceinline__ u32 mask_difference(u32 row) {
 
 // ---------------------------------------------------------------- counts
 
+// Counts of a block of threads in shared memory.
+struct SymbolCounts {
+    u32 counts[TABLES * ALPHABET];
+    u8 raw_bits[ALPHABET];  // of symbols that are not an anchor's
+};
+
 // Counts four symbols of one table: those that are zero in a register.
-template <typename T>
-__device__ __forceinline__ void count_word(u32* counts, u32 four, u32& zeros, u64& raw) {
-    if (four == 0) {
-        zeros += 4;
-        return;
+__device__ __forceinline__ void count_word(const SymbolCounts& shared, u32* counts, u32 four, u32& zeros, u32& raw) {
+    zeros += __popc(__vcmpeq4(four, 0)) >> 3;
+    if (four == 0) return;
+#pragma unroll
+    for (i32 b = 0; b < 4; b++) {
+        const u32 s = four >> 8 * b & 255;
+        if (s) atomicAdd(&counts[s], 1);
     }
-#pragma unroll 1
-    for (i32 b = 0; b < 4; b++, four >>= 8) {
-        const u32 s = four & 255;
-        if (s == SYMBOL_ZERO) {
-            zeros++;
-        } else {
-            atomicAdd(&counts[s], 1);
-            raw += raw_bits(s, 1, sizeof(T));
-        }
+    if (__vcmpgeu4(four, FIRST_WITH_RAW_BITS * 0x01010101u)) {
+#pragma unroll
+        for (i32 b = 0; b < 4; b++) raw += shared.raw_bits[four >> 8 * b & 255];
     }
 }
 
 // Grid: any. Block: 512. Counts of all symbols by table, and raw bits in all.
 template <typename T>
 __device__ __forceinline__ void count_symbols(const Job& job) {
-    __shared__ u32 counts[TABLES * ALPHABET];
+    __shared__ SymbolCounts shared;
+    u32* const counts = shared.counts;
     Control& control = control_of(job);
     for (u32 k = threadIdx.x; k < TABLES * ALPHABET; k += blockDim.x) counts[k] = 0;
+    for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) shared.raw_bits[k] = k < SYMBOLS ? (u8)raw_bits(k, 1, sizeof(T)) : 0;
     __syncthreads();
     const i32 lane = threadIdx.x & 31;
     const u64 warps = (u64)gridDim.x * (blockDim.x >> 5);
-    u64 raw = 0;
+    u64 all_raw = 0;
     u64 index = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
     u32 next = index < job.tiles() ? job.info[index] : 0;
     for (; index < job.tiles(); index += warps) {
         const u32 info = next, mode = mode_in(info);
         if (index + warps < job.tiles()) next = job.info[index + warps];
         const u8* symbols = job.symbols + index * TILE_VERTICES;
+        u32 raw = 0;
         if (lane == 0) atomicAdd(&counts[TILE_MODE * ALPHABET + mode], 1);
         if (has_codes(mode) && lane < 3)
             atomicAdd(&counts[class_table(info, lane) * ALPHABET + class_in(info, lane)], 1);
@@ -76,7 +81,7 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
                 }
                 u32 zeros = 0;
                 if (lane > 0 && lane < 16)
-                    count_word<T>(counts + table_of(4 * lane, coarse) * ALPHABET, few, zeros, raw);
+                    count_word(shared, counts + table_of(4 * lane, coarse) * ALPHABET, few, zeros, raw);
                 const u32 step8 = warp_sum(lane < 4 ? zeros : 0), step4 = warp_sum(lane < 4 ? 0 : zeros);
                 if (lane == 0 && step8) atomicAdd(&counts[STEP_8 * ALPHABET], step8);
                 if (lane == 0 && step4) atomicAdd(&counts[table_of(16, coarse) * ALPHABET], step4);
@@ -84,8 +89,8 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
             if (middle) {
                 u32* const table = counts + table_of(64, middle) * ALPHABET;
                 u32 zeros = 0;
-                count_word<T>(table, two[0], zeros, raw);
-                if (lane < 16) count_word<T>(table, two[1], zeros, raw);
+                count_word(shared, table, two[0], zeros, raw);
+                if (lane < 16) count_word(shared, table, two[1], zeros, raw);
                 zeros = warp_sum(zeros);
                 if (lane == 0 && zeros) atomicAdd(table, zeros);
             }
@@ -93,10 +98,11 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
                 u32* const table = counts + table_of(256, fine) * ALPHABET;
                 u32 zeros = 0;
 #pragma unroll
-                for (i32 k = 0; k < 6; k++) count_word<T>(table, six[k], zeros, raw);
+                for (i32 k = 0; k < 6; k++) count_word(shared, table, six[k], zeros, raw);
                 zeros = warp_sum(zeros);
                 if (lane == 0 && zeros) atomicAdd(table, zeros);
             }
+            all_raw += raw;
             continue;
         }
         const TileShape shape = tile_shape(job, index);
@@ -131,9 +137,10 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
             zeros = warp_sum(zeros);
             if (lane == 0 && zeros) atomicAdd(&counts[table_of(block == 0 ? 16 : first_step(block) * 32, cls) * ALPHABET], zeros);
         }
+        all_raw += raw;
     }
-    for (i32 k = 16; k > 0; k /= 2) raw += __shfl_xor_sync(FULL, raw, k);
-    if (lane == 0 && raw) atomicAdd((ull*)&control.raw_bits, (ull)raw);
+    for (i32 k = 16; k > 0; k /= 2) all_raw += __shfl_xor_sync(FULL, all_raw, k);
+    if (lane == 0 && all_raw) atomicAdd((ull*)&control.raw_bits, (ull)all_raw);
     __syncthreads();
     for (u32 k = threadIdx.x; k < TABLES * ALPHABET; k += blockDim.x)
         if (counts[k]) atomicAdd((ull*)&job.counts[k], (ull)counts[k]);
@@ -308,8 +315,9 @@ __device__ __forceinline__ void make_tables(const Job& job) {
         u64 sum = 0;
         for (i32 w = 0; w < 32; w++) sum += costs[w];
         const u64 bytes = ((sum >> 8) + control.raw_bits) / 8;
+        const u64 wanted = bytes < SPARSE_TILE_BYTES * job.tiles() ? SPARSE_GROUP_BYTES : GROUP_BYTES;
         u32 log2 = 0;
-        while (log2 < MAX_GROUP_LOG2 && (1ull << log2) < job.tiles() && (bytes << log2) < GROUP_BYTES * job.tiles()) log2++;
+        while (log2 < MAX_GROUP_LOG2 && (1ull << log2) < job.tiles() && (bytes << log2) < wanted * job.tiles()) log2++;
         control.group_log2 = log2;
         control.groups = (job.tiles() + (1ull << log2) - 1) >> log2;
     }

@@ -17,6 +17,8 @@ __device__ __forceinline__ bool is_tight(T limit) {
     return limit <= Real<T>::MAX;
 }
 
+__device__ __forceinline__ void prefetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
+
 // Whether a tile is plain: inside the grid with its closed block, and no triangle at a vertex of that
 // within the bound of the origin. Such a tile has no zeros or missing values, and no limits.
 __device__ inline bool is_plain(const Job& job, const TileShape& shape, u64 tile, double near) {
@@ -44,11 +46,6 @@ __device__ inline bool is_plain(const Job& job, const TileShape& shape, u64 tile
     return plain;
 }
 
-// The k-th tile that is not plain: first the whole ones, then the others from the end of the list.
-__device__ __forceinline__ u64 limited_tile(const Job& job, const Control& control, u64 k) {
-    return job.group_offsets[k < control.tight_tiles ? k : job.tiles() - 1 - (k - control.tight_tiles)];
-}
-
 template <typename T>
 __device__ __forceinline__ bool is_zero(typename Real<T>::Pair p) {
     return p.x == T(0) && p.y == T(0);
@@ -63,29 +60,35 @@ struct Ask {
     bool hard;
 };
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ Ask<T> ask(const Constraints<T>& c, P p, P q, P r, bool has_nonfinite) {
+__device__ __forceinline__ T axis_of(P p, P q, P r) {
     typedef Real<T> R;
-    const T axis = R::high(R::high(R::low(R::low(p.x, q.x), r.x), -R::high(R::high(p.x, q.x), r.x)),
-                           R::high(R::low(R::low(p.y, q.y), r.y), -R::high(R::high(p.y, q.y), r.y)));
-    if (axis > c.bound_up || !c.preserve) return {no_limit<T>(), false};
+    return R::high(R::high(R::low(R::low(p.x, q.x), r.x), -R::high(R::high(p.x, q.x), r.x)),
+                   R::high(R::low(R::low(p.y, q.y), r.y), -R::high(R::high(p.y, q.y), r.y)));
+}
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ Ask<T> ask(const Constraints<T>& c, T axis, P p, P q, P r, bool has_nonfinite) {
+    typedef Real<T> R;
     // Nothing to keep where all is zero.
-    if (is_zero<T>(p) && is_zero<T>(q) && is_zero<T>(r)) return {no_limit<T>(), false};
-    if (c.speculative) return {R::MAX, !(axis > T(0))};
+    const bool near = !(axis > c.bound_up) && !(is_zero<T>(p) && is_zero<T>(q) && is_zero<T>(r));
     const T corner = R::low(R::low(R::high(R::abs(p.x), R::abs(p.y)), R::high(R::abs(q.x), R::abs(q.y))),
                             R::high(R::abs(r.x), R::abs(r.y)));
-    bool hard = !(axis > T(0)) || corner != axis;
+    bool hard = !(axis > T(0)) || (!c.speculative && corner != axis);
     if (has_nonfinite) {
         auto is_finite = [](P k) { return R::finite(k.x) && R::finite(k.y); };
         hard |= !is_finite(p) || !is_finite(q) || !is_finite(r);
     }
-    return {hard ? no_limit<T>() : axis, hard};
+    hard &= near;
+    return {!near || (hard && !c.speculative) ? no_limit<T>() : c.speculative ? R::MAX : axis, hard};
 }
 
 // The limits of the vertices of a tile from the triangles that are not hard, and those that are as bits
 // of rows of cells in the place of the masks. Says whether a vertex of the closed tile is zero or not
-// finite.
+// finite, and whether a vertex inside has a limit.
+struct Found {
+    bool special, inside;
+};
 template <typename T>
-__device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile, bool has_nonfinite) {
+__device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile, bool has_nonfinite, bool has_special) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & 31, width = shape.last_x + 1, height = shape.last_y + 1;
     T* const limits = limits_of<T>(job, tile);
@@ -100,105 +103,116 @@ __device__ __forceinline__ bool find_limits(const Job& job, const Constraints<T>
         for (i32 k = lane; k < TILE_VERTICES; k += 32) limits[k] = no_limit<T>();
         __syncwarp();
     }
+    const T* const beside_u = u + (first || last ? side_u : 0);
+    const T* const beside_v = v + (first || last ? side_v : 0);
     auto special = [](P p) { return !(Real<T>::finite(p.x) && Real<T>::finite(p.y)) || is_zero<T>(p); };
-    constexpr i32 ROWS = 7;
-    bool any_special = false;
+    bool any_special = false, any_inside = false;
     u32 lower_row = 0, upper_row = 0;
     const i32 top = shape.ty > 0 ? -1 : 0;
     // The row above: this lane's vertex, the next one and (in the first lane) the one before.
     P a = Real<T>::pair(T(0), T(0)), b = a, before = a;
     T above = no_limit<T>();
+    // The rows come to the cache while the first ones are looked at. The loop is not unrolled: its code
+    // must stay in the instruction cache.
+    for (i32 y = top + lane; y < height; y += 32) {
+        prefetch(u - (inside ? lane : 0) * (long long)job.u_layout.stride + y * pitch_u);
+        prefetch(v - (inside ? lane : 0) * (long long)job.v_layout.stride + y * pitch_v);
+    }
+    P next = Real<T>::pair(u[top * pitch_u], v[top * pitch_v]), next_side = Real<T>::pair(beside_u[top * pitch_u], beside_v[top * pitch_v]);
 #pragma unroll 1
-    for (i32 start = top; start <= height; start += ROWS) {
-        // A row is not waited for before the next is asked for.
-        P row[ROWS], side[ROWS];
-#pragma unroll
-        for (i32 k = 0; k < ROWS; k++) {
-            const i32 y = start + k < height ? start + k : height - 1;
-            row[k] = Real<T>::pair(u[y * pitch_u], v[y * pitch_v]);
-            side[k] = row[k];
-            if (first || last) side[k] = Real<T>::pair(u[y * pitch_u + side_u], v[y * pitch_v + side_v]);
+    for (i32 y = top - 1; y < height; y++) {
+        // Row y of cells lies between the row before and this one.
+        const P d = next, z = next_side;
+        if (y + 2 < height) {
+            next = Real<T>::pair(u[(y + 2) * pitch_u], v[(y + 2) * pitch_v]);
+            next_side = Real<T>::pair(beside_u[(y + 2) * pitch_u], beside_v[(y + 2) * pitch_v]);
         }
-#pragma unroll
-        for (i32 k = 0; k < ROWS; k++) {
-            const i32 y = start + k - 1;  // row of cells between the row before and this one
-            const P d = row[k];
+        {
             P e = Real<T>::pair(__shfl_down_sync(FULL, d.x, 1), __shfl_down_sync(FULL, d.y, 1));
-            if (last || !cell) e = side[k];
-            if (y + 1 >= 0 && y + 1 < height) any_special |= (inside && special(d)) || (last && special(e));
-            if (y >= top && y < height) {
+            if (last || !cell) e = z;
+            if (has_special && y + 1 >= 0 && y + 1 < height) any_special |= (inside && special(d)) || (last && special(e));
+            if (y >= top) {
                 const bool exists = y + 1 < height;
+                const bool here = exists && cell, beside = exists && first;
+                const T axis_lower = axis_of<T>(a, b, e), axis_upper = axis_of<T>(a, e, d);
+                bool near = here && !(Real<T>::low(axis_lower, axis_upper) > c.bound_up);
+                near |= beside && !(Real<T>::low(axis_of<T>(before, a, d), axis_of<T>(before, d, z)) > c.bound_up);
                 Ask<T> lower = {no_limit<T>(), false}, upper = lower;
-                if (exists && cell) {
-                    lower = ask<T>(c, a, b, e, has_nonfinite);
-                    upper = ask<T>(c, a, e, d, has_nonfinite);
-                }
-                T lower_before = __shfl_up_sync(FULL, lower.limit, 1), upper_before = __shfl_up_sync(FULL, upper.limit, 1);
-                if (lane == 0) lower_before = upper_before = no_limit<T>();
-                if (first && exists) {
-                    lower_before = ask<T>(c, before, a, d, has_nonfinite).limit;
-                    upper_before = ask<T>(c, before, d, side[k], has_nonfinite).limit;
-                }
-                if (y >= 0) {
+                T lower_before = no_limit<T>(), upper_before = no_limit<T>();
+                if (c.preserve && __any_sync(FULL, near)) {
+                    if (here) {
+                        lower = ask<T>(c, axis_lower, a, b, e, has_nonfinite);
+                        upper = ask<T>(c, axis_upper, a, e, d, has_nonfinite);
+                    }
+                    lower_before = __shfl_up_sync(FULL, lower.limit, 1);
+                    upper_before = __shfl_up_sync(FULL, upper.limit, 1);
+                    if (lane == 0) lower_before = upper_before = no_limit<T>();
+                    if (beside) {
+                        lower_before = ask<T>(c, axis_of<T>(before, a, d), before, a, d, has_nonfinite).limit;
+                        upper_before = ask<T>(c, axis_of<T>(before, d, z), before, d, z, has_nonfinite).limit;
+                    }
                     const u32 low = __ballot_sync(FULL, lower.hard), up = __ballot_sync(FULL, upper.hard);
                     if (lane == y) {
                         lower_row = low;
                         upper_row = up;
                     }
-                    if (inside && y < TILE)
-                        limits[position_of(lane, y)] =
-                            Real<T>::low(above, Real<T>::low(lower_before, Real<T>::low(lower.limit, upper.limit)));
                 }
+                const T limit = Real<T>::low(above, Real<T>::low(lower_before, Real<T>::low(lower.limit, upper.limit)));
+                if (y >= 0 && inside && y < TILE) limits[position_of(lane, y)] = limit;
+                any_inside |= y > 0 && y < TILE && lane > 0 && is_tight(limit);
                 above = Real<T>::low(lower_before, Real<T>::low(upper_before, upper.limit));
             }
             a = d;
             b = e;
-            before = side[k];
+            before = z;
         }
     }
     job.masks[tile * 64 + lane] = lower_row;
     job.masks[tile * 64 + TILE + lane] = upper_row;
-    return __any_sync(FULL, any_special);
+    return {__any_sync(FULL, any_special) != 0, __any_sync(FULL, any_inside) != 0};
 }
 
-// Grid: tiles / 8. Block: 256, a warp for a tile. Sorts tiles into plain ones, whole ones with limits
-// only, and the others; finds the triangles that make limits. The lists have no order.
+// Grid: tiles / 128. Block: 128, a thread for a tile. Lists plain tiles, and the limited ones; the lists
+// have no order.
 template <typename T>
-__device__ __forceinline__ void constrain(const Job& job) {
-    enum : u32 { PLAIN, WHOLE, OTHER, KINDS };
-    __shared__ u32 kinds[8];
-    __shared__ u64 bases[KINDS];
+__device__ __forceinline__ void sort_tiles(const Job& job) {
     Control& control = control_of(job);
-    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const u64 tile = (u64)blockIdx.x * 8 + warp;
-    u32 kind = KINDS;
-    if (tile < job.tiles()) {
-        const Constraints<T> c = constraints_of<T>(job, control);
+    const u64 tile = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    const u32 lane = threadIdx.x & 31, before = (1u << lane) - 1;
+    const bool exists = tile < job.tiles();
+    bool plain = false;
+    if (exists) plain = is_plain(job, tile_shape(job, tile), tile, job.preserve != PRESERVE_NONE ? control.bound_up : 0.0);
+    const u32 plains = __ballot_sync(FULL, exists && plain), limited = __ballot_sync(FULL, exists && !plain);
+    u64 at_plain = 0, at_limited = 0;
+    if (lane == 0) {
+        if (plains) at_plain = atomicAdd((unsigned long long*)&control.plain_tiles, (unsigned long long)__popc(plains));
+        if (limited) at_limited = atomicAdd((unsigned long long*)&control.limited_tiles, (unsigned long long)__popc(limited));
+    }
+    at_plain = __shfl_sync(FULL, at_plain, 0);
+    at_limited = __shfl_sync(FULL, at_limited, 0);
+    if (!exists) return;
+    if (plain)
+        job.group_sizes[at_plain + __popc(plains & before)] = tile;
+    else
+        job.group_offsets[at_limited + __popc(limited & before)] = tile;
+    job.info[tile] = plain ? ALL_CODED : 0;
+}
+
+// Grid: any. Block: 128, a warp for a limited tile. Limits from triangles that are not hard; lists the
+// whole tiles without zeros and missing values, from the end of the list of plain ones.
+template <typename T>
+__device__ __forceinline__ void limits(const Job& job) {
+    Control& control = control_of(job);
+    const Constraints<T> c = constraints_of<T>(job, control);
+    const u64 count = control.limited_tiles, warps = (u64)gridDim.x * 4;
+    for (u64 k = (u64)blockIdx.x * 4 + (threadIdx.x >> 5); k < count; k += warps) {
+        const u64 tile = job.group_offsets[k];
         const TileShape shape = tile_shape(job, tile);
-        kind = PLAIN;
-        if (!is_plain(job, shape, tile, c.preserve ? control.bound_up : 0.0)) {
-            const bool special = find_limits(job, c, shape, tile, control.nonfinite != 0);
-            const bool border = (job.halo | job.pin) != 0 && (shape.last_x < TILE || shape.last_y < TILE);
-            kind = special || border || c.speculative || shape.last_x < TILE || shape.last_y < TILE ? OTHER : WHOLE;
-        }
-        if (lane == 0) job.info[tile] = kind == PLAIN ? ALL_CODED : 0;
-    }
-    if (lane == 0) kinds[warp] = kind;
-    __syncthreads();
-    if (threadIdx.x < KINDS) {
-        u64 n = 0;
-        for (i32 w = 0; w < 8; w++) n += kinds[w] == threadIdx.x;
-        u64* const count = threadIdx.x == PLAIN ? &control.plain_tiles : threadIdx.x == WHOLE ? &control.tight_tiles : &control.other_tiles;
-        bases[threadIdx.x] = n ? atomicAdd((unsigned long long*)count, (unsigned long long)n) : 0;
-    }
-    __syncthreads();
-    if (lane == 0 && kind < KINDS) {
-        u64 at = bases[kind];
-        for (i32 w = 0; w < warp; w++) at += kinds[w] == kind;
-        if (kind == PLAIN)
-            job.group_sizes[at] = tile;
-        else
-            job.group_offsets[kind == WHOLE ? at : job.tiles() - 1 - at] = tile;
+        const Found found = find_limits(job, c, shape, tile, control.nonfinite != 0, (control.nonfinite | control.zero) != 0);
+        // Signatures are looked at where all vertices around are at hand.
+        if (found.special || (c.speculative && found.inside) || shape.last_x < TILE || shape.last_y < TILE) continue;
+        if ((threadIdx.x & 31) == 0)
+            job.group_sizes[job.tiles() - 1 - atomicAdd((unsigned long long*)&control.whole_tiles, 1ull)] = tile;
     }
 }
 
@@ -240,10 +254,10 @@ __device__ __forceinline__ void bounds(const Job& job) {
     Control& control = control_of(job);
     const Constraints<T> c = constraints_of<T>(job, control);
     const i32 lane = threadIdx.x & 31;
-    const u64 count = control.tight_tiles + control.other_tiles, warps = (u64)gridDim.x * 4;
+    const u64 count = control.limited_tiles, warps = (u64)gridDim.x * 4;
     u32 critical = 0;
     for (u64 k = (u64)blockIdx.x * 4 + (threadIdx.x >> 5); k < count; k += warps) {
-        const u64 tile = limited_tile(job, control, k);
+        const u64 tile = job.group_offsets[k];
         const u32 rows[2] = {job.masks[tile * 64 + lane], job.masks[tile * 64 + TILE + lane]};
         u32 left = __ballot_sync(FULL, rows[0] | rows[1]);
         i32 waiting = 0;

@@ -19,7 +19,7 @@ struct Control {
     u64 exact, critical;
     u64 max_error;  // bits of a double
     u64 raw_bits;
-    u64 plain_tiles, tight_tiles, other_tiles;
+    u64 plain_tiles, limited_tiles, whole_tiles;
     // Decided by the last block of the statistics and of the tuning.
     double bound, quantum, bound_up;
     u64 fill[2];

@@ -402,7 +402,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                     __syncwarp();
                 }
                 if (!has_codes(mode)) continue;
-                u8* symbols = job.symbols + index * TILE_VERTICES;
+                u8* const out = job.symbols + index * TILE_VERTICES + lane;
                 const Active active_at(shape, mode, masks);
                 u32 steps = 0;
 #pragma unroll 1
@@ -428,7 +428,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                             symbol = decoder.step(active, table_of(position, cls));
                         if (symbol > STORED) symbol = STORED;
                         steps |= 1u << step;
-                        symbols[position] = (u8)symbol;
+                        out[32 * step] = (u8)symbol;
                         if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) {
                             exact += __popc(__ballot_sync(FULL, symbol == STORED));
                             decode_raw<T>(job, decoder, index, position, active, symbol);
@@ -569,7 +569,7 @@ union RestoreShared {
     __device__ RestoreShared() {}
 };
 template <typename T>
-constexpr i32 RESTORE_WARPS = sizeof(T) == 4 ? 4 : 2;
+constexpr i32 RESTORE_WARPS = 2;
 
 // Stored values that are not finite, which predictions saw as zeros: to their places.
 template <typename T>
@@ -864,10 +864,4 @@ __device__ __forceinline__ void restore(const Job& job) {
         restore_tile<T>(job, control, shared.tile, first + t);
         __syncwarp();
     }
-}
-
-// Grid: 1. Block: 32. The header of a stream into the report's place: its first 128 bytes.
-__device__ __forceinline__ void inspect(const Job& job) {
-    for (u32 k = threadIdx.x; k < HEADER_BYTES && k < job.stream_bytes; k += 32)
-        reinterpret_cast<u8*>(job.report)[k] = job.stream[k];
 }

@@ -1,6 +1,8 @@
-// All kernels in one translation unit. Every kernel takes one Job; its grid and block are in
-// src/backend/cuda/launch.rs, its shared memory is static. No result depends on the order of blocks.
+// All kernels in one translation unit. Every kernel takes one Job, those of the analysis one Analysis; grids and
+// blocks are in src/backend/cuda/launch.rs and analysis.rs, shared memory is static. No result depends on the
+// order of blocks.
 #include "abi.cuh"
+#include "analysis.cuh"
 #include "coding.cuh"
 #include "tiles.cuh"
 #include "decoding.cuh"
@@ -14,12 +16,13 @@
     extern "C" __global__ void __launch_bounds__(128) name##_f64(const __grid_constant__ Job job) { lines<double, across>(job); }
 
 #define WHOLE_KERNEL(name, limits)                                                                         \
-    extern "C" __global__ void __launch_bounds__(128) name##_f32(const __grid_constant__ Job job) { whole_tiles<float, limits>(job); } \
+    extern "C" __global__ void __launch_bounds__(64, 8) name##_f32(const __grid_constant__ Job job) { whole_tiles<float, limits>(job); } \
     extern "C" __global__ void __launch_bounds__(64) name##_f64(const __grid_constant__ Job job) { whole_tiles<double, limits>(job); }
 
 KERNEL(factz_statistics, 256, statistics)
 KERNEL(factz_tune, 32, tune)
-KERNEL(factz_constrain, 256, constrain)
+KERNEL(factz_sort, 128, sort_tiles)
+KERNEL(factz_limits, 128, limits)
 KERNEL(factz_bounds, 128, bounds)
 KERNEL(factz_anchors, 128, anchors)
 LINE_KERNEL(factz_across, true)
@@ -52,5 +55,15 @@ KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, lorenzo_restore)
 KERNEL(factz_check, 256, check_stream)
 KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups)
 KERNEL(factz_anchor_values, 256, anchor_values)
-KERNEL(factz_restore, 128, restore)
-extern "C" __global__ void factz_inspect(const __grid_constant__ Job job) { inspect(job); }
+KERNEL(factz_restore, 64, restore)
+
+#define ANALYSIS_KERNEL(name, threads, blocks, call)                                                                        \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Analysis job) { analysis::call<float>(job); } \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f64(const __grid_constant__ Analysis job) { analysis::call<double>(job); }
+
+ANALYSIS_KERNEL(factz_compare, 256, 2, compare)
+ANALYSIS_KERNEL(factz_compare_end, 1024, 1, compare_end)
+ANALYSIS_KERNEL(factz_find_points, 256, 3, find_points)
+ANALYSIS_KERNEL(factz_place_points, 1024, 1, place_points)
+ANALYSIS_KERNEL(factz_write_points, 256, 2, write_points)
+extern "C" __global__ void __launch_bounds__(32) factz_inspect(const __grid_constant__ Inspection job) { analysis::inspect(job); }

@@ -28,9 +28,9 @@ __device__ __forceinline__ void lines(const Job& job) {
     const u64 warps = (u64)gridDim.x * (blockDim.x >> 5);
     u32 exact = 0;
     T max_error = 0;
-    const u64 count = control.tight_tiles + control.other_tiles;
+    const u64 count = control.limited_tiles;
     for (u64 k = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); k < count; k += warps) {
-        const u64 listed = limited_tile(job, control, k);
+        const u64 listed = job.group_offsets[k];
         const TileShape shape = tile_shape(job, listed);
         // The segment on the far side belongs to the next tile, which makes it if it is on the list.
         const u64 tile = far ? listed + (ACROSS ? job.tiles_x : 1) : listed;

@@ -31,7 +31,7 @@ __device__ __forceinline__ u32 classes_of(const BlockCosts& costs, const u32 act
 }
 
 // Grid: tiles / warps. Block: 32 * warps. The plain tiles: whole, without limits and masks. One that the
-// lattice of the bound does not hold goes on the list of the others.
+// lattice of the bound does not hold goes on the list of the limited ones.
 template <typename T>
 __device__ __forceinline__ void lorenzo_plain(const Job& job) {
     typedef Real<T> R;
@@ -89,7 +89,7 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
         }
     }
     if (!__all_sync(FULL, holds)) {
-        if (lane == 0) job.group_offsets[job.tiles() - 1 - atomicAdd((ull*)&control.other_tiles, 1ull)] = index;
+        if (lane == 0) job.group_offsets[atomicAdd((ull*)&control.limited_tiles, 1ull)] = index;
         return;
     }
     const u32 active[3] = {64, 192, 768};
@@ -206,13 +206,13 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
     static_assert(HALVINGS <= TILE, "a lane for each");
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31;
-    const u64 count = control.tight_tiles + control.other_tiles, warps = (u64)gridDim.x * LORENZO_WARPS;
+    const u64 count = control.limited_tiles, warps = (u64)gridDim.x * LORENZO_WARPS;
     // Lane n knows half the step after n halvings.
     const T half = T(0.5) * halved_width<T>(control.quantum, lane < HALVINGS - 1 ? lane : HALVINGS - 2);
     u32 exact = 0;
     T max_error = 0;
     for (u64 k = (u64)blockIdx.x * LORENZO_WARPS + (threadIdx.x >> 5); k < count; k += warps) {
-        const u64 index = limited_tile(job, control, k);
+        const u64 index = job.group_offsets[k];
         const TileShape shape = tile_shape(job, index);
         const i32 ox = shape.owned_x(), oy = shape.owned_y();
         // A plain tile that the lattice does not hold has no limits.

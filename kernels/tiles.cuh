@@ -84,7 +84,7 @@ struct WholePair {
     alignas(16) u8 symbols[2][TILE_VERTICES];
 };
 template <typename T>
-constexpr i32 WHOLE_WARPS = sizeof(T) == 4 ? 4 : 2;
+constexpr i32 WHOLE_WARPS = 2;
 
 // Cost of the symbols of a lane by block: coarse, middle, fine.
 struct Costs {
@@ -102,11 +102,11 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
     WholePair<T, LIMITS>& shared = shared_[threadIdx.x >> 5];
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & (HALF - 1), half = threadIdx.x >> 4 & 1;
-    const u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T> + (threadIdx.x >> 5)), count = LIMITS ? control.tight_tiles : control.plain_tiles;
+    const u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T> + (threadIdx.x >> 5)), count = LIMITS ? control.whole_tiles : control.plain_tiles;
     if (first >= count) return;
     // A half without a tile does the other's work without a trace.
     const bool mine = first + half < count;
-    const u64 index = (LIMITS ? job.group_offsets : job.group_sizes)[mine ? first + half : first];
+    const u64 k = mine ? first + half : first, index = job.group_sizes[LIMITS ? job.tiles() - 1 - k : k];
     const TileShape shape = tile_shape(job, index);
     Lattice<T>& lattice = shared.lattice[half];
     u8* const symbols = shared.symbols[half];
@@ -121,6 +121,13 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
     const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
     auto load = [&](i32 x, i32 y) -> P { return R::pair(u[y * pitch_u + x * stride_u], v[y * pitch_v + x * stride_v]); };
     const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
+    // The rows between are needed later: they come to the cache meanwhile.
+    prefetch(u + (2 * lane + 1) * pitch_u);
+    prefetch(v + (2 * lane + 1) * pitch_v);
+    if (LIMITS) {
+        constexpr i32 LINE_ELEMENTS = 128 / sizeof(T);
+        for (i32 k = LINE_ELEMENTS * lane; k < TILE_VERTICES; k += LINE_ELEMENTS * HALF) prefetch(limits + k);
+    }
     // Originals with even coordinates.
 #pragma unroll
     for (i32 j = 0; j < EVEN; j++)
@@ -287,7 +294,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
 template <typename T>
 struct TileShared {
     typename Real<T>::Pair values[CLOSED * CLOSED];
-    T limit[TILE_VERTICES];
+    u32 tight[TILE];  // by step and lane of the symbols
     u32 nonfinite[CLOSED * 2];
     u32 zero[TILE], fill[TILE];
     alignas(16) u8 symbols[TILE_VERTICES];
@@ -332,7 +339,12 @@ __device__ __forceinline__ void tile(const Job& job, Control& control, const Con
     }
     const T* const limits = limits_of<T>(job, index);
 #pragma unroll 8
-    for (i32 k = lane; k < TILE_VERTICES; k += 32) shared.limit[k] = limits[k];
+    for (i32 step = 0; step < TILE; step++) {
+        const u32 tight = __ballot_sync(FULL, is_tight(limits[32 * step + lane]));
+        if (lane == 0) shared.tight[step] = tight;
+    }
+    // Where signatures are looked at, limits come from borders only.
+    const bool has_limits = !c.speculative || (job.halo | job.pin) != 0;
     __syncwarp();
 
     // Masks, by row, in shared memory.
@@ -424,9 +436,10 @@ __device__ __forceinline__ void tile(const Job& job, Control& control, const Con
                     if (has_special && ((shared.zero[y] | shared.nonfinite[2 * y]) >> x & 1)) {
                         if (!((shared.zero[y] | shared.fill[y]) >> x & 1)) symbol = STORED;
                     } else {
-                        const T limit = shared.limit[position];
-                        const Code code = code_vertex<T>(patch, x, y, prediction, level, w, inverse, c, is_tight(limit),
-                                                         is_tight(limit) ? limit : Real<T>::MAX, max_error, exact);
+                        const bool tight = shared.tight[position >> 5] >> (position & 31) & 1;
+                        const T limit = tight && has_limits ? limits[position] : Real<T>::MAX;
+                        const Code code = code_vertex<T>(patch, x, y, prediction, level, w, inverse, c, tight, limit,
+                                                         max_error, exact);
                         symbol = STORED;
                         if (code.id != EXACT) {
                             u64 raw;
@@ -490,11 +503,14 @@ __device__ __forceinline__ void other_tiles(const Job& job) {
     __shared__ TileShared<T> shared[OTHER_WARPS<T>];
     Control& control = control_of(job);
     const Constraints<T> c = constraints_of<T>(job, control);
-    const u64 count = control.other_tiles, warps = (u64)gridDim.x * OTHER_WARPS<T>;
+    const u64 count = control.limited_tiles, warps = (u64)gridDim.x * OTHER_WARPS<T>;
     u32 exact = 0;
     T max_error = 0;
     for (u64 k = (u64)blockIdx.x * OTHER_WARPS<T> + (threadIdx.x >> 5); k < count; k += warps) {
-        tile<T>(job, control, c, shared[threadIdx.x >> 5], job.group_offsets[job.tiles() - 1 - k], exact, max_error);
+        const u64 index = job.group_offsets[k];
+        // Whole tiles are done.
+        if (job.info[index] != 0) continue;
+        tile<T>(job, control, c, shared[threadIdx.x >> 5], index, exact, max_error);
         __syncwarp();
     }
     report_tally<T>(control, exact, 0, max_error);

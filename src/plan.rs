@@ -1,6 +1,7 @@
 //! Sizes and places of everything in the workspace of a device call, from the request alone: no data, no
 //! device. Nothing else carves memory.
 
+use crate::analysis::BAND;
 use crate::error::{Error, Result, Status};
 use crate::geometry::TILE_VERTICES;
 use crate::request::{Dtype, Predictor, Request};
@@ -114,6 +115,56 @@ impl Workspace {
     }
 }
 
+/// Where the parts of the workspace of an analysis lie. kernels/abi.cuh says what is in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AnalysisWorkspace {
+    pub counts: Region,
+    pub parts: Region,
+    pub rows: Region,
+    pub segments: Region,
+    /// All of it.
+    pub bytes: u64,
+}
+
+/// What a comparison counts.
+pub const ANALYSIS_COUNT_BYTES: u64 = 256;
+/// Sums and extremes of a part of a comparison.
+const PART_BYTES: u64 = 4 * 8;
+
+impl AnalysisWorkspace {
+    /// Columns of a warp, whose lanes read 16 bytes each.
+    pub fn segment_columns(dtype: Dtype) -> u64 {
+        32 * 16 / dtype.bytes()
+    }
+
+    /// Columns of a block of eight warps.
+    pub fn chunk_columns(dtype: Dtype) -> u64 {
+        8 * Self::segment_columns(dtype)
+    }
+
+    pub fn compare(request: &Request) -> Result<Self> {
+        let c = request.config();
+        let chunks = c.nx.div_ceil(Self::chunk_columns(c.dtype));
+        let mut carver = Carver::default();
+        let counts = carver.take(&[ANALYSIS_COUNT_BYTES])?;
+        let parts = carver.take(&[chunks, c.ny.div_ceil(BAND), PART_BYTES])?;
+        Ok(AnalysisWorkspace { counts, parts, bytes: carver.end, ..Default::default() })
+    }
+
+    pub fn critical_points(request: &Request) -> Result<Self> {
+        let c = request.config();
+        let mut carver = Carver::default();
+        let rows = carver.take(&[c.ny, 8])?;
+        let segments = carver.take(&[c.ny, c.nx.div_ceil(Self::segment_columns(c.dtype)), 2])?;
+        Ok(AnalysisWorkspace { rows, segments, bytes: carver.end, ..Default::default() })
+    }
+
+    /// Bytes that suffice for either.
+    pub fn bytes(request: &Request) -> Result<u64> {
+        Ok(Self::compare(request)?.bytes.max(Self::critical_points(request)?.bytes))
+    }
+}
+
 /// Hands out aligned parts one after the other.
 #[derive(Default)]
 struct Carver {
@@ -218,6 +269,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn analyses_take_little_memory() {
+        for (nx, ny) in [(1, 1), (1, 100_000), (100_000, 1), (300, 200), (36_000, 30_000)] {
+            for dtype in [Dtype::F32, Dtype::F64] {
+                let request = request(nx, ny, dtype);
+                let bytes = AnalysisWorkspace::bytes(&request).unwrap();
+                assert!(
+                    bytes <= 1024 + 12 * ny + nx * ny * dtype.bytes() / 64,
+                    "{nx} x {ny} {dtype:?}: {bytes}"
+                );
+                let points = AnalysisWorkspace::critical_points(&request).unwrap();
+                assert!(points.rows.bytes >= 8 * ny && points.segments.offset >= points.rows.bytes);
+                let compare = AnalysisWorkspace::compare(&request).unwrap();
+                assert!(compare.parts.offset >= compare.counts.bytes && compare.bytes % ALIGNMENT == 0);
+            }
+        }
+    }
+
     /// The number in `constexpr u64 NAME = product + product;`.
     fn constant(name: &str) -> u64 {
         let begin = format!("constexpr u64 {name} = ");
@@ -234,5 +303,7 @@ mod tests {
         assert_eq!(constant("TILE_WORD_BYTES_F32"), tile_word_bytes(Dtype::F32));
         assert_eq!(constant("TILE_WORD_BYTES_F64"), tile_word_bytes(Dtype::F64));
         assert_eq!((TABLES, LIST_TABLES), (43, 50));
+        assert_eq!(constant("ANALYSIS_ROWS"), BAND);
+        assert_eq!(constant("ANALYSIS_COUNT_BYTES"), ANALYSIS_COUNT_BYTES);
     }
 }

@@ -5,8 +5,10 @@
 //! The driver is found at run time, so the tests run in a child process whose library path begins with the
 //! stand-in (tests/stand_in/libcuda.c).
 
+use factz::capi::analysis::*;
 use factz::capi::config::*;
 use factz::capi::device::*;
+use factz::capi::inspect::*;
 use factz::capi::report::*;
 use factz::capi::sizes::*;
 use factz::capi::status::*;
@@ -70,6 +72,7 @@ fn device_functions_only_enqueue() {
     driver.loading();
     driver.hot_path();
     driver.arguments();
+    driver.analysis_arguments();
     driver.default_streams();
     driver.errors();
     driver.another_context_at_the_same_address();
@@ -99,6 +102,11 @@ struct Memory {
     workspace: usize,
     report: usize,
 }
+
+/// Where an analysis reads the other field and writes.
+const OTHER_U: usize = 0x2_6000_0000;
+const OTHER_V: usize = 0x2_7000_0000;
+const CAPACITY: usize = 1000;
 
 const DEVICE: Memory = Memory {
     u: 0x2_1000_0000,
@@ -145,15 +153,64 @@ impl Driver {
         }
     }
 
-    /// Enough for both directions.
-    fn workspace_bytes(&self) -> usize {
+    /// `m.report` receives the info.
+    fn inspect(&self, m: Memory, stream: usize) -> factz_status {
+        let info = m.report as *mut factz_info;
+        // SAFETY: the stand-in follows no pointer.
+        unsafe { factz_inspect_device(m.stream as _, m.stream_bytes, info, stream as factz_stream) }
+    }
+
+    /// `m.report` receives the count, `m.stream` the points.
+    fn critical_points(&self, m: Memory, stream: usize) -> factz_status {
+        let (points, count) = (m.stream as *mut factz_critical_point, m.report as *mut u64);
+        let stream = stream as factz_stream;
+        // SAFETY: the stand-in follows no pointer.
+        unsafe {
+            let (u, v, work, bytes) = (m.u as _, m.v as _, m.workspace as _, self.analysis_bytes());
+            factz_critical_points_device(u, v, N, &self.config, points, CAPACITY, count, work, bytes, stream)
+        }
+    }
+
+    /// `m.report` receives the comparison.
+    fn compare(&self, m: Memory, other_u: usize, bytes: usize, stream: usize) -> factz_status {
+        let comparison = m.report as *mut factz_comparison;
+        let stream = stream as factz_stream;
+        let (u, v, work, null) = (m.u as _, m.v as _, m.workspace as _, std::ptr::null());
+        let (other_u, other_v) = (other_u as _, OTHER_V as _);
+        // SAFETY: the stand-in follows no pointer.
+        unsafe {
+            factz_compare_device(
+                u,
+                v,
+                N,
+                &self.config,
+                other_u,
+                other_v,
+                null,
+                work,
+                bytes,
+                comparison,
+                stream,
+            )
+        }
+    }
+
+    fn sizes(&self) -> factz_sizes {
         // SAFETY: a zeroed struct is filled in.
-        let sizes = unsafe {
+        unsafe {
             let mut sizes: factz_sizes = std::mem::zeroed();
             assert_eq!(factz_compress_sizes(&self.config, &mut sizes), FACTZ_OK);
             sizes
-        };
-        2 * sizes.workspace_bytes as usize
+        }
+    }
+
+    /// Enough for both directions.
+    fn workspace_bytes(&self) -> usize {
+        2 * self.sizes().workspace_bytes as usize
+    }
+
+    fn analysis_bytes(&self) -> usize {
+        self.sizes().analysis_workspace_bytes as usize
     }
 
     /// What `call` answers and which functions of the driver it calls.
@@ -201,13 +258,22 @@ impl Driver {
 
     fn hot_path(&self) {
         for stream in [STREAM, CAPTURED] {
-            let compress = self.traced(|| self.compress(DEVICE, stream));
-            let decompress = self.traced(|| self.decompress(DEVICE, stream));
-            for ((status, calls), kernels) in [(compress, 12), (decompress, 5)] {
+            let bytes = self.analysis_bytes();
+            let compare = || self.compare(DEVICE, OTHER_U, bytes, stream);
+            // Both ends of each buffer are looked up, small structs once.
+            for ((status, calls), addresses, cleared, least_kernels) in [
+                (self.traced(|| self.compress(DEVICE, stream)), 9, 1, 5),
+                (self.traced(|| self.decompress(DEVICE, stream)), 9, 1, 3),
+                (self.traced(compare), 12, 1, 2),
+                (self.traced(|| self.critical_points(DEVICE, stream)), 10, 1, 3),
+                (self.traced(|| self.inspect(DEVICE, stream)), 4, 0, 1),
+            ] {
                 assert_eq!(status, FACTZ_OK, "{}", message());
+                let kernels = count(&calls, "cuLaunchKernel");
+                assert!(kernels >= least_kernels, "{calls:?}");
                 let mut expected: Vec<&str> = HOT[..3].to_vec();
-                expected.extend(["cuPointerGetAttributes"; 5]);
-                expected.push("cuMemsetD8Async");
+                expected.extend(["cuPointerGetAttributes"].repeat(addresses));
+                expected.extend(["cuMemsetD8Async"].repeat(cleared));
                 expected.extend(["cuLaunchKernel"].repeat(kernels));
                 expected.push(HOT[3]);
                 assert_eq!(calls, expected);
@@ -227,6 +293,10 @@ impl Driver {
             ("workspace", Memory { workspace: host, ..DEVICE }, "is host memory"),
             ("report", Memory { report: host, ..DEVICE }, "is host memory"),
             ("workspace", Memory { workspace: pinned, ..DEVICE }, "is pinned host memory"),
+            ("u", Memory { u: 0x4_ffff_ff00, ..DEVICE }, "memory of device 1"),
+            ("v", Memory { v: 0x7_ffff_ff00, ..DEVICE }, "ends before its last byte"),
+            ("", Memory { stream: 0x7_ffff_ff00, ..DEVICE }, "ends before its last byte"),
+            ("workspace", Memory { workspace: 0x7_ffff_ff00, ..DEVICE }, "ends before its last byte"),
             ("u", Memory { u: other, ..DEVICE }, "memory of device 1"),
             ("report", Memory { report: other, ..DEVICE }, "memory of device 1"),
             ("u", Memory { u: 0, ..DEVICE }, "is null"),
@@ -261,6 +331,51 @@ impl Driver {
         }
     }
 
+    /// The same for the analysis, whose workspace and results are checked too.
+    fn analysis_arguments(&self) {
+        let host = vec![0u64; 1 << 10];
+        let host = (host.as_ptr() as usize).next_multiple_of(256);
+        let bytes = self.analysis_bytes();
+        let refused = |text: &str, (status, calls): (factz_status, Vec<String>), expected| {
+            assert_eq!(status, expected, "{text}: {}", message());
+            assert!(message().contains(text), "{text}: {}", message());
+            assert_eq!(count(&calls, "cuLaunchKernel") + count(&calls, "cuMemsetD8Async"), 0);
+            assert_balanced(&calls);
+        };
+        let invalid = FACTZ_ERROR_INVALID_ARGUMENT;
+        for (memory, text) in [
+            (Memory { u: host, ..DEVICE }, "u = "),
+            (Memory { v: host, ..DEVICE }, "v = "),
+            (Memory { workspace: host, ..DEVICE }, "workspace = "),
+            (Memory { workspace: 0x4_0000_0000, ..DEVICE }, "is pinned host memory"),
+            (Memory { v: 0x5_0000_0000, ..DEVICE }, "memory of device 1"),
+            (Memory { workspace: DEVICE.workspace + 128, ..DEVICE }, "not aligned to 256"),
+            (Memory { u: DEVICE.u + 2, ..DEVICE }, "not aligned to 4"),
+        ] {
+            refused(text, self.traced(|| self.compare(memory, OTHER_U, bytes, STREAM)), invalid);
+            refused(text, self.traced(|| self.critical_points(memory, STREAM)), invalid);
+        }
+        let result = Memory { report: host, ..DEVICE };
+        refused("comparison = ", self.traced(|| self.compare(result, OTHER_U, bytes, STREAM)), invalid);
+        refused("count = ", self.traced(|| self.critical_points(result, STREAM)), invalid);
+        refused("info = ", self.traced(|| self.inspect(result, STREAM)), invalid);
+        refused("other_u = ", self.traced(|| self.compare(DEVICE, host, bytes, STREAM)), invalid);
+        let points = Memory { stream: host, ..DEVICE };
+        refused("points = ", self.traced(|| self.critical_points(points, STREAM)), invalid);
+        refused("src = ", self.traced(|| self.inspect(points, STREAM)), invalid);
+        let short = self.traced(|| self.compare(DEVICE, OTHER_U, 256, STREAM));
+        refused("workspace_bytes = 256", short, FACTZ_ERROR_WORKSPACE_TOO_SMALL);
+        // Results may go to mapped host memory.
+        let pinned = Memory { report: 0x4_0000_0000, ..DEVICE };
+        for status in [
+            self.compare(pinned, OTHER_U, bytes, STREAM),
+            self.critical_points(pinned, STREAM),
+            self.inspect(pinned, STREAM),
+        ] {
+            assert_eq!(status, FACTZ_OK, "{}", message());
+        }
+    }
+
     /// The default streams stand for the current context; without one they are refused.
     fn default_streams(&self) {
         for stream in 0..3 {
@@ -285,9 +400,11 @@ impl Driver {
             std::env::set_var(FAIL, format!("{function}=719"));
             let compress = self.traced(|| self.compress(DEVICE, STREAM));
             let decompress = self.traced(|| self.decompress(DEVICE, STREAM));
+            let compare = self.traced(|| self.compare(DEVICE, OTHER_U, self.analysis_bytes(), STREAM));
+            let points = self.traced(|| self.critical_points(DEVICE, STREAM));
             std::env::remove_var(FAIL);
             assert!(message().contains(function.trim_end_matches("_v2")), "{function}: {}", message());
-            for (status, calls) in [compress, decompress] {
+            for (status, calls) in [compress, decompress, compare, points] {
                 assert_eq!(status, FACTZ_ERROR_CUDA, "{function}");
                 assert_eq!(count(&calls, function), 1, "{calls:?}");
                 let entered =

@@ -529,7 +529,23 @@ fn device_functions_check_their_arguments_and_find_no_device() {
             factz_compare_device(u, v, N, &c, v, u, null(), work as _, 1 << 19, comparison, null_mut())
         };
         expect_none(compare(0x60_0000 as _));
-        expect(compare(u as _), argument, "comparison at");
+        expect(compare(u as _), argument, "overlaps u");
+        let small = |bytes| {
+            let (u, v, points, work) = (u as _, v as _, dst as _, work as _);
+            factz_critical_points_device(u, v, N, &c, points, 9, 0x60_0000 as _, work, bytes, null_mut())
+        };
+        expect(small(255), FACTZ_ERROR_WORKSPACE_TOO_SMALL, "workspace_bytes = 255");
+        let mut sizes: factz_sizes = std::mem::zeroed();
+        expect(factz_compress_sizes(&c, &mut sizes), FACTZ_OK, "");
+        expect_none(small(sizes.analysis_workspace_bytes as usize));
+        assert!(sizes.analysis_workspace_bytes < sizes.workspace_bytes);
+        let (u, v, points, work) = (u as _, v as _, dst as _, work as _);
+        let count = 0x60_0000 as _;
+        expect(
+            factz_critical_points_device(u, v, N + 1, &c, points, 9, count, work, 1 << 19, null_mut()),
+            argument,
+            "is not nx * ny",
+        );
     }
 }
 

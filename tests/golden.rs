@@ -6,24 +6,19 @@
 //! checksums) into the manifest and run this test with FACTZ_BLESS=1: it makes what is missing, and
 //! refuses to touch what is there.
 
+#[path = "support/golden.rs"]
+mod cases;
+
+use cases::*;
+use factz::backend::{compress, decompress, inspect, max_stream_bytes, Execution};
+use factz::field::{View, ViewMut};
+use factz::real::Real;
+use factz::Request;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-
-use factz::backend::{compress, decompress, inspect, max_stream_bytes, Execution};
-use factz::field::{Layout, View, ViewMut};
-use factz::real::Real;
-use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request};
-use serde_json::Value;
-
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1")
-}
-
-fn manifest() -> Value {
-    let path = folder().join("manifest.json");
-    serde_json::from_slice(&fs::read(path).expect("the manifest is there")).expect("the manifest is JSON")
-}
 
 /// The CRC-32 of zlib.
 fn crc32(bytes: &[u8]) -> u32 {
@@ -32,138 +27,11 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_else(|| panic!("{key} of {value} is no text"))
-}
-
-fn integer(value: &Value, key: &str) -> u64 {
-    value[key].as_u64().unwrap_or_else(|| panic!("{key} of {value} is no integer"))
-}
-
-fn number(value: &Value, key: &str) -> f64 {
-    value[key].as_f64().unwrap_or_else(|| panic!("{key} of {value} is no number"))
-}
-
-/// A smooth wave of half period `p`, made of parabolas.
-fn wave(k: i64, p: i64) -> i64 {
-    let r = k.rem_euclid(2 * p);
-    if r < p {
-        r * (p - r)
-    } else {
-        -((r - p) * (2 * p - r))
-    }
-}
-
-fn waves(x: i64, y: i64) -> [i64; 2] {
-    [
-        4 * wave(x + 2 * y, 61) - 3 * wave(3 * y - x + 500, 97),
-        5 * wave(2 * x - y + 700, 83) + 2 * wave(x + y + 40, 41),
-    ]
-}
-
-fn hash(x: i64, y: i64, c: u32) -> i64 {
-    let mut h = (x as u32).wrapping_mul(73_856_093)
-        ^ (y as u32).wrapping_mul(19_349_663)
-        ^ 83_492_791u32.wrapping_mul(c + 1);
-    h = (h ^ h >> 15).wrapping_mul(2_246_822_519);
-    h = (h ^ h >> 13).wrapping_mul(3_266_489_917);
-    (h ^ h >> 16) as i64
-}
-
-/// Bits of a vertex that is not finite, in binary32 and binary64.
-fn missing<T: Real>(x: i64, y: i64, divisor: f64) -> Option<[T; 2]> {
-    let bits = |narrow: u64, wide: u64| T::from_bits64(if T::BYTES == 4 { narrow } else { wide });
-    let infinity = T::from_f64(f64::INFINITY);
-    let value = |k: f64| T::from_f64(k / divisor);
-    if (x / 6 + y / 5) % 5 == 0 || x >= 64 {
-        Some([bits(0x7fc0_0000, 0x7ff8 << 48), bits(0x7fc1_2345, 0x7ff8 << 48 | 0x1_2345)])
-    } else if x * y % 97 == 1 {
-        Some([infinity, value(1.0)])
-    } else if x * y % 89 == 3 {
-        Some([value(2.0), -infinity])
-    } else if x * y % 83 == 5 {
-        Some([bits(0x7fa0_0001, 0x7ff4 << 48 | 1); 2])
-    } else {
-        None
-    }
-}
-
-/// Both components of an input as the formulas in the manifest say.
-fn input<T: Real>(manifest: &Value, case: &Value) -> [Vec<T>; 2] {
-    let input = &manifest["inputs"][text(case, "input")];
-    let (nx, ny) = (integer(input, "nx") as i64, integer(input, "ny") as i64);
-    let divisor = number(case, "divisor");
-    let file = input["file"].as_str().map(|name| fs::read(folder().join(name)).expect("the input is there"));
-    let formula = input["formula"].as_str().unwrap_or("");
-    let mut out = [Vec::new(), Vec::new()];
-    for y in 0..ny {
-        for x in 0..nx {
-            if let (Some(pair), "missing") = (missing(x, y, divisor), formula) {
-                out.iter_mut().zip(pair).for_each(|(o, value)| o.push(value));
-                continue;
-            }
-            let land = x >= 64 && y < 32 || (x / 5 + y / 7) % 4 == 0;
-            for (c, out) in out.iter_mut().enumerate() {
-                let value = match (&file, formula) {
-                    (Some(bytes), _) => {
-                        let at = 4 * ((c as i64 * ny + y) * nx + x) as usize;
-                        f32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as f64
-                    }
-                    (_, "land") if land => 0.0,
-                    (_, "waves" | "land" | "missing") => waves(x, y)[c] as f64,
-                    (_, "steps") => [(x / 8 + y / 8) % 3 - 1, x / 16 % 2][c] as f64,
-                    (_, "zero") => 0.0,
-                    (_, "sparse") => {
-                        let every = 4 << ((x / 32 + 3 * (y / 32)) % 12);
-                        5.0 + 2.0 * (hash(x, y, 0) % every == 0) as u8 as f64
-                    }
-                    (_, "constant") => [5.0, -3.0][c],
-                    (_, "noise") => (hash(x, y, c as u32) % 2001 - 1000) as f64,
-                    _ => panic!("{input} has no file and no known formula"),
-                };
-                out.push(T::from_f64(value / divisor));
-            }
-        }
-    }
-    out
-}
-
-fn config(case: &Value, pitch: u64) -> Config {
-    let layout = Layout { pitch, stride: 1 };
-    let choose = |key: &str, names: &[&str]| {
-        let name = text(case, key);
-        names.iter().position(|n| *n == name).unwrap_or_else(|| panic!("{key} = {name} in {case}"))
-    };
-    // Cases without a predictor or a coder are older than the choice.
-    let chosen = |key: &str, names: &[&str]| if case[key].is_null() { 0 } else { choose(key, names) };
-    Config {
-        predictor: [Predictor::Hierarchical, Predictor::Lorenzo]
-            [chosen("predictor", &["hierarchical", "lorenzo"])],
-        coder: [Coder::Ans, Coder::Huffman][chosen("coder", &["ans", "huffman"])],
-        dtype: [Dtype::F32, Dtype::F64][choose("dtype", &["f32", "f64"])],
-        u: layout,
-        v: layout,
-        halo: integer(case, "halo") as u32,
-        pin: integer(case, "pin") as u32,
-        dx: number(case, "dx"),
-        dy: number(case, "dy"),
-        mode: [Mode::BlockWise, Mode::Speculative][choose("mode", &["block-wise", "speculative"])],
-        preserve: [Preserve::None, Preserve::Points, Preserve::Types]
-            [choose("preserve", &["none", "points", "types"])],
-        ..Config::new(
-            integer(case, "nx"),
-            integer(case, "ny"),
-            [BoundKind::Absolute, BoundKind::Relative][choose("bound_kind", &["absolute", "relative"])],
-            number(case, "bound"),
-        )
-    }
-}
-
 fn compressed<T: Real>(manifest: &Value, case: &Value, threads: usize) -> Vec<u8> {
     let pitch = integer(&manifest["inputs"][text(case, "input")], "nx");
     let components = input::<T>(manifest, case);
     let config = config(case, pitch);
-    let first = (integer(case, "y0") * pitch + integer(case, "x0")) as usize;
+    let first = first_vertex(case, pitch) as usize;
     let request = Request::new(config).expect("a valid configuration");
     let [u, v] = components.each_ref().map(|c| {
         let ghost = |bit: u32| (config.halo & bit != 0) as u64;
@@ -269,12 +137,47 @@ fn golden_streams_decode_to_the_same_bytes() {
 #[test]
 fn the_same_input_gives_the_golden_stream() {
     let (manifest, cases) = golden();
-    for (case, stream) in cases {
+    for (case, stream) in cases.into_iter().filter(|(case, _)| !is_decoded_only(case)) {
         for threads in [1, 2] {
             let again = compress_case(&manifest, &case, threads);
             assert!(again == stream, "{} with {threads} threads: {} bytes", case["name"], again.len());
         }
     }
+}
+
+/// What a GPU made of the same inputs, as `FACTZ_GOLDEN_OUT=FOLDER` of the test `gpu` wrote it down: a line
+/// "SHA-256 bytes name" for each case, behind lines that say what it ran on.
+#[test]
+fn streams_made_on_a_gpu_are_the_golden_ones() {
+    let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(sha256(b"abc"), known);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/gpu-v1/MANIFEST");
+    let list = fs::read_to_string(&path).unwrap_or_else(|e| {
+        panic!(
+            "{}: {e}; make it on a machine with a GPU: FACTZ_GPU=golden FACTZ_GOLDEN=tests/golden/v1 \
+             FACTZ_GOLDEN_OUT=FOLDER and the test binary gpu, then copy FOLDER/MANIFEST here",
+            path.display()
+        )
+    });
+    let lines = || list.lines().filter(|l| !l.starts_with('#'));
+    for what in ["device", "driver"] {
+        let said = lines().find_map(|l| l.strip_prefix(what)).unwrap_or("");
+        assert!(!said.trim().is_empty(), "{what} is missing in {}", path.display());
+    }
+    let mut made = BTreeMap::new();
+    for line in lines().filter(|l| !l.starts_with("device") && !l.starts_with("driver")) {
+        let mut words = line.split_whitespace();
+        let mut word = || words.next().unwrap_or_else(|| panic!("{line:?} lacks a word")).to_owned();
+        let (hash, bytes, name) = (word(), word(), word());
+        assert!(made.insert(name, (hash, bytes)).is_none(), "{line:?} comes twice");
+    }
+    let (_, cases) = golden();
+    for (case, stream) in cases.iter().filter(|(case, _)| !is_decoded_only(case)) {
+        let name = text(case, "name");
+        let found = made.remove(name).unwrap_or_else(|| panic!("no stream of {name} was made on the GPU"));
+        assert_eq!(found, (sha256(stream), stream.len().to_string()), "{name} differs on the GPU");
+    }
+    assert!(made.is_empty(), "cases that do not exist: {made:?}");
 }
 
 #[test]

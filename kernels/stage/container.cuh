@@ -47,45 +47,51 @@ __device__ __forceinline__ u32 directory_bytes(u32 coder) {
     return coder == CODER_HUFFMAN ? LIST_TABLE_SIZES_BYTES : TABLE_SIZES_BYTES;
 }
 
-// Reads the header into the control block; the status it gives. The dimensions and the type must be
-// those of the job.
-__device__ inline i32 read_header(const Job& job, Control& c, const u8* h) {
-    if (job.stream_bytes < HEADER_BYTES) return STATUS_CORRUPT_STREAM;
+// Whether this is the header of a stream that this version reads: a status. Twin of Header::read.
+__device__ inline i32 check_header(const u8* h) {
     if (h[0] != 'F' || h[1] != 'C' || h[2] != 'T' || h[3] != 'Z') return STATUS_CORRUPT_STREAM;
-    u32 version = get16(h + 4);
+    const u32 version = get16(h + 4);
     if (version == 0 || version > FORMAT_VERSION) return STATUS_UNSUPPORTED_VERSION;
     bool ok = get16(h + 6) == HEADER_BYTES && h[12] < 2 && h[13] < 2 && h[14] < 2 && h[15] < 2 && h[16] < 3 &&
               h[17] < 2 && h[18] < 2 && h[19] <= MAX_GROUP_LOG2 && h[20] < TAPERS && h[26] == 2 && h[27] == 0 &&
               get64(h + 48) == 1 && get64(h + 120) == 0;
-    for (i32 level = 0; level < ANCHOR_LEVEL; level++) {
-        ok &= h[21 + level] < 6;
-        c.kernels[level] = h[21 + level];
+    for (i32 level = 0; level < ANCHOR_LEVEL; level++) ok &= h[21 + level] < 6;
+    for (i32 k = 0; k < 5; k++) {
+        const double x = get_f64(h + 56 + 8 * k);
+        ok &= x >= 0.0 && x <= 1.7976931348623157e308;
     }
+    const u64 nx = get64(h + 32), ny = get64(h + 40), most = 1ull << 48;
+    if (!ok || nx == 0 || ny == 0 || nx > most || ny > most / nx) return STATUS_CORRUPT_STREAM;
+    const u64 field = 2 * nx * ny * (h[12] ? 8 : 4), tiles = ((nx + TILE - 1) / TILE) * ((ny + TILE - 1) / TILE);
+    const u64 groups = (tiles + (1ull << h[19]) - 1) >> h[19], tables = get32(h + 28), bytes = get64(h + 112);
+    const u64 body = h[18] == CONTENT_STORED
+                         ? field
+                         : (tables > directory_bytes(h[14]) ? tables : directory_bytes(h[14])) + groups * (4 + STATE_BYTES);
+    return bytes < HEADER_BYTES + body || bytes % 4 != 0 ? STATUS_CORRUPT_STREAM : STATUS_OK;
+}
+
+// Reads the header into the control block; the status it gives. The dimensions and the type must be
+// those of the job.
+__device__ inline i32 read_header(const Job& job, Control& c, const u8* h) {
+    if (job.stream_bytes < HEADER_BYTES) return STATUS_CORRUPT_STREAM;
+    const i32 status = check_header(h);
+    if (status != STATUS_OK) return status;
+    for (i32 level = 0; level < ANCHOR_LEVEL; level++) c.kernels[level] = h[21 + level];
     c.coder = h[14];
     c.predictor = h[15];
     c.content = h[18];
     c.group_log2 = h[19];
     c.taper = h[20];
     c.table_bytes = get32(h + 28);
-    for (i32 k = 0; k < 5; k++) {
-        double x = get_f64(h + 56 + 8 * k);
-        ok &= x >= 0.0 && x <= 1.7976931348623157e308;
-    }
     c.bound = get_f64(h + 64);
     c.quantum = get_f64(h + 72);
     c.fill[0] = get64(h + 96);
     c.fill[1] = get64(h + 104);
     c.stream_bytes = get64(h + 112);
-    if (!ok) return STATUS_CORRUPT_STREAM;
     if (get64(h + 32) != job.nx || get64(h + 40) != job.ny || h[12] != job.dtype) return STATUS_INVALID_ARGUMENT;
-    const u64 field = 2 * job.nx * job.ny * (job.dtype ? 8 : 4);
     c.groups = c.content == CONTENT_STORED ? 0 : (job.tiles() + (1ull << c.group_log2) - 1) >> c.group_log2;
-    u64 least = HEADER_BYTES + (c.content == CONTENT_STORED
-                                    ? field
-                                    : (c.table_bytes > directory_bytes(c.coder) ? c.table_bytes : directory_bytes(c.coder)) +
-                                          c.groups * (4 + STATE_BYTES));
-    if (c.stream_bytes < least || c.stream_bytes % 4 != 0 || c.stream_bytes > job.stream_bytes)
-        return STATUS_CORRUPT_STREAM;
+    if (c.stream_bytes > job.stream_bytes) return STATUS_CORRUPT_STREAM;
+    const u64 field = 2 * job.nx * job.ny * (job.dtype ? 8 : 4);
     if (c.content == CONTENT_STORED && c.stream_bytes != HEADER_BYTES + field) return STATUS_CORRUPT_STREAM;
     return STATUS_OK;
 }

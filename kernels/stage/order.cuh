@@ -4,14 +4,12 @@
 #include "predict.cuh"
 
 // Predicts and visits the interior vertices of a closed tile, level by level and phase by phase, as
-// visit(level, width, inverse, position, x, y, prediction). A phase's predictions read nothing that the
-// phase writes, so that they are made for two vertices before the first visit. The loops are not
-// unrolled: a tile is short work for a warp, and the code must stay in the instruction cache.
+// visit(level, width, inverse, position, x, y, prediction). The loops are not unrolled: a tile is short
+// work for a warp, and the code must stay in the instruction cache.
 template <typename T, typename Visit>
 __device__ __forceinline__ void interior(typename Real<T>::Pair* values, i32 last_x, i32 last_y, const u32* kernels,
                                          const Quantizer& quantizer, Visit visit) {
     typedef typename Real<T>::Pair P;
-    constexpr i32 BATCH = 2;
     const i32 lane = threadIdx.x & 31;
     const i32 inner_x = last_x < TILE - 1 ? last_x : TILE - 1, inner_y = last_y < TILE - 1 ? last_y : TILE - 1;
 #pragma unroll 1
@@ -23,31 +21,18 @@ __device__ __forceinline__ void interior(typename Real<T>::Pair* values, i32 las
 #pragma unroll 1
         for (i32 phase = level == 4 ? 2 : 0; phase < 3; phase++) {
 #pragma unroll 1
-            for (i32 first = lane; first < count || first < 32; first += 32 * BATCH) {
-                P prediction[BATCH];
-                bool active[BATCH];
-                i32 xs[BATCH], ys[BATCH];
-#pragma unroll
-                for (i32 b = 0; b < BATCH; b++) {
-                    const i32 k = first + 32 * b, i = k & (n - 1), j = k >> (4 - level);
-                    const i32 x = (2 * i + (phase != 1)) << level, y = (2 * j + (phase != 0)) << level;
-                    xs[b] = x;
-                    ys[b] = y;
-                    active[b] = k < count && x > 0 && y > 0 && x <= inner_x && y <= inner_y;
-                    if (!active[b]) continue;
-                    const i32 at = y * CLOSED + x;
-                    if (phase == 2) {
-                        prediction[b] = centre<T>(kernel, values, CLOSED, x, y, step, last_x, last_y);
-                    } else {
-                        const bool across = phase == 0;
-                        prediction[b] = along<T>(kernel, values, at, across ? step : step * CLOSED, across ? x : y, step,
-                                                 across ? last_x : last_y);
-                    }
+            for (i32 k = lane; k < count || k < 32; k += 32) {
+                const i32 x = (2 * (k & (n - 1)) + (phase != 1)) << level, y = (2 * (k >> (4 - level)) + (phase != 0)) << level;
+                if (!(k < count && x > 0 && y > 0 && x <= inner_x && y <= inner_y)) continue;
+                P prediction;
+                if (phase == 2) {
+                    prediction = centre<T>(kernel, values, CLOSED, x, y, step, last_x, last_y);
+                } else {
+                    const bool across = phase == 0;
+                    prediction = along<T>(kernel, values, y * CLOSED + x, across ? step : step * CLOSED, across ? x : y, step,
+                                          across ? last_x : last_y);
                 }
-#pragma unroll
-                for (i32 b = 0; b < BATCH; b++)
-                    if (active[b])
-                        visit(level, width, inverse, count * (1 + phase) + first + 32 * b, xs[b], ys[b], prediction[b]);
+                visit(level, width, inverse, count * (1 + phase) + k, x, y, prediction);
             }
             __syncwarp();
         }

@@ -45,8 +45,9 @@ pub struct Comparison {
     pub max_error: f64,
     /// Peak signal-to-noise ratio in dB: joint range of the original's values over the root of the
     /// mean square error, taken over twice the number of u's finite pairs (as the independent checker
-    /// does; it matters only where u and v are non-finite at different vertices). Infinite for equal fields, NaN for a constant original with errors, `None`
-    /// without values or where it overflows.
+    /// does; it matters only where u and v are non-finite at different vertices). Infinite for equal fields,
+    /// NaN for a constant original with errors, `None` without values or where it overflows. The order of
+    /// its sums is fixed, so that every backend and number of threads finds the same bits.
     pub psnr: Option<f64>,
 }
 
@@ -84,11 +85,7 @@ pub fn compare<T: Real>(
     let views = [[u0, v0], [u1, v1]];
     let bound = bound.unwrap_or(f64::INFINITY);
     let parts = in_bands(grid.ny, threads, |band| compare_band(grid, &views, &rule, bound, band));
-    let mut total = Part::default();
-    for part in &parts {
-        total.add(part);
-    }
-    total.finish()
+    joined(parts, |a, b| a.add(&b)).unwrap_or_default().finish()
 }
 
 /// What is known about the vertex (or all vertices) in question.
@@ -128,6 +125,21 @@ impl<T: Real> Row<T> {
     }
 }
 
+/// Joins neighbours, then neighbours of those, until one is left: the order of the device's sums too, whose
+/// blocks are whole branches of this tree.
+fn joined<S>(mut items: Vec<S>, join: impl Fn(&mut S, S)) -> Option<S> {
+    while items.len() > 1 {
+        let mut pairs = std::mem::take(&mut items).into_iter();
+        while let Some(mut left) = pairs.next() {
+            if let Some(right) = pairs.next() {
+                join(&mut left, right);
+            }
+            items.push(left);
+        }
+    }
+    items.pop()
+}
+
 fn compare_band<T: Real>(
     grid: Grid,
     views: &[[View<'_, T>; 2]; 2],
@@ -138,11 +150,14 @@ fn compare_band<T: Real>(
     let nx = grid.nx as usize;
     let mut part = Part::default();
     let (mut low, mut high) = (Row::new(nx), Row::new(nx));
+    // Squared errors of each column.
+    let mut squares = [vec![0.0; nx], vec![0.0; nx]];
     low.load(views, band.start);
     for y in band {
         part.vertices(&low);
-        for component in 0..2 {
-            part.values(component, &low.values[0][component], &low.values[1][component], bound);
+        for (component, squares) in squares.iter_mut().enumerate() {
+            let [before, after] = [0, 1].map(|field| low.field(field)[component]);
+            part.values(component, before, after, bound, squares);
         }
         if y + 1 < grid.ny {
             high.load(views, y + 1);
@@ -150,6 +165,7 @@ fn compare_band<T: Real>(
             std::mem::swap(&mut low, &mut high);
         }
     }
+    part.squares = squares.map(|columns| joined(columns, |a, b| *a += b).unwrap_or_default());
     part
 }
 
@@ -194,17 +210,24 @@ impl Part {
         }
     }
 
-    fn values<T: Real>(&mut self, component: usize, before: &[T], after: &[T], bound: f64) {
-        let (mut squares, mut largest, mut pairs, mut exceeded) = (0.0, 0.0, 0, 0);
+    fn values<T: Real>(
+        &mut self,
+        component: usize,
+        before: &[T],
+        after: &[T],
+        bound: f64,
+        squares: &mut [f64],
+    ) {
+        let (mut largest, mut pairs, mut exceeded) = (0.0, 0, 0);
         let (mut low, mut high) = (self.low, self.high);
-        for (&a, &b) in before.iter().zip(after) {
+        for ((&a, &b), square) in before.iter().zip(after).zip(squares) {
             if !(a.is_finite() && b.is_finite()) {
                 continue;
             }
             let (a, b) = (a.to_f64(), b.to_f64());
             let difference = b - a;
             let error = difference.abs();
-            squares += difference * difference;
+            *square += difference * difference;
             pairs += 1;
             low = Real::min(low, a);
             high = Real::max(high, a);
@@ -220,7 +243,6 @@ impl Part {
         if component == 0 {
             self.pairs_u += pairs;
         }
-        self.squares[component] += squares;
     }
 
     fn triangles<T: Real>(&mut self, low: &Row<T>, high: &Row<T>, rule: &Rule) {
@@ -319,13 +341,32 @@ impl Part {
             } else if mean == 0.0 {
                 Some(f64::INFINITY)
             } else if range > 0.0 {
-                Some(20.0 * range.log10() - 10.0 * mean.log10())
+                Some(20.0 * log10(range) - 10.0 * log10(mean))
             } else {
                 Some(f64::NAN)
             };
         }
         self.counts
     }
+}
+
+/// The decimal logarithm of a positive finite number to within a few units in the last place, from operations
+/// that round alike everywhere: mathematics libraries differ in the last bit.
+fn log10(x: f64) -> f64 {
+    const TWO_TO_54: f64 = 18_014_398_509_481_984.0;
+    let (x, scale) = if x < f64::MIN_POSITIVE { (x * TWO_TO_54, -54) } else { (x, 0) };
+    let bits = x.to_bits();
+    let mut exponent = scale + (bits >> 52) as i32 - 1023;
+    let mut m = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
+    if m > std::f64::consts::SQRT_2 {
+        m *= 0.5;
+        exponent += 1;
+    }
+    // ln m = 2 artanh s; s^2 is below 0.0295, so the next term is below 2^-60.
+    let s = (m - 1.0) / (m + 1.0);
+    let z = s * s;
+    let series = (0..=10).rev().fold(0.0, |sum, k| sum * z + 1.0 / (2 * k + 1) as f64);
+    (exponent as f64 * std::f64::consts::LN_2 + 2.0 * s * series) / std::f64::consts::LN_10
 }
 
 /// How much larger |b - a| is than its rounding |difference| (the error term of Knuth's TwoSum).
@@ -337,5 +378,32 @@ fn rest(b: f64, a: f64, difference: f64) -> f64 {
         error
     } else {
         -error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms_are_those_of_the_mathematics_library() {
+        let mut x = f64::from_bits(1);
+        while x < f64::MAX / 3.0 {
+            let (ours, theirs) = (log10(x), x.log10());
+            assert!((ours - theirs).abs() <= 8e-16 * theirs.abs().max(1.0), "{x:e}: {ours} {theirs}");
+            x = 1.37 * x + f64::from_bits(1);
+        }
+        assert_eq!(log10(1.0), 0.0);
+    }
+
+    #[test]
+    fn neighbours_are_joined_first() {
+        let join = |n: usize| {
+            let leaves = (0..n).map(|k| k.to_string()).collect();
+            joined(leaves, |a: &mut String, b| *a = format!("({a} {b})"))
+        };
+        assert_eq!(join(0), None);
+        assert_eq!(join(1).unwrap(), "0");
+        assert_eq!(join(7).unwrap(), "(((0 1) (2 3)) ((4 5) 6))");
     }
 }

@@ -23,6 +23,15 @@ pub enum Kind {
 impl Kind {
     /// Number of kinds.
     pub const COUNT: usize = 6;
+    /// All of them, by number.
+    pub const ALL: [Kind; Kind::COUNT] = [
+        Kind::Saddle,
+        Kind::AttractingNode,
+        Kind::RepellingNode,
+        Kind::AttractingFocus,
+        Kind::RepellingFocus,
+        Kind::Center,
+    ];
 
     /// The kind of a critical point that is no saddle.
     fn from_signs(trace: i32, discriminant: i32) -> Self {

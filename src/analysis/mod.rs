@@ -12,8 +12,9 @@ use crate::real::Real;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Rows that one task works on: the division does not depend on the number of threads.
-const BAND: u64 = 16;
+/// Rows that one task works on: the division does not depend on the number of threads. Sums go up a tree that
+/// begins with these bands, on devices too (ANALYSIS_ROWS in kernels/abi.cuh).
+pub(crate) const BAND: u64 = 32;
 
 /// The triangles of a cell in the order of [`CriticalPoint::triangle`].
 const TRIANGLES: [Triangle; 2] = [Triangle::Lower, Triangle::Upper];

@@ -28,8 +28,12 @@ use crate::stage::tune;
 
 /// Tiles in one piece of work.
 const CHUNK: usize = 64;
-/// A group of tiles is made large enough that its coder states are a small part of it.
+/// A group of tiles is made large enough that its coder states are a small part of it. Where tiles take
+/// few bytes, groups are many tiles long, and decoding them takes a GPU as long as the longest: they are
+/// made half as large.
 const GROUP_BYTES: u64 = 1024;
+const SPARSE_GROUP_BYTES: u64 = 512;
+const SPARSE_TILE_BYTES: u64 = 64;
 
 /// Counts finished pieces of work for the caller's progress display.
 struct Meter<'a> {
@@ -358,10 +362,11 @@ fn count<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> (Box<Coun
         )
 }
 
-/// The size of groups that makes them about [`GROUP_BYTES`] long, as a power of two.
+/// The size of groups that makes them as long as they should be, as a power of two.
 fn group_log2(tiles: u64, bytes: u64) -> u8 {
+    let wanted = if bytes < SPARSE_TILE_BYTES * tiles { SPARSE_GROUP_BYTES } else { GROUP_BYTES };
     let mut log2 = 0;
-    while log2 < MAX_GROUP_LOG2 && (1 << log2) < tiles && (bytes << log2) < GROUP_BYTES * tiles {
+    while log2 < MAX_GROUP_LOG2 && (1 << log2) < tiles && (bytes << log2) < wanted * tiles {
         log2 += 1;
     }
     log2

@@ -1,7 +1,7 @@
 //! Critical points of a field and comparison of two fields, on the host.
 
-use super::arguments::{check_struct, check_vertices, thread_count, Field, Ghosts, Span};
-use super::config::{factz_config, read_request};
+use super::arguments::{check_outputs, check_struct, thread_count, Field, Ghosts, Span};
+use super::config::{factz_config, read_field_request, read_request};
 use super::status::{factz_status, guard};
 use crate::analysis::{self, Kind};
 use crate::error::{Error, Result, Status};
@@ -9,7 +9,7 @@ use crate::field::View;
 use crate::real::Real;
 use crate::request::{BoundKind, Dtype, Request};
 use std::ffi::{c_int, c_void};
-use std::mem::{offset_of, size_of};
+use std::mem::size_of;
 
 /// `point_type`: det J < 0.
 pub const FACTZ_POINT_SADDLE: i32 = 0;
@@ -57,15 +57,16 @@ pub struct factz_critical_point {
     pub point_type: i32,
 }
 
-const _: () = {
-    assert!(size_of::<factz_critical_point>() == 40 && std::mem::align_of::<factz_critical_point>() == 8);
-    assert!(offset_of!(factz_critical_point, cell_x) == 0);
-    assert!(offset_of!(factz_critical_point, cell_y) == 8);
-    assert!(offset_of!(factz_critical_point, x) == 16);
-    assert!(offset_of!(factz_critical_point, y) == 24);
-    assert!(offset_of!(factz_critical_point, triangle) == 32);
-    assert!(offset_of!(factz_critical_point, point_type) == 36);
-};
+assert_layout!(
+    factz_critical_point,
+    40,
+    cell_x 0,
+    cell_y 8,
+    x 16,
+    y 24,
+    triangle 32,
+    point_type 36,
+);
 
 /// How a field differs from another. Aligned to 8 bytes. Triangles are compared where all their vertices are
 /// finite in both fields; every sign is decided exactly.
@@ -121,29 +122,30 @@ pub struct factz_comparison {
     pub reserved: [u64; 8],
 }
 
-const _: () = {
-    assert!(size_of::<factz_comparison>() == 256 && std::mem::align_of::<factz_comparison>() == 8);
-    assert!(offset_of!(factz_comparison, status) == 0);
-    assert!(offset_of!(factz_comparison, violations) == 8);
-    assert!(offset_of!(factz_comparison, critical_points) == 16);
-    assert!(offset_of!(factz_comparison, other_critical_points) == 24);
-    assert!(offset_of!(factz_comparison, lost_points) == 32);
-    assert!(offset_of!(factz_comparison, new_points) == 40);
-    assert!(offset_of!(factz_comparison, changed_types) == 48);
-    assert!(offset_of!(factz_comparison, ties) == 56);
-    assert!(offset_of!(factz_comparison, changed_ties) == 64);
-    assert!(offset_of!(factz_comparison, new_ties) == 72);
-    assert!(offset_of!(factz_comparison, nonfinite_vertices) == 80);
-    assert!(offset_of!(factz_comparison, changed_nonfinite) == 88);
-    assert!(offset_of!(factz_comparison, zero_vertices) == 96);
-    assert!(offset_of!(factz_comparison, changed_zeros) == 104);
-    assert!(offset_of!(factz_comparison, bound_exceeded) == 112);
-    assert!(offset_of!(factz_comparison, bound) == 120);
-    assert!(offset_of!(factz_comparison, max_error) == 128);
-    assert!(offset_of!(factz_comparison, psnr) == 136);
-    assert!(offset_of!(factz_comparison, points_by_type) == 144);
-    assert!(offset_of!(factz_comparison, reserved) == 192);
-};
+assert_layout!(
+    factz_comparison,
+    256,
+    status 0,
+    violations 8,
+    critical_points 16,
+    other_critical_points 24,
+    lost_points 32,
+    new_points 40,
+    changed_types 48,
+    ties 56,
+    changed_ties 64,
+    new_ties 72,
+    nonfinite_vertices 80,
+    changed_nonfinite 88,
+    zero_vertices 96,
+    changed_zeros 104,
+    bound_exceeded 112,
+    bound 120,
+    max_error 128,
+    psnr 136,
+    points_by_type 144,
+    reserved 192,
+);
 
 /// Extracts the critical points of a field in host memory.
 ///
@@ -178,12 +180,10 @@ pub unsafe extern "C" fn factz_critical_points_host(
     guard(|| {
         check_struct("count", count)?;
         // SAFETY: the caller gave a configuration of struct_size bytes.
-        let request = unsafe { read_request("config", config) }?;
-        check_vertices(n, &request)?;
+        let request = unsafe { read_field_request(config, n) }?;
         let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
         let target = check_points(points, capacity)?;
-        target.check_apart(&[&field.u, &field.v])?;
-        Span::of("count", count).check_apart(&[&field.u, &field.v, &target])?;
+        check_outputs(&[&target, &Span::of("count", count)], &[&field.u, &field.v])?;
         // SAFETY: not null and aligned, and apart from everything else.
         unsafe { count.write(0) };
         let threads = thread_count(threads)?;
@@ -241,10 +241,9 @@ pub unsafe extern "C" fn factz_compare_host(
     let status = guard(|| {
         check_struct("comparison", comparison)?;
         // SAFETY: the caller gave configurations of struct_size bytes.
-        let pair = unsafe { read_pair(config, other_config) }?;
-        let fields = check_fields(&pair, [u, v], [other_u, other_v], n)?;
-        let inputs = [&fields[0].u, &fields[0].v, &fields[1].u, &fields[1].v];
-        Span::of("comparison", comparison).check_apart(&inputs)?;
+        let pair = unsafe { read_pair(config, other_config, n) }?;
+        let fields = check_fields(&pair, [u, v], [other_u, other_v])?;
+        check_outputs(&[&Span::of("comparison", comparison)], &components(&fields))?;
         writable = true;
         let threads = thread_count(threads)?;
         // SAFETY: the components cover the grids of the requests, as the caller promised.
@@ -279,16 +278,17 @@ pub(super) fn check_points(points: *const factz_critical_point, capacity: usize)
     }
 }
 
-/// The configurations of two fields of one shape.
+/// The requests that the configurations of two fields of one shape make, for `n` vertices.
 ///
 /// # Safety
 /// As for [`read_request`]; `other_config` may be null.
 pub(super) unsafe fn read_pair(
     config: *const factz_config,
     other_config: *const factz_config,
+    n: usize,
 ) -> Result<[Request; 2]> {
     // SAFETY: the promise of this function.
-    let first = unsafe { read_request("config", config) }?;
+    let first = unsafe { read_field_request(config, n) }?;
     if other_config.is_null() {
         return Ok([first, first]);
     }
@@ -308,13 +308,15 @@ pub(super) fn check_fields(
     pair: &[Request; 2],
     first: [*const c_void; 2],
     other: [*const c_void; 2],
-    n: usize,
 ) -> Result<[Field; 2]> {
-    check_vertices(n, &pair[0])?;
     Ok([
         Field::new(["u", "v"], first[0], first[1], &pair[0], Ghosts::Ignored)?,
         Field::new(["other_u", "other_v"], other[0], other[1], &pair[1], Ghosts::Ignored)?,
     ])
+}
+
+pub(super) fn components(fields: &[Field; 2]) -> [&Span; 4] {
+    [&fields[0].u, &fields[0].v, &fields[1].u, &fields[1].v]
 }
 
 /// # Safety

@@ -124,6 +124,14 @@ impl Span {
     }
 }
 
+/// Refuses outputs that share bytes with an input or with each other.
+pub(super) fn check_outputs(outputs: &[&Span], inputs: &[&Span]) -> Result<()> {
+    outputs.iter().enumerate().try_for_each(|(k, output)| {
+        output.check_apart(inputs)?;
+        output.check_apart(&outputs[k + 1..])
+    })
+}
+
 /// Whether the ghost vertices that `halo` names are accessed.
 #[derive(Clone, Copy)]
 pub(super) enum Ghosts {

@@ -1,7 +1,7 @@
 //! Compression on the host.
 
-use super::arguments::{check_buffer, check_vertices, thread_count, Field, Ghosts, Span};
-use super::config::{factz_config, read_request};
+use super::arguments::{check_buffer, thread_count, Field, Ghosts, Span};
+use super::config::{factz_config, read_field_request};
 use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;
 use crate::backend::{self, Execution};
@@ -45,8 +45,7 @@ pub unsafe extern "C" fn factz_compress_host(
 ) -> factz_status {
     let body = |outcome: &mut super::report::Outcome| {
         // SAFETY: the caller gave a configuration of struct_size bytes.
-        let request = unsafe { read_request("config", config) }?;
-        check_vertices(n, &request)?;
+        let request = unsafe { read_field_request(config, n) }?;
         let field = Field::new(["u", "v"], u, v, &request, Ghosts::Read)?;
         let target = check_buffer("dst", dst, dst_bytes)?;
         outcome.check_report(Span::of("report", report).check_apart(&[&field.u, &field.v, &target]))?;

@@ -1,11 +1,11 @@
 //! `factz_config`: what the caller asks for, and its translation to a validated request.
 
-use super::arguments::{check_struct, choice};
+use super::arguments::{check_struct, check_vertices, choice};
 use super::status::{factz_status, guard};
 use crate::error::{Error, Result, Status};
 use crate::field::Layout;
 use crate::request::{self, BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request};
-use std::mem::{offset_of, size_of};
+use std::mem::size_of;
 
 /// `dtype`: u and v are IEEE 754 binary32 (`float`).
 pub const FACTZ_DTYPE_F32: i32 = 0;
@@ -163,34 +163,35 @@ pub struct factz_config {
     pub reserved: [u64; 13],
 }
 
-const _: () = {
-    assert!(size_of::<factz_config>() == 256 && std::mem::align_of::<factz_config>() == 8);
-    assert!(offset_of!(factz_config, struct_size) == 0);
-    assert!(offset_of!(factz_config, nx) == 8);
-    assert!(offset_of!(factz_config, ny) == 16);
-    assert!(offset_of!(factz_config, nz) == 24);
-    assert!(offset_of!(factz_config, u_pitch) == 32);
-    assert!(offset_of!(factz_config, u_stride) == 40);
-    assert!(offset_of!(factz_config, v_pitch) == 48);
-    assert!(offset_of!(factz_config, v_stride) == 56);
-    assert!(offset_of!(factz_config, w_pitch) == 64);
-    assert!(offset_of!(factz_config, w_stride) == 72);
-    assert!(offset_of!(factz_config, dx) == 80);
-    assert!(offset_of!(factz_config, dy) == 88);
-    assert!(offset_of!(factz_config, dz) == 96);
-    assert!(offset_of!(factz_config, bound) == 104);
-    assert!(offset_of!(factz_config, bound_kind) == 112);
-    assert!(offset_of!(factz_config, dtype) == 116);
-    assert!(offset_of!(factz_config, mode) == 120);
-    assert!(offset_of!(factz_config, coder) == 124);
-    assert!(offset_of!(factz_config, predictor) == 128);
-    assert!(offset_of!(factz_config, preserve) == 132);
-    assert!(offset_of!(factz_config, halo) == 136);
-    assert!(offset_of!(factz_config, pin) == 140);
-    assert!(offset_of!(factz_config, verify_checksum) == 144);
-    assert!(offset_of!(factz_config, reserved_flags) == 148);
-    assert!(offset_of!(factz_config, reserved) == 152);
-};
+assert_layout!(
+    factz_config,
+    256,
+    struct_size 0,
+    nx 8,
+    ny 16,
+    nz 24,
+    u_pitch 32,
+    u_stride 40,
+    v_pitch 48,
+    v_stride 56,
+    w_pitch 64,
+    w_stride 72,
+    dx 80,
+    dy 88,
+    dz 96,
+    bound 104,
+    bound_kind 112,
+    dtype 116,
+    mode 120,
+    coder 124,
+    predictor 128,
+    preserve 132,
+    halo 136,
+    pin 140,
+    verify_checksum 144,
+    reserved_flags 148,
+    reserved 152,
+);
 
 /// Size of the struct in the first version: no caller has a shorter one. `factz_config_init` writes
 /// exactly this many bytes for ever, because an old caller has room for no more; new fields take the
@@ -260,6 +261,17 @@ impl From<&Config> for factz_config {
             reserved: [0; 13],
         }
     }
+}
+
+/// The request that a configuration makes, for a field of `n` vertices.
+///
+/// # Safety
+/// As for [`read_request`].
+pub(super) unsafe fn read_field_request(config: *const factz_config, n: usize) -> Result<Request> {
+    // SAFETY: the promise of this function.
+    let request = unsafe { read_request("config", config) }?;
+    check_vertices(n, &request)?;
+    Ok(request)
 }
 
 /// Reads the caller's struct by the rule of its documentation and validates it.

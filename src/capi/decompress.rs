@@ -1,7 +1,7 @@
 //! Decompression on the host.
 
-use super::arguments::{check_vertices, thread_count, Field, Ghosts, Span};
-use super::config::{factz_config, read_request};
+use super::arguments::{thread_count, Field, Ghosts, Span};
+use super::config::{factz_config, read_field_request};
 use super::inspect::check_source;
 use super::report::{factz_report, guard_with_report, Outcome};
 use super::status::factz_status;
@@ -49,8 +49,7 @@ pub unsafe extern "C" fn factz_decompress_host(
 ) -> factz_status {
     let body = |outcome: &mut Outcome| {
         // SAFETY: the caller gave a configuration of struct_size bytes.
-        let request = unsafe { read_request("config", config) }?;
-        check_vertices(n, &request)?;
+        let request = unsafe { read_field_request(config, n) }?;
         let source = check_source(src, src_bytes)?;
         let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
         outcome.check_report(Span::of("report", report).check_apart(&[&source, &field.u, &field.v]))?;

@@ -1,15 +1,15 @@
-//! The device functions: they check their arguments and enqueue the work.
+//! The device functions: they check what they are given against each other and enqueue the work. The backend checks
+//! each address.
 
-use super::analysis::{check_fields, check_points, factz_comparison, factz_critical_point, read_pair};
-use super::arguments::{check_buffer, check_struct, check_vertices, Field, Ghosts, Span};
-use super::config::{factz_config, read_request};
+use super::analysis::{
+    check_fields, check_points, components, factz_comparison, factz_critical_point, read_pair,
+};
+use super::arguments::{check_buffer, check_outputs, check_struct, Field, Ghosts, Span};
+use super::config::{factz_config, read_field_request};
 use super::inspect::{check_source, factz_info};
 use super::report::factz_report;
-use super::sizes::{compress_workspace_bytes, decompress_workspace_bytes, DEVICE_ALIGNMENT};
 use super::status::{factz_status, guard};
-use crate::backend::cuda::{self, Buffers};
-use crate::error::{Error, Result, Status};
-use crate::request::Request;
+use crate::backend::cuda::{self, Buffers, ComparedFields, PointBuffers};
 use std::ffi::c_void;
 
 /// CUDA's own opaque type, so that a `cudaStream_t` or `CUstream` passes without a cast.
@@ -81,14 +81,12 @@ pub unsafe extern "C" fn factz_compress_device(
     guard(|| {
         check_struct("report", report)?;
         // SAFETY: the caller gave a configuration of struct_size bytes in host memory.
-        let request = unsafe { read_request("config", config) }?;
-        check_vertices(n, &request)?;
-        let field = device_field(["u", "v"], u, v, &request, Ghosts::Read)?;
-        let target = device_buffer("dst", dst, dst_bytes)?;
-        let scratch = device_workspace(workspace, workspace_bytes, compress_workspace_bytes(&request)?)?;
-        target.check_apart(&[&field.u, &field.v, &scratch])?;
-        scratch.check_apart(&[&field.u, &field.v])?;
-        Span::of("report", report).check_apart(&[&field.u, &field.v, &target, &scratch])?;
+        let request = unsafe { read_field_request(config, n) }?;
+        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Read)?;
+        let target = check_buffer("dst", dst, dst_bytes)?;
+        let scratch = check_buffer("workspace", workspace, workspace_bytes)?;
+        let outputs = [&target, &scratch, &Span::of("report", report)];
+        check_outputs(&outputs, &[&field.u, &field.v])?;
         let buffers = Buffers {
             u: u as u64,
             v: v as u64,
@@ -143,15 +141,14 @@ pub unsafe extern "C" fn factz_decompress_device(
     guard(|| {
         check_struct("report", report)?;
         // SAFETY: the caller gave a configuration of struct_size bytes in host memory.
-        let request = unsafe { read_request("config", config) }?;
-        check_vertices(n, &request)?;
-        let source = device_source(src, src_bytes)?;
-        let field = device_field(["u", "v"], u, v, &request, Ghosts::Ignored)?;
-        let scratch = device_workspace(workspace, workspace_bytes, decompress_workspace_bytes(&request)?)?;
-        source.check_apart(&[&field.u, &field.v, &scratch])?;
-        scratch.check_apart(&[&field.u, &field.v])?;
+        let request = unsafe { read_field_request(config, n) }?;
+        let source = check_source(src, src_bytes)?;
+        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
+        let scratch = check_buffer("workspace", workspace, workspace_bytes)?;
+        source.check_apart(&[&field.u, &field.v])?;
         field.check_components_apart(request.config())?;
-        Span::of("report", report).check_apart(&[&source, &field.u, &field.v, &scratch])?;
+        let outputs = [&scratch, &Span::of("report", report)];
+        check_outputs(&outputs, &[&source, &field.u, &field.v])?;
         let buffers = Buffers {
             u: u as u64,
             v: v as u64,
@@ -172,10 +169,11 @@ pub unsafe extern "C" fn factz_decompress_device(
 /// @param src        the start of a stream, aligned to factz_sizes.alignment; not changed
 /// @param src_bytes  readable bytes at src; at least FACTZ_INSPECT_BYTES
 /// @param info       device-accessible; written on the device, info->status tells whether src holds a
-///                   stream. Untouched when the call itself fails
+///                   stream, with all others 0 where it does not. Untouched when the arguments are
+///                   refused
 /// @param stream     the CUDA stream
-/// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_NO_DEVICE;
-///         FACTZ_ERROR_UNSUPPORTED (always, in this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+/// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+///         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_inspect_device(
     src: *const c_void,
@@ -185,9 +183,10 @@ pub unsafe extern "C" fn factz_inspect_device(
 ) -> factz_status {
     guard(|| {
         check_struct("info", info)?;
-        let source = device_source(src, src_bytes)?;
-        Span::of("info", info).check_apart(&[&source])?;
-        not_yet(stream)
+        let source = check_source(src, src_bytes)?;
+        check_outputs(&[&Span::of("info", info)], &[&source])?;
+        // SAFETY: the caller promised live memory until the stream has got past the work.
+        unsafe { cuda::inspect_device(src as u64, src_bytes as u64, info as u64, stream.cast()) }
     })
 }
 
@@ -204,11 +203,11 @@ pub unsafe extern "C" fn factz_inspect_device(
 /// @param count            device-accessible; receives the number of points in the field. A count above
 ///                         capacity means that only the first `capacity` points were written
 /// @param workspace        scratch memory, aligned to factz_sizes.alignment
-/// @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
+/// @param workspace_bytes  at least the factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
 /// @param stream           the CUDA stream
 /// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
-///         FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
-///         FACTZ_ERROR_UNSUPPORTED (always, in this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
+///         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_critical_points_device(
     u: *const c_void,
@@ -225,20 +224,28 @@ pub unsafe extern "C" fn factz_critical_points_device(
     guard(|| {
         check_struct("count", count)?;
         // SAFETY: the caller gave a configuration of struct_size bytes in host memory.
-        let request = unsafe { read_request("config", config) }?;
-        check_vertices(n, &request)?;
-        let field = device_field(["u", "v"], u, v, &request, Ghosts::Ignored)?;
+        let request = unsafe { read_field_request(config, n) }?;
+        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
         let target = check_points(points, capacity)?;
-        let scratch = device_workspace(workspace, workspace_bytes, compress_workspace_bytes(&request)?)?;
-        target.check_apart(&[&field.u, &field.v, &scratch])?;
-        scratch.check_apart(&[&field.u, &field.v])?;
-        Span::of("count", count).check_apart(&[&field.u, &field.v, &target, &scratch])?;
-        not_yet(stream)
+        let scratch = check_buffer("workspace", workspace, workspace_bytes)?;
+        let outputs = [&target, &scratch, &Span::of("count", count)];
+        check_outputs(&outputs, &[&field.u, &field.v])?;
+        let buffers = PointBuffers {
+            u: u as u64,
+            v: v as u64,
+            points: points as u64,
+            capacity: capacity as u64,
+            count: count as u64,
+            workspace: workspace as u64,
+            workspace_bytes: workspace_bytes as u64,
+        };
+        // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
+        unsafe { cuda::critical_points_device(&request, &buffers, stream.cast()) }
     })
 }
 
 /// Enqueues the comparison of two fields in device memory; the twin of `factz_compare_host`, with the same
-/// counts and largest error. Returns without waiting, as `factz_compress_device` does.
+/// result bit for bit. Returns without waiting, as `factz_compress_device` does.
 ///
 /// @param u                the x components of the first field, laid out as config says, aligned to their
 ///                         type; not changed
@@ -249,12 +256,13 @@ pub unsafe extern "C" fn factz_critical_points_device(
 /// @param other_v          its y components
 /// @param other_config     the layout of the other field, in host memory; NULL means config
 /// @param workspace        scratch memory, aligned to factz_sizes.alignment
-/// @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
-/// @param comparison       device-accessible; written on the device. Untouched when the call itself fails
+/// @param workspace_bytes  at least the factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
+/// @param comparison       device-accessible; written on the device. Untouched when the arguments are
+///                         refused
 /// @param stream           the CUDA stream
 /// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
-///         FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
-///         FACTZ_ERROR_UNSUPPORTED (always, in this version); FACTZ_ERROR_CUDA; FACTZ_ERROR_INTERNAL
+///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
+///         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_compare_device(
     u: *const c_void,
@@ -272,79 +280,18 @@ pub unsafe extern "C" fn factz_compare_device(
     guard(|| {
         check_struct("comparison", comparison)?;
         // SAFETY: the caller gave configurations of struct_size bytes in host memory.
-        let pair = unsafe { read_pair(config, other_config) }?;
-        let fields = check_fields(&pair, [u, v], [other_u, other_v], n)?;
-        check_element_alignment(["u", "v"], u, v, &pair[0])?;
-        check_element_alignment(["other_u", "other_v"], other_u, other_v, &pair[1])?;
-        let inputs = [&fields[0].u, &fields[0].v, &fields[1].u, &fields[1].v];
-        let scratch = device_workspace(workspace, workspace_bytes, compress_workspace_bytes(&pair[0])?)?;
-        scratch.check_apart(&inputs)?;
-        let target = Span::of("comparison", comparison);
-        target.check_apart(&inputs)?;
-        target.check_apart(&[&scratch])?;
-        not_yet(stream)
+        let pair = unsafe { read_pair(config, other_config, n) }?;
+        let fields = check_fields(&pair, [u, v], [other_u, other_v])?;
+        let scratch = check_buffer("workspace", workspace, workspace_bytes)?;
+        check_outputs(&[&scratch, &Span::of("comparison", comparison)], &components(&fields))?;
+        let compared = ComparedFields {
+            first: [u as u64, v as u64],
+            other: [other_u as u64, other_v as u64],
+            workspace: workspace as u64,
+            workspace_bytes: workspace_bytes as u64,
+            comparison: comparison as u64,
+        };
+        // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
+        unsafe { cuda::compare_device(&pair, &compared, stream.cast()) }
     })
-}
-
-/// What the functions come to that have no kernels yet.
-fn not_yet(_stream: factz_stream) -> Result<()> {
-    cuda::available()?;
-    Err(Error::new(
-        Status::Unsupported,
-        "this function does not run on devices in this version; use its _host twin on a copy",
-    ))
-}
-
-fn device_field(
-    names: [&str; 2],
-    u: *const c_void,
-    v: *const c_void,
-    request: &Request,
-    ghosts: Ghosts,
-) -> Result<Field> {
-    let field = Field::new(names, u, v, request, ghosts)?;
-    check_element_alignment(names, u, v, request)?;
-    Ok(field)
-}
-
-fn check_element_alignment(
-    names: [&str; 2],
-    u: *const c_void,
-    v: *const c_void,
-    request: &Request,
-) -> Result<()> {
-    let bytes = request.config().dtype.bytes();
-    for (name, pointer) in names.into_iter().zip([u, v]) {
-        check_alignment(name, pointer, bytes)?;
-    }
-    Ok(())
-}
-
-fn check_alignment(name: &str, pointer: *const c_void, bytes: u64) -> Result<()> {
-    if pointer as u64 % bytes != 0 {
-        return Err(Error::argument(format!("{name} = {pointer:p} is not aligned to {bytes} bytes")));
-    }
-    Ok(())
-}
-
-fn device_buffer(name: &str, pointer: *const c_void, bytes: usize) -> Result<Span> {
-    let span = check_buffer(name, pointer, bytes)?;
-    check_alignment(name, pointer, DEVICE_ALIGNMENT)?;
-    Ok(span)
-}
-
-fn device_source(src: *const c_void, src_bytes: usize) -> Result<Span> {
-    let span = check_source(src, src_bytes)?;
-    check_alignment("src", src, DEVICE_ALIGNMENT)?;
-    Ok(span)
-}
-
-fn device_workspace(workspace: *const c_void, bytes: usize, needed: u64) -> Result<Span> {
-    if (bytes as u64) < needed {
-        return Err(Error::new(
-            Status::WorkspaceTooSmall,
-            format!("workspace_bytes = {bytes} but the configuration takes {needed}"),
-        ));
-    }
-    device_buffer("workspace", workspace, bytes)
 }

@@ -6,7 +6,6 @@ use crate::backend;
 use crate::error::Result;
 use crate::report::StreamInfo;
 use std::ffi::c_void;
-use std::mem::{offset_of, size_of};
 
 /// Bytes at the start of a stream that `factz_inspect_host` and `factz_inspect_device` need; every
 /// stream has at least as many.
@@ -55,27 +54,28 @@ pub struct factz_info {
     pub reserved: [u64; 3],
 }
 
-const _: () = {
-    assert!(size_of::<factz_info>() == 128 && std::mem::align_of::<factz_info>() == 8);
-    assert!(offset_of!(factz_info, status) == 0);
-    assert!(offset_of!(factz_info, format_version) == 4);
-    assert!(offset_of!(factz_info, stream_bytes) == 8);
-    assert!(offset_of!(factz_info, nx) == 16);
-    assert!(offset_of!(factz_info, ny) == 24);
-    assert!(offset_of!(factz_info, nz) == 32);
-    assert!(offset_of!(factz_info, dx) == 40);
-    assert!(offset_of!(factz_info, dy) == 48);
-    assert!(offset_of!(factz_info, dz) == 56);
-    assert!(offset_of!(factz_info, bound) == 64);
-    assert!(offset_of!(factz_info, absolute_bound) == 72);
-    assert!(offset_of!(factz_info, bound_kind) == 80);
-    assert!(offset_of!(factz_info, dtype) == 84);
-    assert!(offset_of!(factz_info, mode) == 88);
-    assert!(offset_of!(factz_info, coder) == 92);
-    assert!(offset_of!(factz_info, predictor) == 96);
-    assert!(offset_of!(factz_info, preserve) == 100);
-    assert!(offset_of!(factz_info, reserved) == 104);
-};
+assert_layout!(
+    factz_info,
+    128,
+    status 0,
+    format_version 4,
+    stream_bytes 8,
+    nx 16,
+    ny 24,
+    nz 32,
+    dx 40,
+    dy 48,
+    dz 56,
+    bound 64,
+    absolute_bound 72,
+    bound_kind 80,
+    dtype 84,
+    mode 88,
+    coder 92,
+    predictor 96,
+    preserve 100,
+    reserved 104,
+);
 
 impl From<&StreamInfo> for factz_info {
     fn from(s: &StreamInfo) -> Self {

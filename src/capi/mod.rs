@@ -12,6 +12,16 @@
 // The exports have the arguments that the C interface needs.
 #![allow(clippy::too_many_arguments)]
 
+/// Asserts the layout of a struct of the interface: its bytes, its alignment of 8, and where each field is.
+macro_rules! assert_layout {
+    ($name:ident, $bytes:literal, $($field:ident $offset:literal),+ $(,)?) => {
+        const _: () = {
+            assert!(std::mem::size_of::<$name>() == $bytes && std::mem::align_of::<$name>() == 8);
+            $(assert!(std::mem::offset_of!($name, $field) == $offset);)+
+        };
+    };
+}
+
 pub mod analysis;
 mod arguments;
 pub mod compress;

@@ -4,7 +4,6 @@ use super::arguments::check_struct;
 use super::status::{factz_status, guard};
 use crate::error::{Error, Result, Status};
 use crate::report::Report;
-use std::mem::{offset_of, size_of};
 
 /// The outcome of a compression or decompression. It holds plain numbers and no pointers, so it may lie
 /// anywhere the function can write: in host memory for the `_host` functions, in device or mapped pinned
@@ -37,19 +36,20 @@ pub struct factz_report {
     pub reserved: [u64; 7],
 }
 
-const _: () = {
-    assert!(size_of::<factz_report>() == 128 && std::mem::align_of::<factz_report>() == 8);
-    assert!(offset_of!(factz_report, status) == 0);
-    assert!(offset_of!(factz_report, stream_bytes) == 8);
-    assert!(offset_of!(factz_report, required_bytes) == 16);
-    assert!(offset_of!(factz_report, exact_vertices) == 24);
-    assert!(offset_of!(factz_report, nonfinite_vertices) == 32);
-    assert!(offset_of!(factz_report, zero_vertices) == 40);
-    assert!(offset_of!(factz_report, critical_points) == 48);
-    assert!(offset_of!(factz_report, bound) == 56);
-    assert!(offset_of!(factz_report, max_error) == 64);
-    assert!(offset_of!(factz_report, reserved) == 72);
-};
+assert_layout!(
+    factz_report,
+    128,
+    status 0,
+    stream_bytes 8,
+    required_bytes 16,
+    exact_vertices 24,
+    nonfinite_vertices 32,
+    zero_vertices 40,
+    critical_points 48,
+    bound 56,
+    max_error 64,
+    reserved 72,
+);
 
 impl factz_report {
     fn new(status: factz_status, r: &Report) -> Self {

@@ -6,9 +6,8 @@ use super::inspect::factz_info;
 use super::status::{factz_status, guard};
 use crate::backend;
 use crate::error::{Error, Result};
-use crate::plan::Workspace;
+use crate::plan::{AnalysisWorkspace, Workspace, ALIGNMENT};
 use crate::request::{Config, Request};
-use std::mem::{offset_of, size_of};
 
 /// How much memory a call needs.
 #[repr(C)]
@@ -16,35 +15,37 @@ use std::mem::{offset_of, size_of};
 pub struct factz_sizes {
     /// Bytes that hold the stream of any field with this configuration, whatever its values.
     pub max_stream_bytes: u64,
-    /// Bytes of device memory that a `_device` function needs as workspace. The `_host` functions take
-    /// no workspace.
+    /// Bytes of device memory that `factz_compress_device`, or `factz_decompress_device`, needs as
+    /// workspace. The `_host` functions take no workspace.
     pub workspace_bytes: u64,
     /// Alignment in bytes of the workspace and of the stream for the `_device` functions, a power of
     /// two. The `_host` functions take any address.
     pub alignment: u64,
+    /// Bytes of device memory that `factz_compare_device` and `factz_critical_points_device` need as
+    /// workspace: a few thousandths of the field.
+    pub analysis_workspace_bytes: u64,
     /// 0.
-    pub reserved: [u64; 5],
+    pub reserved: [u64; 4],
 }
 
-const _: () = {
-    assert!(size_of::<factz_sizes>() == 64);
-    assert!(offset_of!(factz_sizes, max_stream_bytes) == 0);
-    assert!(offset_of!(factz_sizes, workspace_bytes) == 8);
-    assert!(offset_of!(factz_sizes, alignment) == 16);
-    assert!(offset_of!(factz_sizes, reserved) == 24);
-};
+assert_layout!(
+    factz_sizes,
+    64,
+    max_stream_bytes 0,
+    workspace_bytes 8,
+    alignment 16,
+    analysis_workspace_bytes 24,
+    reserved 32,
+);
 
-/// Alignment of device buffers.
-pub(super) const DEVICE_ALIGNMENT: u64 = crate::plan::ALIGNMENT;
-
-/// Workspace of the device functions that read a field: compression and analysis.
-pub(super) fn compress_workspace_bytes(request: &Request) -> Result<u64> {
-    Ok(Workspace::compress(request)?.bytes)
-}
-
-/// Workspace of device decompression.
-pub(super) fn decompress_workspace_bytes(request: &Request) -> Result<u64> {
-    Ok(Workspace::decompress(request)?.bytes)
+fn sizes_of(request: &Request, max_stream_bytes: u64, workspace: Workspace) -> Result<factz_sizes> {
+    Ok(factz_sizes {
+        max_stream_bytes,
+        workspace_bytes: workspace.bytes,
+        alignment: ALIGNMENT,
+        analysis_workspace_bytes: AnalysisWorkspace::bytes(request)?,
+        reserved: [0; 4],
+    })
 }
 
 /// The sizes for compressing, and for analysing, fields with a configuration.
@@ -65,12 +66,7 @@ pub unsafe extern "C" fn factz_compress_sizes(
         check_struct("sizes", sizes)?;
         // SAFETY: the caller gave a configuration of struct_size bytes.
         let request = unsafe { read_request("config", config) }?;
-        let answer = factz_sizes {
-            max_stream_bytes: backend::max_stream_bytes(&request),
-            workspace_bytes: compress_workspace_bytes(&request)?,
-            alignment: DEVICE_ALIGNMENT,
-            reserved: [0; 5],
-        };
+        let answer = sizes_of(&request, backend::max_stream_bytes(&request), Workspace::compress(&request)?)?;
         // SAFETY: not null and aligned; the caller gave a whole struct.
         unsafe { sizes.write(answer) };
         Ok(())
@@ -104,15 +100,11 @@ pub unsafe extern "C" fn factz_decompress_sizes(
         let info = unsafe { info.read() };
         let request =
             stream_request(&info).map_err(|e| Error::new(e.status, format!("info: {}", e.message)))?;
-        let answer = factz_sizes {
-            max_stream_bytes: match info.stream_bytes {
-                0 => backend::max_stream_bytes(&request),
-                bytes => bytes,
-            },
-            workspace_bytes: decompress_workspace_bytes(&request)?,
-            alignment: DEVICE_ALIGNMENT,
-            reserved: [0; 5],
+        let max_stream_bytes = match info.stream_bytes {
+            0 => backend::max_stream_bytes(&request),
+            bytes => bytes,
         };
+        let answer = sizes_of(&request, max_stream_bytes, Workspace::decompress(&request)?)?;
         // SAFETY: not null and aligned; the caller gave a whole struct.
         unsafe { sizes.write(answer) };
         Ok(())

@@ -4,14 +4,19 @@
 #   tests/gpu/run.sh TEST_BINARY [CLI]
 #
 # TEST_BINARY is the test `gpu` (cargo test --release --test gpu --no-run), CLI the program `factz`, whose
-# benchmark is run when it is given. FACTZ_DATA names the folder of fields (default: data beside tests).
-# SANITIZE=0 leaves compute-sanitizer out; SANITIZE_FIELDS says what it runs on.
+# benchmark is run when it is given. FACTZ_DATA names the folder of fields and FACTZ_GOLDEN that of the golden
+# streams (default: data and tests/golden/v1 of the crate that this script lies in).
+#
+# SANITIZE=0 leaves compute-sanitizer out, SANITIZE=only runs nothing else. SANITIZE_FIELDS says what all its
+# tools run on, MUTATIONS how many damaged streams of each case memcheck sees, SANITIZE_SECONDS how long a tool
+# may take.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 test_binary=${1:?usage: run.sh TEST_BINARY [CLI]}
 cli=${2:-}
 FACTZ_DATA=${FACTZ_DATA:-$here/../../data}
-export FACTZ_DATA FACTZ_GPU_REQUIRED=1
+FACTZ_GOLDEN=${FACTZ_GOLDEN:-$here/../golden/v1}
+export FACTZ_DATA FACTZ_GOLDEN FACTZ_GPU_REQUIRED=1
 passed=0
 failed=0
 
@@ -27,19 +32,34 @@ step() {
     fi
 }
 
-nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
-step "device against host" "$test_binary"
+# sanitize TOOL WORDS [VARIABLE=VALUE ...]: the tests whose names contain one of the words
+sanitize() {
+    tool=$1
+    words=$2
+    shift 2
+    step "compute-sanitizer $tool: $words" env FACTZ_GPU="$words" "$@" \
+        timeout "${SANITIZE_SECONDS:-400}" compute-sanitizer --tool "$tool" --error-exitcode 9 \
+        --print-limit 10 "$test_binary"
+}
 
-if [ "${SANITIZE:-1}" = 1 ] && command -v compute-sanitizer >/dev/null; then
-    fields=${SANITIZE_FIELDS:-tiny,integer64,too_small,corrupt}
-    for tool in memcheck racecheck synccheck initcheck; do
-        poison=1
-        # It looks for reads of memory that nobody wrote, which the test would fill otherwise.
-        [ $tool = initcheck ] && poison=0
-        step "compute-sanitizer $tool" env FACTZ_GPU="$fields" FACTZ_GPU_POISON=$poison \
-            timeout "${SANITIZE_SECONDS:-240}" compute-sanitizer --tool $tool --error-exitcode 9 \
-            --print-limit 10 "$test_binary"
-    done
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+if [ "${SANITIZE:-1}" != only ]; then
+    step "device against host" "$test_binary"
+fi
+
+if [ "${SANITIZE:-1}" != 0 ]; then
+    if command -v compute-sanitizer >/dev/null; then
+        fields=${SANITIZE_FIELDS:-tiny,integer64,too_small,inspection,analysis_graph}
+        sanitize memcheck "$fields"
+        sanitize memcheck corrupt_streams FACTZ_GPU_MUTATIONS="${MUTATIONS:-60}"
+        sanitize racecheck "$fields"
+        sanitize synccheck "$fields"
+        # It looks for reads of memory that nobody wrote, which the tests would fill otherwise.
+        sanitize initcheck "$fields" FACTZ_GPU_POISON=0
+    else
+        failed=$((failed + 1))
+        echo "== there is no compute-sanitizer here (SANITIZE=0 leaves it out): failed"
+    fi
 fi
 
 if [ -n "$cli" ]; then

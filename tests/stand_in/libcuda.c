@@ -2,8 +2,8 @@
 // the file FACTZ_STAND_IN_LOG, does next to nothing and succeeds, unless FACTZ_STAND_IN_FAIL is
 // "NAME=ERROR", which makes NAME answer ERROR. tests/async.rs runs the library on it.
 //
-// Addresses: 0x2........ is memory of device 0, 0x3........ managed, 0x4........ pinned, 0x5........ of
-// device 1; all others are unknown. Streams: 0x1000 has the context 0x2000; 0x1100 as well, and is being
+// Addresses: 0x2........ and 0x7........ are memory of device 0, 0x3........ managed, 0x4........ pinned,
+// 0x5........ of device 1; all others are unknown. Streams: 0x1000 has the context 0x2000; 0x1100 as well, and is being
 // captured; 0, 1 and 2 are the default streams. FACTZ_STAND_IN_CONTEXT is the id of the context (1), and
 // no context is current at first.
 #include <fcntl.h>
@@ -38,9 +38,8 @@ static int called(const char *name) {
     return fail && !strncmp(fail, name, n) && fail[n] == '=' ? atoi(fail + n + 1) : SUCCESS;
 }
 
-#define ENTRY(name, ...) \
-    __attribute__((visibility("default"))) int name(__VA_ARGS__)
-#define BEGIN                           \
+#define ENTRY(name, ...) __attribute__((visibility("default"))) int name(__VA_ARGS__)
+#define BEGIN                            \
     const int answer = called(__func__); \
     if (answer) return answer
 
@@ -155,13 +154,13 @@ ENTRY(cuPointerGetAttributes, unsigned count, const unsigned *attributes, void *
     for (unsigned k = 0; k < count; k++) {
         switch (attributes[k]) {
             case 2:
-                *(unsigned *)values[k] = place == 2 || place == 3 || place == 5 ? 2 : place == 4 ? 1 : 0;
+                *(unsigned *)values[k] = place == 2 || place == 3 || place == 5 || place == 7 ? 2 : place == 4 ? 1 : 0;
                 break;
             case 8:
                 *(char *)values[k] = place == 3;
                 break;
             case 9:
-                *(int *)values[k] = place == 5 ? 1 : place >= 2 && place <= 4 ? 0 : -2;
+                *(int *)values[k] = place == 5 ? 1 : (place >= 2 && place <= 4) || place == 7 ? 0 : -2;
                 break;
             default:
                 return INVALID_VALUE;
@@ -182,5 +181,5 @@ ENTRY(cuLaunchKernel, void *function, unsigned gx, unsigned gy, unsigned gz, uns
     (void)shared, (void)stream;
     const int fits = gx && gx < 1u << 31 && gy == 1 && gz == 1 && bx && bx <= 1024 && by == 1 && bz == 1;
     return function == (void *)0x4000 && fits && parameters && parameters[0] && !extra && depth ? SUCCESS
-                                                                                               : INVALID_VALUE;
+                                                                                                : INVALID_VALUE;
 }

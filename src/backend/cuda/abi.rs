@@ -2,7 +2,7 @@
 
 use super::{Buffers, Direction};
 use crate::plan::{Region, Workspace};
-use crate::request::Request;
+use crate::request::{Config, Request};
 use std::mem::{offset_of, size_of};
 
 /// An address that the device can use; 0 where there is none.
@@ -132,10 +132,75 @@ impl Job {
     }
 }
 
+/// A component of a field.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Component {
+    values: DevicePointer,
+    layout: Layout,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct FieldView {
+    u: Component,
+    v: Component,
+}
+
+impl FieldView {
+    pub(super) fn new(config: &Config, u: DevicePointer, v: DevicePointer) -> FieldView {
+        let component = |values, layout: crate::field::Layout| Component {
+            values,
+            layout: Layout { pitch: layout.pitch, stride: layout.stride },
+        };
+        FieldView { u: component(u, config.u), v: component(v, config.v) }
+    }
+}
+
+/// One call of compare or critical_points; what a call does not use is 0.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Analysis {
+    pub(super) fields: [FieldView; 2],
+    pub(super) nx: u64,
+    pub(super) ny: u64,
+    pub(super) dx: f64,
+    pub(super) dy: f64,
+    pub(super) bound: f64,
+    pub(super) capacity: u64,
+    pub(super) points: DevicePointer,
+    pub(super) count: DevicePointer,
+    pub(super) comparison: DevicePointer,
+    pub(super) counts: DevicePointer,
+    pub(super) parts: DevicePointer,
+    pub(super) rows: DevicePointer,
+    pub(super) segments: DevicePointer,
+}
+
+const _: () = {
+    assert!(size_of::<Analysis>() == 200);
+    assert!(offset_of!(Analysis, nx) == 96);
+    assert!(offset_of!(Analysis, bound) == 128);
+    assert!(offset_of!(Analysis, points) == 144);
+    assert!(offset_of!(Analysis, counts) == 168);
+    assert!(offset_of!(Analysis, segments) == 192);
+};
+
+/// One call of inspect.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Inspection {
+    pub(super) stream: DevicePointer,
+    pub(super) stream_bytes: u64,
+    pub(super) info: DevicePointer,
+}
+
+const _: () = assert!(size_of::<Inspection>() == 24);
+
 #[cfg(test)]
 mod tests {
 
-    /// The fields of Job come in the order of the header, which fixes their offsets with the asserts.
+    /// The fields of the structs come in the order of the header, which fixes their offsets with the asserts.
     #[test]
     fn fields_come_in_the_order_of_the_header() {
         let header = include_str!("../../../kernels/abi.cuh");
@@ -151,8 +216,12 @@ mod tests {
                 })
                 .collect()
         };
-        let ours = include_str!("abi.rs").replace("DevicePointer,", ",").replace("u64,", ",");
+        let ours = include_str!("abi.rs").replace("pub(super) ", "").replace("[FieldView; 2],", ",");
+        let ours = ours.replace("DevicePointer,", ",").replace("u64,", ",");
         let ours = ours.replace("f64,", ",").replace("u32,", ",").replace("Layout,", ",");
-        assert_eq!(names(header, "struct Job {"), names(&ours, "struct Job {"));
+        let header = header.replace("fields[2];", "fields;");
+        for begin in ["struct Job {", "struct Analysis {", "struct Inspection {"] {
+            assert_eq!(names(&header, begin), names(&ours, begin), "{begin}");
+        }
     }
 }

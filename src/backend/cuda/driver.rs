@@ -1,6 +1,7 @@
 //! The CUDA driver: found at run time, entered through the context of a stream, with the kernels loaded
 //! once per context.
 
+use super::analysis;
 use super::launch::{Stage, COMPRESS, DECOMPRESS};
 use crate::error::{Error, Result, Status};
 use cudarc::driver::sys::{self, CUcontext, CUfunction, CUresult, CUstream};
@@ -141,6 +142,8 @@ pub(super) struct Module {
     pub(super) device: c_int,
     pub(super) compress: [Functions; COMPRESS.len()],
     pub(super) decompress: [Functions; DECOMPRESS.len()],
+    pub(super) analysis: [Functions; analysis::KERNELS.len()],
+    pub(super) inspect: CUfunction,
 }
 
 // SAFETY: handles of the driver, which may be used from any thread.
@@ -198,12 +201,10 @@ fn load(context_id: u64) -> Result<Module> {
         device,
         compress: [[null_mut(); 2]; COMPRESS.len()],
         decompress: [[null_mut(); 2]; DECOMPRESS.len()],
+        analysis: [[null_mut(); 2]; analysis::KERNELS.len()],
+        inspect: null_mut(),
     };
-    let stages = COMPRESS.iter().zip(&mut module.compress);
-    let all = stages.chain(DECOMPRESS.iter().zip(&mut module.decompress));
-    let loaded =
-        all.into_iter().try_for_each(|(stage, functions)| find_functions(image, device, stage, functions));
-    if let Err(error) = loaded {
+    if let Err(error) = find_all(image, &mut module) {
         // SAFETY: loaded above and not in use.
         unsafe { sys::cuModuleUnload(image) };
         return Err(error);
@@ -212,36 +213,50 @@ fn load(context_id: u64) -> Result<Module> {
     Ok(module)
 }
 
-fn find_functions(
-    image: sys::CUmodule,
-    device: c_int,
-    stage: &Stage,
-    functions: &mut Functions,
-) -> Result<()> {
-    for (dtype, function) in functions.iter_mut().enumerate() {
-        let name = stage.function(dtype);
-        let symbol = CString::new(name.as_str()).expect("names hold no zero");
-        // SAFETY: a loaded module.
-        let answer = unsafe { sys::cuModuleGetFunction(function, image, symbol.as_ptr()) };
-        if NO_CODE.contains(&answer) {
-            return Err(no_code(device, answer));
-        }
-        check(answer, &format!("cuModuleGetFunction({name})"))?;
-        // Where the driver loads lazily, asking for an attribute makes it load the kernel now.
-        let mut threads = 0;
-        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
-        // SAFETY: a function of the module.
-        let answer = unsafe { sys::cuFuncGetAttribute(&mut threads, attribute, *function) };
-        check(answer, &format!("cuFuncGetAttribute({name})"))?;
-        if stage.shared_bytes > 48 << 10 {
-            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-            // SAFETY: a function of the module.
-            let answer =
-                unsafe { sys::cuFuncSetAttribute(*function, attribute, stage.shared_bytes as c_int) };
-            check(answer, &format!("cuFuncSetAttribute({name}, {} bytes)", stage.shared_bytes))?;
-        }
+/// Looks up every kernel.
+fn find_all(image: sys::CUmodule, module: &mut Module) -> Result<()> {
+    let device = module.device;
+    let find = |name: &str, shared_bytes| find_function(image, device, name, shared_bytes);
+    let stages = |stages: &[Stage], found: &mut [Functions]| {
+        stages.iter().zip(found).try_for_each(|(stage, functions)| {
+            *functions = [
+                find(&stage.function(0), stage.shared_bytes)?,
+                find(&stage.function(1), stage.shared_bytes)?,
+            ];
+            Ok(())
+        })
+    };
+    stages(&COMPRESS, &mut module.compress)?;
+    stages(&DECOMPRESS, &mut module.decompress)?;
+    for (kernel, functions) in analysis::KERNELS.iter().zip(&mut module.analysis) {
+        *functions = [find(&analysis::function(kernel, 0), 0)?, find(&analysis::function(kernel, 1), 0)?];
     }
+    module.inspect = find(analysis::INSPECT, 0)?;
     Ok(())
+}
+
+fn find_function(image: sys::CUmodule, device: c_int, name: &str, shared_bytes: u32) -> Result<CUfunction> {
+    let mut function = null_mut();
+    let symbol = CString::new(name).expect("names hold no zero");
+    // SAFETY: a loaded module.
+    let answer = unsafe { sys::cuModuleGetFunction(&mut function, image, symbol.as_ptr()) };
+    if NO_CODE.contains(&answer) {
+        return Err(no_code(device, answer));
+    }
+    check(answer, &format!("cuModuleGetFunction({name})"))?;
+    // Where the driver loads lazily, asking for an attribute makes it load the kernel now.
+    let mut threads = 0;
+    let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+    // SAFETY: a function of the module.
+    let answer = unsafe { sys::cuFuncGetAttribute(&mut threads, attribute, function) };
+    check(answer, &format!("cuFuncGetAttribute({name})"))?;
+    if shared_bytes > 48 << 10 {
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: a function of the module.
+        let answer = unsafe { sys::cuFuncSetAttribute(function, attribute, shared_bytes as c_int) };
+        check(answer, &format!("cuFuncSetAttribute({name}, {shared_bytes} bytes)"))?;
+    }
+    Ok(function)
 }
 
 fn no_code(device: c_int, answer: CUresult) -> Error {

@@ -1,15 +1,17 @@
 //! Device memory, streams, timing and graphs for the command line, the tests and the benchmarks: what an
 //! application brings itself. Nothing here runs in the device functions, and everything here may block.
 
+use super::analysis::{self, ComparedFields, COMPARISON_BYTES, POINT_BYTES};
 use super::driver::{self, check};
 use super::{Buffers, DevicePointer, Direction, Launcher, Stream};
+use crate::analysis::{Comparison, CriticalPoint, Kind};
 use crate::backend::max_stream_bytes;
 use crate::error::{Error, Result, Status};
 use crate::field::Layout;
-use crate::plan::Workspace;
+use crate::plan::{AnalysisWorkspace, Workspace};
 use crate::real::Real;
 use crate::report::Report;
-use crate::request::Request;
+use crate::request::{BoundKind, Config, Request};
 use cudarc::driver::sys::{self, CUcontext, CUevent, CUgraphExec};
 use std::ffi::{c_int, c_void, CStr};
 use std::marker::PhantomData;
@@ -33,6 +35,15 @@ pub fn device_count() -> Result<u32> {
         0 => Err(Error::new(Status::NoDevice, "there is no CUDA device on this machine")),
         n => Ok(n as u32),
     }
+}
+
+/// The version of CUDA that the driver supports, such as "CUDA 13.0".
+pub fn driver_version() -> Result<String> {
+    driver::available()?;
+    let mut version = 0;
+    // SAFETY: writes a number; the driver is present.
+    check(unsafe { sys::cuDriverGetVersion(&mut version) }, "cuDriverGetVersion")?;
+    Ok(format!("CUDA {}.{}", version / 1000, version % 1000 / 10))
 }
 
 impl Device {
@@ -232,6 +243,15 @@ impl Buffer {
         check(unsafe { sys::cuMemsetD8_v2(self.pointer, value, self.bytes) }, "cuMemsetD8")
     }
 
+    /// Copies `bytes` from one place of the buffer to another, in stream order.
+    pub fn copy_within(&self, from: usize, to: usize, bytes: usize, queue: &Queue) -> Result<()> {
+        self.check_range(from, bytes)?;
+        self.check_range(to, bytes)?;
+        let (from, to) = (self.pointer + from as u64, self.pointer + to as u64);
+        // SAFETY: inside the buffer.
+        check(unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, queue.stream()) }, "cuMemcpyDtoDAsync")
+    }
+
     /// Copies the first `bytes` of another buffer, in stream order.
     pub fn copy_from(&self, other: &Buffer, bytes: usize, queue: &Queue) -> Result<()> {
         self.check_range(0, bytes)?;
@@ -241,21 +261,84 @@ impl Buffer {
         check(answer, "cuMemcpyDtoDAsync")
     }
 
+    /// The number at a place.
+    pub fn read_u64(&self, offset: usize) -> Result<u64> {
+        Ok(self.read_words(offset, 1)?[0])
+    }
+
+    fn read_words(&self, offset: usize, words: usize) -> Result<Vec<u64>> {
+        let bytes = self.read(offset, 8 * words)?;
+        Ok(bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes"))).collect())
+    }
+
     /// The report at the start of the buffer, once the work is done.
     pub fn read_report(&self) -> Result<Report> {
-        let bytes = self.read(0, REPORT_BYTES)?;
-        let word = |k: usize| u64::from_le_bytes(bytes[8 * k..8 * k + 8].try_into().expect("eight bytes"));
+        let word = self.read_words(0, REPORT_BYTES / 8)?;
         Ok(Report {
-            status: status_of(word(0) as u32 as i32)?,
-            stream_bytes: word(1),
-            required_bytes: word(2),
-            exact_vertices: word(3),
-            nonfinite_vertices: word(4),
-            zero_vertices: word(5),
-            critical_points: word(6),
-            bound: f64::from_bits(word(7)),
-            max_error: f64::from_bits(word(8)),
+            status: status_of(word[0] as u32 as i32)?,
+            stream_bytes: word[1],
+            required_bytes: word[2],
+            exact_vertices: word[3],
+            nonfinite_vertices: word[4],
+            zero_vertices: word[5],
+            critical_points: word[6],
+            bound: f64::from_bits(word[7]),
+            max_error: f64::from_bits(word[8]),
         })
+    }
+
+    /// The `factz_comparison` at the start of the buffer, once the work is done.
+    pub fn read_comparison(&self) -> Result<Comparison> {
+        let word = self.read_words(0, COMPARISON_BYTES as usize / 8)?;
+        match status_of(word[0] as u32 as i32)? {
+            Status::Ok => {}
+            status => return Err(Error::new(status, "the comparison failed")),
+        }
+        let psnr = f64::from_bits(word[17]);
+        let comparison = Comparison {
+            critical_points: word[2],
+            critical_points_after: word[3],
+            lost: word[4],
+            spurious: word[5],
+            type_changed: word[6],
+            ties: word[7],
+            tie_changed: word[8],
+            tie_created: word[9],
+            nonfinite_vertices: word[10],
+            nonfinite_changed: word[11],
+            zero_vertices: word[12],
+            zero_changed: word[13],
+            bound_exceeded: word[14],
+            max_error: f64::from_bits(word[16]),
+            psnr: (!psnr.is_nan()).then_some(psnr),
+            kinds: word[18..24].try_into().expect("six numbers"),
+        };
+        match comparison.violations() == word[1] {
+            true => Ok(comparison),
+            false => Err(Error::new(Status::Internal, "the comparison does not add up: please report this")),
+        }
+    }
+
+    /// The first `count` of an array of `factz_critical_point`, once the work is done.
+    pub fn read_points(&self, count: usize) -> Result<Vec<CriticalPoint>> {
+        let words = self.read_words(0, count * POINT_BYTES as usize / 8)?;
+        words
+            .chunks_exact(POINT_BYTES as usize / 8)
+            .map(|w| {
+                let kind = Kind::ALL.get((w[4] >> 32) as usize).copied();
+                let kind = kind.ok_or_else(|| {
+                    Error::new(Status::Internal, "a critical point of no known type: please report this")
+                })?;
+                Ok(CriticalPoint {
+                    x_cell: w[0],
+                    y_cell: w[1],
+                    x: f64::from_bits(w[2]),
+                    y: f64::from_bits(w[3]),
+                    triangle: w[4] as u32,
+                    kind,
+                })
+            })
+            .collect()
     }
 }
 
@@ -293,6 +376,17 @@ fn status_of(number: i32) -> Result<Status> {
     usize::try_from(number).ok().and_then(|k| ALL.get(k).copied()).ok_or_else(|| {
         Error::new(Status::Internal, format!("the report holds the status {number}, which does not exist"))
     })
+}
+
+pub(super) fn bytes_of<T: Real>(values: &[T]) -> &[u8] {
+    // SAFETY: plain numbers without padding.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), std::mem::size_of_val(values)) }
+}
+
+pub(super) fn bytes_of_mut<T: Real>(values: &mut [T]) -> &mut [u8] {
+    let bytes = std::mem::size_of_val(values);
+    // SAFETY: plain numbers without padding, and any bytes are one.
+    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<u8>(), bytes) }
 }
 
 /// A CUDA stream of the current context that does not wait for the default stream.
@@ -426,6 +520,7 @@ pub struct Pipeline {
     workspace: Buffer,
     compressed: Buffer,
     decompressed: Buffer,
+    comparison: Buffer,
 }
 
 impl Pipeline {
@@ -437,7 +532,8 @@ impl Pipeline {
             return Err(Error::argument("a pipeline takes dense fields without a halo"));
         }
         let bytes = |n: u64| usize::try_from(n).map_err(|_| Error::argument("the field is too large here"));
-        let workspace_bytes = Workspace::compress(request)?.bytes.max(Workspace::decompress(request)?.bytes);
+        let plans = [Workspace::compress(request)?.bytes, Workspace::decompress(request)?.bytes];
+        let workspace_bytes = AnalysisWorkspace::bytes(request)?.max(plans[0]).max(plans[1]);
         let field_bytes = bytes(request.field_bytes())?;
         Ok(Pipeline {
             request: *request,
@@ -450,6 +546,7 @@ impl Pipeline {
             workspace: Buffer::new(bytes(workspace_bytes)?)?,
             compressed: Buffer::new(REPORT_BYTES)?,
             decompressed: Buffer::new(REPORT_BYTES)?,
+            comparison: Buffer::new(COMPARISON_BYTES as usize)?,
         })
     }
 
@@ -490,9 +587,7 @@ impl Pipeline {
     pub fn write_input<T: Real>(&self, u: &[T], v: &[T]) -> Result<()> {
         for (k, values) in [u, v].into_iter().enumerate() {
             let bytes = self.component::<T>(values.len())?;
-            // SAFETY: plain numbers without padding.
-            let view = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), bytes) };
-            self.input.write(k * bytes, view)?;
+            self.input.write(k * bytes, bytes_of(values))?;
         }
         Ok(())
     }
@@ -502,9 +597,7 @@ impl Pipeline {
         self.queue.synchronize()?;
         for (k, values) in [u, v].into_iter().enumerate() {
             let bytes = self.component::<T>(values.len())?;
-            // SAFETY: plain numbers without padding, and any bytes are one.
-            let view = unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<u8>(), bytes) };
-            self.output.read_into(k * bytes, view)?;
+            self.output.read_into(k * bytes, bytes_of_mut(values))?;
         }
         Ok(())
     }
@@ -539,6 +632,28 @@ impl Pipeline {
         let buffers = self.buffers(&self.output, &self.decompressed);
         // SAFETY: as above.
         unsafe { super::decompress_device(&self.request, &buffers, self.queue.stream) }
+    }
+
+    /// Enqueues the comparison of the input with the output, within an absolute bound.
+    pub fn compare(&self, bound: f64) -> Result<()> {
+        let config = Config { bound_kind: BoundKind::Absolute, bound, ..*self.request.config() };
+        let request = Request::new(config)?;
+        let components = |field: &Buffer| [field.pointer, field.pointer + self.field_bytes as u64 / 2];
+        let fields = ComparedFields {
+            first: components(&self.input),
+            other: components(&self.output),
+            workspace: self.workspace.pointer,
+            workspace_bytes: self.workspace_bytes,
+            comparison: self.comparison.pointer,
+        };
+        // SAFETY: as above.
+        unsafe { analysis::compare_device(&[request; 2], &fields, self.queue.stream) }
+    }
+
+    /// Waits for the work and answers the result of the comparison.
+    pub fn compared(&self) -> Result<Comparison> {
+        self.queue.synchronize()?;
+        self.comparison.read_comparison()
     }
 
     /// Enqueues a copy of the input over the output, the yardstick of speed.

@@ -6,7 +6,7 @@ use super::Direction;
 use crate::error::{Error, Result, Status};
 use crate::plan::Workspace;
 use crate::request::{Coder, Predictor, Request};
-use cudarc::driver::sys::{self, CUstream};
+use cudarc::driver::sys::{self, CUfunction, CUstream};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
@@ -64,22 +64,23 @@ const fn code_stage(name: &'static str) -> Stage {
 }
 
 /// Blocks that fill any device several times over; more only wait.
-const MANY: u64 = 1056;
+pub(super) const MANY: u64 = 1056;
 
 /// Tables in shared memory: structs EncodeTables and DecodeTables of the kernels.
 const ENCODE_TABLES_BYTES: u32 = 4 * (43 * 256 + 4097) + 256;
 const DECODE_TABLES_BYTES: u32 = 43 * (4 * 256 + 256) + 256;
 
-pub(super) const COMPRESS: [Stage; 24] = [
+pub(super) const COMPRESS: [Stage; 25] = [
     stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(MANY), 256),
     only(HIERARCHICAL, stage("tune", |s, _| s.tiles.min(24) * 12, 32)),
-    stage("constrain", |s, _| s.tiles.div_ceil(8), 256),
+    stage("sort", |s, _| s.tiles.div_ceil(128), 128),
+    stage("limits", |s, _| s.tiles.div_ceil(4).min(4 * MANY), 128),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
     only(HIERARCHICAL, stage("anchors", |s, _| s.tiles.div_ceil(128), 128)),
-    only(HIERARCHICAL, tile_stage("plain", |s, dtype| s.tiles.div_ceil([8, 4][dtype]), [4, 2])),
+    only(HIERARCHICAL, stage("plain", |s, _| s.tiles.div_ceil(4), 64)),
     only(HIERARCHICAL, stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
     only(HIERARCHICAL, stage("down", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
-    only(HIERARCHICAL, tile_stage("tight", |s, dtype| s.tiles.div_ceil([8, 4][dtype]), [4, 2])),
+    only(HIERARCHICAL, stage("tight", |s, _| s.tiles.div_ceil(4), 64)),
     only(
         HIERARCHICAL,
         tile_stage("others", |s, dtype| s.tiles.div_ceil([2, 1][dtype]).min(2 * MANY), [2, 1]),
@@ -112,7 +113,7 @@ pub(super) const DECOMPRESS: [Stage; 10] = [
     code_stage("decode_lorenzo"),
     code_stage("decode_lorenzo_lists"),
     stage("anchor_values", |s, _| s.tiles_y, 256),
-    tile_stage("restore", |s, dtype| s.tiles.div_ceil([8, 4][dtype]), [4, 2]),
+    stage("restore", |s, _| s.tiles.div_ceil(4), 64),
     stage("lorenzo_restore", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
 ];
 
@@ -167,6 +168,60 @@ impl Shape {
     }
 }
 
+/// Enqueues zeros.
+///
+/// # Safety
+/// The context of the stream is current and the bytes are memory of the device.
+pub(super) unsafe fn clear(start: u64, bytes: u64, stream: CUstream) -> Result<()> {
+    // SAFETY: the caller's promise.
+    check(unsafe { sys::cuMemsetD8Async(start, 0, bytes as usize, stream) }, "cuMemsetD8Async")
+}
+
+/// A kernel with its grid.
+pub(super) struct Kernel {
+    pub(super) function: CUfunction,
+    pub(super) blocks: u32,
+    pub(super) threads: u32,
+    pub(super) shared_bytes: u32,
+}
+
+impl Kernel {
+    /// Enqueues the kernel with one argument, which the driver copies before it returns.
+    ///
+    /// # Safety
+    /// The context of the stream is current, the kernel takes one `A`, and everything that it points to is
+    /// device-accessible.
+    pub(super) unsafe fn launch<A>(
+        &self,
+        argument: &A,
+        stream: CUstream,
+        name: impl FnOnce() -> String,
+    ) -> Result<()> {
+        let Kernel { function, blocks, threads, shared_bytes } = *self;
+        let mut parameters = [std::ptr::from_ref(argument).cast_mut().cast::<c_void>()];
+        // SAFETY: the caller's promise.
+        let answer = unsafe {
+            sys::cuLaunchKernel(
+                function,
+                blocks,
+                1,
+                1,
+                threads,
+                1,
+                1,
+                shared_bytes,
+                stream,
+                parameters.as_mut_ptr(),
+                null_mut(),
+            )
+        };
+        if answer == sys::CUresult::CUDA_SUCCESS {
+            return Ok(());
+        }
+        check(answer, &format!("cuLaunchKernel({}, {blocks} blocks of {threads})", name()))
+    }
+}
+
 /// One call, ready to be enqueued.
 pub(super) struct Launcher<'a> {
     pub(super) module: &'a Module,
@@ -195,7 +250,7 @@ impl Launcher<'_> {
     pub(super) unsafe fn clear(&self, stream: CUstream) -> Result<()> {
         let (start, bytes) = self.clear;
         // SAFETY: the range is inside the workspace.
-        check(unsafe { sys::cuMemsetD8Async(start, 0, bytes as usize, stream) }, "cuMemsetD8Async")
+        unsafe { clear(start, bytes, stream) }
     }
 
     /// The numbers of the stages that the configuration needs.
@@ -213,28 +268,14 @@ impl Launcher<'_> {
         };
         let stage = &self.direction.stages()[stage];
         let blocks = stage.grid(&self.shape, self.dtype)?;
-        let mut parameters = [(&raw const self.job).cast_mut().cast::<c_void>()];
-        // SAFETY: the kernel takes one Job, which the driver copies before it returns.
-        let answer = unsafe {
-            sys::cuLaunchKernel(
-                functions[self.dtype],
-                blocks,
-                1,
-                1,
-                stage.threads[self.dtype],
-                1,
-                1,
-                stage.shared_bytes,
-                stream,
-                parameters.as_mut_ptr(),
-                null_mut(),
-            )
+        let kernel = Kernel {
+            function: functions[self.dtype],
+            blocks,
+            threads: stage.threads[self.dtype],
+            shared_bytes: stage.shared_bytes,
         };
-        if answer == sys::CUresult::CUDA_SUCCESS {
-            return Ok(());
-        }
-        let name = stage.function(self.dtype);
-        check(answer, &format!("cuLaunchKernel({name}, {blocks} blocks of {})", stage.threads[self.dtype]))
+        // SAFETY: the kernel takes one Job; the rest is the caller's promise.
+        unsafe { kernel.launch(&self.job, stream, || stage.function(self.dtype)) }
     }
 
     /// # Safety
@@ -275,7 +316,7 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
-        assert_eq!(COMPRESS[5].function(1), "factz_plain_f64");
+        assert_eq!(COMPRESS[6].function(1), "factz_plain_f64");
         assert_eq!(DECOMPRESS[9].function(0), "factz_lorenzo_restore_f32");
     }
 

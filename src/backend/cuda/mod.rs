@@ -5,23 +5,26 @@
 //! on the first call in a context, or by [`prepare_device`].
 
 mod abi;
+mod analysis;
 mod driver;
 pub mod host;
 mod launch;
+mod memory;
+pub mod staged;
 
 pub use abi::DevicePointer;
+pub use analysis::{compare_device, critical_points_device, inspect_device, ComparedFields, PointBuffers};
 /// A `CUstream` or `cudaStream_t`; null is the default stream.
 pub type Stream = cudarc::driver::sys::CUstream;
 
 use crate::error::{Error, Result, Status};
 use crate::plan::{Workspace, ALIGNMENT};
-use crate::request::{Dtype, Request};
+use crate::request::{Config, Dtype, Request};
 use crate::stage::container::HEADER_BYTES;
 use abi::Job;
-use cudarc::driver::sys;
 use driver::{Entered, Module};
 use launch::{Launcher, Shape};
-use std::ffi::{c_int, c_void};
+use memory::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -95,159 +98,80 @@ unsafe fn call<R>(
     stream: Stream,
     body: impl FnOnce(&Launcher) -> Result<R>,
 ) -> Result<R> {
-    driver::available()?;
     let plan = match direction {
         Direction::Compress => Workspace::compress(request)?,
         Direction::Decompress => Workspace::decompress(request)?,
     };
     let shape = Shape::new(request, buffers.stream_bytes);
     shape.check(direction)?;
-    let arguments = Arguments::new(direction, buffers);
-    arguments.check(request, &plan)?;
+    let config = request.config();
+    if direction == Direction::Compress && buffers.stream_bytes < HEADER_BYTES as u64 {
+        return Err(Error::argument(format!(
+            "dst_bytes = {} is less than the header of a stream, {HEADER_BYTES} bytes",
+            buffers.stream_bytes
+        )));
+    }
+    check_workspace(buffers.workspace_bytes, plan.bytes)?;
+    let ranges = buffers.ranges(direction, config);
+    // SAFETY: the caller's promise.
+    unsafe {
+        within(stream, &ranges, |module| {
+            body(&Launcher {
+                module,
+                direction,
+                dtype: matches!(config.dtype, Dtype::F64) as usize,
+                shape,
+                job: Job::new(request, &plan, buffers, direction),
+                clear: Launcher::clear_range(direction, &plan, buffers.workspace),
+                coder: config.coder,
+                predictor: config.predictor,
+            })
+        })
+    }
+}
+
+fn check_workspace(bytes: u64, needed: u64) -> Result<()> {
+    if bytes < needed {
+        return Err(Error::new(
+            Status::WorkspaceTooSmall,
+            format!("workspace_bytes = {bytes} but the configuration takes {needed}"),
+        ));
+    }
+    Ok(())
+}
+
+/// Checks the memory of a call, enters the context of the stream, runs `body` with its kernels and leaves.
+///
+/// # Safety
+/// The stream is live.
+unsafe fn within<R>(
+    stream: Stream,
+    ranges: &[Range],
+    body: impl FnOnce(&'static Module) -> Result<R>,
+) -> Result<R> {
+    memory::check_addresses(ranges)?;
+    driver::available()?;
     // SAFETY: the caller's promise.
     let entered = unsafe { Entered::new(stream) }?;
     let module = driver::module(&entered, stream)?;
-    arguments.check_memory(module, stream)?;
-    let config = request.config();
-    let result = body(&Launcher {
-        module,
-        direction,
-        dtype: matches!(config.dtype, Dtype::F64) as usize,
-        shape,
-        job: Job::new(request, &plan, buffers, direction),
-        clear: Launcher::clear_range(direction, &plan, buffers.workspace),
-        coder: config.coder,
-        predictor: config.predictor,
-    })?;
+    memory::check_places(ranges, module, stream)?;
+    let result = body(module)?;
     entered.leave()?;
     Ok(result)
 }
 
-/// The buffers with the names that the caller knows them by.
-struct Arguments<'a> {
-    direction: Direction,
-    buffers: &'a Buffers,
-    stream_name: &'static str,
-}
-
-impl<'a> Arguments<'a> {
-    fn new(direction: Direction, buffers: &'a Buffers) -> Self {
-        let stream_name = match direction {
-            Direction::Compress => "dst",
-            Direction::Decompress => "src",
+impl Buffers {
+    fn ranges(&self, direction: Direction, config: &Config) -> [Range; 5] {
+        let (stream_name, halo) = match direction {
+            Direction::Compress => ("dst", config.halo),
+            Direction::Decompress => ("src", 0),
         };
-        Arguments { direction, buffers, stream_name }
-    }
-
-    fn check(&self, request: &Request, plan: &Workspace) -> Result<()> {
-        let b = self.buffers;
-        let element = request.config().dtype.bytes();
-        let all = [
-            ("u", b.u, element),
-            ("v", b.v, element),
-            (self.stream_name, b.stream, ALIGNMENT),
-            ("workspace", b.workspace, ALIGNMENT),
-            ("report", b.report, 8),
-        ];
-        for (name, pointer, alignment) in all {
-            if pointer == 0 {
-                return Err(Error::argument(format!("{name} is null")));
-            }
-            if pointer % alignment != 0 {
-                return Err(Error::argument(format!(
-                    "{name} = {pointer:#x} is not aligned to {alignment} bytes"
-                )));
-            }
-        }
-        if b.workspace_bytes < plan.bytes {
-            return Err(Error::new(
-                Status::WorkspaceTooSmall,
-                format!("workspace_bytes = {} but the configuration takes {}", b.workspace_bytes, plan.bytes),
-            ));
-        }
-        if self.direction == Direction::Compress && b.stream_bytes < HEADER_BYTES as u64 {
-            return Err(Error::argument(format!(
-                "dst_bytes = {} is less than the header of a stream, {HEADER_BYTES} bytes",
-                b.stream_bytes
-            )));
-        }
-        Ok(())
-    }
-
-    /// Refuses memory that the device cannot reach: the launch would not fail, the kernel would, and with
-    /// it the context.
-    fn check_memory(&self, module: &Module, stream: Stream) -> Result<()> {
-        let b = self.buffers;
-        let all = [
-            ("u", b.u),
-            ("v", b.v),
-            (self.stream_name, b.stream),
-            ("workspace", b.workspace),
-            ("report", b.report),
-        ];
-        for (name, pointer) in all {
-            let memory = Memory::of(pointer)?;
-            match memory.kind {
-                // Addresses that a graph under capture allocates may have no memory yet.
-                Kind::Unknown if !driver::is_capturing(stream)? => {
-                    return Err(Error::argument(format!(
-                        "{name} = {pointer:#x} is host memory: \
-                         the device functions take memory that the device can access"
-                    )));
-                }
-                Kind::PinnedHost if name == "workspace" => {
-                    return Err(Error::argument(format!(
-                        "workspace = {pointer:#x} is pinned host memory: it must be device memory"
-                    )));
-                }
-                Kind::Device if memory.device != module.device => {
-                    return Err(Error::argument(format!(
-                        "{name} = {pointer:#x} is memory of device {}, the stream is of device {}",
-                        memory.device, module.device
-                    )));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-}
-
-enum Kind {
-    Unknown,
-    PinnedHost,
-    Device,
-    Managed,
-}
-
-/// What the driver knows about an address.
-struct Memory {
-    kind: Kind,
-    device: c_int,
-}
-
-impl Memory {
-    fn of(pointer: DevicePointer) -> Result<Memory> {
-        use sys::CUpointer_attribute::*;
-        let (mut kind, mut managed, mut device) = (0u32, 0u32, 0 as c_int);
-        let mut attributes = [
-            CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-            CU_POINTER_ATTRIBUTE_IS_MANAGED,
-            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-        ];
-        let mut values =
-            [(&raw mut kind).cast::<c_void>(), (&raw mut managed).cast(), (&raw mut device).cast()];
-        // SAFETY: as many attributes as values, each with space for its type. An address that the driver
-        // does not know is no error and leaves zeros.
-        let answer =
-            unsafe { sys::cuPointerGetAttributes(3, attributes.as_mut_ptr(), values.as_mut_ptr(), pointer) };
-        driver::check(answer, "cuPointerGetAttributes")?;
-        let kind = match kind {
-            _ if managed & 0xff != 0 => Kind::Managed,
-            k if k == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32 => Kind::PinnedHost,
-            k if k == sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 => Kind::Device,
-            _ => Kind::Unknown,
-        };
-        Ok(Memory { kind, device })
+        [
+            Range::component("u", self.u, config, config.u, halo),
+            Range::component("v", self.v, config, config.v, halo),
+            Range::buffer(stream_name, self.stream, self.stream_bytes, ALIGNMENT),
+            Range::workspace(self.workspace, self.workspace_bytes),
+            Range::buffer("report", self.report, 1, 8),
+        ]
     }
 }

@@ -19,8 +19,12 @@ Every grid cell is cut along the diagonal from (x, y) to (x+1, y+1). A critical 
 interior the linearly interpolated vector vanishes. After decompression each is in the same triangle, none is \
 new, and each has the same type; no value differs by more than the bound.
 
-Exit status: 0 done; 1 `verify` or `demo` found a violation; 2 wrong usage, or a file that cannot be read, \
-written or understood.
+The commands on fields run on the first CUDA device where there is one (--backend auto), with the same results \
+as on the processor. A field that the device has no memory for is done by the processor. --backend cuda insists \
+on the device; CUDA_VISIBLE_DEVICES chooses among several.
+
+Exit status: 0 done; 1 `verify`, `bench` or `demo` found a violation; 2 wrong usage, a file that cannot be \
+read, written or understood, or --backend cuda without a device.
 
 Examples:
   factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2
@@ -53,6 +57,10 @@ pub struct ShapeArguments {
     /// Type of the values; f32 unless a .npy file says otherwise
     #[arg(long, value_enum)]
     pub dtype: Option<DtypeName>,
+}
+
+impl Spacing {
+    pub const UNIT: Spacing = Spacing { dx: 1.0, dy: 1.0 };
 }
 
 impl ShapeArguments {
@@ -211,12 +219,23 @@ pub enum SyntheticName {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub enum BackendName {
-    /// The best there is
+    /// The first CUDA device if there is one with enough memory, otherwise the processor
     Auto,
     /// The processor's threads
     Cpu,
-    /// A CUDA device
+    /// The first CUDA device; an error where there is none
     Cuda,
+}
+
+/// Where the work is done.
+#[derive(Args)]
+pub struct Place {
+    /// Where the work is done; the result is the same, byte for byte
+    #[arg(long, value_enum, default_value = "auto")]
+    pub backend: BackendName,
+    /// Threads on the processor; 0 means one for each
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
 }
 
 /// Compresses the arrays U and V into one stream.
@@ -226,13 +245,14 @@ pub enum BackendName {
 #[command(after_long_help = "\
 Units: --abs is in the unit of the field; --rel is a fraction of max(u, v) - min(u, v) over the finite values. \
 The bound is never loosened. Of the spacing only the ratio DX to DY matters, and only for the types of \
-critical points (node or spiral, source or sink).
+critical points (node or spiral, source or sink). Seconds and MB/s are those of the work in memory, without \
+files; on a CUDA device they include the copies there and back.
 
 Exit status: 0 the stream is complete; 2 it is not, and an older OUT is as it was.
 
 Examples:
   factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2
-  factz compress u.npy v.npy -o flow.fz --abs 0.05 --mode speculative
+  factz compress u.npy v.npy -o flow.fz --abs 0.05 --mode speculative --backend cuda
   factz compress u.f64 v.f64 -o run.fz --dims 4096x2048 --dtype f64 --rel 1e-4 --spacing 1,0.5 --json")]
 pub struct Compress {
     /// Horizontal component: raw little-endian, or .npy
@@ -261,12 +281,8 @@ pub struct Compress {
     /// Grid spacing
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
     pub spacing: Spacing,
-    /// Where to compress; the stream is the same
-    #[arg(long, value_enum, default_value = "auto")]
-    pub backend: BackendName,
-    /// Threads; 0 means one per processor. The stream is the same
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub threads: usize,
+    #[command(flatten)]
+    pub place: Place,
     /// Print the figures as one JSON object
     #[arg(long)]
     pub json: bool,
@@ -282,7 +298,7 @@ Exit status: 0 both arrays are written; 2 neither is touched (a damaged stream i
 
 Examples:
   factz decompress wind.fz u2.f32 v2.f32
-  factz decompress flow.fz u2.npy v2.npy --threads 8")]
+  factz decompress flow.fz u2.npy v2.npy --backend cpu --threads 8")]
 pub struct Decompress {
     /// The stream
     pub input: PathBuf,
@@ -290,9 +306,8 @@ pub struct Decompress {
     pub u: PathBuf,
     /// Where to write the vertical component
     pub v: PathBuf,
-    /// Threads; 0 means one per processor
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub threads: usize,
+    #[command(flatten)]
+    pub place: Place,
     /// Print the figures as one JSON object
     #[arg(long)]
     pub json: bool,
@@ -327,9 +342,8 @@ pub struct Verify {
     /// Grid spacing, as it was for compression
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
     pub spacing: Spacing,
-    /// Threads; 0 means one per processor
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub threads: usize,
+    #[command(flatten)]
+    pub place: Place,
     /// Print the figures as one JSON object
     #[arg(long)]
     pub json: bool,
@@ -379,9 +393,8 @@ pub struct Points {
     /// Grid spacing
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
     pub spacing: Spacing,
-    /// Threads; 0 means one per processor
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub threads: usize,
+    #[command(flatten)]
+    pub place: Place,
     /// Print how many there are of each type as one JSON object (the list only goes to -o)
     #[arg(long)]
     pub json: bool,
@@ -396,7 +409,8 @@ P1, P2, P3 are critical points lost, spurious and of another type.
 
 With --backend cuda the field is on the device, and the figures are GB/s (10^9 bytes of input per second) by \
 events of the device: medians of at least 20 runs after 3, launched call by call and replayed as a CUDA graph, \
-beside the speed of a plain copy of u and v on the device.
+beside the speed of a plain copy of u and v on the device and of the comparison that finds P1, P2, P3 there. \
+A table of the microseconds of each kernel follows.
 
 Exit status: 0 measured, and nothing is violated; 1 something is; 2 wrong usage, or a file that cannot be read.
 
@@ -414,7 +428,7 @@ pub struct Bench {
     /// Measure a made field of --dims values in place of files
     #[arg(long, value_enum, requires = "dims", conflicts_with_all = ["u", "v"])]
     pub synthetic: Option<SyntheticName>,
-    /// Where the work is done: the processor's threads, or a CUDA device
+    /// Where the work is measured
     #[arg(long, value_enum, default_value = "cpu")]
     pub backend: BackendName,
     #[command(flatten)]

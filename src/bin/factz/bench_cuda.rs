@@ -1,9 +1,9 @@
 //! Measurements on a CUDA device: ratio, speed call by call and as a graph, kernels, and what is kept.
 
-use crate::args::{Bench, Spacing};
+use crate::args::Bench;
 use crate::array::{dtype_name, Field, Values};
 use crate::bench::{configurations, median, Measurement};
-use crate::commands::{coder_name, mode_name, predictor_name, print, print_json};
+use crate::commands::{coder_name, mode_name, predictor_name, print, print_json, psnr_text};
 use crate::failure::{failure, Failure};
 use crate::job;
 use crate::Verdict;
@@ -42,6 +42,8 @@ struct Speeds {
     calls: [f64; 2],
     graph: [f64; 2],
     copy: f64,
+    /// Of the input, with the output read beside it.
+    compare: f64,
     kernels: [Vec<(String, f64)>; 2],
 }
 
@@ -61,19 +63,12 @@ fn write(pipeline: &Pipeline, field: &Field) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read(pipeline: &Pipeline, field: &mut Field) -> Result<(), Failure> {
-    match (&mut field.u, &mut field.v) {
-        (Values::F32(u), Values::F32(v)) => pipeline.read_output(u, v)?,
-        (Values::F64(u), Values::F64(v)) => pipeline.read_output(u, v)?,
-        _ => unreachable!("u and v have one type"),
-    }
-    Ok(())
-}
-
-fn measure_speeds(pipeline: &Pipeline, field: &Field, runs: usize) -> Result<Speeds, Failure> {
+fn measure_speeds(pipeline: &Pipeline, field: &Field, bound: f64, runs: usize) -> Result<Speeds, Failure> {
     let speed = |milliseconds: f64| field.bytes() as f64 / 1e6 / milliseconds;
     let compress = time(pipeline, runs, || pipeline.compress())?;
     let decompress = time(pipeline, runs, || pipeline.decompress())?;
+    // Before the copy, which would make the fields equal.
+    let compare = time(pipeline, runs, || pipeline.compare(bound))?;
     let copy = time(pipeline, runs, || pipeline.copy())?;
     let queue = pipeline.queue();
     let graph = queue.capture(|| pipeline.compress())?;
@@ -84,6 +79,7 @@ fn measure_speeds(pipeline: &Pipeline, field: &Field, runs: usize) -> Result<Spe
         calls: [compress, decompress].map(speed),
         graph: [graph_compress, graph_decompress].map(speed),
         copy: speed(copy),
+        compare: speed(compare),
         kernels: [kernels(|| pipeline.profile_compress())?, kernels(|| pipeline.profile_decompress())?],
     })
 }
@@ -95,6 +91,7 @@ fn json_of(m: &Measurement, s: &Speeds) -> Value {
     let mut value = m.json();
     let more = json!({
         "copy_gb_per_second": s.copy,
+        "compare_gb_per_second": s.compare,
         "compress_gb_per_second": s.calls[0],
         "decompress_gb_per_second": s.calls[1],
         "graph_compress_gb_per_second": s.graph[0],
@@ -113,7 +110,7 @@ fn json_of(m: &Measurement, s: &Speeds) -> Value {
 
 fn head() -> String {
     format!(
-        "{:<12} {:<12} {:<8} {:>8} {:>9} {:>15} {:>15} {:>8} {:>13} {:>11}  {:<14} {:>9}\n",
+        "{:<12} {:<12} {:<8} {:>8} {:>9} {:>15} {:>15} {:>8} {:>13} {:>8} {:>7} {:>11}  {:<14} {:>9}\n",
         "mode",
         "predictor",
         "coder",
@@ -123,6 +120,8 @@ fn head() -> String {
         "GB/s, graph",
         "copy",
         "% of copy",
+        "compare",
+        "PSNR",
         "error/bound",
         "P1 / P2 / P3",
         "points"
@@ -133,7 +132,7 @@ fn row(m: &Measurement, s: &Speeds) -> String {
     let c = &m.comparison;
     let pair = |[a, b]: [f64; 2]| format!("{a:.1} / {b:.1}");
     let mut text = format!(
-        "{:<12} {:<12} {:<8} {:>8} {:>9.2} {:>15} {:>15} {:>8.0} {:>13} {:>11.4}  {:<14} {:>9}",
+        "{:<12} {:<12} {:<8} {:>8} {:>9.2} {:>15} {:>15} {:>8.0} {:>13} {:>8.0} {:>7} {:>11.4}  {:<14} {:>9}",
         mode_name(m.mode),
         predictor_name(m.predictor),
         coder_name(m.coder),
@@ -143,6 +142,8 @@ fn row(m: &Measurement, s: &Speeds) -> String {
         pair(s.graph),
         s.copy,
         pair(s.graph.map(|g| 100.0 * g / s.copy)),
+        s.compare,
+        psnr_text(c.psnr),
         m.error_over_bound(),
         format!("{} / {} / {}", c.lost, c.spurious, c.type_changed),
         c.critical_points
@@ -156,7 +157,8 @@ fn row(m: &Measurement, s: &Speeds) -> String {
 
 const LEGEND: &str = "\
 bound: relative to the joint range of u and v. GB/s: 10^9 bytes of input per second, compression / decompression.
-copy: device-to-device copy of u and v, in the same unit. points: critical points of the field.\n";
+copy: device-to-device copy of u and v; compare: the comparison of input and output that finds P1, P2 and P3
+(critical points lost / spurious / of another type); both in the same unit. points: critical points of the field.\n";
 
 /// Microseconds of each kernel in each run; configurations have kernels of their own.
 fn kernel_table(measured: &[(Measurement, Speeds)]) -> String {
@@ -207,7 +209,6 @@ pub fn run(a: &Bench, name: &str, field: &Field) -> Result<Verdict, Failure> {
     }
     let mut pipeline = Pipeline::new(&Request::new(first)?)?;
     write(&pipeline, field)?;
-    let mut decoded = job::empty_field(field.dims, field.dtype())?;
     let mut measured: Vec<(Measurement, Speeds)> = Vec::new();
     for base in configurations {
         for &bound in &a.bounds {
@@ -218,10 +219,9 @@ pub fn run(a: &Bench, name: &str, field: &Field) -> Result<Verdict, Failure> {
             pipeline.spoil_output()?;
             pipeline.decompress()?;
             check_status(pipeline.decompressed()?, "decompression")?;
-            read(&pipeline, &mut decoded)?;
-            let spacing = Spacing { dx: config.dx, dy: config.dy };
-            let comparison = job::compare(field, &decoded, spacing, Some(report.bound), 0);
-            let speeds = measure_speeds(&pipeline, field, runs)?;
+            pipeline.compare(report.bound)?;
+            let comparison = pipeline.compared()?;
+            let speeds = measure_speeds(&pipeline, field, report.bound, runs)?;
             let measurement = Measurement {
                 mode: config.mode,
                 predictor: config.predictor,

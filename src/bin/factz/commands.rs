@@ -1,19 +1,19 @@
 //! The commands on files, except the measurements.
 
-use crate::args::{BackendName, Compress, Decompress, Info, Points, Verify};
+use crate::args::{Compress, Decompress, Info, Points, Verify};
 use crate::array::{self, dtype_name, Dims, Output, Values};
+use crate::engine::Engine;
 use crate::failure::{failure, Failure};
 use crate::job;
 use crate::progress::Progress;
 use crate::Verdict;
 use factz::analysis::{Comparison, Kind};
-use factz::{backend, BoundKind, Coder, Config, Mode, Predictor, Preserve, Status, StreamInfo};
+use factz::{backend, BoundKind, Coder, Config, Mode, Predictor, Preserve, StreamInfo};
 use serde_json::{json, Value};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Read, Write as _};
 use std::path::Path;
-use std::time::Instant;
 
 /// Prints to standard output; a reader that went away early is no error.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -108,14 +108,6 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
              of the range of values, for example --rel 1e-3)"
         )
     })?;
-    if a.backend == BackendName::Cuda {
-        return Err(failure!(
-            "--backend cuda: there is no CUDA device here that this build can use (status {} = {:?}); leave it \
-             out, or give --backend cpu",
-            Status::NoDevice as i32,
-            Status::NoDevice
-        ));
-    }
     for (name, input) in [("U", &a.u), ("V", &a.v)] {
         if array::same_file(&a.output, input) {
             return Err(failure!(
@@ -135,15 +127,14 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
         dy: a.spacing.dy,
         ..Config::new(field.dims.nx, field.dims.ny, bound_kind, bound)
     };
-    let mut buffer = job::stream_buffer(&config)?;
+    let engine = Engine::new(&a.place)?;
     // Made before the work, so that a name that cannot be written is known at once.
     let mut output = Output::create(&a.output)?;
     let progress = Progress::new("compressing");
-    let start = Instant::now();
-    let report = job::compress(&field, &config, &mut buffer, a.threads, Some(&progress))?;
-    let seconds = start.elapsed().as_secs_f64();
+    let done = engine.compress(&field, &config, &progress)?;
     drop(progress);
-    output.write(&buffer[..report.stream_bytes as usize])?;
+    let (seconds, (report, stream)) = (done.seconds, &done.result);
+    output.write(stream)?;
     Output::commit(vec![output])?;
 
     let ratio = field.bytes() as f64 / report.stream_bytes as f64;
@@ -170,6 +161,8 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
             "exact_vertices": report.exact_vertices,
             "nonfinite_vertices": report.nonfinite_vertices,
             "zero_vertices": report.zero_vertices,
+            "backend": done.backend(),
+            "device": done.device,
             "seconds": seconds,
             "mb_per_second": speed,
         }))?;
@@ -178,10 +171,11 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{}: {} bytes of {}, ratio {ratio:.2}; compressed in {seconds:.3} s ({speed:.0} MB/s)",
+        "{}: {} bytes of {}, ratio {ratio:.2}; compressed{} in {seconds:.3} s ({speed:.0} MB/s)",
         a.output.display(),
         grouped(report.stream_bytes),
-        grouped(field.bytes())
+        grouped(field.bytes()),
+        done.place()
     );
     let _ = writeln!(text, "largest error {:.6e}, bound {:.6e}", report.max_error, report.bound);
     if config.preserve != Preserve::None {
@@ -227,12 +221,13 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
         ));
     }
     let mut field = job::empty_field(dims, info.dtype)?;
+    let engine = Engine::new(&a.place)?;
     let progress = Progress::new("decompressing");
-    let start = Instant::now();
-    job::decompress(&stream, &mut field, a.threads, Some(&progress))
+    let done = engine
+        .decompress(&stream, &mut field, &progress)
         .map_err(|e| failure!("{}: {e}", a.input.display()))?;
-    let seconds = start.elapsed().as_secs_f64();
     drop(progress);
+    let seconds = done.seconds;
     let write = |path: &Path, values: &Values| match values {
         Values::F32(x) => array::write_values(path, x, dims),
         Values::F64(x) => array::write_values(path, x, dims),
@@ -249,15 +244,18 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
             "dtype": dtype_name(info.dtype),
             "output_bytes": field.bytes(),
             "stream_bytes": info.stream_bytes,
+            "backend": done.backend(),
+            "device": done.device,
             "seconds": seconds,
             "mb_per_second": speed,
         }))?;
     } else {
         print(&format!(
-            "{}, {}: {dims} values of {} each; decompressed in {seconds:.3} s ({speed:.0} MB/s)\n",
+            "{}, {}: {dims} values of {} each; decompressed{} in {seconds:.3} s ({speed:.0} MB/s)\n",
             a.u.display(),
             a.v.display(),
-            dtype_name(info.dtype)
+            dtype_name(info.dtype),
+            done.place()
         ))?;
     }
     Ok(Verdict::Good)
@@ -345,7 +343,7 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
     let [u0, v0, u1, v1] = <[Values; 4]>::try_from(arrays).expect("four arrays were read");
     let (before, after) = (array::Field { dims, u: u0, v: v0 }, array::Field { dims, u: u1, v: v1 });
     let bound = a.bound.bound().map(|(kind, b)| job::absolute_bound(&before, kind, b));
-    let c = job::compare(&before, &after, a.spacing, bound, a.threads);
+    let c = Engine::new(&a.place)?.compare(&before, &after, a.spacing, bound)?.result;
     if a.json {
         print_json(&comparison_json(&c, bound))?;
     } else {
@@ -410,7 +408,7 @@ pub fn info(a: &Info) -> Result<Verdict, Failure> {
 
 pub fn points(a: &Points) -> Result<Verdict, Failure> {
     let field = array::read_field(&a.u, &a.v, a.shape.shape())?;
-    let points = job::critical_points(&field, a.spacing, a.threads);
+    let points = Engine::new(&a.place)?.critical_points(&field, a.spacing)?.result;
     let mut list = String::new();
     if a.output.is_some() || !a.json {
         list.push_str("x,y,x_cell,y_cell,triangle,type\n");
@@ -433,14 +431,7 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     }
     if a.json {
         let mut counts = serde_json::Map::new();
-        for kind in [
-            Kind::Saddle,
-            Kind::AttractingNode,
-            Kind::RepellingNode,
-            Kind::AttractingFocus,
-            Kind::RepellingFocus,
-            Kind::Center,
-        ] {
+        for kind in Kind::ALL {
             let n = points.iter().filter(|p| p.kind == kind).count();
             counts.insert(kind_name(kind).into(), json!(n));
         }

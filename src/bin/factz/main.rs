@@ -6,6 +6,7 @@ mod bench;
 mod bench_cuda;
 mod commands;
 mod demo;
+mod engine;
 mod failure;
 mod job;
 mod picture;

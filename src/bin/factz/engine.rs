@@ -1,0 +1,198 @@
+//! Where the work of a command is done: on the processor's threads or on a CUDA device.
+
+use crate::args::{BackendName, Place, Spacing};
+use crate::array::{Field, Values};
+use crate::failure::{failure, Failure};
+use crate::job;
+use crate::progress::Progress;
+use factz::analysis::{Comparison, CriticalPoint};
+use factz::backend::cuda::host::Device;
+use factz::backend::cuda::staged;
+use factz::{BoundKind, Config, Report, Request, Status};
+use std::time::Instant;
+
+/// What `--backend auto` answers with the processor: a field too large for the device, or kernels that it
+/// cannot run.
+const FALL_BACK: [Status; 3] = [Status::OutOfMemory, Status::NoDevice, Status::Unsupported];
+
+pub struct Engine {
+    threads: usize,
+    cuda: Option<Cuda>,
+    /// Whether the processor may do what the device cannot.
+    may_fall_back: bool,
+}
+
+struct Cuda {
+    name: String,
+    // Its context is current until this is dropped.
+    _device: Device,
+}
+
+/// A result with what it took.
+pub struct Done<R> {
+    pub result: R,
+    pub seconds: f64,
+    /// The name of the device that did it; none for the processor.
+    pub device: Option<String>,
+}
+
+impl<R> Done<R> {
+    /// As `--backend` and the JSON objects name it.
+    pub fn backend(&self) -> &'static str {
+        match self.device {
+            Some(_) => "cuda",
+            None => "cpu",
+        }
+    }
+
+    /// For a sentence: empty for the processor.
+    pub fn place(&self) -> String {
+        self.device.as_ref().map(|name| format!(" on {name}")).unwrap_or_default()
+    }
+}
+
+impl Engine {
+    pub fn new(place: &Place) -> Result<Engine, Failure> {
+        let open = || -> factz::Result<Cuda> {
+            let device = Device::open(0)?;
+            Ok(Cuda { name: device.name()?, _device: device })
+        };
+        let cuda = match (place.backend, open as fn() -> factz::Result<Cuda>) {
+            (BackendName::Cpu, _) => None,
+            (BackendName::Auto, open) => open().ok(),
+            (BackendName::Cuda, open) => Some(open().map_err(|e| {
+                failure!(
+                    "--backend cuda: there is no CUDA device here that this program can use (status {} = {:?}): \
+                     {e}; leave it out, or give --backend cpu",
+                    e.status as i32,
+                    e.status
+                )
+            })?),
+        };
+        Ok(Engine { threads: place.threads, cuda, may_fall_back: place.backend == BackendName::Auto })
+    }
+
+    /// Does the work on the device, if there is one, or else on the processor.
+    fn run<S, R>(
+        &self,
+        state: &mut S,
+        on_device: impl FnOnce(&mut S) -> factz::Result<R>,
+        on_processor: impl FnOnce(&mut S) -> Result<R, Failure>,
+    ) -> Result<Done<R>, Failure> {
+        let start = Instant::now();
+        if let Some(cuda) = &self.cuda {
+            match on_device(state) {
+                Ok(result) => {
+                    let (seconds, device) = (start.elapsed().as_secs_f64(), Some(cuda.name.clone()));
+                    return Ok(Done { result, seconds, device });
+                }
+                Err(e) if self.may_fall_back && FALL_BACK.contains(&e.status) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        let start = Instant::now();
+        let result = on_processor(state)?;
+        Ok(Done { result, seconds: start.elapsed().as_secs_f64(), device: None })
+    }
+
+    /// The report and the stream.
+    pub fn compress(
+        &self,
+        field: &Field,
+        config: &Config,
+        progress: &Progress,
+    ) -> Result<Done<(Report, Vec<u8>)>, Failure> {
+        let request = Request::new(*config)?;
+        // Got before the clock starts.
+        let mut buffer = match self.cuda {
+            Some(_) => Vec::new(),
+            None => job::stream_buffer(config)?,
+        };
+        self.run(
+            &mut buffer,
+            |_| match (&field.u, &field.v) {
+                (Values::F32(u), Values::F32(v)) => staged::compress(&request, [u, v]),
+                (Values::F64(u), Values::F64(v)) => staged::compress(&request, [u, v]),
+                _ => unreachable!("u and v are read with one type"),
+            },
+            |buffer| {
+                if buffer.is_empty() {
+                    *buffer = job::stream_buffer(config)?;
+                }
+                let report = job::compress(field, config, buffer, self.threads, Some(progress))?;
+                buffer.truncate(report.stream_bytes as usize);
+                Ok((report, std::mem::take(buffer)))
+            },
+        )
+    }
+
+    /// Fills a field that has the stream's shape and type.
+    pub fn decompress(
+        &self,
+        stream: &[u8],
+        field: &mut Field,
+        progress: &Progress,
+    ) -> Result<Done<Report>, Failure> {
+        let request = request_of(field, Spacing::UNIT, None)?;
+        self.run(
+            field,
+            |field| match (&mut field.u, &mut field.v) {
+                (Values::F32(u), Values::F32(v)) => staged::decompress(&request, stream, [u, v]),
+                (Values::F64(u), Values::F64(v)) => staged::decompress(&request, stream, [u, v]),
+                _ => unreachable!("u and v have one type"),
+            },
+            |field| job::decompress(stream, field, self.threads, Some(progress)),
+        )
+    }
+
+    /// Compares a field with another of its shape and type, within an absolute bound.
+    pub fn compare(
+        &self,
+        before: &Field,
+        after: &Field,
+        spacing: Spacing,
+        bound: Option<f64>,
+    ) -> Result<Done<Comparison>, Failure> {
+        let request = request_of(before, spacing, bound)?;
+        self.run(
+            &mut (),
+            |()| match (&before.u, &before.v, &after.u, &after.v) {
+                (Values::F32(u0), Values::F32(v0), Values::F32(u1), Values::F32(v1)) => {
+                    staged::compare(&request, [u0, v0], [u1, v1])
+                }
+                (Values::F64(u0), Values::F64(v0), Values::F64(u1), Values::F64(v1)) => {
+                    staged::compare(&request, [u0, v0], [u1, v1])
+                }
+                _ => unreachable!("all files are read with one type"),
+            },
+            |()| Ok(job::compare(before, after, spacing, bound, self.threads)),
+        )
+    }
+
+    pub fn critical_points(
+        &self,
+        field: &Field,
+        spacing: Spacing,
+    ) -> Result<Done<Vec<CriticalPoint>>, Failure> {
+        let request = request_of(field, spacing, None)?;
+        self.run(
+            &mut (),
+            |()| match (&field.u, &field.v) {
+                (Values::F32(u), Values::F32(v)) => staged::critical_points(&request, [u, v]),
+                (Values::F64(u), Values::F64(v)) => staged::critical_points(&request, [u, v]),
+                _ => unreachable!("u and v are read with one type"),
+            },
+            |()| Ok(job::critical_points(field, spacing, self.threads)),
+        )
+    }
+}
+
+/// The request for a field of this shape; without a bound nothing exceeds it.
+fn request_of(field: &Field, spacing: Spacing, bound: Option<f64>) -> Result<Request, Failure> {
+    let (kind, bound) = match bound {
+        Some(bound) => (BoundKind::Absolute, bound),
+        None => (BoundKind::Relative, 0.0),
+    };
+    let config = Config::new(field.dims.nx, field.dims.ny, kind, bound);
+    Ok(Request::new(Config { dtype: field.dtype(), dx: spacing.dx, dy: spacing.dy, ..config })?)
+}

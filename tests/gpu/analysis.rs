@@ -1,0 +1,336 @@
+//! The analysis on the device against the host's: the same counts, the same points, the same bits.
+
+use crate::expected::execution;
+use crate::fields::{synthetic, Placement, Source, VARIANTS};
+use crate::memory::{poisons, Guarded};
+use crate::scenarios::small_case;
+use crate::{text, Check, Tally, POISON};
+use factz::analysis::{self, Comparison, CriticalPoint};
+use factz::backend;
+use factz::backend::cuda::host::{Buffer, Device, Queue};
+use factz::backend::cuda::{
+    compare_device, critical_points_device, inspect_device, prepare_device, ComparedFields, PointBuffers,
+};
+use factz::plan::AnalysisWorkspace;
+use factz::real::Real;
+use factz::stage::container::HEADER_BYTES;
+use factz::{BoundKind, Config, Dtype, Error, Request};
+
+/// How the other field differs from the first.
+const CHANGES: usize = 4;
+/// Checks of one field, both element types.
+pub const CHECKS: usize = 2 * VARIANTS * 2;
+
+const COMPARISON_BYTES: usize = 256;
+const POINT_BYTES: usize = 40;
+
+/// The owned block of a source as a field of its own, changed in some way.
+fn changed(source: &Source, place: &Placement, change: usize) -> Source {
+    let mut state = 99u32;
+    let mut random = || {
+        state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+        (state >> 8) as f32 / (1 << 24) as f32
+    };
+    let mut block = Source { name: String::new(), nx: place.nx, ny: place.ny, u: vec![], v: vec![] };
+    for y in 0..place.ny {
+        for x in 0..place.nx {
+            let k = ((y + place.margin) * source.nx + x + place.margin) as usize;
+            let mut alter = |value: f32| match change {
+                1 => value * (1.0 + 0.1 * (random() - 0.5)),
+                2 if random() < 0.1 => -value,
+                3 => match random() {
+                    r if r < 0.02 => f32::NAN,
+                    r if r < 0.05 => 0.0,
+                    r if r < 0.2 => value + 0.01,
+                    _ => value,
+                },
+                _ => value,
+            };
+            block.u.push(alter(source.u[k]));
+            block.v.push(alter(source.v[k]));
+        }
+    }
+    block
+}
+
+/// The device memory of one analysis after another.
+struct Bench {
+    queue: Queue,
+    fields: [Guarded; 2],
+    workspace: Guarded,
+    result: Guarded,
+    points: Guarded,
+}
+
+impl Bench {
+    fn new(source: &Source, dtype: Dtype) -> Result<Self, Error> {
+        let config = Config { dtype, ..Config::new(source.nx, source.ny, BoundKind::Relative, 0.0) };
+        let field_bytes = ((4 * source.nx + 8) * source.ny + 8) * dtype.bytes();
+        let points = 2 * (source.nx * source.ny) as usize;
+        Ok(Bench {
+            queue: Queue::new()?,
+            fields: [Guarded::new(field_bytes as usize)?, Guarded::new(field_bytes as usize)?],
+            workspace: Guarded::new(AnalysisWorkspace::bytes(&Request::new(config)?)? as usize)?,
+            result: Guarded::new(COMPARISON_BYTES)?,
+            points: Guarded::new(points * POINT_BYTES)?,
+        })
+    }
+
+    fn fill(&self, images: [&[u8]; 2], workspace_bytes: u64) -> Check {
+        for (field, image) in self.fields.iter().zip(images) {
+            field.write(image).and(field.arm(image.len())).map_err(text)?;
+        }
+        for buffer in [&self.result, &self.points] {
+            buffer.buffer.fill(POISON).map_err(text)?;
+        }
+        self.result.arm(COMPARISON_BYTES).map_err(text)?;
+        if poisons() {
+            self.workspace.buffer.fill(POISON).map_err(text)?;
+        }
+        self.workspace.arm(workspace_bytes as usize).map_err(text)
+    }
+
+    /// Whether all but the results are as they were.
+    fn check(&self, images: [&[u8]; 2], workspace_bytes: u64) -> Check {
+        for (field, image) in self.fields.iter().zip(images) {
+            field.check("a field", image.len())?;
+            if field.read(image.len()).map_err(text)? != image {
+                return Err("an input was changed".into());
+            }
+        }
+        self.workspace.check("workspace", workspace_bytes as usize)
+    }
+
+    fn compared(
+        &self,
+        requests: &[Request; 2],
+        fields: [[u64; 2]; 2],
+        workspace_bytes: u64,
+    ) -> ComparedFields {
+        assert!(AnalysisWorkspace::compare(&requests[0]).is_ok_and(|w| w.bytes == workspace_bytes));
+        ComparedFields {
+            first: fields[0],
+            other: fields[1],
+            workspace: self.workspace.pointer(),
+            workspace_bytes,
+            comparison: self.result.pointer(),
+        }
+    }
+
+    fn pointers(&self, field: usize, place: &Placement, dtype: Dtype) -> [u64; 2] {
+        [place.u_at, place.v_at].map(|at| self.fields[field].pointer() + at * dtype.bytes())
+    }
+}
+
+/// Undefined ratios have no number, whatever the reason.
+fn check_comparisons(device: &Comparison, host: &Comparison) -> Check {
+    let host = Comparison { psnr: host.psnr.filter(|p| !p.is_nan()), ..*host };
+    let bits = |c: &Comparison| (c.max_error.to_bits(), c.psnr.map(f64::to_bits));
+    match *device == host && bits(device) == bits(&host) {
+        true => Ok(()),
+        false => Err(format!("comparisons differ:\n    device {device:?}\n    host   {host:?}")),
+    }
+}
+
+fn check_points(device: &[CriticalPoint], host: &[CriticalPoint]) -> Check {
+    if device.len() != host.len() {
+        return Err(format!("{} points, the host finds {}", device.len(), host.len()));
+    }
+    let bits = |p: &CriticalPoint| (p.x.to_bits(), p.y.to_bits());
+    match device.iter().zip(host).find(|(a, b)| a != b || bits(a) != bits(b)) {
+        None => Ok(()),
+        Some((a, b)) => Err(format!("points differ: device {a:?} host {b:?}")),
+    }
+}
+
+/// Every layout, each with a field that differs in its own way.
+pub fn compare_field<T: Real>(source: &Source, dtype: Dtype, tally: &mut Tally) -> Check {
+    let bench = Bench::new(source, dtype).map_err(text)?;
+    for variant in 0..VARIANTS {
+        let place = Placement::new(variant, source);
+        let image = place.image::<T>(source);
+        let change = variant % CHANGES;
+        let block = changed(source, &place, change);
+        let other_place = Placement::new((variant + 1) % 4, &block);
+        let other_image = other_place.image::<T>(&block);
+        let bound = if variant % 3 == 2 { f64::INFINITY } else { 0.004 };
+        let compared =
+            || compare_once::<T>(&bench, [&place, &other_place], [&image, &other_image], dtype, bound);
+        tally.add(|| format!("compare {dtype:?} layout {variant} change {change}"), compared());
+        let found = points_once::<T>(&bench, &place, &image, dtype);
+        tally.add(|| format!("critical points {dtype:?} layout {variant}"), found);
+        if tally.is_lost() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn compare_once<T: Real>(
+    bench: &Bench,
+    places: [&Placement; 2],
+    images: [&[u8]; 2],
+    dtype: Dtype,
+    bound: f64,
+) -> Check {
+    let (bound_kind, given) = match bound.is_finite() {
+        true => (BoundKind::Absolute, bound),
+        false => (BoundKind::Relative, 0.1),
+    };
+    let requests = places.map(|place| {
+        Request::new(Config { bound_kind, bound: given, ..place.config(dtype) }).expect("a request")
+    });
+    let workspace_bytes = AnalysisWorkspace::compare(&requests[0]).map_err(text)?.bytes;
+    bench.fill(images, workspace_bytes)?;
+    let fields = [bench.pointers(0, places[0], dtype), bench.pointers(1, places[1], dtype)];
+    let compared = bench.compared(&requests, fields, workspace_bytes);
+    // SAFETY: the buffers live until the queue is synchronised.
+    unsafe { compare_device(&requests, &compared, bench.queue.stream()) }.map_err(text)?;
+    bench.queue.synchronize().map_err(text)?;
+    bench.check(images, workspace_bytes)?;
+    bench.result.check("comparison", COMPARISON_BYTES)?;
+    let result = Buffer::from_bytes(&bench.result.read(COMPARISON_BYTES).map_err(text)?).map_err(text)?;
+    let device = result.read_comparison().map_err(text)?;
+    let ([u0, v0], [u1, v1]) = (places[0].views::<T>(images[0]), places[1].views::<T>(images[1]));
+    let (c, threads) = (requests[0].config(), execution(places[0]).threads);
+    let bound = bound.is_finite().then_some(bound);
+    let host = analysis::compare(requests[0].grid(), u0, v0, u1, v1, c.dx, c.dy, bound, threads);
+    check_comparisons(&device, &host)
+}
+
+fn points_once<T: Real>(bench: &Bench, place: &Placement, image: &[u8], dtype: Dtype) -> Check {
+    let request = Request::new(place.config(dtype)).expect("a request");
+    let [u, v] = place.views::<T>(image);
+    let c = request.config();
+    let host = analysis::critical_points(request.grid(), u, v, c.dx, c.dy, execution(place).threads);
+    let workspace_bytes = AnalysisWorkspace::critical_points(&request).map_err(text)?.bytes;
+    let [u, v] = bench.pointers(0, place, dtype);
+    // Room for all, for some and for none.
+    for capacity in [host.len() + 1, host.len(), host.len() / 2, 0] {
+        bench.fill([image, image], workspace_bytes)?;
+        bench.points.arm(capacity * POINT_BYTES).map_err(text)?;
+        let buffers = PointBuffers {
+            u,
+            v,
+            points: if capacity > 0 { bench.points.pointer() } else { 0 },
+            capacity: capacity as u64,
+            count: bench.result.pointer(),
+            workspace: bench.workspace.pointer(),
+            workspace_bytes,
+        };
+        // SAFETY: the buffers live until the queue is synchronised.
+        unsafe { critical_points_device(&request, &buffers, bench.queue.stream()) }.map_err(text)?;
+        bench.queue.synchronize().map_err(text)?;
+        bench.check([image, image], workspace_bytes)?;
+        bench.points.check("points", capacity * POINT_BYTES)?;
+        let count = bench.result.read(16).map_err(text)?;
+        if count[..8] != (host.len() as u64).to_le_bytes() || count[8..] != [POISON; 8] {
+            return Err(format!("capacity {capacity}: count {count:?}, the host finds {}", host.len()));
+        }
+        let fit = capacity.min(host.len());
+        let bytes = bench.points.read(capacity * POINT_BYTES).map_err(text)?;
+        if bytes[fit * POINT_BYTES..].iter().any(|&b| b != POISON) {
+            return Err(format!("capacity {capacity}: bytes behind the points were written"));
+        }
+        let points = Buffer::from_bytes(&bytes).map_err(text)?.read_points(fit).map_err(text)?;
+        check_points(&points, &host[..fit]).map_err(|e| format!("capacity {capacity}: {e}"))?;
+    }
+    Ok(())
+}
+
+/// Headers as they are, and with every byte changed: the device says what the host says.
+pub fn inspection(_: &Device) -> Check {
+    let case = small_case();
+    let (queue, source) = (Queue::new().map_err(text)?, Guarded::new(HEADER_BYTES).map_err(text)?);
+    let info = Guarded::new(HEADER_BYTES).map_err(text)?;
+    let mut headers = vec![(case.stream[..HEADER_BYTES].to_vec(), "intact".to_owned())];
+    for byte in 0..HEADER_BYTES {
+        for value in [0, 1, 2, 7, 0x7f, 0x80, 0xff] {
+            let mut header = case.stream[..HEADER_BYTES].to_vec();
+            header[byte] = value;
+            headers.push((header, format!("byte {byte} = {value}")));
+        }
+    }
+    headers.push((case.stream[..HEADER_BYTES - 1].to_vec(), "too short".to_owned()));
+    for (header, what) in &headers {
+        source.write(header).and(source.arm(header.len())).and(info.arm(HEADER_BYTES)).map_err(text)?;
+        let (bytes, stream) = (header.len() as u64, queue.stream());
+        // SAFETY: the buffers live until the queue is synchronised.
+        unsafe { inspect_device(source.pointer(), bytes, info.pointer(), stream) }.map_err(text)?;
+        queue.synchronize().map_err(text)?;
+        info.check("info", HEADER_BYTES)?;
+        let device = info.read(HEADER_BYTES).map_err(text)?;
+        // SAFETY: header holds as many bytes as said, and info is a whole struct.
+        let host = unsafe {
+            let mut host: factz::capi::inspect::factz_info = std::mem::zeroed();
+            factz::capi::inspect::factz_inspect_host(header.as_ptr().cast(), header.len(), &mut host);
+            std::mem::transmute::<factz::capi::inspect::factz_info, [u8; HEADER_BYTES]>(host)
+        };
+        if device != host {
+            return Err(format!("{what}: device {device:?}\n    host {host:?}"));
+        }
+    }
+    match backend::inspect(&case.stream) {
+        Ok(_) => Ok(()),
+        Err(e) => Err(text(e)),
+    }
+}
+
+/// A comparison and an extraction, recorded once, replayed on other data.
+pub fn analysis_graph(_: &Device) -> Check {
+    let sources = [synthetic(300, 200), Source { u: synthetic(300, 200).v, ..synthetic(300, 200) }];
+    let dtype = Dtype::F32;
+    let bench = Bench::new(&sources[0], dtype).map_err(text)?;
+    let place = Placement::new(0, &sources[0]);
+    let config = Config { bound_kind: BoundKind::Absolute, bound: 0.004, ..place.config(dtype) };
+    let request = Request::new(config).map_err(text)?;
+    let other = changed(&sources[0], &place, 1);
+    let other_image = place.image::<f32>(&other);
+    let workspace_bytes = AnalysisWorkspace::bytes(&request).map_err(text)?;
+    let (stream, requests) = (bench.queue.stream(), [request; 2]);
+    let count = Buffer::new(8).map_err(text)?;
+    let compared = ComparedFields {
+        first: bench.pointers(0, &place, dtype),
+        other: bench.pointers(1, &place, dtype),
+        workspace: bench.workspace.pointer(),
+        workspace_bytes,
+        comparison: bench.result.pointer(),
+    };
+    let capacity = 2 * place.nx * place.ny;
+    let found = PointBuffers {
+        u: compared.first[0],
+        v: compared.first[1],
+        points: bench.points.pointer(),
+        capacity,
+        count: count.pointer(),
+        workspace: bench.workspace.pointer(),
+        workspace_bytes,
+    };
+    // SAFETY: the buffers outlive the graph.
+    unsafe { prepare_device(stream) }.map_err(text)?;
+    let record = || {
+        // SAFETY: as above.
+        unsafe {
+            compare_device(&requests, &compared, stream)?;
+            critical_points_device(&request, &found, stream)
+        }
+    };
+    let graph = bench.queue.capture(record).map_err(text)?;
+    for round in 0..4 {
+        let source = &sources[round % 2];
+        let image = place.image::<f32>(source);
+        bench.fill([&image, &other_image], workspace_bytes)?;
+        graph.launch(&bench.queue).and(bench.queue.synchronize()).map_err(text)?;
+        let result = Buffer::from_bytes(&bench.result.read(COMPARISON_BYTES).map_err(text)?).map_err(text)?;
+        let ([u0, v0], [u1, v1]) = (place.views::<f32>(&image), place.views::<f32>(&other_image));
+        let (grid, c) = (request.grid(), request.config());
+        let host = analysis::compare(grid, u0, v0, u1, v1, c.dx, c.dy, Some(c.bound), 0);
+        check_comparisons(&result.read_comparison().map_err(text)?, &host)?;
+        let host = analysis::critical_points(grid, u0, v0, c.dx, c.dy, 0);
+        let n = count.read_u64(0).map_err(text)?;
+        let bytes = bench.points.read(n.min(capacity) as usize * POINT_BYTES).map_err(text)?;
+        let points = Buffer::from_bytes(&bytes).map_err(text)?.read_points(bytes.len() / POINT_BYTES);
+        check_points(&points.map_err(text)?, &host)?;
+    }
+    Ok(())
+}

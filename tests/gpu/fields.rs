@@ -1,0 +1,170 @@
+//! Fields, and how they lie in memory.
+
+use crate::POISON;
+use factz::field::{Layout, View, ViewMut};
+use factz::real::Real;
+use factz::request::{SIDES_ALL, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
+use factz::{BoundKind, Config, Dtype};
+use std::path::{Path, PathBuf};
+
+pub struct Source {
+    pub name: String,
+    pub nx: u64,
+    pub ny: u64,
+    pub u: Vec<f32>,
+    pub v: Vec<f32>,
+}
+
+pub fn read_sources(folder: &Path) -> Vec<Source> {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    paths.retain(|p| p.join("meta.json").is_file());
+    paths.sort();
+    paths.iter().map(|p| read_source(p)).collect()
+}
+
+pub fn read_source(path: &Path) -> Source {
+    let read = |name: &str| {
+        std::fs::read(path.join(name)).unwrap_or_else(|e| panic!("{}/{name}: {e}", path.display()))
+    };
+    let values = |name: &str| -> Vec<f32> {
+        read(name).chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+    };
+    let meta = String::from_utf8(read("meta.json")).expect("meta.json is text");
+    let number = |key: &str| -> u64 {
+        let rest = meta.split(&format!("\"{key}\":")).nth(1).expect("meta.json has the dimensions");
+        let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().expect("a number")
+    };
+    let source = Source {
+        name: path.file_name().expect("a folder").to_string_lossy().into_owned(),
+        nx: number("nx"),
+        ny: number("ny"),
+        u: values("u.f32"),
+        v: values("v.f32"),
+    };
+    assert_eq!(source.u.len() as u64, source.nx * source.ny, "{}", source.name);
+    assert_eq!(source.v.len(), source.u.len(), "{}", source.name);
+    source
+}
+
+/// A smooth field with some noise, for scenarios that need more tiles than the small fields have.
+pub fn synthetic(nx: u64, ny: u64) -> Source {
+    let mut state = 1u32;
+    let mut noise = || {
+        state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+        (state >> 8) as f32 / (1 << 24) as f32 - 0.5
+    };
+    let (mut u, mut v) = (Vec::new(), Vec::new());
+    for k in 0..nx * ny {
+        let (x, y) = ((k % nx) as f32 * 0.021, (k / nx) as f32 * 0.017);
+        u.push(x.sin() * y.cos() + 0.3 * (3.1 * y).sin() + 0.01 * noise());
+        v.push(-x.cos() * y.sin() + 0.3 * (2.7 * x).sin() + 0.01 * noise());
+    }
+    Source { name: format!("synthetic_{nx}x{ny}"), nx, ny, u, v }
+}
+
+/// How u and v lie in one allocation, and which part of a source is the owned block.
+#[derive(Clone, Copy, Debug)]
+pub struct Placement {
+    pub nx: u64,
+    pub ny: u64,
+    /// Ghost columns and rows around the block that exist in memory.
+    pub margin: u64,
+    pub u: Layout,
+    pub v: Layout,
+    /// Element of vertex (0, 0) of the owned block.
+    pub u_at: u64,
+    pub v_at: u64,
+    /// Elements of the allocation.
+    pub elements: u64,
+    pub halo: u32,
+    pub pin: u32,
+}
+
+pub const VARIANTS: usize = 6;
+
+impl Placement {
+    pub fn new(variant: usize, source: &Source) -> Placement {
+        let (mut nx, mut ny) = (source.nx, source.ny);
+        let dense = |nx: u64| Layout { pitch: nx, stride: 1 };
+        let (n, mut margin, mut halo, mut pin) = (nx * ny, 0, 0, 0);
+        let (u, v, u_at, v_at, elements) = match variant {
+            0 => (dense(nx), dense(nx), 0, n, 2 * n),
+            1 => {
+                let padded = Layout { pitch: nx + 5, stride: 1 };
+                pin = SIDE_RIGHT | SIDE_LAST_ROW;
+                (padded, padded, 3, 3 + padded.pitch * ny, 2 * padded.pitch * ny + 3)
+            }
+            2 => {
+                let both = Layout { pitch: 2 * nx, stride: 2 };
+                (both, both, 0, 1, 2 * n)
+            }
+            3 => {
+                let (u, v) = (Layout { pitch: 3 * nx + 1, stride: 3 }, Layout { pitch: nx + 2, stride: 1 });
+                pin = SIDE_LEFT;
+                (u, v, 1, 1 + u.pitch * ny, 1 + (u.pitch + v.pitch) * ny)
+            }
+            // The source with its border as ghost vertices.
+            _ if nx >= 3 && ny >= 3 => {
+                let whole = dense(nx);
+                let at = nx + 1;
+                (nx, ny, margin) = (nx - 2, ny - 2, 1);
+                (halo, pin) = match variant {
+                    4 => (SIDES_ALL, SIDES_ALL),
+                    _ => (SIDE_LEFT | SIDE_FIRST_ROW, SIDE_RIGHT | SIDE_LAST_ROW),
+                };
+                (whole, whole, at, n + at, 2 * n)
+            }
+            _ => return Placement::new(0, source),
+        };
+        Placement { nx, ny, margin, u, v, u_at, v_at, elements, halo, pin }
+    }
+
+    pub fn config(&self, dtype: Dtype) -> Config {
+        Config {
+            dtype,
+            u: self.u,
+            v: self.v,
+            halo: self.halo,
+            pin: self.pin,
+            dx: 1.0,
+            dy: 1.5,
+            ..Config::new(self.nx, self.ny, BoundKind::Relative, 1e-2)
+        }
+    }
+
+    /// The bytes of the allocation with the source in it.
+    pub fn image<T: Real>(&self, source: &Source) -> Vec<u8> {
+        let mut image = vec![POISON; self.elements as usize * T::BYTES];
+        let margin = self.margin as i64;
+        for (values, layout, at) in [(&source.u, self.u, self.u_at), (&source.v, self.v, self.v_at)] {
+            for y in -margin..self.ny as i64 + margin {
+                for x in -margin..self.nx as i64 + margin {
+                    let value = values[((y + margin) * source.nx as i64 + x + margin) as usize];
+                    let k = at as i64 + y * layout.pitch as i64 + x * layout.stride as i64;
+                    let bits = T::from_f64(value as f64).to_bits64().to_le_bytes();
+                    image[k as usize * T::BYTES..][..T::BYTES].copy_from_slice(&bits[..T::BYTES]);
+                }
+            }
+        }
+        image
+    }
+
+    pub fn views<'a, T: Real>(&self, image: &'a [u8]) -> [View<'a, T>; 2] {
+        assert!(image.len() == self.elements as usize * T::BYTES);
+        [(self.u, self.u_at), (self.v, self.v_at)].map(|(layout, at)| {
+            // SAFETY: the placement covers the block and its ghosts, and the image is borrowed.
+            unsafe { View::new(image.as_ptr().cast::<T>().wrapping_add(at as usize), layout) }
+        })
+    }
+
+    pub fn views_mut<'a, T: Real>(&self, image: &'a mut [u8]) -> [ViewMut<'a, T>; 2] {
+        assert!(image.len() == self.elements as usize * T::BYTES);
+        let first = image.as_mut_ptr().cast::<T>();
+        [(self.u, self.u_at), (self.v, self.v_at)].map(|(layout, at)| {
+            // SAFETY: as above; the vertices of u and v are distinct elements.
+            unsafe { ViewMut::new(first.wrapping_add(at as usize), layout) }
+        })
+    }
+}

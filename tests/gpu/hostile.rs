@@ -1,0 +1,144 @@
+//! Damaged and forged streams: whatever the bytes are, the device answers, touches nothing that is not its own,
+//! and works on afterwards. Small enough for compute-sanitizer.
+
+use crate::expected::{check_images, check_reports, part_of};
+use crate::fields::{synthetic, Source};
+use crate::matrix::CONFIGURATIONS;
+use crate::scenarios::Case;
+use crate::{text, Check};
+use factz::backend::cuda::host::Device;
+use factz::stage::container::{self, HEADER_BYTES};
+use factz::{Config, Dtype, Mode, Report, Request, Status};
+
+/// A field with everything a stream can hold: missing values, land, and values that are stored exactly.
+fn mixed(nx: u64, ny: u64) -> Source {
+    let mut source = synthetic(nx, ny);
+    for k in 0..source.u.len() {
+        let (x, y) = (k as u64 % nx, k as u64 / nx);
+        if (x / 7 + y / 9) % 4 == 0 {
+            (source.u[k], source.v[k]) = (0.0, 0.0);
+        } else if (x / 5 + y / 6) % 5 == 0 {
+            (source.u[k], source.v[k]) = (f32::NAN, f32::NAN);
+        } else if k % 61 == 0 {
+            source.u[k] = f32::INFINITY;
+        }
+    }
+    source
+}
+
+fn cases() -> Vec<Case> {
+    vec![
+        Case::new(&synthetic(300, 200), Mode::Speculative, 1e-2),
+        Case::new(&synthetic(33, 65), Mode::BlockWise, 1e-3),
+        Case::new(&synthetic(40, 40), Mode::BlockWise, 0.0),
+        Case::new(&mixed(70, 50), Mode::Speculative, 1e-3),
+        Case::of::<f64>(&mixed(64, 40), Dtype::F64, CONFIGURATIONS[0], 1e-6),
+        Case::of::<f32>(&mixed(100, 70), Dtype::F32, CONFIGURATIONS[2], 1e-2),
+        Case::of::<f64>(&mixed(70, 50), Dtype::F64, CONFIGURATIONS[3], 1e-3),
+        Case::of::<f32>(&mixed(70, 100), Dtype::F32, CONFIGURATIONS[4], 1e-3),
+        Case::of::<f32>(&mixed(100, 70), Dtype::F32, CONFIGURATIONS[5], 1e-2),
+        Case::of::<f64>(&mixed(70, 50), Dtype::F64, CONFIGURATIONS[5], 1e-3),
+    ]
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+/// Damages a stream of `n` bytes, and says how.
+fn mutate(stream: &mut [u8], round: usize, random: &mut Random) -> String {
+    let n = stream.len();
+    let tables = container::Header::read(stream).map_or(0, |h| h.table_bytes as usize);
+    // Each part of the stream gets its share, and each byte of the header its turn.
+    let parts = [HEADER_BYTES, HEADER_BYTES + tables + 8, HEADER_BYTES + tables + 600, n];
+    let byte = if round < 2 * HEADER_BYTES { round / 2 } else { random.below(parts[round % 4].min(n)) };
+    let part = part_of(stream, byte);
+    let how = match round % 6 {
+        0 | 3 => {
+            stream[byte] ^= 1 << random.below(8);
+            "a bit flipped"
+        }
+        1 => {
+            stream[byte] = random.below(256) as u8;
+            "a random byte"
+        }
+        2 => {
+            stream[byte..].iter_mut().take(64).for_each(|b| *b = random.below(256) as u8);
+            "random bytes"
+        }
+        4 => {
+            let word = [0, u32::MAX, i32::MAX as u32, 1 << random.below(32)][random.below(4)];
+            let at = byte / 4 * 4;
+            stream[at..at + 4].copy_from_slice(&word.to_le_bytes());
+            "an extreme word"
+        }
+        _ => {
+            let (from, length) = (random.below(n), random.below(200));
+            let copy: Vec<u8> = stream[from..].iter().take(length.min(n - byte)).copied().collect();
+            stream[byte..byte + copy.len()].copy_from_slice(&copy);
+            "bytes from elsewhere"
+        }
+    };
+    format!("{how} at byte {byte} ({part})")
+}
+
+pub fn corrupt_streams(_: &Device) -> Check {
+    let mutations = std::env::var("FACTZ_GPU_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    for case in &cases() {
+        damage(case, mutations)?;
+    }
+    Ok(())
+}
+
+fn damage(case: &Case, mutations: usize) -> Check {
+    let bench = case.bench()?;
+    let bytes = case.request.config().dtype.bytes() as usize;
+    let n = case.stream.len();
+    let run = |stream: &[u8], verify: bool, what: &str| -> Result<Report, String> {
+        let config = Config { verify_checksum: verify, ..*case.request.config() };
+        let request = Request::new(config).map_err(text)?;
+        let answer = bench.decompress(&request, &case.place, stream).map_err(|e| format!("{what}: {e}"))?;
+        Ok(answer.0)
+    };
+    let intact = || -> Check {
+        let (report, image) = bench.decompress(&case.request, &case.place, &case.stream)?;
+        check_reports(&report, &case.output_report)?;
+        check_images(&image, &case.output, &case.place, bytes)
+    };
+    intact()?;
+    for cut in [0, 1, 4, 64, 127, 128, 131, n / 3, n / 2, n - 256, n - 4, n - 1] {
+        let what = format!("the first {cut} of {n} bytes");
+        for verify in [true, false] {
+            let report = run(&case.stream[..cut], verify, &what)?;
+            if report.status != Status::CorruptStream {
+                return Err(format!("{what}: {:?}", report.status));
+            }
+        }
+    }
+    let mut random = Random(7);
+    for round in 0..mutations {
+        let mut stream = case.stream.clone();
+        let what = mutate(&mut stream, round, &mut random);
+        if stream == case.stream {
+            continue;
+        }
+        if run(&stream, true, &what)?.status == Status::Ok {
+            return Err(format!("{what}: the checksum was not compared"));
+        }
+        run(&stream, false, &format!("{what}, unchecked"))?;
+        container::seal(&mut stream);
+        run(&stream, true, &format!("{what}, resealed"))?;
+        // The same, cut short where nothing tells.
+        let cut = HEADER_BYTES + 4 * random.below((n - HEADER_BYTES) / 4);
+        stream.truncate(cut);
+        stream[112..120].copy_from_slice(&(cut as u64).to_le_bytes());
+        container::seal(&mut stream);
+        run(&stream, true, &format!("{what}, cut to {cut} bytes and resealed"))?;
+    }
+    intact()
+}

@@ -1,0 +1,173 @@
+//! The device functions against the host functions: same streams, same reports, same bits, and nothing
+//! touched that is not theirs. Needs a CUDA device; without one it says so and ends well.
+//!
+//! Runs from anywhere, without cargo. `FACTZ_DATA` names the folder of fields (NAME/u.f32, v.f32, meta.json;
+//! the crate's `data` otherwise), `FACTZ_GPU` limits the run to fields and scenarios whose names contain one
+//! of its comma-separated words, `FACTZ_GPU_SHOW` says how many failures of each are printed (3), and
+//! `FACTZ_GPU_POISON=0` leaves the workspace as it was allocated, for initcheck. `FACTZ_GPU_MUTATIONS` is the
+//! number of damaged streams of each case (400). Fields over 4 GiB are tried where the device has the memory;
+//! with `FACTZ_GPU_LARGE=1` too little memory is a failure, with 0 they are left out. `FACTZ_GOLDEN` names the
+//! folder of the golden streams, and into `FACTZ_GOLDEN_OUT` the device's are written, with a MANIFEST.
+//! `FACTZ_GPU_REQUIRED=1` makes a machine without a device a failure.
+
+mod analysis;
+mod expected;
+mod fields;
+mod golden;
+mod hostile;
+mod large;
+mod matrix;
+mod memory;
+mod scenarios;
+
+use factz::backend::cuda::host::{device_count, Device};
+use factz::{Dtype, Error};
+use fields::{read_sources, Source};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+/// What gaps and outputs hold before anything is written.
+const POISON: u8 = 0xee;
+
+type Check = Result<(), String>;
+
+/// How the answer of a scenario begins that was not run; the reason follows.
+const NOT_RUN: &str = "not run: ";
+
+fn text(e: Error) -> String {
+    format!("{:?}: {}", e.status, e.message)
+}
+
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    skipped: Vec<String>,
+    failures: Vec<String>,
+}
+
+impl Tally {
+    fn add(&mut self, what: impl FnOnce() -> String, result: Check) {
+        match result {
+            Ok(()) => self.passed += 1,
+            Err(e) if e.starts_with(NOT_RUN) => self.skipped.push(format!("{}: {e}", what())),
+            Err(e) => self.failures.push(format!("{}: {e}", what())),
+        }
+    }
+
+    /// A broken context answers nothing right any more.
+    fn is_lost(&self) -> bool {
+        self.failures.last().is_some_and(|f| {
+            [
+                "ILLEGAL_ADDRESS",
+                "LAUNCH_FAILED",
+                "MISALIGNED",
+                "ILLEGAL_INSTRUCTION",
+                "HARDWARE_STACK",
+                "TIMEOUT",
+            ]
+            .iter()
+            .any(|word| f.contains(word))
+        })
+    }
+}
+
+type Scenario = (&'static str, fn(&Device) -> Check);
+const SCENARIOS: [Scenario; 17] = [
+    ("graphs", scenarios::graphs),
+    ("too_small_buffers", scenarios::too_small_buffers),
+    ("corrupt_streams", hostile::corrupt_streams),
+    ("other_streams", scenarios::other_streams),
+    ("concurrent_calls", scenarios::concurrent_calls),
+    ("overlapping_calls", scenarios::overlapping_calls),
+    ("bad_arguments", scenarios::bad_arguments),
+    ("kinds_of_memory_and_streams", scenarios::kinds_of_memory_and_streams),
+    ("unchecked", scenarios::unchecked),
+    ("many_tiles", scenarios::many_tiles),
+    ("inspection", analysis::inspection),
+    ("analysis_graph", analysis::analysis_graph),
+    ("golden", golden::golden_streams),
+    ("large_f32", large::large_f32),
+    ("large_f64", large::large_f64),
+    ("largest_f32", large::largest_f32),
+    // Everything on the device is gone after it.
+    ("fresh_contexts", scenarios::fresh_contexts),
+];
+
+fn main() -> ExitCode {
+    let folder = std::env::var_os("FACTZ_DATA").map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("data"));
+    let words: Vec<String> = std::env::var("FACTZ_GPU")
+        .map(|w| w.split(',').filter(|w| !w.is_empty()).map(str::to_owned).collect())
+        .unwrap_or_default();
+    let wanted = |name: &str| words.is_empty() || words.iter().any(|w| name.contains(w.as_str()));
+    let show = std::env::var("FACTZ_GPU_SHOW").ok().and_then(|s| s.parse().ok()).unwrap_or(3);
+    let sources: Vec<Source> = read_sources(&folder).into_iter().filter(|s| wanted(&s.name)).collect();
+    let scenarios: Vec<&Scenario> = SCENARIOS.iter().filter(|s| wanted(s.0)).collect();
+    let planned = sources.len() * (matrix::CHECKS + analysis::CHECKS) + scenarios.len();
+    let device = match device_count().and_then(|_| Device::open(0)) {
+        Ok(device) => device,
+        Err(e) => {
+            println!("no CUDA device: {planned} GPU tests not run ({})", e.message);
+            println!("0 passed, 0 failed, {planned} skipped");
+            // A test run on a GPU machine that finds none has failed.
+            return ExitCode::from((std::env::var("FACTZ_GPU_REQUIRED").as_deref() == Ok("1")) as u8);
+        }
+    };
+    println!("{}; {} fields of {}", device.name().unwrap_or_default(), sources.len(), folder.display());
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    let mut lost = false;
+    let mut close = |name: &str, tally: Tally, start: Instant| -> bool {
+        let seconds = start.elapsed().as_secs_f64();
+        println!("{name}: {} passed, {} failed in {seconds:.2} s", tally.passed, tally.failures.len());
+        for failure in tally.failures.iter().take(show) {
+            println!("  {failure}");
+        }
+        if tally.failures.len() > show && tally.is_lost() {
+            println!("  ... {}", tally.failures.last().expect("not empty"));
+        }
+        for reason in &tally.skipped {
+            println!("  {reason}");
+        }
+        passed += tally.passed;
+        skipped += tally.skipped.len();
+        failed += tally.failures.len();
+        tally.is_lost()
+    };
+    for source in &sources {
+        let (start, mut tally) = (Instant::now(), Tally::default());
+        let steps: [fn(&Source, Dtype, &mut Tally) -> Check; 4] = [
+            matrix::compare_field::<f32>,
+            matrix::compare_field::<f64>,
+            analysis::compare_field::<f32>,
+            analysis::compare_field::<f64>,
+        ];
+        for (step, dtype) in steps.into_iter().zip([Dtype::F32, Dtype::F64].into_iter().cycle()) {
+            if tally.is_lost() {
+                break;
+            }
+            if let Err(e) = step(source, dtype, &mut tally) {
+                tally.failures.push(e);
+            }
+        }
+        lost = close(&format!("{} {}x{}", source.name, source.nx, source.ny), tally, start);
+        if lost {
+            break;
+        }
+    }
+    for (name, scenario) in scenarios {
+        if lost {
+            break;
+        }
+        let (start, mut tally) = (Instant::now(), Tally::default());
+        tally.add(|| (*name).to_owned(), scenario(&device));
+        lost = close(name, tally, start);
+    }
+    if lost {
+        println!("the device answers nothing after this: the rest was not run");
+    }
+    println!("{passed} passed, {failed} failed, {skipped} skipped");
+    // The context may be gone.
+    std::mem::forget(device);
+    ExitCode::from((failed > 0) as u8)
+}

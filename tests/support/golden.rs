@@ -1,0 +1,204 @@
+//! The cases of the golden streams: inputs from formulas and configurations from the manifest, for the tests of
+//! the CPU and those on a device.
+
+use factz::field::Layout;
+use factz::real::Real;
+use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve};
+use serde_json::Value;
+use std::fs;
+use std::path::PathBuf;
+
+/// Where the golden streams are; `FACTZ_GOLDEN` names the folder on machines without the crate.
+pub fn folder() -> PathBuf {
+    match std::env::var_os("FACTZ_GOLDEN") {
+        Some(folder) => folder.into(),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1"),
+    }
+}
+
+pub fn manifest() -> Value {
+    let path = folder().join("manifest.json");
+    serde_json::from_slice(&fs::read(path).expect("the manifest is there")).expect("the manifest is JSON")
+}
+
+/// SHA-256 in hexadecimal (FIPS 180-4).
+pub fn sha256(bytes: &[u8]) -> String {
+    // Fractional parts of the roots of the first primes.
+    let primes: Vec<u64> = (2..312).filter(|n| (2..*n).all(|d| n % d != 0)).collect();
+    let fraction = |prime: u64, cube: bool| -> u32 {
+        let power = |x: u128| if cube { x * x * x } else { x * x };
+        let target = (prime as u128) << if cube { 96 } else { 64 };
+        let (mut low, mut high) = (0u128, 1 << 37);
+        while high - low > 1 {
+            let middle = (low + high) / 2;
+            *(if power(middle) <= target { &mut low } else { &mut high }) = middle;
+        }
+        low as u32
+    };
+    let constants: Vec<u32> = primes.iter().take(64).map(|&p| fraction(p, true)).collect();
+    let mut state: Vec<u32> = primes.iter().take(8).map(|&p| fraction(p, false)).collect();
+    let mut message = bytes.to_vec();
+    message.push(0x80);
+    message.resize((message.len() + 8).next_multiple_of(64) - 8, 0);
+    message.extend((8 * bytes.len() as u64).to_be_bytes());
+    for block in message.chunks_exact(64) {
+        let mut w: Vec<u32> =
+            block.chunks_exact(4).map(|b| u32::from_be_bytes(b.try_into().expect("four bytes"))).collect();
+        for k in 16..64 {
+            let (a, b) = (w[k - 15], w[k - 2]);
+            let s0 = a.rotate_right(7) ^ a.rotate_right(18) ^ a >> 3;
+            let s1 = b.rotate_right(17) ^ b.rotate_right(19) ^ b >> 10;
+            w.push(w[k - 16].wrapping_add(s0).wrapping_add(w[k - 7]).wrapping_add(s1));
+        }
+        let mut s = state.clone();
+        for (constant, word) in constants.iter().zip(&w) {
+            let s1 = s[4].rotate_right(6) ^ s[4].rotate_right(11) ^ s[4].rotate_right(25);
+            let choice = s[4] & s[5] ^ !s[4] & s[6];
+            let t1 = [s1, choice, *constant, *word].iter().fold(s[7], |t, x| t.wrapping_add(*x));
+            let s0 = s[0].rotate_right(2) ^ s[0].rotate_right(13) ^ s[0].rotate_right(22);
+            let majority = s[0] & s[1] ^ s[0] & s[2] ^ s[1] & s[2];
+            s.rotate_right(1);
+            s[4] = s[4].wrapping_add(t1);
+            s[0] = t1.wrapping_add(s0).wrapping_add(majority);
+        }
+        state.iter_mut().zip(s).for_each(|(x, y)| *x = x.wrapping_add(y));
+    }
+    state.iter().map(|x| format!("{x:08x}")).collect()
+}
+
+pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_else(|| panic!("{key} of {value} is no text"))
+}
+
+/// Whether the encoder makes another stream today, by a choice that the format leaves to it.
+pub fn is_decoded_only(case: &Value) -> bool {
+    case["decode_only"].as_bool() == Some(true)
+}
+
+pub fn integer(value: &Value, key: &str) -> u64 {
+    value[key].as_u64().unwrap_or_else(|| panic!("{key} of {value} is no integer"))
+}
+
+pub fn number(value: &Value, key: &str) -> f64 {
+    value[key].as_f64().unwrap_or_else(|| panic!("{key} of {value} is no number"))
+}
+
+/// A smooth wave of half period `p`, made of parabolas.
+fn wave(k: i64, p: i64) -> i64 {
+    let r = k.rem_euclid(2 * p);
+    if r < p {
+        r * (p - r)
+    } else {
+        -((r - p) * (2 * p - r))
+    }
+}
+
+fn waves(x: i64, y: i64) -> [i64; 2] {
+    [
+        4 * wave(x + 2 * y, 61) - 3 * wave(3 * y - x + 500, 97),
+        5 * wave(2 * x - y + 700, 83) + 2 * wave(x + y + 40, 41),
+    ]
+}
+
+fn hash(x: i64, y: i64, c: u32) -> i64 {
+    let mut h = (x as u32).wrapping_mul(73_856_093)
+        ^ (y as u32).wrapping_mul(19_349_663)
+        ^ 83_492_791u32.wrapping_mul(c + 1);
+    h = (h ^ h >> 15).wrapping_mul(2_246_822_519);
+    h = (h ^ h >> 13).wrapping_mul(3_266_489_917);
+    (h ^ h >> 16) as i64
+}
+
+/// Bits of a vertex that is not finite, in binary32 and binary64.
+fn missing<T: Real>(x: i64, y: i64, divisor: f64) -> Option<[T; 2]> {
+    let bits = |narrow: u64, wide: u64| T::from_bits64(if T::BYTES == 4 { narrow } else { wide });
+    let infinity = T::from_f64(f64::INFINITY);
+    let value = |k: f64| T::from_f64(k / divisor);
+    if (x / 6 + y / 5) % 5 == 0 || x >= 64 {
+        Some([bits(0x7fc0_0000, 0x7ff8 << 48), bits(0x7fc1_2345, 0x7ff8 << 48 | 0x1_2345)])
+    } else if x * y % 97 == 1 {
+        Some([infinity, value(1.0)])
+    } else if x * y % 89 == 3 {
+        Some([value(2.0), -infinity])
+    } else if x * y % 83 == 5 {
+        Some([bits(0x7fa0_0001, 0x7ff4 << 48 | 1); 2])
+    } else {
+        None
+    }
+}
+
+/// Both components of an input as the formulas in the manifest say.
+pub fn input<T: Real>(manifest: &Value, case: &Value) -> [Vec<T>; 2] {
+    let input = &manifest["inputs"][text(case, "input")];
+    let (nx, ny) = (integer(input, "nx") as i64, integer(input, "ny") as i64);
+    let divisor = number(case, "divisor");
+    let file = input["file"].as_str().map(|name| fs::read(folder().join(name)).expect("the input is there"));
+    let formula = input["formula"].as_str().unwrap_or("");
+    let mut out = [Vec::new(), Vec::new()];
+    for y in 0..ny {
+        for x in 0..nx {
+            if let (Some(pair), "missing") = (missing(x, y, divisor), formula) {
+                out.iter_mut().zip(pair).for_each(|(o, value)| o.push(value));
+                continue;
+            }
+            let land = x >= 64 && y < 32 || (x / 5 + y / 7) % 4 == 0;
+            for (c, out) in out.iter_mut().enumerate() {
+                let value = match (&file, formula) {
+                    (Some(bytes), _) => {
+                        let at = 4 * ((c as i64 * ny + y) * nx + x) as usize;
+                        f32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as f64
+                    }
+                    (_, "land") if land => 0.0,
+                    (_, "waves" | "land" | "missing") => waves(x, y)[c] as f64,
+                    (_, "steps") => [(x / 8 + y / 8) % 3 - 1, x / 16 % 2][c] as f64,
+                    (_, "zero") => 0.0,
+                    (_, "sparse") => {
+                        let every = 4 << ((x / 32 + 3 * (y / 32)) % 12);
+                        5.0 + 2.0 * (hash(x, y, 0) % every == 0) as u8 as f64
+                    }
+                    (_, "constant") => [5.0, -3.0][c],
+                    (_, "noise") => (hash(x, y, c as u32) % 2001 - 1000) as f64,
+                    _ => panic!("{input} has no file and no known formula"),
+                };
+                out.push(T::from_f64(value / divisor));
+            }
+        }
+    }
+    out
+}
+
+pub fn config(case: &Value, pitch: u64) -> Config {
+    let layout = Layout { pitch, stride: 1 };
+    let choose = |key: &str, names: &[&str]| {
+        let name = text(case, key);
+        names.iter().position(|n| *n == name).unwrap_or_else(|| panic!("{key} = {name} in {case}"))
+    };
+    // Cases without a predictor or a coder are older than the choice.
+    let chosen = |key: &str, names: &[&str]| if case[key].is_null() { 0 } else { choose(key, names) };
+    Config {
+        predictor: [Predictor::Hierarchical, Predictor::Lorenzo]
+            [chosen("predictor", &["hierarchical", "lorenzo"])],
+        coder: [Coder::Ans, Coder::Huffman][chosen("coder", &["ans", "huffman"])],
+        dtype: [Dtype::F32, Dtype::F64][choose("dtype", &["f32", "f64"])],
+        u: layout,
+        v: layout,
+        halo: integer(case, "halo") as u32,
+        pin: integer(case, "pin") as u32,
+        dx: number(case, "dx"),
+        dy: number(case, "dy"),
+        mode: [Mode::BlockWise, Mode::Speculative][choose("mode", &["block-wise", "speculative"])],
+        preserve: [Preserve::None, Preserve::Points, Preserve::Types]
+            [choose("preserve", &["none", "points", "types"])],
+        ..Config::new(
+            integer(case, "nx"),
+            integer(case, "ny"),
+            [BoundKind::Absolute, BoundKind::Relative][choose("bound_kind", &["absolute", "relative"])],
+            number(case, "bound"),
+        )
+    }
+}
+
+/// Element of vertex (0, 0) of the block of a case in its input.
+pub fn first_vertex(case: &Value, pitch: u64) -> u64 {
+    integer(case, "y0") * pitch + integer(case, "x0")
+}
