@@ -91,7 +91,7 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_CODER_ANS 0
 
 /**
- * `coder`: canonical Huffman. Not available in this version (FACTZ_ERROR_UNSUPPORTED).
+ * `coder`: canonical Huffman codes.
  */
 #define FACTZ_CODER_HUFFMAN 1
 
@@ -101,7 +101,7 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_PREDICTOR_HIERARCHICAL 0
 
 /**
- * `predictor`: Lorenzo. Not available in this version (FACTZ_ERROR_UNSUPPORTED).
+ * `predictor`: Lorenzo. Block-wise mode only (else FACTZ_ERROR_INVALID_CONFIG).
  */
 #define FACTZ_PREDICTOR_LORENZO 1
 

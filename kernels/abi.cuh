@@ -58,10 +58,10 @@ struct Job {
     u32 reserved;
     // Workspace. The first two are set to zero before the first kernel.
     u8* control;        // CONTROL_BYTES
-    u64* counts;        // [TABLES][256], compression only
+    u64* counts;        // [LIST_TABLES][256], compression only
     u8* symbols;        // [tiles][1024]
-    u8* payload;        // [tiles][1024] of 8 bytes (16 when decompressing f64)
-    u32* info;          // [tiles]: mode | classes << 8, 16, 24
+    u8* payload;        // [tiles][1024] of 8 bytes (16 for f64 when decompressing or with the Lorenzo predictor)
+    u32* info;          // [tiles]: mask states | all coded << 4 | tier << 5 | classes << 8, 16, 24
     u32* steps;         // [tiles]: steps of 32 symbols that were written; decompression only
     u32* masks;         // [tiles][2][32] rows: zero, fill; before that the triangles that need a bound
     float* nearness;    // [tiles][8]; compression only
@@ -69,8 +69,9 @@ struct Job {
     i32* anchor_codes;  // [tiles][4]: qu, qv, id, unused; compression only
     u8* across;         // [tiles_y][nx] of two elements, compression only
     u8* down;           // [tiles_x][ny] of two elements, compression only
-    u32* tables;        // compression: [TABLES][256] entries; decompression: the same
+    u32* tables;        // [LIST_TABLES][256] entries
     u8* slots;          // decompression: [TABLES][256]
+    u8* codes;          // decompression: [LIST_TABLES][2048] of two bytes
     u8* table_section;  // compression: TABLE_SECTION_BYTES
     u8* words;          // compression: [tiles] of TILE_WORD_BYTES
     u64* group_sizes;   // [tiles]: bytes of each group; before that the list of plain tiles
@@ -80,7 +81,7 @@ struct Job {
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
 #endif
 };
-static_assert(sizeof(Job) == 312, "abi.rs asserts the same size");
+static_assert(sizeof(Job) == 320, "abi.rs asserts the same size");
 
 // factz_info.
 struct Info {
@@ -182,7 +183,7 @@ enum : i32 {
 static_assert(8 * COUNTS <= ANALYSIS_COUNT_BYTES, "the counts have their place");
 
 constexpr u64 CONTROL_BYTES = 16384;
-constexpr u64 TABLE_SECTION_BYTES = 44 + 43 * 1020;
+constexpr u64 TABLE_SECTION_BYTES = 52 + 50 * 1020;
 // Space for the words of one tile at 20 bits a symbol and all raw bits, masks and states included.
-constexpr u64 TILE_WORD_BYTES_F32 = 12032;
+constexpr u64 TILE_WORD_BYTES_F32 = 12544;
 constexpr u64 TILE_WORD_BYTES_F64 = 20480;

@@ -32,6 +32,7 @@ struct Control {
     u64 groups;
     u32 table_bytes;
     u32 content;
+    u32 coder, predictor;
     i32 status;
     u32 checksum;
     // Blocks that have finished, by kernel.
@@ -71,6 +72,8 @@ __device__ __forceinline__ float float_down(double x) { return __double2float_rd
 __device__ __forceinline__ Rule rule_of(const Job& job) { return {job.preserve == 2, job.dx, job.dy}; }
 
 enum : u32 { BLOCK_WISE = 0, SPECULATIVE = 1 };
+enum : u32 { CODER_ANS = 0, CODER_HUFFMAN = 1 };
+enum : u32 { PREDICTOR_HIERARCHICAL = 0, PREDICTOR_LORENZO = 1 };
 enum : u32 { PRESERVE_NONE = 0, PRESERVE_POINTS = 1, PRESERVE_TYPES = 2 };
 
 // Address of a vertex of the caller's arrays.

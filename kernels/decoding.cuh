@@ -81,12 +81,12 @@ __device__ __forceinline__ void open_stream(const Job& job) {
     const u8* section = job.stream + HEADER_BYTES;
     const bool coded = header.content == CONTENT_CODED;
     if (status == STATUS_OK && coded &&
-        (header.table_bytes < TABLE_SIZES_BYTES ||
+        (header.table_bytes < directory_bytes(header.coder) ||
          HEADER_BYTES + (u64)header.table_bytes + header.groups * 4 > header.stream_bytes))
         status = STATUS_CORRUPT_STREAM;
     __syncthreads();
     if (blockIdx.x > 0) {
-        if (status != STATUS_OK || !coded) return;
+        if (status != STATUS_OK || !coded || header.coder != CODER_ANS) return;
         __shared__ u16 frequencies[ALPHABET];
         __shared__ u32 words[ALPHABET + 2];
         const u32 table = blockIdx.x - 1, k = threadIdx.x;
@@ -128,9 +128,9 @@ __device__ __forceinline__ void open_stream(const Job& job) {
         const u64 groups = header.groups;
         const u64 first_word = (HEADER_BYTES + (u64)header.table_bytes) / 4;
         u64 all;
-        block_exclusive_sum(threadIdx.x < TABLES ? 4 * section[threadIdx.x] : 0, all);
+        block_exclusive_sum(threadIdx.x < tables_of(header.coder) ? 4 * section[threadIdx.x] : 0, all);
         u64 start = HEADER_BYTES + (u64)header.table_bytes + 4 * groups;
-        bool bad = TABLE_SIZES_BYTES + all != header.table_bytes;
+        bool bad = directory_bytes(header.coder) + all != header.table_bytes;
         constexpr u32 EACH = 4;
         for (u64 base = 0; base < groups; base += EACH * blockDim.x) {
             const u64 g = base + EACH * threadIdx.x;
@@ -164,6 +164,8 @@ __device__ __forceinline__ void open_stream(const Job& job) {
         control.fill[0] = header.fill[0];
         control.fill[1] = header.fill[1];
         control.content = header.content;
+        control.coder = header.coder;
+        control.predictor = header.predictor;
         control.group_log2 = header.group_log2;
         control.groups = header.groups;
         control.stream_bytes = status == STATUS_OK ? header.stream_bytes : 0;
@@ -344,6 +346,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
     DecodeTables& tables = *reinterpret_cast<DecodeTables*>(dynamic_shared);
     Control& control = control_of(job);
     if (control.status != STATUS_OK || control.content != CONTENT_CODED) return;
+    if (control.coder != CODER_ANS || control.predictor != PREDICTOR_HIERARCHICAL) return;
     for (u32 k = threadIdx.x; k < TABLES * ALPHABET; k += blockDim.x) tables.entries[k] = job.tables[k];
     for (u32 k = threadIdx.x; k < sizeof(tables.starts) / 4; k += blockDim.x)
         reinterpret_cast<u32*>(tables.starts)[k] = reinterpret_cast<const u32*>(job.slots)[k];
@@ -471,6 +474,7 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
     typedef typename Payload<T>::Type Q;
     Control& control = control_of(job);
     if (control.status != STATUS_OK || control.content != CONTENT_CODED) return;
+    if (control.predictor != PREDICTOR_HIERARCHICAL) return;
     const u64 ty = blockIdx.x;
     // The base code above: differences of the first column.
     u32 base_u = 0, base_v = 0;
@@ -848,6 +852,7 @@ __device__ __forceinline__ void restore(const Job& job) {
         }
         return;
     }
+    if (control.predictor != PREDICTOR_HIERARCHICAL) return;
     const bool mine = lane >> 4 < count;
     const u64 index = first + (mine ? lane >> 4 : 0);
     const TileShape shape = tile_shape(job, index);

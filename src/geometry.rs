@@ -12,6 +12,8 @@ pub const TILE: usize = 32;
 pub const TILE_VERTICES: usize = TILE * TILE;
 /// Row length of a closed tile in local buffers.
 pub const CLOSED: usize = TILE + 1;
+/// Rows and columns of a tile with the vertices around it.
+pub const FRAMED: usize = TILE + 2;
 /// Dyadic levels: 0..=4 have steps 1, 2, 4, 8, 16; level 5 holds the anchors.
 pub const LEVELS: usize = 6;
 pub const ANCHOR_LEVEL: usize = 5;

@@ -4,8 +4,9 @@
 use crate::analysis::BAND;
 use crate::error::{Error, Result, Status};
 use crate::geometry::TILE_VERTICES;
-use crate::request::{Dtype, Request};
-use crate::stage::entropy::table::TABLES;
+use crate::request::{Dtype, Predictor, Request};
+use crate::stage::entropy::huffman::MAX_LENGTH;
+use crate::stage::entropy::table::{LIST_TABLES, TABLES};
 
 /// Alignment of the workspace and of each part of it: that of cudaMalloc.
 pub const ALIGNMENT: u64 = 256;
@@ -17,11 +18,11 @@ const SYMBOLS: u64 = 256;
 /// Places in a decoding table where the search for a slot begins.
 const SLOTS: u64 = 256;
 /// The largest table section: the directory and full tables.
-pub const TABLE_SECTION_BYTES: u64 = 44 + TABLES as u64 * 1020;
+pub const TABLE_SECTION_BYTES: u64 = 52 + LIST_TABLES as u64 * 1020;
 /// Space for the words of one tile before the groups are put together.
 pub const fn tile_word_bytes(dtype: Dtype) -> u64 {
     match dtype {
-        Dtype::F32 => 12032,
+        Dtype::F32 => 12544,
         Dtype::F64 => 20480,
     }
 }
@@ -50,6 +51,7 @@ pub struct Workspace {
     pub down: Region,
     pub tables: Region,
     pub slots: Region,
+    pub codes: Region,
     pub table_section: Region,
     pub words: Region,
     pub group_sizes: Region,
@@ -62,11 +64,16 @@ impl Workspace {
     pub fn compress(request: &Request) -> Result<Self> {
         let (grid, dtype) = (request.grid(), request.config().dtype);
         let pair = 2 * dtype.bytes();
+        // The digits of anchors have a place of their own.
+        let payload_bytes = match request.config().predictor {
+            Predictor::Hierarchical => 8,
+            Predictor::Lorenzo => pair,
+        };
         let mut carver = Carver::default();
         let mut w = Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
-            counts: carver.take(&[TABLES as u64, SYMBOLS, 8])?,
-            payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 8])?,
+            counts: carver.take(&[LIST_TABLES as u64, SYMBOLS, 8])?,
+            payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, payload_bytes])?,
             nearness: carver.take(&[grid.tiles(), 32])?,
             anchor_codes: carver.take(&[grid.tiles(), 4, 4])?,
             across: carver.take(&[grid.tiles_y(), grid.nx, pair])?,
@@ -87,6 +94,7 @@ impl Workspace {
             payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 2 * dtype.bytes()])?,
             steps: carver.take(&[grid.tiles(), 4])?,
             slots: carver.take(&[TABLES as u64, SLOTS])?,
+            codes: carver.take(&[LIST_TABLES as u64, 1 << MAX_LENGTH, 2])?,
             ..Default::default()
         };
         w.common(request, carver)
@@ -99,7 +107,7 @@ impl Workspace {
         self.info = carver.take(&[tiles, 4])?;
         self.masks = carver.take(&[tiles, 2, 32, 4])?;
         self.anchors = carver.take(&[tiles, pair])?;
-        self.tables = carver.take(&[TABLES as u64, SYMBOLS, 4])?;
+        self.tables = carver.take(&[LIST_TABLES as u64, SYMBOLS, 4])?;
         self.group_sizes = carver.take(&[tiles, 8])?;
         self.group_offsets = carver.take(&[tiles, 8])?;
         self.bytes = carver.end;
@@ -195,7 +203,7 @@ mod tests {
         Request::new(Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) }).unwrap()
     }
 
-    fn regions(w: &Workspace) -> [Region; 18] {
+    fn regions(w: &Workspace) -> [Region; 19] {
         [
             w.control,
             w.counts,
@@ -211,6 +219,7 @@ mod tests {
             w.down,
             w.tables,
             w.slots,
+            w.codes,
             w.table_section,
             w.words,
             w.group_sizes,
@@ -254,8 +263,8 @@ mod tests {
                 println!("{nx} x {ny} {dtype:?}: compression {} bytes, decompression {}", c.bytes, d.bytes);
                 // A fixed part, and a multiple of the tiles of the field.
                 let field = request.grid().tiles() * TILE_VERTICES as u64 * 2 * dtype.bytes();
-                assert!(c.bytes <= 220_000 + 4 * field, "{nx} x {ny} {dtype:?}: {}", c.bytes);
-                assert!(d.bytes <= 250_000 + 4 * field, "{nx} x {ny} {dtype:?}: {}", d.bytes);
+                assert!(c.bytes <= 250_000 + 4 * field, "{nx} x {ny} {dtype:?}: {}", c.bytes);
+                assert!(d.bytes <= 300_000 + 4 * field, "{nx} x {ny} {dtype:?}: {}", d.bytes);
             }
         }
     }
@@ -293,7 +302,7 @@ mod tests {
         assert_eq!(constant("TABLE_SECTION_BYTES"), TABLE_SECTION_BYTES);
         assert_eq!(constant("TILE_WORD_BYTES_F32"), tile_word_bytes(Dtype::F32));
         assert_eq!(constant("TILE_WORD_BYTES_F64"), tile_word_bytes(Dtype::F64));
-        assert_eq!(TABLES, 43);
+        assert_eq!((TABLES, LIST_TABLES), (43, 50));
         assert_eq!(constant("ANALYSIS_ROWS"), BAND);
         assert_eq!(constant("ANALYSIS_COUNT_BYTES"), ANALYSIS_COUNT_BYTES);
     }

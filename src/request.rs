@@ -1,7 +1,7 @@
 //! What the caller asks for, and the only constructor of a validated request.
 //! No allocation, no device: everything here is arithmetic on the configuration.
 
-use crate::error::{Error, Result, Status};
+use crate::error::{Error, Result};
 use crate::field::Layout;
 use crate::geometry::Grid;
 
@@ -50,11 +50,13 @@ pub enum Coder {
     Huffman = 1,
 }
 
-/// Predictor. Only the hierarchical one exists in this version.
+/// What a value is predicted from.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Predictor {
+    /// Interpolation, coarse to fine.
     Hierarchical = 0,
+    /// Differences to the neighbours, in one pass; block-wise mode only.
     Lorenzo = 1,
 }
 
@@ -185,16 +187,9 @@ impl Request {
         if !(c.bound.is_finite() && c.bound >= 0.0) {
             return Err(Error::config(format!("bound = {} must be finite and not negative", c.bound)));
         }
-        if c.coder == Coder::Huffman {
-            return Err(Error::new(
-                Status::Unsupported,
-                "coder = huffman is not available in this version; use ans",
-            ));
-        }
-        if c.predictor == Predictor::Lorenzo {
-            return Err(Error::new(
-                Status::Unsupported,
-                "predictor = lorenzo is not available in this version; use hierarchical",
+        if c.predictor == Predictor::Lorenzo && c.mode == Mode::Speculative {
+            return Err(Error::config(
+                "mode = speculative needs predictor = hierarchical: the Lorenzo predictor is block-wise",
             ));
         }
         Ok(Request { config: c })
@@ -245,6 +240,7 @@ pub fn check_layout(name: &str, layout: Layout, nx: u64, ghosts: u64) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Status;
 
     fn base() -> Config {
         Config::new(10, 20, BoundKind::Relative, 1e-2)
@@ -277,6 +273,7 @@ mod tests {
             (Config { dy: f64::NAN, ..base() }, "dy = NaN"),
             (Config { bound: -1.0, ..base() }, "bound = -1"),
             (Config { bound: f64::INFINITY, ..base() }, "bound = inf"),
+            (Config { predictor: Predictor::Lorenzo, mode: Mode::Speculative, ..base() }, "speculative"),
         ];
         for (config, text) in cases {
             let e = Request::new(config).unwrap_err();

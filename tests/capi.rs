@@ -155,8 +155,8 @@ fn compression_refuses_bad_arguments() {
     check(&|c| c.config.dx = -1.0, config, "dx = -1");
     check(&|c| c.config.dy = f64::INFINITY, config, "dy = inf");
     check(&|c| c.config.bound = f64::NAN, config, "bound = NaN");
-    check(&|c| c.config.coder = FACTZ_CODER_HUFFMAN, FACTZ_ERROR_UNSUPPORTED, "coder = huffman");
-    check(&|c| c.config.predictor = FACTZ_PREDICTOR_LORENZO, FACTZ_ERROR_UNSUPPORTED, "lorenzo");
+    let lorenzo = (FACTZ_PREDICTOR_LORENZO, FACTZ_MODE_SPECULATIVE);
+    check(&|c| (c.config.predictor, c.config.mode) = lorenzo, config, "mode = speculative");
     check(&|c| c.dst_bytes = 100, FACTZ_ERROR_BUFFER_TOO_SMALL, "bytes");
 }
 

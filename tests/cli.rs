@@ -221,7 +221,7 @@ fn json_holds_the_figures() {
         "--json",
     ]);
     let runs = b["runs"].as_array().unwrap();
-    assert_eq!(runs.len(), 2);
+    assert_eq!(runs.len(), 6, "two predictors block-wise, one speculative, each with two coders");
     for run in runs {
         assert_eq!(run["violations"], 0);
         assert!(run["ratio"].as_f64().unwrap() > 1.0);

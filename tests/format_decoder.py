@@ -41,7 +41,7 @@ def require(condition, message):
 class Header:
     def __init__(self, data):
         require(len(data) >= 128, "shorter than a header")
-        (magic, self.version, header_bytes, self.checksum, self.dtype, self.mode, coder, predictor,
+        (magic, self.version, header_bytes, self.checksum, self.dtype, self.mode, self.coder, self.predictor,
          self.preserve, self.bound_kind, self.content, self.group_log2, self.taper) = struct.unpack_from(
             "<4sHHI9B", data, 0)
         self.kernels = list(data[21:26])
@@ -52,7 +52,7 @@ class Header:
         require(magic == b"FCTZ", "no factz stream")
         require(self.version == 1, f"format version {self.version}, this decoder reads version 1")
         require(header_bytes == 128, "header_bytes")
-        require(self.dtype < 2 and self.mode < 2 and coder == 0 and predictor == 0, "header choice")
+        require(self.dtype < 2 and self.mode < 2 and self.coder < 2 and self.predictor < 2, "header choice")
         require(self.preserve < 3 and self.bound_kind < 2 and self.content < 2, "header choice")
         require(self.group_log2 <= 8 and self.taper < 2 and max(self.kernels) < 6, "header choice")
         require(components == 2 and reserved == 0 and nz == 1 and reserved_end == 0, "reserved field")
@@ -84,38 +84,83 @@ def checksum(data):
 # Section 4 ---------------------------------------------------------------------------------------
 
 
-class Table:
+def read_entries(data, read):
+    """The entries of a stored table, as read(take, symbol); take(n) gives the next n bits."""
+    number, at = int.from_bytes(data, "little"), 0
+
+    def take(n):
+        nonlocal at
+        require(at + n <= 8 * len(data), "a table ends early")
+        at += n
+        return number >> (at - n) & ((1 << n) - 1)
+
+    symbol = -1
+    for _ in range(take(8) + 1):
+        n = 0
+        while take(1) == 0:
+            n += 1
+        symbol += 1 << n | take(n)
+        require(symbol <= 255, "a table exceeds the alphabet")
+        read(take, symbol)
+
+
+class Frequencies:
     """Frequencies, first slots, and the symbol of every slot."""
 
     def __init__(self, data):
         self.frequency = [0] * 256
-        self.empty = not data
         if data:
-            self.read(data)
+            read_entries(data, self.read)
+            require(sum(self.frequency) == 4096, "frequencies do not sum to 4096")
         self.start, self.slots = [0] * 256, []
         for symbol, frequency in enumerate(self.frequency):
             self.start[symbol] = len(self.slots)
             self.slots += [symbol] * frequency
 
-    def read(self, data):
-        number, at = int.from_bytes(data, "little"), 0
+    def read(self, take, symbol):
+        m = take(4)
+        self.frequency[symbol] = 1 << m | take(m)
 
-        def take(n):
-            nonlocal at
-            require(at + n <= 8 * len(data), "a frequency table ends early")
-            at += n
-            return number >> (at - n) & ((1 << n) - 1)
+    def empty(self):
+        return not self.slots
 
-        symbol = -1
-        for _ in range(take(8) + 1):
-            n = 0
-            while take(1) == 0:
-                n += 1
-            symbol += 1 << n | take(n)
-            require(symbol <= 255, "a frequency table exceeds the alphabet")
-            m = take(4)
-            self.frequency[symbol] = 1 << m | take(m)
-        require(sum(self.frequency) == 4096, "frequencies do not sum to 4096")
+    def next(self, x):
+        """The symbol of a state, and the state behind it."""
+        slot = x & 4095
+        s = self.slots[slot]
+        return s, (self.frequency[s] * (x >> 12) + slot - self.start[s]) & U32
+
+
+class Lengths:
+    """Canonical codes: a dictionary from (length, code) to symbol."""
+
+    def __init__(self, data):
+        self.length, self.symbols = {}, {}
+        if data:
+            read_entries(data, self.read)
+            require(sum(2048 >> n for n in self.length.values()) == 2048, "codes do not fill their space")
+        code, before = 0, 0
+        for symbol, n in sorted(self.length.items(), key=lambda item: (item[1], item[0])):
+            code <<= n - before
+            self.symbols[n, code] = symbol
+            code, before = code + 1, n
+
+    def read(self, take, symbol):
+        self.length[symbol] = take(4)
+        require(self.length[symbol] <= 11, "a code of more than 11 bits")
+
+    def empty(self):
+        return not self.length
+
+    def next(self, x):
+        code, n = 0, 0
+        while (n, code) not in self.symbols:
+            code, n = code << 1 | x >> n & 1, n + 1
+        return self.symbols[n, code], x >> n
+
+
+# By coder: the kind of tables, how many there are, and how many bytes their directory has.
+CODERS = [(Frequencies, 43, 44), (Lengths, 50, 52)]
 
 
 def table_of(position, class_):
@@ -145,12 +190,10 @@ class Coder:
         return x
 
     def symbol(self, lane, table):
-        if table.empty:
+        if table.empty():
             return 0
-        x = self.states[lane]
-        slot = x & 4095
-        s = table.slots[slot]
-        self.states[lane] = self.refill((table.frequency[s] * (x >> 12) + slot - table.start[s]) & U32)
+        s, x = table.next(self.states[lane])
+        self.states[lane] = self.refill(x)
         return s
 
     def raw(self, lane, n):
@@ -197,8 +240,11 @@ class Tile:
         self.last_x = min(TILE, header.nx - 1 - self.x0)
         self.last_y = min(TILE, header.ny - 1 - self.y0)
         self.width, self.height = min(self.last_x + 1, TILE), min(self.last_y + 1, TILE)
-        self.mode = 0
+        self.mode = self.tier = 0
+        self.lorenzo = header.predictor == 1
         self.classes = [0, 0, 0]
+        # Coder 1 lists sparse blocks: how many entries each of them has.
+        self.lists, self.entries = header.coder == 1, [0, 0, 0]
         # By position: symbol and raw value, and by vertex: under the zero or the fill mask.
         self.symbols, self.raw = [0] * 1024, [0] * 1024
         self.zero, self.fill = set(), set()
@@ -207,7 +253,7 @@ class Tile:
         return self.mode // 3 != ALL and self.mode % 3 != ALL
 
     def active(self, position):
-        x, y = POSITIONS[position]
+        x, y = (position % 32, position // 32) if self.lorenzo else POSITIONS[position]
         return (x < self.width and y < self.height and (x, y) not in self.zero and (x, y) not in self.fill)
 
     def read_mask(self, state, coder, tables):
@@ -216,13 +262,22 @@ class Tile:
             return set()
         if state == ALL:
             return owned
+        rows = range(self.height)
+        columns = range(-(-self.width // 8))
+        if self.lists:
+            byte = [[0] * 32 for _ in columns]
+            for number, step in read_list(coder, coder.raw(0, 8), 0, 32 * len(columns), tables[49], tables[18]):
+                for i, n in number.items():
+                    require(n % 32 < self.height, "a mask byte below the tile")
+                    byte[n // 32][n % 32] = step[i]
+        else:
+            byte = [coder.step(rows, lambda _: tables[18]) for _ in columns]
         mask = set()
-        for b in range(-(-self.width // 8)):
-            step = coder.step(range(self.height), lambda _: tables[18])
-            byte = 0
-            for y in range(self.height):
-                byte ^= step[y]
-                mask |= {(8 * b + k, y) for k in range(8) if byte >> k & 1}
+        for b in columns:
+            bits = 0
+            for y in rows:
+                bits ^= byte[b][y]
+                mask |= {(8 * b + k, y) for k in range(8) if bits >> k & 1}
         return mask & owned
 
     def read(self, coder, tables, element_bytes):
@@ -230,23 +285,58 @@ class Tile:
         self.fill = self.read_mask(self.mode % 3, coder, tables)
         if not self.has_codes():
             return
-        for (first, end), class_ in zip(BLOCKS, self.classes):
+        for k, ((first, end), class_) in enumerate(zip(BLOCKS, self.classes)):
             if class_ == 0:
                 continue
-            for p in range(first, end, 32):
-                active = [i for i in range(32) if self.active(p + i)]
-                step = coder.step(active, lambda i: tables[table_of(p + i, class_)])
-                bits = {}
-                for i in active:
-                    self.symbols[p + i] = min(step[i], STORED)
-                    bits[i] = raw_bits(self.symbols[p + i], p + i, element_bytes)
-                piece = 0
-                while any(bits[i] > 16 * piece for i in active):
-                    for i in active:
-                        if bits[i] > 16 * piece:
-                            value = coder.raw(i, min(16, bits[i] - 16 * piece))
-                            self.raw[p + i] |= value << 16 * piece
-                    piece += 1
+            dense = max(first, 16) if self.lists and class_ <= 6 else end
+            if dense == 16:
+                self.step(coder, tables, class_, range(16), element_bytes)
+            else:
+                for p in range(first, dense, 32):
+                    self.step(coder, tables, class_, range(p, p + 32), element_bytes)
+            if dense < end:
+                table = tables[table_of(dense, class_)]
+                for number, step in read_list(coder, self.entries[k], dense, end, tables[42 + class_], table):
+                    require(all(self.active(p) for p in number.values()), "an entry that is not active")
+                    self.take(coder, number, step, element_bytes)
+
+    def step(self, coder, tables, class_, positions, element_bytes):
+        """A step of one symbol for each active position."""
+        number = {p % 32: p for p in positions if self.active(p)}
+        step = coder.step(number, lambda i: tables[table_of(number[i], class_)])
+        self.take(coder, number, step, element_bytes)
+
+    def take(self, coder, number, step, element_bytes):
+        """Symbols and raw bits of a step, by the positions of the lanes."""
+        bits = {}
+        for i, p in number.items():
+            self.symbols[p] = min(step[i], STORED)
+            bits[i] = raw_bits(self.symbols[p], self.lorenzo or p == 0, element_bytes)
+            require(not self.lorenzo or bits[i] <= 16 * element_bytes, "too many raw bits")
+        piece = 0
+        while any(n > 16 * piece for n in bits.values()):
+            for i, p in number.items():
+                if bits[i] > 16 * piece:
+                    self.raw[p] |= coder.raw(i, min(16, bits[i] - 16 * piece)) << 16 * piece
+            piece += 1
+
+
+def read_list(coder, count, start, end, run_table, table):
+    """Steps of a list: the numbers of the entries by lane, and their symbols."""
+    next_ = start
+    for first in range(0, count, 32):
+        lanes = range(min(32, count - first))
+        runs, number = coder.step(lanes, lambda _: run_table), {}
+        for i in lanes:
+            run = runs[i]
+            require(run < 28, "symbol of a run")
+            if run >= 16:
+                m = 3 + (run - 16) // 2
+                run = (2 + run % 2) << m | coder.raw(i, m)
+            number[i] = next_ + run
+            next_ = number[i] + 1
+        require(next_ <= end, "a list leaves its block")
+        yield number, coder.step(lanes, lambda _: table)
 
 
 def read_group(header, data, numbers, tables):
@@ -254,8 +344,8 @@ def read_group(header, data, numbers, tables):
     for first in range(0, len(tiles), 32):
         batch = tiles[first:first + 32]
         for i, mode in coder.step(range(len(batch)), lambda _: tables[0]).items():
-            require(mode <= 8, "tile mode")
-            batch[i].mode = mode
+            require(mode < [9, 72][header.predictor], "tile mode")
+            batch[i].tier, batch[i].mode = divmod(mode, 9)
         coded = [i for i, tile in enumerate(batch) if tile.has_codes()]
         for block in range(3):
             context = [lambda i: 1, lambda i: 2 + batch[i].classes[0],
@@ -263,6 +353,13 @@ def read_group(header, data, numbers, tables):
             for i, class_ in coder.step(coded, lambda i: tables[context(i)]).items():
                 require(class_ <= 7, "class")
                 batch[i].classes[block] = class_
+        if header.coder == 1:
+            for block in range(3):
+                for i in coded:
+                    class_ = batch[i].classes[block]
+                    bits = class_ + (-1, 0, 2)[block]
+                    if 1 <= class_ <= 6 and bits > 0:
+                        batch[i].entries[block] = coder.raw(i, bits)
         for tile in batch:
             tile.read(coder, tables, header.element_bytes)
     coder.finish()
@@ -292,10 +389,10 @@ def table_raw_bits(symbol):
     return 2 * a + 2 if kind == "wide" else a + b
 
 
-def raw_bits(symbol, position, element_bytes):
+def raw_bits(symbol, has_digits, element_bytes):
     if symbol == STORED:
         return 16 * element_bytes
-    return table_raw_bits(symbol) + (4 * shape_of(symbol)[0] if position == 0 else 0)
+    return table_raw_bits(symbol) + (4 * shape_of(symbol)[0] if has_digits else 0)
 
 
 def signed(z, a):
@@ -319,6 +416,11 @@ def code_of(symbol, raw):
 
 
 # Sections 9 to 11 --------------------------------------------------------------------------------
+
+
+def wrap(z):
+    """As 32 bits hold it."""
+    return (z + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 class Values:
@@ -370,7 +472,6 @@ class Values:
             self.set(*at, [self.value(q[c], id_, level, prediction(c)) for c in (0, 1)])
 
     def anchors(self, tiles):
-        wrap = lambda z: (z + (1 << 31)) % (1 << 32) - (1 << 31)
         first = [0, 0]
         for tile in tiles:
             if tile.tx == 0:
@@ -393,6 +494,28 @@ class Values:
                 self.set(*at, [self.value(integers[c], id_, 5, self.real(0)) for c in (0, 1)])
             if tile.tx == 0:
                 first = base
+
+    def lorenzo(self, tile):
+        """All vertices of a tile; the row and the column of base codes before it are zeros."""
+        width = [self.real(2.0 * self.header.quantum * 0.5 ** tile.tier * 0.25 ** k) for k in range(9)]
+        base = [[[0] * 33 for _ in range(33)] for _ in (0, 1)]
+        for y in range(tile.height):
+            for x in range(tile.width):
+                symbol, raw, at = tile.symbols[32 * y + x], tile.raw[32 * y + x], (tile.x0 + x, tile.y0 + y)
+                hidden = (x, y) in tile.zero or (x, y) in tile.fill
+                coded = not hidden and symbol != STORED
+                below = table_raw_bits(symbol) if coded else 0
+                id_, q = code_of(symbol, raw & ((1 << below) - 1)) if coded else (0, [0, 0])
+                for c in (0, 1):
+                    k = base[c]
+                    k[y + 1][x + 1] = q[c] + k[y + 1][x] + k[y][x + 1] - k[y][x]
+                integers = [wrap(base[c][y + 1][x + 1]) for c in (0, 1)]
+                if id_ > 0:
+                    digits = raw >> below
+                    digit = [digits & (4 ** id_ - 1), digits >> 2 * id_ & (4 ** id_ - 1)]
+                    integers = [wrap(integers[c] * 4 ** id_ + digit[c] - 4 ** id_ // 2) for c in (0, 1)]
+                if coded:
+                    self.set(*at, [self.real(integers[c]) * width[id_] for c in (0, 1)])
 
     def along(self, line, level, k, last):
         """Prediction of number k of a line of values 0 to last."""
@@ -461,7 +584,7 @@ class Values:
             for y in range(tile.height):
                 for x in range(tile.width):
                     at = (slice(None), tile.y0 + y, tile.x0 + x)
-                    position = POSITION_OF[x, y]
+                    position = 32 * y + x if tile.lorenzo else POSITION_OF[x, y]
                     if (x, y) in tile.zero:
                         bits[at] = 0
                     elif (x, y) in tile.fill:
@@ -480,10 +603,11 @@ def decode(data):
         require(len(data) == 128 + 2 * header.nx * header.ny * header.element_bytes, "stored size")
         return data[128:]
     groups = -(-header.tiles // (1 << header.group_log2))
-    require(len(data) >= 128 + max(header.table_bytes, 44) + 132 * groups, "stream_bytes")
-    directory, at, tables = data[128:172], 172, []
-    for size in directory[:43]:
-        tables.append(Table(data[at:at + 4 * size]))
+    kind, count, directory_bytes = CODERS[header.coder]
+    require(len(data) >= 128 + max(header.table_bytes, directory_bytes) + 132 * groups, "stream_bytes")
+    directory, at, tables = data[128:128 + count], 128 + directory_bytes, []
+    for size in directory:
+        tables.append(kind(data[at:at + 4 * size]))
         at += 4 * size
     require(at == 128 + header.table_bytes, "table_bytes")
     sizes = struct.unpack_from(f"<{groups}I", data, at)
@@ -496,6 +620,10 @@ def decode(data):
         at += size
     require(at == len(data), "the groups do not reach the end")
     values = Values(header)
+    if header.predictor == 1:
+        for tile in tiles:
+            values.lorenzo(tile)
+        return values.output(tiles)
     values.anchors(tiles)
     values.lines(tiles, True)
     values.lines(tiles, False)

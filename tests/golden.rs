@@ -275,8 +275,15 @@ fn golden_streams_cover_the_format() {
         let tiles = u64_at(s, 32).div_ceil(32) * u64_at(s, 40).div_ceil(32);
         s[18] == 0 && s[19] > 5 && tiles > 32
     });
-    has("mask bytes", &|s| s[18] == 0 && s[128 + 18] > 0);
-    // Tables 3 and 22 belong to a coarse block of class 1: less than one code in 64, which is none.
-    let unused = |t: &usize| !cases.iter().any(|(_, s)| s[18] == 0 && s[128 + t] > 0);
-    assert_eq!((0..43).filter(unused).collect::<Vec<_>>(), [3, 22]);
+    for coder in [0, 1] {
+        has("each coder with each predictor", &|s| s[18] == 0 && s[14..16] == [coder, 0]);
+        has("each coder with each predictor", &|s| s[18] == 0 && s[14..16] == [coder, 1]);
+        has("mask bytes", &|s| s[14] == coder && s[18] == 0 && s[128 + 18] > 0);
+        // Tables 3 and 22 belong to a coarse block of class 1: less than one code in 64, which is none.
+        // With the Lorenzo predictor it has other positions.
+        let unused =
+            |t: &usize| !cases.iter().any(|(_, s)| s[14..16] == [coder, 0] && s[18] == 0 && s[128 + t] > 0);
+        let tables = [43, 50][coder as usize];
+        assert_eq!((0..tables).filter(unused).collect::<Vec<_>>(), [3, 22], "coder {coder}");
+    }
 }

@@ -8,7 +8,7 @@ use factz::field::{Layout, View, ViewMut};
 use factz::geometry::Grid;
 use factz::real::Real;
 use factz::request::{SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
-use factz::{BoundKind, Config, Dtype, Mode, Preserve, Report, Request, Status};
+use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Report, Request, Status};
 use num_rational::BigRational;
 use num_traits::Signed;
 use proptest::prelude::*;
@@ -17,6 +17,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const MODES: [Mode; 2] = [Mode::BlockWise, Mode::Speculative];
+const CODERS: [Coder; 2] = [Coder::Ans, Coder::Huffman];
+/// The ways to choose the codes.
+const FRONTS: [(Mode, Predictor); 3] = [
+    (Mode::BlockWise, Predictor::Hierarchical),
+    (Mode::Speculative, Predictor::Hierarchical),
+    (Mode::BlockWise, Predictor::Lorenzo),
+];
 
 #[derive(Clone)]
 struct Field<T> {
@@ -24,6 +31,11 @@ struct Field<T> {
     ny: u64,
     u: Vec<T>,
     v: Vec<T>,
+}
+
+/// Bits of u and v.
+fn bits<T: Real>(field: &Field<T>) -> Vec<u64> {
+    field.u.iter().chain(&field.v).map(|x| x.to_bits64()).collect()
 }
 
 impl<T: Real> Field<T> {
@@ -231,15 +243,27 @@ fn bounds() -> impl Iterator<Item = (BoundKind, f64)> {
 fn check_typed<T: Real>(name: &str, field: &Field<T>, critical_points: u64) {
     let mut batch = Batch::new(&format!("{name}-{}", T::BYTES));
     let before = [batch.write("u", &field.u), batch.write("v", &field.v)];
-    for mode in MODES {
+    for (mode, predictor) in FRONTS {
         for (kind, bound) in bounds() {
-            let config = Config { mode, ..field.config(kind, bound) };
+            let config = Config { mode, predictor, ..field.config(kind, bound) };
             let (stream, report) = field.compress(&config, 1);
             assert!(
                 stream == field.compress(&config, 2).0,
                 "{name} {config:?}: two threads write another stream"
             );
             let after = decompressed(&stream, &config, 2);
+            // The coders are lossless: what holds with one holds with the other.
+            let huffman = Config { coder: Coder::Huffman, ..config };
+            let coded = field.compress(&huffman, 2).0;
+            assert!(coded == field.compress(&huffman, 1).0, "{name} {huffman:?}: two streams");
+            let other = decompressed(&coded, &huffman, 2);
+            if coded[18] == stream[18] {
+                assert!(bits(&other) == bits(&after), "{name} {huffman:?}");
+            } else {
+                // One of them is larger than the field, which is stored.
+                let c = field.compared(&other, &huffman, report.bound);
+                assert_eq!(c.violations(), 0, "{name} {huffman:?}: {c:?}");
+            }
             let c = field.compared(&after, &config, report.bound);
             assert_eq!(c.violations(), 0, "{name} {config:?}: {c:?}");
             assert_eq!(over_bound(field, &after, report.bound), 0, "{name} {config:?}");
@@ -334,8 +358,9 @@ fn without_preservation_critical_points_change() {
         let field = stored(name);
         let mut batch = Batch::new(&format!("{name}-none"));
         let before = [batch.write("u", &field.u), batch.write("v", &field.v)];
-        for mode in MODES {
-            let config = Config { mode, preserve: Preserve::None, ..field.config(BoundKind::Relative, 1e-1) };
+        for (mode, predictor) in FRONTS {
+            let preserve = Preserve::None;
+            let config = Config { mode, predictor, preserve, ..field.config(BoundKind::Relative, 1e-1) };
             let (stream, report) = field.compress(&config, 1);
             let after = decompressed(&stream, &config, 1);
             let c = field.compared(&after, &config, report.bound);
@@ -448,7 +473,8 @@ struct Case {
     nx: u64,
     ny: u64,
     seed: u64,
-    mode: Mode,
+    front: (Mode, Predictor),
+    coder: Coder,
     preserve: Preserve,
     halo: u32,
     pin: u32,
@@ -460,7 +486,8 @@ struct Case {
 fn case() -> impl Strategy<Value = Case> {
     let shape = (proptest::sample::select(&CONTENTS[..]), 1u64..80, 1u64..80, any::<u64>());
     let options = (
-        proptest::sample::select(&MODES[..]),
+        proptest::sample::select(&FRONTS[..]),
+        proptest::sample::select(&CODERS[..]),
         proptest::sample::select(&[Preserve::None, Preserve::Points, Preserve::Types][..]),
         prop_oneof![Just(0u32), 0u32..16],
         prop_oneof![Just(0u32), 0u32..16],
@@ -473,12 +500,13 @@ fn case() -> impl Strategy<Value = Case> {
     ];
     let spacing = prop_oneof![Just((1.0, 1.0)), (0.01..100.0, 0.01..100.0)];
     (shape, options, kind, bound, spacing).prop_map(
-        |((content, nx, ny, seed), (mode, preserve, halo, pin), kind, bound, spacing)| Case {
+        |((content, nx, ny, seed), (front, coder, preserve, halo, pin), kind, bound, spacing)| Case {
             content,
             nx,
             ny,
             seed,
-            mode,
+            front,
+            coder,
             preserve,
             halo,
             pin,
@@ -501,7 +529,9 @@ fn check_random<T: Real>(c: &Case) {
         pin: c.pin,
         dx: c.spacing.0,
         dy: c.spacing.1,
-        mode: c.mode,
+        mode: c.front.0,
+        predictor: c.front.1,
+        coder: c.coder,
         preserve: c.preserve,
         ..field.config(c.kind, c.bound)
     };
@@ -566,8 +596,10 @@ fn check_seams<T: Real>(c: &Case, cut: (f64, f64), pinned: bool) {
                 v: layout,
                 halo: if pinned { 0 } else { sides },
                 pin: if pinned { sides } else { 0 },
-                // Neighbours need not agree on the mode.
-                mode: MODES[(k + l) % 2],
+                // Neighbours need not agree on how they choose codes.
+                mode: FRONTS[(2 * k + l) % 3].0,
+                predictor: FRONTS[(2 * k + l) % 3].1,
+                coder: c.coder,
                 dx: c.spacing.0,
                 dy: c.spacing.1,
                 ..field.block(x0, y0, x1 - x0, y1 - y0).config(BoundKind::Absolute, c.bound)

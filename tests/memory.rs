@@ -8,7 +8,7 @@ mod counting;
 use counting::{alone, peak_of};
 use factz::backend::{compress, decompress, max_stream_bytes, Execution};
 use factz::field::{View, ViewMut};
-use factz::{BoundKind, Config, Mode, Preserve, Request};
+use factz::{BoundKind, Coder, Config, Mode, Predictor, Preserve, Request};
 
 const TWO_THREADS: Execution = Execution { threads: 2, progress: None };
 
@@ -54,8 +54,8 @@ fn round_trip(name: &str, [u, v]: &[Vec<f32>; 2], config: Config) -> (u64, bool)
     });
     let decompressing = 1.0 + peak as f64 / size;
     println!(
-        "{name}, {:?}, {:?}: {} -> {} bytes; {compressing:.2} x compressing, {decompressing:.2} x decompressing",
-        config.mode, config.preserve, size, report.stream_bytes
+        "{name}, {:?}, {:?}, {:?}, {:?}: {} -> {} bytes; {compressing:.2} x compressing, {decompressing:.2} x decompressing",
+        config.mode, config.predictor, config.coder, config.preserve, size, report.stream_bytes
     );
     let extra = if config.nx.min(config.ny) < 32 { 1.25 } else { 0.0 };
     (report.stream_bytes, compressing <= 4.0 + extra && decompressing <= 2.5 + extra)
@@ -68,10 +68,17 @@ fn memory_is_a_small_multiple_of_the_field() {
     for (nx, ny) in [(1024, 1024), (1, 300_000), (300_000, 1), (2, 150_000), (150_000, 2)] {
         for (name, f) in [("smooth", smooth as fn(u64, u64) -> [f32; 2]), ("noise", noise)] {
             let values = field(nx, ny, f);
-            for mode in [Mode::BlockWise, Mode::Speculative] {
+            for (mode, predictor, coder) in [
+                (Mode::BlockWise, Predictor::Hierarchical, Coder::Ans),
+                (Mode::Speculative, Predictor::Hierarchical, Coder::Ans),
+                (Mode::BlockWise, Predictor::Hierarchical, Coder::Huffman),
+                (Mode::BlockWise, Predictor::Lorenzo, Coder::Ans),
+                (Mode::BlockWise, Predictor::Lorenzo, Coder::Huffman),
+            ] {
                 // Noise at 1e-6: nearly everything is stored, or has the longest codes.
                 let bound = if name == "noise" { 1e-6 } else { 1e-3 };
-                let config = Config { mode, ..Config::new(nx, ny, BoundKind::Relative, bound) };
+                let config =
+                    Config { mode, predictor, coder, ..Config::new(nx, ny, BoundKind::Relative, bound) };
                 kept &= round_trip(&format!("{name} {nx} x {ny}"), &values, config).1;
             }
         }
@@ -91,9 +98,18 @@ fn constant_fields_take_next_to_nothing() {
     for value in [[0.0, 0.0], [1.25, -0.75], [f32::NAN, f32::NAN]] {
         for (n, most) in [(1024, 2048), (4096, 2 * 4 * 4096 * 4096 / 2000)] {
             let values = field(n, n, |_, _| value);
-            let config = Config::new(n, n, BoundKind::Relative, 1e-3);
-            let (bytes, kept) = round_trip(&format!("{value:?} {n} x {n}"), &values, config);
-            assert!(kept && bytes < most, "{value:?} {n} x {n} takes {bytes} bytes");
+            for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
+                for coder in [Coder::Ans, Coder::Huffman] {
+                    let config = Config { predictor, coder, ..Config::new(n, n, BoundKind::Relative, 1e-3) };
+                    let (bytes, kept) = round_trip(&format!("{value:?} {n} x {n}"), &values, config);
+                    // Lorenzo tiles know nothing of each other: each repeats the constant.
+                    let repeated = (predictor == Predictor::Lorenzo) as u64 * 4 * (n / 32) * (n / 32);
+                    assert!(
+                        kept && bytes < most + repeated,
+                        "{value:?} {n} x {n}, {config:?}: {bytes} bytes"
+                    );
+                }
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 // Twin of src/stage/container.rs.
 #pragma once
 #include "../control.cuh"
-#include "entropy.cuh"
+#include "list.cuh"
 
 constexpr u32 HEADER_BYTES = 128;
 constexpr u32 STATE_BYTES = 128;
@@ -41,12 +41,18 @@ __device__ inline void write_header(const Job& job, const Control& c, u8* h) {
     put64(h + 112, c.stream_bytes);
 }
 
+// Tables of a stream, and bytes of the directory of their sizes.
+__device__ __forceinline__ u32 tables_of(u32 coder) { return coder == CODER_HUFFMAN ? (u32)LIST_TABLES : (u32)TABLES; }
+__device__ __forceinline__ u32 directory_bytes(u32 coder) {
+    return coder == CODER_HUFFMAN ? LIST_TABLE_SIZES_BYTES : TABLE_SIZES_BYTES;
+}
+
 // Whether this is the header of a stream that this version reads: a status. Twin of Header::read.
 __device__ inline i32 check_header(const u8* h) {
     if (h[0] != 'F' || h[1] != 'C' || h[2] != 'T' || h[3] != 'Z') return STATUS_CORRUPT_STREAM;
     const u32 version = get16(h + 4);
     if (version == 0 || version > FORMAT_VERSION) return STATUS_UNSUPPORTED_VERSION;
-    bool ok = get16(h + 6) == HEADER_BYTES && h[12] < 2 && h[13] < 2 && h[14] < 1 && h[15] < 1 && h[16] < 3 &&
+    bool ok = get16(h + 6) == HEADER_BYTES && h[12] < 2 && h[13] < 2 && h[14] < 2 && h[15] < 2 && h[16] < 3 &&
               h[17] < 2 && h[18] < 2 && h[19] <= MAX_GROUP_LOG2 && h[20] < TAPERS && h[26] == 2 && h[27] == 0 &&
               get64(h + 48) == 1 && get64(h + 120) == 0;
     for (i32 level = 0; level < ANCHOR_LEVEL; level++) ok &= h[21 + level] < 6;
@@ -60,7 +66,7 @@ __device__ inline i32 check_header(const u8* h) {
     const u64 groups = (tiles + (1ull << h[19]) - 1) >> h[19], tables = get32(h + 28), bytes = get64(h + 112);
     const u64 body = h[18] == CONTENT_STORED
                          ? field
-                         : (tables > TABLE_SIZES_BYTES ? tables : TABLE_SIZES_BYTES) + groups * (4 + STATE_BYTES);
+                         : (tables > directory_bytes(h[14]) ? tables : directory_bytes(h[14])) + groups * (4 + STATE_BYTES);
     return bytes < HEADER_BYTES + body || bytes % 4 != 0 ? STATUS_CORRUPT_STREAM : STATUS_OK;
 }
 
@@ -71,6 +77,8 @@ __device__ inline i32 read_header(const Job& job, Control& c, const u8* h) {
     const i32 status = check_header(h);
     if (status != STATUS_OK) return status;
     for (i32 level = 0; level < ANCHOR_LEVEL; level++) c.kernels[level] = h[21 + level];
+    c.coder = h[14];
+    c.predictor = h[15];
     c.content = h[18];
     c.group_log2 = h[19];
     c.taper = h[20];

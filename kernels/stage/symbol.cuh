@@ -87,7 +87,9 @@ struct Symbol {
 
 static __device__ __noinline__ Symbol encode_symbol_large(Code code) {
     u64 raw;
-    u32 ku = bit_length(code.qu), kv = bit_length(code.qv), k = ku > kv ? ku : kv;
+    const u32 ku = bit_length(code.qu), kv = bit_length(code.qv), both = ku > kv ? ku : kv;
+    // 31 bits and the sign hold -2^31 as well.
+    const u32 k = both < 31 ? both : 31;
     if (code.id == 0 && k < PAIR0_SIDE) {
         raw = pack(code.qu, ku) | pack(code.qv, kv) << ku;
         return {PAIR0 + ku * PAIR0_SIDE + kv, raw};

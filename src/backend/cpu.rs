@@ -11,12 +11,14 @@ use crate::field::{Layout, View, ViewMut};
 use crate::geometry::{Grid, TileShape, ANCHOR_LEVEL, CLOSED, POSITION_OF, TILE};
 use crate::real::Real;
 use crate::report::Report;
-use crate::request::{BoundKind, Preserve, Request};
+use crate::request::{BoundKind, Coder, Predictor, Preserve, Request};
 use crate::stage::anchor;
-use crate::stage::codes::{Builder, Masks, Spread, TileCodes};
+use crate::stage::codes::{Builder, Masks, Scheme, Spread, TileCodes};
 use crate::stage::container::{self, Content, Header, HEADER_BYTES, MAX_GROUP_LOG2};
-use crate::stage::entropy::group;
+use crate::stage::entropy::huffman::Lengths;
 use crate::stage::entropy::table::{zero_counts, Counts, Frequencies};
+use crate::stage::entropy::{group, Model};
+use crate::stage::lorenzo::{self, Lattices};
 use crate::stage::predict::{kernels, Kernel, PITCH};
 use crate::stage::quantize::{self, Quantizer};
 use crate::stage::signature::Rule;
@@ -155,11 +157,12 @@ struct Lines<T> {
 struct FrontEnd<'a, T> {
     grid: Grid,
     views: [View<'a, T>; 2],
+    scheme: Scheme,
     encoder: Encoder<'a, T>,
 }
 
 impl<T: Real> FrontEnd<'_, T> {
-    fn load(&self, patch: &mut Patch<T>, area: Rectangle, count: bool) {
+    fn load(&self, patch: &mut Patch<T>, area: Rectangle, count: Option<(usize, usize)>) {
         // SAFETY: areas lie inside the grid, and whoever made the views promised the halo.
         unsafe { patch.load(self.grid, self.views, area, self.encoder.constraints, count) }
     }
@@ -183,7 +186,7 @@ impl<T: Real> FrontEnd<'_, T> {
                     let (x, y) = (tile % columns * TILE as u64, tile / columns * TILE as u64);
                     let (x0, width, i) = Self::around(x, self.grid.nx);
                     let (y0, height, j) = Self::around(y, self.grid.ny);
-                    self.load(patch, Rectangle { x0, y0, width, height }, false);
+                    self.load(patch, Rectangle { x0, y0, width, height }, None);
                     let code = self.encoder.vertex(patch, i, j, [T::ZERO; 2], ANCHOR_LEVEL);
                     *anchor = (patch.get(i, j), code);
                 }
@@ -212,7 +215,7 @@ impl<T: Real> FrontEnd<'_, T> {
                     let (y0, height, j) = Self::around(y, ny);
                     let anchor = anchors[ty * columns + tx];
                     out[0] = anchor;
-                    self.load(patch, Rectangle { x0, y0, width: last + 1, height }, false);
+                    self.load(patch, Rectangle { x0, y0, width: last + 1, height }, None);
                     patch.set(0, j, anchor.0);
                     if last == TILE {
                         patch.set(TILE, j, anchors[ty * columns + tx + 1].0);
@@ -237,7 +240,7 @@ impl<T: Real> FrontEnd<'_, T> {
                     let last = (ny - 1 - y0).min(TILE as u64) as usize;
                     let (x0, width, i) = Self::around(x, nx);
                     out[0] = anchors[ty * columns + tx];
-                    self.load(patch, Rectangle { x0, y0, width, height: last + 1 }, false);
+                    self.load(patch, Rectangle { x0, y0, width, height: last + 1 }, None);
                     // The rows at both ends are horizontal lattice lines: final.
                     for (row, line) in [(0, ty), (TILE, ty + 1)] {
                         if row <= last {
@@ -269,7 +272,7 @@ impl<T: Real> FrontEnd<'_, T> {
                         let shape = self.grid.tile(tile as u64);
                         let (width, height) = (shape.last_x + 1, shape.last_y + 1);
                         let area = Rectangle { x0: shape.x0, y0: shape.y0, width, height };
-                        self.load(patch, area, true);
+                        self.load(patch, area, Some((0, 0)));
                         let (x0, y0) = (shape.x0 as usize, shape.y0 as usize);
                         for (row, line) in [(0, shape.ty as usize), (TILE, shape.ty as usize + 1)] {
                             if row < height {
@@ -295,7 +298,7 @@ impl<T: Real> FrontEnd<'_, T> {
                         }
                         let (code, digits) = bases[tile];
                         builder.put(0, code);
-                        builder.put_digits(digits);
+                        builder.put_digits(0, digits);
                         self.encoder.interior(patch, |position, count, codes| {
                             builder.put_row(position, count, codes)
                         });
@@ -305,7 +308,7 @@ impl<T: Real> FrontEnd<'_, T> {
                             masks.fill[y] = patch.fill[y] as u32;
                         }
                         // SAFETY: the tile lies inside the grid.
-                        *out = unsafe { builder.finish(&shape, masks, self.views) };
+                        *out = unsafe { builder.finish(self.scheme, &shape, 0, masks, self.views) };
                     }
                     meter.add(out.len() as u64);
                     patch.tally
@@ -335,7 +338,7 @@ fn anchor_differences<T>(grid: Grid, anchors: &[([T; 2], Code)]) -> Vec<(Code, u
 }
 
 /// Symbol counts, and raw bits in all.
-fn count(grid: Grid, tiles: &[TileCodes], element_bytes: usize) -> (Box<Counts>, u64) {
+fn count<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> (Box<Counts>, u64) {
     let piece = tiles.len().div_ceil(4 * rayon::current_num_threads()).max(CHUNK);
     tiles
         .par_chunks(piece)
@@ -344,8 +347,7 @@ fn count(grid: Grid, tiles: &[TileCodes], element_bytes: usize) -> (Box<Counts>,
             let (mut counts, mut raw) = (zero_counts(), 0);
             for (i, codes) in tiles.iter().enumerate() {
                 let shape = grid.tile((k * piece + i) as u64);
-                codes.count(&shape, &mut counts);
-                raw += codes.raw_total(&shape, element_bytes);
+                raw += group::count::<M>(scheme, &shape, codes, &mut counts);
             }
             (counts, raw)
         })
@@ -370,6 +372,87 @@ fn group_log2(tiles: u64, bytes: u64) -> u8 {
     log2
 }
 
+/// The tables and the groups of a coded field.
+struct Body {
+    group_log2: u8,
+    tables: Vec<u8>,
+    groups: Vec<Vec<u8>>,
+}
+
+fn encode<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes], meter: &Meter) -> Body {
+    let (counts, raw_bits) = count::<M>(grid, scheme, tiles);
+    let counts = &counts[..M::TABLES];
+    let models: Vec<M> = counts.iter().map(M::from_counts).collect();
+    let cost: u64 = models.iter().zip(counts).map(|(m, c)| m.cost(c)).sum();
+    let group_log2 = group_log2(grid.tiles(), ((cost >> 8) + raw_bits) / 8);
+    let tables = group::encode_tables(&models);
+    let groups = tiles
+        .par_chunks(1 << group_log2)
+        .enumerate()
+        .map(|(g, tiles)| {
+            let first = (g as u64) << group_log2;
+            let numbered: Vec<_> =
+                tiles.iter().enumerate().map(|(k, codes)| (grid.tile(first + k as u64), codes)).collect();
+            let mut out = Vec::new();
+            group::encode::<M>(scheme, &numbered, &tables, &mut out);
+            meter.add(tiles.len() as u64);
+            out
+        })
+        .collect();
+    Body { group_log2, tables: container::write_tables(&models), groups }
+}
+
+/// The codes of all tiles by the hierarchical predictor.
+fn hierarchical<T: Real>(
+    grid: Grid,
+    views: [View<'_, T>; 2],
+    scheme: Scheme,
+    constraints: &Constraints<T>,
+    quantum: f64,
+    meter: &Meter,
+) -> (Vec<TileCodes>, Tally, tune::Choice) {
+    let choice = choose(grid, views, constraints.bound, quantum);
+    tracing::debug!(bound = constraints.bound, taper = choice.taper, kernels = ?choice.kernels, "tuned");
+    let quantizer = Quantizer::new(constraints.bound, quantum, choice.taper);
+    let kernels = kernels(&choice.kernels);
+    let encoder = Encoder { quantizer: &quantizer, kernels: &kernels, constraints };
+    let front = FrontEnd { grid, views, scheme, encoder };
+    let (anchors, anchor_tally) = front.anchors();
+    let (lines, line_tally) = front.lines(&anchors);
+    let bases = anchor_differences(grid, &anchors);
+    let (tiles, tile_tally) = front.tiles(&lines, &bases, meter);
+    (tiles, anchor_tally.merge(line_tally).merge(tile_tally), choice)
+}
+
+/// The codes of all tiles by the Lorenzo predictor, which has nothing to choose.
+fn lorenzo<T: Real>(
+    grid: Grid,
+    views: [View<'_, T>; 2],
+    constraints: &Constraints<T>,
+    quantum: f64,
+    meter: &Meter,
+) -> (Vec<TileCodes>, Tally, tune::Choice) {
+    let lattices = Lattices::new(constraints.bound, quantum);
+    let encoder = lorenzo::Encoder { grid, views, lattices: &lattices, constraints };
+    let mut all = vec![TileCodes::default(); grid.tiles() as usize];
+    let tally = all
+        .par_chunks_mut(CHUNK)
+        .enumerate()
+        .map_init(
+            || (Patch::<T>::new(), Builder::default()),
+            |(patch, builder), (chunk, out)| {
+                patch.tally = Tally::default();
+                for (k, out) in out.iter_mut().enumerate() {
+                    *out = encoder.tile(patch, builder, &grid.tile((chunk * CHUNK + k) as u64));
+                }
+                meter.add(out.len() as u64);
+                patch.tally
+            },
+        )
+        .reduce(Tally::default, Tally::merge);
+    (all, tally, tune::Choice { taper: 0, kernels: [0; ANCHOR_LEVEL] })
+}
+
 pub fn compress<T: Real>(
     request: &Request,
     views: [View<'_, T>; 2],
@@ -383,9 +466,6 @@ pub fn compress<T: Real>(
     let bound = absolute_bound(config.bound_kind, config.bound, statistics.range);
     let largest = statistics.range.map_or(T::ZERO, |(low, high)| low.abs().max(high.abs()));
     let quantum = quantize::quantum(bound, largest);
-    let choice = choose(grid, views, bound, quantum);
-    tracing::debug!(bound, taper = choice.taper, kernels = ?choice.kernels, "tuned");
-
     let constraints = Constraints {
         mode: config.mode,
         preserve: config.preserve,
@@ -396,38 +476,17 @@ pub fn compress<T: Real>(
         pin: config.pin,
         fill: statistics.fill.map(|f| f.1),
     };
-    let quantizer = Quantizer::new(bound, quantum, choice.taper);
-    let kernels = kernels(&choice.kernels);
-    let encoder = Encoder { quantizer: &quantizer, kernels: &kernels, constraints: &constraints };
-    let front = FrontEnd { grid, views, encoder };
+    let scheme = Scheme { predictor: config.predictor, element_bytes: T::BYTES };
     let meter = Meter::new(progress, 2 * grid.tiles());
-    let (anchors, anchor_tally) = front.anchors();
-    let (lines, line_tally) = front.lines(&anchors);
-    let bases = anchor_differences(grid, &anchors);
-    let (tiles, tile_tally) = front.tiles(&lines, &bases, &meter);
-    drop((lines, anchors, bases));
-    let tally = anchor_tally.merge(line_tally).merge(tile_tally);
-
-    let (counts, raw_bits) = count(grid, &tiles, T::BYTES);
-    let frequencies: Vec<_> = counts.iter().map(Frequencies::from_counts).collect();
-    let cost: u64 = frequencies.iter().zip(counts.iter()).map(|(f, c)| f.cost(c)).sum();
-    let group_log2 = group_log2(grid.tiles(), ((cost >> 8) + raw_bits) / 8);
-    let tables = container::write_tables(&frequencies);
-    let coder = group::encode_tables(&frequencies);
-    let groups: Vec<Vec<u8>> = tiles
-        .par_chunks(1 << group_log2)
-        .enumerate()
-        .map(|(g, tiles)| {
-            let first = (g as u64) << group_log2;
-            let numbered: Vec<_> =
-                tiles.iter().enumerate().map(|(k, codes)| (grid.tile(first + k as u64), codes)).collect();
-            let mut out = Vec::new();
-            group::encode(&numbered, &coder, T::BYTES, &mut out);
-            meter.add(tiles.len() as u64);
-            out
-        })
-        .collect();
-
+    let (tiles, tally, choice) = match config.predictor {
+        Predictor::Hierarchical => hierarchical(grid, views, scheme, &constraints, quantum, &meter),
+        Predictor::Lorenzo => lorenzo(grid, views, &constraints, quantum, &meter),
+    };
+    let Body { group_log2, tables, groups } = match config.coder {
+        Coder::Ans => encode::<Frequencies>(grid, scheme, &tiles, &meter),
+        Coder::Huffman => encode::<Lengths>(grid, scheme, &tiles, &meter),
+    };
+    drop(tiles);
     let mut header = Header {
         dtype: config.dtype,
         mode: config.mode,
@@ -550,6 +609,7 @@ fn read_stored<T: Real>(grid: Grid, bytes: &[u8], outputs: [ViewMut<'_, T>; 2]) 
 /// The back end of one field: tiles of codes to values.
 struct BackEnd<'a, T> {
     grid: Grid,
+    scheme: Scheme,
     tiles: &'a [TileCodes],
     decoder: Decoder<'a, T>,
     fill: [T; 2],
@@ -576,7 +636,7 @@ impl<T: Real> BackEnd<'_, T> {
     }
 
     fn anchor(&self, codes: &TileCodes, before: [i32; 2]) -> ([T; 2], [i32; 2]) {
-        let (symbol, raw) = codes.anchor(T::BYTES);
+        let (symbol, raw) = codes.anchor(self.scheme);
         if codes.masked(0, 0).is_some() {
             return ([T::ZERO; 2], before);
         }
@@ -630,7 +690,7 @@ impl<T: Real> BackEnd<'_, T> {
             Spread::default,
             |spread, (tile, codes)| {
                 let shape = self.grid.tile(tile as u64);
-                spread.fill(codes, &shape, T::BYTES);
+                spread.fill(codes, &shape, self.scheme);
                 let end = |last: usize, neighbour: usize| {
                     if last == TILE {
                         anchors[neighbour]
@@ -701,7 +761,7 @@ impl<T: Real> BackEnd<'_, T> {
                 }
             }
         }
-        spread.fill(codes, shape, T::BYTES);
+        spread.fill(codes, shape, self.scheme);
         self.decoder.interior(
             patch,
             |position, count| {
@@ -757,6 +817,28 @@ fn visible<T: Real>(value: [T; 2]) -> [T; 2] {
     }
 }
 
+/// The codes of all tiles.
+fn decode<M: Model>(header: &Header, scheme: Scheme, stream: &[u8], meter: &Meter) -> Result<Vec<TileCodes>> {
+    let grid = header.grid();
+    let parts = container::split::<M>(header, stream)?;
+    let tables = group::decode_tables(&parts.models);
+    let decoded: Option<Vec<Vec<TileCodes>>> = parts
+        .groups
+        .par_iter()
+        .enumerate()
+        .map(|(g, bytes)| {
+            let first = (g as u64) << header.group_log2;
+            let end = grid.tiles().min(first + (1 << header.group_log2));
+            let shapes: Vec<_> = (first..end).map(|t| grid.tile(t)).collect();
+            meter.add(shapes.len() as u64);
+            group::decode::<M>(scheme, bytes, &shapes, &tables)
+        })
+        .collect();
+    let tiles = decoded
+        .ok_or_else(|| Error::corrupt("a group of tiles does not decode to an end: the stream is damaged"))?;
+    Ok(tiles.into_iter().flatten().collect())
+}
+
 pub fn decompress<T: Real>(
     header: &Header,
     stream: &[u8],
@@ -785,37 +867,40 @@ pub fn decompress<T: Real>(
         report.exact_vertices = grid.vertices();
         return Ok(report);
     }
-    let parts = container::split(header, stream)?;
-    let tables = group::decode_tables(&parts.frequencies);
     let meter = Meter::new(progress, 2 * grid.tiles());
-    let decoded: Option<Vec<Vec<TileCodes>>> = parts
-        .groups
-        .par_iter()
-        .enumerate()
-        .map(|(g, bytes)| {
-            let first = (g as u64) << header.group_log2;
-            let end = grid.tiles().min(first + (1 << header.group_log2));
-            let shapes: Vec<_> = (first..end).map(|t| grid.tile(t)).collect();
-            meter.add(shapes.len() as u64);
-            group::decode(bytes, &shapes, &tables, T::BYTES)
-        })
-        .collect();
-    let tiles: Vec<TileCodes> = decoded
-        .ok_or_else(|| Error::corrupt("a group of tiles does not decode to an end: the stream is damaged"))?
-        .into_iter()
-        .flatten()
-        .collect();
+    let scheme = Scheme { predictor: header.predictor, element_bytes: T::BYTES };
+    let tiles = match header.coder {
+        Coder::Ans => decode::<Frequencies>(header, scheme, stream, &meter),
+        Coder::Huffman => decode::<Lengths>(header, scheme, stream, &meter),
+    }?;
     report.exact_vertices =
         tiles.par_iter().map(|t| t.symbols.iter().filter(|&&s| s == STORED).count() as u64).sum();
-    let quantizer = Quantizer::new(header.absolute_bound, header.quantum, header.taper);
-    let kernels: [Kernel<T>; ANCHOR_LEVEL] = kernels(&header.kernels);
-    let back = BackEnd {
-        grid,
-        tiles: &tiles,
-        decoder: Decoder { quantizer: &quantizer, kernels: &kernels },
-        fill: header.fill.map(T::from_bits64),
-    };
-    let lines = back.lines(&back.anchors());
-    back.tiles(&lines, outputs, &meter);
+    let fill = header.fill.map(T::from_bits64);
+    match header.predictor {
+        Predictor::Hierarchical => {
+            let quantizer = Quantizer::new(header.absolute_bound, header.quantum, header.taper);
+            let kernels: [Kernel<T>; ANCHOR_LEVEL] = kernels(&header.kernels);
+            let decoder = Decoder { quantizer: &quantizer, kernels: &kernels };
+            let back = BackEnd { grid, scheme, tiles: &tiles, decoder, fill };
+            let lines = back.lines(&back.anchors());
+            back.tiles(&lines, outputs, &meter);
+        }
+        Predictor::Lorenzo => {
+            let lattices = Lattices::new(header.absolute_bound, header.quantum);
+            let decoder = lorenzo::Decoder { lattices: &lattices, fill };
+            let [out_u, out_v] = outputs;
+            tiles.par_iter().enumerate().with_min_len(CHUNK).for_each(|(tile, codes)| {
+                let shape = grid.tile(tile as u64);
+                decoder.tile(codes, &shape, |y, u, v| {
+                    // SAFETY: the row belongs to this tile alone.
+                    unsafe {
+                        out_u.write_row(shape.x0, shape.y0 + y as u64, u);
+                        out_v.write_row(shape.x0, shape.y0 + y as u64, v);
+                    }
+                });
+                meter.add(1);
+            });
+        }
+    }
     Ok(report)
 }

@@ -24,12 +24,12 @@ pub const FACTZ_MODE_SPECULATIVE: i32 = 1;
 
 /// `coder`: asymmetric numeral systems.
 pub const FACTZ_CODER_ANS: i32 = 0;
-/// `coder`: canonical Huffman. Not available in this version (FACTZ_ERROR_UNSUPPORTED).
+/// `coder`: canonical Huffman codes.
 pub const FACTZ_CODER_HUFFMAN: i32 = 1;
 
 /// `predictor`: dyadic interpolation, coarse to fine.
 pub const FACTZ_PREDICTOR_HIERARCHICAL: i32 = 0;
-/// `predictor`: Lorenzo. Not available in this version (FACTZ_ERROR_UNSUPPORTED).
+/// `predictor`: Lorenzo. Block-wise mode only (else FACTZ_ERROR_INVALID_CONFIG).
 pub const FACTZ_PREDICTOR_LORENZO: i32 = 1;
 
 /// `preserve`: nothing but the error bound.

@@ -3,18 +3,22 @@
 use crate::field::View;
 use crate::geometry::{TileShape, POSITIONS, POSITION_OF, TILE, TILE_VERTICES};
 use crate::real::Real;
-use crate::stage::entropy::table::{
-    class_of, table_of, Counts, BLOCKS, COARSE_CLASS, FINE_CLASS, MASK_BYTE, MIDDLE_CLASS, TILE_MODE,
-};
+use crate::request::Predictor;
+use crate::stage::entropy::lanes::{lanes, LANES};
+use crate::stage::entropy::table::{class_of, BLOCKS};
+use crate::stage::lorenzo::TIERS;
 use crate::stage::predict::ROW;
 use crate::stage::quantize::{EXACT, MASKED};
 use crate::stage::symbol::{self, Code, RAW_BITS, STORED, ZERO};
 use crate::stage::tile::Codes;
 
-/// How much of a tile a mask covers; a tile's mode is 3 * (state of zero) + (state of fill).
+/// How much of a tile a mask covers; a tile's mode is 9 * tier + 3 * (state of zero) + (state of fill), the
+/// tier being that of `lorenzo`.
 pub const NONE: u8 = 0;
 pub const ALL: u8 = 1;
 pub const SOME: u8 = 2;
+/// Pairs of states.
+const MASK_STATES: u8 = 9;
 
 /// Rows of a mask; bit x of row y is the vertex (x, y) of the tile.
 pub type MaskRows = [u32; TILE];
@@ -32,7 +36,7 @@ pub struct TileCodes {
     pub mode: u8,
     /// Activity classes of the three blocks.
     pub classes: [u8; 3],
-    /// Present where the mode is not 0.
+    /// Present where a mask covers something.
     pub masks: Option<Box<Masks>>,
     /// Symbols of the vertices without a mask in blocks of a class above 0, by position.
     pub symbols: Vec<u8>,
@@ -45,88 +49,123 @@ pub fn row_mask(width: usize) -> u32 {
     (((1u64 << width) - 1) & u32::MAX as u64) as u32
 }
 
-/// Raw bits that follow a symbol: stored values take two elements, and an anchor with a tightened
-/// code adds the digits below its base code.
-#[inline(always)]
-pub fn raw_bits(symbol: u8, position: usize, element_bytes: usize) -> u32 {
-    if symbol == STORED {
-        16 * element_bytes as u32
-    } else {
-        let digits = if position == 0 { 4 * symbol::id_of(symbol) as u32 } else { 0 };
-        RAW_BITS[symbol as usize] as u32 + digits
-    }
+/// What the entropy coder has to know of the codes: they mean other vertices, and their raw bits other
+/// things, with another predictor or element type.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheme {
+    pub predictor: Predictor,
+    pub element_bytes: usize,
 }
 
-/// Positions that have a symbol: owned by the tile and not masked, as one bit per position.
-pub fn active_positions(shape: &TileShape, masks: Option<&Masks>) -> [u32; TILE_VERTICES / 32] {
-    let (width, height) = shape.owned();
-    if masks.is_none() && width == TILE && height == TILE {
-        return [u32::MAX; TILE_VERTICES / 32];
-    }
-    let mut active = [0u32; TILE_VERTICES / 32];
-    for y in 0..height {
-        let mut row = row_mask(width);
-        if let Some(m) = masks {
-            row &= !(m.zero[y] | m.fill[y]);
-        }
-        while row != 0 {
-            let position = POSITION_OF[y * TILE + row.trailing_zeros() as usize] as usize;
-            active[position / 32] |= 1 << (position % 32);
-            row &= row - 1;
+impl Scheme {
+    /// The number of tile modes.
+    pub fn modes(self) -> u8 {
+        match self.predictor {
+            Predictor::Hierarchical => MASK_STATES,
+            Predictor::Lorenzo => MASK_STATES * TIERS as u8,
         }
     }
-    active
+
+    /// Whether codes at this position are base codes, which digits follow: those of anchors, and all of the
+    /// Lorenzo predictor.
+    #[inline(always)]
+    pub fn has_digits(self, position: usize) -> bool {
+        position == 0 || self.predictor == Predictor::Lorenzo
+    }
+
+    /// Raw bits that follow a symbol: stored values take two elements, and a tightened base code is
+    /// followed by its digits.
+    #[inline(always)]
+    pub fn raw_bits(self, symbol: u8, position: usize) -> u32 {
+        if symbol == STORED {
+            16 * self.element_bytes as u32
+        } else {
+            let digits = if self.has_digits(position) { 4 * symbol::id_of(symbol) as u32 } else { 0 };
+            RAW_BITS[symbol as usize] as u32 + digits
+        }
+    }
+
+    /// Whether a symbol may occur at any position: what follows a base code is at most 64 bits for values of
+    /// four bytes.
+    #[inline(always)]
+    pub fn allows(self, symbol: u8) -> bool {
+        self.predictor != Predictor::Lorenzo || self.element_bytes > 4 || self.raw_bits(symbol, 1) <= 64
+    }
+
+    /// The class of the block that holds the positions of a step.
+    #[inline(always)]
+    pub fn class_at(self, codes: &TileCodes, step: usize) -> u8 {
+        codes.classes[if step < BLOCKS[1].start / 32 {
+            0
+        } else if step < BLOCKS[2].start / 32 {
+            1
+        } else {
+            2
+        }]
+    }
+
+    /// Column and row of a position.
+    #[inline(always)]
+    pub fn vertex(self, position: usize) -> (usize, usize) {
+        match self.predictor {
+            Predictor::Hierarchical => {
+                let (x, y, _) = POSITIONS[position];
+                (x as usize, y as usize)
+            }
+            Predictor::Lorenzo => (position % TILE, position / TILE),
+        }
+    }
+
+    /// Positions that have a symbol: owned by the tile and not masked, as one bit per position.
+    pub fn active(self, shape: &TileShape, masks: Option<&Masks>) -> [u32; TILE_VERTICES / 32] {
+        let (width, height) = shape.owned();
+        if masks.is_none() && width == TILE && height == TILE {
+            return [u32::MAX; TILE_VERTICES / 32];
+        }
+        let mut active = [0u32; TILE_VERTICES / 32];
+        for y in 0..height {
+            let mut row = row_mask(width);
+            if let Some(m) = masks {
+                row &= !(m.zero[y] | m.fill[y]);
+            }
+            if self.predictor == Predictor::Lorenzo {
+                active[y] = row;
+                continue;
+            }
+            while row != 0 {
+                let position = POSITION_OF[y * TILE + row.trailing_zeros() as usize] as usize;
+                active[position / 32] |= 1 << (position % 32);
+                row &= row - 1;
+            }
+        }
+        active
+    }
 }
 
 impl TileCodes {
     /// Whether a tile of this mode has vertices without a mask.
     pub fn has_codes(mode: u8) -> bool {
-        mode / 3 != ALL && mode % 3 != ALL
+        mode % MASK_STATES / 3 != ALL && mode % 3 != ALL
     }
 
-    /// Counts everything that the entropy coder will code.
-    pub fn count(&self, shape: &TileShape, counts: &mut Counts) {
-        counts[TILE_MODE][self.mode as usize] += 1;
-        if let Some(masks) = &self.masks {
-            for (state, rows) in [(self.mode / 3, &masks.zero), (self.mode % 3, &masks.fill)] {
-                if state == SOME {
-                    for_mask_bytes(shape, rows, |_, _, byte| counts[MASK_BYTE][byte as usize] += 1);
-                }
-            }
-        }
-        if !Self::has_codes(self.mode) {
-            return;
-        }
-        let [coarse, middle, fine] = self.classes;
-        counts[COARSE_CLASS][coarse as usize] += 1;
-        counts[MIDDLE_CLASS + coarse as usize][middle as usize] += 1;
-        counts[FINE_CLASS + middle as usize][fine as usize] += 1;
-        let active = active_positions(shape, self.masks.as_deref());
-        let mut next = 0;
-        for (block, &class) in BLOCKS.iter().zip(&self.classes) {
-            if class == 0 {
-                continue;
-            }
-            for step in block.start / 32..block.end / 32 {
-                let mut mask = active[step];
-                while mask != 0 {
-                    let position = step * 32 + mask.trailing_zeros() as usize;
-                    mask &= mask - 1;
-                    counts[table_of(position, class)][self.symbols[next] as usize] += 1;
-                    next += 1;
-                }
-            }
-        }
+    /// How much the zero and the fill mask cover.
+    pub fn mask_states(&self) -> (u8, u8) {
+        (self.mode % MASK_STATES / 3, self.mode % 3)
+    }
+
+    /// The tier of the tile.
+    pub fn tier(&self) -> usize {
+        (self.mode / MASK_STATES) as usize
     }
 
     /// Symbol and raw bits of the anchor; `ZERO` where it has none of its own.
-    pub fn anchor(&self, element_bytes: usize) -> (u8, u128) {
+    pub fn anchor(&self, scheme: Scheme) -> (u8, u128) {
         let masked = self.masks.as_ref().is_some_and(|m| (m.zero[0] | m.fill[0]) & 1 != 0);
         if masked || self.classes[0] == 0 {
             return (ZERO, 0);
         }
         let symbol = self.symbols[0];
-        let words = raw_bits(symbol, 0, element_bytes).div_ceil(64) as usize;
+        let words = scheme.raw_bits(symbol, 0).div_ceil(64) as usize;
         (symbol, self.raw[..words].iter().rev().fold(0, |value, &w| value << 64 | w as u128))
     }
 
@@ -140,31 +179,6 @@ impl TileCodes {
             Some(true)
         } else {
             None
-        }
-    }
-
-    /// Raw bits of the whole tile.
-    pub fn raw_total(&self, shape: &TileShape, element_bytes: usize) -> u64 {
-        if self.raw.is_empty() {
-            return 0;
-        }
-        let mut total = 0;
-        self.for_each(shape, |position, symbol| total += raw_bits(symbol, position, element_bytes) as u64);
-        total
-    }
-
-    /// Visits the symbols with their positions.
-    fn for_each(&self, shape: &TileShape, mut visit: impl FnMut(usize, u8)) {
-        let active = active_positions(shape, self.masks.as_deref());
-        let mut symbols = self.symbols.iter();
-        for (block, &class) in BLOCKS.iter().zip(&self.classes) {
-            if class > 0 {
-                for position in block.clone() {
-                    if active[position / 32] >> (position % 32) & 1 != 0 {
-                        visit(position, *symbols.next().expect("one symbol per active position"));
-                    }
-                }
-            }
         }
     }
 }
@@ -181,16 +195,32 @@ pub fn for_mask_bytes(shape: &TileShape, rows: &MaskRows, mut visit: impl FnMut(
     }
 }
 
+/// The lanes of a step whose symbols are `least` or above (1 to 128), as bits: eight at a time.
+#[inline(always)]
+pub fn lanes_above(symbols: &[u8; LANES], least: u8) -> u32 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    let mut lanes = 0;
+    for (k, eight) in symbols.chunks_exact(8).enumerate() {
+        let x = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
+        let above = (x | ((x & !HIGH) + ONES * (128 - least as u64))) & HIGH;
+        // The high bits come together in the highest byte.
+        lanes |= (((above >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32) << (8 * k);
+    }
+    lanes
+}
+
 /// Collects the codes of a tile in any order.
 pub struct Builder {
-    symbols: [u8; TILE_VERTICES],
+    pub symbols: [u8; TILE_VERTICES],
     raw: [u64; TILE_VERTICES],
-    digits: u64,
+    /// Of base codes with an id above 0.
+    digits: [u32; TILE_VERTICES],
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Builder { symbols: [ZERO; TILE_VERTICES], raw: [0; TILE_VERTICES], digits: 0 }
+        Builder { symbols: [ZERO; TILE_VERTICES], raw: [0; TILE_VERTICES], digits: [0; TILE_VERTICES] }
     }
 }
 
@@ -221,9 +251,13 @@ impl Builder {
         }
     }
 
-    /// The digits of the anchor below its base code (see `stage::anchor`).
-    pub fn put_digits(&mut self, digits: u32) {
-        self.digits = digits as u64;
+    fn step(&self, step: usize) -> &[u8; LANES] {
+        self.symbols[step * LANES..][..LANES].try_into().expect("the length is LANES")
+    }
+
+    /// The digits below a base code (see `stage::anchor`).
+    pub fn put_digits(&mut self, position: usize, digits: u32) {
+        self.digits[position] = digits;
     }
 
     /// Puts the codes in order, dropping blocks that are all zero. Values that are stored are read
@@ -233,7 +267,9 @@ impl Builder {
     /// The views must cover the owned vertices of the tile.
     pub unsafe fn finish<T: Real>(
         &self,
+        scheme: Scheme,
         shape: &TileShape,
+        tier: usize,
         masks: Masks,
         [u, v]: [View<'_, T>; 2],
     ) -> TileCodes {
@@ -246,20 +282,21 @@ impl Builder {
                 _ => SOME,
             }
         };
-        let mode = 3 * state(&masks.zero) + state(&masks.fill);
-        let masks = if mode == 0 { None } else { Some(Box::new(masks)) };
+        let states = 3 * state(&masks.zero) + state(&masks.fill);
+        let mode = MASK_STATES * tier as u8 + states;
+        let masks = if states == 0 { None } else { Some(Box::new(masks)) };
         let mut codes = TileCodes { mode, masks, ..Default::default() };
         if TileCodes::has_codes(mode) {
-            let active = active_positions(shape, codes.masks.as_deref());
+            let active = scheme.active(shape, codes.masks.as_deref());
             for (block, class) in BLOCKS.iter().zip(&mut codes.classes) {
                 let (mut cost, mut vertices) = (0, 0);
                 for step in block.start / 32..block.end / 32 {
                     let mask = active[step];
+                    let symbols = self.step(step);
                     vertices += mask.count_ones() as u64;
-                    for (lane, &s) in self.symbols[step * 32..step * 32 + 32].iter().enumerate() {
-                        if s != ZERO && mask >> lane & 1 != 0 {
-                            cost += 3 + raw_bits(s, step * 32 + lane, T::BYTES) as u64;
-                        }
+                    cost += 3 * (lanes_above(symbols, 1) & mask).count_ones() as u64;
+                    for lane in lanes(lanes_above(symbols, symbol::FIRST_WITH_RAW_BITS) & mask) {
+                        cost += scheme.raw_bits(symbols[lane], step * 32 + lane) as u64;
                     }
                 }
                 *class = class_of(cost, vertices);
@@ -268,19 +305,17 @@ impl Builder {
                 }
                 codes.symbols.reserve(vertices as usize);
                 for step in block.start / 32..block.end / 32 {
-                    let mut mask = active[step];
+                    let mask = active[step];
+                    let symbols = self.step(step);
                     if mask == u32::MAX {
-                        codes.symbols.extend_from_slice(&self.symbols[step * 32..step * 32 + 32]);
+                        codes.symbols.extend_from_slice(symbols);
+                    } else {
+                        codes.symbols.extend(lanes(mask).map(|lane| symbols[lane]));
                     }
-                    while mask != 0 {
-                        let position = step * 32 + mask.trailing_zeros() as usize;
-                        mask &= mask - 1;
-                        let s = self.symbols[position];
-                        if active[step] != u32::MAX {
-                            codes.symbols.push(s);
-                        }
+                    for lane in lanes(lanes_above(symbols, symbol::FIRST_WITH_RAW_BITS) & mask) {
+                        let (s, position) = (symbols[lane], step * 32 + lane);
                         if s == STORED {
-                            let (x, y, _) = POSITIONS[position];
+                            let (x, y) = scheme.vertex(position);
                             let (x, y) = ((shape.x0 + x as u64) as i64, (shape.y0 + y as u64) as i64);
                             let (a, b) = (u.get(x, y).to_bits64(), v.get(x, y).to_bits64());
                             if T::BYTES == 4 {
@@ -290,10 +325,10 @@ impl Builder {
                             }
                         } else {
                             let bits = RAW_BITS[s as usize] as u32;
-                            let digits = raw_bits(s, position, T::BYTES) - bits;
+                            let digits = scheme.raw_bits(s, position) - bits;
                             if bits + digits > 0 {
                                 let value = self.raw[position] as u128
-                                    | (self.digits as u128 * (digits > 0) as u128) << bits;
+                                    | if digits > 0 { (self.digits[position] as u128) << bits } else { 0 };
                                 codes.raw.push(value as u64);
                                 if bits + digits > 64 {
                                     codes.raw.push((value >> 64) as u64);
@@ -323,8 +358,8 @@ impl Default for Spread {
 }
 
 impl Spread {
-    pub fn fill(&mut self, codes: &TileCodes, shape: &TileShape, element_bytes: usize) {
-        let active = active_positions(shape, codes.masks.as_deref());
+    pub fn fill(&mut self, codes: &TileCodes, shape: &TileShape, scheme: Scheme) {
+        let active = scheme.active(shape, codes.masks.as_deref());
         let (mut next, mut raw) = (0, 0u16);
         for (block, &class) in BLOCKS.iter().zip(&codes.classes) {
             if class == 0 {
@@ -352,7 +387,7 @@ impl Spread {
                     if s >= symbol::FIRST_WITH_RAW_BITS || (step == 0 && lane == 0) {
                         let position = step * 32 + lane;
                         self.raw_at[position] = raw;
-                        raw += raw_bits(s, position, element_bytes).div_ceil(64) as u16;
+                        raw += scheme.raw_bits(s, position).div_ceil(64) as u16;
                     }
                 }
             }
@@ -391,7 +426,8 @@ mod tests {
         let mut codes = TileCodes { classes: [0, 0, 1], symbols: vec![ZERO; 768], ..Default::default() };
         *codes.symbols.last_mut().unwrap() = tightened;
         let mut spread = Spread::default();
-        spread.fill(&codes, &Grid::new(64, 64).tile(0), 4);
+        let scheme = Scheme { predictor: Predictor::Hierarchical, element_bytes: 4 };
+        spread.fill(&codes, &Grid::new(64, 64).tile(0), scheme);
         let code = symbol::decode(tightened, spread.raw(&codes, TILE_VERTICES - 1));
         assert_eq!(code, Code { id: 1, q: [0; 2] });
     }

@@ -4,8 +4,9 @@ use crate::error::{Error, Result, Status};
 use crate::geometry::{Grid, ANCHOR_LEVEL};
 use crate::report::StreamInfo;
 use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
-use crate::stage::entropy::ans::STATE_BYTES;
-use crate::stage::entropy::table::{Frequencies, TABLES};
+use crate::stage::entropy::lanes::STATE_BYTES;
+use crate::stage::entropy::table::{LIST_TABLES, TABLES};
+use crate::stage::entropy::Model;
 use crate::stage::predict::CHOICES;
 use crate::stage::quantize::TAPERS;
 
@@ -15,8 +16,6 @@ pub const VERSION: u16 = 1;
 pub const HEADER_BYTES: usize = 128;
 /// Where the checksum is; it counts as 0 when it is computed.
 const CHECKSUM_AT: usize = 8;
-/// Stored size of each table in units of 4 bytes.
-const TABLE_SIZES_BYTES: usize = TABLES.next_multiple_of(4);
 /// Largest group: 2^8 tiles.
 pub const MAX_GROUP_LOG2: u8 = 8;
 
@@ -170,8 +169,8 @@ impl Header {
         let header = Header {
             dtype: if choice("dtype", 12, 2)? == 0 { Dtype::F32 } else { Dtype::F64 },
             mode: if choice("mode", 13, 2)? == 0 { Mode::BlockWise } else { Mode::Speculative },
-            coder: if choice("coder", 14, 1)? == 0 { Coder::Ans } else { Coder::Huffman },
-            predictor: if choice("predictor", 15, 1)? == 0 {
+            coder: if choice("coder", 14, 2)? == 0 { Coder::Ans } else { Coder::Huffman },
+            predictor: if choice("predictor", 15, 2)? == 0 {
                 Predictor::Hierarchical
             } else {
                 Predictor::Lorenzo
@@ -218,7 +217,7 @@ impl Header {
     fn minimum_bytes(&self) -> u64 {
         let body = match self.content {
             Content::Coded => {
-                (self.table_bytes as u64).max(TABLE_SIZES_BYTES as u64)
+                (self.table_bytes as u64).max(directory_bytes(self.coder.tables()) as u64)
                     + self.groups() * (4 + STATE_BYTES as u64)
             }
             Content::Stored => self.field_bytes(),
@@ -232,33 +231,48 @@ pub fn max_stream_bytes(field_bytes: u64) -> u64 {
     HEADER_BYTES as u64 + field_bytes.next_multiple_of(4)
 }
 
+impl Coder {
+    /// Tables in a stream of this coder.
+    fn tables(self) -> usize {
+        match self {
+            Coder::Ans => TABLES,
+            Coder::Huffman => LIST_TABLES,
+        }
+    }
+}
+
+/// Bytes of the directory: the stored size of each table in units of 4 bytes.
+const fn directory_bytes(tables: usize) -> usize {
+    tables.next_multiple_of(4)
+}
+
 /// The table section: a directory of sizes, then the tables.
-pub fn write_tables(frequencies: &[Frequencies]) -> Vec<u8> {
-    let mut out = vec![0u8; TABLE_SIZES_BYTES];
-    for (k, f) in frequencies.iter().enumerate() {
+pub fn write_tables<M: Model>(models: &[M]) -> Vec<u8> {
+    let mut out = vec![0u8; directory_bytes(M::TABLES)];
+    for (k, model) in models.iter().enumerate() {
         let before = out.len();
-        f.write(&mut out);
+        model.write(&mut out);
         out[k] = ((out.len() - before) / 4) as u8;
     }
     out
 }
 
 /// Where the parts of a coded stream lie.
-pub struct Parts<'a> {
-    pub frequencies: Vec<Frequencies>,
+pub struct Parts<'a, M> {
+    pub models: Vec<M>,
     pub groups: Vec<&'a [u8]>,
 }
 
 /// Splits a coded stream (cut to its own length) into tables and groups.
-pub fn split<'a>(header: &Header, stream: &'a [u8]) -> Result<Parts<'a>> {
+pub fn split<'a, M: Model>(header: &Header, stream: &'a [u8]) -> Result<Parts<'a, M>> {
     let short = || Error::corrupt("the parts of the stream do not add up to its length");
     let body = &stream[HEADER_BYTES..];
     let (tables, body) = body.split_at_checked(header.table_bytes as usize).ok_or_else(short)?;
-    let (sizes, mut tables) = tables.split_at_checked(TABLE_SIZES_BYTES).ok_or_else(short)?;
-    let mut frequencies = Vec::with_capacity(TABLES);
-    for &size in &sizes[..TABLES] {
+    let (sizes, mut tables) = tables.split_at_checked(directory_bytes(M::TABLES)).ok_or_else(short)?;
+    let mut models = Vec::with_capacity(M::TABLES);
+    for &size in &sizes[..M::TABLES] {
         let (table, rest) = tables.split_at_checked(4 * size as usize).ok_or_else(short)?;
-        frequencies.push(Frequencies::read(table)?);
+        models.push(M::read(table)?);
         tables = rest;
     }
     let groups = header.groups() as usize;
@@ -276,7 +290,7 @@ pub fn split<'a>(header: &Header, stream: &'a [u8]) -> Result<Parts<'a>> {
     if !body.is_empty() {
         return Err(short());
     }
-    Ok(Parts { frequencies, groups: parts })
+    Ok(Parts { models, groups: parts })
 }
 
 /// Checksum of a stream: the sum over its 32-bit words, the checksum itself as 0, of a mix of the

@@ -5,6 +5,7 @@ pub mod bound;
 pub mod codes;
 pub mod container;
 pub mod entropy;
+pub mod lorenzo;
 pub mod predict;
 pub mod quantize;
 pub mod signature;

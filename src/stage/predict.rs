@@ -5,7 +5,7 @@
 //! the weights. The order of the operations is part of the format: encoder and decoder, on every
 //! backend, must round alike.
 
-use crate::geometry::{ANCHOR_LEVEL, CLOSED, TILE};
+use crate::geometry::{ANCHOR_LEVEL, CLOSED, FRAMED, TILE};
 use crate::real::Real;
 
 /// Row length of the local buffers that stages work on.
@@ -123,7 +123,7 @@ pub fn centre<T: Real>(
 #[inline(always)]
 pub fn row<T: Real, const STEP: usize, const PHASE: usize>(
     kernel: &Kernel<T>,
-    values: &[T; PITCH * CLOSED],
+    values: &[T; PITCH * FRAMED],
     y: usize,
     count: usize,
     last: (usize, usize),
@@ -226,7 +226,7 @@ mod tests {
         }
     }
 
-    fn rows_match<const STEP: usize, const PHASE: usize>(values: &[f32; PITCH * CLOSED]) {
+    fn rows_match<const STEP: usize, const PHASE: usize>(values: &[f32; PITCH * FRAMED]) {
         let first = if PHASE == 1 { 2 * STEP } else { STEP };
         let first_y = if PHASE == 0 { 2 * STEP } else { STEP };
         for choice in 0..CHOICES as u8 {

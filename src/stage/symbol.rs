@@ -134,23 +134,36 @@ fn unpack(raw: u64, bits: u32) -> i32 {
     }
 }
 
+/// Whether an integer belongs to pairs that have a symbol each.
+#[inline(always)]
+pub fn is_small(q: i32) -> bool {
+    q.unsigned_abs() <= SMALL as u32
+}
+
+/// The symbol of two small integers with id 0.
+#[inline(always)]
+pub fn encode_small([qu, qv]: [i32; 2]) -> u8 {
+    let pair = (qu + SMALL) * 5 + qv + SMALL;
+    let symbol = if pair < 12 {
+        pair + 1
+    } else if pair == 12 {
+        0
+    } else {
+        pair
+    };
+    symbol as u8
+}
+
 /// Symbol and raw bits of a code with id 0..=8.
 #[inline(always)]
 pub fn encode(code: Code) -> (u8, u64) {
     let [qu, qv] = code.q;
-    if code.id == 0 && qu.abs() <= SMALL && qv.abs() <= SMALL {
-        let pair = (qu + SMALL) * 5 + qv + SMALL;
-        let symbol = if pair < 12 {
-            pair + 1
-        } else if pair == 12 {
-            0
-        } else {
-            pair
-        };
-        return (symbol as u8, 0);
+    if code.id == 0 && is_small(qu) && is_small(qv) {
+        return (encode_small(code.q), 0);
     }
     let (ku, kv) = (bit_length(qu), bit_length(qv));
-    let k = ku.max(kv);
+    // 31 bits and the sign hold -2^31 as well.
+    let k = ku.max(kv).min(31);
     if code.id == 0 && k < PAIR0_SIDE {
         let symbol = PAIR0 + (ku * PAIR0_SIDE + kv) as u8;
         return (symbol, pack(qu, ku) | pack(qv, kv) << ku);

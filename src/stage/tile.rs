@@ -1,14 +1,15 @@
 //! The front end: a patch of vertices, the constraints on them, and their coding in dyadic order.
 //!
-//! A patch is a rectangle of at most 33 x 33 vertices that holds every triangle around the vertices
+//! A patch is a rectangle of at most 34 x 34 vertices that holds every triangle around the vertices
 //! that are coded in it: three rows for a segment of a horizontal lattice line, three columns for a
-//! vertical one, 3 x 3 for an anchor, the closed tile for the interior. Loading it finds the masks and
+//! vertical one, 3 x 3 for an anchor, the closed tile for the interior,
+//! and the tile with all vertices around it for the Lorenzo predictor. Loading it finds the masks and
 //! the constraints from the original values; coding then replaces values by what the decoder will
 //! see, coarse to fine (CODEC section 4). In the speculative mode the patch is the state "committed
 //! where committed, original elsewhere" of CODEC section 3.
 
 use crate::field::View;
-use crate::geometry::{corners, Grid, Triangle, ANCHOR_LEVEL, CLOSED, INCIDENT, TILE};
+use crate::geometry::{corners, Grid, Triangle, ANCHOR_LEVEL, FRAMED, INCIDENT, TILE};
 use crate::real::Real;
 use crate::request::{Mode, Preserve, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
 use crate::stage::bound::{axis_distance, triangle_bound};
@@ -56,20 +57,20 @@ pub struct Patch<T> {
     /// Columns and rows.
     pub width: usize,
     pub height: usize,
-    pub u: [T; PITCH * CLOSED],
-    pub v: [T; PITCH * CLOSED],
+    pub u: [T; PITCH * FRAMED],
+    pub v: [T; PITCH * FRAMED],
     /// Vertices with u = v = 0.
-    pub zero: [u64; CLOSED],
+    pub zero: [u64; FRAMED],
     /// Vertices with a NaN or an infinity; their values are 0 here.
-    pub nonfinite: [u64; CLOSED],
+    pub nonfinite: [u64; FRAMED],
     /// Those of them that carry the fill pattern.
-    pub fill: [u64; CLOSED],
+    pub fill: [u64; FRAMED],
     /// Vertices whose triangles could change within the error bound.
-    tight: [u64; CLOSED],
-    any_tight: bool,
+    pub tight: [u64; FRAMED],
+    pub any_tight: bool,
     any_nonfinite: bool,
     /// Errors must stay strictly below this (only looked at where tight).
-    limit: [T; PITCH * CLOSED],
+    pub limit: [T; PITCH * FRAMED],
     pub tally: Tally,
 }
 
@@ -87,21 +88,21 @@ impl<T: Real> Patch<T> {
         Patch {
             width: 0,
             height: 0,
-            u: [T::ZERO; PITCH * CLOSED],
-            v: [T::ZERO; PITCH * CLOSED],
-            zero: [0; CLOSED],
-            nonfinite: [0; CLOSED],
-            fill: [0; CLOSED],
-            tight: [0; CLOSED],
+            u: [T::ZERO; PITCH * FRAMED],
+            v: [T::ZERO; PITCH * FRAMED],
+            zero: [0; FRAMED],
+            nonfinite: [0; FRAMED],
+            fill: [0; FRAMED],
+            tight: [0; FRAMED],
             any_tight: false,
             any_nonfinite: false,
-            limit: [T::ZERO; PITCH * CLOSED],
+            limit: [T::ZERO; PITCH * FRAMED],
             tally: Tally::default(),
         }
     }
 
     /// Loads the original values of a rectangle and finds its masks and constraints. `count` adds
-    /// the critical points of its cells to the tally.
+    /// the critical points of its cells from this column and row on to the tally.
     ///
     /// # Safety
     /// The views must cover the grid, and the ghost vertices of the halo sides.
@@ -111,7 +112,7 @@ impl<T: Real> Patch<T> {
         [u, v]: [View<'_, T>; 2],
         area: Rectangle,
         constraints: &Constraints<T>,
-        count: bool,
+        count: Option<(usize, usize)>,
     ) {
         self.width = area.width;
         self.height = area.height;
@@ -132,7 +133,7 @@ impl<T: Real> Patch<T> {
             self.fill[y] = 0;
             self.any_nonfinite |= self.nonfinite[y] != 0;
         }
-        self.tight = [0; CLOSED];
+        self.tight = [0; FRAMED];
         self.any_tight = false;
         if constraints.preserve != Preserve::None {
             self.constrain(constraints, count);
@@ -154,14 +155,14 @@ impl<T: Real> Patch<T> {
 
     /// Finds the triangles whose hull comes within the error bound of the origin, by the axis
     /// candidates alone; only they and their vertices are looked at more closely.
-    fn constrain(&mut self, constraints: &Constraints<T>, count: bool) {
+    fn constrain(&mut self, constraints: &Constraints<T>, count: Option<(usize, usize)>) {
         if self.width < 2 || self.height < 2 {
             return;
         }
         let bound = constraints.bound_up;
         let cells = self.width - 1;
         for y in 0..self.height - 1 {
-            let (mut near, row) = ([0u8; TILE], y * PITCH);
+            let (mut near, row) = ([0u8; FRAMED], y * PITCH);
             let rows = [
                 &self.u[row..row + cells + 1],
                 &self.u[row + PITCH..row + PITCH + cells + 1],
@@ -189,20 +190,16 @@ impl<T: Real> Patch<T> {
             }
             if !self.any_tight {
                 self.any_tight = true;
-                self.limit = [T::MAX; PITCH * CLOSED];
+                self.limit = [T::MAX; PITCH * FRAMED];
             }
             self.tight[y] |= lower | lower << 1 | upper;
             self.tight[y + 1] |= lower << 1 | upper | upper << 1;
-            if count || constraints.mode == Mode::BlockWise {
+            if count.is_some() || constraints.mode == Mode::BlockWise {
                 for (triangle, mut mask) in [(Triangle::Lower, lower), (Triangle::Upper, upper)] {
                     while mask != 0 {
-                        self.constrain_triangle(
-                            mask.trailing_zeros() as usize,
-                            y,
-                            triangle,
-                            constraints,
-                            count,
-                        );
+                        let x = mask.trailing_zeros() as usize;
+                        let counted = count.is_some_and(|(x0, y0)| x >= x0 && y >= y0);
+                        self.constrain_triangle(x, y, triangle, constraints, counted);
                         mask &= mask - 1;
                     }
                 }
@@ -283,7 +280,7 @@ impl<T: Real> Patch<T> {
                 if limit < T::MAX {
                     if !self.any_tight {
                         self.any_tight = true;
-                        self.limit = [T::MAX; PITCH * CLOSED];
+                        self.limit = [T::MAX; PITCH * FRAMED];
                     }
                     self.tight[y] |= 1 << x;
                     let i = y * PITCH + x;

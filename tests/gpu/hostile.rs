@@ -3,6 +3,7 @@
 
 use crate::expected::{check_images, check_reports, part_of};
 use crate::fields::{synthetic, Source};
+use crate::matrix::CONFIGURATIONS;
 use crate::scenarios::Case;
 use crate::{text, Check};
 use factz::backend::cuda::host::Device;
@@ -31,7 +32,12 @@ fn cases() -> Vec<Case> {
         Case::new(&synthetic(33, 65), Mode::BlockWise, 1e-3),
         Case::new(&synthetic(40, 40), Mode::BlockWise, 0.0),
         Case::new(&mixed(70, 50), Mode::Speculative, 1e-3),
-        Case::of::<f64>(&mixed(64, 40), Dtype::F64, Mode::BlockWise, 1e-6),
+        Case::of::<f64>(&mixed(64, 40), Dtype::F64, CONFIGURATIONS[0], 1e-6),
+        Case::of::<f32>(&mixed(100, 70), Dtype::F32, CONFIGURATIONS[2], 1e-2),
+        Case::of::<f64>(&mixed(70, 50), Dtype::F64, CONFIGURATIONS[3], 1e-3),
+        Case::of::<f32>(&mixed(70, 100), Dtype::F32, CONFIGURATIONS[4], 1e-3),
+        Case::of::<f32>(&mixed(100, 70), Dtype::F32, CONFIGURATIONS[5], 1e-2),
+        Case::of::<f64>(&mixed(70, 50), Dtype::F64, CONFIGURATIONS[5], 1e-3),
     ]
 }
 

@@ -6,9 +6,18 @@ use crate::memory::Bench;
 use crate::{text, Check, Tally};
 use factz::backend;
 use factz::real::Real;
-use factz::{BoundKind, Config, Dtype, Mode, Preserve, Request};
+use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request};
 
-pub const MODES: [Mode; 2] = [Mode::BlockWise, Mode::Speculative];
+/// Every combination of choices that makes another stream.
+pub type Configuration = (Mode, Predictor, Coder);
+pub const CONFIGURATIONS: [Configuration; 6] = [
+    (Mode::BlockWise, Predictor::Hierarchical, Coder::Ans),
+    (Mode::Speculative, Predictor::Hierarchical, Coder::Ans),
+    (Mode::BlockWise, Predictor::Hierarchical, Coder::Huffman),
+    (Mode::Speculative, Predictor::Hierarchical, Coder::Huffman),
+    (Mode::BlockWise, Predictor::Lorenzo, Coder::Ans),
+    (Mode::BlockWise, Predictor::Lorenzo, Coder::Huffman),
+];
 pub const PRESERVES: [Preserve; 3] = [Preserve::None, Preserve::Points, Preserve::Types];
 pub const BOUNDS: [(BoundKind, f64); 6] = [
     (BoundKind::Relative, 1e-1),
@@ -20,13 +29,13 @@ pub const BOUNDS: [(BoundKind, f64); 6] = [
 ];
 
 /// Checks of one field.
-pub const CHECKS: usize = 4 * MODES.len() * PRESERVES.len() * BOUNDS.len();
+pub const CHECKS: usize = 4 * CONFIGURATIONS.len() * PRESERVES.len() * BOUNDS.len();
 
 pub fn compare_field<T: Real>(source: &Source, dtype: Dtype, tally: &mut Tally) -> Check {
     let bench = Bench::new(source.nx, source.ny, dtype).map_err(text)?;
     let mut turn = source.nx as usize;
     let mut images: Vec<Option<Vec<u8>>> = vec![None; VARIANTS];
-    for mode in MODES {
+    for (mode, predictor, coder) in CONFIGURATIONS {
         for preserve in PRESERVES {
             for (bound_kind, bound) in BOUNDS {
                 // The layouts take turns; the two directions have different ones.
@@ -34,10 +43,14 @@ pub fn compare_field<T: Real>(source: &Source, dtype: Dtype, tally: &mut Tally) 
                 let (variant, other) = (turn % VARIANTS, (turn * 5 + turn / VARIANTS) % VARIANTS);
                 let place = Placement::new(variant, source);
                 let image = images[variant].get_or_insert_with(|| place.image::<T>(source));
-                let config = Config { mode, preserve, bound_kind, bound, ..place.config(dtype) };
+                let config =
+                    Config { mode, predictor, coder, preserve, bound_kind, bound, ..place.config(dtype) };
                 let request = Request::new(config).map_err(text)?;
                 let name = |step: &str| {
-                    format!("{step} {dtype:?} {mode:?} {preserve:?} {bound_kind:?} {bound:e} layout {variant}/{other}")
+                    format!(
+                        "{step} {dtype:?} {mode:?} {predictor:?} {coder:?} {preserve:?} {bound_kind:?} {bound:e} \
+                         layout {variant}/{other}"
+                    )
                 };
                 let (host_report, stream) = host_compress::<T>(&request, &place, image);
                 let capacity = backend::max_stream_bytes(&request) as usize;

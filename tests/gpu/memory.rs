@@ -6,7 +6,7 @@ use factz::backend;
 use factz::backend::cuda::host::{Buffer, Queue, REPORT_BYTES};
 use factz::backend::cuda::{compress_device, decompress_device, Buffers};
 use factz::plan::Workspace;
-use factz::{BoundKind, Config, Dtype, Error, Report, Request, Status};
+use factz::{BoundKind, Config, Dtype, Error, Predictor, Report, Request, Status};
 
 /// Bytes before and behind each buffer that must stay as they are.
 pub const ZONE: usize = 1024;
@@ -85,13 +85,15 @@ impl Bench {
     pub fn new(nx: u64, ny: u64, dtype: Dtype) -> Result<Self, Error> {
         let config = Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) };
         let request = Request::new(config)?;
+        let lorenzo = Request::new(Config { predictor: Predictor::Lorenzo, ..config })?;
+        let compress = compress_plan(&request).max(compress_plan(&lorenzo));
         let elements = (4 * nx + 8) * ny + 8;
         let report = Buffer::new(2 * REPORT_BYTES)?;
         let bench = Bench {
             queue: Queue::new()?,
             field: Guarded::new((elements * dtype.bytes()) as usize)?,
             stream: Guarded::new(backend::max_stream_bytes(&request) as usize + 256)?,
-            workspace: Guarded::new(compress_plan(&request).max(decompress_plan(&request)))?,
+            workspace: Guarded::new(compress.max(decompress_plan(&request)))?,
             report,
             poison: poisons(),
         };

@@ -2,7 +2,7 @@
 
 use crate::expected::{check_images, check_reports, check_streams, host_compress, host_decompress};
 use crate::fields::{synthetic, Placement, Source};
-use crate::matrix::MODES;
+use crate::matrix::{Configuration, CONFIGURATIONS};
 use crate::memory::{compress_plan, decompress_plan, Bench, Guarded};
 use crate::{text, Check, POISON};
 use factz::backend;
@@ -10,7 +10,7 @@ use factz::backend::cuda::host::{Buffer, Device, REPORT_BYTES};
 use factz::backend::cuda::{compress_device, decompress_device, prepare_device, Buffers, Stream};
 use factz::field::Layout;
 use factz::real::Real;
-use factz::{BoundKind, Config, Dtype, Mode, Report, Request, Status};
+use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Report, Request, Status};
 
 /// A field, its request and what the host makes of it.
 pub struct Case {
@@ -25,12 +25,13 @@ pub struct Case {
 
 impl Case {
     pub fn new(source: &Source, mode: Mode, bound: f64) -> Case {
-        Self::of::<f32>(source, Dtype::F32, mode, bound)
+        Self::of::<f32>(source, Dtype::F32, (mode, Predictor::Hierarchical, Coder::Ans), bound)
     }
 
-    pub fn of<T: Real>(source: &Source, dtype: Dtype, mode: Mode, bound: f64) -> Case {
+    pub fn of<T: Real>(source: &Source, dtype: Dtype, configuration: Configuration, bound: f64) -> Case {
         let place = Placement::new(0, source);
-        let config = Config { mode, bound, ..place.config(dtype) };
+        let (mode, predictor, coder) = configuration;
+        let config = Config { mode, predictor, coder, bound, ..place.config(dtype) };
         let request = Request::new(config).expect("a request");
         let image = place.image::<T>(source);
         let (report, stream) = host_compress::<T>(&request, &place, &image);
@@ -54,10 +55,11 @@ pub fn small_case() -> Case {
 
 /// A compression and the decompression of what it wrote, recorded once, replayed on other data.
 pub fn graphs(_: &Device) -> Check {
-    for mode in MODES {
+    for configuration in CONFIGURATIONS {
+        let swapped = Source { u: synthetic(300, 200).v, ..synthetic(300, 200) };
         let cases = [
-            Case::new(&synthetic(300, 200), mode, 1e-2),
-            Case::new(&Source { u: synthetic(300, 200).v, ..synthetic(300, 200) }, mode, 1e-2),
+            Case::of::<f32>(&synthetic(300, 200), Dtype::F32, configuration, 1e-2),
+            Case::of::<f32>(&swapped, Dtype::F32, configuration, 1e-2),
         ];
         let bench = cases[0].bench()?;
         let (request, place) = (&cases[0].request, &cases[0].place);

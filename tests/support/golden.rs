@@ -3,7 +3,7 @@
 
 use factz::field::Layout;
 use factz::real::Real;
-use factz::{BoundKind, Config, Dtype, Mode, Preserve};
+use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -173,7 +173,12 @@ pub fn config(case: &Value, pitch: u64) -> Config {
         let name = text(case, key);
         names.iter().position(|n| *n == name).unwrap_or_else(|| panic!("{key} = {name} in {case}"))
     };
+    // Cases without a predictor or a coder are older than the choice.
+    let chosen = |key: &str, names: &[&str]| if case[key].is_null() { 0 } else { choose(key, names) };
     Config {
+        predictor: [Predictor::Hierarchical, Predictor::Lorenzo]
+            [chosen("predictor", &["hierarchical", "lorenzo"])],
+        coder: [Coder::Ans, Coder::Huffman][chosen("coder", &["ans", "huffman"])],
         dtype: [Dtype::F32, Dtype::F64][choose("dtype", &["f32", "f64"])],
         u: layout,
         v: layout,

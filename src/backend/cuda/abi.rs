@@ -57,6 +57,7 @@ pub(super) struct Job {
     down: DevicePointer,
     tables: DevicePointer,
     slots: DevicePointer,
+    codes: DevicePointer,
     table_section: DevicePointer,
     words: DevicePointer,
     group_sizes: DevicePointer,
@@ -64,7 +65,7 @@ pub(super) struct Job {
 }
 
 const _: () = {
-    assert!(size_of::<Job>() == 312);
+    assert!(size_of::<Job>() == 320);
     assert!(offset_of!(Job, u_layout) == 16);
     assert!(offset_of!(Job, stream) == 48);
     assert!(offset_of!(Job, report) == 64);
@@ -72,7 +73,7 @@ const _: () = {
     assert!(offset_of!(Job, dtype) == 128);
     assert!(offset_of!(Job, halo) == 152);
     assert!(offset_of!(Job, control) == 168);
-    assert!(offset_of!(Job, group_offsets) == 304);
+    assert!(offset_of!(Job, group_offsets) == 312);
 };
 
 impl Job {
@@ -122,6 +123,7 @@ impl Job {
             down: part(plan.down),
             tables: part(plan.tables),
             slots: part(plan.slots),
+            codes: part(plan.codes),
             table_section: part(plan.table_section),
             words: part(plan.words),
             group_sizes: part(plan.group_sizes),

@@ -559,6 +559,12 @@ impl Pipeline {
         if shape(request) != shape(&self.request) {
             return Err(Error::argument("the request is for a field of another shape"));
         }
+        let bytes = Workspace::compress(request)?.bytes.max(Workspace::decompress(request)?.bytes);
+        if bytes > self.workspace_bytes {
+            self.queue.synchronize()?;
+            self.workspace = Buffer::new(bytes as usize)?;
+            self.workspace_bytes = bytes;
+        }
         self.request = *request;
         Ok(())
     }
@@ -696,7 +702,8 @@ fn profile(launcher: &Launcher, queue: &Queue) -> Result<Vec<(String, f64)>> {
     // SAFETY: the only caller keeps the promise of compress_device, and its context is current here.
     let clear = || unsafe { launcher.clear(queue.stream) };
     times.push(("memset".to_owned(), queue.time(clear)?));
-    for (k, stage) in launcher.direction.stages().iter().enumerate() {
+    for k in launcher.stages() {
+        let stage = &launcher.direction.stages()[k];
         // SAFETY: likewise.
         let launch = || unsafe { launcher.launch(k, queue.stream) };
         times.push((stage.function(launcher.dtype), queue.time(launch)?));

@@ -5,7 +5,7 @@ use super::driver::{check, Module};
 use super::Direction;
 use crate::error::{Error, Result, Status};
 use crate::plan::Workspace;
-use crate::request::Request;
+use crate::request::{Coder, Predictor, Request};
 use cudarc::driver::sys::{self, CUfunction, CUstream};
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -29,15 +29,38 @@ pub(super) struct Stage {
     threads: [u32; 2],
     /// Dynamic shared memory of a block.
     pub(super) shared_bytes: u32,
+    /// Whether a configuration needs it. Decompression learns on the device which kernels have work.
+    pub(super) needed: fn(Coder, Predictor) -> bool,
 }
 
 const fn stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, threads: u32) -> Stage {
-    Stage { name, blocks, threads: [threads; 2], shared_bytes: 0 }
+    Stage { name, blocks, threads: [threads; 2], shared_bytes: 0, needed: |_, _| true }
 }
 
 /// A kernel with a warp for each tile: as many warps in a block as its shared memory lets.
 const fn tile_stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, warps: [u32; 2]) -> Stage {
-    Stage { name, blocks, threads: [32 * warps[0], 32 * warps[1]], shared_bytes: 0 }
+    Stage { threads: [32 * warps[0], 32 * warps[1]], ..stage(name, blocks, 0) }
+}
+
+/// A kernel of some configurations only.
+const fn only(needed: fn(Coder, Predictor) -> bool, stage: Stage) -> Stage {
+    Stage { needed, ..stage }
+}
+
+const HIERARCHICAL: fn(Coder, Predictor) -> bool = |_, p| matches!(p, Predictor::Hierarchical);
+const LORENZO: fn(Coder, Predictor) -> bool = |_, p| matches!(p, Predictor::Lorenzo);
+const HUFFMAN: fn(Coder, Predictor) -> bool = |c, _| matches!(c, Coder::Huffman);
+const ANS: fn(Coder, Predictor) -> bool = |c, _| matches!(c, Coder::Ans);
+const ANS_HIERARCHICAL: fn(Coder, Predictor) -> bool = |c, p| ANS(c, p) && HIERARCHICAL(c, p);
+const ANS_LORENZO: fn(Coder, Predictor) -> bool = |c, p| ANS(c, p) && LORENZO(c, p);
+const HUFFMAN_HIERARCHICAL: fn(Coder, Predictor) -> bool = |c, p| HUFFMAN(c, p) && HIERARCHICAL(c, p);
+const HUFFMAN_LORENZO: fn(Coder, Predictor) -> bool = |c, p| HUFFMAN(c, p) && LORENZO(c, p);
+
+const fn count_stage(name: &'static str) -> Stage {
+    stage(name, |s, _| s.tiles.div_ceil(8).min(528), 256)
+}
+const fn code_stage(name: &'static str) -> Stage {
+    stage(name, |s, _| s.tiles.min(1584), 128)
 }
 
 /// Blocks that fill any device several times over; more only wait.
@@ -47,31 +70,51 @@ pub(super) const MANY: u64 = 1056;
 const ENCODE_TABLES_BYTES: u32 = 4 * (43 * 256 + 4097) + 256;
 const DECODE_TABLES_BYTES: u32 = 43 * (4 * 256 + 256) + 256;
 
-pub(super) const COMPRESS: [Stage; 16] = [
+pub(super) const COMPRESS: [Stage; 25] = [
     stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(MANY), 256),
-    stage("tune", |s, _| s.tiles.min(24) * 12, 32),
+    only(HIERARCHICAL, stage("tune", |s, _| s.tiles.min(24) * 12, 32)),
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
     stage("limits", |s, _| s.tiles.div_ceil(4).min(4 * MANY), 128),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
-    stage("anchors", |s, _| s.tiles.div_ceil(128), 128),
-    stage("plain", |s, _| s.tiles.div_ceil(4), 64),
-    stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
-    stage("down", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
-    stage("tight", |s, _| s.tiles.div_ceil(4), 64),
-    tile_stage("others", |s, dtype| s.tiles.div_ceil([2, 1][dtype]).min(2 * MANY), [2, 1]),
-    stage("count", |s, _| s.tiles.div_ceil(16).min(264), 512),
-    stage("tables", |_, _| 1, 1024),
-    Stage { shared_bytes: ENCODE_TABLES_BYTES, ..stage("encode", |s, _| s.tiles.min(396), 256) },
+    only(HIERARCHICAL, stage("anchors", |s, _| s.tiles.div_ceil(128), 128)),
+    only(HIERARCHICAL, stage("plain", |s, _| s.tiles.div_ceil(4), 64)),
+    only(HIERARCHICAL, stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
+    only(HIERARCHICAL, stage("down", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
+    only(HIERARCHICAL, stage("tight", |s, _| s.tiles.div_ceil(4), 64)),
+    only(
+        HIERARCHICAL,
+        tile_stage("others", |s, dtype| s.tiles.div_ceil([2, 1][dtype]).min(2 * MANY), [2, 1]),
+    ),
+    only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(8), 256)),
+    only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256)),
+    only(ANS_HIERARCHICAL, stage("count", |s, _| s.tiles.div_ceil(16).min(264), 512)),
+    only(ANS_LORENZO, count_stage("count_lorenzo")),
+    only(HUFFMAN_HIERARCHICAL, count_stage("count_lists")),
+    only(HUFFMAN_LORENZO, count_stage("count_lorenzo_lists")),
+    only(ANS, stage("tables", |_, _| 1, 1024)),
+    only(HUFFMAN, stage("make_codes", |_, _| 1, 1024)),
+    only(
+        ANS_HIERARCHICAL,
+        Stage { shared_bytes: ENCODE_TABLES_BYTES, ..stage("encode", |s, _| s.tiles.min(396), 256) },
+    ),
+    only(ANS_LORENZO, code_stage("encode_lorenzo")),
+    only(HUFFMAN_HIERARCHICAL, code_stage("encode_lists")),
+    only(HUFFMAN_LORENZO, code_stage("encode_lorenzo_lists")),
     stage("offsets", |_, _| 1, 1024),
     stage("gather", |s, _| s.tiles.div_ceil(4).min(MANY), 256),
 ];
 
-pub(super) const DECOMPRESS: [Stage; 5] = [
+pub(super) const DECOMPRESS: [Stage; 10] = [
     stage("open", |_, _| 44, 1024),
+    stage("open_codes", |_, _| 50, 256),
     stage("check", |s, _| s.stream_bytes.div_ceil(65536).clamp(1, 264), 256),
     Stage { shared_bytes: DECODE_TABLES_BYTES, ..stage("decode", |s, _| s.tiles.min(528), 256) },
+    code_stage("decode_lists"),
+    code_stage("decode_lorenzo"),
+    code_stage("decode_lorenzo_lists"),
     stage("anchor_values", |s, _| s.tiles_y, 256),
     stage("restore", |s, _| s.tiles.div_ceil(4), 64),
+    stage("lorenzo_restore", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
 ];
 
 impl Stage {
@@ -188,6 +231,8 @@ pub(super) struct Launcher<'a> {
     pub(super) job: Job,
     /// What is set to zero before the first kernel.
     pub(super) clear: (u64, u64),
+    pub(super) coder: Coder,
+    pub(super) predictor: Predictor,
 }
 
 impl Launcher<'_> {
@@ -206,6 +251,12 @@ impl Launcher<'_> {
         let (start, bytes) = self.clear;
         // SAFETY: the range is inside the workspace.
         unsafe { clear(start, bytes, stream) }
+    }
+
+    /// The numbers of the stages that the configuration needs.
+    pub(super) fn stages(&self) -> impl Iterator<Item = usize> + '_ {
+        let stages = self.direction.stages().iter().enumerate();
+        stages.filter(|(_, stage)| (stage.needed)(self.coder, self.predictor)).map(|(k, _)| k)
     }
 
     /// # Safety
@@ -233,7 +284,7 @@ impl Launcher<'_> {
         // SAFETY: the caller's promise.
         unsafe {
             self.clear(stream)?;
-            (0..self.direction.stages().len()).try_for_each(|stage| self.launch(stage, stream))
+            self.stages().try_for_each(|stage| self.launch(stage, stream))
         }
     }
 }
@@ -266,7 +317,25 @@ mod tests {
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
         assert_eq!(COMPRESS[6].function(1), "factz_plain_f64");
+        assert_eq!(DECOMPRESS[9].function(0), "factz_lorenzo_restore_f32");
     }
+
+    #[test]
+    fn every_configuration_counts_makes_tables_and_encodes_once() {
+        for coder in [Coder::Ans, Coder::Huffman] {
+            for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
+                let stages = COMPRESS.iter().filter(|stage| (stage.needed)(coder, predictor));
+                let names: Vec<&str> = stages.map(|stage| stage.name).collect();
+                let times =
+                    |begin: &[&str]| names.iter().filter(|n| begin.iter().any(|b| n.starts_with(b))).count();
+                assert_eq!(times(&["count"]), 1, "{names:?}");
+                assert_eq!(times(&["tables", "make_codes"]), 1, "{names:?}");
+                assert_eq!(times(&["encode"]), 1, "{names:?}");
+                assert_eq!(times(&["tune"]) + times(&["lorenzo_plain"]), 1, "{names:?}");
+            }
+        }
+    }
+
     #[test]
     fn every_stage_is_a_kernel() {
         let source = include_str!("../../../kernels/factz_all.cu");

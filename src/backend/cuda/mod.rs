@@ -123,6 +123,8 @@ unsafe fn call<R>(
                 shape,
                 job: Job::new(request, &plan, buffers, direction),
                 clear: Launcher::clear_range(direction, &plan, buffers.workspace),
+                coder: config.coder,
+                predictor: config.predictor,
             })
         })
     }

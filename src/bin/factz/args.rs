@@ -2,7 +2,7 @@
 
 use crate::array::{Dims, Shape};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use factz::{BoundKind, Coder, Dtype, Mode, Preserve};
+use factz::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
 use std::path::PathBuf;
 
 /// Compresses 2D vector fields within an error bound and keeps every critical point.
@@ -152,7 +152,24 @@ impl ModeName {
     }
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum PredictorName {
+    /// Interpolation, coarse to fine: smallest streams
+    Hierarchical,
+    /// Differences to the neighbours, one pass; block mode only
+    Lorenzo,
+}
+
+impl PredictorName {
+    pub fn value(self) -> Predictor {
+        match self {
+            PredictorName::Hierarchical => Predictor::Hierarchical,
+            PredictorName::Lorenzo => Predictor::Lorenzo,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub enum CoderName {
     /// Range variant of asymmetric numeral systems
     Ans,
@@ -252,6 +269,9 @@ pub struct Compress {
     /// How the encoder finds the error that each vertex may have; both give the same guarantee
     #[arg(long, value_enum, default_value = "block")]
     pub mode: ModeName,
+    /// What a value is predicted from
+    #[arg(long, value_enum, default_value = "hierarchical")]
+    pub predictor: PredictorName,
     /// Entropy coder
     #[arg(long, value_enum, default_value = "ans")]
     pub coder: CoderName,
@@ -380,7 +400,7 @@ pub struct Points {
     pub json: bool,
 }
 
-/// Measures ratio, speed and what is kept on a field, for both modes and several bounds.
+/// Measures ratio, speed and what is kept on a field, for every configuration and several bounds.
 #[derive(Args)]
 #[command(after_long_help = "\
 Units: ratio is input bytes over stream bytes; MB/s are 10^6 bytes of input (u and v) per second, the median \
@@ -423,9 +443,15 @@ pub struct Bench {
     /// Runs of which the median counts
     #[arg(long, value_name = "N", value_parser = parse_size, default_value = "3")]
     pub repeat: usize,
-    /// Entropy coder
-    #[arg(long, value_enum, default_value = "ans")]
-    pub coder: CoderName,
+    /// Only these modes
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "block,speculative")]
+    pub mode: Vec<ModeName>,
+    /// Only these predictors
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "hierarchical,lorenzo")]
+    pub predictor: Vec<PredictorName>,
+    /// Only these coders
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "ans,huffman")]
+    pub coder: Vec<CoderName>,
     /// What is kept besides the error bound
     #[arg(long, value_enum, default_value = "types")]
     pub preserve: PreserveName,

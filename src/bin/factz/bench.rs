@@ -1,10 +1,11 @@
-//! Measurements on one field: every mode, bound and number of threads.
+//! Measurements on one field: every configuration, bound and number of threads.
 
-use crate::args::{BackendName, Bench, Spacing, SyntheticName};
+use crate::args::{BackendName, Bench, ModeName, PredictorName, Spacing, SyntheticName};
 use crate::array::{self, dtype_name, Field};
 use crate::bench_cuda;
 use crate::commands::{
-    comparison_json, megabytes_per_second, mode_name, preserve_name, print, print_json, psnr_text,
+    coder_name, comparison_json, megabytes_per_second, mode_name, predictor_name, preserve_name, print,
+    print_json, psnr_text,
 };
 use crate::failure::{failure, Failure};
 use crate::job;
@@ -12,7 +13,7 @@ use crate::progress::Progress;
 use crate::synthetic;
 use crate::Verdict;
 use factz::analysis::Comparison;
-use factz::{BoundKind, Config, Dtype, Mode, Preserve};
+use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve};
 use serde_json::{json, Value};
 use std::fmt::Write;
 use std::time::Instant;
@@ -20,6 +21,8 @@ use std::time::Instant;
 /// One configuration, measured.
 pub struct Measurement {
     pub mode: Mode,
+    pub predictor: Predictor,
+    pub coder: Coder,
     pub preserve: Preserve,
     pub relative_bound: f64,
     pub absolute_bound: f64,
@@ -55,6 +58,8 @@ impl Measurement {
         let mut value = comparison_json(&self.comparison, Some(self.absolute_bound));
         let more = json!({
             "mode": mode_name(self.mode),
+            "predictor": predictor_name(self.predictor),
+            "coder": coder_name(self.coder),
             "preserve": preserve_name(self.preserve),
             "relative_bound": self.relative_bound,
             "stream_bytes": self.stream_bytes,
@@ -119,6 +124,8 @@ pub fn measure(
     let comparison = job::compare(field, &decoded, spacing, Some(absolute_bound), 0);
     Ok(Measurement {
         mode: config.mode,
+        predictor: config.predictor,
+        coder: config.coder,
         preserve: config.preserve,
         relative_bound: config.bound,
         absolute_bound,
@@ -132,7 +139,10 @@ pub fn measure(
 
 /// The head of the table that [`row`] fills.
 pub fn head(threads: &[usize]) -> String {
-    let mut text = format!("{:<12} {:<8} {:>8} {:>10}", "mode", "preserve", "bound", "ratio");
+    let mut text = format!(
+        "{:<12} {:<12} {:<8} {:<8} {:>8} {:>9}",
+        "mode", "predictor", "coder", "preserve", "bound", "ratio"
+    );
     for n in threads {
         let _ = write!(text, " {:>20}", format!("MB/s, {n} thread{}", if *n == 1 { "" } else { "s" }));
     }
@@ -142,8 +152,10 @@ pub fn head(threads: &[usize]) -> String {
 
 pub fn row(m: &Measurement) -> String {
     let mut text = format!(
-        "{:<12} {:<8} {:>8} {:>10.2}",
+        "{:<12} {:<12} {:<8} {:<8} {:>8} {:>9.2}",
         mode_name(m.mode),
+        predictor_name(m.predictor),
+        coder_name(m.coder),
         preserve_name(m.preserve),
         format!("{:.0e}", m.relative_bound),
         m.ratio
@@ -171,6 +183,31 @@ pub const LEGEND: &str = "\
 bound: relative to the joint range of u and v. MB/s: 10^6 bytes of input per second, compression / decompression.
 PSNR in dB. error/bound: largest error over the bound. P1 / P2 / P3: critical points lost / spurious / of another
 type.\n";
+
+/// The configurations to measure, those that exist of all combinations; their bound is 0.
+pub fn configurations(a: &Bench, field: &Field) -> Vec<Config> {
+    let mut all = Vec::new();
+    for mode in &a.mode {
+        for predictor in &a.predictor {
+            for coder in &a.coder {
+                if *mode == ModeName::Speculative && *predictor == PredictorName::Lorenzo {
+                    continue;
+                }
+                all.push(Config {
+                    dtype: field.dtype(),
+                    mode: mode.value(),
+                    predictor: predictor.value(),
+                    coder: coder.value(),
+                    preserve: a.preserve.value(),
+                    dx: a.spacing.dx,
+                    dy: a.spacing.dy,
+                    ..Config::new(field.dims.nx, field.dims.ny, BoundKind::Relative, 0.0)
+                });
+            }
+        }
+    }
+    all
+}
 
 /// The thread counts to measure: those given, else 1 and one per processor.
 pub fn thread_counts(given: &[usize]) -> Vec<usize> {
@@ -230,19 +267,11 @@ pub fn run(a: &Bench) -> Result<Verdict, Failure> {
     let mut measured = Vec::new();
     let mut violations = 0;
     let progress = Progress::new("measuring");
-    let modes = [Mode::BlockWise, Mode::Speculative];
-    let runs = modes.len() * a.bounds.len();
-    for mode in modes {
+    let configurations = configurations(a, &field);
+    let runs = configurations.len() * a.bounds.len();
+    for base in configurations {
         for &bound in &a.bounds {
-            let config = Config {
-                dtype: field.dtype(),
-                mode,
-                coder: a.coder.value(),
-                preserve: a.preserve.value(),
-                dx: a.spacing.dx,
-                dy: a.spacing.dy,
-                ..Config::new(field.dims.nx, field.dims.ny, BoundKind::Relative, bound)
-            };
+            let config = Config { bound, ..base };
             let m = measure(&field, &config, &threads, a.repeat)?;
             violations += m.violations();
             if !a.json {

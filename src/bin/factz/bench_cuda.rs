@@ -2,13 +2,13 @@
 
 use crate::args::Bench;
 use crate::array::{dtype_name, Field, Values};
-use crate::bench::{median, Measurement};
-use crate::commands::{mode_name, print, print_json, psnr_text};
+use crate::bench::{configurations, median, Measurement};
+use crate::commands::{coder_name, mode_name, predictor_name, print, print_json, psnr_text};
 use crate::failure::{failure, Failure};
 use crate::job;
 use crate::Verdict;
 use factz::backend::cuda::host::{Device, Pipeline};
-use factz::{BoundKind, Config, Mode, Report, Request, Status};
+use factz::{Config, Mode, Predictor, Report, Request, Status};
 use serde_json::{json, Value};
 use std::fmt::Write;
 
@@ -110,8 +110,10 @@ fn json_of(m: &Measurement, s: &Speeds) -> Value {
 
 fn head() -> String {
     format!(
-        "{:<12} {:>8} {:>9} {:>15} {:>15} {:>8} {:>13} {:>8} {:>7} {:>11}  {:<14} {:>9}\n",
+        "{:<12} {:<12} {:<8} {:>8} {:>9} {:>15} {:>15} {:>8} {:>13} {:>8} {:>7} {:>11}  {:<14} {:>9}\n",
         "mode",
+        "predictor",
+        "coder",
         "bound",
         "ratio",
         "GB/s, calls",
@@ -130,8 +132,10 @@ fn row(m: &Measurement, s: &Speeds) -> String {
     let c = &m.comparison;
     let pair = |[a, b]: [f64; 2]| format!("{a:.1} / {b:.1}");
     let mut text = format!(
-        "{:<12} {:>8} {:>9.2} {:>15} {:>15} {:>8.0} {:>13} {:>8.0} {:>7} {:>11.4}  {:<14} {:>9}",
+        "{:<12} {:<12} {:<8} {:>8} {:>9.2} {:>15} {:>15} {:>8.0} {:>13} {:>8.0} {:>7} {:>11.4}  {:<14} {:>9}",
         mode_name(m.mode),
+        predictor_name(m.predictor),
+        coder_name(m.coder),
         format!("{:.0e}", m.relative_bound),
         m.ratio,
         pair(s.calls),
@@ -156,20 +160,29 @@ bound: relative to the joint range of u and v. GB/s: 10^9 bytes of input per sec
 copy: device-to-device copy of u and v; compare: the comparison of input and output that finds P1, P2 and P3
 (critical points lost / spurious / of another type); both in the same unit. points: critical points of the field.\n";
 
-/// Microseconds of each kernel in each run.
+/// Microseconds of each kernel in each run; configurations have kernels of their own.
 fn kernel_table(measured: &[(Measurement, Speeds)]) -> String {
-    let mut text = format!("\n{:<26}", "kernel, microseconds");
+    let mut text = format!("\n{:<32}", "kernel, microseconds");
     for (m, _) in measured {
-        let name = if m.mode == Mode::BlockWise { "block" } else { "spec." };
-        let _ = write!(text, " {:>12}", format!("{name} {:.0e}", m.relative_bound));
+        let mode = if m.mode == Mode::BlockWise { "block" } else { "spec." };
+        let predictor = if m.predictor == Predictor::Hierarchical { "h" } else { "l" };
+        let name = format!("{mode} {predictor} {} {:.0e}", coder_name(m.coder), m.relative_bound);
+        let _ = write!(text, " {name:>20}");
     }
     text.push('\n');
-    let Some((_, first)) = measured.first() else { return text };
     for direction in [0, 1] {
-        for (k, (name, _)) in first.kernels[direction].iter().enumerate() {
-            let _ = write!(text, "{name:<26}");
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in measured.iter().flat_map(|(_, s)| &s.kernels[direction]) {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        for name in names {
+            let _ = write!(text, "{name:<32}");
             for (_, s) in measured {
-                let _ = write!(text, " {:>12.1}", 1e3 * s.kernels[direction][k].1);
+                let time = s.kernels[direction].iter().find(|k| k.0 == name);
+                let time = time.map_or(String::new(), |k| format!("{:.1}", 1e3 * k.1));
+                let _ = write!(text, " {time:>20}");
             }
             text.push('\n');
         }
@@ -181,14 +194,9 @@ pub fn run(a: &Bench, name: &str, field: &Field) -> Result<Verdict, Failure> {
     let device = Device::open(0).map_err(|e| failure!("--backend cuda: {e}"))?;
     let device_name = device.name()?;
     let runs = a.repeat.max(LEAST_RUNS);
-    let config = |mode, bound| Config {
-        dtype: field.dtype(),
-        mode,
-        coder: a.coder.value(),
-        preserve: a.preserve.value(),
-        dx: a.spacing.dx,
-        dy: a.spacing.dy,
-        ..Config::new(field.dims.nx, field.dims.ny, BoundKind::Relative, bound)
+    let configurations = configurations(a, field);
+    let Some(&first) = configurations.first() else {
+        return Err(failure!("no configuration is left: the Lorenzo predictor is block-wise"));
     };
     if !a.json {
         print(&format!(
@@ -199,12 +207,12 @@ pub fn run(a: &Bench, name: &str, field: &Field) -> Result<Verdict, Failure> {
             head()
         ))?;
     }
-    let mut pipeline = Pipeline::new(&Request::new(config(Mode::BlockWise, 0.0))?)?;
+    let mut pipeline = Pipeline::new(&Request::new(first)?)?;
     write(&pipeline, field)?;
     let mut measured: Vec<(Measurement, Speeds)> = Vec::new();
-    for mode in [Mode::BlockWise, Mode::Speculative] {
+    for base in configurations {
         for &bound in &a.bounds {
-            let config = config(mode, bound);
+            let config = Config { bound, ..base };
             pipeline.set_request(&Request::new(config)?)?;
             pipeline.compress()?;
             let report = check_status(pipeline.compressed()?, "compression")?;
@@ -215,7 +223,9 @@ pub fn run(a: &Bench, name: &str, field: &Field) -> Result<Verdict, Failure> {
             let comparison = pipeline.compared()?;
             let speeds = measure_speeds(&pipeline, field, report.bound, runs)?;
             let measurement = Measurement {
-                mode,
+                mode: config.mode,
+                predictor: config.predictor,
+                coder: config.coder,
                 preserve: config.preserve,
                 relative_bound: bound,
                 absolute_bound: report.bound,

@@ -8,7 +8,7 @@ use crate::job;
 use crate::progress::Progress;
 use crate::Verdict;
 use factz::analysis::{Comparison, Kind};
-use factz::{backend, BoundKind, Coder, Config, Mode, Preserve, StreamInfo};
+use factz::{backend, BoundKind, Coder, Config, Mode, Predictor, Preserve, StreamInfo};
 use serde_json::{json, Value};
 use std::fmt::Write as _;
 use std::fs::File;
@@ -69,7 +69,14 @@ pub fn preserve_name(preserve: Preserve) -> &'static str {
     }
 }
 
-fn coder_name(coder: Coder) -> &'static str {
+pub fn predictor_name(predictor: Predictor) -> &'static str {
+    match predictor {
+        Predictor::Hierarchical => "hierarchical",
+        Predictor::Lorenzo => "lorenzo",
+    }
+}
+
+pub fn coder_name(coder: Coder) -> &'static str {
     match coder {
         Coder::Ans => "ans",
         Coder::Huffman => "huffman",
@@ -113,6 +120,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     let config = Config {
         dtype: field.dtype(),
         mode: a.mode.value(),
+        predictor: a.predictor.value(),
         coder: a.coder.value(),
         preserve: a.preserve.value(),
         dx: a.spacing.dx,
@@ -139,6 +147,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
             "ny": field.dims.ny,
             "dtype": dtype_name(field.dtype()),
             "mode": mode_name(config.mode),
+            "predictor": predictor_name(config.predictor),
             "coder": coder_name(config.coder),
             "preserve": preserve_name(config.preserve),
             "bound_kind": bound_kind_name(bound_kind),

@@ -1,20 +1,7 @@
-//! rANS with 32 interleaved lanes, as a warp of a GPU decodes it.
-//!
-//! Each lane has a 32-bit state in [2^16, 2^32) and takes 16-bit words from one common sequence.
-//! Work proceeds in steps: in a step every active lane decodes one symbol, or one piece of at most
-//! 16 raw bits, and the lanes whose state has fallen below 2^16 take a word each, in lane order. The
-//! encoder does the same backwards, so that the decoder reads words forwards. All lanes start (for
-//! the decoder: end) in the state 2^16, which the decoder checks.
+//! rANS: the tables, and what a symbol does to the state of a lane (`lanes`).
 
-use super::table::{Frequencies, ALPHABET, ESCAPE, SCALE, SCALE_BITS};
-
-pub const LANES: usize = 32;
-/// Lower end of the states.
-pub const LOW: u32 = 1 << 16;
-/// Bytes of the states in front of the words.
-pub const STATE_BYTES: usize = LANES * 4;
-/// Raw bits of one piece.
-pub const PIECE_BITS: u32 = 16;
+use super::lanes::{Decode, Decoder, Encode, Encoder};
+use super::table::{Frequencies, ALPHABET, SCALE, SCALE_BITS};
 
 /// A frequency table laid out for coding: frequency << 16 | start, by symbol.
 #[derive(Clone)]
@@ -58,164 +45,43 @@ impl DecodeTable {
     }
 }
 
-/// Encodes a group backwards.
-pub struct Encoder {
-    states: [u32; LANES],
-    /// Words in the order of encoding: the reverse of the stream's.
-    words: Vec<u16>,
-}
-
-impl Encoder {
-    pub fn new() -> Self {
-        Encoder { states: [LOW; LANES], words: Vec::new() }
-    }
-
+impl Encode for EncodeTable {
     #[inline(always)]
-    pub fn symbol(&mut self, lane: usize, table: &EncodeTable, symbol: u8) {
-        let entry = table.0[symbol as usize];
+    fn has(&self, symbol: u8) -> bool {
+        self.0[symbol as usize] >> 16 != 0
+    }
+    #[inline(always)]
+    fn put(&self, encoder: &mut Encoder, lane: usize, symbol: u8) {
+        let entry = self.0[symbol as usize];
         let (f, start) = (entry >> 16, entry & 0xffff);
         debug_assert!(f > 0, "symbol {symbol} has no frequency");
-        let mut x = self.states[lane];
+        let mut x = encoder.states[lane];
         if x >> (32 - SCALE_BITS) >= f {
-            self.words.push(x as u16);
+            encoder.words.push(x as u16);
             x >>= 16;
         }
-        self.states[lane] = ((x / f) << SCALE_BITS) + x % f + start;
-    }
-
-    #[inline(always)]
-    pub fn raw(&mut self, lane: usize, value: u32, bits: u32) {
-        debug_assert!((1..=PIECE_BITS).contains(&bits) && value >> bits == 0);
-        let mut x = self.states[lane];
-        if x >> (32 - bits) != 0 {
-            self.words.push(x as u16);
-            x >>= 16;
-        }
-        self.states[lane] = x << bits | value;
-    }
-
-    /// Appends the states and the words, padded to a multiple of 4 bytes.
-    pub fn finish(self, out: &mut Vec<u8>) {
-        out.reserve_exact(STATE_BYTES + self.words.len().next_multiple_of(2) * 2);
-        for x in self.states {
-            out.extend_from_slice(&x.to_le_bytes());
-        }
-        for w in self.words.iter().rev() {
-            out.extend_from_slice(&w.to_le_bytes());
-        }
-        if self.words.len() % 2 == 1 {
-            out.extend_from_slice(&[0; 2]);
-        }
+        encoder.states[lane] = ((x / f) << SCALE_BITS) + x % f + start;
     }
 }
 
-impl Default for Encoder {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// Decodes a group forwards. Reading past the end gives zeros, and [`Decoder::finished`] false.
-pub struct Decoder<'a> {
-    states: [u32; LANES],
-    words: &'a [u8],
-    next: usize,
-}
-
-impl<'a> Decoder<'a> {
-    /// `bytes` are those of one group; None if they are too few for the states.
-    pub fn new(bytes: &'a [u8]) -> Option<Self> {
-        let (head, words) = bytes.split_at_checked(STATE_BYTES)?;
-        let mut states = [0; LANES];
-        for (x, b) in states.iter_mut().zip(head.chunks_exact(4)) {
-            *x = u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-        }
-        Some(Decoder { states, words, next: 0 })
-    }
-
+impl Decode for DecodeTable {
     #[inline(always)]
-    fn refill(&mut self, x: u32) -> u32 {
-        if x < LOW {
-            let at = self.next * 2;
-            self.next += 1;
-            let word = if at + 2 <= self.words.len() {
-                u16::from_le_bytes([self.words[at], self.words[at + 1]])
-            } else {
-                0
-            };
-            x << 16 | word as u32
-        } else {
-            x
-        }
-    }
-
-    #[inline(always)]
-    pub fn symbol(&mut self, lane: usize, table: &DecodeTable) -> u8 {
-        let x = self.states[lane];
+    fn get(&self, decoder: &mut Decoder<'_>, lane: usize) -> u8 {
+        let x = decoder.states[lane];
         let slot = x & (SCALE - 1);
-        let symbol = table.slots[slot as usize];
-        let entry = table.entries[symbol as usize];
+        let symbol = self.slots[slot as usize];
+        let entry = self.entries[symbol as usize];
         let x = (entry >> 16).wrapping_mul(x >> SCALE_BITS).wrapping_add(slot).wrapping_sub(entry & 0xffff);
-        self.states[lane] = self.refill(x);
+        decoder.states[lane] = decoder.refill(x);
         symbol
     }
-
-    #[inline(always)]
-    pub fn raw(&mut self, lane: usize, bits: u32) -> u32 {
-        let x = self.states[lane];
-        let value = x & ((1 << bits) - 1);
-        self.states[lane] = self.refill(x >> bits);
-        value
-    }
-
-    /// Decodes one symbol in every lane of `active`, with the escapes resolved.
-    #[inline(always)]
-    pub fn step<'t>(
-        &mut self,
-        active: u32,
-        table: impl Fn(usize) -> &'t DecodeTable,
-        symbols: &mut [u8; LANES],
-    ) {
-        let mut escaped = 0u32;
-        if active == u32::MAX {
-            for lane in 0..LANES {
-                let s = self.symbol(lane, table(lane));
-                symbols[lane] = s;
-                escaped |= ((s == ESCAPE) as u32) << lane;
-            }
-        } else {
-            for lane in lanes(active) {
-                let s = self.symbol(lane, table(lane));
-                symbols[lane] = s;
-                escaped |= ((s == ESCAPE) as u32) << lane;
-            }
-        }
-        for lane in lanes(escaped) {
-            symbols[lane] = self.raw(lane, 8) as u8;
-        }
-    }
-
-    /// Whether exactly all words were read and every lane has come back to its first state.
-    pub fn finished(&self) -> bool {
-        self.states == [LOW; LANES] && self.next.div_ceil(2) * 4 == self.words.len()
-    }
-}
-
-/// The lanes of a mask, ascending.
-pub fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        if mask == 0 {
-            return None;
-        }
-        let lane = mask.trailing_zeros() as usize;
-        mask &= mask - 1;
-        Some(lane)
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stage::entropy::lanes::{LANES, STATE_BYTES};
+    use crate::stage::entropy::Model;
 
     #[test]
     fn a_sequence_of_symbols_and_bits_round_trips() {
@@ -239,20 +105,20 @@ mod tests {
             let mut e = Encoder::new();
             for &(lane, s, value, bits) in items.iter().rev() {
                 e.raw(lane, value, bits);
-                e.symbol(lane, &enc, s);
+                enc.put(&mut e, lane, s);
             }
             let mut bytes = Vec::new();
             e.finish(&mut bytes);
             let mut d = Decoder::new(&bytes).unwrap();
             for &(lane, s, value, bits) in &items {
-                assert_eq!(d.symbol(lane, &dec), s);
+                assert_eq!(dec.get(&mut d, lane), s);
                 assert_eq!(d.raw(lane, bits), value);
             }
             assert!(d.finished());
             assert!(Decoder::new(&bytes[..100]).is_none());
             let mut cut = Decoder::new(&bytes[..bytes.len() - 4]).unwrap();
             for &(lane, _, _, bits) in &items {
-                cut.symbol(lane, &dec);
+                dec.get(&mut cut, lane);
                 cut.raw(lane, bits);
             }
             assert!(!cut.finished());
@@ -266,7 +132,7 @@ mod tests {
         let f = Frequencies::from_counts(&counts);
         let mut e = Encoder::new();
         for k in 0..10_000 {
-            e.symbol(k % LANES, &EncodeTable::new(&f), 3);
+            EncodeTable::new(&f).put(&mut e, k % LANES, 3);
         }
         let mut bytes = Vec::new();
         e.finish(&mut bytes);

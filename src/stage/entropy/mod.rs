@@ -3,4 +3,32 @@
 
 pub mod ans;
 pub mod group;
+pub mod huffman;
+pub mod lanes;
+pub mod list;
 pub mod table;
+
+use crate::error::Result;
+use crate::request::Coder;
+use table::ALPHABET;
+
+/// What a coder makes of the counts of one table.
+pub trait Model: Sized + Send + Sync {
+    const CODER: Coder;
+    /// Tables in a stream.
+    const TABLES: usize;
+    /// Whether masks and sparse blocks are coded as lists.
+    const LISTS: bool;
+    type Encode: lanes::Encode + Send + Sync;
+    type Decode: lanes::Decode + Send + Sync;
+
+    fn from_counts(counts: &[u64; ALPHABET]) -> Self;
+    /// Size of the symbols of these counts, in 1/256 bit.
+    fn cost(&self, counts: &[u64; ALPHABET]) -> u64;
+    /// Appends the stored form, a multiple of 4 bytes; a table that no symbol uses takes none.
+    fn write(&self, out: &mut Vec<u8>);
+    /// Reads what [`Model::write`] wrote.
+    fn read(bytes: &[u8]) -> Result<Self>;
+    fn encode_table(&self) -> Self::Encode;
+    fn decode_table(&self) -> Self::Decode;
+}

@@ -1,6 +1,9 @@
 //! Frequency tables: which one codes what, how counts become frequencies, and how tables are stored.
 
+use super::ans::{DecodeTable, EncodeTable};
+use super::Model;
 use crate::error::{Error, Result};
+use crate::request::Coder;
 
 /// Frequencies sum to 2^12.
 pub const SCALE_BITS: u32 = 12;
@@ -29,7 +32,18 @@ pub const STEP_4: usize = STEP_8 + 1;
 pub const STEP_2: usize = STEP_4 + CLASSES - 1;
 /// By class of the fine block, from 1.
 pub const STEP_1: usize = STEP_2 + CLASSES - 1;
+/// Tables of a stream without lists.
 pub const TABLES: usize = STEP_1 + CLASSES - 1;
+/// Runs of zeros in lists, by class from 1.
+pub const RUN: usize = TABLES;
+/// Runs of zeros among the bytes of a mask.
+pub const MASK_RUN: usize = RUN + LAST_LIST_CLASS as usize;
+/// Tables of a stream with lists.
+pub const LIST_TABLES: usize = MASK_RUN + 1;
+
+/// A block of a class up to this one is so sparse that a coder without fractions of a bit lists the
+/// vertices that are not zero.
+pub const LAST_LIST_CLASS: u8 = 6;
 
 /// Blocks of a tile: positions 0..64 (anchor, steps 16, 8 and 4), 64..256 and 256..1024.
 pub const BLOCKS: [std::ops::Range<usize>; 3] = [0..64, 64..256, 256..1024];
@@ -59,10 +73,10 @@ pub fn class_of(cost: u64, active: u64) -> u8 {
 }
 
 /// How often each symbol occurs, by table.
-pub type Counts = [[u64; ALPHABET]; TABLES];
+pub type Counts = [[u64; ALPHABET]; LIST_TABLES];
 
 pub fn zero_counts() -> Box<Counts> {
-    vec![[0u64; ALPHABET]; TABLES].into_boxed_slice().try_into().expect("the length is TABLES")
+    vec![[0u64; ALPHABET]; LIST_TABLES].into_boxed_slice().try_into().expect("the length is LIST_TABLES")
 }
 
 /// A frequency per symbol, summing to [`SCALE`]; all zero for a table without symbols.
@@ -70,9 +84,21 @@ pub fn zero_counts() -> Box<Counts> {
 pub struct Frequencies(pub [u16; ALPHABET]);
 
 impl Frequencies {
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|&f| f == 0)
+    }
+}
+
+impl Model for Frequencies {
+    const CODER: Coder = Coder::Ans;
+    const TABLES: usize = TABLES;
+    const LISTS: bool = false;
+    type Encode = EncodeTable;
+    type Decode = DecodeTable;
+
     /// Frequencies proportional to the counts. Symbols too rare for a frequency of 1, or seen once,
     /// share the escape.
-    pub fn from_counts(counts: &[u64; ALPHABET]) -> Self {
+    fn from_counts(counts: &[u64; ALPHABET]) -> Self {
         let total: u64 = counts.iter().sum();
         let mut frequencies = [0u16; ALPHABET];
         if total == 0 {
@@ -107,12 +133,7 @@ impl Frequencies {
         Frequencies(frequencies)
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.0.iter().all(|&f| f == 0)
-    }
-
-    /// Size of the symbols of these counts, in 1/256 bit.
-    pub fn cost(&self, counts: &[u64; ALPHABET]) -> u64 {
+    fn cost(&self, counts: &[u64; ALPHABET]) -> u64 {
         let mut cost = 0;
         for (symbol, &count) in counts.iter().enumerate() {
             if count > 0 {
@@ -128,66 +149,95 @@ impl Frequencies {
         cost
     }
 
-    /// Appends the stored form, a multiple of 4 bytes: the number of entries in 8 bits (less one), then for each symbol
-    /// with a frequency, ascending, its distance from the last one in Elias gamma code and the
-    /// frequency as 4 bits of length less one and the bits below the leading one. Bits fill bytes
-    /// from the least significant.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        let entries = self.0.iter().filter(|&&f| f > 0).count();
-        if entries == 0 {
-            return;
-        }
-        let mut bits = BitWriter { out, pending: 0, count: 0 };
-        bits.put(entries as u32 - 1, 8);
-        let mut previous = -1i32;
-        for (symbol, &f) in self.0.iter().enumerate() {
-            if f > 0 {
-                let gap = (symbol as i32 - previous) as u32;
-                let length = gap.ilog2();
-                bits.put(0, length);
-                bits.put(1, 1);
-                bits.put(gap & ((1 << length) - 1), length);
-                let length = (f as u32).ilog2();
-                bits.put(length, 4);
-                bits.put(f as u32 & ((1 << length) - 1), length);
-                previous = symbol as i32;
-            }
-        }
-        bits.align();
+    /// Each entry is its symbol and the frequency as 4 bits of length less one and the bits below the
+    /// leading one.
+    fn write(&self, out: &mut Vec<u8>) {
+        write_entries(&self.0.map(|f| (f > 0).then_some(f as u32)), out, |bits, f| {
+            let length = f.ilog2();
+            bits.put(length, 4);
+            bits.put(f & ((1 << length) - 1), length);
+        });
     }
 
-    /// Reads what [`Frequencies::write`] wrote; an empty slice is a table without symbols.
-    pub fn read(bytes: &[u8]) -> Result<Self> {
+    fn read(bytes: &[u8]) -> Result<Self> {
         let mut frequencies = [0u16; ALPHABET];
-        if bytes.is_empty() {
-            return Ok(Frequencies(frequencies));
-        }
-        let bad = || Error::corrupt("the stream holds a frequency table that no encoder writes");
-        let mut bits = BitReader { bytes, position: 0 };
-        let entries = bits.get(8).ok_or_else(bad)? + 1;
-        let (mut symbol, mut sum) = (-1i32, 0u32);
-        for _ in 0..entries {
-            let mut length = 0;
-            while bits.get(1).ok_or_else(bad)? == 0 {
-                length += 1;
-                if length > 8 {
-                    return Err(bad());
-                }
-            }
-            symbol += (1i32 << length) | bits.get(length).ok_or_else(bad)? as i32;
-            let length = bits.get(4).ok_or_else(bad)?;
-            let f = (1 << length) | bits.get(length).ok_or_else(bad)?;
+        let mut sum = 0u32;
+        let whole = read_entries(bytes, |bits, symbol| {
+            let length = bits.get(4)?;
+            let f = (1 << length) | bits.get(length)?;
             sum += f;
-            if symbol >= ALPHABET as i32 || sum > SCALE {
-                return Err(bad());
-            }
-            frequencies[symbol as usize] = f as u16;
+            frequencies[symbol] = f as u16;
+            (sum <= SCALE).then_some(())
+        });
+        match whole {
+            Some(()) if sum == SCALE || bytes.is_empty() => Ok(Frequencies(frequencies)),
+            _ => Err(Error::corrupt("the stream holds a frequency table that no encoder writes")),
         }
-        if sum != SCALE {
-            return Err(bad());
-        }
-        Ok(Frequencies(frequencies))
     }
+
+    fn encode_table(&self) -> EncodeTable {
+        EncodeTable::new(self)
+    }
+    fn decode_table(&self) -> DecodeTable {
+        DecodeTable::new(self)
+    }
+}
+
+/// Appends the stored form of a table, a multiple of 4 bytes: the number of entries in 8 bits (less one),
+/// then each entry, ascending: the distance of its symbol from the last one in Elias gamma code and what
+/// `put` writes. Bits fill bytes from the least significant. A table without entries takes nothing.
+pub(super) fn write_entries(
+    entries: &[Option<u32>; ALPHABET],
+    out: &mut Vec<u8>,
+    put: impl Fn(&mut BitWriter<'_>, u32),
+) {
+    let count = entries.iter().flatten().count();
+    if count == 0 {
+        return;
+    }
+    let mut bits = BitWriter { out, pending: 0, count: 0 };
+    bits.put(count as u32 - 1, 8);
+    let mut previous = -1i32;
+    for (symbol, entry) in entries.iter().enumerate() {
+        if let &Some(value) = entry {
+            let gap = (symbol as i32 - previous) as u32;
+            let length = gap.ilog2();
+            bits.put(0, length);
+            bits.put(1, 1);
+            bits.put(gap & ((1 << length) - 1), length);
+            put(&mut bits, value);
+            previous = symbol as i32;
+        }
+    }
+    bits.align();
+}
+
+/// Reads what [`write_entries`] wrote, as `take(bits, symbol)`; None where it cannot be that.
+pub(super) fn read_entries(
+    bytes: &[u8],
+    mut take: impl FnMut(&mut BitReader<'_>, usize) -> Option<()>,
+) -> Option<()> {
+    if bytes.is_empty() {
+        return Some(());
+    }
+    let mut bits = BitReader { bytes, position: 0 };
+    let entries = bits.get(8)? + 1;
+    let mut symbol = -1i32;
+    for _ in 0..entries {
+        let mut length = 0;
+        while bits.get(1)? == 0 {
+            length += 1;
+            if length > 8 {
+                return None;
+            }
+        }
+        symbol += (1i32 << length) | bits.get(length)? as i32;
+        if symbol >= ALPHABET as i32 {
+            return None;
+        }
+        take(&mut bits, symbol as usize)?;
+    }
+    Some(())
 }
 
 /// log2 in 1/256 units, rounded down: exact integer arithmetic.
@@ -207,14 +257,14 @@ pub fn log2_fixed(x: u32) -> u32 {
     whole << 8 | fraction
 }
 
-struct BitWriter<'a> {
+pub(super) struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
     pending: u64,
     count: u32,
 }
 
 impl BitWriter<'_> {
-    fn put(&mut self, value: u32, bits: u32) {
+    pub(super) fn put(&mut self, value: u32, bits: u32) {
         self.pending |= (value as u64) << self.count;
         self.count += bits;
         while self.count >= 32 {
@@ -230,13 +280,13 @@ impl BitWriter<'_> {
     }
 }
 
-struct BitReader<'a> {
+pub(super) struct BitReader<'a> {
     bytes: &'a [u8],
     position: usize,
 }
 
 impl BitReader<'_> {
-    fn get(&mut self, bits: u32) -> Option<u32> {
+    pub(super) fn get(&mut self, bits: u32) -> Option<u32> {
         let mut value = 0;
         for k in 0..bits {
             let byte = *self.bytes.get(self.position / 8)?;

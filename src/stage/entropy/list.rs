@@ -1,0 +1,111 @@
+//! Lists: sparse sequences as the entries that are not zero and the runs of zeros before them, for a coder
+//! that spends a bit on every symbol.
+//!
+//! A block of a class up to [`LAST_LIST_CLASS`] is a list of the positions that are not zero, the first 16
+//! positions of the coarse block excepted; a mask is a list of its bytes. Entries are coded 32 at a time, a
+//! lane each: the runs, their raw bits, the symbols, their raw bits.
+
+use std::ops::Range;
+
+use super::table::{BLOCKS, LAST_LIST_CLASS};
+
+/// Positions in front of the lists: the first half of a step.
+pub const DENSE: usize = 16;
+/// Lanes of their step.
+pub const DENSE_LANES: u32 = (1 << DENSE) - 1;
+/// Raw bits of the number of entries of a mask.
+pub const MASK_COUNT_BITS: u32 = 8;
+
+/// Whether a block of this class is coded as a list.
+#[inline(always)]
+pub fn is_list(class: u8) -> bool {
+    (1..=LAST_LIST_CLASS).contains(&class)
+}
+
+/// The positions that the list of a block speaks of.
+pub fn positions(block: usize) -> Range<usize> {
+    BLOCKS[block].start.max(DENSE)..BLOCKS[block].end
+}
+
+/// Raw bits of the number of entries of a block: `class_of` allows no more entries than they hold, as each
+/// costs three bits at least.
+#[inline(always)]
+pub fn count_bits(block: usize, class: u8) -> u32 {
+    match block {
+        0 => class as u32 - 1,
+        1 => class as u32,
+        _ => class as u32 + 2,
+    }
+}
+
+/// Runs below this have a symbol each, longer ones two symbols for each octave.
+const SHORT: u32 = 16;
+/// log2 of SHORT.
+const SHORT_BITS: u32 = 4;
+/// The symbols of runs: all below 1024.
+const RUNS: u8 = 28;
+
+/// Symbol, raw bits and how many of these.
+#[inline(always)]
+pub fn encode_run(run: u32) -> (u8, u32, u32) {
+    if run < SHORT {
+        return (run as u8, 0, 0);
+    }
+    let octave = run.ilog2();
+    let bits = octave - 1;
+    let symbol = SHORT + 2 * (octave - SHORT_BITS) + (run >> bits & 1);
+    (symbol as u8, run & ((1 << bits) - 1), bits)
+}
+
+/// Raw bits behind the symbol of a run; None if there is no such symbol.
+#[inline(always)]
+pub fn run_bits(symbol: u8) -> Option<u32> {
+    match symbol {
+        RUNS.. => None,
+        16.. => Some((symbol as u32 - SHORT) / 2 + SHORT_BITS - 1),
+        _ => Some(0),
+    }
+}
+
+/// The run of a symbol below [`RUNS`] and its raw bits.
+#[inline(always)]
+pub fn decode_run(symbol: u8, raw: u32, bits: u32) -> u32 {
+    if bits == 0 {
+        symbol as u32
+    } else {
+        (2 | symbol as u32 & 1) << bits | raw
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::entropy::table::class_of;
+
+    #[test]
+    fn runs_round_trip() {
+        for run in 0..1024 {
+            let (symbol, raw, bits) = encode_run(run);
+            assert!(raw >> bits == 0);
+            assert_eq!(run_bits(symbol), Some(bits), "{run}");
+            assert_eq!(decode_run(symbol, raw, bits), run);
+        }
+        assert_eq!(encode_run(1023).0, RUNS - 1);
+        assert_eq!(run_bits(RUNS), None);
+    }
+
+    #[test]
+    fn the_number_of_entries_fits_its_bits() {
+        for (block, range) in BLOCKS.iter().enumerate() {
+            for active in 1..=range.len() as u64 {
+                for entries in 0..=active {
+                    // Three bits each at least.
+                    let class = class_of(3 * entries, active);
+                    if is_list(class) {
+                        assert!(entries >> count_bits(block, class) == 0, "{entries} of {active}, {class}");
+                    }
+                }
+            }
+        }
+    }
+}

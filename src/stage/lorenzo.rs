@@ -1,0 +1,424 @@
+//! The Lorenzo predictor of the block-wise mode: one pass, no levels, and tiles that know nothing of each
+//! other.
+//!
+//! A tile is quantised on one lattice, that of its *tier*: the error bound halved so many times. Every vertex
+//! becomes a pair of integers, its *base code*, and what is coded are the differences across a cell,
+//! `base(x, y) - base(x - 1, y) - base(x, y - 1) + base(x - 1, y - 1)`, with zeros outside the tile. Decoding
+//! sums them along rows and columns. Where a vertex may not move as far as its tile's lattice makes it, it takes a finer one:
+//! an id k > 0 divides the step by 4^k, and the digits below the base code follow raw (`anchor`). What has no
+//! code, a masked or stored vertex, counts as predicted: its difference is zero.
+//!
+//! The tier is not that of the tightest vertex but the one of the smallest estimated size.
+
+use crate::field::View;
+use crate::geometry::{Grid, TileShape, TILE};
+use crate::real::Real;
+use crate::request::Predictor;
+use crate::stage::anchor;
+use crate::stage::codes::{lanes_above, row_mask, Builder, Masks, Scheme, TileCodes};
+use crate::stage::entropy::lanes::lanes;
+use crate::stage::predict::PITCH;
+use crate::stage::quantize::{acceptance, EXACT, IDS};
+use crate::stage::symbol::{self, Code, FIRST_WITH_RAW_BITS, STORED, ZERO};
+use crate::stage::tile::{Constraints, Patch, Rectangle};
+
+/// Tiers of a tile.
+pub const TIERS: usize = 8;
+/// Halvings that a vertex may need: those of the last id of the last tier, and one that stands for more.
+const HALVINGS: usize = TIERS + 2 * (IDS - 1) + 1;
+
+/// Steps of the lattices, and their reciprocals.
+#[derive(Clone, Debug)]
+pub struct Lattices<T> {
+    width: [[T; IDS]; TIERS],
+    /// 0 where a width is too small to have one.
+    inverse: [[T; IDS]; TIERS],
+    accept: T,
+}
+
+impl<T: Real> Lattices<T> {
+    /// `bound` is the absolute error bound, `quantum` half the step of the first lattice.
+    pub fn new(bound: f64, quantum: f64) -> Self {
+        let mut lattices = Lattices {
+            width: [[T::ZERO; IDS]; TIERS],
+            inverse: [[T::ZERO; IDS]; TIERS],
+            accept: acceptance(bound),
+        };
+        let mut first = 2.0 * quantum;
+        for tier in 0..TIERS {
+            let mut w = first;
+            for id in 0..IDS {
+                let width = T::from_f64(w);
+                let inverse = T::from_f64(1.0 / width.to_f64());
+                lattices.width[tier][id] = width;
+                lattices.inverse[tier][id] = if inverse.is_finite() { inverse } else { T::ZERO };
+                w *= 0.25;
+            }
+            first *= 0.5;
+        }
+        lattices
+    }
+
+    /// The integer of a value and what it decodes to; None where there is none.
+    #[inline(always)]
+    fn quantize(&self, value: T, tier: usize, id: usize) -> Option<(i32, T)> {
+        let scaled = value * self.inverse[tier][id];
+        // False for NaN as well.
+        if scaled.abs() <= T::from_i32(T::MAX_CODE) {
+            let q = scaled.round_to_i32();
+            Some((q, T::from_i32(q) * self.width[tier][id]))
+        } else {
+            None
+        }
+    }
+}
+
+/// Size of a tile in eighths of a bit, by what each of its vertices needs: every halving of the bound makes
+/// its codes longer, and a tighter vertex takes a longer symbol and four digits an id.
+fn estimate(tier: usize, vertices: u32, halvings: &[u32; HALVINGS]) -> u32 {
+    let mut size = tier as u32 * RATE * vertices;
+    for (needed, &n) in halvings.iter().enumerate().skip(tier + 1) {
+        size += n * 8 * (REFINED + 4 * (needed - tier).div_ceil(2) as u32);
+    }
+    size
+}
+
+/// What a halving of the bound costs a vertex, in eighths of a bit.
+const RATE: u32 = 8;
+/// What a refined vertex costs besides its digits, in bits.
+const REFINED: u32 = 9;
+
+/// The vertices of a tile that have codes, as rows of a mask, and where the tile lies in its patch.
+struct Inside {
+    first: (usize, usize),
+    owned: (usize, usize),
+    visible: [u32; TILE],
+}
+
+/// Codes the tiles of one field.
+pub struct Encoder<'a, T> {
+    pub grid: Grid,
+    pub views: [View<'a, T>; 2],
+    pub lattices: &'a Lattices<T>,
+    pub constraints: &'a Constraints<T>,
+}
+
+impl<T: Real> Encoder<'_, T> {
+    /// The codes of a tile. Tallies are added to those of the patch.
+    pub fn tile(&self, patch: &mut Patch<T>, builder: &mut Builder, shape: &TileShape) -> TileCodes {
+        let first = ((shape.x0 > 0) as usize, (shape.y0 > 0) as usize);
+        let area = Rectangle {
+            x0: shape.x0 - first.0 as u64,
+            y0: shape.y0 - first.1 as u64,
+            width: first.0 + shape.last_x + 1,
+            height: first.1 + shape.last_y + 1,
+        };
+        // SAFETY: the area lies inside the grid, and whoever made the views promised the halo.
+        unsafe { patch.load(self.grid, self.views, area, self.constraints, Some(first)) };
+        let owned = shape.owned();
+        let mut masks = Masks::default();
+        let mut visible = [0; TILE];
+        for y in 0..owned.1 {
+            let row = |mask: u64| (mask >> first.0) as u32 & row_mask(owned.0);
+            let at = y + first.1;
+            masks.zero[y] = row(patch.zero[at]);
+            masks.fill[y] = row(patch.fill[at]);
+            visible[y] = row(!(patch.zero[at] | patch.nonfinite[at]));
+        }
+        let inside = Inside { first, owned, visible };
+        let tier = self.tier(patch, &inside);
+        let tally = patch.tally;
+        if !self.rows(patch, builder, &inside, tier, false) {
+            patch.tally = tally;
+            self.rows(patch, builder, &inside, tier, true);
+        }
+        let scheme = Scheme { predictor: Predictor::Lorenzo, element_bytes: T::BYTES };
+        // SAFETY: the tile lies inside the grid.
+        unsafe { builder.finish(scheme, shape, tier, masks, self.views) }
+    }
+
+    /// The tier of the smallest estimated size, the first of several.
+    fn tier(&self, patch: &Patch<T>, inside: &Inside) -> usize {
+        if !patch.any_tight {
+            return 0;
+        }
+        let mut halvings = [0u32; HALVINGS];
+        let mut vertices = 0;
+        for (y, &visible) in inside.visible[..inside.owned.1].iter().enumerate() {
+            let at = y + inside.first.1;
+            vertices += visible.count_ones();
+            let mut tight = (patch.tight[at] >> inside.first.0) as u32 & visible;
+            while tight != 0 {
+                let x = tight.trailing_zeros() as usize;
+                tight &= tight - 1;
+                halvings[self.halvings(patch.limit[at * PITCH + inside.first.0 + x])] += 1;
+            }
+        }
+        let sizes = (0..TIERS).map(|tier| (estimate(tier, vertices, &halvings), tier));
+        sizes.min().map_or(0, |smallest| smallest.1)
+    }
+
+    /// How often the bound must be halved until no error of the lattice can reach the limit.
+    fn halvings(&self, limit: T) -> usize {
+        let width = |n: usize| {
+            let tier = if n < TIERS { n } else { TIERS - 2 + n % 2 };
+            self.lattices.width[tier][(n - tier) / 2]
+        };
+        (0..HALVINGS - 1).find(|&n| T::HALF * width(n) <= limit).unwrap_or(HALVINGS - 1)
+    }
+
+    /// Codes the vertices, or stores them all. False where a code has more raw bits than the format allows:
+    /// what is stored, and with it the differences around it, depends on all codes before, so that such a tile
+    /// is stored as a whole.
+    fn rows(
+        &self,
+        patch: &mut Patch<T>,
+        builder: &mut Builder,
+        inside: &Inside,
+        tier: usize,
+        stored: bool,
+    ) -> bool {
+        let scheme = Scheme { predictor: Predictor::Lorenzo, element_bytes: T::BYTES };
+        let (width, inverse) = (self.lattices.width[tier][0], self.lattices.inverse[tier][0]);
+        let mut before = [[0i32; TILE]; 2];
+        let mut largest = T::ZERO;
+        for (y, &visible) in inside.visible[..inside.owned.1].iter().enumerate() {
+            let at = (y + inside.first.1) * PITCH + inside.first.0;
+            // All as if unconstrained, written without branches; what is beyond the tile is not used.
+            let mut base = [[0i32; TILE]; 2];
+            let mut errors = [[T::ZERO; TILE]; 2];
+            let mut fits = [true; TILE];
+            for ((base, errors), plane) in base.iter_mut().zip(&mut errors).zip([&patch.u, &patch.v]) {
+                let values: &[T; TILE] = plane[at..at + TILE].try_into().expect("the length is TILE");
+                for x in 0..TILE {
+                    let scaled = values[x] * inverse;
+                    let q = scaled.round_to_i32();
+                    fits[x] &= scaled.abs() <= T::from_i32(T::MAX_CODE);
+                    base[x] = q;
+                    errors[x] = (T::from_i32(q) * width - values[x]).abs();
+                }
+            }
+            // A step that is infinite makes both of them NaN, which then is not below anything.
+            let errors: [T; TILE] = std::array::from_fn(|x| errors[0][x].max(errors[1][x]));
+            let mut plain = 0u32;
+            for x in 0..TILE {
+                plain |= ((fits[x] & (errors[x] <= self.lattices.accept)) as u32) << x;
+            }
+            let tight = (patch.tight[y + inside.first.1] >> inside.first.0) as u32;
+            let codes = &mut builder.symbols[TILE * y..TILE * (y + 1)];
+            if visible == u32::MAX && plain & !tight == u32::MAX && !stored {
+                for &error in &errors {
+                    largest = largest.max(error);
+                }
+                let differences = differences(&base, &before);
+                before = base;
+                let any = differences.iter().flatten().fold(0, |any, d| any | d);
+                if any == 0 {
+                    codes.fill(ZERO);
+                } else if differences.iter().flatten().all(|d| symbol::is_small(*d)) {
+                    let [u, v] = &differences;
+                    for (code, (&u, &v)) in codes.iter_mut().zip(u.iter().zip(v)) {
+                        *code = symbol::encode_small([u, v]);
+                    }
+                } else {
+                    let [u, v] = differences;
+                    for x in 0..TILE {
+                        builder.put(TILE * y + x, Code { id: 0, q: [u[x], v[x]] });
+                    }
+                }
+            } else {
+                let mut ids = [0u8; TILE];
+                let mut coded = visible;
+                for x in (0..TILE).filter(|x| visible >> x & 1 != 0) {
+                    let kept = if stored {
+                        None
+                    } else if (plain & !tight) >> x & 1 != 0 {
+                        Some((Code { id: 0, q: [base[0][x], base[1][x]] }, errors[x]))
+                    } else {
+                        self.constrained(patch, at + x, tight >> x & 1 != 0, tier)
+                    };
+                    match kept {
+                        Some((code, error)) => {
+                            let [(bu, du), (bv, dv)] = code.q.map(|q| anchor::split(q, code.id));
+                            (base[0][x], base[1][x], ids[x]) = (bu, bv, code.id);
+                            builder.put_digits(TILE * y + x, du | dv << (2 * code.id as u32));
+                            largest = largest.max(error);
+                        }
+                        None => {
+                            patch.tally.exact += 1;
+                            coded &= !(1 << x);
+                        }
+                    }
+                }
+                predict_uncoded(&mut base, &before, coded);
+                let [u, v] = differences(&base, &before);
+                before = base;
+                for x in 0..TILE {
+                    let id = if coded >> x & 1 != 0 { ids[x] } else { EXACT };
+                    builder.put(TILE * y + x, Code { id, q: [u[x], v[x]] });
+                    if id != EXACT && !scheme.allows(builder.symbols[TILE * y + x]) {
+                        return false;
+                    }
+                }
+            }
+        }
+        patch.tally.max_error = patch.tally.max_error.max(largest.to_f64());
+        true
+    }
+
+    /// The code of a vertex that is tight or that the tile's lattice does not hold, and the error that it
+    /// leaves: ids in order, those that the limit rules out excepted. None if the vertex must be stored.
+    #[inline(never)]
+    fn constrained(&self, patch: &Patch<T>, i: usize, tight: bool, tier: usize) -> Option<(Code, T)> {
+        let original = [patch.u[i], patch.v[i]];
+        let limit = if tight { patch.limit[i] } else { T::MAX };
+        let mut id = 0;
+        while id < IDS {
+            let (qu, ru) = self.lattices.quantize(original[0], tier, id)?;
+            let (qv, rv) = self.lattices.quantize(original[1], tier, id)?;
+            let error = (ru - original[0]).abs().max((rv - original[1]).abs());
+            if error == T::ZERO || error <= self.lattices.accept && (!tight || error < limit) {
+                return Some((Code { id: id as u8, q: [qu, qv] }, error));
+            }
+            if id == 0 && tight {
+                let mut certain = 1;
+                while certain < IDS && T::HALF * self.lattices.width[tier][certain] > limit {
+                    certain += 1;
+                }
+                id = usize::saturating_sub(certain, 2);
+            }
+            id += 1;
+        }
+        None
+    }
+}
+
+/// Differences across the cells to the left of and below a row of base codes.
+#[inline(always)]
+fn differences(base: &[[i32; TILE]; 2], before: &[[i32; TILE]; 2]) -> [[i32; TILE]; 2] {
+    let mut differences = [[0; TILE]; 2];
+    for c in 0..2 {
+        let down: [i32; TILE] = std::array::from_fn(|x| base[c][x].wrapping_sub(before[c][x]));
+        differences[c][0] = down[0];
+        for x in 1..TILE {
+            differences[c][x] = down[x].wrapping_sub(down[x - 1]);
+        }
+    }
+    differences
+}
+
+/// Gives the vertices that are not coded the base codes that they are predicted to have.
+fn predict_uncoded(base: &mut [[i32; TILE]; 2], before: &[[i32; TILE]; 2], coded: u32) {
+    for (base, before) in base.iter_mut().zip(before) {
+        let mut down = 0;
+        for x in 0..TILE {
+            if coded >> x & 1 != 0 {
+                down = base[x].wrapping_sub(before[x]);
+            } else {
+                base[x] = before[x].wrapping_add(down);
+            }
+        }
+    }
+}
+
+/// Reconstructs the tiles of one field.
+pub struct Decoder<'a, T> {
+    pub lattices: &'a Lattices<T>,
+    pub fill: [T; 2],
+}
+
+impl<T: Real> Decoder<'_, T> {
+    /// The values of the rows of a tile, as `put(row, u, v)`.
+    pub fn tile(&self, codes: &TileCodes, shape: &TileShape, mut put: impl FnMut(usize, &[T], &[T])) {
+        let scheme = Scheme { predictor: Predictor::Lorenzo, element_bytes: T::BYTES };
+        let (owned_x, owned_y) = shape.owned();
+        let active = scheme.active(shape, codes.masks.as_deref());
+        let tier = codes.tier();
+        let width = self.lattices.width[tier][0];
+        let (mut symbols, mut raw) = (&codes.symbols[..], &codes.raw[..]);
+        let mut base = [[0i32; TILE]; 2];
+        let mut values = [[T::ZERO; TILE]; 2];
+        for y in 0..owned_y {
+            let mask = active[y];
+            let blank = !TileCodes::has_codes(codes.mode) || scheme.class_at(codes, y) == 0;
+            let here;
+            (here, symbols) = symbols.split_at(if blank { 0 } else { mask.count_ones() as usize });
+            let mut row = [ZERO; TILE];
+            if here.len() == TILE {
+                row.copy_from_slice(here);
+            } else {
+                lanes(mask).zip(here).for_each(|(x, &s)| row[x] = s);
+            }
+            let coded = lanes_above(&row, 1);
+            // A row without differences is that before it, unless this had vertices of another kind.
+            if coded == 0 && y > 0 && mask == u32::MAX && active[y - 1] == u32::MAX && codes.raw.is_empty() {
+                put(y, &values[0][..owned_x], &values[1][..owned_x]);
+                continue;
+            }
+            let mut fine = [None; TILE];
+            let mut special = !mask;
+            if coded != 0 {
+                let mut differences = [[0i32; TILE]; 2];
+                for x in lanes(coded) {
+                    let s = row[x];
+                    if s < FIRST_WITH_RAW_BITS {
+                        [differences[0][x], differences[1][x]] = symbol::decode(s, 0).q;
+                        continue;
+                    }
+                    let mut code = Code::default();
+                    let bits = scheme.raw_bits(s, TILE * y + x);
+                    let taken;
+                    (taken, raw) = raw.split_at(bits.div_ceil(64) as usize);
+                    let value = taken.iter().rev().fold(0u128, |v, &w| v << 64 | w as u128);
+                    if s != STORED {
+                        code = symbol::decode(s, value as u64);
+                    }
+                    if s == STORED || code.id > 0 {
+                        special |= 1 << x;
+                        fine[x] = Some((s, code.id, value));
+                    }
+                    [differences[0][x], differences[1][x]] = code.q;
+                }
+                for (base, differences) in base.iter_mut().zip(&differences) {
+                    let mut down = 0i32;
+                    for x in 0..TILE {
+                        down = down.wrapping_add(differences[x]);
+                        base[x] = base[x].wrapping_add(down);
+                    }
+                }
+            }
+            for (values, base) in values.iter_mut().zip(&base) {
+                for x in 0..TILE {
+                    values[x] = T::from_i32(base[x]) * width;
+                }
+            }
+            let mut rest = special & row_mask(owned_x);
+            while rest != 0 {
+                let x = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                let value = match fine[x] {
+                    Some((STORED, _, raw)) => {
+                        let bits = 8 * T::BYTES as u32;
+                        [raw as u64, (raw >> bits) as u64].map(T::from_bits64)
+                    }
+                    Some((symbol, id, raw)) => {
+                        let digits = (raw >> symbol::RAW_BITS[symbol as usize]) as u32;
+                        self.fine([base[0][x], base[1][x]], digits, id, tier)
+                    }
+                    None if codes.masked(x, y) == Some(true) => self.fill,
+                    None => [T::ZERO; 2],
+                };
+                [values[0][x], values[1][x]] = value;
+            }
+            put(y, &values[0][..owned_x], &values[1][..owned_x]);
+        }
+    }
+
+    /// The value of a refined vertex.
+    fn fine(&self, base: [i32; 2], digits: u32, id: u8, tier: usize) -> [T; 2] {
+        let mask = (1u32 << (2 * id as u32)) - 1;
+        let width = self.lattices.width[tier][id as usize];
+        [(base[0], digits & mask), (base[1], digits >> (2 * id as u32) & mask)]
+            .map(|(base, digits)| T::from_i32(anchor::join(base, digits, id)) * width)
+    }
+}
