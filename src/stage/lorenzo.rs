@@ -4,9 +4,9 @@
 //! A tile is quantised on one lattice, that of its *tier*: the error bound halved so many times. Every vertex
 //! becomes a pair of integers, its *base code*, and what is coded are the differences across a cell,
 //! `base(x, y) - base(x - 1, y) - base(x, y - 1) + base(x - 1, y - 1)`, with zeros outside the tile. Decoding
-//! sums them along rows and columns. Where a vertex may not move as far as its tile's lattice makes it, it takes a finer one:
-//! an id k > 0 divides the step by 4^k, and the digits below the base code follow raw (`anchor`). What has no
-//! code, a masked or stored vertex, counts as predicted: its difference is zero.
+//! sums them along rows and columns. Where a vertex may not move as far as its tile's lattice makes it, it
+//! takes a finer one: an id k > 0 divides the step by 4^k, and the digits below the base code follow raw
+//! (`anchor`). What has no code, a masked or stored vertex, counts as predicted: its difference is zero.
 //!
 //! The tier is not that of the tightest vertex but the one of the smallest estimated size.
 
