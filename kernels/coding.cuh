@@ -334,9 +334,8 @@ struct EncodeTables {
 static_assert(sizeof(EncodeTables) == 4 * (43 * 256 + 4097) + 256, "launch.rs asks for as much");
 constexpr i32 ENCODE_WARPS = 8;
 
-// rANS of one group, backwards, a lane per state.
-struct Encoder {
-    const EncodeTables* tables;
+// States and words of one group that is coded backwards, a lane per state.
+struct WordWriter {
     u32 x;
     u16* end;    // one past the last word
     u32 words;   // written so far, from the end
@@ -350,6 +349,12 @@ struct Encoder {
         }
         words += __popc(mask);
     }
+};
+
+// rANS of one group.
+struct Encoder : WordWriter {
+    const EncodeTables* tables;
+
     // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
     __device__ __forceinline__ void symbol(u32 entry, u32 reciprocal) {
         const u32 f = entry >> 16;
@@ -487,7 +492,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     // Consecutive groups go to different blocks.
     for (u64 group = blockIdx.x + (u64)gridDim.x * (threadIdx.x >> 5); group < groups; group += (u64)gridDim.x * ENCODE_WARPS) {
         const u64 first = group << log2, end = job.tiles() < first + (1ull << log2) ? job.tiles() : first + (1ull << log2);
-        Encoder encoder = {&tables, 1u << 16, reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES), 0};
+        Encoder encoder = {{1u << 16, reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES), 0}, &tables};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= 32) {
             const i32 tiles = (i32)(end - batch < 32 ? end - batch : 32);
             const u32 my_info = lane < tiles ? job.info[batch + lane] : 0;

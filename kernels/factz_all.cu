@@ -5,7 +5,7 @@
 #include "analysis.cuh"
 #include "coding.cuh"
 #include "tiles.cuh"
-#include "decoding.cuh"
+#include "restore.cuh"
 #include "lorenzo.cuh"
 
 #define KERNEL(name, threads, call)                                                            \

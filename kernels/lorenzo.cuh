@@ -2,7 +2,7 @@
 // Twin: src/stage/lorenzo.rs. Tiles know nothing of each other.
 #pragma once
 #include "constrain.cuh"
-#include "lists.cuh"
+#include "lists_decoding.cuh"
 
 constexpr i32 LORENZO_WARPS = 8;
 

@@ -1,29 +1,33 @@
 //! The CPU backend: the stages over tiles on threads. What is computed does not depend on how the
 //! tiles are divided among them.
 
+mod back_end;
+mod front_end;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
+use self::back_end::BackEnd;
+use self::front_end::{anchor_differences, FrontEnd};
 use super::Progress;
 use crate::error::{Error, Result, Status};
-use crate::field::{Layout, View, ViewMut};
-use crate::geometry::{Grid, TileShape, ANCHOR_LEVEL, CLOSED, POSITION_OF, TILE};
+use crate::field::{View, ViewMut};
+use crate::geometry::{Grid, ANCHOR_LEVEL};
 use crate::real::Real;
 use crate::report::Report;
 use crate::request::{BoundKind, Coder, Predictor, Preserve, Request};
-use crate::stage::anchor;
-use crate::stage::codes::{Builder, Masks, Scheme, Spread, TileCodes};
+use crate::stage::codes::{Builder, Scheme, TileCodes};
 use crate::stage::container::{self, Content, Header, HEADER_BYTES, MAX_GROUP_LOG2};
 use crate::stage::entropy::huffman::Lengths;
 use crate::stage::entropy::table::{zero_counts, Counts, Frequencies};
 use crate::stage::entropy::{group, Model};
 use crate::stage::lorenzo::{self, Lattices};
-use crate::stage::predict::{kernels, Kernel, PITCH};
+use crate::stage::predict::{kernels, Kernel};
 use crate::stage::quantize::{self, Quantizer};
 use crate::stage::signature::Rule;
-use crate::stage::symbol::{self, Code, STORED, ZERO};
-use crate::stage::tile::{Constraints, Decoded, Decoder, Encoder, Patch, Rectangle, Tally};
+use crate::stage::symbol::STORED;
+use crate::stage::tile::{Constraints, Decoder, Encoder, Patch, Tally};
 use crate::stage::tune;
 
 /// Tiles in one piece of work.
@@ -143,198 +147,6 @@ fn round_up<T: Real>(x: f64) -> T {
     } else {
         r
     }
-}
-
-/// Values and codes of the vertices on lattice lines, anchors included.
-struct Lines<T> {
-    /// Horizontal: line by line.
-    across: Vec<([T; 2], Code)>,
-    /// Vertical: line by line.
-    down: Vec<([T; 2], Code)>,
-}
-
-/// The front end of one field.
-struct FrontEnd<'a, T> {
-    grid: Grid,
-    views: [View<'a, T>; 2],
-    scheme: Scheme,
-    encoder: Encoder<'a, T>,
-}
-
-impl<T: Real> FrontEnd<'_, T> {
-    fn load(&self, patch: &mut Patch<T>, area: Rectangle, count: Option<(usize, usize)>) {
-        // SAFETY: areas lie inside the grid, and whoever made the views promised the halo.
-        unsafe { patch.load(self.grid, self.views, area, self.encoder.constraints, count) }
-    }
-
-    /// The vertices within one step of `at`, and the index of `at` among them.
-    fn around(at: u64, n: u64) -> (u64, usize, usize) {
-        let first = at.saturating_sub(1);
-        (first, (n.min(at + 2) - first) as usize, (at - first) as usize)
-    }
-
-    fn anchors(&self) -> (Vec<([T; 2], Code)>, Tally) {
-        let columns = self.grid.tiles_x();
-        let mut anchors = vec![Default::default(); self.grid.tiles() as usize];
-        let tally = anchors
-            .par_chunks_mut(CHUNK)
-            .enumerate()
-            .map_init(Patch::<T>::new, |patch, (chunk, out)| {
-                patch.tally = Tally::default();
-                for (k, anchor) in out.iter_mut().enumerate() {
-                    let tile = (chunk * CHUNK + k) as u64;
-                    let (x, y) = (tile % columns * TILE as u64, tile / columns * TILE as u64);
-                    let (x0, width, i) = Self::around(x, self.grid.nx);
-                    let (y0, height, j) = Self::around(y, self.grid.ny);
-                    self.load(patch, Rectangle { x0, y0, width, height }, None);
-                    let code = self.encoder.vertex(patch, i, j, [T::ZERO; 2], ANCHOR_LEVEL);
-                    *anchor = (patch.get(i, j), code);
-                }
-                patch.tally
-            })
-            .reduce(Tally::default, Tally::merge);
-        (anchors, tally)
-    }
-
-    fn lines(&self, anchors: &[([T; 2], Code)]) -> (Lines<T>, Tally) {
-        let Grid { nx, ny } = self.grid;
-        let (columns, rows) = (self.grid.tiles_x() as usize, self.grid.tiles_y() as usize);
-        let span = TILE * CHUNK;
-        let mut lines = Lines { across: vec![Default::default(); rows * nx as usize], down: Vec::new() };
-        let first = lines
-            .across
-            .par_chunks_mut(nx as usize)
-            .enumerate()
-            .flat_map(|(ty, line)| line.par_chunks_mut(span).enumerate().map(move |(c, out)| (ty, c, out)))
-            .map_init(Patch::<T>::new, |patch, (ty, c, out)| {
-                patch.tally = Tally::default();
-                for (k, out) in out.chunks_mut(TILE).enumerate() {
-                    let tx = c * CHUNK + k;
-                    let (x0, y) = ((tx * TILE) as u64, (ty * TILE) as u64);
-                    let last = (nx - 1 - x0).min(TILE as u64) as usize;
-                    let (y0, height, j) = Self::around(y, ny);
-                    let anchor = anchors[ty * columns + tx];
-                    out[0] = anchor;
-                    self.load(patch, Rectangle { x0, y0, width: last + 1, height }, None);
-                    patch.set(0, j, anchor.0);
-                    if last == TILE {
-                        patch.set(TILE, j, anchors[ty * columns + tx + 1].0);
-                    }
-                    self.encoder.line(patch, true, j, last, |k, code, value| out[k] = (value, code));
-                }
-                patch.tally
-            })
-            .reduce(Tally::default, Tally::merge);
-        let across = &lines.across;
-        lines.down = vec![Default::default(); columns * ny as usize];
-        let second = lines
-            .down
-            .par_chunks_mut(ny as usize)
-            .enumerate()
-            .flat_map(|(tx, line)| line.par_chunks_mut(span).enumerate().map(move |(c, out)| (tx, c, out)))
-            .map_init(Patch::<T>::new, |patch, (tx, c, out)| {
-                patch.tally = Tally::default();
-                for (k, out) in out.chunks_mut(TILE).enumerate() {
-                    let ty = c * CHUNK + k;
-                    let (x, y0) = ((tx * TILE) as u64, (ty * TILE) as u64);
-                    let last = (ny - 1 - y0).min(TILE as u64) as usize;
-                    let (x0, width, i) = Self::around(x, nx);
-                    out[0] = anchors[ty * columns + tx];
-                    self.load(patch, Rectangle { x0, y0, width, height: last + 1 }, None);
-                    // The rows at both ends are horizontal lattice lines: final.
-                    for (row, line) in [(0, ty), (TILE, ty + 1)] {
-                        if row <= last {
-                            for column in 0..width {
-                                patch.set(column, row, across[line * nx as usize + x0 as usize + column].0);
-                            }
-                        }
-                    }
-                    self.encoder.line(patch, false, i, last, |k, code, value| out[k] = (value, code));
-                }
-                patch.tally
-            })
-            .reduce(Tally::default, Tally::merge);
-        (lines, first.merge(second))
-    }
-
-    fn tiles(&self, lines: &Lines<T>, bases: &[(Code, u32)], meter: &Meter) -> (Vec<TileCodes>, Tally) {
-        let Grid { nx, ny } = self.grid;
-        let mut all = vec![TileCodes::default(); self.grid.tiles() as usize];
-        let tally = all
-            .par_chunks_mut(CHUNK)
-            .enumerate()
-            .map_init(
-                || (Patch::<T>::new(), Builder::default()),
-                |(patch, builder), (chunk, out)| {
-                    patch.tally = Tally::default();
-                    for (k, out) in out.iter_mut().enumerate() {
-                        let tile = chunk * CHUNK + k;
-                        let shape = self.grid.tile(tile as u64);
-                        let (width, height) = (shape.last_x + 1, shape.last_y + 1);
-                        let area = Rectangle { x0: shape.x0, y0: shape.y0, width, height };
-                        self.load(patch, area, Some((0, 0)));
-                        let (x0, y0) = (shape.x0 as usize, shape.y0 as usize);
-                        for (row, line) in [(0, shape.ty as usize), (TILE, shape.ty as usize + 1)] {
-                            if row < height {
-                                let values = &lines.across[line * nx as usize + x0..][..width];
-                                for (x, &(value, code)) in values.iter().enumerate() {
-                                    patch.set(x, row, value);
-                                    if row == 0 && x < TILE {
-                                        builder.put(POSITION_OF[x] as usize, code);
-                                    }
-                                }
-                            }
-                        }
-                        for (column, line) in [(0, shape.tx as usize), (TILE, shape.tx as usize + 1)] {
-                            if column < width {
-                                let values = &lines.down[line * ny as usize + y0..][..height];
-                                for (y, &(value, code)) in values.iter().enumerate() {
-                                    patch.set(column, y, value);
-                                    if column == 0 && y < TILE {
-                                        builder.put(POSITION_OF[y * TILE] as usize, code);
-                                    }
-                                }
-                            }
-                        }
-                        let (code, digits) = bases[tile];
-                        builder.put(0, code);
-                        builder.put_digits(0, digits);
-                        self.encoder.interior(patch, |position, count, codes| {
-                            builder.put_row(position, count, codes)
-                        });
-                        let mut masks = Masks::default();
-                        for y in 0..height.min(TILE) {
-                            masks.zero[y] = patch.zero[y] as u32;
-                            masks.fill[y] = patch.fill[y] as u32;
-                        }
-                        // SAFETY: the tile lies inside the grid.
-                        *out = unsafe { builder.finish(self.scheme, &shape, 0, masks, self.views) };
-                    }
-                    meter.add(out.len() as u64);
-                    patch.tally
-                },
-            )
-            .reduce(Tally::default, Tally::merge);
-        (all, tally)
-    }
-}
-
-/// Replaces anchors by differences along rows; the first column is differenced downwards.
-fn anchor_differences<T>(grid: Grid, anchors: &[([T; 2], Code)]) -> Vec<(Code, u32)> {
-    let mut coded = Vec::with_capacity(anchors.len());
-    let mut first = [0; 2];
-    for row in anchors.chunks(grid.tiles_x() as usize) {
-        let mut before = first;
-        for (tx, &(_, code)) in row.iter().enumerate() {
-            let (code, digits, base) = anchor::difference(code, before);
-            coded.push((code, digits));
-            before = base;
-            if tx == 0 {
-                first = base;
-            }
-        }
-    }
-    coded
 }
 
 /// Symbol counts, and raw bits in all.
@@ -603,217 +415,6 @@ fn read_stored<T: Real>(grid: Grid, bytes: &[u8], outputs: [ViewMut<'_, T>; 2]) 
                 unsafe { view.set(x as u64, y as u64, T::from_bits64(u64::from_le_bytes(bits))) };
             }
         });
-    }
-}
-
-/// The back end of one field: tiles of codes to values.
-struct BackEnd<'a, T> {
-    grid: Grid,
-    scheme: Scheme,
-    tiles: &'a [TileCodes],
-    decoder: Decoder<'a, T>,
-    fill: [T; 2],
-}
-
-impl<T: Real> BackEnd<'_, T> {
-    /// Values of the anchors as predictions see them.
-    fn anchors(&self) -> Vec<[T; 2]> {
-        let columns = self.grid.tiles_x() as usize;
-        let mut first = [0; 2];
-        let mut values = Vec::with_capacity(self.tiles.len());
-        for row in self.tiles.chunks(columns) {
-            let mut before = first;
-            for (tx, codes) in row.iter().enumerate() {
-                let (value, base) = self.anchor(codes, before);
-                values.push(value);
-                before = base;
-                if tx == 0 {
-                    first = base;
-                }
-            }
-        }
-        values
-    }
-
-    fn anchor(&self, codes: &TileCodes, before: [i32; 2]) -> ([T; 2], [i32; 2]) {
-        let (symbol, raw) = codes.anchor(self.scheme);
-        if codes.masked(0, 0).is_some() {
-            return ([T::ZERO; 2], before);
-        }
-        if symbol == STORED {
-            let bits = 8 * T::BYTES as u32;
-            let value = [raw as u64, (raw >> bits) as u64].map(T::from_bits64);
-            return (visible(value), before);
-        }
-        let coded = symbol::decode(symbol, raw as u64);
-        let digits = (raw >> symbol::RAW_BITS[symbol as usize]) as u32;
-        let (code, base) = anchor::restore(coded, digits, before);
-        let q = self.decoder.quantizer;
-        let value = code.q.map(|q_| q.decode(q_, T::ZERO, ANCHOR_LEVEL, code.id as usize));
-        (value, base)
-    }
-
-    /// What predictions see of a vertex.
-    #[inline(always)]
-    fn decoded(&self, codes: &TileCodes, spread: &Spread, position: usize, x: usize, y: usize) -> Decoded<T> {
-        let s = spread.symbols[position];
-        if s == ZERO {
-            if codes.mode != 0 && codes.masked(x, y).is_some() {
-                Decoded::Given([T::ZERO; 2])
-            } else {
-                Decoded::Coded(Code::default())
-            }
-        } else if s < symbol::FIRST_WITH_RAW_BITS {
-            Decoded::Coded(symbol::decode(s, 0))
-        } else if s == STORED {
-            Decoded::Given(visible(spread.stored(codes, position)))
-        } else {
-            Decoded::Coded(symbol::decode(s, spread.raw(codes, position)))
-        }
-    }
-
-    /// Values on the lattice lines: horizontal, then vertical.
-    fn lines(&self, anchors: &[[T; 2]]) -> [Vec<[T; 2]>; 2] {
-        let columns = self.grid.tiles_x() as usize;
-        let Grid { nx, ny } = self.grid;
-        let mut lines = [
-            vec![[T::ZERO; 2]; self.grid.tiles_y() as usize * nx as usize],
-            vec![[T::ZERO; 2]; columns * ny as usize],
-        ];
-        let [across, down] = &mut lines;
-        // SAFETY: the views, one per component, cover the vectors, which nobody else touches.
-        let component = |line: &mut Vec<[T; 2]>, n: u64, c: usize| unsafe {
-            ViewMut::new(line.as_mut_ptr().cast::<T>().add(c), Layout { pitch: 2 * n, stride: 2 })
-        };
-        let views = [0, 1].map(|c| [component(across, nx, c), component(down, ny, c)]);
-        self.tiles.par_iter().enumerate().with_min_len(CHUNK).for_each_init(
-            Spread::default,
-            |spread, (tile, codes)| {
-                let shape = self.grid.tile(tile as u64);
-                spread.fill(codes, &shape, self.scheme);
-                let end = |last: usize, neighbour: usize| {
-                    if last == TILE {
-                        anchors[neighbour]
-                    } else {
-                        [T::ZERO; 2]
-                    }
-                };
-                for axis in [0, 1] {
-                    let (last, neighbour) =
-                        if axis == 0 { (shape.last_x, tile + 1) } else { (shape.last_y, tile + columns) };
-                    let (mut u, mut v) = ([T::ZERO; CLOSED], [T::ZERO; CLOSED]);
-                    [u[0], v[0]] = anchors[tile];
-                    [u[TILE], v[TILE]] = end(last, neighbour);
-                    self.decoder.line(&mut u, &mut v, last, |k| {
-                        let (x, y) = if axis == 0 { (k, 0) } else { (0, k) };
-                        self.decoded(codes, spread, POSITION_OF[y * TILE + x] as usize, x, y)
-                    });
-                    let (first, line) = if axis == 0 { (shape.x0, shape.ty) } else { (shape.y0, shape.tx) };
-                    let owned = (last + 1).min(TILE);
-                    // SAFETY: this piece of the line belongs to this tile alone.
-                    unsafe {
-                        views[0][axis].write_row(first, line, &u[..owned]);
-                        views[1][axis].write_row(first, line, &v[..owned]);
-                    }
-                }
-            },
-        );
-        lines
-    }
-
-    fn tiles(&self, [across, down]: &[Vec<[T; 2]>; 2], outputs: [ViewMut<'_, T>; 2], meter: &Meter) {
-        self.tiles.par_iter().enumerate().with_min_len(CHUNK).for_each_init(
-            || (Patch::<T>::new(), Spread::default()),
-            |(patch, spread), (tile, codes)| {
-                let shape = self.grid.tile(tile as u64);
-                self.tile(patch, spread, codes, &shape, across, down, outputs);
-                meter.add(1);
-            },
-        );
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn tile(
-        &self,
-        patch: &mut Patch<T>,
-        spread: &mut Spread,
-        codes: &TileCodes,
-        shape: &TileShape,
-        across: &[[T; 2]],
-        down: &[[T; 2]],
-        [out_u, out_v]: [ViewMut<'_, T>; 2],
-    ) {
-        let (nx, ny) = (self.grid.nx as usize, self.grid.ny as usize);
-        let (width, height) = (shape.last_x + 1, shape.last_y + 1);
-        patch.width = width;
-        patch.height = height;
-        for (row, line) in [(0, shape.ty as usize), (TILE, shape.ty as usize + 1)] {
-            if row < height {
-                for (x, &value) in across[line * nx + shape.x0 as usize..][..width].iter().enumerate() {
-                    patch.set(x, row, value);
-                }
-            }
-        }
-        for (column, line) in [(0, shape.tx as usize), (TILE, shape.tx as usize + 1)] {
-            if column < width {
-                for (y, &value) in down[line * ny + shape.y0 as usize..][..height].iter().enumerate() {
-                    patch.set(column, y, value);
-                }
-            }
-        }
-        spread.fill(codes, shape, self.scheme);
-        self.decoder.interior(
-            patch,
-            |position, count| {
-                codes.mode == 0 && spread.symbols[position..position + count].iter().all(|&s| s == ZERO)
-            },
-            |position, x, y| self.decoded(codes, spread, position, x, y),
-        );
-        let (owned_x, owned_y) = shape.owned();
-        if codes.mode != 0 || codes.symbols.contains(&STORED) {
-            self.restore_hidden(patch, spread, codes, (owned_x, owned_y));
-        }
-        for y in 0..owned_y {
-            let row = y * PITCH..y * PITCH + owned_x;
-            // SAFETY: the row belongs to this tile alone.
-            unsafe {
-                out_u.write_row(shape.x0, shape.y0 + y as u64, &patch.u[row.clone()]);
-                out_v.write_row(shape.x0, shape.y0 + y as u64, &patch.v[row]);
-            }
-        }
-    }
-
-    /// Puts the values that predictions did not see in their places.
-    fn restore_hidden(
-        &self,
-        patch: &mut Patch<T>,
-        spread: &Spread,
-        codes: &TileCodes,
-        owned: (usize, usize),
-    ) {
-        for y in 0..owned.1 {
-            for x in 0..owned.0 {
-                let position = POSITION_OF[y * TILE + x] as usize;
-                match codes.masked(x, y) {
-                    Some(false) => patch.set(x, y, [T::ZERO; 2]),
-                    Some(true) => patch.set(x, y, self.fill),
-                    None if spread.symbols[position] == STORED => {
-                        patch.set(x, y, spread.stored(codes, position))
-                    }
-                    None => {}
-                }
-            }
-        }
-    }
-}
-
-/// A stored value as predictions see it.
-#[inline(always)]
-fn visible<T: Real>(value: [T; 2]) -> [T; 2] {
-    if value[0].is_finite() && value[1].is_finite() {
-        value
-    } else {
-        [T::ZERO; 2]
     }
 }
 

@@ -1,0 +1,236 @@
+//! From codes to values, tile by tile on threads.
+
+use rayon::prelude::*;
+
+use super::{Meter, CHUNK};
+use crate::field::{Layout, ViewMut};
+use crate::geometry::{Grid, TileShape, ANCHOR_LEVEL, CLOSED, POSITION_OF, TILE};
+use crate::real::Real;
+use crate::stage::anchor;
+use crate::stage::codes::{Scheme, Spread, TileCodes};
+use crate::stage::predict::PITCH;
+use crate::stage::symbol::{self, Code, STORED, ZERO};
+use crate::stage::tile::{Decoded, Decoder, Patch};
+
+/// The back end of one field: tiles of codes to values.
+pub(super) struct BackEnd<'a, T> {
+    pub(super) grid: Grid,
+    pub(super) scheme: Scheme,
+    pub(super) tiles: &'a [TileCodes],
+    pub(super) decoder: Decoder<'a, T>,
+    pub(super) fill: [T; 2],
+}
+
+impl<T: Real> BackEnd<'_, T> {
+    /// Values of the anchors as predictions see them.
+    pub(super) fn anchors(&self) -> Vec<[T; 2]> {
+        let columns = self.grid.tiles_x() as usize;
+        let mut first = [0; 2];
+        let mut values = Vec::with_capacity(self.tiles.len());
+        for row in self.tiles.chunks(columns) {
+            let mut before = first;
+            for (tx, codes) in row.iter().enumerate() {
+                let (value, base) = self.anchor(codes, before);
+                values.push(value);
+                before = base;
+                if tx == 0 {
+                    first = base;
+                }
+            }
+        }
+        values
+    }
+
+    pub(super) fn anchor(&self, codes: &TileCodes, before: [i32; 2]) -> ([T; 2], [i32; 2]) {
+        let (symbol, raw) = codes.anchor(self.scheme);
+        if codes.masked(0, 0).is_some() {
+            return ([T::ZERO; 2], before);
+        }
+        if symbol == STORED {
+            let bits = 8 * T::BYTES as u32;
+            let value = [raw as u64, (raw >> bits) as u64].map(T::from_bits64);
+            return (visible(value), before);
+        }
+        let coded = symbol::decode(symbol, raw as u64);
+        let digits = (raw >> symbol::RAW_BITS[symbol as usize]) as u32;
+        let (code, base) = anchor::restore(coded, digits, before);
+        let q = self.decoder.quantizer;
+        let value = code.q.map(|q_| q.decode(q_, T::ZERO, ANCHOR_LEVEL, code.id as usize));
+        (value, base)
+    }
+
+    /// What predictions see of a vertex.
+    #[inline(always)]
+    pub(super) fn decoded(
+        &self,
+        codes: &TileCodes,
+        spread: &Spread,
+        position: usize,
+        x: usize,
+        y: usize,
+    ) -> Decoded<T> {
+        let s = spread.symbols[position];
+        if s == ZERO {
+            if codes.mode != 0 && codes.masked(x, y).is_some() {
+                Decoded::Given([T::ZERO; 2])
+            } else {
+                Decoded::Coded(Code::default())
+            }
+        } else if s < symbol::FIRST_WITH_RAW_BITS {
+            Decoded::Coded(symbol::decode(s, 0))
+        } else if s == STORED {
+            Decoded::Given(visible(spread.stored(codes, position)))
+        } else {
+            Decoded::Coded(symbol::decode(s, spread.raw(codes, position)))
+        }
+    }
+
+    /// Values on the lattice lines: horizontal, then vertical.
+    pub(super) fn lines(&self, anchors: &[[T; 2]]) -> [Vec<[T; 2]>; 2] {
+        let columns = self.grid.tiles_x() as usize;
+        let Grid { nx, ny } = self.grid;
+        let mut lines = [
+            vec![[T::ZERO; 2]; self.grid.tiles_y() as usize * nx as usize],
+            vec![[T::ZERO; 2]; columns * ny as usize],
+        ];
+        let [across, down] = &mut lines;
+        // SAFETY: the views, one per component, cover the vectors, which nobody else touches.
+        let component = |line: &mut Vec<[T; 2]>, n: u64, c: usize| unsafe {
+            ViewMut::new(line.as_mut_ptr().cast::<T>().add(c), Layout { pitch: 2 * n, stride: 2 })
+        };
+        let views = [0, 1].map(|c| [component(across, nx, c), component(down, ny, c)]);
+        self.tiles.par_iter().enumerate().with_min_len(CHUNK).for_each_init(
+            Spread::default,
+            |spread, (tile, codes)| {
+                let shape = self.grid.tile(tile as u64);
+                spread.fill(codes, &shape, self.scheme);
+                let end = |last: usize, neighbour: usize| {
+                    if last == TILE {
+                        anchors[neighbour]
+                    } else {
+                        [T::ZERO; 2]
+                    }
+                };
+                for axis in [0, 1] {
+                    let (last, neighbour) =
+                        if axis == 0 { (shape.last_x, tile + 1) } else { (shape.last_y, tile + columns) };
+                    let (mut u, mut v) = ([T::ZERO; CLOSED], [T::ZERO; CLOSED]);
+                    [u[0], v[0]] = anchors[tile];
+                    [u[TILE], v[TILE]] = end(last, neighbour);
+                    self.decoder.line(&mut u, &mut v, last, |k| {
+                        let (x, y) = if axis == 0 { (k, 0) } else { (0, k) };
+                        self.decoded(codes, spread, POSITION_OF[y * TILE + x] as usize, x, y)
+                    });
+                    let (first, line) = if axis == 0 { (shape.x0, shape.ty) } else { (shape.y0, shape.tx) };
+                    let owned = (last + 1).min(TILE);
+                    // SAFETY: this piece of the line belongs to this tile alone.
+                    unsafe {
+                        views[0][axis].write_row(first, line, &u[..owned]);
+                        views[1][axis].write_row(first, line, &v[..owned]);
+                    }
+                }
+            },
+        );
+        lines
+    }
+
+    pub(super) fn tiles(
+        &self,
+        [across, down]: &[Vec<[T; 2]>; 2],
+        outputs: [ViewMut<'_, T>; 2],
+        meter: &Meter,
+    ) {
+        self.tiles.par_iter().enumerate().with_min_len(CHUNK).for_each_init(
+            || (Patch::<T>::new(), Spread::default()),
+            |(patch, spread), (tile, codes)| {
+                let shape = self.grid.tile(tile as u64);
+                self.tile(patch, spread, codes, &shape, across, down, outputs);
+                meter.add(1);
+            },
+        );
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn tile(
+        &self,
+        patch: &mut Patch<T>,
+        spread: &mut Spread,
+        codes: &TileCodes,
+        shape: &TileShape,
+        across: &[[T; 2]],
+        down: &[[T; 2]],
+        [out_u, out_v]: [ViewMut<'_, T>; 2],
+    ) {
+        let (nx, ny) = (self.grid.nx as usize, self.grid.ny as usize);
+        let (width, height) = (shape.last_x + 1, shape.last_y + 1);
+        patch.width = width;
+        patch.height = height;
+        for (row, line) in [(0, shape.ty as usize), (TILE, shape.ty as usize + 1)] {
+            if row < height {
+                for (x, &value) in across[line * nx + shape.x0 as usize..][..width].iter().enumerate() {
+                    patch.set(x, row, value);
+                }
+            }
+        }
+        for (column, line) in [(0, shape.tx as usize), (TILE, shape.tx as usize + 1)] {
+            if column < width {
+                for (y, &value) in down[line * ny + shape.y0 as usize..][..height].iter().enumerate() {
+                    patch.set(column, y, value);
+                }
+            }
+        }
+        spread.fill(codes, shape, self.scheme);
+        self.decoder.interior(
+            patch,
+            |position, count| {
+                codes.mode == 0 && spread.symbols[position..position + count].iter().all(|&s| s == ZERO)
+            },
+            |position, x, y| self.decoded(codes, spread, position, x, y),
+        );
+        let (owned_x, owned_y) = shape.owned();
+        if codes.mode != 0 || codes.symbols.contains(&STORED) {
+            self.restore_hidden(patch, spread, codes, (owned_x, owned_y));
+        }
+        for y in 0..owned_y {
+            let row = y * PITCH..y * PITCH + owned_x;
+            // SAFETY: the row belongs to this tile alone.
+            unsafe {
+                out_u.write_row(shape.x0, shape.y0 + y as u64, &patch.u[row.clone()]);
+                out_v.write_row(shape.x0, shape.y0 + y as u64, &patch.v[row]);
+            }
+        }
+    }
+
+    /// Puts the values that predictions did not see in their places.
+    pub(super) fn restore_hidden(
+        &self,
+        patch: &mut Patch<T>,
+        spread: &Spread,
+        codes: &TileCodes,
+        owned: (usize, usize),
+    ) {
+        for y in 0..owned.1 {
+            for x in 0..owned.0 {
+                let position = POSITION_OF[y * TILE + x] as usize;
+                match codes.masked(x, y) {
+                    Some(false) => patch.set(x, y, [T::ZERO; 2]),
+                    Some(true) => patch.set(x, y, self.fill),
+                    None if spread.symbols[position] == STORED => {
+                        patch.set(x, y, spread.stored(codes, position))
+                    }
+                    None => {}
+                }
+            }
+        }
+    }
+}
+
+/// A stored value as predictions see it.
+#[inline(always)]
+pub(super) fn visible<T: Real>(value: [T; 2]) -> [T; 2] {
+    if value[0].is_finite() && value[1].is_finite() {
+        value
+    } else {
+        [T::ZERO; 2]
+    }
+}
