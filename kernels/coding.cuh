@@ -153,6 +153,15 @@ __device__ __forceinline__ u64 warp_sum64(u64 x) {
     return x;
 }
 
+// Twin of group_log2 in src/backend/cpu.rs: tiles of a group, for tiles that take so many bytes in all.
+__device__ __forceinline__ void choose_groups(const Job& job, Control& control, u64 bytes) {
+    const u64 wanted = bytes < SPARSE_TILE_BYTES * job.tiles() ? SPARSE_GROUP_BYTES : GROUP_BYTES;
+    u32 log2 = 0;
+    while (log2 < MAX_GROUP_LOG2 && (1ull << log2) < job.tiles() && (bytes << log2) < wanted * job.tiles()) log2++;
+    control.group_log2 = log2;
+    control.groups = (job.tiles() + (1ull << log2) - 1) >> log2;
+}
+
 // Grid: 1. Block: 1024. Frequencies, their stored form and the size of groups from the counts.
 template <typename T>
 __device__ __forceinline__ void make_tables(const Job& job) {
@@ -315,11 +324,7 @@ __device__ __forceinline__ void make_tables(const Job& job) {
         u64 sum = 0;
         for (i32 w = 0; w < 32; w++) sum += costs[w];
         const u64 bytes = ((sum >> 8) + control.raw_bits) / 8;
-        const u64 wanted = bytes < SPARSE_TILE_BYTES * job.tiles() ? SPARSE_GROUP_BYTES : GROUP_BYTES;
-        u32 log2 = 0;
-        while (log2 < MAX_GROUP_LOG2 && (1ull << log2) < job.tiles() && (bytes << log2) < wanted * job.tiles()) log2++;
-        control.group_log2 = log2;
-        control.groups = (job.tiles() + (1ull << log2) - 1) >> log2;
+        choose_groups(job, control, bytes);
     }
 }
 

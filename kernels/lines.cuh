@@ -8,7 +8,7 @@ struct LineShared {
     typename Real<T>::Pair values[3 * CLOSED];
     T limit[CLOSED];
     u8 special[CLOSED];
-    u32 nonfinite[CLOSED > 6 ? CLOSED : 6];
+    u32 nonfinite[CLOSED];
 };
 enum : u8 { HAS_CODE, HAS_NO_CODE, IS_STORED };
 

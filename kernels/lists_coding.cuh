@@ -230,11 +230,7 @@ __device__ __forceinline__ void make_codes(const Job& job) {
         u64 bits = control.raw_bits;
         for (i32 w = 0; w < 32; w++) bits += costs[w];
         const u64 bytes = bits / 8;
-        const u64 wanted = bytes < SPARSE_TILE_BYTES * job.tiles() ? SPARSE_GROUP_BYTES : GROUP_BYTES;
-        u32 log2 = 0;
-        while (log2 < MAX_GROUP_LOG2 && (1ull << log2) < job.tiles() && (bytes << log2) < wanted * job.tiles()) log2++;
-        control.group_log2 = log2;
-        control.groups = (job.tiles() + (1ull << log2) - 1) >> log2;
+        choose_groups(job, control, bytes);
     }
 }
 
