@@ -14,7 +14,7 @@ use factz::field::{Layout, ViewMut};
 use factz::geometry::Grid;
 use factz::real::Real;
 use factz::stage::codes::{row_mask, Masks, Scheme, TileCodes};
-use factz::stage::container::{self, Content, Header, HEADER_BYTES};
+use factz::stage::container::{self, Content, Header, HEADER_BYTES, VERSION};
 use factz::stage::entropy::huffman::Lengths;
 use factz::stage::entropy::table::{zero_counts, Frequencies, BLOCKS};
 use factz::stage::entropy::{group, list, Model};
@@ -306,6 +306,7 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
     };
     let grid = Grid::new(nx, ny);
     let mut header = Header {
+        version: VERSION,
         dtype,
         mode: Mode::BlockWise,
         coder: M::CODER,
@@ -350,7 +351,7 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
             for (k, (block, class)) in BLOCKS.iter().zip(&mut codes.classes).enumerate() {
                 *class = random(8) as u8;
                 // As many entries as the class allows a list.
-                let listed = M::LISTS && list::is_list(*class);
+                let listed = list::is_list(*class);
                 let mut left = if listed { (1 << list::count_bits(k, *class)) - 1 } else { 0 };
                 for position in block.clone() {
                     if *class == 0 || active[position / 32] >> (position % 32) & 1 == 0 {
@@ -377,9 +378,9 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
     }
     let mut counts = zero_counts();
     for (shape, codes) in &tiles {
-        group::count::<M>(scheme, shape, codes, &mut counts);
+        group::count(scheme, shape, codes, &mut counts);
     }
-    let models: Vec<M> = counts[..M::TABLES].iter().map(M::from_counts).collect();
+    let models: Vec<M> = counts.iter().map(M::from_counts).collect();
     let tables = container::write_tables(&models);
     let coder = group::encode_tables(&models);
     let groups: Vec<Vec<u8>> = tiles

@@ -150,7 +150,7 @@ fn round_up<T: Real>(x: f64) -> T {
 }
 
 /// Symbol counts, and raw bits in all.
-fn count<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> (Box<Counts>, u64) {
+fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> (Box<Counts>, u64) {
     let piece = tiles.len().div_ceil(4 * rayon::current_num_threads()).max(CHUNK);
     tiles
         .par_chunks(piece)
@@ -159,7 +159,7 @@ fn count<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> (Box<Coun
             let (mut counts, mut raw) = (zero_counts(), 0);
             for (i, codes) in tiles.iter().enumerate() {
                 let shape = grid.tile((k * piece + i) as u64);
-                raw += group::count::<M>(scheme, &shape, codes, &mut counts);
+                raw += group::count(scheme, &shape, codes, &mut counts);
             }
             (counts, raw)
         })
@@ -192,10 +192,9 @@ struct Body {
 }
 
 fn encode<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes], meter: &Meter) -> Body {
-    let (counts, raw_bits) = count::<M>(grid, scheme, tiles);
-    let counts = &counts[..M::TABLES];
+    let (counts, raw_bits) = count(grid, scheme, tiles);
     let models: Vec<M> = counts.iter().map(M::from_counts).collect();
-    let cost: u64 = models.iter().zip(counts).map(|(m, c)| m.cost(c)).sum();
+    let cost: u64 = models.iter().zip(counts.iter()).map(|(m, c)| m.cost(c)).sum();
     let group_log2 = group_log2(grid.tiles(), ((cost >> 8) + raw_bits) / 8);
     let tables = group::encode_tables(&models);
     let groups = tiles
@@ -300,6 +299,7 @@ pub fn compress<T: Real>(
     };
     drop(tiles);
     let mut header = Header {
+        version: container::VERSION,
         dtype: config.dtype,
         mode: config.mode,
         coder: config.coder,

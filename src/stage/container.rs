@@ -12,7 +12,7 @@ use crate::stage::quantize::TAPERS;
 
 pub const MAGIC: [u8; 4] = *b"FCTZ";
 /// Version of the format that this library writes; it reads all up to it.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 pub const HEADER_BYTES: usize = 128;
 /// Where the checksum is; it counts as 0 when it is computed.
 const CHECKSUM_AT: usize = 8;
@@ -31,6 +31,8 @@ pub enum Content {
 /// The decoded header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Header {
+    /// Of the format.
+    pub version: u16,
     pub dtype: Dtype,
     pub mode: Mode,
     pub coder: Coder,
@@ -73,7 +75,7 @@ impl Header {
 
     pub fn info(&self) -> StreamInfo {
         StreamInfo {
-            format_version: VERSION as u32,
+            format_version: self.version as u32,
             nx: self.nx,
             ny: self.ny,
             dtype: self.dtype,
@@ -98,7 +100,7 @@ impl Header {
             at += bytes.len();
         };
         put(&MAGIC);
-        put(&VERSION.to_le_bytes());
+        put(&self.version.to_le_bytes());
         put(&(HEADER_BYTES as u16).to_le_bytes());
         put(&[0; 4]); // checksum
         put(&[
@@ -167,6 +169,7 @@ impl Header {
             *k = choice("predictor kernel", 21 + level, CHOICES as u8)?;
         }
         let header = Header {
+            version,
             dtype: if choice("dtype", 12, 2)? == 0 { Dtype::F32 } else { Dtype::F64 },
             mode: if choice("mode", 13, 2)? == 0 { Mode::BlockWise } else { Mode::Speculative },
             coder: if choice("coder", 14, 2)? == 0 { Coder::Ans } else { Coder::Huffman },
@@ -217,28 +220,26 @@ impl Header {
     fn minimum_bytes(&self) -> u64 {
         let body = match self.content {
             Content::Coded => {
-                (self.table_bytes as u64).max(directory_bytes(self.coder.tables()) as u64)
+                (self.table_bytes as u64).max(directory_bytes(self.tables()) as u64)
                     + self.groups() * (4 + STATE_BYTES as u64)
             }
             Content::Stored => self.field_bytes(),
         };
         HEADER_BYTES as u64 + body
     }
+
+    /// Tables of a stream: version 1 had none for runs with the ANS coder.
+    fn tables(&self) -> usize {
+        match (self.version, self.coder) {
+            (1, Coder::Ans) => TABLES,
+            _ => LIST_TABLES,
+        }
+    }
 }
 
 /// Largest stream of a field of `field_bytes`: it is stored where coding would take more.
 pub fn max_stream_bytes(field_bytes: u64) -> u64 {
     HEADER_BYTES as u64 + field_bytes.next_multiple_of(4)
-}
-
-impl Coder {
-    /// Tables in a stream of this coder.
-    fn tables(self) -> usize {
-        match self {
-            Coder::Ans => TABLES,
-            Coder::Huffman => LIST_TABLES,
-        }
-    }
 }
 
 /// Bytes of the directory: the stored size of each table in units of 4 bytes.
@@ -248,7 +249,7 @@ const fn directory_bytes(tables: usize) -> usize {
 
 /// The table section: a directory of sizes, then the tables.
 pub fn write_tables<M: Model>(models: &[M]) -> Vec<u8> {
-    let mut out = vec![0u8; directory_bytes(M::TABLES)];
+    let mut out = vec![0u8; directory_bytes(models.len())];
     for (k, model) in models.iter().enumerate() {
         let before = out.len();
         model.write(&mut out);
@@ -268,9 +269,10 @@ pub fn split<'a, M: Model>(header: &Header, stream: &'a [u8]) -> Result<Parts<'a
     let short = || Error::corrupt("the parts of the stream do not add up to its length");
     let body = &stream[HEADER_BYTES..];
     let (tables, body) = body.split_at_checked(header.table_bytes as usize).ok_or_else(short)?;
-    let (sizes, mut tables) = tables.split_at_checked(directory_bytes(M::TABLES)).ok_or_else(short)?;
-    let mut models = Vec::with_capacity(M::TABLES);
-    for &size in &sizes[..M::TABLES] {
+    let count = header.tables();
+    let (sizes, mut tables) = tables.split_at_checked(directory_bytes(count)).ok_or_else(short)?;
+    let mut models = Vec::with_capacity(count);
+    for &size in &sizes[..count] {
         let (table, rest) = tables.split_at_checked(4 * size as usize).ok_or_else(short)?;
         models.push(M::read(table)?);
         tables = rest;
@@ -327,6 +329,7 @@ mod tests {
 
     pub fn header() -> Header {
         Header {
+            version: VERSION,
             dtype: Dtype::F64,
             mode: Mode::Speculative,
             coder: Coder::Ans,
@@ -359,7 +362,7 @@ mod tests {
             assert_eq!(Header::read(&bytes[..n]).unwrap_err().status, Status::CorruptStream);
         }
         let mut newer = bytes;
-        newer[4] = 2;
+        newer[4] = VERSION as u8 + 1;
         assert_eq!(Header::read(&newer).unwrap_err().status, Status::UnsupportedVersion);
         for k in [0, 6, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 25, 26, 27, 39, 48, 63, 120] {
             let mut bad = bytes;

@@ -1,10 +1,11 @@
 //! Groups of tiles that share the states of one coder.
 //!
 //! A group codes its tiles in batches of 32. A batch starts with one lane per tile: modes, then the
-//! classes of the coarse, middle and fine blocks. Then come the tiles one by one: the masks that are
-//! neither empty nor full (one lane per row, byte by byte), and the blocks of a class above 0 in
-//! steps of 32 positions, one lane each: symbols, escapes, raw bits in pieces of 16. Coders without
-//! fractions of a bit code masks and sparse blocks as lists instead (`list`).
+//! classes of the coarse, middle and fine blocks, and the numbers of entries of lists. Then come two
+//! sequences of entries, each of them made of the lists of all tiles one after another, and coded 32
+//! entries at a time, a lane each, whatever lists they are of: the bytes of masks that are neither empty
+//! nor full, and the vertices of blocks of a class above 0. A list names either all positions of a block
+//! or only those that are not zero (`list`).
 
 mod decode;
 mod encode;
@@ -13,12 +14,12 @@ pub use decode::decode;
 pub use encode::encode;
 
 use super::lanes::{lanes, LANES};
-use super::list::{self, is_list, DENSE_LANES, MASK_COUNT_BITS};
+use super::list::{self, is_list, DENSE, DENSE_LANES, MASK_COUNT_BITS};
 use super::table::{
     table_of, Counts, BLOCKS, COARSE_CLASS, FINE_CLASS, MASK_BYTE, MASK_RUN, MIDDLE_CLASS, RUN, TILE_MODE,
 };
 use super::Model;
-use crate::geometry::{TileShape, TILE};
+use crate::geometry::{TileShape, TILE, TILE_VERTICES};
 use crate::stage::codes::{for_mask_bytes, lanes_above, MaskRows, Scheme, TileCodes, SOME};
 use crate::stage::symbol::{FIRST_WITH_RAW_BITS, ZERO};
 
@@ -41,36 +42,116 @@ fn class_table(classes: &[u8; 3], k: usize) -> usize {
     }
 }
 
-/// The lanes of a step of 32 positions that are coded one symbol each.
-fn dense_lanes<M: Model>(step: usize, class: u8) -> u32 {
-    match step {
-        _ if !M::LISTS || !is_list(class) => u32::MAX,
-        0 => DENSE_LANES,
-        _ => 0,
+/// Where a tile has its vertices that have a symbol.
+struct Places {
+    /// A bit per position.
+    active: [u32; TILE_VERTICES / LANES],
+    /// The number, among the symbols of the tile, of the first one of each 32 positions.
+    first: [u16; TILE_VERTICES / LANES],
+    /// Symbols of the tile.
+    symbols: usize,
+}
+
+impl Places {
+    fn new(scheme: Scheme, shape: &TileShape, codes: &TileCodes) -> Self {
+        let active = scheme.active(shape, codes.masks.as_deref());
+        let (mut first, mut symbols) = ([0; TILE_VERTICES / LANES], 0);
+        for (block, _) in BLOCKS.iter().zip(&codes.classes).filter(|(_, &class)| class > 0) {
+            for step in block.start / LANES..block.end / LANES {
+                first[step] = symbols as u16;
+                symbols += active[step].count_ones() as usize;
+            }
+        }
+        Places { active, first, symbols }
+    }
+
+    /// The number of the symbol of a position; None if it has none.
+    #[inline(always)]
+    fn of(&self, position: usize) -> Option<usize> {
+        let (active, bit) = (self.active[position / LANES], position % LANES);
+        let below = match active {
+            u32::MAX => bit,
+            _ if active >> bit & 1 == 0 => return None,
+            _ => (active & ((1 << bit) - 1)).count_ones() as usize,
+        };
+        Some(self.first[position / LANES] as usize + below)
+    }
+
+    /// Which of 32 positions from this one on have a symbol.
+    #[inline(always)]
+    fn from(&self, position: usize) -> u32 {
+        let step = position / LANES;
+        let after = self.active.get(step + 1).copied().unwrap_or(0);
+        ((self.active[step] as u64 | (after as u64) << LANES) >> (position % LANES)) as u32
+    }
+}
+
+/// A list of the vertices of a tile.
+#[derive(Clone, Copy)]
+struct List {
+    /// Number in the batch.
+    tile: u8,
+    /// Class of the block.
+    class: u8,
+    /// Whether it names only the vertices that are not zero.
+    sparse: bool,
+    /// The table of its symbols; those of the first list depend on the position.
+    table: u8,
+    /// Entries not yet coded.
+    left: u16,
+    /// The next position that an entry may have, and the end of the positions.
+    next: u16,
+    end: u16,
+}
+
+impl List {
+    /// Appends the lists of a tile, whose sparse ones have as many entries as `counts` says by block.
+    fn append(lists: &mut Vec<List>, tile: usize, classes: &[u8; 3], counts: &[u16; 3]) {
+        for (k, &class) in classes.iter().enumerate().filter(|(_, &class)| class > 0) {
+            let mut put = |positions: std::ops::Range<usize>, sparse| {
+                lists.push(List {
+                    tile: tile as u8,
+                    class,
+                    sparse,
+                    table: table_of(positions.start, class) as u8,
+                    left: if sparse { counts[k] } else { positions.len() as u16 },
+                    next: positions.start as u16,
+                    end: positions.end as u16,
+                });
+            };
+            if k == 0 {
+                put(0..DENSE, false);
+            }
+            put(list::positions(k), is_list(class));
+        }
+    }
+
+    fn run_table(&self) -> usize {
+        RUN + self.class as usize - 1
+    }
+
+    #[inline(always)]
+    fn table(&self, position: usize) -> u8 {
+        if position < DENSE {
+            table_of(position, self.class) as u8
+        } else {
+            self.table
+        }
     }
 }
 
 /// Counts everything that the entropy coder will code of a tile; gives back the raw bits.
-pub fn count<M: Model>(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut Counts) -> u64 {
+pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut Counts) -> u64 {
     let mut raw = 0;
     counts[TILE_MODE][codes.mode as usize] += 1;
-    if let Some(masks) = &codes.masks {
-        for (state, rows) in [(codes.mask_states().0, &masks.zero), (codes.mask_states().1, &masks.fill)] {
-            if state != SOME {
-                continue;
-            }
-            if M::LISTS {
-                raw += MASK_COUNT_BITS as u64;
-                for_mask_entries(shape, rows, |run, byte| {
-                    let (symbol, _, bits) = list::encode_run(run);
-                    counts[MASK_RUN][symbol as usize] += 1;
-                    counts[MASK_BYTE][byte as usize] += 1;
-                    raw += bits as u64;
-                });
-            } else {
-                for_mask_bytes(shape, rows, |_, _, byte| counts[MASK_BYTE][byte as usize] += 1);
-            }
-        }
+    for rows in some_masks(codes).into_iter().flatten() {
+        raw += MASK_COUNT_BITS as u64;
+        for_mask_entries(shape, rows, |run, byte| {
+            let (symbol, _, bits) = list::encode_run(run);
+            counts[MASK_RUN][symbol as usize] += 1;
+            counts[MASK_BYTE][byte as usize] += 1;
+            raw += bits as u64;
+        });
     }
     if !TileCodes::has_codes(codes.mode) {
         return raw;
@@ -85,15 +166,19 @@ pub fn count<M: Model>(scheme: Scheme, shape: &TileShape, codes: &TileCodes, cou
             continue;
         }
         let mut expected = list::positions(k).start;
-        if M::LISTS && is_list(class) {
+        if is_list(class) {
             raw += list::count_bits(k, class) as u64;
         }
         for step in block.start / 32..block.end / 32 {
             let mask = active[step];
             let (here, rest) = symbols.split_at(mask.count_ones() as usize);
             symbols = rest;
-            let dense = dense_lanes::<M>(step, class);
-            if dense == u32::MAX && step > 1 {
+            let dense = match step {
+                _ if !is_list(class) => u32::MAX,
+                0 => DENSE_LANES,
+                _ => 0,
+            };
+            if dense == u32::MAX && step > 0 {
                 let table = &mut counts[table_of(step * 32, class)];
                 for &s in here {
                     table[s as usize] += 1;
@@ -122,6 +207,13 @@ pub fn count<M: Model>(scheme: Scheme, shape: &TileShape, codes: &TileCodes, cou
         }
     }
     raw
+}
+
+/// The masks of a tile that are neither empty nor full: zero, then fill.
+fn some_masks(codes: &TileCodes) -> [Option<&MaskRows>; 2] {
+    let (zero, fill) = codes.mask_states();
+    let masks = codes.masks.as_ref();
+    [masks.filter(|_| zero == SOME).map(|m| &m.zero), masks.filter(|_| fill == SOME).map(|m| &m.fill)]
 }
 
 /// Visits the symbols of a step that are not zero, as `visit(lane, symbol)`.
@@ -199,6 +291,7 @@ mod tests {
                                 s = if left == 0 || random(4) > 0 { ZERO } else { s };
                                 left -= (s != ZERO) as u32;
                             }
+                            s = if scheme.allows(s) { s } else { ZERO };
                             codes.symbols.push(s);
                             let mut bits = scheme.raw_bits(s, position);
                             while bits > 0 {
@@ -217,9 +310,9 @@ mod tests {
     fn round_trip<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) {
         let mut counts = zero_counts();
         for (shape, codes) in tiles {
-            count::<M>(scheme, shape, codes, &mut counts);
+            count(scheme, shape, codes, &mut counts);
         }
-        let models: Vec<M> = counts[..M::TABLES].iter().map(M::from_counts).collect();
+        let models: Vec<M> = counts.iter().map(M::from_counts).collect();
         let mut bytes = Vec::new();
         let refs: Vec<_> = tiles.iter().map(|(s, c)| (*s, c)).collect();
         encode::<M>(scheme, &refs, &encode_tables(&models), &mut bytes);
@@ -243,10 +336,12 @@ mod tests {
     #[test]
     fn groups_round_trip() {
         for (nx, ny, element_bytes) in [(1, 1, 4), (70, 50, 8), (300, 260, 4), (32, 2000, 8), (1300, 31, 4)] {
-            let scheme = Scheme { predictor: Predictor::Hierarchical, element_bytes };
-            let tiles = arbitrary(Grid::new(nx, ny), nx * 31 + ny, scheme);
-            round_trip::<Frequencies>(scheme, &tiles);
-            round_trip::<Lengths>(scheme, &tiles);
+            for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
+                let scheme = Scheme { predictor, element_bytes };
+                let tiles = arbitrary(Grid::new(nx, ny), nx * 31 + ny, scheme);
+                round_trip::<Frequencies>(scheme, &tiles);
+                round_trip::<Lengths>(scheme, &tiles);
+            }
         }
     }
 
@@ -272,9 +367,9 @@ mod tests {
     fn bytes_of<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) -> usize {
         let mut counts = zero_counts();
         tiles.iter().for_each(|(shape, codes)| {
-            count::<M>(scheme, shape, codes, &mut counts);
+            count(scheme, shape, codes, &mut counts);
         });
-        let models: Vec<M> = counts[..M::TABLES].iter().map(M::from_counts).collect();
+        let models: Vec<M> = counts.iter().map(M::from_counts).collect();
         let mut bytes = Vec::new();
         let refs: Vec<_> = tiles.iter().map(|(s, c)| (*s, c)).collect();
         encode::<M>(scheme, &refs, &encode_tables(&models), &mut bytes);

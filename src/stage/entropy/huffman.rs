@@ -5,7 +5,7 @@
 //! codes of the same counts.
 
 use super::lanes::{Decode, Decoder, Encode, Encoder};
-use super::table::{read_entries, write_entries, ALPHABET, ESCAPE, LIST_TABLES};
+use super::table::{read_entries, write_entries, ALPHABET, ESCAPE};
 use super::Model;
 use crate::error::{Error, Result};
 use crate::request::Coder;
@@ -119,8 +119,6 @@ fn limit(lengths: &mut [u32]) {
 
 impl Model for Lengths {
     const CODER: Coder = Coder::Huffman;
-    const TABLES: usize = LIST_TABLES;
-    const LISTS: bool = true;
     type Encode = EncodeTable;
     type Decode = DecodeTable;
 

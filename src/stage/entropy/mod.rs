@@ -15,10 +15,6 @@ use table::ALPHABET;
 /// What a coder makes of the counts of one table.
 pub trait Model: Sized + Send + Sync {
     const CODER: Coder;
-    /// Tables in a stream.
-    const TABLES: usize;
-    /// Whether masks and sparse blocks are coded as lists.
-    const LISTS: bool;
     type Encode: lanes::Encode + Send + Sync;
     type Decode: lanes::Decode + Send + Sync;
 

@@ -91,8 +91,6 @@ impl Frequencies {
 
 impl Model for Frequencies {
     const CODER: Coder = Coder::Ans;
-    const TABLES: usize = TABLES;
-    const LISTS: bool = false;
     type Encode = EncodeTable;
     type Decode = DecodeTable;
 

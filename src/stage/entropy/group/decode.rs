@@ -1,11 +1,11 @@
 //! Bytes to groups of tiles.
 
-use super::class_table;
+use super::{class_table, List, Places};
 use crate::geometry::{TileShape, TILE};
 use crate::stage::codes::{row_mask, MaskRows, Masks, Scheme, TileCodes, ALL, NONE, SOME};
 use crate::stage::entropy::lanes::{lanes, Decode, Decoder, LANES, PIECE_BITS};
-use crate::stage::entropy::list::{self, is_list, DENSE_LANES, MASK_COUNT_BITS};
-use crate::stage::entropy::table::{table_of, BLOCKS, CLASSES, MASK_BYTE, MASK_RUN, RUN, TILE_MODE};
+use crate::stage::entropy::list::{self, is_list, MASK_COUNT_BITS};
+use crate::stage::entropy::table::{CLASSES, MASK_BYTE, MASK_RUN, TILE_MODE};
 use crate::stage::entropy::Model;
 use crate::stage::symbol::{FIRST_WITH_RAW_BITS, STORED, ZERO};
 
@@ -17,272 +17,316 @@ pub fn decode<M: Model>(
     shapes: &[TileShape],
     tables: &[M::Decode],
 ) -> Option<Vec<TileCodes>> {
-    assert_eq!(tables.len(), M::TABLES);
     let mut decoder = Decoder::new(bytes)?;
     let mut tiles = Vec::with_capacity(shapes.len());
-    let mut symbols = [0u8; LANES];
     for batch in shapes.chunks(LANES) {
-        let mut codes = vec![TileCodes::default(); batch.len()];
-        let all = row_mask(batch.len());
-        decoder.step(all, |_| &tables[TILE_MODE], &mut symbols);
-        let mut coded = 0;
-        for (lane, c) in codes.iter_mut().enumerate() {
-            c.mode = symbols[lane];
-            if c.mode >= scheme.modes() {
-                return None;
-            }
-            coded |= (TileCodes::has_codes(c.mode) as u32) << lane;
-        }
-        for k in 0..3 {
-            let mut before = [0usize; LANES];
-            for (b, c) in before.iter_mut().zip(&codes) {
-                *b = class_table(&c.classes, k);
-            }
-            decoder.step(coded, |lane| &tables[before[lane]], &mut symbols);
-            for lane in lanes(coded) {
-                if symbols[lane] as usize >= CLASSES {
-                    return None;
-                }
-                codes[lane].classes[k] = symbols[lane];
-            }
-        }
-        let mut counts = [[0; 3]; LANES];
-        if M::LISTS {
-            for k in 0..3 {
-                for lane in lanes(coded).filter(|&lane| is_list(codes[lane].classes[k])) {
-                    let bits = list::count_bits(k, codes[lane].classes[k]);
-                    counts[lane][k] = if bits > 0 { decoder.raw(lane, bits) as usize } else { 0 };
-                }
-            }
-        }
-        for ((c, shape), counts) in codes.iter_mut().zip(batch).zip(&counts) {
-            decode_tile::<M>(&mut decoder, scheme, c, shape, tables, counts)?;
-        }
+        let (mut codes, counts) = decode_heads(&mut decoder, scheme, batch.len(), tables, true)?;
+        decode_masks(&mut decoder, batch, &mut codes, tables)?;
+        decode_codes(&mut decoder, scheme, batch, &mut codes, &counts, tables)?;
         tiles.append(&mut codes);
     }
     decoder.finished().then_some(tiles)
 }
 
-/// Decodes `count` entries of a list, as `take(decoder, numbers of up to 32 entries, their symbols)`; None
-/// if one has a number that is not below `end`.
-fn decode_list<D: Decode>(
+/// The modes and the classes of a batch of `count` tiles, and with `listed` the number of entries of the sparse
+/// lists, by tile and block.
+pub(super) fn decode_heads<D: Decode>(
     decoder: &mut Decoder<'_>,
+    scheme: Scheme,
     count: usize,
-    numbers: std::ops::Range<usize>,
-    run_table: &D,
-    table: &D,
-    mut take: impl FnMut(&mut Decoder<'_>, &[usize], &mut [u8; LANES]) -> Option<()>,
-) -> Option<()> {
+    tables: &[D],
+    listed: bool,
+) -> Option<(Vec<TileCodes>, [[u16; 3]; LANES])> {
+    let mut codes = vec![TileCodes::default(); count];
     let mut symbols = [0u8; LANES];
-    let mut here = [0usize; LANES];
-    let (mut left, mut expected) = (count, numbers.start);
-    while left > 0 {
-        let n = left.min(LANES);
-        left -= n;
-        decoder.step(row_mask(n), |_| run_table, &mut symbols);
-        for lane in 0..n {
-            let bits = list::run_bits(symbols[lane])?;
-            let raw = if bits > 0 { decoder.raw(lane, bits) } else { 0 };
-            here[lane] = expected + list::decode_run(symbols[lane], raw, bits) as usize;
-            expected = here[lane] + 1;
-        }
-        if expected > numbers.end {
+    decoder.step(row_mask(count), |_| &tables[TILE_MODE], &mut symbols);
+    let mut coded = 0;
+    for (lane, c) in codes.iter_mut().enumerate() {
+        c.mode = symbols[lane];
+        if c.mode >= scheme.modes() {
             return None;
         }
-        decoder.step(row_mask(n), |_| table, &mut symbols);
-        take(decoder, &here[..n], &mut symbols)?;
+        coded |= (TileCodes::has_codes(c.mode) as u32) << lane;
     }
-    Some(())
-}
-
-/// A mask by its entries or byte by byte.
-fn decode_mask<M: Model>(
-    decoder: &mut Decoder<'_>,
-    shape: &TileShape,
-    tables: &[M::Decode],
-    rows: &mut MaskRows,
-) -> Option<()> {
-    let (width, height) = shape.owned();
-    let columns = width.div_ceil(8);
-    let mut bytes = [[0u8; TILE]; 4];
-    if M::LISTS {
-        let count = decoder.raw(0, MASK_COUNT_BITS) as usize;
-        let numbers = 0..TILE * columns;
-        decode_list(decoder, count, numbers, &tables[MASK_RUN], &tables[MASK_BYTE], |_, here, symbols| {
-            for (&number, &symbol) in here.iter().zip(symbols.iter()) {
-                bytes[number / TILE][number % TILE] = symbol;
-            }
-            here.iter().all(|number| number % TILE < height).then_some(())
-        })?;
-    } else {
-        for column in bytes[..columns].iter_mut() {
-            decoder.step(row_mask(height), |_| &tables[MASK_BYTE], column);
+    for k in 0..3 {
+        let mut before = [0usize; LANES];
+        for (b, c) in before.iter_mut().zip(&codes) {
+            *b = class_table(&c.classes, k);
         }
-    }
-    let mut row = 0;
-    for (y, r) in rows[..height].iter_mut().enumerate() {
-        for (byte, column) in bytes[..columns].iter().enumerate() {
-            row ^= (column[y] as u32) << (8 * byte);
-        }
-        *r = row & row_mask(width);
-    }
-    Some(())
-}
-
-fn decode_tile<M: Model>(
-    decoder: &mut Decoder<'_>,
-    scheme: Scheme,
-    codes: &mut TileCodes,
-    shape: &TileShape,
-    tables: &[M::Decode],
-    counts: &[usize; 3],
-) -> Option<()> {
-    let (width, height) = shape.owned();
-    let (zero, fill) = codes.mask_states();
-    if (zero, fill) != (NONE, NONE) {
-        let mut masks = Masks::default();
-        for (state, rows) in [(zero, &mut masks.zero), (fill, &mut masks.fill)] {
-            if state == ALL {
-                rows[..height].fill(row_mask(width));
-            } else if state == SOME {
-                decode_mask::<M>(decoder, shape, tables, rows)?;
-            }
-        }
-        codes.masks = Some(Box::new(masks));
-    }
-    if !TileCodes::has_codes(codes.mode) {
-        return Some(());
-    }
-    let active = scheme.active(shape, codes.masks.as_deref());
-    let vertices: u32 = BLOCKS
-        .iter()
-        .zip(&codes.classes)
-        .filter(|(_, &class)| class > 0)
-        .map(|(b, _)| active[b.start / 32..b.end / 32].iter().map(|m| m.count_ones()).sum::<u32>())
-        .sum();
-    codes.symbols.reserve_exact(vertices as usize);
-    let mut symbols = [0u8; LANES];
-    for (k, (block, class)) in BLOCKS.iter().zip(codes.classes).enumerate() {
-        if class == 0 {
-            continue;
-        }
-        if M::LISTS && is_list(class) {
-            decode_list_block::<M>(decoder, scheme, codes, k, &active, tables, counts[k])?;
-            continue;
-        }
-        for step in block.start / 32..block.end / 32 {
-            let mask = active[step];
-            if step > 1 {
-                let table = &tables[table_of(step * 32, class)];
-                decoder.step(mask, |_| table, &mut symbols);
-            } else {
-                decoder.step(mask, |lane| &tables[table_of(step * 32 + lane, class)], &mut symbols);
-            }
-            let mut has_raw = step == 0;
-            if mask == u32::MAX {
-                // Symbols that no table of this kind should hold decode as stored values would.
-                for s in symbols.iter_mut() {
-                    *s = (*s).min(STORED);
-                    has_raw |= *s >= FIRST_WITH_RAW_BITS;
-                }
-                codes.symbols.extend_from_slice(&symbols);
-            } else {
-                for lane in lanes(mask) {
-                    symbols[lane] = symbols[lane].min(STORED);
-                    has_raw |= symbols[lane] >= FIRST_WITH_RAW_BITS;
-                    codes.symbols.push(symbols[lane]);
-                }
-            }
-            if has_raw {
-                let position = |lane| step * 32 + lane;
-                decode_raw(decoder, scheme, mask, position, &symbols, &mut codes.raw)?;
-            }
-        }
-    }
-    Some(())
-}
-
-/// A block whose vertices that are not zero are listed. None if an entry is no active vertex.
-fn decode_list_block<M: Model>(
-    decoder: &mut Decoder<'_>,
-    scheme: Scheme,
-    codes: &mut TileCodes,
-    block: usize,
-    active: &[u32; 32],
-    tables: &[M::Decode],
-    count: usize,
-) -> Option<()> {
-    let (first, class) = (BLOCKS[block].start, codes.classes[block]);
-    let mut spread = [ZERO; 1024];
-    if block == 0 {
-        let mask = active[0] & DENSE_LANES;
-        let mut symbols = [0u8; LANES];
-        decoder.step(mask, |lane| &tables[table_of(lane, class)], &mut symbols);
-        for lane in lanes(mask) {
-            symbols[lane] = symbols[lane].min(STORED);
-            spread[lane] = symbols[lane];
-        }
-        decode_raw(decoder, scheme, mask, |lane| lane, &symbols, &mut codes.raw)?;
-    }
-    let numbers = list::positions(block);
-    let (run_table, table) = (&tables[RUN + class as usize - 1], &tables[table_of(numbers.start, class)]);
-    let raw = &mut codes.raw;
-    decode_list(decoder, count, numbers, run_table, table, |decoder, here, symbols| {
-        for (&position, s) in here.iter().zip(symbols.iter_mut()) {
-            *s = (*s).min(STORED);
-            if active[position / 32] >> (position % 32) & 1 == 0 {
+        decoder.step(coded, |lane| &tables[before[lane]], &mut symbols);
+        for lane in lanes(coded) {
+            if symbols[lane] as usize >= CLASSES {
                 return None;
             }
-            spread[position - first] = *s;
+            codes[lane].classes[k] = symbols[lane];
         }
-        decode_raw(decoder, scheme, row_mask(here.len()), |lane| here[lane], symbols, raw)
-    })?;
-    for step in first / 32..BLOCKS[block].end / 32 {
-        let symbols = &spread[step * 32 - first..][..LANES];
-        if active[step] == u32::MAX {
-            codes.symbols.extend_from_slice(symbols);
-        } else {
-            codes.symbols.extend(lanes(active[step]).map(|lane| symbols[lane]));
+    }
+    let mut counts = [[0; 3]; LANES];
+    for k in if listed { 0..3 } else { 0..0 } {
+        for lane in lanes(coded).filter(|&lane| is_list(codes[lane].classes[k])) {
+            let bits = list::count_bits(k, codes[lane].classes[k]);
+            counts[lane][k] = if bits > 0 { decoder.raw(lane, bits) as u16 } else { 0 };
         }
+    }
+    Some((codes, counts))
+}
+
+/// The runs before entries in lanes of `active`; None if one of the symbols is none of a run.
+#[inline(always)]
+pub(super) fn decode_runs<'t, D: Decode + 't>(
+    decoder: &mut Decoder<'_>,
+    active: u32,
+    table: impl Fn(usize) -> &'t D,
+) -> Option<[u32; LANES]> {
+    let (mut symbols, mut runs) = ([0; LANES], [0; LANES]);
+    decoder.step(active, table, &mut symbols);
+    for lane in lanes(active) {
+        let bits = list::run_bits(symbols[lane])?;
+        let raw = if bits > 0 { decoder.raw(lane, bits) } else { 0 };
+        runs[lane] = list::decode_run(symbols[lane], raw, bits);
+    }
+    Some(runs)
+}
+
+/// Entries of masks: the runs before them and their bytes, handed out one by one.
+#[derive(Default)]
+pub(super) struct MaskEntries {
+    runs: [u32; LANES],
+    bytes: [u8; LANES],
+    next: usize,
+    /// Entries in the chunk that was decoded last, and entries behind it.
+    count: usize,
+    left: usize,
+}
+
+impl MaskEntries {
+    pub(super) fn new(entries: usize) -> Self {
+        MaskEntries { left: entries, ..Self::default() }
+    }
+
+    fn next<D: Decode>(&mut self, decoder: &mut Decoder<'_>, tables: &[D]) -> Option<(usize, u8)> {
+        if self.next == self.count {
+            (self.next, self.count) = (0, self.left.min(LANES));
+            self.left -= self.count;
+            let active = row_mask(self.count);
+            self.runs = decode_runs(decoder, active, |_| &tables[MASK_RUN])?;
+            decoder.step(active, |_| &tables[MASK_BYTE], &mut self.bytes);
+        }
+        self.next += 1;
+        Some((self.runs[self.next - 1] as usize, self.bytes[self.next - 1]))
+    }
+
+    /// A mask of `count` entries.
+    pub(super) fn mask<D: Decode>(
+        &mut self,
+        decoder: &mut Decoder<'_>,
+        count: usize,
+        (width, height): (usize, usize),
+        tables: &[D],
+        rows: &mut MaskRows,
+    ) -> Option<()> {
+        let mut expected = 0;
+        for _ in 0..count {
+            let (run, byte) = self.next(decoder, tables)?;
+            let number = expected + run;
+            expected = number + 1;
+            let (column, y) = (number / TILE, number % TILE);
+            if column >= width.div_ceil(8) || y >= height {
+                return None;
+            }
+            rows[y] |= (byte as u32) << (8 * column);
+        }
+        Some(())
+    }
+}
+
+/// Makes the masks of a tile: full and empty ones, and others from their differences by rows, which
+/// `differences(plane, rows)` gives.
+pub(super) fn make_masks(
+    codes: &mut TileCodes,
+    (width, height): (usize, usize),
+    mut differences: impl FnMut(usize, &mut MaskRows) -> Option<()>,
+) -> Option<()> {
+    let (zero, fill) = codes.mask_states();
+    if (zero, fill) == (NONE, NONE) {
+        return Some(());
+    }
+    let mut masks = Masks::default();
+    for (plane, (state, rows)) in [(zero, &mut masks.zero), (fill, &mut masks.fill)].into_iter().enumerate() {
+        if state == ALL {
+            rows[..height].fill(row_mask(width));
+        } else if state == SOME {
+            differences(plane, rows)?;
+            let mut before = 0;
+            for row in &mut rows[..height] {
+                before ^= *row;
+                *row = before & row_mask(width);
+            }
+        }
+    }
+    codes.masks = Some(Box::new(masks));
+    Some(())
+}
+
+/// The masks of a batch.
+fn decode_masks<D: Decode>(
+    decoder: &mut Decoder<'_>,
+    shapes: &[TileShape],
+    codes: &mut [TileCodes],
+    tables: &[D],
+) -> Option<()> {
+    let mut counts = [[0; 2]; LANES];
+    for plane in 0..2 {
+        for (lane, c) in codes.iter().enumerate() {
+            if [c.mask_states().0, c.mask_states().1][plane] == SOME {
+                counts[lane][plane] = decoder.raw(lane, MASK_COUNT_BITS) as usize;
+            }
+        }
+    }
+    let mut entries = MaskEntries::new(counts.iter().flatten().sum());
+    for ((c, shape), counts) in codes.iter_mut().zip(shapes).zip(&counts) {
+        make_masks(c, shape.owned(), |plane, rows| {
+            entries.mask(decoder, counts[plane], shape.owned(), tables, rows)
+        })?;
     }
     Some(())
 }
 
-/// The raw bits of a step's symbols, by the positions of the lanes; None for a symbol that may not occur.
-fn decode_raw(
+/// The vertices of a batch.
+fn decode_codes<D: Decode>(
     decoder: &mut Decoder<'_>,
     scheme: Scheme,
-    mask: u32,
-    position: impl Fn(usize) -> usize,
-    symbols: &[u8; LANES],
-    raw: &mut Vec<u64>,
+    shapes: &[TileShape],
+    codes: &mut [TileCodes],
+    counts: &[[u16; 3]; LANES],
+    tables: &[D],
 ) -> Option<()> {
-    let mut bits = [0u32; LANES];
-    let mut values = [0u128; LANES];
-    let mut pieces = 0;
-    for lane in lanes(mask) {
-        if !scheme.allows(symbols[lane]) {
-            return None;
+    let (mut places, mut lists) = (Vec::with_capacity(shapes.len()), Vec::new());
+    for (tile, (c, shape)) in codes.iter_mut().zip(shapes).enumerate() {
+        List::append(&mut lists, tile, &c.classes, &counts[tile]);
+        let here = Places::new(scheme, shape, c);
+        c.symbols = vec![ZERO; here.symbols];
+        places.push(here);
+    }
+    let mut vertices = Vertices::default();
+    let mut of = [0u8; LANES];
+    let mut next = 0;
+    while next < lists.len() {
+        let (mut entries, mut sparse) = (0, 0);
+        while entries < LANES && next < lists.len() {
+            let list = &mut lists[next];
+            let here = (list.left as usize).min(LANES - entries);
+            of[entries..entries + here].fill(next as u8);
+            if list.sparse {
+                sparse |= row_mask(here) << entries;
+            }
+            entries += here;
+            list.left -= here as u16;
+            next += (list.left == 0) as usize;
         }
-        bits[lane] = scheme.raw_bits(symbols[lane], position(lane));
-        pieces = pieces.max(bits[lane].div_ceil(PIECE_BITS));
+        let runs = decode_runs(decoder, sparse, |lane| &tables[lists[of[lane] as usize].run_table()])?;
+        let mut active = 0;
+        for lane in 0..entries {
+            let list = &mut lists[of[lane] as usize];
+            let position = list.next as u32 + runs[lane];
+            if position >= list.end as u32 {
+                return None;
+            }
+            list.next = position as u16 + 1;
+            match places[list.tile as usize].of(position as usize) {
+                Some(place) => {
+                    active |= 1 << lane;
+                    vertices.put(
+                        lane,
+                        list.tile,
+                        position as u16,
+                        place as u16,
+                        list.table(position as usize),
+                    );
+                }
+                None if list.sparse => return None,
+                None => {}
+            }
+        }
+        vertices.decode(decoder, scheme, active, tables, codes)?;
     }
-    if pieces == 0 {
-        return Some(());
+    Some(())
+}
+
+/// Vertices whose symbols are decoded together, one in a lane.
+#[derive(Default)]
+pub(super) struct Vertices {
+    tile: [u8; LANES],
+    table: [u8; LANES],
+    position: [u16; LANES],
+    /// Among the symbols of the tile.
+    place: [u16; LANES],
+}
+
+impl Vertices {
+    #[inline(always)]
+    pub(super) fn put(&mut self, lane: usize, tile: u8, position: u16, place: u16, table: u8) {
+        self.tile[lane] = tile;
+        self.position[lane] = position;
+        self.place[lane] = place;
+        self.table[lane] = table;
     }
-    for piece in 0..pieces {
-        let done = piece * PIECE_BITS;
-        for lane in lanes(mask) {
-            if bits[lane] > done {
+
+    /// Symbols and raw bits; None for a symbol that may not occur.
+    #[inline(always)]
+    pub(super) fn decode<D: Decode>(
+        &self,
+        decoder: &mut Decoder<'_>,
+        scheme: Scheme,
+        active: u32,
+        tables: &[D],
+        codes: &mut [TileCodes],
+    ) -> Option<()> {
+        let mut symbols = [0u8; LANES];
+        decoder.step(active, |lane| &tables[self.table[lane] as usize], &mut symbols);
+        let mut with_raw = 0;
+        for lane in lanes(active) {
+            // Symbols that no table of this kind should hold decode as stored values would.
+            symbols[lane] = symbols[lane].min(STORED);
+            codes[self.tile[lane] as usize].symbols[self.place[lane] as usize] = symbols[lane];
+            with_raw |= ((symbols[lane] >= FIRST_WITH_RAW_BITS) as u32) << lane;
+        }
+        if with_raw != 0 {
+            self.decode_raw(decoder, scheme, with_raw, &symbols, codes)?;
+        }
+        Some(())
+    }
+
+    fn decode_raw(
+        &self,
+        decoder: &mut Decoder<'_>,
+        scheme: Scheme,
+        active: u32,
+        symbols: &[u8; LANES],
+        codes: &mut [TileCodes],
+    ) -> Option<()> {
+        let mut bits = [0u32; LANES];
+        let mut values = [0u128; LANES];
+        let mut most = 0;
+        for lane in lanes(active) {
+            if !scheme.allows(symbols[lane]) {
+                return None;
+            }
+            bits[lane] = scheme.raw_bits(symbols[lane], self.position[lane] as usize);
+            most = most.max(bits[lane]);
+        }
+        for done in (0..most).step_by(PIECE_BITS as usize) {
+            for lane in lanes(active).filter(|&lane| bits[lane] > done) {
                 let n = (bits[lane] - done).min(PIECE_BITS);
                 values[lane] |= (decoder.raw(lane, n) as u128) << done;
             }
         }
-    }
-    for lane in lanes(mask) {
-        for k in 0..bits[lane].div_ceil(64) {
-            raw.push((values[lane] >> (64 * k)) as u64);
+        for lane in lanes(active) {
+            let raw = &mut codes[self.tile[lane] as usize].raw;
+            for k in 0..bits[lane].div_ceil(64) {
+                raw.push((values[lane] >> (64 * k)) as u64);
+            }
         }
+        Some(())
     }
-    Some(())
 }

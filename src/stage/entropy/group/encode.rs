@@ -1,26 +1,32 @@
 //! Groups of tiles to bytes, backwards.
 
-use super::{class_table, for_mask_entries, for_nonzero};
-use crate::geometry::{TileShape, TILE};
-use crate::stage::codes::{for_mask_bytes, Scheme, TileCodes, SOME};
-use crate::stage::entropy::lanes::{lanes, Encode, Encoder, LANES, PIECE_BITS};
-use crate::stage::entropy::list::{self, is_list, DENSE_LANES, MASK_COUNT_BITS};
-use crate::stage::entropy::table::{table_of, BLOCKS, ESCAPE, MASK_BYTE, MASK_RUN, RUN, TILE_MODE};
+use super::{class_table, for_mask_entries, for_nonzero, some_masks, List, Places};
+use crate::geometry::TileShape;
+use crate::stage::codes::{Scheme, TileCodes};
+use crate::stage::entropy::lanes::{Encode, Encoder, LANES, PIECE_BITS};
+use crate::stage::entropy::list::{self, is_list, MASK_COUNT_BITS};
+use crate::stage::entropy::table::{BLOCKS, ESCAPE, MASK_BYTE, MASK_RUN, TILE_MODE};
 use crate::stage::entropy::Model;
 use crate::stage::symbol::FIRST_WITH_RAW_BITS;
 
 /// A symbol in a lane, with its raw bits.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Item {
+struct Item {
     lane: u8,
+    table: u8,
     symbol: u8,
-    bits: u16,
+    bits: u8,
     value: [u64; 2],
 }
 
 impl Item {
-    fn new(lane: usize, symbol: u8) -> Self {
-        Item { lane: lane as u8, symbol, ..Item::default() }
+    fn new(lane: usize, table: usize, symbol: u8) -> Self {
+        Item { lane: lane as u8, table: table as u8, symbol, ..Item::default() }
+    }
+
+    fn run(lane: usize, table: usize, run: u16) -> Self {
+        let (symbol, value, bits) = list::encode_run(run as u32);
+        Item { bits: bits as u8, value: [value as u64, 0], ..Item::new(lane, table, symbol) }
     }
 
     /// The raw bits of a piece.
@@ -30,51 +36,103 @@ impl Item {
     }
 }
 
-/// Encodes one symbol in each of the given lanes (ascending), escapes after all symbols, and then their raw
-/// bits.
-fn put_step<'a, E: Encode + 'a>(encoder: &mut Encoder, items: &[Item], table: impl Fn(usize) -> &'a E) {
-    let most = items.iter().map(|item| item.bits as u32).max().unwrap_or(0);
-    for piece in (0..most.div_ceil(PIECE_BITS)).rev() {
-        let done = piece * PIECE_BITS;
-        for item in items.iter().rev().filter(|item| item.bits as u32 > done) {
-            let n = (item.bits as u32 - done).min(PIECE_BITS);
-            encoder.raw(item.lane as usize, item.piece(done) & ((1 << n) - 1), n);
+/// At most an item per lane, from the last lane to the first, as they are encoded.
+struct Step {
+    items: [Item; LANES],
+    count: usize,
+    /// The largest number of raw bits.
+    bits: u8,
+}
+
+impl Step {
+    fn new() -> Self {
+        Step { items: [Item::default(); LANES], count: 0, bits: 0 }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, item: Item) {
+        self.items[self.count] = item;
+        self.count += 1;
+        self.bits = self.bits.max(item.bits);
+    }
+
+    /// Encodes what the decoder reads as: all symbols, the escapes, the raw bits.
+    fn put<E: Encode>(&mut self, encoder: &mut Encoder, tables: &[E]) {
+        let items = &self.items[..self.count];
+        for piece in (0..(self.bits as u32).div_ceil(PIECE_BITS)).rev() {
+            let done = piece * PIECE_BITS;
+            for item in items.iter().filter(|item| item.bits as u32 > done) {
+                let n = (item.bits as u32 - done).min(PIECE_BITS);
+                encoder.raw(item.lane as usize, item.piece(done) & ((1 << n) - 1), n);
+            }
         }
-    }
-    let escapes = |item: &Item| item.symbol == ESCAPE || !table(item.lane as usize).has(item.symbol);
-    for item in items.iter().rev().filter(|item| escapes(item)) {
-        encoder.raw(item.lane as usize, item.symbol as u32, 8);
-    }
-    for item in items.iter().rev() {
-        let lane = item.lane as usize;
-        table(lane).put(encoder, lane, if escapes(item) { ESCAPE } else { item.symbol });
-    }
-}
-
-/// An entry of a list: what is coded of the run before it, and of itself.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Entry {
-    run: Item,
-    item: Item,
-}
-
-impl Entry {
-    fn new(number: usize, run: u32, item: Item) -> Self {
-        let lane = (number % LANES) as u8;
-        let (symbol, value, bits) = list::encode_run(run);
-        let run = Item { lane, symbol, bits: bits as u16, value: [value as u64, 0] };
-        Entry { run, item: Item { lane, ..item } }
+        let escapes = |item: &Item| item.symbol == ESCAPE || !tables[item.table as usize].has(item.symbol);
+        for item in items.iter().filter(|item| escapes(item)) {
+            encoder.raw(item.lane as usize, item.symbol as u32, 8);
+        }
+        for item in items {
+            let symbol = if escapes(item) { ESCAPE } else { item.symbol };
+            tables[item.table as usize].put(encoder, item.lane as usize, symbol);
+        }
+        (self.count, self.bits) = (0, 0);
     }
 }
 
-fn put_list<E: Encode>(encoder: &mut Encoder, entries: &[Entry], run_table: &E, table: &E) {
-    let mut items = [Item::default(); LANES];
-    for chunk in entries.chunks(LANES).rev() {
-        let items = &mut items[..chunk.len()];
-        items.iter_mut().zip(chunk).for_each(|(item, entry)| *item = entry.item);
-        put_step(encoder, items, |_| table);
-        items.iter_mut().zip(chunk).for_each(|(item, entry)| *item = entry.run);
-        put_step(encoder, items, |_| run_table);
+/// An entry of a sparse list, and the run before it.
+#[derive(Clone, Copy)]
+struct Entry {
+    run: u16,
+    position: u16,
+    symbol: u8,
+}
+
+/// A tile whose codes are encoded from the last one on.
+struct Tile<'a> {
+    codes: &'a TileCodes,
+    places: Places,
+    /// Raw elements of the entries that are left.
+    raw: &'a [u64],
+}
+
+impl Tile<'_> {
+    /// The symbol of a position, with its raw bits if they are the last ones.
+    #[inline(always)]
+    fn item(&mut self, scheme: Scheme, lane: usize, table: u8, symbol: u8, position: usize) -> Item {
+        let mut item = Item::new(lane, table as usize, symbol);
+        if symbol >= FIRST_WITH_RAW_BITS {
+            item.bits = scheme.raw_bits(symbol, position) as u8;
+            let n = (item.bits as usize).div_ceil(64);
+            let (rest, here) = self.raw.split_at(self.raw.len() - n);
+            item.value[..n].copy_from_slice(here);
+            self.raw = rest;
+        }
+        item
+    }
+
+    /// Encodes 32 positions of one table whose symbols have no raw bits and no escapes; false if they have.
+    #[inline(always)]
+    fn put_plain<E: Encode>(&self, encoder: &mut Encoder, first: usize, table: &E) -> bool {
+        let mask = self.places.from(first);
+        let Some(at) = self.places.of(first + mask.trailing_zeros() as usize % LANES) else {
+            return true;
+        };
+        let symbols = &self.codes.symbols[at..][..mask.count_ones() as usize];
+        if symbols.iter().any(|&s| s >= FIRST_WITH_RAW_BITS || !table.has(s)) {
+            return false;
+        }
+        if mask == u32::MAX {
+            for (lane, &s) in symbols.iter().enumerate().rev() {
+                table.put(encoder, lane, s);
+            }
+        } else {
+            let mut rest = mask;
+            for &s in symbols.iter().rev() {
+                let lane = 31 - rest.leading_zeros() as usize;
+                rest &= !(1 << lane);
+                table.put(encoder, lane, s);
+            }
+        }
+        true
     }
 }
 
@@ -86,197 +144,135 @@ pub fn encode<M: Model>(
     out: &mut Vec<u8>,
 ) {
     let mut encoder = Encoder::new();
-    let mut entries = Vec::new();
+    let mut step = Step::new();
     for batch in tiles.chunks(LANES).rev() {
-        let mut counts = [[0u32; 3]; LANES];
-        for (&(shape, codes), counts) in batch.iter().zip(&mut counts).rev() {
-            encode_tile::<M>(&mut encoder, scheme, &shape, codes, tables, &mut entries, counts);
-        }
-        let coded = |t: &&(usize, &TileCodes)| TileCodes::has_codes(t.1.mode);
-        let numbered: Vec<(usize, &TileCodes)> = batch.iter().map(|&(_, c)| c).enumerate().collect();
-        if M::LISTS {
-            for k in (0..3).rev() {
-                for (lane, codes) in numbered.iter().filter(coded).rev() {
-                    if is_list(codes.classes[k]) {
-                        let bits = list::count_bits(k, codes.classes[k]);
-                        if bits > 0 {
-                            encoder.raw(*lane, counts[*lane][k], bits);
-                        }
-                    }
+        let counts = encode_codes::<M>(&mut encoder, scheme, batch, tables);
+        encode_masks::<M>(&mut encoder, batch, tables);
+        let coded = |t: &(usize, &(TileShape, &TileCodes))| TileCodes::has_codes(t.1 .1.mode);
+        for k in (0..3).rev() {
+            for (lane, (_, codes)) in batch.iter().enumerate().filter(coded).rev() {
+                let class = codes.classes[k];
+                let bits = if is_list(class) { list::count_bits(k, class) } else { 0 };
+                if bits > 0 {
+                    encoder.raw(lane, counts[lane][k] as u32, bits);
                 }
             }
         }
         for k in (0..3).rev() {
-            let step: Vec<Item> =
-                numbered.iter().filter(coded).map(|&(lane, c)| Item::new(lane, c.classes[k])).collect();
-            put_step(&mut encoder, &step, |lane| &tables[class_table(&numbered[lane].1.classes, k)]);
+            for (lane, (_, codes)) in batch.iter().enumerate().filter(coded).rev() {
+                step.push(Item::new(lane, class_table(&codes.classes, k), codes.classes[k]));
+            }
+            step.put(&mut encoder, tables);
         }
-        let step: Vec<Item> = numbered.iter().map(|&(lane, c)| Item::new(lane, c.mode)).collect();
-        put_step(&mut encoder, &step, |_| &tables[TILE_MODE]);
+        for (lane, (_, codes)) in batch.iter().enumerate().rev() {
+            step.push(Item::new(lane, TILE_MODE, codes.mode));
+        }
+        step.put(&mut encoder, tables);
     }
     encoder.finish(out);
 }
 
-/// `entries` is scratch; `counts` takes the number of entries of the lists.
-fn encode_tile<M: Model>(
-    encoder: &mut Encoder,
-    scheme: Scheme,
-    shape: &TileShape,
-    codes: &TileCodes,
-    tables: &[M::Encode],
-    entries: &mut Vec<Entry>,
-    counts: &mut [u32; 3],
-) {
-    if TileCodes::has_codes(codes.mode) {
-        let active = scheme.active(shape, codes.masks.as_deref());
-        let (mut symbols, mut raw) = (&codes.symbols[..], &codes.raw[..]);
-        for (k, (block, &class)) in BLOCKS.iter().zip(&codes.classes).enumerate().rev() {
-            if class == 0 {
-                continue;
-            }
-            let steps = block.start / 32..block.end / 32;
-            if M::LISTS && is_list(class) {
-                let vertices: u32 = active[steps.clone()].iter().map(|m| m.count_ones()).sum();
-                let (rest, here) = symbols.split_at(symbols.len() - vertices as usize);
-                symbols = rest;
-                raw = list_entries(scheme, k, steps, &active, here, raw, entries);
-                counts[k] = entries.len() as u32;
-                let table = &tables[table_of(list::positions(k).start, class)];
-                put_list(encoder, entries, &tables[RUN + class as usize - 1], table);
-                if k == 0 {
-                    let mask = active[0] & DENSE_LANES;
-                    let here = &here[..mask.count_ones() as usize];
-                    raw = encode_step(encoder, scheme, 0, mask, here, raw, class, tables);
-                }
-                continue;
-            }
-            for step in steps.rev() {
-                let mask = active[step];
-                let (rest, here) = symbols.split_at(symbols.len() - mask.count_ones() as usize);
-                symbols = rest;
-                if step > 1 && here.iter().all(|&s| s < FIRST_WITH_RAW_BITS) {
-                    let table = &tables[table_of(step * 32, class)];
-                    encode_plain(encoder, mask, here, table);
-                } else {
-                    raw = encode_step(encoder, scheme, step, mask, here, raw, class, tables);
-                }
+/// The masks of a batch, and in front of them the numbers of their entries.
+fn encode_masks<M: Model>(encoder: &mut Encoder, batch: &[(TileShape, &TileCodes)], tables: &[M::Encode]) {
+    let mut entries = Vec::new();
+    let mut counts = [[None; LANES]; 2];
+    for (lane, (shape, codes)) in batch.iter().enumerate() {
+        for (rows, counts) in some_masks(codes).into_iter().zip(&mut counts) {
+            let before = entries.len();
+            if let Some(rows) = rows {
+                for_mask_entries(shape, rows, |run, byte| entries.push((run as u16, byte)));
+                counts[lane] = Some((entries.len() - before) as u32);
             }
         }
     }
-    if let Some(masks) = &codes.masks {
-        let (zero, fill) = codes.mask_states();
-        for (state, rows) in [(fill, &masks.fill), (zero, &masks.zero)] {
-            if state != SOME {
-                continue;
-            }
-            if M::LISTS {
-                entries.clear();
-                for_mask_entries(shape, rows, |run, symbol| {
-                    entries.push(Entry::new(entries.len(), run, Item::new(0, symbol)));
-                });
-                put_list(encoder, entries, &tables[MASK_RUN], &tables[MASK_BYTE]);
-                encoder.raw(0, entries.len() as u32, MASK_COUNT_BITS);
-            } else {
-                let mut bytes = [[0u8; TILE]; 4];
-                for_mask_bytes(shape, rows, |byte, y, value| bytes[byte][y] = value);
-                let (width, height) = shape.owned();
-                for column in bytes[..width.div_ceil(8)].iter().rev() {
-                    let items = column[..height].iter().enumerate();
-                    let step: Vec<Item> = items.map(|(lane, &symbol)| Item::new(lane, symbol)).collect();
-                    put_step(encoder, &step, |_| &tables[MASK_BYTE]);
-                }
-            }
+    let (mut runs, mut bytes) = (Step::new(), Step::new());
+    for chunk in entries.chunks(LANES).rev() {
+        for (lane, &(run, byte)) in chunk.iter().enumerate().rev() {
+            bytes.push(Item::new(lane, MASK_BYTE, byte));
+            runs.push(Item::run(lane, MASK_RUN, run));
+        }
+        bytes.put(encoder, tables);
+        runs.put(encoder, tables);
+    }
+    for (lane, count) in counts.iter().rev().flat_map(|counts| counts.iter().enumerate().rev()) {
+        if let &Some(count) = count {
+            encoder.raw(lane, count, MASK_COUNT_BITS);
         }
     }
 }
 
-/// Collects the entries of a block's list; gives back the raw elements in front of theirs.
-fn list_entries<'a>(
+/// The vertices of a batch; gives back the numbers of entries of sparse lists by tile and block.
+fn encode_codes<M: Model>(
+    encoder: &mut Encoder,
     scheme: Scheme,
-    block: usize,
-    steps: std::ops::Range<usize>,
-    active: &[u32; 32],
-    mut symbols: &[u8],
-    raw: &'a [u64],
-    entries: &mut Vec<Entry>,
-) -> &'a [u64] {
-    entries.clear();
-    let mut expected = list::positions(block).start;
-    let mut words = 0;
-    for step in steps {
-        let mask = active[step];
-        let (here, rest) = symbols.split_at(mask.count_ones() as usize);
-        symbols = rest;
-        let listed = if step == 0 { !DENSE_LANES } else { u32::MAX };
-        for_nonzero(mask, here, |lane, symbol| {
-            if listed >> lane & 1 == 0 {
-                return;
+    batch: &[(TileShape, &TileCodes)],
+    tables: &[M::Encode],
+) -> [[u16; 3]; LANES] {
+    let mut counts = [[0; 3]; LANES];
+    let (mut tiles, mut lists, mut entries) = (Vec::with_capacity(batch.len()), Vec::new(), Vec::new());
+    for (lane, (shape, codes)) in batch.iter().enumerate() {
+        let places = Places::new(scheme, shape, codes);
+        for (k, &class) in codes.classes.iter().enumerate().filter(|(_, &class)| is_list(class)) {
+            let before = entries.len();
+            append_entries(&mut entries, k, &places, codes);
+            counts[lane][k] = (entries.len() - before) as u16;
+            debug_assert!(counts[lane][k] as u32 >> list::count_bits(k, class) == 0);
+        }
+        List::append(&mut lists, lane, &codes.classes, &counts[lane]);
+        tiles.push(Tile { codes, places, raw: &codes.raw });
+    }
+    let mut left: usize = lists.iter().map(|list| list.left as usize).sum();
+    let (mut runs, mut vertices) = (Step::new(), Step::new());
+    let mut lists = lists.into_iter().rev().peekable();
+    while left > 0 {
+        // The last chunk is the one that may be short.
+        let mut lane = (left - 1) % LANES + 1;
+        left -= lane;
+        while lane > 0 {
+            let list = lists.peek_mut().expect("entries are left");
+            let tile = &mut tiles[list.tile as usize];
+            let here = lane.min(list.left as usize);
+            list.left -= here as u16;
+            lane -= here;
+            let first = (list.next + list.left) as usize;
+            if list.sparse {
+                for (k, entry) in entries.drain(entries.len() - here..).enumerate().rev() {
+                    let position = entry.position as usize;
+                    vertices.push(tile.item(scheme, lane + k, list.table, entry.symbol, position));
+                    runs.push(Item::run(lane + k, list.run_table(), entry.run));
+                }
+            } else if here < LANES || !tile.put_plain(encoder, first, &tables[list.table as usize]) {
+                for position in (first..first + here).rev() {
+                    if let Some(at) = tile.places.of(position) {
+                        let (symbol, lane) = (tile.codes.symbols[at], lane + position - first);
+                        vertices.push(tile.item(scheme, lane, list.table(position), symbol, position));
+                    }
+                }
             }
-            let position = step * 32 + lane;
-            let bits = scheme.raw_bits(symbol, position);
-            words += bits.div_ceil(64) as usize;
-            let item = Item { bits: bits as u16, ..Item::new(lane, symbol) };
-            entries.push(Entry::new(entries.len(), (position - expected) as u32, item));
-            expected = position + 1;
+            if list.left == 0 {
+                lists.next();
+            }
+        }
+        vertices.put(encoder, tables);
+        runs.put(encoder, tables);
+    }
+    counts
+}
+
+/// Appends the entries of the sparse list of a block.
+fn append_entries(entries: &mut Vec<Entry>, block: usize, places: &Places, codes: &TileCodes) {
+    let positions = list::positions(block);
+    let mut expected = positions.start;
+    for step in BLOCKS[block].start / LANES..BLOCKS[block].end / LANES {
+        let mask = places.active[step];
+        let symbols = &codes.symbols[places.first[step] as usize..][..mask.count_ones() as usize];
+        for_nonzero(mask, symbols, |lane, symbol| {
+            let position = step * LANES + lane;
+            if position >= positions.start {
+                let run = (position - expected) as u16;
+                entries.push(Entry { run, position: position as u16, symbol });
+                expected = position + 1;
+            }
         });
     }
-    let (rest, here) = raw.split_at(raw.len() - words);
-    take_raw(entries.iter_mut().map(|e| &mut e.item), here);
-    rest
-}
-
-/// Gives the items their raw bits.
-fn take_raw<'a>(items: impl Iterator<Item = &'a mut Item>, mut raw: &[u64]) {
-    for item in items {
-        let n = item.bits.div_ceil(64) as usize;
-        item.value[..n].copy_from_slice(&raw[..n]);
-        raw = &raw[n..];
-    }
-}
-
-/// A step whose symbols have no raw bits and share one table.
-#[inline(always)]
-fn encode_plain<E: Encode>(encoder: &mut Encoder, mask: u32, symbols: &[u8], table: &E) {
-    if symbols.iter().any(|&s| !table.has(s)) {
-        let items = lanes(mask).zip(symbols);
-        let step: Vec<Item> = items.map(|(lane, &symbol)| Item::new(lane, symbol)).collect();
-        put_step(encoder, &step, |_| table);
-    } else if mask == u32::MAX {
-        for (lane, &s) in symbols.iter().enumerate().rev() {
-            table.put(encoder, lane, s);
-        }
-    } else {
-        let mut rest = mask;
-        for &s in symbols.iter().rev() {
-            let lane = 31 - rest.leading_zeros() as usize;
-            rest &= !(1 << lane);
-            table.put(encoder, lane, s);
-        }
-    }
-}
-
-/// A step with raw bits; gives back the raw elements in front of this step's.
-#[allow(clippy::too_many_arguments)]
-fn encode_step<'a, E: Encode>(
-    encoder: &mut Encoder,
-    scheme: Scheme,
-    step: usize,
-    mask: u32,
-    symbols: &[u8],
-    raw: &'a [u64],
-    class: u8,
-    tables: &[E],
-) -> &'a [u64] {
-    let mut items = [Item::default(); LANES];
-    let items = &mut items[..symbols.len()];
-    let mut words = 0;
-    for (item, (lane, &symbol)) in items.iter_mut().zip(lanes(mask).zip(symbols)) {
-        let bits = scheme.raw_bits(symbol, step * 32 + lane);
-        *item = Item { bits: bits as u16, ..Item::new(lane, symbol) };
-        words += bits.div_ceil(64) as usize;
-    }
-    let (rest, here) = raw.split_at(raw.len() - words);
-    take_raw(items.iter_mut(), here);
-    put_step(encoder, items, |lane| &tables[table_of(step * 32 + lane, class)]);
-    rest
 }
