@@ -50,7 +50,7 @@ class Header:
          self.dy, fill_u, fill_v, self.stream_bytes, reserved_end) = struct.unpack_from("<I3Q5d4Q", data, 28)
         self.fill = [fill_u, fill_v]
         require(magic == b"FCTZ", "no factz stream")
-        require(self.version == 1, f"format version {self.version}, this decoder reads version 1")
+        require(self.version in (1, 2), f"format version {self.version}, this decoder reads versions 1 and 2")
         require(header_bytes == 128, "header_bytes")
         require(self.dtype < 2 and self.mode < 2 and self.coder < 2 and self.predictor < 2, "header choice")
         require(self.preserve < 3 and self.bound_kind < 2 and self.content < 2, "header choice")
@@ -159,8 +159,8 @@ class Lengths:
         return self.symbols[n, code], x >> n
 
 
-# By coder: the kind of tables, how many there are, and how many bytes their directory has.
-CODERS = [(Frequencies, 43, 44), (Lengths, 50, 52)]
+# By coder: the kind of tables.
+CODERS = [Frequencies, Lengths]
 
 
 def table_of(position, class_):
@@ -243,8 +243,8 @@ class Tile:
         self.mode = self.tier = 0
         self.lorenzo = header.predictor == 1
         self.classes = [0, 0, 0]
-        # Coder 1 lists sparse blocks: how many entries each of them has.
-        self.lists, self.entries = header.coder == 1, [0, 0, 0]
+        # Entries of the sparse list of each block, and of the lists of the zero and the fill mask.
+        self.entries, self.mask_entries = [0, 0, 0], [0, 0]
         # By position: symbol and raw value, and by vertex: under the zero or the fill mask.
         self.symbols, self.raw = [0] * 1024, [0] * 1024
         self.zero, self.fill = set(), set()
@@ -256,87 +256,172 @@ class Tile:
         x, y = (position % 32, position // 32) if self.lorenzo else POSITIONS[position]
         return (x < self.width and y < self.height and (x, y) not in self.zero and (x, y) not in self.fill)
 
-    def read_mask(self, state, coder, tables):
-        owned = {(x, y) for y in range(self.height) for x in range(self.width)}
-        if state == NONE:
-            return set()
-        if state == ALL:
-            return owned
-        rows = range(self.height)
-        columns = range(-(-self.width // 8))
-        if self.lists:
-            byte = [[0] * 32 for _ in columns]
-            for number, step in read_list(coder, coder.raw(0, 8), 0, 32 * len(columns), tables[49], tables[18]):
-                for i, n in number.items():
-                    require(n % 32 < self.height, "a mask byte below the tile")
-                    byte[n // 32][n % 32] = step[i]
-        else:
-            byte = [coder.step(rows, lambda _: tables[18]) for _ in columns]
-        mask = set()
-        for b in columns:
-            bits = 0
-            for y in rows:
-                bits ^= byte[b][y]
-                mask |= {(8 * b + k, y) for k in range(8) if bits >> k & 1}
-        return mask & owned
+    def states(self):
+        return [self.mode // 3, self.mode % 3]
 
-    def read(self, coder, tables, element_bytes):
-        self.zero = self.read_mask(self.mode // 3, coder, tables)
-        self.fill = self.read_mask(self.mode % 3, coder, tables)
-        if not self.has_codes():
-            return
+    def owned(self):
+        return {(x, y) for y in range(self.height) for x in range(self.width)}
+
+    def columns(self):
+        """Bytes of a row of a mask."""
+        return -(-self.width // 8)
+
+    def set_masks(self, byte_of):
+        """The masks: byte_of(plane) gives the bytes of one that covers some vertices, by number."""
+        masks = []
+        for plane, state in enumerate(self.states()):
+            mask = self.owned() if state == ALL else set()
+            if state == SOME:
+                byte = byte_of(plane)
+                for b in range(self.columns()):
+                    bits = 0
+                    for y in range(self.height):
+                        bits ^= byte.get(32 * b + y, 0)
+                        mask |= {(8 * b + k, y) for k in range(8) if bits >> k & 1}
+                mask &= self.owned()
+            masks.append(mask)
+        self.zero, self.fill = masks
+
+    def check_mask_number(self, number):
+        require(number < 32 * self.columns() and number % 32 < self.height, "a mask byte outside the tile")
+
+    def vertex_lists(self):
+        """The lists of the tile: class of the block, positions, and the number of entries if it is sparse."""
         for k, ((first, end), class_) in enumerate(zip(BLOCKS, self.classes)):
-            if class_ == 0:
-                continue
-            dense = max(first, 16) if self.lists and class_ <= 6 else end
-            if dense == 16:
-                self.step(coder, tables, class_, range(16), element_bytes)
+            if class_ > 0 and k == 0:
+                yield class_, range(0, 16), None
+            if class_ > 0:
+                yield class_, range(max(first, 16), end), None if class_ == 7 else self.entries[k]
+
+
+def raw_values(coder, bits):
+    """Raw bits by lane, in pieces of 16."""
+    raw, piece = {i: 0 for i in bits}, 0
+    while any(n > 16 * piece for n in bits.values()):
+        for i in sorted(bits):
+            if bits[i] > 16 * piece:
+                raw[i] |= coder.raw(i, min(16, bits[i] - 16 * piece)) << 16 * piece
+        piece += 1
+    return raw
+
+
+def read_vertices(coder, tables, vertices, element_bytes):
+    """A step of vertices, as a dictionary from lane to tile, position and table, and their raw bits."""
+    step = coder.step(sorted(vertices), lambda i: tables[vertices[i][2]])
+    bits = {}
+    for i, (tile, p, _) in vertices.items():
+        tile.symbols[p] = min(step[i], STORED)
+        bits[i] = raw_bits(tile.symbols[p], tile.lorenzo or p == 0, element_bytes)
+        require(not tile.lorenzo or bits[i] <= 16 * element_bytes, "too many raw bits")
+    for i, value in raw_values(coder, bits).items():
+        tile, p, _ = vertices[i]
+        tile.raw[p] = value
+
+
+def read_runs(coder, tables):
+    """The runs in some lanes, by their tables."""
+    runs = coder.step(sorted(tables), lambda i: tables[i])
+    for i in sorted(runs):
+        require(runs[i] < 28, "symbol of a run")
+        if runs[i] >= 16:
+            n = runs[i] // 2 - 5
+            runs[i] = (2 + runs[i] % 2) << n | coder.raw(i, n)
+    return runs
+
+
+def read_batch(coder, tables, batch, element_bytes):
+    """Masks and vertices of a batch: both are sequences of entries, 32 of which are coded at a time."""
+    for plane in (0, 1):
+        for i, tile in enumerate(batch):
+            if tile.states()[plane] == SOME:
+                tile.mask_entries[plane] = coder.raw(i, 8)
+    sequence = [(i, plane, k) for i, tile in enumerate(batch) for plane in (0, 1)
+                for k in range(tile.mask_entries[plane])]
+    byte = {(i, plane): {} for i in range(len(batch)) for plane in (0, 1)}
+    number = 0
+    for at in range(0, len(sequence), 32):
+        chunk = sequence[at:at + 32]
+        runs = read_runs(coder, {lane: tables[49] for lane in range(len(chunk))})
+        step = coder.step(range(len(chunk)), lambda _: tables[18])
+        for lane, (i, plane, k) in enumerate(chunk):
+            number = runs[lane] if k == 0 else number + 1 + runs[lane]
+            batch[i].check_mask_number(number)
+            byte[i, plane][number] = step[lane]
+    for i, tile in enumerate(batch):
+        tile.set_masks(lambda plane: byte[i, plane])
+    sequence = []
+    for tile in batch:
+        if tile.has_codes():
+            for class_, positions, entries in tile.vertex_lists():
+                sequence += [(tile, class_, positions, entries is not None, k)
+                             for k in range(len(positions) if entries is None else entries)]
+    position = 0
+    for at in range(0, len(sequence), 32):
+        chunk = dict(enumerate(sequence[at:at + 32]))
+        runs = read_runs(coder, {lane: tables[42 + class_] for lane, (_, class_, _, sparse, _) in chunk.items()
+                                 if sparse})
+        vertices = {}
+        for lane, (tile, class_, positions, sparse, k) in chunk.items():
+            position = positions[0] - 1 if k == 0 else position
+            position += 1 + (runs[lane] if sparse else 0)
+            require(position in positions, "a position outside its list")
+            if tile.active(position):
+                vertices[lane] = (tile, position, table_of(position, class_))
             else:
-                for p in range(first, dense, 32):
-                    self.step(coder, tables, class_, range(p, p + 32), element_bytes)
-            if dense < end:
-                table = tables[table_of(dense, class_)]
-                for number, step in read_list(coder, self.entries[k], dense, end, tables[42 + class_], table):
-                    require(all(self.active(p) for p in number.values()), "an entry that is not active")
-                    self.take(coder, number, step, element_bytes)
-
-    def step(self, coder, tables, class_, positions, element_bytes):
-        """A step of one symbol for each active position."""
-        number = {p % 32: p for p in positions if self.active(p)}
-        step = coder.step(number, lambda i: tables[table_of(number[i], class_)])
-        self.take(coder, number, step, element_bytes)
-
-    def take(self, coder, number, step, element_bytes):
-        """Symbols and raw bits of a step, by the positions of the lanes."""
-        bits = {}
-        for i, p in number.items():
-            self.symbols[p] = min(step[i], STORED)
-            bits[i] = raw_bits(self.symbols[p], self.lorenzo or p == 0, element_bytes)
-            require(not self.lorenzo or bits[i] <= 16 * element_bytes, "too many raw bits")
-        piece = 0
-        while any(n > 16 * piece for n in bits.values()):
-            for i, p in number.items():
-                if bits[i] > 16 * piece:
-                    self.raw[p] |= coder.raw(i, min(16, bits[i] - 16 * piece)) << 16 * piece
-            piece += 1
+                require(not sparse, "an entry that is not active")
+        read_vertices(coder, tables, vertices, element_bytes)
 
 
-def read_list(coder, count, start, end, run_table, table):
-    """Steps of a list: the numbers of the entries by lane, and their symbols."""
-    next_ = start
-    for first in range(0, count, 32):
-        lanes = range(min(32, count - first))
-        runs, number = coder.step(lanes, lambda _: run_table), {}
-        for i in lanes:
-            run = runs[i]
-            require(run < 28, "symbol of a run")
-            if run >= 16:
-                m = 3 + (run - 16) // 2
-                run = (2 + run % 2) << m | coder.raw(i, m)
-            number[i] = next_ + run
-            next_ = number[i] + 1
-        require(next_ <= end, "a list leaves its block")
-        yield number, coder.step(lanes, lambda _: table)
+# Appendix A: version 1 codes tile by tile, and only coder 1 has lists ----------------------------
+
+
+def read_v1_list(coder, tables, count, run_table):
+    """Chunks of a list: the numbers of the entries, from 0, by lane."""
+    number = -1
+    for at in range(0, count, 32):
+        numbers = {}
+        for i, run in read_runs(coder, {i: tables[run_table] for i in range(min(32, count - at))}).items():
+            number += 1 + run
+            numbers[i] = number
+        yield numbers
+
+
+def read_v1_tile(coder, tables, tile, lists, element_bytes):
+    def bytes_of_mask(_):
+        byte = {}
+        if lists:
+            for numbers in read_v1_list(coder, tables, coder.raw(0, 8), 49):
+                for i, value in coder.step(numbers, lambda _: tables[18]).items():
+                    tile.check_mask_number(numbers[i])
+                    byte[numbers[i]] = value
+        else:
+            for b in range(tile.columns()):
+                for y, value in coder.step(range(tile.height), lambda _: tables[18]).items():
+                    byte[32 * b + y] = value
+        return byte
+
+    def step(positions):
+        vertices = {p % 32: (tile, p, table_of(p, class_)) for p in positions if tile.active(p)}
+        read_vertices(coder, tables, vertices, element_bytes)
+
+    tile.set_masks(bytes_of_mask)
+    for class_, positions, entries in tile.vertex_lists() if tile.has_codes() else []:
+        if entries is None or not lists:
+            # Steps of 32 positions: the first 16 go with those behind them unless these are a list.
+            if positions[0] == 0 and not (lists and class_ <= 6):
+                step(range(0, 32))
+            elif positions[0] == 0:
+                step(range(0, 16))
+            else:
+                for p in range(-(-positions[0] // 32) * 32, positions[-1], 32):
+                    step(range(p, p + 32))
+            continue
+        for numbers in read_v1_list(coder, tables, entries, 42 + class_):
+            vertices = {}
+            for i, n in numbers.items():
+                require(n < len(positions) and tile.active(positions[n]), "an entry that is not active")
+                vertices[i] = (tile, positions[n], table_of(positions[n], class_))
+            read_vertices(coder, tables, vertices, element_bytes)
 
 
 def read_group(header, data, numbers, tables):
@@ -353,15 +438,18 @@ def read_group(header, data, numbers, tables):
             for i, class_ in coder.step(coded, lambda i: tables[context(i)]).items():
                 require(class_ <= 7, "class")
                 batch[i].classes[block] = class_
-        if header.coder == 1:
-            for block in range(3):
-                for i in coded:
-                    class_ = batch[i].classes[block]
-                    bits = class_ + (-1, 0, 2)[block]
-                    if 1 <= class_ <= 6 and bits > 0:
-                        batch[i].entries[block] = coder.raw(i, bits)
+        lists = header.version > 1 or header.coder == 1
+        for block in range(3) if lists else []:
+            for i in coded:
+                class_ = batch[i].classes[block]
+                bits = class_ + (-1, 0, 2)[block]
+                if 1 <= class_ <= 6 and bits > 0:
+                    batch[i].entries[block] = coder.raw(i, bits)
+        if header.version > 1:
+            read_batch(coder, tables, batch, header.element_bytes)
+            continue
         for tile in batch:
-            tile.read(coder, tables, header.element_bytes)
+            read_v1_tile(coder, tables, tile, lists, header.element_bytes)
     coder.finish()
     return tiles
 
@@ -603,7 +691,8 @@ def decode(data):
         require(len(data) == 128 + 2 * header.nx * header.ny * header.element_bytes, "stored size")
         return data[128:]
     groups = -(-header.tiles // (1 << header.group_log2))
-    kind, count, directory_bytes = CODERS[header.coder]
+    kind = CODERS[header.coder]
+    count, directory_bytes = (43, 44) if header.version == 1 and header.coder == 0 else (50, 52)
     require(len(data) >= 128 + max(header.table_bytes, directory_bytes) + 132 * groups, "stream_bytes")
     directory, at, tables = data[128:128 + count], 128 + directory_bytes, []
     for size in directory:

@@ -1,6 +1,7 @@
-//! Streams of every released format version decode to the same bytes for ever, and the same input
-//! and configuration give the same stream (CODEC section 7). `tests/golden/v1/manifest.json` lists
-//! the cases. An independent decoder, written from FORMAT.md, must agree on all of them.
+//! Streams of every format version decode to the same bytes for ever, and the same input and configuration
+//! give the same stream of the newest one (CODEC section 7). `tests/golden/v2/manifest.json` lists the cases,
+//! that in `v1` those of version 1, which is only decoded. An independent decoder, written from FORMAT.md,
+//! must agree on all of them.
 //!
 //! Golden streams are never regenerated. To add a case, write its configuration (without sizes and
 //! checksums) into the manifest and run this test with FACTZ_BLESS=1: it makes what is missing, and
@@ -17,7 +18,7 @@ use factz::Request;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The CRC-32 of zlib.
@@ -99,7 +100,7 @@ fn bless() {
     fs::write(folder().join("manifest.json"), out).expect("the manifest is writable");
 }
 
-/// All cases with their streams, which are those that the manifest speaks of.
+/// All cases of the newest version with their streams, which are those that the manifest speaks of.
 fn golden() -> (Value, Vec<(Value, Vec<u8>)>) {
     static BLESSED: std::sync::Once = std::sync::Once::new();
     BLESSED.call_once(|| {
@@ -107,9 +108,13 @@ fn golden() -> (Value, Vec<(Value, Vec<u8>)>) {
             bless();
         }
     });
-    let manifest = manifest();
+    golden_in(&folder())
+}
+
+fn golden_in(folder: &Path) -> (Value, Vec<(Value, Vec<u8>)>) {
+    let manifest = manifest_in(folder);
     let cases = manifest["cases"].as_array().expect("a list").iter().map(|case| {
-        let path = folder().join(format!("{}.fctz", text(case, "name")));
+        let path = folder.join(format!("{}.fctz", text(case, "name")));
         let stream = fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let expected = (integer(case, "stream_bytes"), integer(case, "stream_crc32"));
         let found = (stream.len() as u64, crc32(&stream) as u64);
@@ -120,17 +125,29 @@ fn golden() -> (Value, Vec<(Value, Vec<u8>)>) {
     (manifest, cases)
 }
 
+/// Where the golden streams of all versions are, with the cases.
+fn all_versions() -> Vec<(PathBuf, Value, Vec<(Value, Vec<u8>)>)> {
+    let (manifest, cases) = golden();
+    let v1 = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1");
+    let (old_manifest, old_cases) = golden_in(&v1);
+    vec![(v1, old_manifest, old_cases), (folder(), manifest, cases)]
+}
+
 #[test]
 fn golden_streams_decode_to_the_same_bytes() {
-    for (case, stream) in golden().1 {
-        for threads in [1, 2] {
-            let output = decompress_case(&case, &stream, threads);
-            let expected = integer(&case, "output_crc32") as u32;
-            assert_eq!(crc32(&output), expected, "{} with {threads} threads", case["name"]);
+    for (folder, manifest, cases) in all_versions() {
+        for (case, stream) in cases {
+            let name = format!("{} in {}", case["name"], folder.display());
+            for threads in [1, 2] {
+                let output = decompress_case(&case, &stream, threads);
+                let expected = integer(&case, "output_crc32") as u32;
+                assert_eq!(crc32(&output), expected, "{name} with {threads} threads");
+            }
+            let info = inspect(&stream).expect("a header");
+            assert_eq!(info.format_version as u64, integer(&manifest, "format_version"), "{name}");
+            assert_eq!(info.bound.to_bits(), number(&case, "bound").to_bits(), "{name}");
+            assert_eq!((info.nx, info.ny), (integer(&case, "nx"), integer(&case, "ny")), "{name}");
         }
-        let info = inspect(&stream).expect("a header");
-        assert_eq!(info.bound.to_bits(), number(&case, "bound").to_bits());
-        assert_eq!((info.nx, info.ny), (integer(&case, "nx"), integer(&case, "ny")));
     }
 }
 
@@ -151,10 +168,10 @@ fn the_same_input_gives_the_golden_stream() {
 fn streams_made_on_a_gpu_are_the_golden_ones() {
     let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert_eq!(sha256(b"abc"), known);
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/gpu-v1/MANIFEST");
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/gpu-v2/MANIFEST");
     let list = fs::read_to_string(&path).unwrap_or_else(|e| {
         panic!(
-            "{}: {e}; make it on a machine with a GPU: FACTZ_GPU=golden FACTZ_GOLDEN=tests/golden/v1 \
+            "{}: {e}; make it on a machine with a GPU: FACTZ_GPU=golden FACTZ_GOLDEN=tests/golden/v2 \
              FACTZ_GOLDEN_OUT=FOLDER and the test binary gpu, then copy FOLDER/MANIFEST here",
             path.display()
         )
@@ -186,12 +203,16 @@ fn an_independent_decoder_agrees() {
     let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/format_decoder.py");
     let outputs = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("golden-{}", std::process::id()));
     fs::create_dir_all(&outputs).expect("a temporary folder");
-    let (_, cases) = golden();
     let mut command = Command::new(&python);
     command.arg("-B").arg(script);
-    for (case, _) in &cases {
-        let name = text(case, "name");
-        command.arg(folder().join(format!("{name}.fctz"))).arg(outputs.join(name));
+    let mut decoded = Vec::new();
+    for (folder, _, cases) in all_versions() {
+        for (case, stream) in cases {
+            let name = text(&case, "name");
+            let output = outputs.join(format!("{}-{name}", stream[4]));
+            command.arg(folder.join(format!("{name}.fctz"))).arg(&output);
+            decoded.push((case, stream, output));
+        }
     }
     let run = command.output().unwrap_or_else(|e| {
         panic!(
@@ -200,9 +221,14 @@ fn an_independent_decoder_agrees() {
         )
     });
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    for (case, stream) in &cases {
-        let theirs = fs::read(outputs.join(text(case, "name"))).expect("an output");
-        assert!(theirs == decompress_case(case, stream, 1), "{} decodes differently", case["name"]);
+    for (case, stream, output) in decoded {
+        let theirs = fs::read(output).expect("an output");
+        let version = stream[4];
+        assert!(
+            theirs == decompress_case(&case, &stream, 1),
+            "{} of version {version} decodes differently",
+            case["name"]
+        );
     }
     fs::remove_dir_all(&outputs).expect("the temporary folder can go");
 }
@@ -233,20 +259,27 @@ fn keeps_the_bound<T: Real>(manifest: &Value, case: &Value, stream: &[u8]) -> bo
 
 #[test]
 fn golden_outputs_keep_the_bound() {
-    let (manifest, cases) = golden();
-    for (case, stream) in cases {
-        let kept = match text(&case, "dtype") {
-            "f32" => keeps_the_bound::<f32>(&manifest, &case, &stream),
-            _ => keeps_the_bound::<f64>(&manifest, &case, &stream),
-        };
-        assert!(kept, "{} leaves its bound", case["name"]);
+    for (folder, manifest, cases) in all_versions() {
+        for (case, stream) in cases {
+            let kept = match text(&case, "dtype") {
+                "f32" => keeps_the_bound::<f32>(&manifest, &case, &stream),
+                _ => keeps_the_bound::<f64>(&manifest, &case, &stream),
+            };
+            assert!(kept, "{} in {} leaves its bound", case["name"], folder.display());
+        }
     }
 }
 
 /// What the golden streams must contain, so that nothing of the format is left unwatched.
 #[test]
 fn golden_streams_cover_the_format() {
-    let (_, cases) = golden();
+    for (folder, _, cases) in all_versions() {
+        println!("{}", folder.display());
+        covers_the_format(&cases);
+    }
+}
+
+fn covers_the_format(cases: &[(Value, Vec<u8>)]) {
     let has = |what: &str, f: &dyn Fn(&[u8]) -> bool| {
         for dtype in [0, 1] {
             let found = cases.iter().any(|(_, s)| s[12] == dtype && f(s));
@@ -283,7 +316,7 @@ fn golden_streams_cover_the_format() {
         // With the Lorenzo predictor it has other positions.
         let unused =
             |t: &usize| !cases.iter().any(|(_, s)| s[14..16] == [coder, 0] && s[18] == 0 && s[128 + t] > 0);
-        let tables = [43, 50][coder as usize];
+        let tables = if cases[0].1[4] == 1 && coder == 0 { 43 } else { 50 };
         assert_eq!((0..tables).filter(unused).collect::<Vec<_>>(), [3, 22], "coder {coder}");
     }
 }

@@ -46,7 +46,7 @@ const SAMPLES: [&str; 16] = [
 ];
 
 fn sample(name: &str) -> Vec<u8> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/v1/{name}.fctz"));
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/v2/{name}.fctz"));
     fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 

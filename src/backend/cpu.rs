@@ -423,6 +423,7 @@ fn decode<M: Model>(header: &Header, scheme: Scheme, stream: &[u8], meter: &Mete
     let grid = header.grid();
     let parts = container::split::<M>(header, stream)?;
     let tables = group::decode_tables(&parts.models);
+    let decode = if header.version == 1 { group::decode_v1::<M> } else { group::decode::<M> };
     let decoded: Option<Vec<Vec<TileCodes>>> = parts
         .groups
         .par_iter()
@@ -432,7 +433,7 @@ fn decode<M: Model>(header: &Header, scheme: Scheme, stream: &[u8], meter: &Mete
             let end = grid.tiles().min(first + (1 << header.group_log2));
             let shapes: Vec<_> = (first..end).map(|t| grid.tile(t)).collect();
             meter.add(shapes.len() as u64);
-            group::decode::<M>(scheme, bytes, &shapes, &tables)
+            decode(scheme, bytes, &shapes, &tables)
         })
         .collect();
     let tiles = decoded

@@ -6,18 +6,23 @@ use factz::real::Real;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve};
 use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Where the golden streams are; `FACTZ_GOLDEN` names the folder on machines without the crate.
+/// Where the golden streams of the newest version are; `FACTZ_GOLDEN` names the folder on machines without the
+/// crate.
 pub fn folder() -> PathBuf {
     match std::env::var_os("FACTZ_GOLDEN") {
         Some(folder) => folder.into(),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1"),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v2"),
     }
 }
 
 pub fn manifest() -> Value {
-    let path = folder().join("manifest.json");
+    manifest_in(&folder())
+}
+
+pub fn manifest_in(folder: &Path) -> Value {
+    let path = folder.join("manifest.json");
     serde_json::from_slice(&fs::read(path).expect("the manifest is there")).expect("the manifest is JSON")
 }
 

@@ -9,9 +9,11 @@
 
 mod decode;
 mod encode;
+mod v1;
 
 pub use decode::decode;
 pub use encode::encode;
+pub use v1::decode as decode_v1;
 
 use super::lanes::{lanes, LANES};
 use super::list::{self, is_list, DENSE, DENSE_LANES, MASK_COUNT_BITS};

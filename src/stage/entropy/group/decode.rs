@@ -228,21 +228,15 @@ fn decode_codes<D: Decode>(
         let mut active = 0;
         for lane in 0..entries {
             let list = &mut lists[of[lane] as usize];
-            let position = list.next as u32 + runs[lane];
-            if position >= list.end as u32 {
+            let position = (list.next as u32 + runs[lane]) as usize;
+            if position >= list.end as usize {
                 return None;
             }
             list.next = position as u16 + 1;
-            match places[list.tile as usize].of(position as usize) {
+            match places[list.tile as usize].of(position) {
                 Some(place) => {
                     active |= 1 << lane;
-                    vertices.put(
-                        lane,
-                        list.tile,
-                        position as u16,
-                        place as u16,
-                        list.table(position as usize),
-                    );
+                    vertices.put(lane, list.tile, position, place, list.table(position));
                 }
                 None if list.sparse => return None,
                 None => {}
@@ -265,10 +259,10 @@ pub(super) struct Vertices {
 
 impl Vertices {
     #[inline(always)]
-    pub(super) fn put(&mut self, lane: usize, tile: u8, position: u16, place: u16, table: u8) {
+    pub(super) fn put(&mut self, lane: usize, tile: u8, position: usize, place: usize, table: u8) {
         self.tile[lane] = tile;
-        self.position[lane] = position;
-        self.place[lane] = place;
+        self.position[lane] = position as u16;
+        self.place[lane] = place as u16;
         self.table[lane] = table;
     }
 

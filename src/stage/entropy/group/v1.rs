@@ -1,0 +1,103 @@
+//! Groups of format version 1, which no release wrote and every release reads: tile by tile, with lists of
+//! their own and only where the coder is Huffman's.
+
+use std::slice;
+
+use super::decode::{decode_heads, decode_runs, make_masks, MaskEntries, Vertices};
+use super::Places;
+use crate::geometry::{TileShape, TILE};
+use crate::request::Coder;
+use crate::stage::codes::{row_mask, Scheme, TileCodes};
+use crate::stage::entropy::lanes::{lanes, Decode, Decoder, LANES};
+use crate::stage::entropy::list::{self, is_list, DENSE_LANES, MASK_COUNT_BITS};
+use crate::stage::entropy::table::{table_of, BLOCKS, MASK_BYTE, RUN};
+use crate::stage::entropy::Model;
+use crate::stage::symbol::ZERO;
+
+/// Decodes a group as [`super::decode`] does.
+pub fn decode<M: Model>(
+    scheme: Scheme,
+    bytes: &[u8],
+    shapes: &[TileShape],
+    tables: &[M::Decode],
+) -> Option<Vec<TileCodes>> {
+    let listed = M::CODER == Coder::Huffman;
+    let mut decoder = Decoder::new(bytes)?;
+    let mut tiles = Vec::with_capacity(shapes.len());
+    for batch in shapes.chunks(LANES) {
+        let (mut codes, counts) = decode_heads(&mut decoder, scheme, batch.len(), tables, listed)?;
+        for ((c, shape), counts) in codes.iter_mut().zip(batch).zip(&counts) {
+            decode_masks(&mut decoder, shape.owned(), c, tables, listed)?;
+            decode_codes(&mut decoder, scheme, shape, c, counts, tables, listed)?;
+        }
+        tiles.append(&mut codes);
+    }
+    decoder.finished().then_some(tiles)
+}
+
+/// The masks of a tile by their entries, or a step for each column of bytes.
+fn decode_masks<D: Decode>(
+    decoder: &mut Decoder<'_>,
+    (width, height): (usize, usize),
+    codes: &mut TileCodes,
+    tables: &[D],
+    listed: bool,
+) -> Option<()> {
+    make_masks(codes, (width, height), |_, rows| {
+        if listed {
+            let count = decoder.raw(0, MASK_COUNT_BITS) as usize;
+            return MaskEntries::new(count).mask(decoder, count, (width, height), tables, rows);
+        }
+        let mut bytes = [0u8; TILE];
+        for column in 0..width.div_ceil(8) {
+            decoder.step(row_mask(height), |_| &tables[MASK_BYTE], &mut bytes);
+            for (row, byte) in rows[..height].iter_mut().zip(bytes) {
+                *row |= (byte as u32) << (8 * column);
+            }
+        }
+        Some(())
+    })
+}
+
+fn decode_codes<D: Decode>(
+    decoder: &mut Decoder<'_>,
+    scheme: Scheme,
+    shape: &TileShape,
+    codes: &mut TileCodes,
+    counts: &[u16; 3],
+    tables: &[D],
+    listed: bool,
+) -> Option<()> {
+    let places = Places::new(scheme, shape, codes);
+    codes.symbols = vec![ZERO; places.symbols];
+    let mut vertices = Vertices::default();
+    for (k, (block, class)) in BLOCKS.iter().zip(codes.classes).enumerate().filter(|(_, (_, c))| *c > 0) {
+        let sparse = listed && is_list(class);
+        let dense = if sparse { block.start..list::positions(k).start } else { block.clone() };
+        for first in dense.step_by(LANES) {
+            let mask = places.active[first / LANES] & if sparse { DENSE_LANES } else { u32::MAX };
+            for lane in lanes(mask) {
+                let position = first + lane;
+                vertices.put(lane, 0, position, places.of(position)?, table_of(position, class) as u8);
+            }
+            vertices.decode(decoder, scheme, mask, tables, slice::from_mut(codes))?;
+        }
+        let (mut left, mut expected) =
+            (if sparse { counts[k] as usize } else { 0 }, list::positions(k).start);
+        while left > 0 {
+            let here = left.min(LANES);
+            left -= here;
+            let runs = decode_runs(decoder, row_mask(here), |_| &tables[RUN + class as usize - 1])?;
+            for (lane, run) in runs[..here].iter().enumerate() {
+                let position = expected + *run as usize;
+                expected = position + 1;
+                if position >= block.end {
+                    return None;
+                }
+                vertices.put(lane, 0, position, places.of(position)?, table_of(position, class) as u8);
+            }
+            vertices.decode(decoder, scheme, row_mask(here), tables, slice::from_mut(codes))?;
+        }
+    }
+    Some(())
+}
