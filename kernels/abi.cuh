@@ -58,7 +58,7 @@ struct Job {
     u32 reserved;
     // Workspace. The first two are set to zero before the first kernel.
     u8* control;        // CONTROL_BYTES
-    u64* counts;        // [LIST_TABLES][256], compression only
+    u64* counts;        // [TABLES][256], compression only
     u8* symbols;        // [tiles][1024]
     u8* payload;        // [tiles][1024] of 8 bytes (16 for f64 when decompressing or with the Lorenzo predictor)
     u32* info;          // [tiles]: mask states | all coded << 4 | tier << 5 | classes << 8, 16, 24
@@ -69,9 +69,9 @@ struct Job {
     i32* anchor_codes;  // [tiles][4]: qu, qv, id, unused; compression only
     u8* across;         // [tiles_y][nx] of two elements, compression only
     u8* down;           // [tiles_x][ny] of two elements, compression only
-    u32* tables;        // [LIST_TABLES][256] entries
+    u32* tables;        // [TABLES][256] entries
     u8* slots;          // decompression: [TABLES][256]
-    u8* codes;          // decompression: [LIST_TABLES][2048] of two bytes
+    u8* codes;          // decompression: [TABLES][2048] of two bytes
     u8* table_section;  // compression: TABLE_SECTION_BYTES
     u8* words;          // compression: [tiles] of TILE_WORD_BYTES
     u64* group_sizes;   // [tiles]: bytes of each group; before that the list of plain tiles

@@ -799,7 +799,7 @@ __device__ __forceinline__ void inspect(const Inspection& job) {
     const u8* h = job.stream;
     info.status = job.stream_bytes < HEADER_BYTES ? STATUS_CORRUPT_STREAM : check_header(h);
     if (info.status == STATUS_OK) {
-        info.format_version = FORMAT_VERSION;
+        info.format_version = get16(h + 4);
         info.stream_bytes = get64(h + 112);
         info.nx = get64(h + 32);
         info.ny = get64(h + 40);

@@ -1,9 +1,6 @@
-// Entries of the entropy coder: from symbols to the stream. Twins: src/stage/entropy, stage/codes.rs.
+// Entries of the entropy coder: from symbols to lists, and from these to the stream. Twins: src/stage/entropy, stage/codes.rs.
 #pragma once
-#include "stage/container.cuh"
-#include "stage/tile.cuh"
-
-typedef unsigned long long ull;
+#include "tables.cuh"
 
 // The bytes of a mask that lane y codes: row y as its difference from the row before.
 __device__ __forceinline__ u32 mask_difference(u32 row) {
@@ -11,16 +8,41 @@ __device__ __forceinline__ u32 mask_difference(u32 row) {
     return (threadIdx.x & 31) == 0 ? row : row ^ before;
 }
 
-// ---------------------------------------------------------------- counts
+// ---------------------------------------------------------------- lists
 
-// Counts of a block of threads in shared memory.
-struct SymbolCounts {
-    u32 counts[TABLES * ALPHABET];
-    u8 raw_bits[ALPHABET];  // of symbols that are not an anchor's
+// An entry of a sparse list, in the place of the words of its tile: at the position where its list begins, and on.
+__device__ __forceinline__ u32 make_entry(u32 symbol, u32 position, u32 run) { return run << 18 | position << 8 | symbol; }
+__device__ __forceinline__ u32 symbol_of_entry(u32 entry) { return entry & 255; }
+__device__ __forceinline__ i32 position_of_entry(u32 entry) { return entry >> 8 & 1023; }
+__device__ __forceinline__ u32 run_of_entry(u32 entry) { return entry >> 18; }
+template <typename T>
+__device__ __forceinline__ u32* entries_of(const Job& job, u64 tile) {
+    return reinterpret_cast<u32*>(job.words + tile * (sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64));
+}
+// Entries of the lists of a tile: coarse, middle and fine block, then the zero and the fill mask. In the place of
+// the nearness, which nobody asks for any more.
+struct ListSizes {
+    u16 blocks[3], masks[2], unused[11];
 };
+__device__ __forceinline__ ListSizes& sizes_of(const Job& job, u64 tile) {
+    static_assert(sizeof(ListSizes) == sizeof(Nearness), "one takes the place of the other");
+    return reinterpret_cast<ListSizes*>(job.nearness)[tile];
+}
+
+// A block's share of its three thirds: at most a third of its vertices are in a sparse list.
+constexpr i32 MOST_ENTRIES = TILE_VERTICES / 3 + 11;
+constexpr u32 RUN_COUNTS = TABLES - RUN;
+constexpr i32 COLLECT_WARPS = 12;
+struct CollectShared {
+    u32 counts[RUN * ALPHABET];
+    u32 runs[RUN_COUNTS * 32];  // few symbols of runs occur
+    u8 raw_bits[ALPHABET];
+    u32 entries[COLLECT_WARPS][MOST_ENTRIES];
+};
+static_assert(sizeof(CollectShared) == 4 * (43 * 256 + 7 * 32) + 256 + 12 * 4 * 352, "launch.rs asks for as much");
 
 // Counts four symbols of one table: those that are zero in a register.
-__device__ __forceinline__ void count_word(const SymbolCounts& shared, u32* counts, u32 four, u32& zeros, u32& raw) {
+__device__ __forceinline__ void count_word(const CollectShared& shared, u32* counts, u32 four, u32& zeros, u32& raw) {
     zeros += __popc(__vcmpeq4(four, 0)) >> 3;
     if (four == 0) return;
 #pragma unroll
@@ -34,313 +56,192 @@ __device__ __forceinline__ void count_word(const SymbolCounts& shared, u32* coun
     }
 }
 
-// Grid: any. Block: 512. Counts of all symbols by table, and raw bits in all.
+// Four symbols from a position on, without those of vertices that have none.
+static __device__ __noinline__ u32 active_symbols(const Job& job, bool lorenzo, u64 index, u32 states, i32 position, u32 four) {
+    for (i32 b = 0; b < 4; b++)
+        if ((four >> 8 * b & 255) && !is_active(job, lorenzo, index, states, position + b)) four &= ~(255u << 8 * b);
+    return four;
+}
+
+// The block of word 32 k + lane of a tile's symbols.
+__device__ __forceinline__ i32 block_of_word(i32 word) { return word >= 64 ? 2 : word >= 16 ? 1 : 0; }
+
+// Grid: any. Block: 32 * COLLECT_WARPS, a warp for a tile at a time. Dynamic shared: CollectShared. The entries of all sparse lists, counts of all symbols by
+// table, and raw bits in all.
 template <typename T>
-__device__ __forceinline__ void count_symbols(const Job& job) {
-    __shared__ SymbolCounts shared;
+__device__ __forceinline__ void collect(const Job& job) {
+    extern __shared__ u32 dynamic_shared[];
+    CollectShared& shared = *reinterpret_cast<CollectShared*>(dynamic_shared);
     u32* const counts = shared.counts;
     Control& control = control_of(job);
-    for (u32 k = threadIdx.x; k < TABLES * ALPHABET; k += blockDim.x) counts[k] = 0;
-    for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) shared.raw_bits[k] = k < SYMBOLS ? (u8)raw_bits(k, 1, sizeof(T)) : 0;
+    const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
+    for (u32 k = threadIdx.x; k < RUN * ALPHABET; k += blockDim.x) counts[k] = 0;
+    for (u32 k = threadIdx.x; k < RUN_COUNTS * 32; k += blockDim.x) shared.runs[k] = 0;
+    fill_raw_bits<T>(shared.raw_bits, lorenzo);
     __syncthreads();
     const i32 lane = threadIdx.x & 31;
-    const u64 warps = (u64)gridDim.x * (blockDim.x >> 5);
+    const u32 below_me = (1u << lane) - 1;
+    u32* const found = shared.entries[threadIdx.x >> 5];
+    const u64 warps = (u64)gridDim.x * COLLECT_WARPS;
     u64 all_raw = 0;
-    u64 index = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
+    u64 index = (u64)blockIdx.x * COLLECT_WARPS + (threadIdx.x >> 5);
     u32 next = index < job.tiles() ? job.info[index] : 0;
     for (; index < job.tiles(); index += warps) {
-        const u32 info = next, mode = mode_in(info);
+        const u32 info = next, states = mode_in(info);
         if (index + warps < job.tiles()) next = job.info[index + warps];
-        const u8* symbols = job.symbols + index * TILE_VERTICES;
+        if (lane == 0) atomicAdd(&counts[TILE_MODE * ALPHABET + stream_mode(info)], 1);
         u32 raw = 0;
-        if (lane == 0) atomicAdd(&counts[TILE_MODE * ALPHABET + mode], 1);
-        if (has_codes(mode) && lane < 3)
-            atomicAdd(&counts[class_table(info, lane) * ALPHABET + class_in(info, lane)], 1);
-        if (info & ALL_CODED) {
-            const u32* words = reinterpret_cast<const u32*>(symbols);
-            const u32 coarse = class_in(info, 0), middle = class_in(info, 1), fine = class_in(info, 2);
-            u32 few = 0, two[2] = {0, 0}, six[6] = {0, 0, 0, 0, 0, 0};
-            if (coarse && lane < 16) few = words[lane];
-            if (middle) {
-                two[0] = words[16 + lane];
-                if (lane < 16) two[1] = words[48 + lane];
-            }
-            if (fine) {
+        if (states != 0) {
+            const TileShape shape = tile_shape(job, index);
 #pragma unroll
-                for (i32 k = 0; k < 6; k++) six[k] = words[64 + 32 * k + lane];
-            }
-            if (coarse) {
-                if (lane == 0) {
-                    // The anchor and the three vertices of step 16.
-#pragma unroll 1
-                    for (i32 position = 0; position < 4; position++) {
-                        const u32 s = few >> 8 * position & 255;
-                        atomicAdd(&counts[table_of(position, coarse) * ALPHABET + s], 1);
-                        raw += raw_bits(s, position, sizeof(T));
+            for (i32 plane = 0; plane < 2; plane++) {
+                if (!has_mask_list(states, plane)) continue;
+                const u32 difference = mask_difference(job.masks[index * 64 + plane * TILE + lane]);
+                u32 size = 0;
+                i32 last = -1;
+                for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++) {
+                    const u32 value = lane < shape.owned_y() ? difference >> 8 * byte & 255 : 0, present = __ballot_sync(FULL, value != 0);
+                    if (present == 0) continue;
+                    if (value) {
+                        const u32 before = present & below_me;
+                        const Run run = encode_run((u32)(32 * byte + lane - (before ? 32 * byte + 31 - __clz(before) : last) - 1));
+                        atomicAdd(&shared.runs[(MASK_RUN - RUN) * 32 + run.symbol], 1);
+                        atomicAdd(&counts[MASK_BYTE * ALPHABET + value], 1);
+                        raw += run.bits;
                     }
+                    size += __popc(present);
+                    last = 32 * byte + 31 - __clz(present);
                 }
-                u32 zeros = 0;
-                if (lane > 0 && lane < 16)
-                    count_word(shared, counts + table_of(4 * lane, coarse) * ALPHABET, few, zeros, raw);
-                const u32 step8 = warp_sum(lane < 4 ? zeros : 0), step4 = warp_sum(lane < 4 ? 0 : zeros);
-                if (lane == 0 && step8) atomicAdd(&counts[STEP_8 * ALPHABET], step8);
-                if (lane == 0 && step4) atomicAdd(&counts[table_of(16, coarse) * ALPHABET], step4);
+                if (lane == 0) {
+                    sizes_of(job, index).masks[plane] = (u16)size;
+                    raw += MASK_COUNT_BITS;
+                }
             }
-            if (middle) {
-                u32* const table = counts + table_of(64, middle) * ALPHABET;
-                u32 zeros = 0;
-                count_word(shared, table, two[0], zeros, raw);
-                if (lane < 16) count_word(shared, table, two[1], zeros, raw);
-                zeros = warp_sum(zeros);
-                if (lane == 0 && zeros) atomicAdd(table, zeros);
-            }
-            if (fine) {
-                u32* const table = counts + table_of(256, fine) * ALPHABET;
-                u32 zeros = 0;
-#pragma unroll
-                for (i32 k = 0; k < 6; k++) count_word(shared, table, six[k], zeros, raw);
-                zeros = warp_sum(zeros);
-                if (lane == 0 && zeros) atomicAdd(table, zeros);
-            }
+        }
+        if (!has_codes(states)) {
             all_raw += raw;
             continue;
         }
-        const TileShape shape = tile_shape(job, index);
-        const u32* masks = job.masks + index * 64;
-        if (mode != 0) {
+        if (lane < 3) atomicAdd(&counts[class_table(info, lane) * ALPHABET + class_in(info, lane)], 1);
+        // Word 32 k + lane of the symbols; zero where a block has none.
+        const u32* const from = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES);
+        u32 words[8];
 #pragma unroll
-            for (i32 plane = 0; plane < 2; plane++) {
-                if ((plane == 0 ? mode / 3 : mode % 3) != MASK_SOME) continue;
-                const u32 difference = mask_difference(masks[plane * TILE + lane]);
-                if (lane < shape.owned_y())
-                    for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++)
-                        atomicAdd(&counts[MASK_BYTE * ALPHABET + (difference >> 8 * byte & 255)], 1);
+        for (i32 k = 0; k < 8; k++) words[k] = class_in(info, block_of_word(32 * k + lane)) ? from[32 * k + lane] : 0;
+        if (!(info & ALL_CODED)) {
+            // What lies at vertices without a symbol means nothing.
+#pragma unroll
+            for (i32 k = 0; k < 8; k++)
+                if (words[k]) words[k] = active_symbols(job, lorenzo, index, states, 128 * k + 4 * lane, words[k]);
+#pragma unroll 1
+            for (i32 position = lane; position < TILE_VERTICES; position += 32) {
+                const u32 list = position < 16 ? TOP_LIST : position < 64 ? COARSE_LIST : position < 256 ? MIDDLE_LIST : FINE_LIST;
+                const u32 cls = class_in(info, list == TOP_LIST ? 0 : (i32)list - 1);
+                if (cls == 0 || (list != TOP_LIST && is_sparse(cls)) || !is_active(job, lorenzo, index, states, position)) continue;
+                const u32 symbol = job.symbols[index * TILE_VERTICES + position];
+                atomicAdd(&counts[table_of(position, cls) * ALPHABET + symbol], 1);
+                raw += raw_bits_at<T>(shared.raw_bits, symbol, position);
             }
-        }
-        if (!has_codes(mode)) continue;
-        const Active active(shape, mode, masks);
-        for (i32 block = 0; block < 3; block++) {
-            const u32 cls = class_in(info, block);
-            if (cls == 0) continue;
-            u32 zeros = 0;
-            for (i32 step = first_step(block); step < end_step(block); step++) {
-                const i32 position = step * 32 + lane;
-                if (!active.at(position)) continue;
-                const u32 s = symbols[position];
-                if (s == SYMBOL_ZERO && position >= 16) {
-                    zeros++;
-                } else {
-                    atomicAdd(&counts[table_of(position, cls) * ALPHABET + s], 1);
-                    raw += raw_bits(s, position, sizeof(T));
+        } else {
+            if (class_in(info, 0)) {
+                // The top: a position a lane.
+                const u32 symbol = __shfl_sync(FULL, words[0], lane >> 2) >> 8 * (lane & 3) & 255;
+                if (lane < 16) {
+                    atomicAdd(&counts[table_of(lane, 1) * ALPHABET + symbol], 1);
+                    raw += raw_bits_at<T>(shared.raw_bits, symbol, lane);
                 }
             }
-            zeros = warp_sum(zeros);
-            if (lane == 0 && zeros) atomicAdd(&counts[table_of(block == 0 ? 16 : first_step(block) * 32, cls) * ALPHABET], zeros);
+#pragma unroll
+            for (i32 block = 0; block < 3; block++) {
+                const u32 cls = class_in(info, block);
+                if (cls == 0 || is_sparse(cls)) continue;
+                u32* const table = counts + table_of(list_start(block + 1), cls) * ALPHABET;
+                u32 zeros = 0;
+#pragma unroll
+                for (i32 k = block; k < (block == 0 ? 1 : block == 1 ? 2 : 8); k++) {
+                    // The middle block begins in the word of the coarse one.
+                    if (block == 0 ? lane >= 4 && lane < 16 : true) count_word(shared, table, words[k], zeros, raw);
+                }
+                if (block == 1 && lane >= 16) count_word(shared, table, words[0], zeros, raw);
+                zeros = warp_sum(zeros);
+                if (lane == 0 && zeros) atomicAdd(table, zeros);
+            }
+        }
+        // What is not zero in sparse lists, in order.
+        u32 size = 0, sizes[3] = {0, 0, 0};
+        __syncwarp();
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) {
+            const i32 block = block_of_word(32 * k + lane);
+            const u32 four = is_sparse(class_in(info, block)) && (k > 0 || lane >= 4) ? words[k] : 0;
+            if (!__any_sync(FULL, four)) continue;
+            u32 at = size, added = 0;
+#pragma unroll
+            for (i32 b = 0; b < 4; b++) {
+                const u32 present = __ballot_sync(FULL, four >> 8 * b & 255);
+                at += __popc(present & below_me);
+                added += __popc(present);
+                if (k == 0) sizes[0] += __popc(present & 0xffff);
+                if (k < 2) sizes[1] += __popc(k == 0 ? present & 0xffff0000u : present);
+            }
+#pragma unroll
+            for (i32 b = 0; b < 4; b++) {
+                const u32 symbol = four >> 8 * b & 255;
+                if (symbol) found[at++] = make_entry(symbol, 128 * k + 4 * lane + b, 0);
+            }
+            size += added;
+        }
+        sizes[2] = size - sizes[0] - sizes[1];
+        __syncwarp();
+        u32* const entries = entries_of<T>(job, index);
+        for (i32 k = lane; k < (i32)size; k += 32) {
+            const u32 entry = found[k], symbol = symbol_of_entry(entry);
+            const i32 position = position_of_entry(entry), before = k > 0 ? position_of_entry(found[k - 1]) : -1;
+            const i32 block = position >= 256 ? 2 : position >= 64 ? 1 : 0, start = list_start(block + 1);
+            const u32 cls = class_in(info, block);
+            const u32 skipped = (u32)(position - 1 - (before < start ? start - 1 : before));
+            const i32 first = block == 0 ? 0 : block == 1 ? (i32)sizes[0] : (i32)(sizes[0] + sizes[1]);
+            entries[start + k - first] = make_entry(symbol, position, skipped);
+            const Run run = encode_run(skipped);
+            atomicAdd(&shared.runs[(cls - 1) * 32 + run.symbol], 1);
+            atomicAdd(&counts[table_of(position, cls) * ALPHABET + symbol], 1);
+            raw += run.bits + shared.raw_bits[symbol];
+        }
+        if (lane < 3) {
+            const u32 cls = class_in(info, lane);
+            sizes_of(job, index).blocks[lane] = (u16)(lane == 0 ? sizes[0] : lane == 1 ? sizes[1] : sizes[2]);
+            if (is_sparse(cls)) raw += count_bits(lane, cls);
         }
         all_raw += raw;
     }
-    for (i32 k = 16; k > 0; k /= 2) all_raw += __shfl_xor_sync(FULL, all_raw, k);
+    all_raw = warp_sum64(all_raw);
     if (lane == 0 && all_raw) atomicAdd((ull*)&control.raw_bits, (ull)all_raw);
     __syncthreads();
-    for (u32 k = threadIdx.x; k < TABLES * ALPHABET; k += blockDim.x)
+    for (u32 k = threadIdx.x; k < RUN * ALPHABET; k += blockDim.x)
         if (counts[k]) atomicAdd((ull*)&job.counts[k], (ull)counts[k]);
-}
-
-// ---------------------------------------------------------------- tables
-
-__device__ __forceinline__ u64 warp_sum64(u64 x) {
-    for (i32 k = 16; k > 0; k /= 2) x += __shfl_xor_sync(FULL, x, k);
-    return x;
-}
-
-// Twin of group_log2 in src/backend/cpu.rs: tiles of a group, for tiles that take so many bytes in all.
-__device__ __forceinline__ void choose_groups(const Job& job, Control& control, u64 bytes) {
-    const u64 wanted = bytes < SPARSE_TILE_BYTES * job.tiles() ? SPARSE_GROUP_BYTES : GROUP_BYTES;
-    u32 log2 = 0;
-    while (log2 < MAX_GROUP_LOG2 && (1ull << log2) < job.tiles() && (bytes << log2) < wanted * job.tiles()) log2++;
-    control.group_log2 = log2;
-    control.groups = (job.tiles() + (1ull << log2) - 1) >> log2;
-}
-
-// Grid: 1. Block: 1024. Frequencies, their stored form and the size of groups from the counts.
-template <typename T>
-__device__ __forceinline__ void make_tables(const Job& job) {
-    constexpr u32 STORED_WORDS = 255;
-    __shared__ u32 stored[TABLES * STORED_WORDS];
-    __shared__ u32 sizes[TABLES];
-    __shared__ u64 costs[32];
-    Control& control = control_of(job);
-    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    u64 cost = 0;
-    for (u32 table = warp; table < TABLES; table += 32) {
-        const u64* counts = job.counts + table * ALPHABET;
-        u64 count[8];
-        u32 f[8];
-        u64 total = 0, listed = 0;
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) {
-            count[k] = counts[lane * 8 + k];
-            total += count[k];
-            f[k] = 0;
-        }
-        total = warp_sum64(total);
-        u32* entries = job.tables + table * ALPHABET;
-        if (total == 0) {
-            for (i32 k = 0; k < 8; k++) entries[lane * 8 + k] = 0;
-            if (lane == 0) sizes[table] = 0;
-            continue;
-        }
-        auto scaled = [&](u64 n) -> u32 {
-            u64 x = (n * SCALE + total / 2) / total;
-            return x > 1 ? (u32)x : 1;
-        };
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) {
-            const u32 symbol = lane * 8 + k;
-            if (symbol < ESCAPE && count[k] >= 2 && count[k] * (4 * SCALE) >= 3 * total) {
-                f[k] = scaled(count[k]);
-                listed += count[k];
-            }
-        }
-        listed = warp_sum64(listed);
-        if (lane == 31 && listed < total) f[7] = scaled(total - listed);
-        i32 sum = 0;
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) sum += f[k];
-        sum = (i32)warp_sum((u32)sum);
-        while (sum != (i32)SCALE) {
-            // The most frequent symbol, the first of several.
-            u32 best = 0;
-#pragma unroll
-            for (i32 k = 0; k < 8; k++) {
-                const u32 key = f[k] << 8 | (255 - (lane * 8 + k));
-                if (key > best) best = key;
-            }
-            for (i32 k = 16; k > 0; k /= 2) {
-                const u32 other = __shfl_xor_sync(FULL, best, k);
-                if (other > best) best = other;
-            }
-            const i32 symbol = 255 - (i32)(best & 255), largest = (i32)(best >> 8);
-            i32 change = (i32)SCALE - sum;
-            if (change < -(largest / 2)) change = -(largest / 2);
-#pragma unroll
-            for (i32 k = 0; k < 8; k++)
-                if (symbol == lane * 8 + k) f[k] = (u32)((i32)f[k] + change);
-            sum += change;
-        }
-        // Starts, and what the symbols cost.
-        u32 mine = 0;
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) mine += f[k];
-        u32 start = mine;
-        for (i32 k = 1; k < 32; k *= 2) {
-            const u32 other = __shfl_up_sync(FULL, start, k);
-            if (lane >= k) start += other;
-        }
-        start -= mine;
-        const u32 escape = __shfl_sync(FULL, f[7], 31);
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) {
-            const u32 symbol = lane * 8 + k;
-            entries[symbol] = f[k] << 16 | start;
-            start += f[k];
-            if (count[k]) {
-                const bool own = f[k] > 0 && symbol != ESCAPE;
-                cost += count[k] * ((own ? 0 : 8 << 8) + (SCALE_BITS << 8) - log2_fixed(own ? f[k] : escape));
-            }
-        }
-        // The stored form, least significant bits first: lanes know where theirs begin.
-        u32* const words = stored + table * STORED_WORDS;
-        for (u32 k = lane; k < STORED_WORDS; k += 32) words[k] = 0;
-        __syncwarp();
-        i32 last = -1;
-        u32 present = 0;
-#pragma unroll
-        for (i32 k = 0; k < 8; k++)
-            if (f[k]) {
-                last = lane * 8 + k;
-                present++;
-            }
-        for (i32 k = 1; k < 32; k *= 2) {
-            const i32 other = __shfl_up_sync(FULL, last, k);
-            if (lane >= k && other > last) last = other;
-        }
-        i32 previous = __shfl_up_sync(FULL, last, 1);
-        if (lane == 0) previous = -1;
-        const i32 before_mine = previous;
-        u32 bits = 0;
-#pragma unroll
-        for (i32 k = 0; k < 8; k++)
-            if (f[k]) {
-                bits += 2 * (31 - __clz(lane * 8 + k - previous)) + 1 + 4 + (31 - __clz(f[k]));
-                previous = lane * 8 + k;
-            }
-        u32 at = bits;
-        for (i32 k = 1; k < 32; k *= 2) {
-            const u32 other = __shfl_up_sync(FULL, at, k);
-            if (lane >= k) at += other;
-        }
-        const u32 total_bits = 8 + __shfl_sync(FULL, at, 31);
-        at += 8 - bits;
-        present = warp_sum(present);
-        if (lane == 0) {
-            atomicOr(&words[0], present - 1);
-            sizes[table] = (total_bits + 31) / 32;
-        }
-        previous = before_mine;
-#pragma unroll 1
-        for (i32 k = 0; k < 8; k++) {
-            const i32 symbol = lane * 8 + k;
-            const u32 frequency = entries[symbol] >> 16;
-            if (frequency == 0) continue;
-            const u32 gap = (u32)(symbol - previous), gap_bits = 31 - __clz(gap), length = 31 - __clz(frequency);
-            u64 value = (u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1;
-            value = value << gap_bits | (u64)length << (2 * gap_bits + 1) |
-                    (u64)(frequency & ((1u << length) - 1)) << (2 * gap_bits + 5);
-            const u32 shift = at & 31;
-            const u64 low = value << shift;
-            atomicOr(&words[at >> 5], (u32)low);
-            const u32 high = (u32)(low >> 32);
-            if (high) atomicOr(&words[(at >> 5) + 1], high);
-            if (shift && value >> (64 - shift)) atomicOr(&words[(at >> 5) + 2], (u32)(value >> (64 - shift)));
-            at += 2 * gap_bits + 5 + length;
-            previous = symbol;
-        }
-        __syncwarp();
-    }
-    cost = warp_sum64(cost);
-    if (lane == 0) costs[warp] = cost;
-    __syncthreads();
-    u32* const section = reinterpret_cast<u32*>(job.table_section);
-    u32 before = TABLE_SIZES_BYTES / 4;
-    for (u32 table = 0; table < TABLES; table++) {
-        const u32 size = sizes[table];
-        if (threadIdx.x < size) section[before + threadIdx.x] = stored[table * STORED_WORDS + threadIdx.x];
-        before += size;
-    }
-    if (threadIdx.x < TABLE_SIZES_BYTES) job.table_section[threadIdx.x] = threadIdx.x < TABLES ? (u8)sizes[threadIdx.x] : 0;
-    if (threadIdx.x == 0) {
-        control.table_bytes = before * 4;
-        u64 sum = 0;
-        for (i32 w = 0; w < 32; w++) sum += costs[w];
-        const u64 bytes = ((sum >> 8) + control.raw_bits) / 8;
-        choose_groups(job, control, bytes);
-    }
+    for (u32 k = threadIdx.x; k < RUN_COUNTS * 32; k += blockDim.x)
+        if (shared.runs[k]) atomicAdd((ull*)&job.counts[(RUN + k / 32) * ALPHABET + k % 32], (ull)shared.runs[k]);
 }
 
 // ---------------------------------------------------------------- groups
 
-// The tables in shared memory: entries by table and symbol, and (2^32 - 1) / f by frequency.
-struct EncodeTables {
-    u32 entries[TABLES * ALPHABET];
-    u32 reciprocals[SCALE + 1];
-    u8 raw_bits[ALPHABET];  // of symbols that are not an anchor's
+// The tables in shared memory by table and symbol, and lists by warp. rANS: (2^32 - 1) / f by frequency.
+constexpr i32 ENCODE_WARPS = 8, MASK_RING = 256;
+template <bool HUFFMAN>
+struct EncodeShared {
+    u32 entries[SHARED_TABLES * ALPHABET];
+    u32 reciprocals[HUFFMAN ? 1 : SCALE + 1];
+    u8 raw_bits[ALPHABET];
+    BatchLists lists[ENCODE_WARPS];
+    u16 mask_entries[ENCODE_WARPS][MASK_RING];
 };
-static_assert(sizeof(EncodeTables) == 4 * (43 * 256 + 4097) + 256, "launch.rs asks for as much");
-constexpr i32 ENCODE_WARPS = 8;
+static_assert(sizeof(EncodeShared<false>) == 4 * (32 * 256 + 4097) + 256 + 8 * (2 * 288 + 512), "launch.rs asks for as much");
+static_assert(sizeof(EncodeShared<true>) == 4 * (32 * 256 + 1) + 256 + 8 * (2 * 288 + 512), "launch.rs asks for as much");
 
 // States and words of one group that is coded backwards, a lane per state.
-struct WordWriter {
+template <bool HUFFMAN>
+struct Encoder {
+    const EncodeShared<HUFFMAN>* shared;
     u32 x;
     u16* end;    // one past the last word
     u32 words;   // written so far, from the end
@@ -354,66 +255,32 @@ struct WordWriter {
         }
         words += __popc(mask);
     }
-};
-
-// rANS of one group.
-struct Encoder : WordWriter {
-    const EncodeTables* tables;
-
-    // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
-    __device__ __forceinline__ void symbol(u32 entry, u32 reciprocal) {
-        const u32 f = entry >> 16;
-        emit(x >> (32 - SCALE_BITS) >= f);
-        u32 q = __umulhi(x, reciprocal);
-        if (x - q * f >= f) q++;
-        x += q * (SCALE - f) + (entry & 0xffff);
+    // So many raw bits, up to 16; nothing where there are none.
+    __device__ __forceinline__ void raw(u32 value, u32 bits) {
+        emit(bits && x >> (32 - bits) != 0);
+        x = bits ? x << bits | value : x;
     }
-    // Up to four times zero in all lanes.
-    __device__ __forceinline__ void four_zeros(i32 times, u32 f, u32 reciprocal) {
-        const u32 most = (f << (32 - SCALE_BITS)) - 1;
-        while (times > 0) {
-            // As if no lane had to emit a word; then as far as that is so.
-            u32 after[5] = {x}, needs = 0;
-#pragma unroll
-            for (i32 k = 0; k < 4; k++) {
-                const u32 now = after[k];
-                needs |= (u32)(now > most) << k;
-                u32 q = __umulhi(now, reciprocal);
-                if (now - q * f >= f) q++;
-                after[k + 1] = now + q * (SCALE - f);
-            }
-            const i32 until = __ffs(warp_or(needs) | 1u << (times < 4 ? times : 4)) - 1;
-            x = until == 0 ? after[0] : until == 1 ? after[1] : until == 2 ? after[2] : until == 3 ? after[3] : after[4];
-            times -= until;
-            if (until < 4 && times > 0) {
-                zeros(true, f, reciprocal);
-                times--;
-            }
-        }
-    }
-    // Zeros in all active lanes: a symbol that begins at slot 0.
-    __device__ __forceinline__ void zeros(bool active, u32 f, u32 reciprocal) {
-        const bool need = active && x > (f << (32 - SCALE_BITS)) - 1;
-        if (__any_sync(FULL, need)) emit(need);
-        u32 q = __umulhi(x, reciprocal);
-        if (x - q * f >= f) q++;
-        if (active) x += q * (SCALE - f);
-    }
-    __device__ __forceinline__ u32 reciprocal(u32 entry) const { return tables->reciprocals[entry >> 16]; }
-    __device__ __forceinline__ void raw(bool active, u32 value, u32 bits) {
-        emit(active && x >> (32 - bits) != 0);
-        if (active) x = x << bits | value;
-    }
-    // A symbol in each active lane; those without a frequency by way of the escape, after all symbols.
-    // A lane that is not active codes a certain symbol, which leaves its state as it is.
-    __device__ __forceinline__ void step(bool active, const u32* table, u32 symbol_) {
-        u32 entry = active ? table[symbol_] : SCALE << 16;
-        const bool escapes = active && (symbol_ == ESCAPE || entry >> 16 == 0);
+    __device__ __forceinline__ const u32* table(u32 number) const { return shared->entries + (number - FIRST_SHARED_TABLE) * ALPHABET; }
+    // A symbol in each active lane; those without an entry by way of the escape, after all symbols.
+    __device__ __forceinline__ void step(bool active, const u32* entries, u32 symbol) {
+        // What leaves a state as it is: no bits, or the whole scale.
+        constexpr u32 NOTHING = HUFFMAN ? 0 : SCALE << 16;
+        u32 entry = active ? entries[symbol] : NOTHING;
+        const bool escapes = active && (symbol == ESCAPE || (HUFFMAN ? entry == NO_CODE : entry >> 16 == 0));
         if (__any_sync(FULL, escapes)) {
-            raw(escapes, symbol_, 8);
-            if (escapes) entry = table[ESCAPE];
+            raw(symbol, escapes ? 8 : 0);
+            if (escapes) entry = entries[ESCAPE];
         }
-        symbol(entry, reciprocal(entry));
+        if (HUFFMAN) {
+            raw(entry & 0xffff, entry >> 16);
+        } else {
+            // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
+            const u32 f = entry >> 16, reciprocal = shared->reciprocals[f];
+            emit(x >> (32 - SCALE_BITS) >= f);
+            u32 q = __umulhi(x, reciprocal);
+            if (x - q * f >= f) q++;
+            x += q * (SCALE - f) + (entry & 0xffff);
+        }
     }
 };
 
@@ -454,137 +321,188 @@ __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, 
     return r;
 }
 
-// Which of the 32 steps of a tile have a symbol that is not zero, from word 32 k + lane in words[k].
-__device__ __forceinline__ u32 steps_with_symbols(const u32 words[8]) {
-    u32 steps = 0;
-#pragma unroll
-    for (i32 k = 0; k < 8; k++) {
-        const u32 lanes = __ballot_sync(FULL, words[k] != 0);
-#pragma unroll
-        for (i32 j = 0; j < 4; j++)
-            if (lanes >> 8 * j & 255) steps |= 1u << (4 * k + j);
-    }
-    return steps;
-}
-
-// The symbols of a tile, 32 k + lane of its words in words[k]; zero for blocks of class 0.
-__device__ __forceinline__ void load_symbols(const Job& job, u64 index, u32 info, u32 words[8]) {
-    const u32* from = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES);
-    const bool coded = has_codes(mode_in(info));
-    const i32 lane = threadIdx.x & 31;
-#pragma unroll
-    for (i32 k = 0; k < 8; k++) {
-        const i32 word = 32 * k + lane;
-        const u32 cls = word >= 64 ? class_in(info, 2) : word >= 16 ? class_in(info, 1) : class_in(info, 0);
-        words[k] = coded && cls ? from[word] : 0;
-    }
-}
-
-// Grid: any. Block: 32 * ENCODE_WARPS, a warp for a group at a time. Dynamic shared: EncodeTables.
+// What is at hand of a chunk's entry of the code lists before it is coded.
 template <typename T>
+struct Waiting {
+    u32 name, position, symbol, run;
+    bool active, listed;  // listed: in a sparse list
+    typename Payload<T>::Type payload;
+};
+
+// Grid: any. Block: 32 * ENCODE_WARPS, a warp for a group at a time. Dynamic shared: EncodeShared.
+template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_groups(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    typedef typename Payload<T>::Type P;
     extern __shared__ u32 dynamic_shared[];
-    EncodeTables& tables = *reinterpret_cast<EncodeTables*>(dynamic_shared);
+    EncodeShared<HUFFMAN>& shared = *reinterpret_cast<EncodeShared<HUFFMAN>*>(dynamic_shared);
     Control& control = control_of(job);
-    for (u32 k = threadIdx.x; k < TABLES * ALPHABET; k += blockDim.x) tables.entries[k] = job.tables[k];
-    for (u32 k = threadIdx.x; k <= SCALE; k += blockDim.x) tables.reciprocals[k] = k ? 0xffffffffu / k : 0;
-    for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) tables.raw_bits[k] = k < SYMBOLS ? (u8)raw_bits(k, 1, sizeof(T)) : 0;
+    const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
+    for (u32 k = threadIdx.x; k < SHARED_TABLES * ALPHABET; k += blockDim.x) shared.entries[k] = job.tables[FIRST_SHARED_TABLE * ALPHABET + k];
+    if (!HUFFMAN)
+        for (u32 k = threadIdx.x; k <= SCALE; k += blockDim.x) shared.reciprocals[k] = k ? 0xffffffffu / k : 0;
+    fill_raw_bits<T>(shared.raw_bits, lorenzo);
     __syncthreads();
     const i32 lane = threadIdx.x & 31;
+    BatchLists& lists = shared.lists[threadIdx.x >> 5];
+    u16* const ring = shared.mask_entries[threadIdx.x >> 5];
     const u32 log2 = control.group_log2;
     const u64 groups = control.groups;
     // Consecutive groups go to different blocks.
     for (u64 group = blockIdx.x + (u64)gridDim.x * (threadIdx.x >> 5); group < groups; group += (u64)gridDim.x * ENCODE_WARPS) {
         const u64 first = group << log2, end = job.tiles() < first + (1ull << log2) ? job.tiles() : first + (1ull << log2);
-        Encoder encoder = {{1u << 16, reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES), 0}, &tables};
-        for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= 32) {
-            const i32 tiles = (i32)(end - batch < 32 ? end - batch : 32);
+        Encoder<HUFFMAN> encoder = {&shared, 1u << 16, reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES), 0};
+        for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
+            const i32 tiles = (i32)(end - batch < BATCH ? end - batch : BATCH);
             const u32 my_info = lane < tiles ? job.info[batch + lane] : 0;
-            u32 waiting[8];
-            load_symbols(job, batch + tiles - 1, __shfl_sync(FULL, my_info, tiles - 1), waiting);
+            const bool coded = lane < tiles && has_codes(mode_in(my_info));
+            u32 counts[3] = {0, 0, 0}, mask_counts[2] = {0, 0}, mask_names[2];
+            if (lane < tiles) {
+                const ListSizes& sizes = sizes_of(job, batch + lane);
+#pragma unroll
+                for (i32 k = 0; k < 3; k++) counts[k] = is_sparse(class_in(my_info, k)) ? sizes.blocks[k] : 0;
+#pragma unroll
+                for (i32 k = 0; k < 2; k++) mask_counts[k] = has_mask_list(mode_in(my_info), k) ? sizes.masks[k] : 0;
+            }
+            mask_names[0] = lane << 1;
+            mask_names[1] = lane << 1 | 1;
+            u32 sizes[TILE_LISTS], names[TILE_LISTS];
+            code_lists(my_info, coded, counts, sizes, names);
+            i32 list_count, entry_count;
+            collect_lists<TILE_LISTS>(lists, sizes, names, list_count, entry_count);
+
+            // The entries of the chunk before come while one is coded, and the raw bits of their symbols after them.
+            i32 last = list_count - 1;
+            auto fetch = [&](i32 from, u32& word, u32& meta) {
+                const i32 e = from + lane;
+                const i32 list = list_of_entry_backwards(lists, from, last);
+                const bool exists = e >= 0 && e < entry_count;
+                word = meta = 0;
+                if (!exists) return;
+                const u32 name = lists.names[list];
+                const i32 at = list_start(list_in_tile(name)) + e - lists.starts[list];
+                const u64 index = batch + tile_of_list(name);
+                const u32* const source = is_dense(name) ? reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES) + (at >> 2)
+                                                         : entries_of<T>(job, index) + at;
+                word = *source;
+                meta = 1u << 31 | (u32)at << 16 | name;
+            };
+            auto look = [&](u32 word, u32 meta) -> Waiting<T> {
+                Waiting<T> w;
+                w.name = meta & 0xffff;
+                const bool exists = meta >> 31, dense = is_dense(w.name);
+                const u32 at = meta >> 16 & 1023;
+                w.listed = exists && !dense;
+                w.position = dense ? at : (u32)position_of_entry(word);
+                w.run = dense ? 0 : run_of_entry(word);
+                w.symbol = dense ? word >> 8 * (at & 3) & 255 : symbol_of_entry(word);
+                w.active = exists;
+                const u32 info = __shfl_sync(FULL, my_info, tile_of_list(w.name));
+                const u64 index = batch + tile_of_list(w.name);
+                if (exists && dense && !(info & ALL_CODED)) w.active = is_active(job, lorenzo, index, mode_in(info), (i32)w.position);
+                if (!w.active) w.symbol = SYMBOL_ZERO;
+                w.payload = Payload<T>::make(0, 0);
+                if (w.symbol >= FIRST_WITH_RAW_BITS && (lorenzo || w.symbol != STORED)) {
+                    // Those of the hierarchical predictor have 64 bits at most here.
+                    const u64 slot = index * TILE_VERTICES + w.position;
+                    if (lorenzo)
+                        w.payload = reinterpret_cast<const P*>(job.payload)[slot];
+                    else
+                        w.payload = Payload<T>::make(reinterpret_cast<const u64*>(job.payload)[slot], 0);
+                }
+                return w;
+            };
+            i32 from = (entry_count - 1) & ~31;
+            u32 word, meta;
+            if (entry_count > 0) {
+                fetch(from, word, meta);
+                Waiting<T> now = look(word, meta);
+                fetch(from - 32, word, meta);
 #pragma unroll 1
-            for (i32 t = tiles - 1; t >= 0; t--) {
-                const u64 index = batch + t;
-                const u32 info = __shfl_sync(FULL, my_info, t), mode = mode_in(info);
-                const bool whole = info & ALL_CODED;
-                // The symbols of the next tile come while this one is coded.
-                const u32 steps = steps_with_symbols(waiting);
-                const u32 next_info = __shfl_sync(FULL, my_info, t > 0 ? t - 1 : 0);
-                if (t > 0) load_symbols(job, index - 1, next_info, waiting);
-                TileShape shape = {0, 0, 0, 0, TILE, TILE};
-                if (!whole) shape = tile_shape(job, index);
-                const u32* masks = job.masks + index * 64;
-                if (has_codes(mode)) {
-                    const Active active_at(shape, mode, masks);
-                    const u8* symbols = job.symbols + index * TILE_VERTICES;
-                    const u64* payload = reinterpret_cast<const u64*>(job.payload) + index * TILE_VERTICES;
-#pragma unroll 1
-                    for (i32 block = 2; block >= 0; block--) {
-                        const u32 cls = class_in(info, block);
-                        if (cls == 0) continue;
-                        const u32* table = tables.entries + table_of(first_step(block) * 32, cls) * ALPHABET;
-                        const u32 zero = block > 0 ? table[SYMBOL_ZERO] >> 16 : 0, zero_reciprocal = tables.reciprocals[zero];
-#pragma unroll 1
-                        for (i32 step = end_step(block) - 1; step >= first_step(block); step--) {
-                            if (whole && zero) {
-                                // To the next step with symbols, downwards.
-                                const u32 below = steps & ((2u << step) - 1);
-                                const i32 stop = max(below ? 31 - __clz(below) : -1, first_step(block) - 1);
-                                if (stop < step) {
-                                    encoder.four_zeros(step - stop, zero, zero_reciprocal);
-                                    step = stop;
-                                    if (step < first_step(block)) break;
-                                }
+                for (; from >= 0; from -= 32) {
+                    const Waiting<T> w = now;
+                    u32 next_word = word, next_meta = meta;
+                    fetch(from - 64, word, meta);
+                    now = look(next_word, next_meta);
+                    const u32 cls = class_of_list(w.name);
+                    const i32 position = (i32)w.position;
+                    if (__any_sync(FULL, w.symbol >= FIRST_WITH_RAW_BITS)) {
+                        RawBits r = {0, 0, 0};
+                        if (w.symbol >= FIRST_WITH_RAW_BITS) {
+                            if (!lorenzo && (w.symbol == STORED || position == 0)) {
+                                r = raw_of<T>(job, batch + tile_of_list(w.name), position, w.symbol);
+                            } else {
+                                r.bits = shared.raw_bits[w.symbol];
+                                r.low = Payload<T>::low(w.payload);
+                                if (sizeof(T) == 8) r.high = Payload<T>::second(w.payload);
                             }
-                            const i32 position = step * 32 + lane;
-                            const bool active = active_at.at(position);
-                            if (zero && !(steps >> step & 1)) {
-                                encoder.zeros(active, zero, zero_reciprocal);
-                                continue;
-                            }
-                            const u32 symbol = active ? symbols[position] : SYMBOL_ZERO;
-                            if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) {
-                                RawBits r = {0, 0, tables.raw_bits[symbol]};
-                                if (symbol >= FIRST_WITH_RAW_BITS && (symbol == STORED || position == 0))
-                                    r = raw_of<T>(job, index, position, symbol);
-                                else if (r.bits)
-                                    r.low = payload[position];
-                                const u32 pieces = warp_max((r.bits + 15) / 16);
+                        }
+                        const u32 pieces = warp_max((r.bits + 15) / 16);
 #pragma unroll 1
-                                for (i32 piece = (i32)pieces - 1; piece >= 0; piece--) {
-                                    const u32 at = 16 * piece;
-                                    const bool has = r.bits > at;
-                                    const u32 n = has ? (r.bits - at < 16 ? r.bits - at : 16) : 1;
-                                    encoder.raw(has, r.piece(at) & ((1u << n) - 1), n);
-                                }
-                            }
-                            encoder.step(active, block > 0 ? table : tables.entries + table_of(position, cls) * ALPHABET, symbol);
+                        for (i32 piece = (i32)pieces - 1; piece >= 0; piece--) {
+                            const u32 at = 16 * piece, n = r.bits > at ? (r.bits - at < 16 ? r.bits - at : 16) : 0;
+                            encoder.raw(r.piece(at) & ((1u << n) - 1), n);
                         }
                     }
-                }
-                if (mode != 0) {
-#pragma unroll
-                    for (i32 plane = 1; plane >= 0; plane--) {
-                        if ((plane == 0 ? mode / 3 : mode % 3) != MASK_SOME) continue;
-                        const u32 difference = mask_difference(masks[plane * TILE + lane]);
-                        for (i32 byte = (shape.owned_x() + 7) / 8 - 1; byte >= 0; byte--)
-                            encoder.step(lane < shape.owned_y(), tables.entries + MASK_BYTE * ALPHABET,
-                                         difference >> 8 * byte & 255);
+                    encoder.step(w.active, encoder.table(w.active ? table_of(position, cls) : (u32)FIRST_SHARED_TABLE), w.symbol);
+                    if (__any_sync(FULL, w.listed)) {
+                        const Run run = encode_run(w.run);
+                        const u32 bits = w.listed ? run.bits : 0;
+                        if (__any_sync(FULL, bits > 0)) encoder.raw(run.raw, bits);
+                        encoder.step(w.listed, encoder.table(w.listed ? RUN + cls - 1 : (u32)FIRST_SHARED_TABLE), run.symbol);
                     }
                 }
             }
-            const bool coded = lane < tiles && has_codes(mode_in(my_info));
-            for (i32 k = 2; k >= 0; k--)
-                encoder.step(coded, tables.entries + class_table(my_info, k) * ALPHABET, class_in(my_info, k));
-            encoder.step(lane < tiles, tables.entries + TILE_MODE * ALPHABET, mode_in(my_info));
+
+            // Masks: a ring of entries, filled tile by tile.
+            collect_lists<2>(lists, mask_counts, mask_names, list_count, entry_count);
+            from = (entry_count - 1) & ~31;
+#pragma unroll 1
+            for (i32 list = list_count - 1; list >= 0; list--) {
+                const u32 name = lists.names[list];
+                const i32 start = lists.starts[list];
+                const u64 index = batch + (name >> 1);
+                const TileShape shape = tile_shape(job, index);
+                const u32 difference = mask_difference(job.masks[index * 64 + (name & 1) * TILE + lane]);
+                i32 size = 0, before = -1;
+                __syncwarp();
+                for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++) {
+                    const u32 value = lane < shape.owned_y() ? difference >> 8 * byte & 255 : 0, present = __ballot_sync(FULL, value != 0);
+                    if (present == 0) continue;
+                    const u32 below = present & ((1u << lane) - 1);
+                    const i32 run = 32 * byte + lane - (below ? 32 * byte + 31 - __clz(below) : before) - 1;
+                    if (value) ring[(start + size + __popc(below)) & (MASK_RING - 1)] = (u16)((u32)run << 8 | value);
+                    size += __popc(present);
+                    before = 32 * byte + 31 - __clz(present);
+                }
+                __syncwarp();
+                for (; from >= start; from -= 32) {
+                    const bool active = from + lane < entry_count;
+                    const u32 entry = active ? ring[(from + lane) & (MASK_RING - 1)] : 0;
+                    encoder.step(active, encoder.table(MASK_BYTE), entry & 255);
+                    const Run run = encode_run(entry >> 8);
+                    encoder.raw(run.raw, active ? run.bits : 0);
+                    encoder.step(active, encoder.table(MASK_RUN), run.symbol);
+                }
+            }
+#pragma unroll
+            for (i32 plane = 1; plane >= 0; plane--)
+                encoder.raw(mask_counts[plane], lane < tiles && has_mask_list(mode_in(my_info), plane) ? MASK_COUNT_BITS : 0);
+#pragma unroll
+            for (i32 k = 2; k >= 0; k--) {
+                const u32 cls = class_in(my_info, k);
+                encoder.raw(counts[k], coded && is_sparse(cls) ? count_bits(k, cls) : 0);
+            }
+#pragma unroll
+            for (i32 k = 2; k >= 0; k--) encoder.step(coded, job.tables + (coded ? class_table(my_info, k) : 0) * ALPHABET, class_in(my_info, k));
+            encoder.step(lane < tiles, job.tables + TILE_MODE * ALPHABET, stream_mode(my_info));
             if (batch == first) break;
         }
         // The states in front, the words at the end of the group's space.
         reinterpret_cast<u32*>(job.words + first * TILE_WORD_BYTES)[lane] = encoder.x;
-        if (lane == 0) job.group_sizes[group] = STATE_BYTES + (u64)((encoder.words + 1) / 2) * 4;
         // The pad word behind an odd number of words lies beyond the space: it is made when copied.
-        if (lane == 0) job.group_sizes[group] |= (u64)(encoder.words & 1) << 63;
+        if (lane == 0)
+            job.group_sizes[group] = (STATE_BYTES + (u64)((encoder.words + 1) / 2) * 4) | (u64)(encoder.words & 1) << 63;
     }
 }
 

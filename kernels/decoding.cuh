@@ -85,7 +85,7 @@ __device__ __forceinline__ void open_stream(const Job& job) {
     const u8* section = job.stream + HEADER_BYTES;
     const bool coded = header.content == CONTENT_CODED;
     if (status == STATUS_OK && coded &&
-        (header.table_bytes < directory_bytes(header.coder) ||
+        (header.table_bytes < TABLE_SIZES_BYTES ||
          HEADER_BYTES + (u64)header.table_bytes + header.groups * 4 > header.stream_bytes))
         status = STATUS_CORRUPT_STREAM;
     __syncthreads();
@@ -132,9 +132,9 @@ __device__ __forceinline__ void open_stream(const Job& job) {
         const u64 groups = header.groups;
         const u64 first_word = (HEADER_BYTES + (u64)header.table_bytes) / 4;
         u64 all;
-        block_exclusive_sum(threadIdx.x < tables_of(header.coder) ? 4 * section[threadIdx.x] : 0, all);
+        block_exclusive_sum(threadIdx.x < TABLES ? 4 * section[threadIdx.x] : 0, all);
         u64 start = HEADER_BYTES + (u64)header.table_bytes + 4 * groups;
-        bool bad = directory_bytes(header.coder) + all != header.table_bytes;
+        bool bad = TABLE_SIZES_BYTES + all != header.table_bytes;
         constexpr u32 EACH = 4;
         for (u64 base = 0; base < groups; base += EACH * blockDim.x) {
             const u64 g = base + EACH * threadIdx.x;
@@ -198,21 +198,90 @@ __device__ __forceinline__ void check_stream(const Job& job) {
         fail(control, STATUS_CORRUPT_STREAM);
 }
 
+// ---------------------------------------------------------------- tables of codes
+
+// Reads a stored table of code lengths; false if no encoder writes it.
+__device__ inline bool read_lengths(const u32* words, u32 size, u32* lengths) {
+    if (size == 0) return true;
+    BitReader bits = {words, 0};
+    const u32 entries = bits.get(8) + 1;
+    i32 symbol = -1;
+    u32 taken = 0;
+    for (u32 e = 0; e < entries; e++) {
+        if (!bits.next(symbol)) return false;
+        const u32 length = bits.get(4);
+        if (symbol >= (i32)ALPHABET || length > MAX_LENGTH || bits.position > 8 * size) return false;
+        lengths[symbol] = length;
+        taken += CODES >> length;
+    }
+    return taken == CODES;
+}
+
+// Grid: TABLES. Block: 256. A decoding table each: by the next MAX_LENGTH bits, length << 8 | symbol.
+template <typename T>
+__device__ __forceinline__ void open_codes(const Job& job) {
+    __shared__ u32 words[ALPHABET + 2];
+    __shared__ u32 lengths[ALPHABET];
+    __shared__ bool good;
+    Control& control = control_of(job);
+    if (control.status != STATUS_OK || control.content != CONTENT_CODED || control.coder != CODER_HUFFMAN) return;
+    const u8* const section = job.stream + HEADER_BYTES;
+    const u32 table = blockIdx.x, k = threadIdx.x;
+    u64 all;
+    block_exclusive_sum(k < table ? section[k] : 0, all);
+    const u64 at = TABLE_SIZES_BYTES + 4 * all;
+    const u32 size = 4 * section[table];
+    const bool inside = at + size <= control.table_bytes;
+    lengths[k] = NO_CODE;
+    for (u32 w = k; w < ALPHABET + 2; w += blockDim.x) words[w] = inside && 4 * w < size ? get32(section + at + 4 * w) : 0;
+    __syncthreads();
+    if (k == 0) {
+        good = inside && read_lengths(words, size, lengths);
+        if (!good) fail(control, STATUS_CORRUPT_STREAM);
+    }
+    __syncthreads();
+    u16* const codes = reinterpret_cast<u16*>(job.codes) + table * CODES;
+    // A table without codes decodes to zeros without touching the state.
+    if (!good || size == 0) {
+        for (u32 c = k; c < CODES; c += blockDim.x) codes[c] = 0;
+        return;
+    }
+    if (k >= 32) return;
+    u32 mine[8], starts[8];
+#pragma unroll
+    for (i32 i = 0; i < 8; i++) {
+        mine[i] = lengths[8 * k + i];
+        starts[i] = 0;
+    }
+    code_starts(mine, starts);
+#pragma unroll
+    for (i32 i = 0; i < 8; i++)
+        if (mine[i] != NO_CODE)
+            for (u32 c = 0; c < CODES >> mine[i]; c++) codes[reversed_code(starts[i] + c)] = (u16)(mine[i] << 8 | (8 * k + i));
+}
+
 // ---------------------------------------------------------------- groups
 
-// The tables in shared memory: entries by table, and where the search for that of a slot begins.
-struct DecodeTables {
-    u32 entries[TABLES * ALPHABET];
-    u8 starts[TABLES * (SCALE / SLOTS_PER_START)];
-    u8 raw_bits[ALPHABET];  // of symbols that are not an anchor's
-};
-static_assert(sizeof(DecodeTables) == 43 * (4 * 256 + 256) + 256, "launch.rs asks for as much");
+// In shared memory: rANS: entries by table, and where the search for that of a slot begins; the Huffman tables are
+// too large for it.
 constexpr i32 DECODE_WARPS = 8;
+template <bool HUFFMAN>
+struct DecodeShared {
+    u32 entries[HUFFMAN ? 1 : SHARED_TABLES * ALPHABET];
+    alignas(4) u8 starts[HUFFMAN ? 4 : SHARED_TABLES * (SCALE / SLOTS_PER_START)];
+    u8 raw_bits[ALPHABET];
+    BatchLists lists[DECODE_WARPS];
+    u32 steps[DECODE_WARPS][BATCH];  // of each tile: which have symbols
+};
+static_assert(sizeof(DecodeShared<false>) == 32 * (4 * 256 + 256) + 256 + 8 * (2 * 288 + 128), "launch.rs asks for as much");
+static_assert(sizeof(DecodeShared<true>) == 8 + 256 + 8 * (2 * 288 + 128), "launch.rs asks for as much");
 
-// rANS of one group, forwards, a lane per state. Words beyond the end are zeros. The next 64 words
-// wait in two registers of each lane, so that no step waits for memory.
+// A group forwards, a lane per state. Words beyond the end are zeros. The next 64 words wait in two registers of
+// each lane, so that no step waits for memory.
+template <bool HUFFMAN>
 struct Decoder {
-    const DecodeTables* tables;
+    const DecodeShared<HUFFMAN>* shared;
+    const Job* job;
     u32 x;
     const u16* words;
     u32 size;   // in words
@@ -230,6 +299,9 @@ struct Decoder {
         near = word(lane);
         far = word(32 + lane);
     }
+    __device__ __forceinline__ bool is_at_end() const {
+        return !__any_sync(FULL, x != 1u << 16) && (next + 1) / 2 * 2 == size;
+    }
     __device__ __forceinline__ void refill(bool active) {
         const bool need = active && x < 1u << 16;
         const u32 mask = __ballot_sync(FULL, need);
@@ -244,208 +316,292 @@ struct Decoder {
             far = word(base + 32 + (threadIdx.x & 31));
         }
     }
-    // As many zeros in all lanes as come before one needs something else: how many steps, at most four.
-    // Zero is the symbol that begins at slot 0.
-    __device__ __forceinline__ i32 zeros(u32 f, i32 most) {
-        u32 after[5] = {x}, others = 0;
-#pragma unroll
-        for (i32 k = 0; k < 4; k++) {
-            const u32 slot = after[k] & (SCALE - 1);
-            after[k + 1] = f * (after[k] >> SCALE_BITS) + slot;
-            others |= (u32)(slot >= f || after[k + 1] < 1u << 16) << k;
-        }
-        const i32 until = __ffs(warp_or(others) | 1u << (most < 4 ? most : 4)) - 1;
-        x = until == 0 ? after[0] : until == 1 ? after[1] : until == 2 ? after[2] : until == 3 ? after[3] : after[4];
-        return until;
-    }
-    __device__ __forceinline__ u32 raw(bool active, u32 bits) {
-        u32 value = 0;
-        if (active) {
-            value = x & ((1u << bits) - 1);
-            x >>= bits;
-        }
-        refill(active);
+    // As many raw bits, at most 16, as each lane asks for.
+    __device__ __forceinline__ u32 raw(u32 bits) {
+        const u32 value = x & ((1u << bits) - 1);
+        x >>= bits;
+        refill(bits > 0);
         return value;
     }
-    // A symbol in each active lane, escapes resolved; 0 in the others. `first` is the table's first
-    // entry, in most tables that of zero, by far the most frequent symbol.
-    __device__ __forceinline__ u32 step(bool active, u32 table, u32 first) {
-        const u32 slot = x & (SCALE - 1);
-        u32 entry = active ? first : decode_entry(SCALE, 0, SYMBOL_ZERO);
-        if (slot >= entry_frequency(entry)) {
-            const u32* const entries = tables->entries + table * ALPHABET;
-            u32 rank = tables->starts[table * (SCALE / SLOTS_PER_START) + slot / SLOTS_PER_START];
-            entry = entries[rank];
+    // A symbol in each active lane from a table of rANS, or of Huffman codes, escapes resolved; 0 in the others.
+    __device__ __forceinline__ u32 step_from(bool active, const u32* entries, const u8* starts, const u16* codes) {
+        u32 symbol = 0;
+        if (HUFFMAN) {
+            const u32 entry = active ? codes[x & (CODES - 1)] : 0;
+            symbol = entry & 255;
+            x >>= entry >> 8;
+        } else if (active) {
+            const u32 slot = x & (SCALE - 1);
+            u32 rank = starts[slot / SLOTS_PER_START];
+            u32 entry = entries[rank];
             while (slot >= entry_start(entry) + entry_frequency(entry)) entry = entries[++rank];
+            x = entry_frequency(entry) * (x >> SCALE_BITS) + slot - entry_start(entry);
+            symbol = entry_symbol(entry);
         }
-        x = entry_frequency(entry) * (x >> SCALE_BITS) + slot - entry_start(entry);
-        u32 symbol = entry_symbol(entry);
-        refill(true);
-        if (__any_sync(FULL, symbol != SYMBOL_ZERO)) {
-            const bool escaped = symbol == ESCAPE;
-            if (__any_sync(FULL, escaped)) {
-                const u32 value = raw(escaped, 8);
-                if (escaped) symbol = value;
-            }
+        refill(active);
+        const bool escaped = active && symbol == ESCAPE;
+        if (__any_sync(FULL, escaped)) {
+            const u32 value = raw(escaped ? 8 : 0);
+            if (escaped) symbol = value;
         }
         return symbol;
     }
+    __device__ __forceinline__ const u16* codes_of(u32 table) const { return reinterpret_cast<const u16*>(job->codes) + table * CODES; }
+    // By a table that is in shared memory, and by one that is not.
     __device__ __forceinline__ u32 step(bool active, u32 table) {
-        return step(active, table, tables->entries[table * ALPHABET]);
+        const u32 at = active ? table - FIRST_SHARED_TABLE : 0;
+        return step_from(active, shared->entries + at * ALPHABET, shared->starts + at * (SCALE / SLOTS_PER_START), codes_of(table));
+    }
+    __device__ __forceinline__ u32 head_step(bool active, u32 table) {
+        const u32 at = active ? table : 0;
+        return step_from(active, job->tables + at * ALPHABET, job->slots + at * (SCALE / SLOTS_PER_START), codes_of(at));
+    }
+    // A step of runs: their lengths. `bad` if there is a symbol that is none.
+    __device__ __forceinline__ u32 runs(bool active, u32 table, bool& bad) {
+        const u32 symbol = step(active, table);
+        bad |= __any_sync(FULL, symbol >= RUNS);
+        const u32 bits = symbol < RUNS ? run_bits(symbol) : 0;
+        return decode_run(symbol, __any_sync(FULL, bits > 0) ? raw(bits) : 0, bits);
     }
 };
 
-// Payload of a vertex for decoding: raw bits of its code (and digits of an anchor), or both values.
-template <typename T>
-struct Payload;
-template <>
-struct Payload<float> {
-    typedef u64 Type;
-    static __device__ __forceinline__ u64 make(u64 low, u64) { return low; }
-    static __device__ __forceinline__ u64 low(u64 p) { return p; }
-    static __device__ __forceinline__ u64 second(u64 p) { return p >> 32; }
-};
-template <>
-struct Payload<double> {
-    typedef ulonglong2 Type;
-    static __device__ __forceinline__ ulonglong2 make(u64 low, u64 high) { return make_ulonglong2(low, high); }
-    static __device__ __forceinline__ u64 low(ulonglong2 p) { return p.x; }
-    static __device__ __forceinline__ u64 second(ulonglong2 p) { return p.y; }
-};
-
-// Raw bits of a step: to the payload of its vertices, and the digits of an anchor beside its tile's
-// anchor.
-template <typename T>
-__device__ __forceinline__ void decode_raw(const Job& job, Decoder& decoder, u64 index, i32 position, bool active, u32 symbol) {
-    u32 bits = active ? decoder.tables->raw_bits[symbol] : 0;
+// Raw bits of a step of symbols to the payload of their vertices, and the digits of an anchor beside its tile's
+// anchor; whether a symbol has too many.
+template <typename T, bool HUFFMAN>
+__device__ __forceinline__ bool take_raw(const Job& job, Decoder<HUFFMAN>& decoder, bool lorenzo, u64 index, bool active, i32 position, u32 symbol) {
+    u32 bits = active ? decoder.shared->raw_bits[symbol] : 0;
     if (active && position == 0) bits = raw_bits(symbol, 0, sizeof(T));
+    if (lorenzo && sizeof(T) == 4 && __any_sync(FULL, bits > 64)) return true;
     const u32 pieces = warp_max((bits + 15) / 16);
     u64 low = 0, high = 0;
+#pragma unroll 1
     for (u32 piece = 0; piece < pieces; piece++) {
         const u32 at = 16 * piece;
-        const bool has = bits > at;
-        const u32 n = has ? (bits - at < 16 ? bits - at : 16) : 1;
-        const u64 value = decoder.raw(has, n);
+        const u64 value = decoder.raw(bits > at ? (bits - at < 16 ? bits - at : 16) : 0);
+        if (bits <= at) continue;
         if (at < 64)
             low |= value << at;
         else
             high |= value << (at - 64);
     }
-    if (bits == 0) return;
+    if (bits == 0) return false;
     typedef typename Payload<T>::Type P;
     reinterpret_cast<P*>(job.payload)[index * TILE_VERTICES + position] = Payload<T>::make(low, high);
-    if (position == 0 && symbol != STORED) {
+    if (!lorenzo && position == 0 && symbol != STORED) {
         const u32 own = symbol_raw_bits(symbol);
         const u32 digits = (u32)(own == 0 ? low : own < 64 ? low >> own | high << (64 - own) : high);
         // In the place of the anchor's value, which is made from it.
         reinterpret_cast<typename Real<T>::Pair*>(job.anchors)[index].x = Real<T>::from_bits(digits);
     }
+    return false;
 }
 
-// Grid: any. Block: 32 * DECODE_WARPS, a warp for a group at a time. Dynamic shared: DecodeTables.
-// Symbols, payloads, masks and info of the tiles.
-template <typename T>
+// The ends of a sum along the lists of a chunk: the sum up to each lane, without what lies before its list. Lanes of
+// `begins` are the first ones of a list; `open` is what the list of the first lane has already.
+__device__ __forceinline__ i32 sum_in_list(i32 value, u32 begins, i32 open) {
+    const i32 lane = threadIdx.x & 31;
+#pragma unroll
+    for (i32 k = 1; k < 32; k *= 2) {
+        const i32 other = __shfl_up_sync(FULL, value, k);
+        if (lane >= k) value += other;
+    }
+    const u32 mine = begins & ((2u << lane) - 1);
+    const i32 begin = mine ? 31 - __clz(mine) : 0;
+    const i32 before = __shfl_sync(FULL, value, begin > 0 ? begin - 1 : 0);
+    return mine == 0 ? value + open : begin > 0 ? value - before : value;
+}
+
+// The masks of the tiles of a batch, from their lists. Whether these are bad.
+template <bool HUFFMAN>
+__device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& decoder, BatchLists& lists, u64 batch, u32 my_info,
+                                             bool exists, const u32 (&counts)[2]) {
+    const i32 lane = threadIdx.x & 31;
+    const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
+    const u32 masked = __ballot_sync(FULL, exists && mode_in(my_info) != 0);
+    if (masked == 0) return false;
+    for (u32 left = masked; left; left &= left - 1) {
+        u32* const rows = job.masks + (batch + __ffs(left) - 1) * 64;
+        rows[lane] = rows[TILE + lane] = 0;
+    }
+    i32 list_count, entries;
+    collect_lists<2>(lists, counts, names, list_count, entries);
+    i32 current = 0, open = 0;
+#pragma unroll 1
+    for (i32 first = 0; first < entries; first += 32) {
+        u32 begins;
+        const i32 list = list_of_entry(lists, first, current, begins);
+        const bool active = first + lane < entries;
+        const u32 name = active ? lists.names[list] : 0;
+        const u64 index = batch + (name >> 1);
+        bool bad = false;
+        const i32 run = (i32)decoder.runs(active, MASK_RUN, bad);
+        if (bad) return true;
+        const i32 next = sum_in_list(active ? run + 1 : 0, begins, first == lists.starts[list] ? 0 : open), number = next - 1;
+        open = __shfl_sync(FULL, next, 31);
+        const TileShape shape = tile_shape(job, index);
+        const u32 byte = decoder.step(active, MASK_BYTE);
+        const bool fits = number < 32 * ((shape.owned_x() + 7) / 8) && (number & 31) < shape.owned_y();
+        if (__any_sync(FULL, active && !fits)) return true;
+        if (active) atomicOr(&job.masks[index * 64 + (name & 1) * TILE + (number & 31)], byte << 8 * (number >> 5));
+    }
+    __syncwarp();
+    for (u32 left = masked; left; left &= left - 1) {
+        const i32 t = __ffs(left) - 1;
+        const u32 states = mode_in(__shfl_sync(FULL, my_info, t));
+        const u64 index = batch + t;
+        const TileShape shape = tile_shape(job, index);
+        const u32 all = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
+#pragma unroll
+        for (i32 plane = 0; plane < 2; plane++) {
+            const u32 state = plane == 0 ? states / 3 : states % 3;
+            u32* const to = job.masks + index * 64 + plane * TILE + lane;
+            u32 row = state == MASK_ALL ? all : 0;
+            if (state == MASK_SOME) {
+                // Rows are stored as differences: an exclusive-or over the rows before. (Atomics go past the first cache.)
+                row = __ldcg(to);
+                for (i32 k = 1; k < 32; k *= 2) {
+                    const u32 other = __shfl_up_sync(FULL, row, k);
+                    if (lane >= k) row ^= other;
+                }
+                row &= all;
+            }
+            *to = row;
+        }
+    }
+    __syncwarp();
+    return false;
+}
+
+// Grid: any. Block: 32 * DECODE_WARPS, a warp for a group at a time. Dynamic shared: DecodeShared. Symbols, payloads,
+// masks and info of the tiles of streams with this coder; nothing for others. Symbols of a step of 32 positions are
+// written only where one of them is in a list: job.steps says which.
+template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void decode_groups(const Job& job) {
     extern __shared__ u32 dynamic_shared[];
-    DecodeTables& tables = *reinterpret_cast<DecodeTables*>(dynamic_shared);
+    DecodeShared<HUFFMAN>& shared = *reinterpret_cast<DecodeShared<HUFFMAN>*>(dynamic_shared);
     Control& control = control_of(job);
-    if (control.status != STATUS_OK || control.content != CONTENT_CODED) return;
-    if (control.coder != CODER_ANS || control.predictor != PREDICTOR_HIERARCHICAL) return;
-    for (u32 k = threadIdx.x; k < TABLES * ALPHABET; k += blockDim.x) tables.entries[k] = job.tables[k];
-    for (u32 k = threadIdx.x; k < sizeof(tables.starts) / 4; k += blockDim.x)
-        reinterpret_cast<u32*>(tables.starts)[k] = reinterpret_cast<const u32*>(job.slots)[k];
-    for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) tables.raw_bits[k] = k < SYMBOLS ? (u8)raw_bits(k, 1, sizeof(T)) : 0;
+    if (control.status != STATUS_OK || control.content != CONTENT_CODED || (control.coder == CODER_HUFFMAN) != HUFFMAN) return;
+    const bool lorenzo = control.predictor == PREDICTOR_LORENZO;
+    if (!HUFFMAN) {
+        for (u32 k = threadIdx.x; k < SHARED_TABLES * ALPHABET; k += blockDim.x) shared.entries[k] = job.tables[FIRST_SHARED_TABLE * ALPHABET + k];
+        const u8* const starts = job.slots + FIRST_SHARED_TABLE * (SCALE / SLOTS_PER_START);
+        for (u32 k = threadIdx.x; k < sizeof(shared.starts) / 4; k += blockDim.x)
+            reinterpret_cast<u32*>(shared.starts)[k] = reinterpret_cast<const u32*>(starts)[k];
+    }
+    fill_raw_bits<T>(shared.raw_bits, lorenzo);
     __syncthreads();
     const i32 lane = threadIdx.x & 31;
+    BatchLists& lists = shared.lists[threadIdx.x >> 5];
+    u32* const steps = shared.steps[threadIdx.x >> 5];
     const u32 log2 = control.group_log2;
     // Consecutive groups go to different blocks.
-    for (u64 group = blockIdx.x + (u64)gridDim.x * (threadIdx.x >> 5); group < control.groups;
-         group += (u64)gridDim.x * DECODE_WARPS) {
+    for (u64 group = blockIdx.x + (u64)gridDim.x * (threadIdx.x >> 5); group < control.groups; group += (u64)gridDim.x * DECODE_WARPS) {
         const u64 first = group << log2, end = job.tiles() < first + (1ull << log2) ? job.tiles() : first + (1ull << log2);
-        const u8* bytes = job.stream + job.group_offsets[group];
-        Decoder decoder;
-        decoder.tables = &tables;
-        decoder.open(bytes, job.group_sizes[group]);
+        Decoder<HUFFMAN> decoder;
+        decoder.shared = &shared;
+        decoder.job = &job;
+        decoder.open(job.stream + job.group_offsets[group], job.group_sizes[group]);
         bool bad = false;
         u32 exact = 0;
-        for (u64 batch = first; batch < end && !bad; batch += 32) {
-            const i32 tiles = (i32)(end - batch < 32 ? end - batch : 32);
-            u32 my_info = decoder.step(lane < tiles, TILE_MODE);
-            bad = __any_sync(FULL, my_info > 8);
+        for (u64 batch = first; batch < end && !bad; batch += BATCH) {
+            const i32 tiles = (i32)(end - batch < BATCH ? end - batch : BATCH);
+            const bool exists = lane < tiles;
+            const u32 mode = decoder.head_step(exists, TILE_MODE);
+            bad = __any_sync(FULL, mode >= (lorenzo ? 9 * TIERS : 9));
             if (bad) break;
-            const bool coded = lane < tiles && has_codes(my_info);
-            for (i32 k = 0; k < 3; k++) {
-                const u32 cls = decoder.step(coded, class_table(my_info, k));
-                bad |= __any_sync(FULL, cls >= CLASSES);
-                if (bad) break;
-                my_info |= cls << (8 + 8 * k);
-            }
-            if (bad) break;
-            if (lane < tiles) job.info[batch + lane] = my_info;
-            for (i32 t = 0; t < tiles; t++) {
-                const u64 index = batch + t;
-                const u32 info = __shfl_sync(FULL, my_info, t), mode = info & 255;
-                const TileShape shape = tile_shape(job, index);
-                u32* masks = job.masks + index * 64;
-                if (mode != 0) {
+            u32 my_info = info_of_mode(mode), counts[3], mask_counts[2];
+            const bool coded = exists && has_codes(mode_in(my_info));
 #pragma unroll
-                    for (i32 plane = 0; plane < 2; plane++) {
-                        const u32 state = plane == 0 ? mode / 3 : mode % 3;
-                        u32 row = 0;
-                        if (state == MASK_ALL) {
-                            row = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
-                        } else if (state == MASK_SOME) {
-                            for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++)
-                                row |= decoder.step(lane < shape.owned_y(), MASK_BYTE) << (8 * byte);
-                            // Rows are stored as differences: an exclusive-or over the rows before.
-                            for (i32 k = 1; k < 32; k *= 2) {
-                                const u32 other = __shfl_up_sync(FULL, row, k);
-                                if (lane >= k) row ^= other;
-                            }
-                            row = lane < shape.owned_y() ? row & row_mask(shape.owned_x()) : 0;
-                        }
-                        masks[plane * TILE + lane] = row;
-                    }
-                    __syncwarp();
-                }
-                if (!has_codes(mode)) continue;
-                u8* const out = job.symbols + index * TILE_VERTICES + lane;
-                const Active active_at(shape, mode, masks);
-                u32 steps = 0;
-#pragma unroll 1
-                for (i32 block = 0; block < 3; block++) {
-                    const u32 cls = class_in(info, block);
-                    if (cls == 0) continue;
-                    // The table is the same for all lanes from step 2 on.
-                    const u32 common = table_of(first_step(block) * 32, cls), first_entry = tables.entries[common * ALPHABET];
-                    const bool runs = active_at.whole && block > 0 && entry_symbol(first_entry) == SYMBOL_ZERO;
-                    const u32 zero = entry_frequency(first_entry);
-#pragma unroll 1
-                    for (i32 step = first_step(block); step < end_step(block); step++) {
-                        if (runs) {
-                            step += decoder.zeros(zero, end_step(block) - step);
-                            if (step == end_step(block)) break;
-                        }
-                        const i32 position = step * 32 + lane;
-                        const bool active = active_at.at(position);
-                        u32 symbol;
-                        if (block > 0)
-                            symbol = decoder.step(active, common, first_entry);
-                        else
-                            symbol = decoder.step(active, table_of(position, cls));
-                        if (symbol > STORED) symbol = STORED;
-                        steps |= 1u << step;
-                        out[32 * step] = (u8)symbol;
-                        if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) {
-                            exact += __popc(__ballot_sync(FULL, symbol == STORED));
-                            decode_raw<T>(job, decoder, index, position, active, symbol);
-                        }
-                    }
-                }
-                if (lane == 0) job.steps[index] = steps;
+            for (i32 k = 0; k < 3; k++) {
+                const u32 cls = decoder.head_step(coded, class_table(my_info, k));
+                bad |= __any_sync(FULL, cls >= CLASSES);
+                // A class beyond the last would lead beyond the tables.
+                my_info |= (cls & (CLASSES - 1)) << (8 + 8 * k);
             }
+            if (bad) break;
+#pragma unroll
+            for (i32 k = 0; k < 3; k++) {
+                const u32 cls = class_in(my_info, k);
+                counts[k] = decoder.raw(coded && is_sparse(cls) ? count_bits(k, cls) : 0);
+            }
+#pragma unroll
+            for (i32 plane = 0; plane < 2; plane++)
+                mask_counts[plane] = decoder.raw(exists && has_mask_list(mode_in(my_info), plane) ? MASK_COUNT_BITS : 0);
+            if (exists) job.info[batch + lane] = my_info;
+            bad = decode_masks(job, decoder, lists, batch, my_info, exists, mask_counts);
+            if (bad) break;
+
+            // Which tiles are whole, and every vertex of them has a symbol.
+            bool whole = false;
+            if (exists) {
+                const TileShape shape = tile_shape(job, batch + lane);
+                whole = mode_in(my_info) == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
+            }
+            const u32 all_whole = __ballot_sync(FULL, whole);
+            u32 sizes[TILE_LISTS], names[TILE_LISTS];
+            code_lists(my_info, coded, counts, sizes, names);
+            i32 list_count, entries, current = 0, open = 0;
+            collect_lists<TILE_LISTS>(lists, sizes, names, list_count, entries);
+            steps[lane] = 0;
+            u32 row_before = 0xffffffffu;
+#pragma unroll 1
+            for (i32 from = 0; from < entries; from += 32) {
+                u32 begins;
+                const i32 e = from + lane, list = list_of_entry(lists, from, current, begins);
+                const bool here = e < entries;
+                const u32 name = here ? lists.names[list] : 0, kind = list_in_tile(name), cls = class_of_list(name), t = tile_of_list(name);
+                const i32 at = here ? e - lists.starts[list] : 0, start = list_start(kind);
+                const u64 index = batch + t;
+                const bool listed = here && !is_dense(name);
+                i32 position = start + at;
+                if (__any_sync(FULL, listed)) {
+                    const i32 run = (i32)decoder.runs(listed, RUN + cls - 1, bad);
+                    if (bad) break;
+                    const i32 next = sum_in_list(listed ? run + 1 : 0, begins, at == lane ? 0 : open);
+                    open = __shfl_sync(FULL, next, 31);
+                    if (listed) position = start + next - 1;
+                    if (__any_sync(FULL, position >= list_end(kind))) {
+                        bad = true;
+                        break;
+                    }
+                } else {
+                    open = 0;
+                }
+                bool active = here;
+                if (here && !(all_whole >> t & 1)) {
+                    const u32 states = mode_in(job.info[index]);
+                    active = is_active(job, lorenzo, index, states, position);
+                }
+                if (__any_sync(FULL, listed && !active)) {
+                    bad = true;
+                    break;
+                }
+                u32 symbol = decoder.step(active, table_of(position, cls));
+                if (symbol > STORED) symbol = STORED;
+                // The first lane of each row of 32 positions clears it.
+                const u32 row = here ? t << 5 | (u32)position >> 5 : 0xfffffffeu;
+                u32 left = __shfl_up_sync(FULL, row, 1);
+                if (lane == 0) left = row_before;
+                row_before = __shfl_sync(FULL, row, 31);
+                u8* const symbols = job.symbols + index * TILE_VERTICES;
+                if (here && row != left) {
+                    uint4* const to = reinterpret_cast<uint4*>(symbols + (position & ~31));
+                    to[0] = to[1] = make_uint4(0, 0, 0, 0);
+                    atomicOr(&steps[t], 1u << (position >> 5));
+                }
+                __syncwarp();
+                if (symbol != SYMBOL_ZERO) symbols[position] = (u8)symbol;
+                if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) {
+                    exact += __popc(__ballot_sync(FULL, symbol == STORED));
+                    bad = take_raw<T>(job, decoder, lorenzo, index, active, position, symbol);
+                    if (bad) break;
+                }
+            }
+            __syncwarp();
+            if (exists) job.steps[batch + lane] = steps[lane];
+            __syncwarp();
         }
-        bad |= __any_sync(FULL, decoder.x != 1u << 16) || (decoder.next + 1) / 2 * 2 != decoder.size;
+        bad |= !decoder.is_at_end();
         if (bad && lane == 0) fail(control, STATUS_CORRUPT_STREAM);
         if (exact && lane == 0) atomicAdd((ull*)&control.exact, (ull)exact);
     }

@@ -30,21 +30,15 @@ LINE_KERNEL(factz_down, false)
 WHOLE_KERNEL(factz_plain, false)
 WHOLE_KERNEL(factz_tight, true)
 KERNEL(factz_others, 64, other_tiles)
-KERNEL(factz_count, 512, count_symbols)
-KERNEL(factz_tables, 1024, make_tables)
-KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups)
-#define CODE_KERNELS(count, encode, decode, lists, lorenzo)                                                                                                  \
-    extern "C" __global__ void __launch_bounds__(256) count##_f32(const __grid_constant__ Job job) { count_codes<float, lists, lorenzo>(job); }      \
-    extern "C" __global__ void __launch_bounds__(256) count##_f64(const __grid_constant__ Job job) { count_codes<double, lists, lorenzo>(job); }     \
-    extern "C" __global__ void __launch_bounds__(32 * CODE_WARPS) encode##_f32(const __grid_constant__ Job job) { encode_codes<float, lists, lorenzo>(job); } \
-    extern "C" __global__ void __launch_bounds__(32 * CODE_WARPS) encode##_f64(const __grid_constant__ Job job) { encode_codes<double, lists, lorenzo>(job); } \
-    extern "C" __global__ void __launch_bounds__(32 * CODE_WARPS) decode##_f32(const __grid_constant__ Job job) { decode_codes<float, lists, lorenzo>(job); } \
-    extern "C" __global__ void __launch_bounds__(32 * CODE_WARPS) decode##_f64(const __grid_constant__ Job job) { decode_codes<double, lists, lorenzo>(job); }
+#define CODER_KERNEL(name, threads, call, huffman)                                                          \
+    extern "C" __global__ void __launch_bounds__(threads) name##_f32(const __grid_constant__ Job job) { call<float, huffman>(job); } \
+    extern "C" __global__ void __launch_bounds__(threads) name##_f64(const __grid_constant__ Job job) { call<double, huffman>(job); }
 
-CODE_KERNELS(factz_count_lorenzo, factz_encode_lorenzo, factz_decode_lorenzo, false, true)
-CODE_KERNELS(factz_count_lists, factz_encode_lists, factz_decode_lists, true, false)
-CODE_KERNELS(factz_count_lorenzo_lists, factz_encode_lorenzo_lists, factz_decode_lorenzo_lists, true, true)
+KERNEL(factz_collect, 32 * COLLECT_WARPS, collect)
+KERNEL(factz_tables, 1024, make_tables)
 KERNEL(factz_make_codes, 1024, make_codes)
+CODER_KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups, false)
+CODER_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, encode_groups, true)
 KERNEL(factz_lorenzo_plain, 32 * LORENZO_WARPS, lorenzo_plain)
 KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, lorenzo_others)
 KERNEL(factz_offsets, 1024, place_groups)
@@ -53,7 +47,8 @@ KERNEL(factz_open, 1024, open_stream)
 KERNEL(factz_open_codes, 256, open_codes)
 KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, lorenzo_restore)
 KERNEL(factz_check, 256, check_stream)
-KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups)
+CODER_KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups, false)
+CODER_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, decode_groups, true)
 KERNEL(factz_anchor_values, 256, anchor_values)
 KERNEL(factz_restore, 64, restore)
 

@@ -1,42 +1,146 @@
-// What the entries of the coder share for streams with the Huffman coder or the Lorenzo predictor. Twins:
-// src/stage/entropy/{group, list, huffman}.rs. LISTS is the Huffman coder, which codes sparse sequences as
-// lists; LORENZO the predictor, with its own order of positions.
+// What both directions of the entropy coder share: the lists of a batch of tiles, one behind the other, a chunk
+// of 32 entries at a time, and which vertices of a tile have a symbol. Twins: src/stage/entropy/{group,list}.rs.
 #pragma once
-#include "decoding.cuh"
+#include "stage/container.cuh"
 #include "stage/huffman.cuh"
 #include "stage/lorenzo.cuh"
+#include "stage/tile.cuh"
 
-// Which positions of a tile have a symbol, by either order. Lane y keeps the masked vertices of row y.
-template <bool LORENZO>
-struct ActiveAt {
-    Active active;
-    __device__ __forceinline__ ActiveAt(const TileShape& shape, u32 states, const u32* masks) : active(shape, states, masks) {}
-    // By all lanes together, for a step; position = 32 * step + lane.
-    __device__ __forceinline__ bool at(i32 step) const {
-        const i32 lane = threadIdx.x & 31;
-        if (active.whole) return true;
-        if (!LORENZO) return active.at(32 * step + lane);
-        const u32 masked = __shfl_sync(FULL, active.masked, step);
-        return lane <= active.last_x && step <= active.last_y && !(masked >> lane & 1);
-    }
+typedef unsigned long long ull;
+
+constexpr i32 BATCH = 32;
+constexpr i32 MOST_LISTS = BATCH * TILE_LISTS;
+constexpr u32 NO_LIST = 0xffff;
+
+// The lists of a batch that have entries, in order.
+struct BatchLists {
+    u16 starts[MOST_LISTS + 32];  // their first entries; NO_LIST behind the last one
+    u16 names[MOST_LISTS];
 };
 
-template <typename T, bool LORENZO>
-__device__ __forceinline__ u32 raw_bits_at(u32 symbol, i32 position) {
-    // Digits follow all codes of the Lorenzo predictor, as they do those of an anchor.
-    return raw_bits(symbol, LORENZO ? 0 : position, sizeof(T));
+// The tables from this one on are in shared memory; those before are asked for once or twice a batch. (All of them would be
+// more than a block has on some devices.)
+constexpr u32 FIRST_SHARED_TABLE = MASK_BYTE, SHARED_TABLES = TABLES - FIRST_SHARED_TABLE;
+
+// Which list of which tile of the batch, and the class of its block.
+__device__ __forceinline__ u32 list_name(u32 tile, u32 list, u32 cls) { return tile << 5 | list << 3 | cls; }
+__device__ __forceinline__ u32 tile_of_list(u32 name) { return name >> 5; }
+__device__ __forceinline__ u32 list_in_tile(u32 name) { return name >> 3 & 3; }
+__device__ __forceinline__ u32 class_of_list(u32 name) { return name & 7; }
+__device__ __forceinline__ bool is_dense(u32 name) { return list_in_tile(name) == TOP_LIST || !is_sparse(class_of_list(name)); }
+
+// Collects the lists of a batch, up to N of each lane's tile: how many there are, and entries in all.
+template <i32 N>
+__device__ __forceinline__ void collect_lists(BatchLists& lists, const u32 (&sizes)[N], const u32 (&names)[N], i32& count, i32& entries) {
+    const i32 lane = threadIdx.x & 31;
+    // Entries above, lists below: at most 128 of these.
+    u32 mine = 0;
+#pragma unroll
+    for (i32 k = 0; k < N; k++) mine += sizes[k] << 8 | (sizes[k] > 0);
+    u32 at = mine;
+#pragma unroll
+    for (i32 k = 1; k < 32; k *= 2) {
+        const u32 other = __shfl_up_sync(FULL, at, k);
+        if (lane >= k) at += other;
+    }
+    const u32 all = __shfl_sync(FULL, at, 31);
+    at -= mine;
+    __syncwarp();
+#pragma unroll
+    for (i32 k = 0; k < N; k++)
+        if (sizes[k]) {
+            lists.starts[at & 255] = (u16)(at >> 8);
+            lists.names[at & 255] = (u16)names[k];
+            at += sizes[k] << 8 | 1;
+        }
+    count = (i32)(all & 255);
+    entries = (i32)(all >> 8);
+    lists.starts[count + lane] = NO_LIST;
+    __syncwarp();
 }
 
-// Visits the entries of a sequence of steps as visit(lane's position, run before it), each in its lane.
-struct ListCursor {
-    i32 last;
-    template <typename Visit>
-    __device__ __forceinline__ void step(i32 first_position, u32 present, Visit visit) {
-        if (present == 0) return;
-        const i32 lane = threadIdx.x & 31;
-        const u32 below = present & ((1u << lane) - 1);
-        const i32 before = below ? first_position + 31 - __clz(below) : last;
-        if (present >> lane & 1) visit(first_position + lane, (u32)(first_position + lane - before - 1));
-        last = first_position + 31 - __clz(present);
+// The sizes and names of the lists of a lane's tile, from its info word and the entries of its sparse blocks.
+__device__ __forceinline__ void code_lists(u32 info, bool coded, const u32 (&counts)[3], u32 (&sizes)[TILE_LISTS], u32 (&names)[TILE_LISTS]) {
+    const u32 lane = threadIdx.x & 31;
+#pragma unroll
+    for (u32 list = TOP_LIST; list < TILE_LISTS; list++) {
+        const i32 block = list == TOP_LIST ? 0 : (i32)list - 1;
+        const u32 cls = class_in(info, block);
+        const u32 size = list == TOP_LIST || !is_sparse(cls) ? (u32)(list_end(list) - list_start(list)) : counts[block];
+        sizes[list] = coded && cls ? size : 0;
+        names[list] = list_name(lane, list, cls);
     }
+}
+
+// Which of the masks of a tile are lists.
+__device__ __forceinline__ bool has_mask_list(u32 states, i32 plane) { return (plane == 0 ? states / 3 : states % 3) == MASK_SOME; }
+
+// The list of each lane's entry in a chunk, backwards. `last` is the last list that begins before the chunk's
+// end, and becomes that of the chunk before.
+__device__ __forceinline__ i32 list_of_entry_backwards(const BatchLists& lists, i32 first, i32& last) {
+    const i32 lane = threadIdx.x & 31, start = last >= lane ? lists.starts[last - lane] : -1;
+    const u32 begins = warp_or(start >= 0 && start >= first ? 1u << (start - first) : 0);
+    const i32 mine = last - __popc(begins >> lane >> 1);
+    last -= __popc(begins);
+    return mine;
+}
+
+// The same forwards: `current` is the list of the chunk's first entry. Bits of `begins`: lanes whose entry is the first one
+// of a list, but for that of the chunk's first entry.
+__device__ __forceinline__ i32 list_of_entry(const BatchLists& lists, i32 first, i32& current, u32& begins) {
+    const i32 lane = threadIdx.x & 31, start = lists.starts[current + 1 + lane];
+    begins = warp_or(start < first + 32 ? 1u << (start - first) : 0);
+    const i32 mine = current + __popc(begins & ((2u << lane) - 1));
+    current += __popc(begins);
+    if (lists.starts[current + 1] == first + 32) current++;
+    return mine;
+}
+
+// Where a position lies in its tile.
+__device__ __forceinline__ void place_in_tile(bool lorenzo, i32 position, i32& x, i32& y) {
+    if (lorenzo) {
+        x = position & 31;
+        y = position >> 5;
+    } else {
+        place_of(position, x, y);
+    }
+}
+
+// Whether a position of a tile has a symbol: its vertex is owned by the tile and not masked.
+__device__ inline bool is_active(const Job& job, bool lorenzo, u64 index, u32 states, i32 position) {
+    const TileShape shape = tile_shape(job, index);
+    i32 x, y;
+    place_in_tile(lorenzo, position, x, y);
+    if (x > shape.last_x || y > shape.last_y) return false;
+    const u32* const rows = job.masks + index * 64 + y;
+    return states == 0 || !((rows[0] | rows[TILE]) >> x & 1);
+}
+
+// Raw bits by symbol, in shared memory: those that are not an anchor's. Digits follow all codes of the Lorenzo
+// predictor, as they do those of an anchor.
+template <typename T>
+__device__ __forceinline__ void fill_raw_bits(u8* bits, bool lorenzo) {
+    for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) bits[k] = k < SYMBOLS ? (u8)raw_bits(k, lorenzo ? 0 : 1, sizeof(T)) : 0;
+}
+template <typename T>
+__device__ __forceinline__ u32 raw_bits_at(const u8* bits, u32 symbol, i32 position) {
+    return position == 0 ? raw_bits(symbol, 0, sizeof(T)) : bits[symbol];
+}
+
+// Raw bits of a vertex's symbol (and digits), or both values, as they are handed between the kernels.
+template <typename T>
+struct Payload;
+template <>
+struct Payload<float> {
+    typedef u64 Type;
+    static __device__ __forceinline__ u64 make(u64 low, u64) { return low; }
+    static __device__ __forceinline__ u64 low(u64 p) { return p; }
+    static __device__ __forceinline__ u64 second(u64 p) { return p >> 32; }
+};
+template <>
+struct Payload<double> {
+    typedef ulonglong2 Type;
+    static __device__ __forceinline__ ulonglong2 make(u64 low, u64 high) { return make_ulonglong2(low, high); }
+    static __device__ __forceinline__ u64 low(ulonglong2 p) { return p.x; }
+    static __device__ __forceinline__ u64 second(ulonglong2 p) { return p.y; }
 };

@@ -2,7 +2,7 @@
 // Twin: src/stage/lorenzo.rs. Tiles know nothing of each other.
 #pragma once
 #include "constrain.cuh"
-#include "lists_decoding.cuh"
+#include "decoding.cuh"
 
 constexpr i32 LORENZO_WARPS = 8;
 
@@ -285,8 +285,7 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
         const u8* const symbols = job.symbols + index * TILE_VERTICES;
         const u32 masked = states == 0 ? 0 : masks[lane] | masks[TILE + lane];
         // Along row `lane`.
-        const u32 cls = lane < 2 ? class_in(info, 0) : lane < 8 ? class_in(info, 1) : class_in(info, 2);
-        const bool coded = has_codes(states) && cls != 0;
+        const bool coded = job.steps[index] >> lane & 1;
         u32 special = masked;
         u32 sum_u = 0, sum_v = 0;
         int2* const row = shared.sums + lane * (TILE + 1);

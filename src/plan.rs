@@ -93,7 +93,7 @@ impl Workspace {
             // Two components, bit for bit where they are stored.
             payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 2 * dtype.bytes()])?,
             steps: carver.take(&[grid.tiles(), 4])?,
-            slots: carver.take(&[TABLES as u64, SLOTS])?,
+            slots: carver.take(&[LIST_TABLES as u64, SLOTS])?,
             codes: carver.take(&[LIST_TABLES as u64, 1 << MAX_LENGTH, 2])?,
             ..Default::default()
         };

@@ -5,7 +5,7 @@
 
 constexpr u32 HEADER_BYTES = 128;
 constexpr u32 STATE_BYTES = 128;
-constexpr u16 FORMAT_VERSION = 1;
+constexpr u16 FORMAT_VERSION = 2;
 enum : u32 { CONTENT_CODED = 0, CONTENT_STORED = 1 };
 
 __device__ __forceinline__ void put16(u8* at, u32 x) { at[0] = (u8)x, at[1] = (u8)(x >> 8); }
@@ -41,13 +41,12 @@ __device__ inline void write_header(const Job& job, const Control& c, u8* h) {
     put64(h + 112, c.stream_bytes);
 }
 
-// Tables of a stream, and bytes of the directory of their sizes.
-__device__ __forceinline__ u32 tables_of(u32 coder) { return coder == CODER_HUFFMAN ? (u32)LIST_TABLES : (u32)TABLES; }
-__device__ __forceinline__ u32 directory_bytes(u32 coder) {
-    return coder == CODER_HUFFMAN ? LIST_TABLE_SIZES_BYTES : TABLE_SIZES_BYTES;
+// Bytes of the directory of the sizes of the tables.
+__device__ __forceinline__ u32 directory_bytes(u32 version, u32 coder) {
+    return version == 1 && coder == CODER_ANS ? 44 : TABLE_SIZES_BYTES;
 }
 
-// Whether this is the header of a stream that this version reads: a status. Twin of Header::read.
+// Whether this is the header of a stream that some version wrote up to this one: a status. Twin of Header::read.
 __device__ inline i32 check_header(const u8* h) {
     if (h[0] != 'F' || h[1] != 'C' || h[2] != 'T' || h[3] != 'Z') return STATUS_CORRUPT_STREAM;
     const u32 version = get16(h + 4);
@@ -64,9 +63,10 @@ __device__ inline i32 check_header(const u8* h) {
     if (!ok || nx == 0 || ny == 0 || nx > most || ny > most / nx) return STATUS_CORRUPT_STREAM;
     const u64 field = 2 * nx * ny * (h[12] ? 8 : 4), tiles = ((nx + TILE - 1) / TILE) * ((ny + TILE - 1) / TILE);
     const u64 groups = (tiles + (1ull << h[19]) - 1) >> h[19], tables = get32(h + 28), bytes = get64(h + 112);
+    const u32 directory = directory_bytes(version, h[14]);
     const u64 body = h[18] == CONTENT_STORED
                          ? field
-                         : (tables > directory_bytes(h[14]) ? tables : directory_bytes(h[14])) + groups * (4 + STATE_BYTES);
+                         : (tables > directory ? tables : directory) + groups * (4 + STATE_BYTES);
     return bytes < HEADER_BYTES + body || bytes % 4 != 0 ? STATUS_CORRUPT_STREAM : STATUS_OK;
 }
 
@@ -76,6 +76,8 @@ __device__ inline i32 read_header(const Job& job, Control& c, const u8* h) {
     if (job.stream_bytes < HEADER_BYTES) return STATUS_CORRUPT_STREAM;
     const i32 status = check_header(h);
     if (status != STATUS_OK) return status;
+    // Groups of version 1 are decoded on the host only.
+    if (get16(h + 4) != FORMAT_VERSION) return STATUS_UNSUPPORTED_VERSION;
     for (i32 level = 0; level < ANCHOR_LEVEL; level++) c.kernels[level] = h[21 + level];
     c.coder = h[14];
     c.predictor = h[15];

@@ -17,10 +17,12 @@ enum : u32 {
     STEP_4,
     STEP_2 = STEP_4 + CLASSES - 1,
     STEP_1 = STEP_2 + CLASSES - 1,
-    TABLES = STEP_1 + CLASSES - 1
+    RUN = STEP_1 + CLASSES - 1,
+    MASK_RUN = RUN + CLASSES - 2,
+    TABLES
 };
-static_assert(TABLES == 43, "the sizes of the table section depend on it");
-constexpr u32 TABLE_SIZES_BYTES = 44;
+static_assert(TABLES == 50, "the sizes of the table section depend on it");
+constexpr u32 TABLE_SIZES_BYTES = 52;
 constexpr u32 MAX_GROUP_LOG2 = 8;
 constexpr u64 GROUP_BYTES = 1024, SPARSE_GROUP_BYTES = 512, SPARSE_TILE_BYTES = 64;
 

@@ -1,17 +1,17 @@
-// Twin of src/stage/entropy/list.rs and of the tables that lists add to those of src/stage/entropy/table.rs.
+// Twin of src/stage/entropy/list.rs: lists of the entries that are coded of the blocks of a tile.
 #pragma once
 #include "entropy.cuh"
 
-constexpr u32 LAST_LIST_CLASS = 6;
-enum : u32 { RUN_TABLE = TABLES, MASK_RUN = RUN_TABLE + LAST_LIST_CLASS, LIST_TABLES = MASK_RUN + 1 };
-static_assert(LIST_TABLES == 50, "the sizes of the table section depend on it");
-constexpr u32 LIST_TABLE_SIZES_BYTES = 52;
-constexpr u32 DENSE_LANES = 0xffff;
+// Blocks of a class up to this one are sparse: what is not zero is coded, each with the run before it.
+constexpr u32 LAST_SPARSE_CLASS = CLASSES - 2;
 constexpr u32 MASK_COUNT_BITS = 8;
 constexpr u32 RUNS = 28;
+// The lists of a tile: its first positions, which are always dense, and the rest of the three blocks.
+enum : u32 { TOP_LIST, COARSE_LIST, MIDDLE_LIST, FINE_LIST, TILE_LISTS };
 
-__device__ __forceinline__ bool is_list(u32 cls) { return cls - 1 < LAST_LIST_CLASS; }
-__device__ __forceinline__ i32 list_start(i32 block) { return block == 0 ? 16 : first_step(block) * 32; }
+__device__ __forceinline__ bool is_sparse(u32 cls) { return cls - 1 < LAST_SPARSE_CLASS; }
+__device__ __forceinline__ i32 list_start(u32 list) { return list == TOP_LIST ? 0 : 4 << 2 * list; }
+__device__ __forceinline__ i32 list_end(u32 list) { return 16 << 2 * list; }
 __device__ __forceinline__ u32 count_bits(i32 block, u32 cls) { return block == 0 ? cls - 1 : block == 1 ? cls : cls + 2; }
 
 struct Run {

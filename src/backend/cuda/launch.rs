@@ -51,26 +51,20 @@ const HIERARCHICAL: fn(Coder, Predictor) -> bool = |_, p| matches!(p, Predictor:
 const LORENZO: fn(Coder, Predictor) -> bool = |_, p| matches!(p, Predictor::Lorenzo);
 const HUFFMAN: fn(Coder, Predictor) -> bool = |c, _| matches!(c, Coder::Huffman);
 const ANS: fn(Coder, Predictor) -> bool = |c, _| matches!(c, Coder::Ans);
-const ANS_HIERARCHICAL: fn(Coder, Predictor) -> bool = |c, p| ANS(c, p) && HIERARCHICAL(c, p);
-const ANS_LORENZO: fn(Coder, Predictor) -> bool = |c, p| ANS(c, p) && LORENZO(c, p);
-const HUFFMAN_HIERARCHICAL: fn(Coder, Predictor) -> bool = |c, p| HUFFMAN(c, p) && HIERARCHICAL(c, p);
-const HUFFMAN_LORENZO: fn(Coder, Predictor) -> bool = |c, p| HUFFMAN(c, p) && LORENZO(c, p);
-
-const fn count_stage(name: &'static str) -> Stage {
-    stage(name, |s, _| s.tiles.div_ceil(8).min(528), 256)
-}
-const fn code_stage(name: &'static str) -> Stage {
-    stage(name, |s, _| s.tiles.min(1584), 128)
-}
 
 /// Blocks that fill any device several times over; more only wait.
 pub(super) const MANY: u64 = 1056;
 
-/// Tables in shared memory: structs EncodeTables and DecodeTables of the kernels.
-const ENCODE_TABLES_BYTES: u32 = 4 * (43 * 256 + 4097) + 256;
-const DECODE_TABLES_BYTES: u32 = 43 * (4 * 256 + 256) + 256;
+/// Shared memory of the coder's kernels: structs CollectShared, EncodeShared and DecodeShared.
+const COLLECT_BYTES: u32 = 4 * (43 * 256 + 7 * 32) + 256 + 12 * 4 * 352;
+const ENCODE_LISTS_BYTES: u32 = 256 + 8 * (2 * 288 + 512);
+const DECODE_LISTS_BYTES: u32 = 256 + 8 * (2 * 288 + 128);
 
-pub(super) const COMPRESS: [Stage; 25] = [
+const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
+    Stage { shared_bytes, ..stage }
+}
+
+pub(super) const COMPRESS: [Stage; 20] = [
     stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(MANY), 256),
     only(HIERARCHICAL, stage("tune", |s, _| s.tiles.min(24) * 12, 32)),
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
@@ -87,31 +81,30 @@ pub(super) const COMPRESS: [Stage; 25] = [
     ),
     only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(8), 256)),
     only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256)),
-    only(ANS_HIERARCHICAL, stage("count", |s, _| s.tiles.div_ceil(16).min(264), 512)),
-    only(ANS_LORENZO, count_stage("count_lorenzo")),
-    only(HUFFMAN_HIERARCHICAL, count_stage("count_lists")),
-    only(HUFFMAN_LORENZO, count_stage("count_lorenzo_lists")),
+    with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(12).min(396), 384)),
     only(ANS, stage("tables", |_, _| 1, 1024)),
     only(HUFFMAN, stage("make_codes", |_, _| 1, 1024)),
     only(
-        ANS_HIERARCHICAL,
-        Stage { shared_bytes: ENCODE_TABLES_BYTES, ..stage("encode", |s, _| s.tiles.min(396), 256) },
+        ANS,
+        with_shared(4 * (32 * 256 + 4097) + ENCODE_LISTS_BYTES, stage("encode", |s, _| s.tiles.min(396), 256)),
     ),
-    only(ANS_LORENZO, code_stage("encode_lorenzo")),
-    only(HUFFMAN_HIERARCHICAL, code_stage("encode_lists")),
-    only(HUFFMAN_LORENZO, code_stage("encode_lorenzo_lists")),
+    only(
+        HUFFMAN,
+        with_shared(
+            4 * (32 * 256 + 1) + ENCODE_LISTS_BYTES,
+            stage("encode_huffman", |s, _| s.tiles.min(396), 256),
+        ),
+    ),
     stage("offsets", |_, _| 1, 1024),
     stage("gather", |s, _| s.tiles.div_ceil(4).min(MANY), 256),
 ];
 
-pub(super) const DECOMPRESS: [Stage; 10] = [
-    stage("open", |_, _| 44, 1024),
+pub(super) const DECOMPRESS: [Stage; 8] = [
+    stage("open", |_, _| 51, 1024),
     stage("open_codes", |_, _| 50, 256),
     stage("check", |s, _| s.stream_bytes.div_ceil(65536).clamp(1, 264), 256),
-    Stage { shared_bytes: DECODE_TABLES_BYTES, ..stage("decode", |s, _| s.tiles.min(528), 256) },
-    code_stage("decode_lists"),
-    code_stage("decode_lorenzo"),
-    code_stage("decode_lorenzo_lists"),
+    with_shared(32 * (4 * 256 + 256) + DECODE_LISTS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
+    with_shared(8 + DECODE_LISTS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     stage("anchor_values", |s, _| s.tiles_y, 256),
     stage("restore", |s, _| s.tiles.div_ceil(4), 64),
     stage("lorenzo_restore", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
@@ -317,7 +310,7 @@ mod tests {
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
         assert_eq!(COMPRESS[6].function(1), "factz_plain_f64");
-        assert_eq!(DECOMPRESS[9].function(0), "factz_lorenzo_restore_f32");
+        assert_eq!(DECOMPRESS[7].function(0), "factz_lorenzo_restore_f32");
     }
 
     #[test]
@@ -328,7 +321,7 @@ mod tests {
                 let names: Vec<&str> = stages.map(|stage| stage.name).collect();
                 let times =
                     |begin: &[&str]| names.iter().filter(|n| begin.iter().any(|b| n.starts_with(b))).count();
-                assert_eq!(times(&["count"]), 1, "{names:?}");
+                assert_eq!(times(&["collect"]), 1, "{names:?}");
                 assert_eq!(times(&["tables", "make_codes"]), 1, "{names:?}");
                 assert_eq!(times(&["encode"]), 1, "{names:?}");
                 assert_eq!(times(&["tune"]) + times(&["lorenzo_plain"]), 1, "{names:?}");

@@ -1,0 +1,332 @@
+// Entries that make the tables of a coder from the counts, and their stored form. Twins: src/stage/entropy/table.rs,
+// ans.rs and huffman.rs.
+#pragma once
+#include "lists.cuh"
+
+__device__ __forceinline__ u64 warp_sum64(u64 x) {
+    for (i32 k = 16; k > 0; k /= 2) x += __shfl_xor_sync(FULL, x, k);
+    return x;
+}
+
+// Twin of group_log2 in src/backend/cpu.rs: tiles of a group, for tiles that take so many bytes in all.
+__device__ __forceinline__ void choose_groups(const Job& job, Control& control, u64 bytes) {
+    const u64 wanted = bytes < SPARSE_TILE_BYTES * job.tiles() ? SPARSE_GROUP_BYTES : GROUP_BYTES;
+    u32 log2 = 0;
+    while (log2 < MAX_GROUP_LOG2 && (1ull << log2) < job.tiles() && (bytes << log2) < wanted * job.tiles()) log2++;
+    control.group_log2 = log2;
+    control.groups = (job.tiles() + (1ull << log2) - 1) >> log2;
+}
+
+// Where a table is written first: every one has a place of the largest size.
+constexpr u32 STORED_WORDS = 255;
+__device__ __forceinline__ u32* stored_table(const Job& job, u32 table) {
+    return reinterpret_cast<u32*>(job.table_section) + TABLE_SIZES_BYTES / 4 + table * STORED_WORDS;
+}
+
+// Moves the stored tables up to each other, and writes their directory. By one block of 1024.
+__device__ __forceinline__ void close_tables(const Job& job, Control& control, const u32* sizes) {
+    __shared__ u32 offsets[TABLES + 1];
+    constexpr u32 EACH = (TABLES * STORED_WORDS + 1023) / 1024;
+    u32* const section = reinterpret_cast<u32*>(job.table_section);
+    u32 words[EACH];
+    __threadfence_block();
+    __syncthreads();
+    if (threadIdx.x <= TABLES) {
+        u32 before = TABLE_SIZES_BYTES / 4;
+        for (u32 table = 0; table < threadIdx.x; table++) before += sizes[table];
+        offsets[threadIdx.x] = before;
+    }
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        const u32 place = i * 1024 + threadIdx.x, table = place / STORED_WORDS, k = place % STORED_WORDS;
+        words[i] = table < TABLES && k < sizes[table] ? stored_table(job, table)[k] : 0;
+    }
+    __syncthreads();
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        const u32 place = i * 1024 + threadIdx.x, table = place / STORED_WORDS, k = place % STORED_WORDS;
+        if (table < TABLES && k < sizes[table]) section[offsets[table] + k] = words[i];
+    }
+    if (threadIdx.x < TABLE_SIZES_BYTES) job.table_section[threadIdx.x] = threadIdx.x < TABLES ? (u8)sizes[threadIdx.x] : 0;
+    if (threadIdx.x == 0) control.table_bytes = offsets[TABLES] * 4;
+}
+
+// Grid: 1. Block: 1024. Frequencies, their stored form and the size of groups from the counts.
+template <typename T>
+__device__ __forceinline__ void make_tables(const Job& job) {
+    __shared__ u32 stored[32][STORED_WORDS];
+    __shared__ u32 sizes[TABLES];
+    __shared__ u64 costs[32];
+    Control& control = control_of(job);
+    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    u64 cost = 0;
+    for (u32 table = warp; table < TABLES; table += 32) {
+        const u64* counts = job.counts + table * ALPHABET;
+        u64 count[8];
+        u32 f[8];
+        u64 total = 0, listed = 0;
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) {
+            count[k] = counts[lane * 8 + k];
+            total += count[k];
+            f[k] = 0;
+        }
+        total = warp_sum64(total);
+        u32* entries = job.tables + table * ALPHABET;
+        if (total == 0) {
+            for (i32 k = 0; k < 8; k++) entries[lane * 8 + k] = 0;
+            if (lane == 0) sizes[table] = 0;
+            continue;
+        }
+        auto scaled = [&](u64 n) -> u32 {
+            u64 x = (n * SCALE + total / 2) / total;
+            return x > 1 ? (u32)x : 1;
+        };
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) {
+            const u32 symbol = lane * 8 + k;
+            if (symbol < ESCAPE && count[k] >= 2 && count[k] * (4 * SCALE) >= 3 * total) {
+                f[k] = scaled(count[k]);
+                listed += count[k];
+            }
+        }
+        listed = warp_sum64(listed);
+        if (lane == 31 && listed < total) f[7] = scaled(total - listed);
+        i32 sum = 0;
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) sum += f[k];
+        sum = (i32)warp_sum((u32)sum);
+        while (sum != (i32)SCALE) {
+            // The most frequent symbol, the first of several.
+            u32 best = 0;
+#pragma unroll
+            for (i32 k = 0; k < 8; k++) {
+                const u32 key = f[k] << 8 | (255 - (lane * 8 + k));
+                if (key > best) best = key;
+            }
+            for (i32 k = 16; k > 0; k /= 2) {
+                const u32 other = __shfl_xor_sync(FULL, best, k);
+                if (other > best) best = other;
+            }
+            const i32 symbol = 255 - (i32)(best & 255), largest = (i32)(best >> 8);
+            i32 change = (i32)SCALE - sum;
+            if (change < -(largest / 2)) change = -(largest / 2);
+#pragma unroll
+            for (i32 k = 0; k < 8; k++)
+                if (symbol == lane * 8 + k) f[k] = (u32)((i32)f[k] + change);
+            sum += change;
+        }
+        // Starts, and what the symbols cost.
+        u32 mine = 0;
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) mine += f[k];
+        u32 start = mine;
+        for (i32 k = 1; k < 32; k *= 2) {
+            const u32 other = __shfl_up_sync(FULL, start, k);
+            if (lane >= k) start += other;
+        }
+        start -= mine;
+        const u32 escape = __shfl_sync(FULL, f[7], 31);
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) {
+            const u32 symbol = lane * 8 + k;
+            entries[symbol] = f[k] << 16 | start;
+            start += f[k];
+            if (count[k]) {
+                const bool own = f[k] > 0 && symbol != ESCAPE;
+                cost += count[k] * ((own ? 0 : 8 << 8) + (SCALE_BITS << 8) - log2_fixed(own ? f[k] : escape));
+            }
+        }
+        // The stored form, least significant bits first: lanes know where theirs begin.
+        u32* const words = stored[warp];
+        for (u32 k = lane; k < STORED_WORDS; k += 32) words[k] = 0;
+        __syncwarp();
+        i32 last = -1;
+        u32 present = 0;
+#pragma unroll
+        for (i32 k = 0; k < 8; k++)
+            if (f[k]) {
+                last = lane * 8 + k;
+                present++;
+            }
+        for (i32 k = 1; k < 32; k *= 2) {
+            const i32 other = __shfl_up_sync(FULL, last, k);
+            if (lane >= k && other > last) last = other;
+        }
+        i32 previous = __shfl_up_sync(FULL, last, 1);
+        if (lane == 0) previous = -1;
+        const i32 before_mine = previous;
+        u32 bits = 0;
+#pragma unroll
+        for (i32 k = 0; k < 8; k++)
+            if (f[k]) {
+                bits += 2 * (31 - __clz(lane * 8 + k - previous)) + 1 + 4 + (31 - __clz(f[k]));
+                previous = lane * 8 + k;
+            }
+        u32 at = bits;
+        for (i32 k = 1; k < 32; k *= 2) {
+            const u32 other = __shfl_up_sync(FULL, at, k);
+            if (lane >= k) at += other;
+        }
+        const u32 total_bits = 8 + __shfl_sync(FULL, at, 31);
+        at += 8 - bits;
+        present = warp_sum(present);
+        if (lane == 0) {
+            atomicOr(&words[0], present - 1);
+            sizes[table] = (total_bits + 31) / 32;
+        }
+        previous = before_mine;
+#pragma unroll 1
+        for (i32 k = 0; k < 8; k++) {
+            const i32 symbol = lane * 8 + k;
+            const u32 frequency = entries[symbol] >> 16;
+            if (frequency == 0) continue;
+            const u32 gap = (u32)(symbol - previous), gap_bits = 31 - __clz(gap), length = 31 - __clz(frequency);
+            u64 value = (u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1;
+            value = value << gap_bits | (u64)length << (2 * gap_bits + 1) |
+                    (u64)(frequency & ((1u << length) - 1)) << (2 * gap_bits + 5);
+            const u32 shift = at & 31;
+            const u64 low = value << shift;
+            atomicOr(&words[at >> 5], (u32)low);
+            const u32 high = (u32)(low >> 32);
+            if (high) atomicOr(&words[(at >> 5) + 1], high);
+            if (shift && value >> (64 - shift)) atomicOr(&words[(at >> 5) + 2], (u32)(value >> (64 - shift)));
+            at += 2 * gap_bits + 5 + length;
+            previous = symbol;
+        }
+        __syncwarp();
+        for (u32 k = lane; k < (total_bits + 31) / 32; k += 32) stored_table(job, table)[k] = words[k];
+        __syncwarp();
+    }
+    cost = warp_sum64(cost);
+    if (lane == 0) costs[warp] = cost;
+    close_tables(job, control, sizes);
+    if (threadIdx.x == 0) {
+        u64 sum = 0;
+        for (i32 w = 0; w < 32; w++) sum += costs[w];
+        choose_groups(job, control, ((sum >> 8) + control.raw_bits) / 8);
+    }
+}
+
+// Grid: 1. Block: 1024. Code lengths from the counts, the codes, their stored form and the size of groups.
+template <typename T>
+__device__ __forceinline__ void make_codes(const Job& job) {
+    __shared__ u32 sizes[TABLES];
+    __shared__ u64 costs[32];
+    __shared__ u32 keys_[32][ALPHABET];
+    Control& control = control_of(job);
+    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    u32* const keys = keys_[warp];
+    u64 cost = 0;
+    for (u32 table = warp; table < TABLES; table += 32) {
+        const u64* const counts = job.counts + table * ALPHABET;
+        u32* const entries = job.tables + table * ALPHABET;
+        u64 count[8], total = 0, listed = 0;
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) {
+            count[k] = counts[lane * 8 + k];
+            total += count[k];
+        }
+        total = warp_sum64(total);
+        if (total == 0) {
+            for (i32 k = 0; k < 8; k++) entries[lane * 8 + k] = NO_CODE;
+            if (lane == 0) sizes[table] = 0;
+            continue;
+        }
+        auto weight = [&](u64 n) -> u32 {
+            const u64 x = ((n << WEIGHT_BITS) + total / 2) / total;
+            return x > 1 ? (u32)x : 1;
+        };
+        u32 weights[8];
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) {
+            weights[k] = 0;
+            if (lane * 8 + k < (i32)ESCAPE && count[k] >= 2 && count[k] * (4 * CODES) >= 3 * total) {
+                weights[k] = weight(count[k]);
+                listed += count[k];
+            }
+        }
+        listed = warp_sum64(listed);
+        if (lane == 31 && listed < total) weights[7] = weight(total - listed);
+        // The symbols with a code, by weight and then by symbol.
+        u32 mine = 0;
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) mine += weights[k] != 0;
+        u32 at = mine;
+        for (i32 k = 1; k < 32; k *= 2) {
+            const u32 other = __shfl_up_sync(FULL, at, k);
+            if (lane >= k) at += other;
+        }
+        const u32 n = __shfl_sync(FULL, at, 31);
+        at -= mine;
+#pragma unroll
+        for (i32 k = 0; k < 8; k++)
+            if (weights[k]) keys[at++] = weights[k] << 8 | (u32)(lane * 8 + k);
+        __syncwarp();
+        u32 rank[8];
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) rank[k] = 0;
+        for (u32 i = 0; i < n; i++) {
+            const u32 key = keys[i];
+#pragma unroll
+            for (i32 k = 0; k < 8; k++) rank[k] += key < (weights[k] << 8 | (u32)(lane * 8 + k));
+        }
+        __syncwarp();
+#pragma unroll
+        for (i32 k = 0; k < 8; k++)
+            if (weights[k]) keys[rank[k]] = weights[k];
+        __syncwarp();
+        if (lane == 0) {
+            unlimited_lengths(keys, (i32)n);
+            limit_lengths(keys, (i32)n);
+        }
+        __syncwarp();
+        u32 lengths[8], starts[8];
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) {
+            lengths[k] = weights[k] ? keys[rank[k]] : NO_CODE;
+            starts[k] = 0;
+        }
+        code_starts(lengths, starts);
+        const u32 escape = __shfl_sync(FULL, lengths[7], 31);
+#pragma unroll
+        for (i32 k = 0; k < 8; k++) {
+            const u32 symbol = lane * 8 + k;
+            const bool own = lengths[k] != NO_CODE;
+            entries[symbol] = own ? lengths[k] << 16 | reversed_code(starts[k]) : NO_CODE;
+            cost += count[k] * (own && symbol != ESCAPE ? lengths[k] : escape == NO_CODE ? 0 : escape + 8);
+        }
+        __syncwarp();
+        if (lane == 0) {
+            u32* const out = stored_table(job, table);
+            u64 pending = n - 1;
+            u32 bits = 8, words = 0;
+            i32 previous = -1;
+            for (i32 symbol = 0; symbol < (i32)ALPHABET; symbol++) {
+                const u32 entry = entries[symbol];
+                if (entry == NO_CODE) continue;
+                const u32 gap = (u32)(symbol - previous), gap_bits = 31 - __clz(gap);
+                const u64 value = ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits | (u64)(entry >> 16) << (2 * gap_bits + 1);
+                pending |= value << bits;
+                bits += 2 * gap_bits + 5;
+                if (bits >= 32) {
+                    out[words++] = (u32)pending;
+                    pending >>= 32;
+                    bits -= 32;
+                }
+                previous = symbol;
+            }
+            if (bits) out[words++] = (u32)pending;
+            sizes[table] = words;
+        }
+        __syncwarp();
+    }
+    cost = warp_sum64(cost);
+    if (lane == 0) costs[warp] = cost;
+    close_tables(job, control, sizes);
+    if (threadIdx.x == 0) {
+        u64 bits = control.raw_bits;
+        for (i32 w = 0; w < 32; w++) bits += costs[w];
+        choose_groups(job, control, bits / 8);
+    }
+}
