@@ -19,17 +19,7 @@ template <typename T>
 __device__ __forceinline__ u32* entries_of(const Job& job, u64 tile) {
     return reinterpret_cast<u32*>(job.words + tile * (sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64));
 }
-// Entries of the lists of a tile: coarse, middle and fine block, then the zero and the fill mask. In the place of
-// the nearness, which nobody asks for any more.
-struct ListSizes {
-    u16 blocks[3], masks[2], unused[11];
-};
-__device__ __forceinline__ ListSizes& sizes_of(const Job& job, u64 tile) {
-    static_assert(sizeof(ListSizes) == sizeof(Nearness), "one takes the place of the other");
-    return reinterpret_cast<ListSizes*>(job.nearness)[tile];
-}
-
-// A block's share of its three thirds: at most a third of its vertices are in a sparse list.
+// At most a third of its vertices are in a sparse list.
 constexpr i32 MOST_ENTRIES = TILE_VERTICES / 3 + 11;
 constexpr u32 RUN_COUNTS = TABLES - RUN;
 constexpr i32 COLLECT_WARPS = 12;
@@ -90,7 +80,7 @@ __device__ __forceinline__ void collect(const Job& job) {
         const u32 info = next, states = mode_in(info);
         if (index + warps < job.tiles()) next = job.info[index + warps];
         if (lane == 0) atomicAdd(&counts[TILE_MODE * ALPHABET + stream_mode(info)], 1);
-        u32 raw = 0;
+        u32 raw = 0, weight = TILE_WEIGHT;
         if (states != 0) {
             const TileShape shape = tile_shape(job, index);
 #pragma unroll
@@ -112,6 +102,7 @@ __device__ __forceinline__ void collect(const Job& job) {
                     size += __popc(present);
                     last = 32 * byte + 31 - __clz(present);
                 }
+                weight += 2 * size;
                 if (lane == 0) {
                     sizes_of(job, index).masks[plane] = (u16)size;
                     raw += MASK_COUNT_BITS;
@@ -119,6 +110,7 @@ __device__ __forceinline__ void collect(const Job& job) {
             }
         }
         if (!has_codes(states)) {
+            if (lane == 0) sizes_of(job, index).weight = (u16)weight;
             all_raw += raw;
             continue;
         }
@@ -207,6 +199,13 @@ __device__ __forceinline__ void collect(const Job& job) {
             atomicAdd(&counts[table_of(position, cls) * ALPHABET + symbol], 1);
             raw += run.bits + shared.raw_bits[symbol];
         }
+        weight += 2 * size;
+#pragma unroll
+        for (u32 list = TOP_LIST; list < TILE_LISTS; list++) {
+            const u32 cls = class_in(info, list == TOP_LIST ? 0 : (i32)list - 1);
+            if (cls && (list == TOP_LIST || !is_sparse(cls))) weight += (u32)(list_end(list) - list_start(list));
+        }
+        if (lane == 0) sizes_of(job, index).weight = (u16)weight;
         if (lane < 3) {
             const u32 cls = class_in(info, lane);
             sizes_of(job, index).blocks[lane] = (u16)(lane == 0 ? sizes[0] : lane == 1 ? sizes[1] : sizes[2]);
@@ -233,10 +232,14 @@ struct EncodeShared {
     u32 reciprocals[HUFFMAN ? 1 : SCALE + 1];
     u8 raw_bits[ALPHABET];
     BatchLists lists[ENCODE_WARPS];
-    u16 mask_entries[ENCODE_WARPS][MASK_RING];
+    // Masked rows while symbols are coded, then entries of masks.
+    union {
+        MaskedRows rows;
+        u16 mask_entries[MASK_RING];
+    } masks[ENCODE_WARPS];
 };
-static_assert(sizeof(EncodeShared<false>) == 4 * (32 * 256 + 4097) + 256 + 8 * (2 * 288 + 512), "launch.rs asks for as much");
-static_assert(sizeof(EncodeShared<true>) == 4 * (32 * 256 + 1) + 256 + 8 * (2 * 288 + 512), "launch.rs asks for as much");
+static_assert(sizeof(EncodeShared<false>) == 4 * (32 * 256 + 4097) + 256 + 8 * (2 * 288 + 1024), "launch.rs asks for as much");
+static_assert(sizeof(EncodeShared<true>) == 4 * (32 * 256 + 1) + 256 + 8 * (2 * 288 + 1024), "launch.rs asks for as much");
 
 // States and words of one group that is coded backwards, a lane per state.
 template <bool HUFFMAN>
@@ -283,6 +286,10 @@ struct Encoder {
         }
     }
 };
+
+// What a group says of itself: its bytes, and above its tiles less one. On the way to the stream bit 63 says that its
+// words are odd.
+constexpr u64 GROUP_BYTES_MASK = (1 << 24) - 1;
 
 // Raw bits of a coded vertex: 128 of them at most.
 struct RawBits {
@@ -345,12 +352,13 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     __syncthreads();
     const i32 lane = threadIdx.x & 31;
     BatchLists& lists = shared.lists[threadIdx.x >> 5];
-    u16* const ring = shared.mask_entries[threadIdx.x >> 5];
-    const u32 log2 = control.group_log2;
-    const u64 groups = control.groups;
+    MaskedRows& rows = shared.masks[threadIdx.x >> 5].rows;
+    u16* const ring = shared.masks[threadIdx.x >> 5].mask_entries;
+    const u64 groups = control.groups, group_weight = control.group_weight;
     // Consecutive groups go to different blocks.
     for (u64 group = blockIdx.x + (u64)gridDim.x * (threadIdx.x >> 5); group < groups; group += (u64)gridDim.x * ENCODE_WARPS) {
-        const u64 first = group << log2, end = job.tiles() < first + (1ull << log2) ? job.tiles() : first + (1ull << log2);
+        const u64 boundary = first_tile_of(job, group_weight, group);
+        const u64 first = __shfl_sync(FULL, boundary, 0), end = __shfl_sync(FULL, boundary, 16);
         Encoder<HUFFMAN> encoder = {&shared, 1u << 16, reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES), 0};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             const i32 tiles = (i32)(end - batch < BATCH ? end - batch : BATCH);
@@ -370,6 +378,9 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
             code_lists(my_info, coded, counts, sizes, names);
             i32 list_count, entry_count;
             collect_lists<TILE_LISTS>(lists, sizes, names, list_count, entry_count);
+
+            const u32 masked = __ballot_sync(FULL, coded && !(my_info & ALL_CODED));
+            if (masked) load_masked_rows(job, rows, batch, my_info, masked);
 
             // The entries of the chunk before come while one is coded, and the raw bits of their symbols after them.
             i32 last = list_count - 1;
@@ -397,9 +408,9 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                 w.run = dense ? 0 : run_of_entry(word);
                 w.symbol = dense ? word >> 8 * (at & 3) & 255 : symbol_of_entry(word);
                 w.active = exists;
-                const u32 info = __shfl_sync(FULL, my_info, tile_of_list(w.name));
-                const u64 index = batch + tile_of_list(w.name);
-                if (exists && dense && !(info & ALL_CODED)) w.active = is_active(job, lorenzo, index, mode_in(info), (i32)w.position);
+                const u32 t = tile_of_list(w.name);
+                const u64 index = batch + t;
+                if (exists && dense && masked >> t & 1) w.active = is_active(job, rows, lorenzo, batch, t, masked, (i32)w.position);
                 if (!w.active) w.symbol = SYMBOL_ZERO;
                 w.payload = Payload<T>::make(0, 0);
                 if (w.symbol >= FIRST_WITH_RAW_BITS && (lorenzo || w.symbol != STORED)) {
@@ -501,8 +512,10 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
         // The states in front, the words at the end of the group's space.
         reinterpret_cast<u32*>(job.words + first * TILE_WORD_BYTES)[lane] = encoder.x;
         // The pad word behind an odd number of words lies beyond the space: it is made when copied.
-        if (lane == 0)
-            job.group_sizes[group] = (STATE_BYTES + (u64)((encoder.words + 1) / 2) * 4) | (u64)(encoder.words & 1) << 63;
+        if (lane == 0) {
+            job.group_sizes[group] = (STATE_BYTES + (u64)((encoder.words + 1) / 2) * 4) | (end - first - 1) << 24 | (u64)(encoder.words & 1) << 63;
+            sizes_of(job, group).first_tile = first;
+        }
     }
 }
 
@@ -520,7 +533,7 @@ __device__ __forceinline__ void place_groups(const Job& job) {
     __syncthreads();
     for (u64 base = 0; base < groups; base += 1024) {
         const u64 g = base + threadIdx.x;
-        const u64 size = g < groups ? job.group_sizes[g] & ~(1ull << 63) : 0;
+        const u64 size = g < groups ? job.group_sizes[g] & GROUP_BYTES_MASK : 0;
         u64 sum = size;
         for (i32 k = 1; k < 32; k *= 2) {
             const u64 other = __shfl_up_sync(FULL, sum, k);
@@ -590,10 +603,9 @@ __device__ __forceinline__ void gather(const Job& job) {
     const u64 warps = (u64)gridDim.x * (blockDim.x >> 5), me = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
     u32 sum = 0;
     if (control.content == CONTENT_CODED) {
-        const u32 log2 = control.group_log2;
         for (u64 group = me; group < control.groups; group += warps) {
-            const u64 first = group << log2, end = job.tiles() < first + (1ull << log2) ? job.tiles() : first + (1ull << log2);
-            const u64 size = job.group_sizes[group] & ~(1ull << 63), odd = job.group_sizes[group] >> 63;
+            const u64 about = job.group_sizes[group], size = about & GROUP_BYTES_MASK, odd = about >> 63;
+            const u64 first = sizes_of(job, group).first_tile, end = first + (about >> 24 & 255) + 1;
             const u64 offset = job.group_offsets[group];
             const u32* states = reinterpret_cast<const u32*>(job.words + first * TILE_WORD_BYTES);
             const u64 pairs = (size - STATE_BYTES) / 4, words = 2 * pairs - odd;

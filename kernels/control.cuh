@@ -26,7 +26,9 @@ struct Control {
     u32 has_fill;
     u32 taper;
     u32 kernels[5];
-    u32 group_log2;
+    u32 unused;
+    u64 group_weight;  // at most, of the tiles of a group
+    u64 estimate;      // bytes of all groups, about
     // Decided by the offsets, or read from the header.
     u64 stream_bytes;
     u64 groups;
@@ -42,7 +44,7 @@ struct Control {
 };
 static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
 
-enum : i32 { TICKET_STATISTICS, TICKET_TUNE, TICKET_GATHER, TICKET_CHECK, TICKET_RESTORE };
+enum : i32 { TICKET_STATISTICS, TICKET_TUNE, TICKET_TABLES, TICKET_GATHER, TICKET_CHECK, TICKET_RESTORE };
 
 __device__ __forceinline__ Control& control_of(const Job& job) { return *reinterpret_cast<Control*>(job.control); }
 

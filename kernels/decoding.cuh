@@ -48,28 +48,6 @@ __device__ inline bool read_table(const u32* words, u32 size, u16* frequencies) 
     return sum == SCALE;
 }
 
-// Sum of the values of the threads before this one, and of all, in a block of up to 1024.
-__device__ inline u64 block_exclusive_sum(u64 value, u64& total) {
-    __shared__ u64 sums[32];
-    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = (i32)(blockDim.x >> 5);
-    u64 sum = value;
-    for (i32 k = 1; k < 32; k *= 2) {
-        const u64 other = __shfl_up_sync(FULL, sum, k);
-        if (lane >= k) sum += other;
-    }
-    __syncthreads();
-    if (lane == 31) sums[warp] = sum;
-    __syncthreads();
-    u64 before = lane < warps ? sums[lane] : 0;
-    for (i32 k = 1; k < 32; k *= 2) {
-        const u64 other = __shfl_up_sync(FULL, before, k);
-        if (lane >= k) before += other;
-    }
-    total = __shfl_sync(FULL, before, 31);
-    before = __shfl_sync(FULL, before, (warp + 31) & 31);
-    return (warp ? before : 0) + sum - value;
-}
-
 // Grid: 1 + TABLES. Block: 1024. Block 0 checks the header and finds the groups; the others make a
 // decoding table each.
 template <typename T>
@@ -135,28 +113,35 @@ __device__ __forceinline__ void open_stream(const Job& job) {
         block_exclusive_sum(threadIdx.x < TABLES ? 4 * section[threadIdx.x] : 0, all);
         u64 start = HEADER_BYTES + (u64)header.table_bytes + 4 * groups;
         bool bad = TABLE_SIZES_BYTES + all != header.table_bytes;
+        u64 first_tile = 0;
         constexpr u32 EACH = 4;
         for (u64 base = 0; base < groups; base += EACH * blockDim.x) {
             const u64 g = base + EACH * threadIdx.x;
-            u64 size[EACH], sum = 0;
+            u32 about[EACH];
+            u64 sum = 0, tiles = 0;
 #pragma unroll
             for (u32 i = 0; i < EACH; i++) {
-                size[i] = g + i < groups ? word_at(job.stream, first_word + g + i) : 0;
-                sum += size[i];
+                const bool exists = g + i < groups;
+                about[i] = exists ? word_at(job.stream, first_word + g + i) : 0;
+                sum += about[i] & GROUP_BYTES_MASK;
+                tiles += exists ? (about[i] >> 24) + 1 : 0;
             }
             u64 offset = start + block_exclusive_sum(sum, all);
+            start += all;
+            u64 tile = first_tile + block_exclusive_sum(tiles, all);
+            first_tile += all;
 #pragma unroll
             for (u32 i = 0; i < EACH; i++) {
-                if (g + i < groups) {
-                    job.group_offsets[g + i] = offset;
-                    job.group_sizes[g + i] = size[i];
-                    bad |= offset + size[i] > header.stream_bytes || size[i] < STATE_BYTES || size[i] % 4 != 0;
-                }
-                offset += size[i];
+                if (g + i >= groups) break;
+                const u32 size = about[i] & (u32)GROUP_BYTES_MASK;
+                job.group_offsets[g + i] = offset;
+                job.group_sizes[g + i] = tile << 30 | (u64)(about[i] >> 24) << 22 | size >> 2;
+                offset += size;
+                tile += (about[i] >> 24) + 1;
+                bad |= offset > header.stream_bytes || size < STATE_BYTES || size % 4 != 0;
             }
-            start += all;
         }
-        bad |= start != header.stream_bytes;
+        bad |= start != header.stream_bytes || first_tile != job.tiles();
         if (__syncthreads_or(bad) && threadIdx.x == 0) status = STATUS_CORRUPT_STREAM;
         __syncthreads();
     }
@@ -170,7 +155,6 @@ __device__ __forceinline__ void open_stream(const Job& job) {
         control.content = header.content;
         control.coder = header.coder;
         control.predictor = header.predictor;
-        control.group_log2 = header.group_log2;
         control.groups = header.groups;
         control.stream_bytes = status == STATUS_OK ? header.stream_bytes : 0;
         control.table_bytes = header.table_bytes;
@@ -271,10 +255,11 @@ struct DecodeShared {
     alignas(4) u8 starts[HUFFMAN ? 4 : SHARED_TABLES * (SCALE / SLOTS_PER_START)];
     u8 raw_bits[ALPHABET];
     BatchLists lists[DECODE_WARPS];
+    MaskedRows rows[DECODE_WARPS];
     u32 steps[DECODE_WARPS][BATCH];  // of each tile: which have symbols
 };
-static_assert(sizeof(DecodeShared<false>) == 32 * (4 * 256 + 256) + 256 + 8 * (2 * 288 + 128), "launch.rs asks for as much");
-static_assert(sizeof(DecodeShared<true>) == 8 + 256 + 8 * (2 * 288 + 128), "launch.rs asks for as much");
+static_assert(sizeof(DecodeShared<false>) == 32 * (4 * 256 + 256) + 256 + 8 * (2 * 288 + 1024 + 128), "launch.rs asks for as much");
+static_assert(sizeof(DecodeShared<true>) == 8 + 256 + 8 * (2 * 288 + 1024 + 128), "launch.rs asks for as much");
 
 // A group forwards, a lane per state. Words beyond the end are zeros. The next 64 words wait in two registers of
 // each lane, so that no step waits for memory.
@@ -492,15 +477,15 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
     __syncthreads();
     const i32 lane = threadIdx.x & 31;
     BatchLists& lists = shared.lists[threadIdx.x >> 5];
+    MaskedRows& rows = shared.rows[threadIdx.x >> 5];
     u32* const steps = shared.steps[threadIdx.x >> 5];
-    const u32 log2 = control.group_log2;
     // Consecutive groups go to different blocks.
     for (u64 group = blockIdx.x + (u64)gridDim.x * (threadIdx.x >> 5); group < control.groups; group += (u64)gridDim.x * DECODE_WARPS) {
-        const u64 first = group << log2, end = job.tiles() < first + (1ull << log2) ? job.tiles() : first + (1ull << log2);
+        const u64 about = job.group_sizes[group], first = about >> 30, end = first + (about >> 22 & 255) + 1;
         Decoder<HUFFMAN> decoder;
         decoder.shared = &shared;
         decoder.job = &job;
-        decoder.open(job.stream + job.group_offsets[group], job.group_sizes[group]);
+        decoder.open(job.stream + job.group_offsets[group], (about & 0x3fffff) << 2);
         bool bad = false;
         u32 exact = 0;
         for (u64 batch = first; batch < end && !bad; batch += BATCH) {
@@ -537,7 +522,8 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                 const TileShape shape = tile_shape(job, batch + lane);
                 whole = mode_in(my_info) == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
             }
-            const u32 all_whole = __ballot_sync(FULL, whole);
+            const u32 masked = __ballot_sync(FULL, coded && !whole);
+            if (masked) load_masked_rows(job, rows, batch, my_info, masked);
             u32 sizes[TILE_LISTS], names[TILE_LISTS];
             code_lists(my_info, coded, counts, sizes, names);
             i32 list_count, entries, current = 0, open = 0;
@@ -568,10 +554,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
                     open = 0;
                 }
                 bool active = here;
-                if (here && !(all_whole >> t & 1)) {
-                    const u32 states = mode_in(job.info[index]);
-                    active = is_active(job, lorenzo, index, states, position);
-                }
+                if (here && masked >> t & 1) active = is_active(job, rows, lorenzo, batch, t, masked, position);
                 if (__any_sync(FULL, listed && !active)) {
                     bad = true;
                     break;

@@ -35,8 +35,8 @@ KERNEL(factz_others, 64, other_tiles)
     extern "C" __global__ void __launch_bounds__(threads) name##_f64(const __grid_constant__ Job job) { call<double, huffman>(job); }
 
 KERNEL(factz_collect, 32 * COLLECT_WARPS, collect)
-KERNEL(factz_tables, 1024, make_tables)
-KERNEL(factz_make_codes, 1024, make_codes)
+CODER_KERNEL(factz_tables, 1024, tables, false)
+CODER_KERNEL(factz_make_codes, 1024, tables, true)
 CODER_KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups, false)
 CODER_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, encode_groups, true)
 KERNEL(factz_lorenzo_plain, 32 * LORENZO_WARPS, lorenzo_plain)

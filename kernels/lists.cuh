@@ -116,6 +116,55 @@ __device__ inline bool is_active(const Job& job, bool lorenzo, u64 index, u32 st
     return states == 0 || !((rows[0] | rows[TILE]) >> x & 1);
 }
 
+// The vertices of the first few tiles of a batch that have no symbol, by rows, for the tiles that are not whole: `masked`.
+constexpr i32 MASKED_TILES = 8;
+struct MaskedRows {
+    u32 rows[MASKED_TILES][TILE];
+};
+__device__ __forceinline__ void load_masked_rows(const Job& job, MaskedRows& shared, u64 batch, u32 my_info, u32 masked) {
+    const i32 lane = threadIdx.x & 31;
+    i32 slot = 0;
+    __syncwarp();
+    for (u32 left = masked; left && slot < MASKED_TILES; left &= left - 1, slot++) {
+        const i32 t = __ffs(left) - 1;
+        const u64 index = batch + t;
+        const TileShape shape = tile_shape(job, index);
+        const u32 inside = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
+        const u32* const rows = job.masks + index * 64 + lane;
+        shared.rows[slot][lane] = ~inside | (mode_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
+    }
+    __syncwarp();
+}
+__device__ __forceinline__ bool is_active(const Job& job, const MaskedRows& shared, bool lorenzo, u64 batch, u32 t, u32 masked, i32 position) {
+    const i32 slot = __popc(masked & ((1u << t) - 1));
+    if (slot >= MASKED_TILES) return is_active(job, lorenzo, batch + t, mode_in(job.info[batch + t]), position);
+    i32 x, y;
+    place_in_tile(lorenzo, position, x, y);
+    return !(shared.rows[slot][y] >> x & 1);
+}
+
+// Sum of the values of the threads before this one, and of all, in a block of up to 1024.
+__device__ inline u64 block_exclusive_sum(u64 value, u64& total) {
+    __shared__ u64 sums[32];
+    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = (i32)(blockDim.x >> 5);
+    u64 sum = value;
+    for (i32 k = 1; k < 32; k *= 2) {
+        const u64 other = __shfl_up_sync(FULL, sum, k);
+        if (lane >= k) sum += other;
+    }
+    __syncthreads();
+    if (lane == 31) sums[warp] = sum;
+    __syncthreads();
+    u64 before = lane < warps ? sums[lane] : 0;
+    for (i32 k = 1; k < 32; k *= 2) {
+        const u64 other = __shfl_up_sync(FULL, before, k);
+        if (lane >= k) before += other;
+    }
+    total = __shfl_sync(FULL, before, 31);
+    before = __shfl_sync(FULL, before, (warp + 31) & 31);
+    return (warp ? before : 0) + sum - value;
+}
+
 // Raw bits by symbol, in shared memory: those that are not an anchor's. Digits follow all codes of the Lorenzo
 // predictor, as they do those of an anchor.
 template <typename T>

@@ -8,13 +8,92 @@ __device__ __forceinline__ u64 warp_sum64(u64 x) {
     return x;
 }
 
-// Twin of group_log2 in src/backend/cpu.rs: tiles of a group, for tiles that take so many bytes in all.
-__device__ __forceinline__ void choose_groups(const Job& job, Control& control, u64 bytes) {
-    const u64 wanted = bytes < SPARSE_TILE_BYTES * job.tiles() ? SPARSE_GROUP_BYTES : GROUP_BYTES;
-    u32 log2 = 0;
-    while (log2 < MAX_GROUP_LOG2 && (1ull << log2) < job.tiles() && (bytes << log2) < wanted * job.tiles()) log2++;
-    control.group_log2 = log2;
-    control.groups = (job.tiles() + (1ull << log2) - 1) >> log2;
+// Entries of the lists of a tile: coarse, middle and fine block, then the zero and the fill mask; its share of the work,
+// and that of the tiles before it in its chunk of them. In the place of the nearness, which nobody asks for any more.
+struct ListSizes {
+    u16 blocks[3], masks[2], weight;
+    u32 before;
+    u64 first_tile;  // of the group with this number
+    u64 unused;
+};
+static_assert(sizeof(ListSizes) == sizeof(Nearness), "one takes the place of the other");
+__device__ __forceinline__ ListSizes& sizes_of(const Job& job, u64 tile) {
+    return reinterpret_cast<ListSizes*>(job.nearness)[tile];
+}
+
+// ---------------------------------------------------------------- groups of equal work
+
+// Twin of Groups in src/backend/cpu.rs. Tiles that a block weighs; the sums of these chunks lie where the sizes of groups will, what is before
+// each of them where the counts were.
+constexpr u32 WEIGHED_TILES = 4096;
+
+// By the blocks of 1024 behind the first one.
+__device__ __forceinline__ void weigh_tiles(const Job& job, u64 chunk) {
+    constexpr u32 EACH = WEIGHED_TILES / 1024;
+    const u64 first = chunk * WEIGHED_TILES + EACH * threadIdx.x;
+    u32 weights[EACH], sum = 0;
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        weights[i] = first + i < job.tiles() ? sizes_of(job, first + i).weight : 0;
+        sum += weights[i];
+    }
+    u64 all;
+    u32 before = (u32)block_exclusive_sum(sum, all);
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        if (first + i < job.tiles()) sizes_of(job, first + i).before = before;
+        before += weights[i];
+    }
+    if (threadIdx.x == 0) job.group_sizes[chunk] = all;
+}
+
+// Weight of all tiles before one, and what keeps a group below 256 tiles.
+__device__ __forceinline__ u64 weight_before(const Job& job, u64 group_weight, u64 tile) {
+    return job.counts[tile / WEIGHED_TILES] + sizes_of(job, tile).before + tile * (group_weight / 255 + 1);
+}
+
+// By the last block of 1024, for which it ends the kernel.
+__device__ __forceinline__ void choose_groups(const Job& job, Control& control) {
+    const u64 chunks = (job.tiles() + WEIGHED_TILES - 1) / WEIGHED_TILES;
+    u64 total = 0;
+    for (u64 base = 0; base < chunks; base += blockDim.x) {
+        const u64 chunk = base + threadIdx.x;
+        u64 all;
+        const u64 before = block_exclusive_sum(chunk < chunks ? __ldcg(&job.group_sizes[chunk]) : 0, all);
+        if (chunk < chunks) job.counts[chunk] = total + before;
+        total += all;
+    }
+    __threadfence_block();
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    const u64 bytes = *(volatile u64*)&control.estimate, most = 1ull << 40;
+    u64 weight = total * GROUP_BYTES / (bytes ? bytes : 1);
+    weight = weight < LEAST_GROUP_WEIGHT ? LEAST_GROUP_WEIGHT : weight < most ? weight : most;
+    const u64 last = job.tiles() - 1;
+    const u64 before = *(volatile u64*)&job.counts[last / WEIGHED_TILES] + __ldcg(&sizes_of(job, last).before) + last * (weight / 255 + 1);
+    control.group_weight = weight;
+    control.groups = before / weight + 1;
+}
+
+// The first tile of a group in the lower half of the warp, that of the next group in the upper half; the number of tiles behind the last group.
+__device__ __forceinline__ u64 first_tile_of(const Job& job, u64 group_weight, u64 group) {
+    constexpr i32 PROBES = 16;
+    const i32 lane = threadIdx.x & (PROBES - 1), half = threadIdx.x >> 4 & 1;
+    const u64 wanted = (group + half) * group_weight;
+    u64 low = 0, high = job.tiles();
+    while (__any_sync(FULL, low < high)) {
+        const u64 span = high - low;
+        const u64 tile = low + (span <= PROBES ? (u64)lane : span * (u64)(lane + 1) / (PROBES + 1));
+        const bool before = tile < high && weight_before(job, group_weight, tile) < wanted;
+        const i32 n = __popc(__ballot_sync(FULL, before) >> (PROBES * half) & 0xffff);
+        // Probe n is the first one that is not before; all tiles up to that of probe n - 1 are.
+        const u64 below = __shfl_sync(FULL, tile, n > 0 ? n - 1 : 0, PROBES), above = __shfl_sync(FULL, tile, n < PROBES ? n : 0, PROBES);
+        if (low < high) {
+            if (n < PROBES && above < high) high = above;
+            if (n > 0) low = below + 1;
+        }
+    }
+    return low;
 }
 
 // Where a table is written first: every one has a place of the largest size.
@@ -51,9 +130,9 @@ __device__ __forceinline__ void close_tables(const Job& job, Control& control, c
     if (threadIdx.x == 0) control.table_bytes = offsets[TABLES] * 4;
 }
 
-// Grid: 1. Block: 1024. Frequencies, their stored form and the size of groups from the counts.
+// Frequencies and their stored form from the counts. By one block of 1024.
 template <typename T>
-__device__ __forceinline__ void make_tables(const Job& job) {
+__device__ __forceinline__ void make_frequencies(const Job& job) {
     __shared__ u32 stored[32][STORED_WORDS];
     __shared__ u32 sizes[TABLES];
     __shared__ u64 costs[32];
@@ -204,11 +283,11 @@ __device__ __forceinline__ void make_tables(const Job& job) {
     if (threadIdx.x == 0) {
         u64 sum = 0;
         for (i32 w = 0; w < 32; w++) sum += costs[w];
-        choose_groups(job, control, ((sum >> 8) + control.raw_bits) / 8);
+        control.estimate = ((sum >> 8) + control.raw_bits) / 8;
     }
 }
 
-// Grid: 1. Block: 1024. Code lengths from the counts, the codes, their stored form and the size of groups.
+// Code lengths from the counts, the codes and their stored form. By one block of 1024.
 template <typename T>
 __device__ __forceinline__ void make_codes(const Job& job) {
     __shared__ u32 sizes[TABLES];
@@ -327,6 +406,19 @@ __device__ __forceinline__ void make_codes(const Job& job) {
     if (threadIdx.x == 0) {
         u64 bits = control.raw_bits;
         for (i32 w = 0; w < 32; w++) bits += costs[w];
-        choose_groups(job, control, bits / 8);
+        control.estimate = bits / 8;
     }
+}
+
+// Grid: 1 + chunks of WEIGHED_TILES tiles. Block: 1024. The tables of a coder, and the groups.
+template <typename T, bool HUFFMAN>
+__device__ __forceinline__ void tables(const Job& job) {
+    Control& control = control_of(job);
+    if (blockIdx.x > 0)
+        weigh_tiles(job, blockIdx.x - 1);
+    else if (HUFFMAN)
+        make_codes<T>(job);
+    else
+        make_frequencies<T>(job);
+    if (last_block(control, TICKET_TABLES)) choose_groups(job, control);
 }

@@ -23,7 +23,7 @@ __device__ inline void write_header(const Job& job, const Control& c, u8* h) {
     put16(h + 4, FORMAT_VERSION);
     put16(h + 6, HEADER_BYTES);
     h[12] = (u8)job.dtype, h[13] = (u8)job.mode, h[14] = (u8)job.coder, h[15] = (u8)job.predictor;
-    h[16] = (u8)job.preserve, h[17] = (u8)job.bound_kind, h[18] = (u8)c.content, h[19] = (u8)c.group_log2;
+    h[16] = (u8)job.preserve, h[17] = (u8)job.bound_kind, h[18] = (u8)c.content;
     h[20] = (u8)c.taper;
     for (i32 level = 0; level < ANCHOR_LEVEL; level++) h[21 + level] = (u8)c.kernels[level];
     h[26] = 2;
@@ -39,6 +39,7 @@ __device__ inline void write_header(const Job& job, const Control& c, u8* h) {
     put64(h + 96, c.has_fill ? c.fill[0] : 0);
     put64(h + 104, c.has_fill ? c.fill[1] : 0);
     put64(h + 112, c.stream_bytes);
+    put64(h + 120, c.content == CONTENT_STORED ? 0 : c.groups);
 }
 
 // Bytes of the directory of the sizes of the tables.
@@ -52,8 +53,8 @@ __device__ inline i32 check_header(const u8* h) {
     const u32 version = get16(h + 4);
     if (version == 0 || version > FORMAT_VERSION) return STATUS_UNSUPPORTED_VERSION;
     bool ok = get16(h + 6) == HEADER_BYTES && h[12] < 2 && h[13] < 2 && h[14] < 2 && h[15] < 2 && h[16] < 3 &&
-              h[17] < 2 && h[18] < 2 && h[19] <= MAX_GROUP_LOG2 && h[20] < TAPERS && h[26] == 2 && h[27] == 0 &&
-              get64(h + 48) == 1 && get64(h + 120) == 0;
+              h[17] < 2 && h[18] < 2 && h[19] <= (version == 1 ? 8 : 0) && h[20] < TAPERS && h[26] == 2 && h[27] == 0 &&
+              get64(h + 48) == 1 && (version > 1 || get64(h + 120) == 0);
     for (i32 level = 0; level < ANCHOR_LEVEL; level++) ok &= h[21 + level] < 6;
     for (i32 k = 0; k < 5; k++) {
         const double x = get_f64(h + 56 + 8 * k);
@@ -62,7 +63,9 @@ __device__ inline i32 check_header(const u8* h) {
     const u64 nx = get64(h + 32), ny = get64(h + 40), most = 1ull << 48;
     if (!ok || nx == 0 || ny == 0 || nx > most || ny > most / nx) return STATUS_CORRUPT_STREAM;
     const u64 field = 2 * nx * ny * (h[12] ? 8 : 4), tiles = ((nx + TILE - 1) / TILE) * ((ny + TILE - 1) / TILE);
-    const u64 groups = (tiles + (1ull << h[19]) - 1) >> h[19], tables = get32(h + 28), bytes = get64(h + 112);
+    const u64 groups = version == 1 ? (tiles + (1ull << h[19]) - 1) >> h[19] : get64(h + 120);
+    const u64 tables = get32(h + 28), bytes = get64(h + 112);
+    if (version > 1 && (h[18] == CONTENT_STORED ? groups != 0 : groups == 0 || groups > tiles)) return STATUS_CORRUPT_STREAM;
     const u32 directory = directory_bytes(version, h[14]);
     const u64 body = h[18] == CONTENT_STORED
                          ? field
@@ -82,7 +85,6 @@ __device__ inline i32 read_header(const Job& job, Control& c, const u8* h) {
     c.coder = h[14];
     c.predictor = h[15];
     c.content = h[18];
-    c.group_log2 = h[19];
     c.taper = h[20];
     c.table_bytes = get32(h + 28);
     c.bound = get_f64(h + 64);
@@ -91,7 +93,7 @@ __device__ inline i32 read_header(const Job& job, Control& c, const u8* h) {
     c.fill[1] = get64(h + 104);
     c.stream_bytes = get64(h + 112);
     if (get64(h + 32) != job.nx || get64(h + 40) != job.ny || h[12] != job.dtype) return STATUS_INVALID_ARGUMENT;
-    c.groups = c.content == CONTENT_STORED ? 0 : (job.tiles() + (1ull << c.group_log2) - 1) >> c.group_log2;
+    c.groups = get64(h + 120);
     if (c.stream_bytes > job.stream_bytes) return STATUS_CORRUPT_STREAM;
     const u64 field = 2 * job.nx * job.ny * (job.dtype ? 8 : 4);
     if (c.content == CONTENT_STORED && c.stream_bytes != HEADER_BYTES + field) return STATUS_CORRUPT_STREAM;

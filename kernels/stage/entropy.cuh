@@ -23,8 +23,9 @@ enum : u32 {
 };
 static_assert(TABLES == 50, "the sizes of the table section depend on it");
 constexpr u32 TABLE_SIZES_BYTES = 52;
-constexpr u32 MAX_GROUP_LOG2 = 8;
-constexpr u64 GROUP_BYTES = 1024, SPARSE_GROUP_BYTES = 512, SPARSE_TILE_BYTES = 64;
+constexpr u64 GROUP_BYTES = 1024;
+constexpr u64 LEAST_GROUP_WEIGHT = 1600;  // more than a tile can have
+constexpr u32 TILE_WEIGHT = 4;            // of a tile without entries
 
 // Mask states; a tile's mode is 3 * (state of zero) + (state of fill).
 enum : u32 { MASK_NONE = 0, MASK_ALL = 1, MASK_SOME = 2 };

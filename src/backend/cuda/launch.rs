@@ -57,8 +57,8 @@ pub(super) const MANY: u64 = 1056;
 
 /// Shared memory of the coder's kernels: structs CollectShared, EncodeShared and DecodeShared.
 const COLLECT_BYTES: u32 = 4 * (43 * 256 + 7 * 32) + 256 + 12 * 4 * 352;
-const ENCODE_LISTS_BYTES: u32 = 256 + 8 * (2 * 288 + 512);
-const DECODE_LISTS_BYTES: u32 = 256 + 8 * (2 * 288 + 128);
+const ENCODE_LISTS_BYTES: u32 = 256 + 8 * (2 * 288 + 1024);
+const DECODE_LISTS_BYTES: u32 = 256 + 8 * (2 * 288 + 1024 + 128);
 
 const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
     Stage { shared_bytes, ..stage }
@@ -82,8 +82,8 @@ pub(super) const COMPRESS: [Stage; 20] = [
     only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(8), 256)),
     only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256)),
     with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(12).min(396), 384)),
-    only(ANS, stage("tables", |_, _| 1, 1024)),
-    only(HUFFMAN, stage("make_codes", |_, _| 1, 1024)),
+    only(ANS, stage("tables", |s, _| 1 + s.tiles.div_ceil(4096), 1024)),
+    only(HUFFMAN, stage("make_codes", |s, _| 1 + s.tiles.div_ceil(4096), 1024)),
     only(
         ANS,
         with_shared(4 * (32 * 256 + 4097) + ENCODE_LISTS_BYTES, stage("encode", |s, _| s.tiles.min(396), 256)),
