@@ -47,15 +47,15 @@ class Header:
         self.kernels = list(data[21:26])
         components, reserved = data[26], data[27]
         (self.table_bytes, self.nx, self.ny, nz, self.bound, self.absolute_bound, self.quantum, self.dx,
-         self.dy, fill_u, fill_v, self.stream_bytes, reserved_end) = struct.unpack_from("<I3Q5d4Q", data, 28)
+         self.dy, fill_u, fill_v, self.stream_bytes, self.groups) = struct.unpack_from("<I3Q5d4Q", data, 28)
         self.fill = [fill_u, fill_v]
         require(magic == b"FCTZ", "no factz stream")
         require(self.version in (1, 2), f"format version {self.version}, this decoder reads versions 1 and 2")
         require(header_bytes == 128, "header_bytes")
         require(self.dtype < 2 and self.mode < 2 and self.coder < 2 and self.predictor < 2, "header choice")
         require(self.preserve < 3 and self.bound_kind < 2 and self.content < 2, "header choice")
-        require(self.group_log2 <= 8 and self.taper < 2 and max(self.kernels) < 6, "header choice")
-        require(components == 2 and reserved == 0 and nz == 1 and reserved_end == 0, "reserved field")
+        require(self.group_log2 <= (8 if self.version == 1 else 0) and self.taper < 2 and max(self.kernels) < 6, "header choice")
+        require(components == 2 and reserved == 0 and nz == 1, "reserved field")
         require(self.nx >= 1 and self.ny >= 1 and self.nx * self.ny <= 1 << 48, "grid size")
         for x in (self.bound, self.absolute_bound, self.quantum, self.dx, self.dy):
             require(np.isfinite(x) and x >= 0, "bound or spacing")
@@ -65,6 +65,10 @@ class Header:
         self.element_bytes = [4, 8][self.dtype]
         self.tiles_x = -(-self.nx // TILE)
         self.tiles = self.tiles_x * -(-self.ny // TILE)
+        if self.version == 1:
+            require(self.groups == 0, "reserved field")
+            self.groups = 0 if self.content else -(-self.tiles // (1 << self.group_log2))
+        require(self.groups == 0 if self.content else 1 <= self.groups <= self.tiles, "groups")
 
 
 # Section 12 --------------------------------------------------------------------------------------
@@ -690,7 +694,7 @@ def decode(data):
     if header.content == 1:
         require(len(data) == 128 + 2 * header.nx * header.ny * header.element_bytes, "stored size")
         return data[128:]
-    groups = -(-header.tiles // (1 << header.group_log2))
+    groups = header.groups
     kind = CODERS[header.coder]
     count, directory_bytes = (43, 44) if header.version == 1 and header.coder == 0 else (50, 52)
     require(len(data) >= 128 + max(header.table_bytes, directory_bytes) + 132 * groups, "stream_bytes")
@@ -702,12 +706,17 @@ def decode(data):
     sizes = struct.unpack_from(f"<{groups}I", data, at)
     at += 4 * groups
     tiles = []
-    for size in sizes:
+    for word in sizes:
+        if header.version == 1:
+            size, end = word, min(len(tiles) + (1 << header.group_log2), header.tiles)
+        else:
+            size, end = word & 0xFFFFFF, len(tiles) + (word >> 24) + 1
         require(at + size <= len(data), "group size")
-        end = min(len(tiles) + (1 << header.group_log2), header.tiles)
+        require(end <= header.tiles, "tiles of a group")
         tiles += read_group(header, data[at:at + size], range(len(tiles), end), tables)
         at += size
     require(at == len(data), "the groups do not reach the end")
+    require(len(tiles) == header.tiles, "the groups do not have all tiles")
     values = Values(header)
     if header.predictor == 1:
         for tile in tiles:

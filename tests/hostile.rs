@@ -314,7 +314,8 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
         preserve: Preserve::None,
         bound_kind: BoundKind::Absolute,
         content: Content::Coded,
-        group_log2: random(4) as u8,
+        group_log2: 0,
+        groups: 0,
         taper: random(2) as u8,
         kernels: [0; 5].map(|_| random(6) as u8),
         nx,
@@ -383,18 +384,19 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
     let models: Vec<M> = counts.iter().map(M::from_counts).collect();
     let tables = container::write_tables(&models);
     let coder = group::encode_tables(&models);
-    let groups: Vec<Vec<u8>> = tiles
-        .chunks(1 << header.group_log2)
-        .map(|tiles| {
-            let mut out = Vec::new();
-            let tiles: Vec<_> = tiles.iter().map(|(shape, codes)| (*shape, codes)).collect();
-            group::encode::<M>(scheme, &tiles, &coder, &mut out);
-            out
-        })
-        .collect();
+    let (mut rest, mut words, mut groups) = (&tiles[..], Vec::new(), Vec::new());
+    while !rest.is_empty() {
+        let (tiles, left) = rest.split_at(rest.len().min(1 + random(9) as usize));
+        rest = left;
+        let tiles: Vec<_> = tiles.iter().map(|(shape, codes)| (*shape, codes)).collect();
+        let mut out = Vec::new();
+        group::encode::<M>(scheme, &tiles, &coder, &mut out);
+        words.extend(container::group_word(tiles.len() as u64, out.len()).to_le_bytes());
+        groups.push(out);
+    }
+    header.groups = groups.len() as u64;
     header.table_bytes = tables.len() as u32;
-    let sizes: Vec<u8> = groups.iter().flat_map(|g| (g.len() as u32).to_le_bytes()).collect();
-    let body = [&tables[..], &sizes, &groups.concat()].concat();
+    let body = [&tables[..], &words, &groups.concat()].concat();
     header.stream_bytes = (HEADER_BYTES + body.len()) as u64;
     let mut stream = [&header.write()[..], &body].concat();
     container::seal(&mut stream);

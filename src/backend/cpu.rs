@@ -4,6 +4,7 @@
 mod back_end;
 mod front_end;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
@@ -18,7 +19,7 @@ use crate::real::Real;
 use crate::report::Report;
 use crate::request::{BoundKind, Coder, Predictor, Preserve, Request};
 use crate::stage::codes::{Builder, Scheme, TileCodes};
-use crate::stage::container::{self, Content, Header, HEADER_BYTES, MAX_GROUP_LOG2};
+use crate::stage::container::{self, Content, Header, HEADER_BYTES};
 use crate::stage::entropy::huffman::Lengths;
 use crate::stage::entropy::table::{zero_counts, Counts, Frequencies};
 use crate::stage::entropy::{group, Model};
@@ -32,12 +33,10 @@ use crate::stage::tune;
 
 /// Tiles in one piece of work.
 const CHUNK: usize = 64;
-/// A group of tiles is made large enough that its coder states are a small part of it. Where tiles take
-/// few bytes, groups are many tiles long, and decoding them takes a GPU as long as the longest: they are
-/// made half as large.
+/// A group of tiles is made large enough that its coder states are a small part of it.
 const GROUP_BYTES: u64 = 1024;
-const SPARSE_GROUP_BYTES: u64 = 512;
-const SPARSE_TILE_BYTES: u64 = 64;
+/// No group is lighter; more than a tile can weigh.
+const LEAST_GROUP_WEIGHT: u64 = 1600;
 
 /// Counts finished pieces of work for the caller's progress display.
 struct Meter<'a> {
@@ -149,17 +148,27 @@ fn round_up<T: Real>(x: f64) -> T {
     }
 }
 
-/// Symbol counts, and raw bits in all.
-fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> (Box<Counts>, u64) {
+/// What there is to code: counts of symbols, raw bits in all, and the weight of each tile.
+struct Counted {
+    counts: Box<Counts>,
+    raw_bits: u64,
+    weights: Vec<u16>,
+}
+
+fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> Counted {
     let piece = tiles.len().div_ceil(4 * rayon::current_num_threads()).max(CHUNK);
-    tiles
+    let mut weights = vec![0; tiles.len()];
+    let (counts, raw_bits) = tiles
         .par_chunks(piece)
+        .zip(weights.par_chunks_mut(piece))
         .enumerate()
-        .map(|(k, tiles)| {
+        .map(|(k, (tiles, weights))| {
             let (mut counts, mut raw) = (zero_counts(), 0);
-            for (i, codes) in tiles.iter().enumerate() {
+            for (i, (codes, weight)) in tiles.iter().zip(weights).enumerate() {
                 let shape = grid.tile((k * piece + i) as u64);
-                raw += group::count(scheme, &shape, codes, &mut counts);
+                let work = group::count(scheme, &shape, codes, &mut counts);
+                raw += work.raw_bits;
+                *weight = work.weight;
             }
             (counts, raw)
         })
@@ -171,46 +180,51 @@ fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> (Box<Counts>, u64) 
                 }
                 (a, ra + rb)
             },
-        )
+        );
+    Counted { counts, raw_bits, weights }
 }
 
-/// The size of groups that makes them as long as they should be, as a power of two.
-fn group_log2(tiles: u64, bytes: u64) -> u8 {
-    let wanted = if bytes < SPARSE_TILE_BYTES * tiles { SPARSE_GROUP_BYTES } else { GROUP_BYTES };
-    let mut log2 = 0;
-    while log2 < MAX_GROUP_LOG2 && (1 << log2) < tiles && (bytes << log2) < wanted * tiles {
-        log2 += 1;
+/// Groups of about equal work, of about [`GROUP_BYTES`] each, where all tiles take about so many bytes: the
+/// time that a GPU takes is that of the longest group. The weight of a group is below a limit, to which
+/// every tile adds its own and so much that no group has more than 255 tiles.
+fn groups(weights: &[u16], bytes: u64) -> Vec<Range<usize>> {
+    let total: u64 = weights.iter().map(|&w| w as u64).sum();
+    let limit = (total * GROUP_BYTES / bytes.max(1)).clamp(LEAST_GROUP_WEIGHT, 1 << 40);
+    let each = limit / 255 + 1;
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    let mut before = 0;
+    for (tile, &weight) in weights.iter().enumerate() {
+        if groups.len() as u64 == before / limit {
+            groups.push(tile..tile);
+        }
+        groups.last_mut().expect("the first tile begins a group").end = tile + 1;
+        before += weight as u64 + each;
     }
-    log2
+    groups
 }
 
-/// The tables and the groups of a coded field.
+/// The tables and the groups of a coded field: number of tiles and bytes.
 struct Body {
-    group_log2: u8,
     tables: Vec<u8>,
-    groups: Vec<Vec<u8>>,
+    groups: Vec<(u64, Vec<u8>)>,
 }
 
 fn encode<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes], meter: &Meter) -> Body {
-    let (counts, raw_bits) = count(grid, scheme, tiles);
+    let Counted { counts, raw_bits, weights } = count(grid, scheme, tiles);
     let models: Vec<M> = counts.iter().map(M::from_counts).collect();
     let cost: u64 = models.iter().zip(counts.iter()).map(|(m, c)| m.cost(c)).sum();
-    let group_log2 = group_log2(grid.tiles(), ((cost >> 8) + raw_bits) / 8);
     let tables = group::encode_tables(&models);
-    let groups = tiles
-        .par_chunks(1 << group_log2)
-        .enumerate()
-        .map(|(g, tiles)| {
-            let first = (g as u64) << group_log2;
-            let numbered: Vec<_> =
-                tiles.iter().enumerate().map(|(k, codes)| (grid.tile(first + k as u64), codes)).collect();
+    let groups = groups(&weights, ((cost >> 8) + raw_bits) / 8)
+        .into_par_iter()
+        .map(|group| {
+            let numbered: Vec<_> = group.clone().map(|t| (grid.tile(t as u64), &tiles[t])).collect();
             let mut out = Vec::new();
             group::encode::<M>(scheme, &numbered, &tables, &mut out);
-            meter.add(tiles.len() as u64);
-            out
+            meter.add(group.len() as u64);
+            (group.len() as u64, out)
         })
         .collect();
-    Body { group_log2, tables: container::write_tables(&models), groups }
+    Body { tables: container::write_tables(&models), groups }
 }
 
 /// The codes of all tiles by the hierarchical predictor.
@@ -293,7 +307,7 @@ pub fn compress<T: Real>(
         Predictor::Hierarchical => hierarchical(grid, views, scheme, &constraints, quantum, &meter),
         Predictor::Lorenzo => lorenzo(grid, views, &constraints, quantum, &meter),
     };
-    let Body { group_log2, tables, groups } = match config.coder {
+    let Body { tables, groups } = match config.coder {
         Coder::Ans => encode::<Frequencies>(grid, scheme, &tiles, &meter),
         Coder::Huffman => encode::<Lengths>(grid, scheme, &tiles, &meter),
     };
@@ -307,7 +321,8 @@ pub fn compress<T: Real>(
         preserve: config.preserve,
         bound_kind: config.bound_kind,
         content: Content::Coded,
-        group_log2,
+        group_log2: 0,
+        groups: groups.len() as u64,
         taper: choice.taper,
         kernels: choice.kernels,
         nx: config.nx,
@@ -321,7 +336,7 @@ pub fn compress<T: Real>(
         stream_bytes: 0,
         table_bytes: tables.len() as u32,
     };
-    let coded = (HEADER_BYTES + tables.len()) as u64 + groups.iter().map(|g| 4 + g.len() as u64).sum::<u64>();
+    let coded = (HEADER_BYTES + tables.len()) as u64 + groups.iter().map(|(_, g)| 4 + g.len() as u64).sum::<u64>();
     header.stream_bytes = coded.min(container::max_stream_bytes(request.field_bytes()));
     let mut report = Report {
         stream_bytes: header.stream_bytes,
@@ -348,15 +363,16 @@ pub fn compress<T: Real>(
         };
         put(&header.write());
         put(&tables);
-        for g in &groups {
-            put(&(g.len() as u32).to_le_bytes());
+        for (tiles, bytes) in &groups {
+            put(&container::group_word(*tiles, bytes.len()).to_le_bytes());
         }
-        for g in &groups {
-            put(g);
+        for (_, bytes) in &groups {
+            put(bytes);
         }
     } else {
         header.content = Content::Stored;
         header.table_bytes = 0;
+        header.groups = 0;
         stream[..HEADER_BYTES].copy_from_slice(&header.write());
         store(grid, views, &mut stream[HEADER_BYTES..]);
         report.exact_vertices = grid.vertices();
@@ -427,13 +443,10 @@ fn decode<M: Model>(header: &Header, scheme: Scheme, stream: &[u8], meter: &Mete
     let decoded: Option<Vec<Vec<TileCodes>>> = parts
         .groups
         .par_iter()
-        .enumerate()
-        .map(|(g, bytes)| {
-            let first = (g as u64) << header.group_log2;
-            let end = grid.tiles().min(first + (1 << header.group_log2));
-            let shapes: Vec<_> = (first..end).map(|t| grid.tile(t)).collect();
+        .map(|group| {
+            let shapes: Vec<_> = group.tiles.clone().map(|t| grid.tile(t)).collect();
             meter.add(shapes.len() as u64);
-            decode(scheme, bytes, &shapes, &tables)
+            decode(scheme, group.bytes, &shapes, &tables)
         })
         .collect();
     let tiles = decoded

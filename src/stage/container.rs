@@ -9,6 +9,7 @@ use crate::stage::entropy::table::{LIST_TABLES, TABLES};
 use crate::stage::entropy::Model;
 use crate::stage::predict::CHOICES;
 use crate::stage::quantize::TAPERS;
+use std::ops::Range;
 
 pub const MAGIC: [u8; 4] = *b"FCTZ";
 /// Version of the format that this library writes; it reads all up to it.
@@ -16,8 +17,12 @@ pub const VERSION: u16 = 2;
 pub const HEADER_BYTES: usize = 128;
 /// Where the checksum is; it counts as 0 when it is computed.
 const CHECKSUM_AT: usize = 8;
-/// Largest group: 2^8 tiles.
-pub const MAX_GROUP_LOG2: u8 = 8;
+/// Largest group of version 1: 2^8 tiles.
+const MAX_GROUP_LOG2: u8 = 8;
+/// Most tiles of a group.
+pub const MAX_GROUP_TILES: u64 = 256;
+/// Bits of a group's bytes in its word; above them are its tiles less one.
+const GROUP_BYTES_BITS: u32 = 24;
 
 /// How the values are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +45,10 @@ pub struct Header {
     pub preserve: Preserve,
     pub bound_kind: BoundKind,
     pub content: Content,
+    /// Version 1: groups of 2^group_log2 tiles; 0 in others.
     pub group_log2: u8,
+    /// Number of groups, 0 when the content is stored.
+    pub groups: u64,
     pub taper: u8,
     pub kernels: [u8; ANCHOR_LEVEL],
     pub nx: u64,
@@ -61,12 +69,6 @@ pub struct Header {
 impl Header {
     pub fn grid(&self) -> Grid {
         Grid::new(self.nx, self.ny)
-    }
-    pub fn groups(&self) -> u64 {
-        match self.content {
-            Content::Coded => self.grid().tiles().div_ceil(1 << self.group_log2),
-            Content::Stored => 0,
-        }
     }
     /// Bytes of u and v together.
     pub fn field_bytes(&self) -> u64 {
@@ -126,6 +128,7 @@ impl Header {
         put(&self.fill[0].to_le_bytes());
         put(&self.fill[1].to_le_bytes());
         put(&self.stream_bytes.to_le_bytes());
+        put(&self.groups.to_le_bytes());
         out
     }
 
@@ -168,7 +171,8 @@ impl Header {
         for (level, k) in kernels.iter_mut().enumerate() {
             *k = choice("predictor kernel", 21 + level, CHOICES as u8)?;
         }
-        let header = Header {
+        let group_log2 = choice("group size", 19, if version == 1 { MAX_GROUP_LOG2 + 1 } else { 1 })?;
+        let mut header = Header {
             version,
             dtype: if choice("dtype", 12, 2)? == 0 { Dtype::F32 } else { Dtype::F64 },
             mode: if choice("mode", 13, 2)? == 0 { Mode::BlockWise } else { Mode::Speculative },
@@ -182,7 +186,8 @@ impl Header {
                 [choice("preserve", 16, 3)? as usize],
             bound_kind: [BoundKind::Absolute, BoundKind::Relative][choice("bound kind", 17, 2)? as usize],
             content: if choice("content", 18, 2)? == 0 { Content::Coded } else { Content::Stored },
-            group_log2: choice("group size", 19, MAX_GROUP_LOG2 + 1)?,
+            group_log2,
+            groups: u64_at(120),
             taper: choice("taper", 20, TAPERS.len() as u8)?,
             kernels,
             table_bytes: u32::from_le_bytes([h[28], h[29], h[30], h[31]]),
@@ -196,7 +201,7 @@ impl Header {
             fill: [u64_at(96), u64_at(104)],
             stream_bytes: u64_at(112),
         };
-        if h[26] != 2 || h[27] != 0 || u64_at(48) != 1 || u64_at(120) != 0 {
+        if h[26] != 2 || h[27] != 0 || u64_at(48) != 1 || (version == 1 && u64_at(120) != 0) {
             return Err(Error::corrupt(
                 "the header names components or axes that this version does not have",
             ));
@@ -204,6 +209,17 @@ impl Header {
         match header.nx.checked_mul(header.ny) {
             Some(n) if n > 0 && n <= 1 << 48 => {}
             _ => return Err(bad("vertices along x", header.nx)),
+        }
+        let tiles = header.grid().tiles();
+        if version == 1 && header.content == Content::Coded {
+            header.groups = tiles.div_ceil(1 << group_log2);
+        }
+        let allowed = match header.content {
+            Content::Coded => 1..=tiles,
+            Content::Stored => 0..=0,
+        };
+        if !allowed.contains(&header.groups) {
+            return Err(bad("groups", header.groups));
         }
         for x in [header.bound, header.absolute_bound, header.quantum, header.dx, header.dy] {
             if !(x.is_finite() && x >= 0.0) {
@@ -221,7 +237,7 @@ impl Header {
         let body = match self.content {
             Content::Coded => {
                 (self.table_bytes as u64).max(directory_bytes(self.tables()) as u64)
-                    + self.groups() * (4 + STATE_BYTES as u64)
+                    + self.groups * (4 + STATE_BYTES as u64)
             }
             Content::Stored => self.field_bytes(),
         };
@@ -258,10 +274,22 @@ pub fn write_tables<M: Model>(models: &[M]) -> Vec<u8> {
     out
 }
 
+/// Consecutive tiles that are coded together.
+pub struct Group<'a> {
+    pub tiles: Range<u64>,
+    pub bytes: &'a [u8],
+}
+
+/// The word that says how long a group is, and how many tiles it has.
+pub fn group_word(tiles: u64, bytes: usize) -> u32 {
+    debug_assert!((1..=MAX_GROUP_TILES).contains(&tiles) && bytes >> GROUP_BYTES_BITS == 0);
+    (tiles as u32 - 1) << GROUP_BYTES_BITS | bytes as u32
+}
+
 /// Where the parts of a coded stream lie.
 pub struct Parts<'a, M> {
     pub models: Vec<M>,
-    pub groups: Vec<&'a [u8]>,
+    pub groups: Vec<Group<'a>>,
 }
 
 /// Splits a coded stream (cut to its own length) into tables and groups.
@@ -277,17 +305,31 @@ pub fn split<'a, M: Model>(header: &Header, stream: &'a [u8]) -> Result<Parts<'a
         models.push(M::read(table)?);
         tables = rest;
     }
-    let groups = header.groups() as usize;
-    let (sizes, mut body) = body.split_at_checked(4 * groups).ok_or_else(short)?;
+    let groups = header.groups as usize;
+    let (words, mut body) = body.split_at_checked(4 * groups).ok_or_else(short)?;
     if !tables.is_empty() {
         return Err(short());
     }
+    let all = header.grid().tiles();
     let mut parts = Vec::with_capacity(groups);
-    for size in sizes.chunks_exact(4) {
-        let size = u32::from_le_bytes([size[0], size[1], size[2], size[3]]);
-        let (group, rest) = body.split_at_checked(size as usize).ok_or_else(short)?;
-        parts.push(group);
+    let mut first = 0;
+    for word in words.chunks_exact(4) {
+        let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+        let (tiles, size) = match header.version {
+            1 => ((all - first).min(1 << header.group_log2), word),
+            _ => ((word >> GROUP_BYTES_BITS) as u64 + 1, word & ((1 << GROUP_BYTES_BITS) - 1)),
+        };
+        let (bytes, rest) = body.split_at_checked(size as usize).ok_or_else(short)?;
+        let tiles = first..first + tiles;
+        if tiles.end > all {
+            return Err(Error::corrupt(format!("the groups of the stream have more than its {all} tiles")));
+        }
+        first = tiles.end;
+        parts.push(Group { tiles, bytes });
         body = rest;
+    }
+    if first != all {
+        return Err(Error::corrupt(format!("the groups of the stream have {first} of its {all} tiles")));
     }
     if !body.is_empty() {
         return Err(short());
@@ -337,7 +379,8 @@ mod tests {
             preserve: Preserve::Types,
             bound_kind: BoundKind::Relative,
             content: Content::Coded,
-            group_log2: 3,
+            group_log2: 0,
+            groups: 11,
             taper: 1,
             kernels: [0, 1, 2, 3, 5],
             nx: 300,

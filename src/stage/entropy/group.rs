@@ -142,9 +142,19 @@ impl List {
     }
 }
 
-/// Counts everything that the entropy coder will code of a tile; gives back the raw bits.
-pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut Counts) -> u64 {
-    let mut raw = 0;
+/// What a tile gives the entropy coder to do, besides what is counted.
+pub struct Work {
+    pub raw_bits: u64,
+    /// Symbols and runs that are coded, about: positions of dense lists, twice the entries of the others.
+    pub weight: u16,
+}
+
+/// Weight of a tile without entries.
+const TILE_WEIGHT: u16 = 4;
+
+/// Counts everything that the entropy coder will code of a tile.
+pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut Counts) -> Work {
+    let (mut raw, mut weight) = (0, TILE_WEIGHT);
     counts[TILE_MODE][codes.mode as usize] += 1;
     for rows in some_masks(codes).into_iter().flatten() {
         raw += MASK_COUNT_BITS as u64;
@@ -153,10 +163,11 @@ pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut 
             counts[MASK_RUN][symbol as usize] += 1;
             counts[MASK_BYTE][byte as usize] += 1;
             raw += bits as u64;
+            weight += 2;
         });
     }
     if !TileCodes::has_codes(codes.mode) {
-        return raw;
+        return Work { raw_bits: raw, weight };
     }
     for (k, &class) in codes.classes.iter().enumerate() {
         counts[class_table(&codes.classes, k)][class as usize] += 1;
@@ -168,8 +179,13 @@ pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut 
             continue;
         }
         let mut expected = list::positions(k).start;
+        if k == 0 {
+            weight += DENSE as u16;
+        }
         if is_list(class) {
             raw += list::count_bits(k, class) as u64;
+        } else {
+            weight += list::positions(k).len() as u16;
         }
         for step in block.start / 32..block.end / 32 {
             let mask = active[step];
@@ -204,11 +220,12 @@ pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut 
                     expected = position + 1;
                     counts[table_of(position, class)][s as usize] += 1;
                     raw += (bits + scheme.raw_bits(s, position)) as u64;
+                    weight += 2;
                 }
             });
         }
     }
-    raw
+    Work { raw_bits: raw, weight }
 }
 
 /// The masks of a tile that are neither empty nor full: zero, then fill.
