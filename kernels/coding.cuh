@@ -46,13 +46,6 @@ __device__ __forceinline__ void count_word(const CollectShared& shared, u32* cou
     }
 }
 
-// Four symbols from a position on, without those of vertices that have none.
-static __device__ __noinline__ u32 active_symbols(const Job& job, bool lorenzo, u64 index, u32 states, i32 position, u32 four) {
-    for (i32 b = 0; b < 4; b++)
-        if ((four >> 8 * b & 255) && !is_active(job, lorenzo, index, states, position + b)) four &= ~(255u << 8 * b);
-    return four;
-}
-
 // The block of word 32 k + lane of a tile's symbols.
 __device__ __forceinline__ i32 block_of_word(i32 word) { return word >= 64 ? 2 : word >= 16 ? 1 : 0; }
 
@@ -60,7 +53,7 @@ __device__ __forceinline__ i32 block_of_word(i32 word) { return word >= 64 ? 2 :
 // table, and raw bits in all.
 template <typename T>
 __device__ __forceinline__ void collect(const Job& job) {
-    extern __shared__ u32 dynamic_shared[];
+    extern __shared__ __align__(16) u32 dynamic_shared[];
     CollectShared& shared = *reinterpret_cast<CollectShared*>(dynamic_shared);
     u32* const counts = shared.counts;
     Control& control = control_of(job);
@@ -121,15 +114,32 @@ __device__ __forceinline__ void collect(const Job& job) {
 #pragma unroll
         for (i32 k = 0; k < 8; k++) words[k] = class_in(info, block_of_word(32 * k + lane)) ? from[32 * k + lane] : 0;
         if (!(info & ALL_CODED)) {
-            // What lies at vertices without a symbol means nothing.
+            // Vertices without a symbol, by rows; what lies there means nothing.
+            const TileShape shape = tile_shape(job, index);
+            u32 masked = ~(lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0);
+            if (states != 0) masked |= job.masks[index * 64 + lane] | job.masks[index * 64 + TILE + lane];
+            auto is_masked = [&](i32 position) -> bool {
+                i32 x, y;
+                place_in_tile(lorenzo, position, x, y);
+                return __shfl_sync(FULL, masked, y) >> x & 1;
+            };
 #pragma unroll
-            for (i32 k = 0; k < 8; k++)
-                if (words[k]) words[k] = active_symbols(job, lorenzo, index, states, 128 * k + 4 * lane, words[k]);
+            for (i32 k = 0; k < 8; k++) {
+                u32 four = words[k];
+                if (!__any_sync(FULL, four)) continue;
 #pragma unroll 1
-            for (i32 position = lane; position < TILE_VERTICES; position += 32) {
-                const u32 list = position < 16 ? TOP_LIST : position < 64 ? COARSE_LIST : position < 256 ? MIDDLE_LIST : FINE_LIST;
-                const u32 cls = class_in(info, list == TOP_LIST ? 0 : (i32)list - 1);
-                if (cls == 0 || (list != TOP_LIST && is_sparse(cls)) || !is_active(job, lorenzo, index, states, position)) continue;
+                for (i32 b = 0; b < 4; b++)
+                    if (is_masked(128 * k + 4 * lane + b)) four &= ~(255u << 8 * b);
+                words[k] = four;
+            }
+            // Zeros of dense lists are counted one by one.
+#pragma unroll 1
+            for (i32 step = 0; step < 32; step++) {
+                const i32 position = 32 * step + lane, block = step >= 8 ? 2 : step >= 2 ? 1 : 0;
+                const u32 cls = class_in(info, block);
+                if (cls == 0 || (step > 0 && is_sparse(cls))) continue;
+                const bool dense = position < 16 || !is_sparse(cls);
+                if (is_masked(position) || !dense) continue;
                 const u32 symbol = job.symbols[index * TILE_VERTICES + position];
                 atomicAdd(&counts[table_of(position, cls) * ALPHABET + symbol], 1);
                 raw += raw_bits_at<T>(shared.raw_bits, symbol, position);
@@ -329,23 +339,21 @@ __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, 
 }
 
 // What is at hand of a chunk's entry of the code lists before it is coded.
-template <typename T>
 struct Waiting {
     u32 name, position, symbol, run;
     bool active, listed;  // listed: in a sparse list
-    typename Payload<T>::Type payload;
+    u64 low, high;        // raw bits, where they are not an anchor's with digits
 };
 
 // Grid: any. Block: 32 * ENCODE_WARPS, a warp for a group at a time. Dynamic shared: EncodeShared.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_groups(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
-    typedef typename Payload<T>::Type P;
-    extern __shared__ u32 dynamic_shared[];
+    extern __shared__ __align__(16) u32 dynamic_shared[];
     EncodeShared<HUFFMAN>& shared = *reinterpret_cast<EncodeShared<HUFFMAN>*>(dynamic_shared);
     Control& control = control_of(job);
     const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
-    for (u32 k = threadIdx.x; k < SHARED_TABLES * ALPHABET; k += blockDim.x) shared.entries[k] = job.tables[FIRST_SHARED_TABLE * ALPHABET + k];
+    copy_words<SHARED_TABLES * ALPHABET, 32 * ENCODE_WARPS>(shared.entries, job.tables + FIRST_SHARED_TABLE * ALPHABET);
     if (!HUFFMAN)
         for (u32 k = threadIdx.x; k <= SCALE; k += blockDim.x) shared.reciprocals[k] = k ? 0xffffffffu / k : 0;
     fill_raw_bits<T>(shared.raw_bits, lorenzo);
@@ -388,18 +396,18 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                 const i32 e = from + lane;
                 const i32 list = list_of_entry_backwards(lists, from, last);
                 const bool exists = e >= 0 && e < entry_count;
-                word = meta = 0;
-                if (!exists) return;
-                const u32 name = lists.names[list];
-                const i32 at = list_start(list_in_tile(name)) + e - lists.starts[list];
+                // Loads do not wait for each other where they are not behind a branch: lanes without an entry read the first one.
+                const i32 known = exists ? list : 0;
+                const u32 name = lists.names[known];
+                const i32 at = list_start(list_in_tile(name)) + (exists ? e - lists.starts[known] : 0);
                 const u64 index = batch + tile_of_list(name);
-                const u32* const source = is_dense(name) ? reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES) + (at >> 2)
-                                                         : entries_of<T>(job, index) + at;
-                word = *source;
-                meta = 1u << 31 | (u32)at << 16 | name;
+                const u32* const symbols = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES) + (at >> 2);
+                const u32* const entries = entries_of<T>(job, index) + at;
+                word = *(is_dense(name) ? symbols : entries);
+                meta = (u32)exists << 31 | (u32)at << 16 | name;
             };
-            auto look = [&](u32 word, u32 meta) -> Waiting<T> {
-                Waiting<T> w;
+            auto look = [&](u32 word, u32 meta) -> Waiting {
+                Waiting w;
                 w.name = meta & 0xffff;
                 const bool exists = meta >> 31, dense = is_dense(w.name);
                 const u32 at = meta >> 16 & 1023;
@@ -412,26 +420,23 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                 const u64 index = batch + t;
                 if (exists && dense && masked >> t & 1) w.active = is_active(job, rows, lorenzo, batch, t, masked, (i32)w.position);
                 if (!w.active) w.symbol = SYMBOL_ZERO;
-                w.payload = Payload<T>::make(0, 0);
-                if (w.symbol >= FIRST_WITH_RAW_BITS && (lorenzo || w.symbol != STORED)) {
-                    // Those of the hierarchical predictor have 64 bits at most here.
-                    const u64 slot = index * TILE_VERTICES + w.position;
-                    if (lorenzo)
-                        w.payload = reinterpret_cast<const P*>(job.payload)[slot];
-                    else
-                        w.payload = Payload<T>::make(reinterpret_cast<const u64*>(job.payload)[slot], 0);
-                }
+                // Those of the hierarchical predictor have 64 bits at most here; values are stored with the Lorenzo predictor alone.
+                const bool has_payload = w.symbol >= FIRST_WITH_RAW_BITS && (lorenzo || w.symbol != STORED);
+                const u64 slot = index * TILE_VERTICES + w.position;
+                w.low = w.high = 0;
+                if (has_payload) w.low = reinterpret_cast<const u64*>(job.payload)[sizeof(T) == 8 && lorenzo ? 2 * slot : slot];
+                if (sizeof(T) == 8 && lorenzo && has_payload) w.high = reinterpret_cast<const u64*>(job.payload)[2 * slot + 1];
                 return w;
             };
             i32 from = (entry_count - 1) & ~31;
             u32 word, meta;
             if (entry_count > 0) {
                 fetch(from, word, meta);
-                Waiting<T> now = look(word, meta);
+                Waiting now = look(word, meta);
                 fetch(from - 32, word, meta);
 #pragma unroll 1
                 for (; from >= 0; from -= 32) {
-                    const Waiting<T> w = now;
+                    const Waiting w = now;
                     u32 next_word = word, next_meta = meta;
                     fetch(from - 64, word, meta);
                     now = look(next_word, next_meta);
@@ -440,12 +445,12 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                     if (__any_sync(FULL, w.symbol >= FIRST_WITH_RAW_BITS)) {
                         RawBits r = {0, 0, 0};
                         if (w.symbol >= FIRST_WITH_RAW_BITS) {
-                            if (!lorenzo && (w.symbol == STORED || position == 0)) {
+                            if (!lorenzo && (w.symbol == STORED || has_digits(w.symbol, position))) {
                                 r = raw_of<T>(job, batch + tile_of_list(w.name), position, w.symbol);
                             } else {
                                 r.bits = shared.raw_bits[w.symbol];
-                                r.low = Payload<T>::low(w.payload);
-                                if (sizeof(T) == 8) r.high = Payload<T>::second(w.payload);
+                                r.low = w.low;
+                                r.high = w.high;
                             }
                         }
                         const u32 pieces = warp_max((r.bits + 15) / 16);

@@ -8,23 +8,34 @@
 // The first failure of a call is the one that is reported.
 __device__ __forceinline__ void fail(Control& control, i32 status) { atomicCAS(&control.status, STATUS_OK, status); }
 
-// Bits of a stored table, least significant first, from words that end with two zeros.
+// Bits of a stored table, least significant first, from words that end with two zeros. 32 of them or more are at hand,
+// and the word behind them is on its way.
 struct BitReader {
     const u32* words;
-    u32 position;
-    __device__ __forceinline__ u32 peek() const {
-        return __funnelshift_r(words[position >> 5], words[(position >> 5) + 1], position & 31);
+    u64 bits;
+    u32 have, next, taken;
+    __device__ __forceinline__ explicit BitReader(const u32* from) : words(from), bits(from[0]), have(32), next(from[1]), taken(0) { words += 2; }
+    __device__ __forceinline__ void skip(u32 count) {
+        bits >>= count;
+        have -= count;
+        taken += count;
+        if (have < 32) {
+            bits |= (u64)next << have;
+            have += 32;
+            // Whoever reads so far behind the end stops before the next word.
+            next = *words++;
+        }
     }
-    __device__ __forceinline__ u32 get(u32 bits) {
-        const u32 value = peek() & ((1u << bits) - 1);
-        position += bits;
+    __device__ __forceinline__ u32 get(u32 count) {
+        const u32 value = (u32)bits & ((1u << count) - 1);
+        skip(count);
         return value;
     }
     // The next symbol that the table lists, from the gap to it; false if no encoder writes such a gap.
-    __device__ __forceinline__ bool next(i32& symbol) {
-        const u32 length = __clz(__brev(peek()));
+    __device__ __forceinline__ bool next_symbol(i32& symbol) {
+        const u32 length = __clz(__brev((u32)bits));
         if (length > 8) return false;
-        position += length + 1;
+        skip(length + 1);
         symbol += (i32)(1u << length | get(length));
         return true;
     }
@@ -33,16 +44,16 @@ struct BitReader {
 // Reads a stored table into frequencies; false if no encoder writes it.
 __device__ inline bool read_table(const u32* words, u32 size, u16* frequencies) {
     if (size == 0) return true;
-    BitReader bits = {words, 0};
+    BitReader bits(words);
     const u32 entries = bits.get(8) + 1;
     i32 symbol = -1;
     u32 sum = 0;
     for (u32 e = 0; e < entries; e++) {
-        if (!bits.next(symbol)) return false;
+        if (!bits.next_symbol(symbol)) return false;
         const u32 length = bits.get(4);
         const u32 f = 1u << length | bits.get(length);
         sum += f;
-        if (symbol >= (i32)ALPHABET || sum > SCALE || bits.position > 8 * size) return false;
+        if (symbol >= (i32)ALPHABET || sum > SCALE || bits.taken > 8 * size) return false;
         frequencies[symbol] = (u16)f;
     }
     return sum == SCALE;
@@ -70,7 +81,7 @@ __device__ __forceinline__ void open_stream(const Job& job) {
     if (blockIdx.x > 0) {
         if (status != STATUS_OK || !coded || header.coder != CODER_ANS) return;
         __shared__ u16 frequencies[ALPHABET];
-        __shared__ u32 words[ALPHABET + 2];
+        __shared__ u32 words[ALPHABET + 8];
         const u32 table = blockIdx.x - 1, k = threadIdx.x;
         u64 all;
         block_exclusive_sum(k < table ? section[k] : 0, all);
@@ -78,7 +89,7 @@ __device__ __forceinline__ void open_stream(const Job& job) {
         const u32 size = 4 * section[table];
         const bool inside = at + size <= header.table_bytes;
         if (k < ALPHABET) frequencies[k] = 0;
-        if (k < ALPHABET + 2) words[k] = inside && 4 * k < size ? get32(section + at + 4 * k) : 0;
+        if (k < ALPHABET + 8) words[k] = inside && 4 * k < size ? get32(section + at + 4 * k) : 0;
         __syncthreads();
         if (k == 0 && (!inside || !read_table(words, size, frequencies))) {
             fail(control, STATUS_CORRUPT_STREAM);
@@ -187,14 +198,14 @@ __device__ __forceinline__ void check_stream(const Job& job) {
 // Reads a stored table of code lengths; false if no encoder writes it.
 __device__ inline bool read_lengths(const u32* words, u32 size, u32* lengths) {
     if (size == 0) return true;
-    BitReader bits = {words, 0};
+    BitReader bits(words);
     const u32 entries = bits.get(8) + 1;
     i32 symbol = -1;
     u32 taken = 0;
     for (u32 e = 0; e < entries; e++) {
-        if (!bits.next(symbol)) return false;
+        if (!bits.next_symbol(symbol)) return false;
         const u32 length = bits.get(4);
-        if (symbol >= (i32)ALPHABET || length > MAX_LENGTH || bits.position > 8 * size) return false;
+        if (symbol >= (i32)ALPHABET || length > MAX_LENGTH || bits.taken > 8 * size) return false;
         lengths[symbol] = length;
         taken += CODES >> length;
     }
@@ -204,7 +215,7 @@ __device__ inline bool read_lengths(const u32* words, u32 size, u32* lengths) {
 // Grid: TABLES. Block: 256. A decoding table each: by the next MAX_LENGTH bits, length << 8 | symbol.
 template <typename T>
 __device__ __forceinline__ void open_codes(const Job& job) {
-    __shared__ u32 words[ALPHABET + 2];
+    __shared__ u32 words[ALPHABET + 8];
     __shared__ u32 lengths[ALPHABET];
     __shared__ bool good;
     Control& control = control_of(job);
@@ -217,7 +228,7 @@ __device__ __forceinline__ void open_codes(const Job& job) {
     const u32 size = 4 * section[table];
     const bool inside = at + size <= control.table_bytes;
     lengths[k] = NO_CODE;
-    for (u32 w = k; w < ALPHABET + 2; w += blockDim.x) words[w] = inside && 4 * w < size ? get32(section + at + 4 * w) : 0;
+    for (u32 w = k; w < ALPHABET + 8; w += blockDim.x) words[w] = inside && 4 * w < size ? get32(section + at + 4 * w) : 0;
     __syncthreads();
     if (k == 0) {
         good = inside && read_lengths(words, size, lengths);
@@ -251,15 +262,15 @@ __device__ __forceinline__ void open_codes(const Job& job) {
 constexpr i32 DECODE_WARPS = 8;
 template <bool HUFFMAN>
 struct DecodeShared {
-    u32 entries[HUFFMAN ? 1 : SHARED_TABLES * ALPHABET];
-    alignas(4) u8 starts[HUFFMAN ? 4 : SHARED_TABLES * (SCALE / SLOTS_PER_START)];
+    alignas(16) u32 entries[HUFFMAN ? 4 : SHARED_TABLES * ALPHABET];
+    alignas(16) u8 starts[HUFFMAN ? 16 : SHARED_TABLES * (SCALE / SLOTS_PER_START)];
     u8 raw_bits[ALPHABET];
     BatchLists lists[DECODE_WARPS];
     MaskedRows rows[DECODE_WARPS];
     u32 steps[DECODE_WARPS][BATCH];  // of each tile: which have symbols
 };
 static_assert(sizeof(DecodeShared<false>) == 32 * (4 * 256 + 256) + 256 + 8 * (2 * 288 + 1024 + 128), "launch.rs asks for as much");
-static_assert(sizeof(DecodeShared<true>) == 8 + 256 + 8 * (2 * 288 + 1024 + 128), "launch.rs asks for as much");
+static_assert(sizeof(DecodeShared<true>) == 32 + 256 + 8 * (2 * 288 + 1024 + 128), "launch.rs asks for as much");
 
 // A group forwards, a lane per state. Words beyond the end are zeros. The next 64 words wait in two registers of
 // each lane, so that no step waits for memory.
@@ -354,8 +365,7 @@ struct Decoder {
 // anchor; whether a symbol has too many.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ bool take_raw(const Job& job, Decoder<HUFFMAN>& decoder, bool lorenzo, u64 index, bool active, i32 position, u32 symbol) {
-    u32 bits = active ? decoder.shared->raw_bits[symbol] : 0;
-    if (active && position == 0) bits = raw_bits(symbol, 0, sizeof(T));
+    const u32 bits = active ? raw_bits_at<T>(decoder.shared->raw_bits, symbol, position) : 0;
     if (lorenzo && sizeof(T) == 4 && __any_sync(FULL, bits > 64)) return true;
     const u32 pieces = warp_max((bits + 15) / 16);
     u64 low = 0, high = 0;
@@ -372,7 +382,7 @@ __device__ __forceinline__ bool take_raw(const Job& job, Decoder<HUFFMAN>& decod
     if (bits == 0) return false;
     typedef typename Payload<T>::Type P;
     reinterpret_cast<P*>(job.payload)[index * TILE_VERTICES + position] = Payload<T>::make(low, high);
-    if (!lorenzo && position == 0 && symbol != STORED) {
+    if (!lorenzo && has_digits(symbol, position) && symbol != STORED) {
         const u32 own = symbol_raw_bits(symbol);
         const u32 digits = (u32)(own == 0 ? low : own < 64 ? low >> own | high << (64 - own) : high);
         // In the place of the anchor's value, which is made from it.
@@ -462,16 +472,15 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
 // written only where one of them is in a list: job.steps says which.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void decode_groups(const Job& job) {
-    extern __shared__ u32 dynamic_shared[];
+    extern __shared__ __align__(16) u32 dynamic_shared[];
     DecodeShared<HUFFMAN>& shared = *reinterpret_cast<DecodeShared<HUFFMAN>*>(dynamic_shared);
     Control& control = control_of(job);
     if (control.status != STATUS_OK || control.content != CONTENT_CODED || (control.coder == CODER_HUFFMAN) != HUFFMAN) return;
     const bool lorenzo = control.predictor == PREDICTOR_LORENZO;
     if (!HUFFMAN) {
-        for (u32 k = threadIdx.x; k < SHARED_TABLES * ALPHABET; k += blockDim.x) shared.entries[k] = job.tables[FIRST_SHARED_TABLE * ALPHABET + k];
-        const u8* const starts = job.slots + FIRST_SHARED_TABLE * (SCALE / SLOTS_PER_START);
-        for (u32 k = threadIdx.x; k < sizeof(shared.starts) / 4; k += blockDim.x)
-            reinterpret_cast<u32*>(shared.starts)[k] = reinterpret_cast<const u32*>(starts)[k];
+        copy_words<SHARED_TABLES * ALPHABET, 32 * DECODE_WARPS>(shared.entries, job.tables + FIRST_SHARED_TABLE * ALPHABET);
+        copy_words<sizeof(shared.starts) / 4, 32 * DECODE_WARPS>(
+            reinterpret_cast<u32*>(shared.starts), reinterpret_cast<const u32*>(job.slots + FIRST_SHARED_TABLE * (SCALE / SLOTS_PER_START)));
     }
     fill_raw_bits<T>(shared.raw_bits, lorenzo);
     __syncthreads();

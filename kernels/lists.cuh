@@ -165,15 +165,28 @@ __device__ inline u64 block_exclusive_sum(u64 value, u64& total) {
     return (warp ? before : 0) + sum - value;
 }
 
+// Copies words to shared memory by a block, as many at a time as hide the latency. Both begin at multiples of 16 bytes.
+template <u32 WORDS, u32 THREADS>
+__device__ __forceinline__ void copy_words(u32* to, const u32* from) {
+    static_assert(WORDS % 4 == 0, "in fours");
+#pragma unroll
+    for (u32 i = 0; i < (WORDS / 4 + THREADS - 1) / THREADS; i++) {
+        const u32 k = i * THREADS + threadIdx.x;
+        if (WORDS / 4 % THREADS == 0 || k < WORDS / 4) reinterpret_cast<uint4*>(to)[k] = reinterpret_cast<const uint4*>(from)[k];
+    }
+}
+
 // Raw bits by symbol, in shared memory: those that are not an anchor's. Digits follow all codes of the Lorenzo
 // predictor, as they do those of an anchor.
 template <typename T>
 __device__ __forceinline__ void fill_raw_bits(u8* bits, bool lorenzo) {
     for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) bits[k] = k < SYMBOLS ? (u8)raw_bits(k, lorenzo ? 0 : 1, sizeof(T)) : 0;
 }
+// Whether this is the symbol of an anchor of the hierarchical predictor with digits (or a stored one).
+__device__ __forceinline__ bool has_digits(u32 symbol, i32 position) { return position == 0 && symbol >= PAIR1; }
 template <typename T>
 __device__ __forceinline__ u32 raw_bits_at(const u8* bits, u32 symbol, i32 position) {
-    return position == 0 ? raw_bits(symbol, 0, sizeof(T)) : bits[symbol];
+    return has_digits(symbol, position) ? raw_bits(symbol, 0, sizeof(T)) : bits[symbol];
 }
 
 // Raw bits of a vertex's symbol (and digits), or both values, as they are handed between the kernels.

@@ -45,18 +45,18 @@ pub fn check_reports(device: &Report, host: &Report) -> Check {
 pub fn part_of(stream: &[u8], at: usize) -> String {
     let Ok(h) = container::Header::read(stream) else { return "no stream".into() };
     let sizes = HEADER_BYTES + h.table_bytes as usize;
-    let mut begin = sizes + 4 * h.groups() as usize;
+    let mut begin = sizes + 4 * h.groups as usize;
     if at < HEADER_BYTES {
         return format!("header byte {at}");
     } else if at < sizes {
         return format!("byte {} of {} of the tables", at - HEADER_BYTES, h.table_bytes);
     } else if at < begin {
-        return format!("size of group {} of {}", (at - sizes) / 4, h.groups());
+        return format!("size of group {} of {}", (at - sizes) / 4, h.groups);
     }
     for (group, size) in stream[sizes..begin].chunks_exact(4).enumerate() {
-        let size = u32::from_le_bytes([size[0], size[1], size[2], size[3]]) as usize;
+        let size = u32::from_le_bytes([size[0], size[1], size[2], 0]) as usize;
         if at < begin + size {
-            return format!("byte {} of {size} of group {group} of {}", at - begin, h.groups());
+            return format!("byte {} of {size} of group {group} of {}", at - begin, h.groups);
         }
         begin += size;
     }

@@ -104,7 +104,7 @@ pub(super) const DECOMPRESS: [Stage; 8] = [
     stage("open_codes", |_, _| 50, 256),
     stage("check", |s, _| s.stream_bytes.div_ceil(65536).clamp(1, 264), 256),
     with_shared(32 * (4 * 256 + 256) + DECODE_LISTS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
-    with_shared(8 + DECODE_LISTS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
+    with_shared(32 + DECODE_LISTS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     stage("anchor_values", |s, _| s.tiles_y, 256),
     stage("restore", |s, _| s.tiles.div_ceil(4), 64),
     stage("lorenzo_restore", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
