@@ -1,22 +1,21 @@
-//! Lists: sparse sequences as the entries that are not zero and the runs of zeros before them, for a coder
-//! that spends a bit on every symbol.
+//! Sparse lists: the entries that are not zero and the runs of zeros before them. A coder then needs less
+//! than a bit for a zero whatever it is, and a GPU no step for 32 of them.
 //!
 //! A block of a class up to [`LAST_LIST_CLASS`] is a list of the positions that are not zero, the first 16
-//! positions of the coarse block excepted; a mask is a list of its bytes. Entries are coded 32 at a time, a
-//! lane each: the runs, their raw bits, the symbols, their raw bits.
+//! positions of the coarse block excepted; a mask is a list of its bytes.
 
 use std::ops::Range;
 
 use super::table::{BLOCKS, LAST_LIST_CLASS};
 
-/// Positions in front of the lists: the first half of a step.
+/// Positions in front of the sparse lists: the first half of 32.
 pub const DENSE: usize = 16;
-/// Lanes of their step.
+/// Their lanes.
 pub const DENSE_LANES: u32 = (1 << DENSE) - 1;
 /// Raw bits of the number of entries of a mask.
 pub const MASK_COUNT_BITS: u32 = 8;
 
-/// Whether a block of this class is coded as a list.
+/// Whether a block of this class is coded as a sparse list.
 #[inline(always)]
 pub fn is_list(class: u8) -> bool {
     (1..=LAST_LIST_CLASS).contains(&class)
