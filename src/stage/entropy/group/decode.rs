@@ -217,16 +217,14 @@ fn decode_codes<D: Decode>(
     let mut next = 0;
     while next < lists.len() {
         let list = &mut lists[next];
-        if !list.sparse && list.left as usize >= LANES {
-            let (tile, first) = (list.tile, list.next as usize);
-            let here = &places[tile as usize];
-            if here.from(first) == u32::MAX {
-                (list.left, list.next) = (list.left - LANES as u16, list.next + LANES as u16);
-                let (table, place) = (list.table, here.of(first)?);
-                next += (list.left == 0) as usize;
-                vertices.decode_row(decoder, scheme, tile, first, place, table, tables, codes)?;
-                continue;
-            }
+        let here = &places[list.tile as usize];
+        if !list.sparse && list.left as usize >= LANES && here.from(list.next as usize) == u32::MAX {
+            let place = here.of(list.next as usize)?;
+            vertices.decode_row(decoder, scheme, list, place, tables, codes)?;
+            list.left -= LANES as u16;
+            list.next += LANES as u16;
+            next += (list.left == 0) as usize;
+            continue;
         }
         // The lists that the entries of this chunk are of, and the lanes where theirs end.
         let (mut entries, mut count, mut sparse) = (0, 0, 0);
@@ -324,29 +322,26 @@ impl Vertices {
         Some(())
     }
 
-    /// The same for 32 positions of one table that all have a symbol.
+    /// The same for the next 32 positions of a dense list behind the first, which all have a symbol.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
     fn decode_row<D: Decode>(
         &mut self,
         decoder: &mut Decoder<'_>,
         scheme: Scheme,
-        tile: u8,
-        position: usize,
+        list: &List,
         place: usize,
-        table: u8,
         tables: &[D],
         codes: &mut [TileCodes],
     ) -> Option<()> {
         let mut symbols = [0u8; LANES];
-        let table = &tables[table as usize];
+        let table = &tables[list.table as usize];
         decoder.step(u32::MAX, |_| table, &mut symbols);
         symbols.iter_mut().for_each(|s| *s = (*s).min(STORED));
-        codes[tile as usize].symbols[place..place + LANES].copy_from_slice(&symbols);
+        codes[list.tile as usize].symbols[place..place + LANES].copy_from_slice(&symbols);
         let with_raw = lanes_above(&symbols, FIRST_WITH_RAW_BITS);
         if with_raw != 0 {
             for lane in lanes(with_raw) {
-                self.put(lane, tile, position + lane, place + lane, 0);
+                self.put(lane, list.tile, list.next as usize + lane, place + lane, list.table);
             }
             self.decode_raw(decoder, scheme, with_raw, &symbols, codes)?;
         }
