@@ -577,7 +577,7 @@ fn statuses_have_names_and_versions_are_told() {
         assert_eq!(text(factz_status_string(k)), "unknown status");
     }
     assert_eq!(text(factz_version()), env!("CARGO_PKG_VERSION"));
-    assert_eq!(factz_format_version(), 1);
+    assert_eq!(factz_format_version(), 2);
 }
 
 /// What the callback received: level, target, message.

@@ -125,8 +125,10 @@ fn golden_in(folder: &Path) -> (Value, Vec<(Value, Vec<u8>)>) {
     (manifest, cases)
 }
 
-/// Where the golden streams of all versions are, with the cases.
-fn all_versions() -> Vec<(PathBuf, Value, Vec<(Value, Vec<u8>)>)> {
+/// A folder of golden streams, its manifest and its cases.
+type Version = (PathBuf, Value, Vec<(Value, Vec<u8>)>);
+
+fn all_versions() -> Vec<Version> {
     let (manifest, cases) = golden();
     let v1 = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v1");
     let (old_manifest, old_cases) = golden_in(&v1);

@@ -1,22 +1,21 @@
-//! Lists: sparse sequences as the entries that are not zero and the runs of zeros before them, for a coder
-//! that spends a bit on every symbol.
+//! Sparse lists: the entries that are not zero and the runs of zeros before them. A coder then needs less
+//! than a bit for a zero whatever it is, and a GPU no step for 32 of them.
 //!
 //! A block of a class up to [`LAST_LIST_CLASS`] is a list of the positions that are not zero, the first 16
-//! positions of the coarse block excepted; a mask is a list of its bytes. Entries are coded 32 at a time, a
-//! lane each: the runs, their raw bits, the symbols, their raw bits.
+//! positions of the coarse block excepted; a mask is a list of its bytes.
 
 use std::ops::Range;
 
 use super::table::{BLOCKS, LAST_LIST_CLASS};
 
-/// Positions in front of the lists: the first half of a step.
+/// Positions in front of the sparse lists: the first half of 32.
 pub const DENSE: usize = 16;
-/// Lanes of their step.
+/// Their lanes.
 pub const DENSE_LANES: u32 = (1 << DENSE) - 1;
 /// Raw bits of the number of entries of a mask.
 pub const MASK_COUNT_BITS: u32 = 8;
 
-/// Whether a block of this class is coded as a list.
+/// Whether a block of this class is coded as a sparse list.
 #[inline(always)]
 pub fn is_list(class: u8) -> bool {
     (1..=LAST_LIST_CLASS).contains(&class)
@@ -38,12 +37,13 @@ pub fn count_bits(block: usize, class: u8) -> u32 {
     }
 }
 
-/// Runs below this have a symbol each, longer ones two symbols for each octave.
-const SHORT: u32 = 16;
+/// Runs below this have a symbol each, longer ones two symbols for each octave, with raw bits.
+pub const FIRST_RUN_WITH_RAW_BITS: u8 = 16;
+const SHORT: u32 = FIRST_RUN_WITH_RAW_BITS as u32;
 /// log2 of SHORT.
 const SHORT_BITS: u32 = 4;
 /// The symbols of runs: all below 1024.
-const RUNS: u8 = 28;
+pub const RUNS: u8 = 28;
 
 /// Symbol, raw bits and how many of these.
 #[inline(always)]
@@ -57,24 +57,16 @@ pub fn encode_run(run: u32) -> (u8, u32, u32) {
     (symbol as u8, run & ((1 << bits) - 1), bits)
 }
 
-/// Raw bits behind the symbol of a run; None if there is no such symbol.
+/// Raw bits behind the symbol of a run, which is not a short one.
 #[inline(always)]
-pub fn run_bits(symbol: u8) -> Option<u32> {
-    match symbol {
-        RUNS.. => None,
-        16.. => Some((symbol as u32 - SHORT) / 2 + SHORT_BITS - 1),
-        _ => Some(0),
-    }
+pub fn run_bits(symbol: u8) -> u32 {
+    (symbol as u32 - SHORT) / 2 + SHORT_BITS - 1
 }
 
-/// The run of a symbol below [`RUNS`] and its raw bits.
+/// The run of such a symbol and its raw bits.
 #[inline(always)]
 pub fn decode_run(symbol: u8, raw: u32, bits: u32) -> u32 {
-    if bits == 0 {
-        symbol as u32
-    } else {
-        (2 | symbol as u32 & 1) << bits | raw
-    }
+    (2 | symbol as u32 & 1) << bits | raw
 }
 
 #[cfg(test)]
@@ -87,11 +79,14 @@ mod tests {
         for run in 0..1024 {
             let (symbol, raw, bits) = encode_run(run);
             assert!(raw >> bits == 0);
-            assert_eq!(run_bits(symbol), Some(bits), "{run}");
-            assert_eq!(decode_run(symbol, raw, bits), run);
+            if symbol < FIRST_RUN_WITH_RAW_BITS {
+                assert_eq!((symbol as u32, bits), (run, 0));
+            } else {
+                assert_eq!(run_bits(symbol), bits, "{run}");
+                assert_eq!(decode_run(symbol, raw, bits), run);
+            }
         }
         assert_eq!(encode_run(1023).0, RUNS - 1);
-        assert_eq!(run_bits(RUNS), None);
     }
 
     #[test]

@@ -32,17 +32,16 @@ pub const STEP_4: usize = STEP_8 + 1;
 pub const STEP_2: usize = STEP_4 + CLASSES - 1;
 /// By class of the fine block, from 1.
 pub const STEP_1: usize = STEP_2 + CLASSES - 1;
-/// Tables of a stream without lists.
+/// Tables of a stream of version 1 with the ANS coder, which had no lists.
 pub const TABLES: usize = STEP_1 + CLASSES - 1;
-/// Runs of zeros in lists, by class from 1.
+/// Runs of zeros in sparse lists, by class from 1.
 pub const RUN: usize = TABLES;
 /// Runs of zeros among the bytes of a mask.
 pub const MASK_RUN: usize = RUN + LAST_LIST_CLASS as usize;
-/// Tables of a stream with lists.
+/// Tables of a stream.
 pub const LIST_TABLES: usize = MASK_RUN + 1;
 
-/// A block of a class up to this one is so sparse that a coder without fractions of a bit lists the
-/// vertices that are not zero.
+/// A block of a class up to this one is so sparse that the vertices that are not zero are listed.
 pub const LAST_LIST_CLASS: u8 = 6;
 
 /// Blocks of a tile: positions 0..64 (anchor, steps 16, 8 and 4), 64..256 and 256..1024.

@@ -2,10 +2,10 @@
 
 use super::{class_table, List, Places};
 use crate::geometry::{TileShape, TILE};
-use crate::stage::codes::{row_mask, MaskRows, Masks, Scheme, TileCodes, ALL, NONE, SOME};
+use crate::stage::codes::{lanes_above, row_mask, MaskRows, Masks, Scheme, TileCodes, ALL, NONE, SOME};
 use crate::stage::entropy::lanes::{lanes, Decode, Decoder, LANES, PIECE_BITS};
-use crate::stage::entropy::list::{self, is_list, MASK_COUNT_BITS};
-use crate::stage::entropy::table::{CLASSES, MASK_BYTE, MASK_RUN, TILE_MODE};
+use crate::stage::entropy::list::{self, is_list, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
+use crate::stage::entropy::table::{table_of, CLASSES, MASK_BYTE, MASK_RUN, TILE_MODE};
 use crate::stage::entropy::Model;
 use crate::stage::symbol::{FIRST_WITH_RAW_BITS, STORED, ZERO};
 
@@ -78,12 +78,15 @@ pub(super) fn decode_runs<'t, D: Decode + 't>(
     active: u32,
     table: impl Fn(usize) -> &'t D,
 ) -> Option<[u32; LANES]> {
-    let (mut symbols, mut runs) = ([0; LANES], [0; LANES]);
+    let mut symbols = [0; LANES];
     decoder.step(active, table, &mut symbols);
-    for lane in lanes(active) {
-        let bits = list::run_bits(symbols[lane])?;
-        let raw = if bits > 0 { decoder.raw(lane, bits) } else { 0 };
-        runs[lane] = list::decode_run(symbols[lane], raw, bits);
+    if lanes_above(&symbols, RUNS) != 0 {
+        return None;
+    }
+    let mut runs = symbols.map(u32::from);
+    for lane in lanes(lanes_above(&symbols, FIRST_RUN_WITH_RAW_BITS)) {
+        let bits = list::run_bits(symbols[lane]);
+        runs[lane] = list::decode_run(symbols[lane], decoder.raw(lane, bits), bits);
     }
     Some(runs)
 }
@@ -209,38 +212,66 @@ fn decode_codes<D: Decode>(
         places.push(here);
     }
     let mut vertices = Vertices::default();
-    let mut of = [0u8; LANES];
+    let mut tables_of_runs = [0u8; LANES];
+    let mut parts = [(0, 0); LANES];
     let mut next = 0;
     while next < lists.len() {
-        let (mut entries, mut sparse) = (0, 0);
+        let list = &mut lists[next];
+        let here = &places[list.tile as usize];
+        if !list.sparse && list.left as usize >= LANES && here.from(list.next as usize) == u32::MAX {
+            let place = here.of(list.next as usize)?;
+            vertices.decode_row(decoder, scheme, list, place, tables, codes)?;
+            list.left -= LANES as u16;
+            list.next += LANES as u16;
+            next += (list.left == 0) as usize;
+            continue;
+        }
+        // The lists that the entries of this chunk are of, and the lanes where theirs end.
+        let (mut entries, mut count, mut sparse) = (0, 0, 0);
         while entries < LANES && next < lists.len() {
             let list = &mut lists[next];
             let here = (list.left as usize).min(LANES - entries);
-            of[entries..entries + here].fill(next as u8);
+            if here > 0 {
+                parts[count] = (next, entries + here);
+                count += 1;
+            }
             if list.sparse {
                 sparse |= row_mask(here) << entries;
+                tables_of_runs[entries..entries + here].fill(list.run_table() as u8);
             }
             entries += here;
             list.left -= here as u16;
             next += (list.left == 0) as usize;
         }
-        let runs = decode_runs(decoder, sparse, |lane| &tables[lists[of[lane] as usize].run_table()])?;
-        let mut active = 0;
-        for lane in 0..entries {
-            let list = &mut lists[of[lane] as usize];
-            let position = (list.next as u32 + runs[lane]) as usize;
-            if position >= list.end as usize {
-                return None;
-            }
-            list.next = position as u16 + 1;
-            match places[list.tile as usize].of(position) {
-                Some(place) => {
-                    active |= 1 << lane;
-                    vertices.put(lane, list.tile, position, place, list.table(position));
+        let runs = decode_runs(decoder, sparse, |lane| &tables[tables_of_runs[lane] as usize])?;
+        let (mut active, mut lane) = (0, 0);
+        for &(list, end) in &parts[..count] {
+            let list = &mut lists[list];
+            let places = &places[list.tile as usize];
+            let mut expected = list.next as usize;
+            vertices.tile[lane..end].fill(list.tile);
+            vertices.table[lane..end].fill(list.table);
+            while lane < end {
+                let position = expected + runs[lane] as usize;
+                expected = position + 1;
+                if position >= list.end as usize {
+                    return None;
                 }
-                None if list.sparse => return None,
-                None => {}
+                match places.of(position) {
+                    Some(place) => {
+                        active |= 1 << lane;
+                        vertices.position[lane] = position as u16;
+                        vertices.place[lane] = place as u16;
+                        if position < DENSE {
+                            vertices.table[lane] = table_of(position, list.class) as u8;
+                        }
+                    }
+                    None if list.sparse => return None,
+                    None => {}
+                }
+                lane += 1;
             }
+            list.next = expected as u16;
         }
         vertices.decode(decoder, scheme, active, tables, codes)?;
     }
@@ -286,6 +317,32 @@ impl Vertices {
             with_raw |= ((symbols[lane] >= FIRST_WITH_RAW_BITS) as u32) << lane;
         }
         if with_raw != 0 {
+            self.decode_raw(decoder, scheme, with_raw, &symbols, codes)?;
+        }
+        Some(())
+    }
+
+    /// The same for the next 32 positions of a dense list behind the first, which all have a symbol.
+    #[inline(always)]
+    fn decode_row<D: Decode>(
+        &mut self,
+        decoder: &mut Decoder<'_>,
+        scheme: Scheme,
+        list: &List,
+        place: usize,
+        tables: &[D],
+        codes: &mut [TileCodes],
+    ) -> Option<()> {
+        let mut symbols = [0u8; LANES];
+        let table = &tables[list.table as usize];
+        decoder.step(u32::MAX, |_| table, &mut symbols);
+        symbols.iter_mut().for_each(|s| *s = (*s).min(STORED));
+        codes[list.tile as usize].symbols[place..place + LANES].copy_from_slice(&symbols);
+        let with_raw = lanes_above(&symbols, FIRST_WITH_RAW_BITS);
+        if with_raw != 0 {
+            for lane in lanes(with_raw) {
+                self.put(lane, list.tile, list.next as usize + lane, place + lane, list.table);
+            }
             self.decode_raw(decoder, scheme, with_raw, &symbols, codes)?;
         }
         Some(())

@@ -9,36 +9,20 @@ use crate::stage::entropy::table::{BLOCKS, ESCAPE, MASK_BYTE, MASK_RUN, TILE_MOD
 use crate::stage::entropy::Model;
 use crate::stage::symbol::FIRST_WITH_RAW_BITS;
 
-/// A symbol in a lane, with its raw bits.
+/// A symbol in a lane, and the number of its raw bits.
 #[derive(Clone, Copy, Default)]
 struct Item {
     lane: u8,
     table: u8,
     symbol: u8,
     bits: u8,
-    value: [u64; 2],
-}
-
-impl Item {
-    fn new(lane: usize, table: usize, symbol: u8) -> Self {
-        Item { lane: lane as u8, table: table as u8, symbol, ..Item::default() }
-    }
-
-    fn run(lane: usize, table: usize, run: u16) -> Self {
-        let (symbol, value, bits) = list::encode_run(run as u32);
-        Item { bits: bits as u8, value: [value as u64, 0], ..Item::new(lane, table, symbol) }
-    }
-
-    /// The raw bits of a piece.
-    #[inline(always)]
-    fn piece(&self, done: u32) -> u32 {
-        (self.value[(done / 64) as usize] >> (done % 64)) as u32 & 0xffff
-    }
 }
 
 /// At most an item per lane, from the last lane to the first, as they are encoded.
 struct Step {
     items: [Item; LANES],
+    /// The raw bits of items that have some.
+    raw: [[u64; 2]; LANES],
     count: usize,
     /// The largest number of raw bits.
     bits: u8,
@@ -46,14 +30,30 @@ struct Step {
 
 impl Step {
     fn new() -> Self {
-        Step { items: [Item::default(); LANES], count: 0, bits: 0 }
+        Step { items: [Item::default(); LANES], raw: [[0; 2]; LANES], count: 0, bits: 0 }
     }
 
     #[inline(always)]
-    fn push(&mut self, item: Item) {
-        self.items[self.count] = item;
+    fn push(&mut self, lane: usize, table: usize, symbol: u8) {
+        self.items[self.count] = Item { lane: lane as u8, table: table as u8, symbol, bits: 0 };
         self.count += 1;
-        self.bits = self.bits.max(item.bits);
+    }
+
+    /// Gives the last item raw bits.
+    #[inline(always)]
+    fn add_raw(&mut self, bits: u32, raw: [u64; 2]) {
+        self.items[self.count - 1].bits = bits as u8;
+        self.raw[self.count - 1] = raw;
+        self.bits = self.bits.max(bits as u8);
+    }
+
+    #[inline(always)]
+    fn push_run(&mut self, lane: usize, table: usize, run: u16) {
+        let (symbol, value, bits) = list::encode_run(run as u32);
+        self.push(lane, table, symbol);
+        if bits > 0 {
+            self.add_raw(bits, [value as u64, 0]);
+        }
     }
 
     /// Encodes what the decoder reads as: all symbols, the escapes, the raw bits.
@@ -61,9 +61,10 @@ impl Step {
         let items = &self.items[..self.count];
         for piece in (0..(self.bits as u32).div_ceil(PIECE_BITS)).rev() {
             let done = piece * PIECE_BITS;
-            for item in items.iter().filter(|item| item.bits as u32 > done) {
+            for (item, raw) in items.iter().zip(&self.raw).filter(|(item, _)| item.bits as u32 > done) {
                 let n = (item.bits as u32 - done).min(PIECE_BITS);
-                encoder.raw(item.lane as usize, item.piece(done) & ((1 << n) - 1), n);
+                let piece = (raw[(done / 64) as usize] >> (done % 64)) as u32;
+                encoder.raw(item.lane as usize, piece & ((1 << n) - 1), n);
             }
         }
         let escapes = |item: &Item| item.symbol == ESCAPE || !tables[item.table as usize].has(item.symbol);
@@ -95,18 +96,17 @@ struct Tile<'a> {
 }
 
 impl Tile<'_> {
-    /// The symbol of a position, with its raw bits if they are the last ones.
+    /// Adds the symbol of a position, with its raw bits, which are the last ones.
     #[inline(always)]
-    fn item(&mut self, scheme: Scheme, lane: usize, table: u8, symbol: u8, position: usize) -> Item {
-        let mut item = Item::new(lane, table as usize, symbol);
+    fn push(&mut self, step: &mut Step, scheme: Scheme, lane: usize, table: u8, symbol: u8, position: usize) {
+        step.push(lane, table as usize, symbol);
         if symbol >= FIRST_WITH_RAW_BITS {
-            item.bits = scheme.raw_bits(symbol, position) as u8;
-            let n = (item.bits as usize).div_ceil(64);
-            let (rest, here) = self.raw.split_at(self.raw.len() - n);
-            item.value[..n].copy_from_slice(here);
+            let bits = scheme.raw_bits(symbol, position);
+            let (rest, here) = self.raw.split_at(self.raw.len() - bits.div_ceil(64) as usize);
+            let word = |k: usize| here.get(k).copied().unwrap_or(0);
+            step.add_raw(bits, [word(0), word(1)]);
             self.raw = rest;
         }
-        item
     }
 
     /// Encodes 32 positions of one table whose symbols have no raw bits and no escapes; false if they have.
@@ -160,12 +160,12 @@ pub fn encode<M: Model>(
         }
         for k in (0..3).rev() {
             for (lane, (_, codes)) in batch.iter().enumerate().filter(coded).rev() {
-                step.push(Item::new(lane, class_table(&codes.classes, k), codes.classes[k]));
+                step.push(lane, class_table(&codes.classes, k), codes.classes[k]);
             }
             step.put(&mut encoder, tables);
         }
         for (lane, (_, codes)) in batch.iter().enumerate().rev() {
-            step.push(Item::new(lane, TILE_MODE, codes.mode));
+            step.push(lane, TILE_MODE, codes.mode);
         }
         step.put(&mut encoder, tables);
     }
@@ -188,8 +188,8 @@ fn encode_masks<M: Model>(encoder: &mut Encoder, batch: &[(TileShape, &TileCodes
     let (mut runs, mut bytes) = (Step::new(), Step::new());
     for chunk in entries.chunks(LANES).rev() {
         for (lane, &(run, byte)) in chunk.iter().enumerate().rev() {
-            bytes.push(Item::new(lane, MASK_BYTE, byte));
-            runs.push(Item::run(lane, MASK_RUN, run));
+            bytes.push(lane, MASK_BYTE, byte);
+            runs.push_run(lane, MASK_RUN, run);
         }
         bytes.put(encoder, tables);
         runs.put(encoder, tables);
@@ -238,14 +238,14 @@ fn encode_codes<M: Model>(
             if list.sparse {
                 for (k, entry) in entries.drain(entries.len() - here..).enumerate().rev() {
                     let position = entry.position as usize;
-                    vertices.push(tile.item(scheme, lane + k, list.table, entry.symbol, position));
-                    runs.push(Item::run(lane + k, list.run_table(), entry.run));
+                    tile.push(&mut vertices, scheme, lane + k, list.table, entry.symbol, position);
+                    runs.push_run(lane + k, list.run_table(), entry.run);
                 }
             } else if here < LANES || !tile.put_plain(encoder, first, &tables[list.table as usize]) {
                 for position in (first..first + here).rev() {
                     if let Some(at) = tile.places.of(position) {
                         let (symbol, lane) = (tile.codes.symbols[at], lane + position - first);
-                        vertices.push(tile.item(scheme, lane, list.table(position), symbol, position));
+                        tile.push(&mut vertices, scheme, lane, list.table(position), symbol, position);
                     }
                 }
             }
