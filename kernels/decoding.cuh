@@ -8,36 +8,33 @@
 // The first failure of a call is the one that is reported.
 __device__ __forceinline__ void fail(Control& control, i32 status) { atomicCAS(&control.status, STATUS_OK, status); }
 
-// Bits of a stored table, least significant first, from words that end with two zeros. 32 of them or more are at hand,
-// and the word behind them is on its way.
+// Bits of a stored table, least significant first, from words that end with zeros. More than 32 of them are at hand, which is as much
+// as an entry takes, and the word behind them is on its way.
 struct BitReader {
     const u32* words;
     u64 bits;
     u32 have, next, taken;
-    __device__ __forceinline__ explicit BitReader(const u32* from) : words(from), bits(from[0]), have(32), next(from[1]), taken(0) { words += 2; }
+    __device__ __forceinline__ explicit BitReader(const u32* from)
+        : words(from + 3), bits(from[0] | (u64)from[1] << 32), have(64), next(from[2]), taken(0) {}
     __device__ __forceinline__ void skip(u32 count) {
         bits >>= count;
         have -= count;
         taken += count;
-        if (have < 32) {
+        if (have <= 32) {
             bits |= (u64)next << have;
             have += 32;
-            // Whoever reads so far behind the end stops before the next word.
+            // Who reads behind the end stops before it comes to the next but one.
             next = *words++;
         }
     }
-    __device__ __forceinline__ u32 get(u32 count) {
-        const u32 value = (u32)bits & ((1u << count) - 1);
-        skip(count);
-        return value;
-    }
-    // The next symbol that the table lists, from the gap to it; false if no encoder writes such a gap.
-    __device__ __forceinline__ bool next_symbol(i32& symbol) {
+    // The symbol that the table lists next, from the gap to the one before, and the four bits behind it; how many bits they are, or 0 if
+    // no encoder writes such a gap. Nothing is skipped.
+    __device__ __forceinline__ u32 entry(i32& symbol, u32& field) const {
         const u32 length = __clz(__brev((u32)bits));
-        if (length > 8) return false;
-        skip(length + 1);
-        symbol += (i32)(1u << length | get(length));
-        return true;
+        if (length > 8) return 0;
+        symbol += (i32)(1u << length | ((u32)(bits >> (length + 1)) & ((1u << length) - 1)));
+        field = (u32)(bits >> (2 * length + 1)) & 15;
+        return 2 * length + 5;
     }
 };
 
@@ -45,17 +42,20 @@ struct BitReader {
 __device__ inline bool read_table(const u32* words, u32 size, u16* frequencies) {
     if (size == 0) return true;
     BitReader bits(words);
-    const u32 entries = bits.get(8) + 1;
+    const u32 entries = ((u32)bits.bits & 255) + 1;
+    bits.skip(8);
     i32 symbol = -1;
     u32 sum = 0;
     for (u32 e = 0; e < entries; e++) {
-        if (!bits.next_symbol(symbol)) return false;
-        const u32 length = bits.get(4);
-        const u32 f = 1u << length | bits.get(length);
+        u32 length = 0;
+        const u32 taken = bits.entry(symbol, length);
+        const u32 f = 1u << length | ((u32)(bits.bits >> taken) & ((1u << length) - 1));
         sum += f;
-        if (symbol >= (i32)ALPHABET || sum > SCALE || bits.taken > 8 * size) return false;
+        if (taken == 0 || symbol >= (i32)ALPHABET || sum > SCALE || bits.taken > 8 * size) return false;
+        bits.skip(taken + length);
         frequencies[symbol] = (u16)f;
     }
+    if (bits.taken > 8 * size) return false;
     return sum == SCALE;
 }
 
@@ -199,17 +199,20 @@ __device__ __forceinline__ void check_stream(const Job& job) {
 __device__ inline bool read_lengths(const u32* words, u32 size, u32* lengths) {
     if (size == 0) return true;
     BitReader bits(words);
-    const u32 entries = bits.get(8) + 1;
+    const u32 entries = ((u32)bits.bits & 255) + 1;
+    bits.skip(8);
     i32 symbol = -1;
-    u32 taken = 0;
+    u32 space = 0;
     for (u32 e = 0; e < entries; e++) {
-        if (!bits.next_symbol(symbol)) return false;
-        const u32 length = bits.get(4);
-        if (symbol >= (i32)ALPHABET || length > MAX_LENGTH || bits.taken > 8 * size) return false;
+        u32 length = 0;
+        const u32 taken = bits.entry(symbol, length);
+        if (taken == 0 || symbol >= (i32)ALPHABET || length > MAX_LENGTH || bits.taken > 8 * size) return false;
+        bits.skip(taken);
         lengths[symbol] = length;
-        taken += CODES >> length;
+        space += CODES >> length;
     }
-    return taken == CODES;
+    if (bits.taken > 8 * size) return false;
+    return space == CODES;
 }
 
 // Grid: TABLES. Block: 256. A decoding table each: by the next MAX_LENGTH bits, length << 8 | symbol.
