@@ -28,7 +28,7 @@ struct Control {
     u32 kernels[5];
     u32 unused;
     u64 group_weight;  // at most, of the tiles of a group
-    u64 estimate;      // bytes of all groups, about
+    u64 cost;          // of all symbols, in 1/256 bits
     // Decided by the offsets, or read from the header.
     u64 stream_bytes;
     u64 groups;

@@ -66,7 +66,7 @@ __device__ __forceinline__ void choose_groups(const Job& job, Control& control) 
     __threadfence_block();
     __syncthreads();
     if (threadIdx.x != 0) return;
-    const u64 bytes = *(volatile u64*)&control.estimate, most = 1ull << 40;
+    const u64 bytes = ((*(volatile u64*)&control.cost >> 8) + control.raw_bits) / 8, most = 1ull << 40;
     u64 weight = total * GROUP_BYTES / (bytes ? bytes : 1);
     weight = weight < LEAST_GROUP_WEIGHT ? LEAST_GROUP_WEIGHT : weight < most ? weight : most;
     const u64 last = job.tiles() - 1;
@@ -102,23 +102,23 @@ __device__ __forceinline__ u32* stored_table(const Job& job, u32 table) {
     return reinterpret_cast<u32*>(job.table_section) + TABLE_SIZES_BYTES / 4 + table * STORED_WORDS;
 }
 
-// Moves the stored tables up to each other, and writes their directory. By one block of 1024.
-__device__ __forceinline__ void close_tables(const Job& job, Control& control, const u32* sizes) {
-    __shared__ u32 offsets[TABLES + 1];
+// Moves the stored tables up to each other. By the last block of 1024, for which it ends the kernel; the directory holds their sizes.
+__device__ __forceinline__ void close_tables(const Job& job, Control& control) {
+    __shared__ u32 sizes[TABLES], offsets[TABLES + 1];
     constexpr u32 EACH = (TABLES * STORED_WORDS + 1023) / 1024;
     u32* const section = reinterpret_cast<u32*>(job.table_section);
-    u32 words[EACH];
-    __threadfence_block();
+    if (threadIdx.x < TABLES) sizes[threadIdx.x] = *(volatile u8*)&job.table_section[threadIdx.x];
     __syncthreads();
     if (threadIdx.x <= TABLES) {
         u32 before = TABLE_SIZES_BYTES / 4;
         for (u32 table = 0; table < threadIdx.x; table++) before += sizes[table];
         offsets[threadIdx.x] = before;
     }
+    u32 words[EACH];
 #pragma unroll
     for (u32 i = 0; i < EACH; i++) {
         const u32 place = i * 1024 + threadIdx.x, table = place / STORED_WORDS, k = place % STORED_WORDS;
-        words[i] = table < TABLES && k < sizes[table] ? stored_table(job, table)[k] : 0;
+        words[i] = table < TABLES && k < sizes[table] ? __ldcg(&stored_table(job, table)[k]) : 0;
     }
     __syncthreads();
 #pragma unroll
@@ -126,20 +126,22 @@ __device__ __forceinline__ void close_tables(const Job& job, Control& control, c
         const u32 place = i * 1024 + threadIdx.x, table = place / STORED_WORDS, k = place % STORED_WORDS;
         if (table < TABLES && k < sizes[table]) section[offsets[table] + k] = words[i];
     }
-    if (threadIdx.x < TABLE_SIZES_BYTES) job.table_section[threadIdx.x] = threadIdx.x < TABLES ? (u8)sizes[threadIdx.x] : 0;
+    if (threadIdx.x >= TABLES && threadIdx.x < TABLE_SIZES_BYTES) job.table_section[threadIdx.x] = 0;
     if (threadIdx.x == 0) control.table_bytes = offsets[TABLES] * 4;
 }
 
-// Frequencies and their stored form from the counts. By one block of 1024.
+// Blocks that make tables, a warp for one.
+constexpr u32 TABLE_BLOCKS = 2;
+static_assert(32 * TABLE_BLOCKS >= TABLES, "a warp for each");
+
+// Frequencies and their stored form from the counts. By blocks of 1024, a warp for a table.
 template <typename T>
 __device__ __forceinline__ void make_frequencies(const Job& job) {
     __shared__ u32 stored[32][STORED_WORDS];
-    __shared__ u32 sizes[TABLES];
-    __shared__ u64 costs[32];
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     u64 cost = 0;
-    for (u32 table = warp; table < TABLES; table += 32) {
+    if (const u32 table = 32 * blockIdx.x + warp; table < TABLES) {
         const u64* counts = job.counts + table * ALPHABET;
         u64 count[8];
         u32 f[8];
@@ -154,8 +156,8 @@ __device__ __forceinline__ void make_frequencies(const Job& job) {
         u32* entries = job.tables + table * ALPHABET;
         if (total == 0) {
             for (i32 k = 0; k < 8; k++) entries[lane * 8 + k] = 0;
-            if (lane == 0) sizes[table] = 0;
-            continue;
+            if (lane == 0) job.table_section[table] = 0;
+            return;
         }
         auto scaled = [&](u64 n) -> u32 {
             u64 x = (n * SCALE + total / 2) / total;
@@ -252,7 +254,7 @@ __device__ __forceinline__ void make_frequencies(const Job& job) {
         present = warp_sum(present);
         if (lane == 0) {
             atomicOr(&words[0], present - 1);
-            sizes[table] = (total_bits + 31) / 32;
+            job.table_section[table] = (u8)((total_bits + 31) / 32);
         }
         previous = before_mine;
 #pragma unroll 1
@@ -278,26 +280,18 @@ __device__ __forceinline__ void make_frequencies(const Job& job) {
         __syncwarp();
     }
     cost = warp_sum64(cost);
-    if (lane == 0) costs[warp] = cost;
-    close_tables(job, control, sizes);
-    if (threadIdx.x == 0) {
-        u64 sum = 0;
-        for (i32 w = 0; w < 32; w++) sum += costs[w];
-        control.estimate = ((sum >> 8) + control.raw_bits) / 8;
-    }
+    if (lane == 0) atomicAdd((ull*)&control.cost, (ull)cost);
 }
 
-// Code lengths from the counts, the codes and their stored form. By one block of 1024.
+// Code lengths from the counts, the codes and their stored form. By blocks of 1024, a warp for a table.
 template <typename T>
 __device__ __forceinline__ void make_codes(const Job& job) {
-    __shared__ u32 sizes[TABLES];
-    __shared__ u64 costs[32];
     __shared__ u32 keys_[32][ALPHABET];
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     u32* const keys = keys_[warp];
     u64 cost = 0;
-    for (u32 table = warp; table < TABLES; table += 32) {
+    if (const u32 table = 32 * blockIdx.x + warp; table < TABLES) {
         const u64* const counts = job.counts + table * ALPHABET;
         u32* const entries = job.tables + table * ALPHABET;
         u64 count[8], total = 0, listed = 0;
@@ -309,8 +303,8 @@ __device__ __forceinline__ void make_codes(const Job& job) {
         total = warp_sum64(total);
         if (total == 0) {
             for (i32 k = 0; k < 8; k++) entries[lane * 8 + k] = NO_CODE;
-            if (lane == 0) sizes[table] = 0;
-            continue;
+            if (lane == 0) job.table_section[table] = 0;
+            return;
         }
         auto weight = [&](u64 n) -> u32 {
             const u64 x = ((n << WEIGHT_BITS) + total / 2) / total;
@@ -396,29 +390,25 @@ __device__ __forceinline__ void make_codes(const Job& job) {
                 previous = symbol;
             }
             if (bits) out[words++] = (u32)pending;
-            sizes[table] = words;
+            job.table_section[table] = (u8)words;
         }
         __syncwarp();
     }
     cost = warp_sum64(cost);
-    if (lane == 0) costs[warp] = cost;
-    close_tables(job, control, sizes);
-    if (threadIdx.x == 0) {
-        u64 bits = control.raw_bits;
-        for (i32 w = 0; w < 32; w++) bits += costs[w];
-        control.estimate = bits / 8;
-    }
+    if (lane == 0) atomicAdd((ull*)&control.cost, (ull)cost << 8);
 }
 
-// Grid: 1 + chunks of WEIGHED_TILES tiles. Block: 1024. The tables of a coder, and the groups.
+// Grid: TABLE_BLOCKS, then a block for each WEIGHED_TILES tiles. Block: 1024. The tables of a coder, and the groups.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void tables(const Job& job) {
     Control& control = control_of(job);
-    if (blockIdx.x > 0)
-        weigh_tiles(job, blockIdx.x - 1);
+    if (blockIdx.x >= TABLE_BLOCKS)
+        weigh_tiles(job, blockIdx.x - TABLE_BLOCKS);
     else if (HUFFMAN)
         make_codes<T>(job);
     else
         make_frequencies<T>(job);
-    if (last_block(control, TICKET_TABLES)) choose_groups(job, control);
+    if (!last_block(control, TICKET_TABLES)) return;
+    close_tables(job, control);
+    choose_groups(job, control);
 }

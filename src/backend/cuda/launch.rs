@@ -82,8 +82,8 @@ pub(super) const COMPRESS: [Stage; 20] = [
     only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(8), 256)),
     only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256)),
     with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(12).min(396), 384)),
-    only(ANS, stage("tables", |s, _| 1 + s.tiles.div_ceil(4096), 1024)),
-    only(HUFFMAN, stage("make_codes", |s, _| 1 + s.tiles.div_ceil(4096), 1024)),
+    only(ANS, stage("tables", |s, _| 2 + s.tiles.div_ceil(4096), 1024)),
+    only(HUFFMAN, stage("make_codes", |s, _| 2 + s.tiles.div_ceil(4096), 1024)),
     only(
         ANS,
         with_shared(4 * (32 * 256 + 4097) + ENCODE_LISTS_BYTES, stage("encode", |s, _| s.tiles.min(396), 256)),
