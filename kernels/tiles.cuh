@@ -77,66 +77,6 @@ __device__ __noinline__ CodedVertex<T> code_slowly(P original, P prediction, i32
     return v;
 }
 
-// The vertices of a warp that wait, one after the other: the first id that keeps the bound, and where the
-// limit is tight that and the signatures around. Lane 6 i + k tries an id on triangle k. By all lanes.
-template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ CodedVertex<T> settle(Patch<T> patch, bool waits, i32 my_x, i32 my_y, P my_prediction, i32 level,
-                                              const Control* control, Rule rule, T my_limit) {
-    constexpr i32 AT_ONCE = 5;
-    typedef Real<T> R;
-    const i32 lane = threadIdx.x & 31, slot = lane / 6, k = lane - 6 * slot;
-    const Quantizer& q = control->quantizer;
-    const T accept = (T)q.accept;
-    CodedVertex<T> mine = {R::pair(T(0), T(0)), T(0), STORED, 3 + 16 * sizeof(T), 0};
-    for (u32 left = __ballot_sync(FULL, waits); left; left &= left - 1) {
-        const i32 owner = __ffs(left) - 1;
-        const i32 x = __shfl_sync(FULL, my_x, owner), y = __shfl_sync(FULL, my_y, owner);
-        const P prediction = R::pair(__shfl_sync(FULL, my_prediction.x, owner), __shfl_sync(FULL, my_prediction.y, owner));
-        const T limit = __shfl_sync(FULL, my_limit, owner);
-        const P original = patch.values[y * patch.pitch + x];
-        if (lane == owner) mine.value = original;
-#pragma unroll 1
-        for (i32 first = 0; first < IDS; first += AT_ONCE) {
-            const i32 id = first + slot;
-            bool ends = false, passes = false;
-            CodedVertex<T> v = mine;
-            i32 qu = 0, qv = 0;
-            if (slot < AT_ONCE && id < IDS) {
-                const T width = (T)q.width[level][id], inverse = (T)q.inverse[level][id];
-                T cu, cv;
-                ends = !encode_residual(original.x, prediction.x, inverse, width, cu, v.value.x);
-                ends |= !encode_residual(original.y, prediction.y, inverse, width, cv, v.value.y);
-                v.error = R::high(R::abs(v.value.x - original.x), R::abs(v.value.y - original.y));
-                if (!ends) {
-                    qu = (i32)cu, qv = (i32)cv;
-                    passes = v.error == T(0) || (v.error <= accept && v.error < limit);
-                    if (passes && v.error != T(0) && is_tight(limit)) passes = keeps_signature(patch, x, y, v.value, rule, k);
-                }
-            }
-            // All six lanes of an id have to agree.
-            const u32 passed = __ballot_sync(FULL, passes), ended = __ballot_sync(FULL, ends);
-            u32 settled = 0;
-#pragma unroll
-            for (i32 i = AT_ONCE - 1; i >= 0; i--)
-                if ((passed >> 6 * i & 63) == 63 || (ended >> 6 * i & 1)) settled = 6 * i + 1;
-            if (settled == 0) continue;
-            const i32 from = (i32)settled - 1;
-            if (!(ended >> from & 1)) {
-                const T a = __shfl_sync(FULL, v.value.x, from), b = __shfl_sync(FULL, v.value.y, from), error = __shfl_sync(FULL, v.error, from);
-                const i32 u = __shfl_sync(FULL, qu, from), w = __shfl_sync(FULL, qv, from);
-                if (lane == owner) {
-                    mine.value = R::pair(a, b);
-                    mine.error = error;
-                    mine.symbol = encode_symbol({first + from / 6, u, w}, mine.raw);
-                    mine.cost = 3 + symbol_raw_bits(mine.symbol);
-                }
-            }
-            break;
-        }
-    }
-    return mine;
-}
-
 template <typename T, bool LIMITS>
 struct WholePair {
     Lattice<T> lattice[2];
@@ -364,6 +304,95 @@ struct TileShared {
     alignas(16) u8 symbols[TILE_VERTICES];
 };
 
+// What the code of a vertex adds to the tallies.
+template <typename T>
+struct Added {
+    T error;
+    u32 symbol, cost;
+};
+
+// Keeps a vertex of a tile that is coded.
+template <typename T>
+__device__ __forceinline__ Added<T> keep_vertex(const Job& job, TileShared<T>& shared, u64 tile, u32 place, const CodedVertex<T>& v) {
+    const i32 x = place & 31, y = place >> 5 & 31, position = place >> 10;
+    shared.values[y * CLOSED + x] = v.value;
+    shared.symbols[position] = (u8)v.symbol;
+    if (v.symbol >= FIRST_WITH_RAW_BITS && v.symbol != STORED) reinterpret_cast<u64*>(job.payload)[tile * TILE_VERTICES + position] = v.raw;
+    return {v.error, v.symbol, v.symbol == SYMBOL_ZERO ? 0 : v.cost};
+}
+
+// A vertex (x | y << 5 | position << 10) whose first code is not a small one or fails, without signatures.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __noinline__ Added<T> keep_slowly(const Job& job, TileShared<T>& shared, u64 tile, u32 place, P prediction, i32 level) {
+    const P original = shared.values[(place >> 5 & 31) * CLOSED + (place & 31)];
+    const T limit = shared.limits[place >> 10];
+    return keep_vertex(job, shared, tile, place, code_slowly<T>(original, prediction, level, &control_of(job), limit));
+}
+
+// The vertices of a warp that wait, one after the other: the first id that keeps the bound, and where the
+// limit is tight that and the signatures around. Lane 6 i + k tries an id on triangle k. By all lanes, with
+// a place as above, or 0 where nothing waits.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __noinline__ Added<T> settle(const Job& job, TileShared<T>& shared, u64 tile, i32 last_x, i32 last_y, u32 my_place,
+                                        P my_prediction, i32 level) {
+    constexpr i32 AT_ONCE = 5;
+    typedef Real<T> R;
+    const i32 lane = threadIdx.x & 31, slot = lane / 6, k = lane - 6 * slot;
+    const Control& control = control_of(job);
+    const Quantizer& q = control.quantizer;
+    const T accept = (T)q.accept;
+    const Patch<T> patch = {shared.values, CLOSED, last_x + 1, last_y + 1, control.nonfinite ? shared.nonfinite : nullptr, 2};
+    const Rule rule = rule_of(job);
+    Added<T> mine = {T(0), STORED, 0};
+    for (u32 left = __ballot_sync(FULL, my_place != 0); left; left &= left - 1) {
+        const i32 owner = __ffs(left) - 1;
+        const u32 place = __shfl_sync(FULL, my_place, owner);
+        const i32 x = place & 31, y = place >> 5 & 31;
+        const P prediction = R::pair(__shfl_sync(FULL, my_prediction.x, owner), __shfl_sync(FULL, my_prediction.y, owner));
+        const T limit = shared.limits[place >> 10];
+        const P original = shared.values[y * CLOSED + x];
+        CodedVertex<T> found = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
+#pragma unroll 1
+        for (i32 first = 0; first < IDS; first += AT_ONCE) {
+            const i32 id = first + slot;
+            bool ends = false, passes = false;
+            P value = original;
+            T cu = 0, cv = 0, error = 0;
+            if (slot < AT_ONCE && id < IDS) {
+                const T width = (T)q.width[level][id], inverse = (T)q.inverse[level][id];
+                ends = !encode_residual(original.x, prediction.x, inverse, width, cu, value.x);
+                ends |= !encode_residual(original.y, prediction.y, inverse, width, cv, value.y);
+                error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
+                passes = !ends && (error == T(0) || (error <= accept && error < limit));
+                if (passes && error != T(0) && is_tight(limit)) passes = keeps_signature(patch, x, y, value, rule, k);
+            }
+            // All six lanes of an id have to agree.
+            const u32 passed = __ballot_sync(FULL, passes), ended = __ballot_sync(FULL, ends);
+            i32 from = -1;
+#pragma unroll
+            for (i32 i = AT_ONCE - 1; i >= 0; i--)
+                if ((passed >> 6 * i & 63) == 63 || (ended >> 6 * i & 1)) from = 6 * i;
+            if (from < 0) continue;
+            if (!(ended >> from & 1) && lane == from) {
+                found.value = value;
+                found.error = error;
+                found.symbol = encode_symbol({id, (i32)cu, (i32)cv}, found.raw);
+                found.cost = 3 + symbol_raw_bits(found.symbol);
+            }
+            // The lane that found it speaks for all.
+            found.value = R::pair(__shfl_sync(FULL, found.value.x, from), __shfl_sync(FULL, found.value.y, from));
+            found.error = __shfl_sync(FULL, found.error, from);
+            found.symbol = __shfl_sync(FULL, found.symbol, from);
+            found.cost = __shfl_sync(FULL, found.cost, from);
+            found.raw = __shfl_sync(FULL, found.raw, from);
+            break;
+        }
+        __syncwarp();
+        if (lane == owner) mine = keep_vertex(job, shared, tile, place, found);
+    }
+    return mine;
+}
+
 // One tile by a block, whatever its shape and values.
 template <typename T>
 __device__ __forceinline__ void tile(const Job& job, const Control& control, T accept, TileShared<T>& shared, u64 index, u32& exact,
@@ -494,44 +523,53 @@ __device__ __forceinline__ void tile(const Job& job, const Control& control, T a
     block_interior<T, THREADS>(
         values, shape.last_x, shape.last_y, control.kernels, control.quantizer,
         [&](i32 level, T w, T inverse, i32 position, bool active, i32 x, i32 y, P prediction) {
-            CodedVertex<T> v;
-            v.symbol = SYMBOL_ZERO;
-            bool special = false, waits = false;
-            P original = R::pair(T(0), T(0));
-            T limit = no_limit<T>();
+            const u32 place = (u32)(x | y << 5 | position << 10);
+            auto add = [&](const Added<T>& added) {
+                max_error = R::high(max_error, added.error);
+                if (level == 0)
+                    fine_cost += added.cost;
+                else if (level == 1)
+                    middle_cost += added.cost;
+                else
+                    coarse_cost += added.cost;
+            };
+            // Nothing of the common case stays for the calls of the others.
+            bool waits = false, slow = false;
             if (active && has_special && ((shared.zero[y] | shared.nonfinite[2 * y]) >> x & 1)) {
-                special = true;
-                if (!((shared.zero[y] | shared.fill[y]) >> x & 1)) v.symbol = STORED;
+                const bool stored = !((shared.zero[y] | shared.fill[y]) >> x & 1);
+                shared.symbols[position] = (u8)(stored ? STORED : SYMBOL_ZERO);
+                add({T(0), 0, stored ? 3 + 16 * (u32)sizeof(T) : 0});
             } else if (active) {
-                original = values[y * CLOSED + x];
-                limit = shared.limits[position];
+                const P original = values[y * CLOSED + x];
+                const T limit = shared.limits[position];
+                P value;
                 T cu, cv;
-                bool ok = encode_residual(original.x, prediction.x, inverse, w, cu, v.value.x);
-                ok &= encode_residual(original.y, prediction.y, inverse, w, cv, v.value.y);
-                v.error = R::high(R::abs(v.value.x - original.x), R::abs(v.value.y - original.y));
-                ok &= v.error <= accept && v.error < limit;
-                if (speculative && is_tight(limit)) ok = ok && stays_one_sided<T>(patch, x, y, v.value);
-                waits = !ok;
-                if (ok) v.symbol = encode_symbol({0, (i32)cu, (i32)cv}, v.raw);
-            }
-            if (speculative) {
-                if (__any_sync(FULL, waits)) {
-                    const CodedVertex<T> settled = settle<T>(patch, waits, x, y, prediction, level, &control, rule_of(job), limit);
-                    if (waits) v = settled;
+                bool ok = encode_residual(original.x, prediction.x, inverse, w, cu, value.x);
+                ok &= encode_residual(original.y, prediction.y, inverse, w, cv, value.y);
+                const T error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
+                ok &= error <= accept && error < limit;
+                if (speculative && is_tight(limit)) ok = ok && stays_one_sided<T>(patch, x, y, value);
+                waits = !ok && speculative;
+                slow = !waits && !(ok && R::high(R::abs(cu), R::abs(cv)) <= T(SMALL));
+                if (!waits && !slow) {
+                    const u32 symbol = small_symbol((i32)cu, (i32)cv);
+                    values[y * CLOSED + x] = value;
+                    shared.symbols[position] = (u8)symbol;
+                    add({error, 0, symbol == SYMBOL_ZERO ? 0u : 3u});
                 }
-            } else if (waits) {
-                v = code_slowly<T>(original, prediction, level, &control, limit);
             }
-            if (!active) return;
-            if (!special) {
-                values[y * CLOSED + x] = v.value;
-                max_error = R::high(max_error, v.error);
-                exact += v.symbol == STORED;
-                if (v.symbol >= FIRST_WITH_RAW_BITS && v.symbol != STORED)
-                    reinterpret_cast<u64*>(job.payload)[index * TILE_VERTICES + position] = v.raw;
+            if (slow) {
+                const Added<T> added = keep_slowly<T>(job, shared, index, place, prediction, level);
+                add(added);
+                exact += added.symbol == STORED;
             }
-            shared.symbols[position] = (u8)v.symbol;
-            if (v.symbol != SYMBOL_ZERO) charge(v.symbol, position);
+            if (__any_sync(FULL, waits)) {
+                const Added<T> added = settle<T>(job, shared, index, shape.last_x, shape.last_y, waits ? place : 0, prediction, level);
+                if (waits) {
+                    add(added);
+                    exact += added.symbol == STORED;
+                }
+            }
         });
     coarse_cost = warp_sum(coarse_cost);
     middle_cost = warp_sum(middle_cost);
