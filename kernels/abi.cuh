@@ -61,6 +61,7 @@ struct Job {
     u64* counts;        // [TABLES][256], compression only
     u8* symbols;        // [tiles][1024]
     u8* payload;        // [tiles][1024] of 8 bytes (16 for f64 when decompressing or with the Lorenzo predictor)
+                        // before that the list of the triangles whose limits take determinants
     u32* info;          // [tiles]: mask states | all coded << 4 | tier << 5 | classes << 8, 16, 24
     u32* steps;         // [tiles]: steps of 32 symbols that were written; decompression only
     u32* masks;         // [tiles][2][32] rows: zero, fill; before that the triangles that need a bound

@@ -81,6 +81,11 @@ __device__ __forceinline__ Ask<T> ask(const Constraints<T>& c, T axis, P p, P q,
     return {!near || (hard && !c.speculative) ? no_limit<T>() : c.speculative ? R::MAX : axis, hard};
 }
 
+// The triangles that are hard, up to 32 of a tile together: tile << bits | which of its 32s. The list lies in
+// the place of the payload.
+constexpr i32 HARD_CHUNK_BITS = 6;
+__device__ __forceinline__ u64* hard_chunks(const Job& job) { return reinterpret_cast<u64*>(job.payload); }
+
 // The limits of the vertices of a tile from the triangles that are not hard, and those that are as bits
 // of rows of cells in the place of the masks. Says whether a vertex of the closed tile is zero or not
 // finite, and whether a vertex inside has a limit.
@@ -89,86 +94,151 @@ struct Found {
 };
 template <typename T>
 __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile, bool has_nonfinite, bool has_special) {
-    typedef typename Real<T>::Pair P;
-    const i32 lane = threadIdx.x & 31, width = shape.last_x + 1, height = shape.last_y + 1;
+    typedef Real<T> R;
+    typedef typename R::Pair P;
+    const i32 lane = threadIdx.x & 31, width = shape.last_x + 1, height = shape.last_y + 1, top = shape.ty > 0 ? -1 : 0;
+    const T none = no_limit<T>();
     T* const limits = limits_of<T>(job, tile);
-    const bool inside = lane < width, cell = lane < width - 1, last = lane == 31 && width == CLOSED;
-    const bool first = lane == 0 && shape.tx > 0;
-    const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0 + (inside ? lane : 0), shape.y0);
-    const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0 + (inside ? lane : 0), shape.y0);
+    const bool inside = lane < width, cell = lane < width - 1 && lane < TILE - 1;
     const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
-    const long long side_u = first ? -(long long)job.u_layout.stride : (long long)job.u_layout.stride;
-    const long long side_v = first ? -(long long)job.v_layout.stride : (long long)job.v_layout.stride;
-    if (width < TILE || height < TILE) {
-        for (i32 k = lane; k < TILE_VERTICES; k += 32) limits[k] = no_limit<T>();
-        __syncwarp();
+    const long long stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
+    const T* const corner_u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
+    const T* const corner_v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
+    // The rows come to the cache while the sides are looked at.
+    for (i32 y = top + lane; y < height; y += 32) {
+        prefetch(corner_u + y * pitch_u);
+        prefetch(corner_v + y * pitch_v);
     }
-    const T* const beside_u = u + (first || last ? side_u : 0);
-    const T* const beside_v = v + (first || last ? side_v : 0);
-    auto special = [](P p) { return !(Real<T>::finite(p.x) && Real<T>::finite(p.y)) || is_zero<T>(p); };
+    // Most vertices have no limit.
+#pragma unroll
+    for (i32 k = 0; k < TILE_VERTICES / 2; k += 32) reinterpret_cast<P*>(limits)[k + lane] = R::pair(none, none);
+    auto load = [&](i32 x, i32 y) -> P { return R::pair(corner_u[x * stride_u + y * pitch_u], corner_v[x * stride_v + y * pitch_v]); };
+    auto special = [](P p) { return !(R::finite(p.x) && R::finite(p.y)) || is_zero<T>(p); };
     bool any_special = false, any_inside = false;
     u32 lower_row = 0, upper_row = 0;
-    const i32 top = shape.ty > 0 ? -1 : 0;
-    // The row above: this lane's vertex, the next one and (in the first lane) the one before.
-    P a = Real<T>::pair(T(0), T(0)), b = a, before = a;
-    T above = no_limit<T>();
-    // The rows come to the cache while the first ones are looked at. The loop is not unrolled: its code
-    // must stay in the instruction cache.
-    for (i32 y = top + lane; y < height; y += 32) {
-        prefetch(u - (inside ? lane : 0) * (long long)job.u_layout.stride + y * pitch_u);
-        prefetch(v - (inside ? lane : 0) * (long long)job.v_layout.stride + y * pitch_v);
+    // Limits of the vertices (0, lane) from the column of cells before, and of (31, lane) from the last
+    // column: a lane for a row.
+    T sides[2] = {none, none};
+#pragma unroll
+    for (i32 side = 0; side < 2; side++) {
+        if (side == 0 ? shape.tx == 0 : width < CLOSED) continue;
+        const i32 x = side == 0 ? -1 : TILE - 1, y = lane < height ? lane : height - 1;
+        const P a = load(x, y), b = load(x + 1, y);
+        P d = R::pair(__shfl_down_sync(FULL, a.x, 1), __shfl_down_sync(FULL, a.y, 1));
+        P e = R::pair(__shfl_down_sync(FULL, b.x, 1), __shfl_down_sync(FULL, b.y, 1));
+        if (lane == TILE - 1 && height == CLOSED) {
+            d = load(x, TILE);
+            e = load(x + 1, TILE);
+        }
+        // The cell above the first row, in the first lane.
+        P above_a = a, above_b = b;
+        if (lane == 0 && top < 0) {
+            above_a = load(x, top);
+            above_b = load(x + 1, top);
+        }
+        const bool exists = lane + 1 < height, first = lane == 0 && top < 0;
+        if (side == 1 && has_special) any_special = special(b) || (exists && special(e));
+        const T axis_lower = axis_of<T>(a, b, e), axis_upper = axis_of<T>(a, e, d);
+        const T axis_above_lower = axis_of<T>(above_a, above_b, b), axis_above_upper = axis_of<T>(above_a, b, a);
+        const bool near = (exists && !(R::low(axis_lower, axis_upper) > c.bound_up)) ||
+                          (first && !(R::low(axis_above_lower, axis_above_upper) > c.bound_up));
+        if (!c.preserve || !__any_sync(FULL, near)) continue;
+        Ask<T> lower = {none, false}, upper = lower;
+        if (exists) {
+            lower = ask<T>(c, axis_lower, a, b, e, has_nonfinite);
+            upper = ask<T>(c, axis_upper, a, e, d, has_nonfinite);
+        }
+        T lower_above = __shfl_up_sync(FULL, lower.limit, 1), upper_above = __shfl_up_sync(FULL, upper.limit, 1);
+        if (lane == 0) lower_above = upper_above = none;
+        if (first) {
+            lower_above = ask<T>(c, axis_above_lower, above_a, above_b, b, has_nonfinite).limit;
+            upper_above = ask<T>(c, axis_above_upper, above_a, b, a, has_nonfinite).limit;
+        }
+        sides[side] = R::low(lower.limit, R::low(upper_above, side == 0 ? lower_above : upper.limit));
+        if (side == 1) {
+            lower_row = (u32)lower.hard << 31;
+            upper_row = (u32)upper.hard << 31;
+        }
     }
-    P next = Real<T>::pair(u[top * pitch_u], v[top * pitch_v]), next_side = Real<T>::pair(beside_u[top * pitch_u], beside_v[top * pitch_v]);
+    const u32 side_rows = __ballot_sync(FULL, is_tight(sides[0]) || is_tight(sides[1]));
+
+    // The cells between, row by row. The loop is not unrolled: its code must stay in the instruction cache.
+    const T* u = corner_u + (inside ? lane : 0) * stride_u + top * pitch_u;
+    const T* v = corner_v + (inside ? lane : 0) * stride_v + top * pitch_v;
+    auto beside = [](P p) -> P { return R::pair(__shfl_down_sync(FULL, p.x, 1), __shfl_down_sync(FULL, p.y, 1)); };
+    // Two rows are on their way while one is looked at.
+    P a = R::pair(*u, *v), next = a, after = a;
+    if (top + 1 < height) next = after = R::pair(u[pitch_u], v[pitch_v]);
+    if (top + 2 < height) after = R::pair(u[2 * pitch_u], v[2 * pitch_v]);
+    u += 2 * pitch_u, v += 2 * pitch_v;
+    P b = beside(a);
+    P low_a = R::pair(R::low(a.x, b.x), R::low(a.y, b.y)), high_a = R::pair(R::high(a.x, b.x), R::high(a.y, b.y));
+    if (has_special && top == 0) any_special |= inside && special(a);
+    T above = none;
+    bool above_near = false;
+    const i32 end = height < TILE ? height : TILE;
 #pragma unroll 1
-    for (i32 y = top - 1; y < height; y++) {
-        // Row y of cells lies between the row before and this one.
-        const P d = next, z = next_side;
-        if (y + 2 < height) {
-            next = Real<T>::pair(u[(y + 2) * pitch_u], v[(y + 2) * pitch_v]);
-            next_side = Real<T>::pair(beside_u[(y + 2) * pitch_u], beside_v[(y + 2) * pitch_v]);
+    for (i32 y = top; y < end; y++) {
+        const bool exists = y + 1 < height;
+        const P d = next;
+        next = after;
+        if (y + 3 < height) {
+            u += pitch_u, v += pitch_v;
+            after = R::pair(*u, *v);
         }
-        {
-            P e = Real<T>::pair(__shfl_down_sync(FULL, d.x, 1), __shfl_down_sync(FULL, d.y, 1));
-            if (last || !cell) e = z;
-            if (has_special && y + 1 >= 0 && y + 1 < height) any_special |= (inside && special(d)) || (last && special(e));
-            if (y >= top) {
-                const bool exists = y + 1 < height;
-                const bool here = exists && cell, beside = exists && first;
-                const T axis_lower = axis_of<T>(a, b, e), axis_upper = axis_of<T>(a, e, d);
-                bool near = here && !(Real<T>::low(axis_lower, axis_upper) > c.bound_up);
-                near |= beside && !(Real<T>::low(axis_of<T>(before, a, d), axis_of<T>(before, d, z)) > c.bound_up);
-                Ask<T> lower = {no_limit<T>(), false}, upper = lower;
-                T lower_before = no_limit<T>(), upper_before = no_limit<T>();
-                if (c.preserve && __any_sync(FULL, near)) {
-                    if (here) {
-                        lower = ask<T>(c, axis_lower, a, b, e, has_nonfinite);
-                        upper = ask<T>(c, axis_upper, a, e, d, has_nonfinite);
-                    }
-                    lower_before = __shfl_up_sync(FULL, lower.limit, 1);
-                    upper_before = __shfl_up_sync(FULL, upper.limit, 1);
-                    if (lane == 0) lower_before = upper_before = no_limit<T>();
-                    if (beside) {
-                        lower_before = ask<T>(c, axis_of<T>(before, a, d), before, a, d, has_nonfinite).limit;
-                        upper_before = ask<T>(c, axis_of<T>(before, d, z), before, d, z, has_nonfinite).limit;
-                    }
-                    const u32 low = __ballot_sync(FULL, lower.hard), up = __ballot_sync(FULL, upper.hard);
-                    if (lane == y) {
-                        lower_row = low;
-                        upper_row = up;
-                    }
+        const P e = beside(d);
+        if (has_special) any_special |= inside && special(d);
+        const P low_d = R::pair(R::low(d.x, e.x), R::low(d.y, e.y)), high_d = R::pair(R::high(d.x, e.x), R::high(d.y, e.y));
+        // The box around the cell.
+        const P low = R::pair(R::low(low_a.x, low_d.x), R::low(low_a.y, low_d.y));
+        const P high = R::pair(R::high(high_a.x, high_d.x), R::high(high_a.y, high_d.y));
+        const T distance = R::high(R::high(low.x, -high.x), R::high(low.y, -high.y));
+        const bool zero = !has_nonfinite && is_zero<T>(low) && is_zero<T>(high);
+        const bool near = exists && cell && !(distance > c.bound_up) && !zero;
+        const bool any_near = c.preserve && __any_sync(FULL, near), on_side = y >= 0 && side_rows >> y & 1;
+        if (any_near || above_near || on_side) {
+            Ask<T> lower = {none, false}, upper = lower;
+            if (any_near) {
+                if (near) {
+                    lower = ask<T>(c, axis_of<T>(a, b, e), a, b, e, has_nonfinite);
+                    upper = ask<T>(c, axis_of<T>(a, e, d), a, e, d, has_nonfinite);
                 }
-                const T limit = Real<T>::low(above, Real<T>::low(lower_before, Real<T>::low(lower.limit, upper.limit)));
-                if (y >= 0 && inside && y < TILE) limits[position_of(lane, y)] = limit;
-                any_inside |= y > 0 && y < TILE && lane > 0 && is_tight(limit);
-                above = Real<T>::low(lower_before, Real<T>::low(upper_before, upper.limit));
+                const u32 low_bits = __ballot_sync(FULL, lower.hard), up_bits = __ballot_sync(FULL, upper.hard);
+                if (lane == y) {
+                    lower_row |= low_bits;
+                    upper_row |= up_bits;
+                }
             }
-            a = d;
-            b = e;
-            before = z;
+            T lower_before = __shfl_up_sync(FULL, lower.limit, 1), upper_before = __shfl_up_sync(FULL, upper.limit, 1);
+            if (lane == 0) lower_before = upper_before = none;
+            T limit = R::low(R::low(above, lower_before), R::low(lower.limit, upper.limit));
+            if (on_side) {
+                const T first = __shfl_sync(FULL, sides[0], y), last = __shfl_sync(FULL, sides[1], y);
+                if (lane == 0) limit = R::low(limit, first);
+                if (lane == TILE - 1) limit = R::low(limit, last);
+            }
+            if (y >= 0 && is_tight(limit)) {
+                limits[position_of(lane, y)] = limit;
+                any_inside |= y > 0 && lane > 0;
+            }
+            above = R::low(lower_before, R::low(upper_before, upper.limit));
+            above_near = any_near;
         }
+        a = d;
+        b = e;
+        low_a = low_d;
+        high_a = high_d;
     }
     job.masks[tile * 64 + lane] = lower_row;
     job.masks[tile * 64 + TILE + lane] = upper_row;
+    // The list of the bounds takes 32 of them a time.
+    const u32 hard = warp_sum(__popc(lower_row) + __popc(upper_row)), chunks = (hard + 31) / 32;
+    if (chunks) {
+        u64 at = 0;
+        if (lane == 0) at = atomicAdd((unsigned long long*)&control_of(job).hard_chunks, (unsigned long long)chunks);
+        at = __shfl_sync(FULL, at, 0);
+        for (u32 k = lane; k < chunks; k += 32) hard_chunks(job)[at + k] = tile << HARD_CHUNK_BITS | k;
+    }
     return {__any_sync(FULL, any_special) != 0, __any_sync(FULL, any_inside) != 0};
 }
 
@@ -224,12 +294,9 @@ __device__ __forceinline__ T* limit_at(const Job& job, u64 tile, i32 x, i32 y) {
     return limits_of<T>(job, tile) + position_of(x, y);
 }
 
-// Limits from up to 32 triangles near the origin: y * 64 + x * 2 + triangle. How many are critical.
+// The limit of the vertices of a triangle near the origin. Whether it is critical.
 template <typename T>
-__device__ __noinline__ u32 limit_triangles(const Job& job, u64 tile, Rule rule, double bound, const u16* near, i32 count) {
-    const i32 lane = threadIdx.x & 31;
-    if (lane >= count) return 0;
-    const i32 code = near[lane], triangle = code & 1, x = code >> 1 & 31, y = code >> 6;
+__device__ __forceinline__ bool limit_triangle(const Job& job, const Constraints<T>& c, u64 tile, i32 x, i32 y, i32 triangle) {
     const TileShape shape = tile_shape(job, tile);
     Corners<T> p;
 #pragma unroll
@@ -238,53 +305,59 @@ __device__ __noinline__ u32 limit_triangles(const Job& job, u64 tile, Rule rule,
         p.u[k] = *vertex_at<T>(job.u, job.u_layout, gx, gy);
         p.v[k] = *vertex_at<T>(job.v, job.v_layout, gx, gy);
     }
-    T limit = Real<T>::MAX;
-    if (job.mode == BLOCK_WISE) limit = triangle_bound<T>(p, triangle, rule, bound);
+    // Signatures are looked at in place of limits.
+    if (c.speculative) return is_inside(p);
+    const TriangleBound<T> bound = triangle_bound<T>(p, triangle, c.rule, c.bound);
 #pragma unroll
     for (i32 k = 0; k < 3; k++)
-        lower_to(limit_at<T>(job, tile, x + corner_x(triangle, k), y + corner_y(triangle, k)), limit);
-    return is_critical(signature<T>(p, triangle, rule));
+        lower_to(limit_at<T>(job, tile, x + corner_x(triangle, k), y + corner_y(triangle, k)), bound.limit);
+    return bound.inside;
 }
 
-// Grid: any. Block: 128, a warp for a tile of the list. Limits of vertices, and the critical points.
+// Grid: any. Block: 128, a warp for 32 triangles of the list. Limits of vertices, and the critical points.
 template <typename T>
 __device__ __forceinline__ void bounds(const Job& job) {
-    __shared__ u16 near_[4][64];
-    u16* const near = near_[threadIdx.x >> 5];
     Control& control = control_of(job);
     const Constraints<T> c = constraints_of<T>(job, control);
     const i32 lane = threadIdx.x & 31;
-    const u64 count = control.limited_tiles, warps = (u64)gridDim.x * 4;
+    const u64 start = (u64)blockIdx.x * 4 + (threadIdx.x >> 5), warps = (u64)gridDim.x * 4, chunks = control.hard_chunks;
     u32 critical = 0;
-    for (u64 k = (u64)blockIdx.x * 4 + (threadIdx.x >> 5); k < count; k += warps) {
-        const u64 tile = job.group_offsets[k];
-        const u32 rows[2] = {job.masks[tile * 64 + lane], job.masks[tile * 64 + TILE + lane]};
-        u32 left = __ballot_sync(FULL, rows[0] | rows[1]);
-        i32 waiting = 0;
-        while (left) {
-            const i32 y = __ffs(left) - 1;
-            left &= left - 1;
+    for (u64 k = start; k < chunks; k += warps) {
+        const u64 entry = hard_chunks(job)[k], tile = entry >> HARD_CHUNK_BITS;
+        const u32 lower = job.masks[tile * 64 + lane], upper = job.masks[tile * 64 + TILE + lane];
+        u32 up_to = __popc(lower) + __popc(upper);
 #pragma unroll
-            for (i32 triangle = 0; triangle < 2; triangle++) {
-                const u32 row = __shfl_sync(FULL, rows[triangle], y);
-                if (row >> lane & 1) near[waiting + __popc(row & ((1u << lane) - 1))] = (u16)(y << 6 | lane << 1 | triangle);
-                waiting += __popc(row);
-                __syncwarp();
-                if (waiting >= 32) {
-                    critical += limit_triangles<T>(job, tile, c.rule, c.bound, near, 32);
-                    waiting -= 32;
-                    __syncwarp();
-                    const u16 moved = near[32 + lane];
-                    __syncwarp();
-                    near[lane] = moved;
-                    __syncwarp();
-                }
+        for (i32 d = 1; d < 32; d *= 2) {
+            const u32 before = __shfl_up_sync(FULL, up_to, d);
+            if (lane >= d) up_to += before;
+        }
+        // The row of the lane's triangle, then which of its row.
+        const u32 number = (u32)(entry & ((1 << HARD_CHUNK_BITS) - 1)) * 32 + lane;
+        i32 y = 0;
+#pragma unroll
+        for (i32 d = 16; d > 0; d /= 2)
+            if (__shfl_sync(FULL, up_to, y + d - 1) <= number) y += d;
+        const bool exists = number < __shfl_sync(FULL, up_to, 31);
+        const u32 lowers = __shfl_sync(FULL, lower, y), uppers = __shfl_sync(FULL, upper, y);
+        u32 left = number - (__shfl_sync(FULL, up_to, y) - __popc(lowers) - __popc(uppers));
+        const bool is_upper = left >= (u32)__popc(lowers);
+        if (is_upper) left -= __popc(lowers);
+        const u32 row = is_upper ? uppers : lowers;
+        i32 x = 0;
+#pragma unroll
+        for (i32 d = 16; d > 0; d /= 2) {
+            const u32 n = __popc(row >> x & ((1u << d) - 1));
+            if (left >= n) {
+                left -= n;
+                x += d;
             }
         }
-        if (waiting) critical += limit_triangles<T>(job, tile, c.rule, c.bound, near, waiting);
-        __syncwarp();
-        if (job.halo | job.pin) {
+        if (exists) critical += limit_triangle<T>(job, c, tile, x, y, is_upper ? UPPER : LOWER);
+    }
+    if (job.halo | job.pin) {
+        for (u64 k = start; k < control.limited_tiles; k += warps) {
             // Owned vertices on the border of the grid.
+            const u64 tile = job.group_offsets[k];
             const TileShape shape = tile_shape(job, tile);
             for (i32 i = lane; i < 4 * TILE; i += 32) {
                 const i32 side = i >> 5, along = i & 31;

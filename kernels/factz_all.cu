@@ -20,7 +20,7 @@
     extern "C" __global__ void __launch_bounds__(64) name##_f64(const __grid_constant__ Job job) { whole_tiles<double, limits>(job); }
 
 KERNEL(factz_statistics, 256, statistics)
-KERNEL(factz_tune, 32, tune)
+KERNEL(factz_tune, 32 * TUNE_WARPS, tune)
 KERNEL(factz_sort, 128, sort_tiles)
 KERNEL(factz_limits, 128, limits)
 KERNEL(factz_bounds, 128, bounds)
@@ -29,7 +29,8 @@ LINE_KERNEL(factz_across, true)
 LINE_KERNEL(factz_down, false)
 WHOLE_KERNEL(factz_plain, false)
 WHOLE_KERNEL(factz_tight, true)
-KERNEL(factz_others, 64, other_tiles)
+extern "C" __global__ void __launch_bounds__(32 * OTHER_WARPS, 10) factz_others_f32(const __grid_constant__ Job job) { other_tiles<float>(job); }
+extern "C" __global__ void __launch_bounds__(32 * OTHER_WARPS) factz_others_f64(const __grid_constant__ Job job) { other_tiles<double>(job); }
 #define CODER_KERNEL(name, threads, call, huffman)                                                          \
     extern "C" __global__ void __launch_bounds__(threads) name##_f32(const __grid_constant__ Job job) { call<float, huffman>(job); } \
     extern "C" __global__ void __launch_bounds__(threads) name##_f64(const __grid_constant__ Job job) { call<double, huffman>(job); }

@@ -264,36 +264,30 @@ __device__ __forceinline__ void statistics(const Job& job) {
 
 // ---------------------------------------------------------------- tuning
 
-// Grid: samples * 12 options. Block: 32. Shared: one closed tile. Codes a sampled tile on its own with
-// one option; the last block decides.
+// Grid: samples * 12 options. Block: 32 * warps. Shared: one closed tile. Codes a sampled tile on its own
+// with one option; the last block decides.
 template <typename T>
 __device__ __forceinline__ void tune(const Job& job) {
-    typedef typename Real<T>::Pair P;
-    __shared__ P values[CLOSED * CLOSED];
-    __shared__ LaneCounts counts;
+    __shared__ TuneShared<T> shared;
     Control& control = control_of(job);
-    const i32 lane = threadIdx.x;
+    const i32 thread = threadIdx.x;
     const u64 samples = job.tiles() < SAMPLES ? job.tiles() : SAMPLES;
     const u32 option = blockIdx.x % (TAPERS * CHOICES), taper = option / CHOICES, choice = option % CHOICES;
     const u64 k = blockIdx.x / (TAPERS * CHOICES);
     // tune::sample: the product is below 2^64, as a grid has at most 2^48 tiles.
-    TileShape shape = tile_shape(job, (2 * k + 1) * job.tiles() / (2 * samples));
-    for (i32 level = 0; level < LEVELS; level++) counts.counts[level][lane] = {0, 0, 0};
-    tune_tile<T>(job, control, shape, taper, choice, values, &counts);
-    for (i32 level = 0; level < LEVELS; level++) {
-        const LevelCount c = counts.counts[level][lane];
-        const u32 vertices = warp_sum(c.vertices), nonzero = warp_sum(c.nonzero), bits = warp_sum(c.bits);
-        LevelCount& out = control.tune[taper][choice][level];
-        if (lane == 0) {
-            atomicAdd(&out.vertices, vertices);
-            atomicAdd(&out.nonzero, nonzero);
-            atomicAdd(&out.bits, bits);
-        }
+    const TileShape shape = tile_shape(job, (2 * k + 1) * job.tiles() / (2 * samples));
+    tune_tile<T>(job, control, shape, taper, choice, shared);
+    if (thread < LEVELS) {
+        const LevelCount& count = shared.counts[thread];
+        LevelCount& out = control.tune[taper][choice][thread];
+        atomicAdd(&out.vertices, count.vertices);
+        atomicAdd(&out.nonzero, count.nonzero);
+        atomicAdd(&out.bits, count.bits);
     }
     if (last_block(control, TICKET_TUNE)) {
-        decide_tuning(control, samples);
-        __syncwarp();
-        for (i32 e = lane; e < LEVELS * IDS; e += 32)
+        if (thread < 32) decide_tuning(control, samples);
+        __syncthreads();
+        for (i32 e = thread; e < LEVELS * IDS; e += 32 * TUNE_WARPS)
             quantizer_entry<T>(control.quantum, control.taper, e / IDS, e % IDS, control.quantizer.width[e / IDS][e % IDS],
                                control.quantizer.inverse[e / IDS][e % IDS]);
     }

@@ -55,28 +55,47 @@ __device__ double edge_distance(const Determinants& d, const Corners<T>& p) {
     return best;
 }
 
+// What a rung of the ladder has to keep: determinants of pairs of vertices of which one can move at least,
+// and components of vertices that can.
+struct Kept {
+    double m[3], size[3];
+    bool moves[3];
+    double error, component;
+};
+
 template <typename T>
-__device__ bool determinants_kept(const Determinants& m, const Corners<T>& p, double d) {
-    bool kept = true;
+__device__ __forceinline__ Kept kept_of(const Determinants& m, const Corners<T>& p, bool components) {
+    Kept kept;
+    kept.error = m.error;
+    kept.component = __longlong_as_double(0x7ff0000000000000ll);
+    double size[3];
+    bool is_pinned[3];
+#pragma unroll
+    for (i32 k = 0; k < 3; k++) {
+        const double u = fabs((double)p.u[k]), v = fabs((double)p.v[k]);
+        size[k] = u + v;
+        is_pinned[k] = pinned(p, k);
+        if (components && !is_pinned[k]) kept.component = fmin(kept.component, fmin(u, v));
+    }
 #pragma unroll
     for (i32 k = 0; k < 3; k++) {
         const i32 i = (k + 1) % 3, j = (k + 2) % 3;
-        if (!pinned(p, i) && !pinned(p, j)) {
-            double size = (fabs((double)p.u[i]) + fabs((double)p.v[i])) + (fabs((double)p.u[j]) + fabs((double)p.v[j]));
-            double change = (d * size + 2.0 * (d * d)) * LADDER_MARGIN + m.error;
-            kept &= fabs(m.m[k]) > change;
-        }
+        kept.m[k] = fabs(m.m[k]);
+        kept.size[k] = size[i] + size[j];
+        kept.moves[k] = !is_pinned[i] && !is_pinned[j];
     }
     return kept;
 }
 
-template <typename T>
-__device__ bool components_kept(const Corners<T>& p, double d) {
-    bool kept = true;
+__device__ __forceinline__ bool is_kept(const Kept& kept, double d) {
+    const double square = 2.0 * (d * d);
+    bool all = kept.component >= d;
 #pragma unroll
-    for (i32 k = 0; k < 3; k++)
-        kept &= pinned(p, k) || (fabs((double)p.u[k]) >= d && fabs((double)p.v[k]) >= d);
-    return kept;
+    for (i32 k = 0; k < 3; k++) {
+        const double change = (d * kept.size[k] + square) * LADDER_MARGIN + kept.error;
+        all &= !kept.moves[k] | (kept.m[k] > change);
+    }
+    return all;
 }
 
 __device__ inline bool type_kept(const Jacobian& j, const Rule& rule, double d) {
@@ -91,27 +110,22 @@ __device__ inline bool type_kept(const Jacobian& j, const Rule& rule, double d) 
            fabs(discriminant) > change * LADDER_MARGIN + 4.0 * discriminant_error;
 }
 
+// The rung j, times eighths / 8.
 __device__ __forceinline__ double rung(double eps, i32 j, i32 eighths) {
-    return eps * LADDER_TOP * ((double)eighths / (double)(8u << j));
-}
-
-// What the ladder of a triangle keeps besides its determinants.
-enum : i32 { KEEP_NOTHING_ELSE, KEEP_COMPONENTS, KEEP_TYPE };
-
-template <typename T>
-__device__ __forceinline__ bool rung_safe(const Determinants& m, const Corners<T>& p, const Jacobian& j,
-                                          const Rule& rule, i32 keep, double d) {
-    return determinants_kept(m, p, d) && (keep != KEEP_COMPONENTS || components_kept(p, d)) &&
-           (keep != KEEP_TYPE || type_kept(j, rule, d));
+    return eps * LADDER_TOP * ((double)eighths * power_of_two(-3 - j));
 }
 
 template <typename T>
-__device__ T ladder(const Determinants& m, const Corners<T>& p, const Jacobian& j, const Rule& rule, i32 keep,
-                    double eps) {
+__device__ __forceinline__ T ladder(const Kept& kept, const Jacobian& j, const Rule& rule, bool keep_type, double eps) {
+    auto safe = [&](i32 step, i32 eighths) {
+        const double d = rung(eps, step, eighths);
+        return is_kept(kept, d) && (!keep_type || type_kept(j, rule, d));
+    };
     i32 low = 0, high = RUNGS + 1;
+#pragma unroll 1
     while (low < high) {
         i32 middle = (low + high) / 2;
-        if (rung_safe(m, p, j, rule, keep, rung(eps, middle, 8)))
+        if (safe(middle, 8))
             high = middle;
         else
             low = middle + 1;
@@ -119,29 +133,47 @@ __device__ T ladder(const Determinants& m, const Corners<T>& p, const Jacobian& 
     if (low > RUNGS) return T(0);
     i32 eighths = 8;
     if (low > 0) {
+#pragma unroll 1
         for (i32 half = 4; half > 0; half /= 2)
-            if (rung_safe(m, p, j, rule, keep, rung(eps, low, eighths + half))) eighths += half;
+            if (safe(low, eighths + half)) eighths += half;
     }
     return round_down<T>(rung(eps, low, eighths));
 }
 
+// Whether the origin lies inside a triangle: it is critical. The signature says so of the same triangles.
 template <typename T>
-__device__ __noinline__ T triangle_bound(Corners<T> p, i32 triangle, Rule rule, double eps) {
-    if (!finite(p)) return Real<T>::MAX;
-    T axis = axis_distance(p);
-    if (axis > T(0) && (double)axis >= eps) return axis;
-    Determinants m = determinants(p);
-    if (axis > T(0)) {
-        T edge = round_down<T>(edge_distance(m, p));
-        return edge > axis ? edge : axis;
-    }
+__device__ __forceinline__ bool is_inside(const Corners<T>& p) {
+    if (!finite(p)) return false;
     i32 s[3];
     signs(p, s);
-    u32 k = kind(p, s);
-    if (k == OUT) return round_down<T>(edge_distance(m, p));
-    if (k == TIE && pinned(p, 0) && pinned(p, 1) && pinned(p, 2)) return Real<T>::MAX;
-    i32 keep = k == TIE ? KEEP_COMPONENTS : rule.types && s[0] > 0 ? KEEP_TYPE : KEEP_NOTHING_ELSE;
+    return kind(p, s) == IN;
+}
+
+template <typename T>
+struct TriangleBound {
+    T limit;
+    bool inside;  // whether the origin is
+};
+
+template <typename T>
+__device__ __noinline__ TriangleBound<T> triangle_bound(Corners<T> p, i32 triangle, Rule rule, double eps) {
+    if (!finite(p)) return {Real<T>::MAX, false};
+    T axis = axis_distance(p);
+    if (axis > T(0) && (double)axis >= eps) return {axis, false};
+    Determinants m = determinants(p);
+    i32 s[3] = {0, 0, 0};
+    u32 k = OUT;
+    if (!(axis > T(0))) {
+        signs(p, s);
+        k = kind(p, s);
+    }
+    if (k == OUT) {
+        T edge = round_down<T>(edge_distance(m, p));
+        return {axis > edge ? axis : edge, false};
+    }
+    if (k == TIE && pinned(p, 0) && pinned(p, 1) && pinned(p, 2)) return {Real<T>::MAX, false};
+    const bool keep_type = k == IN && rule.types && s[0] > 0;
     Jacobian j = {};
-    if (keep == KEEP_TYPE) j = jacobian(p, triangle, rule);
-    return ladder(m, p, j, rule, keep, eps);
+    if (keep_type) j = jacobian(p, triangle, rule);
+    return {ladder<T>(kept_of(m, p, k == TIE), j, rule, keep_type, eps), k == IN};
 }

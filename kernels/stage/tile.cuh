@@ -93,38 +93,43 @@ __device__ __noinline__ T border_limit(const Job& job, const Constraints<T>& con
             p.v[c] = *vertex_at<T>(job.v, job.v_layout, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
         }
         if (!(axis_distance(p) > constraints.bound_up)) {
-            T b = triangle_bound(p, triangle, constraints.rule, constraints.bound);
+            T b = triangle_bound(p, triangle, constraints.rule, constraints.bound).limit;
             if (b < limit) limit = b;
         }
     }
     return limit;
 }
 
+// Whether triangle k around a vertex keeps its signature when the vertex moves to a candidate.
 template <typename T>
-__device__ bool keeps_signatures(const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate,
-                                 const Rule& rule) {
-    for (i32 k = 0; k < 6; k++) {
-        i32 cx = x + incident_x(k), cy = y + incident_y(k), triangle = incident_triangle(k);
-        if (cx < 0 || cy < 0 || cx + 1 >= patch.width || cy + 1 >= patch.height) continue;
-        if (patch.nonfinite) {
-            bool skip = false;
-            for (i32 c = 0; c < 3; c++) {
-                i32 px = cx + corner_x(triangle, c), py = cy + corner_y(triangle, c);
-                skip |= patch.nonfinite[py * patch.words + (px >> 5)] >> (px & 31) & 1;
-            }
-            if (skip) continue;
-        }
-        Corners<T> before = corner_values(patch, cx, cy, triangle), after = before;
-#pragma unroll
+__device__ __forceinline__ bool keeps_signature(const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate,
+                                                const Rule& rule, i32 k) {
+    const i32 cx = x + incident_x(k), cy = y + incident_y(k), triangle = incident_triangle(k);
+    if (cx < 0 || cy < 0 || cx + 1 >= patch.width || cy + 1 >= patch.height) return true;
+    if (patch.nonfinite) {
+        bool skip = false;
         for (i32 c = 0; c < 3; c++) {
-            if (cx + corner_x(triangle, c) == x && cy + corner_y(triangle, c) == y) {
-                after.u[c] = candidate.x;
-                after.v[c] = candidate.y;
-            }
+            i32 px = cx + corner_x(triangle, c), py = cy + corner_y(triangle, c);
+            skip |= patch.nonfinite[py * patch.words + (px >> 5)] >> (px & 31) & 1;
         }
-        if (axis_distance(before) > T(0) && axis_distance(after) > T(0)) continue;
-        if (!same(signature(before, triangle, rule), signature(after, triangle, rule))) return false;
+        if (skip) return true;
     }
+    Corners<T> before = corner_values(patch, cx, cy, triangle), after = before;
+#pragma unroll
+    for (i32 c = 0; c < 3; c++) {
+        if (cx + corner_x(triangle, c) == x && cy + corner_y(triangle, c) == y) {
+            after.u[c] = candidate.x;
+            after.v[c] = candidate.y;
+        }
+    }
+    if (axis_distance(before) > T(0) && axis_distance(after) > T(0)) return true;
+    return same(signature(before, triangle, rule), signature(after, triangle, rule));
+}
+
+template <typename T>
+__device__ bool keeps_signatures(const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate, const Rule& rule) {
+    for (i32 k = 0; k < 6; k++)
+        if (!keeps_signature(patch, x, y, candidate, rule, k)) return false;
     return true;
 }
 
@@ -162,14 +167,6 @@ template <typename T>
 struct Coded {
     Code code;
     T error;
-};
-
-// The same with the value it decodes to.
-template <typename T>
-struct Recoded {
-    Code code;
-    T error;
-    typename Real<T>::Pair value;
 };
 
 // The ids in order, with the same choice of ids worth a try as the twin. `limit` matters where tight.

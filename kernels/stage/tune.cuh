@@ -4,127 +4,134 @@
 #include "order.cuh"
 #include "tile.cuh"
 
-// Whether a code is not zero, and about how many bits it takes besides saying so.
-__device__ __forceinline__ void tune_weight(Code code, u32& nonzero, u32& bits) {
-    if (code.id == MASKED) return;
-    if (code.id == EXACT) {
-        nonzero += 1;
-        bits += 64;
-        return;
-    }
-    u64 raw;
-    u32 s = encode_symbol(code, raw);
-    if (s == SYMBOL_ZERO) return;
-    nonzero += 1;
-    bits += s < FIRST_WITH_RAW_BITS ? 3 : 4 + symbol_raw_bits(s);
+// Warps of a block that codes a sample.
+constexpr i32 TUNE_WARPS = 4;
+
+// What is worth counting of some vertices: how many there are, how many codes are not zero, and about how many
+// bits those take besides saying so. By a warp at most, in one word.
+__device__ __forceinline__ u32 pack_count(u32 vertices, u32 nonzero, u32 bits) { return vertices | nonzero << 8 | bits << 16; }
+__device__ __forceinline__ void add_count(LevelCount& count, u32 packed) {
+    packed = warp_sum(packed);
+    if ((threadIdx.x & 31) != 0) return;
+    atomicAdd(&count.vertices, packed & 255);
+    atomicAdd(&count.nonzero, packed >> 8 & 255);
+    atomicAdd(&count.bits, packed >> 16);
 }
 
-// Counts of a lane, by level.
-struct LaneCounts {
-    LevelCount counts[LEVELS][32];
+template <typename T>
+struct TuneShared {
+    typename Real<T>::Pair values[CLOSED * CLOSED];
+    Quantizer quantizer;
+    u32 zero[CLOSED][2], nonfinite[CLOSED][2];
+    LevelCount counts[LEVELS];
 };
 
-static __device__ __noinline__ void tune_add(LaneCounts* lanes, i32 level, Code code) {
-    u32 nonzero = 0, bits = 0;
-    tune_weight(code, nonzero, bits);
-    LevelCount& c = lanes->counts[level][threadIdx.x & 31];
-    c.vertices += code.id != MASKED;
-    c.nonzero += nonzero;
-    c.bits += bits;
+// Codes a vertex under no constraint but the bound.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __noinline__ u32 tune_vertex(TuneShared<T>& shared, i32 x, i32 y, P prediction, i32 level) {
+    if (shared.zero[y][x >> 5] >> (x & 31) & 1) return 0;
+    const u32 stored = pack_count(1, 1, 64);
+    if (shared.nonfinite[y][x >> 5] >> (x & 31) & 1) return stored;
+    const Quantizer& q = shared.quantizer;
+    P& value = shared.values[y * CLOSED + x];
+    const P original = value;
+    const T accept = (T)q.accept;
+#pragma unroll 1
+    for (i32 id = 0; id < IDS; id++) {
+        const T w = (T)q.width[level][id], i = (T)q.inverse[level][id];
+        T cu, cv, ru, rv;
+        bool ok = encode_residual(original.x, prediction.x, i, w, cu, ru);
+        ok &= encode_residual(original.y, prediction.y, i, w, cv, rv);
+        if (!ok) break;
+        const T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
+        if (error == T(0) || error <= accept) {
+            value = Real<T>::pair(ru, rv);
+            u64 raw;
+            const u32 s = encode_symbol({id, (i32)cu, (i32)cv}, raw);
+            return s == SYMBOL_ZERO ? pack_count(1, 0, 0) : pack_count(1, 1, s < FIRST_WITH_RAW_BITS ? 3 : 4 + symbol_raw_bits(s));
+        }
+    }
+    return stored;
 }
 
-// Codes a tile on its own with one option, under no constraint but the bound. Vertices that are not
-// finite count as stored, whether or not they carry the fill pattern.
+// Codes a tile on its own with one option, by a block. Vertices that are not finite count as stored,
+// whether or not they carry the fill pattern.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ void tune_tile(const Job& job, Control& control, const TileShape& shape, u32 taper,
-                                          u32 choice, P* values, LaneCounts* counts) {
-    const i32 lane = threadIdx.x & 31;
-    __shared__ Quantizer quantizer;
-    __shared__ u64 zero[CLOSED], nonfinite[CLOSED];
-    for (i32 e = lane; e < LEVELS * IDS; e += 32)
-        quantizer_entry<T>(control.quantum, taper, e / IDS, e % IDS, quantizer.width[e / IDS][e % IDS],
-                           quantizer.inverse[e / IDS][e % IDS]);
-    if (lane == 0) quantizer.accept = control.quantizer.accept;
-    const i32 width = shape.last_x + 1, height = shape.last_y + 1;
-    for (i32 y = lane; y < CLOSED; y += 32) zero[y] = nonfinite[y] = 0;
-    __syncwarp();
-    // Rows come eleven at a time: one load does not wait for the one before.
-    for (i32 x = lane; x < width; x += 32) {
-#pragma unroll 1
-        for (i32 y0 = 0; y0 < height; y0 += 11) {
-            P row[11];
-#pragma unroll
-            for (i32 k = 0; k < 11; k++)
-                if (y0 + k < height)
-                    row[k] = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y0 + k),
-                                           *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y0 + k));
-#pragma unroll
-            for (i32 k = 0; k < 11; k++)
-                if (y0 + k < height) values[(y0 + k) * CLOSED + x] = row[k];
-        }
-    }
-    __syncwarp();
-    for (i32 y = 0; y < height; y++)
-        for (i32 x = lane; x < width; x += 32) {
-            const P value = values[y * CLOSED + x];
-            if (!(Real<T>::finite(value.x) && Real<T>::finite(value.y))) {
-                atomicOr((unsigned long long*)&nonfinite[y], 1ull << x);
-                values[y * CLOSED + x] = Real<T>::pair(T(0), T(0));
-            } else if (value.x == T(0) && value.y == T(0)) {
-                atomicOr((unsigned long long*)&zero[y], 1ull << x);
-            }
-        }
-    __syncwarp();
-    const T accept = (T)quantizer.accept;
-    auto code = [&](i32 x, i32 y, P prediction, i32 level) -> Code {
-        if (zero[y] >> x & 1) return {MASKED, 0, 0};
-        if (nonfinite[y] >> x & 1) return {EXACT, 0, 0};
-        P original = values[y * CLOSED + x];
-#pragma unroll 1
-        for (i32 id = 0; id < IDS; id++) {
-            T w = (T)quantizer.width[level][id], i = (T)quantizer.inverse[level][id];
-            T cu, cv, ru, rv;
-            bool ok = encode_residual(original.x, prediction.x, i, w, cu, ru);
-            ok &= encode_residual(original.y, prediction.y, i, w, cv, rv);
-            if (!ok) break;
-            T eu = Real<T>::abs(ru - original.x), ev = Real<T>::abs(rv - original.y);
-            T error = ev > eu ? ev : eu;
-            if (error == T(0) || error <= accept) {
-                values[y * CLOSED + x] = Real<T>::pair(ru, rv);
-                return {id, (i32)cu, (i32)cv};
-            }
-        }
-        return {EXACT, 0, 0};
+__device__ __forceinline__ void tune_tile(const Job& job, const Control& control, const TileShape& shape, u32 taper, u32 choice,
+                                          TuneShared<T>& shared) {
+    typedef Real<T> R;
+    constexpr i32 ROWS = (CLOSED + TUNE_WARPS - 1) / TUNE_WARPS;
+    const i32 thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
+    P* const values = shared.values;
+    const i32 last_x = shape.last_x, last_y = shape.last_y, width = last_x + 1, height = last_y + 1;
+    // All values come at once; the warps' rows, and the last column.
+    P rows[ROWS], side = R::pair(T(1), T(1));
+    auto load = [&](i32 x, i32 y) -> P {
+        return R::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y), *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y));
     };
-    const Kernel<T> kernel = kernel_of<T>(choice);
-    const i32 last_x = shape.last_x, last_y = shape.last_y;
-    if (lane < 4) {
-        i32 x = lane & 1 ? TILE : 0, y = lane & 2 ? TILE : 0;
-        if (x <= last_x && y <= last_y) code(x, y, Real<T>::pair(T(0), T(0)), ANCHOR_LEVEL);
+#pragma unroll
+    for (i32 i = 0; i < ROWS; i++) {
+        const i32 y = warp + TUNE_WARPS * i;
+        rows[i] = R::pair(T(1), T(1));
+        if (lane < width && y < height) rows[i] = load(lane, y);
     }
-    __syncwarp();
-    for (i32 axis = 0; axis < 2; axis++) {
-        const i32 last = axis == 0 ? last_x : last_y, across = axis == 0 ? last_y : last_x;
-        const i32 inner = last < TILE - 1 ? last : TILE - 1;
-        for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
-            const i32 step = 1 << level, n = 16 >> level;
-            const i32 line = lane / n, k = (2 * (lane % n) + 1) * step;
-            if (line < 2 && (line == 0 || across == TILE) && k <= inner) {
-                const i32 x = axis == 0 ? k : line * TILE, y = axis == 0 ? line * TILE : k;
-                const P p = along<T>(kernel, values, y * CLOSED + x, axis == 0 ? step : step * CLOSED, k, step, last);
-                Code c = code(x, y, p, level);
-                if (line == 0) tune_add(counts, level, c);
-            }
-            __syncwarp();
+    if (thread < height && width == CLOSED) side = load(TILE, thread);
+    for (i32 e = thread; e < LEVELS * IDS; e += 32 * TUNE_WARPS)
+        quantizer_entry<T>(control.quantum, taper, e / IDS, e % IDS, shared.quantizer.width[e / IDS][e % IDS],
+                           shared.quantizer.inverse[e / IDS][e % IDS]);
+    if (thread == 0) shared.quantizer.accept = control.quantizer.accept;
+    if (thread < LEVELS) shared.counts[thread] = {0, 0, 0};
+    auto is_finite = [](P p) { return R::finite(p.x) && R::finite(p.y); };
+    auto blank = [&](P p) -> P { return is_finite(p) ? p : R::pair(T(0), T(0)); };
+    auto is_origin = [](P p) { return p.x == T(0) && p.y == T(0); };
+#pragma unroll
+    for (i32 i = 0; i < ROWS; i++) {
+        const i32 y = warp + TUNE_WARPS * i;
+        if (y >= CLOSED) continue;
+        const u32 zero = __ballot_sync(FULL, is_origin(rows[i])), finite = __ballot_sync(FULL, is_finite(rows[i]));
+        values[y * CLOSED + lane] = blank(rows[i]);
+        if (lane == 0) {
+            shared.zero[y][0] = zero;
+            shared.nonfinite[y][0] = ~finite;
         }
+    }
+    if (thread < CLOSED) {
+        values[thread * CLOSED + TILE] = blank(side);
+        shared.zero[thread][1] = is_origin(side);
+        shared.nonfinite[thread][1] = !is_finite(side);
+    }
+    __syncthreads();
+    if (thread < 4) {
+        const i32 x = thread & 1 ? TILE : 0, y = thread & 2 ? TILE : 0;
+        if (x <= last_x && y <= last_y) tune_vertex<T>(shared, x, y, R::pair(T(0), T(0)), ANCHOR_LEVEL);
+    }
+    __syncthreads();
+    // Horizontal and vertical lines meet in the corners alone.
+    const Kernel<T> kernel = kernel_of<T>(choice);
+#pragma unroll 1
+    for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
+        const i32 step = 1 << level, bits = 4 - level, line = thread >> bits, k = (2 * (thread & ((1 << bits) - 1)) + 1) * step;
+        if ((thread & ~31) < 4 << bits) {
+            const bool down = line & 2, far = line & 1;
+            const i32 last = down ? last_y : last_x, across = down ? last_x : last_y, x = down ? (far ? TILE : 0) : k, y = down ? k : far ? TILE : 0;
+            u32 packed = 0;
+            if (line < 4 && (!far || across == TILE) && k <= last) {
+                const P prediction = along<T>(kernel, values, y * CLOSED + x, down ? step * CLOSED : step, k, step, last);
+                packed = tune_vertex<T>(shared, x, y, prediction, level);
+                if (far) packed = 0;
+            }
+            add_count(shared.counts[level], packed);
+        }
+        __syncthreads();
     }
     u32 kernels[ANCHOR_LEVEL];
 #pragma unroll
     for (i32 l = 0; l < ANCHOR_LEVEL; l++) kernels[l] = choice;
-    interior<T>(values, last_x, last_y, kernels, quantizer, [&](i32 l, T, T, i32, i32 x, i32 y, P prediction) {
-        tune_add(counts, l, code(x, y, prediction, l));
-    });
-    __syncwarp();
+    block_interior<T, 32 * TUNE_WARPS>(values, last_x, last_y, kernels, shared.quantizer,
+                                       [&](i32 level, T, T, i32, bool active, i32 x, i32 y, P prediction) {
+                                           add_count(shared.counts[level], active ? tune_vertex<T>(shared, x, y, prediction, level) : 0);
+                                       });
+    __syncthreads();
 }
 
 // Estimated size of a level in 1/256 bit.

@@ -37,11 +37,6 @@ const fn stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, threads: u3
     Stage { name, blocks, threads: [threads; 2], shared_bytes: 0, needed: |_, _| true }
 }
 
-/// A kernel with a warp for each tile: as many warps in a block as its shared memory lets.
-const fn tile_stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, warps: [u32; 2]) -> Stage {
-    Stage { threads: [32 * warps[0], 32 * warps[1]], ..stage(name, blocks, 0) }
-}
-
 /// A kernel of some configurations only.
 const fn only(needed: fn(Coder, Predictor) -> bool, stage: Stage) -> Stage {
     Stage { needed, ..stage }
@@ -65,20 +60,17 @@ const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
 }
 
 pub(super) const COMPRESS: [Stage; 20] = [
-    stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(MANY), 256),
-    only(HIERARCHICAL, stage("tune", |s, _| s.tiles.min(24) * 12, 32)),
+    stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(4 * MANY), 256),
+    only(HIERARCHICAL, stage("tune", |s, _| s.tiles.min(24) * 12, 128)),
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
-    stage("limits", |s, _| s.tiles.div_ceil(4).min(4 * MANY), 128),
+    stage("limits", |s, _| s.tiles.div_ceil(4).min(8 * MANY), 128),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
     only(HIERARCHICAL, stage("anchors", |s, _| s.tiles.div_ceil(128), 128)),
     only(HIERARCHICAL, stage("plain", |s, _| s.tiles.div_ceil(4), 64)),
     only(HIERARCHICAL, stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
     only(HIERARCHICAL, stage("down", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
     only(HIERARCHICAL, stage("tight", |s, _| s.tiles.div_ceil(4), 64)),
-    only(
-        HIERARCHICAL,
-        tile_stage("others", |s, dtype| s.tiles.div_ceil([2, 1][dtype]).min(2 * MANY), [2, 1]),
-    ),
+    only(HIERARCHICAL, stage("others", |s, _| s.tiles.min(8 * MANY), 64)),
     only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(8), 256)),
     only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256)),
     with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(12).min(396), 384)),
