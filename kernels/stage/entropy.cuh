@@ -87,26 +87,3 @@ __device__ __forceinline__ u32 entry_frequency(u32 entry) { return (entry >> 8 &
 __device__ __forceinline__ u32 entry_symbol(u32 entry) { return entry & 255; }
 // Slots of a decoding table that share the entry where the search for theirs begins.
 constexpr u32 SLOTS_PER_START = 16;
-
-// Which positions of a tile have a symbol: owned by the tile and not masked. Lane y keeps the masked
-// vertices of row y.
-struct Active {
-    bool whole;
-    i32 last_x, last_y;
-    u32 masked;
-
-    __device__ __forceinline__ Active(const TileShape& shape, u32 mode, const u32* masks) {
-        const u32 lane = threadIdx.x & 31;
-        whole = mode == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
-        last_x = shape.last_x;
-        last_y = shape.last_y;
-        masked = mode == 0 ? 0 : masks[lane] | masks[TILE + lane];
-    }
-    // By all lanes together.
-    __device__ __forceinline__ bool at(i32 position) const {
-        if (whole) return true;
-        i32 x, y;
-        place_of(position, x, y);
-        return !(__shfl_sync(FULL, masked, y) >> x & 1) && x <= last_x && y <= last_y;
-    }
-};
