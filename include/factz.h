@@ -693,7 +693,7 @@ typedef void (*factz_log_callback)(int level, const char *target, const char *me
 #define FACTZ_ERROR_CORRUPT_STREAM 5
 
 /**
- * The stream was written in a later version of the format.
+ * The stream has a later version of the format, or version 1, which is not read on a device.
  */
 #define FACTZ_ERROR_UNSUPPORTED_VERSION 6
 
@@ -860,8 +860,8 @@ factz_status factz_compress_host(const void *u,
  * @param threads    threads to use; 0 means one per processor, more than 1024 count as 1024
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also: the stream has other dimensions or another
  *         dtype); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_CORRUPT_STREAM (the
- *         content of u and v is undefined); FACTZ_ERROR_UNSUPPORTED_VERSION; FACTZ_ERROR_OUT_OF_MEMORY;
- *         FACTZ_ERROR_INTERNAL
+ *         content of u and v is undefined); FACTZ_ERROR_UNSUPPORTED_VERSION (a later version of the
+ *         format); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
  */
 factz_status factz_decompress_host(const void *src,
                                    size_t src_bytes,
@@ -1005,7 +1005,8 @@ factz_status factz_compress_device(const void *u,
  * @param workspace        scratch memory, aligned to factz_sizes.alignment
  * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_decompress_sizes`
  * @param report           written on the device; FACTZ_ERROR_CORRUPT_STREAM and
- *                         FACTZ_ERROR_UNSUPPORTED_VERSION appear here, and
+ *                         FACTZ_ERROR_UNSUPPORTED_VERSION (also: format version 1, which
+ *                         `factz_decompress_host` alone reads) appear here, and
  *                         FACTZ_ERROR_INVALID_ARGUMENT where the stream has other dimensions or another
  *                         dtype. Untouched when the arguments are refused
  * @param stream           the CUDA stream
@@ -1125,8 +1126,8 @@ factz_status factz_set_log_callback(factz_log_callback callback, void *user);
 const char *factz_version(void);
 
 /**
- * The version of the stream format that this library writes. It reads that version and every earlier
- * one. Thread-safe.
+ * The version of the stream format that this library writes. On the host it reads that
+ * version and every earlier one, on a device that version alone. Thread-safe.
  */
 uint32_t factz_format_version(void);
 

@@ -66,7 +66,7 @@ __device__ __forceinline__ void choose_groups(const Job& job, Control& control) 
     __threadfence_block();
     __syncthreads();
     if (threadIdx.x != 0) return;
-    const u64 bytes = ((*(volatile u64*)&control.cost >> 8) + control.raw_bits) / 8, most = 1ull << 40;
+    const u64 bytes = ((*(volatile u64*)&control.cost >> 8) + control.raw_bits) / 8, most = 1ull << 28;
     u64 weight = total * GROUP_BYTES / (bytes ? bytes : 1);
     weight = weight < LEAST_GROUP_WEIGHT ? LEAST_GROUP_WEIGHT : weight < most ? weight : most;
     const u64 last = job.tiles() - 1;

@@ -6,7 +6,7 @@ use crate::error::{Error, Result, Status};
 use crate::geometry::TILE_VERTICES;
 use crate::request::{Dtype, Predictor, Request};
 use crate::stage::entropy::huffman::MAX_LENGTH;
-use crate::stage::entropy::table::LIST_TABLES;
+use crate::stage::entropy::table::TABLES;
 
 /// Alignment of the workspace and of each part of it: that of cudaMalloc.
 pub const ALIGNMENT: u64 = 256;
@@ -18,7 +18,7 @@ const SYMBOLS: u64 = 256;
 /// Places in a decoding table where the search for a slot begins.
 const SLOTS: u64 = 256;
 /// The largest table section: the directory and full tables.
-pub const TABLE_SECTION_BYTES: u64 = 52 + LIST_TABLES as u64 * 1020;
+pub const TABLE_SECTION_BYTES: u64 = 52 + TABLES as u64 * 1020;
 /// Space for the words of one tile before the groups are put together.
 pub const fn tile_word_bytes(dtype: Dtype) -> u64 {
     match dtype {
@@ -72,7 +72,7 @@ impl Workspace {
         let mut carver = Carver::default();
         let mut w = Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
-            counts: carver.take(&[LIST_TABLES as u64, SYMBOLS, 8])?,
+            counts: carver.take(&[TABLES as u64, SYMBOLS, 8])?,
             payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, payload_bytes])?,
             nearness: carver.take(&[grid.tiles(), 32])?,
             anchor_codes: carver.take(&[grid.tiles(), 4, 4])?,
@@ -93,8 +93,8 @@ impl Workspace {
             // Two components, bit for bit where they are stored.
             payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 2 * dtype.bytes()])?,
             steps: carver.take(&[grid.tiles(), 4])?,
-            slots: carver.take(&[LIST_TABLES as u64, SLOTS])?,
-            codes: carver.take(&[LIST_TABLES as u64, 1 << MAX_LENGTH, 2])?,
+            slots: carver.take(&[TABLES as u64, SLOTS])?,
+            codes: carver.take(&[TABLES as u64, 1 << MAX_LENGTH, 2])?,
             ..Default::default()
         };
         w.common(request, carver)
@@ -107,7 +107,7 @@ impl Workspace {
         self.info = carver.take(&[tiles, 4])?;
         self.masks = carver.take(&[tiles, 2, 32, 4])?;
         self.anchors = carver.take(&[tiles, pair])?;
-        self.tables = carver.take(&[LIST_TABLES as u64, SYMBOLS, 4])?;
+        self.tables = carver.take(&[TABLES as u64, SYMBOLS, 4])?;
         self.group_sizes = carver.take(&[tiles, 8])?;
         self.group_offsets = carver.take(&[tiles, 8])?;
         self.bytes = carver.end;
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(constant("TABLE_SECTION_BYTES"), TABLE_SECTION_BYTES);
         assert_eq!(constant("TILE_WORD_BYTES_F32"), tile_word_bytes(Dtype::F32));
         assert_eq!(constant("TILE_WORD_BYTES_F64"), tile_word_bytes(Dtype::F64));
-        assert_eq!(LIST_TABLES, 50);
+        assert_eq!(TABLES, 50);
         assert_eq!(constant("ANALYSIS_ROWS"), BAND);
         assert_eq!(constant("ANALYSIS_COUNT_BYTES"), ANALYSIS_COUNT_BYTES);
     }

@@ -491,16 +491,29 @@ fn arbitrary_groups_do_no_harm() {
         let mut stream = streams[k % streams.len()].clone();
         let tiles = 1 + random(80);
         let (nx, ny) = (32 * tiles - random(32), 1 + random(40));
-        let log2 = random(9) as u8;
-        let groups = (tiles * ny.div_ceil(32)).div_ceil(1 << log2);
-        stream[19] = log2;
+        let (mut left, log2) = (tiles * ny.div_ceil(32), random(9));
+        let mut groups = Vec::new();
+        while left > 0 {
+            // All groups of version 1 but the last have as many tiles.
+            let tiles = if stream[4] == 1 { 1 << log2 } else { 1 + random(1 << log2) };
+            groups.push(tiles.min(left));
+            left -= tiles.min(left);
+        }
+        if stream[4] == 1 {
+            stream[19] = log2 as u8;
+        } else {
+            stream[120..128].copy_from_slice(&(groups.len() as u64).to_le_bytes());
+        }
         stream[32..40].copy_from_slice(&nx.to_le_bytes());
         stream[40..48].copy_from_slice(&ny.to_le_bytes());
         let table_bytes = u32::from_le_bytes(stream[28..32].try_into().expect("four bytes"));
         stream.truncate(HEADER_BYTES + table_bytes as usize);
         let most = 1 << random(12);
-        let sizes: Vec<usize> = (0..groups).map(|_| 128 + 4 * random(most) as usize).collect();
-        stream.extend(sizes.iter().flat_map(|&n| (n as u32).to_le_bytes()));
+        let sizes: Vec<usize> = groups.iter().map(|_| 128 + 4 * random(most) as usize).collect();
+        let version_1 = stream[4] == 1;
+        stream.extend(groups.iter().zip(&sizes).flat_map(|(&tiles, &n)| {
+            if version_1 { n as u32 } else { container::group_word(tiles, n) }.to_le_bytes()
+        }));
         // Words of many zeros make symbols of many kinds: the most frequent ones begin at 0.
         let sparse = random(2) == 0;
         for n in sizes {
@@ -512,9 +525,128 @@ fn arbitrary_groups_do_no_harm() {
         let field = (2 * nx * ny * config.dtype.bytes()) as usize;
         let ((result, _), peak) = peak_of(|| decode(&config, &stream));
         assert!(peak <= 16 * field + CONSTANT_BYTES, "{peak} bytes for a field of {field}");
-        refused += result.is_err() as usize;
+        // What is refused is the content of a group, not how the parts lie.
+        if let Err(error) = result {
+            assert!(error.message.contains("group of tiles"), "{error}");
+            refused += 1;
+        }
     }
     assert!(refused > GROUPS * 9 / 10, "{refused} of {GROUPS} were refused");
+}
+
+/// A stream of version 1 or 2 with other words in place of those of its groups, sealed again.
+fn with_words(stream: &[u8], words: &[u32]) -> Vec<u8> {
+    let table_bytes = u32::from_le_bytes(stream[28..32].try_into().expect("four bytes")) as usize;
+    let mut bad = stream.to_vec();
+    for (to, word) in bad[HEADER_BYTES + table_bytes..].chunks_exact_mut(4).zip(words) {
+        to.copy_from_slice(&word.to_le_bytes());
+    }
+    container::seal(&mut bad);
+    bad
+}
+
+fn with_u64(stream: &[u8], at: usize, value: u64) -> Vec<u8> {
+    let mut bad = stream.to_vec();
+    bad[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    container::seal(&mut bad);
+    bad
+}
+
+/// Refused with the checksum compared and without, and in little memory.
+fn assert_refused_cheaply(config: &Config, bad: &[u8], what: &str) {
+    let field = (2 * config.nx * config.ny * config.dtype.bytes()) as usize;
+    for verify_checksum in [true, false] {
+        let config = Config { verify_checksum, ..*config };
+        let ((result, _), peak) = peak_of(|| decode(&config, bad));
+        assert!(peak <= 16 * field + CONSTANT_BYTES, "{what}: {peak} bytes for a field of {field}");
+        assert_refused(result, what);
+    }
+}
+
+/// Groups must have all tiles between them and all bytes up to the end of the stream.
+#[test]
+fn groups_that_do_not_add_up_are_refused() {
+    let _alone = alone();
+    let names = [
+        "v2/example_f32",
+        "v2/groups_f32",
+        "v2/sparse_f64",
+        "v2/huffman_sparse_f32",
+        "v2/lorenzo_land_block_f32",
+        "v2/batches_f32",
+        "v2/huffman_batches_f64",
+        "v1/example_f32",
+        "v1/groups_f32",
+        "v1/huffman_groups_f64",
+        "v1/lorenzo_groups_f32",
+    ];
+    for name in names {
+        let original = sample(name);
+        let (config, header) = (config_of(&original), Header::read(&original).expect("a header"));
+        let (tiles, first_word) = (header.grid().tiles(), HEADER_BYTES + header.table_bytes as usize);
+        let words: Vec<u32> = original[first_word..]
+            .chunks_exact(4)
+            .take(header.groups as usize)
+            .map(|w| u32::from_le_bytes(w.try_into().expect("four bytes")))
+            .collect();
+        assert_eq!(with_words(&original, &words), original);
+        let version_1 = header.version == 1;
+        // Bytes, and tiles in version 2.
+        let changes: &[i64] = match version_1 {
+            true => &[-128, -4, -2, -1, 1, 2, 4, 128, 1 << 31],
+            false => &[-128, -4, -2, -1, 1, 2, 4, 128, 1 << 23, 1 << 24, -(1 << 24), 2 << 24, 128 << 24],
+        };
+        for (k, &word) in words.iter().enumerate() {
+            let next = (k + 1) % words.len();
+            for &change in changes {
+                let mut other = words.clone();
+                other[k] = (word as i64 + change) as u32;
+                let what = format!("{name} with {change} added to word {k}");
+                assert_refused_cheaply(&config, &with_words(&original, &other), &what);
+                if next != k {
+                    // The sums stay right, or overflow into the other part of a word.
+                    other[next] = (words[next] as i64 - change) as u32;
+                    let what = format!("{what} and taken from word {next}");
+                    assert_refused_cheaply(&config, &with_words(&original, &other), &what);
+                }
+            }
+            for whole in [0, 1, 124, 127, 128, 0x00ff_ffff, 0x0100_0000, 0xff00_0000, u32::MAX] {
+                let mut other = words.clone();
+                other[k] = whole;
+                let what = format!("{name} with {whole:#x} as word {k}");
+                assert_refused_cheaply(&config, &with_words(&original, &other), &what);
+            }
+        }
+        let full = vec![if version_1 { u32::MAX } else { words[0] | 0xff00_0000 }; words.len()];
+        assert_refused_cheaply(&config, &with_words(&original, &full), &format!("{name}, full groups"));
+        let groups = header.groups;
+        for other in [0, groups - 1, groups + 1, tiles, tiles + 1, 1 << 32, 1 << 61, 1 << 63, u64::MAX] {
+            // The reserved field of version 1 holds 0.
+            if other != if version_1 { 0 } else { groups } {
+                let what = format!("{name} with {other} groups");
+                assert_refused_cheaply(&config, &with_u64(&original, 120, other), &what);
+            }
+        }
+        for log2 in 0..=255 {
+            if log2 != header.group_log2 {
+                let mut bad = original.clone();
+                bad[19] = log2;
+                container::seal(&mut bad);
+                // With one tile any group will do.
+                if version_1 && tiles == 1 && log2 <= 8 {
+                    decode(&config, &bad).0.expect("one tile in a group of more");
+                } else {
+                    assert_refused_cheaply(&config, &bad, &format!("{name} with {log2} in byte 19"));
+                }
+            }
+        }
+    }
+    // Stored content has no groups.
+    for (name, groups) in [("v2/stored_f64", 1), ("v2/stored_f64", u64::MAX), ("v1/stored_f64", 1)] {
+        let stream = sample(name);
+        let bad = with_u64(&stream, 120, groups);
+        assert_refused_cheaply(&config_of(&stream), &bad, &format!("{name} with {groups} groups"));
+    }
 }
 
 #[test]
@@ -566,6 +698,7 @@ fn sizes_are_not_believed_before_they_are_checked() {
             let mut bad = original.clone();
             bad[112..120].copy_from_slice(&value.to_le_bytes());
             check(bad, None, format!("{name} with {value} stream bytes"));
+            check(with_u64(&original, 120, value), None, format!("{name} with {value} groups"));
             if original[18] == 0 {
                 let table_bytes = u32::from_le_bytes(original[28..32].try_into().expect("four bytes"));
                 for at in [28, HEADER_BYTES + table_bytes as usize] {
@@ -592,9 +725,14 @@ fn sizes_are_not_believed_before_they_are_checked() {
 #[test]
 fn memory_is_in_proportion_to_the_field() {
     let _alone = alone();
-    for (nx, ny) in [(512, 512), (1, 8192), (8192, 1)] {
-        let mut bad = sample("v2/example_f32");
-        bad[19] = 8;
+    let sizes = [(512, 512), (1, 8192), (8192, 1)];
+    for (version, (nx, ny)) in [1, 2].into_iter().flat_map(|v| sizes.map(|s| (v, s))) {
+        let mut bad = sample(&format!("v{version}/example_f32"));
+        let table_bytes = u32::from_le_bytes(bad[28..32].try_into().expect("four bytes")) as usize;
+        match version {
+            1 => bad[19] = 8,
+            _ => bad[HEADER_BYTES + table_bytes + 3] = 255,
+        }
         bad[32..40].copy_from_slice(&u64::to_le_bytes(nx));
         bad[40..48].copy_from_slice(&u64::to_le_bytes(ny));
         container::seal(&mut bad);

@@ -35,8 +35,10 @@ use crate::stage::tune;
 const CHUNK: usize = 64;
 /// A group of tiles is made large enough that its coder states are a small part of it.
 const GROUP_BYTES: u64 = 1024;
-/// No group is lighter; more than a tile can weigh.
+/// No limit of the weight of groups is lower; it is more than a tile can weigh.
 const LEAST_GROUP_WEIGHT: u64 = 1600;
+/// No limit is higher: what is added up of all tiles of the largest field fits 64 bits.
+const MOST_GROUP_WEIGHT: u64 = 1 << 28;
 
 /// Counts finished pieces of work for the caller's progress display.
 struct Meter<'a> {
@@ -184,13 +186,16 @@ fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> Counted {
     Counted { counts, raw_bits, weights }
 }
 
-/// Groups of about equal work, of about [`GROUP_BYTES`] each, where all tiles take about so many bytes: the
-/// time that a GPU takes is that of the longest group. The weight of a group is below a limit, to which
-/// every tile adds its own and so much that no group has more than 255 tiles.
+/// The weight that groups get to be of about [`GROUP_BYTES`] each, where tiles of this weight in all take about
+/// so many bytes; and what each tile adds to its own, so that no group has more than 255 tiles.
+fn group_weight(total: u64, bytes: u64) -> (u64, u64) {
+    let limit = (total * GROUP_BYTES / bytes.max(1)).clamp(LEAST_GROUP_WEIGHT, MOST_GROUP_WEIGHT);
+    (limit, limit / 255 + 1)
+}
+
+/// Groups of about equal work: the time that a GPU takes is that of the longest group.
 fn groups(weights: &[u16], bytes: u64) -> Vec<Range<usize>> {
-    let total: u64 = weights.iter().map(|&w| w as u64).sum();
-    let limit = (total * GROUP_BYTES / bytes.max(1)).clamp(LEAST_GROUP_WEIGHT, 1 << 40);
-    let each = limit / 255 + 1;
+    let (limit, each) = group_weight(weights.iter().map(|&w| w as u64).sum(), bytes);
     let mut groups: Vec<Range<usize>> = Vec::new();
     let mut before = 0;
     for (tile, &weight) in weights.iter().enumerate() {
@@ -336,7 +341,8 @@ pub fn compress<T: Real>(
         stream_bytes: 0,
         table_bytes: tables.len() as u32,
     };
-    let coded = (HEADER_BYTES + tables.len()) as u64 + groups.iter().map(|(_, g)| 4 + g.len() as u64).sum::<u64>();
+    let coded =
+        (HEADER_BYTES + tables.len()) as u64 + groups.iter().map(|(_, g)| 4 + g.len() as u64).sum::<u64>();
     header.stream_bytes = coded.min(container::max_stream_bytes(request.field_bytes()));
     let mut report = Report {
         stream_bytes: header.stream_bytes,
@@ -518,4 +524,89 @@ pub fn decompress<T: Real>(
         }
     }
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most that `group::count` says of a tile: all lists dense, and 128 entries in each mask.
+    const HEAVIEST: u16 = 1540;
+
+    fn check_groups(weights: &[u16], bytes: u64) -> Vec<usize> {
+        let groups = groups(weights, bytes);
+        let what = || format!("{} tiles, {bytes} bytes", weights.len());
+        let mut next = 0;
+        for group in &groups {
+            assert_eq!(group.start, next, "{}", what());
+            assert!((1..=255).contains(&group.len()), "{}: {group:?}", what());
+            next = group.end;
+        }
+        assert_eq!(next, weights.len(), "{}", what());
+        // As a device finds the number of groups and the first tile of each.
+        let (limit, each) = group_weight(weights.iter().map(|&w| w as u64).sum(), bytes);
+        let mut before = 0;
+        for (tile, &weight) in weights.iter().enumerate() {
+            assert!(groups[(before / limit) as usize].contains(&tile), "{}: tile {tile}", what());
+            before += weight as u64 + each;
+        }
+        groups.iter().map(|g| g.len()).collect()
+    }
+
+    #[test]
+    fn groups_take_all_tiles_in_order() {
+        let mut state = 1u64;
+        let mut random = move |n: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % n
+        };
+        let everything = [0, 1, 2, 100, 1 << 10, 1 << 20, 1 << 30, 1 << 40, 1 << 53, u64::MAX];
+        for tiles in [1, 2, 31, 32, 33, 254, 255, 256, 257, 510, 511, 5000] {
+            for most in [1, 2, 50, 800, HEAVIEST as u64 + 1] {
+                let arbitrary: Vec<u16> = (0..tiles).map(|_| random(most) as u16).collect();
+                let steep: Vec<u16> =
+                    (0..tiles).map(|t| if t % 300 < 299 { 4 } else { most as u16 - 1 }).collect();
+                for bytes in everything {
+                    check_groups(&arbitrary, bytes);
+                    check_groups(&steep, bytes);
+                    check_groups(&vec![most as u16 - 1; tiles], bytes);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn groups_are_of_about_equal_weight() {
+        // Tiles that take nothing are limited by their number alone, the heaviest by their weight.
+        assert_eq!(check_groups(&[4; 600], 0), [255, 255, 90]);
+        assert_eq!(check_groups(&[HEAVIEST; 3], u64::MAX), [2, 1]);
+        // 16 bytes a tile: 64 of them, less what a tile adds to its weight.
+        let sizes = check_groups(&[100; 1000], 16_000);
+        assert!(sizes[..sizes.len() - 1].iter().all(|n| (50..=52).contains(n)), "{sizes:?}");
+        // Where the weight is, there are more groups.
+        let mut mixed = vec![10; 1000];
+        mixed[500..].fill(190);
+        let sizes = check_groups(&mixed, 16_000);
+        assert!(sizes[0] > 3 * sizes[sizes.len() - 2], "{sizes:?}");
+    }
+
+    /// Nothing overflows for the largest field, of 2^43 tiles of 32 vertices.
+    #[test]
+    fn weights_of_the_largest_field_fit() {
+        let tiles = Grid::new(1 << 48, 1).tiles();
+        assert_eq!(tiles, 1 << 43);
+        let total = tiles * HEAVIEST as u64;
+        assert!(total.checked_mul(GROUP_BYTES).is_some());
+        for bytes in [0, 1, tiles, 1 << 53, u64::MAX] {
+            for total in [tiles, 4 * tiles, total] {
+                let (limit, each) = group_weight(total, bytes);
+                assert!((LEAST_GROUP_WEIGHT..=MOST_GROUP_WEIGHT).contains(&limit));
+                assert!(limit >= HEAVIEST as u64 + each, "no group is empty");
+                assert!(255 * each > limit, "no group has more than 255 tiles");
+                // The last tile's, and the beginning of a group behind the last one.
+                let before = tiles.checked_mul(each).and_then(|q| q.checked_add(total));
+                assert!(before.and_then(|q| q.checked_add(limit)).is_some(), "{bytes}");
+            }
+        }
+    }
 }

@@ -34,8 +34,8 @@ use std::ffi::{c_int, c_void};
 /// @param threads    threads to use; 0 means one per processor, more than 1024 count as 1024
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also: the stream has other dimensions or another
 ///         dtype); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_CORRUPT_STREAM (the
-///         content of u and v is undefined); FACTZ_ERROR_UNSUPPORTED_VERSION; FACTZ_ERROR_OUT_OF_MEMORY;
-///         FACTZ_ERROR_INTERNAL
+///         content of u and v is undefined); FACTZ_ERROR_UNSUPPORTED_VERSION (a later version of the
+///         format); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_decompress_host(
     src: *const c_void,

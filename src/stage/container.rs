@@ -1,11 +1,11 @@
-//! The stream: header, frequency tables, group sizes, groups. FORMAT.md describes it byte by byte.
+//! The stream: header, tables, a word for each group, groups. FORMAT.md describes it byte by byte.
 
 use crate::error::{Error, Result, Status};
 use crate::geometry::{Grid, ANCHOR_LEVEL};
 use crate::report::StreamInfo;
 use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
 use crate::stage::entropy::lanes::STATE_BYTES;
-use crate::stage::entropy::table::{LIST_TABLES, TABLES};
+use crate::stage::entropy::table::{TABLES, V1_ANS_TABLES};
 use crate::stage::entropy::Model;
 use crate::stage::predict::CHOICES;
 use crate::stage::quantize::TAPERS;
@@ -247,8 +247,8 @@ impl Header {
     /// Tables of a stream: version 1 had none for runs with the ANS coder.
     fn tables(&self) -> usize {
         match (self.version, self.coder) {
-            (1, Coder::Ans) => TABLES,
-            _ => LIST_TABLES,
+            (1, Coder::Ans) => V1_ANS_TABLES,
+            _ => TABLES,
         }
     }
 }

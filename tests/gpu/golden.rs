@@ -5,17 +5,21 @@
 mod cases;
 
 use crate::expected::check_streams;
-use crate::{text, Check};
+use crate::{text, Check, POISON};
 use cases::{config, first_vertex, folder, input, integer, is_decoded_only, manifest, sha256};
 use factz::backend;
+use factz::backend::cuda::analysis::inspect_device;
 use factz::backend::cuda::host::{driver_version, Buffer, Device, Queue, REPORT_BYTES};
-use factz::backend::cuda::{compress_device, Buffers};
+use factz::backend::cuda::{compress_device, decompress_device, Buffers};
 use factz::plan::Workspace;
 use factz::real::Real;
-use factz::{Request, Status};
+use factz::{Config, Request, Status};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::PathBuf;
+
+/// A `factz_info`.
+const INFO_BYTES: usize = std::mem::size_of::<factz::capi::inspect::factz_info>();
 
 fn upload<T: Real>(values: &[T]) -> Result<Buffer, String> {
     let bytes: Vec<u8> =
@@ -64,7 +68,7 @@ pub fn golden_streams(device: &Device) -> Check {
     };
     let manifest = manifest();
     let mut list = String::from(
-        "# The golden streams of tests/golden/v1 as a GPU made them (tests/gpu/golden.rs): SHA-256, bytes, name.\n",
+        "# The golden streams of tests/golden/v2 as a GPU made them (tests/gpu/golden.rs): SHA-256, bytes, name.\n",
     );
     let _ = writeln!(list, "device {}", device.name().map_err(text)?);
     let _ = writeln!(list, "driver {}", driver_version().map_err(text)?);
@@ -85,4 +89,56 @@ pub fn golden_streams(device: &Device) -> Check {
         write(&format!("{name}.fctz"), &stream)?;
     }
     write("MANIFEST", list.as_bytes())
+}
+
+/// Streams of version 1, which the host alone reads, are told by their header and refused without touching u and
+/// v.
+pub fn older_version(_: &Device) -> Check {
+    for name in ["example_f32", "stored_f32", "huffman_waves_block_coarse_f32"] {
+        let path = folder().join(format!("../v1/{name}.fctz"));
+        let stream = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let host = backend::inspect(&stream).map_err(text)?;
+        let config = Config::new(host.nx, host.ny, host.bound_kind, host.bound);
+        let request = Request::new(config).map_err(text)?;
+        let component_bytes = 4 * (host.nx * host.ny) as usize;
+        let workspace_bytes = Workspace::decompress(&request).map_err(text)?.bytes;
+        let (queue, source) = (Queue::new().map_err(text)?, Buffer::from_bytes(&stream).map_err(text)?);
+        let workspace = Buffer::new(workspace_bytes as usize).map_err(text)?;
+        let components = [POISON; 2].map(|value| Buffer::from_bytes(&vec![value; component_bytes]));
+        let [u, v] = components;
+        let (u, v) = (u.map_err(text)?, v.map_err(text)?);
+        let report = Buffer::new(REPORT_BYTES).map_err(text)?;
+        let info = Buffer::new(INFO_BYTES).map_err(text)?;
+        let buffers = Buffers {
+            u: u.pointer(),
+            v: v.pointer(),
+            stream: source.pointer(),
+            stream_bytes: stream.len() as u64,
+            workspace: workspace.pointer(),
+            workspace_bytes,
+            report: report.pointer(),
+        };
+        // SAFETY: the buffers live until the queue is synchronised.
+        unsafe {
+            decompress_device(&request, &buffers, queue.stream()).map_err(text)?;
+            inspect_device(source.pointer(), stream.len() as u64, info.pointer(), queue.stream())
+                .map_err(text)?;
+        }
+        queue.synchronize().map_err(text)?;
+        let status = report.read_report().map_err(text)?.status;
+        if status != Status::UnsupportedVersion {
+            return Err(format!("{name} of version 1: {status:?}"));
+        }
+        // factz_info begins with the status and the version.
+        let begin = info.read(0, 8).map_err(text)?;
+        if begin != [0, 0, 0, 0, 1, 0, 0, 0] {
+            return Err(format!("{name} of version 1: its header is said to be {begin:?}"));
+        }
+        for component in [u, v] {
+            if component.read(0, component_bytes).map_err(text)?.iter().any(|&b| b != POISON) {
+                return Err(format!("{name} of version 1 was refused after u or v were written to"));
+            }
+        }
+    }
+    Ok(())
 }

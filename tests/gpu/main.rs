@@ -73,7 +73,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 17] = [
+const SCENARIOS: [Scenario; 18] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),
@@ -87,6 +87,7 @@ const SCENARIOS: [Scenario; 17] = [
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),
     ("golden", golden::golden_streams),
+    ("older_version", golden::older_version),
     ("large_f32", large::large_f32),
     ("large_f64", large::large_f64),
     ("largest_f32", large::largest_f32),

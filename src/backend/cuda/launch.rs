@@ -78,7 +78,10 @@ pub(super) const COMPRESS: [Stage; 20] = [
     only(HUFFMAN, stage("make_codes", |s, _| 2 + s.tiles.div_ceil(4096), 1024)),
     only(
         ANS,
-        with_shared(4 * (32 * 256 + 4097) + ENCODE_LISTS_BYTES, stage("encode", |s, _| s.tiles.min(396), 256)),
+        with_shared(
+            4 * (32 * 256 + 4097) + ENCODE_LISTS_BYTES,
+            stage("encode", |s, _| s.tiles.min(396), 256),
+        ),
     ),
     only(
         HUFFMAN,

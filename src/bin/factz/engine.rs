@@ -11,9 +11,10 @@ use factz::backend::cuda::staged;
 use factz::{BoundKind, Config, Report, Request, Status};
 use std::time::Instant;
 
-/// What `--backend auto` answers with the processor: a field too large for the device, or kernels that it
-/// cannot run.
-const FALL_BACK: [Status; 3] = [Status::OutOfMemory, Status::NoDevice, Status::Unsupported];
+/// What `--backend auto` answers with the processor: a field too large for the device, kernels that it
+/// cannot run, or a stream of version 1.
+const FALL_BACK: [Status; 4] =
+    [Status::OutOfMemory, Status::NoDevice, Status::Unsupported, Status::UnsupportedVersion];
 
 pub struct Engine {
     threads: usize,

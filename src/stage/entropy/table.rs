@@ -1,4 +1,4 @@
-//! Frequency tables: which one codes what, how counts become frequencies, and how tables are stored.
+//! Tables: which one codes what, how counts become frequencies, and how tables are stored.
 
 use super::ans::{DecodeTable, EncodeTable};
 use super::Model;
@@ -32,14 +32,14 @@ pub const STEP_4: usize = STEP_8 + 1;
 pub const STEP_2: usize = STEP_4 + CLASSES - 1;
 /// By class of the fine block, from 1.
 pub const STEP_1: usize = STEP_2 + CLASSES - 1;
-/// Tables of a stream of version 1 with the ANS coder, which had no lists.
-pub const TABLES: usize = STEP_1 + CLASSES - 1;
 /// Runs of zeros in sparse lists, by class from 1.
-pub const RUN: usize = TABLES;
+pub const RUN: usize = STEP_1 + CLASSES - 1;
 /// Runs of zeros among the bytes of a mask.
 pub const MASK_RUN: usize = RUN + LAST_LIST_CLASS as usize;
 /// Tables of a stream.
-pub const LIST_TABLES: usize = MASK_RUN + 1;
+pub const TABLES: usize = MASK_RUN + 1;
+/// Tables of a stream of version 1 with the ANS coder, which had no lists.
+pub const V1_ANS_TABLES: usize = RUN;
 
 /// A block of a class up to this one is so sparse that the vertices that are not zero are listed.
 pub const LAST_LIST_CLASS: u8 = 6;
@@ -72,10 +72,10 @@ pub fn class_of(cost: u64, active: u64) -> u8 {
 }
 
 /// How often each symbol occurs, by table.
-pub type Counts = [[u64; ALPHABET]; LIST_TABLES];
+pub type Counts = [[u64; ALPHABET]; TABLES];
 
 pub fn zero_counts() -> Box<Counts> {
-    vec![[0u64; ALPHABET]; LIST_TABLES].into_boxed_slice().try_into().expect("the length is LIST_TABLES")
+    vec![[0u64; ALPHABET]; TABLES].into_boxed_slice().try_into().expect("the length is TABLES")
 }
 
 /// A frequency per symbol, summing to [`SCALE`]; all zero for a table without symbols.
