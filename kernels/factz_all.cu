@@ -41,7 +41,8 @@ CODER_KERNEL(factz_make_codes, 1024, tables, true)
 CODER_KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups, false)
 CODER_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, encode_groups, true)
 KERNEL(factz_lorenzo_plain, 32 * LORENZO_WARPS, lorenzo_plain)
-KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, lorenzo_others)
+extern "C" __global__ void __launch_bounds__(32 * LORENZO_WARPS, 4) factz_lorenzo_others_f32(const __grid_constant__ Job job) { lorenzo_others<float>(job); }
+extern "C" __global__ void __launch_bounds__(32 * LORENZO_WARPS) factz_lorenzo_others_f64(const __grid_constant__ Job job) { lorenzo_others<double>(job); }
 KERNEL(factz_offsets, 1024, place_groups)
 KERNEL(factz_gather, 256, gather)
 KERNEL(factz_open, 1024, open_stream)

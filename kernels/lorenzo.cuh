@@ -98,91 +98,138 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
     report_tally<T>(control, 0, 0, max_error);
 }
 
+// Limit of the lane's vertex of a row. Rows with odd numbers, and odd columns, are of the finest level.
+template <typename T>
+__device__ __forceinline__ T limit_at(const T* limits, i32 y) {
+    const i32 lane = threadIdx.x & 31, fine = 16 * (y >> 1) + (lane >> 1);
+    if (y & 1) return limits[(lane & 1 ? 768 : 512) + fine];
+    return limits[lane & 1 ? 256 + fine : position_of(lane, y)];
+}
+
+// Rows that are loaded before the first of them is worked on.
+constexpr i32 LORENZO_ROWS = 4;
+
+// The values of rows, and their limits where there are any, of a tile that may end before them.
+template <typename T>
+struct LorenzoRows {
+    T a[LORENZO_ROWS], b[LORENZO_ROWS], limit[LORENZO_ROWS];
+    __device__ __forceinline__ void load(const Job& job, const T* u, const T* v, const T* limits, i32 start, i32 rows) {
+#pragma unroll
+        for (i32 i = 0; i < LORENZO_ROWS; i++) {
+            const i32 y = start + i < rows ? start + i : rows - 1;
+            a[i] = u[y * (long long)job.u_layout.pitch];
+            b[i] = v[y * (long long)job.v_layout.pitch];
+            limit[i] = limits ? limit_at(limits, start + i) : no_limit<T>();
+        }
+    }
+};
+
 // One tile with limits, masks or both. `stored` stores every vertex, for tiles of which a code would have too
 // many raw bits; whether that is so.
 template <typename T>
-__device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& control, u64 index, const TileShape& shape, i32 tier,
-                                             bool stored, const T* limits, u32& info, u32& exact, T& max_error) {
+__device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& control, const Lattices<T>& lattices, u64 index,
+                                             const TileShape& shape, i32 tier, bool stored, const T* limits, u32& info, u32& exact,
+                                             T& max_error) {
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
     const i32 lane = threadIdx.x & 31, ox = shape.owned_x(), oy = shape.owned_y();
     const bool inside = lane < ox;
     const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0 + (inside ? lane : 0), shape.y0);
     const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0 + (inside ? lane : 0), shape.y0);
-    const T width = lattice_width<T>(control.quantum, tier, 0), inverse = lattice_inverse(width), accept = (T)control.quantizer.accept;
+    const T width = lattices.width[tier][0], inverse = lattices.inverse[tier][0], accept = (T)control.quantizer.accept;
     u8* const symbols = job.symbols + index * TILE_VERTICES + lane;
     Q* const payload = reinterpret_cast<Q*>(job.payload) + index * TILE_VERTICES + lane;
     BlockCosts costs = {0, 0, 0};
     u32 active[3] = {0, 0, 0};
     u32 before_u = 0, before_v = 0, my_zero = 0, my_fill = 0, stored_vertices = 0;
     T largest = 0;
+    bool too_long = false;
 #pragma unroll 1
-    for (i32 y = 0; y < TILE; y++) {
-        if (y >= oy) {
-            symbols[TILE * y] = SYMBOL_ZERO;
-            continue;
-        }
-        const T a = u[y * (long long)job.u_layout.pitch], b = v[y * (long long)job.v_layout.pitch];
-        const bool is_finite = R::finite(a) && R::finite(b), zero = inside && a == T(0) && b == T(0);
-        const bool fill = inside && !is_finite && R::bits(a) == control.fill[0] && R::bits(b) == control.fill[1];
-        const u32 zeros = __ballot_sync(FULL, zero), fills = __ballot_sync(FULL, fill);
-        if (lane == y) {
-            my_zero = zeros;
-            my_fill = fills;
-        }
-        const bool visible = inside && is_finite && !zero, has_symbol = inside && !zero && !fill;
-        LorenzoCode<T> code = {false, 0, 0, 0, T(0)};
-        if (visible && !stored) {
-            const T limit = limits ? limits[position_of(lane, y)] : no_limit<T>();
-            const bool tight = is_tight(limit);
+    for (i32 start = 0; start < TILE; start += LORENZO_ROWS) {
+        LorenzoRows<T> rows;
+        rows.load(job, u, v, limits, start, oy);
+#pragma unroll
+        for (i32 i = 0; i < LORENZO_ROWS; i++) {
+            const i32 y = start + i;
+            if (y >= oy) {
+                symbols[TILE * y] = SYMBOL_ZERO;
+                continue;
+            }
+            const T a = rows.a[i], b = rows.b[i], limit = rows.limit[i];
+            const bool is_finite = R::finite(a) && R::finite(b), zero = inside && a == T(0) && b == T(0);
+            const bool visible = inside && is_finite && !zero, tight = is_tight(limit);
             T cu, cv, ru, rv;
             bool fits = quantize_on(a, inverse, width, cu, ru);
             fits &= quantize_on(b, inverse, width, cv, rv);
-            const T error = R::high(R::abs(ru - a), R::abs(rv - b));
-            if (fits && !tight && error <= accept)
-                code = {true, 0, (i32)cu, (i32)cv, error};
-            else
-                code = lorenzo_code<T>(a, b, control.quantum, tier, accept, tight, limit);
-        }
-        stored_vertices += visible && !code.coded;
-        largest = R::high(largest, code.error);
-        i32 base_u, base_v;
-        u32 digits_u, digits_v;
-        split_code(code.qu, code.id, base_u, digits_u);
-        split_code(code.qv, code.id, base_v, digits_v);
-        // What has no code counts as predicted: down as the vertex to its left.
-        u32 down_u = (u32)base_u - before_u, down_v = (u32)base_v - before_v;
-        const u32 coded = __ballot_sync(FULL, code.coded);
-        const u32 left = coded & ((2u << lane) - 1);
-        const i32 from = left ? 31 - __clz(left) : 0;
-        const u32 near_u = __shfl_sync(FULL, down_u, from), near_v = __shfl_sync(FULL, down_v, from);
-        down_u = left ? near_u : 0;
-        down_v = left ? near_v : 0;
-        before_u += down_u;
-        before_v += down_v;
-        const i32 qu = across_cell(down_u), qv = across_cell(down_v);
-        u32 symbol = SYMBOL_ZERO;
-        if (code.coded) {
-            u64 raw;
-            symbol = encode_symbol({code.id, qu, qv}, raw);
-            if (symbol >= FIRST_WITH_RAW_BITS) {
-                const u32 own = symbol_raw_bits(symbol);
-                const u64 digits = digits_u | digits_v << (2 * code.id);
-                payload[TILE * y] = Payload<T>::make(own < 64 ? raw | digits << own : raw, own == 0 ? 0 : own < 64 ? digits >> (64 - own) : digits);
+            T error = R::high(R::abs(ru - a), R::abs(rv - b));
+            bool coded = visible && !stored && fits && (error == T(0) || (error <= accept && (!tight || error < limit)));
+            u32 n = 32;
+            u32 symbol = SYMBOL_ZERO, own = 0;
+            if (__all_sync(FULL, coded)) {
+                const u32 base_u = (u32)(i32)cu, base_v = (u32)(i32)cv;
+                const i32 qu = across_cell(base_u - before_u), qv = across_cell(base_v - before_v);
+                before_u = base_u;
+                before_v = base_v;
+                largest = R::high(largest, error);
+                if ((u32)(qu + SMALL) <= 2 * SMALL && (u32)(qv + SMALL) <= 2 * SMALL) {
+                    symbol = small_symbol(qu, qv);
+                } else {
+                    const Symbol s = encode_symbol_large({0, qu, qv});
+                    symbol = s.symbol;
+                    own = symbol_raw_bits(symbol);
+                    payload[TILE * y] = Payload<T>::make(s.raw, 0);
+                }
+            } else {
+                const bool fill = inside && !is_finite && R::bits(a) == control.fill[0] && R::bits(b) == control.fill[1];
+                const bool has_symbol = inside && !zero && !fill;
+                const u32 zeros = __ballot_sync(FULL, zero), fills = __ballot_sync(FULL, fill);
+                if (lane == y) {
+                    my_zero = zeros;
+                    my_fill = fills;
+                }
+                n = __popc(__ballot_sync(FULL, has_symbol));
+                LorenzoCode<T> code = {coded, 0, coded ? (i32)cu : 0, coded ? (i32)cv : 0, coded ? error : T(0)};
+                if (visible && !stored && fits && !coded) code = lorenzo_code<T>(a, b, lattices, tier, accept, tight, limit);
+                stored_vertices += visible && !code.coded;
+                largest = R::high(largest, code.error);
+                i32 base_u, base_v;
+                u32 digits_u, digits_v;
+                split_code(code.qu, code.id, base_u, digits_u);
+                split_code(code.qv, code.id, base_v, digits_v);
+                // What has no code counts as predicted: down as the vertex to its left.
+                u32 down_u = (u32)base_u - before_u, down_v = (u32)base_v - before_v;
+                const u32 left = __ballot_sync(FULL, code.coded) & ((2u << lane) - 1);
+                const i32 from = left ? 31 - __clz(left) : 0;
+                const u32 near_u = __shfl_sync(FULL, down_u, from), near_v = __shfl_sync(FULL, down_v, from);
+                down_u = left ? near_u : 0;
+                down_v = left ? near_v : 0;
+                before_u += down_u;
+                before_v += down_v;
+                const i32 qu = across_cell(down_u), qv = across_cell(down_v);
+                if (code.coded) {
+                    u64 raw;
+                    symbol = encode_symbol({code.id, qu, qv}, raw);
+                    if (symbol >= FIRST_WITH_RAW_BITS) {
+                        own = symbol_raw_bits(symbol);
+                        const u64 digits = digits_u | digits_v << (2 * code.id);
+                        payload[TILE * y] = Payload<T>::make(own < 64 ? raw | digits << own : raw, own == 0 ? 0 : own < 64 ? digits >> (64 - own) : digits);
+                        own += 4 * (u32)code.id;
+                    }
+                } else if (has_symbol) {
+                    symbol = STORED;
+                    own = 16 * sizeof(T);
+                    payload[TILE * y] = sizeof(T) == 4 ? Payload<T>::make(R::bits(a) | R::bits(b) << 32, 0) : Payload<T>::make(R::bits(a), R::bits(b));
+                }
             }
-        } else if (has_symbol) {
-            symbol = STORED;
-            payload[TILE * y] = sizeof(T) == 4 ? Payload<T>::make(R::bits(a) | R::bits(b) << 32, 0) : Payload<T>::make(R::bits(a), R::bits(b));
+            too_long |= sizeof(T) == 4 && own > 64;
+            if (symbol != SYMBOL_ZERO) costs.add(y, 3 + own);
+            active[0] += y < 2 ? n : 0;
+            active[1] += y >= 2 && y < 8 ? n : 0;
+            active[2] += y >= 8 ? n : 0;
+            symbols[TILE * y] = (u8)symbol;
         }
-        const u32 bits = symbol == SYMBOL_ZERO ? 0 : raw_bits(symbol, 0, sizeof(T));
-        if (sizeof(T) == 4 && __any_sync(FULL, bits > 64)) return true;
-        if (symbol != SYMBOL_ZERO) costs.add(y, 3 + bits);
-        const u32 n = __popc(__ballot_sync(FULL, has_symbol));
-        active[0] += y < 2 ? n : 0;
-        active[1] += y >= 2 && y < 8 ? n : 0;
-        active[2] += y >= 8 ? n : 0;
-        symbols[TILE * y] = (u8)symbol;
     }
+    if (__any_sync(FULL, too_long)) return true;
     const u32 owned = (u32)(ox * oy), zeros = warp_sum(__popc(my_zero)), fills = warp_sum(__popc(my_fill));
     const u32 states = 3 * (zeros == 0 ? MASK_NONE : zeros == owned ? MASK_ALL : MASK_SOME) +
                        (fills == 0 ? MASK_NONE : fills == owned ? MASK_ALL : MASK_SOME);
@@ -201,14 +248,15 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
 template <typename T>
 __device__ __forceinline__ void lorenzo_others(const Job& job) {
     typedef Real<T> R;
+    __shared__ Lattices<T> lattices;
     __shared__ u32 halvings_[LORENZO_WARPS][TILE];
     u32* const halvings = halvings_[threadIdx.x >> 5];
     static_assert(HALVINGS <= TILE, "a lane for each");
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31;
     const u64 count = control.limited_tiles, warps = (u64)gridDim.x * LORENZO_WARPS;
-    // Lane n knows half the step after n halvings.
-    const T half = T(0.5) * halved_width<T>(control.quantum, lane < HALVINGS - 1 ? lane : HALVINGS - 2);
+    if ((u64)blockIdx.x * LORENZO_WARPS >= count) return;
+    lattices.fill(control.quantum);
     u32 exact = 0;
     T max_error = 0;
     for (u64 k = (u64)blockIdx.x * LORENZO_WARPS + (threadIdx.x >> 5); k < count; k += warps) {
@@ -226,16 +274,22 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
             __syncwarp();
             halvings[lane] = 0;
             __syncwarp();
-            for (i32 y = 0; y < oy; y++) {
-                const T a = u[y * (long long)job.u_layout.pitch], b = v[y * (long long)job.v_layout.pitch];
-                const bool visible = inside && R::finite(a) && R::finite(b) && !(a == T(0) && b == T(0));
-                const T limit = visible ? limits[position_of(lane, y)] : no_limit<T>();
-                vertices += __popc(__ballot_sync(FULL, visible));
-                if (!__any_sync(FULL, is_tight(limit))) continue;
-                u32 needed = 0;
-                for (i32 n = 0; n < HALVINGS - 1; n++) needed += __shfl_sync(FULL, half, n) > limit;
-                if (is_tight(limit) && needed) atomicAdd(&halvings[needed], 1);
+#pragma unroll 1
+            for (i32 start = 0; start < oy; start += LORENZO_ROWS) {
+                LorenzoRows<T> rows;
+                rows.load(job, u, v, limits, start, oy);
+#pragma unroll
+                for (i32 i = 0; i < LORENZO_ROWS; i++) {
+                    const T a = rows.a[i], b = rows.b[i];
+                    const bool visible = inside && start + i < oy && R::finite(a) && R::finite(b) && !(a == T(0) && b == T(0));
+                    vertices += visible;
+                    if (visible && is_tight(rows.limit[i])) {
+                        const i32 needed = lattices.halvings(rows.limit[i]);
+                        if (needed) atomicAdd(&halvings[needed], 1);
+                    }
+                }
             }
+            vertices = warp_sum(vertices);
             __syncwarp();
             // The smallest estimate, the first tier of several.
             u32 best = lane < TIERS ? estimate_tier(lane, vertices, halvings) << 3 | (u32)lane : 0xffffffffu;
@@ -246,8 +300,8 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
             tier = (i32)(best & 7);
         }
         u32 info = 0;
-        if (lorenzo_rows<T>(job, control, index, shape, tier, false, limits, info, exact, max_error))
-            lorenzo_rows<T>(job, control, index, shape, tier, true, limits, info, exact, max_error);
+        if (lorenzo_rows<T>(job, control, lattices, index, shape, tier, false, limits, info, exact, max_error))
+            lorenzo_rows<T>(job, control, lattices, index, shape, tier, true, limits, info, exact, max_error);
         if (lane == 0) job.info[index] = info;
         __syncwarp();
     }

@@ -7,6 +7,8 @@
 constexpr i32 TIERS = 8;
 constexpr i32 HALVINGS = TIERS + 2 * (IDS - 1) + 1;
 constexpr u32 TIER_RATE = 8, REFINED_BITS = 9;
+template <typename T>
+constexpr i32 MANTISSA_BITS = sizeof(T) == 4 ? 23 : 52;
 
 // A tile's info word holds the tier above the mask states; its mode in the stream is both.
 __device__ __forceinline__ u32 tier_in(u32 info) { return info >> 5 & 7; }
@@ -36,12 +38,41 @@ __device__ __forceinline__ bool quantize_on(T value, T inverse, T width, T& code
     return Real<T>::abs(scaled) <= Real<T>::MAX_CODE;
 }
 
-// The step of which half is compared with a limit after n halvings.
+// Steps of all lattices and their reciprocals, for a block.
 template <typename T>
-__device__ __forceinline__ T halved_width(double quantum, i32 n) {
-    const i32 tier = n < TIERS ? n : TIERS - 2 + n % 2;
-    return lattice_width<T>(quantum, tier, (n - tier) / 2);
-}
+struct Lattices {
+    T width[TIERS][IDS], inverse[TIERS][IDS];
+    T half[HALVINGS - 1];  // half of the step after so many halvings
+    bool regular;          // whether each of them has exactly half of the one before
+    __device__ __forceinline__ void fill(double quantum) {
+        for (i32 k = threadIdx.x; k < TIERS * IDS; k += blockDim.x) {
+            const T w = lattice_width<T>(quantum, k / IDS, k % IDS);
+            width[k / IDS][k % IDS] = w;
+            inverse[k / IDS][k % IDS] = lattice_inverse(w);
+        }
+        __syncthreads();
+        if (threadIdx.x < HALVINGS - 1) {
+            const i32 n = threadIdx.x, tier = n < TIERS ? n : TIERS - 2 + n % 2;
+            half[n] = T(0.5) * width[tier][(n - tier) / 2];
+        }
+        __syncthreads();
+        const T last = half[HALVINGS - 2];
+        if (threadIdx.x == 0) regular = Real<T>::finite(half[0]) && Real<T>::bits(last) >> MANTISSA_BITS<T> > 0;
+        __syncthreads();
+    }
+    // How often the bound must be halved until no error of the lattice can reach a limit.
+    __device__ __forceinline__ i32 halvings(T limit) const {
+        if (regular) {
+            // Of positive values, ordered like their bits, that are powers of two apart.
+            const long long above = (long long)(Real<T>::bits(half[0]) - Real<T>::bits(limit)) + ((1ll << MANTISSA_BITS<T>) - 1);
+            const long long n = above >> MANTISSA_BITS<T>;
+            return limit > T(0) ? (n < 0 ? 0 : n < HALVINGS - 1 ? (i32)n : HALVINGS - 1) : HALVINGS - 1;
+        }
+        i32 n = 0;
+        while (n < HALVINGS - 1 && half[n] > limit) n++;
+        return n;
+    }
+};
 
 // Estimated size of a tile at a tier, in eighths of a bit.
 __device__ __forceinline__ u32 estimate_tier(i32 tier, u32 vertices, const u32* halvings) {
@@ -59,22 +90,21 @@ struct LorenzoCode {
     T error;
 };
 
+// That of a vertex which its tile's lattice has no code for: a finer one.
 template <typename T>
-__device__ __noinline__ LorenzoCode<T> lorenzo_code(T u, T v, double quantum, i32 tier, T accept, bool tight, T limit) {
-    LorenzoCode<T> c = {false, 0, 0, 0, T(0)};
-    i32 id = 0;
-    while (id < IDS) {
-        const T width = lattice_width<T>(quantum, tier, id), inverse = lattice_inverse(width);
+__device__ __noinline__ LorenzoCode<T> lorenzo_code(T u, T v, const Lattices<T>& lattices, i32 tier, T accept, bool tight, T limit) {
+    i32 id = 1;
+    if (tight) {
+        i32 certain = 1;
+        while (certain < IDS && T(0.5) * lattices.width[tier][certain] > limit) certain++;
+        if (certain > 2) id = certain - 1;
+    }
+    for (; id < IDS; id++) {
+        const T width = lattices.width[tier][id], inverse = lattices.inverse[tier][id];
         T cu, cv, ru, rv;
         if (!quantize_on(u, inverse, width, cu, ru) || !quantize_on(v, inverse, width, cv, rv)) break;
         const T error = Real<T>::high(Real<T>::abs(ru - u), Real<T>::abs(rv - v));
         if (error == T(0) || (error <= accept && (!tight || error < limit))) return {true, id, (i32)cu, (i32)cv, error};
-        if (id == 0 && tight) {
-            i32 certain = 1;
-            while (certain < IDS && T(0.5) * lattice_width<T>(quantum, tier, certain) > limit) certain++;
-            id = certain > 2 ? certain - 2 : 0;
-        }
-        id++;
     }
-    return c;
+    return {false, 0, 0, 0, T(0)};
 }

@@ -200,10 +200,7 @@ impl<T: Real> Encoder<'_, T> {
             }
             // A step that is infinite makes both of them NaN, which then is not below anything.
             let errors: [T; TILE] = std::array::from_fn(|x| errors[0][x].max(errors[1][x]));
-            let mut plain = 0u32;
-            for x in 0..TILE {
-                plain |= ((fits[x] & (errors[x] <= self.lattices.accept)) as u32) << x;
-            }
+            let plain = row_bits(&std::array::from_fn(|x| fits[x] & (errors[x] <= self.lattices.accept)));
             let tight = (patch.tight[y + inside.first.1] >> inside.first.0) as u32;
             let codes = &mut builder.symbols[TILE * y..TILE * (y + 1)];
             if visible == u32::MAX && plain & !tight == u32::MAX && !stored {
@@ -293,6 +290,12 @@ impl<T: Real> Encoder<'_, T> {
     }
 }
 
+/// A row of truths as bits.
+#[inline(always)]
+fn row_bits(truths: &[bool; TILE]) -> u32 {
+    lanes_above(&truths.map(u8::from), 1)
+}
+
 /// Differences across the cells to the left of and below a row of base codes.
 #[inline(always)]
 fn differences(base: &[[i32; TILE]; 2], before: &[[i32; TILE]; 2]) -> [[i32; TILE]; 2] {
@@ -321,6 +324,27 @@ fn predict_uncoded(base: &mut [[i32; TILE]; 2], before: &[[i32; TILE]; 2], coded
     }
 }
 
+/// What the symbols without raw bits stand for.
+const SMALL_CODES: [[i32; 2]; FIRST_WITH_RAW_BITS as usize] = {
+    let mut codes = [[0; 2]; FIRST_WITH_RAW_BITS as usize];
+    let mut symbol = 0;
+    while symbol < codes.len() {
+        codes[symbol] = symbol::decode_small(symbol as u8);
+        symbol += 1;
+    }
+    codes
+};
+
+/// Hands on the first `width` values of a row; the usual width as a constant, which copies without a call.
+#[inline(always)]
+fn put_row<T>(put: &mut impl FnMut(usize, &[T], &[T]), y: usize, [u, v]: &[[T; TILE]; 2], width: usize) {
+    if width == TILE {
+        put(y, u, v);
+    } else {
+        put(y, &u[..width], &v[..width]);
+    }
+}
+
 /// Reconstructs the tiles of one field.
 pub struct Decoder<'a, T> {
     pub lattices: &'a Lattices<T>,
@@ -338,33 +362,34 @@ impl<T: Real> Decoder<'_, T> {
         let (mut symbols, mut raw) = (&codes.symbols[..], &codes.raw[..]);
         let mut base = [[0i32; TILE]; 2];
         let mut values = [[T::ZERO; TILE]; 2];
+        // Vertices of a row that are not their base code: column, symbol, id and raw bits.
+        let mut fine = [(0, ZERO, 0, 0u128); TILE];
         for y in 0..owned_y {
             let mask = active[y];
             let blank = !TileCodes::has_codes(codes.mode) || scheme.class_at(codes, y) == 0;
             let here;
             (here, symbols) = symbols.split_at(if blank { 0 } else { mask.count_ones() as usize });
             let mut row = [ZERO; TILE];
-            if here.len() == TILE {
-                row.copy_from_slice(here);
+            if let Ok(whole) = here.try_into() {
+                row = whole;
             } else {
                 lanes(mask).zip(here).for_each(|(x, &s)| row[x] = s);
             }
             let coded = lanes_above(&row, 1);
             // A row without differences is that before it, unless this had vertices of another kind.
             if coded == 0 && y > 0 && mask == u32::MAX && active[y - 1] == u32::MAX && codes.raw.is_empty() {
-                put(y, &values[0][..owned_x], &values[1][..owned_x]);
+                put_row(&mut put, y, &values, owned_x);
                 continue;
             }
-            let mut fine = [None; TILE];
-            let mut special = !mask;
+            let mut refined = 0;
             if coded != 0 {
                 let mut differences = [[0i32; TILE]; 2];
-                for x in lanes(coded) {
+                let large = lanes_above(&row, FIRST_WITH_RAW_BITS);
+                for x in lanes(coded & !large) {
+                    [differences[0][x], differences[1][x]] = SMALL_CODES[row[x] as usize];
+                }
+                for x in lanes(large) {
                     let s = row[x];
-                    if s < FIRST_WITH_RAW_BITS {
-                        [differences[0][x], differences[1][x]] = symbol::decode(s, 0).q;
-                        continue;
-                    }
                     let mut code = Code::default();
                     let bits = scheme.raw_bits(s, TILE * y + x);
                     let taken;
@@ -374,17 +399,18 @@ impl<T: Real> Decoder<'_, T> {
                         code = symbol::decode(s, value as u64);
                     }
                     if s == STORED || code.id > 0 {
-                        special |= 1 << x;
-                        fine[x] = Some((s, code.id, value));
+                        fine[refined] = (x, s, code.id, value);
+                        refined += 1;
                     }
                     [differences[0][x], differences[1][x]] = code.q;
                 }
-                for (base, differences) in base.iter_mut().zip(&differences) {
-                    let mut down = 0i32;
-                    for x in 0..TILE {
-                        down = down.wrapping_add(differences[x]);
-                        base[x] = base[x].wrapping_add(down);
-                    }
+                let [du, dv] = &differences;
+                let [bu, bv] = &mut base;
+                let mut down = [0i32; 2];
+                for x in 0..TILE {
+                    down = [down[0].wrapping_add(du[x]), down[1].wrapping_add(dv[x])];
+                    bu[x] = bu[x].wrapping_add(down[0]);
+                    bv[x] = bv[x].wrapping_add(down[1]);
                 }
             }
             for (values, base) in values.iter_mut().zip(&base) {
@@ -392,25 +418,20 @@ impl<T: Real> Decoder<'_, T> {
                     values[x] = T::from_i32(base[x]) * width;
                 }
             }
-            let mut rest = special & row_mask(owned_x);
-            while rest != 0 {
-                let x = rest.trailing_zeros() as usize;
-                rest &= rest - 1;
-                let value = match fine[x] {
-                    Some((STORED, _, raw)) => {
-                        let bits = 8 * T::BYTES as u32;
-                        [raw as u64, (raw >> bits) as u64].map(T::from_bits64)
-                    }
-                    Some((symbol, id, raw)) => {
-                        let digits = (raw >> symbol::RAW_BITS[symbol as usize]) as u32;
-                        self.fine([base[0][x], base[1][x]], digits, id, tier)
-                    }
-                    None if codes.masked(x, y) == Some(true) => self.fill,
-                    None => [T::ZERO; 2],
-                };
+            for x in lanes(!mask & row_mask(owned_x)) {
+                let value = if codes.masked(x, y) == Some(true) { self.fill } else { [T::ZERO; 2] };
                 [values[0][x], values[1][x]] = value;
             }
-            put(y, &values[0][..owned_x], &values[1][..owned_x]);
+            for &(x, symbol, id, raw) in &fine[..refined] {
+                [values[0][x], values[1][x]] = if symbol == STORED {
+                    let bits = 8 * T::BYTES as u32;
+                    [raw as u64, (raw >> bits) as u64].map(T::from_bits64)
+                } else {
+                    let digits = (raw >> symbol::RAW_BITS[symbol as usize]) as u32;
+                    self.fine([base[0][x], base[1][x]], digits, id, tier)
+                };
+            }
+            put_row(&mut put, y, &values, owned_x);
         }
     }
 

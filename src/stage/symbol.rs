@@ -187,18 +187,24 @@ pub fn encode(code: Code) -> (u8, u64) {
     (symbol, biased(qu) | biased(qv) << (bits + 1))
 }
 
+/// The two integers of a symbol without raw bits.
+#[inline(always)]
+pub const fn decode_small(symbol: u8) -> [i32; 2] {
+    let pair = if symbol == 0 {
+        12
+    } else if symbol <= 12 {
+        symbol as i32 - 1
+    } else {
+        symbol as i32
+    };
+    [pair / 5 - SMALL, pair % 5 - SMALL]
+}
+
 /// The code of a symbol other than [`STORED`] with its raw bits. Total: any bits give some code.
 #[inline(always)]
 pub fn decode(symbol: u8, raw: u64) -> Code {
     if symbol < PAIR0 {
-        let pair = if symbol == 0 {
-            12
-        } else if symbol <= 12 {
-            symbol as i32 - 1
-        } else {
-            symbol as i32
-        };
-        return Code { id: 0, q: [pair / 5 - SMALL, pair % 5 - SMALL] };
+        return Code { id: 0, q: decode_small(symbol) };
     }
     let m = MEANINGS[symbol as usize];
     let [ku, kv] = m.bits.map(u32::from);

@@ -83,6 +83,20 @@ pub struct Rectangle {
     pub height: usize,
 }
 
+/// Flags of a row of a patch, a byte for each vertex.
+const FLAGS: usize = FRAMED.next_multiple_of(8);
+
+/// One bit of each flag, eight at a time.
+#[inline(always)]
+fn bits_of(flags: &[u8; FLAGS], bit: u32) -> u64 {
+    let eights = flags.chunks_exact(8).map(|eight| {
+        let x = u64::from_le_bytes(eight.try_into().expect("eight bytes")) >> bit & 0x0101_0101_0101_0101;
+        // The bits come together in the highest byte.
+        x.wrapping_mul(0x0102_0408_1020_4080) >> 56
+    });
+    eights.enumerate().fold(0, |bits, (k, eight)| bits | eight << (8 * k))
+}
+
 impl<T: Real> Patch<T> {
     pub fn new() -> Self {
         Patch {
@@ -120,16 +134,17 @@ impl<T: Real> Patch<T> {
         for y in 0..area.height {
             let row = y * PITCH;
             let gy = (area.y0 + y as u64) as i64;
-            let (mut zero, mut finite) = (0u64, 0u64);
+            let (mut zero, mut nonfinite) = ([0u8; FLAGS], [0u8; FLAGS]);
             u.read_row(area.x0 as i64, gy, &mut self.u[row..row + area.width]);
             v.read_row(area.x0 as i64, gy, &mut self.v[row..row + area.width]);
-            for x in 0..area.width {
-                let (a, b) = (self.u[row + x], self.v[row + x]);
-                zero |= ((a == T::ZERO && b == T::ZERO) as u64) << x;
-                finite |= ((a.is_finite() && b.is_finite()) as u64) << x;
+            let (us, vs) = (&self.u[row..row + area.width], &self.v[row..row + area.width]);
+            // Written without branches, so that the compiler can use vector instructions.
+            for (x, (a, b)) in us.iter().zip(vs).enumerate() {
+                zero[x] = ((*a == T::ZERO) & (*b == T::ZERO)) as u8;
+                nonfinite[x] = !(a.is_finite() & b.is_finite()) as u8;
             }
-            self.zero[y] = zero;
-            self.nonfinite[y] = !finite & ((1u64 << area.width) - 1);
+            self.zero[y] = bits_of(&zero, 0);
+            self.nonfinite[y] = bits_of(&nonfinite, 0);
             self.fill[y] = 0;
             self.any_nonfinite |= self.nonfinite[y] != 0;
         }
@@ -162,7 +177,7 @@ impl<T: Real> Patch<T> {
         let bound = constraints.bound_up;
         let cells = self.width - 1;
         for y in 0..self.height - 1 {
-            let (mut near, row) = ([0u8; FRAMED], y * PITCH);
+            let (mut near, row) = ([0u8; FLAGS], y * PITCH);
             let rows = [
                 &self.u[row..row + cells + 1],
                 &self.u[row + PITCH..row + PITCH + cells + 1],
@@ -180,11 +195,7 @@ impl<T: Real> Patch<T> {
                 }
                 near[x] = !far[0] as u8 | (!far[1] as u8) << 1;
             }
-            let (mut lower, mut upper) = (0u64, 0u64);
-            for (x, &n) in near[..cells].iter().enumerate() {
-                lower |= ((n & 1) as u64) << x;
-                upper |= ((n >> 1) as u64) << x;
-            }
+            let (lower, upper) = (bits_of(&near, 0), bits_of(&near, 1));
             if lower | upper == 0 {
                 continue;
             }
