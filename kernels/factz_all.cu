@@ -11,6 +11,10 @@
 #define KERNEL(name, threads, call)                                                            \
     extern "C" __global__ void __launch_bounds__(threads) name##_f32(const __grid_constant__ Job job) { call<float>(job); } \
     extern "C" __global__ void __launch_bounds__(threads) name##_f64(const __grid_constant__ Job job) { call<double>(job); }
+// With registers for so many blocks where values have four bytes.
+#define BOUNDED_KERNEL(name, threads, blocks, call)                                                                                 \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Job job) { call<float>(job); } \
+    extern "C" __global__ void __launch_bounds__(threads) name##_f64(const __grid_constant__ Job job) { call<double>(job); }
 #define LINE_KERNEL(name, across)                                                                          \
     extern "C" __global__ void __launch_bounds__(128) name##_f32(const __grid_constant__ Job job) { lines<float, across>(job); } \
     extern "C" __global__ void __launch_bounds__(128) name##_f64(const __grid_constant__ Job job) { lines<double, across>(job); }
@@ -41,8 +45,7 @@ CODER_KERNEL(factz_make_codes, 1024, tables, true)
 CODER_KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups, false)
 CODER_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, encode_groups, true)
 KERNEL(factz_lorenzo_plain, 32 * LORENZO_WARPS, lorenzo_plain)
-extern "C" __global__ void __launch_bounds__(32 * LORENZO_WARPS, 4) factz_lorenzo_others_f32(const __grid_constant__ Job job) { lorenzo_others<float>(job); }
-extern "C" __global__ void __launch_bounds__(32 * LORENZO_WARPS) factz_lorenzo_others_f64(const __grid_constant__ Job job) { lorenzo_others<double>(job); }
+BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 4, lorenzo_others)
 KERNEL(factz_offsets, 1024, place_groups)
 KERNEL(factz_gather, 256, gather)
 KERNEL(factz_open, 1024, open_stream)
