@@ -243,23 +243,38 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         costs.fine += position >= 256 ? cost : 0;
     };
     // Codes a vertex. Most codes are zero, which those are for certain whose residuals are below half a
-    // step by more than rounding: they take no more than this test.
-    auto code = [&](P original, P prediction, i32 level, T width, T limit, i32 position, bool active, bool own) -> P {
+    // step by more than rounding: they take no more than this test. Small ones are next; where there are
+    // limits, many fail, and what is laid out for them costs more in the instruction cache than it saves.
+    auto code = [&](P original, P prediction, i32 level, T width, T inverse, T limit, i32 position, bool active, bool own) -> P {
         const T du = R::abs(original.x - prediction.x), dv = R::abs(original.y - prediction.y);
         const T certain = R::low(T(0.49) * width, LIMITS ? R::low(accept, limit) : accept);
         T error = R::high(du, dv);
         P value = prediction;
         if (active && !(du < certain && dv < certain)) {
-            const CodedVertex<T> c = code_vertex_of<T>(original, prediction, level, &steps, limit);
-            value = c.value;
-            error = c.error;
+            T cu, cv;
+            encode_residual(original.x, prediction.x, inverse, width, cu, value.x);
+            encode_residual(original.y, prediction.y, inverse, width, cv, value.y);
+            error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
+            u32 symbol, cost;
+            if (!LIMITS && R::abs(cu) <= T(SMALL) && R::abs(cv) <= T(SMALL) && error <= accept) {
+                symbol = small_symbol((i32)cu, (i32)cv);
+                cost = symbol == SYMBOL_ZERO ? 0 : 3;
+            } else {
+                const CodedVertex<T> c = code_vertex_of<T>(original, prediction, level, &steps, limit);
+                value = c.value;
+                error = c.error;
+                symbol = c.symbol;
+                cost = c.cost;
+                if (own) {
+                    if (symbol == STORED)
+                        exact++;
+                    else if (symbol >= FIRST_WITH_RAW_BITS && mine)
+                        payload[position] = c.raw;
+                }
+            }
             if (own) {
-                symbols[position] = (u8)c.symbol;
-                charge(c.cost, position);
-                if (c.symbol == STORED)
-                    exact++;
-                else if (c.symbol >= FIRST_WITH_RAW_BITS && mine)
-                    payload[position] = c.raw;
+                symbols[position] = (u8)symbol;
+                charge(cost, position);
             }
         }
         if (active) max_error = R::high(max_error, error);
@@ -288,11 +303,11 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         }
     } else {
         lattice_sides<T>(lattice, steps.kernels, steps,
-                         [&](i32 side, i32 level, T width, T, i32 along, P prediction, P original) -> P {
+                         [&](i32 side, i32 level, T width, T inverse, i32 along, P prediction, P original) -> P {
                              // Those on the far sides belong to other tiles.
                              const i32 n = HALF >> level, k = along >> (level + 1);
                              const T limit = LIMITS ? shared.side_limits[half][LIMITS ? side : 0][LIMITS ? along : 0] : no_limit<T>();
-                             return code(original, prediction, level, width, limit, side == TOP ? n * n + k : n * (2 * n + k), true,
+                             return code(original, prediction, level, width, inverse, limit, side == TOP ? n * n + k : n * (2 * n + k), true,
                                          side < BOTTOM);
                          });
         // Vertical lines of other tiles look at the horizontal lines beside them.
@@ -300,10 +315,11 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
             reinterpret_cast<P*>(job.across)[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
     }
     lattice_even<T>(lattice, steps.kernels, steps,
-                    [&](i32 level, T width, T, i32 position, i32, i32, P prediction, P original) -> P {
-                        return code(original, prediction, level, width, LIMITS ? shared.limits[half][position] : no_limit<T>(),
+                    [&](i32 level, T width, T inverse, i32 position, i32, i32, P prediction, P original) -> P {
+                        return code(original, prediction, level, width, inverse, LIMITS ? shared.limits[half][position] : no_limit<T>(),
                                     position, true, true);
                     });
+    const T width = steps.width[0][0], inverse = steps.inverse[0][0];
     lattice_fine<T>(
         lattice, steps.kernels[0],
         [&](i32 phase, i32 j, bool active, P prediction) -> P {
@@ -320,7 +336,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
                     original = phase == 1 ? R::pair(row.u[lane].x, row.v[lane].x) : R::pair(row.u[lane].y, row.v[lane].y);
                 if (LIMITS) limit = row.limits[LIMITS ? phase : 0][lane];
             }
-            return code(original, prediction, 0, steps.width[0][0], limit, 256 * (1 + phase) + HALF * j + lane, active, true);
+            return code(original, prediction, 0, width, inverse, limit, 256 * (1 + phase) + HALF * j + lane, active, true);
         },
         [&](i32, P, P, P, P) { fetch(); });
 
