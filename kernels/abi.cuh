@@ -65,7 +65,7 @@ struct Job {
     u32* info;          // [tiles]: mask states | all coded << 4 | tier << 5 | classes << 8, 16, 24
     u32* steps;         // [tiles]: steps of 32 symbols that were written; decompression only
     u32* masks;         // [tiles][2][32] rows: zero, fill; before that the triangles that need a bound
-    float* nearness;    // [tiles][8]; compression only
+    float* nearness;    // [tiles][8], with the kind of each tile; compression only
     u8* anchors;        // [tiles] of two elements
     i32* anchor_codes;  // [tiles][4]: qu, qv, id, unused; compression only
     u8* across;         // [tiles_y][nx] of two elements, compression only
@@ -75,8 +75,8 @@ struct Job {
     u8* codes;          // decompression: [TABLES][2048] of two bytes
     u8* table_section;  // compression: TABLE_SECTION_BYTES
     u8* words;          // compression: [tiles] of TILE_WORD_BYTES
-    u64* group_sizes;   // [tiles]: bytes of each group; before that the list of plain tiles
-    u64* group_offsets; // [tiles]: where each group begins in the stream; before that the list of the other tiles
+    u64* group_sizes;   // [tiles]: bytes of each group; before that plain tiles, others, and from the end whole ones
+    u64* group_offsets; // [tiles]: where each group begins in the stream; before that all tiles that are not plain
 
 #ifdef __CUDACC__
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }

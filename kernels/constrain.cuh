@@ -266,10 +266,12 @@ __device__ __forceinline__ void sort_tiles(const Job& job) {
     else
         job.group_offsets[at_limited + __popc(limited & before)] = tile;
     job.info[tile] = plain ? ALL_CODED : 0;
+    nearness_of(job, tile).kind = plain ? PLAIN_TILE : OTHER_TILE;
 }
 
 // Grid: any. Block: 128, a warp for a limited tile. Limits from triangles that are not hard; lists the
-// whole tiles without zeros and missing values, from the end of the list of plain ones.
+// whole tiles without zeros and missing values, from the end of the list of plain ones, and the others
+// between these.
 template <typename T>
 __device__ __forceinline__ void limits(const Job& job) {
     Control& control = control_of(job);
@@ -280,9 +282,11 @@ __device__ __forceinline__ void limits(const Job& job) {
         const TileShape shape = tile_shape(job, tile);
         const Found found = find_limits(job, c, shape, tile, control.nonfinite != 0, (control.nonfinite | control.zero) != 0);
         // Signatures are looked at where all vertices around are at hand.
-        if (found.special || (c.speculative && found.inside) || shape.last_x < TILE || shape.last_y < TILE) continue;
-        if ((threadIdx.x & 31) == 0)
-            job.group_sizes[job.tiles() - 1 - atomicAdd((unsigned long long*)&control.whole_tiles, 1ull)] = tile;
+        const bool whole = !(found.special || (c.speculative && found.inside)) && shape.last_x == TILE && shape.last_y == TILE;
+        if ((threadIdx.x & 31) != 0) continue;
+        const u64 before = atomicAdd((unsigned long long*)(whole ? &control.whole_tiles : &control.other_tiles), 1ull);
+        job.group_sizes[whole ? job.tiles() - 1 - before : control.plain_tiles + before] = tile;
+        if (whole) nearness_of(job, tile).kind = WHOLE_TILE;
     }
 }
 

@@ -19,7 +19,7 @@ struct Control {
     u64 exact, critical;
     u64 max_error;  // bits of a double
     u64 raw_bits;
-    u64 plain_tiles, limited_tiles, whole_tiles;
+    u64 plain_tiles, limited_tiles, whole_tiles, other_tiles;
     u64 hard_chunks;  // of triangles whose limits take determinants
     // Decided by the last block of the statistics and of the tuning.
     double bound, quantum, bound_up;
@@ -61,10 +61,15 @@ __device__ inline bool last_block(Control& control, i32 ticket) {
     return last;
 }
 
+// What is done with a tile: plain ones have no limits, whole ones may have but no zeros or missing values.
+enum : u32 { OTHER_TILE, PLAIN_TILE, WHOLE_TILE };
+
 // How near the cells of a tile come to the origin, at least: all of them, and those on each side. From
 // the statistics to the constraints.
 struct Nearness {
-    float all, top, bottom, left, right, unused[3];
+    float all, top, bottom, left, right;
+    u32 kind;  // of the tile
+    u32 unused[2];
 };
 __device__ __forceinline__ Nearness& nearness_of(const Job& job, u64 tile) {
     return reinterpret_cast<Nearness*>(job.nearness)[tile];
@@ -83,4 +88,39 @@ enum : u32 { PRESERVE_NONE = 0, PRESERVE_POINTS = 1, PRESERVE_TYPES = 2 };
 template <typename T>
 __device__ __forceinline__ T* vertex_at(void* base, const Layout& layout, long long x, long long y) {
     return static_cast<T*>(base) + y * (long long)layout.pitch + x * (long long)layout.stride;
+}
+
+// Copies that go on while the thread works. They are waited for in order, by groups: until no more than
+// PENDING are under way.
+template <typename A>
+__device__ __forceinline__ void copy_async(A* shared, const A* from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((u32)__cvta_generic_to_shared(shared)), "l"(from), "n"(sizeof(A)) : "memory");
+#else
+    *shared = *from;
+#endif
+}
+__device__ __forceinline__ void end_group() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <i32 PENDING>
+__device__ __forceinline__ void wait_for_group() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+#endif
+}
+
+// Where the launch allows it, the next kernel may begin once all blocks have come here, and what it reads of
+// this one it must wait for.
+__device__ __forceinline__ void let_next_begin() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+__device__ __forceinline__ void wait_for_kernel_before() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
 }

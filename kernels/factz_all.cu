@@ -19,9 +19,9 @@
     extern "C" __global__ void __launch_bounds__(128) name##_f32(const __grid_constant__ Job job) { lines<float, across>(job); } \
     extern "C" __global__ void __launch_bounds__(128) name##_f64(const __grid_constant__ Job job) { lines<double, across>(job); }
 
-#define WHOLE_KERNEL(name, limits)                                                                         \
-    extern "C" __global__ void __launch_bounds__(64, 8) name##_f32(const __grid_constant__ Job job) { whole_tiles<float, limits>(job); } \
-    extern "C" __global__ void __launch_bounds__(64) name##_f64(const __grid_constant__ Job job) { whole_tiles<double, limits>(job); }
+#define WHOLE_KERNEL(name, call, threads, blocks)                                                          \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Job job) { call<float>(job); } \
+    extern "C" __global__ void __launch_bounds__(32, 9) name##_f64(const __grid_constant__ Job job) { call<double>(job); }
 
 KERNEL(factz_statistics, 256, statistics)
 KERNEL(factz_tune, 32 * TUNE_WARPS, tune)
@@ -31,8 +31,8 @@ KERNEL(factz_bounds, 128, bounds)
 KERNEL(factz_anchors, 128, anchors)
 LINE_KERNEL(factz_across, true)
 LINE_KERNEL(factz_down, false)
-WHOLE_KERNEL(factz_plain, false)
-WHOLE_KERNEL(factz_tight, true)
+WHOLE_KERNEL(factz_plain, plain_tiles, 128, 6)
+WHOLE_KERNEL(factz_tight, tight_tiles, 64, 8)
 extern "C" __global__ void __launch_bounds__(32 * OTHER_WARPS, 10) factz_others_f32(const __grid_constant__ Job job) { other_tiles<float>(job); }
 extern "C" __global__ void __launch_bounds__(32 * OTHER_WARPS) factz_others_f64(const __grid_constant__ Job job) { other_tiles<double>(job); }
 #define CODER_KERNEL(name, threads, call, huffman)                                                          \

@@ -1,4 +1,5 @@
-// Entries of the lattice lines around tiles that are not plain: plain tiles make their own.
+// Entries of the lattice lines around tiles that do not make their own: in the block-wise mode whole tiles
+// do, in the speculative mode only plain ones.
 #pragma once
 #include "constrain.cuh"
 #include "stage/lattice.cuh"
@@ -28,13 +29,16 @@ __device__ __forceinline__ void lines(const Job& job) {
     const u64 warps = (u64)gridDim.x * (blockDim.x >> 5);
     u32 exact = 0;
     T max_error = 0;
-    const u64 count = control.limited_tiles;
+    const u64* const list = c.speculative ? job.group_offsets : job.group_sizes + control.plain_tiles;
+    const u64 count = c.speculative ? control.limited_tiles : control.other_tiles;
     for (u64 k = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); k < count; k += warps) {
-        const u64 listed = job.group_offsets[k];
+        const u64 listed = list[k];
         const TileShape shape = tile_shape(job, listed);
         // The segment on the far side belongs to the next tile, which makes it if it is on the list.
         const u64 tile = far ? listed + (ACROSS ? job.tiles_x : 1) : listed;
-        const bool mine = !far || ((ACROSS ? shape.last_y : shape.last_x) == TILE && (job.info[tile] & ALL_CODED));
+        const bool exists = !far || (ACROSS ? shape.last_y : shape.last_x) == TILE;
+        const u32 kind = exists ? nearness_of(job, tile).kind : OTHER_TILE;
+        const bool mine = !far || kind == PLAIN_TILE || (kind == WHOLE_TILE && !c.speculative);
         const u64 a0 = ACROSS ? shape.x0 : shape.y0;                      // along the line
         const u64 line = (ACROSS ? shape.ty : shape.tx) + (mine && far ? 1 : 0), at = line * TILE;
         const u64 b0 = at ? at - 1 : 0;
@@ -53,7 +57,7 @@ __device__ __forceinline__ void lines(const Job& job) {
         auto in_patch = [&](i32 i, i32 t) { return ACROSS ? t * CLOSED + i : i * 3 + t; };
 
         // Limits, and the values: those around the line only where signatures have to be looked at.
-        const bool has_limits = mine && !(job.info[tile] & ALL_CODED);
+        const bool has_limits = mine && kind != PLAIN_TILE;
         bool any_tight = false;
         for (i32 i = lane; i < length; i += HALF) {
             T limit = no_limit<T>();

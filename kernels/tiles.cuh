@@ -45,11 +45,30 @@ struct CodedVertex {
     u64 raw;
 };
 
-// A vertex whose first code is not a small one or fails: the first id that keeps the bound and the limit,
-// with the same choice of ids worth a try as the twin.
-template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ CodedVertex<T> code_slowly(P original, P prediction, i32 level, const Control* control, T limit) {
-    const Quantizer& q = control->quantizer;
+// The quantizer in the type of the values, and the kernels, where they are at hand.
+template <typename T>
+struct Steps {
+    T width[LEVELS][IDS], inverse[LEVELS][IDS], accept;
+    u32 kernels[5];
+
+    // By all threads of a block.
+    __device__ __forceinline__ void read(const Control& control) {
+        for (i32 k = threadIdx.x; k < LEVELS * IDS; k += blockDim.x) {
+            width[k / IDS][k % IDS] = (T)control.quantizer.width[k / IDS][k % IDS];
+            inverse[k / IDS][k % IDS] = (T)control.quantizer.inverse[k / IDS][k % IDS];
+        }
+        if (threadIdx.x < 5) kernels[threadIdx.x] = control.kernels[threadIdx.x];
+        if (threadIdx.x == 5) accept = (T)control.quantizer.accept;
+        __syncthreads();
+    }
+};
+
+// A vertex: the first id that keeps the bound and the limit, with the same choice of ids worth a try as the
+// twin. A function, since code that is laid out again and again does not fit the instruction cache.
+// The steps are those of the control block, or at hand.
+template <typename T, typename Q, typename P = typename Real<T>::Pair>
+__device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, i32 level, const Q* steps, T limit) {
+    const Q& q = *steps;
     const T accept = (T)q.accept;
     CodedVertex<T> v = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
     i32 id = 0;
@@ -64,7 +83,7 @@ __device__ __noinline__ CodedVertex<T> code_slowly(P original, P prediction, i32
             v.value = Real<T>::pair(ru, rv);
             v.error = error;
             v.symbol = encode_symbol({id, (i32)cu, (i32)cv}, v.raw);
-            v.cost = 3 + symbol_raw_bits(v.symbol);
+            v.cost = v.symbol == SYMBOL_ZERO ? 0 : v.symbol < FIRST_WITH_RAW_BITS ? 3 : 3 + symbol_raw_bits(v.symbol);
             break;
         }
         if (id == 0 && is_tight(limit)) {
@@ -77,41 +96,50 @@ __device__ __noinline__ CodedVertex<T> code_slowly(P original, P prediction, i32
     return v;
 }
 
+// What the finest level needs of the originals for two rows, and of the limits: the odd row, and the odd
+// columns of the even row that is coded with it.
+template <typename T, bool LIMITS>
+struct FineRow {
+    typename Real<T>::Pair u[HALF], v[HALF];
+    T on_row_u[HALF], on_row_v[HALF];
+    T limits[LIMITS ? 3 : 1][LIMITS ? HALF : 1];
+};
+constexpr i32 ROWS_AHEAD = 2;
+
 template <typename T, bool LIMITS>
 struct WholePair {
     Lattice<T> lattice[2];
+    FineRow<T, LIMITS> rows[2][ROWS_AHEAD];
     T limits[2][LIMITS ? 256 : 1];  // of the coarse and middle blocks
+    T side_limits[2][LIMITS ? SIDES : 1][LIMITS ? TILE : 1];
     alignas(16) u8 symbols[2][TILE_VERTICES];
 };
-template <typename T>
-constexpr i32 WHOLE_WARPS = 2;
+// Warps of a block: as many as give most warps on a multiprocessor.
+template <typename T, bool LIMITS>
+constexpr i32 WHOLE_WARPS = sizeof(T) == 8 ? 1 : LIMITS ? 2 : 4;
 
 // Cost of the symbols of a lane by block: coarse, middle, fine.
 struct Costs {
     u32 coarse, middle, fine;
 };
 
-// Grid: tiles / 2 / warps. Block: 32 * warps. Whole tiles without zeros and missing values, half a warp
-// for each: those without limits, which make their own lattice lines, or those with limits of the
-// block-wise mode, whose lines are made.
+// A pair of whole tiles without zeros and missing values by a warp, half of it for each: those without limits, or those with limits. They make their own lattice lines, as the tiles
+// beside them do, with the same limits. In the speculative mode lines with limits depend on what is around
+// them: there those of tiles with limits are made.
 template <typename T, bool LIMITS>
-__device__ __forceinline__ void whole_tiles(const Job& job) {
+__device__ __forceinline__ void whole_tiles(const Job& job, Control& control, const Steps<T>& steps, WholePair<T, LIMITS>& shared, u64 first) {
     typedef typename Real<T>::Pair P;
     typedef Real<T> R;
-    __shared__ WholePair<T, LIMITS> shared_[WHOLE_WARPS<T>];
-    WholePair<T, LIMITS>& shared = shared_[threadIdx.x >> 5];
-    Control& control = control_of(job);
     const i32 lane = threadIdx.x & (HALF - 1), half = threadIdx.x >> 4 & 1;
-    const u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T> + (threadIdx.x >> 5)), count = LIMITS ? control.whole_tiles : control.plain_tiles;
-    if (first >= count) return;
     // A half without a tile does the other's work without a trace.
-    const bool mine = first + half < count;
+    const bool mine = first + half < (LIMITS ? control.whole_tiles : control.plain_tiles);
     const u64 k = mine ? first + half : first, index = job.group_sizes[LIMITS ? job.tiles() - 1 - k : k];
     const TileShape shape = tile_shape(job, index);
     Lattice<T>& lattice = shared.lattice[half];
     u8* const symbols = shared.symbols[half];
     u64* const payload = reinterpret_cast<u64*>(job.payload) + index * TILE_VERTICES;
-    const T accept = (T)control.quantizer.accept;
+    const T accept = steps.accept;
+    const bool lines_are_made = LIMITS && job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
     u32 exact = 0;
     T max_error = 0;
     Costs costs = {0, 0, 0};
@@ -120,6 +148,9 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
     const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
     auto load = [&](i32 x, i32 y) -> P { return R::pair(u[y * pitch_u + x * stride_u], v[y * pitch_v + x * stride_v]); };
+    // Whether two neighbours are one word of memory, in all rows.
+    const bool dense = stride_u == 1 && stride_v == 1 &&
+                       (((u64)u | (u64)v | pitch_u * sizeof(T) | pitch_v * sizeof(T)) & (2 * sizeof(T) - 1)) == 0;
     const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
     // The rows between are needed later: they come to the cache meanwhile.
     prefetch(u + (2 * lane + 1) * pitch_u);
@@ -128,31 +159,78 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
         constexpr i32 LINE_ELEMENTS = 128 / sizeof(T);
         for (i32 k = LINE_ELEMENTS * lane; k < TILE_VERTICES; k += LINE_ELEMENTS * HALF) prefetch(limits + k);
     }
-    // Originals with even coordinates.
+    // The finest level has what it needs copied in time: the rows of each step are a group.
+    const T *odd_u = u + pitch_u + 2 * lane * stride_u, *odd_v = v + pitch_v + 2 * lane * stride_v;
+    i32 fetched = 0;
+    auto fetch = [&]() {
+        if (fetched < HALF) {
+            FineRow<T, LIMITS>& row = shared.rows[half][fetched % ROWS_AHEAD];
+            if (dense) {
+                copy_async(&row.u[lane], reinterpret_cast<const P*>(odd_u));
+                copy_async(&row.v[lane], reinterpret_cast<const P*>(odd_v));
+            } else {
+                copy_async(&row.u[lane].x, odd_u);
+                copy_async(&row.u[lane].y, odd_u + stride_u);
+                copy_async(&row.v[lane].x, odd_v);
+                copy_async(&row.v[lane].y, odd_v + stride_v);
+            }
+            if (LIMITS) {
+                copy_async(&row.limits[LIMITS ? 1 : 0][lane], limits + 512 + HALF * fetched + lane);
+                copy_async(&row.limits[LIMITS ? 2 : 0][lane], limits + 768 + HALF * fetched + lane);
+            }
+            if (fetched + 2 < HALF) {
+                copy_async(&row.on_row_u[lane], odd_u + 3 * pitch_u + stride_u);
+                copy_async(&row.on_row_v[lane], odd_v + 3 * pitch_v + stride_v);
+                if (LIMITS) copy_async(&row.limits[0][lane], limits + 256 + HALF * (fetched + 2) + lane);
+            }
+            odd_u += 2 * pitch_u;
+            odd_v += 2 * pitch_v;
+            fetched++;
+        }
+        end_group();
+    };
+    // Originals with even coordinates, and the sides.
 #pragma unroll
-    for (i32 j = 0; j < EVEN; j++)
-        if (!LIMITS || j < HALF) lattice.even[j * EVEN + lane] = load(2 * lane, 2 * j);
+    for (i32 j = 0; j < EVEN; j++) lattice.even[j * EVEN + lane] = load(2 * lane, 2 * j);
+    lattice.even[lane * EVEN + HALF] = load(TILE, 2 * lane);
+    lattice.odd[TOP][lane] = load(2 * lane + 1, 0);
+    lattice.odd[LEFT][lane] = load(0, 2 * lane + 1);
+    lattice.odd[BOTTOM][lane] = load(2 * lane + 1, TILE);
+    lattice.odd[RIGHT][lane] = load(TILE, 2 * lane + 1);
+    const P first_on_row = load(2 * lane + 1, 2);
+    const T first_on_row_limit = LIMITS ? limits[256 + HALF + lane] : no_limit<T>();
+#pragma unroll 1
+    for (i32 j = 0; j < ROWS_AHEAD; j++) fetch();
+    // Nothing but the symbols that are not zero is written later.
+#pragma unroll
+    for (i32 k = 0; k < TILE_VERTICES / 16 / HALF; k++) reinterpret_cast<uint4*>(symbols)[HALF * k + lane] = make_uint4(0, 0, 0, 0);
     if (LIMITS) {
-        // The final sides, and limits.
-        const P* const across = reinterpret_cast<const P*>(job.across) + shape.ty * job.nx + shape.x0 + 2 * lane;
-        const P* const down = reinterpret_cast<const P*>(job.down) + shape.tx * job.ny + shape.y0 + 2 * lane;
-        __syncwarp();
-        lattice.even[lane] = across[0];
-        lattice.odd[TOP][lane] = across[1];
-        lattice.even[HALF * EVEN + lane] = across[job.nx];
-        lattice.odd[BOTTOM][lane] = across[job.nx + 1];
-        if (lane > 0) lattice.even[lane * EVEN] = down[0];
-        lattice.odd[LEFT][lane] = down[1];
-        lattice.even[lane * EVEN + HALF] = down[job.ny];
-        lattice.odd[RIGHT][lane] = down[job.ny + 1];
 #pragma unroll
         for (i32 k = 0; k < HALF; k++) shared.limits[half][HALF * k + lane] = limits[HALF * k + lane];
-    } else {
-        lattice.even[lane * EVEN + HALF] = load(TILE, 2 * lane);
-        lattice.odd[TOP][lane] = load(2 * lane + 1, 0);
-        lattice.odd[LEFT][lane] = load(0, 2 * lane + 1);
-        lattice.odd[BOTTOM][lane] = load(2 * lane + 1, TILE);
-        lattice.odd[RIGHT][lane] = load(TILE, 2 * lane + 1);
+        if (lines_are_made) {
+            // The final sides.
+            const P* const across = reinterpret_cast<const P*>(job.across) + shape.ty * job.nx + shape.x0 + 2 * lane;
+            const P* const down = reinterpret_cast<const P*>(job.down) + shape.tx * job.ny + shape.y0 + 2 * lane;
+            __syncwarp();
+            lattice.even[lane] = across[0];
+            lattice.odd[TOP][lane] = across[1];
+            lattice.even[HALF * EVEN + lane] = across[job.nx];
+            lattice.odd[BOTTOM][lane] = across[job.nx + 1];
+            if (lane > 0) lattice.even[lane * EVEN] = down[0];
+            lattice.odd[LEFT][lane] = down[1];
+            lattice.even[lane * EVEN + HALF] = down[job.ny];
+            lattice.odd[RIGHT][lane] = down[job.ny + 1];
+        } else {
+            for (i32 k = lane; k < TILE; k += HALF) {
+                const i32 on_top = position_of(k, 0), on_left = position_of(0, k);
+                const u64 below = index + job.tiles_x, after = index + 1;
+                T (&to)[SIDES][TILE] = *reinterpret_cast<T (*)[SIDES][TILE]>(shared.side_limits[half]);
+                to[TOP][k] = limits[on_top];
+                to[LEFT][k] = limits[on_left];
+                to[BOTTOM][k] = nearness_of(job, below).kind == PLAIN_TILE ? no_limit<T>() : limits_of<T>(job, below)[on_top];
+                to[RIGHT][k] = nearness_of(job, after).kind == PLAIN_TILE ? no_limit<T>() : limits_of<T>(job, after)[on_left];
+            }
+        }
     }
     __syncwarp();
     if (lane < 4)
@@ -160,29 +238,48 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
             reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
     __syncwarp();
 
-    // Codes a vertex; most codes are small, and without raw bits.
-    auto code = [&](P original, P prediction, i32 level, T width, T inverse, T limit) -> CodedVertex<T> {
-        CodedVertex<T> c;
-        T cu, cv;
-        bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, c.value.x);
-        ok &= encode_residual(original.y, prediction.y, inverse, width, cv, c.value.y);
-        c.error = R::high(R::abs(c.value.x - original.x), R::abs(c.value.y - original.y));
-        ok &= LIMITS ? c.error == T(0) || (c.error <= accept && c.error < limit) : c.error <= accept;
-        if (!ok || R::high(R::abs(cu), R::abs(cv)) > T(SMALL)) return code_slowly<T>(original, prediction, level, &control, limit);
-        c.symbol = small_symbol((i32)cu, (i32)cv);
-        c.cost = c.symbol == SYMBOL_ZERO ? 0 : 3;
-        return c;
+    auto charge = [&](u32 cost, i32 position) {
+        costs.coarse += position < 64 ? cost : 0;
+        costs.middle += position >= 64 && position < 256 ? cost : 0;
+        costs.fine += position >= 256 ? cost : 0;
     };
-    auto keep = [&](const CodedVertex<T>& c, i32 position, u32& cost) {
-        max_error = R::high(max_error, c.error);
-        symbols[position] = (u8)c.symbol;
-        cost += c.cost;
-        if (c.symbol >= FIRST_WITH_RAW_BITS) {
-            if (c.symbol == STORED)
-                exact++;
-            else if (mine)
-                payload[position] = c.raw;
+    // Codes a vertex. Most codes are zero, which those are for certain whose residuals are below half a
+    // step by more than rounding: they take no more than this test. Small ones are next; where there are
+    // limits, many fail, and what is laid out for them costs more in the instruction cache than it saves.
+    auto code = [&](P original, P prediction, i32 level, T width, T inverse, T limit, i32 position, bool active, bool own) -> P {
+        const T du = R::abs(original.x - prediction.x), dv = R::abs(original.y - prediction.y);
+        const T certain = R::low(T(0.49) * width, LIMITS ? R::low(accept, limit) : accept);
+        T error = R::high(du, dv);
+        P value = prediction;
+        if (active && !(du < certain && dv < certain)) {
+            T cu, cv;
+            encode_residual(original.x, prediction.x, inverse, width, cu, value.x);
+            encode_residual(original.y, prediction.y, inverse, width, cv, value.y);
+            error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
+            u32 symbol, cost;
+            if (!LIMITS && R::abs(cu) <= T(SMALL) && R::abs(cv) <= T(SMALL) && error <= accept) {
+                symbol = small_symbol((i32)cu, (i32)cv);
+                cost = symbol == SYMBOL_ZERO ? 0 : 3;
+            } else {
+                const CodedVertex<T> c = code_vertex_of<T>(original, prediction, level, &steps, limit);
+                value = c.value;
+                error = c.error;
+                symbol = c.symbol;
+                cost = c.cost;
+                if (own) {
+                    if (symbol == STORED)
+                        exact++;
+                    else if (symbol >= FIRST_WITH_RAW_BITS && mine)
+                        payload[position] = c.raw;
+                }
+            }
+            if (own) {
+                symbols[position] = (u8)symbol;
+                charge(cost, position);
+            }
         }
+        if (active) max_error = R::high(max_error, error);
+        return value;
     };
     // The anchor's code is known; its symbol depends on the anchor before it.
     if (lane == 0) {
@@ -190,11 +287,11 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
         const u32 symbol = anchor_symbol(job, shape, index, raw);
         symbols[0] = (u8)symbol;
         if (symbol != SYMBOL_ZERO) {
-            costs.coarse += 3 + raw_bits(symbol, 0, sizeof(T));
+            charge(3 + raw_bits(symbol, 0, sizeof(T)), 0);
             if (mine) payload[0] = raw;
         }
     }
-    if (LIMITS) {
+    if (lines_are_made) {
         // The symbols of its own lines were made with them.
         const u8* const from = job.symbols + index * TILE_VERTICES;
         for (i32 k = lane; k < 2 * TILE; k += HALF) {
@@ -203,70 +300,46 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
             const u32 symbol = from[position];
             symbols[position] = (u8)symbol;
             if (symbol == SYMBOL_ZERO) continue;
-            const u32 cost = 3 + raw_bits(symbol, position, sizeof(T));
-            if (position >= 256)
-                costs.fine += cost;
-            else if (position >= 64)
-                costs.middle += cost;
-            else
-                costs.coarse += cost;
+            charge(3 + raw_bits(symbol, position, sizeof(T)), position);
         }
     } else {
-        lattice_sides<T>(lattice, control.kernels, control.quantizer,
+        lattice_sides<T>(lattice, steps.kernels, steps,
                          [&](i32 side, i32 level, T width, T inverse, i32 along, P prediction, P original) -> P {
-                             const CodedVertex<T> c = code(original, prediction, level, width, inverse, no_limit<T>());
                              // Those on the far sides belong to other tiles.
-                             if (side < BOTTOM)
-                                 keep(c, side == TOP ? position_of(along, 0) : position_of(0, along),
-                                      level == 0 ? costs.fine : level == 1 ? costs.middle : costs.coarse);
-                             return c.value;
+                             const i32 n = HALF >> level, k = along >> (level + 1);
+                             const T limit = LIMITS ? shared.side_limits[half][LIMITS ? side : 0][LIMITS ? along : 0] : no_limit<T>();
+                             return code(original, prediction, level, width, inverse, limit, side == TOP ? n * n + k : n * (2 * n + k), true,
+                                         side < BOTTOM);
                          });
         // Vertical lines of other tiles look at the horizontal lines beside them.
-        if (mine && (lane == 0 || lane == HALF - 1))
+        if (!LIMITS && mine && (lane == 0 || lane == HALF - 1))
             reinterpret_cast<P*>(job.across)[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
     }
-    lattice_even<T>(lattice, control.kernels, control.quantizer,
+    lattice_even<T>(lattice, steps.kernels, steps,
                     [&](i32 level, T width, T inverse, i32 position, i32, i32, P prediction, P original) -> P {
-                        const T limit = LIMITS ? shared.limits[half][position] : no_limit<T>();
-                        const CodedVertex<T> c = code(original, prediction, level, width, inverse, limit);
-                        keep(c, position, level == 1 ? costs.middle : costs.coarse);
-                        return c.value;
+                        return code(original, prediction, level, width, inverse, LIMITS ? shared.limits[half][position] : no_limit<T>(),
+                                    position, true, true);
                     });
-    // The finest level reads each row of originals while it codes the one before.
-    const T width = (T)control.quantizer.width[0][0], inverse = (T)control.quantizer.inverse[0][0];
-    P on_row = load(2 * lane + 1, 4), column = load(2 * lane, 1), between_columns = load(2 * lane + 1, 1);
-    P next_on_row = on_row, next_column = column, next_between = between_columns;
-    const P first_on_row = load(2 * lane + 1, 2);
-    // Limits of the vertices of a phase and row, as the originals.
-    auto limit_of = [&](i32 phase, i32 j) -> T { return LIMITS ? limits[256 * (1 + phase) + HALF * j + lane] : no_limit<T>(); };
-    T on_row_limit = limit_of(0, 2), column_limit = limit_of(1, 0), between_limit = limit_of(2, 0);
-    T next_on_row_limit = on_row_limit, next_column_limit = column_limit, next_between_limit = between_limit;
-    const T first_on_row_limit = limit_of(0, 1);
+    const T width = steps.width[0][0], inverse = steps.inverse[0][0];
     lattice_fine<T>(
-        lattice, control.kernels[0],
+        lattice, steps.kernels[0],
         [&](i32 phase, i32 j, bool active, P prediction) -> P {
-            if (phase == 1 && j < HALF - 1) {
-                next_column = load(2 * lane, 2 * j + 3);
-                next_between = load(2 * lane + 1, 2 * j + 3);
-                if (j + 3 < HALF) next_on_row = load(2 * lane + 1, 2 * j + 6);
-                next_column_limit = limit_of(1, j + 1);
-                next_between_limit = limit_of(2, j + 1);
-                if (j + 3 < HALF) next_on_row_limit = limit_of(0, j + 3);
+            P original = first_on_row;
+            T limit = first_on_row_limit;
+            if (phase != 0 || j > 1) {
+                const i32 step = phase == 0 ? j - 2 : j;
+                const FineRow<T, LIMITS>& row = shared.rows[half][step % ROWS_AHEAD];
+                // The first one to look at a step waits for it.
+                if (phase == 0 || step >= HALF - 2) wait_for_group<ROWS_AHEAD - 1>();
+                if (phase == 0)
+                    original = R::pair(row.on_row_u[lane], row.on_row_v[lane]);
+                else
+                    original = phase == 1 ? R::pair(row.u[lane].x, row.v[lane].x) : R::pair(row.u[lane].y, row.v[lane].y);
+                if (LIMITS) limit = row.limits[LIMITS ? phase : 0][lane];
             }
-            const T limit = phase == 0 ? (j == 1 ? first_on_row_limit : on_row_limit) : phase == 1 ? column_limit : between_limit;
-            const P original = phase == 0 ? (j == 1 ? first_on_row : on_row) : phase == 1 ? column : between_columns;
-            const CodedVertex<T> c = code(original, prediction, 0, width, inverse, limit);
-            if (active) keep(c, 256 * (1 + phase) + HALF * j + lane, costs.fine);
-            return c.value;
+            return code(original, prediction, 0, width, inverse, limit, 256 * (1 + phase) + HALF * j + lane, active, true);
         },
-        [&](i32, P, P, P, P) {
-            on_row = next_on_row;
-            column = next_column;
-            between_columns = next_between;
-            on_row_limit = next_on_row_limit;
-            column_limit = next_column_limit;
-            between_limit = next_between_limit;
-        });
+        [&](i32, P, P, P, P) { fetch(); });
 
     // Classes, and the symbols of blocks that are not all zero.
     for (i32 k = HALF / 2; k > 0; k /= 2) {
@@ -287,6 +360,37 @@ __device__ __forceinline__ void whole_tiles(const Job& job) {
         if (lane == 0) job.info[index] = ALL_CODED | coarse << 8 | middle << 16 | fine << 24;
     }
     report_tally<T>(control, mine ? exact : 0, 0, max_error);
+}
+
+// Grid: tiles / 2 / warps. Block: 32 * warps. Plain tiles, in any order.
+template <typename T>
+__device__ __forceinline__ void plain_tiles(const Job& job) {
+    __shared__ WholePair<T, false> shared[WHOLE_WARPS<T, false>];
+    __shared__ Steps<T> steps;
+    Control& control = control_of(job);
+    const u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T, false> + (threadIdx.x >> 5));
+    if (2 * (u64)blockIdx.x * WHOLE_WARPS<T, false> >= control.plain_tiles) return;
+    steps.read(control);
+    if (first < control.plain_tiles) whole_tiles<T, false>(job, control, steps, shared[threadIdx.x >> 5], first);
+}
+
+// Grid: any. Block: 32 * warps. Whole tiles with limits, in any order, beside the kernel before, whose
+// results are complete when this one is.
+template <typename T>
+__device__ __forceinline__ void tight_tiles(const Job& job) {
+    __shared__ WholePair<T, true> shared[WHOLE_WARPS<T, true>];
+    __shared__ Steps<T> steps;
+    Control& control = control_of(job);
+    const u64 count = control.whole_tiles, all = 2 * (u64)gridDim.x * WHOLE_WARPS<T, true>;
+    if (2 * (u64)blockIdx.x * WHOLE_WARPS<T, true> < count) {
+        steps.read(control);
+#pragma unroll 1
+        for (u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T, true> + (threadIdx.x >> 5)); first < count; first += all) {
+            whole_tiles<T, true>(job, control, steps, shared[threadIdx.x >> 5], first);
+            __syncwarp();
+        }
+    }
+    if (blockIdx.x == 0) wait_for_kernel_before();
 }
 
 // ---------------------------------------------------------------- other tiles
@@ -326,7 +430,7 @@ template <typename T, typename P = typename Real<T>::Pair>
 __device__ __noinline__ Added<T> keep_slowly(const Job& job, TileShared<T>& shared, u64 tile, u32 place, P prediction, i32 level) {
     const P original = shared.values[(place >> 5 & 31) * CLOSED + (place & 31)];
     const T limit = shared.limits[place >> 10];
-    return keep_vertex(job, shared, tile, place, code_slowly<T>(original, prediction, level, &control_of(job), limit));
+    return keep_vertex(job, shared, tile, place, code_vertex_of<T>(original, prediction, level, &control_of(job).quantizer, limit));
 }
 
 // The vertices of a warp that wait, one after the other: the first id that keeps the bound, and where the
@@ -600,20 +704,20 @@ __device__ __forceinline__ void tile(const Job& job, const Control& control, T a
     if (thread == 0) job.info[index] = info | coarse << 8 | middle << 16 | fine << 24;
 }
 
-// Grid: any. Block: 32 * warps. The tiles on the list, in any order.
+// Grid: any. Block: 32 * warps. Tiles that are neither plain nor whole, in any order. There are few, each
+// of which takes long: the next kernel works beside this one.
 template <typename T>
 __device__ __forceinline__ void other_tiles(const Job& job) {
     __shared__ TileShared<T> shared;
     Control& control = control_of(job);
     const T accept = (T)control.quantizer.accept;
-    const u64 count = control.limited_tiles;
+    const u64 count = control.other_tiles;
+    const u64* const list = job.group_sizes + control.plain_tiles;
+    let_next_begin();
     u32 exact = 0;
     T max_error = 0;
     for (u64 k = blockIdx.x; k < count; k += gridDim.x) {
-        const u64 index = job.group_offsets[k];
-        // Whole tiles are done.
-        if (job.info[index] != 0) continue;
-        tile<T>(job, control, accept, shared, index, exact, max_error);
+        tile<T>(job, control, accept, shared, list[k], exact, max_error);
         __syncthreads();
     }
     report_tally<T>(control, exact, 0, max_error);

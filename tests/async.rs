@@ -269,6 +269,9 @@ impl Driver {
                 (self.traced(|| self.inspect(DEVICE, stream)), 4, 0, 1),
             ] {
                 assert_eq!(status, FACTZ_OK, "{}", message());
+                // Some may begin before the one before has ended.
+                let calls: Vec<String> =
+                    calls.iter().map(|c| c.replace("cuLaunchKernelEx", "cuLaunchKernel")).collect();
                 let kernels = count(&calls, "cuLaunchKernel");
                 assert!(kernels >= least_kernels, "{calls:?}");
                 let mut expected: Vec<&str> = HOT[..3].to_vec();

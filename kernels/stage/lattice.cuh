@@ -19,8 +19,8 @@ struct Lattice {
 
 // Vertices of the sides, coarse to fine, as value = visit(side, level, width, inverse, along,
 // prediction, what is there). `along` is the distance from the corner.
-template <typename T, typename Visit>
-__device__ __forceinline__ void lattice_sides(Lattice<T>& s, const u32* kernels, const Quantizer& quantizer, Visit visit) {
+template <typename T, typename Q, typename Visit>
+__device__ __forceinline__ void lattice_sides(Lattice<T>& s, const u32* kernels, const Q& quantizer, Visit visit) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & (HALF - 1);
 #pragma unroll 1
@@ -59,8 +59,8 @@ __device__ __forceinline__ void lattice_sides(Lattice<T>& s, const u32* kernels,
 
 // Vertices inside with even coordinates, as value = visit(level, width, inverse, position, x, y,
 // prediction, what is there).
-template <typename T, typename Visit>
-__device__ __forceinline__ void lattice_even(Lattice<T>& s, const u32* kernels, const Quantizer& quantizer, Visit visit) {
+template <typename T, typename Q, typename Visit>
+__device__ __forceinline__ void lattice_even(Lattice<T>& s, const u32* kernels, const Q& quantizer, Visit visit) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & (HALF - 1);
 #pragma unroll 1
@@ -118,7 +118,7 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Pu
     // Rows j - 1, j, j + 1, j + 2 of the even column and of the odd one.
     P e0 = s.even[lane], e1 = e0, e2 = s.even[EVEN + lane], e3;
     P o0 = s.odd[TOP][lane], o1 = o0, o2 = put(0, 1, true, across(1)), o3;
-#pragma unroll 2
+#pragma unroll 1
     for (i32 j = 0; j < HALF; j++) {
         const bool has_above = j > 0, has_below = j < HALF - 1;
         const T weight_y = has_above && has_below ? kernel.middle : kernel.side;

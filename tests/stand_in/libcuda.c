@@ -110,6 +110,12 @@ ENTRY(cuStreamIsCapturing, void *stream, unsigned *state) {
     return SUCCESS;
 }
 
+ENTRY(cuDriverGetVersion, int *version) {
+    BEGIN;
+    *version = 13000;
+    return SUCCESS;
+}
+
 ENTRY(cuModuleLoadData, void **module, const void *image) {
     BEGIN;
     *module = (void *)0x3000;
@@ -182,4 +188,22 @@ ENTRY(cuLaunchKernel, void *function, unsigned gx, unsigned gy, unsigned gz, uns
     const int fits = gx && gx < 1u << 31 && gy == 1 && gz == 1 && bx && bx <= 1024 && by == 1 && bz == 1;
     return function == (void *)0x4000 && fits && parameters && parameters[0] && !extra && depth ? SUCCESS
                                                                                                 : INVALID_VALUE;
+}
+
+// The beginning of CUlaunchConfig.
+struct launch_config {
+    unsigned gx, gy, gz, bx, by, bz, shared;
+    void *stream;
+    void *attributes;
+    unsigned attribute_count;
+};
+
+ENTRY(cuLaunchKernelEx, const struct launch_config *config, void *function, void **parameters, void **extra) {
+    BEGIN;
+    const int fits = config->gx && config->gx < 1u << 31 && config->gy == 1 && config->gz == 1 && config->bx &&
+                     config->bx <= 1024 && config->by == 1 && config->bz == 1;
+    const int attributes = config->attribute_count == 1 && config->attributes;
+    return function == (void *)0x4000 && fits && attributes && parameters && parameters[0] && !extra && depth
+               ? SUCCESS
+               : INVALID_VALUE;
 }

@@ -144,6 +144,8 @@ pub(super) struct Module {
     pub(super) decompress: [Functions; DECOMPRESS.len()],
     pub(super) analysis: [Functions; analysis::KERNELS.len()],
     pub(super) inspect: CUfunction,
+    /// Whether a kernel may begin before the one before has ended, also in a graph.
+    pub(super) overlaps: bool,
 }
 
 // SAFETY: handles of the driver, which may be used from any thread.
@@ -203,6 +205,7 @@ fn load(context_id: u64) -> Result<Module> {
         decompress: [[null_mut(); 2]; DECOMPRESS.len()],
         analysis: [[null_mut(); 2]; analysis::KERNELS.len()],
         inspect: null_mut(),
+        overlaps: false,
     };
     if let Err(error) = find_all(image, &mut module) {
         // SAFETY: loaded above and not in use.
@@ -232,6 +235,7 @@ fn find_all(image: sys::CUmodule, module: &mut Module) -> Result<()> {
         *functions = [find(&analysis::function(kernel, 0), 0)?, find(&analysis::function(kernel, 1), 0)?];
     }
     module.inspect = find(analysis::INSPECT, 0)?;
+    module.overlaps = can_overlap(module.inspect)?;
     Ok(())
 }
 
@@ -257,6 +261,21 @@ fn find_function(image: sys::CUmodule, device: c_int, name: &str, shared_bytes: 
         check(answer, &format!("cuFuncSetAttribute({name}, {shared_bytes} bytes)"))?;
     }
     Ok(function)
+}
+
+/// Whether the kernels hold what it takes to wait for one another (from compute capability 9.0 on), and the
+/// driver can capture launches that begin early.
+fn can_overlap(function: CUfunction) -> Result<bool> {
+    const LEAST_ARCHITECTURE: c_int = 90;
+    const LEAST_DRIVER: c_int = 12030;
+    let (mut architecture, mut driver) = (0, 0);
+    let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
+    // SAFETY: a function of a loaded module.
+    let answer = unsafe { sys::cuFuncGetAttribute(&mut architecture, attribute, function) };
+    check(answer, "cuFuncGetAttribute")?;
+    // SAFETY: writes a number.
+    check(unsafe { sys::cuDriverGetVersion(&mut driver) }, "cuDriverGetVersion")?;
+    Ok(architecture >= LEAST_ARCHITECTURE && driver >= LEAST_DRIVER)
 }
 
 fn no_code(device: c_int, answer: CUresult) -> Error {

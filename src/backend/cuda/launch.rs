@@ -29,12 +29,22 @@ pub(super) struct Stage {
     threads: [u32; 2],
     /// Dynamic shared memory of a block.
     pub(super) shared_bytes: u32,
+    /// Whether it may begin once all blocks of the stage before have: it reads nothing that the stage before
+    /// writes, and waits for that at its end.
+    beside_previous: bool,
     /// Whether a configuration needs it. Decompression learns on the device which kernels have work.
     pub(super) needed: fn(Coder, Predictor) -> bool,
 }
 
 const fn stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, threads: u32) -> Stage {
-    Stage { name, blocks, threads: [threads; 2], shared_bytes: 0, needed: |_, _| true }
+    Stage {
+        name,
+        blocks,
+        threads: [threads; 2],
+        shared_bytes: 0,
+        beside_previous: false,
+        needed: |_, _| true,
+    }
 }
 
 /// A kernel of some configurations only.
@@ -66,11 +76,17 @@ pub(super) const COMPRESS: [Stage; 20] = [
     stage("limits", |s, _| s.tiles.div_ceil(4).min(8 * MANY), 128),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
     only(HIERARCHICAL, stage("anchors", |s, _| s.tiles.div_ceil(128), 128)),
-    only(HIERARCHICAL, stage("plain", |s, _| s.tiles.div_ceil(4), 64)),
+    only(HIERARCHICAL, tile_stage("plain", |s, dtype| s.tiles.div_ceil([8, 2][dtype]), [4, 1])),
     only(HIERARCHICAL, stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
     only(HIERARCHICAL, stage("down", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
-    only(HIERARCHICAL, stage("tight", |s, _| s.tiles.div_ceil(4), 64)),
     only(HIERARCHICAL, stage("others", |s, _| s.tiles.min(8 * MANY), 64)),
+    only(
+        HIERARCHICAL,
+        Stage {
+            beside_previous: true,
+            ..tile_stage("tight", |s, dtype| s.tiles.div_ceil([4, 2][dtype]).min(4 * MANY), [2, 1])
+        },
+    ),
     only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(8), 256)),
     only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256)),
     with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(12).min(396), 384)),
@@ -171,6 +187,8 @@ pub(super) struct Kernel {
     pub(super) blocks: u32,
     pub(super) threads: u32,
     pub(super) shared_bytes: u32,
+    /// Whether it may begin before the kernel before has ended.
+    pub(super) beside_previous: bool,
 }
 
 impl Kernel {
@@ -185,23 +203,45 @@ impl Kernel {
         stream: CUstream,
         name: impl FnOnce() -> String,
     ) -> Result<()> {
-        let Kernel { function, blocks, threads, shared_bytes } = *self;
+        let Kernel { function, blocks, threads, shared_bytes, beside_previous } = *self;
         let mut parameters = [std::ptr::from_ref(argument).cast_mut().cast::<c_void>()];
-        // SAFETY: the caller's promise.
-        let answer = unsafe {
-            sys::cuLaunchKernel(
-                function,
-                blocks,
-                1,
-                1,
-                threads,
-                1,
-                1,
-                shared_bytes,
-                stream,
-                parameters.as_mut_ptr(),
-                null_mut(),
-            )
+        let answer = if beside_previous {
+            let mut attribute = sys::CUlaunchAttribute {
+                id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                pad: [0; 4],
+                value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+            };
+            let config = sys::CUlaunchConfig {
+                gridDimX: blocks,
+                gridDimY: 1,
+                gridDimZ: 1,
+                blockDimX: threads,
+                blockDimY: 1,
+                blockDimZ: 1,
+                sharedMemBytes: shared_bytes,
+                hStream: stream,
+                attrs: &mut attribute,
+                numAttrs: 1,
+            };
+            // SAFETY: the caller's promise.
+            unsafe { sys::cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), null_mut()) }
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe {
+                sys::cuLaunchKernel(
+                    function,
+                    blocks,
+                    1,
+                    1,
+                    threads,
+                    1,
+                    1,
+                    shared_bytes,
+                    stream,
+                    parameters.as_mut_ptr(),
+                    null_mut(),
+                )
+            }
         };
         if answer == sys::CUresult::CUDA_SUCCESS {
             return Ok(());
@@ -261,6 +301,7 @@ impl Launcher<'_> {
             blocks,
             threads: stage.threads[self.dtype],
             shared_bytes: stage.shared_bytes,
+            beside_previous: stage.beside_previous && self.module.overlaps,
         };
         // SAFETY: the kernel takes one Job; the rest is the caller's promise.
         unsafe { kernel.launch(&self.job, stream, || stage.function(self.dtype)) }
