@@ -114,6 +114,7 @@ struct WholePair {
     T side_limits[2][LIMITS ? SIDES : 1][LIMITS ? TILE : 1];
     alignas(16) u8 symbols[2][TILE_VERTICES];
 };
+
 // Warps of a block: as many as give most warps on a multiprocessor.
 template <typename T, bool LIMITS>
 constexpr i32 WHOLE_WARPS = sizeof(T) == 8 ? 1 : LIMITS ? 2 : 4;
@@ -123,9 +124,10 @@ struct Costs {
     u32 coarse, middle, fine;
 };
 
-// A pair of whole tiles without zeros and missing values by a warp, half of it for each: those without limits, or those with limits. They make their own lattice lines, as the tiles
-// beside them do, with the same limits. In the speculative mode lines with limits depend on what is around
-// them: there those of tiles with limits are made.
+// A pair of whole tiles without zeros and missing values by a warp, half of it for each: those without limits,
+// or those with limits. They make their own lattice lines, as the tiles beside them do, with the same limits. In
+// the speculative mode lines with limits depend on what is around them: there those of tiles with limits are
+// made.
 template <typename T, bool LIMITS>
 __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, const Steps<T>& steps, WholePair<T, LIMITS>& shared, u64 first) {
     typedef typename Real<T>::Pair P;

@@ -417,6 +417,12 @@ impl Driver {
                 assert!(calls[last + 1..].iter().all(|c| c == "cuCtxPopCurrent_v2"), "{calls:?}");
             }
         }
+        // Compression alone has a kernel that may begin early.
+        std::env::set_var(FAIL, "cuLaunchKernelEx=719");
+        let (status, calls) = self.traced(|| self.compress(DEVICE, STREAM));
+        std::env::remove_var(FAIL);
+        assert_eq!(status, FACTZ_ERROR_CUDA);
+        assert_eq!(calls[calls.len() - 2..], ["cuLaunchKernelEx", "cuCtxPopCurrent_v2"]);
         // The work is under way, but the context is not as it was: the caller hears of it.
         std::env::set_var(FAIL, "cuCtxPopCurrent_v2=719");
         let status = self.compress(DEVICE, STREAM);

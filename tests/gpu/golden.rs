@@ -8,7 +8,7 @@ use crate::expected::check_streams;
 use crate::{text, Check, POISON};
 use cases::{config, first_vertex, folder, input, integer, is_decoded_only, manifest, sha256};
 use factz::backend;
-use factz::backend::cuda::analysis::inspect_device;
+use factz::backend::cuda::inspect_device;
 use factz::backend::cuda::host::{driver_version, Buffer, Device, Queue, REPORT_BYTES};
 use factz::backend::cuda::{compress_device, decompress_device, Buffers};
 use factz::plan::Workspace;

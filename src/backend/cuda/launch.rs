@@ -47,6 +47,11 @@ const fn stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, threads: u3
     }
 }
 
+/// A kernel with a warp for each tile: as many warps in a block as its shared memory lets.
+const fn tile_stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, warps: [u32; 2]) -> Stage {
+    Stage { threads: [32 * warps[0], 32 * warps[1]], ..stage(name, blocks, 0) }
+}
+
 /// A kernel of some configurations only.
 const fn only(needed: fn(Coder, Predictor) -> bool, stage: Stage) -> Stage {
     Stage { needed, ..stage }
