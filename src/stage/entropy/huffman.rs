@@ -1,5 +1,5 @@
 //! Canonical Huffman codes of at most 11 bits, in the lanes of `lanes`: the code of a symbol is a few raw
-//! bits. What would take less than a bit is not coded symbol by symbol at all (`list`).
+//! bits. Where most symbols would take less than a bit, lists leave them out (`list`).
 //!
 //! Everything is made of integers and ties are broken by the symbol, so that every backend makes the same
 //! codes of the same counts.

@@ -1,8 +1,9 @@
-//! Sparse lists: the entries that are not zero and the runs of zeros before them. A coder then needs less
-//! than a bit for a zero whatever it is, and a GPU no step for 32 of them.
+//! Sparse lists: the entries that are not zero and the runs of zeros before them. A zero then takes less than
+//! a bit even where every symbol takes whole ones, and neither coder any work.
 //!
 //! A block of a class up to [`LAST_LIST_CLASS`] is a list of the positions that are not zero, the first 16
-//! positions of the coarse block excepted; a mask is a list of its bytes.
+//! positions of the coarse block excepted; a mask is a list of its bytes. The lists of a batch of tiles follow
+//! one another and are coded 32 entries at a time (`group`).
 
 use std::ops::Range;
 
