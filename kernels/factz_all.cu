@@ -3,7 +3,7 @@
 // order of blocks.
 #include "abi.cuh"
 #include "analysis.cuh"
-#include "coding.cuh"
+#include "gathering.cuh"
 #include "tiles.cuh"
 #include "restore.cuh"
 #include "lorenzo.cuh"

@@ -6,6 +6,8 @@
 constexpr u32 HEADER_BYTES = 128;
 constexpr u32 STATE_BYTES = 128;
 constexpr u16 FORMAT_VERSION = 2;
+// What a group says of itself: its bytes, and above its tiles less one.
+constexpr u64 GROUP_BYTES_MASK = (1 << 24) - 1;
 enum : u32 { CONTENT_CODED = 0, CONTENT_STORED = 1 };
 
 __device__ __forceinline__ void put16(u8* at, u32 x) { at[0] = (u8)x, at[1] = (u8)(x >> 8); }
