@@ -55,7 +55,8 @@ KERNEL(factz_check, 256, check_stream)
 CODER_KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups, false)
 CODER_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, decode_groups, true)
 KERNEL(factz_anchor_values, 256, anchor_values)
-KERNEL(factz_restore, 64, restore)
+KERNEL(factz_restore_others, 64, restore_others)
+BOUNDED_KERNEL(factz_restore, 64, 14, restore)
 
 #define ANALYSIS_KERNEL(name, threads, blocks, call)                                                                        \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Analysis job) { analysis::call<float>(job); } \

@@ -39,12 +39,6 @@ struct RestorePair {
 };
 
 template <typename T>
-union RestoreShared {
-    RestoreTile<T> tile;
-    RestorePair<T> pair;
-    __device__ RestoreShared() {}
-};
-template <typename T>
 constexpr i32 RESTORE_WARPS = 2;
 
 // Stored values that are not finite, which predictions saw as zeros: to their places.
@@ -287,15 +281,59 @@ __device__ __forceinline__ void restore_tile(const Job& job, const Control& cont
         }
 }
 
-// Grid: tiles / 2 / warps. Block: 32 * warps. Values of all tiles, and the report.
+// Whether half a warp can restore a tile: it is whole with its closed block, and has no masks, nor have those beside it.
+__device__ __forceinline__ bool is_unmasked(const Job& job, u64 index) {
+    const TileShape shape = tile_shape(job, index);
+    if (shape.last_x != TILE || shape.last_y != TILE) return false;
+    return ((job.info[index] | job.info[index + 1] | job.info[index + job.tiles_x]) & 255) == 0;
+}
+
+// The values themselves, where the content is stored.
+template <typename T>
+__device__ __forceinline__ void restore_values(const Job& job, u64 index) {
+    const u8* from = job.stream + HEADER_BYTES;
+    const TileShape shape = tile_shape(job, index);
+    for (i32 y = 0; y < shape.owned_y(); y++)
+        for (i32 x = threadIdx.x & 31; x < shape.owned_x(); x += 32) {
+            const u64 k = (shape.y0 + y) * job.nx + shape.x0 + x;
+            const u8 *a = from + k * sizeof(T), *b = a + job.nx * job.ny * sizeof(T);
+            *vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y) = Real<T>::from_bits(sizeof(T) == 4 ? get32(a) : get64(a));
+            *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y) = Real<T>::from_bits(sizeof(T) == 4 ? get32(b) : get64(b));
+        }
+}
+
+// Grid: any. Block: 32 * warps. The tiles that take a warp each, few and slow: the next kernel works beside this one. Or all
+// of them, where the content is stored.
+template <typename T>
+__device__ __forceinline__ void restore_others(const Job& job) {
+    __shared__ RestoreTile<T> shared[RESTORE_WARPS<T>];
+    const Control& control = control_of(job);
+    let_next_begin();
+    const bool stored = control.content == CONTENT_STORED;
+    if (control.status != STATUS_OK || (!stored && control.predictor != PREDICTOR_HIERARCHICAL)) return;
+    // A warp looks at 32 tiles at once, far from each other, since those that are slow lie together.
+    const u64 warp = (u64)blockIdx.x * RESTORE_WARPS<T> + (threadIdx.x >> 5), warps = (u64)gridDim.x * RESTORE_WARPS<T>;
+    for (u64 first = warp; first < job.tiles(); first += 32 * warps) {
+        const u64 mine = first + (threadIdx.x & 31) * warps;
+        for (u32 left = __ballot_sync(FULL, mine < job.tiles() && (stored || !is_unmasked(job, mine))); left; left &= left - 1) {
+            const u64 index = first + (__ffs(left) - 1) * warps;
+            if (stored)
+                restore_values<T>(job, index);
+            else
+                restore_tile<T>(job, control, shared[threadIdx.x >> 5], index);
+            __syncwarp();
+        }
+    }
+}
+
+// Grid: tiles / 2 / warps. Block: 32 * warps. The other tiles, and the report. Beside the kernel before, whose results
+// are complete when this one is.
 template <typename T>
 __device__ __forceinline__ void restore(const Job& job) {
-    constexpr i32 WARPS = RESTORE_WARPS<T>;
-    __shared__ RestoreShared<T> shared_[WARPS];
-    RestoreShared<T>& shared = shared_[threadIdx.x >> 5];
+    __shared__ RestorePair<T> shared[RESTORE_WARPS<T>];
     const Control& control = control_of(job);
-    const i32 lane = threadIdx.x & 31;
-    const u64 first = 2 * ((u64)blockIdx.x * WARPS + (threadIdx.x >> 5));
+    const i32 half = threadIdx.x >> 4 & 1;
+    const u64 first = 2 * ((u64)blockIdx.x * RESTORE_WARPS<T> + (threadIdx.x >> 5));
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         Report r = {};
         r.status = control.status;
@@ -307,37 +345,10 @@ __device__ __forceinline__ void restore(const Job& job) {
         }
         *job.report = r;
     }
-    if (control.status != STATUS_OK || first >= job.tiles()) return;
-    const i32 count = job.tiles() - first < 2 ? 1 : 2;
-    if (control.content == CONTENT_STORED) {
-        const u8* from = job.stream + HEADER_BYTES;
-        for (i32 t = 0; t < count; t++) {
-            const TileShape shape = tile_shape(job, first + t);
-            for (i32 y = 0; y < shape.owned_y(); y++)
-                for (i32 x = lane; x < shape.owned_x(); x += 32) {
-                    const u64 k = (shape.y0 + y) * job.nx + shape.x0 + x;
-                    const u8 *a = from + k * sizeof(T), *b = a + job.nx * job.ny * sizeof(T);
-                    *vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y) =
-                        Real<T>::from_bits(sizeof(T) == 4 ? get32(a) : get64(a));
-                    *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y) =
-                        Real<T>::from_bits(sizeof(T) == 4 ? get32(b) : get64(b));
-                }
-        }
-        return;
+    if (control.status == STATUS_OK && control.content == CONTENT_CODED && control.predictor == PREDICTOR_HIERARCHICAL) {
+        const bool mine = first + half < job.tiles() && is_unmasked(job, first + half);
+        // A half without a tile does the other's work without a trace.
+        if (__any_sync(FULL, mine)) restore_pair<T>(job, control, shared[threadIdx.x >> 5], first + (mine ? half : half ^ 1), mine);
     }
-    if (control.predictor != PREDICTOR_HIERARCHICAL) return;
-    const bool mine = lane >> 4 < count;
-    const u64 index = first + (mine ? lane >> 4 : 0);
-    const TileShape shape = tile_shape(job, index);
-    bool plain = shape.last_x == TILE && shape.last_y == TILE;
-    if (plain) plain = ((job.info[index] | job.info[index + 1] | job.info[index + job.tiles_x]) & 255) == 0;
-    if (__all_sync(FULL, plain)) {
-        restore_pair<T>(job, control, shared.pair, index, mine);
-        return;
-    }
-#pragma unroll 1
-    for (i32 t = 0; t < count; t++) {
-        restore_tile<T>(job, control, shared.tile, first + t);
-        __syncwarp();
-    }
+    if (blockIdx.x == 0) wait_for_kernel_before();
 }

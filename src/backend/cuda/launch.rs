@@ -115,14 +115,15 @@ pub(super) const COMPRESS: [Stage; 20] = [
     stage("gather", |s, _| s.tiles.div_ceil(4).min(MANY), 256),
 ];
 
-pub(super) const DECOMPRESS: [Stage; 8] = [
+pub(super) const DECOMPRESS: [Stage; 9] = [
     stage("open", |_, _| 51, 1024),
     stage("open_codes", |_, _| 50, 256),
     stage("check", |s, _| s.stream_bytes.div_ceil(65536).clamp(1, 264), 256),
     with_shared(32 * (4 * 256 + 256) + DECODE_LISTS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
     with_shared(32 + DECODE_LISTS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     stage("anchor_values", |s, _| s.tiles_y, 256),
-    stage("restore", |s, _| s.tiles.div_ceil(4), 64),
+    stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64),
+    Stage { beside_previous: true, ..stage("restore", |s, _| s.tiles.div_ceil(4), 64) },
     stage("lorenzo_restore", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
 ];
 
@@ -351,7 +352,7 @@ mod tests {
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
         assert_eq!(COMPRESS[6].function(1), "factz_plain_f64");
-        assert_eq!(DECOMPRESS[7].function(0), "factz_lorenzo_restore_f32");
+        assert_eq!(DECOMPRESS[8].function(0), "factz_lorenzo_restore_f32");
     }
 
     #[test]
