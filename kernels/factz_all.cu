@@ -33,8 +33,7 @@ LINE_KERNEL(factz_across, true)
 LINE_KERNEL(factz_down, false)
 WHOLE_KERNEL(factz_plain, plain_tiles, 128, 6)
 WHOLE_KERNEL(factz_tight, tight_tiles, 64, 8)
-extern "C" __global__ void __launch_bounds__(32 * OTHER_WARPS, 10) factz_others_f32(const __grid_constant__ Job job) { other_tiles<float>(job); }
-extern "C" __global__ void __launch_bounds__(32 * OTHER_WARPS) factz_others_f64(const __grid_constant__ Job job) { other_tiles<double>(job); }
+BOUNDED_KERNEL(factz_others, 32 * OTHER_WARPS, 10, other_tiles)
 #define CODER_KERNEL(name, threads, call, huffman)                                                          \
     extern "C" __global__ void __launch_bounds__(threads) name##_f32(const __grid_constant__ Job job) { call<float, huffman>(job); } \
     extern "C" __global__ void __launch_bounds__(threads) name##_f64(const __grid_constant__ Job job) { call<double, huffman>(job); }
