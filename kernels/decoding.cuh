@@ -238,6 +238,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
     u32* const steps = shared.steps[threadIdx.x >> 5];
     // Consecutive groups go to different blocks.
     for (u64 group = blockIdx.x + (u64)gridDim.x * (threadIdx.x >> 5); group < control.groups; group += (u64)gridDim.x * DECODE_WARPS) {
+        // As open_stream packed them.
         const u64 about = job.group_sizes[group], first = about >> 30, end = first + (about >> 22 & 255) + 1;
         Decoder<HUFFMAN> decoder;
         decoder.shared = &shared;

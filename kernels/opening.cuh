@@ -146,6 +146,7 @@ __device__ __forceinline__ void open_stream(const Job& job) {
                 if (g + i >= groups) break;
                 const u32 size = about[i] & (u32)GROUP_BYTES_MASK;
                 job.group_offsets[g + i] = offset;
+                // The first tile in 34 bits, more than a grid of restore has, the tiles less one in 8, the bytes in fours in 22.
                 job.group_sizes[g + i] = tile << 30 | (u64)(about[i] >> 24) << 22 | size >> 2;
                 offset += size;
                 tile += (about[i] >> 24) + 1;
