@@ -2,9 +2,10 @@
 // blocks are in src/backend/cuda/launch.rs and analysis.rs, shared memory is static. No result depends on the
 // order of blocks.
 #include "abi.cuh"
-#include "analysis.cuh"
+#include "critical_points.cuh"
+#include "inspect.cuh"
 #include "gathering.cuh"
-#include "tiles.cuh"
+#include "other_tiles.cuh"
 #include "restore.cuh"
 #include "lorenzo.cuh"
 
