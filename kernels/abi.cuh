@@ -65,7 +65,7 @@ struct Job {
     u32* info;          // [tiles]: mask states | all coded << 4 | tier << 5 | classes << 8, 16, 24
     u32* steps;         // [tiles]: steps of 32 symbols that were written; decompression only
     u32* masks;         // [tiles][2][32] rows: zero, fill; before that the triangles that need a bound
-    float* nearness;    // [tiles][8], with the kind of each tile; compression only
+    u8* nearness;       // [tiles] of NEARNESS_BYTES, with the kind of each tile; compression only
     u8* anchors;        // [tiles] of two elements
     i32* anchor_codes;  // [tiles][4]: qu, qv, id, unused; compression only
     u8* across;         // [tiles_y][nx] of two elements, compression only
@@ -184,6 +184,7 @@ enum : i32 {
 static_assert(8 * COUNTS <= ANALYSIS_COUNT_BYTES, "the counts have their place");
 
 constexpr u64 CONTROL_BYTES = 16384;
+constexpr u64 NEARNESS_BYTES = 48;
 constexpr u64 TABLE_SECTION_BYTES = 52 + 50 * 1020;
 // Space for the words of one tile at 20 bits a symbol and all raw bits, masks and states included.
 constexpr u64 TILE_WORD_BYTES_F32 = 12544;

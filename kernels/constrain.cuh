@@ -19,6 +19,11 @@ __device__ __forceinline__ bool is_tight(T limit) {
 
 __device__ __forceinline__ void prefetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
 
+// What comes nearer to the origin than this has limits, or is not like the rest.
+__device__ __forceinline__ double near_bound(const Job& job, const Control& control) {
+    return job.preserve != PRESERVE_NONE ? control.bound_up : 0.0;
+}
+
 // Whether a tile is plain: inside the grid with its closed block, and no triangle at a vertex of that
 // within the bound of the origin. Such a tile has no zeros or missing values, and no limits.
 __device__ inline bool is_plain(const Job& job, const TileShape& shape, u64 tile, double near) {
@@ -26,7 +31,7 @@ __device__ inline bool is_plain(const Job& job, const TileShape& shape, u64 tile
     const bool border = shape.tx == 0 || shape.ty == 0 || shape.x0 + TILE == job.nx - 1 || shape.y0 + TILE == job.ny - 1;
     if ((job.halo | job.pin) && border) return false;
     const u64 across = job.tiles_x;
-    bool plain = nearness_of(job, tile).all > near && nearness_of(job, tile + 1).left > near &&
+    bool plain = nearness_of(job, tile).all() > near && nearness_of(job, tile + 1).left > near &&
                  nearness_of(job, tile + across).top > near;
     // Around corners one cell matters, which is on two sides of its tile.
     const Nearness& after = nearness_of(job, tile + across + 1);
@@ -93,7 +98,8 @@ struct Found {
     bool special, inside;
 };
 template <typename T>
-__device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile, bool has_nonfinite, bool has_special) {
+__device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile, double bound,
+                                             bool has_nonfinite, bool has_special) {
     typedef Real<T> R;
     typedef typename R::Pair P;
     const i32 lane = threadIdx.x & 31, width = shape.last_x + 1, height = shape.last_y + 1, top = shape.ty > 0 ? -1 : 0;
@@ -104,10 +110,25 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
     const long long stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
     const T* const corner_u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     const T* const corner_v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
-    // The rows come to the cache while the sides are looked at.
-    for (i32 y = top + lane; y < height; y += 32) {
-        prefetch(corner_u + y * pitch_u);
-        prefetch(corner_v + y * pitch_v);
+    // Rows of cells that come near the origin, the one above first, and the columns at the sides.
+    const Nearness nearness = nearness_of(job, tile);
+    u64 rows = top < 0 && !(nearness_of(job, tile - job.tiles_x).bottom > bound) ? 1 : 0;
+#pragma unroll
+    for (i32 band = 0; band < BANDS; band++)
+        if (!(nearness.bands[band] > bound)) rows |= (u64)((1u << BAND_ROWS) - 1) << (1 + BAND_ROWS * band);
+    // Those at the sides begin with a cell of a tile above, around whose corner it is.
+    auto corner_is_near = [&](u64 other) { return !(nearness_of(job, other).bottom > bound || nearness_of(job, other).right > bound); };
+    const bool has_side[2] = {shape.tx > 0, width == CLOSED};
+    bool side_is_near[2] = {has_side[0] && !(nearness_of(job, tile - 1).right > bound), has_side[1] && !(nearness.right > bound)};
+    if (top < 0) {
+#pragma unroll
+        for (i32 side = 0; side < 2; side++)
+            if (has_side[side]) side_is_near[side] |= corner_is_near(tile - job.tiles_x - (side == 0));
+    }
+    // They come to the cache while the sides are looked at.
+    if (lane < height && (rows | rows << 1) >> (1 + lane) & 1) {
+        prefetch(corner_u + lane * pitch_u);
+        prefetch(corner_v + lane * pitch_v);
     }
     // Most vertices have no limit.
 #pragma unroll
@@ -121,7 +142,7 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
     T sides[2] = {none, none};
 #pragma unroll
     for (i32 side = 0; side < 2; side++) {
-        if (side == 0 ? shape.tx == 0 : width < CLOSED) continue;
+        if (!side_is_near[side]) continue;
         const i32 x = side == 0 ? -1 : TILE - 1, y = lane < height ? lane : height - 1;
         const P a = load(x, y), b = load(x + 1, y);
         P d = R::pair(__shfl_down_sync(FULL, a.x, 1), __shfl_down_sync(FULL, a.y, 1));
@@ -162,72 +183,79 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
     }
     const u32 side_rows = __ballot_sync(FULL, is_tight(sides[0]) || is_tight(sides[1]));
 
-    // The cells between, row by row. The loop is not unrolled: its code must stay in the instruction cache.
-    const T* u = corner_u + (inside ? lane : 0) * stride_u + top * pitch_u;
-    const T* v = corner_v + (inside ? lane : 0) * stride_v + top * pitch_v;
+    // The cells between, row by row, where one of them or of those above is near. The loop is not unrolled: its code
+    // must stay in the instruction cache.
     auto beside = [](P p) -> P { return R::pair(__shfl_down_sync(FULL, p.x, 1), __shfl_down_sync(FULL, p.y, 1)); };
-    // Two rows are on their way while one is looked at.
-    P a = R::pair(*u, *v), next = a, after = a;
-    if (top + 1 < height) next = after = R::pair(u[pitch_u], v[pitch_v]);
-    if (top + 2 < height) after = R::pair(u[2 * pitch_u], v[2 * pitch_v]);
-    u += 2 * pitch_u, v += 2 * pitch_v;
-    P b = beside(a);
-    P low_a = R::pair(R::low(a.x, b.x), R::low(a.y, b.y)), high_a = R::pair(R::high(a.x, b.x), R::high(a.y, b.y));
-    if (has_special && top == 0) any_special |= inside && special(a);
-    T above = none;
-    bool above_near = false;
     const i32 end = height < TILE ? height : TILE;
+    rows = (rows | rows << 1 | (u64)side_rows << 1) & ((2ull << end) - 1);
 #pragma unroll 1
-    for (i32 y = top; y < end; y++) {
-        const bool exists = y + 1 < height;
-        const P d = next;
-        next = after;
-        if (y + 3 < height) {
-            u += pitch_u, v += pitch_v;
-            after = R::pair(*u, *v);
-        }
-        const P e = beside(d);
-        if (has_special) any_special |= inside && special(d);
-        const P low_d = R::pair(R::low(d.x, e.x), R::low(d.y, e.y)), high_d = R::pair(R::high(d.x, e.x), R::high(d.y, e.y));
-        // The box around the cell.
-        const P low = R::pair(R::low(low_a.x, low_d.x), R::low(low_a.y, low_d.y));
-        const P high = R::pair(R::high(high_a.x, high_d.x), R::high(high_a.y, high_d.y));
-        const T distance = R::high(R::high(low.x, -high.x), R::high(low.y, -high.y));
-        const bool zero = !has_nonfinite && is_zero<T>(low) && is_zero<T>(high);
-        const bool near = exists && cell && !(distance > c.bound_up) && !zero;
-        const bool any_near = c.preserve && __any_sync(FULL, near), on_side = y >= 0 && side_rows >> y & 1;
-        if (any_near || above_near || on_side) {
-            Ask<T> lower = {none, false}, upper = lower;
-            if (any_near) {
-                if (near) {
-                    lower = ask<T>(c, axis_of<T>(a, b, e), a, b, e, has_nonfinite);
-                    upper = ask<T>(c, axis_of<T>(a, e, d), a, e, d, has_nonfinite);
+    while (rows) {
+        const i32 first = __ffsll((long long)rows) - 1, last = __ffsll((long long)~(rows >> first)) - 1 + first;
+        rows &= ~0ull << last;
+        const T* u = corner_u + (inside ? lane : 0) * stride_u + (first - 1) * pitch_u;
+        const T* v = corner_v + (inside ? lane : 0) * stride_v + (first - 1) * pitch_v;
+        // Two rows are on their way while one is looked at.
+        P a = R::pair(*u, *v), next = a, after = a;
+        if (first < height) next = after = R::pair(u[pitch_u], v[pitch_v]);
+        if (first + 1 < height) after = R::pair(u[2 * pitch_u], v[2 * pitch_v]);
+        u += 2 * pitch_u, v += 2 * pitch_v;
+        P b = beside(a);
+        P low_a = R::pair(R::low(a.x, b.x), R::low(a.y, b.y)), high_a = R::pair(R::high(a.x, b.x), R::high(a.y, b.y));
+        if (has_special && first > 0) any_special |= inside && special(a);
+        T above = none;
+        bool above_near = false;
+#pragma unroll 1
+        for (i32 y = first - 1; y < last - 1; y++) {
+            const bool exists = y + 1 < height;
+            const P d = next;
+            next = after;
+            if (y + 3 < height) {
+                u += pitch_u, v += pitch_v;
+                after = R::pair(*u, *v);
+            }
+            const P e = beside(d);
+            if (has_special) any_special |= inside && special(d);
+            const P low_d = R::pair(R::low(d.x, e.x), R::low(d.y, e.y)), high_d = R::pair(R::high(d.x, e.x), R::high(d.y, e.y));
+            // The box around the cell.
+            const P low = R::pair(R::low(low_a.x, low_d.x), R::low(low_a.y, low_d.y));
+            const P high = R::pair(R::high(high_a.x, high_d.x), R::high(high_a.y, high_d.y));
+            const T distance = R::high(R::high(low.x, -high.x), R::high(low.y, -high.y));
+            const bool zero = !has_nonfinite && is_zero<T>(low) && is_zero<T>(high);
+            const bool near = exists && cell && !(distance > c.bound_up) && !zero;
+            const bool any_near = c.preserve && __any_sync(FULL, near), on_side = y >= 0 && side_rows >> y & 1;
+            if (any_near || above_near || on_side) {
+                Ask<T> lower = {none, false}, upper = lower;
+                if (any_near) {
+                    if (near) {
+                        lower = ask<T>(c, axis_of<T>(a, b, e), a, b, e, has_nonfinite);
+                        upper = ask<T>(c, axis_of<T>(a, e, d), a, e, d, has_nonfinite);
+                    }
+                    const u32 low_bits = __ballot_sync(FULL, lower.hard), up_bits = __ballot_sync(FULL, upper.hard);
+                    if (lane == y) {
+                        lower_row |= low_bits;
+                        upper_row |= up_bits;
+                    }
                 }
-                const u32 low_bits = __ballot_sync(FULL, lower.hard), up_bits = __ballot_sync(FULL, upper.hard);
-                if (lane == y) {
-                    lower_row |= low_bits;
-                    upper_row |= up_bits;
+                T lower_before = __shfl_up_sync(FULL, lower.limit, 1), upper_before = __shfl_up_sync(FULL, upper.limit, 1);
+                if (lane == 0) lower_before = upper_before = none;
+                T limit = R::low(R::low(above, lower_before), R::low(lower.limit, upper.limit));
+                if (on_side) {
+                    const T first = __shfl_sync(FULL, sides[0], y), last = __shfl_sync(FULL, sides[1], y);
+                    if (lane == 0) limit = R::low(limit, first);
+                    if (lane == TILE - 1) limit = R::low(limit, last);
                 }
+                if (y >= 0 && is_tight(limit)) {
+                    limits[position_of(lane, y)] = limit;
+                    any_inside |= y > 0 && lane > 0;
+                }
+                above = R::low(lower_before, R::low(upper_before, upper.limit));
+                above_near = any_near;
             }
-            T lower_before = __shfl_up_sync(FULL, lower.limit, 1), upper_before = __shfl_up_sync(FULL, upper.limit, 1);
-            if (lane == 0) lower_before = upper_before = none;
-            T limit = R::low(R::low(above, lower_before), R::low(lower.limit, upper.limit));
-            if (on_side) {
-                const T first = __shfl_sync(FULL, sides[0], y), last = __shfl_sync(FULL, sides[1], y);
-                if (lane == 0) limit = R::low(limit, first);
-                if (lane == TILE - 1) limit = R::low(limit, last);
-            }
-            if (y >= 0 && is_tight(limit)) {
-                limits[position_of(lane, y)] = limit;
-                any_inside |= y > 0 && lane > 0;
-            }
-            above = R::low(lower_before, R::low(upper_before, upper.limit));
-            above_near = any_near;
+            a = d;
+            b = e;
+            low_a = low_d;
+            high_a = high_d;
         }
-        a = d;
-        b = e;
-        low_a = low_d;
-        high_a = high_d;
     }
     job.masks[tile * 64 + lane] = lower_row;
     job.masks[tile * 64 + TILE + lane] = upper_row;
@@ -251,7 +279,7 @@ __device__ __forceinline__ void sort_tiles(const Job& job) {
     const u32 lane = threadIdx.x & 31, before = (1u << lane) - 1;
     const bool exists = tile < job.tiles();
     bool plain = false;
-    if (exists) plain = is_plain(job, tile_shape(job, tile), tile, job.preserve != PRESERVE_NONE ? control.bound_up : 0.0);
+    if (exists) plain = is_plain(job, tile_shape(job, tile), tile, near_bound(job, control));
     const u32 plains = __ballot_sync(FULL, exists && plain), limited = __ballot_sync(FULL, exists && !plain);
     u64 at_plain = 0, at_limited = 0;
     if (lane == 0) {
@@ -274,13 +302,15 @@ __device__ __forceinline__ void sort_tiles(const Job& job) {
 // between these.
 template <typename T>
 __device__ __forceinline__ void limits(const Job& job) {
+    // The kernel before is the tuning, beside which this one works, or what this one needs.
+    if (job.predictor == PREDICTOR_LORENZO) wait_for_kernel_before();
     Control& control = control_of(job);
     const Constraints<T> c = constraints_of<T>(job, control);
     const u64 count = control.limited_tiles, warps = (u64)gridDim.x * 4;
     for (u64 k = (u64)blockIdx.x * 4 + (threadIdx.x >> 5); k < count; k += warps) {
         const u64 tile = job.group_offsets[k];
         const TileShape shape = tile_shape(job, tile);
-        const Found found = find_limits(job, c, shape, tile, control.nonfinite != 0, (control.nonfinite | control.zero) != 0);
+        const Found found = find_limits(job, c, shape, tile, near_bound(job, control), control.nonfinite != 0, (control.nonfinite | control.zero) != 0);
         // Signatures are looked at where all vertices around are at hand.
         const bool whole = !(found.special || (c.speculative && found.inside)) && shape.last_x == TILE && shape.last_y == TILE;
         if ((threadIdx.x & 31) != 0) continue;
@@ -288,6 +318,7 @@ __device__ __forceinline__ void limits(const Job& job) {
         job.group_sizes[whole ? job.tiles() - 1 - before : control.plain_tiles + before] = tile;
         if (whole) nearness_of(job, tile).kind = WHOLE_TILE;
     }
+    end_beside();
 }
 
 // The limit of the vertex (x, y) of a closed tile, which may belong to one of the tiles behind.

@@ -64,13 +64,18 @@ __device__ inline bool last_block(Control& control, i32 ticket) {
 // What is done with a tile: plain ones have no limits, whole ones may have but no zeros or missing values.
 enum : u32 { OTHER_TILE, PLAIN_TILE, WHOLE_TILE };
 
-// How near the cells of a tile come to the origin, at least: all of them, and those on each side. From
+// How near the cells of a tile come to the origin, at least: those of eight rows each, and those on each side. From
 // the statistics to the constraints.
-struct Nearness {
-    float all, top, bottom, left, right;
+constexpr i32 BANDS = 4, BAND_ROWS = 8;
+struct alignas(16) Nearness {
+    float bands[BANDS];
+    float top, bottom, left, right;
     u32 kind;  // of the tile
-    u32 unused[2];
+    u32 unused[3];
+
+    __device__ __forceinline__ float all() const { return fminf(fminf(bands[0], bands[1]), fminf(bands[2], bands[3])); }
 };
+static_assert(sizeof(Nearness) == NEARNESS_BYTES, "a tile has its place");
 __device__ __forceinline__ Nearness& nearness_of(const Job& job, u64 tile) {
     return reinterpret_cast<Nearness*>(job.nearness)[tile];
 }
@@ -112,15 +117,27 @@ __device__ __forceinline__ void wait_for_group() {
 #endif
 }
 
-// Where the launch allows it, the next kernel may begin once all blocks have come here, and what it reads of
-// this one it must wait for.
+// Where the launch allows it (launch.rs: `early`), a kernel begins before the one before has ended: once all blocks
+// of that have come to let_next_begin.
 __device__ __forceinline__ void let_next_begin() {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
+// Until the kernel before has ended, and what it wrote can be read.
 __device__ __forceinline__ void wait_for_kernel_before() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
+}
+// How a kernel begins. The next one begins only after this one has waited, so that no more than two are at work.
+__device__ __forceinline__ void after_kernel_before() {
+    wait_for_kernel_before();
+    let_next_begin();
+}
+// One that reads nothing of the kernel before. It waits for that at its end, so that for the next one both have ended.
+// What came before that kernel has to be complete: it must not be an early one that waits at its start.
+__device__ __forceinline__ void beside_kernel_before() { let_next_begin(); }
+__device__ __forceinline__ void end_beside() {
+    if (blockIdx.x == 0) wait_for_kernel_before();
 }

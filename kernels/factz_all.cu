@@ -9,54 +9,49 @@
 #include "restore.cuh"
 #include "lorenzo.cuh"
 
-#define KERNEL(name, threads, call)                                                            \
-    extern "C" __global__ void __launch_bounds__(threads) name##_f32(const __grid_constant__ Job job) { call<float>(job); } \
-    extern "C" __global__ void __launch_bounds__(threads) name##_f64(const __grid_constant__ Job job) { call<double>(job); }
-// With registers for so many blocks where values have four bytes.
-#define BOUNDED_KERNEL(name, threads, blocks, call)                                                                                 \
-    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Job job) { call<float>(job); } \
-    extern "C" __global__ void __launch_bounds__(threads) name##_f64(const __grid_constant__ Job job) { call<double>(job); }
-#define LINE_KERNEL(name, across)                                                                          \
-    extern "C" __global__ void __launch_bounds__(128) name##_f32(const __grid_constant__ Job job) { lines<float, across>(job); } \
-    extern "C" __global__ void __launch_bounds__(128) name##_f64(const __grid_constant__ Job job) { lines<double, across>(job); }
-
-#define WHOLE_KERNEL(name, call, threads, blocks)                                                          \
-    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Job job) { call<float>(job); } \
-    extern "C" __global__ void __launch_bounds__(32, 9) name##_f64(const __grid_constant__ Job job) { call<double>(job); }
+#define ENTRY(name, bounds, begin, ...) \
+    extern "C" __global__ void __launch_bounds__ bounds name(const __grid_constant__ Job job) { begin(); __VA_ARGS__(job); }
+#define KERNEL(name, threads, call)                               \
+    ENTRY(name##_f32, (threads), after_kernel_before, call<float>) \
+    ENTRY(name##_f64, (threads), after_kernel_before, call<double>)
+#define FLAGGED_KERNEL(name, threads, call, flag)                       \
+    ENTRY(name##_f32, (threads), after_kernel_before, call<float, flag>) \
+    ENTRY(name##_f64, (threads), after_kernel_before, call<double, flag>)
+// With registers for so many blocks, by the bytes of a value.
+#define BOUNDED_KERNEL(name, threads4, blocks4, threads8, blocks8, begin, call) \
+    ENTRY(name##_f32, (threads4, blocks4), begin, call<float>)                  \
+    ENTRY(name##_f64, (threads8, blocks8), begin, call<double>)
 
 KERNEL(factz_statistics, 256, statistics)
-KERNEL(factz_tune, 32 * TUNE_WARPS, tune)
 KERNEL(factz_sort, 128, sort_tiles)
-KERNEL(factz_limits, 128, limits)
+KERNEL(factz_tune, 32 * TUNE_WARPS, tune)
+BOUNDED_KERNEL(factz_limits, 128, 8, 128, 4, beside_kernel_before, limits)
 KERNEL(factz_bounds, 128, bounds)
 KERNEL(factz_anchors, 128, anchors)
-LINE_KERNEL(factz_across, true)
-LINE_KERNEL(factz_down, false)
-WHOLE_KERNEL(factz_plain, plain_tiles, 128, 6)
-WHOLE_KERNEL(factz_tight, tight_tiles, 64, 8)
-BOUNDED_KERNEL(factz_others, 32 * OTHER_WARPS, 10, other_tiles)
-#define CODER_KERNEL(name, threads, call, huffman)                                                          \
-    extern "C" __global__ void __launch_bounds__(threads) name##_f32(const __grid_constant__ Job job) { call<float, huffman>(job); } \
-    extern "C" __global__ void __launch_bounds__(threads) name##_f64(const __grid_constant__ Job job) { call<double, huffman>(job); }
-
-KERNEL(factz_collect, 32 * COLLECT_WARPS, collect)
-CODER_KERNEL(factz_tables, 1024, tables, false)
-CODER_KERNEL(factz_make_codes, 1024, tables, true)
-CODER_KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups, false)
-CODER_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, encode_groups, true)
+FLAGGED_KERNEL(factz_across, 128, lines, true)
+BOUNDED_KERNEL(factz_plain, 128, 6, 32, 9, beside_kernel_before, plain_tiles)
+FLAGGED_KERNEL(factz_down, 128, lines, false)
+BOUNDED_KERNEL(factz_others, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, after_kernel_before, other_tiles)
+BOUNDED_KERNEL(factz_tight, 64, 12, 32, 12, beside_kernel_before, tight_tiles)
 KERNEL(factz_lorenzo_plain, 32 * LORENZO_WARPS, lorenzo_plain)
-BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 4, lorenzo_others)
+BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 4, 32 * LORENZO_WARPS, 1, after_kernel_before, lorenzo_others)
+KERNEL(factz_collect, 32 * COLLECT_WARPS, collect)
+FLAGGED_KERNEL(factz_tables, 1024, tables, false)
+FLAGGED_KERNEL(factz_make_codes, 1024, tables, true)
+FLAGGED_KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups, false)
+FLAGGED_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, encode_groups, true)
 KERNEL(factz_offsets, 1024, place_groups)
 KERNEL(factz_gather, 256, gather)
+
 KERNEL(factz_open, 1024, open_stream)
 KERNEL(factz_open_codes, 256, open_codes)
-KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, lorenzo_restore)
 KERNEL(factz_check, 256, check_stream)
-CODER_KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups, false)
-CODER_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, decode_groups, true)
+FLAGGED_KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups, false)
+FLAGGED_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, decode_groups, true)
 KERNEL(factz_anchor_values, 256, anchor_values)
 KERNEL(factz_restore_others, 64, restore_others)
-BOUNDED_KERNEL(factz_restore, 64, 14, restore)
+BOUNDED_KERNEL(factz_restore, 64, 14, 64, 1, beside_kernel_before, restore)
+KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, lorenzo_restore)
 
 #define ANALYSIS_KERNEL(name, threads, blocks, call)                                                                        \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Analysis job) { analysis::call<float>(job); } \

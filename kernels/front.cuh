@@ -129,7 +129,19 @@ __device__ __forceinline__ void statistics_strip(const Job& job, u64 ty, u64 x0,
     T next_right_u = T(0), next_right_v = T(0);
     if (last_lane) next_right_u = u[4 * stride_u], next_right_v = v[4 * stride_v];
     Box<T> before(next_u, next_v);
-    T near = infinite, top = infinite, bottom = infinite, odd_before = 0;
+    // Of the lane's cells: of those in the band, and of all before.
+    T near = infinite, before_band = infinite, top = infinite, bottom = infinite, odd_before = 0;
+    const u64 tile = ty * job.tiles_x + x0 / TILE;
+    const bool writes = (lane & 7) == 0 && count;
+    auto end_band = [&](i32 band) {
+        // Eight lanes have a tile.
+        T least = near;
+#pragma unroll
+        for (i32 k = 1; k < 8; k *= 2) least = R::low(least, __shfl_xor_sync(FULL, least, k));
+        if (writes) nearness_of(job, tile).bands[band] = float_down(least);
+        before_band = R::low(before_band, near);
+        near = infinite;
+    };
 #pragma unroll 2
     for (i32 y = 0; y < all_rows; y++) {
         const Four<T> a = next_u, b = next_v;
@@ -186,22 +198,21 @@ __device__ __forceinline__ void statistics_strip(const Job& job, u64 ty, u64 x0,
         }
         before = box;
         odd_before = odd;
+        if (y > 0 && y % BAND_ROWS == 0) end_band(y / BAND_ROWS - 1);
     }
-    // Eight lanes have a tile.
-    T least = near;
+    // Those at the lower border of the grid have fewer rows.
+    for (i32 band = (all_rows - 1) / BAND_ROWS; band < BANDS; band++) end_band(band);
 #pragma unroll
     for (i32 k = 1; k < 8; k *= 2) {
-        least = R::low(least, __shfl_xor_sync(FULL, least, k));
         top = R::low(top, __shfl_xor_sync(FULL, top, k));
         bottom = R::low(bottom, __shfl_xor_sync(FULL, bottom, k));
     }
-    const T end = __shfl_sync(FULL, near, lane | 7);
-    if ((lane & 7) == 0 && count) {
-        Nearness& n = nearness_of(job, ty * job.tiles_x + x0 / TILE);
-        n.all = float_down(least);
+    const T end = __shfl_sync(FULL, before_band, lane | 7);
+    if (writes) {
+        Nearness& n = nearness_of(job, tile);
         n.top = float_down(top);
         n.bottom = float_down(bottom);
-        n.left = float_down(near);
+        n.left = float_down(before_band);
         n.right = float_down(end);
     }
 }

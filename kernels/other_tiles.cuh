@@ -320,7 +320,6 @@ __device__ __forceinline__ void other_tiles(const Job& job) {
     const T accept = (T)control.quantizer.accept;
     const u64 count = control.other_tiles;
     const u64* const list = job.group_sizes + control.plain_tiles;
-    let_next_begin();
     u32 exact = 0;
     T max_error = 0;
     for (u64 k = blockIdx.x; k < count; k += gridDim.x) {

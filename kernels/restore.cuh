@@ -308,7 +308,6 @@ template <typename T>
 __device__ __forceinline__ void restore_others(const Job& job) {
     __shared__ RestoreTile<T> shared[RESTORE_WARPS<T>];
     const Control& control = control_of(job);
-    let_next_begin();
     const bool stored = control.content == CONTENT_STORED;
     if (control.status != STATUS_OK || (!stored && control.predictor != PREDICTOR_HIERARCHICAL)) return;
     // A warp looks at 32 tiles at once, far from each other, since those that are slow lie together.
@@ -350,5 +349,5 @@ __device__ __forceinline__ void restore(const Job& job) {
         // A half without a tile does the other's work without a trace.
         if (__any_sync(FULL, mine)) restore_pair<T>(job, control, shared[threadIdx.x >> 5], first + (mine ? half : half ^ 1), mine);
     }
-    if (blockIdx.x == 0) wait_for_kernel_before();
+    end_beside();
 }

@@ -16,7 +16,7 @@ struct ListSizes {
     u64 first_tile;  // of the group with this number
     u64 unused;
 };
-static_assert(sizeof(ListSizes) == sizeof(Nearness), "one takes the place of the other");
+static_assert(sizeof(ListSizes) <= sizeof(Nearness), "one takes the place of the other");
 __device__ __forceinline__ ListSizes& sizes_of(const Job& job, u64 tile) {
     return reinterpret_cast<ListSizes*>(job.nearness)[tile];
 }

@@ -43,20 +43,26 @@ struct CodedVertex {
     u64 raw;
 };
 
-// The quantizer in the type of the values, and the kernels, where they are at hand.
+// The quantizer in the type of the values, the kernels, and the layout of the fields, where they are at hand without
+// a register of their own.
 template <typename T>
 struct Steps {
     T width[LEVELS][IDS], inverse[LEVELS][IDS], accept;
     u32 kernels[5];
+    u64 pitch_u, pitch_v, stride_u, stride_v;
 
     // By all threads of a block.
-    __device__ __forceinline__ void read(const Control& control) {
+    __device__ __forceinline__ void read(const Job& job, const Control& control) {
         for (i32 k = threadIdx.x; k < LEVELS * IDS; k += blockDim.x) {
             width[k / IDS][k % IDS] = (T)control.quantizer.width[k / IDS][k % IDS];
             inverse[k / IDS][k % IDS] = (T)control.quantizer.inverse[k / IDS][k % IDS];
         }
         if (threadIdx.x < 5) kernels[threadIdx.x] = control.kernels[threadIdx.x];
         if (threadIdx.x == 5) accept = (T)control.quantizer.accept;
+        if (threadIdx.x == 6) {
+            pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
+            stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
+        }
         __syncthreads();
     }
 };
@@ -94,12 +100,11 @@ __device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, 
     return v;
 }
 
-// What the finest level needs of the originals for two rows, and of the limits: the odd row, and the odd
-// columns of the even row that is coded with it.
+// What the finest level needs of the originals for two rows, and of the limits: the odd row, of which a lane has
+// two neighbours, and the odd columns of the even row that is coded with it.
 template <typename T, bool LIMITS>
 struct FineRow {
-    typename Real<T>::Pair u[HALF], v[HALF];
-    T on_row_u[HALF], on_row_v[HALF];
+    typename Real<T>::Pair u[HALF], v[HALF], on_row[HALF];
     T limits[LIMITS ? 3 : 1][LIMITS ? HALF : 1];
 };
 constexpr i32 ROWS_AHEAD = 2;
@@ -107,20 +112,35 @@ constexpr i32 ROWS_AHEAD = 2;
 template <typename T, bool LIMITS>
 struct WholePair {
     Lattice<T> lattice[2];
-    FineRow<T, LIMITS> rows[2][ROWS_AHEAD];
-    T limits[2][LIMITS ? 256 : 1];  // of the coarse and middle blocks
-    T side_limits[2][LIMITS ? SIDES : 1][LIMITS ? TILE : 1];
-    alignas(16) u8 symbols[2][TILE_VERTICES];
+    FineRow<T, LIMITS> rows[ROWS_AHEAD][2];
+    alignas(16) u8 symbols[2][LIMITS ? 16 : TILE_VERTICES];  // where there are limits few blocks are all zero: they go to their place at once
+    u64 index[2];
+    const T *u[2], *v[2];  // their first vertices
 };
 
 // Warps of a block: as many as give most warps on a multiprocessor.
 template <typename T, bool LIMITS>
 constexpr i32 WHOLE_WARPS = sizeof(T) == 8 ? 1 : LIMITS ? 2 : 4;
 
-// Cost of the symbols of a lane by block: coarse, middle, fine.
+// Cost of the symbols of a lane by block: of the coarse one, and 2^16 times that of the middle one, together (for a
+// tile each is below 192 * 131); of the fine one.
 struct Costs {
-    u32 coarse, middle, fine;
+    u32 upper, fine;
 };
+
+// Position of a vertex on the lines of a tile: along the upper one, then along the one on the left.
+__device__ __forceinline__ i32 line_position(i32 k) { return k < TILE ? position_of(k, 0) : position_of(0, k - TILE); }
+// Symbols of a half warp's four of these; none of the anchor.
+__device__ __forceinline__ u32 line_symbols_of(const u8* symbols) {
+    const i32 lane = threadIdx.x & (HALF - 1);
+    u32 four = 0;
+#pragma unroll
+    for (i32 i = 0; i < 4; i++) {
+        const i32 position = line_position(HALF * i + lane);
+        if (position != 0) four |= (u32)symbols[position] << 8 * i;
+    }
+    return four;
+}
 
 // A pair of whole tiles without zeros and missing values by a warp, half of it for each: those without limits,
 // or those with limits. They make their own lattice lines, as the tiles beside them do, with the same limits. In
@@ -136,17 +156,22 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     const u64 k = mine ? first + half : first, index = job.group_sizes[LIMITS ? job.tiles() - 1 - k : k];
     const TileShape shape = tile_shape(job, index);
     Lattice<T>& lattice = shared.lattice[half];
-    u8* const symbols = shared.symbols[half];
-    u64* const payload = reinterpret_cast<u64*>(job.payload) + index * TILE_VERTICES;
-    const T accept = steps.accept;
+    u8* const own_symbols = job.symbols + index * TILE_VERTICES;
+    u8* const symbols = LIMITS ? own_symbols : shared.symbols[half];
     const bool lines_are_made = LIMITS && job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
     u32 exact = 0;
     T max_error = 0;
-    Costs costs = {0, 0, 0};
+    Costs costs = {0, 0};
 
     const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
     const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
+    if (lane == 0) {
+        shared.index[half] = index;
+        shared.u[half] = u;
+        shared.v[half] = v;
+    }
+    __syncwarp();
     auto load = [&](i32 x, i32 y) -> P { return R::pair(u[y * pitch_u + x * stride_u], v[y * pitch_v + x * stride_v]); };
     // Whether two neighbours are one word of memory, in all rows.
     const bool dense = stride_u == 1 && stride_v == 1 &&
@@ -160,32 +185,29 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         for (i32 k = LINE_ELEMENTS * lane; k < TILE_VERTICES; k += LINE_ELEMENTS * HALF) prefetch(limits + k);
     }
     // The finest level has what it needs copied in time: the rows of each step are a group.
-    const T *odd_u = u + pitch_u + 2 * lane * stride_u, *odd_v = v + pitch_v + 2 * lane * stride_v;
-    i32 fetched = 0;
-    auto fetch = [&]() {
-        if (fetched < HALF) {
-            FineRow<T, LIMITS>& row = shared.rows[half][fetched % ROWS_AHEAD];
+    auto fetch = [&](i32 step) {
+        if (step < HALF) {
+            FineRow<T, LIMITS>& row = shared.rows[step % ROWS_AHEAD][half];
+            const T* const odd_u = shared.u[half] + (2 * step + 1) * steps.pitch_u + 2 * lane * steps.stride_u;
+            const T* const odd_v = shared.v[half] + (2 * step + 1) * steps.pitch_v + 2 * lane * steps.stride_v;
             if (dense) {
                 copy_async(&row.u[lane], reinterpret_cast<const P*>(odd_u));
                 copy_async(&row.v[lane], reinterpret_cast<const P*>(odd_v));
             } else {
                 copy_async(&row.u[lane].x, odd_u);
-                copy_async(&row.u[lane].y, odd_u + stride_u);
+                copy_async(&row.u[lane].y, odd_u + steps.stride_u);
                 copy_async(&row.v[lane].x, odd_v);
-                copy_async(&row.v[lane].y, odd_v + stride_v);
+                copy_async(&row.v[lane].y, odd_v + steps.stride_v);
             }
             if (LIMITS) {
-                copy_async(&row.limits[LIMITS ? 1 : 0][lane], limits + 512 + HALF * fetched + lane);
-                copy_async(&row.limits[LIMITS ? 2 : 0][lane], limits + 768 + HALF * fetched + lane);
+                copy_async(&row.limits[LIMITS ? 1 : 0][lane], limits + 512 + HALF * step + lane);
+                copy_async(&row.limits[LIMITS ? 2 : 0][lane], limits + 768 + HALF * step + lane);
             }
-            if (fetched + 2 < HALF) {
-                copy_async(&row.on_row_u[lane], odd_u + 3 * pitch_u + stride_u);
-                copy_async(&row.on_row_v[lane], odd_v + 3 * pitch_v + stride_v);
-                if (LIMITS) copy_async(&row.limits[0][lane], limits + 256 + HALF * (fetched + 2) + lane);
+            if (step + 2 < HALF) {
+                copy_async(&row.on_row[lane].x, odd_u + 3 * steps.pitch_u + steps.stride_u);
+                copy_async(&row.on_row[lane].y, odd_v + 3 * steps.pitch_v + steps.stride_v);
+                if (LIMITS) copy_async(&row.limits[0][lane], limits + 256 + HALF * (step + 2) + lane);
             }
-            odd_u += 2 * pitch_u;
-            odd_v += 2 * pitch_v;
-            fetched++;
         }
         end_group();
     };
@@ -200,36 +222,38 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     const P first_on_row = load(2 * lane + 1, 2);
     const T first_on_row_limit = LIMITS ? limits[256 + HALF + lane] : no_limit<T>();
 #pragma unroll 1
-    for (i32 j = 0; j < ROWS_AHEAD; j++) fetch();
+    for (i32 j = 0; j < ROWS_AHEAD; j++) fetch(j);
+    auto charge = [&](u32 cost, i32 position) {
+        costs.upper += position < 64 ? cost : position < 256 ? cost << 16 : 0;
+        costs.fine += position >= 256 ? cost : 0;
+    };
+    // The symbols of its own lines, where they were made with them.
+    const u32 line_symbols = lines_are_made ? line_symbols_of(own_symbols) : 0;
     // Nothing but the symbols that are not zero is written later.
+    if (!LIMITS || mine) {
 #pragma unroll
-    for (i32 k = 0; k < TILE_VERTICES / 16 / HALF; k++) reinterpret_cast<uint4*>(symbols)[HALF * k + lane] = make_uint4(0, 0, 0, 0);
-    if (LIMITS) {
+        for (i32 k = 0; k < TILE_VERTICES / 16 / HALF; k++) reinterpret_cast<uint4*>(symbols)[HALF * k + lane] = make_uint4(0, 0, 0, 0);
+    }
+    __syncwarp();
+    if (lines_are_made) {
+        // The final sides.
+        const P* const across = reinterpret_cast<const P*>(job.across) + shape.ty * job.nx + shape.x0 + 2 * lane;
+        const P* const down = reinterpret_cast<const P*>(job.down) + shape.tx * job.ny + shape.y0 + 2 * lane;
+        lattice.even[lane] = across[0];
+        lattice.odd[TOP][lane] = across[1];
+        lattice.even[HALF * EVEN + lane] = across[job.nx];
+        lattice.odd[BOTTOM][lane] = across[job.nx + 1];
+        if (lane > 0) lattice.even[lane * EVEN] = down[0];
+        lattice.odd[LEFT][lane] = down[1];
+        lattice.even[lane * EVEN + HALF] = down[job.ny];
+        lattice.odd[RIGHT][lane] = down[job.ny + 1];
 #pragma unroll
-        for (i32 k = 0; k < HALF; k++) shared.limits[half][HALF * k + lane] = limits[HALF * k + lane];
-        if (lines_are_made) {
-            // The final sides.
-            const P* const across = reinterpret_cast<const P*>(job.across) + shape.ty * job.nx + shape.x0 + 2 * lane;
-            const P* const down = reinterpret_cast<const P*>(job.down) + shape.tx * job.ny + shape.y0 + 2 * lane;
-            __syncwarp();
-            lattice.even[lane] = across[0];
-            lattice.odd[TOP][lane] = across[1];
-            lattice.even[HALF * EVEN + lane] = across[job.nx];
-            lattice.odd[BOTTOM][lane] = across[job.nx + 1];
-            if (lane > 0) lattice.even[lane * EVEN] = down[0];
-            lattice.odd[LEFT][lane] = down[1];
-            lattice.even[lane * EVEN + HALF] = down[job.ny];
-            lattice.odd[RIGHT][lane] = down[job.ny + 1];
-        } else {
-            for (i32 k = lane; k < TILE; k += HALF) {
-                const i32 on_top = position_of(k, 0), on_left = position_of(0, k);
-                const u64 below = index + job.tiles_x, after = index + 1;
-                T (&to)[SIDES][TILE] = *reinterpret_cast<T (*)[SIDES][TILE]>(shared.side_limits[half]);
-                to[TOP][k] = limits[on_top];
-                to[LEFT][k] = limits[on_left];
-                to[BOTTOM][k] = nearness_of(job, below).kind == PLAIN_TILE ? no_limit<T>() : limits_of<T>(job, below)[on_top];
-                to[RIGHT][k] = nearness_of(job, after).kind == PLAIN_TILE ? no_limit<T>() : limits_of<T>(job, after)[on_left];
-            }
+        for (i32 i = 0; i < 4; i++) {
+            const i32 position = line_position(HALF * i + lane);
+            const u32 symbol = line_symbols >> 8 * i & 255;
+            if (symbol == SYMBOL_ZERO) continue;
+            if (mine) symbols[position] = (u8)symbol;
+            charge(3 + raw_bits(symbol, position, sizeof(T)), position);
         }
     }
     __syncwarp();
@@ -238,26 +262,23 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
             reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
     __syncwarp();
 
-    auto charge = [&](u32 cost, i32 position) {
-        costs.coarse += position < 64 ? cost : 0;
-        costs.middle += position >= 64 && position < 256 ? cost : 0;
-        costs.fine += position >= 256 ? cost : 0;
-    };
     // Codes a vertex. Most codes are zero, which those are for certain whose residuals are below half a
-    // step by more than rounding: they take no more than this test. Small ones are next; where there are
-    // limits, many fail, and what is laid out for them costs more in the instruction cache than it saves.
-    auto code = [&](P original, P prediction, i32 level, T width, T inverse, T limit, i32 position, bool active, bool own) -> P {
+    // step by more than rounding: they take no more than this test. What the others need is read again, so
+    // that it has no registers. Small ones are next; where there are limits, many fail, and what is laid out
+    // for them costs more in the instruction cache than it saves.
+    auto code = [&](P original, P prediction, i32 level, T half_step, T limit, i32 position, bool active, bool own) -> P {
         const T du = R::abs(original.x - prediction.x), dv = R::abs(original.y - prediction.y);
-        const T certain = R::low(T(0.49) * width, LIMITS ? R::low(accept, limit) : accept);
+        const T certain = LIMITS ? R::low(half_step, limit) : half_step;
         T error = R::high(du, dv);
         P value = prediction;
         if (active && !(du < certain && dv < certain)) {
+            const T width = steps.width[level][0], inverse = steps.inverse[level][0];
             T cu, cv;
             encode_residual(original.x, prediction.x, inverse, width, cu, value.x);
             encode_residual(original.y, prediction.y, inverse, width, cv, value.y);
             error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
             u32 symbol, cost;
-            if (!LIMITS && R::abs(cu) <= T(SMALL) && R::abs(cv) <= T(SMALL) && error <= accept) {
+            if (!LIMITS && R::abs(cu) <= T(SMALL) && R::abs(cv) <= T(SMALL) && error <= steps.accept) {
                 symbol = small_symbol((i32)cu, (i32)cv);
                 cost = symbol == SYMBOL_ZERO ? 0 : 3;
             } else {
@@ -270,57 +291,57 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
                     if (symbol == STORED)
                         exact++;
                     else if (symbol >= FIRST_WITH_RAW_BITS && mine)
-                        payload[position] = c.raw;
+                        reinterpret_cast<u64*>(job.payload)[shared.index[half] * TILE_VERTICES + position] = c.raw;
                 }
             }
             if (own) {
-                symbols[position] = (u8)symbol;
+                if (!LIMITS || mine) symbols[position] = (u8)symbol;
                 charge(cost, position);
             }
         }
         if (active) max_error = R::high(max_error, error);
         return value;
     };
+    // Residuals below this are certain to have the code zero.
+    auto half_step_of = [&](T width) -> T { return R::low(T(0.49) * width, steps.accept); };
     // The anchor's code is known; its symbol depends on the anchor before it.
     if (lane == 0) {
         u64 raw = 0;
         const u32 symbol = anchor_symbol(job, shape, index, raw);
-        symbols[0] = (u8)symbol;
+        if (!LIMITS || mine) symbols[0] = (u8)symbol;
         if (symbol != SYMBOL_ZERO) {
             charge(3 + raw_bits(symbol, 0, sizeof(T)), 0);
-            if (mine) payload[0] = raw;
+            if (mine) reinterpret_cast<u64*>(job.payload)[index * TILE_VERTICES] = raw;
         }
     }
-    if (lines_are_made) {
-        // The symbols of its own lines were made with them.
-        const u8* const from = job.symbols + index * TILE_VERTICES;
-        for (i32 k = lane; k < 2 * TILE; k += HALF) {
-            const i32 along = k & (TILE - 1), position = k < TILE ? position_of(along, 0) : position_of(0, along);
-            if (along == 0) continue;
-            const u32 symbol = from[position];
-            symbols[position] = (u8)symbol;
-            if (symbol == SYMBOL_ZERO) continue;
-            charge(3 + raw_bits(symbol, position, sizeof(T)), position);
-        }
-    } else {
+    if (!lines_are_made) {
+        // Limits on the far sides are those of the tiles behind.
+        const u64 below = index + job.tiles_x, after = index + 1;
+        const bool tight_below = LIMITS && nearness_of(job, below).kind != PLAIN_TILE, tight_after = LIMITS && nearness_of(job, after).kind != PLAIN_TILE;
         lattice_sides<T>(lattice, steps.kernels, steps,
-                         [&](i32 side, i32 level, T width, T inverse, i32 along, P prediction, P original) -> P {
+                         [&](i32 side, i32 level, T width, T, i32 along, P prediction, P original) -> P {
                              // Those on the far sides belong to other tiles.
-                             const i32 n = HALF >> level, k = along >> (level + 1);
-                             const T limit = LIMITS ? shared.side_limits[half][LIMITS ? side : 0][LIMITS ? along : 0] : no_limit<T>();
-                             return code(original, prediction, level, width, inverse, limit, side == TOP ? n * n + k : n * (2 * n + k), true,
-                                         side < BOTTOM);
+                             const i32 n = HALF >> level, k = along >> (level + 1), position = side & 1 ? n * (2 * n + k) : n * n + k;
+                             T limit = no_limit<T>();
+                             if (LIMITS) {
+                                 if (side < BOTTOM)
+                                     limit = limits[position];
+                                 else if (side == BOTTOM ? tight_below : tight_after)
+                                     limit = limits_of<T>(job, side == BOTTOM ? below : after)[position];
+                             }
+                             return code(original, prediction, level, half_step_of(width), limit, position, true, side < BOTTOM);
                          });
         // Vertical lines of other tiles look at the horizontal lines beside them.
         if (!LIMITS && mine && (lane == 0 || lane == HALF - 1))
             reinterpret_cast<P*>(job.across)[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
     }
     lattice_even<T>(lattice, steps.kernels, steps,
-                    [&](i32 level, T width, T inverse, i32 position, i32, i32, P prediction, P original) -> P {
-                        return code(original, prediction, level, width, inverse, LIMITS ? shared.limits[half][position] : no_limit<T>(),
+                    [&](i32 level, T width, T, i32 position, i32, i32, P prediction, P original) -> P {
+                        return code(original, prediction, level, half_step_of(width), LIMITS ? limits[position] : no_limit<T>(),
                                     position, true, true);
                     });
-    const T width = steps.width[0][0], inverse = steps.inverse[0][0];
+    const T half_step = half_step_of(steps.width[0][0]);
+    P right = first_on_row;
     lattice_fine<T>(
         lattice, steps.kernels[0],
         [&](i32 phase, i32 j, bool active, P prediction) -> P {
@@ -328,50 +349,58 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
             T limit = first_on_row_limit;
             if (phase != 0 || j > 1) {
                 const i32 step = phase == 0 ? j - 2 : j;
-                const FineRow<T, LIMITS>& row = shared.rows[half][step % ROWS_AHEAD];
+                const FineRow<T, LIMITS>& row = shared.rows[step % ROWS_AHEAD][half];
                 // The first one to look at a step waits for it.
                 if (phase == 0 || step >= HALF - 2) wait_for_group<ROWS_AHEAD - 1>();
-                if (phase == 0)
-                    original = R::pair(row.on_row_u[lane], row.on_row_v[lane]);
-                else
-                    original = phase == 1 ? R::pair(row.u[lane].x, row.v[lane].x) : R::pair(row.u[lane].y, row.v[lane].y);
+                if (phase == 0) {
+                    original = row.on_row[lane];
+                } else if (phase == 1) {
+                    const P of_u = row.u[lane], of_v = row.v[lane];
+                    original = R::pair(of_u.x, of_v.x);
+                    right = R::pair(of_u.y, of_v.y);
+                } else {
+                    original = right;
+                }
                 if (LIMITS) limit = row.limits[LIMITS ? phase : 0][lane];
             }
-            return code(original, prediction, 0, width, inverse, limit, 256 * (1 + phase) + HALF * j + lane, active, true);
+            return code(original, prediction, 0, half_step, limit, 256 * (1 + phase) + HALF * j + lane, active, true);
         },
-        [&](i32, P, P, P, P) { fetch(); });
+        [&](i32 j, P, P, P, P) { fetch(j + ROWS_AHEAD); });
 
     // Classes, and the symbols of blocks that are not all zero.
     for (i32 k = HALF / 2; k > 0; k /= 2) {
-        costs.coarse += __shfl_xor_sync(FULL, costs.coarse, k);
-        costs.middle += __shfl_xor_sync(FULL, costs.middle, k);
+        costs.upper += __shfl_xor_sync(FULL, costs.upper, k);
         costs.fine += __shfl_xor_sync(FULL, costs.fine, k);
     }
     __syncwarp();
-    const u32 coarse = class_of(costs.coarse, 64), middle = class_of(costs.middle, 192), fine = class_of(costs.fine, 768);
+    const u32 coarse = class_of(costs.upper & 0xffff, 64), middle = class_of(costs.upper >> 16, 192), fine = class_of(costs.fine, 768);
     if (mine) {
-        const u32* from = reinterpret_cast<const u32*>(symbols);
-        u32* to = reinterpret_cast<u32*>(job.symbols + index * TILE_VERTICES);
-        if (coarse) to[lane] = from[lane];
-        if (middle)
-            for (i32 k = 16 + lane; k < 64; k += HALF) to[k] = from[k];
-        if (fine)
-            for (i32 k = 64 + lane; k < 256; k += HALF) to[k] = from[k];
-        if (lane == 0) job.info[index] = ALL_CODED | coarse << 8 | middle << 16 | fine << 24;
+        const u32* from = reinterpret_cast<const u32*>(shared.symbols[half]);
+        u32* to = reinterpret_cast<u32*>(job.symbols + shared.index[half] * TILE_VERTICES);
+        if (!LIMITS) {
+            if (coarse) to[lane] = from[lane];
+            if (middle)
+                for (i32 k = 16 + lane; k < 64; k += HALF) to[k] = from[k];
+            if (fine)
+                for (i32 k = 64 + lane; k < 256; k += HALF) to[k] = from[k];
+        }
+        if (lane == 0) job.info[shared.index[half]] = ALL_CODED | coarse << 8 | middle << 16 | fine << 24;
     }
     report_tally<T>(control, mine ? exact : 0, 0, max_error);
 }
 
-// Grid: tiles / 2 / warps. Block: 32 * warps. Plain tiles, in any order.
+// Grid: tiles / 2 / warps. Block: 32 * warps. Plain tiles, in any order, beside the kernel before, which makes lines.
 template <typename T>
 __device__ __forceinline__ void plain_tiles(const Job& job) {
     __shared__ WholePair<T, false> shared[WHOLE_WARPS<T, false>];
     __shared__ Steps<T> steps;
     Control& control = control_of(job);
     const u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T, false> + (threadIdx.x >> 5));
-    if (2 * (u64)blockIdx.x * WHOLE_WARPS<T, false> >= control.plain_tiles) return;
-    steps.read(control);
-    if (first < control.plain_tiles) whole_tiles<T, false>(job, control, steps, shared[threadIdx.x >> 5], first);
+    if (2 * (u64)blockIdx.x * WHOLE_WARPS<T, false> < control.plain_tiles) {
+        steps.read(job, control);
+        if (first < control.plain_tiles) whole_tiles<T, false>(job, control, steps, shared[threadIdx.x >> 5], first);
+    }
+    end_beside();
 }
 
 // Grid: any. Block: 32 * warps. Whole tiles with limits, in any order, beside the kernel before, whose
@@ -383,12 +412,12 @@ __device__ __forceinline__ void tight_tiles(const Job& job) {
     Control& control = control_of(job);
     const u64 count = control.whole_tiles, all = 2 * (u64)gridDim.x * WHOLE_WARPS<T, true>;
     if (2 * (u64)blockIdx.x * WHOLE_WARPS<T, true> < count) {
-        steps.read(control);
+        steps.read(job, control);
 #pragma unroll 1
         for (u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T, true> + (threadIdx.x >> 5)); first < count; first += all) {
             whole_tiles<T, true>(job, control, steps, shared[threadIdx.x >> 5], first);
             __syncwarp();
         }
     }
-    if (blockIdx.x == 0) wait_for_kernel_before();
+    end_beside();
 }

@@ -13,6 +13,7 @@ pub const ALIGNMENT: u64 = 256;
 
 /// Results of reductions and the state of the call (kernels/abi.cuh).
 pub const CONTROL_BYTES: u64 = 16384;
+pub const NEARNESS_BYTES: u64 = 48;
 /// Symbols in a frequency table.
 const SYMBOLS: u64 = 256;
 /// Places in a decoding table where the search for a slot begins.
@@ -74,7 +75,7 @@ impl Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
             counts: carver.take(&[TABLES as u64, SYMBOLS, 8])?,
             payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, payload_bytes])?,
-            nearness: carver.take(&[grid.tiles(), 32])?,
+            nearness: carver.take(&[grid.tiles(), NEARNESS_BYTES])?,
             anchor_codes: carver.take(&[grid.tiles(), 4, 4])?,
             across: carver.take(&[grid.tiles_y(), grid.nx, pair])?,
             down: carver.take(&[grid.tiles_x(), grid.ny, pair])?,
@@ -299,6 +300,7 @@ mod tests {
     #[test]
     fn the_kernels_have_the_same_constants() {
         assert_eq!(constant("CONTROL_BYTES"), CONTROL_BYTES);
+        assert_eq!(constant("NEARNESS_BYTES"), NEARNESS_BYTES);
         assert_eq!(constant("TABLE_SECTION_BYTES"), TABLE_SECTION_BYTES);
         assert_eq!(constant("TILE_WORD_BYTES_F32"), tile_word_bytes(Dtype::F32));
         assert_eq!(constant("TILE_WORD_BYTES_F64"), tile_word_bytes(Dtype::F64));

@@ -35,8 +35,9 @@ __device__ __forceinline__ void lattice_sides(Lattice<T>& s, const u32* kernels,
             const bool vertical = side & 1, far = side & 2;
             const i32 distance = vertical ? EVEN : 1;
             const i32 at = i * distance + (far ? (vertical ? HALF : HALF * EVEN) : 0);
-            const P prediction = along<T>(kernel, s.even, at, distance * step, i, step, HALF);
-            s.even[at] = visit(side, level, width, inverse, 2 * i, prediction, s.even[at]);
+            const P there = s.even[at];
+            const P prediction = along_inside<T>(kernel, s.even + at, distance * step, i >= 3 * step, i + 3 * step <= HALF);
+            s.even[at] = visit(side, level, width, inverse, 2 * i, prediction, there);
         }
         __syncwarp();
     }
@@ -75,15 +76,16 @@ __device__ __forceinline__ void lattice_even(Lattice<T>& s, const u32* kernels, 
             for (i32 k = lane; k < count || k < HALF; k += HALF) {
                 const i32 x = (2 * (k & (n - 1)) + (phase != 1)) * step, y = (2 * (k >> (4 - level)) + (phase != 0)) * step;
                 if (k >= count || x == 0 || y == 0) continue;
-                const i32 at = y * EVEN + x;
+                P* const here = s.even + y * EVEN + x;
+                const P there = *here;
+                const bool has_left = x >= 3 * step, has_right = x + 3 * step <= HALF, has_above = y >= 3 * step, has_below = y + 3 * step <= HALF;
                 P prediction;
-                if (phase == 2) {
-                    prediction = centre<T>(kernel, s.even, EVEN, x, y, step, HALF, HALF);
-                } else {
-                    const bool across = phase == 0;
-                    prediction = along<T>(kernel, s.even, at, across ? step : step * EVEN, across ? x : y, step, HALF);
-                }
-                s.even[at] = visit(level, width, inverse, count * (1 + phase) + k, 2 * x, 2 * y, prediction, s.even[at]);
+                if (phase == 2)
+                    prediction = centre_inside<T>(kernel, here, step, step * EVEN, has_left, has_right, has_above, has_below);
+                else
+                    prediction = along_inside<T>(kernel, here, phase == 0 ? step : step * EVEN, phase == 0 ? has_left : has_above,
+                                                 phase == 0 ? has_right : has_below);
+                *here = visit(level, width, inverse, count * (1 + phase) + k, 2 * x, 2 * y, prediction, there);
             }
             __syncwarp();
         }
@@ -108,16 +110,16 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Pu
     const bool has_left = lane > 0, has_right = lane < HALF - 1;
     const T weight_x = has_left && has_right ? kernel.middle : kernel.side;
     const i32 left = has_left ? -1 : 0, right = has_right ? 2 : 1;
-    auto across = [&](i32 j) -> P {
+    auto across = [&](i32 j, P b) -> P {
         const P* e = s.even + j * EVEN + lane;
-        const P b = e[0], c = e[1], outer_left = e[left], outer_right = e[right];
+        const P c = e[1], outer_left = e[left], outer_right = e[right];
         return Real<T>::pair(
             blend(b.x, c.x, has_left ? b.x : c.x, outer_left.x, has_right ? c.x : b.x, outer_right.x, weight_x),
             blend(b.y, c.y, has_left ? b.y : c.y, outer_left.y, has_right ? c.y : b.y, outer_right.y, weight_x));
     };
     // Rows j - 1, j, j + 1, j + 2 of the even column and of the odd one.
     P e0 = s.even[lane], e1 = e0, e2 = s.even[EVEN + lane], e3;
-    P o0 = s.odd[TOP][lane], o1 = o0, o2 = put(0, 1, true, across(1)), o3;
+    P o0 = s.odd[TOP][lane], o1 = o0, o2 = put(0, 1, true, across(1, e2)), o3;
 #pragma unroll 1
     for (i32 j = 0; j < HALF; j++) {
         const bool has_above = j > 0, has_below = j < HALF - 1;
@@ -126,7 +128,7 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Pu
         o3 = o2;
         if (has_below) {
             e3 = s.even[(j + 2) * EVEN + lane];
-            o3 = j + 2 < HALF ? put(0, j + 2, true, across(j + 2)) : s.odd[BOTTOM][lane];
+            o3 = j + 2 < HALF ? put(0, j + 2, true, across(j + 2, e3)) : s.odd[BOTTOM][lane];
         }
         // The even column's vertex in the odd row; the first one is on the lattice line.
         P here = put(1, j, has_left, Real<T>::pair(blend(e1.x, e2.x, has_above ? e1.x : e2.x, e0.x, has_below ? e2.x : e1.x, e3.x, weight_y),

@@ -169,13 +169,8 @@ pub unsafe fn inspect_device(
     // SAFETY: the caller's promise.
     unsafe {
         within(stream, &ranges, |module| {
-            let kernel = Kernel {
-                function: module.inspect,
-                blocks: 1,
-                threads: 32,
-                shared_bytes: 0,
-                beside_previous: false,
-            };
+            let kernel =
+                Kernel { function: module.inspect, blocks: 1, threads: 32, shared_bytes: 0, early: false };
             kernel.launch(&job, stream, || INSPECT.to_owned())
         })
     }
@@ -223,13 +218,8 @@ unsafe fn launch(
 ) -> Result<()> {
     let dtype = matches!(dtype, Dtype::F64) as usize;
     let blocks = items.clamp(1, MANY) as u32;
-    let launched = Kernel {
-        function: module.analysis[kernel][dtype],
-        blocks,
-        threads,
-        shared_bytes: 0,
-        beside_previous: false,
-    };
+    let launched =
+        Kernel { function: module.analysis[kernel][dtype], blocks, threads, shared_bytes: 0, early: false };
     // SAFETY: the kernel takes one Analysis; the rest is the caller's promise.
     unsafe { launched.launch(job, stream, || function(KERNELS[kernel], dtype)) }
 }

@@ -29,25 +29,18 @@ pub(super) struct Stage {
     threads: [u32; 2],
     /// Dynamic shared memory of a block.
     pub(super) shared_bytes: u32,
-    /// Whether it may begin once all blocks of the stage before have: it reads nothing that the stage before
-    /// writes, and waits for that at its end.
-    beside_previous: bool,
+    /// Whether it may begin once all blocks of the stage before have: its kernel waits for that before it reads
+    /// what that writes, at its start or at its end (kernels/control.cuh).
+    early: bool,
     /// Whether a configuration needs it. Decompression learns on the device which kernels have work.
     pub(super) needed: fn(Coder, Predictor) -> bool,
 }
 
 const fn stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, threads: u32) -> Stage {
-    Stage {
-        name,
-        blocks,
-        threads: [threads; 2],
-        shared_bytes: 0,
-        beside_previous: false,
-        needed: |_, _| true,
-    }
+    Stage { name, blocks, threads: [threads; 2], shared_bytes: 0, early: true, needed: |_, _| true }
 }
 
-/// A kernel with a warp for each tile: as many warps in a block as its shared memory lets.
+/// A kernel with a warp for two tiles: as many warps in a block as its shared memory lets.
 const fn tile_stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, warps: [u32; 2]) -> Stage {
     Stage { threads: [32 * warps[0], 32 * warps[1]], ..stage(name, blocks, 0) }
 }
@@ -74,24 +67,23 @@ const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
     Stage { shared_bytes, ..stage }
 }
 
+/// The first of all, or one that the stage behind works beside: what came before has to be complete.
+const fn on_time(stage: Stage) -> Stage {
+    Stage { early: false, ..stage }
+}
+
 pub(super) const COMPRESS: [Stage; 20] = [
-    stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(4 * MANY), 256),
-    only(HIERARCHICAL, stage("tune", |s, _| s.tiles.min(24) * 12, 128)),
+    on_time(stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(4 * MANY), 256)),
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
+    only(HIERARCHICAL, on_time(stage("tune", |s, _| s.tiles.min(24) * 12, 128))),
     stage("limits", |s, _| s.tiles.div_ceil(4).min(8 * MANY), 128),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
     only(HIERARCHICAL, stage("anchors", |s, _| s.tiles.div_ceil(128), 128)),
+    only(HIERARCHICAL, on_time(stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128))),
     only(HIERARCHICAL, tile_stage("plain", |s, dtype| s.tiles.div_ceil([8, 2][dtype]), [4, 1])),
-    only(HIERARCHICAL, stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
     only(HIERARCHICAL, stage("down", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
-    only(HIERARCHICAL, stage("others", |s, _| s.tiles.min(8 * MANY), 64)),
-    only(
-        HIERARCHICAL,
-        Stage {
-            beside_previous: true,
-            ..tile_stage("tight", |s, dtype| s.tiles.div_ceil([4, 2][dtype]).min(4 * MANY), [2, 1])
-        },
-    ),
+    only(HIERARCHICAL, on_time(stage("others", |s, _| s.tiles.min(8 * MANY), 64))),
+    only(HIERARCHICAL, tile_stage("tight", |s, dtype| s.tiles.div_ceil([4, 2][dtype]).min(4 * MANY), [2, 1])),
     only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(8), 256)),
     only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256)),
     with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(12).min(396), 384)),
@@ -116,14 +108,14 @@ pub(super) const COMPRESS: [Stage; 20] = [
 ];
 
 pub(super) const DECOMPRESS: [Stage; 9] = [
-    stage("open", |_, _| 51, 1024),
+    on_time(stage("open", |_, _| 51, 1024)),
     stage("open_codes", |_, _| 50, 256),
     stage("check", |s, _| s.stream_bytes.div_ceil(65536).clamp(1, 264), 256),
     with_shared(32 * (4 * 256 + 256) + DECODE_LISTS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
     with_shared(32 + DECODE_LISTS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     stage("anchor_values", |s, _| s.tiles_y, 256),
-    stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64),
-    Stage { beside_previous: true, ..stage("restore", |s, _| s.tiles.div_ceil(4), 64) },
+    on_time(stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64)),
+    stage("restore", |s, _| s.tiles.div_ceil(4), 64),
     stage("lorenzo_restore", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
 ];
 
@@ -194,7 +186,7 @@ pub(super) struct Kernel {
     pub(super) threads: u32,
     pub(super) shared_bytes: u32,
     /// Whether it may begin before the kernel before has ended.
-    pub(super) beside_previous: bool,
+    pub(super) early: bool,
 }
 
 impl Kernel {
@@ -209,9 +201,9 @@ impl Kernel {
         stream: CUstream,
         name: impl FnOnce() -> String,
     ) -> Result<()> {
-        let Kernel { function, blocks, threads, shared_bytes, beside_previous } = *self;
+        let Kernel { function, blocks, threads, shared_bytes, early } = *self;
         let mut parameters = [std::ptr::from_ref(argument).cast_mut().cast::<c_void>()];
-        let answer = if beside_previous {
+        let answer = if early {
             let mut attribute = sys::CUlaunchAttribute {
                 id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                 pad: [0; 4],
@@ -307,7 +299,7 @@ impl Launcher<'_> {
             blocks,
             threads: stage.threads[self.dtype],
             shared_bytes: stage.shared_bytes,
-            beside_previous: stage.beside_previous && self.module.overlaps,
+            early: stage.early && self.module.overlaps,
         };
         // SAFETY: the kernel takes one Job; the rest is the caller's promise.
         unsafe { kernel.launch(&self.job, stream, || stage.function(self.dtype)) }
@@ -351,7 +343,7 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
-        assert_eq!(COMPRESS[6].function(1), "factz_plain_f64");
+        assert_eq!(COMPRESS[7].function(1), "factz_plain_f64");
         assert_eq!(DECOMPRESS[8].function(0), "factz_lorenzo_restore_f32");
     }
 
