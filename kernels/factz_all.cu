@@ -39,11 +39,15 @@ BOUNDED_KERNEL(factz_others, 32 * OTHER_WARPS, 10, other_tiles)
     extern "C" __global__ void __launch_bounds__(threads) name##_f32(const __grid_constant__ Job job) { call<float, huffman>(job); } \
     extern "C" __global__ void __launch_bounds__(threads) name##_f64(const __grid_constant__ Job job) { call<double, huffman>(job); }
 
+// With registers for four blocks.
+#define GROUP_KERNEL(name, threads, call, huffman)                                                          \
+    extern "C" __global__ void __launch_bounds__(threads, 4) name##_f32(const __grid_constant__ Job job) { call<float, huffman>(job); } \
+    extern "C" __global__ void __launch_bounds__(threads, 4) name##_f64(const __grid_constant__ Job job) { call<double, huffman>(job); }
 KERNEL(factz_collect, 32 * COLLECT_WARPS, collect)
 CODER_KERNEL(factz_tables, 1024, tables, false)
 CODER_KERNEL(factz_make_codes, 1024, tables, true)
-CODER_KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups, false)
-CODER_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, encode_groups, true)
+GROUP_KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups, false)
+GROUP_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, encode_groups, true)
 KERNEL(factz_lorenzo_plain, 32 * LORENZO_WARPS, lorenzo_plain)
 BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 4, lorenzo_others)
 KERNEL(factz_offsets, 1024, place_groups)
@@ -52,8 +56,8 @@ KERNEL(factz_open, 1024, open_stream)
 KERNEL(factz_open_codes, 256, open_codes)
 KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, lorenzo_restore)
 KERNEL(factz_check, 256, check_stream)
-CODER_KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups, false)
-CODER_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, decode_groups, true)
+GROUP_KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups, false)
+GROUP_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, decode_groups, true)
 KERNEL(factz_anchor_values, 256, anchor_values)
 KERNEL(factz_restore_others, 64, restore_others)
 BOUNDED_KERNEL(factz_restore, 64, 14, restore)
