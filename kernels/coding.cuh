@@ -15,7 +15,7 @@ struct Item {
 // What the three warps of a group tell each other. None writes what another may still read: there is a barrier between chunks.
 struct EncodeGroup {
     BatchLists lists;
-    // Masked rows while symbols are coded, then entries of masks.
+    // Masked rows while symbols are fetched, then entries of masks.
     union {
         MaskedRows rows;
         u16 mask_entries[MASK_RING];
@@ -36,7 +36,7 @@ static_assert(sizeof(EncodeGroup) == 2 * 288 + 1024 + 4 * 128 + 18 * 128 + 1024 
 static_assert(sizeof(EncodeShared) == 4 * 32 * 256 + 256 + 4 * sizeof(EncodeGroup), "launch.rs asks for as much");
 
 // What the fetcher says of a word: the list, the position in its tile (of a dense list), whether there is a symbol, and of which kind.
-constexpr u32 ABOUT_ACTIVE = 1u << 31, ABOUT_LISTED = 1u << 30;
+constexpr u32 ABOUT_ACTIVE = 1u << 31, ABOUT_LISTED = 1u << 30, ABOUT_MASK = 1u << 29;
 // What the finder says of a symbol, or of a run: so many raw bits, and whether it escapes, to its right. Runs: their raw bits above.
 constexpr u32 ITEM_ESCAPES = 1u << 8, ITEM_EXISTS = 1u << 9;
 __device__ __forceinline__ u32 raw_bits_in(u32 item) { return item & 255; }
@@ -48,7 +48,6 @@ template <bool HUFFMAN>
 struct Encoder {
     // What leaves a state as it is: no bits, or the whole scale.
     static constexpr u32 NOTHING = HUFFMAN ? 0 : SCALE << 16;
-    const u32* entries;
     u32 x;
     u16* words;  // the first one written so far, behind which are those before
 
@@ -86,15 +85,6 @@ struct Encoder {
         return escapes ? table[ESCAPE] : entry;
     }
     static __device__ __forceinline__ u32 reciprocal_of(u32 entry) { return HUFFMAN ? 0 : 0xffffffffu / (entry >> 16); }
-    __device__ __forceinline__ const u32* table(u32 number) const { return entries + (number - FIRST_SHARED_TABLE) * ALPHABET; }
-    // A symbol in each active lane; those without an entry by way of the escape, after all symbols.
-    __device__ __forceinline__ void step(bool active, const u32* table, u32 symbol) {
-        u32 entry = NOTHING;
-        bool escapes = false;
-        if (active) entry = find(table, symbol, escapes);
-        if (__any_sync(FULL, escapes)) raw(symbol, escapes ? 8 : 0);
-        code(entry, reciprocal_of(entry));
-    }
 };
 
 // Raw bits of a coded vertex: 128 of them at most.
@@ -136,18 +126,21 @@ __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, 
 
 // What all three warps know of the lane's tile of a batch.
 struct CodeTile {
-    u32 info, counts[3];
+    u32 info, counts[3], masks[2];
     bool coded;
     __device__ __forceinline__ CodeTile(const Job& job, u64 tile, bool exists) {
         info = exists ? job.info[tile] : 0;
         coded = exists && has_codes(mode_in(info));
 #pragma unroll
         for (i32 k = 0; k < 3; k++) counts[k] = exists && is_sparse(class_in(info, k)) ? sizes_of(job, tile).blocks[k] : 0;
+#pragma unroll
+        for (i32 k = 0; k < 2; k++) masks[k] = exists && has_mask_list(mode_in(info), k) ? sizes_of(job, tile).masks[k] : 0;
     }
-    __device__ __forceinline__ u32 entries() const {
+    // Of the lists of symbols and of those of masks in the batch.
+    __device__ __forceinline__ i32 chunks() const {
         u32 sizes[TILE_LISTS], names[TILE_LISTS];
         code_lists(info, coded, counts, sizes, names);
-        return warp_sum(sizes[0] + sizes[1] + sizes[2] + sizes[3]);
+        return (i32)(warp_sum(sizes[0] + sizes[1] + sizes[2] + sizes[3]) + 31) / 32 + (i32)(warp_sum(masks[0] + masks[1]) + 31) / 32;
     }
 };
 
@@ -155,7 +148,27 @@ struct CodeTile {
 // their place.)
 constexpr i32 ENCODE_STEPS = 4;
 
-// The fetcher: the words of a batch's lists, from the last chunk on.
+// The entries of a mask, from the place of its first one on.
+__device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 batch, u32 name, i32 start) {
+    const i32 lane = threadIdx.x & 31;
+    const u64 index = batch + (name >> 1);
+    const TileShape shape = tile_shape(job, index);
+    const u32 difference = mask_difference(job.masks[index * 64 + (name & 1) * TILE + lane]);
+    i32 size = 0, before = -1;
+    __syncwarp();
+    for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++) {
+        const u32 value = lane < shape.owned_y() ? difference >> 8 * byte & 255 : 0, present = __ballot_sync(FULL, value != 0);
+        if (present == 0) continue;
+        const u32 below = present & ((1u << lane) - 1);
+        const i32 run = 32 * byte + lane - (below ? 32 * byte + 31 - __clz(below) : before) - 1;
+        if (value) ring[(start + size + __popc(below)) & (MASK_RING - 1)] = (u16)((u32)run << 8 | value);
+        size += __popc(present);
+        before = 32 * byte + 31 - __clz(present);
+    }
+    __syncwarp();
+}
+
+// The fetcher: the words of a batch's lists, from the last chunk on, and the entries of its masks behind them.
 template <typename T>
 __device__ __forceinline__ void fetch_chunks(const Job& job, EncodeGroup& shared, bool lorenzo, u64 batch, u64 end) {
     const i32 lane = threadIdx.x & 31;
@@ -169,7 +182,9 @@ __device__ __forceinline__ void fetch_chunks(const Job& job, EncodeGroup& shared
     if (masked) load_masked_rows(job, shared.rows, batch, tile.info, masked);
     i32 last = list_count - 1;
     u32 word = 0, about = 0;
-    const i32 chunks = (entry_count + 31) / 32, steps = chunks + ENCODE_STEPS;
+    const i32 chunks = (entry_count + 31) / 32, steps = tile.chunks() + ENCODE_STEPS;
+    // Masks: a ring of entries, filled list by list.
+    i32 mask_list = 0, mask_entries = 0, filled = 0;
 #pragma unroll 1
     for (i32 step = 0; step < steps; step++) {
         // What was asked for in the step before.
@@ -191,6 +206,22 @@ __device__ __forceinline__ void fetch_chunks(const Job& job, EncodeGroup& shared
             bool active = exists;
             if (exists && dense && masked >> t & 1) active = is_active(job, shared.rows, lorenzo, batch, t, masked, at);
             about = (active ? ABOUT_ACTIVE : 0) | (exists && !dense ? ABOUT_LISTED : 0) | (u32)at << 16 | name;
+        } else if (step < steps - ENCODE_STEPS) {
+            if (step == chunks) {
+                const u32 mask_names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
+                collect_lists<2>(lists, tile.masks, mask_names, mask_list, mask_entries);
+                filled = mask_entries;
+            }
+            const i32 from = 32 * (steps - ENCODE_STEPS - 1 - step);
+            while (filled > from) {
+                mask_list--;
+                filled = lists.starts[mask_list];
+                fill_mask_ring(job, shared.mask_entries, batch, lists.names[mask_list], filled);
+            }
+            const bool exists = from + lane < mask_entries;
+            word = exists ? shared.mask_entries[(from + lane) & (MASK_RING - 1)] : 0;
+            word = make_entry(word & 255, 0, word >> 8);
+            about = exists ? ABOUT_ACTIVE | ABOUT_LISTED | ABOUT_MASK : 0;
         }
         meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
     }
@@ -201,7 +232,7 @@ template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void find_chunks(const Job& job, const EncodeShared& all, EncodeGroup& shared, bool lorenzo, u64 batch, u64 end) {
     typedef Encoder<HUFFMAN> E;
     const i32 lane = threadIdx.x & 31;
-    const i32 chunks = (i32)(CodeTile(job, batch + lane, batch + lane < end).entries() + 31) / 32, steps = chunks + ENCODE_STEPS;
+    const i32 chunks = CodeTile(job, batch + lane, batch + lane < end).chunks(), steps = chunks + ENCODE_STEPS;
     u64 low = 0, high = 0;
     i32 slot = 0;
 #pragma unroll 1
@@ -210,13 +241,13 @@ __device__ __forceinline__ void find_chunks(const Job& job, const EncodeShared& 
         shared.raw[step & 1][1][lane] = high;
         if (step >= 2 && step < chunks + 2) {
             const u32 word = shared.words[(step - 1) & 1][lane], about = shared.abouts[(step - 1) & 1][lane];
-            const bool active = about & ABOUT_ACTIVE, listed = about & ABOUT_LISTED;
+            const bool active = about & ABOUT_ACTIVE, listed = about & ABOUT_LISTED, mask = about & ABOUT_MASK;
             const u32 name = about & 0xffff, at = about >> 16 & 1023, cls = class_of_list(name);
             const u32 position = listed ? (u32)position_of_entry(word) : at;
             const u32 symbol = !active ? SYMBOL_ZERO : listed ? symbol_of_entry(word) : word >> 8 * (at & 3) & 255;
             u32 bits = 0;
             low = high = 0;
-            if (symbol >= FIRST_WITH_RAW_BITS) {
+            if (symbol >= FIRST_WITH_RAW_BITS && !mask) {
                 const u64 index = batch + tile_of_list(name), vertex = index * TILE_VERTICES + position;
                 if (!lorenzo && (symbol == STORED || has_digits(symbol, (i32)position))) {
                     const RawBits r = raw_of<T>(job, index, (i32)position, symbol);
@@ -233,7 +264,8 @@ __device__ __forceinline__ void find_chunks(const Job& job, const EncodeShared& 
             const u32* const tables = all.entries;
             bool escapes = false;
             u32 entry = E::NOTHING;
-            if (active) entry = E::find(tables + (table_of((i32)position, cls) - FIRST_SHARED_TABLE) * ALPHABET, symbol, escapes);
+            const u32 table = mask ? (u32)MASK_BYTE : table_in_list(list_in_tile(name), cls, (i32)position);
+            if (active) entry = E::find(tables + (table - FIRST_SHARED_TABLE) * ALPHABET, symbol, escapes);
             Item& item = shared.symbols[slot];
             item.entry[lane] = entry;
             item.reciprocal[lane] = E::reciprocal_of(entry);
@@ -242,7 +274,8 @@ __device__ __forceinline__ void find_chunks(const Job& job, const EncodeShared& 
                 const Run run = encode_run(run_of_entry(word));
                 escapes = false;
                 entry = E::NOTHING;
-                if (listed) entry = E::find(tables + (RUN + cls - 1 - FIRST_SHARED_TABLE) * ALPHABET, run.symbol, escapes);
+                const u32 table = mask ? (u32)MASK_RUN : RUN + cls - 1;
+                if (listed) entry = E::find(tables + (table - FIRST_SHARED_TABLE) * ALPHABET, run.symbol, escapes);
                 Item& item = shared.runs[slot];
                 item.entry[lane] = entry;
                 item.reciprocal[lane] = E::reciprocal_of(entry);
@@ -254,10 +287,10 @@ __device__ __forceinline__ void find_chunks(const Job& job, const EncodeShared& 
     }
 }
 
-// The coder, of the lists of symbols.
+// The coder, of the lists. (An entry of a mask is coded like one of a sparse list.)
 template <bool HUFFMAN>
-__device__ __forceinline__ void code_chunks(const EncodeGroup& shared, Encoder<HUFFMAN>& encoder, i32 entries) {
-    const i32 lane = threadIdx.x & 31, steps = (entries + 31) / 32 + ENCODE_STEPS;
+__device__ __forceinline__ void code_chunks(const EncodeGroup& shared, Encoder<HUFFMAN>& encoder, i32 chunks) {
+    const i32 lane = threadIdx.x & 31, steps = chunks + ENCODE_STEPS;
     i32 slot = 0;
 #pragma unroll 1
     for (i32 step = 0; step < steps; step++) {
@@ -322,45 +355,6 @@ __device__ __forceinline__ void code_heads(const EncodeGroup& shared, Encoder<HU
     }
 }
 
-// The coder, of masks: a ring of entries, filled tile by tile.
-template <bool HUFFMAN>
-__device__ __forceinline__ void code_masks(const Job& job, EncodeGroup& shared, Encoder<HUFFMAN>& encoder, u64 batch, const u32 (&counts)[2]) {
-    const i32 lane = threadIdx.x & 31;
-    const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
-    u16* const ring = shared.mask_entries;
-    i32 list_count, entry_count;
-    collect_lists<2>(shared.lists, counts, names, list_count, entry_count);
-    i32 from = (entry_count - 1) & ~31;
-#pragma unroll 1
-    for (i32 list = list_count - 1; list >= 0; list--) {
-        const u32 name = shared.lists.names[list];
-        const i32 start = shared.lists.starts[list];
-        const u64 index = batch + (name >> 1);
-        const TileShape shape = tile_shape(job, index);
-        const u32 difference = mask_difference(job.masks[index * 64 + (name & 1) * TILE + lane]);
-        i32 size = 0, before = -1;
-        __syncwarp();
-        for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++) {
-            const u32 value = lane < shape.owned_y() ? difference >> 8 * byte & 255 : 0, present = __ballot_sync(FULL, value != 0);
-            if (present == 0) continue;
-            const u32 below = present & ((1u << lane) - 1);
-            const i32 run = 32 * byte + lane - (below ? 32 * byte + 31 - __clz(below) : before) - 1;
-            if (value) ring[(start + size + __popc(below)) & (MASK_RING - 1)] = (u16)((u32)run << 8 | value);
-            size += __popc(present);
-            before = 32 * byte + 31 - __clz(present);
-        }
-        __syncwarp();
-        for (; from >= start; from -= 32) {
-            const bool active = from + lane < entry_count;
-            const u32 entry = active ? ring[(from + lane) & (MASK_RING - 1)] : 0;
-            encoder.step(active, encoder.table(MASK_BYTE), entry & 255);
-            const Run run = encode_run(entry >> 8);
-            encoder.raw(run.raw, active ? run.bits : 0);
-            encoder.step(active, encoder.table(MASK_RUN), run.symbol);
-        }
-    }
-}
-
 // Grid: any. Block: 32 * ENCODE_WARPS, three warps for a group at a time. Dynamic shared: EncodeShared.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_groups(const Job& job) {
@@ -379,7 +373,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     for (u64 group = blockIdx.x + (u64)gridDim.x * number; group < *(volatile u64*)&control.groups; group += (u64)gridDim.x * ENCODE_GROUPS) {
         const u64 boundary = first_tile_of(job, *(volatile u64*)&control.group_weight, group);
         const u64 first = __shfl_sync(FULL, boundary, 0), end = __shfl_sync(FULL, boundary, 16);
-        Encoder<HUFFMAN> encoder = {shared.entries, 1u << 16, reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES)};
+        Encoder<HUFFMAN> encoder = {1u << 16, reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES)};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             if (role == FETCHER) {
                 fetch_chunks<T>(job, mine, lorenzo, batch, end);
@@ -389,14 +383,10 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                 const bool exists = batch + lane < end;
                 const CodeTile tile(job, batch + lane, exists);
                 find_heads<HUFFMAN>(job, mine, tile, exists);
-                code_chunks(mine, encoder, (i32)tile.entries());
-                u32 mask_counts[2];
-#pragma unroll
-                for (i32 k = 0; k < 2; k++) mask_counts[k] = exists && has_mask_list(mode_in(tile.info), k) ? sizes_of(job, batch + lane).masks[k] : 0;
-                code_masks(job, mine, encoder, batch, mask_counts);
+                code_chunks(mine, encoder, tile.chunks());
 #pragma unroll
                 for (i32 plane = 1; plane >= 0; plane--)
-                    encoder.raw(mask_counts[plane], exists && has_mask_list(mode_in(tile.info), plane) ? MASK_COUNT_BITS : 0);
+                    encoder.raw(tile.masks[plane], exists && has_mask_list(mode_in(tile.info), plane) ? MASK_COUNT_BITS : 0);
 #pragma unroll
                 for (i32 k = 2; k >= 0; k--) {
                     const u32 cls = class_in(tile.info, k);

@@ -177,6 +177,12 @@ template <bool HUFFMAN>
 __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& decoder, BatchLists& lists, u64 batch, u32 my_info,
                                              bool exists, const u32 (&counts)[2]) {
     const i32 lane = threadIdx.x & 31;
+    // What the lane's tile owns.
+    u32 owned = 0;
+    if (exists) {
+        const TileShape shape = tile_shape(job, batch + lane);
+        owned = (u32)shape.owned_x() << 8 | (u32)shape.owned_y();
+    }
     const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
     const u32 masked = __ballot_sync(FULL, exists && mode_in(my_info) != 0);
     if (masked == 0) return false;
@@ -199,35 +205,47 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         if (bad) return true;
         const i32 next = sum_in_list(active ? run + 1 : 0, begins, first == lists.starts[list] ? 0 : open), number = next - 1;
         open = __shfl_sync(FULL, next, 31);
-        const TileShape shape = tile_shape(job, index);
+        const u32 mine = __shfl_sync(FULL, owned, name >> 1);
         u32 byte = decoder.step(active, MASK_BYTE);
         decoder.resolve_escape(byte);
-        const bool fits = number < 32 * ((shape.owned_x() + 7) / 8) && (number & 31) < shape.owned_y();
+        const bool fits = number < 32 * (i32)((mine >> 8) + 7 >> 3) && (u32)(number & 31) < (mine & 255);
         if (__any_sync(FULL, active && !fits)) return true;
         if (active) atomicOr(&job.masks[index * 64 + (name & 1) * TILE + (number & 31)], byte << 8 * (number >> 5));
     }
     __syncwarp();
-    for (u32 left = masked; left; left &= left - 1) {
-        const i32 t = __ffs(left) - 1;
-        const u32 states = mode_in(__shfl_sync(FULL, my_info, t));
-        const u64 index = batch + t;
-        const TileShape shape = tile_shape(job, index);
-        const u32 all = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
+    // Some tiles at a time, whose rows are all asked for before the first are there. (Atomics go past the first cache.)
+    constexpr i32 AHEAD = 4;
+    for (u32 left = masked; left;) {
+        i32 tiles[AHEAD];
+        u32 rows[AHEAD][2];
 #pragma unroll
-        for (i32 plane = 0; plane < 2; plane++) {
-            const u32 state = plane == 0 ? states / 3 : states % 3;
-            u32* const to = job.masks + index * 64 + plane * TILE + lane;
-            u32 row = state == MASK_ALL ? all : 0;
-            if (state == MASK_SOME) {
-                // Rows are stored as differences: an exclusive-or over the rows before. (Atomics go past the first cache.)
-                row = __ldcg(to);
-                for (i32 k = 1; k < 32; k *= 2) {
-                    const u32 other = __shfl_up_sync(FULL, row, k);
-                    if (lane >= k) row ^= other;
+        for (i32 i = 0; i < AHEAD; i++) {
+            tiles[i] = left ? __ffs(left) - 1 : tiles[0];
+            left &= left - 1;
+            const u32* const from = job.masks + (batch + tiles[i]) * 64 + lane;
+            rows[i][0] = __ldcg(from);
+            rows[i][1] = __ldcg(from + TILE);
+        }
+#pragma unroll
+        for (i32 i = 0; i < AHEAD; i++) {
+            if (i > 0 && tiles[i] == tiles[0]) break;
+            const u32 states = mode_in(__shfl_sync(FULL, my_info, tiles[i])), mine = __shfl_sync(FULL, owned, tiles[i]);
+            const u32 all = lane < (i32)(mine & 255) ? row_mask((i32)(mine >> 8)) : 0;
+#pragma unroll
+            for (i32 plane = 0; plane < 2; plane++) {
+                const u32 state = plane == 0 ? states / 3 : states % 3;
+                u32 row = state == MASK_ALL ? all : 0;
+                if (state == MASK_SOME) {
+                    // Rows are stored as differences: an exclusive-or over the rows before.
+                    row = rows[i][plane];
+                    for (i32 k = 1; k < 32; k *= 2) {
+                        const u32 other = __shfl_up_sync(FULL, row, k);
+                        if (lane >= k) row ^= other;
+                    }
+                    row &= all;
                 }
-                row &= all;
+                job.masks[(batch + tiles[i]) * 64 + plane * TILE + lane] = row;
             }
-            *to = row;
         }
     }
     __syncwarp();
@@ -370,7 +388,7 @@ __device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared
         collect_lists<TILE_LISTS>(lists, sizes, names, list_count, entries);
         if (lane == 0) shared.entries = (u32)entries;
         shared.steps[lane] = 0;
-        u32 row_before = 0xffffffffu;
+        u32 row = 0xffffffffu;
         // What the lane has to place: a name, a position but for entries of sparse lists, and how to find it from the runs.
         constexpr u32 HERE = 1, LISTED = 2, FIRST = 4;
         auto plan = [&](i32 from) -> u32 {
@@ -385,7 +403,7 @@ __device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared
             bool active = here;
             if (here && !listed && masked >> t & 1) active = is_active(job, shared.rows, lorenzo, batch, t, masked, position);
             const u32 flags = (active ? PLAN_ACTIVE : 0) | (listed ? PLAN_LISTED : 0) | (position == 0 ? PLAN_ANCHOR : 0);
-            shared.plans[from >> 5 & 3][lane] = make_plan(flags, table_of(position, cls), listed ? RUN + cls - 1 : (u32)RUN);
+            shared.plans[from >> 5 & 3][lane] = make_plan(flags, table_in_list(kind, cls, position), listed ? RUN + cls - 1 : (u32)RUN);
             return (here ? HERE : 0) | (listed ? LISTED : 0) | (at == 0 ? FIRST : 0) | (u32)position << 4 | name << 16;
         };
         u32 before = 0, now = 0, next = 0;
@@ -400,6 +418,8 @@ __device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared
                 const bool here = where & HERE, listed = where & LISTED;
                 const u32 name = where >> 16, t = tile_of_list(name), symbol = symbol_found(found);
                 i32 position = where >> 4 & 1023;
+                // What comes first of a row of 32 positions clears it. Dense lists are complete, and rows begin with them but in sparse ones.
+                bool clears = here && (position & 31) == 0;
                 if (__any_sync(FULL, listed)) {
                     const i32 sum = sum_in_list(listed ? run_found(found) + 1 : 0, __ballot_sync(FULL, where & FIRST), open);
                     open = __shfl_sync(FULL, sum, 31);
@@ -410,18 +430,17 @@ __device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared
                         if (!wrong && masked >> t & 1) wrong = !is_active(job, shared.rows, lorenzo, batch, t, masked, position);
                     }
                     bad |= __any_sync(FULL, wrong);
+                    const u32 before_mine = __shfl_up_sync(FULL, t << 5 | (u32)position >> 5, 1), before_first = __shfl_sync(FULL, row, 31);
+                    row = t << 5 | (u32)position >> 5;
+                    clears = here && row != (lane == 0 ? before_first : before_mine);
                 } else {
                     open = 0;
+                    row = t << 5 | (u32)position >> 5;
                 }
                 if (!bad) {
-                    // The first lane of each row of 32 positions clears it.
-                    const u32 row = here ? t << 5 | (u32)position >> 5 : 0xfffffffeu;
-                    u32 left = __shfl_up_sync(FULL, row, 1);
-                    if (lane == 0) left = row_before;
-                    row_before = __shfl_sync(FULL, row, 31);
                     const u64 vertex = (batch + t) * TILE_VERTICES + position;
                     u8* const to = job.symbols + vertex;
-                    if (here && row != left) {
+                    if (clears) {
                         uint4* const first_of_row = reinterpret_cast<uint4*>(to - (position & 31));
                         first_of_row[0] = first_of_row[1] = make_uint4(0, 0, 0, 0);
                         atomicOr(&shared.steps[t], 1u << (position >> 5));

@@ -87,6 +87,13 @@ __device__ __forceinline__ void code_lists(u32 info, bool coded, const u32 (&cou
     }
 }
 
+// The table of an entry of a list.
+__device__ __forceinline__ u32 table_in_list(u32 list, u32 cls, i32 position) {
+    const u32 top = ANCHOR_TABLE + (position >= 1) + (position >= 4);
+    return list == TOP_LIST ? top : STEP_4 + (CLASSES - 1) * (list - COARSE_LIST) + cls - 1;
+}
+static_assert(STEP_16 == ANCHOR_TABLE + 1 && STEP_8 == STEP_16 + 1 && STEP_2 == STEP_4 + CLASSES - 1 && STEP_1 == STEP_2 + CLASSES - 1, "in order");
+
 // Which of the masks of a tile are lists.
 __device__ __forceinline__ bool has_mask_list(u32 states, i32 plane) { return (plane == 0 ? states / 3 : states % 3) == MASK_SOME; }
 
@@ -124,14 +131,12 @@ __device__ __forceinline__ i32 list_of_entry(const BatchLists& lists, i32 first,
     return mine;
 }
 
-// Where a position lies in its tile.
+// Where a position lies in its tile: place_of without branches.
 __device__ __forceinline__ void place_in_tile(bool lorenzo, i32 position, i32& x, i32& y) {
-    if (lorenzo) {
-        x = position & 31;
-        y = position >> 5;
-    } else {
-        place_of(position, x, y);
-    }
+    const i32 bits = (31 - __clz(position | 1)) >> 1, level = 4 - bits, phase = (position >> 2 * bits) - 1, below = (1 << bits) - 1;
+    const i32 i = position & below, j = position >> bits & below;
+    x = lorenzo ? position & 31 : position == 0 ? 0 : (2 * i + (phase != 1)) << level;
+    y = lorenzo ? position >> 5 : position == 0 ? 0 : (2 * j + (phase != 0)) << level;
 }
 
 // Whether a position of a tile has a symbol: its vertex is owned by the tile and not masked.
