@@ -170,7 +170,7 @@ __device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 ba
 
 // The fetcher: the words of a batch's lists, from the last chunk on, and the entries of its masks behind them.
 template <typename T>
-__device__ __forceinline__ void fetch_chunks(const Job& job, EncodeGroup& shared, bool lorenzo, u64 batch, u64 end) {
+__device__ __forceinline__ void fetch_chunks(const Job& job, EncodeGroup& shared, u64 batch, u64 end) {
     const i32 lane = threadIdx.x & 31;
     BatchLists& lists = shared.lists;
     const CodeTile tile(job, batch + lane, batch + lane < end);
@@ -180,59 +180,69 @@ __device__ __forceinline__ void fetch_chunks(const Job& job, EncodeGroup& shared
     collect_lists<TILE_LISTS>(lists, sizes, names, list_count, entry_count);
     const u32 masked = __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED));
     if (masked) load_masked_rows(job, shared.rows, batch, tile.info, masked);
+    const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
     i32 last = list_count - 1;
     u32 word = 0, about = 0;
-    const i32 chunks = (entry_count + 31) / 32, steps = tile.chunks() + ENCODE_STEPS;
-    // Masks: a ring of entries, filled list by list.
-    i32 mask_list = 0, mask_entries = 0, filled = 0;
-#pragma unroll 1
-    for (i32 step = 0; step < steps; step++) {
-        // What was asked for in the step before.
+    // What was asked for in the step before, to the finder.
+    auto hand_on = [&](i32 step) {
         shared.words[step & 1][lane] = word;
         shared.abouts[step & 1][lane] = about;
-        if (step < chunks) {
-            const i32 from = 32 * (chunks - 1 - step), e = from + lane;
-            const i32 list = list_of_entry_backwards(lists, from, last);
-            const bool exists = e < entry_count;
-            // Loads do not wait for each other where they are not behind a branch: lanes without an entry read the first one.
-            const i32 known = exists ? list : 0;
-            const u32 name = lists.names[known], t = tile_of_list(name);
-            const i32 at = list_start(list_in_tile(name)) + (exists ? e - lists.starts[known] : 0);
-            const u64 index = batch + t;
-            const bool dense = is_dense(name);
-            const u32* const symbols = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES) + (at >> 2);
-            const u32* const entries = entries_of<T>(job, index) + at;
-            word = *(dense ? symbols : entries);
-            bool active = exists;
-            if (exists && dense && masked >> t & 1) active = is_active(job, shared.rows, lorenzo, batch, t, masked, at);
-            about = (active ? ABOUT_ACTIVE : 0) | (exists && !dense ? ABOUT_LISTED : 0) | (u32)at << 16 | name;
-        } else if (step < steps - ENCODE_STEPS) {
-            if (step == chunks) {
-                const u32 mask_names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
-                collect_lists<2>(lists, tile.masks, mask_names, mask_list, mask_entries);
-                filled = mask_entries;
-            }
-            const i32 from = 32 * (steps - ENCODE_STEPS - 1 - step);
-            while (filled > from) {
-                mask_list--;
-                filled = lists.starts[mask_list];
-                fill_mask_ring(job, shared.mask_entries, batch, lists.names[mask_list], filled);
-            }
-            const bool exists = from + lane < mask_entries;
-            word = exists ? shared.mask_entries[(from + lane) & (MASK_RING - 1)] : 0;
-            word = make_entry(word & 255, 0, word >> 8);
-            about = exists ? ABOUT_ACTIVE | ABOUT_LISTED | ABOUT_MASK : 0;
+    };
+    i32 step = 0;
+#pragma unroll 1
+    for (i32 from = (entry_count - 1) & ~31; from >= 0; from -= 32, step++) {
+        hand_on(step);
+        const i32 e = from + lane;
+        const i32 list = list_of_entry_backwards(lists, from, last);
+        const bool exists = e < entry_count;
+        // Loads do not wait for each other where they are not behind a branch: lanes without an entry read the first one.
+        const i32 known = exists ? list : 0;
+        const u32 name = lists.names[known], t = tile_of_list(name);
+        const i32 at = list_start(list_in_tile(name)) + (exists ? e - lists.starts[known] : 0);
+        const u64 index = batch + t;
+        const bool dense = is_dense(name);
+        const u32* const symbols = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES) + (at >> 2);
+        const u32* const entries = entries_of<T>(job, index) + at;
+        word = *(dense ? symbols : entries);
+        bool active = exists;
+        if (exists && dense && masked >> t & 1) active = is_active(job, shared.rows, lorenzo, batch, t, masked, at);
+        about = (active ? ABOUT_ACTIVE : 0) | (exists && !dense ? ABOUT_LISTED : 0) | (u32)at << 16 | name;
+        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
+    }
+    // Masks: a ring of entries, filled list by list.
+    const CodeTile again(job, batch + lane, batch + lane < end);
+    const u32 mask_names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
+    collect_lists<2>(lists, again.masks, mask_names, list_count, entry_count);
+    i32 filled = entry_count;
+#pragma unroll 1
+    for (i32 from = (entry_count - 1) & ~31; from >= 0; from -= 32, step++) {
+        hand_on(step);
+        while (filled > from) {
+            list_count--;
+            filled = lists.starts[list_count];
+            fill_mask_ring(job, shared.mask_entries, batch, lists.names[list_count], filled);
         }
+        const bool exists = from + lane < entry_count;
+        const u32 entry = exists ? shared.mask_entries[(from + lane) & (MASK_RING - 1)] : 0;
+        word = make_entry(entry & 255, 0, entry >> 8);
+        about = exists ? ABOUT_ACTIVE | ABOUT_LISTED | ABOUT_MASK : 0;
+        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
+    }
+    // Until the others have done their part.
+#pragma unroll 1
+    for (i32 k = 0; k < ENCODE_STEPS; k++, step++) {
+        hand_on(step);
         meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
     }
 }
 
 // The finder: table entries and raw bits.
 template <typename T, bool HUFFMAN>
-__device__ __forceinline__ void find_chunks(const Job& job, const EncodeShared& all, EncodeGroup& shared, bool lorenzo, u64 batch, u64 end) {
+__device__ __forceinline__ void find_chunks(const Job& job, const EncodeShared& all, EncodeGroup& shared, u64 batch, u64 end) {
     typedef Encoder<HUFFMAN> E;
     const i32 lane = threadIdx.x & 31;
     const i32 chunks = CodeTile(job, batch + lane, batch + lane < end).chunks(), steps = chunks + ENCODE_STEPS;
+    const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
     u64 low = 0, high = 0;
     i32 slot = 0;
 #pragma unroll 1
@@ -363,9 +373,8 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     EncodeShared& shared = *reinterpret_cast<EncodeShared*>(dynamic_shared);
     Control& control = control_of(job);
     if (blockIdx.x >= control.groups) return;
-    const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
     copy_words<SHARED_TABLES * ALPHABET, 32 * ENCODE_WARPS>(shared.entries, job.tables + FIRST_SHARED_TABLE * ALPHABET);
-    fill_raw_bits<T>(shared.raw_bits, lorenzo);
+    fill_raw_bits<T>(shared.raw_bits, job.predictor == PREDICTOR_LORENZO);
     __syncthreads();
     const i32 lane = threadIdx.x & 31, warp = (i32)(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
     EncodeGroup& mine = shared.groups[number];
@@ -376,9 +385,9 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
         Encoder<HUFFMAN> encoder = {1u << 16, reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES)};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             if (role == FETCHER) {
-                fetch_chunks<T>(job, mine, lorenzo, batch, end);
+                fetch_chunks<T>(job, mine, batch, end);
             } else if (role == FINDER) {
-                find_chunks<T, HUFFMAN>(job, shared, mine, lorenzo, batch, end);
+                find_chunks<T, HUFFMAN>(job, shared, mine, batch, end);
             } else {
                 const bool exists = batch + lane < end;
                 const CodeTile tile(job, batch + lane, exists);

@@ -495,6 +495,16 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
         shared.raw_bits[anchor][symbol] =
             symbol == ESCAPE ? (u8)ESCAPE_BITS : (u8)raw_bits(symbol < STORED ? symbol : STORED, lorenzo || anchor ? 0 : 1, sizeof(T));
     }
+    if (!HUFFMAN) {
+        // The tables of modes and classes, of which every batch asks: where the search begins, and their few entries.
+        constexpr u32 SECTORS = SCALE / SLOTS_PER_START / 32;
+        const u32 table = threadIdx.x / (SECTORS + 1), sector = threadIdx.x % (SECTORS + 1);
+        if (table < FIRST_SHARED_TABLE) {
+            const void* const at = sector < SECTORS ? static_cast<const void*>(job.slots + table * (SCALE / SLOTS_PER_START) + 32 * sector)
+                                                    : static_cast<const void*>(job.tables + table * ALPHABET);
+            asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
+        }
+    }
     __syncthreads();
     const i32 warp = (i32)(threadIdx.x >> 5), number = warp / DECODE_ROLES;
     DecodeGroup& mine = shared.groups[number];

@@ -39,10 +39,16 @@ BOUNDED_KERNEL(factz_others, 32 * OTHER_WARPS, 10, other_tiles)
     extern "C" __global__ void __launch_bounds__(threads) name##_f32(const __grid_constant__ Job job) { call<float, huffman>(job); } \
     extern "C" __global__ void __launch_bounds__(threads) name##_f64(const __grid_constant__ Job job) { call<double, huffman>(job); }
 
-// With registers for four blocks.
-#define GROUP_KERNEL(name, threads, call, huffman)                                                          \
-    extern "C" __global__ void __launch_bounds__(threads, 4) name##_f32(const __grid_constant__ Job job) { call<float, huffman>(job); } \
-    extern "C" __global__ void __launch_bounds__(threads, 4) name##_f64(const __grid_constant__ Job job) { call<double, huffman>(job); }
+// With registers for as many blocks as have their shared memory.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define GROUP_BLOCKS 1
+#else
+#define GROUP_BLOCKS 4
+#endif
+#define GROUP_KERNEL(name, threads, call, huffman)                                                                                                \
+    extern "C" __global__ void __launch_bounds__(threads, GROUP_BLOCKS) name##_f32(const __grid_constant__ Job job) { call<float, huffman>(job); } \
+    extern "C" __global__ void __launch_bounds__(threads, GROUP_BLOCKS) name##_f64(const __grid_constant__ Job job) { call<double, huffman>(job); }
+
 KERNEL(factz_collect, 32 * COLLECT_WARPS, collect)
 CODER_KERNEL(factz_tables, 1024, tables, false)
 CODER_KERNEL(factz_make_codes, 1024, tables, true)

@@ -244,7 +244,8 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
                 }
             } else {
                 const LorenzoRow<T> row =
-                    lorenzo_row<T>({a, b, limit, inside, fits, coded, cu, cv, error}, before_u, before_v, control, lattices, tier, stored, payload + TILE * y);
+                    lorenzo_row<T>({a, b, limit, inside, fits, coded, cu, cv, error}, before_u, before_v, control, lattices, tier, stored,
+                                   payload + TILE * y);
                 symbol = row.symbol;
                 own = row.own;
                 before_u = row.before_u;
@@ -313,11 +314,15 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
             if (nearness_of(job, index).kind == WHOLE_TILE) {
                 // All have a value: the limits alone matter, in any order.
                 vertices = TILE;
-#pragma unroll 8
-                for (i32 i = 0; i < TILE; i++) {
-                    const T limit = limits[TILE * i + lane];
-                    if (is_tight(limit)) {
-                        const i32 needed = lattices.halvings(limit);
+                constexpr i32 AHEAD = 8;
+#pragma unroll 1
+                for (i32 start = 0; start < TILE_VERTICES; start += 32 * AHEAD) {
+                    T some[AHEAD];
+#pragma unroll
+                    for (i32 i = 0; i < AHEAD; i++) some[i] = limits[start + 32 * i + lane];
+#pragma unroll
+                    for (i32 i = 0; i < AHEAD; i++) {
+                        const i32 needed = is_tight(some[i]) ? lattices.halvings(some[i]) : 0;
                         if (needed) atomicAdd(&halvings[needed], 1);
                     }
                 }
@@ -454,7 +459,8 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
                     bool special = masks[k];
                     if (__any_sync(FULL, s >= FIRST_WITH_RAW_BITS)) {
                         Code code = {0, 0, 0};
-                        if (s >= FIRST_WITH_RAW_BITS && s != STORED) code = decode_symbol(s, symbol_raw_bits(s) ? Payload<T>::low(payload[TILE * y]) : 0);
+                        if (s >= FIRST_WITH_RAW_BITS && s != STORED)
+                            code = decode_symbol(s, symbol_raw_bits(s) ? Payload<T>::low(payload[TILE * y]) : 0);
                         special |= s == STORED || code.id;
                         base_u += sum_up_to_me((u32)code.qu);
                         base_v += sum_up_to_me((u32)code.qv);

@@ -160,10 +160,11 @@ __device__ __forceinline__ void open_stream(const Job& job) {
                 sum += about[i] & GROUP_BYTES_MASK;
                 tiles += exists ? (about[i] >> 24) + 1 : 0;
             }
-            u64 offset = start + block_exclusive_sum(sum, all);
-            start += all;
-            u64 tile = first_tile + block_exclusive_sum(tiles, all);
-            first_tile += all;
+            // Both sums at once: there are at most 2^20 tiles, in groups of 2^36 bytes.
+            const u64 before = block_exclusive_sum(sum << 21 | tiles, all);
+            u64 offset = start + (before >> 21), tile = first_tile + (before & ((1 << 21) - 1));
+            start += all >> 21;
+            first_tile += all & ((1 << 21) - 1);
 #pragma unroll
             for (u32 i = 0; i < EACH; i++) {
                 if (g + i >= groups) break;
