@@ -2,67 +2,89 @@
 #pragma once
 #include "collecting.cuh"
 
-// The tables in shared memory by table and symbol, and lists by warp. rANS: (2^32 - 1) / f by frequency.
-constexpr i32 ENCODE_WARPS = 8, MASK_RING = 256;
-template <bool HUFFMAN>
-struct EncodeShared {
-    u32 entries[SHARED_TABLES * ALPHABET];
-    u32 reciprocals[HUFFMAN ? 1 : SCALE + 1];
-    u8 raw_bits[ALPHABET];
-    BatchLists lists[ENCODE_WARPS];
-    // Masked rows while symbols are coded, then entries of masks.
+// Three warps work on a group, since a chunk's way from its list to the states is a long one: one fetches what is in the lists, one
+// finds the table entries and the raw bits of it, one codes. Values from memory come a chunk after they are asked for.
+constexpr i32 ENCODE_GROUPS = 4, ENCODE_ROLES = 3, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES, MASK_RING = 256;
+enum : i32 { FETCHER, FINDER, CODER };
+
+// What is coded of an entry, from the finder to the coder: a symbol (or a run) by its table entry, and the reciprocal of its frequency.
+struct Item {
+    u32 entry[32], reciprocal[32], about[32];
+};
+
+// What the three warps of a group tell each other. None writes what another may still read: there is a barrier between chunks.
+struct EncodeGroup {
+    BatchLists lists;
+    // Masked rows while symbols are fetched, then entries of masks.
     union {
         MaskedRows rows;
         u16 mask_entries[MASK_RING];
-    } masks[ENCODE_WARPS];
+    };
+    u32 words[2][32], abouts[2][32];  // of a chunk, from the fetcher to the finder
+    Item symbols[3], runs[3];         // from the finder to the coder
+    u64 raw[2][2][32];                // raw bits of the symbols, low and high
+    u32 heads[4][32];                 // entries for the classes and the mode of each tile, of the coder itself
 };
-static_assert(sizeof(EncodeShared<false>) == 4 * (32 * 256 + 4097) + 256 + 8 * (2 * 288 + 1024), "launch.rs asks for as much");
-static_assert(sizeof(EncodeShared<true>) == 4 * (32 * 256 + 1) + 256 + 8 * (2 * 288 + 1024), "launch.rs asks for as much");
+
+// The tables in shared memory, by table and symbol.
+struct EncodeShared {
+    u32 entries[SHARED_TABLES * ALPHABET];
+    u8 raw_bits[ALPHABET];
+    EncodeGroup groups[ENCODE_GROUPS];
+};
+static_assert(sizeof(EncodeGroup) == 2 * 288 + 1024 + 4 * 128 + 18 * 128 + 1024 + 4 * 128, "launch.rs asks for as much");
+static_assert(sizeof(EncodeShared) == 4 * 32 * 256 + 256 + 4 * sizeof(EncodeGroup), "launch.rs asks for as much");
+
+// What the fetcher says of a word: the list, the position in its tile (of a dense list), whether there is a symbol, and of which kind.
+constexpr u32 ABOUT_ACTIVE = 1u << 31, ABOUT_LISTED = 1u << 30, ABOUT_MASK = 1u << 29;
+// What the finder says of a symbol, or of a run: so many raw bits, and whether it escapes, to its right. Runs: their raw bits above.
+constexpr u32 ITEM_ESCAPES = 1u << 8, ITEM_EXISTS = 1u << 9;
+__device__ __forceinline__ u32 raw_bits_in(u32 item) { return item & 255; }
+__device__ __forceinline__ u32 symbol_in(u32 item) { return item >> 10 & 255; }
+__device__ __forceinline__ u32 raw_in(u32 item) { return item >> 18; }
 
 // States and words of one group that is coded backwards, a lane per state.
 template <bool HUFFMAN>
 struct Encoder {
-    const EncodeShared<HUFFMAN>* shared;
+    // What leaves a state as it is: no bits, or the whole scale.
+    static constexpr u32 NOTHING = HUFFMAN ? 0 : SCALE << 16;
     u32 x;
-    u16* end;    // one past the last word
-    u32 words;   // written so far, from the end
+    u16* words;  // the first one written so far, behind which are those before
 
     __device__ __forceinline__ void emit(bool need) {
         const u32 mask = __ballot_sync(FULL, need);
         if (need) {
             const u32 above = __popc(mask >> (threadIdx.x & 31) >> 1);
-            end[-1 - (long long)(words + above)] = (u16)x;
+            words[-1 - (long long)above] = (u16)x;
             x >>= 16;
         }
-        words += __popc(mask);
+        words -= __popc(mask);
     }
     // So many raw bits, up to 16; nothing where there are none.
     __device__ __forceinline__ void raw(u32 value, u32 bits) {
         emit(bits && x >> (32 - bits) != 0);
         x = bits ? x << bits | value : x;
     }
-    __device__ __forceinline__ const u32* table(u32 number) const { return shared->entries + (number - FIRST_SHARED_TABLE) * ALPHABET; }
-    // A symbol in each active lane; those without an entry by way of the escape, after all symbols.
-    __device__ __forceinline__ void step(bool active, const u32* entries, u32 symbol) {
-        // What leaves a state as it is: no bits, or the whole scale.
-        constexpr u32 NOTHING = HUFFMAN ? 0 : SCALE << 16;
-        u32 entry = active ? entries[symbol] : NOTHING;
-        const bool escapes = active && (symbol == ESCAPE || (HUFFMAN ? entry == NO_CODE : entry >> 16 == 0));
-        if (__any_sync(FULL, escapes)) {
-            raw(symbol, escapes ? 8 : 0);
-            if (escapes) entry = entries[ESCAPE];
-        }
+    // A symbol by its entry.
+    __device__ __forceinline__ void code(u32 entry, u32 reciprocal) {
         if (HUFFMAN) {
             raw(entry & 0xffff, entry >> 16);
         } else {
             // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
-            const u32 f = entry >> 16, reciprocal = shared->reciprocals[f];
+            const u32 f = entry >> 16;
             emit(x >> (32 - SCALE_BITS) >= f);
             u32 q = __umulhi(x, reciprocal);
             if (x - q * f >= f) q++;
             x += q * (SCALE - f) + (entry & 0xffff);
         }
     }
+    // What stands for a symbol of a table: the entry of the escape where it has none.
+    static __device__ __forceinline__ u32 find(const u32* table, u32 symbol, bool& escapes) {
+        const u32 entry = table[symbol];
+        escapes = symbol == ESCAPE || (HUFFMAN ? entry == NO_CODE : entry >> 16 == 0);
+        return escapes ? table[ESCAPE] : entry;
+    }
+    static __device__ __forceinline__ u32 reciprocal_of(u32 entry) { return HUFFMAN ? 0 : 0xffffffffu / (entry >> 16); }
 };
 
 // Raw bits of a coded vertex: 128 of them at most.
@@ -102,188 +124,297 @@ __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, 
     return r;
 }
 
-// What is at hand of a chunk's entry of the code lists before it is coded.
-struct Waiting {
-    u32 name, position, symbol, run;
-    bool active, listed;  // listed: in a sparse list
-    u64 low, high;        // raw bits, where they are not an anchor's with digits
+// What all three warps know of the lane's tile of a batch.
+struct CodeTile {
+    u32 info, counts[3], masks[2];
+    bool coded;
+    __device__ __forceinline__ CodeTile(const Job& job, u64 tile, bool exists) {
+        info = exists ? job.info[tile] : 0;
+        coded = exists && has_codes(mode_in(info));
+#pragma unroll
+        for (i32 k = 0; k < 3; k++) counts[k] = exists && is_sparse(class_in(info, k)) ? sizes_of(job, tile).blocks[k] : 0;
+#pragma unroll
+        for (i32 k = 0; k < 2; k++) masks[k] = exists && has_mask_list(mode_in(info), k) ? sizes_of(job, tile).masks[k] : 0;
+    }
+    // Of the lists of symbols and of those of masks in the batch.
+    __device__ __forceinline__ i32 chunks() const {
+        u32 sizes[TILE_LISTS], names[TILE_LISTS];
+        code_lists(info, coded, counts, sizes, names);
+        return (i32)(warp_sum(sizes[0] + sizes[1] + sizes[2] + sizes[3]) + 31) / 32 + (i32)(warp_sum(masks[0] + masks[1]) + 31) / 32;
+    }
 };
 
-// Grid: any. Block: 32 * ENCODE_WARPS, a warp for a group at a time. Dynamic shared: EncodeShared.
+// A chunk is coded so many steps after it is first asked for. (There are as many where there is none: what comes behind the lists takes
+// their place.)
+constexpr i32 ENCODE_STEPS = 4;
+
+// The entries of a mask, from the place of its first one on.
+__device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 batch, u32 name, i32 start) {
+    const i32 lane = threadIdx.x & 31;
+    const u64 index = batch + (name >> 1);
+    const TileShape shape = tile_shape(job, index);
+    const u32 difference = mask_difference(job.masks[index * 64 + (name & 1) * TILE + lane]);
+    i32 size = 0, before = -1;
+    __syncwarp();
+    for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++) {
+        const u32 value = lane < shape.owned_y() ? difference >> 8 * byte & 255 : 0, present = __ballot_sync(FULL, value != 0);
+        if (present == 0) continue;
+        const u32 below = present & ((1u << lane) - 1);
+        const i32 run = 32 * byte + lane - (below ? 32 * byte + 31 - __clz(below) : before) - 1;
+        if (value) ring[(start + size + __popc(below)) & (MASK_RING - 1)] = (u16)((u32)run << 8 | value);
+        size += __popc(present);
+        before = 32 * byte + 31 - __clz(present);
+    }
+    __syncwarp();
+}
+
+// The fetcher: the words of a batch's lists, from the last chunk on, and the entries of its masks behind them.
+template <typename T>
+__device__ __forceinline__ void fetch_chunks(const Job& job, EncodeGroup& shared, u64 batch, u64 end) {
+    const i32 lane = threadIdx.x & 31;
+    BatchLists& lists = shared.lists;
+    const CodeTile tile(job, batch + lane, batch + lane < end);
+    u32 sizes[TILE_LISTS], names[TILE_LISTS];
+    code_lists(tile.info, tile.coded, tile.counts, sizes, names);
+    i32 list_count, entry_count;
+    collect_lists<TILE_LISTS>(lists, sizes, names, list_count, entry_count);
+    const u32 masked = __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED));
+    if (masked) load_masked_rows(job, shared.rows, batch, tile.info, masked);
+    const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
+    i32 last = list_count - 1;
+    u32 word = 0, about = 0;
+    // What was asked for in the step before, to the finder.
+    auto hand_on = [&](i32 step) {
+        shared.words[step & 1][lane] = word;
+        shared.abouts[step & 1][lane] = about;
+    };
+    i32 step = 0;
+#pragma unroll 1
+    for (i32 from = (entry_count - 1) & ~31; from >= 0; from -= 32, step++) {
+        hand_on(step);
+        const i32 e = from + lane;
+        const i32 list = list_of_entry_backwards(lists, from, last);
+        const bool exists = e < entry_count;
+        // Loads do not wait for each other where they are not behind a branch: lanes without an entry read the first one.
+        const i32 known = exists ? list : 0;
+        const u32 name = lists.names[known], t = tile_of_list(name);
+        const i32 at = list_start(list_in_tile(name)) + (exists ? e - lists.starts[known] : 0);
+        const u64 index = batch + t;
+        const bool dense = is_dense(name);
+        const u32* const symbols = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES) + (at >> 2);
+        const u32* const entries = entries_of<T>(job, index) + at;
+        word = *(dense ? symbols : entries);
+        bool active = exists;
+        if (exists && dense && masked >> t & 1) active = is_active(job, shared.rows, lorenzo, batch, t, masked, at);
+        about = (active ? ABOUT_ACTIVE : 0) | (exists && !dense ? ABOUT_LISTED : 0) | (u32)at << 16 | name;
+        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
+    }
+    // Masks: a ring of entries, filled list by list.
+    const CodeTile again(job, batch + lane, batch + lane < end);
+    const u32 mask_names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
+    collect_lists<2>(lists, again.masks, mask_names, list_count, entry_count);
+    i32 filled = entry_count;
+#pragma unroll 1
+    for (i32 from = (entry_count - 1) & ~31; from >= 0; from -= 32, step++) {
+        hand_on(step);
+        while (filled > from) {
+            list_count--;
+            filled = lists.starts[list_count];
+            fill_mask_ring(job, shared.mask_entries, batch, lists.names[list_count], filled);
+        }
+        const bool exists = from + lane < entry_count;
+        const u32 entry = exists ? shared.mask_entries[(from + lane) & (MASK_RING - 1)] : 0;
+        word = make_entry(entry & 255, 0, entry >> 8);
+        about = exists ? ABOUT_ACTIVE | ABOUT_LISTED | ABOUT_MASK : 0;
+        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
+    }
+    // Until the others have done their part.
+#pragma unroll 1
+    for (i32 k = 0; k < ENCODE_STEPS; k++, step++) {
+        hand_on(step);
+        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
+    }
+}
+
+// The finder: table entries and raw bits.
+template <typename T, bool HUFFMAN>
+__device__ __forceinline__ void find_chunks(const Job& job, const EncodeShared& all, EncodeGroup& shared, u64 batch, u64 end) {
+    typedef Encoder<HUFFMAN> E;
+    const i32 lane = threadIdx.x & 31;
+    const i32 chunks = CodeTile(job, batch + lane, batch + lane < end).chunks(), steps = chunks + ENCODE_STEPS;
+    const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
+    u64 low = 0, high = 0;
+    i32 slot = 0;
+#pragma unroll 1
+    for (i32 step = 0; step < steps; step++) {
+        shared.raw[step & 1][0][lane] = low;
+        shared.raw[step & 1][1][lane] = high;
+        if (step >= 2 && step < chunks + 2) {
+            const u32 word = shared.words[(step - 1) & 1][lane], about = shared.abouts[(step - 1) & 1][lane];
+            const bool active = about & ABOUT_ACTIVE, listed = about & ABOUT_LISTED, mask = about & ABOUT_MASK;
+            const u32 name = about & 0xffff, at = about >> 16 & 1023, cls = class_of_list(name);
+            const u32 position = listed ? (u32)position_of_entry(word) : at;
+            const u32 symbol = !active ? SYMBOL_ZERO : listed ? symbol_of_entry(word) : word >> 8 * (at & 3) & 255;
+            u32 bits = 0;
+            low = high = 0;
+            if (symbol >= FIRST_WITH_RAW_BITS && !mask) {
+                const u64 index = batch + tile_of_list(name), vertex = index * TILE_VERTICES + position;
+                if (!lorenzo && (symbol == STORED || has_digits(symbol, (i32)position))) {
+                    const RawBits r = raw_of<T>(job, index, (i32)position, symbol);
+                    bits = r.bits;
+                    low = r.low;
+                    high = r.high;
+                } else {
+                    // Those of the hierarchical predictor have 64 bits at most here.
+                    bits = all.raw_bits[symbol];
+                    low = reinterpret_cast<const u64*>(job.payload)[sizeof(T) == 8 && lorenzo ? 2 * vertex : vertex];
+                    if (sizeof(T) == 8 && lorenzo) high = reinterpret_cast<const u64*>(job.payload)[2 * vertex + 1];
+                }
+            }
+            const u32* const tables = all.entries;
+            bool escapes = false;
+            u32 entry = E::NOTHING;
+            const u32 table = mask ? (u32)MASK_BYTE : table_in_list(list_in_tile(name), cls, (i32)position);
+            if (active) entry = E::find(tables + (table - FIRST_SHARED_TABLE) * ALPHABET, symbol, escapes);
+            Item& item = shared.symbols[slot];
+            item.entry[lane] = entry;
+            item.reciprocal[lane] = E::reciprocal_of(entry);
+            item.about[lane] = bits | (escapes ? ITEM_ESCAPES : 0) | symbol << 10 | (listed ? ITEM_EXISTS : 0);
+            if (__any_sync(FULL, listed)) {
+                const Run run = encode_run(run_of_entry(word));
+                escapes = false;
+                entry = E::NOTHING;
+                const u32 table = mask ? (u32)MASK_RUN : RUN + cls - 1;
+                if (listed) entry = E::find(tables + (table - FIRST_SHARED_TABLE) * ALPHABET, run.symbol, escapes);
+                Item& item = shared.runs[slot];
+                item.entry[lane] = entry;
+                item.reciprocal[lane] = E::reciprocal_of(entry);
+                item.about[lane] = listed ? run.bits | (escapes ? ITEM_ESCAPES : 0) | run.symbol << 10 | run.raw << 18 : 0;
+            }
+            slot = slot == 2 ? 0 : slot + 1;
+        }
+        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
+    }
+}
+
+// The coder, of the lists. (An entry of a mask is coded like one of a sparse list.)
+template <bool HUFFMAN>
+__device__ __forceinline__ void code_chunks(const EncodeGroup& shared, Encoder<HUFFMAN>& encoder, i32 chunks) {
+    const i32 lane = threadIdx.x & 31, steps = chunks + ENCODE_STEPS;
+    i32 slot = 0;
+#pragma unroll 1
+    for (i32 step = 0; step < steps; step++) {
+        if (step >= ENCODE_STEPS) {
+            const Item& item = shared.symbols[slot];
+            const u32 about = item.about[lane], entry = item.entry[lane], reciprocal = item.reciprocal[lane], bits = raw_bits_in(about);
+            const bool listed = __any_sync(FULL, about & ITEM_EXISTS), escapes = __any_sync(FULL, about & ITEM_ESCAPES);
+            if (__any_sync(FULL, bits > 0)) {
+                const u64* const raw = &shared.raw[(step - 1) & 1][0][lane];
+                const u64 low = raw[0];
+                if (__any_sync(FULL, bits > 16)) {
+                    const u64 high = raw[32];
+#pragma unroll 1
+                    for (u32 at = (warp_max(bits) - 1) & ~15u; at > 0; at -= 16) {
+                        const u32 n = bits > at ? (bits - at < 16 ? bits - at : 16) : 0;
+                        encoder.raw((u32)(at < 64 ? low >> at : high >> (at - 64)) & ((1u << n) - 1), n);
+                    }
+                }
+                const u32 n = bits < 16 ? bits : 16;
+                encoder.raw((u32)low & ((1u << n) - 1), n);
+            }
+            if (escapes) encoder.raw(symbol_in(about), about & ITEM_ESCAPES ? 8 : 0);
+            encoder.code(entry, reciprocal);
+            if (listed) {
+                const Item& item = shared.runs[slot];
+                const u32 about = item.about[lane], entry = item.entry[lane], reciprocal = item.reciprocal[lane];
+                if (__any_sync(FULL, raw_bits_in(about) > 0)) encoder.raw(raw_in(about), raw_bits_in(about));
+                if (__any_sync(FULL, about & ITEM_ESCAPES)) encoder.raw(symbol_in(about), about & ITEM_ESCAPES ? 8 : 0);
+                encoder.code(entry, reciprocal);
+            }
+            slot = slot == 2 ? 0 : slot + 1;
+        }
+        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
+    }
+}
+
+// The coder, of the classes and the mode of each tile: what stands for them comes while the lists are coded.
+constexpr u32 HEAD_ESCAPES = 1u << 31;
+template <bool HUFFMAN>
+__device__ __forceinline__ void find_heads(const Job& job, EncodeGroup& shared, const CodeTile& tile, bool exists) {
+    const i32 lane = threadIdx.x & 31;
+#pragma unroll
+    for (i32 k = 0; k < 4; k++) {
+        const u32 table = k < 3 ? class_table(tile.info, k) : (u32)TILE_MODE, symbol = k < 3 ? class_in(tile.info, k) : stream_mode(tile.info);
+        bool escapes = false;
+        u32 entry = Encoder<HUFFMAN>::NOTHING;
+        if (k < 3 ? tile.coded : exists) entry = Encoder<HUFFMAN>::find(job.tables + table * ALPHABET, symbol, escapes);
+        shared.heads[k][lane] = entry | (escapes ? HEAD_ESCAPES : 0);
+    }
+}
+template <bool HUFFMAN>
+__device__ __forceinline__ void code_heads(const EncodeGroup& shared, Encoder<HUFFMAN>& encoder, const CodeTile& tile) {
+    const i32 lane = threadIdx.x & 31;
+    const u32 symbols = tile.info >> 8 & 0xffffff;
+#pragma unroll 1
+    for (i32 i = 0; i < 4; i++) {
+        // The fine class, the middle one, the coarse one, the mode.
+        const i32 k = i < 3 ? 2 - i : 3;
+        const u32 symbol = k < 3 ? symbols >> 8 * k & 255 : stream_mode(tile.info), head = shared.heads[k][lane], entry = head & ~HEAD_ESCAPES;
+        if (__any_sync(FULL, head & HEAD_ESCAPES)) encoder.raw(symbol, head & HEAD_ESCAPES ? 8 : 0);
+        encoder.code(entry, encoder.reciprocal_of(entry));
+    }
+}
+
+// Grid: any. Block: 32 * ENCODE_WARPS, three warps for a group at a time. Dynamic shared: EncodeShared.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_groups(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     extern __shared__ __align__(16) u32 dynamic_shared[];
-    EncodeShared<HUFFMAN>& shared = *reinterpret_cast<EncodeShared<HUFFMAN>*>(dynamic_shared);
+    EncodeShared& shared = *reinterpret_cast<EncodeShared*>(dynamic_shared);
     Control& control = control_of(job);
-    const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
+    if (blockIdx.x >= control.groups) return;
     copy_words<SHARED_TABLES * ALPHABET, 32 * ENCODE_WARPS>(shared.entries, job.tables + FIRST_SHARED_TABLE * ALPHABET);
-    if (!HUFFMAN)
-        for (u32 k = threadIdx.x; k <= SCALE; k += blockDim.x) shared.reciprocals[k] = k ? 0xffffffffu / k : 0;
-    fill_raw_bits<T>(shared.raw_bits, lorenzo);
+    fill_raw_bits<T>(shared.raw_bits, job.predictor == PREDICTOR_LORENZO);
     __syncthreads();
-    const i32 lane = threadIdx.x & 31;
-    BatchLists& lists = shared.lists[threadIdx.x >> 5];
-    MaskedRows& rows = shared.masks[threadIdx.x >> 5].rows;
-    u16* const ring = shared.masks[threadIdx.x >> 5].mask_entries;
-    const u64 groups = control.groups, group_weight = control.group_weight;
+    const i32 lane = threadIdx.x & 31, warp = (i32)(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
+    EncodeGroup& mine = shared.groups[number];
     // Consecutive groups go to different blocks.
-    for (u64 group = blockIdx.x + (u64)gridDim.x * (threadIdx.x >> 5); group < groups; group += (u64)gridDim.x * ENCODE_WARPS) {
-        const u64 boundary = first_tile_of(job, group_weight, group);
+    for (u64 group = blockIdx.x + (u64)gridDim.x * number; group < *(volatile u64*)&control.groups; group += (u64)gridDim.x * ENCODE_GROUPS) {
+        const u64 boundary = first_tile_of(job, *(volatile u64*)&control.group_weight, group);
         const u64 first = __shfl_sync(FULL, boundary, 0), end = __shfl_sync(FULL, boundary, 16);
-        Encoder<HUFFMAN> encoder = {&shared, 1u << 16, reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES), 0};
+        Encoder<HUFFMAN> encoder = {1u << 16, reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES)};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
-            const i32 tiles = (i32)(end - batch < BATCH ? end - batch : BATCH);
-            const u32 my_info = lane < tiles ? job.info[batch + lane] : 0;
-            const bool coded = lane < tiles && has_codes(mode_in(my_info));
-            u32 counts[3] = {0, 0, 0}, mask_counts[2] = {0, 0}, mask_names[2];
-            if (lane < tiles) {
-                const ListSizes& sizes = sizes_of(job, batch + lane);
+            if (role == FETCHER) {
+                fetch_chunks<T>(job, mine, batch, end);
+            } else if (role == FINDER) {
+                find_chunks<T, HUFFMAN>(job, shared, mine, batch, end);
+            } else {
+                const bool exists = batch + lane < end;
+                const CodeTile tile(job, batch + lane, exists);
+                find_heads<HUFFMAN>(job, mine, tile, exists);
+                code_chunks(mine, encoder, tile.chunks());
 #pragma unroll
-                for (i32 k = 0; k < 3; k++) counts[k] = is_sparse(class_in(my_info, k)) ? sizes.blocks[k] : 0;
+                for (i32 plane = 1; plane >= 0; plane--)
+                    encoder.raw(tile.masks[plane], exists && has_mask_list(mode_in(tile.info), plane) ? MASK_COUNT_BITS : 0);
 #pragma unroll
-                for (i32 k = 0; k < 2; k++) mask_counts[k] = has_mask_list(mode_in(my_info), k) ? sizes.masks[k] : 0;
-            }
-            mask_names[0] = lane << 1;
-            mask_names[1] = lane << 1 | 1;
-            u32 sizes[TILE_LISTS], names[TILE_LISTS];
-            code_lists(my_info, coded, counts, sizes, names);
-            i32 list_count, entry_count;
-            collect_lists<TILE_LISTS>(lists, sizes, names, list_count, entry_count);
-
-            const u32 masked = __ballot_sync(FULL, coded && !(my_info & ALL_CODED));
-            if (masked) load_masked_rows(job, rows, batch, my_info, masked);
-
-            // The entries of the chunk before come while one is coded, and the raw bits of their symbols after them.
-            i32 last = list_count - 1;
-            auto fetch = [&](i32 from, u32& word, u32& meta) {
-                const i32 e = from + lane;
-                const i32 list = list_of_entry_backwards(lists, from, last);
-                const bool exists = e >= 0 && e < entry_count;
-                // Loads do not wait for each other where they are not behind a branch: lanes without an entry read the first one.
-                const i32 known = exists ? list : 0;
-                const u32 name = lists.names[known];
-                const i32 at = list_start(list_in_tile(name)) + (exists ? e - lists.starts[known] : 0);
-                const u64 index = batch + tile_of_list(name);
-                const u32* const symbols = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES) + (at >> 2);
-                const u32* const entries = entries_of<T>(job, index) + at;
-                word = *(is_dense(name) ? symbols : entries);
-                meta = (u32)exists << 31 | (u32)at << 16 | name;
-            };
-            auto look = [&](u32 word, u32 meta) -> Waiting {
-                Waiting w;
-                w.name = meta & 0xffff;
-                const bool exists = meta >> 31, dense = is_dense(w.name);
-                const u32 at = meta >> 16 & 1023;
-                w.listed = exists && !dense;
-                w.position = dense ? at : (u32)position_of_entry(word);
-                w.run = dense ? 0 : run_of_entry(word);
-                w.symbol = dense ? word >> 8 * (at & 3) & 255 : symbol_of_entry(word);
-                w.active = exists;
-                const u32 t = tile_of_list(w.name);
-                const u64 index = batch + t;
-                if (exists && dense && masked >> t & 1) w.active = is_active(job, rows, lorenzo, batch, t, masked, (i32)w.position);
-                if (!w.active) w.symbol = SYMBOL_ZERO;
-                // Those of the hierarchical predictor have 64 bits at most here; values are stored with the Lorenzo predictor alone.
-                const bool has_payload = w.symbol >= FIRST_WITH_RAW_BITS && (lorenzo || w.symbol != STORED);
-                const u64 slot = index * TILE_VERTICES + w.position;
-                w.low = w.high = 0;
-                if (has_payload) w.low = reinterpret_cast<const u64*>(job.payload)[sizeof(T) == 8 && lorenzo ? 2 * slot : slot];
-                if (sizeof(T) == 8 && lorenzo && has_payload) w.high = reinterpret_cast<const u64*>(job.payload)[2 * slot + 1];
-                return w;
-            };
-            i32 from = (entry_count - 1) & ~31;
-            u32 word, meta;
-            if (entry_count > 0) {
-                fetch(from, word, meta);
-                Waiting now = look(word, meta);
-                fetch(from - 32, word, meta);
-#pragma unroll 1
-                for (; from >= 0; from -= 32) {
-                    const Waiting w = now;
-                    u32 next_word = word, next_meta = meta;
-                    fetch(from - 64, word, meta);
-                    now = look(next_word, next_meta);
-                    const u32 cls = class_of_list(w.name);
-                    const i32 position = (i32)w.position;
-                    if (__any_sync(FULL, w.symbol >= FIRST_WITH_RAW_BITS)) {
-                        RawBits r = {0, 0, 0};
-                        if (w.symbol >= FIRST_WITH_RAW_BITS) {
-                            if (!lorenzo && (w.symbol == STORED || has_digits(w.symbol, position))) {
-                                r = raw_of<T>(job, batch + tile_of_list(w.name), position, w.symbol);
-                            } else {
-                                r.bits = shared.raw_bits[w.symbol];
-                                r.low = w.low;
-                                r.high = w.high;
-                            }
-                        }
-                        const u32 pieces = warp_max((r.bits + 15) / 16);
-#pragma unroll 1
-                        for (i32 piece = (i32)pieces - 1; piece >= 0; piece--) {
-                            const u32 at = 16 * piece, n = r.bits > at ? (r.bits - at < 16 ? r.bits - at : 16) : 0;
-                            encoder.raw(r.piece(at) & ((1u << n) - 1), n);
-                        }
-                    }
-                    encoder.step(w.active, encoder.table(w.active ? table_of(position, cls) : (u32)FIRST_SHARED_TABLE), w.symbol);
-                    if (__any_sync(FULL, w.listed)) {
-                        const Run run = encode_run(w.run);
-                        const u32 bits = w.listed ? run.bits : 0;
-                        if (__any_sync(FULL, bits > 0)) encoder.raw(run.raw, bits);
-                        encoder.step(w.listed, encoder.table(w.listed ? RUN + cls - 1 : (u32)FIRST_SHARED_TABLE), run.symbol);
-                    }
+                for (i32 k = 2; k >= 0; k--) {
+                    const u32 cls = class_in(tile.info, k);
+                    encoder.raw(tile.counts[k], tile.coded && is_sparse(cls) ? count_bits(k, cls) : 0);
                 }
+                code_heads(mine, encoder, tile);
             }
-
-            // Masks: a ring of entries, filled tile by tile.
-            collect_lists<2>(lists, mask_counts, mask_names, list_count, entry_count);
-            from = (entry_count - 1) & ~31;
-#pragma unroll 1
-            for (i32 list = list_count - 1; list >= 0; list--) {
-                const u32 name = lists.names[list];
-                const i32 start = lists.starts[list];
-                const u64 index = batch + (name >> 1);
-                const TileShape shape = tile_shape(job, index);
-                const u32 difference = mask_difference(job.masks[index * 64 + (name & 1) * TILE + lane]);
-                i32 size = 0, before = -1;
-                __syncwarp();
-                for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++) {
-                    const u32 value = lane < shape.owned_y() ? difference >> 8 * byte & 255 : 0, present = __ballot_sync(FULL, value != 0);
-                    if (present == 0) continue;
-                    const u32 below = present & ((1u << lane) - 1);
-                    const i32 run = 32 * byte + lane - (below ? 32 * byte + 31 - __clz(below) : before) - 1;
-                    if (value) ring[(start + size + __popc(below)) & (MASK_RING - 1)] = (u16)((u32)run << 8 | value);
-                    size += __popc(present);
-                    before = 32 * byte + 31 - __clz(present);
-                }
-                __syncwarp();
-                for (; from >= start; from -= 32) {
-                    const bool active = from + lane < entry_count;
-                    const u32 entry = active ? ring[(from + lane) & (MASK_RING - 1)] : 0;
-                    encoder.step(active, encoder.table(MASK_BYTE), entry & 255);
-                    const Run run = encode_run(entry >> 8);
-                    encoder.raw(run.raw, active ? run.bits : 0);
-                    encoder.step(active, encoder.table(MASK_RUN), run.symbol);
-                }
-            }
-#pragma unroll
-            for (i32 plane = 1; plane >= 0; plane--)
-                encoder.raw(mask_counts[plane], lane < tiles && has_mask_list(mode_in(my_info), plane) ? MASK_COUNT_BITS : 0);
-#pragma unroll
-            for (i32 k = 2; k >= 0; k--) {
-                const u32 cls = class_in(my_info, k);
-                encoder.raw(counts[k], coded && is_sparse(cls) ? count_bits(k, cls) : 0);
-            }
-#pragma unroll
-            for (i32 k = 2; k >= 0; k--) encoder.step(coded, job.tables + (coded ? class_table(my_info, k) : 0) * ALPHABET, class_in(my_info, k));
-            encoder.step(lane < tiles, job.tables + TILE_MODE * ALPHABET, stream_mode(my_info));
+            // The lists of the next batch take the place of those of this one.
+            meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
             if (batch == first) break;
         }
+        if (role != CODER) continue;
         // The states in front, the words at the end of the group's space.
         reinterpret_cast<u32*>(job.words + first * TILE_WORD_BYTES)[lane] = encoder.x;
         // The pad word behind an odd number of words lies beyond the space: it is made when copied.
         // Bit 63 says that the words are odd, as far as the stream.
         if (lane == 0) {
-            job.group_sizes[group] = (STATE_BYTES + (u64)((encoder.words + 1) / 2) * 4) | (end - first - 1) << 24 | (u64)(encoder.words & 1) << 63;
+            const u64 words = reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES) - encoder.words;
+            job.group_sizes[group] = (STATE_BYTES + (words + 1) / 2 * 4) | (end - first - 1) << 24 | (words & 1) << 63;
             sizes_of(job, group).first_tile = first;
         }
     }

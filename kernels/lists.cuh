@@ -22,6 +22,21 @@ struct BatchLists {
 // more than a block has on some devices.)
 constexpr u32 FIRST_SHARED_TABLE = MASK_BYTE, SHARED_TABLES = TABLES - FIRST_SHARED_TABLE;
 
+// So many warps work on a group together: they wait for each other.
+template <i32 WARPS>
+__device__ __forceinline__ void meet(i32 group) {
+    __syncwarp();
+    asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(32 * WARPS) : "memory");
+}
+
+// The number of this warp's group, found anew where it is asked for: no register holds it.
+template <i32 WARPS>
+__device__ __forceinline__ i32 my_group() {
+    u32 thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    return (i32)(thread / (32 * WARPS));
+}
+
 // Which list of which tile of the batch, and the class of its block.
 __device__ __forceinline__ u32 list_name(u32 tile, u32 list, u32 cls) { return tile << 5 | list << 3 | cls; }
 __device__ __forceinline__ u32 tile_of_list(u32 name) { return name >> 5; }
@@ -72,12 +87,25 @@ __device__ __forceinline__ void code_lists(u32 info, bool coded, const u32 (&cou
     }
 }
 
+// The table of an entry of a list.
+__device__ __forceinline__ u32 table_in_list(u32 list, u32 cls, i32 position) {
+    const u32 top = ANCHOR_TABLE + (position >= 1) + (position >= 4);
+    return list == TOP_LIST ? top : STEP_4 + (CLASSES - 1) * (list - COARSE_LIST) + cls - 1;
+}
+static_assert(STEP_16 == ANCHOR_TABLE + 1 && STEP_8 == STEP_16 + 1 && STEP_2 == STEP_4 + CLASSES - 1 && STEP_1 == STEP_2 + CLASSES - 1, "in order");
+
 // Which of the masks of a tile are lists.
 __device__ __forceinline__ bool has_mask_list(u32 states, i32 plane) { return (plane == 0 ? states / 3 : states % 3) == MASK_SOME; }
 
 // The list of each lane's entry in a chunk, backwards. `last` is the last list that begins before the chunk's
-// end, and becomes that of the chunk before.
+// end, and becomes that of the chunk before; there is one.
 __device__ __forceinline__ i32 list_of_entry_backwards(const BatchLists& lists, i32 first, i32& last) {
+    // Mostly it is one list.
+    if (lists.starts[last] <= first) {
+        const i32 mine = last;
+        if (lists.starts[last] == first) last--;
+        return mine;
+    }
     const i32 lane = threadIdx.x & 31, start = last >= lane ? lists.starts[last - lane] : -1;
     const u32 begins = warp_or(start >= 0 && start >= first ? 1u << (start - first) : 0);
     const i32 mine = last - __popc(begins >> lane >> 1);
@@ -88,6 +116,13 @@ __device__ __forceinline__ i32 list_of_entry_backwards(const BatchLists& lists, 
 // The same forwards: `current` is the list of the chunk's first entry. Bits of `begins`: lanes whose entry is the first one
 // of a list, but for that of the chunk's first entry.
 __device__ __forceinline__ i32 list_of_entry(const BatchLists& lists, i32 first, i32& current, u32& begins) {
+    const i32 next = lists.starts[current + 1];
+    if (next >= first + 32) {
+        const i32 mine = current;
+        if (next == first + 32) current++;
+        begins = 0;
+        return mine;
+    }
     const i32 lane = threadIdx.x & 31, start = lists.starts[current + 1 + lane];
     begins = warp_or(start < first + 32 ? 1u << (start - first) : 0);
     const i32 mine = current + __popc(begins & ((2u << lane) - 1));
@@ -96,14 +131,12 @@ __device__ __forceinline__ i32 list_of_entry(const BatchLists& lists, i32 first,
     return mine;
 }
 
-// Where a position lies in its tile.
+// Where a position lies in its tile: place_of without branches.
 __device__ __forceinline__ void place_in_tile(bool lorenzo, i32 position, i32& x, i32& y) {
-    if (lorenzo) {
-        x = position & 31;
-        y = position >> 5;
-    } else {
-        place_of(position, x, y);
-    }
+    const i32 bits = (31 - __clz(position | 1)) >> 1, level = 4 - bits, phase = (position >> 2 * bits) - 1, below = (1 << bits) - 1;
+    const i32 i = position & below, j = position >> bits & below;
+    x = lorenzo ? position & 31 : position == 0 ? 0 : (2 * i + (phase != 1)) << level;
+    y = lorenzo ? position >> 5 : position == 0 ? 0 : (2 * j + (phase != 0)) << level;
 }
 
 // Whether a position of a tile has a symbol: its vertex is owned by the tile and not masked.

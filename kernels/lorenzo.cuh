@@ -124,6 +124,70 @@ struct LorenzoRows {
     }
 };
 
+// What a row of vertices comes to of which not all have a code of their tile's lattice.
+template <typename T>
+struct LorenzoRow {
+    u32 symbol, own;         // of the lane's vertex, and its raw bits
+    u32 before_u, before_v;  // base codes
+    u32 active, zeros, fills, stored;
+    T error;
+};
+template <typename T>
+struct LorenzoVertex {
+    T a, b, limit;
+    bool inside, fits, coded;  // coded: by the lattice
+    T cu, cv, error;
+};
+template <typename T>
+__device__ __noinline__ LorenzoRow<T> lorenzo_row(const LorenzoVertex<T> w, u32 before_u, u32 before_v, const Control& control,
+                                                  const Lattices<T>& lattices, i32 tier, bool stored, typename Payload<T>::Type* payload) {
+    typedef Real<T> R;
+    const i32 lane = threadIdx.x & 31;
+    const T a = w.a, b = w.b;
+    const bool is_finite = R::finite(a) && R::finite(b), zero = w.inside && a == T(0) && b == T(0);
+    const bool visible = w.inside && is_finite && !zero;
+    const bool fill = w.inside && !is_finite && R::bits(a) == control.fill[0] && R::bits(b) == control.fill[1];
+    const bool has_symbol = w.inside && !zero && !fill;
+    LorenzoRow<T> row = {SYMBOL_ZERO, 0, before_u, before_v, 0, 0, 0, 0, T(0)};
+    row.zeros = __ballot_sync(FULL, zero);
+    row.fills = __ballot_sync(FULL, fill);
+    row.active = __popc(__ballot_sync(FULL, has_symbol));
+    LorenzoCode<T> code = {w.coded, 0, w.coded ? (i32)w.cu : 0, w.coded ? (i32)w.cv : 0, w.coded ? w.error : T(0)};
+    if (visible && !stored && w.fits && !w.coded)
+        code = lorenzo_code<T>(a, b, lattices, tier, (T)control.quantizer.accept, is_tight(w.limit), w.limit);
+    row.stored = visible && !code.coded;
+    row.error = code.error;
+    i32 base_u, base_v;
+    u32 digits_u, digits_v;
+    split_code(code.qu, code.id, base_u, digits_u);
+    split_code(code.qv, code.id, base_v, digits_v);
+    // What has no code counts as predicted: down as the vertex to its left.
+    u32 down_u = (u32)base_u - before_u, down_v = (u32)base_v - before_v;
+    const u32 left = __ballot_sync(FULL, code.coded) & ((2u << lane) - 1);
+    const i32 from = left ? 31 - __clz(left) : 0;
+    const u32 near_u = __shfl_sync(FULL, down_u, from), near_v = __shfl_sync(FULL, down_v, from);
+    down_u = left ? near_u : 0;
+    down_v = left ? near_v : 0;
+    row.before_u += down_u;
+    row.before_v += down_v;
+    const i32 qu = across_cell(down_u), qv = across_cell(down_v);
+    if (code.coded) {
+        u64 raw;
+        row.symbol = encode_symbol({code.id, qu, qv}, raw);
+        if (row.symbol >= FIRST_WITH_RAW_BITS) {
+            const u32 own = symbol_raw_bits(row.symbol);
+            const u64 digits = digits_u | digits_v << (2 * code.id);
+            *payload = Payload<T>::make(own < 64 ? raw | digits << own : raw, own == 0 ? 0 : own < 64 ? digits >> (64 - own) : digits);
+            row.own = own + 4 * (u32)code.id;
+        }
+    } else if (has_symbol) {
+        row.symbol = STORED;
+        row.own = 16 * sizeof(T);
+        *payload = sizeof(T) == 4 ? Payload<T>::make(R::bits(a) | R::bits(b) << 32, 0) : Payload<T>::make(R::bits(a), R::bits(b));
+    }
+    return row;
+}
+
 // One tile with limits, masks or both. `stored` stores every vertex, for tiles of which a code would have too
 // many raw bits; whether that is so.
 template <typename T>
@@ -156,13 +220,12 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
                 continue;
             }
             const T a = rows.a[i], b = rows.b[i], limit = rows.limit[i];
-            const bool is_finite = R::finite(a) && R::finite(b), zero = inside && a == T(0) && b == T(0);
-            const bool visible = inside && is_finite && !zero, tight = is_tight(limit);
+            const bool visible = inside && R::finite(a) && R::finite(b) && !(a == T(0) && b == T(0)), tight = is_tight(limit);
             T cu, cv, ru, rv;
             bool fits = quantize_on(a, inverse, width, cu, ru);
             fits &= quantize_on(b, inverse, width, cv, rv);
-            T error = R::high(R::abs(ru - a), R::abs(rv - b));
-            bool coded = visible && !stored && fits && (error == T(0) || (error <= accept && (!tight || error < limit)));
+            const T error = R::high(R::abs(ru - a), R::abs(rv - b));
+            const bool coded = visible && !stored && fits && (error == T(0) || (error <= accept && (!tight || error < limit)));
             u32 n = 32;
             u32 symbol = SYMBOL_ZERO, own = 0;
             if (__all_sync(FULL, coded)) {
@@ -180,45 +243,19 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
                     payload[TILE * y] = Payload<T>::make(s.raw, 0);
                 }
             } else {
-                const bool fill = inside && !is_finite && R::bits(a) == control.fill[0] && R::bits(b) == control.fill[1];
-                const bool has_symbol = inside && !zero && !fill;
-                const u32 zeros = __ballot_sync(FULL, zero), fills = __ballot_sync(FULL, fill);
+                const LorenzoRow<T> row =
+                    lorenzo_row<T>({a, b, limit, inside, fits, coded, cu, cv, error}, before_u, before_v, control, lattices, tier, stored,
+                                   payload + TILE * y);
+                symbol = row.symbol;
+                own = row.own;
+                before_u = row.before_u;
+                before_v = row.before_v;
+                n = row.active;
+                stored_vertices += row.stored;
+                largest = R::high(largest, row.error);
                 if (lane == y) {
-                    my_zero = zeros;
-                    my_fill = fills;
-                }
-                n = __popc(__ballot_sync(FULL, has_symbol));
-                LorenzoCode<T> code = {coded, 0, coded ? (i32)cu : 0, coded ? (i32)cv : 0, coded ? error : T(0)};
-                if (visible && !stored && fits && !coded) code = lorenzo_code<T>(a, b, lattices, tier, accept, tight, limit);
-                stored_vertices += visible && !code.coded;
-                largest = R::high(largest, code.error);
-                i32 base_u, base_v;
-                u32 digits_u, digits_v;
-                split_code(code.qu, code.id, base_u, digits_u);
-                split_code(code.qv, code.id, base_v, digits_v);
-                // What has no code counts as predicted: down as the vertex to its left.
-                u32 down_u = (u32)base_u - before_u, down_v = (u32)base_v - before_v;
-                const u32 left = __ballot_sync(FULL, code.coded) & ((2u << lane) - 1);
-                const i32 from = left ? 31 - __clz(left) : 0;
-                const u32 near_u = __shfl_sync(FULL, down_u, from), near_v = __shfl_sync(FULL, down_v, from);
-                down_u = left ? near_u : 0;
-                down_v = left ? near_v : 0;
-                before_u += down_u;
-                before_v += down_v;
-                const i32 qu = across_cell(down_u), qv = across_cell(down_v);
-                if (code.coded) {
-                    u64 raw;
-                    symbol = encode_symbol({code.id, qu, qv}, raw);
-                    if (symbol >= FIRST_WITH_RAW_BITS) {
-                        own = symbol_raw_bits(symbol);
-                        const u64 digits = digits_u | digits_v << (2 * code.id);
-                        payload[TILE * y] = Payload<T>::make(own < 64 ? raw | digits << own : raw, own == 0 ? 0 : own < 64 ? digits >> (64 - own) : digits);
-                        own += 4 * (u32)code.id;
-                    }
-                } else if (has_symbol) {
-                    symbol = STORED;
-                    own = 16 * sizeof(T);
-                    payload[TILE * y] = sizeof(T) == 4 ? Payload<T>::make(R::bits(a) | R::bits(b) << 32, 0) : Payload<T>::make(R::bits(a), R::bits(b));
+                    my_zero = row.zeros;
+                    my_fill = row.fills;
                 }
             }
             too_long |= sizeof(T) == 4 && own > 64;
@@ -274,18 +311,35 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
             __syncwarp();
             halvings[lane] = 0;
             __syncwarp();
+            if (nearness_of(job, index).kind == WHOLE_TILE) {
+                // All have a value: the limits alone matter, in any order.
+                vertices = TILE;
+                constexpr i32 AHEAD = 8;
 #pragma unroll 1
-            for (i32 start = 0; start < oy; start += LORENZO_ROWS) {
-                LorenzoRows<T> rows;
-                rows.load(job, u, v, limits, start, oy);
+                for (i32 start = 0; start < TILE_VERTICES; start += 32 * AHEAD) {
+                    T some[AHEAD];
 #pragma unroll
-                for (i32 i = 0; i < LORENZO_ROWS; i++) {
-                    const T a = rows.a[i], b = rows.b[i];
-                    const bool visible = inside && start + i < oy && R::finite(a) && R::finite(b) && !(a == T(0) && b == T(0));
-                    vertices += visible;
-                    if (visible && is_tight(rows.limit[i])) {
-                        const i32 needed = lattices.halvings(rows.limit[i]);
+                    for (i32 i = 0; i < AHEAD; i++) some[i] = limits[start + 32 * i + lane];
+#pragma unroll
+                    for (i32 i = 0; i < AHEAD; i++) {
+                        const i32 needed = is_tight(some[i]) ? lattices.halvings(some[i]) : 0;
                         if (needed) atomicAdd(&halvings[needed], 1);
+                    }
+                }
+            } else {
+#pragma unroll 1
+                for (i32 start = 0; start < oy; start += LORENZO_ROWS) {
+                    LorenzoRows<T> rows;
+                    rows.load(job, u, v, limits, start, oy);
+#pragma unroll
+                    for (i32 i = 0; i < LORENZO_ROWS; i++) {
+                        const T a = rows.a[i], b = rows.b[i];
+                        const bool visible = inside && start + i < oy && R::finite(a) && R::finite(b) && !(a == T(0) && b == T(0));
+                        vertices += visible;
+                        if (visible && is_tight(rows.limit[i])) {
+                            const i32 needed = lattices.halvings(rows.limit[i]);
+                            if (needed) atomicAdd(&halvings[needed], 1);
+                        }
                     }
                 }
             }
@@ -310,103 +364,122 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
 
 // ---------------------------------------------------------------- back to values
 
-template <typename T>
-struct LorenzoRestore {
-    int2 sums[TILE * (TILE + 1)];  // along rows
-    u32 special[TILE];             // vertices of a row that are not their base code
-};
-constexpr i32 LORENZO_RESTORE_WARPS = 4;
+constexpr i32 LORENZO_RESTORE_WARPS = 4, LORENZO_RESTORE_ROWS = 8;
 
-// Grid: any. Block: 32 * warps. Tiles from their symbols: sums along rows, a lane for a row, then down the
-// columns, a lane for a column.
+__device__ __forceinline__ u32 sum_up_to_me(u32 value) {
+    const i32 lane = threadIdx.x & 31;
+#pragma unroll
+    for (i32 k = 1; k < 32; k *= 2) {
+        const u32 other = __shfl_up_sync(FULL, value, k);
+        if (lane >= k) value += other;
+    }
+    return value;
+}
+
+// The value of a vertex that is not its base code: a masked one, a stored one, or one with digits.
+template <typename T>
+__device__ __noinline__ typename Real<T>::Pair special_value(const Job& job, const Control& control, u64 index, u32 info, i32 y, u32 symbol,
+                                                            u32 base_u, u32 base_v) {
+    typedef Real<T> R;
+    typedef typename Payload<T>::Type Q;
+    const i32 lane = threadIdx.x & 31, tier = (i32)tier_in(info);
+    const u32* const masks = job.masks + index * 64;
+    if (mode_in(info) != 0) {
+        if (masks[y] >> lane & 1) return R::pair(T(0), T(0));
+        if (masks[TILE + y] >> lane & 1) return R::pair(R::from_bits(control.fill[0]), R::from_bits(control.fill[1]));
+    }
+    const Q raw = reinterpret_cast<const Q*>(job.payload)[index * TILE_VERTICES + TILE * y + lane];
+    if (symbol == STORED) return R::pair(R::from_bits(Payload<T>::low(raw)), R::from_bits(Payload<T>::second(raw)));
+    const u32 own = symbol_raw_bits(symbol);
+    const u64 low = Payload<T>::low(raw), high = sizeof(T) == 8 ? Payload<T>::second(raw) : 0;
+    const u32 digits = (u32)(own == 0 ? low : own < 64 ? low >> own | high << (64 - own) : high);
+    const i32 id = (i32)meaning(symbol).id;
+    const u32 mask = (1u << (2 * id)) - 1;
+    const T w = lattice_width<T>(control.quantum, tier, id);
+    return R::pair((T)join_code((i32)base_u, digits & mask, id) * w, (T)join_code((i32)base_v, digits >> (2 * id) & mask, id) * w);
+}
+
+// Grid: any. Block: 32 * warps. Tiles from their symbols, a lane for a column: sums along the rows, and down the columns.
 template <typename T>
 __device__ __forceinline__ void lorenzo_restore(const Job& job) {
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
-    __shared__ LorenzoRestore<T> shared_[LORENZO_RESTORE_WARPS];
-    LorenzoRestore<T>& shared = shared_[threadIdx.x >> 5];
+    // The differences of symbols without raw bits, each with SMALL added: a sum along a row has eight bits. Others are none.
+    __shared__ u16 small[ALPHABET];
+    static_assert(2 * SMALL * TILE < 256, "eight bits");
     const Control& control = control_of(job);
     if (control.status != STATUS_OK || control.content != CONTENT_CODED || control.predictor != PREDICTOR_LORENZO) return;
+    for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) {
+        const Code code = decode_small(k < FIRST_WITH_RAW_BITS ? k : SYMBOL_ZERO);
+        small[k] = (u16)((u32)(code.qu + SMALL) | (u32)(code.qv + SMALL) << 8);
+    }
+    __syncthreads();
     const i32 lane = threadIdx.x & 31;
+    const u32 added = SMALL * (lane + 1);
     const u64 warps = (u64)gridDim.x * LORENZO_RESTORE_WARPS;
     for (u64 index = (u64)blockIdx.x * LORENZO_RESTORE_WARPS + (threadIdx.x >> 5); index < job.tiles(); index += warps) {
         const TileShape shape = tile_shape(job, index);
-        const i32 ox = shape.owned_x(), oy = shape.owned_y();
-        const u32 info = job.info[index], states = mode_in(info);
-        const i32 tier = (i32)tier_in(info);
-        const u32* const masks = job.masks + index * 64;
-        const Q* const payload = reinterpret_cast<const Q*>(job.payload) + index * TILE_VERTICES;
-        const u8* const symbols = job.symbols + index * TILE_VERTICES;
-        const u32 masked = states == 0 ? 0 : masks[lane] | masks[TILE + lane];
-        // Along row `lane`.
-        const bool coded = job.steps[index] >> lane & 1;
-        u32 special = masked;
-        u32 sum_u = 0, sum_v = 0;
-        int2* const row = shared.sums + lane * (TILE + 1);
-        __syncwarp();
-#pragma unroll 1
-        for (i32 half = 0; half < 2; half++) {
-            uint4 words = make_uint4(0, 0, 0, 0);
-            if (coded) words = reinterpret_cast<const uint4*>(symbols + TILE * lane)[half];
-#pragma unroll
-            for (i32 i = 0; i < 16; i++) {
-                const u32 word = i < 4 ? words.x : i < 8 ? words.y : i < 12 ? words.z : words.w;
-                const u32 symbol = word >> 8 * (i & 3) & 255;
-                const i32 x = 16 * half + i;
-                if (symbol != SYMBOL_ZERO && !(masked >> x & 1)) {
-                    Code code = {0, 0, 0};
-                    if (symbol < FIRST_WITH_RAW_BITS)
-                        code = decode_small(symbol);
-                    else if (symbol != STORED)
-                        code = decode_symbol(symbol, symbol_raw_bits(symbol) ? Payload<T>::low(payload[TILE * lane + x]) : 0);
-                    if (symbol == STORED || code.id) special |= 1u << x;
-                    sum_u += (u32)code.qu;
-                    sum_v += (u32)code.qv;
-                }
-                row[x] = make_int2((i32)sum_u, (i32)sum_v);
-            }
-        }
-        shared.special[lane] = special;
-        const bool any_special = __any_sync(FULL, special);
-        __syncwarp();
-        // Down column `lane`.
-        const T width = lattice_width<T>(control.quantum, tier, 0);
+        const i32 oy = shape.owned_y();
+        const bool inside = lane < shape.owned_x();
+        const u32 info = job.info[index], steps = job.steps[index], states = mode_in(info);
+        const Q* const payload = reinterpret_cast<const Q*>(job.payload) + index * TILE_VERTICES + lane;
+        const u8* const symbols = job.symbols + index * TILE_VERTICES + lane;
+        u32 masked = states == 0 ? 0 : job.masks[index * 64 + lane] | job.masks[index * 64 + TILE + lane];
+        const T width = lattice_width<T>(control.quantum, (i32)tier_in(info), 0);
         T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + lane, shape.y0);
         T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + lane, shape.y0);
         u32 base_u = 0, base_v = 0;
-#pragma unroll 4
-        for (i32 y = 0; y < oy; y++) {
-            const int2 sum = shared.sums[y * (TILE + 1) + lane];
-            base_u += (u32)sum.x;
-            base_v += (u32)sum.y;
-            T a = (T)(i32)base_u * width, b = (T)(i32)base_v * width;
-            if (any_special && shared.special[y] >> lane & 1) {
-                if (states != 0 && masks[y] >> lane & 1) {
-                    a = b = T(0);
-                } else if (states != 0 && masks[TILE + y] >> lane & 1) {
-                    a = R::from_bits(control.fill[0]);
-                    b = R::from_bits(control.fill[1]);
-                } else {
-                    const u32 symbol = symbols[TILE * y + lane];
-                    const Q raw = payload[TILE * y + lane];
-                    if (symbol == STORED) {
-                        a = R::from_bits(Payload<T>::low(raw));
-                        b = R::from_bits(Payload<T>::second(raw));
-                    } else {
-                        const u32 own = symbol_raw_bits(symbol);
-                        const u64 low = Payload<T>::low(raw), high = sizeof(T) == 8 ? Payload<T>::second(raw) : 0;
-                        const u32 digits = (u32)(own == 0 ? low : own < 64 ? low >> own | high << (64 - own) : high);
-                        const i32 id = decode_symbol(symbol, 0).id;
-                        const u32 mask = (1u << (2 * id)) - 1;
-                        const T w = lattice_width<T>(control.quantum, tier, id);
-                        a = (T)join_code((i32)base_u, digits & mask, id) * w;
-                        b = (T)join_code((i32)base_v, digits >> (2 * id) & mask, id) * w;
+#pragma unroll 1
+        for (i32 start = 0; start < oy; start += LORENZO_RESTORE_ROWS) {
+            u32 symbol[LORENZO_RESTORE_ROWS];
+#pragma unroll
+            for (i32 i = 0; i < LORENZO_RESTORE_ROWS; i++) {
+                symbol[i] = SYMBOL_ZERO;
+                if (steps >> (start + i) & 1) symbol[i] = symbols[TILE * (start + i)];
+            }
+#pragma unroll
+            for (i32 i = 0; i < LORENZO_RESTORE_ROWS; i += 2) {
+                // Masked vertices count as predicted. (There may be anything in the place of their symbols.)
+                u32 masks[2] = {0, 0};
+                if (states != 0) {
+#pragma unroll
+                    for (i32 k = 0; k < 2; k++) {
+                        masks[k] = __shfl_sync(FULL, masked, start + i + k) >> lane & 1;
+                        if (masks[k]) symbol[i + k] = SYMBOL_ZERO;
                     }
                 }
-            }
-            if (lane < ox) {
-                u[y * (long long)job.u_layout.pitch] = a;
-                v[y * (long long)job.v_layout.pitch] = b;
+                // Two rows at a time.
+                const u32 sums = sum_up_to_me(small[symbol[i]] | (u32)small[symbol[i + 1]] << 16);
+#pragma unroll
+                for (i32 k = 0; k < 2; k++) {
+                    const i32 y = start + i + k;
+                    const u32 s = symbol[i + k];
+                    base_u += (sums >> 16 * k & 255) - added;
+                    base_v += (sums >> (16 * k + 8) & 255) - added;
+                    bool special = masks[k];
+                    if (__any_sync(FULL, s >= FIRST_WITH_RAW_BITS)) {
+                        Code code = {0, 0, 0};
+                        if (s >= FIRST_WITH_RAW_BITS && s != STORED)
+                            code = decode_symbol(s, symbol_raw_bits(s) ? Payload<T>::low(payload[TILE * y]) : 0);
+                        special |= s == STORED || code.id;
+                        base_u += sum_up_to_me((u32)code.qu);
+                        base_v += sum_up_to_me((u32)code.qv);
+                    }
+                    if (y < oy) {
+                        T a = (T)(i32)base_u * width, b = (T)(i32)base_v * width;
+                        if (special) {
+                            const typename R::Pair value = special_value<T>(job, control, index, info, y, s, base_u, base_v);
+                            a = value.x;
+                            b = value.y;
+                        }
+                        if (inside) {
+                            *u = a;
+                            *v = b;
+                        }
+                        u += job.u_layout.pitch;
+                        v += job.v_layout.pitch;
+                    }
+                }
             }
         }
     }

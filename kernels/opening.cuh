@@ -8,55 +8,80 @@
 // The first failure of a call is the one that is reported.
 __device__ __forceinline__ void fail(Control& control, i32 status) { atomicCAS(&control.status, STATUS_OK, status); }
 
-// Bits of a stored table, least significant first, from words that end with zeros. More than 32 of them are at hand, which is as much
-// as an entry takes, and the word behind them is on its way.
-struct BitReader {
-    const u32* words;
-    u64 bits;
-    u32 have, next, taken;
-    __device__ __forceinline__ explicit BitReader(const u32* from)
-        : words(from + 3), bits(from[0] | (u64)from[1] << 32), have(64), next(from[2]), taken(0) {}
-    __device__ __forceinline__ void skip(u32 count) {
-        bits >>= count;
-        have -= count;
-        taken += count;
-        if (have <= 32) {
-            bits |= (u64)next << have;
-            have += 32;
-            // Who reads behind the end stops before it comes to the next but one.
-            next = *words++;
-        }
-    }
-    // The symbol that the table lists next, from the gap to the one before, and the four bits behind it; how many bits they are, or 0 if
-    // no encoder writes such a gap. Nothing is skipped.
-    __device__ __forceinline__ u32 entry(i32& symbol, u32& field) const {
-        const u32 length = __clz(__brev((u32)bits));
-        if (length > 8) return 0;
-        symbol += (i32)(1u << length | ((u32)(bits >> (length + 1)) & ((1u << length) - 1)));
-        field = (u32)(bits >> (2 * length + 1)) & 15;
-        return 2 * length + 5;
-    }
+// An entry of a stored table, from the bits that begin with it: the gap from the symbol before, and a field of four bits, behind which
+// the frequencies have as many bits as it says.
+struct StoredEntry {
+    u32 gap, field, frequency, bits;
+    bool good;  // whether an encoder writes such a gap
 };
-
-// Reads a stored table into frequencies; false if no encoder writes it.
-__device__ inline bool read_table(const u32* words, u32 size, u16* frequencies) {
-    if (size == 0) return true;
-    BitReader bits(words);
-    const u32 entries = ((u32)bits.bits & 255) + 1;
-    bits.skip(8);
-    i32 symbol = -1;
-    u32 sum = 0;
-    for (u32 e = 0; e < entries; e++) {
-        u32 length = 0;
-        const u32 taken = bits.entry(symbol, length);
-        const u32 f = 1u << length | ((u32)(bits.bits >> taken) & ((1u << length) - 1));
-        sum += f;
-        if (taken == 0 || symbol >= (i32)ALPHABET || sum > SCALE || bits.taken > 8 * size) return false;
-        bits.skip(taken + length);
-        frequencies[symbol] = (u16)f;
+template <bool LENGTHS>
+__device__ __forceinline__ StoredEntry stored_entry(const u32* words, u32 at) {
+    const u32* const from = words + (at >> 5);
+    const u64 bits = __funnelshift_r(from[0], from[1], at) | (u64)__funnelshift_r(from[1], from[2], at) << 32;
+    const u32 length = (u32)__clz(__brev((u32)bits));
+    StoredEntry e = {0, 0, 0, 0, length <= 8};
+    if (e.good) {
+        e.gap = 1u << length | ((u32)(bits >> (length + 1)) & ((1u << length) - 1));
+        e.field = (u32)(bits >> (2 * length + 1)) & 15;
+        e.frequency = 1u << e.field | ((u32)(bits >> (2 * length + 5)) & ((1u << e.field) - 1));
+        e.bits = 2 * length + 5 + (LENGTHS ? 0 : e.field);
     }
-    if (bits.taken > 8 * size) return false;
-    return sum == SCALE;
+    return e;
+}
+
+// The stored table of a block, from all of its bits at once: where an entry that began at each of them would end, by whose powers every
+// entry finds its own. `words` are behind it zero.
+constexpr u32 MOST_TABLE_BITS = 255 * 32;
+struct TableReader {
+    u32 words[ALPHABET + 8];
+    u16 ends[2][MOST_TABLE_BITS + 2];
+};
+struct TableEntry {
+    bool exists;  // the thread has an entry, with the number of the thread
+    u32 symbol, field, frequency, before;  // before: sum of what the entries before take
+};
+// The entry of each thread of a table of so many bytes, not 0, and whether an encoder writes such a table: what its entries take is all
+// there is, codes or frequencies.
+template <bool LENGTHS>
+__device__ inline bool read_table(TableReader& shared, u32 size, TableEntry& mine) {
+    const u32 bits = 8 * size, k = threadIdx.x, count = (shared.words[0] & 255) + 1;
+    // Beyond the end there is a place for what leads there and no further.
+    for (u32 p = k; p < bits + 2; p += blockDim.x) {
+        u32 end = bits + 1;
+        if (p < bits) {
+            const StoredEntry e = stored_entry<LENGTHS>(shared.words, p);
+            if (e.good && p + e.bits <= bits) end = p + e.bits;
+        }
+        shared.ends[0][p] = (u16)end;
+    }
+    __syncthreads();
+    u32 at = 8;
+    for (u32 power = 0; (count - 1) >> power; power++) {
+        const u16* const from = shared.ends[power & 1];
+        u16* const to = shared.ends[~power & 1];
+        if (k >> power & 1 && k < count) at = from[at];
+        if ((count - 1) >> power > 1)
+            for (u32 p = k; p < bits + 2; p += blockDim.x) to[p] = from[from[p]];
+        __syncthreads();
+    }
+    mine = {k < count, 0, 0, 0, 0};
+    u32 taken = 0, gap = 0;
+    bool bad = false;
+    if (mine.exists) {
+        bad = at >= bits;
+        const StoredEntry e = stored_entry<LENGTHS>(shared.words, bad ? 0 : at);
+        bad |= !e.good || at + e.bits > bits || (LENGTHS && e.field > MAX_LENGTH);
+        mine.field = e.field;
+        mine.frequency = e.frequency;
+        taken = LENGTHS ? CODES >> e.field : e.frequency;
+        gap = e.gap;
+    }
+    u64 all;
+    const u64 before = block_exclusive_sum((u64)taken << 32 | gap, all);
+    mine.symbol = (u32)before + gap - 1;
+    mine.before = (u32)(before >> 32);
+    bad |= (u32)all > ALPHABET || (u32)(all >> 32) != (LENGTHS ? CODES : SCALE);
+    return !__syncthreads_or(bad);
 }
 
 // Grid: 1 + TABLES. Block: 1024. Block 0 checks the header and finds the groups; the others make a
@@ -65,10 +90,13 @@ template <typename T>
 __device__ __forceinline__ void open_stream(const Job& job) {
     __shared__ Control header;
     __shared__ i32 status;
+    __shared__ u8 first_bytes[HEADER_BYTES];
     Control& control = control_of(job);
+    if (threadIdx.x < HEADER_BYTES && job.stream_bytes >= HEADER_BYTES) first_bytes[threadIdx.x] = job.stream[threadIdx.x];
+    __syncthreads();
     if (threadIdx.x == 0) {
         header.status = STATUS_OK;
-        status = read_header(job, header, job.stream);
+        status = read_header(job, header, first_bytes);
     }
     __syncthreads();
     const u8* section = job.stream + HEADER_BYTES;
@@ -80,40 +108,35 @@ __device__ __forceinline__ void open_stream(const Job& job) {
     __syncthreads();
     if (blockIdx.x > 0) {
         if (status != STATUS_OK || !coded || header.coder != CODER_ANS) return;
-        __shared__ u16 frequencies[ALPHABET];
-        __shared__ u32 words[ALPHABET + 8];
+        __shared__ TableReader reader;
+        __shared__ u32 ranks[ALPHABET];
         const u32 table = blockIdx.x - 1, k = threadIdx.x;
         u64 all;
         block_exclusive_sum(k < table ? section[k] : 0, all);
         const u64 at = TABLE_SIZES_BYTES + 4 * all;
         const u32 size = 4 * section[table];
         const bool inside = at + size <= header.table_bytes;
-        if (k < ALPHABET) frequencies[k] = 0;
-        if (k < ALPHABET + 8) words[k] = inside && 4 * k < size ? get32(section + at + 4 * k) : 0;
+        if (k < ALPHABET + 8) reader.words[k] = inside && 4 * k < size ? get32(section + at + 4 * k) : 0;
         __syncthreads();
-        if (k == 0 && (!inside || !read_table(words, size, frequencies))) {
-            fail(control, STATUS_CORRUPT_STREAM);
-            for (u32 s = 0; s < ALPHABET; s++) frequencies[s] = 0;
-        }
-        __syncthreads();
-        // The symbols that occur, in order, and where to look for those of a slot.
-        const u32 f = k < ALPHABET ? frequencies[k] : 0;
-        const u64 sums = block_exclusive_sum((u64)f << 32 | (f > 0), all);
-        const u32 start = (u32)(sums >> 32), rank = (u32)sums;
+        TableEntry mine = {false, 0, 0, 0, 0};
+        const bool good = inside && size > 0 && read_table<false>(reader, size, mine);
+        if (k == 0 && !good && !(inside && size == 0)) fail(control, STATUS_CORRUPT_STREAM);
         u32* const entries = job.tables + table * ALPHABET;
         u8* const starts = job.slots + table * (SCALE / SLOTS_PER_START);
-        if ((all >> 32) != SCALE) {
-            // A table without symbols decodes to zeros without touching the state.
-            if (k < ALPHABET) entries[k] = decode_entry(SCALE, 0, 0);
-            if (k < SCALE / SLOTS_PER_START) starts[k] = 0;
-        } else {
-            // Entries behind the last one are not looked at, but copied.
-            if (k < ALPHABET && k >= (u32)all) entries[k] = decode_entry(SCALE, 0, 0);
-            if (f == 0) return;
-            entries[rank] = decode_entry(f, start, k);
-            for (u32 b = (start + SLOTS_PER_START - 1) / SLOTS_PER_START; b * SLOTS_PER_START < start + f; b++)
-                starts[b] = (u8)rank;
+        // The symbols that occur, in order. A table without symbols decodes to zeros without touching the state.
+        const bool exists = good && mine.exists;
+        if (k < ALPHABET) {
+            entries[k] = exists ? decode_entry(mine.frequency, mine.before, mine.symbol) : k == 0 ? decode_entry(SCALE, 0, 0) : NO_ENTRY;
+            ranks[k] = exists ? mine.before : SCALE;
         }
+        __syncthreads();
+        if (k >= ALPHABET) return;
+        // Where to look for the symbol of a slot: from the last that begins at the first one of these or before. There are four from there on.
+        u32 rank = 0;
+#pragma unroll
+        for (u32 step = ALPHABET / 2; step > 0; step /= 2)
+            if (ranks[rank + step] <= SLOTS_PER_START * k) rank += step;
+        starts[k] = (u8)(rank < ALPHABET - 4 ? rank : ALPHABET - 4);
         return;
     }
     // Block 0.
@@ -137,10 +160,11 @@ __device__ __forceinline__ void open_stream(const Job& job) {
                 sum += about[i] & GROUP_BYTES_MASK;
                 tiles += exists ? (about[i] >> 24) + 1 : 0;
             }
-            u64 offset = start + block_exclusive_sum(sum, all);
-            start += all;
-            u64 tile = first_tile + block_exclusive_sum(tiles, all);
-            first_tile += all;
+            // Both sums at once: there are at most 2^20 tiles, in groups of 2^36 bytes.
+            const u64 before = block_exclusive_sum(sum << 21 | tiles, all);
+            u64 offset = start + (before >> 21), tile = first_tile + (before & ((1 << 21) - 1));
+            start += all >> 21;
+            first_tile += all & ((1 << 21) - 1);
 #pragma unroll
             for (u32 i = 0; i < EACH; i++) {
                 if (g + i >= groups) break;
@@ -196,32 +220,11 @@ __device__ __forceinline__ void check_stream(const Job& job) {
 
 // ---------------------------------------------------------------- tables of codes
 
-// Reads a stored table of code lengths; false if no encoder writes it.
-__device__ inline bool read_lengths(const u32* words, u32 size, u32* lengths) {
-    if (size == 0) return true;
-    BitReader bits(words);
-    const u32 entries = ((u32)bits.bits & 255) + 1;
-    bits.skip(8);
-    i32 symbol = -1;
-    u32 space = 0;
-    for (u32 e = 0; e < entries; e++) {
-        u32 length = 0;
-        const u32 taken = bits.entry(symbol, length);
-        if (taken == 0 || symbol >= (i32)ALPHABET || length > MAX_LENGTH || bits.taken > 8 * size) return false;
-        bits.skip(taken);
-        lengths[symbol] = length;
-        space += CODES >> length;
-    }
-    if (bits.taken > 8 * size) return false;
-    return space == CODES;
-}
-
 // Grid: TABLES. Block: 256. A decoding table each: by the next MAX_LENGTH bits, length << 8 | symbol.
 template <typename T>
 __device__ __forceinline__ void open_codes(const Job& job) {
-    __shared__ u32 words[ALPHABET + 8];
+    __shared__ TableReader reader;
     __shared__ u32 lengths[ALPHABET];
-    __shared__ bool good;
     Control& control = control_of(job);
     if (control.status != STATUS_OK || control.content != CONTENT_CODED || control.coder != CODER_HUFFMAN) return;
     const u8* const section = job.stream + HEADER_BYTES;
@@ -232,16 +235,16 @@ __device__ __forceinline__ void open_codes(const Job& job) {
     const u32 size = 4 * section[table];
     const bool inside = at + size <= control.table_bytes;
     lengths[k] = NO_CODE;
-    for (u32 w = k; w < ALPHABET + 8; w += blockDim.x) words[w] = inside && 4 * w < size ? get32(section + at + 4 * w) : 0;
+    for (u32 w = k; w < ALPHABET + 8; w += blockDim.x) reader.words[w] = inside && 4 * w < size ? get32(section + at + 4 * w) : 0;
     __syncthreads();
-    if (k == 0) {
-        good = inside && read_lengths(words, size, lengths);
-        if (!good) fail(control, STATUS_CORRUPT_STREAM);
-    }
+    TableEntry entry = {false, 0, 0, 0, 0};
+    const bool good = inside && size > 0 && read_table<true>(reader, size, entry);
+    if (k == 0 && !good && !(inside && size == 0)) fail(control, STATUS_CORRUPT_STREAM);
+    if (good && entry.exists) lengths[entry.symbol] = entry.field;
     __syncthreads();
     u16* const codes = reinterpret_cast<u16*>(job.codes) + table * CODES;
     // A table without codes decodes to zeros without touching the state.
-    if (!good || size == 0) {
+    if (!good) {
         for (u32 c = k; c < CODES; c += blockDim.x) codes[c] = 0;
         return;
     }

@@ -85,5 +85,9 @@ __device__ __forceinline__ u32 decode_entry(u32 frequency, u32 start, u32 symbol
 __device__ __forceinline__ u32 entry_start(u32 entry) { return entry >> 20; }
 __device__ __forceinline__ u32 entry_frequency(u32 entry) { return (entry >> 8 & 4095) + 1; }
 __device__ __forceinline__ u32 entry_symbol(u32 entry) { return entry & 255; }
+// No entry: it is behind all others.
+constexpr u32 NO_ENTRY = 0xffffffffu;
+// Entries that begin at a slot or before it are up to this, but for one that is all of a table.
+__device__ __forceinline__ u32 last_entry_at(u32 slot) { return slot << 20 | 0xffffe; }
 // Slots of a decoding table that share the entry where the search for theirs begins.
 constexpr u32 SLOTS_PER_START = 16;

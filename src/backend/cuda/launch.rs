@@ -60,8 +60,8 @@ pub(super) const MANY: u64 = 1056;
 
 /// Shared memory of the coder's kernels: structs CollectShared, EncodeShared and DecodeShared.
 const COLLECT_BYTES: u32 = 4 * (43 * 256 + 7 * 32) + 256 + 12 * 4 * 352;
-const ENCODE_LISTS_BYTES: u32 = 256 + 8 * (2 * 288 + 1024);
-const DECODE_LISTS_BYTES: u32 = 256 + 8 * (2 * 288 + 1024 + 128);
+const ENCODE_BYTES: u32 = 4 * 32 * 256 + 256 + 4 * (2 * 288 + 2 * 1024 + 26 * 128);
+const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 2 * 1024 + 7 * 128 + 16);
 
 const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
     Stage { shared_bytes, ..stage }
@@ -89,20 +89,8 @@ pub(super) const COMPRESS: [Stage; 20] = [
     with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(12).min(396), 384)),
     only(ANS, stage("tables", |s, _| 2 + s.tiles.div_ceil(4096), 1024)),
     only(HUFFMAN, stage("make_codes", |s, _| 2 + s.tiles.div_ceil(4096), 1024)),
-    only(
-        ANS,
-        with_shared(
-            4 * (32 * 256 + 4097) + ENCODE_LISTS_BYTES,
-            stage("encode", |s, _| s.tiles.min(396), 256),
-        ),
-    ),
-    only(
-        HUFFMAN,
-        with_shared(
-            4 * (32 * 256 + 1) + ENCODE_LISTS_BYTES,
-            stage("encode_huffman", |s, _| s.tiles.min(396), 256),
-        ),
-    ),
+    only(ANS, with_shared(ENCODE_BYTES, stage("encode", |s, _| s.tiles.min(528), 384))),
+    only(HUFFMAN, with_shared(ENCODE_BYTES, stage("encode_huffman", |s, _| s.tiles.min(528), 384))),
     stage("offsets", |_, _| 1, 1024),
     stage("gather", |s, _| s.tiles.div_ceil(4).min(MANY), 256),
 ];
@@ -110,9 +98,9 @@ pub(super) const COMPRESS: [Stage; 20] = [
 pub(super) const DECOMPRESS: [Stage; 9] = [
     on_time(stage("open", |_, _| 51, 1024)),
     stage("open_codes", |_, _| 50, 256),
-    stage("check", |s, _| s.stream_bytes.div_ceil(65536).clamp(1, 264), 256),
-    with_shared(32 * (4 * 256 + 256) + DECODE_LISTS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
-    with_shared(32 + DECODE_LISTS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
+    stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 264), 256),
+    with_shared(32 * (4 * 256 + 256) + DECODE_GROUPS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
+    with_shared(32 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     stage("anchor_values", |s, _| s.tiles_y, 256),
     on_time(stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64)),
     stage("restore", |s, _| s.tiles.div_ceil(4), 64),
