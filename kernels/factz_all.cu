@@ -1,6 +1,6 @@
-// All kernels in one translation unit. Every kernel takes one Job, those of the analysis one Analysis; grids and
-// blocks are in src/backend/cuda/launch.rs and analysis.rs, shared memory is static. No result depends on the
-// order of blocks.
+// All kernels in one translation unit. Every kernel takes one Job, those of the analysis one Analysis, that of
+// made fields one Synthesis; grids and blocks are in src/backend/cuda/launch.rs, analysis.rs and synthetic.rs, shared
+// memory is static. No result depends on the order of blocks.
 #include "abi.cuh"
 #include "critical_points.cuh"
 #include "inspect.cuh"
@@ -8,6 +8,7 @@
 #include "other_tiles.cuh"
 #include "restore.cuh"
 #include "lorenzo.cuh"
+#include "synthetic.cuh"
 
 #define ENTRY(name, bounds, begin, ...) \
     extern "C" __global__ void __launch_bounds__ bounds name(const __grid_constant__ Job job) { begin(); __VA_ARGS__(job); }
@@ -73,3 +74,9 @@ ANALYSIS_KERNEL(factz_find_points, 256, 3, find_points)
 ANALYSIS_KERNEL(factz_place_points, 1024, 1, place_points)
 ANALYSIS_KERNEL(factz_write_points, 256, 2, write_points)
 extern "C" __global__ void __launch_bounds__(32) factz_inspect(const __grid_constant__ Inspection job) { analysis::inspect(job); }
+
+#define SYNTHETIC_KERNEL(name, T) \
+    extern "C" __global__ void __launch_bounds__(synthetic::THREADS, 3) name(const __grid_constant__ Synthesis job) { synthetic::make<T>(job); }
+
+SYNTHETIC_KERNEL(factz_synthetic_f32, float)
+SYNTHETIC_KERNEL(factz_synthetic_f64, double)

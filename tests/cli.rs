@@ -230,6 +230,38 @@ fn json_holds_the_figures() {
 }
 
 #[test]
+fn made_fields_are_measured() {
+    for kind in ["dense", "smooth", "ocean"] {
+        let b = json(&[
+            "bench",
+            "--synthetic",
+            kind,
+            "--dims",
+            "130x70",
+            "--dtype",
+            "f64",
+            "--bounds",
+            "1e-2",
+            "--repeat",
+            "1",
+            "--threads",
+            "1",
+            "--mode",
+            "block",
+            "--json",
+        ]);
+        assert_eq!(
+            (b["nx"].as_u64(), b["ny"].as_u64(), b["dtype"].as_str()),
+            (Some(130), Some(70), Some("f64"))
+        );
+        let runs = b["runs"].as_array().unwrap();
+        assert_eq!(runs.len(), 4, "two predictors, two coders");
+        assert!(runs.iter().all(|run| run["violations"] == 0), "{kind}: {b}");
+    }
+    fails(&["bench", "--synthetic", "dense"], &["--dims"]);
+}
+
+#[test]
 fn info_and_points_are_readable() {
     let f = Folder::new("text");
     let [u, v] = field("tiny2x2_cp");

@@ -17,6 +17,7 @@ mod fields;
 mod golden;
 mod hostile;
 mod large;
+mod made;
 mod matrix;
 mod memory;
 mod scenarios;
@@ -74,7 +75,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 18] = [
+const SCENARIOS: [Scenario; 19] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),
@@ -87,6 +88,7 @@ const SCENARIOS: [Scenario; 18] = [
     ("many_tiles", scenarios::many_tiles),
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),
+    ("synthetic_fields", made::synthetic_fields),
     ("golden", golden::golden_streams),
     ("older_version", golden::older_version),
     ("large_f32", large::large_f32),

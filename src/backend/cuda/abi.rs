@@ -76,16 +76,21 @@ const _: () = {
     assert!(offset_of!(Job, group_offsets) == 312);
 };
 
+impl From<crate::field::Layout> for Layout {
+    fn from(l: crate::field::Layout) -> Layout {
+        Layout { pitch: l.pitch, stride: l.stride }
+    }
+}
+
 impl Job {
     pub(super) fn new(request: &Request, plan: &Workspace, buffers: &Buffers, direction: Direction) -> Job {
         let (c, grid) = (request.config(), request.grid());
         let part = |r: Region| if r.bytes > 0 { buffers.workspace + r.offset } else { 0 };
-        let layout = |l: crate::field::Layout| Layout { pitch: l.pitch, stride: l.stride };
         Job {
             u: buffers.u,
             v: buffers.v,
-            u_layout: layout(c.u),
-            v_layout: layout(c.v),
+            u_layout: c.u.into(),
+            v_layout: c.v.into(),
             stream: buffers.stream,
             stream_bytes: buffers.stream_bytes,
             report: buffers.report,
@@ -149,10 +154,7 @@ pub(super) struct FieldView {
 
 impl FieldView {
     pub(super) fn new(config: &Config, u: DevicePointer, v: DevicePointer) -> FieldView {
-        let component = |values, layout: crate::field::Layout| Component {
-            values,
-            layout: Layout { pitch: layout.pitch, stride: layout.stride },
-        };
+        let component = |values, layout: crate::field::Layout| Component { values, layout: layout.into() };
         FieldView { u: component(u, config.u), v: component(v, config.v) }
     }
 }
@@ -197,6 +199,38 @@ pub(super) struct Inspection {
 
 const _: () = assert!(size_of::<Inspection>() == 24);
 
+/// Sums of plane waves.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Waves {
+    pub(super) columns: DevicePointer,
+    pub(super) rows: DevicePointer,
+    pub(super) amplitudes: DevicePointer,
+    pub(super) count: u64,
+}
+
+/// One making of a field.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Synthesis {
+    pub(super) u: DevicePointer,
+    pub(super) v: DevicePointer,
+    pub(super) u_layout: Layout,
+    pub(super) v_layout: Layout,
+    pub(super) nx: u64,
+    pub(super) ny: u64,
+    pub(super) flow: Waves,
+    pub(super) land: Waves,
+    pub(super) level: f64,
+}
+
+const _: () = {
+    assert!(size_of::<Waves>() == 32);
+    assert!(size_of::<Synthesis>() == 136);
+    assert!(offset_of!(Synthesis, nx) == 48);
+    assert!(offset_of!(Synthesis, level) == 128);
+};
+
 #[cfg(test)]
 mod tests {
 
@@ -218,9 +252,17 @@ mod tests {
         };
         let ours = include_str!("abi.rs").replace("pub(super) ", "").replace("[FieldView; 2],", ",");
         let ours = ours.replace("DevicePointer,", ",").replace("u64,", ",");
-        let ours = ours.replace("f64,", ",").replace("u32,", ",").replace("Layout,", ",");
+        let ours =
+            ours.replace("f64,", ",").replace("u32,", ",").replace("Layout,", ",").replace("Waves,", ",");
         let header = header.replace("fields[2];", "fields;");
-        for begin in ["struct Job {", "struct Analysis {", "struct Inspection {"] {
+        let structs = [
+            "struct Job {",
+            "struct Analysis {",
+            "struct Inspection {",
+            "struct Waves {",
+            "struct Synthesis {",
+        ];
+        for begin in structs {
             assert_eq!(names(&header, begin), names(&ours, begin), "{begin}");
         }
     }

@@ -1,8 +1,8 @@
 //! The CUDA driver: found at run time, entered through the context of a stream, with the kernels loaded
 //! once per context.
 
-use super::analysis;
 use super::launch::{Stage, COMPRESS, DECOMPRESS};
+use super::{analysis, synthetic};
 use crate::error::{Error, Result, Status};
 use cudarc::driver::sys::{self, CUcontext, CUfunction, CUresult, CUstream};
 use std::ffi::{c_int, c_void, CString};
@@ -144,6 +144,7 @@ pub(super) struct Module {
     pub(super) decompress: [Functions; DECOMPRESS.len()],
     pub(super) analysis: [Functions; analysis::KERNELS.len()],
     pub(super) inspect: CUfunction,
+    pub(super) synthetic: Functions,
     /// Whether a kernel may begin before the one before has ended, also in a graph.
     pub(super) overlaps: bool,
 }
@@ -205,6 +206,7 @@ fn load(context_id: u64) -> Result<Module> {
         decompress: [[null_mut(); 2]; DECOMPRESS.len()],
         analysis: [[null_mut(); 2]; analysis::KERNELS.len()],
         inspect: null_mut(),
+        synthetic: [null_mut(); 2],
         overlaps: false,
     };
     if let Err(error) = find_all(image, &mut module) {
@@ -235,6 +237,7 @@ fn find_all(image: sys::CUmodule, module: &mut Module) -> Result<()> {
         *functions = [find(&analysis::function(kernel, 0), 0)?, find(&analysis::function(kernel, 1), 0)?];
     }
     module.inspect = find(analysis::INSPECT, 0)?;
+    module.synthetic = [find(&synthetic::function(0), 0)?, find(&synthetic::function(1), 0)?];
     module.overlaps = can_overlap(module.inspect)?;
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 use super::analysis::{self, ComparedFields, COMPARISON_BYTES, POINT_BYTES};
 use super::driver::{self, check};
+use super::synthetic::{self, SyntheticField};
 use super::{Buffers, DevicePointer, Direction, Launcher, Stream};
 use crate::analysis::{Comparison, CriticalPoint, Kind};
 use crate::backend::max_stream_bytes;
@@ -590,6 +591,13 @@ impl Pipeline {
             self.input.write(k * bytes, bytes_of(values))?;
         }
         Ok(())
+    }
+
+    /// Makes the input on the device, waits for it, and answers the milliseconds that the kernel took.
+    pub fn make_input(&self, field: &SyntheticField) -> Result<f64> {
+        let components = [self.input.pointer, self.input.pointer + self.field_bytes as u64 / 2];
+        // SAFETY: the input has the size of the request; the work that is enqueued comes before or after.
+        unsafe { synthetic::make(&self.request, field, components, &self.queue) }
     }
 
     /// Waits for the work and copies what was decompressed.

@@ -11,9 +11,11 @@ pub mod host;
 mod launch;
 mod memory;
 pub mod staged;
+mod synthetic;
 
 pub use abi::DevicePointer;
 pub use analysis::{compare_device, critical_points_device, inspect_device, ComparedFields, PointBuffers};
+pub use synthetic::{PlaneWaves, SyntheticField};
 /// A `CUstream` or `cudaStream_t`; null is the default stream.
 pub type Stream = cudarc::driver::sys::CUstream;
 

@@ -1,6 +1,7 @@
 //! The arguments of every command, with the text of `--help`.
 
 use crate::array::{Dims, Shape};
+use crate::synthetic::Kind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use factz::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
 use std::path::PathBuf;
@@ -217,6 +218,16 @@ pub enum SyntheticName {
     Ocean,
 }
 
+impl SyntheticName {
+    pub fn value(self) -> Kind {
+        match self {
+            SyntheticName::Dense => Kind::Dense,
+            SyntheticName::Smooth => Kind::Smooth,
+            SyntheticName::Ocean => Kind::Ocean,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub enum BackendName {
     /// The first CUDA device if there is one with enough memory, otherwise the processor
@@ -410,7 +421,8 @@ P1, P2, P3 are critical points lost, spurious and of another type.
 With --backend cuda the field is on the device, and the figures are GB/s (10^9 bytes of input per second) by \
 events of the device: medians of at least 20 runs after 3, launched call by call and replayed as a CUDA graph, \
 beside the speed of a plain copy of u and v on the device and of the comparison that finds P1, P2, P3 there. \
-A table of the microseconds of each kernel follows.
+A table of the microseconds of each kernel follows. A --synthetic field is made on the device, from sines and \
+cosines that the processor takes for each column and row; its bits are those that the processor makes.
 
 Exit status: 0 measured, and nothing is violated; 1 something is; 2 wrong usage, or a file that cannot be read.
 

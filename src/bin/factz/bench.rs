@@ -1,7 +1,7 @@
 //! Measurements on one field: every configuration, bound and number of threads.
 
 use crate::args::{BackendName, Bench, ModeName, PredictorName, Spacing, SyntheticName};
-use crate::array::{self, dtype_name, Field};
+use crate::array::{self, dtype_name, Dims, Field, Values};
 use crate::bench_cuda;
 use crate::commands::{
     coder_name, comparison_json, megabytes_per_second, mode_name, predictor_name, preserve_name, print,
@@ -10,7 +10,7 @@ use crate::commands::{
 use crate::failure::{failure, Failure};
 use crate::job;
 use crate::progress::Progress;
-use crate::synthetic;
+use crate::synthetic::{Kind, Synthetic};
 use crate::Verdict;
 use factz::analysis::Comparison;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve};
@@ -185,7 +185,7 @@ PSNR in dB. error/bound: largest error over the bound. P1 / P2 / P3: critical po
 type.\n";
 
 /// The configurations to measure, those that exist of all combinations; their bound is 0.
-pub fn configurations(a: &Bench, field: &Field) -> Vec<Config> {
+pub fn configurations(a: &Bench, dims: Dims, dtype: Dtype) -> Vec<Config> {
     let mut all = Vec::new();
     for mode in &a.mode {
         for predictor in &a.predictor {
@@ -194,14 +194,14 @@ pub fn configurations(a: &Bench, field: &Field) -> Vec<Config> {
                     continue;
                 }
                 all.push(Config {
-                    dtype: field.dtype(),
+                    dtype,
                     mode: mode.value(),
                     predictor: predictor.value(),
                     coder: coder.value(),
                     preserve: a.preserve.value(),
                     dx: a.spacing.dx,
                     dy: a.spacing.dy,
-                    ..Config::new(field.dims.nx, field.dims.ny, BoundKind::Relative, 0.0)
+                    ..Config::new(dims.nx, dims.ny, BoundKind::Relative, 0.0)
                 });
             }
         }
@@ -222,8 +222,15 @@ pub fn thread_counts(given: &[usize]) -> Vec<usize> {
     }
 }
 
-/// The field to measure, and what to call it.
-fn subject(a: &Bench) -> Result<(String, Field), Failure> {
+/// The field to measure.
+pub enum Subject {
+    Read(Field),
+    /// Not yet made: the device makes its own.
+    Made(Kind, Dims, Dtype),
+}
+
+/// What to call the field, and where it comes from.
+fn subject(a: &Bench) -> Result<(String, Subject), Failure> {
     if let Some(kind) = a.synthetic {
         let shape = a.shape.shape();
         let dims = shape.dims.ok_or_else(|| failure!("--synthetic takes --dims NXxNY"))?;
@@ -232,27 +239,44 @@ fn subject(a: &Bench) -> Result<(String, Field), Failure> {
             SyntheticName::Smooth => "synthetic, smooth",
             SyntheticName::Ocean => "synthetic, ocean",
         };
-        return Ok((name.to_owned(), synthetic::field(kind, dims, shape.dtype.unwrap_or(Dtype::F32))?));
+        let dtype = shape.dtype.unwrap_or(Dtype::F32);
+        return Ok((name.to_owned(), Subject::Made(kind.value(), dims, dtype)));
     }
     match (&a.u, &a.v) {
         (Some(u), Some(v)) => {
             let name = format!("{} and {}", u.display(), v.display());
-            Ok((name, array::read_field(u, v, a.shape.shape())?))
+            Ok((name, Subject::Read(array::read_field(u, v, a.shape.shape())?)))
         }
         _ => Err(failure!("give the files of u and v, or --synthetic")),
     }
 }
 
+/// A made field in memory.
+fn make(kind: Kind, dims: Dims, dtype: Dtype) -> Result<Field, Failure> {
+    let synthetic = Synthetic::new(kind, dims.nx, dims.ny)?;
+    let mut field = job::empty_field(dims, dtype)?;
+    match (&mut field.u, &mut field.v) {
+        (Values::F32(u), Values::F32(v)) => synthetic.fill(u, v),
+        (Values::F64(u), Values::F64(v)) => synthetic.fill(u, v),
+        _ => unreachable!("an empty field has one type"),
+    }
+    Ok(field)
+}
+
 pub fn run(a: &Bench) -> Result<Verdict, Failure> {
-    let (name, field) = subject(a)?;
+    let (name, subject) = subject(a)?;
     let on_device = match a.backend {
         BackendName::Cpu => false,
         BackendName::Cuda => true,
         BackendName::Auto => factz::backend::cuda::host::device_count().is_ok(),
     };
     if on_device {
-        return bench_cuda::run(a, &name, &field);
+        return bench_cuda::run(a, &name, subject);
     }
+    let field = match subject {
+        Subject::Read(field) => field,
+        Subject::Made(kind, dims, dtype) => make(kind, dims, dtype)?,
+    };
     let threads = thread_counts(&a.threads);
     if !a.json {
         print(&format!(
@@ -267,7 +291,7 @@ pub fn run(a: &Bench) -> Result<Verdict, Failure> {
     let mut measured = Vec::new();
     let mut violations = 0;
     let progress = Progress::new("measuring");
-    let configurations = configurations(a, &field);
+    let configurations = configurations(a, field.dims, field.dtype());
     let runs = configurations.len() * a.bounds.len();
     for base in configurations {
         for &bound in &a.bounds {
@@ -296,4 +320,32 @@ pub fn run(a: &Bench) -> Result<Verdict, Failure> {
         print(LEGEND)?;
     }
     Ok(if violations == 0 { Verdict::Good } else { Verdict::Violated })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dense_fields_have_the_density_of_critical_points_that_is_said() {
+        let dims = Dims { nx: 2048, ny: 1024 };
+        let count = |kind| {
+            let field = make(kind, dims, Dtype::F32).unwrap();
+            job::critical_points(&field, Spacing { dx: 1.0, dy: 1.0 }, 0).len()
+        };
+        let expected = (dims.nx * dims.ny) as f64 / 8_700.0;
+        let found = count(Kind::Dense) as f64;
+        assert!((0.75..1.33).contains(&(found / expected)), "{found} of {expected}");
+        assert!(count(Kind::Smooth) < 20);
+        let ocean = make(Kind::Ocean, dims, Dtype::F32).unwrap();
+        let Values::F32(u) = &ocean.u else { unreachable!() };
+        let land = u.iter().filter(|x| **x == 0.0).count() as f64 / u.len() as f64;
+        assert!((0.1..0.7).contains(&land), "{land}");
+    }
+
+    #[test]
+    fn made_fields_without_memory_are_refused() {
+        let error = Synthetic::new(Kind::Dense, 1 << 60, 1).err().expect("an error");
+        assert_eq!(error.status, factz::Status::OutOfMemory);
+    }
 }

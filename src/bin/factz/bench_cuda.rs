@@ -1,16 +1,18 @@
 //! Measurements on a CUDA device: ratio, speed call by call and as a graph, kernels, and what is kept.
 
 use crate::args::Bench;
-use crate::array::{dtype_name, Field, Values};
-use crate::bench::{configurations, median, Measurement};
+use crate::array::{dtype_name, Dims, Values};
+use crate::bench::{configurations, median, Measurement, Subject};
 use crate::commands::{coder_name, mode_name, predictor_name, print, print_json, psnr_text};
 use crate::failure::{failure, Failure};
 use crate::job;
+use crate::synthetic::Synthetic;
 use crate::Verdict;
 use factz::backend::cuda::host::{Device, Pipeline};
 use factz::{Config, Mode, Predictor, Report, Request, Status};
 use serde_json::{json, Value};
 use std::fmt::Write;
+use std::time::Instant;
 
 const WARM_UP: usize = 3;
 const LEAST_RUNS: usize = 20;
@@ -54,17 +56,30 @@ fn check_status(report: Report, what: &str) -> Result<Report, Failure> {
     }
 }
 
-fn write(pipeline: &Pipeline, field: &Field) -> Result<(), Failure> {
-    match (&field.u, &field.v) {
-        (Values::F32(u), Values::F32(v)) => pipeline.write_input(u, v)?,
-        (Values::F64(u), Values::F64(v)) => pipeline.write_input(u, v)?,
-        _ => unreachable!("u and v have one type"),
+/// Milliseconds to make a field on the device, and those of the kernel alone.
+type Making = (f64, f64);
+
+/// Brings the field to the device. Nothing of it stays here, and one that is made never was here.
+fn write(pipeline: &Pipeline, subject: Subject) -> Result<Option<Making>, Failure> {
+    match subject {
+        Subject::Read(field) => {
+            match (&field.u, &field.v) {
+                (Values::F32(u), Values::F32(v)) => pipeline.write_input(u, v)?,
+                (Values::F64(u), Values::F64(v)) => pipeline.write_input(u, v)?,
+                _ => unreachable!("u and v have one type"),
+            }
+            Ok(None)
+        }
+        Subject::Made(kind, dims, _) => {
+            let start = Instant::now();
+            let kernel = pipeline.make_input(&Synthetic::new(kind, dims.nx, dims.ny)?.view())?;
+            Ok(Some((1e3 * start.elapsed().as_secs_f64(), kernel)))
+        }
     }
-    Ok(())
 }
 
-fn measure_speeds(pipeline: &Pipeline, field: &Field, bound: f64, runs: usize) -> Result<Speeds, Failure> {
-    let speed = |milliseconds: f64| field.bytes() as f64 / 1e6 / milliseconds;
+fn measure_speeds(pipeline: &Pipeline, bytes: u64, bound: f64, runs: usize) -> Result<Speeds, Failure> {
+    let speed = |milliseconds: f64| bytes as f64 / 1e6 / milliseconds;
     let compress = time(pipeline, runs, || pipeline.compress())?;
     let decompress = time(pipeline, runs, || pipeline.decompress())?;
     // Before the copy, which would make the fields equal.
@@ -190,25 +205,32 @@ fn kernel_table(measured: &[(Measurement, Speeds)]) -> String {
     text
 }
 
-pub fn run(a: &Bench, name: &str, field: &Field) -> Result<Verdict, Failure> {
+pub fn run(a: &Bench, name: &str, subject: Subject) -> Result<Verdict, Failure> {
     let device = Device::open(0).map_err(|e| failure!("--backend cuda: {e}"))?;
     let device_name = device.name()?;
     let runs = a.repeat.max(LEAST_RUNS);
-    let configurations = configurations(a, field);
+    let (dims, dtype) = match &subject {
+        Subject::Read(field) => (field.dims, field.dtype()),
+        Subject::Made(_, dims, dtype) => (*dims, *dtype),
+    };
+    let bytes = 2 * dims.nx * dims.ny * dtype.bytes();
+    let configurations = configurations(a, dims, dtype);
     let Some(&first) = configurations.first() else {
         return Err(failure!("no configuration is left: the Lorenzo predictor is block-wise"));
     };
+    let mut pipeline = Pipeline::new(&Request::new(first)?)?;
+    let making = write(&pipeline, subject)?;
     if !a.json {
+        let made = making.map_or(String::new(), |(all, kernel)| {
+            format!(", made there in {all:.0} ms (kernel {kernel:.1} ms)")
+        });
         print(&format!(
-            "{name}: {} values of {} each, {:.1} MB; {device_name}; medians of {runs} runs\n{}",
-            field.dims,
-            dtype_name(field.dtype()),
-            field.bytes() as f64 / 1e6,
+            "{name}: {dims} values of {} each, {:.1} MB; {device_name}{made}; medians of {runs} runs\n{}",
+            dtype_name(dtype),
+            bytes as f64 / 1e6,
             head()
         ))?;
     }
-    let mut pipeline = Pipeline::new(&Request::new(first)?)?;
-    write(&pipeline, field)?;
     let mut measured: Vec<(Measurement, Speeds)> = Vec::new();
     for base in configurations {
         for &bound in &a.bounds {
@@ -221,7 +243,7 @@ pub fn run(a: &Bench, name: &str, field: &Field) -> Result<Verdict, Failure> {
             check_status(pipeline.decompressed()?, "decompression")?;
             pipeline.compare(report.bound)?;
             let comparison = pipeline.compared()?;
-            let speeds = measure_speeds(&pipeline, field, report.bound, runs)?;
+            let speeds = measure_speeds(&pipeline, bytes, report.bound, runs)?;
             let measurement = Measurement {
                 mode: config.mode,
                 predictor: config.predictor,
@@ -230,10 +252,10 @@ pub fn run(a: &Bench, name: &str, field: &Field) -> Result<Verdict, Failure> {
                 relative_bound: bound,
                 absolute_bound: report.bound,
                 stream_bytes: report.stream_bytes,
-                ratio: field.bytes() as f64 / report.stream_bytes as f64,
+                ratio: bytes as f64 / report.stream_bytes as f64,
                 speeds: Vec::new(),
                 comparison,
-                decoded: job::empty_field(crate::array::Dims { nx: 0, ny: 0 }, field.dtype())?,
+                decoded: job::empty_field(Dims { nx: 0, ny: 0 }, dtype)?,
             };
             if !a.json {
                 print(&row(&measurement, &speeds))?;
@@ -247,10 +269,12 @@ pub fn run(a: &Bench, name: &str, field: &Field) -> Result<Verdict, Failure> {
             "backend": "cuda",
             "device": device_name,
             "field": name,
-            "nx": field.dims.nx,
-            "ny": field.dims.ny,
-            "dtype": dtype_name(field.dtype()),
-            "input_bytes": field.bytes(),
+            "nx": dims.nx,
+            "ny": dims.ny,
+            "dtype": dtype_name(dtype),
+            "input_bytes": bytes,
+            "made_ms": making.map(|m| m.0),
+            "made_kernel_ms": making.map(|m| m.1),
             "repeat": runs,
             "runs": measured.iter().map(|(m, s)| json_of(m, s)).collect::<Vec<_>>(),
         }))?;

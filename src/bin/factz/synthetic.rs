@@ -3,12 +3,16 @@
 //! The waves make a streamfunction, whose rotated gradient is the field. For an isotropic random
 //! streamfunction the density of critical points is <k^4> / <k^2> / (2 pi sqrt 3) per unit of area, with the
 //! moments of its power over wavenumbers, so scaling all wavenumbers gives the density that is wanted.
+//!
+//! The phase of a wave is a part that belongs to a column and one that belongs to a row. Sines and cosines are
+//! taken of these alone, here; what is left for a vertex are additions and multiplications, which round to the
+//! same bits on every processor and device. Twin: kernels/synthetic.cuh.
+//!
+//! The GPU tests include this file, which therefore uses nothing else of this program; its tests are in bench.rs.
 
-use crate::args::SyntheticName;
-use crate::array::{Dims, Element, Field, Values};
-use crate::failure::Failure;
-use crate::job;
-use factz::Dtype;
+use factz::backend::cuda::{PlaneWaves, SyntheticField};
+use factz::real::Real;
+use factz::{Error, Status};
 use rayon::prelude::*;
 use std::f64::consts::{PI, TAU};
 
@@ -17,6 +21,13 @@ const WAVES: usize = 96;
 const WAVENUMBERS: f64 = 48.0;
 /// Of the grid that is land.
 const LAND: f64 = 0.35;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Dense,
+    Smooth,
+    Ocean,
+}
 
 #[derive(Clone, Copy)]
 struct Wave {
@@ -63,97 +74,122 @@ fn waves(area: f64, seed: u64) -> Vec<Wave> {
     waves
 }
 
-/// cos and sin of each wave's phase along x: the rest of the phase belongs to a row.
-fn columns(waves: &[Wave], nx: usize) -> Vec<Vec<[f64; 2]>> {
-    let column = |w: &Wave| (0..nx).map(|x| (w.kx * x as f64).sin_cos()).map(|(s, c)| [c, s]).collect();
-    waves.par_iter().map(column).collect()
+/// N sums of the same waves, each with amplitudes of its own, in factors.
+struct Sums<const N: usize> {
+    /// [wave][column] and [wave][row]: cosine and sine of the parts of the phase.
+    columns: Vec<[f64; 2]>,
+    rows: Vec<[f64; 2]>,
+    /// [wave]
+    amplitudes: Vec<[f64; N]>,
 }
 
-/// Adds sum a cos(kx x + ky y + phase) over the waves to each value of row `y`; `weight` gives the a of a
-/// wave for each of the outputs.
-fn add_row<const N: usize>(
-    waves: &[Wave],
-    columns: &[Vec<[f64; 2]>],
-    y: usize,
-    weight: impl Fn(&Wave) -> [f64; N],
-    out: &mut [Vec<f64>; N],
-) {
-    for (wave, column) in waves.iter().zip(columns) {
-        let (s, c) = (wave.ky * y as f64 + wave.phase).sin_cos();
-        for (out, a) in out.iter_mut().zip(weight(wave)) {
-            let (c, s) = (a * c, a * s);
-            for (out, [cx, sx]) in out.iter_mut().zip(column) {
-                *out += c * cx - s * sx;
+/// Cosine and sine of a phase of each wave at `n` places.
+fn turns(waves: &[Wave], n: usize, phase: impl Fn(&Wave, f64) -> f64 + Sync) -> Result<Vec<[f64; 2]>, Error> {
+    let mut turns = Vec::new();
+    let count = n.saturating_mul(waves.len());
+    turns.try_reserve_exact(count).map_err(|_| {
+        Error::new(Status::OutOfMemory, format!("not enough memory for the waves of {n} columns or rows"))
+    })?;
+    turns.resize(count, [0.0; 2]);
+    turns.par_chunks_mut(n).zip(waves).for_each(|(turns, wave)| {
+        for (place, turn) in turns.iter_mut().enumerate() {
+            let (sine, cosine) = phase(wave, place as f64).sin_cos();
+            *turn = [cosine, sine];
+        }
+    });
+    Ok(turns)
+}
+
+impl<const N: usize> Sums<N> {
+    fn new(
+        waves: &[Wave],
+        [nx, ny]: [usize; 2],
+        amplitudes: impl Fn(&Wave) -> [f64; N],
+    ) -> Result<Self, Error> {
+        Ok(Sums {
+            columns: turns(waves, nx, |w, x| w.kx * x)?,
+            rows: turns(waves, ny, |w, y| w.ky * y + w.phase)?,
+            amplitudes: waves.iter().map(amplitudes).collect(),
+        })
+    }
+
+    /// The sums of row `y`: of a cos(kx x + ky y + phase) over the waves.
+    fn row(&self, y: usize, nx: usize) -> [Vec<f64>; N] {
+        let mut sums = [(); N].map(|()| vec![0.0; nx]);
+        let ny = self.rows.len() / self.amplitudes.len();
+        for (wave, amplitudes) in self.amplitudes.iter().enumerate() {
+            let [cosine, sine] = self.rows[wave * ny + y];
+            for (sum, a) in sums.iter_mut().zip(amplitudes) {
+                let (c, s) = (a * cosine, a * sine);
+                for (sum, [cx, sx]) in sum.iter_mut().zip(&self.columns[wave * nx..]) {
+                    *sum += c * cx - s * sx;
+                }
             }
         }
+        sums
+    }
+
+    fn view(&self) -> PlaneWaves<'_> {
+        PlaneWaves { columns: &self.columns, rows: &self.rows, amplitudes: self.amplitudes.as_flattened() }
     }
 }
 
-pub fn field(kind: SyntheticName, dims: Dims, dtype: Dtype) -> Result<Field, Failure> {
-    let mut field = job::empty_field(dims, dtype)?;
-    match (&mut field.u, &mut field.v) {
-        (Values::F32(u), Values::F32(v)) => fill(kind, dims, u, v),
-        (Values::F64(u), Values::F64(v)) => fill(kind, dims, u, v),
-        _ => unreachable!("an empty field has one type"),
-    }
-    Ok(field)
+/// What the vertices of a made field are computed from: a few numbers for each column and row.
+pub struct Synthetic {
+    nx: usize,
+    flow: Sums<2>,
+    /// Where the sum is higher than the level the field is (0, 0).
+    land: Option<(Sums<1>, f64)>,
 }
 
-fn fill<T: Element>(kind: SyntheticName, dims: Dims, u: &mut [T], v: &mut [T]) {
-    let nx = dims.nx as usize;
-    let area = match kind {
-        SyntheticName::Dense | SyntheticName::Ocean => 8_700.0,
-        SyntheticName::Smooth => 500_000.0,
-    };
-    let flow = waves(area, 1);
-    let flow_columns = columns(&flow, nx);
-    // Coasts are a level of a much larger pattern.
-    let land = (kind == SyntheticName::Ocean).then(|| {
-        let pattern = waves(80.0 * area, 2);
-        let columns = columns(&pattern, nx);
-        let power: f64 = pattern.iter().map(|w| w.amplitude * w.amplitude / 2.0).sum();
-        // The level that a normal variable exceeds on that part, to the accuracy that matters here.
-        let level = (1.0 - 2.0 * LAND) * 1.25 * power.sqrt();
-        (pattern, columns, level)
-    });
-    u.par_chunks_mut(nx).zip(v.par_chunks_mut(nx)).enumerate().for_each(|(y, (u, v))| {
-        // The derivative of cos is that of a phase turned by a quarter; which one does not matter here.
-        let mut rows = [vec![0.0; nx], vec![0.0; nx]];
-        add_row(&flow, &flow_columns, y, |w| [w.amplitude * w.ky, -w.amplitude * w.kx], &mut rows);
-        if let Some((pattern, columns, level)) = &land {
-            let mut height = [vec![0.0; nx]];
-            add_row(pattern, columns, y, |w| [w.amplitude], &mut height);
-            for (x, _) in height[0].iter().enumerate().filter(|(_, h)| *h > level) {
-                rows[0][x] = 0.0;
-                rows[1][x] = 0.0;
-            }
-        }
-        for x in 0..nx {
-            u[x] = T::from_f64(rows[0][x]);
-            v[x] = T::from_f64(rows[1][x]);
-        }
-    });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::args::Spacing;
-
-    #[test]
-    fn dense_fields_have_the_density_of_critical_points_that_is_said() {
-        let dims = Dims { nx: 2048, ny: 1024 };
-        let count = |kind| {
-            let field = field(kind, dims, Dtype::F32).unwrap();
-            job::critical_points(&field, Spacing { dx: 1.0, dy: 1.0 }, 0).len()
+impl Synthetic {
+    pub fn new(kind: Kind, nx: u64, ny: u64) -> Result<Self, Error> {
+        let too_many = |_| Error::argument(format!("{nx} columns and {ny} rows are too many here"));
+        let dims = [usize::try_from(nx).map_err(too_many)?, usize::try_from(ny).map_err(too_many)?];
+        let area = match kind {
+            Kind::Dense | Kind::Ocean => 8_700.0,
+            Kind::Smooth => 500_000.0,
         };
-        let expected = (dims.nx * dims.ny) as f64 / 8_700.0;
-        let found = count(SyntheticName::Dense) as f64;
-        assert!((0.75..1.33).contains(&(found / expected)), "{found} of {expected}");
-        assert!(count(SyntheticName::Smooth) < 20);
-        let ocean = field(SyntheticName::Ocean, dims, Dtype::F32).unwrap();
-        let Values::F32(u) = &ocean.u else { unreachable!() };
-        let land = u.iter().filter(|x| **x == 0.0).count() as f64 / u.len() as f64;
-        assert!((0.1..0.7).contains(&land), "{land}");
+        // The derivative of cos is that of a phase turned by a quarter; which one does not matter here.
+        let flow = |w: &Wave| [w.amplitude * w.ky, -w.amplitude * w.kx];
+        let land = match kind {
+            Kind::Dense | Kind::Smooth => None,
+            Kind::Ocean => {
+                // Coasts are a level of a much larger pattern.
+                let pattern = waves(80.0 * area, 2);
+                let power: f64 = pattern.iter().map(|w| w.amplitude * w.amplitude / 2.0).sum();
+                // The level that a normal variable exceeds on that part, to the accuracy that matters here.
+                let level = (1.0 - 2.0 * LAND) * 1.25 * power.sqrt();
+                Some((Sums::new(&pattern, dims, |w| [w.amplitude])?, level))
+            }
+        };
+        Ok(Synthetic { nx: dims[0], flow: Sums::new(&waves(area, 1), dims, flow)?, land })
+    }
+
+    /// Fills dense components of the dimensions that were given.
+    pub fn fill<T: Real>(&self, u: &mut [T], v: &mut [T]) {
+        let rows = u.par_chunks_mut(self.nx).zip(v.par_chunks_mut(self.nx));
+        rows.enumerate().for_each(|(y, (u, v))| {
+            let [mut flow_u, mut flow_v] = self.flow.row(y, self.nx);
+            if let Some((land, level)) = &self.land {
+                let [height] = land.row(y, self.nx);
+                for (x, _) in height.iter().enumerate().filter(|(_, h)| *h > level) {
+                    flow_u[x] = 0.0;
+                    flow_v[x] = 0.0;
+                }
+            }
+            for x in 0..self.nx {
+                u[x] = T::from_f64(flow_u[x]);
+                v[x] = T::from_f64(flow_v[x]);
+            }
+        });
+    }
+
+    /// The same numbers, for the device that is to make the field.
+    pub fn view(&self) -> SyntheticField<'_> {
+        SyntheticField {
+            flow: self.flow.view(),
+            land: self.land.as_ref().map(|(land, level)| (land.view(), *level)),
+        }
     }
 }
