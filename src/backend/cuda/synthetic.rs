@@ -116,7 +116,7 @@ pub(super) unsafe fn make(
                     blocks,
                     threads: THREADS as u32,
                     shared_bytes: 0,
-                    beside_previous: false,
+                    early: false,
                 };
                 kernel.launch(&job, queue.stream(), || function(dtype))
             })
