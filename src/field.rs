@@ -81,6 +81,41 @@ impl<T: Real> View<'_, T> {
     }
 }
 
+impl<T> View<'_, T> {
+    /// Asks for the memory of `count` vertices from (x, y) on, which will be read before long.
+    #[inline(always)]
+    pub fn prefetch_row(&self, x: i64, y: i64, count: usize) {
+        prefetch_row(self.base, self.layout, x, y, count);
+    }
+}
+
+impl<T> ViewMut<'_, T> {
+    /// Asks for the memory of `count` vertices from (x, y) on, which will be written before long.
+    #[inline(always)]
+    pub fn prefetch_row(&self, x: u64, y: u64, count: usize) {
+        prefetch_row(self.base, self.layout, x as i64, y as i64, count);
+    }
+}
+
+/// Rows of tiles are short pieces of memory far apart, which processors do not foresee. Vertices may lie outside
+/// the grid.
+#[inline(always)]
+fn prefetch_row<T>(base: *const T, layout: Layout, x: i64, y: i64, count: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if layout.stride == 1 {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T1};
+        const LINE: usize = 64;
+        let offset = y.wrapping_mul(layout.pitch as i64).wrapping_add(x);
+        let first = base.wrapping_offset(offset as isize).cast::<i8>();
+        for at in (0..count * size_of::<T>() + LINE - 1).step_by(LINE) {
+            // SAFETY: any address will do: a prefetch has no effect but on time.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(first.wrapping_add(at)) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (base, layout, x, y, count);
+}
+
 impl<'a, T: Real> ViewMut<'a, T> {
     /// # Safety
     /// Every vertex that will be written must be inside one live allocation to which nobody else has

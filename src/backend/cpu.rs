@@ -14,7 +14,7 @@ use self::front_end::{anchor_differences, FrontEnd};
 use super::Progress;
 use crate::error::{Error, Result, Status};
 use crate::field::{View, ViewMut};
-use crate::geometry::{Grid, ANCHOR_LEVEL};
+use crate::geometry::{Grid, ANCHOR_LEVEL, TILE};
 use crate::real::Real;
 use crate::report::Report;
 use crate::request::{BoundKind, Coder, Predictor, Preserve, Request};
@@ -27,7 +27,6 @@ use crate::stage::lorenzo::{self, Lattices};
 use crate::stage::predict::{kernels, Kernel};
 use crate::stage::quantize::{self, Quantizer};
 use crate::stage::signature::Rule;
-use crate::stage::symbol::STORED;
 use crate::stage::tile::{Constraints, Decoder, Encoder, Patch, Tally};
 use crate::stage::tune;
 
@@ -83,6 +82,52 @@ impl<T: Real> Statistics<T> {
     }
 }
 
+/// Vertices that are looked at together, written so that the compiler can use vector instructions.
+const PIECE: usize = 64;
+
+/// The smallest and the largest of finite values, by place in a piece.
+struct Extremes<T> {
+    low: [T; PIECE],
+    high: [T; PIECE],
+}
+
+impl<T: Real> Extremes<T> {
+    fn new() -> Self {
+        Extremes { low: [T::from_f64(f64::INFINITY); PIECE], high: [T::from_f64(f64::NEG_INFINITY); PIECE] }
+    }
+    /// Adds values that are all finite.
+    #[inline(always)]
+    fn add(&mut self, values: &[T; PIECE]) {
+        for i in 0..PIECE {
+            self.low[i] = self.low[i].min(values[i]);
+            self.high[i] = self.high[i].max(values[i]);
+        }
+    }
+    fn add_finite(&mut self, value: T) {
+        if value.is_finite() {
+            (self.low[0], self.high[0]) = (self.low[0].min(value), self.high[0].max(value));
+        }
+    }
+    /// None if there were no values.
+    fn range(&self) -> Option<(T, T)> {
+        let low = self.low.iter().fold(self.low[0], |low, &x| low.min(x));
+        let high = self.high.iter().fold(self.high[0], |high, &x| high.max(x));
+        (low <= high).then_some((low, high))
+    }
+}
+
+#[inline(always)]
+fn all_finite<T: Real>(values: &[T; PIECE]) -> bool {
+    values.iter().fold(0, |not, x| not | !x.is_finite() as u32) == 0
+}
+
+/// How many vertices have u = v = 0.
+#[inline(always)]
+fn zeros<T: Real>(u: &[T; PIECE], v: &[T; PIECE]) -> u64 {
+    let zero = u.iter().zip(v).map(|(&u, &v)| ((u == T::ZERO) & (v == T::ZERO)) as u32);
+    zero.sum::<u32>() as u64
+}
+
 fn statistics<T: Real>(grid: Grid, [u, v]: [View<'_, T>; 2]) -> Statistics<T> {
     const SPAN: u64 = 1 << 14;
     let spans = grid.nx.div_ceil(SPAN);
@@ -93,30 +138,34 @@ fn statistics<T: Real>(grid: Grid, [u, v]: [View<'_, T>; 2]) -> Statistics<T> {
         .map(|k| {
             let (y, x0) = (k as u64 / spans, k as u64 % spans * SPAN);
             let mut s = none;
-            let (mut low, mut high) = (T::from_f64(f64::INFINITY), T::from_f64(f64::NEG_INFINITY));
-            for x in x0..grid.nx.min(x0 + SPAN) {
-                // SAFETY: (x, y) is a vertex of the grid.
-                let (a, b) = unsafe { (u.get(x as i64, y as i64), v.get(x as i64, y as i64)) };
-                if a.is_finite() && b.is_finite() {
-                    low = low.min(a).min(b);
-                    high = high.max(a).max(b);
-                    s.zero += (a == T::ZERO && b == T::ZERO) as u64;
+            let mut values = [[T::ZERO; PIECE]; 2];
+            let [a, b] = &mut values;
+            let mut extremes = Extremes::new();
+            for x in (x0..grid.nx.min(x0 + SPAN)).step_by(PIECE) {
+                let n = (grid.nx - x).min(PIECE as u64) as usize;
+                // SAFETY: these are vertices of the grid.
+                unsafe {
+                    u.read_row(x as i64, y as i64, &mut a[..n]);
+                    v.read_row(x as i64, y as i64, &mut b[..n]);
+                }
+                if n == PIECE && all_finite(a) & all_finite(b) {
+                    extremes.add(a);
+                    extremes.add(b);
+                    s.zero += zeros(a, b);
                 } else {
-                    for c in [a, b] {
-                        if c.is_finite() {
-                            low = low.min(c);
-                            high = high.max(c);
+                    for (k, (&a, &b)) in a[..n].iter().zip(&b[..n]).enumerate() {
+                        extremes.add_finite(a);
+                        extremes.add_finite(b);
+                        s.zero += (a == T::ZERO && b == T::ZERO) as u64;
+                        if !(a.is_finite() && b.is_finite()) {
+                            s.nonfinite += 1;
+                            s.fill
+                                .get_or_insert((y * grid.nx + x + k as u64, [a.to_bits64(), b.to_bits64()]));
                         }
-                    }
-                    s.nonfinite += 1;
-                    if s.fill.is_none() {
-                        s.fill = Some((y * grid.nx + x, [a.to_bits64(), b.to_bits64()]));
                     }
                 }
             }
-            if low <= high {
-                s.range = Some((low, high));
-            }
+            s.range = extremes.range();
             s
         })
         .reduce(|| none, Statistics::merge)
@@ -494,8 +543,7 @@ pub fn decompress<T: Real>(
         Coder::Ans => decode::<Frequencies>(header, scheme, stream, &meter),
         Coder::Huffman => decode::<Lengths>(header, scheme, stream, &meter),
     }?;
-    report.exact_vertices =
-        tiles.par_iter().map(|t| t.symbols.iter().filter(|&&s| s == STORED).count() as u64).sum();
+    report.exact_vertices = tiles.par_iter().with_min_len(CHUNK).map(TileCodes::stored).sum();
     let fill = header.fill.map(T::from_bits64);
     match header.predictor {
         Predictor::Hierarchical => {
@@ -513,6 +561,10 @@ pub fn decompress<T: Real>(
             tiles.par_iter().enumerate().with_min_len(CHUNK).for_each(|(tile, codes)| {
                 let shape = grid.tile(tile as u64);
                 decoder.tile(codes, &shape, |y, u, v| {
+                    // The tile to the right comes next.
+                    let next = shape.x0 + TILE as u64;
+                    out_u.prefetch_row(next, shape.y0 + y as u64, TILE);
+                    out_v.prefetch_row(next, shape.y0 + y as u64, TILE);
                     // SAFETY: the row belongs to this tile alone.
                     unsafe {
                         out_u.write_row(shape.x0, shape.y0 + y as u64, u);

@@ -169,6 +169,16 @@ impl TileCodes {
         (symbol, self.raw[..words].iter().rev().fold(0, |value, &w| value << 64 | w as u128))
     }
 
+    /// How many vertices are stored.
+    pub fn stored(&self) -> u64 {
+        if self.raw.is_empty() {
+            return 0;
+        }
+        // Counts that fit the type of the symbols, so that the compiler can use vector instructions.
+        let count = |symbols: &[u8]| symbols.iter().map(|&s| (s == STORED) as u8).sum::<u8>();
+        self.symbols.chunks(u8::MAX as usize).map(|symbols| count(symbols) as u64).sum()
+    }
+
     /// Whether the vertex (x, y) of the tile is masked, and then whether as a missing value.
     #[inline(always)]
     pub fn masked(&self, x: usize, y: usize) -> Option<bool> {
@@ -195,7 +205,26 @@ pub fn for_mask_bytes(shape: &TileShape, rows: &MaskRows, mut visit: impl FnMut(
     }
 }
 
+/// The lanes of a step whose symbols are `least` or above (1 to 128), as bits.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub fn lanes_above(symbols: &[u8; LANES], least: u8) -> u32 {
+    use std::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_max_epu8, _mm_movemask_epi8, _mm_set1_epi8,
+    };
+    let half = |at: usize| {
+        let half: &[u8; 16] = symbols[at..at + 16].try_into().expect("sixteen bytes");
+        // SAFETY: every processor of this architecture has SSE2, and the load takes the sixteen bytes.
+        unsafe {
+            let x = _mm_loadu_si128(half.as_ptr().cast::<__m128i>());
+            _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(x, _mm_set1_epi8(least as i8)), x)) as u32
+        }
+    };
+    half(0) | half(16) << 16
+}
+
 /// The lanes of a step whose symbols are `least` or above (1 to 128), as bits: eight at a time.
+#[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub fn lanes_above(symbols: &[u8; LANES], least: u8) -> u32 {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -248,6 +277,20 @@ impl Builder {
         }
         for i in 0..count {
             self.put(position + i, codes.get(i));
+        }
+    }
+
+    /// The codes with id 0 of 32 vertices at successive positions.
+    #[inline(always)]
+    pub fn put_differences(&mut self, position: usize, [u, v]: &[[i32; LANES]; 2]) {
+        let symbols: &mut [u8; LANES] =
+            (&mut self.symbols[position..position + LANES]).try_into().expect("the length is LANES");
+        if !symbol::encode_all_small(symbols, u, v) {
+            let large: [u8; LANES] =
+                std::array::from_fn(|i| !(symbol::is_small(u[i]) & symbol::is_small(v[i])) as u8);
+            for i in lanes(lanes_above(&large, 1)) {
+                self.put(position + i, Code { id: 0, q: [u[i], v[i]] });
+            }
         }
     }
 
@@ -417,6 +460,17 @@ impl Spread {
 mod tests {
     use super::*;
     use crate::geometry::Grid;
+
+    #[test]
+    fn lanes_above_a_symbol() {
+        for least in [1, 2, 25, 127, 128] {
+            for first in 0..=255u8 {
+                let symbols: [u8; LANES] = std::array::from_fn(|lane| first.wrapping_mul(1 + lane as u8));
+                let lanes = (0..LANES).filter(|&lane| symbols[lane] >= least).map(|lane| 1 << lane).sum();
+                assert_eq!(lanes_above(&symbols, least), lanes, "{least} {first}");
+            }
+        }
+    }
 
     #[test]
     fn symbols_above_the_first_with_raw_bits_may_have_none() {

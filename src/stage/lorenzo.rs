@@ -95,6 +95,19 @@ struct Inside {
     visible: [u32; TILE],
 }
 
+/// A row of vertices as if nothing but the bound constrained them.
+struct Plain<T> {
+    /// Base codes, behind a zero.
+    base: [[i32; 1 + TILE]; 2],
+    errors: [T; TILE],
+}
+
+impl<T: Real> Plain<T> {
+    fn new() -> Self {
+        Plain { base: [[0; 1 + TILE]; 2], errors: [T::ZERO; TILE] }
+    }
+}
+
 /// Codes the tiles of one field.
 pub struct Encoder<'a, T> {
     pub grid: Grid,
@@ -178,89 +191,105 @@ impl<T: Real> Encoder<'_, T> {
         tier: usize,
         stored: bool,
     ) -> bool {
-        let scheme = Scheme { predictor: Predictor::Lorenzo, element_bytes: T::BYTES };
-        let (width, inverse) = (self.lattices.width[tier][0], self.lattices.inverse[tier][0]);
-        let mut before = [[0i32; TILE]; 2];
-        let mut largest = T::ZERO;
+        let (mut row, mut before) = (&mut Plain::new(), &mut Plain::new());
+        // By column in rows that are all plain, and in others.
+        let mut largest = ([T::ZERO; TILE], T::ZERO);
         for (y, &visible) in inside.visible[..inside.owned.1].iter().enumerate() {
             let at = (y + inside.first.1) * PITCH + inside.first.0;
-            // All as if unconstrained, written without branches; what is beyond the tile is not used.
-            let mut base = [[0i32; TILE]; 2];
-            let mut errors = [[T::ZERO; TILE]; 2];
-            let mut fits = [true; TILE];
-            for ((base, errors), plane) in base.iter_mut().zip(&mut errors).zip([&patch.u, &patch.v]) {
-                let values: &[T; TILE] = plane[at..at + TILE].try_into().expect("the length is TILE");
-                for x in 0..TILE {
-                    let scaled = values[x] * inverse;
-                    let q = scaled.round_to_i32();
-                    fits[x] &= scaled.abs() <= T::from_i32(T::MAX_CODE);
-                    base[x] = q;
-                    errors[x] = (T::from_i32(q) * width - values[x]).abs();
-                }
-            }
-            // A step that is infinite makes both of them NaN, which then is not below anything.
-            let errors: [T; TILE] = std::array::from_fn(|x| errors[0][x].max(errors[1][x]));
-            let plain = row_bits(&std::array::from_fn(|x| fits[x] & (errors[x] <= self.lattices.accept)));
             let tight = (patch.tight[y + inside.first.1] >> inside.first.0) as u32;
-            let codes = &mut builder.symbols[TILE * y..TILE * (y + 1)];
-            if visible == u32::MAX && plain & !tight == u32::MAX && !stored {
-                for &error in &errors {
-                    largest = largest.max(error);
-                }
-                let differences = differences(&base, &before);
-                before = base;
-                let any = differences.iter().flatten().fold(0, |any, d| any | d);
-                if any == 0 {
-                    codes.fill(ZERO);
-                } else if differences.iter().flatten().all(|d| symbol::is_small(*d)) {
-                    let [u, v] = &differences;
-                    for (code, (&u, &v)) in codes.iter_mut().zip(u.iter().zip(v)) {
-                        *code = symbol::encode_small([u, v]);
-                    }
-                } else {
-                    let [u, v] = differences;
-                    for x in 0..TILE {
-                        builder.put(TILE * y + x, Code { id: 0, q: [u[x], v[x]] });
-                    }
-                }
-            } else {
-                let mut ids = [0u8; TILE];
-                let mut coded = visible;
-                for x in (0..TILE).filter(|x| visible >> x & 1 != 0) {
-                    let kept = if stored {
-                        None
-                    } else if (plain & !tight) >> x & 1 != 0 {
-                        Some((Code { id: 0, q: [base[0][x], base[1][x]] }, errors[x]))
-                    } else {
-                        self.constrained(patch, at + x, tight >> x & 1 != 0, tier)
-                    };
-                    match kept {
-                        Some((code, error)) => {
-                            let [(bu, du), (bv, dv)] = code.q.map(|q| anchor::split(q, code.id));
-                            (base[0][x], base[1][x], ids[x]) = (bu, bv, code.id);
-                            builder.put_digits(TILE * y + x, du | dv << (2 * code.id as u32));
-                            largest = largest.max(error);
-                        }
-                        None => {
-                            patch.tally.exact += 1;
-                            coded &= !(1 << x);
-                        }
-                    }
-                }
-                predict_uncoded(&mut base, &before, coded);
-                let [u, v] = differences(&base, &before);
-                before = base;
+            let fits = self.plain(patch, at, tier, row);
+            if fits && visible == u32::MAX && tight == 0 && !stored {
                 for x in 0..TILE {
-                    let id = if coded >> x & 1 != 0 { ids[x] } else { EXACT };
-                    builder.put(TILE * y + x, Code { id, q: [u[x], v[x]] });
-                    if id != EXACT && !scheme.allows(builder.symbols[TILE * y + x]) {
-                        return false;
-                    }
+                    largest.0[x] = largest.0[x].max(row.errors[x]);
+                }
+                builder.put_differences(TILE * y, &differences(&row.base, &before.base));
+            } else {
+                let ids = self.mixed(patch, builder, inside, (y, tier), stored, row, &mut largest.1);
+                predict_uncoded(&mut row.base, &before.base, &ids);
+                if !put_mixed::<T>(builder, TILE * y, &ids, &differences(&row.base, &before.base)) {
+                    return false;
                 }
             }
+            std::mem::swap(&mut row, &mut before);
         }
+        let largest = largest.0.iter().fold(largest.1, |largest, &error| largest.max(error));
         patch.tally.max_error = patch.tally.max_error.max(largest.to_f64());
         true
+    }
+
+    /// A row of 32 vertices as if it were unconstrained, and whether all of them have a code that meets the
+    /// bound. Written without branches; what is beyond the tile is any number.
+    #[inline(always)]
+    fn plain(&self, patch: &Patch<T>, at: usize, tier: usize, row: &mut Plain<T>) -> bool {
+        let (width, inverse) = (self.lattices.width[tier][0], self.lattices.inverse[tier][0]);
+        let (accept, most) = (self.lattices.accept, T::from_i32(T::MAX_CODE));
+        let [us, vs]: [&[T; TILE]; 2] =
+            [&patch.u, &patch.v].map(|plane| plane[at..at + TILE].try_into().expect("the length is TILE"));
+        let [bu, bv] = &mut row.base;
+        let mut fits = 1u32;
+        for x in 0..TILE {
+            let (u, v) = (us[x] * inverse, vs[x] * inverse);
+            let (qu, qv) = (u.round_to_i32(), v.round_to_i32());
+            (bu[1 + x], bv[1 + x]) = (qu, qv);
+            let u_error = (T::from_i32(qu) * width - us[x]).abs();
+            let v_error = (T::from_i32(qv) * width - vs[x]).abs();
+            row.errors[x] = u_error.max(v_error);
+            // A step that is infinite makes an error NaN, which is not below anything.
+            fits &= (u.abs() <= most) as u32;
+            fits &= (v.abs() <= most) as u32;
+            fits &= (u_error <= accept) as u32;
+            fits &= (v_error <= accept) as u32;
+        }
+        fits == 1
+    }
+
+    /// The ids of a row in which not all vertices are plain, `EXACT` for those without a code; puts in place
+    /// the base codes of the others, and hands on their digits.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(never)]
+    fn mixed(
+        &self,
+        patch: &mut Patch<T>,
+        builder: &mut Builder,
+        inside: &Inside,
+        (y, tier): (usize, usize),
+        stored: bool,
+        row: &mut Plain<T>,
+        largest: &mut T,
+    ) -> [u8; TILE] {
+        let at = (y + inside.first.1) * PITCH + inside.first.0;
+        let tight = (patch.tight[y + inside.first.1] >> inside.first.0) as u32;
+        let mut ids = [EXACT; TILE];
+        let plain = if stored { 0 } else { self.fitting(patch, at, tier, row) & inside.visible[y] & !tight };
+        for x in lanes(plain) {
+            ids[x] = 0;
+            *largest = largest.max(row.errors[x]);
+        }
+        for x in lanes(inside.visible[y] & !plain) {
+            let kept = if stored { None } else { self.constrained(patch, at + x, tight >> x & 1 != 0, tier) };
+            match kept {
+                Some((code, error)) => {
+                    let [(bu, du), (bv, dv)] = code.q.map(|q| anchor::split(q, code.id));
+                    (row.base[0][1 + x], row.base[1][1 + x], ids[x]) = (bu, bv, code.id);
+                    builder.put_digits(TILE * y + x, du | dv << (2 * code.id as u32));
+                    *largest = largest.max(error);
+                }
+                None => patch.tally.exact += 1,
+            }
+        }
+        ids
+    }
+
+    /// Which vertices of a plain row have a code that meets the bound.
+    fn fitting(&self, patch: &Patch<T>, at: usize, tier: usize, row: &Plain<T>) -> u32 {
+        let inverse = self.lattices.inverse[tier][0];
+        let (accept, most) = (self.lattices.accept, T::from_i32(T::MAX_CODE));
+        let mut fits = [0u8; TILE];
+        for x in 0..TILE {
+            let (u, v) = (patch.u[at + x] * inverse, patch.v[at + x] * inverse);
+            fits[x] = ((u.abs() <= most) & (v.abs() <= most) & (row.errors[x] <= accept)) as u8;
+        }
+        lanes_above(&fits, 1)
     }
 
     /// The code of a vertex that is tight or that the tile's lattice does not hold, and the error that it
@@ -290,50 +319,74 @@ impl<T: Real> Encoder<'_, T> {
     }
 }
 
-/// A row of truths as bits.
+/// Differences across the cells to the left of and below a row of base codes, which follow a zero.
 #[inline(always)]
-fn row_bits(truths: &[bool; TILE]) -> u32 {
-    lanes_above(&truths.map(u8::from), 1)
-}
-
-/// Differences across the cells to the left of and below a row of base codes.
-#[inline(always)]
-fn differences(base: &[[i32; TILE]; 2], before: &[[i32; TILE]; 2]) -> [[i32; TILE]; 2] {
+fn differences(base: &[[i32; 1 + TILE]; 2], before: &[[i32; 1 + TILE]; 2]) -> [[i32; TILE]; 2] {
     let mut differences = [[0; TILE]; 2];
     for c in 0..2 {
-        let down: [i32; TILE] = std::array::from_fn(|x| base[c][x].wrapping_sub(before[c][x]));
-        differences[c][0] = down[0];
-        for x in 1..TILE {
-            differences[c][x] = down[x].wrapping_sub(down[x - 1]);
+        for x in 0..TILE {
+            let (right, left) =
+                (base[c][x + 1].wrapping_sub(base[c][x]), before[c][x + 1].wrapping_sub(before[c][x]));
+            differences[c][x] = right.wrapping_sub(left);
         }
     }
     differences
 }
 
 /// Gives the vertices that are not coded the base codes that they are predicted to have.
-fn predict_uncoded(base: &mut [[i32; TILE]; 2], before: &[[i32; TILE]; 2], coded: u32) {
+fn predict_uncoded(base: &mut [[i32; 1 + TILE]; 2], before: &[[i32; 1 + TILE]; 2], ids: &[u8; TILE]) {
     for (base, before) in base.iter_mut().zip(before) {
         let mut down = 0;
         for x in 0..TILE {
-            if coded >> x & 1 != 0 {
-                down = base[x].wrapping_sub(before[x]);
+            if ids[x] != EXACT {
+                down = base[1 + x].wrapping_sub(before[1 + x]);
             } else {
-                base[x] = before[x].wrapping_add(down);
+                base[1 + x] = before[1 + x].wrapping_add(down);
             }
         }
     }
 }
 
-/// What the symbols without raw bits stand for.
-const SMALL_CODES: [[i32; 2]; FIRST_WITH_RAW_BITS as usize] = {
-    let mut codes = [[0; 2]; FIRST_WITH_RAW_BITS as usize];
-    let mut symbol = 0;
-    while symbol < codes.len() {
-        codes[symbol] = symbol::decode_small(symbol as u8);
-        symbol += 1;
+/// Hands on the codes of a row; false where the format does not allow one.
+fn put_mixed<T: Real>(
+    builder: &mut Builder,
+    position: usize,
+    ids: &[u8; TILE],
+    differences: &[[i32; TILE]; 2],
+) -> bool {
+    let scheme = Scheme { predictor: Predictor::Lorenzo, element_bytes: T::BYTES };
+    builder.put_differences(position, differences);
+    // Codes with id 0 have 64 raw bits at most.
+    let [u, v] = differences;
+    lanes(lanes_above(ids, 1)).all(|x| {
+        builder.put(position + x, Code { id: ids[x], q: [u[x], v[x]] });
+        ids[x] == EXACT || scheme.allows(builder.symbols[position + x])
+    })
+}
+
+/// Adds the sums along a row of differences that are all small, whose symbols are given, to the base codes of
+/// the row before. Sums of differences plus 2, which are 0 to 4, fit a byte, and a product makes eight of them.
+#[inline(always)]
+fn add_small(base: &mut [[i32; TILE]; 2], row: &[u8; TILE]) {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let mut differences = [[0u8; TILE]; 2];
+    for x in 0..TILE {
+        let [u, v] = symbol::decode_small_above(row[x]);
+        (differences[0][x], differences[1][x]) = (u, v);
     }
-    codes
-};
+    for (base, differences) in base.iter_mut().zip(&mut differences) {
+        let mut before = 0;
+        for eight in differences.chunks_exact_mut(8) {
+            let sums = u64::from_le_bytes((&*eight).try_into().expect("eight bytes")).wrapping_mul(ONES);
+            let sums = sums + before * ONES;
+            before = sums >> 56;
+            eight.copy_from_slice(&sums.to_le_bytes());
+        }
+        for x in 0..TILE {
+            base[x] = base[x].wrapping_add(differences[x] as i32 - 2 * (x as i32 + 1));
+        }
+    }
+}
 
 /// Hands on the first `width` values of a row; the usual width as a constant, which copies without a call.
 #[inline(always)]
@@ -382,11 +435,11 @@ impl<T: Real> Decoder<'_, T> {
                 continue;
             }
             let mut refined = 0;
-            if coded != 0 {
+            let large = lanes_above(&row, FIRST_WITH_RAW_BITS);
+            if large != 0 {
                 let mut differences = [[0i32; TILE]; 2];
-                let large = lanes_above(&row, FIRST_WITH_RAW_BITS);
                 for x in lanes(coded & !large) {
-                    [differences[0][x], differences[1][x]] = SMALL_CODES[row[x] as usize];
+                    [differences[0][x], differences[1][x]] = symbol::decode_small(row[x]);
                 }
                 for x in lanes(large) {
                     let s = row[x];
@@ -404,14 +457,15 @@ impl<T: Real> Decoder<'_, T> {
                     }
                     [differences[0][x], differences[1][x]] = code.q;
                 }
-                let [du, dv] = &differences;
-                let [bu, bv] = &mut base;
-                let mut down = [0i32; 2];
-                for x in 0..TILE {
-                    down = [down[0].wrapping_add(du[x]), down[1].wrapping_add(dv[x])];
-                    bu[x] = bu[x].wrapping_add(down[0]);
-                    bv[x] = bv[x].wrapping_add(down[1]);
+                for (base, differences) in base.iter_mut().zip(&differences) {
+                    let mut down = 0i32;
+                    for x in 0..TILE {
+                        down = down.wrapping_add(differences[x]);
+                        base[x] = base[x].wrapping_add(down);
+                    }
                 }
+            } else if coded != 0 {
+                add_small(&mut base, &row);
             }
             for (values, base) in values.iter_mut().zip(&base) {
                 for x in 0..TILE {

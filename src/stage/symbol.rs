@@ -140,18 +140,26 @@ pub fn is_small(q: i32) -> bool {
     q.unsigned_abs() <= SMALL as u32
 }
 
-/// The symbol of two small integers with id 0.
+/// The symbol of two small integers with id 0, given how far they are above the least one; any symbol for others.
 #[inline(always)]
-pub fn encode_small([qu, qv]: [i32; 2]) -> u8 {
-    let pair = (qu + SMALL) * 5 + qv + SMALL;
-    let symbol = if pair < 12 {
-        pair + 1
-    } else if pair == 12 {
-        0
-    } else {
-        pair
-    };
-    symbol as u8
+fn encode_small(u: i32, v: i32) -> u8 {
+    let pair = u.wrapping_mul(5).wrapping_add(v);
+    let symbol = pair.wrapping_add((pair < 12) as i32);
+    (if pair == 12 { ZERO as i32 } else { symbol }) as u8
+}
+
+/// The symbols of pairs of small integers with id 0; false, and any symbols for them, where some are not small.
+/// Without branches, so that the compiler can use vector instructions.
+#[inline(always)]
+pub fn encode_all_small<const N: usize>(symbols: &mut [u8; N], u: &[i32; N], v: &[i32; N]) -> bool {
+    let mut beyond = 0;
+    for i in 0..N {
+        let (u, v) = (u[i].wrapping_add(SMALL), v[i].wrapping_add(SMALL));
+        // The sign bit says that an integer is below the least or above the largest one.
+        beyond |= (u | (2 * SMALL).wrapping_sub(u)) | (v | (2 * SMALL).wrapping_sub(v));
+        symbols[i] = encode_small(u, v);
+    }
+    beyond >= 0
 }
 
 /// Symbol and raw bits of a code with id 0..=8.
@@ -159,7 +167,7 @@ pub fn encode_small([qu, qv]: [i32; 2]) -> u8 {
 pub fn encode(code: Code) -> (u8, u64) {
     let [qu, qv] = code.q;
     if code.id == 0 && is_small(qu) && is_small(qv) {
-        return (encode_small(code.q), 0);
+        return (encode_small(qu + SMALL, qv + SMALL), 0);
     }
     let (ku, kv) = (bit_length(qu), bit_length(qv));
     // 31 bits and the sign hold -2^31 as well.
@@ -198,6 +206,16 @@ pub const fn decode_small(symbol: u8) -> [i32; 2] {
         symbol as i32
     };
     [pair / 5 - SMALL, pair % 5 - SMALL]
+}
+
+/// The same, plus 2 each, without branches and tables, so that the compiler can use vector instructions.
+#[inline(always)]
+pub fn decode_small_above(symbol: u8) -> [u8; 2] {
+    let before = symbol - ((symbol > 0) & (symbol <= 12)) as u8;
+    let pair = before + if symbol == 0 { 12 } else { 0 };
+    // A fifth, which is exact this far.
+    let u = ((pair as u16 * 52) >> 8) as u8;
+    [u, pair - 5 * u]
 }
 
 /// The code of a symbol other than [`STORED`] with its raw bits. Total: any bits give some code.
@@ -239,6 +257,25 @@ mod tests {
                     assert!(bits == 64 || raw >> bits == 0, "{code:?}");
                     assert_eq!(decode(symbol, raw), code);
                     assert_eq!(id_of(symbol), id);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn small_codes_are_the_same_many_at_a_time() {
+        for symbol in 0..PAIR0 {
+            assert_eq!(decode_small_above(symbol).map(|q| q as i32 - SMALL), decode_small(symbol));
+        }
+        let values = [0, 1, -1, 2, -2, 3, -3, 5, -6, 1 << 20, i32::MAX, i32::MIN, i32::MAX - 1, i32::MIN + 1];
+        for qu in values {
+            for qv in values {
+                let mut symbols = [255; 2];
+                let small = encode_all_small(&mut symbols, &[qu, 0], &[qv, 1]);
+                assert_eq!(small, is_small(qu) && is_small(qv), "{qu} {qv}");
+                assert_eq!(symbols[1], encode(Code { id: 0, q: [0, 1] }).0);
+                if small {
+                    assert_eq!((symbols[0], 0), encode(Code { id: 0, q: [qu, qv] }));
                 }
             }
         }

@@ -163,6 +163,11 @@ impl<T: Real> BackEnd<'_, T> {
     ) {
         let (nx, ny) = (self.grid.nx as usize, self.grid.ny as usize);
         let (width, height) = (shape.last_x + 1, shape.last_y + 1);
+        let (owned_x, owned_y) = shape.owned();
+        for y in 0..owned_y {
+            out_u.prefetch_row(shape.x0, shape.y0 + y as u64, owned_x);
+            out_v.prefetch_row(shape.x0, shape.y0 + y as u64, owned_x);
+        }
         patch.width = width;
         patch.height = height;
         for (row, line) in [(0, shape.ty as usize), (TILE, shape.ty as usize + 1)] {
@@ -187,7 +192,6 @@ impl<T: Real> BackEnd<'_, T> {
             },
             |position, x, y| self.decoded(codes, spread, position, x, y),
         );
-        let (owned_x, owned_y) = shape.owned();
         if codes.mode != 0 || codes.symbols.contains(&STORED) {
             self.restore_hidden(patch, spread, codes, (owned_x, owned_y));
         }

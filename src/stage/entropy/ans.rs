@@ -1,25 +1,48 @@
 //! rANS: the tables, and what a symbol does to the state of a lane (`lanes`).
 
-use super::lanes::{Decode, Decoder, Encode, Encoder};
-use super::table::{Frequencies, ALPHABET, SCALE, SCALE_BITS};
+use super::lanes::{Decode, Encode};
+use super::table::{Frequencies, ALPHABET, ESCAPE, SCALE, SCALE_BITS};
 
-/// A frequency table laid out for coding: frequency << 16 | start, by symbol.
+/// Frequency << 16 | start, by symbol.
+fn entries(frequencies: &Frequencies) -> [u32; ALPHABET] {
+    let mut table = [0; ALPHABET];
+    let mut start = 0;
+    for (symbol, &f) in frequencies.0.iter().enumerate() {
+        table[symbol] = (f as u32) << 16 | start;
+        start += f as u32;
+    }
+    table
+}
+
+/// A symbol's frequency and where its slots start.
+#[derive(Clone, Copy)]
+struct Entry {
+    /// 2^RECIPROCAL_BITS / frequency, rounded up.
+    reciprocal: u64,
+    frequency: u32,
+    start: u32,
+}
+
+/// A frequency table laid out for encoding.
 #[derive(Clone)]
-pub struct EncodeTable(pub [u32; ALPHABET]);
+pub struct EncodeTable([Entry; ALPHABET]);
+
+/// A state that a symbol of frequency f <= 2^12 is put into is x < f * 2^20. The reciprocal exceeds 2^44 / f by
+/// less than 1, e / f with e < f: x * reciprocal is below 2^64, and exceeds x * 2^44 / f by x * e / f < 2^44 / f,
+/// which is too little to change the quotient, its bits from the 44th on.
+const RECIPROCAL_BITS: u32 = 44;
 
 impl EncodeTable {
     pub fn new(frequencies: &Frequencies) -> Self {
-        let mut table = [0; ALPHABET];
-        let mut start = 0;
-        for (symbol, &f) in frequencies.0.iter().enumerate() {
-            table[symbol] = (f as u32) << 16 | start;
-            start += f as u32;
-        }
-        EncodeTable(table)
+        EncodeTable(entries(frequencies).map(|entry| {
+            let (frequency, start) = (entry >> 16, entry & 0xffff);
+            let reciprocal = (1u64 << RECIPROCAL_BITS).div_ceil(frequency.max(1) as u64);
+            Entry { reciprocal, frequency, start }
+        }))
     }
 }
 
-/// The same for decoding, with the symbol of each of the 4096 slots.
+/// A frequency table laid out for decoding, with the symbol of each of the 4096 slots.
 #[derive(Clone)]
 pub struct DecodeTable {
     pub slots: Box<[u8; SCALE as usize]>,
@@ -30,7 +53,7 @@ impl DecodeTable {
     /// A table without symbols decodes to zeros without touching the state: only a damaged stream
     /// uses it.
     pub fn new(frequencies: &Frequencies) -> Self {
-        let mut entries = EncodeTable::new(frequencies).0;
+        let mut entries = entries(frequencies);
         let mut slots: Box<[u8; SCALE as usize]> =
             vec![0u8; SCALE as usize].into_boxed_slice().try_into().expect("the length is SCALE");
         let mut start = 0;
@@ -48,40 +71,55 @@ impl DecodeTable {
 impl Encode for EncodeTable {
     #[inline(always)]
     fn has(&self, symbol: u8) -> bool {
-        self.0[symbol as usize] >> 16 != 0
+        symbol != ESCAPE && self.0[symbol as usize].frequency != 0
     }
     #[inline(always)]
-    fn put(&self, encoder: &mut Encoder, lane: usize, symbol: u8) {
-        let entry = self.0[symbol as usize];
-        let (f, start) = (entry >> 16, entry & 0xffff);
-        debug_assert!(f > 0, "symbol {symbol} has no frequency");
-        let mut x = encoder.states[lane];
-        if x >> (32 - SCALE_BITS) >= f {
-            encoder.words.push(x as u16);
-            x >>= 16;
-        }
-        encoder.states[lane] = ((x / f) << SCALE_BITS) + x % f + start;
+    fn put(&self, state: u32, symbol: u8) -> (u32, bool) {
+        let Entry { reciprocal, frequency, start } = self.0[symbol as usize];
+        let full = state >> (32 - SCALE_BITS) >= frequency;
+        let x = if full { state >> 16 } else { state };
+        let quotient = ((x as u64).wrapping_mul(reciprocal) >> RECIPROCAL_BITS) as u32;
+        // The quotient and, instead of the remainder, its slot.
+        (x.wrapping_add(quotient.wrapping_mul(SCALE - frequency)).wrapping_add(start), full)
     }
 }
 
 impl Decode for DecodeTable {
     #[inline(always)]
-    fn get(&self, decoder: &mut Decoder<'_>, lane: usize) -> u8 {
-        let x = decoder.states[lane];
-        let slot = x & (SCALE - 1);
+    fn get(&self, state: u32) -> (u8, u32) {
+        let slot = state & (SCALE - 1);
         let symbol = self.slots[slot as usize];
         let entry = self.entries[symbol as usize];
-        let x = (entry >> 16).wrapping_mul(x >> SCALE_BITS).wrapping_add(slot).wrapping_sub(entry & 0xffff);
-        decoder.states[lane] = decoder.refill(x);
-        symbol
+        let rest = (entry >> 16).wrapping_mul(state >> SCALE_BITS);
+        (symbol, rest.wrapping_add(slot).wrapping_sub(entry & 0xffff))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::entropy::lanes::{LANES, STATE_BYTES};
+    use crate::stage::entropy::lanes::{Decoder, Encoder, LANES, STATE_BYTES};
     use crate::stage::entropy::Model;
+
+    #[test]
+    fn quotients_are_exact() {
+        for f in (1..=SCALE).chain([SCALE - 1, SCALE]) {
+            let mut frequencies = Frequencies([0; ALPHABET]);
+            (frequencies.0[3], frequencies.0[7]) = ((SCALE - f) as u16, f as u16);
+            let table = EncodeTable::new(&frequencies);
+            let limit = (f as u64) << 20;
+            for x in [1 << 16, limit - 1, limit - f as u64, limit / 2, limit / 3 * 2, limit - f as u64 - 1] {
+                let x = (x as u32).max(1 << 16);
+                let expected = ((x / f) << SCALE_BITS) + x % f + (SCALE - f);
+                assert_eq!(table.put(x, 7), (expected, false), "{x} / {f}");
+                let full = (limit + x as u64) as u32;
+                if limit + (x as u64) < 1 << 32 {
+                    let x = full >> 16;
+                    assert_eq!(table.put(full, 7), (((x / f) << SCALE_BITS) + x % f + (SCALE - f), true));
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_sequence_of_symbols_and_bits_round_trips() {
@@ -105,20 +143,20 @@ mod tests {
             let mut e = Encoder::new();
             for &(lane, s, value, bits) in items.iter().rev() {
                 e.raw(lane, value, bits);
-                enc.put(&mut e, lane, s);
+                e.put(lane, &enc, s);
             }
             let mut bytes = Vec::new();
             e.finish(&mut bytes);
             let mut d = Decoder::new(&bytes).unwrap();
             for &(lane, s, value, bits) in &items {
-                assert_eq!(dec.get(&mut d, lane), s);
+                assert_eq!(d.get(lane, &dec), s);
                 assert_eq!(d.raw(lane, bits), value);
             }
             assert!(d.finished());
             assert!(Decoder::new(&bytes[..100]).is_none());
             let mut cut = Decoder::new(&bytes[..bytes.len() - 4]).unwrap();
             for &(lane, _, _, bits) in &items {
-                dec.get(&mut cut, lane);
+                cut.get(lane, &dec);
                 cut.raw(lane, bits);
             }
             assert!(!cut.finished());
@@ -132,7 +170,7 @@ mod tests {
         let f = Frequencies::from_counts(&counts);
         let mut e = Encoder::new();
         for k in 0..10_000 {
-            EncodeTable::new(&f).put(&mut e, k % LANES, 3);
+            e.put(k % LANES, &EncodeTable::new(&f), 3);
         }
         let mut bytes = Vec::new();
         e.finish(&mut bytes);

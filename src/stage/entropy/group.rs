@@ -52,19 +52,23 @@ struct Places {
     first: [u16; TILE_VERTICES / LANES],
     /// Symbols of the tile.
     symbols: usize,
+    /// Whether all positions of blocks of a class above 0 have one.
+    whole: bool,
 }
 
 impl Places {
     fn new(scheme: Scheme, shape: &TileShape, codes: &TileCodes) -> Self {
         let active = scheme.active(shape, codes.masks.as_deref());
         let (mut first, mut symbols) = ([0; TILE_VERTICES / LANES], 0);
+        let mut all = u32::MAX;
         for (block, _) in BLOCKS.iter().zip(&codes.classes).filter(|(_, &class)| class > 0) {
             for step in block.start / LANES..block.end / LANES {
                 first[step] = symbols as u16;
                 symbols += active[step].count_ones() as usize;
+                all &= active[step];
             }
         }
-        Places { active, first, symbols }
+        Places { active, first, symbols, whole: all == u32::MAX }
     }
 
     /// The number of the symbol of a position; None if it has none.
@@ -77,6 +81,12 @@ impl Places {
             _ => (active & ((1 << bit) - 1)).count_ones() as usize,
         };
         Some(self.first[position / LANES] as usize + below)
+    }
+
+    /// How many symbols the tile has before a position that has one itself.
+    #[inline(always)]
+    fn before(&self, position: usize) -> usize {
+        self.first[position / LANES] as usize + position % LANES
     }
 
     /// Which of 32 positions from this one on have a symbol.
@@ -198,12 +208,15 @@ pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut 
             };
             if dense == u32::MAX && step > 0 {
                 let table = &mut counts[table_of(step * 32, class)];
-                for &s in here {
+                let mut zeros = here.len() as u64;
+                for_nonzero(mask, here, |_, s| {
                     table[s as usize] += 1;
+                    zeros -= 1;
                     if s >= FIRST_WITH_RAW_BITS {
                         raw += scheme.raw_bits(s, step * 32 + 1) as u64;
                     }
-                }
+                });
+                table[ZERO as usize] += zeros;
                 continue;
             }
             if dense != 0 {
@@ -212,14 +225,18 @@ pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut 
                     raw += scheme.raw_bits(s, step * 32 + lane) as u64;
                 }
             }
+            let (runs, table) = (RUN + class as usize - 1, table_of(list::positions(k).start, class));
             for_nonzero(mask, here, |lane, s| {
                 if dense >> lane & 1 == 0 {
                     let position = step * 32 + lane;
                     let (symbol, _, bits) = list::encode_run((position - expected) as u32);
-                    counts[RUN + class as usize - 1][symbol as usize] += 1;
+                    counts[runs][symbol as usize] += 1;
                     expected = position + 1;
-                    counts[table_of(position, class)][s as usize] += 1;
-                    raw += (bits + scheme.raw_bits(s, position)) as u64;
+                    counts[table][s as usize] += 1;
+                    raw += bits as u64;
+                    if s >= FIRST_WITH_RAW_BITS {
+                        raw += scheme.raw_bits(s, position) as u64;
+                    }
                     weight += 2;
                 }
             });

@@ -4,7 +4,7 @@
 //! Everything is made of integers and ties are broken by the symbol, so that every backend makes the same
 //! codes of the same counts.
 
-use super::lanes::{Decode, Decoder, Encode, Encoder};
+use super::lanes::{Decode, Encode};
 use super::table::{read_entries, write_entries, ALPHABET, ESCAPE};
 use super::Model;
 use crate::error::{Error, Result};
@@ -210,15 +210,14 @@ pub struct EncodeTable([u32; ALPHABET]);
 impl Encode for EncodeTable {
     #[inline(always)]
     fn has(&self, symbol: u8) -> bool {
-        self.0[symbol as usize] != u32::MAX
+        symbol != ESCAPE && self.0[symbol as usize] != u32::MAX
     }
     #[inline(always)]
-    fn put(&self, encoder: &mut Encoder, lane: usize, symbol: u8) {
-        let entry = self.0[symbol as usize];
-        debug_assert!(self.has(symbol), "symbol {symbol} has no code");
-        if entry >> 16 > 0 {
-            encoder.raw(lane, entry & 0xffff, entry >> 16);
-        }
+    fn put(&self, state: u32, symbol: u8) -> (u32, bool) {
+        let (code, length) = (self.0[symbol as usize] & 0xffff, self.0[symbol as usize] >> 16 & 0xf);
+        let full = (state as u64) << length >> 32 != 0;
+        let x = if full { state >> 16 } else { state };
+        (x << length | code, full)
     }
 }
 
@@ -229,18 +228,16 @@ pub struct DecodeTable(Box<[u16; CODES as usize]>);
 
 impl Decode for DecodeTable {
     #[inline(always)]
-    fn get(&self, decoder: &mut Decoder<'_>, lane: usize) -> u8 {
-        let x = decoder.states[lane];
-        let entry = self.0[(x & (CODES - 1)) as usize];
-        decoder.states[lane] = decoder.refill(x >> (entry >> 8));
-        entry as u8
+    fn get(&self, state: u32) -> (u8, u32) {
+        let entry = self.0[(state & (CODES - 1)) as usize];
+        (entry as u8, state >> (entry >> 8))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::entropy::lanes::LANES;
+    use crate::stage::entropy::lanes::{Decoder, Encoder, LANES};
 
     fn random(seed: &mut u64) -> u64 {
         *seed ^= *seed << 13;
@@ -333,13 +330,13 @@ mod tests {
         assert!(items.len() > 500);
         let mut encoder = Encoder::new();
         for &(lane, symbol) in items.iter().rev() {
-            encode.put(&mut encoder, lane, symbol);
+            encoder.put(lane, &encode, symbol);
         }
         let mut bytes = Vec::new();
         encoder.finish(&mut bytes);
         let mut decoder = Decoder::new(&bytes).unwrap();
         for &(lane, symbol) in &items {
-            assert_eq!(decode.get(&mut decoder, lane), symbol);
+            assert_eq!(decoder.get(lane, &decode), symbol);
         }
         assert!(decoder.finished());
     }
@@ -351,11 +348,11 @@ mod tests {
         let lengths = Lengths::from_counts(&counts);
         assert_eq!((lengths.of(7), lengths.cost(&counts)), (Some(0), 0));
         let mut encoder = Encoder::new();
-        lengths.encode_table().put(&mut encoder, 3, 7);
+        encoder.put(3, &lengths.encode_table(), 7);
         let mut bytes = Vec::new();
         encoder.finish(&mut bytes);
         let mut decoder = Decoder::new(&bytes).unwrap();
-        assert_eq!(lengths.decode_table().get(&mut decoder, 3), 7);
+        assert_eq!(decoder.get(3, &lengths.decode_table()), 7);
         assert!(decoder.finished());
     }
 }

@@ -19,22 +19,24 @@ pub const PIECE_BITS: u32 = 16;
 
 /// A coder's table for encoding.
 pub trait Encode {
-    /// Whether the symbol has a code of its own.
+    /// Whether the symbol has a code of its own; the escape's is that of others.
     fn has(&self, symbol: u8) -> bool;
-    /// Encodes a symbol that has a code.
-    fn put(&self, encoder: &mut Encoder, lane: usize, symbol: u8);
+    /// What encoding a symbol that has a code makes of the state of a lane, and whether the low word of the
+    /// state is put out before.
+    fn put(&self, state: u32, symbol: u8) -> (u32, bool);
 }
 
 /// A coder's table for decoding.
 pub trait Decode {
-    fn get(&self, decoder: &mut Decoder<'_>, lane: usize) -> u8;
+    /// The symbol that the state of a lane holds, and what is left of the state: below [`LOW`] it takes a word.
+    fn get(&self, state: u32) -> (u8, u32);
 }
 
 /// Encodes a group backwards.
 pub struct Encoder {
-    pub(super) states: [u32; LANES],
+    states: [u32; LANES],
     /// Words in the order of encoding: the reverse of the stream's.
-    pub(super) words: Vec<u16>,
+    words: Vec<u16>,
 }
 
 impl Encoder {
@@ -51,6 +53,40 @@ impl Encoder {
             x >>= 16;
         }
         self.states[lane] = x << bits | value;
+    }
+
+    /// Encodes a symbol of a table in some lanes, from the last one to the first. Nothing, and false, where one
+    /// has no code of its own.
+    #[inline(always)]
+    pub fn symbols<'t, E: Encode + 't>(&mut self, symbols: impl Iterator<Item = (usize, &'t E, u8)>) -> bool {
+        // Words are written whether they are put out or not: which state is full is not to be predicted.
+        let (mut states, mut words, mut count) = (self.states, [0u16; LANES], 0);
+        let mut all = true;
+        for (lane, table, symbol) in symbols {
+            let x = states[lane % LANES];
+            all &= table.has(symbol);
+            let (next, full) = table.put(x, symbol);
+            states[lane % LANES] = next;
+            words[count % LANES] = x as u16;
+            count += full as usize;
+        }
+        if all {
+            self.states = states;
+            let before = self.words.len();
+            self.words.extend_from_slice(&words);
+            self.words.truncate(before + count);
+        }
+        all
+    }
+
+    /// Encodes one symbol that has a code.
+    pub fn put<E: Encode>(&mut self, lane: usize, table: &E, symbol: u8) {
+        let x = self.states[lane];
+        let (next, full) = table.put(x, symbol);
+        if full {
+            self.words.push(x as u16);
+        }
+        self.states[lane] = next;
     }
 
     /// Appends the states and the words, padded to a multiple of 4 bytes.
@@ -76,7 +112,7 @@ impl Default for Encoder {
 
 /// Decodes a group forwards. Reading past the end gives zeros, and [`Decoder::finished`] false.
 pub struct Decoder<'a> {
-    pub(super) states: [u32; LANES],
+    states: [u32; LANES],
     words: &'a [u8],
     next: usize,
 }
@@ -93,7 +129,7 @@ impl<'a> Decoder<'a> {
     }
 
     #[inline(always)]
-    pub(super) fn refill(&mut self, x: u32) -> u32 {
+    fn refill(&mut self, x: u32) -> u32 {
         if x < LOW {
             let at = self.next * 2;
             self.next += 1;
@@ -106,6 +142,14 @@ impl<'a> Decoder<'a> {
         } else {
             x
         }
+    }
+
+    /// Decodes one symbol, an escape as it is.
+    #[cfg(test)]
+    pub fn get<D: Decode>(&mut self, lane: usize, table: &D) -> u8 {
+        let (symbol, x) = table.get(self.states[lane]);
+        self.states[lane] = self.refill(x);
+        symbol
     }
 
     #[inline(always)]
@@ -124,20 +168,32 @@ impl<'a> Decoder<'a> {
         table: impl Fn(usize) -> &'t D,
         symbols: &mut [u8; LANES],
     ) {
-        let mut escaped = 0u32;
+        // The next words, a copy where they are the last ones: which lane takes one is not to be predicted.
+        let rest = self.words.get(2 * self.next..).unwrap_or(&[]);
+        let mut last = [0; 2 * LANES];
+        let words: &[u8; 2 * LANES] = match rest.first_chunk() {
+            Some(words) => words,
+            None => {
+                last[..rest.len()].copy_from_slice(rest);
+                &last
+            }
+        };
+        let (mut taken, mut escaped) = (0, 0u32);
+        let mut get = |lane: usize| {
+            let (s, x) = table(lane).get(self.states[lane]);
+            let at = taken % LANES * 2;
+            let refilled = x << 16 | u16::from_le_bytes([words[at], words[at + 1]]) as u32;
+            self.states[lane] = if x < LOW { refilled } else { x };
+            taken += (x < LOW) as usize;
+            symbols[lane] = s;
+            escaped |= ((s == ESCAPE) as u32) << lane;
+        };
         if active == u32::MAX {
-            for lane in 0..LANES {
-                let s = table(lane).get(self, lane);
-                symbols[lane] = s;
-                escaped |= ((s == ESCAPE) as u32) << lane;
-            }
+            (0..LANES).for_each(&mut get);
         } else {
-            for lane in lanes(active) {
-                let s = table(lane).get(self, lane);
-                symbols[lane] = s;
-                escaped |= ((s == ESCAPE) as u32) << lane;
-            }
+            lanes(active).for_each(&mut get);
         }
+        self.next += taken;
         for lane in lanes(escaped) {
             symbols[lane] = self.raw(lane, 8) as u8;
         }
@@ -147,6 +203,15 @@ impl<'a> Decoder<'a> {
     pub fn finished(&self) -> bool {
         self.states == [LOW; LANES] && self.next.div_ceil(2) * 4 == self.words.len()
     }
+}
+
+/// The lanes of a mask, descending.
+pub fn lanes_down(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = mask.checked_ilog2()?;
+        mask ^= 1 << lane;
+        Some(lane as usize)
+    })
 }
 
 /// The lanes of a mask, ascending.

@@ -226,6 +226,11 @@ fn decode_codes<D: Decode>(
             next += (list.left == 0) as usize;
             continue;
         }
+        if list.sparse && list.left as usize >= LANES && here.whole {
+            vertices.decode_entries(decoder, scheme, list, here, tables, codes)?;
+            next += (list.left == 0) as usize;
+            continue;
+        }
         // The lists that the entries of this chunk are of, and the lanes where theirs end.
         let (mut entries, mut count, mut sparse) = (0, 0, 0);
         while entries < LANES && next < lists.len() {
@@ -345,6 +350,46 @@ impl Vertices {
             }
             self.decode_raw(decoder, scheme, with_raw, &symbols, codes)?;
         }
+        Some(())
+    }
+
+    /// The same for the next 32 entries of a sparse list of a tile of which all positions have a symbol.
+    #[inline(always)]
+    fn decode_entries<D: Decode>(
+        &mut self,
+        decoder: &mut Decoder<'_>,
+        scheme: Scheme,
+        list: &mut List,
+        places: &Places,
+        tables: &[D],
+        codes: &mut [TileCodes],
+    ) -> Option<()> {
+        let (table, table_of_runs) = (&tables[list.table as usize], &tables[list.run_table()]);
+        let runs = decode_runs(decoder, u32::MAX, |_| table_of_runs)?;
+        let mut expected = list.next as u32;
+        for (position, run) in self.position.iter_mut().zip(&runs) {
+            *position = (expected + run) as u16;
+            expected += run + 1;
+        }
+        // They ascend, and 32 runs of less than 1024 fit their type.
+        if expected > list.end as u32 {
+            return None;
+        }
+        let mut symbols = [0u8; LANES];
+        decoder.step(u32::MAX, |_| table, &mut symbols);
+        symbols.iter_mut().for_each(|s| *s = (*s).min(STORED));
+        let before = places.before(list.next as usize);
+        let block = &mut codes[list.tile as usize].symbols[before..];
+        for (&position, &symbol) in self.position.iter().zip(&symbols) {
+            block[(position - list.next) as usize] = symbol;
+        }
+        let with_raw = lanes_above(&symbols, FIRST_WITH_RAW_BITS);
+        if with_raw != 0 {
+            self.tile.fill(list.tile);
+            self.decode_raw(decoder, scheme, with_raw, &symbols, codes)?;
+        }
+        list.next = expected as u16;
+        list.left -= LANES as u16;
         Some(())
     }
 

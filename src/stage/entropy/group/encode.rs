@@ -1,81 +1,101 @@
 //! Groups of tiles to bytes, backwards.
 
+use std::ops::Range;
+
 use super::{class_table, for_mask_entries, for_nonzero, some_masks, List, Places};
 use crate::geometry::TileShape;
-use crate::stage::codes::{Scheme, TileCodes};
-use crate::stage::entropy::lanes::{Encode, Encoder, LANES, PIECE_BITS};
+use crate::stage::codes::{lanes_above, row_mask, Scheme, TileCodes};
+use crate::stage::entropy::lanes::{lanes_down, Encode, Encoder, LANES, PIECE_BITS};
 use crate::stage::entropy::list::{self, is_list, MASK_COUNT_BITS};
 use crate::stage::entropy::table::{BLOCKS, ESCAPE, MASK_BYTE, MASK_RUN, TILE_MODE};
 use crate::stage::entropy::Model;
 use crate::stage::symbol::FIRST_WITH_RAW_BITS;
 
-/// A symbol in a lane, and the number of its raw bits.
-#[derive(Clone, Copy, Default)]
-struct Item {
-    lane: u8,
-    table: u8,
-    symbol: u8,
-    bits: u8,
-}
-
-/// At most an item per lane, from the last lane to the first, as they are encoded.
+/// At most a symbol in each lane, some with raw bits.
 struct Step {
-    items: [Item; LANES],
-    /// The raw bits of items that have some.
+    active: u32,
+    with_raw: u32,
+    symbol: [u8; LANES],
+    table: [u8; LANES],
+    /// How many raw bits, and which, where there are some.
+    bits: [u8; LANES],
     raw: [[u64; 2]; LANES],
-    count: usize,
-    /// The largest number of raw bits.
-    bits: u8,
 }
 
 impl Step {
     fn new() -> Self {
-        Step { items: [Item::default(); LANES], raw: [[0; 2]; LANES], count: 0, bits: 0 }
+        Step {
+            active: 0,
+            with_raw: 0,
+            symbol: [0; LANES],
+            table: [0; LANES],
+            bits: [0; LANES],
+            raw: [[0; 2]; LANES],
+        }
     }
 
     #[inline(always)]
-    fn push(&mut self, lane: usize, table: usize, symbol: u8) {
-        self.items[self.count] = Item { lane: lane as u8, table: table as u8, symbol, bits: 0 };
-        self.count += 1;
+    fn put(&mut self, lane: usize, table: usize, symbol: u8) {
+        (self.symbol[lane], self.table[lane]) = (symbol, table as u8);
+        self.active |= 1 << lane;
     }
 
-    /// Gives the last item raw bits.
+    /// Makes lanes active, whose symbols follow, all of one table.
     #[inline(always)]
-    fn add_raw(&mut self, bits: u32, raw: [u64; 2]) {
-        self.items[self.count - 1].bits = bits as u8;
-        self.raw[self.count - 1] = raw;
-        self.bits = self.bits.max(bits as u8);
+    fn put_table(&mut self, lanes: Range<usize>, table: u8) {
+        self.active |= row_mask(lanes.end) & !row_mask(lanes.start);
+        self.table[lanes].fill(table);
+    }
+
+    /// Gives the symbol of a lane raw bits.
+    #[inline(always)]
+    fn put_raw(&mut self, lane: usize, bits: u32, raw: [u64; 2]) {
+        (self.bits[lane], self.raw[lane]) = (bits as u8, raw);
+        self.with_raw |= ((bits > 0) as u32) << lane;
     }
 
     #[inline(always)]
-    fn push_run(&mut self, lane: usize, table: usize, run: u16) {
+    fn put_run(&mut self, lane: usize, table: usize, run: u16) {
         let (symbol, value, bits) = list::encode_run(run as u32);
-        self.push(lane, table, symbol);
+        self.put(lane, table, symbol);
         if bits > 0 {
-            self.add_raw(bits, [value as u64, 0]);
+            self.put_raw(lane, bits, [value as u64, 0]);
         }
     }
 
     /// Encodes what the decoder reads as: all symbols, the escapes, the raw bits.
-    fn put<E: Encode>(&mut self, encoder: &mut Encoder, tables: &[E]) {
-        let items = &self.items[..self.count];
-        for piece in (0..(self.bits as u32).div_ceil(PIECE_BITS)).rev() {
-            let done = piece * PIECE_BITS;
-            for (item, raw) in items.iter().zip(&self.raw).filter(|(item, _)| item.bits as u32 > done) {
-                let n = (item.bits as u32 - done).min(PIECE_BITS);
-                let piece = (raw[(done / 64) as usize] >> (done % 64)) as u32;
-                encoder.raw(item.lane as usize, piece & ((1 << n) - 1), n);
+    fn encode<E: Encode>(&mut self, encoder: &mut Encoder, tables: &[E]) {
+        if self.with_raw != 0 {
+            self.encode_raw(encoder);
+        }
+        let lane = |lane: usize| (lane, &tables[self.table[lane] as usize], self.symbol[lane]);
+        let plain = if self.active == u32::MAX {
+            encoder.symbols((0..LANES).rev().map(lane))
+        } else {
+            encoder.symbols(lanes_down(self.active).map(lane))
+        };
+        if !plain {
+            let escapes = |&(_, table, symbol): &(usize, &E, u8)| !table.has(symbol);
+            for (lane, _, symbol) in lanes_down(self.active).map(lane).filter(escapes) {
+                encoder.raw(lane, symbol as u32, 8);
+            }
+            for item in lanes_down(self.active).map(lane) {
+                encoder.put(item.0, item.1, if escapes(&item) { ESCAPE } else { item.2 });
             }
         }
-        let escapes = |item: &Item| item.symbol == ESCAPE || !tables[item.table as usize].has(item.symbol);
-        for item in items.iter().filter(|item| escapes(item)) {
-            encoder.raw(item.lane as usize, item.symbol as u32, 8);
+        (self.active, self.with_raw) = (0, 0);
+    }
+
+    fn encode_raw(&self, encoder: &mut Encoder) {
+        let most = lanes_down(self.with_raw).map(|lane| self.bits[lane] as u32).max().unwrap_or(0);
+        for piece in (0..most.div_ceil(PIECE_BITS)).rev() {
+            let done = piece * PIECE_BITS;
+            for lane in lanes_down(self.with_raw).filter(|&lane| self.bits[lane] as u32 > done) {
+                let n = (self.bits[lane] as u32 - done).min(PIECE_BITS);
+                let piece = (self.raw[lane][(done / 64) as usize] >> (done % 64)) as u32;
+                encoder.raw(lane, piece & ((1 << n) - 1), n);
+            }
         }
-        for item in items {
-            let symbol = if escapes(item) { ESCAPE } else { item.symbol };
-            tables[item.table as usize].put(encoder, item.lane as usize, symbol);
-        }
-        (self.count, self.bits) = (0, 0);
     }
 }
 
@@ -99,14 +119,20 @@ impl Tile<'_> {
     /// Adds the symbol of a position, with its raw bits, which are the last ones.
     #[inline(always)]
     fn push(&mut self, step: &mut Step, scheme: Scheme, lane: usize, table: u8, symbol: u8, position: usize) {
-        step.push(lane, table as usize, symbol);
+        step.put(lane, table as usize, symbol);
         if symbol >= FIRST_WITH_RAW_BITS {
-            let bits = scheme.raw_bits(symbol, position);
-            let (rest, here) = self.raw.split_at(self.raw.len() - bits.div_ceil(64) as usize);
-            let word = |k: usize| here.get(k).copied().unwrap_or(0);
-            step.add_raw(bits, [word(0), word(1)]);
-            self.raw = rest;
+            self.put_raw(step, scheme, lane, symbol, position);
         }
+    }
+
+    /// Adds the raw bits of such a symbol.
+    #[inline(never)]
+    fn put_raw(&mut self, step: &mut Step, scheme: Scheme, lane: usize, symbol: u8, position: usize) {
+        let bits = scheme.raw_bits(symbol, position);
+        let (rest, here) = self.raw.split_at(self.raw.len() - bits.div_ceil(64) as usize);
+        let word = |k: usize| here.get(k).copied().unwrap_or(0);
+        step.put_raw(lane, bits, [word(0), word(1)]);
+        self.raw = rest;
     }
 
     /// Encodes 32 positions of one table whose symbols have no raw bits and no escapes; false if they have.
@@ -117,22 +143,17 @@ impl Tile<'_> {
             return true;
         };
         let symbols = &self.codes.symbols[at..][..mask.count_ones() as usize];
-        if symbols.iter().any(|&s| s >= FIRST_WITH_RAW_BITS || !table.has(s)) {
-            return false;
-        }
-        if mask == u32::MAX {
-            for (lane, &s) in symbols.iter().enumerate().rev() {
-                table.put(encoder, lane, s);
+        match <&[u8; LANES]>::try_from(symbols) {
+            Ok(all) => {
+                lanes_above(all, FIRST_WITH_RAW_BITS) == 0
+                    && encoder.symbols((0..LANES).rev().map(|lane| (lane, table, all[lane])))
             }
-        } else {
-            let mut rest = mask;
-            for &s in symbols.iter().rev() {
-                let lane = 31 - rest.leading_zeros() as usize;
-                rest &= !(1 << lane);
-                table.put(encoder, lane, s);
+            Err(_) => {
+                symbols.iter().all(|&s| s < FIRST_WITH_RAW_BITS)
+                    && encoder
+                        .symbols(lanes_down(mask).zip(symbols.iter().rev()).map(|(l, &s)| (l, table, s)))
             }
         }
-        true
     }
 }
 
@@ -160,14 +181,14 @@ pub fn encode<M: Model>(
         }
         for k in (0..3).rev() {
             for (lane, (_, codes)) in batch.iter().enumerate().filter(coded).rev() {
-                step.push(lane, class_table(&codes.classes, k), codes.classes[k]);
+                step.put(lane, class_table(&codes.classes, k), codes.classes[k]);
             }
-            step.put(&mut encoder, tables);
+            step.encode(&mut encoder, tables);
         }
         for (lane, (_, codes)) in batch.iter().enumerate().rev() {
-            step.push(lane, TILE_MODE, codes.mode);
+            step.put(lane, TILE_MODE, codes.mode);
         }
-        step.put(&mut encoder, tables);
+        step.encode(&mut encoder, tables);
     }
     encoder.finish(out);
 }
@@ -188,11 +209,11 @@ fn encode_masks<M: Model>(encoder: &mut Encoder, batch: &[(TileShape, &TileCodes
     let (mut runs, mut bytes) = (Step::new(), Step::new());
     for chunk in entries.chunks(LANES).rev() {
         for (lane, &(run, byte)) in chunk.iter().enumerate().rev() {
-            bytes.push(lane, MASK_BYTE, byte);
-            runs.push_run(lane, MASK_RUN, run);
+            bytes.put(lane, MASK_BYTE, byte);
+            runs.put_run(lane, MASK_RUN, run);
         }
-        bytes.put(encoder, tables);
-        runs.put(encoder, tables);
+        bytes.encode(encoder, tables);
+        runs.encode(encoder, tables);
     }
     for (lane, count) in counts.iter().rev().flat_map(|counts| counts.iter().enumerate().rev()) {
         if let &Some(count) = count {
@@ -236,11 +257,22 @@ fn encode_codes<M: Model>(
             lane -= here;
             let first = (list.next + list.left) as usize;
             if list.sparse {
-                for (k, entry) in entries.drain(entries.len() - here..).enumerate().rev() {
-                    let position = entry.position as usize;
-                    tile.push(&mut vertices, scheme, lane + k, list.table, entry.symbol, position);
-                    runs.push_run(lane + k, list.run_table(), entry.run);
+                let before = entries.len() - here;
+                let segment = lane..lane + here;
+                vertices.put_table(segment.clone(), list.table);
+                runs.put_table(segment, list.run_table() as u8);
+                for (k, entry) in entries[before..].iter().enumerate().rev() {
+                    vertices.symbol[lane + k] = entry.symbol;
+                    if entry.symbol >= FIRST_WITH_RAW_BITS {
+                        tile.put_raw(&mut vertices, scheme, lane + k, entry.symbol, entry.position as usize);
+                    }
+                    let (symbol, value, bits) = list::encode_run(entry.run as u32);
+                    runs.symbol[lane + k] = symbol;
+                    if bits > 0 {
+                        runs.put_raw(lane + k, bits, [value as u64, 0]);
+                    }
                 }
+                entries.truncate(before);
             } else if here < LANES || !tile.put_plain(encoder, first, &tables[list.table as usize]) {
                 for position in (first..first + here).rev() {
                     if let Some(at) = tile.places.of(position) {
@@ -253,8 +285,8 @@ fn encode_codes<M: Model>(
                 lists.next();
             }
         }
-        vertices.put(encoder, tables);
-        runs.put(encoder, tables);
+        vertices.encode(encoder, tables);
+        runs.encode(encoder, tables);
     }
     counts
 }
