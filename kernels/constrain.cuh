@@ -356,10 +356,25 @@ __device__ __forceinline__ void bounds(const Job& job) {
     const Constraints<T> c = constraints_of<T>(job, control);
     const i32 lane = threadIdx.x & 31;
     const u64 start = (u64)blockIdx.x * 4 + (threadIdx.x >> 5), warps = (u64)gridDim.x * 4, chunks = control.hard_chunks;
+    __shared__ u32 all_critical;
+    if (threadIdx.x == 0) all_critical = 0;
+    __syncthreads();
     u32 critical = 0;
+    // The next chunk is on its way while one is looked at.
+    u64 next = 0;
+    u32 next_lower = 0, next_upper = 0;
+    auto fetch = [&](u64 k) {
+        if (k >= chunks) return;
+        next = hard_chunks(job)[k];
+        const u32* const rows = job.masks + (next >> HARD_CHUNK_BITS) * 64 + lane;
+        next_lower = rows[0];
+        next_upper = rows[TILE];
+    };
+    fetch(start);
     for (u64 k = start; k < chunks; k += warps) {
-        const u64 entry = hard_chunks(job)[k], tile = entry >> HARD_CHUNK_BITS;
-        const u32 lower = job.masks[tile * 64 + lane], upper = job.masks[tile * 64 + TILE + lane];
+        const u64 entry = next, tile = entry >> HARD_CHUNK_BITS;
+        const u32 lower = next_lower, upper = next_upper;
+        fetch(k + warps);
         u32 up_to = __popc(lower) + __popc(upper);
 #pragma unroll
         for (i32 d = 1; d < 32; d *= 2) {
@@ -403,7 +418,11 @@ __device__ __forceinline__ void bounds(const Job& job) {
             }
         }
     }
-    report_tally<T>(control, 0, critical, T(0));
+    // A block at a time: all of them add to the same word.
+    critical = warp_sum(critical);
+    if (lane == 0 && critical) atomicAdd(&all_critical, critical);
+    __syncthreads();
+    if (threadIdx.x == 0 && all_critical) atomicAdd((unsigned long long*)&control.critical, (unsigned long long)all_critical);
 }
 
 // Grid: tiles / 128. Block: 128. One anchor a thread.

@@ -87,8 +87,10 @@ __device__ __noinline__ Added<T> settle(const Job& job, TileShared<T>& shared, u
             if (!(ended >> from & 1) && lane == from) {
                 found.value = value;
                 found.error = error;
-                found.symbol = encode_symbol({id, (i32)cu, (i32)cv}, found.raw);
-                found.cost = 3 + symbol_raw_bits(found.symbol);
+                const Symbol s = symbol_of({id, (i32)cu, (i32)cv});
+                found.symbol = s.symbol;
+                found.raw = s.raw;
+                found.cost = 3 + s.bits;
             }
             // The lane that found it speaks for all.
             found.value = R::pair(__shfl_sync(FULL, found.value.x, from), __shfl_sync(FULL, found.value.y, from));

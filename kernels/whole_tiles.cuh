@@ -43,13 +43,11 @@ struct CodedVertex {
     u64 raw;
 };
 
-// The quantizer in the type of the values, the kernels, and the layout of the fields, where they are at hand without
-// a register of their own.
+// The quantizer in the type of the values, and the kernels, where they are at hand without a register of their own.
 template <typename T>
 struct Steps {
     T width[LEVELS][IDS], inverse[LEVELS][IDS], accept;
     u32 kernels[5];
-    u64 pitch_u, pitch_v, stride_u, stride_v;
 
     // By all threads of a block.
     __device__ __forceinline__ void read(const Job& job, const Control& control) {
@@ -59,10 +57,6 @@ struct Steps {
         }
         if (threadIdx.x < 5) kernels[threadIdx.x] = control.kernels[threadIdx.x];
         if (threadIdx.x == 5) accept = (T)control.quantizer.accept;
-        if (threadIdx.x == 6) {
-            pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
-            stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
-        }
         __syncthreads();
     }
 };
@@ -86,8 +80,10 @@ __device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, 
         if (error == T(0) || (error <= accept && error < limit)) {
             v.value = Real<T>::pair(ru, rv);
             v.error = error;
-            v.symbol = encode_symbol({id, (i32)cu, (i32)cv}, v.raw);
-            v.cost = v.symbol == SYMBOL_ZERO ? 0 : v.symbol < FIRST_WITH_RAW_BITS ? 3 : 3 + symbol_raw_bits(v.symbol);
+            const Symbol s = symbol_of({id, (i32)cu, (i32)cv});
+            v.symbol = s.symbol;
+            v.raw = s.raw;
+            v.cost = s.symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
             break;
         }
         if (id == 0 && is_tight(limit)) {
@@ -100,22 +96,14 @@ __device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, 
     return v;
 }
 
-// What the finest level needs of the originals for two rows, and of the limits: the odd row, of which a lane has
-// two neighbours, and the odd columns of the even row that is coded with it.
-template <typename T, bool LIMITS>
-struct FineRow {
-    typename Real<T>::Pair u[HALF], v[HALF], on_row[HALF];
-    T limits[LIMITS ? 3 : 1][LIMITS ? HALF : 1];
-};
-constexpr i32 ROWS_AHEAD = 2;
-
 template <typename T, bool LIMITS>
 struct WholePair {
     Lattice<T> lattice[2];
-    FineRow<T, LIMITS> rows[ROWS_AHEAD][2];
+    // Limits of the vertices with even coordinates, in the order of the symbols, and of those on the sides by their distance
+    // from the corner.
+    alignas(16) T limits[2][LIMITS ? TILE_VERTICES / 4 : 1], side_limits[2][LIMITS ? SIDES : 1][LIMITS ? TILE : 1];
     alignas(16) u8 symbols[2][LIMITS ? 16 : TILE_VERTICES];  // where there are limits few blocks are all zero: they go to their place at once
     u64 index[2];
-    const T *u[2], *v[2];  // their first vertices
 };
 
 // Warps of a block: as many as give most warps on a multiprocessor.
@@ -123,10 +111,17 @@ template <typename T, bool LIMITS>
 constexpr i32 WHOLE_WARPS = sizeof(T) == 8 ? 1 : LIMITS ? 2 : 4;
 
 // Cost of the symbols of a lane by block: of the coarse one, and 2^16 times that of the middle one, together (for a
-// tile each is below 192 * 131); of the fine one.
+// tile each is below 192 * 131); of the fine one, and 2^20 times the number of stored vertices.
 struct Costs {
     u32 upper, fine;
 };
+constexpr u32 ONE_STORED = 1 << 20;
+
+// A parameter as something new, so that what follows from it is found where it is needed and has no registers meanwhile.
+__device__ __forceinline__ u64 fresh(u64 x) {
+    asm volatile("" : "+l"(x));
+    return x;
+}
 
 // Position of a vertex on the lines of a tile: along the upper one, then along the one on the left.
 __device__ __forceinline__ i32 line_position(i32 k) { return k < TILE ? position_of(k, 0) : position_of(0, k - TILE); }
@@ -159,58 +154,38 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     u8* const own_symbols = job.symbols + index * TILE_VERTICES;
     u8* const symbols = LIMITS ? own_symbols : shared.symbols[half];
     const bool lines_are_made = LIMITS && job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
-    u32 exact = 0;
     T max_error = 0;
     Costs costs = {0, 0};
 
     const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
     const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
-    if (lane == 0) {
-        shared.index[half] = index;
-        shared.u[half] = u;
-        shared.v[half] = v;
-    }
-    __syncwarp();
+    if (lane == 0) shared.index[half] = index;
     auto load = [&](i32 x, i32 y) -> P { return R::pair(u[y * pitch_u + x * stride_u], v[y * pitch_v + x * stride_v]); };
-    // Whether two neighbours are one word of memory, in all rows.
-    const bool dense = stride_u == 1 && stride_v == 1 &&
-                       (((u64)u | (u64)v | pitch_u * sizeof(T) | pitch_v * sizeof(T)) & (2 * sizeof(T) - 1)) == 0;
     const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
     // The rows between are needed later: they come to the cache meanwhile.
     prefetch(u + (2 * lane + 1) * pitch_u);
     prefetch(v + (2 * lane + 1) * pitch_v);
     if (LIMITS) {
         constexpr i32 LINE_ELEMENTS = 128 / sizeof(T);
-        for (i32 k = LINE_ELEMENTS * lane; k < TILE_VERTICES; k += LINE_ELEMENTS * HALF) prefetch(limits + k);
-    }
-    // The finest level has what it needs copied in time: the rows of each step are a group.
-    auto fetch = [&](i32 step) {
-        if (step < HALF) {
-            FineRow<T, LIMITS>& row = shared.rows[step % ROWS_AHEAD][half];
-            const T* const odd_u = shared.u[half] + (2 * step + 1) * steps.pitch_u + 2 * lane * steps.stride_u;
-            const T* const odd_v = shared.v[half] + (2 * step + 1) * steps.pitch_v + 2 * lane * steps.stride_v;
-            if (dense) {
-                copy_async(&row.u[lane], reinterpret_cast<const P*>(odd_u));
-                copy_async(&row.v[lane], reinterpret_cast<const P*>(odd_v));
-            } else {
-                copy_async(&row.u[lane].x, odd_u);
-                copy_async(&row.u[lane].y, odd_u + steps.stride_u);
-                copy_async(&row.v[lane].x, odd_v);
-                copy_async(&row.v[lane].y, odd_v + steps.stride_v);
-            }
-            if (LIMITS) {
-                copy_async(&row.limits[LIMITS ? 1 : 0][lane], limits + 512 + HALF * step + lane);
-                copy_async(&row.limits[LIMITS ? 2 : 0][lane], limits + 768 + HALF * step + lane);
-            }
-            if (step + 2 < HALF) {
-                copy_async(&row.on_row[lane].x, odd_u + 3 * steps.pitch_u + steps.stride_u);
-                copy_async(&row.on_row[lane].y, odd_v + 3 * steps.pitch_v + steps.stride_v);
-                if (LIMITS) copy_async(&row.limits[0][lane], limits + 256 + HALF * (step + 2) + lane);
+        for (i32 k = TILE_VERTICES / 4 + LINE_ELEMENTS * lane; k < TILE_VERTICES; k += LINE_ELEMENTS * HALF) prefetch(limits + k);
+#pragma unroll
+        for (i32 k = lane; k < TILE_VERTICES / 4 * (i32)sizeof(T) / 16; k += HALF)
+            reinterpret_cast<uint4*>(shared.limits[half])[k] = reinterpret_cast<const uint4*>(limits)[k];
+        if (!lines_are_made) {
+            // Those on the far sides are those of the tiles behind.
+            const u64 below = index + job.tiles_x, after = index + 1;
+            const bool tight_below = nearness_of(job, below).kind != PLAIN_TILE, tight_after = nearness_of(job, after).kind != PLAIN_TILE;
+#pragma unroll
+            for (i32 k = lane; k < TILE; k += HALF) {
+                const i32 across = position_of(k, 0), down = position_of(0, k);
+                shared.side_limits[half][TOP][k] = limits[across];
+                shared.side_limits[half][LEFT][k] = limits[down];
+                shared.side_limits[half][BOTTOM][k] = tight_below ? limits_of<T>(job, below)[across] : no_limit<T>();
+                shared.side_limits[half][RIGHT][k] = tight_after ? limits_of<T>(job, after)[down] : no_limit<T>();
             }
         }
-        end_group();
-    };
+    }
     // Originals with even coordinates, and the sides.
 #pragma unroll
     for (i32 j = 0; j < EVEN; j++) lattice.even[j * EVEN + lane] = load(2 * lane, 2 * j);
@@ -219,10 +194,6 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     lattice.odd[LEFT][lane] = load(0, 2 * lane + 1);
     lattice.odd[BOTTOM][lane] = load(2 * lane + 1, TILE);
     lattice.odd[RIGHT][lane] = load(TILE, 2 * lane + 1);
-    const P first_on_row = load(2 * lane + 1, 2);
-    const T first_on_row_limit = LIMITS ? limits[256 + HALF + lane] : no_limit<T>();
-#pragma unroll 1
-    for (i32 j = 0; j < ROWS_AHEAD; j++) fetch(j);
     auto charge = [&](u32 cost, i32 position) {
         costs.upper += position < 64 ? cost : position < 256 ? cost << 16 : 0;
         costs.fine += position >= 256 ? cost : 0;
@@ -271,7 +242,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         const T certain = LIMITS ? R::low(half_step, limit) : half_step;
         T error = R::high(du, dv);
         P value = prediction;
-        if (active && !(du < certain && dv < certain)) {
+        if (active & !((du < certain) & (dv < certain))) {
             const T width = steps.width[level][0], inverse = steps.inverse[level][0];
             T cu, cv;
             encode_residual(original.x, prediction.x, inverse, width, cu, value.x);
@@ -289,7 +260,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
                 cost = c.cost;
                 if (own) {
                     if (symbol == STORED)
-                        exact++;
+                        costs.fine += ONE_STORED;
                     else if (symbol >= FIRST_WITH_RAW_BITS && mine)
                         reinterpret_cast<u64*>(job.payload)[shared.index[half] * TILE_VERTICES + position] = c.raw;
                 }
@@ -315,20 +286,11 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         }
     }
     if (!lines_are_made) {
-        // Limits on the far sides are those of the tiles behind.
-        const u64 below = index + job.tiles_x, after = index + 1;
-        const bool tight_below = LIMITS && nearness_of(job, below).kind != PLAIN_TILE, tight_after = LIMITS && nearness_of(job, after).kind != PLAIN_TILE;
         lattice_sides<T>(lattice, steps.kernels, steps,
                          [&](i32 side, i32 level, T width, T, i32 along, P prediction, P original) -> P {
                              // Those on the far sides belong to other tiles.
                              const i32 n = HALF >> level, k = along >> (level + 1), position = side & 1 ? n * (2 * n + k) : n * n + k;
-                             T limit = no_limit<T>();
-                             if (LIMITS) {
-                                 if (side < BOTTOM)
-                                     limit = limits[position];
-                                 else if (side == BOTTOM ? tight_below : tight_after)
-                                     limit = limits_of<T>(job, side == BOTTOM ? below : after)[position];
-                             }
+                             const T limit = LIMITS ? shared.side_limits[half][LIMITS ? side : 0][LIMITS ? along : 0] : no_limit<T>();
                              return code(original, prediction, level, half_step_of(width), limit, position, true, side < BOTTOM);
                          });
         // Vertical lines of other tiles look at the horizontal lines beside them.
@@ -337,35 +299,51 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     }
     lattice_even<T>(lattice, steps.kernels, steps,
                     [&](i32 level, T width, T, i32 position, i32, i32, P prediction, P original) -> P {
-                        return code(original, prediction, level, half_step_of(width), LIMITS ? limits[position] : no_limit<T>(),
+                        return code(original, prediction, level, half_step_of(width), LIMITS ? shared.limits[half][LIMITS ? position : 0] : no_limit<T>(),
                                     position, true, true);
                     });
     const T half_step = half_step_of(steps.width[0][0]);
-    P right = first_on_row;
+    // What the finest level looks at next: the odd columns of an even row, and an odd row, of which a lane has two
+    // neighbours. Each is asked for as soon as the one before has been coded.
+    const bool dense = stride_u == 1 && stride_v == 1 &&
+                       (((u64)job.u | (u64)job.v | pitch_u * sizeof(T) | pitch_v * sizeof(T)) & (2 * sizeof(T) - 1)) == 0;
+    const T *odd_u = u + 2 * lane * stride_u + pitch_u, *odd_v = v + 2 * lane * stride_v + pitch_v, *row_limits = limits + lane;
+    P on_row, of_u, of_v;
+    T next_limits[3] = {no_limit<T>(), no_limit<T>(), no_limit<T>()};
+    auto load_on_row = [&](i32 rows, i32 below) {
+        on_row = R::pair(odd_u[rows * fresh(pitch_u) + fresh(stride_u)], odd_v[rows * fresh(pitch_v) + fresh(stride_v)]);
+        if (LIMITS) next_limits[0] = row_limits[256 + below * HALF];
+    };
+    auto load_odd_row = [&]() {
+        if (dense) {
+            of_u = *reinterpret_cast<const P*>(odd_u);
+            of_v = *reinterpret_cast<const P*>(odd_v);
+        } else {
+            of_u = R::pair(odd_u[0], odd_u[fresh(stride_u)]);
+            of_v = R::pair(odd_v[0], odd_v[fresh(stride_v)]);
+        }
+        if (LIMITS) {
+            next_limits[1] = row_limits[512];
+            next_limits[2] = row_limits[768];
+        }
+    };
+    load_on_row(1, 1);
+    load_odd_row();
     lattice_fine<T>(
         lattice, steps.kernels[0],
         [&](i32 phase, i32 j, bool active, P prediction) -> P {
-            P original = first_on_row;
-            T limit = first_on_row_limit;
-            if (phase != 0 || j > 1) {
-                const i32 step = phase == 0 ? j - 2 : j;
-                const FineRow<T, LIMITS>& row = shared.rows[step % ROWS_AHEAD][half];
-                // The first one to look at a step waits for it.
-                if (phase == 0 || step >= HALF - 2) wait_for_group<ROWS_AHEAD - 1>();
-                if (phase == 0) {
-                    original = row.on_row[lane];
-                } else if (phase == 1) {
-                    const P of_u = row.u[lane], of_v = row.v[lane];
-                    original = R::pair(of_u.x, of_v.x);
-                    right = R::pair(of_u.y, of_v.y);
-                } else {
-                    original = right;
-                }
-                if (LIMITS) limit = row.limits[LIMITS ? phase : 0][lane];
-            }
-            return code(original, prediction, 0, half_step, limit, 256 * (1 + phase) + HALF * j + lane, active, true);
+            const P original = phase == 0 ? on_row : phase == 1 ? R::pair(of_u.x, of_v.x) : R::pair(of_u.y, of_v.y);
+            const P value = code(original, prediction, 0, half_step, next_limits[phase], 256 * (1 + phase) + HALF * j + lane, active, true);
+            // The first one is not in a row's turn.
+            if (phase == 0 && j + 1 < HALF) load_on_row(j == 1 ? 3 : 5, j == 1 ? 2 : 3);
+            return value;
         },
-        [&](i32 j, P, P, P, P) { fetch(j + ROWS_AHEAD); });
+        [&](i32 j, P, P, P, P) {
+            if (j + 1 == HALF) return;
+            odd_u += 2 * fresh(pitch_u), odd_v += 2 * fresh(pitch_v);
+            row_limits += HALF;
+            load_odd_row();
+        });
 
     // Classes, and the symbols of blocks that are not all zero.
     for (i32 k = HALF / 2; k > 0; k /= 2) {
@@ -373,7 +351,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         costs.fine += __shfl_xor_sync(FULL, costs.fine, k);
     }
     __syncwarp();
-    const u32 coarse = class_of(costs.upper & 0xffff, 64), middle = class_of(costs.upper >> 16, 192), fine = class_of(costs.fine, 768);
+    const u32 coarse = class_of(costs.upper & 0xffff, 64), middle = class_of(costs.upper >> 16, 192), fine = class_of(costs.fine % ONE_STORED, 768);
     if (mine) {
         const u32* from = reinterpret_cast<const u32*>(shared.symbols[half]);
         u32* to = reinterpret_cast<u32*>(job.symbols + shared.index[half] * TILE_VERTICES);
@@ -386,7 +364,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         }
         if (lane == 0) job.info[shared.index[half]] = ALL_CODED | coarse << 8 | middle << 16 | fine << 24;
     }
-    report_tally<T>(control, mine ? exact : 0, 0, max_error);
+    report_tally<T>(control, mine && lane == 0 ? costs.fine / ONE_STORED : 0, 0, max_error);
 }
 
 // Grid: tiles / 2 / warps. Block: 32 * warps. Plain tiles, in any order, beside the kernel before, which makes lines.

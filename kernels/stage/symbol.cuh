@@ -79,24 +79,19 @@ __device__ __forceinline__ i32 unpack(u64 raw, u32 bits) {
     return r & top ? -magnitude : magnitude;
 }
 
-// Symbol of a code with id 0..8; `raw` holds symbol_raw_bits bits.
+// Symbol of a code with id 0..8, and its raw bits.
 struct Symbol {
-    u32 symbol;
+    u32 symbol, bits;
     u64 raw;
 };
 
 static __device__ __noinline__ Symbol encode_symbol_large(Code code) {
-    u64 raw;
     const u32 ku = bit_length(code.qu), kv = bit_length(code.qv), both = ku > kv ? ku : kv;
     // 31 bits and the sign hold -2^31 as well.
     const u32 k = both < 31 ? both : 31;
-    if (code.id == 0 && k < PAIR0_SIDE) {
-        raw = pack(code.qu, ku) | pack(code.qv, kv) << ku;
-        return {PAIR0 + ku * PAIR0_SIDE + kv, raw};
-    }
-    if (code.id == 1 && k < PAIR1_SIDE) {
-        raw = pack(code.qu, ku) | pack(code.qv, kv) << ku;
-        return {PAIR1 + ku * PAIR1_SIDE + kv, raw};
+    if (code.id == 0 ? k < PAIR0_SIDE : code.id == 1 && k < PAIR1_SIDE) {
+        const u32 pair = code.id == 0 ? PAIR0 + ku * PAIR0_SIDE + kv : PAIR1 + ku * PAIR1_SIDE + kv;
+        return {pair, ku + kv, pack(code.qu, ku) | pack(code.qv, kv) << ku};
     }
     u32 symbol, bits = k;
     if (code.id == 0) {
@@ -107,9 +102,8 @@ static __device__ __noinline__ Symbol encode_symbol_large(Code code) {
         symbol = BUCKET + (code.id - 1) * BUCKETS + bucket;
         bits = bucket_bits(code.id, bucket);
     }
-    long long offset = 1ll << bits;
-    raw = (u64)((long long)code.qu + offset) | (u64)((long long)code.qv + offset) << (bits + 1);
-    return {symbol, raw};
+    const long long offset = 1ll << bits;
+    return {symbol, 2 * bits + 2, (u64)((long long)code.qu + offset) | (u64)((long long)code.qv + offset) << (bits + 1)};
 }
 
 // Symbol of a code with id 0 and no component above SMALL.
@@ -118,12 +112,13 @@ __device__ __forceinline__ u32 small_symbol(i32 qu, i32 qv) {
     return pair < 12 ? pair + 1 : pair == 12 ? 0 : pair;
 }
 
+__device__ __forceinline__ Symbol symbol_of(Code code) {
+    if (code.id == 0 && (u32)(code.qu + SMALL) <= 2 * SMALL && (u32)(code.qv + SMALL) <= 2 * SMALL)
+        return {small_symbol(code.qu, code.qv), 0, 0};
+    return encode_symbol_large(code);
+}
 __device__ __forceinline__ u32 encode_symbol(Code code, u64& raw) {
-    if (code.id == 0 && (u32)(code.qu + SMALL) <= 2 * SMALL && (u32)(code.qv + SMALL) <= 2 * SMALL) {
-        raw = 0;
-        return small_symbol(code.qu, code.qv);
-    }
-    const Symbol s = encode_symbol_large(code);
+    const Symbol s = symbol_of(code);
     raw = s.raw;
     return s.symbol;
 }

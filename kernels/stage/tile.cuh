@@ -278,7 +278,7 @@ __device__ __forceinline__ void report_tally(Control& control, u32 exact, u32 cr
         const u64 bits = (u64)__double_as_longlong((double)max_error);
         if (exact) atomicAdd((unsigned long long*)&control.exact, (unsigned long long)exact);
         if (critical) atomicAdd((unsigned long long*)&control.critical, (unsigned long long)critical);
-        if (bits > *(volatile u64*)&control.max_error)
+        if (bits && bits > *(volatile u64*)&control.max_error)
             atomicMax((unsigned long long*)&control.max_error, (unsigned long long)bits);
     }
 }

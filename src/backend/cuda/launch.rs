@@ -77,7 +77,7 @@ pub(super) const COMPRESS: [Stage; 20] = [
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
     only(HIERARCHICAL, on_time(stage("tune", |s, _| s.tiles.min(24) * 12, 128))),
     stage("limits", |s, _| s.tiles.div_ceil(4).min(8 * MANY), 128),
-    stage("bounds", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
+    stage("bounds", |s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8), 128),
     only(HIERARCHICAL, stage("anchors", |s, _| s.tiles.div_ceil(128), 128)),
     only(HIERARCHICAL, on_time(stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128))),
     only(HIERARCHICAL, tile_stage("plain", |s, dtype| s.tiles.div_ceil([8, 2][dtype]), [4, 1])),
