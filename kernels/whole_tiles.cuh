@@ -163,12 +163,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     if (lane == 0) shared.index[half] = index;
     auto load = [&](i32 x, i32 y) -> P { return R::pair(u[y * pitch_u + x * stride_u], v[y * pitch_v + x * stride_v]); };
     const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
-    // The rows between are needed later: they come to the cache meanwhile.
-    prefetch(u + (2 * lane + 1) * pitch_u);
-    prefetch(v + (2 * lane + 1) * pitch_v);
     if (LIMITS) {
-        constexpr i32 LINE_ELEMENTS = 128 / sizeof(T);
-        for (i32 k = TILE_VERTICES / 4 + LINE_ELEMENTS * lane; k < TILE_VERTICES; k += LINE_ELEMENTS * HALF) prefetch(limits + k);
 #pragma unroll
         for (i32 k = lane; k < TILE_VERTICES / 4 * (i32)sizeof(T) / 16; k += HALF)
             reinterpret_cast<uint4*>(shared.limits[half])[k] = reinterpret_cast<const uint4*>(limits)[k];
