@@ -13,7 +13,7 @@ struct Kernel {
 
 template <typename T>
 __device__ __forceinline__ Kernel<T> kernel_of(u32 choice) {
-    u32 k = choice % 3;
+    const u32 k = choice < 3 ? choice : choice - 3;
     Kernel<T> kernel;
     kernel.middle = k == 0 ? T(0.0625) : k == 1 ? T(0.03125) : T(0);
     kernel.side = k == 0 ? T(0.125) : T(0);
@@ -73,6 +73,47 @@ __device__ __forceinline__ P centre_inside(const Kernel<T>& k, const P* here, i3
     }
     const P across = along_inside<T>(k, here, dx, has_left, has_right), down = along_inside<T>(k, here, dy, has_above, has_below);
     return Real<T>::pair(T(0.5) * (across.x + down.x), T(0.5) * (across.y + down.y));
+}
+
+// The same without selections of values: where there is no a, it is read from c, where there is no d, from b, so that
+// the difference of that side is the one to take the place of the outer one, but for its sign. A sum with the sign of a,
+// and a weight with that of d, make it right. A place without both reads them from b and c, and weighs nothing. Predictions
+// are those of the twin but for the sign of a zero, which is lost when a residual is added.
+template <typename T>
+struct Outer {
+    T sign, weight;
+};
+template <typename T>
+__device__ __forceinline__ Outer<T> outer_of(const Kernel<T>& k, bool has_a, bool has_d) {
+    return {has_a && has_d ? T(1) : T(-1), has_a ? (has_d ? k.middle : -k.side) : has_d ? k.side : T(0)};
+}
+// Where a and d are read, in distances between b and c from b.
+__device__ __forceinline__ i32 outer_left(bool has_a, bool has_d) { return has_a ? -1 : has_d ? 1 : 0; }
+__device__ __forceinline__ i32 outer_right(bool has_a, bool has_d) { return has_d ? 2 : has_a ? 0 : 1; }
+
+template <typename T>
+__device__ __forceinline__ T predict(const Outer<T>& k, T a, T b, T c, T d, T b_and_c) {
+    return T(0.5) * b_and_c + k.weight * Real<T>::fma(k.sign, b - a, c - d);
+}
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ P predict(const Outer<T>& k, P a, P b, P c, P d) {
+    return Real<T>::pair(predict(k, a.x, b.x, c.x, d.x, b.x + c.x), predict(k, a.y, b.y, c.y, d.y, b.y + c.y));
+}
+
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ P pair_sum(P a, P b) {
+    return Real<T>::pair(a.x + b.x, a.y + b.y);
+}
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ P half_sum(P a, P b) {
+    return Real<T>::pair(T(0.5) * (a.x + b.x), T(0.5) * (a.y + b.y));
+}
+
+// From the neighbours and the sums of the corners above and below.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ P coons(P left, P right, P top, P bottom, P above, P below) {
+    return Real<T>::pair((T(0.5) * (left.x + right.x) + T(0.5) * (top.x + bottom.x)) - T(0.25) * (above.x + below.x),
+                         (T(0.5) * (left.y + right.y) + T(0.5) * (top.y + bottom.y)) - T(0.25) * (above.y + below.y));
 }
 
 template <typename T, typename P = typename Real<T>::Pair>

@@ -101,7 +101,7 @@ pub(super) const DECOMPRESS: [Stage; 9] = [
     stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 264), 256),
     with_shared(32 * (4 * 256 + 256) + DECODE_GROUPS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
     with_shared(32 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
-    stage("anchor_values", |s, _| s.tiles_y, 256),
+    stage("anchor_values", |s, _| s.tiles_y + 1, 256),
     on_time(stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64)),
     stage("restore", |s, _| s.tiles.div_ceil(4), 64),
     stage("lorenzo_restore", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
