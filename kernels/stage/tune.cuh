@@ -46,7 +46,6 @@ __device__ __noinline__ u32 tune_vertex(TuneShared<T>& shared, i32 x, i32 y, P p
         const T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
         if (error == T(0) || error <= accept) {
             value = Real<T>::pair(ru, rv);
-            u64 raw;
             const Symbol s = symbol_of({id, (i32)cu, (i32)cv});
             return s.symbol == SYMBOL_ZERO ? pack_count(1, 0, 0) : pack_count(1, 1, s.symbol < FIRST_WITH_RAW_BITS ? 3 : 4 + s.bits);
         }
