@@ -195,6 +195,8 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     };
     // The symbols of its own lines, where they were made with them.
     const u32 line_symbols = lines_are_made ? line_symbols_of(own_symbols) : 0;
+    // Other lanes overwrite them.
+    __syncwarp();
     // Nothing but the symbols that are not zero is written later.
     if (!LIMITS || mine) {
 #pragma unroll
