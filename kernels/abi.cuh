@@ -78,7 +78,7 @@ struct Job {
     u64* group_sizes;   // [tiles]: bytes of each group; before that plain tiles, others, and from the end whole ones
     u64* group_offsets; // [tiles]: where each group begins in the stream; before that all tiles that are not plain
 
-#ifdef __CUDACC__
+#if defined(__CUDACC__) || defined(FACTZ_EMULATED)
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
 #endif
 };

@@ -369,8 +369,7 @@ __device__ __forceinline__ void code_heads(const EncodeGroup& shared, Encoder<HU
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_groups(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
-    extern __shared__ __align__(16) u32 dynamic_shared[];
-    EncodeShared& shared = *reinterpret_cast<EncodeShared*>(dynamic_shared);
+    LAUNCHED_SHARED(EncodeShared, shared);
     Control& control = control_of(job);
     if (blockIdx.x >= control.groups) return;
     copy_words<SHARED_TABLES * ALPHABET, 32 * ENCODE_WARPS>(shared.entries, job.tables + FIRST_SHARED_TABLE * ALPHABET);

@@ -51,8 +51,7 @@ __device__ __forceinline__ i32 block_of_word(i32 word) { return word >= 64 ? 2 :
 // table, and raw bits in all.
 template <typename T>
 __device__ __forceinline__ void collect(const Job& job) {
-    extern __shared__ __align__(16) u32 dynamic_shared[];
-    CollectShared& shared = *reinterpret_cast<CollectShared*>(dynamic_shared);
+    LAUNCHED_SHARED(CollectShared, shared);
     u32* const counts = shared.counts;
     Control& control = control_of(job);
     const bool lorenzo = job.predictor == PREDICTOR_LORENZO;

@@ -17,8 +17,6 @@ __device__ __forceinline__ bool is_tight(T limit) {
     return limit <= Real<T>::MAX;
 }
 
-__device__ __forceinline__ void prefetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
-
 // What comes nearer to the origin than this has limits, or is not like the rest.
 __device__ __forceinline__ double near_bound(const Job& job, const Control& control) {
     return job.preserve != PRESERVE_NONE ? control.bound_up : 0.0;

@@ -1,6 +1,7 @@
 // What the kernels of one call tell each other: the control block at the start of the workspace,
 // zero before the first kernel.
 #pragma once
+#include "ptx.cuh"
 #include "stage/quantize.cuh"
 #include "stage/signature.cuh"
 
@@ -95,41 +96,6 @@ __device__ __forceinline__ T* vertex_at(void* base, const Layout& layout, long l
     return static_cast<T*>(base) + y * (long long)layout.pitch + x * (long long)layout.stride;
 }
 
-// Copies that go on while the thread works. They are waited for in order, by groups: until no more than
-// PENDING are under way.
-template <typename A>
-__device__ __forceinline__ void copy_async(A* shared, const A* from) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((u32)__cvta_generic_to_shared(shared)), "l"(from), "n"(sizeof(A)) : "memory");
-#else
-    *shared = *from;
-#endif
-}
-__device__ __forceinline__ void end_group() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-template <i32 PENDING>
-__device__ __forceinline__ void wait_for_group() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
-#endif
-}
-
-// Where the launch allows it (launch.rs: `early`), a kernel begins before the one before has ended: once all blocks
-// of that have come to let_next_begin.
-__device__ __forceinline__ void let_next_begin() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
-// Until the kernel before has ended, and what it wrote can be read.
-__device__ __forceinline__ void wait_for_kernel_before() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
 // How a kernel begins. The next one begins only after this one has waited, so that no more than two are at work.
 __device__ __forceinline__ void after_kernel_before() {
     wait_for_kernel_before();

@@ -476,8 +476,7 @@ __device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared
 // written only where one of them is in a list: job.steps says which.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void decode_groups(const Job& job) {
-    extern __shared__ __align__(16) u32 dynamic_shared[];
-    DecodeShared<HUFFMAN>& shared = *reinterpret_cast<DecodeShared<HUFFMAN>*>(dynamic_shared);
+    LAUNCHED_SHARED(DecodeShared<HUFFMAN>, shared);
     Control& control = control_of(job);
     if (control.status != STATUS_OK || control.content != CONTENT_CODED || (control.coder == CODER_HUFFMAN) != HUFFMAN) return;
     const bool lorenzo = control.predictor == PREDICTOR_LORENZO;
@@ -502,7 +501,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
         if (table < FIRST_SHARED_TABLE) {
             const void* const at = sector < SECTORS ? static_cast<const void*>(job.slots + table * (SCALE / SLOTS_PER_START) + 32 * sector)
                                                     : static_cast<const void*>(job.tables + table * ALPHABET);
-            asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
+            prefetch_near(at);
         }
     }
     __syncthreads();

@@ -2,13 +2,15 @@
 // made fields one Synthesis; grids and blocks are in src/backend/cuda/launch.rs, analysis.rs and synthetic.rs, shared
 // memory is static. No result depends on the order of blocks.
 #include "abi.cuh"
-#include "critical_points.cuh"
-#include "inspect.cuh"
 #include "gathering.cuh"
 #include "other_tiles.cuh"
 #include "restore.cuh"
 #include "lorenzo.cuh"
+#ifndef FACTZ_EMULATED
+#include "critical_points.cuh"
+#include "inspect.cuh"
 #include "synthetic.cuh"
+#endif
 
 #define ENTRY(name, bounds, begin, ...) \
     extern "C" __global__ void __launch_bounds__ bounds name(const __grid_constant__ Job job) { begin(); __VA_ARGS__(job); }
@@ -64,6 +66,7 @@ KERNEL(factz_restore_others, 64, restore_others)
 BOUNDED_KERNEL(factz_restore, 64, 14, 64, 1, beside_kernel_before, restore)
 KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, lorenzo_restore)
 
+#ifndef FACTZ_EMULATED
 #define ANALYSIS_KERNEL(name, threads, blocks, call)                                                                        \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Analysis job) { analysis::call<float>(job); } \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f64(const __grid_constant__ Analysis job) { analysis::call<double>(job); }
@@ -80,3 +83,4 @@ extern "C" __global__ void __launch_bounds__(32) factz_inspect(const __grid_cons
 
 SYNTHETIC_KERNEL(factz_synthetic_f32, float)
 SYNTHETIC_KERNEL(factz_synthetic_f64, double)
+#endif

@@ -26,15 +26,13 @@ constexpr u32 FIRST_SHARED_TABLE = MASK_BYTE, SHARED_TABLES = TABLES - FIRST_SHA
 template <i32 WARPS>
 __device__ __forceinline__ void meet(i32 group) {
     __syncwarp();
-    asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(32 * WARPS) : "memory");
+    meet_at<32 * WARPS>(group + 1);
 }
 
 // The number of this warp's group, found anew where it is asked for: no register holds it.
 template <i32 WARPS>
 __device__ __forceinline__ i32 my_group() {
-    u32 thread;
-    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
-    return (i32)(thread / (32 * WARPS));
+    return (i32)(thread_in_block() / (32 * WARPS));
 }
 
 // Which list of which tile of the batch, and the class of its block.

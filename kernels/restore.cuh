@@ -116,7 +116,7 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
 // Warps of a block, for two tiles each at most.
 constexpr i32 RESTORE_WARPS = 2;
 // Of each half warp, whether it has seen values that are not finite.
-static __shared__ u8 restore_nonfinite[2 * RESTORE_WARPS];
+__shared__ u8 restore_nonfinite[2 * RESTORE_WARPS];
 
 // A vertex with raw bits, or none because it is hidden by a mask. Values that are not finite are seen as zeros, and noted.
 constexpr u32 HIDDEN = 255;
@@ -249,8 +249,8 @@ template <typename Q>
 __device__ __forceinline__ void expect_payload(const Q* payload, u32 four) {
     static_assert(FIRST_WITH_RAW_BITS == 0x80 - 0x67, "sums have their highest bit where there are raw bits");
     if (!((((four & 0x7f7f7f7fu) + 0x67676767u) | four) & 0x80808080u)) return;
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(payload));
-    if (sizeof(Q) == 16) asm volatile("prefetch.global.L1 [%0];" ::"l"(payload + 2));
+    prefetch_near(payload);
+    if (sizeof(Q) == 16) prefetch_near(payload + 2);
 }
 
 // Half a warp for a tile, its lattice lines included: those on the right and below are decoded again

@@ -117,12 +117,6 @@ struct Costs {
 };
 constexpr u32 ONE_STORED = 1 << 20;
 
-// A parameter as something new, so that what follows from it is found where it is needed and has no registers meanwhile.
-__device__ __forceinline__ u64 fresh(u64 x) {
-    asm volatile("" : "+l"(x));
-    return x;
-}
-
 // Position of a vertex on the lines of a tile: along the upper one, then along the one on the left.
 __device__ __forceinline__ i32 line_position(i32 k) { return k < TILE ? position_of(k, 0) : position_of(0, k - TILE); }
 // Symbols of a half warp's four of these; none of the anchor.

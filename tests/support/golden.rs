@@ -1,6 +1,9 @@
 //! The cases of the golden streams: inputs from formulas and configurations from the manifest, for the tests of
 //! the CPU and those on a device.
 
+// Each test uses its part of it.
+#![allow(dead_code)]
+
 use factz::field::Layout;
 use factz::real::Real;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve};

@@ -1,0 +1,216 @@
+//! The kernels without a device: compiled for this processor and run thread by thread (tests/emulator), they must
+//! write the golden streams, restore the same bits as the library does, and find out damaged streams, without
+//! touching anything beside their memory. In two opposite orders of blocks, warps and lanes: what depends on the
+//! order would differ in one of them. This shows what the kernels' source does, a device what the machine makes
+//! of it: tests/gpu.
+
+#[path = "support/golden.rs"]
+mod cases;
+mod support;
+
+use cases::*;
+use factz::backend::{decompress, Execution};
+use factz::field::ViewMut;
+use factz::real::Real;
+use factz::Status;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
+use support::{both, fresh_folder, output, root, run};
+
+const ORDERS: [&str; 2] = ["0", "1"];
+const ONE_THREAD: Execution = Execution { threads: 1, progress: None };
+
+static EMULATOR: OnceLock<PathBuf> = OnceLock::new();
+
+/// Builds the emulator, once a process; tests may be processes of their own, each with a folder.
+fn build_emulator(test: &str) {
+    EMULATOR.get_or_init(|| {
+        let program = fresh_folder(&format!("{test}_emulator")).join("emulator");
+        // No product is fused into a sum, as on the device; what is written as one type may be read as another. The
+        // threads of a block have stacks of their own, among which a fortified longjmp would not go.
+        run(Command::new(std::env::var_os("CXX").unwrap_or("g++".into()))
+            .args(["-std=c++17", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE"])
+            .args(["-w", "-x", "c++"])
+            .arg(format!("-I{}", root().join("kernels").display()))
+            .arg(root().join("tests/emulator/emulator.cpp"))
+            .arg("-o")
+            .arg(&program));
+        program
+    });
+}
+
+/// The status that the kernels report.
+fn emulate(what: &str, arguments: impl IntoIterator<Item = String>) -> i32 {
+    let mut command = Command::new(EMULATOR.get().expect("it was built"));
+    command.arg(what).args(arguments);
+    let out = output(&mut command);
+    assert!(out.status.success(), "{command:?} ended with {}\n{}", out.status, both(&out));
+    String::from_utf8_lossy(&out.stdout).trim().parse().expect("a status")
+}
+
+fn path_text(path: &Path) -> String {
+    path.to_str().expect("paths of tests are text").into()
+}
+
+fn bytes_of<T: Real>(values: &[T]) -> Vec<u8> {
+    values.iter().flat_map(|x| x.to_bits64().to_le_bytes().into_iter().take(T::BYTES)).collect()
+}
+
+/// What the library makes of a stream: the values of u, then those of v.
+fn expected<T: Real>(case: &Value, stream: &[u8]) -> Result<[Vec<u8>; 2], Status> {
+    let config = config(case, 0);
+    let n = (config.nx * config.ny) as usize;
+    let mut out = [vec![T::ZERO; n], vec![T::ZERO; n]];
+    let [u, v] = &mut out;
+    let (u, v) = (ViewMut::dense(u, config.nx), ViewMut::dense(v, config.nx));
+    decompress(&config, stream, u, v, ONE_THREAD).map_err(|e| e.status)?;
+    Ok(out.map(|c| bytes_of(&c)))
+}
+
+/// What the kernels make of a stream.
+fn restored(case: &Value, order: &str, folder: &Path, stream: &[u8]) -> Result<[Vec<u8>; 2], i32> {
+    let [file, u, v] = ["stream", "u", "v"].map(|name| folder.join(name));
+    fs::write(&file, stream).expect("the folder is writable");
+    let dtype = config(case, 0).dtype as u32;
+    let status = emulate(
+        "decompress",
+        [order.into(), dtype.to_string()]
+            .into_iter()
+            .chain(["nx", "ny"].map(|key| integer(case, key).to_string()))
+            .chain([&file, &u, &v].map(|path| path_text(path))),
+    );
+    if status != 0 {
+        return Err(status);
+    }
+    Ok([u, v].map(|path| fs::read(path).expect("the output is there")))
+}
+
+/// The stream that the kernels write for a case.
+fn compressed<T: Real>(manifest: &Value, case: &Value, order: &str, folder: &Path) -> Vec<u8> {
+    let pitch = integer(&manifest["inputs"][text(case, "input")], "nx");
+    let c = config(case, pitch);
+    let [u, v, stream] = ["in_u", "in_v", "out"].map(|name| folder.join(name));
+    for (path, component) in [&u, &v].into_iter().zip(input::<T>(manifest, case)) {
+        fs::write(path, bytes_of(&component)).expect("the folder is writable");
+    }
+    let numbers = [c.mode as u32, c.predictor as u32, c.coder as u32, c.preserve as u32, c.halo, c.pin];
+    let status = emulate(
+        "compress",
+        [order.into(), (c.dtype as u32).to_string(), c.nx.to_string(), c.ny.to_string()]
+            .into_iter()
+            .chain([(c.bound_kind as u32).to_string(), format!("{:e}", c.bound)])
+            .chain(numbers.map(|x| x.to_string()))
+            .chain([c.dx, c.dy].map(|x| format!("{x:e}")))
+            .chain([&u, &v].map(|path| path_text(path)))
+            .chain([first_vertex(case, pitch).to_string(), pitch.to_string(), path_text(&stream)]),
+    );
+    assert_eq!(status, 0, "{case}");
+    fs::read(stream).expect("the stream is there")
+}
+
+/// All cases with their streams; the name of each.
+fn golden_cases() -> Vec<(String, Value, Vec<u8>)> {
+    let list = manifest()["cases"].as_array().expect("a list").clone();
+    list.into_iter()
+        .map(|case| {
+            let name = text(&case, "name").to_string();
+            let stream = fs::read(folder().join(format!("{name}.fctz"))).expect("the stream is there");
+            (name, case, stream)
+        })
+        .collect()
+}
+
+/// Does something with each, by as many threads as there are processors; a folder for each.
+fn for_each<A: Sync>(name: &str, all: &[A], work: impl Fn(&A, &Path) + Sync) {
+    build_emulator(name);
+    let (top, next) = (fresh_folder(name), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, |n| n.get()) {
+            scope.spawn(|| loop {
+                let k = next.fetch_add(1, Ordering::Relaxed);
+                let Some(one) = all.get(k) else { break };
+                let folder = top.join(k.to_string());
+                fs::create_dir(&folder).expect("the folder is writable");
+                work(one, &folder);
+            });
+        }
+    });
+}
+
+#[test]
+fn kernels_write_the_golden_streams() {
+    let manifest = manifest();
+    let cases: Vec<_> = golden_cases().into_iter().filter(|(_, case, _)| !is_decoded_only(case)).collect();
+    assert!(cases.len() > 100, "{} golden streams", cases.len());
+    for_each("emulated_compression", &cases, |(name, case, stream), folder| {
+        for order in ORDERS {
+            let written = match text(case, "dtype") {
+                "f32" => compressed::<f32>(&manifest, case, order, folder),
+                _ => compressed::<f64>(&manifest, case, order, folder),
+            };
+            assert!(written == *stream, "{name}, order {order}: another stream");
+        }
+    });
+}
+
+#[test]
+fn kernels_restore_the_golden_streams() {
+    for_each("emulated_decompression", &golden_cases(), |(name, case, stream), folder| {
+        let expected = match text(case, "dtype") {
+            "f32" => expected::<f32>(case, stream),
+            _ => expected::<f64>(case, stream),
+        };
+        for order in ORDERS {
+            let restored = restored(case, order, folder, stream);
+            assert!(
+                restored == Ok(expected.clone().expect("an intact stream")),
+                "{name}, order {order}: other values"
+            );
+        }
+    });
+}
+
+/// A copy with some bytes changed, and a checksum that says nothing of it.
+fn damaged(stream: &[u8], seed: usize) -> Vec<u8> {
+    let mut copy = stream.to_vec();
+    let mut state = (seed as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for _ in 0..1 + seed % 3 {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        // Behind the fixed part of the header, whose damage ends everything at once.
+        let from = factz::stage::container::HEADER_BYTES;
+        let at = from + (state >> 33) as usize % (copy.len() - from).max(1);
+        if let Some(byte) = copy.get_mut(at) {
+            *byte ^= 1 << (state >> 60 & 7);
+        }
+    }
+    factz::stage::container::seal(&mut copy);
+    copy
+}
+
+#[test]
+fn kernels_find_out_damaged_streams_as_the_library_does() {
+    let cases: Vec<_> = golden_cases().into_iter().filter(|(_, _, stream)| stream.len() > 200).collect();
+    let found = AtomicUsize::new(0);
+    for_each("emulated_damage", &cases, |(name, case, stream), folder| {
+        for seed in 0..2 {
+            let stream = damaged(stream, seed);
+            let expected = match text(case, "dtype") {
+                "f32" => expected::<f32>(case, &stream),
+                _ => expected::<f64>(case, &stream),
+            };
+            let restored = restored(case, ORDERS[seed % 2], folder, &stream);
+            match expected {
+                Ok(values) => assert!(restored == Ok(values), "{name}, damage {seed}: {:?}", restored.err()),
+                Err(status) => {
+                    assert_eq!(restored.err(), Some(status as i32), "{name}, damage {seed}");
+                    found.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    });
+    assert!(found.into_inner() > 20, "the damage was found out too seldom");
+}

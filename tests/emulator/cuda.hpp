@@ -1,0 +1,223 @@
+// What the kernels use of CUDA C++, for a processor. One thread of a block runs at a time, until it comes to where it has
+// to wait for others. Collectives are of whole warps: those of a part of one are refused.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#define FACTZ_EMULATED
+#define __device__
+#define __global__
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+#define __shared__ static
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define __align__(bytes) alignas(bytes)
+
+struct Index {
+    unsigned x, y, z;
+};
+extern Index threadIdx, blockIdx, blockDim, gridDim;
+
+struct float2 {
+    float x, y;
+};
+struct double2 {
+    double x, y;
+};
+struct float4 {
+    float x, y, z, w;
+};
+struct int2 {
+    int x, y;
+};
+struct uint2 {
+    unsigned x, y;
+};
+struct int4 {
+    int x, y, z, w;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+struct alignas(16) ulonglong2 {
+    unsigned long long x, y;
+};
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline double2 make_double2(double x, double y) { return {x, y}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+inline int2 make_int2(int x, int y) { return {x, y}; }
+inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long long y) { return {x, y}; }
+
+using std::isinf;
+using std::isnan;
+using std::max;
+using std::min;
+
+template <typename To, typename From>
+To bits_as(From from) {
+    static_assert(sizeof(To) == sizeof(From), "the same bits");
+    To to;
+    std::memcpy(&to, &from, sizeof to);
+    return to;
+}
+inline unsigned __float_as_uint(float x) { return bits_as<unsigned>(x); }
+inline float __uint_as_float(unsigned x) { return bits_as<float>(x); }
+inline long long __double_as_longlong(double x) { return bits_as<long long>(x); }
+inline double __longlong_as_double(long long x) { return bits_as<double>(x); }
+inline int __double2hiint(double x) { return (int)(bits_as<uint64_t>(x) >> 32); }
+inline float __double2float_rd(double x) {
+    const float nearest = (float)x;
+    return (double)nearest > x ? std::nextafterf(nearest, -INFINITY) : nearest;
+}
+inline float __fmaf_rn(float a, float b, float c) { return std::fmaf(a, b, c); }
+inline double __fma_rn(double a, double b, double c) { return std::fma(a, b, c); }
+
+inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
+inline int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
+inline int __ffs(int x) { return __builtin_ffs(x); }
+inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+inline int __popc(unsigned x) { return __builtin_popcount(x); }
+inline unsigned __brev(unsigned x) {
+    unsigned reversed = 0;
+    for (int k = 0; k < 32; k++) reversed |= (x >> k & 1) << (31 - k);
+    return reversed;
+}
+inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uint64_t)a * b >> 32); }
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)(((uint64_t)high << 32 | low) >> (shift & 31));
+}
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)((((uint64_t)high << 32 | low) << (shift & 31)) >> 32);
+}
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+    const uint64_t bytes = (uint64_t)high << 32 | low;
+    unsigned chosen = 0;
+    for (int k = 0; k < 4; k++) chosen |= (unsigned)(bytes >> 8 * (selector >> 4 * k & 7) & 255) << 8 * k;
+    return chosen;
+}
+inline unsigned __vcmpeq4(unsigned a, unsigned b) {
+    unsigned equal = 0;
+    for (int k = 0; k < 32; k += 8) equal |= (a >> k & 255) == (b >> k & 255) ? 255u << k : 0;
+    return equal;
+}
+inline unsigned __vcmpgeu4(unsigned a, unsigned b) {
+    unsigned above = 0;
+    for (int k = 0; k < 32; k += 8) above |= (a >> k & 255) >= (b >> k & 255) ? 255u << k : 0;
+    return above;
+}
+template <typename T>
+T __ldcg(const T* at) {
+    return *at;
+}
+
+template <typename T, typename U>
+T atomicAdd(T* at, U value) {
+    const T before = *at;
+    *at = (T)(before + (T)value);
+    return before;
+}
+template <typename T, typename U>
+T atomicOr(T* at, U value) {
+    const T before = *at;
+    *at = before | (T)value;
+    return before;
+}
+template <typename T, typename U>
+T atomicMin(T* at, U value) {
+    const T before = *at;
+    *at = std::min(before, (T)value);
+    return before;
+}
+template <typename T, typename U>
+T atomicMax(T* at, U value) {
+    const T before = *at;
+    *at = std::max(before, (T)value);
+    return before;
+}
+template <typename T, typename U, typename V>
+T atomicCAS(T* at, U expected, V value) {
+    const T before = *at;
+    if (before == (T)expected) *at = (T)value;
+    return before;
+}
+inline void __threadfence() {}
+inline void __threadfence_block() {}
+
+// Gives the values of all lanes of the warp, when all are at the same collective.
+enum class Collective { SHUFFLE, BALLOT, SYNC };
+const uint64_t* collective(Collective kind, uint64_t value);
+// Of all threads of the block: whether one of them says so.
+bool block_barrier(bool value);
+// Of so many threads of the block, by number.
+void named_barrier(int number, int threads);
+
+inline void of_whole_warps(unsigned lanes) {
+    if (lanes == 0xffffffffu) return;
+    std::fprintf(stderr, "a collective of the lanes %x\n", lanes);
+    std::abort();
+}
+template <typename T>
+T shuffle(unsigned lanes, T value, int (*from)(int lane, int of, int width), int of, int width) {
+    of_whole_warps(lanes);
+    uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof value);
+    const uint64_t* const all = collective(Collective::SHUFFLE, bits);
+    const int lane = (int)(threadIdx.x & 31), first = lane & ~(width - 1);
+    const int source = first + from(lane - first, of, width);
+    std::memcpy(&value, &all[source], sizeof value);
+    return value;
+}
+template <typename T>
+T __shfl_sync(unsigned lanes, T value, int source, int width = 32) {
+    return shuffle(lanes, value, [](int, int of, int n) { return of & (n - 1); }, source, width);
+}
+template <typename T>
+T __shfl_up_sync(unsigned lanes, T value, unsigned distance, int width = 32) {
+    return shuffle(lanes, value, [](int lane, int of, int) { return lane >= of ? lane - of : lane; }, (int)distance, width);
+}
+template <typename T>
+T __shfl_down_sync(unsigned lanes, T value, unsigned distance, int width = 32) {
+    return shuffle(lanes, value, [](int lane, int of, int n) { return lane + of < n ? lane + of : lane; }, (int)distance, width);
+}
+template <typename T>
+T __shfl_xor_sync(unsigned lanes, T value, int mask, int width = 32) {
+    return shuffle(lanes, value, [](int lane, int of, int) { return lane ^ of; }, mask, width);
+}
+inline unsigned __ballot_sync(unsigned lanes, int predicate) {
+    of_whole_warps(lanes);
+    const uint64_t* const all = collective(Collective::BALLOT, predicate != 0);
+    unsigned ballot = 0;
+    for (int k = 0; k < 32; k++) ballot |= (unsigned)all[k] << k;
+    return ballot;
+}
+inline int __any_sync(unsigned lanes, int predicate) { return __ballot_sync(lanes, predicate) != 0; }
+inline int __all_sync(unsigned lanes, int predicate) { return __ballot_sync(lanes, predicate) == 0xffffffffu; }
+inline void __syncwarp(unsigned lanes = 0xffffffffu) {
+    of_whole_warps(lanes);
+    collective(Collective::SYNC, 0);
+}
+inline void __syncthreads() { block_barrier(false); }
+inline int __syncthreads_or(int predicate) { return block_barrier(predicate != 0); }
+
+// For kernels/ptx.cuh.
+alignas(256) extern unsigned char emulated_shared[256 << 10];
+#define LAUNCHED_SHARED(Shared, name) Shared& name = *reinterpret_cast<Shared*>(emulated_shared)
+inline void prefetch(const void*) {}
+inline void prefetch_near(const void*) {}
+template <int THREADS>
+void meet_at(int barrier) {
+    named_barrier(barrier, THREADS);
+}
+inline unsigned thread_in_block() { return threadIdx.x; }
+inline unsigned long fresh(unsigned long x) { return x; }
+inline unsigned long long fresh(unsigned long long x) { return x; }
+inline void let_next_begin() {}
+inline void wait_for_kernel_before() {}

@@ -1,0 +1,365 @@
+// Runs the kernels of the codec on a processor, thread by thread, with every part of the workspace, the stream and the
+// output in memory of its own, fenced on both sides. What they do is theirs; what a device does at the same time, this
+// does one after the other, in one of several orders, so that results that depend on the order show.
+//
+//   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE HALO PIN DX DY U V FIRST PITCH STREAM
+//   emulator decompress ORDER DTYPE NX NY STREAM U V
+//
+// Numbers are those of kernels/abi.cuh; FIRST is the element of U and V that is the first vertex. Prints the status.
+#include <setjmp.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+// Behind all others: it gives words a meaning that they use.
+#include "cuda.hpp"
+
+#include "factz_all.cu"
+
+Index threadIdx, blockIdx, blockDim, gridDim;
+alignas(256) unsigned char emulated_shared[256 << 10];
+
+namespace {
+
+// ---- The threads of a block -----------------------------------------------------------------------------------
+
+enum class State { READY, AT_COLLECTIVE, AT_BLOCK_BARRIER, AT_NAMED_BARRIER, ENDED };
+
+struct Thread {
+    ucontext_t context;  // where it begins
+    jmp_buf jump;        // where it goes on: without the system calls of contexts
+    bool has_begun;
+    std::unique_ptr<char[]> stack;
+    State state;
+    Collective kind;
+    uint64_t value;  // of the collective or the barrier
+    int barrier, barrier_threads;
+};
+
+constexpr size_t STACK_BYTES = 128 << 10;
+std::vector<Thread> threads(1024);  // as many as a block can have; contexts must not move
+size_t block_threads;
+std::vector<uint64_t> collected;  // by warp and lane
+jmp_buf scheduler;
+size_t current;
+bool barrier_value, backwards;
+const char* kernel_name = "";
+std::function<void()> kernel_body;
+
+[[noreturn]] void fail(const char* why) {
+    std::fprintf(stderr, "factz_%s: %s (block %u)\n", kernel_name, why, blockIdx.x);
+    std::exit(3);
+}
+
+void wait_as(State state) {
+    Thread& me = threads[current];
+    me.state = state;
+    if (_setjmp(me.jump) == 0) _longjmp(scheduler, 1);
+}
+
+// Until it waits.
+__attribute__((noinline)) void go_on(size_t t) {
+    current = t;
+    threadIdx = {(unsigned)t, 0, 0};
+    if (_setjmp(scheduler) != 0) return;
+    if (threads[t].has_begun) _longjmp(threads[t].jump, 1);
+    threads[t].has_begun = true;
+    setcontext(&threads[t].context);
+}
+
+void run_thread() {
+    kernel_body();
+    wait_as(State::ENDED);
+}
+
+std::vector<Thread>::iterator block_begin() { return threads.begin(); }
+std::vector<Thread>::iterator block_end() { return threads.begin() + (std::ptrdiff_t)block_threads; }
+
+size_t in_order(size_t k, size_t n) { return backwards ? n - 1 - k : k; }
+
+// Lets the threads of a warp that can go on do so. Whether any could.
+bool run_warp(size_t warp) {
+    bool any = false;
+    for (size_t k = 0; k < 32; k++) {
+        const size_t t = 32 * warp + in_order(k, 32);
+        if (threads[t].state != State::READY) continue;
+        go_on(t);
+        any = true;
+    }
+    size_t waiting = 0;
+    for (size_t t = 32 * warp; t < 32 * warp + 32; t++) waiting += threads[t].state == State::AT_COLLECTIVE;
+    if (waiting == 0) return any;
+    if (waiting < 32) fail("some lanes of a warp are at a collective, others are not");
+    for (size_t t = 32 * warp; t < 32 * warp + 32; t++) {
+        if (threads[t].kind != threads[32 * warp].kind) fail("lanes of a warp are at different collectives");
+        collected[t] = threads[t].value;
+        threads[t].state = State::READY;
+    }
+    return true;
+}
+
+// Opens barriers where all are there. Whether there was one.
+bool open_barriers() {
+    bool any = false;
+    for (size_t k = 0; k < block_threads; k++) {
+        const Thread& one = threads[k];
+        if (one.state != State::AT_NAMED_BARRIER) continue;
+        const int barrier = one.barrier;
+        auto at_it = [&](const Thread& t) { return t.state == State::AT_NAMED_BARRIER && t.barrier == barrier; };
+        const auto there = std::count_if(block_begin(), block_end(), at_it);
+        if (there < one.barrier_threads) continue;
+        if (there > one.barrier_threads) fail("more threads are at a barrier than it is for");
+        std::for_each(block_begin(), block_end(), [&](Thread& t) {
+            if (at_it(t)) t.state = State::READY;
+        });
+        any = true;
+    }
+    size_t there = 0, ended = 0;
+    barrier_value = false;
+    for (size_t k = 0; k < block_threads; k++) {
+        const Thread& t = threads[k];
+        ended += t.state == State::ENDED;
+        if (t.state != State::AT_BLOCK_BARRIER) continue;
+        there++;
+        barrier_value |= t.value != 0;
+    }
+    if (there == 0 || there + ended < block_threads) return any;
+    if (ended) fail("threads have ended that others wait for");
+    std::for_each(block_begin(), block_end(), [](Thread& t) { t.state = State::READY; });
+    return true;
+}
+
+void run_block(size_t n) {
+    block_threads = n;
+    collected.assign(n, 0);
+    for (size_t k = 0; k < n; k++) {
+        Thread& t = threads[k];
+        if (!t.stack) {
+            t.stack.reset(new char[STACK_BYTES]);
+            getcontext(&t.context);
+        }
+        t.has_begun = false;
+        t.state = State::READY;
+        t.context.uc_stack.ss_sp = t.stack.get();
+        t.context.uc_stack.ss_size = STACK_BYTES;
+        t.context.uc_link = nullptr;
+        makecontext(&t.context, run_thread, 0);
+    }
+    auto has_ended = [](const Thread& t) { return t.state == State::ENDED; };
+    while (!std::all_of(block_begin(), block_end(), has_ended)) {
+        bool any = false;
+        for (size_t k = 0; k < n / 32; k++) any |= run_warp(in_order(k, n / 32));
+        any |= open_barriers();
+        if (!any) fail("all threads wait for others");
+    }
+}
+
+void launch(const char* name, void (*kernel)(const Job), const Job& job, uint64_t blocks, unsigned threads_of_block) {
+    kernel_name = name;
+    gridDim = {(unsigned)blocks, 1, 1};
+    blockDim = {threads_of_block, 1, 1};
+    kernel_body = [&] { kernel(job); };
+    for (size_t k = 0; k < blocks; k++) {
+        blockIdx = {(unsigned)in_order(k, blocks), 0, 0};
+        // What a block before left in shared memory is nothing to rely on.
+        std::memset(emulated_shared, 0xa5, sizeof emulated_shared);
+        run_block(threads_of_block);
+    }
+}
+
+// ---- Memory ---------------------------------------------------------------------------------------------------
+
+// Memory that ends at a page which cannot be touched, and begins less than 256 bytes and a page after another.
+unsigned char* fenced(uint64_t bytes) {
+    const uint64_t page = 4096, padded = (bytes + 255) / 256 * 256, pages = (padded + page - 1) / page * page;
+    void* const all = mmap(nullptr, pages + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED) fail("out of memory");
+    unsigned char* const start = static_cast<unsigned char*>(all);
+    mprotect(start, page, PROT_NONE);
+    mprotect(start + page + pages, page, PROT_NONE);
+    std::memset(start + page, 0xa5, pages);
+    return start + page + pages - padded;
+}
+template <typename T>
+T* fenced_as(uint64_t bytes, bool zero = false) {
+    unsigned char* const at = fenced(bytes);
+    if (zero) std::memset(at, 0, bytes);
+    return reinterpret_cast<T*>(at);
+}
+
+std::vector<unsigned char> read_file(const char* path) {
+    std::FILE* const file = std::fopen(path, "rb");
+    if (!file) fail("cannot open an input");
+    std::vector<unsigned char> bytes;
+    unsigned char part[1 << 16];
+    for (size_t n; (n = std::fread(part, 1, sizeof part, file)) > 0;) bytes.insert(bytes.end(), part, part + n);
+    std::fclose(file);
+    return bytes;
+}
+void write_file(const char* path, const void* bytes, size_t n) {
+    std::FILE* const file = std::fopen(path, "wb");
+    if (!file || std::fwrite(bytes, 1, n, file) != n || std::fclose(file) != 0) fail("cannot write an output");
+}
+
+// The parts of the workspace, as src/plan.rs has them.
+void carve(Job& job, bool compress) {
+    const uint64_t tiles = job.tiles(), pair = job.dtype ? 16 : 8;
+    job.control = fenced_as<u8>(CONTROL_BYTES, true);
+    job.symbols = fenced_as<u8>(tiles * TILE_VERTICES);
+    job.info = fenced_as<u32>(tiles * 4);
+    job.masks = fenced_as<u32>(tiles * 2 * 32 * 4);
+    job.anchors = fenced_as<u8>(tiles * pair);
+    job.tables = fenced_as<u32>((uint64_t)TABLES * ALPHABET * 4);
+    job.group_sizes = fenced_as<u64>(tiles * 8);
+    job.group_offsets = fenced_as<u64>(tiles * 8);
+    if (compress) {
+        job.counts = fenced_as<u64>((uint64_t)TABLES * ALPHABET * 8, true);
+        job.payload = fenced_as<u8>(tiles * TILE_VERTICES * (job.predictor == PREDICTOR_LORENZO ? pair : 8));
+        job.nearness = fenced_as<u8>(tiles * NEARNESS_BYTES);
+        job.anchor_codes = fenced_as<i32>(tiles * 16);
+        job.across = fenced_as<u8>(job.tiles_y * job.nx * pair);
+        job.down = fenced_as<u8>(job.tiles_x * job.ny * pair);
+        job.table_section = fenced_as<u8>(TABLE_SECTION_BYTES);
+        job.words = fenced_as<u8>(tiles * (job.dtype ? TILE_WORD_BYTES_F64 : TILE_WORD_BYTES_F32));
+    } else {
+        job.payload = fenced_as<u8>(tiles * TILE_VERTICES * pair);
+        job.steps = fenced_as<u32>(tiles * 4);
+        job.slots = fenced_as<u8>((uint64_t)TABLES * ALPHABET);
+        job.codes = fenced_as<u8>((uint64_t)TABLES * 2048 * 2);
+    }
+}
+
+// ---- The kernels, with few blocks where any number does -------------------------------------------------------
+
+#define RUN(name, blocks, threads) launch(#name, job.dtype ? factz_##name##_f64 : factz_##name##_f32, job, blocks, threads)
+constexpr uint64_t FEW = 2;
+
+void compress(const Job& job) {
+    const uint64_t tiles = job.tiles();
+    RUN(statistics, FEW, 256);
+    RUN(sort, (tiles + 127) / 128, 128);
+    if (job.predictor == PREDICTOR_HIERARCHICAL) RUN(tune, std::min<uint64_t>(tiles, 24) * 12, 128);
+    RUN(limits, FEW, 128);
+    RUN(bounds, FEW, 128);
+    if (job.predictor == PREDICTOR_HIERARCHICAL) {
+        const unsigned plain_warps = job.dtype ? 1 : 4;
+        RUN(anchors, (tiles + 127) / 128, 128);
+        RUN(across, FEW, 128);
+        RUN(plain, (tiles + 2 * plain_warps - 1) / (2 * plain_warps), 32 * plain_warps);
+        RUN(down, FEW, 128);
+        RUN(others, FEW, 64);
+        RUN(tight, FEW, job.dtype ? 32 : 64);
+    } else {
+        RUN(lorenzo_plain, (tiles + 7) / 8, 256);
+        RUN(lorenzo_others, FEW, 256);
+    }
+    RUN(collect, FEW, 384);
+    if (job.coder == CODER_ANS) {
+        RUN(tables, 2 + (tiles + 4095) / 4096, 1024);
+        RUN(encode, FEW, 384);
+    } else {
+        RUN(make_codes, 2 + (tiles + 4095) / 4096, 1024);
+        RUN(encode_huffman, FEW, 384);
+    }
+    RUN(offsets, 1, 1024);
+    RUN(gather, FEW, 256);
+}
+
+void decompress(const Job& job) {
+    const uint64_t tiles = job.tiles();
+    RUN(open, 51, 1024);
+    RUN(open_codes, 50, 256);
+    RUN(check, FEW, 256);
+    RUN(decode, FEW, 256);
+    RUN(decode_huffman, FEW, 256);
+    RUN(anchor_values, job.tiles_y + 1, 256);
+    RUN(restore_others, FEW, 64);
+    RUN(restore, (tiles + 3) / 4, 64);
+    RUN(lorenzo_restore, FEW, 128);
+}
+
+}  // namespace
+
+const uint64_t* collective(Collective kind, uint64_t value) {
+    threads[current].kind = kind;
+    threads[current].value = value;
+    const size_t warp = current / 32;
+    wait_as(State::AT_COLLECTIVE);
+    return &collected[32 * warp];
+}
+bool block_barrier(bool value) {
+    threads[current].value = value;
+    wait_as(State::AT_BLOCK_BARRIER);
+    return barrier_value;
+}
+void named_barrier(int number, int of_threads) {
+    threads[current].barrier = number;
+    threads[current].barrier_threads = of_threads;
+    wait_as(State::AT_NAMED_BARRIER);
+}
+
+int main(int argc, char** argv) {
+    const std::string what = argc > 1 ? argv[1] : "";
+    if (!(what == "compress" && argc == 21) && !(what == "decompress" && argc == 9)) {
+        std::fprintf(stderr, "usage: see the head of emulator.cpp\n");
+        return 2;
+    }
+    auto number = [&](int k) { return std::strtoull(argv[k], nullptr, 10); };
+    Job job;
+    std::memset(&job, 0, sizeof job);
+    backwards = number(2) != 0;
+    job.dtype = (u32)number(3);
+    job.nx = number(4);
+    job.ny = number(5);
+    job.tiles_x = (job.nx + 31) / 32;
+    job.tiles_y = (job.ny + 31) / 32;
+    job.verify_checksum = 1;
+    job.report = fenced_as<Report>(sizeof(Report));
+    const uint64_t element = job.dtype ? 8 : 4, field_bytes = job.nx * job.ny * element;
+    if (what == "compress") {
+        job.bound_kind = (u32)number(6);
+        job.bound = std::strtod(argv[7], nullptr);
+        job.mode = (u32)number(8);
+        job.predictor = (u32)number(9);
+        job.coder = (u32)number(10);
+        job.preserve = (u32)number(11);
+        job.halo = (u32)number(12);
+        job.pin = (u32)number(13);
+        job.dx = std::strtod(argv[14], nullptr);
+        job.dy = std::strtod(argv[15], nullptr);
+        const uint64_t first = number(18), pitch = number(19);
+        void* components[2];
+        for (int k = 0; k < 2; k++) {
+            const std::vector<unsigned char> bytes = read_file(argv[16 + k]);
+            unsigned char* const at = fenced(bytes.size());
+            std::memcpy(at, bytes.data(), bytes.size());
+            components[k] = at + first * element;
+        }
+        job.u = components[0];
+        job.v = components[1];
+        job.u_layout = job.v_layout = {pitch, 1};
+        job.stream_bytes = 2 * field_bytes + 128;
+        job.stream = fenced(job.stream_bytes);
+        carve(job, true);
+        compress(job);
+        if (job.report->status == STATUS_OK) write_file(argv[20], job.stream, job.report->stream_bytes);
+    } else {
+        const std::vector<unsigned char> stream = read_file(argv[6]);
+        job.stream = fenced(stream.size());
+        std::memcpy(job.stream, stream.data(), stream.size());
+        job.stream_bytes = stream.size();
+        job.u = fenced(field_bytes);
+        job.v = fenced(field_bytes);
+        job.u_layout = job.v_layout = {job.nx, 1};
+        carve(job, false);
+        decompress(job);
+        write_file(argv[7], job.u, field_bytes);
+        write_file(argv[8], job.v, field_bytes);
+    }
+    std::printf("%d\n", job.report->status);
+    return 0;
+}
