@@ -318,7 +318,7 @@ fn lorenzo<T: Real>(
         .par_chunks_mut(CHUNK)
         .enumerate()
         .map_init(
-            || (Patch::<T>::new(), Builder::default()),
+            || (Patch::new(), Builder::new()),
             |(patch, builder), (chunk, out)| {
                 patch.tally = Tally::default();
                 for (k, out) in out.iter_mut().enumerate() {
@@ -581,6 +581,7 @@ pub fn decompress<T: Real>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::{Config, Dtype, Mode};
 
     /// The most that `group::count` says of a tile: all lists dense, and 128 entries in each mask.
     const HEAVIEST: u16 = 1540;
@@ -640,6 +641,42 @@ mod tests {
         mixed[500..].fill(190);
         let sizes = check_groups(&mixed, 16_000);
         assert!(sizes[0] > 3 * sizes[sizes.len() - 2], "{sizes:?}");
+    }
+
+    /// A thread that waits takes up other work meanwhile: what lies on the stack for each tile lies there many
+    /// times over.
+    #[test]
+    fn many_threads_need_little_stack() {
+        const STACK_BYTES: usize = 256 << 10;
+        fn round_trips<T: Real>(dtype: Dtype) {
+            let (nx, ny) = (1500u64, 1300u64);
+            let wave = |a: f64, b: f64| -> Vec<T> {
+                let at = |k: u64| (a * (k % nx) as f64).sin() + (b * (k / nx) as f64).cos();
+                (0..nx * ny).map(|k| T::from_f64(at(k))).collect()
+            };
+            let (u, v) = (wave(0.021, 0.034), wave(0.043, 0.017));
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(64).stack_size(STACK_BYTES).build();
+            let pool = pool.expect("threads");
+            let hierarchical = Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-3) };
+            let speculative = Config { mode: Mode::Speculative, ..hierarchical };
+            let lorenzo = Config { predictor: Predictor::Lorenzo, ..hierarchical };
+            for config in [hierarchical, speculative, lorenzo] {
+                let request = Request::new(config).expect("valid");
+                let mut stream = vec![0; container::max_stream_bytes(request.field_bytes()) as usize];
+                let (mut u_out, mut v_out) = (u.clone(), v.clone());
+                for _ in 0..5 {
+                    let views = [View::dense(&u, nx), View::dense(&v, nx)];
+                    let report =
+                        pool.install(|| compress(&request, views, &mut stream, None)).expect("valid");
+                    let stream = &stream[..report.stream_bytes as usize];
+                    let header = Header::read(stream).expect("intact");
+                    let outputs = [ViewMut::dense(&mut u_out, nx), ViewMut::dense(&mut v_out, nx)];
+                    pool.install(|| decompress(&header, stream, outputs, None)).expect("intact");
+                }
+            }
+        }
+        round_trips::<f32>(Dtype::F32);
+        round_trips::<f64>(Dtype::F64);
     }
 
     /// Nothing overflows for the largest field, of 2^43 tiles of 32 vertices.

@@ -247,13 +247,17 @@ pub struct Builder {
     digits: [u32; TILE_VERTICES],
 }
 
-impl Default for Builder {
-    fn default() -> Self {
-        Builder { symbols: [ZERO; TILE_VERTICES], raw: [0; TILE_VERTICES], digits: [0; TILE_VERTICES] }
-    }
-}
-
 impl Builder {
+    /// On the heap, as a patch.
+    #[inline(never)]
+    pub fn new() -> Box<Self> {
+        Box::new(Builder {
+            symbols: [ZERO; TILE_VERTICES],
+            raw: [0; TILE_VERTICES],
+            digits: [0; TILE_VERTICES],
+        })
+    }
+
     #[inline(always)]
     pub fn put(&mut self, position: usize, code: Code) {
         if code.id >= EXACT {
@@ -394,13 +398,13 @@ pub struct Spread {
     raw_at: [u16; TILE_VERTICES],
 }
 
-impl Default for Spread {
-    fn default() -> Self {
-        Spread { symbols: [ZERO; TILE_VERTICES], raw_at: [0; TILE_VERTICES] }
-    }
-}
-
 impl Spread {
+    /// On the heap, as a patch.
+    #[inline(never)]
+    pub fn new() -> Box<Self> {
+        Box::new(Spread { symbols: [ZERO; TILE_VERTICES], raw_at: [0; TILE_VERTICES] })
+    }
+
     pub fn fill(&mut self, codes: &TileCodes, shape: &TileShape, scheme: Scheme) {
         let active = scheme.active(shape, codes.masks.as_deref());
         let (mut next, mut raw) = (0, 0u16);
@@ -479,7 +483,7 @@ mod tests {
         assert!(tightened >= symbol::FIRST_WITH_RAW_BITS && RAW_BITS[tightened as usize] == 0 && bits == 0);
         let mut codes = TileCodes { classes: [0, 0, 1], symbols: vec![ZERO; 768], ..Default::default() };
         *codes.symbols.last_mut().unwrap() = tightened;
-        let mut spread = Spread::default();
+        let mut spread = Spread::new();
         let scheme = Scheme { predictor: Predictor::Hierarchical, element_bytes: 4 };
         spread.fill(&codes, &Grid::new(64, 64).tile(0), scheme);
         let code = symbol::decode(tightened, spread.raw(&codes, TILE_VERTICES - 1));

@@ -182,8 +182,11 @@ fn bits_of(flags: &[u8; FLAGS], bit: u32) -> u64 {
 }
 
 impl<T: Real> Patch<T> {
-    pub fn new() -> Self {
-        Patch {
+    /// On the heap, and never in the frame of the caller: threads that wait for work put many frames on one
+    /// stack.
+    #[inline(never)]
+    pub fn new() -> Box<Self> {
+        Box::new(Patch {
             width: 0,
             height: 0,
             u: [T::ZERO; PITCH * FRAMED],
@@ -197,7 +200,7 @@ impl<T: Real> Patch<T> {
             spans: [Span::default(); FRAMED],
             limit: [T::ZERO; PITCH * FRAMED],
             tally: Tally::default(),
-        }
+        })
     }
 
     /// Loads the original values of a rectangle and finds its masks and constraints. `count` adds
@@ -461,12 +464,6 @@ impl<T: Real> Patch<T> {
             }
         }
         true
-    }
-}
-
-impl<T: Real> Default for Patch<T> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
