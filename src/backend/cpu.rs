@@ -82,25 +82,32 @@ impl<T: Real> Statistics<T> {
     }
 }
 
-/// Vertices that are looked at together, written so that the compiler can use vector instructions.
+/// Vertices that are looked at together, and the parts that they are divided into, written so that the compiler can
+/// use vector instructions.
 const PIECE: usize = 64;
+const PARTS: usize = 4;
+const PART: usize = PIECE / PARTS;
 
-/// The smallest and the largest of finite values, by place in a piece.
+/// The smallest and the largest of finite values, by place in a part.
 struct Extremes<T> {
-    low: [T; PIECE],
-    high: [T; PIECE],
+    low: [T; PART],
+    high: [T; PART],
 }
 
 impl<T: Real> Extremes<T> {
     fn new() -> Self {
-        Extremes { low: [T::from_f64(f64::INFINITY); PIECE], high: [T::from_f64(f64::NEG_INFINITY); PIECE] }
+        Extremes { low: [T::from_f64(f64::INFINITY); PART], high: [T::from_f64(f64::NEG_INFINITY); PART] }
     }
     /// Adds values that are all finite.
     #[inline(always)]
     fn add(&mut self, values: &[T; PIECE]) {
-        for i in 0..PIECE {
-            self.low[i] = self.low[i].min(values[i]);
-            self.high[i] = self.high[i].max(values[i]);
+        for i in 0..PART {
+            let (mut low, mut high) = (self.low[i], self.high[i]);
+            for k in 0..PARTS {
+                let x = values[k * PART + i];
+                (low, high) = (low.min(x), high.max(x));
+            }
+            (self.low[i], self.high[i]) = (low, high);
         }
     }
     fn add_finite(&mut self, value: T) {
@@ -116,9 +123,15 @@ impl<T: Real> Extremes<T> {
     }
 }
 
+/// Whether all values are finite; false as well where a sum of them is not.
 #[inline(always)]
 fn all_finite<T: Real>(values: &[T; PIECE]) -> bool {
-    values.iter().fold(0, |not, x| not | !x.is_finite() as u32) == 0
+    let mut not = 0;
+    for i in 0..PART {
+        let sum = (1..PARTS).fold(values[i], |sum, k| sum + values[k * PART + i]);
+        not |= !sum.is_finite() as u32;
+    }
+    not == 0
 }
 
 /// How many vertices have u = v = 0.

@@ -227,10 +227,10 @@ impl<T: Real> Patch<T> {
         }
         for y in 0..area.height {
             if area.width >= TILE {
-                // The tile to the right comes next.
-                for view in [u, v] {
-                    view.prefetch_row(area.x0 as i64 + TILE as i64, (area.y0 + y as u64) as i64, area.width);
-                }
+                // The tile to the right comes next; it begins within this one.
+                let (next_x, gy) = ((area.x0 + area.width as u64) as i64, (area.y0 + y as u64) as i64);
+                u.prefetch_row(next_x, gy, TILE);
+                v.prefetch_row(next_x, gy, TILE);
             }
             let row = y * PITCH..y * PITCH + area.width;
             let (us, vs) = (&self.u[row.clone()], &self.v[row]);
