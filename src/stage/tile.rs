@@ -299,7 +299,11 @@ impl<T: Real> Patch<T> {
                 }
                 near[x] = !far[0] as u8 | (!far[1] as u8) << 1;
             }
-            let (lower, upper) = (bits_of(&near, 0), bits_of(&near, 1));
+            // Triangles that are zero at all corners constrain nothing, nor do those that are not finite.
+            let ([z, z_next], [n, n_next]) =
+                ([self.zero[y], self.zero[y + 1]], [self.nonfinite[y], self.nonfinite[y + 1]]);
+            let lower = bits_of(&near, 0) & !(z & z >> 1 & z_next >> 1) & !(n | n >> 1 | n_next >> 1);
+            let upper = bits_of(&near, 1) & !(z & z_next >> 1 & z_next) & !(n | n_next >> 1 | n_next);
             if lower | upper == 0 {
                 continue;
             }
@@ -331,7 +335,9 @@ impl<T: Real> Patch<T> {
         count: bool,
     ) {
         let p = self.corner_values(x, y, triangle);
-        if count && is_critical(signature(&p, triangle, &constraints.rule)) {
+        // Most triangles here have one component of one sign, and no critical point.
+        let one_sided = axis_distance(&p) > T::ZERO;
+        if count && !one_sided && is_critical(signature(&p, triangle, &constraints.rule)) {
             self.tally.critical += 1;
         }
         if constraints.mode == Mode::BlockWise {
