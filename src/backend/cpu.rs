@@ -31,7 +31,7 @@ use crate::stage::tile::{Constraints, Decoder, Encoder, Patch, Tally};
 use crate::stage::tune;
 
 /// Tiles in one piece of work.
-const CHUNK: usize = 64;
+pub const CHUNK: usize = 16;
 /// A group of tiles is made large enough that its coder states are a small part of it.
 const GROUP_BYTES: u64 = 1024;
 /// No limit of the weight of groups is lower; it is more than a tile can weigh.
