@@ -21,6 +21,7 @@ use crate::request::{BoundKind, Coder, Predictor, Preserve, Request};
 use crate::stage::codes::{Builder, Scheme, TileCodes};
 use crate::stage::container::{self, Content, Header, HEADER_BYTES};
 use crate::stage::entropy::huffman::Lengths;
+use crate::stage::entropy::list::{Entries, Lists};
 use crate::stage::entropy::table::{zero_counts, Counts, Frequencies};
 use crate::stage::entropy::{group, Model};
 use crate::stage::lorenzo::{self, Lattices};
@@ -212,40 +213,51 @@ fn round_up<T: Real>(x: f64) -> T {
     }
 }
 
-/// What there is to code: counts of symbols, raw bits in all, and the weight of each tile.
+/// What there is to code.
 struct Counted {
     counts: Box<Counts>,
     raw_bits: u64,
     weights: Vec<u16>,
+    /// Sparse lists, those of `piece` tiles together.
+    lists: Vec<Lists>,
+    piece: usize,
+}
+
+impl Counted {
+    /// The sparse lists of a tile.
+    fn entries(&self, tile: usize) -> Entries<'_> {
+        self.lists[tile / self.piece].tile(tile % self.piece)
+    }
 }
 
 fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> Counted {
     let piece = tiles.len().div_ceil(4 * rayon::current_num_threads()).max(CHUNK);
     let mut weights = vec![0; tiles.len()];
-    let (counts, raw_bits) = tiles
+    let (counts, raw_bits, lists) = tiles
         .par_chunks(piece)
         .zip(weights.par_chunks_mut(piece))
         .enumerate()
         .map(|(k, (tiles, weights))| {
-            let (mut counts, mut raw) = (zero_counts(), 0);
+            let (mut counts, mut raw, mut lists) = (zero_counts(), 0, Lists::default());
             for (i, (codes, weight)) in tiles.iter().zip(weights).enumerate() {
                 let shape = grid.tile((k * piece + i) as u64);
-                let work = group::count(scheme, &shape, codes, &mut counts);
+                let work = group::count(scheme, &shape, codes, &mut counts, &mut lists);
                 raw += work.raw_bits;
                 *weight = work.weight;
             }
-            (counts, raw)
+            (counts, raw, vec![lists])
         })
         .reduce(
-            || (zero_counts(), 0),
-            |(mut a, ra), (b, rb)| {
+            || (zero_counts(), 0, Vec::new()),
+            |(mut a, ra, mut la), (b, rb, lb)| {
                 for (a, b) in a.iter_mut().flatten().zip(b.iter().flatten()) {
                     *a += b;
                 }
-                (a, ra + rb)
+                la.extend(lb);
+                (a, ra + rb, la)
             },
         );
-    Counted { counts, raw_bits, weights }
+    Counted { counts, raw_bits, weights, lists, piece }
 }
 
 /// The weight that groups get to be of about [`GROUP_BYTES`] each, where tiles of this weight in all take about
@@ -277,14 +289,15 @@ struct Body {
 }
 
 fn encode<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes], meter: &Meter) -> Body {
-    let Counted { counts, raw_bits, weights } = count(grid, scheme, tiles);
-    let models: Vec<M> = counts.iter().map(M::from_counts).collect();
-    let cost: u64 = models.iter().zip(counts.iter()).map(|(m, c)| m.cost(c)).sum();
+    let counted = count(grid, scheme, tiles);
+    let models: Vec<M> = counted.counts.iter().map(M::from_counts).collect();
+    let cost: u64 = models.iter().zip(counted.counts.iter()).map(|(m, c)| m.cost(c)).sum();
     let tables = group::encode_tables(&models);
-    let groups = groups(&weights, ((cost >> 8) + raw_bits) / 8)
+    let groups = groups(&counted.weights, ((cost >> 8) + counted.raw_bits) / 8)
         .into_par_iter()
         .map(|group| {
-            let numbered: Vec<_> = group.clone().map(|t| (grid.tile(t as u64), &tiles[t])).collect();
+            let numbered: Vec<_> =
+                group.clone().map(|t| (grid.tile(t as u64), &tiles[t], counted.entries(t))).collect();
             let mut out = Vec::new();
             group::encode::<M>(scheme, &numbered, &tables, &mut out);
             meter.add(group.len() as u64);
