@@ -515,24 +515,39 @@ fn read_stored<T: Real>(grid: Grid, bytes: &[u8], outputs: [ViewMut<'_, T>; 2]) 
     }
 }
 
-/// The codes of all tiles.
-fn decode<M: Model>(header: &Header, scheme: Scheme, stream: &[u8], meter: &Meter) -> Result<Vec<TileCodes>> {
+/// Decodes all groups, and gives what `each` makes of a group's tiles and their codes.
+fn decode<M: Model, R: Send>(
+    header: &Header,
+    scheme: Scheme,
+    stream: &[u8],
+    meter: &Meter,
+    each: impl Fn(Range<u64>, Vec<TileCodes>) -> R + Sync,
+) -> Result<Vec<R>> {
     let grid = header.grid();
     let parts = container::split::<M>(header, stream)?;
     let tables = group::decode_tables(&parts.models);
     let decode = if header.version == 1 { group::decode_v1::<M> } else { group::decode::<M> };
-    let decoded: Option<Vec<Vec<TileCodes>>> = parts
+    let decoded: Option<Vec<R>> = parts
         .groups
         .par_iter()
         .map(|group| {
             let shapes: Vec<_> = group.tiles.clone().map(|t| grid.tile(t)).collect();
+            let codes = decode(scheme, group.bytes, &shapes, &tables)?;
             meter.add(shapes.len() as u64);
-            decode(scheme, group.bytes, &shapes, &tables)
+            Some(each(group.tiles.clone(), codes))
         })
         .collect();
-    let tiles = decoded
-        .ok_or_else(|| Error::corrupt("a group of tiles does not decode to an end: the stream is damaged"))?;
-    Ok(tiles.into_iter().flatten().collect())
+    decoded.ok_or_else(|| Error::corrupt("a group of tiles does not decode to an end: the stream is damaged"))
+}
+
+/// The codes of all tiles.
+fn decode_all(header: &Header, scheme: Scheme, stream: &[u8], meter: &Meter) -> Result<Vec<TileCodes>> {
+    let each = |_, codes| codes;
+    let groups: Vec<Vec<TileCodes>> = match header.coder {
+        Coder::Ans => decode::<Frequencies, _>(header, scheme, stream, meter, each),
+        Coder::Huffman => decode::<Lengths, _>(header, scheme, stream, meter, each),
+    }?;
+    Ok(groups.into_iter().flatten().collect())
 }
 
 pub fn decompress<T: Real>(
@@ -565,14 +580,11 @@ pub fn decompress<T: Real>(
     }
     let meter = Meter::new(progress, 2 * grid.tiles());
     let scheme = Scheme { predictor: header.predictor, element_bytes: T::BYTES };
-    let tiles = match header.coder {
-        Coder::Ans => decode::<Frequencies>(header, scheme, stream, &meter),
-        Coder::Huffman => decode::<Lengths>(header, scheme, stream, &meter),
-    }?;
-    report.exact_vertices = tiles.par_iter().with_min_len(CHUNK).map(TileCodes::stored).sum();
     let fill = header.fill.map(T::from_bits64);
     match header.predictor {
         Predictor::Hierarchical => {
+            let tiles = decode_all(header, scheme, stream, &meter)?;
+            report.exact_vertices = tiles.par_iter().with_min_len(CHUNK).map(TileCodes::stored).sum();
             let quantizer = Quantizer::new(header.absolute_bound, header.quantum, header.taper);
             let kernels: [Kernel<T>; ANCHOR_LEVEL] = kernels(&header.kernels);
             let decoder = Decoder { quantizer: &quantizer, kernels: &kernels };
@@ -584,21 +596,30 @@ pub fn decompress<T: Real>(
             let lattices = Lattices::new(header.absolute_bound, header.quantum);
             let decoder = lorenzo::Decoder { lattices: &lattices, fill };
             let [out_u, out_v] = outputs;
-            tiles.par_iter().enumerate().with_min_len(CHUNK).for_each(|(tile, codes)| {
-                let shape = grid.tile(tile as u64);
-                decoder.tile(codes, &shape, |y, u, v| {
-                    // The tile to the right comes next.
-                    let next = shape.x0 + TILE as u64;
-                    out_u.prefetch_row(next, shape.y0 + y as u64, TILE);
-                    out_v.prefetch_row(next, shape.y0 + y as u64, TILE);
-                    // SAFETY: the row belongs to this tile alone.
-                    unsafe {
-                        out_u.write_row(shape.x0, shape.y0 + y as u64, u);
-                        out_v.write_row(shape.x0, shape.y0 + y as u64, v);
-                    }
-                });
-                meter.add(1);
-            });
+            // Tiles know nothing of each other: their codes are used while they are at hand.
+            let each = |tiles: Range<u64>, codes: Vec<TileCodes>| {
+                for (tile, codes) in tiles.zip(&codes) {
+                    let shape = grid.tile(tile);
+                    decoder.tile(codes, &shape, |y, u, v| {
+                        // The tile to the right comes next.
+                        let next = shape.x0 + TILE as u64;
+                        out_u.prefetch_row(next, shape.y0 + y as u64, TILE);
+                        out_v.prefetch_row(next, shape.y0 + y as u64, TILE);
+                        // SAFETY: the row belongs to this tile alone.
+                        unsafe {
+                            out_u.write_row(shape.x0, shape.y0 + y as u64, u);
+                            out_v.write_row(shape.x0, shape.y0 + y as u64, v);
+                        }
+                    });
+                }
+                meter.add(codes.len() as u64);
+                codes.iter().map(TileCodes::stored).sum::<u64>()
+            };
+            let stored = match header.coder {
+                Coder::Ans => decode::<Frequencies, _>(header, scheme, stream, &meter, each),
+                Coder::Huffman => decode::<Lengths, _>(header, scheme, stream, &meter, each),
+            }?;
+            report.exact_vertices = stored.iter().sum();
         }
     }
     Ok(report)
