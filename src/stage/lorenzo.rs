@@ -191,6 +191,37 @@ impl<T: Real> Encoder<'_, T> {
         tier: usize,
         stored: bool,
     ) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has these instructions.
+            return unsafe { self.rows_avx2(patch, builder, inside, tier, stored) };
+        }
+        self.rows_anywhere(patch, builder, inside, tier, stored)
+    }
+
+    /// The same in wider vectors, which compute the same.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn rows_avx2(
+        &self,
+        patch: &mut Patch<T>,
+        builder: &mut Builder,
+        inside: &Inside,
+        tier: usize,
+        stored: bool,
+    ) -> bool {
+        self.rows_anywhere(patch, builder, inside, tier, stored)
+    }
+
+    #[inline(always)]
+    fn rows_anywhere(
+        &self,
+        patch: &mut Patch<T>,
+        builder: &mut Builder,
+        inside: &Inside,
+        tier: usize,
+        stored: bool,
+    ) -> bool {
         let (mut row, mut before) = (&mut Plain::new(), &mut Plain::new());
         // By column in rows that are all plain, and in others.
         let mut largest = ([T::ZERO; TILE], T::ZERO);
