@@ -107,9 +107,9 @@ fn prefetch_row<T>(base: *const T, layout: Layout, x: i64, y: i64, count: usize)
         const LINE: usize = 64;
         let offset = y.wrapping_mul(layout.pitch as i64).wrapping_add(x);
         let first = base.wrapping_offset(offset as isize).cast::<i8>();
-        for at in (0..count * size_of::<T>() + LINE - 1).step_by(LINE) {
+        for line in 0..(count * size_of::<T>()).div_ceil(LINE) + 1 {
             // SAFETY: any address will do: a prefetch has no effect but on time.
-            unsafe { _mm_prefetch::<_MM_HINT_T1>(first.wrapping_add(at)) };
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(first.wrapping_add(line * LINE)) };
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -21,6 +21,7 @@ use crate::request::{BoundKind, Coder, Predictor, Preserve, Request};
 use crate::stage::codes::{Builder, Scheme, TileCodes};
 use crate::stage::container::{self, Content, Header, HEADER_BYTES};
 use crate::stage::entropy::huffman::Lengths;
+use crate::stage::entropy::list::{Entries, Lists};
 use crate::stage::entropy::table::{zero_counts, Counts, Frequencies};
 use crate::stage::entropy::{group, Model};
 use crate::stage::lorenzo::{self, Lattices};
@@ -31,7 +32,7 @@ use crate::stage::tile::{Constraints, Decoder, Encoder, Patch, Tally};
 use crate::stage::tune;
 
 /// Tiles in one piece of work.
-const CHUNK: usize = 64;
+pub const CHUNK: usize = 16;
 /// A group of tiles is made large enough that its coder states are a small part of it.
 const GROUP_BYTES: u64 = 1024;
 /// No limit of the weight of groups is lower; it is more than a tile can weigh.
@@ -82,25 +83,32 @@ impl<T: Real> Statistics<T> {
     }
 }
 
-/// Vertices that are looked at together, written so that the compiler can use vector instructions.
+/// Vertices that are looked at together, and the parts that they are divided into, written so that the compiler can
+/// use vector instructions.
 const PIECE: usize = 64;
+const PARTS: usize = 4;
+const PART: usize = PIECE / PARTS;
 
-/// The smallest and the largest of finite values, by place in a piece.
+/// The smallest and the largest of finite values, by place in a part.
 struct Extremes<T> {
-    low: [T; PIECE],
-    high: [T; PIECE],
+    low: [T; PART],
+    high: [T; PART],
 }
 
 impl<T: Real> Extremes<T> {
     fn new() -> Self {
-        Extremes { low: [T::from_f64(f64::INFINITY); PIECE], high: [T::from_f64(f64::NEG_INFINITY); PIECE] }
+        Extremes { low: [T::from_f64(f64::INFINITY); PART], high: [T::from_f64(f64::NEG_INFINITY); PART] }
     }
     /// Adds values that are all finite.
     #[inline(always)]
     fn add(&mut self, values: &[T; PIECE]) {
-        for i in 0..PIECE {
-            self.low[i] = self.low[i].min(values[i]);
-            self.high[i] = self.high[i].max(values[i]);
+        for i in 0..PART {
+            let (mut low, mut high) = (self.low[i], self.high[i]);
+            for k in 0..PARTS {
+                let x = values[k * PART + i];
+                (low, high) = (low.min(x), high.max(x));
+            }
+            (self.low[i], self.high[i]) = (low, high);
         }
     }
     fn add_finite(&mut self, value: T) {
@@ -116,9 +124,15 @@ impl<T: Real> Extremes<T> {
     }
 }
 
+/// Whether all values are finite; false as well where a sum of them is not.
 #[inline(always)]
 fn all_finite<T: Real>(values: &[T; PIECE]) -> bool {
-    values.iter().fold(0, |not, x| not | !x.is_finite() as u32) == 0
+    let mut not = 0;
+    for i in 0..PART {
+        let sum = (1..PARTS).fold(values[i], |sum, k| sum + values[k * PART + i]);
+        not |= !sum.is_finite() as u32;
+    }
+    not == 0
 }
 
 /// How many vertices have u = v = 0.
@@ -199,40 +213,51 @@ fn round_up<T: Real>(x: f64) -> T {
     }
 }
 
-/// What there is to code: counts of symbols, raw bits in all, and the weight of each tile.
+/// What there is to code.
 struct Counted {
     counts: Box<Counts>,
     raw_bits: u64,
     weights: Vec<u16>,
+    /// Sparse lists, those of `piece` tiles together.
+    lists: Vec<Lists>,
+    piece: usize,
+}
+
+impl Counted {
+    /// The sparse lists of a tile.
+    fn entries(&self, tile: usize) -> Entries<'_> {
+        self.lists[tile / self.piece].tile(tile % self.piece)
+    }
 }
 
 fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> Counted {
     let piece = tiles.len().div_ceil(4 * rayon::current_num_threads()).max(CHUNK);
     let mut weights = vec![0; tiles.len()];
-    let (counts, raw_bits) = tiles
+    let (counts, raw_bits, lists) = tiles
         .par_chunks(piece)
         .zip(weights.par_chunks_mut(piece))
         .enumerate()
         .map(|(k, (tiles, weights))| {
-            let (mut counts, mut raw) = (zero_counts(), 0);
+            let (mut counts, mut raw, mut lists) = (zero_counts(), 0, Lists::default());
             for (i, (codes, weight)) in tiles.iter().zip(weights).enumerate() {
                 let shape = grid.tile((k * piece + i) as u64);
-                let work = group::count(scheme, &shape, codes, &mut counts);
+                let work = group::count(scheme, &shape, codes, &mut counts, &mut lists);
                 raw += work.raw_bits;
                 *weight = work.weight;
             }
-            (counts, raw)
+            (counts, raw, vec![lists])
         })
         .reduce(
-            || (zero_counts(), 0),
-            |(mut a, ra), (b, rb)| {
+            || (zero_counts(), 0, Vec::new()),
+            |(mut a, ra, mut la), (b, rb, lb)| {
                 for (a, b) in a.iter_mut().flatten().zip(b.iter().flatten()) {
                     *a += b;
                 }
-                (a, ra + rb)
+                la.extend(lb);
+                (a, ra + rb, la)
             },
         );
-    Counted { counts, raw_bits, weights }
+    Counted { counts, raw_bits, weights, lists, piece }
 }
 
 /// The weight that groups get to be of about [`GROUP_BYTES`] each, where tiles of this weight in all take about
@@ -264,14 +289,15 @@ struct Body {
 }
 
 fn encode<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes], meter: &Meter) -> Body {
-    let Counted { counts, raw_bits, weights } = count(grid, scheme, tiles);
-    let models: Vec<M> = counts.iter().map(M::from_counts).collect();
-    let cost: u64 = models.iter().zip(counts.iter()).map(|(m, c)| m.cost(c)).sum();
+    let counted = count(grid, scheme, tiles);
+    let models: Vec<M> = counted.counts.iter().map(M::from_counts).collect();
+    let cost: u64 = models.iter().zip(counted.counts.iter()).map(|(m, c)| m.cost(c)).sum();
     let tables = group::encode_tables(&models);
-    let groups = groups(&weights, ((cost >> 8) + raw_bits) / 8)
+    let groups = groups(&counted.weights, ((cost >> 8) + counted.raw_bits) / 8)
         .into_par_iter()
         .map(|group| {
-            let numbered: Vec<_> = group.clone().map(|t| (grid.tile(t as u64), &tiles[t])).collect();
+            let numbered: Vec<_> =
+                group.clone().map(|t| (grid.tile(t as u64), &tiles[t], counted.entries(t))).collect();
             let mut out = Vec::new();
             group::encode::<M>(scheme, &numbered, &tables, &mut out);
             meter.add(group.len() as u64);
@@ -318,7 +344,7 @@ fn lorenzo<T: Real>(
         .par_chunks_mut(CHUNK)
         .enumerate()
         .map_init(
-            || (Patch::<T>::new(), Builder::default()),
+            || (Patch::new(), Builder::new()),
             |(patch, builder), (chunk, out)| {
                 patch.tally = Tally::default();
                 for (k, out) in out.iter_mut().enumerate() {
@@ -489,24 +515,39 @@ fn read_stored<T: Real>(grid: Grid, bytes: &[u8], outputs: [ViewMut<'_, T>; 2]) 
     }
 }
 
-/// The codes of all tiles.
-fn decode<M: Model>(header: &Header, scheme: Scheme, stream: &[u8], meter: &Meter) -> Result<Vec<TileCodes>> {
+/// Decodes all groups, and gives what `each` makes of a group's tiles and their codes.
+fn decode<M: Model, R: Send>(
+    header: &Header,
+    scheme: Scheme,
+    stream: &[u8],
+    meter: &Meter,
+    each: impl Fn(Range<u64>, Vec<TileCodes>) -> R + Sync,
+) -> Result<Vec<R>> {
     let grid = header.grid();
     let parts = container::split::<M>(header, stream)?;
     let tables = group::decode_tables(&parts.models);
     let decode = if header.version == 1 { group::decode_v1::<M> } else { group::decode::<M> };
-    let decoded: Option<Vec<Vec<TileCodes>>> = parts
+    let decoded: Option<Vec<R>> = parts
         .groups
         .par_iter()
         .map(|group| {
             let shapes: Vec<_> = group.tiles.clone().map(|t| grid.tile(t)).collect();
+            let codes = decode(scheme, group.bytes, &shapes, &tables)?;
             meter.add(shapes.len() as u64);
-            decode(scheme, group.bytes, &shapes, &tables)
+            Some(each(group.tiles.clone(), codes))
         })
         .collect();
-    let tiles = decoded
-        .ok_or_else(|| Error::corrupt("a group of tiles does not decode to an end: the stream is damaged"))?;
-    Ok(tiles.into_iter().flatten().collect())
+    decoded.ok_or_else(|| Error::corrupt("a group of tiles does not decode to an end: the stream is damaged"))
+}
+
+/// The codes of all tiles.
+fn decode_all(header: &Header, scheme: Scheme, stream: &[u8], meter: &Meter) -> Result<Vec<TileCodes>> {
+    let each = |_, codes| codes;
+    let groups: Vec<Vec<TileCodes>> = match header.coder {
+        Coder::Ans => decode::<Frequencies, _>(header, scheme, stream, meter, each),
+        Coder::Huffman => decode::<Lengths, _>(header, scheme, stream, meter, each),
+    }?;
+    Ok(groups.into_iter().flatten().collect())
 }
 
 pub fn decompress<T: Real>(
@@ -539,14 +580,11 @@ pub fn decompress<T: Real>(
     }
     let meter = Meter::new(progress, 2 * grid.tiles());
     let scheme = Scheme { predictor: header.predictor, element_bytes: T::BYTES };
-    let tiles = match header.coder {
-        Coder::Ans => decode::<Frequencies>(header, scheme, stream, &meter),
-        Coder::Huffman => decode::<Lengths>(header, scheme, stream, &meter),
-    }?;
-    report.exact_vertices = tiles.par_iter().with_min_len(CHUNK).map(TileCodes::stored).sum();
     let fill = header.fill.map(T::from_bits64);
     match header.predictor {
         Predictor::Hierarchical => {
+            let tiles = decode_all(header, scheme, stream, &meter)?;
+            report.exact_vertices = tiles.par_iter().with_min_len(CHUNK).map(TileCodes::stored).sum();
             let quantizer = Quantizer::new(header.absolute_bound, header.quantum, header.taper);
             let kernels: [Kernel<T>; ANCHOR_LEVEL] = kernels(&header.kernels);
             let decoder = Decoder { quantizer: &quantizer, kernels: &kernels };
@@ -558,21 +596,30 @@ pub fn decompress<T: Real>(
             let lattices = Lattices::new(header.absolute_bound, header.quantum);
             let decoder = lorenzo::Decoder { lattices: &lattices, fill };
             let [out_u, out_v] = outputs;
-            tiles.par_iter().enumerate().with_min_len(CHUNK).for_each(|(tile, codes)| {
-                let shape = grid.tile(tile as u64);
-                decoder.tile(codes, &shape, |y, u, v| {
-                    // The tile to the right comes next.
-                    let next = shape.x0 + TILE as u64;
-                    out_u.prefetch_row(next, shape.y0 + y as u64, TILE);
-                    out_v.prefetch_row(next, shape.y0 + y as u64, TILE);
-                    // SAFETY: the row belongs to this tile alone.
-                    unsafe {
-                        out_u.write_row(shape.x0, shape.y0 + y as u64, u);
-                        out_v.write_row(shape.x0, shape.y0 + y as u64, v);
-                    }
-                });
-                meter.add(1);
-            });
+            // Tiles know nothing of each other: their codes are used while they are at hand.
+            let each = |tiles: Range<u64>, codes: Vec<TileCodes>| {
+                for (tile, codes) in tiles.zip(&codes) {
+                    let shape = grid.tile(tile);
+                    decoder.tile(codes, &shape, |y, u, v| {
+                        // The tile to the right comes next.
+                        let next = shape.x0 + TILE as u64;
+                        out_u.prefetch_row(next, shape.y0 + y as u64, TILE);
+                        out_v.prefetch_row(next, shape.y0 + y as u64, TILE);
+                        // SAFETY: the row belongs to this tile alone.
+                        unsafe {
+                            out_u.write_row(shape.x0, shape.y0 + y as u64, u);
+                            out_v.write_row(shape.x0, shape.y0 + y as u64, v);
+                        }
+                    });
+                }
+                meter.add(codes.len() as u64);
+                codes.iter().map(TileCodes::stored).sum::<u64>()
+            };
+            let stored = match header.coder {
+                Coder::Ans => decode::<Frequencies, _>(header, scheme, stream, &meter, each),
+                Coder::Huffman => decode::<Lengths, _>(header, scheme, stream, &meter, each),
+            }?;
+            report.exact_vertices = stored.iter().sum();
         }
     }
     Ok(report)
@@ -581,6 +628,7 @@ pub fn decompress<T: Real>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::{Config, Dtype, Mode};
 
     /// The most that `group::count` says of a tile: all lists dense, and 128 entries in each mask.
     const HEAVIEST: u16 = 1540;
@@ -640,6 +688,42 @@ mod tests {
         mixed[500..].fill(190);
         let sizes = check_groups(&mixed, 16_000);
         assert!(sizes[0] > 3 * sizes[sizes.len() - 2], "{sizes:?}");
+    }
+
+    /// A thread that waits takes up other work meanwhile: what lies on the stack for each tile lies there many
+    /// times over.
+    #[test]
+    fn many_threads_need_little_stack() {
+        const STACK_BYTES: usize = 256 << 10;
+        fn round_trips<T: Real>(dtype: Dtype) {
+            let (nx, ny) = (1500u64, 1300u64);
+            let wave = |a: f64, b: f64| -> Vec<T> {
+                let at = |k: u64| (a * (k % nx) as f64).sin() + (b * (k / nx) as f64).cos();
+                (0..nx * ny).map(|k| T::from_f64(at(k))).collect()
+            };
+            let (u, v) = (wave(0.021, 0.034), wave(0.043, 0.017));
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(64).stack_size(STACK_BYTES).build();
+            let pool = pool.expect("threads");
+            let hierarchical = Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-3) };
+            let speculative = Config { mode: Mode::Speculative, ..hierarchical };
+            let lorenzo = Config { predictor: Predictor::Lorenzo, ..hierarchical };
+            for config in [hierarchical, speculative, lorenzo] {
+                let request = Request::new(config).expect("valid");
+                let mut stream = vec![0; container::max_stream_bytes(request.field_bytes()) as usize];
+                let (mut u_out, mut v_out) = (u.clone(), v.clone());
+                for _ in 0..5 {
+                    let views = [View::dense(&u, nx), View::dense(&v, nx)];
+                    let report =
+                        pool.install(|| compress(&request, views, &mut stream, None)).expect("valid");
+                    let stream = &stream[..report.stream_bytes as usize];
+                    let header = Header::read(stream).expect("intact");
+                    let outputs = [ViewMut::dense(&mut u_out, nx), ViewMut::dense(&mut v_out, nx)];
+                    pool.install(|| decompress(&header, stream, outputs, None)).expect("intact");
+                }
+            }
+        }
+        round_trips::<f32>(Dtype::F32);
+        round_trips::<f64>(Dtype::F64);
     }
 
     /// Nothing overflows for the largest field, of 2^43 tiles of 32 vertices.

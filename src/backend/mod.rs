@@ -5,6 +5,7 @@ pub mod cuda;
 
 use crate::error::{Error, Result, Status};
 use crate::field::{View, ViewMut};
+use crate::geometry::Grid;
 use crate::real::Real;
 use crate::report::{Report, StreamInfo};
 use crate::request::{Config, Request};
@@ -43,7 +44,7 @@ pub fn compress<T: Real>(
     if request.config().dtype.bytes() as usize != T::BYTES {
         return Err(Error::argument("the element type of u and v is not the dtype of the configuration"));
     }
-    in_pool(execution, || cpu::compress(request, [u, v], dst, execution.progress))
+    in_pool(execution, request.grid(), || cpu::compress(request, [u, v], dst, execution.progress))
 }
 
 /// Decompresses a stream. `config` gives nx, ny and dtype, which must be those of the stream, and
@@ -82,7 +83,7 @@ pub fn decompress<T: Real>(
             "the checksum does not match: the stream was damaged after it was written",
         ));
     }
-    in_pool(execution, || cpu::decompress(&header, stream, [u, v], execution.progress))
+    in_pool(execution, header.grid(), || cpu::decompress(&header, stream, [u, v], execution.progress))
 }
 
 /// Reads the header of a stream from its first bytes ([`INSPECT_BYTES`] suffice).
@@ -91,10 +92,19 @@ pub fn inspect(stream: &[u8]) -> Result<StreamInfo> {
 }
 
 /// Runs `work` on its own threads, so that neither the number nor the panics of the application's
-/// threads matter.
-fn in_pool<R: Send>(execution: Execution<'_>, work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+/// threads matter. There are no more of them than pieces of work: to start one takes as long as many tiles.
+fn in_pool<R: Send>(
+    execution: Execution<'_>,
+    grid: Grid,
+    work: impl FnOnce() -> Result<R> + Send,
+) -> Result<R> {
+    let wanted = match execution.threads {
+        0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+        n => n,
+    };
+    let pieces = grid.tiles().div_ceil(cpu::CHUNK as u64);
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(execution.threads)
+        .num_threads(pieces.min(wanted as u64) as usize)
         .thread_name(|k| format!("factz-{k}"))
         .build()
         .map_err(|e| Error::new(Status::OutOfMemory, format!("cannot start threads: {e}")))?;

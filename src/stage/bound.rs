@@ -86,6 +86,7 @@ impl Determinants {
     /// With c = du * v - dv * u for the edge opposite to corner k, c is -m_k at the edge's ends and
     /// the sum of the other two determinants at corner k: the edge separates the hull from the
     /// origin where m_k and that sum have opposite signs.
+    #[inline(always)]
     fn edge_distance<T: Real>(&self, p: &[[T; 2]; 3]) -> f64 {
         let m = &self.m;
         let c = [m[1] + m[2], m[2] + m[0], m[0] + m[1]];
@@ -93,17 +94,16 @@ impl Determinants {
         let mut k = 0;
         while k < 3 {
             let (i, j) = ((k + 1) % 3, (k + 2) % 3);
-            if (m[k] > 0.0 && c[k] < 0.0) || (m[k] < 0.0 && c[k] > 0.0) {
-                let (near, far) = (m[k].abs(), c[k].abs());
-                let numerator = if far < near { far } else { near } - self.error;
-                let du = (p[j][0].to_f64() - p[i][0].to_f64()).abs();
-                let dv = (p[j][1].to_f64() - p[i][1].to_f64()).abs();
-                // Two roundings each in numerator and denominator, one in the quotient.
-                let distance = numerator / (du + dv) * (1.0 - 8.0 * ROUNDING);
-                if distance > best && distance > UNDERFLOW && distance < f64::INFINITY {
-                    best = distance;
-                }
-            }
+            // Without branches, which could not be predicted.
+            let opposite = ((m[k] > 0.0) & (c[k] < 0.0)) | ((m[k] < 0.0) & (c[k] > 0.0));
+            let (near, far) = (m[k].abs(), c[k].abs());
+            let numerator = if far < near { far } else { near } - self.error;
+            let du = (p[j][0].to_f64() - p[i][0].to_f64()).abs();
+            let dv = (p[j][1].to_f64() - p[i][1].to_f64()).abs();
+            // Two roundings each in numerator and denominator, one in the quotient.
+            let distance = numerator / (du + dv) * (1.0 - 8.0 * ROUNDING);
+            let better = opposite & (distance > best) & (distance > UNDERFLOW) & (distance < f64::INFINITY);
+            best = if better { distance } else { best };
             k += 1;
         }
         best
@@ -185,11 +185,8 @@ fn rung(eps: f64, j: u32, eighths: u32) -> f64 {
 #[inline(always)]
 fn round_down<T: Real>(x: f64) -> T {
     let y = T::from_f64(x);
-    if y.to_f64() > x {
-        y.next_down()
-    } else {
-        y
-    }
+    // The bit pattern before that of a positive value is the value below it.
+    T::from_bits64(y.to_bits64() - (y.to_f64() > x) as u64)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::field::View;
 use crate::geometry::{TileShape, POSITIONS, POSITION_OF, TILE, TILE_VERTICES};
 use crate::real::Real;
 use crate::request::Predictor;
-use crate::stage::entropy::lanes::{lanes, LANES};
+use crate::stage::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::stage::entropy::table::{class_of, BLOCKS};
 use crate::stage::lorenzo::TIERS;
 use crate::stage::predict::ROW;
@@ -205,55 +205,28 @@ pub fn for_mask_bytes(shape: &TileShape, rows: &MaskRows, mut visit: impl FnMut(
     }
 }
 
-/// The lanes of a step whose symbols are `least` or above (1 to 128), as bits.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub fn lanes_above(symbols: &[u8; LANES], least: u8) -> u32 {
-    use std::arch::x86_64::{
-        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_max_epu8, _mm_movemask_epi8, _mm_set1_epi8,
-    };
-    let half = |at: usize| {
-        let half: &[u8; 16] = symbols[at..at + 16].try_into().expect("sixteen bytes");
-        // SAFETY: every processor of this architecture has SSE2, and the load takes the sixteen bytes.
-        unsafe {
-            let x = _mm_loadu_si128(half.as_ptr().cast::<__m128i>());
-            _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(x, _mm_set1_epi8(least as i8)), x)) as u32
-        }
-    };
-    half(0) | half(16) << 16
-}
-
-/// The lanes of a step whose symbols are `least` or above (1 to 128), as bits: eight at a time.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-pub fn lanes_above(symbols: &[u8; LANES], least: u8) -> u32 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = ONES << 7;
-    let mut lanes = 0;
-    for (k, eight) in symbols.chunks_exact(8).enumerate() {
-        let x = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
-        let above = (x | ((x & !HIGH) + ONES * (128 - least as u64))) & HIGH;
-        // The high bits come together in the highest byte.
-        lanes |= (((above >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32) << (8 * k);
-    }
-    lanes
-}
-
 /// Collects the codes of a tile in any order.
 pub struct Builder {
     pub symbols: [u8; TILE_VERTICES],
     raw: [u64; TILE_VERTICES],
     /// Of base codes with an id above 0.
     digits: [u32; TILE_VERTICES],
-}
-
-impl Default for Builder {
-    fn default() -> Self {
-        Builder { symbols: [ZERO; TILE_VERTICES], raw: [0; TILE_VERTICES], digits: [0; TILE_VERTICES] }
-    }
+    /// Raw elements of the tile that is put in order.
+    words: Vec<u64>,
 }
 
 impl Builder {
+    /// On the heap, as a patch.
+    #[inline(never)]
+    pub fn new() -> Box<Self> {
+        Box::new(Builder {
+            symbols: [ZERO; TILE_VERTICES],
+            raw: [0; TILE_VERTICES],
+            digits: [0; TILE_VERTICES],
+            words: Vec::new(),
+        })
+    }
+
     #[inline(always)]
     pub fn put(&mut self, position: usize, code: Code) {
         if code.id >= EXACT {
@@ -309,7 +282,7 @@ impl Builder {
     /// # Safety
     /// The views must cover the owned vertices of the tile.
     pub unsafe fn finish<T: Real>(
-        &self,
+        &mut self,
         scheme: Scheme,
         shape: &TileShape,
         tier: usize,
@@ -331,6 +304,7 @@ impl Builder {
         let mut codes = TileCodes { mode, masks, ..Default::default() };
         if TileCodes::has_codes(mode) {
             let active = scheme.active(shape, codes.masks.as_deref());
+            let mut count = 0;
             for (block, class) in BLOCKS.iter().zip(&mut codes.classes) {
                 let (mut cost, mut vertices) = (0, 0);
                 for step in block.start / 32..block.end / 32 {
@@ -343,10 +317,13 @@ impl Builder {
                     }
                 }
                 *class = class_of(cost, vertices);
-                if *class == 0 {
-                    continue;
-                }
-                codes.symbols.reserve(vertices as usize);
+                count += if *class > 0 { vertices as usize } else { 0 };
+            }
+            // A field of noise holds as much here as the input does: no room to spare.
+            codes.symbols.reserve_exact(count);
+            let mut words = std::mem::take(&mut self.words);
+            words.clear();
+            for (block, _) in BLOCKS.iter().zip(&codes.classes).filter(|(_, &class)| class > 0) {
                 for step in block.start / 32..block.end / 32 {
                     let mask = active[step];
                     let symbols = self.step(step);
@@ -362,9 +339,9 @@ impl Builder {
                             let (x, y) = ((shape.x0 + x as u64) as i64, (shape.y0 + y as u64) as i64);
                             let (a, b) = (u.get(x, y).to_bits64(), v.get(x, y).to_bits64());
                             if T::BYTES == 4 {
-                                codes.raw.push(a | b << 32);
+                                words.push(a | b << 32);
                             } else {
-                                codes.raw.extend([a, b]);
+                                words.extend([a, b]);
                             }
                         } else {
                             let bits = RAW_BITS[s as usize] as u32;
@@ -372,17 +349,17 @@ impl Builder {
                             if bits + digits > 0 {
                                 let value = self.raw[position] as u128
                                     | if digits > 0 { (self.digits[position] as u128) << bits } else { 0 };
-                                codes.raw.push(value as u64);
+                                words.push(value as u64);
                                 if bits + digits > 64 {
-                                    codes.raw.push((value >> 64) as u64);
+                                    words.push((value >> 64) as u64);
                                 }
                             }
                         }
                     }
                 }
             }
-            // A field of noise holds as much here as the input does: no room to spare.
-            codes.raw.shrink_to_fit();
+            codes.raw = words.as_slice().into();
+            self.words = words;
         }
         codes
     }
@@ -394,13 +371,13 @@ pub struct Spread {
     raw_at: [u16; TILE_VERTICES],
 }
 
-impl Default for Spread {
-    fn default() -> Self {
-        Spread { symbols: [ZERO; TILE_VERTICES], raw_at: [0; TILE_VERTICES] }
-    }
-}
-
 impl Spread {
+    /// On the heap, as a patch.
+    #[inline(never)]
+    pub fn new() -> Box<Self> {
+        Box::new(Spread { symbols: [ZERO; TILE_VERTICES], raw_at: [0; TILE_VERTICES] })
+    }
+
     pub fn fill(&mut self, codes: &TileCodes, shape: &TileShape, scheme: Scheme) {
         let active = scheme.active(shape, codes.masks.as_deref());
         let (mut next, mut raw) = (0, 0u16);
@@ -462,24 +439,13 @@ mod tests {
     use crate::geometry::Grid;
 
     #[test]
-    fn lanes_above_a_symbol() {
-        for least in [1, 2, 25, 127, 128] {
-            for first in 0..=255u8 {
-                let symbols: [u8; LANES] = std::array::from_fn(|lane| first.wrapping_mul(1 + lane as u8));
-                let lanes = (0..LANES).filter(|&lane| symbols[lane] >= least).map(|lane| 1 << lane).sum();
-                assert_eq!(lanes_above(&symbols, least), lanes, "{least} {first}");
-            }
-        }
-    }
-
-    #[test]
     fn symbols_above_the_first_with_raw_bits_may_have_none() {
         // A tightened vertex that decodes to its prediction, after all elements of `raw`.
         let (tightened, bits) = symbol::encode(Code { id: 1, q: [0; 2] });
         assert!(tightened >= symbol::FIRST_WITH_RAW_BITS && RAW_BITS[tightened as usize] == 0 && bits == 0);
         let mut codes = TileCodes { classes: [0, 0, 1], symbols: vec![ZERO; 768], ..Default::default() };
         *codes.symbols.last_mut().unwrap() = tightened;
-        let mut spread = Spread::default();
+        let mut spread = Spread::new();
         let scheme = Scheme { predictor: Predictor::Hierarchical, element_bytes: 4 };
         spread.fill(&codes, &Grid::new(64, 64).tile(0), scheme);
         let code = symbol::decode(tightened, spread.raw(&codes, TILE_VERTICES - 1));

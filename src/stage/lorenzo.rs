@@ -15,8 +15,8 @@ use crate::geometry::{Grid, TileShape, TILE};
 use crate::real::Real;
 use crate::request::Predictor;
 use crate::stage::anchor;
-use crate::stage::codes::{lanes_above, row_mask, Builder, Masks, Scheme, TileCodes};
-use crate::stage::entropy::lanes::lanes;
+use crate::stage::codes::{row_mask, Builder, Masks, Scheme, TileCodes};
+use crate::stage::entropy::lanes::{lanes, lanes_above};
 use crate::stage::predict::PITCH;
 use crate::stage::quantize::{acceptance, EXACT, IDS};
 use crate::stage::symbol::{self, Code, FIRST_WITH_RAW_BITS, STORED, ZERO};
@@ -191,6 +191,37 @@ impl<T: Real> Encoder<'_, T> {
         tier: usize,
         stored: bool,
     ) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has these instructions.
+            return unsafe { self.rows_avx2(patch, builder, inside, tier, stored) };
+        }
+        self.rows_anywhere(patch, builder, inside, tier, stored)
+    }
+
+    /// The same in wider vectors, which compute the same.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    unsafe fn rows_avx2(
+        &self,
+        patch: &mut Patch<T>,
+        builder: &mut Builder,
+        inside: &Inside,
+        tier: usize,
+        stored: bool,
+    ) -> bool {
+        self.rows_anywhere(patch, builder, inside, tier, stored)
+    }
+
+    #[inline(always)]
+    fn rows_anywhere(
+        &self,
+        patch: &mut Patch<T>,
+        builder: &mut Builder,
+        inside: &Inside,
+        tier: usize,
+        stored: bool,
+    ) -> bool {
         let (mut row, mut before) = (&mut Plain::new(), &mut Plain::new());
         // By column in rows that are all plain, and in others.
         let mut largest = ([T::ZERO; TILE], T::ZERO);
@@ -221,26 +252,34 @@ impl<T: Real> Encoder<'_, T> {
     /// bound. Written without branches; what is beyond the tile is any number.
     #[inline(always)]
     fn plain(&self, patch: &Patch<T>, at: usize, tier: usize, row: &mut Plain<T>) -> bool {
+        let [bu, bv] = &mut row.base;
+        // One component after the other: the compiler makes vectors of vertices then, not of components.
+        let u = self.quantize_row(&patch.u[at..at + TILE], tier, bu);
+        let v = self.quantize_row(&patch.v[at..at + TILE], tier, bv);
+        for x in 0..TILE {
+            row.errors[x] = u.1[x].max(v.1[x]);
+        }
+        u.0 & v.0
+    }
+
+    /// The base codes of one component of a row; whether all of them meet the bound, and what errors they leave.
+    #[inline(always)]
+    fn quantize_row(&self, values: &[T], tier: usize, base: &mut [i32; 1 + TILE]) -> (bool, [T; TILE]) {
         let (width, inverse) = (self.lattices.width[tier][0], self.lattices.inverse[tier][0]);
         let (accept, most) = (self.lattices.accept, T::from_i32(T::MAX_CODE));
-        let [us, vs]: [&[T; TILE]; 2] =
-            [&patch.u, &patch.v].map(|plane| plane[at..at + TILE].try_into().expect("the length is TILE"));
-        let [bu, bv] = &mut row.base;
-        let mut fits = 1u32;
+        let values: &[T; TILE] = values.try_into().expect("the length is TILE");
+        let mut errors = [T::ZERO; TILE];
+        let mut beyond = 0u32;
         for x in 0..TILE {
-            let (u, v) = (us[x] * inverse, vs[x] * inverse);
-            let (qu, qv) = (u.round_to_i32(), v.round_to_i32());
-            (bu[1 + x], bv[1 + x]) = (qu, qv);
-            let u_error = (T::from_i32(qu) * width - us[x]).abs();
-            let v_error = (T::from_i32(qv) * width - vs[x]).abs();
-            row.errors[x] = u_error.max(v_error);
+            let scaled = values[x] * inverse;
+            let q = scaled.round_to_i32();
+            base[1 + x] = q;
             // A step that is infinite makes an error NaN, which is not below anything.
-            fits &= (u.abs() <= most) as u32;
-            fits &= (v.abs() <= most) as u32;
-            fits &= (u_error <= accept) as u32;
-            fits &= (v_error <= accept) as u32;
+            errors[x] = (T::from_i32(q) * width - values[x]).abs();
+            let fits = (scaled.abs() <= most) & (errors[x] <= accept);
+            beyond |= !fits as u32;
         }
-        fits == 1
+        (beyond == 0, errors)
     }
 
     /// The ids of a row in which not all vertices are plain, `EXACT` for those without a code; puts in place

@@ -182,8 +182,11 @@ fn bits_of(flags: &[u8; FLAGS], bit: u32) -> u64 {
 }
 
 impl<T: Real> Patch<T> {
-    pub fn new() -> Self {
-        Patch {
+    /// On the heap, and never in the frame of the caller: threads that wait for work put many frames on one
+    /// stack.
+    #[inline(never)]
+    pub fn new() -> Box<Self> {
+        Box::new(Patch {
             width: 0,
             height: 0,
             u: [T::ZERO; PITCH * FRAMED],
@@ -197,7 +200,7 @@ impl<T: Real> Patch<T> {
             spans: [Span::default(); FRAMED],
             limit: [T::ZERO; PITCH * FRAMED],
             tally: Tally::default(),
-        }
+        })
     }
 
     /// Loads the original values of a rectangle and finds its masks and constraints. `count` adds
@@ -224,10 +227,10 @@ impl<T: Real> Patch<T> {
         }
         for y in 0..area.height {
             if area.width >= TILE {
-                // The tile to the right comes next.
-                for view in [u, v] {
-                    view.prefetch_row(area.x0 as i64 + TILE as i64, (area.y0 + y as u64) as i64, area.width);
-                }
+                // The tile to the right comes next; it begins within this one.
+                let (next_x, gy) = ((area.x0 + area.width as u64) as i64, (area.y0 + y as u64) as i64);
+                u.prefetch_row(next_x, gy, TILE);
+                v.prefetch_row(next_x, gy, TILE);
             }
             let row = y * PITCH..y * PITCH + area.width;
             let (us, vs) = (&self.u[row.clone()], &self.v[row]);
@@ -296,7 +299,11 @@ impl<T: Real> Patch<T> {
                 }
                 near[x] = !far[0] as u8 | (!far[1] as u8) << 1;
             }
-            let (lower, upper) = (bits_of(&near, 0), bits_of(&near, 1));
+            // Triangles that are zero at all corners constrain nothing, nor do those that are not finite.
+            let ([z, z_next], [n, n_next]) =
+                ([self.zero[y], self.zero[y + 1]], [self.nonfinite[y], self.nonfinite[y + 1]]);
+            let lower = bits_of(&near, 0) & !(z & z >> 1 & z_next >> 1) & !(n | n >> 1 | n_next >> 1);
+            let upper = bits_of(&near, 1) & !(z & z_next >> 1 & z_next) & !(n | n_next >> 1 | n_next);
             if lower | upper == 0 {
                 continue;
             }
@@ -328,7 +335,9 @@ impl<T: Real> Patch<T> {
         count: bool,
     ) {
         let p = self.corner_values(x, y, triangle);
-        if count && is_critical(signature(&p, triangle, &constraints.rule)) {
+        // Most triangles here have one component of one sign, and no critical point.
+        let one_sided = axis_distance(&p) > T::ZERO;
+        if count && !one_sided && is_critical(signature(&p, triangle, &constraints.rule)) {
             self.tally.critical += 1;
         }
         if constraints.mode == Mode::BlockWise {
@@ -461,12 +470,6 @@ impl<T: Real> Patch<T> {
             }
         }
         true
-    }
-}
-
-impl<T: Real> Default for Patch<T> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

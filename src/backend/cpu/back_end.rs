@@ -100,7 +100,7 @@ impl<T: Real> BackEnd<'_, T> {
         };
         let views = [0, 1].map(|c| [component(across, nx, c), component(down, ny, c)]);
         self.tiles.par_iter().enumerate().with_min_len(CHUNK).for_each_init(
-            Spread::default,
+            Spread::new,
             |spread, (tile, codes)| {
                 let shape = self.grid.tile(tile as u64);
                 spread.fill(codes, &shape, self.scheme);
@@ -141,7 +141,7 @@ impl<T: Real> BackEnd<'_, T> {
         meter: &Meter,
     ) {
         self.tiles.par_iter().enumerate().with_min_len(CHUNK).for_each_init(
-            || (Patch::<T>::new(), Spread::default()),
+            || (Patch::new(), Spread::new()),
             |(patch, spread), (tile, codes)| {
                 let shape = self.grid.tile(tile as u64);
                 self.tile(patch, spread, codes, &shape, across, down, outputs);

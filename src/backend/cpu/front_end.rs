@@ -45,7 +45,7 @@ impl<T: Real> FrontEnd<'_, T> {
         let tally = anchors
             .par_chunks_mut(CHUNK)
             .enumerate()
-            .map_init(Patch::<T>::new, |patch, (chunk, out)| {
+            .map_init(Patch::new, |patch, (chunk, out)| {
                 patch.tally = Tally::default();
                 for (k, anchor) in out.iter_mut().enumerate() {
                     let tile = (chunk * CHUNK + k) as u64;
@@ -65,14 +65,10 @@ impl<T: Real> FrontEnd<'_, T> {
     pub(super) fn lines(&self, anchors: &[([T; 2], Code)]) -> (Lines<T>, Tally) {
         let Grid { nx, ny } = self.grid;
         let (columns, rows) = (self.grid.tiles_x() as usize, self.grid.tiles_y() as usize);
-        let span = TILE * CHUNK;
         let mut lines = Lines { across: vec![Default::default(); rows * nx as usize], down: Vec::new() };
-        let first = lines
-            .across
-            .par_chunks_mut(nx as usize)
-            .enumerate()
-            .flat_map(|(ty, line)| line.par_chunks_mut(span).enumerate().map(move |(c, out)| (ty, c, out)))
-            .map_init(Patch::<T>::new, |patch, (ty, c, out)| {
+        let first = pieces(&mut lines.across, nx)
+            .into_par_iter()
+            .map_init(Patch::new, |patch, (ty, c, out)| {
                 patch.tally = Tally::default();
                 for (k, out) in out.chunks_mut(TILE).enumerate() {
                     let tx = c * CHUNK + k;
@@ -93,12 +89,9 @@ impl<T: Real> FrontEnd<'_, T> {
             .reduce(Tally::default, Tally::merge);
         let across = &lines.across;
         lines.down = vec![Default::default(); columns * ny as usize];
-        let second = lines
-            .down
-            .par_chunks_mut(ny as usize)
-            .enumerate()
-            .flat_map(|(tx, line)| line.par_chunks_mut(span).enumerate().map(move |(c, out)| (tx, c, out)))
-            .map_init(Patch::<T>::new, |patch, (tx, c, out)| {
+        let second = pieces(&mut lines.down, ny)
+            .into_par_iter()
+            .map_init(Patch::new, |patch, (tx, c, out)| {
                 patch.tally = Tally::default();
                 for (k, out) in out.chunks_mut(TILE).enumerate() {
                     let ty = c * CHUNK + k;
@@ -135,7 +128,7 @@ impl<T: Real> FrontEnd<'_, T> {
             .par_chunks_mut(CHUNK)
             .enumerate()
             .map_init(
-                || (Patch::<T>::new(), Builder::default()),
+                || (Patch::new(), Builder::new()),
                 |(patch, builder), (chunk, out)| {
                     patch.tally = Tally::default();
                     for (k, out) in out.iter_mut().enumerate() {
@@ -188,6 +181,14 @@ impl<T: Real> FrontEnd<'_, T> {
             .reduce(Tally::default, Tally::merge);
         (all, tally)
     }
+}
+
+/// Pieces of work of lines of `n` vertices each: the number of the line, that of the piece, its vertices.
+fn pieces<'a, V>(lines: &'a mut [V], n: u64) -> Vec<(usize, usize, &'a mut [V])> {
+    let of_line = |(k, line): (usize, &'a mut [V])| {
+        line.chunks_mut(TILE * CHUNK).enumerate().map(move |(c, piece)| (k, c, piece))
+    };
+    lines.chunks_mut(n as usize).enumerate().flat_map(of_line).collect()
 }
 
 /// Replaces anchors by differences along rows; the first column is differenced downwards.

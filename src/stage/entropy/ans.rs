@@ -1,6 +1,6 @@
 //! rANS: the tables, and what a symbol does to the state of a lane (`lanes`).
 
-use super::lanes::{Decode, Encode};
+use super::lanes::{Decode, Encode, MISSING};
 use super::table::{Frequencies, ALPHABET, ESCAPE, SCALE, SCALE_BITS};
 
 /// Frequency << 16 | start, by symbol.
@@ -14,18 +14,25 @@ fn entries(frequencies: &Frequencies) -> [u32; ALPHABET] {
     table
 }
 
-/// A symbol's frequency and where its slots start.
+/// What encoding a symbol takes.
 #[derive(Clone, Copy)]
 struct Entry {
     /// 2^RECIPROCAL_BITS / frequency, rounded up.
     reciprocal: u64,
-    frequency: u32,
-    start: u32,
+    /// The largest state that the symbol is put into as it is.
+    most: u32,
+    /// The slots of all other symbols.
+    others: u16,
+    /// Where its slots start, or [`MISSING`].
+    start: u16,
 }
 
 /// A frequency table laid out for encoding.
 #[derive(Clone)]
-pub struct EncodeTable([Entry; ALPHABET]);
+pub struct EncodeTable {
+    own: [Entry; ALPHABET],
+    escape: Entry,
+}
 
 /// A state that a symbol of frequency f <= 2^12 is put into is x < f * 2^20. The reciprocal exceeds 2^44 / f by
 /// less than 1, e / f with e < f: x * reciprocal is below 2^64, and exceeds x * 2^44 / f by x * e / f < 2^44 / f,
@@ -34,11 +41,30 @@ const RECIPROCAL_BITS: u32 = 44;
 
 impl EncodeTable {
     pub fn new(frequencies: &Frequencies) -> Self {
-        EncodeTable(entries(frequencies).map(|entry| {
+        let mut own = entries(frequencies).map(|entry| {
             let (frequency, start) = (entry >> 16, entry & 0xffff);
-            let reciprocal = (1u64 << RECIPROCAL_BITS).div_ceil(frequency.max(1) as u64);
-            Entry { reciprocal, frequency, start }
-        }))
+            Entry {
+                reciprocal: (1u64 << RECIPROCAL_BITS).div_ceil(frequency.max(1) as u64),
+                most: (((frequency as u64) << (32 - SCALE_BITS)) as u32).wrapping_sub(1),
+                others: (SCALE - frequency) as u16,
+                start: if frequency > 0 { start as u16 } else { MISSING as u16 },
+            }
+        });
+        let escape = own[ESCAPE as usize];
+        own[ESCAPE as usize].start = MISSING as u16;
+        EncodeTable { own, escape }
+    }
+}
+
+impl Entry {
+    #[inline(always)]
+    fn put(&self, state: u32) -> (u32, bool) {
+        let full = state > self.most;
+        let x = if full { state >> 16 } else { state };
+        let quotient = ((x as u64).wrapping_mul(self.reciprocal) >> RECIPROCAL_BITS) as u32;
+        // The quotient and, instead of the remainder, its slot.
+        let slot = quotient.wrapping_mul(self.others as u32).wrapping_add(self.start as u32);
+        (x.wrapping_add(slot), full)
     }
 }
 
@@ -70,17 +96,15 @@ impl DecodeTable {
 
 impl Encode for EncodeTable {
     #[inline(always)]
-    fn has(&self, symbol: u8) -> bool {
-        symbol != ESCAPE && self.0[symbol as usize].frequency != 0
+    fn flags(&self, symbol: u8) -> u32 {
+        self.own[symbol as usize].start as u32
     }
     #[inline(always)]
     fn put(&self, state: u32, symbol: u8) -> (u32, bool) {
-        let Entry { reciprocal, frequency, start } = self.0[symbol as usize];
-        let full = state >> (32 - SCALE_BITS) >= frequency;
-        let x = if full { state >> 16 } else { state };
-        let quotient = ((x as u64).wrapping_mul(reciprocal) >> RECIPROCAL_BITS) as u32;
-        // The quotient and, instead of the remainder, its slot.
-        (x.wrapping_add(quotient.wrapping_mul(SCALE - frequency)).wrapping_add(start), full)
+        self.own[symbol as usize].put(state)
+    }
+    fn put_escape(&self, state: u32) -> (u32, bool) {
+        self.escape.put(state)
     }
 }
 

@@ -7,23 +7,22 @@
 //! nor full, and the vertices of blocks of a class above 0. A list names either all positions of a block
 //! or only those that are not zero (`list`).
 
+mod count;
 mod decode;
 mod encode;
 mod v1;
 
+pub use count::count;
 pub use decode::decode;
 pub use encode::encode;
 pub use v1::decode as decode_v1;
 
-use super::lanes::{lanes, LANES};
-use super::list::{self, is_list, DENSE, DENSE_LANES, MASK_COUNT_BITS};
-use super::table::{
-    table_of, Counts, BLOCKS, COARSE_CLASS, FINE_CLASS, MASK_BYTE, MASK_RUN, MIDDLE_CLASS, RUN, TILE_MODE,
-};
+use super::lanes::LANES;
+use super::list::{self, is_list, DENSE};
+use super::table::{table_of, BLOCKS, COARSE_CLASS, FINE_CLASS, MIDDLE_CLASS, RUN};
 use super::Model;
 use crate::geometry::{TileShape, TILE, TILE_VERTICES};
-use crate::stage::codes::{for_mask_bytes, lanes_above, MaskRows, Scheme, TileCodes, SOME};
-use crate::stage::symbol::{FIRST_WITH_RAW_BITS, ZERO};
+use crate::stage::codes::{for_mask_bytes, MaskRows, Scheme, TileCodes, SOME};
 
 /// The tables of a stream, ready for encoding.
 pub fn encode_tables<M: Model>(models: &[M]) -> Vec<M::Encode> {
@@ -98,6 +97,11 @@ impl Places {
     }
 }
 
+/// The table of the runs in lists of blocks of a class.
+fn run_table(class: u8) -> usize {
+    RUN + class as usize - 1
+}
+
 /// A list of the vertices of a tile.
 #[derive(Clone, Copy)]
 struct List {
@@ -139,7 +143,7 @@ impl List {
     }
 
     fn run_table(&self) -> usize {
-        RUN + self.class as usize - 1
+        run_table(self.class)
     }
 
     #[inline(always)]
@@ -152,117 +156,11 @@ impl List {
     }
 }
 
-/// What a tile gives the entropy coder to do, besides what is counted.
-pub struct Work {
-    pub raw_bits: u64,
-    /// Symbols and runs that are coded, about: positions of dense lists, twice the entries of the others.
-    pub weight: u16,
-}
-
-/// Weight of a tile without entries.
-const TILE_WEIGHT: u16 = 4;
-
-/// Counts everything that the entropy coder will code of a tile.
-pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut Counts) -> Work {
-    let (mut raw, mut weight) = (0, TILE_WEIGHT);
-    counts[TILE_MODE][codes.mode as usize] += 1;
-    for rows in some_masks(codes).into_iter().flatten() {
-        raw += MASK_COUNT_BITS as u64;
-        for_mask_entries(shape, rows, |run, byte| {
-            let (symbol, _, bits) = list::encode_run(run);
-            counts[MASK_RUN][symbol as usize] += 1;
-            counts[MASK_BYTE][byte as usize] += 1;
-            raw += bits as u64;
-            weight += 2;
-        });
-    }
-    if !TileCodes::has_codes(codes.mode) {
-        return Work { raw_bits: raw, weight };
-    }
-    for (k, &class) in codes.classes.iter().enumerate() {
-        counts[class_table(&codes.classes, k)][class as usize] += 1;
-    }
-    let active = scheme.active(shape, codes.masks.as_deref());
-    let mut symbols = &codes.symbols[..];
-    for (k, (block, &class)) in BLOCKS.iter().zip(&codes.classes).enumerate() {
-        if class == 0 {
-            continue;
-        }
-        let mut expected = list::positions(k).start;
-        if k == 0 {
-            weight += DENSE as u16;
-        }
-        if is_list(class) {
-            raw += list::count_bits(k, class) as u64;
-        } else {
-            weight += list::positions(k).len() as u16;
-        }
-        for step in block.start / 32..block.end / 32 {
-            let mask = active[step];
-            let (here, rest) = symbols.split_at(mask.count_ones() as usize);
-            symbols = rest;
-            let dense = match step {
-                _ if !is_list(class) => u32::MAX,
-                0 => DENSE_LANES,
-                _ => 0,
-            };
-            if dense == u32::MAX && step > 0 {
-                let table = &mut counts[table_of(step * 32, class)];
-                let mut zeros = here.len() as u64;
-                for_nonzero(mask, here, |_, s| {
-                    table[s as usize] += 1;
-                    zeros -= 1;
-                    if s >= FIRST_WITH_RAW_BITS {
-                        raw += scheme.raw_bits(s, step * 32 + 1) as u64;
-                    }
-                });
-                table[ZERO as usize] += zeros;
-                continue;
-            }
-            if dense != 0 {
-                for (lane, &s) in lanes(mask).zip(here).filter(|(lane, _)| dense >> lane & 1 != 0) {
-                    counts[table_of(step * 32 + lane, class)][s as usize] += 1;
-                    raw += scheme.raw_bits(s, step * 32 + lane) as u64;
-                }
-            }
-            let (runs, table) = (RUN + class as usize - 1, table_of(list::positions(k).start, class));
-            for_nonzero(mask, here, |lane, s| {
-                if dense >> lane & 1 == 0 {
-                    let position = step * 32 + lane;
-                    let (symbol, _, bits) = list::encode_run((position - expected) as u32);
-                    counts[runs][symbol as usize] += 1;
-                    expected = position + 1;
-                    counts[table][s as usize] += 1;
-                    raw += bits as u64;
-                    if s >= FIRST_WITH_RAW_BITS {
-                        raw += scheme.raw_bits(s, position) as u64;
-                    }
-                    weight += 2;
-                }
-            });
-        }
-    }
-    Work { raw_bits: raw, weight }
-}
-
 /// The masks of a tile that are neither empty nor full: zero, then fill.
 fn some_masks(codes: &TileCodes) -> [Option<&MaskRows>; 2] {
     let (zero, fill) = codes.mask_states();
     let masks = codes.masks.as_ref();
     [masks.filter(|_| zero == SOME).map(|m| &m.zero), masks.filter(|_| fill == SOME).map(|m| &m.fill)]
-}
-
-/// Visits the symbols of a step that are not zero, as `visit(lane, symbol)`.
-#[inline(always)]
-fn for_nonzero(mask: u32, symbols: &[u8], mut visit: impl FnMut(usize, u8)) {
-    match <&[u8; LANES]>::try_from(symbols) {
-        Ok(all) => lanes(lanes_above(all, 1)).for_each(|lane| visit(lane, all[lane])),
-        Err(_) => {
-            for (lane, &s) in lanes(mask).zip(symbols).filter(|(_, &s)| s != ZERO) {
-                visit(lane, s);
-            }
-        }
-    }
 }
 
 /// Visits the bytes of a mask that are not zero, each row as its difference from the row before, as
@@ -285,7 +183,9 @@ mod tests {
     use crate::request::Predictor;
     use crate::stage::codes::{row_mask, Masks};
     use crate::stage::entropy::huffman::Lengths;
+    use crate::stage::entropy::list::Lists;
     use crate::stage::entropy::table::{zero_counts, Frequencies};
+    use crate::stage::symbol::ZERO;
 
     /// Tiles with arbitrary codes: every mode, class, symbol, and partial shapes.
     fn arbitrary(grid: Grid, seed: u64, scheme: Scheme) -> Vec<(TileShape, TileCodes)> {
@@ -343,15 +243,21 @@ mod tests {
             .collect()
     }
 
-    fn round_trip<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) {
-        let mut counts = zero_counts();
+    /// The models of tiles, and a group of all of them.
+    fn group_of<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) -> (Vec<M>, Vec<u8>) {
+        let (mut counts, mut lists) = (zero_counts(), Lists::default());
         for (shape, codes) in tiles {
-            count(scheme, shape, codes, &mut counts);
+            count(scheme, shape, codes, &mut counts, &mut lists);
         }
         let models: Vec<M> = counts.iter().map(M::from_counts).collect();
         let mut bytes = Vec::new();
-        let refs: Vec<_> = tiles.iter().map(|(s, c)| (*s, c)).collect();
+        let refs: Vec<_> = tiles.iter().enumerate().map(|(k, (s, c))| (*s, c, lists.tile(k))).collect();
         encode::<M>(scheme, &refs, &encode_tables(&models), &mut bytes);
+        (models, bytes)
+    }
+
+    fn round_trip<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) {
+        let (models, bytes) = group_of::<M>(scheme, tiles);
         let shapes: Vec<_> = tiles.iter().map(|t| t.0).collect();
         let tables = decode_tables(&models);
         let decoded = decode::<M>(scheme, &bytes, &shapes, &tables).expect("intact");
@@ -381,12 +287,16 @@ mod tests {
         }
     }
 
+    fn group_size<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) -> usize {
+        group_of::<M>(scheme, tiles).1.len()
+    }
+
     /// A field of zeros but for a few vertices takes far less than a bit a vertex with either coder.
     #[test]
     fn zeros_take_nothing() {
         let scheme = Scheme { predictor: Predictor::Hierarchical, element_bytes: 4 };
         let grid = Grid::new(512, 512);
-        let sizes = [bytes_of::<Frequencies>, bytes_of::<Lengths>].map(|size| {
+        let sizes = [group_size::<Frequencies>, group_size::<Lengths>].map(|size| {
             let tiles = (0..grid.tiles()).map(|t| {
                 let mut codes = TileCodes { classes: [0, 0, (t % 2) as u8], ..Default::default() };
                 if t % 2 == 1 {
@@ -398,17 +308,5 @@ mod tests {
             size(scheme, &tiles.collect::<Vec<_>>())
         });
         assert!(sizes.iter().all(|&bytes| bytes < 512), "{sizes:?}");
-    }
-
-    fn bytes_of<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) -> usize {
-        let mut counts = zero_counts();
-        tiles.iter().for_each(|(shape, codes)| {
-            count(scheme, shape, codes, &mut counts);
-        });
-        let models: Vec<M> = counts.iter().map(M::from_counts).collect();
-        let mut bytes = Vec::new();
-        let refs: Vec<_> = tiles.iter().map(|(s, c)| (*s, c)).collect();
-        encode::<M>(scheme, &refs, &encode_tables(&models), &mut bytes);
-        bytes.len()
     }
 }

@@ -4,7 +4,7 @@
 //! Everything is made of integers and ties are broken by the symbol, so that every backend makes the same
 //! codes of the same counts.
 
-use super::lanes::{Decode, Encode};
+use super::lanes::{Decode, Encode, MISSING};
 use super::table::{read_entries, write_entries, ALPHABET, ESCAPE};
 use super::Model;
 use crate::error::{Error, Result};
@@ -181,11 +181,14 @@ impl Model for Lengths {
 
     fn encode_table(&self) -> EncodeTable {
         let starts = self.starts();
-        EncodeTable(std::array::from_fn(|symbol| match self.of(symbol as u8) {
+        let mut own = std::array::from_fn(|symbol| match self.of(symbol as u8) {
             // The first bit of a code is the lowest one.
             Some(length) => length << 16 | starts[symbol].reverse_bits() >> (32 - MAX_LENGTH),
-            None => u32::MAX,
-        }))
+            None => MISSING,
+        });
+        let escape = own[ESCAPE as usize];
+        own[ESCAPE as usize] = MISSING;
+        EncodeTable { own, escape }
     }
 
     fn decode_table(&self) -> DecodeTable {
@@ -203,21 +206,33 @@ impl Model for Lengths {
     }
 }
 
-/// By symbol: length << 16 | code, all ones for none.
+/// length << 16 | code, or [`MISSING`].
 #[derive(Clone)]
-pub struct EncodeTable([u32; ALPHABET]);
+pub struct EncodeTable {
+    own: [u32; ALPHABET],
+    escape: u32,
+}
+
+/// Puts a code into the state of a lane.
+#[inline(always)]
+fn put(state: u32, entry: u32) -> (u32, bool) {
+    let (code, length) = (entry & 0xffff, entry >> 16);
+    let full = (state as u64) << length >> 32 != 0;
+    let x = if full { state >> 16 } else { state };
+    (x << length | code, full)
+}
 
 impl Encode for EncodeTable {
     #[inline(always)]
-    fn has(&self, symbol: u8) -> bool {
-        symbol != ESCAPE && self.0[symbol as usize] != u32::MAX
+    fn flags(&self, symbol: u8) -> u32 {
+        self.own[symbol as usize]
     }
     #[inline(always)]
     fn put(&self, state: u32, symbol: u8) -> (u32, bool) {
-        let (code, length) = (self.0[symbol as usize] & 0xffff, self.0[symbol as usize] >> 16 & 0xf);
-        let full = (state as u64) << length >> 32 != 0;
-        let x = if full { state >> 16 } else { state };
-        (x << length | code, full)
+        put(state, self.own[symbol as usize])
+    }
+    fn put_escape(&self, state: u32) -> (u32, bool) {
+        put(state, self.escape)
     }
 }
 
@@ -325,7 +340,7 @@ mod tests {
         let mut seed = 5;
         let items: Vec<(usize, u8)> = (0..5000)
             .map(|_| ((random(&mut seed) % LANES as u64) as usize, (random(&mut seed) % 90) as u8))
-            .filter(|item| encode.has(item.1))
+            .filter(|item| encode.flags(item.1) & MISSING == 0)
             .collect();
         assert!(items.len() > 500);
         let mut encoder = Encoder::new();

@@ -14,16 +14,23 @@ pub const LANES: usize = 32;
 pub const LOW: u32 = 1 << 16;
 /// Bytes of the states in front of the words.
 pub const STATE_BYTES: usize = LANES * 4;
+/// Words that a group has room for at once, somewhat more than are usual.
+const WORDS: usize = 1024;
 /// Raw bits of one piece.
 pub const PIECE_BITS: u32 = 16;
 
+/// Flag of a symbol that has no code of its own.
+pub const MISSING: u32 = 1 << 15;
+
 /// A coder's table for encoding.
 pub trait Encode {
-    /// Whether the symbol has a code of its own; the escape's is that of others.
-    fn has(&self, symbol: u8) -> bool;
+    /// [`MISSING`] is set where the symbol has no code of its own, the escape included.
+    fn flags(&self, symbol: u8) -> u32;
     /// What encoding a symbol that has a code makes of the state of a lane, and whether the low word of the
-    /// state is put out before.
+    /// state is put out before; anything for others.
     fn put(&self, state: u32, symbol: u8) -> (u32, bool);
+    /// The same for the escape.
+    fn put_escape(&self, state: u32) -> (u32, bool);
 }
 
 /// A coder's table for decoding.
@@ -41,7 +48,7 @@ pub struct Encoder {
 
 impl Encoder {
     pub fn new() -> Self {
-        Encoder { states: [LOW; LANES], words: Vec::new() }
+        Encoder { states: [LOW; LANES], words: Vec::with_capacity(WORDS) }
     }
 
     #[inline(always)]
@@ -60,29 +67,30 @@ impl Encoder {
     #[inline(always)]
     pub fn symbols<'t, E: Encode + 't>(&mut self, symbols: impl Iterator<Item = (usize, &'t E, u8)>) -> bool {
         // Words are written whether they are put out or not: which state is full is not to be predicted.
-        let (mut states, mut words, mut count) = (self.states, [0u16; LANES], 0);
-        let mut all = true;
+        let (states, before) = (self.states, self.words.len());
+        self.words.extend_from_slice(&[0; LANES]);
+        let words: &mut [u16; LANES] = (&mut self.words[before..]).try_into().expect("the length is LANES");
+        let (mut flags, mut count) = (0, 0);
         for (lane, table, symbol) in symbols {
-            let x = states[lane % LANES];
-            all &= table.has(symbol);
+            let x = self.states[lane % LANES];
+            flags |= table.flags(symbol);
             let (next, full) = table.put(x, symbol);
-            states[lane % LANES] = next;
+            self.states[lane % LANES] = next;
             words[count % LANES] = x as u16;
             count += full as usize;
         }
-        if all {
-            self.states = states;
-            let before = self.words.len();
-            self.words.extend_from_slice(&words);
-            self.words.truncate(before + count);
+        let missing = flags & MISSING != 0;
+        if missing {
+            (self.states, count) = (states, 0);
         }
-        all
+        self.words.truncate(before + count);
+        !missing
     }
 
-    /// Encodes one symbol that has a code.
+    /// Encodes one symbol that has a code, or the escape.
     pub fn put<E: Encode>(&mut self, lane: usize, table: &E, symbol: u8) {
         let x = self.states[lane];
-        let (next, full) = table.put(x, symbol);
+        let (next, full) = if symbol == ESCAPE { table.put_escape(x) } else { table.put(x, symbol) };
         if full {
             self.words.push(x as u16);
         }
@@ -178,7 +186,7 @@ impl<'a> Decoder<'a> {
                 &last
             }
         };
-        let (mut taken, mut escaped) = (0, 0u32);
+        let mut taken = 0;
         let mut get = |lane: usize| {
             let (s, x) = table(lane).get(self.states[lane]);
             let at = taken % LANES * 2;
@@ -186,7 +194,6 @@ impl<'a> Decoder<'a> {
             self.states[lane] = if x < LOW { refilled } else { x };
             taken += (x < LOW) as usize;
             symbols[lane] = s;
-            escaped |= ((s == ESCAPE) as u32) << lane;
         };
         if active == u32::MAX {
             (0..LANES).for_each(&mut get);
@@ -194,8 +201,10 @@ impl<'a> Decoder<'a> {
             lanes(active).for_each(&mut get);
         }
         self.next += taken;
-        for lane in lanes(escaped) {
-            symbols[lane] = self.raw(lane, 8) as u8;
+        for lane in lanes(lanes_above(symbols, 128) & active) {
+            if symbols[lane] == ESCAPE {
+                symbols[lane] = self.raw(lane, 8) as u8;
+            }
         }
     }
 
@@ -224,4 +233,54 @@ pub fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
         mask &= mask - 1;
         Some(lane)
     })
+}
+
+/// The lanes of a step whose symbols are `least` or above (1 to 128), as bits.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub fn lanes_above(symbols: &[u8; LANES], least: u8) -> u32 {
+    use std::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_max_epu8, _mm_movemask_epi8, _mm_set1_epi8,
+    };
+    let half = |at: usize| {
+        let half: &[u8; 16] = symbols[at..at + 16].try_into().expect("sixteen bytes");
+        // SAFETY: every processor of this architecture has SSE2, and the load takes the sixteen bytes.
+        unsafe {
+            let x = _mm_loadu_si128(half.as_ptr().cast::<__m128i>());
+            _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(x, _mm_set1_epi8(least as i8)), x)) as u32
+        }
+    };
+    half(0) | half(16) << 16
+}
+
+/// The lanes of a step whose symbols are `least` or above (1 to 128), as bits: eight at a time.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub fn lanes_above(symbols: &[u8; LANES], least: u8) -> u32 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    let mut lanes = 0;
+    for (k, eight) in symbols.chunks_exact(8).enumerate() {
+        let x = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
+        let above = (x | ((x & !HIGH) + ONES * (128 - least as u64))) & HIGH;
+        // The high bits come together in the highest byte.
+        lanes |= (((above >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32) << (8 * k);
+    }
+    lanes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_above_a_symbol() {
+        for least in [1, 2, 25, 127, 128] {
+            for first in 0..=255u8 {
+                let symbols: [u8; LANES] = std::array::from_fn(|lane| first.wrapping_mul(1 + lane as u8));
+                let lanes = (0..LANES).filter(|&lane| symbols[lane] >= least).map(|lane| 1 << lane).sum();
+                assert_eq!(lanes_above(&symbols, least), lanes, "{least} {first}");
+            }
+        }
+    }
 }

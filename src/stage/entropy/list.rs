@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use super::table::{BLOCKS, LAST_LIST_CLASS};
+use crate::stage::symbol::ZERO;
 
 /// Positions in front of the sparse lists: the first half of 32.
 pub const DENSE: usize = 16;
@@ -68,6 +69,92 @@ pub fn run_bits(symbol: u8) -> u32 {
 #[inline(always)]
 pub fn decode_run(symbol: u8, raw: u32, bits: u32) -> u32 {
     (2 | symbol as u32 & 1) << bits | raw
+}
+
+/// The sparse lists of tiles, one after another.
+#[derive(Default)]
+pub struct Lists {
+    symbols: Vec<u8>,
+    /// Runs before the entries, and their symbols.
+    runs: Vec<u16>,
+    run_symbols: Vec<u8>,
+    /// The first entry of each tile, and their numbers by block.
+    tiles: Vec<(usize, [u16; 3])>,
+}
+
+/// The sparse lists of one tile.
+#[derive(Clone, Copy)]
+pub struct Entries<'a> {
+    pub counts: [u16; 3],
+    pub symbols: &'a [u8],
+    pub runs: &'a [u16],
+    pub run_symbols: &'a [u8],
+}
+
+impl Entries<'_> {
+    /// Takes the last `count` entries.
+    #[inline(always)]
+    pub fn split_off(&mut self, count: usize) -> Self {
+        let at = self.symbols.len() - count;
+        let last = Entries {
+            counts: self.counts,
+            symbols: &self.symbols[at..],
+            runs: &self.runs[at..],
+            run_symbols: &self.run_symbols[at..],
+        };
+        self.symbols = &self.symbols[..at];
+        self.runs = &self.runs[..at];
+        self.run_symbols = &self.run_symbols[..at];
+        last
+    }
+}
+
+/// Where the entries of a list come to lie.
+pub struct Room<'a> {
+    pub symbols: &'a mut [u8],
+    pub runs: &'a mut [u16],
+    pub run_symbols: &'a mut [u8],
+}
+
+impl Lists {
+    /// Room for the entries of a list of at most so many.
+    pub fn room(&mut self, most: usize) -> Room<'_> {
+        let first = self.symbols.len();
+        self.symbols.resize(first + most, ZERO);
+        self.runs.resize(first + most, 0);
+        self.run_symbols.resize(first + most, 0);
+        Room {
+            symbols: &mut self.symbols[first..],
+            runs: &mut self.runs[first..],
+            run_symbols: &mut self.run_symbols[first..],
+        }
+    }
+
+    /// Gives back room that a list does not need.
+    pub fn end_list(&mut self, unused: usize) {
+        let entries = self.symbols.len() - unused;
+        self.symbols.truncate(entries);
+        self.runs.truncate(entries);
+        self.run_symbols.truncate(entries);
+    }
+
+    /// Ends a tile, whose blocks have so many entries, the last ones.
+    pub fn end_tile(&mut self, counts: [u16; 3]) {
+        let entries: usize = counts.iter().map(|&n| n as usize).sum();
+        self.tiles.push((self.symbols.len() - entries, counts));
+    }
+
+    /// The lists of a tile, by its number.
+    pub fn tile(&self, tile: usize) -> Entries<'_> {
+        let (first, counts) = self.tiles[tile];
+        let range = first..first + counts.iter().map(|&n| n as usize).sum::<usize>();
+        Entries {
+            counts,
+            symbols: &self.symbols[range.clone()],
+            runs: &self.runs[range.clone()],
+            run_symbols: &self.run_symbols[range],
+        }
+    }
 }
 
 #[cfg(test)]

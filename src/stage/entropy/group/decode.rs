@@ -2,8 +2,8 @@
 
 use super::{class_table, List, Places};
 use crate::geometry::{TileShape, TILE};
-use crate::stage::codes::{lanes_above, row_mask, MaskRows, Masks, Scheme, TileCodes, ALL, NONE, SOME};
-use crate::stage::entropy::lanes::{lanes, Decode, Decoder, LANES, PIECE_BITS};
+use crate::stage::codes::{row_mask, MaskRows, Masks, Scheme, TileCodes, ALL, NONE, SOME};
+use crate::stage::entropy::lanes::{lanes, lanes_above, Decode, Decoder, LANES, PIECE_BITS};
 use crate::stage::entropy::list::{self, is_list, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
 use crate::stage::entropy::table::{table_of, CLASSES, MASK_BYTE, MASK_RUN, TILE_MODE};
 use crate::stage::entropy::Model;

@@ -1,13 +1,11 @@
 //! Groups of tiles to bytes, backwards.
 
-use std::ops::Range;
-
-use super::{class_table, for_mask_entries, for_nonzero, some_masks, List, Places};
+use super::{class_table, for_mask_entries, some_masks, List, Places};
 use crate::geometry::TileShape;
-use crate::stage::codes::{lanes_above, row_mask, Scheme, TileCodes};
-use crate::stage::entropy::lanes::{lanes_down, Encode, Encoder, LANES, PIECE_BITS};
-use crate::stage::entropy::list::{self, is_list, MASK_COUNT_BITS};
-use crate::stage::entropy::table::{BLOCKS, ESCAPE, MASK_BYTE, MASK_RUN, TILE_MODE};
+use crate::stage::codes::{row_mask, Scheme, TileCodes};
+use crate::stage::entropy::lanes::{lanes_above, lanes_down, Encode, Encoder, LANES, MISSING, PIECE_BITS};
+use crate::stage::entropy::list::{self, is_list, Entries, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS};
+use crate::stage::entropy::table::{ESCAPE, MASK_BYTE, MASK_RUN, TILE_MODE};
 use crate::stage::entropy::Model;
 use crate::stage::symbol::FIRST_WITH_RAW_BITS;
 
@@ -40,11 +38,12 @@ impl Step {
         self.active |= 1 << lane;
     }
 
-    /// Makes lanes active, whose symbols follow, all of one table.
-    #[inline(always)]
-    fn put_table(&mut self, lanes: Range<usize>, table: u8) {
-        self.active |= row_mask(lanes.end) & !row_mask(lanes.start);
-        self.table[lanes].fill(table);
+    /// Adds symbols of one table in successive lanes.
+    fn put_list(&mut self, lane: usize, table: u8, symbols: &[u8]) {
+        let end = lane + symbols.len();
+        self.active |= row_mask(end) & !row_mask(lane);
+        self.table[lane..end].fill(table);
+        self.symbol[lane..end].copy_from_slice(symbols);
     }
 
     /// Gives the symbol of a lane raw bits.
@@ -65,6 +64,9 @@ impl Step {
 
     /// Encodes what the decoder reads as: all symbols, the escapes, the raw bits.
     fn encode<E: Encode>(&mut self, encoder: &mut Encoder, tables: &[E]) {
+        if self.active == 0 {
+            return;
+        }
         if self.with_raw != 0 {
             self.encode_raw(encoder);
         }
@@ -75,7 +77,7 @@ impl Step {
             encoder.symbols(lanes_down(self.active).map(lane))
         };
         if !plain {
-            let escapes = |&(_, table, symbol): &(usize, &E, u8)| !table.has(symbol);
+            let escapes = |&(_, table, symbol): &(usize, &E, u8)| table.flags(symbol) & MISSING != 0;
             for (lane, _, symbol) in lanes_down(self.active).map(lane).filter(escapes) {
                 encoder.raw(lane, symbol as u32, 8);
             }
@@ -84,6 +86,26 @@ impl Step {
             }
         }
         (self.active, self.with_raw) = (0, 0);
+    }
+
+    /// The same for symbols of one table in all lanes, which have their raw bits already.
+    #[inline(always)]
+    fn encode_all<E: Encode>(
+        &mut self,
+        encoder: &mut Encoder,
+        tables: &[E],
+        table: u8,
+        symbols: &[u8; LANES],
+    ) {
+        if self.with_raw != 0 {
+            self.encode_raw(encoder);
+            self.with_raw = 0;
+        }
+        let of = &tables[table as usize];
+        if !encoder.symbols((0..LANES).rev().map(|lane| (lane, of, symbols[lane]))) {
+            self.put_list(0, table, symbols);
+            self.encode(encoder, tables);
+        }
     }
 
     fn encode_raw(&self, encoder: &mut Encoder) {
@@ -99,18 +121,12 @@ impl Step {
     }
 }
 
-/// An entry of a sparse list, and the run before it.
-#[derive(Clone, Copy)]
-struct Entry {
-    run: u16,
-    position: u16,
-    symbol: u8,
-}
-
 /// A tile whose codes are encoded from the last one on.
 struct Tile<'a> {
     codes: &'a TileCodes,
     places: Places,
+    /// Entries of sparse lists, less those that are done.
+    entries: Entries<'a>,
     /// Raw elements of the entries that are left.
     raw: &'a [u64],
 }
@@ -157,35 +173,33 @@ impl Tile<'_> {
     }
 }
 
+/// A tile as it is encoded.
+pub type Coded<'a> = (TileShape, &'a TileCodes, Entries<'a>);
+
 /// Appends the coded form of a group of tiles.
-pub fn encode<M: Model>(
-    scheme: Scheme,
-    tiles: &[(TileShape, &TileCodes)],
-    tables: &[M::Encode],
-    out: &mut Vec<u8>,
-) {
+pub fn encode<M: Model>(scheme: Scheme, tiles: &[Coded<'_>], tables: &[M::Encode], out: &mut Vec<u8>) {
     let mut encoder = Encoder::new();
     let mut step = Step::new();
     for batch in tiles.chunks(LANES).rev() {
-        let counts = encode_codes::<M>(&mut encoder, scheme, batch, tables);
+        encode_codes::<M>(&mut encoder, scheme, batch, tables);
         encode_masks::<M>(&mut encoder, batch, tables);
-        let coded = |t: &(usize, &(TileShape, &TileCodes))| TileCodes::has_codes(t.1 .1.mode);
+        let coded = |t: &(usize, &Coded)| TileCodes::has_codes(t.1 .1.mode);
         for k in (0..3).rev() {
-            for (lane, (_, codes)) in batch.iter().enumerate().filter(coded).rev() {
+            for (lane, (_, codes, entries)) in batch.iter().enumerate().filter(coded).rev() {
                 let class = codes.classes[k];
                 let bits = if is_list(class) { list::count_bits(k, class) } else { 0 };
                 if bits > 0 {
-                    encoder.raw(lane, counts[lane][k] as u32, bits);
+                    encoder.raw(lane, entries.counts[k] as u32, bits);
                 }
             }
         }
         for k in (0..3).rev() {
-            for (lane, (_, codes)) in batch.iter().enumerate().filter(coded).rev() {
+            for (lane, (_, codes, _)) in batch.iter().enumerate().filter(coded).rev() {
                 step.put(lane, class_table(&codes.classes, k), codes.classes[k]);
             }
             step.encode(&mut encoder, tables);
         }
-        for (lane, (_, codes)) in batch.iter().enumerate().rev() {
+        for (lane, (_, codes, _)) in batch.iter().enumerate().rev() {
             step.put(lane, TILE_MODE, codes.mode);
         }
         step.encode(&mut encoder, tables);
@@ -194,10 +208,10 @@ pub fn encode<M: Model>(
 }
 
 /// The masks of a batch, and in front of them the numbers of their entries.
-fn encode_masks<M: Model>(encoder: &mut Encoder, batch: &[(TileShape, &TileCodes)], tables: &[M::Encode]) {
+fn encode_masks<M: Model>(encoder: &mut Encoder, batch: &[Coded<'_>], tables: &[M::Encode]) {
     let mut entries = Vec::new();
     let mut counts = [[None; LANES]; 2];
-    for (lane, (shape, codes)) in batch.iter().enumerate() {
+    for (lane, (shape, codes, _)) in batch.iter().enumerate() {
         for (rows, counts) in some_masks(codes).into_iter().zip(&mut counts) {
             let before = entries.len();
             if let Some(rows) = rows {
@@ -222,28 +236,15 @@ fn encode_masks<M: Model>(encoder: &mut Encoder, batch: &[(TileShape, &TileCodes
     }
 }
 
-/// The vertices of a batch; gives back the numbers of entries of sparse lists by tile and block.
-fn encode_codes<M: Model>(
-    encoder: &mut Encoder,
-    scheme: Scheme,
-    batch: &[(TileShape, &TileCodes)],
-    tables: &[M::Encode],
-) -> [[u16; 3]; LANES] {
-    let mut counts = [[0; 3]; LANES];
-    let (mut tiles, mut lists, mut entries) = (Vec::with_capacity(batch.len()), Vec::new(), Vec::new());
-    for (lane, (shape, codes)) in batch.iter().enumerate() {
-        let places = Places::new(scheme, shape, codes);
-        for (k, &class) in codes.classes.iter().enumerate().filter(|(_, &class)| is_list(class)) {
-            let before = entries.len();
-            append_entries(&mut entries, k, &places, codes);
-            counts[lane][k] = (entries.len() - before) as u16;
-            debug_assert!(counts[lane][k] as u32 >> list::count_bits(k, class) == 0);
-        }
-        List::append(&mut lists, lane, &codes.classes, &counts[lane]);
-        tiles.push(Tile { codes, places, raw: &codes.raw });
+/// The vertices of a batch.
+fn encode_codes<M: Model>(encoder: &mut Encoder, scheme: Scheme, batch: &[Coded<'_>], tables: &[M::Encode]) {
+    let (mut tiles, mut lists) = (Vec::with_capacity(batch.len()), Vec::with_capacity(4 * batch.len()));
+    for (lane, &(ref shape, codes, entries)) in batch.iter().enumerate() {
+        List::append(&mut lists, lane, &codes.classes, &entries.counts);
+        tiles.push(Tile { codes, places: Places::new(scheme, shape, codes), entries, raw: &codes.raw });
     }
     let mut left: usize = lists.iter().map(|list| list.left as usize).sum();
-    let (mut runs, mut vertices) = (Step::new(), Step::new());
+    let (mut runs_step, mut vertices) = (Step::new(), Step::new());
     let mut lists = lists.into_iter().rev().peekable();
     while left > 0 {
         // The last chunk is the one that may be short.
@@ -257,22 +258,25 @@ fn encode_codes<M: Model>(
             lane -= here;
             let first = (list.next + list.left) as usize;
             if list.sparse {
-                let before = entries.len() - here;
-                let segment = lane..lane + here;
-                vertices.put_table(segment.clone(), list.table);
-                runs.put_table(segment, list.run_table() as u8);
-                for (k, entry) in entries[before..].iter().enumerate().rev() {
-                    vertices.symbol[lane + k] = entry.symbol;
-                    if entry.symbol >= FIRST_WITH_RAW_BITS {
-                        tile.put_raw(&mut vertices, scheme, lane + k, entry.symbol, entry.position as usize);
+                let Entries { symbols, runs, run_symbols, .. } = tile.entries.split_off(here);
+                for k in from_end(symbols, FIRST_WITH_RAW_BITS) {
+                    tile.put_raw(&mut vertices, scheme, lane + k, symbols[k], DENSE);
+                }
+                for k in from_end(run_symbols, FIRST_RUN_WITH_RAW_BITS) {
+                    let (_, value, bits) = list::encode_run(runs[k] as u32);
+                    runs_step.put_raw(lane + k, bits, [value as u64, 0]);
+                }
+                let run_table = list.run_table() as u8;
+                match (symbols.try_into(), run_symbols.try_into()) {
+                    (Ok(symbols), Ok(run_symbols)) => {
+                        vertices.encode_all(encoder, tables, list.table, symbols);
+                        runs_step.encode_all(encoder, tables, run_table, run_symbols);
                     }
-                    let (symbol, value, bits) = list::encode_run(entry.run as u32);
-                    runs.symbol[lane + k] = symbol;
-                    if bits > 0 {
-                        runs.put_raw(lane + k, bits, [value as u64, 0]);
+                    _ => {
+                        vertices.put_list(lane, list.table, symbols);
+                        runs_step.put_list(lane, run_table, run_symbols);
                     }
                 }
-                entries.truncate(before);
             } else if here < LANES || !tile.put_plain(encoder, first, &tables[list.table as usize]) {
                 for position in (first..first + here).rev() {
                     if let Some(at) = tile.places.of(position) {
@@ -286,25 +290,16 @@ fn encode_codes<M: Model>(
             }
         }
         vertices.encode(encoder, tables);
-        runs.encode(encoder, tables);
+        runs_step.encode(encoder, tables);
     }
-    counts
 }
 
-/// Appends the entries of the sparse list of a block.
-fn append_entries(entries: &mut Vec<Entry>, block: usize, places: &Places, codes: &TileCodes) {
-    let positions = list::positions(block);
-    let mut expected = positions.start;
-    for step in BLOCKS[block].start / LANES..BLOCKS[block].end / LANES {
-        let mask = places.active[step];
-        let symbols = &codes.symbols[places.first[step] as usize..][..mask.count_ones() as usize];
-        for_nonzero(mask, symbols, |lane, symbol| {
-            let position = step * LANES + lane;
-            if position >= positions.start {
-                let run = (position - expected) as u16;
-                entries.push(Entry { run, position: position as u16, symbol });
-                expected = position + 1;
-            }
-        });
-    }
+/// The numbers of symbols that are `least` or above, the last one first.
+#[inline(always)]
+fn from_end(symbols: &[u8], least: u8) -> impl Iterator<Item = usize> {
+    let above = match symbols.try_into() {
+        Ok(all) => lanes_above(all, least),
+        Err(_) => symbols.iter().enumerate().fold(0, |above, (k, &s)| above | ((s >= least) as u32) << k),
+    };
+    lanes_down(above)
 }
