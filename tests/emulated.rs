@@ -9,10 +9,10 @@ mod cases;
 mod support;
 
 use cases::*;
-use factz::backend::{decompress, Execution};
-use factz::field::ViewMut;
+use factz::backend::{compress, decompress, max_stream_bytes, Execution};
+use factz::field::{View, ViewMut};
 use factz::real::Real;
-use factz::Status;
+use factz::{BoundKind, Coder, Config, Mode, Predictor, Request, Status};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -92,10 +92,22 @@ fn restored(case: &Value, order: &str, folder: &Path, stream: &[u8]) -> Result<[
 /// The stream that the kernels write for a case.
 fn compressed<T: Real>(manifest: &Value, case: &Value, order: &str, folder: &Path) -> Vec<u8> {
     let pitch = integer(&manifest["inputs"][text(case, "input")], "nx");
-    let c = config(case, pitch);
+    let components = input::<T>(manifest, case);
+    write_stream(&config(case, pitch), &components, first_vertex(case, pitch), pitch, order, folder)
+}
+
+/// The stream that the kernels write, of a block that begins at an element.
+fn write_stream<T: Real>(
+    c: &Config,
+    components: &[Vec<T>; 2],
+    first: u64,
+    pitch: u64,
+    order: &str,
+    folder: &Path,
+) -> Vec<u8> {
     let [u, v, stream] = ["in_u", "in_v", "out"].map(|name| folder.join(name));
-    for (path, component) in [&u, &v].into_iter().zip(input::<T>(manifest, case)) {
-        fs::write(path, bytes_of(&component)).expect("the folder is writable");
+    for (path, component) in [&u, &v].into_iter().zip(components) {
+        fs::write(path, bytes_of(component)).expect("the folder is writable");
     }
     let numbers = [c.mode as u32, c.predictor as u32, c.coder as u32, c.preserve as u32, c.halo, c.pin];
     let status = emulate(
@@ -106,9 +118,9 @@ fn compressed<T: Real>(manifest: &Value, case: &Value, order: &str, folder: &Pat
             .chain(numbers.map(|x| x.to_string()))
             .chain([c.dx, c.dy].map(|x| format!("{x:e}")))
             .chain([&u, &v].map(|path| path_text(path)))
-            .chain([first_vertex(case, pitch).to_string(), pitch.to_string(), path_text(&stream)]),
+            .chain([first.to_string(), pitch.to_string(), path_text(&stream)]),
     );
-    assert_eq!(status, 0, "{case}");
+    assert_eq!(status, 0, "{c:?}");
     fs::read(stream).expect("the stream is there")
 }
 
@@ -171,6 +183,50 @@ fn kernels_restore_the_golden_streams() {
                 "{name}, order {order}: other values"
             );
         }
+    });
+}
+
+/// Both components of a field of data/, of which both sides are the same.
+fn square(name: &str) -> ([Vec<f32>; 2], u64) {
+    let components = ["u", "v"].map(|component| {
+        let bytes =
+            fs::read(root().join(format!("data/{name}/{component}.f32"))).expect("the field is there");
+        bytes
+            .chunks_exact(4)
+            .map(|b| f32::from_le_bytes(b.try_into().expect("four bytes")))
+            .collect::<Vec<f32>>()
+    });
+    let side = components[0].len().isqrt() as u64;
+    assert_eq!(side * side, components[0].len() as u64, "{name}");
+    (components, side)
+}
+
+#[test]
+fn kernels_write_what_the_library_writes() {
+    let mut cases = Vec::new();
+    for name in ["dt256", "nan_inf256"] {
+        for (mode, predictor, coder) in [
+            (Mode::BlockWise, Predictor::Hierarchical, Coder::Ans),
+            (Mode::Speculative, Predictor::Hierarchical, Coder::Huffman),
+            (Mode::BlockWise, Predictor::Lorenzo, Coder::Ans),
+        ] {
+            for order in ORDERS {
+                cases.push((name, mode, predictor, coder, order));
+            }
+        }
+    }
+    for_each("emulated_fields", &cases, |&(name, mode, predictor, coder, order), folder| {
+        let (components, side) = square(name);
+        let config = Config { mode, predictor, coder, ..Config::new(side, side, BoundKind::Relative, 1e-2) };
+        let request = Request::new(config).expect("a valid configuration");
+        let mut stream = vec![0; max_stream_bytes(&request) as usize];
+        let [u, v] = components.each_ref().map(|c| View::dense(c, side));
+        let report = compress(&request, u, v, &mut stream, ONE_THREAD).expect("valid");
+        let written = write_stream(&config, &components, 0, side, order, folder);
+        assert!(
+            written == stream[..report.stream_bytes as usize],
+            "{name}, {mode:?}, {predictor:?}, order {order}"
+        );
     });
 }
 

@@ -177,19 +177,23 @@ T shuffle(unsigned lanes, T value, int (*from)(int lane, int of, int width), int
 }
 template <typename T>
 T __shfl_sync(unsigned lanes, T value, int source, int width = 32) {
-    return shuffle(lanes, value, [](int, int of, int n) { return of & (n - 1); }, source, width);
+    return shuffle(
+        lanes, value, [](int, int of, int n) { return of & (n - 1); }, source, width);
 }
 template <typename T>
 T __shfl_up_sync(unsigned lanes, T value, unsigned distance, int width = 32) {
-    return shuffle(lanes, value, [](int lane, int of, int) { return lane >= of ? lane - of : lane; }, (int)distance, width);
+    return shuffle(
+        lanes, value, [](int lane, int of, int) { return lane >= of ? lane - of : lane; }, (int)distance, width);
 }
 template <typename T>
 T __shfl_down_sync(unsigned lanes, T value, unsigned distance, int width = 32) {
-    return shuffle(lanes, value, [](int lane, int of, int n) { return lane + of < n ? lane + of : lane; }, (int)distance, width);
+    return shuffle(
+        lanes, value, [](int lane, int of, int n) { return lane + of < n ? lane + of : lane; }, (int)distance, width);
 }
 template <typename T>
 T __shfl_xor_sync(unsigned lanes, T value, int mask, int width = 32) {
-    return shuffle(lanes, value, [](int lane, int of, int) { return lane ^ of; }, mask, width);
+    return shuffle(
+        lanes, value, [](int lane, int of, int) { return lane ^ of; }, mask, width);
 }
 inline unsigned __ballot_sync(unsigned lanes, int predicate) {
     of_whole_warps(lanes);

@@ -235,7 +235,8 @@ void carve(Job& job, bool compress) {
 
 // ---- The kernels, with few blocks where any number does -------------------------------------------------------
 
-#define RUN(name, blocks, threads) launch(#name, job.dtype ? factz_##name##_f64 : factz_##name##_f32, job, blocks, threads)
+#define RUN(name, blocks, threads) \
+    launch(#name, job.dtype ? factz_##name##_f64 : factz_##name##_f32, job, blocks, threads)
 constexpr uint64_t FEW = 2;
 
 void compress(const Job& job) {
