@@ -824,7 +824,7 @@ factz_status factz_inspect_host(const void *src, size_t src_bytes, struct factz_
  *                   dst may be NULL: the call fails and report->required_bytes says what it takes
  * @param report     written whatever happens, unless it is itself the bad argument; report->stream_bytes
  *                   is the length of the stream
- * @param threads    threads to use; 0 means one per processor, more than 1024 count as 1024
+ * @param threads    threads to use at most; 0 means one per processor, more than 1024 count as 1024
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
  *         FACTZ_ERROR_BUFFER_TOO_SMALL (report->required_bytes says what it takes; the content of dst
  *         is undefined); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
@@ -857,7 +857,7 @@ factz_status factz_compress_host(const void *u,
  *                   belong to both
  * @param n          number of vertices, nx * ny
  * @param report     written whatever happens, unless it is itself the bad argument
- * @param threads    threads to use; 0 means one per processor, more than 1024 count as 1024
+ * @param threads    threads to use at most; 0 means one per processor, more than 1024 count as 1024
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also: the stream has other dimensions or another
  *         dtype); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_CORRUPT_STREAM (the
  *         content of u and v is undefined); FACTZ_ERROR_UNSUPPORTED_VERSION (a later version of the
@@ -888,7 +888,7 @@ factz_status factz_decompress_host(const void *src,
  * @param capacity  how many points fit
  * @param count     receives the number of points in the field, also when they do not all fit; 0 when the
  *                  call fails otherwise
- * @param threads   threads to use; 0 means one per processor, more than 1024 count as 1024
+ * @param threads   threads to use at most; 0 means one per processor, more than 1024 count as 1024
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
  *         FACTZ_ERROR_BUFFER_TOO_SMALL (the first `capacity` points were written; *count says how many
  *         there are); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
@@ -918,7 +918,7 @@ factz_status factz_critical_points_host(const void *u,
  * @param other_config  the layout of other_u and other_v; nx, ny and dtype as in config. NULL means
  *                      config
  * @param comparison    written, with `status` alone where the call fails
- * @param threads       threads to use; 0 means one per processor, more than 1024 count as 1024
+ * @param threads       threads to use at most; 0 means one per processor, more than 1024 count as 1024
  * @return FACTZ_OK (whatever the differences); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
  *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
  */

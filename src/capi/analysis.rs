@@ -162,7 +162,7 @@ assert_layout!(
 /// @param capacity  how many points fit
 /// @param count     receives the number of points in the field, also when they do not all fit; 0 when the
 ///                  call fails otherwise
-/// @param threads   threads to use; 0 means one per processor, more than 1024 count as 1024
+/// @param threads   threads to use at most; 0 means one per processor, more than 1024 count as 1024
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
 ///         FACTZ_ERROR_BUFFER_TOO_SMALL (the first `capacity` points were written; *count says how many
 ///         there are); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
@@ -221,7 +221,7 @@ pub unsafe extern "C" fn factz_critical_points_host(
 /// @param other_config  the layout of other_u and other_v; nx, ny and dtype as in config. NULL means
 ///                      config
 /// @param comparison    written, with `status` alone where the call fails
-/// @param threads       threads to use; 0 means one per processor, more than 1024 count as 1024
+/// @param threads       threads to use at most; 0 means one per processor, more than 1024 count as 1024
 /// @return FACTZ_OK (whatever the differences); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
 ///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]

@@ -28,7 +28,7 @@ use std::ffi::{c_int, c_void};
 ///                   dst may be NULL: the call fails and report->required_bytes says what it takes
 /// @param report     written whatever happens, unless it is itself the bad argument; report->stream_bytes
 ///                   is the length of the stream
-/// @param threads    threads to use; 0 means one per processor, more than 1024 count as 1024
+/// @param threads    threads to use at most; 0 means one per processor, more than 1024 count as 1024
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
 ///         FACTZ_ERROR_BUFFER_TOO_SMALL (report->required_bytes says what it takes; the content of dst
 ///         is undefined); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL

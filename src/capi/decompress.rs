@@ -31,7 +31,7 @@ use std::ffi::{c_int, c_void};
 ///                   belong to both
 /// @param n          number of vertices, nx * ny
 /// @param report     written whatever happens, unless it is itself the bad argument
-/// @param threads    threads to use; 0 means one per processor, more than 1024 count as 1024
+/// @param threads    threads to use at most; 0 means one per processor, more than 1024 count as 1024
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also: the stream has other dimensions or another
 ///         dtype); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_CORRUPT_STREAM (the
 ///         content of u and v is undefined); FACTZ_ERROR_UNSUPPORTED_VERSION (a later version of the
