@@ -169,16 +169,6 @@ struct RestorePair {
     alignas(16) u8 symbols[2][TILE_VERTICES];
 };
 
-// The bits of all lanes, which the compiler then knows to be the same in all of them.
-__device__ __forceinline__ u32 any_bits(u32 bits) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_or_sync(FULL, bits);
-#else
-    for (i32 k = 16; k > 0; k /= 2) bits |= __shfl_xor_sync(FULL, bits, k);
-    return bits;
-#endif
-}
-
 // Whether half a warp can restore a tile: it is whole with its closed block, and something of it is coded.
 __device__ __forceinline__ bool is_paired(const Job& job, u64 index, u32 info) {
     const TileShape shape = tile_shape(job, index);
@@ -322,7 +312,7 @@ __device__ __forceinline__ void restore_pair(const Job& job, const Control& cont
         far_sides[TILE + number] = (u8)last;
     }
     __syncwarp();
-    const u32 all_steps = any_bits(steps);
+    const u32 all_steps = warp_or(steps);
     // Of a pair of rows of the finest level, and of the next one for what is between others of a row, which is ahead.
     auto expect = [&](i32 pair) {
         const i32 at = 512 + 32 * pair + 4 * lane + (lane < HALF / 2 ? 0 : 224), ahead = 256 + 32 * (pair + 1) + 4 * lane;
@@ -342,7 +332,7 @@ __device__ __forceinline__ void restore_pair(const Job& job, const Control& cont
     const TileShape shape = tile_shape(job, index);
     const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
     // Whether two neighbours are one word of memory, in all rows.
-    const bool wide = any_bits(stride_u == 1 && stride_v == 1 && ((pitch_u | pitch_v) & 1) == 0 &&
+    const bool wide = warp_or(stride_u == 1 && stride_v == 1 && ((pitch_u | pitch_v) & 1) == 0 &&
                                (((u64)job.u | (u64)job.v) & (2 * sizeof(T) - 1)) == 0);
     // What moves on with the rows: where the lane stores, its symbols, the steps that have some.
     T *u = vertex_at<T>(job.u, job.u_layout, shape.x0 + 2 * lane, shape.y0), *v = vertex_at<T>(job.v, job.v_layout, shape.x0 + 2 * lane, shape.y0);

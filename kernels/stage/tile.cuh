@@ -259,6 +259,7 @@ __device__ __forceinline__ u32 warp_max(u32 x) {
 #endif
 }
 
+// The bits of all lanes, which the compiler then knows to be the same in all of them.
 __device__ __forceinline__ u32 warp_or(u32 x) {
 #if __CUDA_ARCH__ >= 800
     return __reduce_or_sync(FULL, x);

@@ -2,7 +2,9 @@
 //! tiles are divided among them.
 
 mod back_end;
+mod coding;
 mod front_end;
+mod statistics;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use self::back_end::BackEnd;
+use self::coding::{decode, decode_all, encode, Body};
 use self::front_end::{anchor_differences, FrontEnd};
+use self::statistics::statistics;
 use super::Progress;
 use crate::error::{Error, Result, Status};
 use crate::field::{View, ViewMut};
@@ -21,9 +25,7 @@ use crate::request::{BoundKind, Coder, Predictor, Preserve, Request};
 use crate::stage::codes::{Builder, Scheme, TileCodes};
 use crate::stage::container::{self, Content, Header, HEADER_BYTES};
 use crate::stage::entropy::huffman::Lengths;
-use crate::stage::entropy::list::{Entries, Lists};
-use crate::stage::entropy::table::{zero_counts, Counts, Frequencies};
-use crate::stage::entropy::{group, Model};
+use crate::stage::entropy::table::Frequencies;
 use crate::stage::lorenzo::{self, Lattices};
 use crate::stage::predict::{kernels, Kernel};
 use crate::stage::quantize::{self, Quantizer};
@@ -33,13 +35,6 @@ use crate::stage::tune;
 
 /// Tiles in one piece of work.
 pub const CHUNK: usize = 16;
-/// A group of tiles is made large enough that its coder states are a small part of it.
-const GROUP_BYTES: u64 = 1024;
-/// No limit of the weight of groups is lower; it is more than a tile can weigh.
-const LEAST_GROUP_WEIGHT: u64 = 1600;
-/// No limit is higher: what is added up of all tiles of the largest field fits 64 bits.
-const MOST_GROUP_WEIGHT: u64 = 1 << 28;
-
 /// Counts finished pieces of work for the caller's progress display.
 struct Meter<'a> {
     progress: Option<Progress<'a>>,
@@ -57,132 +52,6 @@ impl<'a> Meter<'a> {
             report(done as f64 / self.total as f64);
         }
     }
-}
-
-/// What one pass over the field finds.
-#[derive(Clone, Copy)]
-struct Statistics<T> {
-    range: Option<(T, T)>,
-    zero: u64,
-    nonfinite: u64,
-    /// Row-major index and bits of the first vertex that is not finite.
-    fill: Option<(u64, [u64; 2])>,
-}
-
-impl<T: Real> Statistics<T> {
-    fn merge(self, other: Self) -> Self {
-        let range = match (self.range, other.range) {
-            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
-            (a, b) => a.or(b),
-        };
-        let fill = match (self.fill, other.fill) {
-            (Some(a), Some(b)) => Some(if b.0 < a.0 { b } else { a }),
-            (a, b) => a.or(b),
-        };
-        Statistics { range, zero: self.zero + other.zero, nonfinite: self.nonfinite + other.nonfinite, fill }
-    }
-}
-
-/// Vertices that are looked at together, and the parts that they are divided into, written so that the compiler can
-/// use vector instructions.
-const PIECE: usize = 64;
-const PARTS: usize = 4;
-const PART: usize = PIECE / PARTS;
-
-/// The smallest and the largest of finite values, by place in a part.
-struct Extremes<T> {
-    low: [T; PART],
-    high: [T; PART],
-}
-
-impl<T: Real> Extremes<T> {
-    fn new() -> Self {
-        Extremes { low: [T::from_f64(f64::INFINITY); PART], high: [T::from_f64(f64::NEG_INFINITY); PART] }
-    }
-    /// Adds values that are all finite.
-    #[inline(always)]
-    fn add(&mut self, values: &[T; PIECE]) {
-        for i in 0..PART {
-            let (mut low, mut high) = (self.low[i], self.high[i]);
-            for k in 0..PARTS {
-                let x = values[k * PART + i];
-                (low, high) = (low.min(x), high.max(x));
-            }
-            (self.low[i], self.high[i]) = (low, high);
-        }
-    }
-    fn add_finite(&mut self, value: T) {
-        if value.is_finite() {
-            (self.low[0], self.high[0]) = (self.low[0].min(value), self.high[0].max(value));
-        }
-    }
-    /// None if there were no values.
-    fn range(&self) -> Option<(T, T)> {
-        let low = self.low.iter().fold(self.low[0], |low, &x| low.min(x));
-        let high = self.high.iter().fold(self.high[0], |high, &x| high.max(x));
-        (low <= high).then_some((low, high))
-    }
-}
-
-/// Whether all values are finite; false as well where a sum of them is not.
-#[inline(always)]
-fn all_finite<T: Real>(values: &[T; PIECE]) -> bool {
-    let mut not = 0;
-    for i in 0..PART {
-        let sum = (1..PARTS).fold(values[i], |sum, k| sum + values[k * PART + i]);
-        not |= !sum.is_finite() as u32;
-    }
-    not == 0
-}
-
-/// How many vertices have u = v = 0.
-#[inline(always)]
-fn zeros<T: Real>(u: &[T; PIECE], v: &[T; PIECE]) -> u64 {
-    let zero = u.iter().zip(v).map(|(&u, &v)| ((u == T::ZERO) & (v == T::ZERO)) as u32);
-    zero.sum::<u32>() as u64
-}
-
-fn statistics<T: Real>(grid: Grid, [u, v]: [View<'_, T>; 2]) -> Statistics<T> {
-    const SPAN: u64 = 1 << 14;
-    let spans = grid.nx.div_ceil(SPAN);
-    let none = Statistics { range: None, zero: 0, nonfinite: 0, fill: None };
-    (0..(grid.ny * spans) as usize)
-        .into_par_iter()
-        .with_min_len((SPAN / grid.nx.min(SPAN)) as usize)
-        .map(|k| {
-            let (y, x0) = (k as u64 / spans, k as u64 % spans * SPAN);
-            let mut s = none;
-            let mut values = [[T::ZERO; PIECE]; 2];
-            let [a, b] = &mut values;
-            let mut extremes = Extremes::new();
-            for x in (x0..grid.nx.min(x0 + SPAN)).step_by(PIECE) {
-                let n = (grid.nx - x).min(PIECE as u64) as usize;
-                // SAFETY: these are vertices of the grid.
-                unsafe {
-                    u.read_row(x as i64, y as i64, &mut a[..n]);
-                    v.read_row(x as i64, y as i64, &mut b[..n]);
-                }
-                if n == PIECE && all_finite(a) & all_finite(b) {
-                    extremes.add(a);
-                    extremes.add(b);
-                    s.zero += zeros(a, b);
-                } else {
-                    for (k, (&a, &b)) in a[..n].iter().zip(&b[..n]).enumerate() {
-                        extremes.add_finite(a);
-                        extremes.add_finite(b);
-                        s.zero += (a == T::ZERO && b == T::ZERO) as u64;
-                        if !(a.is_finite() && b.is_finite()) {
-                            s.nonfinite += 1;
-                            s.fill
-                                .get_or_insert((y * grid.nx + x + k as u64, [a.to_bits64(), b.to_bits64()]));
-                        }
-                    }
-                }
-            }
-            s.range = extremes.range();
-            s
-        })
-        .reduce(|| none, Statistics::merge)
 }
 
 /// The absolute bound that a request asks for on a field with this range.
@@ -211,100 +80,6 @@ fn round_up<T: Real>(x: f64) -> T {
     } else {
         r
     }
-}
-
-/// What there is to code.
-struct Counted {
-    counts: Box<Counts>,
-    raw_bits: u64,
-    weights: Vec<u16>,
-    /// Sparse lists, those of `piece` tiles together.
-    lists: Vec<Lists>,
-    piece: usize,
-}
-
-impl Counted {
-    /// The sparse lists of a tile.
-    fn entries(&self, tile: usize) -> Entries<'_> {
-        self.lists[tile / self.piece].tile(tile % self.piece)
-    }
-}
-
-fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> Counted {
-    let piece = tiles.len().div_ceil(4 * rayon::current_num_threads()).max(CHUNK);
-    let mut weights = vec![0; tiles.len()];
-    let (counts, raw_bits, lists) = tiles
-        .par_chunks(piece)
-        .zip(weights.par_chunks_mut(piece))
-        .enumerate()
-        .map(|(k, (tiles, weights))| {
-            let (mut counts, mut raw, mut lists) = (zero_counts(), 0, Lists::default());
-            for (i, (codes, weight)) in tiles.iter().zip(weights).enumerate() {
-                let shape = grid.tile((k * piece + i) as u64);
-                let work = group::count(scheme, &shape, codes, &mut counts, &mut lists);
-                raw += work.raw_bits;
-                *weight = work.weight;
-            }
-            (counts, raw, vec![lists])
-        })
-        .reduce(
-            || (zero_counts(), 0, Vec::new()),
-            |(mut a, ra, mut la), (b, rb, lb)| {
-                for (a, b) in a.iter_mut().flatten().zip(b.iter().flatten()) {
-                    *a += b;
-                }
-                la.extend(lb);
-                (a, ra + rb, la)
-            },
-        );
-    Counted { counts, raw_bits, weights, lists, piece }
-}
-
-/// The weight that groups get to be of about [`GROUP_BYTES`] each, where tiles of this weight in all take about
-/// so many bytes; and what each tile adds to its own, so that no group has more than 255 tiles.
-fn group_weight(total: u64, bytes: u64) -> (u64, u64) {
-    let limit = (total * GROUP_BYTES / bytes.max(1)).clamp(LEAST_GROUP_WEIGHT, MOST_GROUP_WEIGHT);
-    (limit, limit / 255 + 1)
-}
-
-/// Groups of about equal work: the time that a GPU takes is that of the longest group.
-fn groups(weights: &[u16], bytes: u64) -> Vec<Range<usize>> {
-    let (limit, each) = group_weight(weights.iter().map(|&w| w as u64).sum(), bytes);
-    let mut groups: Vec<Range<usize>> = Vec::new();
-    let mut before = 0;
-    for (tile, &weight) in weights.iter().enumerate() {
-        if groups.len() as u64 == before / limit {
-            groups.push(tile..tile);
-        }
-        groups.last_mut().expect("the first tile begins a group").end = tile + 1;
-        before += weight as u64 + each;
-    }
-    groups
-}
-
-/// The tables and the groups of a coded field: number of tiles and bytes.
-struct Body {
-    tables: Vec<u8>,
-    groups: Vec<(u64, Vec<u8>)>,
-}
-
-fn encode<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes], meter: &Meter) -> Body {
-    let counted = count(grid, scheme, tiles);
-    let models: Vec<M> = counted.counts.iter().map(M::from_counts).collect();
-    let cost: u64 = models.iter().zip(counted.counts.iter()).map(|(m, c)| m.cost(c)).sum();
-    let tables = group::encode_tables(&models);
-    let groups = groups(&counted.weights, ((cost >> 8) + counted.raw_bits) / 8)
-        .into_par_iter()
-        .map(|group| {
-            let numbered: Vec<_> =
-                group.clone().map(|t| (grid.tile(t as u64), &tiles[t], counted.entries(t))).collect();
-            let mut out = Vec::new();
-            group::encode::<M>(scheme, &numbered, &tables, &mut out);
-            meter.add(group.len() as u64);
-            (group.len() as u64, out)
-        })
-        .collect();
-    Body { tables: container::write_tables(&models), groups }
 }
 
 /// The codes of all tiles by the hierarchical predictor.
@@ -515,41 +290,6 @@ fn read_stored<T: Real>(grid: Grid, bytes: &[u8], outputs: [ViewMut<'_, T>; 2]) 
     }
 }
 
-/// Decodes all groups, and gives what `each` makes of a group's tiles and their codes.
-fn decode<M: Model, R: Send>(
-    header: &Header,
-    scheme: Scheme,
-    stream: &[u8],
-    meter: &Meter,
-    each: impl Fn(Range<u64>, Vec<TileCodes>) -> R + Sync,
-) -> Result<Vec<R>> {
-    let grid = header.grid();
-    let parts = container::split::<M>(header, stream)?;
-    let tables = group::decode_tables(&parts.models);
-    let decode = if header.version == 1 { group::decode_v1::<M> } else { group::decode::<M> };
-    let decoded: Option<Vec<R>> = parts
-        .groups
-        .par_iter()
-        .map(|group| {
-            let shapes: Vec<_> = group.tiles.clone().map(|t| grid.tile(t)).collect();
-            let codes = decode(scheme, group.bytes, &shapes, &tables)?;
-            meter.add(shapes.len() as u64);
-            Some(each(group.tiles.clone(), codes))
-        })
-        .collect();
-    decoded.ok_or_else(|| Error::corrupt("a group of tiles does not decode to an end: the stream is damaged"))
-}
-
-/// The codes of all tiles.
-fn decode_all(header: &Header, scheme: Scheme, stream: &[u8], meter: &Meter) -> Result<Vec<TileCodes>> {
-    let each = |_, codes| codes;
-    let groups: Vec<Vec<TileCodes>> = match header.coder {
-        Coder::Ans => decode::<Frequencies, _>(header, scheme, stream, meter, each),
-        Coder::Huffman => decode::<Lengths, _>(header, scheme, stream, meter, each),
-    }?;
-    Ok(groups.into_iter().flatten().collect())
-}
-
 pub fn decompress<T: Real>(
     header: &Header,
     stream: &[u8],
@@ -630,66 +370,6 @@ mod tests {
     use super::*;
     use crate::request::{Config, Dtype, Mode};
 
-    /// The most that `group::count` says of a tile: all lists dense, and 128 entries in each mask.
-    const HEAVIEST: u16 = 1540;
-
-    fn check_groups(weights: &[u16], bytes: u64) -> Vec<usize> {
-        let groups = groups(weights, bytes);
-        let what = || format!("{} tiles, {bytes} bytes", weights.len());
-        let mut next = 0;
-        for group in &groups {
-            assert_eq!(group.start, next, "{}", what());
-            assert!((1..=255).contains(&group.len()), "{}: {group:?}", what());
-            next = group.end;
-        }
-        assert_eq!(next, weights.len(), "{}", what());
-        // As a device finds the number of groups and the first tile of each.
-        let (limit, each) = group_weight(weights.iter().map(|&w| w as u64).sum(), bytes);
-        let mut before = 0;
-        for (tile, &weight) in weights.iter().enumerate() {
-            assert!(groups[(before / limit) as usize].contains(&tile), "{}: tile {tile}", what());
-            before += weight as u64 + each;
-        }
-        groups.iter().map(|g| g.len()).collect()
-    }
-
-    #[test]
-    fn groups_take_all_tiles_in_order() {
-        let mut state = 1u64;
-        let mut random = move |n: u64| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) % n
-        };
-        let everything = [0, 1, 2, 100, 1 << 10, 1 << 20, 1 << 30, 1 << 40, 1 << 53, u64::MAX];
-        for tiles in [1, 2, 31, 32, 33, 254, 255, 256, 257, 510, 511, 5000] {
-            for most in [1, 2, 50, 800, HEAVIEST as u64 + 1] {
-                let arbitrary: Vec<u16> = (0..tiles).map(|_| random(most) as u16).collect();
-                let steep: Vec<u16> =
-                    (0..tiles).map(|t| if t % 300 < 299 { 4 } else { most as u16 - 1 }).collect();
-                for bytes in everything {
-                    check_groups(&arbitrary, bytes);
-                    check_groups(&steep, bytes);
-                    check_groups(&vec![most as u16 - 1; tiles], bytes);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn groups_are_of_about_equal_weight() {
-        // Tiles that take nothing are limited by their number alone, the heaviest by their weight.
-        assert_eq!(check_groups(&[4; 600], 0), [255, 255, 90]);
-        assert_eq!(check_groups(&[HEAVIEST; 3], u64::MAX), [2, 1]);
-        // 16 bytes a tile: 64 of them, less what a tile adds to its weight.
-        let sizes = check_groups(&[100; 1000], 16_000);
-        assert!(sizes[..sizes.len() - 1].iter().all(|n| (50..=52).contains(n)), "{sizes:?}");
-        // Where the weight is, there are more groups.
-        let mut mixed = vec![10; 1000];
-        mixed[500..].fill(190);
-        let sizes = check_groups(&mixed, 16_000);
-        assert!(sizes[0] > 3 * sizes[sizes.len() - 2], "{sizes:?}");
-    }
-
     /// A thread that waits takes up other work meanwhile: what lies on the stack for each tile lies there many
     /// times over.
     #[test]
@@ -724,25 +404,5 @@ mod tests {
         }
         round_trips::<f32>(Dtype::F32);
         round_trips::<f64>(Dtype::F64);
-    }
-
-    /// Nothing overflows for the largest field, of 2^43 tiles of 32 vertices.
-    #[test]
-    fn weights_of_the_largest_field_fit() {
-        let tiles = Grid::new(1 << 48, 1).tiles();
-        assert_eq!(tiles, 1 << 43);
-        let total = tiles * HEAVIEST as u64;
-        assert!(total.checked_mul(GROUP_BYTES).is_some());
-        for bytes in [0, 1, tiles, 1 << 53, u64::MAX] {
-            for total in [tiles, 4 * tiles, total] {
-                let (limit, each) = group_weight(total, bytes);
-                assert!((LEAST_GROUP_WEIGHT..=MOST_GROUP_WEIGHT).contains(&limit));
-                assert!(limit >= HEAVIEST as u64 + each, "no group is empty");
-                assert!(255 * each > limit, "no group has more than 255 tiles");
-                // The last tile's, and the beginning of a group behind the last one.
-                let before = tiles.checked_mul(each).and_then(|q| q.checked_add(total));
-                assert!(before.and_then(|q| q.checked_add(limit)).is_some(), "{bytes}");
-            }
-        }
     }
 }

@@ -191,26 +191,10 @@ impl<T: Real> Encoder<'_, T> {
         tier: usize,
         stored: bool,
     ) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") && !tests_narrow() {
-            // SAFETY: the processor has these instructions.
-            return unsafe { self.rows_avx2(patch, builder, inside, tier, stored) };
-        }
-        self.rows_anywhere(patch, builder, inside, tier, stored)
-    }
-
-    /// The same in wider vectors.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    unsafe fn rows_avx2(
-        &self,
-        patch: &mut Patch<T>,
-        builder: &mut Builder,
-        inside: &Inside,
-        tier: usize,
-        stored: bool,
-    ) -> bool {
-        self.rows_anywhere(patch, builder, inside, tier, stored)
+        in_wide_vectors(
+            #[inline(always)]
+            || self.rows_anywhere(patch, builder, inside, tier, stored),
+        )
     }
 
     #[inline(always)]
@@ -535,6 +519,22 @@ impl<T: Real> Decoder<'_, T> {
         [(base[0], digits & mask), (base[1], digits >> (2 * id as u32) & mask)]
             .map(|(base, digits)| T::from_i32(anchor::join(base, digits, id)) * width)
     }
+}
+
+/// Does something in the widest vectors of this processor, which compute the same.
+fn in_wide_vectors<R>(work: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2")]
+        unsafe fn avx2<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        if std::arch::is_x86_feature_detected!("avx2") && !tests_narrow() {
+            // SAFETY: the processor has these instructions.
+            return unsafe { avx2(work) };
+        }
+    }
+    work()
 }
 
 /// Whether a test looks at what is done on a processor without wide vectors.

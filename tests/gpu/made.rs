@@ -4,7 +4,8 @@
 mod synthetic;
 
 use crate::{text, Check};
-use factz::backend::cuda::host::{Device, Pipeline};
+use factz::backend::cuda::host::Device;
+use factz::backend::cuda::pipeline::Pipeline;
 use factz::real::Real;
 use factz::{BoundKind, Config, Dtype, Request};
 use synthetic::{Kind, Synthetic};

@@ -10,6 +10,7 @@ mod driver;
 pub mod host;
 mod launch;
 mod memory;
+pub mod pipeline;
 pub mod staged;
 mod synthetic;
 

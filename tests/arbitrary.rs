@@ -1,0 +1,298 @@
+//! Streams that no encoder writes: well-formed ones of arbitrary codes, which decode as the format says, and arbitrary
+//! groups, which do no harm. Memory is in proportion to the field in either case.
+
+#[path = "support/counting.rs"]
+mod counting;
+#[path = "support/hostile.rs"]
+mod support;
+
+use std::fs;
+use std::path::PathBuf;
+
+use counting::{alone, peak_of};
+use factz::backend::decompress;
+use factz::field::ViewMut;
+use factz::geometry::Grid;
+use factz::stage::codes::{row_mask, Masks, Scheme, TileCodes};
+use factz::stage::container::{self, Content, Header, HEADER_BYTES, VERSION};
+use factz::stage::entropy::huffman::Lengths;
+use factz::stage::entropy::table::{zero_counts, Frequencies, BLOCKS};
+use factz::stage::entropy::{group, list, Model};
+use factz::{BoundKind, Config, Dtype, Mode, Predictor, Preserve};
+use support::*;
+
+/// Streams of arbitrary groups.
+const GROUPS: usize = 4000;
+/// A well-formed stream of arbitrary codes: every mode, class, symbol and digit, NaN among the stored
+/// values, masks that overlap, codes that no encoder would write.
+fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<u8> {
+    let predictor = [Predictor::Hierarchical, Predictor::Lorenzo][(seed / 12 % 2) as usize];
+    let mut state = seed;
+    let mut random = move |n: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let mixed = (state ^ state >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 16) % n
+    };
+    let grid = Grid::new(nx, ny);
+    let mut header = Header {
+        version: VERSION,
+        dtype,
+        mode: Mode::BlockWise,
+        coder: M::CODER,
+        predictor,
+        preserve: Preserve::None,
+        bound_kind: BoundKind::Absolute,
+        content: Content::Coded,
+        group_log2: 0,
+        groups: 0,
+        taper: random(2) as u8,
+        kernels: [0; 5].map(|_| random(6) as u8),
+        nx,
+        ny,
+        bound: 1.0,
+        absolute_bound: 1.0,
+        quantum: [0.0, 1e-320, 1e-40, 0.37, 1e30, 1e308][random(6) as usize],
+        dx: 1.0,
+        dy: 1.0,
+        fill: [random(1 << 47), random(1 << 47)],
+        stream_bytes: 0,
+        table_bytes: 0,
+    };
+    let scheme = Scheme { predictor, element_bytes: dtype.bytes() as usize };
+    let alphabet = [3, 30, 180][random(3) as usize];
+    let mut tiles = Vec::new();
+    for t in 0..grid.tiles() {
+        let shape = grid.tile(t);
+        let (width, height) = shape.owned();
+        let states = if random(3) == 0 { random(9) as u8 } else { 0 };
+        let mode = states + 9 * random(scheme.modes() as u64 / 9) as u8;
+        let mut codes = TileCodes { mode, ..Default::default() };
+        if states != 0 {
+            let mut masks = Masks::default();
+            for y in 0..height {
+                let all = row_mask(width);
+                masks.zero[y] = [0, all, random(1 << 32) as u32 & all][(states / 3) as usize];
+                masks.fill[y] = [0, all, random(1 << 32) as u32 & all][(states % 3) as usize];
+            }
+            codes.masks = Some(Box::new(masks));
+        }
+        if TileCodes::has_codes(mode) {
+            let active = scheme.active(&shape, codes.masks.as_deref());
+            for (k, (block, class)) in BLOCKS.iter().zip(&mut codes.classes).enumerate() {
+                *class = random(8) as u8;
+                // As many entries as the class allows a list.
+                let listed = list::is_list(*class);
+                let mut left = if listed { (1 << list::count_bits(k, *class)) - 1 } else { 0 };
+                for position in block.clone() {
+                    if *class == 0 || active[position / 32] >> (position % 32) & 1 == 0 {
+                        continue;
+                    }
+                    let most = if random(3) == 0 { alphabet } else { 2 };
+                    let mut symbol = random(most) as u8;
+                    if listed && list::positions(k).contains(&position) {
+                        symbol *= (left > 0) as u8;
+                        left -= (symbol != 0) as u32;
+                    }
+                    symbol *= scheme.allows(symbol) as u8;
+                    codes.symbols.push(symbol);
+                    let mut bits = scheme.raw_bits(symbol, position);
+                    while bits > 0 {
+                        let n = bits.min(64);
+                        codes.raw.push((random(1 << 32) << 32 | random(1 << 32)) >> (64 - n));
+                        bits -= n;
+                    }
+                }
+            }
+        }
+        tiles.push((shape, codes));
+    }
+    let (mut counts, mut lists) = (zero_counts(), list::Lists::default());
+    for (shape, codes) in &tiles {
+        group::count(scheme, shape, codes, &mut counts, &mut lists);
+    }
+    let models: Vec<M> = counts.iter().map(M::from_counts).collect();
+    let tables = container::write_tables(&models);
+    let coder = group::encode_tables(&models);
+    let numbered = tiles.iter().enumerate().map(|(tile, (shape, codes))| (*shape, codes, lists.tile(tile)));
+    let numbered: Vec<_> = numbered.collect();
+    let (mut rest, mut words, mut groups) = (&numbered[..], Vec::new(), Vec::new());
+    while !rest.is_empty() {
+        let (tiles, left) = rest.split_at(rest.len().min(1 + random(9) as usize));
+        rest = left;
+        let mut out = Vec::new();
+        group::encode::<M>(scheme, tiles, &coder, &mut out);
+        words.extend(container::group_word(tiles.len() as u64, out.len()).to_le_bytes());
+        groups.push(out);
+    }
+    header.groups = groups.len() as u64;
+    header.table_bytes = tables.len() as u32;
+    let body = [&tables[..], &words, &groups.concat()].concat();
+    header.stream_bytes = (HEADER_BYTES + body.len()) as u64;
+    let mut stream = [&header.write()[..], &body].concat();
+    container::seal(&mut stream);
+    stream
+}
+
+/// Whether these are the bits of a NaN of this type.
+fn is_nan(dtype: Dtype, bits: u64) -> bool {
+    match dtype {
+        Dtype::F32 => f32::from_bits(bits as u32).is_nan(),
+        Dtype::F64 => f64::from_bits(bits).is_nan(),
+    }
+}
+
+#[test]
+fn codes_that_no_encoder_writes_decode_as_the_format_says() {
+    let _alone = alone();
+    let python = std::env::var("FACTZ_PYTHON").unwrap_or_else(|_| "python3".into());
+    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/format_decoder.py");
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("hostile-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a temporary folder");
+    let mut command = std::process::Command::new(&python);
+    command.arg("-B").arg(script);
+    let mut decoded = Vec::new();
+    for seed in 0..60u64 {
+        let (nx, ny) = [(1, 1), (33, 31), (70, 65), (1, 150), (97, 2), (64, 64)][seed as usize % 6];
+        let dtype = if seed % 4 < 2 { Dtype::F32 } else { Dtype::F64 };
+        let stream = match seed / 6 % 2 {
+            0 => arbitrary_stream::<Frequencies>(nx, ny, dtype, seed),
+            _ => arbitrary_stream::<Lengths>(nx, ny, dtype, seed),
+        };
+        let (result, bits) = decode(&config_of(&stream), &stream);
+        result.unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        let (input, output) = (folder.join(format!("{seed}.fctz")), folder.join(format!("{seed}.raw")));
+        fs::write(&input, stream).expect("the folder is writable");
+        command.arg(input).arg(&output);
+        decoded.push((seed, dtype, bits, output));
+    }
+    let run = command.output().unwrap_or_else(|e| {
+        panic!("cannot run {python} ({e}): install Python 3 with numpy, or name it in FACTZ_PYTHON")
+    });
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    for (seed, dtype, bits, output) in decoded {
+        let theirs = fs::read(output).expect("an output");
+        let size = dtype.bytes() as usize;
+        for (k, (ours, theirs)) in bits.iter().flatten().zip(theirs.chunks_exact(size)).enumerate() {
+            let mut wide = [0; 8];
+            wide[..size].copy_from_slice(theirs);
+            let theirs = u64::from_le_bytes(wide);
+            // Arithmetic on infinities may make any NaN; encoders write nothing that leads there.
+            let same = *ours == theirs || is_nan(dtype, *ours) && is_nan(dtype, theirs);
+            assert!(same, "seed {seed}, value {k}: {ours:x} and {theirs:x}");
+        }
+    }
+    fs::remove_dir_all(&folder).expect("the temporary folder can go");
+}
+
+/// Groups of any bytes at all, behind tables that encoders write: nothing of a group can be relied on.
+#[test]
+fn arbitrary_groups_do_no_harm() {
+    let _alone = alone();
+    let names = [
+        "v2/missing_block_f32",
+        "v2/huffman_missing_speculative_f32",
+        "v2/lorenzo_missing_block_f64",
+        "v2/lorenzo_huffman_missing_block_f32",
+        "v2/sparse_f32",
+        "v2/huffman_sparse_f64",
+        "v2/wind_tight_f64",
+        "v2/lorenzo_huffman_noise_block_f32",
+        "v1/missing_block_f32",
+        "v1/huffman_missing_speculative_f32",
+        "v1/lorenzo_huffman_missing_block_f32",
+    ];
+    let streams = names.map(sample);
+    let mut state = 1u64;
+    let mut random = move |n: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((state ^ state >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16) % n
+    };
+    let mut refused = 0;
+    for k in 0..GROUPS {
+        let mut stream = streams[k % streams.len()].clone();
+        let tiles = 1 + random(80);
+        let (nx, ny) = (32 * tiles - random(32), 1 + random(40));
+        let (mut left, log2) = (tiles * ny.div_ceil(32), random(9));
+        let mut groups = Vec::new();
+        while left > 0 {
+            // All groups of version 1 but the last have as many tiles.
+            let tiles = if stream[4] == 1 { 1 << log2 } else { 1 + random(1 << log2) };
+            groups.push(tiles.min(left));
+            left -= tiles.min(left);
+        }
+        if stream[4] == 1 {
+            stream[19] = log2 as u8;
+        } else {
+            stream[120..128].copy_from_slice(&(groups.len() as u64).to_le_bytes());
+        }
+        stream[32..40].copy_from_slice(&nx.to_le_bytes());
+        stream[40..48].copy_from_slice(&ny.to_le_bytes());
+        let table_bytes = u32::from_le_bytes(stream[28..32].try_into().expect("four bytes"));
+        stream.truncate(HEADER_BYTES + table_bytes as usize);
+        let most = 1 << random(12);
+        let sizes: Vec<usize> = groups.iter().map(|_| 128 + 4 * random(most) as usize).collect();
+        let version_1 = stream[4] == 1;
+        stream.extend(groups.iter().zip(&sizes).flat_map(|(&tiles, &n)| {
+            if version_1 { n as u32 } else { container::group_word(tiles, n) }.to_le_bytes()
+        }));
+        // Words of many zeros make symbols of many kinds: the most frequent ones begin at 0.
+        let sparse = random(2) == 0;
+        for n in sizes {
+            stream.extend((0..n).map(|_| if sparse && random(4) > 0 { 0 } else { random(256) as u8 }));
+        }
+        let length = stream.len() as u64;
+        stream[112..120].copy_from_slice(&length.to_le_bytes());
+        let config = Config { verify_checksum: false, ..config_of(&stream) };
+        let field = (2 * nx * ny * config.dtype.bytes()) as usize;
+        let ((result, _), peak) = peak_of(|| decode(&config, &stream));
+        assert!(peak <= 16 * field + CONSTANT_BYTES, "{peak} bytes for a field of {field}");
+        // What is refused is the content of a group, not how the parts lie.
+        if let Err(error) = result {
+            assert!(error.message.contains("group of tiles"), "{error}");
+            refused += 1;
+        }
+    }
+    assert!(refused > GROUPS * 9 / 10, "{refused} of {GROUPS} were refused");
+}
+
+/// A group of 256 tiles may have few bytes: what is reserved for them must be in proportion to the
+/// field that the caller has room for, and the worst codes must not take more.
+#[test]
+fn memory_is_in_proportion_to_the_field() {
+    let _alone = alone();
+    let sizes = [(512, 512), (1, 8192), (8192, 1)];
+    for (version, (nx, ny)) in [1, 2].into_iter().flat_map(|v| sizes.map(|s| (v, s))) {
+        let mut bad = sample(&format!("v{version}/example_f32"));
+        let table_bytes = u32::from_le_bytes(bad[28..32].try_into().expect("four bytes")) as usize;
+        match version {
+            1 => bad[19] = 8,
+            _ => bad[HEADER_BYTES + table_bytes + 3] = 255,
+        }
+        bad[32..40].copy_from_slice(&u64::to_le_bytes(nx));
+        bad[40..48].copy_from_slice(&u64::to_le_bytes(ny));
+        container::seal(&mut bad);
+        let config = config_of(&bad);
+        let field = (2 * nx * ny * 4) as usize;
+        let (mut u, mut v) = (vec![0f32; (nx * ny) as usize], vec![0f32; (nx * ny) as usize]);
+        let (result, peak) = peak_of(|| {
+            let (u, v) = (ViewMut::dense(&mut u, nx), ViewMut::dense(&mut v, nx));
+            decompress(&config, &bad, u, v, ONE_THREAD).map(|_| ())
+        });
+        assert!(peak <= 8 * field + CONSTANT_BYTES, "{nx} x {ny}: {peak} bytes");
+        assert_refused(result, "a stream of another size");
+    }
+    for seed in 0..30 {
+        let stream = match seed % 2 {
+            0 => arbitrary_stream::<Frequencies>(300, 200, Dtype::F64, seed),
+            _ => arbitrary_stream::<Lengths>(300, 200, Dtype::F64, seed),
+        };
+        let config = config_of(&stream);
+        let (mut u, mut v) = (vec![0f64; 60_000], vec![0f64; 60_000]);
+        let (result, peak) = peak_of(|| {
+            let (u, v) = (ViewMut::dense(&mut u, 300), ViewMut::dense(&mut v, 300));
+            decompress(&config, &stream, u, v, ONE_THREAD)
+        });
+        result.expect("well-formed");
+        assert!(peak <= 4 * 16 * 60_000 + CONSTANT_BYTES, "seed {seed}: {peak} bytes");
+    }
+}

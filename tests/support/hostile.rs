@@ -1,0 +1,94 @@
+//! Streams that are not to be trusted, decoded into guarded memory.
+
+use factz::backend::{decompress, inspect, Execution};
+use factz::error::Status;
+use factz::field::{Layout, ViewMut};
+use factz::real::Real;
+use factz::{BoundKind, Config, Dtype, Error};
+use std::fs;
+use std::path::PathBuf;
+
+pub const ONE_THREAD: Execution = Execution { threads: 1, progress: None };
+/// Memory that a call may take whatever the size of the field: tables, buffers of a thread.
+pub const CONSTANT_BYTES: usize = 1 << 20;
+
+pub fn sample(name: &str) -> Vec<u8> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.fctz"));
+    fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// The configuration of a caller who expects the field of this stream.
+pub fn config_of(stream: &[u8]) -> Config {
+    let info = inspect(stream).expect("a header");
+    Config { dtype: info.dtype, ..Config::new(info.nx, info.ny, BoundKind::Absolute, 0.0) }
+}
+
+pub const SENTINEL: u64 = 0x5a5a_a5a5_5a5a_a5a5;
+
+/// An output array with gaps between elements and rows, and with guard zones around it.
+pub struct Output<T> {
+    values: Vec<T>,
+    layout: Layout,
+    nx: usize,
+    ny: usize,
+}
+
+pub const GUARD: usize = 64;
+
+impl<T: Real> Output<T> {
+    fn new(nx: u64, ny: u64, stride: u64) -> Self {
+        let pitch = nx * stride + 3;
+        let n = GUARD + (pitch * ny) as usize + GUARD;
+        let values = vec![T::from_bits64(SENTINEL); n];
+        Output { values, layout: Layout { pitch, stride }, nx: nx as usize, ny: ny as usize }
+    }
+    fn view(&mut self) -> ViewMut<'_, T> {
+        // SAFETY: the array holds pitch * ny elements behind the guard.
+        unsafe { ViewMut::new(self.values.as_mut_ptr().add(GUARD), self.layout) }
+    }
+    /// The bits of the vertices, or None if anything else was written to.
+    fn bits(&self) -> Option<Vec<u64>> {
+        let untouched = T::from_bits64(SENTINEL).to_bits64();
+        let (pitch, stride) = (self.layout.pitch as usize, self.layout.stride as usize);
+        let mut bits = Vec::with_capacity(self.nx * self.ny);
+        for (k, value) in self.values.iter().enumerate() {
+            let at = k.wrapping_sub(GUARD);
+            let (x, y) = (at % pitch, at / pitch);
+            if k >= GUARD && y < self.ny && x % stride == 0 && x / stride < self.nx {
+                bits.push(value.to_bits64());
+            } else if value.to_bits64() != untouched {
+                return None;
+            }
+        }
+        Some(bits)
+    }
+}
+
+/// Decompresses into guarded arrays; the answer, and the bits of u and v.
+pub fn decode_as<T: Real>(config: &Config, stream: &[u8]) -> (Result<(), Error>, [Vec<u64>; 2]) {
+    let mut u = Output::<T>::new(config.nx, config.ny, 2);
+    let mut v = Output::<T>::new(config.nx, config.ny, 1);
+    let result = decompress(config, stream, u.view(), v.view(), ONE_THREAD).map(|_| ());
+    let bits = [u.bits().expect("gaps of u are unchanged"), v.bits().expect("gaps of v are unchanged")];
+    (result, bits)
+}
+
+pub fn decode(config: &Config, stream: &[u8]) -> (Result<(), Error>, [Vec<u64>; 2]) {
+    match config.dtype {
+        Dtype::F32 => decode_as::<f32>(config, stream),
+        Dtype::F64 => decode_as::<f64>(config, stream),
+    }
+}
+
+pub fn assert_refused(result: Result<(), Error>, what: &str) {
+    let error = match result {
+        Err(error) => error,
+        Ok(()) => panic!("{what} was taken for a stream"),
+    };
+    assert!(
+        matches!(error.status, Status::CorruptStream | Status::UnsupportedVersion | Status::InvalidArgument),
+        "{what}: {:?}: {error}",
+        error.status
+    );
+    assert!(!error.message.is_empty());
+}
