@@ -118,35 +118,32 @@ T __ldcg(const T* at) {
     return *at;
 }
 
+// One thread at a time is at work.
+template <typename T>
+T replace(T* at, T value) {
+    const T before = *at;
+    *at = value;
+    return before;
+}
 template <typename T, typename U>
 T atomicAdd(T* at, U value) {
-    const T before = *at;
-    *at = (T)(before + (T)value);
-    return before;
+    return replace(at, (T)(*at + (T)value));
 }
 template <typename T, typename U>
 T atomicOr(T* at, U value) {
-    const T before = *at;
-    *at = before | (T)value;
-    return before;
+    return replace(at, (T)(*at | (T)value));
 }
 template <typename T, typename U>
 T atomicMin(T* at, U value) {
-    const T before = *at;
-    *at = std::min(before, (T)value);
-    return before;
+    return replace(at, std::min(*at, (T)value));
 }
 template <typename T, typename U>
 T atomicMax(T* at, U value) {
-    const T before = *at;
-    *at = std::max(before, (T)value);
-    return before;
+    return replace(at, std::max(*at, (T)value));
 }
 template <typename T, typename U, typename V>
 T atomicCAS(T* at, U expected, V value) {
-    const T before = *at;
-    if (before == (T)expected) *at = (T)value;
-    return before;
+    return replace(at, *at == (T)expected ? (T)value : *at);
 }
 inline void __threadfence() {}
 inline void __threadfence_block() {}
