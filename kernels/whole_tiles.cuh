@@ -1,18 +1,26 @@
 // Entries of the whole tiles without zeros and missing values, two to a warp: plain ones, and those with limits.
 #pragma once
 #include "lines.cuh"
+#include "stage/restoring.cuh"
 
-// Symbol of the anchor of a tile: its base code as the difference from that of the anchor before it.
-static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape& shape, u64 index, u64& raw) {
+// The tile before, to whose anchor that of a tile is coded: to the left, in the first column above.
+__device__ __forceinline__ u64 tile_before(const Job& job, const TileShape& shape, u64 index) {
+    return shape.tx > 0 ? index - 1 : shape.ty > 0 ? index - job.tiles_x : index;
+}
+
+// Symbol of the anchor of a tile: its base code as the difference from that of the anchor before it. The codes of both
+// are at hand.
+static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape& shape, u64 index, int4 code, int4 before, u64& raw) {
     int4* codes = reinterpret_cast<int4*>(job.anchor_codes);
-    const int4 code = codes[index];
     if (code.z > EXACT) return SYMBOL_ZERO;
     if (code.z == EXACT) return STORED;
     i32 before_u = 0, before_v = 0;
     u32 digits_u, digits_v;
     u64 at = index, x = shape.tx, y = shape.ty;
+    int4 other = before;
     while (x > 0 || y > 0) {
-        // To the left, or upwards in the first column, to the next one that has a code.
+        // The next one that has a code.
+        if (at != index) other = codes[x > 0 ? at - 1 : at - job.tiles_x];
         if (x > 0) {
             at--;
             x--;
@@ -20,7 +28,6 @@ static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape
             at -= job.tiles_x;
             y--;
         }
-        const int4 other = codes[at];
         if (other.z < EXACT) {
             split_code(other.x, other.z, before_u, digits_u);
             split_code(other.y, other.z, before_v, digits_v);
@@ -32,6 +39,11 @@ static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape
     split_code(code.y, code.z, base_v, digits_v);
     codes[index].w = (i32)(digits_u | digits_v << (2 * code.z));
     return encode_symbol({code.z, base_u - before_u, base_v - before_v}, raw);
+}
+
+__device__ __forceinline__ u32 anchor_symbol(const Job& job, const TileShape& shape, u64 index, u64& raw) {
+    const int4* codes = reinterpret_cast<const int4*>(job.anchor_codes);
+    return anchor_symbol(job, shape, index, codes[index], codes[tile_before(job, shape, index)], raw);
 }
 
 // A coded vertex: its symbol with the raw bits and what they cost, the value it decodes to.
@@ -61,6 +73,15 @@ struct Steps {
     }
 };
 
+// Ids after the first one, each with a quarter of the width before, whose half is above a limit for certain: by their
+// exponents.
+template <typename T>
+__device__ __forceinline__ i32 sure_to_exceed(T half, T limit) {
+    constexpr i32 MANTISSA = sizeof(T) == 4 ? 23 : 52;
+    const i32 above = ((i32)(Real<T>::bits(half) >> MANTISSA) - (i32)(Real<T>::bits(limit) >> MANTISSA) - 1) >> 1;
+    return above < 0 ? 0 : above < IDS - 1 ? above : IDS - 1;
+}
+
 // A vertex: the first id that keeps the bound and the limit, with the same choice of ids worth a try as the
 // twin. A function, since code that is laid out again and again does not fit the instruction cache.
 // The steps are those of the control block, or at hand.
@@ -87,7 +108,7 @@ __device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, 
             break;
         }
         if (id == 0 && is_tight(limit)) {
-            i32 certain = 1;
+            i32 certain = sure_to_exceed(T(0.5) * (T)q.width[level][0], limit) + 1;
             while (certain < IDS && T(0.5) * (T)q.width[level][certain] > limit) certain++;
             id = certain > 2 ? certain - 2 : 0;
         }
@@ -103,6 +124,7 @@ struct WholePair {
     // from the corner.
     alignas(16) T limits[2][LIMITS ? TILE_VERTICES / 4 : 1], side_limits[2][LIMITS ? SIDES : 1][LIMITS ? TILE : 1];
     alignas(16) u8 symbols[2][LIMITS ? 16 : TILE_VERTICES];  // where there are limits few blocks are all zero: they go to their place at once
+    alignas(16) int4 anchor_codes[2][2];  // of the tile's anchor and the one before
     u64 index[2];
 };
 
@@ -154,7 +176,12 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
     const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
-    if (lane == 0) shared.index[half] = index;
+    if (lane == 0) {
+        shared.index[half] = index;
+        copy_ahead<16>(&shared.anchor_codes[half][0], job.anchor_codes + 4 * index);
+        copy_ahead<16>(&shared.anchor_codes[half][1], job.anchor_codes + 4 * tile_before(job, shape, index));
+        end_of_copies();
+    }
     auto load = [&](i32 x, i32 y) -> P { return R::pair(u[y * pitch_u + x * stride_u], v[y * pitch_v + x * stride_v]); };
     const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
     if (LIMITS) {
@@ -175,9 +202,20 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
             }
         }
     }
-    // Originals with even coordinates, and the sides.
+    // Originals with even coordinates, all on their way at once, and the sides.
+    P corner = R::pair(T(0), T(0));
+    if (lane < 4) corner = reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+    {
+        const T *even_u = u + 2 * lane * stride_u, *even_v = v + 2 * lane * stride_v;
+        P even[EVEN];
 #pragma unroll
-    for (i32 j = 0; j < EVEN; j++) lattice.even[j * EVEN + lane] = load(2 * lane, 2 * j);
+        for (i32 j = 0; j < EVEN; j++) {
+            even[j] = R::pair(*even_u, *even_v);
+            even_u += 2 * pitch_u, even_v += 2 * pitch_v;
+        }
+#pragma unroll
+        for (i32 j = 0; j < EVEN; j++) lattice.even[j * EVEN + lane] = even[j];
+    }
     lattice.even[lane * EVEN + HALF] = load(TILE, 2 * lane);
     lattice.odd[TOP][lane] = load(2 * lane + 1, 0);
     lattice.odd[LEFT][lane] = load(0, 2 * lane + 1);
@@ -219,9 +257,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         }
     }
     __syncwarp();
-    if (lane < 4)
-        lattice.even[(lane & 1 ? HALF : 0) + (lane & 2 ? HALF * EVEN : 0)] =
-            reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+    if (lane < 4) lattice.even[(lane & 1 ? HALF : 0) + (lane & 2 ? HALF * EVEN : 0)] = corner;
     __syncwarp();
 
     // Codes a vertex. Most codes are zero, which those are for certain whose residuals are below half a
@@ -234,16 +270,19 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         T error = R::high(du, dv);
         P value = prediction;
         if (active & !((du < certain) & (dv < certain))) {
-            const T width = steps.width[level][0], inverse = steps.inverse[level][0];
-            T cu, cv;
-            encode_residual(original.x, prediction.x, inverse, width, cu, value.x);
-            encode_residual(original.y, prediction.y, inverse, width, cv, value.y);
-            error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
             u32 symbol, cost;
-            if (!LIMITS && R::abs(cu) <= T(SMALL) && R::abs(cv) <= T(SMALL) && error <= steps.accept) {
+            bool is_small = false;
+            if (!LIMITS) {
+                const T width = steps.width[level][0], inverse = steps.inverse[level][0];
+                T cu, cv;
+                encode_residual(original.x, prediction.x, inverse, width, cu, value.x);
+                encode_residual(original.y, prediction.y, inverse, width, cv, value.y);
+                error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
+                is_small = R::abs(cu) <= T(SMALL) && R::abs(cv) <= T(SMALL) && error <= steps.accept;
                 symbol = small_symbol((i32)cu, (i32)cv);
                 cost = symbol == SYMBOL_ZERO ? 0 : 3;
-            } else {
+            }
+            if (!is_small) {
                 const CodedVertex<T> c = code_vertex_of<T>(original, prediction, level, &steps, limit);
                 value = c.value;
                 error = c.error;
@@ -269,7 +308,8 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     // The anchor's code is known; its symbol depends on the anchor before it.
     if (lane == 0) {
         u64 raw = 0;
-        const u32 symbol = anchor_symbol(job, shape, index, raw);
+        wait_for_copies<0>();
+        const u32 symbol = anchor_symbol(job, shape, index, shared.anchor_codes[half][0], shared.anchor_codes[half][1], raw);
         if (!LIMITS || mine) symbols[0] = (u8)symbol;
         if (symbol != SYMBOL_ZERO) {
             charge(3 + raw_bits(symbol, 0, sizeof(T)), 0);
@@ -277,6 +317,16 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         }
     }
     if (!lines_are_made) {
+#ifdef FZ_REST
+        if constexpr (!LIMITS)
+            restored_sides<T>(lattice, steps.kernels, [&](i32 side, i32 level, i32 number, P prediction) -> P {
+                const i32 n = HALF >> level, i = number - n, along = (2 * i + 1) << level, position = side & 1 ? 2 * n * n + n * i : n * n + i;
+                const P original = level == 0 ? lattice.odd[side][i]
+                                              : lattice.even[(side & 2 ? (side & 1 ? HALF : HALF * EVEN) : 0) + (along >> 1) * (side & 1 ? EVEN : 1)];
+                return code(original, prediction, level, half_step_of(steps.width[level][0]), no_limit<T>(), position, true, side < BOTTOM);
+            });
+        else
+#endif
         lattice_sides<T>(lattice, steps.kernels, steps,
                          [&](i32 side, i32 level, T width, T, i32 along, P prediction, P original) -> P {
                              // Those on the far sides belong to other tiles.
@@ -288,6 +338,15 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         if (!LIMITS && mine && (lane == 0 || lane == HALF - 1))
             reinterpret_cast<P*>(job.across)[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
     }
+#ifdef FZ_REST
+    if constexpr (!LIMITS)
+        restored_even<T>(lattice, steps.kernels, [&](i32 level, i32 position, P prediction) -> P {
+            i32 x, y;
+            place_of(position, x, y);
+            return code(lattice.even[(y >> 1) * EVEN + (x >> 1)], prediction, level, half_step_of(steps.width[level][0]), no_limit<T>(), position, true, true);
+        });
+    else
+#endif
     lattice_even<T>(lattice, steps.kernels, steps,
                     [&](i32 level, T width, T, i32 position, i32, i32, P prediction, P original) -> P {
                         return code(original, prediction, level, half_step_of(width), LIMITS ? shared.limits[half][LIMITS ? position : 0] : no_limit<T>(),
@@ -295,20 +354,20 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
                     });
     const T half_step = half_step_of(steps.width[0][0]);
     // What the finest level looks at next: the odd columns of an even row, and an odd row, of which a lane has two
-    // neighbours. Each is asked for as soon as the one before has been coded.
+    // neighbours. Each is asked for as soon as the one before is taken, and read for the last time.
     const bool dense = stride_u == 1 && stride_v == 1 &&
                        (((u64)job.u | (u64)job.v | pitch_u * sizeof(T) | pitch_v * sizeof(T)) & (2 * sizeof(T) - 1)) == 0;
     const T *odd_u = u + 2 * lane * stride_u + pitch_u, *odd_v = v + 2 * lane * stride_v + pitch_v, *row_limits = limits + lane;
     P on_row, of_u, of_v;
     T next_limits[3] = {no_limit<T>(), no_limit<T>(), no_limit<T>()};
     auto load_on_row = [&](i32 rows, i32 below) {
-        on_row = R::pair(odd_u[rows * fresh(pitch_u) + fresh(stride_u)], odd_v[rows * fresh(pitch_v) + fresh(stride_v)]);
+        on_row = R::pair(read_last(odd_u + rows * fresh(pitch_u) + fresh(stride_u)), read_last(odd_v + rows * fresh(pitch_v) + fresh(stride_v)));
         if (LIMITS) next_limits[0] = row_limits[256 + below * HALF];
     };
     auto load_odd_row = [&]() {
         if (dense) {
-            of_u = *reinterpret_cast<const P*>(odd_u);
-            of_v = *reinterpret_cast<const P*>(odd_v);
+            of_u = read_last(reinterpret_cast<const P*>(odd_u));
+            of_v = read_last(reinterpret_cast<const P*>(odd_v));
         } else {
             of_u = R::pair(odd_u[0], odd_u[fresh(stride_u)]);
             of_v = R::pair(odd_v[0], odd_v[fresh(stride_v)]);
@@ -324,17 +383,17 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         lattice, steps.kernels[0],
         [&](i32 phase, i32 j, bool active, P prediction) -> P {
             const P original = phase == 0 ? on_row : phase == 1 ? R::pair(of_u.x, of_v.x) : R::pair(of_u.y, of_v.y);
-            const P value = code(original, prediction, 0, half_step, next_limits[phase], 256 * (1 + phase) + HALF * j + lane, active, true);
+            const T limit = next_limits[phase];
             // The first one is not in a row's turn.
             if (phase == 0 && j + 1 < HALF) load_on_row(j == 1 ? 3 : 5, j == 1 ? 2 : 3);
-            return value;
+            if (phase == 2 && j + 1 < HALF) {
+                odd_u += 2 * fresh(pitch_u), odd_v += 2 * fresh(pitch_v);
+                row_limits += HALF;
+                load_odd_row();
+            }
+            return code(original, prediction, 0, half_step, limit, 256 * (1 + phase) + HALF * j + lane, active, true);
         },
-        [&](i32 j, P, P, P, P) {
-            if (j + 1 == HALF) return;
-            odd_u += 2 * fresh(pitch_u), odd_v += 2 * fresh(pitch_v);
-            row_limits += HALF;
-            load_odd_row();
-        });
+        [&](i32, P, P, P, P) {});
 
     // Classes, and the symbols of blocks that are not all zero.
     for (i32 k = HALF / 2; k > 0; k /= 2) {

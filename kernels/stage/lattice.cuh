@@ -130,6 +130,11 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Pu
             e3 = s.even[(j + 2) * EVEN + lane];
             o3 = j + 2 < HALF ? put(0, j + 2, true, across(j + 2, e3)) : s.odd[BOTTOM][lane];
         }
+#ifdef FZ_EARLY
+        const P line_right = s.odd[RIGHT][j];
+        P tr = e1, br = e2;
+        if (kernel.coons) tr = s.even[j * EVEN + lane + 1], br = s.even[(j + 1) * EVEN + lane + 1];
+#endif
         // The even column's vertex in the odd row; the first one is on the lattice line.
         P here = put(1, j, has_left, Real<T>::pair(blend(e1.x, e2.x, has_above ? e1.x : e2.x, e0.x, has_below ? e2.x : e1.x, e3.x, weight_y),
                                             blend(e1.y, e2.y, has_above ? e1.y : e2.y, e0.y, has_below ? e2.y : e1.y, e3.y, weight_y)));
@@ -137,10 +142,16 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Pu
         // Its neighbours on the row. At the ends of the half warp the shuffles give the lane's own value,
         // which is what takes the place of the outer neighbour.
         P next = Real<T>::pair(__shfl_down_sync(FULL, here.x, 1, HALF), __shfl_down_sync(FULL, here.y, 1, HALF));
+#ifdef FZ_EARLY
+        if (!has_right) next = line_right;
+#else
         if (!has_right) next = s.odd[RIGHT][j];
+#endif
         P centre;
         if (kernel.coons) {
+#ifndef FZ_EARLY
             const P tr = s.even[j * EVEN + lane + 1], br = s.even[(j + 1) * EVEN + lane + 1];
+#endif
             centre = Real<T>::pair((T(0.5) * (here.x + next.x) + T(0.5) * (o1.x + o2.x)) -
                                        T(0.25) * ((e1.x + tr.x) + (e2.x + br.x)),
                                    (T(0.5) * (here.y + next.y) + T(0.5) * (o1.y + o2.y)) -
