@@ -35,26 +35,17 @@
     ENTRY(name##_f32, (threads, GROUP_BLOCKS), after_kernel_before, call<float, huffman>) \
     ENTRY(name##_f64, (threads, GROUP_BLOCKS), after_kernel_before, call<double, huffman>)
 
-#ifndef SB
-#define SB 4
-#endif
-BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, SB, 32 * STATISTICS_WARPS, 2, after_kernel_before, statistics)
+BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 4, 32 * STATISTICS_WARPS, 2, after_kernel_before, statistics)
 KERNEL(factz_sort, 128, sort_tiles)
 KERNEL(factz_tune, 32 * TUNE_WARPS, tune)
 BOUNDED_KERNEL(factz_limits, 128, 8, 128, 4, beside_kernel_before, limits)
 KERNEL(factz_bounds, 128, bounds)
 KERNEL(factz_anchors, 128, anchors)
 FLAGGED_KERNEL(factz_across, 128, lines, true)
-#ifndef PB
-#define PB 6
-#endif
-#ifndef TB
-#define TB 12
-#endif
-BOUNDED_KERNEL(factz_plain, 128, PB, 32, 9, beside_kernel_before, plain_tiles)
+BOUNDED_KERNEL(factz_plain, 128, 5, 32, 9, beside_kernel_before, plain_tiles)
 FLAGGED_KERNEL(factz_down, 128, lines, false)
 BOUNDED_KERNEL(factz_others, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, after_kernel_before, other_tiles)
-BOUNDED_KERNEL(factz_tight, 64, TB, 32, 12, beside_kernel_before, tight_tiles)
+BOUNDED_KERNEL(factz_tight, 64, 10, 32, 12, beside_kernel_before, tight_tiles)
 KERNEL(factz_lorenzo_plain, 32 * LORENZO_WARPS, lorenzo_plain)
 BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 4, 32 * LORENZO_WARPS, 1, after_kernel_before, lorenzo_others)
 KERNEL(factz_collect, 32 * COLLECT_WARPS, collect)

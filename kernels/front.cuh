@@ -179,11 +179,7 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip
         before_band = R::low(before_band, near);
         near = infinite;
     };
-#ifndef SU
-#define SU 1
-#endif
-    constexpr i32 UNROLLED = SU;
-#pragma unroll UNROLLED
+#pragma unroll 1
     for (i32 y = 0; y < all_rows; y++) {
         // Its place is that of the row before.
         ask();

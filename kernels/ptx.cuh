@@ -10,13 +10,7 @@ __device__ __forceinline__ void prefetch_near(const void* at) { asm volatile("pr
 // What is read for the last time: what is read again stays in the caches.
 template <typename T>
 __device__ __forceinline__ T read_last(const T* at) {
-#ifdef FZ_CS
     return __ldcs(at);
-#elif defined(FZ_LU)
-    return __ldlu(at);
-#else
-    return *at;
-#endif
 }
 
 // A barrier of so many threads of a block, by its number from 1 to 15.

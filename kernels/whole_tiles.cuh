@@ -8,6 +8,11 @@ __device__ __forceinline__ u64 tile_before(const Job& job, const TileShape& shap
     return shape.tx > 0 ? index - 1 : shape.ty > 0 ? index - job.tiles_x : index;
 }
 
+#ifdef FZ_RALL
+constexpr bool REST_ALL = true;
+#else
+constexpr bool REST_ALL = false;
+#endif
 // Symbol of the anchor of a tile: its base code as the difference from that of the anchor before it. The codes of both
 // are at hand.
 static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape& shape, u64 index, int4 code, int4 before, u64& raw) {
@@ -59,6 +64,7 @@ struct CodedVertex {
 template <typename T>
 struct Steps {
     T width[LEVELS][IDS], inverse[LEVELS][IDS], accept;
+    T half_step[LEVELS];  // residuals below it are certain to have the code zero
     u32 kernels[5];
 
     // By all threads of a block.
@@ -67,6 +73,9 @@ struct Steps {
             width[k / IDS][k % IDS] = (T)control.quantizer.width[k / IDS][k % IDS];
             inverse[k / IDS][k % IDS] = (T)control.quantizer.inverse[k / IDS][k % IDS];
         }
+        if (threadIdx.x < LEVELS)
+            half_step[threadIdx.x] =
+                Real<T>::low(T(0.49) * (T)control.quantizer.width[threadIdx.x][0], (T)control.quantizer.accept);
         if (threadIdx.x < 5) kernels[threadIdx.x] = control.kernels[threadIdx.x];
         if (threadIdx.x == 5) accept = (T)control.quantizer.accept;
         __syncthreads();
@@ -151,6 +160,63 @@ __device__ __forceinline__ u32 line_symbols_of(const u8* symbols) {
         if (position != 0) four |= (u32)symbols[position] << 8 * i;
     }
     return four;
+}
+
+// The finest level: (u, v) at the lane's column of the first odd row, limits at its first position. PAIRS where two
+// neighbours of a row are one word of memory.
+// What is looked at next, for the last time, is an odd row, of which a lane has two neighbours, and the odd columns of an
+// even row. It is asked for a turn ahead, without a condition: else it would need registers of its own beside those for what
+// was there before. In the last turns it is some rows of the tile.
+template <typename T, bool LIMITS, bool PAIRS, typename Code, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ void finest_level(const Job& job, const Lattice<T>& lattice, u32 kernel, const T* u, const T* v, const T* limits,
+                                             const Code& code, T half_step) {
+    typedef Real<T> R;
+    const i32 lane = threadIdx.x & (HALF - 1);
+    struct Rows {
+        P on_row, of_u, of_v;
+        T limits[3];
+    };
+    // Of an odd row, and of the even one `on` rows below it; (u, v) point at the odd one.
+    auto load = [&](bool more, i32 k, i32 below) {
+        Rows r;
+        const u64 stride_u = fresh(job.u_layout.stride), stride_v = fresh(job.v_layout.stride);
+        if (PAIRS) {
+            r.of_u = read_last(reinterpret_cast<const P*>(u));
+            r.of_v = read_last(reinterpret_cast<const P*>(v));
+        } else {
+            r.of_u = R::pair(u[0], u[stride_u]);
+            r.of_v = R::pair(v[0], v[stride_v]);
+        }
+        const T *on_u = u + (PAIRS ? 1 : stride_u), *on_v = v + (PAIRS ? 1 : stride_v);
+        if (more) on_u += 3 * fresh(job.u_layout.pitch), on_v += 3 * fresh(job.v_layout.pitch);
+        r.on_row = R::pair(read_last(on_u), read_last(on_v));
+        r.limits[0] = LIMITS ? limits[256 + below * HALF] : no_limit<T>();
+        r.limits[1] = LIMITS ? limits[512 + k * HALF] : no_limit<T>();
+        r.limits[2] = LIMITS ? limits[768 + k * HALF] : no_limit<T>();
+        return r;
+    };
+    const P first_on_row = R::pair(u[fresh(job.u_layout.pitch) + (PAIRS ? 1 : fresh(job.u_layout.stride))],
+                                   v[fresh(job.v_layout.pitch) + (PAIRS ? 1 : fresh(job.v_layout.stride))]);
+    const T first_limit = LIMITS ? limits[256 + HALF] : no_limit<T>();
+    Rows rows = load(true, 0, 2), next_rows = rows;
+    lattice_fine<T>(
+        lattice, kernel,
+        [&](i32 j) {
+            const i32 k = j + 1 < HALF ? 1 : 0;
+            if (k) u += 2 * fresh(job.u_layout.pitch), v += 2 * fresh(job.v_layout.pitch);
+            next_rows = load(j + 3 < HALF, k, j + 3 < HALF ? 3 : 0);
+        },
+        [&](i32 phase, i32 j, bool active, P prediction) -> P {
+            // The first one is not in a row's turn.
+            const bool is_first = phase == 0 && j == 1;
+            const P original = is_first ? first_on_row : phase == 0 ? rows.on_row : phase == 1 ? R::pair(rows.of_u.x, rows.of_v.x) : R::pair(rows.of_u.y, rows.of_v.y);
+            const T limit = is_first ? first_limit : rows.limits[phase];
+            return code(original, prediction, 0, half_step, limit, 256 * (1 + phase) + HALF * j + lane, active, true);
+        },
+        [&](i32) {
+            rows = next_rows;
+            limits += HALF;
+        });
 }
 
 // A pair of whole tiles without zeros and missing values by a warp, half of it for each: those without limits,
@@ -303,8 +369,6 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         if (active) max_error = R::high(max_error, error);
         return value;
     };
-    // Residuals below this are certain to have the code zero.
-    auto half_step_of = [&](T width) -> T { return R::low(T(0.49) * width, steps.accept); };
     // The anchor's code is known; its symbol depends on the anchor before it.
     if (lane == 0) {
         u64 raw = 0;
@@ -317,83 +381,43 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         }
     }
     if (!lines_are_made) {
-#ifdef FZ_REST
-        if constexpr (!LIMITS)
-            restored_sides<T>(lattice, steps.kernels, [&](i32 side, i32 level, i32 number, P prediction) -> P {
-                const i32 n = HALF >> level, i = number - n, along = (2 * i + 1) << level, position = side & 1 ? 2 * n * n + n * i : n * n + i;
-                const P original = level == 0 ? lattice.odd[side][i]
-                                              : lattice.even[(side & 2 ? (side & 1 ? HALF : HALF * EVEN) : 0) + (along >> 1) * (side & 1 ? EVEN : 1)];
-                return code(original, prediction, level, half_step_of(steps.width[level][0]), no_limit<T>(), position, true, side < BOTTOM);
+        if constexpr (!LIMITS || REST_ALL)
+            restored_sides<T>(lattice, steps.kernels, [&](i32 side, i32 level, i32 number, P prediction, P original) -> P {
+                const i32 n = HALF >> level, position = side & 1 ? n * (n + number) : n * n - n + number;
+                const T limit = LIMITS ? shared.side_limits[half][LIMITS ? side : 0][LIMITS ? (2 * (number - n) + 1) << level : 0] : no_limit<T>();
+                return code(original, prediction, level, steps.half_step[level], limit, position, true, side < BOTTOM);
             });
         else
-#endif
         lattice_sides<T>(lattice, steps.kernels, steps,
                          [&](i32 side, i32 level, T width, T, i32 along, P prediction, P original) -> P {
                              // Those on the far sides belong to other tiles.
                              const i32 n = HALF >> level, k = along >> (level + 1), position = side & 1 ? n * (2 * n + k) : n * n + k;
                              const T limit = LIMITS ? shared.side_limits[half][LIMITS ? side : 0][LIMITS ? along : 0] : no_limit<T>();
-                             return code(original, prediction, level, half_step_of(width), limit, position, true, side < BOTTOM);
+                             return code(original, prediction, level, steps.half_step[level], limit, position, true, side < BOTTOM);
                          });
         // Vertical lines of other tiles look at the horizontal lines beside them.
         if (!LIMITS && mine && (lane == 0 || lane == HALF - 1))
             reinterpret_cast<P*>(job.across)[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
     }
-#ifdef FZ_REST
-    if constexpr (!LIMITS)
-        restored_even<T>(lattice, steps.kernels, [&](i32 level, i32 position, P prediction) -> P {
-            i32 x, y;
-            place_of(position, x, y);
-            return code(lattice.even[(y >> 1) * EVEN + (x >> 1)], prediction, level, half_step_of(steps.width[level][0]), no_limit<T>(), position, true, true);
+    if constexpr (!LIMITS || REST_ALL)
+        restored_even<T>(lattice, steps.kernels, [&](i32 level, i32 position, P prediction, P original) -> P {
+            const T limit = LIMITS ? shared.limits[half][LIMITS ? position : 0] : no_limit<T>();
+            return code(original, prediction, level, steps.half_step[level], limit, position, true, true);
         });
     else
-#endif
     lattice_even<T>(lattice, steps.kernels, steps,
                     [&](i32 level, T width, T, i32 position, i32, i32, P prediction, P original) -> P {
-                        return code(original, prediction, level, half_step_of(width), LIMITS ? shared.limits[half][LIMITS ? position : 0] : no_limit<T>(),
+                        return code(original, prediction, level, steps.half_step[level], LIMITS ? shared.limits[half][LIMITS ? position : 0] : no_limit<T>(),
                                     position, true, true);
                     });
-    const T half_step = half_step_of(steps.width[0][0]);
-    // What the finest level looks at next: the odd columns of an even row, and an odd row, of which a lane has two
-    // neighbours. Each is asked for as soon as the one before is taken, and read for the last time.
-    const bool dense = stride_u == 1 && stride_v == 1 &&
+    const T* const columns_u = u + 2 * lane * stride_u + pitch_u;
+    const T* const columns_v = v + 2 * lane * stride_v + pitch_v;
+    const bool pairs = stride_u == 1 && stride_v == 1 &&
                        (((u64)job.u | (u64)job.v | pitch_u * sizeof(T) | pitch_v * sizeof(T)) & (2 * sizeof(T) - 1)) == 0;
-    const T *odd_u = u + 2 * lane * stride_u + pitch_u, *odd_v = v + 2 * lane * stride_v + pitch_v, *row_limits = limits + lane;
-    P on_row, of_u, of_v;
-    T next_limits[3] = {no_limit<T>(), no_limit<T>(), no_limit<T>()};
-    auto load_on_row = [&](i32 rows, i32 below) {
-        on_row = R::pair(read_last(odd_u + rows * fresh(pitch_u) + fresh(stride_u)), read_last(odd_v + rows * fresh(pitch_v) + fresh(stride_v)));
-        if (LIMITS) next_limits[0] = row_limits[256 + below * HALF];
-    };
-    auto load_odd_row = [&]() {
-        if (dense) {
-            of_u = read_last(reinterpret_cast<const P*>(odd_u));
-            of_v = read_last(reinterpret_cast<const P*>(odd_v));
-        } else {
-            of_u = R::pair(odd_u[0], odd_u[fresh(stride_u)]);
-            of_v = R::pair(odd_v[0], odd_v[fresh(stride_v)]);
-        }
-        if (LIMITS) {
-            next_limits[1] = row_limits[512];
-            next_limits[2] = row_limits[768];
-        }
-    };
-    load_on_row(1, 1);
-    load_odd_row();
-    lattice_fine<T>(
-        lattice, steps.kernels[0],
-        [&](i32 phase, i32 j, bool active, P prediction) -> P {
-            const P original = phase == 0 ? on_row : phase == 1 ? R::pair(of_u.x, of_v.x) : R::pair(of_u.y, of_v.y);
-            const T limit = next_limits[phase];
-            // The first one is not in a row's turn.
-            if (phase == 0 && j + 1 < HALF) load_on_row(j == 1 ? 3 : 5, j == 1 ? 2 : 3);
-            if (phase == 2 && j + 1 < HALF) {
-                odd_u += 2 * fresh(pitch_u), odd_v += 2 * fresh(pitch_v);
-                row_limits += HALF;
-                load_odd_row();
-            }
-            return code(original, prediction, 0, half_step, limit, 256 * (1 + phase) + HALF * j + lane, active, true);
-        },
-        [&](i32, P, P, P, P) {});
+    if (pairs)
+        finest_level<T, LIMITS, true>(job, lattice, steps.kernels[0], columns_u, columns_v, limits + lane, code, steps.half_step[0]);
+    else
+        finest_level<T, LIMITS, false>(job, lattice, steps.kernels[0], columns_u, columns_v, limits + lane, code, steps.half_step[0]);
 
     // Classes, and the symbols of blocks that are not all zero.
     for (i32 k = HALF / 2; k > 0; k /= 2) {

@@ -102,8 +102,8 @@ __device__ __forceinline__ T blend(T b, T c, T left_inner, T left_outer, T right
 // for the vertex in column lane and row j of its phase, by all lanes, row(j, four values) when two rows are done: (2 lane,
 // 2 j), (2 lane + 1, 2 j), (2 lane, 2 j + 1), (2 lane + 1, 2 j + 1). Where there is no outer neighbour,
 // the inner differences take its place, as `between` says it.
-template <typename T, typename Put, typename Row>
-__device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Put put, Row row) {
+template <typename T, typename Begin, typename Put, typename End>
+__device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Begin begin, Put put, End end) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & (HALF - 1);
     const Kernel<T> kernel = kernel_of<T>(choice);
@@ -122,6 +122,7 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Pu
     P o0 = s.odd[TOP][lane], o1 = o0, o2 = put(0, 1, true, across(1, e2)), o3;
 #pragma unroll 1
     for (i32 j = 0; j < HALF; j++) {
+        begin(j);
         const bool has_above = j > 0, has_below = j < HALF - 1;
         const T weight_y = has_above && has_below ? kernel.middle : kernel.side;
         e3 = e2;
@@ -130,11 +131,6 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Pu
             e3 = s.even[(j + 2) * EVEN + lane];
             o3 = j + 2 < HALF ? put(0, j + 2, true, across(j + 2, e3)) : s.odd[BOTTOM][lane];
         }
-#ifdef FZ_EARLY
-        const P line_right = s.odd[RIGHT][j];
-        P tr = e1, br = e2;
-        if (kernel.coons) tr = s.even[j * EVEN + lane + 1], br = s.even[(j + 1) * EVEN + lane + 1];
-#endif
         // The even column's vertex in the odd row; the first one is on the lattice line.
         P here = put(1, j, has_left, Real<T>::pair(blend(e1.x, e2.x, has_above ? e1.x : e2.x, e0.x, has_below ? e2.x : e1.x, e3.x, weight_y),
                                             blend(e1.y, e2.y, has_above ? e1.y : e2.y, e0.y, has_below ? e2.y : e1.y, e3.y, weight_y)));
@@ -142,16 +138,10 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Pu
         // Its neighbours on the row. At the ends of the half warp the shuffles give the lane's own value,
         // which is what takes the place of the outer neighbour.
         P next = Real<T>::pair(__shfl_down_sync(FULL, here.x, 1, HALF), __shfl_down_sync(FULL, here.y, 1, HALF));
-#ifdef FZ_EARLY
-        if (!has_right) next = line_right;
-#else
         if (!has_right) next = s.odd[RIGHT][j];
-#endif
         P centre;
         if (kernel.coons) {
-#ifndef FZ_EARLY
             const P tr = s.even[j * EVEN + lane + 1], br = s.even[(j + 1) * EVEN + lane + 1];
-#endif
             centre = Real<T>::pair((T(0.5) * (here.x + next.x) + T(0.5) * (o1.x + o2.x)) -
                                        T(0.25) * ((e1.x + tr.x) + (e2.x + br.x)),
                                    (T(0.5) * (here.y + next.y) + T(0.5) * (o1.y + o2.y)) -
@@ -165,8 +155,8 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Pu
             const T dy = blend(o1.y, o2.y, has_above ? o1.y : o2.y, o0.y, has_below ? o2.y : o1.y, o3.y, weight_y);
             centre = Real<T>::pair(T(0.5) * (ax + dx), T(0.5) * (ay + dy));
         }
-        centre = put(2, j, true, centre);
-        row(j, e1, o1, here, centre);
+        put(2, j, true, centre);
+        end(j);
         e0 = e1;
         e1 = e2;
         e2 = e3;

@@ -214,6 +214,10 @@ alignas(256) extern unsigned char emulated_shared[256 << 10];
 #define LAUNCHED_SHARED(Shared, name) Shared& name = *reinterpret_cast<Shared*>(emulated_shared)
 inline void prefetch(const void*) {}
 inline void prefetch_near(const void*) {}
+template <typename T>
+T read_last(const T* at) {
+    return *at;
+}
 // Copies are made when a thread waits for them, not before.
 struct Copy {
     void* to;
