@@ -2,6 +2,7 @@
 // made fields one Synthesis; grids and blocks are in src/backend/cuda/launch.rs, analysis.rs and synthetic.rs, shared
 // memory is static. No result depends on the order of blocks.
 #include "abi.cuh"
+#include "coding_lorenzo.cuh"
 #include "gathering.cuh"
 #include "other_tiles.cuh"
 #include "restore.cuh"
@@ -53,6 +54,8 @@ FLAGGED_KERNEL(factz_tables, 1024, tables, false)
 FLAGGED_KERNEL(factz_make_codes, 1024, tables, true)
 GROUP_KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups, false)
 GROUP_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, encode_groups, true)
+GROUP_KERNEL(factz_encode_lorenzo, 32 * LORENZO_CODE_WARPS, encode_lorenzo_groups, false)
+GROUP_KERNEL(factz_encode_lorenzo_huffman, 32 * LORENZO_CODE_WARPS, encode_lorenzo_groups, true)
 KERNEL(factz_offsets, 1024, place_groups)
 KERNEL(factz_gather, 256, gather)
 

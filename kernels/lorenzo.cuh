@@ -366,16 +366,6 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
 
 constexpr i32 LORENZO_RESTORE_WARPS = 4, LORENZO_RESTORE_ROWS = 8;
 
-__device__ __forceinline__ u32 sum_up_to_me(u32 value) {
-    const i32 lane = threadIdx.x & 31;
-#pragma unroll
-    for (i32 k = 1; k < 32; k *= 2) {
-        const u32 other = __shfl_up_sync(FULL, value, k);
-        if (lane >= k) value += other;
-    }
-    return value;
-}
-
 // The value of a vertex that is not its base code: a masked one, a stored one, or one with digits.
 template <typename T>
 __device__ __noinline__ typename Real<T>::Pair special_value(const Job& job, const Control& control, u64 index, u32 info, i32 y, u32 symbol,

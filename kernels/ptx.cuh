@@ -57,6 +57,17 @@ __device__ __forceinline__ u32 thread_in_block() {
     return thread;
 }
 
+// With the value of the lane so many below added, where there is one.
+__device__ __forceinline__ u32 add_from_below(u32 value, i32 lanes) {
+    asm volatile("{.reg .pred p; .reg .u32 t; shfl.sync.up.b32 t|p, %0, %1, 0, -1; @p add.u32 %0, %0, t;}" : "+r"(value) : "r"(lanes));
+    return value;
+}
+
+// A store without a branch.
+__device__ __forceinline__ void store_if(bool wanted, u16* to, u32 value) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.u16 [%0], %1;}" ::"l"(to), "h"((u16)value), "r"((u32)wanted) : "memory");
+}
+
 // A parameter as something new, so that what follows from it is found where it is needed and has no registers meanwhile.
 __device__ __forceinline__ u64 fresh(u64 x) {
     asm volatile("" : "+l"(x));

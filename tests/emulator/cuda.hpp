@@ -248,6 +248,13 @@ template <int THREADS>
 void meet_at(int barrier) {
     named_barrier(barrier, THREADS);
 }
+inline unsigned add_from_below(unsigned value, int lanes) {
+    const unsigned other = __shfl_up_sync(0xffffffffu, value, (unsigned)lanes);
+    return (int)(threadIdx.x & 31) >= lanes ? value + other : value;
+}
+inline void store_if(bool wanted, unsigned short* to, unsigned value) {
+    if (wanted) *to = (unsigned short)value;
+}
 inline unsigned thread_in_block() { return threadIdx.x; }
 inline unsigned long fresh(unsigned long x) { return x; }
 inline unsigned long long fresh(unsigned long long x) { return x; }

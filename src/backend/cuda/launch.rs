@@ -53,6 +53,14 @@ const fn only(needed: fn(Coder, Predictor) -> bool, stage: Stage) -> Stage {
 const HIERARCHICAL: fn(Coder, Predictor) -> bool = |_, p| matches!(p, Predictor::Hierarchical);
 const LORENZO: fn(Coder, Predictor) -> bool = |_, p| matches!(p, Predictor::Lorenzo);
 const HUFFMAN: fn(Coder, Predictor) -> bool = |c, _| matches!(c, Coder::Huffman);
+const ANS_LORENZO: fn(Coder, Predictor) -> bool =
+    |c, p| matches!((c, p), (Coder::Ans, Predictor::Lorenzo));
+const HUFFMAN_LORENZO: fn(Coder, Predictor) -> bool =
+    |c, p| matches!((c, p), (Coder::Huffman, Predictor::Lorenzo));
+const ANS_HIERARCHICAL: fn(Coder, Predictor) -> bool =
+    |c, p| matches!((c, p), (Coder::Ans, Predictor::Hierarchical));
+const HUFFMAN_HIERARCHICAL: fn(Coder, Predictor) -> bool =
+    |c, p| matches!((c, p), (Coder::Huffman, Predictor::Hierarchical));
 const ANS: fn(Coder, Predictor) -> bool = |c, _| matches!(c, Coder::Ans);
 
 /// Blocks that fill any device several times over; more only wait.
@@ -72,7 +80,7 @@ const fn on_time(stage: Stage) -> Stage {
     Stage { early: false, ..stage }
 }
 
-pub(super) const COMPRESS: [Stage; 20] = [
+pub(super) const COMPRESS: [Stage; 22] = [
     on_time(stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(4 * MANY), 256)),
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
     only(HIERARCHICAL, on_time(stage("tune", |s, _| s.tiles.min(24) * 12, 128))),
@@ -87,10 +95,15 @@ pub(super) const COMPRESS: [Stage; 20] = [
     only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(8), 256)),
     only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256)),
     with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(12).min(396), 384)),
-    only(ANS, stage("tables", |s, _| 2 + s.tiles.div_ceil(4096), 1024)),
-    only(HUFFMAN, stage("make_codes", |s, _| 2 + s.tiles.div_ceil(4096), 1024)),
-    only(ANS, with_shared(ENCODE_BYTES, stage("encode", |s, _| s.tiles.min(528), 384))),
-    only(HUFFMAN, with_shared(ENCODE_BYTES, stage("encode_huffman", |s, _| s.tiles.min(528), 384))),
+    only(ANS, stage("tables", |s, _| 13 + s.tiles.div_ceil(4096), 1024)),
+    only(HUFFMAN, stage("make_codes", |s, _| 13 + s.tiles.div_ceil(4096), 1024)),
+    only(ANS_HIERARCHICAL, with_shared(ENCODE_BYTES, stage("encode", |s, _| s.tiles.min(528), 384))),
+    only(
+        HUFFMAN_HIERARCHICAL,
+        with_shared(ENCODE_BYTES, stage("encode_huffman", |s, _| s.tiles.min(528), 384)),
+    ),
+    only(ANS_LORENZO, stage("encode_lorenzo", |s, _| s.tiles.min(528), 256)),
+    only(HUFFMAN_LORENZO, stage("encode_lorenzo_huffman", |s, _| s.tiles.min(528), 256)),
     stage("offsets", |_, _| 1, 1024),
     stage("gather", |s, _| s.tiles.div_ceil(4).min(MANY), 256),
 ];
@@ -98,7 +111,7 @@ pub(super) const COMPRESS: [Stage; 20] = [
 pub(super) const DECOMPRESS: [Stage; 9] = [
     on_time(stage("open", |_, _| 51, 1024)),
     stage("open_codes", |_, _| 50, 256),
-    stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 264), 256),
+    stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528), 256),
     with_shared(32 * (4 * 256 + 256) + DECODE_GROUPS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
     with_shared(32 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     stage("anchor_values", |s, _| s.tiles_y + 1, 256),
