@@ -13,6 +13,37 @@ __device__ __forceinline__ void meet_at(i32 barrier) {
     asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(THREADS) : "memory");
 }
 
+// Copies of 4, 8 or 16 bytes from global to shared memory that a thread does not wait for: all that it asked for up to
+// end_of_copies are a group, and all groups but the last ones can be waited for.
+template <i32 BYTES>
+__device__ __forceinline__ void copy_ahead(void* to, const void* from) {
+#if __CUDA_ARCH__ >= 800
+    const u32 shared = (u32)__cvta_generic_to_shared(to);
+    if (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES) : "memory");
+#else
+    if (BYTES == 16)
+        *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
+    else if (BYTES == 8)
+        *static_cast<u64*>(to) = *static_cast<const u64*>(from);
+    else
+        *static_cast<u32*>(to) = *static_cast<const u32*>(from);
+#endif
+}
+__device__ __forceinline__ void end_of_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <i32 BUT>
+__device__ __forceinline__ void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(BUT) : "memory");
+#endif
+}
+
 // The number of the thread in its block, found anew where it is asked for: no register holds it.
 __device__ __forceinline__ u32 thread_in_block() {
     u32 thread;

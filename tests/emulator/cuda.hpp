@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #define FACTZ_EMULATED
 #define __device__
@@ -213,6 +214,32 @@ alignas(256) extern unsigned char emulated_shared[256 << 10];
 #define LAUNCHED_SHARED(Shared, name) Shared& name = *reinterpret_cast<Shared*>(emulated_shared)
 inline void prefetch(const void*) {}
 inline void prefetch_near(const void*) {}
+// Copies are made when a thread waits for them, not before.
+struct Copy {
+    void* to;
+    const void* from;
+    int bytes;
+};
+inline std::vector<std::vector<Copy>>& copies_of_thread() {
+    static std::vector<std::vector<std::vector<Copy>>> threads(1024);
+    auto& mine = threads[threadIdx.x];
+    if (mine.empty()) mine.emplace_back();
+    return mine;
+}
+template <int BYTES>
+void copy_ahead(void* to, const void* from) {
+    copies_of_thread().back().push_back({to, from, BYTES});
+}
+inline void end_of_copies() { copies_of_thread().emplace_back(); }
+template <int BUT>
+void wait_for_copies() {
+    auto& groups = copies_of_thread();
+    // The last one is not ended yet.
+    while ((int)groups.size() - 1 > BUT) {
+        for (const Copy& copy : groups.front()) std::memcpy(copy.to, copy.from, copy.bytes);
+        groups.erase(groups.begin());
+    }
+}
 template <int THREADS>
 void meet_at(int barrier) {
     named_barrier(barrier, THREADS);
