@@ -37,9 +37,9 @@ __device__ __forceinline__ i32 second_try(const T* widths, T limit) {
     return within > 2 ? within - 1 : 1;
 }
 
-// As code_vertex_of says it, with one place for the symbol.
+// As code_vertex_of says it, where it is known whether the first id passes, with one place for the symbol.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ CodedVertex<T> code_slowly(P original, P prediction, i32 level, const Steps<T>* steps, T limit) {
+__device__ __noinline__ CodedVertex<T> code_slowly(P original, P prediction, i32 level, const Steps<T>* steps, T limit, bool first_passes) {
     typedef Real<T> R;
     const T* const widths = steps->width[level];
     const T* const inverses = steps->inverse[level];
@@ -47,9 +47,9 @@ __device__ __noinline__ CodedVertex<T> code_slowly(P original, P prediction, i32
     CodedVertex<T> v = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
     T cu = 0, cv = 0;
     bool passes = false;
-    i32 id = 0;
+    i32 id = first_passes ? 0 : second_try<T>(widths, limit);
 #pragma unroll 1
-    do {
+    for (; id < IDS; id++) {
         P value;
         bool has_code = encode_residual(original.x, prediction.x, inverses[id], widths[id], cu, value.x);
         has_code &= encode_residual(original.y, prediction.y, inverses[id], widths[id], cv, value.y);
@@ -61,8 +61,7 @@ __device__ __noinline__ CodedVertex<T> code_slowly(P original, P prediction, i32
             v.error = error;
             break;
         }
-        id = id == 0 ? second_try<T>(widths, limit) : id + 1;
-    } while (id < IDS);
+    }
     if (passes) {
         const Symbol s = symbol_of({id, (i32)cu, (i32)cv});
         v.symbol = s.symbol;
@@ -355,14 +354,14 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                     bool passes = encode_residual(original.x, prediction.x, inverse, step, cu, v.value.x);
                     passes &= encode_residual(original.y, prediction.y, inverse, step, cv, v.value.y);
                     v.error = R::high(R::abs(v.value.x - original.x), R::abs(v.value.y - original.y));
-                    passes &= v.error <= steps.accept && v.error < limit;
+                    passes &= (v.error <= steps.accept && v.error < limit) || (!SIGNATURES && v.error == T(0));
                     if (SIGNATURES) {
                         if (is_tight(limit)) passes = passes && stays_one_sided<T>(patch, x, y, v.value);
                         waits = !passes;
                     }
                     v.symbol = small_symbol((i32)cu, (i32)cv);
                     v.cost = v.symbol == SYMBOL_ZERO ? 0 : 3;
-                    if (!waits && !(passes && R::high(R::abs(cu), R::abs(cv)) <= T(SMALL))) v = code_slowly<T>(original, prediction, level, &steps, limit);
+                    if (!waits && !(passes && R::high(R::abs(cu), R::abs(cv)) <= T(SMALL))) v = code_slowly<T>(original, prediction, level, &steps, limit, passes);
                 }
                 if (SIGNATURES && __any_sync(FULL, waits)) {
                     const CodedVertex<T> settled = settle<T>(job, steps, shared, last_x, last_y, has_nonfinite, waits ? x | y << 6 : 0, prediction, limit, level);
