@@ -6,6 +6,28 @@
 // Warps of a block, which has a tile.
 constexpr i32 OTHER_WARPS = 2;
 
+// Where vertices are, by position, then those on the sides below and on the right of the levels from coarse to fine: x | y << 6.
+// With them, whether there are vertices of their level before and behind along their line, or to the left and right,
+// above and below, from bit 12.
+struct Places {
+    u16 at[TILE_VERTICES + 2 * (TILE - 1)];
+};
+constexpr Places places_of_vertices() {
+    Places places = {};
+    for (i32 bits = 0; bits < 5; bits++) {
+        const i32 n = 1 << bits, count = n * n, level = 4 - bits;
+        for (i32 m = 0; m < 3 * count + 2 * n; m++) {
+            const bool far = m >= 3 * count, centred = m >= 2 * count && !far, vertical = far ? m - 3 * count >= n : m >= count && !centred;
+            const i32 i = m & (n - 1), j = far ? n : m >> bits & (n - 1), a = vertical && !far ? j : i, b = vertical && !far ? i : j;
+            const i32 x = (centred ? 2 * i + 1 : vertical ? 2 * b : 2 * a + 1) << level, y = (centred ? 2 * j + 1 : vertical ? 2 * a + 1 : 2 * b) << level;
+            const i32 near = centred ? (i > 0) | (i < n - 1) << 1 | (j > 0) << 2 | (j < n - 1) << 3 : (a > 0) | (a < n - 1) << 1;
+            places.at[far ? TILE_VERTICES + 2 * n - 2 + m - 3 * count : count + m] = (u16)(x | y << 6 | near << 12);
+        }
+    }
+    return places;
+}
+static __device__ const Places PLACES = places_of_vertices();
+
 template <typename T>
 struct OtherTile {
     typename Real<T>::Pair values[CLOSED * CLOSED];
@@ -79,10 +101,10 @@ __device__ __noinline__ P predict_at_border(const P* values, u32 choice, bool ce
     return along<T>(kernel, values, y * CLOSED + x, vertical ? step * CLOSED : step, vertical ? y : x, step, vertical ? last_y : last_x);
 }
 
-// The same inside, of the vertex `here` that is number i of n along a line.
+// The same inside, along a line through `here`.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ P predict_along(const Kernel<T>& kernel, const P* here, i32 distance, i32 i, i32 n) {
-    const bool has_a = i > 0, has_d = i < n - 1;
+__device__ __forceinline__ P predict_along(const Kernel<T>& kernel, const P* here, i32 distance, u32 near) {
+    const bool has_a = near & 1, has_d = near >> 1 & 1;
     const P *b = here - distance, *c = here + distance;
     return predict<T>(outer_of<T>(kernel, has_a, has_d), b[2 * distance * outer_left(has_a, has_d)], *b, *c,
                       b[2 * distance * outer_right(has_a, has_d)]);
@@ -317,11 +339,10 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
 #pragma unroll 1
             for (i32 m = start + thread; m - lane < end; m += THREADS) {
                 const bool far = !SIGNATURES && !centred && m >= 2 * count, vertical = !centred && (m >> (far ? bits : 2 * bits) & 1);
-                const i32 i = m & (n - 1), j = far ? n : m >> bits & (n - 1), position = count + m;
-                // Number along the line, and of the line. Far vertical ones are counted downwards, other ones across.
-                const i32 a = vertical && !far ? j : i, b = vertical && !far ? i : j;
-                const i32 x = (centred ? 2 * i + 1 : vertical ? 2 * b : 2 * a + 1) << level, y = (centred ? 2 * j + 1 : vertical ? 2 * a + 1 : 2 * b) << level;
-                const bool active = m < end && x <= last_x && y <= last_y && (!SIGNATURES || centred || b > 0);
+                const i32 position = count + m;
+                const u32 place = PLACES.at[m >= end ? 0 : far ? TILE_VERTICES - 2 + 2 * n - 2 * count + m : position], near = place >> 12;
+                const i32 x = place & 63, y = place >> 6 & 63;
+                const bool active = m < end && x <= last_x && y <= last_y && (!SIGNATURES || (x > 0 && y > 0));
                 if (!SIGNATURES && !active) continue;
                 P* const here = values + y * CLOSED + x;
                 P original = R::pair(T(0), T(0)), prediction = original;
@@ -344,10 +365,10 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                             const P above = pair_sum<T>(here[-dy - dx], here[-dy + dx]), below = pair_sum<T>(here[dy - dx], here[dy + dx]);
                             prediction = coons<T>(here[-dx], here[dx], here[-dy], here[dy], above, below);
                         } else {
-                            prediction = half_sum<T>(predict_along<T>(kernel, here, dx, i, n), predict_along<T>(kernel, here, dy, j, n));
+                            prediction = half_sum<T>(predict_along<T>(kernel, here, dx, near), predict_along<T>(kernel, here, dy, near >> 2));
                         }
                     } else {
-                        prediction = predict_along<T>(kernel, here, (vertical ? CLOSED : 1) << level, a, n);
+                        prediction = predict_along<T>(kernel, here, (vertical ? CLOSED : 1) << level, near);
                     }
                     const T step = steps.width[level][0], inverse = steps.inverse[level][0];
                     T cu, cv;
