@@ -434,9 +434,13 @@ __device__ __forceinline__ void anchors(const Job& job) {
     if (tile < job.tiles()) {
         const Constraints<T> c = constraints_of<T>(job, control);
         const TileShape shape = tile_shape(job, tile);
-        const T limit = job.info[tile] & ALL_CODED ? no_limit<T>() : limits_of<T>(job, tile)[0];
-        const bool looks_around = is_tight(limit) && c.speculative;
+        // At once, whether or not the tile has limits.
+        const u32 info = job.info[tile];
+        const T own_limit = limits_of<T>(job, tile)[0];
         P values[9];
+        values[0] = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0), *vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0));
+        const T limit = info & ALL_CODED ? no_limit<T>() : own_limit;
+        const bool looks_around = is_tight(limit) && c.speculative;
         u32 nonfinite[3] = {0, 0, 0};
         Patch<T> patch = {values, 3, 1, 1, control.nonfinite ? nonfinite : nullptr, 1};
         i32 i = 0, j = 0;
@@ -449,9 +453,6 @@ __device__ __forceinline__ void anchors(const Job& job) {
                 for (i32 x = 0; x < patch.width; x++)
                     values[3 * y + x] = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, x0 + x, y0 + y),
                                                       *vertex_at<T>(job.v, job.v_layout, x0 + x, y0 + y));
-        } else {
-            values[0] = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0),
-                                      *vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0));
         }
         const P original = values[3 * j + i];
         for (i32 y = 0; y < patch.height; y++)

@@ -250,10 +250,15 @@ void compress(const Job& job) {
     if (job.predictor == PREDICTOR_HIERARCHICAL) {
         const unsigned plain_warps = job.dtype ? 1 : 4;
         RUN(anchors, (tiles + 127) / 128, 128);
-        RUN(across, FEW, 128);
+        const bool signatures = job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
+        if (signatures) RUN(across, FEW, 128);
         RUN(plain, (tiles + 2 * plain_warps - 1) / (2 * plain_warps), 32 * plain_warps);
-        RUN(down, FEW, 128);
-        RUN(others, FEW, 64);
+        if (signatures) {
+            RUN(down, FEW, 128);
+            RUN(speculative, FEW, 32 * OTHER_WARPS);
+        } else {
+            RUN(others, FEW, 32 * OTHER_WARPS);
+        }
         RUN(tight, FEW, job.dtype ? 32 : 64);
     } else {
         RUN(lorenzo_plain, (tiles + 7) / 8, 256);
