@@ -8,11 +8,6 @@ __device__ __forceinline__ u64 tile_before(const Job& job, const TileShape& shap
     return shape.tx > 0 ? index - 1 : shape.ty > 0 ? index - job.tiles_x : index;
 }
 
-#ifdef FZ_RALL
-constexpr bool REST_ALL = true;
-#else
-constexpr bool REST_ALL = false;
-#endif
 // Symbol of the anchor of a tile: its base code as the difference from that of the anchor before it. The codes of both
 // are at hand.
 static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape& shape, u64 index, int4 code, int4 before, u64& raw) {
@@ -381,35 +376,20 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         }
     }
     if (!lines_are_made) {
-        if constexpr (!LIMITS || REST_ALL)
-            restored_sides<T>(lattice, steps.kernels, [&](i32 side, i32 level, i32 number, P prediction, P original) -> P {
-                const i32 n = HALF >> level, position = side & 1 ? n * (n + number) : n * n - n + number;
-                const T limit = LIMITS ? shared.side_limits[half][LIMITS ? side : 0][LIMITS ? (2 * (number - n) + 1) << level : 0] : no_limit<T>();
-                return code(original, prediction, level, steps.half_step[level], limit, position, true, side < BOTTOM);
-            });
-        else
-        lattice_sides<T>(lattice, steps.kernels, steps,
-                         [&](i32 side, i32 level, T width, T, i32 along, P prediction, P original) -> P {
-                             // Those on the far sides belong to other tiles.
-                             const i32 n = HALF >> level, k = along >> (level + 1), position = side & 1 ? n * (2 * n + k) : n * n + k;
-                             const T limit = LIMITS ? shared.side_limits[half][LIMITS ? side : 0][LIMITS ? along : 0] : no_limit<T>();
-                             return code(original, prediction, level, steps.half_step[level], limit, position, true, side < BOTTOM);
-                         });
+        restored_sides<T>(lattice, steps.kernels, [&](i32 side, i32 level, i32 number, P prediction, P original) -> P {
+            // Those on the far sides belong to other tiles.
+            const i32 n = HALF >> level, position = side & 1 ? n * (n + number) : n * n - n + number;
+            const T limit = LIMITS ? shared.side_limits[half][LIMITS ? side : 0][LIMITS ? (2 * (number - n) + 1) << level : 0] : no_limit<T>();
+            return code(original, prediction, level, steps.half_step[level], limit, position, true, side < BOTTOM);
+        });
         // Vertical lines of other tiles look at the horizontal lines beside them.
         if (!LIMITS && mine && (lane == 0 || lane == HALF - 1))
             reinterpret_cast<P*>(job.across)[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
     }
-    if constexpr (!LIMITS || REST_ALL)
-        restored_even<T>(lattice, steps.kernels, [&](i32 level, i32 position, P prediction, P original) -> P {
-            const T limit = LIMITS ? shared.limits[half][LIMITS ? position : 0] : no_limit<T>();
-            return code(original, prediction, level, steps.half_step[level], limit, position, true, true);
-        });
-    else
-    lattice_even<T>(lattice, steps.kernels, steps,
-                    [&](i32 level, T width, T, i32 position, i32, i32, P prediction, P original) -> P {
-                        return code(original, prediction, level, steps.half_step[level], LIMITS ? shared.limits[half][LIMITS ? position : 0] : no_limit<T>(),
-                                    position, true, true);
-                    });
+    restored_even<T>(lattice, steps.kernels, [&](i32 level, i32 position, P prediction, P original) -> P {
+        const T limit = LIMITS ? shared.limits[half][LIMITS ? position : 0] : no_limit<T>();
+        return code(original, prediction, level, steps.half_step[level], limit, position, true, true);
+    });
     const T* const columns_u = u + 2 * lane * stride_u + pitch_u;
     const T* const columns_v = v + 2 * lane * stride_v + pitch_v;
     const bool pairs = stride_u == 1 && stride_v == 1 &&

@@ -1,6 +1,6 @@
-// The traversals of lattice.cuh where a vertex is a few instructions, as when it is restored: predictions without selections,
-// addresses that move on, and in the finest level sums and differences of rows that are used again. Where a vertex takes
-// many, when it is coded with limits, they were half as fast as those of lattice.cuh: that keeps less in registers.
+// The coarse levels of the lattice, and its finest one where a vertex is a few instructions, as when it is restored:
+// predictions without selections, addresses that move on, and in the finest level sums and differences of rows that are used
+// again. Where a vertex takes many, when it is coded, that of lattice.cuh is faster: it keeps less in registers.
 #pragma once
 #include "lattice.cuh"
 
