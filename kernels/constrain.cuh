@@ -1,6 +1,9 @@
 // Entries that find out which vertices have a limit of their own, and what it is. The limits lie in the
 // place of the words of the groups, in the order of the symbols: infinity where only the bound of the
-// call counts, the largest value where signatures have to be looked at.
+// call counts, the largest value where signatures have to be looked at. Most vertices have none, and most of
+// those none in memory: bit c of a tile's `limited` says whether positions 16 c to 16 c + 15 are there, all of them.
+// Besides them those on its own lines (x or y is 0) are. Always there are positions below 272: the vertices with
+// even coordinates, and the first row.
 #pragma once
 #include "front.cuh"
 
@@ -15,6 +18,14 @@ __device__ __forceinline__ T no_limit() {
 template <typename T>
 __device__ __forceinline__ bool is_tight(T limit) {
     return limit <= Real<T>::MAX;
+}
+
+constexpr i32 LIMIT_CHUNK = 16;
+constexpr u64 ALWAYS_LIMITED = (1ull << 17) - 1;
+// The limit of a vertex that is not in the first column.
+template <typename T>
+__device__ __forceinline__ T limit_of(const T* limits, u64 limited, i32 position) {
+    return limited >> (position / LIMIT_CHUNK) & 1 ? limits[position] : no_limit<T>();
 }
 
 // What comes nearer to the origin than this has limits, or is not like the rest.
@@ -128,9 +139,16 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
         prefetch(corner_u + lane * pitch_u);
         prefetch(corner_v + lane * pitch_v);
     }
-    // Most vertices have no limit.
-#pragma unroll
-    for (i32 k = 0; k < TILE_VERTICES / 2; k += 32) reinterpret_cast<P*>(limits)[k + lane] = R::pair(none, none);
+    // Most vertices have no limit. Where the grid ends inside the tile, its border may get some later.
+    const bool all_limited = (job.halo | job.pin) && (shape.last_x < TILE || shape.last_y < TILE);
+    u64 limited = all_limited ? ~0ull : ALWAYS_LIMITED;
+#pragma unroll 4
+    for (i32 k = 0; k < (all_limited ? TILE_VERTICES : 256) / 2; k += 32) reinterpret_cast<P*>(limits)[k + lane] = R::pair(none, none);
+    if (lane < LIMIT_CHUNK) {
+        limits[256 + lane] = none;
+        limits[512 + LIMIT_CHUNK * lane] = none;
+    }
+    __syncwarp();
     auto load = [&](i32 x, i32 y) -> P { return R::pair(corner_u[x * stride_u + y * pitch_u], corner_v[x * stride_v + y * pitch_v]); };
     auto special = [](P p) { return !(R::finite(p.x) && R::finite(p.y)) || is_zero<T>(p); };
     bool any_special = false, any_inside = false;
@@ -179,7 +197,9 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
             upper_row = (u32)upper.hard << 31;
         }
     }
-    const u32 side_rows = __ballot_sync(FULL, is_tight(sides[0]) || is_tight(sides[1]));
+    // The bounds lower limits of the corners of hard triangles.
+    const u32 hard_upper = __ballot_sync(FULL, upper_row != 0), side_hard = __ballot_sync(FULL, (lower_row | upper_row) != 0) | hard_upper << 1;
+    const u32 side_rows = __ballot_sync(FULL, is_tight(sides[0]) || is_tight(sides[1])) | side_hard;
 
     // The cells between, row by row, where one of them or of those above is near. The loop is not unrolled: its code
     // must stay in the instruction cache.
@@ -202,6 +222,7 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
         if (has_special && first > 0) any_special |= inside && special(a);
         T above = none;
         bool above_near = false;
+        u32 hard_above = 0;
 #pragma unroll 1
         for (i32 y = first - 1; y < last - 1; y++) {
             const bool exists = y + 1 < height;
@@ -223,6 +244,8 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
             const bool any_near = c.preserve && __any_sync(FULL, near), on_side = y >= 0 && side_rows >> y & 1;
             if (any_near || above_near || on_side) {
                 Ask<T> lower = {none, false}, upper = lower;
+                u32 lowered = hard_above;
+                hard_above = 0;
                 if (any_near) {
                     if (near) {
                         lower = ask<T>(c, axis_of<T>(a, b, e), a, b, e, has_nonfinite);
@@ -233,6 +256,8 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
                         lower_row |= low_bits;
                         upper_row |= up_bits;
                     }
+                    lowered |= low_bits | low_bits << 1 | up_bits;
+                    hard_above = low_bits << 1 | up_bits | up_bits << 1;
                 }
                 T lower_before = __shfl_up_sync(FULL, lower.limit, 1), upper_before = __shfl_up_sync(FULL, upper.limit, 1);
                 if (lane == 0) lower_before = upper_before = none;
@@ -242,9 +267,17 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
                     if (lane == 0) limit = R::low(limit, first);
                     if (lane == TILE - 1) limit = R::low(limit, last);
                 }
-                if (y >= 0 && is_tight(limit)) {
-                    limits[position_of(lane, y)] = limit;
-                    any_inside |= y > 0 && lane > 0;
+                const bool tight = is_tight(limit);
+                if (on_side) lowered |= side_hard >> y << 31;
+                lowered |= __ballot_sync(FULL, tight);
+                if (y >= 0 && lowered) {
+                    // All of a chunk is written where some of it is not on a line.
+                    constexpr u32 EVENS = 0x55555554, ODDS = 0xaaaaaaaa;
+                    const bool of_odd = lowered & ODDS, of_even = y & 1 && lowered & EVENS;
+                    if (of_odd) limited |= 1ull << (y & 1 ? 48 : 16) + (y >> 1);
+                    if (of_even) limited |= 1ull << 32 + (y >> 1);
+                    if (tight || (lane & 1 ? of_odd : of_even)) limits[position_of(lane, y)] = limit;
+                    any_inside |= y > 0 && lane > 0 && tight;
                 }
                 above = R::low(lower_before, R::low(upper_before, upper.limit));
                 above_near = any_near;
@@ -255,6 +288,7 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
             high_a = high_d;
         }
     }
+    if (lane == 0) nearness_of(job, tile).limited = limited;
     job.masks[tile * 64 + lane] = lower_row;
     job.masks[tile * 64 + TILE + lane] = upper_row;
     // The list of the bounds takes 32 of them a time.

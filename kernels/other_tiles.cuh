@@ -121,10 +121,11 @@ __device__ __forceinline__ void tile(const Job& job, const Control& control, T a
     const bool speculative = job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
     u8* const symbols = job.symbols + index * TILE_VERTICES;
 
-    // Limits, and the sides of the tile, which are final.
+    // Limits of the vertices inside, and the sides of the tile, which are final.
     const T* const limits = limits_of<T>(job, index);
-#pragma unroll
-    for (i32 k = 0; k < TILE_VERTICES; k += THREADS) shared.limits[k + thread] = limits[k + thread];
+    const u64 limited = nearness_of(job, index).limited;
+#pragma unroll 4
+    for (i32 k = 0; k < TILE_VERTICES; k += THREADS) shared.limits[k + thread] = limit_of(limits, limited, k + thread);
     for (i32 side = warp; side < 2; side += OTHER_WARPS) {
         const bool down = side == 1;
         const i32 distance = down ? CLOSED : 1, length = down ? height : width, across = down ? width : height;

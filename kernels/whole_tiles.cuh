@@ -157,6 +157,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     if (lane == 0) shared.index[half] = index;
     auto load = [&](i32 x, i32 y) -> P { return R::pair(u[y * pitch_u + x * stride_u], v[y * pitch_v + x * stride_v]); };
     const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
+    const u64 limited = LIMITS ? nearness_of(job, index).limited : 0;
     if (LIMITS) {
 #pragma unroll
         for (i32 k = lane; k < TILE_VERTICES / 4 * (i32)sizeof(T) / 16; k += HALF)
@@ -298,12 +299,13 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     // neighbours. Each is asked for as soon as the one before has been coded.
     const bool dense = stride_u == 1 && stride_v == 1 &&
                        (((u64)job.u | (u64)job.v | pitch_u * sizeof(T) | pitch_v * sizeof(T)) & (2 * sizeof(T) - 1)) == 0;
-    const T *odd_u = u + 2 * lane * stride_u + pitch_u, *odd_v = v + 2 * lane * stride_v + pitch_v, *row_limits = limits + lane;
+    const T *odd_u = u + 2 * lane * stride_u + pitch_u, *odd_v = v + 2 * lane * stride_v + pitch_v;
+    i32 row = 0;
     P on_row, of_u, of_v;
     T next_limits[3] = {no_limit<T>(), no_limit<T>(), no_limit<T>()};
     auto load_on_row = [&](i32 rows, i32 below) {
         on_row = R::pair(odd_u[rows * fresh(pitch_u) + fresh(stride_u)], odd_v[rows * fresh(pitch_v) + fresh(stride_v)]);
-        if (LIMITS) next_limits[0] = row_limits[256 + below * HALF];
+        if (LIMITS) next_limits[0] = limit_of(limits, limited, 256 + (row + below) * HALF + lane);
     };
     auto load_odd_row = [&]() {
         if (dense) {
@@ -314,8 +316,8 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
             of_v = R::pair(odd_v[0], odd_v[fresh(stride_v)]);
         }
         if (LIMITS) {
-            next_limits[1] = row_limits[512];
-            next_limits[2] = row_limits[768];
+            next_limits[1] = limit_of(limits, limited, 512 + row * HALF + lane);
+            next_limits[2] = limit_of(limits, limited, 768 + row * HALF + lane);
         }
     };
     load_on_row(1, 1);
@@ -332,7 +334,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         [&](i32 j, P, P, P, P) {
             if (j + 1 == HALF) return;
             odd_u += 2 * fresh(pitch_u), odd_v += 2 * fresh(pitch_v);
-            row_limits += HALF;
+            row++;
             load_odd_row();
         });
 
