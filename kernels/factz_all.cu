@@ -38,7 +38,7 @@
 KERNEL(factz_statistics, 256, statistics)
 KERNEL(factz_sort, 128, sort_tiles)
 KERNEL(factz_tune, 32 * TUNE_WARPS, tune)
-BOUNDED_KERNEL(factz_limits, 128, 8, 128, 4, beside_kernel_before, limits)
+BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, limits)
 KERNEL(factz_bounds, 128, bounds)
 KERNEL(factz_anchors, 128, anchors)
 FLAGGED_KERNEL(factz_across, 128, lines, true)
