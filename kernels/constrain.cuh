@@ -39,24 +39,20 @@ __device__ inline bool is_plain(const Job& job, const TileShape& shape, u64 tile
     if (shape.last_x != TILE || shape.last_y != TILE) return false;
     const bool border = shape.tx == 0 || shape.ty == 0 || shape.x0 + TILE == job.nx - 1 || shape.y0 + TILE == job.ny - 1;
     if ((job.halo | job.pin) && border) return false;
-    const u64 across = job.tiles_x;
-    bool plain = nearness_of(job, tile).all() > near && nearness_of(job, tile + 1).left > near &&
-                 nearness_of(job, tile + across).top > near;
+    // All of them are on their way at once. Where there is none, the tile itself is in its place.
+    const u64 across = job.tiles_x, left = shape.tx > 0 ? 1 : 0, up = shape.ty > 0 ? across : 0;
+    const Nearness &own = nearness_of(job, tile), &next = nearness_of(job, tile + 1), &under = nearness_of(job, tile + across);
+    const Nearness &last = nearness_of(job, tile - left), &over = nearness_of(job, tile - up);
+    bool plain = (own.all() > near) & (next.left > near) & (under.top > near);
+    plain &= (last.right > near) | (left == 0);
+    plain &= (over.bottom > near) | (up == 0);
     // Around corners one cell matters, which is on two sides of its tile.
-    const Nearness& after = nearness_of(job, tile + across + 1);
-    plain &= after.top > near || after.left > near;
-    if (shape.tx > 0) {
-        const Nearness& below = nearness_of(job, tile + across - 1);
-        plain &= nearness_of(job, tile - 1).right > near && (below.top > near || below.right > near);
-    }
-    if (shape.ty > 0) {
-        const Nearness& above = nearness_of(job, tile - across + 1);
-        plain &= nearness_of(job, tile - across).bottom > near && (above.bottom > near || above.left > near);
-    }
-    if (shape.tx > 0 && shape.ty > 0) {
-        const Nearness& before = nearness_of(job, tile - across - 1);
-        plain &= before.bottom > near || before.right > near;
-    }
+    const Nearness &after = nearness_of(job, tile + across + 1), &below = nearness_of(job, tile + across - left);
+    const Nearness &above = nearness_of(job, tile - up + 1), &before = nearness_of(job, tile - up - left);
+    plain &= (after.top > near) | (after.left > near);
+    plain &= (below.top > near) | (below.right > near) | (left == 0);
+    plain &= (above.bottom > near) | (above.left > near) | (up == 0);
+    plain &= (before.bottom > near) | (before.right > near) | (left == 0) | (up == 0);
     return plain;
 }
 
@@ -110,9 +106,11 @@ struct Hull {
     }
 };
 
-// Brings the rows of a tile whose bits are set, that before it first, and the columns at the sides, by two warps.
+// Brings the rows of a tile whose bits are set, that before it first, and of the columns at the sides what is needed, by
+// two warps.
 template <typename T>
-__device__ __forceinline__ void load_rows(const Job& job, const TileShape& shape, u64 rows, LimitShared<T>& shared) {
+__device__ __forceinline__ void load_rows(const Job& job, const TileShape& shape, u64 rows, bool before_is_near, bool end_is_near,
+                                          LimitShared<T>& shared) {
     typedef typename Real<T>::Pair P;
     constexpr i32 AHEAD = 6;
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, width = shape.last_x + 1;
@@ -134,29 +132,35 @@ __device__ __forceinline__ void load_rows(const Job& job, const TileShape& shape
             if (start + i <= CLOSED / 2 && mine >> 2 * (start + i) & 1) to[2 * (start + i) * (CLOSED + 2)] = some[i];
     }
     // A lane for a row.
-    const bool exists = warp == 0 ? shape.tx > 0 : width == CLOSED;
+    if (!(warp == 0 ? before_is_near : end_is_near)) return;
     const i32 x = warp == 0 ? -1 : TILE;
+    const T* const side_u = vertex_at<T>(job.u, job.u_layout, (long long)shape.x0 + x, shape.y0);
+    const T* const side_v = vertex_at<T>(job.v, job.v_layout, (long long)shape.x0 + x, shape.y0);
 #pragma unroll 1
-    for (i32 y = lane - 1; y < CLOSED; y += 32) {
-        if (!(exists && rows >> (y + 1) & 1)) continue;
-        const long long gx = (long long)shape.x0 + x, gy = (long long)shape.y0 + y;
-        shared.at(x, y) = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, gx, gy), *vertex_at<T>(job.v, job.v_layout, gx, gy));
+    for (i32 y = lane - 1; y <= shape.last_y; y += 32) {
+        const T *a = side_u + y * pitch_u, *b = side_v + y * pitch_v;
+        const bool is_there = rows >> (y + 1) & 1;
+        if (warp == 0 ? y >= 0 || shape.ty > 0 : is_there) shared.at(x, y) = Real<T>::pair(*a, *b);
+        // The cells of the column before are looked at in all rows.
+        if (warp == 0 && !is_there && (y >= 0 || shape.ty > 0)) shared.at(0, y) = Real<T>::pair(a[job.u_layout.stride], b[job.v_layout.stride]);
     }
 }
 
 // The limits of the vertices of half a tile from the triangles that are not hard, and those that are: a triangle whose hull
 // comes nearest to the origin with a corner has that distance as its bound (no edge is farther away); others near the origin
 // are hard, their bound takes determinants. In the speculative mode those are hard whose hull has the origin inside.
-// Rows are those of cells to look at, the one before the tile first.
+// Rows are those of cells to look at, the one before the tile first; where the last column of cells is far, the one behind
+// it is not there.
 template <typename T>
 __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile, i32 half, u64 rows_of_tile,
-                                             bool before_is_near, LimitShared<T>& shared, u32 has_nonfinite, u32 has_special) {
+                                             bool before_is_near, bool end_is_near, LimitShared<T>& shared, u32 has_nonfinite, u32 has_special) {
     typedef Real<T> R;
     typedef typename R::Pair P;
     const T none = no_limit<T>();
     T* const limits = limits_of<T>(job, tile);
     const u32 speculative = warp_or(c.speculative);
-    const i32 lane = threadIdx.x & 31, start = LIMIT_ROWS * half, cells = (i32)warp_or(c.preserve ? shape.last_x : 0);
+    const i32 lane = threadIdx.x & 31, start = LIMIT_ROWS * half, columns = (i32)warp_or(shape.last_x < TILE || end_is_near ? shape.last_x : TILE - 1),
+              cells = c.preserve ? columns : 0;
     const T bound_up = R::from_bits(uniform(R::bits(c.bound_up)));
     // How far a vertex is from the origin. Of one that is not finite, no triangle is easy, nor zero.
     auto size_of = [&](P p) -> T { return has_nonfinite && !(R::finite(p.x) && R::finite(p.y)) ? -none : R::high(R::abs(p.x), R::abs(p.y)); };
@@ -177,7 +181,8 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
         const i32 first = __ffs(rows) - 1, last = __ffs(~(rows >> first)) - 1 + first;
         rows &= ~0u << last;
         const P* row = &shared.at(lane, start + first - 1);
-        P a = row[0], b = row[1];
+        const i32 beside = lane < columns ? 1 : 0;
+        P a = row[0], b = row[beside];
         Hull<T> hull_a(a, b);
         T size_a = size_of(a), size_b = size_of(b);
         u32 zero_a = 0, zero_b = 0;
@@ -198,7 +203,7 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
 #pragma unroll 1
         for (; y < end; y++) {
             row += CLOSED + 2;
-            const P d = row[0], e = row[1];
+            const P d = row[0], e = row[beside];
             const Hull<T> hull_d(d, e);
             const T size_d = size_of(d), size_e = size_of(e);
             u32 zero_d = 0, zero_e = 0;
@@ -271,13 +276,24 @@ __device__ __forceinline__ void sort_tiles(const Job& job) {
     bool plain = false;
     if (exists) plain = is_plain(job, tile_shape(job, tile), tile, near_bound(job, control));
     const u32 plains = __ballot_sync(FULL, exists && plain), limited = __ballot_sync(FULL, exists && !plain);
-    u64 at_plain = 0, at_limited = 0;
+    // A block at a time: all of them add to the same words.
+    __shared__ u32 counts[2][4];
+    __shared__ u64 at[2];
     if (lane == 0) {
-        if (plains) at_plain = atomicAdd((unsigned long long*)&control.plain_tiles, (unsigned long long)__popc(plains));
-        if (limited) at_limited = atomicAdd((unsigned long long*)&control.limited_tiles, (unsigned long long)__popc(limited));
+        counts[0][threadIdx.x >> 5] = __popc(plains);
+        counts[1][threadIdx.x >> 5] = __popc(limited);
     }
-    at_plain = __shfl_sync(FULL, at_plain, 0);
-    at_limited = __shfl_sync(FULL, at_limited, 0);
+    __syncthreads();
+    if (threadIdx.x < 2) {
+        const u32* const of = counts[threadIdx.x];
+        at[threadIdx.x] = atomicAdd((unsigned long long*)(threadIdx.x ? &control.limited_tiles : &control.plain_tiles), (unsigned long long)(of[0] + of[1] + of[2] + of[3]));
+    }
+    __syncthreads();
+    u64 at_plain = at[0], at_limited = at[1];
+    for (u32 w = 0; w < threadIdx.x >> 5; w++) {
+        at_plain += counts[0][w];
+        at_limited += counts[1][w];
+    }
     if (!exists) return;
     if (plain)
         job.group_sizes[at_plain + __popc(plains & before)] = tile;
@@ -327,7 +343,8 @@ __device__ __forceinline__ void limits(const Job& job) {
         // A row of vertices has triangles above and below.
         rows = uniform(rows | rows << 1) & ((2ull << (shape.last_y < TILE ? shape.last_y + 1 : TILE)) - 1);
         before_is_near = warp_or(before_is_near);
-        load_rows<T>(job, shape, before_is_near ? ((1ull << (shape.last_y + 1)) - 1) << 1 | (shape.ty > 0) : rows | (rows << 1 & ((4ull << shape.last_y) - 1)), shared);
+        const bool end_is_near = warp_or(shape.last_x == TILE && !(nearness.right > bound));
+        load_rows<T>(job, shape, rows | (rows << 1 & ((4ull << shape.last_y) - 1)), before_is_near, end_is_near, shared);
         // Most vertices have no limit. Where the grid ends inside the tile, its border may get some later.
         const bool all = (job.halo | job.pin) && (shape.last_x < TILE || shape.last_y < TILE);
         T* const limits = limits_of<T>(job, tile);
@@ -335,7 +352,7 @@ __device__ __forceinline__ void limits(const Job& job) {
         for (i32 position = threadIdx.x; position < (all ? TILE_VERTICES : 256 + LIMIT_CHUNK); position += 64) limits[position] = no_limit<T>();
         if (threadIdx.x < TILE / 2) limits[512 + LIMIT_CHUNK * threadIdx.x] = no_limit<T>();
         __syncthreads();
-        const Found found = find_limits(job, c, shape, tile, half, rows, before_is_near, shared, has_nonfinite, has_special);
+        const Found found = find_limits(job, c, shape, tile, half, rows, before_is_near, end_is_near, shared, has_nonfinite, has_special);
         if (threadIdx.x == 32) shared.second = found;
         __syncthreads();
         if (half != 0) continue;
@@ -370,27 +387,37 @@ __device__ __forceinline__ T* limit_at(const Job& job, u64 tile, i32 x, i32 y) {
     return limits_of<T>(job, tile) + position_of(x, y);
 }
 
-// The limit of the vertices of a triangle near the origin. Whether it is critical.
+// A triangle: tile << 11 | y << 6 | x << 1 | which of its cell.
+struct Triangle {
+    u64 tile;
+    i32 x, y, which;
+
+    __device__ __forceinline__ Triangle(u64 packed)
+        : tile(packed >> 11), x((i32)(packed >> 1 & 31)), y((i32)(packed >> 6 & 31)), which((i32)(packed & 1)) {}
+};
 template <typename T>
-__device__ __forceinline__ bool limit_triangle(const Job& job, const Constraints<T>& c, u64 tile, i32 x, i32 y, i32 triangle) {
-    const TileShape shape = tile_shape(job, tile);
+__device__ __forceinline__ Corners<T> corners_of(const Job& job, const Triangle& t) {
+    const TileShape shape = tile_shape(job, t.tile);
+    const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0 + t.x, shape.y0 + t.y);
+    const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0 + t.x, shape.y0 + t.y);
+    const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
+    // The corner across the diagonal, and the third one.
+    const long long third_u = t.which == UPPER ? pitch_u : stride_u, third_v = t.which == UPPER ? pitch_v : stride_v;
+    const T far_u = u[pitch_u + stride_u], far_v = v[pitch_v + stride_v], other_u = u[third_u], other_v = v[third_v];
     Corners<T> p;
+    p.u[0] = *u, p.v[0] = *v;
+    p.u[1] = t.which == UPPER ? far_u : other_u, p.v[1] = t.which == UPPER ? far_v : other_v;
+    p.u[2] = t.which == UPPER ? other_u : far_u, p.v[2] = t.which == UPPER ? other_v : far_v;
+    return p;
+}
+template <typename T>
+__device__ __forceinline__ void lower_corners(const Job& job, const Triangle& t, T limit) {
 #pragma unroll
-    for (i32 k = 0; k < 3; k++) {
-        const u64 gx = shape.x0 + x + corner_x(triangle, k), gy = shape.y0 + y + corner_y(triangle, k);
-        p.u[k] = *vertex_at<T>(job.u, job.u_layout, gx, gy);
-        p.v[k] = *vertex_at<T>(job.v, job.v_layout, gx, gy);
-    }
-    // Signatures are looked at in place of limits.
-    if (c.speculative) return is_inside(p);
-    const TriangleBound<T> bound = triangle_bound<T>(p, triangle, c.rule, c.bound);
-#pragma unroll
-    for (i32 k = 0; k < 3; k++)
-        lower_to(limit_at<T>(job, tile, x + corner_x(triangle, k), y + corner_y(triangle, k)), bound.limit);
-    return bound.inside;
+    for (i32 k = 0; k < 3; k++) lower_to(limit_at<T>(job, t.tile, t.x + corner_x(t.which, k), t.y + corner_y(t.which, k)), limit);
 }
 
-// Grid: any. Block: 128, a warp for 32 triangles of the list. Limits of vertices, and the critical points.
+// Grid: any. Block: 128, a warp for 32 triangles of the list. Limits of vertices, and the critical points. What takes the
+// ladder waits for others that do.
 template <typename T>
 __device__ __forceinline__ void bounds(const Job& job) {
     Control& control = control_of(job);
@@ -398,9 +425,18 @@ __device__ __forceinline__ void bounds(const Job& job) {
     const i32 lane = threadIdx.x & 31;
     const u64 start = (u64)blockIdx.x * 4 + (threadIdx.x >> 5), warps = (u64)gridDim.x * 4, chunks = control.hard_chunks;
     __shared__ u32 all_critical;
+    __shared__ u64 waiting_[4][64];
+    u64* const waiting = waiting_[threadIdx.x >> 5];
     if (threadIdx.x == 0) all_critical = 0;
     __syncthreads();
-    u32 critical = 0;
+    u32 critical = 0, count = 0;
+    auto climb = [&](bool exists, u64 packed) {
+        if (!exists) return;
+        const Triangle t(packed);
+        const TriangleBound<T> bound = ladder_bound(corners_of<T>(job, t), t.which, c.rule, c.bound);
+        lower_corners<T>(job, t, bound.limit);
+        critical += bound.inside;
+    };
     // The next chunk is on its way while one is looked at.
     u64 next = 0;
     u32 next_first = 0, next_second = 0;
@@ -412,8 +448,9 @@ __device__ __forceinline__ void bounds(const Job& job) {
         next_second = words[32];
     };
     fetch(start);
+#pragma unroll 1
     for (u64 k = start; k < chunks; k += warps) {
-        const u64 entry = next, tile = entry >> HARD_CHUNK_BITS;
+        const u64 entry = uniform(next), tile = entry >> HARD_CHUNK_BITS;
         const u32 first = next_first, second = next_second;
         fetch(k + warps);
         u32 up_to = __popc(first) + __popc(second);
@@ -435,7 +472,6 @@ __device__ __forceinline__ void bounds(const Job& job) {
         if (of_second) left -= __popc(firsts);
         const u32 row = of_second ? seconds : firsts;
         const i32 y = (of_second ? LIMIT_ROWS : 0) + (found & (LIMIT_ROWS - 1));
-        const bool is_upper = found >= LIMIT_ROWS;
         i32 x = 0;
 #pragma unroll
         for (i32 d = 16; d > 0; d /= 2) {
@@ -445,8 +481,36 @@ __device__ __forceinline__ void bounds(const Job& job) {
                 x += d;
             }
         }
-        if (exists) critical += limit_triangle<T>(job, c, tile, x, y, is_upper ? UPPER : LOWER);
+        const u64 packed = tile << 11 | (u32)(y << 6 | x << 1) | (found >= LIMIT_ROWS ? UPPER : LOWER);
+        bool waits = false;
+        if (exists) {
+            const Triangle t(packed);
+            const Corners<T> p = corners_of<T>(job, t);
+            if (c.speculative) {
+                // Signatures are looked at in place of limits.
+                critical += is_inside(p);
+            } else {
+                const T axis = axis_distance(p);
+                T limit = Real<T>::MAX;
+                if (finite(p)) {
+                    const Bounded by = bounded(p, axis);
+                    waits = by == Bounded::BY_LADDER;
+                    if (by == Bounded::BY_HULL) limit = axis > T(0) && (double)axis >= c.bound ? axis : hull_bound(p, axis);
+                }
+                if (!waits) lower_corners<T>(job, t, limit);
+            }
+        }
+        const u32 new_ones = __ballot_sync(FULL, waits);
+        if (waits) waiting[count + __popc(new_ones & ((1u << lane) - 1))] = packed;
+        count += __popc(new_ones);
+        __syncwarp();
+        if (count >= 32) {
+            count -= 32;
+            climb(true, waiting[count + lane]);
+            __syncwarp();
+        }
     }
+    climb((u32)lane < count, waiting[lane]);
     if (job.halo | job.pin) {
         for (u64 k = start; k < control.limited_tiles; k += warps) {
             // Owned vertices on the border of the grid.
