@@ -72,7 +72,8 @@ struct alignas(16) Nearness {
     float bands[BANDS];
     float top, bottom, left, right;
     u32 kind;  // of the tile
-    u32 unused[3];
+    u32 unused;
+    u64 limited;  // of a tile with limits: where it has them (constrain.cuh)
 
     __device__ __forceinline__ float all() const { return fminf(fminf(bands[0], bands[1]), fminf(bands[2], bands[3])); }
 };

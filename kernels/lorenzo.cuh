@@ -100,10 +100,10 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
 
 // Limit of the lane's vertex of a row. Rows with odd numbers, and odd columns, are of the finest level.
 template <typename T>
-__device__ __forceinline__ T limit_at(const T* limits, i32 y) {
+__device__ __forceinline__ T limit_at(const T* limits, u64 limited, i32 y) {
     const i32 lane = threadIdx.x & 31, fine = 16 * (y >> 1) + (lane >> 1);
-    if (y & 1) return limits[(lane & 1 ? 768 : 512) + fine];
-    return limits[lane & 1 ? 256 + fine : position_of(lane, y)];
+    const i32 position = y & 1 ? (lane & 1 ? 768 : 512) + fine : lane & 1 ? 256 + fine : position_of(lane, y);
+    return limit_of(limits, lane == 0 ? ~0ull : limited, position);
 }
 
 // Rows that are loaded before the first of them is worked on.
@@ -113,13 +113,13 @@ constexpr i32 LORENZO_ROWS = 4;
 template <typename T>
 struct LorenzoRows {
     T a[LORENZO_ROWS], b[LORENZO_ROWS], limit[LORENZO_ROWS];
-    __device__ __forceinline__ void load(const Job& job, const T* u, const T* v, const T* limits, i32 start, i32 rows) {
+    __device__ __forceinline__ void load(const Job& job, const T* u, const T* v, const T* limits, u64 limited, i32 start, i32 rows) {
 #pragma unroll
         for (i32 i = 0; i < LORENZO_ROWS; i++) {
             const i32 y = start + i < rows ? start + i : rows - 1;
             a[i] = u[y * (long long)job.u_layout.pitch];
             b[i] = v[y * (long long)job.v_layout.pitch];
-            limit[i] = limits ? limit_at(limits, start + i) : no_limit<T>();
+            limit[i] = limits ? limit_at(limits, limited, start + i) : no_limit<T>();
         }
     }
 };
@@ -208,10 +208,11 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     u32 before_u = 0, before_v = 0, my_zero = 0, my_fill = 0, stored_vertices = 0;
     T largest = 0;
     bool too_long = false;
+    const u64 limited = nearness_of(job, index).limited;
 #pragma unroll 1
     for (i32 start = 0; start < TILE; start += LORENZO_ROWS) {
         LorenzoRows<T> rows;
-        rows.load(job, u, v, limits, start, oy);
+        rows.load(job, u, v, limits, limited, start, oy);
 #pragma unroll
         for (i32 i = 0; i < LORENZO_ROWS; i++) {
             const i32 y = start + i;
@@ -304,6 +305,7 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
         const T* const limits = job.info[index] & ALL_CODED ? nullptr : limits_of<T>(job, index);
         i32 tier = 0;
         if (limits) {
+            const u64 limited = nearness_of(job, index).limited;
             const bool inside = lane < ox;
             const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0 + (inside ? lane : 0), shape.y0);
             const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0 + (inside ? lane : 0), shape.y0);
@@ -318,8 +320,10 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
 #pragma unroll 1
                 for (i32 start = 0; start < TILE_VERTICES; start += 32 * AHEAD) {
                     T some[AHEAD];
+                    // The first column is there, of the finest level in one vertex of each chunk.
+                    const u64 here = start == 512 && lane % LIMIT_CHUNK == 0 ? ~0ull : limited;
 #pragma unroll
-                    for (i32 i = 0; i < AHEAD; i++) some[i] = limits[start + 32 * i + lane];
+                    for (i32 i = 0; i < AHEAD; i++) some[i] = limit_of(limits, here, start + 32 * i + lane);
 #pragma unroll
                     for (i32 i = 0; i < AHEAD; i++) {
                         const i32 needed = is_tight(some[i]) ? lattices.halvings(some[i]) : 0;
@@ -330,7 +334,7 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
 #pragma unroll 1
                 for (i32 start = 0; start < oy; start += LORENZO_ROWS) {
                     LorenzoRows<T> rows;
-                    rows.load(job, u, v, limits, start, oy);
+                    rows.load(job, u, v, limits, limited, start, oy);
 #pragma unroll
                     for (i32 i = 0; i < LORENZO_ROWS; i++) {
                         const T a = rows.a[i], b = rows.b[i];

@@ -216,8 +216,13 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
     if (has_corner) corner = reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
     // and the limits; those on the far sides are those of the tiles behind.
     const T* const limits = limits_of<T>(job, index);
+    const u64 limited = nearness_of(job, index).limited;
 #pragma unroll
-    for (i32 k = 0; k < TILE_VERTICES; k += THREADS) shared.limits[k + thread] = limits[k + thread];
+    for (i32 k = 0; k < TILE_VERTICES; k += THREADS) {
+        // Those of the first column are always there.
+        const bool first_column = k >= TILE_VERTICES / 2 && k < 3 * TILE_VERTICES / 4 && thread % LIMIT_CHUNK == 0;
+        shared.limits[k + thread] = limit_of(limits, first_column ? ~0ull : limited, k + thread);
+    }
     for (i32 side = warp; side < 2 && !SIGNATURES; side += OTHER_WARPS) {
         const bool exists = (side == 0 ? height : width) == CLOSED;
         const u64 behind = side == 0 ? index + job.tiles_x : index + 1;

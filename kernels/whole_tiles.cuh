@@ -59,6 +59,7 @@ struct CodedVertex {
 template <typename T>
 struct Steps {
     T width[LEVELS][IDS], inverse[LEVELS][IDS], accept;
+    T no_limit;
     T half_step[LEVELS];  // residuals below it are certain to have the code zero
     u32 kernels[5];
 
@@ -72,7 +73,10 @@ struct Steps {
             half_step[threadIdx.x] =
                 Real<T>::low(T(0.49) * (T)control.quantizer.width[threadIdx.x][0], (T)control.quantizer.accept);
         if (threadIdx.x < 5) kernels[threadIdx.x] = control.kernels[threadIdx.x];
-        if (threadIdx.x == 5) accept = (T)control.quantizer.accept;
+        if (threadIdx.x == 5) {
+            accept = (T)control.quantizer.accept;
+            no_limit = ::no_limit<T>();
+        }
         __syncthreads();
     }
 };
@@ -164,15 +168,20 @@ __device__ __forceinline__ u32 line_symbols_of(const u8* symbols) {
 // was there before. In the last turns it is some rows of the tile.
 template <typename T, bool LIMITS, bool PAIRS, typename Code, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ void finest_level(const Job& job, const Lattice<T>& lattice, u32 kernel, const T* u, const T* v, const T* limits,
-                                             const Code& code, T half_step) {
+                                             u64 limited, const Steps<T>& steps, const Code& code) {
     typedef Real<T> R;
     const i32 lane = threadIdx.x & (HALF - 1);
     struct Rows {
         P on_row, of_u, of_v;
         T limits[3];
     };
-    // Of an odd row, and of the even one `on` rows below it; (u, v) point at the odd one.
-    auto load = [&](bool more, i32 k, i32 below) {
+    // Of row k of a phase.
+    auto limit_in = [&](i32 phase, i32 k) -> T {
+        if (!LIMITS) return no_limit<T>();
+        return *(limited >> (HALF * (1 + phase) + k) & 1 ? limits + 256 * (1 + phase) + HALF * k : &steps.no_limit);
+    };
+    // Of odd row k of the tile, to which (u, v) point, and of even row `on` of its phase, three rows below or in that row.
+    auto load = [&](i32 k, i32 on, bool more) {
         Rows r;
         const u64 stride_u = fresh(job.u_layout.stride), stride_v = fresh(job.v_layout.stride);
         if (PAIRS) {
@@ -185,21 +194,21 @@ __device__ __forceinline__ void finest_level(const Job& job, const Lattice<T>& l
         const T *on_u = u + (PAIRS ? 1 : stride_u), *on_v = v + (PAIRS ? 1 : stride_v);
         if (more) on_u += 3 * fresh(job.u_layout.pitch), on_v += 3 * fresh(job.v_layout.pitch);
         r.on_row = R::pair(read_last(on_u), read_last(on_v));
-        r.limits[0] = LIMITS ? limits[256 + below * HALF] : no_limit<T>();
-        r.limits[1] = LIMITS ? limits[512 + k * HALF] : no_limit<T>();
-        r.limits[2] = LIMITS ? limits[768 + k * HALF] : no_limit<T>();
+        r.limits[0] = limit_in(0, on);
+        r.limits[1] = limit_in(1, k);
+        r.limits[2] = limit_in(2, k);
         return r;
     };
     const P first_on_row = R::pair(u[fresh(job.u_layout.pitch) + (PAIRS ? 1 : fresh(job.u_layout.stride))],
                                    v[fresh(job.v_layout.pitch) + (PAIRS ? 1 : fresh(job.v_layout.stride))]);
-    const T first_limit = LIMITS ? limits[256 + HALF] : no_limit<T>();
-    Rows rows = load(true, 0, 2), next_rows = rows;
+    const T first_limit = limit_in(0, 1), half_step = steps.half_step[0];
+    Rows rows = load(0, 2, true), next_rows = rows;
     lattice_fine<T>(
         lattice, kernel,
         [&](i32 j) {
-            const i32 k = j + 1 < HALF ? 1 : 0;
-            if (k) u += 2 * fresh(job.u_layout.pitch), v += 2 * fresh(job.v_layout.pitch);
-            next_rows = load(j + 3 < HALF, k, j + 3 < HALF ? 3 : 0);
+            const i32 k = j + 1 < HALF ? j + 1 : j, on = j + 3 < HALF ? j + 3 : j;
+            if (k > j) u += 2 * fresh(job.u_layout.pitch), v += 2 * fresh(job.v_layout.pitch);
+            next_rows = load(k, on, on > j);
         },
         [&](i32 phase, i32 j, bool active, P prediction) -> P {
             // The first one is not in a row's turn.
@@ -208,10 +217,7 @@ __device__ __forceinline__ void finest_level(const Job& job, const Lattice<T>& l
             const T limit = is_first ? first_limit : rows.limits[phase];
             return code(original, prediction, 0, half_step, limit, 256 * (1 + phase) + HALF * j + lane, active, true);
         },
-        [&](i32) {
-            rows = next_rows;
-            limits += HALF;
-        });
+        [&](i32) { rows = next_rows; });
 }
 
 // A pair of whole tiles without zeros and missing values by a warp, half of it for each: those without limits,
@@ -245,6 +251,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     }
     auto load = [&](i32 x, i32 y) -> P { return R::pair(u[y * pitch_u + x * stride_u], v[y * pitch_v + x * stride_v]); };
     const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
+    const u64 limited = LIMITS ? nearness_of(job, index).limited : 0;
     if (LIMITS) {
 #pragma unroll
         for (i32 k = lane; k < TILE_VERTICES / 4 * (i32)sizeof(T) / 16; k += HALF)
@@ -395,9 +402,9 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     const bool pairs = stride_u == 1 && stride_v == 1 &&
                        (((u64)job.u | (u64)job.v | pitch_u * sizeof(T) | pitch_v * sizeof(T)) & (2 * sizeof(T) - 1)) == 0;
     if (pairs)
-        finest_level<T, LIMITS, true>(job, lattice, steps.kernels[0], columns_u, columns_v, limits + lane, code, steps.half_step[0]);
+        finest_level<T, LIMITS, true>(job, lattice, steps.kernels[0], columns_u, columns_v, limits + lane, limited, steps, code);
     else
-        finest_level<T, LIMITS, false>(job, lattice, steps.kernels[0], columns_u, columns_v, limits + lane, code, steps.half_step[0]);
+        finest_level<T, LIMITS, false>(job, lattice, steps.kernels[0], columns_u, columns_v, limits + lane, limited, steps, code);
 
     // Classes, and the symbols of blocks that are not all zero.
     for (i32 k = HALF / 2; k > 0; k /= 2) {

@@ -245,7 +245,7 @@ void compress(const Job& job) {
     RUN(statistics, FEW, 256);
     RUN(sort, (tiles + 127) / 128, 128);
     if (job.predictor == PREDICTOR_HIERARCHICAL) RUN(tune, std::min<uint64_t>(tiles, 24) * 12, 128);
-    RUN(limits, FEW, 128);
+    RUN(limits, FEW, 64);
     RUN(bounds, FEW, 128);
     if (job.predictor == PREDICTOR_HIERARCHICAL) {
         const unsigned plain_warps = job.dtype ? 1 : 4;

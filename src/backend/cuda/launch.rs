@@ -106,7 +106,7 @@ pub(super) const COMPRESS: [Stage; 25] = [
     on_time(stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(4 * MANY), 256)),
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
     only(HIERARCHICAL, on_time(stage("tune", |s, _| s.tiles.min(24) * 12, 128))),
-    stage("limits", |s, _| s.tiles.div_ceil(4).min(8 * MANY), 128),
+    stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8), 128),
     only(HIERARCHICAL, stage("anchors", |s, _| s.tiles.div_ceil(128), 128)),
     only(LIMITS, on_time(PLAIN)),
