@@ -53,8 +53,7 @@ const fn only(needed: fn(Coder, Predictor) -> bool, stage: Stage) -> Stage {
 const HIERARCHICAL: fn(Coder, Predictor) -> bool = |_, p| matches!(p, Predictor::Hierarchical);
 const LORENZO: fn(Coder, Predictor) -> bool = |_, p| matches!(p, Predictor::Lorenzo);
 const HUFFMAN: fn(Coder, Predictor) -> bool = |c, _| matches!(c, Coder::Huffman);
-const ANS_LORENZO: fn(Coder, Predictor) -> bool =
-    |c, p| matches!((c, p), (Coder::Ans, Predictor::Lorenzo));
+const ANS_LORENZO: fn(Coder, Predictor) -> bool = |c, p| matches!((c, p), (Coder::Ans, Predictor::Lorenzo));
 const HUFFMAN_LORENZO: fn(Coder, Predictor) -> bool =
     |c, p| matches!((c, p), (Coder::Huffman, Predictor::Lorenzo));
 const ANS_HIERARCHICAL: fn(Coder, Predictor) -> bool =
@@ -117,7 +116,7 @@ pub(super) const DECOMPRESS: [Stage; 9] = [
     stage("anchor_values", |s, _| s.tiles_y + 1, 256),
     on_time(stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64)),
     stage("restore", |s, _| s.tiles.div_ceil(4), 64),
-    stage("lorenzo_restore", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
+    stage("lorenzo_restore", |s, _| s.tiles.div_ceil(16).min(MANY * 3 / 4), 128),
 ];
 
 impl Stage {
