@@ -37,13 +37,6 @@ __device__ __noinline__ Encoder<HUFFMAN> code_raw(Encoder<HUFFMAN> encoder, cons
     if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, symbol);
     return encoder;
 }
-template <bool HUFFMAN>
-__device__ __noinline__ Encoder<HUFFMAN> code_run_raw(Encoder<HUFFMAN> encoder, u32 entry, u32 word) {
-    const u32 run = run_symbol_of_entry(word), bits = entry & ENTRY_RAW ? run_bits(run) : 0;
-    encoder.raw(bits ? run_raw_of_entry(word) : 0, bits);
-    if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, run);
-    return encoder;
-}
 
 template <typename T, bool HUFFMAN>
 struct LorenzoCoder {
@@ -60,7 +53,11 @@ struct LorenzoCoder {
         encoder.code(entry.x, entry.y);
     }
     __device__ __forceinline__ void code_run(uint2 entry, u32 word) {
-        if (__any_sync(FULL, entry.x & MORE)) encoder = code_run_raw(encoder, entry.x, word);
+        if (__any_sync(FULL, entry.x & MORE)) {
+            const u32 run = run_symbol_of_entry(word), bits = entry.x & ENTRY_RAW ? run_bits(run) : 0;
+            encoder.raw(bits ? run_raw_of_entry(word) : 0, bits);
+            if (__any_sync(FULL, entry.x & ENTRY_ESCAPES)) encoder.escape(entry.x, run);
+        }
         encoder.code(entry.x, entry.y);
     }
 
@@ -79,6 +76,8 @@ struct LorenzoCoder {
             for (i32 i = 0; i < AHEAD; i++) {
                 now[i] = next[i];
                 found[i] = table[next[i]];
+                // Raw bits are on their way.
+                if (now[i] >= FIRST_WITH_RAW_BITS) prefetch_near(job.payload + (vertex - 32 * i) * sizeof(typename Payload<T>::Type));
             }
             symbols -= 32 * AHEAD;
 #pragma unroll
@@ -133,13 +132,13 @@ struct LorenzoCoder {
         collect_lists<TILE_LISTS>(shared.lists, sizes, names, list_count, entry_count);
         const u32 masked = __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED));
         if (masked) load_masked_rows(job, shared.rows, batch, tile.info, masked);
-        // What is in the lists is on its way to the cache of the device meanwhile.
+        // What is in the lists is on its way meanwhile.
 #pragma unroll
         for (u32 list = COARSE_LIST; list < TILE_LISTS; list++) {
             const bool sparse = is_sparse(class_of_list(names[list]));
             const u32 start = (u32)list_start(list), bytes = sparse ? 4 * sizes[list] : sizes[list];
             const u8* const from = sparse ? reinterpret_cast<const u8*>(entries_of<T>(job, batch + lane) + start) : job.symbols + (batch + lane) * TILE_VERTICES + start;
-            for (u32 k = 0; k < bytes; k += 128) prefetch(from + k);
+            for (u32 k = 0; k < bytes; k += 128) prefetch_near(from + k);
         }
         i32 last = list_count - 1;
 #pragma unroll 1

@@ -47,7 +47,7 @@ struct Decoder {
     __device__ __forceinline__ void refill(bool active) {
         const bool need = active && x < 1u << 16;
         const u32 mask = __ballot_sync(FULL, need), at = used + __popc(mask & ((1u << (threadIdx.x & 31)) - 1));
-        const u32 both = __shfl_sync(FULL, window, at & 31);
+        const u32 both = __shfl_sync(FULL, window, at);
         if (need) x = __byte_perm(both, x, at < 32 ? 0x5410 : 0x5432);
         used += __popc(mask);
         if (used >= 32) {
@@ -66,6 +66,7 @@ struct Decoder {
         return value;
     }
     // A symbol in each active lane from a table of rANS, or of Huffman codes; 0 in the others. Escapes are still to be resolved.
+    template <bool NEAR>
     __device__ __forceinline__ u32 step_from(bool active, const u32* entries, const u8* starts, const u16* codes) {
         u32 symbol;
         if (HUFFMAN) {
@@ -76,12 +77,12 @@ struct Decoder {
             // The entry that begins last before the slot is nearly always one of four. (Where the search begins there are four.)
             const u32 slot = x & (SCALE - 1), key = last_entry_at(slot);
             const u32* at = entries + starts[slot / SLOTS_PER_START];
-            u32 entry = at[0];
-            const u32 second = at[1], third = at[2], fourth = at[3];
-            entry = second <= key ? second : entry;
-            entry = third <= key ? third : entry;
-            entry = fourth <= key ? fourth : entry;
-            if (fourth <= key)
+            const uint4 four = NEAR ? four_words(at) : make_uint4(at[0], at[1], at[2], at[3]);
+            u32 entry = four.x;
+            entry = four.y <= key ? four.y : entry;
+            entry = four.z <= key ? four.z : entry;
+            entry = four.w <= key ? four.w : entry;
+            if (four.w <= key)
                 for (at += 4; at < entries + ALPHABET && *at <= key; at++) entry = *at;
             if (active) x = entry_frequency(entry) * (x >> SCALE_BITS) + slot - entry_start(entry);
             symbol = active ? entry_symbol(entry) : 0;
@@ -100,11 +101,11 @@ struct Decoder {
     // By a table that is in shared memory, and by one that is not.
     __device__ __forceinline__ u32 step(bool active, u32 table) {
         const u32 at = table - FIRST_SHARED_TABLE;
-        return step_from(active, shared->entries + at * ALPHABET, shared->starts + at * (SCALE / SLOTS_PER_START), codes_of(table));
+        return step_from<!HUFFMAN>(active, shared->entries + at * ALPHABET, shared->starts + at * (SCALE / SLOTS_PER_START), codes_of(table));
     }
     __device__ __forceinline__ u32 head_step(bool active, u32 table) {
         const u32 at = active ? table : 0;
-        u32 symbol = step_from(active, job->tables + at * ALPHABET, job->slots + at * (SCALE / SLOTS_PER_START), codes_of(at));
+        u32 symbol = step_from<false>(active, job->tables + at * ALPHABET, job->slots + at * (SCALE / SLOTS_PER_START), codes_of(at));
         resolve_escape(symbol);
         return symbol;
     }

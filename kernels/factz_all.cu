@@ -32,9 +32,9 @@
 #else
 #define GROUP_BLOCKS 4
 #endif
-#define GROUP_KERNEL(name, threads, call, huffman)                                      \
-    ENTRY(name##_f32, (threads, GROUP_BLOCKS), after_kernel_before, call<float, huffman>) \
-    ENTRY(name##_f64, (threads, GROUP_BLOCKS), after_kernel_before, call<double, huffman>)
+#define GROUP_KERNEL(name, threads, blocks, call, huffman)                        \
+    ENTRY(name##_f32, (threads, blocks), after_kernel_before, call<float, huffman>) \
+    ENTRY(name##_f64, (threads, blocks), after_kernel_before, call<double, huffman>)
 
 BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 4, 32 * STATISTICS_WARPS, 2, after_kernel_before, statistics)
 KERNEL(factz_sort, 128, sort_tiles)
@@ -53,22 +53,22 @@ BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 4, 32 * LORENZO_WARPS, 
 KERNEL(factz_collect, 32 * COLLECT_WARPS, collect)
 FLAGGED_KERNEL(factz_tables, 1024, tables, false)
 FLAGGED_KERNEL(factz_make_codes, 1024, tables, true)
-GROUP_KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups, false)
-GROUP_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, encode_groups, true)
-GROUP_KERNEL(factz_encode_lorenzo, 32 * LORENZO_CODE_WARPS, encode_lorenzo_groups, false)
-GROUP_KERNEL(factz_encode_lorenzo_huffman, 32 * LORENZO_CODE_WARPS, encode_lorenzo_groups, true)
+GROUP_KERNEL(factz_encode, 32 * ENCODE_WARPS, GROUP_BLOCKS, encode_groups, false)
+GROUP_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, GROUP_BLOCKS, encode_groups, true)
+GROUP_KERNEL(factz_encode_lorenzo, 32 * LORENZO_CODE_WARPS, GROUP_BLOCKS, encode_lorenzo_groups, false)
+GROUP_KERNEL(factz_encode_lorenzo_huffman, 32 * LORENZO_CODE_WARPS, GROUP_BLOCKS, encode_lorenzo_groups, true)
 KERNEL(factz_offsets, 1024, place_groups)
 KERNEL(factz_gather, 256, gather)
 
 KERNEL(factz_open, 1024, open_stream)
 KERNEL(factz_open_codes, 256, open_codes)
 KERNEL(factz_check, 256, check_stream)
-GROUP_KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups, false)
-GROUP_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, decode_groups, true)
+GROUP_KERNEL(factz_decode, 32 * DECODE_WARPS, GROUP_BLOCKS, decode_groups, false)
+GROUP_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, GROUP_BLOCKS, decode_groups, true)
 KERNEL(factz_anchor_values, 256, anchor_values)
 KERNEL(factz_restore_others, 64, restore_others)
 BOUNDED_KERNEL(factz_restore, 64, 14, 64, 1, beside_kernel_before, restore)
-KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, lorenzo_restore)
+BOUNDED_KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, 6, 32 * LORENZO_RESTORE_WARPS, 4, after_kernel_before, lorenzo_restore)
 
 #ifndef FACTZ_EMULATED
 #define ANALYSIS_KERNEL(name, threads, blocks, call)                                                                        \

@@ -57,10 +57,28 @@ __device__ __forceinline__ u32 thread_in_block() {
     return thread;
 }
 
-// With the value of the lane so many below added, where there is one.
+// With the value of the lane so many below added, where there is one in its part of so many lanes of the warp.
+template <i32 PART = 32>
 __device__ __forceinline__ u32 add_from_below(u32 value, i32 lanes) {
-    asm volatile("{.reg .pred p; .reg .u32 t; shfl.sync.up.b32 t|p, %0, %1, 0, -1; @p add.u32 %0, %0, t;}" : "+r"(value) : "r"(lanes));
+    asm volatile("{.reg .pred p; .reg .u32 t; shfl.sync.up.b32 t|p, %0, %1, %2, -1; @p add.u32 %0, %0, t;}"
+                 : "+r"(value)
+                 : "r"(lanes), "n"((32 - PART) << 8));
     return value;
+}
+
+// Without the value of the lane below, where there is one.
+__device__ __forceinline__ u32 less_from_below(u32 value) {
+    asm volatile("{.reg .pred p; .reg .u32 t; shfl.sync.up.b32 t|p, %0, 1, 0, -1; @p sub.u32 %0, %0, t;}" : "+r"(value));
+    return value;
+}
+
+// Four words of shared memory, all of which are asked for before the first is there.
+__device__ __forceinline__ uint4 four_words(const u32* shared) {
+    uint4 four;
+    asm volatile("ld.shared.u32 %0, [%4]; ld.shared.u32 %1, [%4+4]; ld.shared.u32 %2, [%4+8]; ld.shared.u32 %3, [%4+12];"
+                 : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
+                 : "r"((u32)__cvta_generic_to_shared(shared)));
+    return four;
 }
 
 // A store without a branch.

@@ -104,6 +104,10 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     for (int k = 0; k < 4; k++) chosen |= (unsigned)(bytes >> 8 * (selector >> 4 * k & 7) & 255) << 8 * k;
     return chosen;
 }
+inline int __dp2a_lo(int halves, int bytes, int sum) {
+    return (int)((unsigned)sum +
+                 (unsigned)((short)halves * (signed char)bytes + (short)(halves >> 16) * (signed char)(bytes >> 8)));
+}
 inline unsigned __vcmpeq4(unsigned a, unsigned b) {
     unsigned equal = 0;
     for (int k = 0; k < 32; k += 8) equal |= (a >> k & 255) == (b >> k & 255) ? 255u << k : 0;
@@ -248,10 +252,16 @@ template <int THREADS>
 void meet_at(int barrier) {
     named_barrier(barrier, THREADS);
 }
-inline unsigned add_from_below(unsigned value, int lanes) {
-    const unsigned other = __shfl_up_sync(0xffffffffu, value, (unsigned)lanes);
-    return (int)(threadIdx.x & 31) >= lanes ? value + other : value;
+template <int PART = 32>
+unsigned add_from_below(unsigned value, int lanes) {
+    const unsigned other = __shfl_up_sync(0xffffffffu, value, (unsigned)lanes, PART);
+    return (int)(threadIdx.x & (PART - 1)) >= lanes ? value + other : value;
 }
+inline unsigned less_from_below(unsigned value) {
+    const unsigned other = __shfl_up_sync(0xffffffffu, value, 1);
+    return (threadIdx.x & 31) > 0 ? value - other : value;
+}
+inline uint4 four_words(const unsigned* shared) { return {shared[0], shared[1], shared[2], shared[3]}; }
 inline void store_if(bool wanted, unsigned short* to, unsigned value) {
     if (wanted) *to = (unsigned short)value;
 }
