@@ -19,7 +19,8 @@ constexpr Places places_of_vertices() {
         for (i32 m = 0; m < 3 * count + 2 * n; m++) {
             const bool far = m >= 3 * count, centred = m >= 2 * count && !far, vertical = far ? m - 3 * count >= n : m >= count && !centred;
             const i32 i = m & (n - 1), j = far ? n : m >> bits & (n - 1), a = vertical && !far ? j : i, b = vertical && !far ? i : j;
-            const i32 x = (centred ? 2 * i + 1 : vertical ? 2 * b : 2 * a + 1) << level, y = (centred ? 2 * j + 1 : vertical ? 2 * a + 1 : 2 * b) << level;
+            const i32 x = (centred ? 2 * i + 1 : vertical ? 2 * b : 2 * a + 1) << level;
+            const i32 y = (centred ? 2 * j + 1 : vertical ? 2 * a + 1 : 2 * b) << level;
             const i32 near = centred ? (i > 0) | (i < n - 1) << 1 | (j > 0) << 2 | (j < n - 1) << 3 : (a > 0) | (a < n - 1) << 1;
             places.at[far ? TILE_VERTICES + 2 * n - 2 + m - 3 * count : count + m] = (u16)(x | y << 6 | near << 12);
         }
@@ -95,7 +96,8 @@ __device__ __noinline__ CodedVertex<T> code_slowly(P original, P prediction, i32
 
 // The prediction where not all neighbours are in the grid.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ P predict_at_border(const P* values, u32 choice, bool centred, bool vertical, i32 x, i32 y, i32 step, i32 last_x, i32 last_y) {
+__device__ __noinline__ P predict_at_border(const P* values, u32 choice, bool centred, bool vertical, i32 x, i32 y, i32 step, i32 last_x,
+                                            i32 last_y) {
     const Kernel<T> kernel = kernel_of<T>(choice);
     if (centred) return centre<T>(kernel, values, CLOSED, x, y, step, last_x, last_y);
     return along<T>(kernel, values, y * CLOSED + x, vertical ? step * CLOSED : step, vertical ? y : x, step, vertical ? last_y : last_x);
@@ -114,8 +116,8 @@ __device__ __forceinline__ P predict_along(const Kernel<T>& kernel, const P* her
 // limit is tight that and the signatures around. Lane 6 i + k tries an id on triangle k. By all lanes, with
 // a place (x | y << 6), or 0 where nothing waits.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ CodedVertex<T> settle(const Job& job, const Steps<T>& steps, OtherTile<T>& shared, i32 last_x, i32 last_y, bool has_nonfinite, u32 my_place,
-                                               P my_prediction, T my_limit, i32 level) {
+__device__ __noinline__ CodedVertex<T> settle(const Job& job, const Steps<T>& steps, OtherTile<T>& shared, i32 last_x, i32 last_y,
+                                               bool has_nonfinite, u32 my_place, P my_prediction, T my_limit, i32 level) {
     constexpr i32 AT_ONCE = 5;
     typedef Real<T> R;
     const i32 lane = threadIdx.x & 31, slot = lane / 6, k = lane - 6 * slot;
@@ -190,7 +192,8 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
 
     // All that is needed is on its way at once: the originals,
     {
-        const T *u = vertex_at<T>(job.u, job.u_layout, shape.x0 + lane, shape.y0 + warp), *v = vertex_at<T>(job.v, job.v_layout, shape.x0 + lane, shape.y0 + warp);
+        const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + lane, shape.y0 + warp);
+        const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + lane, shape.y0 + warp);
         P* to = values + warp * CLOSED + lane;
 #pragma unroll 4
         for (i32 y = warp; y < height; y += OTHER_WARPS) {
@@ -387,10 +390,12 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                     }
                     v.symbol = small_symbol((i32)cu, (i32)cv);
                     v.cost = v.symbol == SYMBOL_ZERO ? 0 : 3;
-                    if (!waits && !(passes && R::high(R::abs(cu), R::abs(cv)) <= T(SMALL))) v = code_slowly<T>(original, prediction, level, &steps, limit, passes);
+                    if (!waits && !(passes && R::high(R::abs(cu), R::abs(cv)) <= T(SMALL)))
+                        v = code_slowly<T>(original, prediction, level, &steps, limit, passes);
                 }
                 if (SIGNATURES && __any_sync(FULL, waits)) {
-                    const CodedVertex<T> settled = settle<T>(job, steps, shared, last_x, last_y, has_nonfinite, waits ? x | y << 6 : 0, prediction, limit, level);
+                    const CodedVertex<T> settled =
+                        settle<T>(job, steps, shared, last_x, last_y, has_nonfinite, waits ? x | y << 6 : 0, prediction, limit, level);
                     if (waits) v = settled;
                 }
                 if (SIGNATURES && !active) continue;
