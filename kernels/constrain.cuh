@@ -117,8 +117,8 @@ __device__ __forceinline__ void load_rows(const Job& job, const TileShape& shape
     const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
     const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + (lane < width ? lane : 0), (long long)shape.y0 - 1 + warp);
     const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + (lane < width ? lane : 0), (long long)shape.y0 - 1 + warp);
-    u64 mine = rows >> warp;
-    P* to = &shared.at(lane, warp - 1);
+    const u64 mine = rows >> warp;
+    P* const to = &shared.at(lane, warp - 1);
 #pragma unroll
     for (i32 start = 0; start <= CLOSED / 2; start += AHEAD) {
         P some[AHEAD];
@@ -249,12 +249,12 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
         if (y >= top && y < rows_of_cells) {
             const P a = shared.at(-1, start + y), b = shared.at(0, start + y), d = shared.at(-1, start + y + 1), e = shared.at(0, start + y + 1);
             const T size_a = size_of(a), size_b = size_of(b), size_d = size_of(d), size_e = size_of(e);
-            auto limit_of = [&](T axis, T size) -> T {
+            auto corner_limit = [&](T axis, T size) -> T {
                 if (speculative) return !(axis > bound_up) && !(size_a == T(0) && size_e == T(0) && size == T(0)) ? R::MAX : none;
                 return !(axis > bound_up) && axis > T(0) && axis == R::low(R::low(size_a, size_e), size) ? axis : none;
             };
-            lower = limit_of(Hull<T>(a, b).axis(e), size_b);
-            upper = limit_of(Hull<T>(d, e).axis(a), size_d);
+            lower = corner_limit(Hull<T>(a, b).axis(e), size_b);
+            upper = corner_limit(Hull<T>(d, e).axis(a), size_d);
         }
         const T lower_above = __shfl_up_sync(FULL, lower, 1), upper_above = __shfl_up_sync(FULL, upper, 1);
         const T limit = R::low(lower, R::low(lower_above, upper_above));
@@ -343,7 +343,12 @@ __device__ __forceinline__ void limits(const Job& job) {
         // A row of vertices has triangles above and below.
         rows = uniform(rows | rows << 1) & ((2ull << (shape.last_y < TILE ? shape.last_y + 1 : TILE)) - 1);
         before_is_near = warp_or(before_is_near);
-        const bool end_is_near = warp_or(shape.last_x == TILE && !(nearness.right > bound));
+        bool end_is_near = !(nearness.right > bound);
+        if (shape.ty > 0) {
+            const Nearness& over = nearness_of(job, tile - job.tiles_x);
+            end_is_near |= !(over.bottom > bound || over.right > bound);
+        }
+        end_is_near = warp_or(end_is_near && shape.last_x == TILE);
         load_rows<T>(job, shape, rows | (rows << 1 & ((4ull << shape.last_y) - 1)), before_is_near, end_is_near, shared);
         // Most vertices have no limit. Where the grid ends inside the tile, its border may get some later.
         const bool all = (job.halo | job.pin) && (shape.last_x < TILE || shape.last_y < TILE);
