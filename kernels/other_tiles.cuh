@@ -42,58 +42,6 @@ __device__ __forceinline__ Patch<T> patch_of(OtherTile<T>& shared, i32 last_x, i
     return {shared.values, CLOSED, last_x + 1, last_y + 1, has_nonfinite ? shared.nonfinite : nullptr, 2};
 }
 
-// The first id that is worth a try where the first of all fails, as code_vertex_of says it: the one before the first whose
-// half width is within the limit. Each width is a quarter of the one before, so that their exponents tell.
-template <typename T>
-__device__ __forceinline__ i32 second_try(const T* widths, T limit) {
-    typedef Real<T> R;
-    constexpr i32 MANTISSA = sizeof(T) == 4 ? 23 : 52;
-    i32 within;
-    if (R::bits(widths[IDS - 1]) >> MANTISSA >= 2) {
-        const u64 half = R::bits(T(0.5) * widths[0]), bits = R::bits(limit);
-        const u64 above = half > bits ? (half - bits + (2ull << MANTISSA) - 1) >> (MANTISSA + 1) : 1;
-        within = above > IDS ? IDS : (i32)above;
-    } else {
-        within = 1;
-        while (within < IDS && T(0.5) * widths[within] > limit) within++;
-    }
-    return within > 2 ? within - 1 : 1;
-}
-
-// As code_vertex_of says it, where it is known whether the first id passes, with one place for the symbol.
-template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ CodedVertex<T> code_slowly(P original, P prediction, i32 level, const Steps<T>* steps, T limit, bool first_passes) {
-    typedef Real<T> R;
-    const T* const widths = steps->width[level];
-    const T* const inverses = steps->inverse[level];
-    const T accept = steps->accept;
-    CodedVertex<T> v = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
-    T cu = 0, cv = 0;
-    bool passes = false;
-    i32 id = first_passes ? 0 : second_try<T>(widths, limit);
-#pragma unroll 1
-    for (; id < IDS; id++) {
-        P value;
-        bool has_code = encode_residual(original.x, prediction.x, inverses[id], widths[id], cu, value.x);
-        has_code &= encode_residual(original.y, prediction.y, inverses[id], widths[id], cv, value.y);
-        if (!has_code) break;
-        const T error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
-        passes = error == T(0) || (error <= accept && error < limit);
-        if (passes) {
-            v.value = value;
-            v.error = error;
-            break;
-        }
-    }
-    if (passes) {
-        const Symbol s = symbol_of({id, (i32)cu, (i32)cv});
-        v.symbol = s.symbol;
-        v.raw = s.raw;
-        v.cost = s.symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
-    }
-    return v;
-}
-
 // The prediction where not all neighbours are in the grid.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __noinline__ P predict_at_border(const P* values, u32 choice, bool centred, bool vertical, i32 x, i32 y, i32 step, i32 last_x,
@@ -391,7 +339,7 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                     v.symbol = small_symbol((i32)cu, (i32)cv);
                     v.cost = v.symbol == SYMBOL_ZERO ? 0 : 3;
                     if (!waits && !(passes && R::high(R::abs(cu), R::abs(cv)) <= T(SMALL)))
-                        v = code_slowly<T>(original, prediction, level, &steps, limit, passes);
+                        v = code_vertex_of<T>(original, prediction, level, &steps, limit, passes);
                 }
                 if (SIGNATURES && __any_sync(FULL, waits)) {
                     const CodedVertex<T> settled =

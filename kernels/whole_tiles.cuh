@@ -81,46 +81,56 @@ struct Steps {
     }
 };
 
-// Ids after the first one, each with a quarter of the width before, whose half is above a limit for certain: by their
-// exponents.
+// The first id that is worth a try where the first of all fails: the one before the first whose
+// half width is within the limit. Each width is a quarter of the one before, so that their exponents tell.
 template <typename T>
-__device__ __forceinline__ i32 sure_to_exceed(T half, T limit) {
+__device__ __forceinline__ i32 second_try(const T* widths, T limit) {
+    typedef Real<T> R;
     constexpr i32 MANTISSA = sizeof(T) == 4 ? 23 : 52;
-    const i32 above = ((i32)(Real<T>::bits(half) >> MANTISSA) - (i32)(Real<T>::bits(limit) >> MANTISSA) - 1) >> 1;
-    return above < 0 ? 0 : above < IDS - 1 ? above : IDS - 1;
+    i32 within;
+    if (R::bits(widths[IDS - 1]) >> MANTISSA >= 2) {
+        const u64 half = R::bits(T(0.5) * widths[0]), bits = R::bits(limit);
+        const u64 above = half > bits ? (half - bits + (2ull << MANTISSA) - 1) >> (MANTISSA + 1) : 1;
+        within = above > IDS ? IDS : (i32)above;
+    } else {
+        within = 1;
+        while (within < IDS && T(0.5) * widths[within] > limit) within++;
+    }
+    return within > 2 ? within - 1 : 1;
 }
 
-// A vertex: the first id that keeps the bound and the limit, with the same choice of ids worth a try as the
-// twin. A function, since code that is laid out again and again does not fit the instruction cache.
-// The steps are those of the control block, or at hand.
-template <typename T, typename Q, typename P = typename Real<T>::Pair>
-__device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, i32 level, const Q* steps, T limit) {
-    const Q& q = *steps;
-    const T accept = (T)q.accept;
+// A vertex: the first id that keeps the bound and the limit, with the same choice of ids worth a try as the twin, where it is
+// known whether the first one does. A function, since code that is laid out again and again does not fit the instruction
+// cache.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, i32 level, const Steps<T>* steps, T limit, bool first_passes) {
+    typedef Real<T> R;
+    const T* const widths = steps->width[level];
+    const T* const inverses = steps->inverse[level];
+    const T accept = steps->accept;
     CodedVertex<T> v = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
-    i32 id = 0;
-    while (id < IDS) {
-        const T width = (T)q.width[level][id], inverse = (T)q.inverse[level][id];
-        T cu, cv, ru, rv;
-        bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
-        ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
-        if (!ok) break;
-        const T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
-        if (error == T(0) || (error <= accept && error < limit)) {
-            v.value = Real<T>::pair(ru, rv);
+    T cu = 0, cv = 0;
+    bool passes = false;
+    i32 id = first_passes ? 0 : second_try<T>(widths, limit);
+#pragma unroll 1
+    for (; id < IDS; id++) {
+        P value;
+        bool has_code = encode_residual(original.x, prediction.x, inverses[id], widths[id], cu, value.x);
+        has_code &= encode_residual(original.y, prediction.y, inverses[id], widths[id], cv, value.y);
+        if (!has_code) break;
+        const T error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
+        passes = error == T(0) || (error <= accept && error < limit);
+        if (passes) {
+            v.value = value;
             v.error = error;
-            const Symbol s = symbol_of({id, (i32)cu, (i32)cv});
-            v.symbol = s.symbol;
-            v.raw = s.raw;
-            v.cost = s.symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
             break;
         }
-        if (id == 0 && is_tight(limit)) {
-            i32 certain = sure_to_exceed(T(0.5) * (T)q.width[level][0], limit) + 1;
-            while (certain < IDS && T(0.5) * (T)q.width[level][certain] > limit) certain++;
-            id = certain > 2 ? certain - 2 : 0;
-        }
-        id++;
+    }
+    if (passes) {
+        const Symbol s = symbol_of({id, (i32)cu, (i32)cv});
+        v.symbol = s.symbol;
+        v.raw = s.raw;
+        v.cost = s.symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
     }
     return v;
 }
@@ -330,28 +340,22 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
 
     // Codes a vertex. Most codes are zero, which those are for certain whose residuals are below half a
     // step by more than rounding: they take no more than this test. What the others need is read again, so
-    // that it has no registers. Small ones are next; where there are limits, many fail, and what is laid out
-    // for them costs more in the instruction cache than it saves.
+    // that it has no registers. Small ones are next.
     auto code = [&](P original, P prediction, i32 level, T half_step, T limit, i32 position, bool active, bool own) -> P {
         const T du = R::abs(original.x - prediction.x), dv = R::abs(original.y - prediction.y);
         const T certain = LIMITS ? R::low(half_step, limit) : half_step;
         T error = R::high(du, dv);
         P value = prediction;
         if (active & !((du < certain) & (dv < certain))) {
-            u32 symbol, cost;
-            bool is_small = false;
-            if (!LIMITS) {
-                const T width = steps.width[level][0], inverse = steps.inverse[level][0];
-                T cu, cv;
-                encode_residual(original.x, prediction.x, inverse, width, cu, value.x);
-                encode_residual(original.y, prediction.y, inverse, width, cv, value.y);
-                error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
-                is_small = R::abs(cu) <= T(SMALL) && R::abs(cv) <= T(SMALL) && error <= steps.accept;
-                symbol = small_symbol((i32)cu, (i32)cv);
-                cost = symbol == SYMBOL_ZERO ? 0 : 3;
-            }
-            if (!is_small) {
-                const CodedVertex<T> c = code_vertex_of<T>(original, prediction, level, &steps, limit);
+            const T width = steps.width[level][0], inverse = steps.inverse[level][0];
+            T cu, cv;
+            bool passes = encode_residual(original.x, prediction.x, inverse, width, cu, value.x);
+            passes &= encode_residual(original.y, prediction.y, inverse, width, cv, value.y);
+            error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
+            passes &= error == T(0) || (error <= steps.accept && error < limit);
+            u32 symbol = small_symbol((i32)cu, (i32)cv), cost = symbol == SYMBOL_ZERO ? 0 : 3;
+            if (!(passes && R::high(R::abs(cu), R::abs(cv)) <= T(SMALL))) {
+                const CodedVertex<T> c = code_vertex_of<T>(original, prediction, level, &steps, limit, passes);
                 value = c.value;
                 error = c.error;
                 symbol = c.symbol;
