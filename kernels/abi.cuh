@@ -70,7 +70,7 @@ struct Job {
     i32* anchor_codes;  // [tiles][4]: qu, qv, id, unused; compression only
     u8* across;         // [tiles_y][nx] of two elements, compression only
     u8* down;           // [tiles_x][ny] of two elements, compression only
-    u32* tables;        // [TABLES][256] entries
+    u32* tables;        // [TABLES][256] entries; compression: CODE_ENTRIES pairs of words (tables.cuh)
     u8* slots;          // decompression: [TABLES][256]
     u8* codes;          // decompression: [TABLES][2048] of two bytes
     u8* table_section;  // compression: TABLE_SECTION_BYTES

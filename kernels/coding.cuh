@@ -1,4 +1,4 @@
-// Entries of the entropy coder that code lists to groups. Twin: src/stage/entropy/group/encode.rs.
+// Entries of the entropy coder that code lists of the hierarchical predictor to groups. Twin: src/stage/entropy/group/encode.rs.
 #pragma once
 #include "collecting.cuh"
 
@@ -37,8 +37,8 @@ static_assert(sizeof(EncodeShared) == 4 * 32 * 256 + 256 + 4 * sizeof(EncodeGrou
 
 // What the fetcher says of a word: the list, the position in its tile (of a dense list), whether there is a symbol, and of which kind.
 constexpr u32 ABOUT_ACTIVE = 1u << 31, ABOUT_LISTED = 1u << 30, ABOUT_MASK = 1u << 29;
-// What the finder says of a symbol, or of a run: so many raw bits, and whether it escapes, to its right. Runs: their raw bits above.
-constexpr u32 ITEM_ESCAPES = 1u << 8, ITEM_EXISTS = 1u << 9;
+// What the finder says of a symbol, or of a run: so many raw bits, and the symbol to its right. Runs: their raw bits above.
+constexpr u32 ITEM_EXISTS = 1u << 9;
 __device__ __forceinline__ u32 raw_bits_in(u32 item) { return item & 255; }
 __device__ __forceinline__ u32 symbol_in(u32 item) { return item >> 10 & 255; }
 __device__ __forceinline__ u32 raw_in(u32 item) { return item >> 18; }
@@ -49,40 +49,39 @@ struct Encoder {
     // What leaves a state as it is: no bits, or the whole scale.
     static constexpr u32 NOTHING = HUFFMAN ? 0 : SCALE << 16;
     u32 x;
-    u16* words;  // the first one written so far, behind which are those before
+    u16* last;  // where the first word goes, the last one of the group
+    u32 words;  // that are written so far, each in front of the one before
+    u32 above;  // lanes above this one
 
+    __device__ __forceinline__ Encoder(u16* end) : x(1u << 16), last(end - 1), words(0), above(~1u << (threadIdx.x & 31)) {}
     __device__ __forceinline__ void emit(bool need) {
         const u32 mask = __ballot_sync(FULL, need);
-        if (need) {
-            const u32 above = __popc(mask >> (threadIdx.x & 31) >> 1);
-            words[-1 - (long long)above] = (u16)x;
-            x >>= 16;
-        }
-        words -= __popc(mask);
+        store_if(need, last - (u64)(words + __popc(mask & above)), x);
+        x = need ? x >> 16 : x;
+        words += __popc(mask);
     }
     // So many raw bits, up to 16; nothing where there are none.
     __device__ __forceinline__ void raw(u32 value, u32 bits) {
-        emit(bits && x >> (32 - bits) != 0);
-        x = bits ? x << bits | value : x;
+        emit(__funnelshift_l(x, 0, bits) != 0);
+        x = x << bits | value;
     }
     // A symbol by its entry.
     __device__ __forceinline__ void code(u32 entry, u32 reciprocal) {
         if (HUFFMAN) {
-            raw(entry & 0xffff, entry >> 16);
+            raw(code_in(entry), entry >> 16);
         } else {
             // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
             const u32 f = entry >> 16;
             emit(x >> (32 - SCALE_BITS) >= f);
-            u32 q = __umulhi(x, reciprocal);
-            if (x - q * f >= f) q++;
-            x += q * (SCALE - f) + (entry & 0xffff);
+            const u32 q = __umulhi(x, reciprocal), more = SCALE - f, left = x - q * f;
+            x += q * more + code_in(entry);
+            if (left >= f) x += more;
         }
     }
-    // What stands for a symbol of a table: the entry of the escape where it has none.
-    static __device__ __forceinline__ u32 find(const u32* table, u32 symbol, bool& escapes) {
-        const u32 entry = table[symbol];
-        escapes = symbol == ESCAPE || (HUFFMAN ? entry == NO_CODE : entry >> 16 == 0);
-        return escapes ? table[ESCAPE] : entry;
+    // The symbol itself where its entry is that of the escape.
+    __device__ __forceinline__ void escape(u32 entry, u32 symbol) {
+        const bool escaped = entry & ENTRY_ESCAPES;
+        raw(escaped ? symbol : 0, escaped ? 8 : 0);
     }
     static __device__ __forceinline__ u32 reciprocal_of(u32 entry) { return HUFFMAN ? 0 : 0xffffffffu / (entry >> 16); }
 };
@@ -180,7 +179,6 @@ __device__ __forceinline__ void fetch_chunks(const Job& job, EncodeGroup& shared
     collect_lists<TILE_LISTS>(lists, sizes, names, list_count, entry_count);
     const u32 masked = __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED));
     if (masked) load_masked_rows(job, shared.rows, batch, tile.info, masked);
-    const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
     i32 last = list_count - 1;
     u32 word = 0, about = 0;
     // What was asked for in the step before, to the finder.
@@ -205,7 +203,7 @@ __device__ __forceinline__ void fetch_chunks(const Job& job, EncodeGroup& shared
         const u32* const entries = entries_of<T>(job, index) + at;
         word = *(dense ? symbols : entries);
         bool active = exists;
-        if (exists && dense && masked >> t & 1) active = is_active(job, shared.rows, lorenzo, batch, t, masked, at);
+        if (exists && dense && masked >> t & 1) active = is_active(job, shared.rows, false, batch, t, masked, at);
         about = (active ? ABOUT_ACTIVE : 0) | (exists && !dense ? ABOUT_LISTED : 0) | (u32)at << 16 | name;
         meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
     }
@@ -224,7 +222,7 @@ __device__ __forceinline__ void fetch_chunks(const Job& job, EncodeGroup& shared
         }
         const bool exists = from + lane < entry_count;
         const u32 entry = exists ? shared.mask_entries[(from + lane) & (MASK_RING - 1)] : 0;
-        word = make_entry(entry & 255, 0, entry >> 8);
+        word = make_entry(entry & 255, 0, encode_run(entry >> 8));
         about = exists ? ABOUT_ACTIVE | ABOUT_LISTED | ABOUT_MASK : 0;
         meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
     }
@@ -242,7 +240,6 @@ __device__ __forceinline__ void find_chunks(const Job& job, const EncodeShared& 
     typedef Encoder<HUFFMAN> E;
     const i32 lane = threadIdx.x & 31;
     const i32 chunks = CodeTile(job, batch + lane, batch + lane < end).chunks(), steps = chunks + ENCODE_STEPS;
-    const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
     u64 low = 0, high = 0;
     i32 slot = 0;
 #pragma unroll 1
@@ -259,37 +256,33 @@ __device__ __forceinline__ void find_chunks(const Job& job, const EncodeShared& 
             low = high = 0;
             if (symbol >= FIRST_WITH_RAW_BITS && !mask) {
                 const u64 index = batch + tile_of_list(name), vertex = index * TILE_VERTICES + position;
-                if (!lorenzo && (symbol == STORED || has_digits(symbol, (i32)position))) {
+                if (symbol == STORED || has_digits(symbol, (i32)position)) {
                     const RawBits r = raw_of<T>(job, index, (i32)position, symbol);
                     bits = r.bits;
                     low = r.low;
                     high = r.high;
                 } else {
-                    // Those of the hierarchical predictor have 64 bits at most here.
+                    // 64 bits at most.
                     bits = all.raw_bits[symbol];
-                    low = reinterpret_cast<const u64*>(job.payload)[sizeof(T) == 8 && lorenzo ? 2 * vertex : vertex];
-                    if (sizeof(T) == 8 && lorenzo) high = reinterpret_cast<const u64*>(job.payload)[2 * vertex + 1];
+                    low = reinterpret_cast<const u64*>(job.payload)[vertex];
                 }
             }
-            const u32* const tables = all.entries;
-            bool escapes = false;
             u32 entry = E::NOTHING;
             const u32 table = mask ? (u32)MASK_BYTE : table_in_list(list_in_tile(name), cls, (i32)position);
-            if (active) entry = E::find(tables + (table - FIRST_SHARED_TABLE) * ALPHABET, symbol, escapes);
+            if (active) entry = all.entries[(table - FIRST_SHARED_TABLE) * ALPHABET + symbol];
             Item& item = shared.symbols[slot];
             item.entry[lane] = entry;
             item.reciprocal[lane] = E::reciprocal_of(entry);
-            item.about[lane] = bits | (escapes ? ITEM_ESCAPES : 0) | symbol << 10 | (listed ? ITEM_EXISTS : 0);
+            item.about[lane] = bits | symbol << 10 | (listed ? ITEM_EXISTS : 0);
             if (__any_sync(FULL, listed)) {
-                const Run run = encode_run(run_of_entry(word));
-                escapes = false;
+                const u32 run = run_symbol_of_entry(word);
                 entry = E::NOTHING;
                 const u32 table = mask ? (u32)MASK_RUN : RUN + cls - 1;
-                if (listed) entry = E::find(tables + (table - FIRST_SHARED_TABLE) * ALPHABET, run.symbol, escapes);
+                if (listed) entry = all.entries[(table - FIRST_SHARED_TABLE) * ALPHABET + run];
                 Item& item = shared.runs[slot];
                 item.entry[lane] = entry;
                 item.reciprocal[lane] = E::reciprocal_of(entry);
-                item.about[lane] = listed ? run.bits | (escapes ? ITEM_ESCAPES : 0) | run.symbol << 10 | run.raw << 18 : 0;
+                item.about[lane] = listed ? run_bits(run) | run << 10 | run_raw_of_entry(word) << 18 : 0;
             }
             slot = slot == 2 ? 0 : slot + 1;
         }
@@ -307,7 +300,7 @@ __device__ __forceinline__ void code_chunks(const EncodeGroup& shared, Encoder<H
         if (step >= ENCODE_STEPS) {
             const Item& item = shared.symbols[slot];
             const u32 about = item.about[lane], entry = item.entry[lane], reciprocal = item.reciprocal[lane], bits = raw_bits_in(about);
-            const bool listed = __any_sync(FULL, about & ITEM_EXISTS), escapes = __any_sync(FULL, about & ITEM_ESCAPES);
+            const bool listed = __any_sync(FULL, about & ITEM_EXISTS), escapes = __any_sync(FULL, entry & ENTRY_ESCAPES);
             if (__any_sync(FULL, bits > 0)) {
                 const u64* const raw = &shared.raw[(step - 1) & 1][0][lane];
                 const u64 low = raw[0];
@@ -322,13 +315,13 @@ __device__ __forceinline__ void code_chunks(const EncodeGroup& shared, Encoder<H
                 const u32 n = bits < 16 ? bits : 16;
                 encoder.raw((u32)low & ((1u << n) - 1), n);
             }
-            if (escapes) encoder.raw(symbol_in(about), about & ITEM_ESCAPES ? 8 : 0);
+            if (escapes) encoder.escape(entry, symbol_in(about));
             encoder.code(entry, reciprocal);
             if (listed) {
                 const Item& item = shared.runs[slot];
                 const u32 about = item.about[lane], entry = item.entry[lane], reciprocal = item.reciprocal[lane];
                 if (__any_sync(FULL, raw_bits_in(about) > 0)) encoder.raw(raw_in(about), raw_bits_in(about));
-                if (__any_sync(FULL, about & ITEM_ESCAPES)) encoder.raw(symbol_in(about), about & ITEM_ESCAPES ? 8 : 0);
+                if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, symbol_in(about));
                 encoder.code(entry, reciprocal);
             }
             slot = slot == 2 ? 0 : slot + 1;
@@ -338,17 +331,13 @@ __device__ __forceinline__ void code_chunks(const EncodeGroup& shared, Encoder<H
 }
 
 // The coder, of the classes and the mode of each tile: what stands for them comes while the lists are coded.
-constexpr u32 HEAD_ESCAPES = 1u << 31;
 template <bool HUFFMAN>
 __device__ __forceinline__ void find_heads(const Job& job, EncodeGroup& shared, const CodeTile& tile, bool exists) {
     const i32 lane = threadIdx.x & 31;
 #pragma unroll
     for (i32 k = 0; k < 4; k++) {
         const u32 table = k < 3 ? class_table(tile.info, k) : (u32)TILE_MODE, symbol = k < 3 ? class_in(tile.info, k) : stream_mode(tile.info);
-        bool escapes = false;
-        u32 entry = Encoder<HUFFMAN>::NOTHING;
-        if (k < 3 ? tile.coded : exists) entry = Encoder<HUFFMAN>::find(job.tables + table * ALPHABET, symbol, escapes);
-        shared.heads[k][lane] = entry | (escapes ? HEAD_ESCAPES : 0);
+        shared.heads[k][lane] = (k < 3 ? tile.coded : exists) ? code_entries(job, table)[symbol].x : Encoder<HUFFMAN>::NOTHING;
     }
 }
 template <bool HUFFMAN>
@@ -359,9 +348,23 @@ __device__ __forceinline__ void code_heads(const EncodeGroup& shared, Encoder<HU
     for (i32 i = 0; i < 4; i++) {
         // The fine class, the middle one, the coarse one, the mode.
         const i32 k = i < 3 ? 2 - i : 3;
-        const u32 symbol = k < 3 ? symbols >> 8 * k & 255 : stream_mode(tile.info), head = shared.heads[k][lane], entry = head & ~HEAD_ESCAPES;
-        if (__any_sync(FULL, head & HEAD_ESCAPES)) encoder.raw(symbol, head & HEAD_ESCAPES ? 8 : 0);
+        const u32 symbol = k < 3 ? symbols >> 8 * k & 255 : stream_mode(tile.info), entry = shared.heads[k][lane];
+        if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, symbol);
         encoder.code(entry, encoder.reciprocal_of(entry));
+    }
+}
+
+// The end of a group: the states in front, the words at the end of its space. The pad word behind an odd number of words lies beyond the
+// space: it is made when copied. Bit 63 says that the words are odd, as far as the stream.
+template <typename T, bool HUFFMAN>
+__device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>& encoder, u64 group, u64 first, u64 end) {
+    constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    const i32 lane = threadIdx.x & 31;
+    reinterpret_cast<u32*>(job.words + first * TILE_WORD_BYTES)[lane] = encoder.x;
+    if (lane == 0) {
+        const u64 words = encoder.words;
+        job.group_sizes[group] = (STATE_BYTES + (words + 1) / 2 * 4) | (end - first - 1) << 24 | (words & 1) << 63;
+        sizes_of(job, group).first_tile = first;
     }
 }
 
@@ -372,8 +375,19 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     LAUNCHED_SHARED(EncodeShared, shared);
     Control& control = control_of(job);
     if (blockIdx.x >= control.groups) return;
-    copy_words<SHARED_TABLES * ALPHABET, 32 * ENCODE_WARPS>(shared.entries, job.tables + FIRST_SHARED_TABLE * ALPHABET);
-    fill_raw_bits<T>(shared.raw_bits, job.predictor == PREDICTOR_LORENZO);
+    {
+        // Two entries at a time, without their reciprocals.
+        const uint4* const pairs = reinterpret_cast<const uint4*>(code_entries(job, FIRST_SHARED_TABLE));
+        constexpr u32 PAIRS = SHARED_TABLES * ALPHABET / 2, EACH = (PAIRS + 32 * ENCODE_WARPS - 1) / (32 * ENCODE_WARPS);
+#pragma unroll
+        for (u32 i = 0; i < EACH; i++) {
+            const u32 k = i * 32 * ENCODE_WARPS + threadIdx.x;
+            if (k >= PAIRS) break;
+            const uint4 two = pairs[k];
+            reinterpret_cast<uint2*>(shared.entries)[k] = make_uint2(two.x, two.z);
+        }
+    }
+    fill_raw_bits<T>(shared.raw_bits, false);
     __syncthreads();
     const i32 lane = threadIdx.x & 31, warp = (i32)(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
     EncodeGroup& mine = shared.groups[number];
@@ -381,7 +395,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     for (u64 group = blockIdx.x + (u64)gridDim.x * number; group < *(volatile u64*)&control.groups; group += (u64)gridDim.x * ENCODE_GROUPS) {
         const u64 boundary = first_tile_of(job, *(volatile u64*)&control.group_weight, group);
         const u64 first = __shfl_sync(FULL, boundary, 0), end = __shfl_sync(FULL, boundary, 16);
-        Encoder<HUFFMAN> encoder = {1u << 16, reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES)};
+        Encoder<HUFFMAN> encoder(reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES));
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             if (role == FETCHER) {
                 fetch_chunks<T>(job, mine, batch, end);
@@ -407,14 +421,6 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
             if (batch == first) break;
         }
         if (role != CODER) continue;
-        // The states in front, the words at the end of the group's space.
-        reinterpret_cast<u32*>(job.words + first * TILE_WORD_BYTES)[lane] = encoder.x;
-        // The pad word behind an odd number of words lies beyond the space: it is made when copied.
-        // Bit 63 says that the words are odd, as far as the stream.
-        if (lane == 0) {
-            const u64 words = reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES) - encoder.words;
-            job.group_sizes[group] = (STATE_BYTES + (words + 1) / 2 * 4) | (end - first - 1) << 24 | (words & 1) << 63;
-            sizes_of(job, group).first_tile = first;
-        }
+        end_group<T>(job, encoder, group, first, end);
     }
 }

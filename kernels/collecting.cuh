@@ -8,11 +8,15 @@ __device__ __forceinline__ u32 mask_difference(u32 row) {
     return (threadIdx.x & 31) == 0 ? row : row ^ before;
 }
 
-// An entry of a sparse list, in the place of the words of its tile: at the position where its list begins, and on.
-__device__ __forceinline__ u32 make_entry(u32 symbol, u32 position, u32 run) { return run << 18 | position << 8 | symbol; }
+// An entry of a sparse list, in the place of the words of its tile: at the position where its list begins, and on. The symbol of
+// the run before it, and the raw bits of that.
+__device__ __forceinline__ u32 make_entry(u32 symbol, u32 position, Run run) {
+    return run.raw << 23 | run.symbol << 18 | position << 8 | symbol;
+}
 __device__ __forceinline__ u32 symbol_of_entry(u32 entry) { return entry & 255; }
 __device__ __forceinline__ i32 position_of_entry(u32 entry) { return entry >> 8 & 1023; }
-__device__ __forceinline__ u32 run_of_entry(u32 entry) { return entry >> 18; }
+__device__ __forceinline__ u32 run_symbol_of_entry(u32 entry) { return entry >> 18 & 31; }
+__device__ __forceinline__ u32 run_raw_of_entry(u32 entry) { return entry >> 23; }
 template <typename T>
 __device__ __forceinline__ u32* entries_of(const Job& job, u64 tile) {
     return reinterpret_cast<u32*>(job.words + tile * (sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64));
@@ -186,7 +190,7 @@ __device__ __forceinline__ void collect(const Job& job) {
 #pragma unroll
             for (i32 b = 0; b < 4; b++) {
                 const u32 symbol = four >> 8 * b & 255;
-                if (symbol) found[at++] = make_entry(symbol, 128 * k + 4 * lane + b, 0);
+                if (symbol) found[at++] = make_entry(symbol, 128 * k + 4 * lane + b, {0, 0, 0});
             }
             size += added;
         }
@@ -200,10 +204,10 @@ __device__ __forceinline__ void collect(const Job& job) {
             const u32 cls = class_in(info, block);
             const u32 skipped = (u32)(position - 1 - (before < start ? start - 1 : before));
             const i32 first = block == 0 ? 0 : block == 1 ? (i32)sizes[0] : (i32)(sizes[0] + sizes[1]);
-            entries[start + k - first] = make_entry(symbol, position, skipped);
             const Run run = encode_run(skipped);
+            entries[start + k - first] = make_entry(symbol, position, run);
             atomicAdd(&shared.runs[(cls - 1) * 32 + run.symbol], 1);
-            atomicAdd(&counts[table_of(position, cls) * ALPHABET + symbol], 1);
+            atomicAdd(&counts[table_in_list(COARSE_LIST + block, cls, position) * ALPHABET + symbol], 1);
             raw += run.bits + shared.raw_bits[symbol];
         }
         weight += 2 * size;

@@ -72,7 +72,8 @@ struct alignas(16) Nearness {
     float bands[BANDS];
     float top, bottom, left, right;
     u32 kind;  // of the tile
-    u32 unused[3];
+    u32 unused;
+    u64 limited;  // of a tile with limits: where it has them (constrain.cuh)
 
     __device__ __forceinline__ float all() const { return fminf(fminf(bands[0], bands[1]), fminf(bands[2], bands[3])); }
 };
@@ -101,8 +102,9 @@ __device__ __forceinline__ void after_kernel_before() {
     wait_for_kernel_before();
     let_next_begin();
 }
-// One that reads nothing of the kernel before. It waits for that at its end, so that for the next one both have ended.
-// What came before that kernel has to be complete: it must not be an early one that waits at its start.
+// One that reads nothing of the kernel before. It waits for that at its end, so that for the next one both have ended. Several
+// can follow each other. What came before the first kernel that they are beside has to be complete: that must not be an
+// early one that waits at its start.
 __device__ __forceinline__ void beside_kernel_before() { let_next_begin(); }
 __device__ __forceinline__ void end_beside() {
     if (blockIdx.x == 0) wait_for_kernel_before();

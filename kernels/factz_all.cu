@@ -2,6 +2,7 @@
 // made fields one Synthesis; grids and blocks are in src/backend/cuda/launch.rs, analysis.rs and synthetic.rs, shared
 // memory is static. No result depends on the order of blocks.
 #include "abi.cuh"
+#include "coding_lorenzo.cuh"
 #include "gathering.cuh"
 #include "other_tiles.cuh"
 #include "restore.cuh"
@@ -31,40 +32,43 @@
 #else
 #define GROUP_BLOCKS 4
 #endif
-#define GROUP_KERNEL(name, threads, call, huffman)                                      \
-    ENTRY(name##_f32, (threads, GROUP_BLOCKS), after_kernel_before, call<float, huffman>) \
-    ENTRY(name##_f64, (threads, GROUP_BLOCKS), after_kernel_before, call<double, huffman>)
+#define GROUP_KERNEL(name, threads, blocks, call, huffman)                        \
+    ENTRY(name##_f32, (threads, blocks), after_kernel_before, call<float, huffman>) \
+    ENTRY(name##_f64, (threads, blocks), after_kernel_before, call<double, huffman>)
 
-KERNEL(factz_statistics, 256, statistics)
+BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 4, 32 * STATISTICS_WARPS, 2, after_kernel_before, statistics)
 KERNEL(factz_sort, 128, sort_tiles)
 KERNEL(factz_tune, 32 * TUNE_WARPS, tune)
-BOUNDED_KERNEL(factz_limits, 128, 8, 128, 4, beside_kernel_before, limits)
-KERNEL(factz_bounds, 128, bounds)
+BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, limits)
+BOUNDED_KERNEL(factz_bounds, 128, 5, 128, 4, after_kernel_before, bounds)
 KERNEL(factz_anchors, 128, anchors)
 FLAGGED_KERNEL(factz_across, 128, lines, true)
-BOUNDED_KERNEL(factz_plain, 128, 6, 32, 9, beside_kernel_before, plain_tiles)
+BOUNDED_KERNEL(factz_plain, 128, 5, 32, 9, beside_kernel_before, plain_tiles)
 FLAGGED_KERNEL(factz_down, 128, lines, false)
-BOUNDED_KERNEL(factz_others, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, after_kernel_before, other_tiles)
-BOUNDED_KERNEL(factz_tight, 64, 12, 32, 12, beside_kernel_before, tight_tiles)
+BOUNDED_KERNEL(factz_others, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, beside_kernel_before, tiles_with_limits)
+BOUNDED_KERNEL(factz_speculative, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, after_kernel_before, tiles_with_signatures)
+BOUNDED_KERNEL(factz_tight, 64, 10, 32, 12, beside_kernel_before, tight_tiles)
 KERNEL(factz_lorenzo_plain, 32 * LORENZO_WARPS, lorenzo_plain)
 BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 4, 32 * LORENZO_WARPS, 1, after_kernel_before, lorenzo_others)
 KERNEL(factz_collect, 32 * COLLECT_WARPS, collect)
 FLAGGED_KERNEL(factz_tables, 1024, tables, false)
 FLAGGED_KERNEL(factz_make_codes, 1024, tables, true)
-GROUP_KERNEL(factz_encode, 32 * ENCODE_WARPS, encode_groups, false)
-GROUP_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, encode_groups, true)
+GROUP_KERNEL(factz_encode, 32 * ENCODE_WARPS, GROUP_BLOCKS, encode_groups, false)
+GROUP_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, GROUP_BLOCKS, encode_groups, true)
+GROUP_KERNEL(factz_encode_lorenzo, 32 * LORENZO_CODE_WARPS, GROUP_BLOCKS, encode_lorenzo_groups, false)
+GROUP_KERNEL(factz_encode_lorenzo_huffman, 32 * LORENZO_CODE_WARPS, GROUP_BLOCKS, encode_lorenzo_groups, true)
 KERNEL(factz_offsets, 1024, place_groups)
 KERNEL(factz_gather, 256, gather)
 
 KERNEL(factz_open, 1024, open_stream)
 KERNEL(factz_open_codes, 256, open_codes)
 KERNEL(factz_check, 256, check_stream)
-GROUP_KERNEL(factz_decode, 32 * DECODE_WARPS, decode_groups, false)
-GROUP_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, decode_groups, true)
+GROUP_KERNEL(factz_decode, 32 * DECODE_WARPS, GROUP_BLOCKS, decode_groups, false)
+GROUP_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, GROUP_BLOCKS, decode_groups, true)
 KERNEL(factz_anchor_values, 256, anchor_values)
 KERNEL(factz_restore_others, 64, restore_others)
 BOUNDED_KERNEL(factz_restore, 64, 14, 64, 1, beside_kernel_before, restore)
-KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, lorenzo_restore)
+BOUNDED_KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, 6, 32 * LORENZO_RESTORE_WARPS, 4, after_kernel_before, lorenzo_restore)
 
 #ifndef FACTZ_EMULATED
 #define ANALYSIS_KERNEL(name, threads, blocks, call)                                                                        \

@@ -49,31 +49,56 @@ template <typename T>
 struct Four {
     T x[4];
 };
-template <typename T, bool WIDE>
-__device__ __forceinline__ Four<T> load_four(const T* at, u64 stride, i32 count) {
-    Four<T> f;
-    if (WIDE) {
-        typedef typename Real<T>::Pair P;
+
+// Rows of a strip that are on their way to a warp, u and v, with the column behind.
+template <typename T>
+struct Strip {
+    static constexpr i32 ROWS = 16 / sizeof(T);
+    alignas(16) T values[ROWS][2][128];
+    T behind[ROWS][2];
+
+    // By a lane for itself. WIDE where it has four columns that are aligned.
+    template <bool WIDE>
+    __device__ __forceinline__ void ask(i32 row, i32 axis, const T* at, u64 stride, i32 count, bool has_behind) {
+        T* const to = values[row][axis] + 4 * (threadIdx.x & 31);
+        if (WIDE) {
+#pragma unroll
+            for (i32 i = 0; i < 4; i += 16 / sizeof(T)) copy_ahead<16>(to + i, at + i);
+        } else {
+#pragma unroll
+            for (i32 i = 0; i < 4; i++)
+                if (i < count) copy_ahead<sizeof(T)>(to + i, at + i * stride);
+        }
+        if (has_behind) copy_ahead<sizeof(T)>(&behind[row][axis], at + 4 * stride);
+    }
+    template <bool WIDE>
+    __device__ __forceinline__ Four<T> four(i32 row, i32 axis, i32 count) const {
+        const T* const from = values[row][axis] + 4 * (threadIdx.x & 31);
+        Four<T> f;
         if (sizeof(T) == 4) {
-            const float4 q = *reinterpret_cast<const float4*>(at);
+            const float4 q = *reinterpret_cast<const float4*>(from);
             f.x[0] = q.x, f.x[1] = q.y, f.x[2] = q.z, f.x[3] = q.w;
         } else {
-            const P p = reinterpret_cast<const P*>(at)[0], q = reinterpret_cast<const P*>(at)[1];
+            typedef typename Real<T>::Pair P;
+            const P p = reinterpret_cast<const P*>(from)[0], q = reinterpret_cast<const P*>(from)[1];
             f.x[0] = p.x, f.x[1] = p.y, f.x[2] = q.x, f.x[3] = q.y;
         }
-    } else {
-        f.x[0] = count > 0 ? *at : T(0);
+        if (!WIDE) {
+            if (count == 0) f.x[0] = T(0);
 #pragma unroll
-        for (i32 i = 1; i < 4; i++) f.x[i] = i < count ? at[i * stride] : f.x[0];
+            for (i32 i = 1; i < 4; i++)
+                if (i >= count) f.x[i] = f.x[0];
+        }
+        return f;
     }
-    return f;
-}
+};
 
 // The least and the largest u and v of some vertices.
 template <typename T>
 struct Box {
     T low_u, high_u, low_v, high_v;
 
+    __device__ __forceinline__ Box() : low_u(0), high_u(0), low_v(0), high_v(0) {}
     __device__ __forceinline__ Box(const Four<T>& u, const Four<T>& v) {
         typedef Real<T> R;
         low_u = R::low(R::low(u.x[0], u.x[1]), R::low(u.x[2], u.x[3]));
@@ -114,7 +139,7 @@ struct Tally {
 // 128 columns of a row of tiles, by a warp, downwards. WIDE where all lanes have four columns that are
 // aligned.
 template <typename T, bool WIDE>
-__device__ __forceinline__ void statistics_strip(const Job& job, u64 ty, u64 x0, i32 count, Tally<T>& t) {
+__device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, Tally<T>& t) {
     typedef Real<T> R;
     const i32 lane = threadIdx.x & 31;
     const T infinite = R::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
@@ -125,10 +150,22 @@ __device__ __forceinline__ void statistics_strip(const Job& job, u64 ty, u64 x0,
     const T* u = vertex_at<T>(job.u, job.u_layout, count ? x0 : 0, y0);
     const T* v = vertex_at<T>(job.v, job.v_layout, count ? x0 : 0, y0);
     const bool last_lane = lane == 31 && has_right;
-    Four<T> next_u = load_four<T, WIDE>(u, stride_u, count), next_v = load_four<T, WIDE>(v, stride_v, count);
-    T next_right_u = T(0), next_right_v = T(0);
-    if (last_lane) next_right_u = u[4 * stride_u], next_right_v = v[4 * stride_v];
-    Box<T> before(next_u, next_v);
+    constexpr i32 AHEAD = Strip<T>::ROWS - 1;
+    i32 asked = 0;
+    auto ask = [&]() {
+        if (asked < all_rows) {
+            const i32 row = asked % Strip<T>::ROWS;
+            strip.template ask<WIDE>(row, 0, u, stride_u, count, last_lane);
+            strip.template ask<WIDE>(row, 1, v, stride_v, count, last_lane);
+            u += job.u_layout.pitch;
+            v += job.v_layout.pitch;
+        }
+        asked++;
+        end_of_copies();
+    };
+#pragma unroll
+    for (i32 k = 0; k < AHEAD; k++) ask();
+    Box<T> before;
     // Of the lane's cells: of those in the band, and of all before.
     T near = infinite, before_band = infinite, top = infinite, bottom = infinite, odd_before = 0;
     const u64 tile = ty * job.tiles_x + x0 / TILE;
@@ -142,17 +179,15 @@ __device__ __forceinline__ void statistics_strip(const Job& job, u64 ty, u64 x0,
         before_band = R::low(before_band, near);
         near = infinite;
     };
-#pragma unroll 2
+#pragma unroll 1
     for (i32 y = 0; y < all_rows; y++) {
-        const Four<T> a = next_u, b = next_v;
-        T right_u = next_right_u, right_v = next_right_v;
-        if (y + 1 < all_rows) {
-            u += job.u_layout.pitch;
-            v += job.v_layout.pitch;
-            next_u = load_four<T, WIDE>(u, stride_u, count);
-            next_v = load_four<T, WIDE>(v, stride_v, count);
-            if (last_lane) next_right_u = u[4 * stride_u], next_right_v = v[4 * stride_v];
-        }
+        // Its place is that of the row before.
+        ask();
+        wait_for_copies<AHEAD>();
+        const i32 row = y % Strip<T>::ROWS;
+        const Four<T> a = strip.template four<WIDE>(row, 0, count), b = strip.template four<WIDE>(row, 1, count);
+        T right_u = T(0), right_v = T(0);
+        if (last_lane) right_u = strip.behind[row][0], right_v = strip.behind[row][1];
         Box<T> box(a, b);
         T odd = finite_test(a, finite_test(b, T(0)));
         if (y < rows && count) {
@@ -217,11 +252,15 @@ __device__ __forceinline__ void statistics_strip(const Job& job, u64 ty, u64 x0,
     }
 }
 
-// Grid: any. Block: 256. One pass over u and v: the range, the counts, and for each tile how near the
+constexpr i32 STATISTICS_WARPS = 8;
+
+// Grid: any. Block: 32 * STATISTICS_WARPS. One pass over u and v: the range, the counts, and for each tile how near the
 // triangles of its cells come to the origin, at least, from boxes around four cells. The result depends
 // on no order.
 template <typename T>
 __device__ __forceinline__ void statistics(const Job& job) {
+    __shared__ Strip<T> rows[STATISTICS_WARPS];
+    Strip<T>& strip = rows[threadIdx.x >> 5];
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31;
     const u64 strips = (job.tiles_x + 3) / 4, units = strips * job.tiles_y, warps = (u64)gridDim.x * (blockDim.x >> 5);
@@ -233,9 +272,9 @@ __device__ __forceinline__ void statistics(const Job& job) {
         const u64 ty = unit / strips, start = (unit - ty * strips) * 128, x0 = start + 4 * lane;
         const i32 count = x0 >= job.nx ? 0 : job.nx - x0 < 4 ? (i32)(job.nx - x0) : 4;
         if (aligned && start + 128 <= job.nx)
-            statistics_strip<T, true>(job, ty, x0, 4, t);
+            statistics_strip<T, true>(job, strip, ty, x0, 4, t);
         else
-            statistics_strip<T, false>(job, ty, x0, count, t);
+            statistics_strip<T, false>(job, strip, ty, x0, count, t);
     }
     const T low = t.low, high = t.high;
     u32 zero = t.zero, nonfinite = t.nonfinite;

@@ -2,44 +2,18 @@
 #pragma once
 #include "coding.cuh"
 
-// Grid: 1. Block: 1024. Where groups go, the header, the tables, the report.
+// Grid: 1. Block: 1024. Where groups go, the header, the report.
 template <typename T>
 __device__ __forceinline__ void place_groups(const Job& job) {
-    __shared__ u64 sums[32];
-    __shared__ u64 carry;
     Control& control = control_of(job);
     const u64 groups = control.groups, begin = HEADER_BYTES + control.table_bytes + 4 * groups;
-    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    if (threadIdx.x == 0) carry = begin;
-    __syncthreads();
-    for (u64 base = 0; base < groups; base += 1024) {
-        const u64 g = base + threadIdx.x;
-        const u64 size = g < groups ? job.group_sizes[g] & GROUP_BYTES_MASK : 0;
-        u64 sum = size;
-        for (i32 k = 1; k < 32; k *= 2) {
-            const u64 other = __shfl_up_sync(FULL, sum, k);
-            if (lane >= k) sum += other;
-        }
-        if (lane == 31) sums[warp] = sum;
-        __syncthreads();
-        if (warp == 0) {
-            u64 s = sums[lane];
-            for (i32 k = 1; k < 32; k *= 2) {
-                const u64 other = __shfl_up_sync(FULL, s, k);
-                if (lane >= k) s += other;
-            }
-            sums[lane] = s;
-        }
-        __syncthreads();
-        const u64 start = carry + (warp ? sums[warp - 1] : 0) + sum - size;
-        if (g < groups) job.group_offsets[g] = start;
-        __syncthreads();
-        if (threadIdx.x == 0) carry += sums[31];
-        __syncthreads();
-    }
+    u64 end = begin;
+    sum_stretches(
+        groups, [&](u64 g) { return job.group_sizes[g] & GROUP_BYTES_MASK; }, [&](u64 g, u64 before, u64) { job.group_offsets[g] = end + before; },
+        [&](u64 sum) { end += sum; });
     const u64 field = 2 * job.nx * job.ny * sizeof(T), most = HEADER_BYTES + field;
-    const bool stored = carry > most;
-    const u64 bytes = stored ? most : carry;
+    const bool stored = end > most;
+    const u64 bytes = stored ? most : end;
     const bool fits = bytes <= job.stream_bytes;
     if (threadIdx.x == 0) {
         control.content = stored ? CONTENT_STORED : CONTENT_CODED;
@@ -59,12 +33,6 @@ __device__ __forceinline__ void place_groups(const Job& job) {
         *job.report = r;
         if (fits) write_header(job, control, job.stream);
     }
-    if (fits && !stored) {
-        const u64 tables = begin - HEADER_BYTES - 4 * groups;
-        for (u64 k = threadIdx.x; k < tables; k += blockDim.x) job.stream[HEADER_BYTES + k] = job.table_section[k];
-        for (u64 g = threadIdx.x; g < groups; g += blockDim.x)
-            put32(job.stream + HEADER_BYTES + tables + 4 * g, (u32)job.group_sizes[g]);
-    }
 }
 
 __device__ __forceinline__ void store_word(u8* stream, u64 at, u32 word) {
@@ -74,7 +42,7 @@ __device__ __forceinline__ void store_word(u8* stream, u64 at, u32 word) {
         put32(stream + at, word);
 }
 
-// Grid: any. Block: 256. Groups (or the values themselves) to their places; the last block seals.
+// Grid: any. Block: 256. Groups (or the values themselves), tables and sizes to their places; the last block seals.
 template <typename T>
 __device__ __forceinline__ void gather(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
@@ -91,21 +59,38 @@ __device__ __forceinline__ void gather(const Job& job) {
             const u32* states = reinterpret_cast<const u32*>(job.words + first * TILE_WORD_BYTES);
             const u64 pairs = (size - STATE_BYTES) / 4, words = 2 * pairs - odd;
             const u16* from = reinterpret_cast<const u16*>(job.words + end * TILE_WORD_BYTES) - words;
-            for (u64 k = lane; k < 32 + pairs; k += 32) {
-                u32 word;
-                if (k < 32) {
-                    word = states[k];
-                } else {
-                    const u64 w = 2 * (k - 32);
-                    word = from[w] | (w + 1 < words ? (u32)from[w + 1] << 16 : 0);
+            // Some at a time, all of which are on their way before the first is there.
+            constexpr u32 AHEAD = 4;
+            for (u64 first_word = lane; first_word < 32 + pairs; first_word += 32 * AHEAD) {
+                u32 low[AHEAD], high[AHEAD];
+#pragma unroll
+                for (u32 i = 0; i < AHEAD; i++) {
+                    const u64 k = first_word + 32 * i, w = 2 * (k - 32);
+                    low[i] = k < 32 ? states[k] : k < 32 + pairs ? from[w] : 0;
+                    high[i] = k >= 32 && k < 32 + pairs && w + 1 < words ? from[w + 1] : 0;
                 }
-                store_word(job.stream, offset + 4 * k, word);
-                sum += checksum_term(word, offset / 4 + k);
+#pragma unroll
+                for (u32 i = 0; i < AHEAD; i++) {
+                    const u64 k = first_word + 32 * i;
+                    const u32 word = low[i] | high[i] << 16;
+                    if (k >= 32 + pairs) continue;
+                    store_word(job.stream, offset + 4 * k, word);
+                    sum += checksum_term(word, offset / 4 + k);
+                }
             }
         }
         // Header, tables and sizes.
-        const u64 head = (HEADER_BYTES + control.table_bytes) / 4 + control.groups;
-        for (u64 k = me * 32 + lane; k < head; k += warps * 32) sum += checksum_term(word_at(job.stream, k), k);
+        const u64 tables = HEADER_BYTES / 4, sizes = tables + control.table_bytes / 4;
+        for (u64 k = me * 32 + lane; k < sizes + control.groups; k += warps * 32) {
+            u32 word;
+            if (k < tables) {
+                word = word_at(job.stream, k);
+            } else {
+                word = k < sizes ? reinterpret_cast<const u32*>(job.table_section)[k - tables] : (u32)job.group_sizes[k - sizes];
+                store_word(job.stream, 4 * k, word);
+            }
+            sum += checksum_term(word, k);
+        }
     } else {
         const u64 n = job.nx * job.ny, per = sizeof(T) / 4;
         for (u64 k = me * 32 + lane; k < HEADER_BYTES / 4; k += warps * 32) sum += checksum_term(word_at(job.stream, k), k);

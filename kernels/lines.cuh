@@ -1,5 +1,4 @@
-// Entries of the lattice lines around tiles that do not make their own: in the block-wise mode whole tiles
-// do, in the speculative mode only plain ones.
+// Entries of the lattice lines around tiles that do not make their own: where signatures are looked at, all but plain ones.
 #pragma once
 #include "constrain.cuh"
 #include "stage/lattice.cuh"
@@ -29,16 +28,24 @@ __device__ __forceinline__ void lines(const Job& job) {
     const u64 warps = (u64)gridDim.x * (blockDim.x >> 5);
     u32 exact = 0;
     T max_error = 0;
-    const u64* const list = c.speculative ? job.group_offsets : job.group_sizes + control.plain_tiles;
-    const u64 count = c.speculative ? control.limited_tiles : control.other_tiles;
-    for (u64 k = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); k < count; k += warps) {
-        const u64 listed = list[k];
+    const u64* const list = job.group_offsets;
+    const u64 count = control.limited_tiles, first = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
+    // The segment on the far side belongs to the tile behind, which makes it if it is on the list. Which tile is next, and of
+    // what kind the one behind it is, is asked for while one is at work.
+    const u64 behind = ACROSS ? job.tiles_x : 1;
+    auto listed_at = [&](u64 k) { return k < count ? list[k] : 0; };
+    auto is_plain_behind = [&](u64 tile) { return tile + behind < job.tiles() && nearness_of(job, tile + behind).kind == PLAIN_TILE; };
+    u64 next = listed_at(first), after = listed_at(first + warps);
+    bool next_plain_behind = first < count && is_plain_behind(next);
+    for (u64 k = first; k < count; k += warps) {
+        const u64 listed = next;
+        const bool plain_behind = next_plain_behind;
+        next = after;
+        next_plain_behind = k + warps < count && is_plain_behind(next);
+        after = listed_at(k + 2 * warps);
         const TileShape shape = tile_shape(job, listed);
-        // The segment on the far side belongs to the next tile, which makes it if it is on the list.
-        const u64 tile = far ? listed + (ACROSS ? job.tiles_x : 1) : listed;
-        const bool exists = !far || (ACROSS ? shape.last_y : shape.last_x) == TILE;
-        const u32 kind = exists ? nearness_of(job, tile).kind : OTHER_TILE;
-        const bool mine = !far || kind == PLAIN_TILE || (kind == WHOLE_TILE && !c.speculative);
+        const u64 tile = far ? listed + behind : listed;
+        const bool mine = !far || ((ACROSS ? shape.last_y : shape.last_x) == TILE && plain_behind);
         const u64 a0 = ACROSS ? shape.x0 : shape.y0;                      // along the line
         const u64 line = (ACROSS ? shape.ty : shape.tx) + (mine && far ? 1 : 0), at = line * TILE;
         const u64 b0 = at ? at - 1 : 0;
@@ -56,8 +63,30 @@ __device__ __forceinline__ void lines(const Job& job) {
         const i32 base = ACROSS ? m * CLOSED : m;
         auto in_patch = [&](i32 i, i32 t) { return ACROSS ? t * CLOSED + i : i * 3 + t; };
 
-        // Limits, and the values: those around the line only where signatures have to be looked at.
-        const bool has_limits = mine && kind != PLAIN_TILE;
+        // All that is needed is on its way at once: the values, those around the line too where signatures may have to be
+        // looked at,
+        const bool has_limits = !far;
+        for (i32 i = lane; i < length; i += HALF)
+            for (i32 t = has_limits ? 0 : m; t < (has_limits ? thick : m + 1); t++) {
+                const long long gx = (long long)(ACROSS ? a0 + i : b0 + t), gy = (long long)(ACROSS ? b0 + t : a0 + i);
+                P& to = shared.values[in_patch(i, t)];
+                copy_ahead<sizeof(T)>(&to.x, vertex_at<T>(job.u, job.u_layout, gx, gy));
+                copy_ahead<sizeof(T)>(&to.y, vertex_at<T>(job.v, job.v_layout, gx, gy));
+            }
+        end_of_copies();
+        // the final values at the ends of the segment, and around them for vertical lines,
+        const u64 s = (ACROSS ? shape.tx : shape.ty) + lane;
+        const bool has_end = lane < 2 && lane * TILE < length;
+        P end = Real<T>::pair(T(0), T(0)), before_end = end, after_end = end;
+        if (has_end) {
+            end = reinterpret_cast<const P*>(job.anchors)[ACROSS ? line * job.tiles_x + s : s * job.tiles_x + line];
+            if (!ACROSS && has_limits) {
+                const P* const across = reinterpret_cast<const P*>(job.across) + s * job.nx + b0 + m;
+                if (m > 0) before_end = across[-1];
+                if (m + 1 < thick) after_end = across[1];
+            }
+        }
+        // and the limits.
         bool any_tight = false;
         for (i32 i = lane; i < length; i += HALF) {
             T limit = no_limit<T>();
@@ -65,13 +94,8 @@ __device__ __forceinline__ void lines(const Job& job) {
             shared.limit[i] = limit;
             any_tight |= is_tight(limit);
         }
-        const bool looks_around = c.speculative && __any_sync(FULL, any_tight);
-        for (i32 i = lane; i < length; i += HALF)
-            for (i32 t = looks_around ? 0 : m; t < (looks_around ? thick : m + 1); t++) {
-                const long long gx = (long long)(ACROSS ? a0 + i : b0 + t), gy = (long long)(ACROSS ? b0 + t : a0 + i);
-                shared.values[in_patch(i, t)] = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, gx, gy),
-                                                              *vertex_at<T>(job.v, job.v_layout, gx, gy));
-            }
+        const bool looks_around = __any_sync(FULL, any_tight) && has_limits;
+        wait_for_copies<0>();
         __syncwarp();
         // Which vertices of the line have no code, and what is stored for them.
         for (i32 i = lane; i < length; i += HALF) {
@@ -98,16 +122,13 @@ __device__ __forceinline__ void lines(const Job& job) {
                 }
         }
         __syncwarp();
-        // Final values at the ends of the segment; around them for vertical lines.
-        const P* anchor_values = reinterpret_cast<const P*>(job.anchors);
         P* out = reinterpret_cast<P*>(ACROSS ? job.across : job.down) + line * n_along + a0;
-        if (lane < 2 && lane * TILE < length) {
-            const u64 s = (ACROSS ? shape.tx : shape.ty) + lane;
-            shared.values[base + lane * TILE * distance] = anchor_values[ACROSS ? line * job.tiles_x + s : s * job.tiles_x + line];
+        if (has_end) {
+            P* const to = shared.values + base + lane * TILE * distance;
+            *to = end;
             if (!ACROSS && looks_around) {
-                const P* across = reinterpret_cast<const P*>(job.across) + s * job.nx + b0;
-                for (i32 t = 0; t < thick; t++)
-                    if (t != m) shared.values[lane * TILE * 3 + t] = across[t];
+                if (m > 0) to[-1] = before_end;
+                if (m + 1 < thick) to[1] = after_end;
             }
         }
         __syncwarp();

@@ -6,28 +6,23 @@
 
 constexpr i32 LORENZO_WARPS = 8;
 
-// Cost of the symbols of a tile by block.
-struct BlockCosts {
-    u32 coarse, middle, fine;
-    __device__ __forceinline__ void add(i32 y, u32 cost) {
-        if (y < 2)
-            coarse += cost;
-        else if (y < 8)
-            middle += cost;
-        else
-            fine += cost;
+// What the rows so far come to: before the middle block, before the fine one, in all.
+struct RowSums {
+    u32 coarse, middle, all;
+    // Before row start + i: `start` is a multiple of four.
+    __device__ __forceinline__ void begin_row(i32 start, i32 i) {
+        if (i % 4 == 2 && start + i == 2) coarse = all;
+        if (i % 4 == 0 && start + i == 8) middle = all;
     }
 };
 
 // The difference of a row of base codes across its cells: down from the row before, then to the left.
-__device__ __forceinline__ i32 across_cell(u32 down) {
-    const u32 left = __shfl_up_sync(FULL, down, 1);
-    return (i32)((threadIdx.x & 31) == 0 ? down : down - left);
-}
+__device__ __forceinline__ i32 across_cell(u32 down) { return (i32)less_from_below(down); }
 
-__device__ __forceinline__ u32 classes_of(const BlockCosts& costs, const u32 active[3]) {
-    return class_of(warp_sum(costs.coarse), active[0]) << 8 | class_of(warp_sum(costs.middle), active[1]) << 16 |
-           class_of(warp_sum(costs.fine), active[2]) << 24;
+// From what the symbols of each lane cost, and the number of those in all lanes.
+__device__ __forceinline__ u32 classes_of(const RowSums& costs, const RowSums& active) {
+    return class_of(warp_sum(costs.coarse), active.coarse) << 8 | class_of(warp_sum(costs.middle - costs.coarse), active.middle - active.coarse) << 16 |
+           class_of(warp_sum(costs.all - costs.middle), active.all - active.middle) << 24;
 }
 
 // Grid: tiles / warps. Block: 32 * warps. The plain tiles: whole, without limits and masks. One that the
@@ -47,7 +42,7 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
     const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + lane, shape.y0);
     u8* const symbols = job.symbols + index * TILE_VERTICES + lane;
     Q* const payload = reinterpret_cast<Q*>(job.payload) + index * TILE_VERTICES + lane;
-    BlockCosts costs = {0, 0, 0};
+    RowSums costs = {0, 0, 0};
     u32 before_u = 0, before_v = 0;
     bool holds = true;
     T max_error = 0;
@@ -65,6 +60,7 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
 #pragma unroll
         for (i32 i = 0; i < ROWS; i++) {
             const i32 y = start + i;
+            costs.begin_row(start, i);
             T cu, cv, ru, rv;
             holds &= quantize_on(a[i], inverse, width, cu, ru);
             holds &= quantize_on(b[i], inverse, width, cv, rv);
@@ -78,12 +74,12 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
             u32 symbol;
             if ((u32)(qu + SMALL) <= 2 * SMALL && (u32)(qv + SMALL) <= 2 * SMALL) {
                 symbol = small_symbol(qu, qv);
-                if (symbol != SYMBOL_ZERO) costs.add(y, 3);
+                if (symbol != SYMBOL_ZERO) costs.all += 3;
             } else {
                 const Symbol s = encode_symbol_large({0, qu, qv});
                 symbol = s.symbol;
                 payload[TILE * y] = Payload<T>::make(s.raw, 0);
-                costs.add(y, 3 + symbol_raw_bits(symbol));
+                costs.all += 3 + symbol_raw_bits(symbol);
             }
             symbols[TILE * y] = (u8)symbol;
         }
@@ -92,18 +88,17 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
         if (lane == 0) job.group_offsets[atomicAdd((ull*)&control.limited_tiles, 1ull)] = index;
         return;
     }
-    const u32 active[3] = {64, 192, 768};
-    const u32 classes = classes_of(costs, active);
+    const u32 classes = classes_of(costs, {64, 256, TILE_VERTICES});
     if (lane == 0) job.info[index] = ALL_CODED | classes;
     report_tally<T>(control, 0, 0, max_error);
 }
 
 // Limit of the lane's vertex of a row. Rows with odd numbers, and odd columns, are of the finest level.
 template <typename T>
-__device__ __forceinline__ T limit_at(const T* limits, i32 y) {
+__device__ __forceinline__ T limit_at(const T* limits, u64 limited, i32 y) {
     const i32 lane = threadIdx.x & 31, fine = 16 * (y >> 1) + (lane >> 1);
-    if (y & 1) return limits[(lane & 1 ? 768 : 512) + fine];
-    return limits[lane & 1 ? 256 + fine : position_of(lane, y)];
+    const i32 position = y & 1 ? (lane & 1 ? 768 : 512) + fine : lane & 1 ? 256 + fine : position_of(lane, y);
+    return limit_of(limits, lane == 0 ? ~0ull : limited, position);
 }
 
 // Rows that are loaded before the first of them is worked on.
@@ -113,13 +108,13 @@ constexpr i32 LORENZO_ROWS = 4;
 template <typename T>
 struct LorenzoRows {
     T a[LORENZO_ROWS], b[LORENZO_ROWS], limit[LORENZO_ROWS];
-    __device__ __forceinline__ void load(const Job& job, const T* u, const T* v, const T* limits, i32 start, i32 rows) {
+    __device__ __forceinline__ void load(const Job& job, const T* u, const T* v, const T* limits, u64 limited, i32 start, i32 rows) {
 #pragma unroll
         for (i32 i = 0; i < LORENZO_ROWS; i++) {
             const i32 y = start + i < rows ? start + i : rows - 1;
             a[i] = u[y * (long long)job.u_layout.pitch];
             b[i] = v[y * (long long)job.v_layout.pitch];
-            limit[i] = limits ? limit_at(limits, start + i) : no_limit<T>();
+            limit[i] = limits ? limit_at(limits, limited, start + i) : no_limit<T>();
         }
     }
 };
@@ -189,10 +184,10 @@ __device__ __noinline__ LorenzoRow<T> lorenzo_row(const LorenzoVertex<T> w, u32 
 }
 
 // One tile with limits, masks or both. `stored` stores every vertex, for tiles of which a code would have too
-// many raw bits; whether that is so.
+// many raw bits; whether that is so. All vertices of a `whole` one have a value.
 template <typename T>
 __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& control, const Lattices<T>& lattices, u64 index,
-                                             const TileShape& shape, i32 tier, bool stored, const T* limits, u32& info, u32& exact,
+                                             const TileShape& shape, bool whole, i32 tier, bool stored, const T* limits, u32& info, u32& exact,
                                              T& max_error) {
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
@@ -203,24 +198,28 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     const T width = lattices.width[tier][0], inverse = lattices.inverse[tier][0], accept = (T)control.quantizer.accept;
     u8* const symbols = job.symbols + index * TILE_VERTICES + lane;
     Q* const payload = reinterpret_cast<Q*>(job.payload) + index * TILE_VERTICES + lane;
-    BlockCosts costs = {0, 0, 0};
-    u32 active[3] = {0, 0, 0};
+    RowSums costs = {0, 0, 0}, active = {0, 0, 0};
     u32 before_u = 0, before_v = 0, my_zero = 0, my_fill = 0, stored_vertices = 0;
     T largest = 0;
     bool too_long = false;
+    const u64 limited = nearness_of(job, index).limited;
 #pragma unroll 1
     for (i32 start = 0; start < TILE; start += LORENZO_ROWS) {
         LorenzoRows<T> rows;
-        rows.load(job, u, v, limits, start, oy);
+        rows.load(job, u, v, limits, limited, start, oy);
 #pragma unroll
         for (i32 i = 0; i < LORENZO_ROWS; i++) {
             const i32 y = start + i;
+            costs.begin_row(start, i);
+            active.begin_row(start, i);
             if (y >= oy) {
                 symbols[TILE * y] = SYMBOL_ZERO;
                 continue;
             }
             const T a = rows.a[i], b = rows.b[i], limit = rows.limit[i];
-            const bool visible = inside && R::finite(a) && R::finite(b) && !(a == T(0) && b == T(0)), tight = is_tight(limit);
+            bool visible = inside;
+            if (!whole) visible &= R::finite(a) && R::finite(b) && !(a == T(0) && b == T(0));
+            const bool tight = is_tight(limit);
             T cu, cv, ru, rv;
             bool fits = quantize_on(a, inverse, width, cu, ru);
             fits &= quantize_on(b, inverse, width, cv, rv);
@@ -259,10 +258,8 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
                 }
             }
             too_long |= sizeof(T) == 4 && own > 64;
-            if (symbol != SYMBOL_ZERO) costs.add(y, 3 + own);
-            active[0] += y < 2 ? n : 0;
-            active[1] += y >= 2 && y < 8 ? n : 0;
-            active[2] += y >= 8 ? n : 0;
+            if (symbol != SYMBOL_ZERO) costs.all += 3 + own;
+            active.all += n;
             symbols[TILE * y] = (u8)symbol;
         }
     }
@@ -302,8 +299,10 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
         const i32 ox = shape.owned_x(), oy = shape.owned_y();
         // A plain tile that the lattice does not hold has no limits.
         const T* const limits = job.info[index] & ALL_CODED ? nullptr : limits_of<T>(job, index);
+        const bool whole = nearness_of(job, index).kind != OTHER_TILE;
         i32 tier = 0;
         if (limits) {
+            const u64 limited = nearness_of(job, index).limited;
             const bool inside = lane < ox;
             const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0 + (inside ? lane : 0), shape.y0);
             const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0 + (inside ? lane : 0), shape.y0);
@@ -311,15 +310,17 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
             __syncwarp();
             halvings[lane] = 0;
             __syncwarp();
-            if (nearness_of(job, index).kind == WHOLE_TILE) {
+            if (whole) {
                 // All have a value: the limits alone matter, in any order.
                 vertices = TILE;
                 constexpr i32 AHEAD = 8;
 #pragma unroll 1
                 for (i32 start = 0; start < TILE_VERTICES; start += 32 * AHEAD) {
                     T some[AHEAD];
+                    // The first column is there, of the finest level in one vertex of each chunk.
+                    const u64 here = start == 512 && lane % LIMIT_CHUNK == 0 ? ~0ull : limited;
 #pragma unroll
-                    for (i32 i = 0; i < AHEAD; i++) some[i] = limits[start + 32 * i + lane];
+                    for (i32 i = 0; i < AHEAD; i++) some[i] = limit_of(limits, here, start + 32 * i + lane);
 #pragma unroll
                     for (i32 i = 0; i < AHEAD; i++) {
                         const i32 needed = is_tight(some[i]) ? lattices.halvings(some[i]) : 0;
@@ -330,7 +331,7 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
 #pragma unroll 1
                 for (i32 start = 0; start < oy; start += LORENZO_ROWS) {
                     LorenzoRows<T> rows;
-                    rows.load(job, u, v, limits, start, oy);
+                    rows.load(job, u, v, limits, limited, start, oy);
 #pragma unroll
                     for (i32 i = 0; i < LORENZO_ROWS; i++) {
                         const T a = rows.a[i], b = rows.b[i];
@@ -354,8 +355,8 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
             tier = (i32)(best & 7);
         }
         u32 info = 0;
-        if (lorenzo_rows<T>(job, control, lattices, index, shape, tier, false, limits, info, exact, max_error))
-            lorenzo_rows<T>(job, control, lattices, index, shape, tier, true, limits, info, exact, max_error);
+        if (lorenzo_rows<T>(job, control, lattices, index, shape, whole, tier, false, limits, info, exact, max_error))
+            lorenzo_rows<T>(job, control, lattices, index, shape, whole, tier, true, limits, info, exact, max_error);
         if (lane == 0) job.info[index] = info;
         __syncwarp();
     }
@@ -364,123 +365,199 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
 
 // ---------------------------------------------------------------- back to values
 
-constexpr i32 LORENZO_RESTORE_WARPS = 4, LORENZO_RESTORE_ROWS = 8;
+constexpr i32 LORENZO_RESTORE_WARPS = 4;
 
-__device__ __forceinline__ u32 sum_up_to_me(u32 value) {
-    const i32 lane = threadIdx.x & 31;
+// A warp restores four tiles, row by row: eight lanes for each, of four neighbours in a row.
+constexpr i32 COLUMNS = 4, ROW_LANES = TILE / COLUMNS, TILES_OF_WARP = 32 / ROW_LANES;
+
+// The sum of the values of the lanes up to this one that are of its tile.
+__device__ __forceinline__ u32 sum_along_row(u32 value) {
 #pragma unroll
-    for (i32 k = 1; k < 32; k *= 2) {
-        const u32 other = __shfl_up_sync(FULL, value, k);
-        if (lane >= k) value += other;
-    }
+    for (i32 k = 1; k < ROW_LANES; k *= 2) value = add_from_below<ROW_LANES>(value, k);
     return value;
 }
-
-// The value of a vertex that is not its base code: a masked one, a stored one, or one with digits.
-template <typename T>
-__device__ __noinline__ typename Real<T>::Pair special_value(const Job& job, const Control& control, u64 index, u32 info, i32 y, u32 symbol,
-                                                            u32 base_u, u32 base_v) {
-    typedef Real<T> R;
-    typedef typename Payload<T>::Type Q;
-    const i32 lane = threadIdx.x & 31, tier = (i32)tier_in(info);
-    const u32* const masks = job.masks + index * 64;
-    if (mode_in(info) != 0) {
-        if (masks[y] >> lane & 1) return R::pair(T(0), T(0));
-        if (masks[TILE + y] >> lane & 1) return R::pair(R::from_bits(control.fill[0]), R::from_bits(control.fill[1]));
-    }
-    const Q raw = reinterpret_cast<const Q*>(job.payload)[index * TILE_VERTICES + TILE * y + lane];
-    if (symbol == STORED) return R::pair(R::from_bits(Payload<T>::low(raw)), R::from_bits(Payload<T>::second(raw)));
-    const u32 own = symbol_raw_bits(symbol);
-    const u64 low = Payload<T>::low(raw), high = sizeof(T) == 8 ? Payload<T>::second(raw) : 0;
-    const u32 digits = (u32)(own == 0 ? low : own < 64 ? low >> own | high << (64 - own) : high);
-    const i32 id = (i32)meaning(symbol).id;
-    const u32 mask = (1u << (2 * id)) - 1;
-    const T w = lattice_width<T>(control.quantum, tier, id);
-    return R::pair((T)join_code((i32)base_u, digits & mask, id) * w, (T)join_code((i32)base_v, digits >> (2 * id) & mask, id) * w);
+// Makes each of a row's values the sum of those up to it.
+__device__ __forceinline__ void sum_row(u32 (&values)[COLUMNS]) {
+#pragma unroll
+    for (i32 k = 1; k < COLUMNS; k++) values[k] += values[k - 1];
+    const u32 before = sum_along_row(values[COLUMNS - 1]) - values[COLUMNS - 1];
+#pragma unroll
+    for (i32 k = 0; k < COLUMNS; k++) values[k] += before;
 }
 
-// Grid: any. Block: 32 * warps. Tiles from their symbols, a lane for a column: sums along the rows, and down the columns.
+// How a symbol is read: bits of its two components, whether they are offsets, and the digits of a finer lattice behind them.
+constexpr u32 WIDE = 1u << 16;
+__device__ __forceinline__ u32 reading_of(u32 symbol) {
+    const Meaning m = meaning(symbol < STORED ? symbol : (u32)SYMBOL_ZERO);
+    return m.ku | m.kv << 8 | (m.wide ? WIDE : 0) | m.id << 24;
+}
+// A component by its bits.
+__device__ __forceinline__ u32 component(u32 raw, u32 bits, bool wide) {
+    if (wide) return (raw & FULL >> (31 - bits)) - (1u << bits);
+    return bits ? (u32)unpack(raw, bits) : 0;
+}
+
+// Values of neighbours in a row to their places, 16 bytes at a time where all are and lie so, or as many as there are.
+template <typename T>
+__device__ __forceinline__ void store_columns(T* to, u64 stride, const T (&values)[COLUMNS], i32 count, bool wide) {
+    if (wide) {
+        if (sizeof(T) == 4) {
+            *reinterpret_cast<float4*>(to) = make_float4((float)values[0], (float)values[1], (float)values[2], (float)values[3]);
+        } else {
+            reinterpret_cast<double2*>(to)[0] = make_double2(values[0], values[1]);
+            reinterpret_cast<double2*>(to)[1] = make_double2(values[2], values[3]);
+        }
+        return;
+    }
+#pragma unroll
+    for (i32 k = 0; k < COLUMNS; k++)
+        if (k < count) to[k * (long long)stride] = values[k];
+}
+template <typename T>
+__device__ __forceinline__ bool is_aligned(const void* base, const Layout& layout) {
+    return layout.stride == 1 && ((u64)base | (u64)layout.pitch * sizeof(T)) % 16 == 0;
+}
+
+// Grid: any. Block: 32 * warps. Tiles from their symbols: sums along the rows, and down the columns.
 template <typename T>
 __device__ __forceinline__ void lorenzo_restore(const Job& job) {
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
-    // The differences of symbols without raw bits, each with SMALL added: a sum along a row has eight bits. Others are none.
-    __shared__ u16 small[ALPHABET];
-    static_assert(2 * SMALL * TILE < 256, "eight bits");
+    constexpr u32 BOTH = 0x10001, ONES = 0x01010101;
+    // The differences of symbols without raw bits, in 16 bits each, with SMALL added, so that sums have no carries. Others are none.
+    __shared__ u32 small[ALPHABET], readings[ALPHABET];
+    __shared__ T widths[TIERS][IDS];
+    static_assert(2 * SMALL * TILE < 1 << 15, "a sum along a row has 15 bits");
     const Control& control = control_of(job);
     if (control.status != STATUS_OK || control.content != CONTENT_CODED || control.predictor != PREDICTOR_LORENZO) return;
     for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) {
         const Code code = decode_small(k < FIRST_WITH_RAW_BITS ? k : SYMBOL_ZERO);
-        small[k] = (u16)((u32)(code.qu + SMALL) | (u32)(code.qv + SMALL) << 8);
+        small[k] = (u32)(code.qu + SMALL) | (u32)(code.qv + SMALL) << 16;
+        readings[k] = reading_of(k);
     }
+    for (i32 k = threadIdx.x; k < TIERS * IDS; k += blockDim.x) widths[k / IDS][k % IDS] = lattice_width<T>(control.quantum, k / IDS, k % IDS);
     __syncthreads();
-    const i32 lane = threadIdx.x & 31;
-    const u32 added = SMALL * (lane + 1);
+    const i32 lane = threadIdx.x & 31, column = COLUMNS * (lane % ROW_LANES);
+    const bool aligned = is_aligned<T>(job.u, job.u_layout) && is_aligned<T>(job.v, job.v_layout);
+    // What the lanes before have added, but for the sign of the lower half.
+    constexpr u32 SIGN = 1u << 15;
+    const u32 added_before = SIGN - SMALL * column * BOTH;
     const u64 warps = (u64)gridDim.x * LORENZO_RESTORE_WARPS;
-    for (u64 index = (u64)blockIdx.x * LORENZO_RESTORE_WARPS + (threadIdx.x >> 5); index < job.tiles(); index += warps) {
+    for (u64 first = TILES_OF_WARP * ((u64)blockIdx.x * LORENZO_RESTORE_WARPS + (threadIdx.x >> 5)); first < job.tiles(); first += TILES_OF_WARP * warps) {
+        const bool exists = first + lane / ROW_LANES < job.tiles();
+        const u64 index = exists ? first + lane / ROW_LANES : first;
         const TileShape shape = tile_shape(job, index);
-        const i32 oy = shape.owned_y();
-        const bool inside = lane < shape.owned_x();
-        const u32 info = job.info[index], steps = job.steps[index], states = mode_in(info);
-        const Q* const payload = reinterpret_cast<const Q*>(job.payload) + index * TILE_VERTICES + lane;
-        const u8* const symbols = job.symbols + index * TILE_VERTICES + lane;
-        u32 masked = states == 0 ? 0 : job.masks[index * 64 + lane] | job.masks[index * 64 + TILE + lane];
-        const T width = lattice_width<T>(control.quantum, (i32)tier_in(info), 0);
-        T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + lane, shape.y0);
-        T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + lane, shape.y0);
-        u32 base_u = 0, base_v = 0;
+        const i32 rows = exists ? shape.owned_y() : 0, count = shape.owned_x() - column;
+        const u32 info = job.info[index], steps = job.steps[index];
+        const bool wide = aligned && count >= COLUMNS, any_masks = __any_sync(FULL, mode_in(info) != 0);
+        const T* const lattices = widths[tier_in(info)];
+        const T width = lattices[0];
+        T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + column, shape.y0);
+        T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + column, shape.y0);
+        const u32* const symbols = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES + column);
+        const Q* payload = reinterpret_cast<const Q*>(job.payload) + index * TILE_VERTICES + column;
+        // Symbols with raw bits: each byte above the last one without.
+        auto large_in = [](u32 four) -> u32 { return (((four & 0x7f * ONES) + (0x80 - FIRST_WITH_RAW_BITS) * ONES) | four) & 0x80 * ONES; };
+        // Some rows at a time; those of the next are on their way.
+        constexpr i32 ROWS = 4;
+        u32 now[ROWS], next[ROWS];
+        auto ask_for = [&](i32 start) {
+#pragma unroll
+            for (i32 i = 0; i < ROWS; i++) next[i] = steps >> (start + i) & 1 ? symbols[ROW_LANES * (start + i)] : 0;
+        };
+        ask_for(0);
+        u32 base_u[COLUMNS] = {}, base_v[COLUMNS] = {};
 #pragma unroll 1
-        for (i32 start = 0; start < oy; start += LORENZO_RESTORE_ROWS) {
-            u32 symbol[LORENZO_RESTORE_ROWS];
+        for (i32 y = 0; y < TILE; y++) {
+            if (y % ROWS == 0) {
 #pragma unroll
-            for (i32 i = 0; i < LORENZO_RESTORE_ROWS; i++) {
-                symbol[i] = SYMBOL_ZERO;
-                if (steps >> (start + i) & 1) symbol[i] = symbols[TILE * (start + i)];
+                for (i32 i = 0; i < ROWS; i++) {
+                    now[i] = next[i];
+                    // So are raw bits.
+                    if (large_in(now[i])) prefetch_near(payload + TILE * i);
+                }
+                if (y + ROWS < TILE) ask_for(y + ROWS);
             }
+            u32 four = now[0], zeros = 0, fills = 0;
 #pragma unroll
-            for (i32 i = 0; i < LORENZO_RESTORE_ROWS; i += 2) {
+            for (i32 i = 0; i + 1 < ROWS; i++) now[i] = now[i + 1];
+            if (any_masks && mode_in(info) != 0) {
                 // Masked vertices count as predicted. (There may be anything in the place of their symbols.)
-                u32 masks[2] = {0, 0};
-                if (states != 0) {
+                const u32* const masks = job.masks + index * 64 + y;
+                zeros = masks[0] >> column & 15;
+                fills = masks[TILE] >> column & 15;
 #pragma unroll
-                    for (i32 k = 0; k < 2; k++) {
-                        masks[k] = __shfl_sync(FULL, masked, start + i + k) >> lane & 1;
-                        if (masks[k]) symbol[i + k] = SYMBOL_ZERO;
-                    }
+                for (i32 k = 0; k < COLUMNS; k++)
+                    if ((zeros | fills) >> k & 1) four &= ~(255u << 8 * k);
+            }
+            u32 sums[COLUMNS];
+#pragma unroll
+            for (i32 k = 0; k < COLUMNS; k++) sums[k] = small[four >> 8 * k & 255];
+            sum_row(sums);
+#pragma unroll
+            for (i32 k = 0; k < COLUMNS; k++) {
+                // Halves with signs of their own.
+                const u32 both = (sums[k] + added_before - SMALL * (k + 1) * BOTH) ^ SIGN;
+                base_u[k] = (u32)__dp2a_lo((i32)both, 0x0001, (i32)base_u[k]);
+                base_v[k] = (u32)__dp2a_lo((i32)both, 0x0100, (i32)base_v[k]);
+            }
+            T a[COLUMNS], b[COLUMNS];
+            const u32 large = large_in(four);
+            if (!__any_sync(FULL, large)) {
+#pragma unroll
+                for (i32 k = 0; k < COLUMNS; k++) {
+                    a[k] = (T)(i32)base_u[k] * width;
+                    b[k] = (T)(i32)base_v[k] * width;
                 }
-                // Two rows at a time.
-                const u32 sums = sum_up_to_me(small[symbol[i]] | (u32)small[symbol[i + 1]] << 16);
+            } else {
+                Q raw[COLUMNS] = {};
+                u32 reading[COLUMNS], more_u[COLUMNS], more_v[COLUMNS];
 #pragma unroll
-                for (i32 k = 0; k < 2; k++) {
-                    const i32 y = start + i + k;
-                    const u32 s = symbol[i + k];
-                    base_u += (sums >> 16 * k & 255) - added;
-                    base_v += (sums >> (16 * k + 8) & 255) - added;
-                    bool special = masks[k];
-                    if (__any_sync(FULL, s >= FIRST_WITH_RAW_BITS)) {
-                        Code code = {0, 0, 0};
-                        if (s >= FIRST_WITH_RAW_BITS && s != STORED)
-                            code = decode_symbol(s, symbol_raw_bits(s) ? Payload<T>::low(payload[TILE * y]) : 0);
-                        special |= s == STORED || code.id;
-                        base_u += sum_up_to_me((u32)code.qu);
-                        base_v += sum_up_to_me((u32)code.qv);
-                    }
-                    if (y < oy) {
-                        T a = (T)(i32)base_u * width, b = (T)(i32)base_v * width;
-                        if (special) {
-                            const typename R::Pair value = special_value<T>(job, control, index, info, y, s, base_u, base_v);
-                            a = value.x;
-                            b = value.y;
-                        }
-                        if (inside) {
-                            *u = a;
-                            *v = b;
-                        }
-                        u += job.u_layout.pitch;
-                        v += job.v_layout.pitch;
+                for (i32 k = 0; k < COLUMNS; k++)
+                    if (large >> 8 * k & 0x80) raw[k] = payload[k];
+#pragma unroll
+                for (i32 k = 0; k < COLUMNS; k++) {
+                    reading[k] = readings[four >> 8 * k & 255];
+                    const u32 ku = reading[k] & 255, kv = reading[k] >> 8 & 255;
+                    const bool offsets = reading[k] & WIDE;
+                    more_u[k] = component((u32)Payload<T>::low(raw[k]), ku, offsets);
+                    more_v[k] = component((u32)(Payload<T>::low(raw[k]) >> (ku + offsets)), kv, offsets);
+                }
+                sum_row(more_u);
+                sum_row(more_v);
+#pragma unroll
+                for (i32 k = 0; k < COLUMNS; k++) {
+                    base_u[k] += more_u[k];
+                    base_v[k] += more_v[k];
+                    const u32 id = reading[k] >> 24, symbol = four >> 8 * k & 255;
+                    // Digits of finer lattices are behind what the symbol has itself.
+                    const u32 own = (reading[k] & 255) + (reading[k] >> 8 & 255) + (reading[k] & WIDE ? 2 : 0);
+                    const u64 low = Payload<T>::low(raw[k]), high = sizeof(T) == 8 ? Payload<T>::second(raw[k]) : 0;
+                    const u32 digits = (u32)(own == 0 ? low : own < 64 ? low >> own | high << (64 - own) : high), mask = (1u << 2 * id) - 1;
+                    const T w = lattices[id];
+                    a[k] = (T)join_code((i32)base_u[k], digits & mask, (i32)id) * w;
+                    b[k] = (T)join_code((i32)base_v[k], digits >> 2 * id & mask, (i32)id) * w;
+                    if (symbol == STORED) {
+                        a[k] = R::from_bits(Payload<T>::low(raw[k]));
+                        b[k] = R::from_bits(Payload<T>::second(raw[k]));
                     }
                 }
             }
+            if (any_masks) {
+#pragma unroll
+                for (i32 k = 0; k < COLUMNS; k++) {
+                    if (fills >> k & 1) a[k] = R::from_bits(control.fill[0]), b[k] = R::from_bits(control.fill[1]);
+                    if (zeros >> k & 1) a[k] = b[k] = T(0);
+                }
+            }
+            if (y < rows) {
+                store_columns(u, job.u_layout.stride, a, count, wide);
+                store_columns(v, job.v_layout.stride, b, count, wide);
+            }
+            u += job.u_layout.pitch;
+            v += job.v_layout.pitch;
+            payload += TILE;
+            __syncwarp();
         }
     }
 }

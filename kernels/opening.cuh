@@ -145,38 +145,29 @@ __device__ __forceinline__ void open_stream(const Job& job) {
         const u64 first_word = (HEADER_BYTES + (u64)header.table_bytes) / 4;
         u64 all;
         block_exclusive_sum(threadIdx.x < TABLES ? 4 * section[threadIdx.x] : 0, all);
-        u64 start = HEADER_BYTES + (u64)header.table_bytes + 4 * groups;
         bool bad = TABLE_SIZES_BYTES + all != header.table_bytes;
-        u64 first_tile = 0;
-        constexpr u32 EACH = 4;
-        for (u64 base = 0; base < groups; base += EACH * blockDim.x) {
-            const u64 g = base + EACH * threadIdx.x;
-            u32 about[EACH];
-            u64 sum = 0, tiles = 0;
-#pragma unroll
-            for (u32 i = 0; i < EACH; i++) {
-                const bool exists = g + i < groups;
-                about[i] = exists ? word_at(job.stream, first_word + g + i) : 0;
-                sum += about[i] & GROUP_BYTES_MASK;
-                tiles += exists ? (about[i] >> 24) + 1 : 0;
-            }
-            // Both sums at once: there are at most 2^20 tiles, in groups of 2^36 bytes.
-            const u64 before = block_exclusive_sum(sum << 21 | tiles, all);
-            u64 offset = start + (before >> 21), tile = first_tile + (before & ((1 << 21) - 1));
-            start += all >> 21;
-            first_tile += all & ((1 << 21) - 1);
-#pragma unroll
-            for (u32 i = 0; i < EACH; i++) {
-                if (g + i >= groups) break;
-                const u32 size = about[i] & (u32)GROUP_BYTES_MASK;
-                job.group_offsets[g + i] = offset;
+        u64 start = HEADER_BYTES + (u64)header.table_bytes + 4 * groups, first_tile = 0;
+        // Both sums at once: a stretch has 2^21 tiles at most.
+        constexpr u32 TILE_BITS = 22;
+        constexpr u64 TILES = (1 << TILE_BITS) - 1;
+        static_assert(STRETCH * 256 <= TILES, "they fit");
+        sum_stretches(
+            groups,
+            [&](u64 g) {
+                const u32 about = word_at(job.stream, first_word + g);
+                return (about & GROUP_BYTES_MASK) << TILE_BITS | ((about >> 24) + 1);
+            },
+            [&](u64 g, u64 before, u64 mine) {
+                const u64 offset = start + (before >> TILE_BITS), tile = first_tile + (before & TILES), size = mine >> TILE_BITS;
+                job.group_offsets[g] = offset;
                 // The first tile in 34 bits, more than a grid of restore has, the tiles less one in 8, the bytes in fours in 22.
-                job.group_sizes[g + i] = tile << 30 | (u64)(about[i] >> 24) << 22 | size >> 2;
-                offset += size;
-                tile += (about[i] >> 24) + 1;
-                bad |= offset > header.stream_bytes || size < STATE_BYTES || size % 4 != 0;
-            }
-        }
+                job.group_sizes[g] = tile << 30 | ((mine & TILES) - 1) << 22 | size >> 2;
+                bad |= offset + size > header.stream_bytes || size < STATE_BYTES || size % 4 != 0;
+            },
+            [&](u64 sum) {
+                start += sum >> TILE_BITS;
+                first_tile += sum & TILES;
+            });
         bad |= start != header.stream_bytes || first_tile != job.tiles();
         if (__syncthreads_or(bad) && threadIdx.x == 0) status = STATUS_CORRUPT_STREAM;
         __syncthreads();
@@ -209,8 +200,15 @@ __device__ __forceinline__ void check_stream(const Job& job) {
     if (!job.verify_checksum || control.status != STATUS_OK) return;
     const u64 words = control.stream_bytes / 4, threads = (u64)gridDim.x * blockDim.x;
     u32 sum = 0;
-    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < words; k += threads)
-        sum += checksum_term(word_at(job.stream, k), k);
+    // Some at a time, all of which are on their way before the first is there.
+    constexpr u32 AHEAD = 4;
+    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < words; k += AHEAD * threads) {
+        u32 some[AHEAD];
+#pragma unroll
+        for (u32 i = 0; i < AHEAD; i++) some[i] = k + i * threads < words ? word_at(job.stream, k + i * threads) : 0;
+#pragma unroll
+        for (u32 i = 0; i < AHEAD; i++) sum += k + i * threads < words ? checksum_term(some[i], k + i * threads) : 0;
+    }
     sum = warp_sum(sum);
     if ((threadIdx.x & 31) == 0 && sum) atomicAdd(&control.checksum, sum);
     if (last_block(control, TICKET_CHECK) && threadIdx.x == 0 &&

@@ -1,67 +1,85 @@
-// Entry of the tiles that are neither plain nor whole, a block for each. Twin: src/stage/tile.rs.
+// Entries of the tiles that are neither plain nor whole, a block for each: those with limits, which make their own lattice
+// lines as the tiles beside them do, and those whose signatures are looked at. Twin: src/stage/tile.rs.
 #pragma once
 #include "whole_tiles.cuh"
 
 // Warps of a block, which has a tile.
 constexpr i32 OTHER_WARPS = 2;
 
+// Where vertices are, by position, then those on the sides below and on the right of the levels from coarse to fine: x | y << 6.
+// With them, whether there are vertices of their level before and behind along their line, or to the left and right,
+// above and below, from bit 12.
+struct Places {
+    u16 at[TILE_VERTICES + 2 * (TILE - 1)];
+};
+constexpr Places places_of_vertices() {
+    Places places = {};
+    for (i32 bits = 0; bits < 5; bits++) {
+        const i32 n = 1 << bits, count = n * n, level = 4 - bits;
+        for (i32 m = 0; m < 3 * count + 2 * n; m++) {
+            const bool far = m >= 3 * count, centred = m >= 2 * count && !far, vertical = far ? m - 3 * count >= n : m >= count && !centred;
+            const i32 i = m & (n - 1), j = far ? n : m >> bits & (n - 1), a = vertical && !far ? j : i, b = vertical && !far ? i : j;
+            const i32 x = (centred ? 2 * i + 1 : vertical ? 2 * b : 2 * a + 1) << level;
+            const i32 y = (centred ? 2 * j + 1 : vertical ? 2 * a + 1 : 2 * b) << level;
+            const i32 near = centred ? (i > 0) | (i < n - 1) << 1 | (j > 0) << 2 | (j < n - 1) << 3 : (a > 0) | (a < n - 1) << 1;
+            places.at[far ? TILE_VERTICES + 2 * n - 2 + m - 3 * count : count + m] = (u16)(x | y << 6 | near << 12);
+        }
+    }
+    return places;
+}
+static __device__ const Places PLACES = places_of_vertices();
+
 template <typename T>
-struct TileShared {
+struct OtherTile {
     typename Real<T>::Pair values[CLOSED * CLOSED];
-    T limits[TILE_VERTICES];  // by position
-    u32 nonfinite[CLOSED * 2];
-    u32 zero[TILE], fill[TILE];
-    u32 costs[3];  // of each block of the symbols: coarse, middle, fine
-    alignas(16) u8 symbols[TILE_VERTICES];
+    T limits[TILE_VERTICES + 2 * TILE];  // by position; those of the sides below and on the right by distance from the corner
+    u32 zero[TILE], fill[TILE], nonfinite[CLOSED * 2];
+    u32 upper_cost, fine_cost;  // of the coarse block and 2^16 times that of the middle one, of the fine one
 };
 
-// What the code of a vertex adds to the tallies.
 template <typename T>
-struct Added {
-    T error;
-    u32 symbol, cost;
-};
-
-// Keeps a vertex of a tile that is coded.
-template <typename T>
-__device__ __forceinline__ Added<T> keep_vertex(const Job& job, TileShared<T>& shared, u64 tile, u32 place, const CodedVertex<T>& v) {
-    const i32 x = place & 31, y = place >> 5 & 31, position = place >> 10;
-    shared.values[y * CLOSED + x] = v.value;
-    shared.symbols[position] = (u8)v.symbol;
-    if (v.symbol >= FIRST_WITH_RAW_BITS && v.symbol != STORED) reinterpret_cast<u64*>(job.payload)[tile * TILE_VERTICES + position] = v.raw;
-    return {v.error, v.symbol, v.symbol == SYMBOL_ZERO ? 0 : v.cost};
+__device__ __forceinline__ Patch<T> patch_of(OtherTile<T>& shared, i32 last_x, i32 last_y, bool has_nonfinite) {
+    return {shared.values, CLOSED, last_x + 1, last_y + 1, has_nonfinite ? shared.nonfinite : nullptr, 2};
 }
 
-// A vertex (x | y << 5 | position << 10) whose first code is not a small one or fails, without signatures.
+// The prediction where not all neighbours are in the grid.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ Added<T> keep_slowly(const Job& job, TileShared<T>& shared, u64 tile, u32 place, P prediction, i32 level) {
-    const P original = shared.values[(place >> 5 & 31) * CLOSED + (place & 31)];
-    const T limit = shared.limits[place >> 10];
-    return keep_vertex(job, shared, tile, place, code_vertex_of<T>(original, prediction, level, &control_of(job).quantizer, limit));
+__device__ __noinline__ P predict_at_border(const P* values, u32 choice, bool centred, bool vertical, i32 x, i32 y, i32 step, i32 last_x,
+                                            i32 last_y) {
+    const Kernel<T> kernel = kernel_of<T>(choice);
+    if (centred) return centre<T>(kernel, values, CLOSED, x, y, step, last_x, last_y);
+    return along<T>(kernel, values, y * CLOSED + x, vertical ? step * CLOSED : step, vertical ? y : x, step, vertical ? last_y : last_x);
+}
+
+// The same inside, along a line through `here`.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ P predict_along(const Kernel<T>& kernel, const P* here, i32 distance, u32 near) {
+    const bool has_a = near & 1, has_d = near >> 1 & 1;
+    const P *b = here - distance, *c = here + distance;
+    return predict<T>(outer_of<T>(kernel, has_a, has_d), b[2 * distance * outer_left(has_a, has_d)], *b, *c,
+                      b[2 * distance * outer_right(has_a, has_d)]);
 }
 
 // The vertices of a warp that wait, one after the other: the first id that keeps the bound, and where the
 // limit is tight that and the signatures around. Lane 6 i + k tries an id on triangle k. By all lanes, with
-// a place as above, or 0 where nothing waits.
+// a place (x | y << 6), or 0 where nothing waits.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ Added<T> settle(const Job& job, TileShared<T>& shared, u64 tile, i32 last_x, i32 last_y, u32 my_place,
-                                        P my_prediction, i32 level) {
+__device__ __noinline__ CodedVertex<T> settle(const Job& job, const Steps<T>& steps, OtherTile<T>& shared, i32 last_x, i32 last_y,
+                                               bool has_nonfinite, u32 my_place, P my_prediction, T my_limit, i32 level) {
     constexpr i32 AT_ONCE = 5;
     typedef Real<T> R;
     const i32 lane = threadIdx.x & 31, slot = lane / 6, k = lane - 6 * slot;
-    const Control& control = control_of(job);
-    const Quantizer& q = control.quantizer;
-    const T accept = (T)q.accept;
-    const Patch<T> patch = {shared.values, CLOSED, last_x + 1, last_y + 1, control.nonfinite ? shared.nonfinite : nullptr, 2};
+    const T accept = steps.accept;
+    const Patch<T> patch = patch_of(shared, last_x, last_y, has_nonfinite);
     const Rule rule = rule_of(job);
-    Added<T> mine = {T(0), STORED, 0};
+    CodedVertex<T> mine = {R::pair(T(0), T(0)), T(0), STORED, 0, 0};
     for (u32 left = __ballot_sync(FULL, my_place != 0); left; left &= left - 1) {
         const i32 owner = __ffs(left) - 1;
         const u32 place = __shfl_sync(FULL, my_place, owner);
-        const i32 x = place & 31, y = place >> 5 & 31;
+        const i32 x = place & 63, y = place >> 6;
         const P prediction = R::pair(__shfl_sync(FULL, my_prediction.x, owner), __shfl_sync(FULL, my_prediction.y, owner));
-        const T limit = shared.limits[place >> 10];
-        const P original = shared.values[y * CLOSED + x];
+        const T limit = __shfl_sync(FULL, my_limit, owner);
+        const P original = patch.values[y * CLOSED + x];
         CodedVertex<T> found = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
 #pragma unroll 1
         for (i32 first = 0; first < IDS; first += AT_ONCE) {
@@ -70,7 +88,7 @@ __device__ __noinline__ Added<T> settle(const Job& job, TileShared<T>& shared, u
             P value = original;
             T cu = 0, cv = 0, error = 0;
             if (slot < AT_ONCE && id < IDS) {
-                const T width = (T)q.width[level][id], inverse = (T)q.inverse[level][id];
+                const T width = steps.width[level][id], inverse = steps.inverse[level][id];
                 ends = !encode_residual(original.x, prediction.x, inverse, width, cu, value.x);
                 ends |= !encode_residual(original.y, prediction.y, inverse, width, cv, value.y);
                 error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
@@ -90,7 +108,7 @@ __device__ __noinline__ Added<T> settle(const Job& job, TileShared<T>& shared, u
                 const Symbol s = symbol_of({id, (i32)cu, (i32)cv});
                 found.symbol = s.symbol;
                 found.raw = s.raw;
-                found.cost = 3 + s.bits;
+                found.cost = s.symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
             }
             // The lane that found it speaks for all.
             found.value = R::pair(__shfl_sync(FULL, found.value.x, from), __shfl_sync(FULL, found.value.y, from));
@@ -100,94 +118,112 @@ __device__ __noinline__ Added<T> settle(const Job& job, TileShared<T>& shared, u
             found.raw = __shfl_sync(FULL, found.raw, from);
             break;
         }
-        __syncwarp();
-        if (lane == owner) mine = keep_vertex(job, shared, tile, place, found);
+        if (lane == owner) mine = found;
     }
     return mine;
 }
 
 // One tile by a block, whatever its shape and values.
-template <typename T>
-__device__ __forceinline__ void tile(const Job& job, const Control& control, T accept, TileShared<T>& shared, u64 index, u32& exact,
-                                     T& max_error) {
+template <typename T, bool SIGNATURES>
+__device__ __forceinline__ void other_tile(const Job& job, const Control& control, const Steps<T>& steps, OtherTile<T>& shared, u64 index,
+                                           u32& exact, T& max_error) {
     typedef typename Real<T>::Pair P;
     typedef Real<T> R;
-    constexpr i32 THREADS = 32 * OTHER_WARPS, ROWS = 9;
-    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, thread = threadIdx.x;
+    constexpr i32 THREADS = 32 * OTHER_WARPS;
+    const i32 thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
     const TileShape shape = tile_shape(job, index);
-    const i32 width = shape.last_x + 1, height = shape.last_y + 1, ox = shape.owned_x(), oy = shape.owned_y();
-    P* const values = shared.values;
+    const i32 last_x = shape.last_x, last_y = shape.last_y, width = last_x + 1, height = last_y + 1, ox = shape.owned_x(), oy = shape.owned_y();
+    const bool inside = width == CLOSED && height == CLOSED;
     const bool has_nonfinite = control.nonfinite != 0, has_special = has_nonfinite || control.zero != 0;
-    const bool speculative = job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
+    P* const values = shared.values;
     u8* const symbols = job.symbols + index * TILE_VERTICES;
 
-    // Limits, and the sides of the tile, which are final.
-    const T* const limits = limits_of<T>(job, index);
-#pragma unroll
-    for (i32 k = 0; k < TILE_VERTICES; k += THREADS) shared.limits[k + thread] = limits[k + thread];
-    for (i32 side = warp; side < 2; side += OTHER_WARPS) {
-        const bool down = side == 1;
-        const i32 distance = down ? CLOSED : 1, length = down ? height : width, across = down ? width : height;
-        const u64 n = down ? job.ny : job.nx;
-        const P* const from = down ? reinterpret_cast<const P*>(job.down) + shape.tx * n + shape.y0
-                                   : reinterpret_cast<const P*>(job.across) + shape.ty * n + shape.x0;
-        // The first corner lies on the horizontal line.
-        if (lane >= side && lane < length) values[lane * distance] = from[lane];
-        if (lane < length && across == CLOSED) values[lane * distance + (down ? TILE : TILE * CLOSED)] = from[n + lane];
-    }
-    if (thread == 0 && width == CLOSED && height == CLOSED)
-        values[TILE * CLOSED + TILE] = reinterpret_cast<const P*>(job.anchors)[index + job.tiles_x + 1];
-    // Zeros where a tile at the border has no vertices.
-    if (ox < TILE || oy < TILE)
-        for (i32 k = thread; k < TILE_VERTICES / 4; k += THREADS) reinterpret_cast<u32*>(shared.symbols)[k] = 0;
-    if (thread < 3) shared.costs[thread] = 0;
-    if (has_nonfinite)
-        for (i32 y = thread; y < CLOSED; y += THREADS) {
-            bool odd = false;
-            if (width == CLOSED && y < height)
-                odd = !(R::finite(*vertex_at<T>(job.u, job.u_layout, shape.x0 + TILE, shape.y0 + y)) &&
-                        R::finite(*vertex_at<T>(job.v, job.v_layout, shape.x0 + TILE, shape.y0 + y)));
-            shared.nonfinite[2 * y + 1] = odd;
-        }
-    // Originals inside, and masks by row, some rows at a time.
-    const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + (lane < width ? lane : 0), shape.y0 + warp);
-    const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + (lane < width ? lane : 0), shape.y0 + warp);
-#pragma unroll 1
-    for (i32 start = warp; start < CLOSED; start += OTHER_WARPS * ROWS) {
-        P rows[ROWS];
-#pragma unroll
-        for (i32 i = 0; i < ROWS; i++) {
-            rows[i] = R::pair(T(0), T(0));
-            if (start + OTHER_WARPS * i < height) rows[i] = R::pair(*u, *v);
+    // All that is needed is on its way at once: the originals,
+    {
+        const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + lane, shape.y0 + warp);
+        const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + lane, shape.y0 + warp);
+        P* to = values + warp * CLOSED + lane;
+#pragma unroll 4
+        for (i32 y = warp; y < height; y += OTHER_WARPS) {
+            if (lane < width) {
+                copy_ahead<sizeof(T)>(&to->x, u);
+                copy_ahead<sizeof(T)>(&to->y, v);
+            }
             u += OTHER_WARPS * job.u_layout.pitch;
             v += OTHER_WARPS * job.v_layout.pitch;
+            to += OTHER_WARPS * CLOSED;
         }
-#pragma unroll
-        for (i32 i = 0; i < ROWS; i++) {
-            const i32 y = start + OTHER_WARPS * i;
-            if (y >= CLOSED) continue;
-            P value = rows[i];
-            if (has_special) {
-                const bool here = lane < width && y < height, finite_ = R::finite(value.x) && R::finite(value.y);
-                const bool filled = !finite_ && R::bits(value.x) == control.fill[0] && R::bits(value.y) == control.fill[1];
-                const u32 z = __ballot_sync(FULL, here && is_zero<T>(value));
-                const u32 nf = __ballot_sync(FULL, here && !finite_), f = __ballot_sync(FULL, here && filled);
-                if (lane == 0) {
-                    shared.nonfinite[2 * y] = nf;
-                    if (y < TILE) {
-                        shared.zero[y] = z;
-                        shared.fill[y] = f;
-                    }
-                }
-                if (!finite_) value = R::pair(T(0), T(0));
+        if (width == CLOSED)
+            for (i32 y = thread; y < height; y += THREADS) {
+                copy_ahead<sizeof(T)>(&values[y * CLOSED + TILE].x, vertex_at<T>(job.u, job.u_layout, shape.x0 + TILE, shape.y0 + y));
+                copy_ahead<sizeof(T)>(&values[y * CLOSED + TILE].y, vertex_at<T>(job.v, job.v_layout, shape.x0 + TILE, shape.y0 + y));
             }
-            if (lane > 0 && lane < width && y > 0 && y < TILE && y < height) values[y * CLOSED + lane] = value;
-        }
+        end_of_copies();
     }
+    // the corners, which are known,
+    P corner = R::pair(T(0), T(0));
+    const i32 corner_at = (lane & 1 ? TILE : 0) + (lane & 2 ? TILE * CLOSED : 0);
+    const bool has_corner = thread < 4 && (!(lane & 1) || width == CLOSED) && (!(lane & 2) || height == CLOSED);
+    if (has_corner) corner = reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+    // and the limits; those on the far sides are those of the tiles behind.
+    const T* const limits = limits_of<T>(job, index);
+    const u64 limited = nearness_of(job, index).limited;
+#pragma unroll
+    for (i32 k = 0; k < TILE_VERTICES; k += THREADS) {
+        // Those of the first column are always there.
+        const bool first_column = k >= TILE_VERTICES / 2 && k < 3 * TILE_VERTICES / 4 && thread % LIMIT_CHUNK == 0;
+        shared.limits[k + thread] = limit_of(limits, first_column ? ~0ull : limited, k + thread);
+    }
+    for (i32 side = warp; side < 2 && !SIGNATURES; side += OTHER_WARPS) {
+        const bool exists = (side == 0 ? height : width) == CLOSED;
+        const u64 behind = side == 0 ? index + job.tiles_x : index + 1;
+        T limit = no_limit<T>();
+        if (exists && nearness_of(job, behind).kind != PLAIN_TILE)
+            limit = limits_of<T>(job, behind)[side == 0 ? position_of(lane, 0) : position_of(0, lane)];
+        shared.limits[TILE_VERTICES + TILE * side + lane] = limit;
+    }
+    if (thread == 0) shared.upper_cost = shared.fine_cost = 0;
+    // Zeros where a tile at the border has no vertices.
+    if (ox < TILE || oy < TILE)
+        for (i32 k = thread; k < TILE_VERTICES; k += THREADS) {
+            i32 x, y;
+            place_of(k, x, y);
+            if (x >= ox || y >= oy) symbols[k] = 0;
+        }
+    wait_for_copies<0>();
     __syncthreads();
 
+    // Masks by row. What has no code is zero from here on, and nothing else is.
     u32 mode = 0;
     if (has_special) {
+#pragma unroll 4
+        for (i32 y = warp; y < height; y += OTHER_WARPS) {
+            P* const here = values + y * CLOSED + lane;
+            P value = R::pair(T(1), T(1));
+            if (lane < width) value = *here;
+            const u32 z = __ballot_sync(FULL, is_zero<T>(value));
+            u32 f = 0, nf = 0;
+            if (has_nonfinite) {
+                const bool finite_ = R::finite(value.x) && R::finite(value.y);
+                const bool filled = !finite_ && R::bits(value.x) == control.fill[0] && R::bits(value.y) == control.fill[1];
+                f = __ballot_sync(FULL, filled);
+                nf = __ballot_sync(FULL, !finite_);
+                if (!finite_) *here = R::pair(T(0), T(0));
+            }
+            if (lane == 0) shared.nonfinite[2 * y] = nf;
+            if (lane == 0 && y < TILE) {
+                shared.zero[y] = z;
+                shared.fill[y] = f;
+            }
+        }
+        if (has_nonfinite)
+            for (i32 y = thread; y < height; y += THREADS) {
+                P& value = values[y * CLOSED + TILE];
+                const bool odd = width == CLOSED && !(R::finite(value.x) && R::finite(value.y));
+                shared.nonfinite[2 * y + 1] = odd;
+                if (odd) value = R::pair(T(0), T(0));
+            }
+        __syncthreads();
         const u32 owned = (u32)(ox * oy), z = lane < oy ? shared.zero[lane] : 0, f = lane < oy ? shared.fill[lane] : 0;
         const u32 zeros = warp_sum(__popc(z)), fills = warp_sum(__popc(f));
         mode = 3 * (zeros == 0 ? MASK_NONE : zeros == owned ? MASK_ALL : MASK_SOME) +
@@ -197,106 +233,151 @@ __device__ __forceinline__ void tile(const Job& job, const Control& control, T a
             job.masks[index * 64 + TILE + lane] = f;
         }
     }
-    u32 info = mode == 0 && ox == TILE && oy == TILE ? mode | ALL_CODED : mode;
+    const u32 info = mode == 0 && ox == TILE && oy == TILE ? mode | ALL_CODED : mode;
     if (!has_codes(mode)) {
         if (thread == 0) job.info[index] = info;
         return;
     }
 
-    // The symbols of the lines, and their part of the cost of each block. The first warp goes ahead with
-    // the coarse levels.
-    u32 coarse_cost = 0, middle_cost = 0, fine_cost = 0;
-    auto charge = [&](u32 symbol, i32 position) {
-        const u32 cost = 3 + raw_bits(symbol, position, sizeof(T));
+    u32 upper_cost = 0, fine_cost = 0;
+    auto charge = [&](u32 cost, i32 position) {
         if (position >= 256)
             fine_cost += cost;
-        else if (position >= 64)
-            middle_cost += cost;
         else
-            coarse_cost += cost;
+            upper_cost += position >= 64 ? cost << 16 : cost;
     };
+    if (has_corner) values[corner_at] = corner;
+    if (SIGNATURES) {
+        // The sides, which are final.
+        for (i32 side = warp; side < 2; side += OTHER_WARPS) {
+            const bool down = side == 1;
+            const i32 distance = down ? CLOSED : 1, length = down ? height : width;
+            const u64 n = down ? job.ny : job.nx;
+            const P* const from = down ? reinterpret_cast<const P*>(job.down) + shape.tx * n + shape.y0
+                                       : reinterpret_cast<const P*>(job.across) + shape.ty * n + shape.x0;
+            // Corners are there.
+            if (lane > 0 && lane < length) {
+                values[lane * distance] = from[lane];
+                if ((down ? width : height) == CLOSED) values[lane * distance + (down ? TILE : TILE * CLOSED)] = from[n + lane];
+            }
+        }
+        __syncthreads();
+    }
+    // The first warp goes ahead with the coarse levels.
     if (warp == OTHER_WARPS - 1) {
         if (lane == 0) {
             const u32 s = anchor_symbol(job, shape, index, reinterpret_cast<u64*>(job.payload)[index * TILE_VERTICES]);
-            shared.symbols[0] = (u8)s;
-            if (s != SYMBOL_ZERO) charge(s, 0);
-        } else {
+            symbols[0] = (u8)s;
+            if (s != SYMBOL_ZERO) charge(3 + raw_bits(s, 0, sizeof(T)), 0);
+        } else if (SIGNATURES) {
 #pragma unroll
             for (i32 axis = 0; axis < 2; axis++) {
                 const i32 x = axis == 0 ? lane : 0, y = axis == 0 ? 0 : lane, position = position_of(x, y);
                 const u32 s = x < ox && y < oy ? symbols[position] : SYMBOL_ZERO;
-                shared.symbols[position] = (u8)s;
-                if (s != SYMBOL_ZERO) charge(s, position);
+                if (s != SYMBOL_ZERO) charge(3 + raw_bits(s, position, sizeof(T)), position);
             }
         }
     }
-
-    // The interior.
-    const Patch<T> patch = {values, CLOSED, width, height, has_nonfinite ? shared.nonfinite : nullptr, 2};
-    block_interior<T, THREADS>(
-        values, shape.last_x, shape.last_y, control.kernels, control.quantizer,
-        [&](i32 level, T w, T inverse, i32 position, bool active, i32 x, i32 y, P prediction) {
-            const u32 place = (u32)(x | y << 5 | position << 10);
-            auto add = [&](const Added<T>& added) {
-                max_error = R::high(max_error, added.error);
-                if (level == 0)
-                    fine_cost += added.cost;
-                else if (level == 1)
-                    middle_cost += added.cost;
-                else
-                    coarse_cost += added.cost;
-            };
-            // Nothing of the common case stays for the calls of the others.
-            bool waits = false, slow = false;
-            if (active && has_special && ((shared.zero[y] | shared.nonfinite[2 * y]) >> x & 1)) {
-                const bool stored = !((shared.zero[y] | shared.fill[y]) >> x & 1);
-                shared.symbols[position] = (u8)(stored ? STORED : SYMBOL_ZERO);
-                add({T(0), 0, stored ? 3 + 16 * (u32)sizeof(T) : 0});
-            } else if (active) {
-                const P original = values[y * CLOSED + x];
-                const T limit = shared.limits[position];
-                P value;
-                T cu, cv;
-                bool ok = encode_residual(original.x, prediction.x, inverse, w, cu, value.x);
-                ok &= encode_residual(original.y, prediction.y, inverse, w, cv, value.y);
-                const T error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
-                ok &= error <= accept && error < limit;
-                if (speculative && is_tight(limit)) ok = ok && stays_one_sided<T>(patch, x, y, value);
-                waits = !ok && speculative;
-                slow = !waits && !(ok && R::high(R::abs(cu), R::abs(cv)) <= T(SMALL));
-                if (!waits && !slow) {
-                    const u32 symbol = small_symbol((i32)cu, (i32)cv);
-                    values[y * CLOSED + x] = value;
-                    shared.symbols[position] = (u8)symbol;
-                    add({error, 0, symbol == SYMBOL_ZERO ? 0u : 3u});
+    __syncwarp();
+    const Patch<T> patch = patch_of(shared, last_x, last_y, has_nonfinite);
+#pragma unroll 1
+    for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
+        const i32 bits = 4 - level, n = 1 << bits, count = n * n;
+        const u32 choice = steps.kernels[level];
+        const Kernel<T> kernel = kernel_of<T>(choice);
+        // Vertices on horizontal and vertical lines look at coarser ones alone, and only those of the finest level have
+        // triangles in common: the others go together. Those of the far sides come last.
+        i32 start = SIGNATURES && level == ANCHOR_LEVEL - 1 ? 2 * count : 0;
+#pragma unroll 1
+        while (start < 3 * count) {
+            const bool centred = start == 2 * count;
+            const i32 next = start + (centred || (SIGNATURES && level == 0) ? count : 2 * count), end = next + (centred || SIGNATURES ? 0 : 2 * n);
+#pragma unroll 1
+            for (i32 m = start + thread; m - lane < end; m += THREADS) {
+                const bool far = !SIGNATURES && !centred && m >= 2 * count, vertical = !centred && (m >> (far ? bits : 2 * bits) & 1);
+                const i32 position = count + m;
+                const u32 place = PLACES.at[m >= end ? 0 : far ? TILE_VERTICES - 2 + 2 * n - 2 * count + m : position], near = place >> 12;
+                const i32 x = place & 63, y = place >> 6 & 63;
+                const bool active = m < end && x <= last_x && y <= last_y && (!SIGNATURES || (x > 0 && y > 0));
+                if (!SIGNATURES && !active) continue;
+                P* const here = values + y * CLOSED + x;
+                P original = R::pair(T(0), T(0)), prediction = original;
+                if (active) original = *here;
+                T limit = no_limit<T>();
+                CodedVertex<T> v = {original, T(0), SYMBOL_ZERO, 0, 0};
+                bool waits = false;
+                if (is_zero<T>(original)) {
+                    if (active && has_nonfinite && !far && (shared.nonfinite[2 * y] & ~shared.fill[y]) >> x & 1) {
+                        v.symbol = STORED;
+                        v.cost = 3 + 16 * sizeof(T);
+                    }
+                } else {
+                    limit = shared.limits[far ? TILE_VERTICES + (vertical ? TILE + y : x) : position];
+                    if (!inside) {
+                        prediction = predict_at_border<T>(values, choice, centred, vertical, x, y, 1 << level, last_x, last_y);
+                    } else if (centred) {
+                        const i32 dx = 1 << level, dy = CLOSED << level;
+                        if (kernel.coons) {
+                            const P above = pair_sum<T>(here[-dy - dx], here[-dy + dx]), below = pair_sum<T>(here[dy - dx], here[dy + dx]);
+                            prediction = coons<T>(here[-dx], here[dx], here[-dy], here[dy], above, below);
+                        } else {
+                            prediction = half_sum<T>(predict_along<T>(kernel, here, dx, near), predict_along<T>(kernel, here, dy, near >> 2));
+                        }
+                    } else {
+                        prediction = predict_along<T>(kernel, here, (vertical ? CLOSED : 1) << level, near);
+                    }
+                    const T step = steps.width[level][0], inverse = steps.inverse[level][0];
+                    T cu, cv;
+                    bool passes = encode_residual(original.x, prediction.x, inverse, step, cu, v.value.x);
+                    passes &= encode_residual(original.y, prediction.y, inverse, step, cv, v.value.y);
+                    v.error = R::high(R::abs(v.value.x - original.x), R::abs(v.value.y - original.y));
+                    passes &= (v.error <= steps.accept && v.error < limit) || (!SIGNATURES && v.error == T(0));
+                    if (SIGNATURES) {
+                        if (is_tight(limit)) passes = passes && stays_one_sided<T>(patch, x, y, v.value);
+                        waits = !passes;
+                    }
+                    v.symbol = small_symbol((i32)cu, (i32)cv);
+                    v.cost = v.symbol == SYMBOL_ZERO ? 0 : 3;
+                    if (!waits && !(passes && R::high(R::abs(cu), R::abs(cv)) <= T(SMALL)))
+                        v = code_vertex_of<T>(original, prediction, level, &steps, limit, passes);
+                }
+                if (SIGNATURES && __any_sync(FULL, waits)) {
+                    const CodedVertex<T> settled =
+                        settle<T>(job, steps, shared, last_x, last_y, has_nonfinite, waits ? x | y << 6 : 0, prediction, limit, level);
+                    if (waits) v = settled;
+                }
+                if (SIGNATURES && !active) continue;
+                *here = v.value;
+                max_error = R::high(max_error, v.error);
+                if (far) continue;
+                symbols[position] = (u8)v.symbol;
+                charge(v.cost, position);
+                if (v.symbol >= FIRST_WITH_RAW_BITS) {
+                    if (v.symbol != STORED)
+                        reinterpret_cast<u64*>(job.payload)[index * TILE_VERTICES + position] = v.raw;
+                    else
+                        exact += !is_zero<T>(original);
                 }
             }
-            if (slow) {
-                const Added<T> added = keep_slowly<T>(job, shared, index, place, prediction, level);
-                add(added);
-                exact += added.symbol == STORED;
-            }
-            if (__any_sync(FULL, waits)) {
-                const Added<T> added = settle<T>(job, shared, index, shape.last_x, shape.last_y, waits ? place : 0, prediction, level);
-                if (waits) {
-                    add(added);
-                    exact += added.symbol == STORED;
-                }
-            }
-        });
-    coarse_cost = warp_sum(coarse_cost);
-    middle_cost = warp_sum(middle_cost);
+            start = next;
+            // The first warp has the coarse levels to itself.
+            if (OTHER_WARPS > 1 && (level < 3 || (level == 3 && centred)) && !(level == 0 && centred))
+                __syncthreads();
+            else
+                __syncwarp();
+        }
+    }
+    __syncwarp();
+    upper_cost = warp_sum(upper_cost);
     fine_cost = warp_sum(fine_cost);
     if (lane == 0) {
-        atomicAdd(&shared.costs[0], coarse_cost);
-        atomicAdd(&shared.costs[1], middle_cost);
-        atomicAdd(&shared.costs[2], fine_cost);
+        atomicAdd(&shared.upper_cost, upper_cost);
+        atomicAdd(&shared.fine_cost, fine_cost);
     }
     __syncthreads();
-
-    // Classes, and the symbols of blocks that are not all zero.
+    if (warp != 0) return;
     u32 active[3] = {64, 192, 768};
-    if (mode != 0 || ox < TILE || oy < TILE) {
+    if (mode != 0 || !inside) {
         // Coarse vertices have coordinates that are multiples of 4, middle ones of 2.
         u32 row = lane < oy ? row_mask(ox) : 0;
         if (has_special) row &= lane < oy ? ~(shared.zero[lane] | shared.fill[lane]) : 0;
@@ -305,28 +386,36 @@ __device__ __forceinline__ void tile(const Job& job, const Control& control, T a
         active[1] = by_two - by_four;
         active[2] = warp_sum(__popc(row)) - by_two;
     }
-    const u32 coarse = class_of(shared.costs[0], active[0]), middle = class_of(shared.costs[1], active[1]), fine = class_of(shared.costs[2], active[2]);
-    const u32* const from = reinterpret_cast<const u32*>(shared.symbols);
-    u32* const to = reinterpret_cast<u32*>(symbols);
-    for (i32 k = thread; k < TILE_VERTICES / 4; k += THREADS)
-        if (k >= 64 ? fine : k >= 16 ? middle : coarse) to[k] = from[k];
-    if (thread == 0) job.info[index] = info | coarse << 8 | middle << 16 | fine << 24;
+    if (lane == 0)
+        job.info[index] = info | class_of(shared.upper_cost & 0xffff, active[0]) << 8 | class_of(shared.upper_cost >> 16, active[1]) << 16 |
+                          class_of(shared.fine_cost, active[2]) << 24;
 }
 
-// Grid: any. Block: 32 * warps. Tiles that are neither plain nor whole, in any order. There are few, each
-// of which takes long: the next kernel works beside this one.
-template <typename T>
+// Grid: any. Block: 32 * warps. Tiles that are neither plain nor whole, in any order.
+template <typename T, bool SIGNATURES>
 __device__ __forceinline__ void other_tiles(const Job& job) {
-    __shared__ TileShared<T> shared;
+    __shared__ OtherTile<T> shared;
+    __shared__ Steps<T> steps;
     Control& control = control_of(job);
-    const T accept = (T)control.quantizer.accept;
     const u64 count = control.other_tiles;
-    const u64* const list = job.group_sizes + control.plain_tiles;
-    u32 exact = 0;
-    T max_error = 0;
-    for (u64 k = blockIdx.x; k < count; k += gridDim.x) {
-        tile<T>(job, control, accept, shared, list[k], exact, max_error);
-        __syncthreads();
+    if (blockIdx.x < count) {
+        const u64* const list = job.group_sizes + control.plain_tiles;
+        steps.read(job, control);
+        u32 exact = 0;
+        T max_error = 0;
+#pragma unroll 1
+        for (u64 k = blockIdx.x; k < count; k += gridDim.x) other_tile<T, SIGNATURES>(job, control, steps, shared, list[k], exact, max_error);
+        report_tally<T>(control, exact, 0, max_error);
     }
-    report_tally<T>(control, exact, 0, max_error);
+}
+
+// Those with limits, beside the kernel before, whose results are complete when this one is.
+template <typename T>
+__device__ __forceinline__ void tiles_with_limits(const Job& job) {
+    other_tiles<T, false>(job);
+    end_beside();
+}
+template <typename T>
+__device__ __forceinline__ void tiles_with_signatures(const Job& job) {
+    other_tiles<T, true>(job);
 }

@@ -7,10 +7,47 @@
 __device__ __forceinline__ void prefetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
 __device__ __forceinline__ void prefetch_near(const void* at) { asm volatile("prefetch.global.L1 [%0];" ::"l"(at)); }
 
+// What is read for the last time: what is read again stays in the caches.
+template <typename T>
+__device__ __forceinline__ T read_last(const T* at) {
+    return __ldcs(at);
+}
+
 // A barrier of so many threads of a block, by its number from 1 to 15.
 template <i32 THREADS>
 __device__ __forceinline__ void meet_at(i32 barrier) {
     asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(THREADS) : "memory");
+}
+
+// Copies of 4, 8 or 16 bytes from global to shared memory that a thread does not wait for: all that it asked for up to
+// end_of_copies are a group, and all groups but the last ones can be waited for.
+template <i32 BYTES>
+__device__ __forceinline__ void copy_ahead(void* to, const void* from) {
+#if __CUDA_ARCH__ >= 800
+    const u32 shared = (u32)__cvta_generic_to_shared(to);
+    if (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES) : "memory");
+#else
+    if (BYTES == 16)
+        *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
+    else if (BYTES == 8)
+        *static_cast<u64*>(to) = *static_cast<const u64*>(from);
+    else
+        *static_cast<u32*>(to) = *static_cast<const u32*>(from);
+#endif
+}
+__device__ __forceinline__ void end_of_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <i32 BUT>
+__device__ __forceinline__ void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(BUT) : "memory");
+#endif
 }
 
 // The number of the thread in its block, found anew where it is asked for: no register holds it.
@@ -18,6 +55,35 @@ __device__ __forceinline__ u32 thread_in_block() {
     u32 thread;
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
     return thread;
+}
+
+// With the value of the lane so many below added, where there is one in its part of so many lanes of the warp.
+template <i32 PART = 32>
+__device__ __forceinline__ u32 add_from_below(u32 value, i32 lanes) {
+    asm volatile("{.reg .pred p; .reg .u32 t; shfl.sync.up.b32 t|p, %0, %1, %2, -1; @p add.u32 %0, %0, t;}"
+                 : "+r"(value)
+                 : "r"(lanes), "n"((32 - PART) << 8));
+    return value;
+}
+
+// Without the value of the lane below, where there is one.
+__device__ __forceinline__ u32 less_from_below(u32 value) {
+    asm volatile("{.reg .pred p; .reg .u32 t; shfl.sync.up.b32 t|p, %0, 1, 0, -1; @p sub.u32 %0, %0, t;}" : "+r"(value));
+    return value;
+}
+
+// Four words of shared memory, all of which are asked for before the first is there.
+__device__ __forceinline__ uint4 four_words(const u32* shared) {
+    uint4 four;
+    asm volatile("ld.shared.u32 %0, [%4]; ld.shared.u32 %1, [%4+4]; ld.shared.u32 %2, [%4+8]; ld.shared.u32 %3, [%4+12];"
+                 : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
+                 : "r"((u32)__cvta_generic_to_shared(shared)));
+    return four;
+}
+
+// A store without a branch.
+__device__ __forceinline__ void store_if(bool wanted, u16* to, u32 value) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.u16 [%0], %1;}" ::"l"(to), "h"((u16)value), "r"((u32)wanted) : "memory");
 }
 
 // A parameter as something new, so that what follows from it is found where it is needed and has no registers meanwhile.

@@ -320,13 +320,13 @@ __device__ __forceinline__ void restore_pair(const Job& job, const Control& cont
         if (pair + 1 < HALF / 2 && lane < HALF / 2) expect_payload(payload + ahead, *reinterpret_cast<const u32*>(symbols + ahead));
     };
     if (all_steps & 0x03030700) expect(-1), expect(0), expect(1);
-    restored_sides<T>(lattice, control.kernels, [&](i32 side, i32 level, i32 number, P prediction) -> P {
+    restored_sides<T>(lattice, control.kernels, [&](i32 side, i32 level, i32 number, P prediction, P) -> P {
         const i32 n = HALF >> level, position = side & 1 ? n * (n + number) : n * n - n + number;
         const u32 symbol = *(side < BOTTOM ? symbols + position : far_sides + TILE * (side & 1) + number);
         const u64 owner = side == BOTTOM ? job.tiles_x : side == RIGHT ? 1 : 0;
         return value_of<T>(tables, payload + owner * TILE_VERTICES + position, symbol, prediction, level);
     });
-    restored_even<T>(lattice, control.kernels, [&](i32 level, i32 position, P prediction) -> P {
+    restored_even<T>(lattice, control.kernels, [&](i32 level, i32 position, P prediction, P) -> P {
         return value_of<T>(tables, payload + position, symbols[position], prediction, level);
     });
     const TileShape shape = tile_shape(job, index);

@@ -21,6 +21,24 @@ __device__ __forceinline__ ListSizes& sizes_of(const Job& job, u64 tile) {
     return reinterpret_cast<ListSizes*>(job.nearness)[tile];
 }
 
+// How a symbol of a table is coded: frequency << 16 | start, or length << 16 | code, and the reciprocal of the frequency. Where a table has
+// no entry for a symbol that of the escape takes its place.
+constexpr u32 ENTRY_ESCAPES = 1u << 15, ENTRY_RAW = 1u << 14;
+// Whether raw bits follow a symbol of a table. (Those of an anchor depend on more.)
+__device__ __forceinline__ u32 raw_flag(u32 table, u32 symbol) {
+    return symbol >= (table >= RUN ? FIRST_RUN_WITH_RAW_BITS : table >= ANCHOR_TABLE ? FIRST_WITH_RAW_BITS : ALPHABET) ? ENTRY_RAW : 0;
+}
+__device__ __forceinline__ u32 code_in(u32 entry) { return entry & 0xfff; }
+// A table of one entry, for symbol 0, that leaves a state as it is: no bits, or the whole scale.
+constexpr u32 NO_TABLE = TABLES;
+// The tables of modes and classes, the first ones, have fewer symbols.
+constexpr u32 HEAD_ALPHABET = 128, CODE_ENTRIES = FIRST_SHARED_TABLE * HEAD_ALPHABET + SHARED_TABLES * ALPHABET + 1;
+static_assert(CODE_ENTRIES == 10497 && 9 * TIERS <= HEAD_ALPHABET, "plan.rs has room for as many");
+__device__ __forceinline__ uint2* code_entries(const Job& job, u32 table) {
+    return reinterpret_cast<uint2*>(job.tables) +
+           (table < FIRST_SHARED_TABLE ? table * HEAD_ALPHABET : FIRST_SHARED_TABLE * HEAD_ALPHABET + (table - FIRST_SHARED_TABLE) * ALPHABET);
+}
+
 // ---------------------------------------------------------------- groups of equal work
 
 // Twin of Groups in src/backend/cpu.rs. Tiles that a block weighs; the sums of these chunks lie where the sizes of groups will, what is before
@@ -130,18 +148,18 @@ __device__ __forceinline__ void close_tables(const Job& job, Control& control) {
     if (threadIdx.x == 0) control.table_bytes = offsets[TABLES] * 4;
 }
 
-// Blocks that make tables, a warp for one.
-constexpr u32 TABLE_BLOCKS = 2;
-static_assert(32 * TABLE_BLOCKS >= TABLES, "a warp for each");
+// Blocks that make tables, a warp for one: no more than four in a block, so that none waits for another.
+constexpr u32 TABLE_WARPS = 4, TABLE_BLOCKS = (TABLES + TABLE_WARPS - 1) / TABLE_WARPS;
+static_assert(TABLE_BLOCKS == 13, "launch.rs asks for as many");
 
 // Frequencies and their stored form from the counts. By blocks of 1024, a warp for a table.
 template <typename T>
 __device__ __forceinline__ void make_frequencies(const Job& job) {
-    __shared__ u32 stored[32][STORED_WORDS];
+    __shared__ u32 stored[TABLE_WARPS][STORED_WORDS];
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     u64 cost = 0;
-    if (const u32 table = 32 * blockIdx.x + warp; table < TABLES) {
+    if (const u32 table = TABLE_WARPS * blockIdx.x + warp; warp < (i32)TABLE_WARPS && table < TABLES) {
         const u64* counts = job.counts + table * ALPHABET;
         u64 count[8];
         u32 f[8];
@@ -153,9 +171,9 @@ __device__ __forceinline__ void make_frequencies(const Job& job) {
             f[k] = 0;
         }
         total = warp_sum64(total);
-        u32* entries = job.tables + table * ALPHABET;
+        uint2* const entries = code_entries(job, table);
+        const u32 symbols = table < FIRST_SHARED_TABLE ? HEAD_ALPHABET : ALPHABET;
         if (total == 0) {
-            for (i32 k = 0; k < 8; k++) entries[lane * 8 + k] = 0;
             if (lane == 0) job.table_section[table] = 0;
             return;
         }
@@ -211,10 +229,13 @@ __device__ __forceinline__ void make_frequencies(const Job& job) {
 #pragma unroll
         for (i32 k = 0; k < 8; k++) {
             const u32 symbol = lane * 8 + k;
-            entries[symbol] = f[k] << 16 | start;
+            const bool own = f[k] > 0 && symbol != ESCAPE;
+            // The escape is the last symbol, so that its frequencies end the scale.
+            const u32 frequency = own ? f[k] : escape ? escape : 1;
+            if (symbol < symbols)
+                entries[symbol] = make_uint2(frequency << 16 | raw_flag(table, symbol) | (own ? start : ENTRY_ESCAPES | (SCALE - escape)), 0xffffffffu / frequency);
             start += f[k];
             if (count[k]) {
-                const bool own = f[k] > 0 && symbol != ESCAPE;
                 cost += count[k] * ((own ? 0 : 8 << 8) + (SCALE_BITS << 8) - log2_fixed(own ? f[k] : escape));
             }
         }
@@ -260,7 +281,9 @@ __device__ __forceinline__ void make_frequencies(const Job& job) {
 #pragma unroll 1
         for (i32 k = 0; k < 8; k++) {
             const i32 symbol = lane * 8 + k;
-            const u32 frequency = entries[symbol] >> 16;
+            u32 frequency = f[0];
+#pragma unroll
+            for (i32 i = 1; i < 8; i++) frequency = i == k ? f[i] : frequency;
             if (frequency == 0) continue;
             const u32 gap = (u32)(symbol - previous), gap_bits = 31 - __clz(gap), length = 31 - __clz(frequency);
             u64 value = (u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1;
@@ -286,14 +309,15 @@ __device__ __forceinline__ void make_frequencies(const Job& job) {
 // Code lengths from the counts, the codes and their stored form. By blocks of 1024, a warp for a table.
 template <typename T>
 __device__ __forceinline__ void make_codes(const Job& job) {
-    __shared__ u32 keys_[32][ALPHABET];
+    __shared__ u32 keys_[TABLE_WARPS][ALPHABET];
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    u32* const keys = keys_[warp];
     u64 cost = 0;
-    if (const u32 table = 32 * blockIdx.x + warp; table < TABLES) {
+    if (const u32 table = TABLE_WARPS * blockIdx.x + warp; warp < (i32)TABLE_WARPS && table < TABLES) {
+        u32* const keys = keys_[warp];
         const u64* const counts = job.counts + table * ALPHABET;
-        u32* const entries = job.tables + table * ALPHABET;
+        uint2* const entries = code_entries(job, table);
+        const u32 symbols = table < FIRST_SHARED_TABLE ? HEAD_ALPHABET : ALPHABET;
         u64 count[8], total = 0, listed = 0;
 #pragma unroll
         for (i32 k = 0; k < 8; k++) {
@@ -302,7 +326,6 @@ __device__ __forceinline__ void make_codes(const Job& job) {
         }
         total = warp_sum64(total);
         if (total == 0) {
-            for (i32 k = 0; k < 8; k++) entries[lane * 8 + k] = NO_CODE;
             if (lane == 0) job.table_section[table] = 0;
             return;
         }
@@ -361,13 +384,16 @@ __device__ __forceinline__ void make_codes(const Job& job) {
             starts[k] = 0;
         }
         code_starts(lengths, starts);
-        const u32 escape = __shfl_sync(FULL, lengths[7], 31);
+        __syncwarp();
+        const u32 escape = __shfl_sync(FULL, lengths[7], 31), last = __shfl_sync(FULL, starts[7], 31);
 #pragma unroll
         for (i32 k = 0; k < 8; k++) {
             const u32 symbol = lane * 8 + k;
-            const bool own = lengths[k] != NO_CODE;
-            entries[symbol] = own ? lengths[k] << 16 | reversed_code(starts[k]) : NO_CODE;
-            cost += count[k] * (own && symbol != ESCAPE ? lengths[k] : escape == NO_CODE ? 0 : escape + 8);
+            const bool own = lengths[k] != NO_CODE && symbol != ESCAPE;
+            const u32 code = own ? lengths[k] << 16 | reversed_code(starts[k]) : escape == NO_CODE ? 0 : escape << 16 | reversed_code(last);
+            if (symbol < symbols) entries[symbol] = make_uint2(code | raw_flag(table, symbol) | (own ? 0 : ENTRY_ESCAPES), 0);
+            keys[symbol] = lengths[k];
+            cost += count[k] * (own ? lengths[k] : escape == NO_CODE ? 0 : escape + 8);
         }
         __syncwarp();
         if (lane == 0) {
@@ -376,10 +402,10 @@ __device__ __forceinline__ void make_codes(const Job& job) {
             u32 bits = 8, words = 0;
             i32 previous = -1;
             for (i32 symbol = 0; symbol < (i32)ALPHABET; symbol++) {
-                const u32 entry = entries[symbol];
-                if (entry == NO_CODE) continue;
+                const u32 length = keys[symbol];
+                if (length == NO_CODE) continue;
                 const u32 gap = (u32)(symbol - previous), gap_bits = 31 - __clz(gap);
-                const u64 value = ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits | (u64)(entry >> 16) << (2 * gap_bits + 1);
+                const u64 value = ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits | (u64)length << (2 * gap_bits + 1);
                 pending |= value << bits;
                 bits += 2 * gap_bits + 5;
                 if (bits >= 32) {
@@ -408,6 +434,7 @@ __device__ __forceinline__ void tables(const Job& job) {
         make_codes<T>(job);
     else
         make_frequencies<T>(job);
+    if (blockIdx.x == 0 && threadIdx.x == 0) *code_entries(job, NO_TABLE) = make_uint2(HUFFMAN ? 0 : SCALE << 16, 0);
     if (!last_block(control, TICKET_TABLES)) return;
     close_tables(job, control);
     choose_groups(job, control);

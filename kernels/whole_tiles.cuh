@@ -1,18 +1,26 @@
 // Entries of the whole tiles without zeros and missing values, two to a warp: plain ones, and those with limits.
 #pragma once
 #include "lines.cuh"
+#include "stage/restoring.cuh"
 
-// Symbol of the anchor of a tile: its base code as the difference from that of the anchor before it.
-static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape& shape, u64 index, u64& raw) {
+// The tile before, to whose anchor that of a tile is coded: to the left, in the first column above.
+__device__ __forceinline__ u64 tile_before(const Job& job, const TileShape& shape, u64 index) {
+    return shape.tx > 0 ? index - 1 : shape.ty > 0 ? index - job.tiles_x : index;
+}
+
+// Symbol of the anchor of a tile: its base code as the difference from that of the anchor before it. The codes of both
+// are at hand.
+static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape& shape, u64 index, int4 code, int4 before, u64& raw) {
     int4* codes = reinterpret_cast<int4*>(job.anchor_codes);
-    const int4 code = codes[index];
     if (code.z > EXACT) return SYMBOL_ZERO;
     if (code.z == EXACT) return STORED;
     i32 before_u = 0, before_v = 0;
     u32 digits_u, digits_v;
     u64 at = index, x = shape.tx, y = shape.ty;
+    int4 other = before;
     while (x > 0 || y > 0) {
-        // To the left, or upwards in the first column, to the next one that has a code.
+        // The next one that has a code.
+        if (at != index) other = codes[x > 0 ? at - 1 : at - job.tiles_x];
         if (x > 0) {
             at--;
             x--;
@@ -20,7 +28,6 @@ static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape
             at -= job.tiles_x;
             y--;
         }
-        const int4 other = codes[at];
         if (other.z < EXACT) {
             split_code(other.x, other.z, before_u, digits_u);
             split_code(other.y, other.z, before_v, digits_v);
@@ -32,6 +39,11 @@ static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape
     split_code(code.y, code.z, base_v, digits_v);
     codes[index].w = (i32)(digits_u | digits_v << (2 * code.z));
     return encode_symbol({code.z, base_u - before_u, base_v - before_v}, raw);
+}
+
+__device__ __forceinline__ u32 anchor_symbol(const Job& job, const TileShape& shape, u64 index, u64& raw) {
+    const int4* codes = reinterpret_cast<const int4*>(job.anchor_codes);
+    return anchor_symbol(job, shape, index, codes[index], codes[tile_before(job, shape, index)], raw);
 }
 
 // A coded vertex: its symbol with the raw bits and what they cost, the value it decodes to.
@@ -47,6 +59,8 @@ struct CodedVertex {
 template <typename T>
 struct Steps {
     T width[LEVELS][IDS], inverse[LEVELS][IDS], accept;
+    T no_limit;
+    T half_step[LEVELS];  // residuals below it are certain to have the code zero
     u32 kernels[5];
 
     // By all threads of a block.
@@ -55,43 +69,68 @@ struct Steps {
             width[k / IDS][k % IDS] = (T)control.quantizer.width[k / IDS][k % IDS];
             inverse[k / IDS][k % IDS] = (T)control.quantizer.inverse[k / IDS][k % IDS];
         }
+        if (threadIdx.x < LEVELS)
+            half_step[threadIdx.x] =
+                Real<T>::low(T(0.49) * (T)control.quantizer.width[threadIdx.x][0], (T)control.quantizer.accept);
         if (threadIdx.x < 5) kernels[threadIdx.x] = control.kernels[threadIdx.x];
-        if (threadIdx.x == 5) accept = (T)control.quantizer.accept;
+        if (threadIdx.x == 5) {
+            accept = (T)control.quantizer.accept;
+            no_limit = ::no_limit<T>();
+        }
         __syncthreads();
     }
 };
 
-// A vertex: the first id that keeps the bound and the limit, with the same choice of ids worth a try as the
-// twin. A function, since code that is laid out again and again does not fit the instruction cache.
-// The steps are those of the control block, or at hand.
-template <typename T, typename Q, typename P = typename Real<T>::Pair>
-__device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, i32 level, const Q* steps, T limit) {
-    const Q& q = *steps;
-    const T accept = (T)q.accept;
+// The first id that is worth a try where the first of all fails: the one before the first whose
+// half width is within the limit. Each width is a quarter of the one before, so that their exponents tell.
+template <typename T>
+__device__ __forceinline__ i32 second_try(const T* widths, T limit) {
+    typedef Real<T> R;
+    constexpr i32 MANTISSA = sizeof(T) == 4 ? 23 : 52;
+    i32 within;
+    if (R::bits(widths[IDS - 1]) >> MANTISSA >= 2) {
+        const u64 half = R::bits(T(0.5) * widths[0]), bits = R::bits(limit);
+        const u64 above = half > bits ? (half - bits + (2ull << MANTISSA) - 1) >> (MANTISSA + 1) : 1;
+        within = above > IDS ? IDS : (i32)above;
+    } else {
+        within = 1;
+        while (within < IDS && T(0.5) * widths[within] > limit) within++;
+    }
+    return within > 2 ? within - 1 : 1;
+}
+
+// A vertex: the first id that keeps the bound and the limit, with the same choice of ids worth a try as the twin, where it is
+// known whether the first one does. A function, since code that is laid out again and again does not fit the instruction
+// cache.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, i32 level, const Steps<T>* steps, T limit, bool first_passes) {
+    typedef Real<T> R;
+    const T* const widths = steps->width[level];
+    const T* const inverses = steps->inverse[level];
+    const T accept = steps->accept;
     CodedVertex<T> v = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
-    i32 id = 0;
-    while (id < IDS) {
-        const T width = (T)q.width[level][id], inverse = (T)q.inverse[level][id];
-        T cu, cv, ru, rv;
-        bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
-        ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
-        if (!ok) break;
-        const T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
-        if (error == T(0) || (error <= accept && error < limit)) {
-            v.value = Real<T>::pair(ru, rv);
+    T cu = 0, cv = 0;
+    bool passes = false;
+    i32 id = first_passes ? 0 : second_try<T>(widths, limit);
+#pragma unroll 1
+    for (; id < IDS; id++) {
+        P value;
+        bool has_code = encode_residual(original.x, prediction.x, inverses[id], widths[id], cu, value.x);
+        has_code &= encode_residual(original.y, prediction.y, inverses[id], widths[id], cv, value.y);
+        if (!has_code) break;
+        const T error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
+        passes = error == T(0) || (error <= accept && error < limit);
+        if (passes) {
+            v.value = value;
             v.error = error;
-            const Symbol s = symbol_of({id, (i32)cu, (i32)cv});
-            v.symbol = s.symbol;
-            v.raw = s.raw;
-            v.cost = s.symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
             break;
         }
-        if (id == 0 && is_tight(limit)) {
-            i32 certain = 1;
-            while (certain < IDS && T(0.5) * (T)q.width[level][certain] > limit) certain++;
-            id = certain > 2 ? certain - 2 : 0;
-        }
-        id++;
+    }
+    if (passes) {
+        const Symbol s = symbol_of({id, (i32)cu, (i32)cv});
+        v.symbol = s.symbol;
+        v.raw = s.raw;
+        v.cost = s.symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
     }
     return v;
 }
@@ -103,6 +142,7 @@ struct WholePair {
     // from the corner.
     alignas(16) T limits[2][LIMITS ? TILE_VERTICES / 4 : 1], side_limits[2][LIMITS ? SIDES : 1][LIMITS ? TILE : 1];
     alignas(16) u8 symbols[2][LIMITS ? 16 : TILE_VERTICES];  // where there are limits few blocks are all zero: they go to their place at once
+    alignas(16) int4 anchor_codes[2][2];  // of the tile's anchor and the one before
     u64 index[2];
 };
 
@@ -131,6 +171,65 @@ __device__ __forceinline__ u32 line_symbols_of(const u8* symbols) {
     return four;
 }
 
+// The finest level: (u, v) at the lane's column of the first odd row, limits at its first position. PAIRS where two
+// neighbours of a row are one word of memory.
+// What is looked at next, for the last time, is an odd row, of which a lane has two neighbours, and the odd columns of an
+// even row. It is asked for a turn ahead, without a condition: else it would need registers of its own beside those for what
+// was there before. In the last turns it is some rows of the tile.
+template <typename T, bool LIMITS, bool PAIRS, typename Code, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ void finest_level(const Job& job, const Lattice<T>& lattice, u32 kernel, const T* u, const T* v, const T* limits,
+                                             u64 limited, const Steps<T>& steps, const Code& code) {
+    typedef Real<T> R;
+    const i32 lane = threadIdx.x & (HALF - 1);
+    struct Rows {
+        P on_row, of_u, of_v;
+        T limits[3];
+    };
+    // Of row k of a phase.
+    auto limit_in = [&](i32 phase, i32 k) -> T {
+        if (!LIMITS) return no_limit<T>();
+        return *(limited >> (HALF * (1 + phase) + k) & 1 ? limits + 256 * (1 + phase) + HALF * k : &steps.no_limit);
+    };
+    // Of odd row k of the tile, to which (u, v) point, and of even row `on` of its phase, three rows below or in that row.
+    auto load = [&](i32 k, i32 on, bool more) {
+        Rows r;
+        const u64 stride_u = fresh(job.u_layout.stride), stride_v = fresh(job.v_layout.stride);
+        if (PAIRS) {
+            r.of_u = read_last(reinterpret_cast<const P*>(u));
+            r.of_v = read_last(reinterpret_cast<const P*>(v));
+        } else {
+            r.of_u = R::pair(u[0], u[stride_u]);
+            r.of_v = R::pair(v[0], v[stride_v]);
+        }
+        const T *on_u = u + (PAIRS ? 1 : stride_u), *on_v = v + (PAIRS ? 1 : stride_v);
+        if (more) on_u += 3 * fresh(job.u_layout.pitch), on_v += 3 * fresh(job.v_layout.pitch);
+        r.on_row = R::pair(read_last(on_u), read_last(on_v));
+        r.limits[0] = limit_in(0, on);
+        r.limits[1] = limit_in(1, k);
+        r.limits[2] = limit_in(2, k);
+        return r;
+    };
+    const P first_on_row = R::pair(u[fresh(job.u_layout.pitch) + (PAIRS ? 1 : fresh(job.u_layout.stride))],
+                                   v[fresh(job.v_layout.pitch) + (PAIRS ? 1 : fresh(job.v_layout.stride))]);
+    const T first_limit = limit_in(0, 1), half_step = steps.half_step[0];
+    Rows rows = load(0, 2, true), next_rows = rows;
+    lattice_fine<T>(
+        lattice, kernel,
+        [&](i32 j) {
+            const i32 k = j + 1 < HALF ? j + 1 : j, on = j + 3 < HALF ? j + 3 : j;
+            if (k > j) u += 2 * fresh(job.u_layout.pitch), v += 2 * fresh(job.v_layout.pitch);
+            next_rows = load(k, on, on > j);
+        },
+        [&](i32 phase, i32 j, bool active, P prediction) -> P {
+            // The first one is not in a row's turn.
+            const bool is_first = phase == 0 && j == 1;
+            const P original = is_first ? first_on_row : phase == 0 ? rows.on_row : phase == 1 ? R::pair(rows.of_u.x, rows.of_v.x) : R::pair(rows.of_u.y, rows.of_v.y);
+            const T limit = is_first ? first_limit : rows.limits[phase];
+            return code(original, prediction, 0, half_step, limit, 256 * (1 + phase) + HALF * j + lane, active, true);
+        },
+        [&](i32) { rows = next_rows; });
+}
+
 // A pair of whole tiles without zeros and missing values by a warp, half of it for each: those without limits,
 // or those with limits. They make their own lattice lines, as the tiles beside them do, with the same limits. In
 // the speculative mode lines with limits depend on what is around them: there those of tiles with limits are
@@ -154,9 +253,15 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
     const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
-    if (lane == 0) shared.index[half] = index;
+    if (lane == 0) {
+        shared.index[half] = index;
+        copy_ahead<16>(&shared.anchor_codes[half][0], job.anchor_codes + 4 * index);
+        copy_ahead<16>(&shared.anchor_codes[half][1], job.anchor_codes + 4 * tile_before(job, shape, index));
+        end_of_copies();
+    }
     auto load = [&](i32 x, i32 y) -> P { return R::pair(u[y * pitch_u + x * stride_u], v[y * pitch_v + x * stride_v]); };
     const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
+    const u64 limited = LIMITS ? nearness_of(job, index).limited : 0;
     if (LIMITS) {
 #pragma unroll
         for (i32 k = lane; k < TILE_VERTICES / 4 * (i32)sizeof(T) / 16; k += HALF)
@@ -175,9 +280,20 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
             }
         }
     }
-    // Originals with even coordinates, and the sides.
+    // Originals with even coordinates, all on their way at once, and the sides.
+    P corner = R::pair(T(0), T(0));
+    if (lane < 4) corner = reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+    {
+        const T *even_u = u + 2 * lane * stride_u, *even_v = v + 2 * lane * stride_v;
+        P even[EVEN];
 #pragma unroll
-    for (i32 j = 0; j < EVEN; j++) lattice.even[j * EVEN + lane] = load(2 * lane, 2 * j);
+        for (i32 j = 0; j < EVEN; j++) {
+            even[j] = R::pair(*even_u, *even_v);
+            even_u += 2 * pitch_u, even_v += 2 * pitch_v;
+        }
+#pragma unroll
+        for (i32 j = 0; j < EVEN; j++) lattice.even[j * EVEN + lane] = even[j];
+    }
     lattice.even[lane * EVEN + HALF] = load(TILE, 2 * lane);
     lattice.odd[TOP][lane] = load(2 * lane + 1, 0);
     lattice.odd[LEFT][lane] = load(0, 2 * lane + 1);
@@ -219,15 +335,12 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         }
     }
     __syncwarp();
-    if (lane < 4)
-        lattice.even[(lane & 1 ? HALF : 0) + (lane & 2 ? HALF * EVEN : 0)] =
-            reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+    if (lane < 4) lattice.even[(lane & 1 ? HALF : 0) + (lane & 2 ? HALF * EVEN : 0)] = corner;
     __syncwarp();
 
     // Codes a vertex. Most codes are zero, which those are for certain whose residuals are below half a
     // step by more than rounding: they take no more than this test. What the others need is read again, so
-    // that it has no registers. Small ones are next; where there are limits, many fail, and what is laid out
-    // for them costs more in the instruction cache than it saves.
+    // that it has no registers. Small ones are next.
     auto code = [&](P original, P prediction, i32 level, T half_step, T limit, i32 position, bool active, bool own) -> P {
         const T du = R::abs(original.x - prediction.x), dv = R::abs(original.y - prediction.y);
         const T certain = LIMITS ? R::low(half_step, limit) : half_step;
@@ -236,15 +349,13 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         if (active & !((du < certain) & (dv < certain))) {
             const T width = steps.width[level][0], inverse = steps.inverse[level][0];
             T cu, cv;
-            encode_residual(original.x, prediction.x, inverse, width, cu, value.x);
-            encode_residual(original.y, prediction.y, inverse, width, cv, value.y);
+            bool passes = encode_residual(original.x, prediction.x, inverse, width, cu, value.x);
+            passes &= encode_residual(original.y, prediction.y, inverse, width, cv, value.y);
             error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
-            u32 symbol, cost;
-            if (!LIMITS && R::abs(cu) <= T(SMALL) && R::abs(cv) <= T(SMALL) && error <= steps.accept) {
-                symbol = small_symbol((i32)cu, (i32)cv);
-                cost = symbol == SYMBOL_ZERO ? 0 : 3;
-            } else {
-                const CodedVertex<T> c = code_vertex_of<T>(original, prediction, level, &steps, limit);
+            passes &= error == T(0) || (error <= steps.accept && error < limit);
+            u32 symbol = small_symbol((i32)cu, (i32)cv), cost = symbol == SYMBOL_ZERO ? 0 : 3;
+            if (!(passes && R::high(R::abs(cu), R::abs(cv)) <= T(SMALL))) {
+                const CodedVertex<T> c = code_vertex_of<T>(original, prediction, level, &steps, limit, passes);
                 value = c.value;
                 error = c.error;
                 symbol = c.symbol;
@@ -264,12 +375,11 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         if (active) max_error = R::high(max_error, error);
         return value;
     };
-    // Residuals below this are certain to have the code zero.
-    auto half_step_of = [&](T width) -> T { return R::low(T(0.49) * width, steps.accept); };
     // The anchor's code is known; its symbol depends on the anchor before it.
     if (lane == 0) {
         u64 raw = 0;
-        const u32 symbol = anchor_symbol(job, shape, index, raw);
+        wait_for_copies<0>();
+        const u32 symbol = anchor_symbol(job, shape, index, shared.anchor_codes[half][0], shared.anchor_codes[half][1], raw);
         if (!LIMITS || mine) symbols[0] = (u8)symbol;
         if (symbol != SYMBOL_ZERO) {
             charge(3 + raw_bits(symbol, 0, sizeof(T)), 0);
@@ -277,64 +387,28 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         }
     }
     if (!lines_are_made) {
-        lattice_sides<T>(lattice, steps.kernels, steps,
-                         [&](i32 side, i32 level, T width, T, i32 along, P prediction, P original) -> P {
-                             // Those on the far sides belong to other tiles.
-                             const i32 n = HALF >> level, k = along >> (level + 1), position = side & 1 ? n * (2 * n + k) : n * n + k;
-                             const T limit = LIMITS ? shared.side_limits[half][LIMITS ? side : 0][LIMITS ? along : 0] : no_limit<T>();
-                             return code(original, prediction, level, half_step_of(width), limit, position, true, side < BOTTOM);
-                         });
+        restored_sides<T>(lattice, steps.kernels, [&](i32 side, i32 level, i32 number, P prediction, P original) -> P {
+            // Those on the far sides belong to other tiles.
+            const i32 n = HALF >> level, position = side & 1 ? n * (n + number) : n * n - n + number;
+            const T limit = LIMITS ? shared.side_limits[half][LIMITS ? side : 0][LIMITS ? (2 * (number - n) + 1) << level : 0] : no_limit<T>();
+            return code(original, prediction, level, steps.half_step[level], limit, position, true, side < BOTTOM);
+        });
         // Vertical lines of other tiles look at the horizontal lines beside them.
         if (!LIMITS && mine && (lane == 0 || lane == HALF - 1))
             reinterpret_cast<P*>(job.across)[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
     }
-    lattice_even<T>(lattice, steps.kernels, steps,
-                    [&](i32 level, T width, T, i32 position, i32, i32, P prediction, P original) -> P {
-                        return code(original, prediction, level, half_step_of(width), LIMITS ? shared.limits[half][LIMITS ? position : 0] : no_limit<T>(),
-                                    position, true, true);
-                    });
-    const T half_step = half_step_of(steps.width[0][0]);
-    // What the finest level looks at next: the odd columns of an even row, and an odd row, of which a lane has two
-    // neighbours. Each is asked for as soon as the one before has been coded.
-    const bool dense = stride_u == 1 && stride_v == 1 &&
+    restored_even<T>(lattice, steps.kernels, [&](i32 level, i32 position, P prediction, P original) -> P {
+        const T limit = LIMITS ? shared.limits[half][LIMITS ? position : 0] : no_limit<T>();
+        return code(original, prediction, level, steps.half_step[level], limit, position, true, true);
+    });
+    const T* const columns_u = u + 2 * lane * stride_u + pitch_u;
+    const T* const columns_v = v + 2 * lane * stride_v + pitch_v;
+    const bool pairs = stride_u == 1 && stride_v == 1 &&
                        (((u64)job.u | (u64)job.v | pitch_u * sizeof(T) | pitch_v * sizeof(T)) & (2 * sizeof(T) - 1)) == 0;
-    const T *odd_u = u + 2 * lane * stride_u + pitch_u, *odd_v = v + 2 * lane * stride_v + pitch_v, *row_limits = limits + lane;
-    P on_row, of_u, of_v;
-    T next_limits[3] = {no_limit<T>(), no_limit<T>(), no_limit<T>()};
-    auto load_on_row = [&](i32 rows, i32 below) {
-        on_row = R::pair(odd_u[rows * fresh(pitch_u) + fresh(stride_u)], odd_v[rows * fresh(pitch_v) + fresh(stride_v)]);
-        if (LIMITS) next_limits[0] = row_limits[256 + below * HALF];
-    };
-    auto load_odd_row = [&]() {
-        if (dense) {
-            of_u = *reinterpret_cast<const P*>(odd_u);
-            of_v = *reinterpret_cast<const P*>(odd_v);
-        } else {
-            of_u = R::pair(odd_u[0], odd_u[fresh(stride_u)]);
-            of_v = R::pair(odd_v[0], odd_v[fresh(stride_v)]);
-        }
-        if (LIMITS) {
-            next_limits[1] = row_limits[512];
-            next_limits[2] = row_limits[768];
-        }
-    };
-    load_on_row(1, 1);
-    load_odd_row();
-    lattice_fine<T>(
-        lattice, steps.kernels[0],
-        [&](i32 phase, i32 j, bool active, P prediction) -> P {
-            const P original = phase == 0 ? on_row : phase == 1 ? R::pair(of_u.x, of_v.x) : R::pair(of_u.y, of_v.y);
-            const P value = code(original, prediction, 0, half_step, next_limits[phase], 256 * (1 + phase) + HALF * j + lane, active, true);
-            // The first one is not in a row's turn.
-            if (phase == 0 && j + 1 < HALF) load_on_row(j == 1 ? 3 : 5, j == 1 ? 2 : 3);
-            return value;
-        },
-        [&](i32 j, P, P, P, P) {
-            if (j + 1 == HALF) return;
-            odd_u += 2 * fresh(pitch_u), odd_v += 2 * fresh(pitch_v);
-            row_limits += HALF;
-            load_odd_row();
-        });
+    if (pairs)
+        finest_level<T, LIMITS, true>(job, lattice, steps.kernels[0], columns_u, columns_v, limits + lane, limited, steps, code);
+    else
+        finest_level<T, LIMITS, false>(job, lattice, steps.kernels[0], columns_u, columns_v, limits + lane, limited, steps, code);
 
     // Classes, and the symbols of blocks that are not all zero.
     for (i32 k = HALF / 2; k > 0; k /= 2) {

@@ -6,7 +6,7 @@ use crate::error::{Error, Result, Status};
 use crate::geometry::TILE_VERTICES;
 use crate::request::{Dtype, Predictor, Request};
 use crate::stage::entropy::huffman::MAX_LENGTH;
-use crate::stage::entropy::table::TABLES;
+use crate::stage::entropy::table::{MASK_BYTE, TABLES};
 
 /// Alignment of the workspace and of each part of it: that of cudaMalloc.
 pub const ALIGNMENT: u64 = 256;
@@ -16,6 +16,8 @@ pub const CONTROL_BYTES: u64 = 16384;
 pub const NEARNESS_BYTES: u64 = 48;
 /// Symbols in a frequency table.
 const SYMBOLS: u64 = 256;
+/// Entries of the tables that code: those of modes and classes have fewer symbols, and there is one more.
+const CODE_ENTRIES: u64 = MASK_BYTE as u64 * 128 + (TABLES - MASK_BYTE) as u64 * SYMBOLS + 1;
 /// Places in a decoding table where the search for a slot begins.
 const SLOTS: u64 = 256;
 /// The largest table section: the directory and full tables.
@@ -79,6 +81,7 @@ impl Workspace {
             anchor_codes: carver.take(&[grid.tiles(), 4, 4])?,
             across: carver.take(&[grid.tiles_y(), grid.nx, pair])?,
             down: carver.take(&[grid.tiles_x(), grid.ny, pair])?,
+            tables: carver.take(&[CODE_ENTRIES, 8])?,
             table_section: carver.take(&[TABLE_SECTION_BYTES])?,
             words: carver.take(&[grid.tiles(), tile_word_bytes(dtype)])?,
             ..Default::default()
@@ -94,6 +97,7 @@ impl Workspace {
             // Two components, bit for bit where they are stored.
             payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 2 * dtype.bytes()])?,
             steps: carver.take(&[grid.tiles(), 4])?,
+            tables: carver.take(&[TABLES as u64, SYMBOLS, 4])?,
             slots: carver.take(&[TABLES as u64, SLOTS])?,
             codes: carver.take(&[TABLES as u64, 1 << MAX_LENGTH, 2])?,
             ..Default::default()
@@ -108,7 +112,6 @@ impl Workspace {
         self.info = carver.take(&[tiles, 4])?;
         self.masks = carver.take(&[tiles, 2, 32, 4])?;
         self.anchors = carver.take(&[tiles, pair])?;
-        self.tables = carver.take(&[TABLES as u64, SYMBOLS, 4])?;
         self.group_sizes = carver.take(&[tiles, 8])?;
         self.group_offsets = carver.take(&[tiles, 8])?;
         self.bytes = carver.end;

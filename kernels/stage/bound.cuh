@@ -155,25 +155,44 @@ struct TriangleBound {
     bool inside;  // whether the origin is
 };
 
+// The limit of a triangle near the origin where the hull keeps away from it: the distance of the hull, at least.
 template <typename T>
-__device__ __noinline__ TriangleBound<T> triangle_bound(Corners<T> p, i32 triangle, Rule rule, double eps) {
-    if (!finite(p)) return {Real<T>::MAX, false};
-    T axis = axis_distance(p);
-    if (axis > T(0) && (double)axis >= eps) return {axis, false};
-    Determinants m = determinants(p);
-    i32 s[3] = {0, 0, 0};
-    u32 k = OUT;
-    if (!(axis > T(0))) {
-        signs(p, s);
-        k = kind(p, s);
-    }
-    if (k == OUT) {
-        T edge = round_down<T>(edge_distance(m, p));
-        return {axis > edge ? axis : edge, false};
-    }
-    if (k == TIE && pinned(p, 0) && pinned(p, 1) && pinned(p, 2)) return {Real<T>::MAX, false};
+__device__ __forceinline__ T hull_bound(const Corners<T>& p, T axis) {
+    const T edge = round_down<T>(edge_distance(determinants(p), p));
+    return axis > edge ? axis : edge;
+}
+
+// Of one with the origin inside, or on its border: a rung of the ladder.
+template <typename T>
+__device__ __forceinline__ TriangleBound<T> ladder_bound(const Corners<T>& p, i32 triangle, const Rule& rule, double eps) {
+    i32 s[3];
+    signs(p, s);
+    const u32 k = kind(p, s);
     const bool keep_type = k == IN && rule.types && s[0] > 0;
     Jacobian j = {};
     if (keep_type) j = jacobian(p, triangle, rule);
-    return {ladder<T>(kept_of(m, p, k == TIE), j, rule, keep_type, eps), k == IN};
+    return {ladder<T>(kept_of(determinants(p), p, k == TIE), j, rule, keep_type, eps), k == IN};
+}
+
+// Whether the limit of a triangle of finite vertices is that of its hull; else it takes the ladder, or has none.
+enum class Bounded { BY_HULL, BY_LADDER, NOT };
+template <typename T>
+__device__ __forceinline__ Bounded bounded(const Corners<T>& p, T axis) {
+    if (axis > T(0)) return Bounded::BY_HULL;
+    i32 s[3];
+    signs(p, s);
+    const u32 k = kind(p, s);
+    if (k == OUT) return Bounded::BY_HULL;
+    return k == TIE && pinned(p, 0) && pinned(p, 1) && pinned(p, 2) ? Bounded::NOT : Bounded::BY_LADDER;
+}
+
+template <typename T>
+__device__ __noinline__ TriangleBound<T> triangle_bound(Corners<T> p, i32 triangle, Rule rule, double eps) {
+    if (!finite(p)) return {Real<T>::MAX, false};
+    const T axis = axis_distance(p);
+    if (axis > T(0) && (double)axis >= eps) return {axis, false};
+    const Bounded by = bounded(p, axis);
+    if (by == Bounded::BY_HULL) return {hull_bound(p, axis), false};
+    if (by == Bounded::NOT) return {Real<T>::MAX, false};
+    return ladder_bound(p, triangle, rule, eps);
 }

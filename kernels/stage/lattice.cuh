@@ -1,6 +1,6 @@
 // Twin of the traversals of src/stage/tile.rs (line_order, interior_order) for a closed tile that lies
 // inside the grid, by half a warp, so that a warp has two tiles and narrow phases fewer idle lanes.
-// Levels 16 to 2 are done on the vertices with even coordinates in shared memory; the finest one, three
+// Levels 16 to 2 are done on the vertices with even coordinates in shared memory (restoring.cuh); the finest one, three
 // quarters of the vertices, row by row in registers. A row at a time is as good as a phase at a time:
 // vertices two rows apart have no triangle in common, and no prediction reaches so far down.
 #pragma once
@@ -17,81 +17,6 @@ struct Lattice {
     typename Real<T>::Pair odd[SIDES][HALF];    // vertices at 2 i + 1 along a side
 };
 
-// Vertices of the sides, coarse to fine, as value = visit(side, level, width, inverse, along,
-// prediction, what is there). `along` is the distance from the corner.
-template <typename T, typename Q, typename Visit>
-__device__ __forceinline__ void lattice_sides(Lattice<T>& s, const u32* kernels, const Q& quantizer, Visit visit) {
-    typedef typename Real<T>::Pair P;
-    const i32 lane = threadIdx.x & (HALF - 1);
-#pragma unroll 1
-    for (i32 level = ANCHOR_LEVEL - 1; level > 0; level--) {
-        const i32 step = 1 << (level - 1), n = 16 >> level;
-        const Kernel<T> kernel = kernel_of<T>(kernels[level]);
-        const T width = (T)quantizer.width[level][0], inverse = (T)quantizer.inverse[level][0];
-#pragma unroll 1
-        for (i32 k = lane; k < SIDES * n || k < HALF; k += HALF) {
-            if (k >= SIDES * n) continue;
-            const i32 side = k >> (4 - level), i = (2 * (k & (n - 1)) + 1) * step;
-            const bool vertical = side & 1, far = side & 2;
-            const i32 distance = vertical ? EVEN : 1;
-            const i32 at = i * distance + (far ? (vertical ? HALF : HALF * EVEN) : 0);
-            const P there = s.even[at];
-            const P prediction = along_inside<T>(kernel, s.even + at, distance * step, i >= 3 * step, i + 3 * step <= HALF);
-            s.even[at] = visit(side, level, width, inverse, 2 * i, prediction, there);
-        }
-        __syncwarp();
-    }
-    const Kernel<T> kernel = kernel_of<T>(kernels[0]);
-    const T width = (T)quantizer.width[0][0], inverse = (T)quantizer.inverse[0][0];
-#pragma unroll 1
-    for (i32 side = TOP; side < SIDES; side++) {
-        const bool vertical = side & 1, far = side & 2;
-        const i32 distance = vertical ? EVEN : 1;
-        const P* line = s.even + (far ? (vertical ? HALF : HALF * EVEN) : 0) + lane * distance;
-        const bool has_a = lane > 0, has_d = lane < HALF - 1;
-        const P b = line[0], c = line[distance], a = line[has_a ? -distance : 0], d = line[has_d ? 2 * distance : distance];
-        const T weight = has_a && has_d ? kernel.middle : kernel.side;
-        const P prediction = Real<T>::pair(between(a.x, b.x, c.x, d.x, has_a, has_d, weight),
-                                           between(a.y, b.y, c.y, d.y, has_a, has_d, weight));
-        s.odd[side][lane] = visit(side, 0, width, inverse, 2 * lane + 1, prediction, s.odd[side][lane]);
-    }
-    __syncwarp();
-}
-
-// Vertices inside with even coordinates, as value = visit(level, width, inverse, position, x, y,
-// prediction, what is there).
-template <typename T, typename Q, typename Visit>
-__device__ __forceinline__ void lattice_even(Lattice<T>& s, const u32* kernels, const Q& quantizer, Visit visit) {
-    typedef typename Real<T>::Pair P;
-    const i32 lane = threadIdx.x & (HALF - 1);
-#pragma unroll 1
-    for (i32 level = ANCHOR_LEVEL - 1; level > 0; level--) {
-        const i32 step = 1 << (level - 1), n = 16 >> level, count = n * n;
-        const Kernel<T> kernel = kernel_of<T>(kernels[level]);
-        const T width = (T)quantizer.width[level][0], inverse = (T)quantizer.inverse[level][0];
-        // Level 4 has its horizontal and vertical vertices on lattice lines only.
-#pragma unroll 1
-        for (i32 phase = level == 4 ? 2 : 0; phase < 3; phase++) {
-#pragma unroll 1
-            for (i32 k = lane; k < count || k < HALF; k += HALF) {
-                const i32 x = (2 * (k & (n - 1)) + (phase != 1)) * step, y = (2 * (k >> (4 - level)) + (phase != 0)) * step;
-                if (k >= count || x == 0 || y == 0) continue;
-                P* const here = s.even + y * EVEN + x;
-                const P there = *here;
-                const bool has_left = x >= 3 * step, has_right = x + 3 * step <= HALF, has_above = y >= 3 * step, has_below = y + 3 * step <= HALF;
-                P prediction;
-                if (phase == 2)
-                    prediction = centre_inside<T>(kernel, here, step, step * EVEN, has_left, has_right, has_above, has_below);
-                else
-                    prediction = along_inside<T>(kernel, here, phase == 0 ? step : step * EVEN, phase == 0 ? has_left : has_above,
-                                                 phase == 0 ? has_right : has_below);
-                *here = visit(level, width, inverse, count * (1 + phase) + k, 2 * x, 2 * y, prediction, there);
-            }
-            __syncwarp();
-        }
-    }
-}
-
 // The value between b and c from the outer differences (inner - outer) on both sides.
 template <typename T>
 __device__ __forceinline__ T blend(T b, T c, T left_inner, T left_outer, T right_inner, T right_outer, T weight) {
@@ -99,11 +24,11 @@ __device__ __forceinline__ T blend(T b, T c, T left_inner, T left_outer, T right
 }
 
 // The finest level. A lane has columns 2 lane and 2 lane + 1. value = put(phase, j, active, prediction)
-// for the vertex in column lane and row j of its phase, by all lanes, row(j, four values) when two rows are done: (2 lane,
-// 2 j), (2 lane + 1, 2 j), (2 lane, 2 j + 1), (2 lane + 1, 2 j + 1). Where there is no outer neighbour,
-// the inner differences take its place, as `between` says it.
-template <typename T, typename Put, typename Row>
-__device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Put put, Row row) {
+// for the vertex in column lane and row j of its phase, by all lanes; begin(j) and end(j) are called before and after those
+// of a turn, of phase 0 in row j + 2 and the others in row j. Where there is no outer neighbour, the inner differences take
+// its place, as `between` says it.
+template <typename T, typename Begin, typename Put, typename End>
+__device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Begin begin, Put put, End end) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & (HALF - 1);
     const Kernel<T> kernel = kernel_of<T>(choice);
@@ -122,6 +47,7 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Pu
     P o0 = s.odd[TOP][lane], o1 = o0, o2 = put(0, 1, true, across(1, e2)), o3;
 #pragma unroll 1
     for (i32 j = 0; j < HALF; j++) {
+        begin(j);
         const bool has_above = j > 0, has_below = j < HALF - 1;
         const T weight_y = has_above && has_below ? kernel.middle : kernel.side;
         e3 = e2;
@@ -154,8 +80,8 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Pu
             const T dy = blend(o1.y, o2.y, has_above ? o1.y : o2.y, o0.y, has_below ? o2.y : o1.y, o3.y, weight_y);
             centre = Real<T>::pair(T(0.5) * (ax + dx), T(0.5) * (ay + dy));
         }
-        centre = put(2, j, true, centre);
-        row(j, e1, o1, here, centre);
+        put(2, j, true, centre);
+        end(j);
         e0 = e1;
         e1 = e2;
         e2 = e3;

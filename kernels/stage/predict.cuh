@@ -52,30 +52,8 @@ __device__ __forceinline__ P along(const Kernel<T>& k, const P* values, i32 at, 
                          between(a.y, b.y, c.y, d.y, has_a, has_d, weight));
 }
 
-// The same inside a closed tile that lies in the grid, where there is always a vertex on the far side: all four
-// are on their way before one is looked at.
-template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ P along_inside(const Kernel<T>& k, const P* here, i32 distance, bool has_a, bool has_d) {
-    const P b = here[-distance], c = here[distance], a = here[has_a ? -3 * distance : -distance], d = here[has_d ? 3 * distance : distance];
-    const T weight = has_a && has_d ? k.middle : k.side;
-    return Real<T>::pair(between(a.x, b.x, c.x, d.x, has_a, has_d, weight),
-                         between(a.y, b.y, c.y, d.y, has_a, has_d, weight));
-}
-
-template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ P centre_inside(const Kernel<T>& k, const P* here, i32 dx, i32 dy, bool has_left, bool has_right, bool has_above,
-                                           bool has_below) {
-    if (k.coons) {
-        const P l = here[-dx], r = here[dx], t = here[-dy], b = here[dy];
-        const P tl = here[-dy - dx], tr = here[-dy + dx], bl = here[dy - dx], br = here[dy + dx];
-        return Real<T>::pair((T(0.5) * (l.x + r.x) + T(0.5) * (t.x + b.x)) - T(0.25) * ((tl.x + tr.x) + (bl.x + br.x)),
-                             (T(0.5) * (l.y + r.y) + T(0.5) * (t.y + b.y)) - T(0.25) * ((tl.y + tr.y) + (bl.y + br.y)));
-    }
-    const P across = along_inside<T>(k, here, dx, has_left, has_right), down = along_inside<T>(k, here, dy, has_above, has_below);
-    return Real<T>::pair(T(0.5) * (across.x + down.x), T(0.5) * (across.y + down.y));
-}
-
-// The same without selections of values: where there is no a, it is read from c, where there is no d, from b, so that
+// The same inside a closed tile that lies in the grid, where there is always a vertex on the far side, without selections
+// of values: where there is no a, it is read from c, where there is no d, from b, so that
 // the difference of that side is the one to take the place of the outer one, but for its sign. A sum with the sign of a,
 // and a weight with that of d, make it right. A place without both reads them from b and c, and weighs nothing. Predictions
 // are those of the twin but for the sign of a zero, which is lost when a residual is added.

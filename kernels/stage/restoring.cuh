@@ -1,11 +1,11 @@
-// The traversals of lattice.cuh where a vertex is a few instructions, as when it is restored: predictions without selections,
-// addresses that move on, and in the finest level sums and differences of rows that are used again. Where a vertex takes
-// many, when it is coded with limits, they were half as fast as those of lattice.cuh: that keeps less in registers.
+// The coarse levels of the lattice, and its finest one where a vertex is a few instructions, as when it is restored:
+// predictions without selections, addresses that move on, and in the finest level sums and differences of rows that are used
+// again. Where a vertex takes many, when it is coded, that of lattice.cuh is faster: it keeps less in registers.
 #pragma once
 #include "lattice.cuh"
 
-// Vertices of the sides, coarse to fine, as value = visit(side, level, number, prediction): vertex i of n of a level has
-// the number n + i.
+// Vertices of the sides, coarse to fine, as value = visit(side, level, number, prediction, what is there): vertex i of n of a
+// level has the number n + i.
 template <typename T, typename Visit>
 __device__ __forceinline__ void restored_sides(Lattice<T>& s, const u32* kernels, Visit visit) {
     typedef typename Real<T>::Pair P;
@@ -27,7 +27,7 @@ __device__ __forceinline__ void restored_sides(Lattice<T>& s, const u32* kernels
                 const P prediction =
                     predict<T>(outer_of<T>(kernel, has_a, has_d), before[outer_left(has_a, has_d) * between], before[0],
                                before[between], before[outer_right(has_a, has_d) * between]);
-                before[half] = visit(side, level, n + i, prediction);
+                before[half] = visit(side, level, n + i, prediction, before[half]);
             }
             __syncwarp();
         }
@@ -41,12 +41,13 @@ __device__ __forceinline__ void restored_sides(Lattice<T>& s, const u32* kernels
         const i32 distance = vertical ? EVEN : 1;
         const P* const before = s.even + (far ? (vertical ? HALF : HALF * EVEN) : 0) + lane * distance;
         s.odd[side][lane] = visit(side, 0, HALF + lane,
-                                  predict<T>(outer, before[left * distance], before[0], before[distance], before[right * distance]));
+                                  predict<T>(outer, before[left * distance], before[0], before[distance], before[right * distance]),
+                                  s.odd[side][lane]);
     }
     __syncwarp();
 }
 
-// Vertices inside with even coordinates, as value = visit(level, position, prediction).
+// Vertices inside with even coordinates, as value = visit(level, position, prediction, what is there).
 template <typename T, typename Visit>
 __device__ __forceinline__ void restored_even(Lattice<T>& s, const u32* kernels, Visit visit) {
     typedef typename Real<T>::Pair P;
@@ -70,7 +71,7 @@ __device__ __forceinline__ void restored_even(Lattice<T>& s, const u32* kernels,
             P *b = s.even + i * along + first * across, *a = b + left * along, *c = b + along, *d = b + right * along;
 #pragma unroll 1
             for (i32 k = first; k < n; k += rows) {
-                b[half] = visit(level, position, predict<T>(outer, *a, *b, *c, *d));
+                b[half] = visit(level, position, predict<T>(outer, *a, *b, *c, *d), b[half]);
                 a += rows * across, b += rows * across, c += rows * across, d += rows * across;
                 position += next;
             }
@@ -94,7 +95,7 @@ __device__ __forceinline__ void restored_even(Lattice<T>& s, const u32* kernels,
                                            here[(2 * outer_right(has_above, has_below) - 1) * down]);
                     prediction = half_sum<T>(x, y);
                 }
-                *here = visit(level, position, prediction);
+                *here = visit(level, position, prediction, *here);
                 here += 2 * rows * down;
                 position += HALF;
             }

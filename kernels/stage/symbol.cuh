@@ -97,8 +97,9 @@ static __device__ __noinline__ Symbol encode_symbol_large(Code code) {
     if (code.id == 0) {
         symbol = WIDE0 + k - PAIR0_SIDE;
     } else {
-        u32 bucket = 0;
-        while (bucket_bits(code.id, bucket) < k) bucket++;
+        // The first bucket with as many bits.
+        const i32 more = (i32)k - (2 * code.id - 2);
+        const u32 bucket = more <= 0 ? 0 : more > 10 ? 7 : (u32)(0x66665543210ull >> (4 * more)) & 15;
         symbol = BUCKET + (code.id - 1) * BUCKETS + bucket;
         bits = bucket_bits(code.id, bucket);
     }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #define FACTZ_EMULATED
 #define __device__
@@ -102,6 +103,10 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     unsigned chosen = 0;
     for (int k = 0; k < 4; k++) chosen |= (unsigned)(bytes >> 8 * (selector >> 4 * k & 7) & 255) << 8 * k;
     return chosen;
+}
+inline int __dp2a_lo(int halves, int bytes, int sum) {
+    return (int)((unsigned)sum +
+                 (unsigned)((short)halves * (signed char)bytes + (short)(halves >> 16) * (signed char)(bytes >> 8)));
 }
 inline unsigned __vcmpeq4(unsigned a, unsigned b) {
     unsigned equal = 0;
@@ -213,9 +218,52 @@ alignas(256) extern unsigned char emulated_shared[256 << 10];
 #define LAUNCHED_SHARED(Shared, name) Shared& name = *reinterpret_cast<Shared*>(emulated_shared)
 inline void prefetch(const void*) {}
 inline void prefetch_near(const void*) {}
+template <typename T>
+T read_last(const T* at) {
+    return *at;
+}
+// Copies are made when a thread waits for them, not before.
+struct Copy {
+    void* to;
+    const void* from;
+    int bytes;
+};
+inline std::vector<std::vector<Copy>>& copies_of_thread() {
+    static std::vector<std::vector<std::vector<Copy>>> threads(1024);
+    auto& mine = threads[threadIdx.x];
+    if (mine.empty()) mine.emplace_back();
+    return mine;
+}
+template <int BYTES>
+void copy_ahead(void* to, const void* from) {
+    copies_of_thread().back().push_back({to, from, BYTES});
+}
+inline void end_of_copies() { copies_of_thread().emplace_back(); }
+template <int BUT>
+void wait_for_copies() {
+    auto& groups = copies_of_thread();
+    // The last one is not ended yet.
+    while ((int)groups.size() - 1 > BUT) {
+        for (const Copy& copy : groups.front()) std::memcpy(copy.to, copy.from, copy.bytes);
+        groups.erase(groups.begin());
+    }
+}
 template <int THREADS>
 void meet_at(int barrier) {
     named_barrier(barrier, THREADS);
+}
+template <int PART = 32>
+unsigned add_from_below(unsigned value, int lanes) {
+    const unsigned other = __shfl_up_sync(0xffffffffu, value, (unsigned)lanes, PART);
+    return (int)(threadIdx.x & (PART - 1)) >= lanes ? value + other : value;
+}
+inline unsigned less_from_below(unsigned value) {
+    const unsigned other = __shfl_up_sync(0xffffffffu, value, 1);
+    return (threadIdx.x & 31) > 0 ? value - other : value;
+}
+inline uint4 four_words(const unsigned* shared) { return {shared[0], shared[1], shared[2], shared[3]}; }
+inline void store_if(bool wanted, unsigned short* to, unsigned value) {
+    if (wanted) *to = (unsigned short)value;
 }
 inline unsigned thread_in_block() { return threadIdx.x; }
 inline unsigned long fresh(unsigned long x) { return x; }

@@ -213,10 +213,10 @@ void carve(Job& job, bool compress) {
     job.info = fenced_as<u32>(tiles * 4);
     job.masks = fenced_as<u32>(tiles * 2 * 32 * 4);
     job.anchors = fenced_as<u8>(tiles * pair);
-    job.tables = fenced_as<u32>((uint64_t)TABLES * ALPHABET * 4);
     job.group_sizes = fenced_as<u64>(tiles * 8);
     job.group_offsets = fenced_as<u64>(tiles * 8);
     if (compress) {
+        job.tables = fenced_as<u32>((uint64_t)CODE_ENTRIES * 8);
         job.counts = fenced_as<u64>((uint64_t)TABLES * ALPHABET * 8, true);
         job.payload = fenced_as<u8>(tiles * TILE_VERTICES * (job.predictor == PREDICTOR_LORENZO ? pair : 8));
         job.nearness = fenced_as<u8>(tiles * NEARNESS_BYTES);
@@ -226,6 +226,7 @@ void carve(Job& job, bool compress) {
         job.table_section = fenced_as<u8>(TABLE_SECTION_BYTES);
         job.words = fenced_as<u8>(tiles * (job.dtype ? TILE_WORD_BYTES_F64 : TILE_WORD_BYTES_F32));
     } else {
+        job.tables = fenced_as<u32>((uint64_t)TABLES * ALPHABET * 4);
         job.payload = fenced_as<u8>(tiles * TILE_VERTICES * pair);
         job.steps = fenced_as<u32>(tiles * 4);
         job.slots = fenced_as<u8>((uint64_t)TABLES * ALPHABET);
@@ -244,15 +245,20 @@ void compress(const Job& job) {
     RUN(statistics, FEW, 256);
     RUN(sort, (tiles + 127) / 128, 128);
     if (job.predictor == PREDICTOR_HIERARCHICAL) RUN(tune, std::min<uint64_t>(tiles, 24) * 12, 128);
-    RUN(limits, FEW, 128);
+    RUN(limits, FEW, 64);
     RUN(bounds, FEW, 128);
     if (job.predictor == PREDICTOR_HIERARCHICAL) {
         const unsigned plain_warps = job.dtype ? 1 : 4;
         RUN(anchors, (tiles + 127) / 128, 128);
-        RUN(across, FEW, 128);
+        const bool signatures = job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
+        if (signatures) RUN(across, FEW, 128);
         RUN(plain, (tiles + 2 * plain_warps - 1) / (2 * plain_warps), 32 * plain_warps);
-        RUN(down, FEW, 128);
-        RUN(others, FEW, 64);
+        if (signatures) {
+            RUN(down, FEW, 128);
+            RUN(speculative, FEW, 32 * OTHER_WARPS);
+        } else {
+            RUN(others, FEW, 32 * OTHER_WARPS);
+        }
         RUN(tight, FEW, job.dtype ? 32 : 64);
     } else {
         RUN(lorenzo_plain, (tiles + 7) / 8, 256);
@@ -260,11 +266,17 @@ void compress(const Job& job) {
     }
     RUN(collect, FEW, 384);
     if (job.coder == CODER_ANS) {
-        RUN(tables, 2 + (tiles + 4095) / 4096, 1024);
-        RUN(encode, FEW, 384);
+        RUN(tables, 13 + (tiles + 4095) / 4096, 1024);
+        if (job.predictor == PREDICTOR_HIERARCHICAL)
+            RUN(encode, FEW, 384);
+        else
+            RUN(encode_lorenzo, FEW, 256);
     } else {
-        RUN(make_codes, 2 + (tiles + 4095) / 4096, 1024);
-        RUN(encode_huffman, FEW, 384);
+        RUN(make_codes, 13 + (tiles + 4095) / 4096, 1024);
+        if (job.predictor == PREDICTOR_HIERARCHICAL)
+            RUN(encode_huffman, FEW, 384);
+        else
+            RUN(encode_lorenzo_huffman, FEW, 256);
     }
     RUN(offsets, 1, 1024);
     RUN(gather, FEW, 256);

@@ -5,7 +5,7 @@ use super::driver::{check, Module};
 use super::Direction;
 use crate::error::{Error, Result, Status};
 use crate::plan::Workspace;
-use crate::request::{Coder, Predictor, Request};
+use crate::request::{Coder, Config, Mode, Predictor, Preserve, Request};
 use cudarc::driver::sys::{self, CUfunction, CUstream};
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -33,11 +33,30 @@ pub(super) struct Stage {
     /// what that writes, at its start or at its end (kernels/control.cuh).
     early: bool,
     /// Whether a configuration needs it. Decompression learns on the device which kernels have work.
-    pub(super) needed: fn(Coder, Predictor) -> bool,
+    pub(super) needed: fn(&Needs) -> bool,
+}
+
+/// What the kernels of a configuration depend on.
+#[derive(Clone, Copy)]
+pub(super) struct Needs {
+    pub(super) coder: Coder,
+    pub(super) predictor: Predictor,
+    /// Whether signatures are looked at in place of limits.
+    pub(super) signatures: bool,
+}
+
+impl Needs {
+    pub(super) fn of(config: &Config) -> Self {
+        Needs {
+            coder: config.coder,
+            predictor: config.predictor,
+            signatures: config.mode == Mode::Speculative && config.preserve != Preserve::None,
+        }
+    }
 }
 
 const fn stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, threads: u32) -> Stage {
-    Stage { name, blocks, threads: [threads; 2], shared_bytes: 0, early: true, needed: |_, _| true }
+    Stage { name, blocks, threads: [threads; 2], shared_bytes: 0, early: true, needed: |_| true }
 }
 
 /// A kernel with a warp for two tiles: as many warps in a block as its shared memory lets.
@@ -46,14 +65,20 @@ const fn tile_stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, warps:
 }
 
 /// A kernel of some configurations only.
-const fn only(needed: fn(Coder, Predictor) -> bool, stage: Stage) -> Stage {
+const fn only(needed: fn(&Needs) -> bool, stage: Stage) -> Stage {
     Stage { needed, ..stage }
 }
 
-const HIERARCHICAL: fn(Coder, Predictor) -> bool = |_, p| matches!(p, Predictor::Hierarchical);
-const LORENZO: fn(Coder, Predictor) -> bool = |_, p| matches!(p, Predictor::Lorenzo);
-const HUFFMAN: fn(Coder, Predictor) -> bool = |c, _| matches!(c, Coder::Huffman);
-const ANS: fn(Coder, Predictor) -> bool = |c, _| matches!(c, Coder::Ans);
+const HIERARCHICAL: fn(&Needs) -> bool = |n| matches!(n.predictor, Predictor::Hierarchical);
+const LIMITS: fn(&Needs) -> bool = |n| HIERARCHICAL(n) && !n.signatures;
+const SIGNATURES: fn(&Needs) -> bool = |n| HIERARCHICAL(n) && n.signatures;
+const LORENZO: fn(&Needs) -> bool = |n| matches!(n.predictor, Predictor::Lorenzo);
+const HUFFMAN: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Huffman);
+const ANS: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Ans);
+const ANS_LORENZO: fn(&Needs) -> bool = |n| ANS(n) && LORENZO(n);
+const HUFFMAN_LORENZO: fn(&Needs) -> bool = |n| HUFFMAN(n) && LORENZO(n);
+const ANS_HIERARCHICAL: fn(&Needs) -> bool = |n| ANS(n) && HIERARCHICAL(n);
+const HUFFMAN_HIERARCHICAL: fn(&Needs) -> bool = |n| HUFFMAN(n) && HIERARCHICAL(n);
 
 /// Blocks that fill any device several times over; more only wait.
 pub(super) const MANY: u64 = 1056;
@@ -72,25 +97,38 @@ const fn on_time(stage: Stage) -> Stage {
     Stage { early: false, ..stage }
 }
 
-pub(super) const COMPRESS: [Stage; 20] = [
+const PLAIN: Stage = tile_stage("plain", |s, dtype| s.tiles.div_ceil([8, 2][dtype]), [4, 1]);
+const TIGHT: Stage = tile_stage("tight", |s, dtype| s.tiles.div_ceil([4, 2][dtype]).min(4 * MANY), [2, 1]);
+
+/// Where limits are looked at, tiles depend on anchors alone, and their kernels work beside each other. Where signatures
+/// are, tiles that are not plain depend on the lines around them.
+pub(super) const COMPRESS: [Stage; 25] = [
     on_time(stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(4 * MANY), 256)),
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
     only(HIERARCHICAL, on_time(stage("tune", |s, _| s.tiles.min(24) * 12, 128))),
-    stage("limits", |s, _| s.tiles.div_ceil(4).min(8 * MANY), 128),
+    stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8), 128),
     only(HIERARCHICAL, stage("anchors", |s, _| s.tiles.div_ceil(128), 128)),
-    only(HIERARCHICAL, on_time(stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128))),
-    only(HIERARCHICAL, tile_stage("plain", |s, dtype| s.tiles.div_ceil([8, 2][dtype]), [4, 1])),
-    only(HIERARCHICAL, stage("down", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
-    only(HIERARCHICAL, on_time(stage("others", |s, _| s.tiles.min(8 * MANY), 64))),
-    only(HIERARCHICAL, tile_stage("tight", |s, dtype| s.tiles.div_ceil([4, 2][dtype]).min(4 * MANY), [2, 1])),
+    only(LIMITS, on_time(PLAIN)),
+    only(LIMITS, TIGHT),
+    only(LIMITS, stage("others", |s, _| s.tiles.min(8 * MANY), 64)),
+    only(SIGNATURES, on_time(stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128))),
+    only(SIGNATURES, PLAIN),
+    only(SIGNATURES, stage("down", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
+    only(SIGNATURES, on_time(stage("speculative", |s, _| s.tiles.min(8 * MANY), 64))),
+    only(SIGNATURES, TIGHT),
     only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(8), 256)),
     only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256)),
     with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(12).min(396), 384)),
-    only(ANS, stage("tables", |s, _| 2 + s.tiles.div_ceil(4096), 1024)),
-    only(HUFFMAN, stage("make_codes", |s, _| 2 + s.tiles.div_ceil(4096), 1024)),
-    only(ANS, with_shared(ENCODE_BYTES, stage("encode", |s, _| s.tiles.min(528), 384))),
-    only(HUFFMAN, with_shared(ENCODE_BYTES, stage("encode_huffman", |s, _| s.tiles.min(528), 384))),
+    only(ANS, stage("tables", |s, _| 13 + s.tiles.div_ceil(4096), 1024)),
+    only(HUFFMAN, stage("make_codes", |s, _| 13 + s.tiles.div_ceil(4096), 1024)),
+    only(ANS_HIERARCHICAL, with_shared(ENCODE_BYTES, stage("encode", |s, _| s.tiles.min(528), 384))),
+    only(
+        HUFFMAN_HIERARCHICAL,
+        with_shared(ENCODE_BYTES, stage("encode_huffman", |s, _| s.tiles.min(528), 384)),
+    ),
+    only(ANS_LORENZO, stage("encode_lorenzo", |s, _| s.tiles.min(528), 256)),
+    only(HUFFMAN_LORENZO, stage("encode_lorenzo_huffman", |s, _| s.tiles.min(528), 256)),
     stage("offsets", |_, _| 1, 1024),
     stage("gather", |s, _| s.tiles.div_ceil(4).min(MANY), 256),
 ];
@@ -98,13 +136,13 @@ pub(super) const COMPRESS: [Stage; 20] = [
 pub(super) const DECOMPRESS: [Stage; 9] = [
     on_time(stage("open", |_, _| 51, 1024)),
     stage("open_codes", |_, _| 50, 256),
-    stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 264), 256),
+    stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528), 256),
     with_shared(32 * (4 * 256 + 256) + DECODE_GROUPS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
     with_shared(32 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     stage("anchor_values", |s, _| s.tiles_y + 1, 256),
     on_time(stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64)),
     stage("restore", |s, _| s.tiles.div_ceil(4), 64),
-    stage("lorenzo_restore", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128),
+    stage("lorenzo_restore", |s, _| s.tiles.div_ceil(16).min(MANY * 3 / 4), 128),
 ];
 
 impl Stage {
@@ -245,8 +283,7 @@ pub(super) struct Launcher<'a> {
     pub(super) job: Job,
     /// What is set to zero before the first kernel.
     pub(super) clear: (u64, u64),
-    pub(super) coder: Coder,
-    pub(super) predictor: Predictor,
+    pub(super) needs: Needs,
 }
 
 impl Launcher<'_> {
@@ -270,7 +307,7 @@ impl Launcher<'_> {
     /// The numbers of the stages that the configuration needs.
     pub(super) fn stages(&self) -> impl Iterator<Item = usize> + '_ {
         let stages = self.direction.stages().iter().enumerate();
-        stages.filter(|(_, stage)| (stage.needed)(self.coder, self.predictor)).map(|(k, _)| k)
+        stages.filter(|(_, stage)| (stage.needed)(&self.needs)).map(|(k, _)| k)
     }
 
     /// # Safety
@@ -307,7 +344,7 @@ impl Launcher<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{BoundKind, Config};
+    use crate::request::BoundKind;
 
     fn shape(nx: u64, ny: u64) -> Shape {
         Shape::new(&Request::new(Config::new(nx, ny, BoundKind::Relative, 1e-2)).unwrap(), 0)
@@ -331,7 +368,7 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
-        assert_eq!(COMPRESS[7].function(1), "factz_plain_f64");
+        assert_eq!(COMPRESS[6].function(1), "factz_plain_f64");
         assert_eq!(DECOMPRESS[8].function(0), "factz_lorenzo_restore_f32");
     }
 
@@ -339,14 +376,22 @@ mod tests {
     fn every_configuration_counts_makes_tables_and_encodes_once() {
         for coder in [Coder::Ans, Coder::Huffman] {
             for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
-                let stages = COMPRESS.iter().filter(|stage| (stage.needed)(coder, predictor));
-                let names: Vec<&str> = stages.map(|stage| stage.name).collect();
-                let times =
-                    |begin: &[&str]| names.iter().filter(|n| begin.iter().any(|b| n.starts_with(b))).count();
-                assert_eq!(times(&["collect"]), 1, "{names:?}");
-                assert_eq!(times(&["tables", "make_codes"]), 1, "{names:?}");
-                assert_eq!(times(&["encode"]), 1, "{names:?}");
-                assert_eq!(times(&["tune"]) + times(&["lorenzo_plain"]), 1, "{names:?}");
+                for signatures in [false, true] {
+                    let needs = Needs { coder, predictor, signatures };
+                    let stages = COMPRESS.iter().filter(|stage| (stage.needed)(&needs));
+                    let names: Vec<&str> = stages.map(|stage| stage.name).collect();
+                    let times = |begin: &[&str]| {
+                        names.iter().filter(|n| begin.iter().any(|b| n.starts_with(b))).count()
+                    };
+                    assert_eq!(times(&["collect"]), 1, "{names:?}");
+                    assert_eq!(times(&["tables", "make_codes"]), 1, "{names:?}");
+                    assert_eq!(times(&["encode"]), 1, "{names:?}");
+                    assert_eq!(times(&["tune"]) + times(&["lorenzo_plain"]), 1, "{names:?}");
+                    for kernel in ["plain", "tight"] {
+                        assert_eq!(times(&[kernel]), times(&["tune"]), "{names:?}");
+                    }
+                    assert_eq!(times(&["others", "speculative"]), times(&["tune"]), "{names:?}");
+                }
             }
         }
     }

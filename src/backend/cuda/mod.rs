@@ -26,7 +26,7 @@ use crate::request::{Config, Dtype, Request};
 use crate::stage::container::HEADER_BYTES;
 use abi::Job;
 use driver::{Entered, Module};
-use launch::{Launcher, Shape};
+use launch::{Launcher, Needs, Shape};
 use memory::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,8 +126,7 @@ unsafe fn call<R>(
                 shape,
                 job: Job::new(request, &plan, buffers, direction),
                 clear: Launcher::clear_range(direction, &plan, buffers.workspace),
-                coder: config.coder,
-                predictor: config.predictor,
+                needs: Needs::of(config),
             })
         })
     }
