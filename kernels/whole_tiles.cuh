@@ -432,7 +432,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     report_tally<T>(control, mine && lane == 0 ? costs.fine / ONE_STORED : 0, 0, max_error);
 }
 
-// Grid: tiles / 2 / warps. Block: 32 * warps. Plain tiles, in any order, beside the kernel before, which makes lines.
+// Grid: tiles / 2 / warps. Block: 32 * warps. Plain tiles, in any order, beside the kernel before.
 template <typename T>
 __device__ __forceinline__ void plain_tiles(const Job& job) {
     __shared__ WholePair<T, false> shared[WHOLE_WARPS<T, false>];
