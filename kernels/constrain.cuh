@@ -548,12 +548,9 @@ __device__ __forceinline__ void anchors(const Job& job) {
     if (tile < job.tiles()) {
         const Constraints<T> c = constraints_of<T>(job, control);
         const TileShape shape = tile_shape(job, tile);
-        // At once, whether or not the tile has limits.
-        const u32 info = job.info[tile];
-        const T own_limit = limits_of<T>(job, tile)[0];
+        const T limit = job.info[tile] & ALL_CODED ? no_limit<T>() : limits_of<T>(job, tile)[0];
         P values[9];
         values[0] = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0), *vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0));
-        const T limit = info & ALL_CODED ? no_limit<T>() : own_limit;
         const bool looks_around = is_tight(limit) && c.speculative;
         u32 nonfinite[3] = {0, 0, 0};
         Patch<T> patch = {values, 3, 1, 1, control.nonfinite ? nonfinite : nullptr, 1};

@@ -174,6 +174,8 @@ __device__ __forceinline__ void make_frequencies(const Job& job) {
         uint2* const entries = code_entries(job, table);
         const u32 symbols = table < FIRST_SHARED_TABLE ? HEAD_ALPHABET : ALPHABET;
         if (total == 0) {
+            // Never looked up, but copied with the others.
+            for (u32 symbol = lane; symbol < symbols; symbol += 32) entries[symbol] = make_uint2(0, 0);
             if (lane == 0) job.table_section[table] = 0;
             return;
         }
@@ -326,6 +328,8 @@ __device__ __forceinline__ void make_codes(const Job& job) {
         }
         total = warp_sum64(total);
         if (total == 0) {
+            // Never looked up, but copied with the others.
+            for (u32 symbol = lane; symbol < symbols; symbol += 32) entries[symbol] = make_uint2(0, 0);
             if (lane == 0) job.table_section[table] = 0;
             return;
         }
