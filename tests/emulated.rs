@@ -10,9 +10,9 @@ mod support;
 
 use cases::*;
 use factz::backend::{compress, decompress, max_stream_bytes, Execution};
-use factz::field::{View, ViewMut};
+use factz::field::{Layout, View, ViewMut};
 use factz::real::Real;
-use factz::{BoundKind, Coder, Config, Mode, Predictor, Request, Status};
+use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request, Status};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -227,6 +227,83 @@ fn kernels_write_what_the_library_writes() {
             written == stream[..report.stream_bytes as usize],
             "{name}, {mode:?}, {predictor:?}, order {order}"
         );
+    });
+}
+
+/// splitmix64
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % n
+    }
+
+    fn one_of<A: Copy>(&mut self, all: &[A]) -> A {
+        all[self.below(all.len() as u64) as usize]
+    }
+}
+
+/// A block inside a field that is far from zero but for single vertices at corners of its tiles: whose limits they are,
+/// which tile looks for them and which tiles are plain is decided at the sides of tiles.
+fn compare_with_spots<T: Real>(seed: u64, folder: &Path) {
+    let mut random = Random(seed);
+    let [nx, ny] = [(); 2].map(|()| random.one_of(&[31, 32, 33, 34, 63, 64, 65, 66, 97]));
+    // With ghost vertices around.
+    let (pitch, rows) = (nx + 2, ny + 2);
+    let mut components = [5.0, 4.0].map(|far| {
+        (0..pitch * rows).map(|_| T::from_f64(far + random.below(1000) as f64 * 1e-4)).collect::<Vec<T>>()
+    });
+    for _ in 0..1 + random.below(5) {
+        let [x, y] =
+            [pitch, rows].map(|n| (32 * random.below(4) + random.below(5)).saturating_sub(1).min(n - 1));
+        let near = random.one_of(&[[0.0, 0.0], [0.001, -0.002], [0.002, 0.001], [-5.0, -4.0], [5.0, -4.0]]);
+        for (component, value) in components.iter_mut().zip(near) {
+            component[(y * pitch + x) as usize] = T::from_f64(value);
+        }
+    }
+    let halo = random.below(16) as u32;
+    let mode = random.one_of(&[Mode::BlockWise, Mode::BlockWise, Mode::Speculative]);
+    let layout = Layout { pitch, stride: 1 };
+    let config = Config {
+        dtype: if T::BYTES == 4 { Dtype::F32 } else { Dtype::F64 },
+        u: layout,
+        v: layout,
+        halo,
+        pin: random.below(16) as u32 & !halo,
+        mode,
+        predictor: match mode {
+            Mode::BlockWise => {
+                random.one_of(&[Predictor::Hierarchical, Predictor::Hierarchical, Predictor::Lorenzo])
+            }
+            Mode::Speculative => Predictor::Hierarchical,
+        },
+        coder: random.one_of(&[Coder::Ans, Coder::Huffman]),
+        preserve: random.one_of(&[Preserve::Types, Preserve::Points]),
+        ..Config::new(nx, ny, BoundKind::Relative, random.one_of(&[1e-1, 1e-2, 1e-3]))
+    };
+    let request = Request::new(config).expect("a valid configuration");
+    let mut stream = vec![0; max_stream_bytes(&request) as usize];
+    let first = pitch + 1;
+    // SAFETY: the vertices of the block, and one more around it, are those of the component.
+    let [u, v] = components.each_ref().map(|c| unsafe { View::new(c[first as usize..].as_ptr(), layout) });
+    let report = compress(&request, u, v, &mut stream, ONE_THREAD).expect("valid");
+    let order = ORDERS[seed as usize % 2];
+    let written = write_stream(&config, &components, first, pitch, order, folder);
+    assert!(written == stream[..report.stream_bytes as usize], "seed {seed}, order {order}: {config:?}");
+}
+
+#[test]
+fn kernels_write_what_the_library_writes_where_few_vertices_are_near_zero() {
+    for_each("emulated_spots", &(0..120).collect::<Vec<u64>>(), |&seed, folder| {
+        if seed % 4 == 3 {
+            compare_with_spots::<f64>(seed, folder);
+        } else {
+            compare_with_spots::<f32>(seed, folder);
+        }
     });
 }
 
