@@ -78,6 +78,20 @@ struct Encoder {
             if (left >= f) x += more;
         }
     }
+    // So many raw bits, up to 128, from the last to the first: a word, and high() for those behind it.
+    template <typename High>
+    __device__ __forceinline__ void long_raw(u32 bits, u64 low, High high) {
+        if (__any_sync(FULL, bits > 16)) {
+            const u64 behind = high();
+#pragma unroll 1
+            for (u32 at = (warp_max(bits) - 1) & ~15u; at > 0; at -= 16) {
+                const u32 n = bits > at ? (bits - at < 16 ? bits - at : 16) : 0;
+                raw((u32)(at < 64 ? low >> at : behind >> (at - 64)) & ((1u << n) - 1), n);
+            }
+        }
+        const u32 n = bits < 16 ? bits : 16;
+        raw((u32)low & ((1u << n) - 1), n);
+    }
     // The symbol itself where its entry is that of the escape.
     __device__ __forceinline__ void escape(u32 entry, u32 symbol) {
         const bool escaped = entry & ENTRY_ESCAPES;
@@ -303,17 +317,7 @@ __device__ __forceinline__ void code_chunks(const EncodeGroup& shared, Encoder<H
             const bool listed = __any_sync(FULL, about & ITEM_EXISTS), escapes = __any_sync(FULL, entry & ENTRY_ESCAPES);
             if (__any_sync(FULL, bits > 0)) {
                 const u64* const raw = &shared.raw[(step - 1) & 1][0][lane];
-                const u64 low = raw[0];
-                if (__any_sync(FULL, bits > 16)) {
-                    const u64 high = raw[32];
-#pragma unroll 1
-                    for (u32 at = (warp_max(bits) - 1) & ~15u; at > 0; at -= 16) {
-                        const u32 n = bits > at ? (bits - at < 16 ? bits - at : 16) : 0;
-                        encoder.raw((u32)(at < 64 ? low >> at : high >> (at - 64)) & ((1u << n) - 1), n);
-                    }
-                }
-                const u32 n = bits < 16 ? bits : 16;
-                encoder.raw((u32)low & ((1u << n) - 1), n);
+                encoder.long_raw(bits, raw[0], [&] { return raw[32]; });
             }
             if (escapes) encoder.escape(entry, symbol_in(about));
             encoder.code(entry, reciprocal);

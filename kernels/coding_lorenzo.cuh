@@ -25,15 +25,7 @@ __device__ __noinline__ Encoder<HUFFMAN> code_raw(Encoder<HUFFMAN> encoder, cons
         low = from[0];
         if (sizeof(T) == 8) high = from[1];
     }
-    if (__any_sync(FULL, bits > 16)) {
-#pragma unroll 1
-        for (u32 at = (warp_max(bits) - 1) & ~15u; at > 0; at -= 16) {
-            const u32 n = bits > at ? (bits - at < 16 ? bits - at : 16) : 0;
-            encoder.raw((u32)(at < 64 ? low >> at : high >> (at - 64)) & ((1u << n) - 1), n);
-        }
-    }
-    const u32 n = bits < 16 ? bits : 16;
-    encoder.raw((u32)low & ((1u << n) - 1), n);
+    encoder.long_raw(bits, low, [&] { return high; });
     if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, symbol);
     return encoder;
 }
