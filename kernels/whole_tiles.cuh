@@ -138,17 +138,17 @@ __device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, 
 template <typename T, bool LIMITS>
 struct WholePair {
     Lattice<T> lattice[2];
-    // Limits of the vertices with even coordinates, in the order of the symbols, and of those on the sides by their distance
-    // from the corner.
-    alignas(16) T limits[2][LIMITS ? TILE_VERTICES / 4 : 1], side_limits[2][LIMITS ? SIDES : 1][LIMITS ? TILE : 1];
-    alignas(16) u8 symbols[2][LIMITS ? 16 : TILE_VERTICES];  // where there are limits few blocks are all zero: they go to their place at once
+    // Limits of the vertices on the sides by their distance from the corner. The others are looked up where they lie: shared memory
+    // is taken from the cache for the rows, which counts for more.
+    alignas(16) T side_limits[2][LIMITS ? SIDES : 1][LIMITS ? TILE : 1];
     alignas(16) int4 anchor_codes[2][2];  // of the tile's anchor and the one before
     u64 index[2];
 };
 
-// Warps of a block: as many as give most warps on a multiprocessor.
+// Warps of a block: with so many, five or six blocks leave half of a multiprocessor's memory to the cache. Both kernels take
+// the same part of it: else the second one waits until all blocks of the first have left.
 template <typename T, bool LIMITS>
-constexpr i32 WHOLE_WARPS = sizeof(T) == 8 ? 1 : LIMITS ? 2 : 4;
+constexpr i32 WHOLE_WARPS = sizeof(T) == 8 ? 1 : LIMITS ? 3 : 4;
 
 // Cost of the symbols of a lane by block: of the coarse one, and 2^16 times that of the middle one, together (for a
 // tile each is below 192 * 131); of the fine one, and 2^20 times the number of stored vertices.
@@ -244,9 +244,8 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     const u64 k = mine ? first + half : first, index = job.group_sizes[LIMITS ? job.tiles() - 1 - k : k];
     const TileShape shape = tile_shape(job, index);
     Lattice<T>& lattice = shared.lattice[half];
-    u8* const own_symbols = job.symbols + index * TILE_VERTICES;
-    u8* const symbols = LIMITS ? own_symbols : shared.symbols[half];
-    const bool lines_are_made = LIMITS && job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
+    u8* const symbols = job.symbols + index * TILE_VERTICES;
+    const bool signatures = job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE, lines_are_made = LIMITS && signatures;
     T max_error = 0;
     Costs costs = {0, 0};
 
@@ -263,9 +262,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
     const u64 limited = LIMITS ? nearness_of(job, index).limited : 0;
     if (LIMITS) {
-#pragma unroll
-        for (i32 k = lane; k < TILE_VERTICES / 4 * (i32)sizeof(T) / 16; k += HALF)
-            reinterpret_cast<uint4*>(shared.limits[half])[k] = reinterpret_cast<const uint4*>(limits)[k];
+        if (lane < TILE_VERTICES / 4 * (i32)sizeof(T) / 128) prefetch_near(limits + 128 / sizeof(T) * lane);
         if (!lines_are_made) {
             // Those on the far sides are those of the tiles behind.
             const u64 below = index + job.tiles_x, after = index + 1;
@@ -304,11 +301,11 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         costs.fine += position >= 256 ? cost : 0;
     };
     // The symbols of its own lines, where they were made with them.
-    const u32 line_symbols = lines_are_made ? line_symbols_of(own_symbols) : 0;
+    const u32 line_symbols = lines_are_made ? line_symbols_of(symbols) : 0;
     // Other lanes overwrite them.
     __syncwarp();
     // Nothing but the symbols that are not zero is written later.
-    if (!LIMITS || mine) {
+    if (mine) {
 #pragma unroll
         for (i32 k = 0; k < TILE_VERTICES / 16 / HALF; k++) reinterpret_cast<uint4*>(symbols)[HALF * k + lane] = make_uint4(0, 0, 0, 0);
     }
@@ -368,7 +365,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
                 }
             }
             if (own) {
-                if (!LIMITS || mine) symbols[position] = (u8)symbol;
+                if (mine) symbols[position] = (u8)symbol;
                 charge(cost, position);
             }
         }
@@ -380,7 +377,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         u64 raw = 0;
         wait_for_copies<0>();
         const u32 symbol = anchor_symbol(job, shape, index, shared.anchor_codes[half][0], shared.anchor_codes[half][1], raw);
-        if (!LIMITS || mine) symbols[0] = (u8)symbol;
+        if (mine) symbols[0] = (u8)symbol;
         if (symbol != SYMBOL_ZERO) {
             charge(3 + raw_bits(symbol, 0, sizeof(T)), 0);
             if (mine) reinterpret_cast<u64*>(job.payload)[index * TILE_VERTICES] = raw;
@@ -394,11 +391,11 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
             return code(original, prediction, level, steps.half_step[level], limit, position, true, side < BOTTOM);
         });
         // Vertical lines of other tiles look at the horizontal lines beside them.
-        if (!LIMITS && mine && (lane == 0 || lane == HALF - 1))
+        if (!LIMITS && signatures && mine && (lane == 0 || lane == HALF - 1))
             reinterpret_cast<P*>(job.across)[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
     }
     restored_even<T>(lattice, steps.kernels, [&](i32 level, i32 position, P prediction, P original) -> P {
-        const T limit = LIMITS ? shared.limits[half][LIMITS ? position : 0] : no_limit<T>();
+        const T limit = LIMITS ? limits[position] : no_limit<T>();
         return code(original, prediction, level, steps.half_step[level], limit, position, true, true);
     });
     const T* const columns_u = u + 2 * lane * stride_u + pitch_u;
@@ -410,25 +407,14 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     else
         finest_level<T, LIMITS, false>(job, lattice, steps.kernels[0], columns_u, columns_v, limits + lane, limited, steps, code);
 
-    // Classes, and the symbols of blocks that are not all zero.
+    // Classes.
     for (i32 k = HALF / 2; k > 0; k /= 2) {
         costs.upper += __shfl_xor_sync(FULL, costs.upper, k);
         costs.fine += __shfl_xor_sync(FULL, costs.fine, k);
     }
     __syncwarp();
     const u32 coarse = class_of(costs.upper & 0xffff, 64), middle = class_of(costs.upper >> 16, 192), fine = class_of(costs.fine % ONE_STORED, 768);
-    if (mine) {
-        const u32* from = reinterpret_cast<const u32*>(shared.symbols[half]);
-        u32* to = reinterpret_cast<u32*>(job.symbols + shared.index[half] * TILE_VERTICES);
-        if (!LIMITS) {
-            if (coarse) to[lane] = from[lane];
-            if (middle)
-                for (i32 k = 16 + lane; k < 64; k += HALF) to[k] = from[k];
-            if (fine)
-                for (i32 k = 64 + lane; k < 256; k += HALF) to[k] = from[k];
-        }
-        if (lane == 0) job.info[shared.index[half]] = ALL_CODED | coarse << 8 | middle << 16 | fine << 24;
-    }
+    if (mine && lane == 0) job.info[shared.index[half]] = ALL_CODED | coarse << 8 | middle << 16 | fine << 24;
     report_tally<T>(control, mine && lane == 0 ? costs.fine / ONE_STORED : 0, 0, max_error);
 }
 

@@ -259,7 +259,7 @@ void compress(const Job& job) {
         } else {
             RUN(others, FEW, 32 * OTHER_WARPS);
         }
-        RUN(tight, FEW, job.dtype ? 32 : 64);
+        RUN(tight, FEW, job.dtype ? 32 : 96);
     } else {
         RUN(lorenzo_plain, (tiles + 7) / 8, 256);
         RUN(lorenzo_others, FEW, 256);

@@ -88,6 +88,10 @@ const COLLECT_BYTES: u32 = 4 * (43 * 256 + 7 * 32) + 256 + 12 * 4 * 352;
 const ENCODE_BYTES: u32 = 4 * 32 * 256 + 256 + 4 * (2 * 288 + 2 * 1024 + 26 * 128);
 const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 2 * 1024 + 7 * 128 + 16);
 
+/// What `tune` asks for and does not use: with it a multiprocessor's memory is divided as for `limits`, whose blocks can
+/// then begin beside it.
+const TUNE_BYTES: u32 = 18000;
+
 const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
     Stage { shared_bytes, ..stage }
 }
@@ -98,14 +102,14 @@ const fn on_time(stage: Stage) -> Stage {
 }
 
 const PLAIN: Stage = tile_stage("plain", |s, dtype| s.tiles.div_ceil([8, 2][dtype]), [4, 1]);
-const TIGHT: Stage = tile_stage("tight", |s, dtype| s.tiles.div_ceil([4, 2][dtype]).min(4 * MANY), [2, 1]);
+const TIGHT: Stage = tile_stage("tight", |s, dtype| s.tiles.div_ceil([6, 2][dtype]).min(4 * MANY), [3, 1]);
 
 /// Where limits are looked at, tiles depend on anchors alone, and their kernels work beside each other. Where signatures
 /// are, tiles that are not plain depend on the lines around them.
 pub(super) const COMPRESS: [Stage; 25] = [
     on_time(stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(4 * MANY), 256)),
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
-    only(HIERARCHICAL, on_time(stage("tune", |s, _| s.tiles.min(24) * 12, 128))),
+    only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
     stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8), 128),
     only(HIERARCHICAL, stage("anchors", |s, _| s.tiles.div_ceil(128), 128)),
