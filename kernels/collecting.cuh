@@ -23,212 +23,297 @@ __device__ __forceinline__ u32* entries_of(const Job& job, u64 tile) {
 }
 // At most a third of its vertices are in a sparse list.
 constexpr i32 MOST_ENTRIES = TILE_VERTICES / 3 + 11;
-constexpr u32 RUN_COUNTS = TABLES - RUN;
-constexpr i32 COLLECT_WARPS = 12;
-struct CollectShared {
-    u32 counts[RUN * ALPHABET];
-    u32 runs[RUN_COUNTS * 32];  // few symbols of runs occur
-    u8 raw_bits[ALPHABET];
-    u32 entries[COLLECT_WARPS][MOST_ENTRIES];
-};
-static_assert(sizeof(CollectShared) == 4 * (43 * 256 + 7 * 32) + 256 + 12 * 4 * 352, "launch.rs asks for as much");
+constexpr i32 COLLECT_WARPS = 16;
+static_assert(CLASSES == 8 && LAST_SPARSE_CLASS == 6, "blocks of the last class alone are dense");
+// The tables of dense lists.
+constexpr u32 DENSE_STEP_4 = STEP_4 + LAST_SPARSE_CLASS, DENSE_STEP_2 = STEP_2 + LAST_SPARSE_CLASS, DENSE_STEP_1 = STEP_1 + LAST_SPARSE_CLASS;
 
-// Counts four symbols of one table: those that are zero in a register.
-__device__ __forceinline__ void count_word(const CollectShared& shared, u32* counts, u32 four, u32& zeros, u32& raw) {
-    zeros += __popc(__vcmpeq4(four, 0)) >> 3;
-    if (four == 0) return;
-#pragma unroll
-    for (i32 b = 0; b < 4; b++) {
-        const u32 s = four >> 8 * b & 255;
-        if (s) atomicAdd(&counts[s], 1);
+// What a block counts lies close together: little has to be cleared at its begin and looked at in its end.
+constexpr u32 CODE_SYMBOLS = 192, RUN_SYMBOLS = 32;
+constexpr u32 MODES_AT = 0, CLASSES_AT = MODES_AT + HEAD_ALPHABET, MASK_BYTES_AT = CLASSES_AT + (MASK_BYTE - COARSE_CLASS) * CLASSES,
+              CODES_AT = MASK_BYTES_AT + ALPHABET, RUNS_AT = CODES_AT + (RUN - ANCHOR_TABLE) * CODE_SYMBOLS,
+              COUNTS_END = RUNS_AT + (TABLES - RUN) * RUN_SYMBOLS;
+static_assert(SYMBOLS <= CODE_SYMBOLS && RUNS <= RUN_SYMBOLS, "all symbols have a place");
+__device__ __forceinline__ u32 class_place(u32 table) { return CLASSES_AT + (table - COARSE_CLASS) * CLASSES; }
+__device__ __forceinline__ u32 code_place(u32 table) { return CODES_AT + (table - ANCHOR_TABLE) * CODE_SYMBOLS; }
+__device__ __forceinline__ u32 run_place(u32 table) { return RUNS_AT + (table - RUN) * RUN_SYMBOLS; }
+
+// Mask states of tiles with codes: has_codes without a division.
+constexpr u32 CODED_STATES = 1 << 0 | 1 << MASK_SOME | 1 << 3 * MASK_SOME | 1 << 4 * MASK_SOME;
+
+struct CollectShared {
+    u32 counts[COUNTS_END];
+    u8 raw_bits[ALPHABET];
+    u64 raw[COLLECT_WARPS];
+    u16 positions[COLLECT_WARPS][MOST_ENTRIES];  // of the entries of a tile's sparse lists, behind one that is before all
+};
+static_assert(sizeof(CollectShared) == 4 * 5352 + 256 + COLLECT_WARPS * (8 + 2 * 352), "launch.rs asks for as much");
+
+// The table and the symbol that are counted at a place, and the raw bits that follow each such symbol: those of all tiles follow from the counts.
+struct Counted {
+    u32 table, symbol;
+    __device__ __forceinline__ Counted(u32 place) {
+        if (place >= RUNS_AT) {
+            table = RUN + (place - RUNS_AT) / RUN_SYMBOLS, symbol = (place - RUNS_AT) % RUN_SYMBOLS;
+        } else if (place >= CODES_AT) {
+            table = ANCHOR_TABLE + (place - CODES_AT) / CODE_SYMBOLS, symbol = (place - CODES_AT) % CODE_SYMBOLS;
+        } else if (place >= MASK_BYTES_AT) {
+            table = MASK_BYTE, symbol = place - MASK_BYTES_AT;
+        } else if (place >= CLASSES_AT) {
+            table = COARSE_CLASS + (place - CLASSES_AT) / CLASSES, symbol = (place - CLASSES_AT) % CLASSES;
+        } else {
+            table = TILE_MODE, symbol = place - MODES_AT;
+        }
     }
-    if (__vcmpgeu4(four, FIRST_WITH_RAW_BITS * 0x01010101u)) {
-#pragma unroll
-        for (i32 b = 0; b < 4; b++) raw += shared.raw_bits[four >> 8 * b & 255];
+    // Behind classes and modes are the numbers of entries of lists.
+    template <typename T>
+    __device__ __forceinline__ u32 raw(const u8* raw_bits) const {
+        if (table >= RUN) return run_bits(symbol);
+        if (table >= ANCHOR_TABLE) return raw_bits_at<T>(raw_bits, symbol, (i32)(table - ANCHOR_TABLE));
+        if (table == MASK_BYTE) return 0;
+        if (table >= COARSE_CLASS) return is_sparse(symbol) ? count_bits(table >= FINE_CLASS ? 2 : table >= MIDDLE_CLASS ? 1 : 0, symbol) : 0;
+        const u32 states = symbol % 9;
+        return MASK_COUNT_BITS * (has_mask_list(states, 0) + has_mask_list(states, 1));
     }
+};
+
+// A lane has the symbols of four times eight positions of a tile: 256 i + 8 lane and on, for i below 4; something that they are or are not takes
+// the bits 8 i and on of a word. With i = 0, lanes below 2 have the top, those below 8 the rest of the coarse block, the others the middle one.
+
+// Which of eight symbols are not zero.
+__device__ __forceinline__ u32 not_zero(uint2 eight) {
+    const u32 low = (((eight.x & 0x7f7f7f7f) + 0x7f7f7f7f) | eight.x) & 0x80808080;
+    const u32 high = (((eight.y & 0x7f7f7f7f) + 0x7f7f7f7f) | eight.y) & 0x80808080;
+    return __dp4a(high, 0x80402010u, __dp4a(low, 0x08040201u, 0u)) >> 7;
 }
 
-// The block of word 32 k + lane of a tile's symbols.
-__device__ __forceinline__ i32 block_of_word(i32 word) { return word >= 64 ? 2 : word >= 16 ? 1 : 0; }
+// encode_run without a branch.
+__device__ __forceinline__ Run encode_any_run(u32 run) {
+    const bool is_long = run >= FIRST_RUN_WITH_RAW_BITS;
+    const u32 octave = highest_bit(run), bits = is_long ? octave - 1 : 0, high = run >> bits;
+    return {high + (is_long ? 2 * bits + 8 : 0), run & ~(FULL << bits), bits};
+}
 
-// Grid: any. Block: 32 * COLLECT_WARPS, a warp for a tile at a time. Dynamic shared: CollectShared. The entries of all sparse lists, counts of all symbols by
-// table, and raw bits in all.
+// Bits 0, 2, 4 and on.
+__device__ __forceinline__ u32 every_other(u32 x) {
+    x &= 0x55555555;
+    x = (x | x >> 1) & 0x33333333;
+    x = (x | x >> 2) & 0x0f0f0f0f;
+    x = (x | x >> 4) & 0x00ff00ff;
+    return (x | x >> 8) & 0xffff;
+}
+
+// Which of a lane's positions are set in a mask by rows, a row a lane. (Not those of the top.)
+__device__ __forceinline__ u32 mask_by_position(bool lorenzo, u32 row) {
+    const i32 lane = threadIdx.x & 31;
+    u32 bits = 0;
+    if (lorenzo) {
+#pragma unroll
+        for (i32 i = 0; i < 4; i++) bits |= (__shfl_sync(FULL, row, 8 * i + (lane >> 2)) >> 8 * (lane & 3) & 255) << 8 * i;
+        return bits;
+    }
+    // Eight positions are a row of the middle block, or two of the coarse one, or half a row of the fine one.
+    const bool coarse = lane < 8;
+    const i32 level = coarse ? 2 : 1, phase = (coarse ? lane >> 1 : lane >> 3) - 1, j = coarse ? 2 * (lane & 1) : lane & 7;
+    const i32 x = (phase != 1) << level, y = (2 * j + (phase != 0)) << level;
+    const u32 first = every_other(every_other(__shfl_sync(FULL, row, y) >> x));
+    const u32 second = every_other(every_other(__shfl_sync(FULL, row, (y + 8) & 31) >> x));
+    bits = coarse ? every_other(first) | every_other(second) << 4 : first;
+#pragma unroll
+    for (i32 fine = 0; fine < 3; fine++) {
+        const u32 half = __shfl_sync(FULL, row, (lane & ~1) + (fine != 0)) >> (16 * (lane & 1) + (fine != 1));
+        bits |= (every_other(half) & 255) << (8 * fine + 8);
+    }
+    return bits;
+}
+
+// Counts the symbols that are not zero of eight of a dense list.
+__device__ __forceinline__ void count_dense(u32* table, uint2 eight, u32 present) {
+#pragma unroll
+    for (i32 b = 0; b < 8; b++) count_if(present & 1u << b, &table[(b < 4 ? eight.x : eight.y) >> 8 * (b & 3) & 255]);
+}
+
+// Counts the entries of a mask by rows, a row a lane: how many there are.
+__device__ __forceinline__ u32 collect_mask(CollectShared& shared, const TileShape& shape, u32 row) {
+    const i32 lane = threadIdx.x & 31;
+    const u32 difference = mask_difference(row);
+    u32 size = 0;
+    i32 last = -1;
+#pragma unroll 1
+    for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++) {
+        const u32 value = lane < shape.owned_y() ? difference >> 8 * byte & 255 : 0, present = __ballot_sync(FULL, value != 0);
+        if (present == 0) continue;
+        if (value) {
+            const u32 before = present & ((1u << lane) - 1);
+            const Run run = encode_any_run((u32)(32 * byte + lane - (before ? 32 * byte + (i32)highest_bit(before) : last) - 1));
+            atomicAdd(&shared.counts[run_place(MASK_RUN) + run.symbol], 1);
+            atomicAdd(&shared.counts[MASK_BYTES_AT + value], 1);
+        }
+        size += __popc(present);
+        last = 32 * byte + (i32)highest_bit(present);
+    }
+    return size;
+}
+
+// Grid: any. Block: 32 * COLLECT_WARPS, a warp for a tile at a time. Dynamic shared: CollectShared. The entries of all sparse lists, counts of all
+// symbols by table, and raw bits in all.
 template <typename T>
 __device__ __forceinline__ void collect(const Job& job) {
     LAUNCHED_SHARED(CollectShared, shared);
     u32* const counts = shared.counts;
-    Control& control = control_of(job);
     const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
-    for (u32 k = threadIdx.x; k < RUN * ALPHABET; k += blockDim.x) counts[k] = 0;
-    for (u32 k = threadIdx.x; k < RUN_COUNTS * 32; k += blockDim.x) shared.runs[k] = 0;
-    fill_raw_bits<T>(shared.raw_bits, lorenzo);
-    __syncthreads();
     const i32 lane = threadIdx.x & 31;
-    const u32 below_me = (1u << lane) - 1;
-    u32* const found = shared.entries[threadIdx.x >> 5];
-    const u64 warps = (u64)gridDim.x * COLLECT_WARPS;
-    u64 all_raw = 0;
-    u64 index = (u64)blockIdx.x * COLLECT_WARPS + (threadIdx.x >> 5);
-    u32 next = index < job.tiles() ? job.info[index] : 0;
-    for (; index < job.tiles(); index += warps) {
-        const u32 info = next, states = mode_in(info);
-        if (index + warps < job.tiles()) next = job.info[index + warps];
-        if (lane == 0) atomicAdd(&counts[TILE_MODE * ALPHABET + stream_mode(info)], 1);
-        u32 raw = 0, weight = TILE_WEIGHT;
-        if (states != 0) {
-            const TileShape shape = tile_shape(job, index);
-#pragma unroll
-            for (i32 plane = 0; plane < 2; plane++) {
-                if (!has_mask_list(states, plane)) continue;
-                const u32 difference = mask_difference(job.masks[index * 64 + plane * TILE + lane]);
-                u32 size = 0;
-                i32 last = -1;
-                for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++) {
-                    const u32 value = lane < shape.owned_y() ? difference >> 8 * byte & 255 : 0, present = __ballot_sync(FULL, value != 0);
-                    if (present == 0) continue;
-                    if (value) {
-                        const u32 before = present & below_me;
-                        const Run run = encode_run((u32)(32 * byte + lane - (before ? 32 * byte + 31 - __clz(before) : last) - 1));
-                        atomicAdd(&shared.runs[(MASK_RUN - RUN) * 32 + run.symbol], 1);
-                        atomicAdd(&counts[MASK_BYTE * ALPHABET + value], 1);
-                        raw += run.bits;
-                    }
-                    size += __popc(present);
-                    last = 32 * byte + 31 - __clz(present);
-                }
-                weight += 2 * size;
-                if (lane == 0) {
-                    sizes_of(job, index).masks[plane] = (u16)size;
-                    raw += MASK_COUNT_BITS;
-                }
-            }
+    // The same for all lanes, as the compiler has to know.
+    const u32 warp = warp_or(threadIdx.x >> 5);
+    u16* const positions = shared.positions[warp];
+    for (u32 k = threadIdx.x; k < COUNTS_END; k += 32 * COLLECT_WARPS) counts[k] = 0;
+    fill_raw_bits<T>(shared.raw_bits, lorenzo);
+    if (lane == 0) positions[0] = 0;
+    after_kernel_before();
+    __syncthreads();
+    // Each lane counts one thing of every tile: the symbol of a position of the top, a class, or the mode. The places of the latter are sums
+    // of bytes of the info word with weights.
+    const u32 own_place = lane < 16 ? code_place(table_of(lane, 1)) : lane < 19 ? class_place(class_table(0, lane - 16)) : MODES_AT;
+    const u32 own_weights = fresh(lane == 16 ? 1 << 8 : lane == 17 ? CLASSES << 8 | 1 << 16 : lane == 18 ? CLASSES << 16 | 1 << 24 : lane == 19 ? 1u : 0u);
+    const u32 my_bit = 1u << lane;
+    constexpr u32 TOP_LANES = 0xffff, CLASS_LANES = 7 << 16, MODE_LANE = 1 << 19;
+    u32 zeros = 0, fine_zeros = 0;  // of dense blocks
+    // There is no memory for 2^32 tiles.
+    const u32 tiles = (u32)job.tiles(), warps = gridDim.x * COLLECT_WARPS;
+    u32 index = blockIdx.x * COLLECT_WARPS + warp;
+    u32 next = index < tiles ? job.info[index] : 0;
+    for (; index < tiles; index += warps) {
+        u32 info = warp_or(next), counting = CLASS_LANES | MODE_LANE;
+        if (index + warps < tiles) next = job.info[index + warps];
+        const bool whole = info & ALL_CODED;
+        if (!whole && !(CODED_STATES >> mode_in(info) & 1)) {
+            info &= 255;
+            counting = MODE_LANE;
         }
-        if (!has_codes(states)) {
-            if (lane == 0) sizes_of(job, index).weight = (u16)weight;
-            all_raw += raw;
-            continue;
-        }
-        if (lane < 3) atomicAdd(&counts[class_table(info, lane) * ALPHABET + class_in(info, lane)], 1);
-        // Word 32 k + lane of the symbols; zero where a block has none.
-        const u32* const from = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES);
-        u32 words[8];
+        // Symbols; zero where a block has none.
+        const u8* const symbols = job.symbols + (u64)index * TILE_VERTICES;
+        const uint2* const eights = reinterpret_cast<const uint2*>(symbols) + lane;
+        const u32 coarse_class = class_in(info, 0), fine_class = class_in(info, 2), my_class = class_in(info, lane < 8 ? 0 : 1);
+        uint2 rows[4];
 #pragma unroll
-        for (i32 k = 0; k < 8; k++) words[k] = class_in(info, block_of_word(32 * k + lane)) ? from[32 * k + lane] : 0;
-        if (!(info & ALL_CODED)) {
+        for (i32 i = 0; i < 4; i++) rows[i] = make_uint2(0, 0);
+        u32 top = 0;
+        if (coarse_class) {
+            counting |= TOP_LANES;
+            if (lane < 16) top = symbols[lane];
+        }
+        if (my_class) rows[0] = eights[0];
+        if (fine_class) {
+#pragma unroll
+            for (i32 i = 1; i < 4; i++) rows[i] = eights[32 * i];
+        }
+        u32 active = FULL, mask_sizes[2] = {0, 0};
+        if (!whole) {
             // Vertices without a symbol, by rows; what lies there means nothing.
             const TileShape shape = tile_shape(job, index);
             u32 masked = ~(lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0);
-            if (states != 0) masked |= job.masks[index * 64 + lane] | job.masks[index * 64 + TILE + lane];
-            auto is_masked = [&](i32 position) -> bool {
+            if (const u32 states = mode_in(info); states != 0) {
+                const u32 zero = job.masks[(u64)index * 64 + lane], fill = job.masks[(u64)index * 64 + TILE + lane];
+                masked |= zero | fill;
+                if (has_mask_list(states, 0)) mask_sizes[0] = collect_mask(shared, shape, zero);
+                if (has_mask_list(states, 1)) mask_sizes[1] = collect_mask(shared, shape, fill);
+            }
+            if (info >> 8) {
+                active = ~mask_by_position(lorenzo, masked);
                 i32 x, y;
-                place_in_tile(lorenzo, position, x, y);
-                return __shfl_sync(FULL, masked, y) >> x & 1;
-            };
-#pragma unroll
-            for (i32 k = 0; k < 8; k++) {
-                u32 four = words[k];
-                if (!__any_sync(FULL, four)) continue;
-#pragma unroll 1
-                for (i32 b = 0; b < 4; b++)
-                    if (is_masked(128 * k + 4 * lane + b)) four &= ~(255u << 8 * b);
-                words[k] = four;
-            }
-            // Zeros of dense lists are counted one by one.
-#pragma unroll 1
-            for (i32 step = 0; step < 32; step++) {
-                const i32 position = 32 * step + lane, block = step >= 8 ? 2 : step >= 2 ? 1 : 0;
-                const u32 cls = class_in(info, block);
-                if (cls == 0 || (step > 0 && is_sparse(cls))) continue;
-                const bool dense = position < 16 || !is_sparse(cls);
-                if (is_masked(position) || !dense) continue;
-                const u32 symbol = job.symbols[index * TILE_VERTICES + position];
-                atomicAdd(&counts[table_of(position, cls) * ALPHABET + symbol], 1);
-                raw += raw_bits_at<T>(shared.raw_bits, symbol, position);
-            }
-        } else {
-            if (class_in(info, 0)) {
-                // The top: a position a lane.
-                const u32 symbol = __shfl_sync(FULL, words[0], lane >> 2) >> 8 * (lane & 3) & 255;
-                if (lane < 16) {
-                    atomicAdd(&counts[table_of(lane, 1) * ALPHABET + symbol], 1);
-                    raw += raw_bits_at<T>(shared.raw_bits, symbol, lane);
-                }
-            }
-#pragma unroll
-            for (i32 block = 0; block < 3; block++) {
-                const u32 cls = class_in(info, block);
-                if (cls == 0 || is_sparse(cls)) continue;
-                u32* const table = counts + table_of(list_start(block + 1), cls) * ALPHABET;
-                u32 zeros = 0;
-#pragma unroll
-                for (i32 k = block; k < (block == 0 ? 1 : block == 1 ? 2 : 8); k++) {
-                    // The middle block begins in the word of the coarse one.
-                    if (block == 0 ? lane >= 4 && lane < 16 : true) count_word(shared, table, words[k], zeros, raw);
-                }
-                if (block == 1 && lane >= 16) count_word(shared, table, words[0], zeros, raw);
-                zeros = warp_sum(zeros);
-                if (lane == 0 && zeros) atomicAdd(table, zeros);
+                place_in_tile(lorenzo, (i32)(thread_in_block() & 15), x, y);
+                counting &= ~(__ballot_sync(FULL, __shfl_sync(FULL, masked, y) >> x & 1) & TOP_LANES);
             }
         }
-        // What is not zero in sparse lists, in order.
-        u32 size = 0, sizes[3] = {0, 0, 0};
+        u32 heads = info & ~(u32)(255 & ~15);
+        if (lorenzo) heads += 9 * tier_in(info);
+        count_if(counting & my_bit, &counts[__dp4a(heads, own_weights, own_place + top)]);
+        u32 present = not_zero(rows[0]);
+        if (fine_class) present |= not_zero(rows[1]) << 8 | not_zero(rows[2]) << 16 | not_zero(rows[3]) << 24;
+        present &= active;
+        if (lane < 2) present &= ~255u;
+        u32 weight = TILE_WEIGHT + (coarse_class ? list_end(TOP_LIST) : 0);
+        if (((info >> 8) + 0x010101) & 0x080808) {
+            // Dense blocks.
+            if (coarse_class > LAST_SPARSE_CLASS) weight += list_end(COARSE_LIST) - list_start(COARSE_LIST);
+            if (class_in(info, 1) > LAST_SPARSE_CLASS) weight += list_end(MIDDLE_LIST) - list_start(MIDDLE_LIST);
+            if (my_class > LAST_SPARSE_CLASS && lane >= 2) {
+                count_dense(counts + code_place(lane < 8 ? DENSE_STEP_4 : DENSE_STEP_2), rows[0], present);
+                zeros += 8 - __popc((present | ~active) & 255);
+                present &= ~255u;
+            }
+            if (fine_class > LAST_SPARSE_CLASS) {
+                weight += list_end(FINE_LIST) - list_start(FINE_LIST);
+#pragma unroll
+                for (i32 i = 1; i < 4; i++) count_dense(counts + code_place(DENSE_STEP_1), rows[i], present >> 8 * i);
+                fine_zeros += 24 - __popc((present | ~active) >> 8);
+                present &= 255;
+            }
+        }
+        // What is not zero in sparse lists, in order: how many there are in each eight, a byte each, and up to its end. No sum is above 255:
+        // the numbers of entries have so many bits.
+        u32 here = __popc(present);
+        if (fine_class) {
+            here = present - (present >> 1 & 0x55555555);
+            here = (here & 0x33333333) + (here >> 2 & 0x33333333);
+            here = (here + (here >> 4)) & 0x0f0f0f0f;
+        }
+        const u32 ends = sum_up_to_me(here), all = __shfl_sync(FULL, ends, 31);
+        const u32 small = all & 255, coarse = __shfl_sync(FULL, ends, 7) & 255, middle = small - coarse;
+        u32 size = small;
+        auto place_positions = [&](u32 left, u32 first, u32 last) {
+            for (u16* to = positions + last; left; to--) {
+                const u32 b = highest_bit(left);
+                left ^= 1u << b;
+                *to = (u16)(first + b);
+            }
+        };
         __syncwarp();
+        place_positions(present & 255, 8 * lane, ends & 255);
+        if (all >> 8) {
 #pragma unroll
-        for (i32 k = 0; k < 8; k++) {
-            const i32 block = block_of_word(32 * k + lane);
-            const u32 four = is_sparse(class_in(info, block)) && (k > 0 || lane >= 4) ? words[k] : 0;
-            if (!__any_sync(FULL, four)) continue;
-            u32 at = size, added = 0;
-#pragma unroll
-            for (i32 b = 0; b < 4; b++) {
-                const u32 present = __ballot_sync(FULL, four >> 8 * b & 255);
-                at += __popc(present & below_me);
-                added += __popc(present);
-                if (k == 0) sizes[0] += __popc(present & 0xffff);
-                if (k < 2) sizes[1] += __popc(k == 0 ? present & 0xffff0000u : present);
+            for (i32 i = 1; i < 4; i++) {
+                place_positions(present >> 8 * i & 255, 256 * i + 8 * lane, size + (ends >> 8 * i & 255));
+                size += all >> 8 * i & 255;
             }
-#pragma unroll
-            for (i32 b = 0; b < 4; b++) {
-                const u32 symbol = four >> 8 * b & 255;
-                if (symbol) found[at++] = make_entry(symbol, 128 * k + 4 * lane + b, {0, 0, 0});
-            }
-            size += added;
         }
-        sizes[2] = size - sizes[0] - sizes[1];
         __syncwarp();
         u32* const entries = entries_of<T>(job, index);
-        for (i32 k = lane; k < (i32)size; k += 32) {
-            const u32 entry = found[k], symbol = symbol_of_entry(entry);
-            const i32 position = position_of_entry(entry), before = k > 0 ? position_of_entry(found[k - 1]) : -1;
-            const i32 block = position >= 256 ? 2 : position >= 64 ? 1 : 0, start = list_start(block + 1);
-            const u32 cls = class_in(info, block);
-            const u32 skipped = (u32)(position - 1 - (before < start ? start - 1 : before));
-            const i32 first = block == 0 ? 0 : block == 1 ? (i32)sizes[0] : (i32)(sizes[0] + sizes[1]);
-            const Run run = encode_run(skipped);
-            entries[start + k - first] = make_entry(symbol, position, run);
-            atomicAdd(&shared.runs[(cls - 1) * 32 + run.symbol], 1);
-            atomicAdd(&counts[table_in_list(COARSE_LIST + block, cls, position) * ALPHABET + symbol], 1);
-            raw += run.bits + shared.raw_bits[symbol];
+        const u32 before_block = coarse << 16 | small << 24;
+#pragma unroll 1
+        for (u32 k = lane; k < size; k += 32) {
+            const u32 position = positions[k + 1], symbol = symbols[position];
+            // Blocks begin at powers of four.
+            const u32 bits = highest_bit(position) & ~1u, start = 1u << bits, shift = 4 * bits - 8;
+            const u32 cls = info >> shift & 255, expected = max((u32)positions[k] + 1, start);
+            const Run run = encode_any_run(position - expected);
+            entries[start + k - (before_block >> shift & 255)] = make_entry(symbol, position, run);
+            atomicAdd(&counts[run_place(RUN - 1 + cls) + run.symbol], 1);
+            atomicAdd(&counts[code_place(STEP_4 + (CLASSES - 1) * ((bits >> 1) - 2) + cls - 1) + symbol], 1);
         }
-        weight += 2 * size;
-#pragma unroll
-        for (u32 list = TOP_LIST; list < TILE_LISTS; list++) {
-            const u32 cls = class_in(info, list == TOP_LIST ? 0 : (i32)list - 1);
-            if (cls && (list == TOP_LIST || !is_sparse(cls))) weight += (u32)(list_end(list) - list_start(list));
-        }
-        if (lane == 0) sizes_of(job, index).weight = (u16)weight;
-        if (lane < 3) {
-            const u32 cls = class_in(info, lane);
-            sizes_of(job, index).blocks[lane] = (u16)(lane == 0 ? sizes[0] : lane == 1 ? sizes[1] : sizes[2]);
-            if (is_sparse(cls)) raw += count_bits(lane, cls);
-        }
-        all_raw += raw;
+        weight += 2 * (size + mask_sizes[0] + mask_sizes[1]);
+        if (lane == 0) write_sizes(sizes_of(job, index), coarse, middle, size - small, mask_sizes, weight);
     }
-    all_raw = warp_sum64(all_raw);
-    if (lane == 0 && all_raw) atomicAdd((ull*)&control.raw_bits, (ull)all_raw);
+    const u32 coarse_zeros = warp_sum(lane < 8 ? zeros : 0), middle_zeros = warp_sum(lane < 8 ? 0 : zeros);
+    fine_zeros = warp_sum(fine_zeros);
+    if (lane == 0) {
+        if (coarse_zeros) atomicAdd(&counts[code_place(DENSE_STEP_4)], coarse_zeros);
+        if (middle_zeros) atomicAdd(&counts[code_place(DENSE_STEP_2)], middle_zeros);
+        if (fine_zeros) atomicAdd(&counts[code_place(DENSE_STEP_1)], fine_zeros);
+    }
     __syncthreads();
-    for (u32 k = threadIdx.x; k < RUN * ALPHABET; k += blockDim.x)
-        if (counts[k]) atomicAdd((ull*)&job.counts[k], (ull)counts[k]);
-    for (u32 k = threadIdx.x; k < RUN_COUNTS * 32; k += blockDim.x)
-        if (shared.runs[k]) atomicAdd((ull*)&job.counts[(RUN + k / 32) * ALPHABET + k % 32], (ull)shared.runs[k]);
+    u64 raw = 0;
+    for (u32 k = threadIdx.x; k < COUNTS_END; k += 32 * COLLECT_WARPS) {
+        const u32 count = counts[k];
+        if (count == 0) continue;
+        const Counted counted(k);
+        atomicAdd((ull*)&job.counts[counted.table * ALPHABET + counted.symbol], (ull)count);
+        raw += (u64)count * counted.template raw<T>(shared.raw_bits);
+    }
+    raw = warp_sum64(raw);
+    if (lane == 0) shared.raw[warp] = raw;
+    __syncthreads();
+    if (threadIdx.x >= 32) return;
+    raw = warp_sum64(lane < COLLECT_WARPS ? shared.raw[lane] : 0);
+    if (lane == 0 && raw) atomicAdd((ull*)&control_of(job).raw_bits, (ull)raw);
 }

@@ -102,6 +102,8 @@ __device__ __forceinline__ void after_kernel_before() {
     wait_for_kernel_before();
     let_next_begin();
 }
+// One that has something to do before, and then calls after_kernel_before.
+__device__ __forceinline__ void by_itself() {}
 // One that reads nothing of the kernel before. It waits for that at its end, so that for the next one both have ended. Several
 // can follow each other. What came before the first kernel that they are beside has to be complete: that must not be an
 // early one that waits at its start.

@@ -29,8 +29,10 @@
 // With registers for as many blocks as have their shared memory.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define GROUP_BLOCKS 1
+#define COLLECT_BLOCKS 2
 #else
 #define GROUP_BLOCKS 4
+#define COLLECT_BLOCKS 3
 #endif
 #define GROUP_KERNEL(name, threads, blocks, call, huffman)                        \
     ENTRY(name##_f32, (threads, blocks), after_kernel_before, call<float, huffman>) \
@@ -50,7 +52,7 @@ BOUNDED_KERNEL(factz_speculative, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, aft
 BOUNDED_KERNEL(factz_tight, 96, 6, 32, 12, beside_kernel_before, tight_tiles)
 KERNEL(factz_lorenzo_plain, 32 * LORENZO_WARPS, lorenzo_plain)
 BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 4, 32 * LORENZO_WARPS, 1, after_kernel_before, lorenzo_others)
-KERNEL(factz_collect, 32 * COLLECT_WARPS, collect)
+BOUNDED_KERNEL(factz_collect, 32 * COLLECT_WARPS, COLLECT_BLOCKS, 32 * COLLECT_WARPS, COLLECT_BLOCKS, by_itself, collect)
 FLAGGED_KERNEL(factz_tables, 1024, tables, false)
 FLAGGED_KERNEL(factz_make_codes, 1024, tables, true)
 GROUP_KERNEL(factz_encode, 32 * ENCODE_WARPS, GROUP_BLOCKS, encode_groups, false)

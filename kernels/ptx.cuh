@@ -86,9 +86,26 @@ __device__ __forceinline__ void store_if(bool wanted, u16* to, u32 value) {
     asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.u16 [%0], %1;}" ::"l"(to), "h"((u16)value), "r"((u32)wanted) : "memory");
 }
 
+// Counts one in shared memory, without a branch.
+__device__ __forceinline__ void count_if(u32 wanted, u32* shared) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; @p red.shared.add.u32 [%0], 1;}" ::"r"((u32)__cvta_generic_to_shared(shared)), "r"(wanted) : "memory");
+}
+
+// The number of the highest bit that is set.
+__device__ __forceinline__ u32 highest_bit(u32 x) {
+    u32 bit;
+    asm("bfind.u32 %0, %1;" : "=r"(bit) : "r"(x));
+    return bit;
+}
+
 // A parameter as something new, so that what follows from it is found where it is needed and has no registers meanwhile.
 __device__ __forceinline__ u64 fresh(u64 x) {
     asm volatile("" : "+l"(x));
+    return x;
+}
+
+__device__ __forceinline__ u32 fresh(u32 x) {
+    asm volatile("" : "+r"(x));
     return x;
 }
 

@@ -20,6 +20,11 @@ static_assert(sizeof(ListSizes) <= sizeof(Nearness), "one takes the place of the
 __device__ __forceinline__ ListSizes& sizes_of(const Job& job, u64 tile) {
     return reinterpret_cast<ListSizes*>(job.nearness)[tile];
 }
+// All of them and the weight at once; what is before is not known yet.
+__device__ __forceinline__ void write_sizes(ListSizes& to, u32 coarse, u32 middle, u32 fine, const u32 (&masks)[2], u32 weight) {
+    static_assert(offsetof(ListSizes, masks) == 6 && offsetof(ListSizes, weight) == 10 && sizeof(ListSizes) % 16 == 0, "in order");
+    *reinterpret_cast<uint4*>(&to) = make_uint4(coarse | middle << 16, fine | masks[0] << 16, masks[1] | weight << 16, 0);
+}
 
 // How a symbol of a table is coded: frequency << 16 | start, or length << 16 | code, and the reciprocal of the frequency. Where a table has
 // no entry for a symbol that of the escape takes its place.

@@ -108,15 +108,9 @@ inline int __dp2a_lo(int halves, int bytes, int sum) {
     return (int)((unsigned)sum +
                  (unsigned)((short)halves * (signed char)bytes + (short)(halves >> 16) * (signed char)(bytes >> 8)));
 }
-inline unsigned __vcmpeq4(unsigned a, unsigned b) {
-    unsigned equal = 0;
-    for (int k = 0; k < 32; k += 8) equal |= (a >> k & 255) == (b >> k & 255) ? 255u << k : 0;
-    return equal;
-}
-inline unsigned __vcmpgeu4(unsigned a, unsigned b) {
-    unsigned above = 0;
-    for (int k = 0; k < 32; k += 8) above |= (a >> k & 255) >= (b >> k & 255) ? 255u << k : 0;
-    return above;
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
+    for (int k = 0; k < 32; k += 8) sum += (a >> k & 255) * (b >> k & 255);
+    return sum;
 }
 template <typename T>
 T __ldcg(const T* at) {
@@ -265,7 +259,12 @@ inline uint4 four_words(const unsigned* shared) { return {shared[0], shared[1], 
 inline void store_if(bool wanted, unsigned short* to, unsigned value) {
     if (wanted) *to = (unsigned short)value;
 }
+inline void count_if(unsigned wanted, unsigned* shared) {
+    if (wanted) ++*shared;
+}
+inline unsigned highest_bit(unsigned x) { return 31 - __clz(x); }
 inline unsigned thread_in_block() { return threadIdx.x; }
+inline unsigned fresh(unsigned x) { return x; }
 inline unsigned long fresh(unsigned long x) { return x; }
 inline unsigned long long fresh(unsigned long long x) { return x; }
 inline void let_next_begin() {}

@@ -264,7 +264,7 @@ void compress(const Job& job) {
         RUN(lorenzo_plain, (tiles + 7) / 8, 256);
         RUN(lorenzo_others, FEW, 256);
     }
-    RUN(collect, FEW, 384);
+    RUN(collect, FEW, 32 * COLLECT_WARPS);
     if (job.coder == CODER_ANS) {
         RUN(tables, 13 + (tiles + 4095) / 4096, 1024);
         if (job.predictor == PREDICTOR_HIERARCHICAL)

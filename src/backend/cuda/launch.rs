@@ -84,7 +84,7 @@ const HUFFMAN_HIERARCHICAL: fn(&Needs) -> bool = |n| HUFFMAN(n) && HIERARCHICAL(
 pub(super) const MANY: u64 = 1056;
 
 /// Shared memory of the coder's kernels: structs CollectShared, EncodeShared and DecodeShared.
-const COLLECT_BYTES: u32 = 4 * (43 * 256 + 7 * 32) + 256 + 12 * 4 * 352;
+const COLLECT_BYTES: u32 = 4 * 5352 + 256 + 16 * (8 + 2 * 352);
 const ENCODE_BYTES: u32 = 4 * 32 * 256 + 256 + 4 * (2 * 288 + 2 * 1024 + 26 * 128);
 const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 2 * 1024 + 7 * 128 + 16);
 
@@ -123,7 +123,7 @@ pub(super) const COMPRESS: [Stage; 25] = [
     only(SIGNATURES, TIGHT),
     only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(8), 256)),
     only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256)),
-    with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(12).min(396), 384)),
+    with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(16).min(396), 512)),
     only(ANS, stage("tables", |s, _| 13 + s.tiles.div_ceil(4096), 1024)),
     only(HUFFMAN, stage("make_codes", |s, _| 13 + s.tiles.div_ceil(4096), 1024)),
     only(ANS_HIERARCHICAL, with_shared(ENCODE_BYTES, stage("encode", |s, _| s.tiles.min(528), 384))),
