@@ -379,24 +379,25 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     LAUNCHED_SHARED(EncodeShared, shared);
     Control& control = control_of(job);
     if (blockIdx.x >= control.groups) return;
-    // The tables come while the first groups are found.
-    for (u32 k = threadIdx.x; k < SHARED_TABLES * ALPHABET; k += 32 * ENCODE_WARPS)
-        copy_ahead<4>(&shared.entries[k], &code_entries(job, FIRST_SHARED_TABLE)[k].x);
-    end_of_copies();
+    {
+        // Two entries at a time, without their reciprocals.
+        const uint4* const pairs = reinterpret_cast<const uint4*>(code_entries(job, FIRST_SHARED_TABLE));
+        constexpr u32 PAIRS = SHARED_TABLES * ALPHABET / 2, EACH = (PAIRS + 32 * ENCODE_WARPS - 1) / (32 * ENCODE_WARPS);
+#pragma unroll
+        for (u32 i = 0; i < EACH; i++) {
+            const u32 k = i * 32 * ENCODE_WARPS + threadIdx.x;
+            if (k >= PAIRS) break;
+            const uint4 two = pairs[k];
+            reinterpret_cast<uint2*>(shared.entries)[k] = make_uint2(two.x, two.z);
+        }
+    }
     fill_raw_bits<T>(shared.raw_bits, false);
-    bool has_tables = false;
+    __syncthreads();
     const i32 lane = threadIdx.x & 31, warp = (i32)(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
     EncodeGroup& mine = shared.groups[number];
     // Consecutive groups go to different blocks.
-    for (u64 group = blockIdx.x + (u64)gridDim.x * number;; group += (u64)gridDim.x * ENCODE_GROUPS) {
-        const bool exists = group < *(volatile u64*)&control.groups;
-        const u64 boundary = first_tile_of(job, *(volatile u64*)&control.group_weight, exists ? group : 0);
-        if (!has_tables) {
-            wait_for_copies<0>();
-            __syncthreads();
-            has_tables = true;
-        }
-        if (!exists) break;
+    for (u64 group = blockIdx.x + (u64)gridDim.x * number; group < *(volatile u64*)&control.groups; group += (u64)gridDim.x * ENCODE_GROUPS) {
+        const u64 boundary = first_tile_of(job, *(volatile u64*)&control.group_weight, group);
         const u64 first = __shfl_sync(FULL, boundary, 0), end = __shfl_sync(FULL, boundary, 16);
         Encoder<HUFFMAN> encoder(reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES));
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
