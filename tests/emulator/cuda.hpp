@@ -230,6 +230,11 @@ inline std::vector<std::vector<Copy>>& copies_of_thread() {
 }
 template <int BYTES>
 void copy_ahead(void* to, const void* from) {
+    // A device stops there.
+    if (((uintptr_t)to | (uintptr_t)from) % BYTES) {
+        std::fprintf(stderr, "a copy of %d bytes that is not aligned\n", BYTES);
+        std::abort();
+    }
     copies_of_thread().back().push_back({to, from, BYTES});
 }
 inline void end_of_copies() { copies_of_thread().emplace_back(); }
