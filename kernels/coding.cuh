@@ -334,6 +334,19 @@ __device__ __forceinline__ void code_chunks(const EncodeGroup& shared, Encoder<H
     }
 }
 
+// The numbers of entries of each tile's masks and sparse lists.
+template <bool HUFFMAN>
+__device__ __forceinline__ void code_sizes(Encoder<HUFFMAN>& encoder, const CodeTile& tile, bool exists) {
+#pragma unroll
+    for (i32 plane = 1; plane >= 0; plane--)
+        encoder.raw(tile.masks[plane], exists && has_mask_list(mode_in(tile.info), plane) ? MASK_COUNT_BITS : 0);
+#pragma unroll
+    for (i32 k = 2; k >= 0; k--) {
+        const u32 cls = class_in(tile.info, k);
+        encoder.raw(tile.counts[k], tile.coded && is_sparse(cls) ? count_bits(k, cls) : 0);
+    }
+}
+
 // The coder, of the classes and the mode of each tile: what stands for them comes while the lists are coded.
 template <bool HUFFMAN>
 __device__ __forceinline__ void find_heads(const Job& job, EncodeGroup& shared, const CodeTile& tile, bool exists) {
@@ -410,14 +423,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                 const CodeTile tile(job, batch + lane, exists);
                 find_heads<HUFFMAN>(job, mine, tile, exists);
                 code_chunks(mine, encoder, tile.chunks());
-#pragma unroll
-                for (i32 plane = 1; plane >= 0; plane--)
-                    encoder.raw(tile.masks[plane], exists && has_mask_list(mode_in(tile.info), plane) ? MASK_COUNT_BITS : 0);
-#pragma unroll
-                for (i32 k = 2; k >= 0; k--) {
-                    const u32 cls = class_in(tile.info, k);
-                    encoder.raw(tile.counts[k], tile.coded && is_sparse(cls) ? count_bits(k, cls) : 0);
-                }
+                code_sizes(encoder, tile, exists);
                 code_heads(mine, encoder, tile);
             }
             // The lists of the next batch take the place of those of this one.

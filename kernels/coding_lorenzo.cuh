@@ -185,14 +185,7 @@ struct LorenzoCoder {
             const u32 table = k < 3 ? class_table(tile.info, k) : (u32)TILE_MODE, symbol = k < 3 ? class_in(tile.info, k) : stream_mode(tile.info);
             heads[k] = (k < 3 ? tile.coded : exists) ? code_entries(job, table)[symbol] : make_uint2(encoder.NOTHING, 0);
         }
-#pragma unroll
-        for (i32 plane = 1; plane >= 0; plane--)
-            encoder.raw(tile.masks[plane], exists && has_mask_list(mode_in(tile.info), plane) ? MASK_COUNT_BITS : 0);
-#pragma unroll
-        for (i32 k = 2; k >= 0; k--) {
-            const u32 cls = class_in(tile.info, k);
-            encoder.raw(tile.counts[k], tile.coded && is_sparse(cls) ? count_bits(k, cls) : 0);
-        }
+        code_sizes(encoder, tile, exists);
 #pragma unroll
         for (i32 i = 0; i < 4; i++) {
             // The fine class, the middle one, the coarse one, the mode.

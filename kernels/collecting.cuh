@@ -38,8 +38,13 @@ __device__ __forceinline__ u32 class_place(u32 table) { return CLASSES_AT + (tab
 __device__ __forceinline__ u32 code_place(u32 table) { return CODES_AT + (table - ANCHOR_TABLE) * CODE_SYMBOLS; }
 __device__ __forceinline__ u32 run_place(u32 table) { return RUNS_AT + (table - RUN) * RUN_SYMBOLS; }
 
-// Mask states of tiles with codes: has_codes without a division.
-constexpr u32 CODED_STATES = 1 << 0 | 1 << MASK_SOME | 1 << 3 * MASK_SOME | 1 << 4 * MASK_SOME;
+// Mask states of tiles with codes, a bit for each: has_codes without a division.
+constexpr u32 coded_states() {
+    u32 states = 0;
+    for (u32 mode = 0; mode < 9; mode++) states |= has_codes(mode) ? 1u << mode : 0;
+    return states;
+}
+constexpr u32 CODED_STATES = coded_states();
 
 struct CollectShared {
     u32 counts[COUNTS_END];
@@ -47,7 +52,7 @@ struct CollectShared {
     u64 raw[COLLECT_WARPS];
     u16 positions[COLLECT_WARPS][MOST_ENTRIES];  // of the entries of a tile's sparse lists, behind one that is before all
 };
-static_assert(sizeof(CollectShared) == 4 * 5352 + 256 + COLLECT_WARPS * (8 + 2 * 352), "launch.rs asks for as much");
+static_assert(COLLECT_WARPS == 16 && sizeof(CollectShared) == 4 * 5352 + 256 + 16 * (8 + 2 * 352), "launch.rs asks for as much");
 
 // The table and the symbol that are counted at a place, and the raw bits that follow each such symbol: those of all tiles follow from the counts.
 struct Counted {
@@ -85,22 +90,6 @@ __device__ __forceinline__ u32 not_zero(uint2 eight) {
     const u32 low = (((eight.x & 0x7f7f7f7f) + 0x7f7f7f7f) | eight.x) & 0x80808080;
     const u32 high = (((eight.y & 0x7f7f7f7f) + 0x7f7f7f7f) | eight.y) & 0x80808080;
     return __dp4a(high, 0x80402010u, __dp4a(low, 0x08040201u, 0u)) >> 7;
-}
-
-// encode_run without a branch.
-__device__ __forceinline__ Run encode_any_run(u32 run) {
-    const bool is_long = run >= FIRST_RUN_WITH_RAW_BITS;
-    const u32 octave = highest_bit(run), bits = is_long ? octave - 1 : 0, high = run >> bits;
-    return {high + (is_long ? 2 * bits + 8 : 0), run & ~(FULL << bits), bits};
-}
-
-// Bits 0, 2, 4 and on.
-__device__ __forceinline__ u32 every_other(u32 x) {
-    x &= 0x55555555;
-    x = (x | x >> 1) & 0x33333333;
-    x = (x | x >> 2) & 0x0f0f0f0f;
-    x = (x | x >> 4) & 0x00ff00ff;
-    return (x | x >> 8) & 0xffff;
 }
 
 // Which of a lane's positions are set in a mask by rows, a row a lane. (Not those of the top.)
@@ -145,7 +134,7 @@ __device__ __forceinline__ u32 collect_mask(CollectShared& shared, const TileSha
         if (present == 0) continue;
         if (value) {
             const u32 before = present & ((1u << lane) - 1);
-            const Run run = encode_any_run((u32)(32 * byte + lane - (before ? 32 * byte + (i32)highest_bit(before) : last) - 1));
+            const Run run = encode_run((u32)(32 * byte + lane - (before ? 32 * byte + (i32)highest_bit(before) : last) - 1));
             atomicAdd(&shared.counts[run_place(MASK_RUN) + run.symbol], 1);
             atomicAdd(&shared.counts[MASK_BYTES_AT + value], 1);
         }
@@ -286,7 +275,7 @@ __device__ __forceinline__ void collect(const Job& job) {
             // Blocks begin at powers of four.
             const u32 bits = highest_bit(position) & ~1u, start = 1u << bits, shift = 4 * bits - 8;
             const u32 cls = info >> shift & 255, expected = max((u32)positions[k] + 1, start);
-            const Run run = encode_any_run(position - expected);
+            const Run run = encode_run(position - expected);
             entries[start + k - (before_block >> shift & 255)] = make_entry(symbol, position, run);
             atomicAdd(&counts[run_place(RUN - 1 + cls) + run.symbol], 1);
             atomicAdd(&counts[code_place(STEP_4 + (CLASSES - 1) * ((bits >> 1) - 2) + cls - 1) + symbol], 1);

@@ -303,14 +303,6 @@ __device__ __forceinline__ void sort_tiles(const Job& job) {
     nearness_of(job, tile).kind = plain ? PLAIN_TILE : OTHER_TILE;
 }
 
-// Every second bit of 16, beside each other.
-__device__ __forceinline__ u32 every_second(u32 x) {
-    x &= 0x5555;
-    x = (x | x >> 1) & 0x3333;
-    x = (x | x >> 2) & 0x0f0f;
-    return (x | x >> 4) & 0xff;
-}
-
 // Grid: any. Block: 64, a limited tile. Limits from triangles that are not hard; lists the whole tiles without zeros
 // and missing values, from the end of the list of plain ones, and the others between these.
 template <typename T>
@@ -373,7 +365,7 @@ __device__ __forceinline__ void limits(const Job& job) {
         if (lane != 0) continue;
         // Rows with odd numbers are two chunks of limits, others one.
         const u32 written = found.rows | second.rows << LIMIT_ROWS;
-        const u32 even = every_second(written) | every_second(written >> 16) << 8, odd = every_second(written >> 1) | every_second(written >> 17) << 8;
+        const u32 even = every_other(written), odd = every_other(written >> 1);
         entry.limited = all ? ~0ull : ALWAYS_LIMITED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
         // Signatures are looked at where all vertices around are at hand.
         const bool whole = !(found.special | found.inside | second.special | second.inside) && shape.last_x == TILE && shape.last_y == TILE;

@@ -65,6 +65,18 @@ struct Decoder {
         refill(bits > 0);
         return value;
     }
+    // Any number of raw bits, at most 128.
+    __device__ __forceinline__ void long_raw(u32 bits, u64& low, u64& high) {
+        low = high = 0;
+#pragma unroll 1
+        for (u32 at = 0; __any_sync(FULL, bits > at); at += 16) {
+            const u64 value = raw(bits > at ? (bits - at < 16 ? bits - at : 16) : 0);
+            if (at < 64)
+                low |= value << at;
+            else
+                high |= value << (at - 64);
+        }
+    }
     // A symbol in each active lane from a table of rANS, or of Huffman codes; 0 in the others. Escapes are still to be resolved.
     template <bool NEAR>
     __device__ __forceinline__ u32 step_from(bool active, const u32* entries, const u8* starts, const u16* codes) {

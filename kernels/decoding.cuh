@@ -90,15 +90,8 @@ __device__ __forceinline__ bool read_chunks(const Job& job, const DecodeTables<H
                         // An escape that stands for itself is no symbol.
                         if (bits == ESCAPE_BITS) bits = raw_bits[STORED];
                     }
-                    u64 low = 0, high = 0;
-#pragma unroll 1
-                    for (u32 at = 0; __any_sync(FULL, bits > at); at += 16) {
-                        const u64 value = decoder.raw(bits > at ? (bits - at < 16 ? bits - at : 16) : 0);
-                        if (at < 64)
-                            low |= value << at;
-                        else
-                            high |= value << (at - 64);
-                    }
+                    u64 low, high;
+                    decoder.long_raw(bits, low, high);
                     raw[0] = low;
                     raw[32] = high;
                 }

@@ -37,14 +37,7 @@ struct LorenzoDecoder {
             }
             if (symbol > STORED) symbol = STORED;
             if (sizeof(T) == 4) bad |= __any_sync(FULL, bits > 64);
-#pragma unroll 1
-            for (u32 at = 0; __any_sync(FULL, bits > at); at += 16) {
-                const u64 value = decoder.raw(bits > at ? (bits - at < 16 ? bits - at : 16) : 0);
-                if (at < 64)
-                    low |= value << at;
-                else
-                    high |= value << (at - 64);
-            }
+            decoder.long_raw(bits, low, high);
         }
         if (bits) {
             exact += symbol == STORED;

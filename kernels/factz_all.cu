@@ -1,6 +1,6 @@
 // All kernels in one translation unit. Every kernel takes one Job, those of the analysis one Analysis, that of
 // made fields one Synthesis; grids and blocks are in src/backend/cuda/launch.rs, analysis.rs and synthetic.rs, shared
-// memory is static. No result depends on the order of blocks.
+// memory is static but for that of the coder. No result depends on the order of blocks.
 #include "abi.cuh"
 #include "coding_lorenzo.cuh"
 #include "gathering.cuh"
@@ -45,11 +45,11 @@ BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, limits)
 BOUNDED_KERNEL(factz_bounds, 128, 5, 128, 4, after_kernel_before, bounds)
 KERNEL(factz_anchors, 128, anchors)
 FLAGGED_KERNEL(factz_across, 128, lines, true)
-BOUNDED_KERNEL(factz_plain, 128, 5, 32, 9, beside_kernel_before, plain_tiles)
+BOUNDED_KERNEL(factz_plain, (32 * WHOLE_WARPS<float, false>), 5, (32 * WHOLE_WARPS<double, false>), 9, beside_kernel_before, plain_tiles)
 FLAGGED_KERNEL(factz_down, 128, lines, false)
 BOUNDED_KERNEL(factz_others, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, beside_kernel_before, tiles_with_limits)
 BOUNDED_KERNEL(factz_speculative, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, after_kernel_before, tiles_with_signatures)
-BOUNDED_KERNEL(factz_tight, 96, 6, 32, 12, beside_kernel_before, tight_tiles)
+BOUNDED_KERNEL(factz_tight, (32 * WHOLE_WARPS<float, true>), 6, (32 * WHOLE_WARPS<double, true>), 12, beside_kernel_before, tight_tiles)
 KERNEL(factz_lorenzo_plain, 32 * LORENZO_WARPS, lorenzo_plain)
 BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 4, 32 * LORENZO_WARPS, 1, after_kernel_before, lorenzo_others)
 BOUNDED_KERNEL(factz_collect, 32 * COLLECT_WARPS, COLLECT_BLOCKS, 32 * COLLECT_WARPS, COLLECT_BLOCKS, by_itself, collect)

@@ -149,6 +149,8 @@ struct WholePair {
 // the same part of it: else the second one waits until all blocks of the first have left.
 template <typename T, bool LIMITS>
 constexpr i32 WHOLE_WARPS = sizeof(T) == 8 ? 1 : LIMITS ? 3 : 4;
+static_assert(WHOLE_WARPS<float, false> == 4 && WHOLE_WARPS<float, true> == 3 && WHOLE_WARPS<double, false> == 1 && WHOLE_WARPS<double, true> == 1,
+              "launch.rs asks for as many");
 
 // Cost of the symbols of a lane by block: of the coarse one, and 2^16 times that of the middle one, together (for a
 // tile each is below 192 * 131); of the fine one, and 2^20 times the number of stored vertices.

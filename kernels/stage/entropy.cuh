@@ -30,7 +30,7 @@ constexpr u32 TILE_WEIGHT = 4;            // of a tile without entries
 // Mask states; a tile's mode is 3 * (state of zero) + (state of fill).
 enum : u32 { MASK_NONE = 0, MASK_ALL = 1, MASK_SOME = 2 };
 
-__device__ __forceinline__ bool has_codes(u32 mode) { return mode / 3 != MASK_ALL && mode % 3 != MASK_ALL; }
+__device__ __forceinline__ constexpr bool has_codes(u32 mode) { return mode / 3 != MASK_ALL && mode % 3 != MASK_ALL; }
 
 __device__ __forceinline__ u32 table_of(i32 position, u32 cls) {
     u32 c = cls - 1;
@@ -74,6 +74,15 @@ __device__ inline u32 log2_fixed(u32 x) {
         }
     }
     return whole << 8 | fraction;
+}
+
+// Bits 0, 2, 4 and on.
+__device__ __forceinline__ u32 every_other(u32 x) {
+    x &= 0x55555555;
+    x = (x | x >> 1) & 0x33333333;
+    x = (x | x >> 2) & 0x0f0f0f0f;
+    x = (x | x >> 4) & 0x00ff00ff;
+    return (x | x >> 8) & 0xffff;
 }
 
 __device__ __forceinline__ u32 row_mask(i32 width) { return width >= 32 ? FULL : (1u << width) - 1; }

@@ -1,5 +1,6 @@
 // Twin of src/stage/entropy/list.rs: lists of the entries that are coded of the blocks of a tile.
 #pragma once
+#include "../ptx.cuh"
 #include "entropy.cuh"
 
 // Blocks of a class up to this one are sparse: what is not zero is coded, each with the run before it.
@@ -19,9 +20,9 @@ struct Run {
 };
 
 __device__ __forceinline__ Run encode_run(u32 run) {
-    if (run < FIRST_RUN_WITH_RAW_BITS) return {run, 0, 0};
-    const u32 octave = 31 - __clz(run), bits = octave - 1;
-    return {16 + 2 * (octave - 4) + (run >> bits & 1), run & ((1u << bits) - 1), bits};
+    const bool is_long = run >= FIRST_RUN_WITH_RAW_BITS;
+    const u32 octave = highest_bit(run), bits = is_long ? octave - 1 : 0, high = run >> bits;
+    return {high + (is_long ? 2 * bits + 8 : 0), run & ~(FULL << bits), bits};
 }
 
 // Raw bits behind the symbol of a run, which is below RUNS.

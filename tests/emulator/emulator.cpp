@@ -242,13 +242,13 @@ constexpr uint64_t FEW = 2;
 
 void compress(const Job& job) {
     const uint64_t tiles = job.tiles();
-    RUN(statistics, FEW, 256);
+    RUN(statistics, FEW, 32 * STATISTICS_WARPS);
     RUN(sort, (tiles + 127) / 128, 128);
-    if (job.predictor == PREDICTOR_HIERARCHICAL) RUN(tune, std::min<uint64_t>(tiles, 24) * 12, 128);
+    if (job.predictor == PREDICTOR_HIERARCHICAL) RUN(tune, std::min<uint64_t>(tiles, SAMPLES) * 12, 32 * TUNE_WARPS);
     RUN(limits, FEW, 64);
     RUN(bounds, FEW, 128);
     if (job.predictor == PREDICTOR_HIERARCHICAL) {
-        const unsigned plain_warps = job.dtype ? 1 : 4;
+        const unsigned plain_warps = job.dtype ? WHOLE_WARPS<double, false> : WHOLE_WARPS<float, false>;
         RUN(anchors, (tiles + 127) / 128, 128);
         const bool signatures = job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
         if (signatures) RUN(across, FEW, 128);
@@ -259,24 +259,24 @@ void compress(const Job& job) {
         } else {
             RUN(others, FEW, 32 * OTHER_WARPS);
         }
-        RUN(tight, FEW, job.dtype ? 32 : 96);
+        RUN(tight, FEW, 32 * (job.dtype ? WHOLE_WARPS<double, true> : WHOLE_WARPS<float, true>));
     } else {
-        RUN(lorenzo_plain, (tiles + 7) / 8, 256);
-        RUN(lorenzo_others, FEW, 256);
+        RUN(lorenzo_plain, (tiles + LORENZO_WARPS - 1) / LORENZO_WARPS, 32 * LORENZO_WARPS);
+        RUN(lorenzo_others, FEW, 32 * LORENZO_WARPS);
     }
     RUN(collect, FEW, 32 * COLLECT_WARPS);
     if (job.coder == CODER_ANS) {
-        RUN(tables, 13 + (tiles + 4095) / 4096, 1024);
+        RUN(tables, TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES, 1024);
         if (job.predictor == PREDICTOR_HIERARCHICAL)
-            RUN(encode, FEW, 384);
+            RUN(encode, FEW, 32 * ENCODE_WARPS);
         else
-            RUN(encode_lorenzo, FEW, 256);
+            RUN(encode_lorenzo, FEW, 32 * LORENZO_CODE_WARPS);
     } else {
-        RUN(make_codes, 13 + (tiles + 4095) / 4096, 1024);
+        RUN(make_codes, TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES, 1024);
         if (job.predictor == PREDICTOR_HIERARCHICAL)
-            RUN(encode_huffman, FEW, 384);
+            RUN(encode_huffman, FEW, 32 * ENCODE_WARPS);
         else
-            RUN(encode_lorenzo_huffman, FEW, 256);
+            RUN(encode_lorenzo_huffman, FEW, 32 * LORENZO_CODE_WARPS);
     }
     RUN(offsets, 1, 1024);
     RUN(gather, FEW, 256);
@@ -287,12 +287,12 @@ void decompress(const Job& job) {
     RUN(open, 51, 1024);
     RUN(open_codes, 50, 256);
     RUN(check, FEW, 256);
-    RUN(decode, FEW, 256);
-    RUN(decode_huffman, FEW, 256);
+    RUN(decode, FEW, 32 * DECODE_WARPS);
+    RUN(decode_huffman, FEW, 32 * DECODE_WARPS);
     RUN(anchor_values, job.tiles_y + 1, 256);
     RUN(restore_others, FEW, 64);
     RUN(restore, (tiles + 3) / 4, 64);
-    RUN(lorenzo_restore, FEW, 128);
+    RUN(lorenzo_restore, FEW, 32 * LORENZO_RESTORE_WARPS);
 }
 
 }  // namespace
