@@ -59,12 +59,12 @@ struct Job {
     // Workspace. The first two are set to zero before the first kernel.
     u8* control;        // CONTROL_BYTES
     u64* counts;        // [TABLES][256], compression only
-    u8* symbols;        // [tiles][1024]
+    u8* symbols;        // [tiles][1024]; before that, of each tile on the list of limited ones, which cells come near the origin
     u8* payload;        // [tiles][1024] of 8 bytes (16 for f64 when decompressing or with the Lorenzo predictor)
                         // before that the list of the triangles whose limits take determinants
     u32* info;          // [tiles]: mask states | all coded << 4 | tier << 5 | classes << 8, 16, 24
     u32* steps;         // [tiles]: steps of 32 symbols that were written; decompression only
-    u32* masks;         // [tiles][2][32] rows: zero, fill; before that the triangles that need a bound
+    u32* masks;         // [tiles][2][32] rows: zero, fill; before that, where tiles are many, which ones the listed triangles are of
     u8* nearness;       // [tiles] of NEARNESS_BYTES, with the kind of each tile; compression only
     u8* anchors;        // [tiles] of two elements
     i32* anchor_codes;  // [tiles][4]: qu, qv, id, unused; compression only

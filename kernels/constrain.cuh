@@ -33,6 +33,23 @@ __device__ __forceinline__ double near_bound(const Job& job, const Control& cont
     return job.preserve != PRESERVE_NONE ? control.bound_up : 0.0;
 }
 
+// Which cells at the vertices of a tile come near the origin: those of the row above, of its bands of rows, of the column
+// before, and of its last column. A byte for each limited tile, in the place of the symbols.
+enum : u32 { NEAR_ABOVE = 1, NEAR_BAND = 2, NEAR_BEFORE = NEAR_BAND << BANDS, NEAR_END = NEAR_BEFORE << 1 };
+__device__ __forceinline__ u32 near_cells(const Job& job, const TileShape& shape, u64 tile, double near) {
+    const u64 left = shape.tx > 0 ? 1 : 0, up = shape.ty > 0 ? job.tiles_x : 0;
+    const Nearness &own = nearness_of(job, tile), &last = nearness_of(job, tile - left), &over = nearness_of(job, tile - up);
+    const Nearness& corner = nearness_of(job, tile - up - left);
+    u32 cells = up && !(over.bottom > near) ? NEAR_ABOVE : 0;
+#pragma unroll
+    for (i32 band = 0; band < BANDS; band++)
+        if (!(own.bands[band] > near)) cells |= NEAR_BAND << band;
+    // The column before begins with a cell of the tile above, around whose corner it is.
+    if (left && (!(last.right > near) || (up && !(corner.bottom > near || corner.right > near)))) cells |= NEAR_BEFORE;
+    if (shape.last_x == TILE && (!(own.right > near) || (up && !(over.bottom > near || over.right > near)))) cells |= NEAR_END;
+    return cells;
+}
+
 // Whether a tile is plain: inside the grid with its closed block, and no triangle at a vertex of that
 // within the bound of the origin. Such a tile has no zeros or missing values, and no limits.
 __device__ inline bool is_plain(const Job& job, const TileShape& shape, u64 tile, double near) {
@@ -64,25 +81,32 @@ __device__ __forceinline__ bool is_zero(typename Real<T>::Pair p) {
 // The limits of a tile are found by two warps, each of which has half of its rows.
 constexpr i32 LIMIT_ROWS = TILE / 2;
 
-// The triangles that are hard, up to 32 of a tile together: tile << bits | which of its 32s. The list lies in the place of
-// the payload. They are given by bits of words in the place of the masks: for each half those of the lower triangles of its
-// rows of cells, and of the upper ones.
-constexpr i32 HARD_CHUNK_BITS = 6;
-__device__ __forceinline__ u64* hard_chunks(const Job& job) { return reinterpret_cast<u64*>(job.payload); }
+// The list of the triangles that are hard lies in the place of the payload: tile << 11 | y << 6 | x << 1 | which of its cell.
+// Where there are more tiles than that leaves bits for, 32 of the list are of one tile, and a word in the place of the
+// masks says of which beyond those bits, and how many there are: tile >> bits | (count - 1) << 27.
+constexpr i32 HARD_TILE_BITS = 21;
+__device__ __forceinline__ u32* hard_triangles(const Job& job) { return reinterpret_cast<u32*>(job.payload); }
+__device__ __forceinline__ bool few_tiles(const Job& job) { return job.tiles() <= 1ull << HARD_TILE_BITS; }
 
 // What is found of half a tile: zero or not finite vertices of the closed tile, limits inside, and which rows have their
-// limits in memory; how many triangles are hard.
+// limits in memory; which triangles are hard, lower and upper ones, a lane for a row.
 struct Found {
-    u32 special, inside, rows, hard;
+    u32 special, inside, rows;
+    u32 lowers, uppers;
 };
 
-// A closed tile with the row and the column before it.
+// A closed tile with the row and the column before it, and what the second half is found to be.
 template <typename T>
 struct LimitShared {
-    typename Real<T>::Pair values[CLOSED + 1][CLOSED + 2];
-    Found second;
+    typedef typename Real<T>::Pair P;
+    static constexpr i32 PITCH = CLOSED + 3;
+    alignas(16) T u[CLOSED + 1][PITCH], v[CLOSED + 1][PITCH];
+    T before_u[CLOSED + 1], before_v[CLOSED + 1];
+    u32 special, inside, rows;
+    u32 lowers[LIMIT_ROWS], uppers[LIMIT_ROWS];
 
-    __device__ __forceinline__ typename Real<T>::Pair& at(i32 x, i32 y) { return values[y + 1][x + 1]; }
+    __device__ __forceinline__ P at(i32 x, i32 y) const { return Real<T>::pair(u[y + 1][x], v[y + 1][x]); }
+    __device__ __forceinline__ P before(i32 y) const { return Real<T>::pair(before_u[y + 1], before_v[y + 1]); }
 };
 
 // The same for all lanes of a warp, which the compiler then knows.
@@ -106,43 +130,50 @@ struct Hull {
     }
 };
 
-// Brings the rows of a tile whose bits are set, that before it first, and of the columns at the sides what is needed, by
-// two warps.
-template <typename T>
-__device__ __forceinline__ void load_rows(const Job& job, const TileShape& shape, u64 rows, bool before_is_near, bool end_is_near,
-                                          LimitShared<T>& shared) {
-    typedef typename Real<T>::Pair P;
-    constexpr i32 AHEAD = 6;
-    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, width = shape.last_x + 1;
+// Asks for the rows of a tile whose bits are set, that before it first, and of the columns at the sides what is needed, by
+// two warps. ALIGNED where the tile has all its columns, and sixteen bytes of them can be copied at once.
+template <bool ALIGNED, typename T>
+__device__ __forceinline__ void ask_for_rows(const Job& job, const TileShape& shape, u64 rows, bool before_is_near, bool end_is_near,
+                                             LimitShared<T>& shared) {
+    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
-    const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + (lane < width ? lane : 0), (long long)shape.y0 - 1 + warp);
-    const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + (lane < width ? lane : 0), (long long)shape.y0 - 1 + warp);
-    const u64 mine = rows >> warp;
-    P* const to = &shared.at(lane, warp - 1);
+    // So many bytes at once, of so many rows.
+    constexpr i32 BYTES = ALIGNED ? 16 : sizeof(T), COLUMNS = BYTES / sizeof(T), ROWS = COLUMNS, TIMES = (CLOSED + 1 + 2 * ROWS - 1) / (2 * ROWS);
+    const i32 first = ROWS * warp + lane * COLUMNS / TILE, column = lane * COLUMNS % TILE;
+    const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + column, (long long)shape.y0 - 1 + first);
+    const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + column, (long long)shape.y0 - 1 + first);
+    const u64 mine = ALIGNED || column <= shape.last_x ? rows >> first : 0;
+    T *const to_u = &shared.u[first][column], *const to_v = &shared.v[first][column];
 #pragma unroll
-    for (i32 start = 0; start <= CLOSED / 2; start += AHEAD) {
-        P some[AHEAD];
-#pragma unroll
-        for (i32 i = 0; i < AHEAD; i++) {
-            if (mine >> 2 * (start + i) & 1) some[i] = Real<T>::pair(*u, *v);
-            u += 2 * pitch_u, v += 2 * pitch_v;
+    for (i32 i = 0; i < TIMES; i++) {
+        if (mine >> 2 * ROWS * i & 1) {
+            copy_ahead<BYTES>(to_u + 2 * ROWS * i * shared.PITCH, u);
+            copy_ahead<BYTES>(to_v + 2 * ROWS * i * shared.PITCH, v);
         }
-#pragma unroll
-        for (i32 i = 0; i < AHEAD; i++)
-            if (start + i <= CLOSED / 2 && mine >> 2 * (start + i) & 1) to[2 * (start + i) * (CLOSED + 2)] = some[i];
+        u += 2 * ROWS * pitch_u, v += 2 * ROWS * pitch_v;
     }
-    // A lane for a row.
+    // At a side a lane has a row, the first ones two.
     if (!(warp == 0 ? before_is_near : end_is_near)) return;
-    const i32 x = warp == 0 ? -1 : TILE;
-    const T* const side_u = vertex_at<T>(job.u, job.u_layout, (long long)shape.x0 + x, shape.y0);
-    const T* const side_v = vertex_at<T>(job.v, job.v_layout, (long long)shape.x0 + x, shape.y0);
-#pragma unroll 1
-    for (i32 y = lane - 1; y <= shape.last_y; y += 32) {
-        const T *a = side_u + y * pitch_u, *b = side_v + y * pitch_v;
-        const bool is_there = rows >> (y + 1) & 1;
-        if (warp == 0 ? y >= 0 || shape.ty > 0 : is_there) shared.at(x, y) = Real<T>::pair(*a, *b);
-        // The cells of the column before are looked at in all rows.
-        if (warp == 0 && !is_there && (y >= 0 || shape.ty > 0)) shared.at(0, y) = Real<T>::pair(a[job.u_layout.stride], b[job.v_layout.stride]);
+    const long long x = (long long)shape.x0 + (warp == 0 ? -1 : TILE);
+    const T* side_u = vertex_at<T>(job.u, job.u_layout, x, (long long)shape.y0 - 1 + lane);
+    const T* side_v = vertex_at<T>(job.v, job.v_layout, x, (long long)shape.y0 - 1 + lane);
+    T* const side_to_u = warp == 0 ? shared.before_u : &shared.u[0][TILE];
+    T* const side_to_v = warp == 0 ? shared.before_v : &shared.v[0][TILE];
+    const i32 pitch = warp == 0 ? 1 : shared.PITCH;
+#pragma unroll
+    for (i32 row = lane; row < CLOSED + 1; row += 32) {
+        if (row > shape.last_y + 1) break;
+        const bool is_there = rows >> row & 1;
+        if (warp == 0 ? row > 0 || shape.ty > 0 : is_there) {
+            copy_ahead<sizeof(T)>(side_to_u + row * pitch, side_u);
+            copy_ahead<sizeof(T)>(side_to_v + row * pitch, side_v);
+            // The cells of the column before are looked at in all rows.
+            if (warp == 0 && !is_there) {
+                copy_ahead<sizeof(T)>(&shared.u[row][0], side_u + job.u_layout.stride);
+                copy_ahead<sizeof(T)>(&shared.v[row][0], side_v + job.v_layout.stride);
+            }
+        }
+        side_u += 32 * pitch_u, side_v += 32 * pitch_v;
     }
 }
 
@@ -150,25 +181,26 @@ __device__ __forceinline__ void load_rows(const Job& job, const TileShape& shape
 // comes nearest to the origin with a corner has that distance as its bound (no edge is farther away); others near the origin
 // are hard, their bound takes determinants. In the speculative mode those are hard whose hull has the origin inside.
 // Rows are those of cells to look at, the one before the tile first; where the last column of cells is far, the one behind
-// it is not there.
-template <typename T>
+// it is not there. SIMPLE where all is finite and limits are looked for, not signatures.
+template <bool SIMPLE, typename T>
 __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile, i32 half, u64 rows_of_tile,
-                                             bool before_is_near, bool end_is_near, LimitShared<T>& shared, u32 has_nonfinite, u32 has_special) {
+                                             bool before_is_near, bool end_is_near, LimitShared<T>& shared, u32 any_nonfinite, u32 has_special) {
     typedef Real<T> R;
     typedef typename R::Pair P;
     const T none = no_limit<T>();
     T* const limits = limits_of<T>(job, tile);
-    const u32 speculative = warp_or(c.speculative);
+    const u32 speculative = SIMPLE ? 0 : warp_or(c.speculative), has_nonfinite = SIMPLE ? 0 : any_nonfinite;
     const i32 lane = threadIdx.x & 31, start = LIMIT_ROWS * half, columns = (i32)warp_or(shape.last_x < TILE || end_is_near ? shape.last_x : TILE - 1),
               cells = c.preserve ? columns : 0;
     const T bound_up = R::from_bits(uniform(R::bits(c.bound_up)));
     // How far a vertex is from the origin. Of one that is not finite, no triangle is easy, nor zero.
     auto size_of = [&](P p) -> T { return has_nonfinite && !(R::finite(p.x) && R::finite(p.y)) ? -none : R::high(R::abs(p.x), R::abs(p.y)); };
-    u32 special = 0, inside = 0, hard = 0, written = 0;
-    // Positions in odd rows.
-    const i32 odd_position = (lane & 1 ? 768 : 512) + (lane >> 1);
+    u32 special = 0, inside = 0, hard_of_lower = 0, hard_of_upper = 0, written = 0;
+    // Lanes without a cell are far from it.
+    const T near = lane < cells ? bound_up : -none;
+    const u32 cell_lanes = cells > 0 ? ~0u >> (32 - cells) : 0;
     auto write = [&](i32 y, T limit) {
-        limits[y & 1 ? odd_position + 8 * (y - 1) : position_of(lane, y)] = limit;
+        limits[POSITIONS.at[TILE * y + lane]] = limit;
         written |= 1u << (y - start);
         if (speculative && y > 0) inside |= __ballot_sync(FULL, is_tight(limit)) & ~1u;
     };
@@ -180,9 +212,9 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
     while (rows) {
         const i32 first = __ffs(rows) - 1, last = __ffs(~(rows >> first)) - 1 + first;
         rows &= ~0u << last;
-        const P* row = &shared.at(lane, start + first - 1);
         const i32 beside = lane < columns ? 1 : 0;
-        P a = row[0], b = row[beside];
+        const T *u = &shared.u[start + first][lane], *v = &shared.v[start + first][lane];
+        P a = R::pair(u[0], v[0]), b = R::pair(u[beside], v[beside]);
         Hull<T> hull_a(a, b);
         T size_a = size_of(a), size_b = size_of(b);
         u32 zero_a = 0, zero_b = 0;
@@ -202,21 +234,22 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
         const i32 end = start + (last - 1 < rows_of_cells ? last - 1 : rows_of_cells);
 #pragma unroll 1
         for (; y < end; y++) {
-            row += CLOSED + 2;
-            const P d = row[0], e = row[beside];
+            u += shared.PITCH, v += shared.PITCH;
+            const P d = R::pair(u[0], v[0]), e = R::pair(u[beside], v[beside]);
             const Hull<T> hull_d(d, e);
             const T size_d = size_of(d), size_e = size_of(e);
             u32 zero_d = 0, zero_e = 0;
             look_at(size_d, size_e, zero_d, zero_e);
             const T axis_lower = hull_a.axis(e), axis_upper = hull_d.axis(a);
-            const bool lower = lane < cells && !(axis_lower > bound_up), upper = lane < cells && !(axis_upper > bound_up);
             // Nothing to keep where all is zero.
-            const u32 lowers = __ballot_sync(FULL, lower) & ~(zero_a & zero_b & zero_e);
-            const u32 uppers = __ballot_sync(FULL, upper) & ~(zero_a & zero_d & zero_e);
+            const u32 zeros = zero_a & zero_e;
+            const u32 lowers = __ballot_sync(FULL, !(axis_lower > near)) & cell_lanes & ~(zeros & zero_b);
+            const u32 uppers = __ballot_sync(FULL, !(axis_upper > near)) & cell_lanes & ~(zeros & zero_d);
             if (lowers | uppers | near_above) {
                 near_above = lowers | uppers;
-                const bool easy_lower = lower & (axis_lower > T(0)) & (speculative || axis_lower == R::low(R::low(size_a, size_b), size_e));
-                const bool easy_upper = upper & (axis_upper > T(0)) & (speculative || axis_upper == R::low(R::low(size_d, size_e), size_a));
+                const T size = R::low(size_a, size_e);
+                const bool easy_lower = (axis_lower <= near) & (axis_lower > T(0)) & (speculative || axis_lower == R::low(size_b, size));
+                const bool easy_upper = (axis_upper <= near) & (axis_upper > T(0)) & (speculative || axis_upper == R::low(size_d, size));
                 T limit_lower = easy_lower ? axis_lower : none, limit_upper = easy_upper ? axis_upper : none;
                 const u32 hard_lowers = lowers & ~__ballot_sync(FULL, easy_lower), hard_uppers = uppers & ~__ballot_sync(FULL, easy_upper);
                 if (speculative) {
@@ -230,8 +263,7 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
                 const T both = R::low(lower_before, limit_upper), limit = R::low(R::low(above, both), limit_lower);
                 above = R::low(both, upper_before);
                 if (y >= start) {
-                    if (lane == y - start) hard = hard_lowers;
-                    if (lane == y - start + LIMIT_ROWS) hard = hard_uppers;
+                    if (lane == y - start) hard_of_lower = hard_lowers, hard_of_upper = hard_uppers;
                     write(y, limit);
                 }
             }
@@ -247,7 +279,7 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
         const i32 top = shape.ty > 0 || half ? -1 : 0, y = lane - 1;
         T lower = none, upper = none;
         if (y >= top && y < rows_of_cells) {
-            const P a = shared.at(-1, start + y), b = shared.at(0, start + y), d = shared.at(-1, start + y + 1), e = shared.at(0, start + y + 1);
+            const P a = shared.before(start + y), b = shared.at(0, start + y), d = shared.before(start + y + 1), e = shared.at(0, start + y + 1);
             const T size_a = size_of(a), size_b = size_of(b), size_d = size_of(d), size_e = size_of(e);
             auto corner_limit = [&](T axis, T size) -> T {
                 if (speculative) return !(axis > bound_up) && !(size_a == T(0) && size_e == T(0) && size == T(0)) ? R::MAX : none;
@@ -261,8 +293,7 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
         __syncwarp();
         if (lane > 0 && lane <= LIMIT_ROWS && is_tight(limit)) lower_to(limits + position_of(0, start + y), limit);
     }
-    job.masks[tile * 64 + 32 * half + lane] = hard;
-    return {special, inside, written, warp_sum(__popc(hard))};
+    return {special, inside, written, hard_of_lower, hard_of_upper};
 }
 
 // Grid: tiles / 128. Block: 128, a thread for a tile. Lists plain tiles, and the limited ones; the lists
@@ -274,7 +305,13 @@ __device__ __forceinline__ void sort_tiles(const Job& job) {
     const u32 lane = threadIdx.x & 31, before = (1u << lane) - 1;
     const bool exists = tile < job.tiles();
     bool plain = false;
-    if (exists) plain = is_plain(job, tile_shape(job, tile), tile, near_bound(job, control));
+    u32 cells = 0;
+    if (exists) {
+        const TileShape shape = tile_shape(job, tile);
+        const double near = near_bound(job, control);
+        plain = is_plain(job, shape, tile, near);
+        if (!plain) cells = near_cells(job, shape, tile, near);
+    }
     const u32 plains = __ballot_sync(FULL, exists && plain), limited = __ballot_sync(FULL, exists && !plain);
     // A block at a time: all of them add to the same words.
     __shared__ u32 counts[2][4];
@@ -295,12 +332,41 @@ __device__ __forceinline__ void sort_tiles(const Job& job) {
         at_limited += counts[1][w];
     }
     if (!exists) return;
-    if (plain)
+    if (plain) {
         job.group_sizes[at_plain + __popc(plains & before)] = tile;
-    else
-        job.group_offsets[at_limited + __popc(limited & before)] = tile;
+    } else {
+        const u64 at = at_limited + __popc(limited & before);
+        job.group_offsets[at] = tile;
+        job.symbols[at] = (u8)cells;
+    }
     job.info[tile] = plain ? ALL_CODED : 0;
     nearness_of(job, tile).kind = plain ? PLAIN_TILE : OTHER_TILE;
+}
+
+// Rows of vertices with cells that come near the origin above or below, the one before the tile first.
+__device__ __forceinline__ u64 near_rows(const TileShape& shape, u32 cells) {
+    u64 rows = cells & NEAR_ABOVE;
+#pragma unroll
+    for (i32 band = 0; band < BANDS; band++)
+        if (cells & NEAR_BAND << band) rows |= (u64)((1u << BAND_ROWS) - 1) << (1 + BAND_ROWS * band);
+    return (rows | rows << 1) & ((2ull << (shape.last_y < TILE ? shape.last_y + 1 : TILE)) - 1);
+}
+
+// Puts the hard triangles of a tile on the list, from `at` on, a lane for each row of cells; the lanes before have so many.
+__device__ __forceinline__ void list_hard(const Job& job, u64 tile, u64 at, u32 count, u32 before, u32 lowers, u32 uppers) {
+    const i32 lane = threadIdx.x & 31;
+    u32* to = hard_triangles(job) + at + before;
+    const u32 row = (u32)tile << 11 | (u32)lane << 6;
+    while (lowers) {
+        *to++ = row | (u32)(__ffs(lowers) - 1) << 1 | LOWER;
+        lowers &= lowers - 1;
+    }
+    while (uppers) {
+        *to++ = row | (u32)(__ffs(uppers) - 1) << 1 | UPPER;
+        uppers &= uppers - 1;
+    }
+    if (few_tiles(job)) return;
+    for (u32 i = 32 * lane; i < count; i += 32 * 32) job.masks[(at + i) / 32] = (u32)(tile >> HARD_TILE_BITS) | ((count - i < 32 ? count - i : 32) - 1) << 27;
 }
 
 // Grid: any. Block: 64, a limited tile. Limits from triangles that are not hard; lists the whole tiles without zeros
@@ -310,78 +376,88 @@ __device__ __forceinline__ void limits(const Job& job) {
     __shared__ LimitShared<T> shared;
     // The kernel before is the tuning, beside which this one works, or what this one needs.
     if (job.predictor == PREDICTOR_LORENZO) wait_for_kernel_before();
+    typedef unsigned long long ull;
     Control& control = control_of(job);
-    const Constraints<T> c = constraints_of<T>(job, control);
-    const double bound = near_bound(job, control);
     const u64 count = control.limited_tiles;
-    const i32 half = (i32)warp_or(threadIdx.x >> 5);
+    const TileFinder finder(job);
+    // Which tile is next is asked for while one is looked at.
+    u64 next = 0;
+    u32 next_cells = 0;
+    auto fetch = [&](u64 k) {
+        if (k >= count) return;
+        next = job.group_offsets[k];
+        next_cells = job.symbols[k];
+    };
+    fetch(blockIdx.x);
+    const Constraints<T> c = constraints_of<T>(job, control);
+    const i32 half = (i32)warp_or(threadIdx.x >> 5), lane = threadIdx.x & 31;
     const u32 has_nonfinite = warp_or(control.nonfinite != 0), has_special = warp_or((control.nonfinite | control.zero) != 0);
+    const bool aligned = is_aligned<T>(job), simple = !has_nonfinite && !c.speculative;
     for (u64 k = blockIdx.x; k < count; k += gridDim.x) {
-        const u64 tile = uniform(job.group_offsets[k]);
-        const TileShape shape = tile_shape(job, tile);
-        Nearness& entry = nearness_of(job, tile);
-        // Rows of cells that come near the origin, the one above first, and the column before.
-        const Nearness nearness = entry;
-        u64 rows = shape.ty > 0 && !(nearness_of(job, tile - job.tiles_x).bottom > bound) ? 1 : 0;
-#pragma unroll
-        for (i32 band = 0; band < BANDS; band++)
-            if (!(nearness.bands[band] > bound)) rows |= (u64)((1u << BAND_ROWS) - 1) << (1 + BAND_ROWS * band);
-        bool before_is_near = shape.tx > 0 && !(nearness_of(job, tile - 1).right > bound);
-        // That begins with a cell of the tile above, around whose corner it is.
-        if (shape.tx > 0 && shape.ty > 0) {
-            const Nearness& corner = nearness_of(job, tile - job.tiles_x - 1);
-            before_is_near |= !(corner.bottom > bound || corner.right > bound);
-        }
-        // A row of vertices has triangles above and below.
-        rows = uniform(rows | rows << 1) & ((2ull << (shape.last_y < TILE ? shape.last_y + 1 : TILE)) - 1);
-        before_is_near = warp_or(before_is_near);
-        bool end_is_near = !(nearness.right > bound);
-        if (shape.ty > 0) {
-            const Nearness& over = nearness_of(job, tile - job.tiles_x);
-            end_is_near |= !(over.bottom > bound || over.right > bound);
-        }
-        end_is_near = warp_or(end_is_near && shape.last_x == TILE);
-        load_rows<T>(job, shape, rows | (rows << 1 & ((4ull << shape.last_y) - 1)), before_is_near, end_is_near, shared);
+        const u64 tile = uniform(next);
+        const u32 cells = warp_or(next_cells);
+        fetch(k + gridDim.x);
+        const TileShape shape = finder.shape(job, tile);
+        const u64 rows = near_rows(shape, cells), wanted = rows | (rows << 1 & ((4ull << shape.last_y) - 1));
+        const bool before_is_near = cells & NEAR_BEFORE, end_is_near = cells & NEAR_END;
+        if (aligned && shape.last_x >= TILE - 1)
+            ask_for_rows<true>(job, shape, wanted, before_is_near, end_is_near, shared);
+        else
+            ask_for_rows<false>(job, shape, wanted, before_is_near, end_is_near, shared);
+        end_of_copies();
         // Most vertices have no limit. Where the grid ends inside the tile, its border may get some later.
         const bool all = (job.halo | job.pin) && (shape.last_x < TILE || shape.last_y < TILE);
         T* const limits = limits_of<T>(job, tile);
+        const uint4 none = sizeof(T) == 4 ? make_uint4(0x7f800000, 0x7f800000, 0x7f800000, 0x7f800000) : make_uint4(0, 0x7ff00000, 0, 0x7ff00000);
+        constexpr i32 SIXTEEN = 16 / sizeof(T);
 #pragma unroll 1
-        for (i32 position = threadIdx.x; position < (all ? TILE_VERTICES : 256 + LIMIT_CHUNK); position += 64) limits[position] = no_limit<T>();
+        for (i32 i = threadIdx.x; i < (all ? TILE_VERTICES : 256 + LIMIT_CHUNK) / SIXTEEN; i += 64) reinterpret_cast<uint4*>(limits)[i] = none;
         if (threadIdx.x < TILE / 2) limits[512 + LIMIT_CHUNK * threadIdx.x] = no_limit<T>();
+        wait_for_copies<0>();
         __syncthreads();
-        const Found found = find_limits(job, c, shape, tile, half, rows, before_is_near, end_is_near, shared, has_nonfinite, has_special);
-        if (threadIdx.x == 32) shared.second = found;
-        __syncthreads();
-        if (half != 0) continue;
-        const Found second = shared.second;
-        // The list of the bounds takes 32 of them a time.
-        const u32 chunks = (found.hard + second.hard + 31) / 32, lane = threadIdx.x;
-        if (chunks) {
-            u64 at = 0;
-            if (lane == 0) at = atomicAdd((unsigned long long*)&control.hard_chunks, (unsigned long long)chunks);
-            at = __shfl_sync(FULL, at, 0);
-            for (u32 i = lane; i < chunks; i += 32) hard_chunks(job)[at + i] = tile << HARD_CHUNK_BITS | i;
+        const Found found = simple ? find_limits<true>(job, c, shape, tile, half, rows, before_is_near, end_is_near, shared, 0, has_special)
+                                   : find_limits<false>(job, c, shape, tile, half, rows, before_is_near, end_is_near, shared, has_nonfinite, has_special);
+        if (half) {
+            if (lane < LIMIT_ROWS) shared.lowers[lane] = found.lowers, shared.uppers[lane] = found.uppers;
+            if (lane == 0) shared.special = found.special, shared.inside = found.inside, shared.rows = found.rows;
         }
-        if (lane != 0) continue;
-        // Rows with odd numbers are two chunks of limits, others one.
-        const u32 written = found.rows | second.rows << LIMIT_ROWS;
-        const u32 even = every_other(written), odd = every_other(written >> 1);
-        entry.limited = all ? ~0ull : ALWAYS_LIMITED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
+        __syncthreads();
+        if (half) continue;
+        // A lane for each row of cells.
+        const u32 lowers = lane < LIMIT_ROWS ? found.lowers : shared.lowers[lane - LIMIT_ROWS];
+        const u32 uppers = lane < LIMIT_ROWS ? found.uppers : shared.uppers[lane - LIMIT_ROWS];
+        const u32 own = __popc(lowers) + __popc(uppers);
+        u32 up_to = own;
+#pragma unroll
+        for (i32 d = 1; d < 32; d *= 2) up_to = add_from_below(up_to, d);
+        const u32 hard = __shfl_sync(FULL, up_to, 31);
         // Signatures are looked at where all vertices around are at hand.
-        const bool whole = !(found.special | found.inside | second.special | second.inside) && shape.last_x == TILE && shape.last_y == TILE;
-        const u64 before = atomicAdd((unsigned long long*)(whole ? &control.whole_tiles : &control.other_tiles), 1ull);
-        job.group_sizes[whole ? job.tiles() - 1 - before : control.plain_tiles + before] = tile;
-        if (whole) entry.kind = WHOLE_TILE;
+        const bool whole = !(found.special | found.inside | shared.special | shared.inside) && shape.last_x == TILE && shape.last_y == TILE;
+        u64 at = 0;
+        // Its place in two lists.
+        if (lane < 2) {
+            u64* const list = lane ? (whole ? &control.whole_tiles : &control.other_tiles) : &control.hard;
+            at = atomicAdd((ull*)list, lane ? 1ull : (ull)(few_tiles(job) ? hard : (hard + 31) & ~31u));
+        }
+        if (lane == 1) {
+            job.group_sizes[whole ? job.tiles() - 1 - at : control.plain_tiles + at] = tile;
+            Nearness& entry = nearness_of(job, tile);
+            // Rows with odd numbers are two chunks of limits, others one.
+            const u32 written = found.rows | shared.rows << LIMIT_ROWS;
+            const u32 even = every_other(written), odd = every_other(written >> 1);
+            entry.limited = all ? ~0ull : ALWAYS_LIMITED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
+            if (whole) entry.kind = WHOLE_TILE;
+        }
+        at = __shfl_sync(FULL, at, 0);
+        if (hard) list_hard(job, tile, at, hard, up_to - own, lowers, uppers);
     }
     end_beside();
 }
 
-// The limit of the vertex (x, y) of a closed tile, which may belong to one of the tiles behind.
+// The limit of an owned vertex of a tile.
 template <typename T>
 __device__ __forceinline__ T* limit_at(const Job& job, u64 tile, i32 x, i32 y) {
-    if (x == TILE) tile++, x = 0;
-    if (y == TILE) tile += job.tiles_x, y = 0;
-    return limits_of<T>(job, tile) + position_of(x, y);
+    return limits_of<T>(job, tile) + POSITIONS.at[TILE * y + x];
 }
 
 // A triangle: tile << 11 | y << 6 | x << 1 | which of its cell.
@@ -393,121 +469,125 @@ struct Triangle {
         : tile(packed >> 11), x((i32)(packed >> 1 & 31)), y((i32)(packed >> 6 & 31)), which((i32)(packed & 1)) {}
 };
 template <typename T>
-__device__ __forceinline__ Corners<T> corners_of(const Job& job, const Triangle& t) {
-    const TileShape shape = tile_shape(job, t.tile);
-    const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0 + t.x, shape.y0 + t.y);
-    const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0 + t.x, shape.y0 + t.y);
+__device__ __forceinline__ Corners<T> corners_of(const Job& job, const TileFinder& finder, u64 packed) {
+    const Triangle t(packed);
+    u64 tx, ty;
+    finder.place(job, t.tile, tx, ty);
+    const u64 x = tx * TILE + t.x, y = ty * TILE + t.y;
+    const T* const u = vertex_at<T>(job.u, job.u_layout, x, y);
+    const T* const v = vertex_at<T>(job.v, job.v_layout, x, y);
     const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
-    // The corner across the diagonal, and the third one.
-    const long long third_u = t.which == UPPER ? pitch_u : stride_u, third_v = t.which == UPPER ? pitch_v : stride_v;
-    const T far_u = u[pitch_u + stride_u], far_v = v[pitch_v + stride_v], other_u = u[third_u], other_v = v[third_v];
+    // The corner across the diagonal is the second one or the third. Addresses are chosen, not values, so that nothing waits here.
+    const bool upper = t.which == UPPER;
     Corners<T> p;
     p.u[0] = *u, p.v[0] = *v;
-    p.u[1] = t.which == UPPER ? far_u : other_u, p.v[1] = t.which == UPPER ? far_v : other_v;
-    p.u[2] = t.which == UPPER ? other_u : far_u, p.v[2] = t.which == UPPER ? other_v : far_v;
+    p.u[1] = u[stride_u + (upper ? pitch_u : 0)], p.v[1] = v[stride_v + (upper ? pitch_v : 0)];
+    p.u[2] = u[pitch_u + (upper ? 0 : stride_u)], p.v[2] = v[pitch_v + (upper ? 0 : stride_v)];
     return p;
 }
+// Those of its corners that are not the tile's own belong to the tiles behind.
 template <typename T>
-__device__ __forceinline__ void lower_corners(const Job& job, const Triangle& t, T limit) {
-#pragma unroll
-    for (i32 k = 0; k < 3; k++) lower_to(limit_at<T>(job, t.tile, t.x + corner_x(t.which, k), t.y + corner_y(t.which, k)), limit);
+__device__ __forceinline__ void lower_corners(const Job& job, u64 packed, T limit) {
+    const Triangle t(packed);
+    constexpr u64 BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    const i32 row = TILE * t.y, below = TILE * ((t.y + 1) & (TILE - 1)), after = (t.x + 1) & (TILE - 1);
+    u8* const own = job.words + t.tile * BYTES;
+    u8* const under = t.y == TILE - 1 ? own + job.tiles_x * BYTES : own;
+    u8* const far = t.x == TILE - 1 ? under + BYTES : under;
+    u8* const third = t.which == UPPER ? under : t.x == TILE - 1 ? own + BYTES : own;
+    lower_to(reinterpret_cast<T*>(own) + POSITIONS.at[row + t.x], limit);
+    lower_to(reinterpret_cast<T*>(far) + POSITIONS.at[below + after], limit);
+    lower_to(reinterpret_cast<T*>(third) + POSITIONS.at[t.which == UPPER ? below + t.x : row + after], limit);
 }
 
-// Grid: any. Block: 128, a warp for 32 triangles of the list. Limits of vertices, and the critical points. What takes the
-// ladder waits for others that do.
+constexpr i32 BOUND_WARPS = 4;
+
+// Grid: any. Block: 32 * BOUND_WARPS, a warp for 32 triangles of the list. Limits of vertices, and the critical points. What
+// takes the ladder waits for others that do.
 template <typename T>
 __device__ __forceinline__ void bounds(const Job& job) {
     Control& control = control_of(job);
     const Constraints<T> c = constraints_of<T>(job, control);
-    const i32 lane = threadIdx.x & 31;
-    const u64 start = (u64)blockIdx.x * 4 + (threadIdx.x >> 5), warps = (u64)gridDim.x * 4, chunks = control.hard_chunks;
-    __shared__ u32 all_critical;
-    __shared__ u64 waiting_[4][64];
-    u64* const waiting = waiting_[threadIdx.x >> 5];
+    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const u64 start = (u64)blockIdx.x * BOUND_WARPS + warp, warps = (u64)gridDim.x * BOUND_WARPS, listed = control.hard;
+    const u64 chunks = (listed + 31) / 32;
+    const bool few = few_tiles(job), all_finite = control.nonfinite == 0;
+    const TileFinder finder(job);
+    __shared__ u32 all_critical, counts[BOUND_WARPS];
+    __shared__ u64 waiting[BOUND_WARPS][64];
     if (threadIdx.x == 0) all_critical = 0;
-    __syncthreads();
     u32 critical = 0, count = 0;
-    auto climb = [&](bool exists, u64 packed) {
-        if (!exists) return;
-        const Triangle t(packed);
-        const TriangleBound<T> bound = ladder_bound(corners_of<T>(job, t), t.which, c.rule, c.bound);
-        lower_corners<T>(job, t, bound.limit);
+    auto climb = [&](u64 packed) {
+        const TriangleBound<T> bound = ladder_bound(corners_of<T>(job, finder, packed), (i32)(packed & 1), c.rule, c.bound);
+        lower_corners<T>(job, packed, bound.limit);
         critical += bound.inside;
     };
-    // The next chunk is on its way while one is looked at.
+    // Entries are asked for two chunks ahead, corners one.
     u64 next = 0;
-    u32 next_first = 0, next_second = 0;
+    bool next_exists = false;
     auto fetch = [&](u64 k) {
+        next_exists = false;
         if (k >= chunks) return;
-        next = hard_chunks(job)[k];
-        const u32* const words = job.masks + (next >> HARD_CHUNK_BITS) * 64 + lane;
-        next_first = words[0];
-        next_second = words[32];
+        const u64 at = 32 * k + lane;
+        if (few) {
+            next_exists = at < listed;
+            if (next_exists) next = hard_triangles(job)[at];
+        } else {
+            const u32 word = job.masks[k];
+            next_exists = lane <= word >> 27;
+            if (next_exists) next = (u64)(word & ((1u << 27) - 1)) << (HARD_TILE_BITS + 11) | hard_triangles(job)[at];
+        }
     };
     fetch(start);
+    u64 packed = next;
+    bool exists = next_exists;
+    Corners<T> ahead = {};
+    if (exists) ahead = corners_of<T>(job, finder, packed);
+    fetch(start + warps);
 #pragma unroll 1
     for (u64 k = start; k < chunks; k += warps) {
-        const u64 entry = uniform(next), tile = entry >> HARD_CHUNK_BITS;
-        const u32 first = next_first, second = next_second;
-        fetch(k + warps);
-        u32 up_to = __popc(first) + __popc(second);
-#pragma unroll
-        for (i32 d = 1; d < 32; d *= 2) {
-            const u32 before = __shfl_up_sync(FULL, up_to, d);
-            if (lane >= d) up_to += before;
-        }
-        // The word of the lane's triangle, then which of its word.
-        const u32 number = (u32)(entry & ((1 << HARD_CHUNK_BITS) - 1)) * 32 + lane;
-        i32 found = 0;
-#pragma unroll
-        for (i32 d = 16; d > 0; d /= 2)
-            if (__shfl_sync(FULL, up_to, found + d - 1) <= number) found += d;
-        const bool exists = number < __shfl_sync(FULL, up_to, 31);
-        const u32 firsts = __shfl_sync(FULL, first, found), seconds = __shfl_sync(FULL, second, found);
-        u32 left = number - (__shfl_sync(FULL, up_to, found) - __popc(firsts) - __popc(seconds));
-        const bool of_second = left >= (u32)__popc(firsts);
-        if (of_second) left -= __popc(firsts);
-        const u32 row = of_second ? seconds : firsts;
-        const i32 y = (of_second ? LIMIT_ROWS : 0) + (found & (LIMIT_ROWS - 1));
-        i32 x = 0;
-#pragma unroll
-        for (i32 d = 16; d > 0; d /= 2) {
-            const u32 n = __popc(row >> x & ((1u << d) - 1));
-            if (left >= n) {
-                left -= n;
-                x += d;
-            }
-        }
-        const u64 packed = tile << 11 | (u32)(y << 6 | x << 1) | (found >= LIMIT_ROWS ? UPPER : LOWER);
+        const Corners<T> p = ahead;
+        const u64 triangle = packed;
+        const bool is_there = exists;
+        packed = next, exists = next_exists;
+        if (exists) ahead = corners_of<T>(job, finder, packed);
+        fetch(k + 2 * warps);
         bool waits = false;
-        if (exists) {
-            const Triangle t(packed);
-            const Corners<T> p = corners_of<T>(job, t);
+        if (is_there) {
             if (c.speculative) {
                 // Signatures are looked at in place of limits.
                 critical += is_inside(p);
             } else {
                 const T axis = axis_distance(p);
                 T limit = Real<T>::MAX;
-                if (finite(p)) {
-                    const Bounded by = bounded(p, axis);
+                if (all_finite || finite(p)) {
+                    const Determinants d = determinants(p);
+                    const Bounded by = bounded(p, d, axis);
                     waits = by == Bounded::BY_LADDER;
-                    if (by == Bounded::BY_HULL) limit = axis > T(0) && (double)axis >= c.bound ? axis : hull_bound(p, axis);
+                    if (by == Bounded::BY_HULL) limit = axis > T(0) && (double)axis >= c.bound ? axis : hull_bound(p, d, axis);
                 }
-                if (!waits) lower_corners<T>(job, t, limit);
+                if (!waits) lower_corners<T>(job, triangle, limit);
             }
         }
         const u32 new_ones = __ballot_sync(FULL, waits);
-        if (waits) waiting[count + __popc(new_ones & ((1u << lane) - 1))] = packed;
+        if (waits) waiting[warp][count + __popc(new_ones & ((1u << lane) - 1))] = triangle;
         count += __popc(new_ones);
         __syncwarp();
         if (count >= 32) {
             count -= 32;
-            climb(true, waiting[count + lane]);
+            climb(waiting[warp][count + lane]);
             __syncwarp();
         }
     }
-    climb((u32)lane < count, waiting[lane]);
+    // The rest of all warps together.
+    if (lane == 0) counts[warp] = count;
+    __syncthreads();
+    u32 number = threadIdx.x;
+    i32 of = 0;
+#pragma unroll
+    for (i32 w = 0; w < BOUND_WARPS - 1; w++)
+        if (of == w && number >= counts[w]) number -= counts[w], of++;
+    if (number < counts[of]) climb(waiting[of][number]);
     if (job.halo | job.pin) {
         for (u64 k = start; k < control.limited_tiles; k += warps) {
             // Owned vertices on the border of the grid.

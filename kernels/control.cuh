@@ -21,7 +21,7 @@ struct Control {
     u64 max_error;  // bits of a double
     u64 raw_bits;
     u64 plain_tiles, limited_tiles, whole_tiles, other_tiles;
-    u64 hard_chunks;  // of triangles whose limits take determinants
+    u64 hard;  // triangles whose limits take determinants
     // Decided by the last block of the statistics and of the tuning.
     double bound, quantum, bound_up;
     u64 fill[2];

@@ -44,6 +44,13 @@ __device__ void decide_bound(const Job& job, Control& control) {
     }
 }
 
+// Whether the rows of a field, and every fourth of their vertices, are aligned to sixteen bytes.
+template <typename T>
+__device__ __forceinline__ bool is_aligned(const Job& job) {
+    return job.u_layout.stride == 1 && job.v_layout.stride == 1 && ((job.u_layout.pitch | job.v_layout.pitch) * sizeof(T)) % 16 == 0 &&
+           (((u64)job.u | (u64)job.v) & 15) == 0;
+}
+
 // Four vertices of a row, the columns of one lane: fewer at the right border, where the first repeats.
 template <typename T>
 struct Four {
@@ -266,8 +273,7 @@ __device__ __forceinline__ void statistics(const Job& job) {
     const u64 strips = (job.tiles_x + 3) / 4, units = strips * job.tiles_y, warps = (u64)gridDim.x * (blockDim.x >> 5);
     Tally<T> t = {Real<T>::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull), T(0), 0, 0, 0};
     t.high = -t.low;
-    const bool aligned = job.u_layout.stride == 1 && job.v_layout.stride == 1 &&
-                         ((job.u_layout.pitch | job.v_layout.pitch) * sizeof(T)) % 16 == 0 && (((u64)job.u | (u64)job.v) & 15) == 0;
+    const bool aligned = is_aligned<T>(job);
     for (u64 unit = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); unit < units; unit += warps) {
         const u64 ty = unit / strips, start = (unit - ty * strips) * 128, x0 = start + 4 * lane;
         const i32 count = x0 >= job.nx ? 0 : job.nx - x0 < 4 ? (i32)(job.nx - x0) : 4;

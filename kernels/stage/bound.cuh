@@ -34,25 +34,63 @@ __device__ __forceinline__ Determinants determinants(const Corners<T>& p) {
     return d;
 }
 
+// The signs of the determinants: those of the differences, which are not zero where the products differ.
 template <typename T>
-__device__ double edge_distance(const Determinants& d, const Corners<T>& p) {
-    const double* m = d.m;
-    double c[3] = {m[1] + m[2], m[2] + m[0], m[0] + m[1]};
-    double best = 0.0;
+__device__ __forceinline__ void signs_of(const Determinants& d, const Corners<T>& p, i32 s[3]) {
 #pragma unroll
     for (i32 k = 0; k < 3; k++) {
         const i32 i = (k + 1) % 3, j = (k + 2) % 3;
-        if ((m[k] > 0.0 && c[k] < 0.0) || (m[k] < 0.0 && c[k] > 0.0)) {
-            double near = fabs(m[k]), far = fabs(c[k]);
-            double numerator = (far < near ? far : near) - d.error;
-            double du = fabs((double)p.u[j] - (double)p.u[i]);
-            double dv = fabs((double)p.v[j] - (double)p.v[i]);
-            double distance = numerator / (du + dv) * (1.0 - 8.0 * ROUNDING);
-            if (distance > best && distance > UNDERFLOW_GUARD && distance < __longlong_as_double(0x7ff0000000000000ll))
-                best = distance;
-        }
+        s[k] = sign(d.m[k]);
+        // Products of floats are exact.
+        if (sizeof(T) == 8 && s[k] == 0) s[k] = sign_det(p.u[i], p.v[i], p.u[j], p.v[j]);
     }
-    return best;
+}
+
+// An edge whose distance counts, as a quotient; the numerator of others is below zero.
+struct Edge {
+    double numerator, length;
+};
+template <typename T>
+__device__ __forceinline__ Edge edge_of(const Determinants& d, const Corners<T>& p, i32 k) {
+    const i32 i = (k + 1) % 3, j = (k + 2) % 3;
+    const double m = d.m[k], c = d.m[i] + d.m[j];
+    const double near = fabs(m), far = fabs(c);
+    const double numerator = (far < near ? far : near) - d.error;
+    const double du = fabs((double)p.u[j] - (double)p.u[i]);
+    const double dv = fabs((double)p.v[j] - (double)p.v[i]);
+    return {(m > 0.0 && c < 0.0) || (m < 0.0 && c > 0.0) ? numerator : -1.0, du + dv};
+}
+__device__ __forceinline__ double distance_of(const Edge& edge) { return edge.numerator / edge.length * (1.0 - 8.0 * ROUNDING); }
+__device__ __forceinline__ bool is_usable(double distance) {
+    return distance > UNDERFLOW_GUARD && distance < __longlong_as_double(0x7ff0000000000000ll);
+}
+
+// The largest distance of the three edges. Of two quotients that differ when both are multiplied by both lengths, the larger
+// one stays so when rounded: only that is divided. Else all are.
+template <typename T>
+__device__ __forceinline__ double edge_distance(const Determinants& d, const Corners<T>& p) {
+    Edge best = edge_of(d, p, 0);
+    bool decided = true;
+#pragma unroll
+    for (i32 k = 1; k < 3; k++) {
+        const Edge other = edge_of(d, p, k);
+        const double a = best.numerator * other.length, b = other.numerator * best.length;
+        decided &= (a > b) | (a < b) | !((best.numerator > 0.0) | (other.numerator > 0.0));
+        if (a < b) best = other;
+    }
+    if (decided & !(best.numerator > 0.0)) return 0.0;
+    if (decided) {
+        const double distance = distance_of(best);
+        if (is_usable(distance)) return distance;
+    }
+    double largest = 0.0;
+#pragma unroll 1
+    for (i32 k = 0; k < 3; k++) {
+        const Edge edge = k == 0 ? edge_of(d, p, 0) : k == 1 ? edge_of(d, p, 1) : edge_of(d, p, 2);
+        const double distance = edge.numerator > 0.0 ? distance_of(edge) : 0.0;
+        if (distance > largest && is_usable(distance)) largest = distance;
+    }
+    return largest;
 }
 
 // What a rung of the ladder has to keep: determinants of pairs of vertices of which one can move at least,
@@ -157,30 +195,33 @@ struct TriangleBound {
 
 // The limit of a triangle near the origin where the hull keeps away from it: the distance of the hull, at least.
 template <typename T>
-__device__ __forceinline__ T hull_bound(const Corners<T>& p, T axis) {
-    const T edge = round_down<T>(edge_distance(determinants(p), p));
+__device__ __forceinline__ T hull_bound(const Corners<T>& p, const Determinants& d, T axis) {
+    const T edge = round_down<T>(edge_distance(d, p));
     return axis > edge ? axis : edge;
 }
 
 // Of one with the origin inside, or on its border: a rung of the ladder.
 template <typename T>
 __device__ __forceinline__ TriangleBound<T> ladder_bound(const Corners<T>& p, i32 triangle, const Rule& rule, double eps) {
+    const Determinants d = determinants(p);
     i32 s[3];
-    signs(p, s);
+    signs_of(d, p, s);
     const u32 k = kind(p, s);
     const bool keep_type = k == IN && rule.types && s[0] > 0;
     Jacobian j = {};
     if (keep_type) j = jacobian(p, triangle, rule);
-    return {ladder<T>(kept_of(determinants(p), p, k == TIE), j, rule, keep_type, eps), k == IN};
+    return {ladder<T>(kept_of(d, p, k == TIE), j, rule, keep_type, eps), k == IN};
 }
 
 // Whether the limit of a triangle of finite vertices is that of its hull; else it takes the ladder, or has none.
 enum class Bounded { BY_HULL, BY_LADDER, NOT };
 template <typename T>
-__device__ __forceinline__ Bounded bounded(const Corners<T>& p, T axis) {
+__device__ __forceinline__ Bounded bounded(const Corners<T>& p, const Determinants& d, T axis) {
     if (axis > T(0)) return Bounded::BY_HULL;
+    const double* const m = d.m;
+    if ((m[0] < 0.0 || m[1] < 0.0 || m[2] < 0.0) && (m[0] > 0.0 || m[1] > 0.0 || m[2] > 0.0)) return Bounded::BY_HULL;
     i32 s[3];
-    signs(p, s);
+    signs_of(d, p, s);
     const u32 k = kind(p, s);
     if (k == OUT) return Bounded::BY_HULL;
     return k == TIE && pinned(p, 0) && pinned(p, 1) && pinned(p, 2) ? Bounded::NOT : Bounded::BY_LADDER;
@@ -191,8 +232,9 @@ __device__ __noinline__ TriangleBound<T> triangle_bound(Corners<T> p, i32 triang
     if (!finite(p)) return {Real<T>::MAX, false};
     const T axis = axis_distance(p);
     if (axis > T(0) && (double)axis >= eps) return {axis, false};
-    const Bounded by = bounded(p, axis);
-    if (by == Bounded::BY_HULL) return {hull_bound(p, axis), false};
+    const Determinants d = determinants(p);
+    const Bounded by = bounded(p, d, axis);
+    if (by == Bounded::BY_HULL) return {hull_bound(p, d, axis), false};
     if (by == Bounded::NOT) return {Real<T>::MAX, false};
     return ladder_bound(p, triangle, rule, eps);
 }

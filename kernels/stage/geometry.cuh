@@ -27,6 +27,15 @@ struct TileShape {
     __device__ i32 owned_y() const { return last_y < TILE - 1 ? last_y + 1 : TILE; }
 };
 
+// The rest of a shape, from where its tile is.
+__device__ __forceinline__ void place_shape(const Job& job, TileShape& s) {
+    s.x0 = s.tx * TILE;
+    s.y0 = s.ty * TILE;
+    u64 rx = job.nx - 1 - s.x0, ry = job.ny - 1 - s.y0;
+    s.last_x = rx < TILE ? (i32)rx : TILE;
+    s.last_y = ry < TILE ? (i32)ry : TILE;
+}
+
 __device__ __forceinline__ TileShape tile_shape(const Job& job, u64 tile) {
     TileShape s;
     if (job.tiles() < (1ull << 32)) {
@@ -37,13 +46,33 @@ __device__ __forceinline__ TileShape tile_shape(const Job& job, u64 tile) {
         s.ty = tile / job.tiles_x;
         s.tx = tile % job.tiles_x;
     }
-    s.x0 = s.tx * TILE;
-    s.y0 = s.ty * TILE;
-    u64 rx = job.nx - 1 - s.x0, ry = job.ny - 1 - s.y0;
-    s.last_x = rx < TILE ? (i32)rx : TILE;
-    s.last_y = ry < TILE ? (i32)ry : TILE;
+    place_shape(job, s);
     return s;
 }
+
+// Where many tiles are, by one reciprocal. With the half added, a quotient is 1 / (2 * tiles_x) from the next whole number at
+// least, and is off by less where tiles are fewer than 2^22.
+struct TileFinder {
+    float across;
+
+    __device__ __forceinline__ explicit TileFinder(const Job& job) : across(1.0f / (float)job.tiles_x) {}
+    __device__ __forceinline__ void place(const Job& job, u64 tile, u64& tx, u64& ty) const {
+        if (job.tiles() <= 1ull << 21) {
+            const u32 t = (u32)tile, q = (u32)(((float)t + 0.5f) * across);
+            ty = q;
+            tx = t - q * (u32)job.tiles_x;
+        } else {
+            ty = tile / job.tiles_x;
+            tx = tile % job.tiles_x;
+        }
+    }
+    __device__ __forceinline__ TileShape shape(const Job& job, u64 tile) const {
+        TileShape s;
+        place(job, tile, s.tx, s.ty);
+        place_shape(job, s);
+        return s;
+    }
+};
 
 // Position in the symbol order of the vertex (x, y) of a tile.
 __device__ __forceinline__ i32 position_of(i32 x, i32 y) {
@@ -69,3 +98,20 @@ __device__ __forceinline__ void place_of(i32 position, i32& x, i32& y) {
     x = (2 * i + (phase != 1)) << level;
     y = (2 * j + (phase != 0)) << level;
 }
+
+// position_of as a table, row by row.
+struct Positions {
+    u16 at[TILE * TILE];
+
+    constexpr Positions() : at() {
+        for (i32 y = 0; y < TILE; y++)
+            for (i32 x = 0; x < TILE; x++) {
+                if ((x | y) == 0) continue;
+                i32 level = 0;
+                while (((x | y) >> level & 1) == 0) level++;
+                const i32 n = 16 >> level, phase = (x >> level & 1) == 0 ? 1 : (y >> level & 1) ? 2 : 0;
+                at[TILE * y + x] = (u16)(n * n * (1 + phase) + (y >> (level + 1)) * n + (x >> (level + 1)));
+            }
+    }
+};
+__device__ const Positions POSITIONS;
