@@ -97,7 +97,13 @@ struct Encoder {
         const bool escaped = entry & ENTRY_ESCAPES;
         raw(escaped ? symbol : 0, escaped ? 8 : 0);
     }
-    static __device__ __forceinline__ u32 reciprocal_of(u32 entry) { return HUFFMAN ? 0 : 0xffffffffu / (entry >> 16); }
+    // For a frequency f, at most f / 2^32 below 2^32 / f, never above. The estimate is below it by 4 parts in 2^23 at most, and what is missing of
+    // 2^32 in f times that, divided like that, is right or one too small.
+    static __device__ __forceinline__ u32 reciprocal_of(u32 entry) {
+        if (HUFFMAN) return 0;
+        const u32 f = entry >> 16, estimate = reciprocal_below(f);
+        return estimate + __umulhi(0u - f * estimate, estimate);
+    }
 };
 
 // Raw bits of a coded vertex: 128 of them at most.

@@ -98,6 +98,14 @@ __device__ __forceinline__ u32 highest_bit(u32 x) {
     return bit;
 }
 
+// 2^32 / x, too small by 4 parts in 2^23 at most and never too large, for x up to 2^23: a quotient that may be off by one part in 2^23 either
+// way, times a number that is two parts in 2^24 below 2^32, rounded down.
+__device__ __forceinline__ u32 reciprocal_below(u32 x) {
+    u32 below;
+    asm("{.reg .f32 q; cvt.rn.f32.u32 q, %1; rcp.approx.ftz.f32 q, q; mul.rz.f32 q, q, 0f4F7FFFFE; cvt.rzi.u32.f32 %0, q;}" : "=r"(below) : "r"(x));
+    return below;
+}
+
 // A parameter as something new, so that what follows from it is found where it is needed and has no registers meanwhile.
 __device__ __forceinline__ u64 fresh(u64 x) {
     asm volatile("" : "+l"(x));
