@@ -2,46 +2,64 @@
 #pragma once
 #include "collecting.cuh"
 
-// Three warps work on a group, since a chunk's way from its list to the states is a long one: one fetches what is in the lists, one
-// finds the table entries and the raw bits of it, one codes. Values from memory come a chunk after they are asked for.
+// Three warps work on a group: two prepare chunks of its lists by turns, the third one codes them. What is asked for from memory is used a step
+// later; a step is a chunk of each of the two.
 constexpr i32 ENCODE_GROUPS = 4, ENCODE_ROLES = 3, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES, MASK_RING = 256;
-enum : i32 { FETCHER, FINDER, CODER };
+enum : i32 { EVEN_CHUNKS, ODD_CHUNKS, CODER };
 
-// What is coded of an entry, from the finder to the coder: a symbol (or a run) by its table entry, and the reciprocal of its frequency.
+// Up to 16 raw bits, highest in their word, and their number in its low ones. Bits 5 to 15 are free.
+__device__ __forceinline__ u32 raw_word(u32 value, u32 bits) { return value << 16 << (16 - bits) | bits; }
+
+// What is coded of an entry: raw bits with the symbol (or the run) in bits 8 to 15, and the table entry with the reciprocal of its frequency.
 struct Item {
-    u32 entry[32], reciprocal[32], about[32];
+    u32 raw[32], entry[32], reciprocal[32];
 };
 
-// What the three warps of a group tell each other. None writes what another may still read: there is a barrier between chunks.
+// A chunk, from the warp that prepares it to the coder: what there is in it, and raw bits of the symbols behind the first 16.
+constexpr u32 MOST_PIECES = 7;
+struct Chunk {
+    Item symbols, runs;
+    u32 pieces[MOST_PIECES][32];
+    u32 kind, unused[3];
+};
+// Bit 0: symbols without raw bits; bit 1: with up to 16 of them, and so on for each 16 more.
+constexpr u32 KIND_RAW = (2 << (MOST_PIECES + 1)) - 2, KIND_ESCAPES = 1u << 16, KIND_RUNS = 1u << 17, KIND_RUN_ESCAPES = 1u << 18;
+
+// The vertices of the first few tiles of a batch that have no symbol, for the tiles that are not whole: a bit for each position.
+struct MaskedPositions {
+    u8 bits[MASKED_TILES][TILE_VERTICES / 8];
+};
+
+// What the three warps of a group tell each other. None writes what another may still read: there is a barrier between steps.
 struct EncodeGroup {
     BatchLists lists;
-    // Masked rows while symbols are fetched, then entries of masks.
+    // Masked positions while symbols are fetched, then entries of masks.
     union {
-        MaskedRows rows;
+        MaskedPositions masked;
         u16 mask_entries[MASK_RING];
     };
-    u32 words[2][32], abouts[2][32];  // of a chunk, from the fetcher to the finder
-    Item symbols[3], runs[3];         // from the finder to the coder
-    u64 raw[2][2][32];                // raw bits of the symbols, low and high
-    u32 heads[4][32];                 // entries for the classes and the mode of each tile, of the coder itself
+    Chunk chunks[2][2];  // by step and warp
+    u32 heads[4][32];    // entries for the classes and the mode of each tile, of the coder itself
 };
 
-// The tables in shared memory, by table and symbol.
+// The tables in shared memory have no more symbols than there are: one of bytes of masks, those of codes, those of runs.
+constexpr u32 CODES_PLACE = ALPHABET, RUNS_PLACE = CODES_PLACE + (RUN - ANCHOR_TABLE) * CODE_SYMBOLS, SHARED_ENTRIES = RUNS_PLACE + (TABLES - RUN) * RUN_SYMBOLS;
+static_assert(FIRST_SHARED_TABLE == MASK_BYTE && ANCHOR_TABLE == MASK_BYTE + 1, "in this order");
 struct EncodeShared {
-    u32 entries[SHARED_TABLES * ALPHABET];
+    u32 entries[SHARED_ENTRIES];
     u8 raw_bits[ALPHABET];
     EncodeGroup groups[ENCODE_GROUPS];
 };
-static_assert(sizeof(EncodeGroup) == 2 * 288 + 1024 + 4 * 128 + 18 * 128 + 1024 + 4 * 128, "launch.rs asks for as much");
-static_assert(sizeof(EncodeShared) == 4 * 32 * 256 + 256 + 4 * sizeof(EncodeGroup), "launch.rs asks for as much");
+static_assert(sizeof(EncodeGroup) == 2 * 288 + 1024 + 4 * (13 * 128 + 16) + 4 * 128, "launch.rs asks for as much");
+static_assert(sizeof(EncodeShared) == 4 * 5088 + 256 + 4 * sizeof(EncodeGroup), "launch.rs asks for as much");
 
-// What the fetcher says of a word: the list, the position in its tile (of a dense list), whether there is a symbol, and of which kind.
+// What is known of a lane's entry: the name of its list, the position in its tile, the symbol once it is there, and whether there is one, of a
+// sparse list or of a mask.
 constexpr u32 ABOUT_ACTIVE = 1u << 31, ABOUT_LISTED = 1u << 30, ABOUT_MASK = 1u << 29;
-// What the finder says of a symbol, or of a run: so many raw bits, and the symbol to its right. Runs: their raw bits above.
-constexpr u32 ITEM_EXISTS = 1u << 9;
-__device__ __forceinline__ u32 raw_bits_in(u32 item) { return item & 255; }
-__device__ __forceinline__ u32 symbol_in(u32 item) { return item >> 10 & 255; }
-__device__ __forceinline__ u32 raw_in(u32 item) { return item >> 18; }
+__device__ __forceinline__ u32 about_entry(u32 name, u32 position, u32 symbol, u32 flags) { return name | position << 10 | symbol << 20 | flags; }
+__device__ __forceinline__ u32 name_in(u32 about) { return about & 1023; }
+__device__ __forceinline__ u32 position_in(u32 about) { return about >> 10 & 1023; }
+__device__ __forceinline__ u32 symbol_in(u32 about) { return about >> 20 & 255; }
 
 // States and words of one group that is coded backwards, a lane per state.
 template <bool HUFFMAN>
@@ -60,7 +78,11 @@ struct Encoder {
         x = need ? x >> 16 : x;
         words += __popc(mask);
     }
-    // So many raw bits, up to 16; nothing where there are none.
+    // Raw bits, as raw_word gives them; nothing where there are none. (Shifts take the low bits of their number.)
+    __device__ __forceinline__ void raw(u32 word) {
+        emit(__funnelshift_l(x, 0, word) != 0);
+        x = __funnelshift_l(word, x, word);
+    }
     __device__ __forceinline__ void raw(u32 value, u32 bits) {
         emit(__funnelshift_l(x, 0, bits) != 0);
         x = x << bits | value;
@@ -155,17 +177,28 @@ struct CodeTile {
 #pragma unroll
         for (i32 k = 0; k < 2; k++) masks[k] = exists && has_mask_list(mode_in(info), k) ? sizes_of(job, tile).masks[k] : 0;
     }
-    // Of the lists of symbols and of those of masks in the batch.
-    __device__ __forceinline__ i32 chunks() const {
-        u32 sizes[TILE_LISTS], names[TILE_LISTS];
-        code_lists(info, coded, counts, sizes, names);
-        return (i32)(warp_sum(sizes[0] + sizes[1] + sizes[2] + sizes[3]) + 31) / 32 + (i32)(warp_sum(masks[0] + masks[1]) + 31) / 32;
+};
+
+// How much there is in a batch: lists of symbols, entries in them, and chunks. One of the two warps prepares all chunks of masks, a step each, behind
+// those of symbols.
+struct CodeBatchSize {
+    i32 lists, entries, chunks, mask_chunks, list_steps, steps;
+    __device__ __forceinline__ CodeBatchSize(const CodeTile& tile, const u32 (&sizes)[TILE_LISTS]) {
+        u32 mine = 0;
+#pragma unroll
+        for (u32 k = 0; k < TILE_LISTS; k++) mine += sizes[k] << 8 | (sizes[k] > 0);
+        const u32 all = warp_sum(mine);
+        lists = (i32)(all & 255);
+        entries = (i32)(all >> 8);
+        chunks = (entries + 31) / 32;
+        mask_chunks = (i32)(warp_sum(tile.masks[0] + tile.masks[1]) + 31) / 32;
+        list_steps = (chunks + 1) / 2;
+        steps = list_steps + mask_chunks;
     }
 };
 
-// A chunk is coded so many steps after it is first asked for. (There are as many where there is none: what comes behind the lists takes
-// their place.)
-constexpr i32 ENCODE_STEPS = 4;
+// A chunk is coded so many steps after it is first asked for.
+constexpr i32 ENCODE_STEPS = 3;
 
 // The entries of a mask, from the place of its first one on.
 __device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 batch, u32 name, i32 start) {
@@ -187,156 +220,182 @@ __device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 ba
     __syncwarp();
 }
 
-// The fetcher: the words of a batch's lists, from the last chunk on, and the entries of its masks behind them.
-template <typename T>
-__device__ __forceinline__ void fetch_chunks(const Job& job, EncodeGroup& shared, u64 batch, u64 end) {
+// Of the first tiles of a batch that are not whole.
+__device__ __forceinline__ void mask_positions(const Job& job, MaskedPositions& shared, u64 batch, u32 my_info, u32 masked) {
     const i32 lane = threadIdx.x & 31;
-    BatchLists& lists = shared.lists;
-    const CodeTile tile(job, batch + lane, batch + lane < end);
-    u32 sizes[TILE_LISTS], names[TILE_LISTS];
-    code_lists(tile.info, tile.coded, tile.counts, sizes, names);
-    i32 list_count, entry_count;
-    collect_lists<TILE_LISTS>(lists, sizes, names, list_count, entry_count);
-    const u32 masked = __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED));
-    if (masked) load_masked_rows(job, shared.rows, batch, tile.info, masked);
-    i32 last = list_count - 1;
-    u32 word = 0, about = 0;
-    // What was asked for in the step before, to the finder.
-    auto hand_on = [&](i32 step) {
-        shared.words[step & 1][lane] = word;
-        shared.abouts[step & 1][lane] = about;
-    };
-    i32 step = 0;
-#pragma unroll 1
-    for (i32 from = (entry_count - 1) & ~31; from >= 0; from -= 32, step++) {
-        hand_on(step);
-        const i32 e = from + lane;
-        const i32 list = list_of_entry_backwards(lists, from, last);
-        const bool exists = e < entry_count;
-        // Loads do not wait for each other where they are not behind a branch: lanes without an entry read the first one.
-        const i32 known = exists ? list : 0;
-        const u32 name = lists.names[known], t = tile_of_list(name);
-        const i32 at = list_start(list_in_tile(name)) + (exists ? e - lists.starts[known] : 0);
-        const u64 index = batch + t;
-        const bool dense = is_dense(name);
-        const u32* const symbols = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES) + (at >> 2);
-        const u32* const entries = entries_of<T>(job, index) + at;
-        word = *(dense ? symbols : entries);
-        bool active = exists;
-        if (exists && dense && masked >> t & 1) active = is_active(job, shared.rows, false, batch, t, masked, at);
-        about = (active ? ABOUT_ACTIVE : 0) | (exists && !dense ? ABOUT_LISTED : 0) | (u32)at << 16 | name;
-        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
-    }
-    // Masks: a ring of entries, filled list by list.
-    const CodeTile again(job, batch + lane, batch + lane < end);
-    const u32 mask_names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
-    collect_lists<2>(lists, again.masks, mask_names, list_count, entry_count);
-    i32 filled = entry_count;
-#pragma unroll 1
-    for (i32 from = (entry_count - 1) & ~31; from >= 0; from -= 32, step++) {
-        hand_on(step);
-        while (filled > from) {
-            list_count--;
-            filled = lists.starts[list_count];
-            fill_mask_ring(job, shared.mask_entries, batch, lists.names[list_count], filled);
-        }
-        const bool exists = from + lane < entry_count;
-        const u32 entry = exists ? shared.mask_entries[(from + lane) & (MASK_RING - 1)] : 0;
-        word = make_entry(entry & 255, 0, encode_run(entry >> 8));
-        about = exists ? ABOUT_ACTIVE | ABOUT_LISTED | ABOUT_MASK : 0;
-        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
-    }
-    // Until the others have done their part.
-#pragma unroll 1
-    for (i32 k = 0; k < ENCODE_STEPS; k++, step++) {
-        hand_on(step);
-        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
+    i32 slot = 0;
+    for (u32 left = masked; left && slot < MASKED_TILES; left &= left - 1, slot++) {
+        const u32 row = masked_row(job, batch, __ffs(left) - 1, my_info);
+        i32 x, y;
+        place_in_tile(false, lane & 15, x, y);
+        const u32 top = __ballot_sync(FULL, __shfl_sync(FULL, row, y) >> x & 1) & 0xffff, bits = mask_by_position(false, row);
+#pragma unroll
+        for (i32 i = 0; i < 4; i++) shared.bits[slot][32 * i + lane] = (u8)(i == 0 && lane < 2 ? top >> 8 * lane : bits >> 8 * i);
     }
 }
 
-// The finder: table entries and raw bits.
+__device__ __forceinline__ bool is_active(const Job& job, const MaskedPositions& shared, u64 batch, u32 t, u32 masked, i32 position) {
+    const i32 slot = __popc(masked & ((1u << t) - 1));
+    if (slot >= MASKED_TILES) return is_active(job, false, batch + t, mode_in(job.info[batch + t]), position);
+    return !(shared.bits[slot][position >> 3] >> (position & 7) & 1);
+}
+
+// The two warps that prepare chunks, from the last one on: of a step, those of a pair. The even one prepares those of masks behind them.
 template <typename T, bool HUFFMAN>
-__device__ __forceinline__ void find_chunks(const Job& job, const EncodeShared& all, EncodeGroup& shared, u64 batch, u64 end) {
+__device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShared& all, EncodeGroup& shared, i32 number, i32 role, u64 batch, u64 end) {
     typedef Encoder<HUFFMAN> E;
+    constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     const i32 lane = threadIdx.x & 31;
-    const i32 chunks = CodeTile(job, batch + lane, batch + lane < end).chunks(), steps = chunks + ENCODE_STEPS;
-    u64 low = 0, high = 0;
-    i32 slot = 0;
-#pragma unroll 1
-    for (i32 step = 0; step < steps; step++) {
-        shared.raw[step & 1][0][lane] = low;
-        shared.raw[step & 1][1][lane] = high;
-        if (step >= 2 && step < chunks + 2) {
-            const u32 word = shared.words[(step - 1) & 1][lane], about = shared.abouts[(step - 1) & 1][lane];
-            const bool active = about & ABOUT_ACTIVE, listed = about & ABOUT_LISTED, mask = about & ABOUT_MASK;
-            const u32 name = about & 0xffff, at = about >> 16 & 1023, cls = class_of_list(name);
-            const u32 position = listed ? (u32)position_of_entry(word) : at;
-            const u32 symbol = !active ? SYMBOL_ZERO : listed ? symbol_of_entry(word) : word >> 8 * (at & 3) & 255;
-            u32 bits = 0;
-            low = high = 0;
-            if (symbol >= FIRST_WITH_RAW_BITS && !mask) {
-                const u64 index = batch + tile_of_list(name), vertex = index * TILE_VERTICES + position;
-                if (symbol == STORED || has_digits(symbol, (i32)position)) {
-                    const RawBits r = raw_of<T>(job, index, (i32)position, symbol);
-                    bits = r.bits;
-                    low = r.low;
-                    high = r.high;
-                } else {
-                    // 64 bits at most.
-                    bits = all.raw_bits[symbol];
-                    low = reinterpret_cast<const u64*>(job.payload)[vertex];
-                }
-            }
-            u32 entry = E::NOTHING;
-            const u32 table = mask ? (u32)MASK_BYTE : table_in_list(list_in_tile(name), cls, (i32)position);
-            if (active) entry = all.entries[(table - FIRST_SHARED_TABLE) * ALPHABET + symbol];
-            Item& item = shared.symbols[slot];
-            item.entry[lane] = entry;
-            item.reciprocal[lane] = E::reciprocal_of(entry);
-            item.about[lane] = bits | symbol << 10 | (listed ? ITEM_EXISTS : 0);
-            if (__any_sync(FULL, listed)) {
-                const u32 run = run_symbol_of_entry(word);
-                entry = E::NOTHING;
-                const u32 table = mask ? (u32)MASK_RUN : RUN + cls - 1;
-                if (listed) entry = all.entries[(table - FIRST_SHARED_TABLE) * ALPHABET + run];
-                Item& item = shared.runs[slot];
-                item.entry[lane] = entry;
-                item.reciprocal[lane] = E::reciprocal_of(entry);
-                item.about[lane] = listed ? run_bits(run) | run << 10 | run_raw_of_entry(word) << 18 : 0;
-            }
-            slot = slot == 2 ? 0 : slot + 1;
+    BatchLists& lists = shared.lists;
+    i32 last, entry_count, list_chunks, list_steps, steps, end_step;
+    u32 masked;
+    {
+        const CodeTile tile(job, batch + lane, batch + lane < end);
+        u32 sizes[TILE_LISTS], names[TILE_LISTS];
+        code_lists(tile.info, tile.coded, tile.counts, sizes, names);
+        const CodeBatchSize size(tile, sizes);
+        masked = __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED));
+        last = size.lists - 1;
+        entry_count = size.entries;
+        list_chunks = role == EVEN_CHUNKS ? size.list_steps : size.chunks / 2;
+        list_steps = size.list_steps;
+        steps = role == EVEN_CHUNKS ? size.steps : list_chunks;
+        end_step = size.steps + ENCODE_STEPS;
+        if (role == EVEN_CHUNKS) {
+            i32 count, entries;
+            collect_lists<TILE_LISTS>(lists, sizes, names, count, entries);
+        } else {
+            mask_positions(job, shared.masked, batch, tile.info, masked);
         }
-        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
+        meet<ENCODE_ROLES>(number);
+    }
+    i32 from = (entry_count - 1) & ~31, filled = 0;
+    auto skip = [&] {
+        last -= __popc(__ballot_sync(FULL, last >= lane && lists.starts[last - lane] >= from));
+        from -= 32;
+    };
+    if (role == ODD_CHUNKS) skip();
+    // Of the chunk that was found in the step before, and of the one that was asked for.
+    u32 about = 0, word = 0, next_about = 0, next_word = 0;
+    u64 low = 0;
+#pragma unroll 1
+    for (i32 step = 0; step < end_step; step++) {
+        if (step >= 2 && step < steps + 2) {
+            // Raw bits are there now.
+            Chunk& chunk = shared.chunks[step & 1][role];
+            const bool active = about & ABOUT_ACTIVE, listed = about & ABOUT_LISTED, mask = about & ABOUT_MASK;
+            const u32 name = name_in(about), position = position_in(about), symbol = symbol_in(about), cls = class_of_list(name);
+            u32 bits = mask ? 0 : all.raw_bits[symbol];
+            u64 high = 0;
+            if (!mask && (symbol == STORED || has_digits(symbol, (i32)position))) {
+                const RawBits r = raw_of<T>(job, batch + tile_of_list(name), (i32)position, symbol);
+                bits = r.bits;
+                low = r.low;
+                high = r.high;
+            }
+            const u32 table = table_in_list(list_in_tile(name), cls, (i32)position) - ANCHOR_TABLE;
+            const u32 entry = active ? all.entries[(mask ? 0 : CODES_PLACE + table * CODE_SYMBOLS) + symbol] : E::NOTHING;
+            chunk.symbols.raw[lane] = raw_word((u32)low, bits < 16 ? bits : 16) | symbol << 8;
+            chunk.symbols.entry[lane] = entry;
+            chunk.symbols.reciprocal[lane] = E::reciprocal_of(entry);
+            u32 kind = warp_or(1u << (bits + 15) / 16 | (entry & ENTRY_ESCAPES ? KIND_ESCAPES : 0) | (listed ? KIND_RUNS : 0));
+            const i32 pieces = (i32)highest_bit(kind & KIND_RAW | 2) - 1;
+#pragma unroll 1
+            for (i32 k = 0; k < pieces; k++) {
+                const u32 at = 16 * k + 16, n = bits > at ? bits - at < 16 ? bits - at : 16 : 0;
+                chunk.pieces[k][lane] = raw_word((u32)(at < 64 ? low >> at : high >> (at - 64)), n);
+            }
+            if (kind & KIND_RUNS) {
+                const u32 run = run_symbol_of_entry(word), run_table = mask ? MASK_RUN - RUN : cls - 1;
+                const u32 run_entry = listed ? all.entries[RUNS_PLACE + run_table * RUN_SYMBOLS + run] : E::NOTHING;
+                chunk.runs.raw[lane] = listed ? raw_word(run_raw_of_entry(word), run_bits(run)) | run << 8 : 0;
+                chunk.runs.entry[lane] = run_entry;
+                chunk.runs.reciprocal[lane] = E::reciprocal_of(run_entry);
+                if (__any_sync(FULL, run_entry & ENTRY_ESCAPES)) kind |= KIND_RUN_ESCAPES;
+            }
+            if (lane == 0) chunk.kind = kind;
+        }
+        // The word of the next chunk is there now: its raw bits are asked for.
+        {
+            const bool listed = next_about & ABOUT_LISTED;
+            const u32 at = position_in(next_about), position = listed ? (u32)position_of_entry(next_word) : at;
+            const u32 symbol = next_about & ABOUT_ACTIVE ? next_word >> (listed ? 0 : 8 * (at & 3)) & 255 : SYMBOL_ZERO;
+            about = about_entry(name_in(next_about), position, symbol, next_about & (ABOUT_ACTIVE | ABOUT_LISTED | ABOUT_MASK));
+            word = next_word;
+            if (symbol >= FIRST_WITH_RAW_BITS && !(about & ABOUT_MASK))
+                low = reinterpret_cast<const u64*>(job.payload)[(batch + tile_of_list(name_in(about))) * TILE_VERTICES + position];
+        }
+        if (step < list_chunks) {
+            const i32 e = from + lane;
+            const i32 list = list_of_entry_backwards(lists, from, last);
+            const bool exists = e < entry_count;
+            // Loads do not wait for each other where they are not behind a branch: lanes without an entry read the first one.
+            const i32 known = exists ? list : 0;
+            const u32 name = lists.names[known], t = tile_of_list(name);
+            const i32 at = list_start(list_in_tile(name)) + (exists ? e - lists.starts[known] : 0);
+            const bool dense = is_dense(name);
+            const u8* const symbols = job.symbols + batch * TILE_VERTICES;
+            const u8* const entries = reinterpret_cast<const u8*>(entries_of<T>(job, batch));
+            next_word = *reinterpret_cast<const u32*>((dense ? symbols : entries) + (dense ? t * TILE_VERTICES + (at & ~3) : t * (u32)TILE_WORD_BYTES + 4 * at));
+            bool active = exists;
+            if (exists && dense && masked >> t & 1) active = is_active(job, shared.masked, batch, t, masked, at);
+            next_about = about_entry(name, (u32)at, 0, (active ? ABOUT_ACTIVE : 0) | (exists && !dense ? ABOUT_LISTED : 0));
+            from -= 32;
+            if (from >= 0) skip();
+        } else if (step >= list_steps && step < steps) {
+            // Masks: a ring of entries, filled list by list.
+            if (step == list_steps) {
+                const CodeTile tile(job, batch + lane, batch + lane < end);
+                const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
+                i32 list_count;
+                collect_lists<2>(lists, tile.masks, names, list_count, entry_count);
+                last = list_count;
+                filled = entry_count;
+                from = (entry_count - 1) & ~31;
+            }
+            while (filled > from) {
+                last--;
+                filled = lists.starts[last];
+                fill_mask_ring(job, shared.mask_entries, batch, lists.names[last], filled);
+            }
+            const bool exists = from + lane < entry_count;
+            const u32 entry = exists ? shared.mask_entries[(from + lane) & (MASK_RING - 1)] : 0;
+            next_word = make_entry(entry & 255, 0, encode_run(entry >> 8));
+            next_about = exists ? ABOUT_ACTIVE | ABOUT_LISTED | ABOUT_MASK : 0;
+            from -= 32;
+        }
+        meet<ENCODE_ROLES>(number);
     }
 }
 
 // The coder, of the lists. (An entry of a mask is coded like one of a sparse list.)
 template <bool HUFFMAN>
-__device__ __forceinline__ void code_chunks(const EncodeGroup& shared, Encoder<HUFFMAN>& encoder, i32 chunks) {
-    const i32 lane = threadIdx.x & 31, steps = chunks + ENCODE_STEPS;
-    i32 slot = 0;
+__device__ __forceinline__ void code_item(const Item& item, Encoder<HUFFMAN>& encoder, bool raw, bool escapes) {
+    const i32 lane = threadIdx.x & 31;
+    const u32 word = item.raw[lane], entry = item.entry[lane], reciprocal = item.reciprocal[lane];
+    if (raw) encoder.raw(word);
+    if (escapes) encoder.raw((word & 0xff00) << 16 | (entry & ENTRY_ESCAPES ? 8 : 0));
+    encoder.code(entry, reciprocal);
+}
+template <bool HUFFMAN>
+__device__ __forceinline__ void code_chunks(const EncodeGroup& shared, i32 number, Encoder<HUFFMAN>& encoder, const CodeBatchSize& size) {
+    const i32 lane = threadIdx.x & 31;
+    const i32 steps = size.steps + ENCODE_STEPS;
 #pragma unroll 1
     for (i32 step = 0; step < steps; step++) {
         if (step >= ENCODE_STEPS) {
-            const Item& item = shared.symbols[slot];
-            const u32 about = item.about[lane], entry = item.entry[lane], reciprocal = item.reciprocal[lane], bits = raw_bits_in(about);
-            const bool listed = __any_sync(FULL, about & ITEM_EXISTS), escapes = __any_sync(FULL, entry & ENTRY_ESCAPES);
-            if (__any_sync(FULL, bits > 0)) {
-                const u64* const raw = &shared.raw[(step - 1) & 1][0][lane];
-                encoder.long_raw(bits, raw[0], [&] { return raw[32]; });
+            const i32 here = step - ENCODE_STEPS < size.chunks / 2 ? 2 : 1;
+#pragma unroll 1
+            for (i32 k = 0; k < here; k++) {
+                const Chunk& chunk = shared.chunks[step - 1 & 1][k];
+                const u32 kind = warp_or(chunk.kind);
+#pragma unroll 1
+                for (i32 piece = (i32)highest_bit(kind & KIND_RAW | 2) - 2; piece >= 0; piece--) encoder.raw(chunk.pieces[piece][lane]);
+                code_item(chunk.symbols, encoder, kind & KIND_RAW, kind & KIND_ESCAPES);
+                if (kind & KIND_RUNS) code_item(chunk.runs, encoder, true, kind & KIND_RUN_ESCAPES);
             }
-            if (escapes) encoder.escape(entry, symbol_in(about));
-            encoder.code(entry, reciprocal);
-            if (listed) {
-                const Item& item = shared.runs[slot];
-                const u32 about = item.about[lane], entry = item.entry[lane], reciprocal = item.reciprocal[lane];
-                if (__any_sync(FULL, raw_bits_in(about) > 0)) encoder.raw(raw_in(about), raw_bits_in(about));
-                if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, symbol_in(about));
-                encoder.code(entry, reciprocal);
-            }
-            slot = slot == 2 ? 0 : slot + 1;
         }
-        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
+        meet<ENCODE_ROLES>(number);
     }
 }
 
@@ -398,21 +457,18 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     LAUNCHED_SHARED(EncodeShared, shared);
     Control& control = control_of(job);
     if (blockIdx.x >= control.groups) return;
-    {
-        // Two entries at a time, without their reciprocals.
-        const uint4* const pairs = reinterpret_cast<const uint4*>(code_entries(job, FIRST_SHARED_TABLE));
-        constexpr u32 PAIRS = SHARED_TABLES * ALPHABET / 2, EACH = (PAIRS + 32 * ENCODE_WARPS - 1) / (32 * ENCODE_WARPS);
-#pragma unroll
-        for (u32 i = 0; i < EACH; i++) {
-            const u32 k = i * 32 * ENCODE_WARPS + threadIdx.x;
-            if (k >= PAIRS) break;
-            const uint4 two = pairs[k];
-            reinterpret_cast<uint2*>(shared.entries)[k] = make_uint2(two.x, two.z);
-        }
+    // Without their reciprocals.
+#pragma unroll 4
+    for (u32 place = threadIdx.x; place < SHARED_ENTRIES; place += 32 * ENCODE_WARPS) {
+        const u32 code = place - CODES_PLACE, run = place - RUNS_PLACE;
+        const u32 table = place < CODES_PLACE ? (u32)MASK_BYTE : place < RUNS_PLACE ? ANCHOR_TABLE + code / CODE_SYMBOLS : RUN + run / RUN_SYMBOLS;
+        const u32 symbol = place < CODES_PLACE ? place : place < RUNS_PLACE ? code % CODE_SYMBOLS : run % RUN_SYMBOLS;
+        shared.entries[place] = code_entries(job, FIRST_SHARED_TABLE)[(table - FIRST_SHARED_TABLE) * ALPHABET + symbol].x;
     }
     fill_raw_bits<T>(shared.raw_bits, false);
     __syncthreads();
-    const i32 lane = threadIdx.x & 31, warp = (i32)(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
+    // The same for all lanes, as the compiler has to know.
+    const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
     EncodeGroup& mine = shared.groups[number];
     // Consecutive groups go to different blocks.
     for (u64 group = blockIdx.x + (u64)gridDim.x * number; group < *(volatile u64*)&control.groups; group += (u64)gridDim.x * ENCODE_GROUPS) {
@@ -420,20 +476,21 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
         const u64 first = __shfl_sync(FULL, boundary, 0), end = __shfl_sync(FULL, boundary, 16);
         Encoder<HUFFMAN> encoder(reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES));
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
-            if (role == FETCHER) {
-                fetch_chunks<T>(job, mine, batch, end);
-            } else if (role == FINDER) {
-                find_chunks<T, HUFFMAN>(job, shared, mine, batch, end);
-            } else {
+            if (role == CODER) {
                 const bool exists = batch + lane < end;
                 const CodeTile tile(job, batch + lane, exists);
+                u32 sizes[TILE_LISTS], names[TILE_LISTS];
+                code_lists(tile.info, tile.coded, tile.counts, sizes, names);
                 find_heads<HUFFMAN>(job, mine, tile, exists);
-                code_chunks(mine, encoder, tile.chunks());
+                meet<ENCODE_ROLES>(number);
+                code_chunks(mine, number, encoder, CodeBatchSize(tile, sizes));
                 code_sizes(encoder, tile, exists);
                 code_heads(mine, encoder, tile);
+            } else {
+                prepare_chunks<T, HUFFMAN>(job, shared, mine, number, role, batch, end);
             }
             // The lists of the next batch take the place of those of this one.
-            meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
+            meet<ENCODE_ROLES>(number);
             if (batch == first) break;
         }
         if (role != CODER) continue;
