@@ -8,58 +8,70 @@ constexpr i32 ENCODE_GROUPS = 4, ENCODE_ROLES = 3, ENCODE_WARPS = ENCODE_GROUPS 
 enum : i32 { EVEN_CHUNKS, ODD_CHUNKS, CODER };
 
 // Up to 16 raw bits, highest in their word, and their number in its low ones. Bits 5 to 15 are free.
-__device__ __forceinline__ u32 raw_word(u32 value, u32 bits) { return value << 16 << (16 - bits) | bits; }
+__device__ __forceinline__ u32 raw_word(u32 value, u32 bits) { return __funnelshift_r(0, value, bits) | bits; }
 
-// What is coded of an entry: raw bits with the symbol (or the run) in bits 8 to 15, and the table entry with the reciprocal of its frequency.
+// What is coded of an entry: raw bits, and the table entry with the reciprocal of its frequency. Runs have their symbol in bits 8 to 15 of the raw word.
 struct Item {
     u32 raw[32], entry[32], reciprocal[32];
 };
 
-// A chunk, from the warp that prepares it to the coder: what there is in it, and raw bits of the symbols behind the first 16.
-constexpr u32 MOST_PIECES = 7;
+// A chunk, from the warp that prepares it to the coder: what there is in it, and the raw bits that come before those of the symbols' items.
+constexpr u32 MOST_PIECES = 8;
 struct Chunk {
     Item symbols, runs;
     u32 pieces[MOST_PIECES][32];
     u32 kind, unused[3];
 };
-// Bit 0: symbols without raw bits; bit 1: with up to 16 of them, and so on for each 16 more.
-constexpr u32 KIND_RAW = (2 << (MOST_PIECES + 1)) - 2, KIND_ESCAPES = 1u << 16, KIND_RUNS = 1u << 17, KIND_RUN_ESCAPES = 1u << 18;
+// The number of pieces in the low bits, whether there are runs, and whether a symbol or a run escapes.
+constexpr u32 KIND_PIECES = 15, KIND_RUNS = 7 << 16, KIND_ESCAPES = 1u << 19, KIND_RUN_ESCAPES = 1u << 20;
 
 // The vertices of the first few tiles of a batch that have no symbol, for the tiles that are not whole: a bit for each position.
 struct MaskedPositions {
     u8 bits[MASKED_TILES][TILE_VERTICES / 8];
 };
 
+// What is known of a lane's entry: its position in the tile, the tile, whether there is a symbol at all, the table of the runs of a sparse list (or
+// of a mask) less one, the table of the symbol, and the symbol once it is there. For a list: where it begins, and in place of the symbol where the
+// masked positions of a tile that is not whole are, if it is dense: one above it.
+constexpr u32 ABOUT_PLACE = 0x7fff, ABOUT_ACTIVE = 1u << 15, ABOUT_RUNS = KIND_RUNS, ABOUT_LIST = 0xffffff;
+constexpr u32 MASK_TABLE = RUN - ANCHOR_TABLE, ABOUT_MASK = ABOUT_ACTIVE | ABOUT_RUNS | MASK_TABLE << 19;
+static_assert(TILE_VERTICES == 1024 && BATCH == 32 && MASK_RUN - RUN + 1 == 7, "bits 10 to 14, and 16 to 18");
+__device__ __forceinline__ u32 position_in(u32 about) { return about & 1023; }
+__device__ __forceinline__ u32 tile_in(u32 about) { return about >> 10 & 31; }
+__device__ __forceinline__ u32 runs_in(u32 about) { return about >> 16 & 7; }
+__device__ __forceinline__ u32 code_table_in(u32 about) { return about >> 19 & 31; }
+__device__ __forceinline__ u32 symbol_in(u32 about) { return about >> 24; }
+
+// The lists of a batch (lists.cuh) with what is known of their entries.
+struct EncodeLists {
+    u16 starts[MOST_LISTS + 32];
+    u32 names[MOST_LISTS];
+};
+
 // What the three warps of a group tell each other. None writes what another may still read: there is a barrier between steps.
 struct EncodeGroup {
-    BatchLists lists;
+    EncodeLists lists;
     // Masked positions while symbols are fetched, then entries of masks.
     union {
         MaskedPositions masked;
         u16 mask_entries[MASK_RING];
     };
     Chunk chunks[2][2];  // by step and warp
-    u32 heads[4][32];    // entries for the classes and the mode of each tile, of the coder itself
 };
 
-// The tables in shared memory have no more symbols than there are: one of bytes of masks, those of codes, those of runs.
-constexpr u32 CODES_PLACE = ALPHABET, RUNS_PLACE = CODES_PLACE + (RUN - ANCHOR_TABLE) * CODE_SYMBOLS, SHARED_ENTRIES = RUNS_PLACE + (TABLES - RUN) * RUN_SYMBOLS;
+// The tables in shared memory have no more symbols than there are: those of codes, one of bytes of masks, those of runs.
+constexpr u32 RUNS_PLACE = MASK_TABLE * CODE_SYMBOLS + ALPHABET, SHARED_ENTRIES = RUNS_PLACE + (TABLES - RUN) * RUN_SYMBOLS;
 static_assert(FIRST_SHARED_TABLE == MASK_BYTE && ANCHOR_TABLE == MASK_BYTE + 1, "in this order");
 struct EncodeShared {
     u32 entries[SHARED_ENTRIES];
-    u8 raw_bits[ALPHABET];
+    // Raw bits by symbol, and above, for each 16 of them, a bit.
+    u16 raw_bits[ALPHABET];
     EncodeGroup groups[ENCODE_GROUPS];
 };
-static_assert(sizeof(EncodeGroup) == 2 * 288 + 1024 + 4 * (13 * 128 + 16) + 4 * 128, "launch.rs asks for as much");
-static_assert(sizeof(EncodeShared) == 4 * 5088 + 256 + 4 * sizeof(EncodeGroup), "launch.rs asks for as much");
-
-// What is known of a lane's entry: the name of its list, the position in its tile, the symbol once it is there, and whether there is one, of a
-// sparse list or of a mask.
-constexpr u32 ABOUT_ACTIVE = 1u << 31, ABOUT_LISTED = 1u << 30, ABOUT_MASK = 1u << 29;
-__device__ __forceinline__ u32 about_entry(u32 name, u32 position, u32 symbol, u32 flags) { return name | position << 10 | symbol << 20 | flags; }
-__device__ __forceinline__ u32 name_in(u32 about) { return about & 1023; }
-__device__ __forceinline__ u32 position_in(u32 about) { return about >> 10 & 1023; }
-__device__ __forceinline__ u32 symbol_in(u32 about) { return about >> 20 & 255; }
+static_assert(sizeof(EncodeGroup) == 320 + 512 + 1024 + 4 * (14 * 128 + 16), "launch.rs asks for as much");
+static_assert(sizeof(EncodeShared) == 4 * 5088 + 512 + 4 * sizeof(EncodeGroup), "launch.rs asks for as much");
+// The bit for as many raw bits.
+__device__ __forceinline__ u32 sixteens(u32 bits) { return 128u << (bits + 15) / 16 & 0xff00; }
 
 // States and words of one group that is coded backwards, a lane per state.
 template <bool HUFFMAN>
@@ -67,16 +79,17 @@ struct Encoder {
     // What leaves a state as it is: no bits, or the whole scale.
     static constexpr u32 NOTHING = HUFFMAN ? 0 : SCALE << 16;
     u32 x;
-    u16* last;  // where the first word goes, the last one of the group
-    u32 words;  // that are written so far, each in front of the one before
+    u8* space;  // of the group
+    u32 at;     // where the next word goes, in front of the one before; the first one is the last one of the space
     u32 above;  // lanes above this one
 
-    __device__ __forceinline__ Encoder(u16* end) : x(1u << 16), last(end - 1), words(0), above(~1u << (threadIdx.x & 31)) {}
+    __device__ __forceinline__ Encoder(u8* space, u64 bytes) : x(1u << 16), space(space), at((u32)bytes - 2), above(~1u << (threadIdx.x & 31)) {}
+    __device__ __forceinline__ u32 words(u64 bytes) const { return ((u32)bytes - 2 - at) / 2; }
     __device__ __forceinline__ void emit(bool need) {
         const u32 mask = __ballot_sync(FULL, need);
-        store_if(need, last - (u64)(words + __popc(mask & above)), x);
+        store_if(need, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask & above))), x);
         x = need ? x >> 16 : x;
-        words += __popc(mask);
+        at -= 2 * __popc(mask);
     }
     // Raw bits, as raw_word gives them; nothing where there are none. (Shifts take the low bits of their number.)
     __device__ __forceinline__ void raw(u32 word) {
@@ -234,135 +247,160 @@ __device__ __forceinline__ void mask_positions(const Job& job, MaskedPositions& 
     }
 }
 
-__device__ __forceinline__ bool is_active(const Job& job, const MaskedPositions& shared, u64 batch, u32 t, u32 masked, i32 position) {
-    const i32 slot = __popc(masked & ((1u << t) - 1));
-    if (slot >= MASKED_TILES) return is_active(job, false, batch + t, mode_in(job.info[batch + t]), position);
+// Of a tile that is not whole.
+__device__ __forceinline__ bool is_active(const Job& job, const MaskedPositions& shared, u64 batch, u32 about) {
+    const u32 slot = (about >> 24) - 1, position = position_in(about);
+    if (slot >= MASKED_TILES) return is_active(job, false, batch + tile_in(about), mode_in(job.info[batch + tile_in(about)]), (i32)position);
     return !(shared.bits[slot][position >> 3] >> (position & 7) & 1);
 }
+
+// What is known of the entries of the lists of a lane's tile, of `masked` ones that are not whole.
+__device__ __forceinline__ void name_lists(u32 info, u32 masked, u32 (&names)[TILE_LISTS]) {
+    const u32 lane = threadIdx.x & 31;
+    const u32 slot = __popc(masked & ((1u << lane) - 1)), where = masked >> lane & 1 ? (slot < MASKED_TILES ? slot : MASKED_TILES) + 1 : 0;
+#pragma unroll
+    for (u32 list = TOP_LIST; list < TILE_LISTS; list++) {
+        const u32 cls = class_in(info, list == TOP_LIST ? 0 : (i32)list - 1);
+        const bool dense = list == TOP_LIST || !is_sparse(cls);
+        const u32 table = list == TOP_LIST ? 0 : table_in_list(list, cls, 0) - ANCHOR_TABLE;
+        names[list] = (u32)list_start(list) | lane << 10 | ABOUT_ACTIVE | (dense ? where << 24 : cls << 16) | table << 19;
+    }
+}
+// The tables of the top are not the same for all positions: how many behind that of the first one.
+__device__ __forceinline__ u32 later_table(u32 position) { return __funnelshift_rc(0xaaaaaa54, 0, 2 * position) & 3; }
 
 // The two warps that prepare chunks, from the last one on: of a step, those of a pair. The even one prepares those of masks behind them.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShared& all, EncodeGroup& shared, i32 number, i32 role, u64 batch, u64 end) {
     typedef Encoder<HUFFMAN> E;
-    constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    constexpr u32 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     const i32 lane = threadIdx.x & 31;
-    BatchLists& lists = shared.lists;
-    i32 last, entry_count, list_chunks, list_steps, steps, end_step;
-    u32 masked;
+    EncodeLists& lists = shared.lists;
+    i32 last, entry_count, chunks, list_chunks, own_steps, steps, mask_chunks;
     {
         const CodeTile tile(job, batch + lane, batch + lane < end);
         u32 sizes[TILE_LISTS], names[TILE_LISTS];
         code_lists(tile.info, tile.coded, tile.counts, sizes, names);
         const CodeBatchSize size(tile, sizes);
-        masked = __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED));
+        const u32 masked = __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED));
         last = size.lists - 1;
         entry_count = size.entries;
-        list_chunks = role == EVEN_CHUNKS ? size.list_steps : size.chunks / 2;
-        list_steps = size.list_steps;
-        steps = role == EVEN_CHUNKS ? size.steps : list_chunks;
-        end_step = size.steps + ENCODE_STEPS;
+        chunks = size.chunks;
+        list_chunks = role == EVEN_CHUNKS ? size.list_steps : chunks / 2;
+        own_steps = role == EVEN_CHUNKS ? size.steps : list_chunks;
+        steps = size.steps;
+        mask_chunks = size.mask_chunks;
         if (role == EVEN_CHUNKS) {
             i32 count, entries;
+            name_lists(tile.info, masked, names);
             collect_lists<TILE_LISTS>(lists, sizes, names, count, entries);
         } else {
             mask_positions(job, shared.masked, batch, tile.info, masked);
         }
         meet<ENCODE_ROLES>(number);
     }
-    i32 from = (entry_count - 1) & ~31, filled = 0;
-    auto skip = [&] {
-        last -= __popc(__ballot_sync(FULL, last >= lane && lists.starts[last - lane] >= from));
-        from -= 32;
-    };
-    if (role == ODD_CHUNKS) skip();
+    const u8* const symbols = job.symbols + batch * TILE_VERTICES;
+    const u8* const entries = reinterpret_cast<const u8*>(entries_of<T>(job, batch));
+    const u64* const payload = reinterpret_cast<const u64*>(job.payload) + batch * TILE_VERTICES;
+    // Leaves out the entries from this one on.
+    auto skip = [&](i32 from) { last -= __popc(__ballot_sync(FULL, last >= lane && lists.starts[last - lane] >= from)); };
+    if (role == ODD_CHUNKS) skip(32 * (chunks - 1));
     // Of the chunk that was found in the step before, and of the one that was asked for.
     u32 about = 0, word = 0, next_about = 0, next_word = 0;
     u64 low = 0;
+    i32 mask_count = 0, mask_last = 0, filled = 0;
 #pragma unroll 1
-    for (i32 step = 0; step < end_step; step++) {
-        if (step >= 2 && step < steps + 2) {
+    for (i32 step = 0; step < steps + ENCODE_STEPS; step++) {
+        if (step >= 2 && step < own_steps + 2) {
             // Raw bits are there now.
             Chunk& chunk = shared.chunks[step & 1][role];
-            const bool active = about & ABOUT_ACTIVE, listed = about & ABOUT_LISTED, mask = about & ABOUT_MASK;
-            const u32 name = name_in(about), position = position_in(about), symbol = symbol_in(about), cls = class_of_list(name);
-            u32 bits = mask ? 0 : all.raw_bits[symbol];
+            const u32 symbol = symbol_in(about);
+            u32 bits = 0, sizes = 0;
             u64 high = 0;
-            if (!mask && (symbol == STORED || has_digits(symbol, (i32)position))) {
-                const RawBits r = raw_of<T>(job, batch + tile_of_list(name), (i32)position, symbol);
-                bits = r.bits;
-                low = r.low;
-                high = r.high;
+            if (step < list_chunks + 2) {
+                sizes = all.raw_bits[symbol];
+                bits = sizes & 255;
+                if (symbol == STORED || has_digits(symbol, (i32)position_in(about))) {
+                    const RawBits r = raw_of<T>(job, batch + tile_in(about), (i32)position_in(about), symbol);
+                    bits = r.bits;
+                    low = r.low;
+                    high = r.high;
+                    sizes = sixteens(bits);
+                }
             }
-            const u32 table = table_in_list(list_in_tile(name), cls, (i32)position) - ANCHOR_TABLE;
-            const u32 entry = active ? all.entries[(mask ? 0 : CODES_PLACE + table * CODE_SYMBOLS) + symbol] : E::NOTHING;
-            chunk.symbols.raw[lane] = raw_word((u32)low, bits < 16 ? bits : 16) | symbol << 8;
+            const u32 entry = about & ABOUT_ACTIVE ? all.entries[code_table_in(about) * CODE_SYMBOLS + symbol] : E::NOTHING;
+            u32 raw = raw_word((u32)low, bits < 16 ? bits : 16);
+            u32 kind = warp_or((sizes & 0xff00) | (about & ABOUT_RUNS) | (entry << 4 & KIND_ESCAPES));
+            static_assert(ENTRY_ESCAPES << 4 == KIND_ESCAPES, "moved there");
+            u32 pieces = highest_bit((kind & 0xff00) | 256) - 8, place = 0;
+            if (kind & KIND_ESCAPES) {
+                chunk.pieces[0][lane] = raw;
+                raw = entry & ENTRY_ESCAPES ? raw_word(symbol, 8) : 0;
+                pieces++;
+                place = 1;
+            }
+#pragma unroll 1
+            for (u32 at = 16; place < pieces; place++, at += 16) {
+                const u32 n = bits > at ? bits - at < 16 ? bits - at : 16 : 0;
+                chunk.pieces[place][lane] = raw_word((u32)(at < 64 ? low >> at : high >> (at - 64)), n);
+            }
+            chunk.symbols.raw[lane] = raw;
             chunk.symbols.entry[lane] = entry;
             chunk.symbols.reciprocal[lane] = E::reciprocal_of(entry);
-            u32 kind = warp_or(1u << (bits + 15) / 16 | (entry & ENTRY_ESCAPES ? KIND_ESCAPES : 0) | (listed ? KIND_RUNS : 0));
-            const i32 pieces = (i32)highest_bit(kind & KIND_RAW | 2) - 1;
-#pragma unroll 1
-            for (i32 k = 0; k < pieces; k++) {
-                const u32 at = 16 * k + 16, n = bits > at ? bits - at < 16 ? bits - at : 16 : 0;
-                chunk.pieces[k][lane] = raw_word((u32)(at < 64 ? low >> at : high >> (at - 64)), n);
-            }
+            kind = pieces | (kind & KIND_RUNS);
             if (kind & KIND_RUNS) {
-                const u32 run = run_symbol_of_entry(word), run_table = mask ? MASK_RUN - RUN : cls - 1;
-                const u32 run_entry = listed ? all.entries[RUNS_PLACE + run_table * RUN_SYMBOLS + run] : E::NOTHING;
-                chunk.runs.raw[lane] = listed ? raw_word(run_raw_of_entry(word), run_bits(run)) | run << 8 : 0;
+                const u32 run = run_symbol_of_entry(word), runs = runs_in(about);
+                const u32 run_entry = runs ? all.entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
+                chunk.runs.raw[lane] = runs ? raw_word(run_raw_of_entry(word), run_bits(run)) | run << 8 : 0;
                 chunk.runs.entry[lane] = run_entry;
                 chunk.runs.reciprocal[lane] = E::reciprocal_of(run_entry);
                 if (__any_sync(FULL, run_entry & ENTRY_ESCAPES)) kind |= KIND_RUN_ESCAPES;
             }
-            if (lane == 0) chunk.kind = kind;
+            chunk.kind = kind;
         }
         // The word of the next chunk is there now: its raw bits are asked for.
         {
-            const bool listed = next_about & ABOUT_LISTED;
-            const u32 at = position_in(next_about), position = listed ? (u32)position_of_entry(next_word) : at;
-            const u32 symbol = next_about & ABOUT_ACTIVE ? next_word >> (listed ? 0 : 8 * (at & 3)) & 255 : SYMBOL_ZERO;
-            about = about_entry(name_in(next_about), position, symbol, next_about & (ABOUT_ACTIVE | ABOUT_LISTED | ABOUT_MASK));
+            const bool listed = next_about & ABOUT_RUNS;
+            const u32 place = listed ? (next_about & ~1023u) | (u32)position_of_entry(next_word) : next_about;
+            const u32 found = next_word << (listed ? 24 : 8 * (~next_about & 3));
+            about = next_about ? (found & ~ABOUT_LIST) | (place & ABOUT_LIST) : 0;
             word = next_word;
-            if (symbol >= FIRST_WITH_RAW_BITS && !(about & ABOUT_MASK))
-                low = reinterpret_cast<const u64*>(job.payload)[(batch + tile_of_list(name_in(about))) * TILE_VERTICES + position];
+            if (about >= FIRST_WITH_RAW_BITS << 24 && step <= list_chunks) low = payload[about & ABOUT_PLACE];
         }
         if (step < list_chunks) {
-            const i32 e = from + lane;
+            const i32 from = 32 * (chunks - 1 - (2 * step + role)), e = from + lane;
             const i32 list = list_of_entry_backwards(lists, from, last);
             const bool exists = e < entry_count;
             // Loads do not wait for each other where they are not behind a branch: lanes without an entry read the first one.
             const i32 known = exists ? list : 0;
-            const u32 name = lists.names[known], t = tile_of_list(name);
-            const i32 at = list_start(list_in_tile(name)) + (exists ? e - lists.starts[known] : 0);
-            const bool dense = is_dense(name);
-            const u8* const symbols = job.symbols + batch * TILE_VERTICES;
-            const u8* const entries = reinterpret_cast<const u8*>(entries_of<T>(job, batch));
-            next_word = *reinterpret_cast<const u32*>((dense ? symbols : entries) + (dense ? t * TILE_VERTICES + (at & ~3) : t * (u32)TILE_WORD_BYTES + 4 * at));
+            const u32 name = lists.names[known];
+            u32 here = name + (exists ? e - lists.starts[known] : 0);
+            const bool dense = !(name & ABOUT_RUNS);
+            next_word = *reinterpret_cast<const u32*>((dense ? symbols : entries) +
+                                                      (dense ? here & ABOUT_PLACE & ~3u : tile_in(here) * TILE_WORD_BYTES + 4 * position_in(here)));
+            here += later_table(position_in(here)) << 19;
             bool active = exists;
-            if (exists && dense && masked >> t & 1) active = is_active(job, shared.masked, batch, t, masked, at);
-            next_about = about_entry(name, (u32)at, 0, (active ? ABOUT_ACTIVE : 0) | (exists && !dense ? ABOUT_LISTED : 0));
-            from -= 32;
-            if (from >= 0) skip();
-        } else if (step >= list_steps && step < steps) {
+            if (exists && name > ABOUT_LIST) active = is_active(job, shared.masked, batch, here);
+            next_about = active ? here : 0;
+            skip(from - 32);
+        } else if (step >= steps - mask_chunks && step < own_steps) {
             // Masks: a ring of entries, filled list by list.
-            if (step == list_steps) {
+            if (step == list_chunks) {
                 const CodeTile tile(job, batch + lane, batch + lane < end);
                 const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
-                i32 list_count;
-                collect_lists<2>(lists, tile.masks, names, list_count, entry_count);
-                last = list_count;
-                filled = entry_count;
-                from = (entry_count - 1) & ~31;
+                collect_lists<2>(lists, tile.masks, names, mask_last, mask_count);
+                filled = mask_count;
             }
+            const i32 from = 32 * (steps - 1 - step);
             while (filled > from) {
-                last--;
-                filled = lists.starts[last];
-                fill_mask_ring(job, shared.mask_entries, batch, lists.names[last], filled);
+                mask_last--;
+                filled = lists.starts[mask_last];
+                fill_mask_ring(job, shared.mask_entries, batch, lists.names[mask_last], filled);
             }
-            const bool exists = from + lane < entry_count;
+            const bool exists = from + lane < mask_count;
             const u32 entry = exists ? shared.mask_entries[(from + lane) & (MASK_RING - 1)] : 0;
             next_word = make_entry(entry & 255, 0, encode_run(entry >> 8));
-            next_about = exists ? ABOUT_ACTIVE | ABOUT_LISTED | ABOUT_MASK : 0;
-            from -= 32;
+            next_about = exists ? ABOUT_MASK : 0;
         }
         meet<ENCODE_ROLES>(number);
     }
@@ -370,30 +408,29 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
 
 // The coder, of the lists. (An entry of a mask is coded like one of a sparse list.)
 template <bool HUFFMAN>
-__device__ __forceinline__ void code_item(const Item& item, Encoder<HUFFMAN>& encoder, bool raw, bool escapes) {
+__device__ __forceinline__ void code_chunk(const Chunk& chunk, Encoder<HUFFMAN>& encoder) {
     const i32 lane = threadIdx.x & 31;
-    const u32 word = item.raw[lane], entry = item.entry[lane], reciprocal = item.reciprocal[lane];
-    if (raw) encoder.raw(word);
-    if (escapes) encoder.raw((word & 0xff00) << 16 | (entry & ENTRY_ESCAPES ? 8 : 0));
+    const u32 kind = warp_or(chunk.kind), raw = chunk.symbols.raw[lane], entry = chunk.symbols.entry[lane], reciprocal = chunk.symbols.reciprocal[lane];
+#pragma unroll 1
+    for (i32 piece = (i32)(kind & KIND_PIECES) - 1; piece >= 0; piece--) encoder.raw(chunk.pieces[piece][lane]);
+    encoder.raw(raw);
     encoder.code(entry, reciprocal);
+    if (kind & KIND_RUNS) {
+        const u32 raw = chunk.runs.raw[lane], entry = chunk.runs.entry[lane], reciprocal = chunk.runs.reciprocal[lane];
+        encoder.raw(raw);
+        if (kind & KIND_RUN_ESCAPES) encoder.escape(entry, raw >> 8 & 255);
+        encoder.code(entry, reciprocal);
+    }
 }
 template <bool HUFFMAN>
 __device__ __forceinline__ void code_chunks(const EncodeGroup& shared, i32 number, Encoder<HUFFMAN>& encoder, const CodeBatchSize& size) {
-    const i32 lane = threadIdx.x & 31;
-    const i32 steps = size.steps + ENCODE_STEPS;
+    const i32 pairs = size.chunks / 2 + ENCODE_STEPS, steps = size.steps + ENCODE_STEPS;
 #pragma unroll 1
     for (i32 step = 0; step < steps; step++) {
         if (step >= ENCODE_STEPS) {
-            const i32 here = step - ENCODE_STEPS < size.chunks / 2 ? 2 : 1;
+            const Chunk* const two = shared.chunks[(step - 1) & 1];
 #pragma unroll 1
-            for (i32 k = 0; k < here; k++) {
-                const Chunk& chunk = shared.chunks[step - 1 & 1][k];
-                const u32 kind = warp_or(chunk.kind);
-#pragma unroll 1
-                for (i32 piece = (i32)highest_bit(kind & KIND_RAW | 2) - 2; piece >= 0; piece--) encoder.raw(chunk.pieces[piece][lane]);
-                code_item(chunk.symbols, encoder, kind & KIND_RAW, kind & KIND_ESCAPES);
-                if (kind & KIND_RUNS) code_item(chunk.runs, encoder, true, kind & KIND_RUN_ESCAPES);
-            }
+            for (const Chunk* chunk = two; chunk < two + (step < pairs ? 2 : 1); chunk++) code_chunk(*chunk, encoder);
         }
         meet<ENCODE_ROLES>(number);
     }
@@ -412,27 +449,32 @@ __device__ __forceinline__ void code_sizes(Encoder<HUFFMAN>& encoder, const Code
     }
 }
 
-// The coder, of the classes and the mode of each tile: what stands for them comes while the lists are coded.
+// The coder, of the classes and the mode of each tile: the fine class, the middle one, the coarse one, the mode. What stands for them comes while
+// the lists are coded.
+struct Heads {
+    u32 entries[4], symbols;
+};
 template <bool HUFFMAN>
-__device__ __forceinline__ void find_heads(const Job& job, EncodeGroup& shared, const CodeTile& tile, bool exists) {
-    const i32 lane = threadIdx.x & 31;
+__device__ __forceinline__ Heads find_heads(const Job& job, const CodeTile& tile, bool exists) {
+    Heads heads;
+    heads.symbols = class_in(tile.info, 2) | class_in(tile.info, 1) << 8 | class_in(tile.info, 0) << 16 | stream_mode(tile.info) << 24;
 #pragma unroll
-    for (i32 k = 0; k < 4; k++) {
-        const u32 table = k < 3 ? class_table(tile.info, k) : (u32)TILE_MODE, symbol = k < 3 ? class_in(tile.info, k) : stream_mode(tile.info);
-        shared.heads[k][lane] = (k < 3 ? tile.coded : exists) ? code_entries(job, table)[symbol].x : Encoder<HUFFMAN>::NOTHING;
+    for (i32 i = 0; i < 4; i++) {
+        const u32 table = i < 3 ? class_table(tile.info, 2 - i) : (u32)TILE_MODE;
+        heads.entries[i] = (i < 3 ? tile.coded : exists) ? code_entries(job, table)[heads.symbols >> 8 * i & 255].x : Encoder<HUFFMAN>::NOTHING;
     }
+    return heads;
 }
 template <bool HUFFMAN>
-__device__ __forceinline__ void code_heads(const EncodeGroup& shared, Encoder<HUFFMAN>& encoder, const CodeTile& tile) {
-    const i32 lane = threadIdx.x & 31;
-    const u32 symbols = tile.info >> 8 & 0xffffff;
+__device__ __forceinline__ void code_heads(Heads heads, Encoder<HUFFMAN>& encoder) {
 #pragma unroll 1
     for (i32 i = 0; i < 4; i++) {
-        // The fine class, the middle one, the coarse one, the mode.
-        const i32 k = i < 3 ? 2 - i : 3;
-        const u32 symbol = k < 3 ? symbols >> 8 * k & 255 : stream_mode(tile.info), entry = shared.heads[k][lane];
-        if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, symbol);
+        const u32 entry = heads.entries[0];
+        if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, heads.symbols & 255);
         encoder.code(entry, encoder.reciprocal_of(entry));
+#pragma unroll
+        for (i32 k = 0; k < 3; k++) heads.entries[k] = heads.entries[k + 1];
+        heads.symbols >>= 8;
     }
 }
 
@@ -444,7 +486,7 @@ __device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>
     const i32 lane = threadIdx.x & 31;
     reinterpret_cast<u32*>(job.words + first * TILE_WORD_BYTES)[lane] = encoder.x;
     if (lane == 0) {
-        const u64 words = encoder.words;
+        const u64 words = encoder.words((end - first) * TILE_WORD_BYTES);
         job.group_sizes[group] = (STATE_BYTES + (words + 1) / 2 * 4) | (end - first - 1) << 24 | (words & 1) << 63;
         sizes_of(job, group).first_tile = first;
     }
@@ -460,12 +502,16 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     // Without their reciprocals.
 #pragma unroll 4
     for (u32 place = threadIdx.x; place < SHARED_ENTRIES; place += 32 * ENCODE_WARPS) {
-        const u32 code = place - CODES_PLACE, run = place - RUNS_PLACE;
-        const u32 table = place < CODES_PLACE ? (u32)MASK_BYTE : place < RUNS_PLACE ? ANCHOR_TABLE + code / CODE_SYMBOLS : RUN + run / RUN_SYMBOLS;
-        const u32 symbol = place < CODES_PLACE ? place : place < RUNS_PLACE ? code % CODE_SYMBOLS : run % RUN_SYMBOLS;
-        shared.entries[place] = code_entries(job, FIRST_SHARED_TABLE)[(table - FIRST_SHARED_TABLE) * ALPHABET + symbol].x;
+        const u32 mask = place - MASK_TABLE * CODE_SYMBOLS, run = place - RUNS_PLACE;
+        const u32 from = place >= RUNS_PLACE ? (RUN - MASK_BYTE + run / RUN_SYMBOLS) * ALPHABET + run % RUN_SYMBOLS
+                         : place >= MASK_TABLE * CODE_SYMBOLS ? mask
+                                                              : (ANCHOR_TABLE - MASK_BYTE + place / CODE_SYMBOLS) * ALPHABET + place % CODE_SYMBOLS;
+        shared.entries[place] = code_entries(job, MASK_BYTE)[from].x;
     }
-    fill_raw_bits<T>(shared.raw_bits, false);
+    for (u32 symbol = threadIdx.x; symbol < ALPHABET; symbol += 32 * ENCODE_WARPS) {
+        const u32 bits = symbol < SYMBOLS ? raw_bits(symbol, 1, sizeof(T)) : 0;
+        shared.raw_bits[symbol] = (u16)(sixteens(bits) | bits);
+    }
     __syncthreads();
     // The same for all lanes, as the compiler has to know.
     const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
@@ -474,18 +520,18 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     for (u64 group = blockIdx.x + (u64)gridDim.x * number; group < *(volatile u64*)&control.groups; group += (u64)gridDim.x * ENCODE_GROUPS) {
         const u64 boundary = first_tile_of(job, *(volatile u64*)&control.group_weight, group);
         const u64 first = __shfl_sync(FULL, boundary, 0), end = __shfl_sync(FULL, boundary, 16);
-        Encoder<HUFFMAN> encoder(reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES));
+        Encoder<HUFFMAN> encoder(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES);
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             if (role == CODER) {
                 const bool exists = batch + lane < end;
                 const CodeTile tile(job, batch + lane, exists);
                 u32 sizes[TILE_LISTS], names[TILE_LISTS];
                 code_lists(tile.info, tile.coded, tile.counts, sizes, names);
-                find_heads<HUFFMAN>(job, mine, tile, exists);
+                const Heads heads = find_heads<HUFFMAN>(job, tile, exists);
                 meet<ENCODE_ROLES>(number);
                 code_chunks(mine, number, encoder, CodeBatchSize(tile, sizes));
                 code_sizes(encoder, tile, exists);
-                code_heads(mine, encoder, tile);
+                code_heads(heads, encoder);
             } else {
                 prepare_chunks<T, HUFFMAN>(job, shared, mine, number, role, batch, end);
             }
