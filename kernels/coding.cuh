@@ -2,10 +2,9 @@
 #pragma once
 #include "collecting.cuh"
 
-// Three warps work on a group: two prepare chunks of its lists by turns, the third one codes them. What is asked for from memory is used a step
-// later; a step is a chunk of each of the two.
-constexpr i32 ENCODE_GROUPS = 4, ENCODE_ROLES = 3, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES, MASK_RING = 256;
-enum : i32 { EVEN_CHUNKS, ODD_CHUNKS, CODER };
+// Several warps work on a group: one codes chunks of its lists, which is what cannot be done but one after the other, the others prepare them by
+// turns. What is asked for from memory is used a step later; a step is a chunk of each of these.
+constexpr i32 ENCODE_GROUPS = 2, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES, MASK_RING = 256;
 
 // Up to 16 raw bits, highest in their word, and their number in its low ones. Bits 5 to 15 are free.
 __device__ __forceinline__ u32 raw_word(u32 value, u32 bits) { return __funnelshift_r(0, value, bits) | bits; }
@@ -20,10 +19,9 @@ constexpr u32 MOST_PIECES = 8;
 struct Chunk {
     Item symbols, runs;
     u32 pieces[MOST_PIECES][32];
-    u32 kind, unused[3];
 };
-// The number of pieces in the low bits, whether there are runs, and whether a symbol or a run escapes.
-constexpr u32 KIND_PIECES = 15, KIND_RUNS = 7 << 16, KIND_ESCAPES = 1u << 19, KIND_RUN_ESCAPES = 1u << 20;
+// What there is in a chunk: the number of pieces in the low bits, whether there are runs, and whether one of them escapes.
+constexpr u32 KIND_PIECES = 15, KIND_RUNS = 16, KIND_RUN_ESCAPES = 32;
 
 // The vertices of the first few tiles of a batch that have no symbol, for the tiles that are not whole: a bit for each position.
 struct MaskedPositions {
@@ -33,7 +31,7 @@ struct MaskedPositions {
 // What is known of a lane's entry: its position in the tile, the tile, whether there is a symbol at all, the table of the runs of a sparse list (or
 // of a mask) less one, the table of the symbol, and the symbol once it is there. For a list: where it begins, and in place of the symbol where the
 // masked positions of a tile that is not whole are, if it is dense: one above it.
-constexpr u32 ABOUT_PLACE = 0x7fff, ABOUT_ACTIVE = 1u << 15, ABOUT_RUNS = KIND_RUNS, ABOUT_LIST = 0xffffff;
+constexpr u32 ABOUT_PLACE = 0x7fff, ABOUT_ACTIVE = 1u << 15, ABOUT_RUNS = 7 << 16, ABOUT_LIST = 0xffffff;
 constexpr u32 MASK_TABLE = RUN - ANCHOR_TABLE, ABOUT_MASK = ABOUT_ACTIVE | ABOUT_RUNS | MASK_TABLE << 19;
 static_assert(TILE_VERTICES == 1024 && BATCH == 32 && MASK_RUN - RUN + 1 == 7, "bits 10 to 14, and 16 to 18");
 __device__ __forceinline__ u32 position_in(u32 about) { return about & 1023; }
@@ -48,16 +46,26 @@ struct EncodeLists {
     u32 names[MOST_LISTS];
 };
 
-// What the three warps of a group tell each other. None writes what another may still read: there is a barrier between steps.
+// How much there is in a batch: lists of symbols, entries in them, their chunks and those of masks.
+struct BatchSize {
+    i32 lists, entries, chunks, mask_chunks;
+};
+
+// What the warps of a group tell each other. None writes what another may still read: there is a barrier between steps.
 struct EncodeGroup {
+    u64 first, end;  // tiles
+    BatchSize size;
     EncodeLists lists;
     // Masked positions while symbols are fetched, then entries of masks.
     union {
         MaskedPositions masked;
         u16 mask_entries[MASK_RING];
     };
-    Chunk chunks[2][2];  // by step and warp
+    Chunk chunks[2][PREPARERS];  // by step and warp
+    u8 kinds[2][PREPARERS];
+    u64 unused;
 };
+static_assert(PREPARERS == 4, "the kinds of a step are a word");
 
 // The tables in shared memory have no more symbols than there are: those of codes, one of bytes of masks, those of runs.
 constexpr u32 RUNS_PLACE = MASK_TABLE * CODE_SYMBOLS + ALPHABET, SHARED_ENTRIES = RUNS_PLACE + (TABLES - RUN) * RUN_SYMBOLS;
@@ -68,8 +76,8 @@ struct EncodeShared {
     u16 raw_bits[ALPHABET];
     EncodeGroup groups[ENCODE_GROUPS];
 };
-static_assert(sizeof(EncodeGroup) == 320 + 512 + 1024 + 4 * (14 * 128 + 16), "launch.rs asks for as much");
-static_assert(sizeof(EncodeShared) == 4 * 5088 + 512 + 4 * sizeof(EncodeGroup), "launch.rs asks for as much");
+static_assert(sizeof(EncodeGroup) == 48 + 320 + 512 + 1024 + 8 * 14 * 128, "launch.rs asks for as much");
+static_assert(sizeof(EncodeShared) == 4 * 5088 + 512 + 2 * sizeof(EncodeGroup), "launch.rs asks for as much");
 // The bit for as many raw bits.
 __device__ __forceinline__ u32 sixteens(u32 bits) { return 128u << (bits + 15) / 16 & 0xff00; }
 
@@ -83,7 +91,8 @@ struct Encoder {
     u32 at;     // where the next word goes, in front of the one before; the first one is the last one of the space
     u32 above;  // lanes above this one
 
-    __device__ __forceinline__ Encoder(u8* space, u64 bytes) : x(1u << 16), space(space), at((u32)bytes - 2), above(~1u << (threadIdx.x & 31)) {}
+    __device__ __forceinline__ Encoder(u8* space, u64 bytes)
+        : x(1u << 16), space(reinterpret_cast<u8*>(fresh(reinterpret_cast<u64>(space)))), at((u32)bytes - 2), above(~1u << (threadIdx.x & 31)) {}
     __device__ __forceinline__ u32 words(u64 bytes) const { return ((u32)bytes - 2 - at) / 2; }
     __device__ __forceinline__ void emit(bool need) {
         const u32 mask = __ballot_sync(FULL, need);
@@ -100,17 +109,38 @@ struct Encoder {
         emit(__funnelshift_l(x, 0, bits) != 0);
         x = x << bits | value;
     }
+    // Raw bits and a symbol by its entry. What is written waits for nothing that comes before.
+    __device__ __forceinline__ void code(u32 word, u32 entry, u32 reciprocal) {
+        const u32 first = x;
+        const bool need_first = __funnelshift_l(first, 0, word) != 0;
+        const u32 second = __funnelshift_l(word, need_first ? first >> 16 : first, word);
+        const u32 f = entry >> 16, bits = raw_word(code_in(entry), f);
+        const bool need_second = HUFFMAN ? __funnelshift_l(second, 0, bits) != 0 : second >> (32 - SCALE_BITS) >= f;
+        x = need_second ? second >> 16 : second;
+        if (HUFFMAN)
+            x = __funnelshift_l(bits, x, bits);
+        else
+            divide(f, code_in(entry), reciprocal);
+        const u32 mask_first = __ballot_sync(FULL, need_first), mask_second = __ballot_sync(FULL, need_second);
+        const u32 between = at - 2 * __popc(mask_first);
+        store_if(need_first, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask_first & above))), first);
+        store_if(need_second, reinterpret_cast<u16*>(space + (between - 2 * __popc(mask_second & above))), second);
+        at = between - 2 * __popc(mask_second);
+    }
+    // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
+    __device__ __forceinline__ void divide(u32 f, u32 start, u32 reciprocal) {
+        const u32 q = __umulhi(x, reciprocal), more = SCALE - f, left = x - q * f;
+        x += q * more + start;
+        if (left >= f) x += more;
+    }
     // A symbol by its entry.
     __device__ __forceinline__ void code(u32 entry, u32 reciprocal) {
         if (HUFFMAN) {
             raw(code_in(entry), entry >> 16);
         } else {
-            // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
             const u32 f = entry >> 16;
             emit(x >> (32 - SCALE_BITS) >= f);
-            const u32 q = __umulhi(x, reciprocal), more = SCALE - f, left = x - q * f;
-            x += q * more + code_in(entry);
-            if (left >= f) x += more;
+            divide(f, code_in(entry), reciprocal);
         }
     }
     // So many raw bits, up to 128, from the last to the first: a word, and high() for those behind it.
@@ -178,7 +208,7 @@ __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, 
     return r;
 }
 
-// What all three warps know of the lane's tile of a batch.
+// What is known of the lane's tile of a batch.
 struct CodeTile {
     u32 info, counts[3], masks[2];
     bool coded;
@@ -189,24 +219,6 @@ struct CodeTile {
         for (i32 k = 0; k < 3; k++) counts[k] = exists && is_sparse(class_in(info, k)) ? sizes_of(job, tile).blocks[k] : 0;
 #pragma unroll
         for (i32 k = 0; k < 2; k++) masks[k] = exists && has_mask_list(mode_in(info), k) ? sizes_of(job, tile).masks[k] : 0;
-    }
-};
-
-// How much there is in a batch: lists of symbols, entries in them, and chunks. One of the two warps prepares all chunks of masks, a step each, behind
-// those of symbols.
-struct CodeBatchSize {
-    i32 lists, entries, chunks, mask_chunks, list_steps, steps;
-    __device__ __forceinline__ CodeBatchSize(const CodeTile& tile, const u32 (&sizes)[TILE_LISTS]) {
-        u32 mine = 0;
-#pragma unroll
-        for (u32 k = 0; k < TILE_LISTS; k++) mine += sizes[k] << 8 | (sizes[k] > 0);
-        const u32 all = warp_sum(mine);
-        lists = (i32)(all & 255);
-        entries = (i32)(all >> 8);
-        chunks = (entries + 31) / 32;
-        mask_chunks = (i32)(warp_sum(tile.masks[0] + tile.masks[1]) + 31) / 32;
-        list_steps = (chunks + 1) / 2;
-        steps = list_steps + mask_chunks;
     }
 };
 
@@ -269,42 +281,50 @@ __device__ __forceinline__ void name_lists(u32 info, u32 masked, u32 (&names)[TI
 // The tables of the top are not the same for all positions: how many behind that of the first one.
 __device__ __forceinline__ u32 later_table(u32 position) { return __funnelshift_rc(0xaaaaaa54, 0, 2 * position) & 3; }
 
-// The two warps that prepare chunks, from the last one on: of a step, those of a pair. The even one prepares those of masks behind them.
+// Before a batch is prepared, by two of the warps that do.
+__device__ __forceinline__ void open_batch(const Job& job, EncodeGroup& shared, i32 role, u64 batch, u64 end) {
+    const i32 lane = threadIdx.x & 31;
+    const bool exists = batch + lane < end;
+    if (role == 0) {
+        const CodeTile tile(job, batch + lane, exists);
+        u32 sizes[TILE_LISTS], names[TILE_LISTS];
+        code_lists(tile.info, tile.coded, tile.counts, sizes, names);
+        name_lists(tile.info, __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED)), names);
+        BatchSize size;
+        collect_lists<TILE_LISTS>(shared.lists, sizes, names, size.lists, size.entries);
+        size.chunks = (size.entries + 31) / 32;
+        size.mask_chunks = (i32)(warp_sum(tile.masks[0] + tile.masks[1]) + 31) / 32;
+        shared.size = size;
+    } else {
+        const u32 info = exists ? job.info[batch + lane] : 0;
+        mask_positions(job, shared.masked, batch, info, __ballot_sync(FULL, exists && has_codes(mode_in(info)) && !(info & ALL_CODED)));
+    }
+}
+
+// The warps that prepare chunks, from the last one on: of each step the one of their number. The first one prepares those of masks behind them, too, a
+// step each.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShared& all, EncodeGroup& shared, i32 number, i32 role, u64 batch, u64 end) {
     typedef Encoder<HUFFMAN> E;
     constexpr u32 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     const i32 lane = threadIdx.x & 31;
     EncodeLists& lists = shared.lists;
-    i32 last, entry_count, chunks, list_chunks, own_steps, steps, mask_chunks;
-    {
-        const CodeTile tile(job, batch + lane, batch + lane < end);
-        u32 sizes[TILE_LISTS], names[TILE_LISTS];
-        code_lists(tile.info, tile.coded, tile.counts, sizes, names);
-        const CodeBatchSize size(tile, sizes);
-        const u32 masked = __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED));
-        last = size.lists - 1;
-        entry_count = size.entries;
-        chunks = size.chunks;
-        list_chunks = role == EVEN_CHUNKS ? size.list_steps : chunks / 2;
-        own_steps = role == EVEN_CHUNKS ? size.steps : list_chunks;
-        steps = size.steps;
-        mask_chunks = size.mask_chunks;
-        if (role == EVEN_CHUNKS) {
-            i32 count, entries;
-            name_lists(tile.info, masked, names);
-            collect_lists<TILE_LISTS>(lists, sizes, names, count, entries);
-        } else {
-            mask_positions(job, shared.masked, batch, tile.info, masked);
-        }
-        meet<ENCODE_ROLES>(number);
-    }
+    const i32 entry_count = shared.size.entries, chunks = (i32)warp_or(shared.size.chunks), mask_chunks = (i32)warp_or(shared.size.mask_chunks);
+    const i32 list_chunks = (chunks + PREPARERS - 1 - role) / PREPARERS, steps = (chunks + PREPARERS - 1) / PREPARERS + mask_chunks;
+    const i32 own_steps = role == 0 ? steps : list_chunks;
+    i32 last = shared.size.lists - 1;
     const u8* const symbols = job.symbols + batch * TILE_VERTICES;
     const u8* const entries = reinterpret_cast<const u8*>(entries_of<T>(job, batch));
     const u64* const payload = reinterpret_cast<const u64*>(job.payload) + batch * TILE_VERTICES;
     // Leaves out the entries from this one on.
-    auto skip = [&](i32 from) { last -= __popc(__ballot_sync(FULL, last >= lane && lists.starts[last - lane] >= from)); };
-    if (role == ODD_CHUNKS) skip(32 * (chunks - 1));
+    auto skip = [&](i32 from) {
+        u32 lists_there;
+        do {
+            lists_there = __popc(__ballot_sync(FULL, last >= lane && lists.starts[last - lane] >= from));
+            last -= lists_there;
+        } while (lists_there == 32);
+    };
+    skip(32 * (chunks - role));
     // Of the chunk that was found in the step before, and of the one that was asked for.
     u32 about = 0, word = 0, next_about = 0, next_word = 0;
     u64 low = 0;
@@ -330,10 +350,9 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             }
             const u32 entry = about & ABOUT_ACTIVE ? all.entries[code_table_in(about) * CODE_SYMBOLS + symbol] : E::NOTHING;
             u32 raw = raw_word((u32)low, bits < 16 ? bits : 16);
-            u32 kind = warp_or((sizes & 0xff00) | (about & ABOUT_RUNS) | (entry << 4 & KIND_ESCAPES));
-            static_assert(ENTRY_ESCAPES << 4 == KIND_ESCAPES, "moved there");
+            u32 kind = warp_or((sizes & 0xff00) | (about & ABOUT_RUNS) | (entry << 4 & ENTRY_ESCAPES << 4));
             u32 pieces = highest_bit((kind & 0xff00) | 256) - 8, place = 0;
-            if (kind & KIND_ESCAPES) {
+            if (kind & ENTRY_ESCAPES << 4) {
                 chunk.pieces[0][lane] = raw;
                 raw = entry & ENTRY_ESCAPES ? raw_word(symbol, 8) : 0;
                 pieces++;
@@ -347,8 +366,9 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             chunk.symbols.raw[lane] = raw;
             chunk.symbols.entry[lane] = entry;
             chunk.symbols.reciprocal[lane] = E::reciprocal_of(entry);
-            kind = pieces | (kind & KIND_RUNS);
-            if (kind & KIND_RUNS) {
+            const bool with_runs = kind & ABOUT_RUNS;
+            kind = pieces | (with_runs ? KIND_RUNS : 0);
+            if (with_runs) {
                 const u32 run = run_symbol_of_entry(word), runs = runs_in(about);
                 const u32 run_entry = runs ? all.entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
                 chunk.runs.raw[lane] = runs ? raw_word(run_raw_of_entry(word), run_bits(run)) | run << 8 : 0;
@@ -356,7 +376,7 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
                 chunk.runs.reciprocal[lane] = E::reciprocal_of(run_entry);
                 if (__any_sync(FULL, run_entry & ENTRY_ESCAPES)) kind |= KIND_RUN_ESCAPES;
             }
-            chunk.kind = kind;
+            shared.kinds[step & 1][role] = (u8)kind;
         }
         // The word of the next chunk is there now: its raw bits are asked for.
         {
@@ -368,7 +388,7 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             if (about >= FIRST_WITH_RAW_BITS << 24 && step <= list_chunks) low = payload[about & ABOUT_PLACE];
         }
         if (step < list_chunks) {
-            const i32 from = 32 * (chunks - 1 - (2 * step + role)), e = from + lane;
+            const i32 from = 32 * (chunks - 1 - (PREPARERS * step + role)), e = from + lane;
             const i32 list = list_of_entry_backwards(lists, from, last);
             const bool exists = e < entry_count;
             // Loads do not wait for each other where they are not behind a branch: lanes without an entry read the first one.
@@ -382,7 +402,7 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             bool active = exists;
             if (exists && name > ABOUT_LIST) active = is_active(job, shared.masked, batch, here);
             next_about = active ? here : 0;
-            skip(from - 32);
+            skip(from - 32 * (PREPARERS - 1));
         } else if (step >= steps - mask_chunks && step < own_steps) {
             // Masks: a ring of entries, filled list by list.
             if (step == list_chunks) {
@@ -408,29 +428,36 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
 
 // The coder, of the lists. (An entry of a mask is coded like one of a sparse list.)
 template <bool HUFFMAN>
-__device__ __forceinline__ void code_chunk(const Chunk& chunk, Encoder<HUFFMAN>& encoder) {
-    const i32 lane = threadIdx.x & 31;
-    const u32 kind = warp_or(chunk.kind), raw = chunk.symbols.raw[lane], entry = chunk.symbols.entry[lane], reciprocal = chunk.symbols.reciprocal[lane];
-#pragma unroll 1
-    for (i32 piece = (i32)(kind & KIND_PIECES) - 1; piece >= 0; piece--) encoder.raw(chunk.pieces[piece][lane]);
-    encoder.raw(raw);
-    encoder.code(entry, reciprocal);
-    if (kind & KIND_RUNS) {
-        const u32 raw = chunk.runs.raw[lane], entry = chunk.runs.entry[lane], reciprocal = chunk.runs.reciprocal[lane];
-        encoder.raw(raw);
-        if (kind & KIND_RUN_ESCAPES) encoder.escape(entry, raw >> 8 & 255);
-        encoder.code(entry, reciprocal);
-    }
-}
-template <bool HUFFMAN>
-__device__ __forceinline__ void code_chunks(const EncodeGroup& shared, i32 number, Encoder<HUFFMAN>& encoder, const CodeBatchSize& size) {
-    const i32 pairs = size.chunks / 2 + ENCODE_STEPS, steps = size.steps + ENCODE_STEPS;
+__device__ __forceinline__ void code_chunks(const EncodeGroup& shared, i32 number, Encoder<HUFFMAN>& encoder) {
+    const i32 lane = threadIdx.x & 31, chunks = (i32)warp_or(shared.size.chunks);
+    const i32 steps = (chunks + PREPARERS - 1) / PREPARERS + (i32)warp_or(shared.size.mask_chunks) + ENCODE_STEPS;
+    i32 left = chunks;
 #pragma unroll 1
     for (i32 step = 0; step < steps; step++) {
         if (step >= ENCODE_STEPS) {
-            const Chunk* const two = shared.chunks[(step - 1) & 1];
+            const Chunk* chunk = shared.chunks[(step - 1) & 1];
+            u32 kinds = warp_or(*reinterpret_cast<const u32*>(shared.kinds[(step - 1) & 1]));
+            u32 next_raw = chunk->symbols.raw[lane], next_entry = chunk->symbols.entry[lane], next_reciprocal = chunk->symbols.reciprocal[lane];
+            // Those of masks come one by one.
+            const i32 here = left < 1 ? 1 : left < PREPARERS ? left : PREPARERS;
+            left -= here;
 #pragma unroll 1
-            for (const Chunk* chunk = two; chunk < two + (step < pairs ? 2 : 1); chunk++) code_chunk(*chunk, encoder);
+            for (i32 k = 0; k < here; k++, chunk++, kinds >>= 8) {
+                const u32 raw = next_raw, entry = next_entry, reciprocal = next_reciprocal;
+                const u32 run_raw = chunk->runs.raw[lane], run_entry = chunk->runs.entry[lane], run_reciprocal = chunk->runs.reciprocal[lane];
+                const Chunk* const next = chunk + (k + 1 < here ? 1 : 0);
+                next_raw = next->symbols.raw[lane], next_entry = next->symbols.entry[lane], next_reciprocal = next->symbols.reciprocal[lane];
+#pragma unroll 1
+                for (i32 piece = (i32)(kinds & KIND_PIECES) - 1; piece >= 0; piece--) encoder.raw(chunk->pieces[piece][lane]);
+                encoder.code(raw, entry, reciprocal);
+                if (kinds & KIND_RUNS) {
+                    if (kinds & KIND_RUN_ESCAPES) {
+                        encoder.raw(run_raw);
+                        encoder.escape(run_entry, run_raw >> 8 & 255);
+                    }
+                    encoder.code(kinds & KIND_RUN_ESCAPES ? 0 : run_raw, run_entry, run_reciprocal);
+                }
+            }
         }
         meet<ENCODE_ROLES>(number);
     }
@@ -492,51 +519,65 @@ __device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>
     }
 }
 
-// Grid: any. Block: 32 * ENCODE_WARPS, three warps for a group at a time. Dynamic shared: EncodeShared.
+// Grid: any. Block: 32 * ENCODE_WARPS, ENCODE_ROLES warps for a group at a time. Dynamic shared: EncodeShared.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_groups(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     LAUNCHED_SHARED(EncodeShared, shared);
     Control& control = control_of(job);
     if (blockIdx.x >= control.groups) return;
-    // Without their reciprocals.
-#pragma unroll 4
-    for (u32 place = threadIdx.x; place < SHARED_ENTRIES; place += 32 * ENCODE_WARPS) {
-        const u32 mask = place - MASK_TABLE * CODE_SYMBOLS, run = place - RUNS_PLACE;
-        const u32 from = place >= RUNS_PLACE ? (RUN - MASK_BYTE + run / RUN_SYMBOLS) * ALPHABET + run % RUN_SYMBOLS
-                         : place >= MASK_TABLE * CODE_SYMBOLS ? mask
-                                                              : (ANCHOR_TABLE - MASK_BYTE + place / CODE_SYMBOLS) * ALPHABET + place % CODE_SYMBOLS;
-        shared.entries[place] = code_entries(job, MASK_BYTE)[from].x;
+    // The same for all lanes, as the compiler has to know.
+    const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
+    // The tables without their reciprocals, 32 entries at a time, all of which are asked for before the first is there.
+    {
+        constexpr u32 ROWS = SHARED_ENTRIES / 32, MASK_ROW = MASK_TABLE * CODE_SYMBOLS / 32, RUNS_ROW = RUNS_PLACE / 32, TABLE_ROWS = CODE_SYMBOLS / 32;
+        constexpr u32 EACH = (ROWS + ENCODE_WARPS - 1) / ENCODE_WARPS;
+        static_assert(RUN_SYMBOLS == 32 && CODE_SYMBOLS % 32 == 0, "tables are whole rows");
+        const uint2* const from = code_entries(job, MASK_BYTE) + lane;
+        u32 found[EACH];
+#pragma unroll
+        for (u32 i = 0; i < EACH; i++) {
+            const u32 row = i * ENCODE_WARPS + warp;
+            const u32 place = row < MASK_ROW ? (ANCHOR_TABLE - MASK_BYTE + row / TABLE_ROWS) * ALPHABET + row % TABLE_ROWS * 32
+                                             : row < RUNS_ROW ? (row - MASK_ROW) * 32 : (RUN - MASK_BYTE + row - RUNS_ROW) * ALPHABET;
+            if (row < ROWS) found[i] = from[place].x;
+        }
+#pragma unroll
+        for (u32 i = 0; i < EACH; i++) {
+            const u32 row = i * ENCODE_WARPS + warp;
+            if (row < ROWS) shared.entries[32 * row + lane] = found[i];
+        }
     }
     for (u32 symbol = threadIdx.x; symbol < ALPHABET; symbol += 32 * ENCODE_WARPS) {
         const u32 bits = symbol < SYMBOLS ? raw_bits(symbol, 1, sizeof(T)) : 0;
         shared.raw_bits[symbol] = (u16)(sixteens(bits) | bits);
     }
     __syncthreads();
-    // The same for all lanes, as the compiler has to know.
-    const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
     EncodeGroup& mine = shared.groups[number];
     // Consecutive groups go to different blocks.
     for (u64 group = blockIdx.x + (u64)gridDim.x * number; group < *(volatile u64*)&control.groups; group += (u64)gridDim.x * ENCODE_GROUPS) {
-        const u64 boundary = first_tile_of(job, *(volatile u64*)&control.group_weight, group);
-        const u64 first = __shfl_sync(FULL, boundary, 0), end = __shfl_sync(FULL, boundary, 16);
+        if (role == 0) {
+            const u64 boundary = first_tile_of(job, *(volatile u64*)&control.group_weight, group);
+            if ((lane & 15) == 0) (&mine.first)[lane / 16] = boundary;
+        }
+        meet<ENCODE_ROLES>(number);
+        const u64 first = mine.first, end = mine.end;
         Encoder<HUFFMAN> encoder(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES);
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             if (role == CODER) {
                 const bool exists = batch + lane < end;
                 const CodeTile tile(job, batch + lane, exists);
-                u32 sizes[TILE_LISTS], names[TILE_LISTS];
-                code_lists(tile.info, tile.coded, tile.counts, sizes, names);
                 const Heads heads = find_heads<HUFFMAN>(job, tile, exists);
                 meet<ENCODE_ROLES>(number);
-                code_chunks(mine, number, encoder, CodeBatchSize(tile, sizes));
+                code_chunks(mine, number, encoder);
+                // Meanwhile the others open the next batch.
                 code_sizes(encoder, tile, exists);
                 code_heads(heads, encoder);
             } else {
+                if (role < 2) open_batch(job, mine, role, batch, end);
+                meet<ENCODE_ROLES>(number);
                 prepare_chunks<T, HUFFMAN>(job, shared, mine, number, role, batch, end);
             }
-            // The lists of the next batch take the place of those of this one.
-            meet<ENCODE_ROLES>(number);
             if (batch == first) break;
         }
         if (role != CODER) continue;
