@@ -214,11 +214,14 @@ struct CodeTile {
     bool coded;
     __device__ __forceinline__ CodeTile(const Job& job, u64 tile, bool exists) {
         info = exists ? job.info[tile] : 0;
+        // Not after the word is there.
+        const uint4 sizes = exists ? *reinterpret_cast<const uint4*>(&sizes_of(job, tile)) : make_uint4(0, 0, 0, 0);
+        const u32 of_blocks[3] = {sizes.x & 0xffff, sizes.x >> 16, sizes.y & 0xffff}, of_masks[2] = {sizes.y >> 16, sizes.z & 0xffff};
         coded = exists && has_codes(mode_in(info));
 #pragma unroll
-        for (i32 k = 0; k < 3; k++) counts[k] = exists && is_sparse(class_in(info, k)) ? sizes_of(job, tile).blocks[k] : 0;
+        for (i32 k = 0; k < 3; k++) counts[k] = is_sparse(class_in(info, k)) ? of_blocks[k] : 0;
 #pragma unroll
-        for (i32 k = 0; k < 2; k++) masks[k] = exists && has_mask_list(mode_in(info), k) ? sizes_of(job, tile).masks[k] : 0;
+        for (i32 k = 0; k < 2; k++) masks[k] = has_mask_list(mode_in(info), k) ? of_masks[k] : 0;
     }
 };
 
@@ -245,11 +248,14 @@ __device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 ba
     __syncwarp();
 }
 
-// Of the first tiles of a batch that are not whole.
-__device__ __forceinline__ void mask_positions(const Job& job, MaskedPositions& shared, u64 batch, u32 my_info, u32 masked) {
+// Of the first tiles of a batch that are not whole, by all warps that prepare chunks but the first one.
+__device__ __forceinline__ void mask_positions(const Job& job, MaskedPositions& shared, i32 role, u64 batch, u32 my_info, u32 masked) {
     const i32 lane = threadIdx.x & 31;
-    i32 slot = 0;
+    i32 slot = 0, turn = 1;
     for (u32 left = masked; left && slot < MASKED_TILES; left &= left - 1, slot++) {
+        const bool mine = turn == role;
+        turn = turn == PREPARERS - 1 ? 1 : turn + 1;
+        if (!mine) continue;
         const u32 row = masked_row(job, batch, __ffs(left) - 1, my_info);
         i32 x, y;
         place_in_tile(false, lane & 15, x, y);
@@ -281,7 +287,7 @@ __device__ __forceinline__ void name_lists(u32 info, u32 masked, u32 (&names)[TI
 // The tables of the top are not the same for all positions: how many behind that of the first one.
 __device__ __forceinline__ u32 later_table(u32 position) { return __funnelshift_rc(0xaaaaaa54, 0, 2 * position) & 3; }
 
-// Before a batch is prepared, by two of the warps that do.
+// Before a batch is prepared.
 __device__ __forceinline__ void open_batch(const Job& job, EncodeGroup& shared, i32 role, u64 batch, u64 end) {
     const i32 lane = threadIdx.x & 31;
     const bool exists = batch + lane < end;
@@ -297,7 +303,7 @@ __device__ __forceinline__ void open_batch(const Job& job, EncodeGroup& shared, 
         shared.size = size;
     } else {
         const u32 info = exists ? job.info[batch + lane] : 0;
-        mask_positions(job, shared.masked, batch, info, __ballot_sync(FULL, exists && has_codes(mode_in(info)) && !(info & ALL_CODED)));
+        mask_positions(job, shared.masked, role, batch, info, __ballot_sync(FULL, exists && has_codes(mode_in(info)) && !(info & ALL_CODED)));
     }
 }
 
@@ -439,7 +445,7 @@ __device__ __forceinline__ void code_chunks(const EncodeGroup& shared, i32 numbe
             u32 kinds = warp_or(*reinterpret_cast<const u32*>(shared.kinds[(step - 1) & 1]));
             u32 next_raw = chunk->symbols.raw[lane], next_entry = chunk->symbols.entry[lane], next_reciprocal = chunk->symbols.reciprocal[lane];
             // Those of masks come one by one.
-            const i32 here = left < 1 ? 1 : left < PREPARERS ? left : PREPARERS;
+            const i32 here = (i32)fresh((u32)(left < 1 ? 1 : left < PREPARERS ? left : PREPARERS));
             left -= here;
 #pragma unroll 1
             for (i32 k = 0; k < here; k++, chunk++, kinds >>= 8) {
@@ -524,10 +530,24 @@ template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_groups(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     LAUNCHED_SHARED(EncodeShared, shared);
-    Control& control = control_of(job);
-    if (blockIdx.x >= control.groups) return;
+    for (u32 symbol = threadIdx.x; symbol < ALPHABET; symbol += 32 * ENCODE_WARPS) {
+        const u32 bits = symbol < SYMBOLS ? raw_bits(symbol, 1, sizeof(T)) : 0;
+        shared.raw_bits[symbol] = (u16)(sixteens(bits) | bits);
+    }
+    after_kernel_before();
+    const Control& control = control_of(job);
+    const u64 groups = control.groups;
+    if (blockIdx.x >= groups) return;
     // The same for all lanes, as the compiler has to know.
     const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
+    EncodeGroup& mine = shared.groups[number];
+    // Consecutive groups go to different blocks.
+    u64 group = blockIdx.x + (u64)gridDim.x * number;
+    auto find_group = [&] {
+        if (role != 0 || group >= groups) return;
+        const u64 boundary = first_tile_of(job, control.group_weight, group);
+        if ((lane & 15) == 0) (&mine.first)[lane / 16] = boundary;
+    };
     // The tables without their reciprocals, 32 entries at a time, all of which are asked for before the first is there.
     {
         constexpr u32 ROWS = SHARED_ENTRIES / 32, MASK_ROW = MASK_TABLE * CODE_SYMBOLS / 32, RUNS_ROW = RUNS_PLACE / 32, TABLE_ROWS = CODE_SYMBOLS / 32;
@@ -542,25 +562,16 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                                              : row < RUNS_ROW ? (row - MASK_ROW) * 32 : (RUN - MASK_BYTE + row - RUNS_ROW) * ALPHABET;
             if (row < ROWS) found[i] = from[place].x;
         }
+        find_group();
 #pragma unroll
         for (u32 i = 0; i < EACH; i++) {
             const u32 row = i * ENCODE_WARPS + warp;
             if (row < ROWS) shared.entries[32 * row + lane] = found[i];
         }
     }
-    for (u32 symbol = threadIdx.x; symbol < ALPHABET; symbol += 32 * ENCODE_WARPS) {
-        const u32 bits = symbol < SYMBOLS ? raw_bits(symbol, 1, sizeof(T)) : 0;
-        shared.raw_bits[symbol] = (u16)(sixteens(bits) | bits);
-    }
     __syncthreads();
-    EncodeGroup& mine = shared.groups[number];
-    // Consecutive groups go to different blocks.
-    for (u64 group = blockIdx.x + (u64)gridDim.x * number; group < *(volatile u64*)&control.groups; group += (u64)gridDim.x * ENCODE_GROUPS) {
-        if (role == 0) {
-            const u64 boundary = first_tile_of(job, *(volatile u64*)&control.group_weight, group);
-            if ((lane & 15) == 0) (&mine.first)[lane / 16] = boundary;
-        }
-        meet<ENCODE_ROLES>(number);
+    if (group >= groups) return;
+    for (;;) {
         const u64 first = mine.first, end = mine.end;
         Encoder<HUFFMAN> encoder(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES);
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
@@ -574,13 +585,16 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                 code_sizes(encoder, tile, exists);
                 code_heads(heads, encoder);
             } else {
-                if (role < 2) open_batch(job, mine, role, batch, end);
+                open_batch(job, mine, role, batch, end);
                 meet<ENCODE_ROLES>(number);
                 prepare_chunks<T, HUFFMAN>(job, shared, mine, number, role, batch, end);
             }
             if (batch == first) break;
         }
-        if (role != CODER) continue;
-        end_group<T>(job, encoder, group, first, end);
+        if (role == CODER) end_group<T>(job, encoder, group, first, end);
+        group += (u64)gridDim.x * ENCODE_GROUPS;
+        find_group();
+        if (group >= groups) return;
+        meet<ENCODE_ROLES>(number);
     }
 }
