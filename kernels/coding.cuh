@@ -46,9 +46,14 @@ struct EncodeLists {
     u32 names[MOST_LISTS];
 };
 
-// How much there is in a batch: lists of symbols, entries in them, their chunks and those of masks.
+// Those of masks.
+struct MaskLists {
+    u16 starts[2 * BATCH + 32], names[2 * BATCH];
+};
+
+// How much there is in a batch: lists of symbols, entries in them, their chunks, and entries of masks.
 struct BatchSize {
-    i32 lists, entries, chunks, mask_chunks;
+    i32 lists, entries, chunks, mask_entries;
 };
 
 // What the warps of a group tell each other. None writes what another may still read: there is a barrier between steps.
@@ -56,11 +61,9 @@ struct EncodeGroup {
     u64 first, end;  // tiles
     BatchSize size;
     EncodeLists lists;
-    // Masked positions while symbols are fetched, then entries of masks.
-    union {
-        MaskedPositions masked;
-        u16 mask_entries[MASK_RING];
-    };
+    MaskLists mask_lists;
+    u16 mask_entries[PREPARERS][32];  // of a chunk, of each warp itself
+    MaskedPositions masked;
     Chunk chunks[2][PREPARERS];  // by step and warp
     u8 kinds[2][PREPARERS];
     u64 unused;
@@ -76,7 +79,7 @@ struct EncodeShared {
     u16 raw_bits[ALPHABET];
     EncodeGroup groups[ENCODE_GROUPS];
 };
-static_assert(sizeof(EncodeGroup) == 48 + 320 + 512 + 1024 + 8 * 14 * 128, "launch.rs asks for as much");
+static_assert(sizeof(EncodeGroup) == 48 + 320 + 512 + 320 + 256 + 1024 + 8 * 14 * 128, "launch.rs asks for as much");
 static_assert(sizeof(EncodeShared) == 4 * 5088 + 512 + 2 * sizeof(EncodeGroup), "launch.rs asks for as much");
 // The bit for as many raw bits.
 __device__ __forceinline__ u32 sixteens(u32 bits) { return 128u << (bits + 15) / 16 & 0xff00; }
@@ -228,8 +231,9 @@ struct CodeTile {
 // A chunk is coded so many steps after it is first asked for.
 constexpr i32 ENCODE_STEPS = 3;
 
-// The entries of a mask, from the place of its first one on.
-__device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 batch, u32 name, i32 start) {
+// The entries of a mask: put(number, entry) is called for all of them.
+template <typename Put>
+__device__ __forceinline__ void entries_of_mask(const Job& job, u64 batch, u32 name, Put put) {
     const i32 lane = threadIdx.x & 31;
     const u64 index = batch + (name >> 1);
     const TileShape shape = tile_shape(job, index);
@@ -241,11 +245,30 @@ __device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 ba
         if (present == 0) continue;
         const u32 below = present & ((1u << lane) - 1);
         const i32 run = 32 * byte + lane - (below ? 32 * byte + 31 - __clz(below) : before) - 1;
-        if (value) ring[(start + size + __popc(below)) & (MASK_RING - 1)] = (u16)((u32)run << 8 | value);
+        if (value) put(size + __popc(below), (u16)((u32)run << 8 | value));
         size += __popc(present);
         before = 32 * byte + 31 - __clz(present);
     }
     __syncwarp();
+}
+
+// From the place of the first one on.
+__device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 batch, u32 name, i32 start) {
+    entries_of_mask(job, batch, name, [&](i32 number, u16 entry) { ring[(start + number) & (MASK_RING - 1)] = entry; });
+}
+
+// Those of a chunk that begins here.
+__device__ __forceinline__ void fill_mask_chunk(const Job& job, const MaskLists& lists, u16* entries, u64 batch, i32 from) {
+    const i32 lane = threadIdx.x & 31;
+    // Behind the last list is NO_LIST.
+    i32 list = __popc(__ballot_sync(FULL, lists.starts[lane] < from + 32)) + __popc(__ballot_sync(FULL, lists.starts[BATCH + lane] < from + 32 && lists.starts[BATCH - 1] != NO_LIST)), start;
+    do {
+        start = lists.starts[--list];
+        entries_of_mask(job, batch, lists.names[list], [&](i32 number, u16 entry) {
+            const u32 place = (u32)(start + number - from);
+            if (place < 32) entries[place] = entry;
+        });
+    } while (start > from);
 }
 
 // Of the first tiles of a batch that are not whole, by all warps that prepare chunks but the first one.
@@ -299,25 +322,29 @@ __device__ __forceinline__ void open_batch(const Job& job, EncodeGroup& shared, 
         BatchSize size;
         collect_lists<TILE_LISTS>(shared.lists, sizes, names, size.lists, size.entries);
         size.chunks = (size.entries + 31) / 32;
-        size.mask_chunks = (i32)(warp_sum(tile.masks[0] + tile.masks[1]) + 31) / 32;
+        size.mask_entries = (i32)warp_sum(tile.masks[0] + tile.masks[1]);
         shared.size = size;
     } else {
-        const u32 info = exists ? job.info[batch + lane] : 0;
-        mask_positions(job, shared.masked, role, batch, info, __ballot_sync(FULL, exists && has_codes(mode_in(info)) && !(info & ALL_CODED)));
+        const CodeTile tile(job, batch + lane, exists);
+        if (role == PREPARERS - 1) {
+            const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
+            i32 lists, entries;
+            collect_lists<2>(shared.mask_lists, tile.masks, names, lists, entries);
+        }
+        mask_positions(job, shared.masked, role, batch, tile.info, __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED)));
     }
 }
 
-// The warps that prepare chunks, from the last one on: of each step the one of their number. The first one prepares those of masks behind them, too, a
-// step each.
+// The warps that prepare chunks, from the last one on, those of masks behind those of symbols: of each step the one of their number.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShared& all, EncodeGroup& shared, i32 number, i32 role, u64 batch, u64 end) {
     typedef Encoder<HUFFMAN> E;
     constexpr u32 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     const i32 lane = threadIdx.x & 31;
     EncodeLists& lists = shared.lists;
-    const i32 entry_count = shared.size.entries, chunks = (i32)warp_or(shared.size.chunks), mask_chunks = (i32)warp_or(shared.size.mask_chunks);
-    const i32 list_chunks = (chunks + PREPARERS - 1 - role) / PREPARERS, steps = (chunks + PREPARERS - 1) / PREPARERS + mask_chunks;
-    const i32 own_steps = role == 0 ? steps : list_chunks;
+    const i32 entry_count = shared.size.entries, chunks = (i32)warp_or(shared.size.chunks), mask_entry_count = (i32)warp_or(shared.size.mask_entries);
+    const i32 all_chunks = chunks + (mask_entry_count + 31) / 32, steps = (all_chunks + PREPARERS - 1) / PREPARERS;
+    const i32 list_chunks = (chunks + PREPARERS - 1 - role) / PREPARERS, own_chunks = (all_chunks + PREPARERS - 1 - role) / PREPARERS;
     i32 last = shared.size.lists - 1;
     const u8* const symbols = job.symbols + batch * TILE_VERTICES;
     const u8* const entries = reinterpret_cast<const u8*>(entries_of<T>(job, batch));
@@ -330,14 +357,15 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             last -= lists_there;
         } while (lists_there == 32);
     };
-    skip(32 * (chunks - role));
     // Of the chunk that was found in the step before, and of the one that was asked for.
     u32 about = 0, word = 0, next_about = 0, next_word = 0;
     u64 low = 0;
-    i32 mask_count = 0, mask_last = 0, filled = 0;
 #pragma unroll 1
     for (i32 step = 0; step < steps + ENCODE_STEPS; step++) {
-        if (step >= 2 && step < own_steps + 2) {
+        // Before anything is asked for, since a loop waits for that.
+        const i32 chunk_here = PREPARERS * step + role;
+        if (step < list_chunks) skip(32 * (chunks - chunk_here));
+        if (step >= 2 && step < own_chunks + 2) {
             // Raw bits are there now.
             Chunk& chunk = shared.chunks[step & 1][role];
             const u32 symbol = symbol_in(about);
@@ -394,7 +422,7 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             if (about >= FIRST_WITH_RAW_BITS << 24 && step <= list_chunks) low = payload[about & ABOUT_PLACE];
         }
         if (step < list_chunks) {
-            const i32 from = 32 * (chunks - 1 - (PREPARERS * step + role)), e = from + lane;
+            const i32 from = 32 * (chunks - 1 - chunk_here), e = from + lane;
             const i32 list = list_of_entry_backwards(lists, from, last);
             const bool exists = e < entry_count;
             // Loads do not wait for each other where they are not behind a branch: lanes without an entry read the first one.
@@ -408,23 +436,11 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             bool active = exists;
             if (exists && name > ABOUT_LIST) active = is_active(job, shared.masked, batch, here);
             next_about = active ? here : 0;
-            skip(from - 32 * (PREPARERS - 1));
-        } else if (step >= steps - mask_chunks && step < own_steps) {
-            // Masks: a ring of entries, filled list by list.
-            if (step == list_chunks) {
-                const CodeTile tile(job, batch + lane, batch + lane < end);
-                const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
-                collect_lists<2>(lists, tile.masks, names, mask_last, mask_count);
-                filled = mask_count;
-            }
-            const i32 from = 32 * (steps - 1 - step);
-            while (filled > from) {
-                mask_last--;
-                filled = lists.starts[mask_last];
-                fill_mask_ring(job, shared.mask_entries, batch, lists.names[mask_last], filled);
-            }
-            const bool exists = from + lane < mask_count;
-            const u32 entry = exists ? shared.mask_entries[(from + lane) & (MASK_RING - 1)] : 0;
+        } else if (step < own_chunks) {
+            const i32 from = 32 * (all_chunks - 1 - chunk_here);
+            fill_mask_chunk(job, shared.mask_lists, shared.mask_entries[role], batch, from);
+            const bool exists = from + lane < mask_entry_count;
+            const u32 entry = exists ? shared.mask_entries[role][lane] : 0;
             next_word = make_entry(entry & 255, 0, encode_run(entry >> 8));
             next_about = exists ? ABOUT_MASK : 0;
         }
@@ -435,17 +451,16 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
 // The coder, of the lists. (An entry of a mask is coded like one of a sparse list.)
 template <bool HUFFMAN>
 __device__ __forceinline__ void code_chunks(const EncodeGroup& shared, i32 number, Encoder<HUFFMAN>& encoder) {
-    const i32 lane = threadIdx.x & 31, chunks = (i32)warp_or(shared.size.chunks);
-    const i32 steps = (chunks + PREPARERS - 1) / PREPARERS + (i32)warp_or(shared.size.mask_chunks) + ENCODE_STEPS;
-    i32 left = chunks;
+    const i32 lane = threadIdx.x & 31;
+    i32 left = (i32)warp_or(shared.size.chunks) + ((i32)warp_or(shared.size.mask_entries) + 31) / 32;
+    const i32 steps = (left + PREPARERS - 1) / PREPARERS + ENCODE_STEPS;
 #pragma unroll 1
     for (i32 step = 0; step < steps; step++) {
         if (step >= ENCODE_STEPS) {
             const Chunk* chunk = shared.chunks[(step - 1) & 1];
             u32 kinds = warp_or(*reinterpret_cast<const u32*>(shared.kinds[(step - 1) & 1]));
             u32 next_raw = chunk->symbols.raw[lane], next_entry = chunk->symbols.entry[lane], next_reciprocal = chunk->symbols.reciprocal[lane];
-            // Those of masks come one by one.
-            const i32 here = (i32)fresh((u32)(left < 1 ? 1 : left < PREPARERS ? left : PREPARERS));
+            const i32 here = (i32)fresh((u32)(left < PREPARERS ? left : PREPARERS));
             left -= here;
 #pragma unroll 1
             for (i32 k = 0; k < here; k++, chunk++, kinds >>= 8) {

@@ -85,7 +85,7 @@ pub(super) const MANY: u64 = 1056;
 
 /// Shared memory of the coder's kernels: structs CollectShared, EncodeShared and DecodeShared.
 const COLLECT_BYTES: u32 = 4 * 5352 + 256 + 16 * (8 + 2 * 352);
-const ENCODE_BYTES: u32 = 4 * 5088 + 512 + 2 * (48 + 320 + 512 + 1024 + 8 * 14 * 128);
+const ENCODE_BYTES: u32 = 4 * 5088 + 512 + 2 * (48 + 320 + 512 + 320 + 256 + 1024 + 8 * 14 * 128);
 const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 2 * 1024 + 7 * 128 + 16);
 
 /// What `tune` asks for and does not use: with it a multiprocessor's memory is divided as for `limits`, whose blocks can
