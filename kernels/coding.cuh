@@ -220,7 +220,7 @@ struct CodeTile {
         // Not after the word is there.
         const uint4 sizes = exists ? *reinterpret_cast<const uint4*>(&sizes_of(job, tile)) : make_uint4(0, 0, 0, 0);
         const u32 of_blocks[3] = {sizes.x & 0xffff, sizes.x >> 16, sizes.y & 0xffff}, of_masks[2] = {sizes.y >> 16, sizes.z & 0xffff};
-        coded = exists && has_codes(mode_in(info));
+        coded = exists && CODED_STATES >> mode_in(info) & 1;
 #pragma unroll
         for (i32 k = 0; k < 3; k++) counts[k] = is_sparse(class_in(info, k)) ? of_blocks[k] : 0;
 #pragma unroll
@@ -325,13 +325,15 @@ __device__ __forceinline__ void open_batch(const Job& job, EncodeGroup& shared, 
         size.mask_entries = (i32)warp_sum(tile.masks[0] + tile.masks[1]);
         shared.size = size;
     } else {
-        const CodeTile tile(job, batch + lane, exists);
-        if (role == PREPARERS - 1) {
+        const u32 info = exists ? job.info[batch + lane] : 0, states = mode_in(info);
+        if (role == PREPARERS - 1 && __any_sync(FULL, has_mask_list(states, 0) || has_mask_list(states, 1))) {
+            const CodeTile tile(job, batch + lane, exists);
             const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
             i32 lists, entries;
             collect_lists<2>(shared.mask_lists, tile.masks, names, lists, entries);
         }
-        mask_positions(job, shared.masked, role, batch, tile.info, __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED)));
+        const bool coded = exists && CODED_STATES >> states & 1;
+        mask_positions(job, shared.masked, role, batch, info, __ballot_sync(FULL, coded && !(info & ALL_CODED)));
     }
 }
 
@@ -500,7 +502,8 @@ __device__ __forceinline__ void code_sizes(Encoder<HUFFMAN>& encoder, const Code
 // The coder, of the classes and the mode of each tile: the fine class, the middle one, the coarse one, the mode. What stands for them comes while
 // the lists are coded.
 struct Heads {
-    u32 entries[4], symbols;
+    uint2 entries[4];
+    u32 symbols;
 };
 template <bool HUFFMAN>
 __device__ __forceinline__ Heads find_heads(const Job& job, const CodeTile& tile, bool exists) {
@@ -509,17 +512,21 @@ __device__ __forceinline__ Heads find_heads(const Job& job, const CodeTile& tile
 #pragma unroll
     for (i32 i = 0; i < 4; i++) {
         const u32 table = i < 3 ? class_table(tile.info, 2 - i) : (u32)TILE_MODE;
-        heads.entries[i] = (i < 3 ? tile.coded : exists) ? code_entries(job, table)[heads.symbols >> 8 * i & 255].x : Encoder<HUFFMAN>::NOTHING;
+        heads.entries[i] = (i < 3 ? tile.coded : exists) ? code_entries(job, table)[heads.symbols >> 8 * i & 255] : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
     }
     return heads;
 }
 template <bool HUFFMAN>
 __device__ __forceinline__ void code_heads(Heads heads, Encoder<HUFFMAN>& encoder) {
+    if (!__any_sync(FULL, (heads.entries[0].x | heads.entries[1].x | heads.entries[2].x | heads.entries[3].x) & ENTRY_ESCAPES)) {
+#pragma unroll
+        for (i32 i = 0; i < 4; i++) encoder.code(0, heads.entries[i].x, heads.entries[i].y);
+        return;
+    }
 #pragma unroll 1
     for (i32 i = 0; i < 4; i++) {
-        const u32 entry = heads.entries[0];
-        if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, heads.symbols & 255);
-        encoder.code(entry, encoder.reciprocal_of(entry));
+        encoder.escape(heads.entries[0].x, heads.symbols & 255);
+        encoder.code(0, heads.entries[0].x, heads.entries[0].y);
 #pragma unroll
         for (i32 k = 0; k < 3; k++) heads.entries[k] = heads.entries[k + 1];
         heads.symbols >>= 8;
