@@ -348,9 +348,8 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
     const i32 all_chunks = chunks + (mask_entry_count + 31) / 32, steps = (all_chunks + PREPARERS - 1) / PREPARERS;
     const i32 list_chunks = (chunks + PREPARERS - 1 - role) / PREPARERS, own_chunks = (all_chunks + PREPARERS - 1 - role) / PREPARERS;
     i32 last = shared.size.lists - 1;
-    const u8* const symbols = job.symbols + batch * TILE_VERTICES;
-    const u8* const entries = reinterpret_cast<const u8*>(entries_of<T>(job, batch));
-    const u64* const payload = reinterpret_cast<const u64*>(job.payload) + batch * TILE_VERTICES;
+    const u64 symbols = fresh(reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES)), entries = fresh(reinterpret_cast<u64>(entries_of<T>(job, batch)));
+    const u64 payload = fresh(reinterpret_cast<u64>(job.payload) + batch * TILE_VERTICES * sizeof(u64));
     // Leaves out the entries from this one on.
     auto skip = [&](i32 from) {
         u32 lists_there;
@@ -376,7 +375,8 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             if (step < list_chunks + 2) {
                 sizes = all.raw_bits[symbol];
                 bits = sizes & 255;
-                if (symbol == STORED || has_digits(symbol, (i32)position_in(about))) {
+                const bool special = symbol == STORED || has_digits(symbol, (i32)position_in(about));
+                if (__any_sync(FULL, special) && special) {
                     const RawBits r = raw_of<T>(job, batch + tile_in(about), (i32)position_in(about), symbol);
                     bits = r.bits;
                     low = r.low;
@@ -421,7 +421,7 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             const u32 found = next_word << (listed ? 24 : 8 * (~next_about & 3));
             about = next_about ? (found & ~ABOUT_LIST) | (place & ABOUT_LIST) : 0;
             word = next_word;
-            if (about >= FIRST_WITH_RAW_BITS << 24 && step <= list_chunks) low = payload[about & ABOUT_PLACE];
+            if (about >= FIRST_WITH_RAW_BITS << 24 && step <= list_chunks) low = from_global(reinterpret_cast<const u64*>(payload + sizeof(u64) * (about & ABOUT_PLACE)));
         }
         if (step < list_chunks) {
             const i32 from = 32 * (chunks - 1 - chunk_here), e = from + lane;
@@ -432,8 +432,8 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             const u32 name = lists.names[known];
             u32 here = name + (exists ? e - lists.starts[known] : 0);
             const bool dense = !(name & ABOUT_RUNS);
-            next_word = *reinterpret_cast<const u32*>((dense ? symbols : entries) +
-                                                      (dense ? here & ABOUT_PLACE & ~3u : tile_in(here) * TILE_WORD_BYTES + 4 * position_in(here)));
+            const u32 offset = dense ? here & ABOUT_PLACE & ~3u : tile_in(here) * TILE_WORD_BYTES + 4 * position_in(here);
+            next_word = from_global(reinterpret_cast<const u32*>((dense ? symbols : entries) + offset));
             here += later_table(position_in(here)) << 19;
             bool active = exists;
             if (exists && name > ABOUT_LIST) active = is_active(job, shared.masked, batch, here);

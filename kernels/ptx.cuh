@@ -81,6 +81,18 @@ __device__ __forceinline__ uint4 four_words(const u32* shared) {
     return four;
 }
 
+// What is in global memory, by an address that does not say so.
+__device__ __forceinline__ u32 from_global(const u32* at) {
+    u32 value;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    return value;
+}
+__device__ __forceinline__ u64 from_global(const u64* at) {
+    u64 value;
+    asm volatile("ld.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
+
 // A store without a branch.
 __device__ __forceinline__ void store_if(bool wanted, u16* to, u32 value) {
     asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.u16 [%0], %1;}" ::"l"(to), "h"((u16)value), "r"((u32)wanted) : "memory");

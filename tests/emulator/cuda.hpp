@@ -264,6 +264,10 @@ inline unsigned less_from_below(unsigned value) {
     return (threadIdx.x & 31) > 0 ? value - other : value;
 }
 inline uint4 four_words(const unsigned* shared) { return {shared[0], shared[1], shared[2], shared[3]}; }
+template <typename T>
+T from_global(const T* at) {
+    return *at;
+}
 inline void store_if(bool wanted, unsigned short* to, unsigned value) {
     if (wanted) *to = (unsigned short)value;
 }
