@@ -279,7 +279,13 @@ __device__ __forceinline__ void mask_positions(const Job& job, MaskedPositions& 
         const bool mine = turn == role;
         turn = turn == PREPARERS - 1 ? 1 : turn + 1;
         if (!mine) continue;
-        const u32 row = masked_row(job, batch, __ffs(left) - 1, my_info);
+        // As load_masked_rows has them.
+        const i32 t = __ffs(left) - 1;
+        const u64 index = batch + t;
+        const TileShape shape = tile_shape(job, index);
+        const u32 inside = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
+        const u32* const rows = job.masks + index * 64 + lane;
+        const u32 row = ~inside | (mode_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
         i32 x, y;
         place_in_tile(false, lane & 15, x, y);
         const u32 top = __ballot_sync(FULL, __shfl_sync(FULL, row, y) >> x & 1) & 0xffff, bits = mask_by_position(false, row);

@@ -155,19 +155,18 @@ constexpr i32 MASKED_TILES = 8;
 struct MaskedRows {
     u32 rows[MASKED_TILES][TILE];
 };
-__device__ __forceinline__ u32 masked_row(const Job& job, u64 batch, i32 t, u32 my_info) {
-    const i32 lane = threadIdx.x & 31;
-    const u64 index = batch + t;
-    const TileShape shape = tile_shape(job, index);
-    const u32 inside = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
-    const u32* const rows = job.masks + index * 64 + lane;
-    return ~inside | (mode_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
-}
 __device__ __forceinline__ void load_masked_rows(const Job& job, MaskedRows& shared, u64 batch, u32 my_info, u32 masked) {
+    const i32 lane = threadIdx.x & 31;
     i32 slot = 0;
     __syncwarp();
-    for (u32 left = masked; left && slot < MASKED_TILES; left &= left - 1, slot++)
-        shared.rows[slot][threadIdx.x & 31] = masked_row(job, batch, __ffs(left) - 1, my_info);
+    for (u32 left = masked; left && slot < MASKED_TILES; left &= left - 1, slot++) {
+        const i32 t = __ffs(left) - 1;
+        const u64 index = batch + t;
+        const TileShape shape = tile_shape(job, index);
+        const u32 inside = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
+        const u32* const rows = job.masks + index * 64 + lane;
+        shared.rows[slot][lane] = ~inside | (mode_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
+    }
     __syncwarp();
 }
 __device__ __forceinline__ bool is_active(const Job& job, const MaskedRows& shared, bool lorenzo, u64 batch, u32 t, u32 masked, i32 position) {
