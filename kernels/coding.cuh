@@ -294,10 +294,13 @@ __device__ __forceinline__ void mask_positions(const Job& job, MaskedPositions& 
     }
 }
 
-// Of a tile that is not whole.
+// Of a tile that is not whole. Those without a place are few: what they load is not to be waited for by the others.
+static __device__ __noinline__ bool is_active_without_place(const Job& job, u64 index, i32 position) {
+    return is_active(job, false, index, mode_in(job.info[index]), position);
+}
 __device__ __forceinline__ bool is_active(const Job& job, const MaskedPositions& shared, u64 batch, u32 about) {
     const u32 slot = (about >> 24) - 1, position = position_in(about);
-    if (slot >= MASKED_TILES) return is_active(job, false, batch + tile_in(about), mode_in(job.info[batch + tile_in(about)]), (i32)position);
+    if (slot >= MASKED_TILES) return is_active_without_place(job, batch + tile_in(about), (i32)position);
     return !(shared.bits[slot][position >> 3] >> (position & 7) & 1);
 }
 
