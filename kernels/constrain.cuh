@@ -85,6 +85,8 @@ constexpr i32 LIMIT_ROWS = TILE / 2;
 // Where there are more tiles than that leaves bits for, 32 of the list are of one tile, and a word in the place of the
 // masks says of which beyond those bits, and how many there are: tile >> bits | (count - 1) << 27.
 constexpr i32 HARD_TILE_BITS = 21;
+// Where the weight of a tile lies in its word. (More tiles of one kind than a device's memory holds would not fit below.)
+constexpr u32 WEIGHT_AT = 28;
 __device__ __forceinline__ u32* hard_triangles(const Job& job) { return reinterpret_cast<u32*>(job.payload); }
 __device__ __forceinline__ bool few_tiles(const Job& job) { return job.tiles() <= 1ull << HARD_TILE_BITS; }
 
@@ -369,8 +371,28 @@ __device__ __forceinline__ void list_hard(const Job& job, u64 tile, u64 at, u32 
     for (u32 i = 32 * lane; i < count; i += 32 * 32) job.masks[(at + i) / 32] = (u32)(tile >> HARD_TILE_BITS) | ((count - i < 32 ? count - i : 32) - 1) << 27;
 }
 
-// Grid: any. Block: 64, a limited tile. Limits from triangles that are not hard; lists the whole tiles without zeros
-// and missing values, from the end of the list of plain ones, and the others between these.
+// Lists the whole tiles without zeros and missing values, from the end of the list of plain ones, and the others between
+// these: those with most work first, since no other work is left to hide the last ones.
+__device__ __forceinline__ void list_by_weight(const Job& job, Control& control) {
+    const u64 threads = (u64)gridDim.x * blockDim.x;
+    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < control.limited_tiles; k += threads) {
+        const u64 tile = job.group_offsets[k];
+        const Nearness& entry = nearness_of(job, tile);
+        const u32 whole = entry.kind == WHOLE_TILE, weight = entry.weighted >> WEIGHT_AT;
+        u64 at = entry.weighted & ((1u << WEIGHT_AT) - 1);
+#pragma unroll
+        for (u32 w = 1; w < WEIGHTS; w++)
+            if (w > weight) at += control.weighed[whole][w];
+        job.group_sizes[whole ? job.tiles() - 1 - at : control.plain_tiles + at] = tile;
+    }
+    if (blockIdx.x == 0 && threadIdx.x < 2) {
+        u64 sum = 0;
+        for (u32 w = 0; w < WEIGHTS; w++) sum += control.weighed[threadIdx.x][w];
+        (threadIdx.x ? control.whole_tiles : control.other_tiles) = sum;
+    }
+}
+
+// Grid: any. Block: 64, a limited tile. Limits from triangles that are not hard; says of each tile whether it is whole.
 template <typename T>
 __device__ __forceinline__ void limits(const Job& job) {
     __shared__ LimitShared<T> shared;
@@ -436,17 +458,17 @@ __device__ __forceinline__ void limits(const Job& job) {
         u64 at = 0;
         // Its place in two lists.
         if (lane < 2) {
-            u64* const list = lane ? (whole ? &control.whole_tiles : &control.other_tiles) : &control.hard;
+            u64* const list = lane ? &control.weighed[whole][weight_of(hard)] : &control.hard;
             at = atomicAdd((ull*)list, lane ? 1ull : (ull)(few_tiles(job) ? hard : (hard + 31) & ~31u));
         }
         if (lane == 1) {
-            job.group_sizes[whole ? job.tiles() - 1 - at : control.plain_tiles + at] = tile;
             Nearness& entry = nearness_of(job, tile);
             // Rows with odd numbers are two chunks of limits, others one.
             const u32 written = found.rows | shared.rows << LIMIT_ROWS;
             const u32 even = every_other(written), odd = every_other(written >> 1);
             entry.limited = all ? ~0ull : ALWAYS_LIMITED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
             if (whole) entry.kind = WHOLE_TILE;
+            entry.weighted = (u32)at | weight_of(hard) << WEIGHT_AT;
         }
         at = __shfl_sync(FULL, at, 0);
         if (hard) list_hard(job, tile, at, hard, up_to - own, lowers, uppers);
@@ -602,6 +624,7 @@ __device__ __forceinline__ void bounds(const Job& job) {
             }
         }
     }
+    list_by_weight(job, control);
     // A block at a time: all of them add to the same word.
     critical = warp_sum(critical);
     if (lane == 0 && critical) atomicAdd(&all_critical, critical);
