@@ -148,8 +148,9 @@ struct WholePair {
     u64 index[2];
 };
 
-// Warps of a block: with so many, five or six blocks leave half of a multiprocessor's memory to the cache. Both kernels take
-// the same part of it: else the second one waits until all blocks of the first have left.
+// Warps of a block. Plain tiles: with so many, five blocks leave half of a multiprocessor's memory to the cache. Those with limits: few,
+// since a block's place is free for others only when its last warp has ended, and two pairs are seldom as much work; ten blocks divide
+// the memory as ten of other tiles do, so that those can begin beside the last ones.
 template <typename T, bool LIMITS>
 constexpr i32 WHOLE_WARPS = sizeof(T) == 8 ? 1 : LIMITS ? 2 : 4;
 static_assert(WHOLE_WARPS<float, false> == 4 && WHOLE_WARPS<float, true> == 2 && WHOLE_WARPS<double, false> == 1 && WHOLE_WARPS<double, true> == 1,
