@@ -35,7 +35,7 @@ __device__ __forceinline__ double near_bound(const Job& job, const Control& cont
 
 // Which cells at the vertices of a tile come near the origin: those of the row above, of its bands of rows, of the column
 // before, and of its last column. A byte for each limited tile, in the place of the symbols.
-enum : u32 { NEAR_ABOVE = 1, NEAR_BAND = 2, NEAR_BEFORE = NEAR_BAND << BANDS, NEAR_END = NEAR_BEFORE << 1 };
+enum : u32 { NEAR_ABOVE = 1, NEAR_BAND = 2, NEAR_BEFORE = NEAR_BAND << BANDS, NEAR_END = NEAR_BEFORE << 1, ALL_BANDS = NEAR_BEFORE - NEAR_BAND };
 __device__ __forceinline__ u32 near_cells(const Job& job, const TileShape& shape, u64 tile, double near) {
     const u64 left = shape.tx > 0 ? 1 : 0, up = shape.ty > 0 ? job.tiles_x : 0;
     const Nearness &own = nearness_of(job, tile), &last = nearness_of(job, tile - left), &over = nearness_of(job, tile - up);
@@ -85,13 +85,16 @@ constexpr i32 LIMIT_ROWS = TILE / 2;
 // Where there are more tiles than that leaves bits for, 32 of the list are of one tile, and a word in the place of the
 // masks says of which beyond those bits, and how many there are: tile >> bits | (count - 1) << 27.
 constexpr i32 HARD_TILE_BITS = 21;
+// Where the weight of a tile lies in its word. (More tiles of one kind than a device's memory holds would not fit below.)
+constexpr u32 WEIGHT_AT = 28, NOT_LISTED = ~0u;
 __device__ __forceinline__ u32* hard_triangles(const Job& job) { return reinterpret_cast<u32*>(job.payload); }
 __device__ __forceinline__ bool few_tiles(const Job& job) { return job.tiles() <= 1ull << HARD_TILE_BITS; }
 
-// What is found of half a tile: zero or not finite vertices of the closed tile, limits inside, and which rows have their
+// What is found of half a tile: zero or not finite vertices of the closed tile and, where there are such ones, others in the rows
+// that are looked at, limits inside, and which rows have their
 // limits in memory; which triangles are hard, lower and upper ones, a lane for a row.
 struct Found {
-    u32 special, inside, rows;
+    u32 special, nonzero, inside, rows;
     u32 lowers, uppers;
 };
 
@@ -102,7 +105,7 @@ struct LimitShared {
     static constexpr i32 PITCH = CLOSED + 3;
     alignas(16) T u[CLOSED + 1][PITCH], v[CLOSED + 1][PITCH];
     T before_u[CLOSED + 1], before_v[CLOSED + 1];
-    u32 special, inside, rows;
+    u32 special, nonzero, inside, rows;
     u32 lowers[LIMIT_ROWS], uppers[LIMIT_ROWS];
 
     __device__ __forceinline__ P at(i32 x, i32 y) const { return Real<T>::pair(u[y + 1][x], v[y + 1][x]); }
@@ -195,7 +198,7 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
     const T bound_up = R::from_bits(uniform(R::bits(c.bound_up)));
     // How far a vertex is from the origin. Of one that is not finite, no triangle is easy, nor zero.
     auto size_of = [&](P p) -> T { return has_nonfinite && !(R::finite(p.x) && R::finite(p.y)) ? -none : R::high(R::abs(p.x), R::abs(p.y)); };
-    u32 special = 0, inside = 0, hard_of_lower = 0, hard_of_upper = 0, written = 0;
+    u32 special = 0, nonzero = 0, inside = 0, hard_of_lower = 0, hard_of_upper = 0, written = 0;
     // Lanes without a cell are far from it.
     const T near = lane < cells ? bound_up : -none;
     const u32 cell_lanes = cells > 0 ? ~0u >> (32 - cells) : 0;
@@ -223,11 +226,12 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
             zero_a = __ballot_sync(FULL, size_a == T(0));
             zero_b = __ballot_sync(FULL, size_b == T(0));
             special |= zero_a | zero_b;
+            nonzero |= ~zero_a;
             if (has_nonfinite) special |= __ballot_sync(FULL, size_a < T(0) || size_b < T(0));
         };
         look_at(size_a, size_b, zero_a, zero_b);
         // The row before the tile is not its own.
-        if (first == 0 && !half) special = 0;
+        if (first == 0 && !half) special = nonzero = 0;
         T above = none;
         u32 near_above = 0;
         i32 y = start + first - 1;
@@ -293,7 +297,7 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
         __syncwarp();
         if (lane > 0 && lane <= LIMIT_ROWS && is_tight(limit)) lower_to(limits + position_of(0, start + y), limit);
     }
-    return {special, inside, written, hard_of_lower, hard_of_upper};
+    return {special, nonzero, inside, written, hard_of_lower, hard_of_upper};
 }
 
 // Grid: tiles / 128. Block: 128, a thread for a tile. Lists plain tiles, and the limited ones; the lists
@@ -369,8 +373,29 @@ __device__ __forceinline__ void list_hard(const Job& job, u64 tile, u64 at, u32 
     for (u32 i = 32 * lane; i < count; i += 32 * 32) job.masks[(at + i) / 32] = (u32)(tile >> HARD_TILE_BITS) | ((count - i < 32 ? count - i : 32) - 1) << 27;
 }
 
-// Grid: any. Block: 64, a limited tile. Limits from triangles that are not hard; lists the whole tiles without zeros
-// and missing values, from the end of the list of plain ones, and the others between these.
+// Lists the whole tiles without zeros and missing values, from the end of the list of plain ones, and the others between
+// these: those with most work first, since no other work is left to hide the last ones.
+__device__ __forceinline__ void list_by_weight(const Job& job, Control& control) {
+    const u64 threads = (u64)gridDim.x * blockDim.x;
+    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < control.limited_tiles; k += threads) {
+        const u64 tile = job.group_offsets[k];
+        const Nearness& entry = nearness_of(job, tile);
+        if (entry.weighted == NOT_LISTED) continue;
+        const u32 whole = entry.kind == WHOLE_TILE, weight = entry.weighted >> WEIGHT_AT;
+        u64 at = entry.weighted & ((1u << WEIGHT_AT) - 1);
+#pragma unroll
+        for (u32 w = 1; w < WEIGHTS; w++)
+            if (w > weight) at += control.weighed[whole][w];
+        job.group_sizes[whole ? job.tiles() - 1 - at : control.plain_tiles + at] = tile;
+    }
+    if (blockIdx.x == 0 && threadIdx.x < 2) {
+        u64 sum = 0;
+        for (u32 w = 0; w < WEIGHTS; w++) sum += control.weighed[threadIdx.x][w];
+        (threadIdx.x ? control.whole_tiles : control.other_tiles) = sum;
+    }
+}
+
+// Grid: any. Block: 64, a limited tile. Limits from triangles that are not hard; says of each tile whether it is whole.
 template <typename T>
 __device__ __forceinline__ void limits(const Job& job) {
     __shared__ LimitShared<T> shared;
@@ -419,7 +444,7 @@ __device__ __forceinline__ void limits(const Job& job) {
                                    : find_limits<false>(job, c, shape, tile, half, rows, before_is_near, end_is_near, shared, has_nonfinite, has_special);
         if (half) {
             if (lane < LIMIT_ROWS) shared.lowers[lane] = found.lowers, shared.uppers[lane] = found.uppers;
-            if (lane == 0) shared.special = found.special, shared.inside = found.inside, shared.rows = found.rows;
+            if (lane == 0) shared.special = found.special, shared.nonzero = found.nonzero, shared.inside = found.inside, shared.rows = found.rows;
         }
         __syncthreads();
         if (half) continue;
@@ -432,21 +457,27 @@ __device__ __forceinline__ void limits(const Job& job) {
         for (i32 d = 1; d < 32; d *= 2) up_to = add_from_below(up_to, d);
         const u32 hard = __shfl_sync(FULL, up_to, 31);
         // Signatures are looked at where all vertices around are at hand.
-        const bool whole = !(found.special | found.inside | shared.special | shared.inside) && shape.last_x == TILE && shape.last_y == TILE;
+        const bool full = shape.last_x == TILE && shape.last_y == TILE;
+        const bool whole = full && !(found.special | found.inside | shared.special | shared.inside);
+        // Nothing is to be done where all is zero, as on land.
+        const bool zero = full && simple && found.special && !(found.nonzero | shared.nonzero) && (cells & ALL_BANDS) == ALL_BANDS;
+        // Predictions take longer where the grid ends.
+        const u32 weight = full ? weight_of(hard) : WEIGHTS - 1;
         u64 at = 0;
         // Its place in two lists.
         if (lane < 2) {
-            u64* const list = lane ? (whole ? &control.whole_tiles : &control.other_tiles) : &control.hard;
-            at = atomicAdd((ull*)list, lane ? 1ull : (ull)(few_tiles(job) ? hard : (hard + 31) & ~31u));
+            u64* const list = lane ? &control.weighed[whole][weight] : &control.hard;
+            at = atomicAdd((ull*)list, lane ? (zero ? 0ull : 1ull) : (ull)(few_tiles(job) ? hard : (hard + 31) & ~31u));
         }
         if (lane == 1) {
-            job.group_sizes[whole ? job.tiles() - 1 - at : control.plain_tiles + at] = tile;
             Nearness& entry = nearness_of(job, tile);
             // Rows with odd numbers are two chunks of limits, others one.
             const u32 written = found.rows | shared.rows << LIMIT_ROWS;
             const u32 even = every_other(written), odd = every_other(written >> 1);
             entry.limited = all ? ~0ull : ALWAYS_LIMITED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
             if (whole) entry.kind = WHOLE_TILE;
+            entry.weighted = zero ? NOT_LISTED : (u32)at | weight << WEIGHT_AT;
+            if (zero) job.info[tile] = 3 * MASK_ALL + MASK_NONE;
         }
         at = __shfl_sync(FULL, at, 0);
         if (hard) list_hard(job, tile, at, hard, up_to - own, lowers, uppers);
@@ -602,6 +633,7 @@ __device__ __forceinline__ void bounds(const Job& job) {
             }
         }
     }
+    list_by_weight(job, control);
     // A block at a time: all of them add to the same word.
     critical = warp_sum(critical);
     if (lane == 0 && critical) atomicAdd(&all_critical, critical);

@@ -11,6 +11,10 @@ struct LevelCount {
     u32 vertices, nonzero, bits;
 };
 
+// Tiles with limits in so many groups by how much work they are, which the number of their hard triangles tells.
+constexpr u32 WEIGHTS = 8;
+__device__ __forceinline__ u32 weight_of(u32 hard) { return hard == 0 ? 0 : 1 + hard / 64 < WEIGHTS ? 1 + hard / 64 : WEIGHTS - 1; }
+
 struct Control {
     // Statistics: order-preserving keys, so that 0 means none.
     u64 high_key, low_key;
@@ -22,6 +26,7 @@ struct Control {
     u64 raw_bits;
     u64 plain_tiles, limited_tiles, whole_tiles, other_tiles;
     u64 hard;  // triangles whose limits take determinants
+    u64 weighed[2][WEIGHTS];  // limited tiles by weight: others, whole ones
     // Decided by the last block of the statistics and of the tuning.
     double bound, quantum, bound_up;
     u64 fill[2];
@@ -71,8 +76,8 @@ constexpr i32 BANDS = 4, BAND_ROWS = 8;
 struct alignas(16) Nearness {
     float bands[BANDS];
     float top, bottom, left, right;
-    u32 kind;  // of the tile
-    u32 unused;
+    u32 kind;      // of the tile
+    u32 weighted;  // its number among those of its kind and weight, and the weight above
     u64 limited;  // of a tile with limits: where it has them (constrain.cuh)
 
     __device__ __forceinline__ float all() const { return fminf(fminf(bands[0], bands[1]), fminf(bands[2], bands[3])); }

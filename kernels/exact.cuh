@@ -17,6 +17,7 @@ struct Real<float> {
     static constexpr float MAX_CODE = 4194303.0f;  // 2^22 - 1
     static constexpr float MAX = 3.402823466e38f;
     typedef float2 Pair;
+    typedef u32 Bits;  // a word of its size
     static __device__ __forceinline__ float round(float x) { return (x + 12582912.0f) - 12582912.0f; }
     static __device__ __forceinline__ bool finite(float x) { return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u; }
     static __device__ __forceinline__ u64 bits(float x) { return __float_as_uint(x); }
@@ -43,6 +44,7 @@ struct Real<double> {
     static constexpr double MAX_CODE = 1073741823.0;  // 2^30 - 1
     static constexpr double MAX = 1.7976931348623157e308;
     typedef double2 Pair;
+    typedef u64 Bits;
     static __device__ __forceinline__ double round(double x) { return (x + 6755399441055744.0) - 6755399441055744.0; }
     static __device__ __forceinline__ bool finite(double x) {
         return (__double2hiint(x) & 0x7ff00000) != 0x7ff00000;

@@ -49,7 +49,7 @@ BOUNDED_KERNEL(factz_plain, (32 * WHOLE_WARPS<float, false>), 5, (32 * WHOLE_WAR
 FLAGGED_KERNEL(factz_down, 128, lines, false)
 BOUNDED_KERNEL(factz_others, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, beside_kernel_before, tiles_with_limits)
 BOUNDED_KERNEL(factz_speculative, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, after_kernel_before, tiles_with_signatures)
-BOUNDED_KERNEL(factz_tight, (32 * WHOLE_WARPS<float, true>), 6, (32 * WHOLE_WARPS<double, true>), 12, beside_kernel_before, tight_tiles)
+BOUNDED_KERNEL(factz_tight, (32 * WHOLE_WARPS<float, true>), 10, (32 * WHOLE_WARPS<double, true>), 12, beside_kernel_before, tight_tiles)
 KERNEL(factz_lorenzo_plain, 32 * LORENZO_WARPS, lorenzo_plain)
 BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 4, 32 * LORENZO_WARPS, 1, after_kernel_before, lorenzo_others)
 BOUNDED_KERNEL(factz_collect, 32 * COLLECT_WARPS, COLLECT_BLOCKS, 32 * COLLECT_WARPS, COLLECT_BLOCKS, by_itself, collect)

@@ -89,8 +89,10 @@ __device__ __forceinline__ i32 second_try(const T* widths, T limit) {
     constexpr i32 MANTISSA = sizeof(T) == 4 ? 23 : 52;
     i32 within;
     if (R::bits(widths[IDS - 1]) >> MANTISSA >= 2) {
-        const u64 half = R::bits(T(0.5) * widths[0]), bits = R::bits(limit);
-        const u64 above = half > bits ? (half - bits + (2ull << MANTISSA) - 1) >> (MANTISSA + 1) : 1;
+        // Neither has a sign, so that the sum stays within a word.
+        typedef typename R::Bits Bits;
+        const Bits half = (Bits)R::bits(T(0.5) * widths[0]), bits = (Bits)R::bits(limit);
+        const Bits above = half > bits ? (half - bits + ((Bits)2 << MANTISSA) - 1) >> (MANTISSA + 1) : 1;
         within = above > IDS ? IDS : (i32)above;
     } else {
         within = 1;
@@ -127,10 +129,11 @@ __device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, 
         }
     }
     if (passes) {
-        const Symbol s = symbol_of({id, (i32)cu, (i32)cv});
+        // A small one is not looked for here.
+        const Symbol s = large_symbol({id, (i32)cu, (i32)cv});
         v.symbol = s.symbol;
         v.raw = s.raw;
-        v.cost = s.symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
+        v.cost = 3 + s.bits;
     }
     return v;
 }
@@ -145,11 +148,12 @@ struct WholePair {
     u64 index[2];
 };
 
-// Warps of a block: with so many, five or six blocks leave half of a multiprocessor's memory to the cache. Both kernels take
-// the same part of it: else the second one waits until all blocks of the first have left.
+// Warps of a block. Plain tiles: with so many, five blocks leave half of a multiprocessor's memory to the cache. Those with limits: few,
+// since a block's place is free for others only when its last warp has ended, and two pairs are seldom as much work; ten blocks divide
+// the memory as ten of other tiles do, so that those can begin beside the last ones.
 template <typename T, bool LIMITS>
-constexpr i32 WHOLE_WARPS = sizeof(T) == 8 ? 1 : LIMITS ? 3 : 4;
-static_assert(WHOLE_WARPS<float, false> == 4 && WHOLE_WARPS<float, true> == 3 && WHOLE_WARPS<double, false> == 1 && WHOLE_WARPS<double, true> == 1,
+constexpr i32 WHOLE_WARPS = sizeof(T) == 8 ? 1 : LIMITS ? 2 : 4;
+static_assert(WHOLE_WARPS<float, false> == 4 && WHOLE_WARPS<float, true> == 2 && WHOLE_WARPS<double, false> == 1 && WHOLE_WARPS<double, true> == 1,
               "launch.rs asks for as many");
 
 // Cost of the symbols of a lane by block: of the coarse one, and 2^16 times that of the middle one, together (for a

@@ -66,12 +66,6 @@ __device__ __forceinline__ u32 raw_bits(u32 s, i32 position, u32 element_bytes) 
 
 __device__ __forceinline__ u32 bit_length(i32 q) { return 32 - __clz(q < 0 ? -q : q); }
 
-__device__ __forceinline__ u64 pack(i32 q, u32 bits) {
-    if (bits == 0) return 0;
-    u32 top = 1u << (bits - 1);
-    return (u64)(((u32)(q < 0 ? -q : q) - top) | (q < 0 ? top : 0));
-}
-
 __device__ __forceinline__ i32 unpack(u64 raw, u32 bits) {
     if (bits == 0) return 0;
     u32 top = 1u << (bits - 1), r = (u32)raw;
@@ -85,27 +79,24 @@ struct Symbol {
     u64 raw;
 };
 
-static __device__ __noinline__ Symbol encode_symbol_large(Code code) {
+// Of one that is not small. Without branches: lanes of a warp have codes of all kinds.
+__device__ __forceinline__ Symbol large_symbol(Code code) {
     const u32 ku = bit_length(code.qu), kv = bit_length(code.qv), both = ku > kv ? ku : kv;
     // 31 bits and the sign hold -2^31 as well.
     const u32 k = both < 31 ? both : 31;
-    if (code.id == 0 ? k < PAIR0_SIDE : code.id == 1 && k < PAIR1_SIDE) {
-        const u32 pair = code.id == 0 ? PAIR0 + ku * PAIR0_SIDE + kv : PAIR1 + ku * PAIR1_SIDE + kv;
-        return {pair, ku + kv, pack(code.qu, ku) | pack(code.qv, kv) << ku};
-    }
-    u32 symbol, bits = k;
-    if (code.id == 0) {
-        symbol = WIDE0 + k - PAIR0_SIDE;
-    } else {
-        // The first bucket with as many bits.
-        const i32 more = (i32)k - (2 * code.id - 2);
-        const u32 bucket = more <= 0 ? 0 : more > 10 ? 7 : (u32)(0x66665543210ull >> (4 * more)) & 15;
-        symbol = BUCKET + (code.id - 1) * BUCKETS + bucket;
-        bits = bucket_bits(code.id, bucket);
-    }
-    const long long offset = 1ll << bits;
-    return {symbol, 2 * bits + 2, (u64)((long long)code.qu + offset) | (u64)((long long)code.qv + offset) << (bits + 1)};
+    const bool pair = code.id == 0 ? k < PAIR0_SIDE : code.id == 1 && k < PAIR1_SIDE;
+    const u32 side = code.id == 0 ? PAIR0_SIDE : PAIR1_SIDE, of_pair = (code.id == 0 ? PAIR0 : PAIR1) + ku * side + kv;
+    // The first bucket with as many bits, and its own, by how many are more than those of the first one.
+    const i32 least = 2 * code.id - 2, more = (i32)k < least ? 0 : (i32)k - least < 11 ? (i32)k - least : 11;
+    const u32 bucket = (u32)(0x766665543210ull >> (4 * more)) & 15, over = (u32)(0xaaaa6643210ull >> (4 * more)) & 15;
+    const u32 bits = code.id == 0 ? k : more < 11 ? (u32)least + over : 31;
+    const u32 of_wide = code.id == 0 ? WIDE0 + k - PAIR0_SIDE : BUCKET + (u32)(code.id - 1) * BUCKETS + bucket;
+    // A pair has magnitudes with the sign in place of their first bit, others have an offset.
+    auto part = [&](i32 q, u32 own) { return !pair ? (u32)q + (1u << bits) : q < 0 ? 0 - (u32)q : (u32)q ^ (1u << own) >> 1; };
+    const u32 shift = pair ? ku : bits + 1;
+    return {pair ? of_pair : of_wide, pair ? ku + kv : 2 * bits + 2, (u64)part(code.qu, ku) | (u64)part(code.qv, kv) << shift};
 }
+static __device__ __noinline__ Symbol encode_symbol_large(Code code) { return large_symbol(code); }
 
 // Symbol of a code with id 0 and no component above SMALL.
 __device__ __forceinline__ u32 small_symbol(i32 qu, i32 qv) {
