@@ -4,13 +4,12 @@
 
 // Several warps work on a group: one codes chunks of its lists, which is what cannot be done but one after the other, the others prepare them by
 // turns. What is asked for from memory is used a step later; a step is a chunk of each of these.
-constexpr i32 ENCODE_GROUPS = 2, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES;
+constexpr i32 ENCODE_GROUPS = 2, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES, MASK_RING = 256;
 
 // Up to 16 raw bits, highest in their word, and their number in its low ones. Bits 5 to 15 are free.
 __device__ __forceinline__ u32 raw_word(u32 value, u32 bits) { return __funnelshift_r(0, value, bits) | bits; }
 
-// What is coded of an entry: raw bits, and the table entry with the reciprocal of its frequency. Runs have their symbol in bits 8 to 15 of the
-// raw word.
+// What is coded of an entry: raw bits, and the table entry with the reciprocal of its frequency. Runs have their symbol in bits 8 to 15 of the raw word.
 struct Item {
     u32 raw[32], entry[32], reciprocal[32];
 };
@@ -253,12 +252,16 @@ __device__ __forceinline__ void entries_of_mask(const Job& job, u64 batch, u32 n
     __syncwarp();
 }
 
+// From the place of the first one on.
+__device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 batch, u32 name, i32 start) {
+    entries_of_mask(job, batch, name, [&](i32 number, u16 entry) { ring[(start + number) & (MASK_RING - 1)] = entry; });
+}
+
 // Those of a chunk that begins here.
 __device__ __forceinline__ void fill_mask_chunk(const Job& job, const MaskLists& lists, u16* entries, u64 batch, i32 from) {
     const i32 lane = threadIdx.x & 31;
-    // Behind the last list is NO_LIST, at 32 places.
-    i32 list = __popc(__ballot_sync(FULL, lists.starts[lane] < from + 32)), start;
-    if (list == BATCH) list += __popc(__ballot_sync(FULL, lists.starts[BATCH + lane] < from + 32));
+    // Behind the last list is NO_LIST.
+    i32 list = __popc(__ballot_sync(FULL, lists.starts[lane] < from + 32)) + __popc(__ballot_sync(FULL, lists.starts[BATCH + lane] < from + 32 && lists.starts[BATCH - 1] != NO_LIST)), start;
     do {
         start = lists.starts[--list];
         entries_of_mask(job, batch, lists.names[list], [&](i32 number, u16 entry) {
@@ -354,9 +357,7 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
     const i32 all_chunks = chunks + (mask_entry_count + 31) / 32, steps = (all_chunks + PREPARERS - 1) / PREPARERS;
     const i32 list_chunks = (chunks + PREPARERS - 1 - role) / PREPARERS, own_chunks = (all_chunks + PREPARERS - 1 - role) / PREPARERS;
     i32 last = shared.size.lists - 1;
-    // Addresses are found once.
-    const u64 symbols = fresh(reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES));
-    const u64 entries = fresh(reinterpret_cast<u64>(entries_of<T>(job, batch)));
+    const u64 symbols = fresh(reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES)), entries = fresh(reinterpret_cast<u64>(entries_of<T>(job, batch)));
     const u64 payload = fresh(reinterpret_cast<u64>(job.payload) + batch * TILE_VERTICES * sizeof(u64));
     // Leaves out the entries from this one on.
     auto skip = [&](i32 from) {
@@ -366,25 +367,70 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             last -= lists_there;
         } while (lists_there == 32);
     };
-    // Of the chunk whose raw bits were asked for in the step before, and of the one whose words were.
+    // Of the chunk that was found in the step before, and of the one that was asked for.
     u32 about = 0, word = 0, next_about = 0, next_word = 0;
     u64 low = 0;
 #pragma unroll 1
     for (i32 step = 0; step < steps + ENCODE_STEPS; step++) {
+        // Before anything is asked for, since a loop waits for that.
         const i32 chunk_here = PREPARERS * step + role;
-        // What was found in the step before is coded last: what is asked for is on its way meanwhile. (A loop would wait for it.)
-        const u32 found = about, found_word = word;
-        u64 found_low = low;
         if (step < list_chunks) skip(32 * (chunks - chunk_here));
+        if (step >= 2 && step < own_chunks + 2) {
+            // Raw bits are there now.
+            Chunk& chunk = shared.chunks[step & 1][role];
+            const u32 symbol = symbol_in(about);
+            u32 bits = 0, sizes = 0;
+            u64 high = 0;
+            if (step < list_chunks + 2) {
+                sizes = all.raw_bits[symbol];
+                bits = sizes & 255;
+                const bool special = symbol == STORED || has_digits(symbol, (i32)position_in(about));
+                if (__any_sync(FULL, special) && special) {
+                    const RawBits r = raw_of<T>(job, batch + tile_in(about), (i32)position_in(about), symbol);
+                    bits = r.bits;
+                    low = r.low;
+                    high = r.high;
+                    sizes = sixteens(bits);
+                }
+            }
+            const u32 entry = about & ABOUT_ACTIVE ? all.entries[code_table_in(about) * CODE_SYMBOLS + symbol] : E::NOTHING;
+            u32 raw = raw_word((u32)low, bits < 16 ? bits : 16);
+            u32 kind = warp_or((sizes & 0xff00) | (about & ABOUT_RUNS) | (entry << 4 & ENTRY_ESCAPES << 4));
+            u32 pieces = highest_bit((kind & 0xff00) | 256) - 8, place = 0;
+            if (kind & ENTRY_ESCAPES << 4) {
+                chunk.pieces[0][lane] = raw;
+                raw = entry & ENTRY_ESCAPES ? raw_word(symbol, 8) : 0;
+                pieces++;
+                place = 1;
+            }
+#pragma unroll 1
+            for (u32 at = 16; place < pieces; place++, at += 16) {
+                const u32 n = bits > at ? bits - at < 16 ? bits - at : 16 : 0;
+                chunk.pieces[place][lane] = raw_word((u32)(at < 64 ? low >> at : high >> (at - 64)), n);
+            }
+            chunk.symbols.raw[lane] = raw;
+            chunk.symbols.entry[lane] = entry;
+            chunk.symbols.reciprocal[lane] = E::reciprocal_of(entry);
+            const bool with_runs = kind & ABOUT_RUNS;
+            kind = pieces | (with_runs ? KIND_RUNS : 0);
+            if (with_runs) {
+                const u32 run = run_symbol_of_entry(word), runs = runs_in(about);
+                const u32 run_entry = runs ? all.entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
+                chunk.runs.raw[lane] = runs ? raw_word(run_raw_of_entry(word), run_bits(run)) | run << 8 : 0;
+                chunk.runs.entry[lane] = run_entry;
+                chunk.runs.reciprocal[lane] = E::reciprocal_of(run_entry);
+                if (__any_sync(FULL, run_entry & ENTRY_ESCAPES)) kind |= KIND_RUN_ESCAPES;
+            }
+            shared.kinds[step & 1][role] = (u8)kind;
+        }
         // The word of the next chunk is there now: its raw bits are asked for.
         {
             const bool listed = next_about & ABOUT_RUNS;
             const u32 place = listed ? (next_about & ~1023u) | (u32)position_of_entry(next_word) : next_about;
-            const u32 symbol = next_word << (listed ? 24 : 8 * (~next_about & 3));
-            about = next_about ? (symbol & ~ABOUT_LIST) | (place & ABOUT_LIST) : 0;
+            const u32 found = next_word << (listed ? 24 : 8 * (~next_about & 3));
+            about = next_about ? (found & ~ABOUT_LIST) | (place & ABOUT_LIST) : 0;
             word = next_word;
-            const u64* const bits = reinterpret_cast<const u64*>(payload + sizeof(u64) * (about & ABOUT_PLACE));
-            if (about >= FIRST_WITH_RAW_BITS << 24 && step <= list_chunks) low = from_global(bits);
+            if (about >= FIRST_WITH_RAW_BITS << 24 && step <= list_chunks) low = from_global(reinterpret_cast<const u64*>(payload + sizeof(u64) * (about & ABOUT_PLACE)));
         }
         if (step < list_chunks) {
             const i32 from = 32 * (chunks - 1 - chunk_here), e = from + lane;
@@ -408,56 +454,6 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             const u32 entry = exists ? shared.mask_entries[role][lane] : 0;
             next_word = make_entry(entry & 255, 0, encode_run(entry >> 8));
             next_about = exists ? ABOUT_MASK : 0;
-        }
-        if (step >= 2 && step < own_chunks + 2) {
-            // Raw bits are there now.
-            Chunk& chunk = shared.chunks[step & 1][role];
-            const u32 symbol = symbol_in(found);
-            u32 bits = 0, sizes = 0;
-            u64 high = 0;
-            if (step < list_chunks + 2) {
-                sizes = all.raw_bits[symbol];
-                bits = sizes & 255;
-                const bool special = symbol == STORED || has_digits(symbol, (i32)position_in(found));
-                if (__any_sync(FULL, special) && special) {
-                    const RawBits r = raw_of<T>(job, batch + tile_in(found), (i32)position_in(found), symbol);
-                    bits = r.bits;
-                    found_low = r.low;
-                    high = r.high;
-                    sizes = sixteens(bits);
-                }
-            }
-            const u32 entry = found & ABOUT_ACTIVE ? all.entries[code_table_in(found) * CODE_SYMBOLS + symbol] : E::NOTHING;
-            u32 raw = raw_word((u32)found_low, bits < 16 ? bits : 16);
-            u32 kind = warp_or((sizes & 0xff00) | (found & ABOUT_RUNS) | (entry << 4 & ENTRY_ESCAPES << 4));
-            // Those behind the first 16 bits, without a loop.
-            u32 pieces = highest_bit((kind & 0xff00) | 256) - 8;
-            u32* piece = &chunk.pieces[kind & ENTRY_ESCAPES << 4 ? 1 : 0][lane];
-#pragma unroll
-            for (u32 k = 0; k < MOST_PIECES - 1; k++) {
-                if (k >= pieces) break;
-                const u32 at = 16 * k + 16, n = bits > at ? bits - at < 16 ? bits - at : 16 : 0;
-                piece[32 * k] = raw_word((u32)(at < 64 ? found_low >> at : high >> (at - 64)), n);
-            }
-            if (kind & ENTRY_ESCAPES << 4) {
-                chunk.pieces[0][lane] = raw;
-                raw = entry & ENTRY_ESCAPES ? raw_word(symbol, 8) : 0;
-                pieces++;
-            }
-            chunk.symbols.raw[lane] = raw;
-            chunk.symbols.entry[lane] = entry;
-            chunk.symbols.reciprocal[lane] = E::reciprocal_of(entry);
-            const bool with_runs = kind & ABOUT_RUNS;
-            kind = pieces | (with_runs ? KIND_RUNS : 0);
-            if (with_runs) {
-                const u32 run = run_symbol_of_entry(found_word), runs = runs_in(found);
-                const u32 run_entry = runs ? all.entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
-                chunk.runs.raw[lane] = runs ? raw_word(run_raw_of_entry(found_word), run_bits(run)) | run << 8 : 0;
-                chunk.runs.entry[lane] = run_entry;
-                chunk.runs.reciprocal[lane] = E::reciprocal_of(run_entry);
-                if (__any_sync(FULL, run_entry & ENTRY_ESCAPES)) kind |= KIND_RUN_ESCAPES;
-            }
-            shared.kinds[step & 1][role] = (u8)kind;
         }
         meet<ENCODE_ROLES>(number);
     }
@@ -525,8 +521,7 @@ __device__ __forceinline__ Heads find_heads(const Job& job, const CodeTile& tile
 #pragma unroll
     for (i32 i = 0; i < 4; i++) {
         const u32 table = i < 3 ? class_table(tile.info, 2 - i) : (u32)TILE_MODE;
-        const uint2* const entry = &code_entries(job, table)[heads.symbols >> 8 * i & 255];
-        heads.entries[i] = (i < 3 ? tile.coded : exists) ? *entry : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
+        heads.entries[i] = (i < 3 ? tile.coded : exists) ? code_entries(job, table)[heads.symbols >> 8 * i & 255] : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
     }
     return heads;
 }

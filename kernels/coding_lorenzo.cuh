@@ -3,7 +3,7 @@
 #pragma once
 #include "coding.cuh"
 
-constexpr i32 LORENZO_CODE_WARPS = 8, MASK_RING = 256;
+constexpr i32 LORENZO_CODE_WARPS = 8;
 
 // What is known of the batch that is coded.
 struct CodeBatch {
@@ -14,11 +14,6 @@ struct CodeBatch {
         u16 mask_entries[MASK_RING];
     };
 };
-
-// The entries of a mask, from the place of its first one on.
-__device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 batch, u32 name, i32 start) {
-    entries_of_mask(job, batch, name, [&](i32 number, u16 entry) { ring[(start + number) & (MASK_RING - 1)] = entry; });
-}
 
 // Raw bits behind a symbol, from the last to the first, and the symbol itself where its entry is that of the escape.
 template <typename T, bool HUFFMAN>
@@ -220,8 +215,7 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
     for (u64 group = blockIdx.x + (u64)gridDim.x * warp; group < control.groups; group += (u64)gridDim.x * LORENZO_CODE_WARPS) {
         const u64 boundary = first_tile_of(job, control.group_weight, group);
         const u64 first = __shfl_sync(FULL, boundary, 0), end = __shfl_sync(FULL, boundary, 16);
-        const Encoder<HUFFMAN> encoder(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES);
-        LorenzoCoder<T, HUFFMAN> coder = {job, raw_bits, batches[warp], encoder};
+        LorenzoCoder<T, HUFFMAN> coder = {job, raw_bits, batches[warp], Encoder<HUFFMAN>(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES)};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             const bool exists = batch + lane < end;
             coder.code_lists_of(batch, CodeTile(job, batch + lane, exists));
