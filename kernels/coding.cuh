@@ -2,46 +2,87 @@
 #pragma once
 #include "collecting.cuh"
 
-// Three warps work on a group, since a chunk's way from its list to the states is a long one: one fetches what is in the lists, one
-// finds the table entries and the raw bits of it, one codes. Values from memory come a chunk after they are asked for.
-constexpr i32 ENCODE_GROUPS = 4, ENCODE_ROLES = 3, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES, MASK_RING = 256;
-enum : i32 { FETCHER, FINDER, CODER };
+// Several warps work on a group: one codes chunks of its lists, which is what cannot be done but one after the other, the others prepare them by
+// turns. What is asked for from memory is used a step later; a step is a chunk of each of these.
+constexpr i32 ENCODE_GROUPS = 2, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES, MASK_RING = 256;
 
-// What is coded of an entry, from the finder to the coder: a symbol (or a run) by its table entry, and the reciprocal of its frequency.
+// Up to 16 raw bits, highest in their word, and their number in its low ones. Bits 5 to 15 are free.
+__device__ __forceinline__ u32 raw_word(u32 value, u32 bits) { return __funnelshift_r(0, value, bits) | bits; }
+
+// What is coded of an entry: raw bits, and the table entry with the reciprocal of its frequency. Runs have their symbol in bits 8 to 15 of the raw word.
 struct Item {
-    u32 entry[32], reciprocal[32], about[32];
+    u32 raw[32], entry[32], reciprocal[32];
 };
 
-// What the three warps of a group tell each other. None writes what another may still read: there is a barrier between chunks.
+// A chunk, from the warp that prepares it to the coder: what there is in it, and the raw bits that come before those of the symbols' items.
+constexpr u32 MOST_PIECES = 8;
+struct Chunk {
+    Item symbols, runs;
+    u32 pieces[MOST_PIECES][32];
+};
+// What there is in a chunk: the number of pieces in the low bits, whether there are runs, and whether one of them escapes.
+constexpr u32 KIND_PIECES = 15, KIND_RUNS = 16, KIND_RUN_ESCAPES = 32;
+
+// The vertices of the first few tiles of a batch that have no symbol, for the tiles that are not whole: a bit for each position.
+struct MaskedPositions {
+    u8 bits[MASKED_TILES][TILE_VERTICES / 8];
+};
+
+// What is known of a lane's entry: its position in the tile, the tile, whether there is a symbol at all, the table of the runs of a sparse list (or
+// of a mask) less one, the table of the symbol, and the symbol once it is there. For a list: where it begins, and in place of the symbol where the
+// masked positions of a tile that is not whole are, if it is dense: one above it.
+constexpr u32 ABOUT_PLACE = 0x7fff, ABOUT_ACTIVE = 1u << 15, ABOUT_RUNS = 7 << 16, ABOUT_LIST = 0xffffff;
+constexpr u32 MASK_TABLE = RUN - ANCHOR_TABLE, ABOUT_MASK = ABOUT_ACTIVE | ABOUT_RUNS | MASK_TABLE << 19;
+static_assert(TILE_VERTICES == 1024 && BATCH == 32 && MASK_RUN - RUN + 1 == 7, "bits 10 to 14, and 16 to 18");
+__device__ __forceinline__ u32 position_in(u32 about) { return about & 1023; }
+__device__ __forceinline__ u32 tile_in(u32 about) { return about >> 10 & 31; }
+__device__ __forceinline__ u32 runs_in(u32 about) { return about >> 16 & 7; }
+__device__ __forceinline__ u32 code_table_in(u32 about) { return about >> 19 & 31; }
+__device__ __forceinline__ u32 symbol_in(u32 about) { return about >> 24; }
+
+// The lists of a batch (lists.cuh) with what is known of their entries.
+struct EncodeLists {
+    u16 starts[MOST_LISTS + 32];
+    u32 names[MOST_LISTS];
+};
+
+// Those of masks.
+struct MaskLists {
+    u16 starts[2 * BATCH + 32], names[2 * BATCH];
+};
+
+// How much there is in a batch: lists of symbols, entries in them, their chunks, and entries of masks.
+struct BatchSize {
+    i32 lists, entries, chunks, mask_entries;
+};
+
+// What the warps of a group tell each other. None writes what another may still read: there is a barrier between steps.
 struct EncodeGroup {
-    BatchLists lists;
-    // Masked rows while symbols are fetched, then entries of masks.
-    union {
-        MaskedRows rows;
-        u16 mask_entries[MASK_RING];
-    };
-    u32 words[2][32], abouts[2][32];  // of a chunk, from the fetcher to the finder
-    Item symbols[3], runs[3];         // from the finder to the coder
-    u64 raw[2][2][32];                // raw bits of the symbols, low and high
-    u32 heads[4][32];                 // entries for the classes and the mode of each tile, of the coder itself
+    u64 first, end;  // tiles
+    BatchSize size;
+    EncodeLists lists;
+    MaskLists mask_lists;
+    u16 mask_entries[PREPARERS][32];  // of a chunk, of each warp itself
+    MaskedPositions masked;
+    Chunk chunks[2][PREPARERS];  // by step and warp
+    u8 kinds[2][PREPARERS];
+    u64 unused;
 };
+static_assert(PREPARERS == 4, "the kinds of a step are a word");
 
-// The tables in shared memory, by table and symbol.
+// The tables in shared memory have no more symbols than there are: those of codes, one of bytes of masks, those of runs.
+constexpr u32 RUNS_PLACE = MASK_TABLE * CODE_SYMBOLS + ALPHABET, SHARED_ENTRIES = RUNS_PLACE + (TABLES - RUN) * RUN_SYMBOLS;
+static_assert(FIRST_SHARED_TABLE == MASK_BYTE && ANCHOR_TABLE == MASK_BYTE + 1, "in this order");
 struct EncodeShared {
-    u32 entries[SHARED_TABLES * ALPHABET];
-    u8 raw_bits[ALPHABET];
+    u32 entries[SHARED_ENTRIES];
+    // Raw bits by symbol, and above, for each 16 of them, a bit.
+    u16 raw_bits[ALPHABET];
     EncodeGroup groups[ENCODE_GROUPS];
 };
-static_assert(sizeof(EncodeGroup) == 2 * 288 + 1024 + 4 * 128 + 18 * 128 + 1024 + 4 * 128, "launch.rs asks for as much");
-static_assert(sizeof(EncodeShared) == 4 * 32 * 256 + 256 + 4 * sizeof(EncodeGroup), "launch.rs asks for as much");
-
-// What the fetcher says of a word: the list, the position in its tile (of a dense list), whether there is a symbol, and of which kind.
-constexpr u32 ABOUT_ACTIVE = 1u << 31, ABOUT_LISTED = 1u << 30, ABOUT_MASK = 1u << 29;
-// What the finder says of a symbol, or of a run: so many raw bits, and the symbol to its right. Runs: their raw bits above.
-constexpr u32 ITEM_EXISTS = 1u << 9;
-__device__ __forceinline__ u32 raw_bits_in(u32 item) { return item & 255; }
-__device__ __forceinline__ u32 symbol_in(u32 item) { return item >> 10 & 255; }
-__device__ __forceinline__ u32 raw_in(u32 item) { return item >> 18; }
+static_assert(sizeof(EncodeGroup) == 48 + 320 + 512 + 320 + 256 + 1024 + 8 * 14 * 128, "launch.rs asks for as much");
+static_assert(sizeof(EncodeShared) == 4 * 5088 + 512 + 2 * sizeof(EncodeGroup), "launch.rs asks for as much");
+// The bit for as many raw bits.
+__device__ __forceinline__ u32 sixteens(u32 bits) { return 128u << (bits + 15) / 16 & 0xff00; }
 
 // States and words of one group that is coded backwards, a lane per state.
 template <bool HUFFMAN>
@@ -49,33 +90,60 @@ struct Encoder {
     // What leaves a state as it is: no bits, or the whole scale.
     static constexpr u32 NOTHING = HUFFMAN ? 0 : SCALE << 16;
     u32 x;
-    u16* last;  // where the first word goes, the last one of the group
-    u32 words;  // that are written so far, each in front of the one before
+    u8* space;  // of the group
+    u32 at;     // where the next word goes, in front of the one before; the first one is the last one of the space
     u32 above;  // lanes above this one
 
-    __device__ __forceinline__ Encoder(u16* end) : x(1u << 16), last(end - 1), words(0), above(~1u << (threadIdx.x & 31)) {}
+    __device__ __forceinline__ Encoder(u8* space, u64 bytes)
+        : x(1u << 16), space(reinterpret_cast<u8*>(fresh(reinterpret_cast<u64>(space)))), at((u32)bytes - 2), above(~1u << (threadIdx.x & 31)) {}
+    __device__ __forceinline__ u32 words(u64 bytes) const { return ((u32)bytes - 2 - at) / 2; }
     __device__ __forceinline__ void emit(bool need) {
         const u32 mask = __ballot_sync(FULL, need);
-        store_if(need, last - (u64)(words + __popc(mask & above)), x);
+        store_if(need, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask & above))), x);
         x = need ? x >> 16 : x;
-        words += __popc(mask);
+        at -= 2 * __popc(mask);
     }
-    // So many raw bits, up to 16; nothing where there are none.
+    // Raw bits, as raw_word gives them; nothing where there are none. (Shifts take the low bits of their number.)
+    __device__ __forceinline__ void raw(u32 word) {
+        emit(__funnelshift_l(x, 0, word) != 0);
+        x = __funnelshift_l(word, x, word);
+    }
     __device__ __forceinline__ void raw(u32 value, u32 bits) {
         emit(__funnelshift_l(x, 0, bits) != 0);
         x = x << bits | value;
+    }
+    // Raw bits and a symbol by its entry. What is written waits for nothing that comes before.
+    __device__ __forceinline__ void code(u32 word, u32 entry, u32 reciprocal) {
+        const u32 first = x;
+        const bool need_first = __funnelshift_l(first, 0, word) != 0;
+        const u32 second = __funnelshift_l(word, need_first ? first >> 16 : first, word);
+        const u32 f = entry >> 16, bits = raw_word(code_in(entry), f);
+        const bool need_second = HUFFMAN ? __funnelshift_l(second, 0, bits) != 0 : second >> (32 - SCALE_BITS) >= f;
+        x = need_second ? second >> 16 : second;
+        if (HUFFMAN)
+            x = __funnelshift_l(bits, x, bits);
+        else
+            divide(f, code_in(entry), reciprocal);
+        const u32 mask_first = __ballot_sync(FULL, need_first), mask_second = __ballot_sync(FULL, need_second);
+        const u32 between = at - 2 * __popc(mask_first);
+        store_if(need_first, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask_first & above))), first);
+        store_if(need_second, reinterpret_cast<u16*>(space + (between - 2 * __popc(mask_second & above))), second);
+        at = between - 2 * __popc(mask_second);
+    }
+    // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
+    __device__ __forceinline__ void divide(u32 f, u32 start, u32 reciprocal) {
+        const u32 q = __umulhi(x, reciprocal), more = SCALE - f, left = x - q * f;
+        x += q * more + start;
+        if (left >= f) x += more;
     }
     // A symbol by its entry.
     __device__ __forceinline__ void code(u32 entry, u32 reciprocal) {
         if (HUFFMAN) {
             raw(code_in(entry), entry >> 16);
         } else {
-            // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
             const u32 f = entry >> 16;
             emit(x >> (32 - SCALE_BITS) >= f);
-            const u32 q = __umulhi(x, reciprocal), more = SCALE - f, left = x - q * f;
-            x += q * more + code_in(entry);
-            if (left >= f) x += more;
+            divide(f, code_in(entry), reciprocal);
         }
     }
     // So many raw bits, up to 128, from the last to the first: a word, and high() for those behind it.
@@ -97,7 +165,13 @@ struct Encoder {
         const bool escaped = entry & ENTRY_ESCAPES;
         raw(escaped ? symbol : 0, escaped ? 8 : 0);
     }
-    static __device__ __forceinline__ u32 reciprocal_of(u32 entry) { return HUFFMAN ? 0 : 0xffffffffu / (entry >> 16); }
+    // For a frequency f, at most f / 2^32 below 2^32 / f, never above. The estimate is below it by 4 parts in 2^23 at most, and what is missing of
+    // 2^32 in f times that, divided like that, is right or one too small.
+    static __device__ __forceinline__ u32 reciprocal_of(u32 entry) {
+        if (HUFFMAN) return 0;
+        const u32 f = entry >> 16, estimate = reciprocal_below(f);
+        return estimate + __umulhi(0u - f * estimate, estimate);
+    }
 };
 
 // Raw bits of a coded vertex: 128 of them at most.
@@ -137,32 +211,29 @@ __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, 
     return r;
 }
 
-// What all three warps know of the lane's tile of a batch.
+// What is known of the lane's tile of a batch.
 struct CodeTile {
     u32 info, counts[3], masks[2];
     bool coded;
     __device__ __forceinline__ CodeTile(const Job& job, u64 tile, bool exists) {
         info = exists ? job.info[tile] : 0;
-        coded = exists && has_codes(mode_in(info));
+        // Not after the word is there.
+        const uint4 sizes = exists ? *reinterpret_cast<const uint4*>(&sizes_of(job, tile)) : make_uint4(0, 0, 0, 0);
+        const u32 of_blocks[3] = {sizes.x & 0xffff, sizes.x >> 16, sizes.y & 0xffff}, of_masks[2] = {sizes.y >> 16, sizes.z & 0xffff};
+        coded = exists && CODED_STATES >> mode_in(info) & 1;
 #pragma unroll
-        for (i32 k = 0; k < 3; k++) counts[k] = exists && is_sparse(class_in(info, k)) ? sizes_of(job, tile).blocks[k] : 0;
+        for (i32 k = 0; k < 3; k++) counts[k] = is_sparse(class_in(info, k)) ? of_blocks[k] : 0;
 #pragma unroll
-        for (i32 k = 0; k < 2; k++) masks[k] = exists && has_mask_list(mode_in(info), k) ? sizes_of(job, tile).masks[k] : 0;
-    }
-    // Of the lists of symbols and of those of masks in the batch.
-    __device__ __forceinline__ i32 chunks() const {
-        u32 sizes[TILE_LISTS], names[TILE_LISTS];
-        code_lists(info, coded, counts, sizes, names);
-        return (i32)(warp_sum(sizes[0] + sizes[1] + sizes[2] + sizes[3]) + 31) / 32 + (i32)(warp_sum(masks[0] + masks[1]) + 31) / 32;
+        for (i32 k = 0; k < 2; k++) masks[k] = has_mask_list(mode_in(info), k) ? of_masks[k] : 0;
     }
 };
 
-// A chunk is coded so many steps after it is first asked for. (There are as many where there is none: what comes behind the lists takes
-// their place.)
-constexpr i32 ENCODE_STEPS = 4;
+// A chunk is coded so many steps after it is first asked for.
+constexpr i32 ENCODE_STEPS = 3;
 
-// The entries of a mask, from the place of its first one on.
-__device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 batch, u32 name, i32 start) {
+// The entries of a mask: put(number, entry) is called for all of them.
+template <typename Put>
+__device__ __forceinline__ void entries_of_mask(const Job& job, u64 batch, u32 name, Put put) {
     const i32 lane = threadIdx.x & 31;
     const u64 index = batch + (name >> 1);
     const TileShape shape = tile_shape(job, index);
@@ -174,163 +245,253 @@ __device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 ba
         if (present == 0) continue;
         const u32 below = present & ((1u << lane) - 1);
         const i32 run = 32 * byte + lane - (below ? 32 * byte + 31 - __clz(below) : before) - 1;
-        if (value) ring[(start + size + __popc(below)) & (MASK_RING - 1)] = (u16)((u32)run << 8 | value);
+        if (value) put(size + __popc(below), (u16)((u32)run << 8 | value));
         size += __popc(present);
         before = 32 * byte + 31 - __clz(present);
     }
     __syncwarp();
 }
 
-// The fetcher: the words of a batch's lists, from the last chunk on, and the entries of its masks behind them.
-template <typename T>
-__device__ __forceinline__ void fetch_chunks(const Job& job, EncodeGroup& shared, u64 batch, u64 end) {
+// From the place of the first one on.
+__device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 batch, u32 name, i32 start) {
+    entries_of_mask(job, batch, name, [&](i32 number, u16 entry) { ring[(start + number) & (MASK_RING - 1)] = entry; });
+}
+
+// Those of a chunk that begins here.
+__device__ __forceinline__ void fill_mask_chunk(const Job& job, const MaskLists& lists, u16* entries, u64 batch, i32 from) {
     const i32 lane = threadIdx.x & 31;
-    BatchLists& lists = shared.lists;
-    const CodeTile tile(job, batch + lane, batch + lane < end);
-    u32 sizes[TILE_LISTS], names[TILE_LISTS];
-    code_lists(tile.info, tile.coded, tile.counts, sizes, names);
-    i32 list_count, entry_count;
-    collect_lists<TILE_LISTS>(lists, sizes, names, list_count, entry_count);
-    const u32 masked = __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED));
-    if (masked) load_masked_rows(job, shared.rows, batch, tile.info, masked);
-    i32 last = list_count - 1;
-    u32 word = 0, about = 0;
-    // What was asked for in the step before, to the finder.
-    auto hand_on = [&](i32 step) {
-        shared.words[step & 1][lane] = word;
-        shared.abouts[step & 1][lane] = about;
-    };
-    i32 step = 0;
-#pragma unroll 1
-    for (i32 from = (entry_count - 1) & ~31; from >= 0; from -= 32, step++) {
-        hand_on(step);
-        const i32 e = from + lane;
-        const i32 list = list_of_entry_backwards(lists, from, last);
-        const bool exists = e < entry_count;
-        // Loads do not wait for each other where they are not behind a branch: lanes without an entry read the first one.
-        const i32 known = exists ? list : 0;
-        const u32 name = lists.names[known], t = tile_of_list(name);
-        const i32 at = list_start(list_in_tile(name)) + (exists ? e - lists.starts[known] : 0);
+    // Behind the last list is NO_LIST.
+    i32 list = __popc(__ballot_sync(FULL, lists.starts[lane] < from + 32)) + __popc(__ballot_sync(FULL, lists.starts[BATCH + lane] < from + 32 && lists.starts[BATCH - 1] != NO_LIST)), start;
+    do {
+        start = lists.starts[--list];
+        entries_of_mask(job, batch, lists.names[list], [&](i32 number, u16 entry) {
+            const u32 place = (u32)(start + number - from);
+            if (place < 32) entries[place] = entry;
+        });
+    } while (start > from);
+}
+
+// Of the first tiles of a batch that are not whole, by all warps that prepare chunks but the first one.
+__device__ __forceinline__ void mask_positions(const Job& job, MaskedPositions& shared, i32 role, u64 batch, u32 my_info, u32 masked) {
+    const i32 lane = threadIdx.x & 31;
+    i32 slot = 0, turn = 1;
+    for (u32 left = masked; left && slot < MASKED_TILES; left &= left - 1, slot++) {
+        const bool mine = turn == role;
+        turn = turn == PREPARERS - 1 ? 1 : turn + 1;
+        if (!mine) continue;
+        // As load_masked_rows has them.
+        const i32 t = __ffs(left) - 1;
         const u64 index = batch + t;
-        const bool dense = is_dense(name);
-        const u32* const symbols = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES) + (at >> 2);
-        const u32* const entries = entries_of<T>(job, index) + at;
-        word = *(dense ? symbols : entries);
-        bool active = exists;
-        if (exists && dense && masked >> t & 1) active = is_active(job, shared.rows, false, batch, t, masked, at);
-        about = (active ? ABOUT_ACTIVE : 0) | (exists && !dense ? ABOUT_LISTED : 0) | (u32)at << 16 | name;
-        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
-    }
-    // Masks: a ring of entries, filled list by list.
-    const CodeTile again(job, batch + lane, batch + lane < end);
-    const u32 mask_names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
-    collect_lists<2>(lists, again.masks, mask_names, list_count, entry_count);
-    i32 filled = entry_count;
-#pragma unroll 1
-    for (i32 from = (entry_count - 1) & ~31; from >= 0; from -= 32, step++) {
-        hand_on(step);
-        while (filled > from) {
-            list_count--;
-            filled = lists.starts[list_count];
-            fill_mask_ring(job, shared.mask_entries, batch, lists.names[list_count], filled);
-        }
-        const bool exists = from + lane < entry_count;
-        const u32 entry = exists ? shared.mask_entries[(from + lane) & (MASK_RING - 1)] : 0;
-        word = make_entry(entry & 255, 0, encode_run(entry >> 8));
-        about = exists ? ABOUT_ACTIVE | ABOUT_LISTED | ABOUT_MASK : 0;
-        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
-    }
-    // Until the others have done their part.
-#pragma unroll 1
-    for (i32 k = 0; k < ENCODE_STEPS; k++, step++) {
-        hand_on(step);
-        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
+        const TileShape shape = tile_shape(job, index);
+        const u32 inside = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
+        const u32* const rows = job.masks + index * 64 + lane;
+        const u32 row = ~inside | (mode_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
+        i32 x, y;
+        place_in_tile(false, lane & 15, x, y);
+        const u32 top = __ballot_sync(FULL, __shfl_sync(FULL, row, y) >> x & 1) & 0xffff, bits = mask_by_position(false, row);
+#pragma unroll
+        for (i32 i = 0; i < 4; i++) shared.bits[slot][32 * i + lane] = (u8)(i == 0 && lane < 2 ? top >> 8 * lane : bits >> 8 * i);
     }
 }
 
-// The finder: table entries and raw bits.
-template <typename T, bool HUFFMAN>
-__device__ __forceinline__ void find_chunks(const Job& job, const EncodeShared& all, EncodeGroup& shared, u64 batch, u64 end) {
-    typedef Encoder<HUFFMAN> E;
+// Of a tile that is not whole. Those without a place are few: what they load is not to be waited for by the others.
+static __device__ __noinline__ bool is_active_without_place(const Job& job, u64 index, i32 position) {
+    return is_active(job, false, index, mode_in(job.info[index]), position);
+}
+__device__ __forceinline__ bool is_active(const Job& job, const MaskedPositions& shared, u64 batch, u32 about) {
+    const u32 slot = (about >> 24) - 1, position = position_in(about);
+    if (slot >= MASKED_TILES) return is_active_without_place(job, batch + tile_in(about), (i32)position);
+    return !(shared.bits[slot][position >> 3] >> (position & 7) & 1);
+}
+
+// What is known of the entries of the lists of a lane's tile, of `masked` ones that are not whole.
+__device__ __forceinline__ void name_lists(u32 info, u32 masked, u32 (&names)[TILE_LISTS]) {
+    const u32 lane = threadIdx.x & 31;
+    const u32 slot = __popc(masked & ((1u << lane) - 1)), where = masked >> lane & 1 ? (slot < MASKED_TILES ? slot : MASKED_TILES) + 1 : 0;
+#pragma unroll
+    for (u32 list = TOP_LIST; list < TILE_LISTS; list++) {
+        const u32 cls = class_in(info, list == TOP_LIST ? 0 : (i32)list - 1);
+        const bool dense = list == TOP_LIST || !is_sparse(cls);
+        const u32 table = list == TOP_LIST ? 0 : table_in_list(list, cls, 0) - ANCHOR_TABLE;
+        names[list] = (u32)list_start(list) | lane << 10 | ABOUT_ACTIVE | (dense ? where << 24 : cls << 16) | table << 19;
+    }
+}
+// The tables of the top are not the same for all positions: how many behind that of the first one.
+__device__ __forceinline__ u32 later_table(u32 position) { return __funnelshift_rc(0xaaaaaa54, 0, 2 * position) & 3; }
+
+// Before a batch is prepared.
+__device__ __forceinline__ void open_batch(const Job& job, EncodeGroup& shared, i32 role, u64 batch, u64 end) {
     const i32 lane = threadIdx.x & 31;
-    const i32 chunks = CodeTile(job, batch + lane, batch + lane < end).chunks(), steps = chunks + ENCODE_STEPS;
-    u64 low = 0, high = 0;
-    i32 slot = 0;
+    const bool exists = batch + lane < end;
+    if (role == 0) {
+        const CodeTile tile(job, batch + lane, exists);
+        u32 sizes[TILE_LISTS], names[TILE_LISTS];
+        code_lists(tile.info, tile.coded, tile.counts, sizes, names);
+        name_lists(tile.info, __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED)), names);
+        BatchSize size;
+        collect_lists<TILE_LISTS>(shared.lists, sizes, names, size.lists, size.entries);
+        size.chunks = (size.entries + 31) / 32;
+        size.mask_entries = (i32)warp_sum(tile.masks[0] + tile.masks[1]);
+        shared.size = size;
+    } else {
+        const u32 info = exists ? job.info[batch + lane] : 0, states = mode_in(info);
+        if (role == PREPARERS - 1 && __any_sync(FULL, has_mask_list(states, 0) || has_mask_list(states, 1))) {
+            const CodeTile tile(job, batch + lane, exists);
+            const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
+            i32 lists, entries;
+            collect_lists<2>(shared.mask_lists, tile.masks, names, lists, entries);
+        }
+        const bool coded = exists && CODED_STATES >> states & 1;
+        mask_positions(job, shared.masked, role, batch, info, __ballot_sync(FULL, coded && !(info & ALL_CODED)));
+    }
+}
+
+// The warps that prepare chunks, from the last one on, those of masks behind those of symbols: of each step the one of their number.
+template <typename T, bool HUFFMAN>
+__device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShared& all, EncodeGroup& shared, i32 number, i32 role, u64 batch, u64 end) {
+    typedef Encoder<HUFFMAN> E;
+    constexpr u32 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    const i32 lane = threadIdx.x & 31;
+    EncodeLists& lists = shared.lists;
+    const i32 entry_count = shared.size.entries, chunks = (i32)warp_or(shared.size.chunks), mask_entry_count = (i32)warp_or(shared.size.mask_entries);
+    const i32 all_chunks = chunks + (mask_entry_count + 31) / 32, steps = (all_chunks + PREPARERS - 1) / PREPARERS;
+    const i32 list_chunks = (chunks + PREPARERS - 1 - role) / PREPARERS, own_chunks = (all_chunks + PREPARERS - 1 - role) / PREPARERS;
+    i32 last = shared.size.lists - 1;
+    const u64 symbols = fresh(reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES)), entries = fresh(reinterpret_cast<u64>(entries_of<T>(job, batch)));
+    const u64 payload = fresh(reinterpret_cast<u64>(job.payload) + batch * TILE_VERTICES * sizeof(u64));
+    // Leaves out the entries from this one on.
+    auto skip = [&](i32 from) {
+        u32 lists_there;
+        do {
+            lists_there = __popc(__ballot_sync(FULL, last >= lane && lists.starts[last - lane] >= from));
+            last -= lists_there;
+        } while (lists_there == 32);
+    };
+    // Of the chunk that was found in the step before, and of the one that was asked for.
+    u32 about = 0, word = 0, next_about = 0, next_word = 0;
+    u64 low = 0;
 #pragma unroll 1
-    for (i32 step = 0; step < steps; step++) {
-        shared.raw[step & 1][0][lane] = low;
-        shared.raw[step & 1][1][lane] = high;
-        if (step >= 2 && step < chunks + 2) {
-            const u32 word = shared.words[(step - 1) & 1][lane], about = shared.abouts[(step - 1) & 1][lane];
-            const bool active = about & ABOUT_ACTIVE, listed = about & ABOUT_LISTED, mask = about & ABOUT_MASK;
-            const u32 name = about & 0xffff, at = about >> 16 & 1023, cls = class_of_list(name);
-            const u32 position = listed ? (u32)position_of_entry(word) : at;
-            const u32 symbol = !active ? SYMBOL_ZERO : listed ? symbol_of_entry(word) : word >> 8 * (at & 3) & 255;
-            u32 bits = 0;
-            low = high = 0;
-            if (symbol >= FIRST_WITH_RAW_BITS && !mask) {
-                const u64 index = batch + tile_of_list(name), vertex = index * TILE_VERTICES + position;
-                if (symbol == STORED || has_digits(symbol, (i32)position)) {
-                    const RawBits r = raw_of<T>(job, index, (i32)position, symbol);
+    for (i32 step = 0; step < steps + ENCODE_STEPS; step++) {
+        // Before anything is asked for, since a loop waits for that.
+        const i32 chunk_here = PREPARERS * step + role;
+        if (step < list_chunks) skip(32 * (chunks - chunk_here));
+        if (step >= 2 && step < own_chunks + 2) {
+            // Raw bits are there now.
+            Chunk& chunk = shared.chunks[step & 1][role];
+            const u32 symbol = symbol_in(about);
+            u32 bits = 0, sizes = 0;
+            u64 high = 0;
+            if (step < list_chunks + 2) {
+                sizes = all.raw_bits[symbol];
+                bits = sizes & 255;
+                const bool special = symbol == STORED || has_digits(symbol, (i32)position_in(about));
+                if (__any_sync(FULL, special) && special) {
+                    const RawBits r = raw_of<T>(job, batch + tile_in(about), (i32)position_in(about), symbol);
                     bits = r.bits;
                     low = r.low;
                     high = r.high;
-                } else {
-                    // 64 bits at most.
-                    bits = all.raw_bits[symbol];
-                    low = reinterpret_cast<const u64*>(job.payload)[vertex];
+                    sizes = sixteens(bits);
                 }
             }
-            u32 entry = E::NOTHING;
-            const u32 table = mask ? (u32)MASK_BYTE : table_in_list(list_in_tile(name), cls, (i32)position);
-            if (active) entry = all.entries[(table - FIRST_SHARED_TABLE) * ALPHABET + symbol];
-            Item& item = shared.symbols[slot];
-            item.entry[lane] = entry;
-            item.reciprocal[lane] = E::reciprocal_of(entry);
-            item.about[lane] = bits | symbol << 10 | (listed ? ITEM_EXISTS : 0);
-            if (__any_sync(FULL, listed)) {
-                const u32 run = run_symbol_of_entry(word);
-                entry = E::NOTHING;
-                const u32 table = mask ? (u32)MASK_RUN : RUN + cls - 1;
-                if (listed) entry = all.entries[(table - FIRST_SHARED_TABLE) * ALPHABET + run];
-                Item& item = shared.runs[slot];
-                item.entry[lane] = entry;
-                item.reciprocal[lane] = E::reciprocal_of(entry);
-                item.about[lane] = listed ? run_bits(run) | run << 10 | run_raw_of_entry(word) << 18 : 0;
+            const u32 entry = about & ABOUT_ACTIVE ? all.entries[code_table_in(about) * CODE_SYMBOLS + symbol] : E::NOTHING;
+            u32 raw = raw_word((u32)low, bits < 16 ? bits : 16);
+            u32 kind = warp_or((sizes & 0xff00) | (about & ABOUT_RUNS) | (entry << 4 & ENTRY_ESCAPES << 4));
+            u32 pieces = highest_bit((kind & 0xff00) | 256) - 8, place = 0;
+            if (kind & ENTRY_ESCAPES << 4) {
+                chunk.pieces[0][lane] = raw;
+                raw = entry & ENTRY_ESCAPES ? raw_word(symbol, 8) : 0;
+                pieces++;
+                place = 1;
             }
-            slot = slot == 2 ? 0 : slot + 1;
+#pragma unroll 1
+            for (u32 at = 16; place < pieces; place++, at += 16) {
+                const u32 n = bits > at ? bits - at < 16 ? bits - at : 16 : 0;
+                chunk.pieces[place][lane] = raw_word((u32)(at < 64 ? low >> at : high >> (at - 64)), n);
+            }
+            chunk.symbols.raw[lane] = raw;
+            chunk.symbols.entry[lane] = entry;
+            chunk.symbols.reciprocal[lane] = E::reciprocal_of(entry);
+            const bool with_runs = kind & ABOUT_RUNS;
+            kind = pieces | (with_runs ? KIND_RUNS : 0);
+            if (with_runs) {
+                const u32 run = run_symbol_of_entry(word), runs = runs_in(about);
+                const u32 run_entry = runs ? all.entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
+                chunk.runs.raw[lane] = runs ? raw_word(run_raw_of_entry(word), run_bits(run)) | run << 8 : 0;
+                chunk.runs.entry[lane] = run_entry;
+                chunk.runs.reciprocal[lane] = E::reciprocal_of(run_entry);
+                if (__any_sync(FULL, run_entry & ENTRY_ESCAPES)) kind |= KIND_RUN_ESCAPES;
+            }
+            shared.kinds[step & 1][role] = (u8)kind;
         }
-        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
+        // The word of the next chunk is there now: its raw bits are asked for.
+        {
+            const bool listed = next_about & ABOUT_RUNS;
+            const u32 place = listed ? (next_about & ~1023u) | (u32)position_of_entry(next_word) : next_about;
+            const u32 found = next_word << (listed ? 24 : 8 * (~next_about & 3));
+            about = next_about ? (found & ~ABOUT_LIST) | (place & ABOUT_LIST) : 0;
+            word = next_word;
+            if (about >= FIRST_WITH_RAW_BITS << 24 && step <= list_chunks) low = from_global(reinterpret_cast<const u64*>(payload + sizeof(u64) * (about & ABOUT_PLACE)));
+        }
+        if (step < list_chunks) {
+            const i32 from = 32 * (chunks - 1 - chunk_here), e = from + lane;
+            const i32 list = list_of_entry_backwards(lists, from, last);
+            const bool exists = e < entry_count;
+            // Loads do not wait for each other where they are not behind a branch: lanes without an entry read the first one.
+            const i32 known = exists ? list : 0;
+            const u32 name = lists.names[known];
+            u32 here = name + (exists ? e - lists.starts[known] : 0);
+            const bool dense = !(name & ABOUT_RUNS);
+            const u32 offset = dense ? here & ABOUT_PLACE & ~3u : tile_in(here) * TILE_WORD_BYTES + 4 * position_in(here);
+            next_word = from_global(reinterpret_cast<const u32*>((dense ? symbols : entries) + offset));
+            here += later_table(position_in(here)) << 19;
+            bool active = exists;
+            if (exists && name > ABOUT_LIST) active = is_active(job, shared.masked, batch, here);
+            next_about = active ? here : 0;
+        } else if (step < own_chunks) {
+            const i32 from = 32 * (all_chunks - 1 - chunk_here);
+            fill_mask_chunk(job, shared.mask_lists, shared.mask_entries[role], batch, from);
+            const bool exists = from + lane < mask_entry_count;
+            const u32 entry = exists ? shared.mask_entries[role][lane] : 0;
+            next_word = make_entry(entry & 255, 0, encode_run(entry >> 8));
+            next_about = exists ? ABOUT_MASK : 0;
+        }
+        meet<ENCODE_ROLES>(number);
     }
 }
 
 // The coder, of the lists. (An entry of a mask is coded like one of a sparse list.)
 template <bool HUFFMAN>
-__device__ __forceinline__ void code_chunks(const EncodeGroup& shared, Encoder<HUFFMAN>& encoder, i32 chunks) {
-    const i32 lane = threadIdx.x & 31, steps = chunks + ENCODE_STEPS;
-    i32 slot = 0;
+__device__ __forceinline__ void code_chunks(const EncodeGroup& shared, i32 number, Encoder<HUFFMAN>& encoder) {
+    const i32 lane = threadIdx.x & 31;
+    i32 left = (i32)warp_or(shared.size.chunks) + ((i32)warp_or(shared.size.mask_entries) + 31) / 32;
+    const i32 steps = (left + PREPARERS - 1) / PREPARERS + ENCODE_STEPS;
 #pragma unroll 1
     for (i32 step = 0; step < steps; step++) {
         if (step >= ENCODE_STEPS) {
-            const Item& item = shared.symbols[slot];
-            const u32 about = item.about[lane], entry = item.entry[lane], reciprocal = item.reciprocal[lane], bits = raw_bits_in(about);
-            const bool listed = __any_sync(FULL, about & ITEM_EXISTS), escapes = __any_sync(FULL, entry & ENTRY_ESCAPES);
-            if (__any_sync(FULL, bits > 0)) {
-                const u64* const raw = &shared.raw[(step - 1) & 1][0][lane];
-                encoder.long_raw(bits, raw[0], [&] { return raw[32]; });
+            const Chunk* chunk = shared.chunks[(step - 1) & 1];
+            u32 kinds = warp_or(*reinterpret_cast<const u32*>(shared.kinds[(step - 1) & 1]));
+            u32 next_raw = chunk->symbols.raw[lane], next_entry = chunk->symbols.entry[lane], next_reciprocal = chunk->symbols.reciprocal[lane];
+            const i32 here = (i32)fresh((u32)(left < PREPARERS ? left : PREPARERS));
+            left -= here;
+#pragma unroll 1
+            for (i32 k = 0; k < here; k++, chunk++, kinds >>= 8) {
+                const u32 raw = next_raw, entry = next_entry, reciprocal = next_reciprocal;
+                const u32 run_raw = chunk->runs.raw[lane], run_entry = chunk->runs.entry[lane], run_reciprocal = chunk->runs.reciprocal[lane];
+                const Chunk* const next = chunk + (k + 1 < here ? 1 : 0);
+                next_raw = next->symbols.raw[lane], next_entry = next->symbols.entry[lane], next_reciprocal = next->symbols.reciprocal[lane];
+#pragma unroll 1
+                for (i32 piece = (i32)(kinds & KIND_PIECES) - 1; piece >= 0; piece--) encoder.raw(chunk->pieces[piece][lane]);
+                encoder.code(raw, entry, reciprocal);
+                if (kinds & KIND_RUNS) {
+                    if (kinds & KIND_RUN_ESCAPES) {
+                        encoder.raw(run_raw);
+                        encoder.escape(run_entry, run_raw >> 8 & 255);
+                    }
+                    encoder.code(kinds & KIND_RUN_ESCAPES ? 0 : run_raw, run_entry, run_reciprocal);
+                }
             }
-            if (escapes) encoder.escape(entry, symbol_in(about));
-            encoder.code(entry, reciprocal);
-            if (listed) {
-                const Item& item = shared.runs[slot];
-                const u32 about = item.about[lane], entry = item.entry[lane], reciprocal = item.reciprocal[lane];
-                if (__any_sync(FULL, raw_bits_in(about) > 0)) encoder.raw(raw_in(about), raw_bits_in(about));
-                if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, symbol_in(about));
-                encoder.code(entry, reciprocal);
-            }
-            slot = slot == 2 ? 0 : slot + 1;
         }
-        meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
+        meet<ENCODE_ROLES>(number);
     }
 }
 
@@ -347,27 +508,37 @@ __device__ __forceinline__ void code_sizes(Encoder<HUFFMAN>& encoder, const Code
     }
 }
 
-// The coder, of the classes and the mode of each tile: what stands for them comes while the lists are coded.
+// The coder, of the classes and the mode of each tile: the fine class, the middle one, the coarse one, the mode. What stands for them comes while
+// the lists are coded.
+struct Heads {
+    uint2 entries[4];
+    u32 symbols;
+};
 template <bool HUFFMAN>
-__device__ __forceinline__ void find_heads(const Job& job, EncodeGroup& shared, const CodeTile& tile, bool exists) {
-    const i32 lane = threadIdx.x & 31;
+__device__ __forceinline__ Heads find_heads(const Job& job, const CodeTile& tile, bool exists) {
+    Heads heads;
+    heads.symbols = class_in(tile.info, 2) | class_in(tile.info, 1) << 8 | class_in(tile.info, 0) << 16 | stream_mode(tile.info) << 24;
 #pragma unroll
-    for (i32 k = 0; k < 4; k++) {
-        const u32 table = k < 3 ? class_table(tile.info, k) : (u32)TILE_MODE, symbol = k < 3 ? class_in(tile.info, k) : stream_mode(tile.info);
-        shared.heads[k][lane] = (k < 3 ? tile.coded : exists) ? code_entries(job, table)[symbol].x : Encoder<HUFFMAN>::NOTHING;
+    for (i32 i = 0; i < 4; i++) {
+        const u32 table = i < 3 ? class_table(tile.info, 2 - i) : (u32)TILE_MODE;
+        heads.entries[i] = (i < 3 ? tile.coded : exists) ? code_entries(job, table)[heads.symbols >> 8 * i & 255] : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
     }
+    return heads;
 }
 template <bool HUFFMAN>
-__device__ __forceinline__ void code_heads(const EncodeGroup& shared, Encoder<HUFFMAN>& encoder, const CodeTile& tile) {
-    const i32 lane = threadIdx.x & 31;
-    const u32 symbols = tile.info >> 8 & 0xffffff;
+__device__ __forceinline__ void code_heads(Heads heads, Encoder<HUFFMAN>& encoder) {
+    if (!__any_sync(FULL, (heads.entries[0].x | heads.entries[1].x | heads.entries[2].x | heads.entries[3].x) & ENTRY_ESCAPES)) {
+#pragma unroll
+        for (i32 i = 0; i < 4; i++) encoder.code(0, heads.entries[i].x, heads.entries[i].y);
+        return;
+    }
 #pragma unroll 1
     for (i32 i = 0; i < 4; i++) {
-        // The fine class, the middle one, the coarse one, the mode.
-        const i32 k = i < 3 ? 2 - i : 3;
-        const u32 symbol = k < 3 ? symbols >> 8 * k & 255 : stream_mode(tile.info), entry = shared.heads[k][lane];
-        if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, symbol);
-        encoder.code(entry, encoder.reciprocal_of(entry));
+        encoder.escape(heads.entries[0].x, heads.symbols & 255);
+        encoder.code(0, heads.entries[0].x, heads.entries[0].y);
+#pragma unroll
+        for (i32 k = 0; k < 3; k++) heads.entries[k] = heads.entries[k + 1];
+        heads.symbols >>= 8;
     }
 }
 
@@ -379,58 +550,82 @@ __device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>
     const i32 lane = threadIdx.x & 31;
     reinterpret_cast<u32*>(job.words + first * TILE_WORD_BYTES)[lane] = encoder.x;
     if (lane == 0) {
-        const u64 words = encoder.words;
+        const u64 words = encoder.words((end - first) * TILE_WORD_BYTES);
         job.group_sizes[group] = (STATE_BYTES + (words + 1) / 2 * 4) | (end - first - 1) << 24 | (words & 1) << 63;
         sizes_of(job, group).first_tile = first;
     }
 }
 
-// Grid: any. Block: 32 * ENCODE_WARPS, three warps for a group at a time. Dynamic shared: EncodeShared.
+// Grid: any. Block: 32 * ENCODE_WARPS, ENCODE_ROLES warps for a group at a time. Dynamic shared: EncodeShared.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_groups(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     LAUNCHED_SHARED(EncodeShared, shared);
-    Control& control = control_of(job);
-    if (blockIdx.x >= control.groups) return;
-    {
-        // Two entries at a time, without their reciprocals.
-        const uint4* const pairs = reinterpret_cast<const uint4*>(code_entries(job, FIRST_SHARED_TABLE));
-        constexpr u32 PAIRS = SHARED_TABLES * ALPHABET / 2, EACH = (PAIRS + 32 * ENCODE_WARPS - 1) / (32 * ENCODE_WARPS);
-#pragma unroll
-        for (u32 i = 0; i < EACH; i++) {
-            const u32 k = i * 32 * ENCODE_WARPS + threadIdx.x;
-            if (k >= PAIRS) break;
-            const uint4 two = pairs[k];
-            reinterpret_cast<uint2*>(shared.entries)[k] = make_uint2(two.x, two.z);
-        }
+    for (u32 symbol = threadIdx.x; symbol < ALPHABET; symbol += 32 * ENCODE_WARPS) {
+        const u32 bits = symbol < SYMBOLS ? raw_bits(symbol, 1, sizeof(T)) : 0;
+        shared.raw_bits[symbol] = (u16)(sixteens(bits) | bits);
     }
-    fill_raw_bits<T>(shared.raw_bits, false);
-    __syncthreads();
-    const i32 lane = threadIdx.x & 31, warp = (i32)(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
+    after_kernel_before();
+    const Control& control = control_of(job);
+    const u64 groups = control.groups;
+    if (blockIdx.x >= groups) return;
+    // The same for all lanes, as the compiler has to know.
+    const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
     EncodeGroup& mine = shared.groups[number];
     // Consecutive groups go to different blocks.
-    for (u64 group = blockIdx.x + (u64)gridDim.x * number; group < *(volatile u64*)&control.groups; group += (u64)gridDim.x * ENCODE_GROUPS) {
-        const u64 boundary = first_tile_of(job, *(volatile u64*)&control.group_weight, group);
-        const u64 first = __shfl_sync(FULL, boundary, 0), end = __shfl_sync(FULL, boundary, 16);
-        Encoder<HUFFMAN> encoder(reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES));
+    u64 group = blockIdx.x + (u64)gridDim.x * number;
+    auto find_group = [&] {
+        if (role != 0 || group >= groups) return;
+        const u64 boundary = first_tile_of(job, control.group_weight, group);
+        if ((lane & 15) == 0) (&mine.first)[lane / 16] = boundary;
+    };
+    // The tables without their reciprocals, 32 entries at a time, all of which are asked for before the first is there.
+    {
+        constexpr u32 ROWS = SHARED_ENTRIES / 32, MASK_ROW = MASK_TABLE * CODE_SYMBOLS / 32, RUNS_ROW = RUNS_PLACE / 32, TABLE_ROWS = CODE_SYMBOLS / 32;
+        constexpr u32 EACH = (ROWS + ENCODE_WARPS - 1) / ENCODE_WARPS;
+        static_assert(RUN_SYMBOLS == 32 && CODE_SYMBOLS % 32 == 0, "tables are whole rows");
+        const uint2* const from = code_entries(job, MASK_BYTE) + lane;
+        u32 found[EACH];
+#pragma unroll
+        for (u32 i = 0; i < EACH; i++) {
+            const u32 row = i * ENCODE_WARPS + warp;
+            const u32 place = row < MASK_ROW ? (ANCHOR_TABLE - MASK_BYTE + row / TABLE_ROWS) * ALPHABET + row % TABLE_ROWS * 32
+                                             : row < RUNS_ROW ? (row - MASK_ROW) * 32 : (RUN - MASK_BYTE + row - RUNS_ROW) * ALPHABET;
+            if (row < ROWS) found[i] = from[place].x;
+        }
+        find_group();
+#pragma unroll
+        for (u32 i = 0; i < EACH; i++) {
+            const u32 row = i * ENCODE_WARPS + warp;
+            if (row < ROWS) shared.entries[32 * row + lane] = found[i];
+        }
+    }
+    __syncthreads();
+    if (group >= groups) return;
+    for (;;) {
+        const u64 first = mine.first, end = mine.end;
+        Encoder<HUFFMAN> encoder(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES);
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
-            if (role == FETCHER) {
-                fetch_chunks<T>(job, mine, batch, end);
-            } else if (role == FINDER) {
-                find_chunks<T, HUFFMAN>(job, shared, mine, batch, end);
-            } else {
+            if (role == CODER) {
                 const bool exists = batch + lane < end;
                 const CodeTile tile(job, batch + lane, exists);
-                find_heads<HUFFMAN>(job, mine, tile, exists);
-                code_chunks(mine, encoder, tile.chunks());
+                const Heads heads = find_heads<HUFFMAN>(job, tile, exists);
+                meet<ENCODE_ROLES>(number);
+                code_chunks(mine, number, encoder);
+                // Meanwhile the others open the next batch.
                 code_sizes(encoder, tile, exists);
-                code_heads(mine, encoder, tile);
+                code_heads(heads, encoder);
+            } else {
+                open_batch(job, mine, role, batch, end);
+                meet<ENCODE_ROLES>(number);
+                prepare_chunks<T, HUFFMAN>(job, shared, mine, number, role, batch, end);
             }
-            // The lists of the next batch take the place of those of this one.
-            meet<ENCODE_ROLES>(my_group<ENCODE_ROLES>());
             if (batch == first) break;
         }
-        if (role != CODER) continue;
-        end_group<T>(job, encoder, group, first, end);
+        if (role == CODER) end_group<T>(job, encoder, group, first, end);
+        group += (u64)gridDim.x * ENCODE_GROUPS;
+        find_group();
+        if (group >= groups) return;
+        meet<ENCODE_ROLES>(number);
     }
 }

@@ -215,7 +215,7 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
     for (u64 group = blockIdx.x + (u64)gridDim.x * warp; group < control.groups; group += (u64)gridDim.x * LORENZO_CODE_WARPS) {
         const u64 boundary = first_tile_of(job, control.group_weight, group);
         const u64 first = __shfl_sync(FULL, boundary, 0), end = __shfl_sync(FULL, boundary, 16);
-        LorenzoCoder<T, HUFFMAN> coder = {job, raw_bits, batches[warp], Encoder<HUFFMAN>(reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES))};
+        LorenzoCoder<T, HUFFMAN> coder = {job, raw_bits, batches[warp], Encoder<HUFFMAN>(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES)};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             const bool exists = batch + lane < end;
             coder.code_lists_of(batch, CodeTile(job, batch + lane, exists));

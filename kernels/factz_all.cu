@@ -34,9 +34,9 @@
 #define GROUP_BLOCKS 4
 #define COLLECT_BLOCKS 3
 #endif
-#define GROUP_KERNEL(name, threads, blocks, call, huffman)                        \
-    ENTRY(name##_f32, (threads, blocks), after_kernel_before, call<float, huffman>) \
-    ENTRY(name##_f64, (threads, blocks), after_kernel_before, call<double, huffman>)
+#define GROUP_KERNEL(name, threads, begin, call, huffman)                \
+    ENTRY(name##_f32, (threads, GROUP_BLOCKS), begin, call<float, huffman>) \
+    ENTRY(name##_f64, (threads, GROUP_BLOCKS), begin, call<double, huffman>)
 
 BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 4, 32 * STATISTICS_WARPS, 2, after_kernel_before, statistics)
 KERNEL(factz_sort, 128, sort_tiles)
@@ -56,18 +56,18 @@ BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 4, 32 * LORENZO_WARPS, 
 BOUNDED_KERNEL(factz_collect, 32 * COLLECT_WARPS, COLLECT_BLOCKS, 32 * COLLECT_WARPS, COLLECT_BLOCKS, by_itself, collect)
 FLAGGED_KERNEL(factz_tables, 1024, tables, false)
 FLAGGED_KERNEL(factz_make_codes, 1024, tables, true)
-GROUP_KERNEL(factz_encode, 32 * ENCODE_WARPS, GROUP_BLOCKS, encode_groups, false)
-GROUP_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, GROUP_BLOCKS, encode_groups, true)
-GROUP_KERNEL(factz_encode_lorenzo, 32 * LORENZO_CODE_WARPS, GROUP_BLOCKS, encode_lorenzo_groups, false)
-GROUP_KERNEL(factz_encode_lorenzo_huffman, 32 * LORENZO_CODE_WARPS, GROUP_BLOCKS, encode_lorenzo_groups, true)
+GROUP_KERNEL(factz_encode, 32 * ENCODE_WARPS, by_itself, encode_groups, false)
+GROUP_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, by_itself, encode_groups, true)
+GROUP_KERNEL(factz_encode_lorenzo, 32 * LORENZO_CODE_WARPS, after_kernel_before, encode_lorenzo_groups, false)
+GROUP_KERNEL(factz_encode_lorenzo_huffman, 32 * LORENZO_CODE_WARPS, after_kernel_before, encode_lorenzo_groups, true)
 KERNEL(factz_offsets, 1024, place_groups)
 KERNEL(factz_gather, 256, gather)
 
 KERNEL(factz_open, 1024, open_stream)
 KERNEL(factz_open_codes, 256, open_codes)
 KERNEL(factz_check, 256, check_stream)
-GROUP_KERNEL(factz_decode, 32 * DECODE_WARPS, GROUP_BLOCKS, decode_groups, false)
-GROUP_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, GROUP_BLOCKS, decode_groups, true)
+GROUP_KERNEL(factz_decode, 32 * DECODE_WARPS, after_kernel_before, decode_groups, false)
+GROUP_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, after_kernel_before, decode_groups, true)
 KERNEL(factz_anchor_values, 256, anchor_values)
 KERNEL(factz_restore_others, 64, restore_others)
 BOUNDED_KERNEL(factz_restore, 64, 14, 64, 1, beside_kernel_before, restore)

@@ -50,8 +50,8 @@ __device__ __forceinline__ u32 class_of_list(u32 name) { return name & 7; }
 __device__ __forceinline__ bool is_dense(u32 name) { return list_in_tile(name) == TOP_LIST || !is_sparse(class_of_list(name)); }
 
 // Collects the lists of a batch, up to N of each lane's tile: how many there are, and entries in all.
-template <i32 N>
-__device__ __forceinline__ void collect_lists(BatchLists& lists, const u32 (&sizes)[N], const u32 (&names)[N], i32& count, i32& entries) {
+template <i32 N, typename Lists>
+__device__ __forceinline__ void collect_lists(Lists& lists, const u32 (&sizes)[N], const u32 (&names)[N], i32& count, i32& entries) {
     const i32 lane = threadIdx.x & 31;
     // Entries above, lists below: at most 128 of these.
     u32 mine = 0;
@@ -65,7 +65,7 @@ __device__ __forceinline__ void collect_lists(BatchLists& lists, const u32 (&siz
     for (i32 k = 0; k < N; k++)
         if (sizes[k]) {
             lists.starts[at & 255] = (u16)(at >> 8);
-            lists.names[at & 255] = (u16)names[k];
+            lists.names[at & 255] = names[k];
             at += sizes[k] << 8 | 1;
         }
     count = (i32)(all & 255);
@@ -99,7 +99,8 @@ __device__ __forceinline__ bool has_mask_list(u32 states, i32 plane) { return (p
 
 // The list of each lane's entry in a chunk, backwards. `last` is the last list that begins before the chunk's
 // end, and becomes that of the chunk before; there is one.
-__device__ __forceinline__ i32 list_of_entry_backwards(const BatchLists& lists, i32 first, i32& last) {
+template <typename Lists>
+__device__ __forceinline__ i32 list_of_entry_backwards(const Lists& lists, i32 first, i32& last) {
     // Mostly it is one list.
     if (lists.starts[last] <= first) {
         const i32 mine = last;

@@ -81,6 +81,18 @@ __device__ __forceinline__ uint4 four_words(const u32* shared) {
     return four;
 }
 
+// What is in global memory, by an address that does not say so.
+__device__ __forceinline__ u32 from_global(const u32* at) {
+    u32 value;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    return value;
+}
+__device__ __forceinline__ u64 from_global(const u64* at) {
+    u64 value;
+    asm volatile("ld.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
+
 // A store without a branch.
 __device__ __forceinline__ void store_if(bool wanted, u16* to, u32 value) {
     asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.u16 [%0], %1;}" ::"l"(to), "h"((u16)value), "r"((u32)wanted) : "memory");
@@ -96,6 +108,14 @@ __device__ __forceinline__ u32 highest_bit(u32 x) {
     u32 bit;
     asm("bfind.u32 %0, %1;" : "=r"(bit) : "r"(x));
     return bit;
+}
+
+// 2^32 / x, too small by 4 parts in 2^23 at most and never too large, for x up to 2^23: a quotient that may be off by one part in 2^23 either
+// way, times a number that is two parts in 2^24 below 2^32, rounded down.
+__device__ __forceinline__ u32 reciprocal_below(u32 x) {
+    u32 below;
+    asm("{.reg .f32 q; cvt.rn.f32.u32 q, %1; rcp.approx.ftz.f32 q, q; mul.rz.f32 q, q, 0f4F7FFFFE; cvt.rzi.u32.f32 %0, q;}" : "=r"(below) : "r"(x));
+    return below;
 }
 
 // A parameter as something new, so that what follows from it is found where it is needed and has no registers meanwhile.

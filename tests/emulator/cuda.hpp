@@ -95,6 +95,9 @@ inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uint64_t)a
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
     return (unsigned)(((uint64_t)high << 32 | low) >> (shift & 31));
 }
+inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+    return shift >= 32 ? high : __funnelshift_r(low, high, shift);
+}
 inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
     return (unsigned)((((uint64_t)high << 32 | low) << (shift & 31)) >> 32);
 }
@@ -261,6 +264,10 @@ inline unsigned less_from_below(unsigned value) {
     return (threadIdx.x & 31) > 0 ? value - other : value;
 }
 inline uint4 four_words(const unsigned* shared) { return {shared[0], shared[1], shared[2], shared[3]}; }
+template <typename T>
+T from_global(const T* at) {
+    return *at;
+}
 inline void store_if(bool wanted, unsigned short* to, unsigned value) {
     if (wanted) *to = (unsigned short)value;
 }
@@ -268,6 +275,7 @@ inline void count_if(unsigned wanted, unsigned* shared) {
     if (wanted) ++*shared;
 }
 inline unsigned highest_bit(unsigned x) { return 31 - __clz(x); }
+inline unsigned reciprocal_below(unsigned x) { return (unsigned)(4294966784.0f / (float)x); }
 inline unsigned thread_in_block() { return threadIdx.x; }
 inline unsigned fresh(unsigned x) { return x; }
 inline unsigned long fresh(unsigned long x) { return x; }

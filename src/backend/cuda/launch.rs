@@ -85,7 +85,7 @@ pub(super) const MANY: u64 = 1056;
 
 /// Shared memory of the coder's kernels: structs CollectShared, EncodeShared and DecodeShared.
 const COLLECT_BYTES: u32 = 4 * 5352 + 256 + 16 * (8 + 2 * 352);
-const ENCODE_BYTES: u32 = 4 * 32 * 256 + 256 + 4 * (2 * 288 + 2 * 1024 + 26 * 128);
+const ENCODE_BYTES: u32 = 4 * 5088 + 512 + 2 * (48 + 320 + 512 + 320 + 256 + 1024 + 8 * 14 * 128);
 const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 2 * 1024 + 7 * 128 + 16);
 
 /// What `tune` asks for and does not use: with it a multiprocessor's memory is divided as for `limits`, whose blocks can
@@ -126,10 +126,10 @@ pub(super) const COMPRESS: [Stage; 25] = [
     with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(16).min(396), 512)),
     only(ANS, stage("tables", |s, _| 13 + s.tiles.div_ceil(4096), 1024)),
     only(HUFFMAN, stage("make_codes", |s, _| 13 + s.tiles.div_ceil(4096), 1024)),
-    only(ANS_HIERARCHICAL, with_shared(ENCODE_BYTES, stage("encode", |s, _| s.tiles.min(528), 384))),
+    only(ANS_HIERARCHICAL, with_shared(ENCODE_BYTES, stage("encode", |s, _| s.tiles.min(528), 320))),
     only(
         HUFFMAN_HIERARCHICAL,
-        with_shared(ENCODE_BYTES, stage("encode_huffman", |s, _| s.tiles.min(528), 384)),
+        with_shared(ENCODE_BYTES, stage("encode_huffman", |s, _| s.tiles.min(528), 320)),
     ),
     only(ANS_LORENZO, stage("encode_lorenzo", |s, _| s.tiles.min(528), 256)),
     only(HUFFMAN_LORENZO, stage("encode_lorenzo_huffman", |s, _| s.tiles.min(528), 256)),
