@@ -641,7 +641,7 @@ __device__ __forceinline__ void bounds(const Job& job) {
     if (threadIdx.x == 0 && all_critical) atomicAdd((unsigned long long*)&control.critical, (unsigned long long)all_critical);
 }
 
-// Grid: tiles / 128. Block: 128. One anchor a thread.
+// Grid: tiles / 128. Block: 128. One anchor a thread. Beside the kernel before up to where it needs the limits.
 template <typename T>
 __device__ __forceinline__ void anchors(const Job& job) {
     typedef typename Real<T>::Pair P;
@@ -652,9 +652,12 @@ __device__ __forceinline__ void anchors(const Job& job) {
     if (tile < job.tiles()) {
         const Constraints<T> c = constraints_of<T>(job, control);
         const TileShape shape = tile_shape(job, tile);
-        const T limit = job.info[tile] & ALL_CODED ? no_limit<T>() : limits_of<T>(job, tile)[0];
+        const bool has_limit = !(job.info[tile] & ALL_CODED);
         P values[9];
         values[0] = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0), *vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0));
+        // The kernel before lowers limits, and nothing else that is read here.
+        after_kernel_before();
+        const T limit = has_limit ? limits_of<T>(job, tile)[0] : no_limit<T>();
         const bool looks_around = is_tight(limit) && c.speculative;
         u32 nonfinite[3] = {0, 0, 0};
         Patch<T> patch = {values, 3, 1, 1, control.nonfinite ? nonfinite : nullptr, 1};
@@ -689,6 +692,8 @@ __device__ __forceinline__ void anchors(const Job& job) {
         }
         reinterpret_cast<P*>(job.anchors)[tile] = values[3 * j + i];
         reinterpret_cast<int4*>(job.anchor_codes)[tile] = make_int4(code.qu, code.qv, code.id, 0);
+    } else {
+        after_kernel_before();
     }
     report_tally<T>(control, exact, 0, max_error);
 }
