@@ -4,12 +4,13 @@
 
 // Several warps work on a group: one codes chunks of its lists, which is what cannot be done but one after the other, the others prepare them by
 // turns. What is asked for from memory is used a step later; a step is a chunk of each of these.
-constexpr i32 ENCODE_GROUPS = 2, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES, MASK_RING = 256;
+constexpr i32 ENCODE_GROUPS = 2, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES;
 
 // Up to 16 raw bits, highest in their word, and their number in its low ones. Bits 5 to 15 are free.
 __device__ __forceinline__ u32 raw_word(u32 value, u32 bits) { return __funnelshift_r(0, value, bits) | bits; }
 
-// What is coded of an entry: raw bits, and the table entry with the reciprocal of its frequency. Runs have their symbol in bits 8 to 15 of the raw word.
+// What is coded of an entry: raw bits, and the table entry with the reciprocal of its frequency. Runs have their symbol in bits 8 to 15 of the
+// raw word.
 struct Item {
     u32 raw[32], entry[32], reciprocal[32];
 };
@@ -252,16 +253,12 @@ __device__ __forceinline__ void entries_of_mask(const Job& job, u64 batch, u32 n
     __syncwarp();
 }
 
-// From the place of the first one on.
-__device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 batch, u32 name, i32 start) {
-    entries_of_mask(job, batch, name, [&](i32 number, u16 entry) { ring[(start + number) & (MASK_RING - 1)] = entry; });
-}
-
 // Those of a chunk that begins here.
 __device__ __forceinline__ void fill_mask_chunk(const Job& job, const MaskLists& lists, u16* entries, u64 batch, i32 from) {
     const i32 lane = threadIdx.x & 31;
     // Behind the last list is NO_LIST.
-    i32 list = __popc(__ballot_sync(FULL, lists.starts[lane] < from + 32)) + __popc(__ballot_sync(FULL, lists.starts[BATCH + lane] < from + 32 && lists.starts[BATCH - 1] != NO_LIST)), start;
+    i32 list = __popc(__ballot_sync(FULL, lists.starts[lane] < from + 32)) +
+               __popc(__ballot_sync(FULL, lists.starts[BATCH + lane] < from + 32 && lists.starts[BATCH - 1] != NO_LIST)), start;
     do {
         start = lists.starts[--list];
         entries_of_mask(job, batch, lists.names[list], [&](i32 number, u16 entry) {
@@ -357,7 +354,9 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
     const i32 all_chunks = chunks + (mask_entry_count + 31) / 32, steps = (all_chunks + PREPARERS - 1) / PREPARERS;
     const i32 list_chunks = (chunks + PREPARERS - 1 - role) / PREPARERS, own_chunks = (all_chunks + PREPARERS - 1 - role) / PREPARERS;
     i32 last = shared.size.lists - 1;
-    const u64 symbols = fresh(reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES)), entries = fresh(reinterpret_cast<u64>(entries_of<T>(job, batch)));
+    // Addresses are found once.
+    const u64 symbols = fresh(reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES));
+    const u64 entries = fresh(reinterpret_cast<u64>(entries_of<T>(job, batch)));
     const u64 payload = fresh(reinterpret_cast<u64>(job.payload) + batch * TILE_VERTICES * sizeof(u64));
     // Leaves out the entries from this one on.
     auto skip = [&](i32 from) {
@@ -430,7 +429,8 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             const u32 found = next_word << (listed ? 24 : 8 * (~next_about & 3));
             about = next_about ? (found & ~ABOUT_LIST) | (place & ABOUT_LIST) : 0;
             word = next_word;
-            if (about >= FIRST_WITH_RAW_BITS << 24 && step <= list_chunks) low = from_global(reinterpret_cast<const u64*>(payload + sizeof(u64) * (about & ABOUT_PLACE)));
+            if (about >= FIRST_WITH_RAW_BITS << 24 && step <= list_chunks)
+                low = from_global(reinterpret_cast<const u64*>(payload + sizeof(u64) * (about & ABOUT_PLACE)));
         }
         if (step < list_chunks) {
             const i32 from = 32 * (chunks - 1 - chunk_here), e = from + lane;
@@ -521,7 +521,8 @@ __device__ __forceinline__ Heads find_heads(const Job& job, const CodeTile& tile
 #pragma unroll
     for (i32 i = 0; i < 4; i++) {
         const u32 table = i < 3 ? class_table(tile.info, 2 - i) : (u32)TILE_MODE;
-        heads.entries[i] = (i < 3 ? tile.coded : exists) ? code_entries(job, table)[heads.symbols >> 8 * i & 255] : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
+        heads.entries[i] =
+            (i < 3 ? tile.coded : exists) ? code_entries(job, table)[heads.symbols >> 8 * i & 255] : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
     }
     return heads;
 }

@@ -3,7 +3,7 @@
 #pragma once
 #include "coding.cuh"
 
-constexpr i32 LORENZO_CODE_WARPS = 8;
+constexpr i32 LORENZO_CODE_WARPS = 8, MASK_RING = 256;
 
 // What is known of the batch that is coded.
 struct CodeBatch {
@@ -14,6 +14,11 @@ struct CodeBatch {
         u16 mask_entries[MASK_RING];
     };
 };
+
+// The entries of a mask, from the place of its first one on.
+__device__ __forceinline__ void fill_mask_ring(const Job& job, u16* ring, u64 batch, u32 name, i32 start) {
+    entries_of_mask(job, batch, name, [&](i32 number, u16 entry) { ring[(start + number) & (MASK_RING - 1)] = entry; });
+}
 
 // Raw bits behind a symbol, from the last to the first, and the symbol itself where its entry is that of the escape.
 template <typename T, bool HUFFMAN>
