@@ -429,7 +429,8 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             const u32 found = next_word << (listed ? 24 : 8 * (~next_about & 3));
             about = next_about ? (found & ~ABOUT_LIST) | (place & ABOUT_LIST) : 0;
             word = next_word;
-            if (about >= FIRST_WITH_RAW_BITS << 24 && step <= list_chunks)
+            // Those of stored values are the values themselves.
+            if (about - (FIRST_WITH_RAW_BITS << 24) < (STORED - FIRST_WITH_RAW_BITS) << 24 && step <= list_chunks)
                 low = from_global(reinterpret_cast<const u64*>(payload + sizeof(u64) * (about & ABOUT_PLACE)));
         }
         if (step < list_chunks) {

@@ -201,7 +201,8 @@ __device__ __forceinline__ void collect(const Job& job) {
             // Vertices without a symbol, by rows; what lies there means nothing.
             const TileShape shape = tile_shape(job, index);
             u32 masked = ~(lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0);
-            if (const u32 states = mode_in(info); states != 0) {
+            // Nobody writes those of a tile that is zero all over.
+            if (const u32 states = mode_in(info); states != 0 && states != ALL_ZERO) {
                 const u32 zero = job.masks[(u64)index * 64 + lane], fill = job.masks[(u64)index * 64 + TILE + lane];
                 masked |= zero | fill;
                 if (has_mask_list(states, 0)) mask_sizes[0] = collect_mask(shared, shape, zero);

@@ -477,7 +477,7 @@ __device__ __forceinline__ void limits(const Job& job) {
             entry.limited = all ? ~0ull : ALWAYS_LIMITED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
             if (whole) entry.kind = WHOLE_TILE;
             entry.weighted = zero ? NOT_LISTED : (u32)at | weight << WEIGHT_AT;
-            if (zero) job.info[tile] = 3 * MASK_ALL + MASK_NONE;
+            if (zero) job.info[tile] = ALL_ZERO;
         }
         at = __shfl_sync(FULL, at, 0);
         if (hard) list_hard(job, tile, at, hard, up_to - own, lowers, uppers);

@@ -29,6 +29,7 @@ constexpr u32 TILE_WEIGHT = 4;            // of a tile without entries
 
 // Mask states; a tile's mode is 3 * (state of zero) + (state of fill).
 enum : u32 { MASK_NONE = 0, MASK_ALL = 1, MASK_SOME = 2 };
+constexpr u32 ALL_ZERO = 3 * MASK_ALL + MASK_NONE;  // the states of a tile that is zero all over
 
 __device__ __forceinline__ constexpr bool has_codes(u32 mode) { return mode / 3 != MASK_ALL && mode % 3 != MASK_ALL; }
 
