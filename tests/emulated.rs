@@ -6,6 +6,8 @@
 
 #[path = "support/golden.rs"]
 mod cases;
+#[path = "support/emulator.rs"]
+mod emulator;
 mod support;
 
 use cases::*;
@@ -30,15 +32,7 @@ static EMULATOR: OnceLock<PathBuf> = OnceLock::new();
 fn build_emulator(test: &str) {
     EMULATOR.get_or_init(|| {
         let program = fresh_folder(&format!("{test}_emulator")).join("emulator");
-        // No product is fused into a sum, as on the device; what is written as one type may be read as another. The
-        // threads of a block have stacks of their own, among which a fortified longjmp would not go.
-        run(Command::new(std::env::var_os("CXX").unwrap_or("g++".into()))
-            .args(["-std=c++17", "-O1", "-ffp-contract=off", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE"])
-            .args(["-w", "-x", "c++"])
-            .arg(format!("-I{}", root().join("kernels").display()))
-            .arg(root().join("tests/emulator/emulator.cpp"))
-            .arg("-o")
-            .arg(&program));
+        run(emulator::compiler().arg(emulator::source("emulator.cpp")).arg("-o").arg(&program));
         program
     });
 }

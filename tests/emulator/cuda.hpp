@@ -231,6 +231,15 @@ inline std::vector<std::vector<Copy>>& copies_of_thread() {
     if (mine.empty()) mine.emplace_back();
     return mine;
 }
+// What reads.cpp has to know, where it is there.
+#ifdef FACTZ_WATCH_READS
+extern "C" void watch_part(const void* at, uint64_t bytes, bool written);
+extern "C" void watch_read(const void* at, uint64_t bytes);
+#else
+inline void watch_part(const void*, uint64_t, bool) {}
+inline void watch_read(const void*, uint64_t) {}
+#endif
+
 template <int BYTES>
 void copy_ahead(void* to, const void* from) {
     // A device stops there.
@@ -238,6 +247,7 @@ void copy_ahead(void* to, const void* from) {
         std::fprintf(stderr, "a copy of %d bytes that is not aligned\n", BYTES);
         std::abort();
     }
+    watch_read(from, BYTES);
     copies_of_thread().back().push_back({to, from, BYTES});
 }
 inline void end_of_copies() { copies_of_thread().emplace_back(); }

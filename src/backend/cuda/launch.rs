@@ -102,7 +102,8 @@ const fn on_time(stage: Stage) -> Stage {
 }
 
 const PLAIN: Stage = tile_stage("plain", |s, dtype| s.tiles.div_ceil([8, 2][dtype]), [4, 1]);
-const TIGHT: Stage = tile_stage("tight", |s, dtype| s.tiles.div_ceil([4, 2][dtype]).min([6 * MANY, 4 * MANY][dtype]), [2, 1]);
+const TIGHT: Stage =
+    tile_stage("tight", |s, dtype| s.tiles.div_ceil([4, 2][dtype]).min([6 * MANY, 4 * MANY][dtype]), [2, 1]);
 
 /// Where limits are looked at, tiles depend on anchors alone, and their kernels work beside each other. Where signatures
 /// are, tiles that are not plain depend on the lines around them.

@@ -1,0 +1,90 @@
+//! No kernel reads a part of the workspace that nobody wrote: shown without a device, by the emulator with each read and
+//! write of the kernels watched (tests/emulator/reads.cpp).
+
+#[path = "support/emulator.rs"]
+mod emulator;
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+use support::{fresh_folder, run};
+
+/// A flow with still water and land (zeros), with noise whose values are stored, with missing values, or shifted far from zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Flow,
+    Land,
+    Noise,
+    Missing,
+    Far,
+}
+
+fn value(kind: Kind, axis: usize, x: u64, y: u64) -> f64 {
+    let (fx, fy) = (x as f64, y as f64);
+    let flow = [(0.2 * fx + 0.1 * fy).sin(), (0.15 * fx - 0.12 * fy).cos()][axis];
+    let hash = (x * 73_856_093 ^ y * 19_349_663 ^ (axis as u64 + 1) * 83_492_791) % 10_007;
+    match kind {
+        Kind::Flow => flow,
+        Kind::Land if x > 40 || (0.1 * fx).sin() * (0.1 * fy).cos() > 0.3 => 0.0,
+        Kind::Land => flow,
+        Kind::Noise => (hash as f64 - 5000.0) * 10f64.powi((hash % 60) as i32 - 30),
+        Kind::Missing if (0.1 * fx).sin() > 0.8 || hash < 50 => f64::NAN,
+        Kind::Missing => flow,
+        Kind::Far => 5.0 + 0.01 * flow,
+    }
+}
+
+fn write_field(kind: Kind, nx: u64, ny: u64, double: bool, folder: &Path) {
+    for (axis, name) in ["u", "v"].into_iter().enumerate() {
+        let values = (0..nx * ny).map(|k| value(kind, axis, k % nx, k / nx));
+        let bytes: Vec<u8> = match double {
+            true => values.flat_map(f64::to_le_bytes).collect(),
+            false => values.flat_map(|x| (x as f32).to_le_bytes()).collect(),
+        };
+        std::fs::write(folder.join(name), bytes).expect("the folder is writable");
+    }
+}
+
+#[test]
+fn kernels_read_what_was_written() {
+    let folder = fresh_folder("unwritten");
+    let [object, program] = ["emulator.o", "emulator"].map(|name| folder.join(name));
+    run(emulator::compiler()
+        .args(["-fsanitize=thread", "-DFACTZ_WATCH_READS", "-c"])
+        .arg(emulator::source("emulator.cpp"))
+        .arg("-o")
+        .arg(&object));
+    let compiler = emulator::compiler().get_program().to_owned();
+    run(Command::new(compiler)
+        .args(["-std=c++17", "-O2"])
+        .arg(emulator::source("reads.cpp"))
+        .arg(&object)
+        .arg("-o")
+        .arg(&program));
+
+    // Mode and predictor.
+    let configurations = [("0", "0"), ("0", "1"), ("1", "0")];
+    for kind in [Kind::Flow, Kind::Land, Kind::Noise, Kind::Missing, Kind::Far] {
+        for (nx, ny) in [(33, 31), (98, 66)] {
+            for double in [false, true] {
+                write_field(kind, nx, ny, double, &folder);
+                for (k, (mode, predictor)) in configurations.into_iter().enumerate() {
+                    let (dtype, coder) =
+                        (u8::from(double).to_string(), ((k + usize::from(double)) % 2).to_string());
+                    let (nx, ny) = (nx.to_string(), ny.to_string());
+                    let of_field = [dtype.as_str(), &nx, &ny];
+                    let watched = |arguments: &[&str]| {
+                        let out = run(Command::new(&program).current_dir(&folder).args(arguments));
+                        assert_eq!(out.stdout.trim_ascii(), b"0", "{kind:?}: {arguments:?}");
+                    };
+                    let of_kernels = ["1", "1e-2", mode, predictor, &coder, "2", "0", "0", "1", "1"];
+                    watched(
+                        &[&["compress", "0"], &of_field[..], &of_kernels, &["u", "v", "0", &nx, "stream"]]
+                            .concat(),
+                    );
+                    watched(&[&["decompress", "0"], &of_field[..], &["stream", "u2", "v2"]].concat());
+                }
+            }
+        }
+    }
+}
