@@ -22,7 +22,7 @@ enum Kind {
 fn value(kind: Kind, axis: usize, x: u64, y: u64) -> f64 {
     let (fx, fy) = (x as f64, y as f64);
     let flow = [(0.2 * fx + 0.1 * fy).sin(), (0.15 * fx - 0.12 * fy).cos()][axis];
-    let hash = (x * 73_856_093 ^ y * 19_349_663 ^ (axis as u64 + 1) * 83_492_791) % 10_007;
+    let hash = ((x * 73_856_093) ^ (y * 19_349_663) ^ ((axis as u64 + 1) * 83_492_791)) % 10_007;
     match kind {
         Kind::Flow => flow,
         Kind::Land if x > 40 || (0.1 * fx).sin() * (0.1 * fy).cos() > 0.3 => 0.0,

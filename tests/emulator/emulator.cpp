@@ -300,8 +300,8 @@ void decompress(const Job& job) {
 
 // Called by reads.cpp, which is not to be called again while all is taken down.
 extern "C" void unwritten_read(uint64_t offset, uint64_t bytes) {
-    std::fprintf(stderr, "factz_%s: reads byte %llu of %llu, which nobody wrote (block %u)\n", kernel_name, (unsigned long long)offset,
-                 (unsigned long long)bytes, blockIdx.x);
+    std::fprintf(stderr, "factz_%s: reads byte %llu of %llu, which nobody wrote (block %u)\n", kernel_name,
+                 (unsigned long long)offset, (unsigned long long)bytes, blockIdx.x);
     std::_Exit(3);
 }
 

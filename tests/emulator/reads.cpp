@@ -48,14 +48,14 @@ void __tsan_read_range(void* at, uint64_t bytes) { read(at, bytes); }
 void __tsan_write_range(void* at, uint64_t bytes) { write(at, bytes); }
 unsigned char __tsan_atomic8_load(const volatile unsigned char* at, int) { return *at; }
 
-#define OF_SIZE(bytes)                                                          \
-    void __tsan_read##bytes(void* at) { read(at, bytes); }                      \
-    void __tsan_write##bytes(void* at) { write(at, bytes); }                    \
-    void __tsan_unaligned_read##bytes(void* at) { read(at, bytes); }            \
-    void __tsan_unaligned_write##bytes(void* at) { write(at, bytes); }          \
-    void __tsan_volatile_read##bytes(void* at) { read(at, bytes); }             \
-    void __tsan_volatile_write##bytes(void* at) { write(at, bytes); }           \
-    void __tsan_unaligned_volatile_read##bytes(void* at) { read(at, bytes); }   \
+#define OF_SIZE(bytes)                                                        \
+    void __tsan_read##bytes(void* at) { read(at, bytes); }                    \
+    void __tsan_write##bytes(void* at) { write(at, bytes); }                  \
+    void __tsan_unaligned_read##bytes(void* at) { read(at, bytes); }          \
+    void __tsan_unaligned_write##bytes(void* at) { write(at, bytes); }        \
+    void __tsan_volatile_read##bytes(void* at) { read(at, bytes); }           \
+    void __tsan_volatile_write##bytes(void* at) { write(at, bytes); }         \
+    void __tsan_unaligned_volatile_read##bytes(void* at) { read(at, bytes); } \
     void __tsan_unaligned_volatile_write##bytes(void* at) { write(at, bytes); }
 OF_SIZE(1)
 OF_SIZE(2)
