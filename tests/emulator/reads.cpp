@@ -10,7 +10,7 @@ namespace {
 
 struct Part {
     uintptr_t start;
-    std::vector<bool> written;
+    std::vector<unsigned char> written;
 };
 std::vector<Part> parts;
 
@@ -35,7 +35,7 @@ void write(const void* at, uint64_t bytes) {
 extern "C" {
 
 void watch_part(const void* at, uint64_t bytes, bool written) {
-    parts.push_back({(uintptr_t)at, std::vector<bool>(bytes, written)});
+    parts.push_back({(uintptr_t)at, std::vector<unsigned char>(bytes, written)});
 }
 void watch_read(const void* at, uint64_t bytes) { read(at, bytes); }
 
