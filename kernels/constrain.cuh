@@ -85,14 +85,12 @@ constexpr i32 LIMIT_ROWS = TILE / 2;
 // Where there are more tiles than that leaves bits for, 32 of the list are of one tile, and a word in the place of the
 // masks says of which beyond those bits, and how many there are: tile >> bits | (count - 1) << 27.
 constexpr i32 HARD_TILE_BITS = 21;
-// Where the weight of a tile lies in its word. (More tiles of one kind than a device's memory holds would not fit below.)
-constexpr u32 WEIGHT_AT = 28, NOT_LISTED = ~0u;
 __device__ __forceinline__ u32* hard_triangles(const Job& job) { return reinterpret_cast<u32*>(job.payload); }
 __device__ __forceinline__ bool few_tiles(const Job& job) { return job.tiles() <= 1ull << HARD_TILE_BITS; }
 
 // What is found of half a tile: zero or not finite vertices of the closed tile and, where there are such ones, others in the rows
-// that are looked at, limits inside, and which rows have their
-// limits in memory; which triangles are hard, lower and upper ones, a lane for a row.
+// that are looked at, limits inside, and which rows have their limits in memory; which triangles are hard, lower and upper ones, a
+// lane for a row.
 struct Found {
     u32 special, nonzero, inside, rows;
     u32 lowers, uppers;

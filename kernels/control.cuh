@@ -13,6 +13,9 @@ struct LevelCount {
 
 // Tiles with limits in so many groups by how much work they are, which the number of their hard triangles tells.
 constexpr u32 WEIGHTS = 8;
+// Where the weight of a tile lies in its word, above its number, or what stands there of one that is on no list. (More tiles of one kind
+// than a device's memory holds would not fit below.)
+constexpr u32 WEIGHT_AT = 28, NOT_LISTED = ~0u;
 __device__ __forceinline__ u32 weight_of(u32 hard) { return hard == 0 ? 0 : 1 + hard / 64 < WEIGHTS ? 1 + hard / 64 : WEIGHTS - 1; }
 
 struct Control {

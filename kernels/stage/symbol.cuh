@@ -12,7 +12,7 @@ struct Code {
     i32 qu, qv;
 };
 
-__device__ __forceinline__ u32 bucket_bits(u32 id, u32 bucket) {
+__device__ __forceinline__ constexpr u32 bucket_bits(u32 id, u32 bucket) {
     // Offsets 0, 1, 2, 3, 4, 6, 10 from 2 * id - 2; the last bucket takes anything.
     return bucket >= 7 ? 31 : 2 * id - 2 + (u32)(0xa643210u >> (4 * bucket) & 15);
 }
@@ -79,6 +79,18 @@ struct Symbol {
     u64 raw;
 };
 
+// The first bucket of an id with as many bits, by how many more they are than those of its first one, four bits each, and how many more
+// it has itself; more than ten are the last one's.
+constexpr u64 FIRST_BUCKETS = 0x766665543210, FIRST_BUCKETS_BITS = 0xaaaa6643210;
+constexpr bool are_first_buckets() {
+    for (u32 more = 0; more <= 10; more++) {
+        const u32 bucket = (u32)(FIRST_BUCKETS >> 4 * more) & 15, bits = (u32)(FIRST_BUCKETS_BITS >> 4 * more) & 15;
+        if (bits != bucket_bits(1, bucket) || bits < more || (bucket > 0 && bucket_bits(1, bucket - 1) >= more)) return false;
+    }
+    return FIRST_BUCKETS >> 44 == BUCKETS - 1;
+}
+static_assert(are_first_buckets(), "as bucket_bits has them");
+
 // Of one that is not small. Without branches: lanes of a warp have codes of all kinds.
 __device__ __forceinline__ Symbol large_symbol(Code code) {
     const u32 ku = bit_length(code.qu), kv = bit_length(code.qv), both = ku > kv ? ku : kv;
@@ -86,9 +98,8 @@ __device__ __forceinline__ Symbol large_symbol(Code code) {
     const u32 k = both < 31 ? both : 31;
     const bool pair = code.id == 0 ? k < PAIR0_SIDE : code.id == 1 && k < PAIR1_SIDE;
     const u32 side = code.id == 0 ? PAIR0_SIDE : PAIR1_SIDE, of_pair = (code.id == 0 ? PAIR0 : PAIR1) + ku * side + kv;
-    // The first bucket with as many bits, and its own, by how many are more than those of the first one.
     const i32 least = 2 * code.id - 2, more = (i32)k < least ? 0 : (i32)k - least < 11 ? (i32)k - least : 11;
-    const u32 bucket = (u32)(0x766665543210ull >> (4 * more)) & 15, over = (u32)(0xaaaa6643210ull >> (4 * more)) & 15;
+    const u32 bucket = (u32)(FIRST_BUCKETS >> (4 * more)) & 15, over = (u32)(FIRST_BUCKETS_BITS >> (4 * more)) & 15;
     const u32 bits = code.id == 0 ? k : more < 11 ? (u32)least + over : 31;
     const u32 of_wide = code.id == 0 ? WIDE0 + k - PAIR0_SIDE : BUCKET + (u32)(code.id - 1) * BUCKETS + bucket;
     // A pair has magnitudes with the sign in place of their first bit, others have an offset.
@@ -96,6 +107,7 @@ __device__ __forceinline__ Symbol large_symbol(Code code) {
     const u32 shift = pair ? ku : bits + 1;
     return {pair ? of_pair : of_wide, pair ? ku + kv : 2 * bits + 2, (u64)part(code.qu, ku) | (u64)part(code.qv, kv) << shift};
 }
+// As a call, where it is rare.
 static __device__ __noinline__ Symbol encode_symbol_large(Code code) { return large_symbol(code); }
 
 // Symbol of a code with id 0 and no component above SMALL.
