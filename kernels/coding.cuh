@@ -553,8 +553,11 @@ __device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>
     reinterpret_cast<u32*>(job.words + first * TILE_WORD_BYTES)[lane] = encoder.x;
     if (lane == 0) {
         const u64 words = encoder.words((end - first) * TILE_WORD_BYTES);
-        job.group_sizes[group] = (STATE_BYTES + (words + 1) / 2 * 4) | (end - first - 1) << 24 | (words & 1) << 63;
+        const u64 bytes = STATE_BYTES + (words + 1) / 2 * 4;
+        job.group_sizes[group] = bytes | (end - first - 1) << 24 | (words & 1) << 63;
         sizes_of(job, group).first_tile = first;
+        Control& control = control_of(job);
+        atomicAdd((ull*)&control.part_bytes[(u32)group / groups_of_part(control.groups)], (ull)bytes);
     }
 }
 

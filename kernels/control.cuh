@@ -18,6 +18,11 @@ constexpr u32 WEIGHTS = 8;
 constexpr u32 WEIGHT_AT = 28, NOT_LISTED = ~0u;
 __device__ __forceinline__ u32 weight_of(u32 hard) { return hard == 0 ? 0 : 1 + hard / 64 < WEIGHTS ? 1 + hard / 64 : WEIGHTS - 1; }
 
+// The groups of a stream in so many parts, at most, of equal numbers of them, whose bytes are summed while they are made.
+constexpr u32 PARTS = 384;
+// There is no memory for 2^32 groups.
+__device__ __forceinline__ u32 groups_of_part(u64 groups) { return ((u32)groups + PARTS - 1) / PARTS; }
+
 struct Control {
     // Statistics: order-preserving keys, so that 0 means none.
     u64 high_key, low_key;
@@ -47,14 +52,16 @@ struct Control {
     u32 coder, predictor;
     i32 status;
     u32 checksum;
+    u64 seal;  // of the stream: the checksum above, how many blocks have added to it below
     // Blocks that have finished, by kernel.
     u32 tickets[8];
     Quantizer quantizer;
     LevelCount tune[TAPERS][6][LEVELS];
+    u64 part_bytes[PARTS];  // of the groups of each part of the stream
 };
 static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
 
-enum : i32 { TICKET_STATISTICS, TICKET_TUNE, TICKET_TABLES, TICKET_GATHER, TICKET_CHECK, TICKET_RESTORE };
+enum : i32 { TICKET_STATISTICS, TICKET_TUNE, TICKET_TABLES, TICKET_CHECK, TICKET_RESTORE };
 
 __device__ __forceinline__ Control& control_of(const Job& job) { return *reinterpret_cast<Control*>(job.control); }
 

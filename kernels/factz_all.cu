@@ -38,7 +38,9 @@
     ENTRY(name##_f32, (threads, GROUP_BLOCKS), begin, call<float, huffman>) \
     ENTRY(name##_f64, (threads, GROUP_BLOCKS), begin, call<double, huffman>)
 
-BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 4, 32 * STATISTICS_WARPS, 2, after_kernel_before, statistics)
+ENTRY(factz_begin_f32, (256), after_kernel_before, begin_call)
+ENTRY(factz_begin_f64, (256), after_kernel_before, begin_call)
+BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 4, 32 * STATISTICS_WARPS, 2, by_itself, statistics)
 KERNEL(factz_sort, 128, sort_tiles)
 KERNEL(factz_tune, 32 * TUNE_WARPS, tune)
 BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, limits)
@@ -59,8 +61,7 @@ GROUP_KERNEL(factz_encode, 32 * ENCODE_WARPS, by_itself, encode_groups, false)
 GROUP_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, by_itself, encode_groups, true)
 GROUP_KERNEL(factz_encode_lorenzo, 32 * LORENZO_CODE_WARPS, after_kernel_before, encode_lorenzo_groups, false)
 GROUP_KERNEL(factz_encode_lorenzo_huffman, 32 * LORENZO_CODE_WARPS, after_kernel_before, encode_lorenzo_groups, true)
-KERNEL(factz_offsets, 1024, place_groups)
-KERNEL(factz_gather, 256, gather)
+BOUNDED_KERNEL(factz_gather, 32 * GATHER_WARPS, 3, 32 * GATHER_WARPS, 3, by_itself, gather)
 
 KERNEL(factz_open, 1024, open_stream)
 KERNEL(factz_open_codes, 256, open_codes)

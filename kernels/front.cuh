@@ -4,6 +4,16 @@
 #include "stage/tile.cuh"
 #include "stage/tune.cuh"
 
+// ---------------------------------------------------------------- the begin
+
+// Grid: any. Block: any. Sets the control block and the counts to zero. All that came before on the stream is complete then, so that what is
+// launched early behind this one may read and write what it likes but for these.
+__device__ __forceinline__ void begin_call(const Job& job) {
+    constexpr u32 CONTROL = sizeof(Control) / 8, COUNTS = TABLES * ALPHABET;
+    for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < CONTROL + COUNTS; k += gridDim.x * blockDim.x)
+        (k < CONTROL ? reinterpret_cast<u64*>(job.control)[k] : job.counts[k - CONTROL]) = 0;
+}
+
 // ---------------------------------------------------------------- statistics
 
 __device__ __forceinline__ u64 key_of(double x) {
@@ -267,6 +277,7 @@ constexpr i32 STATISTICS_WARPS = 8;
 template <typename T>
 __device__ __forceinline__ void statistics(const Job& job) {
     __shared__ Strip<T> rows[STATISTICS_WARPS];
+    let_next_begin();
     Strip<T>& strip = rows[threadIdx.x >> 5];
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31;
@@ -296,6 +307,8 @@ __device__ __forceinline__ void statistics(const Job& job) {
         first = f > first ? f : first;
     }
     typedef unsigned long long ull;
+    // Until then nothing that is cleared was touched.
+    wait_for_kernel_before();
     __shared__ u64 highs[8], lows[8], firsts[8];
     __shared__ u32 zeros[8], nonfinites[8];
     if ((threadIdx.x & 31) == 0) {

@@ -1,27 +1,105 @@
-// Entries that bring groups to their places in the stream. Twins: src/stage/container.rs, src/backend/cpu.rs.
+// The entry that brings groups to their places in the stream. Twins: src/stage/container.rs, src/backend/cpu.rs.
 #pragma once
 #include "coding.cuh"
 
-// Grid: 1. Block: 1024. Where groups go, the header, the report.
+__device__ __forceinline__ void store_word(u8* stream, u64 at, u32 word) {
+    if (((u64)stream & 3) == 0)
+        *reinterpret_cast<u32*>(stream + at) = word;
+    else
+        put32(stream + at, word);
+}
+
+constexpr u32 GATHER_WARPS = 16;
+static_assert(PARTS <= 32 * GATHER_WARPS, "a thread for a part");
+
+// Groups that a block copies.
+struct GatherShared {
+    u64 parts[PARTS];  // where each part goes
+    u64 at[32 * GATHER_WARPS];  // their first words in the stream
+    const u16 *states[32 * GATHER_WARPS], *words[32 * GATHER_WARPS];
+    u32 counts[32 * GATHER_WARPS];  // of the words that are not states
+    u32 header[HEADER_BYTES / 4], sums[GATHER_WARPS];
+};
+
+// Copies so many groups: the sum of the terms of their words. Where they are few, several warps copy one.
+__device__ __forceinline__ u32 copy_groups(u8* stream, const GatherShared& shared, u32 groups) {
+    const u32 lane = threadIdx.x & 31;
+    u32 halvings = 0, sum = 0;
+    while (groups << halvings < GATHER_WARPS) halvings++;
+#pragma unroll 1
+    for (u32 item = threadIdx.x >> 5; item < groups << halvings; item += GATHER_WARPS) {
+        const u32 group = item >> halvings, count = shared.counts[group], rows = (count + 63) / 64 + 1;
+        const u64 at = shared.at[group] + lane;
+        const u16 *const states = shared.states[group] + 2 * lane, *const words = shared.words[group] + 2 * lane;
+        // Some at a time, all of which are on their way before the first is there. The states are the first row.
+        constexpr u32 AHEAD = 4;
+#pragma unroll 1
+        for (u32 row = item & ((1 << halvings) - 1); row < rows; row += AHEAD << halvings) {
+            u32 low[AHEAD], high[AHEAD];
+#pragma unroll
+            for (u32 i = 0; i < AHEAD; i++) {
+                const u32 r = row + (i << halvings), w = 64 * (r - 1) + 2 * lane;
+                const u16* const from = r == 0 ? states : words + 64 * (r - 1);
+                low[i] = r == 0 || (r < rows && w < count) ? from[0] : 0;
+                high[i] = r == 0 || (r < rows && w + 1 < count) ? from[1] : 0;
+            }
+#pragma unroll
+            for (u32 i = 0; i < AHEAD; i++) {
+                const u32 r = row + (i << halvings), word = low[i] | high[i] << 16;
+                if (r >= rows || (r > 0 && 64 * (r - 1) + 2 * lane >= count)) continue;
+                store_word(stream, 4 * (at + 32 * r), word);
+                sum += checksum_term(word, at + 32 * r);
+            }
+        }
+    }
+    return sum;
+}
+
+// The values themselves: the sum of the terms of their words.
 template <typename T>
-__device__ __forceinline__ void place_groups(const Job& job) {
+__device__ __forceinline__ u32 store_field(const Job& job) {
+    const u64 n = job.nx * job.ny, per = sizeof(T) / 4;
+    u32 sum = 0;
+#pragma unroll 1
+    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < 2 * n; k += (u64)gridDim.x * blockDim.x) {
+        const bool second = k >= n;
+        const u64 i = second ? k - n : k;
+        const long long y = (long long)(i / job.nx), x = (long long)(i - (u64)y * job.nx);
+        const u64 bits = Real<T>::bits(second ? *vertex_at<T>(job.v, job.v_layout, x, y) : *vertex_at<T>(job.u, job.u_layout, x, y));
+        for (u64 p = 0; p < per; p++) {
+            const u32 word = (u32)(bits >> 32 * p);
+            const u64 at = HEADER_BYTES / 4 + k * per + p;
+            store_word(job.stream, 4 * at, word);
+            sum += checksum_term(word, at);
+        }
+    }
+    return sum;
+}
+
+// Grid: any, a block for each of PARTS at most. Block: 32 * GATHER_WARPS. Groups (or the values themselves), tables, sizes and header to
+// their places, and the report. Every block sums the bytes of all parts. Nothing is written where not all has room.
+template <typename T>
+__device__ __forceinline__ void gather(const Job& job) {
+    constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    __shared__ GatherShared shared;
     Control& control = control_of(job);
-    const u64 groups = control.groups, begin = HEADER_BYTES + control.table_bytes + 4 * groups;
-    u64 end = begin;
-    sum_stretches(
-        groups, [&](u64 g) { return job.group_sizes[g] & GROUP_BYTES_MASK; }, [&](u64 g, u64 before, u64) { job.group_offsets[g] = end + before; },
-        [&](u64 sum) { end += sum; });
-    const u64 field = 2 * job.nx * job.ny * sizeof(T), most = HEADER_BYTES + field;
+    // The kernel before has these from the one before it, which is complete.
+    const u64 groups = control.groups;
+    const u32 each = groups_of_part(groups), table_words = control.table_bytes / 4;
+    after_kernel_before();
+    u64 end;
+    const u64 begin = HEADER_BYTES + 4 * (table_words + groups), before = block_exclusive_sum(threadIdx.x < PARTS ? __ldcg(&control.part_bytes[threadIdx.x]) : 0, end);
+    end += begin;
+    if (threadIdx.x < PARTS) shared.parts[threadIdx.x] = begin + before;
+    const u64 most = HEADER_BYTES + 2 * job.nx * job.ny * sizeof(T);
     const bool stored = end > most;
     const u64 bytes = stored ? most : end;
     const bool fits = bytes <= job.stream_bytes;
-    if (threadIdx.x == 0) {
-        control.content = stored ? CONTENT_STORED : CONTENT_CODED;
-        if (stored) control.table_bytes = 0;
-        control.stream_bytes = bytes;
-        control.status = fits ? STATUS_OK : STATUS_BUFFER_TOO_SMALL;
+    // The last block has the fewest groups, or none.
+    const u32 from_last = gridDim.x - 1 - blockIdx.x;
+    if (from_last == 0 && threadIdx.x == 0) {
         Report r = {};
-        r.status = control.status;
+        r.status = fits ? STATUS_OK : STATUS_BUFFER_TOO_SMALL;
         r.stream_bytes = fits ? bytes : 0;
         r.required_bytes = bytes;
         r.exact_vertices = stored ? job.nx * job.ny : control.exact;
@@ -31,84 +109,63 @@ __device__ __forceinline__ void place_groups(const Job& job) {
         r.bound = control.bound;
         r.max_error = stored ? 0.0 : __longlong_as_double((long long)control.max_error);
         *job.report = r;
-        if (fits) write_header(job, control, job.stream);
+        write_header(job, control, stored ? CONTENT_STORED : CONTENT_CODED, stored ? 0 : 4 * table_words, bytes, reinterpret_cast<u8*>(shared.header));
     }
-}
-
-__device__ __forceinline__ void store_word(u8* stream, u64 at, u32 word) {
-    if (((u64)stream & 3) == 0)
-        *reinterpret_cast<u32*>(stream + at) = word;
-    else
-        put32(stream + at, word);
-}
-
-// Grid: any. Block: 256. Groups (or the values themselves), tables and sizes to their places; the last block seals.
-template <typename T>
-__device__ __forceinline__ void gather(const Job& job) {
-    constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
-    Control& control = control_of(job);
-    if (control.status != STATUS_OK) return;
-    const i32 lane = threadIdx.x & 31;
-    const u64 warps = (u64)gridDim.x * (blockDim.x >> 5), me = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
+    __syncthreads();
+    if (!fits) return;
     u32 sum = 0;
-    if (control.content == CONTENT_CODED) {
-        for (u64 group = me; group < control.groups; group += warps) {
-            const u64 about = job.group_sizes[group], size = about & GROUP_BYTES_MASK, odd = about >> 63;
-            const u64 first = sizes_of(job, group).first_tile, end = first + (about >> 24 & 255) + 1;
-            const u64 offset = job.group_offsets[group];
-            const u32* states = reinterpret_cast<const u32*>(job.words + first * TILE_WORD_BYTES);
-            const u64 pairs = (size - STATE_BYTES) / 4, words = 2 * pairs - odd;
-            const u16* from = reinterpret_cast<const u16*>(job.words + end * TILE_WORD_BYTES) - words;
-            // Some at a time, all of which are on their way before the first is there.
-            constexpr u32 AHEAD = 4;
-            for (u64 first_word = lane; first_word < 32 + pairs; first_word += 32 * AHEAD) {
-                u32 low[AHEAD], high[AHEAD];
-#pragma unroll
-                for (u32 i = 0; i < AHEAD; i++) {
-                    const u64 k = first_word + 32 * i, w = 2 * (k - 32);
-                    low[i] = k < 32 ? states[k] : k < 32 + pairs ? from[w] : 0;
-                    high[i] = k >= 32 && k < 32 + pairs && w + 1 < words ? from[w + 1] : 0;
-                }
-#pragma unroll
-                for (u32 i = 0; i < AHEAD; i++) {
-                    const u64 k = first_word + 32 * i;
-                    const u32 word = low[i] | high[i] << 16;
-                    if (k >= 32 + pairs) continue;
-                    store_word(job.stream, offset + 4 * k, word);
-                    sum += checksum_term(word, offset / 4 + k);
-                }
-            }
+    if (from_last == 0 && threadIdx.x < HEADER_BYTES / 4) {
+        // The word of the checksum is the last one that is known.
+        if (threadIdx.x != 2) store_word(job.stream, 4 * threadIdx.x, shared.header[threadIdx.x]);
+        sum = checksum_term(shared.header[threadIdx.x], threadIdx.x);
+    }
+    if (!stored) {
+        constexpr u32 THREADS = 32 * GATHER_WARPS;
+        const u32* const section = reinterpret_cast<const u32*>(job.table_section);
+        for (u32 k = from_last * THREADS + threadIdx.x; k < table_words; k += gridDim.x * THREADS) {
+            const u32 word = section[k];
+            store_word(job.stream, HEADER_BYTES + 4 * k, word);
+            sum += checksum_term(word, HEADER_BYTES / 4 + k);
         }
-        // Header, tables and sizes.
-        const u64 tables = HEADER_BYTES / 4, sizes = tables + control.table_bytes / 4;
-        for (u64 k = me * 32 + lane; k < sizes + control.groups; k += warps * 32) {
-            u32 word;
-            if (k < tables) {
-                word = word_at(job.stream, k);
-            } else {
-                word = k < sizes ? reinterpret_cast<const u32*>(job.table_section)[k - tables] : (u32)job.group_sizes[k - sizes];
-                store_word(job.stream, 4 * k, word);
+#pragma unroll 1
+        for (u64 part = blockIdx.x; part * each < groups; part += gridDim.x) {
+            const u64 part_end = (part + 1) * each < groups ? (part + 1) * each : groups;
+            u64 place = shared.parts[part], all;
+#pragma unroll 1
+            for (u64 base = part * each; base < part_end; base += THREADS, place += all) {
+                const u64 group = base + threadIdx.x;
+                u64 about = 0, first = 0;
+                if (group < part_end) {
+                    about = job.group_sizes[group];
+                    first = sizes_of(job, group).first_tile;
+                }
+                // Its barriers keep what was read from what is written.
+                const u64 before_mine = block_exclusive_sum(about & GROUP_BYTES_MASK, all);
+                if (group < part_end) {
+                    const u32 count = (u32)((about & GROUP_BYTES_MASK) - STATE_BYTES) / 2 - (u32)(about >> 63);
+                    const u64 end_tile = first + (about >> 24 & 255) + 1;
+                    shared.at[threadIdx.x] = (place + before_mine) / 4;
+                    shared.states[threadIdx.x] = reinterpret_cast<const u16*>(job.words + first * TILE_WORD_BYTES);
+                    shared.words[threadIdx.x] = reinterpret_cast<const u16*>(job.words + end_tile * TILE_WORD_BYTES) - count;
+                    shared.counts[threadIdx.x] = count;
+                    const u64 k = HEADER_BYTES / 4 + table_words + group;
+                    store_word(job.stream, 4 * k, (u32)about);
+                    sum += checksum_term((u32)about, k);
+                }
+                __syncthreads();
+                sum += copy_groups(job.stream, shared, (u32)(part_end - base < THREADS ? part_end - base : THREADS));
             }
-            sum += checksum_term(word, k);
         }
     } else {
-        const u64 n = job.nx * job.ny, per = sizeof(T) / 4;
-        for (u64 k = me * 32 + lane; k < HEADER_BYTES / 4; k += warps * 32) sum += checksum_term(word_at(job.stream, k), k);
-        for (u64 k = me * 32 + lane; k < 2 * n; k += warps * 32) {
-            const bool second = k >= n;
-            const u64 i = second ? k - n : k;
-            const long long y = (long long)(i / job.nx), x = (long long)(i - (u64)y * job.nx);
-            const u64 bits = Real<T>::bits(second ? *vertex_at<T>(job.v, job.v_layout, x, y)
-                                                  : *vertex_at<T>(job.u, job.u_layout, x, y));
-            for (u64 p = 0; p < per; p++) {
-                const u32 word = (u32)(bits >> 32 * p);
-                const u64 at = HEADER_BYTES / 4 + k * per + p;
-                store_word(job.stream, 4 * at, word);
-                sum += checksum_term(word, at);
-            }
-        }
+        sum += store_field<T>(job);
     }
     sum = warp_sum(sum);
-    if (lane == 0 && sum) atomicAdd(&control.checksum, sum);
-    if (last_block(control, TICKET_GATHER) && threadIdx.x == 0) put32(job.stream + 8, control.checksum);
+    if ((threadIdx.x & 31) == 0) shared.sums[threadIdx.x >> 5] = sum;
+    __syncthreads();
+    if (threadIdx.x >= 32) return;
+    sum = warp_sum(threadIdx.x < GATHER_WARPS ? shared.sums[threadIdx.x] : 0);
+    if (threadIdx.x != 0) return;
+    // What carries beyond the checksum is lost.
+    const u64 added = (u64)sum << 32 | 1, sealed = atomicAdd((ull*)&control.seal, (ull)added) + added;
+    if ((u32)sealed == gridDim.x) put32(job.stream + 8, (u32)(sealed >> 32));
 }

@@ -19,17 +19,17 @@ __device__ __forceinline__ u32 get32(const u8* at) { return get16(at) | get16(at
 __device__ __forceinline__ u64 get64(const u8* at) { return get32(at) | (u64)get32(at + 4) << 32; }
 __device__ __forceinline__ double get_f64(const u8* at) { return __longlong_as_double((long long)get64(at)); }
 
-__device__ inline void write_header(const Job& job, const Control& c, u8* h) {
+__device__ inline void write_header(const Job& job, const Control& c, u32 content, u32 table_bytes, u64 stream_bytes, u8* h) {
     for (u32 k = 0; k < HEADER_BYTES; k++) h[k] = 0;
     h[0] = 'F', h[1] = 'C', h[2] = 'T', h[3] = 'Z';
     put16(h + 4, FORMAT_VERSION);
     put16(h + 6, HEADER_BYTES);
     h[12] = (u8)job.dtype, h[13] = (u8)job.mode, h[14] = (u8)job.coder, h[15] = (u8)job.predictor;
-    h[16] = (u8)job.preserve, h[17] = (u8)job.bound_kind, h[18] = (u8)c.content;
+    h[16] = (u8)job.preserve, h[17] = (u8)job.bound_kind, h[18] = (u8)content;
     h[20] = (u8)c.taper;
     for (i32 level = 0; level < ANCHOR_LEVEL; level++) h[21 + level] = (u8)c.kernels[level];
     h[26] = 2;
-    put32(h + 28, c.table_bytes);
+    put32(h + 28, table_bytes);
     put64(h + 32, job.nx);
     put64(h + 40, job.ny);
     put64(h + 48, 1);
@@ -40,8 +40,8 @@ __device__ inline void write_header(const Job& job, const Control& c, u8* h) {
     put_f64(h + 88, job.dy);
     put64(h + 96, c.has_fill ? c.fill[0] : 0);
     put64(h + 104, c.has_fill ? c.fill[1] : 0);
-    put64(h + 112, c.stream_bytes);
-    put64(h + 120, c.content == CONTENT_STORED ? 0 : c.groups);
+    put64(h + 112, stream_bytes);
+    put64(h + 120, content == CONTENT_STORED ? 0 : c.groups);
 }
 
 // Bytes of the directory of the sizes of the tables.

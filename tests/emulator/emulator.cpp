@@ -209,7 +209,7 @@ void write_file(const char* path, const void* bytes, size_t n) {
 // The parts of the workspace, as src/plan.rs has them.
 void carve(Job& job, bool compress) {
     const uint64_t tiles = job.tiles(), pair = job.dtype ? 16 : 8;
-    job.control = fenced_as<u8>(CONTROL_BYTES, true);
+    job.control = fenced_as<u8>(CONTROL_BYTES, !compress);
     job.symbols = fenced_as<u8>(tiles * TILE_VERTICES);
     job.info = fenced_as<u32>(tiles * 4);
     job.masks = fenced_as<u32>(tiles * 2 * 32 * 4);
@@ -218,7 +218,7 @@ void carve(Job& job, bool compress) {
     job.group_offsets = fenced_as<u64>(tiles * 8);
     if (compress) {
         job.tables = fenced_as<u32>((uint64_t)CODE_ENTRIES * 8);
-        job.counts = fenced_as<u64>((uint64_t)TABLES * ALPHABET * 8, true);
+        job.counts = fenced_as<u64>((uint64_t)TABLES * ALPHABET * 8);
         job.payload = fenced_as<u8>(tiles * TILE_VERTICES * (job.predictor == PREDICTOR_LORENZO ? pair : 8));
         job.nearness = fenced_as<u8>(tiles * NEARNESS_BYTES);
         job.anchor_codes = fenced_as<i32>(tiles * 16);
@@ -243,6 +243,7 @@ constexpr uint64_t FEW = 2;
 
 void compress(const Job& job) {
     const uint64_t tiles = job.tiles();
+    RUN(begin, FEW, 256);
     RUN(statistics, FEW, 32 * STATISTICS_WARPS);
     RUN(sort, (tiles + 127) / 128, 128);
     if (job.predictor == PREDICTOR_HIERARCHICAL) RUN(tune, std::min<uint64_t>(tiles, SAMPLES) * 12, 32 * TUNE_WARPS);
@@ -279,8 +280,7 @@ void compress(const Job& job) {
         else
             RUN(encode_lorenzo_huffman, FEW, 32 * LORENZO_CODE_WARPS);
     }
-    RUN(offsets, 1, 1024);
-    RUN(gather, FEW, 256);
+    RUN(gather, FEW, 32 * GATHER_WARPS);
 }
 
 void decompress(const Job& job) {

@@ -107,7 +107,7 @@ const TIGHT: Stage =
 
 /// Where limits are looked at, tiles depend on anchors alone, and their kernels work beside each other. Where signatures
 /// are, tiles that are not plain depend on the lines around them.
-pub(super) const COMPRESS: [Stage; 25] = [
+pub(super) const COMPRESS: [Stage; 24] = [
     on_time(stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(4 * MANY), 256)),
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
     only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
@@ -134,8 +134,7 @@ pub(super) const COMPRESS: [Stage; 25] = [
     ),
     only(ANS_LORENZO, stage("encode_lorenzo", |s, _| s.tiles.min(528), 256)),
     only(HUFFMAN_LORENZO, stage("encode_lorenzo_huffman", |s, _| s.tiles.min(528), 256)),
-    stage("offsets", |_, _| 1, 1024),
-    stage("gather", |s, _| s.tiles.div_ceil(4).min(MANY), 256),
+    stage("gather", |s, _| s.tiles.min(384), 512),
 ];
 
 pub(super) const DECOMPRESS: [Stage; 9] = [
