@@ -547,7 +547,7 @@ __device__ __forceinline__ void code_heads(Heads heads, Encoder<HUFFMAN>& encode
 // The end of a group: the states in front, the words at the end of its space. The pad word behind an odd number of words lies beyond the
 // space: it is made when copied. Bit 63 says that the words are odd, as far as the stream.
 template <typename T, bool HUFFMAN>
-__device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>& encoder, u64 group, u64 first, u64 end) {
+__device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>& encoder, u64 groups, u64 group, u64 first, u64 end) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     const i32 lane = threadIdx.x & 31;
     reinterpret_cast<u32*>(job.words + first * TILE_WORD_BYTES)[lane] = encoder.x;
@@ -556,8 +556,7 @@ __device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>
         const u64 bytes = STATE_BYTES + (words + 1) / 2 * 4;
         job.group_sizes[group] = bytes | (end - first - 1) << 24 | (words & 1) << 63;
         sizes_of(job, group).first_tile = first;
-        Control& control = control_of(job);
-        atomicAdd((ull*)&control.part_bytes[(u32)group / groups_of_part(control.groups)], (ull)bytes);
+        atomicAdd((ull*)&control_of(job).part_bytes[(u32)group / groups_of_part(groups)], (ull)bytes);
     }
 }
 
@@ -571,8 +570,9 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
         shared.raw_bits[symbol] = (u16)(sixteens(bits) | bits);
     }
     after_kernel_before();
-    const Control& control = control_of(job);
-    const u64 groups = control.groups;
+    const Grouping grouping = choose_groups(job);
+    const u64 groups = grouping.groups;
+    if (blockIdx.x == 0 && threadIdx.x == 0) control_of(job).groups = groups;
     if (blockIdx.x >= groups) return;
     // The same for all lanes, as the compiler has to know.
     const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
@@ -581,7 +581,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     u64 group = blockIdx.x + (u64)gridDim.x * number;
     auto find_group = [&] {
         if (role != 0 || group >= groups) return;
-        const u64 boundary = first_tile_of(job, control.group_weight, group);
+        const u64 boundary = first_tile_of(job, grouping.weight, group);
         if ((lane & 15) == 0) (&mine.first)[lane / 16] = boundary;
     };
     // The tables without their reciprocals, 32 entries at a time, all of which are asked for before the first is there.
@@ -627,7 +627,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
             }
             if (batch == first) break;
         }
-        if (role == CODER) end_group<T>(job, encoder, group, first, end);
+        if (role == CODER) end_group<T>(job, encoder, groups, group, first, end);
         group += (u64)gridDim.x * ENCODE_GROUPS;
         find_group();
         if (group >= groups) return;

@@ -207,8 +207,15 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     __shared__ CodeBatch batches[LORENZO_CODE_WARPS];
     __shared__ u8 raw_bits[ALPHABET];
-    const volatile Control& control = control_of(job);
-    if (blockIdx.x >= control.groups) return;
+    __shared__ Grouping grouping;
+    {
+        const Grouping chosen = choose_groups(job);
+        if (threadIdx.x == 0) {
+            grouping = chosen;
+            if (blockIdx.x == 0) control_of(job).groups = chosen.groups;
+        }
+        if (blockIdx.x >= chosen.groups) return;
+    }
     // Few lines of the tables are asked for again and again.
     constexpr u32 LINE = 128;
     for (u32 k = threadIdx.x; k < CODE_ENTRIES * sizeof(uint2) / LINE; k += blockDim.x)
@@ -217,8 +224,8 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
     __syncthreads();
     const i32 lane = threadIdx.x & 31, warp = (i32)(threadIdx.x >> 5);
     // Consecutive groups go to different blocks.
-    for (u64 group = blockIdx.x + (u64)gridDim.x * warp; group < control.groups; group += (u64)gridDim.x * LORENZO_CODE_WARPS) {
-        const u64 boundary = first_tile_of(job, control.group_weight, group);
+    for (u64 group = blockIdx.x + (u64)gridDim.x * warp; group < grouping.groups; group += (u64)gridDim.x * LORENZO_CODE_WARPS) {
+        const u64 boundary = first_tile_of(job, grouping.weight, group);
         const u64 first = __shfl_sync(FULL, boundary, 0), end = __shfl_sync(FULL, boundary, 16);
         LorenzoCoder<T, HUFFMAN> coder = {job, raw_bits, batches[warp], Encoder<HUFFMAN>(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES)};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
@@ -229,6 +236,6 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
             coder.code_heads(tile, exists);
             if (batch == first) break;
         }
-        end_group<T>(job, coder.encoder, group, first, end);
+        end_group<T>(job, coder.encoder, grouping.groups, group, first, end);
     }
 }

@@ -42,8 +42,8 @@ struct Control {
     u32 taper;
     u32 kernels[5];
     u32 unused;
-    u64 group_weight;  // at most, of the tiles of a group
-    u64 cost;          // of all symbols, in 1/256 bits
+    u64 cost;  // of all symbols, in 1/256 bits
+    u64 weight, weight_before_last;  // of all tiles, and of those before the last one
     // Decided by the offsets, or read from the header.
     u64 stream_bytes;
     u64 groups;

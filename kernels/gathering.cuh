@@ -16,13 +16,13 @@ static_assert(PARTS <= 32 * GATHER_WARPS, "a thread for a part");
 struct GatherShared {
     u64 parts[PARTS];  // where each part goes
     u64 at[32 * GATHER_WARPS];  // their first words in the stream
-    const u16 *states[32 * GATHER_WARPS], *words[32 * GATHER_WARPS];
+    u64 states[32 * GATHER_WARPS], words[32 * GATHER_WARPS];  // where these lie, in bytes
     u32 counts[32 * GATHER_WARPS];  // of the words that are not states
-    u32 header[HEADER_BYTES / 4], sums[GATHER_WARPS];
+    u32 tables[TABLES + 1], header[HEADER_BYTES / 4], sums[GATHER_WARPS];
 };
 
 // Copies so many groups: the sum of the terms of their words. Where they are few, several warps copy one.
-__device__ __forceinline__ u32 copy_groups(u8* stream, const GatherShared& shared, u32 groups) {
+__device__ __forceinline__ u32 copy_groups(const Job& job, const GatherShared& shared, u32 groups) {
     const u32 lane = threadIdx.x & 31;
     u32 halvings = 0, sum = 0;
     while (groups << halvings < GATHER_WARPS) halvings++;
@@ -30,7 +30,7 @@ __device__ __forceinline__ u32 copy_groups(u8* stream, const GatherShared& share
     for (u32 item = threadIdx.x >> 5; item < groups << halvings; item += GATHER_WARPS) {
         const u32 group = item >> halvings, count = shared.counts[group], rows = (count + 63) / 64 + 1;
         const u64 at = shared.at[group] + lane;
-        const u16 *const states = shared.states[group] + 2 * lane, *const words = shared.words[group] + 2 * lane;
+        const u64 states = shared.states[group] + 4 * lane, words = shared.words[group] + 4 * lane;
         // Some at a time, all of which are on their way before the first is there. The states are the first row.
         constexpr u32 AHEAD = 4;
 #pragma unroll 1
@@ -39,7 +39,7 @@ __device__ __forceinline__ u32 copy_groups(u8* stream, const GatherShared& share
 #pragma unroll
             for (u32 i = 0; i < AHEAD; i++) {
                 const u32 r = row + (i << halvings), w = 64 * (r - 1) + 2 * lane;
-                const u16* const from = r == 0 ? states : words + 64 * (r - 1);
+                const u16* const from = reinterpret_cast<const u16*>(job.words + (r == 0 ? states : words + 128 * (r - 1)));
                 low[i] = r == 0 || (r < rows && w < count) ? from[0] : 0;
                 high[i] = r == 0 || (r < rows && w + 1 < count) ? from[1] : 0;
             }
@@ -47,7 +47,7 @@ __device__ __forceinline__ u32 copy_groups(u8* stream, const GatherShared& share
             for (u32 i = 0; i < AHEAD; i++) {
                 const u32 r = row + (i << halvings), word = low[i] | high[i] << 16;
                 if (r >= rows || (r > 0 && 64 * (r - 1) + 2 * lane >= count)) continue;
-                store_word(stream, 4 * (at + 32 * r), word);
+                store_word(job.stream, 4 * (at + 32 * r), word);
                 sum += checksum_term(word, at + 32 * r);
             }
         }
@@ -83,12 +83,25 @@ __device__ __forceinline__ void gather(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     __shared__ GatherShared shared;
     Control& control = control_of(job);
-    // The kernel before has these from the one before it, which is complete.
-    const u64 groups = control.groups;
-    const u32 each = groups_of_part(groups), table_words = control.table_bytes / 4;
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    // The kernel before has the tables from the one before it, which is complete: where each goes in the section, the directory first.
+    constexpr u32 DIRECTORY_WORDS = TABLE_SIZES_BYTES / 4;
+    if (warp == 0) {
+        u32 before = DIRECTORY_WORDS;
+#pragma unroll
+        for (u32 table = lane; table < 64; table += 32) {
+            const u32 size = table < TABLES ? job.table_section[table] : 0, up_to_me = sum_up_to_me(size);
+            if (table <= TABLES) shared.tables[table] = before + up_to_me - size;
+            before += __shfl_sync(FULL, up_to_me, 31);
+        }
+    }
     after_kernel_before();
+    // There is no memory for 2^32 groups.
+    const u32 groups = (u32)control.groups;
     u64 end;
-    const u64 begin = HEADER_BYTES + 4 * (table_words + groups), before = block_exclusive_sum(threadIdx.x < PARTS ? __ldcg(&control.part_bytes[threadIdx.x]) : 0, end);
+    const u64 before = block_exclusive_sum(threadIdx.x < PARTS ? __ldcg(&control.part_bytes[threadIdx.x]) : 0, end);
+    const u32 table_words = shared.tables[TABLES];
+    const u64 begin = HEADER_BYTES + 4 * ((u64)table_words + groups);
     end += begin;
     if (threadIdx.x < PARTS) shared.parts[threadIdx.x] = begin + before;
     const u64 most = HEADER_BYTES + 2 * job.nx * job.ny * sizeof(T);
@@ -121,19 +134,24 @@ __device__ __forceinline__ void gather(const Job& job) {
     }
     if (!stored) {
         constexpr u32 THREADS = 32 * GATHER_WARPS;
-        const u32* const section = reinterpret_cast<const u32*>(job.table_section);
-        for (u32 k = from_last * THREADS + threadIdx.x; k < table_words; k += gridDim.x * THREADS) {
-            const u32 word = section[k];
-            store_word(job.stream, HEADER_BYTES + 4 * k, word);
-            sum += checksum_term(word, HEADER_BYTES / 4 + k);
+        // A warp for the directory and for each table.
+#pragma unroll 1
+        for (u32 k = from_last * GATHER_WARPS + warp; k <= TABLES; k += gridDim.x * GATHER_WARPS) {
+            const u32 at = k < TABLES ? shared.tables[k] : 0, words = (k < TABLES ? shared.tables[k + 1] : DIRECTORY_WORDS) - at;
+            const u32* const from = k < TABLES ? stored_table(job, k) : reinterpret_cast<const u32*>(job.table_section);
+            for (u32 i = lane; i < words; i += 32) {
+                const u32 word = from[i];
+                store_word(job.stream, HEADER_BYTES + 4 * (at + i), word);
+                sum += checksum_term(word, HEADER_BYTES / 4 + at + i);
+            }
         }
 #pragma unroll 1
-        for (u64 part = blockIdx.x; part * each < groups; part += gridDim.x) {
-            const u64 part_end = (part + 1) * each < groups ? (part + 1) * each : groups;
+        for (u32 part = blockIdx.x; part < PARTS; part += gridDim.x) {
+            const u32 each = groups_of_part(groups), part_end = min((part + 1) * each, groups);
             u64 place = shared.parts[part], all;
 #pragma unroll 1
-            for (u64 base = part * each; base < part_end; base += THREADS, place += all) {
-                const u64 group = base + threadIdx.x;
+            for (u32 base = part * each; base < part_end; base += THREADS, place += all) {
+                const u32 group = base + threadIdx.x;
                 u64 about = 0, first = 0;
                 if (group < part_end) {
                     about = job.group_sizes[group];
@@ -145,22 +163,22 @@ __device__ __forceinline__ void gather(const Job& job) {
                     const u32 count = (u32)((about & GROUP_BYTES_MASK) - STATE_BYTES) / 2 - (u32)(about >> 63);
                     const u64 end_tile = first + (about >> 24 & 255) + 1;
                     shared.at[threadIdx.x] = (place + before_mine) / 4;
-                    shared.states[threadIdx.x] = reinterpret_cast<const u16*>(job.words + first * TILE_WORD_BYTES);
-                    shared.words[threadIdx.x] = reinterpret_cast<const u16*>(job.words + end_tile * TILE_WORD_BYTES) - count;
+                    shared.states[threadIdx.x] = first * TILE_WORD_BYTES;
+                    shared.words[threadIdx.x] = end_tile * TILE_WORD_BYTES - 2 * count;
                     shared.counts[threadIdx.x] = count;
-                    const u64 k = HEADER_BYTES / 4 + table_words + group;
+                    const u64 k = HEADER_BYTES / 4 + shared.tables[TABLES] + (u64)group;
                     store_word(job.stream, 4 * k, (u32)about);
                     sum += checksum_term((u32)about, k);
                 }
                 __syncthreads();
-                sum += copy_groups(job.stream, shared, (u32)(part_end - base < THREADS ? part_end - base : THREADS));
+                sum += copy_groups(job, shared, min(part_end - base, THREADS));
             }
         }
     } else {
         sum += store_field<T>(job);
     }
     sum = warp_sum(sum);
-    if ((threadIdx.x & 31) == 0) shared.sums[threadIdx.x >> 5] = sum;
+    if (lane == 0) shared.sums[warp] = sum;
     __syncthreads();
     if (threadIdx.x >= 32) return;
     sum = warp_sum(threadIdx.x < GATHER_WARPS ? shared.sums[threadIdx.x] : 0);

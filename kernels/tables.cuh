@@ -46,20 +46,24 @@ __device__ __forceinline__ uint2* code_entries(const Job& job, u32 table) {
 
 // ---------------------------------------------------------------- groups of equal work
 
-// Twin of Groups in src/backend/cpu.rs. Tiles that a block weighs; the sums of these chunks lie where the sizes of groups will, what is before
-// each of them where the counts were.
-constexpr u32 WEIGHED_TILES = 4096;
+// Twin of Groups in src/backend/cpu.rs. Tiles that a block weighs; the weights of these chunks, and then of all before each, lie where those
+// tiles were listed that are not plain, which nobody asks for any more.
+constexpr u32 WEIGHED_TILES = 1024;
 
-// By the blocks of 1024 behind the first one.
-__device__ __forceinline__ void weigh_tiles(const Job& job, u64 chunk) {
-    constexpr u32 EACH = WEIGHED_TILES / 1024;
-    const u64 first = chunk * WEIGHED_TILES + EACH * threadIdx.x;
+// Blocks of TABLE_THREADS: one for each table, then those that weigh tiles.
+constexpr u32 TABLE_THREADS = 256, TABLE_WARPS = TABLE_THREADS / 32, TABLE_BLOCKS = TABLES;
+static_assert(TABLE_THREADS == ALPHABET && TABLE_BLOCKS == 50, "a thread for a symbol; launch.rs asks for as many");
+
+// By the blocks behind the tables.
+__device__ __forceinline__ void weigh_tiles(const Job& job, Control& control) {
+    constexpr u32 EACH = WEIGHED_TILES / TABLE_THREADS;
+    __shared__ u32 ticket;
+    const u64 chunk = blockIdx.x - TABLE_BLOCKS, chunks = gridDim.x - TABLE_BLOCKS, first = chunk * WEIGHED_TILES + EACH * threadIdx.x;
     u32 weights[EACH], sum = 0;
 #pragma unroll
-    for (u32 i = 0; i < EACH; i++) {
-        weights[i] = first + i < job.tiles() ? sizes_of(job, first + i).weight : 0;
-        sum += weights[i];
-    }
+    for (u32 i = 0; i < EACH; i++) weights[i] = first + i < job.tiles() ? sizes_of(job, first + i).weight : 0;
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) sum += weights[i];
     u64 all;
     u32 before = (u32)block_exclusive_sum(sum, all);
 #pragma unroll
@@ -67,56 +71,80 @@ __device__ __forceinline__ void weigh_tiles(const Job& job, u64 chunk) {
         if (first + i < job.tiles()) sizes_of(job, first + i).before = before;
         before += weights[i];
     }
-    if (threadIdx.x == 0) job.group_sizes[chunk] = all;
+    if (threadIdx.x == 0) {
+        job.group_offsets[chunk] = all;
+        __threadfence();
+        ticket = atomicAdd(&control.tickets[TICKET_TABLES], 1);
+    }
+    __syncthreads();
+    if (ticket != chunks - 1) return;
+    __threadfence();
+    u64 total = 0;
+    for (u64 base = 0; base < chunks; base += TABLE_THREADS) {
+        const u64 k = base + threadIdx.x;
+        const u64 before_mine = block_exclusive_sum(k < chunks ? __ldcg(&job.group_offsets[k]) : 0, all);
+        if (k < chunks) job.group_offsets[k] = total + before_mine;
+        total += all;
+    }
+    if (threadIdx.x != 0) return;
+    control.weight = total;
+    control.weight_before_last = total - sizes_of(job, job.tiles() - 1).weight;
 }
 
 // Weight of all tiles before one, and what keeps a group below 256 tiles.
-__device__ __forceinline__ u64 weight_before(const Job& job, u64 group_weight, u64 tile) {
-    return job.counts[tile / WEIGHED_TILES] + sizes_of(job, tile).before + tile * (group_weight / 255 + 1);
+__device__ __forceinline__ u64 weight_before(const Job& job, u32 group_weight, u32 tile) {
+    return job.group_offsets[tile / WEIGHED_TILES] + sizes_of(job, tile).before + (u64)tile * (group_weight / 255 + 1);
 }
 
-// By the last block of 1024, for which it ends the kernel.
-__device__ __forceinline__ void choose_groups(const Job& job, Control& control) {
-    const u64 chunks = (job.tiles() + WEIGHED_TILES - 1) / WEIGHED_TILES;
-    u64 total = 0;
-    for (u64 base = 0; base < chunks; base += blockDim.x) {
-        const u64 chunk = base + threadIdx.x;
-        u64 all;
-        const u64 before = block_exclusive_sum(chunk < chunks ? __ldcg(&job.group_sizes[chunk]) : 0, all);
-        if (chunk < chunks) job.counts[chunk] = total + before;
-        total += all;
-    }
-    __threadfence_block();
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    const u64 bytes = ((*(volatile u64*)&control.cost >> 8) + control.raw_bits) / 8, most = 1ull << 28;
-    u64 weight = total * GROUP_BYTES / (bytes ? bytes : 1);
-    weight = weight < LEAST_GROUP_WEIGHT ? LEAST_GROUP_WEIGHT : weight < most ? weight : most;
-    const u64 last = job.tiles() - 1;
-    const u64 before = *(volatile u64*)&job.counts[last / WEIGHED_TILES] + __ldcg(&sizes_of(job, last).before) + last * (weight / 255 + 1);
-    control.group_weight = weight;
-    control.groups = before / weight + 1;
+// A quotient of numbers below 2^53.
+__device__ __forceinline__ u64 quotient(u64 a, u64 b) {
+    // Rounded to nearest, it is too large by one at most, where it is a whole number.
+    const u64 q = (u64)((double)a / (double)b);
+    return q * b > a ? q - 1 : q;
+}
+
+struct Grouping {
+    u32 weight;  // at most, of the tiles of a group
+    u64 groups;
+};
+// By each block that encodes, from what the tables cost and the tiles weigh: cheaper than to wait for one block that does.
+__device__ __forceinline__ Grouping choose_groups(const Job& job) {
+    const Control& control = control_of(job);
+    const u64 cost = control.cost, raw_bits = control.raw_bits, all = control.weight, before_last = control.weight_before_last;
+    const u64 bytes = ((cost >> 8) + raw_bits) / 8, wanted = quotient(all * GROUP_BYTES, bytes ? bytes : 1);
+    constexpr u32 MOST = 1u << 28;
+    Grouping g;
+    g.weight = wanted < LEAST_GROUP_WEIGHT ? (u32)LEAST_GROUP_WEIGHT : wanted < MOST ? (u32)wanted : MOST;
+    g.groups = quotient(before_last + (job.tiles() - 1) * (g.weight / 255 + 1), g.weight) + 1;
+    return g;
 }
 
 // The first tile of a group in the lower half of the warp, that of the next group in the upper half; the number of tiles behind the last group.
-__device__ __forceinline__ u64 first_tile_of(const Job& job, u64 group_weight, u64 group) {
-    constexpr i32 PROBES = 16;
-    const i32 lane = threadIdx.x & (PROBES - 1), half = threadIdx.x >> 4 & 1;
-    const u64 wanted = (group + half) * group_weight;
-    u64 low = 0, high = job.tiles();
-    while (__any_sync(FULL, low < high)) {
-        const u64 span = high - low;
-        const u64 tile = low + (span <= PROBES ? (u64)lane : span * (u64)(lane + 1) / (PROBES + 1));
-        const bool before = tile < high && weight_before(job, group_weight, tile) < wanted;
-        const i32 n = __popc(__ballot_sync(FULL, before) >> (PROBES * half) & 0xffff);
-        // Probe n is the first one that is not before; all tiles up to that of probe n - 1 are.
-        const u64 below = __shfl_sync(FULL, tile, n > 0 ? n - 1 : 0, PROBES), above = __shfl_sync(FULL, tile, n < PROBES ? n : 0, PROBES);
-        if (low < high) {
-            if (n < PROBES && above < high) high = above;
-            if (n > 0) low = below + 1;
+__device__ __forceinline__ u32 first_tile_of(const Job& job, u32 group_weight, u64 group) {
+    const u32 lane = threadIdx.x & 31;
+    const u64 wanted = group * group_weight;
+    // There is no memory for 2^32 tiles.
+    u32 low[2] = {0, 0}, high[2] = {(u32)job.tiles(), (u32)job.tiles()};
+    while (low[0] < high[0] || low[1] < high[1]) {
+        // All lanes look for both, of which neither waits for the other.
+        u32 steps[2], n[2];
+        bool before[2];
+#pragma unroll
+        for (u32 i = 0; i < 2; i++) {
+            steps[i] = high[i] - low[i] <= 32 ? 1 : (high[i] - low[i]) / 33;
+            const u32 tile = low[i] + steps[i] * (lane + 1) - 1;
+            before[i] = tile < high[i] && weight_before(job, group_weight, tile) < wanted + (i ? group_weight : 0);
+        }
+#pragma unroll
+        for (u32 i = 0; i < 2; i++) {
+            // Probe n is the first one that is not before; all tiles up to that of probe n - 1 are.
+            n[i] = __popc(__ballot_sync(FULL, before[i]));
+            const u32 above = low[i] + steps[i] * (n[i] + 1) - 1;
+            low[i] += steps[i] * n[i];
+            if (n[i] < 32 && above < high[i]) high[i] = above;
         }
     }
-    return low;
+    return lane < 16 ? low[0] : low[1];
 }
 
 // Where a table is written first: every one has a place of the largest size.
@@ -125,326 +153,241 @@ __device__ __forceinline__ u32* stored_table(const Job& job, u32 table) {
     return reinterpret_cast<u32*>(job.table_section) + TABLE_SIZES_BYTES / 4 + table * STORED_WORDS;
 }
 
-// Moves the stored tables up to each other. By the last block of 1024, for which it ends the kernel; the directory holds their sizes.
-__device__ __forceinline__ void close_tables(const Job& job, Control& control) {
-    __shared__ u32 sizes[TABLES], offsets[TABLES + 1];
-    constexpr u32 EACH = (TABLES * STORED_WORDS + 1023) / 1024;
-    u32* const section = reinterpret_cast<u32*>(job.table_section);
-    if (threadIdx.x < TABLES) sizes[threadIdx.x] = *(volatile u8*)&job.table_section[threadIdx.x];
-    __syncthreads();
-    if (threadIdx.x <= TABLES) {
-        u32 before = TABLE_SIZES_BYTES / 4;
-        for (u32 table = 0; table < threadIdx.x; table++) before += sizes[table];
-        offsets[threadIdx.x] = before;
-    }
-    u32 words[EACH];
-#pragma unroll
-    for (u32 i = 0; i < EACH; i++) {
-        const u32 place = i * 1024 + threadIdx.x, table = place / STORED_WORDS, k = place % STORED_WORDS;
-        words[i] = table < TABLES && k < sizes[table] ? __ldcg(&stored_table(job, table)[k]) : 0;
-    }
-    __syncthreads();
-#pragma unroll
-    for (u32 i = 0; i < EACH; i++) {
-        const u32 place = i * 1024 + threadIdx.x, table = place / STORED_WORDS, k = place % STORED_WORDS;
-        if (table < TABLES && k < sizes[table]) section[offsets[table] + k] = words[i];
-    }
-    if (threadIdx.x >= TABLES && threadIdx.x < TABLE_SIZES_BYTES) job.table_section[threadIdx.x] = 0;
-    if (threadIdx.x == 0) control.table_bytes = offsets[TABLES] * 4;
+// What the warps of a block find out about a table.
+struct TableShared {
+    u64 totals[TABLE_WARPS], listed[TABLE_WARPS], costs[TABLE_WARPS];
+    u32 sums[2][TABLE_WARPS], largest[2][TABLE_WARPS], present[TABLE_WARPS], places[TABLE_WARPS];
+    u32 words[STORED_WORDS + 1];  // the stored form, and a word behind
+};
+
+// The sum of counts over a warp, by its parts: all of a table are below 2^54.
+__device__ __forceinline__ u64 warp_sum_of_counts(u64 count) {
+    constexpr u32 LOW = 27;
+    return warp_sum((u32)count & ((1u << LOW) - 1)) + ((u64)warp_sum((u32)(count >> LOW)) << LOW);
 }
 
-// Blocks that make tables, a warp for one: no more than four in a block, so that none waits for another.
-constexpr u32 TABLE_WARPS = 4, TABLE_BLOCKS = (TABLES + TABLE_WARPS - 1) / TABLE_WARPS;
-static_assert(TABLE_BLOCKS == 13, "launch.rs asks for as many");
+template <typename T, u32 N>
+__device__ __forceinline__ T sum_of(const T (&values)[N]) {
+    T sum = 0;
+#pragma unroll
+    for (u32 k = 0; k < N; k++) sum += values[k];
+    return sum;
+}
 
-// Frequencies and their stored form from the counts. By blocks of 1024, a warp for a table.
-template <typename T>
-__device__ __forceinline__ void make_frequencies(const Job& job) {
-    __shared__ u32 stored[TABLE_WARPS][STORED_WORDS];
+// count * SCALE / total to nearest, and 1 at least. The count is not above the total.
+template <u32 SCALE_TO>
+__device__ __forceinline__ u32 scaled_count(u64 count, u64 total) {
+    // Floats are off by less than one.
+    const u64 x = count * SCALE_TO + total / 2;
+    u32 q = (u32)((float)x / (float)total);
+    const long long rest = (long long)(x - q * total);
+    q = rest < 0 ? q - 1 : (u64)rest >= total ? q + 1 : q;
+    return q > 1 ? q : 1;
+}
+
+// The value that stands for a symbol in the stored form of a table, at a bit of words in shared memory that are zero. It has no more than 33 bits.
+__device__ __forceinline__ void store_bits(u32* words, u32 at, u64 value) {
+    const u64 shifted = value << (at & 31);
+    atomicOr(&words[at >> 5], (u32)shifted);
+    if (shifted >> 32) atomicOr(&words[(at >> 5) + 1], (u32)(shifted >> 32));
+}
+
+// By a block, after a barrier: the stored form of a table of so many symbols and bits.
+__device__ __forceinline__ void store_table(const Job& job, const TableShared& shared, u32 table, u32 bits) {
+    const u32 words = (bits + 31) / 32;
+    if (threadIdx.x < words) stored_table(job, table)[threadIdx.x] = shared.words[threadIdx.x];
+    if (threadIdx.x == 0) job.table_section[table] = (u8)words;
+}
+
+// What the symbols of a table cost, by the warps of a block, after a barrier.
+__device__ __forceinline__ void add_cost(Control& control, const TableShared& shared) {
+    if (threadIdx.x != 0) return;
+    const u64 cost = sum_of(shared.costs);
+    if (cost) atomicAdd((ull*)&control.cost, (ull)cost);
+}
+
+// Frequencies and their stored form from the counts, by a block for a table, a thread for a symbol.
+__device__ __forceinline__ void make_frequencies(const Job& job, TableShared& shared) {
     Control& control = control_of(job);
-    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    u64 cost = 0;
-    if (const u32 table = TABLE_WARPS * blockIdx.x + warp; warp < (i32)TABLE_WARPS && table < TABLES) {
-        const u64* counts = job.counts + table * ALPHABET;
-        u64 count[8];
-        u32 f[8];
-        u64 total = 0, listed = 0;
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) {
-            count[k] = counts[lane * 8 + k];
-            total += count[k];
-            f[k] = 0;
-        }
-        total = warp_sum64(total);
-        uint2* const entries = code_entries(job, table);
-        const u32 symbols = table < FIRST_SHARED_TABLE ? HEAD_ALPHABET : ALPHABET;
-        if (total == 0) {
-            // Never looked up, but copied with the others.
-            for (u32 symbol = lane; symbol < symbols; symbol += 32) entries[symbol] = make_uint2(0, 0);
-            if (lane == 0) job.table_section[table] = 0;
-            return;
-        }
-        auto scaled = [&](u64 n) -> u32 {
-            u64 x = (n * SCALE + total / 2) / total;
-            return x > 1 ? (u32)x : 1;
-        };
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) {
-            const u32 symbol = lane * 8 + k;
-            if (symbol < ESCAPE && count[k] >= 2 && count[k] * (4 * SCALE) >= 3 * total) {
-                f[k] = scaled(count[k]);
-                listed += count[k];
-            }
-        }
-        listed = warp_sum64(listed);
-        if (lane == 31 && listed < total) f[7] = scaled(total - listed);
-        i32 sum = 0;
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) sum += f[k];
-        sum = (i32)warp_sum((u32)sum);
-        while (sum != (i32)SCALE) {
-            // The most frequent symbol, the first of several.
-            u32 best = 0;
-#pragma unroll
-            for (i32 k = 0; k < 8; k++) {
-                const u32 key = f[k] << 8 | (255 - (lane * 8 + k));
-                if (key > best) best = key;
-            }
-            for (i32 k = 16; k > 0; k /= 2) {
-                const u32 other = __shfl_xor_sync(FULL, best, k);
-                if (other > best) best = other;
-            }
-            const i32 symbol = 255 - (i32)(best & 255), largest = (i32)(best >> 8);
-            i32 change = (i32)SCALE - sum;
-            if (change < -(largest / 2)) change = -(largest / 2);
-#pragma unroll
-            for (i32 k = 0; k < 8; k++)
-                if (symbol == lane * 8 + k) f[k] = (u32)((i32)f[k] + change);
-            sum += change;
-        }
-        // Starts, and what the symbols cost.
-        u32 mine = 0;
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) mine += f[k];
-        u32 start = mine;
-        for (i32 k = 1; k < 32; k *= 2) {
-            const u32 other = __shfl_up_sync(FULL, start, k);
-            if (lane >= k) start += other;
-        }
-        start -= mine;
-        const u32 escape = __shfl_sync(FULL, f[7], 31);
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) {
-            const u32 symbol = lane * 8 + k;
-            const bool own = f[k] > 0 && symbol != ESCAPE;
-            // The escape is the last symbol, so that its frequencies end the scale.
-            const u32 frequency = own ? f[k] : escape ? escape : 1;
-            if (symbol < symbols)
-                entries[symbol] = make_uint2(frequency << 16 | raw_flag(table, symbol) | (own ? start : ENTRY_ESCAPES | (SCALE - escape)), 0xffffffffu / frequency);
-            start += f[k];
-            if (count[k]) {
-                cost += count[k] * ((own ? 0 : 8 << 8) + (SCALE_BITS << 8) - log2_fixed(own ? f[k] : escape));
-            }
-        }
-        // The stored form, least significant bits first: lanes know where theirs begin.
-        u32* const words = stored[warp];
-        for (u32 k = lane; k < STORED_WORDS; k += 32) words[k] = 0;
-        __syncwarp();
-        i32 last = -1;
-        u32 present = 0;
-#pragma unroll
-        for (i32 k = 0; k < 8; k++)
-            if (f[k]) {
-                last = lane * 8 + k;
-                present++;
-            }
-        for (i32 k = 1; k < 32; k *= 2) {
-            const i32 other = __shfl_up_sync(FULL, last, k);
-            if (lane >= k && other > last) last = other;
-        }
-        i32 previous = __shfl_up_sync(FULL, last, 1);
-        if (lane == 0) previous = -1;
-        const i32 before_mine = previous;
-        u32 bits = 0;
-#pragma unroll
-        for (i32 k = 0; k < 8; k++)
-            if (f[k]) {
-                bits += 2 * (31 - __clz(lane * 8 + k - previous)) + 1 + 4 + (31 - __clz(f[k]));
-                previous = lane * 8 + k;
-            }
-        u32 at = bits;
-        for (i32 k = 1; k < 32; k *= 2) {
-            const u32 other = __shfl_up_sync(FULL, at, k);
-            if (lane >= k) at += other;
-        }
-        const u32 total_bits = 8 + __shfl_sync(FULL, at, 31);
-        at += 8 - bits;
-        present = warp_sum(present);
-        if (lane == 0) {
-            atomicOr(&words[0], present - 1);
-            job.table_section[table] = (u8)((total_bits + 31) / 32);
-        }
-        previous = before_mine;
-#pragma unroll 1
-        for (i32 k = 0; k < 8; k++) {
-            const i32 symbol = lane * 8 + k;
-            u32 frequency = f[0];
-#pragma unroll
-            for (i32 i = 1; i < 8; i++) frequency = i == k ? f[i] : frequency;
-            if (frequency == 0) continue;
-            const u32 gap = (u32)(symbol - previous), gap_bits = 31 - __clz(gap), length = 31 - __clz(frequency);
-            u64 value = (u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1;
-            value = value << gap_bits | (u64)length << (2 * gap_bits + 1) |
-                    (u64)(frequency & ((1u << length) - 1)) << (2 * gap_bits + 5);
-            const u32 shift = at & 31;
-            const u64 low = value << shift;
-            atomicOr(&words[at >> 5], (u32)low);
-            const u32 high = (u32)(low >> 32);
-            if (high) atomicOr(&words[(at >> 5) + 1], high);
-            if (shift && value >> (64 - shift)) atomicOr(&words[(at >> 5) + 2], (u32)(value >> (64 - shift)));
-            at += 2 * gap_bits + 5 + length;
-            previous = symbol;
-        }
-        __syncwarp();
-        for (u32 k = lane; k < (total_bits + 31) / 32; k += 32) stored_table(job, table)[k] = words[k];
-        __syncwarp();
+    const u32 table = blockIdx.x, symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    uint2* const entries = code_entries(job, table);
+    const bool has_entry = table >= FIRST_SHARED_TABLE || symbol < HEAD_ALPHABET;
+    const u64 count = job.counts[table * ALPHABET + symbol];
+    u64 part = warp_sum_of_counts(count);
+    if (lane == 0) shared.totals[warp] = part;
+    __syncthreads();
+    const u64 total = sum_of(shared.totals);
+    if (total == 0) {
+        // Never looked up, but copied with the others.
+        if (has_entry) entries[symbol] = make_uint2(0, 0);
+        if (symbol == 0) job.table_section[table] = 0;
+        return;
     }
+    const bool own = symbol < ESCAPE && count >= 2 && count * (4 * SCALE) >= 3 * total;
+    u32 f = own ? scaled_count<SCALE>(count, total) : 0;
+    part = warp_sum_of_counts(own ? count : 0);
+    const u32 present = __ballot_sync(FULL, own);
+    // The most frequent symbol, the first of several.
+    u32 sum = warp_sum(f), largest = warp_max(f << 8 | (255 - symbol));
+    if (lane == 0) shared.listed[warp] = part, shared.present[warp] = present, shared.sums[0][warp] = sum, shared.largest[0][warp] = largest;
+    __syncthreads();
+    const u64 listed = sum_of(shared.listed);
+    sum = sum_of(shared.sums[0]);
+    u32 escape = 0;
+    if (listed < total) {
+        escape = scaled_count<SCALE>(total - listed, total);
+        sum += escape;
+        if (symbol == ESCAPE) f = escape;
+    }
+    for (u32 turn = 0;; turn++) {
+        largest = escape << 8 | (255 - ESCAPE);
+#pragma unroll
+        for (u32 k = 0; k < TABLE_WARPS; k++) largest = max(largest, shared.largest[turn & 1][k]);
+        i32 change = (i32)SCALE - (i32)sum;
+        if (change < -(i32)(largest >> 9)) change = -(i32)(largest >> 9);
+        if (symbol == 255 - (largest & 255)) f += (u32)change;
+        if ((largest & 255) == 255 - ESCAPE) escape += (u32)change;
+        sum += (u32)change;
+        if (sum == SCALE) break;
+        largest = warp_max(f << 8 | (255 - symbol));
+        if (lane == 0) shared.largest[(turn + 1) & 1][warp] = largest;
+        __syncthreads();
+    }
+    // Where the symbol begins in the scale, and in the stored form.
+    i32 previous = -1;
+    u32 number = listed < total;
+#pragma unroll
+    for (u32 k = 0; k < TABLE_WARPS; k++) {
+        const u32 here = shared.present[k], before = k < warp ? here : k == warp ? here & ((1u << lane) - 1) : 0;
+        if (before) previous = (i32)(32 * k + highest_bit(before));
+        number += __popc(here);
+    }
+    const u32 gap = (u32)((i32)symbol - previous), gap_bits = 31 - __clz(gap), length = 31 - __clz(f);
+    const u32 mine = f ? f << 16 | (2 * gap_bits + 5 + length) : 0;
+    const u32 up_to_me = sum_up_to_me(mine);
+    if (lane == 31) shared.places[warp] = up_to_me;
+    const u32 frequency = own ? f : escape ? escape : 1;
+    u64 cost = count ? count * ((own ? 0 : 8 << 8) + (SCALE_BITS << 8) - log2_fixed(frequency)) : 0;
     cost = warp_sum64(cost);
-    if (lane == 0) atomicAdd((ull*)&control.cost, (ull)cost);
+    if (lane == 0) shared.costs[warp] = cost;
+    __syncthreads();
+    u32 place = up_to_me - mine, bits = 8;
+#pragma unroll
+    for (u32 k = 0; k < TABLE_WARPS; k++) {
+        if (k < warp) place += shared.places[k];
+        bits += shared.places[k] & 0xffff;
+    }
+    // The escape is the last symbol, so that its frequencies end the scale.
+    if (has_entry)
+        entries[symbol] = make_uint2(frequency << 16 | raw_flag(table, symbol) | (own ? place >> 16 : ENTRY_ESCAPES | (SCALE - escape)), 0xffffffffu / frequency);
+    if (symbol == 0) atomicOr(&shared.words[0], number - 1);
+    if (f) {
+        const u64 value = ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits | (u64)length << (2 * gap_bits + 1) |
+                          (u64)(f & ((1u << length) - 1)) << (2 * gap_bits + 5);
+        store_bits(shared.words, 8 + (place & 0xffff), value);
+    }
+    __syncthreads();
+    store_table(job, shared, table, bits);
+    add_cost(control, shared);
 }
 
-// Code lengths from the counts, the codes and their stored form. By blocks of 1024, a warp for a table.
-template <typename T>
-__device__ __forceinline__ void make_codes(const Job& job) {
-    __shared__ u32 keys_[TABLE_WARPS][ALPHABET];
+// Code lengths from the counts, the codes and their stored form, by a block for a table, a thread for a symbol.
+__device__ __forceinline__ void make_codes(const Job& job, TableShared& shared) {
+    __shared__ u32 keys[ALPHABET], lengths[ALPHABET], escape_code[2];
     Control& control = control_of(job);
-    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    u64 cost = 0;
-    if (const u32 table = TABLE_WARPS * blockIdx.x + warp; warp < (i32)TABLE_WARPS && table < TABLES) {
-        u32* const keys = keys_[warp];
-        const u64* const counts = job.counts + table * ALPHABET;
-        uint2* const entries = code_entries(job, table);
-        const u32 symbols = table < FIRST_SHARED_TABLE ? HEAD_ALPHABET : ALPHABET;
-        u64 count[8], total = 0, listed = 0;
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) {
-            count[k] = counts[lane * 8 + k];
-            total += count[k];
-        }
-        total = warp_sum64(total);
-        if (total == 0) {
-            // Never looked up, but copied with the others.
-            for (u32 symbol = lane; symbol < symbols; symbol += 32) entries[symbol] = make_uint2(0, 0);
-            if (lane == 0) job.table_section[table] = 0;
-            return;
-        }
-        auto weight = [&](u64 n) -> u32 {
-            const u64 x = ((n << WEIGHT_BITS) + total / 2) / total;
-            return x > 1 ? (u32)x : 1;
-        };
-        u32 weights[8];
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) {
-            weights[k] = 0;
-            if (lane * 8 + k < (i32)ESCAPE && count[k] >= 2 && count[k] * (4 * CODES) >= 3 * total) {
-                weights[k] = weight(count[k]);
-                listed += count[k];
-            }
-        }
-        listed = warp_sum64(listed);
-        if (lane == 31 && listed < total) weights[7] = weight(total - listed);
-        // The symbols with a code, by weight and then by symbol.
-        u32 mine = 0;
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) mine += weights[k] != 0;
-        u32 at = mine;
-        for (i32 k = 1; k < 32; k *= 2) {
-            const u32 other = __shfl_up_sync(FULL, at, k);
-            if (lane >= k) at += other;
-        }
-        const u32 n = __shfl_sync(FULL, at, 31);
-        at -= mine;
-#pragma unroll
-        for (i32 k = 0; k < 8; k++)
-            if (weights[k]) keys[at++] = weights[k] << 8 | (u32)(lane * 8 + k);
-        __syncwarp();
-        u32 rank[8];
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) rank[k] = 0;
-        for (u32 i = 0; i < n; i++) {
-            const u32 key = keys[i];
-#pragma unroll
-            for (i32 k = 0; k < 8; k++) rank[k] += key < (weights[k] << 8 | (u32)(lane * 8 + k));
-        }
-        __syncwarp();
-#pragma unroll
-        for (i32 k = 0; k < 8; k++)
-            if (weights[k]) keys[rank[k]] = weights[k];
-        __syncwarp();
-        if (lane == 0) {
-            unlimited_lengths(keys, (i32)n);
-            limit_lengths(keys, (i32)n);
-        }
-        __syncwarp();
-        u32 lengths[8], starts[8];
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) {
-            lengths[k] = weights[k] ? keys[rank[k]] : NO_CODE;
-            starts[k] = 0;
-        }
-        code_starts(lengths, starts);
-        __syncwarp();
-        const u32 escape = __shfl_sync(FULL, lengths[7], 31), last = __shfl_sync(FULL, starts[7], 31);
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) {
-            const u32 symbol = lane * 8 + k;
-            const bool own = lengths[k] != NO_CODE && symbol != ESCAPE;
-            const u32 code = own ? lengths[k] << 16 | reversed_code(starts[k]) : escape == NO_CODE ? 0 : escape << 16 | reversed_code(last);
-            if (symbol < symbols) entries[symbol] = make_uint2(code | raw_flag(table, symbol) | (own ? 0 : ENTRY_ESCAPES), 0);
-            keys[symbol] = lengths[k];
-            cost += count[k] * (own ? lengths[k] : escape == NO_CODE ? 0 : escape + 8);
-        }
-        __syncwarp();
-        if (lane == 0) {
-            u32* const out = stored_table(job, table);
-            u64 pending = n - 1;
-            u32 bits = 8, words = 0;
-            i32 previous = -1;
-            for (i32 symbol = 0; symbol < (i32)ALPHABET; symbol++) {
-                const u32 length = keys[symbol];
-                if (length == NO_CODE) continue;
-                const u32 gap = (u32)(symbol - previous), gap_bits = 31 - __clz(gap);
-                const u64 value = ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits | (u64)length << (2 * gap_bits + 1);
-                pending |= value << bits;
-                bits += 2 * gap_bits + 5;
-                if (bits >= 32) {
-                    out[words++] = (u32)pending;
-                    pending >>= 32;
-                    bits -= 32;
-                }
-                previous = symbol;
-            }
-            if (bits) out[words++] = (u32)pending;
-            job.table_section[table] = (u8)words;
-        }
-        __syncwarp();
+    const u32 table = blockIdx.x, symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    uint2* const entries = code_entries(job, table);
+    const bool has_entry = table >= FIRST_SHARED_TABLE || symbol < HEAD_ALPHABET;
+    const u64 count = job.counts[table * ALPHABET + symbol];
+    u64 part = warp_sum_of_counts(count);
+    if (lane == 0) shared.totals[warp] = part;
+    __syncthreads();
+    const u64 total = sum_of(shared.totals);
+    if (total == 0) {
+        // Never looked up, but copied with the others.
+        if (has_entry) entries[symbol] = make_uint2(0, 0);
+        if (symbol == 0) job.table_section[table] = 0;
+        return;
     }
-    cost = warp_sum64(cost);
-    if (lane == 0) atomicAdd((ull*)&control.cost, (ull)cost << 8);
+    const bool own = symbol < ESCAPE && count >= 2 && count * (4 * CODES) >= 3 * total;
+    u32 weight = own ? scaled_count<1 << WEIGHT_BITS>(count, total) : 0;
+    part = warp_sum_of_counts(own ? count : 0);
+    const u32 present = __ballot_sync(FULL, own);
+    if (lane == 0) shared.listed[warp] = part, shared.present[warp] = present;
+    __syncthreads();
+    const u64 listed = sum_of(shared.listed);
+    const bool has_escape = listed < total;
+    if (has_escape && symbol == ESCAPE) weight = scaled_count<1 << WEIGHT_BITS>(total - listed, total);
+    // The symbols with a code, by symbol: those before mine.
+    i32 previous = -1;
+    u32 n = has_escape, number = 0;
+#pragma unroll
+    for (u32 k = 0; k < TABLE_WARPS; k++) {
+        const u32 here = shared.present[k], before = k < warp ? here : k == warp ? here & ((1u << lane) - 1) : 0;
+        if (before) previous = (i32)(32 * k + highest_bit(before));
+        number += __popc(before);
+        n += __popc(here);
+    }
+    // By weight and then by symbol.
+    const u32 key = weight << 8 | symbol;
+    if (weight) keys[number] = key;
+    __syncthreads();
+    u32 rank = 0;
+    if (weight)
+        for (u32 i = 0; i < n; i++) rank += keys[i] < key;
+    if (weight) lengths[rank] = weight;
+    __syncthreads();
+    if (symbol == 0) {
+        unlimited_lengths(lengths, (i32)n);
+        limit_lengths(lengths, (i32)n);
+    }
+    __syncthreads();
+    // By length and then by symbol.
+    const u32 length = weight ? lengths[rank] : NO_CODE, code_key = length << 8 | symbol;
+    if (weight) keys[number] = code_key;
+    __syncthreads();
+    u32 start = 0;
+    if (weight)
+        for (u32 i = 0; i < n; i++) start += keys[i] < code_key ? CODES >> (keys[i] >> 8) : 0;
+    if (symbol == ESCAPE) escape_code[0] = length, escape_code[1] = start;
+    const u32 gap = (u32)((i32)symbol - previous), gap_bits = 31 - __clz(gap), mine = weight ? 2 * gap_bits + 5 : 0;
+    const u32 up_to_me = sum_up_to_me(mine);
+    if (lane == 31) shared.places[warp] = up_to_me;
+    __syncthreads();
+    u32 place = up_to_me - mine, bits = 8;
+#pragma unroll
+    for (u32 k = 0; k < TABLE_WARPS; k++) {
+        if (k < warp) place += shared.places[k];
+        bits += shared.places[k];
+    }
+    const u32 escape = escape_code[0];
+    const u32 code = own ? length << 16 | reversed_code(start) : has_escape ? escape << 16 | reversed_code(escape_code[1]) : 0;
+    if (has_entry) entries[symbol] = make_uint2(code | raw_flag(table, symbol) | (own ? 0 : ENTRY_ESCAPES), 0);
+    const u64 cost = warp_sum64(count * (own ? length : has_escape ? escape + 8 : 0)) << 8;
+    if (lane == 0) shared.costs[warp] = cost;
+    if (symbol == 0) atomicOr(&shared.words[0], n - 1);
+    if (weight)
+        store_bits(shared.words, 8 + place,
+                   ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits | (u64)length << (2 * gap_bits + 1));
+    __syncthreads();
+    store_table(job, shared, table, bits);
+    add_cost(control, shared);
 }
 
-// Grid: TABLE_BLOCKS, then a block for each WEIGHED_TILES tiles. Block: 1024. The tables of a coder, and the groups.
+// Grid: TABLE_BLOCKS, then a block for each WEIGHED_TILES tiles. Block: TABLE_THREADS. The tables of a coder, and the weights of tiles.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void tables(const Job& job) {
-    Control& control = control_of(job);
+    __shared__ TableShared shared;
+    shared.words[threadIdx.x] = 0;
+    static_assert(STORED_WORDS + 1 == TABLE_THREADS, "a word for a thread");
+    after_kernel_before();
     if (blockIdx.x >= TABLE_BLOCKS)
-        weigh_tiles(job, blockIdx.x - TABLE_BLOCKS);
+        weigh_tiles(job, control_of(job));
     else if (HUFFMAN)
-        make_codes<T>(job);
+        make_codes(job, shared);
     else
-        make_frequencies<T>(job);
-    if (blockIdx.x == 0 && threadIdx.x == 0) *code_entries(job, NO_TABLE) = make_uint2(HUFFMAN ? 0 : SCALE << 16, 0);
-    if (!last_block(control, TICKET_TABLES)) return;
-    close_tables(job, control);
-    choose_groups(job, control);
+        make_frequencies(job, shared);
+    if (blockIdx.x != 0) return;
+    if (threadIdx.x == 0) *code_entries(job, NO_TABLE) = make_uint2(HUFFMAN ? 0 : SCALE << 16, 0);
+    if (threadIdx.x >= TABLES && threadIdx.x < TABLE_SIZES_BYTES) job.table_section[threadIdx.x] = 0;
 }

@@ -64,15 +64,14 @@ __device__ __forceinline__ u32 class_table(u32 info, i32 k) {
 // log2 in 1/256 units, rounded down.
 __device__ inline u32 log2_fixed(u32 x) {
     u32 whole = 31 - __clz(x);
-    u64 m = (u64)x << (31 - whole);
-    u32 fraction = 0;
+    u32 m = x << (31 - whole), fraction = 0;
+#pragma unroll
     for (i32 k = 0; k < 8; k++) {
-        m = (m * m) >> 31;
-        fraction <<= 1;
-        if (m >> 32) {
-            m >>= 1;
-            fraction |= 1;
-        }
+        // From 1 on, below 4, in 1/2^62.
+        const u64 square = (u64)m * m;
+        const u32 bit = (u32)(square >> 63);
+        m = (u32)(square >> (31 + bit));
+        fraction = fraction << 1 | bit;
     }
     return whole << 8 | fraction;
 }

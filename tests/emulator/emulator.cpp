@@ -268,13 +268,13 @@ void compress(const Job& job) {
     }
     RUN(collect, FEW, 32 * COLLECT_WARPS);
     if (job.coder == CODER_ANS) {
-        RUN(tables, TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES, 1024);
+        RUN(tables, TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES, TABLE_THREADS);
         if (job.predictor == PREDICTOR_HIERARCHICAL)
             RUN(encode, FEW, 32 * ENCODE_WARPS);
         else
             RUN(encode_lorenzo, FEW, 32 * LORENZO_CODE_WARPS);
     } else {
-        RUN(make_codes, TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES, 1024);
+        RUN(make_codes, TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES, TABLE_THREADS);
         if (job.predictor == PREDICTOR_HIERARCHICAL)
             RUN(encode_huffman, FEW, 32 * ENCODE_WARPS);
         else

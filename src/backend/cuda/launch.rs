@@ -125,8 +125,8 @@ pub(super) const COMPRESS: [Stage; 24] = [
     only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(8), 256)),
     only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256)),
     with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(16).min(396), 512)),
-    only(ANS, stage("tables", |s, _| 13 + s.tiles.div_ceil(4096), 1024)),
-    only(HUFFMAN, stage("make_codes", |s, _| 13 + s.tiles.div_ceil(4096), 1024)),
+    only(ANS, stage("tables", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
+    only(HUFFMAN, stage("make_codes", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
     only(ANS_HIERARCHICAL, with_shared(ENCODE_BYTES, stage("encode", |s, _| s.tiles.min(528), 320))),
     only(
         HUFFMAN_HIERARCHICAL,
