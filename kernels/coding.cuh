@@ -544,15 +544,17 @@ __device__ __forceinline__ void code_heads(Heads heads, Encoder<HUFFMAN>& encode
     }
 }
 
-// The end of a group: the states in front, the words at the end of its space. The pad word behind an odd number of words lies beyond the
-// space: it is made when copied. Bit 63 says that the words are odd, as far as the stream.
+// The end of a group: the states in front of the words, which are at the end of its space. The pad word behind an odd number of words lies beyond
+// the space: it is made when copied. Bit 63 says that the words are odd, as far as the stream.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>& encoder, u64 groups, u64 group, u64 first, u64 end) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     const i32 lane = threadIdx.x & 31;
-    reinterpret_cast<u32*>(job.words + first * TILE_WORD_BYTES)[lane] = encoder.x;
+    const u64 words = encoder.words((end - first) * TILE_WORD_BYTES);
+    u16* const state = reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES - STATE_BYTES) - words + 2 * lane;
+    state[0] = (u16)encoder.x;
+    state[1] = (u16)(encoder.x >> 16);
     if (lane == 0) {
-        const u64 words = encoder.words((end - first) * TILE_WORD_BYTES);
         const u64 bytes = STATE_BYTES + (words + 1) / 2 * 4;
         job.group_sizes[group] = bytes | (end - first - 1) << 24 | (words & 1) << 63;
         sizes_of(job, group).first_tile = first;

@@ -14,42 +14,52 @@ static_assert(PARTS <= 32 * GATHER_WARPS, "a thread for a part");
 
 // Groups that a block copies.
 struct GatherShared {
-    u64 parts[PARTS];  // where each part goes
-    u64 at[32 * GATHER_WARPS];  // their first words in the stream
-    u64 states[32 * GATHER_WARPS], words[32 * GATHER_WARPS];  // where these lie, in bytes
-    u32 counts[32 * GATHER_WARPS];  // of the words that are not states
+    u64 parts[PARTS];           // where each part goes
+    u64 to[32 * GATHER_WARPS];  // the first of their words in the stream
+    u64 from[32 * GATHER_WARPS];  // where their states and words lie, in bytes
+    u32 counts[32 * GATHER_WARPS];  // words of 16 bits
     u32 tables[TABLES + 1], header[HEADER_BYTES / 4], sums[GATHER_WARPS];
 };
 
 // Copies so many groups: the sum of the terms of their words. Where they are few, several warps copy one.
+template <bool ALIGNED>
 __device__ __forceinline__ u32 copy_groups(const Job& job, const GatherShared& shared, u32 groups) {
     const u32 lane = threadIdx.x & 31;
     u32 halvings = 0, sum = 0;
     while (groups << halvings < GATHER_WARPS) halvings++;
 #pragma unroll 1
     for (u32 item = threadIdx.x >> 5; item < groups << halvings; item += GATHER_WARPS) {
-        const u32 group = item >> halvings, count = shared.counts[group], rows = (count + 63) / 64 + 1;
-        const u64 at = shared.at[group] + lane;
-        const u64 states = shared.states[group] + 4 * lane, words = shared.words[group] + 4 * lane;
-        // Some at a time, all of which are on their way before the first is there. The states are the first row.
-        constexpr u32 AHEAD = 4;
+        const u32 group = item >> halvings, count = shared.counts[group];
+        // Rows of 32 words of 32 bits, some at a time, all of which are on their way before the first is there.
+        constexpr u32 ROWS = 5, ROW = 64;
+        u32 done = (item & ((1 << halvings) - 1)) * ROWS * ROW;
+        const u8* from = job.words + shared.from[group] + 2 * done + 4 * lane;
+        const u64 first = shared.to[group] + done / 2 + lane;
+        u8* to = job.stream + 4 * first;
+        u32 step = (u32)first * CHECKSUM_STEP;
 #pragma unroll 1
-        for (u32 row = item & ((1 << halvings) - 1); row < rows; row += AHEAD << halvings) {
-            u32 low[AHEAD], high[AHEAD];
+        for (; done < count; done += ROWS * ROW << halvings) {
+            u32 low[ROWS], high[ROWS];
+            const i32 left = (i32)(count - done - 2 * lane);
 #pragma unroll
-            for (u32 i = 0; i < AHEAD; i++) {
-                const u32 r = row + (i << halvings), w = 64 * (r - 1) + 2 * lane;
-                const u16* const from = reinterpret_cast<const u16*>(job.words + (r == 0 ? states : words + 128 * (r - 1)));
-                low[i] = r == 0 || (r < rows && w < count) ? from[0] : 0;
-                high[i] = r == 0 || (r < rows && w + 1 < count) ? from[1] : 0;
+            for (u32 i = 0; i < ROWS; i++) {
+                const u16* const two = reinterpret_cast<const u16*>(from + 2 * ROW * i);
+                low[i] = left > (i32)(ROW * i) ? two[0] : 0;
+                high[i] = left > (i32)(ROW * i) + 1 ? two[1] : 0;
             }
 #pragma unroll
-            for (u32 i = 0; i < AHEAD; i++) {
-                const u32 r = row + (i << halvings), word = low[i] | high[i] << 16;
-                if (r >= rows || (r > 0 && 64 * (r - 1) + 2 * lane >= count)) continue;
-                store_word(job.stream, 4 * (at + 32 * r), word);
-                sum += checksum_term(word, at + 32 * r);
+            for (u32 i = 0; i < ROWS; i++) {
+                if (left <= (i32)(ROW * i)) continue;
+                const u32 word = low[i] | high[i] << 16;
+                if (ALIGNED)
+                    reinterpret_cast<u32*>(to)[ROW / 2 * i] = word;
+                else
+                    put32(to + 2 * ROW * i, word);
+                sum += checksum_mix(word + step + ROW / 2 * i * CHECKSUM_STEP);
             }
+            from += 2 * ROWS * ROW << halvings;
+            to += 2 * ROWS * ROW << halvings;
+            step += (ROWS * ROW / 2 * CHECKSUM_STEP) << halvings;
         }
     }
     return sum;
@@ -160,18 +170,18 @@ __device__ __forceinline__ void gather(const Job& job) {
                 // Its barriers keep what was read from what is written.
                 const u64 before_mine = block_exclusive_sum(about & GROUP_BYTES_MASK, all);
                 if (group < part_end) {
-                    const u32 count = (u32)((about & GROUP_BYTES_MASK) - STATE_BYTES) / 2 - (u32)(about >> 63);
+                    const u32 count = (u32)(about & GROUP_BYTES_MASK) / 2 - (u32)(about >> 63);
                     const u64 end_tile = first + (about >> 24 & 255) + 1;
-                    shared.at[threadIdx.x] = (place + before_mine) / 4;
-                    shared.states[threadIdx.x] = first * TILE_WORD_BYTES;
-                    shared.words[threadIdx.x] = end_tile * TILE_WORD_BYTES - 2 * count;
+                    shared.to[threadIdx.x] = (place + before_mine) / 4;
+                    shared.from[threadIdx.x] = end_tile * TILE_WORD_BYTES - 2 * count;
                     shared.counts[threadIdx.x] = count;
                     const u64 k = HEADER_BYTES / 4 + shared.tables[TABLES] + (u64)group;
                     store_word(job.stream, 4 * k, (u32)about);
                     sum += checksum_term((u32)about, k);
                 }
                 __syncthreads();
-                sum += copy_groups(job, shared, min(part_end - base, THREADS));
+                const u32 here = min(part_end - base, THREADS);
+                sum += ((u64)job.stream & 3) == 0 ? copy_groups<true>(job, shared, here) : copy_groups<false>(job, shared, here);
             }
         }
     } else {

@@ -102,14 +102,14 @@ __device__ inline i32 read_header(const Job& job, Control& c, const u8* h) {
     return STATUS_OK;
 }
 
-// Part of the checksum of the 32-bit word with this index.
-__device__ __forceinline__ u32 checksum_term(u32 word, u64 index) {
-    u32 x = index == 2 ? 0 : word;
-    x += (u32)index * 0x9e3779b9u;
+// Part of the checksum of the 32-bit word with this index, from what both add up to.
+constexpr u32 CHECKSUM_STEP = 0x9e3779b9u;
+__device__ __forceinline__ u32 checksum_mix(u32 x) {
     x = (x ^ x >> 16) * 0x85ebca6bu;
     x = (x ^ x >> 13) * 0xc2b2ae35u;
     return x ^ x >> 16;
 }
+__device__ __forceinline__ u32 checksum_term(u32 word, u64 index) { return checksum_mix((index == 2 ? 0 : word) + (u32)index * CHECKSUM_STEP); }
 
 // A word of a stream at any alignment.
 __device__ __forceinline__ u32 word_at(const u8* stream, u64 index) {
