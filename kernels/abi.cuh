@@ -56,7 +56,7 @@ struct Job {
     u32 halo, pin;
     u32 verify_checksum;
     u32 reserved;
-    // Workspace. The first two are set to zero before the first kernel.
+    // Workspace. The first kernel sets the first two to zero.
     u8* control;        // CONTROL_BYTES
     u64* counts;        // [TABLES][256], compression only
     u8* symbols;        // [tiles][1024]; before that, of each tile on the list of limited ones, which cells come near the origin
@@ -76,7 +76,8 @@ struct Job {
     u8* table_section;  // compression: TABLE_SECTION_BYTES
     u8* words;          // compression: [tiles] of TILE_WORD_BYTES
     u64* group_sizes;   // [tiles]: bytes of each group; before that plain tiles, others, and from the end whole ones
-    u64* group_offsets; // [tiles]: where each group begins in the stream; before that all tiles that are not plain
+    u64* group_offsets; // [tiles]: decompression: where each group begins in the stream; compression: all tiles that are not plain, then
+                        // weights of chunks of tiles
 
 #if defined(__CUDACC__) || defined(FACTZ_EMULATED)
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }

@@ -1,5 +1,5 @@
 // What the kernels of one call tell each other: the control block at the start of the workspace,
-// zero before the first kernel.
+// which the first kernel sets to zero.
 #pragma once
 #include "ptx.cuh"
 #include "stage/quantize.cuh"

@@ -219,7 +219,8 @@ template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void decode_groups(const Job& job) {
     LAUNCHED_SHARED(DecodeShared<HUFFMAN>, shared);
     Control& control = control_of(job);
-    if (control.status != STATUS_OK || control.content != CONTENT_CODED || (control.coder == CODER_HUFFMAN) != HUFFMAN) return;
+    // Others may set the status meanwhile: all threads of a block have to go on, or none.
+    if (__syncthreads_or(control.status != STATUS_OK || control.content != CONTENT_CODED || (control.coder == CODER_HUFFMAN) != HUFFMAN)) return;
     const bool lorenzo = control.predictor == PREDICTOR_LORENZO;
     const u64 groups = control.groups;
     if (blockIdx.x >= groups) return;
@@ -267,4 +268,11 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
         if (exact && (threadIdx.x & 31) == 0) atomicAdd((ull*)&control.exact, (ull)exact);
         if (bad && (threadIdx.x & 31) == 0) fail(control, STATUS_CORRUPT_STREAM);
     }
+}
+
+// Beside the kernel before, which is the check of the stream or works beside that.
+template <typename T, bool HUFFMAN>
+__device__ __forceinline__ void decode(const Job& job) {
+    decode_groups<T, HUFFMAN>(job);
+    end_beside();
 }

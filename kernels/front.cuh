@@ -6,11 +6,12 @@
 
 // ---------------------------------------------------------------- the begin
 
-// Grid: any. Block: any. Sets the control block and the counts to zero. All that came before on the stream is complete then, so that what is
+// Grid: any. Block: any. Sets the control block to zero, and the counts where there are some. All that came before on the stream is complete then, so that what is
 // launched early behind this one may read and write what it likes but for these.
 __device__ __forceinline__ void begin_call(const Job& job) {
     constexpr u32 CONTROL = sizeof(Control) / 8, COUNTS = TABLES * ALPHABET;
-    for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < CONTROL + COUNTS; k += gridDim.x * blockDim.x)
+    const u32 all = CONTROL + (job.counts ? COUNTS : 0);
+    for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < all; k += gridDim.x * blockDim.x)
         (k < CONTROL ? reinterpret_cast<u64*>(job.control)[k] : job.counts[k - CONTROL]) = 0;
 }
 

@@ -84,6 +84,43 @@ __device__ inline bool read_table(TableReader& shared, u32 size, TableEntry& min
     return !__syncthreads_or(bad);
 }
 
+// The codes of a table, in order, and what each stands for.
+struct CodeOrder {
+    u32 keys[ALPHABET], starts[ALPHABET], symbols[ALPHABET];
+};
+
+// By a block: a table of codes by the next MAX_LENGTH bits, length << 8 | symbol, from its entries, where it is good.
+__device__ __forceinline__ void make_code_table(u16* codes, CodeOrder& shared, u32 count, bool good, const TableEntry& mine) {
+    // A table without codes decodes to zeros without touching the state.
+    if (!good) {
+        for (u32 c = threadIdx.x; c < CODES; c += blockDim.x) codes[c] = 0;
+        return;
+    }
+    const u32 k = threadIdx.x, key = mine.field << 8 | mine.symbol;
+    if (mine.exists) shared.keys[k] = key;
+    if (k < ALPHABET) shared.starts[k] = CODES;
+    __syncthreads();
+    if (mine.exists) {
+        // Shorter codes first, and smaller symbols.
+        u32 start = 0, number = 0;
+        for (u32 i = 0; i < count; i++) {
+            const u32 other = shared.keys[i];
+            number += other < key;
+            start += other < key ? CODES >> (other >> 8) : 0;
+        }
+        shared.starts[number] = start;
+        shared.symbols[number] = key;
+    }
+    __syncthreads();
+    for (u32 c = k; c < CODES; c += blockDim.x) {
+        u32 number = 0;
+#pragma unroll
+        for (u32 step = ALPHABET / 2; step > 0; step /= 2)
+            if (shared.starts[number + step] <= c) number += step;
+        codes[reversed_code(c)] = (u16)shared.symbols[number];
+    }
+}
+
 // Grid: 1 + TABLES. Block: 1024. Block 0 checks the header and finds the groups; the others make a
 // decoding table each.
 template <typename T>
@@ -106,9 +143,12 @@ __device__ __forceinline__ void open_stream(const Job& job) {
          HEADER_BYTES + (u64)header.table_bytes + header.groups * 4 > header.stream_bytes))
         status = STATUS_CORRUPT_STREAM;
     __syncthreads();
+    // What is written now may have been cleared meanwhile.
+    after_kernel_before();
     if (blockIdx.x > 0) {
-        if (status != STATUS_OK || !coded || header.coder != CODER_ANS) return;
+        if (status != STATUS_OK || !coded) return;
         __shared__ TableReader reader;
+        __shared__ CodeOrder order;
         __shared__ u32 ranks[ALPHABET];
         const u32 table = blockIdx.x - 1, k = threadIdx.x;
         u64 all;
@@ -119,8 +159,13 @@ __device__ __forceinline__ void open_stream(const Job& job) {
         if (k < ALPHABET + 8) reader.words[k] = inside && 4 * k < size ? get32(section + at + 4 * k) : 0;
         __syncthreads();
         TableEntry mine = {false, 0, 0, 0, 0};
-        const bool good = inside && size > 0 && read_table<false>(reader, size, mine);
+        const bool codes = header.coder == CODER_HUFFMAN;
+        const bool good = inside && size > 0 && (codes ? read_table<true>(reader, size, mine) : read_table<false>(reader, size, mine));
         if (k == 0 && !good && !(inside && size == 0)) fail(control, STATUS_CORRUPT_STREAM);
+        if (codes) {
+            make_code_table(reinterpret_cast<u16*>(job.codes) + table * CODES, order, (reader.words[0] & 255) + 1, good, mine);
+            return;
+        }
         u32* const entries = job.tables + table * ALPHABET;
         u8* const starts = job.slots + table * (SCALE / SLOTS_PER_START);
         // The symbols that occur, in order. A table without symbols decodes to zeros without touching the state.
@@ -197,7 +242,8 @@ __device__ __forceinline__ void open_stream(const Job& job) {
 template <typename T>
 __device__ __forceinline__ void check_stream(const Job& job) {
     Control& control = control_of(job);
-    if (!job.verify_checksum || control.status != STATUS_OK) return;
+    // The decoder may set the status meanwhile: all threads of a block have to go on, or none.
+    if (!job.verify_checksum || __syncthreads_or(control.status != STATUS_OK)) return;
     const u64 words = control.stream_bytes / 4, threads = (u64)gridDim.x * blockDim.x;
     u32 sum = 0;
     // Some at a time, all of which are on their way before the first is there.
@@ -214,48 +260,4 @@ __device__ __forceinline__ void check_stream(const Job& job) {
     if (last_block(control, TICKET_CHECK) && threadIdx.x == 0 &&
         *(volatile u32*)&control.checksum != get32(job.stream + 8))
         fail(control, STATUS_CORRUPT_STREAM);
-}
-
-// ---------------------------------------------------------------- tables of codes
-
-// Grid: TABLES. Block: 256. A decoding table each: by the next MAX_LENGTH bits, length << 8 | symbol.
-template <typename T>
-__device__ __forceinline__ void open_codes(const Job& job) {
-    __shared__ TableReader reader;
-    __shared__ u32 lengths[ALPHABET];
-    Control& control = control_of(job);
-    if (control.status != STATUS_OK || control.content != CONTENT_CODED || control.coder != CODER_HUFFMAN) return;
-    const u8* const section = job.stream + HEADER_BYTES;
-    const u32 table = blockIdx.x, k = threadIdx.x;
-    u64 all;
-    block_exclusive_sum(k < table ? section[k] : 0, all);
-    const u64 at = TABLE_SIZES_BYTES + 4 * all;
-    const u32 size = 4 * section[table];
-    const bool inside = at + size <= control.table_bytes;
-    lengths[k] = NO_CODE;
-    for (u32 w = k; w < ALPHABET + 8; w += blockDim.x) reader.words[w] = inside && 4 * w < size ? get32(section + at + 4 * w) : 0;
-    __syncthreads();
-    TableEntry entry = {false, 0, 0, 0, 0};
-    const bool good = inside && size > 0 && read_table<true>(reader, size, entry);
-    if (k == 0 && !good && !(inside && size == 0)) fail(control, STATUS_CORRUPT_STREAM);
-    if (good && entry.exists) lengths[entry.symbol] = entry.field;
-    __syncthreads();
-    u16* const codes = reinterpret_cast<u16*>(job.codes) + table * CODES;
-    // A table without codes decodes to zeros without touching the state.
-    if (!good) {
-        for (u32 c = k; c < CODES; c += blockDim.x) codes[c] = 0;
-        return;
-    }
-    if (k >= 32) return;
-    u32 mine[8], starts[8];
-#pragma unroll
-    for (i32 i = 0; i < 8; i++) {
-        mine[i] = lengths[8 * k + i];
-        starts[i] = 0;
-    }
-    code_starts(mine, starts);
-#pragma unroll
-    for (i32 i = 0; i < 8; i++)
-        if (mine[i] != NO_CODE)
-            for (u32 c = 0; c < CODES >> mine[i]; c++) codes[reversed_code(starts[i] + c)] = (u16)(mine[i] << 8 | (8 * k + i));
 }

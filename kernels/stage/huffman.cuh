@@ -64,30 +64,5 @@ __device__ inline void limit_lengths(u32* lengths, i32 n) {
     }
 }
 
-// The first code of MAX_LENGTH bits that begins with the code of each of the lane's eight symbols, NO_CODE
-// being the length of those without one: shorter codes first, and smaller symbols. By a warp.
-__device__ inline void code_starts(const u32 lengths[8], u32 starts[8]) {
-    const i32 lane = threadIdx.x & 31;
-    u32 next = 0;
-    for (u32 length = 0; length <= MAX_LENGTH; length++) {
-        u32 mine = 0;
-#pragma unroll
-        for (i32 k = 0; k < 8; k++) mine += lengths[k] == length;
-        u32 sum = mine;
-        for (i32 k = 1; k < 32; k *= 2) {
-            const u32 other = __shfl_up_sync(FULL, sum, k);
-            if (lane >= k) sum += other;
-        }
-        u32 at = next + (sum - mine) * (CODES >> length);
-#pragma unroll
-        for (i32 k = 0; k < 8; k++)
-            if (lengths[k] == length) {
-                starts[k] = at;
-                at += CODES >> length;
-            }
-        next += __shfl_sync(FULL, sum, 31) * (CODES >> length);
-    }
-}
-
 // The code of a start, its first bit being the lowest.
 __device__ __forceinline__ u32 reversed_code(u32 start) { return __brev(start) >> (32 - MAX_LENGTH); }

@@ -209,7 +209,7 @@ void write_file(const char* path, const void* bytes, size_t n) {
 // The parts of the workspace, as src/plan.rs has them.
 void carve(Job& job, bool compress) {
     const uint64_t tiles = job.tiles(), pair = job.dtype ? 16 : 8;
-    job.control = fenced_as<u8>(CONTROL_BYTES, !compress);
+    job.control = fenced_as<u8>(CONTROL_BYTES);
     job.symbols = fenced_as<u8>(tiles * TILE_VERTICES);
     job.info = fenced_as<u32>(tiles * 4);
     job.masks = fenced_as<u32>(tiles * 2 * 32 * 4);
@@ -285,8 +285,8 @@ void compress(const Job& job) {
 
 void decompress(const Job& job) {
     const uint64_t tiles = job.tiles();
+    RUN(begin, FEW, 256);
     RUN(open, 51, 1024);
-    RUN(open_codes, 50, 256);
     RUN(check, FEW, 256);
     RUN(decode, FEW, 32 * DECODE_WARPS);
     RUN(decode_huffman, FEW, 32 * DECODE_WARPS);

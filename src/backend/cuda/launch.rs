@@ -4,7 +4,6 @@ use super::abi::Job;
 use super::driver::{check, Module};
 use super::Direction;
 use crate::error::{Error, Result, Status};
-use crate::plan::Workspace;
 use crate::request::{Coder, Config, Mode, Predictor, Preserve, Request};
 use cudarc::driver::sys::{self, CUfunction, CUstream};
 use std::ffi::c_void;
@@ -96,7 +95,7 @@ const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
     Stage { shared_bytes, ..stage }
 }
 
-/// The first of all, or one that the stage behind works beside: what came before has to be complete.
+/// The first of all, or one that the stage behind works beside and that does not wait at its start for what came before.
 const fn on_time(stage: Stage) -> Stage {
     Stage { early: false, ..stage }
 }
@@ -107,14 +106,15 @@ const TIGHT: Stage =
 
 /// Where limits are looked at, tiles depend on anchors alone, and their kernels work beside each other. Where signatures
 /// are, tiles that are not plain depend on the lines around them.
-pub(super) const COMPRESS: [Stage; 24] = [
-    on_time(stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(4 * MANY), 256)),
+pub(super) const COMPRESS: [Stage; 25] = [
+    on_time(stage("begin", |_, _| 29, 256)),
+    stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(4 * MANY), 256),
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
-    only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
+    only(HIERARCHICAL, with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128))),
     stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8), 128),
     only(HIERARCHICAL, stage("anchors", |s, _| s.tiles.div_ceil(128), 128)),
-    only(LIMITS, on_time(PLAIN)),
+    only(LIMITS, PLAIN),
     only(LIMITS, TIGHT),
     only(LIMITS, stage("others", |s, _| s.tiles.min(8 * MANY), 64)),
     only(SIGNATURES, on_time(stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128))),
@@ -138,13 +138,13 @@ pub(super) const COMPRESS: [Stage; 24] = [
 ];
 
 pub(super) const DECOMPRESS: [Stage; 9] = [
-    on_time(stage("open", |_, _| 51, 1024)),
-    stage("open_codes", |_, _| 50, 256),
+    on_time(stage("begin", |_, _| 3, 256)),
+    stage("open", |_, _| 51, 1024),
     stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528), 256),
     with_shared(32 * (4 * 256 + 256) + DECODE_GROUPS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
     with_shared(32 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     stage("anchor_values", |s, _| s.tiles_y + 1, 256),
-    on_time(stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64)),
+    stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64),
     stage("restore", |s, _| s.tiles.div_ceil(4), 64),
     stage("lorenzo_restore", |s, _| s.tiles.div_ceil(16).min(MANY * 3 / 4), 128),
 ];
@@ -285,29 +285,10 @@ pub(super) struct Launcher<'a> {
     pub(super) dtype: usize,
     pub(super) shape: Shape,
     pub(super) job: Job,
-    /// What is set to zero before the first kernel.
-    pub(super) clear: (u64, u64),
     pub(super) needs: Needs,
 }
 
 impl Launcher<'_> {
-    pub(super) fn clear_range(direction: Direction, plan: &Workspace, workspace: u64) -> (u64, u64) {
-        let bytes = match direction {
-            // They lie one behind the other.
-            Direction::Compress => plan.counts.offset + plan.counts.bytes,
-            Direction::Decompress => plan.control.offset + plan.control.bytes,
-        };
-        (workspace, bytes)
-    }
-
-    /// # Safety
-    /// The context of the stream is current and everything the job points to is device-accessible.
-    pub(super) unsafe fn clear(&self, stream: CUstream) -> Result<()> {
-        let (start, bytes) = self.clear;
-        // SAFETY: the range is inside the workspace.
-        unsafe { clear(start, bytes, stream) }
-    }
-
     /// The numbers of the stages that the configuration needs.
     pub(super) fn stages(&self) -> impl Iterator<Item = usize> + '_ {
         let stages = self.direction.stages().iter().enumerate();
@@ -315,7 +296,7 @@ impl Launcher<'_> {
     }
 
     /// # Safety
-    /// As for [`Launcher::clear`].
+    /// The context of the stream is current and everything the job points to is device-accessible.
     pub(super) unsafe fn launch(&self, stage: usize, stream: CUstream) -> Result<()> {
         let functions = match self.direction {
             Direction::Compress => &self.module.compress[stage],
@@ -335,13 +316,10 @@ impl Launcher<'_> {
     }
 
     /// # Safety
-    /// As for [`Launcher::clear`].
+    /// As for [`Launcher::launch`].
     pub(super) unsafe fn enqueue(&self, stream: CUstream) -> Result<()> {
         // SAFETY: the caller's promise.
-        unsafe {
-            self.clear(stream)?;
-            self.stages().try_for_each(|stage| self.launch(stage, stream))
-        }
+        self.stages().try_for_each(|stage| unsafe { self.launch(stage, stream) })
     }
 }
 
@@ -371,8 +349,8 @@ mod tests {
 
     #[test]
     fn names() {
-        assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
-        assert_eq!(COMPRESS[6].function(1), "factz_plain_f64");
+        assert_eq!(COMPRESS[0].function(0), "factz_begin_f32");
+        assert_eq!(COMPRESS[7].function(1), "factz_plain_f64");
         assert_eq!(DECOMPRESS[8].function(0), "factz_lorenzo_restore_f32");
     }
 

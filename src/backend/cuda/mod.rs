@@ -1,6 +1,6 @@
 //! The CUDA backend: a fixed sequence of kernels on the caller's stream. No numerics here.
 //!
-//! A call enters the context of the stream, clears a few kilobytes of the workspace, launches and leaves:
+//! A call enters the context of the stream, launches and leaves:
 //! no allocation, no synchronisation, no event, so it can be captured into a graph. The kernels are loaded
 //! on the first call in a context, or by [`prepare_device`].
 
@@ -125,7 +125,6 @@ unsafe fn call<R>(
                 dtype: matches!(config.dtype, Dtype::F64) as usize,
                 shape,
                 job: Job::new(request, &plan, buffers, direction),
-                clear: Launcher::clear_range(direction, &plan, buffers.workspace),
                 needs: Needs::of(config),
             })
         })

@@ -214,12 +214,9 @@ impl Pipeline {
 
 fn profile(launcher: &Launcher, queue: &Queue) -> Result<Vec<(String, f64)>> {
     let mut times = Vec::new();
-    // SAFETY: the only caller keeps the promise of compress_device, and its context is current here.
-    let clear = || unsafe { launcher.clear(queue.stream()) };
-    times.push(("memset".to_owned(), queue.time(clear)?));
     for k in launcher.stages() {
         let stage = &launcher.direction.stages()[k];
-        // SAFETY: likewise.
+        // SAFETY: the only caller keeps the promise of compress_device, and its context is current here.
         let launch = || unsafe { launcher.launch(k, queue.stream()) };
         times.push((stage.function(launcher.dtype), queue.time(launch)?));
     }
