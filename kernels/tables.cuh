@@ -293,7 +293,10 @@ __device__ __forceinline__ void make_frequencies(const Job& job, TableShared& sh
 
 // Code lengths from the counts, the codes and their stored form, by a block for a table, a thread for a symbol.
 __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared) {
-    __shared__ u32 keys[ALPHABET], lengths[ALPHABET], escape_code[2];
+    // By symbol, and by weight.
+    __shared__ u32 keys[ALPHABET], leaves[ALPHABET + 2], sums[ALPHABET], lengths[ALPHABET], inner[ALPHABET], escape_code[2];
+    // Of each sum one that it is part of, and how many steps that is above it.
+    __shared__ u32 above[2][ALPHABET];
     Control& control = control_of(job);
     const u32 table = blockIdx.x, symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     uint2* const entries = code_entries(job, table);
@@ -331,17 +334,51 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared) 
     // By weight and then by symbol.
     const u32 key = weight << 8 | symbol;
     if (weight) keys[number] = key;
+    leaves[symbol] = sums[symbol] = NO_WEIGHT;
+    if (symbol < 2) leaves[ALPHABET + symbol] = NO_WEIGHT;
+    inner[symbol] = 0;
     __syncthreads();
     u32 rank = 0;
     if (weight)
         for (u32 i = 0; i < n; i++) rank += keys[i] < key;
-    if (weight) lengths[rank] = weight;
+    if (weight) leaves[rank] = weight;
     __syncthreads();
-    if (symbol == 0) {
-        unlimited_lengths(lengths, (i32)n);
-        limit_lengths(lengths, (i32)n);
+    if (symbol == 0) join_weights(leaves, sums, above[0], (i32)n);
+    __syncthreads();
+    // How deep each sum is, the last of them being the root: what is known of the one above doubles the way that is known.
+    constexpr u32 STEPS_AT = 16;
+    if (symbol + 1 < n) above[0][symbol] = symbol + 2 < n ? above[0][symbol] | 1u << STEPS_AT : symbol;
+    __syncthreads();
+#pragma unroll 1
+    for (u32 round = 0; 1u << round < n; round++) {
+        if (symbol + 1 < n) {
+            const u32 mine = above[round & 1][symbol];
+            above[~round & 1][symbol] = above[round & 1][mine & 0xffff] + (mine & ~0xffffu);
+        }
+        __syncthreads();
+        if (symbol + 1 < n && 1u << (round + 1) >= n) atomicAdd(&inner[above[~round & 1][symbol] >> STEPS_AT], 1);
     }
     __syncthreads();
+    // Of each depth there are as many leaves as sums leave of it; those of most weight come first.
+    u32 own_length = 0;
+    if (symbol < n) {
+        for (u32 before = 1, found = 0; n > 1;) {
+            const u32 here = inner[++own_length];
+            found += 2 * before - here;
+            if (found > n - 1 - symbol) break;
+            before = here;
+        }
+        own_length = min(own_length, MAX_LENGTH);
+        lengths[symbol] = own_length;
+    }
+    const u32 taken_here = warp_sum(symbol < n ? CODES >> own_length : 0);
+    if (lane == 0) shared.sums[0][warp] = taken_here;
+    __syncthreads();
+    const u32 taken = sum_of(shared.sums[0]);
+    if (taken != CODES) {
+        if (symbol == 0) limit_lengths(lengths, (i32)n, taken);
+        __syncthreads();
+    }
     // By length and then by symbol.
     const u32 length = weight ? lengths[rank] : NO_CODE, code_key = length << 8 | symbol;
     if (weight) keys[number] = code_key;

@@ -5,48 +5,28 @@
 constexpr u32 MAX_LENGTH = 11, CODES = 1u << MAX_LENGTH, WEIGHT_BITS = 15;
 constexpr u32 NO_CODE = 0xffffffffu;
 
-// Weights of symbols, ascending, become the lengths of an optimal code without a limit: leaves before sums
-// of equal weight. By one thread.
-__device__ inline void unlimited_lengths(u32* weights, i32 n) {
-    if (n < 2) {
-        if (n == 1) weights[0] = 0;
-        return;
-    }
-    i32 leaf = 0, root = 0;
+// The sums of an optimal code without a limit, and for each sum the one that it is part of: leaves, whose weights ascend, before sums of equal
+// weight. Behind the leaves, and where there is no sum yet, there is NO_WEIGHT. By one thread.
+constexpr u32 NO_WEIGHT = 0xffffffffu;
+__device__ inline void join_weights(const u32* leaves, u32* sums, u32* parents, i32 n) {
+    const u32* leaf = leaves;
+    i32 root = 0;
     for (i32 next = 0; next < n - 1; next++) {
-        u32 sum = 0;
-#pragma unroll
-        for (i32 k = 0; k < 2; k++) {
-            if (leaf >= n || (root < next && weights[root] < weights[leaf])) {
-                sum += weights[root];
-                weights[root++] = (u32)next;
-            } else {
-                sum += weights[leaf++];
-            }
-        }
-        weights[next] = sum;
-    }
-    weights[n - 2] = 0;
-    for (i32 k = n - 3; k >= 0; k--) weights[k] = weights[weights[k]] + 1;
-    i32 available = 1, sum = n - 1, k = n;
-    for (u32 depth = 0; available > 0; depth++) {
-        i32 used = 0;
-        while (sum > 0 && weights[sum - 1] == depth) {
-            used++;
-            sum--;
-        }
-        for (i32 i = used; i < available; i++) weights[--k] = depth;
-        available = 2 * used;
+        // Both heads of both at once: nothing waits for a choice.
+        const u32 leaf0 = leaf[0], leaf1 = leaf[1], root0 = sums[root], root1 = sums[root + 1];
+        const bool root_first = root0 < leaf0, both_roots = root1 < leaf0, root_second = root0 < leaf1;
+        const u32 sum = root_first ? root0 + (both_roots ? root1 : leaf0) : leaf0 + (root_second ? root0 : leaf1);
+        const i32 roots = root_first ? 1 + both_roots : root_second;
+        if (roots > 0) parents[root] = (u32)next;
+        if (roots > 1) parents[root + 1] = (u32)next;
+        root += roots;
+        leaf += 2 - roots;
+        sums[next] = sum;
     }
 }
 
-// Cuts lengths, of symbols of ascending weight, to the longest one allowed. By one thread.
-__device__ inline void limit_lengths(u32* lengths, i32 n) {
-    u32 taken = 0;
-    for (i32 k = 0; k < n; k++) {
-        if (lengths[k] > MAX_LENGTH) lengths[k] = MAX_LENGTH;
-        taken += CODES >> lengths[k];
-    }
+// Cuts lengths, of symbols of ascending weight and none above MAX_LENGTH, to those of a code: they take so much of all CODES. By one thread.
+__device__ inline void limit_lengths(u32* lengths, i32 n, u32 taken) {
     while (taken > CODES) {
         i32 k = 0;
         while (lengths[k] >= MAX_LENGTH) k++;
