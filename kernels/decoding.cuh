@@ -270,7 +270,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
     }
 }
 
-// Beside the kernel before, which is the check of the stream or works beside that.
+// Beside the check of the stream, which begins when the stream is open: nobody reads what opens it, or the control block, before that is complete.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void decode(const Job& job) {
     decode_groups<T, HUFFMAN>(job);

@@ -38,8 +38,7 @@
     ENTRY(name##_f32, (threads, GROUP_BLOCKS), begin, call<float, huffman>) \
     ENTRY(name##_f64, (threads, GROUP_BLOCKS), begin, call<double, huffman>)
 
-ENTRY(factz_begin_f32, (256), after_kernel_before, begin_call)
-ENTRY(factz_begin_f64, (256), after_kernel_before, begin_call)
+KERNEL(factz_begin, 256, begin_call)
 BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 4, 32 * STATISTICS_WARPS, 2, by_itself, statistics)
 KERNEL(factz_sort, 128, sort_tiles)
 KERNEL(factz_tune, 32 * TUNE_WARPS, tune)
@@ -47,7 +46,7 @@ BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, limits)
 BOUNDED_KERNEL(factz_bounds, 128, 5, 128, 4, after_kernel_before, bounds)
 BOUNDED_KERNEL(factz_anchors, 128, 5, 128, 4, by_itself, anchors)
 FLAGGED_KERNEL(factz_across, 128, lines, true)
-BOUNDED_KERNEL(factz_plain, (32 * WHOLE_WARPS<float, false>), 5, (32 * WHOLE_WARPS<double, false>), 9, by_itself, plain_tiles)
+BOUNDED_KERNEL(factz_plain, (32 * WHOLE_WARPS<float, false>), 5, (32 * WHOLE_WARPS<double, false>), 9, beside_kernel_before, plain_tiles)
 FLAGGED_KERNEL(factz_down, 128, lines, false)
 BOUNDED_KERNEL(factz_others, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, beside_kernel_before, tiles_with_limits)
 BOUNDED_KERNEL(factz_speculative, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, after_kernel_before, tiles_with_signatures)
@@ -63,8 +62,7 @@ GROUP_KERNEL(factz_encode_lorenzo, 32 * LORENZO_CODE_WARPS, after_kernel_before,
 GROUP_KERNEL(factz_encode_lorenzo_huffman, 32 * LORENZO_CODE_WARPS, after_kernel_before, encode_lorenzo_groups, true)
 BOUNDED_KERNEL(factz_gather, 32 * GATHER_WARPS, 3, 32 * GATHER_WARPS, 3, by_itself, gather)
 
-ENTRY(factz_open_f32, (1024), by_itself, open_stream<float>)
-ENTRY(factz_open_f64, (1024), by_itself, open_stream<double>)
+BOUNDED_KERNEL(factz_open, 1024, 1, 1024, 1, by_itself, open_stream)
 KERNEL(factz_check, 256, check_stream)
 GROUP_KERNEL(factz_decode, 32 * DECODE_WARPS, beside_kernel_before, decode, false)
 GROUP_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, beside_kernel_before, decode, true)

@@ -6,8 +6,9 @@
 
 // ---------------------------------------------------------------- the begin
 
-// Grid: any. Block: any. Sets the control block to zero, and the counts where there are some. All that came before on the stream is complete then, so that what is
-// launched early behind this one may read and write what it likes but for these.
+// Grid: any. Block: any. Sets the control block to zero, and the counts where there are some. It is not launched early: all that came before on
+// the stream is complete, and what begins beside it may read and write what it likes but for these.
+template <typename T>
 __device__ __forceinline__ void begin_call(const Job& job) {
     constexpr u32 CONTROL = sizeof(Control) / 8, COUNTS = TABLES * ALPHABET;
     const u32 all = CONTROL + (job.counts ? COUNTS : 0);

@@ -430,16 +430,12 @@ __device__ __forceinline__ void plain_tiles(const Job& job) {
     __shared__ WholePair<T, false> shared[WHOLE_WARPS<T, false>];
     __shared__ Steps<T> steps;
     Control& control = control_of(job);
-    // The kernel before has the anchors, or it needs no more than this one does.
-    const bool beside_lines = job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
-    if (!beside_lines) wait_for_kernel_before();
-    let_next_begin();
     const u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T, false> + (threadIdx.x >> 5));
     if (2 * (u64)blockIdx.x * WHOLE_WARPS<T, false> < control.plain_tiles) {
         steps.read(job, control);
         if (first < control.plain_tiles) whole_tiles<T, false>(job, control, steps, shared[threadIdx.x >> 5], first);
     }
-    if (beside_lines) end_beside();
+    end_beside();
 }
 
 // Grid: any. Block: 32 * warps. Whole tiles with limits, in any order, beside the kernel before, whose

@@ -95,7 +95,7 @@ const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
     Stage { shared_bytes, ..stage }
 }
 
-/// The first of all, or one that the stage behind works beside and that does not wait at its start for what came before.
+/// The first of all, or one that the stage behind works beside: what came before has to be complete.
 const fn on_time(stage: Stage) -> Stage {
     Stage { early: false, ..stage }
 }
@@ -110,11 +110,11 @@ pub(super) const COMPRESS: [Stage; 25] = [
     on_time(stage("begin", |_, _| 29, 256)),
     stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(4 * MANY), 256),
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
-    only(HIERARCHICAL, with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128))),
+    only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
     stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8), 128),
     only(HIERARCHICAL, stage("anchors", |s, _| s.tiles.div_ceil(128), 128)),
-    only(LIMITS, PLAIN),
+    only(LIMITS, on_time(PLAIN)),
     only(LIMITS, TIGHT),
     only(LIMITS, stage("others", |s, _| s.tiles.min(8 * MANY), 64)),
     only(SIGNATURES, on_time(stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128))),
@@ -144,7 +144,7 @@ pub(super) const DECOMPRESS: [Stage; 9] = [
     with_shared(32 * (4 * 256 + 256) + DECODE_GROUPS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
     with_shared(32 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     stage("anchor_values", |s, _| s.tiles_y + 1, 256),
-    stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64),
+    on_time(stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64)),
     stage("restore", |s, _| s.tiles.div_ceil(4), 64),
     stage("lorenzo_restore", |s, _| s.tiles.div_ceil(16).min(MANY * 3 / 4), 128),
 ];
