@@ -95,7 +95,8 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
         if (x < job.tiles_x) {
             P value = Real<T>::pair(T(0), T(0));
             if (has) {
-                const u32 digits = code.id ? (u32)Real<T>::bits(reinterpret_cast<const P*>(job.anchors)[index].x) : 0;
+                // Not by the cache of the multiprocessor: the next row's anchors, in whose place digits are still, may be in the same line.
+                const u32 digits = code.id ? (u32)Real<T>::bits(__ldcg(&reinterpret_cast<const P*>(job.anchors)[index].x)) : 0;
                 const u32 mask = (1u << (2 * code.id)) - 1;
                 const T w = (T)control.quantizer.width[ANCHOR_LEVEL][code.id];
                 const i32 qu = join_code((i32)u, digits & mask, code.id);

@@ -95,7 +95,8 @@ const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
     Stage { shared_bytes, ..stage }
 }
 
-/// The first of all, or one that the stage behind works beside: what came before has to be complete.
+/// The first of all, or one that the stage behind works beside and that does not let it begin only when what came before is complete. (Some
+/// that could are faster like this, where there is much to do.)
 const fn on_time(stage: Stage) -> Stage {
     Stage { early: false, ..stage }
 }
@@ -144,7 +145,7 @@ pub(super) const DECOMPRESS: [Stage; 9] = [
     with_shared(32 * (4 * 256 + 256) + DECODE_GROUPS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
     with_shared(32 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     stage("anchor_values", |s, _| s.tiles_y + 1, 256),
-    on_time(stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64)),
+    stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64),
     stage("restore", |s, _| s.tiles.div_ceil(4), 64),
     stage("lorenzo_restore", |s, _| s.tiles.div_ceil(16).min(MANY * 3 / 4), 128),
 ];
