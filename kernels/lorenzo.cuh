@@ -4,7 +4,7 @@
 #include "constrain.cuh"
 #include "decoding.cuh"
 
-constexpr i32 LORENZO_WARPS = 8;
+constexpr i32 LORENZO_PLAIN_WARPS = 4, LORENZO_WARPS = 8;
 
 // What the rows so far come to: before the middle block, before the fine one, in all.
 struct RowSums {
@@ -23,74 +23,6 @@ __device__ __forceinline__ i32 across_cell(u32 down) { return (i32)less_from_bel
 __device__ __forceinline__ u32 classes_of(const RowSums& costs, const RowSums& active) {
     return class_of(warp_sum(costs.coarse), active.coarse) << 8 | class_of(warp_sum(costs.middle - costs.coarse), active.middle - active.coarse) << 16 |
            class_of(warp_sum(costs.all - costs.middle), active.all - active.middle) << 24;
-}
-
-// Grid: tiles / warps. Block: 32 * warps. The plain tiles: whole, without limits and masks. One that the
-// lattice of the bound does not hold goes on the list of the limited ones.
-template <typename T>
-__device__ __forceinline__ void lorenzo_plain(const Job& job) {
-    typedef Real<T> R;
-    typedef typename Payload<T>::Type Q;
-    Control& control = control_of(job);
-    const i32 lane = threadIdx.x & 31;
-    const u64 k = (u64)blockIdx.x * LORENZO_WARPS + (threadIdx.x >> 5);
-    if (k >= control.plain_tiles) return;
-    const u64 index = job.group_sizes[k];
-    const TileShape shape = tile_shape(job, index);
-    const T width = lattice_width<T>(control.quantum, 0, 0), inverse = lattice_inverse(width), accept = (T)control.quantizer.accept;
-    const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + lane, shape.y0);
-    const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + lane, shape.y0);
-    u8* const symbols = job.symbols + index * TILE_VERTICES + lane;
-    Q* const payload = reinterpret_cast<Q*>(job.payload) + index * TILE_VERTICES + lane;
-    RowSums costs = {0, 0, 0};
-    u32 before_u = 0, before_v = 0;
-    bool holds = true;
-    T max_error = 0;
-    constexpr i32 ROWS = 8;
-#pragma unroll 1
-    for (i32 start = 0; start < TILE; start += ROWS) {
-        T a[ROWS], b[ROWS];
-#pragma unroll
-        for (i32 i = 0; i < ROWS; i++) {
-            a[i] = u[i * job.u_layout.pitch];
-            b[i] = v[i * job.v_layout.pitch];
-        }
-        u += ROWS * job.u_layout.pitch;
-        v += ROWS * job.v_layout.pitch;
-#pragma unroll
-        for (i32 i = 0; i < ROWS; i++) {
-            const i32 y = start + i;
-            costs.begin_row(start, i);
-            T cu, cv, ru, rv;
-            holds &= quantize_on(a[i], inverse, width, cu, ru);
-            holds &= quantize_on(b[i], inverse, width, cv, rv);
-            const T error = R::high(R::abs(ru - a[i]), R::abs(rv - b[i]));
-            holds &= error <= accept;
-            max_error = R::high(max_error, error);
-            const u32 base_u = (u32)(i32)cu, base_v = (u32)(i32)cv;
-            const i32 qu = across_cell(base_u - before_u), qv = across_cell(base_v - before_v);
-            before_u = base_u;
-            before_v = base_v;
-            u32 symbol;
-            if ((u32)(qu + SMALL) <= 2 * SMALL && (u32)(qv + SMALL) <= 2 * SMALL) {
-                symbol = small_symbol(qu, qv);
-                if (symbol != SYMBOL_ZERO) costs.all += 3;
-            } else {
-                const Symbol s = encode_symbol_large({0, qu, qv});
-                symbol = s.symbol;
-                payload[TILE * y] = Payload<T>::make(s.raw, 0);
-                costs.all += 3 + symbol_raw_bits(symbol);
-            }
-            symbols[TILE * y] = (u8)symbol;
-        }
-    }
-    if (!__all_sync(FULL, holds)) {
-        if (lane == 0) job.group_offsets[atomicAdd((ull*)&control.limited_tiles, 1ull)] = index;
-        return;
-    }
-    const u32 classes = classes_of(costs, {64, 256, TILE_VERTICES});
-    if (lane == 0) job.info[index] = ALL_CODED | classes;
-    report_tally<T>(control, 0, 0, max_error);
 }
 
 // Limit of the lane's vertex of a row. Rows with odd numbers, and odd columns, are of the finest level.
@@ -278,97 +210,768 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     return false;
 }
 
-// Grid: any. Block: 32 * warps. The tiles that are not plain, in any order.
+// A tile whose lattice has no code for a vertex that only the bound constrains, or where a code has too many raw bits. Seldom.
 template <typename T>
-__device__ __forceinline__ void lorenzo_others(const Job& job) {
-    typedef Real<T> R;
-    __shared__ Lattices<T> lattices;
-    __shared__ u32 halvings_[LORENZO_WARPS][TILE];
-    u32* const halvings = halvings_[threadIdx.x >> 5];
-    static_assert(HALVINGS <= TILE, "a lane for each");
+__device__ __noinline__ void lorenzo_by_vertex(const Job& job, const Lattices<T>& lattices, u64 index, i32 tier, bool whole, bool has_limits) {
     Control& control = control_of(job);
-    const i32 lane = threadIdx.x & 31;
-    const u64 count = control.limited_tiles, warps = (u64)gridDim.x * LORENZO_WARPS;
-    if ((u64)blockIdx.x * LORENZO_WARPS >= count) return;
-    lattices.fill(control.quantum);
-    u32 exact = 0;
+    const TileShape shape = tile_shape(job, index);
+    const T* const limits = has_limits ? limits_of<T>(job, index) : nullptr;
+    u32 info = 0, exact = 0;
     T max_error = 0;
-    for (u64 k = (u64)blockIdx.x * LORENZO_WARPS + (threadIdx.x >> 5); k < count; k += warps) {
-        const u64 index = job.group_offsets[k];
-        const TileShape shape = tile_shape(job, index);
-        const i32 ox = shape.owned_x(), oy = shape.owned_y();
-        // A plain tile that the lattice does not hold has no limits.
-        const T* const limits = job.info[index] & ALL_CODED ? nullptr : limits_of<T>(job, index);
-        const bool whole = nearness_of(job, index).kind != OTHER_TILE;
-        i32 tier = 0;
-        if (limits) {
-            const u64 limited = nearness_of(job, index).limited;
-            const bool inside = lane < ox;
-            const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0 + (inside ? lane : 0), shape.y0);
-            const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0 + (inside ? lane : 0), shape.y0);
-            u32 vertices = 0;
-            __syncwarp();
-            halvings[lane] = 0;
-            __syncwarp();
-            if (whole) {
-                // All have a value: the limits alone matter, in any order.
-                vertices = TILE;
-                constexpr i32 AHEAD = 8;
+    bool stored = false;
 #pragma unroll 1
-                for (i32 start = 0; start < TILE_VERTICES; start += 32 * AHEAD) {
-                    T some[AHEAD];
-                    // The first column is there, of the finest level in one vertex of each chunk.
-                    const u64 here = start == 512 && lane % LIMIT_CHUNK == 0 ? ~0ull : limited;
+    while (lorenzo_rows<T>(job, control, lattices, index, shape, whole, tier, stored, limits, info, exact, max_error)) stored = true;
+    if ((threadIdx.x & 31) == 0) job.info[index] = info;
+    report_tally<T>(control, exact, 0, max_error);
+}
+
+// How a lane loads and stores: a warp has four tiles, eight lanes for each, of four neighbours in a row.
+constexpr i32 COLUMNS = 4, ROW_LANES = TILE / COLUMNS, TILES_OF_WARP = 32 / ROW_LANES;
+
+// Neighbours in a row, sixteen bytes at a time where they lie so.
+template <bool WIDE, typename T>
+__device__ __forceinline__ Four<T> load_columns(const T* at, u64 stride) {
+    Four<T> f;
+    if (WIDE && sizeof(T) == 4) {
+        const float4 q = *reinterpret_cast<const float4*>(at);
+        f.x[0] = q.x, f.x[1] = q.y, f.x[2] = q.z, f.x[3] = q.w;
+    } else if (WIDE) {
+        const double2 p = reinterpret_cast<const double2*>(at)[0], q = reinterpret_cast<const double2*>(at)[1];
+        f.x[0] = p.x, f.x[1] = p.y, f.x[2] = q.x, f.x[3] = q.y;
+    } else {
 #pragma unroll
-                    for (i32 i = 0; i < AHEAD; i++) some[i] = limit_of(limits, here, start + 32 * i + lane);
+        for (i32 c = 0; c < COLUMNS; c++) f.x[c] = at[c * stride];
+    }
+    return f;
+}
+
+// Symbols of neighbours where some have raw bits; what they cost is added. Not unrolled: it is rare.
+template <typename T>
+__device__ __forceinline__ u32 large_symbols(i32 (&qu)[COLUMNS], i32 (&qv)[COLUMNS], typename Payload<T>::Type* payload, u32& costs) {
+    u32 four = 0;
+#pragma unroll 1
+    for (i32 c = 0; c < COLUMNS; c++) {
+        u32 symbol = small_symbol(qu[0], qv[0]);
+        if (max((u32)qu[0] + SMALL, (u32)qv[0] + SMALL) > 2 * SMALL) {
+            const Symbol s = large_symbol({0, qu[0], qv[0]});
+            payload[c] = Payload<T>::make(s.raw, 0);
+            symbol = s.symbol;
+            costs += s.bits;
+        }
+        if (symbol != SYMBOL_ZERO) costs += 3;
+        four |= symbol << 8 * c;
 #pragma unroll
-                    for (i32 i = 0; i < AHEAD; i++) {
-                        const i32 needed = is_tight(some[i]) ? lattices.halvings(some[i]) : 0;
-                        if (needed) atomicAdd(&halvings[needed], 1);
-                    }
+        for (i32 k = 0; k + 1 < COLUMNS; k++) qu[k] = qu[k + 1], qv[k] = qv[k + 1];
+    }
+    return four;
+}
+
+// Symbols without raw bits, each in a byte, from (qu + SMALL) * 5 + qv + SMALL, and three for each that is zero.
+constexpr u32 ONES = 0x01010101, NO_DIFFERENCE = SMALL * 5 + SMALL;
+__device__ __forceinline__ u32 small_symbols(u32 pairs, u32& saved) {
+    const u32 from = (pairs + (0x80 - NO_DIFFERENCE) * ONES) & 0x80 * ONES, above = (pairs + (0x7f - NO_DIFFERENCE) * ONES) & 0x80 * ONES;
+    const u32 zeros = (from ^ above) >> 7;
+    saved = __dp4a(zeros, 3 * ONES, saved);
+    // One more below, none where there is no difference.
+    return pairs + ONES - (from >> 7) - NO_DIFFERENCE * zeros;
+}
+
+// What comes of a whole tile, by each of its lanes: costs of the symbols by block, of the lane's own vertices; the largest error.
+template <typename T>
+struct RowsOfLane {
+    u32 costs[3];
+    T max_error;
+    bool holds;  // whether the lattice has a code for each of its vertices
+};
+
+// The code of a vertex in the place of its raw bits, by component: that of its lattice, and the number of that below.
+constexpr i32 ID_BITS = 4;
+__device__ __forceinline__ float packed_code(float, i32 q, i32 id) { return __uint_as_float((u32)q << ID_BITS | (u32)id); }
+__device__ __forceinline__ double packed_code(double, i32 q, i32 id) {
+    return __longlong_as_double((long long)((u64)(long long)q << ID_BITS | (u64)id));
+}
+__device__ __forceinline__ i32 packed_id(float code) { return (i32)(__float_as_uint(code) & ((1 << ID_BITS) - 1)); }
+__device__ __forceinline__ i32 packed_id(double code) { return (i32)(__double_as_longlong(code) & ((1 << ID_BITS) - 1)); }
+__device__ __forceinline__ i32 packed_q(float code) { return (i32)__float_as_uint(code) >> ID_BITS; }
+__device__ __forceinline__ i32 packed_q(double code) { return (i32)(__double_as_longlong(code) >> ID_BITS); }
+
+// Differences at vertices that have a code of a finer lattice, behind the limits of their tile.
+template <typename T>
+__device__ __forceinline__ int2* differences_of(const Job& job, u64 tile) {
+    return reinterpret_cast<int2*>(limits_of<T>(job, tile) + TILE_VERTICES);
+}
+static_assert(TILE_VERTICES * (4 + sizeof(int2)) <= TILE_WORD_BYTES_F32 && TILE_VERTICES * (8 + sizeof(int2)) <= TILE_WORD_BYTES_F64, "they have their place");
+
+// The rows of whole tiles, one for eight lanes. FAST where sixteen bytes of a row can be loaded at once, and no value of the field is
+// beyond the codes. REFINED where some vertices have a code of a finer lattice, in rows of which bits are set in `rows`; those of the lane's
+// tile, by row, in `refined`. Their differences are put aside, and their symbols are none.
+template <typename T, bool FAST, bool REFINED>
+__device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 index, T width, T inverse, T accept, u32 rows, const u32* refined) {
+    typedef Real<T> R;
+    typedef typename Payload<T>::Type Q;
+    constexpr i32 ROWS = 8 / sizeof(T);
+    const i32 column = COLUMNS * (threadIdx.x & (ROW_LANES - 1));
+    const TileShape shape = TileFinder(job).shape(job, index);
+    const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + column, shape.y0);
+    const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + column, shape.y0);
+    u32* symbols = reinterpret_cast<u32*>(job.symbols + index * TILE_VERTICES + column);
+    u32 before_u[COLUMNS], before_v[COLUMNS];
+#pragma unroll
+    for (i32 c = 0; c < COLUMNS; c++) before_u[c] = before_v[c] = R::SHIFTED_ZERO;
+    RowSums costs = {0, 0, 0};
+    T max_error = 0, largest = 0;
+    auto payload_at = [&]() { return reinterpret_cast<Q*>(job.payload) + (reinterpret_cast<u8*>(symbols) - job.symbols); };
+    // Some rows are on their way.
+    Four<T> a[ROWS], b[ROWS];
+    u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
+    auto ask_for = [&](i32 i) {
+        a[i] = load_columns<FAST>(u, job.u_layout.stride);
+        b[i] = load_columns<FAST>(v, job.v_layout.stride);
+        u += pitch_u;
+        v += pitch_v;
+    };
+#pragma unroll
+    for (i32 i = 0; i < ROWS; i++) ask_for(i);
+#pragma unroll 1
+    for (i32 start = 0; start < TILE; start += ROWS) {
+        // Behind the last one it is that again.
+        if (start + 2 * ROWS > TILE) u -= pitch_u, v -= pitch_v, pitch_u = pitch_v = 0;
+        if (start == 2) costs.coarse = costs.all;
+        if (start == 8) costs.middle = costs.all;
+#pragma unroll
+        for (i32 i = 0; i < ROWS; i++) {
+            u32 base_u[COLUMNS], base_v[COLUMNS], down_u[COLUMNS], down_v[COLUMNS], mine = 0;
+            T error[COLUMNS];
+#pragma unroll
+            for (i32 c = 0; c < COLUMNS; c++) {
+                const T x = a[i].x[c], y = b[i].x[c], scaled_u = x * inverse, scaled_v = y * inverse;
+                const T shifted_u = scaled_u + R::SHIFT, shifted_v = scaled_v + R::SHIFT;
+                error[c] = R::high(R::abs((shifted_u - R::SHIFT) * width - x), R::abs((shifted_v - R::SHIFT) * width - y));
+                if (!FAST) largest = R::high(largest, R::high(R::abs(scaled_u), R::abs(scaled_v)));
+                base_u[c] = R::shifted_code(shifted_u), base_v[c] = R::shifted_code(shifted_v);
+            }
+            if (REFINED && rows >> (start + i) & 1) {
+                mine = refined[start + i] >> column & 15;
+                const T* const codes = reinterpret_cast<const T*>(payload_at());
+#pragma unroll
+                for (i32 c = 0; c < COLUMNS; c++) {
+                    if (!(mine >> c & 1)) continue;
+                    const T code_u = codes[2 * c], code_v = codes[2 * c + 1];
+                    i32 of_u, of_v;
+                    u32 digits;
+                    split_code(packed_q(code_u), packed_id(code_u), of_u, digits);
+                    split_code(packed_q(code_v), packed_id(code_v), of_v, digits);
+                    base_u[c] = (u32)of_u + R::SHIFTED_ZERO, base_v[c] = (u32)of_v + R::SHIFTED_ZERO;
+                    error[c] = T(0);
+                }
+            }
+#pragma unroll
+            for (i32 c = 0; c < COLUMNS; c++) {
+                max_error = R::high(max_error, error[c]);
+                down_u[c] = base_u[c] - before_u[c], down_v[c] = base_v[c] - before_v[c];
+                before_u[c] = base_u[c], before_v[c] = base_v[c];
+            }
+            ask_for(i);
+            i32 qu[COLUMNS], qv[COLUMNS];
+            qu[0] = (i32)less_from_below<ROW_LANES>(down_u[0], down_u[COLUMNS - 1]);
+            qv[0] = (i32)less_from_below<ROW_LANES>(down_v[0], down_v[COLUMNS - 1]);
+#pragma unroll
+            for (i32 c = 1; c < COLUMNS; c++) qu[c] = (i32)(down_u[c] - down_u[c - 1]), qv[c] = (i32)(down_v[c] - down_v[c - 1]);
+            if (REFINED && mine) {
+                int2* const to = differences_of<T>(job, index) + TILE * (start + i) + column;
+#pragma unroll
+                for (i32 c = 0; c < COLUMNS; c++) {
+                    if (!(mine >> c & 1)) continue;
+                    to[c] = make_int2(qu[c], qv[c]);
+                    qu[c] = qv[c] = 0;
+                }
+            }
+            u32 most = 0, pairs = NO_DIFFERENCE * ONES;
+#pragma unroll
+            for (i32 c = 0; c < COLUMNS; c++) {
+                most = max(most, (u32)qu[c] + SMALL);
+                most = max(most, (u32)qv[c] + SMALL);
+                pairs += (u32)qu[c] * (5u << 8 * c) + ((u32)qv[c] << 8 * c);
+            }
+            u32 four;
+            if (most <= 2 * SMALL) {
+                u32 saved = 0;
+                four = small_symbols(pairs, saved);
+                costs.all += 3 * COLUMNS - saved;
+            } else {
+                four = large_symbols<T>(qu, qv, payload_at(), costs.all);
+            }
+            *symbols = four;
+            symbols += ROW_LANES;
+        }
+    }
+    // A step that is infinite makes errors that are nothing.
+    const bool holds = R::finite(width) && max_error <= accept && largest <= R::MAX_CODE;
+    return {{costs.coarse, costs.middle - costs.coarse, costs.all - costs.middle}, max_error, holds};
+}
+
+// Whether something is so in all lanes of a tile.
+__device__ __forceinline__ bool in_all_lanes(bool it) {
+    const u32 mine = ((1u << ROW_LANES) - 1) << (threadIdx.x & 31 & ~(ROW_LANES - 1));
+    return (__ballot_sync(FULL, it) & mine) == mine;
+}
+// The classes of whole tiles, from what the symbols of each lane cost.
+template <typename T>
+__device__ __forceinline__ u32 classes_of(RowsOfLane<T>& rows) {
+#pragma unroll
+    for (i32 k = 1; k < ROW_LANES; k *= 2)
+#pragma unroll
+        for (u32& cost : rows.costs) cost += __shfl_xor_sync(FULL, cost, k);
+    return class_of(rows.costs[0], 64) << 8 | class_of(rows.costs[1], 192) << 16 | class_of(rows.costs[2], 768) << 24;
+}
+// The largest of all values.
+template <typename T>
+__device__ __forceinline__ T largest_value(const Control& control) {
+    return (T)fmax(fabs(value_of(control.high_key)), fabs(value_of(~control.low_key)));
+}
+
+// Grid: tiles / (4 * warps). Block: 32 * warps. The plain tiles, beside the kernel before.
+template <typename T>
+__device__ __forceinline__ void lorenzo_plain(const Job& job) {
+    __shared__ Lattices<T> lattices;
+    Control& control = control_of(job);
+    const u64 first = TILES_OF_WARP * ((u64)blockIdx.x * LORENZO_PLAIN_WARPS + warp_or(threadIdx.x >> 5)), count = control.plain_tiles;
+    u32 failing = 0;
+    u64 index = 0;
+    if (first < count) {
+        const u64 k = first + (threadIdx.x & 31) / ROW_LANES;
+        const bool exists = k < count;
+        // Lanes without a tile do what others do.
+        index = job.group_sizes[exists ? k : first];
+        const T width = lattice_width<T>(control.quantum, 0, 0), inverse = lattice_inverse(width), accept = (T)control.quantizer.accept;
+        RowsOfLane<T> rows;
+        if (warp_or(is_aligned<T>(job) && largest_value<T>(control) * inverse <= Real<T>::MAX_CODE))
+            rows = lorenzo_whole_rows<T, true, false>(job, index, width, inverse, accept, 0, nullptr);
+        else
+            rows = lorenzo_whole_rows<T, false, false>(job, index, width, inverse, accept, 0, nullptr);
+        const bool holds = in_all_lanes(rows.holds), counts = exists && holds;
+        const u32 classes = classes_of(rows);
+        if (counts && threadIdx.x % ROW_LANES == 0) job.info[index] = ALL_CODED | classes;
+        report_tally<T>(control, 0, 0, counts ? rows.max_error : T(0));
+        failing = __ballot_sync(FULL, exists && !holds);
+    }
+    if (__syncthreads_or(failing)) {
+        lattices.fill(control.quantum);
+#pragma unroll 1
+        for (i32 lane = 0; lane < 32; lane += ROW_LANES)
+            if (failing >> lane & 1) lorenzo_by_vertex<T>(job, lattices, __shfl_sync(FULL, index, lane), 0, true, false);
+    }
+    end_beside();
+}
+
+// What a warp finds out about a tile before it goes through the rows.
+struct LorenzoTile {
+    u32 halvings[32];                   // of the bound, that vertices with limits need: how many need so many
+    u32 visible[TILE];                  // by row: vertices that can have a code,
+    u32 refined[TILE], stored[TILE];    // those of them that have one of a finer lattice, and those that have none
+    u16 limited[TILE_VERTICES];         // positions of vertices with limits
+};
+
+// Lists the vertices with limits; how many there are.
+template <typename T>
+__device__ __forceinline__ u32 list_limited(const T* limits, u64 limited, u16* list) {
+    constexpr i32 EACH = 16 / sizeof(T), TIMES = TILE_VERTICES / (32 * EACH);
+    typedef typename Real<T>::Bits Bits;
+    struct alignas(16) Some {
+        T limits[EACH];
+    };
+    const i32 lane = threadIdx.x & 31;
+    const u64 mine = limited >> (EACH * lane / LIMIT_CHUNK);
+    Some some[TIMES];
+#pragma unroll
+    for (i32 i = 0; i < TIMES; i++) {
+#pragma unroll
+        for (i32 j = 0; j < EACH; j++) some[i].limits[j] = no_limit<T>();
+        if (mine >> (32 * EACH / LIMIT_CHUNK * i) & 1) some[i] = *reinterpret_cast<const Some*>(limits + 32 * EACH * i + EACH * lane);
+    }
+    // The first column is there, of the finest level in one vertex of each chunk.
+    T side = no_limit<T>();
+    if (lane < TILE / 2 && !(limited >> (TILE + lane) & 1)) side = limits[TILE_VERTICES / 2 + LIMIT_CHUNK * lane];
+    u32 tight = 0;
+#pragma unroll
+    for (i32 i = 0; i < TIMES; i++)
+#pragma unroll
+        for (i32 j = 0; j < EACH; j++) tight |= is_tight(some[i].limits[j]) ? 1u << (EACH * i + j) : 0;
+    const u32 own = __popc(tight) + is_tight(side);
+    if (!__any_sync(FULL, own)) return 0;
+    u32 up_to = own;
+#pragma unroll
+    for (i32 d = 1; d < 32; d *= 2) up_to = add_from_below(up_to, d);
+    u16* to = list + (up_to - own);
+    for (; tight; tight &= tight - 1) {
+        const i32 bit = __ffs(tight) - 1;
+        *to++ = (u16)(32 * EACH * (bit / EACH) + EACH * lane + bit % EACH);
+    }
+    if (is_tight(side)) *to = (u16)(TILE_VERTICES / 2 + LIMIT_CHUNK * lane);
+    __syncwarp();
+    return __shfl_sync(FULL, up_to, 31);
+}
+
+// The tier of the smallest estimated size, the first of several.
+__device__ __forceinline__ i32 best_tier(const u32* halvings, u32 vertices) {
+    __syncwarp();
+    const i32 lane = threadIdx.x & 31;
+    const u32 needing = halvings[lane];
+    u32 best = ~0u;
+    i32 tier = 0;
+#pragma unroll
+    for (i32 t = 0; t < TIERS; t++) {
+        const u32 size = (u32)t * TIER_RATE * vertices + warp_sum(lane > t ? needing * 8 * (REFINED_BITS + 4 * (u32)((lane - t + 1) / 2)) : 0);
+        if (size < best) best = size, tier = t;
+    }
+    return tier;
+}
+
+// Raw bits of a symbol, and the digits of a finer lattice behind them.
+template <typename T>
+__device__ __forceinline__ typename Payload<T>::Type with_digits(const Symbol& s, u64 digits) {
+    const u32 own = s.bits;
+    return Payload<T>::make(own < 64 ? s.raw | digits << own : s.raw, own == 0 ? 0 : own < 64 ? digits >> (64 - own) : digits);
+}
+
+// Codes of the listed vertices that their tile's lattice does not hold, in the place of their raw bits; or they have to be stored. How many of the
+// lane's have to. The largest error that the codes leave.
+template <typename T, bool WHOLE>
+__device__ __forceinline__ u32 refine_limited(const Job& job, const Lattices<T>& lattices, const T* limits, const u16* list, u32 count, u64 tile,
+                                              const TileShape& shape, i32 tier, T accept, const u32* visible, u32* refined, u32* stored, T& largest) {
+    typedef Real<T> R;
+    typedef typename Payload<T>::Type Q;
+    const i32 lane = threadIdx.x & 31;
+    u32 number = 0;
+#pragma unroll 1
+    for (u32 first = 0; first < count; first += 32) {
+        if (first + lane >= count) continue;
+        const i32 position = list[first + lane];
+        i32 x, y;
+        place_of(position, x, y);
+        if (!WHOLE && !(visible[y] >> x & 1)) continue;
+        const T limit = limits[position], a = *vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y), b = *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y);
+        T cu, cv, ru, rv;
+        bool fits = quantize_on(a, lattices.inverse[tier][0], lattices.width[tier][0], cu, ru);
+        fits &= quantize_on(b, lattices.inverse[tier][0], lattices.width[tier][0], cv, rv);
+        const T error = R::high(R::abs(ru - a), R::abs(rv - b));
+        if (fits && (error == T(0) || (error <= accept && error < limit))) continue;
+        LorenzoCode<T> code = {false, 0, 0, 0, T(0)};
+        if (fits) code = lorenzo_code<T>(a, b, lattices, tier, accept, true, limit);
+        if (code.coded) {
+            atomicOr(&refined[y], 1u << x);
+            T* const to = reinterpret_cast<T*>(reinterpret_cast<Q*>(job.payload) + tile * TILE_VERTICES + TILE * y + x);
+            to[0] = packed_code(T(0), code.qu, code.id);
+            to[1] = packed_code(T(0), code.qv, code.id);
+            largest = R::high(largest, code.error);
+        } else {
+            if (!WHOLE || stored) atomicOr(&stored[y], 1u << x);
+            number++;
+        }
+    }
+    return number;
+}
+
+// One tile that is not plain, and its place. WHOLE where all its vertices have a value.
+template <typename T, bool WHOLE>
+__device__ __forceinline__ void lorenzo_tile(const Job& job, Control& control, const Lattices<T>& lattices, LorenzoTile& shared, u64 index,
+                                             const TileShape& shape, u64 limited, u32& exact, T& max_error) {
+    typedef Real<T> R;
+    typedef typename Payload<T>::Type Q;
+    constexpr i32 ROWS = LORENZO_ROWS;
+    const i32 lane = threadIdx.x & 31, ox = WHOLE ? TILE : shape.owned_x(), oy = WHOLE ? TILE : shape.owned_y();
+    const bool inside = WHOLE || lane < ox;
+    const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
+    const T* const corner_u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
+    const T* const corner_v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
+    const T* const u = corner_u + (inside ? lane : 0) * job.u_layout.stride;
+    const T* const v = corner_v + (inside ? lane : 0) * job.v_layout.stride;
+    const T* const limits = limits_of<T>(job, index);
+    const T accept = (T)control.quantizer.accept;
+    Q* const payload = reinterpret_cast<Q*>(job.payload) + index * TILE_VERTICES;
+    u8* const symbols = job.symbols + index * TILE_VERTICES + lane;
+    auto row_of = [&](i32 y) { return WHOLE || y < oy ? y : oy - 1; };
+
+    __syncwarp();
+    shared.halvings[lane] = 0;
+    shared.refined[lane] = shared.stored[lane] = 0;
+    const u32 count = warp_or(list_limited(limits, limited, shared.limited));
+    // Rows of vertices that are masked, and outside; a lane for a row.
+    u32 masked = 0, zeros = 0, fills = 0, vertices = TILE_VERTICES, visible = FULL;
+    if (!WHOLE) {
+        visible = 0, masked = FULL;
+#pragma unroll 1
+        for (i32 start = 0; start < oy; start += ROWS) {
+            T a[ROWS], b[ROWS];
+#pragma unroll
+            for (i32 i = 0; i < ROWS; i++) {
+                a[i] = u[row_of(start + i) * pitch_u];
+                b[i] = v[row_of(start + i) * pitch_v];
+            }
+#pragma unroll
+            for (i32 i = 0; i < ROWS; i++) {
+                const u32 zero = __ballot_sync(FULL, inside && a[i] == T(0) && b[i] == T(0));
+                u32 fill = 0, odd = 0;
+                if (control.nonfinite) {
+                    const bool finite = R::finite(a[i]) && R::finite(b[i]);
+                    fill = __ballot_sync(FULL, inside && !finite && R::bits(a[i]) == control.fill[0] && R::bits(b[i]) == control.fill[1]);
+                    odd = __ballot_sync(FULL, !finite);
+                }
+                if (lane == start + i && lane < oy) {
+                    zeros = zero, fills = fill;
+                    visible = row_mask(ox) & ~(zero | odd);
+                    masked = ~row_mask(ox) | zero | fill;
+                }
+            }
+        }
+        vertices = warp_sum(__popc(visible));
+    }
+    shared.visible[lane] = visible;
+    __syncwarp();
+
+    i32 tier = 0;
+    u32 stored = 0;
+    T largest = 0;
+    if (count) {
+        bool any = false;
+#pragma unroll 1
+        for (u32 first = 0; first < count; first += 32) {
+            if (first + lane >= count) continue;
+            const i32 position = shared.limited[first + lane];
+            i32 x, y;
+            if (!WHOLE) place_of(position, x, y);
+            if (!WHOLE && !(shared.visible[y] >> x & 1)) continue;
+            const i32 needed = lattices.halvings(limits[position]);
+            if (needed) atomicAdd(&shared.halvings[needed], 1);
+            any |= needed != 0;
+        }
+        if (__any_sync(FULL, any)) tier = best_tier(shared.halvings, vertices);
+        stored = refine_limited<T, WHOLE>(job, lattices, limits, shared.limited, count, index, shape, tier, accept, shared.visible, shared.refined, shared.stored, largest);
+    }
+    __syncwarp();
+
+    const T width = lattices.width[tier][0], inverse = lattices.inverse[tier][0];
+    const u32 coded_row = visible & ~shared.stored[lane], refined_row = shared.refined[lane];
+    // Rows of which not all vertices have a code of the tile's lattice.
+    const u32 mixed = warp_or(__ballot_sync(FULL, lane < oy && (coded_row != FULL || refined_row != 0)));
+    const u32 gaps = warp_or(__ballot_sync(FULL, lane < oy && coded_row != FULL));
+    RowSums costs = {0, 0, 0};
+    u32 before_u = 0, before_v = 0;
+    bool holds = true;
+    T a[ROWS], b[ROWS], next_a[ROWS], next_b[ROWS];
+    const T *next_u = u, *next_v = v;
+    auto load = [&](i32 start) {
+        if (!WHOLE && start >= oy) return;
+        auto row_of = [&](i32 i) { return (u64)(WHOLE || start + i < oy ? i : oy - 1 - start); };
+        if (mixed >> start & ((1 << ROWS) - 1)) {
+#pragma unroll
+            for (i32 i = 0; i < ROWS; i++) {
+                const bool refined = shared.refined[start + i] >> lane & 1;
+                const T* const code = reinterpret_cast<const T*>(payload + TILE * (start + i) + lane);
+                next_a[i] = *(refined ? code : next_u + row_of(i) * pitch_u);
+                next_b[i] = *(refined ? code + 1 : next_v + row_of(i) * pitch_v);
+            }
+        } else {
+#pragma unroll
+            for (i32 i = 0; i < ROWS; i++) {
+                next_a[i] = next_u[row_of(i) * pitch_u];
+                next_b[i] = next_v[row_of(i) * pitch_v];
+            }
+        }
+        next_u += ROWS * pitch_u, next_v += ROWS * pitch_v;
+    };
+    load(0);
+#pragma unroll 1
+    for (i32 start = 0; start < TILE; start += ROWS) {
+#pragma unroll
+        for (i32 i = 0; i < ROWS; i++) a[i] = next_a[i], b[i] = next_b[i];
+        const u32 here = mixed >> start;
+        if (start + ROWS < TILE) load(start + ROWS);
+#pragma unroll
+        for (i32 i = 0; i < ROWS; i++) {
+            const i32 y = start + i;
+            costs.begin_row(start, i);
+            if (!WHOLE && y >= oy) {
+                symbols[TILE * y] = SYMBOL_ZERO;
+                continue;
+            }
+            T cu, cv, ru, rv;
+            bool fits = quantize_on(a[i], inverse, width, cu, ru);
+            fits &= quantize_on(b[i], inverse, width, cv, rv);
+            const T error = R::high(R::abs(ru - a[i]), R::abs(rv - b[i]));
+            fits &= error <= accept;
+            u32 base_u = (u32)(i32)cu, base_v = (u32)(i32)cv, symbol = SYMBOL_ZERO;
+            if (!(here >> i & 1)) {
+                holds &= fits;
+                largest = R::high(largest, error);
+                const i32 qu = across_cell(base_u - before_u), qv = across_cell(base_v - before_v);
+                before_u = base_u;
+                before_v = base_v;
+                if ((u32)(qu + SMALL) <= 2 * SMALL && (u32)(qv + SMALL) <= 2 * SMALL) {
+                    symbol = small_symbol(qu, qv);
+                    if (symbol != SYMBOL_ZERO) costs.all += 3;
+                } else {
+                    const Symbol s = encode_symbol_large({0, qu, qv});
+                    symbol = s.symbol;
+                    payload[TILE * y + lane] = Payload<T>::make(s.raw, 0);
+                    costs.all += 3 + s.bits;
                 }
             } else {
-#pragma unroll 1
-                for (i32 start = 0; start < oy; start += LORENZO_ROWS) {
-                    LorenzoRows<T> rows;
-                    rows.load(job, u, v, limits, limited, start, oy);
-#pragma unroll
-                    for (i32 i = 0; i < LORENZO_ROWS; i++) {
-                        const T a = rows.a[i], b = rows.b[i];
-                        const bool visible = inside && start + i < oy && R::finite(a) && R::finite(b) && !(a == T(0) && b == T(0));
-                        vertices += visible;
-                        if (visible && is_tight(rows.limit[i])) {
-                            const i32 needed = lattices.halvings(rows.limit[i]);
-                            if (needed) atomicAdd(&halvings[needed], 1);
-                        }
+                const u32 coded = __shfl_sync(FULL, coded_row, y), hidden = WHOLE ? 0 : __shfl_sync(FULL, masked, y);
+                const bool is_coded = coded >> lane & 1, is_refined = shared.refined[y] >> lane & 1;
+                i32 id = 0;
+                u32 digits_u = 0, digits_v = 0;
+                if (is_refined) {
+                    id = packed_id(a[i]);
+                    i32 of_u, of_v;
+                    split_code(packed_q(a[i]), id, of_u, digits_u);
+                    split_code(packed_q(b[i]), id, of_v, digits_v);
+                    base_u = (u32)of_u, base_v = (u32)of_v;
+                } else if (is_coded) {
+                    holds &= fits;
+                    largest = R::high(largest, error);
+                }
+                u32 down_u = base_u - before_u, down_v = base_v - before_v;
+                if (gaps >> y & 1) {
+                    // What has no code counts as predicted: down as the vertex to its left.
+                    const u32 left = coded & ((2u << lane) - 1);
+                    const i32 from = left ? (i32)highest_bit(left) : 0;
+                    const u32 near_u = __shfl_sync(FULL, down_u, from), near_v = __shfl_sync(FULL, down_v, from);
+                    down_u = left ? near_u : 0;
+                    down_v = left ? near_v : 0;
+                }
+                before_u += down_u;
+                before_v += down_v;
+                const i32 qu = across_cell(down_u), qv = across_cell(down_v);
+                if (is_coded) {
+                    if (id == 0 && (u32)(qu + SMALL) <= 2 * SMALL && (u32)(qv + SMALL) <= 2 * SMALL) {
+                        symbol = small_symbol(qu, qv);
+                        if (symbol != SYMBOL_ZERO) costs.all += 3;
+                    } else {
+                        const Symbol s = encode_symbol_large({id, qu, qv});
+                        const u32 own = s.bits;
+                        symbol = s.symbol;
+                        payload[TILE * y + lane] = with_digits<T>(s, digits_u | digits_v << (2 * id));
+                        costs.all += 3 + own + 4 * (u32)id;
+                        // All raw bits of a vertex have to fit a word.
+                        if (sizeof(T) == 4) holds &= own + 4 * (u32)id <= 64;
                     }
+                } else if (!(hidden >> lane & 1)) {
+                    symbol = STORED;
+                    costs.all += 3 + 16 * sizeof(T);
+                    payload[TILE * y + lane] =
+                        sizeof(T) == 4 ? Payload<T>::make(R::bits(a[i]) | R::bits(b[i]) << 32, 0) : Payload<T>::make(R::bits(a[i]), R::bits(b[i]));
                 }
             }
-            vertices = warp_sum(vertices);
-            __syncwarp();
-            // The smallest estimate, the first tier of several.
-            u32 best = lane < TIERS ? estimate_tier(lane, vertices, halvings) << 3 | (u32)lane : 0xffffffffu;
-            for (i32 i = 16; i > 0; i /= 2) {
-                const u32 other = __shfl_xor_sync(FULL, best, i);
-                if (other < best) best = other;
-            }
-            tier = (i32)(best & 7);
+            symbols[TILE * y] = (u8)symbol;
         }
-        u32 info = 0;
-        if (lorenzo_rows<T>(job, control, lattices, index, shape, whole, tier, false, limits, info, exact, max_error))
-            lorenzo_rows<T>(job, control, lattices, index, shape, whole, tier, true, limits, info, exact, max_error);
-        if (lane == 0) job.info[index] = info;
-        __syncwarp();
     }
-    report_tally<T>(control, exact, 0, max_error);
+    if (!__all_sync(FULL, holds)) {
+        lorenzo_by_vertex<T>(job, lattices, index, tier, WHOLE, true);
+        return;
+    }
+    exact += stored;
+    max_error = R::high(max_error, largest);
+    u32 info = (u32)tier << 5;
+    RowSums active = {64, 256, TILE_VERTICES};
+    if (!WHOLE) {
+        const u32 owned = (u32)(ox * oy), zero_count = warp_sum(__popc(zeros)), fill_count = warp_sum(__popc(fills)), own = __popc(~masked);
+        const u32 states = 3 * (zero_count == 0 ? MASK_NONE : zero_count == owned ? MASK_ALL : MASK_SOME) +
+                           (fill_count == 0 ? MASK_NONE : fill_count == owned ? MASK_ALL : MASK_SOME);
+        if (states != 0) {
+            job.masks[index * 64 + lane] = zeros;
+            job.masks[index * 64 + TILE + lane] = fills;
+        }
+        active = {warp_sum(lane < 2 ? own : 0), warp_sum(lane < 8 ? own : 0), warp_sum(own)};
+        info |= states;
+    }
+    if (WHOLE || has_codes(mode_in(info))) info |= classes_of(costs, active);
+    if (lane == 0) job.info[index] = info | (WHOLE || (mode_in(info) == 0 && ox * oy == TILE_VERTICES) ? ALL_CODED : 0);
+}
+
+// So many whole tiles with limits keep a device busy where a warp has four of them; fewer are shared among as many warps.
+#ifdef FACTZ_EMULATED
+constexpr u64 MANY_WHOLE_TILES = 2;
+#else
+constexpr u64 MANY_WHOLE_TILES = 8192;
+#endif
+
+// What a warp finds out about four whole tiles.
+template <typename T>
+struct LorenzoTiles {
+    T errors[TILES_OF_WARP][32];         // by lane, of vertices with a code of a finer lattice
+    u32 refined[TILES_OF_WARP][TILE];    // those, by row
+    u32 halvings[32];
+    u16 limited[TILE_VERTICES];
+};
+
+// Grid: tiles / (4 * warps). Block: 32 * warps. Whole tiles with limits, where there are many, those with most work first. Beside the kernel before.
+template <typename T>
+__device__ __forceinline__ void lorenzo_tight(const Job& job) {
+    typedef Real<T> R;
+    typedef typename Payload<T>::Type Q;
+    __shared__ LorenzoTiles<T> tiles[LORENZO_PLAIN_WARPS];
+    __shared__ Lattices<T> lattices;
+    Control& control = control_of(job);
+    const u64 count = control.whole_tiles, start = (u64)blockIdx.x * TILES_OF_WARP * LORENZO_PLAIN_WARPS;
+    if (count >= MANY_WHOLE_TILES && start < count) {
+        lattices.fill(control.quantum);
+        const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), tile_of_lane = lane / ROW_LANES;
+        LorenzoTiles<T>& shared = tiles[warp];
+        const u64 first = start + TILES_OF_WARP * warp;
+        if (first < count) {
+            const bool exists = first + tile_of_lane < count;
+            // Lanes without a tile do what others do.
+            const u64 index = job.group_sizes[job.tiles() - 1 - (exists ? first + tile_of_lane : first)], limited = nearness_of(job, index).limited;
+            const T accept = (T)control.quantizer.accept;
+            const TileFinder finder(job);
+            // Limits are on their way.
+#pragma unroll
+            for (i32 k = 0; k < TILE_VERTICES * (i32)sizeof(T) / 128; k += ROW_LANES) {
+                const i32 line = k + lane % ROW_LANES;
+                if (limited >> (128 / sizeof(T) / LIMIT_CHUNK * line) & 1) prefetch_near(limits_of<T>(job, index) + 128 / sizeof(T) * line);
+            }
+            i32 tier = 0;
+            u32 failing = 0;
+#pragma unroll 1
+            for (i32 t = 0; t < TILES_OF_WARP; t++) {
+                const u64 tile = uniform(__shfl_sync(FULL, index, ROW_LANES * t)), of_tile = uniform(__shfl_sync(FULL, limited, ROW_LANES * t));
+                const TileShape shape = finder.shape(job, tile);
+                __syncwarp();
+                shared.halvings[lane] = shared.refined[t][lane] = 0;
+                const T* const limits = limits_of<T>(job, tile);
+                const u32 listed = warp_or(list_limited(limits, of_tile, shared.limited));
+                T largest = 0;
+                if (listed) {
+                    bool any = false;
+#pragma unroll 1
+                    for (u32 k = 0; k < listed; k += 32) {
+                        if (k + lane >= listed) continue;
+                        const i32 needed = lattices.halvings(limits[shared.limited[k + lane]]);
+                        if (needed) atomicAdd(&shared.halvings[needed], 1);
+                        any |= needed != 0;
+                    }
+                    i32 best = 0;
+                    if (__any_sync(FULL, any)) best = best_tier(shared.halvings, TILE_VERTICES);
+                    if (tile_of_lane == t) tier = best;
+                    const u32 stored = refine_limited<T, true>(job, lattices, limits, shared.limited, listed, tile, shape, best, accept, nullptr,
+                                                               shared.refined[t], nullptr, largest);
+                    if (__any_sync(FULL, stored)) failing |= 1u << ROW_LANES * t;
+                }
+                shared.errors[t][lane] = largest;
+            }
+            __syncwarp();
+            u32 any_refined = 0;
+#pragma unroll
+            for (i32 t = 0; t < TILES_OF_WARP; t++) any_refined |= shared.refined[t][lane];
+            const u32 refined_rows = warp_or(any_refined ? 1u << lane : 0);
+            const T width = lattices.width[tier][0], inverse = lattices.inverse[tier][0];
+            RowsOfLane<T> rows;
+            if (warp_or(is_aligned<T>(job)) && !warp_or(!(largest_value<T>(control) * inverse <= R::MAX_CODE)))
+                rows = lorenzo_whole_rows<T, true, true>(job, index, width, inverse, accept, refined_rows, shared.refined[tile_of_lane]);
+            else
+                rows = lorenzo_whole_rows<T, false, true>(job, index, width, inverse, accept, refined_rows, shared.refined[tile_of_lane]);
+            __syncwarp();
+            // Symbols of the others.
+#pragma unroll 1
+            for (i32 t = 0; t < TILES_OF_WARP && refined_rows; t++) {
+                const u64 tile = uniform(__shfl_sync(FULL, index, ROW_LANES * t));
+                u32 row = shared.refined[t][lane];
+                if (!warp_or(__shfl_sync(FULL, (u32)exists, ROW_LANES * t)) || !warp_or(row)) continue;
+                const u32 own = __popc(row);
+                u32 up_to = own;
+#pragma unroll
+                for (i32 d = 1; d < 32; d *= 2) up_to = add_from_below(up_to, d);
+                __syncwarp();
+                for (u16* to = shared.limited + (up_to - own); row; row &= row - 1) *to++ = (u16)(TILE * lane + __ffs(row) - 1);
+                __syncwarp();
+                const u32 listed = warp_or(__shfl_sync(FULL, up_to, 31));
+                u32 upper = 0, fine = 0;
+                bool too_long = false;
+#pragma unroll 1
+                for (u32 k = 0; k < listed; k += 32) {
+                    if (k + lane >= listed) continue;
+                    const u32 vertex = shared.limited[k + lane];
+                    Q* const payload = reinterpret_cast<Q*>(job.payload) + tile * TILE_VERTICES + vertex;
+                    const T code_u = reinterpret_cast<const T*>(payload)[0], code_v = reinterpret_cast<const T*>(payload)[1];
+                    const int2 difference = differences_of<T>(job, tile)[vertex];
+                    const i32 id = packed_id(code_u);
+                    i32 base;
+                    u32 digits_u, digits_v;
+                    split_code(packed_q(code_u), id, base, digits_u);
+                    split_code(packed_q(code_v), id, base, digits_v);
+                    const Symbol s = large_symbol({id, difference.x, difference.y});
+                    *payload = with_digits<T>(s, digits_u | digits_v << (2 * id));
+                    job.symbols[tile * TILE_VERTICES + vertex] = (u8)s.symbol;
+                    const u32 raw = s.bits + 4 * (u32)id;
+                    too_long |= sizeof(T) == 4 && raw > 64;
+                    if (vertex >= 8 * TILE)
+                        fine += 3 + raw;
+                    else
+                        upper += vertex >= 2 * TILE ? (3 + raw) << 16 : 3 + raw;
+                }
+                upper = warp_sum(upper);
+                fine = warp_sum(fine);
+                if (lane == ROW_LANES * t) rows.costs[0] += upper & 0xffff, rows.costs[1] += upper >> 16, rows.costs[2] += fine;
+                if (__any_sync(FULL, too_long)) failing |= 1u << ROW_LANES * t;
+            }
+            const bool holds = in_all_lanes(rows.holds && !(failing >> (ROW_LANES * tile_of_lane) & 1));
+            const u32 classes = classes_of(rows), kept = __ballot_sync(FULL, exists && holds), failed = __ballot_sync(FULL, exists && !holds);
+            if (exists && holds && lane % ROW_LANES == 0) job.info[index] = ALL_CODED | (u32)tier << 5 | classes;
+            T max_error = exists && holds ? rows.max_error : T(0);
+#pragma unroll
+            for (i32 t = 0; t < TILES_OF_WARP; t++)
+                if (kept >> ROW_LANES * t & 1) max_error = R::high(max_error, shared.errors[t][lane]);
+            report_tally<T>(control, 0, 0, max_error);
+#pragma unroll 1
+            for (i32 k = 0; k < 32; k += ROW_LANES)
+                if (failed >> k & 1) lorenzo_by_vertex<T>(job, lattices, __shfl_sync(FULL, index, k), __shfl_sync(FULL, tier, k), true, true);
+        }
+    }
+    end_beside();
+}
+
+// Grid: any. Block: 32 * warps. The tiles that are not plain, those with most work first. Beside the kernel before.
+template <typename T>
+__device__ __forceinline__ void lorenzo_others(const Job& job) {
+    __shared__ LorenzoTile tiles[LORENZO_WARPS];
+    __shared__ Lattices<T> lattices;
+    Control& control = control_of(job);
+    const u64 others = control.other_tiles, whole = control.whole_tiles, count = others + (whole < MANY_WHOLE_TILES ? whole : 0), warps = (u64)gridDim.x * LORENZO_WARPS;
+    if (blockIdx.x < count) {
+        lattices.fill(control.quantum);
+        const TileFinder finder(job);
+        LorenzoTile& shared = tiles[threadIdx.x >> 5];
+        u32 exact = 0;
+        T max_error = 0;
+        // What is known of the next tile is on its way.
+        u64 next = 0, limited = 0, next_limited = 0;
+        auto tile_at = [&](u64 k) -> u64 { return k < others ? job.group_sizes[control.plain_tiles + k] : k < count ? job.group_sizes[job.tiles() - 1 - (k - others)] : 0; };
+        u64 k = blockIdx.x + (u64)gridDim.x * warp_or(threadIdx.x >> 5);
+        u64 index = tile_at(k);
+        next = tile_at(k + warps);
+        next_limited = nearness_of(job, index).limited;
+#pragma unroll 1
+        for (; k < count; k += warps) {
+            const u64 tile = uniform(index);
+            limited = uniform(next_limited);
+            index = next;
+            next_limited = nearness_of(job, index).limited;
+            next = tile_at(k + 2 * warps);
+            const TileShape shape = finder.shape(job, tile);
+            if (warp_or(k < others))
+                lorenzo_tile<T, false>(job, control, lattices, shared, tile, shape, limited, exact, max_error);
+            else
+                lorenzo_tile<T, true>(job, control, lattices, shared, tile, shape, limited, exact, max_error);
+        }
+        report_tally<T>(control, exact, 0, max_error);
+    }
+    end_beside();
 }
 
 // ---------------------------------------------------------------- back to values
 
 constexpr i32 LORENZO_RESTORE_WARPS = 4;
-
-// A warp restores four tiles, row by row: eight lanes for each, of four neighbours in a row.
-constexpr i32 COLUMNS = 4, ROW_LANES = TILE / COLUMNS, TILES_OF_WARP = 32 / ROW_LANES;
 
 // The sum of the values of the lanes up to this one that are of its tile.
 __device__ __forceinline__ u32 sum_along_row(u32 value) {
@@ -423,7 +1026,7 @@ template <typename T>
 __device__ __forceinline__ void lorenzo_restore(const Job& job) {
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
-    constexpr u32 BOTH = 0x10001, ONES = 0x01010101;
+    constexpr u32 BOTH = 0x10001;
     // The differences of symbols without raw bits, in 16 bits each, with SMALL added, so that sums have no carries. Others are none.
     __shared__ u32 small[ALPHABET], readings[ALPHABET];
     __shared__ T widths[TIERS][IDS];
