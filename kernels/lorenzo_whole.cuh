@@ -180,7 +180,7 @@ __device__ __forceinline__ bool in_all_lanes(bool it) {
 }
 // The classes of whole tiles, from what the symbols of each lane cost.
 template <typename T>
-__device__ __forceinline__ u32 classes_of(RowsOfLane<T>& rows) {
+__device__ __forceinline__ u32 classes_of(RowsOfLane<T> rows) {
 #pragma unroll
     for (i32 k = 1; k < ROW_LANES; k *= 2)
 #pragma unroll
@@ -193,36 +193,50 @@ __device__ __forceinline__ T largest_value(const Control& control) {
     return (T)fmax(fabs(value_of(control.high_key)), fabs(value_of(~control.low_key)));
 }
 
-// Grid: tiles / (4 * warps). Block: 32 * warps. The plain tiles, beside the kernel before.
-template <typename T>
+// Grid: any. Block: 32 * warps. The plain tiles, beside the kernel before: EARLY ones beside the search for limits, in whose way others are, as what that
+// keeps in the place of symbols and raw bits is nowhere behind those of so many tiles as have limits.
+template <typename T, bool EARLY>
 __device__ __forceinline__ void lorenzo_plain(const Job& job) {
     __shared__ Lattices<T> lattices;
     Control& control = control_of(job);
-    const u64 first = TILES_OF_WARP * ((u64)blockIdx.x * LORENZO_PLAIN_WARPS + warp_or(threadIdx.x >> 5)), count = control.plain_tiles;
-    u32 failing = 0;
-    u64 index = 0;
-    if (first < count) {
-        const u64 k = first + (threadIdx.x & 31) / ROW_LANES;
-        const bool exists = k < count;
+    const u64 count = control.plain_tiles, limited = control.limited_tiles, warps = (u64)gridDim.x * LORENZO_PLAIN_WARPS;
+    const u64 start = TILES_OF_WARP * ((u64)blockIdx.x * LORENZO_PLAIN_WARPS + warp_or(threadIdx.x >> 5));
+    const u32 lane = threadIdx.x & 31;
+    const T width = lattice_width<T>(control.quantum, 0, 0), inverse = lattice_inverse(width), accept = (T)control.quantizer.accept;
+    const bool fast = warp_or(is_aligned<T>(job) && largest_value<T>(control) * inverse <= Real<T>::MAX_CODE);
+    auto tile_at = [&](u64 first) -> u64 { return job.group_sizes[first + lane / ROW_LANES < count ? first + lane / ROW_LANES : 0]; };
+    bool fails = false;
+    T max_error = 0;
+    u64 next = start < count ? tile_at(start) : 0;
+#pragma unroll 1
+    for (u64 first = start; first < count; first += TILES_OF_WARP * warps) {
+        const bool exists = first + lane / ROW_LANES < count && (next >= limited) == EARLY;
+        const u32 some = __ballot_sync(FULL, exists);
         // Lanes without a tile do what others do.
-        index = job.group_sizes[exists ? k : first];
-        const T width = lattice_width<T>(control.quantum, 0, 0), inverse = lattice_inverse(width), accept = (T)control.quantizer.accept;
-        RowsOfLane<T> rows;
-        if (warp_or(is_aligned<T>(job) && largest_value<T>(control) * inverse <= Real<T>::MAX_CODE))
-            rows = lorenzo_whole_rows<T, true, false>(job, index, width, inverse, accept, 0, nullptr);
-        else
-            rows = lorenzo_whole_rows<T, false, false>(job, index, width, inverse, accept, 0, nullptr);
-        const bool holds = in_all_lanes(rows.holds), counts = exists && holds;
+        const u64 index = __shfl_sync(FULL, next, exists ? (i32)lane : __ffs(some | 1u << 31) - 1);
+        next = tile_at(first + TILES_OF_WARP * warps);
+        if (!warp_or(some)) continue;
+        const RowsOfLane<T> rows = fast ? lorenzo_whole_rows<T, true, false>(job, index, width, inverse, accept, 0, nullptr)
+                                        : lorenzo_whole_rows<T, false, false>(job, index, width, inverse, accept, 0, nullptr);
+        const bool holds = in_all_lanes(rows.holds);
         const u32 classes = classes_of(rows);
-        if (counts && threadIdx.x % ROW_LANES == 0) job.info[index] = ALL_CODED | classes;
-        report_tally<T>(control, 0, 0, counts ? rows.max_error : T(0));
-        failing = __ballot_sync(FULL, exists && !holds);
+        // One that the lattice does not hold waits.
+        if (exists && lane % ROW_LANES == 0) job.info[index] = holds ? ALL_CODED | classes : 0;
+        if (exists && holds) max_error = Real<T>::high(max_error, rows.max_error);
+        fails |= exists && !holds;
     }
-    if (__syncthreads_or(failing)) {
+    if (start < count) report_tally<T>(control, 0, 0, max_error);
+    if (__syncthreads_or(fails)) {
         lattices.fill(control.quantum);
 #pragma unroll 1
-        for (i32 lane = 0; lane < 32; lane += ROW_LANES)
-            if (failing >> lane & 1) lorenzo_by_vertex<T>(job, lattices, __shfl_sync(FULL, index, lane), 0, true, false);
+        for (u64 first = start; first < count; first += TILES_OF_WARP * warps) {
+            const u64 index = tile_at(first);
+            const u32 waiting = __ballot_sync(FULL, first + lane / ROW_LANES < count && (index >= limited) == EARLY && !(job.info[index] & ALL_CODED));
+#pragma unroll 1
+            for (i32 k = 0; k < 32; k += ROW_LANES)
+                if (waiting >> k & 1) lorenzo_by_vertex<T>(job, lattices, __shfl_sync(FULL, index, k), 0, true, false);
+            __syncwarp();
+        }
     }
     end_beside();
 }
