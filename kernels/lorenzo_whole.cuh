@@ -193,8 +193,10 @@ __device__ __forceinline__ T largest_value(const Control& control) {
     return (T)fmax(fabs(value_of(control.high_key)), fabs(value_of(~control.low_key)));
 }
 
-// Grid: any. Block: 32 * warps. The plain tiles, beside the kernel before: EARLY ones beside the search for limits, in whose way others are, as what that
-// keeps in the place of symbols and raw bits is nowhere behind those of so many tiles as have limits.
+// Grid: any. Block: 32 * warps. The plain tiles, beside the kernel before. EARLY are those that go beside the search for limits. In the places of
+// symbols and raw bits that has what is known of the cells of each limited tile, and the list of hard triangles: less than the first
+// tiles have, as many as have limits. Plain ones of these wait.
+static_assert(2 * TILE_VERTICES * sizeof(u32) <= TILE_VERTICES * sizeof(Payload<float>::Type), "hard triangles of a tile, and its raw bits");
 template <typename T, bool EARLY>
 __device__ __forceinline__ void lorenzo_plain(const Job& job) {
     __shared__ Lattices<T> lattices;
@@ -368,6 +370,7 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
             for (i32 t = 0; t < TILES_OF_WARP; t++)
                 if (kept >> ROW_LANES * t & 1) max_error = R::high(max_error, shared.errors[t][lane]);
             report_tally<T>(control, 0, 0, max_error);
+            __syncwarp();
 #pragma unroll 1
             for (i32 k = 0; k < 32; k += ROW_LANES)
                 if (failed >> k & 1) lorenzo_by_vertex<T>(job, lattices, __shfl_sync(FULL, index, k), __shfl_sync(FULL, tier, k), true, true);

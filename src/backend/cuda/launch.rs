@@ -119,7 +119,10 @@ pub(super) const COMPRESS: [Stage; 27] = [
     only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
     only(
         LORENZO,
-        on_time(with_shared(EARLY_BYTES, stage("lorenzo_early", |s, _| s.tiles.div_ceil(16).min(MANY * 3 / 8), 128))),
+        on_time(with_shared(
+            EARLY_BYTES,
+            stage("lorenzo_early", |s, _| s.tiles.div_ceil(16).min(MANY * 3 / 8), 128),
+        )),
     ),
     stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8), 128),
