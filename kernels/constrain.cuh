@@ -397,7 +397,8 @@ __device__ __forceinline__ void list_by_weight(const Job& job, Control& control)
 template <typename T>
 __device__ __forceinline__ void limits(const Job& job) {
     __shared__ LimitShared<T> shared;
-    // The kernel before is the tuning or the first one of the plain tiles, beside which this one works.
+    // The kernel before is the tuning, beside which this one works, or what this one needs.
+    if (job.predictor == PREDICTOR_LORENZO) wait_for_kernel_before();
     typedef unsigned long long ull;
     Control& control = control_of(job);
     const u64 count = control.limited_tiles;

@@ -1,5 +1,5 @@
-// Entries of the Lorenzo predictor for tiles with limits, masks or both, a warp for a tile, and what is found out about limits before the
-// rows of a tile. Twin: src/stage/lorenzo.rs.
+// The entry of the Lorenzo predictor for tiles with limits, masks or both, a warp for a tile, and what is found out about limits before the
+// rows of whole tiles. Twin: src/stage/lorenzo.rs.
 #pragma once
 #include "lorenzo.cuh"
 
@@ -276,22 +276,21 @@ __device__ __forceinline__ i32 packed_id(double code) { return (i32)(__double_as
 __device__ __forceinline__ i32 packed_q(float code) { return (i32)__float_as_uint(code) >> ID_BITS; }
 __device__ __forceinline__ i32 packed_q(double code) { return (i32)(__double_as_longlong(code) >> ID_BITS); }
 
-// Codes of the listed vertices that their tile's lattice does not hold, in the place of their raw bits; or they have to be stored. How many of the
-// lane's have to. The largest error that the codes leave.
-template <typename T, bool WHOLE>
-__device__ __forceinline__ u32 refine_limited(const Job& job, const Lattices<T>& lattices, const T* limits, const u16* list, u32 count, u64 tile,
-                                              const TileShape& shape, i32 tier, T accept, const u32* visible, u32* refined, u32* stored, T& largest) {
+// Codes of the listed vertices of a whole tile that its lattice does not hold, in the place of their raw bits. Whether all of the lane's have one.
+// The largest error that they leave.
+template <typename T>
+__device__ __forceinline__ bool refine_limited(const Job& job, const Lattices<T>& lattices, const T* limits, const u16* list, u32 count, u64 tile,
+                                               const TileShape& shape, i32 tier, T accept, u32* refined, T& largest) {
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
     const i32 lane = threadIdx.x & 31;
-    u32 number = 0;
+    bool all = true;
 #pragma unroll 1
     for (u32 first = 0; first < count; first += 32) {
         if (first + lane >= count) continue;
         const i32 position = list[first + lane];
         i32 x, y;
         place_of(position, x, y);
-        if (!WHOLE && !(visible[y] >> x & 1)) continue;
         const T limit = limits[position];
         const T a = *vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y), b = *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y);
         T cu, cv, ru, rv;
@@ -308,239 +307,10 @@ __device__ __forceinline__ u32 refine_limited(const Job& job, const Lattices<T>&
             to[1] = packed_code(T(0), code.qv, code.id);
             largest = R::high(largest, code.error);
         } else {
-            if (!WHOLE || stored) atomicOr(&stored[y], 1u << x);
-            number++;
+            all = false;
         }
     }
-    return number;
-}
-
-// What a warp finds out about a tile before it goes through the rows.
-struct LorenzoTile {
-    u32 halvings[32];                   // of the bound, that vertices with limits need: how many need so many
-    u32 visible[TILE];                  // by row: vertices that can have a code,
-    u32 refined[TILE], stored[TILE];    // those of them that have one of a finer lattice, and those that have none
-    u16 limited[TILE_VERTICES];         // positions of vertices with limits
-};
-
-// One tile that is not plain, and its place. WHOLE where all its vertices have a value.
-template <typename T, bool WHOLE>
-__device__ __forceinline__ void lorenzo_tile(const Job& job, Control& control, const Lattices<T>& lattices, LorenzoTile& shared, u64 index,
-                                             const TileShape& shape, u64 limited, u32& exact, T& max_error) {
-    typedef Real<T> R;
-    typedef typename Payload<T>::Type Q;
-    constexpr i32 ROWS = LORENZO_ROWS;
-    const i32 lane = threadIdx.x & 31, ox = WHOLE ? TILE : shape.owned_x(), oy = WHOLE ? TILE : shape.owned_y();
-    const bool inside = WHOLE || lane < ox;
-    const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
-    const T* const corner_u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
-    const T* const corner_v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
-    const T* const u = corner_u + (inside ? lane : 0) * job.u_layout.stride;
-    const T* const v = corner_v + (inside ? lane : 0) * job.v_layout.stride;
-    const T* const limits = limits_of<T>(job, index);
-    const T accept = (T)control.quantizer.accept;
-    Q* const payload = reinterpret_cast<Q*>(job.payload) + index * TILE_VERTICES;
-    u8* const symbols = job.symbols + index * TILE_VERTICES + lane;
-    auto row_of = [&](i32 y) { return WHOLE || y < oy ? y : oy - 1; };
-
-    __syncwarp();
-    shared.halvings[lane] = 0;
-    shared.refined[lane] = shared.stored[lane] = 0;
-    const u32 count = warp_or(list_limited(limits, limited, shared.limited));
-    // Rows of vertices that are masked, and outside; a lane for a row.
-    u32 masked = 0, zeros = 0, fills = 0, vertices = TILE_VERTICES, visible = FULL;
-    if (!WHOLE) {
-        visible = 0, masked = FULL;
-        constexpr i32 AHEAD = 8;
-        const u32 has_nonfinite = warp_or(control.nonfinite != 0);
-#pragma unroll 1
-        for (i32 start = 0; start < oy; start += AHEAD) {
-            T a[AHEAD], b[AHEAD];
-#pragma unroll
-            for (i32 i = 0; i < AHEAD; i++) {
-                a[i] = u[row_of(start + i) * pitch_u];
-                b[i] = v[row_of(start + i) * pitch_v];
-            }
-#pragma unroll
-            for (i32 i = 0; i < AHEAD; i++) {
-                const u32 zero = __ballot_sync(FULL, inside && a[i] == T(0) && b[i] == T(0));
-                u32 fill = 0, odd = 0;
-                if (has_nonfinite) {
-                    const bool finite = R::finite(a[i]) && R::finite(b[i]);
-                    fill = __ballot_sync(FULL, inside && !finite && R::bits(a[i]) == control.fill[0] && R::bits(b[i]) == control.fill[1]);
-                    odd = __ballot_sync(FULL, !finite);
-                }
-                if (lane == start + i && lane < oy) {
-                    zeros = zero, fills = fill;
-                    visible = row_mask(ox) & ~(zero | odd);
-                    masked = ~row_mask(ox) | zero | fill;
-                }
-            }
-        }
-        vertices = warp_sum(__popc(visible));
-    }
-    shared.visible[lane] = visible;
-    __syncwarp();
-
-    i32 tier = 0;
-    u32 stored = 0;
-    T largest = 0;
-    if (count) {
-        bool any = false;
-#pragma unroll 1
-        for (u32 first = 0; first < count; first += 32) {
-            if (first + lane >= count) continue;
-            const i32 position = shared.limited[first + lane];
-            i32 x, y;
-            if (!WHOLE) place_of(position, x, y);
-            if (!WHOLE && !(shared.visible[y] >> x & 1)) continue;
-            const i32 needed = lattices.halvings(limits[position]);
-            if (needed) atomicAdd(&shared.halvings[needed], 1);
-            any |= needed != 0;
-        }
-        if (__any_sync(FULL, any)) tier = best_tier(shared.halvings, vertices);
-        stored = refine_limited<T, WHOLE>(job, lattices, limits, shared.limited, count, index, shape, tier, accept, shared.visible, shared.refined,
-                                          shared.stored, largest);
-    }
-    __syncwarp();
-
-    const T width = lattices.width[tier][0], inverse = lattices.inverse[tier][0];
-    const u32 coded_row = visible & ~shared.stored[lane], refined_row = shared.refined[lane];
-    // Rows of which not all vertices have a code of the tile's lattice.
-    const u32 mixed = warp_or(__ballot_sync(FULL, lane < oy && (coded_row != FULL || refined_row != 0)));
-    const u32 gaps = warp_or(__ballot_sync(FULL, lane < oy && coded_row != FULL));
-    RowSums costs = {0, 0, 0};
-    u32 before_u = 0, before_v = 0;
-    bool holds = true;
-    T a[ROWS], b[ROWS], next_a[ROWS], next_b[ROWS];
-    const T *next_u = u, *next_v = v;
-    auto load = [&](i32 start) {
-        if (!WHOLE && start >= oy) return;
-        auto row_of = [&](i32 i) { return (u64)(WHOLE || start + i < oy ? i : oy - 1 - start); };
-        if (mixed >> start & ((1 << ROWS) - 1)) {
-#pragma unroll
-            for (i32 i = 0; i < ROWS; i++) {
-                const bool refined = shared.refined[start + i] >> lane & 1;
-                const T* const code = reinterpret_cast<const T*>(payload + TILE * (start + i) + lane);
-                next_a[i] = *(refined ? code : next_u + row_of(i) * pitch_u);
-                next_b[i] = *(refined ? code + 1 : next_v + row_of(i) * pitch_v);
-            }
-        } else {
-#pragma unroll
-            for (i32 i = 0; i < ROWS; i++) {
-                next_a[i] = next_u[row_of(i) * pitch_u];
-                next_b[i] = next_v[row_of(i) * pitch_v];
-            }
-        }
-        next_u += ROWS * pitch_u, next_v += ROWS * pitch_v;
-    };
-    load(0);
-#pragma unroll 1
-    for (i32 start = 0; start < TILE; start += ROWS) {
-#pragma unroll
-        for (i32 i = 0; i < ROWS; i++) a[i] = next_a[i], b[i] = next_b[i];
-        const u32 here = mixed >> start;
-        if (start + ROWS < TILE) load(start + ROWS);
-#pragma unroll
-        for (i32 i = 0; i < ROWS; i++) {
-            const i32 y = start + i;
-            costs.begin_row(start, i);
-            if (!WHOLE && y >= oy) {
-                symbols[TILE * y] = SYMBOL_ZERO;
-                continue;
-            }
-            T cu, cv, ru, rv;
-            bool fits = quantize_on(a[i], inverse, width, cu, ru);
-            fits &= quantize_on(b[i], inverse, width, cv, rv);
-            const T error = R::high(R::abs(ru - a[i]), R::abs(rv - b[i]));
-            fits &= error <= accept;
-            u32 base_u = (u32)(i32)cu, base_v = (u32)(i32)cv, symbol = SYMBOL_ZERO;
-            if (!(here >> i & 1)) {
-                holds &= fits;
-                largest = R::high(largest, error);
-                const i32 qu = across_cell(base_u - before_u), qv = across_cell(base_v - before_v);
-                before_u = base_u;
-                before_v = base_v;
-                if ((u32)(qu + SMALL) <= 2 * SMALL && (u32)(qv + SMALL) <= 2 * SMALL) {
-                    symbol = small_symbol(qu, qv);
-                    if (symbol != SYMBOL_ZERO) costs.all += 3;
-                } else {
-                    const Symbol s = encode_symbol_large({0, qu, qv});
-                    symbol = s.symbol;
-                    payload[TILE * y + lane] = Payload<T>::make(s.raw, 0);
-                    costs.all += 3 + s.bits;
-                }
-            } else {
-                const u32 coded = __shfl_sync(FULL, coded_row, y), hidden = WHOLE ? 0 : __shfl_sync(FULL, masked, y);
-                const bool is_coded = coded >> lane & 1, is_refined = shared.refined[y] >> lane & 1;
-                i32 id = 0;
-                u32 digits_u = 0, digits_v = 0;
-                if (is_refined) {
-                    id = packed_id(a[i]);
-                    i32 of_u, of_v;
-                    split_code(packed_q(a[i]), id, of_u, digits_u);
-                    split_code(packed_q(b[i]), id, of_v, digits_v);
-                    base_u = (u32)of_u, base_v = (u32)of_v;
-                } else if (is_coded) {
-                    holds &= fits;
-                    largest = R::high(largest, error);
-                }
-                u32 down_u = base_u - before_u, down_v = base_v - before_v;
-                if (gaps >> y & 1) {
-                    // What has no code counts as predicted: down as the vertex to its left.
-                    const u32 left = coded & ((2u << lane) - 1);
-                    const i32 from = left ? (i32)highest_bit(left) : 0;
-                    const u32 near_u = __shfl_sync(FULL, down_u, from), near_v = __shfl_sync(FULL, down_v, from);
-                    down_u = left ? near_u : 0;
-                    down_v = left ? near_v : 0;
-                }
-                before_u += down_u;
-                before_v += down_v;
-                const i32 qu = across_cell(down_u), qv = across_cell(down_v);
-                if (is_coded) {
-                    if (id == 0 && (u32)(qu + SMALL) <= 2 * SMALL && (u32)(qv + SMALL) <= 2 * SMALL) {
-                        symbol = small_symbol(qu, qv);
-                        if (symbol != SYMBOL_ZERO) costs.all += 3;
-                    } else {
-                        const Symbol s = encode_symbol_large({id, qu, qv});
-                        const u32 own = s.bits;
-                        symbol = s.symbol;
-                        payload[TILE * y + lane] = with_digits<T>(s, digits_u | digits_v << (2 * id));
-                        costs.all += 3 + own + 4 * (u32)id;
-                        // All raw bits of a vertex have to fit a word.
-                        if (sizeof(T) == 4) holds &= own + 4 * (u32)id <= 64;
-                    }
-                } else if (!(hidden >> lane & 1)) {
-                    symbol = STORED;
-                    costs.all += 3 + 16 * sizeof(T);
-                    payload[TILE * y + lane] =
-                        sizeof(T) == 4 ? Payload<T>::make(R::bits(a[i]) | R::bits(b[i]) << 32, 0) : Payload<T>::make(R::bits(a[i]), R::bits(b[i]));
-                }
-            }
-            symbols[TILE * y] = (u8)symbol;
-        }
-    }
-    if (!__all_sync(FULL, holds)) {
-        lorenzo_by_vertex<T>(job, lattices, index, tier, WHOLE, true);
-        return;
-    }
-    exact += stored;
-    max_error = R::high(max_error, largest);
-    u32 info = (u32)tier << 5;
-    RowSums active = {64, 256, TILE_VERTICES};
-    if (!WHOLE) {
-        const u32 owned = (u32)(ox * oy), zero_count = warp_sum(__popc(zeros)), fill_count = warp_sum(__popc(fills)), own = __popc(~masked);
-        const u32 states = 3 * (zero_count == 0 ? MASK_NONE : zero_count == owned ? MASK_ALL : MASK_SOME) +
-                           (fill_count == 0 ? MASK_NONE : fill_count == owned ? MASK_ALL : MASK_SOME);
-        if (states != 0) {
-            job.masks[index * 64 + lane] = zeros;
-            job.masks[index * 64 + TILE + lane] = fills;
-        }
-        active = {warp_sum(lane < 2 ? own : 0), warp_sum(lane < 8 ? own : 0), warp_sum(own)};
-        info |= states;
-    }
-    if (WHOLE || has_codes(mode_in(info))) info |= classes_of(costs, active);
-    if (lane == 0) job.info[index] = info | (WHOLE || (mode_in(info) == 0 && ox * oy == TILE_VERTICES) ? ALL_CODED : 0);
+    return all;
 }
 
 // So many whole tiles with limits keep a device busy where a warp has four of them; fewer are shared among as many warps. (The emulator
@@ -555,33 +325,78 @@ constexpr u64 MANY_WHOLE_TILES = 8192;
 // the kernel before.
 template <typename T>
 __device__ __forceinline__ void lorenzo_others(const Job& job) {
-    __shared__ LorenzoTile tiles[LORENZO_WARPS];
+    typedef Real<T> R;
     __shared__ Lattices<T> lattices;
+    __shared__ u32 halvings_[LORENZO_WARPS][TILE];
+    u32* const halvings = halvings_[threadIdx.x >> 5];
+    static_assert(HALVINGS <= TILE, "a lane for each");
     Control& control = control_of(job);
-    const u64 others = control.other_tiles, whole = control.whole_tiles, count = others + (whole < MANY_WHOLE_TILES ? whole : 0);
-    const u64 warps = (u64)gridDim.x * LORENZO_WARPS;
-    if (blockIdx.x < count) {
-        lattices.fill(control.quantum);
-        const TileFinder finder(job);
-        LorenzoTile& shared = tiles[threadIdx.x >> 5];
-        u32 exact = 0;
-        T max_error = 0;
-        const u32 lane = threadIdx.x & 31, warp = warp_or(threadIdx.x >> 5);
-        // Who is done takes the next one: tiles are work of different length.
+    const i32 lane = threadIdx.x & 31;
+    const u64 others = control.other_tiles, whole_tiles = control.whole_tiles, warps = (u64)gridDim.x * LORENZO_WARPS;
+    const u64 count = others + (whole_tiles < MANY_WHOLE_TILES ? whole_tiles : 0);
+    if (blockIdx.x < count) lattices.fill(control.quantum);
+    u32 exact = 0;
+    T max_error = 0;
+    // Those with most work are spread over all blocks.
+    for (u64 k = blockIdx.x + (u64)gridDim.x * (threadIdx.x >> 5); k < count; k += warps) {
+        const u64 index = job.group_sizes[k < others ? control.plain_tiles + k : job.tiles() - 1 - (k - others)];
+        const TileShape shape = tile_shape(job, index);
+        const i32 ox = shape.owned_x(), oy = shape.owned_y();
+        const T* const limits = limits_of<T>(job, index);
+        const bool whole = k >= others;
+        i32 tier;
+        {
+            const u64 limited = nearness_of(job, index).limited;
+            const bool inside = lane < ox;
+            const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0 + (inside ? lane : 0), shape.y0);
+            const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0 + (inside ? lane : 0), shape.y0);
+            u32 vertices = 0;
+            __syncwarp();
+            halvings[lane] = 0;
+            __syncwarp();
+            if (whole) {
+                // All have a value: the limits alone matter, in any order.
+                vertices = TILE;
+                constexpr i32 AHEAD = 8;
 #pragma unroll 1
-        for (u64 k = blockIdx.x + (u64)gridDim.x * warp; k < count;) {
-            u32 ticket = 0;
-            if (lane == 0) ticket = atomicAdd(&control.tickets[TICKET_LORENZO], 1);
-            const u64 tile = uniform(job.group_sizes[k < others ? control.plain_tiles + k : job.tiles() - 1 - (k - others)]);
-            const u64 limited = uniform(nearness_of(job, tile).limited);
-            const TileShape shape = finder.shape(job, tile);
-            if (warp_or(k < others))
-                lorenzo_tile<T, false>(job, control, lattices, shared, tile, shape, limited, exact, max_error);
-            else
-                lorenzo_tile<T, true>(job, control, lattices, shared, tile, shape, limited, exact, max_error);
-            k = warps + warp_or(__shfl_sync(FULL, ticket, 0));
+                for (i32 start = 0; start < TILE_VERTICES; start += 32 * AHEAD) {
+                    T some[AHEAD];
+                    // The first column is there, of the finest level in one vertex of each chunk.
+                    const u64 here = start == 512 && lane % LIMIT_CHUNK == 0 ? ~0ull : limited;
+#pragma unroll
+                    for (i32 i = 0; i < AHEAD; i++) some[i] = limit_of(limits, here, start + 32 * i + lane);
+#pragma unroll
+                    for (i32 i = 0; i < AHEAD; i++) {
+                        const i32 needed = is_tight(some[i]) ? lattices.halvings(some[i]) : 0;
+                        if (needed) atomicAdd(&halvings[needed], 1);
+                    }
+                }
+            } else {
+#pragma unroll 1
+                for (i32 start = 0; start < oy; start += LORENZO_ROWS) {
+                    LorenzoRows<T> rows;
+                    rows.load(job, u, v, limits, limited, start, oy);
+#pragma unroll
+                    for (i32 i = 0; i < LORENZO_ROWS; i++) {
+                        const T a = rows.a[i], b = rows.b[i];
+                        const bool visible = inside && start + i < oy && R::finite(a) && R::finite(b) && !(a == T(0) && b == T(0));
+                        vertices += visible;
+                        if (visible && is_tight(rows.limit[i])) {
+                            const i32 needed = lattices.halvings(rows.limit[i]);
+                            if (needed) atomicAdd(&halvings[needed], 1);
+                        }
+                    }
+                }
+            }
+            tier = best_tier(halvings, warp_sum(vertices));
         }
-        report_tally<T>(control, exact, 0, max_error);
+        u32 info = 0;
+        if (lorenzo_rows<T>(job, control, lattices, index, shape, whole, tier, false, limits, info, exact, max_error))
+            lorenzo_rows<T>(job, control, lattices, index, shape, whole, tier, true, limits, info, exact, max_error);
+        if (lane == 0) job.info[index] = info;
+        __syncwarp();
     }
+    if (blockIdx.x < count) report_tally<T>(control, exact, 0, max_error);
     end_beside();
 }
+

@@ -115,17 +115,18 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
             }
             if (REFINED && rows >> (start + i) & 1) {
                 mine = refined[start + i] >> column & 15;
-                const T* const codes = reinterpret_cast<const T*>(payload_at());
+                const typename R::Pair* const codes = reinterpret_cast<const typename R::Pair*>(payload_at());
+                typename R::Pair code[COLUMNS];
+                // All on their way at once.
+#pragma unroll
+                for (i32 c = 0; c < COLUMNS; c++) code[c] = mine >> c & 1 ? codes[c] : R::pair(T(0), T(0));
 #pragma unroll
                 for (i32 c = 0; c < COLUMNS; c++) {
-                    if (!(mine >> c & 1)) continue;
-                    const T code_u = codes[2 * c], code_v = codes[2 * c + 1];
                     i32 of_u, of_v;
                     u32 digits;
-                    split_code(packed_q(code_u), packed_id(code_u), of_u, digits);
-                    split_code(packed_q(code_v), packed_id(code_v), of_v, digits);
-                    base_u[c] = (u32)of_u + R::SHIFTED_ZERO, base_v[c] = (u32)of_v + R::SHIFTED_ZERO;
-                    error[c] = T(0);
+                    split_code(packed_q(code[c].x), packed_id(code[c].x), of_u, digits);
+                    split_code(packed_q(code[c].y), packed_id(code[c].y), of_v, digits);
+                    if (mine >> c & 1) base_u[c] = (u32)of_u + R::SHIFTED_ZERO, base_v[c] = (u32)of_v + R::SHIFTED_ZERO, error[c] = T(0);
                 }
             }
 #pragma unroll
@@ -180,7 +181,7 @@ __device__ __forceinline__ bool in_all_lanes(bool it) {
 }
 // The classes of whole tiles, from what the symbols of each lane cost.
 template <typename T>
-__device__ __forceinline__ u32 classes_of(RowsOfLane<T> rows) {
+__device__ __forceinline__ u32 classes_of(RowsOfLane<T>& rows) {
 #pragma unroll
     for (i32 k = 1; k < ROW_LANES; k *= 2)
 #pragma unroll
@@ -193,52 +194,36 @@ __device__ __forceinline__ T largest_value(const Control& control) {
     return (T)fmax(fabs(value_of(control.high_key)), fabs(value_of(~control.low_key)));
 }
 
-// Grid: any. Block: 32 * warps. The plain tiles, beside the kernel before. EARLY are those that go beside the search for limits. In the places of
-// symbols and raw bits that has what is known of the cells of each limited tile, and the list of hard triangles: less than the first
-// tiles have, as many as have limits. Plain ones of these wait.
-static_assert(2 * TILE_VERTICES * sizeof(u32) <= TILE_VERTICES * sizeof(Payload<float>::Type), "hard triangles of a tile, and its raw bits");
-template <typename T, bool EARLY>
+// Grid: tiles / (4 * warps). Block: 32 * warps. The plain tiles, beside the kernel before.
+template <typename T>
 __device__ __forceinline__ void lorenzo_plain(const Job& job) {
     __shared__ Lattices<T> lattices;
     Control& control = control_of(job);
-    const u64 count = control.plain_tiles, limited = control.limited_tiles, warps = (u64)gridDim.x * LORENZO_PLAIN_WARPS;
-    const u64 start = TILES_OF_WARP * ((u64)blockIdx.x * LORENZO_PLAIN_WARPS + warp_or(threadIdx.x >> 5));
-    const u32 lane = threadIdx.x & 31;
-    const T width = lattice_width<T>(control.quantum, 0, 0), inverse = lattice_inverse(width), accept = (T)control.quantizer.accept;
-    const bool fast = warp_or(is_aligned<T>(job) && largest_value<T>(control) * inverse <= Real<T>::MAX_CODE);
-    auto tile_at = [&](u64 first) -> u64 { return job.group_sizes[first + lane / ROW_LANES < count ? first + lane / ROW_LANES : 0]; };
-    bool fails = false;
-    T max_error = 0;
-    u64 next = start < count ? tile_at(start) : 0;
-#pragma unroll 1
-    for (u64 first = start; first < count; first += TILES_OF_WARP * warps) {
-        const bool exists = first + lane / ROW_LANES < count && (next >= limited) == EARLY;
-        const u32 some = __ballot_sync(FULL, exists);
+    const u64 first = TILES_OF_WARP * ((u64)blockIdx.x * LORENZO_PLAIN_WARPS + warp_or(threadIdx.x >> 5)), count = control.plain_tiles;
+    u32 failing = 0;
+    u64 index = 0;
+    if (first < count) {
+        const u64 k = first + (threadIdx.x & 31) / ROW_LANES;
+        const bool exists = k < count;
         // Lanes without a tile do what others do.
-        const u64 index = __shfl_sync(FULL, next, exists ? (i32)lane : __ffs(some | 1u << 31) - 1);
-        next = tile_at(first + TILES_OF_WARP * warps);
-        if (!warp_or(some)) continue;
-        const RowsOfLane<T> rows = fast ? lorenzo_whole_rows<T, true, false>(job, index, width, inverse, accept, 0, nullptr)
-                                        : lorenzo_whole_rows<T, false, false>(job, index, width, inverse, accept, 0, nullptr);
-        const bool holds = in_all_lanes(rows.holds);
+        index = job.group_sizes[exists ? k : first];
+        const T width = lattice_width<T>(control.quantum, 0, 0), inverse = lattice_inverse(width), accept = (T)control.quantizer.accept;
+        RowsOfLane<T> rows;
+        if (warp_or(is_aligned<T>(job) && largest_value<T>(control) * inverse <= Real<T>::MAX_CODE))
+            rows = lorenzo_whole_rows<T, true, false>(job, index, width, inverse, accept, 0, nullptr);
+        else
+            rows = lorenzo_whole_rows<T, false, false>(job, index, width, inverse, accept, 0, nullptr);
+        const bool holds = in_all_lanes(rows.holds), counts = exists && holds;
         const u32 classes = classes_of(rows);
-        // One that the lattice does not hold waits.
-        if (exists && lane % ROW_LANES == 0) job.info[index] = holds ? ALL_CODED | classes : 0;
-        if (exists && holds) max_error = Real<T>::high(max_error, rows.max_error);
-        fails |= exists && !holds;
+        if (counts && threadIdx.x % ROW_LANES == 0) job.info[index] = ALL_CODED | classes;
+        report_tally<T>(control, 0, 0, counts ? rows.max_error : T(0));
+        failing = __ballot_sync(FULL, exists && !holds);
     }
-    if (start < count) report_tally<T>(control, 0, 0, max_error);
-    if (__syncthreads_or(fails)) {
+    if (__syncthreads_or(failing)) {
         lattices.fill(control.quantum);
 #pragma unroll 1
-        for (u64 first = start; first < count; first += TILES_OF_WARP * warps) {
-            const u64 index = tile_at(first);
-            const u32 waiting = __ballot_sync(FULL, first + lane / ROW_LANES < count && (index >= limited) == EARLY && !(job.info[index] & ALL_CODED));
-#pragma unroll 1
-            for (i32 k = 0; k < 32; k += ROW_LANES)
-                if (waiting >> k & 1) lorenzo_by_vertex<T>(job, lattices, __shfl_sync(FULL, index, k), 0, true, false);
-            __syncwarp();
-        }
+        for (i32 lane = 0; lane < 32; lane += ROW_LANES)
+            if (failing >> lane & 1) lorenzo_by_vertex<T>(job, lattices, __shfl_sync(FULL, index, lane), 0, true, false);
     }
     end_beside();
 }
@@ -301,9 +286,8 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
                     i32 best = 0;
                     if (__any_sync(FULL, any)) best = best_tier(shared.halvings, TILE_VERTICES);
                     if (tile_of_lane == t) tier = best;
-                    const u32 stored = refine_limited<T, true>(job, lattices, limits, shared.limited, listed, tile, shape, best, accept, nullptr,
-                                                               shared.refined[t], nullptr, largest);
-                    if (__any_sync(FULL, stored)) failing |= 1u << ROW_LANES * t;
+                    const bool all = refine_limited<T>(job, lattices, limits, shared.limited, listed, tile, shape, best, accept, shared.refined[t], largest);
+                    if (!__all_sync(FULL, all)) failing |= 1u << ROW_LANES * t;
                 }
                 shared.errors[t][lane] = largest;
             }

@@ -246,7 +246,6 @@ void compress(const Job& job) {
     RUN(statistics, FEW, 32 * STATISTICS_WARPS);
     RUN(sort, (tiles + 127) / 128, 128);
     if (job.predictor == PREDICTOR_HIERARCHICAL) RUN(tune, std::min<uint64_t>(tiles, SAMPLES) * 12, 32 * TUNE_WARPS);
-    if (job.predictor == PREDICTOR_LORENZO) RUN(lorenzo_early, FEW, 32 * LORENZO_PLAIN_WARPS);
     RUN(limits, FEW, 64);
     RUN(bounds, FEW, 128);
     if (job.predictor == PREDICTOR_HIERARCHICAL) {

@@ -92,11 +92,6 @@ const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 2 * 1024 + 7 * 128 + 16);
 /// then begin beside it.
 const TUNE_BYTES: u32 = 18000;
 
-/// The same for `lorenzo_early`, of which a multiprocessor could have more blocks, and for `lorenzo_plain`, beside the last blocks
-/// of the other tiles.
-const EARLY_BYTES: u32 = 21000;
-const LORENZO_PLAIN_BYTES: u32 = 10000;
-
 const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
     Stage { shared_bytes, ..stage }
 }
@@ -113,17 +108,10 @@ const TIGHT: Stage =
 /// Where limits are looked at, tiles depend on anchors alone, and their kernels work beside each other. Where signatures
 /// are, tiles that are not plain depend on the lines around them. Tiles of the Lorenzo predictor depend on nothing: those that
 /// take longest begin.
-pub(super) const COMPRESS: [Stage; 27] = [
+pub(super) const COMPRESS: [Stage; 26] = [
     on_time(stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(4 * MANY), 256)),
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
     only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
-    only(
-        LORENZO,
-        on_time(with_shared(
-            EARLY_BYTES,
-            stage("lorenzo_early", |s, _| s.tiles.div_ceil(16).min(MANY * 3 / 8), 128),
-        )),
-    ),
     stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8), 128),
     only(HIERARCHICAL, stage("anchors", |s, _| s.tiles.div_ceil(128), 128)),
@@ -135,9 +123,9 @@ pub(super) const COMPRESS: [Stage; 27] = [
     only(SIGNATURES, stage("down", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
     only(SIGNATURES, on_time(stage("speculative", |s, _| s.tiles.min(8 * MANY), 64))),
     only(SIGNATURES, TIGHT),
-    only(LORENZO, on_time(stage("lorenzo_others", |s, _| s.tiles.div_ceil(4).min(MANY * 3 / 4), 128))),
+    only(LORENZO, on_time(stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256))),
     only(LORENZO, stage("lorenzo_tight", |s, _| s.tiles.div_ceil(16), 128)),
-    only(LORENZO, with_shared(LORENZO_PLAIN_BYTES, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(16), 128))),
+    only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(16), 128)),
     with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(16).min(396), 512)),
     only(ANS, stage("tables", |s, _| 13 + s.tiles.div_ceil(4096), 1024)),
     only(HUFFMAN, stage("make_codes", |s, _| 13 + s.tiles.div_ceil(4096), 1024)),
@@ -387,7 +375,7 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
-        assert_eq!(COMPRESS[7].function(1), "factz_plain_f64");
+        assert_eq!(COMPRESS[6].function(1), "factz_plain_f64");
         assert_eq!(DECOMPRESS[8].function(0), "factz_lorenzo_restore_f32");
     }
 
