@@ -66,11 +66,13 @@ __device__ __forceinline__ u32 add_from_below(u32 value, i32 lanes) {
     return value;
 }
 
-// Without the value of the lane below, where there is one.
-__device__ __forceinline__ u32 less_from_below(u32 value) {
-    asm volatile("{.reg .pred p; .reg .u32 t; shfl.sync.up.b32 t|p, %0, 1, 0, -1; @p sub.u32 %0, %0, t;}" : "+r"(value));
+// Without what the lane below has, where there is one in its part of so many lanes of the warp.
+template <i32 PART = 32>
+__device__ __forceinline__ u32 less_from_below(u32 value, u32 from) {
+    asm volatile("{.reg .pred p; .reg .u32 t; shfl.sync.up.b32 t|p, %1, 1, %2, -1; @p sub.u32 %0, %0, t;}" : "+r"(value) : "r"(from), "n"((32 - PART) << 8));
     return value;
 }
+__device__ __forceinline__ u32 less_from_below(u32 value) { return less_from_below(value, value); }
 
 // Four words of shared memory, all of which are asked for before the first is there.
 __device__ __forceinline__ uint4 four_words(const u32* shared) {

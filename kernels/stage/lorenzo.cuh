@@ -69,6 +69,7 @@ struct Lattices {
             return limit > T(0) ? (n < 0 ? 0 : n < HALVINGS - 1 ? (i32)n : HALVINGS - 1) : HALVINGS - 1;
         }
         i32 n = 0;
+#pragma unroll 1
         while (n < HALVINGS - 1 && half[n] > limit) n++;
         return n;
     }
@@ -99,6 +100,7 @@ __device__ __noinline__ LorenzoCode<T> lorenzo_code(T u, T v, const Lattices<T>&
         while (certain < IDS && T(0.5) * lattices.width[tier][certain] > limit) certain++;
         if (certain > 2) id = certain - 1;
     }
+#pragma unroll 1
     for (; id < IDS; id++) {
         const T width = lattices.width[tier][id], inverse = lattices.inverse[tier][id];
         T cu, cv, ru, rv;

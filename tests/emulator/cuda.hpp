@@ -269,10 +269,12 @@ unsigned add_from_below(unsigned value, int lanes) {
     const unsigned other = __shfl_up_sync(0xffffffffu, value, (unsigned)lanes, PART);
     return (int)(threadIdx.x & (PART - 1)) >= lanes ? value + other : value;
 }
-inline unsigned less_from_below(unsigned value) {
-    const unsigned other = __shfl_up_sync(0xffffffffu, value, 1);
-    return (threadIdx.x & 31) > 0 ? value - other : value;
+template <int PART = 32>
+unsigned less_from_below(unsigned value, unsigned from) {
+    const unsigned other = __shfl_up_sync(0xffffffffu, from, 1, PART);
+    return (threadIdx.x & (PART - 1)) > 0 ? value - other : value;
 }
+inline unsigned less_from_below(unsigned value) { return less_from_below(value, value); }
 inline uint4 four_words(const unsigned* shared) { return {shared[0], shared[1], shared[2], shared[3]}; }
 template <typename T>
 T from_global(const T* at) {

@@ -263,7 +263,8 @@ void compress(const Job& job) {
         }
         RUN(tight, FEW, 32 * (job.dtype ? WHOLE_WARPS<double, true> : WHOLE_WARPS<float, true>));
     } else {
-        RUN(lorenzo_plain, (tiles + LORENZO_WARPS - 1) / LORENZO_WARPS, 32 * LORENZO_WARPS);
+        RUN(lorenzo_plain, (tiles + 4 * LORENZO_PLAIN_WARPS - 1) / (4 * LORENZO_PLAIN_WARPS), 32 * LORENZO_PLAIN_WARPS);
+        RUN(lorenzo_tight, (tiles + 4 * LORENZO_PLAIN_WARPS - 1) / (4 * LORENZO_PLAIN_WARPS), 32 * LORENZO_PLAIN_WARPS);
         RUN(lorenzo_others, FEW, 32 * LORENZO_WARPS);
     }
     RUN(collect, FEW, 32 * COLLECT_WARPS);

@@ -106,8 +106,8 @@ const TIGHT: Stage =
     tile_stage("tight", |s, dtype| s.tiles.div_ceil([4, 2][dtype]).min([6 * MANY, 4 * MANY][dtype]), [2, 1]);
 
 /// Where limits are looked at, tiles depend on anchors alone, and their kernels work beside each other. Where signatures
-/// are, tiles that are not plain depend on the lines around them.
-pub(super) const COMPRESS: [Stage; 25] = [
+/// are, tiles that are not plain depend on the lines around them. Tiles of the Lorenzo predictor depend on nothing.
+pub(super) const COMPRESS: [Stage; 26] = [
     on_time(stage("begin", |_, _| 29, 256)),
     stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(4 * MANY), 256),
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
@@ -123,8 +123,9 @@ pub(super) const COMPRESS: [Stage; 25] = [
     only(SIGNATURES, stage("down", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
     only(SIGNATURES, on_time(stage("speculative", |s, _| s.tiles.min(8 * MANY), 64))),
     only(SIGNATURES, TIGHT),
-    only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(8), 256)),
+    only(LORENZO, on_time(stage("lorenzo_tight", |s, _| s.tiles.div_ceil(16), 128))),
     only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256)),
+    only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(16), 128)),
     with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(16).min(396), 512)),
     only(ANS, stage("tables", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
     only(HUFFMAN, stage("make_codes", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
