@@ -83,6 +83,23 @@ __device__ __forceinline__ uint4 four_words(const u32* shared) {
     return four;
 }
 
+// Tables of 256 words in shared memory, one behind the other from a multiple of their size on, by an address that is found once.
+template <i32 TABLES>
+class SharedTable {
+    u32 at;
+
+   public:
+    __device__ __forceinline__ explicit SharedTable(const u32* table) : at((u32)__cvta_generic_to_shared(table)) { asm volatile("" : "+r"(at)); }
+    // The word of a table so many bytes behind its begin.
+    template <i32 TABLE>
+    __device__ __forceinline__ u32 word(u32 bytes) const {
+        static_assert(TABLE < TABLES, "there is one");
+        u32 value;
+        asm("ld.shared.u32 %0, [%1+%2];" : "=r"(value) : "r"(at | bytes), "n"(1024 * TABLE));
+        return value;
+    }
+};
+
 // What is in global memory, by an address that does not say so.
 __device__ __forceinline__ u32 from_global(const u32* at) {
     u32 value;
@@ -129,6 +146,12 @@ __device__ __forceinline__ u64 fresh(u64 x) {
 __device__ __forceinline__ u32 fresh(u32 x) {
     asm volatile("" : "+r"(x));
     return x;
+}
+
+// A place in global memory as a new one, known to be there.
+template <typename T>
+__device__ __forceinline__ T* fresh_global(T* at) {
+    return static_cast<T*>(__cvta_global_to_generic(fresh((u64)__cvta_generic_to_global(at))));
 }
 
 // Where the launch allows it (launch.rs: `early`), a kernel begins before the one before has ended: once all blocks

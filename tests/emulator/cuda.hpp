@@ -115,6 +115,11 @@ inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
     for (int k = 0; k < 32; k += 8) sum += (a >> k & 255) * (b >> k & 255);
     return sum;
 }
+inline int __dp4a(int a, int b, int sum) {
+    unsigned all = (unsigned)sum;
+    for (int k = 0; k < 32; k += 8) all += (unsigned)((signed char)(a >> k) * (signed char)(b >> k));
+    return (int)all;
+}
 template <typename T>
 T __ldcg(const T* at) {
     return *at;
@@ -276,6 +281,17 @@ unsigned less_from_below(unsigned value, unsigned from) {
 }
 inline unsigned less_from_below(unsigned value) { return less_from_below(value, value); }
 inline uint4 four_words(const unsigned* shared) { return {shared[0], shared[1], shared[2], shared[3]}; }
+template <int TABLES>
+class SharedTable {
+    const unsigned* at;
+
+   public:
+    explicit SharedTable(const unsigned* table) : at(table) {}
+    template <int TABLE>
+    unsigned word(unsigned bytes) const {
+        return at[256 * TABLE + bytes / 4];
+    }
+};
 template <typename T>
 T from_global(const T* at) {
     return *at;
@@ -292,5 +308,9 @@ inline unsigned thread_in_block() { return threadIdx.x; }
 inline unsigned fresh(unsigned x) { return x; }
 inline unsigned long fresh(unsigned long x) { return x; }
 inline unsigned long long fresh(unsigned long long x) { return x; }
+template <typename T>
+T* fresh_global(T* at) {
+    return at;
+}
 inline void let_next_begin() {}
 inline void wait_for_kernel_before() {}
