@@ -497,36 +497,67 @@ struct Triangle {
     __device__ __forceinline__ Triangle(u64 packed)
         : tile(packed >> 11), x((i32)(packed >> 1 & 31)), y((i32)(packed >> 6 & 31)), which((i32)(packed & 1)) {}
 };
+// Where the values of triangles lie. NARROW fields have so few that 32 bits tell them apart.
+struct TriangleFinder {
+    TileFinder tiles;
+    bool narrow;
+
+    __device__ __forceinline__ explicit TriangleFinder(const Job& job) : tiles(job) {
+        const u64 last_u = (job.ny - 1) * job.u_layout.pitch + (job.nx - 1) * job.u_layout.stride;
+        const u64 last_v = (job.ny - 1) * job.v_layout.pitch + (job.nx - 1) * job.v_layout.stride;
+        narrow = ((last_u | last_v) >> 32) == 0;
+    }
+};
+template <typename T, typename Offset>
+__device__ __forceinline__ void corners_at(const void* values, const Layout& layout, Offset x, Offset y, bool upper, T (&corners)[3]) {
+    const T* const start = static_cast<const T*>(values);
+    const Offset pitch = (Offset)layout.pitch, stride = (Offset)layout.stride, at = y * pitch + x * stride;
+    // The corner across the diagonal is the second one or the third. Addresses are chosen, not values, so that nothing waits here.
+    corners[0] = start[at];
+    corners[1] = start[at + stride + (upper ? pitch : 0)];
+    corners[2] = start[at + pitch + (upper ? 0 : stride)];
+}
 template <typename T>
-__device__ __forceinline__ Corners<T> corners_of(const Job& job, const TileFinder& finder, u64 packed) {
+__device__ __forceinline__ Corners<T> corners_of(const Job& job, const TriangleFinder& finder, u64 packed) {
     const Triangle t(packed);
     u64 tx, ty;
-    finder.place(job, t.tile, tx, ty);
+    finder.tiles.place(job, t.tile, tx, ty);
     const u64 x = tx * TILE + t.x, y = ty * TILE + t.y;
-    const T* const u = vertex_at<T>(job.u, job.u_layout, x, y);
-    const T* const v = vertex_at<T>(job.v, job.v_layout, x, y);
-    const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
-    // The corner across the diagonal is the second one or the third. Addresses are chosen, not values, so that nothing waits here.
     const bool upper = t.which == UPPER;
     Corners<T> p;
-    p.u[0] = *u, p.v[0] = *v;
-    p.u[1] = u[stride_u + (upper ? pitch_u : 0)], p.v[1] = v[stride_v + (upper ? pitch_v : 0)];
-    p.u[2] = u[pitch_u + (upper ? 0 : stride_u)], p.v[2] = v[pitch_v + (upper ? 0 : stride_v)];
+    if (finder.narrow) {
+        corners_at(job.u, job.u_layout, (u32)x, (u32)y, upper, p.u);
+        corners_at(job.v, job.v_layout, (u32)x, (u32)y, upper, p.v);
+    } else {
+        corners_at(job.u, job.u_layout, x, y, upper, p.u);
+        corners_at(job.v, job.v_layout, x, y, upper, p.v);
+    }
     return p;
 }
+// Where the corners of a triangle stand in the order of their tiles. Asked for long before it is needed.
+struct CornerPositions {
+    u32 first, second, third;
+
+    __device__ __forceinline__ explicit CornerPositions(u64 packed) {
+        const Triangle t(packed);
+        const i32 row = TILE * t.y, below = TILE * ((t.y + 1) & (TILE - 1)), after = (t.x + 1) & (TILE - 1);
+        first = POSITIONS.at[row + t.x];
+        second = POSITIONS.at[below + after];
+        third = POSITIONS.at[t.which == UPPER ? below + t.x : row + after];
+    }
+};
 // Those of its corners that are not the tile's own belong to the tiles behind.
 template <typename T>
-__device__ __forceinline__ void lower_corners(const Job& job, u64 packed, T limit) {
+__device__ __forceinline__ void lower_corners(const Job& job, u64 packed, const CornerPositions& at, T limit) {
     const Triangle t(packed);
     constexpr u64 BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
-    const i32 row = TILE * t.y, below = TILE * ((t.y + 1) & (TILE - 1)), after = (t.x + 1) & (TILE - 1);
     u8* const own = job.words + t.tile * BYTES;
     u8* const under = t.y == TILE - 1 ? own + job.tiles_x * BYTES : own;
     u8* const far = t.x == TILE - 1 ? under + BYTES : under;
     u8* const third = t.which == UPPER ? under : t.x == TILE - 1 ? own + BYTES : own;
-    lower_to(reinterpret_cast<T*>(own) + POSITIONS.at[row + t.x], limit);
-    lower_to(reinterpret_cast<T*>(far) + POSITIONS.at[below + after], limit);
-    lower_to(reinterpret_cast<T*>(third) + POSITIONS.at[t.which == UPPER ? below + t.x : row + after], limit);
+    lower_to(reinterpret_cast<T*>(own) + at.first, limit);
+    lower_to(reinterpret_cast<T*>(far) + at.second, limit);
+    lower_to(reinterpret_cast<T*>(third) + at.third, limit);
 }
 
 constexpr i32 BOUND_WARPS = 4;
@@ -538,28 +569,31 @@ __device__ __forceinline__ void bounds(const Job& job) {
     Control& control = control_of(job);
     const Constraints<T> c = constraints_of<T>(job, control);
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const u64 start = (u64)blockIdx.x * BOUND_WARPS + warp, warps = (u64)gridDim.x * BOUND_WARPS, listed = control.hard;
-    const u64 chunks = (listed + 31) / 32;
+    // There are no more chunks than 64 of each tile: more than these numbers hold would not fit on a device.
+    const u32 start = blockIdx.x * BOUND_WARPS + warp, chunks = (u32)((control.hard + 31) / 32), last_lane = (u32)(control.hard - 1) & 31;
+    // Found anew where it is asked for: it would lie in memory otherwise.
+    const auto warps = []() { return blocks_in_grid() * BOUND_WARPS; };
     const bool few = few_tiles(job), all_finite = control.nonfinite == 0;
-    const TileFinder finder(job);
+    const TriangleFinder finder(job);
     __shared__ u32 all_critical, counts[BOUND_WARPS];
     __shared__ u64 waiting[BOUND_WARPS][64];
     if (threadIdx.x == 0) all_critical = 0;
     u32 critical = 0, count = 0;
     auto climb = [&](u64 packed) {
-        const TriangleBound<T> bound = ladder_bound(corners_of<T>(job, finder, packed), (i32)(packed & 1), c.rule, c.bound);
-        lower_corners<T>(job, packed, bound.limit);
+        const CornerPositions positions(packed);
+        const TriangleBound<T> bound = ladder_bound(corners_of<T>(job, finder, packed), (i32)(packed & 1), rule_of(job), c.bound);
+        lower_corners<T>(job, packed, positions, bound.limit);
         critical += bound.inside;
     };
     // Entries are asked for two chunks ahead, corners one.
     u64 next = 0;
     bool next_exists = false;
-    auto fetch = [&](u64 k) {
+    auto fetch = [&](u32 k) {
         next_exists = false;
         if (k >= chunks) return;
-        const u64 at = 32 * k + lane;
+        const u64 at = 32ull * k + lane;
         if (few) {
-            next_exists = at < listed;
+            next_exists = k + 1 < chunks || lane <= last_lane;
             if (next_exists) next = hard_triangles(job)[at];
         } else {
             const u32 word = job.masks[k];
@@ -572,15 +606,16 @@ __device__ __forceinline__ void bounds(const Job& job) {
     bool exists = next_exists;
     Corners<T> ahead = {};
     if (exists) ahead = corners_of<T>(job, finder, packed);
-    fetch(start + warps);
+    fetch(start + warps());
 #pragma unroll 1
-    for (u64 k = start; k < chunks; k += warps) {
+    for (u32 k = start; k < chunks; k += warps()) {
         const Corners<T> p = ahead;
         const u64 triangle = packed;
         const bool is_there = exists;
         packed = next, exists = next_exists;
         if (exists) ahead = corners_of<T>(job, finder, packed);
-        fetch(k + 2 * warps);
+        fetch(k + 2 * warps());
+        const CornerPositions positions(triangle);
         bool waits = false;
         if (is_there) {
             if (c.speculative) {
@@ -595,7 +630,7 @@ __device__ __forceinline__ void bounds(const Job& job) {
                     waits = by == Bounded::BY_LADDER;
                     if (by == Bounded::BY_HULL) limit = axis > T(0) && (double)axis >= c.bound ? axis : hull_bound(p, d, axis);
                 }
-                if (!waits) lower_corners<T>(job, triangle, limit);
+                if (!waits) lower_corners<T>(job, triangle, positions, limit);
             }
         }
         const u32 new_ones = __ballot_sync(FULL, waits);
@@ -618,7 +653,7 @@ __device__ __forceinline__ void bounds(const Job& job) {
         if (of == w && number >= counts[w]) number -= counts[w], of++;
     if (number < counts[of]) climb(waiting[of][number]);
     if (job.halo | job.pin) {
-        for (u64 k = start; k < control.limited_tiles; k += warps) {
+        for (u64 k = start; k < control.limited_tiles; k += warps()) {
             // Owned vertices on the border of the grid.
             const u64 tile = job.group_offsets[k];
             const TileShape shape = tile_shape(job, tile);
