@@ -1,0 +1,506 @@
+// The entry that finds out which vertices of the tiles that are not plain have limits from triangles that are not hard, and lists those
+// that are.
+#pragma once
+#include "constrain.cuh"
+
+// The limits of a tile are found by two warps, each of which has half of its rows.
+constexpr i32 LIMIT_ROWS = TILE / 2;
+
+// So many cells near the origin are looked at together by a warp.
+constexpr i32 LIMIT_CELLS = 128;
+
+// What is found of half a tile: zero or not finite vertices of the closed tile and, where there are such ones, others in the rows
+// that are looked at, limits inside, and which rows of the tile have limits.
+struct Found {
+    u32 special, nonzero, inside, rows;
+};
+
+// A closed tile with the row and the column before it, the limits of these vertices, and what is found.
+template <typename T>
+struct LimitShared {
+    typedef typename Real<T>::Pair P;
+    // A row begins at a multiple of sixteen bytes; the column before is at the end of the row above.
+    static constexpr i32 PITCH = CLOSED + 3, START = 4, SIZE = START + (CLOSED + 1) * PITCH;
+    alignas(16) T u[SIZE], v[SIZE], limits[SIZE];
+    u16 cells[2][LIMIT_CELLS];
+    u32 lowers[TILE], uppers[TILE];  // triangles that are hard
+    Found found[2];
+
+    static __device__ __forceinline__ i32 place(i32 x, i32 y) { return START + (y + 1) * PITCH + x; }
+    __device__ __forceinline__ P at(i32 x, i32 y) const { return Real<T>::pair(u[place(x, y)], v[place(x, y)]); }
+};
+
+// The same for all lanes of a warp, which the compiler then knows.
+__device__ __forceinline__ u64 uniform(u64 x) { return (u64)warp_or((u32)(x >> 32)) << 32 | warp_or((u32)x); }
+
+// The least and the largest of two vertices, on both axes.
+template <typename T>
+struct Hull {
+    T low_u, high_u, low_v, high_v;
+    template <typename P>
+    __device__ __forceinline__ Hull(P p, P q) {
+        typedef Real<T> R;
+        low_u = R::low(p.x, q.x), high_u = R::high(p.x, q.x);
+        low_v = R::low(p.y, q.y), high_v = R::high(p.y, q.y);
+    }
+    // Distance from the origin to the box around these and another one; negative inside.
+    template <typename P>
+    __device__ __forceinline__ T axis(P p) const {
+        typedef Real<T> R;
+        return R::high(R::high(R::low(low_u, p.x), -R::high(high_u, p.x)), R::high(R::low(low_v, p.y), -R::high(high_v, p.y)));
+    }
+};
+
+// Asks for the rows of a tile whose bits are set, that before it first, and of the columns at the sides what is needed, by
+// two warps. ALIGNED where the tile has all its columns, and sixteen bytes of them can be copied at once.
+template <bool ALIGNED, typename T>
+__device__ __forceinline__ void ask_for_rows(const Job& job, const TileShape& shape, u64 rows, bool before_is_near, bool end_is_near,
+                                             LimitShared<T>& shared) {
+    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
+    // So many bytes at once, of so many rows.
+    constexpr i32 BYTES = ALIGNED ? 16 : sizeof(T), COLUMNS = BYTES / sizeof(T), ROWS = COLUMNS, TIMES = (CLOSED + 1 + 2 * ROWS - 1) / (2 * ROWS);
+    const i32 first = ROWS * warp + lane * COLUMNS / TILE, column = lane * COLUMNS % TILE;
+    const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + column, (long long)shape.y0 - 1 + first);
+    const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + column, (long long)shape.y0 - 1 + first);
+    const u64 mine = ALIGNED || column <= shape.last_x ? rows >> first : 0;
+    T *const to_u = shared.u + shared.place(column, first - 1), *const to_v = shared.v + shared.place(column, first - 1);
+#pragma unroll
+    for (i32 i = 0; i < TIMES; i++) {
+        if (mine >> 2 * ROWS * i & 1) {
+            copy_ahead<BYTES>(to_u + 2 * ROWS * i * shared.PITCH, u);
+            copy_ahead<BYTES>(to_v + 2 * ROWS * i * shared.PITCH, v);
+        }
+        u += 2 * ROWS * pitch_u, v += 2 * ROWS * pitch_v;
+    }
+    // At a side a lane has a row, the first ones two.
+    if (!(warp == 0 ? before_is_near : end_is_near)) return;
+    const long long x = (long long)shape.x0 + (warp == 0 ? -1 : TILE);
+    const T* side_u = vertex_at<T>(job.u, job.u_layout, x, (long long)shape.y0 - 1 + lane);
+    const T* side_v = vertex_at<T>(job.v, job.v_layout, x, (long long)shape.y0 - 1 + lane);
+    const i32 side = shared.place(warp == 0 ? -1 : TILE, -1);
+#pragma unroll
+    for (i32 row = lane; row < CLOSED + 1; row += 32) {
+        if (row > shape.last_y + 1) break;
+        const bool is_there = rows >> row & 1;
+        if (warp == 0 ? row > 0 || shape.ty > 0 : is_there) {
+            copy_ahead<sizeof(T)>(shared.u + side + row * shared.PITCH, side_u);
+            copy_ahead<sizeof(T)>(shared.v + side + row * shared.PITCH, side_v);
+            // The cells of the column before are looked at in all rows.
+            if (warp == 0 && !is_there) {
+                copy_ahead<sizeof(T)>(shared.u + shared.place(0, row - 1), side_u + job.u_layout.stride);
+                copy_ahead<sizeof(T)>(shared.v + shared.place(0, row - 1), side_v + job.v_layout.stride);
+            }
+        }
+        side_u += 32 * pitch_u, side_v += 32 * pitch_v;
+    }
+}
+
+// The sign, as the highest bit of a word.
+__device__ __forceinline__ u32 sign_word(float x) { return __float_as_uint(x); }
+__device__ __forceinline__ u32 sign_word(double x) { return (u32)__double2hiint(x); }
+
+// What keeps a triangle from being near the origin: all of its vertices are beyond the bound on the same side, or all are zero.
+enum : i32 { FAR_SIDES = 4, ZERO_BIT = FAR_SIDES, FAR_BITS };
+template <typename T>
+__device__ __forceinline__ u32 far_bits(T u, T v, T bound) {
+    return (u32)(u > bound) | (u32)(u < -bound) << 1 | (u32)(v > bound) << 2 | (u32)(v < -bound) << 3 | (u32)(u == T(0) && v == T(0)) << ZERO_BIT;
+}
+
+// The limits of the vertices of half a tile from the triangles that are not hard, and those that are: a triangle whose hull
+// comes nearest to the origin with a corner has that distance as its bound (no edge is farther away); others near the origin
+// are hard, their bound takes determinants. Which cells have triangles near the origin is found first, a lane for a column and a bit
+// for a row; these are then looked at by all lanes. Rows are those of near cells, the one before the tile first. Where the last column of
+// cells is far, the one behind it is not there. All is finite, and limits are looked for, not signatures.
+template <typename T>
+__device__ __forceinline__ Found find_limits(const Constraints<T>& c, const TileShape& shape, i32 half, u64 rows_of_tile, bool before_is_near,
+                                             bool end_is_near, LimitShared<T>& shared, u32 has_special) {
+    typedef Real<T> R;
+    typedef typename R::Pair P;
+    constexpr i32 PITCH = LimitShared<T>::PITCH, GROUP = (LIMIT_ROWS + 2) / 2;
+    const T none = no_limit<T>(), bound = R::from_bits(uniform(R::bits(c.bound_up)));
+    const i32 lane = threadIdx.x & 31, start = LIMIT_ROWS * half, columns = shape.last_x < TILE || end_is_near ? shape.last_x : TILE - 1;
+    // Bit r is the row of vertices, or of cells below it, start - 1 + r. That before the second half belongs to the first.
+    const u32 cell_rows = (u32)(rows_of_tile >> start) & ((2u << LIMIT_ROWS) - 1) & ~(u32)half, rows = cell_rows | cell_rows << 1;
+    u32 beyond[FAR_BITS] = {0, 0, 0, 0, 0};
+    const i32 first = shared.place(lane, start - 1);
+#pragma unroll 1
+    for (i32 group = 1; group >= 0; group--) {
+        // What lies in rows that are not there counts for nothing.
+        const T *const u = shared.u + first + group * GROUP * PITCH, *const v = shared.v + first + group * GROUP * PITCH;
+#pragma unroll
+        for (i32 i = GROUP - 1; i >= 0; i--) {
+            const T x = u[i * PITCH], y = v[i * PITCH];
+            // A difference of two values is zero only where they are the same.
+            beyond[0] = __funnelshift_l(sign_word(bound - x), beyond[0], 1);
+            beyond[1] = __funnelshift_l(sign_word(bound + x), beyond[1], 1);
+            beyond[2] = __funnelshift_l(sign_word(bound - y), beyond[2], 1);
+            beyond[3] = __funnelshift_l(sign_word(bound + y), beyond[3], 1);
+        }
+    }
+    if (has_special) {
+#pragma unroll 1
+        for (i32 group = 1; group >= 0; group--) {
+            const T *const u = shared.u + first + group * GROUP * PITCH, *const v = shared.v + first + group * GROUP * PITCH;
+#pragma unroll
+            for (i32 i = GROUP - 1; i >= 0; i--) {
+                const T size = R::high(R::abs(u[i * PITCH]), R::abs(v[i * PITCH]));
+                beyond[ZERO_BIT] = __funnelshift_l(sign_word(size - R::from_bits(1)), beyond[ZERO_BIT], 1);
+            }
+        }
+    }
+    // The column behind the tile, a lane for a row.
+    u32 end_bits[FAR_BITS];
+    if (columns == TILE) {
+        u32 bits = 0;
+        if (lane < LIMIT_ROWS + 2) {
+            const P p = shared.at(TILE, start - 1 + lane);
+            bits = far_bits(p.x, p.y, bound);
+        }
+#pragma unroll
+        for (i32 k = 0; k < FAR_BITS; k++) end_bits[k] = __ballot_sync(FULL, bits >> k & 1);
+    }
+    u32 far_lower = 0, far_upper = 0, zeros = 0;
+#pragma unroll
+    for (i32 k = 0; k < FAR_BITS; k++) {
+        const u32 here = beyond[k];
+        u32 after = __shfl_down_sync(FULL, here, 1);
+        if (columns == TILE && lane == 31) after = end_bits[k];
+        far_lower |= here & after & after >> 1;
+        far_upper |= here & here >> 1 & after >> 1;
+        if (k == ZERO_BIT) zeros = here | after;
+    }
+    u32 near_cells = lane < columns && c.preserve ? cell_rows & ~(far_lower & far_upper) : 0;
+    // The column of cells before, a lane for a row; it is looked at in all of them.
+    bool before = false;
+    if (before_is_near && c.preserve) {
+        const i32 y = start - 1 + lane;
+        const bool is_there = y <= shape.last_y && lane < LIMIT_ROWS + 2 && (y >= 0 || shape.ty > 0);
+        u32 bits = 0, after = 0;
+        if (is_there) {
+            const P p = shared.at(-1, y), q = shared.at(0, y);
+            bits = far_bits(p.x, p.y, bound), after = far_bits(q.x, q.y, bound);
+        }
+        const u32 under = __shfl_down_sync(FULL, bits, 1), across = __shfl_down_sync(FULL, after, 1);
+        before = is_there && y < shape.last_y && lane >= half && lane <= LIMIT_ROWS && !((bits & after & across) && (bits & under & across));
+    }
+    const u32 near = warp_or(near_cells | (before ? 1u << lane : 0));
+    // The row before the tile is not its own.
+    const u32 own = rows & ~1u;
+    Found found = {warp_or(zeros & own), has_special ? warp_or(~beyond[ZERO_BIT] & own) : 0, 0, (u32)((u64)near << start | (u64)near << start >> 1)};
+    if (!near) return found;
+    T* const limits = shared.limits;
+    auto look_at = [&](u32 cell) {
+        const i32 row = (i32)(cell >> 6), column = (i32)(cell & 63), at = shared.place(column - 1, row - 1);
+        const T *const u = shared.u + at, *const v = shared.v + at;
+        const P a = R::pair(u[0], v[0]), b = R::pair(u[1], v[1]), d = R::pair(u[PITCH], v[PITCH]), e = R::pair(u[PITCH + 1], v[PITCH + 1]);
+        const Hull<T> hull(a, e);
+        auto size_of = [](P p) { return R::high(R::abs(p.x), R::abs(p.y)); };
+        const T axis_lower = hull.axis(b), axis_upper = hull.axis(d);
+        const T size_a = size_of(a), size_b = size_of(b), size_d = size_of(d), size_e = size_of(e), size = R::low(size_a, size_e);
+        const bool near_lower = axis_lower <= bound, near_upper = axis_upper <= bound;
+        const bool easy_lower = near_lower & (axis_lower > T(0)) & (axis_lower == R::low(size_b, size));
+        const bool easy_upper = near_upper & (axis_upper > T(0)) & (axis_upper == R::low(size_d, size));
+        if (easy_lower) lower_to(limits + at + 1, axis_lower);
+        if (easy_upper) lower_to(limits + at + PITCH, axis_upper);
+        if (easy_lower | easy_upper) {
+            const T both = R::low(easy_lower ? axis_lower : none, easy_upper ? axis_upper : none);
+            lower_to(limits + at, both);
+            lower_to(limits + at + PITCH + 1, both);
+        }
+        bool hard_lower = near_lower & !easy_lower, hard_upper = near_upper & !easy_upper;
+        if ((hard_lower | hard_upper) & (row > 0) & (column > 0)) {
+            // Nothing to keep where all is zero.
+            if (has_special) {
+                const T largest = R::high(size_a, size_e);
+                hard_lower &= R::high(largest, size_b) > T(0);
+                hard_upper &= R::high(largest, size_d) > T(0);
+            }
+            if (hard_lower) atomicOr(&shared.lowers[row - 1], 1u << (column - 1));
+            if (hard_upper) atomicOr(&shared.uppers[row - 1], 1u << (column - 1));
+        }
+    };
+    const u32 mine = (u32)__popc(near_cells) + before;
+    u32 at = mine;
+#pragma unroll
+    for (i32 d = 1; d < 32; d *= 2) at = add_from_below(at, d);
+    const u32 all = __shfl_sync(FULL, at, 31);
+    at -= mine;
+    u16* const list = shared.cells[half];
+#pragma unroll 1
+    for (u32 begin = 0; begin < all; begin += LIMIT_CELLS) {
+        const u32 end = begin + LIMIT_CELLS;
+        if (before && at < end) {
+            list[at++ - begin] = (u16)((start + lane) << 6);
+            before = false;
+        }
+#pragma unroll 1
+        while (near_cells && at < end) {
+            list[at++ - begin] = (u16)((start + __ffs(near_cells) - 1) << 6 | (lane + 1));
+            near_cells &= near_cells - 1;
+        }
+        __syncwarp();
+        const u32 count = all - begin < LIMIT_CELLS ? all - begin : LIMIT_CELLS;
+#pragma unroll 1
+        for (u32 i = lane; i < count; i += 32) look_at(list[i]);
+        __syncwarp();
+    }
+    return found;
+}
+
+// The same where values are not finite or signatures are looked for: row by row. In the speculative mode those are hard whose hull has
+// the origin inside. Rows are those of cells to look at, the one before the tile first; where the last column of cells is far, the one
+// behind it is not there.
+template <typename T>
+__device__ __forceinline__ Found find_other_limits(const Constraints<T>& c, const TileShape& shape, i32 half, u64 rows_of_tile, bool before_is_near,
+                                                   bool end_is_near, LimitShared<T>& shared, u32 has_nonfinite, u32 has_special) {
+    typedef Real<T> R;
+    typedef typename R::Pair P;
+    const T none = no_limit<T>();
+    const u32 speculative = warp_or(c.speculative);
+    const i32 lane = threadIdx.x & 31, start = LIMIT_ROWS * half, columns = (i32)warp_or(shape.last_x < TILE || end_is_near ? shape.last_x : TILE - 1),
+              cells = c.preserve ? columns : 0;
+    const T bound_up = R::from_bits(uniform(R::bits(c.bound_up)));
+    // How far a vertex is from the origin. Of one that is not finite, no triangle is easy, nor zero.
+    auto size_of = [&](P p) -> T { return has_nonfinite && !(R::finite(p.x) && R::finite(p.y)) ? -none : R::high(R::abs(p.x), R::abs(p.y)); };
+    u32 special = 0, nonzero = 0, inside = 0, written = 0;
+    // Lanes without a cell are far from it.
+    const T near = lane < cells ? bound_up : -none;
+    const u32 cell_lanes = cells > 0 ? ~0u >> (32 - cells) : 0;
+    auto write = [&](i32 y, T limit) {
+        shared.limits[shared.place(lane, y)] = limit;
+        written |= 1u << y;
+        if (speculative && y > 0) inside |= __ballot_sync(FULL, is_tight(limit)) & ~1u;
+    };
+    // The row of cells before belongs to others, but has triangles at vertices of the half. The last row of the grid has none.
+    // The loop is not unrolled: its code must stay in the instruction cache.
+    u32 rows = (u32)(rows_of_tile >> start) & ((2u << LIMIT_ROWS) - 1);
+    const i32 rows_of_cells = shape.last_y - start < LIMIT_ROWS ? shape.last_y - start : LIMIT_ROWS;
+#pragma unroll 1
+    while (rows) {
+        const i32 first = __ffs(rows) - 1, last = __ffs(~(rows >> first)) - 1 + first;
+        rows &= ~0u << last;
+        const i32 beside = lane < columns ? 1 : 0;
+        const i32 at = shared.place(lane, start + first - 1);
+        const T *u = shared.u + at, *v = shared.v + at;
+        P a = R::pair(u[0], v[0]), b = R::pair(u[beside], v[beside]);
+        Hull<T> hull_a(a, b);
+        T size_a = size_of(a), size_b = size_of(b);
+        u32 zero_a = 0, zero_b = 0;
+        auto look_at = [&](T size_a, T size_b, u32& zero_a, u32& zero_b) {
+            if (!has_special) return;
+            zero_a = __ballot_sync(FULL, size_a == T(0));
+            zero_b = __ballot_sync(FULL, size_b == T(0));
+            special |= zero_a | zero_b;
+            nonzero |= ~zero_a;
+            if (has_nonfinite) special |= __ballot_sync(FULL, size_a < T(0) || size_b < T(0));
+        };
+        look_at(size_a, size_b, zero_a, zero_b);
+        // The row before the tile is not its own.
+        if (first == 0 && !half) special = nonzero = 0;
+        T above = none;
+        u32 near_above = 0;
+        i32 y = start + first - 1;
+        const i32 end = start + (last - 1 < rows_of_cells ? last - 1 : rows_of_cells);
+#pragma unroll 1
+        for (; y < end; y++) {
+            u += shared.PITCH, v += shared.PITCH;
+            const P d = R::pair(u[0], v[0]), e = R::pair(u[beside], v[beside]);
+            const Hull<T> hull_d(d, e);
+            const T size_d = size_of(d), size_e = size_of(e);
+            u32 zero_d = 0, zero_e = 0;
+            look_at(size_d, size_e, zero_d, zero_e);
+            const T axis_lower = hull_a.axis(e), axis_upper = hull_d.axis(a);
+            // Nothing to keep where all is zero.
+            const u32 zeros = zero_a & zero_e;
+            const u32 lowers = __ballot_sync(FULL, !(axis_lower > near)) & cell_lanes & ~(zeros & zero_b);
+            const u32 uppers = __ballot_sync(FULL, !(axis_upper > near)) & cell_lanes & ~(zeros & zero_d);
+            if (lowers | uppers | near_above) {
+                near_above = lowers | uppers;
+                const T size = R::low(size_a, size_e);
+                const bool easy_lower = (axis_lower <= near) & (axis_lower > T(0)) & (speculative || axis_lower == R::low(size_b, size));
+                const bool easy_upper = (axis_upper <= near) & (axis_upper > T(0)) & (speculative || axis_upper == R::low(size_d, size));
+                T limit_lower = easy_lower ? axis_lower : none, limit_upper = easy_upper ? axis_upper : none;
+                const u32 hard_lowers = lowers & ~__ballot_sync(FULL, easy_lower), hard_uppers = uppers & ~__ballot_sync(FULL, easy_upper);
+                if (speculative) {
+                    limit_lower = lowers >> lane & 1 ? R::MAX : none;
+                    limit_upper = uppers >> lane & 1 ? R::MAX : none;
+                }
+                T lower_before = __shfl_up_sync(FULL, limit_lower, 1);
+                const T upper_before = __shfl_up_sync(FULL, limit_upper, 1);
+                // The first lane gets its own.
+                if (lane == 0) lower_before = none;
+                const T both = R::low(lower_before, limit_upper), limit = R::low(R::low(above, both), limit_lower);
+                above = R::low(both, upper_before);
+                if (y >= start) {
+                    if (lane == y - start) shared.lowers[y] = hard_lowers, shared.uppers[y] = hard_uppers;
+                    write(y, limit);
+                }
+            }
+            a = d, b = e;
+            hull_a = hull_d;
+            size_a = size_d, size_b = size_e;
+            zero_a = zero_d, zero_b = zero_e;
+        }
+        if (near_above && y < start + last - 1) write(y, above);
+    }
+    // The column of cells before, a lane for a row.
+    if (before_is_near && c.preserve) {
+        const i32 top = shape.ty > 0 || half ? -1 : 0, y = lane - 1;
+        T lower = none, upper = none;
+        if (y >= top && y < rows_of_cells) {
+            const P a = shared.at(-1, start + y), b = shared.at(0, start + y), d = shared.at(-1, start + y + 1), e = shared.at(0, start + y + 1);
+            const T size_a = size_of(a), size_b = size_of(b), size_d = size_of(d), size_e = size_of(e);
+            auto corner_limit = [&](T axis, T size) -> T {
+                if (speculative) return !(axis > bound_up) && !(size_a == T(0) && size_e == T(0) && size == T(0)) ? R::MAX : none;
+                return !(axis > bound_up) && axis > T(0) && axis == R::low(R::low(size_a, size_e), size) ? axis : none;
+            };
+            lower = corner_limit(Hull<T>(a, b).axis(e), size_b);
+            upper = corner_limit(Hull<T>(d, e).axis(a), size_d);
+        }
+        const T lower_above = __shfl_up_sync(FULL, lower, 1), upper_above = __shfl_up_sync(FULL, upper, 1);
+        const T limit = R::low(lower, R::low(lower_above, upper_above));
+        __syncwarp();
+        if (lane > 0 && lane <= LIMIT_ROWS && is_tight(limit)) lower_to(shared.limits + shared.place(0, start + y), limit);
+    }
+    return {special, nonzero, inside, written};
+}
+
+// Rows of cells that come near the origin, the one before the tile first.
+__device__ __forceinline__ u64 near_rows(const TileShape& shape, u32 cells) {
+    u64 rows = cells & NEAR_ABOVE;
+#pragma unroll
+    for (i32 band = 0; band < BANDS; band++)
+        if (cells & NEAR_BAND << band) rows |= (u64)((1u << BAND_ROWS) - 1) << (1 + BAND_ROWS * band);
+    return rows & ((2ull << shape.last_y) - 1);
+}
+
+// Puts the hard triangles of a tile on the list, from `at` on, a lane for each row of cells; the lanes before have so many.
+__device__ __forceinline__ void list_hard(const Job& job, u64 tile, u64 at, u32 count, u32 before, u32 lowers, u32 uppers) {
+    const i32 lane = threadIdx.x & 31;
+    u32* to = hard_triangles(job) + at + before;
+    const u32 row = (u32)tile << 11 | (u32)lane << 6;
+    while (lowers) {
+        *to++ = row | (u32)(__ffs(lowers) - 1) << 1 | LOWER;
+        lowers &= lowers - 1;
+    }
+    while (uppers) {
+        *to++ = row | (u32)(__ffs(uppers) - 1) << 1 | UPPER;
+        uppers &= uppers - 1;
+    }
+    if (few_tiles(job)) return;
+    for (u32 i = 32 * lane; i < count; i += 32 * 32) job.masks[(at + i) / 32] = (u32)(tile >> HARD_TILE_BITS) | ((count - i < 32 ? count - i : 32) - 1) << 27;
+}
+
+// Hands the limits on, by a warp: those that are always there, and all of some rows. Takes them back where there is another tile.
+template <typename T>
+__device__ __forceinline__ void write_limits(const Job& job, u64 tile, LimitShared<T>& shared, u32 rows, bool is_last) {
+    const i32 lane = threadIdx.x & 31, odd = lane & 1;
+    T* const limits = limits_of<T>(job, tile);
+    T* from = shared.limits + shared.place(lane, 0);
+    // Those of a row lie together, but for its vertices of the coarser levels.
+    const u16* even = POSITIONS.at + lane;
+    T *to_even = limits + 256 + (lane >> 1), *to_odd = limits + 512 + 256 * odd + (lane >> 1);
+#pragma unroll 4
+    for (i32 y = 0; y < TILE; y += 2) {
+        const T first = from[0], second = from[shared.PITCH];
+        const u32 position = even[TILE * y];
+        if (rows >> y & 1 || !odd) limits[position] = first;
+        if (rows >> y & 2 || lane == 0) *to_odd = second;
+        if (!is_last) from[0] = from[shared.PITCH] = no_limit<T>();
+        from += 2 * shared.PITCH, to_even += 16, to_odd += 16;
+    }
+}
+
+// Grid: any. Block: 64, a limited tile. Limits from triangles that are not hard; says of each tile whether it is whole.
+template <typename T>
+__device__ __forceinline__ void limits(const Job& job) {
+    __shared__ LimitShared<T> shared;
+    // The kernel before is the tuning, beside which this one works, or what this one needs.
+    if (job.predictor == PREDICTOR_LORENZO) wait_for_kernel_before();
+    typedef unsigned long long ull;
+    Control& control = control_of(job);
+    const u64 count = control.limited_tiles;
+    const TileFinder finder(job);
+    // Which tile is next is asked for while one is looked at.
+    u64 next = 0;
+    u32 next_cells = 0;
+    auto fetch = [&](u64 k) {
+        if (k >= count) return;
+        next = job.group_offsets[k];
+        next_cells = job.symbols[k];
+    };
+    fetch(blockIdx.x);
+    const Constraints<T> c = constraints_of<T>(job, control);
+    const i32 half = (i32)warp_or(threadIdx.x >> 5), lane = threadIdx.x & 31;
+    const u32 has_nonfinite = warp_or(control.nonfinite != 0), has_special = warp_or((control.nonfinite | control.zero) != 0);
+    const bool aligned = is_aligned<T>(job), simple = !has_nonfinite && !c.speculative;
+    constexpr i32 SIXTEEN = 16 / sizeof(T);
+    const uint4 none = sizeof(T) == 4 ? make_uint4(0x7f800000, 0x7f800000, 0x7f800000, 0x7f800000) : make_uint4(0, 0x7ff00000, 0, 0x7ff00000);
+#pragma unroll
+    for (i32 i = threadIdx.x; i < shared.SIZE / SIXTEEN; i += 64) reinterpret_cast<uint4*>(shared.limits)[i] = none;
+    (half ? shared.uppers : shared.lowers)[lane] = 0;
+    for (u64 k = blockIdx.x; k < count; k += gridDim.x) {
+        const u64 tile = uniform(next);
+        const u32 cells = warp_or(next_cells);
+        fetch(k + gridDim.x);
+        const TileShape shape = finder.shape(job, tile);
+        const u64 rows = near_rows(shape, cells);
+        // Where all is looked at row by row, a row of far cells ends those that are near.
+        const u64 ended = (rows | rows << 1) & ((2ull << (shape.last_y < TILE ? shape.last_y + 1 : TILE)) - 1);
+        const u64 wanted = simple ? rows | rows << 1 : ended | (ended << 1 & ((4ull << shape.last_y) - 1));
+        const bool before_is_near = cells & NEAR_BEFORE, end_is_near = cells & NEAR_END;
+        if (aligned && shape.last_x >= TILE - 1)
+            ask_for_rows<true>(job, shape, wanted, before_is_near, end_is_near, shared);
+        else
+            ask_for_rows<false>(job, shape, wanted, before_is_near, end_is_near, shared);
+        end_of_copies();
+        wait_for_copies<0>();
+        __syncthreads();
+        const Found found = simple ? find_limits(c, shape, half, rows, before_is_near, end_is_near, shared, has_special)
+                                   : find_other_limits(c, shape, half, ended, before_is_near, end_is_near, shared, has_nonfinite, has_special);
+        if (lane == 0) shared.found[half] = found;
+        __syncthreads();
+        const Found other = shared.found[1 - half];
+        // Where the grid ends inside the tile, its border may get limits later.
+        const bool all = (job.halo | job.pin) && (shape.last_x < TILE || shape.last_y < TILE);
+        const u32 written = all ? ~0u : found.rows | other.rows | 1;
+        if (half) {
+            write_limits(job, tile, shared, written, k + gridDim.x >= count);
+            continue;
+        }
+        // A lane for each row of cells.
+        const u32 lowers = shared.lowers[lane], uppers = shared.uppers[lane];
+        shared.lowers[lane] = shared.uppers[lane] = 0;
+        const u32 own = __popc(lowers) + __popc(uppers);
+        u32 up_to = own;
+#pragma unroll
+        for (i32 d = 1; d < 32; d *= 2) up_to = add_from_below(up_to, d);
+        const u32 hard = __shfl_sync(FULL, up_to, 31);
+        // Signatures are looked at where all vertices around are at hand.
+        const bool full = shape.last_x == TILE && shape.last_y == TILE;
+        const bool whole = full && !(found.special | found.inside | other.special | other.inside);
+        // Nothing is to be done where all is zero, as on land.
+        const bool zero = full && simple && found.special && !(found.nonzero | other.nonzero) && (cells & ALL_BANDS) == ALL_BANDS;
+        // Predictions take longer where the grid ends.
+        const u32 weight = full ? weight_of(hard) : WEIGHTS - 1;
+        u64 at = 0;
+        // Its place in two lists.
+        if (lane < 2) {
+            u64* const list = lane ? &control.weighed[whole][weight] : &control.hard;
+            at = atomicAdd((ull*)list, lane ? (zero ? 0ull : 1ull) : (ull)(few_tiles(job) ? hard : (hard + 31) & ~31u));
+        }
+        if (lane == 1) {
+            Nearness& entry = nearness_of(job, tile);
+            // Rows with odd numbers are two chunks of limits, others one.
+            const u32 even = every_other(written), odd = every_other(written >> 1);
+            entry.limited = ALWAYS_LIMITED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
+            if (whole) entry.kind = WHOLE_TILE;
+            entry.weighted = zero ? NOT_LISTED : (u32)at | weight << WEIGHT_AT;
+            if (zero) job.info[tile] = ALL_ZERO;
+        }
+        at = __shfl_sync(FULL, at, 0);
+        if (hard) list_hard(job, tile, at, hard, up_to - own, lowers, uppers);
+    }
+    end_beside();
+}
