@@ -160,57 +160,46 @@ __device__ __forceinline__ T* limit_at(const Job& job, u64 tile, i32 x, i32 y) {
     return limits_of<T>(job, tile) + POSITIONS.at[TILE * y + x];
 }
 
-// A triangle: tile << 11 | y << 6 | x << 1 | which of its cell.
+// A triangle: tile << 11 | y << 6 | x << 1 | which of its cell. Of 32 bits where these are enough for all, and for the places of all values.
+template <typename Packed>
 struct Triangle {
-    u64 tile;
+    Packed tile;
     i32 x, y, which;
 
-    __device__ __forceinline__ Triangle(u64 packed)
+    __device__ __forceinline__ Triangle(Packed packed)
         : tile(packed >> 11), x((i32)(packed >> 1 & 31)), y((i32)(packed >> 6 & 31)), which((i32)(packed & 1)) {}
 };
-// Where the values of triangles lie. NARROW fields have so few that 32 bits tell them apart.
-struct TriangleFinder {
-    TileFinder tiles;
-    bool narrow;
-
-    __device__ __forceinline__ explicit TriangleFinder(const Job& job) : tiles(job) {
-        const u64 last_u = (job.ny - 1) * job.u_layout.pitch + (job.nx - 1) * job.u_layout.stride;
-        const u64 last_v = (job.ny - 1) * job.v_layout.pitch + (job.nx - 1) * job.v_layout.stride;
-        narrow = ((last_u | last_v) >> 32) == 0;
-    }
-};
-template <typename T, typename Offset>
-__device__ __forceinline__ void corners_at(const void* values, const Layout& layout, Offset x, Offset y, bool upper, T (&corners)[3]) {
+__device__ __forceinline__ bool packs_in_a_word(const Job& job) {
+    const u64 last_u = (job.ny - 1) * job.u_layout.pitch + (job.nx - 1) * job.u_layout.stride;
+    const u64 last_v = (job.ny - 1) * job.v_layout.pitch + (job.nx - 1) * job.v_layout.stride;
+    return few_tiles(job) && ((last_u | last_v) >> 32) == 0;
+}
+template <typename T, typename Packed>
+__device__ __forceinline__ void corners_at(const void* values, const Layout& layout, Packed x, Packed y, bool upper, T (&corners)[3]) {
     const T* const start = static_cast<const T*>(values);
-    const Offset pitch = (Offset)layout.pitch, stride = (Offset)layout.stride, at = y * pitch + x * stride;
+    const Packed pitch = (Packed)layout.pitch, stride = (Packed)layout.stride, at = y * pitch + x * stride;
     // The corner across the diagonal is the second one or the third. Addresses are chosen, not values, so that nothing waits here.
     corners[0] = start[at];
     corners[1] = start[at + stride + (upper ? pitch : 0)];
     corners[2] = start[at + pitch + (upper ? 0 : stride)];
 }
-template <typename T>
-__device__ __forceinline__ Corners<T> corners_of(const Job& job, const TriangleFinder& finder, u64 packed) {
-    const Triangle t(packed);
-    u64 tx, ty;
-    finder.tiles.place(job, t.tile, tx, ty);
-    const u64 x = tx * TILE + t.x, y = ty * TILE + t.y;
-    const bool upper = t.which == UPPER;
+template <typename T, typename Packed>
+__device__ __forceinline__ Corners<T> corners_of(const Job& job, const TileFinder& finder, Packed packed) {
+    const Triangle<Packed> t(packed);
+    Packed tx, ty;
+    finder.place(job, t.tile, tx, ty);
+    const Packed x = tx * TILE + t.x, y = ty * TILE + t.y;
     Corners<T> p;
-    if (finder.narrow) {
-        corners_at(job.u, job.u_layout, (u32)x, (u32)y, upper, p.u);
-        corners_at(job.v, job.v_layout, (u32)x, (u32)y, upper, p.v);
-    } else {
-        corners_at(job.u, job.u_layout, x, y, upper, p.u);
-        corners_at(job.v, job.v_layout, x, y, upper, p.v);
-    }
+    corners_at(job.u, job.u_layout, x, y, t.which == UPPER, p.u);
+    corners_at(job.v, job.v_layout, x, y, t.which == UPPER, p.v);
     return p;
 }
 // Where the corners of a triangle stand in the order of their tiles. Asked for long before it is needed.
 struct CornerPositions {
     u32 first, second, third;
 
-    __device__ __forceinline__ explicit CornerPositions(u64 packed) {
-        const Triangle t(packed);
+    __device__ __forceinline__ explicit CornerPositions(u32 packed) {
+        const Triangle<u32> t(packed);
         const i32 row = TILE * t.y, below = TILE * ((t.y + 1) & (TILE - 1)), after = (t.x + 1) & (TILE - 1);
         first = POSITIONS.at[row + t.x];
         second = POSITIONS.at[below + after];
@@ -218,9 +207,9 @@ struct CornerPositions {
     }
 };
 // Those of its corners that are not the tile's own belong to the tiles behind.
-template <typename T>
-__device__ __forceinline__ void lower_corners(const Job& job, u64 packed, const CornerPositions& at, T limit) {
-    const Triangle t(packed);
+template <typename T, typename Packed>
+__device__ __forceinline__ void lower_corners(const Job& job, Packed packed, const CornerPositions& at, T limit) {
+    const Triangle<Packed> t(packed);
     constexpr u64 BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     u8* const own = job.words + t.tile * BYTES;
     u8* const under = t.y == TILE - 1 ? own + job.tiles_x * BYTES : own;
@@ -233,65 +222,55 @@ __device__ __forceinline__ void lower_corners(const Job& job, u64 packed, const 
 
 constexpr i32 BOUND_WARPS = 4;
 
-// Grid: any. Block: 32 * BOUND_WARPS, a warp for 32 triangles of the list. Limits of vertices, and the critical points. What
-// takes the ladder waits for others that do.
-template <typename T>
-__device__ __forceinline__ void bounds(const Job& job) {
-    Control& control = control_of(job);
-    const Constraints<T> c = constraints_of<T>(job, control);
-    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+// Limits of the vertices of hard triangles, a warp for 32 of the list, and how many are critical. What takes the ladder waits for others
+// that do. What can be found anew holds no register.
+template <typename T, typename Packed>
+__device__ __forceinline__ void bound_triangles(const Job& job, const Control& control, u32& critical) {
+    if (control.hard == 0) return;
+    const bool all_finite = control.nonfinite == 0;
+    const T bound_up = (T)control.bound_up;
+    const Packed last = (Packed)(control.hard - 1);
     // There are no more chunks than 64 of each tile: more than these numbers hold would not fit on a device.
-    const u32 start = blockIdx.x * BOUND_WARPS + warp, chunks = (u32)((control.hard + 31) / 32), last_lane = (u32)(control.hard - 1) & 31;
-    // Found anew where it is asked for: it would lie in memory otherwise.
+    const u32 start = blockIdx.x * BOUND_WARPS + (threadIdx.x >> 5);
     const auto warps = []() { return blocks_in_grid() * BOUND_WARPS; };
-    const bool few = few_tiles(job), all_finite = control.nonfinite == 0;
-    const TriangleFinder finder(job);
-    __shared__ u32 all_critical, counts[BOUND_WARPS];
-    __shared__ u64 waiting[BOUND_WARPS][64];
-    if (threadIdx.x == 0) all_critical = 0;
-    u32 critical = 0, count = 0;
-    auto climb = [&](u64 packed) {
-        const CornerPositions positions(packed);
-        const TriangleBound<T> bound = ladder_bound(corners_of<T>(job, finder, packed), (i32)(packed & 1), rule_of(job), c.bound);
+    const bool few = sizeof(Packed) == 4 || few_tiles(job);
+    const TileFinder finder(job);
+    __shared__ u32 counts[BOUND_WARPS];
+    __shared__ Packed waiting[BOUND_WARPS][64];
+    auto climb = [&](Packed packed) {
+        const CornerPositions positions((u32)packed);
+        const TriangleBound<T> bound = ladder_bound(corners_of<T>(job, finder, packed), (i32)(packed & 1), rule_of(job), control.bound);
         lower_corners<T>(job, packed, positions, bound.limit);
-        critical += bound.inside;
+        if (bound.inside) atomicAdd(&critical, 1);
+    };
+    // The last cell of a grid's last tile is not there.
+    constexpr Packed NONE = ~(Packed)0;
+    auto entry = [&](u32 k) -> Packed {
+        const u32 lane = thread_in_block() & 31;
+        if (k > (u32)(last >> 5)) return NONE;
+        const u32* const at = hard_triangles(job) + 32ull * k + lane;
+        if (few) return k < (u32)(last >> 5) || lane <= ((u32)last & 31) ? *at : NONE;
+        const u32 word = job.masks[k];
+        return lane <= word >> 27 ? (Packed)((u64)(word & ((1u << 27) - 1)) << (HARD_TILE_BITS + 11) | *at) : NONE;
     };
     // Entries are asked for two chunks ahead, corners one.
-    u64 next = 0;
-    bool next_exists = false;
-    auto fetch = [&](u32 k) {
-        next_exists = false;
-        if (k >= chunks) return;
-        const u64 at = 32ull * k + lane;
-        if (few) {
-            next_exists = k + 1 < chunks || lane <= last_lane;
-            if (next_exists) next = hard_triangles(job)[at];
-        } else {
-            const u32 word = job.masks[k];
-            next_exists = lane <= word >> 27;
-            if (next_exists) next = (u64)(word & ((1u << 27) - 1)) << (HARD_TILE_BITS + 11) | hard_triangles(job)[at];
-        }
-    };
-    fetch(start);
-    u64 packed = next;
-    bool exists = next_exists;
+    Packed next = entry(start), after = entry(start + warps());
     Corners<T> ahead = {};
-    if (exists) ahead = corners_of<T>(job, finder, packed);
-    fetch(start + warps());
+    if (next != NONE) ahead = corners_of<T>(job, finder, next);
+    u32 count = 0;
 #pragma unroll 1
-    for (u32 k = start; k < chunks; k += warps()) {
+    for (u32 k = start; k <= (u32)(last >> 5); k += warps()) {
         const Corners<T> p = ahead;
-        const u64 triangle = packed;
-        const bool is_there = exists;
-        packed = next, exists = next_exists;
-        if (exists) ahead = corners_of<T>(job, finder, packed);
-        fetch(k + 2 * warps());
-        const CornerPositions positions(triangle);
+        const Packed triangle = next;
+        next = after;
+        if (next != NONE) ahead = corners_of<T>(job, finder, next);
+        after = entry(k + 2 * warps());
+        const CornerPositions positions((u32)triangle);
         bool waits = false;
-        if (is_there) {
-            if (c.speculative) {
+        if (triangle != NONE) {
+            if (job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE) {
                 // Signatures are looked at in place of limits.
-                critical += is_inside(p);
+                if (is_inside(p)) atomicAdd(&critical, 1);
             } else {
                 const T axis = axis_distance(p);
                 T limit = Real<T>::MAX;
@@ -299,12 +278,12 @@ __device__ __forceinline__ void bounds(const Job& job) {
                     const Determinants d = determinants(p);
                     const Bounded by = bounded(p, d, axis);
                     waits = by == Bounded::BY_LADDER;
-                    if (by == Bounded::BY_HULL) limit = axis > T(0) && (double)axis >= c.bound ? axis : hull_bound(p, d, axis);
+                    if (by == Bounded::BY_HULL) limit = axis > T(0) && axis >= bound_up ? axis : hull_bound(p, d, axis);
                 }
                 if (!waits) lower_corners<T>(job, triangle, positions, limit);
             }
         }
-        const u32 new_ones = __ballot_sync(FULL, waits);
+        const u32 new_ones = __ballot_sync(FULL, waits), lane = thread_in_block() & 31, warp = thread_in_block() >> 5;
         if (waits) waiting[warp][count + __popc(new_ones & ((1u << lane) - 1))] = triangle;
         count += __popc(new_ones);
         __syncwarp();
@@ -315,7 +294,7 @@ __device__ __forceinline__ void bounds(const Job& job) {
         }
     }
     // The rest of all warps together.
-    if (lane == 0) counts[warp] = count;
+    if ((threadIdx.x & 31) == 0) counts[threadIdx.x >> 5] = count;
     __syncthreads();
     u32 number = threadIdx.x;
     i32 of = 0;
@@ -323,8 +302,23 @@ __device__ __forceinline__ void bounds(const Job& job) {
     for (i32 w = 0; w < BOUND_WARPS - 1; w++)
         if (of == w && number >= counts[w]) number -= counts[w], of++;
     if (number < counts[of]) climb(waiting[of][number]);
+}
+
+// Grid: any. Block: 32 * BOUND_WARPS. Limits of vertices, and the critical points.
+template <typename T>
+__device__ __forceinline__ void bounds(const Job& job) {
+    Control& control = control_of(job);
+    __shared__ u32 critical;
+    if (threadIdx.x == 0) critical = 0;
+    __syncthreads();
+    if (packs_in_a_word(job))
+        bound_triangles<T, u32>(job, control, critical);
+    else
+        bound_triangles<T, u64>(job, control, critical);
+    const i32 lane = threadIdx.x & 31;
     if (job.halo | job.pin) {
-        for (u64 k = start; k < control.limited_tiles; k += warps()) {
+        const Constraints<T> c = constraints_of<T>(job, control);
+        for (u64 k = (u64)blockIdx.x * BOUND_WARPS + (threadIdx.x >> 5); k < control.limited_tiles; k += (u64)gridDim.x * BOUND_WARPS) {
             // Owned vertices on the border of the grid.
             const u64 tile = job.group_offsets[k];
             const TileShape shape = tile_shape(job, tile);
@@ -339,10 +333,8 @@ __device__ __forceinline__ void bounds(const Job& job) {
     }
     list_by_weight(job, control);
     // A block at a time: all of them add to the same word.
-    critical = warp_sum(critical);
-    if (lane == 0 && critical) atomicAdd(&all_critical, critical);
     __syncthreads();
-    if (threadIdx.x == 0 && all_critical) atomicAdd((unsigned long long*)&control.critical, (unsigned long long)all_critical);
+    if (threadIdx.x == 0 && critical) atomicAdd((unsigned long long*)&control.critical, (unsigned long long)critical);
 }
 
 // Grid: tiles / 128. Block: 128. One anchor a thread. Beside the kernel before up to where it needs the limits.
