@@ -52,47 +52,49 @@ struct Hull {
 };
 
 // Asks for the rows of a tile whose bits are set, that before it first, and of the columns at the sides what is needed, by
-// two warps. ALIGNED where the tile has all its columns, and sixteen bytes of them can be copied at once.
-template <bool ALIGNED, typename T>
+// two warps. ALIGNED where the tile has all its columns, and sixteen bytes of them can be copied at once. An offset may wrap: that of the
+// row before the first one, which is not read.
+template <bool ALIGNED, typename Offset, typename T>
 __device__ __forceinline__ void ask_for_rows(const Job& job, const TileShape& shape, u64 rows, bool before_is_near, bool end_is_near,
                                              LimitShared<T>& shared) {
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
+    const T *const u = static_cast<const T*>(job.u), *const v = static_cast<const T*>(job.v);
+    const Offset pitch_u = (Offset)job.u_layout.pitch, pitch_v = (Offset)job.v_layout.pitch;
+    const Offset stride_u = ALIGNED ? 1 : (Offset)job.u_layout.stride, stride_v = ALIGNED ? 1 : (Offset)job.v_layout.stride;
+    const Offset x = (Offset)shape.x0, y = (Offset)shape.y0 - 1;
     // So many bytes at once, of so many rows.
     constexpr i32 BYTES = ALIGNED ? 16 : sizeof(T), COLUMNS = BYTES / sizeof(T), ROWS = COLUMNS, TIMES = (CLOSED + 1 + 2 * ROWS - 1) / (2 * ROWS);
     const i32 first = ROWS * warp + lane * COLUMNS / TILE, column = lane * COLUMNS % TILE;
-    const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + column, (long long)shape.y0 - 1 + first);
-    const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + column, (long long)shape.y0 - 1 + first);
+    Offset at_u = (y + first) * pitch_u + (x + column) * stride_u, at_v = (y + first) * pitch_v + (x + column) * stride_v;
     const u64 mine = ALIGNED || column <= shape.last_x ? rows >> first : 0;
     T *const to_u = shared.u + shared.place(column, first - 1), *const to_v = shared.v + shared.place(column, first - 1);
 #pragma unroll
     for (i32 i = 0; i < TIMES; i++) {
         if (mine >> 2 * ROWS * i & 1) {
-            copy_ahead<BYTES>(to_u + 2 * ROWS * i * shared.PITCH, u);
-            copy_ahead<BYTES>(to_v + 2 * ROWS * i * shared.PITCH, v);
+            copy_ahead<BYTES>(to_u + 2 * ROWS * i * shared.PITCH, u + at_u);
+            copy_ahead<BYTES>(to_v + 2 * ROWS * i * shared.PITCH, v + at_v);
         }
-        u += 2 * ROWS * pitch_u, v += 2 * ROWS * pitch_v;
+        at_u += 2 * ROWS * pitch_u, at_v += 2 * ROWS * pitch_v;
     }
     // At a side a lane has a row, the first ones two.
     if (!(warp == 0 ? before_is_near : end_is_near)) return;
-    const long long x = (long long)shape.x0 + (warp == 0 ? -1 : TILE);
-    const T* side_u = vertex_at<T>(job.u, job.u_layout, x, (long long)shape.y0 - 1 + lane);
-    const T* side_v = vertex_at<T>(job.v, job.v_layout, x, (long long)shape.y0 - 1 + lane);
-    const i32 side = shared.place(warp == 0 ? -1 : TILE, -1);
+    const i32 side = warp == 0 ? -1 : TILE;
+    at_u = (y + lane) * pitch_u + (x + side) * stride_u, at_v = (y + lane) * pitch_v + (x + side) * stride_v;
 #pragma unroll
     for (i32 row = lane; row < CLOSED + 1; row += 32) {
         if (row > shape.last_y + 1) break;
         const bool is_there = rows >> row & 1;
         if (warp == 0 ? row > 0 || shape.ty > 0 : is_there) {
-            copy_ahead<sizeof(T)>(shared.u + side + row * shared.PITCH, side_u);
-            copy_ahead<sizeof(T)>(shared.v + side + row * shared.PITCH, side_v);
+            const i32 to = shared.place(side, row - 1);
+            copy_ahead<sizeof(T)>(shared.u + to, u + at_u);
+            copy_ahead<sizeof(T)>(shared.v + to, v + at_v);
             // The cells of the column before are looked at in all rows.
             if (warp == 0 && !is_there) {
-                copy_ahead<sizeof(T)>(shared.u + shared.place(0, row - 1), side_u + job.u_layout.stride);
-                copy_ahead<sizeof(T)>(shared.v + shared.place(0, row - 1), side_v + job.v_layout.stride);
+                copy_ahead<sizeof(T)>(shared.u + to + 1, u + (Offset)(at_u + stride_u));
+                copy_ahead<sizeof(T)>(shared.v + to + 1, v + (Offset)(at_v + stride_v));
             }
         }
-        side_u += 32 * pitch_u, side_v += 32 * pitch_v;
+        at_u += 32 * pitch_u, at_v += 32 * pitch_v;
     }
 }
 
@@ -107,6 +109,28 @@ __device__ __forceinline__ u32 far_bits(T u, T v, T bound) {
     return (u32)(u > bound) | (u32)(u < -bound) << 1 | (u32)(v > bound) << 2 | (u32)(v < -bound) << 3 | (u32)(u == T(0) && v == T(0)) << ZERO_BIT;
 }
 
+// The far bits of a lane's column of vertices, a bit for each of the rows that are looked at. What lies in rows that were not asked for counts for
+// nothing. The loop is unrolled in part: its code must stay in the instruction cache.
+template <bool ZEROS, typename T>
+__device__ __forceinline__ void find_beyond(const LimitShared<T>& shared, i32 first, T bound, u32 (&beyond)[FAR_BITS]) {
+    typedef Real<T> R;
+    constexpr i32 GROUP = (LIMIT_ROWS + 2) / 2;
+#pragma unroll 1
+    for (i32 group = 1; group >= 0; group--) {
+        const i32 at = first + group * GROUP * shared.PITCH;
+#pragma unroll
+        for (i32 i = GROUP - 1; i >= 0; i--) {
+            const T u = shared.u[at + i * shared.PITCH], v = shared.v[at + i * shared.PITCH];
+            // A difference of two values is zero only where they are the same.
+            beyond[0] = __funnelshift_l(sign_word(bound - u), beyond[0], 1);
+            beyond[1] = __funnelshift_l(sign_word(bound + u), beyond[1], 1);
+            beyond[2] = __funnelshift_l(sign_word(bound - v), beyond[2], 1);
+            beyond[3] = __funnelshift_l(sign_word(bound + v), beyond[3], 1);
+            if (ZEROS) beyond[ZERO_BIT] = __funnelshift_l(sign_word(R::high(R::abs(u), R::abs(v)) - R::from_bits(1)), beyond[ZERO_BIT], 1);
+        }
+    }
+}
+
 // The limits of the vertices of half a tile from the triangles that are not hard, and those that are: a triangle whose hull
 // comes nearest to the origin with a corner has that distance as its bound (no edge is farther away); others near the origin
 // are hard, their bound takes determinants. Which cells have triangles near the origin is found first, a lane for a column and a bit
@@ -117,38 +141,16 @@ __device__ __forceinline__ Found find_limits(const Constraints<T>& c, const Tile
                                              bool end_is_near, LimitShared<T>& shared, u32 has_special) {
     typedef Real<T> R;
     typedef typename R::Pair P;
-    constexpr i32 PITCH = LimitShared<T>::PITCH, GROUP = (LIMIT_ROWS + 2) / 2;
+    constexpr i32 PITCH = LimitShared<T>::PITCH;
     const T none = no_limit<T>(), bound = R::from_bits(uniform(R::bits(c.bound_up)));
     const i32 lane = threadIdx.x & 31, start = LIMIT_ROWS * half, columns = shape.last_x < TILE || end_is_near ? shape.last_x : TILE - 1;
     // Bit r is the row of vertices, or of cells below it, start - 1 + r. That before the second half belongs to the first.
     const u32 cell_rows = (u32)(rows_of_tile >> start) & ((2u << LIMIT_ROWS) - 1) & ~(u32)half, rows = cell_rows | cell_rows << 1;
     u32 beyond[FAR_BITS] = {0, 0, 0, 0, 0};
-    const i32 first = shared.place(lane, start - 1);
-#pragma unroll 1
-    for (i32 group = 1; group >= 0; group--) {
-        // What lies in rows that are not there counts for nothing.
-        const T *const u = shared.u + first + group * GROUP * PITCH, *const v = shared.v + first + group * GROUP * PITCH;
-#pragma unroll
-        for (i32 i = GROUP - 1; i >= 0; i--) {
-            const T x = u[i * PITCH], y = v[i * PITCH];
-            // A difference of two values is zero only where they are the same.
-            beyond[0] = __funnelshift_l(sign_word(bound - x), beyond[0], 1);
-            beyond[1] = __funnelshift_l(sign_word(bound + x), beyond[1], 1);
-            beyond[2] = __funnelshift_l(sign_word(bound - y), beyond[2], 1);
-            beyond[3] = __funnelshift_l(sign_word(bound + y), beyond[3], 1);
-        }
-    }
-    if (has_special) {
-#pragma unroll 1
-        for (i32 group = 1; group >= 0; group--) {
-            const T *const u = shared.u + first + group * GROUP * PITCH, *const v = shared.v + first + group * GROUP * PITCH;
-#pragma unroll
-            for (i32 i = GROUP - 1; i >= 0; i--) {
-                const T size = R::high(R::abs(u[i * PITCH]), R::abs(v[i * PITCH]));
-                beyond[ZERO_BIT] = __funnelshift_l(sign_word(size - R::from_bits(1)), beyond[ZERO_BIT], 1);
-            }
-        }
-    }
+    if (has_special)
+        find_beyond<true>(shared, shared.place(lane, start - 1), bound, beyond);
+    else
+        find_beyond<false>(shared, shared.place(lane, start - 1), bound, beyond);
     // The column behind the tile, a lane for a row.
     u32 end_bits[FAR_BITS];
     if (columns == TILE) {
@@ -201,23 +203,21 @@ __device__ __forceinline__ Found find_limits(const Constraints<T>& c, const Tile
         const bool near_lower = axis_lower <= bound, near_upper = axis_upper <= bound;
         const bool easy_lower = near_lower & (axis_lower > T(0)) & (axis_lower == R::low(size_b, size));
         const bool easy_upper = near_upper & (axis_upper > T(0)) & (axis_upper == R::low(size_d, size));
-        if (easy_lower) lower_to(limits + at + 1, axis_lower);
-        if (easy_upper) lower_to(limits + at + PITCH, axis_upper);
-        if (easy_lower | easy_upper) {
-            const T both = R::low(easy_lower ? axis_lower : none, easy_upper ? axis_upper : none);
-            lower_to(limits + at, both);
-            lower_to(limits + at + PITCH + 1, both);
-        }
-        bool hard_lower = near_lower & !easy_lower, hard_upper = near_upper & !easy_upper;
-        if ((hard_lower | hard_upper) & (row > 0) & (column > 0)) {
-            // Nothing to keep where all is zero.
-            if (has_special) {
-                const T largest = R::high(size_a, size_e);
-                hard_lower &= R::high(largest, size_b) > T(0);
-                hard_upper &= R::high(largest, size_d) > T(0);
+        // Without branches: most are easy.
+        const T limit_lower = easy_lower ? axis_lower : none, limit_upper = easy_upper ? axis_upper : none, both = R::low(limit_lower, limit_upper);
+        lower_to(limits + at, both);
+        lower_to(limits + at + 1, limit_lower);
+        lower_to(limits + at + PITCH, limit_upper);
+        lower_to(limits + at + PITCH + 1, both);
+        if (near_lower & !easy_lower | near_upper & !easy_upper) {
+            // Nothing to keep where all is zero. Those of the row and the column before belong to others.
+            const T largest = R::high(size_a, size_e);
+            const bool hard_lower = near_lower & !easy_lower & (R::high(largest, size_b) > T(0));
+            const bool hard_upper = near_upper & !easy_upper & (R::high(largest, size_d) > T(0));
+            if (row > 0 && column > 0) {
+                atomicOr(&shared.lowers[row - 1], (u32)hard_lower << (column - 1));
+                atomicOr(&shared.uppers[row - 1], (u32)hard_upper << (column - 1));
             }
-            if (hard_lower) atomicOr(&shared.lowers[row - 1], 1u << (column - 1));
-            if (hard_upper) atomicOr(&shared.uppers[row - 1], 1u << (column - 1));
         }
     };
     const u32 mine = (u32)__popc(near_cells) + before;
@@ -392,23 +392,25 @@ __device__ __forceinline__ void list_hard(const Job& job, u64 tile, u64 at, u32 
     for (u32 i = 32 * lane; i < count; i += 32 * 32) job.masks[(at + i) / 32] = (u32)(tile >> HARD_TILE_BITS) | ((count - i < 32 ? count - i : 32) - 1) << 27;
 }
 
-// Hands the limits on, by a warp: those that are always there, and all of some rows. Takes them back where there is another tile.
+// Hands the limits on, by a warp: those that are always there, and all of some rows. Takes them back where there is another tile. Two vertices
+// a lane, of four rows at a time: those of a row lie together, but for its vertices of the coarser levels.
 template <typename T>
 __device__ __forceinline__ void write_limits(const Job& job, u64 tile, LimitShared<T>& shared, u32 rows, bool is_last) {
-    const i32 lane = threadIdx.x & 31, odd = lane & 1;
-    T* const limits = limits_of<T>(job, tile);
-    T* from = shared.limits + shared.place(lane, 0);
-    // Those of a row lie together, but for its vertices of the coarser levels.
-    const u16* even = POSITIONS.at + lane;
-    T *to_even = limits + 256 + (lane >> 1), *to_odd = limits + 512 + 256 * odd + (lane >> 1);
-#pragma unroll 4
-    for (i32 y = 0; y < TILE; y += 2) {
-        const T first = from[0], second = from[shared.PITCH];
-        const u32 position = even[TILE * y];
-        if (rows >> y & 1 || !odd) limits[position] = first;
-        if (rows >> y & 2 || lane == 0) *to_odd = second;
-        if (!is_last) from[0] = from[shared.PITCH] = no_limit<T>();
-        from += 2 * shared.PITCH, to_even += 16, to_odd += 16;
+    typedef typename Real<T>::Pair P;
+    const i32 i = threadIdx.x & 15, half = threadIdx.x >> 4 & 1;
+    T *const limits = limits_of<T>(job, tile), *const to = limits + 16 * half + i;
+    T* const from = shared.limits + shared.place(2 * i, 2 * half);
+    const u16* const position = POSITIONS.at + 2 * TILE * half + 2 * i;
+    rows >>= 2 * half;
+#pragma unroll
+    for (i32 k = 0; k < TILE / 4; k++) {
+        P *const even = reinterpret_cast<P*>(from + 4 * k * shared.PITCH), *const odd = reinterpret_cast<P*>(from + (4 * k + 1) * shared.PITCH);
+        const P a = *even, b = *odd;
+        limits[position[4 * TILE * k]] = a.x;
+        if (rows >> 4 * k & 1) to[256 + 32 * k] = a.y;
+        if (rows >> 4 * k & 2 || i == 0) to[512 + 32 * k] = b.x;
+        if (rows >> 4 * k & 2) to[768 + 32 * k] = b.y;
+        if (!is_last) *even = *odd = Real<T>::pair(no_limit<T>(), no_limit<T>());
     }
 }
 
@@ -434,11 +436,12 @@ __device__ __forceinline__ void limits(const Job& job) {
     const Constraints<T> c = constraints_of<T>(job, control);
     const i32 half = (i32)warp_or(threadIdx.x >> 5), lane = threadIdx.x & 31;
     const u32 has_nonfinite = warp_or(control.nonfinite != 0), has_special = warp_or((control.nonfinite | control.zero) != 0);
-    const bool aligned = is_aligned<T>(job), simple = !has_nonfinite && !c.speculative;
-    constexpr i32 SIXTEEN = 16 / sizeof(T);
+    const bool fast = is_aligned<T>(job) && packs_in_a_word(job), simple = !has_nonfinite && !c.speculative;
+    constexpr i32 SIXTEENS = shared.SIZE * sizeof(T) / 16;
     const uint4 none = sizeof(T) == 4 ? make_uint4(0x7f800000, 0x7f800000, 0x7f800000, 0x7f800000) : make_uint4(0, 0x7ff00000, 0, 0x7ff00000);
 #pragma unroll
-    for (i32 i = threadIdx.x; i < shared.SIZE / SIXTEEN; i += 64) reinterpret_cast<uint4*>(shared.limits)[i] = none;
+    for (i32 i = 0; i < (SIXTEENS + 63) / 64; i++)
+        if (64 * i + (i32)threadIdx.x < SIXTEENS) reinterpret_cast<uint4*>(shared.limits)[64 * i + threadIdx.x] = none;
     (half ? shared.uppers : shared.lowers)[lane] = 0;
     for (u64 k = blockIdx.x; k < count; k += gridDim.x) {
         const u64 tile = uniform(next);
@@ -450,10 +453,10 @@ __device__ __forceinline__ void limits(const Job& job) {
         const u64 ended = (rows | rows << 1) & ((2ull << (shape.last_y < TILE ? shape.last_y + 1 : TILE)) - 1);
         const u64 wanted = simple ? rows | rows << 1 : ended | (ended << 1 & ((4ull << shape.last_y) - 1));
         const bool before_is_near = cells & NEAR_BEFORE, end_is_near = cells & NEAR_END;
-        if (aligned && shape.last_x >= TILE - 1)
-            ask_for_rows<true>(job, shape, wanted, before_is_near, end_is_near, shared);
+        if (fast && shape.last_x >= TILE - 1)
+            ask_for_rows<true, u32>(job, shape, wanted, before_is_near, end_is_near, shared);
         else
-            ask_for_rows<false>(job, shape, wanted, before_is_near, end_is_near, shared);
+            ask_for_rows<false, u64>(job, shape, wanted, before_is_near, end_is_near, shared);
         end_of_copies();
         wait_for_copies<0>();
         __syncthreads();
