@@ -133,10 +133,10 @@ __device__ __forceinline__ void sort_tiles(const Job& job) {
 }
 
 // Lists the whole tiles without zeros and missing values, from the end of the list of plain ones, and the others between
-// these: those with most work first, since no other work is left to hide the last ones.
+// these: those with most work first, since no other work is left to hide the last ones. By a warp of each block.
 __device__ __forceinline__ void list_by_weight(const Job& job, Control& control) {
-    const u64 threads = (u64)gridDim.x * blockDim.x;
-    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < control.limited_tiles; k += threads) {
+    const u32 lane = threadIdx.x & 31;
+    for (u64 k = 32ull * blockIdx.x + lane; k < control.limited_tiles; k += 32ull * gridDim.x) {
         const u64 tile = job.group_offsets[k];
         const Nearness& entry = nearness_of(job, tile);
         if (entry.weighted == NOT_LISTED) continue;
@@ -147,10 +147,10 @@ __device__ __forceinline__ void list_by_weight(const Job& job, Control& control)
             if (w > weight) at += control.weighed[whole][w];
         job.group_sizes[whole ? job.tiles() - 1 - at : control.plain_tiles + at] = tile;
     }
-    if (blockIdx.x == 0 && threadIdx.x < 2) {
+    if (blockIdx.x == 0 && lane < 2) {
         u64 sum = 0;
-        for (u32 w = 0; w < WEIGHTS; w++) sum += control.weighed[threadIdx.x][w];
-        (threadIdx.x ? control.whole_tiles : control.other_tiles) = sum;
+        for (u32 w = 0; w < WEIGHTS; w++) sum += control.weighed[lane][w];
+        (lane ? control.whole_tiles : control.other_tiles) = sum;
     }
 }
 
@@ -223,15 +223,12 @@ __device__ __forceinline__ void lower_corners(const Job& job, Packed packed, con
 constexpr i32 BOUND_WARPS = 4;
 
 // Limits of the vertices of hard triangles, a warp for 32 of the list, and how many are critical. What takes the ladder waits for others
-// that do. What can be found anew holds no register.
+// that do; a warp that has more of that takes fewer from the list. What can be found anew holds no register.
 template <typename T, typename Packed>
-__device__ __forceinline__ void bound_triangles(const Job& job, const Control& control, u32& critical) {
-    if (control.hard == 0) return;
-    const bool all_finite = control.nonfinite == 0;
+__device__ __forceinline__ void bound_triangles(const Job& job, Control& control, u32& critical) {
+    const u32 any_nonfinite = warp_or(control.nonfinite != 0);
     const T bound_up = (T)control.bound_up;
-    const Packed last = (Packed)(control.hard - 1);
-    // There are no more chunks than 64 of each tile: more than these numbers hold would not fit on a device.
-    const u32 start = blockIdx.x * BOUND_WARPS + (threadIdx.x >> 5);
+    const Packed listed = (Packed)control.hard;
     const auto warps = []() { return blocks_in_grid() * BOUND_WARPS; };
     const bool few = sizeof(Packed) == 4 || few_tiles(job);
     const TileFinder finder(job);
@@ -245,26 +242,35 @@ __device__ __forceinline__ void bound_triangles(const Job& job, const Control& c
     };
     // The last cell of a grid's last tile is not there.
     constexpr Packed NONE = ~(Packed)0;
+    // There are no more chunks than 64 of each tile: more than these numbers hold would not fit on a device.
     auto entry = [&](u32 k) -> Packed {
         const u32 lane = thread_in_block() & 31;
-        if (k > (u32)(last >> 5)) return NONE;
-        const u32* const at = hard_triangles(job) + 32ull * k + lane;
-        if (few) return k < (u32)(last >> 5) || lane <= ((u32)last & 31) ? *at : NONE;
+        const u64 at = 32ull * k + lane;
+        if (at >= listed) return NONE;
+        if (few) return hard_triangles(job)[at];
         const u32 word = job.masks[k];
-        return lane <= word >> 27 ? (Packed)((u64)(word & ((1u << 27) - 1)) << (HARD_TILE_BITS + 11) | *at) : NONE;
+        return lane <= word >> 27 ? (Packed)((u64)(word & ((1u << 27) - 1)) << (HARD_TILE_BITS + 11) | hard_triangles(job)[at]) : NONE;
     };
-    // Entries are asked for two chunks ahead, corners one.
+    // Which chunk is taken is asked for three ahead, entries two, corners one. The first two are given.
+    u32 taken = 0;
+    auto take = [&]() {
+        if ((thread_in_block() & 31) == 0) taken = atomicAdd(&reinterpret_cast<Control*>(fresh((u64)job.control))->chunks, 1);
+    };
+    const u32 start = blockIdx.x * BOUND_WARPS + (threadIdx.x >> 5);
     Packed next = entry(start), after = entry(start + warps());
+    take();
     Corners<T> ahead = {};
     if (next != NONE) ahead = corners_of<T>(job, finder, next);
     u32 count = 0;
+    // A chunk has one triangle at least.
 #pragma unroll 1
-    for (u32 k = start; k <= (u32)(last >> 5); k += warps()) {
+    while (__any_sync(FULL, next != NONE)) {
         const Corners<T> p = ahead;
         const Packed triangle = next;
         next = after;
         if (next != NONE) ahead = corners_of<T>(job, finder, next);
-        after = entry(k + 2 * warps());
+        after = entry(2 * warps() + __shfl_sync(FULL, taken, 0));
+        take();
         const CornerPositions positions((u32)triangle);
         bool waits = false;
         if (triangle != NONE) {
@@ -274,7 +280,7 @@ __device__ __forceinline__ void bound_triangles(const Job& job, const Control& c
             } else {
                 const T axis = axis_distance(p);
                 T limit = Real<T>::MAX;
-                if (all_finite || finite(p)) {
+                if (!any_nonfinite || finite(p)) {
                     const Determinants d = determinants(p);
                     const Bounded by = bounded(p, d, axis);
                     waits = by == Bounded::BY_LADDER;
@@ -301,6 +307,8 @@ __device__ __forceinline__ void bound_triangles(const Job& job, const Control& c
 #pragma unroll
     for (i32 w = 0; w < BOUND_WARPS - 1; w++)
         if (of == w && number >= counts[w]) number -= counts[w], of++;
+    // Meanwhile the last warp, which mostly has none of them, does what is left.
+    if (threadIdx.x >= 32 * (BOUND_WARPS - 1)) list_by_weight(job, control);
     if (number < counts[of]) climb(waiting[of][number]);
 }
 
@@ -331,7 +339,6 @@ __device__ __forceinline__ void bounds(const Job& job) {
             }
         }
     }
-    list_by_weight(job, control);
     // A block at a time: all of them add to the same word.
     __syncthreads();
     if (threadIdx.x == 0 && critical) atomicAdd((unsigned long long*)&control.critical, (unsigned long long)critical);
