@@ -42,7 +42,7 @@
 BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 4, 32 * STATISTICS_WARPS, 2, after_kernel_before, statistics)
 KERNEL(factz_sort, 128, sort_tiles)
 KERNEL(factz_tune, 32 * TUNE_WARPS, tune)
-BOUNDED_KERNEL(factz_limits, 64, 14, 64, 7, beside_kernel_before, limits)
+BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, limits)
 BOUNDED_KERNEL(factz_bounds, 128, 6, 128, 4, after_kernel_before, bounds)
 BOUNDED_KERNEL(factz_anchors, 128, 5, 128, 4, by_itself, anchors)
 FLAGGED_KERNEL(factz_across, 128, lines, true)

@@ -6,25 +6,23 @@
 // The limits of a tile are found by two warps, each of which has half of its rows.
 constexpr i32 LIMIT_ROWS = TILE / 2;
 
-// So many cells near the origin are looked at together by a warp.
-constexpr i32 LIMIT_CELLS = 128;
-
 // What is found of half a tile: zero or not finite vertices of the closed tile and, where there are such ones, others in the rows
-// that are looked at, limits inside, and which rows of the tile have limits.
+// that are looked at, limits inside, and which rows of the tile have limits; which triangles are hard, lower and upper ones, a lane for
+// a column and a bit for a row of the half.
 struct Found {
     u32 special, nonzero, inside, rows;
+    u32 lowers, uppers;
 };
 
-// A closed tile with the row and the column before it, the limits of these vertices, and what is found.
+// A closed tile with the row and the column before it, and what the second half is found to be.
 template <typename T>
 struct LimitShared {
     typedef typename Real<T>::Pair P;
     // A row begins at a multiple of sixteen bytes; the column before is at the end of the row above.
     static constexpr i32 PITCH = CLOSED + 3, START = 4, SIZE = START + (CLOSED + 1) * PITCH;
-    alignas(16) T u[SIZE], v[SIZE], limits[SIZE];
-    u16 cells[2][LIMIT_CELLS];
-    u32 lowers[TILE], uppers[TILE];  // triangles that are hard
-    Found found[2];
+    alignas(16) T u[SIZE], v[SIZE];
+    u32 special, nonzero, inside, rows;
+    u32 lowers[TILE], uppers[TILE];
 
     static __device__ __forceinline__ i32 place(i32 x, i32 y) { return START + (y + 1) * PITCH + x; }
     __device__ __forceinline__ P at(i32 x, i32 y) const { return Real<T>::pair(u[place(x, y)], v[place(x, y)]); }
@@ -131,21 +129,44 @@ __device__ __forceinline__ void find_beyond(const LimitShared<T>& shared, i32 fi
     }
 }
 
+// Limits of the vertices of the first column from easy triangles of the cells before, a lane for a row.
+template <typename T>
+__device__ __forceinline__ void lower_first_column(const TileShape& shape, i32 half, const LimitShared<T>& shared, T bound, T* limits) {
+    typedef Real<T> R;
+    typedef typename R::Pair P;
+    const i32 lane = threadIdx.x & 31, y = LIMIT_ROWS * half + lane - 1;
+    const T none = no_limit<T>();
+    T lower = none, upper = none;
+    if (lane <= LIMIT_ROWS && y < shape.last_y && (y >= 0 || shape.ty > 0)) {
+        const P a = shared.at(-1, y), b = shared.at(0, y), d = shared.at(-1, y + 1), e = shared.at(0, y + 1);
+        auto size_of = [](P p) { return R::high(R::abs(p.x), R::abs(p.y)); };
+        const T size = R::low(size_of(a), size_of(e));
+        auto corner_limit = [&](T axis, T other) -> T { return axis <= bound && axis > T(0) && axis == R::low(size, other) ? axis : none; };
+        const Hull<T> hull(a, e);
+        lower = corner_limit(hull.axis(b), size_of(b));
+        upper = corner_limit(hull.axis(d), size_of(d));
+    }
+    const T lower_above = __shfl_up_sync(FULL, lower, 1), upper_above = __shfl_up_sync(FULL, upper, 1);
+    const T limit = R::low(lower, R::low(lower_above, upper_above));
+    __syncwarp();
+    if (lane > 0 && lane <= LIMIT_ROWS && is_tight(limit)) lower_to(limits + position_of(0, y), limit);
+}
+
 // The limits of the vertices of half a tile from the triangles that are not hard, and those that are: a triangle whose hull
 // comes nearest to the origin with a corner has that distance as its bound (no edge is farther away); others near the origin
 // are hard, their bound takes determinants. Which cells have triangles near the origin is found first, a lane for a column and a bit
-// for a row; these are then looked at by all lanes. Rows are those of near cells, the one before the tile first. Where the last column of
+// for a row; rows of these are then looked at. Rows are those of near cells, the one before the tile first. Where the last column of
 // cells is far, the one behind it is not there. All is finite, and limits are looked for, not signatures.
 template <typename T>
 __device__ __forceinline__ Found find_limits(const Constraints<T>& c, const TileShape& shape, i32 half, u64 rows_of_tile, bool before_is_near,
-                                             bool end_is_near, LimitShared<T>& shared, u32 has_special) {
+                                             bool end_is_near, const LimitShared<T>& shared, u32 has_special, T* limits) {
     typedef Real<T> R;
     typedef typename R::Pair P;
     constexpr i32 PITCH = LimitShared<T>::PITCH;
     const T none = no_limit<T>(), bound = R::from_bits(uniform(R::bits(c.bound_up)));
     const i32 lane = threadIdx.x & 31, start = LIMIT_ROWS * half, columns = shape.last_x < TILE || end_is_near ? shape.last_x : TILE - 1;
-    // Bit r is the row of vertices, or of cells below it, start - 1 + r. That before the second half belongs to the first.
-    const u32 cell_rows = (u32)(rows_of_tile >> start) & ((2u << LIMIT_ROWS) - 1) & ~(u32)half, rows = cell_rows | cell_rows << 1;
+    // Bit r is the row of vertices, or of cells below it, start - 1 + r. The cells before the half are others', but have triangles at its vertices.
+    const u32 cell_rows = (u32)(rows_of_tile >> start) & ((2u << LIMIT_ROWS) - 1), rows = cell_rows | cell_rows << 1;
     u32 beyond[FAR_BITS] = {0, 0, 0, 0, 0};
     if (has_special)
         find_beyond<true>(shared, shared.place(lane, start - 1), bound, beyond);
@@ -172,79 +193,46 @@ __device__ __forceinline__ Found find_limits(const Constraints<T>& c, const Tile
         far_upper |= here & here >> 1 & after >> 1;
         if (k == ZERO_BIT) zeros = here | after;
     }
-    u32 near_cells = lane < columns && c.preserve ? cell_rows & ~(far_lower & far_upper) : 0;
-    // The column of cells before, a lane for a row; it is looked at in all of them.
-    bool before = false;
-    if (before_is_near && c.preserve) {
-        const i32 y = start - 1 + lane;
-        const bool is_there = y <= shape.last_y && lane < LIMIT_ROWS + 2 && (y >= 0 || shape.ty > 0);
-        u32 bits = 0, after = 0;
-        if (is_there) {
-            const P p = shared.at(-1, y), q = shared.at(0, y);
-            bits = far_bits(p.x, p.y, bound), after = far_bits(q.x, q.y, bound);
-        }
-        const u32 under = __shfl_down_sync(FULL, bits, 1), across = __shfl_down_sync(FULL, after, 1);
-        before = is_there && y < shape.last_y && lane >= half && lane <= LIMIT_ROWS && !((bits & after & across) && (bits & under & across));
-    }
-    const u32 near = warp_or(near_cells | (before ? 1u << lane : 0));
+    const u32 cells = lane < columns && c.preserve ? cell_rows : 0;
+    u32 lowers = cells & ~far_lower, uppers = cells & ~far_upper;
+    const u32 near = warp_or(lowers | uppers);
     // The row before the tile is not its own.
     const u32 own = rows & ~1u;
-    Found found = {warp_or(zeros & own), has_special ? warp_or(~beyond[ZERO_BIT] & own) : 0, 0, (u32)((u64)near << start | (u64)near << start >> 1)};
-    if (!near) return found;
-    T* const limits = shared.limits;
-    auto look_at = [&](u32 cell) {
-        const i32 row = (i32)(cell >> 6), column = (i32)(cell & 63), at = shared.place(column - 1, row - 1);
-        const T *const u = shared.u + at, *const v = shared.v + at;
-        const P a = R::pair(u[0], v[0]), b = R::pair(u[1], v[1]), d = R::pair(u[PITCH], v[PITCH]), e = R::pair(u[PITCH + 1], v[PITCH + 1]);
-        const Hull<T> hull(a, e);
-        auto size_of = [](P p) { return R::high(R::abs(p.x), R::abs(p.y)); };
-        const T axis_lower = hull.axis(b), axis_upper = hull.axis(d);
-        const T size_a = size_of(a), size_b = size_of(b), size_d = size_of(d), size_e = size_of(e), size = R::low(size_a, size_e);
-        const bool near_lower = axis_lower <= bound, near_upper = axis_upper <= bound;
-        const bool easy_lower = near_lower & (axis_lower > T(0)) & (axis_lower == R::low(size_b, size));
-        const bool easy_upper = near_upper & (axis_upper > T(0)) & (axis_upper == R::low(size_d, size));
-        // Without branches: most are easy.
-        const T limit_lower = easy_lower ? axis_lower : none, limit_upper = easy_upper ? axis_upper : none, both = R::low(limit_lower, limit_upper);
-        lower_to(limits + at, both);
-        lower_to(limits + at + 1, limit_lower);
-        lower_to(limits + at + PITCH, limit_upper);
-        lower_to(limits + at + PITCH + 1, both);
-        if (near_lower & !easy_lower | near_upper & !easy_upper) {
-            // Nothing to keep where all is zero. Those of the row and the column before belong to others.
-            const T largest = R::high(size_a, size_e);
-            const bool hard_lower = near_lower & !easy_lower & (R::high(largest, size_b) > T(0));
-            const bool hard_upper = near_upper & !easy_upper & (R::high(largest, size_d) > T(0));
-            if (row > 0 && column > 0) {
-                atomicOr(&shared.lowers[row - 1], (u32)hard_lower << (column - 1));
-                atomicOr(&shared.uppers[row - 1], (u32)hard_upper << (column - 1));
-            }
-        }
-    };
-    const u32 mine = (u32)__popc(near_cells) + before;
-    u32 at = mine;
-#pragma unroll
-    for (i32 d = 1; d < 32; d *= 2) at = add_from_below(at, d);
-    const u32 all = __shfl_sync(FULL, at, 31);
-    at -= mine;
-    u16* const list = shared.cells[half];
+    Found found = {warp_or(zeros & own), has_special ? warp_or(~beyond[ZERO_BIT] & own) : 0, 0, (near | near << 1) >> 1 & ((1u << LIMIT_ROWS) - 1), 0, 0};
+    T above = none;
 #pragma unroll 1
-    for (u32 begin = 0; begin < all; begin += LIMIT_CELLS) {
-        const u32 end = begin + LIMIT_CELLS;
-        if (before && at < end) {
-            list[at++ - begin] = (u16)((start + lane) << 6);
-            before = false;
+    for (u32 left = (near | near << 1) & ((2u << LIMIT_ROWS) - 1); left; left &= left - 1) {
+        const i32 r = __ffs(left) - 1, y = start - 1 + r;
+        const u32 bit = left & (0 - left);
+        const i32 position = y >= 0 ? POSITIONS.at[(TILE * y + lane) & (TILE_VERTICES - 1)] : 0;
+        T limit = above;
+        if (near & bit) {
+            const i32 at = shared.place(lane, y);
+            const T *const u = shared.u + at, *const v = shared.v + at;
+            const P a = R::pair(u[0], v[0]), b = R::pair(u[1], v[1]), d = R::pair(u[PITCH], v[PITCH]), e = R::pair(u[PITCH + 1], v[PITCH + 1]);
+            auto size_of = [](P p) { return R::high(R::abs(p.x), R::abs(p.y)); };
+            const Hull<T> hull(a, e);
+            const T axis_lower = hull.axis(b), axis_upper = hull.axis(d), size = R::low(size_of(a), size_of(e));
+            const bool easy_lower = (lowers & bit) != 0 & (axis_lower > T(0)) & (axis_lower == R::low(size_of(b), size));
+            const bool easy_upper = (uppers & bit) != 0 & (axis_upper > T(0)) & (axis_upper == R::low(size_of(d), size));
+            const T limit_lower = easy_lower ? axis_lower : none, limit_upper = easy_upper ? axis_upper : none;
+            if (easy_lower) lowers ^= bit;
+            if (easy_upper) uppers ^= bit;
+            T lower_before = __shfl_up_sync(FULL, limit_lower, 1);
+            const T upper_before = __shfl_up_sync(FULL, limit_upper, 1);
+            // The first lane gets its own.
+            if (lane == 0) lower_before = none;
+            const T both = R::low(lower_before, limit_upper);
+            limit = R::low(R::low(above, both), limit_lower);
+            above = R::low(both, upper_before);
+        } else {
+            above = none;
         }
-#pragma unroll 1
-        while (near_cells && at < end) {
-            list[at++ - begin] = (u16)((start + __ffs(near_cells) - 1) << 6 | (lane + 1));
-            near_cells &= near_cells - 1;
-        }
-        __syncwarp();
-        const u32 count = all - begin < LIMIT_CELLS ? all - begin : LIMIT_CELLS;
-#pragma unroll 1
-        for (u32 i = lane; i < count; i += 32) look_at(list[i]);
-        __syncwarp();
+        if (r > 0) limits[position] = limit;
     }
+    found.lowers = lowers >> 1, found.uppers = uppers >> 1;
+    // The column of cells before, a lane for a row.
+    if (before_is_near && c.preserve) lower_first_column(shape, half, shared, bound, limits);
     return found;
 }
 
@@ -253,7 +241,7 @@ __device__ __forceinline__ Found find_limits(const Constraints<T>& c, const Tile
 // behind it is not there.
 template <typename T>
 __device__ __forceinline__ Found find_other_limits(const Constraints<T>& c, const TileShape& shape, i32 half, u64 rows_of_tile, bool before_is_near,
-                                                   bool end_is_near, LimitShared<T>& shared, u32 has_nonfinite, u32 has_special) {
+                                                   bool end_is_near, const LimitShared<T>& shared, u32 has_nonfinite, u32 has_special, T* limits) {
     typedef Real<T> R;
     typedef typename R::Pair P;
     const T none = no_limit<T>();
@@ -263,13 +251,13 @@ __device__ __forceinline__ Found find_other_limits(const Constraints<T>& c, cons
     const T bound_up = R::from_bits(uniform(R::bits(c.bound_up)));
     // How far a vertex is from the origin. Of one that is not finite, no triangle is easy, nor zero.
     auto size_of = [&](P p) -> T { return has_nonfinite && !(R::finite(p.x) && R::finite(p.y)) ? -none : R::high(R::abs(p.x), R::abs(p.y)); };
-    u32 special = 0, nonzero = 0, inside = 0, written = 0;
+    u32 special = 0, nonzero = 0, inside = 0, hard_lowers_here = 0, hard_uppers_here = 0, written = 0;
     // Lanes without a cell are far from it.
     const T near = lane < cells ? bound_up : -none;
     const u32 cell_lanes = cells > 0 ? ~0u >> (32 - cells) : 0;
     auto write = [&](i32 y, T limit) {
-        shared.limits[shared.place(lane, y)] = limit;
-        written |= 1u << y;
+        limits[POSITIONS.at[TILE * y + lane]] = limit;
+        written |= 1u << (y - start);
         if (speculative && y > 0) inside |= __ballot_sync(FULL, is_tight(limit)) & ~1u;
     };
     // The row of cells before belongs to others, but has triangles at vertices of the half. The last row of the grid has none.
@@ -333,7 +321,7 @@ __device__ __forceinline__ Found find_other_limits(const Constraints<T>& c, cons
                 const T both = R::low(lower_before, limit_upper), limit = R::low(R::low(above, both), limit_lower);
                 above = R::low(both, upper_before);
                 if (y >= start) {
-                    if (lane == y - start) shared.lowers[y] = hard_lowers, shared.uppers[y] = hard_uppers;
+                    hard_lowers_here |= (hard_lowers >> lane & 1) << (y - start), hard_uppers_here |= (hard_uppers >> lane & 1) << (y - start);
                     write(y, limit);
                 }
             }
@@ -361,9 +349,9 @@ __device__ __forceinline__ Found find_other_limits(const Constraints<T>& c, cons
         const T lower_above = __shfl_up_sync(FULL, lower, 1), upper_above = __shfl_up_sync(FULL, upper, 1);
         const T limit = R::low(lower, R::low(lower_above, upper_above));
         __syncwarp();
-        if (lane > 0 && lane <= LIMIT_ROWS && is_tight(limit)) lower_to(shared.limits + shared.place(0, start + y), limit);
+        if (lane > 0 && lane <= LIMIT_ROWS && is_tight(limit)) lower_to(limits + position_of(0, start + y), limit);
     }
-    return {special, nonzero, inside, written};
+    return {special, nonzero, inside, written, hard_lowers_here, hard_uppers_here};
 }
 
 // Rows of cells that come near the origin, the one before the tile first.
@@ -375,43 +363,21 @@ __device__ __forceinline__ u64 near_rows(const TileShape& shape, u32 cells) {
     return rows & ((2ull << shape.last_y) - 1);
 }
 
-// Puts the hard triangles of a tile on the list, from `at` on, a lane for each row of cells; the lanes before have so many.
+// Puts the hard triangles of a tile on the list, from `at` on, a lane for each column of cells; the lanes before have so many.
 __device__ __forceinline__ void list_hard(const Job& job, u64 tile, u64 at, u32 count, u32 before, u32 lowers, u32 uppers) {
     const i32 lane = threadIdx.x & 31;
     u32* to = hard_triangles(job) + at + before;
-    const u32 row = (u32)tile << 11 | (u32)lane << 6;
+    const u32 column = (u32)tile << 11 | (u32)lane << 1;
     while (lowers) {
-        *to++ = row | (u32)(__ffs(lowers) - 1) << 1 | LOWER;
+        *to++ = column | (u32)(__ffs(lowers) - 1) << 6 | LOWER;
         lowers &= lowers - 1;
     }
     while (uppers) {
-        *to++ = row | (u32)(__ffs(uppers) - 1) << 1 | UPPER;
+        *to++ = column | (u32)(__ffs(uppers) - 1) << 6 | UPPER;
         uppers &= uppers - 1;
     }
     if (few_tiles(job)) return;
     for (u32 i = 32 * lane; i < count; i += 32 * 32) job.masks[(at + i) / 32] = (u32)(tile >> HARD_TILE_BITS) | ((count - i < 32 ? count - i : 32) - 1) << 27;
-}
-
-// Hands the limits on, by a warp: those that are always there, and all of some rows. Takes them back where there is another tile. Two vertices
-// a lane, of four rows at a time: those of a row lie together, but for its vertices of the coarser levels.
-template <typename T>
-__device__ __forceinline__ void write_limits(const Job& job, u64 tile, LimitShared<T>& shared, u32 rows, bool is_last) {
-    typedef typename Real<T>::Pair P;
-    const i32 i = threadIdx.x & 15, half = threadIdx.x >> 4 & 1;
-    T *const limits = limits_of<T>(job, tile), *const to = limits + 16 * half + i;
-    T* const from = shared.limits + shared.place(2 * i, 2 * half);
-    const u16* const position = POSITIONS.at + 2 * TILE * half + 2 * i;
-    rows >>= 2 * half;
-#pragma unroll
-    for (i32 k = 0; k < TILE / 4; k++) {
-        P *const even = reinterpret_cast<P*>(from + 4 * k * shared.PITCH), *const odd = reinterpret_cast<P*>(from + (4 * k + 1) * shared.PITCH);
-        const P a = *even, b = *odd;
-        limits[position[4 * TILE * k]] = a.x;
-        if (rows >> 4 * k & 1) to[256 + 32 * k] = a.y;
-        if (rows >> 4 * k & 2 || i == 0) to[512 + 32 * k] = b.x;
-        if (rows >> 4 * k & 2) to[768 + 32 * k] = b.y;
-        if (!is_last) *even = *odd = Real<T>::pair(no_limit<T>(), no_limit<T>());
-    }
 }
 
 // Grid: any. Block: 64, a limited tile. Limits from triangles that are not hard; says of each tile whether it is whole.
@@ -437,12 +403,6 @@ __device__ __forceinline__ void limits(const Job& job) {
     const i32 half = (i32)warp_or(threadIdx.x >> 5), lane = threadIdx.x & 31;
     const u32 has_nonfinite = warp_or(control.nonfinite != 0), has_special = warp_or((control.nonfinite | control.zero) != 0);
     const bool fast = is_aligned<T>(job) && packs_in_a_word(job), simple = !has_nonfinite && !c.speculative;
-    constexpr i32 SIXTEENS = shared.SIZE * sizeof(T) / 16;
-    const uint4 none = sizeof(T) == 4 ? make_uint4(0x7f800000, 0x7f800000, 0x7f800000, 0x7f800000) : make_uint4(0, 0x7ff00000, 0, 0x7ff00000);
-#pragma unroll
-    for (i32 i = 0; i < (SIXTEENS + 63) / 64; i++)
-        if (64 * i + (i32)threadIdx.x < SIXTEENS) reinterpret_cast<uint4*>(shared.limits)[64 * i + threadIdx.x] = none;
-    (half ? shared.uppers : shared.lowers)[lane] = 0;
     for (u64 k = blockIdx.x; k < count; k += gridDim.x) {
         const u64 tile = uniform(next);
         const u32 cells = warp_or(next_cells);
@@ -458,23 +418,28 @@ __device__ __forceinline__ void limits(const Job& job) {
         else
             ask_for_rows<false, u64>(job, shape, wanted, before_is_near, end_is_near, shared);
         end_of_copies();
+        // Most vertices have no limit. Where the grid ends inside the tile, its border may get some later.
+        const bool all = (job.halo | job.pin) && (shape.last_x < TILE || shape.last_y < TILE);
+        T* const limits = limits_of<T>(job, tile);
+        const uint4 none = sizeof(T) == 4 ? make_uint4(0x7f800000, 0x7f800000, 0x7f800000, 0x7f800000) : make_uint4(0, 0x7ff00000, 0, 0x7ff00000);
+        constexpr i32 SIXTEEN = 16 / sizeof(T);
+        const i32 count_always = (all ? TILE_VERTICES : 256 + LIMIT_CHUNK) / SIXTEEN;
+#pragma unroll 1
+        for (i32 i = threadIdx.x; i < count_always; i += 64) reinterpret_cast<uint4*>(limits)[i] = none;
+        if (threadIdx.x < TILE / 2) limits[512 + LIMIT_CHUNK * threadIdx.x] = no_limit<T>();
         wait_for_copies<0>();
         __syncthreads();
-        const Found found = simple ? find_limits(c, shape, half, rows, before_is_near, end_is_near, shared, has_special)
-                                   : find_other_limits(c, shape, half, ended, before_is_near, end_is_near, shared, has_nonfinite, has_special);
-        if (lane == 0) shared.found[half] = found;
-        __syncthreads();
-        const Found other = shared.found[1 - half];
-        // Where the grid ends inside the tile, its border may get limits later.
-        const bool all = (job.halo | job.pin) && (shape.last_x < TILE || shape.last_y < TILE);
-        const u32 written = all ? ~0u : found.rows | other.rows | 1;
+        const Found found = simple ? find_limits(c, shape, half, rows, before_is_near, end_is_near, shared, has_special, limits)
+                                   : find_other_limits(c, shape, half, ended, before_is_near, end_is_near, shared, has_nonfinite, has_special, limits);
         if (half) {
-            write_limits(job, tile, shared, written, k + gridDim.x >= count);
-            continue;
+            shared.lowers[lane] = found.lowers, shared.uppers[lane] = found.uppers;
+            if (lane == 0) shared.special = found.special, shared.nonzero = found.nonzero, shared.inside = found.inside, shared.rows = found.rows;
         }
-        // A lane for each row of cells.
-        const u32 lowers = shared.lowers[lane], uppers = shared.uppers[lane];
-        shared.lowers[lane] = shared.uppers[lane] = 0;
+        __syncthreads();
+        if (half) continue;
+        // A lane for each column of cells.
+        constexpr u32 OWN_ROWS = (1u << LIMIT_ROWS) - 1;
+        const u32 lowers = (found.lowers & OWN_ROWS) | shared.lowers[lane] << LIMIT_ROWS, uppers = (found.uppers & OWN_ROWS) | shared.uppers[lane] << LIMIT_ROWS;
         const u32 own = __popc(lowers) + __popc(uppers);
         u32 up_to = own;
 #pragma unroll
@@ -482,9 +447,9 @@ __device__ __forceinline__ void limits(const Job& job) {
         const u32 hard = __shfl_sync(FULL, up_to, 31);
         // Signatures are looked at where all vertices around are at hand.
         const bool full = shape.last_x == TILE && shape.last_y == TILE;
-        const bool whole = full && !(found.special | found.inside | other.special | other.inside);
+        const bool whole = full && !(found.special | found.inside | shared.special | shared.inside);
         // Nothing is to be done where all is zero, as on land.
-        const bool zero = full && simple && found.special && !(found.nonzero | other.nonzero) && (cells & ALL_BANDS) == ALL_BANDS;
+        const bool zero = full && simple && found.special && !(found.nonzero | shared.nonzero) && (cells & ALL_BANDS) == ALL_BANDS;
         // Predictions take longer where the grid ends.
         const u32 weight = full ? weight_of(hard) : WEIGHTS - 1;
         u64 at = 0;
@@ -496,8 +461,9 @@ __device__ __forceinline__ void limits(const Job& job) {
         if (lane == 1) {
             Nearness& entry = nearness_of(job, tile);
             // Rows with odd numbers are two chunks of limits, others one.
+            const u32 written = found.rows | shared.rows << LIMIT_ROWS;
             const u32 even = every_other(written), odd = every_other(written >> 1);
-            entry.limited = ALWAYS_LIMITED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
+            entry.limited = all ? ~0ull : ALWAYS_LIMITED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
             if (whole) entry.kind = WHOLE_TILE;
             entry.weighted = zero ? NOT_LISTED : (u32)at | weight << WEIGHT_AT;
             if (zero) job.info[tile] = ALL_ZERO;
