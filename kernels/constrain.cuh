@@ -194,30 +194,19 @@ __device__ __forceinline__ Corners<T> corners_of(const Job& job, const TileFinde
     corners_at(job.v, job.v_layout, x, y, t.which == UPPER, p.v);
     return p;
 }
-// Where the corners of a triangle stand in the order of their tiles. Asked for long before it is needed.
-struct CornerPositions {
-    u32 first, second, third;
-
-    __device__ __forceinline__ explicit CornerPositions(u32 packed) {
-        const Triangle<u32> t(packed);
-        const i32 row = TILE * t.y, below = TILE * ((t.y + 1) & (TILE - 1)), after = (t.x + 1) & (TILE - 1);
-        first = POSITIONS.at[row + t.x];
-        second = POSITIONS.at[below + after];
-        third = POSITIONS.at[t.which == UPPER ? below + t.x : row + after];
-    }
-};
 // Those of its corners that are not the tile's own belong to the tiles behind.
 template <typename T, typename Packed>
-__device__ __forceinline__ void lower_corners(const Job& job, Packed packed, const CornerPositions& at, T limit) {
+__device__ __forceinline__ void lower_corners(const Job& job, Packed packed, const Positions& positions, T limit) {
     const Triangle<Packed> t(packed);
     constexpr u64 BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    const i32 row = TILE * t.y, below = TILE * ((t.y + 1) & (TILE - 1)), after = (t.x + 1) & (TILE - 1);
     u8* const own = job.words + t.tile * BYTES;
     u8* const under = t.y == TILE - 1 ? own + job.tiles_x * BYTES : own;
     u8* const far = t.x == TILE - 1 ? under + BYTES : under;
     u8* const third = t.which == UPPER ? under : t.x == TILE - 1 ? own + BYTES : own;
-    lower_to(reinterpret_cast<T*>(own) + at.first, limit);
-    lower_to(reinterpret_cast<T*>(far) + at.second, limit);
-    lower_to(reinterpret_cast<T*>(third) + at.third, limit);
+    lower_to(reinterpret_cast<T*>(own) + positions.at[row + t.x], limit);
+    lower_to(reinterpret_cast<T*>(far) + positions.at[below + after], limit);
+    lower_to(reinterpret_cast<T*>(third) + positions.at[t.which == UPPER ? below + t.x : row + after], limit);
 }
 
 constexpr i32 BOUND_WARPS = 4;
@@ -225,7 +214,7 @@ constexpr i32 BOUND_WARPS = 4;
 // Limits of the vertices of hard triangles, a warp for 32 of the list, and how many are critical. What takes the ladder waits for others
 // that do; a warp that has more of that takes fewer from the list. What can be found anew holds no register.
 template <typename T, typename Packed>
-__device__ __forceinline__ void bound_triangles(const Job& job, Control& control, u32& critical) {
+__device__ __forceinline__ void bound_triangles(const Job& job, Control& control, const Positions& positions, u32& critical) {
     const u32 any_nonfinite = warp_or(control.nonfinite != 0);
     const T bound_up = (T)control.bound_up;
     const Packed listed = (Packed)control.hard;
@@ -233,9 +222,12 @@ __device__ __forceinline__ void bound_triangles(const Job& job, Control& control
     const bool few = sizeof(Packed) == 4 || few_tiles(job);
     const TileFinder finder(job);
     __shared__ u32 counts[BOUND_WARPS];
+    // Read anew each time: in local memory, it would be waited for together with values that are on their way.
+    __shared__ u32* volatile chunks;
+    if ((threadIdx.x & 31) == 0) chunks = &control.chunks;
+    __syncwarp();
     __shared__ Packed waiting[BOUND_WARPS][64];
     auto climb = [&](Packed packed) {
-        const CornerPositions positions((u32)packed);
         const TriangleBound<T> bound = ladder_bound(corners_of<T>(job, finder, packed), (i32)(packed & 1), rule_of(job), control.bound);
         lower_corners<T>(job, packed, positions, bound.limit);
         if (bound.inside) atomicAdd(&critical, 1);
@@ -254,7 +246,7 @@ __device__ __forceinline__ void bound_triangles(const Job& job, Control& control
     // Which chunk is taken is asked for three ahead, entries two, corners one. The first two are given.
     u32 taken = 0;
     auto take = [&]() {
-        if ((thread_in_block() & 31) == 0) taken = atomicAdd(&reinterpret_cast<Control*>(fresh((u64)job.control))->chunks, 1);
+        if ((thread_in_block() & 31) == 0) taken = atomicAdd((u32*)chunks, 1);
     };
     const u32 start = blockIdx.x * BOUND_WARPS + (threadIdx.x >> 5);
     Packed next = entry(start), after = entry(start + warps());
@@ -271,7 +263,6 @@ __device__ __forceinline__ void bound_triangles(const Job& job, Control& control
         if (next != NONE) ahead = corners_of<T>(job, finder, next);
         after = entry(2 * warps() + __shfl_sync(FULL, taken, 0));
         take();
-        const CornerPositions positions((u32)triangle);
         bool waits = false;
         if (triangle != NONE) {
             if (job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE) {
@@ -317,12 +308,17 @@ template <typename T>
 __device__ __forceinline__ void bounds(const Job& job) {
     Control& control = control_of(job);
     __shared__ u32 critical;
+    // From global memory, the order of vertices would be waited for together with values that are on their way.
+    __shared__ uint4 positions[sizeof(Positions) / 16];
+    static_assert(sizeof positions == 16 * 32 * BOUND_WARPS, "a part for each thread");
+    positions[threadIdx.x] = reinterpret_cast<const uint4*>(&POSITIONS)[threadIdx.x];
     if (threadIdx.x == 0) critical = 0;
     __syncthreads();
+    const Positions& order = *reinterpret_cast<const Positions*>(positions);
     if (packs_in_a_word(job))
-        bound_triangles<T, u32>(job, control, critical);
+        bound_triangles<T, u32>(job, control, order, critical);
     else
-        bound_triangles<T, u64>(job, control, critical);
+        bound_triangles<T, u64>(job, control, order, critical);
     const i32 lane = threadIdx.x & 31;
     if (job.halo | job.pin) {
         const Constraints<T> c = constraints_of<T>(job, control);

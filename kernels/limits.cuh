@@ -204,7 +204,7 @@ __device__ __forceinline__ Found find_limits(const Constraints<T>& c, const Tile
     for (u32 left = (near | near << 1) & ((2u << LIMIT_ROWS) - 1); left; left &= left - 1) {
         const i32 r = __ffs(left) - 1, y = start - 1 + r;
         const u32 bit = left & (0 - left);
-        const i32 position = y >= 0 ? POSITIONS.at[(TILE * y + lane) & (TILE_VERTICES - 1)] : 0;
+        const i32 position = POSITIONS.at[(TILE * y + lane) & (TILE_VERTICES - 1)];
         T limit = above;
         if (near & bit) {
             const i32 at = shared.place(lane, y);
