@@ -133,10 +133,10 @@ __device__ __forceinline__ void sort_tiles(const Job& job) {
 }
 
 // Lists the whole tiles without zeros and missing values, from the end of the list of plain ones, and the others between
-// these: those with most work first, since no other work is left to hide the last ones. By a warp of each block.
+// these: those with most work first, since no other work is left to hide the last ones.
 __device__ __forceinline__ void list_by_weight(const Job& job, Control& control) {
-    const u32 lane = threadIdx.x & 31;
-    for (u64 k = 32ull * blockIdx.x + lane; k < control.limited_tiles; k += 32ull * gridDim.x) {
+    const u64 threads = (u64)gridDim.x * blockDim.x;
+    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < control.limited_tiles; k += threads) {
         const u64 tile = job.group_offsets[k];
         const Nearness& entry = nearness_of(job, tile);
         if (entry.weighted == NOT_LISTED) continue;
@@ -147,10 +147,10 @@ __device__ __forceinline__ void list_by_weight(const Job& job, Control& control)
             if (w > weight) at += control.weighed[whole][w];
         job.group_sizes[whole ? job.tiles() - 1 - at : control.plain_tiles + at] = tile;
     }
-    if (blockIdx.x == 0 && lane < 2) {
+    if (blockIdx.x == 0 && threadIdx.x < 2) {
         u64 sum = 0;
-        for (u32 w = 0; w < WEIGHTS; w++) sum += control.weighed[lane][w];
-        (lane ? control.whole_tiles : control.other_tiles) = sum;
+        for (u32 w = 0; w < WEIGHTS; w++) sum += control.weighed[threadIdx.x][w];
+        (threadIdx.x ? control.whole_tiles : control.other_tiles) = sum;
     }
 }
 
@@ -194,75 +194,78 @@ __device__ __forceinline__ Corners<T> corners_of(const Job& job, const TileFinde
     corners_at(job.v, job.v_layout, x, y, t.which == UPPER, p.v);
     return p;
 }
+// Where the corners of a triangle stand in the order of their tiles. Asked for long before it is needed.
+struct CornerPositions {
+    u32 first, second, third;
+
+    __device__ __forceinline__ explicit CornerPositions(u32 packed) {
+        const Triangle<u32> t(packed);
+        const i32 row = TILE * t.y, below = TILE * ((t.y + 1) & (TILE - 1)), after = (t.x + 1) & (TILE - 1);
+        first = POSITIONS.at[row + t.x];
+        second = POSITIONS.at[below + after];
+        third = POSITIONS.at[t.which == UPPER ? below + t.x : row + after];
+    }
+};
 // Those of its corners that are not the tile's own belong to the tiles behind.
 template <typename T, typename Packed>
-__device__ __forceinline__ void lower_corners(const Job& job, Packed packed, const Positions& positions, T limit) {
+__device__ __forceinline__ void lower_corners(const Job& job, Packed packed, const CornerPositions& at, T limit) {
     const Triangle<Packed> t(packed);
     constexpr u64 BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
-    const i32 row = TILE * t.y, below = TILE * ((t.y + 1) & (TILE - 1)), after = (t.x + 1) & (TILE - 1);
     u8* const own = job.words + t.tile * BYTES;
     u8* const under = t.y == TILE - 1 ? own + job.tiles_x * BYTES : own;
     u8* const far = t.x == TILE - 1 ? under + BYTES : under;
     u8* const third = t.which == UPPER ? under : t.x == TILE - 1 ? own + BYTES : own;
-    lower_to(reinterpret_cast<T*>(own) + positions.at[row + t.x], limit);
-    lower_to(reinterpret_cast<T*>(far) + positions.at[below + after], limit);
-    lower_to(reinterpret_cast<T*>(third) + positions.at[t.which == UPPER ? below + t.x : row + after], limit);
+    lower_to(reinterpret_cast<T*>(own) + at.first, limit);
+    lower_to(reinterpret_cast<T*>(far) + at.second, limit);
+    lower_to(reinterpret_cast<T*>(third) + at.third, limit);
 }
 
 constexpr i32 BOUND_WARPS = 4;
 
 // Limits of the vertices of hard triangles, a warp for 32 of the list, and how many are critical. What takes the ladder waits for others
-// that do; a warp that has more of that takes fewer from the list. What can be found anew holds no register.
+// that do. What can be found anew holds no register.
 template <typename T, typename Packed>
-__device__ __forceinline__ void bound_triangles(const Job& job, Control& control, const Positions& positions, u32& critical) {
-    const u32 any_nonfinite = warp_or(control.nonfinite != 0);
+__device__ __forceinline__ void bound_triangles(const Job& job, const Control& control, u32& critical) {
+    if (control.hard == 0) return;
+    const bool all_finite = control.nonfinite == 0;
     const T bound_up = (T)control.bound_up;
-    const Packed listed = (Packed)control.hard;
+    const Packed last = (Packed)(control.hard - 1);
+    // There are no more chunks than 64 of each tile: more than these numbers hold would not fit on a device.
+    const u32 start = blockIdx.x * BOUND_WARPS + (threadIdx.x >> 5);
     const auto warps = []() { return blocks_in_grid() * BOUND_WARPS; };
     const bool few = sizeof(Packed) == 4 || few_tiles(job);
     const TileFinder finder(job);
     __shared__ u32 counts[BOUND_WARPS];
-    // Read anew each time: in local memory, it would be waited for together with values that are on their way.
-    __shared__ u32* volatile chunks;
-    if ((threadIdx.x & 31) == 0) chunks = &control.chunks;
-    __syncwarp();
     __shared__ Packed waiting[BOUND_WARPS][64];
     auto climb = [&](Packed packed) {
+        const CornerPositions positions((u32)packed);
         const TriangleBound<T> bound = ladder_bound(corners_of<T>(job, finder, packed), (i32)(packed & 1), rule_of(job), control.bound);
         lower_corners<T>(job, packed, positions, bound.limit);
         if (bound.inside) atomicAdd(&critical, 1);
     };
     // The last cell of a grid's last tile is not there.
     constexpr Packed NONE = ~(Packed)0;
-    // There are no more chunks than 64 of each tile: more than these numbers hold would not fit on a device.
     auto entry = [&](u32 k) -> Packed {
         const u32 lane = thread_in_block() & 31;
-        const u64 at = 32ull * k + lane;
-        if (at >= listed) return NONE;
-        if (few) return hard_triangles(job)[at];
+        if (k > (u32)(last >> 5)) return NONE;
+        const u32* const at = hard_triangles(job) + 32ull * k + lane;
+        if (few) return k < (u32)(last >> 5) || lane <= ((u32)last & 31) ? *at : NONE;
         const u32 word = job.masks[k];
-        return lane <= word >> 27 ? (Packed)((u64)(word & ((1u << 27) - 1)) << (HARD_TILE_BITS + 11) | hard_triangles(job)[at]) : NONE;
+        return lane <= word >> 27 ? (Packed)((u64)(word & ((1u << 27) - 1)) << (HARD_TILE_BITS + 11) | *at) : NONE;
     };
-    // Which chunk is taken is asked for three ahead, entries two, corners one. The first two are given.
-    u32 taken = 0;
-    auto take = [&]() {
-        if ((thread_in_block() & 31) == 0) taken = atomicAdd((u32*)chunks, 1);
-    };
-    const u32 start = blockIdx.x * BOUND_WARPS + (threadIdx.x >> 5);
+    // Entries are asked for two chunks ahead, corners one.
     Packed next = entry(start), after = entry(start + warps());
-    take();
     Corners<T> ahead = {};
     if (next != NONE) ahead = corners_of<T>(job, finder, next);
     u32 count = 0;
-    // A chunk has one triangle at least.
 #pragma unroll 1
-    while (__any_sync(FULL, next != NONE)) {
+    for (u32 k = start; k <= (u32)(last >> 5); k += warps()) {
         const Corners<T> p = ahead;
         const Packed triangle = next;
         next = after;
         if (next != NONE) ahead = corners_of<T>(job, finder, next);
-        after = entry(2 * warps() + __shfl_sync(FULL, taken, 0));
-        take();
+        after = entry(k + 2 * warps());
+        const CornerPositions positions((u32)triangle);
         bool waits = false;
         if (triangle != NONE) {
             if (job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE) {
@@ -271,7 +274,7 @@ __device__ __forceinline__ void bound_triangles(const Job& job, Control& control
             } else {
                 const T axis = axis_distance(p);
                 T limit = Real<T>::MAX;
-                if (!any_nonfinite || finite(p)) {
+                if (all_finite || finite(p)) {
                     const Determinants d = determinants(p);
                     const Bounded by = bounded(p, d, axis);
                     waits = by == Bounded::BY_LADDER;
@@ -298,8 +301,6 @@ __device__ __forceinline__ void bound_triangles(const Job& job, Control& control
 #pragma unroll
     for (i32 w = 0; w < BOUND_WARPS - 1; w++)
         if (of == w && number >= counts[w]) number -= counts[w], of++;
-    // Meanwhile the last warp, which mostly has none of them, does what is left.
-    if (threadIdx.x >= 32 * (BOUND_WARPS - 1)) list_by_weight(job, control);
     if (number < counts[of]) climb(waiting[of][number]);
 }
 
@@ -308,17 +309,12 @@ template <typename T>
 __device__ __forceinline__ void bounds(const Job& job) {
     Control& control = control_of(job);
     __shared__ u32 critical;
-    // From global memory, the order of vertices would be waited for together with values that are on their way.
-    __shared__ uint4 positions[sizeof(Positions) / 16];
-    static_assert(sizeof positions == 16 * 32 * BOUND_WARPS, "a part for each thread");
-    positions[threadIdx.x] = reinterpret_cast<const uint4*>(&POSITIONS)[threadIdx.x];
     if (threadIdx.x == 0) critical = 0;
     __syncthreads();
-    const Positions& order = *reinterpret_cast<const Positions*>(positions);
     if (packs_in_a_word(job))
-        bound_triangles<T, u32>(job, control, order, critical);
+        bound_triangles<T, u32>(job, control, critical);
     else
-        bound_triangles<T, u64>(job, control, order, critical);
+        bound_triangles<T, u64>(job, control, critical);
     const i32 lane = threadIdx.x & 31;
     if (job.halo | job.pin) {
         const Constraints<T> c = constraints_of<T>(job, control);
@@ -335,6 +331,7 @@ __device__ __forceinline__ void bounds(const Job& job) {
             }
         }
     }
+    list_by_weight(job, control);
     // A block at a time: all of them add to the same word.
     __syncthreads();
     if (threadIdx.x == 0 && critical) atomicAdd((unsigned long long*)&control.critical, (unsigned long long)critical);

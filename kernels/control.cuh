@@ -36,7 +36,7 @@ struct Control {
     u32 has_fill;
     u32 taper;
     u32 kernels[5];
-    u32 chunks;  // of the hard triangles that are taken
+    u32 unused;
     u64 group_weight;  // at most, of the tiles of a group
     u64 cost;          // of all symbols, in 1/256 bits
     // Decided by the offsets, or read from the header.

@@ -204,7 +204,7 @@ __device__ __forceinline__ Found find_limits(const Constraints<T>& c, const Tile
     for (u32 left = (near | near << 1) & ((2u << LIMIT_ROWS) - 1); left; left &= left - 1) {
         const i32 r = __ffs(left) - 1, y = start - 1 + r;
         const u32 bit = left & (0 - left);
-        const i32 position = POSITIONS.at[(TILE * y + lane) & (TILE_VERTICES - 1)];
+        const i32 position = y >= 0 ? POSITIONS.at[(TILE * y + lane) & (TILE_VERTICES - 1)] : 0;
         T limit = above;
         if (near & bit) {
             const i32 at = shared.place(lane, y);
@@ -251,7 +251,7 @@ __device__ __forceinline__ Found find_other_limits(const Constraints<T>& c, cons
     const T bound_up = R::from_bits(uniform(R::bits(c.bound_up)));
     // How far a vertex is from the origin. Of one that is not finite, no triangle is easy, nor zero.
     auto size_of = [&](P p) -> T { return has_nonfinite && !(R::finite(p.x) && R::finite(p.y)) ? -none : R::high(R::abs(p.x), R::abs(p.y)); };
-    u32 special = 0, nonzero = 0, inside = 0, hard_lowers_here = 0, hard_uppers_here = 0, written = 0;
+    u32 special = 0, nonzero = 0, inside = 0, lowers_of_lane = 0, uppers_of_lane = 0, written = 0;
     // Lanes without a cell are far from it.
     const T near = lane < cells ? bound_up : -none;
     const u32 cell_lanes = cells > 0 ? ~0u >> (32 - cells) : 0;
@@ -321,7 +321,7 @@ __device__ __forceinline__ Found find_other_limits(const Constraints<T>& c, cons
                 const T both = R::low(lower_before, limit_upper), limit = R::low(R::low(above, both), limit_lower);
                 above = R::low(both, upper_before);
                 if (y >= start) {
-                    hard_lowers_here |= (hard_lowers >> lane & 1) << (y - start), hard_uppers_here |= (hard_uppers >> lane & 1) << (y - start);
+                    lowers_of_lane |= (hard_lowers >> lane & 1) << (y - start), uppers_of_lane |= (hard_uppers >> lane & 1) << (y - start);
                     write(y, limit);
                 }
             }
@@ -351,7 +351,7 @@ __device__ __forceinline__ Found find_other_limits(const Constraints<T>& c, cons
         __syncwarp();
         if (lane > 0 && lane <= LIMIT_ROWS && is_tight(limit)) lower_to(limits + position_of(0, start + y), limit);
     }
-    return {special, nonzero, inside, written, hard_lowers_here, hard_uppers_here};
+    return {special, nonzero, inside, written, lowers_of_lane, uppers_of_lane};
 }
 
 // Rows of cells that come near the origin, the one before the tile first.
@@ -438,8 +438,7 @@ __device__ __forceinline__ void limits(const Job& job) {
         __syncthreads();
         if (half) continue;
         // A lane for each column of cells.
-        constexpr u32 OWN_ROWS = (1u << LIMIT_ROWS) - 1;
-        const u32 lowers = (found.lowers & OWN_ROWS) | shared.lowers[lane] << LIMIT_ROWS, uppers = (found.uppers & OWN_ROWS) | shared.uppers[lane] << LIMIT_ROWS;
+        const u32 lowers = found.lowers | shared.lowers[lane] << LIMIT_ROWS, uppers = found.uppers | shared.uppers[lane] << LIMIT_ROWS;
         const u32 own = __popc(lowers) + __popc(uppers);
         u32 up_to = own;
 #pragma unroll

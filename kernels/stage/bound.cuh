@@ -220,8 +220,6 @@ __device__ __forceinline__ Bounded bounded(const Corners<T>& p, const Determinan
     if (axis > T(0)) return Bounded::BY_HULL;
     const double* const m = d.m;
     if ((m[0] < 0.0 || m[1] < 0.0 || m[2] < 0.0) && (m[0] > 0.0 || m[1] > 0.0 || m[2] > 0.0)) return Bounded::BY_HULL;
-    // All of one sign.
-    if (m[0] != 0.0 && m[1] != 0.0 && m[2] != 0.0) return Bounded::BY_LADDER;
     i32 s[3];
     signs_of(d, p, s);
     const u32 k = kind(p, s);

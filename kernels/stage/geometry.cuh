@@ -104,7 +104,7 @@ __device__ __forceinline__ void place_of(i32 position, i32& x, i32& y) {
 }
 
 // position_of as a table, row by row.
-struct alignas(16) Positions {
+struct Positions {
     u16 at[TILE * TILE];
 
     constexpr Positions() : at() {
