@@ -29,14 +29,17 @@
 // With registers for as many blocks as have their shared memory.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define GROUP_BLOCKS 1
+#define LORENZO_CODE_BLOCKS 1
 #define COLLECT_BLOCKS 2
 #else
 #define GROUP_BLOCKS 4
+#define LORENZO_CODE_BLOCKS 2
 #define COLLECT_BLOCKS 3
 #endif
-#define GROUP_KERNEL(name, threads, begin, call, huffman)                \
-    ENTRY(name##_f32, (threads, GROUP_BLOCKS), begin, call<float, huffman>) \
-    ENTRY(name##_f64, (threads, GROUP_BLOCKS), begin, call<double, huffman>)
+#define FLAGGED_BOUNDED_KERNEL(name, threads, blocks, begin, call, flag) \
+    ENTRY(name##_f32, (threads, blocks), begin, call<float, flag>)       \
+    ENTRY(name##_f64, (threads, blocks), begin, call<double, flag>)
+#define GROUP_KERNEL(name, threads, begin, call, huffman) FLAGGED_BOUNDED_KERNEL(name, threads, GROUP_BLOCKS, begin, call, huffman)
 
 BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 4, 32 * STATISTICS_WARPS, 2, after_kernel_before, statistics)
 KERNEL(factz_sort, 128, sort_tiles)
@@ -57,8 +60,8 @@ FLAGGED_KERNEL(factz_tables, 1024, tables, false)
 FLAGGED_KERNEL(factz_make_codes, 1024, tables, true)
 GROUP_KERNEL(factz_encode, 32 * ENCODE_WARPS, by_itself, encode_groups, false)
 GROUP_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, by_itself, encode_groups, true)
-GROUP_KERNEL(factz_encode_lorenzo, 32 * LORENZO_CODE_WARPS, after_kernel_before, encode_lorenzo_groups, false)
-GROUP_KERNEL(factz_encode_lorenzo_huffman, 32 * LORENZO_CODE_WARPS, after_kernel_before, encode_lorenzo_groups, true)
+FLAGGED_BOUNDED_KERNEL(factz_encode_lorenzo, 32 * LORENZO_CODE_WARPS, LORENZO_CODE_BLOCKS, by_itself, encode_lorenzo_groups, false)
+FLAGGED_BOUNDED_KERNEL(factz_encode_lorenzo_huffman, 32 * LORENZO_CODE_WARPS, LORENZO_CODE_BLOCKS, by_itself, encode_lorenzo_groups, true)
 KERNEL(factz_offsets, 1024, place_groups)
 KERNEL(factz_gather, 256, gather)
 
