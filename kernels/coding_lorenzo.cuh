@@ -21,14 +21,28 @@ struct LorenzoBatch {
     };
 };
 
-// The tables have no more symbols than there are, and behind them is what leaves a state as it is.
-constexpr u32 NOTHING_PLACE = SHARED_ENTRIES;
+// The tables have no more symbols than there are, and behind them, as the first symbol of another one, is what leaves a state as it is.
+constexpr u32 NO_LIST_TABLE = SHARED_ENTRIES / CODE_SYMBOLS + 1, NOTHING_PLACE = NO_LIST_TABLE * CODE_SYMBOLS;
+static_assert(NO_LIST_TABLE <= LIST_TABLES, "5 bits");
+constexpr u32 TABLE_BYTES = CODE_SYMBOLS * sizeof(uint2), RUNS_BYTES = RUN_SYMBOLS * sizeof(uint2), NOTHING_BYTES = NO_LIST_TABLE * TABLE_BYTES;
+// Of the table of runs 1.
+constexpr u32 FIRST_RUNS_BYTES = RUNS_PLACE * sizeof(uint2) - RUNS_BYTES;
 struct LorenzoShared {
-    uint2 entries[SHARED_ENTRIES + 1];
+    uint2 entries[NOTHING_PLACE + 1];
     u8 raw_bits[ALPHABET];
     LorenzoBatch batches[LORENZO_CODE_WARPS];
 };
-static_assert(sizeof(LorenzoBatch) == 320 + 516 + 512 && sizeof(LorenzoShared) == 8 * 5089 + 256 + 16 * 1348, "launch.rs asks for as much");
+static_assert(sizeof(LorenzoBatch) == 320 + 516 + 512 && sizeof(LorenzoShared) == 8 * 5185 + 256 + 16 * 1348, "launch.rs asks for as much");
+
+// Of a tile that is not whole. Those without rows are few.
+static __device__ __noinline__ bool is_active_without_rows(const Job& job, u64 index, i32 position, bool without, bool otherwise) {
+    return without ? is_active(job, true, index, mode_in(job.info[index]), position) : otherwise;
+}
+
+// The entries of a mask, from the place of its first one on.
+static __device__ __noinline__ void fill_mask_ring(const Job& job, u16* ring, u64 batch, u32 name, i32 start) {
+    entries_of_mask(job, batch, name, [&](i32 number, u16 entry) { ring[(start + number) & (MASK_RING - 1)] = entry; });
+}
 
 template <typename T, bool HUFFMAN>
 struct LorenzoCoder {
@@ -38,11 +52,16 @@ struct LorenzoCoder {
     LorenzoBatch& shared;
     Encoder<HUFFMAN> encoder;
 
-    // Of a tile that is not whole.
-    __device__ __forceinline__ bool has_symbol(u64 batch, u32 masked, u32 place) const {
+    __device__ __forceinline__ const uint2& entry_at(u32 table, u32 symbol) const {
+        return *reinterpret_cast<const uint2*>(reinterpret_cast<const u8*>(all.entries) + (table + sizeof(uint2) * symbol));
+    }
+    // Whether a vertex has a symbol, where its tile may be one that is not whole: for all lanes at once.
+    __device__ __forceinline__ bool has_symbol(u64 batch, u32 masked, bool partly, u32 place) const {
         const u32 t = place / TILE_VERTICES, y = place / TILE % TILE, x = place % TILE, slot = __popc(masked & ((1u << t) - 1));
-        if (slot >= LORENZO_MASKED_TILES) return is_active(job, true, batch + t, mode_in(job.info[batch + t]), (i32)(place % TILE_VERTICES));
-        return !(shared.rows[slot][y] >> x & 1);
+        bool active = !(shared.rows[slot % LORENZO_MASKED_TILES][y] >> x & 1);
+        const bool without = partly && slot >= LORENZO_MASKED_TILES;
+        if (__any_sync(FULL, without)) active = is_active_without_rows(job, batch + t, (i32)(place % TILE_VERTICES), without, active);
+        return active || !partly;
     }
     __device__ __forceinline__ void load_rows(u64 batch, u32 my_info, u32 masked) {
         const i32 lane = threadIdx.x & 31;
@@ -63,8 +82,9 @@ struct LorenzoCoder {
     __device__ __forceinline__ void code_batch(u64 batch, u64 end) {
         const i32 lane = threadIdx.x & 31;
         const bool exists = batch + lane < end;
-        i32 list_count, from;
-        u32 masked, mask_count;
+        // The last list that begins before the end of a chunk, and the chunk's first entry. (Less than 0 where there is none.)
+        i32 last, from, mask_count;
+        u32 masked;
         {
             const CodeTile tile(job, batch + lane, exists);
             u32 sizes[TILE_LISTS], names[TILE_LISTS];
@@ -82,107 +102,119 @@ struct LorenzoCoder {
                 if (list != TOP_LIST)
                     for (u32 k = 0; k < bytes; k += 128) prefetch_near(first + k);
             }
-            i32 entry_count;
-            collect_lists<TILE_LISTS>(shared, sizes, names, list_count, entry_count);
-            for (i32 list = lane; list < list_count; list += 32) shared.names[list] -= (u32)shared.starts[list] << LIST_PLACE_AT;
+            i32 lists, entry_count;
+            collect_lists<TILE_LISTS>(shared, sizes, names, lists, entry_count);
+            // The same for all lanes, as the compiler has to know, here and below.
+            last = (i32)warp_or((u32)lists), entry_count = (i32)warp_or((u32)entry_count);
+            for (i32 list = lane; list < last; list += 32) shared.names[list] -= (u32)shared.starts[list] << LIST_PLACE_AT;
             // Behind the last entry of the last chunk is nothing.
             if (lane == 0) {
-                shared.starts[list_count] = (u16)entry_count;
-                shared.names[list_count] = LIST_TABLES;
+                shared.starts[last] = (u16)entry_count;
+                shared.names[last] = (u32)(TILE_VERTICES - 32 - entry_count) << LIST_PLACE_AT | NO_LIST_TABLE;
             }
-            mask_count = warp_sum(tile.masks[0] + tile.masks[1]);
-            masked = __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED));
+            mask_count = (i32)warp_sum(tile.masks[0] + tile.masks[1]);
+            masked = warp_or(__ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED)));
             if (masked) load_rows(batch, tile.info, masked);
             __syncwarp();
-            from = (entry_count - 1) & ~31;
-            // (-1 where there is no entry.)
-            if (entry_count == 0) from = -32;
-            list_count -= (entry_count & 31) == 0;
+            from = ((entry_count + 31) & ~31) - 32;
+            last -= (entry_count & 31) == 0;
         }
         const u8* const symbols = job.symbols + batch * TILE_VERTICES;
         const u8* const entries = reinterpret_cast<const u8*>(entries_of<T>(job, batch));
-        const u64* const payload = reinterpret_cast<const u64*>(job.payload) + batch * TILE_VERTICES * (sizeof(T) / 4);
-        // The last list that begins before the end of the chunk; that of lane 0 of the starts that lanes hold; the first start of these.
-        i32 last = list_count, lowest = 1 << 30, start = -1;
-        // Where the list begins that all lanes are in.
-        i32 limit = 1 << 30;
-        i32 mask_from = (i32)((mask_count - 1) & ~31u), mask_lists = 0, mask_filled = 0;
-        if (mask_count == 0) mask_from = -32;
-        bool masks_open = false;
-        // Of a lane's entry: what is read of it, where it lies in the batch, where that is read, and its tables.
-        u32 word = 0, place = 0, offset = 0, table = NOTHING_PLACE, runs = NOTHING_PLACE;
-        bool listed = false, any_listed = false, more_chunks = true;
+        // The starts of 32 lists, that of the highest list by lane 0, and the lowest of them; where the list begins that all lanes are in.
+        i32 start = -1, lowest = 1 << 30, limit = 1 << 30;
+        i32 mask_from = ((mask_count + 31) & ~31) - 32, mask_lists = -1, mask_filled = 0;
+        // Of a lane's entry: what is read of it, its tile, where that is read, and its tables.
+        u32 word = 0, tile_in_batch = 0, table = NOTHING_BYTES, runs = NOTHING_BYTES;
+        u32 offset = 0;
+        // How far two chunks of a list are from each other: whether the chunk has sparse lists.
+        constexpr u32 DENSE_CHUNK = 32, SPARSE_CHUNK = 128;
+        u32 chunk_bytes = DENSE_CHUNK;
+        constexpr i32 NO_CHUNK = -64;
 #pragma unroll 1
-        while (more_chunks) {
+        for (;;) {
             // What stands for the chunk that has come.
             const u32 now = word, symbol = word & 255;
-            const uint2 entry = all.entries[table + symbol];
-            uint2 run = make_uint2(0, 0);
-            const bool with_runs = any_listed;
-            if (with_runs) run = all.entries[runs + run_symbol_of_entry(word)];
+            const bool with_runs = chunk_bytes != DENSE_CHUNK;
+            const uint2 entry = entry_at(table, symbol);
+            uint2 run;
+            if (with_runs) run = entry_at(runs, run_symbol_of_entry(word));
             const bool more = __any_sync(FULL, entry.x & MORE);
             u64 low = 0, high = 0;
-            if (more && entry.x & ENTRY_RAW) {
-                const u32 vertex = listed ? (place & ~(u32)(TILE_VERTICES - 1)) | (u32)position_of_entry(word) : place;
-                low = payload[(sizeof(T) / 4) * vertex];
-                if (sizeof(T) == 8) high = payload[2 * vertex + 1];
+            if (more) {
+                const u32 vertex = runs != NOTHING_BYTES ? tile_in_batch * TILE_VERTICES + (u32)position_of_entry(word) : offset;
+                const u64* const payload = reinterpret_cast<const u64*>(job.payload) + (batch * TILE_VERTICES + vertex) * (sizeof(T) / 4);
+                if (entry.x & ENTRY_RAW) {
+                    low = payload[0];
+                    if (sizeof(T) == 8) high = payload[1];
+                }
             }
             // The next one.
             if (from >= 0) {
                 if (from >= limit) {
-                    last -= from == limit;
-                    place -= 32;
-                    offset -= any_listed ? 128 : 32;
+                    offset -= chunk_bytes;
                 } else {
                     while (from < lowest) {
                         start = last >= lane ? shared.starts[last - lane] : -1;
-                        lowest = last >= 31 ? shared.starts[last - 31] : 0;
+                        lowest = last >= 31 ? (i32)warp_or(shared.starts[last - 31]) : 0;
                     }
-                    const u32 behind = (u32)(start - from), begins = warp_or(behind < 32 ? 1u << behind : 0);
-                    const u32 name = shared.names[last - __popc(begins >> lane >> 1)];
+                    const u32 begins = warp_or(bit_if_any((u32)(start - from)));
+                    const u32 name = shared.names[last - __popc(begins & encoder.above)];
                     last -= __popc(begins);
-                    place = (name + ((u32)(from + lane) << LIST_PLACE_AT)) >> LIST_PLACE_AT;
-                    const u32 cls = name >> LIST_RUNS_AT & 7, t = place / TILE_VERTICES, position = place % TILE_VERTICES;
-                    bool active = (name & LIST_TABLES) != LIST_TABLES;
-                    listed = cls != 0;
-                    limit = begins == 0 ? (i32)shared.starts[last] : from;
-                    if (masked) {
-                        const bool partly = active && !listed && masked >> t & 1;
-                        if (partly) active = has_symbol(batch, masked, place);
-                        if (__any_sync(FULL, partly)) limit = from;
+                    limit = from;
+                    if (begins == 0) {
+                        limit = (i32)warp_or(shared.starts[last]);
+                        // The last chunk of this list ends with its first entry.
+                        last -= limit % 32 == 0;
                     }
-                    offset = listed ? t * TILE_WORD_BYTES + 4 * position : place;
-                    table = active ? ((name & LIST_TABLES) + later_table(position)) * CODE_SYMBOLS : NOTHING_PLACE;
-                    runs = listed ? RUNS_PLACE - RUN_SYMBOLS + cls * RUN_SYMBOLS : NOTHING_PLACE;
-                    any_listed = __any_sync(FULL, listed);
+                    const u32 here = name + ((u32)(from + lane) << LIST_PLACE_AT), place = here >> LIST_PLACE_AT, t = place / TILE_VERTICES;
+                    const u32 cls = name >> LIST_RUNS_AT & 7;
+                    tile_in_batch = t;
+                    table = ((name & LIST_TABLES) + later_table(place % TILE_VERTICES)) * TABLE_BYTES;
+                    runs = cls ? FIRST_RUNS_BYTES + cls * RUNS_BYTES : NOTHING_BYTES;
+                    chunk_bytes = warp_or(cls) ? SPARSE_CHUNK : DENSE_CHUNK;
+                    // (A tile's words are more than its entries.)
+                    offset = cls ? 4 * place + t * (TILE_WORD_BYTES - 4 * TILE_VERTICES) : place;
+                    if (masked) {
+                        const bool partly = table != NOTHING_BYTES && cls == 0 && masked >> t & 1;
+                        if (__any_sync(FULL, partly)) {
+                            if (!has_symbol(batch, masked, partly, place)) table = NOTHING_BYTES;
+                            if (begins == 0) last += limit % 32 == 0;
+                            limit = from;
+                        }
+                    }
                 }
                 word = 0;
-                if (listed)
+                if (chunk_bytes == DENSE_CHUNK) {
+                    if (table != NOTHING_BYTES) word = symbols[offset];
+                } else if (runs != NOTHING_BYTES) {
                     word = *reinterpret_cast<const u32*>(entries + offset);
-                else if (table != NOTHING_PLACE)
+                } else if (table != NOTHING_BYTES) {
                     word = symbols[offset];
+                }
                 from -= 32;
             } else if (mask_from >= 0) {
-                if (!masks_open) {
-                    masks_open = true;
+                if (mask_lists < 0) {
                     const CodeTile tile(job, batch + lane, exists);
                     const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
                     collect_lists<2>(shared, tile.masks, names, mask_lists, mask_filled);
+                    mask_lists = (i32)warp_or((u32)mask_lists), mask_filled = mask_count;
                 }
                 while (mask_filled > mask_from) {
-                    mask_filled = shared.starts[--mask_lists];
-                    entries_of_mask(job, batch, shared.names[mask_lists],
+                    mask_lists--;
+                    mask_filled = (i32)warp_or(shared.starts[mask_lists]);
+                    entries_of_mask(job, batch, warp_or(shared.names[mask_lists]),
                                     [&](i32 number, u16 entry) { shared.mask_entries[(mask_filled + number) & (MASK_RING - 1)] = entry; });
                 }
-                const bool here = mask_from + lane < (i32)mask_count;
+                const bool here = mask_from + lane < mask_count;
                 const u32 both = here ? shared.mask_entries[(mask_from + lane) & (MASK_RING - 1)] : 0;
                 word = here ? make_entry(both & 255, 0, encode_run(both >> 8)) : 0;
-                table = here ? MASK_TABLE * CODE_SYMBOLS : NOTHING_PLACE;
-                runs = here ? RUNS_PLACE + (MASK_RUN - RUN) * RUN_SYMBOLS : NOTHING_PLACE;
-                any_listed = true;
+                table = here ? MASK_TABLE * TABLE_BYTES : NOTHING_BYTES;
+                runs = here ? FIRST_RUNS_BYTES + (MASK_RUN - RUN + 1) * RUNS_BYTES : NOTHING_BYTES;
+                chunk_bytes = SPARSE_CHUNK;
                 mask_from -= 32;
             } else {
-                more_chunks = false;
+                from = NO_CHUNK;
             }
             if (more) {
                 const u32 bits = entry.x & ENTRY_RAW ? all.raw_bits[symbol] : 0;
@@ -191,13 +223,15 @@ struct LorenzoCoder {
             }
             encoder.code(entry.x, entry.y);
             if (with_runs) {
+                const u32 run_symbol = run_symbol_of_entry(now);
                 if (__any_sync(FULL, run.x & MORE)) {
-                    const u32 run_symbol = run_symbol_of_entry(now), bits = run.x & ENTRY_RAW ? run_bits(run_symbol) : 0;
+                    const u32 bits = run.x & ENTRY_RAW ? run_bits(run_symbol) : 0;
                     encoder.raw(bits ? run_raw_of_entry(now) : 0, bits);
                     if (__any_sync(FULL, run.x & ENTRY_ESCAPES)) encoder.escape(run.x, run_symbol);
                 }
                 encoder.code(run.x, run.y);
             }
+            if (from == NO_CHUNK) break;
         }
     }
     // In front of the lists of a batch: the mode and the classes of each tile, numbers of entries, those of masks.
@@ -218,7 +252,8 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
     fill_raw_bits<T>(shared.raw_bits, true);
     after_kernel_before();
     Control& control = control_of(job);
-    const u64 groups = control.groups;
+    // The same for all lanes, as the compiler has to know; there is no memory for 2^32 tiles.
+    const u32 groups = warp_or((u32)control.groups);
     if (blockIdx.x >= groups) return;
     const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5);
     {
@@ -243,13 +278,13 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
     __syncthreads();
     const u64 group_weight = control.group_weight;
     // Consecutive groups go to different blocks. Behind the first one of each warp they go to those that have ended one.
-    u64 group = blockIdx.x + (u64)gridDim.x * warp;
+    u32 group = blockIdx.x + gridDim.x * warp;
 #pragma unroll 1
     while (group < groups) {
         u32 ticket = 0;
         if (lane == 0) ticket = atomicAdd(&control.tickets[TICKET_ENCODE], 1u);
-        const u64 boundary = first_tile_of(job, group_weight, group);
-        const u64 first = __shfl_sync(FULL, boundary, 0), end = __shfl_sync(FULL, boundary, 16);
+        const u32 boundary = (u32)first_tile_of(job, group_weight, group);
+        const u64 first = warp_or(__shfl_sync(FULL, boundary, 0)), end = warp_or(__shfl_sync(FULL, boundary, 16));
         LorenzoCoder<T, HUFFMAN> coder = {job, shared, shared.batches[warp],
                                           Encoder<HUFFMAN>(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES)};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
@@ -258,6 +293,6 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
             if (batch == first) break;
         }
         end_group<T>(job, coder.encoder, group, first, end);
-        group = (u64)gridDim.x * LORENZO_CODE_WARPS + __shfl_sync(FULL, ticket, 0);
+        group = gridDim.x * LORENZO_CODE_WARPS + warp_or(ticket);
     }
 }
