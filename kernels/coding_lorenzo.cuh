@@ -47,6 +47,7 @@ static __device__ __noinline__ void fill_mask_ring(const Job& job, u16* ring, u6
 template <typename T, bool HUFFMAN>
 struct LorenzoCoder {
     static constexpr u32 MORE = ENTRY_RAW | ENTRY_ESCAPES, TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    static constexpr i32 DENSE_AHEAD = 3;
     const Job& job;
     const LorenzoShared& all;
     LorenzoBatch& shared;
@@ -76,6 +77,20 @@ struct LorenzoCoder {
             shared.rows[slot][lane] = ~inside | (mode_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
         }
         __syncwarp();
+    }
+
+    // Raw bits behind a symbol, and the symbol itself where its entry is that of the escape.
+    __device__ __forceinline__ void load_raw(u32 entry, u64 batch, u32 vertex, u64& low, u64& high) const {
+        const u64* const payload = reinterpret_cast<const u64*>(job.payload) + (batch * TILE_VERTICES + vertex) * (sizeof(T) / 4);
+        if (entry & ENTRY_RAW) {
+            low = payload[0];
+            if (sizeof(T) == 8) high = payload[1];
+        }
+    }
+    __device__ __forceinline__ void code_raw(u32 entry, u32 symbol, u64 low, u64 high) {
+        const u32 bits = entry & ENTRY_RAW ? all.raw_bits[symbol] : 0;
+        encoder.long_raw(bits, low, [&] { return high; });
+        if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, symbol);
     }
 
     // The lists of a batch and its masks, a chunk at a time: what is asked for of one comes while the one before is coded.
@@ -119,7 +134,7 @@ struct LorenzoCoder {
             from = ((entry_count + 31) & ~31) - 32;
             last -= (entry_count & 31) == 0;
         }
-        const u8* const symbols = job.symbols + batch * TILE_VERTICES;
+        const u8* const symbols = reinterpret_cast<const u8*>(fresh(reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES)));
         const u8* const entries = reinterpret_cast<const u8*>(entries_of<T>(job, batch));
         // The starts of 32 lists, that of the highest list by lane 0, and the lowest of them; where the list begins that all lanes are in.
         i32 start = -1, lowest = 1 << 30, limit = 1 << 30;
@@ -133,6 +148,30 @@ struct LorenzoCoder {
         constexpr i32 NO_CHUNK = -64;
 #pragma unroll 1
         for (;;) {
+            // Chunks of a dense list but the last one, where they are several: little is to be found for them.
+            if (chunk_bytes == DENSE_CHUNK && from - limit >= 32 * DENSE_AHEAD) {
+                i32 left = (from - limit) / 32;
+                const u8* dense = symbols + offset;
+                offset -= 32 * left, from -= 32 * left;
+                u32 next[DENSE_AHEAD];
+#pragma unroll
+                for (i32 i = 0; i < DENSE_AHEAD; i++) next[i] = dense[-32 * (i + 1)];
+#pragma unroll 1
+                for (; left > 0; left--) {
+                    const uint2 entry = entry_at(table, word);
+                    if (__any_sync(FULL, entry.x & MORE)) {
+                        u64 low = 0, high = 0;
+                        load_raw(entry.x, batch, (u32)(dense - symbols), low, high);
+                        code_raw(entry.x, word, low, high);
+                    }
+                    word = next[0];
+#pragma unroll
+                    for (i32 i = 1; i < DENSE_AHEAD; i++) next[i - 1] = next[i];
+                    if (left > DENSE_AHEAD) next[DENSE_AHEAD - 1] = dense[-32 * (DENSE_AHEAD + 1)];
+                    dense -= 32;
+                    encoder.code(entry.x, entry.y);
+                }
+            }
             // What stands for the chunk that has come.
             const u32 now = word, symbol = word & 255;
             const bool with_runs = chunk_bytes != DENSE_CHUNK;
@@ -143,11 +182,7 @@ struct LorenzoCoder {
             u64 low = 0, high = 0;
             if (more) {
                 const u32 vertex = runs != NOTHING_BYTES ? tile_in_batch * TILE_VERTICES + (u32)position_of_entry(word) : offset;
-                const u64* const payload = reinterpret_cast<const u64*>(job.payload) + (batch * TILE_VERTICES + vertex) * (sizeof(T) / 4);
-                if (entry.x & ENTRY_RAW) {
-                    low = payload[0];
-                    if (sizeof(T) == 8) high = payload[1];
-                }
+                load_raw(entry.x, batch, vertex, low, high);
             }
             // The next one.
             if (from >= 0) {
@@ -217,9 +252,7 @@ struct LorenzoCoder {
                 from = NO_CHUNK;
             }
             if (more) {
-                const u32 bits = entry.x & ENTRY_RAW ? all.raw_bits[symbol] : 0;
-                encoder.long_raw(bits, low, [&] { return high; });
-                if (__any_sync(FULL, entry.x & ENTRY_ESCAPES)) encoder.escape(entry.x, symbol);
+                code_raw(entry.x, symbol, low, high);
             }
             encoder.code(entry.x, entry.y);
             if (with_runs) {
