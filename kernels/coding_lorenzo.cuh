@@ -47,7 +47,7 @@ static __device__ __noinline__ void fill_mask_ring(const Job& job, u16* ring, u6
 template <typename T, bool HUFFMAN>
 struct LorenzoCoder {
     static constexpr u32 MORE = ENTRY_RAW | ENTRY_ESCAPES, TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
-    static constexpr i32 DENSE_AHEAD = 3;
+    static constexpr i32 DENSE_AHEAD = 4;
     const Job& job;
     const LorenzoShared& all;
     LorenzoBatch& shared;
@@ -134,8 +134,8 @@ struct LorenzoCoder {
             from = ((entry_count + 31) & ~31) - 32;
             last -= (entry_count & 31) == 0;
         }
-        const u8* const symbols = reinterpret_cast<const u8*>(fresh(reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES)));
-        const u8* const entries = reinterpret_cast<const u8*>(entries_of<T>(job, batch));
+        // Addresses are found once.
+        const u64 symbols = fresh(reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES)), entries = fresh(reinterpret_cast<u64>(entries_of<T>(job, batch)));
         // The starts of 32 lists, that of the highest list by lane 0, and the lowest of them; where the list begins that all lanes are in.
         i32 start = -1, lowest = 1 << 30, limit = 1 << 30;
         i32 mask_from = ((mask_count + 31) & ~31) - 32, mask_lists = -1, mask_filled = 0;
@@ -148,29 +148,37 @@ struct LorenzoCoder {
         constexpr i32 NO_CHUNK = -64;
 #pragma unroll 1
         for (;;) {
-            // Chunks of a dense list but the last one, where they are several: little is to be found for them.
-            if (chunk_bytes == DENSE_CHUNK && from - limit >= 32 * DENSE_AHEAD) {
-                i32 left = (from - limit) / 32;
-                const u8* dense = symbols + offset;
-                offset -= 32 * left, from -= 32 * left;
-                u32 next[DENSE_AHEAD];
+            // Chunks of a dense list, some at a time, where they are several: little is to be found for them.
+            if (chunk_bytes == DENSE_CHUNK && from - limit >= 32 * (DENSE_AHEAD - 1)) {
+                i32 times = ((from - limit) / 32 + 1) / DENSE_AHEAD;
+                u64 dense = symbols + offset;
+                offset -= 32 * DENSE_AHEAD * times, from -= 32 * DENSE_AHEAD * times;
+                u32 here[DENSE_AHEAD];
+                here[0] = word;
 #pragma unroll
-                for (i32 i = 0; i < DENSE_AHEAD; i++) next[i] = dense[-32 * (i + 1)];
+                for (i32 i = 1; i < DENSE_AHEAD; i++) here[i] = byte_from_global(dense - 32 * i);
 #pragma unroll 1
-                for (; left > 0; left--) {
-                    const uint2 entry = entry_at(table, word);
-                    if (__any_sync(FULL, entry.x & MORE)) {
-                        u64 low = 0, high = 0;
-                        load_raw(entry.x, batch, (u32)(dense - symbols), low, high);
-                        code_raw(entry.x, word, low, high);
-                    }
-                    word = next[0];
+                do {
+                    u32 next[DENSE_AHEAD];
+                    times--;
+                    dense -= 32 * DENSE_AHEAD;
+                    next[0] = byte_from_global(dense);
 #pragma unroll
-                    for (i32 i = 1; i < DENSE_AHEAD; i++) next[i - 1] = next[i];
-                    if (left > DENSE_AHEAD) next[DENSE_AHEAD - 1] = dense[-32 * (DENSE_AHEAD + 1)];
-                    dense -= 32;
-                    encoder.code(entry.x, entry.y);
-                }
+                    for (i32 i = 1; i < DENSE_AHEAD; i++) next[i] = times > 0 ? byte_from_global(dense - 32 * i) : 0;
+#pragma unroll
+                    for (i32 i = 0; i < DENSE_AHEAD; i++) {
+                        const uint2 entry = entry_at(table, here[i]);
+                        if (__any_sync(FULL, entry.x & MORE)) {
+                            u64 low = 0, high = 0;
+                            load_raw(entry.x, batch, (u32)(dense - symbols) + 32 * (DENSE_AHEAD - i), low, high);
+                            code_raw(entry.x, here[i], low, high);
+                        }
+                        encoder.code(entry.x, entry.y);
+                    }
+#pragma unroll
+                    for (i32 i = 0; i < DENSE_AHEAD; i++) here[i] = next[i];
+                } while (times > 0);
+                word = here[0];
             }
             // What stands for the chunk that has come.
             const u32 now = word, symbol = word & 255;
@@ -221,11 +229,11 @@ struct LorenzoCoder {
                 }
                 word = 0;
                 if (chunk_bytes == DENSE_CHUNK) {
-                    if (table != NOTHING_BYTES) word = symbols[offset];
+                    if (table != NOTHING_BYTES) word = byte_from_global(symbols + offset);
                 } else if (runs != NOTHING_BYTES) {
-                    word = *reinterpret_cast<const u32*>(entries + offset);
+                    word = from_global(reinterpret_cast<const u32*>(entries + offset));
                 } else if (table != NOTHING_BYTES) {
-                    word = symbols[offset];
+                    word = byte_from_global(symbols + offset);
                 }
                 from -= 32;
             } else if (mask_from >= 0) {

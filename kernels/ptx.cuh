@@ -100,6 +100,12 @@ __device__ __forceinline__ u32 bit_if_any(u32 number) {
     return bit;
 }
 
+__device__ __forceinline__ u32 byte_from_global(u64 at) {
+    u32 value;
+    asm volatile("ld.global.u8 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    return value;
+}
+
 // A store without a branch.
 __device__ __forceinline__ void store_if(bool wanted, u16* to, u32 value) {
     asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.u16 [%0], %1;}" ::"l"(to), "h"((u16)value), "r"((u32)wanted) : "memory");
