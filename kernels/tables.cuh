@@ -71,8 +71,9 @@ __device__ __forceinline__ void weigh_tiles(const Job& job, u64 chunk) {
 }
 
 // Weight of all tiles before one, and what keeps a group below 256 tiles.
-__device__ __forceinline__ u64 weight_before(const Job& job, u64 group_weight, u64 tile) {
-    return job.counts[tile / WEIGHED_TILES] + sizes_of(job, tile).before + tile * (group_weight / 255 + 1);
+__device__ __forceinline__ u32 weight_of_tile(u64 group_weight) { return (u32)group_weight / 255 + 1; }
+__device__ __forceinline__ u64 weight_before(const Job& job, u32 each, u32 tile) {
+    return job.counts[tile / WEIGHED_TILES] + sizes_of(job, tile).before + (u64)tile * each;
 }
 
 // By the last block of 1024, for which it ends the kernel.
@@ -93,24 +94,24 @@ __device__ __forceinline__ void choose_groups(const Job& job, Control& control) 
     u64 weight = total * GROUP_BYTES / (bytes ? bytes : 1);
     weight = weight < LEAST_GROUP_WEIGHT ? LEAST_GROUP_WEIGHT : weight < most ? weight : most;
     const u64 last = job.tiles() - 1;
-    const u64 before = *(volatile u64*)&job.counts[last / WEIGHED_TILES] + __ldcg(&sizes_of(job, last).before) + last * (weight / 255 + 1);
+    const u64 before = *(volatile u64*)&job.counts[last / WEIGHED_TILES] + __ldcg(&sizes_of(job, last).before) + last * weight_of_tile(weight);
     control.group_weight = weight;
     control.groups = before / weight + 1;
 }
 
 // The first tile of a group in the lower half of the warp, that of the next group in the upper half; the number of tiles behind the last group.
-__device__ __forceinline__ u64 first_tile_of(const Job& job, u64 group_weight, u64 group) {
-    constexpr i32 PROBES = 16;
-    const i32 lane = threadIdx.x & (PROBES - 1), half = threadIdx.x >> 4 & 1;
+// (There is no memory for 2^32 tiles.)
+__device__ __forceinline__ u32 first_tile_of(const Job& job, u64 group_weight, u64 group) {
+    constexpr u32 PROBES = 16, PART = ~0u / (PROBES + 1);
+    const u32 lane = threadIdx.x & (PROBES - 1), half = threadIdx.x >> 4 & 1, each = weight_of_tile(group_weight);
     const u64 wanted = (group + half) * group_weight;
-    u64 low = 0, high = job.tiles();
+    u32 low = 0, high = (u32)job.tiles();
     while (__any_sync(FULL, low < high)) {
-        const u64 span = high - low;
-        const u64 tile = low + (span <= PROBES ? (u64)lane : span * (u64)(lane + 1) / (PROBES + 1));
-        const bool before = tile < high && weight_before(job, group_weight, tile) < wanted;
-        const i32 n = __popc(__ballot_sync(FULL, before) >> (PROBES * half) & 0xffff);
+        const u32 span = high - low, tile = low + (span <= PROBES ? lane : __umulhi(span, (lane + 1) * PART));
+        const bool before = tile < high && weight_before(job, each, tile) < wanted;
+        const u32 n = __popc(__ballot_sync(FULL, before) >> (PROBES * half) & 0xffff);
         // Probe n is the first one that is not before; all tiles up to that of probe n - 1 are.
-        const u64 below = __shfl_sync(FULL, tile, n > 0 ? n - 1 : 0, PROBES), above = __shfl_sync(FULL, tile, n < PROBES ? n : 0, PROBES);
+        const u32 below = __shfl_sync(FULL, tile, n > 0 ? n - 1 : 0, PROBES), above = __shfl_sync(FULL, tile, n < PROBES ? n : 0, PROBES);
         if (low < high) {
             if (n < PROBES && above < high) high = above;
             if (n > 0) low = below + 1;
