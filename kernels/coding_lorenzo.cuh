@@ -1,4 +1,6 @@
-// Entries of the entropy coder that code lists of the Lorenzo predictor to groups, a warp for each: there are many groups.
+// Entries of the entropy coder that code lists of the Lorenzo predictor to groups, a warp for each: there are many groups. All that decides
+// where a warp goes is made the same for all lanes in a way that the compiler sees: otherwise it surrounds each vote with code for lanes that
+// are apart. (A called division of 64 bits on a lane's own path has the same effect on all votes of the kernel.)
 // Twin: src/stage/entropy/group/encode.rs.
 #pragma once
 #include "coding.cuh"
@@ -7,7 +9,7 @@ constexpr i32 LORENZO_CODE_WARPS = 16, MASK_RING = 256, LORENZO_MASKED_TILES = 4
 
 // What is known of a list: above, as high bits, the place of its entry 0 in the batch if there were one, so that with the number of an
 // entry its place is there; whether it is sparse and the table of its runs less one; the table of its symbols.
-constexpr u32 LIST_PLACE_AT = 17, LIST_RUNS_AT = 5, LIST_TABLES = 31, LIST_RUNS = 7 << LIST_RUNS_AT;
+constexpr u32 LIST_PLACE_AT = 17, LIST_RUNS_AT = 5, LIST_TABLES = 31;
 static_assert(TILE_VERTICES == 1024 && BATCH == 32 && RUN - ANCHOR_TABLE <= LIST_TABLES && MASK_RUN - RUN < 7, "15 bits, 5 and 3");
 
 // Of a batch, for the warp that codes it.
@@ -32,16 +34,11 @@ struct LorenzoShared {
     u8 raw_bits[ALPHABET];
     LorenzoBatch batches[LORENZO_CODE_WARPS];
 };
-static_assert(sizeof(LorenzoBatch) == 320 + 516 + 512 && sizeof(LorenzoShared) == 8 * 5185 + 256 + 16 * 1348, "launch.rs asks for as much");
+static_assert(sizeof(LorenzoBatch) == 320 + 516 + 512 && sizeof(LorenzoShared) == 8 * 5185 + 256 + 16 * sizeof(LorenzoBatch), "launch.rs asks for as much");
 
 // Of a tile that is not whole. Those without rows are few.
 static __device__ __noinline__ bool is_active_without_rows(const Job& job, u64 index, i32 position, bool without, bool otherwise) {
     return without ? is_active(job, true, index, mode_in(job.info[index]), position) : otherwise;
-}
-
-// The entries of a mask, from the place of its first one on.
-static __device__ __noinline__ void fill_mask_ring(const Job& job, u16* ring, u64 batch, u32 name, i32 start) {
-    entries_of_mask(job, batch, name, [&](i32 number, u16 entry) { ring[(start + number) & (MASK_RING - 1)] = entry; });
 }
 
 template <typename T, bool HUFFMAN>
@@ -64,6 +61,7 @@ struct LorenzoCoder {
         if (__any_sync(FULL, without)) active = is_active_without_rows(job, batch + t, (i32)(place % TILE_VERTICES), without, active);
         return active || !partly;
     }
+    // Of the first tiles that are not whole, as load_masked_rows has them.
     __device__ __forceinline__ void load_rows(u64 batch, u32 my_info, u32 masked) {
         const i32 lane = threadIdx.x & 31;
         i32 slot = 0;
@@ -135,13 +133,13 @@ struct LorenzoCoder {
             last -= (entry_count & 31) == 0;
         }
         // Addresses are found once.
-        const u64 symbols = fresh(reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES)), entries = fresh(reinterpret_cast<u64>(entries_of<T>(job, batch)));
+        const u64 symbols = fresh(reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES));
+        const u64 entries = fresh(reinterpret_cast<u64>(entries_of<T>(job, batch)));
         // The starts of 32 lists, that of the highest list by lane 0, and the lowest of them; where the list begins that all lanes are in.
         i32 start = -1, lowest = 1 << 30, limit = 1 << 30;
         i32 mask_from = ((mask_count + 31) & ~31) - 32, mask_lists = -1, mask_filled = 0;
         // Of a lane's entry: what is read of it, its tile, where that is read, and its tables.
-        u32 word = 0, tile_in_batch = 0, table = NOTHING_BYTES, runs = NOTHING_BYTES;
-        u32 offset = 0;
+        u32 word = 0, tile_in_batch = 0, offset = 0, table = NOTHING_BYTES, runs = NOTHING_BYTES;
         // How far two chunks of a list are from each other: whether the chunk has sparse lists.
         constexpr u32 DENSE_CHUNK = 32, SPARSE_CHUNK = 128;
         u32 chunk_bytes = DENSE_CHUNK;
@@ -216,12 +214,12 @@ struct LorenzoCoder {
                     table = ((name & LIST_TABLES) + later_table(place % TILE_VERTICES)) * TABLE_BYTES;
                     runs = cls ? FIRST_RUNS_BYTES + cls * RUNS_BYTES : NOTHING_BYTES;
                     chunk_bytes = warp_or(cls) ? SPARSE_CHUNK : DENSE_CHUNK;
-                    // (A tile's words are more than its entries.)
                     offset = cls ? 4 * place + t * (TILE_WORD_BYTES - 4 * TILE_VERTICES) : place;
                     if (masked) {
                         const bool partly = table != NOTHING_BYTES && cls == 0 && masked >> t & 1;
                         if (__any_sync(FULL, partly)) {
                             if (!has_symbol(batch, masked, partly, place)) table = NOTHING_BYTES;
+                            // Each chunk of such a tile is looked at.
                             if (begins == 0) last += limit % 32 == 0;
                             limit = from;
                         }
@@ -259,9 +257,7 @@ struct LorenzoCoder {
             } else {
                 from = NO_CHUNK;
             }
-            if (more) {
-                code_raw(entry.x, symbol, low, high);
-            }
+            if (more) code_raw(entry.x, symbol, low, high);
             encoder.code(entry.x, entry.y);
             if (with_runs) {
                 const u32 run_symbol = run_symbol_of_entry(now);
