@@ -77,16 +77,19 @@ struct LorenzoCoder {
         __syncwarp();
     }
 
+    __device__ __forceinline__ const u64* payload_of(u64 batch, u32 vertex) const {
+        return reinterpret_cast<const u64*>(job.payload) + (batch * TILE_VERTICES + vertex) * (sizeof(T) / 4);
+    }
     // Raw bits behind a symbol, and the symbol itself where its entry is that of the escape.
-    __device__ __forceinline__ void load_raw(u32 entry, u64 batch, u32 vertex, u64& low, u64& high) const {
-        const u64* const payload = reinterpret_cast<const u64*>(job.payload) + (batch * TILE_VERTICES + vertex) * (sizeof(T) / 4);
+    __device__ __forceinline__ void code_raw(u32 entry, u64 batch, u32 vertex, u32 symbol) {
+        u64 low = 0, high = 0;
+        u32 bits = 0;
         if (entry & ENTRY_RAW) {
+            const u64* const payload = payload_of(batch, vertex);
             low = payload[0];
             if (sizeof(T) == 8) high = payload[1];
+            bits = all.raw_bits[symbol];
         }
-    }
-    __device__ __forceinline__ void code_raw(u32 entry, u32 symbol, u64 low, u64 high) {
-        const u32 bits = entry & ENTRY_RAW ? all.raw_bits[symbol] : 0;
         encoder.long_raw(bits, low, [&] { return high; });
         if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, symbol);
     }
@@ -166,11 +169,7 @@ struct LorenzoCoder {
 #pragma unroll
                     for (i32 i = 0; i < DENSE_AHEAD; i++) {
                         const uint2 entry = entry_at(table, here[i]);
-                        if (__any_sync(FULL, entry.x & MORE)) {
-                            u64 low = 0, high = 0;
-                            load_raw(entry.x, batch, (u32)(dense - symbols) + 32 * (DENSE_AHEAD - i), low, high);
-                            code_raw(entry.x, here[i], low, high);
-                        }
+                        if (__any_sync(FULL, entry.x & MORE)) code_raw(entry.x, batch, (u32)(dense - symbols) + 32 * (DENSE_AHEAD - i), here[i]);
                         encoder.code(entry.x, entry.y);
                     }
 #pragma unroll
@@ -185,10 +184,11 @@ struct LorenzoCoder {
             uint2 run;
             if (with_runs) run = entry_at(runs, run_symbol_of_entry(word));
             const bool more = __any_sync(FULL, entry.x & MORE);
-            u64 low = 0, high = 0;
+            // Raw bits are on their way: what is loaded on one branch and used on another is waited for on all, with the next chunk.
+            u32 vertex = 0;
             if (more) {
-                const u32 vertex = runs != NOTHING_BYTES ? tile_in_batch * TILE_VERTICES + (u32)position_of_entry(word) : offset;
-                load_raw(entry.x, batch, vertex, low, high);
+                vertex = runs != NOTHING_BYTES ? tile_in_batch * TILE_VERTICES + (u32)position_of_entry(word) : offset;
+                if (entry.x & ENTRY_RAW) prefetch_near(payload_of(batch, vertex));
             }
             // The next one.
             if (from >= 0) {
@@ -257,7 +257,7 @@ struct LorenzoCoder {
             } else {
                 from = NO_CHUNK;
             }
-            if (more) code_raw(entry.x, symbol, low, high);
+            if (more) code_raw(entry.x, batch, vertex, symbol);
             encoder.code(entry.x, entry.y);
             if (with_runs) {
                 const u32 run_symbol = run_symbol_of_entry(now);
