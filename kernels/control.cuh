@@ -61,7 +61,7 @@ struct Control {
 };
 static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
 
-enum : i32 { TICKET_STATISTICS, TICKET_TUNE, TICKET_TABLES, TICKET_CHECK, TICKET_RESTORE };
+enum : i32 { TICKET_STATISTICS, TICKET_TUNE, TICKET_TABLES, TICKET_CHECK, TICKET_RESTORE, TICKET_ENCODE };
 
 __device__ __forceinline__ Control& control_of(const Job& job) { return *reinterpret_cast<Control*>(job.control); }
 

@@ -30,14 +30,17 @@
 // With registers for as many blocks as have their shared memory.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define GROUP_BLOCKS 1
+#define LORENZO_CODE_BLOCKS 1
 #define COLLECT_BLOCKS 2
 #else
 #define GROUP_BLOCKS 4
+#define LORENZO_CODE_BLOCKS 2
 #define COLLECT_BLOCKS 3
 #endif
-#define GROUP_KERNEL(name, threads, begin, call, huffman)                \
-    ENTRY(name##_f32, (threads, GROUP_BLOCKS), begin, call<float, huffman>) \
-    ENTRY(name##_f64, (threads, GROUP_BLOCKS), begin, call<double, huffman>)
+#define FLAGGED_BOUNDED_KERNEL(name, threads, blocks, begin, call, flag) \
+    ENTRY(name##_f32, (threads, blocks), begin, call<float, flag>)       \
+    ENTRY(name##_f64, (threads, blocks), begin, call<double, flag>)
+#define GROUP_KERNEL(name, threads, begin, call, huffman) FLAGGED_BOUNDED_KERNEL(name, threads, GROUP_BLOCKS, begin, call, huffman)
 
 KERNEL(factz_begin, 256, begin_call)
 BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 4, 32 * STATISTICS_WARPS, 2, by_itself, statistics)
@@ -60,8 +63,8 @@ FLAGGED_KERNEL(factz_tables, TABLE_THREADS, tables, false)
 FLAGGED_KERNEL(factz_make_codes, TABLE_THREADS, tables, true)
 GROUP_KERNEL(factz_encode, 32 * ENCODE_WARPS, by_itself, encode_groups, false)
 GROUP_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, by_itself, encode_groups, true)
-GROUP_KERNEL(factz_encode_lorenzo, 32 * LORENZO_CODE_WARPS, after_kernel_before, encode_lorenzo_groups, false)
-GROUP_KERNEL(factz_encode_lorenzo_huffman, 32 * LORENZO_CODE_WARPS, after_kernel_before, encode_lorenzo_groups, true)
+FLAGGED_BOUNDED_KERNEL(factz_encode_lorenzo, 32 * LORENZO_CODE_WARPS, LORENZO_CODE_BLOCKS, by_itself, encode_lorenzo_groups, false)
+FLAGGED_BOUNDED_KERNEL(factz_encode_lorenzo_huffman, 32 * LORENZO_CODE_WARPS, LORENZO_CODE_BLOCKS, by_itself, encode_lorenzo_groups, true)
 BOUNDED_KERNEL(factz_gather, 32 * GATHER_WARPS, 3, 32 * GATHER_WARPS, 3, by_itself, gather)
 
 BOUNDED_KERNEL(factz_open, 1024, 1, 1024, 1, by_itself, open_stream)

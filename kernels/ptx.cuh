@@ -119,6 +119,19 @@ __device__ __forceinline__ u64 from_global(const u64* at) {
     return value;
 }
 
+// A bit of a word by its number, or none where there is no such bit.
+__device__ __forceinline__ u32 bit_if_any(u32 number) {
+    u32 bit;
+    asm("shl.b32 %0, 1, %1;" : "=r"(bit) : "r"(number));
+    return bit;
+}
+
+__device__ __forceinline__ u32 byte_from_global(u64 at) {
+    u32 value;
+    asm volatile("ld.global.u8 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    return value;
+}
+
 // A store without a branch.
 __device__ __forceinline__ void store_if(bool wanted, u16* to, u32 value) {
     asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.u16 [%0], %1;}" ::"l"(to), "h"((u16)value), "r"((u32)wanted) : "memory");

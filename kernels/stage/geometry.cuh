@@ -38,14 +38,10 @@ __device__ __forceinline__ void place_shape(const Job& job, TileShape& s) {
 
 __device__ __forceinline__ TileShape tile_shape(const Job& job, u64 tile) {
     TileShape s;
-    if (job.tiles() < (1ull << 32)) {
-        u32 t = (u32)tile, c = (u32)job.tiles_x, q = t / c;
-        s.ty = q;
-        s.tx = t - q * c;
-    } else {
-        s.ty = tile / job.tiles_x;
-        s.tx = tile % job.tiles_x;
-    }
+    // There is no memory for 2^32 tiles.
+    const u32 t = (u32)tile, c = (u32)job.tiles_x, q = t / c;
+    s.ty = q;
+    s.tx = t - q * c;
     place_shape(job, s);
     return s;
 }

@@ -296,6 +296,8 @@ template <typename T>
 T from_global(const T* at) {
     return *at;
 }
+inline unsigned byte_from_global(uint64_t at) { return *reinterpret_cast<const unsigned char*>(at); }
+inline unsigned bit_if_any(unsigned number) { return number < 32 ? 1u << number : 0; }
 inline void store_if(bool wanted, unsigned short* to, unsigned value) {
     if (wanted) *to = (unsigned short)value;
 }

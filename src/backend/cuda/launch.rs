@@ -82,9 +82,10 @@ const HUFFMAN_HIERARCHICAL: fn(&Needs) -> bool = |n| HUFFMAN(n) && HIERARCHICAL(
 /// Blocks that fill any device several times over; more only wait.
 pub(super) const MANY: u64 = 1056;
 
-/// Shared memory of the coder's kernels: structs CollectShared, EncodeShared and DecodeShared.
+/// Shared memory of the coder's kernels: structs CollectShared, EncodeShared, LorenzoShared and DecodeShared.
 const COLLECT_BYTES: u32 = 4 * 5352 + 256 + 16 * (8 + 2 * 352);
 const ENCODE_BYTES: u32 = 4 * 5088 + 512 + 2 * (48 + 320 + 512 + 320 + 256 + 1024 + 8 * 14 * 128);
+const ENCODE_LORENZO_BYTES: u32 = 8 * 5185 + 256 + 16 * (320 + 516 + 512);
 const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 2 * 1024 + 7 * 128 + 16);
 
 /// What `tune` asks for and does not use: with it a multiprocessor's memory is divided as for `limits`, whose blocks can
@@ -134,8 +135,14 @@ pub(super) const COMPRESS: [Stage; 26] = [
         HUFFMAN_HIERARCHICAL,
         with_shared(ENCODE_BYTES, stage("encode_huffman", |s, _| s.tiles.min(528), 320)),
     ),
-    only(ANS_LORENZO, stage("encode_lorenzo", |s, _| s.tiles.min(528), 256)),
-    only(HUFFMAN_LORENZO, stage("encode_lorenzo_huffman", |s, _| s.tiles.min(528), 256)),
+    only(
+        ANS_LORENZO,
+        with_shared(ENCODE_LORENZO_BYTES, stage("encode_lorenzo", |s, _| s.tiles.min(264), 512)),
+    ),
+    only(
+        HUFFMAN_LORENZO,
+        with_shared(ENCODE_LORENZO_BYTES, stage("encode_lorenzo_huffman", |s, _| s.tiles.min(264), 512)),
+    ),
     stage("gather", |s, _| s.tiles.min(384), 512),
 ];
 
