@@ -85,10 +85,6 @@ __device__ __forceinline__ T round_down(double x) {
     T y = (T)x;
     return (double)y > x ? Real<T>::next_down(y) : y;
 }
-template <>
-__device__ __forceinline__ float round_down<float>(double x) {
-    return __double2float_rd(x);
-}
 template <typename T>
 __device__ T round_up(double x) {
     T y = (T)x;

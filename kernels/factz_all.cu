@@ -4,7 +4,6 @@
 #include "abi.cuh"
 #include "coding_lorenzo.cuh"
 #include "gathering.cuh"
-#include "limits.cuh"
 #include "other_tiles.cuh"
 #include "restore.cuh"
 #include "lorenzo_whole.cuh"
@@ -47,7 +46,7 @@ BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 4, 32 * STATISTICS_WARPS
 KERNEL(factz_sort, 128, sort_tiles)
 KERNEL(factz_tune, 32 * TUNE_WARPS, tune)
 BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, limits)
-BOUNDED_KERNEL(factz_bounds, 128, 6, 128, 4, after_kernel_before, bounds)
+BOUNDED_KERNEL(factz_bounds, 128, 5, 128, 4, after_kernel_before, bounds)
 BOUNDED_KERNEL(factz_anchors, 128, 5, 128, 4, by_itself, anchors)
 FLAGGED_KERNEL(factz_across, 128, lines, true)
 BOUNDED_KERNEL(factz_plain, (32 * WHOLE_WARPS<float, false>), 5, (32 * WHOLE_WARPS<double, false>), 9, beside_kernel_before, plain_tiles)

@@ -47,20 +47,16 @@ __device__ __forceinline__ TileShape tile_shape(const Job& job, u64 tile) {
 }
 
 // Where many tiles are, by one reciprocal. With the half added, a quotient is 1 / (2 * tiles_x) from the next whole number at
-// least, and is off by less where tiles are fewer than 2^22. With 32 bits they are.
+// least, and is off by less where tiles are fewer than 2^22.
 struct TileFinder {
     float across;
 
     __device__ __forceinline__ explicit TileFinder(const Job& job) : across(1.0f / (float)job.tiles_x) {}
-    __device__ __forceinline__ void place(const Job& job, u32 tile, u32& tx, u32& ty) const {
-        ty = (u32)(((float)tile + 0.5f) * across);
-        tx = tile - ty * (u32)job.tiles_x;
-    }
     __device__ __forceinline__ void place(const Job& job, u64 tile, u64& tx, u64& ty) const {
         if (job.tiles() <= 1ull << 21) {
-            u32 x, y;
-            place(job, (u32)tile, x, y);
-            tx = x, ty = y;
+            const u32 t = (u32)tile, q = (u32)(((float)t + 0.5f) * across);
+            ty = q;
+            tx = t - q * (u32)job.tiles_x;
         } else {
             ty = tile / job.tiles_x;
             tx = tile % job.tiles_x;

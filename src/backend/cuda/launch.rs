@@ -114,7 +114,7 @@ pub(super) const COMPRESS: [Stage; 26] = [
     stage("sort", |s, _| s.tiles.div_ceil(128), 128),
     only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
     stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
-    stage("bounds", |s, _| s.tiles.div_ceil(4).min(MANY * 3 / 4), 128),
+    stage("bounds", |s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8), 128),
     only(HIERARCHICAL, stage("anchors", |s, _| s.tiles.div_ceil(128), 128)),
     only(LIMITS, on_time(PLAIN)),
     only(LIMITS, TIGHT),
