@@ -73,7 +73,7 @@ GROUP_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, beside_kernel_before, deco
 KERNEL(factz_anchor_values, 256, anchor_values)
 KERNEL(factz_restore_others, 64, restore_others)
 BOUNDED_KERNEL(factz_restore, 64, 14, 64, 1, beside_kernel_before, restore)
-BOUNDED_KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, 6, 32 * LORENZO_RESTORE_WARPS, 4, after_kernel_before, lorenzo_restore)
+BOUNDED_KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, 3, 32 * LORENZO_RESTORE_WARPS, 2, after_kernel_before, lorenzo_restore)
 
 #ifndef FACTZ_EMULATED
 #define ANALYSIS_KERNEL(name, threads, blocks, call)                                                                        \

@@ -31,7 +31,7 @@ constexpr u32 ONES = 0x01010101;
 
 // ---------------------------------------------------------------- back to values
 
-constexpr i32 LORENZO_RESTORE_WARPS = 4;
+constexpr i32 LORENZO_RESTORE_WARPS = 8;
 
 // The sum of the values of the lanes up to this one that are of its tile.
 __device__ __forceinline__ u32 sum_along_row(u32 value) {

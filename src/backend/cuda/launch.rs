@@ -155,7 +155,7 @@ pub(super) const DECOMPRESS: [Stage; 9] = [
     stage("anchor_values", |s, _| s.tiles_y + 1, 256),
     stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64),
     stage("restore", |s, _| s.tiles.div_ceil(4), 64),
-    stage("lorenzo_restore", |s, _| s.tiles.div_ceil(16), 128),
+    stage("lorenzo_restore", |s, _| s.tiles.div_ceil(32), 256),
 ];
 
 impl Stage {
