@@ -285,7 +285,7 @@ template <int TABLES>
 class SharedTable {
     const unsigned* at;
 
-   public:
+public:
     explicit SharedTable(const unsigned* table) : at(table) {}
     template <int TABLE>
     unsigned word(unsigned bytes) const {
