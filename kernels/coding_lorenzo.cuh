@@ -61,21 +61,6 @@ struct LorenzoCoder {
         if (__any_sync(FULL, without)) active = is_active_without_rows(job, batch + t, (i32)(place % TILE_VERTICES), without, active);
         return active || !partly;
     }
-    // Of the first tiles that are not whole, as load_masked_rows has them.
-    __device__ __forceinline__ void load_rows(u64 batch, u32 my_info, u32 masked) {
-        const i32 lane = threadIdx.x & 31;
-        i32 slot = 0;
-        __syncwarp();
-        for (u32 left = masked; left && slot < LORENZO_MASKED_TILES; left &= left - 1, slot++) {
-            const i32 t = __ffs(left) - 1;
-            const u64 index = batch + t;
-            const TileShape shape = tile_shape(job, index);
-            const u32 inside = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
-            const u32* const rows = job.masks + index * 64 + lane;
-            shared.rows[slot][lane] = ~inside | (mode_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
-        }
-        __syncwarp();
-    }
 
     __device__ __forceinline__ const u64* payload_of(u64 batch, u32 vertex) const {
         return reinterpret_cast<const u64*>(job.payload) + (batch * TILE_VERTICES + vertex) * (sizeof(T) / 4);
@@ -130,7 +115,7 @@ struct LorenzoCoder {
             }
             mask_count = (i32)warp_sum(tile.masks[0] + tile.masks[1]);
             masked = warp_or(__ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED)));
-            if (masked) load_rows(batch, tile.info, masked);
+            if (masked) load_masked_rows(job, shared.rows, batch, tile.info, masked);
             __syncwarp();
             from = ((entry_count + 31) & ~31) - 32;
             last -= (entry_count & 31) == 0;

@@ -122,7 +122,7 @@ __device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared
         const u32 my_info = shared.tiles.infos[lane], packed = shared.tiles.counts[lane];
         const u32 counts[3] = {packed & 255, packed >> 8 & 255, packed >> 16};
         const u32 masked = masked_tiles(job, batch, exists, my_info);
-        if (masked) load_masked_rows(job, shared.rows, batch, my_info, masked);
+        if (masked) load_masked_rows(job, shared.rows.rows, batch, my_info, masked);
         u32 sizes[TILE_LISTS], names[TILE_LISTS];
         code_lists(my_info, exists && has_codes(mode_in(my_info)), counts, sizes, names);
         i32 list_count, entries, current = 0, open = 0;

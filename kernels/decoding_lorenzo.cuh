@@ -112,7 +112,7 @@ struct LorenzoDecoder {
         const BatchLists& lists = shared.lists;
         const bool coded = exists && has_codes(mode_in(my_info));
         const u32 masked = masked_tiles(job, batch, exists, my_info);
-        if (masked) load_masked_rows(job, shared.rows, batch, my_info, masked);
+        if (masked) load_masked_rows(job, shared.rows.rows, batch, my_info, masked);
         const u32 counts[3] = {packed & 255, packed >> 8 & 255, packed >> 16};
         u32 sizes[TILE_LISTS], names[TILE_LISTS], steps = 0, sparse = 0;
         code_lists(my_info, coded, counts, sizes, names);

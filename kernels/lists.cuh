@@ -155,17 +155,18 @@ constexpr i32 MASKED_TILES = 8;
 struct MaskedRows {
     u32 rows[MASKED_TILES][TILE];
 };
-__device__ __forceinline__ void load_masked_rows(const Job& job, MaskedRows& shared, u64 batch, u32 my_info, u32 masked) {
+template <i32 MOST>
+__device__ __forceinline__ void load_masked_rows(const Job& job, u32 (&to)[MOST][TILE], u64 batch, u32 my_info, u32 masked) {
     const i32 lane = threadIdx.x & 31;
     i32 slot = 0;
     __syncwarp();
-    for (u32 left = masked; left && slot < MASKED_TILES; left &= left - 1, slot++) {
+    for (u32 left = masked; left && slot < MOST; left &= left - 1, slot++) {
         const i32 t = __ffs(left) - 1;
         const u64 index = batch + t;
         const TileShape shape = tile_shape(job, index);
         const u32 inside = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
         const u32* const rows = job.masks + index * 64 + lane;
-        shared.rows[slot][lane] = ~inside | (mode_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
+        to[slot][lane] = ~inside | (mode_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
     }
     __syncwarp();
 }
