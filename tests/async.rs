@@ -235,8 +235,8 @@ impl Driver {
             ("cuModuleLoadData", 2, FACTZ_ERROR_OUT_OF_MEMORY, "cuModuleLoadData"),
             ("cuModuleLoadData", 209, FACTZ_ERROR_NO_DEVICE, "sm_90"),
             ("cuModuleLoadData", 700, FACTZ_ERROR_CUDA, "cuModuleLoadData"),
-            ("cuModuleGetFunction", 500, FACTZ_ERROR_CUDA, "factz_statistics_f32"),
-            ("cuFuncGetAttribute", 209, FACTZ_ERROR_CUDA, "factz_statistics_f32"),
+            ("cuModuleGetFunction", 500, FACTZ_ERROR_CUDA, "factz_begin_f32"),
+            ("cuFuncGetAttribute", 209, FACTZ_ERROR_CUDA, "factz_begin_f32"),
         ] {
             std::env::set_var(FAIL, format!("{function}={error}"));
             let (status, calls) = self.traced(|| self.prepare(STREAM));
@@ -407,12 +407,14 @@ impl Driver {
             let points = self.traced(|| self.critical_points(DEVICE, STREAM));
             std::env::remove_var(FAIL);
             assert!(message().contains(function.trim_end_matches("_v2")), "{function}: {}", message());
-            for (status, calls) in [compress, decompress, compare, points] {
-                assert_eq!(status, FACTZ_ERROR_CUDA, "{function}");
-                assert_eq!(count(&calls, function), 1, "{calls:?}");
+            // Kernels of the codec clear what they need.
+            let clears_itself = if function == "cuMemsetD8Async" { 2 } else { 0 };
+            for (status, calls) in &[compress, decompress, compare, points][clears_itself..] {
+                assert_eq!(*status, FACTZ_ERROR_CUDA, "{function}");
+                assert_eq!(count(calls, function), 1, "{calls:?}");
                 let entered =
-                    count(&calls, "cuCtxPushCurrent_v2") - (function == "cuCtxPushCurrent_v2") as usize;
-                assert_eq!(count(&calls, "cuCtxPopCurrent_v2"), entered, "{function}: {calls:?}");
+                    count(calls, "cuCtxPushCurrent_v2") - (function == "cuCtxPushCurrent_v2") as usize;
+                assert_eq!(count(calls, "cuCtxPopCurrent_v2"), entered, "{function}: {calls:?}");
                 let last = calls.iter().rposition(|c| c == function).unwrap();
                 assert!(calls[last + 1..].iter().all(|c| c == "cuCtxPopCurrent_v2"), "{calls:?}");
             }
