@@ -413,7 +413,9 @@ __device__ __forceinline__ void limits(const Job& job) {
     };
     fetch(blockIdx.x);
     const Constraints<T> c = constraints_of<T>(job, control);
-    const i32 half = (i32)warp_or(threadIdx.x >> 5), lane = threadIdx.x & 31;
+    // The first half of a tile takes longer, since it ends the tile: it is that of the other warp in every other block, so that the
+    // schedulers have as much.
+    const i32 half = (i32)warp_or((threadIdx.x >> 5) ^ (__popc(blockIdx.x) & 1)), lane = threadIdx.x & 31;
     const u32 has_nonfinite = warp_or(control.nonfinite != 0), has_special = warp_or((control.nonfinite | control.zero) != 0);
     const bool aligned = is_aligned<T>(job), simple = !has_nonfinite && !c.speculative;
     for (u64 k = blockIdx.x; k < count; k += gridDim.x) {

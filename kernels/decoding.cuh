@@ -247,7 +247,8 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
         }
     }
     __syncthreads();
-    const i32 warp = (i32)(threadIdx.x >> 5), number = lorenzo ? warp : warp / DECODE_ROLES;
+    // Warps of one kind are on all schedulers.
+    const i32 warp = (i32)(threadIdx.x >> 5), number = lorenzo ? warp : warp % DECODE_GROUPS;
     const u64 stride = (u64)gridDim.x * (lorenzo ? DECODE_WARPS : DECODE_GROUPS);
     // Consecutive groups go to different blocks.
     for (u64 group = blockIdx.x + (u64)gridDim.x * number; group < groups; group += stride) {
@@ -259,7 +260,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
             u64 first, end;
             tiles_of_group(job, group, first, end);
             DecodeGroup& mine = shared.groups[number];
-            if (warp % DECODE_ROLES == 0)
+            if (warp < DECODE_GROUPS)
                 bad = read_chunks<T>(job, shared.tables, mine, number, group, first, end);
             else
                 bad = place_chunks<T>(job, mine, number, first, end, exact);

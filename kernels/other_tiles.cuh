@@ -130,7 +130,8 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
     typedef typename Real<T>::Pair P;
     typedef Real<T> R;
     constexpr i32 THREADS = 32 * OTHER_WARPS;
-    const i32 thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
+    // One warp has the coarse levels to itself: in every other block it is the other one, so that the schedulers have as much.
+    const i32 thread = (i32)(threadIdx.x ^ (__popc(blockIdx.x) & 1) << 5), lane = thread & 31, warp = thread >> 5;
     const TileShape shape = tile_shape(job, index);
     const i32 last_x = shape.last_x, last_y = shape.last_y, width = last_x + 1, height = last_y + 1, ox = shape.owned_x(), oy = shape.owned_y();
     const bool inside = width == CLOSED && height == CLOSED;

@@ -206,30 +206,66 @@ __device__ __forceinline__ void add_cost(Control& control, const TableShared& sh
     if (cost) atomicAdd((ull*)&control.cost, (ull)cost);
 }
 
+// How often a symbol is, and all of its table are; whether it is in the table itself, not by the escape.
+struct Counts {
+    u64 count, total;
+    bool own;
+};
+// By a block for a table that divides so many parts among its symbols, a thread for a symbol. What warps find of symbols of the table itself is there behind the next barrier. Whether there are
+// symbols at all: a table without is made here.
+template <u32 PARTS>
+__device__ __forceinline__ bool find_counts(const Job& job, TableShared& shared, u32 table, bool has_entry, Counts& counts) {
+    const u32 symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    counts.count = job.counts[table * ALPHABET + symbol];
+    u64 part = warp_sum_of_counts(counts.count);
+    if (lane == 0) shared.totals[warp] = part;
+    __syncthreads();
+    counts.total = sum_of(shared.totals);
+    if (counts.total == 0) {
+        // Never looked up, but copied with the others.
+        if (has_entry) code_entries(job, table)[symbol] = make_uint2(0, 0);
+        if (symbol == 0) job.table_section[table] = 0;
+        return false;
+    }
+    counts.own = symbol < ESCAPE && counts.count >= 2 && counts.count * (4 * PARTS) >= 3 * counts.total;
+    part = warp_sum_of_counts(counts.own ? counts.count : 0);
+    const u32 present = __ballot_sync(FULL, counts.own);
+    if (lane == 0) shared.listed[warp] = part, shared.present[warp] = present;
+    return true;
+}
+
+// Of the symbols of the table itself: the last one before mine, or -1, how many there are before mine, and all.
+struct Listed {
+    i32 previous;
+    u32 number, all;
+};
+__device__ __forceinline__ Listed symbols_before(const TableShared& shared) {
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    Listed listed = {-1, 0, 0};
+#pragma unroll
+    for (u32 k = 0; k < TABLE_WARPS; k++) {
+        const u32 here = shared.present[k], before = k < warp ? here : k == warp ? here & ((1u << lane) - 1) : 0;
+        if (before) listed.previous = (i32)(32 * k + highest_bit(before));
+        listed.number += __popc(before);
+        listed.all += __popc(here);
+    }
+    return listed;
+}
+
 // Frequencies and their stored form from the counts, by a block for a table, a thread for a symbol.
 __device__ __forceinline__ void make_frequencies(const Job& job, TableShared& shared) {
     Control& control = control_of(job);
     const u32 table = blockIdx.x, symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     uint2* const entries = code_entries(job, table);
     const bool has_entry = table >= FIRST_SHARED_TABLE || symbol < HEAD_ALPHABET;
-    const u64 count = job.counts[table * ALPHABET + symbol];
-    u64 part = warp_sum_of_counts(count);
-    if (lane == 0) shared.totals[warp] = part;
-    __syncthreads();
-    const u64 total = sum_of(shared.totals);
-    if (total == 0) {
-        // Never looked up, but copied with the others.
-        if (has_entry) entries[symbol] = make_uint2(0, 0);
-        if (symbol == 0) job.table_section[table] = 0;
-        return;
-    }
-    const bool own = symbol < ESCAPE && count >= 2 && count * (4 * SCALE) >= 3 * total;
+    Counts counts;
+    if (!find_counts<SCALE>(job, shared, table, has_entry, counts)) return;
+    const u64 count = counts.count, total = counts.total;
+    const bool own = counts.own;
     u32 f = own ? scaled_count<SCALE>(count, total) : 0;
-    part = warp_sum_of_counts(own ? count : 0);
-    const u32 present = __ballot_sync(FULL, own);
     // The most frequent symbol, the first of several.
     u32 sum = warp_sum(f), largest = warp_max(f << 8 | (255 - symbol));
-    if (lane == 0) shared.listed[warp] = part, shared.present[warp] = present, shared.sums[0][warp] = sum, shared.largest[0][warp] = largest;
+    if (lane == 0) shared.sums[0][warp] = sum, shared.largest[0][warp] = largest;
     __syncthreads();
     const u64 listed = sum_of(shared.listed);
     sum = sum_of(shared.sums[0]);
@@ -254,15 +290,9 @@ __device__ __forceinline__ void make_frequencies(const Job& job, TableShared& sh
         __syncthreads();
     }
     // Where the symbol begins in the scale, and in the stored form.
-    i32 previous = -1;
-    u32 number = listed < total;
-#pragma unroll
-    for (u32 k = 0; k < TABLE_WARPS; k++) {
-        const u32 here = shared.present[k], before = k < warp ? here : k == warp ? here & ((1u << lane) - 1) : 0;
-        if (before) previous = (i32)(32 * k + highest_bit(before));
-        number += __popc(here);
-    }
-    const u32 gap = (u32)((i32)symbol - previous), gap_bits = 31 - __clz(gap), length = 31 - __clz(f);
+    const Listed before = symbols_before(shared);
+    const u32 number = before.all + (listed < total);
+    const u32 gap = (u32)((i32)symbol - before.previous), gap_bits = 31 - __clz(gap), length = 31 - __clz(f);
     const u32 mine = f ? f << 16 | (2 * gap_bits + 5 + length) : 0;
     const u32 up_to_me = sum_up_to_me(mine);
     if (lane == 31) shared.places[warp] = up_to_me;
@@ -301,36 +331,18 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared) 
     const u32 table = blockIdx.x, symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     uint2* const entries = code_entries(job, table);
     const bool has_entry = table >= FIRST_SHARED_TABLE || symbol < HEAD_ALPHABET;
-    const u64 count = job.counts[table * ALPHABET + symbol];
-    u64 part = warp_sum_of_counts(count);
-    if (lane == 0) shared.totals[warp] = part;
-    __syncthreads();
-    const u64 total = sum_of(shared.totals);
-    if (total == 0) {
-        // Never looked up, but copied with the others.
-        if (has_entry) entries[symbol] = make_uint2(0, 0);
-        if (symbol == 0) job.table_section[table] = 0;
-        return;
-    }
-    const bool own = symbol < ESCAPE && count >= 2 && count * (4 * CODES) >= 3 * total;
+    Counts counts;
+    if (!find_counts<CODES>(job, shared, table, has_entry, counts)) return;
+    const u64 count = counts.count, total = counts.total;
+    const bool own = counts.own;
     u32 weight = own ? scaled_count<1 << WEIGHT_BITS>(count, total) : 0;
-    part = warp_sum_of_counts(own ? count : 0);
-    const u32 present = __ballot_sync(FULL, own);
-    if (lane == 0) shared.listed[warp] = part, shared.present[warp] = present;
     __syncthreads();
     const u64 listed = sum_of(shared.listed);
     const bool has_escape = listed < total;
     if (has_escape && symbol == ESCAPE) weight = scaled_count<1 << WEIGHT_BITS>(total - listed, total);
     // The symbols with a code, by symbol: those before mine.
-    i32 previous = -1;
-    u32 n = has_escape, number = 0;
-#pragma unroll
-    for (u32 k = 0; k < TABLE_WARPS; k++) {
-        const u32 here = shared.present[k], before = k < warp ? here : k == warp ? here & ((1u << lane) - 1) : 0;
-        if (before) previous = (i32)(32 * k + highest_bit(before));
-        number += __popc(before);
-        n += __popc(here);
-    }
+    const Listed before = symbols_before(shared);
+    const u32 n = before.all + has_escape, number = before.number;
     // By weight and then by symbol.
     const u32 key = weight << 8 | symbol;
     if (weight) keys[number] = key;
@@ -387,7 +399,7 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared) 
     if (weight)
         for (u32 i = 0; i < n; i++) start += keys[i] < code_key ? CODES >> (keys[i] >> 8) : 0;
     if (symbol == ESCAPE) escape_code[0] = length, escape_code[1] = start;
-    const u32 gap = (u32)((i32)symbol - previous), gap_bits = 31 - __clz(gap), mine = weight ? 2 * gap_bits + 5 : 0;
+    const u32 gap = (u32)((i32)symbol - before.previous), gap_bits = 31 - __clz(gap), mine = weight ? 2 * gap_bits + 5 : 0;
     const u32 up_to_me = sum_up_to_me(mine);
     if (lane == 31) shared.places[warp] = up_to_me;
     __syncthreads();

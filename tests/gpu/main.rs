@@ -86,6 +86,7 @@ const SCENARIOS: [Scenario; 19] = [
     ("kinds_of_memory_and_streams", scenarios::kinds_of_memory_and_streams),
     ("unchecked", scenarios::unchecked),
     ("many_tiles", scenarios::many_tiles),
+    ("many_limited_tiles", scenarios::many_limited_tiles),
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),
     ("synthetic_fields", made::synthetic_fields),

@@ -96,8 +96,8 @@ const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
     Stage { shared_bytes, ..stage }
 }
 
-/// The first of all, or one that the stage behind works beside and that does not let it begin only when what came before is complete. (Some
-/// that could are faster like this, where there is much to do.)
+/// A kernel that begins only when the one before has ended, with all that came before it: the first of all; one beside which the next works, so
+/// that what both need has to be complete when it begins; and some that are measured to be faster like this where there is much to do.
 const fn on_time(stage: Stage) -> Stage {
     Stage { early: false, ..stage }
 }
