@@ -517,19 +517,36 @@ __device__ __forceinline__ void restore_values(const Job& job, u64 index) {
         }
 }
 
+// By one thread, when the stream is decoded.
+template <typename T>
+__device__ __forceinline__ void write_report(const Job& job, const Control& control) {
+    Report r = {};
+    r.status = control.status;
+    if (r.status == STATUS_OK) {
+        r.stream_bytes = control.stream_bytes;
+        r.required_bytes = 2 * job.nx * job.ny * sizeof(T);
+        r.exact_vertices = control.content == CONTENT_STORED ? job.nx * job.ny : control.exact;
+        r.bound = control.bound;
+    }
+    *job.report = r;
+}
+
 // Grid: any. Block: 32 * warps. The tiles that take a warp each, few and slow: the next kernel works beside this one. Or all
-// of them, where the content is stored.
+// of them, where the content is stored, or where the predictor is not the one that the call expected: then this kernel is the last one, since
+// that of the pairs has so many blocks that they take their time even where there is nothing to do.
 template <typename T>
 __device__ __forceinline__ void restore_others(const Job& job) {
     __shared__ RestoreTile<T> shared[RESTORE_WARPS];
     const Control& control = control_of(job);
-    const bool stored = control.content == CONTENT_STORED;
+    const bool stored = control.content == CONTENT_STORED, is_last = job.predictor == PREDICTOR_LORENZO;
+    if (is_last && blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
     if (control.status != STATUS_OK || (!stored && control.predictor != PREDICTOR_HIERARCHICAL)) return;
     // A warp looks at 32 tiles at once, far from each other, since those that are slow lie together.
     const u64 warp = (u64)blockIdx.x * RESTORE_WARPS + (threadIdx.x >> 5), warps = (u64)gridDim.x * RESTORE_WARPS;
     for (u64 first = warp; first < job.tiles(); first += 32 * warps) {
         const u64 mine = first + (threadIdx.x & 31) * warps;
-        for (u32 left = __ballot_sync(FULL, mine < job.tiles() && (stored || !is_paired(job, mine, job.info[mine]))); left; left &= left - 1) {
+        const bool is_here = mine < job.tiles() && (stored || is_last || !is_paired(job, mine, job.info[mine]));
+        for (u32 left = __ballot_sync(FULL, is_here); left; left &= left - 1) {
             const u64 index = first + (__ffs(left) - 1) * warps;
             if (stored)
                 restore_values<T>(job, index);
@@ -548,17 +565,7 @@ __device__ __forceinline__ void restore(const Job& job) {
     const Control& control = control_of(job);
     const i32 half = threadIdx.x >> 4 & 1;
     const u64 first = 2 * ((u64)blockIdx.x * RESTORE_WARPS + (threadIdx.x >> 5));
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        Report r = {};
-        r.status = control.status;
-        if (r.status == STATUS_OK) {
-            r.stream_bytes = control.stream_bytes;
-            r.required_bytes = 2 * job.nx * job.ny * sizeof(T);
-            r.exact_vertices = control.content == CONTENT_STORED ? job.nx * job.ny : control.exact;
-            r.bound = control.bound;
-        }
-        *job.report = r;
-    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
     const u32 other = (u32)control.status | control.content ^ CONTENT_CODED | control.predictor ^ PREDICTOR_HIERARCHICAL;
     if (other == 0) {
         const bool mine = first + half < job.tiles() && is_paired(job, first + half, job.info[first + half]);

@@ -291,8 +291,10 @@ void decompress(const Job& job) {
     RUN(check, FEW, 256);
     RUN(decode, FEW, 32 * DECODE_WARPS);
     RUN(decode_huffman, FEW, 32 * DECODE_WARPS);
+    if (job.predictor == PREDICTOR_LORENZO) RUN(lorenzo_restore, FEW, 32 * LORENZO_RESTORE_WARPS);
     RUN(anchor_values, job.tiles_y + 1, 256);
     RUN(restore_others, FEW, 64);
+    if (job.predictor == PREDICTOR_LORENZO) return;
     RUN(restore, (tiles + 3) / 4, 64);
     RUN(lorenzo_restore, FEW, 32 * LORENZO_RESTORE_WARPS);
 }
@@ -370,6 +372,8 @@ int main(int argc, char** argv) {
         compress(job);
         if (job.report->status == STATUS_OK) write_file(argv[20], job.stream, job.report->stream_bytes);
     } else {
+        // Each order of blocks comes with another predictor that the call expects: streams of both are restored whichever it is.
+        job.predictor = backwards ? PREDICTOR_LORENZO : PREDICTOR_HIERARCHICAL;
         const std::vector<unsigned char> stream = read_file(argv[6]);
         job.stream = fenced(stream.size());
         std::memcpy(job.stream, stream.data(), stream.size());

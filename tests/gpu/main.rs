@@ -87,6 +87,7 @@ const SCENARIOS: [Scenario; 19] = [
     ("unchecked", scenarios::unchecked),
     ("many_tiles", scenarios::many_tiles),
     ("many_limited_tiles", scenarios::many_limited_tiles),
+    ("unexpected_predictors", scenarios::unexpected_predictors),
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),
     ("synthetic_fields", made::synthetic_fields),

@@ -354,6 +354,31 @@ pub fn many_limited_tiles(_: &Device) -> Check {
         .map_err(named("f64"))
 }
 
+/// A stream of one predictor where the call expects the other one.
+pub fn unexpected_predictors(_: &Device) -> Check {
+    let predictors = [Predictor::Hierarchical, Predictor::Lorenzo];
+    for (source, bound) in [(synthetic(700, 333), 1e-2), (synthetic(64, 65), 1e-1), (synthetic(33, 31), 1e-9)]
+    {
+        for (predictor, other) in predictors.into_iter().zip(predictors.into_iter().rev()) {
+            for dtype in [Dtype::F32, Dtype::F64] {
+                let configuration = (Mode::BlockWise, predictor, Coder::Ans);
+                let case = match dtype {
+                    Dtype::F32 => Case::of::<f32>(&source, dtype, configuration, bound),
+                    Dtype::F64 => Case::of::<f64>(&source, dtype, configuration, bound),
+                };
+                let expected = Config { predictor: other, ..*case.request.config() };
+                let request = Request::new(expected).map_err(text)?;
+                let name = |e| format!("{} {dtype:?} {predictor:?}: {e}", source.name);
+                let bench = case.bench()?;
+                let (report, image) = bench.decompress(&request, &case.place, &case.stream).map_err(name)?;
+                check_images(&image, &case.output, &case.place, dtype.bytes() as usize).map_err(name)?;
+                check_reports(&report, &case.output_report).map_err(name)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// In a context that was made anew the kernels are loaded again, but not while a stream is captured. The
 /// last scenario: everything on the device is gone after it.
 pub fn fresh_contexts(device: &Device) -> Check {

@@ -31,7 +31,7 @@ pub(super) struct Stage {
     /// Whether it may begin once all blocks of the stage before have: its kernel waits for that before it reads
     /// what that writes, at its start or at its end (kernels/control.cuh).
     early: bool,
-    /// Whether a configuration needs it. Decompression learns on the device which kernels have work.
+    /// Whether a configuration needs it. Decompression learns on the device which kernels have work; it is ready for any stream.
     pub(super) needed: fn(&Needs) -> bool,
 }
 
@@ -146,16 +146,21 @@ pub(super) const COMPRESS: [Stage; 26] = [
     stage("gather", |s, _| s.tiles.min(384), 512),
 ];
 
-pub(super) const DECOMPRESS: [Stage; 9] = [
+const LORENZO_RESTORE: Stage = stage("lorenzo_restore", |s, _| s.tiles.div_ceil(32), 256);
+
+/// What a stream needs is in its header, which the host does not know. The predictor of the configuration says what to expect: the kernel of the other
+/// one comes last, or a slower one does its work.
+pub(super) const DECOMPRESS: [Stage; 10] = [
     on_time(stage("begin", |_, _| 3, 256)),
     stage("open", |_, _| 51, 1024),
     stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528), 256),
     with_shared(32 * (4 * 256 + 256) + DECODE_GROUPS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
     with_shared(32 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
+    only(LORENZO, LORENZO_RESTORE),
     stage("anchor_values", |s, _| s.tiles_y + 1, 256),
     stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64),
-    stage("restore", |s, _| s.tiles.div_ceil(4), 64),
-    stage("lorenzo_restore", |s, _| s.tiles.div_ceil(32), 256),
+    only(HIERARCHICAL, stage("restore", |s, _| s.tiles.div_ceil(4), 64)),
+    only(HIERARCHICAL, LORENZO_RESTORE),
 ];
 
 impl Stage {
@@ -360,7 +365,7 @@ mod tests {
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_begin_f32");
         assert_eq!(COMPRESS[7].function(1), "factz_plain_f64");
-        assert_eq!(DECOMPRESS[8].function(0), "factz_lorenzo_restore_f32");
+        assert_eq!(DECOMPRESS[9].function(0), "factz_lorenzo_restore_f32");
     }
 
     #[test]
@@ -384,6 +389,25 @@ mod tests {
                     assert_eq!(times(&["others", "speculative"]), times(&["tune"]), "{names:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn both_predictors_are_restored_whichever_is_expected() {
+        for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
+            let needs = Needs { coder: Coder::Ans, predictor, signatures: false };
+            let names: Vec<&str> =
+                DECOMPRESS.iter().filter(|stage| (stage.needed)(&needs)).map(|stage| stage.name).collect();
+            let place = |name: &str| {
+                names.iter().position(|n| *n == name).unwrap_or_else(|| panic!("{name}: {names:?}"))
+            };
+            assert_eq!(names.iter().filter(|n| **n == "lorenzo_restore").count(), 1, "{names:?}");
+            assert!(
+                place("decode_huffman") < place("anchor_values")
+                    && place("anchor_values") < place("restore_others")
+            );
+            // The report comes with the last kernel of the hierarchical predictor.
+            assert_eq!(names.contains(&"restore"), predictor == Predictor::Hierarchical, "{names:?}");
         }
     }
 
