@@ -263,7 +263,6 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
                     base_v[k] = (u32)__dp4a((i32)pair[k], (i32)(place << 8), (i32)base_v[k]);
                 }
             };
-            expect_payload_of_next(payload + TILE * RESTORED_ROWS);
             T a[COLUMNS], b[COLUMNS];
             auto to_values = [&]() {
 #pragma unroll
@@ -315,7 +314,9 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
                     __syncwarp();
                 }
             }
+            // Here, since the symbols of the next rows are waited for.
             payload += TILE * RESTORED_ROWS;
+            expect_payload_of_next(payload);
         }
     }
 }
