@@ -46,96 +46,102 @@ __device__ __forceinline__ u32 anchor_symbol(const Job& job, const TileShape& sh
     return anchor_symbol(job, shape, index, codes[index], codes[tile_before(job, shape, index)], raw);
 }
 
-// A coded vertex: its symbol with the raw bits and what they cost, the value it decodes to.
+// A coded vertex: the value it decodes to, what its symbol costs with the raw bits, and ONE_STORED where it is stored.
 template <typename T>
 struct CodedVertex {
     typename Real<T>::Pair value;
     T error;
-    u32 symbol, cost;
-    u64 raw;
+    u32 cost;
 };
+constexpr u32 ONE_STORED = 1 << 20;
 
 // The quantizer in the type of the values, and the kernels, where they are at hand without a register of their own.
 template <typename T>
 struct Steps {
-    T width[LEVELS][IDS], inverse[LEVELS][IDS], accept;
+    typedef typename Real<T>::Signed Signed;
+    typename Real<T>::Pair step[LEVELS][IDS];  // width and reciprocal
+    Signed half_width[LEVELS];                 // the bits of half of the first one, where those of all others follow from them, or 0
+    T half_step[LEVELS];                       // residuals below it are certain to have the code zero
+    T accept, above_accept;                    // the largest error that is accepted, and the next one
     T no_limit;
-    T half_step[LEVELS];  // residuals below it are certain to have the code zero
+    u64 payload;                               // the place of the raw bits less eight times that of the symbols
     u32 kernels[5];
 
     // By all threads of a block.
     __device__ __forceinline__ void read(const Job& job, const Control& control) {
-        for (i32 k = threadIdx.x; k < LEVELS * IDS; k += blockDim.x) {
-            width[k / IDS][k % IDS] = (T)control.quantizer.width[k / IDS][k % IDS];
-            inverse[k / IDS][k % IDS] = (T)control.quantizer.inverse[k / IDS][k % IDS];
+        typedef Real<T> R;
+        for (i32 k = threadIdx.x; k < LEVELS * IDS; k += blockDim.x)
+            step[k / IDS][k % IDS] = R::pair((T)control.quantizer.width[k / IDS][k % IDS], (T)control.quantizer.inverse[k / IDS][k % IDS]);
+        if (threadIdx.x < LEVELS) {
+            const T width = (T)control.quantizer.width[threadIdx.x][0], last = (T)control.quantizer.width[threadIdx.x][IDS - 1];
+            half_step[threadIdx.x] = R::low(T(0.49) * width, (T)control.quantizer.accept);
+            // Each width is a quarter of the one before, unless it is too small, and the difference of two is no larger than a word.
+            const bool follow = R::bits(last) >> R::MANTISSA >= 2 && R::bits(width) < R::bits(T(0.25) * R::MAX);
+            half_width[threadIdx.x] = follow ? (Signed)R::bits(T(0.5) * width) : 0;
         }
-        if (threadIdx.x < LEVELS)
-            half_step[threadIdx.x] =
-                Real<T>::low(T(0.49) * (T)control.quantizer.width[threadIdx.x][0], (T)control.quantizer.accept);
         if (threadIdx.x < 5) kernels[threadIdx.x] = control.kernels[threadIdx.x];
         if (threadIdx.x == 5) {
             accept = (T)control.quantizer.accept;
+            above_accept = -R::next_down(-(T)control.quantizer.accept);
             no_limit = ::no_limit<T>();
+            payload = (u64)job.payload - 8 * (u64)job.symbols;
         }
         __syncthreads();
     }
 };
 
 // The first id that is worth a try where the first of all fails: the one before the first whose
-// half width is within the limit. Each width is a quarter of the one before, so that their exponents tell.
+// half width is within the limit, by their exponents.
 template <typename T>
-__device__ __forceinline__ i32 second_try(const T* widths, T limit) {
+__device__ __forceinline__ i32 second_try(const Steps<T>& steps, i32 level, T limit) {
     typedef Real<T> R;
-    constexpr i32 MANTISSA = sizeof(T) == 4 ? 23 : 52;
-    i32 within;
-    if (R::bits(widths[IDS - 1]) >> MANTISSA >= 2) {
-        // Neither has a sign, so that the sum stays within a word.
-        typedef typename R::Bits Bits;
-        const Bits half = (Bits)R::bits(T(0.5) * widths[0]), bits = (Bits)R::bits(limit);
-        const Bits above = half > bits ? (half - bits + ((Bits)2 << MANTISSA) - 1) >> (MANTISSA + 1) : 1;
-        within = above > IDS ? IDS : (i32)above;
-    } else {
-        within = 1;
-        while (within < IDS && T(0.5) * widths[within] > limit) within++;
-    }
+    typedef typename R::Signed Signed;
+    const Signed half = steps.half_width[level];
+    if (half != 0) return (i32)min(max((half - (Signed)R::bits(limit) + ((Signed)2 << R::MANTISSA) - 1 >> (R::MANTISSA + 1)) - 1, (Signed)1), (Signed)(IDS - 1));
+    i32 within = 1;
+#pragma unroll 1
+    while (within < IDS && T(0.5) * steps.step[level][within].x > limit) within++;
     return within > 2 ? within - 1 : 1;
 }
 
-// A vertex: the first id that keeps the bound and the limit, with the same choice of ids worth a try as the twin, where it is
-// known whether the first one does. A function, since code that is laid out again and again does not fit the instruction
+// A vertex: the first id that keeps the bound and the limit, with the same choice of ids worth a try as the twin. Its symbol and the raw bits
+// are written, where it has a place for the symbol. A function, since code that is laid out again and again does not fit the instruction
 // cache.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, i32 level, const Steps<T>* steps, T limit, bool first_passes) {
+__device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, i32 level, const Steps<T>* steps, T limit, u8* symbol) {
     typedef Real<T> R;
-    const T* const widths = steps->width[level];
-    const T* const inverses = steps->inverse[level];
-    const T accept = steps->accept;
-    CodedVertex<T> v = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
-    T cu = 0, cv = 0;
-    bool passes = false;
-    i32 id = first_passes ? 0 : second_try<T>(widths, limit);
+    // What is below it is below the limit and accepted, or zero.
+    const T enough = R::high(R::low(limit, steps->above_accept), R::from_bits(1));
+    const T du = original.x - prediction.x, dv = original.y - prediction.y;
+    i32 next = second_try<T>(*steps, level, limit);
+    i32 id = 0;
 #pragma unroll 1
-    for (; id < IDS; id++) {
-        P value;
-        bool has_code = encode_residual(original.x, prediction.x, inverses[id], widths[id], cu, value.x);
-        has_code &= encode_residual(original.y, prediction.y, inverses[id], widths[id], cv, value.y);
-        if (!has_code) break;
+    do {
+        const P step = steps->step[level][id];
+        const T scaled_u = du * step.y, scaled_v = dv * step.y;
+        if (!(R::abs(scaled_u) <= R::MAX_CODE && R::abs(scaled_v) <= R::MAX_CODE)) break;
+        const T shifted_u = scaled_u + R::SHIFT, shifted_v = scaled_v + R::SHIFT, cu = shifted_u - R::SHIFT, cv = shifted_v - R::SHIFT;
+        const P value = R::pair(prediction.x + cu * step.x, prediction.y + cv * step.x);
         const T error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
-        passes = error == T(0) || (error <= accept && error < limit);
-        if (passes) {
-            v.value = value;
-            v.error = error;
-            break;
+        if (error < enough) {
+            const i32 qu = (i32)(R::shifted_code(shifted_u) - R::SHIFTED_ZERO), qv = (i32)(R::shifted_code(shifted_v) - R::SHIFTED_ZERO);
+            const T larger = R::high(R::abs(cu), R::abs(cv));
+            if (id == 0 && larger <= T(SMALL)) {
+                const u32 small = small_symbol(qu, qv);
+                if (symbol) *symbol = (u8)small;
+                return {value, error, small == SYMBOL_ZERO || !symbol ? 0u : 3u};
+            }
+            const Symbol s = large_symbol<T>(id, cu, cv, qu, qv);
+            if (symbol) {
+                *symbol = (u8)s.symbol;
+                *reinterpret_cast<u64*>(steps->payload + 8 * (u64)symbol) = s.raw;
+            }
+            return {value, error, symbol ? 3 + s.bits : 0u};
         }
-    }
-    if (passes) {
-        // A small one is not looked for here.
-        const Symbol s = large_symbol({id, (i32)cu, (i32)cv});
-        v.symbol = s.symbol;
-        v.raw = s.raw;
-        v.cost = 3 + s.bits;
-    }
-    return v;
+        id = next++;
+    } while (id < IDS);
+    if (symbol) *symbol = STORED;
+    return {original, T(0), symbol ? ONE_STORED + 3 + 16 * (u32)sizeof(T) : 0u};
 }
 
 template <typename T, bool LIMITS>
@@ -161,8 +167,6 @@ static_assert(WHOLE_WARPS<float, false> == 4 && WHOLE_WARPS<float, true> == 2 &&
 struct Costs {
     u32 upper, fine;
 };
-constexpr u32 ONE_STORED = 1 << 20;
-
 // Position of a vertex on the lines of a tile: along the upper one, then along the one on the left.
 __device__ __forceinline__ i32 line_position(i32 k) { return k < TILE ? position_of(k, 0) : position_of(0, k - TILE); }
 // Symbols of a half warp's four of these; none of the anchor.
@@ -303,8 +307,8 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     lattice.odd[BOTTOM][lane] = load(2 * lane + 1, TILE);
     lattice.odd[RIGHT][lane] = load(TILE, 2 * lane + 1);
     auto charge = [&](u32 cost, i32 position) {
-        costs.upper += position < 64 ? cost : position < 256 ? cost << 16 : 0;
-        costs.fine += position >= 256 ? cost : 0;
+        costs.upper += position < 64 ? cost % ONE_STORED : position < 256 ? cost % ONE_STORED << 16 : 0;
+        costs.fine += position >= 256 ? cost : cost & ONE_STORED;
     };
     // The symbols of its own lines, where they were made with them.
     const u32 line_symbols = lines_are_made ? line_symbols_of(symbols) : 0;
@@ -342,38 +346,17 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     __syncwarp();
 
     // Codes a vertex. Most codes are zero, which those are for certain whose residuals are below half a
-    // step by more than rounding: they take no more than this test. What the others need is read again, so
-    // that it has no registers. Small ones are next.
+    // step by more than rounding: they take no more than this test.
     auto code = [&](P original, P prediction, i32 level, T half_step, T limit, i32 position, bool active, bool own) -> P {
         const T du = R::abs(original.x - prediction.x), dv = R::abs(original.y - prediction.y);
         const T certain = LIMITS ? R::low(half_step, limit) : half_step;
         T error = R::high(du, dv);
         P value = prediction;
         if (active & !((du < certain) & (dv < certain))) {
-            const T width = steps.width[level][0], inverse = steps.inverse[level][0];
-            T cu, cv;
-            bool passes = encode_residual(original.x, prediction.x, inverse, width, cu, value.x);
-            passes &= encode_residual(original.y, prediction.y, inverse, width, cv, value.y);
-            error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
-            passes &= error == T(0) || (error <= steps.accept && error < limit);
-            u32 symbol = small_symbol((i32)cu, (i32)cv), cost = symbol == SYMBOL_ZERO ? 0 : 3;
-            if (!(passes && R::high(R::abs(cu), R::abs(cv)) <= T(SMALL))) {
-                const CodedVertex<T> c = code_vertex_of<T>(original, prediction, level, &steps, limit, passes);
-                value = c.value;
-                error = c.error;
-                symbol = c.symbol;
-                cost = c.cost;
-                if (own) {
-                    if (symbol == STORED)
-                        costs.fine += ONE_STORED;
-                    else if (symbol >= FIRST_WITH_RAW_BITS && mine)
-                        reinterpret_cast<u64*>(job.payload)[shared.index[half] * TILE_VERTICES + position] = c.raw;
-                }
-            }
-            if (own) {
-                if (mine) symbols[position] = (u8)symbol;
-                charge(cost, position);
-            }
+            const CodedVertex<T> c = code_vertex_of<T>(original, prediction, level, &steps, limit, own && mine ? symbols + position : nullptr);
+            value = c.value;
+            error = c.error;
+            charge(c.cost, position);
         }
         if (active) max_error = R::high(max_error, error);
         return value;
