@@ -144,6 +144,13 @@ __device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, 
     return {original, T(0), symbol ? ONE_STORED + 3 + 16 * (u32)sizeof(T) : 0u};
 }
 
+// What a turn of the finest level needs, by lane: two neighbours of an odd row, the odd columns of an even row, the limits of the phases.
+template <typename T, i32 LANES = 32>
+struct RowsAhead {
+    typename Real<T>::Pair of_u[LANES], of_v[LANES];
+    T on_u[LANES], on_v[LANES], limits[3][LANES];
+};
+
 template <typename T, bool LIMITS>
 struct WholePair {
     Lattice<T> lattice[2];
@@ -151,6 +158,11 @@ struct WholePair {
     // is taken from the cache for the rows, which counts for more.
     alignas(16) T side_limits[2][LIMITS ? SIDES : 1][LIMITS ? TILE : 1];
     alignas(16) int4 anchor_codes[2][2];  // of the tile's anchor and the one before
+    // Limits of the vertices with even coordinates by position, then what the finest level needs in its next turn.
+    alignas(16) union {
+        T even_limits[2][LIMITS ? TILE_VERTICES / 4 : 1];
+        RowsAhead<T, LIMITS ? 32 : 1> rows;
+    } ahead;
     u64 index[2];
 };
 
@@ -186,22 +198,16 @@ __device__ __forceinline__ u32 line_symbols_of(const u8* symbols) {
 // What is looked at next, for the last time, is an odd row, of which a lane has two neighbours, and the odd columns of an
 // even row. It is asked for a turn ahead, without a condition: else it would need registers of its own beside those for what
 // was there before. In the last turns it is some rows of the tile.
-template <typename T, bool LIMITS, bool PAIRS, typename Code, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ void finest_level(const Job& job, const Lattice<T>& lattice, u32 kernel, const T* u, const T* v, const T* limits,
-                                             u64 limited, const Steps<T>& steps, const Code& code) {
+template <typename T, bool PAIRS, typename Code, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ void finest_level(const Job& job, const Lattice<T>& lattice, u32 kernel, const T* u, const T* v,
+                                             const Steps<T>& steps, const Code& code) {
     typedef Real<T> R;
     const i32 lane = threadIdx.x & (HALF - 1);
     struct Rows {
         P on_row, of_u, of_v;
-        T limits[3];
     };
-    // Of row k of a phase.
-    auto limit_in = [&](i32 phase, i32 k) -> T {
-        if (!LIMITS) return no_limit<T>();
-        return *(limited >> (HALF * (1 + phase) + k) & 1 ? limits + 256 * (1 + phase) + HALF * k : &steps.no_limit);
-    };
-    // Of odd row k of the tile, to which (u, v) point, and of even row `on` of its phase, three rows below or in that row.
-    auto load = [&](i32 k, i32 on, bool more) {
+    // Of the odd row of the tile to which (u, v) point, and of the even row three below, or that row.
+    auto load = [&](bool more) {
         Rows r;
         const u64 stride_u = fresh(job.u_layout.stride), stride_v = fresh(job.v_layout.stride);
         if (PAIRS) {
@@ -214,21 +220,84 @@ __device__ __forceinline__ void finest_level(const Job& job, const Lattice<T>& l
         const T *on_u = u + (PAIRS ? 1 : stride_u), *on_v = v + (PAIRS ? 1 : stride_v);
         if (more) on_u += 3 * fresh(job.u_layout.pitch), on_v += 3 * fresh(job.v_layout.pitch);
         r.on_row = R::pair(read_last(on_u), read_last(on_v));
-        r.limits[0] = limit_in(0, on);
-        r.limits[1] = limit_in(1, k);
-        r.limits[2] = limit_in(2, k);
         return r;
     };
     const P first_on_row = R::pair(u[fresh(job.u_layout.pitch) + (PAIRS ? 1 : fresh(job.u_layout.stride))],
                                    v[fresh(job.v_layout.pitch) + (PAIRS ? 1 : fresh(job.v_layout.stride))]);
-    const T first_limit = limit_in(0, 1), half_step = steps.half_step[0];
-    Rows rows = load(0, 2, true), next_rows = rows;
+    const T half_step = steps.half_step[0];
+    Rows rows = load(true), next_rows = rows;
     lattice_fine<T>(
         lattice, kernel,
         [&](i32 j) {
-            const i32 k = j + 1 < HALF ? j + 1 : j, on = j + 3 < HALF ? j + 3 : j;
-            if (k > j) u += 2 * fresh(job.u_layout.pitch), v += 2 * fresh(job.v_layout.pitch);
-            next_rows = load(k, on, on > j);
+            if (j + 1 < HALF) u += 2 * fresh(job.u_layout.pitch), v += 2 * fresh(job.v_layout.pitch);
+            next_rows = load(j + 3 < HALF);
+        },
+        [&](i32 phase, i32 j, bool active, P prediction) -> P {
+            // The first one is not in a row's turn.
+            const bool is_first = phase == 0 && j == 1;
+            const P original = is_first ? first_on_row : phase == 0 ? rows.on_row : phase == 1 ? R::pair(rows.of_u.x, rows.of_v.x) : R::pair(rows.of_u.y, rows.of_v.y);
+            return code(original, prediction, 0, half_step, no_limit<T>(), 256 * (1 + phase) + HALF * j + lane, active, true);
+        },
+        [&](i32) { rows = next_rows; });
+}
+
+// The same with limits. What is needed next is on its way to shared memory: a call waits for all that is on its way to registers.
+template <typename T, bool PAIRS, typename Code, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ void finest_level_with_limits(const Job& job, const Lattice<T>& lattice, u32 kernel, const T* u, const T* v, const T* limits,
+                                                         u64 limited, const Steps<T>& steps, RowsAhead<T>& ahead, const Code& code) {
+    typedef Real<T> R;
+    const i32 lane = threadIdx.x & (HALF - 1), slot = threadIdx.x & 31;
+    const u64 stride_u = PAIRS ? 1 : job.u_layout.stride, stride_v = PAIRS ? 1 : job.v_layout.stride;
+    const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
+    struct Rows {
+        P on_row, of_u, of_v;
+        T limits[3];
+    };
+    // Bit 16 (1 + phase) of `limited` is that of the row of a phase to which `limits` points.
+    auto ask_for_limit = [&](i32 phase, i32 more) {
+        T& to = ahead.limits[phase][slot];
+        if (limited >> (HALF * (1 + phase) + more) & 1)
+            copy_ahead<sizeof(T)>(&to, limits + 256 * (1 + phase) + HALF * more);
+        else
+            to = no_limit<T>();
+    };
+    // Of the odd row of the tile to which (u, v) point, and of the even row three below, if there is one.
+    auto ask = [&](bool even) {
+        if (PAIRS) {
+            copy_ahead<2 * sizeof(T)>(&ahead.of_u[slot], u);
+            copy_ahead<2 * sizeof(T)>(&ahead.of_v[slot], v);
+        } else {
+            copy_ahead<sizeof(T)>(&ahead.of_u[slot].x, u);
+            copy_ahead<sizeof(T)>(&ahead.of_v[slot].x, v);
+            copy_ahead<sizeof(T)>(&ahead.of_u[slot].y, u + stride_u);
+            copy_ahead<sizeof(T)>(&ahead.of_v[slot].y, v + stride_v);
+        }
+        ask_for_limit(1, 0);
+        ask_for_limit(2, 0);
+        if (even) {
+            copy_ahead<sizeof(T)>(&ahead.on_u[slot], u + 3 * pitch_u + stride_u);
+            copy_ahead<sizeof(T)>(&ahead.on_v[slot], v + 3 * pitch_v + stride_v);
+            ask_for_limit(0, 2);
+        }
+        end_of_copies();
+    };
+    const P first_on_row = R::pair(u[pitch_u + stride_u], v[pitch_v + stride_v]);
+    const T first_limit = limited >> (HALF + 1) & 1 ? limits[256 + HALF] : no_limit<T>(), half_step = steps.half_step[0];
+    ask(true);
+    Rows rows;
+    lattice_fine<T>(
+        lattice, kernel,
+        [&](i32 j) {
+            wait_for_copies<0>();
+            rows.of_u = ahead.of_u[slot];
+            rows.of_v = ahead.of_v[slot];
+            rows.on_row = R::pair(ahead.on_u[slot], ahead.on_v[slot]);
+            for (i32 phase = 0; phase < 3; phase++) rows.limits[phase] = ahead.limits[phase][slot];
+            if (j == HALF - 1) return;
+            u += 2 * pitch_u, v += 2 * pitch_v;
+            limits += HALF;
+            limited >>= 1;
+            ask(j + 3 < HALF);
         },
         [&](i32 phase, i32 j, bool active, P prediction) -> P {
             // The first one is not in a row's turn.
@@ -237,7 +306,7 @@ __device__ __forceinline__ void finest_level(const Job& job, const Lattice<T>& l
             const T limit = is_first ? first_limit : rows.limits[phase];
             return code(original, prediction, 0, half_step, limit, 256 * (1 + phase) + HALF * j + lane, active, true);
         },
-        [&](i32) { rows = next_rows; });
+        [&](i32) {});
 }
 
 // A pair of whole tiles without zeros and missing values by a warp, half of it for each: those without limits,
@@ -272,7 +341,11 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
     const u64 limited = LIMITS ? nearness_of(job, index).limited : 0;
     if (LIMITS) {
-        if (lane < TILE_VERTICES / 4 * (i32)sizeof(T) / 128) prefetch_near(limits + 128 / sizeof(T) * lane);
+        constexpr i32 AT_ONCE = 16 / sizeof(T);
+#pragma unroll
+        for (i32 k = 0; k < TILE_VERTICES / 4; k += AT_ONCE * HALF)
+            copy_ahead<16>(&shared.ahead.even_limits[half][LIMITS ? k + AT_ONCE * lane : 0], limits + k + AT_ONCE * lane);
+        end_of_copies();
         if (!lines_are_made) {
             // Those on the far sides are those of the tiles behind.
             const u64 below = index + job.tiles_x, after = index + 1;
@@ -383,18 +456,29 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         if (!LIMITS && signatures && mine && (lane == 0 || lane == HALF - 1))
             reinterpret_cast<P*>(job.across)[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
     }
+    if (LIMITS) {
+        wait_for_copies<0>();
+        __syncwarp();
+    }
     restored_even<T>(lattice, steps.kernels, [&](i32 level, i32 position, P prediction, P original) -> P {
-        const T limit = LIMITS ? limits[position] : no_limit<T>();
+        const T limit = LIMITS ? shared.ahead.even_limits[half][position] : no_limit<T>();
         return code(original, prediction, level, steps.half_step[level], limit, position, true, true);
     });
     const T* const columns_u = u + 2 * lane * stride_u + pitch_u;
     const T* const columns_v = v + 2 * lane * stride_v + pitch_v;
     const bool pairs = stride_u == 1 && stride_v == 1 &&
                        (((u64)job.u | (u64)job.v | pitch_u * sizeof(T) | pitch_v * sizeof(T)) & (2 * sizeof(T) - 1)) == 0;
-    if (pairs)
-        finest_level<T, LIMITS, true>(job, lattice, steps.kernels[0], columns_u, columns_v, limits + lane, limited, steps, code);
-    else
-        finest_level<T, LIMITS, false>(job, lattice, steps.kernels[0], columns_u, columns_v, limits + lane, limited, steps, code);
+    if constexpr (LIMITS) {
+        RowsAhead<T>& ahead = shared.ahead.rows;
+        if (pairs)
+            finest_level_with_limits<T, true>(job, lattice, steps.kernels[0], columns_u, columns_v, limits + lane, limited, steps, ahead, code);
+        else
+            finest_level_with_limits<T, false>(job, lattice, steps.kernels[0], columns_u, columns_v, limits + lane, limited, steps, ahead, code);
+    } else if (pairs) {
+        finest_level<T, true>(job, lattice, steps.kernels[0], columns_u, columns_v, steps, code);
+    } else {
+        finest_level<T, false>(job, lattice, steps.kernels[0], columns_u, columns_v, steps, code);
+    }
 
     // Classes.
     for (i32 k = HALF / 2; k > 0; k /= 2) {
