@@ -309,18 +309,25 @@ __device__ __forceinline__ void finest_level_with_limits(const Job& job, const L
         [&](i32) {});
 }
 
+// The tile of a half warp, of those from `first` on: the second half of the last one may have none, and has the other's.
+template <bool LIMITS>
+__device__ __forceinline__ u64 tile_of_half(const Job& job, u64 first, u64 count) {
+    const u64 mine = first + (threadIdx.x >> 4 & 1), k = mine < count ? mine : first;
+    return job.group_sizes[LIMITS ? job.tiles() - 1 - k : k];
+}
+
 // A pair of whole tiles without zeros and missing values by a warp, half of it for each: those without limits,
 // or those with limits. They make their own lattice lines, as the tiles beside them do, with the same limits. In
 // the speculative mode lines with limits depend on what is around them: there those of tiles with limits are
 // made.
+// `index` is that of the half warp's tile.
 template <typename T, bool LIMITS>
-__device__ __forceinline__ void whole_tiles(const Job& job, Control& control, const Steps<T>& steps, WholePair<T, LIMITS>& shared, u64 first) {
+__device__ __forceinline__ void whole_tiles(const Job& job, Control& control, const Steps<T>& steps, WholePair<T, LIMITS>& shared, u64 first, u64 index) {
     typedef typename Real<T>::Pair P;
     typedef Real<T> R;
     const i32 lane = threadIdx.x & (HALF - 1), half = threadIdx.x >> 4 & 1;
     // A half without a tile does the other's work without a trace.
     const bool mine = first + half < (LIMITS ? control.whole_tiles : control.plain_tiles);
-    const u64 k = mine ? first + half : first, index = job.group_sizes[LIMITS ? job.tiles() - 1 - k : k];
     const TileShape shape = tile_shape(job, index);
     Lattice<T>& lattice = shared.lattice[half];
     u8* const symbols = job.symbols + index * TILE_VERTICES;
@@ -331,13 +338,35 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
     const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
+    auto ask_for = [&](P& to, const T* from_u, const T* from_v) {
+        copy_ahead<sizeof(T)>(&to.x, from_u);
+        copy_ahead<sizeof(T)>(&to.y, from_v);
+    };
+    // All that is needed is on its way at once: originals with even coordinates, and the sides,
+    {
+        const T *even_u = u + 2 * lane * stride_u, *even_v = v + 2 * lane * stride_v;
+        ask_for(lattice.odd[TOP][lane], even_u + stride_u, even_v + stride_v);
+#pragma unroll
+        for (i32 j = 0; j < EVEN; j++) {
+            ask_for(lattice.even[j * EVEN + lane], even_u, even_v);
+            if (j == EVEN - 1) ask_for(lattice.odd[BOTTOM][lane], even_u + stride_u, even_v + stride_v);
+            even_u += 2 * pitch_u, even_v += 2 * pitch_v;
+        }
+        const T *rows_u = u + 2 * lane * pitch_u, *rows_v = v + 2 * lane * pitch_v;
+        ask_for(lattice.odd[LEFT][lane], rows_u + pitch_u, rows_v + pitch_v);
+        rows_u += TILE * stride_u, rows_v += TILE * stride_v;
+        ask_for(lattice.even[lane * EVEN + HALF], rows_u, rows_v);
+        ask_for(lattice.odd[RIGHT][lane], rows_u + pitch_u, rows_v + pitch_v);
+    }
+    // what the anchor's symbol follows from, and the corners,
     if (lane == 0) {
         shared.index[half] = index;
         copy_ahead<16>(&shared.anchor_codes[half][0], job.anchor_codes + 4 * index);
         copy_ahead<16>(&shared.anchor_codes[half][1], job.anchor_codes + 4 * tile_before(job, shape, index));
-        end_of_copies();
     }
-    auto load = [&](i32 x, i32 y) -> P { return R::pair(u[y * pitch_u + x * stride_u], v[y * pitch_v + x * stride_v]); };
+    P corner = R::pair(T(0), T(0));
+    if (lane < 4) corner = reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+    // and limits.
     const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
     const u64 limited = LIMITS ? nearness_of(job, index).limited : 0;
     if (LIMITS) {
@@ -345,40 +374,28 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
 #pragma unroll
         for (i32 k = 0; k < TILE_VERTICES / 4; k += AT_ONCE * HALF)
             copy_ahead<16>(&shared.ahead.even_limits[half][LIMITS ? k + AT_ONCE * lane : 0], limits + k + AT_ONCE * lane);
-        end_of_copies();
         if (!lines_are_made) {
             // Those on the far sides are those of the tiles behind.
             const u64 below = index + job.tiles_x, after = index + 1;
             const bool tight_below = nearness_of(job, below).kind != PLAIN_TILE, tight_after = nearness_of(job, after).kind != PLAIN_TILE;
+            auto ask_for_limit = [&](i32 side, i32 k, bool tight, const T* from) {
+                T& to = shared.side_limits[half][LIMITS ? side : 0][LIMITS ? k : 0];
+                if (tight)
+                    copy_ahead<sizeof(T)>(&to, from);
+                else
+                    to = no_limit<T>();
+            };
 #pragma unroll
             for (i32 k = lane; k < TILE; k += HALF) {
                 const i32 across = position_of(k, 0), down = position_of(0, k);
-                shared.side_limits[half][TOP][k] = limits[across];
-                shared.side_limits[half][LEFT][k] = limits[down];
-                shared.side_limits[half][BOTTOM][k] = tight_below ? limits_of<T>(job, below)[across] : no_limit<T>();
-                shared.side_limits[half][RIGHT][k] = tight_after ? limits_of<T>(job, after)[down] : no_limit<T>();
+                ask_for_limit(TOP, k, true, limits + across);
+                ask_for_limit(LEFT, k, true, limits + down);
+                ask_for_limit(BOTTOM, k, tight_below, limits_of<T>(job, below) + across);
+                ask_for_limit(RIGHT, k, tight_after, limits_of<T>(job, after) + down);
             }
         }
     }
-    // Originals with even coordinates, all on their way at once, and the sides.
-    P corner = R::pair(T(0), T(0));
-    if (lane < 4) corner = reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
-    {
-        const T *even_u = u + 2 * lane * stride_u, *even_v = v + 2 * lane * stride_v;
-        P even[EVEN];
-#pragma unroll
-        for (i32 j = 0; j < EVEN; j++) {
-            even[j] = R::pair(*even_u, *even_v);
-            even_u += 2 * pitch_u, even_v += 2 * pitch_v;
-        }
-#pragma unroll
-        for (i32 j = 0; j < EVEN; j++) lattice.even[j * EVEN + lane] = even[j];
-    }
-    lattice.even[lane * EVEN + HALF] = load(TILE, 2 * lane);
-    lattice.odd[TOP][lane] = load(2 * lane + 1, 0);
-    lattice.odd[LEFT][lane] = load(0, 2 * lane + 1);
-    lattice.odd[BOTTOM][lane] = load(2 * lane + 1, TILE);
-    lattice.odd[RIGHT][lane] = load(TILE, 2 * lane + 1);
+    end_of_copies();
     auto charge = [&](u32 cost, i32 position) {
         costs.upper += position < 64 ? cost % ONE_STORED : position < 256 ? cost % ONE_STORED << 16 : 0;
         costs.fine += position >= 256 ? cost : cost & ONE_STORED;
@@ -392,6 +409,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
 #pragma unroll
         for (i32 k = 0; k < TILE_VERTICES / 16 / HALF; k++) reinterpret_cast<uint4*>(symbols)[HALF * k + lane] = make_uint4(0, 0, 0, 0);
     }
+    wait_for_copies<0>();
     __syncwarp();
     if (lines_are_made) {
         // The final sides.
@@ -437,7 +455,6 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     // The anchor's code is known; its symbol depends on the anchor before it.
     if (lane == 0) {
         u64 raw = 0;
-        wait_for_copies<0>();
         const u32 symbol = anchor_symbol(job, shape, index, shared.anchor_codes[half][0], shared.anchor_codes[half][1], raw);
         if (mine) symbols[0] = (u8)symbol;
         if (symbol != SYMBOL_ZERO) {
@@ -455,10 +472,6 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         // Vertical lines of other tiles look at the horizontal lines beside them.
         if (!LIMITS && signatures && mine && (lane == 0 || lane == HALF - 1))
             reinterpret_cast<P*>(job.across)[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
-    }
-    if (LIMITS) {
-        wait_for_copies<0>();
-        __syncwarp();
     }
     restored_even<T>(lattice, steps.kernels, [&](i32 level, i32 position, P prediction, P original) -> P {
         const T limit = LIMITS ? shared.ahead.even_limits[half][position] : no_limit<T>();
@@ -499,8 +512,9 @@ __device__ __forceinline__ void plain_tiles(const Job& job) {
     Control& control = control_of(job);
     const u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T, false> + (threadIdx.x >> 5));
     if (2 * (u64)blockIdx.x * WHOLE_WARPS<T, false> < control.plain_tiles) {
+        const u64 index = first < control.plain_tiles ? tile_of_half<false>(job, first, control.plain_tiles) : 0;
         steps.read(job, control);
-        if (first < control.plain_tiles) whole_tiles<T, false>(job, control, steps, shared[threadIdx.x >> 5], first);
+        if (first < control.plain_tiles) whole_tiles<T, false>(job, control, steps, shared[threadIdx.x >> 5], first, index);
     }
     end_beside();
 }
@@ -514,11 +528,15 @@ __device__ __forceinline__ void tight_tiles(const Job& job) {
     Control& control = control_of(job);
     const u64 count = control.whole_tiles, all = 2 * (u64)gridDim.x * WHOLE_WARPS<T, true>;
     if (2 * (u64)blockIdx.x * WHOLE_WARPS<T, true> < count) {
+        u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T, true> + (threadIdx.x >> 5));
+        u64 index = first < count ? tile_of_half<true>(job, first, count) : 0;
         steps.read(job, control);
 #pragma unroll 1
-        for (u64 first = 2 * ((u64)blockIdx.x * WHOLE_WARPS<T, true> + (threadIdx.x >> 5)); first < count; first += all) {
-            whole_tiles<T, true>(job, control, steps, shared[threadIdx.x >> 5], first);
+        while (first < count) {
+            whole_tiles<T, true>(job, control, steps, shared[threadIdx.x >> 5], first, index);
             __syncwarp();
+            first += all;
+            if (first < count) index = tile_of_half<true>(job, first, count);
         }
     }
     end_beside();
