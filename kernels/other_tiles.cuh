@@ -34,6 +34,7 @@ struct OtherTile {
     typename Real<T>::Pair values[CLOSED * CLOSED];
     T limits[TILE_VERTICES + 2 * TILE];  // by position; those of the sides below and on the right by distance from the corner
     u32 zero[TILE], fill[TILE], nonfinite[CLOSED * 2];
+    TilePlaces places;
     u32 upper_cost, fine_cost;  // of the coarse block and 2^16 times that of the middle one, of the fine one
 };
 
@@ -97,7 +98,7 @@ __device__ __noinline__ SettledVertex<T> settle(const Job& job, const Steps<T>& 
             P value = original;
             T cu = 0, cv = 0, error = 0;
             if (slot < AT_ONCE && id < IDS) {
-                const P step = steps.step[level][id];
+                const P step = steps.level[level].step[id];
                 ends = !encode_residual(original.x, prediction.x, step.y, step.x, cu, value.x);
                 ends |= !encode_residual(original.y, prediction.y, step.y, step.x, cv, value.y);
                 error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
@@ -191,7 +192,10 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
             limit = limits_of<T>(job, behind)[side == 0 ? position_of(lane, 0) : position_of(0, lane)];
         shared.limits[TILE_VERTICES + TILE * side + lane] = limit;
     }
-    if (thread == 0) shared.upper_cost = shared.fine_cost = 0;
+    if (thread == 0) {
+        shared.upper_cost = shared.fine_cost = 0;
+        shared.places = {symbols, reinterpret_cast<u64*>(job.payload) + index * TILE_VERTICES};
+    }
     // Of symbols that are not zero is written later, or zeros where a tile at the border has no vertices.
     if (!SIGNATURES)
         reinterpret_cast<uint4*>(symbols)[thread] = make_uint4(0, 0, 0, 0);
@@ -345,7 +349,7 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                         prediction = predict_along<T>(kernel, here, (vertical ? CLOSED : 1) << level, near);
                     }
                     if (SIGNATURES) {
-                        const P step = steps.step[level][0];
+                        const P step = steps.level[level].step[0];
                         T cu, cv;
                         bool passes = encode_residual(original.x, prediction.x, step.y, step.x, cu, value.x);
                         passes &= encode_residual(original.y, prediction.y, step.y, step.x, cv, value.y);
@@ -364,12 +368,13 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                     } else {
                         // As in whole tiles.
                         const T du = R::abs(original.x - prediction.x), dv = R::abs(original.y - prediction.y);
-                        const T certain = R::low(steps.half_step[level], limit);
+                        const T certain = R::low(steps.level[level].half_step, limit);
                         value = prediction;
                         error = R::high(du, dv);
                         if (!((du < certain) & (dv < certain))) {
                             const CodedVertex<T> v =
-                                code_vertex_of<T>(original, prediction, level, &steps, limit, far ? nullptr : symbols + position);
+                                code_vertex_of<T>(original, prediction, limit, far ? -1 : position, InShared<Level<T>>(&steps.level[level]),
+                                                  InShared<TilePlaces>(&shared.places));
                             value = v.value;
                             error = v.error;
                             charge(v.cost % ONE_STORED, position);

@@ -55,37 +55,39 @@ struct CodedVertex {
 };
 constexpr u32 ONE_STORED = 1 << 20;
 
-// The quantizer in the type of the values, and the kernels, where they are at hand without a register of their own.
+// The quantizer of a level in the type of the values.
+template <typename T>
+struct alignas(16) Level {
+    typename Real<T>::Pair step[IDS];      // width and reciprocal
+    typename Real<T>::Signed half_width;   // the bits of half of the first one, where those of all others follow from them, or 0
+    T half_step;                           // residuals below it are certain to have the code zero
+    T above_accept;                        // the least error that is not accepted
+};
+
+// The quantizer and the kernels, where they are at hand without a register of their own.
 template <typename T>
 struct Steps {
-    typedef typename Real<T>::Signed Signed;
-    typename Real<T>::Pair step[LEVELS][IDS];  // width and reciprocal
-    Signed half_width[LEVELS];                 // the bits of half of the first one, where those of all others follow from them, or 0
-    T half_step[LEVELS];                       // residuals below it are certain to have the code zero
-    T accept, above_accept;                    // the largest error that is accepted, and the next one
-    T no_limit;
-    u64 payload;                               // the place of the raw bits less eight times that of the symbols
+    Level<T> level[LEVELS];
+    T accept;
     u32 kernels[5];
 
     // By all threads of a block.
     __device__ __forceinline__ void read(const Job& job, const Control& control) {
         typedef Real<T> R;
         for (i32 k = threadIdx.x; k < LEVELS * IDS; k += blockDim.x)
-            step[k / IDS][k % IDS] = R::pair((T)control.quantizer.width[k / IDS][k % IDS], (T)control.quantizer.inverse[k / IDS][k % IDS]);
+            level[k / IDS].step[k % IDS] = R::pair((T)control.quantizer.width[k / IDS][k % IDS], (T)control.quantizer.inverse[k / IDS][k % IDS]);
         if (threadIdx.x < LEVELS) {
+            Level<T>& own = level[threadIdx.x];
             const T width = (T)control.quantizer.width[threadIdx.x][0], last = (T)control.quantizer.width[threadIdx.x][IDS - 1];
-            half_step[threadIdx.x] = R::low(T(0.49) * width, (T)control.quantizer.accept);
+            const T accepted = (T)control.quantizer.accept;
+            own.half_step = R::low(T(0.49) * width, accepted);
+            own.above_accept = -R::next_down(-accepted);
             // Each width is a quarter of the one before, unless it is too small, and the difference of two is no larger than a word.
             const bool follow = R::bits(last) >> R::MANTISSA >= 2 && R::bits(width) < R::bits(T(0.25) * R::MAX);
-            half_width[threadIdx.x] = follow ? (Signed)R::bits(T(0.5) * width) : 0;
+            own.half_width = follow ? (typename R::Signed)R::bits(T(0.5) * width) : 0;
         }
         if (threadIdx.x < 5) kernels[threadIdx.x] = control.kernels[threadIdx.x];
-        if (threadIdx.x == 5) {
-            accept = (T)control.quantizer.accept;
-            above_accept = -R::next_down(-(T)control.quantizer.accept);
-            no_limit = ::no_limit<T>();
-            payload = (u64)job.payload - 8 * (u64)job.symbols;
-        }
+        if (threadIdx.x == 5) accept = (T)control.quantizer.accept;
         __syncthreads();
     }
 };
@@ -93,55 +95,67 @@ struct Steps {
 // The first id that is worth a try where the first of all fails: the one before the first whose
 // half width is within the limit, by their exponents.
 template <typename T>
-__device__ __forceinline__ i32 second_try(const Steps<T>& steps, i32 level, T limit) {
+__device__ __forceinline__ i32 second_try(const Level<T>& level, T limit) {
     typedef Real<T> R;
     typedef typename R::Signed Signed;
-    const Signed half = steps.half_width[level];
-    if (half != 0) return (i32)min(max((half - (Signed)R::bits(limit) + ((Signed)2 << R::MANTISSA) - 1 >> (R::MANTISSA + 1)) - 1, (Signed)1), (Signed)(IDS - 1));
+    const Signed half = level.half_width;
+    if (half != 0) {
+        const Signed above = (half - (Signed)R::bits(limit) + ((Signed)2 << R::MANTISSA) - 1) >> (R::MANTISSA + 1);
+        return (i32)min(max(above - 1, (Signed)1), (Signed)(IDS - 1));
+    }
     i32 within = 1;
 #pragma unroll 1
-    while (within < IDS && T(0.5) * steps.step[level][within].x > limit) within++;
+    while (within < IDS && T(0.5) * level.step[within].x > limit) within++;
     return within > 2 ? within - 1 : 1;
 }
 
+// Where the symbols of a tile and their raw bits are.
+struct alignas(16) TilePlaces {
+    u8* symbols;
+    u64* payload;
+};
+
 // A vertex: the first id that keeps the bound and the limit, with the same choice of ids worth a try as the twin. Its symbol and the raw bits
-// are written, where it has a place for the symbol. A function, since code that is laid out again and again does not fit the instruction
+// are written at its position, if that is not negative. A function, since code that is laid out again and again does not fit the instruction
 // cache.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, i32 level, const Steps<T>* steps, T limit, u8* symbol) {
+__device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, T limit, i32 position, InShared<Level<T>> at_level,
+                                                      InShared<TilePlaces> at_places) {
     typedef Real<T> R;
+    const Level<T>& level = at_level.get();
     // What is below it is below the limit and accepted, or zero.
-    const T enough = R::high(R::low(limit, steps->above_accept), R::from_bits(1));
+    const T enough = R::high(R::low(limit, level.above_accept), R::from_bits(1));
     const T du = original.x - prediction.x, dv = original.y - prediction.y;
-    i32 next = second_try<T>(*steps, level, limit);
+    i32 next = second_try<T>(level, limit);
     i32 id = 0;
 #pragma unroll 1
     do {
-        const P step = steps->step[level][id];
+        const P step = level.step[id];
         const T scaled_u = du * step.y, scaled_v = dv * step.y;
         if (!(R::abs(scaled_u) <= R::MAX_CODE && R::abs(scaled_v) <= R::MAX_CODE)) break;
         const T shifted_u = scaled_u + R::SHIFT, shifted_v = scaled_v + R::SHIFT, cu = shifted_u - R::SHIFT, cv = shifted_v - R::SHIFT;
         const P value = R::pair(prediction.x + cu * step.x, prediction.y + cv * step.x);
         const T error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
         if (error < enough) {
+            const TilePlaces places = at_places.get();
             const i32 qu = (i32)(R::shifted_code(shifted_u) - R::SHIFTED_ZERO), qv = (i32)(R::shifted_code(shifted_v) - R::SHIFTED_ZERO);
             const T larger = R::high(R::abs(cu), R::abs(cv));
             if (id == 0 && larger <= T(SMALL)) {
-                const u32 small = small_symbol(qu, qv);
-                if (symbol) *symbol = (u8)small;
-                return {value, error, small == SYMBOL_ZERO || !symbol ? 0u : 3u};
+                const u32 symbol = small_symbol(qu, qv);
+                if (position >= 0) fresh_global(places.symbols)[position] = (u8)symbol;
+                return {value, error, position >= 0 && symbol != SYMBOL_ZERO ? 3u : 0u};
             }
             const Symbol s = large_symbol<T>(id, cu, cv, qu, qv);
-            if (symbol) {
-                *symbol = (u8)s.symbol;
-                *reinterpret_cast<u64*>(steps->payload + 8 * (u64)symbol) = s.raw;
+            if (position >= 0) {
+                fresh_global(places.symbols)[position] = (u8)s.symbol;
+                fresh_global(places.payload)[position] = s.raw;
             }
-            return {value, error, symbol ? 3 + s.bits : 0u};
+            return {value, error, position >= 0 ? 3 + s.bits : 0u};
         }
         id = next++;
     } while (id < IDS);
-    if (symbol) *symbol = STORED;
-    return {original, T(0), symbol ? ONE_STORED + 3 + 16 * (u32)sizeof(T) : 0u};
+    if (position >= 0) fresh_global(at_places.get().symbols)[position] = STORED;
+    return {original, T(0), position >= 0 ? ONE_STORED + 3 + 16 * (u32)sizeof(T) : 0u};
 }
 
 // What a turn of the finest level needs, by lane: two neighbours of an odd row, the odd columns of an even row, the limits of the phases.
@@ -163,6 +177,7 @@ struct WholePair {
         T even_limits[2][LIMITS ? TILE_VERTICES / 4 : 1];
         RowsAhead<T, LIMITS ? 32 : 1> rows;
     } ahead;
+    TilePlaces places[2];
     u64 index[2];
 };
 
@@ -224,7 +239,7 @@ __device__ __forceinline__ void finest_level(const Job& job, const Lattice<T>& l
     };
     const P first_on_row = R::pair(u[fresh(job.u_layout.pitch) + (PAIRS ? 1 : fresh(job.u_layout.stride))],
                                    v[fresh(job.v_layout.pitch) + (PAIRS ? 1 : fresh(job.v_layout.stride))]);
-    const T half_step = steps.half_step[0];
+    const T half_step = steps.level[0].half_step;
     Rows rows = load(true), next_rows = rows;
     lattice_fine<T>(
         lattice, kernel,
@@ -282,7 +297,7 @@ __device__ __forceinline__ void finest_level_with_limits(const Job& job, const L
         end_of_copies();
     };
     const P first_on_row = R::pair(u[pitch_u + stride_u], v[pitch_v + stride_v]);
-    const T first_limit = limited >> (HALF + 1) & 1 ? limits[256 + HALF] : no_limit<T>(), half_step = steps.half_step[0];
+    const T first_limit = limited >> (HALF + 1) & 1 ? limits[256 + HALF] : no_limit<T>(), half_step = steps.level[0].half_step;
     ask(true);
     Rows rows;
     lattice_fine<T>(
@@ -361,6 +376,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     // what the anchor's symbol follows from, and the corners,
     if (lane == 0) {
         shared.index[half] = index;
+        shared.places[half] = {symbols, reinterpret_cast<u64*>(job.payload) + index * TILE_VERTICES};
         copy_ahead<16>(&shared.anchor_codes[half][0], job.anchor_codes + 4 * index);
         copy_ahead<16>(&shared.anchor_codes[half][1], job.anchor_codes + 4 * tile_before(job, shape, index));
     }
@@ -444,10 +460,28 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         T error = R::high(du, dv);
         P value = prediction;
         if (active & !((du < certain) & (dv < certain))) {
-            const CodedVertex<T> c = code_vertex_of<T>(original, prediction, level, &steps, limit, own && mine ? symbols + position : nullptr);
-            value = c.value;
-            error = c.error;
-            charge(c.cost, position);
+            bool is_done = false;
+            if (!LIMITS) {
+                // Small ones are next. What they need is read again, so that it has no registers.
+                const P step = steps.level[level].step[0];
+                T cu, cv;
+                bool passes = encode_residual(original.x, prediction.x, step.y, step.x, cu, value.x);
+                passes &= encode_residual(original.y, prediction.y, step.y, step.x, cv, value.y);
+                error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
+                is_done = passes && error <= steps.accept && R::high(R::abs(cu), R::abs(cv)) <= T(SMALL);
+                if (is_done && own) {
+                    const u32 symbol = small_symbol((i32)cu, (i32)cv);
+                    if (mine) symbols[position] = (u8)symbol;
+                    charge(symbol == SYMBOL_ZERO ? 0 : 3, position);
+                }
+            }
+            if (!is_done) {
+                const CodedVertex<T> c = code_vertex_of<T>(original, prediction, limit, own && mine ? position : -1, InShared<Level<T>>(&steps.level[level]),
+                                                                InShared<TilePlaces>(&shared.places[half]));
+                value = c.value;
+                error = c.error;
+                charge(c.cost, position);
+            }
         }
         if (active) max_error = R::high(max_error, error);
         return value;
@@ -467,7 +501,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
             // Those on the far sides belong to other tiles.
             const i32 n = HALF >> level, position = side & 1 ? n * (n + number) : n * n - n + number;
             const T limit = LIMITS ? shared.side_limits[half][LIMITS ? side : 0][LIMITS ? (2 * (number - n) + 1) << level : 0] : no_limit<T>();
-            return code(original, prediction, level, steps.half_step[level], limit, position, true, side < BOTTOM);
+            return code(original, prediction, level, steps.level[level].half_step, limit, position, true, side < BOTTOM);
         });
         // Vertical lines of other tiles look at the horizontal lines beside them.
         if (!LIMITS && signatures && mine && (lane == 0 || lane == HALF - 1))
@@ -475,7 +509,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     }
     restored_even<T>(lattice, steps.kernels, [&](i32 level, i32 position, P prediction, P original) -> P {
         const T limit = LIMITS ? shared.ahead.even_limits[half][position] : no_limit<T>();
-        return code(original, prediction, level, steps.half_step[level], limit, position, true, true);
+        return code(original, prediction, level, steps.level[level].half_step, limit, position, true, true);
     });
     const T* const columns_u = u + 2 * lane * stride_u + pitch_u;
     const T* const columns_v = v + 2 * lane * stride_v + pitch_v;

@@ -312,6 +312,14 @@ inline unsigned fresh(unsigned x) { return x; }
 inline unsigned long fresh(unsigned long x) { return x; }
 inline unsigned long long fresh(unsigned long long x) { return x; }
 template <typename T>
+class InShared {
+    const T* at;
+
+public:
+    explicit InShared(const T* place) : at(place) {}
+    const T& get() const { return *at; }
+};
+template <typename T>
 T* fresh_global(T* at) {
     return at;
 }
