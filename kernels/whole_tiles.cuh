@@ -127,7 +127,9 @@ __device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, 
     const T enough = R::high(R::low(limit, level.above_accept), R::from_bits(1));
     const T du = original.x - prediction.x, dv = original.y - prediction.y;
     i32 next = second_try<T>(level, limit);
-    i32 id = 0;
+    // With the code zero a residual is the error.
+    const T residual = R::high(R::abs(du), R::abs(dv));
+    i32 id = residual < level.half_step && !(residual < enough) ? next++ : 0;
 #pragma unroll 1
     do {
         const P step = level.step[id];
