@@ -34,6 +34,7 @@ struct OtherTile {
     typename Real<T>::Pair values[CLOSED * CLOSED];
     T limits[TILE_VERTICES + 2 * TILE];  // by position; those of the sides below and on the right by distance from the corner
     u32 zero[TILE], fill[TILE], nonfinite[CLOSED * 2];
+    TilePlaces places;
     u32 upper_cost, fine_cost;  // of the coarse block and 2^16 times that of the middle one, of the fine one
 };
 
@@ -60,11 +61,20 @@ __device__ __forceinline__ P predict_along(const Kernel<T>& kernel, const P* her
                       b[2 * distance * outer_right(has_a, has_d)]);
 }
 
+// A vertex that waited: its symbol with the raw bits and what they cost, the value it decodes to.
+template <typename T>
+struct SettledVertex {
+    typename Real<T>::Pair value;
+    T error;
+    u32 symbol, cost;
+    u64 raw;
+};
+
 // The vertices of a warp that wait, one after the other: the first id that keeps the bound, and where the
 // limit is tight that and the signatures around. Lane 6 i + k tries an id on triangle k. By all lanes, with
 // a place (x | y << 6), or 0 where nothing waits.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ CodedVertex<T> settle(const Job& job, const Steps<T>& steps, OtherTile<T>& shared, i32 last_x, i32 last_y,
+__device__ __noinline__ SettledVertex<T> settle(const Job& job, const Steps<T>& steps, OtherTile<T>& shared, i32 last_x, i32 last_y,
                                                bool has_nonfinite, u32 my_place, P my_prediction, T my_limit, i32 level) {
     constexpr i32 AT_ONCE = 5;
     typedef Real<T> R;
@@ -72,7 +82,7 @@ __device__ __noinline__ CodedVertex<T> settle(const Job& job, const Steps<T>& st
     const T accept = steps.accept;
     const Patch<T> patch = patch_of(shared, last_x, last_y, has_nonfinite);
     const Rule rule = rule_of(job);
-    CodedVertex<T> mine = {R::pair(T(0), T(0)), T(0), STORED, 0, 0};
+    SettledVertex<T> mine = {R::pair(T(0), T(0)), T(0), STORED, 0, 0};
     for (u32 left = __ballot_sync(FULL, my_place != 0); left; left &= left - 1) {
         const i32 owner = __ffs(left) - 1;
         const u32 place = __shfl_sync(FULL, my_place, owner);
@@ -80,7 +90,7 @@ __device__ __noinline__ CodedVertex<T> settle(const Job& job, const Steps<T>& st
         const P prediction = R::pair(__shfl_sync(FULL, my_prediction.x, owner), __shfl_sync(FULL, my_prediction.y, owner));
         const T limit = __shfl_sync(FULL, my_limit, owner);
         const P original = patch.values[y * CLOSED + x];
-        CodedVertex<T> found = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
+        SettledVertex<T> found = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
 #pragma unroll 1
         for (i32 first = 0; first < IDS; first += AT_ONCE) {
             const i32 id = first + slot;
@@ -88,9 +98,9 @@ __device__ __noinline__ CodedVertex<T> settle(const Job& job, const Steps<T>& st
             P value = original;
             T cu = 0, cv = 0, error = 0;
             if (slot < AT_ONCE && id < IDS) {
-                const T width = steps.width[level][id], inverse = steps.inverse[level][id];
-                ends = !encode_residual(original.x, prediction.x, inverse, width, cu, value.x);
-                ends |= !encode_residual(original.y, prediction.y, inverse, width, cv, value.y);
+                const P step = steps.level[level].step[id];
+                ends = !encode_residual(original.x, prediction.x, step.y, step.x, cu, value.x);
+                ends |= !encode_residual(original.y, prediction.y, step.y, step.x, cv, value.y);
                 error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
                 passes = !ends && (error == T(0) || (error <= accept && error < limit));
                 if (passes && error != T(0) && is_tight(limit)) passes = keeps_signature(patch, x, y, value, rule, k);
@@ -183,9 +193,14 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
             limit = limits_of<T>(job, behind)[side == 0 ? position_of(lane, 0) : position_of(0, lane)];
         shared.limits[TILE_VERTICES + TILE * side + lane] = limit;
     }
-    if (thread == 0) shared.upper_cost = shared.fine_cost = 0;
-    // Zeros where a tile at the border has no vertices.
-    if (ox < TILE || oy < TILE)
+    if (thread == 0) {
+        shared.upper_cost = shared.fine_cost = 0;
+        shared.places = {symbols, reinterpret_cast<u64*>(job.payload) + index * TILE_VERTICES};
+    }
+    // Of symbols that are not zero is written later, or zeros where a tile at the border has no vertices.
+    if (!SIGNATURES)
+        reinterpret_cast<uint4*>(symbols)[thread] = make_uint4(0, 0, 0, 0);
+    else if (ox < TILE || oy < TILE)
         for (i32 k = thread; k < TILE_VERTICES; k += THREADS) {
             i32 x, y;
             place_of(k, x, y);
@@ -305,12 +320,19 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                 P original = R::pair(T(0), T(0)), prediction = original;
                 if (active) original = *here;
                 T limit = no_limit<T>();
-                CodedVertex<T> v = {original, T(0), SYMBOL_ZERO, 0, 0};
+                P value = original;
+                T error = 0;
+                u32 symbol = SYMBOL_ZERO, cost = 0;
+                u64 raw = 0;
                 bool waits = false;
                 if (is_zero<T>(original)) {
                     if (active && has_nonfinite && !far && (shared.nonfinite[2 * y] & ~shared.fill[y]) >> x & 1) {
-                        v.symbol = STORED;
-                        v.cost = 3 + 16 * sizeof(T);
+                        symbol = STORED;
+                        cost = 3 + 16 * sizeof(T);
+                    }
+                    if (!SIGNATURES && symbol == STORED) {
+                        symbols[position] = (u8)symbol;
+                        charge(cost, position);
                     }
                 } else {
                     limit = shared.limits[far ? TILE_VERTICES + (vertical ? TILE + y : x) : position];
@@ -327,35 +349,60 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                     } else {
                         prediction = predict_along<T>(kernel, here, (vertical ? CLOSED : 1) << level, near);
                     }
-                    const T step = steps.width[level][0], inverse = steps.inverse[level][0];
-                    T cu, cv;
-                    bool passes = encode_residual(original.x, prediction.x, inverse, step, cu, v.value.x);
-                    passes &= encode_residual(original.y, prediction.y, inverse, step, cv, v.value.y);
-                    v.error = R::high(R::abs(v.value.x - original.x), R::abs(v.value.y - original.y));
-                    passes &= (v.error <= steps.accept && v.error < limit) || (!SIGNATURES && v.error == T(0));
                     if (SIGNATURES) {
-                        if (is_tight(limit)) passes = passes && stays_one_sided<T>(patch, x, y, v.value);
+                        const P step = steps.level[level].step[0];
+                        T cu, cv;
+                        bool passes = encode_residual(original.x, prediction.x, step.y, step.x, cu, value.x);
+                        passes &= encode_residual(original.y, prediction.y, step.y, step.x, cv, value.y);
+                        error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
+                        passes &= error <= steps.accept && error < limit;
+                        if (is_tight(limit)) passes = passes && stays_one_sided<T>(patch, x, y, value);
                         waits = !passes;
+                        symbol = small_symbol((i32)cu, (i32)cv);
+                        cost = symbol == SYMBOL_ZERO ? 0 : 3;
+                        if (passes && R::high(R::abs(cu), R::abs(cv)) > T(SMALL)) {
+                            const Symbol s = encode_symbol_large({0, (i32)cu, (i32)cv});
+                            symbol = s.symbol;
+                            cost = 3 + s.bits;
+                            raw = s.raw;
+                        }
+                    } else {
+                        // As in whole tiles.
+                        const T du = R::abs(original.x - prediction.x), dv = R::abs(original.y - prediction.y);
+                        const T certain = R::low(steps.level[level].half_step, limit);
+                        value = prediction;
+                        error = R::high(du, dv);
+                        if (!((du < certain) & (dv < certain))) {
+                            const CodedVertex<T> v =
+                                code_vertex_of<T>(original, prediction, limit, far ? -1 : position, InShared<Level<T>>(&steps.level[level]),
+                                                  InShared<TilePlaces>(&shared.places));
+                            value = v.value;
+                            error = v.error;
+                            charge(v.cost % ONE_STORED, position);
+                            exact += v.cost / ONE_STORED;
+                        }
                     }
-                    v.symbol = small_symbol((i32)cu, (i32)cv);
-                    v.cost = v.symbol == SYMBOL_ZERO ? 0 : 3;
-                    if (!waits && !(passes && R::high(R::abs(cu), R::abs(cv)) <= T(SMALL)))
-                        v = code_vertex_of<T>(original, prediction, level, &steps, limit, passes);
                 }
                 if (SIGNATURES && __any_sync(FULL, waits)) {
-                    const CodedVertex<T> settled =
+                    const SettledVertex<T> settled =
                         settle<T>(job, steps, shared, last_x, last_y, has_nonfinite, waits ? x | y << 6 : 0, prediction, limit, level);
-                    if (waits) v = settled;
+                    if (waits) {
+                        value = settled.value;
+                        error = settled.error;
+                        symbol = settled.symbol;
+                        cost = settled.cost;
+                        raw = settled.raw;
+                    }
                 }
                 if (SIGNATURES && !active) continue;
-                *here = v.value;
-                max_error = R::high(max_error, v.error);
-                if (far) continue;
-                symbols[position] = (u8)v.symbol;
-                charge(v.cost, position);
-                if (v.symbol >= FIRST_WITH_RAW_BITS) {
-                    if (v.symbol != STORED)
-                        reinterpret_cast<u64*>(job.payload)[index * TILE_VERTICES + position] = v.raw;
+                *here = value;
+                max_error = R::high(max_error, error);
+                if (!SIGNATURES) continue;
+                symbols[position] = (u8)symbol;
+                charge(cost, position);
+                if (symbol >= FIRST_WITH_RAW_BITS) {
+                    if (symbol != STORED)
+                        reinterpret_cast<u64*>(job.payload)[index * TILE_VERTICES + position] = raw;
                     else
                         exact += !is_zero<T>(original);
                 }

@@ -161,6 +161,16 @@ __device__ __forceinline__ u32 fresh(u32 x) {
     return x;
 }
 
+// A place in shared memory as one word.
+template <typename T>
+class InShared {
+    u32 at;
+
+public:
+    __device__ __forceinline__ explicit InShared(const T* place) : at((u32)__cvta_generic_to_shared(place)) {}
+    __device__ __forceinline__ const T& get() const { return *static_cast<const T*>(__cvta_shared_to_generic(at)); }
+};
+
 // A place in global memory as a new one, known to be there.
 template <typename T>
 __device__ __forceinline__ T* fresh_global(T* at) {

@@ -110,6 +110,42 @@ __device__ __forceinline__ Symbol large_symbol(Code code) {
 // As a call, where it is rare.
 static __device__ __noinline__ Symbol encode_symbol_large(Code code) { return large_symbol(code); }
 
+// What the symbol of a code that is not small follows from, by id and the bits of its larger component: the first symbol of its kind from
+// bit 0, from bit 8 the bits of a component with its sign, from bit 16 for pairs the symbols of a row of them.
+constexpr u32 KIND_LENGTHS = 32;
+struct Kinds {
+    u32 at[9 * KIND_LENGTHS];
+};
+constexpr Kinds kinds_of_codes() {
+    Kinds kinds = {};
+    for (u32 id = 0; id <= 8; id++)
+        for (u32 k = 0; k < KIND_LENGTHS; k++) {
+            u32 bucket = 0;
+            while (id > 0 && bucket_bits(id, bucket) < k) bucket++;
+            const u32 wide = id == 0 ? (k < PAIR0_SIDE ? 0 : WIDE0 + k - PAIR0_SIDE) | (k + 1) << 8
+                                     : (BUCKET + (id - 1) * BUCKETS + bucket) | (bucket_bits(id, bucket) + 1) << 8;
+            kinds.at[id * KIND_LENGTHS + k] = id == 0 && k < PAIR0_SIDE   ? PAIR0 | PAIR0_SIDE << 16
+                                              : id == 1 && k < PAIR1_SIDE ? PAIR1 | PAIR1_SIDE << 16
+                                                                          : wide;
+        }
+    return kinds;
+}
+static __device__ __constant__ const Kinds KINDS = kinds_of_codes();
+
+// The same for a code whose components, of at most 31 bits, are at hand as floats too.
+template <typename T>
+__device__ __forceinline__ Symbol large_symbol(i32 id, T cu, T cv, i32 qu, i32 qv) {
+    typedef Real<T> R;
+    const u32 kind = KINDS.at[id * KIND_LENGTHS + R::bit_length(R::high(R::abs(cu), R::abs(cv)))], row = kind >> 16;
+    if (row != 0) {
+        const u32 ku = R::bit_length(R::abs(cu)), kv = R::bit_length(R::abs(cv));
+        auto part = [](i32 q, u32 own) { return q < 0 ? 0 - (u32)q : (u32)q - ((1u << own) >> 1); };
+        return {(kind & 255) + ku * row + kv, ku + kv, part(qu, ku) | part(qv, kv) << ku};
+    }
+    const u32 length = kind >> 8, offset = 1u << (length - 1);
+    return {kind & 255, 2 * length, (u64)((u32)qu + offset) | (u64)((u32)qv + offset) << length};
+}
+
 // Symbol of a code with id 0 and no component above SMALL.
 __device__ __forceinline__ u32 small_symbol(i32 qu, i32 qv) {
     const i32 pair = (qu + SMALL) * 5 + qv + SMALL;

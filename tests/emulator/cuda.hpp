@@ -15,6 +15,7 @@
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
 #define __shared__ static
+#define __constant__
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(bytes) alignas(bytes)
@@ -310,6 +311,14 @@ inline unsigned thread_in_block() { return threadIdx.x; }
 inline unsigned fresh(unsigned x) { return x; }
 inline unsigned long fresh(unsigned long x) { return x; }
 inline unsigned long long fresh(unsigned long long x) { return x; }
+template <typename T>
+class InShared {
+    const T* at;
+
+public:
+    explicit InShared(const T* place) : at(place) {}
+    const T& get() const { return *at; }
+};
 template <typename T>
 T* fresh_global(T* at) {
     return at;
