@@ -4,7 +4,10 @@
 
 // Several warps work on a group: one codes chunks of its lists, which is what cannot be done but one after the other, the others prepare them by
 // turns. What is asked for from memory is used a step later; a step is a chunk of each of these.
-constexpr i32 ENCODE_GROUPS = 2, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES;
+#ifndef EG
+#define EG 2
+#endif
+constexpr i32 ENCODE_GROUPS = EG, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES;
 
 // Up to 16 raw bits, highest in their word, and their number in its low ones. Bits 5 to 15 are free.
 __device__ __forceinline__ u32 raw_word(u32 value, u32 bits) { return __funnelshift_r(0, value, bits) | bits; }
@@ -67,7 +70,7 @@ struct EncodeGroup {
     MaskedPositions masked;
     Chunk chunks[2][PREPARERS];  // by step and warp
     u8 kinds[2][PREPARERS];
-    u64 unused;
+    u32 groups, weight;  // of the stream, and of a group at most
 };
 static_assert(PREPARERS == 4, "the kinds of a step are a word");
 
@@ -81,7 +84,7 @@ struct EncodeShared {
     EncodeGroup groups[ENCODE_GROUPS];
 };
 static_assert(sizeof(EncodeGroup) == 48 + 320 + 512 + 320 + 256 + 1024 + 8 * 14 * 128, "launch.rs asks for as much");
-static_assert(sizeof(EncodeShared) == 4 * 5088 + 512 + 2 * sizeof(EncodeGroup), "launch.rs asks for as much");
+static_assert(sizeof(EncodeShared) == 4 * 5088 + 512 + ENCODE_GROUPS * sizeof(EncodeGroup), "launch.rs asks for as much");
 // The bit for as many raw bits.
 __device__ __forceinline__ u32 sixteens(u32 bits) { return 128u << (bits + 15) / 16 & 0xff00; }
 
@@ -562,6 +565,28 @@ __device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>
     }
 }
 
+// The tables in shared memory, without their reciprocals, by so many warps, each of which has some tables of codes. Rows are 32 entries.
+__device__ __forceinline__ void load_tables(const Job& job, EncodeShared& shared, i32 warp) {
+    constexpr i32 WARPS = ENCODE_GROUPS * PREPARERS, TABLES_EACH = ((i32)MASK_TABLE + WARPS - 1) / WARPS, TABLE_ROWS = CODE_SYMBOLS / 32;
+    constexpr i32 MASK_ROWS = ALPHABET / 32, OTHER_ROWS = MASK_ROWS + TABLES - RUN;
+    static_assert(RUN_SYMBOLS == 32 && CODE_SYMBOLS % 32 == 0 && MASK_TABLE % TABLES_EACH == 0, "tables are whole rows");
+    const i32 lane = threadIdx.x & 31;
+    const uint2* const from = code_entries(job, MASK_BYTE) + lane;
+    if (TABLES_EACH * warp < (i32)MASK_TABLE) {
+        const uint2* const codes = from + ((ANCHOR_TABLE - MASK_BYTE) + TABLES_EACH * warp) * ALPHABET;
+        u32* const to = shared.entries + TABLES_EACH * warp * CODE_SYMBOLS + lane;
+#pragma unroll
+        for (i32 row = 0; row < TABLES_EACH * TABLE_ROWS; row++)
+            copy_ahead<4>(to + 32 * row, &codes[row / TABLE_ROWS * ALPHABET + row % TABLE_ROWS * 32].x);
+    }
+#pragma unroll
+    for (i32 row = warp; row < OTHER_ROWS; row += WARPS)
+        copy_ahead<4>(shared.entries + MASK_TABLE * CODE_SYMBOLS + 32 * row + lane,
+                      &from[row < MASK_ROWS ? 32 * row : ((RUN - MASK_BYTE) + row - MASK_ROWS) * ALPHABET].x);
+    end_of_copies();
+    wait_for_copies<0>();
+}
+
 // Grid: any. Block: 32 * ENCODE_WARPS, ENCODE_ROLES warps for a group at a time. Dynamic shared: EncodeShared.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_groups(const Job& job) {
@@ -572,42 +597,31 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
         shared.raw_bits[symbol] = (u16)(sixteens(bits) | bits);
     }
     after_kernel_before();
-    const Grouping grouping = choose_groups(job);
-    const u64 groups = grouping.groups;
-    if (blockIdx.x == 0 && threadIdx.x == 0) control_of(job).groups = groups;
-    if (blockIdx.x >= groups) return;
     // The same for all lanes, as the compiler has to know.
-    const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
+    const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES, place_in_group = warp % ENCODE_ROLES;
+#if EG == 2
+    const i32 role = place_in_group == 2 ? CODER : place_in_group == 4 ? 2 : place_in_group;
+#else
+    const i32 role = place_in_group;
+#endif
     EncodeGroup& mine = shared.groups[number];
     // Consecutive groups go to different blocks.
     u64 group = blockIdx.x + (u64)gridDim.x * number;
-    auto find_group = [&] {
-        if (role != 0 || group >= groups) return;
-        const u64 boundary = first_tile_of(job, grouping.weight, group);
+    auto find_group = [&](u32 weight) {
+        const u64 boundary = first_tile_of(job, weight, group);
         if ((lane & 15) == 0) (&mine.first)[lane / 16] = boundary;
     };
-    // The tables without their reciprocals, 32 entries at a time, all of which are asked for before the first is there.
-    {
-        constexpr u32 ROWS = SHARED_ENTRIES / 32, MASK_ROW = MASK_TABLE * CODE_SYMBOLS / 32, RUNS_ROW = RUNS_PLACE / 32, TABLE_ROWS = CODE_SYMBOLS / 32;
-        constexpr u32 EACH = (ROWS + ENCODE_WARPS - 1) / ENCODE_WARPS;
-        static_assert(RUN_SYMBOLS == 32 && CODE_SYMBOLS % 32 == 0, "tables are whole rows");
-        const uint2* const from = code_entries(job, MASK_BYTE) + lane;
-        u32 found[EACH];
-#pragma unroll
-        for (u32 i = 0; i < EACH; i++) {
-            const u32 row = i * ENCODE_WARPS + warp;
-            const u32 place = row < MASK_ROW ? (ANCHOR_TABLE - MASK_BYTE + row / TABLE_ROWS) * ALPHABET + row % TABLE_ROWS * 32
-                                             : row < RUNS_ROW ? (row - MASK_ROW) * 32 : (RUN - MASK_BYTE + row - RUNS_ROW) * ALPHABET;
-            if (row < ROWS) found[i] = from[place].x;
-        }
-        find_group();
-#pragma unroll
-        for (u32 i = 0; i < EACH; i++) {
-            const u32 row = i * ENCODE_WARPS + warp;
-            if (row < ROWS) shared.entries[32 * row + lane] = found[i];
-        }
+    // A warp of each group finds that, the others bring the tables without their reciprocals.
+    if (role == 0) {
+        const Grouping grouping = choose_groups(job);
+        if (group < grouping.groups) find_group(grouping.weight);
+        if (lane == 0) mine.groups = (u32)grouping.groups, mine.weight = grouping.weight;
+        if (blockIdx.x == 0 && threadIdx.x == 0) control_of(job).groups = grouping.groups;
+    } else {
+        load_tables(job, shared, number * PREPARERS + role - 1);
     }
     __syncthreads();
+    const u32 groups = warp_or(mine.groups);
     if (group >= groups) return;
     for (;;) {
         const u64 first = mine.first, end = mine.end;
@@ -631,7 +645,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
         }
         if (role == CODER) end_group<T>(job, encoder, groups, group, first, end);
         group += (u64)gridDim.x * ENCODE_GROUPS;
-        find_group();
+        if (role == 0 && group < groups) find_group(mine.weight);
         if (group >= groups) return;
         meet<ENCODE_ROLES>(number);
     }

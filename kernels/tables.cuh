@@ -121,27 +121,33 @@ __device__ __forceinline__ Grouping choose_groups(const Job& job) {
 
 // The first tile of a group in the lower half of the warp, that of the next group in the upper half; the number of tiles behind the last group.
 __device__ __forceinline__ u32 first_tile_of(const Job& job, u32 group_weight, u64 group) {
+    constexpr u32 PROBES = 4, ALL = 32 * PROBES;
     const u32 lane = threadIdx.x & 31;
     const u64 wanted = group * group_weight;
     // There is no memory for 2^32 tiles.
     u32 low[2] = {0, 0}, high[2] = {(u32)job.tiles(), (u32)job.tiles()};
     while (low[0] < high[0] || low[1] < high[1]) {
-        // All lanes look for both, of which neither waits for the other.
-        u32 steps[2], n[2];
-        bool before[2];
+        // All lanes look for both, in some places at once: nothing waits for anything else.
+        u32 steps[2];
+        bool before[2][PROBES];
 #pragma unroll
         for (u32 i = 0; i < 2; i++) {
-            steps[i] = high[i] - low[i] <= 32 ? 1 : (high[i] - low[i]) / 33;
-            const u32 tile = low[i] + steps[i] * (lane + 1) - 1;
-            before[i] = tile < high[i] && weight_before(job, group_weight, tile) < wanted + (i ? group_weight : 0);
+            steps[i] = high[i] - low[i] <= ALL ? 1 : (high[i] - low[i]) / (ALL + 1);
+#pragma unroll
+            for (u32 k = 0; k < PROBES; k++) {
+                const u32 tile = low[i] + steps[i] * (32 * k + lane + 1) - 1;
+                before[i][k] = tile < high[i] && weight_before(job, group_weight, tile) < wanted + (i ? group_weight : 0);
+            }
         }
 #pragma unroll
         for (u32 i = 0; i < 2; i++) {
             // Probe n is the first one that is not before; all tiles up to that of probe n - 1 are.
-            n[i] = __popc(__ballot_sync(FULL, before[i]));
-            const u32 above = low[i] + steps[i] * (n[i] + 1) - 1;
-            low[i] += steps[i] * n[i];
-            if (n[i] < 32 && above < high[i]) high[i] = above;
+            u32 n = 0;
+#pragma unroll
+            for (u32 k = 0; k < PROBES; k++) n += __popc(__ballot_sync(FULL, before[i][k]));
+            const u32 above = low[i] + steps[i] * (n + 1) - 1;
+            low[i] += steps[i] * n;
+            if (n < ALL && above < high[i]) high[i] = above;
         }
     }
     return lane < 16 ? low[0] : low[1];
