@@ -46,6 +46,15 @@ constexpr u32 coded_states() {
 }
 constexpr u32 CODED_STATES = coded_states();
 
+// What stands in the place of the symbols of a dense list that are not there.
+constexpr u32 NO_SYMBOL = CODE_SYMBOLS - 1;
+static_assert(SYMBOLS <= NO_SYMBOL, "it is not one");
+// Some of four symbols, by bits; in place of the others that there is none.
+__device__ __forceinline__ u32 only_symbols(u32 four, u32 there) {
+    const u32 keep = ((there & 15) * 0x00204081 & 0x01010101) * 255;
+    return (four & keep) | (~keep & NO_SYMBOL * 0x01010101);
+}
+
 struct CollectShared {
     u32 counts[COUNTS_END];
     u8 raw_bits[ALPHABET];
@@ -212,7 +221,20 @@ __device__ __forceinline__ void collect(const Job& job) {
                 active = ~mask_by_position(lorenzo, masked);
                 i32 x, y;
                 place_in_tile(lorenzo, (i32)(thread_in_block() & 15), x, y);
-                counting &= ~(__ballot_sync(FULL, __shfl_sync(FULL, masked, y) >> x & 1) & TOP_LANES);
+                const u32 masked_top = __ballot_sync(FULL, __shfl_sync(FULL, masked, y) >> x & 1) & TOP_LANES;
+                counting &= ~masked_top;
+                if (!lorenzo) {
+                    if (lane < 2) active = (active & ~255) | (~(masked_top >> 8 * lane) & 255);
+#pragma unroll
+                    for (i32 i = 0; i < 4; i++) {
+                        const u32 there = active >> 8 * i & 255;
+                        const bool dense = i ? fine_class > LAST_SPARSE_CLASS : my_class > (lane < 2 ? 0 : LAST_SPARSE_CLASS);
+                        if (dense && there != 255) {
+                            uint2* const to = reinterpret_cast<uint2*>(job.symbols + (u64)index * TILE_VERTICES) + lane + 32 * i;
+                            *to = make_uint2(only_symbols(rows[i].x, there), only_symbols(rows[i].y, there >> 4));
+                        }
+                    }
+                }
             }
         }
         u32 heads = info & ~(u32)(255 & ~15);

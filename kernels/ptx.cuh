@@ -125,6 +125,20 @@ __device__ __forceinline__ u32 byte_from_global(u64 at) {
     return value;
 }
 
+// A word or a byte in global memory, or what stands for neither, without a branch.
+__device__ __forceinline__ u32 word_or_byte(u64 at, bool word, bool byte, u32 otherwise) {
+    u32 value = otherwise;
+    asm volatile("{.reg .pred p, q; setp.ne.u32 p, %2, 0; setp.ne.u32 q, %3, 0; @p ld.global.u32 %0, [%1]; @q ld.global.u8 %0, [%1];}"
+                 : "+r"(value)
+                 : "l"(at), "r"((u32)word), "r"((u32)byte)
+                 : "memory");
+    return value;
+}
+// Eight bytes in global memory, or what was there before, without a branch.
+__device__ __forceinline__ void load_if(bool wanted, u64 at, u64& value) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u64 %0, [%1];}" : "+l"(value) : "l"(at), "r"((u32)wanted) : "memory");
+}
+
 // A store without a branch.
 __device__ __forceinline__ void store_if(bool wanted, u16* to, u32 value) {
     asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.u16 [%0], %1;}" ::"l"(to), "h"((u16)value), "r"((u32)wanted) : "memory");
