@@ -61,6 +61,7 @@ struct BatchSize {
 struct EncodeGroup {
     u64 first, end;  // tiles
     BatchSize size;
+    u64 symbols, entries, payload, unused;  // where those of the batch lie
     EncodeLists lists;
     MaskLists mask_lists;
     u16 mask_entries[PREPARERS][32];  // of a chunk, of each warp itself
@@ -79,7 +80,7 @@ struct EncodeShared {
     u16 raw_bits[ALPHABET];
     EncodeGroup groups[ENCODE_GROUPS];
 };
-static_assert(sizeof(EncodeGroup) == 48 + 448 + 768 + 320 + 256 + 8 * 14 * 128, "launch.rs asks for as much");
+static_assert(sizeof(EncodeGroup) == 80 + 448 + 768 + 320 + 256 + 8 * 14 * 128, "launch.rs asks for as much");
 static_assert(sizeof(EncodeShared) == 4 * 5088 + 512 + ENCODE_GROUPS * sizeof(EncodeGroup), "launch.rs asks for as much");
 // Symbols with raw bits that are not in the payload.
 constexpr u32 SPECIAL = 128;
@@ -96,12 +97,14 @@ struct Encoder {
     u32 above;  // lanes above this one
 
     __device__ __forceinline__ Encoder(u8* end) : x(1u << 16), at(fresh_global(reinterpret_cast<u16*>(end) - 1)), above(~1u << (threadIdx.x & 31)) {}
+    // Where the next word goes once these lanes have written theirs.
+    static __device__ __forceinline__ u16* behind(u16* at, u32 lanes) { return at - __popc(lanes); }
     __device__ __forceinline__ u64 words(const u8* end) const { return (u64)(reinterpret_cast<const u16*>(end) - 1 - at); }
     __device__ __forceinline__ void emit(bool need) {
         const u32 mask = __ballot_sync(FULL, need);
-        store_if(need, at - __popc(mask & above), x);
+        store_if(need, behind(at, mask & above), x);
         x = need ? x >> 16 : x;
-        at -= __popc(mask);
+        at = behind(at, mask);
     }
     // Raw bits, as raw_word gives them; nothing where there are none. (Shifts take the low bits of their number.)
     __device__ __forceinline__ void raw(u32 word) {
@@ -125,10 +128,10 @@ struct Encoder {
         else
             divide(f, code_in(entry), reciprocal);
         const u32 mask_first = __ballot_sync(FULL, need_first), mask_second = __ballot_sync(FULL, need_second);
-        u16* const between = at - __popc(mask_first);
-        store_if(need_first, at - __popc(mask_first & above), first);
-        store_if(need_second, between - __popc(mask_second & above), second);
-        at = between - __popc(mask_second);
+        u16* const between = behind(at, mask_first);
+        store_if(need_first, behind(at, mask_first & above), first);
+        store_if(need_second, behind(between, mask_second & above), second);
+        at = behind(between, mask_second);
     }
     // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
     __device__ __forceinline__ void divide(u32 f, u32 start, u32 reciprocal) {
@@ -268,6 +271,7 @@ __device__ __forceinline__ void fill_mask_chunk(const Job& job, const MaskLists&
 }
 
 // Before a batch is prepared.
+template <typename T>
 __device__ __forceinline__ void open_batch(const Job& job, EncodeGroup& shared, i32 role, u64 batch, u64 end) {
     const i32 lane = threadIdx.x & 31;
     const bool exists = batch + lane < end;
@@ -290,6 +294,11 @@ __device__ __forceinline__ void open_batch(const Job& job, EncodeGroup& shared, 
         size.chunks = (size.entries + 31) / 32;
         size.mask_entries = (i32)warp_sum(tile.masks[0] + tile.masks[1]);
         shared.size = size;
+        if (lane == 0) {
+            shared.symbols = reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES);
+            shared.entries = reinterpret_cast<u64>(entries_of<T>(job, batch));
+            shared.payload = reinterpret_cast<u64>(job.payload) + batch * TILE_VERTICES * sizeof(u64);
+        }
     } else if (role == PREPARERS - 1) {
         const u32 states = mode_in(exists ? job.info[batch + lane] : 0);
         if (!__any_sync(FULL, has_mask_list(states, 0) || has_mask_list(states, 1))) return;
@@ -310,10 +319,8 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
     const i32 last_entry = shared.size.entries - 1, chunks = (i32)warp_or(shared.size.chunks), mask_entry_count = (i32)warp_or(shared.size.mask_entries);
     const i32 all_chunks = chunks + (mask_entry_count + 31) / 32, steps = (all_chunks + PREPARERS - 1) / PREPARERS;
     const i32 list_chunks = (chunks + PREPARERS - 1 - role) / PREPARERS, own_chunks = (all_chunks + PREPARERS - 1 - role) / PREPARERS;
-    // Addresses are found once.
-    const u64 symbols = fresh(reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES));
-    const u64 entries = fresh(reinterpret_cast<u64>(entries_of<T>(job, batch)));
-    const u64 payload = fresh(reinterpret_cast<u64>(job.payload) + batch * TILE_VERTICES * sizeof(u64));
+    // Addresses come from where they are not found anew each time.
+    const u64 symbols = from_shared(&shared.symbols), entries = from_shared(&shared.entries), payload = from_shared(&shared.payload);
     // Where so many lists begin, a lane for each, the last one first; and the first entry of the next chunk.
     i32 window = shared.size.lists - 1, start = window >= lane ? lists.starts[window - lane] : -1, from = 32 * (chunks - 1 - role);
     // Of the chunk that was found in the step before, and of the one that was asked for.
@@ -591,7 +598,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                 code_sizes(encoder, tile, exists);
                 code_heads(heads, encoder);
             } else {
-                open_batch(job, mine, role, batch, end);
+                open_batch<T>(job, mine, role, batch, end);
                 meet<ENCODE_ROLES>(number);
                 prepare_chunks<T, HUFFMAN>(job, shared, mine, number, role, batch, end);
             }

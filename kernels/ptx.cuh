@@ -112,6 +112,13 @@ __device__ __forceinline__ u64 from_global(const u64* at) {
     return value;
 }
 
+// What is in shared memory, read here once.
+__device__ __forceinline__ u64 from_shared(const u64* at) {
+    u64 value;
+    asm volatile("ld.volatile.shared.u64 %0, [%1];" : "=l"(value) : "r"((u32)__cvta_generic_to_shared(at)) : "memory");
+    return value;
+}
+
 // A bit of a word by its number, or none where there is no such bit.
 __device__ __forceinline__ u32 bit_if_any(u32 number) {
     u32 bit;

@@ -296,6 +296,7 @@ template <typename T>
 T from_global(const T* at) {
     return *at;
 }
+inline uint64_t from_shared(const uint64_t* at) { return *at; }
 inline unsigned byte_from_global(uint64_t at) { return *reinterpret_cast<const unsigned char*>(at); }
 inline unsigned bit_if_any(unsigned number) { return number < 32 ? 1u << number : 0; }
 inline unsigned word_or_byte(uint64_t at, bool word, bool byte, unsigned otherwise) {
