@@ -3,11 +3,14 @@
 #include "collecting.cuh"
 
 // Several warps work on a group: one codes chunks of its lists, which is what cannot be done but one after the other, the others prepare them by
-// turns. What is asked for from memory is used a step later; a step is a chunk of each of these.
-#ifndef EG
-#define EG 2
+// turns. What is asked for from memory is used a step later; a step is a chunk of each of these. With four groups the warps that code are on
+// different schedulers of a multiprocessor, but not all devices have the memory.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define GROUPS_OF_BLOCK 2
+#else
+#define GROUPS_OF_BLOCK 4
 #endif
-constexpr i32 ENCODE_GROUPS = EG, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES;
+constexpr i32 ENCODE_GROUPS = GROUPS_OF_BLOCK, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES;
 
 // Up to 16 raw bits, highest in their word, and their number in its low ones. Bits 5 to 15 are free.
 __device__ __forceinline__ u32 raw_word(u32 value, u32 bits) { return __funnelshift_r(0, value, bits) | bits; }
@@ -433,7 +436,8 @@ __device__ __forceinline__ void code_chunks(const EncodeGroup& shared, i32 numbe
 #pragma unroll 1
             for (; here > 0; chunk++, kinds >>= 8) {
                 const u32 raw = next_raw, entry = next_entry, reciprocal = next_reciprocal;
-                if (--here > 0) next_raw = chunk[1].symbols.raw[lane], next_entry = chunk[1].symbols.entry[lane], next_reciprocal = chunk[1].symbols.reciprocal[lane];
+                const Item& next = chunk[1].symbols;
+                if (--here > 0) next_raw = next.raw[lane], next_entry = next.entry[lane], next_reciprocal = next.reciprocal[lane];
 #pragma unroll 1
                 for (i32 piece = (i32)(kinds & KIND_PIECES) - 1; piece >= 0; piece--) encoder.raw(chunk->pieces[piece][lane]);
                 encoder.code(raw, entry, reciprocal);
@@ -559,12 +563,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     }
     after_kernel_before();
     // The same for all lanes, as the compiler has to know.
-    const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES, place_in_group = warp % ENCODE_ROLES;
-#if EG == 2
-    const i32 role = place_in_group == 2 ? CODER : place_in_group == 4 ? 2 : place_in_group;
-#else
-    const i32 role = place_in_group;
-#endif
+    const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
     EncodeGroup& mine = shared.groups[number];
     // Consecutive groups go to different blocks.
     u64 group = blockIdx.x + (u64)gridDim.x * number;

@@ -57,6 +57,13 @@ __device__ __forceinline__ u32 thread_in_block() {
     return thread;
 }
 
+// How many blocks the grid has, likewise.
+__device__ __forceinline__ u32 blocks_of_grid() {
+    u32 blocks;
+    asm volatile("mov.u32 %0, %%nctaid.x;" : "=r"(blocks));
+    return blocks;
+}
+
 // With the value of the lane so many below added, where there is one in its part of so many lanes of the warp.
 template <i32 PART = 32>
 __device__ __forceinline__ u32 add_from_below(u32 value, i32 lanes) {

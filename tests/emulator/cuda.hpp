@@ -314,6 +314,7 @@ inline void count_if(unsigned wanted, unsigned* shared) {
 inline unsigned highest_bit(unsigned x) { return 31 - __clz(x); }
 inline unsigned reciprocal_below(unsigned x) { return (unsigned)(4294966784.0f / (float)x); }
 inline unsigned thread_in_block() { return threadIdx.x; }
+inline unsigned blocks_of_grid() { return gridDim.x; }
 inline unsigned fresh(unsigned x) { return x; }
 inline unsigned long fresh(unsigned long x) { return x; }
 inline unsigned long long fresh(unsigned long long x) { return x; }
