@@ -85,7 +85,7 @@ const HUFFMAN_HIERARCHICAL: fn(&Needs) -> bool = |n| HUFFMAN(n) && HIERARCHICAL(
 pub(super) const MANY: u64 = 1056;
 
 /// Shared memory of the coder's kernels: structs CollectShared, EncodeShared, LorenzoShared and DecodeShared.
-const COLLECT_BYTES: u32 = 4 * 5352 + 256 + 16 * (8 + 2 * 352);
+const COLLECT_BYTES: u32 = 4 * 5352 + 16 * 2 * 352;
 const fn encode_bytes(groups: u32) -> u32 {
     4 * 5088 + 512 + groups * (80 + 448 + 768 + 320 + 256 + 8 * 14 * 128)
 }
