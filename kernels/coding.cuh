@@ -286,7 +286,7 @@ __device__ __forceinline__ void open_batch(const Job& job, EncodeGroup& shared, 
         for (u32 k = 0; k < ENCODE_LISTS; k++) {
             // Those of the top begin at positions 0, 1 and 4.
             const u32 list = k < TOP_LISTS ? TOP_LIST : k - TOP_LISTS + 1, cls = class_in(tile.info, list == TOP_LIST ? 0 : (i32)list - 1);
-            const u32 start = k < TOP_LISTS ? k * k : (u32)list_start(list), end = k < TOP_LISTS ? (k + 1) * (k + 1) + (k == 2 ? 7 : 0) : (u32)list_end(list);
+            const u32 start = k < TOP_LISTS ? k * k : (u32)list_start(list), end = k + 1 < TOP_LISTS ? (k + 1) * (k + 1) : (u32)list_end(list);
             const bool sparse = list != TOP_LIST && is_sparse(cls);
             const u32 table = list == TOP_LIST ? k : table_in_list(list, cls, 0) - ANCHOR_TABLE;
             sizes[k] = (list == TOP_LIST ? has_top : tile.coded && cls) ? (sparse ? tile.counts[list - 1] : end - start) : 0;
