@@ -326,64 +326,19 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
     const u64 symbols = from_shared(&shared.symbols), entries = from_shared(&shared.entries), payload = from_shared(&shared.payload);
     // Where so many lists begin, a lane for each, the last one first; and the first entry of the next chunk.
     i32 window = shared.size.lists - 1, start = window >= lane ? lists.starts[window - lane] : -1, from = 32 * (chunks - 1 - role);
-    // Of the chunk that was found in the step before, and of the one that was asked for.
-    u32 about = NO_SYMBOL << 24 | ABOUT_NOTHING, word = 0, next_about = ABOUT_NOTHING, next_word = NO_SYMBOL;
+    // Of the chunk whose raw bits were asked for in the step before, and of the one whose words were.
+    u32 about = NO_SYMBOL << 24 | ABOUT_NOTHING, word = 0, next_about = ABOUT_NOTHING, next_word = 0, next_symbol = NO_SYMBOL;
     u64 low = 0;
 #pragma unroll 1
     for (i32 step = 0; step < steps + ENCODE_STEPS; step++) {
-        if (step >= 2 && step < own_chunks + 2) {
-            // Raw bits are there now.
-            Chunk& chunk = shared.chunks[step & 1][role];
-            const u32 symbol = symbol_in(about), entry = all.entries[code_table_in(about) * CODE_SYMBOLS + symbol];
-            u32 sizes = all.raw_bits[symbol];
-            // Those of masks have none.
-            if (step >= list_chunks + 2) sizes = 0;
-            u32 bits = sizes & (SPECIAL - 1);
-            u64 high = 0;
-            // What there is in the chunk: bits for the sizes, whether there are runs, and the flags of the entry; SPECIAL where that is to be looked at.
-            const u32 mine = __byte_perm(__byte_perm(sizes, about, 0x0610), entry, 0x5210) | (position_in(about) == 0 ? SPECIAL : 0);
-            u32 kind = warp_or(mine);
-            if (kind & SPECIAL) {
-                const bool special = symbol == STORED || (symbol < SYMBOLS && has_digits(symbol, (i32)position_in(about)));
-                if (special) {
-                    const RawBits r = raw_of<T>(job, batch + tile_in(about), (i32)position_in(about), symbol);
-                    bits = r.bits;
-                    low = r.low;
-                    high = r.high;
-                }
-                kind |= warp_or(special ? sixteens(bits) : 0);
-            }
-            u32 raw = raw_word((u32)low, bits < 16 ? bits : 16);
-            u32 pieces = highest_bit((kind & 0xff00) | 256) - 8, place = 0;
-            if (kind & ENTRY_ESCAPES << 16) {
-                chunk.pieces[0][lane] = raw;
-                raw = entry & ENTRY_ESCAPES ? raw_word(symbol, 8) : 0;
-                pieces++;
-                place = 1;
-            }
-#pragma unroll 1
-            for (u32 at = 16; place < pieces; place++, at += 16) {
-                const u32 n = bits > at ? bits - at < 16 ? bits - at : 16 : 0;
-                chunk.pieces[place][lane] = raw_word((u32)(at < 64 ? low >> at : high >> (at - 64)), n);
-            }
-            chunk.symbols.raw[lane] = raw;
-            chunk.symbols.entry[lane] = entry;
-            chunk.symbols.reciprocal[lane] = E::reciprocal_of(entry);
-            if (kind & ABOUT_RUNS) {
-                const u32 run = run_symbol_of_entry(word), runs = runs_in(about);
-                const u32 run_entry = runs ? all.entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
-                chunk.runs.raw[lane] = runs ? raw_word(run_raw_of_entry(word), run_bits(run)) | run << 8 : 0;
-                chunk.runs.entry[lane] = run_entry;
-                chunk.runs.reciprocal[lane] = E::reciprocal_of(run_entry);
-                pieces |= KIND_RUNS;
-                if (__any_sync(FULL, run_entry & ENTRY_ESCAPES)) pieces |= KIND_RUN_ESCAPES;
-            }
-            shared.kinds[step & 1][role] = (u8)pieces;
-        }
+        // What was asked for is there now. What is found in this step is asked for first, so that it is on its way meanwhile.
+        const u32 found = about, found_word = word;
+        u64 found_low = low;
         // The word of the next chunk is there now: its raw bits are asked for.
         {
-            const u32 place = next_about & ABOUT_RUNS ? (next_about & ~1023u) | (u32)position_of_entry(next_word) : next_about;
-            about = __byte_perm(place, next_word, 0x4210);
+            const bool listed = next_about & ABOUT_RUNS;
+            const u32 place = listed ? (next_about & ~1023u) | (u32)position_of_entry(next_word) : next_about;
+            about = __byte_perm(place, listed ? next_word : next_symbol, 0x4210);
             word = next_word;
             // Those of stored values are the values themselves.
             load_if(about - (FIRST_WITH_RAW_BITS << 24) < (STORED - FIRST_WITH_RAW_BITS) << 24, payload + sizeof(u64) * (about & ABOUT_PLACE), low);
@@ -404,7 +359,8 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             const bool listed = here & ABOUT_RUNS;
             u64 at = symbols + (here & ABOUT_PLACE);
             if (__any_sync(FULL, listed) && listed) at = entries + (tile_in(here) * TILE_WORD_BYTES + 4 * position_in(here));
-            next_word = word_or_byte(at, exists && listed, exists && !listed, NO_SYMBOL);
+            next_symbol = NO_SYMBOL;
+            load_word_or_byte(at, exists && listed, exists && !listed, next_word, next_symbol);
             next_about = exists ? here : ABOUT_NOTHING;
             from -= 32 * PREPARERS;
         } else if (step < own_chunks) {
@@ -412,8 +368,57 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             fill_mask_chunk(job, shared.mask_lists, shared.mask_entries[role], batch, from);
             const bool exists = from + lane < mask_entry_count;
             const u32 entry = exists ? shared.mask_entries[role][lane] : 0;
-            next_word = exists ? make_entry(entry & 255, 1, encode_run(entry >> 8)) : NO_SYMBOL;
+            next_word = make_entry(entry & 255, 1, encode_run(entry >> 8));
+            next_symbol = NO_SYMBOL;
             next_about = exists ? ABOUT_MASK : ABOUT_NOTHING;
+        }
+        if (step >= 2 && step < own_chunks + 2) {
+            Chunk& chunk = shared.chunks[step & 1][role];
+            const u32 symbol = symbol_in(found), entry = all.entries[code_table_in(found) * CODE_SYMBOLS + symbol];
+            u32 sizes = all.raw_bits[symbol];
+            // Those of masks have none.
+            if (step >= list_chunks + 2) sizes = 0;
+            u32 bits = sizes & (SPECIAL - 1);
+            u64 high = 0;
+            // What there is in the chunk: bits for the sizes, whether there are runs, and the flags of the entry; SPECIAL where that is to be looked at.
+            const u32 mine = __byte_perm(__byte_perm(sizes, found, 0x0610), entry, 0x5210) | (position_in(found) == 0 ? SPECIAL : 0);
+            u32 kind = warp_or(mine);
+            if (kind & SPECIAL) {
+                const bool special = symbol == STORED || (symbol < SYMBOLS && has_digits(symbol, (i32)position_in(found)));
+                if (special) {
+                    const RawBits r = raw_of<T>(job, batch + tile_in(found), (i32)position_in(found), symbol);
+                    bits = r.bits;
+                    found_low = r.low;
+                    high = r.high;
+                }
+                kind |= warp_or(special ? sixteens(bits) : 0);
+            }
+            u32 raw = raw_word((u32)found_low, bits < 16 ? bits : 16);
+            u32 pieces = highest_bit((kind & 0xff00) | 256) - 8, place = 0;
+            if (kind & ENTRY_ESCAPES << 16) {
+                chunk.pieces[0][lane] = raw;
+                raw = entry & ENTRY_ESCAPES ? raw_word(symbol, 8) : 0;
+                pieces++;
+                place = 1;
+            }
+#pragma unroll 1
+            for (u32 at = 16; place < pieces; place++, at += 16) {
+                const u32 n = bits > at ? bits - at < 16 ? bits - at : 16 : 0;
+                chunk.pieces[place][lane] = raw_word((u32)(at < 64 ? found_low >> at : high >> (at - 64)), n);
+            }
+            chunk.symbols.raw[lane] = raw;
+            chunk.symbols.entry[lane] = entry;
+            chunk.symbols.reciprocal[lane] = E::reciprocal_of(entry);
+            if (kind & ABOUT_RUNS) {
+                const u32 run = run_symbol_of_entry(found_word), runs = runs_in(found);
+                const u32 run_entry = runs ? all.entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
+                chunk.runs.raw[lane] = runs ? raw_word(run_raw_of_entry(found_word), run_bits(run)) | run << 8 : 0;
+                chunk.runs.entry[lane] = run_entry;
+                chunk.runs.reciprocal[lane] = E::reciprocal_of(run_entry);
+                pieces |= KIND_RUNS;
+                if (__any_sync(FULL, run_entry & ENTRY_ESCAPES)) pieces |= KIND_RUN_ESCAPES;
+            }
+            shared.kinds[step & 1][role] = (u8)pieces;
         }
         meet<ENCODE_ROLES>(number);
     }

@@ -139,14 +139,12 @@ __device__ __forceinline__ u32 byte_from_global(u64 at) {
     return value;
 }
 
-// A word or a byte in global memory, or what stands for neither, without a branch.
-__device__ __forceinline__ u32 word_or_byte(u64 at, bool word, bool byte, u32 otherwise) {
-    u32 value = otherwise;
-    asm volatile("{.reg .pred p, q; setp.ne.u32 p, %2, 0; setp.ne.u32 q, %3, 0; @p ld.global.u32 %0, [%1]; @q ld.global.u8 %0, [%1];}"
-                 : "+r"(value)
-                 : "l"(at), "r"((u32)word), "r"((u32)byte)
+// A word, a byte or nothing in global memory, without a branch. What is not asked for stays as it was.
+__device__ __forceinline__ void load_word_or_byte(u64 at, bool wants_word, bool wants_byte, u32& word, u32& byte) {
+    asm volatile("{.reg .pred p, q; setp.ne.u32 p, %3, 0; setp.ne.u32 q, %4, 0; @p ld.global.u32 %0, [%2]; @q ld.global.u8 %1, [%2];}"
+                 : "+r"(word), "+r"(byte)
+                 : "l"(at), "r"((u32)wants_word), "r"((u32)wants_byte)
                  : "memory");
-    return value;
 }
 // Eight bytes in global memory, or what was there before, without a branch.
 __device__ __forceinline__ void load_if(bool wanted, u64 at, u64& value) {

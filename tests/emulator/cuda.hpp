@@ -299,8 +299,9 @@ T from_global(const T* at) {
 inline uint64_t from_shared(const uint64_t* at) { return *at; }
 inline unsigned byte_from_global(uint64_t at) { return *reinterpret_cast<const unsigned char*>(at); }
 inline unsigned bit_if_any(unsigned number) { return number < 32 ? 1u << number : 0; }
-inline unsigned word_or_byte(uint64_t at, bool word, bool byte, unsigned otherwise) {
-    return word ? *reinterpret_cast<const unsigned*>(at) : byte ? *reinterpret_cast<const unsigned char*>(at) : otherwise;
+inline void load_word_or_byte(uint64_t at, bool wants_word, bool wants_byte, unsigned& word, unsigned& byte) {
+    if (wants_word) word = *reinterpret_cast<const unsigned*>(at);
+    if (wants_byte) byte = *reinterpret_cast<const unsigned char*>(at);
 }
 inline void load_if(bool wanted, uint64_t at, uint64_t& value) {
     if (wanted) value = *reinterpret_cast<const uint64_t*>(at);
