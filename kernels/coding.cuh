@@ -3,8 +3,14 @@
 #include "collecting.cuh"
 
 // Several warps work on a group: one codes chunks of its lists, which is what cannot be done but one after the other, the others prepare them by
-// turns. What is asked for from memory is used a step later; a step is a chunk of each of these.
-constexpr i32 ENCODE_GROUPS = 2, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES;
+// turns. What is asked for from memory is used a step later; a step is a chunk of each of these. With four groups the warps that code are on
+// different schedulers of a multiprocessor, but not all devices have the memory.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define GROUPS_OF_BLOCK 2
+#else
+#define GROUPS_OF_BLOCK 4
+#endif
+constexpr i32 ENCODE_GROUPS = GROUPS_OF_BLOCK, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES;
 
 // Up to 16 raw bits, highest in their word, and their number in its low ones. Bits 5 to 15 are free.
 __device__ __forceinline__ u32 raw_word(u32 value, u32 bits) { return __funnelshift_r(0, value, bits) | bits; }
@@ -24,16 +30,12 @@ struct Chunk {
 // What there is in a chunk: the number of pieces in the low bits, whether there are runs, and whether one of them escapes.
 constexpr u32 KIND_PIECES = 15, KIND_RUNS = 16, KIND_RUN_ESCAPES = 32;
 
-// The vertices of the first few tiles of a batch that have no symbol, for the tiles that are not whole: a bit for each position.
-struct MaskedPositions {
-    u8 bits[MASKED_TILES][TILE_VERTICES / 8];
-};
-
-// What is known of a lane's entry: its position in the tile, the tile, whether there is a symbol at all, the table of the runs of a sparse list (or
-// of a mask) less one, the table of the symbol, and the symbol once it is there. For a list: where it begins, and in place of the symbol where the
-// masked positions of a tile that is not whole are, if it is dense: one above it.
-constexpr u32 ABOUT_PLACE = 0x7fff, ABOUT_ACTIVE = 1u << 15, ABOUT_RUNS = 7 << 16, ABOUT_LIST = 0xffffff;
-constexpr u32 MASK_TABLE = RUN - ANCHOR_TABLE, ABOUT_MASK = ABOUT_ACTIVE | ABOUT_RUNS | MASK_TABLE << 19;
+// What is known of a lane's entry: its position in the tile, the tile, the table of the runs of a sparse list (or of a mask) less one, the table of
+// the symbol, and the symbol once it is there. For a list: where it begins, less the number of its first entry in the batch.
+constexpr u32 ABOUT_PLACE = 0x7fff, ABOUT_RUNS = 7 << 16;
+constexpr u32 MASK_TABLE = RUN - ANCHOR_TABLE, ABOUT_MASK = ABOUT_RUNS | MASK_TABLE << 19;
+// A lane without an entry: its place is not that of an anchor.
+constexpr u32 ABOUT_NOTHING = 1;
 static_assert(TILE_VERTICES == 1024 && BATCH == 32 && MASK_RUN - RUN + 1 == 7, "bits 10 to 14, and 16 to 18");
 __device__ __forceinline__ u32 position_in(u32 about) { return about & 1023; }
 __device__ __forceinline__ u32 tile_in(u32 about) { return about >> 10 & 31; }
@@ -41,10 +43,11 @@ __device__ __forceinline__ u32 runs_in(u32 about) { return about >> 16 & 7; }
 __device__ __forceinline__ u32 code_table_in(u32 about) { return about >> 19 & 31; }
 __device__ __forceinline__ u32 symbol_in(u32 about) { return about >> 24; }
 
-// The lists of a batch (lists.cuh) with what is known of their entries.
+// The lists of a batch (lists.cuh) with what is known of their entries. Those of the top are three of a tile, one for each of their tables.
+constexpr u32 TOP_LISTS = 3, ENCODE_LISTS = TOP_LISTS + TILE_LISTS - 1;
 struct EncodeLists {
-    u16 starts[MOST_LISTS + 32];
-    u32 names[MOST_LISTS];
+    u16 starts[ENCODE_LISTS * BATCH + 32];
+    u32 names[ENCODE_LISTS * BATCH];
 };
 
 // Those of masks.
@@ -61,13 +64,13 @@ struct BatchSize {
 struct EncodeGroup {
     u64 first, end;  // tiles
     BatchSize size;
+    u64 symbols, entries, payload, unused;  // where those of the batch lie
     EncodeLists lists;
     MaskLists mask_lists;
     u16 mask_entries[PREPARERS][32];  // of a chunk, of each warp itself
-    MaskedPositions masked;
     Chunk chunks[2][PREPARERS];  // by step and warp
     u8 kinds[2][PREPARERS];
-    u64 unused;
+    u32 groups, weight;  // of the stream, and of a group at most
 };
 static_assert(PREPARERS == 4, "the kinds of a step are a word");
 
@@ -76,12 +79,14 @@ constexpr u32 RUNS_PLACE = MASK_TABLE * CODE_SYMBOLS + ALPHABET, SHARED_ENTRIES 
 static_assert(FIRST_SHARED_TABLE == MASK_BYTE && ANCHOR_TABLE == MASK_BYTE + 1, "in this order");
 struct EncodeShared {
     u32 entries[SHARED_ENTRIES];
-    // Raw bits by symbol, and above, for each 16 of them, a bit.
+    // Raw bits by symbol, whether it is a special one, and above, for each 16 of them, a bit.
     u16 raw_bits[ALPHABET];
     EncodeGroup groups[ENCODE_GROUPS];
 };
-static_assert(sizeof(EncodeGroup) == 48 + 320 + 512 + 320 + 256 + 1024 + 8 * 14 * 128, "launch.rs asks for as much");
-static_assert(sizeof(EncodeShared) == 4 * 5088 + 512 + 2 * sizeof(EncodeGroup), "launch.rs asks for as much");
+static_assert(sizeof(EncodeGroup) == 80 + 448 + 768 + 320 + 256 + 8 * 14 * 128, "launch.rs asks for as much");
+static_assert(sizeof(EncodeShared) == 4 * 5088 + 512 + ENCODE_GROUPS * sizeof(EncodeGroup), "launch.rs asks for as much");
+// Symbols with raw bits that are not in the payload.
+constexpr u32 SPECIAL = 128;
 // The bit for as many raw bits.
 __device__ __forceinline__ u32 sixteens(u32 bits) { return 128u << (bits + 15) / 16 & 0xff00; }
 
@@ -91,18 +96,18 @@ struct Encoder {
     // What leaves a state as it is: no bits, or the whole scale.
     static constexpr u32 NOTHING = HUFFMAN ? 0 : SCALE << 16;
     u32 x;
-    u8* space;  // of the group
-    u32 at;     // where the next word goes, in front of the one before; the first one is the last one of the space
+    u16* at;    // where the next word goes, in front of the one before; the first one is the last one of the group's space
     u32 above;  // lanes above this one
 
-    __device__ __forceinline__ Encoder(u8* space, u64 bytes)
-        : x(1u << 16), space(reinterpret_cast<u8*>(fresh(reinterpret_cast<u64>(space)))), at((u32)bytes - 2), above(~1u << (threadIdx.x & 31)) {}
-    __device__ __forceinline__ u32 words(u64 bytes) const { return ((u32)bytes - 2 - at) / 2; }
+    __device__ __forceinline__ Encoder(u8* end) : x(1u << 16), at(fresh_global(reinterpret_cast<u16*>(end) - 1)), above(~1u << (threadIdx.x & 31)) {}
+    // Where the next word goes once these lanes have written theirs.
+    static __device__ __forceinline__ u16* behind(u16* at, u32 lanes) { return at - __popc(lanes); }
+    __device__ __forceinline__ u64 words(const u8* end) const { return (u64)(reinterpret_cast<const u16*>(end) - 1 - at); }
     __device__ __forceinline__ void emit(bool need) {
         const u32 mask = __ballot_sync(FULL, need);
-        store_if(need, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask & above))), x);
+        store_if(need, behind(at, mask & above), x);
         x = need ? x >> 16 : x;
-        at -= 2 * __popc(mask);
+        at = behind(at, mask);
     }
     // Raw bits, as raw_word gives them; nothing where there are none. (Shifts take the low bits of their number.)
     __device__ __forceinline__ void raw(u32 word) {
@@ -126,14 +131,14 @@ struct Encoder {
         else
             divide(f, code_in(entry), reciprocal);
         const u32 mask_first = __ballot_sync(FULL, need_first), mask_second = __ballot_sync(FULL, need_second);
-        const u32 between = at - 2 * __popc(mask_first);
-        store_if(need_first, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask_first & above))), first);
-        store_if(need_second, reinterpret_cast<u16*>(space + (between - 2 * __popc(mask_second & above))), second);
-        at = between - 2 * __popc(mask_second);
+        u16* const between = behind(at, mask_first);
+        store_if(need_first, behind(at, mask_first & above), first);
+        store_if(need_second, behind(between, mask_second & above), second);
+        at = behind(between, mask_second);
     }
     // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
     __device__ __forceinline__ void divide(u32 f, u32 start, u32 reciprocal) {
-        const u32 q = __umulhi(x, reciprocal), more = SCALE - f, left = x - q * f;
+        const u32 q = __umulhi(x, reciprocal), more = SCALE - f, left = x + q * fresh(0u - f);
         x += q * more + start;
         if (left >= f) x += more;
     }
@@ -268,78 +273,42 @@ __device__ __forceinline__ void fill_mask_chunk(const Job& job, const MaskLists&
     } while (start > from);
 }
 
-// Of the first tiles of a batch that are not whole, by all warps that prepare chunks but the first one.
-__device__ __forceinline__ void mask_positions(const Job& job, MaskedPositions& shared, i32 role, u64 batch, u32 my_info, u32 masked) {
-    const i32 lane = threadIdx.x & 31;
-    i32 slot = 0, turn = 1;
-    for (u32 left = masked; left && slot < MASKED_TILES; left &= left - 1, slot++) {
-        const bool mine = turn == role;
-        turn = turn == PREPARERS - 1 ? 1 : turn + 1;
-        if (!mine) continue;
-        // As load_masked_rows has them.
-        const i32 t = __ffs(left) - 1;
-        const u64 index = batch + t;
-        const TileShape shape = tile_shape(job, index);
-        const u32 inside = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
-        const u32* const rows = job.masks + index * 64 + lane;
-        const u32 row = ~inside | (mode_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
-        i32 x, y;
-        place_in_tile(false, lane & 15, x, y);
-        const u32 top = __ballot_sync(FULL, __shfl_sync(FULL, row, y) >> x & 1) & 0xffff, bits = mask_by_position(false, row);
-#pragma unroll
-        for (i32 i = 0; i < 4; i++) shared.bits[slot][32 * i + lane] = (u8)(i == 0 && lane < 2 ? top >> 8 * lane : bits >> 8 * i);
-    }
-}
-
-// Of a tile that is not whole. Those without a place are few: what they load is not to be waited for by the others.
-static __device__ __noinline__ bool is_active_without_place(const Job& job, u64 index, i32 position) {
-    return is_active(job, false, index, mode_in(job.info[index]), position);
-}
-__device__ __forceinline__ bool is_active(const Job& job, const MaskedPositions& shared, u64 batch, u32 about) {
-    const u32 slot = (about >> 24) - 1, position = position_in(about);
-    if (slot >= MASKED_TILES) return is_active_without_place(job, batch + tile_in(about), (i32)position);
-    return !(shared.bits[slot][position >> 3] >> (position & 7) & 1);
-}
-
-// What is known of the entries of the lists of a lane's tile, of `masked` ones that are not whole.
-__device__ __forceinline__ void name_lists(u32 info, u32 masked, u32 (&names)[TILE_LISTS]) {
-    const u32 lane = threadIdx.x & 31;
-    const u32 slot = __popc(masked & ((1u << lane) - 1)), where = masked >> lane & 1 ? (slot < MASKED_TILES ? slot : MASKED_TILES) + 1 : 0;
-#pragma unroll
-    for (u32 list = TOP_LIST; list < TILE_LISTS; list++) {
-        const u32 cls = class_in(info, list == TOP_LIST ? 0 : (i32)list - 1);
-        const bool dense = list == TOP_LIST || !is_sparse(cls);
-        const u32 table = list == TOP_LIST ? 0 : table_in_list(list, cls, 0) - ANCHOR_TABLE;
-        names[list] = (u32)list_start(list) | lane << 10 | ABOUT_ACTIVE | (dense ? where << 24 : cls << 16) | table << 19;
-    }
-}
-// The tables of the top are not the same for all positions: how many behind that of the first one.
-__device__ __forceinline__ u32 later_table(u32 position) { return __funnelshift_rc(0xaaaaaa54, 0, 2 * position) & 3; }
-
 // Before a batch is prepared.
+template <typename T>
 __device__ __forceinline__ void open_batch(const Job& job, EncodeGroup& shared, i32 role, u64 batch, u64 end) {
     const i32 lane = threadIdx.x & 31;
     const bool exists = batch + lane < end;
     if (role == 0) {
         const CodeTile tile(job, batch + lane, exists);
-        u32 sizes[TILE_LISTS], names[TILE_LISTS];
-        code_lists(tile.info, tile.coded, tile.counts, sizes, names);
-        name_lists(tile.info, __ballot_sync(FULL, tile.coded && !(tile.info & ALL_CODED)), names);
+        u32 sizes[ENCODE_LISTS], names[ENCODE_LISTS];
+        const bool has_top = tile.coded && class_in(tile.info, 0);
+#pragma unroll
+        for (u32 k = 0; k < ENCODE_LISTS; k++) {
+            // Those of the top begin at positions 0, 1 and 4.
+            const u32 list = k < TOP_LISTS ? TOP_LIST : k - TOP_LISTS + 1, cls = class_in(tile.info, list == TOP_LIST ? 0 : (i32)list - 1);
+            const u32 start = k < TOP_LISTS ? k * k : (u32)list_start(list), end = k + 1 < TOP_LISTS ? (k + 1) * (k + 1) : (u32)list_end(list);
+            const bool sparse = list != TOP_LIST && is_sparse(cls);
+            const u32 table = list == TOP_LIST ? k : table_in_list(list, cls, 0) - ANCHOR_TABLE;
+            sizes[k] = (list == TOP_LIST ? has_top : tile.coded && cls) ? (sparse ? tile.counts[list - 1] : end - start) : 0;
+            names[k] = start | lane << 10 | (sparse ? cls << 16 : 0) | table << 19;
+        }
         BatchSize size;
-        collect_lists<TILE_LISTS>(shared.lists, sizes, names, size.lists, size.entries);
+        collect_lists<ENCODE_LISTS, true>(shared.lists, sizes, names, size.lists, size.entries);
         size.chunks = (size.entries + 31) / 32;
         size.mask_entries = (i32)warp_sum(tile.masks[0] + tile.masks[1]);
         shared.size = size;
-    } else {
-        const u32 info = exists ? job.info[batch + lane] : 0, states = mode_in(info);
-        if (role == PREPARERS - 1 && __any_sync(FULL, has_mask_list(states, 0) || has_mask_list(states, 1))) {
-            const CodeTile tile(job, batch + lane, exists);
-            const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
-            i32 lists, entries;
-            collect_lists<2>(shared.mask_lists, tile.masks, names, lists, entries);
+        if (lane == 0) {
+            shared.symbols = reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES);
+            shared.entries = reinterpret_cast<u64>(entries_of<T>(job, batch));
+            shared.payload = reinterpret_cast<u64>(job.payload) + batch * TILE_VERTICES * sizeof(u64);
         }
-        const bool coded = exists && CODED_STATES >> states & 1;
-        mask_positions(job, shared.masked, role, batch, info, __ballot_sync(FULL, coded && !(info & ALL_CODED)));
+    } else if (role == PREPARERS - 1) {
+        const u32 states = mode_in(exists ? job.info[batch + lane] : 0);
+        if (!__any_sync(FULL, has_mask_list(states, 0) || has_mask_list(states, 1))) return;
+        const CodeTile tile(job, batch + lane, exists);
+        const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
+        i32 lists, entries;
+        collect_lists<2>(shared.mask_lists, tile.masks, names, lists, entries);
     }
 }
 
@@ -349,54 +318,84 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
     typedef Encoder<HUFFMAN> E;
     constexpr u32 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     const i32 lane = threadIdx.x & 31;
-    EncodeLists& lists = shared.lists;
-    const i32 entry_count = shared.size.entries, chunks = (i32)warp_or(shared.size.chunks), mask_entry_count = (i32)warp_or(shared.size.mask_entries);
+    const EncodeLists& lists = shared.lists;
+    const i32 last_entry = shared.size.entries - 1, chunks = (i32)warp_or(shared.size.chunks), mask_entry_count = (i32)warp_or(shared.size.mask_entries);
     const i32 all_chunks = chunks + (mask_entry_count + 31) / 32, steps = (all_chunks + PREPARERS - 1) / PREPARERS;
     const i32 list_chunks = (chunks + PREPARERS - 1 - role) / PREPARERS, own_chunks = (all_chunks + PREPARERS - 1 - role) / PREPARERS;
-    i32 last = shared.size.lists - 1;
-    // Addresses are found once.
-    const u64 symbols = fresh(reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES));
-    const u64 entries = fresh(reinterpret_cast<u64>(entries_of<T>(job, batch)));
-    const u64 payload = fresh(reinterpret_cast<u64>(job.payload) + batch * TILE_VERTICES * sizeof(u64));
-    // Leaves out the entries from this one on.
-    auto skip = [&](i32 from) {
-        u32 lists_there;
-        do {
-            lists_there = __popc(__ballot_sync(FULL, last >= lane && lists.starts[last - lane] >= from));
-            last -= lists_there;
-        } while (lists_there == 32);
-    };
-    // Of the chunk that was found in the step before, and of the one that was asked for.
-    u32 about = 0, word = 0, next_about = 0, next_word = 0;
+    // Addresses come from where they are not found anew each time.
+    const u64 symbols = from_shared(&shared.symbols), entries = from_shared(&shared.entries), payload = from_shared(&shared.payload);
+    // Where so many lists begin, a lane for each, the last one first; and the first entry of the next chunk.
+    i32 window = shared.size.lists - 1, start = window >= lane ? lists.starts[window - lane] : -1, from = 32 * (chunks - 1 - role);
+    // Of the chunk whose raw bits were asked for in the step before, and of the one whose words were.
+    u32 about = NO_SYMBOL << 24 | ABOUT_NOTHING, word = 0, next_about = ABOUT_NOTHING, next_word = 0, next_symbol = NO_SYMBOL;
     u64 low = 0;
 #pragma unroll 1
     for (i32 step = 0; step < steps + ENCODE_STEPS; step++) {
-        // Before anything is asked for, since a loop waits for that.
-        const i32 chunk_here = PREPARERS * step + role;
-        if (step < list_chunks) skip(32 * (chunks - chunk_here));
-        if (step >= 2 && step < own_chunks + 2) {
-            // Raw bits are there now.
-            Chunk& chunk = shared.chunks[step & 1][role];
-            const u32 symbol = symbol_in(about);
-            u32 bits = 0, sizes = 0;
-            u64 high = 0;
-            if (step < list_chunks + 2) {
-                sizes = all.raw_bits[symbol];
-                bits = sizes & 255;
-                const bool special = symbol == STORED || has_digits(symbol, (i32)position_in(about));
-                if (__any_sync(FULL, special) && special) {
-                    const RawBits r = raw_of<T>(job, batch + tile_in(about), (i32)position_in(about), symbol);
-                    bits = r.bits;
-                    low = r.low;
-                    high = r.high;
-                    sizes = sixteens(bits);
-                }
+        // What was asked for is there now. What is found in this step is asked for first, so that it is on its way meanwhile.
+        const u32 found = about, found_word = word;
+        u64 found_low = low;
+        // The word of the next chunk is there now: its raw bits are asked for.
+        {
+            const bool listed = next_about & ABOUT_RUNS;
+            const u32 place = listed ? (next_about & ~1023u) | (u32)position_of_entry(next_word) : next_about;
+            about = __byte_perm(place, listed ? next_word : next_symbol, 0x4210);
+            word = next_word;
+            // Those of stored values are the values themselves.
+            load_if(about - (FIRST_WITH_RAW_BITS << 24) < (STORED - FIRST_WITH_RAW_BITS) << 24, payload + sizeof(u64) * (about & ABOUT_PLACE), low);
+        }
+        if (step < list_chunks) {
+            // Lists that begin behind the chunk, and behind its first entry. Those in the window are enough, or those from the last one on are.
+            u32 behind, later;
+            while (behind = __ballot_sync(FULL, start >= from + 32), later = __ballot_sync(FULL, start > from), later == FULL) {
+                window -= __popc(behind);
+                start = window >= lane ? lists.starts[window - lane] : -1;
             }
-            const u32 entry = about & ABOUT_ACTIVE ? all.entries[code_table_in(about) * CODE_SYMBOLS + symbol] : E::NOTHING;
-            u32 raw = raw_word((u32)low, bits < 16 ? bits : 16);
-            u32 kind = warp_or((sizes & 0xff00) | (about & ABOUT_RUNS) | (entry << 4 & ENTRY_ESCAPES << 4));
+            i32 list = window - __popc(behind);
+            if (later != behind) list -= __popc(warp_or(start > from && start < from + 32 ? 1u << (start - from) : 0) >> lane >> 1);
+            const i32 e = from + lane;
+            const bool exists = e <= last_entry;
+            // Lanes without an entry have the place of the last one.
+            const u32 here = lists.names[list] + (exists ? e : last_entry);
+            const bool listed = here & ABOUT_RUNS;
+            u64 at = symbols + (here & ABOUT_PLACE);
+            if (__any_sync(FULL, listed) && listed) at = entries + (tile_in(here) * TILE_WORD_BYTES + 4 * position_in(here));
+            next_symbol = NO_SYMBOL;
+            load_word_or_byte(at, exists && listed, exists && !listed, next_word, next_symbol);
+            next_about = exists ? here : ABOUT_NOTHING;
+            from -= 32 * PREPARERS;
+        } else if (step < own_chunks) {
+            const i32 from = 32 * (all_chunks - 1 - PREPARERS * step - role);
+            fill_mask_chunk(job, shared.mask_lists, shared.mask_entries[role], batch, from);
+            const bool exists = from + lane < mask_entry_count;
+            const u32 entry = exists ? shared.mask_entries[role][lane] : 0;
+            next_word = make_entry(entry & 255, 1, encode_run(entry >> 8));
+            next_symbol = NO_SYMBOL;
+            next_about = exists ? ABOUT_MASK : ABOUT_NOTHING;
+        }
+        if (step >= 2 && step < own_chunks + 2) {
+            Chunk& chunk = shared.chunks[step & 1][role];
+            const u32 symbol = symbol_in(found), entry = all.entries[code_table_in(found) * CODE_SYMBOLS + symbol];
+            u32 sizes = all.raw_bits[symbol];
+            // Those of masks have none.
+            if (step >= list_chunks + 2) sizes = 0;
+            u32 bits = sizes & (SPECIAL - 1);
+            u64 high = 0;
+            // What there is in the chunk: bits for the sizes, whether there are runs, and the flags of the entry; SPECIAL where that is to be looked at.
+            const u32 mine = __byte_perm(__byte_perm(sizes, found, 0x0610), entry, 0x5210) | (position_in(found) == 0 ? SPECIAL : 0);
+            u32 kind = warp_or(mine);
+            if (kind & SPECIAL) {
+                const bool special = symbol == STORED || (symbol < SYMBOLS && has_digits(symbol, (i32)position_in(found)));
+                if (special) {
+                    const RawBits r = raw_of<T>(job, batch + tile_in(found), (i32)position_in(found), symbol);
+                    bits = r.bits;
+                    found_low = r.low;
+                    high = r.high;
+                }
+                kind |= warp_or(special ? sixteens(bits) : 0);
+            }
+            u32 raw = raw_word((u32)found_low, bits < 16 ? bits : 16);
             u32 pieces = highest_bit((kind & 0xff00) | 256) - 8, place = 0;
-            if (kind & ENTRY_ESCAPES << 4) {
+            if (kind & ENTRY_ESCAPES << 16) {
                 chunk.pieces[0][lane] = raw;
                 raw = entry & ENTRY_ESCAPES ? raw_word(symbol, 8) : 0;
                 pieces++;
@@ -405,56 +404,21 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
 #pragma unroll 1
             for (u32 at = 16; place < pieces; place++, at += 16) {
                 const u32 n = bits > at ? bits - at < 16 ? bits - at : 16 : 0;
-                chunk.pieces[place][lane] = raw_word((u32)(at < 64 ? low >> at : high >> (at - 64)), n);
+                chunk.pieces[place][lane] = raw_word((u32)(at < 64 ? found_low >> at : high >> (at - 64)), n);
             }
             chunk.symbols.raw[lane] = raw;
             chunk.symbols.entry[lane] = entry;
             chunk.symbols.reciprocal[lane] = E::reciprocal_of(entry);
-            const bool with_runs = kind & ABOUT_RUNS;
-            kind = pieces | (with_runs ? KIND_RUNS : 0);
-            if (with_runs) {
-                const u32 run = run_symbol_of_entry(word), runs = runs_in(about);
+            if (kind & ABOUT_RUNS) {
+                const u32 run = run_symbol_of_entry(found_word), runs = runs_in(found);
                 const u32 run_entry = runs ? all.entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
-                chunk.runs.raw[lane] = runs ? raw_word(run_raw_of_entry(word), run_bits(run)) | run << 8 : 0;
+                chunk.runs.raw[lane] = runs ? raw_word(run_raw_of_entry(found_word), run_bits(run)) | run << 8 : 0;
                 chunk.runs.entry[lane] = run_entry;
                 chunk.runs.reciprocal[lane] = E::reciprocal_of(run_entry);
-                if (__any_sync(FULL, run_entry & ENTRY_ESCAPES)) kind |= KIND_RUN_ESCAPES;
+                pieces |= KIND_RUNS;
+                if (__any_sync(FULL, run_entry & ENTRY_ESCAPES)) pieces |= KIND_RUN_ESCAPES;
             }
-            shared.kinds[step & 1][role] = (u8)kind;
-        }
-        // The word of the next chunk is there now: its raw bits are asked for.
-        {
-            const bool listed = next_about & ABOUT_RUNS;
-            const u32 place = listed ? (next_about & ~1023u) | (u32)position_of_entry(next_word) : next_about;
-            const u32 found = next_word << (listed ? 24 : 8 * (~next_about & 3));
-            about = next_about ? (found & ~ABOUT_LIST) | (place & ABOUT_LIST) : 0;
-            word = next_word;
-            // Those of stored values are the values themselves.
-            if (about - (FIRST_WITH_RAW_BITS << 24) < (STORED - FIRST_WITH_RAW_BITS) << 24 && step <= list_chunks)
-                low = from_global(reinterpret_cast<const u64*>(payload + sizeof(u64) * (about & ABOUT_PLACE)));
-        }
-        if (step < list_chunks) {
-            const i32 from = 32 * (chunks - 1 - chunk_here), e = from + lane;
-            const i32 list = list_of_entry_backwards(lists, from, last);
-            const bool exists = e < entry_count;
-            // Loads do not wait for each other where they are not behind a branch: lanes without an entry read the first one.
-            const i32 known = exists ? list : 0;
-            const u32 name = lists.names[known];
-            u32 here = name + (exists ? e - lists.starts[known] : 0);
-            const bool dense = !(name & ABOUT_RUNS);
-            const u32 offset = dense ? here & ABOUT_PLACE & ~3u : tile_in(here) * TILE_WORD_BYTES + 4 * position_in(here);
-            next_word = from_global(reinterpret_cast<const u32*>((dense ? symbols : entries) + offset));
-            here += later_table(position_in(here)) << 19;
-            bool active = exists;
-            if (exists && name > ABOUT_LIST) active = is_active(job, shared.masked, batch, here);
-            next_about = active ? here : 0;
-        } else if (step < own_chunks) {
-            const i32 from = 32 * (all_chunks - 1 - chunk_here);
-            fill_mask_chunk(job, shared.mask_lists, shared.mask_entries[role], batch, from);
-            const bool exists = from + lane < mask_entry_count;
-            const u32 entry = exists ? shared.mask_entries[role][lane] : 0;
-            next_word = make_entry(entry & 255, 0, encode_run(entry >> 8));
-            next_about = exists ? ABOUT_MASK : 0;
+            shared.kinds[step & 1][role] = (u8)pieces;
         }
         meet<ENCODE_ROLES>(number);
     }
@@ -472,18 +436,18 @@ __device__ __forceinline__ void code_chunks(const EncodeGroup& shared, i32 numbe
             const Chunk* chunk = shared.chunks[(step - 1) & 1];
             u32 kinds = warp_or(*reinterpret_cast<const u32*>(shared.kinds[(step - 1) & 1]));
             u32 next_raw = chunk->symbols.raw[lane], next_entry = chunk->symbols.entry[lane], next_reciprocal = chunk->symbols.reciprocal[lane];
-            const i32 here = (i32)fresh((u32)(left < PREPARERS ? left : PREPARERS));
+            i32 here = (i32)fresh((u32)(left < PREPARERS ? left : PREPARERS));
             left -= here;
 #pragma unroll 1
-            for (i32 k = 0; k < here; k++, chunk++, kinds >>= 8) {
+            for (; here > 0; chunk++, kinds >>= 8) {
                 const u32 raw = next_raw, entry = next_entry, reciprocal = next_reciprocal;
-                const u32 run_raw = chunk->runs.raw[lane], run_entry = chunk->runs.entry[lane], run_reciprocal = chunk->runs.reciprocal[lane];
-                const Chunk* const next = chunk + (k + 1 < here ? 1 : 0);
-                next_raw = next->symbols.raw[lane], next_entry = next->symbols.entry[lane], next_reciprocal = next->symbols.reciprocal[lane];
+                const Item& next = chunk[1].symbols;
+                if (--here > 0) next_raw = next.raw[lane], next_entry = next.entry[lane], next_reciprocal = next.reciprocal[lane];
 #pragma unroll 1
                 for (i32 piece = (i32)(kinds & KIND_PIECES) - 1; piece >= 0; piece--) encoder.raw(chunk->pieces[piece][lane]);
                 encoder.code(raw, entry, reciprocal);
                 if (kinds & KIND_RUNS) {
+                    const u32 run_raw = chunk->runs.raw[lane], run_entry = chunk->runs.entry[lane], run_reciprocal = chunk->runs.reciprocal[lane];
                     if (kinds & KIND_RUN_ESCAPES) {
                         encoder.raw(run_raw);
                         encoder.escape(run_entry, run_raw >> 8 & 255);
@@ -550,8 +514,9 @@ template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>& encoder, u64 groups, u64 group, u64 first, u64 end) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     const i32 lane = threadIdx.x & 31;
-    const u64 words = encoder.words((end - first) * TILE_WORD_BYTES);
-    u16* const state = reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES - STATE_BYTES) - words + 2 * lane;
+    u8* const space_end = job.words + end * TILE_WORD_BYTES;
+    const u64 words = encoder.words(space_end);
+    u16* const state = reinterpret_cast<u16*>(space_end - STATE_BYTES) - words + 2 * lane;
     state[0] = (u16)encoder.x;
     state[1] = (u16)(encoder.x >> 16);
     if (lane == 0) {
@@ -562,6 +527,36 @@ __device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>
     }
 }
 
+// The tables in shared memory, without their reciprocals, by so many warps, each of which has some tables of codes. Rows are 32 entries.
+template <bool HUFFMAN>
+__device__ __forceinline__ void load_tables(const Job& job, EncodeShared& shared, i32 warp) {
+    constexpr i32 WARPS = ENCODE_GROUPS * PREPARERS, TABLES_EACH = ((i32)MASK_TABLE + WARPS - 1) / WARPS, TABLE_ROWS = CODE_SYMBOLS / 32;
+    constexpr i32 MASK_ROWS = ALPHABET / 32, OTHER_ROWS = MASK_ROWS + TABLES - RUN;
+    static_assert(RUN_SYMBOLS == 32 && CODE_SYMBOLS % 32 == 0 && MASK_TABLE % TABLES_EACH == 0, "tables are whole rows");
+    const i32 lane = threadIdx.x & 31;
+    const uint2* const from = code_entries(job, MASK_BYTE) + lane;
+    if (TABLES_EACH * warp < (i32)MASK_TABLE) {
+        const uint2* const codes = from + ((ANCHOR_TABLE - MASK_BYTE) + TABLES_EACH * warp) * ALPHABET;
+        u32* const to = shared.entries + TABLES_EACH * warp * CODE_SYMBOLS + lane;
+#pragma unroll
+        for (i32 row = 0; row < TABLES_EACH * TABLE_ROWS; row++)
+            copy_ahead<4>(to + 32 * row, &codes[row / TABLE_ROWS * ALPHABET + row % TABLE_ROWS * 32].x);
+    }
+#pragma unroll
+    for (i32 i = 0; i < (OTHER_ROWS + WARPS - 1) / WARPS; i++) {
+        const i32 row = WARPS * i + warp;
+        if (row < OTHER_ROWS)
+            copy_ahead<4>(shared.entries + MASK_TABLE * CODE_SYMBOLS + 32 * row + lane,
+                          &from[row < MASK_ROWS ? 32 * row : ((RUN - MASK_BYTE) + row - MASK_ROWS) * ALPHABET].x);
+    }
+    end_of_copies();
+    wait_for_copies<0>();
+    // What has no symbol is not coded: by the lane that brought its place.
+    if (lane != NO_SYMBOL % 32 || TABLES_EACH * warp >= (i32)MASK_TABLE) return;
+#pragma unroll
+    for (i32 table = 0; table < TABLES_EACH; table++) shared.entries[(TABLES_EACH * warp + table) * CODE_SYMBOLS + NO_SYMBOL] = Encoder<HUFFMAN>::NOTHING;
+}
+
 // Grid: any. Block: 32 * ENCODE_WARPS, ENCODE_ROLES warps for a group at a time. Dynamic shared: EncodeShared.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_groups(const Job& job) {
@@ -569,49 +564,33 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     LAUNCHED_SHARED(EncodeShared, shared);
     for (u32 symbol = threadIdx.x; symbol < ALPHABET; symbol += 32 * ENCODE_WARPS) {
         const u32 bits = symbol < SYMBOLS ? raw_bits(symbol, 1, sizeof(T)) : 0;
-        shared.raw_bits[symbol] = (u16)(sixteens(bits) | bits);
+        shared.raw_bits[symbol] = (u16)(sixteens(bits) | bits | (symbol == STORED ? SPECIAL : 0));
     }
     after_kernel_before();
-    const Grouping grouping = choose_groups(job);
-    const u64 groups = grouping.groups;
-    if (blockIdx.x == 0 && threadIdx.x == 0) control_of(job).groups = groups;
-    if (blockIdx.x >= groups) return;
     // The same for all lanes, as the compiler has to know.
     const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
     EncodeGroup& mine = shared.groups[number];
     // Consecutive groups go to different blocks.
     u64 group = blockIdx.x + (u64)gridDim.x * number;
-    auto find_group = [&] {
-        if (role != 0 || group >= groups) return;
-        const u64 boundary = first_tile_of(job, grouping.weight, group);
+    auto find_group = [&](u32 weight) {
+        const u64 boundary = first_tile_of(job, weight, group);
         if ((lane & 15) == 0) (&mine.first)[lane / 16] = boundary;
     };
-    // The tables without their reciprocals, 32 entries at a time, all of which are asked for before the first is there.
-    {
-        constexpr u32 ROWS = SHARED_ENTRIES / 32, MASK_ROW = MASK_TABLE * CODE_SYMBOLS / 32, RUNS_ROW = RUNS_PLACE / 32, TABLE_ROWS = CODE_SYMBOLS / 32;
-        constexpr u32 EACH = (ROWS + ENCODE_WARPS - 1) / ENCODE_WARPS;
-        static_assert(RUN_SYMBOLS == 32 && CODE_SYMBOLS % 32 == 0, "tables are whole rows");
-        const uint2* const from = code_entries(job, MASK_BYTE) + lane;
-        u32 found[EACH];
-#pragma unroll
-        for (u32 i = 0; i < EACH; i++) {
-            const u32 row = i * ENCODE_WARPS + warp;
-            const u32 place = row < MASK_ROW ? (ANCHOR_TABLE - MASK_BYTE + row / TABLE_ROWS) * ALPHABET + row % TABLE_ROWS * 32
-                                             : row < RUNS_ROW ? (row - MASK_ROW) * 32 : (RUN - MASK_BYTE + row - RUNS_ROW) * ALPHABET;
-            if (row < ROWS) found[i] = from[place].x;
-        }
-        find_group();
-#pragma unroll
-        for (u32 i = 0; i < EACH; i++) {
-            const u32 row = i * ENCODE_WARPS + warp;
-            if (row < ROWS) shared.entries[32 * row + lane] = found[i];
-        }
+    // A warp of each group finds that, the others bring the tables without their reciprocals.
+    if (role == 0) {
+        const Grouping grouping = choose_groups(job);
+        if (group < grouping.groups) find_group(grouping.weight);
+        if (lane == 0) mine.groups = (u32)grouping.groups, mine.weight = grouping.weight;
+        if (blockIdx.x == 0 && threadIdx.x == 0) control_of(job).groups = grouping.groups;
+    } else {
+        load_tables<HUFFMAN>(job, shared, number * PREPARERS + role - 1);
     }
     __syncthreads();
+    const u32 groups = warp_or(mine.groups);
     if (group >= groups) return;
     for (;;) {
         const u64 first = mine.first, end = mine.end;
-        Encoder<HUFFMAN> encoder(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES);
+        Encoder<HUFFMAN> encoder(reinterpret_cast<u8*>(job.words + end * TILE_WORD_BYTES));
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             if (role == CODER) {
                 const bool exists = batch + lane < end;
@@ -623,7 +602,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                 code_sizes(encoder, tile, exists);
                 code_heads(heads, encoder);
             } else {
-                open_batch(job, mine, role, batch, end);
+                open_batch<T>(job, mine, role, batch, end);
                 meet<ENCODE_ROLES>(number);
                 prepare_chunks<T, HUFFMAN>(job, shared, mine, number, role, batch, end);
             }
@@ -631,7 +610,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
         }
         if (role == CODER) end_group<T>(job, encoder, groups, group, first, end);
         group += (u64)gridDim.x * ENCODE_GROUPS;
-        find_group();
+        if (role == 0 && group < groups) find_group(mine.weight);
         if (group >= groups) return;
         meet<ENCODE_ROLES>(number);
     }

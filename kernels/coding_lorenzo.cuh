@@ -36,6 +36,9 @@ struct LorenzoShared {
 };
 static_assert(sizeof(LorenzoBatch) == 320 + 516 + 512 && sizeof(LorenzoShared) == 8 * 5185 + 256 + 16 * sizeof(LorenzoBatch), "launch.rs asks for as much");
 
+// The tables of the top are not the same for all positions: how many behind that of the first one.
+__device__ __forceinline__ u32 later_table(u32 position) { return __funnelshift_rc(0xaaaaaa54, 0, 2 * position) & 3; }
+
 // Of a tile that is not whole. Those without rows are few.
 static __device__ __noinline__ bool is_active_without_rows(const Job& job, u64 index, i32 position, bool without, bool otherwise) {
     return without ? is_active(job, true, index, mode_in(job.info[index]), position) : otherwise;
@@ -309,7 +312,7 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
         const u32 boundary = first_tile_of(job, group_weight, group);
         const u64 first = warp_or(__shfl_sync(FULL, boundary, 0)), end = warp_or(__shfl_sync(FULL, boundary, 16));
         LorenzoCoder<T, HUFFMAN> coder = {job, shared, shared.batches[warp],
-                                          Encoder<HUFFMAN>(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES)};
+                                          Encoder<HUFFMAN>(reinterpret_cast<u8*>(job.words + end * TILE_WORD_BYTES))};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             coder.code_batch(batch, end);
             coder.code_front(batch, end);

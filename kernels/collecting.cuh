@@ -46,15 +46,22 @@ constexpr u32 coded_states() {
 }
 constexpr u32 CODED_STATES = coded_states();
 
+// What stands in the place of the symbols of a dense list that are not there.
+constexpr u32 NO_SYMBOL = CODE_SYMBOLS - 1;
+static_assert(SYMBOLS <= NO_SYMBOL, "it is not one");
+// Some of four symbols, by bits; in place of the others that there is none.
+__device__ __forceinline__ u32 only_symbols(u32 four, u32 there) {
+    const u32 keep = ((there & 15) * 0x00204081 & 0x01010101) * 255;
+    return (four & keep) | (~keep & NO_SYMBOL * 0x01010101);
+}
+
 struct CollectShared {
-    u32 counts[COUNTS_END];
-    u8 raw_bits[ALPHABET];
-    u64 raw[COLLECT_WARPS];
+    alignas(16) u32 counts[COUNTS_END];
     u16 positions[COLLECT_WARPS][MOST_ENTRIES];  // of the entries of a tile's sparse lists, behind one that is before all
 };
-static_assert(COLLECT_WARPS == 16 && sizeof(CollectShared) == 4 * 5352 + 256 + 16 * (8 + 2 * 352), "launch.rs asks for as much");
+static_assert(COLLECT_WARPS == 16 && sizeof(CollectShared) == 4 * 5352 + 16 * 2 * 352, "launch.rs asks for as much");
 
-// The table and the symbol that are counted at a place, and the raw bits that follow each such symbol: those of all tiles follow from the counts.
+// The table and the symbol that are counted at a place.
 struct Counted {
     u32 table, symbol;
     __device__ __forceinline__ Counted(u32 place) {
@@ -69,16 +76,6 @@ struct Counted {
         } else {
             table = TILE_MODE, symbol = place - MODES_AT;
         }
-    }
-    // Behind classes and modes are the numbers of entries of lists.
-    template <typename T>
-    __device__ __forceinline__ u32 raw(const u8* raw_bits) const {
-        if (table >= RUN) return run_bits(symbol);
-        if (table >= ANCHOR_TABLE) return raw_bits_at<T>(raw_bits, symbol, (i32)(table - ANCHOR_TABLE));
-        if (table == MASK_BYTE) return 0;
-        if (table >= COARSE_CLASS) return is_sparse(symbol) ? count_bits(table >= FINE_CLASS ? 2 : table >= MIDDLE_CLASS ? 1 : 0, symbol) : 0;
-        const u32 states = symbol % 9;
-        return MASK_COUNT_BITS * (has_mask_list(states, 0) + has_mask_list(states, 1));
     }
 };
 
@@ -144,8 +141,8 @@ __device__ __forceinline__ u32 collect_mask(CollectShared& shared, const TileSha
     return size;
 }
 
-// Grid: any. Block: 32 * COLLECT_WARPS, a warp for a tile at a time. Dynamic shared: CollectShared. The entries of all sparse lists, counts of all
-// symbols by table, and raw bits in all.
+// Grid: any. Block: 32 * COLLECT_WARPS, a warp for a tile at a time. Dynamic shared: CollectShared. The entries of all sparse lists, and
+// counts of all symbols by table.
 template <typename T>
 __device__ __forceinline__ void collect(const Job& job) {
     LAUNCHED_SHARED(CollectShared, shared);
@@ -155,8 +152,7 @@ __device__ __forceinline__ void collect(const Job& job) {
     // The same for all lanes, as the compiler has to know.
     const u32 warp = warp_or(threadIdx.x >> 5);
     u16* const positions = shared.positions[warp];
-    for (u32 k = threadIdx.x; k < COUNTS_END; k += 32 * COLLECT_WARPS) counts[k] = 0;
-    fill_raw_bits<T>(shared.raw_bits, lorenzo);
+    for (u32 k = threadIdx.x; k < COUNTS_END / 4; k += 32 * COLLECT_WARPS) reinterpret_cast<uint4*>(counts)[k] = make_uint4(0, 0, 0, 0);
     if (lane == 0) positions[0] = 0;
     after_kernel_before();
     __syncthreads();
@@ -212,7 +208,20 @@ __device__ __forceinline__ void collect(const Job& job) {
                 active = ~mask_by_position(lorenzo, masked);
                 i32 x, y;
                 place_in_tile(lorenzo, (i32)(thread_in_block() & 15), x, y);
-                counting &= ~(__ballot_sync(FULL, __shfl_sync(FULL, masked, y) >> x & 1) & TOP_LANES);
+                const u32 masked_top = __ballot_sync(FULL, __shfl_sync(FULL, masked, y) >> x & 1) & TOP_LANES;
+                counting &= ~masked_top;
+                if (!lorenzo) {
+                    if (lane < 2) active = (active & ~255) | (~(masked_top >> 8 * lane) & 255);
+#pragma unroll
+                    for (i32 i = 0; i < 4; i++) {
+                        const u32 there = active >> 8 * i & 255;
+                        const bool dense = i ? fine_class > LAST_SPARSE_CLASS : my_class > (lane < 2 ? 0 : LAST_SPARSE_CLASS);
+                        if (dense && there != 255) {
+                            uint2* const to = reinterpret_cast<uint2*>(job.symbols + (u64)index * TILE_VERTICES) + lane + 32 * i;
+                            *to = make_uint2(only_symbols(rows[i].x, there), only_symbols(rows[i].y, there >> 4));
+                        }
+                    }
+                }
             }
         }
         u32 heads = info & ~(u32)(255 & ~15);
@@ -292,18 +301,16 @@ __device__ __forceinline__ void collect(const Job& job) {
         if (fine_zeros) atomicAdd(&counts[code_place(DENSE_STEP_1)], fine_zeros);
     }
     __syncthreads();
-    u64 raw = 0;
-    for (u32 k = threadIdx.x; k < COUNTS_END; k += 32 * COLLECT_WARPS) {
-        const u32 count = counts[k];
-        if (count == 0) continue;
-        const Counted counted(k);
-        atomicAdd((ull*)&job.counts[counted.table * ALPHABET + counted.symbol], (ull)count);
-        raw += (u64)count * counted.template raw<T>(shared.raw_bits);
+    // Tables begin at multiples of four.
+    static_assert(HEAD_ALPHABET % 4 == 0 && CLASSES % 4 == 0 && CODE_SYMBOLS % 4 == 0 && RUN_SYMBOLS % 4 == 0, "four of a table");
+    for (u32 k = threadIdx.x; k < COUNTS_END / 4; k += 32 * COLLECT_WARPS) {
+        const uint4 four = reinterpret_cast<const uint4*>(counts)[k];
+        if ((four.x | four.y | four.z | four.w) == 0) continue;
+        const Counted counted(4 * k);
+        ull* const to = (ull*)&job.counts[counted.table * ALPHABET + counted.symbol];
+        if (four.x) atomicAdd(to, (ull)four.x);
+        if (four.y) atomicAdd(to + 1, (ull)four.y);
+        if (four.z) atomicAdd(to + 2, (ull)four.z);
+        if (four.w) atomicAdd(to + 3, (ull)four.w);
     }
-    raw = warp_sum64(raw);
-    if (lane == 0) shared.raw[warp] = raw;
-    __syncthreads();
-    if (threadIdx.x >= 32) return;
-    raw = warp_sum64(lane < COLLECT_WARPS ? shared.raw[lane] : 0);
-    if (lane == 0 && raw) atomicAdd((ull*)&control_of(job).raw_bits, (ull)raw);
 }

@@ -540,8 +540,9 @@ __device__ __forceinline__ void bounds(const Job& job) {
     Control& control = control_of(job);
     const Constraints<T> c = constraints_of<T>(job, control);
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const u64 start = (u64)blockIdx.x * BOUND_WARPS + warp, warps = (u64)gridDim.x * BOUND_WARPS, listed = control.hard;
-    const u64 chunks = (listed + 31) / 32;
+    // There is no memory for 2^37 triangles.
+    const u64 listed = control.hard;
+    const u32 start = blockIdx.x * BOUND_WARPS + warp, chunks = (u32)((listed + 31) / 32), in_last = (u32)(listed - 1) & 31;
     const bool few = few_tiles(job), all_finite = control.nonfinite == 0;
     const TileFinder finder(job);
     __shared__ u32 all_critical, counts[BOUND_WARPS];
@@ -556,12 +557,12 @@ __device__ __forceinline__ void bounds(const Job& job) {
     // Entries are asked for two chunks ahead, corners one.
     u64 next = 0;
     bool next_exists = false;
-    auto fetch = [&](u64 k) {
+    auto fetch = [&](u32 k) {
         next_exists = false;
         if (k >= chunks) return;
-        const u64 at = 32 * k + lane;
+        const u64 at = 32 * (u64)k + lane;
         if (few) {
-            next_exists = at < listed;
+            next_exists = k + 1 < chunks || lane <= in_last;
             if (next_exists) next = hard_triangles(job)[at];
         } else {
             const u32 word = job.masks[k];
@@ -574,15 +575,15 @@ __device__ __forceinline__ void bounds(const Job& job) {
     bool exists = next_exists;
     Corners<T> ahead = {};
     if (exists) ahead = corners_of<T>(job, finder, packed);
-    fetch(start + warps);
+    fetch(start + blocks_of_grid() * BOUND_WARPS);
 #pragma unroll 1
-    for (u64 k = start; k < chunks; k += warps) {
+    for (u32 k = start; k < chunks; k += blocks_of_grid() * BOUND_WARPS) {
         const Corners<T> p = ahead;
         const u64 triangle = packed;
         const bool is_there = exists;
         packed = next, exists = next_exists;
         if (exists) ahead = corners_of<T>(job, finder, packed);
-        fetch(k + 2 * warps);
+        fetch(k + 2 * BOUND_WARPS * blocks_of_grid());
         bool waits = false;
         if (is_there) {
             if (c.speculative) {
@@ -620,7 +621,7 @@ __device__ __forceinline__ void bounds(const Job& job) {
         if (of == w && number >= counts[w]) number -= counts[w], of++;
     if (number < counts[of]) climb(waiting[of][number]);
     if (job.halo | job.pin) {
-        for (u64 k = start; k < control.limited_tiles; k += warps) {
+        for (u64 k = start; k < control.limited_tiles; k += blocks_of_grid() * BOUND_WARPS) {
             // Owned vertices on the border of the grid.
             const u64 tile = job.group_offsets[k];
             const TileShape shape = tile_shape(job, tile);

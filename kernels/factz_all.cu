@@ -29,10 +29,12 @@
 // With registers for as many blocks as have their shared memory.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define GROUP_BLOCKS 1
+#define ENCODE_BLOCKS 1
 #define LORENZO_CODE_BLOCKS 1
 #define COLLECT_BLOCKS 2
 #else
 #define GROUP_BLOCKS 4
+#define ENCODE_BLOCKS 2
 #define LORENZO_CODE_BLOCKS 2
 #define COLLECT_BLOCKS 3
 #endif
@@ -58,10 +60,10 @@ BOUNDED_KERNEL(factz_lorenzo_plain, 32 * LORENZO_PLAIN_WARPS, 8, 32 * LORENZO_PL
 BOUNDED_KERNEL(factz_lorenzo_tight, 32 * LORENZO_PLAIN_WARPS, 6, 32 * LORENZO_PLAIN_WARPS, 2, beside_kernel_before, lorenzo_tight)
 BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 4, 32 * LORENZO_WARPS, 1, beside_kernel_before, lorenzo_others)
 BOUNDED_KERNEL(factz_collect, 32 * COLLECT_WARPS, COLLECT_BLOCKS, 32 * COLLECT_WARPS, COLLECT_BLOCKS, by_itself, collect)
-FLAGGED_KERNEL(factz_tables, TABLE_THREADS, tables, false)
-FLAGGED_KERNEL(factz_make_codes, TABLE_THREADS, tables, true)
-GROUP_KERNEL(factz_encode, 32 * ENCODE_WARPS, by_itself, encode_groups, false)
-GROUP_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, by_itself, encode_groups, true)
+FLAGGED_BOUNDED_KERNEL(factz_tables, TABLE_THREADS, 1, by_itself, tables, false)
+FLAGGED_BOUNDED_KERNEL(factz_make_codes, TABLE_THREADS, 1, by_itself, tables, true)
+FLAGGED_BOUNDED_KERNEL(factz_encode, 32 * ENCODE_WARPS, ENCODE_BLOCKS, by_itself, encode_groups, false)
+FLAGGED_BOUNDED_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, ENCODE_BLOCKS, by_itself, encode_groups, true)
 FLAGGED_BOUNDED_KERNEL(factz_encode_lorenzo, 32 * LORENZO_CODE_WARPS, LORENZO_CODE_BLOCKS, by_itself, encode_lorenzo_groups, false)
 FLAGGED_BOUNDED_KERNEL(factz_encode_lorenzo_huffman, 32 * LORENZO_CODE_WARPS, LORENZO_CODE_BLOCKS, by_itself, encode_lorenzo_groups, true)
 BOUNDED_KERNEL(factz_gather, 32 * GATHER_WARPS, 3, 32 * GATHER_WARPS, 3, by_itself, gather)

@@ -49,11 +49,13 @@ __device__ __forceinline__ u32 list_in_tile(u32 name) { return name >> 3 & 3; }
 __device__ __forceinline__ u32 class_of_list(u32 name) { return name & 7; }
 __device__ __forceinline__ bool is_dense(u32 name) { return list_in_tile(name) == TOP_LIST || !is_sparse(class_of_list(name)); }
 
-// Collects the lists of a batch, up to N of each lane's tile: how many there are, and entries in all.
-template <i32 N, typename Lists>
+// Collects the lists of a batch, up to N of each lane's tile: how many there are, and entries in all. RELATIVE where an entry's number is to be
+// added to a name.
+template <i32 N, bool RELATIVE = false, typename Lists>
 __device__ __forceinline__ void collect_lists(Lists& lists, const u32 (&sizes)[N], const u32 (&names)[N], i32& count, i32& entries) {
     const i32 lane = threadIdx.x & 31;
-    // Entries above, lists below: at most 128 of these.
+    // Entries above, lists below: less than 256 of these.
+    static_assert(N * BATCH < 256, "they have 8 bits");
     u32 mine = 0;
 #pragma unroll
     for (i32 k = 0; k < N; k++) mine += sizes[k] << 8 | (sizes[k] > 0);
@@ -65,7 +67,7 @@ __device__ __forceinline__ void collect_lists(Lists& lists, const u32 (&sizes)[N
     for (i32 k = 0; k < N; k++)
         if (sizes[k]) {
             lists.starts[at & 255] = (u16)(at >> 8);
-            lists.names[at & 255] = names[k];
+            lists.names[at & 255] = names[k] - (RELATIVE ? at >> 8 : 0);
             at += sizes[k] << 8 | 1;
         }
     count = (i32)(all & 255);
@@ -97,24 +99,7 @@ static_assert(STEP_16 == ANCHOR_TABLE + 1 && STEP_8 == STEP_16 + 1 && STEP_2 == 
 // Which of the masks of a tile are lists.
 __device__ __forceinline__ bool has_mask_list(u32 states, i32 plane) { return (plane == 0 ? states / 3 : states % 3) == MASK_SOME; }
 
-// The list of each lane's entry in a chunk, backwards. `last` is the last list that begins before the chunk's
-// end, and becomes that of the chunk before; there is one.
-template <typename Lists>
-__device__ __forceinline__ i32 list_of_entry_backwards(const Lists& lists, i32 first, i32& last) {
-    // Mostly it is one list.
-    if (lists.starts[last] <= first) {
-        const i32 mine = last;
-        if (lists.starts[last] == first) last--;
-        return mine;
-    }
-    const i32 lane = threadIdx.x & 31, start = last >= lane ? lists.starts[last - lane] : -1;
-    const u32 begins = warp_or(start >= 0 && start >= first ? 1u << (start - first) : 0);
-    const i32 mine = last - __popc(begins >> lane >> 1);
-    last -= __popc(begins);
-    return mine;
-}
-
-// The same forwards: `current` is the list of the chunk's first entry. Bits of `begins`: lanes whose entry is the first one
+// The list of each lane's entry in a chunk, forwards: `current` is the list of the chunk's first entry. Bits of `begins`: lanes whose entry is the first one
 // of a list, but for that of the chunk's first entry.
 __device__ __forceinline__ i32 list_of_entry(const BatchLists& lists, i32 first, i32& current, u32& begins) {
     const i32 next = lists.starts[current + 1];

@@ -57,6 +57,13 @@ __device__ __forceinline__ u32 thread_in_block() {
     return thread;
 }
 
+// How many blocks the grid has, likewise.
+__device__ __forceinline__ u32 blocks_of_grid() {
+    u32 blocks;
+    asm volatile("mov.u32 %0, %%nctaid.x;" : "=r"(blocks));
+    return blocks;
+}
+
 // With the value of the lane so many below added, where there is one in its part of so many lanes of the warp.
 template <i32 PART = 32>
 __device__ __forceinline__ u32 add_from_below(u32 value, i32 lanes) {
@@ -112,6 +119,13 @@ __device__ __forceinline__ u64 from_global(const u64* at) {
     return value;
 }
 
+// What is in shared memory, read here once.
+__device__ __forceinline__ u64 from_shared(const u64* at) {
+    u64 value;
+    asm volatile("ld.volatile.shared.u64 %0, [%1];" : "=l"(value) : "r"((u32)__cvta_generic_to_shared(at)) : "memory");
+    return value;
+}
+
 // A bit of a word by its number, or none where there is no such bit.
 __device__ __forceinline__ u32 bit_if_any(u32 number) {
     u32 bit;
@@ -123,6 +137,18 @@ __device__ __forceinline__ u32 byte_from_global(u64 at) {
     u32 value;
     asm volatile("ld.global.u8 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
     return value;
+}
+
+// A word, a byte or nothing in global memory, without a branch. What is not asked for stays as it was.
+__device__ __forceinline__ void load_word_or_byte(u64 at, bool wants_word, bool wants_byte, u32& word, u32& byte) {
+    asm volatile("{.reg .pred p, q; setp.ne.u32 p, %3, 0; setp.ne.u32 q, %4, 0; @p ld.global.u32 %0, [%2]; @q ld.global.u8 %1, [%2];}"
+                 : "+r"(word), "+r"(byte)
+                 : "l"(at), "r"((u32)wants_word), "r"((u32)wants_byte)
+                 : "memory");
+}
+// Eight bytes in global memory, or what was there before, without a branch.
+__device__ __forceinline__ void load_if(bool wanted, u64 at, u64& value) {
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u64 %0, [%1];}" : "+l"(value) : "l"(at), "r"((u32)wanted) : "memory");
 }
 
 // A store without a branch.

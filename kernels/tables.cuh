@@ -121,27 +121,33 @@ __device__ __forceinline__ Grouping choose_groups(const Job& job) {
 
 // The first tile of a group in the lower half of the warp, that of the next group in the upper half; the number of tiles behind the last group.
 __device__ __forceinline__ u32 first_tile_of(const Job& job, u32 group_weight, u64 group) {
+    constexpr u32 PROBES = 4, ALL = 32 * PROBES;
     const u32 lane = threadIdx.x & 31;
     const u64 wanted = group * group_weight;
     // There is no memory for 2^32 tiles.
     u32 low[2] = {0, 0}, high[2] = {(u32)job.tiles(), (u32)job.tiles()};
     while (low[0] < high[0] || low[1] < high[1]) {
-        // All lanes look for both, of which neither waits for the other.
-        u32 steps[2], n[2];
-        bool before[2];
+        // All lanes look for both, in some places at once: nothing waits for anything else.
+        u32 steps[2];
+        bool before[2][PROBES];
 #pragma unroll
         for (u32 i = 0; i < 2; i++) {
-            steps[i] = high[i] - low[i] <= 32 ? 1 : (high[i] - low[i]) / 33;
-            const u32 tile = low[i] + steps[i] * (lane + 1) - 1;
-            before[i] = tile < high[i] && weight_before(job, group_weight, tile) < wanted + (i ? group_weight : 0);
+            steps[i] = high[i] - low[i] <= ALL ? 1 : (high[i] - low[i]) / (ALL + 1);
+#pragma unroll
+            for (u32 k = 0; k < PROBES; k++) {
+                const u32 tile = low[i] + steps[i] * (32 * k + lane + 1) - 1;
+                before[i][k] = tile < high[i] && weight_before(job, group_weight, tile) < wanted + (i ? group_weight : 0);
+            }
         }
 #pragma unroll
         for (u32 i = 0; i < 2; i++) {
             // Probe n is the first one that is not before; all tiles up to that of probe n - 1 are.
-            n[i] = __popc(__ballot_sync(FULL, before[i]));
-            const u32 above = low[i] + steps[i] * (n[i] + 1) - 1;
-            low[i] += steps[i] * n[i];
-            if (n[i] < 32 && above < high[i]) high[i] = above;
+            u32 n = 0;
+#pragma unroll
+            for (u32 k = 0; k < PROBES; k++) n += __popc(__ballot_sync(FULL, before[i][k]));
+            const u32 above = low[i] + steps[i] * (n + 1) - 1;
+            low[i] += steps[i] * n;
+            if (n < ALL && above < high[i]) high[i] = above;
         }
     }
     return lane < 16 ? low[0] : low[1];
@@ -155,7 +161,7 @@ __device__ __forceinline__ u32* stored_table(const Job& job, u32 table) {
 
 // What the warps of a block find out about a table.
 struct TableShared {
-    u64 totals[TABLE_WARPS], listed[TABLE_WARPS], costs[TABLE_WARPS];
+    u64 totals[TABLE_WARPS], listed[TABLE_WARPS], costs[TABLE_WARPS], raw[TABLE_WARPS];
     u32 sums[2][TABLE_WARPS], largest[2][TABLE_WARPS], present[TABLE_WARPS], places[TABLE_WARPS];
     u32 words[STORED_WORDS + 1];  // the stored form, and a word behind
 };
@@ -199,11 +205,23 @@ __device__ __forceinline__ void store_table(const Job& job, const TableShared& s
     if (threadIdx.x == 0) job.table_section[table] = (u8)words;
 }
 
-// What the symbols of a table cost, by the warps of a block, after a barrier.
+// What the symbols of a table cost, and their raw bits, by the warps of a block, after a barrier.
 __device__ __forceinline__ void add_cost(Control& control, const TableShared& shared) {
-    if (threadIdx.x != 0) return;
-    const u64 cost = sum_of(shared.costs);
-    if (cost) atomicAdd((ull*)&control.cost, (ull)cost);
+    if (threadIdx.x >= 2) return;
+    const u64 sum = threadIdx.x == 0 ? sum_of(shared.costs) : sum_of(shared.raw);
+    if (sum) atomicAdd((ull*)(threadIdx.x == 0 ? &control.cost : &control.raw_bits), (ull)sum);
+}
+
+// The raw bits that follow each symbol of a table. Behind classes and modes are the numbers of entries of lists.
+template <typename T>
+__device__ __forceinline__ u32 raw_of_table(const Job& job, u32 table, u32 symbol) {
+    if (table >= RUN) return run_bits(symbol);
+    const bool digits = job.predictor == PREDICTOR_LORENZO || table == ANCHOR_TABLE;
+    if (table >= ANCHOR_TABLE) return symbol < SYMBOLS ? raw_bits(symbol, digits ? 0 : 1, sizeof(T)) : 0;
+    if (table == MASK_BYTE) return 0;
+    if (table >= COARSE_CLASS) return is_sparse(symbol) ? count_bits(table >= FINE_CLASS ? 2 : table >= MIDDLE_CLASS ? 1 : 0, symbol) : 0;
+    const u32 states = symbol % 9;
+    return MASK_COUNT_BITS * (has_mask_list(states, 0) + has_mask_list(states, 1));
 }
 
 // How often a symbol is, and all of its table are; whether it is in the table itself, not by the escape.
@@ -253,7 +271,7 @@ __device__ __forceinline__ Listed symbols_before(const TableShared& shared) {
 }
 
 // Frequencies and their stored form from the counts, by a block for a table, a thread for a symbol.
-__device__ __forceinline__ void make_frequencies(const Job& job, TableShared& shared) {
+__device__ __forceinline__ void make_frequencies(const Job& job, TableShared& shared, u32 raw) {
     Control& control = control_of(job);
     const u32 table = blockIdx.x, symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     uint2* const entries = code_entries(job, table);
@@ -299,7 +317,8 @@ __device__ __forceinline__ void make_frequencies(const Job& job, TableShared& sh
     const u32 frequency = own ? f : escape ? escape : 1;
     u64 cost = count ? count * ((own ? 0 : 8 << 8) + (SCALE_BITS << 8) - log2_fixed(frequency)) : 0;
     cost = warp_sum64(cost);
-    if (lane == 0) shared.costs[warp] = cost;
+    const u64 raw_bits = warp_sum64(count * raw);
+    if (lane == 0) shared.costs[warp] = cost, shared.raw[warp] = raw_bits;
     __syncthreads();
     u32 place = up_to_me - mine, bits = 8;
 #pragma unroll
@@ -322,7 +341,7 @@ __device__ __forceinline__ void make_frequencies(const Job& job, TableShared& sh
 }
 
 // Code lengths from the counts, the codes and their stored form, by a block for a table, a thread for a symbol.
-__device__ __forceinline__ void make_codes(const Job& job, TableShared& shared) {
+__device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, u32 raw) {
     // By symbol, and by weight.
     __shared__ u32 keys[ALPHABET], leaves[ALPHABET + 2], sums[ALPHABET], lengths[ALPHABET], inner[ALPHABET], escape_code[2];
     // Of each sum one that it is part of, and how many steps that is above it.
@@ -413,7 +432,8 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared) 
     const u32 code = own ? length << 16 | reversed_code(start) : has_escape ? escape << 16 | reversed_code(escape_code[1]) : 0;
     if (has_entry) entries[symbol] = make_uint2(code | raw_flag(table, symbol) | (own ? 0 : ENTRY_ESCAPES), 0);
     const u64 cost = warp_sum64(count * (own ? length : has_escape ? escape + 8 : 0)) << 8;
-    if (lane == 0) shared.costs[warp] = cost;
+    const u64 raw_bits = warp_sum64(count * raw);
+    if (lane == 0) shared.costs[warp] = cost, shared.raw[warp] = raw_bits;
     if (symbol == 0) atomicOr(&shared.words[0], n - 1);
     if (weight)
         store_bits(shared.words, 8 + place,
@@ -429,13 +449,14 @@ __device__ __forceinline__ void tables(const Job& job) {
     __shared__ TableShared shared;
     shared.words[threadIdx.x] = 0;
     static_assert(STORED_WORDS + 1 == TABLE_THREADS, "a word for a thread");
+    const u32 raw = blockIdx.x < TABLE_BLOCKS ? raw_of_table<T>(job, blockIdx.x, threadIdx.x) : 0;
     after_kernel_before();
     if (blockIdx.x >= TABLE_BLOCKS)
         weigh_tiles(job, control_of(job));
     else if (HUFFMAN)
-        make_codes(job, shared);
+        make_codes(job, shared, raw);
     else
-        make_frequencies(job, shared);
+        make_frequencies(job, shared, raw);
     if (blockIdx.x != 0) return;
     if (threadIdx.x == 0) *code_entries(job, NO_TABLE) = make_uint2(HUFFMAN ? 0 : SCALE << 16, 0);
     if (threadIdx.x >= TABLES && threadIdx.x < TABLE_SIZES_BYTES) job.table_section[threadIdx.x] = 0;

@@ -297,8 +297,16 @@ template <typename T>
 T from_global(const T* at) {
     return *at;
 }
+inline uint64_t from_shared(const uint64_t* at) { return *at; }
 inline unsigned byte_from_global(uint64_t at) { return *reinterpret_cast<const unsigned char*>(at); }
 inline unsigned bit_if_any(unsigned number) { return number < 32 ? 1u << number : 0; }
+inline void load_word_or_byte(uint64_t at, bool wants_word, bool wants_byte, unsigned& word, unsigned& byte) {
+    if (wants_word) word = *reinterpret_cast<const unsigned*>(at);
+    if (wants_byte) byte = *reinterpret_cast<const unsigned char*>(at);
+}
+inline void load_if(bool wanted, uint64_t at, uint64_t& value) {
+    if (wanted) value = *reinterpret_cast<const uint64_t*>(at);
+}
 inline void store_if(bool wanted, unsigned short* to, unsigned value) {
     if (wanted) *to = (unsigned short)value;
 }
@@ -308,6 +316,7 @@ inline void count_if(unsigned wanted, unsigned* shared) {
 inline unsigned highest_bit(unsigned x) { return 31 - __clz(x); }
 inline unsigned reciprocal_below(unsigned x) { return (unsigned)(4294966784.0f / (float)x); }
 inline unsigned thread_in_block() { return threadIdx.x; }
+inline unsigned blocks_of_grid() { return gridDim.x; }
 inline unsigned fresh(unsigned x) { return x; }
 inline unsigned long fresh(unsigned long x) { return x; }
 inline unsigned long long fresh(unsigned long long x) { return x; }

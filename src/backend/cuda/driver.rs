@@ -147,6 +147,8 @@ pub(super) struct Module {
     pub(super) synthetic: Functions,
     /// Whether a kernel may begin before the one before has ended, also in a graph.
     pub(super) overlaps: bool,
+    /// Whether the kernels are those for devices with less shared memory (below compute capability 8.0).
+    pub(super) small: bool,
 }
 
 // SAFETY: handles of the driver, which may be used from any thread.
@@ -208,6 +210,7 @@ fn load(context_id: u64) -> Result<Module> {
         inspect: null_mut(),
         synthetic: [null_mut(); 2],
         overlaps: false,
+        small: false,
     };
     if let Err(error) = find_all(image, &mut module) {
         // SAFETY: loaded above and not in use.
@@ -222,12 +225,15 @@ fn load(context_id: u64) -> Result<Module> {
 fn find_all(image: sys::CUmodule, module: &mut Module) -> Result<()> {
     let device = module.device;
     let find = |name: &str, shared_bytes| find_function(image, device, name, shared_bytes);
+    module.inspect = find(analysis::INSPECT, 0)?;
+    let architecture = architecture_of(module.inspect)?;
+    module.overlaps = can_overlap(architecture)?;
+    module.small = architecture < 80;
+    let small = module.small;
     let stages = |stages: &[Stage], found: &mut [Functions]| {
         stages.iter().zip(found).try_for_each(|(stage, functions)| {
-            *functions = [
-                find(&stage.function(0), stage.shared_bytes)?,
-                find(&stage.function(1), stage.shared_bytes)?,
-            ];
+            let shared_bytes = stage.on(small).shared_bytes;
+            *functions = [find(&stage.function(0), shared_bytes)?, find(&stage.function(1), shared_bytes)?];
             Ok(())
         })
     };
@@ -236,9 +242,7 @@ fn find_all(image: sys::CUmodule, module: &mut Module) -> Result<()> {
     for (kernel, functions) in analysis::KERNELS.iter().zip(&mut module.analysis) {
         *functions = [find(&analysis::function(kernel, 0), 0)?, find(&analysis::function(kernel, 1), 0)?];
     }
-    module.inspect = find(analysis::INSPECT, 0)?;
     module.synthetic = [find(&synthetic::function(0), 0)?, find(&synthetic::function(1), 0)?];
-    module.overlaps = can_overlap(module.inspect)?;
     Ok(())
 }
 
@@ -266,16 +270,22 @@ fn find_function(image: sys::CUmodule, device: c_int, name: &str, shared_bytes: 
     Ok(function)
 }
 
-/// Whether the kernels hold what it takes to wait for one another (from compute capability 9.0 on), and the
-/// driver can capture launches that begin early.
-fn can_overlap(function: CUfunction) -> Result<bool> {
-    const LEAST_ARCHITECTURE: c_int = 90;
-    const LEAST_DRIVER: c_int = 12030;
-    let (mut architecture, mut driver) = (0, 0);
+/// The compute capability that the kernels are for.
+fn architecture_of(function: CUfunction) -> Result<c_int> {
+    let mut architecture = 0;
     let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
     // SAFETY: a function of a loaded module.
     let answer = unsafe { sys::cuFuncGetAttribute(&mut architecture, attribute, function) };
     check(answer, "cuFuncGetAttribute")?;
+    Ok(architecture)
+}
+
+/// Whether kernels for this compute capability hold what it takes to wait for one another (from 9.0 on), and the
+/// driver can capture launches that begin early.
+fn can_overlap(architecture: c_int) -> Result<bool> {
+    const LEAST_ARCHITECTURE: c_int = 90;
+    const LEAST_DRIVER: c_int = 12030;
+    let mut driver = 0;
     // SAFETY: writes a number.
     check(unsafe { sys::cuDriverGetVersion(&mut driver) }, "cuDriverGetVersion")?;
     Ok(architecture >= LEAST_ARCHITECTURE && driver >= LEAST_DRIVER)

@@ -31,6 +31,8 @@ pub(super) struct Stage {
     /// Whether it may begin once all blocks of the stage before have: its kernel waits for that before it reads
     /// what that writes, at its start or at its end (kernels/control.cuh).
     early: bool,
+    /// What it is where a block has less shared memory.
+    small: Option<&'static Stage>,
     /// Whether a configuration needs it. Decompression learns on the device which kernels have work; it is ready for any stream.
     pub(super) needed: fn(&Needs) -> bool,
 }
@@ -55,7 +57,7 @@ impl Needs {
 }
 
 const fn stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, threads: u32) -> Stage {
-    Stage { name, blocks, threads: [threads; 2], shared_bytes: 0, early: true, needed: |_| true }
+    Stage { name, blocks, threads: [threads; 2], shared_bytes: 0, early: true, small: None, needed: |_| true }
 }
 
 /// A kernel with a warp for two tiles: as many warps in a block as its shared memory lets.
@@ -83,14 +85,20 @@ const HUFFMAN_HIERARCHICAL: fn(&Needs) -> bool = |n| HUFFMAN(n) && HIERARCHICAL(
 pub(super) const MANY: u64 = 1056;
 
 /// Shared memory of the coder's kernels: structs CollectShared, EncodeShared, LorenzoShared and DecodeShared.
-const COLLECT_BYTES: u32 = 4 * 5352 + 256 + 16 * (8 + 2 * 352);
-const ENCODE_BYTES: u32 = 4 * 5088 + 512 + 2 * (48 + 320 + 512 + 320 + 256 + 1024 + 8 * 14 * 128);
+const COLLECT_BYTES: u32 = 4 * 5352 + 16 * 2 * 352;
+const fn encode_bytes(groups: u32) -> u32 {
+    4 * 5088 + 512 + groups * (80 + 448 + 768 + 320 + 256 + 8 * 14 * 128)
+}
 const ENCODE_LORENZO_BYTES: u32 = 8 * 5185 + 256 + 16 * (320 + 516 + 512);
 const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 2 * 1024 + 7 * 128 + 16);
 
 /// What `tune` asks for and does not use: with it a multiprocessor's memory is divided as for `limits`, whose blocks can
 /// then begin beside it.
 const TUNE_BYTES: u32 = 18000;
+
+/// Entropy coding with so many groups in a block.
+const ENCODE: Stage = with_shared(encode_bytes(4), stage("encode", |s, _| s.tiles.min(264), 640));
+const SMALL_ENCODE: Stage = with_shared(encode_bytes(2), stage("encode", |s, _| s.tiles.min(528), 320));
 
 const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
     Stage { shared_bytes, ..stage }
@@ -130,11 +138,8 @@ pub(super) const COMPRESS: [Stage; 26] = [
     with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(16).min(396), 512)),
     only(ANS, stage("tables", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
     only(HUFFMAN, stage("make_codes", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
-    only(ANS_HIERARCHICAL, with_shared(ENCODE_BYTES, stage("encode", |s, _| s.tiles.min(528), 320))),
-    only(
-        HUFFMAN_HIERARCHICAL,
-        with_shared(ENCODE_BYTES, stage("encode_huffman", |s, _| s.tiles.min(528), 320)),
-    ),
+    only(ANS_HIERARCHICAL, Stage { small: Some(&SMALL_ENCODE), ..ENCODE }),
+    only(HUFFMAN_HIERARCHICAL, Stage { name: "encode_huffman", small: Some(&SMALL_ENCODE), ..ENCODE }),
     only(
         ANS_LORENZO,
         with_shared(ENCODE_LORENZO_BYTES, stage("encode_lorenzo", |s, _| s.tiles.min(264), 512)),
@@ -164,6 +169,11 @@ pub(super) const DECOMPRESS: [Stage; 10] = [
 ];
 
 impl Stage {
+    /// Its shape on some device, where a block has less shared memory or not.
+    pub(super) fn on(&self, small: bool) -> &Stage {
+        self.small.filter(|_| small).unwrap_or(self)
+    }
+
     /// The name of the kernel for an element type.
     pub(super) fn function(&self, dtype: usize) -> String {
         format!("factz_{}_{}", self.name, ["f32", "f64"][dtype])
@@ -317,12 +327,13 @@ impl Launcher<'_> {
             Direction::Decompress => &self.module.decompress[stage],
         };
         let stage = &self.direction.stages()[stage];
-        let blocks = stage.grid(&self.shape, self.dtype)?;
+        let shape = stage.on(self.module.small);
+        let blocks = shape.grid(&self.shape, self.dtype)?;
         let kernel = Kernel {
             function: functions[self.dtype],
             blocks,
-            threads: stage.threads[self.dtype],
-            shared_bytes: stage.shared_bytes,
+            threads: shape.threads[self.dtype],
+            shared_bytes: shape.shared_bytes,
             early: stage.early && self.module.overlaps,
         };
         // SAFETY: the kernel takes one Job; the rest is the caller's promise.
