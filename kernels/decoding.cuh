@@ -33,16 +33,15 @@ struct DecodeShared {
     };
 };
 static_assert(sizeof(DecodeGroup) == 2 * 288 + 1024 + 7 * 128 + 1024 + 16, "launch.rs asks for as much");
-static_assert(sizeof(DecodeShared<false>) == 32 * (4 * 256 + 256) + 512 + 4 * sizeof(DecodeGroup), "launch.rs asks for as much");
-static_assert(sizeof(DecodeShared<true>) == 32 + 512 + 4 * sizeof(DecodeGroup), "launch.rs asks for as much");
+static_assert(sizeof(DecodeBatch) == 320 + 516 + 1024 && sizeof(DecodeBatch) * DECODE_WARPS > sizeof(DecodeGroup) * DECODE_GROUPS, "launch.rs asks for as much");
+static_assert(sizeof(DecodeShared<false>) == 32 * (4 * 256 + 256) + 272 + 512 + 8 * sizeof(DecodeBatch), "launch.rs asks for as much");
+static_assert(sizeof(DecodeShared<true>) == 16 + 512 + 8 * sizeof(DecodeBatch), "launch.rs asks for as much");
 
-// What a lane of the reader does with a chunk: where its tables are among those in shared memory, and of what.
-constexpr u32 PLAN_ACTIVE = 1, PLAN_LISTED = 2, PLAN_ANCHOR = 4;
-__device__ __forceinline__ u32 make_plan(u32 flags, u32 table, u32 run_table) {
-    return flags | (table - FIRST_SHARED_TABLE) << 8 | (run_table - FIRST_SHARED_TABLE) << 16;
-}
-__device__ __forceinline__ u32 table_in(u32 plan) { return (plan >> 8 & 255) + FIRST_SHARED_TABLE; }
-__device__ __forceinline__ u32 run_table_in(u32 plan) { return (plan >> 16) + FIRST_SHARED_TABLE; }
+// What a lane of the reader does with a chunk: its tables, and of what. Lanes without a symbol or a run have one that leaves their state as it is.
+constexpr u32 PLAN_LISTED = 2, PLAN_ANCHOR = 4;
+__device__ __forceinline__ u32 make_plan(u32 flags, u32 table, u32 run_table) { return flags | table << 8 | run_table << 16; }
+__device__ __forceinline__ u32 table_in(u32 plan) { return plan >> 8 & 255; }
+__device__ __forceinline__ u32 run_table_in(u32 plan) { return plan >> 16; }
 
 // What the reader found: a symbol, the run before it, and whether there are raw bits, up to 64 or more.
 constexpr u32 FOUND_RAW = 1u << 31, FOUND_MORE = 1u << 30;
@@ -54,8 +53,7 @@ __device__ __forceinline__ bool read_chunks(const Job& job, const DecodeTables<H
                                             u64 end) {
     const i32 lane = threadIdx.x & 31;
     Decoder<HUFFMAN> decoder;
-    decoder.open(job, all, group);
-    bool bad = false;
+    bool bad = !decoder.open(job, all, group);
     for (u64 batch = first; batch < end; batch += BATCH) {
         u32 my_info = 0, counts = 0;
         if (!bad) bad = read_head(job, decoder, shared.lists, false, batch, batch + lane < end, my_info, counts);
@@ -74,8 +72,8 @@ __device__ __forceinline__ bool read_chunks(const Job& job, const DecodeTables<H
         for (i32 from = 0; from < entries; from += 32) {
             const u32 plan = next_plan, slot = from >> 5 & 1;
             u32 run = 0;
-            if (__any_sync(FULL, plan & PLAN_LISTED)) run = decoder.runs(plan & PLAN_LISTED, run_table_in(plan), bad) << 8;
-            u32 symbol = decoder.step(plan & PLAN_ACTIVE, table_in(plan));
+            if (__any_sync(FULL, plan & PLAN_LISTED)) run = decoder.runs(decoder.place_of(run_table_in(plan)), bad) << 8;
+            u32 symbol = decoder.step(decoder.place_of(table_in(plan)));
             const u8* const raw_bits = all.raw_bits[plan & PLAN_ANCHOR ? 1 : 0];
             u32 bits = raw_bits[symbol];
             next_plan = shared.plans[(from + 32) >> 5 & 3][lane];
@@ -143,8 +141,8 @@ __device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared
             const i32 position = listed ? start : start + at;
             bool active = here;
             if (here && !listed && masked >> t & 1) active = is_active(job, shared.rows, false, batch, t, masked, position);
-            const u32 flags = (active ? PLAN_ACTIVE : 0) | (listed ? PLAN_LISTED : 0) | (position == 0 ? PLAN_ANCHOR : 0);
-            shared.plans[from >> 5 & 3][lane] = make_plan(flags, table_in_list(kind, cls, position), listed ? RUN + cls - 1 : (u32)RUN);
+            const u32 flags = (listed ? PLAN_LISTED : 0) | (position == 0 ? PLAN_ANCHOR : 0);
+            shared.plans[from >> 5 & 3][lane] = make_plan(flags, active ? table_in_list(kind, cls, position) : (u32)TABLES, listed ? RUN + cls - 1 : (u32)TABLES);
             return (here ? HERE : 0) | (listed ? LISTED : 0) | (at == 0 ? FIRST : 0) | (u32)position << 4 | name << 16;
         };
         u32 before = 0, now = 0, next = 0;
@@ -224,11 +222,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
     const bool lorenzo = control.predictor == PREDICTOR_LORENZO;
     const u64 groups = control.groups;
     if (blockIdx.x >= groups) return;
-    if (!HUFFMAN) {
-        copy_words<SHARED_TABLES * ALPHABET, 32 * DECODE_WARPS>(shared.tables.entries, job.tables + FIRST_SHARED_TABLE * ALPHABET);
-        copy_words<sizeof(shared.tables.starts) / 4, 32 * DECODE_WARPS>(
-            reinterpret_cast<u32*>(shared.tables.starts), reinterpret_cast<const u32*>(job.slots + FIRST_SHARED_TABLE * (SCALE / SLOTS_PER_START)));
-    }
+    if constexpr (!HUFFMAN) copy_decode_tables<32 * DECODE_WARPS>(job, shared.tables);
     for (u32 k = threadIdx.x; k < 2 * ALPHABET; k += blockDim.x) {
         const u32 symbol = k % ALPHABET, anchor = k / ALPHABET;
         // Digits follow all codes of the Lorenzo predictor, as they do those of an anchor.

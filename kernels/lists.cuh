@@ -116,7 +116,8 @@ __device__ __forceinline__ i32 list_of_entry_backwards(const Lists& lists, i32 f
 
 // The same forwards: `current` is the list of the chunk's first entry. Bits of `begins`: lanes whose entry is the first one
 // of a list, but for that of the chunk's first entry.
-__device__ __forceinline__ i32 list_of_entry(const BatchLists& lists, i32 first, i32& current, u32& begins) {
+template <typename Lists>
+__device__ __forceinline__ i32 list_of_entry(const Lists& lists, i32 first, i32& current, u32& begins) {
     const i32 next = lists.starts[current + 1];
     if (next >= first + 32) {
         const i32 mine = current;
