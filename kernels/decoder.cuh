@@ -81,7 +81,7 @@ struct Decoder {
         const u32 both = __shfl_sync(FULL, window, at);
         if (need) x = __byte_perm(both, x, at < 32 ? 0x5410 : 0x5432);
         used += __popc(mask);
-        if (used >= 32) {
+        if (__any_sync(FULL, used >= 32)) {
             used -= 32;
             left -= 32;
             words += 32;
@@ -205,7 +205,7 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         owned = (u32)shape.owned_x() << 8 | (u32)shape.owned_y();
     }
     const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
-    const u32 masked = __ballot_sync(FULL, exists && mode_in(my_info) != 0);
+    const u32 masked = warp_or(__ballot_sync(FULL, exists && mode_in(my_info) != 0));
     if (masked == 0) return false;
     for (u32 left = masked; left; left &= left - 1) {
         u32* const rows = job.masks + (batch + __ffs(left) - 1) * 64;
@@ -213,6 +213,7 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
     }
     i32 list_count, entries;
     collect_lists<2>(lists, counts, names, list_count, entries);
+    entries = (i32)warp_or((u32)entries);
     i32 current = 0, open = 0;
 #pragma unroll 1
     for (i32 first = 0; first < entries; first += 32) {
@@ -223,14 +224,14 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         const u64 index = batch + (name >> 1);
         bool bad = false;
         const i32 run = (i32)decoder.runs(decoder.place_of(active ? MASK_RUN : decoder.NO_TABLE), bad);
-        if (bad) return true;
+        if (warp_or(bad)) return true;
         const i32 next = sum_in_list(active ? run + 1 : 0, begins, first == lists.starts[list] ? 0 : open), number = next - 1;
         open = __shfl_sync(FULL, next, 31);
         const u32 mine = __shfl_sync(FULL, owned, name >> 1);
         u32 byte = decoder.step(decoder.place_of(active ? MASK_BYTE : decoder.NO_TABLE));
         decoder.resolve_escape(byte);
         const bool fits = number < 32 * (i32)((mine >> 8) + 7 >> 3) && (u32)(number & 31) < (mine & 255);
-        if (__any_sync(FULL, active && !fits)) return true;
+        if (warp_or(active && !fits)) return true;
         if (active) atomicOr(&job.masks[index * 64 + (name & 1) * TILE + (number & 31)], byte << 8 * (number >> 5));
     }
     __syncwarp();
@@ -249,8 +250,8 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         }
 #pragma unroll
         for (i32 i = 0; i < AHEAD; i++) {
-            if (i > 0 && tiles[i] == tiles[0]) break;
-            const u32 states = mode_in(__shfl_sync(FULL, my_info, tiles[i])), mine = __shfl_sync(FULL, owned, tiles[i]);
+            if (i > 0 && warp_or(tiles[i] == tiles[0])) break;
+            const u32 states = warp_or(mode_in(__shfl_sync(FULL, my_info, tiles[i]))), mine = __shfl_sync(FULL, owned, tiles[i]);
             const u32 all = lane < (i32)(mine & 255) ? row_mask((i32)(mine >> 8)) : 0;
 #pragma unroll
             for (i32 plane = 0; plane < 2; plane++) {
@@ -276,8 +277,8 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
 // The tiles of a group, as open_stream packed them.
 __device__ __forceinline__ void tiles_of_group(const Job& job, u64 group, u64& first, u64& end) {
     const u64 about = job.group_sizes[group];
-    first = about >> 30;
-    end = first + (about >> 22 & 255) + 1;
+    first = warp_or((u32)(about >> 30));
+    end = first + warp_or((u32)(about >> 22) & 255) + 1;
 }
 
 // The tiles of a batch whose vertices may have no symbol, from its info words.
@@ -287,7 +288,7 @@ __device__ __forceinline__ u32 masked_tiles(const Job& job, u64 batch, bool exis
         const TileShape shape = tile_shape(job, batch + (threadIdx.x & 31));
         whole = mode_in(my_info) == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
     }
-    return __ballot_sync(FULL, exists && has_codes(mode_in(my_info)) && !whole);
+    return warp_or(__ballot_sync(FULL, exists && has_codes(mode_in(my_info)) && !whole));
 }
 
 // What comes before the lists of a batch: info words, entries of sparse lists (the coarse, the middle, and from bit 16 on the fine one),
@@ -298,7 +299,7 @@ __device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& deco
     const i32 lane = threadIdx.x & 31;
     my_info = counts = 0;
     const u32 mode = decoder.head_step(exists, TILE_MODE);
-    if (__any_sync(FULL, mode >= (lorenzo ? 9 * TIERS : 9))) return true;
+    if (warp_or(mode >= (lorenzo ? 9 * TIERS : 9))) return true;
     u32 mask_counts[2];
     my_info = info_of_mode(mode);
     const bool coded = exists && has_codes(mode_in(my_info));
@@ -310,7 +311,7 @@ __device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& deco
         // A class beyond the last would lead beyond the tables.
         my_info |= (cls & (CLASSES - 1)) << (8 + 8 * k);
     }
-    if (bad) return true;
+    if (warp_or(bad)) return true;
 #pragma unroll
     for (i32 k = 0; k < 3; k++) {
         const u32 cls = class_in(my_info, k);

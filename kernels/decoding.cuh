@@ -61,12 +61,12 @@ __device__ __forceinline__ bool read_chunks(const Job& job, const DecodeTables<H
         shared.tiles.counts[lane] = counts;
         if (lane == 0) shared.reader_bad = bad;
         meet<DECODE_ROLES>(number);
-        if (shared.reader_bad | shared.placer_bad) {
+        if (warp_or(shared.reader_bad | shared.placer_bad)) {
             meet<DECODE_ROLES>(number);
             return bad;
         }
         meet<DECODE_ROLES>(number);
-        const i32 entries = (i32)shared.entries;
+        const i32 entries = (i32)warp_or(shared.entries);
         u32 next_plan = shared.plans[0][lane];
 #pragma unroll 1
         for (i32 from = 0; from < entries; from += 32) {
@@ -104,7 +104,7 @@ __device__ __forceinline__ bool read_chunks(const Job& job, const DecodeTables<H
 
 // The other warp: plans, and symbols and raw bits to their places. Whether the group is bad; `exact` counts stored values.
 template <typename T>
-__device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared, i32 number, u64 first, u64 end, u32& exact) {
+__device__ __forceinline__ bool place_chunks(const Job& job, const u8* raw_bits, DecodeGroup& shared, i32 number, u64 first, u64 end, u32& exact) {
     typedef typename Payload<T>::Type P;
     const i32 lane = threadIdx.x & 31;
     BatchLists& lists = shared.lists;
@@ -113,7 +113,7 @@ __device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared
         const bool exists = batch + lane < end;
         if (lane == 0) shared.placer_bad = bad;
         meet<DECODE_ROLES>(number);
-        if (shared.reader_bad | shared.placer_bad) {
+        if (warp_or(shared.reader_bad | shared.placer_bad)) {
             meet<DECODE_ROLES>(number);
             return bad;
         }
@@ -125,6 +125,7 @@ __device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared
         code_lists(my_info, exists && has_codes(mode_in(my_info)), counts, sizes, names);
         i32 list_count, entries, current = 0, open = 0;
         collect_lists<TILE_LISTS>(lists, sizes, names, list_count, entries);
+        entries = (i32)warp_or((u32)entries);
         if (lane == 0) shared.entries = (u32)entries;
         shared.steps[lane] = 0;
         u32 row = 0xffffffffu;
@@ -191,7 +192,7 @@ __device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared
                         const u64 low = shared.raw[slot][0][lane], high = sizeof(T) == 8 || found & FOUND_MORE ? shared.raw[slot][1][lane] : 0;
                         reinterpret_cast<P*>(job.payload)[vertex] = Payload<T>::make(low, high);
                         if (has_digits(symbol, position) && symbol != STORED) {
-                            const u32 own = symbol_raw_bits(symbol);
+                            const u32 own = raw_bits[symbol];
                             const u32 digits = (u32)(own == 0 ? low : own < 64 ? low >> own | high << (64 - own) : high);
                             // In the place of the anchor's value, which is made from it.
                             reinterpret_cast<typename Real<T>::Pair*>(job.anchors)[batch + t].x = Real<T>::from_bits(digits);
@@ -218,9 +219,11 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
     LAUNCHED_SHARED(DecodeShared<HUFFMAN>, shared);
     Control& control = control_of(job);
     // Others may set the status meanwhile: all threads of a block have to go on, or none.
-    if (__syncthreads_or(control.status != STATUS_OK || control.content != CONTENT_CODED || (control.coder == CODER_HUFFMAN) != HUFFMAN)) return;
-    const bool lorenzo = control.predictor == PREDICTOR_LORENZO;
-    const u64 groups = control.groups;
+    if (warp_or(__syncthreads_or(control.status != STATUS_OK || control.content != CONTENT_CODED || (control.coder == CODER_HUFFMAN) != HUFFMAN))) return;
+    // The same for all lanes, as the compiler has to know, here and where a warp's way is decided below: otherwise it surrounds each vote with
+    // code for lanes that are apart. (There is no memory for 2^32 tiles.)
+    const bool lorenzo = warp_or(control.predictor == PREDICTOR_LORENZO);
+    const u32 groups = warp_or((u32)control.groups);
     if (blockIdx.x >= groups) return;
     if constexpr (!HUFFMAN) copy_decode_tables<32 * DECODE_WARPS>(job, shared.tables);
     for (u32 k = threadIdx.x; k < 2 * ALPHABET; k += blockDim.x) {
@@ -241,10 +244,10 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
         }
     }
     __syncthreads();
-    const i32 warp = (i32)(threadIdx.x >> 5), number = lorenzo ? warp : warp / DECODE_ROLES;
-    const u64 stride = (u64)gridDim.x * (lorenzo ? DECODE_WARPS : DECODE_GROUPS);
+    const i32 warp = (i32)warp_or(threadIdx.x >> 5), number = lorenzo ? warp : warp / DECODE_ROLES;
+    const u32 stride = gridDim.x * (lorenzo ? DECODE_WARPS : DECODE_GROUPS);
     // Consecutive groups go to different blocks.
-    for (u64 group = blockIdx.x + (u64)gridDim.x * number; group < groups; group += stride) {
+    for (u32 group = blockIdx.x + gridDim.x * number; group < groups; group += stride) {
         bool bad = false;
         u32 exact = 0;
         if (lorenzo) {
@@ -256,7 +259,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
             if (warp % DECODE_ROLES == 0)
                 bad = read_chunks<T>(job, shared.tables, mine, number, group, first, end);
             else
-                bad = place_chunks<T>(job, mine, number, first, end, exact);
+                bad = place_chunks<T>(job, shared.tables.raw_bits[0], mine, number, first, end, exact);
         }
         exact = warp_sum(exact);
         if (exact && (threadIdx.x & 31) == 0) atomicAdd((ull*)&control.exact, (ull)exact);

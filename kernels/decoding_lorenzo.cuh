@@ -166,7 +166,7 @@ struct LorenzoDecoder {
         }
         // What is in no sparse list is zero.
         symbols = job.symbols + batch * TILE_VERTICES;
-        for (u32 left = __ballot_sync(FULL, sparse != 0); left; left &= left - 1) {
+        for (u32 left = warp_or(__ballot_sync(FULL, sparse != 0)); left; left &= left - 1) {
             const i32 t = __ffs(left) - 1;
             if (__shfl_sync(FULL, sparse, t) >> lane & 1) {
                 uint4* const row = reinterpret_cast<uint4*>(symbols + (t * TILE_VERTICES + 32 * lane));

@@ -118,7 +118,7 @@ __device__ __forceinline__ i32 list_of_entry_backwards(const Lists& lists, i32 f
 // of a list, but for that of the chunk's first entry.
 template <typename Lists>
 __device__ __forceinline__ i32 list_of_entry(const Lists& lists, i32 first, i32& current, u32& begins) {
-    const i32 next = lists.starts[current + 1];
+    const i32 next = (i32)warp_or(lists.starts[current + 1]);
     if (next >= first + 32) {
         const i32 mine = current;
         if (next == first + 32) current++;
@@ -129,7 +129,7 @@ __device__ __forceinline__ i32 list_of_entry(const Lists& lists, i32 first, i32&
     begins = warp_or(start < first + 32 ? 1u << (start - first) : 0);
     const i32 mine = current + __popc(begins & ((2u << lane) - 1));
     current += __popc(begins);
-    if (lists.starts[current + 1] == first + 32) current++;
+    if (warp_or(lists.starts[current + 1]) == (u32)first + 32) current++;
     return mine;
 }
 

@@ -91,7 +91,7 @@ __device__ __forceinline__ u32 row_mask(i32 width) { return width >= 32 ? FULL :
 // above, how far the slot is behind the start of the symbol, then the symbol, then its frequency less one. Of the entries of a table that of the
 // slot's symbol leaves the least, for those that start behind the slot leave more than all numbers of slots.
 __device__ __forceinline__ constexpr u32 decode_entry(u32 frequency, u32 start, u32 symbol) { return (start << 20) - (symbol << 12 | (frequency - 1)); }
-__device__ __forceinline__ u32 slot_key(u32 state) { return state << (32 - SCALE_BITS); }
+__device__ __forceinline__ u32 slot_key(u32 state) { return fresh(state << (32 - SCALE_BITS)); }
 __device__ __forceinline__ u32 slot_symbol(u32 found) { return found >> 12 & 255; }
 __device__ __forceinline__ u32 state_behind(u32 state, u32 found) {
     const u32 rest = state >> SCALE_BITS;
