@@ -25,6 +25,7 @@ struct Chunk {
 constexpr u32 KIND_PIECES = 15, KIND_RUNS = 16, KIND_RUN_ESCAPES = 32;
 
 // The vertices of the first few tiles of a batch that have no symbol, for the tiles that are not whole: a bit for each position.
+constexpr i32 MASKED_TILES = 8;
 struct MaskedPositions {
     u8 bits[MASKED_TILES][TILE_VERTICES / 8];
 };

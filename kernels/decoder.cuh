@@ -36,11 +36,17 @@ __device__ __forceinline__ void copy_decode_tables(const Job& job, DecodeTables<
     }
 }
 
+// In place of a run whose symbol is none: 32 of them fit what they are summed up in.
+constexpr u32 NO_RUN = 0xffff;
 // Raw bits of the escape, as far as it has any.
 constexpr u32 ESCAPE_BITS = 255;
 
-// A group forwards, a lane per state. Words beyond the end are zeros. The next 64 words wait in a register of each lane, and those behind
-// them are on their way, so that no step waits for memory.
+// A group forwards, a lane per state. Words beyond the end are zeros. They wait in shared memory: the block of 64 of them in which the next one is,
+// and the one behind it; what follows is on its way, so that no step waits for memory. The first block is there twice, also behind the second one.
+constexpr u32 WORD_BLOCK_BYTES = 2 * 64;
+struct GroupWords {
+    u32 pairs[3 * WORD_BLOCK_BYTES / 4];
+};
 template <bool HUFFMAN>
 struct Decoder {
     // How far the tables are from each other, and the number of one that leaves a state as it is.
@@ -49,44 +55,66 @@ struct Decoder {
     u32 tables;  // the place of table 0, if it were there
     u32 below;   // lanes below this one
     u32 x;
-    const u16* words;  // the lane's first one of the window
-    i32 left;          // words from there on
-    u32 used;          // of the window: below 32 between steps
-    u32 window;        // word and, above it, that 32 further on
+    u32 ring;          // the place of the words
+    u32 at;            // that of the next one, and the end of its block
+    u32 end_of_block;
+    const u32* pairs;  // of words: the lane's one behind those that are there or come
+    i32 left;          // pairs from there on
     u32 coming;
 
-    __device__ __forceinline__ u32 word(i32 at) const { return at < left ? words[at] : 0; }
+    __device__ __forceinline__ u32 next_pair() {
+        const u32 pair = left > 0 ? *pairs : 0;
+        pairs += 32;
+        left -= 32;
+        return pair;
+    }
     // Whether the group may be good: no encoder ends with a state below these.
-    __device__ __forceinline__ bool open(const Job& job, const DecodeTables<HUFFMAN>& tables, u64 group) {
+    __device__ __forceinline__ bool open(const Job& job, const DecodeTables<HUFFMAN>& tables, GroupWords& words, u64 group) {
         const u8* const bytes = job.stream + job.group_offsets[group];
         const u32 lane = threadIdx.x & 31, count = (u32)(job.group_sizes[group] & 0x3fffff) << 2;
         this->job = &job;
         this->tables = HUFFMAN ? 0 : shared_place(tables.bytes) - FIRST_SHARED_TABLE * DECODE_TABLE_BYTES;
         below = (1u << lane) - 1;
         x = reinterpret_cast<const u32*>(bytes)[lane];
-        words = reinterpret_cast<const u16*>(bytes + STATE_BYTES) + lane;
-        left = (i32)((count - STATE_BYTES) / 2 - lane);
-        used = 0;
-        window = word(0) | word(32) << 16;
-        coming = word(64);
+        pairs = reinterpret_cast<const u32*>(bytes + STATE_BYTES) + lane;
+        left = (i32)((count - STATE_BYTES) / 4 - lane);
+        ring = at = shared_place(words.pairs);
+        end_of_block = ring + WORD_BLOCK_BYTES;
+        const u32 first = next_pair(), second = next_pair();
+        coming = next_pair();
+        __syncwarp();
+        put_shared(ring + 4 * lane, first);
+        put_shared(ring + 4 * lane + WORD_BLOCK_BYTES, second);
+        put_shared(ring + 4 * lane + 2 * WORD_BLOCK_BYTES, first);
+        __syncwarp();
         return !__any_sync(FULL, x < 1u << 16);
     }
     __device__ __forceinline__ bool is_at_end() const {
-        return !__any_sync(FULL, x != 1u << 16) && (i32)((used + 1) / 2 * 2) == left + (i32)(threadIdx.x & 31);
+        const i32 of_block = (i32)(at - (end_of_block - WORD_BLOCK_BYTES)) / 2;
+        return !__any_sync(FULL, x != 1u << 16) && (of_block + 1) / 2 == left + (i32)(threadIdx.x & 31) + 3 * 32;
     }
-    // States are never below 2^16 but before this.
+    // States are never below 2^16 but before this. Between two times that move_on looks at it the place moves by 64 words at most.
     __device__ __forceinline__ void refill() {
         const bool need = x < 1u << 16;
-        const u32 mask = __ballot_sync(FULL, need), at = used + __popc(mask & below);
-        const u32 both = __shfl_sync(FULL, window, at);
-        if (need) x = __byte_perm(both, x, at < 32 ? 0x5410 : 0x5432);
-        used += __popc(mask);
-        if (__any_sync(FULL, used >= 32)) {
-            used -= 32;
-            left -= 32;
-            words += 32;
-            window = window >> 16 | coming << 16;
-            coming = word(64);
+        const u32 mask = __ballot_sync(FULL, need), word = shared_half(at + 2 * __popc(mask & below));
+        if (need) x = __byte_perm(word, x, 0x5410);
+        at += 2 * __popc(mask);
+    }
+    __device__ __forceinline__ void move_on() {
+        if (__any_sync(FULL, at >= end_of_block)) {
+            const u32 mine = ring + 4 * (threadIdx.x & 31);
+            __syncwarp();
+            if (end_of_block == ring + WORD_BLOCK_BYTES) {
+                put_shared(mine, coming);
+                put_shared(mine + 2 * WORD_BLOCK_BYTES, coming);
+                end_of_block += WORD_BLOCK_BYTES;
+            } else {
+                put_shared(mine + WORD_BLOCK_BYTES, coming);
+                at -= 2 * WORD_BLOCK_BYTES;
+                end_of_block -= WORD_BLOCK_BYTES;
+            }
+            __syncwarp();
+            coming = next_pair();
         }
     }
     // As many raw bits, at most 16, as each lane asks for.
@@ -94,6 +122,7 @@ struct Decoder {
         const u32 value = x & ((1u << bits) - 1);
         x >>= bits;
         refill();
+        move_on();
         return value;
     }
     // Any number of raw bits, at most 128.
@@ -160,6 +189,7 @@ struct Decoder {
             symbol = slot_symbol(found);
         }
         refill();
+        move_on();
         resolve_escape(symbol);
         return symbol;
     }
@@ -170,15 +200,18 @@ struct Decoder {
             if (escaped) symbol = value;
         }
     }
-    // A step of runs: their lengths. `bad` if there is a symbol that is none.
-    __device__ __forceinline__ u32 runs(u32 place, bool& bad) {
-        u32 symbol = step(place);
-        // Symbols up to here have no raw bits.
-        if (!__any_sync(FULL, symbol >= 16)) return symbol;
-        resolve_escape(symbol);
-        bad |= __any_sync(FULL, symbol >= RUNS);
-        const u32 bits = symbol < RUNS ? run_bits(symbol) : 0;
+    // A step of runs: their lengths, and of a symbol that is none more than any tile has.
+    __device__ __forceinline__ u32 runs(u32 place) {
+        const u32 symbol = step(place);
+        if (!__any_sync(FULL, symbol >= FIRST_RUN_WITH_RAW_BITS)) return symbol;
+        if (__any_sync(FULL, symbol >= RUNS)) return escaped_runs(symbol);
+        const u32 bits = run_bits(symbol);
         return decode_run(symbol, raw(bits), bits);
+    }
+    __device__ __forceinline__ u32 escaped_runs(u32 symbol) {
+        resolve_escape(symbol);
+        const u32 bits = symbol < RUNS ? run_bits(symbol) : 0, run = decode_run(symbol, raw(bits), bits);
+        return symbol < RUNS ? run : NO_RUN;
     }
 };
 
@@ -222,13 +255,12 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         const bool active = first + lane < entries;
         const u32 name = active ? lists.names[list] : 0;
         const u64 index = batch + (name >> 1);
-        bool bad = false;
-        const i32 run = (i32)decoder.runs(decoder.place_of(active ? MASK_RUN : decoder.NO_TABLE), bad);
-        if (warp_or(bad)) return true;
+        const i32 run = (i32)decoder.runs(decoder.place_of(active ? MASK_RUN : decoder.NO_TABLE));
         const i32 next = sum_in_list(active ? run + 1 : 0, begins, first == lists.starts[list] ? 0 : open), number = next - 1;
         open = __shfl_sync(FULL, next, 31);
         const u32 mine = __shfl_sync(FULL, owned, name >> 1);
         u32 byte = decoder.step(decoder.place_of(active ? MASK_BYTE : decoder.NO_TABLE));
+        decoder.move_on();
         decoder.resolve_escape(byte);
         const bool fits = number < 32 * (i32)((mine >> 8) + 7 >> 3) && (u32)(number & 31) < (mine & 255);
         if (warp_or(active && !fits)) return true;

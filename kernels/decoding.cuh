@@ -9,7 +9,8 @@ constexpr i32 DECODE_GROUPS = 4, DECODE_ROLES = 2, DECODE_WARPS = DECODE_GROUPS 
 // What the two warps of a group tell each other. Neither writes what the other may still read: there is a barrier between chunks.
 struct DecodeGroup {
     BatchLists lists;
-    MaskedRows rows;
+    MaskedRows<7> rows;
+    GroupWords words;
     u32 plans[4][32];  // of a chunk, for the reader
     u32 found[2][32];  // from the reader
     u32 steps[BATCH];  // of each tile: which have symbols
@@ -32,10 +33,10 @@ struct DecodeShared {
         DecodeBatch batches[DECODE_WARPS];  // a warp for a group of the Lorenzo predictor
     };
 };
-static_assert(sizeof(DecodeGroup) == 2 * 288 + 1024 + 7 * 128 + 1024 + 16, "launch.rs asks for as much");
-static_assert(sizeof(DecodeBatch) == 320 + 516 + 1024 && sizeof(DecodeBatch) * DECODE_WARPS > sizeof(DecodeGroup) * DECODE_GROUPS, "launch.rs asks for as much");
-static_assert(sizeof(DecodeShared<false>) == 32 * (4 * 256 + 256) + 272 + 512 + 8 * sizeof(DecodeBatch), "launch.rs asks for as much");
-static_assert(sizeof(DecodeShared<true>) == 16 + 512 + 8 * sizeof(DecodeBatch), "launch.rs asks for as much");
+static_assert(sizeof(DecodeGroup) == 2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16, "launch.rs asks for as much");
+static_assert(sizeof(DecodeBatch) == 320 + 516 + 5 * 128 + 384 && sizeof(DecodeBatch) * DECODE_WARPS < sizeof(DecodeGroup) * DECODE_GROUPS, "launch.rs asks for as much");
+static_assert(sizeof(DecodeShared<false>) == 32 * (4 * 256 + 256) + 272 + 512 + 4 * sizeof(DecodeGroup), "launch.rs asks for as much");
+static_assert(sizeof(DecodeShared<true>) == 16 + 512 + 4 * sizeof(DecodeGroup), "launch.rs asks for as much");
 
 // What a lane of the reader does with a chunk: its tables, and of what. Lanes without a symbol or a run have one that leaves their state as it is.
 constexpr u32 PLAN_LISTED = 2, PLAN_ANCHOR = 4;
@@ -53,7 +54,7 @@ __device__ __forceinline__ bool read_chunks(const Job& job, const DecodeTables<H
                                             u64 end) {
     const i32 lane = threadIdx.x & 31;
     Decoder<HUFFMAN> decoder;
-    bool bad = !decoder.open(job, all, group);
+    bool bad = !decoder.open(job, all, shared.words, group);
     for (u64 batch = first; batch < end; batch += BATCH) {
         u32 my_info = 0, counts = 0;
         if (!bad) bad = read_head(job, decoder, shared.lists, false, batch, batch + lane < end, my_info, counts);
@@ -72,8 +73,9 @@ __device__ __forceinline__ bool read_chunks(const Job& job, const DecodeTables<H
         for (i32 from = 0; from < entries; from += 32) {
             const u32 plan = next_plan, slot = from >> 5 & 1;
             u32 run = 0;
-            if (__any_sync(FULL, plan & PLAN_LISTED)) run = decoder.runs(decoder.place_of(run_table_in(plan)), bad) << 8;
+            if (__any_sync(FULL, plan & PLAN_LISTED)) run = decoder.runs(decoder.place_of(run_table_in(plan))) << 8;
             u32 symbol = decoder.step(decoder.place_of(table_in(plan)));
+            decoder.move_on();
             const u8* const raw_bits = all.raw_bits[plan & PLAN_ANCHOR ? 1 : 0];
             u32 bits = raw_bits[symbol];
             next_plan = shared.plans[(from + 32) >> 5 & 3][lane];

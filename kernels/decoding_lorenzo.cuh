@@ -18,7 +18,8 @@ struct ReadLists {
 // What is known of the batch that is decoded.
 struct DecodeBatch {
     ReadLists lists;
-    MaskedRows rows;
+    MaskedRows<5> rows;
+    GroupWords words;
 };
 
 // Steps of the symbols of a block.
@@ -74,6 +75,7 @@ struct LorenzoDecoder {
 #pragma unroll 1
         for (; chunks > 0; chunks--, place += 32) {
             u32 symbol = decoder.step(table);
+            decoder.move_on();
             if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) symbol = read_raw(symbol, batch * TILE_VERTICES + place);
             symbols[place] = (u8)symbol;
         }
@@ -82,8 +84,9 @@ struct LorenzoDecoder {
     __device__ __forceinline__ void read_sparse(u64 batch, u32 name, u32 table, u32 runs, u32 first, i32 chunks, u32& open) {
 #pragma unroll 1
         for (; chunks > 0; chunks--, first += 32) {
-            const u32 run = decoder.runs(runs, bad);
+            const u32 run = decoder.runs(runs);
             u32 symbol = decoder.step(table);
+            decoder.move_on();
             const u32 sum = sum_up_to_me(run) + open, place = first + sum;
             open = __shfl_sync(FULL, sum, 31);
             if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS || is_behind(name, first, place))) {
@@ -108,12 +111,13 @@ struct LorenzoDecoder {
         current += __popc(begins);
         u32 table = table_of(name, first);
         const u32 runs = table_of_runs(name);
-        const bool partly = masked && name & READ_PARTLY, listed = runs != decoder.place_of(TABLES);
-        if (masked && partly && !listed && !has_symbol(batch, masked, first)) table = decoder.place_of(TABLES);
+        const bool listed = runs != decoder.place_of(TABLES);
+        if (masked && name & READ_PARTLY && !listed && !has_symbol(batch, masked, first)) table = decoder.place_of(TABLES);
         u32 sum = 0;
         const bool any_listed = __any_sync(FULL, listed);
-        if (any_listed) sum = decoder.runs(runs, bad);
+        if (any_listed) sum = decoder.runs(runs);
         u32 symbol = decoder.step(table);
+        decoder.move_on();
         if (any_listed) {
             sum = sum_up_to_me(sum);
             const u32 before = __shfl_sync(FULL, sum, highest_bit(mine));
@@ -124,7 +128,7 @@ struct LorenzoDecoder {
         const u32 place = first + sum;
         if (any_listed) {
             bool wrong = is_behind(name, first, place);
-            if (masked && partly && listed && !wrong) wrong = !has_symbol(batch, masked, place);
+            if (masked && name & READ_PARTLY && listed && !wrong) wrong = !has_symbol(batch, masked, place);
             bad |= __any_sync(FULL, wrong);
         }
         if (bad) return;
@@ -184,9 +188,9 @@ struct LorenzoDecoder {
                 from += 32;
                 continue;
             }
-            const u32 table = decoder.place_of(ANCHOR_TABLE) + (name & READ_TABLE) * (decoder.STRIDE >> READ_TABLE_AT), first = place_in_batch(name, from + lane);
+            const u32 table = fresh(decoder.place_of(ANCHOR_TABLE) + (name & READ_TABLE) * (decoder.STRIDE >> READ_TABLE_AT)), first = place_in_batch(name, from + lane);
             if ((name & READ_RUNS) != NO_RUNS << READ_RUNS_AT)
-                read_sparse(batch, name, table, table_of_runs(name), first, chunks, open);
+                read_sparse(batch, name, table, fresh(table_of_runs(name)), first, chunks, open);
             else
                 read_dense(batch, table, first, chunks);
             from += 32 * chunks;
@@ -205,7 +209,7 @@ __device__ __forceinline__ bool decode_lorenzo_group(const Job& job, const Decod
     u64 first, end;
     tiles_of_group(job, group, first, end);
     Decoder<HUFFMAN> decoder;
-    const bool good = decoder.open(job, tables, group);
+    const bool good = decoder.open(job, tables, shared.words, group);
     LorenzoDecoder<T, HUFFMAN> reader = {job, tables.raw_bits[0], shared, decoder, job.symbols, 0, !good};
     for (u64 batch = first; batch < end && !reader.bad; batch += BATCH) {
         const bool exists = batch + lane < end;

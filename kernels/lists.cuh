@@ -152,9 +152,9 @@ __device__ inline bool is_active(const Job& job, bool lorenzo, u64 index, u32 st
 }
 
 // The vertices of the first few tiles of a batch that have no symbol, by rows, for the tiles that are not whole: `masked`.
-constexpr i32 MASKED_TILES = 8;
+template <i32 MOST>
 struct MaskedRows {
-    u32 rows[MASKED_TILES][TILE];
+    u32 rows[MOST][TILE];
 };
 template <i32 MOST>
 __device__ __forceinline__ void load_masked_rows(const Job& job, u32 (&to)[MOST][TILE], u64 batch, u32 my_info, u32 masked) {
@@ -171,9 +171,10 @@ __device__ __forceinline__ void load_masked_rows(const Job& job, u32 (&to)[MOST]
     }
     __syncwarp();
 }
-__device__ __forceinline__ bool is_active(const Job& job, const MaskedRows& shared, bool lorenzo, u64 batch, u32 t, u32 masked, i32 position) {
+template <i32 MOST>
+__device__ __forceinline__ bool is_active(const Job& job, const MaskedRows<MOST>& shared, bool lorenzo, u64 batch, u32 t, u32 masked, i32 position) {
     const i32 slot = __popc(masked & ((1u << t) - 1));
-    if (slot >= MASKED_TILES) return is_active(job, lorenzo, batch + t, mode_in(job.info[batch + t]), position);
+    if (slot >= MOST) return is_active(job, lorenzo, batch + t, mode_in(job.info[batch + t]), position);
     i32 x, y;
     place_in_tile(lorenzo, position, x, y);
     return !(shared.rows[slot][y] >> x & 1);

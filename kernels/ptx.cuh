@@ -86,6 +86,12 @@ __device__ __forceinline__ u32 shared_word(u32 place) {
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(place));
     return value;
 }
+__device__ __forceinline__ u32 shared_half(u32 place) {
+    u16 value;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(value) : "r"(place));
+    return value;
+}
+__device__ __forceinline__ void put_shared(u32 place, u32 word) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(place), "r"(word) : "memory"); }
 // Four words so many bytes behind a place, all of which are asked for before the first is there.
 template <u32 BYTES>
 __device__ __forceinline__ uint4 four_words(u32 place) {

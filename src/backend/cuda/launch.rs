@@ -86,7 +86,7 @@ pub(super) const MANY: u64 = 1056;
 const COLLECT_BYTES: u32 = 4 * 5352 + 256 + 16 * (8 + 2 * 352);
 const ENCODE_BYTES: u32 = 4 * 5088 + 512 + 2 * (48 + 320 + 512 + 320 + 256 + 1024 + 8 * 14 * 128);
 const ENCODE_LORENZO_BYTES: u32 = 8 * 5185 + 256 + 16 * (320 + 516 + 512);
-const DECODE_BATCHES_BYTES: u32 = 512 + 8 * (320 + 516 + 1024);
+const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);
 
 /// What `tune` asks for and does not use: with it a multiprocessor's memory is divided as for `limits`, whose blocks can
 /// then begin beside it.
@@ -150,8 +150,8 @@ pub(super) const DECOMPRESS: [Stage; 9] = [
     on_time(stage("begin", |_, _| 3, 256)),
     stage("open", |_, _| 51, 1024),
     stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528), 256),
-    with_shared(32 * (4 * 256 + 256) + 272 + DECODE_BATCHES_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
-    with_shared(16 + DECODE_BATCHES_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
+    with_shared(32 * (4 * 256 + 256) + 272 + DECODE_GROUPS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
+    with_shared(16 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     stage("anchor_values", |s, _| s.tiles_y + 1, 256),
     stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64),
     stage("restore", |s, _| s.tiles.div_ceil(4), 64),
