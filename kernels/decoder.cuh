@@ -52,7 +52,8 @@ struct Decoder {
     // How far the tables are from each other, and the number of one that leaves a state as it is.
     static constexpr u32 STRIDE = HUFFMAN ? CODES * sizeof(u16) : DECODE_TABLE_BYTES, NO_TABLE = TABLES;
     const Job* job;
-    u32 tables;  // the place of table 0, if it were there
+    // The places of table 0, if it were there, and of the first ones of symbols and of runs of lists.
+    u32 tables, symbol_tables, run_tables;
     u32 below;   // lanes below this one
     u32 x;
     u32 ring;          // the place of the words
@@ -74,6 +75,8 @@ struct Decoder {
         const u32 lane = threadIdx.x & 31, count = (u32)(job.group_sizes[group] & 0x3fffff) << 2;
         this->job = &job;
         this->tables = HUFFMAN ? 0 : shared_place(tables.bytes) - FIRST_SHARED_TABLE * DECODE_TABLE_BYTES;
+        // Not as something that is found anew from the other.
+        symbol_tables = warp_or(place_of(ANCHOR_TABLE)), run_tables = warp_or(place_of(RUN));
         below = (1u << lane) - 1;
         x = reinterpret_cast<const u32*>(bytes)[lane];
         pairs = reinterpret_cast<const u32*>(bytes + STATE_BYTES) + lane;

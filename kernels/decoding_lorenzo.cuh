@@ -37,7 +37,7 @@ struct LorenzoDecoder {
     bool bad;   // whether there was what no encoder writes
 
     // Symbols with raw bits, and these to their places.
-    __device__ __forceinline__ u32 read_raw(u32 symbol, u64 vertex) {
+    __device__ __forceinline__ u32 read_raw(u32 symbol, u64 batch, u32 place) {
         u64 low = 0, high = 0;
         u32 bits = raw_bits[symbol];
         if (!__any_sync(FULL, bits > 16)) {
@@ -55,17 +55,22 @@ struct LorenzoDecoder {
         }
         if (bits) {
             exact += symbol == STORED;
-            reinterpret_cast<P*>(job.payload)[vertex] = Payload<T>::make(low, high);
+            reinterpret_cast<P*>(job.payload)[batch * TILE_VERTICES + place] = Payload<T>::make(low, high);
         }
         return symbol;
     }
     // The places of the entries of a chunk, if all before them are in their lists: this of one list.
     static __device__ __forceinline__ u32 place_in_batch(u32 name, i32 entry) { return (name + ((u32)entry << READ_PLACE_AT)) >> READ_PLACE_AT; }
-    __device__ __forceinline__ u32 table_of_runs(u32 name) const { return decoder.place_of(RUN) + (name & READ_RUNS) * (decoder.STRIDE >> READ_RUNS_AT); }
+    __device__ __forceinline__ u32 table_of_runs(u32 name) const { return decoder.run_tables + (name & READ_RUNS) * (decoder.STRIDE >> READ_RUNS_AT); }
     // Of the tables of the top each is for some positions.
     __device__ __forceinline__ u32 table_of(u32 name, u32 place) const {
         const u32 later = __funnelshift_rc(0xaaaaaa54, 0, 2 * (place % TILE_VERTICES)) & 3;
-        return decoder.place_of(ANCHOR_TABLE) + ((name & READ_TABLE) + (later << READ_TABLE_AT)) * (decoder.STRIDE >> READ_TABLE_AT);
+        return decoder.symbol_tables + ((name & READ_TABLE) + (later << READ_TABLE_AT)) * (decoder.STRIDE >> READ_TABLE_AT);
+    }
+    static __device__ __forceinline__ bool is_listed(u32 name) { return (name & READ_RUNS) != NO_RUNS << READ_RUNS_AT; }
+    __device__ __forceinline__ bool is_bad(bool wrong) {
+        bad |= __any_sync(FULL, wrong);
+        return bad;
     }
     // Whether a place is behind the end of the list.
     static __device__ __forceinline__ bool is_behind(u32 name, u32 first, u32 place) { return __funnelshift_r(first ^ place, 0, name) != 0; }
@@ -76,7 +81,7 @@ struct LorenzoDecoder {
         for (; chunks > 0; chunks--, place += 32) {
             u32 symbol = decoder.step(table);
             decoder.move_on();
-            if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) symbol = read_raw(symbol, batch * TILE_VERTICES + place);
+            if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) symbol = read_raw(symbol, batch, place);
             symbols[place] = (u8)symbol;
         }
     }
@@ -90,9 +95,8 @@ struct LorenzoDecoder {
             const u32 sum = sum_up_to_me(run) + open, place = first + sum;
             open = __shfl_sync(FULL, sum, 31);
             if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS || is_behind(name, first, place))) {
-                bad |= __any_sync(FULL, is_behind(name, first, place));
-                if (bad) return;
-                symbol = read_raw(symbol, batch * TILE_VERTICES + place);
+                if (is_bad(is_behind(name, first, place))) return;
+                symbol = read_raw(symbol, batch, place);
             }
             symbols[place] = (u8)symbol;
         }
@@ -111,8 +115,9 @@ struct LorenzoDecoder {
         current += __popc(begins);
         u32 table = table_of(name, first);
         const u32 runs = table_of_runs(name);
-        const bool listed = runs != decoder.place_of(TABLES);
-        if (masked && name & READ_PARTLY && !listed && !has_symbol(batch, masked, first)) table = decoder.place_of(TABLES);
+        const bool listed = is_listed(name);
+        if (masked)
+            if (name & READ_PARTLY && !listed && !has_symbol(batch, masked, first)) table = decoder.place_of(TABLES);
         u32 sum = 0;
         const bool any_listed = __any_sync(FULL, listed);
         if (any_listed) sum = decoder.runs(runs);
@@ -126,13 +131,13 @@ struct LorenzoDecoder {
         }
         if (begins >> 31) open = 0;
         const u32 place = first + sum;
-        if (any_listed) {
-            bool wrong = is_behind(name, first, place);
-            if (masked && name & READ_PARTLY && listed && !wrong) wrong = !has_symbol(batch, masked, place);
-            bad |= __any_sync(FULL, wrong);
+        bool wrong = is_behind(name, first, place);
+        if (masked)
+            if (name & READ_PARTLY && listed && !wrong) wrong = !has_symbol(batch, masked, place);
+        if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS || wrong)) {
+            if (is_bad(wrong)) return;
+            symbol = read_raw(symbol, batch, place);
         }
-        if (bad) return;
-        if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) symbol = read_raw(symbol, batch * TILE_VERTICES + place);
         if (from + lane < entries) symbols[place] = (u8)symbol;
     }
     // The lists of a batch, of which the head is read: info words, and entries of sparse lists as read_head packs them.
@@ -169,7 +174,7 @@ struct LorenzoDecoder {
             lists.names[list_count] = (u32)(TILE_VERTICES - 32 - entries) << READ_PLACE_AT | READ_NO_TABLE << READ_TABLE_AT | NO_RUNS << READ_RUNS_AT | 10;
         }
         // What is in no sparse list is zero.
-        symbols = job.symbols + batch * TILE_VERTICES;
+        symbols = fresh_global(job.symbols + batch * TILE_VERTICES);
         for (u32 left = warp_or(__ballot_sync(FULL, sparse != 0)); left; left &= left - 1) {
             const i32 t = __ffs(left) - 1;
             if (__shfl_sync(FULL, sparse, t) >> lane & 1) {
@@ -188,9 +193,9 @@ struct LorenzoDecoder {
                 from += 32;
                 continue;
             }
-            const u32 table = fresh(decoder.place_of(ANCHOR_TABLE) + (name & READ_TABLE) * (decoder.STRIDE >> READ_TABLE_AT)), first = place_in_batch(name, from + lane);
-            if ((name & READ_RUNS) != NO_RUNS << READ_RUNS_AT)
-                read_sparse(batch, name, table, fresh(table_of_runs(name)), first, chunks, open);
+            const u32 table = decoder.symbol_tables + (name & READ_TABLE) * (decoder.STRIDE >> READ_TABLE_AT), first = place_in_batch(name, from + lane);
+            if (is_listed(name))
+                read_sparse(batch, name, table, table_of_runs(name), first, chunks, open);
             else
                 read_dense(batch, table, first, chunks);
             from += 32 * chunks;
