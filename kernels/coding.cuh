@@ -454,7 +454,7 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             fill_mask_chunk(job, shared.mask_lists, shared.mask_entries[role], batch, from);
             const bool exists = from + lane < mask_entry_count;
             const u32 entry = exists ? shared.mask_entries[role][lane] : 0;
-            next_word = make_entry(entry & 255, 0, encode_run(entry >> 8));
+            next_word = make_entry(entry & 255, 0, with_raw(encode_run(entry >> 8)));
             next_about = exists ? ABOUT_MASK : 0;
         }
         meet<ENCODE_ROLES>(number);

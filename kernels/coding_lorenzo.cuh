@@ -234,7 +234,7 @@ struct LorenzoCoder {
                 }
                 const bool here = mask_from + lane < mask_count;
                 const u32 both = here ? shared.mask_entries[(mask_from + lane) & (MASK_RING - 1)] : 0;
-                word = here ? make_entry(both & 255, 0, encode_run(both >> 8)) : 0;
+                word = here ? make_entry(both & 255, 0, with_raw(encode_run(both >> 8))) : 0;
                 table = here ? MASK_TABLE * TABLE_BYTES : NOTHING_BYTES;
                 runs = here ? FIRST_RUNS_BYTES + (MASK_RUN - RUN + 1) * RUNS_BYTES : NOTHING_BYTES;
                 chunk_bytes = SPARSE_CHUNK;

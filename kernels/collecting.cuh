@@ -10,9 +10,8 @@ __device__ __forceinline__ u32 mask_difference(u32 row) {
 
 // An entry of a sparse list, in the place of the words of its tile: at the position where its list begins, and on. The symbol of
 // the run before it, and the raw bits of that.
-__device__ __forceinline__ u32 make_entry(u32 symbol, u32 position, Run run) {
-    return run.raw << 23 | run.symbol << 18 | position << 8 | symbol;
-}
+__device__ __forceinline__ u32 make_entry(u32 symbol, u32 position, u32 run_with_raw) { return (run_with_raw << 18) + (position << 8 | symbol); }
+__device__ __forceinline__ u32 with_raw(Run run) { return run.raw << 5 | run.symbol; }
 __device__ __forceinline__ u32 symbol_of_entry(u32 entry) { return entry & 255; }
 __device__ __forceinline__ i32 position_of_entry(u32 entry) { return entry >> 8 & 1023; }
 __device__ __forceinline__ u32 run_symbol_of_entry(u32 entry) { return entry >> 18 & 31; }
@@ -50,9 +49,18 @@ struct CollectShared {
     u32 counts[COUNTS_END];
     u8 raw_bits[ALPHABET];
     u64 raw[COLLECT_WARPS];
+    uint4 blocks[COLLECT_WARPS][3];              // SparseBlock
+    u16 runs[TILE_VERTICES];                     // by length: the symbol, and above it its raw bits
     u16 positions[COLLECT_WARPS][MOST_ENTRIES];  // of the entries of a tile's sparse lists, behind one that is before all
 };
-static_assert(COLLECT_WARPS == 16 && sizeof(CollectShared) == 4 * 5352 + 256 + 16 * (8 + 2 * 352), "launch.rs asks for as much");
+static_assert(COLLECT_WARPS == 16 && sizeof(CollectShared) == 4 * 5352 + 256 + 16 * (8 + 48 + 2 * 352) + 2048, "launch.rs asks for as much");
+
+// What is known of the entries of a block of a tile: its first position, how many bytes behind the first count those of its runs and its symbols
+// begin, and where its entry 0 would be if all of the tile were of this block.
+__device__ __forceinline__ uint4 sparse_block(u32 block, u32 cls, u32 before) {
+    const u32 start = 16 << 2 * block;
+    return make_uint4(start, 4 * run_place(RUN - 1 + cls), 4 * code_place(STEP_4 + (CLASSES - 1) * block + cls - 1), start - before);
+}
 
 // The table and the symbol that are counted at a place, and the raw bits that follow each such symbol: those of all tiles follow from the counts.
 struct Counted {
@@ -157,6 +165,7 @@ __device__ __forceinline__ void collect(const Job& job) {
     u16* const positions = shared.positions[warp];
     for (u32 k = threadIdx.x; k < COUNTS_END; k += 32 * COLLECT_WARPS) counts[k] = 0;
     fill_raw_bits<T>(shared.raw_bits, lorenzo);
+    for (u32 k = threadIdx.x; k < TILE_VERTICES; k += 32 * COLLECT_WARPS) shared.runs[k] = (u16)with_raw(encode_run(k));
     if (lane == 0) positions[0] = 0;
     after_kernel_before();
     __syncthreads();
@@ -267,19 +276,20 @@ __device__ __forceinline__ void collect(const Job& job) {
                 size += all >> 8 * i & 255;
             }
         }
+        uint4* const blocks = shared.blocks[warp];
+        if (lane < 3) blocks[lane] = sparse_block(lane, class_in(info, lane), lane == 0 ? 0 : lane == 1 ? coarse : small);
         __syncwarp();
         u32* const entries = entries_of<T>(job, index);
-        const u32 before_block = coarse << 16 | small << 24;
 #pragma unroll 1
         for (u32 k = lane; k < size; k += 32) {
             const u32 position = positions[k + 1], symbol = symbols[position];
             // Blocks begin at powers of four.
-            const u32 bits = highest_bit(position) & ~1u, start = 1u << bits, shift = 4 * bits - 8;
-            const u32 cls = info >> shift & 255, expected = max((u32)positions[k] + 1, start);
-            const Run run = encode_run(position - expected);
-            entries[start + k - (before_block >> shift & 255)] = make_entry(symbol, position, run);
-            atomicAdd(&counts[run_place(RUN - 1 + cls) + run.symbol], 1);
-            atomicAdd(&counts[code_place(STEP_4 + (CLASSES - 1) * ((bits >> 1) - 2) + cls - 1) + symbol], 1);
+            const uint4 block = blocks[(highest_bit(position) >> 1) - 2];
+            const u32 run = shared.runs[position - max((u32)positions[k] + 1, block.x)];
+            entries[block.w + k] = make_entry(symbol, position, run);
+            u8* const first_count = reinterpret_cast<u8*>(counts);
+            atomicAdd(reinterpret_cast<u32*>(first_count + (block.y + 4 * (run & 31))), 1);
+            atomicAdd(reinterpret_cast<u32*>(first_count + (block.z + 4 * symbol)), 1);
         }
         weight += 2 * (size + mask_sizes[0] + mask_sizes[1]);
         if (lane == 0) write_sizes(sizes_of(job, index), coarse, middle, size - small, mask_sizes, weight);
