@@ -47,13 +47,13 @@ constexpr u32 CODED_STATES = coded_states();
 
 struct CollectShared {
     u32 counts[COUNTS_END];
-    u8 raw_bits[ALPHABET];
+    u8 raw_bits[2][ALPHABET];  // the second time of anchors
     u64 raw[COLLECT_WARPS];
     uint4 blocks[COLLECT_WARPS][3];              // SparseBlock
     u16 runs[TILE_VERTICES];                     // by length: the symbol, and above it its raw bits
     u16 positions[COLLECT_WARPS][MOST_ENTRIES];  // of the entries of a tile's sparse lists, behind one that is before all
 };
-static_assert(COLLECT_WARPS == 16 && sizeof(CollectShared) == 4 * 5352 + 256 + 16 * (8 + 48 + 2 * 352) + 2048, "launch.rs asks for as much");
+static_assert(COLLECT_WARPS == 16 && sizeof(CollectShared) == 4 * 5352 + 512 + 16 * (8 + 48 + 2 * 352) + 2048, "launch.rs asks for as much");
 
 // What is known of the entries of a block of a tile: its first position, how many bytes behind the first count those of its runs and its symbols
 // begin, and where its entry 0 would be if all of the tile were of this block.
@@ -79,10 +79,9 @@ struct Counted {
         }
     }
     // Behind classes and modes are the numbers of entries of lists.
-    template <typename T>
-    __device__ __forceinline__ u32 raw(const u8* raw_bits) const {
+    __device__ __forceinline__ u32 raw(const u8 (&raw_bits)[2][ALPHABET]) const {
         if (table >= RUN) return run_bits(symbol);
-        if (table >= ANCHOR_TABLE) return raw_bits_at<T>(raw_bits, symbol, (i32)(table - ANCHOR_TABLE));
+        if (table >= ANCHOR_TABLE) return raw_bits[table == ANCHOR_TABLE][symbol];
         if (table == MASK_BYTE) return 0;
         if (table >= COARSE_CLASS) return is_sparse(symbol) ? count_bits(table >= FINE_CLASS ? 2 : table >= MIDDLE_CLASS ? 1 : 0, symbol) : 0;
         const u32 states = symbol % 9;
@@ -164,7 +163,8 @@ __device__ __forceinline__ void collect(const Job& job) {
     const u32 warp = warp_or(threadIdx.x >> 5);
     u16* const positions = shared.positions[warp];
     for (u32 k = threadIdx.x; k < COUNTS_END; k += 32 * COLLECT_WARPS) counts[k] = 0;
-    fill_raw_bits<T>(shared.raw_bits, lorenzo);
+    fill_raw_bits<T>(shared.raw_bits[0], lorenzo);
+    fill_raw_bits<T>(shared.raw_bits[1], true);
     for (u32 k = threadIdx.x; k < TILE_VERTICES; k += 32 * COLLECT_WARPS) shared.runs[k] = (u16)with_raw(encode_run(k));
     if (lane == 0) positions[0] = 0;
     after_kernel_before();
@@ -257,7 +257,7 @@ __device__ __forceinline__ void collect(const Job& job) {
             here = (here & 0x33333333) + (here >> 2 & 0x33333333);
             here = (here + (here >> 4)) & 0x0f0f0f0f;
         }
-        const u32 ends = sum_up_to_me(here), all = __shfl_sync(FULL, ends, 31);
+        const u32 ends = sum_up_to_me(here), all = warp_or(__shfl_sync(FULL, ends, 31));
         const u32 small = all & 255, coarse = __shfl_sync(FULL, ends, 7) & 255, middle = small - coarse;
         u32 size = small;
         auto place_positions = [&](u32 left, u32 first, u32 last) {
@@ -308,7 +308,7 @@ __device__ __forceinline__ void collect(const Job& job) {
         if (count == 0) continue;
         const Counted counted(k);
         atomicAdd((ull*)&job.counts[counted.table * ALPHABET + counted.symbol], (ull)count);
-        raw += (u64)count * counted.template raw<T>(shared.raw_bits);
+        raw += (u64)count * counted.raw(shared.raw_bits);
     }
     raw = warp_sum64(raw);
     if (lane == 0) shared.raw[warp] = raw;

@@ -255,10 +255,6 @@ __device__ __forceinline__ void fill_raw_bits(u8* bits, bool lorenzo) {
 }
 // Whether this is the symbol of an anchor of the hierarchical predictor with digits (or a stored one).
 __device__ __forceinline__ bool has_digits(u32 symbol, i32 position) { return position == 0 && symbol >= PAIR1; }
-template <typename T>
-__device__ __forceinline__ u32 raw_bits_at(const u8* bits, u32 symbol, i32 position) {
-    return has_digits(symbol, position) ? raw_bits(symbol, 0, sizeof(T)) : bits[symbol];
-}
 
 // Raw bits of a vertex's symbol (and digits), or both values, as they are handed between the kernels.
 template <typename T>

@@ -83,7 +83,7 @@ const HUFFMAN_HIERARCHICAL: fn(&Needs) -> bool = |n| HUFFMAN(n) && HIERARCHICAL(
 pub(super) const MANY: u64 = 1056;
 
 /// Shared memory of the coder's kernels: structs CollectShared, EncodeShared, LorenzoShared and DecodeShared.
-const COLLECT_BYTES: u32 = 4 * 5352 + 256 + 16 * (8 + 48 + 2 * 352) + 2048;
+const COLLECT_BYTES: u32 = 4 * 5352 + 512 + 16 * (8 + 48 + 2 * 352) + 2048;
 const ENCODE_BYTES: u32 = 4 * 5088 + 512 + 2 * (48 + 320 + 512 + 320 + 256 + 1024 + 8 * 14 * 128);
 const ENCODE_LORENZO_BYTES: u32 = 8 * 5185 + 256 + 16 * (320 + 516 + 512);
 const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);
