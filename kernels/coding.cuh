@@ -134,9 +134,8 @@ struct Encoder {
     }
     // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
     __device__ __forceinline__ void divide(u32 f, u32 start, u32 reciprocal) {
-        const u32 q = __umulhi(x, reciprocal), more = SCALE - f, left = x - q * f;
-        x += q * more + start;
-        if (left >= f) x += more;
+        const u32 q = __umulhi(x, reciprocal), more = SCALE - f, before = x + q * more, left = before - q * SCALE;
+        x = add_if_not_below(before + start, more, left, f);
     }
     // A symbol by its entry.
     __device__ __forceinline__ void code(u32 entry, u32 reciprocal) {

@@ -131,6 +131,12 @@ __device__ __forceinline__ u64 from_global(const u64* at) {
     return value;
 }
 
+// With more added where one number is not below another: without a choice of what to add.
+__device__ __forceinline__ u32 add_if_not_below(u32 value, u32 more, u32 one, u32 other) {
+    asm("{.reg .pred p; setp.ge.u32 p, %2, %3; @p add.u32 %0, %0, %1;}" : "+r"(value) : "r"(more), "r"(one), "r"(other));
+    return value;
+}
+
 // A bit of a word by its number, or none where there is no such bit.
 __device__ __forceinline__ u32 bit_if_any(u32 number) {
     u32 bit;

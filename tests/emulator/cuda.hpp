@@ -305,6 +305,7 @@ T from_global(const T* at) {
     return *at;
 }
 inline unsigned byte_from_global(uint64_t at) { return *reinterpret_cast<const unsigned char*>(at); }
+inline unsigned add_if_not_below(unsigned value, unsigned more, unsigned one, unsigned other) { return one >= other ? value + more : value; }
 inline unsigned bit_if_any(unsigned number) { return number < 32 ? 1u << number : 0; }
 inline void store_if(bool wanted, unsigned short* to, unsigned value) {
     if (wanted) *to = (unsigned short)value;
