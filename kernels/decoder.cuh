@@ -3,66 +3,129 @@
 #pragma once
 #include "opening.cuh"
 
-// In shared memory: rANS: entries by table, and where the search for that of a slot begins; the Huffman tables are
-// too large for it.
+// In shared memory: rANS: for each table where the search for the entry of a slot begins, and its entries; then a table that leaves a state
+// as it is. The Huffman tables are too large for it.
+constexpr u32 STARTS_BYTES = SCALE / SLOTS_PER_START, DECODE_TABLE_BYTES = STARTS_BYTES + ALPHABET * sizeof(u32), NO_TABLE_ENTRIES = 4;
 template <bool HUFFMAN>
 struct DecodeTables {
-    alignas(16) u32 entries[HUFFMAN ? 4 : SHARED_TABLES * ALPHABET];
-    alignas(16) u8 starts[HUFFMAN ? 16 : SHARED_TABLES * (SCALE / SLOTS_PER_START)];
+    alignas(16) u8 bytes[HUFFMAN ? 16 : SHARED_TABLES * DECODE_TABLE_BYTES + STARTS_BYTES + NO_TABLE_ENTRIES * sizeof(u32)];
     u8 raw_bits[2][ALPHABET];  // the second time of anchors
 };
 
+// From global memory to shared memory, by a block of so many threads.
+template <u32 THREADS>
+__device__ __forceinline__ void copy_decode_tables(const Job& job, DecodeTables<false>& tables) {
+    const uint4* const entries = reinterpret_cast<const uint4*>(job.tables + FIRST_SHARED_TABLE * ALPHABET);
+    const uint4* const starts = reinterpret_cast<const uint4*>(job.slots + FIRST_SHARED_TABLE * STARTS_BYTES);
+    uint4* const to = reinterpret_cast<uint4*>(tables.bytes);
+    constexpr u32 ENTRY_FOURS = ALPHABET / 4, START_FOURS = STARTS_BYTES / 16, TABLE_FOURS = DECODE_TABLE_BYTES / 16;
+    static_assert(SHARED_TABLES * ENTRY_FOURS % THREADS == 0 && SHARED_TABLES * START_FOURS % THREADS == 0, "all threads have as much to do");
+#pragma unroll
+    for (u32 i = 0; i < SHARED_TABLES * ENTRY_FOURS / THREADS; i++) {
+        const u32 k = i * THREADS + threadIdx.x;
+        to[k / ENTRY_FOURS * TABLE_FOURS + START_FOURS + k % ENTRY_FOURS] = entries[k];
+    }
+#pragma unroll
+    for (u32 i = 0; i < SHARED_TABLES * START_FOURS / THREADS; i++) {
+        const u32 k = i * THREADS + threadIdx.x;
+        to[k / START_FOURS * TABLE_FOURS + k % START_FOURS] = starts[k];
+    }
+    if (threadIdx.x <= START_FOURS) {
+        const u32 all = threadIdx.x < START_FOURS ? 0 : decode_entry(SCALE, 0, 0);
+        to[SHARED_TABLES * TABLE_FOURS + threadIdx.x] = make_uint4(all, all, all, all);
+    }
+}
+
+// In place of a run whose symbol is none: 32 of them fit what they are summed up in.
+constexpr u32 NO_RUN = 0xffff;
 // Raw bits of the escape, as far as it has any.
 constexpr u32 ESCAPE_BITS = 255;
 
-// A group forwards, a lane per state. Words beyond the end are zeros. The next 64 words wait in a register of each lane, and those behind
-// them are on their way, so that no step waits for memory.
+// A group forwards, a lane per state. Words beyond the end are zeros. They wait in shared memory: the block of 64 of them in which the next one is,
+// and the one behind it; what follows is on its way, so that no step waits for memory. The first block is there twice, also behind the second one.
+constexpr u32 WORD_BLOCK_BYTES = 2 * 64;
+struct GroupWords {
+    u32 pairs[3 * WORD_BLOCK_BYTES / 4];
+};
 template <bool HUFFMAN>
 struct Decoder {
-    const DecodeTables<HUFFMAN>* shared;
+    // How far the tables are from each other, and the number of one that leaves a state as it is.
+    static constexpr u32 STRIDE = HUFFMAN ? CODES * sizeof(u16) : DECODE_TABLE_BYTES, NO_TABLE = TABLES;
     const Job* job;
+    // The places of table 0, if it were there, and of the first ones of symbols and of runs of lists.
+    u32 tables, symbol_tables, run_tables;
+    u32 below;   // lanes below this one
     u32 x;
-    const u16* words;  // the lane's first one of the window
-    i32 left;          // words from there on
-    u32 used;          // of the window: below 32 between steps
-    u32 window;        // word and, above it, that 32 further on
+    u32 ring;          // the place of the words
+    u32 at;            // that of the next one, and the end of its block
+    u32 end_of_block;
+    const u32* pairs;  // of words: the lane's one behind those that are there or come
+    i32 left;          // pairs from there on
     u32 coming;
 
-    __device__ __forceinline__ u32 word(i32 at) const { return at < left ? words[at] : 0; }
-    __device__ __forceinline__ void open(const Job& job, const DecodeTables<HUFFMAN>& tables, u64 group) {
+    __device__ __forceinline__ u32 next_pair() {
+        const u32 pair = left > 0 ? *pairs : 0;
+        pairs += 32;
+        left -= 32;
+        return pair;
+    }
+    // Whether the group may be good: no encoder ends with a state below these.
+    __device__ __forceinline__ bool open(const Job& job, const DecodeTables<HUFFMAN>& tables, GroupWords& words, u64 group) {
         const u8* const bytes = job.stream + job.group_offsets[group];
         const u32 lane = threadIdx.x & 31, count = (u32)(job.group_sizes[group] & 0x3fffff) << 2;
-        shared = &tables;
         this->job = &job;
+        this->tables = HUFFMAN ? 0 : shared_place(tables.bytes) - FIRST_SHARED_TABLE * DECODE_TABLE_BYTES;
+        // Not as something that is found anew from the other.
+        symbol_tables = warp_or(place_of(ANCHOR_TABLE)), run_tables = warp_or(place_of(RUN));
+        below = (1u << lane) - 1;
         x = reinterpret_cast<const u32*>(bytes)[lane];
-        words = reinterpret_cast<const u16*>(bytes + STATE_BYTES) + lane;
-        left = (i32)((count - STATE_BYTES) / 2 - lane);
-        used = 0;
-        window = word(0) | word(32) << 16;
-        coming = word(64);
+        pairs = reinterpret_cast<const u32*>(bytes + STATE_BYTES) + lane;
+        left = (i32)((count - STATE_BYTES) / 4 - lane);
+        ring = at = shared_place(words.pairs);
+        end_of_block = ring + WORD_BLOCK_BYTES;
+        const u32 first = next_pair(), second = next_pair();
+        coming = next_pair();
+        __syncwarp();
+        put_shared(ring + 4 * lane, first);
+        put_shared(ring + 4 * lane + WORD_BLOCK_BYTES, second);
+        put_shared(ring + 4 * lane + 2 * WORD_BLOCK_BYTES, first);
+        __syncwarp();
+        return !__any_sync(FULL, x < 1u << 16);
     }
     __device__ __forceinline__ bool is_at_end() const {
-        return !__any_sync(FULL, x != 1u << 16) && (i32)((used + 1) / 2 * 2) == left + (i32)(threadIdx.x & 31);
+        const i32 of_block = (i32)(at - (end_of_block - WORD_BLOCK_BYTES)) / 2;
+        return !__any_sync(FULL, x != 1u << 16) && (of_block + 1) / 2 == left + (i32)(threadIdx.x & 31) + 3 * 32;
     }
-    __device__ __forceinline__ void refill(bool active) {
-        const bool need = active && x < 1u << 16;
-        const u32 mask = __ballot_sync(FULL, need), at = used + __popc(mask & ((1u << (threadIdx.x & 31)) - 1));
-        const u32 both = __shfl_sync(FULL, window, at);
-        if (need) x = __byte_perm(both, x, at < 32 ? 0x5410 : 0x5432);
-        used += __popc(mask);
-        if (used >= 32) {
-            used -= 32;
-            left -= 32;
-            words += 32;
-            window = window >> 16 | coming << 16;
-            coming = word(64);
+    // States are never below 2^16 but before this. Between two times that move_on looks at it the place moves by 64 words at most.
+    __device__ __forceinline__ void refill() {
+        const bool need = x < 1u << 16;
+        const u32 mask = __ballot_sync(FULL, need), word = shared_half(at + 2 * __popc(mask & below));
+        if (need) x = __byte_perm(word, x, 0x5410);
+        at += 2 * __popc(mask);
+    }
+    __device__ __forceinline__ void move_on() {
+        if (__any_sync(FULL, at >= end_of_block)) {
+            const u32 mine = ring + 4 * (threadIdx.x & 31);
+            __syncwarp();
+            if (end_of_block == ring + WORD_BLOCK_BYTES) {
+                put_shared(mine, coming);
+                put_shared(mine + 2 * WORD_BLOCK_BYTES, coming);
+                end_of_block += WORD_BLOCK_BYTES;
+            } else {
+                put_shared(mine + WORD_BLOCK_BYTES, coming);
+                at -= 2 * WORD_BLOCK_BYTES;
+                end_of_block -= WORD_BLOCK_BYTES;
+            }
+            __syncwarp();
+            coming = next_pair();
         }
     }
     // As many raw bits, at most 16, as each lane asks for.
     __device__ __forceinline__ u32 raw(u32 bits) {
         const u32 value = x & ((1u << bits) - 1);
         x >>= bits;
-        refill(bits > 0);
+        refill();
+        move_on();
         return value;
     }
     // Any number of raw bits, at most 128.
@@ -77,29 +140,60 @@ struct Decoder {
                 high |= value << (at - 64);
         }
     }
-    // A symbol in each active lane from a table of rANS, or of Huffman codes; 0 in the others. Escapes are still to be resolved.
-    template <bool NEAR>
-    __device__ __forceinline__ u32 step_from(bool active, const u32* entries, const u8* starts, const u16* codes) {
+    // The place of a table that is in shared memory: its address, or of one of Huffman codes, how far it is behind the first.
+    __device__ __forceinline__ u32 place_of(u32 table) const { return tables + table * STRIDE; }
+    // A symbol from a table of that kind. Escapes are still to be resolved.
+    __device__ __forceinline__ u32 step(u32 place) {
         u32 symbol;
         if (HUFFMAN) {
-            const u32 entry = active ? codes[x & (CODES - 1)] : 0;
-            symbol = entry & 255;
-            x >>= entry >> 8;
+            symbol = code_step(place < NO_TABLE * STRIDE, place);
         } else {
-            // The entry that begins last before the slot is nearly always one of four. (Where the search begins there are four.)
-            const u32 slot = x & (SCALE - 1), key = last_entry_at(slot);
-            const u32* at = entries + starts[slot / SLOTS_PER_START];
-            const uint4 four = NEAR ? four_words(at) : make_uint4(at[0], at[1], at[2], at[3]);
-            u32 entry = four.x;
-            entry = four.y <= key ? four.y : entry;
-            entry = four.z <= key ? four.z : entry;
-            entry = four.w <= key ? four.w : entry;
-            if (four.w <= key)
-                for (at += 4; at < entries + ALPHABET && *at <= key; at++) entry = *at;
-            if (active) x = entry_frequency(entry) * (x >> SCALE_BITS) + slot - entry_start(entry);
-            symbol = active ? entry_symbol(entry) : 0;
+            // The entry is nearly always one of three. (Where the search begins there are four.)
+            const u32 key = slot_key(x), at = place + 4 * shared_byte(place + (key >> (32 - 8)));
+            static_assert(STARTS_BYTES == 1 << 8, "a start for each byte");
+            const uint4 four = four_words<STARTS_BYTES>(at);
+            u32 found = min(min(key - four.x, key - four.y), key - four.z);
+            if (__any_sync(FULL, four.w <= key)) found = search(found, key, at + STARTS_BYTES + 12, place + DECODE_TABLE_BYTES);
+            x = state_behind(x, found);
+            symbol = slot_symbol(found);
         }
-        refill(active);
+        refill();
+        return symbol;
+    }
+    // Among the entries from a place on.
+    static __device__ __forceinline__ u32 search(u32 found, u32 key, u32 at, u32 end) {
+#pragma unroll 1
+        for (; at < end; at += 4) {
+            const u32 entry = shared_word(at);
+            if (entry > key) break;
+            found = key - entry;
+        }
+        return found;
+    }
+    __device__ __forceinline__ u32 code_step(bool active, u32 place) {
+        const u32 entry = active ? *reinterpret_cast<const u16*>(reinterpret_cast<const u8*>(job->codes) + (place + sizeof(u16) * (x & (CODES - 1)))) : 0;
+        x >>= entry >> 8;
+        return entry & 255;
+    }
+    // By any table, for those who seldom ask; 0 in lanes that are not active.
+    __device__ __forceinline__ u32 head_step(bool active, u32 table) {
+        u32 symbol = 0;
+        if (HUFFMAN) {
+            symbol = code_step(active, table * STRIDE);
+        } else if (active) {
+            const u32 key = slot_key(x);
+            const u32* const end = job->tables + (table + 1) * ALPHABET;
+            const u32* at = end - ALPHABET + job->slots[table * STARTS_BYTES + (key >> (32 - 8))];
+            const u32 four[4] = {at[0], at[1], at[2], at[3]};
+            u32 found = min(min(key - four[0], key - four[1]), key - four[2]);
+            if (four[3] <= key)
+                for (at += 3; at < end && *at <= key; at++) found = key - *at;
+            x = state_behind(x, found);
+            symbol = slot_symbol(found);
+        }
+        refill();
+        move_on();
+        resolve_escape(symbol);
         return symbol;
     }
     __device__ __forceinline__ void resolve_escape(u32& symbol) {
@@ -109,27 +203,18 @@ struct Decoder {
             if (escaped) symbol = value;
         }
     }
-    __device__ __forceinline__ const u16* codes_of(u32 table) const { return reinterpret_cast<const u16*>(job->codes) + table * CODES; }
-    // By a table that is in shared memory, and by one that is not.
-    __device__ __forceinline__ u32 step(bool active, u32 table) {
-        const u32 at = table - FIRST_SHARED_TABLE;
-        return step_from<!HUFFMAN>(active, shared->entries + at * ALPHABET, shared->starts + at * (SCALE / SLOTS_PER_START), codes_of(table));
-    }
-    __device__ __forceinline__ u32 head_step(bool active, u32 table) {
-        const u32 at = active ? table : 0;
-        u32 symbol = step_from<false>(active, job->tables + at * ALPHABET, job->slots + at * (SCALE / SLOTS_PER_START), codes_of(at));
-        resolve_escape(symbol);
-        return symbol;
-    }
-    // A step of runs: their lengths. `bad` if there is a symbol that is none.
-    __device__ __forceinline__ u32 runs(bool active, u32 table, bool& bad) {
-        u32 symbol = step(active, table);
-        // Symbols up to here have no raw bits.
-        if (!__any_sync(FULL, symbol >= 16)) return symbol;
-        resolve_escape(symbol);
-        bad |= __any_sync(FULL, symbol >= RUNS);
-        const u32 bits = symbol < RUNS ? run_bits(symbol) : 0;
+    // A step of runs: their lengths, and of a symbol that is none more than any tile has.
+    __device__ __forceinline__ u32 runs(u32 place) {
+        const u32 symbol = step(place);
+        if (!__any_sync(FULL, symbol >= FIRST_RUN_WITH_RAW_BITS)) return symbol;
+        if (__any_sync(FULL, symbol >= RUNS)) return escaped_runs(symbol);
+        const u32 bits = run_bits(symbol);
         return decode_run(symbol, raw(bits), bits);
+    }
+    __device__ __forceinline__ u32 escaped_runs(u32 symbol) {
+        resolve_escape(symbol);
+        const u32 bits = symbol < RUNS ? run_bits(symbol) : 0, run = decode_run(symbol, raw(bits), bits);
+        return symbol < RUNS ? run : NO_RUN;
     }
 };
 
@@ -145,8 +230,8 @@ __device__ __forceinline__ i32 sum_in_list(i32 value, u32 begins, i32 open) {
 }
 
 // The masks of the tiles of a batch, from their lists. Whether these are bad.
-template <bool HUFFMAN>
-__device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& decoder, BatchLists& lists, u64 batch, u32 my_info,
+template <bool HUFFMAN, typename Lists>
+__device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists, u64 batch, u32 my_info,
                                              bool exists, const u32 (&counts)[2]) {
     const i32 lane = threadIdx.x & 31;
     // What the lane's tile owns.
@@ -156,7 +241,7 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         owned = (u32)shape.owned_x() << 8 | (u32)shape.owned_y();
     }
     const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
-    const u32 masked = __ballot_sync(FULL, exists && mode_in(my_info) != 0);
+    const u32 masked = warp_or(__ballot_sync(FULL, exists && mode_in(my_info) != 0));
     if (masked == 0) return false;
     for (u32 left = masked; left; left &= left - 1) {
         u32* const rows = job.masks + (batch + __ffs(left) - 1) * 64;
@@ -164,6 +249,7 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
     }
     i32 list_count, entries;
     collect_lists<2>(lists, counts, names, list_count, entries);
+    entries = (i32)warp_or((u32)entries);
     i32 current = 0, open = 0;
 #pragma unroll 1
     for (i32 first = 0; first < entries; first += 32) {
@@ -172,16 +258,15 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         const bool active = first + lane < entries;
         const u32 name = active ? lists.names[list] : 0;
         const u64 index = batch + (name >> 1);
-        bool bad = false;
-        const i32 run = (i32)decoder.runs(active, MASK_RUN, bad);
-        if (bad) return true;
+        const i32 run = (i32)decoder.runs(decoder.place_of(active ? MASK_RUN : decoder.NO_TABLE));
         const i32 next = sum_in_list(active ? run + 1 : 0, begins, first == lists.starts[list] ? 0 : open), number = next - 1;
         open = __shfl_sync(FULL, next, 31);
         const u32 mine = __shfl_sync(FULL, owned, name >> 1);
-        u32 byte = decoder.step(active, MASK_BYTE);
+        u32 byte = decoder.step(decoder.place_of(active ? MASK_BYTE : decoder.NO_TABLE));
+        decoder.move_on();
         decoder.resolve_escape(byte);
         const bool fits = number < 32 * (i32)((mine >> 8) + 7 >> 3) && (u32)(number & 31) < (mine & 255);
-        if (__any_sync(FULL, active && !fits)) return true;
+        if (warp_or(active && !fits)) return true;
         if (active) atomicOr(&job.masks[index * 64 + (name & 1) * TILE + (number & 31)], byte << 8 * (number >> 5));
     }
     __syncwarp();
@@ -200,8 +285,8 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         }
 #pragma unroll
         for (i32 i = 0; i < AHEAD; i++) {
-            if (i > 0 && tiles[i] == tiles[0]) break;
-            const u32 states = mode_in(__shfl_sync(FULL, my_info, tiles[i])), mine = __shfl_sync(FULL, owned, tiles[i]);
+            if (i > 0 && warp_or(tiles[i] == tiles[0])) break;
+            const u32 states = warp_or(mode_in(__shfl_sync(FULL, my_info, tiles[i]))), mine = __shfl_sync(FULL, owned, tiles[i]);
             const u32 all = lane < (i32)(mine & 255) ? row_mask((i32)(mine >> 8)) : 0;
 #pragma unroll
             for (i32 plane = 0; plane < 2; plane++) {
@@ -227,8 +312,8 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
 // The tiles of a group, as open_stream packed them.
 __device__ __forceinline__ void tiles_of_group(const Job& job, u64 group, u64& first, u64& end) {
     const u64 about = job.group_sizes[group];
-    first = about >> 30;
-    end = first + (about >> 22 & 255) + 1;
+    first = warp_or((u32)(about >> 30));
+    end = first + warp_or((u32)(about >> 22) & 255) + 1;
 }
 
 // The tiles of a batch whose vertices may have no symbol, from its info words.
@@ -238,18 +323,18 @@ __device__ __forceinline__ u32 masked_tiles(const Job& job, u64 batch, bool exis
         const TileShape shape = tile_shape(job, batch + (threadIdx.x & 31));
         whole = mode_in(my_info) == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
     }
-    return __ballot_sync(FULL, exists && has_codes(mode_in(my_info)) && !whole);
+    return warp_or(__ballot_sync(FULL, exists && has_codes(mode_in(my_info)) && !whole));
 }
 
 // What comes before the lists of a batch: info words, entries of sparse lists (the coarse, the middle, and from bit 16 on the fine one),
 // masks. Whether it is bad.
-template <bool HUFFMAN>
-__device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& decoder, BatchLists& lists, bool lorenzo, u64 batch, bool exists,
+template <bool HUFFMAN, typename Lists>
+__device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists, bool lorenzo, u64 batch, bool exists,
                                           u32& my_info, u32& counts) {
     const i32 lane = threadIdx.x & 31;
     my_info = counts = 0;
     const u32 mode = decoder.head_step(exists, TILE_MODE);
-    if (__any_sync(FULL, mode >= (lorenzo ? 9 * TIERS : 9))) return true;
+    if (warp_or(mode >= (lorenzo ? 9 * TIERS : 9))) return true;
     u32 mask_counts[2];
     my_info = info_of_mode(mode);
     const bool coded = exists && has_codes(mode_in(my_info));
@@ -261,7 +346,7 @@ __device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& deco
         // A class beyond the last would lead beyond the tables.
         my_info |= (cls & (CLASSES - 1)) << (8 + 8 * k);
     }
-    if (bad) return true;
+    if (warp_or(bad)) return true;
 #pragma unroll
     for (i32 k = 0; k < 3; k++) {
         const u32 cls = class_in(my_info, k);

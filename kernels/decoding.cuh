@@ -9,7 +9,8 @@ constexpr i32 DECODE_GROUPS = 4, DECODE_ROLES = 2, DECODE_WARPS = DECODE_GROUPS 
 // What the two warps of a group tell each other. Neither writes what the other may still read: there is a barrier between chunks.
 struct DecodeGroup {
     BatchLists lists;
-    MaskedRows rows;
+    MaskedRows<7> rows;
+    GroupWords words;
     u32 plans[4][32];  // of a chunk, for the reader
     u32 found[2][32];  // from the reader
     u32 steps[BATCH];  // of each tile: which have symbols
@@ -32,17 +33,16 @@ struct DecodeShared {
         DecodeBatch batches[DECODE_WARPS];  // a warp for a group of the Lorenzo predictor
     };
 };
-static_assert(sizeof(DecodeGroup) == 2 * 288 + 1024 + 7 * 128 + 1024 + 16, "launch.rs asks for as much");
-static_assert(sizeof(DecodeShared<false>) == 32 * (4 * 256 + 256) + 512 + 4 * sizeof(DecodeGroup), "launch.rs asks for as much");
-static_assert(sizeof(DecodeShared<true>) == 32 + 512 + 4 * sizeof(DecodeGroup), "launch.rs asks for as much");
+static_assert(sizeof(DecodeGroup) == 2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16, "launch.rs asks for as much");
+static_assert(sizeof(DecodeBatch) == 320 + 516 + 5 * 128 + 384 && sizeof(DecodeBatch) * DECODE_WARPS < sizeof(DecodeGroup) * DECODE_GROUPS, "launch.rs asks for as much");
+static_assert(sizeof(DecodeShared<false>) == 32 * (4 * 256 + 256) + 272 + 512 + 4 * sizeof(DecodeGroup), "launch.rs asks for as much");
+static_assert(sizeof(DecodeShared<true>) == 16 + 512 + 4 * sizeof(DecodeGroup), "launch.rs asks for as much");
 
-// What a lane of the reader does with a chunk: where its tables are among those in shared memory, and of what.
-constexpr u32 PLAN_ACTIVE = 1, PLAN_LISTED = 2, PLAN_ANCHOR = 4;
-__device__ __forceinline__ u32 make_plan(u32 flags, u32 table, u32 run_table) {
-    return flags | (table - FIRST_SHARED_TABLE) << 8 | (run_table - FIRST_SHARED_TABLE) << 16;
-}
-__device__ __forceinline__ u32 table_in(u32 plan) { return (plan >> 8 & 255) + FIRST_SHARED_TABLE; }
-__device__ __forceinline__ u32 run_table_in(u32 plan) { return (plan >> 16) + FIRST_SHARED_TABLE; }
+// What a lane of the reader does with a chunk: its tables, and of what. Lanes without a symbol or a run have one that leaves their state as it is.
+constexpr u32 PLAN_LISTED = 2, PLAN_ANCHOR = 4;
+__device__ __forceinline__ u32 make_plan(u32 flags, u32 table, u32 run_table) { return flags | table << 8 | run_table << 16; }
+__device__ __forceinline__ u32 table_in(u32 plan) { return plan >> 8 & 255; }
+__device__ __forceinline__ u32 run_table_in(u32 plan) { return plan >> 16; }
 
 // What the reader found: a symbol, the run before it, and whether there are raw bits, up to 64 or more.
 constexpr u32 FOUND_RAW = 1u << 31, FOUND_MORE = 1u << 30;
@@ -54,8 +54,7 @@ __device__ __forceinline__ bool read_chunks(const Job& job, const DecodeTables<H
                                             u64 end) {
     const i32 lane = threadIdx.x & 31;
     Decoder<HUFFMAN> decoder;
-    decoder.open(job, all, group);
-    bool bad = false;
+    bool bad = !decoder.open(job, all, shared.words, group);
     for (u64 batch = first; batch < end; batch += BATCH) {
         u32 my_info = 0, counts = 0;
         if (!bad) bad = read_head(job, decoder, shared.lists, false, batch, batch + lane < end, my_info, counts);
@@ -63,19 +62,20 @@ __device__ __forceinline__ bool read_chunks(const Job& job, const DecodeTables<H
         shared.tiles.counts[lane] = counts;
         if (lane == 0) shared.reader_bad = bad;
         meet<DECODE_ROLES>(number);
-        if (shared.reader_bad | shared.placer_bad) {
+        if (warp_or(shared.reader_bad | shared.placer_bad)) {
             meet<DECODE_ROLES>(number);
             return bad;
         }
         meet<DECODE_ROLES>(number);
-        const i32 entries = (i32)shared.entries;
+        const i32 entries = (i32)warp_or(shared.entries);
         u32 next_plan = shared.plans[0][lane];
 #pragma unroll 1
         for (i32 from = 0; from < entries; from += 32) {
             const u32 plan = next_plan, slot = from >> 5 & 1;
             u32 run = 0;
-            if (__any_sync(FULL, plan & PLAN_LISTED)) run = decoder.runs(plan & PLAN_LISTED, run_table_in(plan), bad) << 8;
-            u32 symbol = decoder.step(plan & PLAN_ACTIVE, table_in(plan));
+            if (__any_sync(FULL, plan & PLAN_LISTED)) run = decoder.runs(decoder.place_of(run_table_in(plan))) << 8;
+            u32 symbol = decoder.step(decoder.place_of(table_in(plan)));
+            decoder.move_on();
             const u8* const raw_bits = all.raw_bits[plan & PLAN_ANCHOR ? 1 : 0];
             u32 bits = raw_bits[symbol];
             next_plan = shared.plans[(from + 32) >> 5 & 3][lane];
@@ -106,7 +106,7 @@ __device__ __forceinline__ bool read_chunks(const Job& job, const DecodeTables<H
 
 // The other warp: plans, and symbols and raw bits to their places. Whether the group is bad; `exact` counts stored values.
 template <typename T>
-__device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared, i32 number, u64 first, u64 end, u32& exact) {
+__device__ __forceinline__ bool place_chunks(const Job& job, const u8* raw_bits, DecodeGroup& shared, i32 number, u64 first, u64 end, u32& exact) {
     typedef typename Payload<T>::Type P;
     const i32 lane = threadIdx.x & 31;
     BatchLists& lists = shared.lists;
@@ -115,7 +115,7 @@ __device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared
         const bool exists = batch + lane < end;
         if (lane == 0) shared.placer_bad = bad;
         meet<DECODE_ROLES>(number);
-        if (shared.reader_bad | shared.placer_bad) {
+        if (warp_or(shared.reader_bad | shared.placer_bad)) {
             meet<DECODE_ROLES>(number);
             return bad;
         }
@@ -127,6 +127,7 @@ __device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared
         code_lists(my_info, exists && has_codes(mode_in(my_info)), counts, sizes, names);
         i32 list_count, entries, current = 0, open = 0;
         collect_lists<TILE_LISTS>(lists, sizes, names, list_count, entries);
+        entries = (i32)warp_or((u32)entries);
         if (lane == 0) shared.entries = (u32)entries;
         shared.steps[lane] = 0;
         u32 row = 0xffffffffu;
@@ -143,8 +144,8 @@ __device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared
             const i32 position = listed ? start : start + at;
             bool active = here;
             if (here && !listed && masked >> t & 1) active = is_active(job, shared.rows, false, batch, t, masked, position);
-            const u32 flags = (active ? PLAN_ACTIVE : 0) | (listed ? PLAN_LISTED : 0) | (position == 0 ? PLAN_ANCHOR : 0);
-            shared.plans[from >> 5 & 3][lane] = make_plan(flags, table_in_list(kind, cls, position), listed ? RUN + cls - 1 : (u32)RUN);
+            const u32 flags = (listed ? PLAN_LISTED : 0) | (position == 0 ? PLAN_ANCHOR : 0);
+            shared.plans[from >> 5 & 3][lane] = make_plan(flags, active ? table_in_list(kind, cls, position) : (u32)TABLES, listed ? RUN + cls - 1 : (u32)TABLES);
             return (here ? HERE : 0) | (listed ? LISTED : 0) | (at == 0 ? FIRST : 0) | (u32)position << 4 | name << 16;
         };
         u32 before = 0, now = 0, next = 0;
@@ -193,7 +194,7 @@ __device__ __forceinline__ bool place_chunks(const Job& job, DecodeGroup& shared
                         const u64 low = shared.raw[slot][0][lane], high = sizeof(T) == 8 || found & FOUND_MORE ? shared.raw[slot][1][lane] : 0;
                         reinterpret_cast<P*>(job.payload)[vertex] = Payload<T>::make(low, high);
                         if (has_digits(symbol, position) && symbol != STORED) {
-                            const u32 own = symbol_raw_bits(symbol);
+                            const u32 own = raw_bits[symbol];
                             const u32 digits = (u32)(own == 0 ? low : own < 64 ? low >> own | high << (64 - own) : high);
                             // In the place of the anchor's value, which is made from it.
                             reinterpret_cast<typename Real<T>::Pair*>(job.anchors)[batch + t].x = Real<T>::from_bits(digits);
@@ -220,15 +221,13 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
     LAUNCHED_SHARED(DecodeShared<HUFFMAN>, shared);
     Control& control = control_of(job);
     // Others may set the status meanwhile: all threads of a block have to go on, or none.
-    if (__syncthreads_or(control.status != STATUS_OK || control.content != CONTENT_CODED || (control.coder == CODER_HUFFMAN) != HUFFMAN)) return;
-    const bool lorenzo = control.predictor == PREDICTOR_LORENZO;
-    const u64 groups = control.groups;
+    if (warp_or(__syncthreads_or(control.status != STATUS_OK || control.content != CONTENT_CODED || (control.coder == CODER_HUFFMAN) != HUFFMAN))) return;
+    // The same for all lanes, as the compiler has to know, here and where a warp's way is decided below: otherwise it surrounds each vote with
+    // code for lanes that are apart. (There is no memory for 2^32 tiles.)
+    const bool lorenzo = warp_or(control.predictor == PREDICTOR_LORENZO);
+    const u32 groups = warp_or((u32)control.groups);
     if (blockIdx.x >= groups) return;
-    if (!HUFFMAN) {
-        copy_words<SHARED_TABLES * ALPHABET, 32 * DECODE_WARPS>(shared.tables.entries, job.tables + FIRST_SHARED_TABLE * ALPHABET);
-        copy_words<sizeof(shared.tables.starts) / 4, 32 * DECODE_WARPS>(
-            reinterpret_cast<u32*>(shared.tables.starts), reinterpret_cast<const u32*>(job.slots + FIRST_SHARED_TABLE * (SCALE / SLOTS_PER_START)));
-    }
+    if constexpr (!HUFFMAN) copy_decode_tables<32 * DECODE_WARPS>(job, shared.tables);
     for (u32 k = threadIdx.x; k < 2 * ALPHABET; k += blockDim.x) {
         const u32 symbol = k % ALPHABET, anchor = k / ALPHABET;
         // Digits follow all codes of the Lorenzo predictor, as they do those of an anchor.
@@ -248,10 +247,10 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
     }
     __syncthreads();
     // Warps of one kind are on all schedulers.
-    const i32 warp = (i32)(threadIdx.x >> 5), number = lorenzo ? warp : warp % DECODE_GROUPS;
-    const u64 stride = (u64)gridDim.x * (lorenzo ? DECODE_WARPS : DECODE_GROUPS);
+    const i32 warp = (i32)warp_or(threadIdx.x >> 5), number = lorenzo ? warp : warp % DECODE_GROUPS;
+    const u32 stride = gridDim.x * (lorenzo ? DECODE_WARPS : DECODE_GROUPS);
     // Consecutive groups go to different blocks.
-    for (u64 group = blockIdx.x + (u64)gridDim.x * number; group < groups; group += stride) {
+    for (u32 group = blockIdx.x + gridDim.x * number; group < groups; group += stride) {
         bool bad = false;
         u32 exact = 0;
         if (lorenzo) {
@@ -263,7 +262,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
             if (warp < DECODE_GROUPS)
                 bad = read_chunks<T>(job, shared.tables, mine, number, group, first, end);
             else
-                bad = place_chunks<T>(job, mine, number, first, end, exact);
+                bad = place_chunks<T>(job, shared.tables.raw_bits[0], mine, number, first, end, exact);
         }
         exact = warp_sum(exact);
         if (exact && (threadIdx.x & 31) == 0) atomicAdd((ull*)&control.exact, (ull)exact);

@@ -101,8 +101,9 @@ __device__ __forceinline__ bool has_mask_list(u32 states, i32 plane) { return (p
 
 // The list of each lane's entry in a chunk, forwards: `current` is the list of the chunk's first entry. Bits of `begins`: lanes whose entry is the first one
 // of a list, but for that of the chunk's first entry.
-__device__ __forceinline__ i32 list_of_entry(const BatchLists& lists, i32 first, i32& current, u32& begins) {
-    const i32 next = lists.starts[current + 1];
+template <typename Lists>
+__device__ __forceinline__ i32 list_of_entry(const Lists& lists, i32 first, i32& current, u32& begins) {
+    const i32 next = (i32)warp_or(lists.starts[current + 1]);
     if (next >= first + 32) {
         const i32 mine = current;
         if (next == first + 32) current++;
@@ -113,7 +114,7 @@ __device__ __forceinline__ i32 list_of_entry(const BatchLists& lists, i32 first,
     begins = warp_or(start < first + 32 ? 1u << (start - first) : 0);
     const i32 mine = current + __popc(begins & ((2u << lane) - 1));
     current += __popc(begins);
-    if (lists.starts[current + 1] == first + 32) current++;
+    if (warp_or(lists.starts[current + 1]) == (u32)first + 32) current++;
     return mine;
 }
 
@@ -136,9 +137,9 @@ __device__ inline bool is_active(const Job& job, bool lorenzo, u64 index, u32 st
 }
 
 // The vertices of the first few tiles of a batch that have no symbol, by rows, for the tiles that are not whole: `masked`.
-constexpr i32 MASKED_TILES = 8;
+template <i32 MOST>
 struct MaskedRows {
-    u32 rows[MASKED_TILES][TILE];
+    u32 rows[MOST][TILE];
 };
 template <i32 MOST>
 __device__ __forceinline__ void load_masked_rows(const Job& job, u32 (&to)[MOST][TILE], u64 batch, u32 my_info, u32 masked) {
@@ -155,9 +156,10 @@ __device__ __forceinline__ void load_masked_rows(const Job& job, u32 (&to)[MOST]
     }
     __syncwarp();
 }
-__device__ __forceinline__ bool is_active(const Job& job, const MaskedRows& shared, bool lorenzo, u64 batch, u32 t, u32 masked, i32 position) {
+template <i32 MOST>
+__device__ __forceinline__ bool is_active(const Job& job, const MaskedRows<MOST>& shared, bool lorenzo, u64 batch, u32 t, u32 masked, i32 position) {
     const i32 slot = __popc(masked & ((1u << t) - 1));
-    if (slot >= MASKED_TILES) return is_active(job, lorenzo, batch + t, mode_in(job.info[batch + t]), position);
+    if (slot >= MOST) return is_active(job, lorenzo, batch + t, mode_in(job.info[batch + t]), position);
     i32 x, y;
     place_in_tile(lorenzo, position, x, y);
     return !(shared.rows[slot][y] >> x & 1);
@@ -238,10 +240,6 @@ __device__ __forceinline__ void fill_raw_bits(u8* bits, bool lorenzo) {
 }
 // Whether this is the symbol of an anchor of the hierarchical predictor with digits (or a stored one).
 __device__ __forceinline__ bool has_digits(u32 symbol, i32 position) { return position == 0 && symbol >= PAIR1; }
-template <typename T>
-__device__ __forceinline__ u32 raw_bits_at(const u8* bits, u32 symbol, i32 position) {
-    return has_digits(symbol, position) ? raw_bits(symbol, 0, sizeof(T)) : bits[symbol];
-}
 
 // Raw bits of a vertex's symbol (and digits), or both values, as they are handed between the kernels.
 template <typename T>

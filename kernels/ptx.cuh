@@ -81,12 +81,31 @@ __device__ __forceinline__ u32 less_from_below(u32 value, u32 from) {
 }
 __device__ __forceinline__ u32 less_from_below(u32 value) { return less_from_below(value, value); }
 
-// Four words of shared memory, all of which are asked for before the first is there.
-__device__ __forceinline__ uint4 four_words(const u32* shared) {
+// What is in shared memory, by its address there: 32 bits.
+__device__ __forceinline__ u32 shared_place(const void* shared) { return (u32)__cvta_generic_to_shared(shared); }
+__device__ __forceinline__ u32 shared_byte(u32 place) {
+    u32 value;
+    asm volatile("ld.shared.u8 %0, [%1];" : "=r"(value) : "r"(place));
+    return value;
+}
+__device__ __forceinline__ u32 shared_word(u32 place) {
+    u32 value;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(place));
+    return value;
+}
+__device__ __forceinline__ u32 shared_half(u32 place) {
+    u16 value;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(value) : "r"(place));
+    return value;
+}
+__device__ __forceinline__ void put_shared(u32 place, u32 word) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(place), "r"(word) : "memory"); }
+// Four words so many bytes behind a place, all of which are asked for before the first is there.
+template <u32 BYTES>
+__device__ __forceinline__ uint4 four_words(u32 place) {
     uint4 four;
-    asm volatile("ld.shared.u32 %0, [%4]; ld.shared.u32 %1, [%4+4]; ld.shared.u32 %2, [%4+8]; ld.shared.u32 %3, [%4+12];"
+    asm volatile("ld.shared.u32 %0, [%4+%5]; ld.shared.u32 %1, [%4+%6]; ld.shared.u32 %2, [%4+%7]; ld.shared.u32 %3, [%4+%8];"
                  : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
-                 : "r"((u32)__cvta_generic_to_shared(shared)));
+                 : "r"(place), "n"(BYTES), "n"(BYTES + 4), "n"(BYTES + 8), "n"(BYTES + 12));
     return four;
 }
 

@@ -87,16 +87,17 @@ __device__ __forceinline__ u32 every_other(u32 x) {
 
 __device__ __forceinline__ u32 row_mask(i32 width) { return width >= 32 ? FULL : (1u << width) - 1; }
 
-// The frequency, start and symbol of an entry of a decoding table, which lists the symbols that occur.
-__device__ __forceinline__ u32 decode_entry(u32 frequency, u32 start, u32 symbol) {
-    return start << 20 | (frequency - 1) << 8 | symbol;
+// A decoding table lists the symbols that occur. Less an entry, the key of a slot (the slot in the highest bits) is what has to be known of it:
+// above, how far the slot is behind the start of the symbol, then the symbol, then its frequency less one. Of the entries of a table that of the
+// slot's symbol leaves the least, for those that start behind the slot leave more than all numbers of slots.
+__device__ __forceinline__ constexpr u32 decode_entry(u32 frequency, u32 start, u32 symbol) { return (start << 20) - (symbol << 12 | (frequency - 1)); }
+__device__ __forceinline__ u32 slot_key(u32 state) { return fresh(state << (32 - SCALE_BITS)); }
+__device__ __forceinline__ u32 slot_symbol(u32 found) { return found >> 12 & 255; }
+__device__ __forceinline__ u32 state_behind(u32 state, u32 found) {
+    const u32 rest = state >> SCALE_BITS;
+    return (found & (SCALE - 1)) * rest + (rest + (found >> 20));
 }
-__device__ __forceinline__ u32 entry_start(u32 entry) { return entry >> 20; }
-__device__ __forceinline__ u32 entry_frequency(u32 entry) { return (entry >> 8 & 4095) + 1; }
-__device__ __forceinline__ u32 entry_symbol(u32 entry) { return entry & 255; }
-// No entry: it is behind all others.
-constexpr u32 NO_ENTRY = 0xffffffffu;
-// Entries that begin at a slot or before it are up to this, but for one that is all of a table.
-__device__ __forceinline__ u32 last_entry_at(u32 slot) { return slot << 20 | 0xffffe; }
+// No entry: any other leaves less or the same. Entries but the first are up to the keys of the slots that they start at or before; it is not.
+constexpr u32 NO_ENTRY = decode_entry(SCALE, 0, 255);
 // Slots of a decoding table that share the entry where the search for theirs begins.
 constexpr u32 SLOTS_PER_START = 16;

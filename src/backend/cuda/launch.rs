@@ -90,7 +90,7 @@ const fn encode_bytes(groups: u32) -> u32 {
     4 * 5088 + 512 + groups * (80 + 448 + 768 + 320 + 256 + 8 * 14 * 128)
 }
 const ENCODE_LORENZO_BYTES: u32 = 8 * 5185 + 256 + 16 * (320 + 516 + 512);
-const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 2 * 1024 + 7 * 128 + 16);
+const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);
 
 /// What `tune` asks for and does not use: with it a multiprocessor's memory is divided as for `limits`, whose blocks can
 /// then begin beside it.
@@ -159,8 +159,8 @@ pub(super) const DECOMPRESS: [Stage; 10] = [
     on_time(stage("begin", |_, _| 3, 256)),
     stage("open", |_, _| 51, 1024),
     stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528), 256),
-    with_shared(32 * (4 * 256 + 256) + DECODE_GROUPS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
-    with_shared(32 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
+    with_shared(32 * (4 * 256 + 256) + 272 + DECODE_GROUPS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
+    with_shared(16 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     only(LORENZO, LORENZO_RESTORE),
     stage("anchor_values", |s, _| s.tiles_y + 1, 256),
     stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64),
