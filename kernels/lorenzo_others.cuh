@@ -29,6 +29,13 @@ struct LorenzoRows {
     }
 };
 
+// Raw bits of a symbol, and the digits of a finer lattice behind them.
+template <typename T>
+__device__ __forceinline__ typename Payload<T>::Type with_digits(const Symbol& s, u64 digits) {
+    const u32 own = s.bits;
+    return Payload<T>::make(own < 64 ? s.raw | digits << own : s.raw, own == 0 ? 0 : own < 64 ? digits >> (64 - own) : digits);
+}
+
 // What a row of vertices comes to of which not all have a code of their tile's lattice.
 template <typename T>
 struct LorenzoRow {
@@ -77,13 +84,13 @@ __device__ __noinline__ LorenzoRow<T> lorenzo_row(const LorenzoVertex<T> w, u32 
     row.before_v += down_v;
     const i32 qu = across_cell(down_u), qv = across_cell(down_v);
     if (code.coded) {
-        u64 raw;
-        row.symbol = encode_symbol({code.id, qu, qv}, raw);
-        if (row.symbol >= FIRST_WITH_RAW_BITS) {
-            const u32 own = symbol_raw_bits(row.symbol);
-            const u64 digits = digits_u | digits_v << (2 * code.id);
-            *payload = Payload<T>::make(own < 64 ? raw | digits << own : raw, own == 0 ? 0 : own < 64 ? digits >> (64 - own) : digits);
-            row.own = own + 4 * (u32)code.id;
+        if (code.id == 0 && max((u32)qu + SMALL, (u32)qv + SMALL) <= 2 * SMALL) {
+            row.symbol = small_symbol(qu, qv);
+        } else {
+            const Symbol s = large_symbol({code.id, qu, qv});
+            row.symbol = s.symbol;
+            row.own = s.bits + 4 * (u32)code.id;
+            *payload = with_digits<T>(s, digits_u | digits_v << (2 * code.id));
         }
     } else if (has_symbol) {
         row.symbol = STORED;
@@ -135,11 +142,13 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
             fits &= quantize_on(b, inverse, width, cv, rv);
             const T error = R::high(R::abs(ru - a), R::abs(rv - b));
             const bool coded = visible && !stored && fits && (error == T(0) || (error <= accept && (!tight || error < limit)));
-            u32 n = 32;
+            u32 n = (u32)ox;
             u32 symbol = SYMBOL_ZERO, own = 0;
-            if (__all_sync(FULL, coded)) {
+            if (__all_sync(FULL, coded || !inside)) {
+                // What is in lanes outside reaches none of those inside.
                 const u32 base_u = (u32)(i32)cu, base_v = (u32)(i32)cv;
-                const i32 qu = across_cell(base_u - before_u), qv = across_cell(base_v - before_v);
+                i32 qu = across_cell(base_u - before_u), qv = across_cell(base_v - before_v);
+                if (!inside) qu = qv = 0;
                 before_u = base_u;
                 before_v = base_v;
                 largest = R::high(largest, error);
@@ -148,7 +157,7 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
                 } else {
                     const Symbol s = encode_symbol_large({0, qu, qv});
                     symbol = s.symbol;
-                    own = symbol_raw_bits(symbol);
+                    own = s.bits;
                     payload[TILE * y] = Payload<T>::make(s.raw, 0);
                 }
             } else {
@@ -258,13 +267,6 @@ __device__ __forceinline__ i32 best_tier(const u32* halvings, u32 vertices) {
     return tier;
 }
 
-// Raw bits of a symbol, and the digits of a finer lattice behind them.
-template <typename T>
-__device__ __forceinline__ typename Payload<T>::Type with_digits(const Symbol& s, u64 digits) {
-    const u32 own = s.bits;
-    return Payload<T>::make(own < 64 ? s.raw | digits << own : s.raw, own == 0 ? 0 : own < 64 ? digits >> (64 - own) : digits);
-}
-
 // The code of a vertex in the place of its raw bits, by component: that of its lattice, and the number of that below.
 constexpr i32 ID_BITS = 4;
 __device__ __forceinline__ float packed_code(float, i32 q, i32 id) { return __uint_as_float((u32)q << ID_BITS | (u32)id); }
@@ -334,11 +336,11 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
     const i32 lane = threadIdx.x & 31;
     const u64 others = control.other_tiles, whole_tiles = control.whole_tiles, warps = (u64)gridDim.x * LORENZO_WARPS;
     const u64 count = others + (whole_tiles < MANY_WHOLE_TILES ? whole_tiles : 0);
-    if (blockIdx.x < count) lattices.fill(control.quantum);
+    if ((u64)blockIdx.x * LORENZO_WARPS < count) lattices.fill(control.quantum);
     u32 exact = 0;
     T max_error = 0;
-    // Those with most work are spread over all blocks.
-    for (u64 k = blockIdx.x + (u64)gridDim.x * (threadIdx.x >> 5); k < count; k += warps) {
+    // Few tiles are those of few blocks, so that other kernels have the rest of the device.
+    for (u64 k = (u64)blockIdx.x * LORENZO_WARPS + (threadIdx.x >> 5); k < count; k += warps) {
         const u64 index = job.group_sizes[k < others ? control.plain_tiles + k : job.tiles() - 1 - (k - others)];
         const TileShape shape = tile_shape(job, index);
         const i32 ox = shape.owned_x(), oy = shape.owned_y();
@@ -396,7 +398,7 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
         if (lane == 0) job.info[index] = info;
         __syncwarp();
     }
-    if (blockIdx.x < count) report_tally<T>(control, exact, 0, max_error);
+    if ((u64)blockIdx.x * LORENZO_WARPS < count) report_tally<T>(control, exact, 0, max_error);
     end_beside();
 }
 

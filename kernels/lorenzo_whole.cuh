@@ -237,7 +237,8 @@ struct LorenzoTiles {
     u16 limited[TILE_VERTICES];
 };
 
-// Grid: tiles / (4 * warps). Block: 32 * warps. Whole tiles with limits, where there are many, those with most work first. Beside the kernel before.
+// Grid: any. Block: 32 * warps. Whole tiles with limits, where there are many, those with most work first. Beside the kernel before: it waits
+// for memory most of the time, so a grid that leaves room for the blocks of the next kernels is best.
 template <typename T>
 __device__ __forceinline__ void lorenzo_tight(const Job& job) {
     typedef Real<T> R;
@@ -245,13 +246,14 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
     __shared__ LorenzoTiles<T> tiles[LORENZO_PLAIN_WARPS];
     __shared__ Lattices<T> lattices;
     Control& control = control_of(job);
-    const u64 count = control.whole_tiles, start = (u64)blockIdx.x * TILES_OF_WARP * LORENZO_PLAIN_WARPS;
+    const u64 count = control.whole_tiles, start = (u64)blockIdx.x * TILES_OF_WARP;
     if (count >= MANY_WHOLE_TILES && start < count) {
         lattices.fill(control.quantum);
         const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), tile_of_lane = lane / ROW_LANES;
         LorenzoTiles<T>& shared = tiles[warp];
-        const u64 first = start + TILES_OF_WARP * warp;
-        if (first < count) {
+        const u64 stride = (u64)gridDim.x * TILES_OF_WARP;
+#pragma unroll 1
+        for (u64 first = start + stride * warp; first < count; first += stride * LORENZO_PLAIN_WARPS) {
             const bool exists = first + tile_of_lane < count;
             // Lanes without a tile do what others do.
             const u64 index = job.group_sizes[job.tiles() - 1 - (exists ? first + tile_of_lane : first)], limited = nearness_of(job, index).limited;
