@@ -56,7 +56,7 @@ BOUNDED_KERNEL(factz_speculative, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, aft
 BOUNDED_KERNEL(factz_tight, (32 * WHOLE_WARPS<float, true>), 10, (32 * WHOLE_WARPS<double, true>), 12, beside_kernel_before, tight_tiles)
 BOUNDED_KERNEL(factz_lorenzo_plain, 32 * LORENZO_PLAIN_WARPS, 8, 32 * LORENZO_PLAIN_WARPS, 4, beside_kernel_before, lorenzo_plain)
 BOUNDED_KERNEL(factz_lorenzo_tight, 32 * LORENZO_PLAIN_WARPS, 6, 32 * LORENZO_PLAIN_WARPS, 2, beside_kernel_before, lorenzo_tight)
-BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 8, 32 * LORENZO_WARPS, 2, beside_kernel_before, lorenzo_others)
+BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 5, 32 * LORENZO_WARPS, 2, beside_kernel_before, lorenzo_others)
 BOUNDED_KERNEL(factz_collect, 32 * COLLECT_WARPS, COLLECT_BLOCKS, 32 * COLLECT_WARPS, COLLECT_BLOCKS, by_itself, collect)
 FLAGGED_KERNEL(factz_tables, TABLE_THREADS, tables, false)
 FLAGGED_KERNEL(factz_make_codes, TABLE_THREADS, tables, true)
