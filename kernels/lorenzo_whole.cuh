@@ -457,7 +457,8 @@ __device__ __forceinline__ void refined_symbols(LorenzoTiles<T>& shared, const J
     }
 }
 
-// Grid: tiles / (4 * warps). Block: 32 * warps. Whole tiles with limits, where there are many, those with most work first. Beside the kernel before.
+// Grid: tiles / (4 * warps). Block: 32 * warps. Whole tiles with limits, where there are many. Those with most work come first: each warp has some
+// of them and some with less. Beside the kernel before.
 template <typename T, i32 AHEAD = 0, bool NEAR = false, u64 MANY = MANY_WHOLE_TILES>
 __device__ __forceinline__ void lorenzo_tight(const Job& job) {
     typedef Real<T> R;
@@ -465,20 +466,20 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
     __shared__ Lattices<T> lattices;
     __shared__ EvenPositions positions;
     Control& control = control_of(job);
-    const u64 count = control.whole_tiles, start = (u64)blockIdx.x * TILES_OF_WARP * LORENZO_PLAIN_WARPS;
-    if (count >= MANY && start < count) {
+    const u64 count = control.whole_tiles, groups = (count + TILES_OF_WARP - 1) / TILES_OF_WARP;
+    if (count >= MANY && (u64)blockIdx.x * LORENZO_PLAIN_WARPS < groups) {
         lattices.fill(control.quantum);
         positions.fill();
         const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5);
         LorenzoTiles<T>& shared = tiles[warp];
-        const u64 first = start + TILES_OF_WARP * warp;
-        if (first < count) {
-            const bool exists = first + lane / ROW_LANES < count;
+        const u64 group = (u64)blockIdx.x * LORENZO_PLAIN_WARPS + warp;
+        if (group < groups) {
+            const bool exists = group + lane / ROW_LANES * groups < count;
             // Lanes without a tile do what those of the first one do.
             const i32 tile_of_lane = exists ? lane / ROW_LANES : 0;
             u32 chunks;
             {
-                const u64 index = job.group_sizes[job.tiles() - 1 - (first + tile_of_lane)], limited = nearness_of(job, index).limited;
+                const u64 index = job.group_sizes[job.tiles() - 1 - (group + tile_of_lane * groups)], limited = nearness_of(job, index).limited;
                 // Limits are on their way.
 #pragma unroll
                 for (i32 k = 0; k < TILE_VERTICES * (i32)sizeof(T) / 128; k += ROW_LANES) {
