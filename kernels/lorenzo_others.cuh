@@ -7,7 +7,10 @@
 struct EvenPositions {
     u8 at[TILE / 2][TILE / 2];
     __device__ __forceinline__ void fill() {
-        for (u32 k = threadIdx.x; k < sizeof at; k += blockDim.x) at[k / (TILE / 2)][k % (TILE / 2)] = (u8)position_of(2 * (k % (TILE / 2)), 2 * (k / (TILE / 2)));
+        for (u32 k = threadIdx.x; k < sizeof at; k += blockDim.x) {
+            const i32 x = k % (TILE / 2), y = k / (TILE / 2);
+            at[y][x] = (u8)position_of(2 * x, 2 * y);
+        }
         __syncthreads();
     }
 };
@@ -214,17 +217,17 @@ __device__ __forceinline__ i32 best_tier(const u32* halvings, u32 vertices) {
     return tier;
 }
 
-// So many whole tiles with limits keep a device busy where a warp has four of them; fewer are shared among as many warps. (The emulator
-// has small fields: its tests come to both.)
+// From so many on, whole tiles with limits have a kernel of their own, and from more on a warp has four of them but for those with most work.
+// (The emulator has small fields: its tests come to all of this.)
 #ifdef FACTZ_EMULATED
-constexpr u64 MANY_WHOLE_TILES = 2;
+constexpr u64 MANY_WHOLE_TILES = 2, MANY_FOURS = 6;
 #else
-constexpr u64 MANY_WHOLE_TILES = 8192;
+constexpr u64 MANY_WHOLE_TILES = 1024, MANY_FOURS = 8192;
 #endif
 
 // Grid: any. Block: 32 * warps. The tiles that are not plain, but for whole ones where these are many, those with most work first. Beside
 // the kernel before.
-template <typename T, u64 MANY = MANY_WHOLE_TILES>
+template <typename T>
 __device__ __forceinline__ void lorenzo_others(const Job& job) {
     typedef Real<T> R;
     __shared__ Lattices<T> lattices;
@@ -235,7 +238,7 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31;
     const u64 others = control.other_tiles, whole_tiles = control.whole_tiles, warps = (u64)gridDim.x * LORENZO_WARPS;
-    const u64 count = others + (whole_tiles < MANY ? whole_tiles : 0);
+    const u64 count = others + (whole_tiles < MANY_WHOLE_TILES ? whole_tiles : 0);
     if ((u64)blockIdx.x * LORENZO_WARPS < count) lattices.fill(control.quantum), positions.fill();
     u32 exact = 0;
     T max_error = 0;

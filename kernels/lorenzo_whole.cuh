@@ -89,15 +89,7 @@ __device__ __forceinline__ void load_base_codes(const typename Payload<T>::Type*
 // The rows of whole tiles, one for eight lanes. FAST where sixteen bytes of a row can be loaded at once, and no value of the field is
 // beyond the codes. REFINED where some vertices have a code of a finer lattice, in rows of which bits are set in `rows`; those of the lane's
 // tile, by row, in `refined`. Their differences take the place of their codes, and their symbols are none.
-// Asks for some rows of a tile: they come to the cache of the device. Eight lanes have one place in each 32 bytes.
-template <typename T>
-struct RowsAhead {
-    static constexpr i32 SECTOR = 32 / sizeof(T), ROWS = ROW_LANES * SECTOR / TILE;
-    static __device__ __forceinline__ i32 x() { return SECTOR * (threadIdx.x % (TILE / SECTOR)); }
-    static __device__ __forceinline__ i32 y() { return threadIdx.x % ROW_LANES / (TILE / SECTOR); }
-};
-
-template <typename T, bool FAST, bool REFINED, i32 AHEAD = 0, bool NEAR = false>
+template <typename T, bool FAST, bool REFINED>
 __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 index, T width, T inverse, T accept, u32 rows, const u32* refined) {
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
@@ -124,20 +116,14 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
     };
 #pragma unroll
     for (i32 i = 0; i < ROWS; i++) ask_for(i);
-    typedef RowsAhead<T> A;
-    static_assert(A::ROWS == ROWS, "as many at once");
-    const long long ahead_u = (A::y() + AHEAD * ROWS) * (long long)pitch_u + (A::x() - column);
-    const long long ahead_v = (A::y() + AHEAD * ROWS) * (long long)pitch_v + (A::x() - column);
+    // Codes of finer lattices of the rows that are on their way are expected.
     u32 coming[ROWS] = {};
-    auto expect = [&](i32 row, u32& mine) {
-        mine = rows >> row & 1 ? refined[row] >> column & 15 : 0;
-    };
+    auto expect = [&](i32 row, u32& mine) { mine = rows >> row & 1 ? refined[row] >> column & 15 : 0; };
     if (REFINED)
 #pragma unroll
         for (i32 i = 0; i < ROWS; i++) expect(i, coming[i]);
 #pragma unroll 1
     for (i32 start = 0; start < TILE; start += ROWS) {
-        if (AHEAD && FAST && start + (AHEAD + 1) * ROWS < TILE) prefetch(u + ahead_u), prefetch(v + ahead_v);
         // Behind the last one it is that again.
         if (start + 2 * ROWS > TILE) u -= pitch_u, v -= pitch_v, pitch_u = pitch_v = 0;
         if (start == 2) costs.coarse = costs.all;
@@ -159,7 +145,7 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
                 coming[i] = 0;
                 if (start + ROWS < TILE) {
                     expect(start + ROWS + i, coming[i]);
-                    if (NEAR && coming[i]) prefetch_near(payload_at() + ROWS * TILE);
+                    if (coming[i]) prefetch_near(payload_at() + ROWS * TILE);
                 }
                 if (mine) {
                     // All on their way at once.
@@ -236,7 +222,7 @@ __device__ __forceinline__ T largest_value(const Control& control) {
 }
 
 // Grid: tiles / (4 * warps). Block: 32 * warps. The plain tiles, beside the kernel before.
-template <typename T, i32 AHEAD = 0>
+template <typename T>
 __device__ __forceinline__ void lorenzo_plain(const Job& job) {
     __shared__ Lattices<T> lattices;
     __shared__ EvenPositions positions;
@@ -252,7 +238,7 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
         const T width = lattice_width<T>(control.quantum, 0, 0), inverse = lattice_inverse(width), accept = (T)control.quantizer.accept;
         RowsOfLane<T> rows;
         if (warp_or(is_aligned<T>(job) && largest_value<T>(control) * inverse <= Real<T>::MAX_CODE))
-            rows = lorenzo_whole_rows<T, true, false, AHEAD>(job, index, width, inverse, accept, 0, nullptr);
+            rows = lorenzo_whole_rows<T, true, false>(job, index, width, inverse, accept, 0, nullptr);
         else
             rows = lorenzo_whole_rows<T, false, false>(job, index, width, inverse, accept, 0, nullptr);
         const bool holds = in_all_lanes(rows.holds), counts = exists && holds;
@@ -431,7 +417,9 @@ template <typename T>
 __device__ __forceinline__ void refined_symbols(LorenzoTiles<T>& shared, const Job& job, u32 listed, u32& failing) {
     typedef typename Payload<T>::Type Q;
     const u32 lane = threadIdx.x & 31;
-    auto payload_of = [&](u32 vertex) { return reinterpret_cast<Q*>(job.payload) + shared.tiles[vertex / TILE_VERTICES] * TILE_VERTICES + vertex % TILE_VERTICES; };
+    auto payload_of = [&](u32 vertex) {
+        return reinterpret_cast<Q*>(job.payload) + shared.tiles[vertex / TILE_VERTICES] * TILE_VERTICES + vertex % TILE_VERTICES;
+    };
     // The next ones are on their way.
     BaseCodes coming = {0, 0};
     FinerCode coming_finer = {0, 0};
@@ -457,49 +445,46 @@ __device__ __forceinline__ void refined_symbols(LorenzoTiles<T>& shared, const J
     }
 }
 
-// Grid: tiles / (4 * warps). Block: 32 * warps. Whole tiles with limits, where there are many. Those with most work come first: each warp has some
-// of them and some with less. Beside the kernel before.
-template <typename T, i32 AHEAD = 0, bool NEAR = false, u64 MANY = MANY_WHOLE_TILES>
+// Grid: any that has a warp for four tiles. Block: 32 * warps. Whole tiles with limits, where there are many, a warp for one or four of them. Those
+// with most work come first: what a warp does with four such ones would take longer than all the rest. Beside the kernel before.
+template <typename T, i32 ALONE = 3>
 __device__ __forceinline__ void lorenzo_tight(const Job& job) {
     typedef Real<T> R;
     __shared__ LorenzoTiles<T> tiles[LORENZO_PLAIN_WARPS];
     __shared__ Lattices<T> lattices;
     __shared__ EvenPositions positions;
     Control& control = control_of(job);
-    const u64 count = control.whole_tiles, groups = (count + TILES_OF_WARP - 1) / TILES_OF_WARP;
-    if (count >= MANY && (u64)blockIdx.x * LORENZO_PLAIN_WARPS < groups) {
+    const u64 count = control.whole_tiles, warps = (u64)gridDim.x * LORENZO_PLAIN_WARPS;
+    // So many first ones have a warp of their own, if there are enough. The others' have some with more work and some with less.
+    u64 alone = 0;
+    if (count < MANY_FOURS)
+        alone = count;
+    else
+        for (u32 weight = ALONE; weight < WEIGHTS; weight++) alone += control.weighed[1][weight];
+    const u64 places = TILES_OF_WARP * warps - count;
+    alone = min(alone, places / (TILES_OF_WARP - 1) - (places / (TILES_OF_WARP - 1) > 0));
+    const u64 fours = (count - alone + TILES_OF_WARP - 1) / TILES_OF_WARP;
+    if (count >= MANY_WHOLE_TILES && (u64)blockIdx.x * LORENZO_PLAIN_WARPS < alone + fours) {
         lattices.fill(control.quantum);
         positions.fill();
         const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5);
         LorenzoTiles<T>& shared = tiles[warp];
         const u64 group = (u64)blockIdx.x * LORENZO_PLAIN_WARPS + warp;
-        if (group < groups) {
-            const bool exists = group + lane / ROW_LANES * groups < count;
+        if (group < alone + fours) {
+            const bool exists = lane < ROW_LANES || (group >= alone && group + lane / ROW_LANES * fours < count);
             // Lanes without a tile do what those of the first one do.
             const i32 tile_of_lane = exists ? lane / ROW_LANES : 0;
             u32 chunks;
             {
-                const u64 index = job.group_sizes[job.tiles() - 1 - (group + tile_of_lane * groups)], limited = nearness_of(job, index).limited;
+                const u64 index = job.group_sizes[job.tiles() - 1 - (group + tile_of_lane * fours)], limited = nearness_of(job, index).limited;
                 // Limits are on their way.
 #pragma unroll
                 for (i32 k = 0; k < TILE_VERTICES * (i32)sizeof(T) / 128; k += ROW_LANES) {
                     const i32 line = k + lane % ROW_LANES;
                     if (limited >> (128 / sizeof(T) / LIMIT_CHUNK * line) & 1) prefetch_near(limits_of<T>(job, index) + 128 / sizeof(T) * line);
                 }
-                const TileShape shape = TileFinder(job).shape(job, index);
-                if (AHEAD && is_aligned<T>(job)) {
-                    typedef RowsAhead<T> A;
-                    const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + A::x(), shape.y0 + A::y());
-                    const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + A::x(), shape.y0 + A::y());
-#pragma unroll
-                    for (i32 k = 0; k <= AHEAD; k++) {
-                        prefetch(u);
-                        prefetch(v);
-                        u += A::ROWS * job.u_layout.pitch;
-                        v += A::ROWS * job.v_layout.pitch;
-                    }
-                }
                 if (lane % ROW_LANES == 0) {
+                    const TileShape shape = TileFinder(job).shape(job, index);
                     shared.tiles[lane / ROW_LANES] = index;
                     // Where there is no tile, there is no limit that matters.
                     shared.limited[lane / ROW_LANES] = exists ? limited : ~0ull;
@@ -566,9 +551,9 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
             const T width = lattices.width[tier][0], inverse = lattices.inverse[tier][0];
             RowsOfLane<T> rows;
             if (warp_or(is_aligned<T>(job)) && !warp_or(!(largest_value<T>(control) * inverse <= R::MAX_CODE)))
-                rows = lorenzo_whole_rows<T, true, true, AHEAD, NEAR>(job, shared.tiles[tile_of_lane], width, inverse, accept, refined_rows, shared.refined[tile_of_lane]);
+                rows = lorenzo_whole_rows<T, true, true>(job, shared.tiles[tile_of_lane], width, inverse, accept, refined_rows, shared.refined[tile_of_lane]);
             else
-                rows = lorenzo_whole_rows<T, false, true, AHEAD, NEAR>(job, shared.tiles[tile_of_lane], width, inverse, accept, refined_rows, shared.refined[tile_of_lane]);
+                rows = lorenzo_whole_rows<T, false, true>(job, shared.tiles[tile_of_lane], width, inverse, accept, refined_rows, shared.refined[tile_of_lane]);
             __syncwarp();
             if (refined_rows && !several) {
                 refined_symbols(shared, job, listed, failing);
