@@ -217,12 +217,12 @@ __device__ __forceinline__ i32 best_tier(const u32* halvings, u32 vertices) {
     return tier;
 }
 
-// From so many on, whole tiles with limits have a kernel of their own, and from more on a warp has four of them but for those with most work.
-// (The emulator has small fields: its tests come to all of this.)
+// So many whole tiles with limits keep a device busy where a warp has four of them; fewer are shared among as many warps. (The emulator
+// has small fields: its tests come to both.)
 #ifdef FACTZ_EMULATED
-constexpr u64 MANY_WHOLE_TILES = 2, MANY_FOURS = 6;
+constexpr u64 MANY_WHOLE_TILES = 2;
 #else
-constexpr u64 MANY_WHOLE_TILES = 1024, MANY_FOURS = 8192;
+constexpr u64 MANY_WHOLE_TILES = 8192;
 #endif
 
 // Grid: any. Block: 32 * warps. The tiles that are not plain, but for whole ones where these are many, those with most work first. Beside

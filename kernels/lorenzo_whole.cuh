@@ -445,38 +445,29 @@ __device__ __forceinline__ void refined_symbols(LorenzoTiles<T>& shared, const J
     }
 }
 
-// Grid: any that has a warp for four tiles. Block: 32 * warps. Whole tiles with limits, where there are many, a warp for one or four of them. Those
-// with most work come first: what a warp does with four such ones would take longer than all the rest. Beside the kernel before.
-template <typename T, i32 ALONE = 3>
+// Grid: tiles / (4 * warps). Block: 32 * warps. Whole tiles with limits, where there are many. Those with most work come first: each warp has some
+// of them and some with less. Beside the kernel before.
+template <typename T>
 __device__ __forceinline__ void lorenzo_tight(const Job& job) {
     typedef Real<T> R;
     __shared__ LorenzoTiles<T> tiles[LORENZO_PLAIN_WARPS];
     __shared__ Lattices<T> lattices;
     __shared__ EvenPositions positions;
     Control& control = control_of(job);
-    const u64 count = control.whole_tiles, warps = (u64)gridDim.x * LORENZO_PLAIN_WARPS;
-    // So many first ones have a warp of their own, if there are enough. The others' have some with more work and some with less.
-    u64 alone = 0;
-    if (count < MANY_FOURS)
-        alone = count;
-    else
-        for (u32 weight = ALONE; weight < WEIGHTS; weight++) alone += control.weighed[1][weight];
-    const u64 places = TILES_OF_WARP * warps - count;
-    alone = min(alone, places / (TILES_OF_WARP - 1) - (places / (TILES_OF_WARP - 1) > 0));
-    const u64 fours = (count - alone + TILES_OF_WARP - 1) / TILES_OF_WARP;
-    if (count >= MANY_WHOLE_TILES && (u64)blockIdx.x * LORENZO_PLAIN_WARPS < alone + fours) {
+    const u64 count = control.whole_tiles, groups = (count + TILES_OF_WARP - 1) / TILES_OF_WARP;
+    if (count >= MANY_WHOLE_TILES && (u64)blockIdx.x * LORENZO_PLAIN_WARPS < groups) {
         lattices.fill(control.quantum);
         positions.fill();
         const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5);
         LorenzoTiles<T>& shared = tiles[warp];
         const u64 group = (u64)blockIdx.x * LORENZO_PLAIN_WARPS + warp;
-        if (group < alone + fours) {
-            const bool exists = lane < ROW_LANES || (group >= alone && group + lane / ROW_LANES * fours < count);
+        if (group < groups) {
+            const bool exists = group + lane / ROW_LANES * groups < count;
             // Lanes without a tile do what those of the first one do.
             const i32 tile_of_lane = exists ? lane / ROW_LANES : 0;
             u32 chunks;
             {
-                const u64 index = job.group_sizes[job.tiles() - 1 - (group + tile_of_lane * fours)], limited = nearness_of(job, index).limited;
+                const u64 index = job.group_sizes[job.tiles() - 1 - (group + tile_of_lane * groups)], limited = nearness_of(job, index).limited;
                 // Limits are on their way.
 #pragma unroll
                 for (i32 k = 0; k < TILE_VERTICES * (i32)sizeof(T) / 128; k += ROW_LANES) {
