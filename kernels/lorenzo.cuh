@@ -4,7 +4,7 @@
 #include "constrain.cuh"
 #include "decoding.cuh"
 
-constexpr i32 LORENZO_PLAIN_WARPS = 4, LORENZO_WARPS = 8;
+constexpr i32 LORENZO_PLAIN_WARPS = 4, LORENZO_WARPS = 4;
 
 // What the rows so far come to: before the middle block, before the fine one, in all.
 struct RowSums {

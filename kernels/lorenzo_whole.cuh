@@ -58,16 +58,37 @@ struct RowsOfLane {
     bool holds;  // whether the lattice has a code for each of its vertices
 };
 
-// Differences at vertices that have a code of a finer lattice, behind the limits of their tile.
+// The code of a vertex on a finer lattice: what it is on that of its tile, in the place of its raw bits, where the rows put their differences
+// in its place; and the rest of it, in the order of the vertices behind the limits of their tile.
+struct alignas(8) BaseCodes {
+    u32 u, v;
+};
+struct alignas(8) FinerCode {
+    u32 digits;
+    i32 id;
+};
 template <typename T>
-__device__ __forceinline__ int2* differences_of(const Job& job, u64 tile) {
-    return reinterpret_cast<int2*>(limits_of<T>(job, tile) + TILE_VERTICES);
+__device__ __forceinline__ FinerCode* finer_codes_of(const Job& job, u64 tile) {
+    return reinterpret_cast<FinerCode*>(limits_of<T>(job, tile) + TILE_VERTICES);
 }
-static_assert(TILE_VERTICES * (4 + sizeof(int2)) <= TILE_WORD_BYTES_F32 && TILE_VERTICES * (8 + sizeof(int2)) <= TILE_WORD_BYTES_F64, "they have their place");
+static_assert(TILE_VERTICES * (4 + sizeof(FinerCode)) <= TILE_WORD_BYTES_F32 && TILE_VERTICES * (8 + sizeof(FinerCode)) <= TILE_WORD_BYTES_F64,
+              "they have their place");
+
+// Those of neighbours in a row, also where there is none.
+template <typename T>
+__device__ __forceinline__ void load_base_codes(const typename Payload<T>::Type* payload, BaseCodes (&codes)[COLUMNS]) {
+    if (sizeof(T) == 4) {
+        const uint4 p = reinterpret_cast<const uint4*>(payload)[0], q = reinterpret_cast<const uint4*>(payload)[1];
+        codes[0] = {p.x, p.y}, codes[1] = {p.z, p.w}, codes[2] = {q.x, q.y}, codes[3] = {q.z, q.w};
+    } else {
+#pragma unroll
+        for (i32 c = 0; c < COLUMNS; c++) codes[c] = *reinterpret_cast<const BaseCodes*>(payload + c);
+    }
+}
 
 // The rows of whole tiles, one for eight lanes. FAST where sixteen bytes of a row can be loaded at once, and no value of the field is
 // beyond the codes. REFINED where some vertices have a code of a finer lattice, in rows of which bits are set in `rows`; those of the lane's
-// tile, by row, in `refined`. Their differences are put aside, and their symbols are none.
+// tile, by row, in `refined`. Their differences take the place of their codes, and their symbols are none.
 template <typename T, bool FAST, bool REFINED>
 __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 index, T width, T inverse, T accept, u32 rows, const u32* refined) {
     typedef Real<T> R;
@@ -95,6 +116,12 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
     };
 #pragma unroll
     for (i32 i = 0; i < ROWS; i++) ask_for(i);
+    // Codes of finer lattices of the rows that are on their way are expected.
+    u32 coming[ROWS] = {};
+    auto expect = [&](i32 row, u32& mine) { mine = rows >> row & 1 ? refined[row] >> column & 15 : 0; };
+    if (REFINED)
+#pragma unroll
+        for (i32 i = 0; i < ROWS; i++) expect(i, coming[i]);
 #pragma unroll 1
     for (i32 start = 0; start < TILE; start += ROWS) {
         // Behind the last one it is that again.
@@ -113,20 +140,20 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
                 if (!FAST) largest = R::high(largest, R::high(R::abs(scaled_u), R::abs(scaled_v)));
                 base_u[c] = R::shifted_code(shifted_u), base_v[c] = R::shifted_code(shifted_v);
             }
-            if (REFINED && rows >> (start + i) & 1) {
-                mine = refined[start + i] >> column & 15;
-                const typename R::Pair* const codes = reinterpret_cast<const typename R::Pair*>(payload_at());
-                typename R::Pair code[COLUMNS];
-                // All on their way at once.
+            if (REFINED) {
+                mine = coming[i];
+                coming[i] = 0;
+                if (start + ROWS < TILE) {
+                    expect(start + ROWS + i, coming[i]);
+                    if (coming[i]) prefetch_near(payload_at() + ROWS * TILE);
+                }
+                if (mine) {
+                    // All on their way at once.
+                    BaseCodes codes[COLUMNS];
+                    load_base_codes<T>(payload_at(), codes);
 #pragma unroll
-                for (i32 c = 0; c < COLUMNS; c++) code[c] = mine >> c & 1 ? codes[c] : R::pair(T(0), T(0));
-#pragma unroll
-                for (i32 c = 0; c < COLUMNS; c++) {
-                    i32 of_u, of_v;
-                    u32 digits;
-                    split_code(packed_q(code[c].x), packed_id(code[c].x), of_u, digits);
-                    split_code(packed_q(code[c].y), packed_id(code[c].y), of_v, digits);
-                    if (mine >> c & 1) base_u[c] = (u32)of_u + R::SHIFTED_ZERO, base_v[c] = (u32)of_v + R::SHIFTED_ZERO, error[c] = T(0);
+                    for (i32 c = 0; c < COLUMNS; c++)
+                        if (mine >> c & 1) base_u[c] = codes[c].u + R::SHIFTED_ZERO, base_v[c] = codes[c].v + R::SHIFTED_ZERO, error[c] = T(0);
                 }
             }
 #pragma unroll
@@ -142,11 +169,11 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
 #pragma unroll
             for (i32 c = 1; c < COLUMNS; c++) qu[c] = (i32)(down_u[c] - down_u[c - 1]), qv[c] = (i32)(down_v[c] - down_v[c - 1]);
             if (REFINED && mine) {
-                int2* const to = differences_of<T>(job, index) + TILE * (start + i) + column;
+                Q* const to = payload_at();
 #pragma unroll
                 for (i32 c = 0; c < COLUMNS; c++) {
                     if (!(mine >> c & 1)) continue;
-                    to[c] = make_int2(qu[c], qv[c]);
+                    *reinterpret_cast<BaseCodes*>(to + c) = {(u32)qu[c], (u32)qv[c]};
                     qu[c] = qv[c] = 0;
                 }
             }
@@ -198,6 +225,7 @@ __device__ __forceinline__ T largest_value(const Control& control) {
 template <typename T>
 __device__ __forceinline__ void lorenzo_plain(const Job& job) {
     __shared__ Lattices<T> lattices;
+    __shared__ EvenPositions positions;
     Control& control = control_of(job);
     const u64 first = TILES_OF_WARP * ((u64)blockIdx.x * LORENZO_PLAIN_WARPS + warp_or(threadIdx.x >> 5)), count = control.plain_tiles;
     u32 failing = 0;
@@ -221,9 +249,10 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
     }
     if (__syncthreads_or(failing)) {
         lattices.fill(control.quantum);
+        positions.fill();
 #pragma unroll 1
         for (i32 lane = 0; lane < 32; lane += ROW_LANES)
-            if (failing >> lane & 1) lorenzo_by_vertex<T>(job, lattices, __shfl_sync(FULL, index, lane), 0, true, false);
+            if (failing >> lane & 1) lorenzo_by_vertex<T>(job, lattices, positions, __shfl_sync(FULL, index, lane), 0, false);
     }
     end_beside();
 }
@@ -231,124 +260,319 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
 // What a warp finds out about four whole tiles.
 template <typename T>
 struct LorenzoTiles {
-    T errors[TILES_OF_WARP][32];         // by lane, of vertices with a code of a finer lattice
-    u32 refined[TILES_OF_WARP][TILE];    // those, by row
-    u32 halvings[32];
-    u16 limited[TILE_VERTICES];
+    // So many vertices are listed at once, of all tiles.
+    static constexpr u32 LISTED = sizeof(T) == 4 ? 384 : 256;
+    T a[LISTED], b[LISTED], limits[LISTED];
+    T errors[TILES_OF_WARP][32];  // by lane, of vertices with a code of a finer lattice
+    u64 tiles[TILES_OF_WARP], limited[TILES_OF_WARP];
+    const T *u[TILES_OF_WARP], *v[TILES_OF_WARP];
+    u32 refined[TILES_OF_WARP][TILE];  // those, by row
+    u32 halvings[TILES_OF_WARP][HALVINGS];
+    u32 costs[TILES_OF_WARP][3];
+    i32 tiers[TILES_OF_WARP];
+    u16 listed[LISTED];  // tile << 10 | position, and then | y << 5 | x
+    u8 chunks[TILES_OF_WARP * TILE_VERTICES / LIMIT_CHUNK];
 };
 
-// Grid: tiles / (4 * warps). Block: 32 * warps. Whole tiles with limits, where there are many, those with most work first. Beside the kernel before.
+// Lists the chunks of limits that are there, those of each tile by 64 bits; how many there are.
+template <typename T>
+__device__ __forceinline__ u32 list_chunks(LorenzoTiles<T>& shared, u64 limited) {
+    static_assert(TILE_VERTICES / LIMIT_CHUNK == 8 * ROW_LANES, "eight for a lane");
+    const i32 lane = threadIdx.x & 31;
+    const u32 mine = (u32)(limited >> 8 * (lane % ROW_LANES)) & 255, own = __popc(mine);
+    u32 up_to = own;
+#pragma unroll
+    for (i32 d = 1; d < 32; d *= 2) up_to = add_from_below(up_to, d);
+    u8* to = shared.chunks + (up_to - own);
+#pragma unroll
+    for (i32 k = 0; k < 8; k++)
+        if (mine >> k & 1) *to++ = (u8)(8 * lane + k);
+    return warp_or(__shfl_sync(FULL, up_to, 31));
+}
+
+// Lists limits, as many as find their place; `chunk` is the first one that is looked at, and becomes the first one that is not.
+template <typename T>
+__device__ __forceinline__ u32 list_limits(LorenzoTiles<T>& shared, const Job& job, u32& chunk, u32 chunks) {
+    constexpr u32 EACH = 16 / sizeof(T), LANES = LIMIT_CHUNK / EACH, AT_ONCE = 32 / LANES, TIMES = 2;
+    struct alignas(16) Some {
+        T limits[EACH];
+    };
+    const u32 lane = threadIdx.x & 31, below = (1u << lane) - 1;
+    u32 listed = 0;
+    auto list = [&](T limit, u32 all, u32 vertex) {
+        const u32 to = listed + __popc(all & below);
+        if (all >> lane & 1) shared.listed[to] = (u16)vertex, shared.limits[to] = limit;
+        listed += __popc(all);
+    };
+    if (chunk == 0) {
+        // The first column is there, of the finest level in one vertex of each chunk.
+        constexpr u32 ROWS = TILE / 2, FIRST = TILE_VERTICES / 2 / LIMIT_CHUNK;
+        T side[TILES_OF_WARP * ROWS / 32];
+#pragma unroll
+        for (u32 i = 0; i < TILES_OF_WARP * ROWS / 32; i++) {
+            const u32 t = 32 / ROWS * i + lane / ROWS, c = FIRST + lane % ROWS;
+            // Where there is no tile, all are there.
+            side[i] = shared.limited[t] >> c & 1 ? no_limit<T>() : limits_of<T>(job, shared.tiles[t])[LIMIT_CHUNK * c];
+        }
+#pragma unroll
+        for (u32 i = 0; i < TILES_OF_WARP * ROWS / 32; i++)
+            list(side[i], __ballot_sync(FULL, is_tight(side[i])), (32 / ROWS * i + lane / ROWS) * TILE_VERTICES + LIMIT_CHUNK * (FIRST + lane % ROWS));
+    }
+#pragma unroll 1
+    for (; chunk < chunks; chunk += TIMES * AT_ONCE) {
+        Some some[TIMES];
+        u32 first[TIMES];
+#pragma unroll
+        for (u32 i = 0; i < TIMES; i++) {
+            const u32 c = chunk + AT_ONCE * i + lane / LANES;
+            first[i] = LIMIT_CHUNK * (c < chunks ? shared.chunks[c] : 0) + EACH * (lane % LANES);
+#pragma unroll
+            for (u32 j = 0; j < EACH; j++) some[i].limits[j] = no_limit<T>();
+            if (c < chunks)
+                some[i] = *reinterpret_cast<const Some*>(limits_of<T>(job, shared.tiles[first[i] / TILE_VERTICES]) + first[i] % TILE_VERTICES);
+        }
+        u32 tight[TIMES][EACH], all = listed;
+#pragma unroll
+        for (u32 i = 0; i < TIMES; i++)
+#pragma unroll
+            for (u32 j = 0; j < EACH; j++) {
+                tight[i][j] = __ballot_sync(FULL, is_tight(some[i].limits[j]));
+                all += __popc(tight[i][j]);
+            }
+        static_assert(TILES_OF_WARP * TILE / 2 + TIMES * 32 * EACH <= LorenzoTiles<T>::LISTED, "the first ones have their place");
+        if (all > LorenzoTiles<T>::LISTED) break;
+#pragma unroll
+        for (u32 i = 0; i < TIMES; i++)
+#pragma unroll
+            for (u32 j = 0; j < EACH; j++) list(some[i].limits[j], tight[i][j], first[i] + j);
+    }
+    __syncwarp();
+    return listed;
+}
+
+// The tiers of the smallest estimated sizes, the first of several, of four tiles: each lane looks at one tier of its tile.
+__device__ __forceinline__ i32 best_tiers(const u32* halvings) {
+    static_assert(TIERS == ROW_LANES, "a lane for each");
+    const i32 tier = threadIdx.x % ROW_LANES;
+    u32 size = (u32)tier * TIER_RATE * TILE_VERTICES;
+#pragma unroll
+    for (i32 needed = 1; needed < HALVINGS; needed++)
+        if (needed > tier) size += halvings[needed] * (8 * (REFINED_BITS + 4 * (u32)((needed - tier + 1) / 2)));
+    u32 best = size * TIERS + (u32)tier;
+#pragma unroll
+    for (i32 k = 1; k < ROW_LANES; k *= 2) best = min(best, __shfl_xor_sync(FULL, best, k));
+    return best % TIERS;
+}
+static_assert(TILE_VERTICES * 8ull * (REFINED_BITS + 4 * HALVINGS / 2) + TIERS * TIER_RATE * TILE_VERTICES < (1ull << 32) / TIERS, "there are bits for both");
+
+// Codes of the listed vertices that the lattice of their tile does not hold, which remain listed. Of tiles with vertices that have none, the bits
+// of their first lanes are set in `failing`.
+template <typename T>
+__device__ __forceinline__ u32 refine_listed(LorenzoTiles<T>& shared, const Job& job, const Lattices<T>& lattices, u32 listed, T accept, u32& failing) {
+    typedef Real<T> R;
+    typedef typename Payload<T>::Type Q;
+    const u32 lane = threadIdx.x & 31;
+    u32 kept = 0;
+#pragma unroll 1
+    for (u32 first = 0; first < listed; first += 32) {
+        LorenzoCode<T> code = {false, 0, 0, 0, T(0)};
+        u32 vertex = 0;
+        if (first + lane < listed) {
+            vertex = shared.listed[first + lane];
+            const T a = shared.a[first + lane], b = shared.b[first + lane], limit = shared.limits[first + lane];
+            const u32 t = vertex / TILE_VERTICES;
+            const i32 tier = shared.tiers[t];
+            T cu, cv, ru, rv;
+            bool fits = quantize_on(a, lattices.inverse[tier][0], lattices.width[tier][0], cu, ru);
+            fits &= quantize_on(b, lattices.inverse[tier][0], lattices.width[tier][0], cv, rv);
+            const T error = R::high(R::abs(ru - a), R::abs(rv - b));
+            if (!(fits && (error == T(0) || (error <= accept && error < limit)))) {
+                if (fits) code = lorenzo_code<T>(a, b, lattices, tier, accept, true, limit);
+                if (!code.coded) failing |= 1u << ROW_LANES * t;
+            }
+        }
+        // Those that remain come no later than they were: all lanes have read theirs.
+        const u32 all = __ballot_sync(FULL, code.coded);
+        if (code.coded) {
+            const u32 t = vertex / TILE_VERTICES, place = vertex % TILE_VERTICES;
+            const u64 tile = shared.tiles[t];
+            i32 base_u, base_v;
+            u32 digits_u, digits_v;
+            split_code(code.qu, code.id, base_u, digits_u);
+            split_code(code.qv, code.id, base_v, digits_v);
+            *reinterpret_cast<BaseCodes*>(reinterpret_cast<Q*>(job.payload) + tile * TILE_VERTICES + place) = {(u32)base_u, (u32)base_v};
+            finer_codes_of<T>(job, tile)[place] = {digits_u | digits_v << (2 * code.id), code.id};
+            atomicOr(&shared.refined[t][place / TILE], 1u << place % TILE);
+            shared.errors[t][lane] = R::high(shared.errors[t][lane], code.error);
+            shared.listed[kept + __popc(all & ((1u << lane) - 1))] = (u16)vertex;
+        }
+        kept += __popc(all);
+    }
+    return kept;
+}
+
+// Symbols of the listed vertices, which have a code of a finer lattice. Of tiles where one has too many raw bits, the bits of their first lanes are
+// set in `failing`.
+template <typename T>
+__device__ __forceinline__ void refined_symbols(LorenzoTiles<T>& shared, const Job& job, u32 listed, u32& failing) {
+    typedef typename Payload<T>::Type Q;
+    const u32 lane = threadIdx.x & 31;
+    auto payload_of = [&](u32 vertex) {
+        return reinterpret_cast<Q*>(job.payload) + shared.tiles[vertex / TILE_VERTICES] * TILE_VERTICES + vertex % TILE_VERTICES;
+    };
+    // The next ones are on their way.
+    BaseCodes coming = {0, 0};
+    FinerCode coming_finer = {0, 0};
+    auto ask_for = [&](u32 k) {
+        if (k >= listed) return;
+        const u32 vertex = shared.listed[k];
+        coming = *reinterpret_cast<const BaseCodes*>(payload_of(vertex));
+        coming_finer = finer_codes_of<T>(job, shared.tiles[vertex / TILE_VERTICES])[vertex % TILE_VERTICES];
+    };
+    ask_for(lane);
+#pragma unroll 1
+    for (u32 k = lane; k < listed; k += 32) {
+        const BaseCodes difference = coming;
+        const FinerCode finer = coming_finer;
+        ask_for(k + 32);
+        const u32 vertex = shared.listed[k], t = vertex / TILE_VERTICES, y = vertex % TILE_VERTICES / TILE;
+        const Symbol s = large_symbol({finer.id, (i32)difference.u, (i32)difference.v});
+        *payload_of(vertex) = with_digits<T>(s, finer.digits);
+        job.symbols[shared.tiles[t] * TILE_VERTICES + vertex % TILE_VERTICES] = (u8)s.symbol;
+        const u32 raw = s.bits + 4 * (u32)finer.id;
+        if (sizeof(T) == 4 && raw > 64) failing |= 1u << ROW_LANES * t;
+        atomicAdd(&shared.costs[t][y < 2 ? 0 : y < 8 ? 1 : 2], 3 + raw);
+    }
+}
+
+// Grid: tiles / (4 * warps). Block: 32 * warps. Whole tiles with limits, where there are many. Those with most work come first: each warp has some
+// of them and some with less. Beside the kernel before.
 template <typename T>
 __device__ __forceinline__ void lorenzo_tight(const Job& job) {
     typedef Real<T> R;
-    typedef typename Payload<T>::Type Q;
     __shared__ LorenzoTiles<T> tiles[LORENZO_PLAIN_WARPS];
     __shared__ Lattices<T> lattices;
+    __shared__ EvenPositions positions;
     Control& control = control_of(job);
-    const u64 count = control.whole_tiles, start = (u64)blockIdx.x * TILES_OF_WARP * LORENZO_PLAIN_WARPS;
-    if (count >= MANY_WHOLE_TILES && start < count) {
+    const u64 count = control.whole_tiles, groups = (count + TILES_OF_WARP - 1) / TILES_OF_WARP;
+    if (count >= MANY_WHOLE_TILES && (u64)blockIdx.x * LORENZO_PLAIN_WARPS < groups) {
         lattices.fill(control.quantum);
-        const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), tile_of_lane = lane / ROW_LANES;
+        positions.fill();
+        const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5);
         LorenzoTiles<T>& shared = tiles[warp];
-        const u64 first = start + TILES_OF_WARP * warp;
-        if (first < count) {
-            const bool exists = first + tile_of_lane < count;
-            // Lanes without a tile do what others do.
-            const u64 index = job.group_sizes[job.tiles() - 1 - (exists ? first + tile_of_lane : first)], limited = nearness_of(job, index).limited;
-            const T accept = (T)control.quantizer.accept;
-            const TileFinder finder(job);
-            // Limits are on their way.
+        const u64 group = (u64)blockIdx.x * LORENZO_PLAIN_WARPS + warp;
+        if (group < groups) {
+            const bool exists = group + lane / ROW_LANES * groups < count;
+            // Lanes without a tile do what those of the first one do.
+            const i32 tile_of_lane = exists ? lane / ROW_LANES : 0;
+            u32 chunks;
+            {
+                const u64 index = job.group_sizes[job.tiles() - 1 - (group + tile_of_lane * groups)], limited = nearness_of(job, index).limited;
+                // Limits are on their way.
 #pragma unroll
-            for (i32 k = 0; k < TILE_VERTICES * (i32)sizeof(T) / 128; k += ROW_LANES) {
-                const i32 line = k + lane % ROW_LANES;
-                if (limited >> (128 / sizeof(T) / LIMIT_CHUNK * line) & 1) prefetch_near(limits_of<T>(job, index) + 128 / sizeof(T) * line);
-            }
-            i32 tier = 0;
-            u32 failing = 0;
-#pragma unroll 1
-            for (i32 t = 0; t < TILES_OF_WARP; t++) {
-                const u64 tile = uniform(__shfl_sync(FULL, index, ROW_LANES * t)), of_tile = uniform(__shfl_sync(FULL, limited, ROW_LANES * t));
-                const TileShape shape = finder.shape(job, tile);
-                __syncwarp();
-                shared.halvings[lane] = shared.refined[t][lane] = 0;
-                const T* const limits = limits_of<T>(job, tile);
-                const u32 listed = warp_or(list_limited(limits, of_tile, shared.limited));
-                T largest = 0;
-                if (listed) {
-                    bool any = false;
-#pragma unroll 1
-                    for (u32 k = 0; k < listed; k += 32) {
-                        if (k + lane >= listed) continue;
-                        const i32 needed = lattices.halvings(limits[shared.limited[k + lane]]);
-                        if (needed) atomicAdd(&shared.halvings[needed], 1);
-                        any |= needed != 0;
-                    }
-                    i32 best = 0;
-                    if (__any_sync(FULL, any)) best = best_tier(shared.halvings, TILE_VERTICES);
-                    if (tile_of_lane == t) tier = best;
-                    const bool all = refine_limited<T>(job, lattices, limits, shared.limited, listed, tile, shape, best, accept, shared.refined[t], largest);
-                    if (!__all_sync(FULL, all)) failing |= 1u << ROW_LANES * t;
+                for (i32 k = 0; k < TILE_VERTICES * (i32)sizeof(T) / 128; k += ROW_LANES) {
+                    const i32 line = k + lane % ROW_LANES;
+                    if (limited >> (128 / sizeof(T) / LIMIT_CHUNK * line) & 1) prefetch_near(limits_of<T>(job, index) + 128 / sizeof(T) * line);
                 }
-                shared.errors[t][lane] = largest;
+                if (lane % ROW_LANES == 0) {
+                    const TileShape shape = TileFinder(job).shape(job, index);
+                    shared.tiles[lane / ROW_LANES] = index;
+                    // Where there is no tile, there is no limit that matters.
+                    shared.limited[lane / ROW_LANES] = exists ? limited : ~0ull;
+                    shared.u[lane / ROW_LANES] = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
+                    shared.v[lane / ROW_LANES] = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
+                }
+#pragma unroll
+                for (i32 t = 0; t < TILES_OF_WARP; t++) {
+                    shared.refined[t][lane] = 0;
+                    shared.errors[t][lane] = T(0);
+                    if (lane < HALVINGS) shared.halvings[t][lane] = 0;
+                    if (lane < 3) shared.costs[t][lane] = 0;
+                }
+                chunks = list_chunks(shared, exists ? limited : 0);
             }
             __syncwarp();
+            const T accept = (T)control.quantizer.accept;
+            // All limits for the tiers, and then for codes of finer lattices: once more where they are too many for the list.
+            u32 failing = 0, listed = 0, chunk = 0;
+            bool several = false;
+#pragma unroll 1
+            for (i32 pass = 0; pass < 2; pass++) {
+                if (pass > 0) {
+                    const i32 tier = best_tiers(shared.halvings[tile_of_lane]);
+                    if (lane % ROW_LANES == 0) shared.tiers[lane / ROW_LANES] = tier;
+                    __syncwarp();
+                    if (several) chunk = 0;
+                }
+                do {
+                    if (pass == 0 || several) {
+                        if (several) {
+                            wait_for_copies<0>();
+                            __syncwarp();
+                        }
+                        listed = list_limits(shared, job, chunk, chunks);
+#pragma unroll 1
+                        for (u32 k = lane; k < listed; k += 32) {
+                            const u32 vertex = shared.listed[k], t = vertex / TILE_VERTICES;
+                            i32 x, y;
+                            place_of((i32)(vertex % TILE_VERTICES), x, y);
+                            shared.listed[k] = (u16)(t * TILE_VERTICES + TILE * y + x);
+                            copy_ahead<sizeof(T)>(shared.a + k, shared.u[t] + y * (long long)job.u_layout.pitch + x * (long long)job.u_layout.stride);
+                            copy_ahead<sizeof(T)>(shared.b + k, shared.v[t] + y * (long long)job.v_layout.pitch + x * (long long)job.v_layout.stride);
+                            const i32 needed = pass == 0 ? lattices.halvings(shared.limits[k]) : 0;
+                            if (needed) atomicAdd(&shared.halvings[t][needed], 1);
+                        }
+                        end_of_copies();
+                    }
+                    if (pass > 0) {
+                        wait_for_copies<0>();
+                        __syncwarp();
+                        listed = refine_listed(shared, job, lattices, listed, accept, failing);
+                    } else {
+                        several |= chunk < chunks;
+                    }
+                    __syncwarp();
+                } while (chunk < chunks);
+            }
             u32 any_refined = 0;
 #pragma unroll
             for (i32 t = 0; t < TILES_OF_WARP; t++) any_refined |= shared.refined[t][lane];
             const u32 refined_rows = warp_or(any_refined ? 1u << lane : 0);
+            const i32 tier = shared.tiers[tile_of_lane];
             const T width = lattices.width[tier][0], inverse = lattices.inverse[tier][0];
             RowsOfLane<T> rows;
             if (warp_or(is_aligned<T>(job)) && !warp_or(!(largest_value<T>(control) * inverse <= R::MAX_CODE)))
-                rows = lorenzo_whole_rows<T, true, true>(job, index, width, inverse, accept, refined_rows, shared.refined[tile_of_lane]);
+                rows = lorenzo_whole_rows<T, true, true>(job, shared.tiles[tile_of_lane], width, inverse, accept, refined_rows, shared.refined[tile_of_lane]);
             else
-                rows = lorenzo_whole_rows<T, false, true>(job, index, width, inverse, accept, refined_rows, shared.refined[tile_of_lane]);
+                rows = lorenzo_whole_rows<T, false, true>(job, shared.tiles[tile_of_lane], width, inverse, accept, refined_rows, shared.refined[tile_of_lane]);
             __syncwarp();
-            // Symbols of the others.
+            if (refined_rows && !several) {
+                refined_symbols(shared, job, listed, failing);
+            } else if (refined_rows) {
+                // As many rows as are listed whatever there is in them.
+                constexpr i32 ROWS = 8;
+                static_assert(ROWS * TILE <= LorenzoTiles<T>::LISTED, "they have their place");
 #pragma unroll 1
-            for (i32 t = 0; t < TILES_OF_WARP && refined_rows; t++) {
-                const u64 tile = uniform(__shfl_sync(FULL, index, ROW_LANES * t));
-                u32 row = shared.refined[t][lane];
-                if (!warp_or(__shfl_sync(FULL, (u32)exists, ROW_LANES * t)) || !warp_or(row)) continue;
-                const u32 own = __popc(row);
-                u32 up_to = own;
+                for (i32 y = 0; y < TILES_OF_WARP * TILE; y += ROWS) {
+                    u32 row = lane < ROWS ? shared.refined[y / TILE][y % TILE + lane] : 0;
+                    const u32 own = __popc(row);
+                    u32 up_to = own;
 #pragma unroll
-                for (i32 d = 1; d < 32; d *= 2) up_to = add_from_below(up_to, d);
-                __syncwarp();
-                for (u16* to = shared.limited + (up_to - own); row; row &= row - 1) *to++ = (u16)(TILE * lane + __ffs(row) - 1);
-                __syncwarp();
-                const u32 listed = warp_or(__shfl_sync(FULL, up_to, 31));
-                u32 upper = 0, fine = 0;
-                bool too_long = false;
-#pragma unroll 1
-                for (u32 k = 0; k < listed; k += 32) {
-                    if (k + lane >= listed) continue;
-                    const u32 vertex = shared.limited[k + lane];
-                    Q* const payload = reinterpret_cast<Q*>(job.payload) + tile * TILE_VERTICES + vertex;
-                    const T code_u = reinterpret_cast<const T*>(payload)[0], code_v = reinterpret_cast<const T*>(payload)[1];
-                    const int2 difference = differences_of<T>(job, tile)[vertex];
-                    const i32 id = packed_id(code_u);
-                    i32 base;
-                    u32 digits_u, digits_v;
-                    split_code(packed_q(code_u), id, base, digits_u);
-                    split_code(packed_q(code_v), id, base, digits_v);
-                    const Symbol s = large_symbol({id, difference.x, difference.y});
-                    *payload = with_digits<T>(s, digits_u | digits_v << (2 * id));
-                    job.symbols[tile * TILE_VERTICES + vertex] = (u8)s.symbol;
-                    const u32 raw = s.bits + 4 * (u32)id;
-                    too_long |= sizeof(T) == 4 && raw > 64;
-                    if (vertex >= 8 * TILE)
-                        fine += 3 + raw;
-                    else
-                        upper += vertex >= 2 * TILE ? (3 + raw) << 16 : 3 + raw;
+                    for (i32 d = 1; d < 32; d *= 2) up_to = add_from_below(up_to, d);
+                    for (u16* to = shared.listed + (up_to - own); row; row &= row - 1) *to++ = (u16)(TILE * (y + lane) + __ffs(row) - 1);
+                    __syncwarp();
+                    refined_symbols(shared, job, __shfl_sync(FULL, up_to, 31), failing);
+                    __syncwarp();
                 }
-                upper = warp_sum(upper);
-                fine = warp_sum(fine);
-                if (lane == ROW_LANES * t) rows.costs[0] += upper & 0xffff, rows.costs[1] += upper >> 16, rows.costs[2] += fine;
-                if (__any_sync(FULL, too_long)) failing |= 1u << ROW_LANES * t;
             }
+            __syncwarp();
+            if (lane % ROW_LANES == 0)
+#pragma unroll
+                for (i32 k = 0; k < 3; k++) rows.costs[k] += shared.costs[tile_of_lane][k];
+            failing = warp_or(failing);
             const bool holds = in_all_lanes(rows.holds && !(failing >> (ROW_LANES * tile_of_lane) & 1));
             const u32 classes = classes_of(rows), kept = __ballot_sync(FULL, exists && holds), failed = __ballot_sync(FULL, exists && !holds);
-            if (exists && holds && lane % ROW_LANES == 0) job.info[index] = ALL_CODED | (u32)tier << 5 | classes;
+            if (exists && holds && lane % ROW_LANES == 0) job.info[shared.tiles[tile_of_lane]] = ALL_CODED | (u32)shared.tiers[tile_of_lane] << 5 | classes;
             T max_error = exists && holds ? rows.max_error : T(0);
 #pragma unroll
             for (i32 t = 0; t < TILES_OF_WARP; t++)
@@ -356,8 +580,8 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
             report_tally<T>(control, 0, 0, max_error);
             __syncwarp();
 #pragma unroll 1
-            for (i32 k = 0; k < 32; k += ROW_LANES)
-                if (failed >> k & 1) lorenzo_by_vertex<T>(job, lattices, __shfl_sync(FULL, index, k), __shfl_sync(FULL, tier, k), true, true);
+            for (i32 t = 0; t < TILES_OF_WARP; t++)
+                if (failed >> ROW_LANES * t & 1) lorenzo_by_vertex<T>(job, lattices, positions, shared.tiles[t], shared.tiers[t], true);
         }
     }
     end_beside();

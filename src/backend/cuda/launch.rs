@@ -133,7 +133,7 @@ pub(super) const COMPRESS: [Stage; 26] = [
     only(SIGNATURES, on_time(stage("speculative", |s, _| s.tiles.min(8 * MANY), 64))),
     only(SIGNATURES, TIGHT),
     only(LORENZO, on_time(stage("lorenzo_tight", |s, _| s.tiles.div_ceil(16), 128))),
-    only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(8).min(MANY), 256)),
+    only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
     only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(16), 128)),
     with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(16).min(396), 512)),
     only(ANS, stage("tables", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
