@@ -184,6 +184,7 @@ class Coder:
     def __init__(self, data):
         require(len(data) >= 128 and len(data) % 4 == 0, "size of a group")
         self.states = list(struct.unpack_from("<32I", data, 0))
+        require(min(self.states) >= 65536, "a state below 65536")
         self.words = struct.unpack_from(f"<{len(data) // 2 - 64}H", data, 128)
         self.next = 0
 

@@ -126,14 +126,14 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// `bytes` are those of one group; None if they are too few for the states.
+    /// `bytes` are those of one group; None if they are too few for the states, or one of these is below [`LOW`].
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let (head, words) = bytes.split_at_checked(STATE_BYTES)?;
         let mut states = [0; LANES];
         for (x, b) in states.iter_mut().zip(head.chunks_exact(4)) {
             *x = u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
         }
-        Some(Decoder { states, words, next: 0 })
+        states.iter().all(|&x| x >= LOW).then_some(Decoder { states, words, next: 0 })
     }
 
     #[inline(always)]
