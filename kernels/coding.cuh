@@ -96,18 +96,18 @@ struct Encoder {
     // What leaves a state as it is: no bits, or the whole scale.
     static constexpr u32 NOTHING = HUFFMAN ? 0 : SCALE << 16;
     u32 x;
-    u16* at;    // where the next word goes, in front of the one before; the first one is the last one of the group's space
+    u8* space;  // of the group
+    u32 at;     // where the next word goes, in front of the one before; the first one is the last one of the space
     u32 above;  // lanes above this one
 
-    __device__ __forceinline__ Encoder(u8* end) : x(1u << 16), at(fresh_global(reinterpret_cast<u16*>(end) - 1)), above(~1u << (threadIdx.x & 31)) {}
-    // Where the next word goes once these lanes have written theirs.
-    static __device__ __forceinline__ u16* behind(u16* at, u32 lanes) { return at - __popc(lanes); }
-    __device__ __forceinline__ u64 words(const u8* end) const { return (u64)(reinterpret_cast<const u16*>(end) - 1 - at); }
+    __device__ __forceinline__ Encoder(u8* space, u64 bytes)
+        : x(1u << 16), space(reinterpret_cast<u8*>(fresh(reinterpret_cast<u64>(space)))), at((u32)bytes - 2), above(~1u << (threadIdx.x & 31)) {}
+    __device__ __forceinline__ u32 words(u64 bytes) const { return ((u32)bytes - 2 - at) / 2; }
     __device__ __forceinline__ void emit(bool need) {
         const u32 mask = __ballot_sync(FULL, need);
-        store_if(need, behind(at, mask & above), x);
+        store_if(need, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask & above))), x);
         x = need ? x >> 16 : x;
-        at = behind(at, mask);
+        at -= 2 * __popc(mask);
     }
     // Raw bits, as raw_word gives them; nothing where there are none. (Shifts take the low bits of their number.)
     __device__ __forceinline__ void raw(u32 word) {
@@ -131,14 +131,14 @@ struct Encoder {
         else
             divide(f, code_in(entry), reciprocal);
         const u32 mask_first = __ballot_sync(FULL, need_first), mask_second = __ballot_sync(FULL, need_second);
-        u16* const between = behind(at, mask_first);
-        store_if(need_first, behind(at, mask_first & above), first);
-        store_if(need_second, behind(between, mask_second & above), second);
-        at = behind(between, mask_second);
+        const u32 between = at - 2 * __popc(mask_first);
+        store_if(need_first, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask_first & above))), first);
+        store_if(need_second, reinterpret_cast<u16*>(space + (between - 2 * __popc(mask_second & above))), second);
+        at = between - 2 * __popc(mask_second);
     }
     // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
     __device__ __forceinline__ void divide(u32 f, u32 start, u32 reciprocal) {
-        const u32 q = __umulhi(x, reciprocal), more = SCALE - f, left = x + q * fresh(0u - f);
+        const u32 q = __umulhi(x, reciprocal), more = SCALE - f, left = x - q * f;
         x += q * more + start;
         if (left >= f) x += more;
     }
@@ -514,9 +514,8 @@ template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>& encoder, u64 groups, u64 group, u64 first, u64 end) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     const i32 lane = threadIdx.x & 31;
-    u8* const space_end = job.words + end * TILE_WORD_BYTES;
-    const u64 words = encoder.words(space_end);
-    u16* const state = reinterpret_cast<u16*>(space_end - STATE_BYTES) - words + 2 * lane;
+    const u64 words = encoder.words((end - first) * TILE_WORD_BYTES);
+    u16* const state = reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES - STATE_BYTES) - words + 2 * lane;
     state[0] = (u16)encoder.x;
     state[1] = (u16)(encoder.x >> 16);
     if (lane == 0) {
@@ -590,7 +589,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     if (group >= groups) return;
     for (;;) {
         const u64 first = mine.first, end = mine.end;
-        Encoder<HUFFMAN> encoder(reinterpret_cast<u8*>(job.words + end * TILE_WORD_BYTES));
+        Encoder<HUFFMAN> encoder(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES);
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             if (role == CODER) {
                 const bool exists = batch + lane < end;

@@ -312,7 +312,7 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
         const u32 boundary = first_tile_of(job, group_weight, group);
         const u64 first = warp_or(__shfl_sync(FULL, boundary, 0)), end = warp_or(__shfl_sync(FULL, boundary, 16));
         LorenzoCoder<T, HUFFMAN> coder = {job, shared, shared.batches[warp],
-                                          Encoder<HUFFMAN>(reinterpret_cast<u8*>(job.words + end * TILE_WORD_BYTES))};
+                                          Encoder<HUFFMAN>(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES)};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             coder.code_batch(batch, end);
             coder.code_front(batch, end);
