@@ -170,8 +170,7 @@ struct RowsAhead {
 template <typename T, bool LIMITS>
 struct WholePair {
     Lattice<T> lattice[2];
-    // Limits of the vertices on the sides by their distance from the corner. The others are looked up where they lie: shared memory
-    // is taken from the cache for the rows, which counts for more.
+    // Limits of the vertices on the sides by their distance from the corner.
     alignas(16) T side_limits[2][LIMITS ? SIDES : 1][LIMITS ? TILE : 1];
     alignas(16) int4 anchor_codes[2][2];  // of the tile's anchor and the one before
     // Limits of the vertices with even coordinates by position, then what the finest level needs in its next turn.
@@ -184,8 +183,7 @@ struct WholePair {
 };
 
 // Warps of a block. Plain tiles: with so many, five blocks leave half of a multiprocessor's memory to the cache. Those with limits: few,
-// since a block's place is free for others only when its last warp has ended, and two pairs are seldom as much work; ten blocks divide
-// the memory as ten of other tiles do, so that those can begin beside the last ones.
+// since a block's place is free for others only when its last warp has ended, and two pairs are seldom as much work.
 template <typename T, bool LIMITS>
 constexpr i32 WHOLE_WARPS = sizeof(T) == 8 ? 1 : LIMITS ? 2 : 4;
 static_assert(WHOLE_WARPS<float, false> == 4 && WHOLE_WARPS<float, true> == 2 && WHOLE_WARPS<double, false> == 1 && WHOLE_WARPS<double, true> == 1,
@@ -196,6 +194,7 @@ static_assert(WHOLE_WARPS<float, false> == 4 && WHOLE_WARPS<float, true> == 2 &&
 struct Costs {
     u32 upper, fine;
 };
+
 // Position of a vertex on the lines of a tile: along the upper one, then along the one on the left.
 __device__ __forceinline__ i32 line_position(i32 k) { return k < TILE ? position_of(k, 0) : position_of(0, k - TILE); }
 // Symbols of a half warp's four of these; none of the anchor.
@@ -252,7 +251,8 @@ __device__ __forceinline__ void finest_level(const Job& job, const Lattice<T>& l
         [&](i32 phase, i32 j, bool active, P prediction) -> P {
             // The first one is not in a row's turn.
             const bool is_first = phase == 0 && j == 1;
-            const P original = is_first ? first_on_row : phase == 0 ? rows.on_row : phase == 1 ? R::pair(rows.of_u.x, rows.of_v.x) : R::pair(rows.of_u.y, rows.of_v.y);
+            const P on_row = is_first ? first_on_row : rows.on_row;
+            const P original = phase == 0 ? on_row : phase == 1 ? R::pair(rows.of_u.x, rows.of_v.x) : R::pair(rows.of_u.y, rows.of_v.y);
             return code(original, prediction, 0, half_step, no_limit<T>(), 256 * (1 + phase) + HALF * j + lane, active, true);
         },
         [&](i32) { rows = next_rows; });
@@ -319,7 +319,8 @@ __device__ __forceinline__ void finest_level_with_limits(const Job& job, const L
         [&](i32 phase, i32 j, bool active, P prediction) -> P {
             // The first one is not in a row's turn.
             const bool is_first = phase == 0 && j == 1;
-            const P original = is_first ? first_on_row : phase == 0 ? rows.on_row : phase == 1 ? R::pair(rows.of_u.x, rows.of_v.x) : R::pair(rows.of_u.y, rows.of_v.y);
+            const P on_row = is_first ? first_on_row : rows.on_row;
+            const P original = phase == 0 ? on_row : phase == 1 ? R::pair(rows.of_u.x, rows.of_v.x) : R::pair(rows.of_u.y, rows.of_v.y);
             const T limit = is_first ? first_limit : rows.limits[phase];
             return code(original, prediction, 0, half_step, limit, 256 * (1 + phase) + HALF * j + lane, active, true);
         },
