@@ -281,14 +281,19 @@ unsigned less_from_below(unsigned value, unsigned from) {
     return (threadIdx.x & (PART - 1)) > 0 ? value - other : value;
 }
 inline unsigned less_from_below(unsigned value) { return less_from_below(value, value); }
-inline unsigned shared_place(const void* shared) { return (unsigned)(static_cast<const unsigned char*>(shared) - emulated_shared); }
+inline unsigned shared_place(const void* shared) {
+    return (unsigned)(static_cast<const unsigned char*>(shared) - emulated_shared);
+}
 inline unsigned shared_byte(unsigned place) { return emulated_shared[place]; }
 inline unsigned shared_word(unsigned place) { return *reinterpret_cast<const unsigned*>(emulated_shared + place); }
-inline unsigned shared_half(unsigned place) { return *reinterpret_cast<const unsigned short*>(emulated_shared + place); }
+inline unsigned shared_half(unsigned place) {
+    return *reinterpret_cast<const unsigned short*>(emulated_shared + place);
+}
 inline void put_shared(unsigned place, unsigned word) { *reinterpret_cast<unsigned*>(emulated_shared + place) = word; }
 template <unsigned BYTES>
 uint4 four_words(unsigned place) {
-    return {shared_word(place + BYTES), shared_word(place + BYTES + 4), shared_word(place + BYTES + 8), shared_word(place + BYTES + 12)};
+    return {shared_word(place + BYTES), shared_word(place + BYTES + 4), shared_word(place + BYTES + 8),
+            shared_word(place + BYTES + 12)};
 }
 template <int TABLES>
 class SharedTable {

@@ -159,7 +159,10 @@ pub(super) const DECOMPRESS: [Stage; 10] = [
     on_time(stage("begin", |_, _| 3, 256)),
     stage("open", |_, _| 51, 1024),
     stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528), 256),
-    with_shared(32 * (4 * 256 + 256) + 272 + DECODE_GROUPS_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
+    with_shared(
+        32 * (4 * 256 + 256) + 272 + DECODE_GROUPS_BYTES,
+        stage("decode", |s, _| s.tiles.min(528), 256),
+    ),
     with_shared(16 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     only(LORENZO, LORENZO_RESTORE),
     stage("anchor_values", |s, _| s.tiles_y + 1, 256),
