@@ -110,7 +110,8 @@ pub unsafe extern "C" fn factz_compress_device(
 ///
 /// @param src              the stream, aligned to factz_sizes.alignment; not changed
 /// @param src_bytes        readable bytes at src: the length of the stream or any upper bound of it
-/// @param config           where the output goes, in host memory, as for `factz_decompress_host`
+/// @param config           where the output goes, in host memory, as for `factz_decompress_host`. Its predictor
+///                         says which one to expect: a stream of the other one takes longer, and no more
 /// @param u                receives the x components, aligned to their type; must not overlap src,
 ///                         workspace or report
 /// @param v                receives the y components; may be interleaved with u
