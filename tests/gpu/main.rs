@@ -75,7 +75,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 19] = [
+const SCENARIOS: [Scenario; 21] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),
