@@ -341,7 +341,8 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             about = __byte_perm(place, listed ? next_word : next_symbol, 0x4210);
             word = next_word;
             // Those of stored values are the values themselves.
-            load_if(about - (FIRST_WITH_RAW_BITS << 24) < (STORED - FIRST_WITH_RAW_BITS) << 24, payload + sizeof(u64) * (about & ABOUT_PLACE), low);
+            load_if(step <= list_chunks && about - (FIRST_WITH_RAW_BITS << 24) < (STORED - FIRST_WITH_RAW_BITS) << 24,
+                    payload + sizeof(u64) * (about & ABOUT_PLACE), low);
         }
         if (step < list_chunks) {
             // Lists that begin behind the chunk, and behind its first entry. Those in the window are enough, or those from the last one on are.
