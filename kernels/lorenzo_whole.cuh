@@ -74,15 +74,13 @@ __device__ __forceinline__ FinerCode* finer_codes_of(const Job& job, u64 tile) {
 static_assert(TILE_VERTICES * (4 + sizeof(FinerCode)) <= TILE_WORD_BYTES_F32 && TILE_VERTICES * (8 + sizeof(FinerCode)) <= TILE_WORD_BYTES_F64,
               "they have their place");
 
-// Those of neighbours in a row, also where there is none.
+// Those of neighbours in a row that have some, by bits. All are on their way at once.
 template <typename T>
-__device__ __forceinline__ void load_base_codes(const typename Payload<T>::Type* payload, BaseCodes (&codes)[COLUMNS]) {
-    if (sizeof(T) == 4) {
-        const uint4 p = reinterpret_cast<const uint4*>(payload)[0], q = reinterpret_cast<const uint4*>(payload)[1];
-        codes[0] = {p.x, p.y}, codes[1] = {p.z, p.w}, codes[2] = {q.x, q.y}, codes[3] = {q.z, q.w};
-    } else {
+__device__ __forceinline__ void load_base_codes(const typename Payload<T>::Type* payload, u32 which, BaseCodes (&codes)[COLUMNS]) {
 #pragma unroll
-        for (i32 c = 0; c < COLUMNS; c++) codes[c] = *reinterpret_cast<const BaseCodes*>(payload + c);
+    for (i32 c = 0; c < COLUMNS; c++) {
+        codes[c] = {0, 0};
+        if (which >> c & 1) codes[c] = *reinterpret_cast<const BaseCodes*>(payload + c);
     }
 }
 
@@ -148,9 +146,8 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
                     if (coming[i]) prefetch_near(payload_at() + ROWS * TILE);
                 }
                 if (mine) {
-                    // All on their way at once.
                     BaseCodes codes[COLUMNS];
-                    load_base_codes<T>(payload_at(), codes);
+                    load_base_codes<T>(payload_at(), mine, codes);
 #pragma unroll
                     for (i32 c = 0; c < COLUMNS; c++)
                         if (mine >> c & 1) base_u[c] = codes[c].u + R::SHIFTED_ZERO, base_v[c] = codes[c].v + R::SHIFTED_ZERO, error[c] = T(0);

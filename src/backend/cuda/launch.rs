@@ -155,7 +155,7 @@ const LORENZO_RESTORE: Stage = stage("lorenzo_restore", |s, _| s.tiles.div_ceil(
 
 /// What a stream needs is in its header, which the host does not know. The predictor of the configuration says what to expect: the kernel of the other
 /// one comes last, or a slower one does its work.
-pub(super) const DECOMPRESS: [Stage; 10] = [
+pub(super) const DECOMPRESS: [Stage; 11] = [
     on_time(stage("begin", |_, _| 3, 256)),
     stage("open", |_, _| 51, 1024),
     stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528), 256),
@@ -166,7 +166,9 @@ pub(super) const DECOMPRESS: [Stage; 10] = [
     with_shared(16 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     only(LORENZO, LORENZO_RESTORE),
     stage("anchor_values", |s, _| s.tiles_y + 1, 256),
-    stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64),
+    only(HIERARCHICAL, stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64)),
+    // Mostly without work.
+    only(LORENZO, stage("restore_others", |s, _| s.tiles.div_ceil(2).min(MANY), 64)),
     only(HIERARCHICAL, stage("restore", |s, _| s.tiles.div_ceil(4), 64)),
     only(HIERARCHICAL, LORENZO_RESTORE),
 ];
@@ -379,7 +381,7 @@ mod tests {
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_begin_f32");
         assert_eq!(COMPRESS[7].function(1), "factz_plain_f64");
-        assert_eq!(DECOMPRESS[9].function(0), "factz_lorenzo_restore_f32");
+        assert_eq!(DECOMPRESS[10].function(0), "factz_lorenzo_restore_f32");
     }
 
     #[test]
