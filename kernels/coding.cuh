@@ -573,7 +573,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     // Consecutive groups go to different blocks.
     u64 group = blockIdx.x + (u64)gridDim.x * number;
     auto find_group = [&](u32 weight) {
-        const u64 boundary = first_tile_of(job, weight, group);
+        const u64 boundary = first_tile_of<4>(job, weight, group);
         if ((lane & 15) == 0) (&mine.first)[lane / 16] = boundary;
     };
     // A warp of each group finds that, the others bring the tables without their reciprocals.

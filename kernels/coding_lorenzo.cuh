@@ -309,7 +309,7 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
     while (group < groups) {
         u32 ticket = 0;
         if (lane == 0) ticket = atomicAdd(&control.tickets[TICKET_ENCODE], 1u);
-        const u32 boundary = first_tile_of(job, group_weight, group);
+        const u32 boundary = first_tile_of<1>(job, group_weight, group);
         const u64 first = warp_or(__shfl_sync(FULL, boundary, 0)), end = warp_or(__shfl_sync(FULL, boundary, 16));
         LorenzoCoder<T, HUFFMAN> coder = {job, shared, shared.batches[warp],
                                           Encoder<HUFFMAN>(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES)};

@@ -120,8 +120,10 @@ __device__ __forceinline__ Grouping choose_groups(const Job& job) {
 }
 
 // The first tile of a group in the lower half of the warp, that of the next group in the upper half; the number of tiles behind the last group.
+// A lane looks in so many places at once: in several where the time of a group counts, in one where there are so many groups that the loads do.
+template <u32 PROBES>
 __device__ __forceinline__ u32 first_tile_of(const Job& job, u32 group_weight, u64 group) {
-    constexpr u32 PROBES = 4, ALL = 32 * PROBES;
+    constexpr u32 ALL = 32 * PROBES;
     const u32 lane = threadIdx.x & 31;
     const u64 wanted = group * group_weight;
     // There is no memory for 2^32 tiles.
