@@ -231,8 +231,8 @@ struct Counts {
     u64 count, total;
     bool own;
 };
-// By a block for a table that divides so many parts among its symbols, a thread for a symbol. What warps find of symbols of the table itself is there behind the next barrier. Whether there are
-// symbols at all: a table without is made here.
+// By a block for a table that divides so many parts among its symbols, a thread for a symbol. What warps find of symbols of the table itself
+// is there behind the next barrier. Whether there are symbols at all: a table without is made here.
 template <u32 PARTS>
 __device__ __forceinline__ bool find_counts(const Job& job, TableShared& shared, u32 table, bool has_entry, Counts& counts) {
     const u32 symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;

@@ -33,7 +33,8 @@ pub(super) struct Stage {
     early: bool,
     /// What it is where a block has less shared memory.
     small: Option<&'static Stage>,
-    /// Whether a configuration needs it. Decompression learns on the device which kernels have work; it is ready for any stream.
+    /// Whether a configuration needs it. Decompression learns on the device which kernels have work; it is ready for
+    /// any stream.
     pub(super) needed: fn(&Needs) -> bool,
 }
 
@@ -104,8 +105,9 @@ const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
     Stage { shared_bytes, ..stage }
 }
 
-/// A kernel that begins only when the one before has ended, with all that came before it: the first of all; one beside which the next works, so
-/// that what both need has to be complete when it begins; and some that are measured to be faster like this where there is much to do.
+/// A kernel that begins only when the one before has ended, with all that came before it: the first of all; one beside
+/// which the next works, so that what both need has to be complete when it begins; and some that are measured to be
+/// faster like this where there is much to do.
 const fn on_time(stage: Stage) -> Stage {
     Stage { early: false, ..stage }
 }
@@ -153,8 +155,8 @@ pub(super) const COMPRESS: [Stage; 26] = [
 
 const LORENZO_RESTORE: Stage = stage("lorenzo_restore", |s, _| s.tiles.div_ceil(32), 256);
 
-/// What a stream needs is in its header, which the host does not know. The predictor of the configuration says what to expect: the kernel of the other
-/// one comes last, or a slower one does its work.
+/// What a stream needs is in its header, which the host does not know. The predictor of the configuration says what to
+/// expect: the kernel of the other one comes last, or a slower one does its work.
 pub(super) const DECOMPRESS: [Stage; 11] = [
     on_time(stage("begin", |_, _| 3, 256)),
     stage("open", |_, _| 51, 1024),

@@ -64,7 +64,8 @@ pub unsafe fn compress_device(request: &Request, buffers: &Buffers, stream: Stre
 }
 
 /// Enqueues the decompression of a stream; nx, ny, dtype, the layouts and whether the checksum is compared
-/// are taken from the request, and the predictor to expect, which only time depends on. `Ok` means enqueued; the outcome is in the report.
+/// are taken from the request, and the predictor to expect, which only time depends on. `Ok` means enqueued; the
+/// outcome is in the report.
 ///
 /// # Safety
 /// As for [`compress_device`].
