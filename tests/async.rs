@@ -235,8 +235,8 @@ impl Driver {
             ("cuModuleLoadData", 2, FACTZ_ERROR_OUT_OF_MEMORY, "cuModuleLoadData"),
             ("cuModuleLoadData", 209, FACTZ_ERROR_NO_DEVICE, "sm_90"),
             ("cuModuleLoadData", 700, FACTZ_ERROR_CUDA, "cuModuleLoadData"),
-            ("cuModuleGetFunction", 500, FACTZ_ERROR_CUDA, "factz_begin_f32"),
-            ("cuFuncGetAttribute", 209, FACTZ_ERROR_CUDA, "factz_begin_f32"),
+            ("cuModuleGetFunction", 500, FACTZ_ERROR_CUDA, "factz_inspect"),
+            ("cuFuncGetAttribute", 209, FACTZ_ERROR_CUDA, "factz_inspect"),
         ] {
             std::env::set_var(FAIL, format!("{function}={error}"));
             let (status, calls) = self.traced(|| self.prepare(STREAM));
