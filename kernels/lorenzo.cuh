@@ -93,6 +93,11 @@ struct LorenzoTables {
 };
 static_assert(2 * SMALL * TILE < 256 && SMALL * TILE <= 128, "a sum along a row has a byte, and one with a sign of its own");
 
+// Symbols of a warp's tiles. Neighbours of a tile do not take the same banks.
+struct StagedTiles {
+    alignas(16) u8 symbols[TILES_OF_WARP][TILE_VERTICES + TILE];
+};
+
 // Symbols with raw bits: each byte above the last one without.
 __device__ __forceinline__ u32 large_in(u32 four) {
     return (((four & 0x7f * ONES) + (0x80 - FIRST_WITH_RAW_BITS) * ONES) | four) & 0x80 * ONES;
@@ -147,13 +152,15 @@ __device__ __forceinline__ void add_large(const LorenzoTables& tables, const T* 
     }
 }
 
-// Grid: any. Block: 32 * warps. Tiles from their symbols: sums along the rows, and down the columns.
+// Grid: tiles / (4 * warps). Block: 32 * warps. Tiles from their symbols: sums along the rows, and down the columns.
 template <typename T>
 __device__ __forceinline__ void lorenzo_restore(const Job& job) {
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
     __shared__ LorenzoTables tables;
     __shared__ T widths[TIERS][IDS];
+    __shared__ StagedTiles all_staged[LORENZO_RESTORE_WARPS];
+    StagedTiles& staged = all_staged[threadIdx.x >> 5];
     const Control& control = control_of(job);
     if (control.status != STATUS_OK || control.content != CONTENT_CODED || control.predictor != PREDICTOR_LORENZO) return;
     for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) {
@@ -171,152 +178,157 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
     // Takes away what was added in the lanes before and the lane's first column, and gives each byte a sign that is still to be turned.
     constexpr u32 SIGNS = 0x80 * ONES;
     const u32 added_before = SIGNS - SMALL * (column + 1) * ONES;
-    const u64 tiles = job.tiles(), warps = (u64)gridDim.x * LORENZO_RESTORE_WARPS, rounds = (tiles + TILES_OF_WARP - 1) / TILES_OF_WARP;
+    // The same for all lanes, as the compiler has to know.
+    const u64 tiles = job.tiles(), rounds = (tiles + TILES_OF_WARP - 1) / TILES_OF_WARP;
+    const u64 round = (u64)blockIdx.x * LORENZO_RESTORE_WARPS + warp_or(threadIdx.x >> 5);
+    if (round >= rounds) return;
     // The last tiles first: their symbols are still in the cache.
-    auto first_of = [&](u64 round) { return TILES_OF_WARP * (rounds - 1 - round); };
-    for (u64 round = (u64)blockIdx.x * LORENZO_RESTORE_WARPS + (threadIdx.x >> 5); round < rounds; round += warps) {
-        const u64 first = first_of(round);
-        const bool exists = first + lane / ROW_LANES < tiles;
-        const u64 index = exists ? first + lane / ROW_LANES : first;
-        const TileShape shape = tile_shape(job, index);
-        const i32 rows = exists ? shape.owned_y() : 0, count = shape.owned_x() - column;
-        const u32 info = job.info[index];
-        u32 steps = job.steps[index];
-        const bool wide = aligned && count >= COLUMNS, any_masks = __any_sync(FULL, mode_in(info) != 0);
-        const bool whole = __all_sync(FULL, wide && rows == TILE) && !any_masks;
-        const T* const lattices = widths[tier_in(info)];
-        const T width = lattices[0];
-        T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + column, shape.y0);
-        T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + column, shape.y0);
-        const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
-        const u32* symbols = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES + column);
-        const Q* payload = reinterpret_cast<const Q*>(job.payload) + index * TILE_VERTICES + column;
-        // What is restored next, where a warp has several rounds, comes to the cache of the device meanwhile.
-        if (round + warps < rounds) {
-            const u64 coming = first_of(round + warps), left = tiles - coming;
-            const u32 ahead = lane * (TILES_OF_WARP * TILE_VERTICES / 32);
-            if (ahead / TILE_VERTICES < left) prefetch(job.symbols + coming * TILE_VERTICES + ahead);
-            if (lane == 0) prefetch(job.info + coming);
-            if (lane == 1) prefetch(job.steps + coming);
+    const u64 first = TILES_OF_WARP * (rounds - 1 - round);
+    const bool exists = first + lane / ROW_LANES < tiles;
+    const u64 index = exists ? first + lane / ROW_LANES : first;
+    const TileShape shape = tile_shape(job, index);
+    const i32 rows = exists ? shape.owned_y() : 0, count = shape.owned_x() - column;
+    const u32 info = job.info[index];
+    u32 steps = job.steps[index];
+    const bool wide = aligned && count >= COLUMNS, any_masks = __any_sync(FULL, mode_in(info) != 0);
+    const bool whole = __all_sync(FULL, wide && rows == TILE) && !any_masks;
+    const T* const lattices = widths[tier_in(info)];
+    const T width = lattices[0];
+    T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + column, shape.y0);
+    T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + column, shape.y0);
+    const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
+    const Q* payload = reinterpret_cast<const Q*>(job.payload) + index * TILE_VERTICES + column;
+    // All symbols are on their way at once; eight lanes bring those of their tile.
+    {
+        const u32 part = lane % ROW_LANES;
+        const u8* const from = job.symbols + index * TILE_VERTICES + 16 * part;
+        u8* const to = staged.symbols[lane / ROW_LANES] + 16 * part;
+        u32 left = steps >> part / 2;
+#pragma unroll
+        for (i32 k = 0; k < TILE / RESTORED_ROWS; k++) {
+            if (left & 1) copy_ahead<16>(to + 128 * k, from + 128 * k);
+            left >>= RESTORED_ROWS;
+            if (k == 0) end_of_copies();
         }
-        // Some rows at a time; those of the next are on their way.
-        u32 now[RESTORED_ROWS], next[RESTORED_ROWS];
-        auto ask_for_next = [&]() {
+        end_of_copies();
+    }
+    const u8* const symbols = staged.symbols[lane / ROW_LANES] + column;
+    // Some rows at a time; raw bits of the next are on their way.
+    u32 now[RESTORED_ROWS];
+    auto take = [&](i32 start) {
 #pragma unroll
-            for (i32 i = 0; i < RESTORED_ROWS; i++) next[i] = steps >> i & 1 ? symbols[ROW_LANES * i] : 0;
-            steps >>= RESTORED_ROWS;
-            symbols += ROW_LANES * RESTORED_ROWS;
-        };
-        // So are raw bits.
-        auto expect_payload_of_next = [&](const Q* from) {
+        for (i32 i = 0; i < RESTORED_ROWS; i++)
+            now[i] = steps >> i & 1 ? *reinterpret_cast<const u32*>(symbols + TILE * (start + i)) : 0;
+        steps >>= RESTORED_ROWS;
+    };
+    auto expect_payload = [&](const Q* from) {
 #pragma unroll
-            for (i32 i = 0; i < RESTORED_ROWS; i++)
-                if (large_in(next[i])) prefetch_near(from + TILE * i);
-        };
-        ask_for_next();
-        expect_payload_of_next(payload);
-        u32 base_u[COLUMNS] = {}, base_v[COLUMNS] = {};
+        for (i32 i = 0; i < RESTORED_ROWS; i++)
+            if (large_in(now[i])) prefetch_near(from + TILE * i);
+    };
+    wait_for_copies<1>();
+    __syncwarp();
+    take(0);
+    expect_payload(payload);
+    wait_for_copies<0>();
+    __syncwarp();
+    u32 base_u[COLUMNS] = {}, base_v[COLUMNS] = {};
 #pragma unroll 1
-        for (i32 start = 0; start < TILE; start += RESTORED_ROWS) {
-            u32 large = 0;
+    for (i32 start = 0; start < TILE; start += RESTORED_ROWS) {
+        u32 large = 0;
+#pragma unroll
+        for (i32 i = 0; i < RESTORED_ROWS; i++) large |= large_in(now[i]) >> i;
+        // Zeros in 16 bits, and what is filled.
+        u32 hidden = 0;
+        if (any_masks && mode_in(info) != 0) {
+            // Masked vertices count as predicted. (There may be anything in the place of their symbols.)
+            const u32* const masks = job.masks + index * 64 + start;
 #pragma unroll
             for (i32 i = 0; i < RESTORED_ROWS; i++) {
-                now[i] = next[i];
-                large |= large_in(now[i]) >> i;
+                const u32 zeros = masks[i] >> column & 15, fills = masks[TILE + i] >> column & 15, none = spread(zeros | fills);
+                hidden |= (zeros | fills << 16) << 4 * i;
+                now[i] &= ~none;
+                large &= ~((none & SIGNS) >> i);
             }
-            ask_for_next();
-            // Zeros in 16 bits, and what is filled.
-            u32 hidden = 0;
-            if (any_masks && mode_in(info) != 0) {
-                // Masked vertices count as predicted. (There may be anything in the place of their symbols.)
-                const u32* const masks = job.masks + index * 64 + start;
-#pragma unroll
-                for (i32 i = 0; i < RESTORED_ROWS; i++) {
-                    const u32 zeros = masks[i] >> column & 15, fills = masks[TILE + i] >> column & 15, none = spread(zeros | fills);
-                    hidden |= (zeros | fills << 16) << 4 * i;
-                    now[i] &= ~none;
-                    large &= ~((none & SIGNS) >> i);
-                }
-            }
-            u32 sums[ROW_PAIRS][COLUMNS];
-#pragma unroll
-            for (i32 p = 0; p < ROW_PAIRS; p++) {
-                const u32 upper = now[2 * p], lower = now[2 * p + 1];
-#pragma unroll
-                for (i32 k = 0; k < COLUMNS; k++) {
-                    // Four bytes for each symbol.
-                    auto place = [&](u32 four) { return (k == 0 ? four << 2 : four >> (8 * k - 2)) & 0x3fc; };
-                    const u32 both = small.word<0>(place(upper)) + small.word<1>(place(lower));
-                    sums[p][k] = k > 0 ? sums[p][k - 1] + both : both;
-                }
-            }
-#pragma unroll
-            for (i32 p = 0; p < ROW_PAIRS; p++) {
-                const u32 before = sum_along_row(sums[p][COLUMNS - 1]) - sums[p][COLUMNS - 1] + added_before;
-#pragma unroll
-                for (i32 k = 0; k < COLUMNS; k++) sums[p][k] = (sums[p][k] + before - SMALL * k * ONES) ^ SIGNS;
-            }
-            auto add_row = [&](const u32 (&pair)[COLUMNS], u32 place) {
-#pragma unroll
-                for (i32 k = 0; k < COLUMNS; k++) {
-                    base_u[k] = (u32)__dp4a((i32)pair[k], (i32)place, (i32)base_u[k]);
-                    base_v[k] = (u32)__dp4a((i32)pair[k], (i32)(place << 8), (i32)base_v[k]);
-                }
-            };
-            T a[COLUMNS], b[COLUMNS];
-            auto to_values = [&]() {
-#pragma unroll
-                for (i32 k = 0; k < COLUMNS; k++) {
-                    a[k] = (T)(i32)base_u[k] * width;
-                    b[k] = (T)(i32)base_v[k] * width;
-                }
-            };
-            if (whole && !__any_sync(FULL, large)) {
-#pragma unroll
-                for (i32 i = 0; i < RESTORED_ROWS; i++) {
-                    add_row(sums[i / 2], i % 2 ? 1 << 16 : 1);
-                    to_values();
-                    store_four(u, a);
-                    store_four(v, b);
-                    u += pitch_u;
-                    v += pitch_v;
-                }
-            } else {
-#pragma unroll 1
-                for (i32 i = 0; i < RESTORED_ROWS; i++) {
-                    add_row(sums[0], i % 2 ? 1 << 16 : 1);
-                    const u32 mine = large << i & SIGNS;
-                    const Q* const from = payload + TILE * i;
-                    if (__any_sync(FULL, mine))
-                        add_large<T>(tables, lattices, from, now[0], mine, base_u, base_v, a, b);
-                    else
-                        to_values();
-                    if (hidden) {
-#pragma unroll
-                        for (i32 k = 0; k < COLUMNS; k++) {
-                            if (hidden >> (16 + k) & 1) a[k] = R::from_bits(control.fill[0]), b[k] = R::from_bits(control.fill[1]);
-                            if (hidden >> k & 1) a[k] = b[k] = T(0);
-                        }
-                    }
-                    hidden = hidden >> 4 & 0xfff0fff;
-                    if (start + i < rows) {
-                        store_columns(fresh_global(u), job.u_layout.stride, a, count, wide);
-                        store_columns(fresh_global(v), job.v_layout.stride, b, count, wide);
-                    }
-                    u += pitch_u;
-                    v += pitch_v;
-#pragma unroll
-                    for (i32 k = 0; k + 1 < RESTORED_ROWS; k++) now[k] = now[k + 1];
-                    if (i == 1) {
-#pragma unroll
-                        for (i32 k = 0; k < COLUMNS; k++) sums[0][k] = sums[1][k];
-                    }
-                    __syncwarp();
-                }
-            }
-            // Here, since the symbols of the next rows are waited for.
-            payload += TILE * RESTORED_ROWS;
-            expect_payload_of_next(payload);
         }
+        u32 sums[ROW_PAIRS][COLUMNS];
+#pragma unroll
+        for (i32 p = 0; p < ROW_PAIRS; p++) {
+            const u32 upper = now[2 * p], lower = now[2 * p + 1];
+#pragma unroll
+            for (i32 k = 0; k < COLUMNS; k++) {
+                // Four bytes for each symbol.
+                auto place = [&](u32 four) { return (k == 0 ? four << 2 : four >> (8 * k - 2)) & 0x3fc; };
+                const u32 both = small.word<0>(place(upper)) + small.word<1>(place(lower));
+                sums[p][k] = k > 0 ? sums[p][k - 1] + both : both;
+            }
+        }
+#pragma unroll
+        for (i32 p = 0; p < ROW_PAIRS; p++) {
+            const u32 before = sum_along_row(sums[p][COLUMNS - 1]) - sums[p][COLUMNS - 1] + added_before;
+#pragma unroll
+            for (i32 k = 0; k < COLUMNS; k++) sums[p][k] = (sums[p][k] + before - SMALL * k * ONES) ^ SIGNS;
+        }
+        auto add_row = [&](const u32 (&pair)[COLUMNS], u32 place) {
+#pragma unroll
+            for (i32 k = 0; k < COLUMNS; k++) {
+                base_u[k] = (u32)__dp4a((i32)pair[k], (i32)place, (i32)base_u[k]);
+                base_v[k] = (u32)__dp4a((i32)pair[k], (i32)(place << 8), (i32)base_v[k]);
+            }
+        };
+        T a[COLUMNS], b[COLUMNS];
+        auto to_values = [&]() {
+#pragma unroll
+            for (i32 k = 0; k < COLUMNS; k++) {
+                a[k] = (T)(i32)base_u[k] * width;
+                b[k] = (T)(i32)base_v[k] * width;
+            }
+        };
+        if (whole && !__any_sync(FULL, large)) {
+#pragma unroll
+            for (i32 i = 0; i < RESTORED_ROWS; i++) {
+                add_row(sums[i / 2], i % 2 ? 1 << 16 : 1);
+                to_values();
+                store_four(u, a);
+                store_four(v, b);
+                u += pitch_u;
+                v += pitch_v;
+            }
+        } else {
+#pragma unroll 1
+            for (i32 i = 0; i < RESTORED_ROWS; i++) {
+                add_row(sums[0], i % 2 ? 1 << 16 : 1);
+                const u32 mine = large << i & SIGNS;
+                const Q* const from = payload + TILE * i;
+                if (__any_sync(FULL, mine))
+                    add_large<T>(tables, lattices, from, now[0], mine, base_u, base_v, a, b);
+                else
+                    to_values();
+                if (hidden) {
+#pragma unroll
+                    for (i32 k = 0; k < COLUMNS; k++) {
+                        if (hidden >> (16 + k) & 1) a[k] = R::from_bits(control.fill[0]), b[k] = R::from_bits(control.fill[1]);
+                        if (hidden >> k & 1) a[k] = b[k] = T(0);
+                    }
+                }
+                hidden = hidden >> 4 & 0xfff0fff;
+                if (start + i < rows) {
+                    store_columns(fresh_global(u), job.u_layout.stride, a, count, wide);
+                    store_columns(fresh_global(v), job.v_layout.stride, b, count, wide);
+                }
+                u += pitch_u;
+                v += pitch_v;
+#pragma unroll
+                for (i32 k = 0; k + 1 < RESTORED_ROWS; k++) now[k] = now[k + 1];
+                if (i == 1) {
+#pragma unroll
+                    for (i32 k = 0; k < COLUMNS; k++) sums[0][k] = sums[1][k];
+                }
+                __syncwarp();
+            }
+        }
+        payload += TILE * RESTORED_ROWS;
+        if (start + RESTORED_ROWS < TILE) take(start + RESTORED_ROWS);
+        expect_payload(payload);
     }
 }

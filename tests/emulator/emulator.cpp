@@ -291,12 +291,13 @@ void decompress(const Job& job) {
     RUN(check, FEW, 256);
     RUN(decode, FEW, 32 * DECODE_WARPS);
     RUN(decode_huffman, FEW, 32 * DECODE_WARPS);
-    if (job.predictor == PREDICTOR_LORENZO) RUN(lorenzo_restore, FEW, 32 * LORENZO_RESTORE_WARPS);
+    const uint64_t blocks = (tiles + 4 * LORENZO_RESTORE_WARPS - 1) / (4 * LORENZO_RESTORE_WARPS);
+    if (job.predictor == PREDICTOR_LORENZO) RUN(lorenzo_restore, blocks, 32 * LORENZO_RESTORE_WARPS);
     RUN(anchor_values, job.tiles_y + 1, 256);
     RUN(restore_others, FEW, 64);
     if (job.predictor == PREDICTOR_LORENZO) return;
     RUN(restore, (tiles + 3) / 4, 64);
-    RUN(lorenzo_restore, FEW, 32 * LORENZO_RESTORE_WARPS);
+    RUN(lorenzo_restore, blocks, 32 * LORENZO_RESTORE_WARPS);
 }
 
 }  // namespace
