@@ -29,9 +29,7 @@ __device__ __forceinline__ T limit_of(const T* limits, u64 limited, i32 position
 }
 
 // What comes nearer to the origin than this has limits, or is not like the rest.
-__device__ __forceinline__ double near_bound(const Job& job, const Control& control) {
-    return job.preserve != PRESERVE_NONE ? control.bound_up : 0.0;
-}
+__device__ __forceinline__ double near_bound(const Job& job, double bound_up) { return job.preserve != PRESERVE_NONE ? bound_up : 0.0; }
 
 // Which cells at the vertices of a tile come near the origin: those of the row above, of its bands of rows, of the column
 // before, and of its last column. A byte for each limited tile, in the place of the symbols.
@@ -50,27 +48,26 @@ __device__ __forceinline__ u32 near_cells(const Job& job, const TileShape& shape
     return cells;
 }
 
-// Whether a tile is plain: inside the grid with its closed block, and no triangle at a vertex of that
-// within the bound of the origin. Such a tile has no zeros or missing values, and no limits.
-__device__ inline bool is_plain(const Job& job, const TileShape& shape, u64 tile, double near) {
-    if (shape.last_x != TILE || shape.last_y != TILE) return false;
+// Whether a tile may be plain: inside the grid with its closed block.
+__device__ __forceinline__ bool may_be_plain(const Job& job, const TileShape& shape) {
     const bool border = shape.tx == 0 || shape.ty == 0 || shape.x0 + TILE == job.nx - 1 || shape.y0 + TILE == job.ny - 1;
-    if ((job.halo | job.pin) && border) return false;
+    return shape.last_x == TILE && shape.last_y == TILE && !((job.halo | job.pin) && border);
+}
+// How near the triangles at the vertices of such a closed block come to the origin, at least. A tile where that is beyond the bound is plain: it has
+// no zeros or missing values, and no limits.
+__device__ __forceinline__ float least_nearness(const Job& job, const TileShape& shape, u64 tile) {
     // All of them are on their way at once. Where there is none, the tile itself is in its place.
     const u64 across = job.tiles_x, left = shape.tx > 0 ? 1 : 0, up = shape.ty > 0 ? across : 0;
     const Nearness &own = nearness_of(job, tile), &next = nearness_of(job, tile + 1), &under = nearness_of(job, tile + across);
     const Nearness &last = nearness_of(job, tile - left), &over = nearness_of(job, tile - up);
-    bool plain = (own.all() > near) & (next.left > near) & (under.top > near);
-    plain &= (last.right > near) | (left == 0);
-    plain &= (over.bottom > near) | (up == 0);
     // Around corners one cell matters, which is on two sides of its tile.
     const Nearness &after = nearness_of(job, tile + across + 1), &below = nearness_of(job, tile + across - left);
     const Nearness &above = nearness_of(job, tile - up + 1), &before = nearness_of(job, tile - up - left);
-    plain &= (after.top > near) | (after.left > near);
-    plain &= (below.top > near) | (below.right > near) | (left == 0);
-    plain &= (above.bottom > near) | (above.left > near) | (up == 0);
-    plain &= (before.bottom > near) | (before.right > near) | (left == 0) | (up == 0);
-    return plain;
+    const float none = Real<float>::from_bits(0x7f800000ull);
+    float least = fminf(fminf(own.all(), fminf(next.left, under.top)), fmaxf(after.top, after.left));
+    least = fminf(least, left ? fminf(last.right, fmaxf(below.top, below.right)) : none);
+    least = fminf(least, up ? fminf(over.bottom, fmaxf(above.bottom, above.left)) : none);
+    return fminf(least, left && up ? fmaxf(before.bottom, before.right) : none);
 }
 
 template <typename T>
@@ -298,22 +295,22 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
     return {special, nonzero, inside, written, hard_of_lower, hard_of_upper};
 }
 
-// Grid: tiles / 128. Block: 128, a thread for a tile. Lists plain tiles, and the limited ones; the lists
-// have no order.
+// Grid: 1 + tiles / 128. Block: 32 * SORT_WARPS, a thread for a tile. Lists plain tiles, and the limited ones; the lists
+// have no order. The first block decides on the bound, which all others find for themselves.
 template <typename T>
 __device__ __forceinline__ void sort_tiles(const Job& job) {
+    if (blockIdx.x == 0) return decide<T>(job);
     Control& control = control_of(job);
-    const u64 tile = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    const u64 tile = (u64)(blockIdx.x - 1) * (32 * SORT_WARPS) + threadIdx.x;
     const u32 lane = threadIdx.x & 31, before = (1u << lane) - 1;
     const bool exists = tile < job.tiles();
-    bool plain = false;
-    u32 cells = 0;
-    if (exists) {
-        const TileShape shape = tile_shape(job, tile);
-        const double near = near_bound(job, control);
-        plain = is_plain(job, shape, tile, near);
-        if (!plain) cells = near_cells(job, shape, tile, near);
-    }
+    const TileShape shape = tile_shape(job, exists ? tile : 0);
+    const bool may_be = exists && may_be_plain(job, shape);
+    float least = -1;
+    if (may_be) least = least_nearness(job, shape, tile);
+    const double near = near_bound(job, (double)round_up<T>(bound_of(job, range_of_all<T>(job))));
+    const bool plain = may_be && least > near;
+    const u32 cells = exists && !plain ? near_cells(job, shape, tile, near) : 0;
     const u32 plains = __ballot_sync(FULL, exists && plain), limited = __ballot_sync(FULL, exists && !plain);
     // A block at a time: all of them add to the same words.
     __shared__ u32 counts[2][4];

@@ -24,10 +24,9 @@ constexpr u32 PARTS = 384;
 __device__ __forceinline__ u32 groups_of_part(u64 groups) { return ((u32)groups + PARTS - 1) / PARTS; }
 
 struct Control {
-    // Statistics: order-preserving keys, so that 0 means none.
-    u64 high_key, low_key;
+    // Statistics.
+    double largest;  // of all values
     u64 zero, nonfinite;
-    u64 first_nonfinite;  // ~index of the first one
     // Tallies of the front end.
     u64 exact, critical;
     u64 max_error;  // bits of a double
@@ -35,7 +34,7 @@ struct Control {
     u64 plain_tiles, limited_tiles, whole_tiles, other_tiles;
     u64 hard;  // triangles whose limits take determinants
     u64 weighed[2][WEIGHTS];  // limited tiles by weight: others, whole ones
-    // Decided by the last block of the statistics and of the tuning.
+    // Decided by the first block that sorts tiles and the last one of the tuning.
     double bound, quantum, bound_up;
     u64 fill[2];
     u32 has_fill;
@@ -61,7 +60,7 @@ struct Control {
 };
 static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
 
-enum : i32 { TICKET_STATISTICS, TICKET_TUNE, TICKET_TABLES, TICKET_CHECK, TICKET_RESTORE, TICKET_ENCODE };
+enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_CHECK, TICKET_RESTORE, TICKET_ENCODE };
 
 __device__ __forceinline__ Control& control_of(const Job& job) { return *reinterpret_cast<Control*>(job.control); }
 

@@ -45,7 +45,7 @@
 
 KERNEL(factz_begin, 256, begin_call)
 BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 4, 32 * STATISTICS_WARPS, 2, by_itself, statistics)
-KERNEL(factz_sort, 128, sort_tiles)
+KERNEL(factz_sort, 32 * SORT_WARPS, sort_tiles)
 KERNEL(factz_tune, 32 * TUNE_WARPS, tune)
 BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, limits)
 BOUNDED_KERNEL(factz_bounds, 128, 5, 128, 4, after_kernel_before, bounds)

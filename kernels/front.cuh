@@ -6,51 +6,105 @@
 
 // ---------------------------------------------------------------- the begin
 
-// Grid: any. Block: any. Sets the control block to zero, and the counts where there are some. It is not launched early: all that came before on
-// the stream is complete, and what begins beside it may read and write what it likes but for these.
-template <typename T>
-__device__ __forceinline__ void begin_call(const Job& job) {
+// The control block, and the counts where there are some, are set to zero by all threads of a grid that is not launched early: all that came before
+// on the stream is complete, and what begins beside it may read and write what it likes but for these.
+__device__ __forceinline__ void clear(const Job& job) {
     constexpr u32 CONTROL = sizeof(Control) / 8, COUNTS = TABLES * ALPHABET;
     const u32 all = CONTROL + (job.counts ? COUNTS : 0);
     for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < all; k += gridDim.x * blockDim.x)
         (k < CONTROL ? reinterpret_cast<u64*>(job.control)[k] : job.counts[k - CONTROL]) = 0;
 }
 
+// Grid: any. Block: any. How decompression begins.
+template <typename T>
+__device__ __forceinline__ void begin_call(const Job& job) {
+    clear(job);
+}
+
 // ---------------------------------------------------------------- statistics
 
-__device__ __forceinline__ u64 key_of(double x) {
-    u64 b = (u64)__double_as_longlong(x);
-    return b >> 63 ? ~b : b | 0x8000000000000000ull;
-}
-__device__ __forceinline__ double value_of(u64 key) {
-    return __longlong_as_double((long long)(key >> 63 ? key & 0x7fffffffffffffffull : ~key));
+// What a block of the statistics has seen: the range of the finite values, the least of them above the largest where there are none.
+template <typename T>
+struct SeenRange {
+    T low, high;
+
+    static __device__ __forceinline__ SeenRange none() {
+        const T infinite = Real<T>::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
+        return {infinite, -infinite};
+    }
+    __device__ __forceinline__ bool any() const { return low <= high; }
+    __device__ __forceinline__ void add(T other_low, T other_high) {
+        low = Real<T>::low(low, other_low);
+        high = Real<T>::high(high, other_high);
+    }
+    __device__ __forceinline__ void add_lanes() {
+#pragma unroll
+        for (i32 k = 16; k > 0; k /= 2) add(__shfl_xor_sync(FULL, low, k), __shfl_xor_sync(FULL, high, k));
+    }
+};
+// How many zeros and missing values, and ~index of the first one of these.
+struct SeenCounts {
+    u64 zero, nonfinite, first;
+
+    __device__ __forceinline__ void add(const SeenCounts& other) {
+        zero += other.zero;
+        nonfinite += other.nonfinite;
+        first = other.first > first ? other.first : first;
+    }
+    __device__ __forceinline__ void add_lanes() {
+#pragma unroll
+        for (i32 k = 16; k > 0; k /= 2) add({__shfl_xor_sync(FULL, zero, k), __shfl_xor_sync(FULL, nonfinite, k), __shfl_xor_sync(FULL, first, k)});
+    }
+};
+// Those of all blocks of the statistics, no more than there are tiles, in the place of the words: the ranges, and behind as many as there may be the
+// counts.
+template <typename T>
+struct Seen {
+    SeenRange<T>* ranges;
+    SeenCounts* counts;
+
+    __device__ __forceinline__ explicit Seen(const Job& job)
+        : ranges(reinterpret_cast<SeenRange<T>*>(job.words)), counts(reinterpret_cast<SeenCounts*>(ranges + job.tiles())) {}
+};
+static_assert(sizeof(SeenRange<double>) + sizeof(SeenCounts) <= TILE_WORD_BYTES_F32, "they have their place");
+
+// The blocks of the statistics have a warp for 128 columns of a row of tiles at a time; there are no more of them than are read soon.
+constexpr u32 STATISTICS_WARPS = 8, MOST_STATISTICS_BLOCKS = 1056;
+__device__ __forceinline__ u64 statistics_strips(const Job& job) { return (job.tiles_x + 3) / 4; }
+__device__ __forceinline__ u32 statistics_blocks(const Job& job) {
+    const u64 blocks = (statistics_strips(job) * job.tiles_y + STATISTICS_WARPS - 1) / STATISTICS_WARPS;
+    return blocks < MOST_STATISTICS_BLOCKS ? (u32)blocks : MOST_STATISTICS_BLOCKS;
 }
 
-// Bound and quantisation of the call, once the range is known.
+// The bound of the call, once the range is known.
 template <typename T>
-__device__ void decide_bound(const Job& job, Control& control) {
-    bool any = control.high_key != 0;
-    double low = any ? value_of(~control.low_key) : 0.0, high = any ? value_of(control.high_key) : 0.0;
-    double bound = job.bound;
-    if (job.bound_kind == 1) {
-        bound = 0.0;
-        if (any) {
-            bound = job.bound * (high - low);
-            if (isinf(bound) || isnan(bound)) {
-                bound = job.bound * high - job.bound * low;
-                if (!(bound < 1.7976931348623157e308)) bound = 1.7976931348623157e308;
-            }
-        }
-    }
-    double largest = fabs(low) > fabs(high) ? fabs(low) : fabs(high);
+__device__ __forceinline__ double bound_of(const Job& job, const SeenRange<T>& range) {
+    if (job.bound_kind != 1) return job.bound;
+    if (!range.any()) return 0.0;
+    // No zero has a sign.
+    const double low = (double)range.low, high = (double)range.high, bound = job.bound * fabs(high - low);
+    if (!(isinf(bound) || isnan(bound))) return bound;
+    const double sum = job.bound * high - job.bound * low;
+    return sum < 1.7976931348623157e308 ? sum : 1.7976931348623157e308;
+}
+
+// What follows from what all blocks have seen.
+template <typename T>
+__device__ __forceinline__ void decide(const Job& job, Control& control, const SeenRange<T>& range, const SeenCounts& counts) {
+    const bool any = range.any();
+    const double low = any ? (double)range.low : 0.0, high = any ? (double)range.high : 0.0, bound = bound_of(job, range);
+    const double largest = fabs(low) > fabs(high) ? fabs(low) : fabs(high);
+    control.largest = largest;
+    control.zero = counts.zero;
+    control.nonfinite = counts.nonfinite;
     control.bound = bound;
     control.bound_up = (double)round_up<T>(bound);
     control.quantum = quantum_of<T>(bound, (T)largest);
     control.quantizer.accept = (double)acceptance<T>(bound);
-    control.has_fill = control.nonfinite != 0;
+    control.has_fill = counts.nonfinite != 0;
     if (control.has_fill) {
-        u64 index = ~control.first_nonfinite;
-        long long x = (long long)(index % job.nx), y = (long long)(index / job.nx);
+        const u64 index = ~counts.first;
+        const long long x = (long long)(index % job.nx), y = (long long)(index / job.nx);
         control.fill[0] = Real<T>::bits(*vertex_at<T>(job.u, job.u_layout, x, y));
         control.fill[1] = Real<T>::bits(*vertex_at<T>(job.v, job.v_layout, x, y));
     }
@@ -150,7 +204,7 @@ __device__ __forceinline__ T finite_test(const Four<T>& f, T start) {
 // What a lane of the statistics has seen.
 template <typename T>
 struct Tally {
-    T low, high;
+    SeenRange<T> range;
     u32 zero, nonfinite;
     u64 first;
 };
@@ -211,8 +265,7 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip
         T odd = finite_test(a, finite_test(b, T(0)));
         if (y < rows && count) {
             if (odd == T(0)) {
-                t.low = R::low(t.low, R::low(box.low_u, box.low_v));
-                t.high = R::high(t.high, R::high(box.high_u, box.high_v));
+                t.range.add(R::low(box.low_u, box.low_v), R::high(box.high_u, box.high_v));
                 if (box.low_u <= T(0) && box.high_u >= T(0) && box.low_v <= T(0) && box.high_v >= T(0)) {
 #pragma unroll
                     for (i32 i = 0; i < 4; i++) t.zero += i < count && a.x[i] == T(0) && b.x[i] == T(0);
@@ -222,8 +275,8 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip
                 for (i32 i = 0; i < 4; i++) {
                     if (i >= count) continue;
                     const bool finite_u = R::finite(a.x[i]), finite_v = R::finite(b.x[i]);
-                    if (finite_u) t.low = R::low(t.low, a.x[i]), t.high = R::high(t.high, a.x[i]);
-                    if (finite_v) t.low = R::low(t.low, b.x[i]), t.high = R::high(t.high, b.x[i]);
+                    if (finite_u) t.range.add(a.x[i], a.x[i]);
+                    if (finite_v) t.range.add(b.x[i], b.x[i]);
                     t.zero += a.x[i] == T(0) && b.x[i] == T(0);
                     if (!(finite_u && finite_v)) {
                         t.nonfinite++;
@@ -271,21 +324,17 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip
     }
 }
 
-constexpr i32 STATISTICS_WARPS = 8;
-
-// Grid: any. Block: 32 * STATISTICS_WARPS. One pass over u and v: the range, the counts, and for each tile how near the
-// triangles of its cells come to the origin, at least, from boxes around four cells. The result depends
-// on no order.
+// Grid: statistics_blocks. Block: 32 * STATISTICS_WARPS. How compression begins. One pass over u and v: what is seen of the values, and for each tile
+// how near the triangles of its cells come to the origin, at least, from boxes around four cells. The result depends on no order.
 template <typename T>
 __device__ __forceinline__ void statistics(const Job& job) {
     __shared__ Strip<T> rows[STATISTICS_WARPS];
     let_next_begin();
+    clear(job);
     Strip<T>& strip = rows[threadIdx.x >> 5];
-    Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31;
-    const u64 strips = (job.tiles_x + 3) / 4, units = strips * job.tiles_y, warps = (u64)gridDim.x * (blockDim.x >> 5);
-    Tally<T> t = {Real<T>::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull), T(0), 0, 0, 0};
-    t.high = -t.low;
+    const u64 strips = statistics_strips(job), units = strips * job.tiles_y, warps = (u64)gridDim.x * (blockDim.x >> 5);
+    Tally<T> t = {SeenRange<T>::none(), 0, 0, 0};
     const bool aligned = is_aligned<T>(job);
     for (u64 unit = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); unit < units; unit += warps) {
         const u64 ty = unit / strips, start = (unit - ty * strips) * 128, x0 = start + 4 * lane;
@@ -295,42 +344,65 @@ __device__ __forceinline__ void statistics(const Job& job) {
         else
             statistics_strip<T, false>(job, strip, ty, x0, count, t);
     }
-    const T low = t.low, high = t.high;
-    u32 zero = t.zero, nonfinite = t.nonfinite;
-    u64 first = t.first;
-    bool any = low <= high;
-    u64 high_key = any ? key_of((double)high) : 0, low_key = any ? ~key_of((double)low) : 0;
-    zero = warp_sum(zero);
-    nonfinite = warp_sum(nonfinite);
-    for (i32 k = 16; k > 0; k /= 2) {
-        u64 h = __shfl_xor_sync(FULL, high_key, k), l = __shfl_xor_sync(FULL, low_key, k), f = __shfl_xor_sync(FULL, first, k);
-        high_key = h > high_key ? h : high_key;
-        low_key = l > low_key ? l : low_key;
-        first = f > first ? f : first;
-    }
-    typedef unsigned long long ull;
-    // Until then nothing that is cleared was touched.
-    wait_for_kernel_before();
-    __shared__ u64 highs[8], lows[8], firsts[8];
-    __shared__ u32 zeros[8], nonfinites[8];
-    if ((threadIdx.x & 31) == 0) {
-        u32 w = threadIdx.x >> 5;
-        highs[w] = high_key, lows[w] = low_key, firsts[w] = first, zeros[w] = zero, nonfinites[w] = nonfinite;
+    SeenRange<T> range = t.range;
+    SeenCounts counts = {t.zero, t.nonfinite, t.first};
+    range.add_lanes();
+    counts.add_lanes();
+    __shared__ SeenRange<T> ranges[STATISTICS_WARPS];
+    __shared__ SeenCounts all_counts[STATISTICS_WARPS];
+    if (lane == 0) {
+        ranges[threadIdx.x >> 5] = range;
+        all_counts[threadIdx.x >> 5] = counts;
     }
     __syncthreads();
-    if (threadIdx.x == 0) {
-        u64 z = 0, nf = 0;
-        for (u32 w = 0; w < 8; w++) {
-            if (highs[w] > high_key) high_key = highs[w];
-            if (lows[w] > low_key) low_key = lows[w];
-            if (firsts[w] > first) first = firsts[w];
-            z += zeros[w], nf += nonfinites[w];
-        }
-        if (high_key) atomicMax((ull*)&control.high_key, (ull)high_key), atomicMax((ull*)&control.low_key, (ull)low_key);
-        if (z) atomicAdd((ull*)&control.zero, (ull)z);
-        if (nf) atomicAdd((ull*)&control.nonfinite, (ull)nf), atomicMax((ull*)&control.first_nonfinite, (ull)first);
+    if (threadIdx.x != 0) return;
+#pragma unroll
+    for (u32 w = 1; w < STATISTICS_WARPS; w++) {
+        range.add(ranges[w].low, ranges[w].high);
+        counts.add(all_counts[w]);
     }
-    if (last_block(control, TICKET_STATISTICS) && threadIdx.x == 0) decide_bound<T>(job, control);
+    const Seen<T> seen(job);
+    seen.ranges[blockIdx.x] = range;
+    seen.counts[blockIdx.x] = counts;
+}
+
+// So many warps of a block look at what all blocks of the statistics have seen.
+constexpr u32 SORT_WARPS = 4;
+
+// The range of all values, for all threads of a block.
+template <typename T>
+__device__ __forceinline__ SeenRange<T> range_of_all(const Job& job) {
+    __shared__ SeenRange<T> ranges[SORT_WARPS];
+    const Seen<T> seen(job);
+    SeenRange<T> range = SeenRange<T>::none();
+    const u32 blocks = statistics_blocks(job);
+#pragma unroll 4
+    for (u32 k = threadIdx.x; k < blocks; k += 32 * SORT_WARPS) range.add(seen.ranges[k].low, seen.ranges[k].high);
+    range.add_lanes();
+    if ((threadIdx.x & 31) == 0) ranges[threadIdx.x >> 5] = range;
+    __syncthreads();
+    range = ranges[0];
+#pragma unroll
+    for (u32 w = 1; w < SORT_WARPS; w++) range.add(ranges[w].low, ranges[w].high);
+    return range;
+}
+
+// By a block: what follows from all that was seen.
+template <typename T>
+__device__ __forceinline__ void decide(const Job& job) {
+    __shared__ SeenCounts counts_of_warps[SORT_WARPS];
+    const Seen<T> seen(job);
+    SeenCounts counts = {0, 0, 0};
+    const u32 blocks = statistics_blocks(job);
+#pragma unroll 4
+    for (u32 k = threadIdx.x; k < blocks; k += 32 * SORT_WARPS) counts.add(seen.counts[k]);
+    counts.add_lanes();
+    if ((threadIdx.x & 31) == 0) counts_of_warps[threadIdx.x >> 5] = counts;
+    const SeenRange<T> range = range_of_all<T>(job);
+    if (threadIdx.x != 0) return;
+#pragma unroll
+    for (u32 w = 1; w < SORT_WARPS; w++) counts.add(counts_of_warps[w]);
+    decide(job, control_of(job), range, counts);
 }
 
 // ---------------------------------------------------------------- tuning

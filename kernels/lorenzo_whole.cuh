@@ -215,7 +215,7 @@ __device__ __forceinline__ u32 classes_of(RowsOfLane<T>& rows) {
 // The largest of all values.
 template <typename T>
 __device__ __forceinline__ T largest_value(const Control& control) {
-    return (T)fmax(fabs(value_of(control.high_key)), fabs(value_of(~control.low_key)));
+    return (T)control.largest;
 }
 
 // Grid: tiles / (4 * warps). Block: 32 * warps. The plain tiles, beside the kernel before.

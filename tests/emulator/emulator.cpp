@@ -243,9 +243,8 @@ constexpr uint64_t FEW = 2;
 
 void compress(const Job& job) {
     const uint64_t tiles = job.tiles();
-    RUN(begin, FEW, 256);
-    RUN(statistics, FEW, 32 * STATISTICS_WARPS);
-    RUN(sort, (tiles + 127) / 128, 128);
+    RUN(statistics, statistics_blocks(job), 32 * STATISTICS_WARPS);
+    RUN(sort, 1 + (tiles + 127) / 128, 32 * SORT_WARPS);
     if (job.predictor == PREDICTOR_HIERARCHICAL) RUN(tune, std::min<uint64_t>(tiles, SAMPLES) * 12, 32 * TUNE_WARPS);
     RUN(limits, FEW, 64);
     RUN(bounds, FEW, 128);

@@ -118,10 +118,9 @@ const TIGHT: Stage =
 
 /// Where limits are looked at, tiles depend on anchors alone, and their kernels work beside each other. Where signatures
 /// are, tiles that are not plain depend on the lines around them. Tiles of the Lorenzo predictor depend on nothing.
-pub(super) const COMPRESS: [Stage; 26] = [
-    on_time(stage("begin", |_, _| 29, 256)),
-    stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(4 * MANY), 256),
-    stage("sort", |s, _| s.tiles.div_ceil(128), 128),
+pub(super) const COMPRESS: [Stage; 25] = [
+    on_time(stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(MANY), 256)),
+    stage("sort", |s, _| 1 + s.tiles.div_ceil(128), 128),
     only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
     stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8), 128),
@@ -381,8 +380,8 @@ mod tests {
 
     #[test]
     fn names() {
-        assert_eq!(COMPRESS[0].function(0), "factz_begin_f32");
-        assert_eq!(COMPRESS[7].function(1), "factz_plain_f64");
+        assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
+        assert_eq!(COMPRESS[6].function(1), "factz_plain_f64");
         assert_eq!(DECOMPRESS[10].function(0), "factz_lorenzo_restore_f32");
     }
 
