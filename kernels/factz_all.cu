@@ -44,7 +44,7 @@
 #define GROUP_KERNEL(name, threads, begin, call, huffman) FLAGGED_BOUNDED_KERNEL(name, threads, GROUP_BLOCKS, begin, call, huffman)
 
 KERNEL(factz_begin, 256, begin_call)
-BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 4, 32 * STATISTICS_WARPS, 2, by_itself, statistics)
+BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 6, 32 * STATISTICS_WARPS, 4, by_itself, statistics)
 KERNEL(factz_sort, 32 * SORT_WARPS, sort_tiles)
 KERNEL(factz_tune, 32 * TUNE_WARPS, tune)
 BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, limits)

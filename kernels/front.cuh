@@ -68,11 +68,14 @@ struct Seen {
 };
 static_assert(sizeof(SeenRange<double>) + sizeof(SeenCounts) <= TILE_WORD_BYTES_F32, "they have their place");
 
-// The blocks of the statistics have a warp for 128 columns of a row of tiles at a time; there are no more of them than are read soon.
-constexpr u32 STATISTICS_WARPS = 8, MOST_STATISTICS_BLOCKS = 1056;
-__device__ __forceinline__ u64 statistics_strips(const Job& job) { return (job.tiles_x + 3) / 4; }
+// The blocks of the statistics have a warp for a strip at a time: 128 columns of a row of tiles. Where strips are few, small blocks give all
+// multiprocessors as much to do; otherwise there are no more blocks than are read soon. (launch.rs has the same figures.)
+constexpr u32 STATISTICS_WARPS = 4, FEW_STRIPS = 4096, WARPS_OF_FEW_STRIPS = 2, MOST_STATISTICS_BLOCKS = 2112;
+__device__ __forceinline__ u64 strips_of_row(const Job& job) { return (job.tiles_x + 3) / 4; }
+__device__ __forceinline__ u32 statistics_warps(const Job& job) { return strips_of_row(job) * job.tiles_y <= FEW_STRIPS ? WARPS_OF_FEW_STRIPS : STATISTICS_WARPS; }
 __device__ __forceinline__ u32 statistics_blocks(const Job& job) {
-    const u64 blocks = (statistics_strips(job) * job.tiles_y + STATISTICS_WARPS - 1) / STATISTICS_WARPS;
+    const u64 strips = strips_of_row(job) * job.tiles_y;
+    const u64 blocks = strips <= FEW_STRIPS ? (strips + WARPS_OF_FEW_STRIPS - 1) / WARPS_OF_FEW_STRIPS : (strips + STATISTICS_WARPS - 1) / STATISTICS_WARPS;
     return blocks < MOST_STATISTICS_BLOCKS ? (u32)blocks : MOST_STATISTICS_BLOCKS;
 }
 
@@ -126,7 +129,7 @@ struct Four {
 // Rows of a strip that are on their way to a warp, u and v, with the column behind.
 template <typename T>
 struct Strip {
-    static constexpr i32 ROWS = 16 / sizeof(T);
+    static constexpr i32 ROWS = 32 / sizeof(T);
     alignas(16) T values[ROWS][2][128];
     T behind[ROWS][2];
 
@@ -166,6 +169,13 @@ struct Strip {
     }
 };
 
+// Dynamic shared memory: one for each warp of the block.
+template <typename T>
+struct Strips {
+    Strip<T> of_warps[STATISTICS_WARPS];
+};
+static_assert(sizeof(Strips<float>) == STATISTICS_WARPS * 8256 && sizeof(Strips<double>) == STATISTICS_WARPS * 8256, "launch.rs asks for as much");
+
 // The least and the largest u and v of some vertices.
 template <typename T>
 struct Box {
@@ -194,10 +204,10 @@ struct Box {
 
 // NaN if one of the values is NaN or infinite, else 0.
 template <typename T>
-__device__ __forceinline__ T finite_test(const Four<T>& f, T start) {
-    T t = start;
+__device__ __forceinline__ T finite_test(const Four<T>& f) {
+    T t = f.x[0] * T(0);
 #pragma unroll
-    for (i32 i = 0; i < 4; i++) t = Real<T>::fma(f.x[i], T(0), t);
+    for (i32 i = 1; i < 4; i++) t = Real<T>::fma(f.x[i], T(0), t);
     return t;
 }
 
@@ -207,37 +217,52 @@ struct Tally {
     SeenRange<T> range;
     u32 zero, nonfinite;
     u64 first;
+
+    // Neighbours in a row from this vertex on, of which some are missing.
+    __device__ __forceinline__ void add_some_missing(const Four<T>& a, const Four<T>& b, i32 count, u64 vertex) {
+#pragma unroll
+        for (i32 i = 0; i < 4; i++) {
+            if (i >= count) continue;
+            const bool finite_u = Real<T>::finite(a.x[i]), finite_v = Real<T>::finite(b.x[i]);
+            if (finite_u) range.add(a.x[i], a.x[i]);
+            if (finite_v) range.add(b.x[i], b.x[i]);
+            zero += a.x[i] == T(0) && b.x[i] == T(0);
+            if (!(finite_u && finite_v)) {
+                nonfinite++;
+                const u64 index = ~(vertex + i);
+                if (index > first) first = index;
+            }
+        }
+    }
 };
 
-// 128 columns of a row of tiles, by a warp, downwards. WIDE where all lanes have four columns that are
-// aligned.
+// 128 columns of a row of tiles, by a warp, downwards. WIDE where all lanes have four columns that are aligned.
 template <typename T, bool WIDE>
 __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, Tally<T>& t) {
     typedef Real<T> R;
+    constexpr i32 ROWS = Strip<T>::ROWS / 2, ALL = 2 * ROWS, AHEAD = ALL - 1;
+    static_assert(BAND_ROWS % ROWS == 0, "a band ends with the first of some rows");
     const i32 lane = threadIdx.x & 31;
     const T infinite = R::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
     const u64 y0 = ty * TILE;
-    const i32 rows = job.ny - y0 < TILE ? (i32)(job.ny - y0) : TILE, all_rows = job.ny - y0 > TILE ? TILE + 1 : rows;
+    // The same for all lanes, as the compiler has to know.
+    const i32 rows = (i32)warp_or(job.ny - y0 < TILE ? (u32)(job.ny - y0) : (u32)TILE), all_rows = job.ny - y0 > TILE ? TILE + 1 : rows;
     const bool has_right = x0 + 4 < job.nx;
     const u64 stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
     const T* u = vertex_at<T>(job.u, job.u_layout, count ? x0 : 0, y0);
     const T* v = vertex_at<T>(job.v, job.v_layout, count ? x0 : 0, y0);
     const bool last_lane = lane == 31 && has_right;
-    constexpr i32 AHEAD = Strip<T>::ROWS - 1;
-    i32 asked = 0;
-    auto ask = [&]() {
-        if (asked < all_rows) {
-            const i32 row = asked % Strip<T>::ROWS;
-            strip.template ask<WIDE>(row, 0, u, stride_u, count, last_lane);
-            strip.template ask<WIDE>(row, 1, v, stride_v, count, last_lane);
+    auto ask = [&](i32 y, i32 place) {
+        if (y < all_rows) {
+            strip.template ask<WIDE>(place, 0, u, stride_u, count, last_lane);
+            strip.template ask<WIDE>(place, 1, v, stride_v, count, last_lane);
             u += job.u_layout.pitch;
             v += job.v_layout.pitch;
         }
-        asked++;
         end_of_copies();
     };
 #pragma unroll
-    for (i32 k = 0; k < AHEAD; k++) ask();
+    for (i32 k = 0; k < AHEAD; k++) ask(k, k);
     Box<T> before;
     // Of the lane's cells: of those in the band, and of all before.
     T near = infinite, before_band = infinite, top = infinite, bottom = infinite, odd_before = 0;
@@ -253,59 +278,47 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip
         near = infinite;
     };
 #pragma unroll 1
-    for (i32 y = 0; y < all_rows; y++) {
-        // Its place is that of the row before.
-        ask();
-        wait_for_copies<AHEAD>();
-        const i32 row = y % Strip<T>::ROWS;
-        const Four<T> a = strip.template four<WIDE>(row, 0, count), b = strip.template four<WIDE>(row, 1, count);
-        T right_u = T(0), right_v = T(0);
-        if (last_lane) right_u = strip.behind[row][0], right_v = strip.behind[row][1];
-        Box<T> box(a, b);
-        T odd = finite_test(a, finite_test(b, T(0)));
-        if (y < rows && count) {
-            if (odd == T(0)) {
-                t.range.add(R::low(box.low_u, box.low_v), R::high(box.high_u, box.high_v));
-                if (box.low_u <= T(0) && box.high_u >= T(0) && box.low_v <= T(0) && box.high_v >= T(0)) {
+    for (i32 start = 0; start < all_rows; start += ROWS) {
+        const i32 half = start % ALL;
 #pragma unroll
-                    for (i32 i = 0; i < 4; i++) t.zero += i < count && a.x[i] == T(0) && b.x[i] == T(0);
-                }
-            } else {
-                #pragma unroll
-                for (i32 i = 0; i < 4; i++) {
-                    if (i >= count) continue;
-                    const bool finite_u = R::finite(a.x[i]), finite_v = R::finite(b.x[i]);
-                    if (finite_u) t.range.add(a.x[i], a.x[i]);
-                    if (finite_v) t.range.add(b.x[i], b.x[i]);
-                    t.zero += a.x[i] == T(0) && b.x[i] == T(0);
-                    if (!(finite_u && finite_v)) {
-                        t.nonfinite++;
-                        const u64 index = ~((y0 + y) * job.nx + x0 + i);
-                        if (index > t.first) t.first = index;
+        for (i32 i = 0; i < ROWS; i++) {
+            const i32 y = start + i;
+            if (y >= all_rows) break;
+            // Its place is that of the row before.
+            ask(y + AHEAD, i == 0 ? (half + AHEAD) % ALL : half + i - 1);
+            wait_for_copies<AHEAD>();
+            const Four<T> a = strip.template four<WIDE>(half + i, 0, count), b = strip.template four<WIDE>(half + i, 1, count);
+            Box<T> box(a, b);
+            T odd = finite_test(a) + finite_test(b);
+            if (y < rows && (WIDE || count)) {
+                if (odd == T(0)) {
+                    t.range.add(R::low(box.low_u, box.low_v), R::high(box.high_u, box.high_v));
+                    if (box.low_u <= T(0) && box.high_u >= T(0) && box.low_v <= T(0) && box.high_v >= T(0)) {
+#pragma unroll
+                        for (i32 c = 0; c < 4; c++) t.zero += (WIDE || c < count) && a.x[c] == T(0) && b.x[c] == T(0);
                     }
+                } else {
+                    t.add_some_missing(a, b, count, (y0 + y) * job.nx + x0);
                 }
             }
+            // Cells between the lanes.
+            T right_u = __shfl_down_sync(FULL, a.x[0], 1), right_v = __shfl_down_sync(FULL, b.x[0], 1);
+            if (last_lane) right_u = strip.behind[half + i][0], right_v = strip.behind[half + i][1];
+            // (The last lane has its own value again where there is no other.)
+            if (WIDE || has_right) {
+                box.add(right_u, right_v);
+                odd += R::fma(right_u, T(0), right_v * T(0));
+            }
+            if (y > 0) {
+                const T distance = odd == T(0) && odd_before == T(0) ? box.distance(before) : T(-1);
+                near = R::low(near, distance);
+                if (y == 1) top = distance;
+                bottom = distance;
+            }
+            before = box;
+            odd_before = odd;
+            if (i == 0 && y > 0 && y % BAND_ROWS == 0) end_band(y / BAND_ROWS - 1);
         }
-        // Cells between the lanes.
-        const T from_right_u = __shfl_down_sync(FULL, a.x[0], 1), from_right_v = __shfl_down_sync(FULL, b.x[0], 1);
-        if (lane < 31) {
-            right_u = from_right_u;
-            right_v = from_right_v;
-        }
-        if (has_right) {
-            box.add(right_u, right_v);
-            odd = R::fma(right_u, T(0), R::fma(right_v, T(0), odd));
-        }
-        if (y > 0) {
-            T distance = box.distance(before);
-            if (!(odd == T(0) && odd_before == T(0))) distance = T(-1);
-            near = R::low(near, distance);
-            if (y == 1) top = distance;
-            bottom = distance;
-        }
-        before = box;
-        odd_before = odd;
-        if (y > 0 && y % BAND_ROWS == 0) end_band(y / BAND_ROWS - 1);
     }
     // Those at the lower border of the grid have fewer rows.
     for (i32 band = (all_rows - 1) / BAND_ROWS; band < BANDS; band++) end_band(band);
@@ -324,16 +337,16 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip
     }
 }
 
-// Grid: statistics_blocks. Block: 32 * STATISTICS_WARPS. How compression begins. One pass over u and v: what is seen of the values, and for each tile
+// Grid: statistics_blocks. Block: 32 * statistics_warps. Dynamic shared: Strips. How compression begins. One pass over u and v: what is seen of the values, and for each tile
 // how near the triangles of its cells come to the origin, at least, from boxes around four cells. The result depends on no order.
 template <typename T>
 __device__ __forceinline__ void statistics(const Job& job) {
-    __shared__ Strip<T> rows[STATISTICS_WARPS];
+    LAUNCHED_SHARED(Strips<T>, rows);
     let_next_begin();
     clear(job);
-    Strip<T>& strip = rows[threadIdx.x >> 5];
+    Strip<T>& strip = rows.of_warps[threadIdx.x >> 5];
     const i32 lane = threadIdx.x & 31;
-    const u64 strips = statistics_strips(job), units = strips * job.tiles_y, warps = (u64)gridDim.x * (blockDim.x >> 5);
+    const u64 strips = strips_of_row(job), units = strips * job.tiles_y, warps = (u64)gridDim.x * (blockDim.x >> 5);
     Tally<T> t = {SeenRange<T>::none(), 0, 0, 0};
     const bool aligned = is_aligned<T>(job);
     for (u64 unit = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); unit < units; unit += warps) {
@@ -356,8 +369,7 @@ __device__ __forceinline__ void statistics(const Job& job) {
     }
     __syncthreads();
     if (threadIdx.x != 0) return;
-#pragma unroll
-    for (u32 w = 1; w < STATISTICS_WARPS; w++) {
+    for (u32 w = 1; w < blockDim.x >> 5; w++) {
         range.add(ranges[w].low, ranges[w].high);
         counts.add(all_counts[w]);
     }

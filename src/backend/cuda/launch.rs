@@ -45,14 +45,17 @@ pub(super) struct Needs {
     pub(super) predictor: Predictor,
     /// Whether signatures are looked at in place of limits.
     pub(super) signatures: bool,
+    /// Whether the statistics have little to do.
+    pub(super) few_strips: bool,
 }
 
 impl Needs {
-    pub(super) fn of(config: &Config) -> Self {
+    pub(super) fn of(config: &Config, shape: &Shape) -> Self {
         Needs {
             coder: config.coder,
             predictor: config.predictor,
             signatures: config.mode == Mode::Speculative && config.preserve != Preserve::None,
+            few_strips: shape.strips() <= MOST_FEW_STRIPS,
         }
     }
 }
@@ -77,6 +80,8 @@ const SIGNATURES: fn(&Needs) -> bool = |n| HIERARCHICAL(n) && n.signatures;
 const LORENZO: fn(&Needs) -> bool = |n| matches!(n.predictor, Predictor::Lorenzo);
 const HUFFMAN: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Huffman);
 const ANS: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Ans);
+const FEW_STRIPS: fn(&Needs) -> bool = |n| n.few_strips;
+const MANY_STRIPS: fn(&Needs) -> bool = |n| !n.few_strips;
 const ANS_LORENZO: fn(&Needs) -> bool = |n| ANS(n) && LORENZO(n);
 const HUFFMAN_LORENZO: fn(&Needs) -> bool = |n| HUFFMAN(n) && LORENZO(n);
 const ANS_HIERARCHICAL: fn(&Needs) -> bool = |n| ANS(n) && HIERARCHICAL(n);
@@ -92,6 +97,13 @@ const fn encode_bytes(groups: u32) -> u32 {
 }
 const ENCODE_LORENZO_BYTES: u32 = 8 * 5185 + 256 + 16 * (320 + 516 + 512);
 const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);
+
+/// So many strips, each the work of a warp, are few: small blocks give all multiprocessors as much to do.
+const MOST_FEW_STRIPS: u64 = 4096;
+/// How compression begins, with so many warps in a block, each of which has a struct Strip.
+const fn statistics(blocks: fn(&Shape, usize) -> u64, warps: u32) -> Stage {
+    on_time(with_shared(8256 * warps, stage("statistics", blocks, 32 * warps)))
+}
 
 /// What `tune` asks for and does not use: with it a multiprocessor's memory is divided as for `limits`, whose blocks can
 /// then begin beside it.
@@ -118,8 +130,9 @@ const TIGHT: Stage =
 
 /// Where limits are looked at, tiles depend on anchors alone, and their kernels work beside each other. Where signatures
 /// are, tiles that are not plain depend on the lines around them. Tiles of the Lorenzo predictor depend on nothing.
-pub(super) const COMPRESS: [Stage; 25] = [
-    on_time(stage("statistics", |s, _| (s.tiles_x.div_ceil(4) * s.tiles_y).div_ceil(8).min(MANY), 256)),
+pub(super) const COMPRESS: [Stage; 26] = [
+    only(FEW_STRIPS, statistics(|s, _| s.strips().min(MOST_FEW_STRIPS).div_ceil(2), 2)),
+    only(MANY_STRIPS, statistics(|s, _| s.strips().div_ceil(4).min(2 * MANY), 4)),
     stage("sort", |s, _| 1 + s.tiles.div_ceil(128), 128),
     only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
     stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
@@ -219,6 +232,11 @@ impl Shape {
             tiles_y: grid.tiles_y(),
             stream_bytes,
         }
+    }
+
+    /// Strips of 128 columns of the rows of tiles.
+    fn strips(&self) -> u64 {
+        self.tiles_x.div_ceil(4) * self.tiles_y
     }
 
     /// Refuses a shape that some kernel of the sequence cannot be launched with.
@@ -381,7 +399,7 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
-        assert_eq!(COMPRESS[6].function(1), "factz_plain_f64");
+        assert_eq!(COMPRESS[7].function(1), "factz_plain_f64");
         assert_eq!(DECOMPRESS[10].function(0), "factz_lorenzo_restore_f32");
     }
 
@@ -390,12 +408,13 @@ mod tests {
         for coder in [Coder::Ans, Coder::Huffman] {
             for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
                 for signatures in [false, true] {
-                    let needs = Needs { coder, predictor, signatures };
+                    let needs = Needs { coder, predictor, signatures, few_strips: signatures };
                     let stages = COMPRESS.iter().filter(|stage| (stage.needed)(&needs));
                     let names: Vec<&str> = stages.map(|stage| stage.name).collect();
                     let times = |begin: &[&str]| {
                         names.iter().filter(|n| begin.iter().any(|b| n.starts_with(b))).count()
                     };
+                    assert_eq!(times(&["statistics"]), 1, "{names:?}");
                     assert_eq!(times(&["collect"]), 1, "{names:?}");
                     assert_eq!(times(&["tables", "make_codes"]), 1, "{names:?}");
                     assert_eq!(times(&["encode"]), 1, "{names:?}");
@@ -412,7 +431,7 @@ mod tests {
     #[test]
     fn both_predictors_are_restored_whichever_is_expected() {
         for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
-            let needs = Needs { coder: Coder::Ans, predictor, signatures: false };
+            let needs = Needs { coder: Coder::Ans, predictor, signatures: false, few_strips: false };
             let names: Vec<&str> =
                 DECOMPRESS.iter().filter(|stage| (stage.needed)(&needs)).map(|stage| stage.name).collect();
             let place = |name: &str| {

@@ -126,7 +126,7 @@ unsafe fn call<R>(
                 dtype: matches!(config.dtype, Dtype::F64) as usize,
                 shape,
                 job: Job::new(request, &plan, buffers, direction),
-                needs: Needs::of(config),
+                needs: Needs::of(config, &shape),
             })
         })
     }
