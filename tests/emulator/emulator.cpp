@@ -287,7 +287,7 @@ void compress(const Job& job) {
 void decompress(const Job& job) {
     const uint64_t tiles = job.tiles();
     RUN(begin, FEW, 256);
-    RUN(open, 51, 1024);
+    RUN(open, TABLES + 1 + FEW, OPEN_THREADS);
     RUN(check, FEW, 256);
     RUN(decode, FEW, 32 * DECODE_WARPS);
     RUN(decode_huffman, FEW, 32 * DECODE_WARPS);
