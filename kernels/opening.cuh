@@ -64,29 +64,37 @@ __device__ __forceinline__ void count_lengths(u32* lengths, const TableEntry& mi
 // A word of the stream, or zero where it has none.
 __device__ __forceinline__ u32 load_word(const Job& job, const u32* stream, u32 k) { return 4 * ((u64)k + 1) <= job.stream_bytes ? stream[k] : 0; }
 
-// Where the entry of each thread begins, of a table of so many bits and entries, or beyond all where there is none.
+// The entry of a thread, if a table has so many: those of the last warps, since bits are with the first ones, all of which few tables need.
+__device__ __forceinline__ u32 my_entry() { return threadIdx.x ^ (OPEN_THREADS - ALPHABET); }
+// Where an entry begins, of a table of so many bits and entries.
 __device__ __forceinline__ u32 find_entry(TableReader& shared, u32 bits, u32 count) {
-    const u32 k = threadIdx.x;
-    u32 at = 8;
-    for (u32 power = 0; (count - 1) >> power; power += 2) {
-        const u16* const from = shared.ends[power >> 1 & 1];
-        u16* const to = shared.ends[~power >> 1 & 1];
-        const u32 steps = k < count ? k >> power & 3 : 0;
-        if (steps > 0) at = from[at];
-        if (steps > 1) at = from[at];
-        if (steps > 2) at = from[at];
-        if ((count - 1) >> power > 3)
-            for (u32 p = k; p < bits + 2; p += OPEN_THREADS) to[p] = from[from[from[from[p]]]];
+    const u32 entry = my_entry();
+    const u16* from = shared.ends[0];
+    u16* to = shared.ends[1];
+    u32 at = 8, last = count - 1, steps = entry < count ? entry : 0;
+#pragma unroll 1
+    for (; last > 0; last /= 4, steps /= 4) {
+        if (steps % 4 > 0) at = from[at];
+        if (steps % 4 > 1) at = from[at];
+        if (steps % 4 > 2) at = from[at];
+        if (last > 3) {
+#pragma unroll 1
+            for (u32 p = threadIdx.x; p < bits + 2; p += OPEN_THREADS) to[p] = from[from[from[from[p]]]];
+        }
         __syncthreads();
+        u16* const next = const_cast<u16*>(from);
+        from = to;
+        to = next;
     }
     return at;
 }
 // The entry of each thread of a table of so many bytes, not 0, of lengths or of frequencies, and whether an encoder writes such a table: what
 // its entries take is all there is, codes or frequencies.
 __device__ __forceinline__ bool read_table(TableReader& shared, const u32* words, u32 size, bool lengths, TableEntry& mine) {
-    const u32 bits = 8 * size, k = threadIdx.x, warp = k >> 5, count = (words[0] & 255) + 1;
+    const u32 bits = 8 * size, entry = my_entry(), warp = entry >> 5, count = (words[0] & 255) + 1;
     // Beyond the end there is a place for what leads there and no further.
-    for (u32 p = k; p < bits + 2; p += OPEN_THREADS) {
+#pragma unroll 1
+    for (u32 p = threadIdx.x; p < bits + 2; p += OPEN_THREADS) {
         u32 end = bits + 1;
         if (p < bits) {
             const StoredEntry e = stored_entry(words, p, lengths);
@@ -97,7 +105,7 @@ __device__ __forceinline__ bool read_table(TableReader& shared, const u32* words
     __syncthreads();
     const u32 at = find_entry(shared, bits, count);
     after_kernel_before();
-    mine = {k < count, 0, 0, 0, 0};
+    mine = {entry < count, 0, 0, 0, 0};
     u32 taken = 0, gap = 0, gaps = 0, all_taken = 0;
     bool bad = false;
     if (warp < ENTRY_WARPS) {
@@ -111,7 +119,7 @@ __device__ __forceinline__ bool read_table(TableReader& shared, const u32* words
             gap = e.gap;
         }
         gaps = sum_up_to_me(gap), all_taken = sum_up_to_me(taken);
-        if ((k & 31) == 31) shared.gaps[warp] = gaps, shared.taken[warp] = all_taken;
+        if ((threadIdx.x & 31) == 31) shared.gaps[warp] = gaps, shared.taken[warp] = all_taken;
         if (lengths) count_lengths(shared.lengths[warp], mine);
     }
     bad = __syncthreads_or(bad);
@@ -120,7 +128,7 @@ __device__ __forceinline__ bool read_table(TableReader& shared, const u32* words
     gaps = all_taken = 0;
 #pragma unroll
     for (u32 w = 0; w < ENTRY_WARPS; w++) {
-        if (w == warp) mine.symbol += gaps, mine.before += all_taken;
+        if (w < warp) mine.symbol += shared.gaps[w], mine.before += shared.taken[w];
         gaps += shared.gaps[w], all_taken += shared.taken[w];
     }
     return !bad && gaps <= ALPHABET && all_taken == (lengths ? CODES : SCALE);
@@ -130,26 +138,26 @@ __device__ __forceinline__ bool read_table(TableReader& shared, const u32* words
 __device__ __forceinline__ void make_code_table(u16* codes, TableReader& shared, bool good, const TableEntry& mine) {
     // Two neighbours are a word. A table without codes decodes to zeros without touching the state.
     u32* const words = reinterpret_cast<u32*>(codes);
-    const u32 k = threadIdx.x, lane = k & 31;
+    const u32 k = threadIdx.x, entry = my_entry(), lane = k & 31;
     static_assert(CODES == 2 * OPEN_THREADS, "two for each thread");
     if (!good) {
         words[k] = 0;
         return;
     }
-    if (k < ALPHABET) {
+    if (entry < ALPHABET) {
         // Shorter codes first, and smaller symbols: how many codes of each length there are in the warps before, and in all; a lane for
         // each length. Numbers below, and above what they take of all CODES.
         u32 before = 0, all = 0;
 #pragma unroll
         for (u32 w = 0; w < ENTRY_WARPS; w++) {
             const u32 some = lane <= MAX_LENGTH ? shared.lengths[w][lane] : 0;
-            before += w < k >> 5 ? some : 0;
+            before += w < entry >> 5 ? some : 0;
             all += some;
         }
         const u32 each = 1 | CODES >> lane << 16, mine_and_before = sum_up_to_me(all * each) - (all - before) * each;
         u32 place = __shfl_sync(FULL, mine_and_before, mine.field);
         place += __popc(same_length(mine) & ((1u << lane) - 1)) * (1 | CODES >> mine.field << 16);
-        shared.starts[k] = CODES;
+        shared.starts[entry] = CODES;
         meet_at<ALPHABET>(1);
         if (mine.exists) {
             shared.starts[place & 0xffff] = place >> 16;
@@ -173,7 +181,7 @@ __device__ __forceinline__ void make_code_table(u16* codes, TableReader& shared,
 // A table of slots from its entries, where it is good: the symbols that occur, in order. One without symbols decodes to zeros without touching
 // the state.
 __device__ __forceinline__ void make_slot_table(u32* entries, u8* starts, TableReader& shared, bool good, const TableEntry& mine) {
-    const u32 k = threadIdx.x;
+    const u32 k = my_entry();
     if (k >= ALPHABET) return;
     const bool exists = good && mine.exists;
     entries[k] = exists ? decode_entry(mine.frequency, mine.before, mine.symbol) : k == 0 ? decode_entry(SCALE, 0, 0) : NO_ENTRY;
@@ -276,11 +284,6 @@ __device__ __forceinline__ u64 warp_sum_long(u64 x) {
     return warp_sum((u32)x & ((1 << BITS) - 1)) + ((u64)warp_sum((u32)(x >> BITS)) << BITS);
 }
 
-// Two words of the stream, or zeros where it has none. (Behind the words of groups there are groups.)
-__device__ __forceinline__ uint2 load_pair(const Job& job, u32 pair) {
-    return 8 * ((u64)pair + 1) <= job.stream_bytes ? reinterpret_cast<const uint2*>(job.stream)[pair] : make_uint2(0, 0);
-}
-
 // The sums of what the words of groups say, by warp: those before the part of the block, and its own.
 struct GroupSums {
     u64 bytes[32], tiles[32];
@@ -295,41 +298,44 @@ __device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 block
     // (There is no memory for 2^31 tiles.)
     const u32 most = MOST_FIRST_WORDS + (u32)job.tiles();
     const u32 parts = most <= PART_WORDS * blocks ? 1 : (most - 1) / (PART_WORDS * blocks) + 1;
-    const u32 start = PART_WORDS / 2 * parts * block;  // in pairs, as all that follows
+    const u32 start = PART_WORDS / 2 * parts * block;  // in pairs of words, as all that follows
+    // Behind the words of groups there are groups: a word that is left over is none.
+    const u32 pairs = job.stream_bytes / 8 < 1u << 31 ? (u32)(job.stream_bytes / 8) : 1u << 31, pairs_before = start < pairs ? start : pairs;
+    const uint2* const stream = reinterpret_cast<const uint2*>(job.stream) + k;
+    const uint2 none = make_uint2(0, 0);
     const Header header(job.stream, job.stream_bytes);
     constexpr u32 AHEAD = 8;
-    uint2 own = load_pair(job, start + k), before[AHEAD];
+    uint2 own = start + k < pairs ? stream[start] : none, before[AHEAD];
 #pragma unroll
-    for (u32 i = 0; i < AHEAD; i++) before[i] = OPEN_THREADS * i < start ? load_pair(job, OPEN_THREADS * i + k) : make_uint2(0, 0);
+    for (u32 i = 0; i < AHEAD; i++) before[i] = OPEN_THREADS * i + k < pairs_before ? stream[OPEN_THREADS * i] : none;
     const bool coded = (header.word_at(16) >> 16 & 255) == CONTENT_CODED;
     const u64 all_groups = header.long_at(120);
     const u32 groups = !coded ? 0 : all_groups < job.tiles() ? (u32)all_groups : (u32)job.tiles();
     const u32 table_bytes = header.word_at(28), first = (HEADER_BYTES + (table_bytes < TABLE_SECTION_BYTES ? table_bytes : (u32)TABLE_SECTION_BYTES)) / 4;
     const u64 stream_bytes = header.long_at(112);
-    // Of words of groups, the bytes and the tiles less one of both.
+    const u32 end = first + groups;
+    if (2 * start >= end) return;
+    // Of the groups before, all of whose words are there: the bytes, and the tiles less one of each.
     u64 bytes = 0, tiles = 0;
-    auto add = [&](const uint2& pair, u32 at, u32& some_bytes, u32& some_tiles) {
-        const u32 a = 2 * at - first < groups ? pair.x : 0, b = 2 * at + 1 - first < groups ? pair.y : 0;
-        some_bytes += (a & GROUP_BYTES_MASK) + (b & GROUP_BYTES_MASK);
-        some_tiles += (a >> 24) + (b >> 24);
-    };
-    for (u32 at = 0;;) {
+    for (u32 at = 0; at < start;) {
         u32 some_bytes = 0, some_tiles = 0;
 #pragma unroll
-        for (u32 i = 0; i < AHEAD; i++) add(before[i], at + OPEN_THREADS * i + k, some_bytes, some_tiles);
+        for (u32 i = 0; i < AHEAD; i++) {
+            const u32 number = 2 * (at + OPEN_THREADS * i + k);
+            const u32 a = number < first ? 0 : before[i].x, b = number + 1 < first ? 0 : before[i].y;
+            some_bytes += (a & (u32)GROUP_BYTES_MASK) + (b & (u32)GROUP_BYTES_MASK);
+            some_tiles += (a >> 24) + (b >> 24);
+        }
         bytes += some_bytes;
         tiles += some_tiles;
         at += AHEAD * OPEN_THREADS;
-        if (at >= start || 2 * at >= first + groups) break;
 #pragma unroll
-        for (u32 i = 0; i < AHEAD; i++)
-            before[i] = at + OPEN_THREADS * i < start ? load_pair(job, at + OPEN_THREADS * i + k) : make_uint2(0, 0);
+        for (u32 i = 0; i < AHEAD; i++) before[i] = at + OPEN_THREADS * i + k < pairs_before ? stream[at + OPEN_THREADS * i] : none;
     }
     bool bad = false;
-    const u32 end = first + groups;
     for (u32 at = start; at < start + PART_WORDS / 2 * parts && 2 * at < end; at += OPEN_THREADS) {
         if (at > start) {
-            own = load_pair(job, at + k);
+            own = at + k < pairs ? stream[at] : none;
             __syncthreads();
         }
         const u32 number = 2 * (at + k) - first;  // of the first group of the two, or none
@@ -338,7 +344,7 @@ __device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 block
         // Sums of fours of bytes fit, whatever the words say.
         const u32 fours[2] = {(about[0] & (u32)GROUP_BYTES_MASK) / 4, (about[1] & (u32)GROUP_BYTES_MASK) / 4}, counts[2] = {here[0] + (about[0] >> 24), here[1] + (about[1] >> 24)};
         const u32 all_fours = sum_up_to_me(fours[0] + fours[1]), all_counts = sum_up_to_me(counts[0] + counts[1]);
-        const u64 bytes_before = warp_sum_long(bytes), tiles_before = warp_sum_long(tiles);
+        const u64 bytes_before = at > 0 ? warp_sum_long(bytes) : 0, tiles_before = at > 0 ? warp_sum_long(tiles) : 0;
         if (lane == 31) {
             shared.bytes[warp] = bytes_before, shared.tiles[warp] = tiles_before;
             shared.own_bytes[warp] = all_fours, shared.own_tiles[warp] = all_counts;
