@@ -390,20 +390,36 @@ __device__ __forceinline__ void open_stream(const Job& job) {
 template <typename T>
 __device__ __forceinline__ void check_stream(const Job& job) {
     Control& control = control_of(job);
+    if (!job.verify_checksum) return;
+    const u64 stream_bytes = control.stream_bytes;
     // The decoder may set the status meanwhile: all threads of a block have to go on, or none.
-    if (!job.verify_checksum || __syncthreads_or(control.status != STATUS_OK)) return;
+    if (__syncthreads_or(control.status != STATUS_OK)) return;
+    const u64 words = stream_bytes / 4, fours = words / 4;
+    const u32 threads = gridDim.x * blockDim.x, mine = blockIdx.x * blockDim.x + threadIdx.x;
     const u32* const stream = reinterpret_cast<const u32*>(job.stream);
-    const u64 words = control.stream_bytes / 4, threads = (u64)gridDim.x * blockDim.x;
+    const uint4* from = reinterpret_cast<const uint4*>(stream) + mine;
     u32 sum = 0;
+    auto add = [&](const uint4& four, u32 step) {
+        sum += checksum_mix(four.x + step) + checksum_mix(four.y + step + CHECKSUM_STEP) + checksum_mix(four.z + step + 2 * CHECKSUM_STEP) +
+               checksum_mix(four.w + step + 3 * CHECKSUM_STEP);
+    };
     // Some at a time, all of which are on their way before the first is there.
     constexpr u32 AHEAD = 4;
-    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < words; k += AHEAD * threads) {
-        u32 some[AHEAD];
+    u64 k = mine;
+#pragma unroll 1
+    for (; k + (AHEAD - 1) * threads < fours; k += AHEAD * threads) {
+        uint4 some[AHEAD];
 #pragma unroll
-        for (u32 i = 0; i < AHEAD; i++) some[i] = k + i * threads < words ? stream[k + i * threads] : 0;
+        for (u32 i = 0; i < AHEAD; i++) some[i] = from[i * threads];
+        from += AHEAD * threads;
 #pragma unroll
-        for (u32 i = 0; i < AHEAD; i++) sum += k + i * threads < words ? checksum_term(some[i], k + i * threads) : 0;
+        for (u32 i = 0; i < AHEAD; i++) add(some[i], 4 * ((u32)k + i * threads) * CHECKSUM_STEP);
     }
+#pragma unroll 1
+    for (; k < fours; k += threads, from += threads) add(*from, 4 * (u32)k * CHECKSUM_STEP);
+    // The checksum itself counts as zero.
+    if (mine == 0) sum += checksum_term(stream[2], 2) - checksum_mix(stream[2] + 2 * CHECKSUM_STEP);
+    if (mine < words % 4) sum += checksum_term(stream[4 * fours + mine], 4 * fours + mine);
     sum = warp_sum(sum);
     if ((threadIdx.x & 31) == 0 && sum) atomicAdd(&control.checksum, sum);
     if (last_block(control, TICKET_CHECK) && threadIdx.x == 0 &&
