@@ -390,21 +390,27 @@ __device__ __forceinline__ void open_stream(const Job& job) {
 template <typename T>
 __device__ __forceinline__ void check_stream(const Job& job) {
     Control& control = control_of(job);
-    if (!job.verify_checksum) return;
+    if (!job.verify_checksum) return after_kernel_before();
+    const u32 threads = gridDim.x * blockDim.x, mine = blockIdx.x * blockDim.x + threadIdx.x;
+    const uint4* from = reinterpret_cast<const uint4*>(job.stream) + mine;
+    // Some at a time, all of which are on their way before the first is there; the first ones while the stream is opened.
+    constexpr u32 AHEAD = 4;
+#pragma unroll
+    for (u32 i = 0; i < AHEAD; i++)
+        if (mine + i * threads < job.stream_bytes / 16) prefetch(from + i * threads);
+    after_kernel_before();
     const u64 stream_bytes = control.stream_bytes;
+    __shared__ u32 of_block;
+    if (threadIdx.x == 0) of_block = 0;
     // The decoder may set the status meanwhile: all threads of a block have to go on, or none.
     if (__syncthreads_or(control.status != STATUS_OK)) return;
     const u64 words = stream_bytes / 4, fours = words / 4;
-    const u32 threads = gridDim.x * blockDim.x, mine = blockIdx.x * blockDim.x + threadIdx.x;
     const u32* const stream = reinterpret_cast<const u32*>(job.stream);
-    const uint4* from = reinterpret_cast<const uint4*>(stream) + mine;
     u32 sum = 0;
     auto add = [&](const uint4& four, u32 step) {
         sum += checksum_mix(four.x + step) + checksum_mix(four.y + step + CHECKSUM_STEP) + checksum_mix(four.z + step + 2 * CHECKSUM_STEP) +
                checksum_mix(four.w + step + 3 * CHECKSUM_STEP);
     };
-    // Some at a time, all of which are on their way before the first is there.
-    constexpr u32 AHEAD = 4;
     u64 k = mine;
 #pragma unroll 1
     for (; k + (AHEAD - 1) * threads < fours; k += AHEAD * threads) {
@@ -421,8 +427,10 @@ __device__ __forceinline__ void check_stream(const Job& job) {
     if (mine == 0) sum += checksum_term(stream[2], 2) - checksum_mix(stream[2] + 2 * CHECKSUM_STEP);
     if (mine < words % 4) sum += checksum_term(stream[4 * fours + mine], 4 * fours + mine);
     sum = warp_sum(sum);
-    if ((threadIdx.x & 31) == 0 && sum) atomicAdd(&control.checksum, sum);
-    if (last_block(control, TICKET_CHECK) && threadIdx.x == 0 &&
-        *(volatile u32*)&control.checksum != stream[2])
-        fail(control, STATUS_CORRUPT_STREAM);
+    if ((threadIdx.x & 31) == 0) atomicAdd(&of_block, sum);
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    // One that has added to the checksum knows how many have.
+    const ull before = atomicAdd((ull*)&control.seal, (ull)of_block << 32 | 1);
+    if ((u32)before == gridDim.x - 1 && (u32)(before >> 32) + of_block != stream[2]) fail(control, STATUS_CORRUPT_STREAM);
 }

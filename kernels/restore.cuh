@@ -51,12 +51,20 @@ __device__ __forceinline__ bool anchor_code(const Job& job, u64 index, Code& cod
     return true;
 }
 
+// Whether the predictor of a stream is the one that the call expected and not this one. `open`, which found it, is complete before any kernel begins
+// that comes behind the check.
+__device__ __forceinline__ bool is_lorenzo_as_expected(const Job& job, const Control& control) {
+    return job.predictor == PREDICTOR_LORENZO && control.predictor == PREDICTOR_LORENZO && control.content == CONTENT_CODED;
+}
+
 // Grid: rows of tiles and one more block. Block: 256. Values of the anchors of one row; the last block makes the tables.
 template <typename T>
 __device__ __forceinline__ void anchor_values(const Job& job) {
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
     Control& control = control_of(job);
+    if (is_lorenzo_as_expected(job, control)) return pass_by();
+    after_kernel_before();
     if (control.status != STATUS_OK || control.content != CONTENT_CODED) return;
     if (control.predictor != PREDICTOR_HIERARCHICAL) return;
     const u64 ty = blockIdx.x;
@@ -538,9 +546,14 @@ template <typename T>
 __device__ __forceinline__ void restore_others(const Job& job) {
     __shared__ RestoreTile<T> shared[RESTORE_WARPS];
     const Control& control = control_of(job);
+    const bool passes = is_lorenzo_as_expected(job, control);
+    if (passes)
+        pass_by();
+    else
+        after_kernel_before();
     const bool stored = control.content == CONTENT_STORED, is_last = job.predictor == PREDICTOR_LORENZO;
     if (is_last && blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
-    if (control.status != STATUS_OK || (!stored && control.predictor != PREDICTOR_HIERARCHICAL)) return;
+    if (passes || control.status != STATUS_OK || (!stored && control.predictor != PREDICTOR_HIERARCHICAL)) return;
     // A warp looks at 32 tiles at once, far from each other, since those that are slow lie together.
     const u64 warp = (u64)blockIdx.x * RESTORE_WARPS + (threadIdx.x >> 5), warps = (u64)gridDim.x * RESTORE_WARPS;
     for (u64 first = warp; first < job.tiles(); first += 32 * warps) {
