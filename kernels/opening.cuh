@@ -8,6 +8,12 @@
 // The first failure of a call is the one that is reported.
 __device__ __forceinline__ void fail(Control& control, i32 status) { atomicCAS(&control.status, STATUS_OK, status); }
 
+// Whether the stream is good, as far as is known, its content coded, and by a predictor. All of it is asked for at once.
+__device__ __forceinline__ bool is_coded(const Control& control) { return ((u32)control.status | control.content ^ CONTENT_CODED) == 0; }
+__device__ __forceinline__ bool is_coded_by(const Control& control, u32 predictor) {
+    return ((u32)control.status | control.content ^ CONTENT_CODED | control.predictor ^ predictor) == 0;
+}
+
 // An entry of a stored table, from the bits that begin with it: the gap from the symbol before, and a field of four bits, behind which
 // the frequencies have as many bits as it says.
 struct StoredEntry {

@@ -293,7 +293,7 @@ void decompress(const Job& job) {
     RUN(decode_huffman, FEW, 32 * DECODE_WARPS);
     const uint64_t blocks = (tiles + 4 * LORENZO_RESTORE_WARPS - 1) / (4 * LORENZO_RESTORE_WARPS);
     if (job.predictor == PREDICTOR_LORENZO) RUN(lorenzo_restore, blocks, 32 * LORENZO_RESTORE_WARPS);
-    RUN(anchor_values, job.tiles_y + 1, 256);
+    RUN(anchor_values, job.tiles_y + 1, ANCHOR_THREADS);
     RUN(restore_others, FEW, 64);
     if (job.predictor == PREDICTOR_LORENZO) return;
     RUN(restore, (tiles + 3) / 4, 64);
