@@ -38,9 +38,9 @@ __device__ __forceinline__ StoredEntry stored_entry(const u32* words, u32 at, bo
 constexpr u32 OPEN_THREADS = 1024, FIRST_WORDS = 2 * OPEN_THREADS;
 constexpr u32 MOST_TABLE_BITS = 255 * 32;
 constexpr u32 STARTS_BYTES = SCALE / SLOTS_PER_START;  // of a table: where the search for the entry of a slot begins
-constexpr u32 ENTRY_WARPS = ALPHABET / 32;  // with an entry of a table for each thread
+constexpr u32 ENTRY_WARPS = ALPHABET / 32;             // with an entry of a table for each thread
 struct TableReader {
-    u32 words[FIRST_WORDS + 2];
+    u32 words[FIRST_WORDS + 2];  // and what may be looked at behind the last one, which no entry that is good needs
     // Where an entry that began at each bit of a table would end, or some entries behind it.
     u16 ends[2][MOST_TABLE_BITS + 2];
     // Of each warp's entries: the sums of gaps and of what they take, and how many codes there are of each length.
@@ -49,7 +49,7 @@ struct TableReader {
     u32 starts[ALPHABET], symbols[ALPHABET];
 };
 struct TableEntry {
-    bool exists;  // the thread has an entry, with the number of the thread
+    bool exists;  // the thread has one: its number is my_entry()
     u32 symbol, field, frequency, before;  // before: sum of what the entries before take
 };
 // The lanes of a warp whose code is as long as that of this one.
@@ -348,7 +348,8 @@ __device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 block
         const bool here[2] = {number < groups, number + 1 < groups};
         const u32 about[2] = {here[0] ? own.x : 0, here[1] ? own.y : 0};
         // Sums of fours of bytes fit, whatever the words say.
-        const u32 fours[2] = {(about[0] & (u32)GROUP_BYTES_MASK) / 4, (about[1] & (u32)GROUP_BYTES_MASK) / 4}, counts[2] = {here[0] + (about[0] >> 24), here[1] + (about[1] >> 24)};
+        const u32 fours[2] = {(about[0] & (u32)GROUP_BYTES_MASK) / 4, (about[1] & (u32)GROUP_BYTES_MASK) / 4};
+        const u32 counts[2] = {here[0] + (about[0] >> 24), here[1] + (about[1] >> 24)};
         const u32 all_fours = sum_up_to_me(fours[0] + fours[1]), all_counts = sum_up_to_me(counts[0] + counts[1]);
         const u64 bytes_before = at > 0 ? warp_sum_long(bytes) : 0, tiles_before = at > 0 ? warp_sum_long(tiles) : 0;
         if (lane == 31) {
