@@ -40,7 +40,7 @@ struct Control {
     u32 has_fill;
     u32 taper;
     u32 kernels[5];
-    u32 unused;
+    i32 status;
     u64 cost;  // of all symbols, in 1/256 bits
     u64 weight, weight_before_last;  // of all tiles, and of those before the last one
     // Decided by the offsets, or read from the header.
@@ -49,8 +49,6 @@ struct Control {
     u32 table_bytes;
     u32 content;
     u32 coder, predictor;
-    i32 status;
-    u32 checksum;
     u64 seal;  // of the stream: the checksum above, how many blocks have added to it below
     // Blocks that have finished, by kernel.
     u32 tickets[8];
@@ -60,7 +58,7 @@ struct Control {
 };
 static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
 
-enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_CHECK, TICKET_RESTORE, TICKET_ENCODE };
+enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_ENCODE };
 
 __device__ __forceinline__ Control& control_of(const Job& job) { return *reinterpret_cast<Control*>(job.control); }
 
@@ -124,4 +122,9 @@ __device__ __forceinline__ void by_itself() {}
 __device__ __forceinline__ void beside_kernel_before() { let_next_begin(); }
 __device__ __forceinline__ void end_beside() {
     if (blockIdx.x == 0) wait_for_kernel_before();
+}
+// One that has nothing to do, as what came before the kernel before says: it is over when that is.
+__device__ __forceinline__ void pass_by() {
+    let_next_begin();
+    end_beside();
 }

@@ -5,7 +5,7 @@
 
 // In shared memory: rANS: for each table where the search for the entry of a slot begins, and its entries; then a table that leaves a state
 // as it is. The Huffman tables are too large for it.
-constexpr u32 STARTS_BYTES = SCALE / SLOTS_PER_START, DECODE_TABLE_BYTES = STARTS_BYTES + ALPHABET * sizeof(u32), NO_TABLE_ENTRIES = 4;
+constexpr u32 DECODE_TABLE_BYTES = STARTS_BYTES + ALPHABET * sizeof(u32), NO_TABLE_ENTRIES = 4;
 template <bool HUFFMAN>
 struct DecodeTables {
     alignas(16) u8 bytes[HUFFMAN ? 16 : SHARED_TABLES * DECODE_TABLE_BYTES + STARTS_BYTES + NO_TABLE_ENTRIES * sizeof(u32)];

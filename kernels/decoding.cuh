@@ -220,12 +220,13 @@ template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void decode_groups(const Job& job) {
     LAUNCHED_SHARED(DecodeShared<HUFFMAN>, shared);
     Control& control = control_of(job);
+    const u32 predictor = control.predictor, all_groups = (u32)control.groups;
     // Others may set the status meanwhile: all threads of a block have to go on, or none.
-    if (warp_or(__syncthreads_or(control.status != STATUS_OK || control.content != CONTENT_CODED || (control.coder == CODER_HUFFMAN) != HUFFMAN))) return;
+    if (warp_or(__syncthreads_or(!is_coded(control) | (control.coder ^ (HUFFMAN ? CODER_HUFFMAN : CODER_ANS)) != 0))) return;
     // The same for all lanes, as the compiler has to know, here and where a warp's way is decided below: otherwise it surrounds each vote with
     // code for lanes that are apart. (There is no memory for 2^32 tiles.)
-    const bool lorenzo = warp_or(control.predictor == PREDICTOR_LORENZO);
-    const u32 groups = warp_or((u32)control.groups);
+    const bool lorenzo = warp_or(predictor == PREDICTOR_LORENZO);
+    const u32 groups = warp_or(all_groups);
     if (blockIdx.x >= groups) return;
     if constexpr (!HUFFMAN) copy_decode_tables<32 * DECODE_WARPS>(job, shared.tables);
     for (u32 k = threadIdx.x; k < 2 * ALPHABET; k += blockDim.x) {

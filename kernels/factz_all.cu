@@ -15,9 +15,9 @@
 
 #define ENTRY(name, bounds, begin, ...) \
     extern "C" __global__ void __launch_bounds__ bounds name(const __grid_constant__ Job job) { begin(); __VA_ARGS__(job); }
-#define KERNEL(name, threads, call)                               \
-    ENTRY(name##_f32, (threads), after_kernel_before, call<float>) \
-    ENTRY(name##_f64, (threads), after_kernel_before, call<double>)
+#define KERNEL(name, threads, begin, call)           \
+    ENTRY(name##_f32, (threads), begin, call<float>) \
+    ENTRY(name##_f64, (threads), begin, call<double>)
 #define FLAGGED_KERNEL(name, threads, call, flag)                       \
     ENTRY(name##_f32, (threads), after_kernel_before, call<float, flag>) \
     ENTRY(name##_f64, (threads), after_kernel_before, call<double, flag>)
@@ -43,10 +43,10 @@
     ENTRY(name##_f64, (threads, blocks), begin, call<double, flag>)
 #define GROUP_KERNEL(name, threads, begin, call, huffman) FLAGGED_BOUNDED_KERNEL(name, threads, GROUP_BLOCKS, begin, call, huffman)
 
-KERNEL(factz_begin, 256, begin_call)
+KERNEL(factz_begin, 256, after_kernel_before, begin_call)
 BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 6, 32 * STATISTICS_WARPS, 4, by_itself, statistics)
-KERNEL(factz_sort, 32 * SORT_WARPS, sort_tiles)
-KERNEL(factz_tune, 32 * TUNE_WARPS, tune)
+KERNEL(factz_sort, 32 * SORT_WARPS, after_kernel_before, sort_tiles)
+KERNEL(factz_tune, 32 * TUNE_WARPS, after_kernel_before, tune)
 BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, limits)
 BOUNDED_KERNEL(factz_bounds, 128, 5, 128, 4, after_kernel_before, bounds)
 BOUNDED_KERNEL(factz_anchors, 128, 5, 128, 4, by_itself, anchors)
@@ -69,11 +69,11 @@ FLAGGED_BOUNDED_KERNEL(factz_encode_lorenzo_huffman, 32 * LORENZO_CODE_WARPS, LO
 BOUNDED_KERNEL(factz_gather, 32 * GATHER_WARPS, 3, 32 * GATHER_WARPS, 3, by_itself, gather)
 
 BOUNDED_KERNEL(factz_open, 1024, 1, 1024, 1, by_itself, open_stream)
-KERNEL(factz_check, 256, check_stream)
+KERNEL(factz_check, 256, by_itself, check_stream)
 GROUP_KERNEL(factz_decode, 32 * DECODE_WARPS, beside_kernel_before, decode, false)
 GROUP_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, beside_kernel_before, decode, true)
-KERNEL(factz_anchor_values, 256, anchor_values)
-KERNEL(factz_restore_others, 64, restore_others)
+KERNEL(factz_anchor_values, ANCHOR_THREADS, by_itself, anchor_values)
+KERNEL(factz_restore_others, 64, by_itself, restore_others)
 BOUNDED_KERNEL(factz_restore, 64, 14, 64, 1, beside_kernel_before, restore)
 BOUNDED_KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, 3, 32 * LORENZO_RESTORE_WARPS, 2, after_kernel_before, lorenzo_restore)
 

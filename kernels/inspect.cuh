@@ -6,25 +6,28 @@ namespace analysis {
 
 // Grid: 1. Block: 32. Twin of Header::read and of factz_info::from.
 __device__ __forceinline__ void inspect(const Inspection& job) {
+    const Header header(job.stream, job.stream_bytes);
+    const HeaderCheck checked = check_header(header);
+    const u32 more = header.word_at(16);
+    const double dx = header.double_at(80), dy = header.double_at(88), bound = header.double_at(56), absolute_bound = header.double_at(64);
     if (threadIdx.x != 0) return;
     Info info = {};
-    const u8* h = job.stream;
-    info.status = job.stream_bytes < HEADER_BYTES ? STATUS_CORRUPT_STREAM : check_header(h);
+    info.status = checked.status;
     if (info.status == STATUS_OK) {
-        info.format_version = get16(h + 4);
-        info.stream_bytes = get64(h + 112);
-        info.nx = get64(h + 32);
-        info.ny = get64(h + 40);
-        info.dx = get_f64(h + 80);
-        info.dy = get_f64(h + 88);
-        info.bound = get_f64(h + 56);
-        info.absolute_bound = get_f64(h + 64);
-        info.bound_kind = h[17];
-        info.dtype = h[12];
-        info.mode = h[13];
-        info.coder = h[14];
-        info.predictor = h[15];
-        info.preserve = h[16];
+        info.format_version = checked.version;
+        info.stream_bytes = checked.stream_bytes;
+        info.nx = checked.nx;
+        info.ny = checked.ny;
+        info.dx = dx;
+        info.dy = dy;
+        info.bound = bound;
+        info.absolute_bound = absolute_bound;
+        info.bound_kind = (i32)(more >> 8 & 255);
+        info.dtype = (i32)(checked.about & 255);
+        info.mode = (i32)(checked.about >> 8 & 255);
+        info.coder = (i32)(checked.about >> 16 & 255);
+        info.predictor = (i32)(checked.about >> 24);
+        info.preserve = (i32)(more & 255);
     }
     *job.info = info;
 }

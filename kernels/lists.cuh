@@ -187,40 +187,6 @@ __device__ inline u64 block_exclusive_sum(u64 value, u64& total) {
     return (warp ? before : 0) + sum - value;
 }
 
-// Hands to each of `count` values the sum of those before it in a stretch of so many; then the sum of all of the stretch. By a block of 1024.
-constexpr u32 STRETCH = 8 * 1024;
-template <typename Load, typename Use, typename End>
-__device__ __forceinline__ void sum_stretches(u64 count, Load load, Use use, End end) {
-    constexpr u32 EACH = STRETCH / 1024;
-    const u32 lane = threadIdx.x & 31;
-    for (u64 base = 0; base < count; base += STRETCH) {
-        // Neighbours are a warp's: what they read and write lies together.
-        const u64 first = base + EACH * (threadIdx.x - lane) + lane;
-        u64 values[EACH], sums[EACH], sum = 0, all;
-        if (first - lane < count) {
-#pragma unroll
-            for (u32 i = 0; i < EACH; i++) values[i] = first + 32 * i < count ? load(first + 32 * i) : 0;
-#pragma unroll
-            for (u32 i = 0; i < EACH; i++) {
-                u64 up_to_me = values[i];
-                for (u32 k = 1; k < 32; k *= 2) {
-                    const u64 other = __shfl_up_sync(FULL, up_to_me, k);
-                    if (lane >= k) up_to_me += other;
-                }
-                sums[i] = sum + up_to_me - values[i];
-                sum += __shfl_sync(FULL, up_to_me, 31);
-            }
-        }
-        const u64 before = __shfl_sync(FULL, block_exclusive_sum(lane == 0 ? sum : 0, all), 0);
-        if (first - lane < count) {
-#pragma unroll
-            for (u32 i = 0; i < EACH; i++)
-                if (first + 32 * i < count) use(first + 32 * i, before + sums[i], values[i]);
-        }
-        end(all);
-    }
-}
-
 // Copies words to shared memory by a block, as many at a time as hide the latency. Both begin at multiples of 16 bytes.
 template <u32 WORDS, u32 THREADS>
 __device__ __forceinline__ void copy_words(u32* to, const u32* from) {

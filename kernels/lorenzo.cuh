@@ -162,17 +162,8 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
     __shared__ StagedTiles all_staged[LORENZO_RESTORE_WARPS];
     StagedTiles& staged = all_staged[threadIdx.x >> 5];
     const Control& control = control_of(job);
-    if (control.status != STATUS_OK || control.content != CONTENT_CODED || control.predictor != PREDICTOR_LORENZO) return;
-    for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) {
-        const Code code = decode_small(k < FIRST_WITH_RAW_BITS ? k : SYMBOL_ZERO);
-        const u32 both = (u32)(code.qu + SMALL) | (u32)(code.qv + SMALL) << 8;
-        tables.small[0][k] = both;
-        tables.small[1][k] = both << 16;
-        tables.readings[k] = reading_of(k);
-    }
-    for (i32 k = threadIdx.x; k < TIERS * IDS; k += blockDim.x) widths[k / IDS][k % IDS] = lattice_width<T>(control.quantum, k / IDS, k % IDS);
-    __syncthreads();
-    const SharedTable<2> small(tables.small[0]);
+    const double quantum = control.quantum;
+    if (!is_coded_by(control, PREDICTOR_LORENZO)) return;
     const i32 lane = threadIdx.x & 31, column = COLUMNS * (lane % ROW_LANES);
     const bool aligned = is_aligned<T>(job.u, job.u_layout) && is_aligned<T>(job.v, job.v_layout);
     // Takes away what was added in the lanes before and the lane's first column, and gives each byte a sign that is still to be turned.
@@ -181,15 +172,26 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
     // The same for all lanes, as the compiler has to know.
     const u64 tiles = job.tiles(), rounds = (tiles + TILES_OF_WARP - 1) / TILES_OF_WARP;
     const u64 round = (u64)blockIdx.x * LORENZO_RESTORE_WARPS + warp_or(threadIdx.x >> 5);
-    if (round >= rounds) return;
     // The last tiles first: their symbols are still in the cache.
-    const u64 first = TILES_OF_WARP * (rounds - 1 - round);
-    const bool exists = first + lane / ROW_LANES < tiles;
+    const u64 first = round < rounds ? TILES_OF_WARP * (rounds - 1 - round) : 0;
+    const bool exists = round < rounds && first + lane / ROW_LANES < tiles;
     const u64 index = exists ? first + lane / ROW_LANES : first;
     const TileShape shape = tile_shape(job, index);
     const i32 rows = exists ? shape.owned_y() : 0, count = shape.owned_x() - column;
     const u32 info = job.info[index];
     u32 steps = job.steps[index];
+    // What all warps look up, while that comes.
+    for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) {
+        const Code code = decode_small(k < FIRST_WITH_RAW_BITS ? k : SYMBOL_ZERO);
+        const u32 both = (u32)(code.qu + SMALL) | (u32)(code.qv + SMALL) << 8;
+        tables.small[0][k] = both;
+        tables.small[1][k] = both << 16;
+        tables.readings[k] = reading_of(k);
+    }
+    for (i32 k = threadIdx.x; k < TIERS * IDS; k += blockDim.x) widths[k / IDS][k % IDS] = lattice_width<T>(quantum, k / IDS, k % IDS);
+    __syncthreads();
+    if (round >= rounds) return;
+    const SharedTable<2> small(tables.small[0]);
     const bool wide = aligned && count >= COLUMNS, any_masks = __any_sync(FULL, mode_in(info) != 0);
     const bool whole = __all_sync(FULL, wide && rows == TILE) && !any_masks;
     const T* const lattices = widths[tier_in(info)];

@@ -51,47 +51,60 @@ __device__ __forceinline__ bool anchor_code(const Job& job, u64 index, Code& cod
     return true;
 }
 
-// Grid: rows of tiles and one more block. Block: 256. Values of the anchors of one row; the last block makes the tables.
+constexpr u32 ANCHOR_THREADS = 256;
+
+// Whether the predictor of a stream is the one that the call expected and not this one. `open`, which found it, is complete before any kernel begins
+// that comes behind the check.
+__device__ __forceinline__ bool is_lorenzo_as_expected(const Job& job, const Control& control) {
+    return job.predictor == PREDICTOR_LORENZO && (control.predictor ^ PREDICTOR_LORENZO | control.content ^ CONTENT_CODED) == 0;
+}
+
+// Grid: rows of tiles and one more block. Block: ANCHOR_THREADS. Values of the anchors of one row; the last block makes the tables.
 template <typename T>
 __device__ __forceinline__ void anchor_values(const Job& job) {
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
     Control& control = control_of(job);
-    if (control.status != STATUS_OK || control.content != CONTENT_CODED) return;
-    if (control.predictor != PREDICTOR_HIERARCHICAL) return;
+    if (is_lorenzo_as_expected(job, control)) return pass_by();
+    after_kernel_before();
+    if (!is_coded_by(control, PREDICTOR_HIERARCHICAL)) return;
     const u64 ty = blockIdx.x;
     if (ty == job.tiles_y) return make_restore_tables<T>(job, control);
-    // The base code above: differences of the first column.
-    u32 base_u = 0, base_v = 0;
-    auto sum = [](u32 u, u32 v, u32& all_u, u32& all_v, u32& before_u, u32& before_v) {
-        u64 total;
-        before_u = (u32)block_exclusive_sum(u, total);
-        all_u = (u32)total;
-        before_v = (u32)block_exclusive_sum(v, total);
-        all_v = (u32)total;
-    };
-    u32 all_u, all_v, before_u, before_v;
-    for (u64 y = threadIdx.x; y < ty; y += blockDim.x) {
+    // The sums of a warp's codes: of its part of the row, and of the first column above. (One thread is no more than one part ahead of another.)
+    __shared__ uint4 sums[2][ANCHOR_THREADS / 32];
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    // The base code above: differences of the first column. Other warps than those with the first ones of the row, where both are few.
+    u32 column_u = 0, column_v = 0, base_u = 0, base_v = 0;
+    for (u64 y = ANCHOR_THREADS - 1 - threadIdx.x; y < ty; y += ANCHOR_THREADS) {
         Code code;
         u32 symbol;
         if (anchor_code<T>(job, y * job.tiles_x, code, symbol)) {
-            base_u += (u32)code.qu;
-            base_v += (u32)code.qv;
+            column_u += (u32)code.qu;
+            column_v += (u32)code.qv;
         }
     }
-    sum(base_u, base_v, all_u, all_v, before_u, before_v);
-    base_u = all_u;
-    base_v = all_v;
-    for (u64 x0 = 0; x0 < job.tiles_x; x0 += blockDim.x) {
+    u32 part = 0;
+    for (u64 x0 = 0; x0 < job.tiles_x; x0 += ANCHOR_THREADS, part ^= 1) {
         const u64 x = x0 + threadIdx.x, index = ty * job.tiles_x + x;
         Code code = {0, 0, 0};
         u32 symbol = SYMBOL_ZERO;
         bool has = false;
         if (x < job.tiles_x) has = anchor_code<T>(job, index, code, symbol);
-        u32 u = has ? (u32)code.qu : 0, v = has ? (u32)code.qv : 0;
-        sum(u, v, all_u, all_v, before_u, before_v);
-        u += base_u + before_u;
-        v += base_v + before_v;
+        u32 u = sum_up_to_me(has ? (u32)code.qu : 0), v = sum_up_to_me(has ? (u32)code.qv : 0);
+        column_u = warp_sum(column_u), column_v = warp_sum(column_v);
+        if (lane == 31) sums[part][warp] = make_uint4(u, v, column_u, column_v);
+        __syncthreads();
+        u32 all_u = 0, all_v = 0;
+#pragma unroll
+        for (u32 w = 0; w < ANCHOR_THREADS / 32; w++) {
+            const uint4 other = sums[part][w];
+            if (w < warp) u += other.x, v += other.y;
+            all_u += other.x, all_v += other.y;
+            base_u += other.z, base_v += other.w;
+        }
+        u += base_u;
+        v += base_v;
+        column_u = column_v = 0;
         if (x < job.tiles_x) {
             P value = Real<T>::pair(T(0), T(0));
             if (has) {
@@ -538,9 +551,14 @@ template <typename T>
 __device__ __forceinline__ void restore_others(const Job& job) {
     __shared__ RestoreTile<T> shared[RESTORE_WARPS];
     const Control& control = control_of(job);
+    const bool passes = is_lorenzo_as_expected(job, control);
+    if (passes)
+        pass_by();
+    else
+        after_kernel_before();
     const bool stored = control.content == CONTENT_STORED, is_last = job.predictor == PREDICTOR_LORENZO;
     if (is_last && blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
-    if (control.status != STATUS_OK || (!stored && control.predictor != PREDICTOR_HIERARCHICAL)) return;
+    if (passes || ((u32)control.status | (stored ? 0 : control.predictor ^ PREDICTOR_HIERARCHICAL))) return;
     // A warp looks at 32 tiles at once, far from each other, since those that are slow lie together.
     const u64 warp = (u64)blockIdx.x * RESTORE_WARPS + (threadIdx.x >> 5), warps = (u64)gridDim.x * RESTORE_WARPS;
     for (u64 first = warp; first < job.tiles(); first += 32 * warps) {
@@ -566,8 +584,7 @@ __device__ __forceinline__ void restore(const Job& job) {
     const i32 half = threadIdx.x >> 4 & 1;
     const u64 first = 2 * ((u64)blockIdx.x * RESTORE_WARPS + (threadIdx.x >> 5));
     if (blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
-    const u32 other = (u32)control.status | control.content ^ CONTENT_CODED | control.predictor ^ PREDICTOR_HIERARCHICAL;
-    if (other == 0) {
+    if (is_coded_by(control, PREDICTOR_HIERARCHICAL)) {
         const bool mine = first + half < job.tiles() && is_paired(job, first + half, job.info[first + half]);
         // A half without a tile does the same as the other.
         if (__any_sync(FULL, mine)) restore_pair<T>(job, control, shared[threadIdx.x >> 5], first + (mine ? half : half ^ 1));

@@ -17,7 +17,6 @@ __device__ __forceinline__ void put_f64(u8* at, double x) { put64(at, (u64)__dou
 __device__ __forceinline__ u32 get16(const u8* at) { return at[0] | (u32)at[1] << 8; }
 __device__ __forceinline__ u32 get32(const u8* at) { return get16(at) | get16(at + 2) << 16; }
 __device__ __forceinline__ u64 get64(const u8* at) { return get32(at) | (u64)get32(at + 4) << 32; }
-__device__ __forceinline__ double get_f64(const u8* at) { return __longlong_as_double((long long)get64(at)); }
 
 __device__ inline void write_header(const Job& job, const Control& c, u32 content, u32 table_bytes, u64 stream_bytes, u8* h) {
     for (u32 k = 0; k < HEADER_BYTES; k++) h[k] = 0;
@@ -49,57 +48,76 @@ __device__ __forceinline__ u32 directory_bytes(u32 version, u32 coder) {
     return version == 1 && coder == CODER_ANS ? 44 : TABLE_SIZES_BYTES;
 }
 
-// Whether this is the header of a stream that some version wrote up to this one: a status. Twin of Header::read.
-__device__ inline i32 check_header(const u8* h) {
-    if (h[0] != 'F' || h[1] != 'C' || h[2] != 'T' || h[3] != 'Z') return STATUS_CORRUPT_STREAM;
-    const u32 version = get16(h + 4);
-    if (version == 0 || version > FORMAT_VERSION) return STATUS_UNSUPPORTED_VERSION;
-    bool ok = get16(h + 6) == HEADER_BYTES && h[12] < 2 && h[13] < 2 && h[14] < 2 && h[15] < 2 && h[16] < 3 &&
-              h[17] < 2 && h[18] < 2 && h[19] <= (version == 1 ? 8 : 0) && h[20] < TAPERS && h[26] == 2 && h[27] == 0 &&
-              get64(h + 48) == 1 && (version > 1 || get64(h + 120) == 0);
-    for (i32 level = 0; level < ANCHOR_LEVEL; level++) ok &= h[21 + level] < 6;
-    for (i32 k = 0; k < 5; k++) {
-        const double x = get_f64(h + 56 + 8 * k);
-        ok &= x >= 0.0 && x <= 1.7976931348623157e308;
-    }
-    const u64 nx = get64(h + 32), ny = get64(h + 40), most = 1ull << 48;
-    if (!ok || nx == 0 || ny == 0 || nx > most || ny > most / nx) return STATUS_CORRUPT_STREAM;
-    const u64 field = 2 * nx * ny * (h[12] ? 8 : 4), tiles = ((nx + TILE - 1) / TILE) * ((ny + TILE - 1) / TILE);
-    const u64 groups = version == 1 ? (tiles + (1ull << h[19]) - 1) >> h[19] : get64(h + 120);
-    const u64 tables = get32(h + 28), bytes = get64(h + 112);
-    if (version > 1 && (h[18] == CONTENT_STORED ? groups != 0 : groups == 0 || groups > tiles)) return STATUS_CORRUPT_STREAM;
-    const u32 directory = directory_bytes(version, h[14]);
-    const u64 body = h[18] == CONTENT_STORED
-                         ? field
-                         : (tables > directory ? tables : directory) + groups * (4 + STATE_BYTES);
-    return bytes < HEADER_BYTES + body || bytes % 4 != 0 ? STATUS_CORRUPT_STREAM : STATUS_OK;
+// A header by a warp: lane k has its word k, and all ask at once for what is in it. Streams begin at multiples of 4 bytes at least.
+struct Header {
+    u32 word;
+
+    __device__ __forceinline__ Header(const u8* stream, u64 stream_bytes)
+        : word(stream_bytes < HEADER_BYTES ? 0 : reinterpret_cast<const u32*>(stream)[threadIdx.x & 31]) {}
+    __device__ __forceinline__ u32 word_at(i32 byte) const { return __shfl_sync(FULL, word, byte / 4); }
+    __device__ __forceinline__ u64 long_at(i32 byte) const { return word_at(byte) | (u64)word_at(byte + 4) << 32; }
+    __device__ __forceinline__ double double_at(i32 byte) const { return __longlong_as_double((long long)long_at(byte)); }
+};
+
+// Whether a header of one field is that of a stream which some version wrote up to this one. Twin of Header::read.
+struct HeaderCheck {
+    i32 status;
+    u32 version, about, tables;  // about: coder, content and so on, as they are in the header from byte 12 on
+    u64 nx, ny, field, groups, stream_bytes;
+};
+__device__ __forceinline__ HeaderCheck check_header(const Header& header) {
+    const u32 lane = threadIdx.x & 31, word = header.word, first = header.word_at(4), version = first & 0xffff;
+    HeaderCheck h;
+    h.version = version;
+    h.about = header.word_at(12);
+    const u32 more = header.word_at(16);
+    h.tables = header.word_at(28);
+    h.nx = header.long_at(32);
+    h.ny = header.long_at(40);
+    h.stream_bytes = header.long_at(112);
+    h.groups = header.long_at(120);
+    // Of each word, what no byte of it may be above, and what is left of it when it is as it has to be.
+    const u32 below = __shfl_up_sync(FULL, word, 1);
+    const bool is_real = lane >= 14 && lane < 24;
+    u32 most = 0, left = 0;
+    if (lane == 0) left = word ^ (u32)('F' | 'C' << 8 | 'T' << 16 | 'Z' << 24);
+    if (lane == 1) left = word >> 16 ^ HEADER_BYTES;
+    if (lane == 3) most = 0x01010101, left = word;
+    if (lane == 4) most = 0x00010102 | (version == 1 ? 8u << 24 : 0), left = word;
+    if (lane == 5) most = 0x05050500 | (TAPERS - 1), left = word;
+    if (lane == 6) most = 0x00000505, left = word ^ 2 << 16;
+    if (lane == 12) left = word ^ 1;
+    if (lane == 13) left = word;
+    // The high words of numbers that are neither negative nor infinite nor none; -0 is not negative.
+    if (is_real && lane & 1) left = word < 0x7ff00000 ? 0 : (word ^ 0x80000000) | below;
+    if (lane >= 30) left = version == 1 ? word : 0;
+    const u32 bad = __ballot_sync(FULL, (((left & 0x7f7f7f7f) + (0x7f7f7f7f - most)) | left) & 0x80808080);
+    // No more than 2^48 vertices.
+    const u64 vertices = h.nx * h.ny, tiles = ((h.nx + TILE - 1) / TILE) * ((h.ny + TILE - 1) / TILE);
+    const bool has_shape = __umul64hi(h.nx, h.ny) == 0 && vertices - 1 < 1ull << 48;
+    h.field = vertices << ((h.about & 1) ? 4 : 3);
+    const bool stored = (more >> 16 & 255) == CONTENT_STORED;
+    const u32 log2 = more >> 24 & 15;
+    const bool some_groups = stored ? h.groups == 0 : h.groups - 1 < tiles;
+    if (version == 1) h.groups = (tiles + (1ull << log2) - 1) >> log2;
+    const u32 directory = directory_bytes(version, h.about >> 16 & 255);
+    const u64 body = stored ? h.field : (h.tables > directory ? h.tables : directory) + h.groups * (4 + STATE_BYTES);
+    const bool good = bad == 0 && has_shape && (version == 1 || some_groups) && h.stream_bytes >= HEADER_BYTES + body && h.stream_bytes % 4 == 0;
+    h.status = bad & 1 ? STATUS_CORRUPT_STREAM : version - 1 >= FORMAT_VERSION ? STATUS_UNSUPPORTED_VERSION : good ? STATUS_OK : STATUS_CORRUPT_STREAM;
+    return h;
 }
 
-// Reads the header into the control block; the status it gives. The dimensions and the type must be
-// those of the job.
-__device__ inline i32 read_header(const Job& job, Control& c, const u8* h) {
-    if (job.stream_bytes < HEADER_BYTES) return STATUS_CORRUPT_STREAM;
-    const i32 status = check_header(h);
-    if (status != STATUS_OK) return status;
-    // Groups of version 1 are decoded on the host only.
-    if (get16(h + 4) != FORMAT_VERSION) return STATUS_UNSUPPORTED_VERSION;
-    for (i32 level = 0; level < ANCHOR_LEVEL; level++) c.kernels[level] = h[21 + level];
-    c.coder = h[14];
-    c.predictor = h[15];
-    c.content = h[18];
-    c.taper = h[20];
-    c.table_bytes = get32(h + 28);
-    c.bound = get_f64(h + 64);
-    c.quantum = get_f64(h + 72);
-    c.fill[0] = get64(h + 96);
-    c.fill[1] = get64(h + 104);
-    c.stream_bytes = get64(h + 112);
-    if (get64(h + 32) != job.nx || get64(h + 40) != job.ny || h[12] != job.dtype) return STATUS_INVALID_ARGUMENT;
-    c.groups = get64(h + 120);
-    if (c.stream_bytes > job.stream_bytes) return STATUS_CORRUPT_STREAM;
-    const u64 field = 2 * job.nx * job.ny * (job.dtype ? 8 : 4);
-    if (c.content == CONTENT_STORED && c.stream_bytes != HEADER_BYTES + field) return STATUS_CORRUPT_STREAM;
-    return STATUS_OK;
+// Whether this is the header of a stream of the job, with space for its parts: a status, by a warp. Groups of version 1 are decoded on the
+// host only; the dimensions and the type must be those of the job.
+__device__ inline i32 status_of_stream(const Job& job, const Header& header) {
+    const HeaderCheck h = check_header(header);
+    const bool stored = (header.word_at(16) >> 16 & 255) == CONTENT_STORED;
+    if (h.status != STATUS_OK) return h.status;
+    if (h.version != FORMAT_VERSION) return STATUS_UNSUPPORTED_VERSION;
+    if (h.nx != job.nx || h.ny != job.ny || (h.about & 255) != job.dtype) return STATUS_INVALID_ARGUMENT;
+    const u64 parts = HEADER_BYTES + (u64)h.tables + h.groups * 4;
+    const bool fits = stored ? h.stream_bytes == HEADER_BYTES + h.field : h.tables >= TABLE_SIZES_BYTES && parts <= h.stream_bytes;
+    return h.stream_bytes > job.stream_bytes || !fits ? STATUS_CORRUPT_STREAM : STATUS_OK;
 }
 
 // Part of the checksum of the 32-bit word with this index, from what both add up to.
@@ -110,8 +128,3 @@ __device__ __forceinline__ u32 checksum_mix(u32 x) {
     return x ^ x >> 16;
 }
 __device__ __forceinline__ u32 checksum_term(u32 word, u64 index) { return checksum_mix((index == 2 ? 0 : word) + (u32)index * CHECKSUM_STEP); }
-
-// A word of a stream at any alignment.
-__device__ __forceinline__ u32 word_at(const u8* stream, u64 index) {
-    return ((u64)stream & 3) == 0 ? reinterpret_cast<const u32*>(stream)[index] : get32(stream + 4 * index);
-}

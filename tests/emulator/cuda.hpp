@@ -93,6 +93,8 @@ inline unsigned __brev(unsigned x) {
     return reversed;
 }
 inline unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((uint64_t)a * b >> 32); }
+__extension__ typedef unsigned __int128 Wide;
+inline uint64_t __umul64hi(uint64_t a, uint64_t b) { return (uint64_t)((Wide)a * b >> 64); }
 inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
     return (unsigned)(((uint64_t)high << 32 | low) >> (shift & 31));
 }

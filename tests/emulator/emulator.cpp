@@ -286,13 +286,13 @@ void compress(const Job& job) {
 void decompress(const Job& job) {
     const uint64_t tiles = job.tiles();
     RUN(begin, FEW, 256);
-    RUN(open, 51, 1024);
+    RUN(open, TABLES + 1 + FEW, OPEN_THREADS);
     RUN(check, FEW, 256);
     RUN(decode, FEW, 32 * DECODE_WARPS);
     RUN(decode_huffman, FEW, 32 * DECODE_WARPS);
     const uint64_t blocks = (tiles + 4 * LORENZO_RESTORE_WARPS - 1) / (4 * LORENZO_RESTORE_WARPS);
     if (job.predictor == PREDICTOR_LORENZO) RUN(lorenzo_restore, blocks, 32 * LORENZO_RESTORE_WARPS);
-    RUN(anchor_values, job.tiles_y + 1, 256);
+    RUN(anchor_values, job.tiles_y + 1, ANCHOR_THREADS);
     RUN(restore_others, FEW, 64);
     if (job.predictor == PREDICTOR_LORENZO) return;
     RUN(restore, (tiles + 3) / 4, 64);

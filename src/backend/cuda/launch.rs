@@ -90,6 +90,10 @@ const HUFFMAN_HIERARCHICAL: fn(&Needs) -> bool = |n| HUFFMAN(n) && HIERARCHICAL(
 /// Blocks that fill any device several times over; more only wait.
 pub(super) const MANY: u64 = 1056;
 
+/// Words of a stream before those of its groups, at most: `open` has blocks for parts of both. There are no more than a device has
+/// multiprocessors: the last one sums all that is before its part.
+const MOST_FIRST_WORDS: u64 = (128 + 52 + 50 * 1020) / 4;
+
 /// Shared memory of the coder's kernels: structs CollectShared, EncodeShared, LorenzoShared and DecodeShared.
 const COLLECT_BYTES: u32 = 4 * 5352 + 16 * 2 * 352;
 const fn encode_bytes(groups: u32) -> u32 {
@@ -171,7 +175,7 @@ const LORENZO_RESTORE: Stage = stage("lorenzo_restore", |s, _| s.tiles.div_ceil(
 /// expect: the kernel of the other one comes last, or a slower one does its work.
 pub(super) const DECOMPRESS: [Stage; 11] = [
     on_time(stage("begin", |_, _| 3, 256)),
-    stage("open", |_, _| 51, 1024),
+    stage("open", |s, _| 51 + (s.tiles + MOST_FIRST_WORDS).div_ceil(2048).min(81), 1024),
     stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528), 256),
     with_shared(
         32 * (4 * 256 + 256) + 272 + DECODE_GROUPS_BYTES,
