@@ -313,23 +313,17 @@ __device__ __forceinline__ void sort_tiles(const Job& job) {
     const u32 cells = exists && !plain ? near_cells(job, shape, tile, near) : 0;
     const u32 plains = __ballot_sync(FULL, exists && plain), limited = __ballot_sync(FULL, exists && !plain);
     // A block at a time: all of them add to the same words.
-    __shared__ u32 counts[2][4];
+    __shared__ u32 counts[SORT_WARPS];  // plain ones, and limited ones above
     __shared__ u64 at[2];
-    if (lane == 0) {
-        counts[0][threadIdx.x >> 5] = __popc(plains);
-        counts[1][threadIdx.x >> 5] = __popc(limited);
-    }
+    if (lane == 0) counts[threadIdx.x >> 5] = __popc(plains) | __popc(limited) << 16;
     __syncthreads();
-    if (threadIdx.x < 2) {
-        const u32* const of = counts[threadIdx.x];
-        at[threadIdx.x] = atomicAdd((unsigned long long*)(threadIdx.x ? &control.limited_tiles : &control.plain_tiles), (unsigned long long)(of[0] + of[1] + of[2] + of[3]));
-    }
+    // Those of the warps before, in all lanes; the last warp knows all.
+    const u32 warp = threadIdx.x >> 5, mine = lane <= warp && lane < SORT_WARPS ? counts[lane] : 0;
+    const u32 up_to_me = warp_sum(mine), before_me = up_to_me - counts[warp];
+    if (warp == SORT_WARPS - 1 && lane < 2)
+        at[lane] = atomicAdd((unsigned long long*)(lane ? &control.limited_tiles : &control.plain_tiles), (unsigned long long)(up_to_me >> 16 * lane & 0xffff));
     __syncthreads();
-    u64 at_plain = at[0], at_limited = at[1];
-    for (u32 w = 0; w < threadIdx.x >> 5; w++) {
-        at_plain += counts[0][w];
-        at_limited += counts[1][w];
-    }
+    const u64 at_plain = at[0] + (before_me & 0xffff), at_limited = at[1] + (before_me >> 16);
     if (!exists) return;
     if (plain) {
         job.group_sizes[at_plain + __popc(plains & before)] = tile;

@@ -24,31 +24,30 @@ constexpr u32 PARTS = 384;
 __device__ __forceinline__ u32 groups_of_part(u64 groups) { return ((u32)groups + PARTS - 1) / PARTS; }
 
 struct Control {
-    // Statistics.
+    // Decided by the first block that sorts tiles and the last one of the tuning, or read from the header.
+    double bound, quantum, bound_up;
     double largest;  // of all values
     u64 zero, nonfinite;
-    // Tallies of the front end.
-    u64 exact, critical;
-    u64 max_error;  // bits of a double
-    u64 raw_bits;
-    u64 plain_tiles, limited_tiles, whole_tiles, other_tiles;
-    u64 hard;  // triangles whose limits take determinants
-    u64 weighed[2][WEIGHTS];  // limited tiles by weight: others, whole ones
-    // Decided by the first block that sorts tiles and the last one of the tuning.
-    double bound, quantum, bound_up;
     u64 fill[2];
     u32 has_fill;
     u32 taper;
     u32 kernels[5];
     i32 status;
-    u64 cost;  // of all symbols, in 1/256 bits
-    u64 weight, weight_before_last;  // of all tiles, and of those before the last one
-    // Decided by the offsets, or read from the header.
-    u64 stream_bytes;
-    u64 groups;
     u32 table_bytes;
     u32 content;
     u32 coder, predictor;
+    u64 stream_bytes;
+    u64 groups;
+    // What many add to has lines of its own: others are read meanwhile.
+    alignas(128) u64 plain_tiles, limited_tiles;
+    u64 whole_tiles, other_tiles;
+    alignas(128) u64 hard;  // triangles whose limits take determinants
+    alignas(128) u64 weighed[2][WEIGHTS];  // limited tiles by weight: others, whole ones
+    alignas(128) u64 exact, critical;
+    u64 max_error;  // bits of a double
+    u64 raw_bits;
+    alignas(128) u64 cost;  // of all symbols, in 1/256 bits
+    u64 weight, weight_before_last;  // of all tiles, and of those before the last one
     u64 seal;  // of the stream: the checksum above, how many blocks have added to it below
     // Blocks that have finished, by kernel.
     u32 tickets[8];

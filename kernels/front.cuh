@@ -236,11 +236,13 @@ struct Tally {
     }
 };
 
-// 128 columns of a row of tiles, by a warp, downwards. WIDE where all lanes have four columns that are aligned.
-template <typename T, bool WIDE>
+// 128 columns of a row of tiles, by a warp, downwards. WIDE where all lanes have four columns that are aligned. So many rows are on their way, in units
+// of what a step has, less one.
+template <typename T, bool WIDE, i32 STEPS>
 __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, Tally<T>& t) {
     typedef Real<T> R;
-    constexpr i32 ROWS = Strip<T>::ROWS / 2, ALL = 2 * ROWS, AHEAD = ALL - 1;
+    constexpr i32 ROWS = Strip<T>::ROWS / 2, AHEAD = STEPS * ROWS - 1;
+    static_assert(STEPS == 1 || STEPS == 2, "they have their places");
     static_assert(BAND_ROWS % ROWS == 0, "a band ends with the first of some rows");
     const i32 lane = threadIdx.x & 31;
     const T infinite = R::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
@@ -279,13 +281,13 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip
     };
 #pragma unroll 1
     for (i32 start = 0; start < all_rows; start += ROWS) {
-        const i32 half = start % ALL;
+        const i32 half = start % Strip<T>::ROWS;
 #pragma unroll
         for (i32 i = 0; i < ROWS; i++) {
             const i32 y = start + i;
             if (y >= all_rows) break;
             // Its place is that of the row before.
-            ask(y + AHEAD, i == 0 ? (half + AHEAD) % ALL : half + i - 1);
+            ask(y + AHEAD, ((i + AHEAD) / ROWS % 2 ? half ^ ROWS : half) + (i + AHEAD) % ROWS);
             wait_for_copies<AHEAD>();
             const Four<T> a = strip.template four<WIDE>(half + i, 0, count), b = strip.template four<WIDE>(half + i, 1, count);
             Box<T> box(a, b);
@@ -352,10 +354,12 @@ __device__ __forceinline__ void statistics(const Job& job) {
     for (u64 unit = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); unit < units; unit += warps) {
         const u64 ty = unit / strips, start = (unit - ty * strips) * 128, x0 = start + 4 * lane;
         const i32 count = x0 >= job.nx ? 0 : job.nx - x0 < 4 ? (i32)(job.nx - x0) : 4;
-        if (aligned && start + 128 <= job.nx)
-            statistics_strip<T, true>(job, strip, ty, x0, 4, t);
+        if (!aligned || start + 128 > job.nx)
+            statistics_strip<T, false, 1>(job, strip, ty, x0, count, t);
+        else if (units <= FEW_STRIPS)
+            statistics_strip<T, true, 1>(job, strip, ty, x0, 4, t);
         else
-            statistics_strip<T, false>(job, strip, ty, x0, count, t);
+            statistics_strip<T, true, 2>(job, strip, ty, x0, 4, t);
     }
     SeenRange<T> range = t.range;
     SeenCounts counts = {t.zero, t.nonfinite, t.first};
@@ -378,8 +382,12 @@ __device__ __forceinline__ void statistics(const Job& job) {
     seen.counts[blockIdx.x] = counts;
 }
 
-// So many warps of a block look at what all blocks of the statistics have seen.
-constexpr u32 SORT_WARPS = 4;
+// So many warps of a block look at what all blocks of the statistics have seen. (Blocks are large, since they list tiles in any order: those that
+// are worked on together should be near each other.)
+#ifndef SW
+#define SW 16
+#endif
+constexpr u32 SORT_WARPS = SW;
 
 // The range of all values, for all threads of a block.
 template <typename T>

@@ -244,7 +244,7 @@ constexpr uint64_t FEW = 2;
 void compress(const Job& job) {
     const uint64_t tiles = job.tiles();
     RUN(statistics, statistics_blocks(job), 32 * statistics_warps(job));
-    RUN(sort, 1 + (tiles + 127) / 128, 32 * SORT_WARPS);
+    RUN(sort, 1 + (tiles + 32 * SORT_WARPS - 1) / (32 * SORT_WARPS), 32 * SORT_WARPS);
     if (job.predictor == PREDICTOR_HIERARCHICAL) RUN(tune, std::min<uint64_t>(tiles, SAMPLES) * 12, 32 * TUNE_WARPS);
     RUN(limits, FEW, 64);
     RUN(bounds, FEW, 128);
