@@ -23,6 +23,15 @@ constexpr u32 PARTS = 384;
 // There is no memory for 2^32 groups.
 __device__ __forceinline__ u32 groups_of_part(u64 groups) { return ((u32)groups + PARTS - 1) / PARTS; }
 
+// A counter on a line of its own.
+struct alignas(128) Counter {
+    u64 count;
+};
+// Of all vertices, as far as it is known: bits of a double, and what makes it as long as what can be copied to shared memory without a cache.
+struct alignas(16) LargestError {
+    u64 bits, unused;
+};
+
 struct Control {
     // Decided by the first block that sorts tiles and the last one of the tuning, or read from the header.
     double bound, quantum, bound_up;
@@ -40,18 +49,18 @@ struct Control {
     u64 groups;
     // What many add to has lines of its own: others are read meanwhile.
     alignas(128) u64 plain_tiles, limited_tiles;
-    u64 whole_tiles, other_tiles;
+    alignas(128) u64 whole_tiles, other_tiles;
     alignas(128) u64 hard;  // triangles whose limits take determinants
-    alignas(128) u64 weighed[2][WEIGHTS];  // limited tiles by weight: others, whole ones
+    Counter weighed[2][WEIGHTS];  // limited tiles by weight: others, whole ones
     alignas(128) u64 exact, critical;
-    u64 max_error;  // bits of a double
+    LargestError max_error;
     u64 raw_bits;
     alignas(128) u64 cost;  // of all symbols, in 1/256 bits
     u64 weight, weight_before_last;  // of all tiles, and of those before the last one
     u64 seal;  // of the stream: the checksum above, how many blocks have added to it below
     // Blocks that have finished, by kernel.
     u32 tickets[8];
-    Quantizer quantizer;
+    alignas(128) Quantizer quantizer;
     LevelCount tune[TAPERS][6][LEVELS];
     u64 part_bytes[PARTS];  // of the groups of each part of the stream
 };

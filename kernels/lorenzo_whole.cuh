@@ -225,9 +225,12 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
     __shared__ EvenPositions positions;
     Control& control = control_of(job);
     const u64 first = TILES_OF_WARP * ((u64)blockIdx.x * LORENZO_PLAIN_WARPS + warp_or(threadIdx.x >> 5)), count = control.plain_tiles;
+    __shared__ LargestError known[LORENZO_PLAIN_WARPS];
     u32 failing = 0;
     u64 index = 0;
     if (first < count) {
+        if (threadIdx.x % 32 == 0) expect_largest_error(control, known[threadIdx.x >> 5]);
+        end_of_copies();
         const u64 k = first + (threadIdx.x & 31) / ROW_LANES;
         const bool exists = k < count;
         // Lanes without a tile do what others do.
@@ -241,7 +244,8 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
         const bool holds = in_all_lanes(rows.holds), counts = exists && holds;
         const u32 classes = classes_of(rows);
         if (counts && threadIdx.x % ROW_LANES == 0) job.info[index] = ALL_CODED | classes;
-        report_tally<T>(control, 0, 0, counts ? rows.max_error : T(0));
+        wait_for_copies<0>();
+        report_tally<T>(control, 0, 0, counts ? rows.max_error : T(0), known[threadIdx.x >> 5].bits);
         failing = __ballot_sync(FULL, exists && !holds);
     }
     if (__syncthreads_or(failing)) {

@@ -36,6 +36,7 @@ struct OtherTile {
     u32 zero[TILE], fill[TILE], nonfinite[CLOSED * 2];
     TilePlaces places;
     u32 upper_cost, fine_cost;  // of the coarse block and 2^16 times that of the middle one, of the fine one
+    LargestError known;
 };
 
 template <typename T>
@@ -169,6 +170,7 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                 copy_ahead<sizeof(T)>(&values[y * CLOSED + TILE].x, vertex_at<T>(job.u, job.u_layout, shape.x0 + TILE, shape.y0 + y));
                 copy_ahead<sizeof(T)>(&values[y * CLOSED + TILE].y, vertex_at<T>(job.v, job.v_layout, shape.x0 + TILE, shape.y0 + y));
             }
+        if (thread == 0) expect_largest_error(control, shared.known);
         end_of_copies();
     }
     // the corners, which are known,
@@ -453,7 +455,7 @@ __device__ __forceinline__ void other_tiles(const Job& job) {
         T max_error = 0;
 #pragma unroll 1
         for (u64 k = blockIdx.x; k < count; k += gridDim.x) other_tile<T, SIGNATURES>(job, control, steps, shared, list[k], exact, max_error);
-        report_tally<T>(control, exact, 0, max_error);
+        report_tally<T>(control, exact, 0, max_error, shared.known.bits);
     }
 }
 

@@ -180,6 +180,7 @@ struct WholePair {
     } ahead;
     TilePlaces places[2];
     u64 index[2];
+    LargestError known;
 };
 
 // Warps of a block. Plain tiles: with so many, five blocks leave half of a multiprocessor's memory to the cache. Those with limits: few,
@@ -382,6 +383,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         shared.places[half] = {symbols, reinterpret_cast<u64*>(job.payload) + index * TILE_VERTICES};
         copy_ahead<16>(&shared.anchor_codes[half][0], job.anchor_codes + 4 * index);
         copy_ahead<16>(&shared.anchor_codes[half][1], job.anchor_codes + 4 * tile_before(job, shape, index));
+        if (half == 0) expect_largest_error(control, shared.known);
     }
     P corner = R::pair(T(0), T(0));
     if (lane < 4) corner = reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
@@ -538,7 +540,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     __syncwarp();
     const u32 coarse = class_of(costs.upper & 0xffff, 64), middle = class_of(costs.upper >> 16, 192), fine = class_of(costs.fine % ONE_STORED, 768);
     if (mine && lane == 0) job.info[shared.index[half]] = ALL_CODED | coarse << 8 | middle << 16 | fine << 24;
-    report_tally<T>(control, mine && lane == 0 ? costs.fine / ONE_STORED : 0, 0, max_error);
+    report_tally<T>(control, mine && lane == 0 ? costs.fine / ONE_STORED : 0, 0, max_error, shared.known.bits);
 }
 
 // Grid: tiles / 2 / warps. Block: 32 * warps. Plain tiles, in any order, beside the kernel before.

@@ -269,9 +269,12 @@ __device__ __forceinline__ u32 warp_or(u32 x) {
 #endif
 }
 
-// Adds the tallies of a warp to those of the call.
+// Asks for the largest error that is known, by one lane: what a warp finds is seldom larger, and then there is nothing to wait for at its end.
+__device__ __forceinline__ void expect_largest_error(const Control& control, LargestError& known) { copy_ahead<16>(&known, &control.max_error); }
+
+// Adds the tallies of a warp to those of the call. `known`: bits of the largest error at some time before.
 template <typename T>
-__device__ __forceinline__ void report_tally(Control& control, u32 exact, u32 critical, T max_error) {
+__device__ __forceinline__ void report_tally(Control& control, u32 exact, u32 critical, T max_error, u64 known) {
     exact = warp_sum(exact);
     critical = warp_sum(critical);
     for (i32 k = 16; k > 0; k /= 2) max_error = Real<T>::high(max_error, __shfl_xor_sync(FULL, max_error, k));
@@ -279,7 +282,10 @@ __device__ __forceinline__ void report_tally(Control& control, u32 exact, u32 cr
         const u64 bits = (u64)__double_as_longlong((double)max_error);
         if (exact) atomicAdd((unsigned long long*)&control.exact, (unsigned long long)exact);
         if (critical) atomicAdd((unsigned long long*)&control.critical, (unsigned long long)critical);
-        if (bits && bits > *(volatile u64*)&control.max_error)
-            atomicMax((unsigned long long*)&control.max_error, (unsigned long long)bits);
+        if (bits > known) atomicMax((unsigned long long*)&control.max_error.bits, (unsigned long long)bits);
     }
+}
+template <typename T>
+__device__ __forceinline__ void report_tally(Control& control, u32 exact, u32 critical, T max_error) {
+    report_tally<T>(control, exact, critical, max_error, *(volatile u64*)&control.max_error.bits);
 }
