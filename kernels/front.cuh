@@ -126,12 +126,12 @@ struct Four {
     T x[4];
 };
 
-// Rows of a strip that are on their way to a warp, u and v, with the column behind.
-template <typename T>
+// Rows of a strip that are on their way to a warp, u and v, with the column behind: those of one step or two.
+template <typename T, i32 STEPS>
 struct Strip {
-    static constexpr i32 ROWS = 32 / sizeof(T);
-    alignas(16) T values[ROWS][2][128];
-    T behind[ROWS][2];
+    static constexpr i32 ROWS = 16 / sizeof(T);
+    alignas(16) T values[STEPS * ROWS][2][128];
+    T behind[STEPS * ROWS][2];
 
     // By a lane for itself. WIDE where it has four columns that are aligned.
     template <bool WIDE>
@@ -169,12 +169,18 @@ struct Strip {
     }
 };
 
-// Dynamic shared memory: one for each warp of the block.
+// Dynamic shared memory: one for each warp of the block, with rows of one step where strips are few.
 template <typename T>
 struct Strips {
-    Strip<T> of_warps[STATISTICS_WARPS];
+    Strip<T, 2> of_warps[STATISTICS_WARPS];
+    template <i32 STEPS>
+    __device__ __forceinline__ Strip<T, STEPS>& of_warp(u32 warp, bool few) {
+        u8* const first = reinterpret_cast<u8*>(of_warps);
+        return *reinterpret_cast<Strip<T, STEPS>*>(first + warp * (few ? sizeof(Strip<T, 1>) : sizeof(Strip<T, 2>)));
+    }
 };
-static_assert(sizeof(Strips<float>) == STATISTICS_WARPS * 8256 && sizeof(Strips<double>) == STATISTICS_WARPS * 8256, "launch.rs asks for as much");
+static_assert(sizeof(Strip<float, 1>) == 4128 && sizeof(Strip<double, 1>) == 4128, "launch.rs asks for as much");
+static_assert(sizeof(Strip<float, 2>) == 8256 && sizeof(Strip<double, 2>) == 8256, "launch.rs asks for as much");
 
 // The least and the largest u and v of some vertices.
 template <typename T>
@@ -239,10 +245,9 @@ struct Tally {
 // 128 columns of a row of tiles, by a warp, downwards. WIDE where all lanes have four columns that are aligned. So many rows are on their way, in units
 // of what a step has, less one.
 template <typename T, bool WIDE, i32 STEPS>
-__device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, Tally<T>& t) {
+__device__ __forceinline__ void statistics_strip(const Job& job, Strip<T, STEPS>& strip, u64 ty, u64 x0, i32 count, Tally<T>& t) {
     typedef Real<T> R;
-    constexpr i32 ROWS = Strip<T>::ROWS / 2, AHEAD = STEPS * ROWS - 1;
-    static_assert(STEPS == 1 || STEPS == 2, "they have their places");
+    constexpr i32 ROWS = Strip<T, STEPS>::ROWS, AHEAD = STEPS * ROWS - 1;
     static_assert(BAND_ROWS % ROWS == 0, "a band ends with the first of some rows");
     const i32 lane = threadIdx.x & 31;
     const T infinite = R::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
@@ -281,13 +286,13 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip
     };
 #pragma unroll 1
     for (i32 start = 0; start < all_rows; start += ROWS) {
-        const i32 half = start % Strip<T>::ROWS;
+        const i32 half = STEPS == 2 ? start % (2 * ROWS) : 0;
 #pragma unroll
         for (i32 i = 0; i < ROWS; i++) {
             const i32 y = start + i;
             if (y >= all_rows) break;
             // Its place is that of the row before.
-            ask(y + AHEAD, ((i + AHEAD) / ROWS % 2 ? half ^ ROWS : half) + (i + AHEAD) % ROWS);
+            ask(y + AHEAD, (STEPS == 2 && (i + AHEAD) / ROWS % 2 ? half ^ ROWS : half) + (i + AHEAD) % ROWS);
             wait_for_copies<AHEAD>();
             const Four<T> a = strip.template four<WIDE>(half + i, 0, count), b = strip.template four<WIDE>(half + i, 1, count);
             Box<T> box(a, b);
@@ -346,7 +351,6 @@ __device__ __forceinline__ void statistics(const Job& job) {
     LAUNCHED_SHARED(Strips<T>, rows);
     let_next_begin();
     clear(job);
-    Strip<T>& strip = rows.of_warps[threadIdx.x >> 5];
     const i32 lane = threadIdx.x & 31;
     const u64 strips = strips_of_row(job), units = strips * job.tiles_y, warps = (u64)gridDim.x * (blockDim.x >> 5);
     Tally<T> t = {SeenRange<T>::none(), 0, 0, 0};
@@ -354,12 +358,15 @@ __device__ __forceinline__ void statistics(const Job& job) {
     for (u64 unit = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); unit < units; unit += warps) {
         const u64 ty = unit / strips, start = (unit - ty * strips) * 128, x0 = start + 4 * lane;
         const i32 count = x0 >= job.nx ? 0 : job.nx - x0 < 4 ? (i32)(job.nx - x0) : 4;
+        const bool few = units <= FEW_STRIPS;
+        Strip<T, 1>& one = rows.template of_warp<1>(threadIdx.x >> 5, few);
+        Strip<T, 2>& two = rows.template of_warp<2>(threadIdx.x >> 5, few);
         if (!aligned || start + 128 > job.nx)
-            statistics_strip<T, false, 1>(job, strip, ty, x0, count, t);
-        else if (units <= FEW_STRIPS)
-            statistics_strip<T, true, 1>(job, strip, ty, x0, 4, t);
+            statistics_strip<T, false>(job, one, ty, x0, count, t);
+        else if (few)
+            statistics_strip<T, true>(job, one, ty, x0, 4, t);
         else
-            statistics_strip<T, true, 2>(job, strip, ty, x0, 4, t);
+            statistics_strip<T, true>(job, two, ty, x0, 4, t);
     }
     SeenRange<T> range = t.range;
     SeenCounts counts = {t.zero, t.nonfinite, t.first};

@@ -104,9 +104,9 @@ const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 
 
 /// So many strips, each the work of a warp, are few: small blocks give all multiprocessors as much to do.
 const MOST_FEW_STRIPS: u64 = 4096;
-/// How compression begins, with so many warps in a block, each of which has a struct Strip.
-const fn statistics(blocks: fn(&Shape, usize) -> u64, warps: u32) -> Stage {
-    on_time(with_shared(8256 * warps, stage("statistics", blocks, 32 * warps)))
+/// How compression begins, with so many warps in a block, each of which has a struct Strip of so many steps.
+const fn statistics(blocks: fn(&Shape, usize) -> u64, warps: u32, steps: u32) -> Stage {
+    on_time(with_shared(4128 * steps * warps, stage("statistics", blocks, 32 * warps)))
 }
 
 /// What `tune` asks for and does not use: with it a multiprocessor's memory is divided as for `limits`, whose blocks can
@@ -135,8 +135,8 @@ const TIGHT: Stage =
 /// Where limits are looked at, tiles depend on anchors alone, and their kernels work beside each other. Where signatures
 /// are, tiles that are not plain depend on the lines around them. Tiles of the Lorenzo predictor depend on nothing.
 pub(super) const COMPRESS: [Stage; 26] = [
-    only(FEW_STRIPS, statistics(|s, _| s.strips().min(MOST_FEW_STRIPS).div_ceil(2), 2)),
-    only(MANY_STRIPS, statistics(|s, _| s.strips().div_ceil(4).min(2 * MANY), 4)),
+    only(FEW_STRIPS, statistics(|s, _| s.strips().min(MOST_FEW_STRIPS).div_ceil(2), 2, 1)),
+    only(MANY_STRIPS, statistics(|s, _| s.strips().div_ceil(4).min(2 * MANY), 4, 2)),
     stage("sort", |s, _| 1 + s.tiles.div_ceil(128), 128),
     only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
     stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
