@@ -374,12 +374,12 @@ __device__ __forceinline__ void list_by_weight(const Job& job, Control& control)
         u64 at = entry.weighted & ((1u << WEIGHT_AT) - 1);
 #pragma unroll
         for (u32 w = 1; w < WEIGHTS; w++)
-            if (w > weight) at += control.weighed[whole][w].count;
+            if (w > weight) at += control.weighed[whole][w];
         job.group_sizes[whole ? job.tiles() - 1 - at : control.plain_tiles + at] = tile;
     }
     if (blockIdx.x == 0 && threadIdx.x < 2) {
         u64 sum = 0;
-        for (u32 w = 0; w < WEIGHTS; w++) sum += control.weighed[threadIdx.x][w].count;
+        for (u32 w = 0; w < WEIGHTS; w++) sum += control.weighed[threadIdx.x][w];
         (threadIdx.x ? control.whole_tiles : control.other_tiles) = sum;
     }
 }
@@ -457,7 +457,7 @@ __device__ __forceinline__ void limits(const Job& job) {
         u64 at = 0;
         // Its place in two lists.
         if (lane < 2) {
-            u64* const list = lane ? &control.weighed[whole][weight].count : &control.hard;
+            u64* const list = lane ? &control.weighed[whole][weight] : &control.hard;
             at = atomicAdd((ull*)list, lane ? (zero ? 0ull : 1ull) : (ull)(few_tiles(job) ? hard : (hard + 31) & ~31u));
         }
         if (lane == 1) {

@@ -23,10 +23,6 @@ constexpr u32 PARTS = 384;
 // There is no memory for 2^32 groups.
 __device__ __forceinline__ u32 groups_of_part(u64 groups) { return ((u32)groups + PARTS - 1) / PARTS; }
 
-// A counter on a line of its own.
-struct alignas(128) Counter {
-    u64 count;
-};
 // Of all vertices, as far as it is known: bits of a double, and what makes it as long as what can be copied to shared memory without a cache.
 struct alignas(16) LargestError {
     u64 bits, unused;
@@ -51,7 +47,7 @@ struct Control {
     alignas(128) u64 plain_tiles, limited_tiles;
     alignas(128) u64 whole_tiles, other_tiles;
     alignas(128) u64 hard;  // triangles whose limits take determinants
-    Counter weighed[2][WEIGHTS];  // limited tiles by weight: others, whole ones
+    alignas(128) u64 weighed[2][WEIGHTS];  // limited tiles by weight: others, whole ones
     alignas(128) u64 exact, critical;
     LargestError max_error;
     u64 raw_bits;

@@ -68,15 +68,20 @@ struct Seen {
 };
 static_assert(sizeof(SeenRange<double>) + sizeof(SeenCounts) <= TILE_WORD_BYTES_F32, "they have their place");
 
-// The blocks of the statistics have a warp for a strip at a time: 128 columns of a row of tiles. Where strips are few, small blocks give all
-// multiprocessors as much to do; otherwise there are no more blocks than are read soon. (launch.rs has the same figures.)
-constexpr u32 STATISTICS_WARPS = 4, FEW_STRIPS = 4096, WARPS_OF_FEW_STRIPS = 2, MOST_STATISTICS_BLOCKS = 2112;
+// The statistics look at strips: 128 columns of a row of tiles. Where they are few, each is the work of a block, a warp for a part of its rows, so
+// that all multiprocessors have as much to do, and soon; otherwise of a warp, and there are no more blocks than are read soon. (launch.rs has the
+// same figures.)
+constexpr u32 STATISTICS_WARPS = 4, MOST_STATISTICS_BLOCKS = 2112, STRIP_PARTS = 4;
+#ifndef FACTZ_EMULATED
+constexpr u32 FEW_STRIPS = 4096;
+#else
+constexpr u32 FEW_STRIPS = 4;  // small fields show both ways
+#endif
 __device__ __forceinline__ u64 strips_of_row(const Job& job) { return (job.tiles_x + 3) / 4; }
-__device__ __forceinline__ u32 statistics_warps(const Job& job) { return strips_of_row(job) * job.tiles_y <= FEW_STRIPS ? WARPS_OF_FEW_STRIPS : STATISTICS_WARPS; }
+__device__ __forceinline__ bool has_few_strips(const Job& job) { return strips_of_row(job) * job.tiles_y <= FEW_STRIPS; }
 __device__ __forceinline__ u32 statistics_blocks(const Job& job) {
-    const u64 strips = strips_of_row(job) * job.tiles_y;
-    const u64 blocks = strips <= FEW_STRIPS ? (strips + WARPS_OF_FEW_STRIPS - 1) / WARPS_OF_FEW_STRIPS : (strips + STATISTICS_WARPS - 1) / STATISTICS_WARPS;
-    return blocks < MOST_STATISTICS_BLOCKS ? (u32)blocks : MOST_STATISTICS_BLOCKS;
+    const u64 strips = strips_of_row(job) * job.tiles_y, blocks = (strips + STATISTICS_WARPS - 1) / STATISTICS_WARPS;
+    return has_few_strips(job) ? (u32)strips : blocks < MOST_STATISTICS_BLOCKS ? (u32)blocks : MOST_STATISTICS_BLOCKS;
 }
 
 // The bound of the call, once the range is known.
@@ -169,19 +174,6 @@ struct Strip {
     }
 };
 
-// Dynamic shared memory: one for each warp of the block, with rows of one step where strips are few.
-template <typename T>
-struct Strips {
-    Strip<T, 2> of_warps[STATISTICS_WARPS];
-    template <i32 STEPS>
-    __device__ __forceinline__ Strip<T, STEPS>& of_warp(u32 warp, bool few) {
-        u8* const first = reinterpret_cast<u8*>(of_warps);
-        return *reinterpret_cast<Strip<T, STEPS>*>(first + warp * (few ? sizeof(Strip<T, 1>) : sizeof(Strip<T, 2>)));
-    }
-};
-static_assert(sizeof(Strip<float, 1>) == 4128 && sizeof(Strip<double, 1>) == 4128, "launch.rs asks for as much");
-static_assert(sizeof(Strip<float, 2>) == 8256 && sizeof(Strip<double, 2>) == 8256, "launch.rs asks for as much");
-
 // The least and the largest u and v of some vertices.
 template <typename T>
 struct Box {
@@ -242,18 +234,20 @@ struct Tally {
     }
 };
 
-// 128 columns of a row of tiles, by a warp, downwards. WIDE where all lanes have four columns that are aligned. So many rows are on their way, in units
-// of what a step has, less one.
-template <typename T, bool WIDE, i32 STEPS>
+// A strip by so many warps of a block, each of which has some of its rows, downwards. WIDE where all lanes have four columns that are aligned. So many
+// rows are on their way, in units of what a step has, less one.
+template <typename T, i32 PARTS, bool WIDE, i32 STEPS>
 __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T, STEPS>& strip, u64 ty, u64 x0, i32 count, Tally<T>& t) {
     typedef Real<T> R;
+    constexpr i32 MOST_ROWS = TILE / PARTS, PART_BANDS = BANDS / PARTS;
     constexpr i32 ROWS = Strip<T, STEPS>::ROWS, AHEAD = STEPS * ROWS - 1;
     static_assert(BAND_ROWS % ROWS == 0, "a band ends with the first of some rows");
     const i32 lane = threadIdx.x & 31;
     const T infinite = R::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
-    const u64 y0 = ty * TILE;
     // The same for all lanes, as the compiler has to know.
-    const i32 rows = (i32)warp_or(job.ny - y0 < TILE ? (u32)(job.ny - y0) : (u32)TILE), all_rows = job.ny - y0 > TILE ? TILE + 1 : rows;
+    const i32 part = PARTS > 1 ? (i32)warp_or(threadIdx.x >> 5) : 0;
+    const u64 y0 = ty * TILE + part * MOST_ROWS, left = job.ny > y0 ? job.ny - y0 : 0;
+    const i32 rows = (i32)warp_or(left < MOST_ROWS ? (u32)left : (u32)MOST_ROWS), all_rows = left > MOST_ROWS ? MOST_ROWS + 1 : rows;
     const bool has_right = x0 + 4 < job.nx;
     const u64 stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
     const T* u = vertex_at<T>(job.u, job.u_layout, count ? x0 : 0, y0);
@@ -280,7 +274,7 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T, STEPS>
         T least = near;
 #pragma unroll
         for (i32 k = 1; k < 8; k *= 2) least = R::low(least, __shfl_xor_sync(FULL, least, k));
-        if (writes) nearness_of(job, tile).bands[band] = float_down(least);
+        if (writes) nearness_of(job, tile).bands[PART_BANDS * part + band] = float_down(least);
         before_band = R::low(before_band, near);
         near = infinite;
     };
@@ -328,59 +322,44 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T, STEPS>
         }
     }
     // Those at the lower border of the grid have fewer rows.
-    for (i32 band = (all_rows - 1) / BAND_ROWS; band < BANDS; band++) end_band(band);
+    for (i32 band = (all_rows - 1) / BAND_ROWS; band < PART_BANDS; band++) end_band(band);
 #pragma unroll
     for (i32 k = 1; k < 8; k *= 2) {
         top = R::low(top, __shfl_xor_sync(FULL, top, k));
         bottom = R::low(bottom, __shfl_xor_sync(FULL, bottom, k));
     }
+    if (PARTS > 1) {
+        __shared__ T of_parts[PARTS][32];
+        of_parts[part][lane] = before_band;
+        __syncthreads();
+#pragma unroll
+        for (i32 other = 0; other < PARTS; other++) before_band = R::low(before_band, of_parts[other][lane]);
+    }
     const T end = __shfl_sync(FULL, before_band, lane | 7);
     if (writes) {
         Nearness& n = nearness_of(job, tile);
-        n.top = float_down(top);
-        n.bottom = float_down(bottom);
-        n.left = float_down(before_band);
-        n.right = float_down(end);
+        if (part == 0) n.top = float_down(top), n.left = float_down(before_band), n.right = float_down(end);
+        if (part == PARTS - 1) n.bottom = float_down(bottom);
     }
 }
 
-// Grid: statistics_blocks. Block: 32 * statistics_warps. Dynamic shared: Strips. How compression begins. One pass over u and v: what is seen of the values, and for each tile
-// how near the triangles of its cells come to the origin, at least, from boxes around four cells. The result depends on no order.
-template <typename T>
-__device__ __forceinline__ void statistics(const Job& job) {
-    LAUNCHED_SHARED(Strips<T>, rows);
-    let_next_begin();
-    clear(job);
-    const i32 lane = threadIdx.x & 31;
-    const u64 strips = strips_of_row(job), units = strips * job.tiles_y, warps = (u64)gridDim.x * (blockDim.x >> 5);
-    Tally<T> t = {SeenRange<T>::none(), 0, 0, 0};
-    const bool aligned = is_aligned<T>(job);
-    for (u64 unit = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5); unit < units; unit += warps) {
-        const u64 ty = unit / strips, start = (unit - ty * strips) * 128, x0 = start + 4 * lane;
-        const i32 count = x0 >= job.nx ? 0 : job.nx - x0 < 4 ? (i32)(job.nx - x0) : 4;
-        const bool few = units <= FEW_STRIPS;
-        Strip<T, 1>& one = rows.template of_warp<1>(threadIdx.x >> 5, few);
-        Strip<T, 2>& two = rows.template of_warp<2>(threadIdx.x >> 5, few);
-        if (!aligned || start + 128 > job.nx)
-            statistics_strip<T, false>(job, one, ty, x0, count, t);
-        else if (few)
-            statistics_strip<T, true>(job, one, ty, x0, 4, t);
-        else
-            statistics_strip<T, true>(job, two, ty, x0, 4, t);
-    }
+// What the warps of a block have seen, for those that put together what all blocks have.
+template <typename T, u32 WARPS>
+__device__ __forceinline__ void tell(const Job& job, const Tally<T>& t) {
+    __shared__ SeenRange<T> ranges[WARPS];
+    __shared__ SeenCounts all_counts[WARPS];
     SeenRange<T> range = t.range;
     SeenCounts counts = {t.zero, t.nonfinite, t.first};
     range.add_lanes();
     counts.add_lanes();
-    __shared__ SeenRange<T> ranges[STATISTICS_WARPS];
-    __shared__ SeenCounts all_counts[STATISTICS_WARPS];
-    if (lane == 0) {
+    if ((threadIdx.x & 31) == 0) {
         ranges[threadIdx.x >> 5] = range;
         all_counts[threadIdx.x >> 5] = counts;
     }
     __syncthreads();
     if (threadIdx.x != 0) return;
-    for (u32 w = 1; w < blockDim.x >> 5; w++) {
+#pragma unroll
+    for (u32 w = 1; w < WARPS; w++) {
         range.add(ranges[w].low, ranges[w].high);
         counts.add(all_counts[w]);
     }
@@ -389,12 +368,61 @@ __device__ __forceinline__ void statistics(const Job& job) {
     seen.counts[blockIdx.x] = counts;
 }
 
+// How compression begins: one pass over u and v. What is seen of the values, and for each tile how near the triangles of its cells come to the
+// origin, at least, from boxes around four cells. The result depends on no order.
+
+// The columns of a lane in a strip.
+struct StripPlace {
+    u64 ty, x0;
+    i32 count;
+    bool wide;
+    __device__ __forceinline__ StripPlace(const Job& job, u64 unit, bool aligned) {
+        const u64 strips = strips_of_row(job);
+        ty = unit / strips;
+        const u64 start = (unit - ty * strips) * 128;
+        x0 = start + 4 * (threadIdx.x & 31);
+        wide = aligned && start + 128 <= job.nx;
+        count = x0 >= job.nx ? 0 : job.nx - x0 < 4 ? (i32)(job.nx - x0) : 4;
+    }
+};
+
+// Grid: statistics_blocks. Block: 32 * STATISTICS_WARPS. Where strips are many.
+template <typename T>
+__device__ __forceinline__ void statistics(const Job& job) {
+    __shared__ Strip<T, 2> strips[STATISTICS_WARPS];
+    let_next_begin();
+    clear(job);
+    const u64 units = strips_of_row(job) * job.tiles_y, warps = (u64)gridDim.x * STATISTICS_WARPS;
+    Tally<T> t = {SeenRange<T>::none(), 0, 0, 0};
+    const bool aligned = is_aligned<T>(job);
+    for (u64 unit = (u64)blockIdx.x * STATISTICS_WARPS + (threadIdx.x >> 5); unit < units; unit += warps) {
+        const StripPlace place(job, unit, aligned);
+        if (place.wide)
+            statistics_strip<T, 1, true>(job, strips[threadIdx.x >> 5], place.ty, place.x0, 4, t);
+        else
+            statistics_strip<T, 1, false>(job, strips[threadIdx.x >> 5], place.ty, place.x0, place.count, t);
+    }
+    tell<T, STATISTICS_WARPS>(job, t);
+}
+
+// Grid: statistics_blocks. Block: 32 * STRIP_PARTS. Where strips are few.
+template <typename T>
+__device__ __forceinline__ void few_statistics(const Job& job) {
+    __shared__ Strip<T, 1> strips[STRIP_PARTS];
+    let_next_begin();
+    clear(job);
+    Tally<T> t = {SeenRange<T>::none(), 0, 0, 0};
+    const StripPlace place(job, blockIdx.x, is_aligned<T>(job));
+    if (place.wide)
+        statistics_strip<T, STRIP_PARTS, true>(job, strips[threadIdx.x >> 5], place.ty, place.x0, 4, t);
+    else
+        statistics_strip<T, STRIP_PARTS, false>(job, strips[threadIdx.x >> 5], place.ty, place.x0, place.count, t);
+    tell<T, STRIP_PARTS>(job, t);
+}
+
 // So many warps of a block look at what all blocks of the statistics have seen. (Blocks are large, since they list tiles in any order: those that
 // are worked on together should be near each other.)
-#ifndef SW
-#define SW 16
-#endif
-constexpr u32 SORT_WARPS = SW;
+constexpr u32 SORT_WARPS = 16;
 
 // The range of all values, for all threads of a block.
 template <typename T>

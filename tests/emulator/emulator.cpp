@@ -243,7 +243,10 @@ constexpr uint64_t FEW = 2;
 
 void compress(const Job& job) {
     const uint64_t tiles = job.tiles();
-    RUN(statistics, statistics_blocks(job), 32 * statistics_warps(job));
+    if (has_few_strips(job))
+        RUN(few_statistics, statistics_blocks(job), 32 * STRIP_PARTS);
+    else
+        RUN(statistics, statistics_blocks(job), 32 * STATISTICS_WARPS);
     RUN(sort, 1 + (tiles + 32 * SORT_WARPS - 1) / (32 * SORT_WARPS), 32 * SORT_WARPS);
     if (job.predictor == PREDICTOR_HIERARCHICAL) RUN(tune, std::min<uint64_t>(tiles, SAMPLES) * 12, 32 * TUNE_WARPS);
     RUN(limits, FEW, 64);

@@ -102,13 +102,8 @@ const fn encode_bytes(groups: u32) -> u32 {
 const ENCODE_LORENZO_BYTES: u32 = 8 * 5185 + 256 + 16 * (320 + 516 + 512);
 const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);
 
-/// So many strips, each the work of a warp, are few: small blocks give all multiprocessors as much to do.
+/// So many strips are few: each is the work of a block, otherwise of a warp.
 const MOST_FEW_STRIPS: u64 = 4096;
-/// How compression begins, with so many warps in a block, each of which has a struct Strip of so many steps.
-const fn statistics(blocks: fn(&Shape, usize) -> u64, warps: u32, steps: u32) -> Stage {
-    on_time(with_shared(4128 * steps * warps, stage("statistics", blocks, 32 * warps)))
-}
-
 /// What `tune` asks for and does not use: with it a multiprocessor's memory is divided as for `limits`, whose blocks can
 /// then begin beside it.
 const TUNE_BYTES: u32 = 18000;
@@ -135,8 +130,8 @@ const TIGHT: Stage =
 /// Where limits are looked at, tiles depend on anchors alone, and their kernels work beside each other. Where signatures
 /// are, tiles that are not plain depend on the lines around them. Tiles of the Lorenzo predictor depend on nothing.
 pub(super) const COMPRESS: [Stage; 26] = [
-    only(FEW_STRIPS, statistics(|s, _| s.strips().min(MOST_FEW_STRIPS).div_ceil(2), 2, 1)),
-    only(MANY_STRIPS, statistics(|s, _| s.strips().div_ceil(4).min(2 * MANY), 4, 2)),
+    only(FEW_STRIPS, on_time(stage("few_statistics", |s, _| s.strips().min(MOST_FEW_STRIPS), 128))),
+    only(MANY_STRIPS, on_time(stage("statistics", |s, _| s.strips().div_ceil(4).min(2 * MANY), 128))),
     stage("sort", |s, _| 1 + s.tiles.div_ceil(128), 128),
     only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
     stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
@@ -402,7 +397,7 @@ mod tests {
 
     #[test]
     fn names() {
-        assert_eq!(COMPRESS[0].function(0), "factz_statistics_f32");
+        assert_eq!(COMPRESS[0].function(0), "factz_few_statistics_f32");
         assert_eq!(COMPRESS[7].function(1), "factz_plain_f64");
         assert_eq!(DECOMPRESS[10].function(0), "factz_lorenzo_restore_f32");
     }
@@ -418,7 +413,7 @@ mod tests {
                     let times = |begin: &[&str]| {
                         names.iter().filter(|n| begin.iter().any(|b| n.starts_with(b))).count()
                     };
-                    assert_eq!(times(&["statistics"]), 1, "{names:?}");
+                    assert_eq!(times(&["statistics", "few_statistics"]), 1, "{names:?}");
                     assert_eq!(times(&["collect"]), 1, "{names:?}");
                     assert_eq!(times(&["tables", "make_codes"]), 1, "{names:?}");
                     assert_eq!(times(&["encode"]), 1, "{names:?}");
