@@ -132,7 +132,7 @@ const TIGHT: Stage =
 pub(super) const COMPRESS: [Stage; 26] = [
     only(FEW_STRIPS, on_time(stage("few_statistics", |s, _| s.strips().min(MOST_FEW_STRIPS), 128))),
     only(MANY_STRIPS, on_time(stage("statistics", |s, _| s.strips().div_ceil(4).min(2 * MANY), 128))),
-    stage("sort", |s, _| 1 + s.tiles.div_ceil(128), 128),
+    stage("sort", |s, _| 1 + s.tiles.div_ceil(512), 512),
     only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
     stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
     stage("bounds", |s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8), 128),
@@ -400,6 +400,31 @@ mod tests {
         assert_eq!(COMPRESS[0].function(0), "factz_few_statistics_f32");
         assert_eq!(COMPRESS[7].function(1), "factz_plain_f64");
         assert_eq!(DECOMPRESS[10].function(0), "factz_lorenzo_restore_f32");
+    }
+
+    /// What the kernels of the front end take for granted of their blocks.
+    #[test]
+    fn blocks_of_the_front_end() {
+        let source = include_str!("../../../kernels/front.cuh");
+        let value = |name: &str| -> u64 {
+            let begin = format!("{name} = ");
+            let at = source.find(&begin).unwrap_or_else(|| panic!("{name}")) + begin.len();
+            let digits: String = source[at..].chars().take_while(char::is_ascii_digit).collect();
+            digits.parse().unwrap()
+        };
+        let stage = |name: &str| COMPRESS.iter().find(|stage| stage.name == name).unwrap();
+        let threads = |name: &str| stage(name).threads.map(u64::from);
+        assert_eq!(threads("sort"), [32 * value("SORT_WARPS"); 2]);
+        assert_eq!(threads("statistics"), [32 * value("STATISTICS_WARPS"); 2]);
+        assert_eq!(threads("few_statistics"), [32 * value("STRIP_PARTS"); 2]);
+        assert_eq!(MOST_FEW_STRIPS, value("FEW_STRIPS"));
+        let large = shape(1 << 18, 1 << 18);
+        assert_eq!(
+            stage("sort").grid(&large, 0).unwrap() as u64,
+            1 + large.tiles / (32 * value("SORT_WARPS"))
+        );
+        assert_eq!(stage("statistics").grid(&large, 0).unwrap() as u64, value("MOST_STATISTICS_BLOCKS"));
+        assert_eq!(stage("few_statistics").grid(&shape(1000, 33), 0).unwrap(), 16);
     }
 
     #[test]
