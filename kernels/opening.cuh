@@ -163,8 +163,6 @@ __device__ __forceinline__ void make_code_table(u16* codes, TableReader& shared,
         const u32 each = 1 | CODES >> lane << 16, mine_and_before = sum_up_to_me(all * each) - (all - before) * each;
         u32 place = __shfl_sync(FULL, mine_and_before, mine.field);
         place += __popc(same_length(mine) & ((1u << lane) - 1)) * (1 | CODES >> mine.field << 16);
-        shared.starts[entry] = CODES;
-        meet_at<ALPHABET>(1);
         if (mine.exists) {
             shared.starts[place & 0xffff] = place >> 16;
             shared.symbols[place & 0xffff] = mine.field << 8 | mine.symbol;
@@ -215,6 +213,8 @@ __device__ __forceinline__ void open_table(const Job& job, u32 table) {
 #pragma unroll
     for (u32 i = 0; i < 2; i++) shared.words[i * OPEN_THREADS + k] = load_word(job, stream, i * OPEN_THREADS + k);
     if (k < ENTRY_WARPS * 16) shared.lengths[k / 16][k % 16] = 0;
+    // Behind the last code of a table.
+    if (k < ALPHABET) shared.starts[k] = CODES;
     __syncthreads();
     const u8* const bytes = reinterpret_cast<const u8*>(shared.words);
     const u32 table_bytes = shared.words[7], size = 4 * bytes[HEADER_BYTES + table];
