@@ -9,7 +9,8 @@ __device__ __forceinline__ void inspect(const Inspection& job) {
     const Header header(job.stream, job.stream_bytes);
     const HeaderCheck checked = check_header(header);
     const u32 more = header.word_at(16);
-    const double dx = header.double_at(80), dy = header.double_at(88), bound = header.double_at(56), absolute_bound = header.double_at(64);
+    const double dx = header.double_at(80), dy = header.double_at(88), bound = header.double_at(56),
+                 absolute_bound = header.double_at(64);
     if (threadIdx.x != 0) return;
     Info info = {};
     info.status = checked.status;
