@@ -120,7 +120,7 @@ __device__ __forceinline__ void count_dense(u32* table, uint2 eight, u32 present
 }
 
 // Counts the entries of a mask by rows, a row a lane: how many there are.
-__device__ __forceinline__ u32 collect_mask(CollectShared& shared, const TileShape& shape, u32 row) {
+__device__ __forceinline__ u32 collect_mask(u32* run_counts, u32* byte_counts, const TileShape& shape, u32 row) {
     const i32 lane = threadIdx.x & 31;
     const u32 difference = mask_difference(row);
     u32 size = 0;
@@ -132,8 +132,8 @@ __device__ __forceinline__ u32 collect_mask(CollectShared& shared, const TileSha
         if (value) {
             const u32 before = present & ((1u << lane) - 1);
             const Run run = encode_run((u32)(32 * byte + lane - (before ? 32 * byte + (i32)highest_bit(before) : last) - 1));
-            atomicAdd(&shared.counts[run_place(MASK_RUN) + run.symbol], 1);
-            atomicAdd(&shared.counts[MASK_BYTES_AT + value], 1);
+            atomicAdd(&run_counts[run.symbol], 1);
+            atomicAdd(&byte_counts[value], 1);
         }
         size += __popc(present);
         last = 32 * byte + (i32)highest_bit(present);
@@ -201,8 +201,8 @@ __device__ __forceinline__ void collect(const Job& job) {
             if (const u32 states = mode_in(info); states != 0 && states != ALL_ZERO) {
                 const u32 zero = job.masks[(u64)index * 64 + lane], fill = job.masks[(u64)index * 64 + TILE + lane];
                 masked |= zero | fill;
-                if (has_mask_list(states, 0)) mask_sizes[0] = collect_mask(shared, shape, zero);
-                if (has_mask_list(states, 1)) mask_sizes[1] = collect_mask(shared, shape, fill);
+                if (has_mask_list(states, 0)) mask_sizes[0] = collect_mask(counts + run_place(MASK_RUN), counts + MASK_BYTES_AT, shape, zero);
+                if (has_mask_list(states, 1)) mask_sizes[1] = collect_mask(counts + run_place(MASK_RUN), counts + MASK_BYTES_AT, shape, fill);
             }
             if (info >> 8) {
                 active = ~mask_by_position(lorenzo, masked);

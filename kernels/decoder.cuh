@@ -329,12 +329,12 @@ __device__ __forceinline__ u32 masked_tiles(const Job& job, u64 batch, bool exis
 // What comes before the lists of a batch: info words, entries of sparse lists (the coarse, the middle, and from bit 16 on the fine one),
 // masks. Whether it is bad.
 template <bool HUFFMAN, typename Lists>
-__device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists, bool lorenzo, u64 batch, bool exists,
+__device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists, u64 batch, bool exists,
                                           u32& my_info, u32& counts) {
     const i32 lane = threadIdx.x & 31;
     my_info = counts = 0;
     const u32 mode = decoder.head_step(exists, TILE_MODE);
-    if (warp_or(mode >= (lorenzo ? 9 * TIERS : 9))) return true;
+    if (warp_or(mode >= 9)) return true;
     u32 mask_counts[2];
     my_info = info_of_mode(mode);
     const bool coded = exists && has_codes(mode_in(my_info));

@@ -30,11 +30,11 @@ struct DecodeShared {
     DecodeTables<HUFFMAN> tables;
     union {
         DecodeGroup groups[DECODE_GROUPS];
-        DecodeBatch batches[DECODE_WARPS];  // a warp for a group of the Lorenzo predictor
+        DecodeRows rows[DECODE_WARPS];  // a warp for a group of the Lorenzo predictor
     };
 };
 static_assert(sizeof(DecodeGroup) == 2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16, "launch.rs asks for as much");
-static_assert(sizeof(DecodeBatch) == 320 + 516 + 5 * 128 + 384 && sizeof(DecodeBatch) * DECODE_WARPS < sizeof(DecodeGroup) * DECODE_GROUPS, "launch.rs asks for as much");
+static_assert(sizeof(DecodeRows) == 32 * 36 + 384 && sizeof(DecodeRows) * DECODE_WARPS < sizeof(DecodeGroup) * DECODE_GROUPS, "launch.rs asks for as much");
 static_assert(sizeof(DecodeShared<false>) == 32 * (4 * 256 + 256) + 272 + 512 + 4 * sizeof(DecodeGroup), "launch.rs asks for as much");
 static_assert(sizeof(DecodeShared<true>) == 16 + 512 + 4 * sizeof(DecodeGroup), "launch.rs asks for as much");
 
@@ -57,7 +57,7 @@ __device__ __forceinline__ bool read_chunks(const Job& job, const DecodeTables<H
     bool bad = !decoder.open(job, all, shared.words, group);
     for (u64 batch = first; batch < end; batch += BATCH) {
         u32 my_info = 0, counts = 0;
-        if (!bad) bad = read_head(job, decoder, shared.lists, false, batch, batch + lane < end, my_info, counts);
+        if (!bad) bad = read_head(job, decoder, shared.lists, batch, batch + lane < end, my_info, counts);
         shared.tiles.infos[lane] = my_info;
         shared.tiles.counts[lane] = counts;
         if (lane == 0) shared.reader_bad = bad;
@@ -255,7 +255,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
         bool bad = false;
         u32 exact = 0;
         if (lorenzo) {
-            bad = decode_lorenzo_group<T>(job, shared.tables, shared.batches[number], group, exact);
+            bad = decode_lorenzo_group<T>(job, shared.tables, shared.rows[number], group, exact);
         } else {
             u64 first, end;
             tiles_of_group(job, group, first, end);

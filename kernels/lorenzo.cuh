@@ -6,28 +6,11 @@
 
 constexpr i32 LORENZO_PLAIN_WARPS = 4, LORENZO_WARPS = 4;
 
-// What the rows so far come to: before the middle block, before the fine one, in all.
-struct RowSums {
-    u32 coarse, middle, all;
-    // Before row start + i: `start` is a multiple of four.
-    __device__ __forceinline__ void begin_row(i32 start, i32 i) {
-        if (i % 4 == 2 && start + i == 2) coarse = all;
-        if (i % 4 == 0 && start + i == 8) middle = all;
-    }
-};
-
 // The difference of a row of base codes across its cells: down from the row before, then to the left.
 __device__ __forceinline__ i32 across_cell(u32 down) { return (i32)less_from_below(down); }
 
-// From what the symbols of each lane cost, and the number of those in all lanes.
-__device__ __forceinline__ u32 classes_of(const RowSums& costs, const RowSums& active) {
-    return class_of(warp_sum(costs.coarse), active.coarse) << 8 | class_of(warp_sum(costs.middle - costs.coarse), active.middle - active.coarse) << 16 |
-           class_of(warp_sum(costs.all - costs.middle), active.all - active.middle) << 24;
-}
-
 // How a lane loads and stores: a warp has four tiles, eight lanes for each, of four neighbours in a row.
 constexpr i32 COLUMNS = 4, ROW_LANES = TILE / COLUMNS, TILES_OF_WARP = 32 / ROW_LANES;
-constexpr u32 ONES = 0x01010101;
 
 // ---------------------------------------------------------------- back to values
 
@@ -98,10 +81,6 @@ struct StagedTiles {
     alignas(16) u8 symbols[TILES_OF_WARP][TILE_VERTICES + TILE];
 };
 
-// Symbols with raw bits: each byte above the last one without.
-__device__ __forceinline__ u32 large_in(u32 four) {
-    return (((four & 0x7f * ONES) + (0x80 - FIRST_WITH_RAW_BITS) * ONES) | four) & 0x80 * ONES;
-}
 // Bytes of four bits.
 __device__ __forceinline__ u32 spread(u32 four_bits) { return (four_bits * 0x204081 & ONES) * 255; }
 

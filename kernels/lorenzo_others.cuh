@@ -82,7 +82,7 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     const T width = lattices.width[tier][0], inverse = lattices.inverse[tier][0], accept = (T)control.quantizer.accept;
     u8* symbols = job.symbols + index * TILE_VERTICES + lane;
     Q* payload = reinterpret_cast<Q*>(job.payload) + index * TILE_VERTICES + lane;
-    RowSums costs = {0, 0, 0}, active = {0, 0, 0};
+    u32 cost = 0, active = 0;
     u32 before_u = 0, before_v = 0, my_zero = 0, my_fill = 0, stored_vertices = 0;
     T largest = 0;
     bool too_long = false;
@@ -99,8 +99,6 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
         const T a = rows.a[0], b = rows.b[0], limit = rows.limit[0];
 #pragma unroll
         for (i32 i = 0; i + 1 < LORENZO_ROWS; i++) rows.a[i] = rows.a[i + 1], rows.b[i] = rows.b[i + 1], rows.limit[i] = rows.limit[i + 1];
-        if (y == 2) costs.coarse = costs.all, active.coarse = active.all;
-        if (y == 8) costs.middle = costs.all, active.middle = active.all;
         u32 symbol = SYMBOL_ZERO;
         if (y < oy) {
             bool visible = inside;
@@ -164,8 +162,8 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
                 *payload = sizeof(T) == 4 ? Payload<T>::make(R::bits(a) | R::bits(b) << 32, 0) : Payload<T>::make(R::bits(a), R::bits(b));
             }
             too_long |= sizeof(T) == 4 && own > 64;
-            if (symbol != SYMBOL_ZERO) costs.all += 3 + own;
-            active.all += n;
+            if (symbol != SYMBOL_ZERO) cost += 3 + own;
+            active += n;
         }
         *symbols = (u8)symbol;
         symbols += TILE;
@@ -176,7 +174,7 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     const u32 states = 3 * (zeros == 0 ? MASK_NONE : zeros == owned ? MASK_ALL : MASK_SOME) +
                        (fills == 0 ? MASK_NONE : fills == owned ? MASK_ALL : MASK_SOME);
     info = states | (u32)tier << 5 | (states == 0 && owned == TILE_VERTICES ? ALL_CODED : 0);
-    if (has_codes(states)) info |= classes_of(costs, active);
+    if (has_codes(states)) info |= tile_class_of(warp_sum(cost), active) << 8;
     if (states != 0) {
         job.masks[index * 64 + lane] = my_zero;
         job.masks[index * 64 + TILE + lane] = my_fill;

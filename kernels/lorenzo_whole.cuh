@@ -50,10 +50,10 @@ __device__ __forceinline__ u32 small_symbols(u32 pairs, u32& saved) {
     return pairs + ONES - (from >> 7) - NO_DIFFERENCE * zeros;
 }
 
-// What comes of a whole tile, by each of its lanes: costs of the symbols by block, of the lane's own vertices; the largest error.
+// What comes of a whole tile, by each of its lanes: what the symbols of its own vertices cost; the largest error.
 template <typename T>
 struct RowsOfLane {
-    u32 costs[3];
+    u32 cost;
     T max_error;
     bool holds;  // whether the lattice has a code for each of its vertices
 };
@@ -100,7 +100,7 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
     u32 before_u[COLUMNS], before_v[COLUMNS];
 #pragma unroll
     for (i32 c = 0; c < COLUMNS; c++) before_u[c] = before_v[c] = R::SHIFTED_ZERO;
-    RowSums costs = {0, 0, 0};
+    u32 cost = 0;
     T max_error = 0, largest = 0;
     auto payload_at = [&]() { return reinterpret_cast<Q*>(job.payload) + (reinterpret_cast<u8*>(symbols) - job.symbols); };
     // Some rows are on their way.
@@ -124,8 +124,6 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
     for (i32 start = 0; start < TILE; start += ROWS) {
         // Behind the last one it is that again.
         if (start + 2 * ROWS > TILE) u -= pitch_u, v -= pitch_v, pitch_u = pitch_v = 0;
-        if (start == 2) costs.coarse = costs.all;
-        if (start == 8) costs.middle = costs.all;
 #pragma unroll
         for (i32 i = 0; i < ROWS; i++) {
             u32 base_u[COLUMNS], base_v[COLUMNS], down_u[COLUMNS], down_v[COLUMNS], mine = 0;
@@ -185,9 +183,9 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
             if (most <= 2 * SMALL) {
                 u32 saved = 0;
                 four = small_symbols(pairs, saved);
-                costs.all += 3 * COLUMNS - saved;
+                cost += 3 * COLUMNS - saved;
             } else {
-                four = large_symbols<T>(qu, qv, payload_at(), costs.all);
+                four = large_symbols<T>(qu, qv, payload_at(), cost);
             }
             *symbols = four;
             symbols += ROW_LANES;
@@ -195,7 +193,7 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
     }
     // A step that is infinite makes errors that are nothing.
     const bool holds = R::finite(width) && max_error <= accept && largest <= R::MAX_CODE;
-    return {{costs.coarse, costs.middle - costs.coarse, costs.all - costs.middle}, max_error, holds};
+    return {cost, max_error, holds};
 }
 
 // Whether something is so in all lanes of a tile.
@@ -203,14 +201,13 @@ __device__ __forceinline__ bool in_all_lanes(bool it) {
     const u32 mine = ((1u << ROW_LANES) - 1) << (threadIdx.x & 31 & ~(ROW_LANES - 1));
     return (__ballot_sync(FULL, it) & mine) == mine;
 }
-// The classes of whole tiles, from what the symbols of each lane cost.
+// The classes of whole tiles in their info words, from what the symbols of each lane cost.
 template <typename T>
-__device__ __forceinline__ u32 classes_of(RowsOfLane<T>& rows) {
+__device__ __forceinline__ u32 class_of_tile(const RowsOfLane<T>& rows) {
+    u32 cost = rows.cost;
 #pragma unroll
-    for (i32 k = 1; k < ROW_LANES; k *= 2)
-#pragma unroll
-        for (u32& cost : rows.costs) cost += __shfl_xor_sync(FULL, cost, k);
-    return class_of(rows.costs[0], 64) << 8 | class_of(rows.costs[1], 192) << 16 | class_of(rows.costs[2], 768) << 24;
+    for (i32 k = 1; k < ROW_LANES; k *= 2) cost += __shfl_xor_sync(FULL, cost, k);
+    return tile_class_of(cost, TILE_VERTICES) << 8;
 }
 // The largest of all values.
 template <typename T>
@@ -242,8 +239,8 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
         else
             rows = lorenzo_whole_rows<T, false, false>(job, index, width, inverse, accept, 0, nullptr);
         const bool holds = in_all_lanes(rows.holds), counts = exists && holds;
-        const u32 classes = classes_of(rows);
-        if (counts && threadIdx.x % ROW_LANES == 0) job.info[index] = ALL_CODED | classes;
+        const u32 cls = class_of_tile(rows);
+        if (counts && threadIdx.x % ROW_LANES == 0) job.info[index] = ALL_CODED | cls;
         wait_for_copies<0>();
         report_tally<T>(control, 0, 0, counts ? rows.max_error : T(0), known[threadIdx.x >> 5].bits);
         failing = __ballot_sync(FULL, exists && !holds);
@@ -269,7 +266,7 @@ struct LorenzoTiles {
     const T *u[TILES_OF_WARP], *v[TILES_OF_WARP];
     u32 refined[TILES_OF_WARP][TILE];  // those, by row
     u32 halvings[TILES_OF_WARP][HALVINGS];
-    u32 costs[TILES_OF_WARP][3];
+    u32 costs[TILES_OF_WARP];
     i32 tiers[TILES_OF_WARP];
     u16 listed[LISTED];  // tile << 10 | position, and then | y << 5 | x
     u8 chunks[TILES_OF_WARP * TILE_VERTICES / LIMIT_CHUNK];
@@ -436,13 +433,13 @@ __device__ __forceinline__ void refined_symbols(LorenzoTiles<T>& shared, const J
         const BaseCodes difference = coming;
         const FinerCode finer = coming_finer;
         ask_for(k + 32);
-        const u32 vertex = shared.listed[k], t = vertex / TILE_VERTICES, y = vertex % TILE_VERTICES / TILE;
+        const u32 vertex = shared.listed[k], t = vertex / TILE_VERTICES;
         const Symbol s = large_symbol({finer.id, (i32)difference.u, (i32)difference.v});
         *payload_of(vertex) = with_digits<T>(s, finer.digits);
         job.symbols[shared.tiles[t] * TILE_VERTICES + vertex % TILE_VERTICES] = (u8)s.symbol;
         const u32 raw = s.bits + 4 * (u32)finer.id;
         if (sizeof(T) == 4 && raw > 64) failing |= 1u << ROW_LANES * t;
-        atomicAdd(&shared.costs[t][y < 2 ? 0 : y < 8 ? 1 : 2], 3 + raw);
+        atomicAdd(&shared.costs[t], 3 + raw);
     }
 }
 
@@ -488,7 +485,7 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
                     shared.refined[t][lane] = 0;
                     shared.errors[t][lane] = T(0);
                     if (lane < HALVINGS) shared.halvings[t][lane] = 0;
-                    if (lane < 3) shared.costs[t][lane] = 0;
+                    if (lane == 0) shared.costs[t] = 0;
                 }
                 chunks = list_chunks(shared, exists ? limited : 0);
             }
@@ -567,13 +564,11 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
                 }
             }
             __syncwarp();
-            if (lane % ROW_LANES == 0)
-#pragma unroll
-                for (i32 k = 0; k < 3; k++) rows.costs[k] += shared.costs[tile_of_lane][k];
+            if (lane % ROW_LANES == 0) rows.cost += shared.costs[tile_of_lane];
             failing = warp_or(failing);
             const bool holds = in_all_lanes(rows.holds && !(failing >> (ROW_LANES * tile_of_lane) & 1));
-            const u32 classes = classes_of(rows), kept = __ballot_sync(FULL, exists && holds), failed = __ballot_sync(FULL, exists && !holds);
-            if (exists && holds && lane % ROW_LANES == 0) job.info[shared.tiles[tile_of_lane]] = ALL_CODED | (u32)shared.tiers[tile_of_lane] << 5 | classes;
+            const u32 cls = class_of_tile(rows), kept = __ballot_sync(FULL, exists && holds), failed = __ballot_sync(FULL, exists && !holds);
+            if (exists && holds && lane % ROW_LANES == 0) job.info[shared.tiles[tile_of_lane]] = ALL_CODED | (u32)shared.tiers[tile_of_lane] << 5 | cls;
             T max_error = exists && holds ? rows.max_error : T(0);
 #pragma unroll
             for (i32 t = 0; t < TILES_OF_WARP; t++)

@@ -29,9 +29,17 @@ __device__ __forceinline__ void write_sizes(ListSizes& to, u32 coarse, u32 middl
 // How a symbol of a table is coded: frequency << 16 | start, or length << 16 | code, and the reciprocal of the frequency. Where a table has
 // no entry for a symbol that of the escape takes its place.
 constexpr u32 ENTRY_ESCAPES = 1u << 15, ENTRY_RAW = 1u << 14;
+// What a table codes, as far as raw bits follow its symbols.
+enum : u32 { CODES_HEADS, CODES_BYTES, CODES_VERTICES, CODES_RUNS };
+__device__ __forceinline__ u32 coded_by(bool lorenzo, u32 table) {
+    if (table < MASK_BYTE) return CODES_HEADS;
+    if (lorenzo) return table == MASK_RUN ? CODES_RUNS : table == ANCHOR_TABLE || table >= ROW_SYMBOL ? CODES_VERTICES : CODES_BYTES;
+    return table >= RUN ? CODES_RUNS : table >= ANCHOR_TABLE ? CODES_VERTICES : CODES_BYTES;
+}
 // Whether raw bits follow a symbol of a table. (Those of an anchor depend on more.)
-__device__ __forceinline__ u32 raw_flag(u32 table, u32 symbol) {
-    return symbol >= (table >= RUN ? FIRST_RUN_WITH_RAW_BITS : table >= ANCHOR_TABLE ? FIRST_WITH_RAW_BITS : ALPHABET) ? ENTRY_RAW : 0;
+__device__ __forceinline__ u32 raw_flag(const Job& job, u32 table, u32 symbol) {
+    const u32 kind = coded_by(job.predictor == PREDICTOR_LORENZO, table);
+    return symbol >= (kind == CODES_RUNS ? FIRST_RUN_WITH_RAW_BITS : kind == CODES_VERTICES ? FIRST_WITH_RAW_BITS : ALPHABET) ? ENTRY_RAW : 0;
 }
 __device__ __forceinline__ u32 code_in(u32 entry) { return entry & 0xfff; }
 // A table of one entry, for symbol 0, that leaves a state as it is: no bits, or the whole scale.
@@ -214,14 +222,15 @@ __device__ __forceinline__ void add_cost(Control& control, const TableShared& sh
     if (sum) atomicAdd((ull*)(threadIdx.x == 0 ? &control.cost : &control.raw_bits), (ull)sum);
 }
 
-// The raw bits that follow each symbol of a table. Behind classes and modes are the numbers of entries of lists.
+// The raw bits that follow each symbol of a table. Behind modes and classes are the numbers of entries of lists.
 template <typename T>
 __device__ __forceinline__ u32 raw_of_table(const Job& job, u32 table, u32 symbol) {
-    if (table >= RUN) return run_bits(symbol);
-    const bool digits = job.predictor == PREDICTOR_LORENZO || table == ANCHOR_TABLE;
-    if (table >= ANCHOR_TABLE) return symbol < SYMBOLS ? raw_bits(symbol, digits ? 0 : 1, sizeof(T)) : 0;
-    if (table == MASK_BYTE) return 0;
-    if (table >= COARSE_CLASS) return is_sparse(symbol) ? count_bits(table >= FINE_CLASS ? 2 : table >= MIDDLE_CLASS ? 1 : 0, symbol) : 0;
+    const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
+    const u32 kind = coded_by(lorenzo, table);
+    if (kind == CODES_RUNS) return run_bits(symbol);
+    if (kind == CODES_VERTICES) return symbol < SYMBOLS ? raw_bits(symbol, lorenzo || table == ANCHOR_TABLE ? 0 : 1, sizeof(T)) : 0;
+    if (kind == CODES_BYTES) return 0;
+    if (table != TILE_MODE) return !lorenzo && is_sparse(symbol) ? count_bits(table >= FINE_CLASS ? 2 : table >= MIDDLE_CLASS ? 1 : 0, symbol) : 0;
     const u32 states = symbol % 9;
     return MASK_COUNT_BITS * (has_mask_list(states, 0) + has_mask_list(states, 1));
 }
@@ -330,7 +339,7 @@ __device__ __forceinline__ void make_frequencies(const Job& job, TableShared& sh
     }
     // The escape is the last symbol, so that its frequencies end the scale.
     if (has_entry)
-        entries[symbol] = make_uint2(frequency << 16 | raw_flag(table, symbol) | (own ? place >> 16 : ENTRY_ESCAPES | (SCALE - escape)), 0xffffffffu / frequency);
+        entries[symbol] = make_uint2(frequency << 16 | raw_flag(job, table, symbol) | (own ? place >> 16 : ENTRY_ESCAPES | (SCALE - escape)), 0xffffffffu / frequency);
     if (symbol == 0) atomicOr(&shared.words[0], number - 1);
     if (f) {
         const u64 value = ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits | (u64)length << (2 * gap_bits + 1) |
@@ -432,7 +441,7 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, 
     }
     const u32 escape = escape_code[0];
     const u32 code = own ? length << 16 | reversed_code(start) : has_escape ? escape << 16 | reversed_code(escape_code[1]) : 0;
-    if (has_entry) entries[symbol] = make_uint2(code | raw_flag(table, symbol) | (own ? 0 : ENTRY_ESCAPES), 0);
+    if (has_entry) entries[symbol] = make_uint2(code | raw_flag(job, table, symbol) | (own ? 0 : ENTRY_ESCAPES), 0);
     const u64 cost = warp_sum64(count * (own ? length : has_escape ? escape + 8 : 0)) << 8;
     const u64 raw_bits = warp_sum64(count * raw);
     if (lane == 0) shared.costs[warp] = cost, shared.raw[warp] = raw_bits;

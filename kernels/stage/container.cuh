@@ -5,7 +5,8 @@
 
 constexpr u32 HEADER_BYTES = 128;
 constexpr u32 STATE_BYTES = 128;
-constexpr u16 FORMAT_VERSION = 2;
+// That of streams of the hierarchical predictor, and of the Lorenzo predictor, which is the newest one.
+constexpr u16 FORMAT_VERSION = 2, ROWS_VERSION = 3;
 // What a group says of itself: its bytes, and above its tiles less one.
 constexpr u64 GROUP_BYTES_MASK = (1 << 24) - 1;
 enum : u32 { CONTENT_CODED = 0, CONTENT_STORED = 1 };
@@ -21,7 +22,7 @@ __device__ __forceinline__ u64 get64(const u8* at) { return get32(at) | (u64)get
 __device__ inline void write_header(const Job& job, const Control& c, u32 content, u32 table_bytes, u64 stream_bytes, u8* h) {
     for (u32 k = 0; k < HEADER_BYTES; k++) h[k] = 0;
     h[0] = 'F', h[1] = 'C', h[2] = 'T', h[3] = 'Z';
-    put16(h + 4, FORMAT_VERSION);
+    put16(h + 4, job.predictor == PREDICTOR_LORENZO ? ROWS_VERSION : FORMAT_VERSION);
     put16(h + 6, HEADER_BYTES);
     h[12] = (u8)job.dtype, h[13] = (u8)job.mode, h[14] = (u8)job.coder, h[15] = (u8)job.predictor;
     h[16] = (u8)job.preserve, h[17] = (u8)job.bound_kind, h[18] = (u8)content;
@@ -82,7 +83,8 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     u32 most = 0, left = 0;
     if (lane == 0) left = word ^ (u32)('F' | 'C' << 8 | 'T' << 16 | 'Z' << 24);
     if (lane == 1) left = word >> 16 ^ HEADER_BYTES;
-    if (lane == 3) most = 0x01010101, left = word;
+    // Rows are those of the Lorenzo predictor.
+    if (lane == 3) most = version == ROWS_VERSION ? 0x00010101 : 0x01010101, left = version == ROWS_VERSION ? word ^ PREDICTOR_LORENZO << 24 : word;
     if (lane == 4) most = 0x00010102 | (version == 1 ? 8u << 24 : 0), left = word;
     if (lane == 5) most = 0x05050500 | (TAPERS - 1), left = word;
     if (lane == 6) most = 0x00000505, left = word ^ 2 << 16;
@@ -103,17 +105,17 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     const u32 directory = directory_bytes(version, h.about >> 16 & 255);
     const u64 body = stored ? h.field : (h.tables > directory ? h.tables : directory) + h.groups * (4 + STATE_BYTES);
     const bool good = bad == 0 && has_shape && (version == 1 || some_groups) && h.stream_bytes >= HEADER_BYTES + body && h.stream_bytes % 4 == 0;
-    h.status = bad & 1 ? STATUS_CORRUPT_STREAM : version - 1 >= FORMAT_VERSION ? STATUS_UNSUPPORTED_VERSION : good ? STATUS_OK : STATUS_CORRUPT_STREAM;
+    h.status = bad & 1 ? STATUS_CORRUPT_STREAM : version - 1 >= ROWS_VERSION ? STATUS_UNSUPPORTED_VERSION : good ? STATUS_OK : STATUS_CORRUPT_STREAM;
     return h;
 }
 
-// Whether this is the header of a stream of the job, with space for its parts: a status, by a warp. Groups of version 1 are decoded on the
-// host only; the dimensions and the type must be those of the job.
+// Whether this is the header of a stream of the job, with space for its parts: a status, by a warp. Groups as no encoder writes them any more are
+// decoded on the host only; the dimensions and the type must be those of the job.
 __device__ inline i32 status_of_stream(const Job& job, const Header& header) {
     const HeaderCheck h = check_header(header);
     const bool stored = (header.word_at(16) >> 16 & 255) == CONTENT_STORED;
     if (h.status != STATUS_OK) return h.status;
-    if (h.version != FORMAT_VERSION) return STATUS_UNSUPPORTED_VERSION;
+    if (h.version != (h.about >> 24 == PREDICTOR_LORENZO ? ROWS_VERSION : FORMAT_VERSION)) return STATUS_UNSUPPORTED_VERSION;
     if (h.nx != job.nx || h.ny != job.ny || (h.about & 255) != job.dtype) return STATUS_INVALID_ARGUMENT;
     const u64 parts = HEADER_BYTES + (u64)h.tables + h.groups * 4;
     const bool fits = stored ? h.stream_bytes == HEADER_BYTES + h.field : h.tables >= TABLE_SIZES_BYTES && parts <= h.stream_bytes;

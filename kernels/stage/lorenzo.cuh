@@ -1,7 +1,7 @@
 // Twin of src/stage/lorenzo.rs: lattices, the tier of a tile, codes of single vertices.
 #pragma once
 #include "anchor.cuh"
-#include "list.cuh"
+#include "rows.cuh"
 #include "tile.cuh"
 
 constexpr i32 TIERS = 8;

@@ -269,19 +269,22 @@ void compress(const Job& job) {
         RUN(lorenzo_tight, (tiles + 4 * LORENZO_PLAIN_WARPS - 1) / (4 * LORENZO_PLAIN_WARPS), 32 * LORENZO_PLAIN_WARPS);
         RUN(lorenzo_others, FEW, 32 * LORENZO_WARPS);
     }
-    RUN(collect, FEW, 32 * COLLECT_WARPS);
+    if (job.predictor == PREDICTOR_HIERARCHICAL)
+        RUN(collect, FEW, 32 * COLLECT_WARPS);
+    else
+        RUN(lorenzo_count, FEW, 32 * ROW_COUNT_WARPS);
     if (job.coder == CODER_ANS) {
         RUN(tables, TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES, TABLE_THREADS);
         if (job.predictor == PREDICTOR_HIERARCHICAL)
             RUN(encode, FEW, 32 * ENCODE_WARPS);
         else
-            RUN(encode_lorenzo, FEW, 32 * LORENZO_CODE_WARPS);
+            RUN(encode_lorenzo, FEW, 32 * ROW_CODE_WARPS);
     } else {
         RUN(make_codes, TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES, TABLE_THREADS);
         if (job.predictor == PREDICTOR_HIERARCHICAL)
             RUN(encode_huffman, FEW, 32 * ENCODE_WARPS);
         else
-            RUN(encode_lorenzo_huffman, FEW, 32 * LORENZO_CODE_WARPS);
+            RUN(encode_lorenzo_huffman, FEW, 32 * ROW_CODE_WARPS);
     }
     RUN(gather, FEW, 32 * GATHER_WARPS);
 }

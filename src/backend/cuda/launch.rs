@@ -94,12 +94,13 @@ pub(super) const MANY: u64 = 1056;
 /// multiprocessors: the last one sums all that is before its part.
 const MOST_FIRST_WORDS: u64 = (128 + 52 + 50 * 1020) / 4;
 
-/// Shared memory of the coder's kernels: structs CollectShared, EncodeShared, LorenzoShared and DecodeShared.
+/// Shared memory of the coder's kernels: structs CollectShared, RowCountShared, EncodeShared, RowShared and DecodeShared.
 const COLLECT_BYTES: u32 = 4 * 5352 + 16 * 2 * 352;
+const LORENZO_COUNT_BYTES: u32 = 4 * 3952 + 16 * 32 * 36;
 const fn encode_bytes(groups: u32) -> u32 {
     4 * 5088 + 512 + groups * (80 + 448 + 768 + 320 + 256 + 8 * 14 * 128)
 }
-const ENCODE_LORENZO_BYTES: u32 = 8 * 5185 + 256 + 16 * (320 + 516 + 512);
+const ENCODE_LORENZO_BYTES: u32 = 8 * 3809 + 256 + 16 * 32 * 36;
 const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);
 
 /// So many strips are few: each is the work of a block, otherwise of a warp.
@@ -129,7 +130,7 @@ const TIGHT: Stage =
 
 /// Where limits are looked at, tiles depend on anchors alone, and their kernels work beside each other. Where signatures
 /// are, tiles that are not plain depend on the lines around them. Tiles of the Lorenzo predictor depend on nothing.
-pub(super) const COMPRESS: [Stage; 26] = [
+pub(super) const COMPRESS: [Stage; 27] = [
     only(FEW_STRIPS, on_time(stage("few_statistics", |s, _| s.strips().min(MOST_FEW_STRIPS), 128))),
     only(MANY_STRIPS, on_time(stage("statistics", |s, _| s.strips().div_ceil(4).min(2 * MANY), 128))),
     stage("sort", |s, _| 1 + s.tiles.div_ceil(512), 512),
@@ -148,7 +149,14 @@ pub(super) const COMPRESS: [Stage; 26] = [
     only(LORENZO, on_time(stage("lorenzo_tight", |s, _| s.tiles.div_ceil(16), 128))),
     only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
     only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(16), 128)),
-    with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(16).min(396), 512)),
+    only(
+        HIERARCHICAL,
+        with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(16).min(396), 512)),
+    ),
+    only(
+        LORENZO,
+        with_shared(LORENZO_COUNT_BYTES, stage("lorenzo_count", |s, _| s.tiles.div_ceil(16).min(396), 512)),
+    ),
     only(ANS, stage("tables", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
     only(HUFFMAN, stage("make_codes", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
     only(ANS_HIERARCHICAL, Stage { small: Some(&SMALL_ENCODE), ..ENCODE }),
@@ -439,7 +447,7 @@ mod tests {
                         names.iter().filter(|n| begin.iter().any(|b| n.starts_with(b))).count()
                     };
                     assert_eq!(times(&["statistics", "few_statistics"]), 1, "{names:?}");
-                    assert_eq!(times(&["collect"]), 1, "{names:?}");
+                    assert_eq!(times(&["collect", "lorenzo_count"]), 1, "{names:?}");
                     assert_eq!(times(&["tables", "make_codes"]), 1, "{names:?}");
                     assert_eq!(times(&["encode"]), 1, "{names:?}");
                     assert_eq!(times(&["tune"]) + times(&["lorenzo_plain"]), 1, "{names:?}");

@@ -1,0 +1,39 @@
+// Twin of src/stage/entropy/group/rows.rs: what groups of the Lorenzo predictor code of a tile. Lane y stands for row y: which of its vertices
+// have a symbol, the pattern of the row, and these symbols, one of each row at a time.
+#pragma once
+#include "list.cuh"
+
+// Classes of tiles: of the last one all vertices have a symbol, and there are no patterns; of class 0 none.
+constexpr u32 TILE_CLASSES = 9, DENSE_CLASS = TILE_CLASSES - 1;
+// Tables: of the classes, of pattern bytes by class from 1, of symbols by class from 1. (That of the first vertex is ANCHOR_TABLE.)
+constexpr u32 TILE_CLASS = 1, PATTERN = 28, PATTERN_TABLES = DENSE_CLASS - 1, ROW_SYMBOL = PATTERN + PATTERN_TABLES, ROW_TABLES = DENSE_CLASS;
+static_assert(PATTERN > ANCHOR_TABLE && ROW_SYMBOL + ROW_TABLES <= MASK_RUN, "beside those that both predictors have");
+__device__ __forceinline__ u32 pattern_table(u32 cls) { return PATTERN - 1 + cls; }
+__device__ __forceinline__ u32 row_table(u32 cls) { return ROW_SYMBOL - 1 + cls; }
+
+// Work of a step, as entries of masks count twice.
+constexpr u32 STEP_WEIGHT = 28;
+static_assert(TILE_WEIGHT + 2 * 2 * TILE * 4 + STEP_WEIGHT * (4 + TILE) < LEAST_GROUP_WEIGHT, "no group is empty");
+
+// The class of a tile by what its symbols cost.
+__device__ __forceinline__ u32 tile_class_of(u32 cost, u32 active) { return cost > 0 && 2 * cost >= 3 * active ? DENSE_CLASS : class_of(cost, active); }
+
+// Which of the 32 symbols of a row are not zero.
+__device__ __forceinline__ u32 row_pattern(const u32 (&words)[TILE / 4]) {
+    u32 pattern = 0;
+#pragma unroll
+    for (i32 k = 0; k < TILE / 4; k += 2) {
+        const u32 low = (((words[k] & 0x7f7f7f7f) + 0x7f7f7f7f) | words[k]) & 0x80808080;
+        const u32 high = (((words[k + 1] & 0x7f7f7f7f) + 0x7f7f7f7f) | words[k + 1]) & 0x80808080;
+        pattern |= __dp4a(high, 0x80402010u, __dp4a(low, 0x08040201u, 0u)) >> 7 << 4 * k;
+    }
+    return pattern;
+}
+
+constexpr u32 ONES = 0x01010101;
+// Symbols with raw bits: each byte above the last one without.
+__device__ __forceinline__ u32 large_in(u32 four) {
+    return (((four & 0x7f * ONES) + (0x80 - FIRST_WITH_RAW_BITS) * ONES) | four) & 0x80 * ONES;
+}
+// A row of symbols in shared memory, by the lane of the row. Rows are so far from each other that the same columns of all are in different banks.
+constexpr u32 STAGED_ROW = TILE + 4;
