@@ -156,7 +156,7 @@ pub fn compress<T: Real>(
         pin: config.pin,
         fill: statistics.fill.map(|f| f.1),
     };
-    let scheme = Scheme { predictor: config.predictor, element_bytes: T::BYTES };
+    let scheme = Scheme::newest(config.predictor, T::BYTES);
     let meter = Meter::new(progress, 2 * grid.tiles());
     let (tiles, tally, choice) = match config.predictor {
         Predictor::Hierarchical => hierarchical(grid, views, scheme, &constraints, quantum, &meter),
@@ -168,7 +168,7 @@ pub fn compress<T: Real>(
     };
     drop(tiles);
     let mut header = Header {
-        version: container::VERSION,
+        version: container::version_of(config.predictor),
         dtype: config.dtype,
         mode: config.mode,
         coder: config.coder,
@@ -319,7 +319,7 @@ pub fn decompress<T: Real>(
         return Ok(report);
     }
     let meter = Meter::new(progress, 2 * grid.tiles());
-    let scheme = Scheme { predictor: header.predictor, element_bytes: T::BYTES };
+    let scheme = Scheme::new(header.version, header.predictor, T::BYTES);
     let fill = header.fill.map(T::from_bits64);
     match header.predictor {
         Predictor::Hierarchical => {
@@ -334,7 +334,7 @@ pub fn decompress<T: Real>(
         }
         Predictor::Lorenzo => {
             let lattices = Lattices::new(header.absolute_bound, header.quantum);
-            let decoder = lorenzo::Decoder { lattices: &lattices, fill };
+            let decoder = lorenzo::Decoder { lattices: &lattices, scheme, fill };
             let [out_u, out_v] = outputs;
             // Tiles know nothing of each other: their codes are used while they are at hand.
             let each = |tiles: Range<u64>, codes: Vec<TileCodes>| {

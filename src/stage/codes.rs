@@ -4,13 +4,15 @@ use crate::field::View;
 use crate::geometry::{TileShape, POSITIONS, POSITION_OF, TILE, TILE_VERTICES};
 use crate::real::Real;
 use crate::request::Predictor;
+use crate::stage::container;
 use crate::stage::entropy::lanes::{lanes, lanes_above, LANES};
-use crate::stage::entropy::table::{class_of, BLOCKS};
+use crate::stage::entropy::table::{class_of, class_of_rows, BLOCKS, CLASSES, ROW_BLOCK, ROW_CLASSES};
 use crate::stage::lorenzo::TIERS;
 use crate::stage::predict::ROW;
 use crate::stage::quantize::{EXACT, MASKED};
 use crate::stage::symbol::{self, Code, RAW_BITS, STORED, ZERO};
 use crate::stage::tile::Codes;
+use std::ops::Range;
 
 /// How much of a tile a mask covers; a tile's mode is 9 * tier + 3 * (state of zero) + (state of fill), the
 /// tier being that of `lorenzo`.
@@ -34,7 +36,7 @@ pub struct Masks {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TileCodes {
     pub mode: u8,
-    /// Activity classes of the three blocks.
+    /// Activity classes of the blocks; the first one is that of all vertices where tiles are coded by rows.
     pub classes: [u8; 3],
     /// Present where a mask covers something.
     pub masks: Option<Box<Masks>>,
@@ -49,15 +51,67 @@ pub fn row_mask(width: usize) -> u32 {
     (((1u64 << width) - 1) & u32::MAX as u64) as u32
 }
 
+/// How the groups of a stream are laid out (`entropy::group`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupLayout {
+    /// Tile by tile, as in version 1.
+    Tiles,
+    /// Lists of the vertices of blocks, those of 32 tiles one after another: version 2.
+    Lists,
+    /// The rows of each tile, a lane each: version 3, which the Lorenzo predictor alone has.
+    Rows,
+}
+
 /// What the entropy coder has to know of the codes: they mean other vertices, and their raw bits other
 /// things, with another predictor or element type.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheme {
     pub predictor: Predictor,
     pub element_bytes: usize,
+    pub layout: GroupLayout,
 }
 
 impl Scheme {
+    /// That of streams of a version of the format.
+    pub fn new(version: u16, predictor: Predictor, element_bytes: usize) -> Self {
+        let layout = match version {
+            1 => GroupLayout::Tiles,
+            2 => GroupLayout::Lists,
+            _ => GroupLayout::Rows,
+        };
+        Scheme { predictor, element_bytes, layout }
+    }
+
+    /// That of the streams that are written now.
+    pub fn newest(predictor: Predictor, element_bytes: usize) -> Self {
+        Scheme::new(container::version_of(predictor), predictor, element_bytes)
+    }
+
+    /// The positions of a tile that have a class of their own.
+    #[inline(always)]
+    pub fn blocks(self) -> &'static [Range<usize>] {
+        match self.layout {
+            GroupLayout::Rows => &ROW_BLOCK,
+            _ => &BLOCKS,
+        }
+    }
+
+    /// The number of classes of a block.
+    pub fn classes(self) -> usize {
+        match self.layout {
+            GroupLayout::Rows => ROW_CLASSES,
+            _ => CLASSES,
+        }
+    }
+
+    /// The class of a block with `active` vertices whose codes cost about `cost` bits.
+    fn class_of(self, cost: u64, active: u64) -> u8 {
+        match self.layout {
+            GroupLayout::Rows => class_of_rows(cost, active),
+            _ => class_of(cost, active),
+        }
+    }
+
     /// The number of tile modes.
     pub fn modes(self) -> u8 {
         match self.predictor {
@@ -95,7 +149,7 @@ impl Scheme {
     /// The class of the block that holds the positions of a step.
     #[inline(always)]
     pub fn class_at(self, codes: &TileCodes, step: usize) -> u8 {
-        codes.classes[if step < BLOCKS[1].start / 32 {
+        codes.classes[if self.layout == GroupLayout::Rows || step < BLOCKS[1].start / 32 {
             0
         } else if step < BLOCKS[2].start / 32 {
             1
@@ -305,7 +359,7 @@ impl Builder {
         if TileCodes::has_codes(mode) {
             let active = scheme.active(shape, codes.masks.as_deref());
             let mut count = 0;
-            for (block, class) in BLOCKS.iter().zip(&mut codes.classes) {
+            for (block, class) in scheme.blocks().iter().zip(&mut codes.classes) {
                 let (mut cost, mut vertices) = (0, 0);
                 for step in block.start / 32..block.end / 32 {
                     let mask = active[step];
@@ -316,14 +370,14 @@ impl Builder {
                         cost += scheme.raw_bits(symbols[lane], step * 32 + lane) as u64;
                     }
                 }
-                *class = class_of(cost, vertices);
+                *class = scheme.class_of(cost, vertices);
                 count += if *class > 0 { vertices as usize } else { 0 };
             }
             // A field of noise holds as much here as the input does: no room to spare.
             codes.symbols.reserve_exact(count);
             let mut words = std::mem::take(&mut self.words);
             words.clear();
-            for (block, _) in BLOCKS.iter().zip(&codes.classes).filter(|(_, &class)| class > 0) {
+            for (block, _) in scheme.blocks().iter().zip(&codes.classes).filter(|(_, &class)| class > 0) {
                 for step in block.start / 32..block.end / 32 {
                     let mask = active[step];
                     let symbols = self.step(step);
@@ -446,7 +500,7 @@ mod tests {
         let mut codes = TileCodes { classes: [0, 0, 1], symbols: vec![ZERO; 768], ..Default::default() };
         *codes.symbols.last_mut().unwrap() = tightened;
         let mut spread = Spread::new();
-        let scheme = Scheme { predictor: Predictor::Hierarchical, element_bytes: 4 };
+        let scheme = Scheme::newest(Predictor::Hierarchical, 4);
         spread.fill(&codes, &Grid::new(64, 64).tile(0), scheme);
         let code = symbol::decode(tightened, spread.raw(&codes, TILE_VERTICES - 1));
         assert_eq!(code, Code { id: 1, q: [0; 2] });

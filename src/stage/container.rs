@@ -12,8 +12,8 @@ use crate::stage::quantize::TAPERS;
 use std::ops::Range;
 
 pub const MAGIC: [u8; 4] = *b"FCTZ";
-/// Version of the format that this library writes; it reads all up to it.
-pub const VERSION: u16 = 2;
+/// The newest version of the format; this library reads all up to it.
+pub const VERSION: u16 = 3;
 pub const HEADER_BYTES: usize = 128;
 /// Where the checksum is; it counts as 0 when it is computed.
 const CHECKSUM_AT: usize = 8;
@@ -23,6 +23,14 @@ const MAX_GROUP_LOG2: u8 = 8;
 pub const MAX_GROUP_TILES: u64 = 256;
 /// Bits of a group's bytes in its word; above them are its tiles less one.
 const GROUP_BYTES_BITS: u32 = 24;
+
+/// The version of the streams that are written with a predictor: the newest one in which it has a layout.
+pub fn version_of(predictor: Predictor) -> u16 {
+    match predictor {
+        Predictor::Hierarchical => 2,
+        Predictor::Lorenzo => VERSION,
+    }
+}
 
 /// How the values are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,6 +214,11 @@ impl Header {
                 "the header names components or axes that this version does not have",
             ));
         }
+        if version > version_of(header.predictor) {
+            return Err(Error::corrupt(format!(
+                "the header holds a predictor that format version {version} does not have"
+            )));
+        }
         match header.nx.checked_mul(header.ny) {
             Some(n) if n > 0 && n <= 1 << 48 => {}
             _ => return Err(bad("vertices along x", header.nx)),
@@ -371,7 +384,7 @@ mod tests {
 
     pub fn header() -> Header {
         Header {
-            version: VERSION,
+            version: 2,
             dtype: Dtype::F64,
             mode: Mode::Speculative,
             coder: Coder::Ans,
@@ -407,6 +420,15 @@ mod tests {
         let mut newer = bytes;
         newer[4] = VERSION as u8 + 1;
         assert_eq!(Header::read(&newer).unwrap_err().status, Status::UnsupportedVersion);
+        let lorenzo = Header { version: VERSION, predictor: Predictor::Lorenzo, ..h };
+        assert_eq!(Header::read(&lorenzo.write()).unwrap(), lorenzo);
+        for version in [1, 2] {
+            let groups = if version == 1 { 0 } else { 11 };
+            let old = Header { version, groups, stream_bytes: 1 << 20, ..lorenzo };
+            assert_eq!(Header::read(&old.write()).unwrap().version, version);
+        }
+        let unknown = Header { version: VERSION, ..h };
+        assert_eq!(Header::read(&unknown.write()).unwrap_err().status, Status::CorruptStream);
         for k in [0, 6, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 25, 26, 27, 39, 48, 63, 120] {
             let mut bad = bytes;
             bad[k] = 0xff;

@@ -145,7 +145,7 @@ impl<T: Real> Encoder<'_, T> {
             patch.tally = tally;
             self.rows(patch, builder, &inside, tier, true);
         }
-        let scheme = Scheme { predictor: Predictor::Lorenzo, element_bytes: T::BYTES };
+        let scheme = Scheme::newest(Predictor::Lorenzo, T::BYTES);
         // SAFETY: the tile lies inside the grid.
         unsafe { builder.finish(scheme, shape, tier, masks, self.views) }
     }
@@ -377,7 +377,7 @@ fn put_mixed<T: Real>(
     ids: &[u8; TILE],
     differences: &[[i32; TILE]; 2],
 ) -> bool {
-    let scheme = Scheme { predictor: Predictor::Lorenzo, element_bytes: T::BYTES };
+    let scheme = Scheme::newest(Predictor::Lorenzo, T::BYTES);
     builder.put_differences(position, differences);
     // Codes with id 0 have 64 raw bits at most.
     let [u, v] = differences;
@@ -424,13 +424,14 @@ fn put_row<T>(put: &mut impl FnMut(usize, &[T], &[T]), y: usize, [u, v]: &[[T; T
 /// Reconstructs the tiles of one field.
 pub struct Decoder<'a, T> {
     pub lattices: &'a Lattices<T>,
+    pub scheme: Scheme,
     pub fill: [T; 2],
 }
 
 impl<T: Real> Decoder<'_, T> {
     /// The values of the rows of a tile, as `put(row, u, v)`.
     pub fn tile(&self, codes: &TileCodes, shape: &TileShape, mut put: impl FnMut(usize, &[T], &[T])) {
-        let scheme = Scheme { predictor: Predictor::Lorenzo, element_bytes: T::BYTES };
+        let scheme = self.scheme;
         let (owned_x, owned_y) = shape.owned();
         let active = scheme.active(shape, codes.masks.as_deref());
         let tier = codes.tier();

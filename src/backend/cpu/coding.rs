@@ -125,13 +125,12 @@ pub(super) fn decode<M: Model, R: Send>(
     let grid = header.grid();
     let parts = container::split::<M>(header, stream)?;
     let tables = group::decode_tables(&parts.models);
-    let decode = if header.version == 1 { group::decode_v1::<M> } else { group::decode::<M> };
     let decoded: Option<Vec<R>> = parts
         .groups
         .par_iter()
         .map(|group| {
             let shapes: Vec<_> = group.tiles.clone().map(|t| grid.tile(t)).collect();
-            let codes = decode(scheme, group.bytes, &shapes, &tables)?;
+            let codes = group::decode::<M>(scheme, group.bytes, &shapes, &tables)?;
             meter.add(shapes.len() as u64);
             Some(each(group.tiles.clone(), codes))
         })

@@ -1,21 +1,22 @@
 //! Groups of tiles that share the states of one coder.
 //!
 //! A group codes its tiles in batches of 32. A batch starts with one lane per tile: modes, then the
-//! classes of the coarse, middle and fine blocks, and the numbers of entries of lists. Then come two
-//! sequences of entries, each of them made of the lists of all tiles one after another, and coded 32
-//! entries at a time, a lane each, whatever lists they are of: the bytes of masks that are neither empty
-//! nor full, and the vertices of blocks of a class above 0. A list names either all positions of a block
-//! or only those that are not zero (`list`).
+//! classes of their blocks, and the numbers of entries of lists. Then come the bytes of masks that are neither
+//! empty nor full, a sequence of entries made of the lists of all tiles one after another, and coded 32 entries
+//! at a time, a lane each, whatever lists they are of. The vertices of blocks of a class above 0 follow: those of
+//! the hierarchical predictor as another such sequence, in which a list names either all positions of a block
+//! or only those that are not zero (`list`), and those of the Lorenzo predictor tile by tile, a lane for each row
+//! (`rows`).
 
 mod count;
 mod decode;
 mod encode;
+mod rows;
 mod v1;
 
 pub use count::count;
 pub use decode::decode;
 pub use encode::encode;
-pub use v1::decode as decode_v1;
 
 use super::lanes::LANES;
 use super::list::{self, is_list, DENSE};

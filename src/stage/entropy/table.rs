@@ -15,7 +15,12 @@ pub const ALPHABET: usize = 256;
 /// Activity classes of a block of vertices: 0 means that every code is zero and nothing is stored.
 pub const CLASSES: usize = 8;
 
-/// Numbers of the tables.
+/// Classes of a tile that is coded by rows: those of a block, and [`WHOLE`].
+pub const ROW_CLASSES: usize = CLASSES + 1;
+/// The class of tiles whose rows have all their symbols in the stream.
+pub const WHOLE: u8 = CLASSES as u8;
+
+/// Numbers of the tables. Those of lists and of rows overlap: no stream has both.
 pub const TILE_MODE: usize = 0;
 pub const COARSE_CLASS: usize = 1;
 /// By class of the coarse block.
@@ -36,6 +41,10 @@ pub const STEP_1: usize = STEP_2 + CLASSES - 1;
 pub const RUN: usize = STEP_1 + CLASSES - 1;
 /// Runs of zeros among the bytes of a mask.
 pub const MASK_RUN: usize = RUN + LAST_LIST_CLASS as usize;
+/// Bytes of the patterns of rows, by class of the tile from 1.
+pub const PATTERN: usize = 28;
+/// Symbols of rows, by class of the tile from 1; that of the vertex (0, 0) has [`ANCHOR`].
+pub const ROW_SYMBOL: usize = PATTERN + ROW_CLASSES - 2;
 /// Tables of a stream.
 pub const TABLES: usize = MASK_RUN + 1;
 /// Tables of a stream of version 1 with the ANS coder, which had no lists.
@@ -46,6 +55,9 @@ pub const LAST_LIST_CLASS: u8 = 6;
 
 /// Blocks of a tile: positions 0..64 (anchor, steps 16, 8 and 4), 64..256 and 256..1024.
 pub const BLOCKS: [std::ops::Range<usize>; 3] = [0..64, 64..256, 256..1024];
+
+/// The one block of a tile that is coded by rows.
+pub const ROW_BLOCK: [std::ops::Range<usize>; 1] = [0..1024];
 
 /// The table of a position whose block has a class above 0.
 #[inline(always)]
@@ -69,6 +81,16 @@ pub fn class_of(cost: u64, active: u64) -> u8 {
     }
     let density = (cost * 64 / active).max(1);
     (1 + density.ilog2()).min(CLASSES as u32 - 1) as u8
+}
+
+/// The class of a tile that is coded by rows: from three halves of a bit for a vertex on, patterns do not pay.
+#[inline(always)]
+pub fn class_of_rows(cost: u64, active: u64) -> u8 {
+    if cost > 0 && 2 * cost >= 3 * active {
+        WHOLE
+    } else {
+        class_of(cost, active)
+    }
 }
 
 /// How often each symbol occurs, by table.
@@ -355,5 +377,14 @@ mod tests {
         assert_eq!(class_of(1, 768), 1);
         assert_eq!(class_of(768, 768), 7);
         assert_eq!(class_of(u32::MAX as u64, 1), 7);
+        let rows = [(0, 0), (0, 1024), (1, 1024), (1535, 1024), (1536, 1024), (2, 1), (1, 1)];
+        assert_eq!(rows.map(|(cost, active)| class_of_rows(cost, active)), [0, 0, 1, 7, 8, 8, 7]);
+    }
+
+    #[test]
+    fn tables_of_rows_have_room() {
+        assert_eq!((PATTERN, ROW_SYMBOL), (27 + 1, 34 + 1));
+        let last = ROW_SYMBOL + ROW_CLASSES - 2;
+        assert!(ANCHOR < PATTERN && last < MASK_RUN);
     }
 }

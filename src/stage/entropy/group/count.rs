@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::{class_table, for_mask_entries, run_table, some_masks};
+use super::{class_table, for_mask_entries, rows, run_table, some_masks};
 use crate::geometry::{TileShape, TILE_VERTICES};
-use crate::stage::codes::{Scheme, TileCodes};
+use crate::stage::codes::{GroupLayout, Scheme, TileCodes};
 use crate::stage::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::stage::entropy::list::{self, is_list, Lists, DENSE, DENSE_LANES, MASK_COUNT_BITS};
 use crate::stage::entropy::table::{table_of, Counts, MASK_BYTE, MASK_RUN, TILE_MODE};
@@ -13,7 +13,8 @@ use crate::stage::symbol::{FIRST_WITH_RAW_BITS, ZERO};
 /// What a tile gives the entropy coder to do, besides what is counted.
 pub struct Work {
     pub raw_bits: u64,
-    /// Symbols and runs that are coded, about: positions of dense lists, twice the entries of the others.
+    /// Symbols and runs that are coded, about: positions of dense lists, twice the entries of the others. Steps of
+    /// rows count as what would take as long.
     pub weight: u16,
 }
 
@@ -43,8 +44,13 @@ pub fn count(
     }
     let mut entries = [0; 3];
     if TileCodes::has_codes(codes.mode) {
-        for (k, &class) in codes.classes.iter().enumerate() {
+        for (k, &class) in codes.classes[..scheme.blocks().len()].iter().enumerate() {
             counts[class_table(&codes.classes, k)][class as usize] += 1;
+        }
+        if scheme.layout == GroupLayout::Rows {
+            let (bits, steps) = rows::count(scheme, shape, codes, counts);
+            lists.end_tile([0; 3]);
+            return Work { raw_bits: raw + bits, weight: weight + rows::weight(steps) };
         }
         let active = scheme.active(shape, codes.masks.as_deref());
         let mut symbols = &codes.symbols[..];

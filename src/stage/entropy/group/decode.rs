@@ -1,11 +1,12 @@
 //! Bytes to groups of tiles.
 
-use super::{class_table, List, Places};
+use super::rows::RowDecoder;
+use super::{class_table, v1, List, Places};
 use crate::geometry::{TileShape, TILE};
-use crate::stage::codes::{row_mask, MaskRows, Masks, Scheme, TileCodes, ALL, NONE, SOME};
+use crate::stage::codes::{row_mask, GroupLayout, MaskRows, Masks, Scheme, TileCodes, ALL, NONE, SOME};
 use crate::stage::entropy::lanes::{lanes, lanes_above, Decode, Decoder, LANES, PIECE_BITS};
 use crate::stage::entropy::list::{self, is_list, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
-use crate::stage::entropy::table::{table_of, CLASSES, MASK_BYTE, MASK_RUN, TILE_MODE};
+use crate::stage::entropy::table::{table_of, MASK_BYTE, MASK_RUN, TILE_MODE};
 use crate::stage::entropy::Model;
 use crate::stage::symbol::{FIRST_WITH_RAW_BITS, STORED, ZERO};
 
@@ -17,12 +18,24 @@ pub fn decode<M: Model>(
     shapes: &[TileShape],
     tables: &[M::Decode],
 ) -> Option<Vec<TileCodes>> {
+    let by_rows = match scheme.layout {
+        GroupLayout::Tiles => return v1::decode::<M>(scheme, bytes, shapes, tables),
+        GroupLayout::Lists => false,
+        GroupLayout::Rows => true,
+    };
     let mut decoder = Decoder::new(bytes)?;
+    let mut rows = by_rows.then(RowDecoder::new);
     let mut tiles = Vec::with_capacity(shapes.len());
     for batch in shapes.chunks(LANES) {
-        let (mut codes, counts) = decode_heads(&mut decoder, scheme, batch.len(), tables, true)?;
+        let (mut codes, counts) = decode_heads(&mut decoder, scheme, batch.len(), tables, !by_rows)?;
         decode_masks(&mut decoder, batch, &mut codes, tables)?;
-        decode_codes(&mut decoder, scheme, batch, &mut codes, &counts, tables)?;
+        if let Some(rows) = &mut rows {
+            for (c, shape) in codes.iter_mut().zip(batch) {
+                rows.tile(&mut decoder, scheme, shape, c, tables)?;
+            }
+        } else {
+            decode_lists(&mut decoder, scheme, batch, &mut codes, &counts, tables)?;
+        }
         tiles.append(&mut codes);
     }
     decoder.finished().then_some(tiles)
@@ -48,14 +61,14 @@ pub(super) fn decode_heads<D: Decode>(
         }
         coded |= (TileCodes::has_codes(c.mode) as u32) << lane;
     }
-    for k in 0..3 {
+    for k in 0..scheme.blocks().len() {
         let mut before = [0usize; LANES];
         for (b, c) in before.iter_mut().zip(&codes) {
             *b = class_table(&c.classes, k);
         }
         decoder.step(coded, |lane| &tables[before[lane]], &mut symbols);
         for lane in lanes(coded) {
-            if symbols[lane] as usize >= CLASSES {
+            if symbols[lane] as usize >= scheme.classes() {
                 return None;
             }
             codes[lane].classes[k] = symbols[lane];
@@ -195,8 +208,8 @@ fn decode_masks<D: Decode>(
     Some(())
 }
 
-/// The vertices of a batch.
-fn decode_codes<D: Decode>(
+/// The vertices of a batch, by lists.
+fn decode_lists<D: Decode>(
     decoder: &mut Decoder<'_>,
     scheme: Scheme,
     shapes: &[TileShape],

@@ -1,8 +1,8 @@
 //! Groups of tiles to bytes, backwards.
 
-use super::{class_table, for_mask_entries, some_masks, List, Places};
+use super::{class_table, for_mask_entries, rows, some_masks, List, Places};
 use crate::geometry::TileShape;
-use crate::stage::codes::{row_mask, Scheme, TileCodes};
+use crate::stage::codes::{row_mask, GroupLayout, Scheme, TileCodes};
 use crate::stage::entropy::lanes::{lanes_above, lanes_down, Encode, Encoder, LANES, MISSING, PIECE_BITS};
 use crate::stage::entropy::list::{self, is_list, Entries, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS};
 use crate::stage::entropy::table::{ESCAPE, MASK_BYTE, MASK_RUN, TILE_MODE};
@@ -10,7 +10,7 @@ use crate::stage::entropy::Model;
 use crate::stage::symbol::FIRST_WITH_RAW_BITS;
 
 /// At most a symbol in each lane, some with raw bits.
-struct Step {
+pub(super) struct Step {
     active: u32,
     with_raw: u32,
     symbol: [u8; LANES],
@@ -21,7 +21,7 @@ struct Step {
 }
 
 impl Step {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Step {
             active: 0,
             with_raw: 0,
@@ -33,7 +33,7 @@ impl Step {
     }
 
     #[inline(always)]
-    fn put(&mut self, lane: usize, table: usize, symbol: u8) {
+    pub(super) fn put(&mut self, lane: usize, table: usize, symbol: u8) {
         (self.symbol[lane], self.table[lane]) = (symbol, table as u8);
         self.active |= 1 << lane;
     }
@@ -46,9 +46,14 @@ impl Step {
         self.symbol[lane..end].copy_from_slice(symbols);
     }
 
+    /// Adds symbols of one table in some lanes.
+    pub(super) fn put_lanes(&mut self, active: u32, table: usize, symbols: &[u8; LANES]) {
+        (self.active, self.table, self.symbol) = (active, [table as u8; LANES], *symbols);
+    }
+
     /// Gives the symbol of a lane raw bits.
     #[inline(always)]
-    fn put_raw(&mut self, lane: usize, bits: u32, raw: [u64; 2]) {
+    pub(super) fn put_raw(&mut self, lane: usize, bits: u32, raw: [u64; 2]) {
         (self.bits[lane], self.raw[lane]) = (bits as u8, raw);
         self.with_raw |= ((bits > 0) as u32) << lane;
     }
@@ -63,7 +68,7 @@ impl Step {
     }
 
     /// Encodes what the decoder reads as: all symbols, the escapes, the raw bits.
-    fn encode<E: Encode>(&mut self, encoder: &mut Encoder, tables: &[E]) {
+    pub(super) fn encode<E: Encode>(&mut self, encoder: &mut Encoder, tables: &[E]) {
         if self.active == 0 {
             return;
         }
@@ -104,6 +109,30 @@ impl Step {
         let of = &tables[table as usize];
         if !encoder.symbols((0..LANES).rev().map(|lane| (lane, of, symbols[lane]))) {
             self.put_list(0, table, symbols);
+            self.encode(encoder, tables);
+        }
+    }
+
+    /// The same for symbols of one table in some lanes.
+    #[inline(always)]
+    pub(super) fn encode_lanes<E: Encode>(
+        &mut self,
+        encoder: &mut Encoder,
+        tables: &[E],
+        active: u32,
+        table: usize,
+        symbols: &[u8; LANES],
+    ) {
+        if active == u32::MAX {
+            return self.encode_all(encoder, tables, table as u8, symbols);
+        }
+        if self.with_raw != 0 {
+            self.encode_raw(encoder);
+            self.with_raw = 0;
+        }
+        let of = &tables[table];
+        if !encoder.symbols(lanes_down(active).map(|lane| (lane, of, symbols[lane]))) {
+            self.put_lanes(active, table, symbols);
             self.encode(encoder, tables);
         }
     }
@@ -181,19 +210,26 @@ pub fn encode<M: Model>(scheme: Scheme, tiles: &[Coded<'_>], tables: &[M::Encode
     let mut encoder = Encoder::new();
     let mut step = Step::new();
     for batch in tiles.chunks(LANES).rev() {
-        encode_codes::<M>(&mut encoder, scheme, batch, tables);
-        encode_masks::<M>(&mut encoder, batch, tables);
         let coded = |t: &(usize, &Coded)| TileCodes::has_codes(t.1 .1.mode);
-        for k in (0..3).rev() {
-            for (lane, (_, codes, entries)) in batch.iter().enumerate().filter(coded).rev() {
-                let class = codes.classes[k];
-                let bits = if is_list(class) { list::count_bits(k, class) } else { 0 };
-                if bits > 0 {
-                    encoder.raw(lane, entries.counts[k] as u32, bits);
+        if scheme.layout == GroupLayout::Rows {
+            for (_, (shape, codes, _)) in batch.iter().enumerate().filter(coded).rev() {
+                rows::encode::<M>(&mut encoder, scheme, (shape, codes), tables);
+            }
+            encode_masks::<M>(&mut encoder, batch, tables);
+        } else {
+            encode_lists::<M>(&mut encoder, scheme, batch, tables);
+            encode_masks::<M>(&mut encoder, batch, tables);
+            for k in (0..3).rev() {
+                for (lane, (_, codes, entries)) in batch.iter().enumerate().filter(coded).rev() {
+                    let class = codes.classes[k];
+                    let bits = if is_list(class) { list::count_bits(k, class) } else { 0 };
+                    if bits > 0 {
+                        encoder.raw(lane, entries.counts[k] as u32, bits);
+                    }
                 }
             }
         }
-        for k in (0..3).rev() {
+        for k in (0..scheme.blocks().len()).rev() {
             for (lane, (_, codes, _)) in batch.iter().enumerate().filter(coded).rev() {
                 step.put(lane, class_table(&codes.classes, k), codes.classes[k]);
             }
@@ -236,8 +272,8 @@ fn encode_masks<M: Model>(encoder: &mut Encoder, batch: &[Coded<'_>], tables: &[
     }
 }
 
-/// The vertices of a batch.
-fn encode_codes<M: Model>(encoder: &mut Encoder, scheme: Scheme, batch: &[Coded<'_>], tables: &[M::Encode]) {
+/// The vertices of a batch, by lists.
+fn encode_lists<M: Model>(encoder: &mut Encoder, scheme: Scheme, batch: &[Coded<'_>], tables: &[M::Encode]) {
     let (mut tiles, mut lists) = (Vec::with_capacity(batch.len()), Vec::with_capacity(4 * batch.len()));
     for (lane, &(ref shape, codes, entries)) in batch.iter().enumerate() {
         List::append(&mut lists, lane, &codes.classes, &entries.counts);

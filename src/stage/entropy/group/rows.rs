@@ -1,0 +1,303 @@
+//! The rows of tiles, a lane for each: how the vertices of the Lorenzo predictor are coded.
+//!
+//! A tile of a class from 1 to 7 first says which of its vertices have a symbol, a bit each: a byte of every row
+//! in a step. Steps with one of these symbols of each row follow, from the left, until no row has more. In a tile
+//! of class [`WHOLE`] all vertices have one. A lane stays with its row: nothing is looked up by position, and the
+//! decoder of a tile waits for no other tile.
+
+use super::encode::Step;
+use crate::geometry::{TileShape, TILE, TILE_VERTICES};
+use crate::stage::codes::{row_mask, MaskRows, Scheme, TileCodes};
+use crate::stage::entropy::lanes::{lanes, lanes_above, Decode, Decoder, Encoder, LANES, PIECE_BITS};
+use crate::stage::entropy::table::{Counts, ANCHOR, PATTERN, ROW_SYMBOL, WHOLE};
+use crate::stage::entropy::Model;
+use crate::stage::symbol::{FIRST_WITH_RAW_BITS, STORED, ZERO};
+
+/// Weight of a step: it takes a GPU about as long as so many entries of lists.
+const STEP_WEIGHT: usize = 28;
+
+/// The tables of the patterns and of the symbols of a class above 0. Tiles of class [`WHOLE`] have no patterns.
+#[inline(always)]
+fn tables_of(class: u8) -> (usize, usize) {
+    (PATTERN + class as usize - 1, ROW_SYMBOL + class as usize - 1)
+}
+
+/// Bytes of the pattern of a row.
+fn pattern_bytes(shape: &TileShape) -> usize {
+    shape.owned().0.div_ceil(8)
+}
+
+/// Visits the rows of a tile of a class above 0, as `visit(y, symbols by column, those that are in the stream)`.
+#[inline(always)]
+fn for_rows(
+    active: &MaskRows,
+    codes: &TileCodes,
+    height: usize,
+    mut visit: impl FnMut(usize, &[u8; TILE], u32),
+) {
+    let mut symbols = &codes.symbols[..];
+    for (y, &mask) in active[..height].iter().enumerate() {
+        let here;
+        (here, symbols) = symbols.split_at(mask.count_ones() as usize);
+        let mut spread = [ZERO; TILE];
+        let row = match here.try_into() {
+            Ok(whole) => whole,
+            Err(_) => {
+                lanes(mask).zip(here).for_each(|(x, &s)| spread[x] = s);
+                &spread
+            }
+        };
+        visit(y, row, if codes.classes[0] == WHOLE { mask } else { lanes_above(row, 1) });
+    }
+}
+
+/// Counts what is coded of a tile with codes: its raw bits, and its steps.
+pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut Counts) -> (u64, usize) {
+    let class = codes.classes[0];
+    if class == 0 {
+        return (0, 0);
+    }
+    let active = scheme.active(shape, codes.masks.as_deref());
+    let bytes = if class == WHOLE { 0 } else { pattern_bytes(shape) };
+    let (pattern, symbol) = tables_of(class);
+    let [patterns, symbols] = counts.get_disjoint_mut([pattern, symbol]).expect("these are two tables");
+    let (mut raw, mut most) = (0, 0);
+    for_rows(&active, codes, shape.owned().1, |_, row, present| {
+        most = most.max(present.count_ones());
+        for &byte in &present.to_le_bytes()[..bytes] {
+            patterns[byte as usize] += 1;
+        }
+        // Zeros are many where there are some.
+        let nonzero = lanes_above(row, 1);
+        symbols[ZERO as usize] += (present & !nonzero).count_ones() as u64;
+        for x in lanes(nonzero) {
+            symbols[row[x] as usize] += 1;
+        }
+        for x in lanes(lanes_above(row, FIRST_WITH_RAW_BITS)) {
+            raw += scheme.raw_bits(row[x], 1) as u64;
+        }
+    });
+    // The first vertex has a table of its own.
+    if active[0] & 1 != 0 && (class == WHOLE || codes.symbols[0] != ZERO) {
+        counts[symbol][codes.symbols[0] as usize] -= 1;
+        counts[ANCHOR][codes.symbols[0] as usize] += 1;
+    }
+    (raw, bytes + most as usize)
+}
+
+/// Weight of a tile that has so many steps.
+pub fn weight(steps: usize) -> u16 {
+    (STEP_WEIGHT * steps) as u16
+}
+
+/// What a tile has in the stream, by rows.
+struct Rows {
+    /// The vertices that have a symbol.
+    present: MaskRows,
+    /// The k-th symbol of row y is at [k][y].
+    symbols: [[u8; LANES]; TILE],
+}
+
+impl Rows {
+    fn new() -> Self {
+        Rows { present: [0; TILE], symbols: [[ZERO; LANES]; TILE] }
+    }
+
+    /// The rows that have more symbols than the number of a step, by step.
+    fn steps(&self) -> [u32; TILE] {
+        let mut last = [0u32; TILE + 1];
+        for (y, present) in self.present.iter().enumerate() {
+            last[present.count_ones() as usize] |= 1 << y;
+        }
+        let (mut steps, mut rows) = ([0; TILE], 0);
+        for (step, &ended) in steps.iter_mut().zip(&last[1..]).rev() {
+            rows |= ended;
+            *step = rows;
+        }
+        steps
+    }
+
+    /// Whether the vertex (0, 0) has a symbol, which has a table of its own.
+    fn has_first(&self) -> bool {
+        self.present[0] & 1 != 0
+    }
+}
+
+/// Encodes the rows of a tile with codes, from the last one on.
+pub fn encode<M: Model>(
+    encoder: &mut Encoder,
+    scheme: Scheme,
+    (shape, codes): (&TileShape, &TileCodes),
+    tables: &[M::Encode],
+) {
+    let class = codes.classes[0];
+    if class == 0 {
+        return;
+    }
+    let active = scheme.active(shape, codes.masks.as_deref());
+    let height = shape.owned().1;
+    let mut rows = Rows::new();
+    // Behind the raw elements of each row.
+    let (mut ends, mut end) = ([0; TILE], 0);
+    for_rows(&active, codes, height, |y, row, present| {
+        rows.present[y] = present;
+        for (k, x) in lanes(present).enumerate() {
+            rows.symbols[k][y] = row[x];
+        }
+        if !codes.raw.is_empty() {
+            for x in lanes(lanes_above(row, FIRST_WITH_RAW_BITS)) {
+                end += scheme.raw_bits(row[x], 1).div_ceil(64) as usize;
+            }
+            ends[y] = end;
+        }
+    });
+    let (pattern, symbol) = tables_of(class);
+    let mut step = Step::new();
+    for (k, &active) in rows.steps().iter().enumerate().rev().filter(|(_, &active)| active != 0) {
+        let symbols = &rows.symbols[k];
+        for lane in lanes(lanes_above(symbols, FIRST_WITH_RAW_BITS) & active) {
+            let bits = scheme.raw_bits(symbols[lane], 1);
+            let words = bits.div_ceil(64) as usize;
+            ends[lane] -= words;
+            let word = |k: usize| if k < words { codes.raw[ends[lane] + k] } else { 0 };
+            step.put_raw(lane, bits, [word(0), word(1)]);
+        }
+        if k == 0 && rows.has_first() {
+            step.put_lanes(active, symbol, symbols);
+            step.put(0, ANCHOR, symbols[0]);
+            step.encode(encoder, tables);
+        } else {
+            step.encode_lanes(encoder, tables, active, symbol, symbols);
+        }
+    }
+    if class < WHOLE {
+        for byte in (0..pattern_bytes(shape)).rev() {
+            let bytes = rows.present.map(|row| (row >> (8 * byte)) as u8);
+            step.encode_lanes(encoder, tables, row_mask(height), pattern, &bytes);
+        }
+    }
+}
+
+/// Decodes the rows of tiles, one after another.
+pub struct RowDecoder {
+    rows: Rows,
+    /// Raw bits of the symbols, with theirs at [32 * y + k].
+    raw: Box<[u128]>,
+}
+
+impl RowDecoder {
+    pub fn new() -> Self {
+        RowDecoder { rows: Rows::new(), raw: vec![0; TILE_VERTICES].into() }
+    }
+
+    /// The symbols of a tile with codes, whose class and masks are there; None for bytes that no encoder writes.
+    pub fn tile<D: Decode>(
+        &mut self,
+        decoder: &mut Decoder<'_>,
+        scheme: Scheme,
+        shape: &TileShape,
+        codes: &mut TileCodes,
+        tables: &[D],
+    ) -> Option<()> {
+        let class = codes.classes[0];
+        if class == 0 {
+            return Some(());
+        }
+        let active = scheme.active(shape, codes.masks.as_deref());
+        let (pattern, symbol) = tables_of(class);
+        if class == WHOLE {
+            self.rows.present = active;
+        } else {
+            self.patterns(decoder, shape, &tables[pattern]);
+            if self.rows.present.iter().zip(&active).any(|(present, active)| present & !active != 0) {
+                return None;
+            }
+        }
+        let of = &tables[symbol];
+        let first = if self.rows.has_first() { &tables[ANCHOR] } else { of };
+        let mut any_raw = false;
+        for (k, &active) in self.rows.steps().iter().enumerate().take_while(|(_, &active)| active != 0) {
+            let symbols = &mut self.rows.symbols[k];
+            if k == 0 {
+                decoder.step(active, |lane| if lane == 0 { first } else { of }, symbols);
+            } else {
+                decoder.step(active, |_| of, symbols);
+            }
+            // Symbols that no table of this kind should hold decode as stored values would.
+            symbols.iter_mut().for_each(|s| *s = (*s).min(STORED));
+            let with_raw = lanes_above(symbols, FIRST_WITH_RAW_BITS) & active;
+            if with_raw != 0 {
+                any_raw = true;
+                self.raw_bits(decoder, scheme, k, with_raw)?;
+            }
+        }
+        self.put_in_order(&active, codes);
+        if any_raw {
+            self.put_raw_in_order(scheme, codes);
+        }
+        Some(())
+    }
+
+    fn patterns<D: Decode>(&mut self, decoder: &mut Decoder<'_>, shape: &TileShape, table: &D) {
+        let mut bytes = [0u8; LANES];
+        self.rows.present = [0; TILE];
+        for byte in 0..pattern_bytes(shape) {
+            decoder.step(row_mask(shape.owned().1), |_| table, &mut bytes);
+            for (row, &bits) in self.rows.present.iter_mut().zip(&bytes[..shape.owned().1]) {
+                *row |= (bits as u32) << (8 * byte);
+            }
+        }
+    }
+
+    /// The raw bits of a step; None for a symbol that may not occur.
+    fn raw_bits(&mut self, decoder: &mut Decoder<'_>, scheme: Scheme, k: usize, with_raw: u32) -> Option<()> {
+        let mut bits = [0u32; LANES];
+        let mut most = 0;
+        for lane in lanes(with_raw) {
+            let symbol = self.rows.symbols[k][lane];
+            if !scheme.allows(symbol) {
+                return None;
+            }
+            bits[lane] = scheme.raw_bits(symbol, 1);
+            most = most.max(bits[lane]);
+            self.raw[LANES * lane + k] = 0;
+        }
+        for done in (0..most).step_by(PIECE_BITS as usize) {
+            for lane in lanes(with_raw).filter(|&lane| bits[lane] > done) {
+                let n = (bits[lane] - done).min(PIECE_BITS);
+                self.raw[LANES * lane + k] |= (decoder.raw(lane, n) as u128) << done;
+            }
+        }
+        Some(())
+    }
+
+    /// The symbols of active vertices by position, zeros where the stream has none.
+    fn put_in_order(&self, active: &MaskRows, codes: &mut TileCodes) {
+        let count: u32 = active.iter().map(|row| row.count_ones()).sum();
+        codes.symbols = Vec::with_capacity(count as usize);
+        for (y, (&active, &present)) in active.iter().zip(&self.rows.present).enumerate() {
+            let mut row = [ZERO; TILE];
+            for (k, x) in lanes(present).enumerate() {
+                row[x] = self.rows.symbols[k][y];
+            }
+            if active == u32::MAX {
+                codes.symbols.extend_from_slice(&row);
+            } else {
+                codes.symbols.extend(lanes(active).map(|x| row[x]));
+            }
+        }
+    }
+
+    fn put_raw_in_order(&self, scheme: Scheme, codes: &mut TileCodes) {
+        for (y, present) in self.rows.present.iter().enumerate() {
+            for k in 0..present.count_ones() as usize {
+                let symbol = self.rows.symbols[k][y];
+                if symbol >= FIRST_WITH_RAW_BITS {
+                    let words = scheme.raw_bits(symbol, 1).div_ceil(64);
+                    let raw = self.raw[LANES * y + k];
+                    codes.raw.extend((0..words).map(|word| (raw >> (64 * word)) as u64));
+                }
+            }
+        }
+    }
+}
