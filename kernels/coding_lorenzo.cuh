@@ -63,10 +63,13 @@ struct RowCoder {
     const Job& job;
     const RowShared& all;
     RowBatch& shared;
+    const u32 tables;  // their place
     Encoder<HUFFMAN> encoder;
 
-    __device__ __forceinline__ const uint2& entry_at(u32 place) const {
-        return *reinterpret_cast<const uint2*>(reinterpret_cast<const u8*>(all.entries) + place);
+    __device__ __forceinline__ u32 table_at(u32 place) const { return tables + place * ENTRY_BYTES; }
+    __device__ __forceinline__ uint2 entry_at(u32 place) const {
+        if (HUFFMAN) return make_uint2(shared_word(place), 0);
+        return shared_pair(place);
     }
     // Raw bits behind a symbol, and the symbol itself where its entry is that of the escape.
     __device__ __forceinline__ void code_raw(u32 entry, const u64* payload, u32 symbol) {
@@ -85,9 +88,9 @@ struct RowCoder {
     __device__ __forceinline__ void code_tile(u64 tile, u32 info, const RowWords& words) {
         const i32 lane = threadIdx.x & 31;
         const u32 cls = class_in(info, 0);
-        u8* const row = shared.rows[lane];
-        const u64* const payload = reinterpret_cast<const u64*>(job.payload) + (tile * TILE_VERTICES + TILE * lane) * (sizeof(T) / 4);
-        words.stage(row);
+        const u32 symbols = fresh(shared_place(shared.rows[lane]));
+        const u64* const payload = fresh_global(reinterpret_cast<const u64*>(job.payload) + (tile * TILE_VERTICES + TILE * lane) * (sizeof(T) / 4));
+        words.stage(symbols);
         // Raw bits are on their way.
 #pragma unroll
         for (i32 k = 0; k < TILE / 4; k++)
@@ -100,37 +103,43 @@ struct RowCoder {
         } else if (cls == DENSE_CLASS) {
             pattern = FULL;
         }
-        constexpr u32 NOTHING = NOTHING_PLACE * ENTRY_BYTES;
-        const u32 count = __popc(pattern), table = (CODES_PLACE + (cls - 1) * CODE_SYMBOLS) * ENTRY_BYTES;
-        const u32 first_table = lane == 0 && pattern & 1 ? FIRSTS_PLACE * ENTRY_BYTES : table;
-        u32 left = pattern, symbol, x;
+        const u32 count = fresh((u32)__popc(pattern)), codes = table_at(CODES_PLACE + (cls - 1) * CODE_SYMBOLS);
+        u32 left = pattern, table = codes, symbol = 0, x = 0;
         uint2 entry;
         // Those of the next step are found while those of one are coded.
         auto find = [&](u32 step) {
-            const bool active = count > step;
+            entry = make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
             x = highest_bit(left);
-            if (active) left ^= 1u << x;
-            symbol = active ? row[x] : 0;
-            entry = entry_at(active ? (step ? table : first_table) + ENTRY_BYTES * symbol : NOTHING);
+            if (count > step) {
+                left ^= 1u << x;
+                symbol = shared_byte(symbols + x);
+                entry = entry_at(table + ENTRY_BYTES * symbol);
+            }
+        };
+        auto code = [&](uint2 now, u32 now_x, u32 now_symbol) {
+            if (__any_sync(FULL, now.x & MORE)) code_raw(now.x, payload + now_x * (sizeof(T) / 4), now_symbol);
+            encoder.code(now.x, now.y);
         };
         u32 step = warp_max(count) - 1;
+        // The first vertex has a table of its own, and is of the last step.
+        const u32 last_table = lane == 0 && pattern & 1 ? table_at(FIRSTS_PLACE) : codes;
+        if (step == 0) table = last_table;
         find(step);
-#pragma unroll 1
-        for (;;) {
+#pragma unroll 2
+        for (; step > 0; step--) {
             const uint2 now = entry;
-            const u32 symbol_now = symbol, x_now = x;
-            if (step > 0) find(step - 1);
-            if (__any_sync(FULL, now.x & MORE)) code_raw(now.x, payload + x_now * (sizeof(T) / 4), symbol_now);
-            encoder.code(now.x, now.y);
-            if (step == 0) break;
-            step--;
+            const u32 now_x = x, now_symbol = symbol;
+            if (step == 1) table = last_table;
+            find(step - 1);
+            code(now, now_x, now_symbol);
         }
+        code(entry, x, symbol);
         if (cls == DENSE_CLASS) return;
-        const u32 patterns = (PATTERNS_PLACE + (cls - 1) * ALPHABET) * ENTRY_BYTES;
+        const u32 patterns = table_at(PATTERNS_PLACE + (cls - 1) * ALPHABET), nothing = table_at(NOTHING_PLACE);
         uint2 entries[TILE / 8];
 #pragma unroll
         for (u32 k = 0; k < TILE / 8; k++)
-            entries[k] = entry_at((u32)lane < rows && k < bytes ? patterns + ENTRY_BYTES * (pattern >> 8 * k & 255) : NOTHING);
+            entries[k] = entry_at((u32)lane < rows && k < bytes ? patterns + ENTRY_BYTES * (pattern >> 8 * k & 255) : nothing);
 #pragma unroll
         for (i32 k = TILE / 8 - 1; k >= 0; k--) {
             if (__any_sync(FULL, entries[k].x & ENTRY_ESCAPES)) encoder.escape(entries[k].x, pattern >> 8 * k & 255);
@@ -158,8 +167,8 @@ struct RowCoder {
             const bool here = from + lane < count;
             const u32 both = here ? shared.masks.entries[(from + lane) & (MASK_RING - 1)] : 0, byte = both & 255;
             const Run run = encode_run(both >> 8);
-            const uint2 entry = entry_at((here ? MASKS_PLACE + byte : NOTHING_PLACE) * ENTRY_BYTES);
-            const uint2 run_entry = entry_at((here ? MASK_RUNS_PLACE + run.symbol : NOTHING_PLACE) * ENTRY_BYTES);
+            const uint2 entry = entry_at(table_at(here ? MASKS_PLACE + byte : NOTHING_PLACE));
+            const uint2 run_entry = entry_at(table_at(here ? MASK_RUNS_PLACE + run.symbol : NOTHING_PLACE));
             if (__any_sync(FULL, entry.x & ENTRY_ESCAPES)) encoder.escape(entry.x, byte);
             encoder.code(entry.x, entry.y);
             encoder.raw(here ? run.raw : 0, here ? run.bits : 0);
@@ -217,6 +226,7 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
     const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5);
     load_row_tables<HUFFMAN>(job, shared);
     __syncthreads();
+    const u32 tables = fresh(shared_place(shared.entries));
     // Consecutive groups go to different blocks. Behind the first one of each warp they go to those that have ended one.
     u32 group = blockIdx.x + gridDim.x * warp;
 #pragma unroll 1
@@ -225,7 +235,7 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
         if (lane == 0) ticket = atomicAdd(&control.tickets[TICKET_ENCODE], 1u);
         const u32 boundary = first_tile_of<1>(job, group_weight, group);
         const u64 first = warp_or(__shfl_sync(FULL, boundary, 0)), end = warp_or(__shfl_sync(FULL, boundary, 16));
-        RowCoder<T, HUFFMAN> coder = {job, shared, shared.batches[warp],
+        RowCoder<T, HUFFMAN> coder = {job, shared, shared.batches[warp], tables,
                                       Encoder<HUFFMAN>(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES)};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             coder.code_batch(batch, end);

@@ -8,6 +8,15 @@ __device__ __forceinline__ u32 mask_difference(u32 row) {
     return (threadIdx.x & 31) == 0 ? row : row ^ before;
 }
 
+// How many of these are not zero, of a mask by rows.
+__device__ __forceinline__ u32 entries_in_mask(const TileShape& shape, u32 row) {
+    const u32 difference = mask_difference(row), own = (threadIdx.x & 31) < (u32)shape.owned_y() ? difference : 0;
+    u32 entries = 0;
+#pragma unroll
+    for (i32 byte = 0; byte < TILE / 8; byte++) entries += __popc(__ballot_sync(FULL, own >> 8 * byte & 255));
+    return entries;
+}
+
 // An entry of a sparse list, in the place of the words of its tile: at the position where its list begins, and on. The symbol of
 // the run before it, and the raw bits of that.
 __device__ __forceinline__ u32 make_entry(u32 symbol, u32 position, Run run) {

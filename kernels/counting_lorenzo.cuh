@@ -1,4 +1,4 @@
-// The entry of the entropy coder that looks at the symbols of the Lorenzo predictor: counts, and what the tiles weigh. Twin:
+// The entry of the entropy coder that looks at the symbols of the Lorenzo predictor: counts, of large fields from some tiles. Twin:
 // src/stage/entropy/group/rows.rs.
 #pragma once
 #include "collecting.cuh"
@@ -36,10 +36,10 @@ struct RowWords {
         words[0] = low.x, words[1] = low.y, words[2] = low.z, words[3] = low.w;
         words[4] = high.x, words[5] = high.y, words[6] = high.z, words[7] = high.w;
     }
-    // To the row of the lane.
-    __device__ __forceinline__ void stage(u8* row) const {
+    // To the row of the lane, by its place.
+    __device__ __forceinline__ void stage(u32 row) const {
 #pragma unroll
-        for (i32 k = 0; k < TILE / 4; k++) reinterpret_cast<u32*>(row)[k] = words[k];
+        for (i32 k = 0; k < TILE / 4; k++) put_shared(row + 4 * k, words[k]);
     }
 };
 
@@ -51,8 +51,7 @@ __device__ __forceinline__ u32 active_in_row(const Job& job, const TileShape& sh
     return active;
 }
 
-// Grid: any. Block: 32 * ROW_COUNT_WARPS, a warp for a tile at a time. Dynamic shared: RowCountShared. Counts of all symbols by table, and the
-// weights of tiles.
+// Grid: any. Block: 32 * ROW_COUNT_WARPS, a warp for a tile at a time. Dynamic shared: RowCountShared. Counts of symbols by table.
 template <typename T>
 __device__ __forceinline__ void count_rows(const Job& job) {
     LAUNCHED_SHARED(RowCountShared, shared);
@@ -60,54 +59,44 @@ __device__ __forceinline__ void count_rows(const Job& job) {
     const i32 lane = threadIdx.x & 31;
     // The same for all lanes, as the compiler has to know.
     const u32 warp = warp_or(threadIdx.x >> 5);
-    u8* const row = shared.rows[warp][lane];
+    const u32 row = shared_place(shared.rows[warp][lane]);
     for (u32 k = threadIdx.x; k < ROW_COUNTS_END / 4; k += 32 * ROW_COUNT_WARPS) reinterpret_cast<uint4*>(counts)[k] = make_uint4(0, 0, 0, 0);
     after_kernel_before();
     __syncthreads();
-    // There is no memory for 2^32 tiles.
-    const u32 tiles = (u32)job.tiles(), warps = gridDim.x * ROW_COUNT_WARPS;
-    u32 index = blockIdx.x * ROW_COUNT_WARPS + warp, next = 0, zeros = 0;
-    RowWords coming;
-    if (index < tiles) {
-        next = job.info[index];
-        coming.load(job, index);
-    }
-    for (; index < tiles; index += warps) {
-        const u32 info = warp_or(next), states = mode_in(info);
-        const RowWords words = coming;
-        if (index + warps < tiles) {
-            next = job.info[index + warps];
-            coming.load(job, index + warps);
-        }
+    const u64 tiles = job.tiles();
+    const u32 each = tiles_of_sample(tiles), samples = (u32)((tiles + each - 1) / each), warps = gridDim.x * ROW_COUNT_WARPS;
+    u32 zeros = 0;
+    for (u32 sample = blockIdx.x * ROW_COUNT_WARPS + warp; sample < samples; sample += warps) {
+        const u64 index = sampled_tile(sample, each);
+        if (index >= tiles) break;
+        const u32 info = warp_or(job.info[index]), states = mode_in(info);
+        RowWords words;
+        words.load(job, index);
         const bool coded = CODED_STATES >> states & 1;
         const u32 cls = coded ? class_in(info, 0) : 0;
         if (lane == 0) atomicAdd(&counts[stream_mode(info)], 1);
         if (lane == 1 && coded) atomicAdd(&counts[ROW_CLASSES_AT + cls], 1);
-        u32 active = FULL, mask_sizes[2] = {0, 0}, bytes = TILE / 8, rows = TILE;
+        u32 active = FULL, bytes = TILE / 8, rows = TILE;
         if (!(info & ALL_CODED)) {
             const TileShape shape = tile_shape(job, index);
             bytes = (shape.owned_x() + 7) / 8, rows = shape.owned_y();
-            if (has_mask_list(states, 0))
-                mask_sizes[0] = collect_mask(counts + MASK_RUNS_AT, counts + ROW_MASK_BYTES_AT, shape, job.masks[(u64)index * 64 + lane]);
-            if (has_mask_list(states, 1))
-                mask_sizes[1] = collect_mask(counts + MASK_RUNS_AT, counts + ROW_MASK_BYTES_AT, shape, job.masks[(u64)index * 64 + TILE + lane]);
+#pragma unroll
+            for (i32 plane = 0; plane < 2; plane++)
+                if (has_mask_list(states, plane))
+                    collect_mask(counts + MASK_RUNS_AT, counts + ROW_MASK_BYTES_AT, shape, job.masks[index * 64 + TILE * plane + lane]);
             if (cls) active = active_in_row(job, shape, index, states);
         }
-        u32 weight = TILE_WEIGHT + 2 * (mask_sizes[0] + mask_sizes[1]);
         if (cls) {
             words.stage(row);
-            u32 left = row_pattern(words.words), most = left;
+            u32 left = row_pattern(words.words);
             u32* const codes = counts + ROW_CODES_AT + (cls - 1) * CODE_SYMBOLS;
             if (cls == DENSE_CLASS) {
-                most = active;
-                left &= active;
                 // Zeros, that of the first vertex by itself.
                 zeros += __popc(active & ~left);
                 if (lane == 0 && active & ~left & 1) {
                     zeros--;
                     atomicAdd(&counts[FIRSTS_AT], 1);
                 }
-                bytes = 0;
             } else {
                 u32* const patterns = counts + PATTERNS_AT + (cls - 1) * ALPHABET;
                 u32 some = 0;
@@ -120,17 +109,15 @@ __device__ __forceinline__ void count_rows(const Job& job) {
                 if (lane == 2) atomicAdd(patterns, rows * bytes - some);
             }
             if (lane == 0 && left & 1) {
-                atomicAdd(&counts[FIRSTS_AT + row[0]], 1);
+                atomicAdd(&counts[FIRSTS_AT + shared_byte(row)], 1);
                 left ^= 1;
             }
             while (left) {
                 const u32 x = highest_bit(left);
                 left ^= 1u << x;
-                atomicAdd(&codes[row[x]], 1);
+                atomicAdd(&codes[shared_byte(row + x)], 1);
             }
-            weight += STEP_WEIGHT * (bytes + warp_max(__popc(most)));
         }
-        if (lane == 0) write_sizes(sizes_of(job, index), 0, 0, 0, mask_sizes, weight);
         __syncwarp();
     }
     zeros = warp_sum(zeros);

@@ -93,6 +93,11 @@ __device__ __forceinline__ u32 shared_word(u32 place) {
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(place));
     return value;
 }
+__device__ __forceinline__ uint2 shared_pair(u32 place) {
+    uint2 value;
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(value.x), "=r"(value.y) : "r"(place));
+    return value;
+}
 __device__ __forceinline__ u32 shared_half(u32 place) {
     u16 value;
     asm volatile("ld.shared.u16 %0, [%1];" : "=h"(value) : "r"(place));

@@ -52,6 +52,9 @@ __device__ __forceinline__ uint2* code_entries(const Job& job, u32 table) {
            (table < FIRST_SHARED_TABLE ? table * HEAD_ALPHABET : FIRST_SHARED_TABLE * HEAD_ALPHABET + (table - FIRST_SHARED_TABLE) * ALPHABET);
 }
 
+// Tiles of which one is counted.
+__device__ __forceinline__ u32 sample_step(const Job& job) { return job.predictor == PREDICTOR_LORENZO ? tiles_of_sample(job.tiles()) : 1; }
+
 // ---------------------------------------------------------------- groups of equal work
 
 // Twin of Groups in src/backend/cpu.rs. Tiles that a block weighs; the weights of these chunks, and then of all before each, lie where those
@@ -62,6 +65,14 @@ constexpr u32 WEIGHED_TILES = 1024;
 constexpr u32 TABLE_THREADS = 256, TABLE_WARPS = TABLE_THREADS / 32, TABLE_BLOCKS = TABLES;
 static_assert(TABLE_THREADS == ALPHABET && TABLE_BLOCKS == 50, "a thread for a symbol; launch.rs asks for as many");
 
+// The work of a tile: of one of the Lorenzo predictor its class tells.
+__device__ __forceinline__ u32 weight_of_tile(const Job& job, u64 tile) {
+    if (job.predictor != PREDICTOR_LORENZO) return sizes_of(job, tile).weight;
+    const u32 info = job.info[tile], states = mode_in(info);
+    const u32 lists = (u32)has_mask_list(states, 0) + has_mask_list(states, 1), steps = has_codes(states) ? steps_of_class(class_in(info, 0)) : 0;
+    return TILE_WEIGHT + MASK_LIST_WEIGHT * lists + STEP_WEIGHT * steps;
+}
+
 // By the blocks behind the tables.
 __device__ __forceinline__ void weigh_tiles(const Job& job, Control& control) {
     constexpr u32 EACH = WEIGHED_TILES / TABLE_THREADS;
@@ -69,7 +80,7 @@ __device__ __forceinline__ void weigh_tiles(const Job& job, Control& control) {
     const u64 chunk = blockIdx.x - TABLE_BLOCKS, chunks = gridDim.x - TABLE_BLOCKS, first = chunk * WEIGHED_TILES + EACH * threadIdx.x;
     u32 weights[EACH], sum = 0;
 #pragma unroll
-    for (u32 i = 0; i < EACH; i++) weights[i] = first + i < job.tiles() ? sizes_of(job, first + i).weight : 0;
+    for (u32 i = 0; i < EACH; i++) weights[i] = first + i < job.tiles() ? weight_of_tile(job, first + i) : 0;
 #pragma unroll
     for (u32 i = 0; i < EACH; i++) sum += weights[i];
     u64 all;
@@ -96,7 +107,7 @@ __device__ __forceinline__ void weigh_tiles(const Job& job, Control& control) {
     }
     if (threadIdx.x != 0) return;
     control.weight = total;
-    control.weight_before_last = total - sizes_of(job, job.tiles() - 1).weight;
+    control.weight_before_last = total - weight_of_tile(job, job.tiles() - 1);
 }
 
 // Weight of all tiles before one, and what keeps a group below 256 tiles.
@@ -119,7 +130,8 @@ struct Grouping {
 __device__ __forceinline__ Grouping choose_groups(const Job& job) {
     const Control& control = control_of(job);
     const u64 cost = control.cost, raw_bits = control.raw_bits, all = control.weight, before_last = control.weight_before_last;
-    const u64 bytes = ((cost >> 8) + raw_bits) / 8, wanted = quotient(all * GROUP_BYTES, bytes ? bytes : 1);
+    // What is known of a sample stands for all.
+    const u64 bytes = ((cost >> 8) + raw_bits) / 8 * sample_step(job), wanted = quotient(all * GROUP_BYTES, bytes ? bytes : 1);
     constexpr u32 MOST = 1u << 28;
     Grouping g;
     g.weight = wanted < LEAST_GROUP_WEIGHT ? (u32)LEAST_GROUP_WEIGHT : wanted < MOST ? (u32)wanted : MOST;
@@ -245,7 +257,8 @@ struct Counts {
 template <u32 PARTS>
 __device__ __forceinline__ bool find_counts(const Job& job, TableShared& shared, u32 table, bool has_entry, Counts& counts) {
     const u32 symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    counts.count = job.counts[table * ALPHABET + symbol];
+    // A table that comes from a sample has an escape.
+    counts.count = job.counts[table * ALPHABET + symbol] + (symbol == ESCAPE && sample_step(job) > 1 && is_table_of_rows(table));
     u64 part = warp_sum_of_counts(counts.count);
     if (lane == 0) shared.totals[warp] = part;
     __syncthreads();

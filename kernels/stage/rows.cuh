@@ -11,9 +11,23 @@ static_assert(PATTERN > ANCHOR_TABLE && ROW_SYMBOL + ROW_TABLES <= MASK_RUN, "be
 __device__ __forceinline__ u32 pattern_table(u32 cls) { return PATTERN - 1 + cls; }
 __device__ __forceinline__ u32 row_table(u32 cls) { return ROW_SYMBOL - 1 + cls; }
 
-// Work of a step, as entries of masks count twice.
-constexpr u32 STEP_WEIGHT = 28;
-static_assert(TILE_WEIGHT + 2 * 2 * TILE * 4 + STEP_WEIGHT * (4 + TILE) < LEAST_GROUP_WEIGHT, "no group is empty");
+__device__ __forceinline__ bool is_table_of_rows(u32 table) {
+    return table <= TILE_CLASS || table == MASK_BYTE || table == ANCHOR_TABLE || table - PATTERN < PATTERN_TABLES + ROW_TABLES || table == MASK_RUN;
+}
+
+// The work of a tile by its class and its masks: steps that tiles of a class have, about, and entries of masks.
+constexpr u32 STEP_WEIGHT = 28, MASK_LIST_WEIGHT = 64, MOST_STEPS = 32;
+static_assert(TILE_WEIGHT + 2 * MASK_LIST_WEIGHT + STEP_WEIGHT * MOST_STEPS < LEAST_GROUP_WEIGHT, "no group is empty");
+__device__ __forceinline__ u32 steps_of_class(u32 cls) {
+    // From class 1 on, in bytes: 6, 7, 8, 10, 13, 18, 25, 32.
+    return cls == 0 ? 0 : (u32)(0x2019120d0a080706ull >> 8 * (cls - 1)) & 255;
+}
+
+// Of large fields some tiles tell how often symbols are: one of so many that follow each other.
+constexpr u64 SAMPLED_TILES = 4096;
+__device__ __forceinline__ u32 tiles_of_sample(u64 tiles) { return tiles < 2 * SAMPLED_TILES ? 1 : (u32)(tiles / SAMPLED_TILES); }
+// Which one, of those with this number.
+__device__ __forceinline__ u64 sampled_tile(u32 number, u32 each) { return (u64)number * each + (number * 0x9e3779b1u >> 16) % each; }
 
 // The class of a tile by what its symbols cost.
 __device__ __forceinline__ u32 tile_class_of(u32 cost, u32 active) { return cost > 0 && 2 * cost >= 3 * active ? DENSE_CLASS : class_of(cost, active); }

@@ -288,6 +288,11 @@ inline unsigned shared_place(const void* shared) {
 }
 inline unsigned shared_byte(unsigned place) { return emulated_shared[place]; }
 inline unsigned shared_word(unsigned place) { return *reinterpret_cast<const unsigned*>(emulated_shared + place); }
+inline uint2 shared_pair(unsigned place) {
+    uint2 value;
+    std::memcpy(&value, emulated_shared + place, sizeof value);
+    return value;
+}
 inline unsigned shared_half(unsigned place) {
     return *reinterpret_cast<const unsigned short*>(emulated_shared + place);
 }
