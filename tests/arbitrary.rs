@@ -13,10 +13,10 @@ use counting::{alone, peak_of};
 use factz::backend::decompress;
 use factz::field::ViewMut;
 use factz::geometry::Grid;
-use factz::stage::codes::{row_mask, Masks, Scheme, TileCodes};
-use factz::stage::container::{self, Content, Header, HEADER_BYTES, VERSION};
+use factz::stage::codes::{row_mask, GroupLayout, Masks, Scheme, TileCodes};
+use factz::stage::container::{self, Content, Header, HEADER_BYTES};
 use factz::stage::entropy::huffman::Lengths;
-use factz::stage::entropy::table::{zero_counts, Frequencies, BLOCKS};
+use factz::stage::entropy::table::{zero_counts, Frequencies};
 use factz::stage::entropy::{group, list, Model};
 use factz::{BoundKind, Config, Dtype, Mode, Predictor, Preserve};
 use support::*;
@@ -33,9 +33,12 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
         let mixed = (state ^ state >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 16) % n
     };
+    // The Lorenzo predictor has been written in lists as well.
+    let version =
+        container::version_of(predictor) - (predictor == Predictor::Lorenzo && random(2) == 0) as u16;
     let grid = Grid::new(nx, ny);
     let mut header = Header {
-        version: VERSION,
+        version,
         dtype,
         mode: Mode::BlockWise,
         coder: M::CODER,
@@ -58,7 +61,7 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
         stream_bytes: 0,
         table_bytes: 0,
     };
-    let scheme = Scheme { predictor, element_bytes: dtype.bytes() as usize };
+    let scheme = Scheme::new(version, predictor, dtype.bytes() as usize);
     let alphabet = [3, 30, 180][random(3) as usize];
     let mut tiles = Vec::new();
     for t in 0..grid.tiles() {
@@ -78,10 +81,10 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
         }
         if TileCodes::has_codes(mode) {
             let active = scheme.active(&shape, codes.masks.as_deref());
-            for (k, (block, class)) in BLOCKS.iter().zip(&mut codes.classes).enumerate() {
-                *class = random(8) as u8;
+            for (k, (block, class)) in scheme.blocks().iter().zip(&mut codes.classes).enumerate() {
+                *class = random(scheme.classes() as u64) as u8;
                 // As many entries as the class allows a list.
-                let listed = list::is_list(*class);
+                let listed = scheme.layout == GroupLayout::Lists && list::is_list(*class);
                 let mut left = if listed { (1 << list::count_bits(k, *class)) - 1 } else { 0 };
                 for position in block.clone() {
                     if *class == 0 || active[position / 32] >> (position % 32) & 1 == 0 {

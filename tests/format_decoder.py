@@ -50,9 +50,10 @@ class Header:
          self.dy, fill_u, fill_v, self.stream_bytes, self.groups) = struct.unpack_from("<I3Q5d4Q", data, 28)
         self.fill = [fill_u, fill_v]
         require(magic == b"FCTZ", "no factz stream")
-        require(self.version in (1, 2), f"format version {self.version}, this decoder reads versions 1 and 2")
+        require(self.version in (1, 2, 3), f"format version {self.version}, this decoder reads versions 1 to 3")
         require(header_bytes == 128, "header_bytes")
         require(self.dtype < 2 and self.mode < 2 and self.coder < 2 and self.predictor < 2, "header choice")
+        require(self.version < 3 or self.predictor == 1, "version 3 has the Lorenzo predictor alone")
         require(self.preserve < 3 and self.bound_kind < 2 and self.content < 2, "header choice")
         require(self.group_log2 <= (8 if self.version == 1 else 0) and self.taper < 2 and max(self.kernels) < 6, "header choice")
         require(components == 2 and reserved == 0 and nz == 1, "reserved field")
@@ -219,7 +220,7 @@ class Coder:
         require(-(-self.next // 2) * 2 == len(self.words), "a group is not used up")
 
 
-# Sections 6 and 7 --------------------------------------------------------------------------------
+# Sections 6, 7 and 7a ----------------------------------------------------------------------------
 
 
 def make_positions():
@@ -247,6 +248,8 @@ class Tile:
         self.width, self.height = min(self.last_x + 1, TILE), min(self.last_y + 1, TILE)
         self.mode = self.tier = 0
         self.lorenzo = header.predictor == 1
+        # Of version 3: the class of all vertices.
+        self.class_ = 0
         self.classes = [0, 0, 0]
         # Entries of the sparse list of each block, and of the lists of the zero and the fill mask.
         self.entries, self.mask_entries = [0, 0, 0], [0, 0]
@@ -334,8 +337,30 @@ def read_runs(coder, tables):
     return runs
 
 
-def read_batch(coder, tables, batch, element_bytes):
-    """Masks and vertices of a batch: both are sequences of entries, 32 of which are coded at a time."""
+def read_rows(coder, tables, tile, element_bytes):
+    """Section 7a: lane y is row y of the tile."""
+    if tile.class_ == 0:
+        return
+    rows = [[x for x in range(tile.width) if tile.active(32 * y + x)] for y in range(tile.height)]
+    if tile.class_ <= 7:
+        present = [[] for _ in rows]
+        for k in range(tile.columns()):
+            for y, byte in coder.step(range(tile.height), lambda _: tables[27 + tile.class_]).items():
+                present[y] += [8 * k + i for i in range(8) if byte >> i & 1]
+        for active, columns in zip(rows, present):
+            require(set(columns) <= set(active), "a symbol of a vertex that is not active")
+        rows = present
+    for j in range(max(len(columns) for columns in rows)):
+        vertices = {}
+        for y, columns in enumerate(rows):
+            if j < len(columns):
+                position = 32 * y + columns[j]
+                vertices[y] = (tile, position, 34 + tile.class_ if position else 19)
+        read_vertices(coder, tables, vertices, element_bytes)
+
+
+def read_masks(coder, tables, batch):
+    """Masks of a batch: a sequence of entries, 32 of which are coded at a time."""
     for plane in (0, 1):
         for i, tile in enumerate(batch):
             if tile.states()[plane] == SOME:
@@ -354,6 +379,10 @@ def read_batch(coder, tables, batch, element_bytes):
             byte[i, plane][number] = step[lane]
     for i, tile in enumerate(batch):
         tile.set_masks(lambda plane: byte[i, plane])
+
+
+def read_lists(coder, tables, batch, element_bytes):
+    """Vertices of a batch: another such sequence."""
     sequence = []
     for tile in batch:
         if tile.has_codes():
@@ -437,6 +466,14 @@ def read_group(header, data, numbers, tables):
             require(mode < [9, 72][header.predictor], "tile mode")
             batch[i].tier, batch[i].mode = divmod(mode, 9)
         coded = [i for i, tile in enumerate(batch) if tile.has_codes()]
+        if header.version == 3:
+            for i, class_ in coder.step(coded, lambda _: tables[1]).items():
+                require(class_ <= 8, "class")
+                batch[i].class_ = class_
+            read_masks(coder, tables, batch)
+            for i in coded:
+                read_rows(coder, tables, batch[i], header.element_bytes)
+            continue
         for block in range(3):
             context = [lambda i: 1, lambda i: 2 + batch[i].classes[0],
                        lambda i: 10 + batch[i].classes[1]][block]
@@ -451,7 +488,8 @@ def read_group(header, data, numbers, tables):
                 if 1 <= class_ <= 6 and bits > 0:
                     batch[i].entries[block] = coder.raw(i, bits)
         if header.version > 1:
-            read_batch(coder, tables, batch, header.element_bytes)
+            read_masks(coder, tables, batch)
+            read_lists(coder, tables, batch, header.element_bytes)
             continue
         for tile in batch:
             read_v1_tile(coder, tables, tile, lists, header.element_bytes)

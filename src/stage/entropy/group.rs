@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use crate::geometry::{Grid, TILE_VERTICES};
     use crate::request::Predictor;
-    use crate::stage::codes::{row_mask, Masks};
+    use crate::stage::codes::{row_mask, GroupLayout, Masks};
     use crate::stage::entropy::huffman::Lengths;
     use crate::stage::entropy::list::Lists;
     use crate::stage::entropy::table::{zero_counts, Frequencies};
@@ -213,13 +213,15 @@ mod tests {
                 }
                 if TileCodes::has_codes(codes.mode) {
                     let active = scheme.active(&shape, codes.masks.as_deref());
-                    for k in 0..3 {
-                        codes.classes[k] = random(8) as u8;
+                    for (k, block) in scheme.blocks().iter().enumerate() {
+                        codes.classes[k] = random(scheme.classes() as u64) as u8;
                         // As many entries as the class allows a list.
-                        let listed = is_list(codes.classes[k]);
+                        let listed = scheme.layout == GroupLayout::Lists && is_list(codes.classes[k]);
                         let mut left =
                             if listed { (1 << list::count_bits(k, codes.classes[k])) - 1 } else { 768 };
-                        for position in BLOCKS[k].clone() {
+                        // Rows of any number of symbols: none, few, nearly all.
+                        let zeros = random(6);
+                        for position in block.clone() {
                             if codes.classes[k] == 0 || active[position / 32] >> (position % 32) & 1 == 0 {
                                 continue;
                             }
@@ -227,6 +229,8 @@ mod tests {
                             if listed && list::positions(k).contains(&position) {
                                 s = if left == 0 || random(4) > 0 { ZERO } else { s };
                                 left -= (s != ZERO) as u32;
+                            } else if scheme.layout == GroupLayout::Rows && random(5) < zeros {
+                                s = ZERO;
                             }
                             s = if scheme.allows(s) { s } else { ZERO };
                             codes.symbols.push(s);
@@ -279,8 +283,10 @@ mod tests {
     #[test]
     fn groups_round_trip() {
         for (nx, ny, element_bytes) in [(1, 1, 4), (70, 50, 8), (300, 260, 4), (32, 2000, 8), (1300, 31, 4)] {
-            for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
-                let scheme = Scheme { predictor, element_bytes };
+            // What has been written in lists by the Lorenzo predictor is still read.
+            let kinds = [(2, Predictor::Hierarchical), (2, Predictor::Lorenzo), (3, Predictor::Lorenzo)];
+            for (version, predictor) in kinds {
+                let scheme = Scheme::new(version, predictor, element_bytes);
                 let tiles = arbitrary(Grid::new(nx, ny), nx * 31 + ny, scheme);
                 round_trip::<Frequencies>(scheme, &tiles);
                 round_trip::<Lengths>(scheme, &tiles);
@@ -295,7 +301,7 @@ mod tests {
     /// A field of zeros but for a few vertices takes far less than a bit a vertex with either coder.
     #[test]
     fn zeros_take_nothing() {
-        let scheme = Scheme { predictor: Predictor::Hierarchical, element_bytes: 4 };
+        let scheme = Scheme::newest(Predictor::Hierarchical, 4);
         let grid = Grid::new(512, 512);
         let sizes = [group_size::<Frequencies>, group_size::<Lengths>].map(|size| {
             let tiles = (0..grid.tiles()).map(|t| {
