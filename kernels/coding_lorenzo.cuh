@@ -6,7 +6,7 @@
 #include "coding.cuh"
 #include "counting_lorenzo.cuh"
 
-constexpr i32 ROW_CODE_WARPS = 16, MASK_RING = 256;
+constexpr i32 ROW_CODE_WARPS = 20, MASK_RING = 256;
 
 // The tables of patterns, of symbols by class, of first vertices, of bytes of masks, of runs in masks, and behind them what leaves a state as
 // it is. Addresses are in bytes.
@@ -28,7 +28,7 @@ struct RowShared {
     u8 raw_bits[ALPHABET];
     RowBatch batches[ROW_CODE_WARPS];
 };
-static_assert(sizeof(RowBatch) == 32 * 36 && sizeof(RowShared) == 8 * 3809 + 256 + 16 * sizeof(RowBatch), "launch.rs asks for as much");
+static_assert(sizeof(RowBatch) == 32 * 36 && sizeof(RowShared) == 8 * 3809 + 256 + ROW_CODE_WARPS * sizeof(RowBatch), "launch.rs asks for as much");
 
 // By a block.
 template <bool HUFFMAN>
@@ -148,13 +148,13 @@ struct RowCoder {
     }
 
     // The masks of a batch.
-    __device__ __forceinline__ void code_masks(u64 batch, const CodeTile& tile) {
-        const i32 lane = threadIdx.x & 31, count = (i32)warp_sum(tile.masks[0] + tile.masks[1]);
+    __device__ __forceinline__ void code_masks(u64 batch, const u32 (&sizes)[2]) {
+        const i32 lane = threadIdx.x & 31, count = (i32)warp_sum(sizes[0] + sizes[1]);
         if (count == 0) return;
         const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
         i32 lists, filled;
         __syncwarp();
-        collect_lists<2>(shared.masks, tile.masks, names, lists, filled);
+        collect_lists<2>(shared.masks, sizes, names, lists, filled);
         lists = (i32)warp_or((u32)lists), filled = count;
 #pragma unroll 1
         for (i32 from = ((count + 31) & ~31) - 32; from >= 0; from -= 32) {
@@ -187,10 +187,10 @@ struct RowCoder {
     __device__ __forceinline__ void code_batch(u64 batch, u64 end) {
         const i32 lane = threadIdx.x & 31;
         const bool exists = batch + lane < end;
-        const CodeTile tile(job, batch + lane, exists);
-        const u32 cls = class_in(tile.info, 0);
+        const u32 info = exists ? job.info[batch + lane] : 0, states = mode_in(info), cls = class_in(info, 0);
+        const bool coded = exists && CODED_STATES >> states & 1;
         // The rows of the tile before are on their way while those of one are coded.
-        u32 left = warp_or(__ballot_sync(FULL, tile.coded && cls));
+        u32 left = warp_or(__ballot_sync(FULL, coded && cls));
         RowWords coming;
         if (left) coming.load(job, batch + highest_bit(left));
 #pragma unroll 1
@@ -199,14 +199,23 @@ struct RowCoder {
             left ^= 1u << t;
             const RowWords words = coming;
             if (left) coming.load(job, batch + highest_bit(left));
-            code_tile(batch + t, warp_or(__shfl_sync(FULL, tile.info, t)), words);
+            code_tile(batch + t, warp_or(__shfl_sync(FULL, info, t)), words);
         }
-        code_masks(batch, tile);
+        // Entries of masks.
+        u32 sizes[2] = {0, 0};
+        const bool lists[2] = {exists && has_mask_list(states, 0), exists && has_mask_list(states, 1)};
+        for (left = warp_or(__ballot_sync(FULL, lists[0] || lists[1])); left; left &= left - 1) {
+            const i32 t = __ffs(left) - 1;
+            const TileShape shape = tile_shape(job, batch + t);
+            const u32* const masks = job.masks + (batch + t) * 64 + lane;
+            const u32 zeros = entries_in_mask(shape, masks[0]), fills = entries_in_mask(shape, masks[TILE]);
+            if (lane == t) sizes[0] = lists[0] ? zeros : 0, sizes[1] = lists[1] ? fills : 0;
+        }
+        code_masks(batch, sizes);
 #pragma unroll
-        for (i32 plane = 1; plane >= 0; plane--)
-            encoder.raw(tile.masks[plane], exists && has_mask_list(mode_in(tile.info), plane) ? MASK_COUNT_BITS : 0);
-        code_head(tile.coded, TILE_CLASS, cls);
-        code_head(exists, TILE_MODE, stream_mode(tile.info));
+        for (i32 plane = 1; plane >= 0; plane--) encoder.raw(sizes[plane], lists[plane] ? MASK_COUNT_BITS : 0);
+        code_head(coded, TILE_CLASS, cls);
+        code_head(exists, TILE_MODE, stream_mode(info));
     }
 };
 
@@ -233,7 +242,7 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
     while (group < groups) {
         u32 ticket = 0;
         if (lane == 0) ticket = atomicAdd(&control.tickets[TICKET_ENCODE], 1u);
-        const u32 boundary = first_tile_of<1>(job, group_weight, group);
+        const u32 boundary = first_tile_of<2>(job, group_weight, group);
         const u64 first = warp_or(__shfl_sync(FULL, boundary, 0)), end = warp_or(__shfl_sync(FULL, boundary, 16));
         RowCoder<T, HUFFMAN> coder = {job, shared, shared.batches[warp], tables,
                                       Encoder<HUFFMAN>(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES)};

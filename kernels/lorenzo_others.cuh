@@ -1,7 +1,6 @@
 // The entry of the Lorenzo predictor for tiles with limits, masks or both, a warp for a tile, and what is found out about limits before the
 // rows of whole tiles. Twin: src/stage/lorenzo.rs.
 #pragma once
-#include "collecting.cuh"
 #include "lorenzo.cuh"
 
 // Where the vertices in even columns of even rows are in the order of the symbols, row by row.
@@ -179,9 +178,6 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     if (states != 0) {
         job.masks[index * 64 + lane] = my_zero;
         job.masks[index * 64 + TILE + lane] = my_fill;
-        // As many entries as their lists will have.
-        const u32 sizes[2] = {entries_in_mask(shape, my_zero), entries_in_mask(shape, my_fill)};
-        if (lane == 0) write_sizes(sizes_of(job, index), 0, 0, 0, sizes, 0);
     }
     exact += stored_vertices;
     max_error = R::high(max_error, largest);

@@ -367,7 +367,7 @@ __device__ __forceinline__ void make_frequencies(const Job& job, TableShared& sh
 // Code lengths from the counts, the codes and their stored form, by a block for a table, a thread for a symbol.
 __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, u32 raw) {
     // By symbol, and by weight.
-    __shared__ u32 keys[ALPHABET], leaves[ALPHABET + 2], sums[ALPHABET], lengths[ALPHABET], inner[ALPHABET], escape_code[2];
+    __shared__ u32 keys[ALPHABET], leaves[ALPHABET + 4], sums[ALPHABET + 4], lengths[ALPHABET], inner[ALPHABET], escape_code[2];
     // Of each sum one that it is part of, and how many steps that is above it.
     __shared__ u32 above[2][ALPHABET];
     Control& control = control_of(job);
@@ -390,7 +390,7 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, 
     const u32 key = weight << 8 | symbol;
     if (weight) keys[number] = key;
     leaves[symbol] = sums[symbol] = NO_WEIGHT;
-    if (symbol < 2) leaves[ALPHABET + symbol] = NO_WEIGHT;
+    if (symbol < 4) leaves[ALPHABET + symbol] = sums[ALPHABET + symbol] = NO_WEIGHT;
     inner[symbol] = 0;
     __syncthreads();
     u32 rank = 0;

@@ -9,32 +9,39 @@ constexpr u32 NO_CODE = 0xffffffffu;
 // weight. Behind the leaves, and where there is no sum yet, there is NO_WEIGHT. By one thread.
 constexpr u32 NO_WEIGHT = 0xffffffffu;
 __device__ inline void join_weights(const u32* leaves, u32* sums, u32* parents, i32 n) {
+    // The next leaves and sums are in registers: nothing waits for memory but what is wanted two turns later.
     const u32* leaf = leaves;
     i32 root = 0;
+    u32 leaf0 = leaf[0], leaf1 = leaf[1], leaf2 = leaf[2], leaf3 = leaf[3], root0 = NO_WEIGHT, root1 = NO_WEIGHT, root2 = NO_WEIGHT, root3 = NO_WEIGHT;
     for (i32 next = 0; next < n - 1; next++) {
-        // Both heads of both at once: nothing waits for a choice.
-        const u32 leaf0 = leaf[0], leaf1 = leaf[1], root0 = sums[root], root1 = sums[root + 1];
         const bool root_first = root0 < leaf0, both_roots = root1 < leaf0, root_second = root0 < leaf1;
-        const u32 sum = root_first ? root0 + (both_roots ? root1 : leaf0) : leaf0 + (root_second ? root0 : leaf1);
-        const i32 roots = root_first ? 1 + both_roots : root_second;
-        if (roots > 0) parents[root] = (u32)next;
-        if (roots > 1) parents[root + 1] = (u32)next;
+        const bool two = root_first && both_roots, none = !root_first && !root_second;
+        const u32 sum = two ? root0 + root1 : none ? leaf0 + leaf1 : root0 + leaf0;
+        if (!none) parents[root] = (u32)next;
+        if (two) parents[root + 1] = (u32)next;
+        sums[next] = sum;
+        const i32 roots = two ? 2 : none ? 0 : 1;
         root += roots;
         leaf += 2 - roots;
-        sums[next] = sum;
+        leaf0 = two ? leaf0 : none ? leaf2 : leaf1;
+        leaf1 = two ? leaf1 : none ? leaf3 : leaf2;
+        root0 = root == next ? sum : two ? root2 : none ? root0 : root1;
+        root1 = root + 1 == next ? sum : two ? root3 : none ? root1 : root2;
+        leaf2 = leaf[2], leaf3 = leaf[3];
+        root2 = sums[root + 2], root3 = sums[root + 3];
     }
 }
 
 // Cuts lengths, of symbols of ascending weight and none above MAX_LENGTH, to those of a code: they take so much of all CODES. By one thread.
 __device__ inline void limit_lengths(u32* lengths, i32 n, u32 taken) {
-    while (taken > CODES) {
-        i32 k = 0;
+    // No length becomes less: the first one that may grow comes no earlier than before.
+    for (i32 k = 0; taken > CODES;) {
         while (lengths[k] >= MAX_LENGTH) k++;
         lengths[k]++;
         taken -= CODES >> lengths[k];
     }
     while (taken < CODES) {
-        for (i32 k = n - 1; k >= 0; k--) {
+        for (i32 k = n - 1; k >= 0 && taken < CODES; k--) {
             const u32 space = CODES >> lengths[k];
             if (taken + space <= CODES) {
                 taken += space;

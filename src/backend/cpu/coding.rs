@@ -24,6 +24,8 @@ const MOST_GROUP_WEIGHT: u64 = 1 << 28;
 struct Counted {
     counts: Box<Counts>,
     raw_bits: u64,
+    /// How many times as much there is of all that as was counted, about.
+    times: u64,
     weights: Vec<u16>,
     /// Sparse lists, those of `piece` tiles together.
     lists: Vec<Lists>,
@@ -39,16 +41,18 @@ impl Counted {
 
 fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> Counted {
     let piece = tiles.len().div_ceil(4 * rayon::current_num_threads()).max(CHUNK);
+    let sample = group::Sample::new(scheme, tiles.len() as u64);
     let mut weights = vec![0; tiles.len()];
-    let (counts, raw_bits, lists) = tiles
+    let (mut counts, raw_bits, lists) = tiles
         .par_chunks(piece)
         .zip(weights.par_chunks_mut(piece))
         .enumerate()
         .map(|(k, (tiles, weights))| {
             let (mut counts, mut raw, mut lists) = (zero_counts(), 0, Lists::default());
             for (i, (codes, weight)) in tiles.iter().zip(weights).enumerate() {
-                let shape = grid.tile((k * piece + i) as u64);
-                let work = group::count(scheme, &shape, codes, &mut counts, &mut lists);
+                let tile = (k * piece + i) as u64;
+                let counts = sample.takes(tile).then_some(&mut *counts);
+                let work = group::count(scheme, &grid.tile(tile), codes, counts, &mut lists);
                 raw += work.raw_bits;
                 *weight = work.weight;
             }
@@ -64,7 +68,8 @@ fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> Counted {
                 (a, ra + rb, la)
             },
         );
-    Counted { counts, raw_bits, weights, lists, piece }
+    let times = sample.complete(&mut counts);
+    Counted { counts, raw_bits, times, weights, lists, piece }
 }
 
 /// The weight that groups get to be of about [`GROUP_BYTES`] each, where tiles of this weight in all take about
@@ -100,7 +105,7 @@ pub(super) fn encode<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes], 
     let models: Vec<M> = counted.counts.iter().map(M::from_counts).collect();
     let cost: u64 = models.iter().zip(counted.counts.iter()).map(|(m, c)| m.cost(c)).sum();
     let tables = group::encode_tables(&models);
-    let groups = groups(&counted.weights, ((cost >> 8) + counted.raw_bits) / 8)
+    let groups = groups(&counted.weights, ((cost >> 8) + counted.raw_bits) / 8 * counted.times)
         .into_par_iter()
         .map(|group| {
             let numbered: Vec<_> =

@@ -100,7 +100,7 @@ const LORENZO_COUNT_BYTES: u32 = 4 * 3952 + 16 * 32 * 36;
 const fn encode_bytes(groups: u32) -> u32 {
     4 * 5088 + 512 + groups * (80 + 448 + 768 + 320 + 256 + 8 * 14 * 128)
 }
-const ENCODE_LORENZO_BYTES: u32 = 8 * 3809 + 256 + 16 * 32 * 36;
+const ENCODE_LORENZO_BYTES: u32 = 8 * 3809 + 256 + 20 * 32 * 36;
 const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);
 
 /// So many strips are few: each is the work of a block, otherwise of a warp.
@@ -155,7 +155,7 @@ pub(super) const COMPRESS: [Stage; 27] = [
     ),
     only(
         LORENZO,
-        with_shared(LORENZO_COUNT_BYTES, stage("lorenzo_count", |s, _| s.tiles.div_ceil(16).min(396), 512)),
+        with_shared(LORENZO_COUNT_BYTES, stage("lorenzo_count", |s, _| s.tiles.div_ceil(16).min(132), 512)),
     ),
     only(ANS, stage("tables", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
     only(HUFFMAN, stage("make_codes", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
@@ -163,11 +163,11 @@ pub(super) const COMPRESS: [Stage; 27] = [
     only(HUFFMAN_HIERARCHICAL, Stage { name: "encode_huffman", small: Some(&SMALL_ENCODE), ..ENCODE }),
     only(
         ANS_LORENZO,
-        with_shared(ENCODE_LORENZO_BYTES, stage("encode_lorenzo", |s, _| s.tiles.min(264), 512)),
+        with_shared(ENCODE_LORENZO_BYTES, stage("encode_lorenzo", |s, _| s.tiles.min(264), 640)),
     ),
     only(
         HUFFMAN_LORENZO,
-        with_shared(ENCODE_LORENZO_BYTES, stage("encode_lorenzo_huffman", |s, _| s.tiles.min(264), 512)),
+        with_shared(ENCODE_LORENZO_BYTES, stage("encode_lorenzo_huffman", |s, _| s.tiles.min(264), 640)),
     ),
     stage("gather", |s, _| s.tiles.min(384), 512),
 ];

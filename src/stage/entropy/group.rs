@@ -14,7 +14,7 @@ mod encode;
 mod rows;
 mod v1;
 
-pub use count::count;
+pub use count::{count, Sample};
 pub use decode::decode;
 pub use encode::encode;
 
@@ -252,7 +252,7 @@ mod tests {
     fn group_of<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) -> (Vec<M>, Vec<u8>) {
         let (mut counts, mut lists) = (zero_counts(), Lists::default());
         for (shape, codes) in tiles {
-            count(scheme, shape, codes, &mut counts, &mut lists);
+            count(scheme, shape, codes, Some(&mut counts), &mut lists);
         }
         let models: Vec<M> = counts.iter().map(M::from_counts).collect();
         let mut bytes = Vec::new();

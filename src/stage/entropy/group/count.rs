@@ -7,7 +7,7 @@ use crate::geometry::{TileShape, TILE_VERTICES};
 use crate::stage::codes::{GroupLayout, Scheme, TileCodes};
 use crate::stage::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::stage::entropy::list::{self, is_list, Lists, DENSE, DENSE_LANES, MASK_COUNT_BITS};
-use crate::stage::entropy::table::{table_of, Counts, MASK_BYTE, MASK_RUN, TILE_MODE};
+use crate::stage::entropy::table::{table_of, Counts, ESCAPE, MASK_BYTE, MASK_RUN, TILE_MODE};
 use crate::stage::symbol::{FIRST_WITH_RAW_BITS, ZERO};
 
 /// What a tile gives the entropy coder to do, besides what is counted.
@@ -19,17 +19,52 @@ pub struct Work {
 }
 
 /// Weight of a tile without entries.
-const TILE_WEIGHT: u16 = 4;
+pub(super) const TILE_WEIGHT: u16 = 4;
 
-/// Counts everything that the entropy coder will code of a tile, and puts its sparse lists behind those of the
-/// tiles before it.
+/// Which tiles are counted: all of them, or of large fields that are coded by rows one of so many that follow each
+/// other. Tables come from these counts, and have an escape then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    each: u64,
+}
+
+impl Sample {
+    /// So many tiles, or up to twice as many, are counted.
+    const TILES: u64 = 4096;
+
+    pub fn new(scheme: Scheme, tiles: u64) -> Self {
+        let rows = scheme.layout == GroupLayout::Rows;
+        Sample { each: if rows && tiles >= 2 * Self::TILES { tiles / Self::TILES } else { 1 } }
+    }
+
+    pub fn takes(self, tile: u64) -> bool {
+        let shuffled = ((tile / self.each) as u32).wrapping_mul(0x9e37_79b1) >> 16;
+        tile % self.each == shuffled as u64 % self.each
+    }
+
+    /// Makes what is counted stand for all tiles: whatever it does not show has the escape, and there is so many times
+    /// as much of it.
+    pub fn complete(self, counts: &mut Counts) -> u64 {
+        if self.each > 1 {
+            rows::tables().for_each(|table| counts[table][ESCAPE as usize] += 1);
+        }
+        self.each
+    }
+}
+
+/// What there is to code of a tile, in `counts` if it is counted; its sparse lists go behind those of the tiles
+/// before it.
 pub fn count(
     scheme: Scheme,
     shape: &TileShape,
     codes: &TileCodes,
-    counts: &mut Counts,
+    counts: Option<&mut Counts>,
     lists: &mut Lists,
 ) -> Work {
+    let Some(counts) = counts else {
+        lists.end_tile([0; 3]);
+        return Work { raw_bits: 0, weight: rows::weight(codes) };
+    };
     let (mut raw, mut weight) = (0, TILE_WEIGHT);
     counts[TILE_MODE][codes.mode as usize] += 1;
     for rows in some_masks(codes).into_iter().flatten() {
@@ -48,10 +83,14 @@ pub fn count(
             counts[class_table(&codes.classes, k)][class as usize] += 1;
         }
         if scheme.layout == GroupLayout::Rows {
-            let (bits, steps) = rows::count(scheme, shape, codes, counts);
-            lists.end_tile([0; 3]);
-            return Work { raw_bits: raw + bits, weight: weight + rows::weight(steps) };
+            raw += rows::count(scheme, shape, codes, counts);
         }
+    }
+    if scheme.layout == GroupLayout::Rows {
+        lists.end_tile([0; 3]);
+        return Work { raw_bits: raw, weight: rows::weight(codes) };
+    }
+    if TileCodes::has_codes(codes.mode) {
         let active = scheme.active(shape, codes.masks.as_deref());
         let mut symbols = &codes.symbols[..];
         for (k, &class) in codes.classes.iter().enumerate() {

@@ -5,16 +5,28 @@
 //! of class [`WHOLE`] all vertices have one. A lane stays with its row: nothing is looked up by position, and the
 //! decoder of a tile waits for no other tile.
 
+use super::count::TILE_WEIGHT;
 use super::encode::Step;
+use super::some_masks;
 use crate::geometry::{TileShape, TILE, TILE_VERTICES};
 use crate::stage::codes::{row_mask, MaskRows, Scheme, TileCodes};
 use crate::stage::entropy::lanes::{lanes, lanes_above, Decode, Decoder, Encoder, LANES, PIECE_BITS};
-use crate::stage::entropy::table::{Counts, ANCHOR, PATTERN, ROW_SYMBOL, WHOLE};
+use crate::stage::entropy::table::{
+    Counts, ANCHOR, COARSE_CLASS, MASK_BYTE, MASK_RUN, PATTERN, ROW_CLASSES, ROW_SYMBOL, TILE_MODE, WHOLE,
+};
 use crate::stage::entropy::Model;
 use crate::stage::symbol::{FIRST_WITH_RAW_BITS, STORED, ZERO};
 
-/// Weight of a step: it takes a GPU about as long as so many entries of lists.
-const STEP_WEIGHT: usize = 28;
+/// Weight of a step, and of the list of a mask: what takes a GPU about as long as so many entries of lists.
+const STEP_WEIGHT: u16 = 28;
+const MASK_LIST_WEIGHT: u16 = 64;
+/// The steps of a tile by its class, about.
+const STEPS: [u16; ROW_CLASSES] = [0, 6, 7, 8, 10, 13, 18, 25, 32];
+
+/// All tables of a stream that is coded by rows.
+pub fn tables() -> impl Iterator<Item = usize> {
+    [TILE_MODE, COARSE_CLASS, MASK_BYTE, ANCHOR, MASK_RUN].into_iter().chain(PATTERN..ROW_SYMBOL + ROW_CLASSES - 1)
+}
 
 /// The tables of the patterns and of the symbols of a class above 0. Tiles of class [`WHOLE`] have no patterns.
 #[inline(always)]
@@ -51,19 +63,18 @@ fn for_rows(
     }
 }
 
-/// Counts what is coded of a tile with codes: its raw bits, and its steps.
-pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut Counts) -> (u64, usize) {
+/// Counts what is coded of a tile with codes: its raw bits.
+pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut Counts) -> u64 {
     let class = codes.classes[0];
     if class == 0 {
-        return (0, 0);
+        return 0;
     }
     let active = scheme.active(shape, codes.masks.as_deref());
     let bytes = if class == WHOLE { 0 } else { pattern_bytes(shape) };
     let (pattern, symbol) = tables_of(class);
     let [patterns, symbols] = counts.get_disjoint_mut([pattern, symbol]).expect("these are two tables");
-    let (mut raw, mut most) = (0, 0);
+    let mut raw = 0;
     for_rows(&active, codes, shape.owned().1, |_, row, present| {
-        most = most.max(present.count_ones());
         for &byte in &present.to_le_bytes()[..bytes] {
             patterns[byte as usize] += 1;
         }
@@ -82,12 +93,14 @@ pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut 
         counts[symbol][codes.symbols[0] as usize] -= 1;
         counts[ANCHOR][codes.symbols[0] as usize] += 1;
     }
-    (raw, bytes + most as usize)
+    raw
 }
 
-/// Weight of a tile that has so many steps.
-pub fn weight(steps: usize) -> u16 {
-    (STEP_WEIGHT * steps) as u16
+/// Weight of a tile, as its class and its masks tell it without a look at its symbols.
+pub fn weight(codes: &TileCodes) -> u16 {
+    let lists = some_masks(codes).into_iter().flatten().count() as u16;
+    let steps = if TileCodes::has_codes(codes.mode) { STEPS[codes.classes[0] as usize] } else { 0 };
+    TILE_WEIGHT + MASK_LIST_WEIGHT * lists + STEP_WEIGHT * steps
 }
 
 /// What a tile has in the stream, by rows.
