@@ -94,8 +94,35 @@ pub fn weight(steps: usize) -> u16 {
 struct Rows {
     /// The vertices that have a symbol.
     present: MaskRows,
-    /// The k-th symbol of row y is at [k][y].
+    /// Of steps: the k-th symbol of row y is at [k][y].
     symbols: [[u8; LANES]; TILE],
+}
+
+/// Exchanges rows and columns, of which the first ones alone are asked for, in squares of 8 by 8.
+#[inline(always)]
+fn transpose(from: &[[u8; TILE]; TILE], to: &mut [[u8; TILE]; TILE], columns: usize) {
+    const SIDE: usize = 8;
+    // Exchanges what is `by` above `low` with what is in its place `at` rows below.
+    fn exchange(square: &mut [u64; SIDE], at: usize, by: u32, low: u64) {
+        for k in (0..SIDE).filter(|k| k & at == 0) {
+            let other = (square[k] >> by ^ square[k | at]) & low;
+            square[k] ^= other << by;
+            square[k | at] ^= other;
+        }
+    }
+    for x in (0..columns).step_by(SIDE) {
+        for y in (0..TILE).step_by(SIDE) {
+            let mut square: [u64; SIDE] = std::array::from_fn(|k| {
+                u64::from_le_bytes(from[y + k][x..x + SIDE].try_into().expect("eight bytes"))
+            });
+            exchange(&mut square, 4, 32, 0x0000_0000_ffff_ffff);
+            exchange(&mut square, 2, 16, 0x0000_ffff_0000_ffff);
+            exchange(&mut square, 1, 8, 0x00ff_00ff_00ff_00ff);
+            for (k, column) in square.iter().enumerate() {
+                to[x + k][y..y + SIDE].copy_from_slice(&column.to_le_bytes());
+            }
+        }
+    }
 }
 
 impl Rows {
@@ -115,6 +142,11 @@ impl Rows {
             *step = rows;
         }
         steps
+    }
+
+    /// The most symbols of a row.
+    fn most(&self) -> usize {
+        self.present.iter().map(|row| row.count_ones()).max().unwrap_or(0) as usize
     }
 
     /// Whether the vertex (0, 0) has a symbol, which has a table of its own.
@@ -137,12 +169,17 @@ pub fn encode<M: Model>(
     let active = scheme.active(shape, codes.masks.as_deref());
     let height = shape.owned().1;
     let mut rows = Rows::new();
+    let mut by_row = [[ZERO; TILE]; TILE];
     // Behind the raw elements of each row.
     let (mut ends, mut end) = ([0; TILE], 0);
     for_rows(&active, codes, height, |y, row, present| {
         rows.present[y] = present;
-        for (k, x) in lanes(present).enumerate() {
-            rows.symbols[k][y] = row[x];
+        if present == u32::MAX {
+            by_row[y] = *row;
+        } else {
+            for (k, x) in lanes(present).enumerate() {
+                by_row[y][k % TILE] = row[x];
+            }
         }
         if !codes.raw.is_empty() {
             for x in lanes(lanes_above(row, FIRST_WITH_RAW_BITS)) {
@@ -151,6 +188,7 @@ pub fn encode<M: Model>(
             ends[y] = end;
         }
     });
+    transpose(&by_row, &mut rows.symbols, rows.most());
     let (pattern, symbol) = tables_of(class);
     let mut step = Step::new();
     for (k, &active) in rows.steps().iter().enumerate().rev().filter(|(_, &active)| active != 0) {
@@ -275,10 +313,16 @@ impl RowDecoder {
     fn put_in_order(&self, active: &MaskRows, codes: &mut TileCodes) {
         let count: u32 = active.iter().map(|row| row.count_ones()).sum();
         codes.symbols = Vec::with_capacity(count as usize);
-        for (y, (&active, &present)) in active.iter().zip(&self.rows.present).enumerate() {
+        let mut by_row = [[ZERO; TILE]; TILE];
+        transpose(&self.rows.symbols, &mut by_row, TILE);
+        for (symbols, (&active, &present)) in by_row.iter().zip(active.iter().zip(&self.rows.present)) {
+            if present == u32::MAX {
+                codes.symbols.extend_from_slice(symbols);
+                continue;
+            }
             let mut row = [ZERO; TILE];
             for (k, x) in lanes(present).enumerate() {
-                row[x] = self.rows.symbols[k][y];
+                row[x] = symbols[k % TILE];
             }
             if active == u32::MAX {
                 codes.symbols.extend_from_slice(&row);
@@ -297,6 +341,24 @@ impl RowDecoder {
                     let raw = self.raw[LANES * y + k];
                     codes.raw.extend((0..words).map(|word| (raw >> (64 * word)) as u64));
                 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transposed_columns_are_rows() {
+        let from: [[u8; TILE]; TILE] =
+            std::array::from_fn(|y| std::array::from_fn(|x| (y * 37 + x * 101 + x * y) as u8));
+        for columns in [0, 1, 8, 9, 32] {
+            let mut to = [[0; TILE]; TILE];
+            transpose(&from, &mut to, columns);
+            for x in 0..columns {
+                assert!((0..TILE).all(|y| to[x][y] == from[y][x]), "column {x} of {columns}");
             }
         }
     }
