@@ -188,7 +188,8 @@ pub fn encode<M: Model>(
             ends[y] = end;
         }
     });
-    transpose(&by_row, &mut rows.symbols, rows.most());
+    let most = rows.most();
+    transpose(&by_row, &mut rows.symbols, most);
     let (pattern, symbol) = tables_of(class);
     let mut step = Step::new();
     for (k, &active) in rows.steps().iter().enumerate().rev().filter(|(_, &active)| active != 0) {
