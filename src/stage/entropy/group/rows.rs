@@ -6,7 +6,7 @@
 //! decoder of a tile waits for no other tile.
 
 use super::encode::Step;
-use crate::geometry::{TileShape, TILE, TILE_VERTICES};
+use crate::geometry::{TileShape, TILE};
 use crate::stage::codes::{row_mask, MaskRows, Scheme, TileCodes};
 use crate::stage::entropy::lanes::{lanes, lanes_above, Decode, Decoder, Encoder, LANES, PIECE_BITS};
 use crate::stage::entropy::table::{Counts, ANCHOR, PATTERN, ROW_SYMBOL, WHOLE};
@@ -220,13 +220,13 @@ pub fn encode<M: Model>(
 /// Decodes the rows of tiles, one after another.
 pub struct RowDecoder {
     rows: Rows,
-    /// Raw bits of the symbols, with theirs at [32 * y + k].
-    raw: Box<[u128]>,
+    /// Raw bits of the symbols that have some: the words of the k-th one of row y are at [k][word][y].
+    raw: Box<[[[u64; LANES]; 2]]>,
 }
 
 impl RowDecoder {
     pub fn new() -> Self {
-        RowDecoder { rows: Rows::new(), raw: vec![0; TILE_VERTICES].into() }
+        RowDecoder { rows: Rows::new(), raw: vec![[[0; LANES]; 2]; TILE].into() }
     }
 
     /// The symbols of a tile with codes, whose class and masks are there; None for bytes that no encoder writes.
@@ -270,10 +270,7 @@ impl RowDecoder {
                 self.raw_bits(decoder, scheme, k, with_raw)?;
             }
         }
-        self.put_in_order(&active, codes);
-        if any_raw {
-            self.put_raw_in_order(scheme, codes);
-        }
+        self.put_in_order(scheme, &active, any_raw, codes);
         Some(())
     }
 
@@ -299,24 +296,34 @@ impl RowDecoder {
             }
             bits[lane] = scheme.raw_bits(symbol, 1);
             most = most.max(bits[lane]);
-            self.raw[LANES * lane + k] = 0;
         }
+        let mut values = [[0u64; LANES]; 2];
         for done in (0..most).step_by(PIECE_BITS as usize) {
+            let word = &mut values[(done / 64) as usize];
             for lane in lanes(with_raw).filter(|&lane| bits[lane] > done) {
                 let n = (bits[lane] - done).min(PIECE_BITS);
-                self.raw[LANES * lane + k] |= (decoder.raw(lane, n) as u128) << done;
+                word[lane] |= (decoder.raw(lane, n) as u64) << (done % 64);
             }
         }
+        self.raw[k] = values;
         Some(())
     }
 
-    /// The symbols of active vertices by position, zeros where the stream has none.
-    fn put_in_order(&self, active: &MaskRows, codes: &mut TileCodes) {
+    /// The symbols of active vertices by position, zeros where the stream has none, and their raw elements.
+    fn put_in_order(&self, scheme: Scheme, active: &MaskRows, any_raw: bool, codes: &mut TileCodes) {
         let count: u32 = active.iter().map(|row| row.count_ones()).sum();
         codes.symbols = Vec::with_capacity(count as usize);
         let mut by_row = [[ZERO; TILE]; TILE];
         transpose(&self.rows.symbols, &mut by_row, TILE);
-        for (symbols, (&active, &present)) in by_row.iter().zip(active.iter().zip(&self.rows.present)) {
+        for (y, symbols) in by_row.iter().enumerate() {
+            let (active, present) = (active[y], self.rows.present[y]);
+            if any_raw {
+                let here = row_mask(present.count_ones() as usize);
+                for k in lanes(lanes_above(symbols, FIRST_WITH_RAW_BITS) & here) {
+                    let words = scheme.raw_bits(symbols[k], 1).div_ceil(64) as usize;
+                    codes.raw.extend(self.raw[k][..words].iter().map(|word| word[y]));
+                }
+            }
             if present == u32::MAX {
                 codes.symbols.extend_from_slice(symbols);
                 continue;
@@ -329,19 +336,6 @@ impl RowDecoder {
                 codes.symbols.extend_from_slice(&row);
             } else {
                 codes.symbols.extend(lanes(active).map(|x| row[x]));
-            }
-        }
-    }
-
-    fn put_raw_in_order(&self, scheme: Scheme, codes: &mut TileCodes) {
-        for (y, present) in self.rows.present.iter().enumerate() {
-            for k in 0..present.count_ones() as usize {
-                let symbol = self.rows.symbols[k][y];
-                if symbol >= FIRST_WITH_RAW_BITS {
-                    let words = scheme.raw_bits(symbol, 1).div_ceil(64);
-                    let raw = self.raw[LANES * y + k];
-                    codes.raw.extend((0..words).map(|word| (raw >> (64 * word)) as u64));
-                }
             }
         }
     }
