@@ -103,6 +103,7 @@ struct Rows {
 fn transpose(from: &[[u8; TILE]; TILE], to: &mut [[u8; TILE]; TILE], columns: usize) {
     const SIDE: usize = 8;
     // Exchanges what is `by` above `low` with what is in its place `at` rows below.
+    #[inline(always)]
     fn exchange(square: &mut [u64; SIDE], at: usize, by: u32, low: u64) {
         for k in (0..SIDE).filter(|k| k & at == 0) {
             let other = (square[k] >> by ^ square[k | at]) & low;
@@ -315,6 +316,10 @@ impl RowDecoder {
         codes.symbols = Vec::with_capacity(count as usize);
         let mut by_row = [[ZERO; TILE]; TILE];
         transpose(&self.rows.symbols, &mut by_row, TILE);
+        if self.rows.present == [u32::MAX; TILE] && !any_raw {
+            codes.symbols.extend_from_slice(by_row.as_flattened());
+            return;
+        }
         for (y, symbols) in by_row.iter().enumerate() {
             let (active, present) = (active[y], self.rows.present[y]);
             if any_raw {
