@@ -693,7 +693,7 @@ typedef void (*factz_log_callback)(int level, const char *target, const char *me
 #define FACTZ_ERROR_CORRUPT_STREAM 5
 
 /**
- * The stream has a later version of the format, or version 1, which is not read on a device.
+ * The stream has a later version of the format, or an earlier one, which is not read on a device.
  */
 #define FACTZ_ERROR_UNSUPPORTED_VERSION 6
 
@@ -1006,7 +1006,7 @@ factz_status factz_compress_device(const void *u,
  * @param workspace        scratch memory, aligned to factz_sizes.alignment
  * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_decompress_sizes`
  * @param report           written on the device; FACTZ_ERROR_CORRUPT_STREAM and
- *                         FACTZ_ERROR_UNSUPPORTED_VERSION (also: format version 1, which
+ *                         FACTZ_ERROR_UNSUPPORTED_VERSION (also: earlier format versions, which
  *                         `factz_decompress_host` alone reads) appear here, and
  *                         FACTZ_ERROR_INVALID_ARGUMENT where the stream has other dimensions or another
  *                         dtype. Untouched when the arguments are refused
@@ -1127,8 +1127,9 @@ factz_status factz_set_log_callback(factz_log_callback callback, void *user);
 const char *factz_version(void);
 
 /**
- * The version of the stream format that this library writes. On the host it reads that
- * version and every earlier one, on a device that version alone. Thread-safe.
+ * The newest version of the stream format that this library writes: the Lorenzo predictor does, the hierarchical
+ * one writes version 2. On the host it reads that version and every earlier one, on a device what it writes alone.
+ * Thread-safe.
  */
 uint32_t factz_format_version(void);
 

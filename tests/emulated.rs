@@ -20,7 +20,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use support::{both, fresh_folder, output, root, run};
 
 const ORDERS: [&str; 2] = ["0", "1"];
@@ -118,16 +118,28 @@ fn write_stream<T: Real>(
     fs::read(stream).expect("the stream is there")
 }
 
-/// All cases with their streams; the name of each.
-fn golden_cases() -> Vec<(String, Value, Vec<u8>)> {
-    let list = manifest()["cases"].as_array().expect("a list").clone();
-    list.into_iter()
-        .map(|case| {
-            let name = text(&case, "name").to_string();
-            let stream = fs::read(folder().join(format!("{name}.fctz"))).expect("the stream is there");
-            (name, case, stream)
+/// A golden stream that is written today.
+struct Golden {
+    /// Version and name.
+    name: String,
+    manifest: Arc<Value>,
+    case: Value,
+    stream: Vec<u8>,
+}
+
+/// All of them; a device reads no others.
+fn golden_cases() -> Vec<Golden> {
+    let cases = WRITTEN.into_iter().flat_map(|version| {
+        let manifest = Arc::new(manifest(version));
+        let cases = manifest["cases"].as_array().expect("a list").clone();
+        cases.into_iter().filter(|case| !is_decoded_only(case)).map(move |case| {
+            let name = format!("v{version}/{}", text(&case, "name"));
+            let path = folder(version).join(format!("{}.fctz", text(&case, "name")));
+            let stream = fs::read(path).expect("the stream is there");
+            Golden { name, manifest: manifest.clone(), case, stream }
         })
-        .collect()
+    });
+    cases.collect()
 }
 
 /// Does something with each, by as many threads as there are processors; a folder for each.
@@ -149,14 +161,13 @@ fn for_each<A: Sync>(name: &str, all: &[A], work: impl Fn(&A, &Path) + Sync) {
 
 #[test]
 fn kernels_write_the_golden_streams() {
-    let manifest = manifest();
-    let cases: Vec<_> = golden_cases().into_iter().filter(|(_, case, _)| !is_decoded_only(case)).collect();
+    let cases = golden_cases();
     assert!(cases.len() > 100, "{} golden streams", cases.len());
-    for_each("emulated_compression", &cases, |(name, case, stream), folder| {
+    for_each("emulated_compression", &cases, |Golden { name, manifest, case, stream }, folder| {
         for order in ORDERS {
             let written = match text(case, "dtype") {
-                "f32" => compressed::<f32>(&manifest, case, order, folder),
-                _ => compressed::<f64>(&manifest, case, order, folder),
+                "f32" => compressed::<f32>(manifest, case, order, folder),
+                _ => compressed::<f64>(manifest, case, order, folder),
             };
             assert!(written == *stream, "{name}, order {order}: another stream");
         }
@@ -165,7 +176,7 @@ fn kernels_write_the_golden_streams() {
 
 #[test]
 fn kernels_restore_the_golden_streams() {
-    for_each("emulated_decompression", &golden_cases(), |(name, case, stream), folder| {
+    for_each("emulated_decompression", &golden_cases(), |Golden { name, case, stream, .. }, folder| {
         let expected = match text(case, "dtype") {
             "f32" => expected::<f32>(case, stream),
             _ => expected::<f64>(case, stream),
@@ -320,9 +331,9 @@ fn damaged(stream: &[u8], seed: usize) -> Vec<u8> {
 
 #[test]
 fn kernels_find_out_damaged_streams_as_the_library_does() {
-    let cases: Vec<_> = golden_cases().into_iter().filter(|(_, _, stream)| stream.len() > 200).collect();
+    let cases: Vec<_> = golden_cases().into_iter().filter(|golden| golden.stream.len() > 200).collect();
     let found = AtomicUsize::new(0);
-    for_each("emulated_damage", &cases, |(name, case, stream), folder| {
+    for_each("emulated_damage", &cases, |Golden { name, case, stream, .. }, folder| {
         for seed in 0..2 {
             let stream = damaged(stream, seed);
             let expected = match text(case, "dtype") {

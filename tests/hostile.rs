@@ -14,9 +14,9 @@ use factz::{Config, Dtype};
 use proptest::prelude::*;
 use support::*;
 
-/// Streams with masks, fill patterns, stored values, ids, several tiles and groups, both types, of both
+/// Streams with masks, fill patterns, stored values, ids, several tiles and groups, both types, of all
 /// versions of the format.
-const SAMPLES: [&str; 22] = [
+const SAMPLES: [&str; 27] = [
     "v2/example_f32",
     "v2/one_vertex_f64",
     "v2/two_by_two_f32",
@@ -33,6 +33,11 @@ const SAMPLES: [&str; 22] = [
     "v2/lorenzo_one_vertex_f64",
     "v2/lorenzo_row_f32",
     "v2/lorenzo_huffman_missing_block_f32",
+    "v3/lorenzo_one_vertex_f64",
+    "v3/lorenzo_row_f32",
+    "v3/lorenzo_missing_block_f64",
+    "v3/lorenzo_huffman_missing_block_f32",
+    "v3/lorenzo_constant_f32",
     "v1/example_f32",
     "v1/ties_speculative_f64",
     "v1/missing_block_f32",
@@ -248,6 +253,8 @@ fn groups_that_do_not_add_up_are_refused() {
         "v2/sparse_f64",
         "v2/huffman_sparse_f32",
         "v2/lorenzo_land_block_f32",
+        "v3/lorenzo_land_block_f32",
+        "v3/lorenzo_huffman_batches_f32",
         "v2/batches_f32",
         "v2/huffman_batches_f64",
         "v1/example_f32",
@@ -328,7 +335,9 @@ fn groups_that_do_not_add_up_are_refused() {
 fn sizes_are_not_believed_before_they_are_checked() {
     let _alone = alone();
     let huge = [1u64 << 20, 1 << 31, 1 << 32, (1 << 40) + 4, 1 << 48, 1 << 62, u64::MAX - 3, u64::MAX];
-    for name in ["v2/example_f32", "v1/example_f32", "v2/stored_f64", "v2/groups_f32"] {
+    let names =
+        ["v2/example_f32", "v1/example_f32", "v2/stored_f64", "v2/groups_f32", "v3/lorenzo_groups_f32"];
+    for name in names {
         let original = sample(name);
         let config = config_of(&original);
         let check = |mut bad: Vec<u8>, claimed: Option<[u64; 2]>, what: String| {

@@ -119,7 +119,7 @@ pub unsafe extern "C" fn factz_compress_device(
 /// @param workspace        scratch memory, aligned to factz_sizes.alignment
 /// @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_decompress_sizes`
 /// @param report           written on the device; FACTZ_ERROR_CORRUPT_STREAM and
-///                         FACTZ_ERROR_UNSUPPORTED_VERSION (also: format version 1, which
+///                         FACTZ_ERROR_UNSUPPORTED_VERSION (also: earlier format versions, which
 ///                         `factz_decompress_host` alone reads) appear here, and
 ///                         FACTZ_ERROR_INVALID_ARGUMENT where the stream has other dimensions or another
 ///                         dtype. Untouched when the arguments are refused

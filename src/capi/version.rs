@@ -16,8 +16,9 @@ pub extern "C" fn factz_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// The version of the stream format that this library writes. On the host it reads that
-/// version and every earlier one, on a device that version alone. Thread-safe.
+/// The newest version of the stream format that this library writes: the Lorenzo predictor does, the hierarchical
+/// one writes version 2. On the host it reads that version and every earlier one, on a device what it writes alone.
+/// Thread-safe.
 #[unsafe(no_mangle)]
 pub extern "C" fn factz_format_version() -> u32 {
     container::VERSION as u32

@@ -6,7 +6,7 @@ mod cases;
 
 use crate::expected::check_streams;
 use crate::{text, Check, POISON};
-use cases::{config, first_vertex, folder, input, integer, is_decoded_only, manifest, sha256};
+use cases::{config, first_vertex, folder, input, integer, is_decoded_only, manifest, sha256, WRITTEN};
 use factz::backend;
 use factz::backend::cuda::host::{driver_version, Buffer, Device, Queue, REPORT_BYTES};
 use factz::backend::cuda::{compress_device, decompress_device, inspect_device, Buffers};
@@ -57,7 +57,12 @@ fn compressed<T: Real>(manifest: &Value, case: &Value) -> Result<Vec<u8>, String
 }
 
 pub fn golden_streams(device: &Device) -> Check {
-    let out = std::env::var_os("FACTZ_GOLDEN_OUT").map(PathBuf::from);
+    WRITTEN.into_iter().try_for_each(|version| golden_streams_of(device, version))
+}
+
+fn golden_streams_of(device: &Device, version: u64) -> Check {
+    let out =
+        std::env::var_os("FACTZ_GOLDEN_OUT").map(|all| PathBuf::from(all).join(format!("gpu-v{version}")));
     let write = |name: &str, bytes: &[u8]| -> Check {
         let Some(folder) = &out else { return Ok(()) };
         let path = folder.join(name);
@@ -65,9 +70,10 @@ pub fn golden_streams(device: &Device) -> Check {
             .and_then(|()| std::fs::write(&path, bytes))
             .map_err(|e| format!("{}: {e}", path.display()))
     };
-    let manifest = manifest();
-    let mut list = String::from(
-        "# The golden streams of tests/golden/v2 as a GPU made them (tests/gpu/golden.rs): SHA-256, bytes, name.\n",
+    let manifest = manifest(version);
+    let mut list = format!(
+        "# The golden streams of tests/golden/v{version} as a GPU made them (tests/gpu/golden.rs): SHA-256, bytes, \
+         name.\n",
     );
     let _ = writeln!(list, "device {}", device.name().map_err(text)?);
     let _ = writeln!(list, "driver {}", driver_version().map_err(text)?);
@@ -81,7 +87,7 @@ pub fn golden_streams(device: &Device) -> Check {
             _ => compressed::<f64>(&manifest, case),
         };
         let stream = stream.map_err(|e| format!("{name}: {e}"))?;
-        let path = folder().join(format!("{name}.fctz"));
+        let path = folder(version).join(format!("{name}.fctz"));
         let golden = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         check_streams(&stream, &golden).map_err(|e| format!("{name}: {e}"))?;
         let _ = writeln!(list, "{} {} {name}", sha256(&stream), stream.len());
@@ -90,11 +96,17 @@ pub fn golden_streams(device: &Device) -> Check {
     write("MANIFEST", list.as_bytes())
 }
 
-/// Streams of version 1, which the host alone reads, are told by their header and refused without touching u and
-/// v.
+/// Streams of version 1, and of version 2 with the Lorenzo predictor, which the host alone reads, are told by their
+/// header and refused without touching u and v.
 pub fn older_version(_: &Device) -> Check {
-    for name in ["example_f32", "stored_f32", "huffman_waves_block_coarse_f32"] {
-        let path = folder().join(format!("../v1/{name}.fctz"));
+    let names = [
+        (1, "example_f32"),
+        (1, "stored_f32"),
+        (1, "huffman_waves_block_coarse_f32"),
+        (2, "lorenzo_waves_block_coarse_f32"),
+    ];
+    for (version, name) in names {
+        let path = folder(version).join(format!("{name}.fctz"));
         let stream = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let host = backend::inspect(&stream).map_err(text)?;
         let config = Config::new(host.nx, host.ny, host.bound_kind, host.bound);
@@ -126,16 +138,17 @@ pub fn older_version(_: &Device) -> Check {
         queue.synchronize().map_err(text)?;
         let status = report.read_report().map_err(text)?.status;
         if status != Status::UnsupportedVersion {
-            return Err(format!("{name} of version 1: {status:?}"));
+            return Err(format!("{name} of version {version}: {status:?}"));
         }
         // factz_info begins with the status and the version.
         let begin = info.read(0, 8).map_err(text)?;
-        if begin != [0, 0, 0, 0, 1, 0, 0, 0] {
-            return Err(format!("{name} of version 1: its header is said to be {begin:?}"));
+        if begin != [0, 0, 0, 0, version as u8, 0, 0, 0] {
+            return Err(format!("{name} of version {version}: its header is said to be {begin:?}"));
         }
         for component in [u, v] {
             if component.read(0, component_bytes).map_err(text)?.iter().any(|&b| b != POISON) {
-                return Err(format!("{name} of version 1 was refused after u or v were written to"));
+                let what = "was refused after u or v were written to";
+                return Err(format!("{name} of version {version} {what}"));
             }
         }
     }

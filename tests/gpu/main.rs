@@ -7,8 +7,8 @@
 //! `FACTZ_GPU_POISON=0` leaves the workspace as it was allocated, for initcheck. `FACTZ_GPU_MUTATIONS` is the
 //! number of damaged streams of each case (400). Fields over 4 GiB are tried where the device has the memory;
 //! with `FACTZ_GPU_LARGE=1` too little memory is a failure, with 0 they are left out. `FACTZ_GOLDEN` names the
-//! folder of the golden streams, with that of version 1 beside it, and into `FACTZ_GOLDEN_OUT` the device's are
-//! written, with a MANIFEST.
+//! folder of the golden streams of all versions, and into `FACTZ_GOLDEN_OUT` the device's are written, with a
+//! MANIFEST for each version.
 //! `FACTZ_GPU_REQUIRED=1` makes a machine without a device a failure.
 
 mod analysis;

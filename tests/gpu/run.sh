@@ -5,8 +5,7 @@
 #
 # TEST_BINARY is the test `gpu` (cargo test --release --test gpu --no-run), CLI the program `factz`, whose
 # benchmark is run when it is given. FACTZ_DATA names the folder of fields and FACTZ_GOLDEN that of the golden
-# streams, which has that of version 1 beside it (default: data and tests/golden/v2 of the crate that this script
-# lies in).
+# streams of all versions (default: data and tests/golden of the crate that this script lies in).
 #
 # SANITIZE=0 leaves compute-sanitizer out, SANITIZE=only runs nothing else. SANITIZE_FIELDS says what all its
 # tools run on, MUTATIONS how many damaged streams of each case memcheck sees, SANITIZE_SECONDS how long a tool
@@ -16,7 +15,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 test_binary=${1:?usage: run.sh TEST_BINARY [CLI]}
 cli=${2:-}
 FACTZ_DATA=${FACTZ_DATA:-$here/../../data}
-FACTZ_GOLDEN=${FACTZ_GOLDEN:-$here/../golden/v2}
+FACTZ_GOLDEN=${FACTZ_GOLDEN:-$here/../golden}
 export FACTZ_DATA FACTZ_GOLDEN FACTZ_GPU_REQUIRED=1
 passed=0
 failed=0

@@ -9,24 +9,27 @@ use factz::real::Real;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve};
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Where the golden streams of the newest version are; `FACTZ_GOLDEN` names the folder on machines without the
-/// crate.
-pub fn folder() -> PathBuf {
-    match std::env::var_os("FACTZ_GOLDEN") {
+/// The versions of the format that are written, the second one with the Lorenzo predictor.
+pub const WRITTEN: [u64; 2] = [2, 3];
+
+/// Where the golden streams of a version are; `FACTZ_GOLDEN` names the folder of all versions on machines without
+/// the crate.
+pub fn folder(version: u64) -> PathBuf {
+    let all = match std::env::var_os("FACTZ_GOLDEN") {
         Some(folder) => folder.into(),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/v2"),
-    }
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden"),
+    };
+    all.join(format!("v{version}"))
 }
 
-pub fn manifest() -> Value {
-    manifest_in(&folder())
-}
-
-pub fn manifest_in(folder: &Path) -> Value {
-    let path = folder.join("manifest.json");
-    serde_json::from_slice(&fs::read(path).expect("the manifest is there")).expect("the manifest is JSON")
+pub fn manifest(version: u64) -> Value {
+    let path = folder(version).join("manifest.json");
+    let manifest: Value = serde_json::from_slice(&fs::read(path).expect("the manifest is there"))
+        .expect("the manifest is JSON");
+    assert_eq!(integer(&manifest, "format_version"), version);
+    manifest
 }
 
 /// SHA-256 in hexadecimal (FIPS 180-4).
@@ -78,7 +81,7 @@ pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_else(|| panic!("{key} of {value} is no text"))
 }
 
-/// Whether the encoder makes another stream today, by a choice that the format leaves to it.
+/// Whether the encoder makes another stream today, by a choice that the format leaves to it or in a later version.
 pub fn is_decoded_only(case: &Value) -> bool {
     case["decode_only"].as_bool() == Some(true)
 }
@@ -140,7 +143,8 @@ pub fn input<T: Real>(manifest: &Value, case: &Value) -> [Vec<T>; 2] {
     let input = &manifest["inputs"][text(case, "input")];
     let (nx, ny) = (integer(input, "nx") as i64, integer(input, "ny") as i64);
     let divisor = number(case, "divisor");
-    let file = input["file"].as_str().map(|name| fs::read(folder().join(name)).expect("the input is there"));
+    let folder = folder(integer(manifest, "format_version"));
+    let file = input["file"].as_str().map(|name| fs::read(folder.join(name)).expect("the input is there"));
     let formula = input["formula"].as_str().unwrap_or("");
     let mut out = [Vec::new(), Vec::new()];
     for y in 0..ny {

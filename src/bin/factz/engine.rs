@@ -12,7 +12,7 @@ use factz::{BoundKind, Config, Report, Request, Status};
 use std::time::Instant;
 
 /// What `--backend auto` answers with the processor: a field too large for the device, kernels that it
-/// cannot run, or a stream of version 1.
+/// cannot run, or a stream of an earlier version.
 const FALL_BACK: [Status; 4] =
     [Status::OutOfMemory, Status::NoDevice, Status::Unsupported, Status::UnsupportedVersion];
 

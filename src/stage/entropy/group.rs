@@ -252,7 +252,8 @@ mod tests {
     fn group_of<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) -> (Vec<M>, Vec<u8>) {
         let (mut counts, mut lists) = (zero_counts(), Lists::default());
         for (shape, codes) in tiles {
-            count(scheme, shape, codes, Some(&mut counts), &mut lists);
+            let work = count(scheme, shape, codes, Some(&mut counts), &mut lists);
+            assert!(work.weight <= if scheme.layout == GroupLayout::Rows { 1028 } else { 1540 });
         }
         let models: Vec<M> = counts.iter().map(M::from_counts).collect();
         let mut bytes = Vec::new();
@@ -294,6 +295,38 @@ mod tests {
         }
     }
 
+    /// Rows with a vertex that is not active, and classes that do not exist.
+    #[test]
+    fn rows_of_no_encoder_are_refused() {
+        fn check<M: Model>() {
+            let scheme = Scheme::newest(Predictor::Lorenzo, 4);
+            let decoded = |grid: Grid, (models, bytes): &(Vec<M>, Vec<u8>)| {
+                let codes = decode::<M>(scheme, bytes, &[grid.tile(0)], &decode_tables(models))?;
+                Some(codes[0].symbols.clone())
+            };
+            let whole = Grid::new(32, 32);
+            let tile = |class, at: usize| {
+                let mut codes = TileCodes { classes: [class, 0, 0], ..Default::default() };
+                codes.symbols = vec![ZERO; TILE_VERTICES];
+                codes.symbols[at] = 3;
+                group_of::<M>(scheme, &[(whole.tile(0), codes)])
+            };
+            // A column or a row less takes as many steps, but their lanes.
+            for (at, grid) in [(31, Grid::new(31, 32)), (25, Grid::new(25, 32)), (24, Grid::new(25, 32))] {
+                let group = tile(1, at);
+                assert_eq!(decoded(whole, &group).expect("intact")[at], 3);
+                assert_eq!(decoded(grid, &group).is_some(), at == 24);
+            }
+            for class in 0..=8 {
+                let symbols = decoded(whole, &tile(class, 40)).expect("intact");
+                assert_eq!(symbols.get(40), if class > 0 { Some(&3) } else { None });
+            }
+            assert!(decoded(whole, &tile(9, 40)).is_none());
+        }
+        check::<Frequencies>();
+        check::<Lengths>();
+    }
+
     fn group_size<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) -> usize {
         group_of::<M>(scheme, tiles).1.len()
     }
@@ -301,19 +334,25 @@ mod tests {
     /// A field of zeros but for a few vertices takes far less than a bit a vertex with either coder.
     #[test]
     fn zeros_take_nothing() {
-        let scheme = Scheme::newest(Predictor::Hierarchical, 4);
         let grid = Grid::new(512, 512);
-        let sizes = [group_size::<Frequencies>, group_size::<Lengths>].map(|size| {
-            let tiles = (0..grid.tiles()).map(|t| {
-                let mut codes = TileCodes { classes: [0, 0, (t % 2) as u8], ..Default::default() };
-                if t % 2 == 1 {
-                    codes.symbols = vec![ZERO; 768];
-                    codes.symbols[(t * 37 % 768) as usize] = 8;
-                }
-                (grid.tile(t), codes)
+        for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
+            let scheme = Scheme::newest(predictor, 4);
+            let block = scheme.blocks().last().expect("a block").len();
+            let sizes = [group_size::<Frequencies>, group_size::<Lengths>].map(|size| {
+                let tiles = (0..grid.tiles()).map(|t| {
+                    let mut codes = TileCodes::default();
+                    codes.classes[scheme.blocks().len() - 1] = (t % 2) as u8;
+                    if t % 2 == 1 {
+                        codes.symbols = vec![ZERO; block];
+                        codes.symbols[t as usize * 37 % block] = 8;
+                    }
+                    (grid.tile(t), codes)
+                });
+                size(scheme, &tiles.collect::<Vec<_>>())
             });
-            size(scheme, &tiles.collect::<Vec<_>>())
-        });
-        assert!(sizes.iter().all(|&bytes| bytes < 512), "{sizes:?}");
+            // Huffman's coder takes a bit for each byte of a pattern.
+            let most = if predictor == Predictor::Lorenzo { [512, 128 * 128 / 8 + 512] } else { [512; 2] };
+            assert!(sizes.iter().zip(most).all(|(&bytes, most)| bytes < most), "{predictor:?}: {sizes:?}");
+        }
     }
 }

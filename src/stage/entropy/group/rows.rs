@@ -8,7 +8,7 @@
 use super::count::TILE_WEIGHT;
 use super::encode::Step;
 use super::some_masks;
-use crate::geometry::{TileShape, TILE, TILE_VERTICES};
+use crate::geometry::{TileShape, TILE};
 use crate::stage::codes::{row_mask, MaskRows, Scheme, TileCodes};
 use crate::stage::entropy::lanes::{lanes, lanes_above, Decode, Decoder, Encoder, LANES, PIECE_BITS};
 use crate::stage::entropy::table::{
@@ -107,8 +107,36 @@ pub fn weight(codes: &TileCodes) -> u16 {
 struct Rows {
     /// The vertices that have a symbol.
     present: MaskRows,
-    /// The k-th symbol of row y is at [k][y].
+    /// Of steps: the k-th symbol of row y is at [k][y].
     symbols: [[u8; LANES]; TILE],
+}
+
+/// Exchanges rows and columns, of which the first ones alone are asked for, in squares of 8 by 8.
+#[inline(always)]
+fn transpose(from: &[[u8; TILE]; TILE], to: &mut [[u8; TILE]; TILE], columns: usize) {
+    const SIDE: usize = 8;
+    // Exchanges what is `by` above `low` with what is in its place `at` rows below.
+    #[inline(always)]
+    fn exchange(square: &mut [u64; SIDE], at: usize, by: u32, low: u64) {
+        for k in (0..SIDE).filter(|k| k & at == 0) {
+            let other = (square[k] >> by ^ square[k | at]) & low;
+            square[k] ^= other << by;
+            square[k | at] ^= other;
+        }
+    }
+    for x in (0..columns).step_by(SIDE) {
+        for y in (0..TILE).step_by(SIDE) {
+            let mut square: [u64; SIDE] = std::array::from_fn(|k| {
+                u64::from_le_bytes(from[y + k][x..x + SIDE].try_into().expect("eight bytes"))
+            });
+            exchange(&mut square, 4, 32, 0x0000_0000_ffff_ffff);
+            exchange(&mut square, 2, 16, 0x0000_ffff_0000_ffff);
+            exchange(&mut square, 1, 8, 0x00ff_00ff_00ff_00ff);
+            for (k, column) in square.iter().enumerate() {
+                to[x + k][y..y + SIDE].copy_from_slice(&column.to_le_bytes());
+            }
+        }
+    }
 }
 
 impl Rows {
@@ -128,6 +156,11 @@ impl Rows {
             *step = rows;
         }
         steps
+    }
+
+    /// The most symbols of a row.
+    fn most(&self) -> usize {
+        self.present.iter().map(|row| row.count_ones()).max().unwrap_or(0) as usize
     }
 
     /// Whether the vertex (0, 0) has a symbol, which has a table of its own.
@@ -150,12 +183,17 @@ pub fn encode<M: Model>(
     let active = scheme.active(shape, codes.masks.as_deref());
     let height = shape.owned().1;
     let mut rows = Rows::new();
+    let mut by_row = [[ZERO; TILE]; TILE];
     // Behind the raw elements of each row.
     let (mut ends, mut end) = ([0; TILE], 0);
     for_rows(&active, codes, height, |y, row, present| {
         rows.present[y] = present;
-        for (k, x) in lanes(present).enumerate() {
-            rows.symbols[k][y] = row[x];
+        if present == u32::MAX {
+            by_row[y] = *row;
+        } else {
+            for (k, x) in lanes(present).enumerate() {
+                by_row[y][k % TILE] = row[x];
+            }
         }
         if !codes.raw.is_empty() {
             for x in lanes(lanes_above(row, FIRST_WITH_RAW_BITS)) {
@@ -164,6 +202,8 @@ pub fn encode<M: Model>(
             ends[y] = end;
         }
     });
+    let most = rows.most();
+    transpose(&by_row, &mut rows.symbols, most);
     let (pattern, symbol) = tables_of(class);
     let mut step = Step::new();
     for (k, &active) in rows.steps().iter().enumerate().rev().filter(|(_, &active)| active != 0) {
@@ -194,13 +234,13 @@ pub fn encode<M: Model>(
 /// Decodes the rows of tiles, one after another.
 pub struct RowDecoder {
     rows: Rows,
-    /// Raw bits of the symbols, with theirs at [32 * y + k].
-    raw: Box<[u128]>,
+    /// Raw bits of the symbols that have some: the words of the k-th one of row y are at [k][word][y].
+    raw: Box<[[[u64; LANES]; 2]]>,
 }
 
 impl RowDecoder {
     pub fn new() -> Self {
-        RowDecoder { rows: Rows::new(), raw: vec![0; TILE_VERTICES].into() }
+        RowDecoder { rows: Rows::new(), raw: vec![[[0; LANES]; 2]; TILE].into() }
     }
 
     /// The symbols of a tile with codes, whose class and masks are there; None for bytes that no encoder writes.
@@ -244,10 +284,7 @@ impl RowDecoder {
                 self.raw_bits(decoder, scheme, k, with_raw)?;
             }
         }
-        self.put_in_order(&active, codes);
-        if any_raw {
-            self.put_raw_in_order(scheme, codes);
-        }
+        self.put_in_order(scheme, &active, any_raw, codes);
         Some(())
     }
 
@@ -273,25 +310,45 @@ impl RowDecoder {
             }
             bits[lane] = scheme.raw_bits(symbol, 1);
             most = most.max(bits[lane]);
-            self.raw[LANES * lane + k] = 0;
         }
+        let mut values = [[0u64; LANES]; 2];
         for done in (0..most).step_by(PIECE_BITS as usize) {
+            let word = &mut values[(done / 64) as usize];
             for lane in lanes(with_raw).filter(|&lane| bits[lane] > done) {
                 let n = (bits[lane] - done).min(PIECE_BITS);
-                self.raw[LANES * lane + k] |= (decoder.raw(lane, n) as u128) << done;
+                word[lane] |= (decoder.raw(lane, n) as u64) << (done % 64);
             }
         }
+        self.raw[k] = values;
         Some(())
     }
 
-    /// The symbols of active vertices by position, zeros where the stream has none.
-    fn put_in_order(&self, active: &MaskRows, codes: &mut TileCodes) {
+    /// The symbols of active vertices by position, zeros where the stream has none, and their raw elements.
+    fn put_in_order(&self, scheme: Scheme, active: &MaskRows, any_raw: bool, codes: &mut TileCodes) {
         let count: u32 = active.iter().map(|row| row.count_ones()).sum();
         codes.symbols = Vec::with_capacity(count as usize);
-        for (y, (&active, &present)) in active.iter().zip(&self.rows.present).enumerate() {
+        let mut by_row = [[ZERO; TILE]; TILE];
+        transpose(&self.rows.symbols, &mut by_row, TILE);
+        if self.rows.present == [u32::MAX; TILE] && !any_raw {
+            codes.symbols.extend_from_slice(by_row.as_flattened());
+            return;
+        }
+        for (y, symbols) in by_row.iter().enumerate() {
+            let (active, present) = (active[y], self.rows.present[y]);
+            if any_raw {
+                let here = row_mask(present.count_ones() as usize);
+                for k in lanes(lanes_above(symbols, FIRST_WITH_RAW_BITS) & here) {
+                    let words = scheme.raw_bits(symbols[k], 1).div_ceil(64) as usize;
+                    codes.raw.extend(self.raw[k][..words].iter().map(|word| word[y]));
+                }
+            }
+            if present == u32::MAX {
+                codes.symbols.extend_from_slice(symbols);
+                continue;
+            }
             let mut row = [ZERO; TILE];
             for (k, x) in lanes(present).enumerate() {
-                row[x] = self.rows.symbols[k][y];
+                row[x] = symbols[k % TILE];
             }
             if active == u32::MAX {
                 codes.symbols.extend_from_slice(&row);
@@ -300,16 +357,21 @@ impl RowDecoder {
             }
         }
     }
+}
 
-    fn put_raw_in_order(&self, scheme: Scheme, codes: &mut TileCodes) {
-        for (y, present) in self.rows.present.iter().enumerate() {
-            for k in 0..present.count_ones() as usize {
-                let symbol = self.rows.symbols[k][y];
-                if symbol >= FIRST_WITH_RAW_BITS {
-                    let words = scheme.raw_bits(symbol, 1).div_ceil(64);
-                    let raw = self.raw[LANES * y + k];
-                    codes.raw.extend((0..words).map(|word| (raw >> (64 * word)) as u64));
-                }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transposed_columns_are_rows() {
+        let from: [[u8; TILE]; TILE] =
+            std::array::from_fn(|y| std::array::from_fn(|x| (y * 37 + x * 101 + x * y) as u8));
+        for columns in [0, 1, 8, 9, 32] {
+            let mut to = [[0; TILE]; TILE];
+            transpose(&from, &mut to, columns);
+            for x in 0..columns {
+                assert!((0..TILE).all(|y| to[x][y] == from[y][x]), "column {x} of {columns}");
             }
         }
     }
