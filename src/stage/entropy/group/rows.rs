@@ -99,8 +99,8 @@ pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut 
 /// Weight of a tile, as its class and its masks tell it without a look at its symbols.
 pub fn weight(codes: &TileCodes) -> u16 {
     let lists = some_masks(codes).into_iter().flatten().count() as u16;
-    let steps = if TileCodes::has_codes(codes.mode) { STEPS[codes.classes[0] as usize] } else { 0 };
-    TILE_WEIGHT + MASK_LIST_WEIGHT * lists + STEP_WEIGHT * steps
+    let class = if TileCodes::has_codes(codes.mode) { codes.classes[0] as usize } else { 0 };
+    TILE_WEIGHT + MASK_LIST_WEIGHT * lists + STEP_WEIGHT * STEPS.get(class).unwrap_or(&0)
 }
 
 /// What a tile has in the stream, by rows.
