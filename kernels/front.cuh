@@ -130,15 +130,25 @@ __device__ __forceinline__ bool is_aligned(const Job& job) {
 template <typename T>
 struct Four {
     T x[4];
+
+    // All four, that are aligned.
+    static __device__ __forceinline__ Four at(const T* from) {
+        if (sizeof(T) == 4) {
+            const float4 q = *reinterpret_cast<const float4*>(from);
+            return {{(T)q.x, (T)q.y, (T)q.z, (T)q.w}};
+        }
+        typedef typename Real<T>::Pair P;
+        const P p = reinterpret_cast<const P*>(from)[0], q = reinterpret_cast<const P*>(from)[1];
+        return {{p.x, p.y, q.x, q.y}};
+    }
 };
 
-// Rows of a strip that are there or on their way to a warp, u and v, with the column behind: those of so many steps.
-template <typename T, i32 STEPS>
+// Rows of a strip that are on their way to a warp, u and v, with the column behind.
+template <typename T>
 struct Strip {
     static constexpr i32 ROWS = 16 / sizeof(T);
-    // (Rows one behind the other without a gap: lines that are copied to places 16 bytes beside those of lines are asked for twice.)
-    alignas(16) T values[STEPS * ROWS][2][128];
-    T behind[STEPS * ROWS][2];
+    alignas(16) T values[ROWS][2][128];
+    T behind[ROWS][2];
 
     // By a lane for itself. WIDE where it has four columns that are aligned.
     template <bool WIDE>
@@ -156,16 +166,7 @@ struct Strip {
     __device__ __forceinline__ void ask_behind(i32 row, i32 axis, const T* at) { copy_ahead<sizeof(T)>(&behind[row][axis], at); }
     template <bool WIDE>
     __device__ __forceinline__ Four<T> four(i32 row, i32 axis, i32 count) const {
-        const T* const from = values[row][axis] + 4 * (threadIdx.x & 31);
-        Four<T> f;
-        if (sizeof(T) == 4) {
-            const float4 q = *reinterpret_cast<const float4*>(from);
-            f.x[0] = q.x, f.x[1] = q.y, f.x[2] = q.z, f.x[3] = q.w;
-        } else {
-            typedef typename Real<T>::Pair P;
-            const P p = reinterpret_cast<const P*>(from)[0], q = reinterpret_cast<const P*>(from)[1];
-            f.x[0] = p.x, f.x[1] = p.y, f.x[2] = q.x, f.x[3] = q.y;
-        }
+        Four<T> f = Four<T>::at(values[row][axis] + 4 * (threadIdx.x & 31));
         if (!WIDE) {
             if (count == 0) f.x[0] = T(0);
 #pragma unroll
@@ -322,13 +323,12 @@ struct LaneCells {
     }
 };
 
-// A strip by so many warps of a block, each of which has some of its rows, downwards. WIDE where all lanes have four columns that are aligned. So many
-// rows are on their way, in units of what a step has, less one.
-template <typename T, i32 PARTS, bool WIDE, i32 STEPS>
-__device__ __forceinline__ void statistics_strip(const Job& job, Strip<T, STEPS>& strip, u64 ty, u64 x0, i32 count, Tally<T>& t) {
+// A strip by so many warps of a block, each of which has some of its rows, downwards. WIDE where all lanes have four columns that are aligned.
+template <typename T, i32 PARTS, bool WIDE>
+__device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, Tally<T>& t) {
     typedef Real<T> R;
     constexpr i32 MOST_ROWS = TILE / PARTS, PART_BANDS = BANDS / PARTS;
-    constexpr i32 ROWS = Strip<T, STEPS>::ROWS, AHEAD = STEPS * ROWS - 1;
+    constexpr i32 ROWS = Strip<T>::ROWS, AHEAD = ROWS - 1;
     static_assert(BAND_ROWS % ROWS == 0, "a band ends with the first of some rows");
     const i32 lane = threadIdx.x & 31;
     // The same for all lanes, as the compiler has to know.
@@ -358,21 +358,20 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T, STEPS>
     const bool writes = (lane & 7) == 0 && count;
 #pragma unroll 1
     for (i32 start = 0; start < all_rows; start += ROWS) {
-        const i32 half = STEPS == 2 ? start % (2 * ROWS) : 0;
 #pragma unroll
         for (i32 i = 0; i < ROWS; i++) {
             const i32 y = start + i;
             if (y >= all_rows) break;
             // Its place is that of the row before.
-            ask(y + AHEAD, (STEPS == 2 && (i + AHEAD) / ROWS % 2 ? half ^ ROWS : half) + (i + AHEAD) % ROWS);
+            ask(y + AHEAD, (i + AHEAD) % ROWS);
             wait_for_copies<AHEAD>();
-            const Four<T> a = strip.template four<WIDE>(half + i, 0, count), b = strip.template four<WIDE>(half + i, 1, count);
+            const Four<T> a = strip.template four<WIDE>(i, 0, count), b = strip.template four<WIDE>(i, 1, count);
             Box<T, R> box(a, b);
             T odd = finite_test(a) + finite_test(b);
             if (y < rows && (WIDE || count)) t.add(a, b, box, odd, WIDE ? 4 : count, (y0 + y) * job.nx + x0);
             // Cells between the lanes.
             T right_u = __shfl_down_sync(FULL, a.x[0], 1), right_v = __shfl_down_sync(FULL, b.x[0], 1);
-            if (last_lane) right_u = strip.behind[half + i][0], right_v = strip.behind[half + i][1];
+            if (last_lane) right_u = strip.behind[i][0], right_v = strip.behind[i][1];
             // (The last lane has its own value again where there is no other.)
             if (WIDE || has_right) {
                 box.add(right_u, right_v);
@@ -394,87 +393,87 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T, STEPS>
     cells.end(job, tile, writes, part == 0, part == PARTS - 1);
 }
 
-// A strip by a warp, where all lanes have four columns that are aligned, and whole tiles with a row below: some rows at a time, as if no value were
+// A row of a lane with all its columns, and what is right of them: itself where there is nothing.
+template <typename T>
+struct LaneRow {
+    Four<T> u, v;
+    T right_u, right_v;
+
+    __device__ __forceinline__ void load(const T* at_u, const T* at_v, i32 right) {
+        u = Four<T>::at(at_u), v = Four<T>::at(at_v);
+        right_u = at_u[right], right_v = at_v[right];
+    }
+};
+
+// A strip by a warp, where all lanes have four columns that are aligned, and whole tiles with a row below: two rows at a time, as if no value were
 // missing and no vertex zero. Where one may be, they are read again, one by one. The first row is by itself, all others end as many rows of cells.
-template <typename T, i32 STEPS>
-__device__ __forceinline__ void statistics_whole_strip(const Job& job, Strip<T, STEPS>& strip, u64 ty, u64 x0, Tally<T>& t) {
+template <typename T>
+__device__ __forceinline__ void statistics_whole_strip(const Job& job, u64 ty, u64 x0, Tally<T>& t) {
     typedef Real<T> R;
     typedef IfThere<T> Order;
-    constexpr i32 ROWS = Strip<T, STEPS>::ROWS, AHEAD = STEPS * ROWS - 1, LAST_TURN = TILE / ROWS, BAND_TURNS = BAND_ROWS / ROWS;
-    static_assert(STEPS == 2 && ROWS % 2 == 0 && BAND_ROWS % ROWS == 0, "the range is of rows by twos, a band ends with a turn");
-    const i32 lane = threadIdx.x & 31;
-    const bool has_right = x0 + 4 < job.nx, last_lane = lane == 31 && has_right;
-    const T* u = vertex_at<T>(job.u, job.u_layout, x0, ty * TILE);
-    const T* v = vertex_at<T>(job.v, job.v_layout, x0, ty * TILE);
-    auto ask = [&](bool any, i32 place) {
-        if (any) {
-            strip.template ask<true>(place, 0, u, 1, 4);
-            strip.template ask<true>(place, 1, v, 1, 4);
-            if (last_lane) strip.ask_behind(place, 0, u + 4), strip.ask_behind(place, 1, v + 4);
-        }
-        u += job.u_layout.pitch, v += job.v_layout.pitch;
-        end_of_copies();
-    };
-#pragma unroll
-    for (i32 k = 0; k < AHEAD; k++) ask(true, k);
+    constexpr i32 ROWS = 2, LAST_TURN = TILE / ROWS, BAND_TURNS = BAND_ROWS / ROWS;
+    const u64 y0 = ty * TILE, tile = ty * job.tiles_x + x0 / TILE;
+    const bool writes = (threadIdx.x & 7) == 0;
+    const i32 right = x0 + 4 < job.nx ? 4 : 0;
+    const T* u = vertex_at<T>(job.u, job.u_layout, x0, y0);
+    const T* v = vertex_at<T>(job.v, job.v_layout, x0, y0);
     LaneCells<T> cells;
-    const u64 tile = ty * job.tiles_x + x0 / TILE;
-    const bool writes = (lane & 7) == 0;
-    auto look_at = [&](i32 y, const Four<T>& a, const Four<T>& b) {
-        Box<T, R> box(a, b);
-        T odd = finite_test(a) + finite_test(b);
-        if (y < TILE) t.add(a, b, box, odd, 4, (ty * TILE + y) * job.nx + x0);
-        T right_u = __shfl_down_sync(FULL, a.x[0], 1), right_v = __shfl_down_sync(FULL, b.x[0], 1);
-        if (last_lane) right_u = vertex_at<T>(job.u, job.u_layout, x0, ty * TILE + y)[4], right_v = vertex_at<T>(job.v, job.v_layout, x0, ty * TILE + y)[4];
-        box.add(right_u, right_v);
-        odd += R::fma(right_u, T(0), right_v * T(0));
+    auto look_at = [&](i32 y, const LaneRow<T>& row) {
+        Box<T, R> box(row.u, row.v);
+        T odd = finite_test(row.u) + finite_test(row.v);
+        if (y < TILE) t.add(row.u, row.v, box, odd, 4, (y0 + y) * job.nx + x0);
+        box.add(row.right_u, row.right_v);
+        odd += R::fma(row.right_u, T(0), row.right_v * T(0));
         cells.add(y, box, odd);
     };
-    auto again = [&](void* base, const Layout& layout, i32 y) {
-        const T* const at = vertex_at<T>(base, layout, x0, ty * TILE + y);
-        return Four<T>{{at[0], at[1], at[2], at[3]}};
+    auto again = [&](i32 y) {
+        LaneRow<T> row;
+        row.load(vertex_at<T>(job.u, job.u_layout, x0, y0 + y), vertex_at<T>(job.v, job.v_layout, x0, y0 + y), right);
+        return row;
     };
-    ask(true, AHEAD);
-    wait_for_copies<AHEAD>();
-    look_at(0, strip.template four<true>(0, 0, 4), strip.template four<true>(0, 1, 4));
-    i32 half = 0;
+    // The rows of a turn come during the one before.
+    LaneRow<T> rows[ROWS], top;
+    top.load(u, v, right);
+#pragma unroll
+    for (i32 i = 0; i < ROWS; i++) u += job.u_layout.pitch, v += job.v_layout.pitch, rows[i].load(u, v, right);
+    look_at(0, top);
 #pragma unroll 1
     for (i32 turn = 1; turn <= LAST_TURN; turn++) {
+        // In the last turn, the last row again and again.
+        const u64 pitch_u = turn < LAST_TURN ? job.u_layout.pitch : 0, pitch_v = turn < LAST_TURN ? job.v_layout.pitch : 0;
         Box<T, Order> before(cells.before);
-        T low = t.range.low, high = t.range.high, near = 0, first = 0, last = 0, odd = cells.odd_before;
+        T low, high, near, first, last, odd = cells.odd_before;
 #pragma unroll
         for (i32 i = 0; i < ROWS; i++) {
-            // To the place of the row before.
-            ask(turn < LAST_TURN - 1 || (i == 0 && turn < LAST_TURN), half + i);
-            wait_for_copies<AHEAD>();
-            const i32 place = i < ROWS - 1 ? half + 1 + i : half ^ ROWS;
-            const Four<T> a = strip.template four<true>(place, 0, 4), b = strip.template four<true>(place, 1, 4);
-            T right_u = __shfl_down_sync(FULL, a.x[0], 1), right_v = __shfl_down_sync(FULL, b.x[0], 1);
-            if (last_lane) right_u = strip.behind[place][0], right_v = strip.behind[place][1];
-            Box<T, Order> box(a, b);
-            box.add(right_u, right_v);
-            if (sizeof(T) == 8) odd += finite_test(a) + finite_test(b) + R::fma(right_u, T(0), right_v * T(0));
+            const LaneRow<T> row = rows[i];
+            Box<T, Order> box(row.u, row.v);
+            box.add(row.right_u, row.right_v);
+            if (sizeof(T) == 8) odd += finite_test(row.u) + finite_test(row.v) + R::fma(row.right_u, T(0), row.right_v * T(0));
+            u += pitch_u, v += pitch_v, rows[i].load(u, v, right);
             before.add(box);
             last = before.distance();
-            near = i ? Order::low(near, last) : last;
-            if (i == 0) first = last;
-            // Rows by twos.
-            if (i & 1) {
-                low = Order::low(Order::low(low, before.low_u), before.low_v);
-                high = Order::high(Order::high(high, before.high_u), before.high_v);
+            if (i == 0)
+                first = last;
+            else {
+                // The box is around both rows.
+                near = Order::low(first, last);
+                low = Order::low(Order::low(t.range.low, before.low_u), before.low_v);
+                high = Order::high(Order::high(t.range.high, before.high_u), before.high_v);
             }
             before = box;
         }
-        half ^= ROWS;
+        const i32 y = (turn - 1) * ROWS + 1;
         if (__any_sync(FULL, !(odd + R::fma(low, T(0), high * T(0)) == T(0)))) {
 #pragma unroll 1
-            for (i32 y = (turn - 1) * ROWS + 1; y <= turn * ROWS; y++) look_at(y, again(job.u, job.u_layout, y), again(job.v, job.v_layout, y));
+            for (i32 i = 0; i < ROWS; i++) look_at(y + i, again(y + i));
         } else {
             // Whoever is zero, the box around it is not beside the origin.
             if (near <= T(0)) {
 #pragma unroll 1
-                for (i32 y = (turn - 1) * ROWS + 1; y <= turn * ROWS - (turn == LAST_TURN); y++)
-                    t.add_zeros(again(job.u, job.u_layout, y), again(job.v, job.v_layout, y), 4);
+                for (i32 i = 0; i < ROWS - (turn == LAST_TURN); i++) {
+                    const LaneRow<T> row = again(y + i);
+                    t.add_zeros(row.u, row.v, 4);
+                }
             }
             cells.before = Box<T, R>(before);
             cells.near = R::low(cells.near, near);
@@ -533,7 +532,7 @@ struct StripPlace {
 // Grid: statistics_blocks. Block: 32 * STATISTICS_WARPS. Where strips are many.
 template <typename T>
 __device__ __forceinline__ void statistics(const Job& job) {
-    __shared__ Strip<T, 2> strips[STATISTICS_WARPS];
+    __shared__ Strip<T> strips[STATISTICS_WARPS];
     let_next_begin();
     clear(job);
     const u64 units = strips_of_row(job) * job.tiles_y, warps = (u64)gridDim.x * STATISTICS_WARPS;
@@ -543,7 +542,7 @@ __device__ __forceinline__ void statistics(const Job& job) {
         const StripPlace place(job, unit, aligned);
         auto& strip = strips[threadIdx.x >> 5];
         if (place.wide && place.ty * TILE + TILE < job.ny)
-            statistics_whole_strip<T>(job, strip, place.ty, place.x0, t);
+            statistics_whole_strip<T>(job, place.ty, place.x0, t);
         else if (place.wide)
             statistics_strip<T, 1, true>(job, strip, place.ty, place.x0, 4, t);
         else
@@ -555,7 +554,7 @@ __device__ __forceinline__ void statistics(const Job& job) {
 // Grid: statistics_blocks. Block: 32 * STRIP_PARTS. Where strips are few.
 template <typename T>
 __device__ __forceinline__ void few_statistics(const Job& job) {
-    __shared__ Strip<T, 1> strips[STRIP_PARTS];
+    __shared__ Strip<T> strips[STRIP_PARTS];
     let_next_begin();
     clear(job);
     Tally<T> t = {SeenRange<T>::none(), 0, 0, 0};
