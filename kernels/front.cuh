@@ -37,6 +37,7 @@ struct SeenRange {
         low = Real<T>::low(low, other_low);
         high = Real<T>::high(high, other_high);
     }
+    __device__ __forceinline__ void add(const SeenRange& other) { add(other.low, other.high); }
     __device__ __forceinline__ void add_lanes() {
 #pragma unroll
         for (i32 k = 16; k > 0; k /= 2) add(__shfl_xor_sync(FULL, low, k), __shfl_xor_sync(FULL, high, k));
@@ -69,9 +70,9 @@ struct Seen {
 static_assert(sizeof(SeenRange<double>) + sizeof(SeenCounts) <= TILE_WORD_BYTES_F32, "they have their place");
 
 // The statistics look at strips: 128 columns of a row of tiles. Where they are few, each is the work of a block, a warp for a part of its rows, so
-// that all multiprocessors have as much to do, and soon; otherwise of a warp, and there are no more blocks than are read soon. (launch.rs has the
-// same figures.)
-constexpr u32 STATISTICS_WARPS = 4, MOST_STATISTICS_BLOCKS = 2112, STRIP_PARTS = 4;
+// that all multiprocessors have as much to do, and soon; otherwise of a warp, which has one only in fields that are not very large: there are no more
+// blocks than are read soon. (launch.rs has the same figures.)
+constexpr u32 STATISTICS_WARPS = 4, MOST_STATISTICS_BLOCKS = 8192, STRIP_PARTS = 4;
 #ifndef FACTZ_EMULATED
 constexpr u32 FEW_STRIPS = 4096;
 #else
@@ -129,18 +130,29 @@ __device__ __forceinline__ bool is_aligned(const Job& job) {
 template <typename T>
 struct Four {
     T x[4];
+
+    // All four, that are aligned.
+    static __device__ __forceinline__ Four at(const T* from) {
+        if (sizeof(T) == 4) {
+            const float4 q = *reinterpret_cast<const float4*>(from);
+            return {{(T)q.x, (T)q.y, (T)q.z, (T)q.w}};
+        }
+        typedef typename Real<T>::Pair P;
+        const P p = reinterpret_cast<const P*>(from)[0], q = reinterpret_cast<const P*>(from)[1];
+        return {{p.x, p.y, q.x, q.y}};
+    }
 };
 
-// Rows of a strip that are on their way to a warp, u and v, with the column behind: those of one step or two.
-template <typename T, i32 STEPS>
+// Rows of a strip that are on their way to a warp, u and v, with the column behind.
+template <typename T>
 struct Strip {
     static constexpr i32 ROWS = 16 / sizeof(T);
-    alignas(16) T values[STEPS * ROWS][2][128];
-    T behind[STEPS * ROWS][2];
+    alignas(16) T values[ROWS][2][128];
+    T behind[ROWS][2];
 
     // By a lane for itself. WIDE where it has four columns that are aligned.
     template <bool WIDE>
-    __device__ __forceinline__ void ask(i32 row, i32 axis, const T* at, u64 stride, i32 count, bool has_behind) {
+    __device__ __forceinline__ void ask(i32 row, i32 axis, const T* at, u64 stride, i32 count) {
         T* const to = values[row][axis] + 4 * (threadIdx.x & 31);
         if (WIDE) {
 #pragma unroll
@@ -150,20 +162,11 @@ struct Strip {
             for (i32 i = 0; i < 4; i++)
                 if (i < count) copy_ahead<sizeof(T)>(to + i, at + i * stride);
         }
-        if (has_behind) copy_ahead<sizeof(T)>(&behind[row][axis], at + 4 * stride);
     }
+    __device__ __forceinline__ void ask_behind(i32 row, i32 axis, const T* at) { copy_ahead<sizeof(T)>(&behind[row][axis], at); }
     template <bool WIDE>
     __device__ __forceinline__ Four<T> four(i32 row, i32 axis, i32 count) const {
-        const T* const from = values[row][axis] + 4 * (threadIdx.x & 31);
-        Four<T> f;
-        if (sizeof(T) == 4) {
-            const float4 q = *reinterpret_cast<const float4*>(from);
-            f.x[0] = q.x, f.x[1] = q.y, f.x[2] = q.z, f.x[3] = q.w;
-        } else {
-            typedef typename Real<T>::Pair P;
-            const P p = reinterpret_cast<const P*>(from)[0], q = reinterpret_cast<const P*>(from)[1];
-            f.x[0] = p.x, f.x[1] = p.y, f.x[2] = q.x, f.x[3] = q.y;
-        }
+        Four<T> f = Four<T>::at(values[row][axis] + 4 * (threadIdx.x & 31));
         if (!WIDE) {
             if (count == 0) f.x[0] = T(0);
 #pragma unroll
@@ -174,30 +177,55 @@ struct Strip {
     }
 };
 
-// The least and the largest u and v of some vertices.
+// The lesser and the larger of two values, as Real has them, but where one is missing: NaN for f32, which all that follow keep, anything for f64.
 template <typename T>
+struct IfThere {
+    static __device__ __forceinline__ T low(T a, T b) { return a < b ? a : b; }
+    static __device__ __forceinline__ T high(T a, T b) { return a > b ? a : b; }
+};
+template <>
+struct IfThere<float> {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    static __device__ __forceinline__ float low(float a, float b) {
+        float c;
+        asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+        return c;
+    }
+    static __device__ __forceinline__ float high(float a, float b) {
+        float c;
+        asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+        return c;
+    }
+#else
+    static __device__ __forceinline__ float low(float a, float b) { return a < b || a != a ? a : b; }
+    static __device__ __forceinline__ float high(float a, float b) { return a > b || a != a ? a : b; }
+#endif
+};
+
+// The least and the largest u and v of some vertices, by that order.
+template <typename T, typename Order>
 struct Box {
     T low_u, high_u, low_v, high_v;
 
     __device__ __forceinline__ Box() : low_u(0), high_u(0), low_v(0), high_v(0) {}
+    template <typename Other>
+    __device__ __forceinline__ explicit Box(const Box<T, Other>& o) : low_u(o.low_u), high_u(o.high_u), low_v(o.low_v), high_v(o.high_v) {}
     __device__ __forceinline__ Box(const Four<T>& u, const Four<T>& v) {
-        typedef Real<T> R;
-        low_u = R::low(R::low(u.x[0], u.x[1]), R::low(u.x[2], u.x[3]));
-        high_u = R::high(R::high(u.x[0], u.x[1]), R::high(u.x[2], u.x[3]));
-        low_v = R::low(R::low(v.x[0], v.x[1]), R::low(v.x[2], v.x[3]));
-        high_v = R::high(R::high(v.x[0], v.x[1]), R::high(v.x[2], v.x[3]));
+        low_u = Order::low(Order::low(u.x[0], u.x[1]), Order::low(u.x[2], u.x[3]));
+        high_u = Order::high(Order::high(u.x[0], u.x[1]), Order::high(u.x[2], u.x[3]));
+        low_v = Order::low(Order::low(v.x[0], v.x[1]), Order::low(v.x[2], v.x[3]));
+        high_v = Order::high(Order::high(v.x[0], v.x[1]), Order::high(v.x[2], v.x[3]));
     }
     __device__ __forceinline__ void add(T u, T v) {
-        typedef Real<T> R;
-        low_u = R::low(low_u, u), high_u = R::high(high_u, u);
-        low_v = R::low(low_v, v), high_v = R::high(high_v, v);
+        low_u = Order::low(low_u, u), high_u = Order::high(high_u, u);
+        low_v = Order::low(low_v, v), high_v = Order::high(high_v, v);
     }
-    // Distance from the origin to the box around this and another one; negative inside.
-    __device__ __forceinline__ T distance(const Box& o) const {
-        typedef Real<T> R;
-        const T u = R::high(R::low(low_u, o.low_u), -R::high(high_u, o.high_u));
-        return R::high(u, R::high(R::low(low_v, o.low_v), -R::high(high_v, o.high_v)));
+    __device__ __forceinline__ void add(const Box& o) {
+        low_u = Order::low(low_u, o.low_u), high_u = Order::high(high_u, o.high_u);
+        low_v = Order::low(low_v, o.low_v), high_v = Order::high(high_v, o.high_v);
     }
+    // From the origin; negative inside.
+    __device__ __forceinline__ T distance() const { return Order::high(Order::high(low_u, -high_u), Order::high(low_v, -high_v)); }
 };
 
 // NaN if one of the values is NaN or infinite, else 0.
@@ -216,6 +244,10 @@ struct Tally {
     u32 zero, nonfinite;
     u64 first;
 
+    __device__ __forceinline__ void add_zeros(const Four<T>& a, const Four<T>& b, i32 count) {
+#pragma unroll
+        for (i32 i = 0; i < 4; i++) zero += i < count && a.x[i] == T(0) && b.x[i] == T(0);
+    }
     // Neighbours in a row from this vertex on, of which some are missing.
     __device__ __forceinline__ void add_some_missing(const Four<T>& a, const Four<T>& b, i32 count, u64 vertex) {
 #pragma unroll
@@ -232,18 +264,73 @@ struct Tally {
             }
         }
     }
+    // With the box around them, and the test whether all are there.
+    __device__ __forceinline__ void add(const Four<T>& a, const Four<T>& b, const Box<T, Real<T>>& box, T odd, i32 count, u64 vertex) {
+        if (odd == T(0)) {
+            range.add(Real<T>::low(box.low_u, box.low_v), Real<T>::high(box.high_u, box.high_v));
+            if (box.low_u <= T(0) && box.high_u >= T(0) && box.low_v <= T(0) && box.high_v >= T(0)) add_zeros(a, b, count);
+        } else {
+            add_some_missing(a, b, count, vertex);
+        }
+    }
 };
 
-// A strip by so many warps of a block, each of which has some of its rows, downwards. WIDE where all lanes have four columns that are aligned. So many
-// rows are on their way, in units of what a step has, less one.
-template <typename T, i32 PARTS, bool WIDE, i32 STEPS>
-__device__ __forceinline__ void statistics_strip(const Job& job, Strip<T, STEPS>& strip, u64 ty, u64 x0, i32 count, Tally<T>& t) {
+// The cells of a lane in a strip, four in a row, downwards: by the last row of vertices so far, how near they come to the origin.
+template <typename T>
+struct LaneCells {
+    typedef Real<T> R;
+    Box<T, R> before;
+    // Of the cells in the band, and of all before.
+    T near, before_band, top, bottom, odd_before;
+
+    __device__ __forceinline__ LaneCells() : odd_before(0) {
+        near = before_band = top = bottom = R::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
+    }
+    // Row y of the strip.
+    __device__ __forceinline__ void add(i32 y, const Box<T, R>& box, T odd) {
+        if (y > 0) {
+            Box<T, R> both = box;
+            both.add(before);
+            const T distance = odd == T(0) && odd_before == T(0) ? both.distance() : T(-1);
+            near = R::low(near, distance);
+            if (y == 1) top = distance;
+            bottom = distance;
+        }
+        before = box;
+        odd_before = odd;
+    }
+    // Eight lanes have a tile, whose first one writes.
+    __device__ __forceinline__ void end_band(const Job& job, u64 tile, bool writes, i32 band) {
+        T least = near;
+#pragma unroll
+        for (i32 k = 1; k < 8; k *= 2) least = R::low(least, __shfl_xor_sync(FULL, least, k));
+        if (writes) nearness_of(job, tile).bands[band] = float_down(least);
+        before_band = R::low(before_band, near);
+        near = R::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
+    }
+    // Once all bands have ended: for a part of the strip that may be its first, or its last, when `before_band` is of all parts.
+    __device__ __forceinline__ void end(const Job& job, u64 tile, bool writes, bool first, bool last) {
+        const T end = __shfl_sync(FULL, before_band, (threadIdx.x & 31) | 7);
+#pragma unroll
+        for (i32 k = 1; k < 8; k *= 2) {
+            top = R::low(top, __shfl_xor_sync(FULL, top, k));
+            bottom = R::low(bottom, __shfl_xor_sync(FULL, bottom, k));
+        }
+        if (!writes) return;
+        Nearness& n = nearness_of(job, tile);
+        if (first) n.top = float_down(top), n.left = float_down(before_band), n.right = float_down(end);
+        if (last) n.bottom = float_down(bottom);
+    }
+};
+
+// A strip by so many warps of a block, each of which has some of its rows, downwards. WIDE where all lanes have four columns that are aligned.
+template <typename T, i32 PARTS, bool WIDE>
+__device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, Tally<T>& t) {
     typedef Real<T> R;
     constexpr i32 MOST_ROWS = TILE / PARTS, PART_BANDS = BANDS / PARTS;
-    constexpr i32 ROWS = Strip<T, STEPS>::ROWS, AHEAD = STEPS * ROWS - 1;
+    constexpr i32 ROWS = Strip<T>::ROWS, AHEAD = ROWS - 1;
     static_assert(BAND_ROWS % ROWS == 0, "a band ends with the first of some rows");
     const i32 lane = threadIdx.x & 31;
-    const T infinite = R::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
     // The same for all lanes, as the compiler has to know.
     const i32 part = PARTS > 1 ? (i32)warp_or(threadIdx.x >> 5) : 0;
     const u64 y0 = ty * TILE + part * MOST_ROWS, left = job.ny > y0 ? job.ny - y0 : 0;
@@ -255,8 +342,10 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T, STEPS>
     const bool last_lane = lane == 31 && has_right;
     auto ask = [&](i32 y, i32 place) {
         if (y < all_rows) {
-            strip.template ask<WIDE>(place, 0, u, stride_u, count, last_lane);
-            strip.template ask<WIDE>(place, 1, v, stride_v, count, last_lane);
+            strip.template ask<WIDE>(place, 0, u, stride_u, count);
+            if (last_lane) strip.ask_behind(place, 0, u + 4 * stride_u);
+            strip.template ask<WIDE>(place, 1, v, stride_v, count);
+            if (last_lane) strip.ask_behind(place, 1, v + 4 * stride_v);
             u += job.u_layout.pitch;
             v += job.v_layout.pitch;
         }
@@ -264,83 +353,137 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T, STEPS>
     };
 #pragma unroll
     for (i32 k = 0; k < AHEAD; k++) ask(k, k);
-    Box<T> before;
-    // Of the lane's cells: of those in the band, and of all before.
-    T near = infinite, before_band = infinite, top = infinite, bottom = infinite, odd_before = 0;
+    LaneCells<T> cells;
     const u64 tile = ty * job.tiles_x + x0 / TILE;
     const bool writes = (lane & 7) == 0 && count;
-    auto end_band = [&](i32 band) {
-        // Eight lanes have a tile.
-        T least = near;
-#pragma unroll
-        for (i32 k = 1; k < 8; k *= 2) least = R::low(least, __shfl_xor_sync(FULL, least, k));
-        if (writes) nearness_of(job, tile).bands[PART_BANDS * part + band] = float_down(least);
-        before_band = R::low(before_band, near);
-        near = infinite;
-    };
 #pragma unroll 1
     for (i32 start = 0; start < all_rows; start += ROWS) {
-        const i32 half = STEPS == 2 ? start % (2 * ROWS) : 0;
 #pragma unroll
         for (i32 i = 0; i < ROWS; i++) {
             const i32 y = start + i;
             if (y >= all_rows) break;
             // Its place is that of the row before.
-            ask(y + AHEAD, (STEPS == 2 && (i + AHEAD) / ROWS % 2 ? half ^ ROWS : half) + (i + AHEAD) % ROWS);
+            ask(y + AHEAD, (i + AHEAD) % ROWS);
             wait_for_copies<AHEAD>();
-            const Four<T> a = strip.template four<WIDE>(half + i, 0, count), b = strip.template four<WIDE>(half + i, 1, count);
-            Box<T> box(a, b);
+            const Four<T> a = strip.template four<WIDE>(i, 0, count), b = strip.template four<WIDE>(i, 1, count);
+            Box<T, R> box(a, b);
             T odd = finite_test(a) + finite_test(b);
-            if (y < rows && (WIDE || count)) {
-                if (odd == T(0)) {
-                    t.range.add(R::low(box.low_u, box.low_v), R::high(box.high_u, box.high_v));
-                    if (box.low_u <= T(0) && box.high_u >= T(0) && box.low_v <= T(0) && box.high_v >= T(0)) {
-#pragma unroll
-                        for (i32 c = 0; c < 4; c++) t.zero += (WIDE || c < count) && a.x[c] == T(0) && b.x[c] == T(0);
-                    }
-                } else {
-                    t.add_some_missing(a, b, count, (y0 + y) * job.nx + x0);
-                }
-            }
+            if (y < rows && (WIDE || count)) t.add(a, b, box, odd, WIDE ? 4 : count, (y0 + y) * job.nx + x0);
             // Cells between the lanes.
             T right_u = __shfl_down_sync(FULL, a.x[0], 1), right_v = __shfl_down_sync(FULL, b.x[0], 1);
-            if (last_lane) right_u = strip.behind[half + i][0], right_v = strip.behind[half + i][1];
+            if (last_lane) right_u = strip.behind[i][0], right_v = strip.behind[i][1];
             // (The last lane has its own value again where there is no other.)
             if (WIDE || has_right) {
                 box.add(right_u, right_v);
                 odd += R::fma(right_u, T(0), right_v * T(0));
             }
-            if (y > 0) {
-                const T distance = odd == T(0) && odd_before == T(0) ? box.distance(before) : T(-1);
-                near = R::low(near, distance);
-                if (y == 1) top = distance;
-                bottom = distance;
-            }
-            before = box;
-            odd_before = odd;
-            if (i == 0 && y > 0 && y % BAND_ROWS == 0) end_band(y / BAND_ROWS - 1);
+            cells.add(y, box, odd);
+            if (i == 0 && y > 0 && y % BAND_ROWS == 0) cells.end_band(job, tile, writes, PART_BANDS * part + y / BAND_ROWS - 1);
         }
     }
     // Those at the lower border of the grid have fewer rows.
-    for (i32 band = (all_rows - 1) / BAND_ROWS; band < PART_BANDS; band++) end_band(band);
-#pragma unroll
-    for (i32 k = 1; k < 8; k *= 2) {
-        top = R::low(top, __shfl_xor_sync(FULL, top, k));
-        bottom = R::low(bottom, __shfl_xor_sync(FULL, bottom, k));
-    }
+    for (i32 band = (all_rows - 1) / BAND_ROWS; band < PART_BANDS; band++) cells.end_band(job, tile, writes, PART_BANDS * part + band);
     if (PARTS > 1) {
         __shared__ T of_parts[PARTS][32];
-        of_parts[part][lane] = before_band;
+        of_parts[part][lane] = cells.before_band;
         __syncthreads();
 #pragma unroll
-        for (i32 other = 0; other < PARTS; other++) before_band = R::low(before_band, of_parts[other][lane]);
+        for (i32 other = 0; other < PARTS; other++) cells.before_band = R::low(cells.before_band, of_parts[other][lane]);
     }
-    const T end = __shfl_sync(FULL, before_band, lane | 7);
-    if (writes) {
-        Nearness& n = nearness_of(job, tile);
-        if (part == 0) n.top = float_down(top), n.left = float_down(before_band), n.right = float_down(end);
-        if (part == PARTS - 1) n.bottom = float_down(bottom);
+    cells.end(job, tile, writes, part == 0, part == PARTS - 1);
+}
+
+// A row of a lane with all its columns, and what is right of them: itself where there is nothing.
+template <typename T>
+struct LaneRow {
+    Four<T> u, v;
+    T right_u, right_v;
+
+    __device__ __forceinline__ void load(const T* at_u, const T* at_v, i32 right) {
+        u = Four<T>::at(at_u), v = Four<T>::at(at_v);
+        right_u = at_u[right], right_v = at_v[right];
     }
+};
+
+// A strip by a warp, where all lanes have four columns that are aligned, and whole tiles with a row below: two rows at a time, as if no value were
+// missing and no vertex zero. Where one may be, they are read again, one by one. The first row is by itself, all others end as many rows of cells.
+template <typename T>
+__device__ __forceinline__ void statistics_whole_strip(const Job& job, u64 ty, u64 x0, Tally<T>& t) {
+    typedef Real<T> R;
+    typedef IfThere<T> Order;
+    constexpr i32 ROWS = 2, LAST_TURN = TILE / ROWS, BAND_TURNS = BAND_ROWS / ROWS;
+    const u64 y0 = ty * TILE, tile = ty * job.tiles_x + x0 / TILE;
+    const bool writes = (threadIdx.x & 7) == 0;
+    const i32 right = x0 + 4 < job.nx ? 4 : 0;
+    const T* u = vertex_at<T>(job.u, job.u_layout, x0, y0);
+    const T* v = vertex_at<T>(job.v, job.v_layout, x0, y0);
+    LaneCells<T> cells;
+    auto look_at = [&](i32 y, const LaneRow<T>& row) {
+        Box<T, R> box(row.u, row.v);
+        T odd = finite_test(row.u) + finite_test(row.v);
+        if (y < TILE) t.add(row.u, row.v, box, odd, 4, (y0 + y) * job.nx + x0);
+        box.add(row.right_u, row.right_v);
+        odd += R::fma(row.right_u, T(0), row.right_v * T(0));
+        cells.add(y, box, odd);
+    };
+    auto again = [&](i32 y) {
+        LaneRow<T> row;
+        row.load(vertex_at<T>(job.u, job.u_layout, x0, y0 + y), vertex_at<T>(job.v, job.v_layout, x0, y0 + y), right);
+        return row;
+    };
+    // The rows of a turn come during the one before.
+    LaneRow<T> rows[ROWS], top;
+    top.load(u, v, right);
+#pragma unroll
+    for (i32 i = 0; i < ROWS; i++) u += job.u_layout.pitch, v += job.v_layout.pitch, rows[i].load(u, v, right);
+    look_at(0, top);
+#pragma unroll 1
+    for (i32 turn = 1; turn <= LAST_TURN; turn++) {
+        // In the last turn, the last row again and again.
+        const u64 pitch_u = turn < LAST_TURN ? job.u_layout.pitch : 0, pitch_v = turn < LAST_TURN ? job.v_layout.pitch : 0;
+        Box<T, Order> before(cells.before);
+        T low, high, near, first, last, odd = cells.odd_before;
+#pragma unroll
+        for (i32 i = 0; i < ROWS; i++) {
+            const LaneRow<T> row = rows[i];
+            Box<T, Order> box(row.u, row.v);
+            box.add(row.right_u, row.right_v);
+            if (sizeof(T) == 8) odd += finite_test(row.u) + finite_test(row.v) + R::fma(row.right_u, T(0), row.right_v * T(0));
+            u += pitch_u, v += pitch_v, rows[i].load(u, v, right);
+            before.add(box);
+            last = before.distance();
+            if (i == 0)
+                first = last;
+            else {
+                // The box is around both rows.
+                near = Order::low(first, last);
+                low = Order::low(Order::low(t.range.low, before.low_u), before.low_v);
+                high = Order::high(Order::high(t.range.high, before.high_u), before.high_v);
+            }
+            before = box;
+        }
+        const i32 y = (turn - 1) * ROWS + 1;
+        if (__any_sync(FULL, !(odd + R::fma(low, T(0), high * T(0)) == T(0)))) {
+#pragma unroll 1
+            for (i32 i = 0; i < ROWS; i++) look_at(y + i, again(y + i));
+        } else {
+            // Whoever is zero, the box around it is not beside the origin.
+            if (near <= T(0)) {
+#pragma unroll 1
+                for (i32 i = 0; i < ROWS - (turn == LAST_TURN); i++) {
+                    const LaneRow<T> row = again(y + i);
+                    t.add_zeros(row.u, row.v, 4);
+                }
+            }
+            cells.before = Box<T, R>(before);
+            cells.near = R::low(cells.near, near);
+            if (turn == 1) cells.top = first;
+            cells.bottom = last;
+            t.range.low = low, t.range.high = high;
+        }
+        if (turn % BAND_TURNS == 0) cells.end_band(job, tile, writes, turn / BAND_TURNS - 1);
+    }
+    cells.end(job, tile, writes, true, true);
 }
 
 // What the warps of a block have seen, for those that put together what all blocks have.
@@ -389,7 +532,7 @@ struct StripPlace {
 // Grid: statistics_blocks. Block: 32 * STATISTICS_WARPS. Where strips are many.
 template <typename T>
 __device__ __forceinline__ void statistics(const Job& job) {
-    __shared__ Strip<T, 2> strips[STATISTICS_WARPS];
+    __shared__ Strip<T> strips[STATISTICS_WARPS];
     let_next_begin();
     clear(job);
     const u64 units = strips_of_row(job) * job.tiles_y, warps = (u64)gridDim.x * STATISTICS_WARPS;
@@ -397,10 +540,13 @@ __device__ __forceinline__ void statistics(const Job& job) {
     const bool aligned = is_aligned<T>(job);
     for (u64 unit = (u64)blockIdx.x * STATISTICS_WARPS + (threadIdx.x >> 5); unit < units; unit += warps) {
         const StripPlace place(job, unit, aligned);
-        if (place.wide)
-            statistics_strip<T, 1, true>(job, strips[threadIdx.x >> 5], place.ty, place.x0, 4, t);
+        auto& strip = strips[threadIdx.x >> 5];
+        if (place.wide && place.ty * TILE + TILE < job.ny)
+            statistics_whole_strip<T>(job, place.ty, place.x0, t);
+        else if (place.wide)
+            statistics_strip<T, 1, true>(job, strip, place.ty, place.x0, 4, t);
         else
-            statistics_strip<T, 1, false>(job, strips[threadIdx.x >> 5], place.ty, place.x0, place.count, t);
+            statistics_strip<T, 1, false>(job, strip, place.ty, place.x0, place.count, t);
     }
     tell<T, STATISTICS_WARPS>(job, t);
 }
@@ -408,7 +554,7 @@ __device__ __forceinline__ void statistics(const Job& job) {
 // Grid: statistics_blocks. Block: 32 * STRIP_PARTS. Where strips are few.
 template <typename T>
 __device__ __forceinline__ void few_statistics(const Job& job) {
-    __shared__ Strip<T, 1> strips[STRIP_PARTS];
+    __shared__ Strip<T> strips[STRIP_PARTS];
     let_next_begin();
     clear(job);
     Tally<T> t = {SeenRange<T>::none(), 0, 0, 0};
@@ -424,15 +570,27 @@ __device__ __forceinline__ void few_statistics(const Job& job) {
 // are worked on together should be near each other.)
 constexpr u32 SORT_WARPS = 16;
 
+// Adds what each of so many blocks has seen to what a thread has, which looks at some of them: they are asked for eight at a time.
+template <typename S>
+__device__ __forceinline__ void add_seen(const S* of_blocks, u32 blocks, const S& none, S& sum) {
+    constexpr u32 AT_ONCE = 8, THREADS = 32 * SORT_WARPS;
+#pragma unroll 1
+    for (u32 first = threadIdx.x; first < blocks; first += AT_ONCE * THREADS) {
+        S some[AT_ONCE];
+#pragma unroll
+        for (u32 i = 0; i < AT_ONCE; i++) some[i] = first + i * THREADS < blocks ? of_blocks[first + i * THREADS] : none;
+#pragma unroll
+        for (u32 i = 0; i < AT_ONCE; i++) sum.add(some[i]);
+    }
+}
+
 // The range of all values, for all threads of a block.
 template <typename T>
 __device__ __forceinline__ SeenRange<T> range_of_all(const Job& job) {
     __shared__ SeenRange<T> ranges[SORT_WARPS];
     const Seen<T> seen(job);
     SeenRange<T> range = SeenRange<T>::none();
-    const u32 blocks = statistics_blocks(job);
-#pragma unroll 4
-    for (u32 k = threadIdx.x; k < blocks; k += 32 * SORT_WARPS) range.add(seen.ranges[k].low, seen.ranges[k].high);
+    add_seen(seen.ranges, statistics_blocks(job), SeenRange<T>::none(), range);
     range.add_lanes();
     if ((threadIdx.x & 31) == 0) ranges[threadIdx.x >> 5] = range;
     __syncthreads();
@@ -448,9 +606,7 @@ __device__ __forceinline__ void decide(const Job& job) {
     __shared__ SeenCounts counts_of_warps[SORT_WARPS];
     const Seen<T> seen(job);
     SeenCounts counts = {0, 0, 0};
-    const u32 blocks = statistics_blocks(job);
-#pragma unroll 4
-    for (u32 k = threadIdx.x; k < blocks; k += 32 * SORT_WARPS) counts.add(seen.counts[k]);
+    add_seen(seen.counts, statistics_blocks(job), SeenCounts{0, 0, 0}, counts);
     counts.add_lanes();
     if ((threadIdx.x & 31) == 0) counts_of_warps[threadIdx.x >> 5] = counts;
     const SeenRange<T> range = range_of_all<T>(job);

@@ -132,7 +132,7 @@ const TIGHT: Stage =
 /// are, tiles that are not plain depend on the lines around them. Tiles of the Lorenzo predictor depend on nothing.
 pub(super) const COMPRESS: [Stage; 27] = [
     only(FEW_STRIPS, on_time(stage("few_statistics", |s, _| s.strips().min(MOST_FEW_STRIPS), 128))),
-    only(MANY_STRIPS, on_time(stage("statistics", |s, _| s.strips().div_ceil(4).min(2 * MANY), 128))),
+    only(MANY_STRIPS, on_time(stage("statistics", |s, _| s.strips().div_ceil(4).min(8192), 128))),
     stage("sort", |s, _| 1 + s.tiles.div_ceil(512), 512),
     only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
     stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
