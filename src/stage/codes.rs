@@ -91,7 +91,7 @@ impl Scheme {
     #[inline(always)]
     pub fn blocks(self) -> &'static [Range<usize>] {
         match self.layout {
-            GroupLayout::Rows => &ROW_BLOCK,
+            GroupLayout::Rows => ROW_BLOCK,
             _ => &BLOCKS,
         }
     }

@@ -57,7 +57,7 @@ pub const LAST_LIST_CLASS: u8 = 6;
 pub const BLOCKS: [std::ops::Range<usize>; 3] = [0..64, 64..256, 256..1024];
 
 /// The one block of a tile that is coded by rows.
-pub const ROW_BLOCK: [std::ops::Range<usize>; 1] = [0..1024];
+pub const ROW_BLOCK: &[std::ops::Range<usize>] = std::slice::from_ref(&(0..1024));
 
 /// The table of a position whose block has a class above 0.
 #[inline(always)]
