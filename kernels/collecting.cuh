@@ -1,4 +1,4 @@
-// The entry of the entropy coder that looks at the symbols: lists of them, and counts. Twin: src/stage/entropy/group.rs.
+// The entry of the entropy coder that looks at the symbols of the hierarchical predictor: lists of them, and counts. Twin: src/stage/entropy/group.rs.
 #pragma once
 #include "tables.cuh"
 
@@ -22,7 +22,6 @@ __device__ __forceinline__ u32 entries_in_mask(const TileShape& shape, u32 row) 
 __device__ __forceinline__ u32 make_entry(u32 symbol, u32 position, Run run) {
     return run.raw << 23 | run.symbol << 18 | position << 8 | symbol;
 }
-__device__ __forceinline__ u32 symbol_of_entry(u32 entry) { return entry & 255; }
 __device__ __forceinline__ i32 position_of_entry(u32 entry) { return entry >> 8 & 1023; }
 __device__ __forceinline__ u32 run_symbol_of_entry(u32 entry) { return entry >> 18 & 31; }
 __device__ __forceinline__ u32 run_raw_of_entry(u32 entry) { return entry >> 23; }
@@ -99,21 +98,15 @@ __device__ __forceinline__ u32 not_zero(uint2 eight) {
 }
 
 // Which of a lane's positions are set in a mask by rows, a row a lane. (Not those of the top.)
-__device__ __forceinline__ u32 mask_by_position(bool lorenzo, u32 row) {
+__device__ __forceinline__ u32 mask_by_position(u32 row) {
     const i32 lane = threadIdx.x & 31;
-    u32 bits = 0;
-    if (lorenzo) {
-#pragma unroll
-        for (i32 i = 0; i < 4; i++) bits |= (__shfl_sync(FULL, row, 8 * i + (lane >> 2)) >> 8 * (lane & 3) & 255) << 8 * i;
-        return bits;
-    }
     // Eight positions are a row of the middle block, or two of the coarse one, or half a row of the fine one.
     const bool coarse = lane < 8;
     const i32 level = coarse ? 2 : 1, phase = (coarse ? lane >> 1 : lane >> 3) - 1, j = coarse ? 2 * (lane & 1) : lane & 7;
     const i32 x = (phase != 1) << level, y = (2 * j + (phase != 0)) << level;
     const u32 first = every_other(every_other(__shfl_sync(FULL, row, y) >> x));
     const u32 second = every_other(every_other(__shfl_sync(FULL, row, (y + 8) & 31) >> x));
-    bits = coarse ? every_other(first) | every_other(second) << 4 : first;
+    u32 bits = coarse ? every_other(first) | every_other(second) << 4 : first;
 #pragma unroll
     for (i32 fine = 0; fine < 3; fine++) {
         const u32 half = __shfl_sync(FULL, row, (lane & ~1) + (fine != 0)) >> (16 * (lane & 1) + (fine != 1));
@@ -156,7 +149,6 @@ template <typename T>
 __device__ __forceinline__ void collect(const Job& job) {
     LAUNCHED_SHARED(CollectShared, shared);
     u32* const counts = shared.counts;
-    const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
     const i32 lane = threadIdx.x & 31;
     // The same for all lanes, as the compiler has to know.
     const u32 warp = warp_or(threadIdx.x >> 5);
@@ -214,27 +206,24 @@ __device__ __forceinline__ void collect(const Job& job) {
                 if (has_mask_list(states, 1)) mask_sizes[1] = collect_mask(counts + run_place(MASK_RUN), counts + MASK_BYTES_AT, shape, fill);
             }
             if (info >> 8) {
-                active = ~mask_by_position(lorenzo, masked);
+                active = ~mask_by_position(masked);
                 i32 x, y;
-                place_in_tile(lorenzo, (i32)(thread_in_block() & 15), x, y);
+                place_in_tile((i32)(thread_in_block() & 15), x, y);
                 const u32 masked_top = __ballot_sync(FULL, __shfl_sync(FULL, masked, y) >> x & 1) & TOP_LANES;
                 counting &= ~masked_top;
-                if (!lorenzo) {
-                    if (lane < 2) active = (active & ~255) | (~(masked_top >> 8 * lane) & 255);
+                if (lane < 2) active = (active & ~255) | (~(masked_top >> 8 * lane) & 255);
 #pragma unroll
-                    for (i32 i = 0; i < 4; i++) {
-                        const u32 there = active >> 8 * i & 255;
-                        const bool dense = i ? fine_class > LAST_SPARSE_CLASS : my_class > (lane < 2 ? 0 : LAST_SPARSE_CLASS);
-                        if (dense && there != 255) {
-                            uint2* const to = reinterpret_cast<uint2*>(job.symbols + (u64)index * TILE_VERTICES) + lane + 32 * i;
-                            *to = make_uint2(only_symbols(rows[i].x, there), only_symbols(rows[i].y, there >> 4));
-                        }
+                for (i32 i = 0; i < 4; i++) {
+                    const u32 there = active >> 8 * i & 255;
+                    const bool dense = i ? fine_class > LAST_SPARSE_CLASS : my_class > (lane < 2 ? 0 : LAST_SPARSE_CLASS);
+                    if (dense && there != 255) {
+                        uint2* const to = reinterpret_cast<uint2*>(job.symbols + (u64)index * TILE_VERTICES) + lane + 32 * i;
+                        *to = make_uint2(only_symbols(rows[i].x, there), only_symbols(rows[i].y, there >> 4));
                     }
                 }
             }
         }
-        u32 heads = info & ~(u32)(255 & ~15);
-        if (lorenzo) heads += 9 * tier_in(info);
+        const u32 heads = info & ~(u32)(255 & ~15);
         count_if(counting & my_bit, &counts[__dp4a(heads, own_weights, own_place + top)]);
         u32 present = not_zero(rows[0]);
         if (fine_class) present |= not_zero(rows[1]) << 8 | not_zero(rows[2]) << 16 | not_zero(rows[3]) << 24;

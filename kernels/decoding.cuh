@@ -143,7 +143,7 @@ __device__ __forceinline__ bool place_chunks(const Job& job, const u8* raw_bits,
             // The position of an entry of a sparse list is not known yet, nor therefore whether it has a symbol.
             const i32 position = listed ? start : start + at;
             bool active = here;
-            if (here && !listed && masked >> t & 1) active = is_active(job, shared.rows, false, batch, t, masked, position);
+            if (here && !listed && masked >> t & 1) active = is_active(job, shared.rows, batch, t, masked, position);
             const u32 flags = (listed ? PLAN_LISTED : 0) | (position == 0 ? PLAN_ANCHOR : 0);
             shared.plans[from >> 5 & 3][lane] = make_plan(flags, active ? table_in_list(kind, cls, position) : (u32)TABLES, listed ? RUN + cls - 1 : (u32)TABLES);
             return (here ? HERE : 0) | (listed ? LISTED : 0) | (at == 0 ? FIRST : 0) | (u32)position << 4 | name << 16;
@@ -169,7 +169,7 @@ __device__ __forceinline__ bool place_chunks(const Job& job, const u8* raw_bits,
                     if (listed) {
                         position += sum - 1;
                         wrong = position >= list_end(list_in_tile(name));
-                        if (!wrong && masked >> t & 1) wrong = !is_active(job, shared.rows, false, batch, t, masked, position);
+                        if (!wrong && masked >> t & 1) wrong = !is_active(job, shared.rows, batch, t, masked, position);
                     }
                     bad |= __any_sync(FULL, wrong);
                     const u32 before_mine = __shfl_up_sync(FULL, t << 5 | (u32)position >> 5, 1), before_first = __shfl_sync(FULL, row, 31);

@@ -119,18 +119,18 @@ __device__ __forceinline__ i32 list_of_entry(const Lists& lists, i32 first, i32&
 }
 
 // Where a position lies in its tile: place_of without branches.
-__device__ __forceinline__ void place_in_tile(bool lorenzo, i32 position, i32& x, i32& y) {
+__device__ __forceinline__ void place_in_tile(i32 position, i32& x, i32& y) {
     const i32 bits = (31 - __clz(position | 1)) >> 1, level = 4 - bits, phase = (position >> 2 * bits) - 1, below = (1 << bits) - 1;
     const i32 i = position & below, j = position >> bits & below;
-    x = lorenzo ? position & 31 : position == 0 ? 0 : (2 * i + (phase != 1)) << level;
-    y = lorenzo ? position >> 5 : position == 0 ? 0 : (2 * j + (phase != 0)) << level;
+    x = position == 0 ? 0 : (2 * i + (phase != 1)) << level;
+    y = position == 0 ? 0 : (2 * j + (phase != 0)) << level;
 }
 
 // Whether a position of a tile has a symbol: its vertex is owned by the tile and not masked.
-__device__ inline bool is_active(const Job& job, bool lorenzo, u64 index, u32 states, i32 position) {
+__device__ inline bool is_active(const Job& job, u64 index, u32 states, i32 position) {
     const TileShape shape = tile_shape(job, index);
     i32 x, y;
-    place_in_tile(lorenzo, position, x, y);
+    place_in_tile(position, x, y);
     if (x > shape.last_x || y > shape.last_y) return false;
     const u32* const rows = job.masks + index * 64 + y;
     return states == 0 || !((rows[0] | rows[TILE]) >> x & 1);
@@ -157,11 +157,11 @@ __device__ __forceinline__ void load_masked_rows(const Job& job, u32 (&to)[MOST]
     __syncwarp();
 }
 template <i32 MOST>
-__device__ __forceinline__ bool is_active(const Job& job, const MaskedRows<MOST>& shared, bool lorenzo, u64 batch, u32 t, u32 masked, i32 position) {
+__device__ __forceinline__ bool is_active(const Job& job, const MaskedRows<MOST>& shared, u64 batch, u32 t, u32 masked, i32 position) {
     const i32 slot = __popc(masked & ((1u << t) - 1));
-    if (slot >= MOST) return is_active(job, lorenzo, batch + t, mode_in(job.info[batch + t]), position);
+    if (slot >= MOST) return is_active(job, batch + t, mode_in(job.info[batch + t]), position);
     i32 x, y;
-    place_in_tile(lorenzo, position, x, y);
+    place_in_tile(position, x, y);
     return !(shared.rows[slot][y] >> x & 1);
 }
 

@@ -131,35 +131,10 @@ class SharedTable {
     }
 };
 
-// What is in global memory, by an address that does not say so.
-__device__ __forceinline__ u32 from_global(const u32* at) {
-    u32 value;
-    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
-    return value;
-}
-__device__ __forceinline__ u64 from_global(const u64* at) {
-    u64 value;
-    asm volatile("ld.global.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
-    return value;
-}
-
 // What is in shared memory, read here once.
 __device__ __forceinline__ u64 from_shared(const u64* at) {
     u64 value;
     asm volatile("ld.volatile.shared.u64 %0, [%1];" : "=l"(value) : "r"((u32)__cvta_generic_to_shared(at)) : "memory");
-    return value;
-}
-
-// A bit of a word by its number, or none where there is no such bit.
-__device__ __forceinline__ u32 bit_if_any(u32 number) {
-    u32 bit;
-    asm("shl.b32 %0, 1, %1;" : "=r"(bit) : "r"(number));
-    return bit;
-}
-
-__device__ __forceinline__ u32 byte_from_global(u64 at) {
-    u32 value;
-    asm volatile("ld.global.u8 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
     return value;
 }
 

@@ -235,6 +235,26 @@ fn kernels_write_what_the_library_writes() {
     });
 }
 
+/// Tables of a field of so many tiles come from a sample of them.
+#[test]
+fn kernels_write_what_the_library_writes_of_many_tiles() {
+    // A column of vertices: the tiles have few.
+    let ny = 32 * 8200 + 7;
+    let wave = |k: u64, step: f32| (k as f32 * step).sin() + 0.05 * (k as f32 * 7.1 * step).cos();
+    let components = [0.021, 0.034].map(|step| (0..ny).map(|k| wave(k, step)).collect::<Vec<f32>>());
+    let cases = [(Coder::Ans, ORDERS[0]), (Coder::Huffman, ORDERS[1])];
+    for_each("emulated_tiles", &cases, |&(coder, order), folder| {
+        let predictor = Predictor::Lorenzo;
+        let config = Config { predictor, coder, ..Config::new(1, ny, BoundKind::Relative, 1e-3) };
+        let request = Request::new(config).expect("a valid configuration");
+        let mut stream = vec![0; max_stream_bytes(&request) as usize];
+        let [u, v] = components.each_ref().map(|c| View::dense(c, 1));
+        let report = compress(&request, u, v, &mut stream, ONE_THREAD).expect("valid");
+        let written = write_stream(&config, &components, 0, 1, order, folder);
+        assert!(written == stream[..report.stream_bytes as usize], "{coder:?}, order {order}");
+    });
+}
+
 /// splitmix64
 struct Random(u64);
 

@@ -313,13 +313,7 @@ public:
         return at[256 * TABLE + bytes / 4];
     }
 };
-template <typename T>
-T from_global(const T* at) {
-    return *at;
-}
 inline uint64_t from_shared(const uint64_t* at) { return *at; }
-inline unsigned byte_from_global(uint64_t at) { return *reinterpret_cast<const unsigned char*>(at); }
-inline unsigned bit_if_any(unsigned number) { return number < 32 ? 1u << number : 0; }
 inline void load_word_or_byte(uint64_t at, bool wants_word, bool wants_byte, unsigned& word, unsigned& byte) {
     if (wants_word) word = *reinterpret_cast<const unsigned*>(at);
     if (wants_byte) byte = *reinterpret_cast<const unsigned char*>(at);
