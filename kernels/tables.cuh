@@ -239,7 +239,7 @@ template <typename T>
 __device__ __forceinline__ u32 raw_of_table(const Job& job, u32 table, u32 symbol) {
     const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
     const u32 kind = coded_by(lorenzo, table);
-    if (kind == CODES_RUNS) return run_bits(symbol);
+    if (kind == CODES_RUNS) return symbol < RUNS ? run_bits(symbol) : 0;
     if (kind == CODES_VERTICES) return symbol < SYMBOLS ? raw_bits(symbol, lorenzo || table == ANCHOR_TABLE ? 0 : 1, sizeof(T)) : 0;
     if (kind == CODES_BYTES) return 0;
     if (table != TILE_MODE) return !lorenzo && is_sparse(symbol) ? count_bits(table >= FINE_CLASS ? 2 : table >= MIDDLE_CLASS ? 1 : 0, symbol) : 0;

@@ -238,9 +238,12 @@ fn kernels_write_what_the_library_writes() {
 /// Tables of a field of so many tiles come from a sample of them.
 #[test]
 fn kernels_write_what_the_library_writes_of_many_tiles() {
-    // A column of vertices: the tiles have few.
+    // A column of vertices, as tiles then have few, most of which are zero: what is counted wrong would show in groups.
     let ny = 32 * 8200 + 7;
-    let wave = |k: u64, step: f32| (k as f32 * step).sin() + 0.05 * (k as f32 * 7.1 * step).cos();
+    let wave = |k: u64, step: f32| match k / 32 % 97 {
+        0 => (k as f32 * step).sin() + 0.05 * (k as f32 * 7.1 * step).cos(),
+        _ => 0.0,
+    };
     let components = [0.021, 0.034].map(|step| (0..ny).map(|k| wave(k, step)).collect::<Vec<f32>>());
     let cases = [(Coder::Ans, ORDERS[0]), (Coder::Huffman, ORDERS[1])];
     for_each("emulated_tiles", &cases, |&(coder, order), folder| {
