@@ -25,7 +25,9 @@ const STEPS: [u16; ROW_CLASSES] = [0, 6, 7, 8, 10, 13, 18, 25, 32];
 
 /// All tables of a stream that is coded by rows.
 pub fn tables() -> impl Iterator<Item = usize> {
-    [TILE_MODE, COARSE_CLASS, MASK_BYTE, ANCHOR, MASK_RUN].into_iter().chain(PATTERN..ROW_SYMBOL + ROW_CLASSES - 1)
+    [TILE_MODE, COARSE_CLASS, MASK_BYTE, ANCHOR, MASK_RUN]
+        .into_iter()
+        .chain(PATTERN..ROW_SYMBOL + ROW_CLASSES - 1)
 }
 
 /// The tables of the patterns and of the symbols of a class above 0. Tiles of class [`WHOLE`] have no patterns.
