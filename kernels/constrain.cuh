@@ -295,7 +295,7 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
     return {special, nonzero, inside, written, hard_of_lower, hard_of_upper};
 }
 
-// Grid: 1 + tiles / 128. Block: 32 * SORT_WARPS, a thread for a tile. Lists plain tiles, and the limited ones; the lists
+// Grid: 1 + tiles / (32 * SORT_WARPS). Block: 32 * SORT_WARPS, a thread for a tile. Lists plain tiles, and the limited ones; the lists
 // have no order. The first block decides on the bound, which all others find for themselves.
 template <typename T>
 __device__ __forceinline__ void sort_tiles(const Job& job) {

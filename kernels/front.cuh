@@ -566,8 +566,7 @@ __device__ __forceinline__ void few_statistics(const Job& job) {
     tell<T, STRIP_PARTS>(job, t);
 }
 
-// So many warps of a block look at what all blocks of the statistics have seen. (Blocks are large, since they list tiles in any order: those that
-// are worked on together should be near each other.)
+// Each block looks at what all blocks of the statistics have seen: few large ones do so less often.
 constexpr u32 SORT_WARPS = 16;
 
 // Adds what each of so many blocks has seen to what a thread has, which looks at some of them: they are asked for eight at a time.

@@ -111,7 +111,7 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
     }
     let (mut counts, mut lists) = (zero_counts(), list::Lists::default());
     for (shape, codes) in &tiles {
-        group::count(scheme, shape, codes, &mut counts, &mut lists);
+        group::count(scheme, shape, codes, Some(&mut counts), &mut lists);
     }
     let models: Vec<M> = counts.iter().map(M::from_counts).collect();
     let tables = container::write_tables(&models);
