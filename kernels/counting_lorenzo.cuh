@@ -70,8 +70,6 @@ __device__ __forceinline__ void count_rows(const Job& job) {
         const u64 index = sampled_tile(sample, each);
         if (index >= tiles) break;
         const u32 info = warp_or(job.info[index]), states = mode_in(info);
-        RowWords words;
-        words.load(job, index);
         const bool coded = CODED_STATES >> states & 1;
         const u32 cls = coded ? class_in(info, 0) : 0;
         if (lane == 0) atomicAdd(&counts[stream_mode(info)], 1);
@@ -87,6 +85,9 @@ __device__ __forceinline__ void count_rows(const Job& job) {
             if (cls) active = active_in_row(job, shape, index, states);
         }
         if (cls) {
+            // Tiles without symbols may have none written.
+            RowWords words;
+            words.load(job, index);
             words.stage(row);
             u32 left = row_pattern(words.words);
             u32* const codes = counts + ROW_CODES_AT + (cls - 1) * CODE_SYMBOLS;
