@@ -5,15 +5,16 @@
 
 constexpr i32 ROW_COUNT_WARPS = 16;
 
-// What a block counts: modes, classes, bytes of masks, bytes of patterns by class, symbols of first vertices, symbols by class, runs in masks.
-constexpr u32 ROW_CLASSES_AT = HEAD_ALPHABET, ROW_MASK_BYTES_AT = ROW_CLASSES_AT + 16, PATTERNS_AT = ROW_MASK_BYTES_AT + ALPHABET,
+// What a block counts: modes, classes, bytes of masks, bytes of rows, bytes of patterns by class, symbols of first vertices, symbols by class, runs in masks.
+constexpr u32 ROW_CLASSES_AT = HEAD_ALPHABET, ROW_MASK_BYTES_AT = ROW_CLASSES_AT + 16, ROW_BYTES_AT = ROW_MASK_BYTES_AT + ALPHABET,
+              PATTERNS_AT = ROW_BYTES_AT + ALPHABET,
               FIRSTS_AT = PATTERNS_AT + PATTERN_TABLES * ALPHABET, ROW_CODES_AT = FIRSTS_AT + CODE_SYMBOLS,
               MASK_RUNS_AT = ROW_CODES_AT + ROW_TABLES * CODE_SYMBOLS, ROW_COUNTS_END = MASK_RUNS_AT + RUN_SYMBOLS;
 struct RowCountShared {
     alignas(16) u32 counts[ROW_COUNTS_END];
     alignas(4) u8 rows[ROW_COUNT_WARPS][TILE][STAGED_ROW];
 };
-static_assert(sizeof(RowCountShared) == 4 * 3952 + 16 * 32 * 36, "launch.rs asks for as much");
+static_assert(sizeof(RowCountShared) == 4 * 4208 + 16 * 32 * 36, "launch.rs asks for as much");
 
 // The place in all counts of what is counted at one of a block.
 __device__ __forceinline__ u32 count_of_rows(u32 place) {
@@ -21,6 +22,7 @@ __device__ __forceinline__ u32 count_of_rows(u32 place) {
     if (place >= ROW_CODES_AT) return (ROW_SYMBOL + (place - ROW_CODES_AT) / CODE_SYMBOLS) * ALPHABET + (place - ROW_CODES_AT) % CODE_SYMBOLS;
     if (place >= FIRSTS_AT) return ANCHOR_TABLE * ALPHABET + place - FIRSTS_AT;
     if (place >= PATTERNS_AT) return PATTERN * ALPHABET + place - PATTERNS_AT;
+    if (place >= ROW_BYTES_AT) return ROW_BYTE * ALPHABET + place - ROW_BYTES_AT;
     if (place >= ROW_MASK_BYTES_AT) return MASK_BYTE * ALPHABET + place - ROW_MASK_BYTES_AT;
     if (place >= ROW_CLASSES_AT) return TILE_CLASS * ALPHABET + place - ROW_CLASSES_AT;
     return TILE_MODE * ALPHABET + place;
@@ -107,6 +109,11 @@ __device__ __forceinline__ void count_rows(const Job& job) {
                     some += __popc(__ballot_sync(FULL, byte != 0));
                     count_if(byte, &patterns[byte]);
                 }
+                if (cls <= LAST_SPARSE_TILE) {
+                    const u32 any = __ballot_sync(FULL, left != 0);
+                    if ((u32)lane < (rows + 7) / 8) atomicAdd(&counts[ROW_BYTES_AT + (any >> 8 * lane & 255)], 1);
+                    rows = __popc(any);
+                }
                 if (lane == 2) atomicAdd(patterns, rows * bytes - some);
             }
             if (lane == 0 && left & 1) {
@@ -124,7 +131,7 @@ __device__ __forceinline__ void count_rows(const Job& job) {
     zeros = warp_sum(zeros);
     if (lane == 0 && zeros) atomicAdd(&counts[ROW_CODES_AT + (DENSE_CLASS - 1) * CODE_SYMBOLS], zeros);
     __syncthreads();
-    static_assert(ROW_COUNTS_END % 4 == 0 && PATTERNS_AT % 4 == 0 && ROW_CODES_AT % 4 == 0, "four of a table");
+    static_assert(ROW_COUNTS_END % 4 == 0 && ROW_BYTES_AT % 4 == 0 && PATTERNS_AT % 4 == 0 && ROW_CODES_AT % 4 == 0, "four of a table");
     for (u32 k = threadIdx.x; k < ROW_COUNTS_END / 4; k += 32 * ROW_COUNT_WARPS) {
         const uint4 four = reinterpret_cast<const uint4*>(counts)[k];
         if ((four.x | four.y | four.z | four.w) == 0) continue;

@@ -72,12 +72,21 @@ struct RowDecoder {
         const i32 lane = threadIdx.x & 31;
         const u32 cls = class_in(info, 0), nothing = decoder.place_of(TABLES);
         const TileShape shape = tile_shape(job, tile);
-        u32 active = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0, left = active;
+        u32 active = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0, left;
         if (mode_in(info) != 0) active &= ~(job.masks[tile * 64 + lane] | job.masks[tile * 64 + TILE + lane]);
         if (cls == DENSE_CLASS) {
             left = active;
         } else {
-            const u32 table = left ? decoder.place_of(PATTERN - 1 + cls) : nothing;
+            u32 coded = row_mask(shape.owned_y());
+            if (cls <= LAST_SPARSE_TILE) {
+                u32 byte = decoder.step(lane < (shape.owned_y() + 7) / 8 ? decoder.place_of(ROW_BYTE) : nothing);
+                decoder.move_on();
+                decoder.resolve_escape(byte);
+                const u32 any = warp_or(lane < TILE / 8 ? byte << 8 * lane : 0);
+                bad |= (any & ~coded) != 0;
+                coded &= any;
+            }
+            const u32 table = coded >> lane & 1 ? decoder.place_of(pattern_table(cls)) : nothing;
             const i32 bytes = (shape.owned_x() + 7) / 8;
             u32 pattern = 0;
 #pragma unroll 1
@@ -93,7 +102,7 @@ struct RowDecoder {
         u8* const row = shared.rows[lane];
 #pragma unroll
         for (i32 k = 0; k < TILE / 4; k++) reinterpret_cast<u32*>(row)[k] = 0;
-        const u32 table = decoder.place_of(ROW_SYMBOL - 1 + cls), steps = warp_max(__popc(left));
+        const u32 table = decoder.place_of(row_table(cls)), steps = warp_max(__popc(left));
         const u64 first = tile * TILE_VERTICES + TILE * lane;
         // The first vertex of a tile has a table of its own.
         u32 here = lane == 0 && left & 1 ? decoder.place_of(ANCHOR_TABLE) : table;

@@ -344,8 +344,13 @@ def read_rows(coder, tables, tile, element_bytes):
     rows = [[x for x in range(tile.width) if tile.active(32 * y + x)] for y in range(tile.height)]
     if tile.class_ <= 7:
         present = [[] for _ in rows]
+        coded = range(tile.height)
+        if tile.class_ <= 3:
+            some = coder.step(range(-(-tile.height // 8)), lambda _: tables[20])
+            coded = [8 * k + i for k, byte in some.items() for i in range(8) if byte >> i & 1]
+            require(all(y < tile.height for y in coded), "a row that is not there")
         for k in range(tile.columns()):
-            for y, byte in coder.step(range(tile.height), lambda _: tables[27 + tile.class_]).items():
+            for y, byte in coder.step(coded, lambda _: tables[27 + tile.class_]).items():
                 present[y] += [8 * k + i for i in range(8) if byte >> i & 1]
         for active, columns in zip(rows, present):
             require(set(columns) <= set(active), "a symbol of a vertex that is not active")

@@ -96,11 +96,11 @@ const MOST_FIRST_WORDS: u64 = (128 + 52 + 50 * 1020) / 4;
 
 /// Shared memory of the coder's kernels: structs CollectShared, RowCountShared, EncodeShared, RowShared and DecodeShared.
 const COLLECT_BYTES: u32 = 4 * 5352 + 16 * 2 * 352;
-const LORENZO_COUNT_BYTES: u32 = 4 * 3952 + 16 * 32 * 36;
+const LORENZO_COUNT_BYTES: u32 = 4 * 4208 + 16 * 32 * 36;
 const fn encode_bytes(groups: u32) -> u32 {
     4 * 5088 + 512 + groups * (80 + 448 + 768 + 320 + 256 + 8 * 14 * 128)
 }
-const ENCODE_LORENZO_BYTES: u32 = 8 * 3809 + 256 + 20 * 32 * 36;
+const ENCODE_LORENZO_BYTES: u32 = 8 * 4065 + 256 + 20 * 32 * 36;
 const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);
 
 /// So many strips are few: each is the work of a block, otherwise of a warp.

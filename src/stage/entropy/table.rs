@@ -17,6 +17,8 @@ pub const CLASSES: usize = 8;
 
 /// Classes of a tile that is coded by rows: those of a block, and [`WHOLE`].
 pub const ROW_CLASSES: usize = CLASSES + 1;
+/// Tiles of a class up to this one say which of their rows have any symbol: most have none.
+pub const LAST_SPARSE_TILE: u8 = 3;
 /// The class of tiles whose rows have all their symbols in the stream.
 pub const WHOLE: u8 = CLASSES as u8;
 
@@ -41,6 +43,8 @@ pub const STEP_1: usize = STEP_2 + CLASSES - 1;
 pub const RUN: usize = STEP_1 + CLASSES - 1;
 /// Runs of zeros among the bytes of a mask.
 pub const MASK_RUN: usize = RUN + LAST_LIST_CLASS as usize;
+/// Which rows of a tile of a class up to [`LAST_SPARSE_TILE`] have a symbol, as bytes.
+pub const ROW_BYTE: usize = 20;
 /// Bytes of the patterns of rows, by class of the tile from 1.
 pub const PATTERN: usize = 28;
 /// Symbols of rows, by class of the tile from 1; that of the vertex (0, 0) has [`ANCHOR`].

@@ -1,7 +1,8 @@
 //! The rows of tiles, a lane for each: how the vertices of the Lorenzo predictor are coded.
 //!
 //! A tile of a class from 1 to 7 first says which of its vertices have a symbol, a bit each: a byte of every row
-//! in a step. Steps with one of these symbols of each row follow, from the left, until no row has more. In a tile
+//! in a step, and in one of a class up to [`LAST_SPARSE_TILE`] only of rows that have one, which it says before: where
+//! symbols take whole bits, so does each of these bytes. Steps with one of these symbols of each row follow, from the left, until no row has more. In a tile
 //! of class [`WHOLE`] all vertices have one. A lane stays with its row: nothing is looked up by position, and the
 //! decoder of a tile waits for no other tile.
 
@@ -12,7 +13,8 @@ use crate::geometry::{TileShape, TILE};
 use crate::stage::codes::{row_mask, MaskRows, Scheme, TileCodes};
 use crate::stage::entropy::lanes::{lanes, lanes_above, Decode, Decoder, Encoder, LANES, PIECE_BITS};
 use crate::stage::entropy::table::{
-    Counts, ANCHOR, COARSE_CLASS, MASK_BYTE, MASK_RUN, PATTERN, ROW_CLASSES, ROW_SYMBOL, TILE_MODE, WHOLE,
+    Counts, ANCHOR, COARSE_CLASS, LAST_SPARSE_TILE, MASK_BYTE, MASK_RUN, PATTERN, ROW_BYTE, ROW_CLASSES,
+    ROW_SYMBOL, TILE_MODE, WHOLE,
 };
 use crate::stage::entropy::Model;
 use crate::stage::symbol::{FIRST_WITH_RAW_BITS, STORED, ZERO};
@@ -25,7 +27,7 @@ const STEPS: [u16; ROW_CLASSES] = [0, 6, 7, 8, 10, 13, 18, 25, 32];
 
 /// All tables of a stream that is coded by rows.
 pub fn tables() -> impl Iterator<Item = usize> {
-    [TILE_MODE, COARSE_CLASS, MASK_BYTE, ANCHOR, MASK_RUN]
+    [TILE_MODE, COARSE_CLASS, MASK_BYTE, ANCHOR, ROW_BYTE, MASK_RUN]
         .into_iter()
         .chain(PATTERN..ROW_SYMBOL + ROW_CLASSES - 1)
 }
@@ -39,6 +41,11 @@ fn tables_of(class: u8) -> (usize, usize) {
 /// Bytes of the pattern of a row.
 fn pattern_bytes(shape: &TileShape) -> usize {
     shape.owned().0.div_ceil(8)
+}
+
+/// Bytes that say which rows have a symbol.
+fn row_bytes(shape: &TileShape) -> usize {
+    shape.owned().1.div_ceil(8)
 }
 
 /// Visits the rows of a tile of a class above 0, as `visit(y, symbols by column, those that are in the stream)`.
@@ -75,10 +82,13 @@ pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut 
     let bytes = if class == WHOLE { 0 } else { pattern_bytes(shape) };
     let (pattern, symbol) = tables_of(class);
     let [patterns, symbols] = counts.get_disjoint_mut([pattern, symbol]).expect("these are two tables");
-    let mut raw = 0;
-    for_rows(&active, codes, shape.owned().1, |_, row, present| {
-        for &byte in &present.to_le_bytes()[..bytes] {
-            patterns[byte as usize] += 1;
+    let (mut raw, mut any) = (0, 0u32);
+    for_rows(&active, codes, shape.owned().1, |y, row, present| {
+        any |= ((present != 0) as u32) << y;
+        if present != 0 || class > LAST_SPARSE_TILE {
+            for &byte in &present.to_le_bytes()[..bytes] {
+                patterns[byte as usize] += 1;
+            }
         }
         // Zeros are many where there are some.
         let nonzero = lanes_above(row, 1);
@@ -90,6 +100,11 @@ pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut 
             raw += scheme.raw_bits(row[x], 1) as u64;
         }
     });
+    if class <= LAST_SPARSE_TILE {
+        for &byte in &any.to_le_bytes()[..row_bytes(shape)] {
+            counts[ROW_BYTE][byte as usize] += 1;
+        }
+    }
     // The first vertex has a table of its own.
     if active[0] & 1 != 0 && (class == WHOLE || codes.symbols[0] != ZERO) {
         counts[symbol][codes.symbols[0] as usize] -= 1;
@@ -165,6 +180,11 @@ impl Rows {
         self.present.iter().map(|row| row.count_ones()).max().unwrap_or(0) as usize
     }
 
+    /// The rows that have a symbol.
+    fn any(&self) -> u32 {
+        self.present.iter().enumerate().fold(0, |any, (y, &row)| any | ((row != 0) as u32) << y)
+    }
+
     /// Whether the vertex (0, 0) has a symbol, which has a table of its own.
     fn has_first(&self) -> bool {
         self.present[0] & 1 != 0
@@ -226,9 +246,15 @@ pub fn encode<M: Model>(
         }
     }
     if class < WHOLE {
+        let coded = if class <= LAST_SPARSE_TILE { rows.any() } else { row_mask(height) };
         for byte in (0..pattern_bytes(shape)).rev() {
             let bytes = rows.present.map(|row| (row >> (8 * byte)) as u8);
-            step.encode_lanes(encoder, tables, row_mask(height), pattern, &bytes);
+            step.encode_lanes(encoder, tables, coded, pattern, &bytes);
+        }
+        if class <= LAST_SPARSE_TILE {
+            let mut bytes = [0; LANES];
+            bytes[..4].copy_from_slice(&coded.to_le_bytes());
+            step.encode_lanes(encoder, tables, row_mask(row_bytes(shape)), ROW_BYTE, &bytes);
         }
     }
 }
@@ -263,7 +289,17 @@ impl RowDecoder {
         if class == WHOLE {
             self.rows.present = active;
         } else {
-            self.patterns(decoder, shape, &tables[pattern]);
+            let mut coded = row_mask(shape.owned().1);
+            if class <= LAST_SPARSE_TILE {
+                let mut bytes = [0u8; LANES];
+                decoder.step(row_mask(row_bytes(shape)), |_| &tables[ROW_BYTE], &mut bytes);
+                let any = u32::from_le_bytes(bytes[..4].try_into().expect("four bytes"));
+                if any & !coded != 0 {
+                    return None;
+                }
+                coded = any;
+            }
+            self.patterns(decoder, shape, coded, &tables[pattern]);
             if self.rows.present.iter().zip(&active).any(|(present, active)| present & !active != 0) {
                 return None;
             }
@@ -290,13 +326,14 @@ impl RowDecoder {
         Some(())
     }
 
-    fn patterns<D: Decode>(&mut self, decoder: &mut Decoder<'_>, shape: &TileShape, table: &D) {
+    /// The patterns of some rows; those of the others are empty.
+    fn patterns<D: Decode>(&mut self, decoder: &mut Decoder<'_>, shape: &TileShape, coded: u32, table: &D) {
         let mut bytes = [0u8; LANES];
         self.rows.present = [0; TILE];
         for byte in 0..pattern_bytes(shape) {
-            decoder.step(row_mask(shape.owned().1), |_| table, &mut bytes);
-            for (row, &bits) in self.rows.present.iter_mut().zip(&bytes[..shape.owned().1]) {
-                *row |= (bits as u32) << (8 * byte);
+            decoder.step(coded, |_| table, &mut bytes);
+            for y in lanes(coded) {
+                self.rows.present[y] |= (bytes[y] as u32) << (8 * byte);
             }
         }
     }
