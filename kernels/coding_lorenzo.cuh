@@ -8,10 +8,11 @@
 
 constexpr i32 ROW_CODE_WARPS = 20, MASK_RING = 256;
 
-// The tables of patterns, of bytes of rows, of symbols by class, of first vertices, of bytes of masks, of runs in masks, and behind them what leaves a state as
-// it is. Addresses are in bytes.
-constexpr u32 ENTRY_BYTES = sizeof(uint2), PATTERNS_PLACE = 0, ROWS_PLACE = PATTERN_TABLES * ALPHABET, CODES_PLACE = ROWS_PLACE + ALPHABET, FIRSTS_PLACE = CODES_PLACE + ROW_TABLES * CODE_SYMBOLS,
-              MASKS_PLACE = FIRSTS_PLACE + CODE_SYMBOLS, MASK_RUNS_PLACE = MASKS_PLACE + ALPHABET, NOTHING_PLACE = MASK_RUNS_PLACE + RUN_SYMBOLS;
+// The tables of patterns, of bytes of rows, of symbols by class, of first vertices, of bytes of masks, of runs in masks, and
+// behind them what leaves a state as it is. Addresses are in bytes.
+constexpr u32 ENTRY_BYTES = sizeof(uint2), PATTERNS_PLACE = 0, ROWS_PLACE = PATTERN_TABLES * ALPHABET, CODES_PLACE = ROWS_PLACE + ALPHABET,
+              FIRSTS_PLACE = CODES_PLACE + ROW_TABLES * CODE_SYMBOLS, MASKS_PLACE = FIRSTS_PLACE + CODE_SYMBOLS,
+              MASK_RUNS_PLACE = MASKS_PLACE + ALPHABET, NOTHING_PLACE = MASK_RUNS_PLACE + RUN_SYMBOLS;
 
 // Of a warp: the rows of the tile whose vertices are coded, or the masks of a batch.
 struct RowBatch {
@@ -38,7 +39,7 @@ __device__ __forceinline__ void load_row_tables(const Job& job, RowShared& share
 #pragma unroll
     for (u32 i = 0; i < EACH; i++) {
         const u32 k = i * THREADS + threadIdx.x;
-        const u32 table = k < ROWS_PLACE        ? PATTERN + k / ALPHABET
+        const u32 table = k < ROWS_PLACE       ? PATTERN + k / ALPHABET
                           : k < CODES_PLACE    ? ROW_BYTE
                           : k < FIRSTS_PLACE   ? ROW_SYMBOL + (k - CODES_PLACE) / CODE_SYMBOLS
                           : k < MASKS_PLACE    ? (u32)ANCHOR_TABLE
@@ -148,7 +149,7 @@ struct RowCoder {
             encoder.code(entries[k].x, entries[k].y);
         }
         if (cls > LAST_SPARSE_TILE) return;
-        const u32 byte = coded >> 8 * lane & 255;
+        const u32 byte = coded >> 8 * (lane & 3) & 255;
         entry = entry_at((u32)lane < (rows + 7) / 8 ? table_at(ROWS_PLACE) + ENTRY_BYTES * byte : nothing);
         if (__any_sync(FULL, entry.x & ENTRY_ESCAPES)) encoder.escape(entry.x, byte);
         encoder.code(entry.x, entry.y);

@@ -5,7 +5,8 @@
 
 constexpr i32 ROW_COUNT_WARPS = 16;
 
-// What a block counts: modes, classes, bytes of masks, bytes of rows, bytes of patterns by class, symbols of first vertices, symbols by class, runs in masks.
+// What a block counts: modes, classes, bytes of masks, bytes of rows, bytes of patterns by class, symbols of first vertices,
+// symbols by class, runs in masks.
 constexpr u32 ROW_CLASSES_AT = HEAD_ALPHABET, ROW_MASK_BYTES_AT = ROW_CLASSES_AT + 16, ROW_BYTES_AT = ROW_MASK_BYTES_AT + ALPHABET,
               PATTERNS_AT = ROW_BYTES_AT + ALPHABET,
               FIRSTS_AT = PATTERNS_AT + PATTERN_TABLES * ALPHABET, ROW_CODES_AT = FIRSTS_AT + CODE_SYMBOLS,

@@ -7,14 +7,17 @@
 constexpr u32 TILE_CLASSES = 9, DENSE_CLASS = TILE_CLASSES - 1;
 // Tiles of a class up to this one say which of their rows have any symbol: most have none.
 constexpr u32 LAST_SPARSE_TILE = 3;
-// Tables: of the classes, of the bytes that say which rows have symbols, of pattern bytes by class from 1, of symbols by class from 1. (That of the first vertex is ANCHOR_TABLE.)
-constexpr u32 TILE_CLASS = 1, ROW_BYTE = 20, PATTERN = 28, PATTERN_TABLES = DENSE_CLASS - 1, ROW_SYMBOL = PATTERN + PATTERN_TABLES, ROW_TABLES = DENSE_CLASS;
+// Tables: of the classes, of the bytes that say which rows have symbols, of pattern bytes by class from 1, of symbols by
+// class from 1. (That of the first vertex is ANCHOR_TABLE.)
+constexpr u32 TILE_CLASS = 1, ROW_BYTE = 20, PATTERN = 28, PATTERN_TABLES = DENSE_CLASS - 1, ROW_SYMBOL = PATTERN + PATTERN_TABLES,
+              ROW_TABLES = DENSE_CLASS;
 static_assert(ROW_BYTE > ANCHOR_TABLE && PATTERN > ROW_BYTE && ROW_SYMBOL + ROW_TABLES <= MASK_RUN, "beside those that both predictors have");
 __device__ __forceinline__ u32 pattern_table(u32 cls) { return PATTERN - 1 + cls; }
 __device__ __forceinline__ u32 row_table(u32 cls) { return ROW_SYMBOL - 1 + cls; }
 
 __device__ __forceinline__ bool is_table_of_rows(u32 table) {
-    return table <= TILE_CLASS || table == MASK_BYTE || table == ANCHOR_TABLE || table == ROW_BYTE || table - PATTERN < PATTERN_TABLES + ROW_TABLES || table == MASK_RUN;
+    return table <= TILE_CLASS || table == MASK_BYTE || table == ANCHOR_TABLE || table == ROW_BYTE ||
+           table - PATTERN < PATTERN_TABLES + ROW_TABLES || table == MASK_RUN;
 }
 
 // The work of a tile by its class and its masks: steps that tiles of a class have, about, and entries of masks.

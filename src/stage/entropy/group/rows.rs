@@ -1,10 +1,12 @@
 //! The rows of tiles, a lane for each: how the vertices of the Lorenzo predictor are coded.
 //!
 //! A tile of a class from 1 to 7 first says which of its vertices have a symbol, a bit each: a byte of every row
-//! in a step, and in one of a class up to [`LAST_SPARSE_TILE`] only of rows that have one, which it says before: where
-//! symbols take whole bits, so does each of these bytes. Steps with one of these symbols of each row follow, from the left, until no row has more. In a tile
+//! in a step. Steps with one of these symbols of each row follow, from the left, until no row has more. In a tile
 //! of class [`WHOLE`] all vertices have one. A lane stays with its row: nothing is looked up by position, and the
 //! decoder of a tile waits for no other tile.
+//!
+//! Where the coder takes a bit for each byte, however likely, those of rows without a symbol would be most of a
+//! tile that has few. So tiles of a class up to [`LAST_SPARSE_TILE`] say before which rows have some.
 
 use super::count::TILE_WEIGHT;
 use super::encode::Step;
@@ -180,11 +182,6 @@ impl Rows {
         self.present.iter().map(|row| row.count_ones()).max().unwrap_or(0) as usize
     }
 
-    /// The rows that have a symbol.
-    fn any(&self) -> u32 {
-        self.present.iter().enumerate().fold(0, |any, (y, &row)| any | ((row != 0) as u32) << y)
-    }
-
     /// Whether the vertex (0, 0) has a symbol, which has a table of its own.
     fn has_first(&self) -> bool {
         self.present[0] & 1 != 0
@@ -227,8 +224,8 @@ pub fn encode<M: Model>(
     let most = rows.most();
     transpose(&by_row, &mut rows.symbols, most);
     let (pattern, symbol) = tables_of(class);
-    let mut step = Step::new();
-    for (k, &active) in rows.steps().iter().enumerate().rev().filter(|(_, &active)| active != 0) {
+    let (mut step, steps) = (Step::new(), rows.steps());
+    for (k, &active) in steps.iter().enumerate().rev().filter(|(_, &active)| active != 0) {
         let symbols = &rows.symbols[k];
         for lane in lanes(lanes_above(symbols, FIRST_WITH_RAW_BITS) & active) {
             let bits = scheme.raw_bits(symbols[lane], 1);
@@ -246,7 +243,7 @@ pub fn encode<M: Model>(
         }
     }
     if class < WHOLE {
-        let coded = if class <= LAST_SPARSE_TILE { rows.any() } else { row_mask(height) };
+        let coded = if class <= LAST_SPARSE_TILE { steps[0] } else { row_mask(height) };
         for byte in (0..pattern_bytes(shape)).rev() {
             let bytes = rows.present.map(|row| (row >> (8 * byte)) as u8);
             step.encode_lanes(encoder, tables, coded, pattern, &bytes);
