@@ -8,11 +8,10 @@
 
 constexpr i32 ROW_CODE_WARPS = 20, MASK_RING = 256;
 
-// The tables of patterns, of bytes of rows, of symbols by class, of first vertices, of bytes of masks, of runs in masks, and
-// behind them what leaves a state as it is. Addresses are in bytes.
-constexpr u32 ENTRY_BYTES = sizeof(uint2), PATTERNS_PLACE = 0, ROWS_PLACE = PATTERN_TABLES * ALPHABET, CODES_PLACE = ROWS_PLACE + ALPHABET,
-              FIRSTS_PLACE = CODES_PLACE + ROW_TABLES * CODE_SYMBOLS, MASKS_PLACE = FIRSTS_PLACE + CODE_SYMBOLS,
-              MASK_RUNS_PLACE = MASKS_PLACE + ALPHABET, NOTHING_PLACE = MASK_RUNS_PLACE + RUN_SYMBOLS;
+// The tables of patterns, of symbols by class, of first vertices, of bytes of masks, of runs in masks, and behind them what leaves a state as
+// it is. Addresses are in bytes.
+constexpr u32 ENTRY_BYTES = sizeof(uint2), PATTERNS_PLACE = 0, CODES_PLACE = PATTERN_TABLES * ALPHABET, FIRSTS_PLACE = CODES_PLACE + ROW_TABLES * CODE_SYMBOLS,
+              MASKS_PLACE = FIRSTS_PLACE + CODE_SYMBOLS, MASK_RUNS_PLACE = MASKS_PLACE + ALPHABET, NOTHING_PLACE = MASK_RUNS_PLACE + RUN_SYMBOLS;
 
 // Of a warp: the rows of the tile whose vertices are coded, or the masks of a batch.
 struct RowBatch {
@@ -29,7 +28,7 @@ struct RowShared {
     u8 raw_bits[ALPHABET];
     RowBatch batches[ROW_CODE_WARPS];
 };
-static_assert(sizeof(RowBatch) == 32 * 36 && sizeof(RowShared) == 8 * 4065 + 256 + ROW_CODE_WARPS * sizeof(RowBatch), "launch.rs asks for as much");
+static_assert(sizeof(RowBatch) == 32 * 36 && sizeof(RowShared) == 8 * 3809 + 256 + ROW_CODE_WARPS * sizeof(RowBatch), "launch.rs asks for as much");
 
 // By a block.
 template <bool HUFFMAN>
@@ -39,8 +38,7 @@ __device__ __forceinline__ void load_row_tables(const Job& job, RowShared& share
 #pragma unroll
     for (u32 i = 0; i < EACH; i++) {
         const u32 k = i * THREADS + threadIdx.x;
-        const u32 table = k < ROWS_PLACE       ? PATTERN + k / ALPHABET
-                          : k < CODES_PLACE    ? ROW_BYTE
+        const u32 table = k < CODES_PLACE      ? PATTERN + k / ALPHABET
                           : k < FIRSTS_PLACE   ? ROW_SYMBOL + (k - CODES_PLACE) / CODE_SYMBOLS
                           : k < MASKS_PLACE    ? (u32)ANCHOR_TABLE
                           : k < MASK_RUNS_PLACE ? (u32)MASK_BYTE
@@ -138,21 +136,17 @@ struct RowCoder {
         code(entry, x, symbol);
         if (cls == DENSE_CLASS) return;
         const u32 patterns = table_at(PATTERNS_PLACE + (cls - 1) * ALPHABET), nothing = table_at(NOTHING_PLACE);
-        const u32 coded = cls <= LAST_SPARSE_TILE ? warp_or(__ballot_sync(FULL, pattern != 0)) : row_mask((i32)rows);
+        const bool coded = cls <= LAST_SPARSE_TILE ? pattern != 0 : (u32)lane < rows;
         uint2 entries[TILE / 8];
 #pragma unroll
         for (u32 k = 0; k < TILE / 8; k++)
-            entries[k] = entry_at(coded >> lane & 1 && k < bytes ? patterns + ENTRY_BYTES * (pattern >> 8 * k & 255) : nothing);
+            entries[k] = entry_at(coded && k < bytes ? patterns + ENTRY_BYTES * (pattern >> 8 * k & 255) : nothing);
 #pragma unroll
         for (i32 k = TILE / 8 - 1; k >= 0; k--) {
             if (__any_sync(FULL, entries[k].x & ENTRY_ESCAPES)) encoder.escape(entries[k].x, pattern >> 8 * k & 255);
             encoder.code(entries[k].x, entries[k].y);
         }
-        if (cls > LAST_SPARSE_TILE) return;
-        const u32 byte = coded >> 8 * (lane & 3) & 255;
-        entry = entry_at((u32)lane < (rows + 7) / 8 ? table_at(ROWS_PLACE) + ENTRY_BYTES * byte : nothing);
-        if (__any_sync(FULL, entry.x & ENTRY_ESCAPES)) encoder.escape(entry.x, byte);
-        encoder.code(entry.x, entry.y);
+        if (cls <= LAST_SPARSE_TILE) code_head((u32)lane < (rows + 7) / 8, ROW_BYTE, __ballot_sync(FULL, coded) >> 8 * (lane & 3) & 255);
     }
 
     // The masks of a batch.
@@ -186,6 +180,7 @@ struct RowCoder {
         __syncwarp();
     }
 
+    // One symbol of a table that is not with the others.
     __device__ __forceinline__ void code_head(bool active, u32 table, u32 symbol) {
         const uint2 entry = active ? code_entries(job, table)[symbol] : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
         if (__any_sync(FULL, entry.x & ENTRY_ESCAPES)) encoder.escape(entry.x, symbol);

@@ -100,7 +100,7 @@ const LORENZO_COUNT_BYTES: u32 = 4 * 4208 + 16 * 32 * 36;
 const fn encode_bytes(groups: u32) -> u32 {
     4 * 5088 + 512 + groups * (80 + 448 + 768 + 320 + 256 + 8 * 14 * 128)
 }
-const ENCODE_LORENZO_BYTES: u32 = 8 * 4065 + 256 + 20 * 32 * 36;
+const ENCODE_LORENZO_BYTES: u32 = 8 * 3809 + 256 + 20 * 32 * 36;
 const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);
 
 /// So many strips are few: each is the work of a block, otherwise of a warp.
