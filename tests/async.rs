@@ -24,6 +24,17 @@ const STREAM: usize = 0x1000;
 const CAPTURED: usize = 0x1100;
 const N: usize = 300 * 200;
 
+/// Tells the stand-in what to do.
+fn set_variable(name: &str, value: impl AsRef<std::ffi::OsStr>) {
+    // SAFETY: the child process runs one test on one thread.
+    unsafe { std::env::set_var(name, value) }
+}
+
+fn remove_variable(name: &str) {
+    // SAFETY: as above.
+    unsafe { std::env::remove_var(name) }
+}
+
 /// Compiles the stand-in under both names that the driver is looked for by.
 fn stand_in() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stand_in");
@@ -225,7 +236,7 @@ impl Driver {
     /// The kernels are loaded once, not during a capture, and unloaded when something is wrong with them.
     fn loading(&self) {
         // The first call of the test loaded them.
-        std::env::set_var(CONTEXT, "2");
+        set_variable(CONTEXT, "2");
         let (status, calls) = self.traced(|| self.compress(DEVICE, CAPTURED));
         assert_eq!(status, FACTZ_ERROR_CUDA);
         assert!(message().contains("factz_prepare_device"), "{}", message());
@@ -238,9 +249,9 @@ impl Driver {
             ("cuModuleGetFunction", 500, FACTZ_ERROR_CUDA, "factz_inspect"),
             ("cuFuncGetAttribute", 209, FACTZ_ERROR_CUDA, "factz_inspect"),
         ] {
-            std::env::set_var(FAIL, format!("{function}={error}"));
+            set_variable(FAIL, format!("{function}={error}"));
             let (status, calls) = self.traced(|| self.prepare(STREAM));
-            std::env::remove_var(FAIL);
+            remove_variable(FAIL);
             assert_eq!(status, expected, "{function}={error}: {}", message());
             assert!(message().contains(text), "{}", message());
             assert_balanced(&calls);
@@ -400,12 +411,12 @@ impl Driver {
             "cuLaunchKernel",
         ];
         for function in functions {
-            std::env::set_var(FAIL, format!("{function}=719"));
+            set_variable(FAIL, format!("{function}=719"));
             let compress = self.traced(|| self.compress(DEVICE, STREAM));
             let decompress = self.traced(|| self.decompress(DEVICE, STREAM));
             let compare = self.traced(|| self.compare(DEVICE, OTHER_U, self.analysis_bytes(), STREAM));
             let points = self.traced(|| self.critical_points(DEVICE, STREAM));
-            std::env::remove_var(FAIL);
+            remove_variable(FAIL);
             assert!(message().contains(function.trim_end_matches("_v2")), "{function}: {}", message());
             // Kernels of the codec clear what they need.
             let clears_itself = if function == "cuMemsetD8Async" { 2 } else { 0 };
@@ -420,15 +431,15 @@ impl Driver {
             }
         }
         // Compression alone has a kernel that may begin early.
-        std::env::set_var(FAIL, "cuLaunchKernelEx=719");
+        set_variable(FAIL, "cuLaunchKernelEx=719");
         let (status, calls) = self.traced(|| self.compress(DEVICE, STREAM));
-        std::env::remove_var(FAIL);
+        remove_variable(FAIL);
         assert_eq!(status, FACTZ_ERROR_CUDA);
         assert_eq!(calls[calls.len() - 2..], ["cuLaunchKernelEx", "cuCtxPopCurrent_v2"]);
         // The work is under way, but the context is not as it was: the caller hears of it.
-        std::env::set_var(FAIL, "cuCtxPopCurrent_v2=719");
+        set_variable(FAIL, "cuCtxPopCurrent_v2=719");
         let status = self.compress(DEVICE, STREAM);
-        std::env::remove_var(FAIL);
+        remove_variable(FAIL);
         assert_eq!(status, FACTZ_ERROR_CUDA);
         // Everything works again.
         let (status, calls) = self.traced(|| self.compress(DEVICE, STREAM));
@@ -439,7 +450,7 @@ impl Driver {
     /// Contexts are told apart by their ids: one that was destroyed and made again has no kernels.
     fn another_context_at_the_same_address(&self) {
         for (id, loads) in [("2", 0), ("3", 1), ("3", 0), ("2", 0)] {
-            std::env::set_var(CONTEXT, id);
+            set_variable(CONTEXT, id);
             let (status, calls) = self.traced(|| self.compress(DEVICE, STREAM));
             assert_eq!(status, FACTZ_OK, "{}", message());
             assert_eq!(count(&calls, "cuModuleLoadData"), loads, "context {id}");

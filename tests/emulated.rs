@@ -316,8 +316,7 @@ fn compare_with_spots<T: Real>(seed: u64, folder: &Path) {
     let request = Request::new(config).expect("a valid configuration");
     let mut stream = vec![0; max_stream_bytes(&request) as usize];
     let first = pitch + 1;
-    // SAFETY: the vertices of the block, and one more around it, are those of the component.
-    let [u, v] = components.each_ref().map(|c| unsafe { View::new(c[first as usize..].as_ptr(), layout) });
+    let [u, v] = components.each_ref().map(|c| View::strided(c, first as usize, layout));
     let report = compress(&request, u, v, &mut stream, ONE_THREAD).expect("valid");
     let order = ORDERS[seed as usize % 2];
     let written = write_stream(&config, &components, first, pitch, order, folder);

@@ -536,10 +536,7 @@ fn check_random<T: Real>(c: &Case) {
         ..field.config(c.kind, c.bound)
     };
     let first = (framed.nx + 1) as usize;
-    // SAFETY: the frame is one vertex wide on every side, and the arrays outlive the views.
-    let (u, v) = unsafe {
-        (View::new(framed.u[first..].as_ptr(), layout), View::new(framed.v[first..].as_ptr(), layout))
-    };
+    let (u, v) = (View::strided(&framed.u, first, layout), View::strided(&framed.v, first, layout));
     let (stream, report) = compress_views(&config, u, v, 1);
     assert!(stream == compress_views(&config, u, v, 2).0, "two threads write another stream");
     if c.kind == BoundKind::Absolute {
@@ -604,10 +601,7 @@ fn check_seams<T: Real>(c: &Case, cut: (f64, f64), pinned: bool) {
                 dy: c.spacing.1,
                 ..field.block(x0, y0, x1 - x0, y1 - y0).config(BoundKind::Absolute, c.bound)
             };
-            // SAFETY: block and halo lie inside the field, which outlives the views.
-            let (u, v) = unsafe {
-                (View::new(field.u[first..].as_ptr(), layout), View::new(field.v[first..].as_ptr(), layout))
-            };
+            let (u, v) = (View::strided(&field.u, first, layout), View::strided(&field.v, first, layout));
             let (stream, _) = compress_views(&config, u, v, 1);
             joined.set_block(x0, y0, &decompressed(&stream, &config, 1));
         }

@@ -8,7 +8,8 @@ mod support;
 
 use counting::{alone, peak_of};
 use factz::backend::{decompress, inspect};
-use factz::field::{Layout, ViewMut};
+use factz::field::{Extent, Layout, ViewMut};
+use factz::geometry::Grid;
 use factz::stage::container::{self, Header, HEADER_BYTES};
 use factz::{Config, Dtype};
 use proptest::prelude::*;
@@ -357,10 +358,12 @@ fn sizes_are_not_believed_before_they_are_checked() {
                     let config = Config { nx, ny, ..config };
                     let mut nothing = [0f64; 1];
                     let base = nothing.as_mut_ptr();
+                    let layout = Layout { pitch: nx, stride: 1 };
+                    let nothing_fits = Extent { before: 0, after: 1 };
+                    let extent = Extent::of(Grid::new(nx, ny), layout, 0).unwrap_or(nothing_fits);
                     // SAFETY: the sizes do not fit the stream, so that nothing is written.
-                    let view =
-                        || unsafe { ViewMut::new(base.cast::<f32>(), Layout { pitch: nx, stride: 1 }) };
-                    let wide = || unsafe { ViewMut::new(base, Layout { pitch: nx, stride: 1 }) };
+                    let view = || unsafe { ViewMut::new(base.cast::<f32>(), layout, extent) };
+                    let wide = || unsafe { ViewMut::new(base, layout, extent) };
                     let (result, peak) = peak_of(|| match config.dtype {
                         Dtype::F32 => decompress(&config, &bad, view(), view(), ONE_THREAD).map(|_| ()),
                         Dtype::F64 => decompress(&config, &bad, wide(), wide(), ONE_THREAD).map(|_| ()),

@@ -276,7 +276,7 @@ fn store<T: Real>(grid: Grid, views: [View<'_, T>; 2], out: &mut [u8]) {
     }
 }
 
-fn read_stored<T: Real>(grid: Grid, bytes: &[u8], outputs: [ViewMut<'_, T>; 2]) {
+fn read_stored<T: Real>(grid: Grid, bytes: &[u8], outputs: &[ViewMut<'_, T>; 2]) {
     let row = grid.nx as usize * T::BYTES;
     for (view, bytes) in outputs.iter().zip(bytes.chunks(grid.ny as usize * row)) {
         bytes.par_chunks(row).enumerate().for_each(|(y, bytes)| {
@@ -293,7 +293,7 @@ fn read_stored<T: Real>(grid: Grid, bytes: &[u8], outputs: [ViewMut<'_, T>; 2]) 
 pub fn decompress<T: Real>(
     header: &Header,
     stream: &[u8],
-    outputs: [ViewMut<'_, T>; 2],
+    outputs: &[ViewMut<'_, T>; 2],
     progress: Option<Progress<'_>>,
 ) -> Result<Report> {
     let grid = header.grid();
@@ -398,7 +398,7 @@ mod tests {
                     let stream = &stream[..report.stream_bytes as usize];
                     let header = Header::read(stream).expect("intact");
                     let outputs = [ViewMut::dense(&mut u_out, nx), ViewMut::dense(&mut v_out, nx)];
-                    pool.install(|| decompress(&header, stream, outputs, None)).expect("intact");
+                    pool.install(|| decompress(&header, stream, &outputs, None)).expect("intact");
                 }
             }
         }

@@ -44,6 +44,8 @@ pub fn compress<T: Real>(
     if request.config().dtype.bytes() as usize != T::BYTES {
         return Err(Error::argument("the element type of u and v is not the dtype of the configuration"));
     }
+    u.check_covers("u", request.grid(), request.config().halo)?;
+    v.check_covers("v", request.grid(), request.config().halo)?;
     in_pool(execution, request.grid(), || cpu::compress(request, [u, v], dst, execution.progress))
 }
 
@@ -78,12 +80,14 @@ pub fn decompress<T: Real>(
         )));
     }
     let stream = &stream[..header.stream_bytes as usize];
+    u.check_covers("u", header.grid())?;
+    v.check_covers("v", header.grid())?;
     if config.verify_checksum && !container::is_sealed(stream) {
         return Err(Error::corrupt(
             "the checksum does not match: the stream was damaged after it was written",
         ));
     }
-    in_pool(execution, header.grid(), || cpu::decompress(&header, stream, [u, v], execution.progress))
+    in_pool(execution, header.grid(), || cpu::decompress(&header, stream, &[u, v], execution.progress))
 }
 
 /// Reads the header of a stream from its first bytes ([`INSPECT_BYTES`] suffice).

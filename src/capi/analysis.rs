@@ -1,6 +1,6 @@
 //! Critical points of a field and comparison of two fields, on the host.
 
-use super::arguments::{check_outputs, check_struct, thread_count, Field, Ghosts, Span};
+use super::arguments::{check_outputs, check_struct, thread_count, view, Field, Ghosts, Span};
 use super::config::{factz_config, read_field_request, read_request};
 use super::status::{factz_status, guard};
 use crate::analysis::{self, Kind};
@@ -421,5 +421,5 @@ unsafe fn compare_typed<T: Real>(
 unsafe fn views<'a, T: Real>(request: &Request, components: [*const c_void; 2]) -> [View<'a, T>; 2] {
     let c = request.config();
     // SAFETY: the promise of this function.
-    unsafe { [View::new(components[0].cast(), c.u), View::new(components[1].cast(), c.v)] }
+    unsafe { [view(components[0], request, c.u, 0), view(components[1], request, c.v, 0)] }
 }

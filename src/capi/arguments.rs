@@ -1,7 +1,8 @@
 //! Checks of pointers, sizes and enumerations that several exports share.
 
 use crate::error::{Error, Result};
-use crate::field::Layout;
+use crate::field::{Extent, Layout, View};
+use crate::real::Real;
 use crate::request::{Config, Request, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
 use std::ffi::{c_int, c_void};
 
@@ -130,6 +131,21 @@ pub(super) fn check_outputs(outputs: &[&Span], inputs: &[&Span]) -> Result<()> {
         output.check_apart(inputs)?;
         output.check_apart(&outputs[k + 1..])
     })
+}
+
+/// A view of a component of the caller that holds the vertices of the request and the ghost vertices of `halo`.
+///
+/// # Safety
+/// The component covers them in elements of type T, and nobody writes to them during `'a`.
+pub(super) unsafe fn view<'a, T: Real>(
+    component: *const c_void,
+    request: &Request,
+    layout: Layout,
+    halo: u32,
+) -> View<'a, T> {
+    let extent = Extent::of(request.grid(), layout, halo).expect("a request fits the address space");
+    // SAFETY: the promise of this function.
+    unsafe { View::new(component.cast(), layout, extent) }
 }
 
 /// Whether the ghost vertices that `halo` names are accessed.

@@ -1,12 +1,11 @@
 //! Compression on the host.
 
-use super::arguments::{check_buffer, thread_count, Field, Ghosts, Span};
+use super::arguments::{check_buffer, thread_count, view, Field, Ghosts, Span};
 use super::config::{factz_config, read_field_request};
 use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;
 use crate::backend::{self, Execution};
 use crate::error::Result;
-use crate::field::View;
 use crate::real::Real;
 use crate::report::Report;
 use crate::request::{Dtype, Request};
@@ -79,7 +78,9 @@ unsafe fn run<T: Real>(
 ) -> Result<Report> {
     let config = request.config();
     // SAFETY: the promise of this function.
-    let (u, v) = unsafe { (View::new(u.cast::<T>(), config.u), View::new(v.cast::<T>(), config.v)) };
+    let (u, v) = unsafe {
+        (view::<T>(u, request, config.u, config.halo), view::<T>(v, request, config.v, config.halo))
+    };
     let report = backend::compress(request, u, v, dst, execution)?;
     tracing::debug!(
         target: "factz",

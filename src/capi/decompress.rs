@@ -7,7 +7,7 @@ use super::report::{factz_report, guard_with_report, Outcome};
 use super::status::factz_status;
 use crate::backend::{self, Execution};
 use crate::error::Result;
-use crate::field::ViewMut;
+use crate::field::{Extent, ViewMut};
 use crate::real::Real;
 use crate::report::Report;
 use crate::request::{Dtype, Request};
@@ -81,7 +81,11 @@ unsafe fn run<T: Real>(
 ) -> Result<Report> {
     let config = request.config();
     // SAFETY: the promise of this function.
-    let (u, v) = unsafe { (ViewMut::new(u.cast::<T>(), config.u), ViewMut::new(v.cast::<T>(), config.v)) };
+    let output = |component: *mut c_void, layout| unsafe {
+        let extent = Extent::of(request.grid(), layout, 0).expect("a request fits the address space");
+        ViewMut::new(component.cast::<T>(), layout, extent)
+    };
+    let (u, v) = (output(u, config.u), output(v, config.v));
     let report = backend::decompress(config, stream, u, v, execution)?;
     tracing::debug!(
         target: "factz",

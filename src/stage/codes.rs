@@ -377,7 +377,7 @@ impl Builder {
             codes.symbols.reserve_exact(count);
             let mut words = std::mem::take(&mut self.words);
             words.clear();
-            for (block, _) in scheme.blocks().iter().zip(&codes.classes).filter(|(_, &class)| class > 0) {
+            for (block, _) in scheme.blocks().iter().zip(&codes.classes).filter(|&(_, &class)| class > 0) {
                 for step in block.start / 32..block.end / 32 {
                     let mask = active[step];
                     let symbols = self.step(step);
@@ -391,7 +391,8 @@ impl Builder {
                         if s == STORED {
                             let (x, y) = scheme.vertex(position);
                             let (x, y) = ((shape.x0 + x as u64) as i64, (shape.y0 + y as u64) as i64);
-                            let (a, b) = (u.get(x, y).to_bits64(), v.get(x, y).to_bits64());
+                            // SAFETY: the vertex belongs to the tile.
+                            let [a, b] = [&u, &v].map(|view| unsafe { view.get(x, y) }.to_bits64());
                             if T::BYTES == 4 {
                                 words.push(a | b << 32);
                             } else {

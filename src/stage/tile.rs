@@ -222,8 +222,11 @@ impl<T: Real> Patch<T> {
         // All rows before any of them is looked at: memory has the more of them on their way at once.
         for y in 0..area.height {
             let (row, gy) = (y * PITCH, (area.y0 + y as u64) as i64);
-            u.read_row(area.x0 as i64, gy, &mut self.u[row..row + area.width]);
-            v.read_row(area.x0 as i64, gy, &mut self.v[row..row + area.width]);
+            // SAFETY: the rows lie in the grid or its halo.
+            unsafe {
+                u.read_row(area.x0 as i64, gy, &mut self.u[row..row + area.width]);
+                v.read_row(area.x0 as i64, gy, &mut self.v[row..row + area.width]);
+            }
         }
         for y in 0..area.height {
             if area.width >= TILE {
@@ -255,7 +258,8 @@ impl<T: Real> Patch<T> {
             self.constrain(constraints, count);
         }
         if constraints.halo | constraints.pin != 0 {
-            self.constrain_border(grid, [u, v], area, constraints);
+            // SAFETY: the promise of this function.
+            unsafe { self.constrain_border(grid, [u, v], area, constraints) };
         }
         if self.any_nonfinite {
             self.blank_nonfinite(constraints.fill);
@@ -388,7 +392,8 @@ impl<T: Real> Patch<T> {
                         }
                         let p = corners(triangle).map(|(ox, oy)| {
                             let (px, py) = (cx + ox as i64, cy + oy as i64);
-                            [u.get(px, py), v.get(px, py)]
+                            // SAFETY: the vertex lies in the grid or its halo.
+                            unsafe { [u.get(px, py), v.get(px, py)] }
                         });
                         // Also where the distance is no number.
                         let far = axis_distance(&p) > constraints.bound_up;

@@ -67,9 +67,11 @@ pub unsafe fn count_tile<T: Real>(
     };
     let area = Rectangle { x0: shape.x0, y0: shape.y0, width: shape.last_x + 1, height: shape.last_y + 1 };
     let mut original = Patch::new();
-    original.load(grid, views, area, &constraints, None);
+    // SAFETY: the tile lies inside the grid, here and below.
+    unsafe { original.load(grid, views, area, &constraints, None) };
     let mut patch = Patch::new();
-    patch.load(grid, views, area, &constraints, None);
+    // SAFETY: as above.
+    unsafe { patch.load(grid, views, area, &constraints, None) };
     for taper in 0..TAPERS.len() {
         let quantizer = Quantizer::new(bound, quantum, taper as u8);
         for choice in 0..CHOICES {

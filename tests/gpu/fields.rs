@@ -1,7 +1,7 @@
 //! Fields, and how they lie in memory.
 
 use crate::POISON;
-use factz::field::{Layout, View, ViewMut};
+use factz::field::{Extent, Layout, View, ViewMut};
 use factz::real::Real;
 use factz::request::{SIDES_ALL, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
 use factz::{BoundKind, Config, Dtype};
@@ -154,8 +154,9 @@ impl Placement {
     pub fn views<'a, T: Real>(&self, image: &'a [u8]) -> [View<'a, T>; 2] {
         assert!(image.len() == self.elements as usize * T::BYTES);
         [(self.u, self.u_at), (self.v, self.v_at)].map(|(layout, at)| {
-            // SAFETY: the placement covers the block and its ghosts, and the image is borrowed.
-            unsafe { View::new(image.as_ptr().cast::<T>().wrapping_add(at as usize), layout) }
+            let extent = Extent { before: at, after: self.elements - at };
+            // SAFETY: the placement lies inside the image, which is borrowed.
+            unsafe { View::new(image.as_ptr().cast::<T>().wrapping_add(at as usize), layout, extent) }
         })
     }
 
@@ -164,7 +165,8 @@ impl Placement {
         let first = image.as_mut_ptr().cast::<T>();
         [(self.u, self.u_at), (self.v, self.v_at)].map(|(layout, at)| {
             // SAFETY: as above; the vertices of u and v are distinct elements.
-            unsafe { ViewMut::new(first.wrapping_add(at as usize), layout) }
+            let extent = Extent { before: at, after: self.elements - at };
+            unsafe { ViewMut::new(first.wrapping_add(at as usize), layout, extent) }
         })
     }
 }

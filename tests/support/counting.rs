@@ -18,20 +18,21 @@ fn add(bytes: usize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
-        System.alloc(layout)
+        // SAFETY: the promise of this function, as below.
+        unsafe { System.alloc(layout) }
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         add(layout.size());
-        System.alloc_zeroed(layout)
+        unsafe { System.alloc_zeroed(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        System.dealloc(pointer, layout)
+        unsafe { System.dealloc(pointer, layout) }
     }
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // Both blocks may exist while the contents move.
         add(size);
-        let moved = System.realloc(pointer, layout, size);
+        let moved = unsafe { System.realloc(pointer, layout, size) };
         LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
         moved
     }

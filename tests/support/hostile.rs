@@ -43,8 +43,7 @@ impl<T: Real> Output<T> {
         Output { values, layout: Layout { pitch, stride }, nx: nx as usize, ny: ny as usize }
     }
     fn view(&mut self) -> ViewMut<'_, T> {
-        // SAFETY: the array holds pitch * ny elements behind the guard.
-        unsafe { ViewMut::new(self.values.as_mut_ptr().add(GUARD), self.layout) }
+        ViewMut::strided(&mut self.values, GUARD, self.layout)
     }
     /// The bits of the vertices, or None if anything else was written to.
     fn bits(&self) -> Option<Vec<u64>> {

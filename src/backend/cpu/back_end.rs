@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{Meter, CHUNK};
-use crate::field::{Layout, ViewMut};
+use crate::field::{Extent, Layout, ViewMut};
 use crate::geometry::{Grid, TileShape, ANCHOR_LEVEL, CLOSED, POSITION_OF, TILE};
 use crate::real::Real;
 use crate::stage::anchor;
@@ -96,7 +96,8 @@ impl<T: Real> BackEnd<'_, T> {
         let [across, down] = &mut lines;
         // SAFETY: the views, one per component, cover the vectors, which nobody else touches.
         let component = |line: &mut Vec<[T; 2]>, n: u64, c: usize| unsafe {
-            ViewMut::new(line.as_mut_ptr().cast::<T>().add(c), Layout { pitch: 2 * n, stride: 2 })
+            let extent = Extent { before: 0, after: (2 * line.len() - c) as u64 };
+            ViewMut::new(line.as_mut_ptr().cast::<T>().add(c), Layout { pitch: 2 * n, stride: 2 }, extent)
         };
         let views = [0, 1].map(|c| [component(across, nx, c), component(down, ny, c)]);
         self.tiles.par_iter().enumerate().with_min_len(CHUNK).for_each_init(
@@ -137,7 +138,7 @@ impl<T: Real> BackEnd<'_, T> {
     pub(super) fn tiles(
         &self,
         [across, down]: &[Vec<[T; 2]>; 2],
-        outputs: [ViewMut<'_, T>; 2],
+        outputs: &[ViewMut<'_, T>; 2],
         meter: &Meter,
     ) {
         self.tiles.par_iter().enumerate().with_min_len(CHUNK).for_each_init(
@@ -159,7 +160,7 @@ impl<T: Real> BackEnd<'_, T> {
         shape: &TileShape,
         across: &[[T; 2]],
         down: &[[T; 2]],
-        [out_u, out_v]: [ViewMut<'_, T>; 2],
+        [out_u, out_v]: &[ViewMut<'_, T>; 2],
     ) {
         let (nx, ny) = (self.grid.nx as usize, self.grid.ny as usize);
         let (width, height) = (shape.last_x + 1, shape.last_y + 1);

@@ -61,7 +61,7 @@ impl Places {
         let active = scheme.active(shape, codes.masks.as_deref());
         let (mut first, mut symbols) = ([0; TILE_VERTICES / LANES], 0);
         let mut all = u32::MAX;
-        for (block, _) in BLOCKS.iter().zip(&codes.classes).filter(|(_, &class)| class > 0) {
+        for (block, _) in BLOCKS.iter().zip(&codes.classes).filter(|&(_, &class)| class > 0) {
             for step in block.start / LANES..block.end / LANES {
                 first[step] = symbols as u16;
                 symbols += active[step].count_ones() as usize;
@@ -124,7 +124,7 @@ struct List {
 impl List {
     /// Appends the lists of a tile, whose sparse ones have as many entries as `counts` says by block.
     fn append(lists: &mut Vec<List>, tile: usize, classes: &[u8; 3], counts: &[u16; 3]) {
-        for (k, &class) in classes.iter().enumerate().filter(|(_, &class)| class > 0) {
+        for (k, &class) in classes.iter().enumerate().filter(|&(_, &class)| class > 0) {
             let mut put = |positions: std::ops::Range<usize>, sparse| {
                 lists.push(List {
                     tile: tile as u8,

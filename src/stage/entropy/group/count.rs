@@ -194,7 +194,7 @@ fn for_nonzero(
         if let Ok(all) = here.try_into() {
             lanes(lanes_above(all, 1)).for_each(|lane| visit(step * LANES + lane, all[lane]));
         } else {
-            for (lane, &s) in lanes(mask).zip(here).filter(|(_, &s)| s != ZERO) {
+            for (lane, &s) in lanes(mask).zip(here).filter(|&(_, &s)| s != ZERO) {
                 visit(step * LANES + lane, s);
             }
         }

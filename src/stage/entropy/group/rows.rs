@@ -225,7 +225,7 @@ pub fn encode<M: Model>(
     transpose(&by_row, &mut rows.symbols, most);
     let (pattern, symbol) = tables_of(class);
     let (mut step, steps) = (Step::new(), rows.steps());
-    for (k, &active) in steps.iter().enumerate().rev().filter(|(_, &active)| active != 0) {
+    for (k, &active) in steps.iter().enumerate().rev().filter(|&(_, &active)| active != 0) {
         let symbols = &rows.symbols[k];
         for lane in lanes(lanes_above(symbols, FIRST_WITH_RAW_BITS) & active) {
             let bits = scheme.raw_bits(symbols[lane], 1);
@@ -304,7 +304,7 @@ impl RowDecoder {
         let of = &tables[symbol];
         let first = if self.rows.has_first() { &tables[ANCHOR] } else { of };
         let mut any_raw = false;
-        for (k, &active) in self.rows.steps().iter().enumerate().take_while(|(_, &active)| active != 0) {
+        for (k, &active) in self.rows.steps().iter().enumerate().take_while(|&(_, &active)| active != 0) {
             let symbols = &mut self.rows.symbols[k];
             if k == 0 {
                 decoder.step(active, |lane| if lane == 0 { first } else { of }, symbols);
