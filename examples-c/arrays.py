@@ -34,23 +34,25 @@ _u64, _f64, _i32, _u32 = ctypes.c_uint64, ctypes.c_double, ctypes.c_int32, ctype
 Config = _structure("Config", _fields(_u64, "struct_size nx ny nz u_pitch u_stride v_pitch v_stride w_pitch w_stride")
                     + _fields(_f64, "dx dy dz bound")
                     + _fields(_i32, "bound_kind dtype mode coder predictor preserve")
-                    + _fields(_u32, "halo pin") + [("verify_checksum", _i32), ("reserved_flags", _u32)]
-                    + [("reserved", _u64 * 13)])
+                    + _fields(_u32, "halo pin") + _fields(_i32, "verify_checksum has_fill_value")
+                    + [("fill_value", _f64), ("reserved", _u64 * 12)])
 Sizes = _structure("Sizes", _fields(_u64, "max_stream_bytes workspace_bytes alignment analysis_workspace_bytes")
                    + [("reserved", _u64 * 4)])
 Info = _structure("Info", [("status", _i32), ("format_version", _u32)] + _fields(_u64, "stream_bytes nx ny nz")
                   + _fields(_f64, "dx dy dz bound absolute_bound")
-                  + _fields(_i32, "bound_kind dtype mode coder predictor preserve") + [("reserved", _u64 * 3)])
+                  + _fields(_i32, "bound_kind dtype mode coder predictor preserve") + [("fill_value", _f64)]
+                  + _fields(_i32, "has_fill_value reserved_flags") + [("reserved", _u64 * 1)])
 Report = _structure("Report", _fields(_i32, "status reserved_status")
                     + _fields(_u64, "stream_bytes required_bytes exact_vertices nonfinite_vertices zero_vertices "
                                     "critical_points")
-                    + _fields(_f64, "bound max_error") + [("reserved", _u64 * 7)])
+                    + _fields(_f64, "bound max_error") + [("filled_vertices", _u64)]
+                    + _fields(_u32, "warnings reserved_flags") + [("reserved", _u64 * 5)])
 Comparison = _structure("Comparison", _fields(_i32, "status reserved_status")
                         + _fields(_u64, "violations critical_points other_critical_points lost_points new_points "
                                         "changed_types ties changed_ties new_ties nonfinite_vertices "
                                         "changed_nonfinite zero_vertices changed_zeros bound_exceeded")
                         + _fields(_f64, "bound max_error psnr") + [("points_by_type", _u64 * 6),
-                                                                   ("reserved", _u64 * 8)])
+                                                                   ("filled_vertices", _u64), ("reserved", _u64 * 7)])
 
 
 def _load():

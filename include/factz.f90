@@ -47,6 +47,7 @@ module factz
   integer(c_int32_t), parameter, public :: FACTZ_SIDE_LEFT = 1, FACTZ_SIDE_RIGHT = 2, FACTZ_SIDE_FIRST_ROW = 4, &
       FACTZ_SIDE_LAST_ROW = 8, FACTZ_SIDES_ALL = 15
   integer(c_int32_t), parameter, public :: FACTZ_INSPECT_BYTES = 128
+  integer(c_int32_t), parameter, public :: FACTZ_WARNING_WIDE_RANGE = 1
   integer(c_int32_t), parameter, public :: FACTZ_POINT_SADDLE = 0, FACTZ_POINT_ATTRACTING_NODE = 1, &
       FACTZ_POINT_REPELLING_NODE = 2, FACTZ_POINT_ATTRACTING_FOCUS = 3, FACTZ_POINT_REPELLING_FOCUS = 4, &
       FACTZ_POINT_CENTER = 5
@@ -85,8 +86,9 @@ module factz
     integer(c_int32_t) :: halo
     integer(c_int32_t) :: pin
     integer(c_int32_t) :: verify_checksum
-    integer(c_int32_t) :: reserved_flags
-    integer(c_int64_t) :: reserved(13)
+    integer(c_int32_t) :: has_fill_value
+    real(c_double) :: fill_value
+    integer(c_int64_t) :: reserved(12)
   end type factz_config
 
   type, bind(c), public :: factz_sizes
@@ -115,7 +117,10 @@ module factz
     integer(c_int32_t) :: coder
     integer(c_int32_t) :: predictor
     integer(c_int32_t) :: preserve
-    integer(c_int64_t) :: reserved(3)
+    real(c_double) :: fill_value
+    integer(c_int32_t) :: has_fill_value
+    integer(c_int32_t) :: reserved_flags
+    integer(c_int64_t) :: reserved(1)
   end type factz_info
 
   type, bind(c), public :: factz_report
@@ -129,7 +134,10 @@ module factz
     integer(c_int64_t) :: critical_points
     real(c_double) :: bound
     real(c_double) :: max_error
-    integer(c_int64_t) :: reserved(7)
+    integer(c_int64_t) :: filled_vertices
+    integer(c_int32_t) :: warnings
+    integer(c_int32_t) :: reserved_flags
+    integer(c_int64_t) :: reserved(5)
   end type factz_report
 
   ! Cells count from 0, as in C: cell (0, 0) is between u(1, 1) and u(2, 2).
@@ -164,7 +172,8 @@ module factz
     real(c_double) :: max_error
     real(c_double) :: psnr
     integer(c_int64_t) :: points_by_type(6)
-    integer(c_int64_t) :: reserved(8)
+    integer(c_int64_t) :: filled_vertices
+    integer(c_int64_t) :: reserved(7)
   end type factz_comparison
 
   ! ---------------------------------------------------------------- arrays in host memory

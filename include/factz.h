@@ -146,6 +146,12 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_SIDES_ALL 15
 
 /**
+ * Bit of `warnings`: the range of the field exceeds the magnitude of almost all its values by far. A relative
+ * bound is then that of a few values, such as a fill value that the configuration does not name.
+ */
+#define FACTZ_WARNING_WIDE_RANGE 1
+
+/**
  * Bytes at the start of a stream that `factz_inspect_host` and `factz_inspect_device` need; every
  * stream has at least as many.
  */
@@ -247,13 +253,15 @@ typedef int32_t factz_status;
  * 2, pitch 2 * nx, and v = u + 1. An array with ghost columns: pitch = the length of its rows, and u
  * points at the first owned vertex.
  *
- * Sizes and versions: `struct_size` bytes are looked at. A longer struct of a later header works while
- * the bytes that this version does not know are zero (otherwise FACTZ_ERROR_UNSUPPORTED). Reserved
- * fields must be zero (otherwise FACTZ_ERROR_INVALID_CONFIG).
+ * Sizes and versions: every struct of this header keeps its size for ever. A field of a later version takes the
+ * place of reserved bytes, and 0 there means what this version does. So a program that was compiled with this
+ * header runs with every later library of its major version. Reserved fields must be 0 (otherwise
+ * FACTZ_ERROR_UNSUPPORTED: a field of a later version, or a struct that `factz_config_init` did not fill).
  */
 typedef struct factz_config {
     /**
-     * sizeof(factz_config); set by `factz_config_init`.
+     * 256, the mark of a struct that `factz_config_init` filled; anything else is
+     * FACTZ_ERROR_INVALID_CONFIG.
      */
     uint64_t struct_size;
     /**
@@ -265,7 +273,7 @@ typedef struct factz_config {
      */
     uint64_t ny;
     /**
-     * Reserved for a third dimension: 0.
+     * Vertices along z: 1 (otherwise FACTZ_ERROR_UNSUPPORTED).
      */
     uint64_t nz;
     /**
@@ -302,7 +310,7 @@ typedef struct factz_config {
      */
     double dy;
     /**
-     * Reserved for a third dimension: 0.
+     * Grid spacing along z: 1 (otherwise FACTZ_ERROR_UNSUPPORTED).
      */
     double dz;
     /**
@@ -352,13 +360,19 @@ typedef struct factz_config {
      */
     int32_t verify_checksum;
     /**
-     * 0.
+     * 1: the field has a fill value. 0: it has none (default).
      */
-    uint32_t reserved_flags;
+    int32_t has_fill_value;
+    /**
+     * A vertex is filled, without data, where its u or its v has the bits of this value (rounded to the nearest
+     * `float` for FACTZ_DTYPE_F32). Filled vertices are kept bit for bit, do not count in the range, and no
+     * critical point is in a triangle that touches one. Not looked at while has_fill_value is 0.
+     */
+    double fill_value;
     /**
      * 0.
      */
-    uint64_t reserved[13];
+    uint64_t reserved[12];
 } factz_config;
 
 /**
@@ -415,7 +429,7 @@ typedef struct factz_info {
      */
     uint64_t ny;
     /**
-     * 0.
+     * 1.
      */
     uint64_t nz;
     /**
@@ -427,7 +441,7 @@ typedef struct factz_info {
      */
     double dy;
     /**
-     * 0.
+     * 1.
      */
     double dz;
     /**
@@ -463,9 +477,21 @@ typedef struct factz_info {
      */
     int32_t preserve;
     /**
+     * The fill value of the field; 0 without one.
+     */
+    double fill_value;
+    /**
+     * 1: the field has a fill value. 0: it has none.
+     */
+    int32_t has_fill_value;
+    /**
      * 0.
      */
-    uint64_t reserved[3];
+    int32_t reserved_flags;
+    /**
+     * 0.
+     */
+    uint64_t reserved[1];
 } factz_info;
 
 /**
@@ -487,7 +513,8 @@ typedef struct factz_report {
      */
     uint64_t stream_bytes;
     /**
-     * Bytes that the stream takes, also when the buffer was too small for it.
+     * Bytes that the stream takes, also when the buffer of a compression was too small for it; stream_bytes
+     * after every success.
      */
     uint64_t required_bytes;
     /**
@@ -516,9 +543,21 @@ typedef struct factz_report {
      */
     double max_error;
     /**
+     * Vertices where u or v has the bits of config->fill_value; they are stored bit for bit.
+     */
+    uint64_t filled_vertices;
+    /**
+     * FACTZ_WARNING_* bits; 0 after decompression.
+     */
+    uint32_t warnings;
+    /**
      * 0.
      */
-    uint64_t reserved[7];
+    uint32_t reserved_flags;
+    /**
+     * 0.
+     */
+    uint64_t reserved[5];
 } factz_report;
 
 /**
@@ -642,9 +681,13 @@ typedef struct factz_comparison {
      */
     uint64_t points_by_type[6];
     /**
+     * Vertices of the first field with the fill value.
+     */
+    uint64_t filled_vertices;
+    /**
      * 0.
      */
-    uint64_t reserved[8];
+    uint64_t reserved[7];
 } factz_comparison;
 
 /**

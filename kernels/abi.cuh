@@ -29,7 +29,10 @@ struct Report {
     u64 critical_points;
     double bound;
     double max_error;
-    u64 zeros[7];
+    u64 filled_vertices;
+    u32 warnings;
+    u32 reserved_flags;
+    u64 zeros[5];
 };
 static_assert(sizeof(Report) == 128, "factz_report");
 
@@ -94,7 +97,9 @@ struct Info {
     double dx, dy, dz;
     double bound, absolute_bound;
     i32 bound_kind, dtype, mode, coder, predictor, preserve;
-    u64 reserved[3];
+    double fill_value;
+    i32 has_fill_value, reserved_flags;
+    u64 reserved[1];
 };
 static_assert(sizeof(Info) == 128, "factz_info");
 
@@ -110,7 +115,8 @@ struct Comparison {
     u64 bound_exceeded;
     double bound, max_error, psnr;
     u64 points_by_type[6];
-    u64 reserved[8];
+    u64 filled_vertices;
+    u64 reserved[7];
 };
 static_assert(sizeof(Comparison) == 256, "factz_comparison");
 

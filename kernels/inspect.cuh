@@ -19,8 +19,10 @@ __device__ __forceinline__ void inspect(const Inspection& job) {
         info.stream_bytes = checked.stream_bytes;
         info.nx = checked.nx;
         info.ny = checked.ny;
+        info.nz = 1;
         info.dx = dx;
         info.dy = dy;
+        info.dz = 1.0;
         info.bound = bound;
         info.absolute_bound = absolute_bound;
         info.bound_kind = (i32)(more >> 8 & 255);

@@ -537,7 +537,7 @@ __device__ __forceinline__ void write_report(const Job& job, const Control& cont
     r.status = control.status;
     if (r.status == STATUS_OK) {
         r.stream_bytes = control.stream_bytes;
-        r.required_bytes = 2 * job.nx * job.ny * sizeof(T);
+        r.required_bytes = control.stream_bytes;
         r.exact_vertices = control.content == CONTENT_STORED ? job.nx * job.ny : control.exact;
         r.bound = control.bound;
     }

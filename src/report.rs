@@ -9,7 +9,7 @@ pub struct Report {
     pub status: Status,
     /// Bytes of the stream written (compression) or read (decompression).
     pub stream_bytes: u64,
-    /// Bytes the output buffer would have needed, also when it was large enough.
+    /// Bytes the stream takes, also when the output buffer was too small for it.
     pub required_bytes: u64,
     /// Vertices stored bit for bit because no lossy value could be certified.
     pub exact_vertices: u64,
@@ -23,7 +23,14 @@ pub struct Report {
     pub bound: f64,
     /// Largest |reconstructed - original| over all finite values (0 after decompression).
     pub max_error: f64,
+    /// Vertices with the fill value, stored bit for bit.
+    pub filled_vertices: u64,
+    /// Bits of `WARNING_*`.
+    pub warnings: u32,
 }
+
+/// The range exceeds a high quantile of the magnitudes by far: perhaps a fill value that was not named.
+pub const WARNING_WIDE_RANGE: u32 = 1;
 
 impl Default for Report {
     fn default() -> Self {
@@ -37,6 +44,8 @@ impl Default for Report {
             critical_points: 0,
             bound: 0.0,
             max_error: 0.0,
+            filled_vertices: 0,
+            warnings: 0,
         }
     }
 }
@@ -59,6 +68,7 @@ pub struct StreamInfo {
     pub bound: f64,
     /// The absolute bound that follows from it.
     pub absolute_bound: f64,
+    pub fill_value: Option<f64>,
     /// Bytes of the whole stream.
     pub stream_bytes: u64,
 }

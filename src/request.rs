@@ -103,6 +103,8 @@ pub struct Config {
     pub coder: Coder,
     pub predictor: Predictor,
     pub preserve: Preserve,
+    /// A value that marks a vertex without data where u or v has its bits; rounded to the nearest float for f32.
+    pub fill_value: Option<f64>,
     /// Whether decoding compares the checksum (it is always written).
     pub verify_checksum: bool,
 }
@@ -125,6 +127,7 @@ impl Config {
             coder: Coder::Ans,
             predictor: Predictor::Hierarchical,
             preserve: Preserve::Types,
+            fill_value: None,
             verify_checksum: true,
         }
     }

@@ -301,7 +301,7 @@ pub fn decompress<T: Real>(
     let _entered = span.enter();
     let mut report = Report {
         stream_bytes: header.stream_bytes,
-        required_bytes: header.field_bytes(),
+        required_bytes: header.stream_bytes,
         bound: header.absolute_bound,
         ..Report::default()
     };

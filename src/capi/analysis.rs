@@ -118,8 +118,10 @@ pub struct factz_comparison {
     pub psnr: f64,
     /// The first field's critical points by type, indexed by FACTZ_POINT_*.
     pub points_by_type: [u64; 6],
+    /// Vertices of the first field with the fill value.
+    pub filled_vertices: u64,
     /// 0.
-    pub reserved: [u64; 8],
+    pub reserved: [u64; 7],
 }
 
 assert_layout!(
@@ -144,7 +146,8 @@ assert_layout!(
     max_error 128,
     psnr 136,
     points_by_type 144,
-    reserved 192,
+    filled_vertices 192,
+    reserved 200,
 );
 
 /// Extracts the critical points of a field in host memory.
@@ -179,7 +182,7 @@ pub unsafe extern "C" fn factz_critical_points_host(
 ) -> factz_status {
     guard(|| {
         check_struct("count", count)?;
-        // SAFETY: the caller gave a configuration of struct_size bytes.
+        // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_field_request(config, n) }?;
         let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
         let target = check_points(points, capacity)?;
@@ -240,7 +243,7 @@ pub unsafe extern "C" fn factz_compare_host(
     let mut answer = factz_comparison::default();
     let status = guard(|| {
         check_struct("comparison", comparison)?;
-        // SAFETY: the caller gave configurations of struct_size bytes.
+        // SAFETY: the caller gave whole structs.
         let pair = unsafe { read_pair(config, other_config, n) }?;
         let fields = check_fields(&pair, [u, v], [other_u, other_v])?;
         check_outputs(&[&Span::of("comparison", comparison)], &components(&fields))?;
@@ -397,7 +400,8 @@ unsafe fn compare(
         max_error: found.max_error,
         psnr: found.psnr.unwrap_or(f64::NAN),
         points_by_type: found.kinds,
-        reserved: [0; 8],
+        filled_vertices: 0,
+        reserved: [0; 7],
     }
 }
 

@@ -43,7 +43,7 @@ pub unsafe extern "C" fn factz_compress_host(
     threads: c_int,
 ) -> factz_status {
     let body = |outcome: &mut super::report::Outcome| {
-        // SAFETY: the caller gave a configuration of struct_size bytes.
+        // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_field_request(config, n) }?;
         let field = Field::new(["u", "v"], u, v, &request, Ghosts::Read)?;
         let target = check_buffer("dst", dst, dst_bytes)?;

@@ -74,6 +74,8 @@ pub(super) const PRESERVES: [(&str, Preserve); 3] = [
     ("FACTZ_PRESERVE_TYPES", Preserve::Types),
 ];
 
+pub(super) const NO_YES: [(&str, bool); 2] = [("no", false), ("yes", true)];
+
 // The C numbers are those of the enumerations.
 const _: () = {
     assert!(FACTZ_DTYPE_F32 == Dtype::F32 as i32 && FACTZ_DTYPE_F64 == Dtype::F64 as i32);
@@ -98,19 +100,21 @@ const _: () = {
 /// 2, pitch 2 * nx, and v = u + 1. An array with ghost columns: pitch = the length of its rows, and u
 /// points at the first owned vertex.
 ///
-/// Sizes and versions: `struct_size` bytes are looked at. A longer struct of a later header works while
-/// the bytes that this version does not know are zero (otherwise FACTZ_ERROR_UNSUPPORTED). Reserved
-/// fields must be zero (otherwise FACTZ_ERROR_INVALID_CONFIG).
+/// Sizes and versions: every struct of this header keeps its size for ever. A field of a later version takes the
+/// place of reserved bytes, and 0 there means what this version does. So a program that was compiled with this
+/// header runs with every later library of its major version. Reserved fields must be 0 (otherwise
+/// FACTZ_ERROR_UNSUPPORTED: a field of a later version, or a struct that `factz_config_init` did not fill).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct factz_config {
-    /// sizeof(factz_config); set by `factz_config_init`.
+    /// 256, the mark of a struct that `factz_config_init` filled; anything else is
+    /// FACTZ_ERROR_INVALID_CONFIG.
     pub struct_size: u64,
     /// Vertices along x, the axis that varies fastest; at least 1.
     pub nx: u64,
     /// Vertices along y; at least 1. nx * ny is at most 2^48.
     pub ny: u64,
-    /// Reserved for a third dimension: 0.
+    /// Vertices along z: 1 (otherwise FACTZ_ERROR_UNSUPPORTED).
     pub nz: u64,
     /// Elements from a row of u to the next; 0 means dense rows, nx * u_stride.
     pub u_pitch: u64,
@@ -129,7 +133,7 @@ pub struct factz_config {
     pub dx: f64,
     /// Grid spacing along y. Default 1.
     pub dy: f64,
-    /// Reserved for a third dimension: 0.
+    /// Grid spacing along z: 1 (otherwise FACTZ_ERROR_UNSUPPORTED).
     pub dz: f64,
     /// The largest |decompressed - original| of any finite value, finite and not negative; 0 is
     /// lossless. It is never loosened, by rounding or otherwise.
@@ -157,10 +161,14 @@ pub struct factz_config {
     pub pin: u32,
     /// 1: decompression compares the checksum (default). 0: it does not. It is always written.
     pub verify_checksum: i32,
+    /// 1: the field has a fill value. 0: it has none (default).
+    pub has_fill_value: i32,
+    /// A vertex is filled, without data, where its u or its v has the bits of this value (rounded to the nearest
+    /// `float` for FACTZ_DTYPE_F32). Filled vertices are kept bit for bit, do not count in the range, and no
+    /// critical point is in a triangle that touches one. Not looked at while has_fill_value is 0.
+    pub fill_value: f64,
     /// 0.
-    pub reserved_flags: u32,
-    /// 0.
-    pub reserved: [u64; 13],
+    pub reserved: [u64; 12],
 }
 
 assert_layout!(
@@ -189,17 +197,15 @@ assert_layout!(
     halo 136,
     pin 140,
     verify_checksum 144,
-    reserved_flags 148,
-    reserved 152,
+    has_fill_value 148,
+    fill_value 152,
+    reserved 160,
 );
 
-/// Size of the struct in the first version: no caller has a shorter one. `factz_config_init` writes
-/// exactly this many bytes for ever, because an old caller has room for no more; new fields take the
+/// The size of the struct in every version, because an old caller has room for no more; new fields take the
 /// place of reserved ones, with 0 as their default.
-const FIRST_SIZE: usize = 256;
-/// A larger struct_size is no struct of any version but garbage that must not be followed.
-const LARGEST_SIZE: u64 = 4096;
-const _: () = assert!(size_of::<factz_config>() >= FIRST_SIZE);
+const SIZE: u64 = 256;
+const _: () = assert!(size_of::<factz_config>() as u64 == SIZE);
 
 /// Fills a configuration with the defaults named at each field, for a dense `float` field.
 ///
@@ -234,10 +240,10 @@ pub unsafe extern "C" fn factz_config_init(
 impl From<&Config> for factz_config {
     fn from(c: &Config) -> Self {
         factz_config {
-            struct_size: FIRST_SIZE as u64,
+            struct_size: SIZE,
             nx: c.nx,
             ny: c.ny,
-            nz: 0,
+            nz: 1,
             u_pitch: c.u.pitch,
             u_stride: c.u.stride,
             v_pitch: c.v.pitch,
@@ -246,7 +252,7 @@ impl From<&Config> for factz_config {
             w_stride: 0,
             dx: c.dx,
             dy: c.dy,
-            dz: 0.0,
+            dz: 1.0,
             bound: c.bound,
             bound_kind: c.bound_kind as i32,
             dtype: c.dtype as i32,
@@ -257,8 +263,9 @@ impl From<&Config> for factz_config {
             halo: c.halo,
             pin: c.pin,
             verify_checksum: c.verify_checksum as i32,
-            reserved_flags: 0,
-            reserved: [0; 13],
+            has_fill_value: c.fill_value.is_some() as i32,
+            fill_value: c.fill_value.unwrap_or(0.0),
+            reserved: [0; 12],
         }
     }
 }
@@ -274,57 +281,43 @@ pub(super) unsafe fn read_field_request(config: *const factz_config, n: usize) -
     Ok(request)
 }
 
-/// Reads the caller's struct by the rule of its documentation and validates it.
+/// Reads the caller's struct and validates it.
 ///
 /// # Safety
-/// `config` is null or points to a struct with at least `struct_size` readable bytes.
+/// `config` is null or points to a readable struct.
 pub(super) unsafe fn read_request(name: &str, config: *const factz_config) -> Result<Request> {
     check_struct(name, config)?;
-    // SAFETY: not null and aligned; struct_size comes first in every version.
-    let theirs = unsafe { config.cast::<u64>().read() };
-    if theirs < FIRST_SIZE as u64 || theirs > LARGEST_SIZE {
+    // SAFETY: not null and aligned; the caller gave a whole struct, and any bytes make a valid one.
+    let copy = unsafe { config.read() };
+    if copy.struct_size != SIZE {
         return Err(Error::config(format!(
-            "{name}->struct_size = {theirs} is no size of this struct (it has {} bytes): \
-             call factz_config_init first",
-            size_of::<factz_config>()
+            "{name}->struct_size = {} is not {SIZE}: call factz_config_init first",
+            copy.struct_size
         )));
-    }
-    let ours = size_of::<factz_config>();
-    let known = ours.min(theirs as usize);
-    let mut copy = factz_config::from(&Config::new(0, 0, BoundKind::Absolute, 0.0));
-    // SAFETY: the caller promised struct_size readable bytes; `copy` has at least `known`, and any
-    // bytes make a valid factz_config.
-    let unknown = unsafe {
-        let bytes = config.cast::<u8>();
-        std::ptr::copy_nonoverlapping(bytes, (&raw mut copy).cast::<u8>(), known);
-        std::slice::from_raw_parts(bytes.add(known), theirs as usize - known)
-    };
-    if let Some(k) = unknown.iter().position(|&b| b != 0) {
-        return Err(Error::new(
-            Status::Unsupported,
-            format!(
-                "{name}: byte {} of {theirs} is {:#x}, a field of a later version; this one knows {ours} bytes",
-                known + k,
-                unknown[k]
-            ),
-        ));
     }
     copy.to_request().map_err(|e| Error::new(e.status, format!("{name}: {}", e.message)))
 }
 
+fn unsupported(message: String) -> Error {
+    Error::new(Status::Unsupported, message)
+}
+
 impl factz_config {
     fn to_request(self) -> Result<Request> {
-        let numbers = [
-            ("nz", self.nz),
-            ("w_pitch", self.w_pitch),
-            ("w_stride", self.w_stride),
-            ("dz", self.dz.to_bits()),
-            ("reserved_flags", self.reserved_flags as u64),
-        ];
-        let reserved = self.reserved.iter().map(|&r| ("reserved", r));
-        if let Some((name, value)) = numbers.into_iter().chain(reserved).find(|&(_, r)| r != 0) {
-            return Err(Error::config(format!("{name} = {value:#x} is reserved and must be 0")));
+        if self.nz != 1 {
+            return Err(unsupported(format!("nz = {} is not 1: fields have two dimensions", self.nz)));
         }
+        if self.dz != 1.0 {
+            return Err(unsupported(format!("dz = {} is not 1: fields have two dimensions", self.dz)));
+        }
+        let strides = [("w_pitch", self.w_pitch), ("w_stride", self.w_stride)];
+        let reserved = self.reserved.iter().map(|&r| ("reserved", r));
+        if let Some((name, value)) = strides.into_iter().chain(reserved).find(|&(_, r)| r != 0) {
+            return Err(unsupported(format!(
+                "{name} = {value:#x} is reserved and must be 0 in this version"
+            )));
+        }
+        let has_fill_value = choice("has_fill_value", self.has_fill_value, &NO_YES)?;
         Request::new(Config {
             nx: self.nx,
             ny: self.ny,
@@ -341,11 +334,8 @@ impl factz_config {
             coder: choice("coder", self.coder, &CODERS)?,
             predictor: choice("predictor", self.predictor, &PREDICTORS)?,
             preserve: choice("preserve", self.preserve, &PRESERVES)?,
-            verify_checksum: choice(
-                "verify_checksum",
-                self.verify_checksum,
-                &[("no", false), ("yes", true)],
-            )?,
+            fill_value: has_fill_value.then_some(self.fill_value),
+            verify_checksum: choice("verify_checksum", self.verify_checksum, &NO_YES)?,
         })
     }
 }

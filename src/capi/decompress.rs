@@ -48,7 +48,7 @@ pub unsafe extern "C" fn factz_decompress_host(
     threads: c_int,
 ) -> factz_status {
     let body = |outcome: &mut Outcome| {
-        // SAFETY: the caller gave a configuration of struct_size bytes.
+        // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_field_request(config, n) }?;
         let source = check_source(src, src_bytes)?;
         let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;

@@ -80,7 +80,7 @@ pub unsafe extern "C" fn factz_compress_device(
 ) -> factz_status {
     guard(|| {
         check_struct("report", report)?;
-        // SAFETY: the caller gave a configuration of struct_size bytes in host memory.
+        // SAFETY: the caller gave a whole struct in host memory.
         let request = unsafe { read_field_request(config, n) }?;
         let field = Field::new(["u", "v"], u, v, &request, Ghosts::Read)?;
         let target = check_buffer("dst", dst, dst_bytes)?;
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn factz_decompress_device(
 ) -> factz_status {
     guard(|| {
         check_struct("report", report)?;
-        // SAFETY: the caller gave a configuration of struct_size bytes in host memory.
+        // SAFETY: the caller gave a whole struct in host memory.
         let request = unsafe { read_field_request(config, n) }?;
         let source = check_source(src, src_bytes)?;
         let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
@@ -225,7 +225,7 @@ pub unsafe extern "C" fn factz_critical_points_device(
 ) -> factz_status {
     guard(|| {
         check_struct("count", count)?;
-        // SAFETY: the caller gave a configuration of struct_size bytes in host memory.
+        // SAFETY: the caller gave a whole struct in host memory.
         let request = unsafe { read_field_request(config, n) }?;
         let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
         let target = check_points(points, capacity)?;
@@ -281,7 +281,7 @@ pub unsafe extern "C" fn factz_compare_device(
 ) -> factz_status {
     guard(|| {
         check_struct("comparison", comparison)?;
-        // SAFETY: the caller gave configurations of struct_size bytes in host memory.
+        // SAFETY: the caller gave whole structs in host memory.
         let pair = unsafe { read_pair(config, other_config, n) }?;
         let fields = check_fields(&pair, [u, v], [other_u, other_v])?;
         let scratch = check_buffer("workspace", workspace, workspace_bytes)?;

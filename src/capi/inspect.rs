@@ -26,13 +26,13 @@ pub struct factz_info {
     pub nx: u64,
     /// Vertices along y.
     pub ny: u64,
-    /// 0.
+    /// 1.
     pub nz: u64,
     /// Grid spacing along x.
     pub dx: f64,
     /// Grid spacing along y.
     pub dy: f64,
-    /// 0.
+    /// 1.
     pub dz: f64,
     /// The bound as it was given when compressing, bit for bit.
     pub bound: f64,
@@ -50,8 +50,14 @@ pub struct factz_info {
     pub predictor: i32,
     /// FACTZ_PRESERVE_*.
     pub preserve: i32,
+    /// The fill value of the field; 0 without one.
+    pub fill_value: f64,
+    /// 1: the field has a fill value. 0: it has none.
+    pub has_fill_value: i32,
     /// 0.
-    pub reserved: [u64; 3],
+    pub reserved_flags: i32,
+    /// 0.
+    pub reserved: [u64; 1],
 }
 
 assert_layout!(
@@ -74,7 +80,10 @@ assert_layout!(
     coder 92,
     predictor 96,
     preserve 100,
-    reserved 104,
+    fill_value 104,
+    has_fill_value 112,
+    reserved_flags 116,
+    reserved 120,
 );
 
 impl From<&StreamInfo> for factz_info {
@@ -85,10 +94,10 @@ impl From<&StreamInfo> for factz_info {
             stream_bytes: s.stream_bytes,
             nx: s.nx,
             ny: s.ny,
-            nz: 0,
+            nz: 1,
             dx: s.dx,
             dy: s.dy,
-            dz: 0.0,
+            dz: 1.0,
             bound: s.bound,
             absolute_bound: s.absolute_bound,
             bound_kind: s.bound_kind as i32,
@@ -97,7 +106,10 @@ impl From<&StreamInfo> for factz_info {
             coder: s.coder as i32,
             predictor: s.predictor as i32,
             preserve: s.preserve as i32,
-            reserved: [0; 3],
+            fill_value: s.fill_value.unwrap_or(0.0),
+            has_fill_value: s.fill_value.is_some() as i32,
+            reserved_flags: 0,
+            reserved: [0; 1],
         }
     }
 }

@@ -3,7 +3,12 @@
 use super::arguments::check_struct;
 use super::status::{factz_status, guard};
 use crate::error::{Error, Result, Status};
-use crate::report::Report;
+use crate::report::{self, Report};
+
+/// Bit of `warnings`: the range of the field exceeds the magnitude of almost all its values by far. A relative
+/// bound is then that of a few values, such as a fill value that the configuration does not name.
+pub const FACTZ_WARNING_WIDE_RANGE: u32 = 1;
+const _: () = assert!(FACTZ_WARNING_WIDE_RANGE == report::WARNING_WIDE_RANGE);
 
 /// The outcome of a compression or decompression. It holds plain numbers and no pointers, so it may lie
 /// anywhere the function can write: in host memory for the `_host` functions, in device or mapped pinned
@@ -17,7 +22,8 @@ pub struct factz_report {
     pub reserved_status: i32,
     /// Bytes of the stream that was written (compression) or read (decompression).
     pub stream_bytes: u64,
-    /// Bytes that the stream takes, also when the buffer was too small for it.
+    /// Bytes that the stream takes, also when the buffer of a compression was too small for it; stream_bytes
+    /// after every success.
     pub required_bytes: u64,
     /// Vertices stored bit for bit because no lossy value could be certified.
     pub exact_vertices: u64,
@@ -32,8 +38,14 @@ pub struct factz_report {
     /// Largest |decompressed - original| over all finite values; 0 after decompression, which does
     /// not see the original.
     pub max_error: f64,
+    /// Vertices where u or v has the bits of config->fill_value; they are stored bit for bit.
+    pub filled_vertices: u64,
+    /// FACTZ_WARNING_* bits; 0 after decompression.
+    pub warnings: u32,
     /// 0.
-    pub reserved: [u64; 7],
+    pub reserved_flags: u32,
+    /// 0.
+    pub reserved: [u64; 5],
 }
 
 assert_layout!(
@@ -48,7 +60,10 @@ assert_layout!(
     critical_points 48,
     bound 56,
     max_error 64,
-    reserved 72,
+    filled_vertices 72,
+    warnings 80,
+    reserved_flags 84,
+    reserved 88,
 );
 
 impl factz_report {
@@ -64,7 +79,10 @@ impl factz_report {
             critical_points: r.critical_points,
             bound: r.bound,
             max_error: r.max_error,
-            reserved: [0; 7],
+            filled_vertices: r.filled_vertices,
+            warnings: r.warnings,
+            reserved_flags: 0,
+            reserved: [0; 5],
         }
     }
 }

@@ -64,7 +64,7 @@ pub unsafe extern "C" fn factz_compress_sizes(
 ) -> factz_status {
     guard(|| {
         check_struct("sizes", sizes)?;
-        // SAFETY: the caller gave a configuration of struct_size bytes.
+        // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_request("config", config) }?;
         let answer = sizes_of(&request, backend::max_stream_bytes(&request), Workspace::compress(&request)?)?;
         // SAFETY: not null and aligned; the caller gave a whole struct.

@@ -85,6 +85,7 @@ impl Header {
 
     pub fn info(&self) -> StreamInfo {
         StreamInfo {
+            fill_value: None,
             format_version: self.version as u32,
             nx: self.nx,
             ny: self.ny,

@@ -280,6 +280,8 @@ impl Buffer {
             critical_points: word[6],
             bound: f64::from_bits(word[7]),
             max_error: f64::from_bits(word[8]),
+            filled_vertices: word[9],
+            warnings: word[10] as u32,
         })
     }
 
