@@ -14,6 +14,8 @@ pub mod capi;
 pub mod error;
 pub mod field;
 pub mod geometry;
+mod log;
+mod panics;
 pub mod plan;
 pub mod real;
 pub mod report;

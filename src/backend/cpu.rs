@@ -19,6 +19,7 @@ use super::Progress;
 use crate::error::{Error, Result, Status};
 use crate::field::{View, ViewMut};
 use crate::geometry::{Grid, ANCHOR_LEVEL, TILE};
+use crate::log::event;
 use crate::real::Real;
 use crate::report::Report;
 use crate::request::{BoundKind, Coder, Predictor, Preserve, Request};
@@ -92,7 +93,7 @@ fn hierarchical<T: Real>(
     meter: &Meter,
 ) -> (Vec<TileCodes>, Tally, tune::Choice) {
     let choice = choose(grid, views, constraints.bound, quantum);
-    tracing::debug!(bound = constraints.bound, taper = choice.taper, kernels = ?choice.kernels, "tuned");
+    event!(DEBUG, "tuned", bound = constraints.bound, taper = choice.taper, kernels = choice.kernels);
     let quantizer = Quantizer::new(constraints.bound, quantum, choice.taper);
     let kernels = kernels(&choice.kernels);
     let encoder = Encoder { quantizer: &quantizer, kernels: &kernels, constraints };
@@ -235,7 +236,7 @@ pub fn compress<T: Real>(
         report.max_error = 0.0;
     }
     container::seal(stream);
-    tracing::info!(bytes = header.stream_bytes, exact = report.exact_vertices, "compressed");
+    event!(INFO, "compressed", bytes = header.stream_bytes, exact = report.exact_vertices);
     Ok(report)
 }
 

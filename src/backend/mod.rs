@@ -6,6 +6,7 @@ pub mod cuda;
 use crate::error::{Error, Result, Status};
 use crate::field::{View, ViewMut};
 use crate::geometry::Grid;
+use crate::panics;
 use crate::real::Real;
 use crate::report::{Report, StreamInfo};
 use crate::request::{Config, Request};
@@ -110,6 +111,7 @@ fn in_pool<R: Send>(
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(pieces.min(wanted as u64) as usize)
         .thread_name(|k| format!("factz-{k}"))
+        .start_handler(|_| panics::mark_library_thread())
         .build()
         .map_err(|e| Error::new(Status::OutOfMemory, format!("cannot start threads: {e}")))?;
     pool.install(work)

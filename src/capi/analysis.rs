@@ -6,6 +6,7 @@ use super::status::{factz_status, guard};
 use crate::analysis::{self, Kind};
 use crate::error::{Error, Result, Status};
 use crate::field::View;
+use crate::log::event;
 use crate::real::Real;
 use crate::request::{BoundKind, Dtype, Request};
 use std::ffi::{c_int, c_void};
@@ -204,7 +205,7 @@ pub unsafe extern "C" fn factz_critical_points_host(
                 format!("capacity = {capacity} but the field has {} critical points", found.len()),
             ));
         }
-        tracing::debug!(target: "factz", critical_points = found.len(), "extracted critical points");
+        event!(DEBUG, "extracted critical points", critical_points = found.len());
         Ok(())
     })
 }
@@ -251,12 +252,7 @@ pub unsafe extern "C" fn factz_compare_host(
         let threads = thread_count(threads)?;
         // SAFETY: the components cover the grids of the requests, as the caller promised.
         answer = unsafe { compare(&pair, [u, v], [other_u, other_v], threads) };
-        tracing::debug!(
-            target: "factz",
-            violations = answer.violations,
-            max_error = answer.max_error,
-            "compared"
-        );
+        event!(DEBUG, "compared", violations = answer.violations, max_error = answer.max_error);
         Ok(())
     });
     if writable {

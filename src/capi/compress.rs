@@ -6,6 +6,7 @@ use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;
 use crate::backend::{self, Execution};
 use crate::error::Result;
+use crate::log::event;
 use crate::real::Real;
 use crate::report::Report;
 use crate::request::{Dtype, Request};
@@ -82,8 +83,9 @@ unsafe fn run<T: Real>(
         (view::<T>(u, request, config.u, config.halo), view::<T>(v, request, config.v, config.halo))
     };
     let report = backend::compress(request, u, v, dst, execution)?;
-    tracing::debug!(
-        target: "factz",
+    event!(
+        DEBUG,
+        "compressed",
         nx = config.nx,
         ny = config.ny,
         stream_bytes = report.stream_bytes,
@@ -91,7 +93,6 @@ unsafe fn run<T: Real>(
         critical_points = report.critical_points,
         bound = report.bound,
         max_error = report.max_error,
-        "compressed"
     );
     Ok(report)
 }

@@ -8,6 +8,7 @@ use super::status::factz_status;
 use crate::backend::{self, Execution};
 use crate::error::Result;
 use crate::field::{Extent, ViewMut};
+use crate::log::event;
 use crate::real::Real;
 use crate::report::Report;
 use crate::request::{Dtype, Request};
@@ -87,12 +88,6 @@ unsafe fn run<T: Real>(
     };
     let (u, v) = (output(u, config.u), output(v, config.v));
     let report = backend::decompress(config, stream, u, v, execution)?;
-    tracing::debug!(
-        target: "factz",
-        nx = config.nx,
-        ny = config.ny,
-        stream_bytes = report.stream_bytes,
-        "decompressed"
-    );
+    event!(DEBUG, "decompressed", nx = config.nx, ny = config.ny, stream_bytes = report.stream_bytes,);
     Ok(report)
 }

@@ -1,13 +1,12 @@
 //! Status codes, the thread's last message, and the guard around every export.
 
-use super::log;
 use crate::error::{Error, Result, Status};
+use crate::log::event;
+use crate::panics;
 use std::any::Any;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::{c_char, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::Once;
 
 /// What a function answers: one of the `FACTZ_OK` and `FACTZ_ERROR_*` numbers. Numbers are never
 /// reused or changed; later versions may add some.
@@ -89,15 +88,13 @@ pub extern "C" fn factz_last_error() -> *const c_char {
 thread_local! {
     /// The message with its terminating zero, or nothing at all.
     static LAST_ERROR: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    /// Whether the thread is inside an export.
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
 fn set_last_error(message: &str) {
     let _ = LAST_ERROR.try_with(|m| {
         if let Ok(mut m) = m.try_borrow_mut() {
             m.clear();
-            if !message.is_empty() {
+            if !message.is_empty() && m.try_reserve(message.len() + 1).is_ok() {
                 m.extend(message.bytes().filter(|&b| b != 0));
                 m.push(0);
             }
@@ -107,20 +104,19 @@ fn set_last_error(message: &str) {
 
 /// Runs an export: nothing unwinds out of it, nothing is printed, and the message is kept.
 pub(super) fn guard(body: impl FnOnce() -> Result<()>) -> factz_status {
-    silence_panics();
-    RUNNING.fetch_add(1, Ordering::SeqCst);
-    let outer = INSIDE.try_with(|i| i.replace(true)).unwrap_or(true);
+    panics::inside_export(|| caught(body))
+}
+
+fn caught(body: impl FnOnce() -> Result<()>) -> factz_status {
     let result = catch_unwind(AssertUnwindSafe(|| {
         set_last_error("");
-        log::with_callback(|| {
-            let result = body();
-            if let Err(e) = &result {
-                tracing::error!(target: "factz", "{:?}: {}", e.status, e.message);
-            }
-            result
-        })
+        let result = body();
+        if let Err(e) = &result {
+            event!(ERROR: "{:?}: {}", e.status, e.message);
+        }
+        result
     }));
-    let status = match result {
+    match result {
         Ok(Ok(())) => FACTZ_OK,
         Ok(Err(Error { status, message })) => {
             set_last_error(&message);
@@ -132,10 +128,7 @@ pub(super) fn guard(body: impl FnOnce() -> Result<()>) -> factz_status {
             std::mem::forget(payload);
             FACTZ_ERROR_INTERNAL
         }
-    };
-    let _ = INSIDE.try_with(|i| i.set(outer));
-    RUNNING.fetch_sub(1, Ordering::SeqCst);
-    status
+    }
 }
 
 fn panic_text(payload: &(dyn Any + Send)) -> &str {
@@ -144,27 +137,6 @@ fn panic_text(payload: &(dyn Any + Send)) -> &str {
         .copied()
         .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("a panic without a message")
-}
-
-/// Exports that are running, on any thread.
-static RUNNING: AtomicUsize = AtomicUsize::new(0);
-
-/// Keeps panics that [`guard`] will catch from being printed: those on a thread inside an export, and,
-/// while there is one, those on worker threads. Others go to the hook that was there.
-fn silence_panics() {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let _ = catch_unwind(|| {
-            let previous = std::panic::take_hook();
-            std::panic::set_hook(Box::new(move |info| {
-                let inside = INSIDE.try_with(Cell::get).unwrap_or(false);
-                let worker = rayon::current_thread_index().is_some() && RUNNING.load(Ordering::SeqCst) > 0;
-                if !inside && !worker {
-                    previous(info);
-                }
-            }));
-        });
-    });
 }
 
 #[cfg(test)]
@@ -184,8 +156,14 @@ mod tests {
         assert!(last().ends_with("plain"));
         assert_eq!(guard(|| std::panic::panic_any(7)), FACTZ_ERROR_INTERNAL);
         assert!(last().ends_with("a panic without a message"));
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        assert_eq!(guard(|| pool.install(|| panic!("on a worker"))), FACTZ_ERROR_INTERNAL);
+        let on_a_worker = || {
+            let worker = std::thread::spawn(|| {
+                panics::mark_library_thread();
+                panic!("on a worker")
+            });
+            std::panic::resume_unwind(worker.join().unwrap_err())
+        };
+        assert_eq!(guard(on_a_worker), FACTZ_ERROR_INTERNAL);
         assert!(last().ends_with("on a worker"));
         assert_eq!(guard(|| Ok(())), FACTZ_OK);
         assert_eq!(last(), "");

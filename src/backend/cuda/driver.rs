@@ -4,6 +4,7 @@
 use super::launch::{Stage, COMPRESS, DECOMPRESS};
 use super::{analysis, synthetic};
 use crate::error::{Error, Result, Status};
+use crate::log::event;
 use cudarc::driver::sys::{self, CUcontext, CUfunction, CUresult, CUstream};
 use std::ffi::{c_int, c_void, CString};
 use std::ptr::null_mut;
@@ -217,7 +218,7 @@ fn load(context_id: u64) -> Result<Module> {
         unsafe { sys::cuModuleUnload(image) };
         return Err(error);
     }
-    tracing::info!(device, bytes = IMAGE.0.len(), "kernels loaded");
+    event!(INFO, "kernels loaded", device = device, bytes = IMAGE.0.len());
     Ok(module)
 }
 

@@ -1,0 +1,77 @@
+//! Panics of the library's own code are not printed: an export catches each and answers with a status. Panics of the
+//! host, of its threads and of the functions that it hands over, go to the hook that the host has.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Once;
+
+/// Whose code a thread runs.
+#[derive(Clone, Copy, PartialEq)]
+enum Code {
+    Host,
+    /// An export, on a thread of the host.
+    Export,
+    /// A piece of work, on a thread of the library.
+    Worker,
+}
+
+thread_local! {
+    static CODE: Cell<Code> = const { Cell::new(Code::Host) };
+}
+
+/// Exports that are running, on any thread.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs the body of an export, which must not unwind.
+pub(crate) fn inside_export<R>(body: impl FnOnce() -> R) -> R {
+    install_hook();
+    RUNNING.fetch_add(1, Ordering::SeqCst);
+    let result = run_as(Code::Export, body);
+    RUNNING.fetch_sub(1, Ordering::SeqCst);
+    result
+}
+
+/// Runs a function of the host from within the library.
+pub(crate) fn as_host<R>(body: impl FnOnce() -> R) -> R {
+    run_as(Code::Host, body)
+}
+
+/// Says that the calling thread is one of the library: a panic of its work is caught and handed on to the caller.
+pub(crate) fn mark_library_thread() {
+    let _ = CODE.try_with(|c| c.set(Code::Worker));
+}
+
+fn run_as<R>(code: Code, body: impl FnOnce() -> R) -> R {
+    /// Also where the body unwinds.
+    struct Restore(Code);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let _ = CODE.try_with(|c| c.set(self.0));
+        }
+    }
+    let _restore = Restore(CODE.try_with(|c| c.replace(code)).unwrap_or(Code::Host));
+    body()
+}
+
+/// Puts a hook before the one that is there, which decides by the thread whose panic it is.
+fn install_hook() {
+    static HOOK: Once = Once::new();
+    // The standard library refuses to change hooks on a thread that unwinds.
+    if HOOK.is_completed() || std::thread::panicking() {
+        return;
+    }
+    HOOK.call_once(|| {
+        let previous = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let silent = match CODE.try_with(Cell::get).unwrap_or(Code::Host) {
+                Code::Host => false,
+                Code::Export => true,
+                // Without an export the work was started by Rust code, which gets the panic itself.
+                Code::Worker => RUNNING.load(Ordering::SeqCst) > 0,
+            };
+            if !silent {
+                previous(info);
+            }
+        }));
+    });
+}
