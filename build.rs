@@ -17,6 +17,10 @@ use std::process::{Command, Output};
 
 const SOURCE: &str = "kernels/factz_all.cu";
 const VARIABLES: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT"];
+/// What the arithmetic of the kernels is: that of IEEE 754, as on the host. No product is fused into a sum but where the
+/// source says so, subnormal numbers stay what they are, quotients and roots are rounded to nearest.
+/// tests/kernel_modes.rs looks at the code that this makes.
+const ARITHMETIC: [&str; 4] = ["-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true"];
 /// One SASS per architecture with code of its own; the others run that of a lower minor version, or the
 /// PTX of the lowest.
 const ARCHITECTURES: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
@@ -80,6 +84,9 @@ fn runs(nvcc: &Path) -> bool {
 }
 
 fn compile(nvcc: &Path, image: &Path) {
+    // For the tests of what it makes.
+    println!("cargo::rustc-env=FACTZ_TEST_NVCC={}", nvcc.display());
+    println!("cargo::rustc-env=FACTZ_TEST_ARITHMETIC={}", ARITHMETIC.join(" "));
     let mut archs: Vec<u32> = match env::var("FACTZ_CUDA_ARCHS") {
         Ok(list) => list
             .split([',', ';'])
@@ -100,7 +107,8 @@ fn compile(nvcc: &Path, image: &Path) {
     let lowest = *archs.first().expect("nvcc knows none of the architectures");
     let mut command = Command::new(nvcc);
     command
-        .args(["-fatbin", "-std=c++17", "-O3", "-fmad=false"])
+        .args(["-fatbin", "-std=c++17", "-O3"])
+        .args(ARITHMETIC)
         .arg(if knows(nvcc, "--compress-mode") { "--compress-mode=size" } else { "-Xfatbin=--compress-all" })
         .arg(format!("--threads={}", env::var("NUM_JOBS").unwrap_or_else(|_| "1".into())))
         .args(archs.iter().map(|a| format!("-gencode=arch=compute_{a},code=sm_{a}")))

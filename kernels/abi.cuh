@@ -81,12 +81,13 @@ struct Job {
     u64* group_sizes;   // [tiles]: bytes of each group; before that plain tiles, others, and from the end whole ones
     u64* group_offsets; // [tiles]: decompression: where each group begins in the stream; compression: all tiles that are not plain, then
                         // weights of chunks of tiles
+    u32* anchor_scan;   // compression: which anchors have a code; decompression: what chunks of anchors sum to (anchor_scan.cuh)
 
 #if defined(__CUDACC__) || defined(FACTZ_EMULATED)
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
 #endif
 };
-static_assert(sizeof(Job) == 320, "abi.rs asserts the same size");
+static_assert(sizeof(Job) == 328, "abi.rs asserts the same size");
 
 // factz_info.
 struct Info {

@@ -5,6 +5,7 @@
 // Besides them those on its own lines (x or y is 0) are. Always there are positions below 272: the vertices with
 // even coordinates, and the first row.
 #pragma once
+#include "anchor_scan.cuh"
 #include "front.cuh"
 
 template <typename T>
@@ -641,6 +642,7 @@ __device__ __forceinline__ void anchors(const Job& job) {
     const u64 tile = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     u32 exact = 0;
     T max_error = 0;
+    bool coded = false;
     if (tile < job.tiles()) {
         const Constraints<T> c = constraints_of<T>(job, control);
         const TileShape shape = tile_shape(job, tile);
@@ -684,8 +686,10 @@ __device__ __forceinline__ void anchors(const Job& job) {
         }
         reinterpret_cast<P*>(job.anchors)[tile] = values[3 * j + i];
         reinterpret_cast<int4*>(job.anchor_codes)[tile] = make_int4(code.qu, code.qv, code.id, 0);
+        coded = code.id < EXACT;
     } else {
         after_kernel_before();
     }
+    note_coded_anchors(job, tile, coded);
     report_tally<T>(control, exact, 0, max_error);
 }

@@ -62,7 +62,7 @@ struct Control {
 };
 static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
 
-enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_ENCODE };
+enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_ENCODE, TICKET_ANCHORS };
 
 __device__ __forceinline__ Control& control_of(const Job& job) { return *reinterpret_cast<Control*>(job.control); }
 

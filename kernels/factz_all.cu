@@ -2,6 +2,7 @@
 // made fields one Synthesis; grids and blocks are in src/backend/cuda/launch.rs, analysis.rs and synthetic.rs, shared
 // memory is static but for that of the coder. No result depends on the order of blocks.
 #include "abi.cuh"
+#include "capacities.cuh"
 #include "coding_lorenzo.cuh"
 #include "gathering.cuh"
 #include "other_tiles.cuh"

@@ -1,6 +1,6 @@
 // Entries of the front end: from values to symbols. No numerics of their own.
 #pragma once
-#include "stage/anchor.cuh"
+#include "anchor_scan.cuh"
 #include "stage/tile.cuh"
 #include "stage/tune.cuh"
 
@@ -14,11 +14,20 @@ __device__ __forceinline__ void clear(const Job& job) {
     for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < all; k += gridDim.x * blockDim.x)
         (k < CONTROL ? reinterpret_cast<u64*>(job.control)[k] : job.counts[k - CONTROL]) = 0;
 }
+// Likewise what is summed over anchors, or the states of the blocks that do it.
+__device__ __forceinline__ void clear_scan(u32* words, u64 count) {
+    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += (u64)gridDim.x * blockDim.x) words[k] = 0;
+}
+__device__ __forceinline__ void clear_trees(const Job& job) {
+    if (job.predictor == PREDICTOR_HIERARCHICAL) clear_scan(job.anchor_scan, tree_words(job.tiles()) + tree_words(job.tiles_y));
+}
 
 // Grid: any. Block: any. How decompression begins.
 template <typename T>
 __device__ __forceinline__ void begin_call(const Job& job) {
     clear(job);
+    const AnchorScan scan(job);
+    clear_scan(const_cast<u32*>(scan.states), (job.tiles() + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK);
 }
 
 // ---------------------------------------------------------------- statistics
@@ -535,6 +544,7 @@ __device__ __forceinline__ void statistics(const Job& job) {
     __shared__ Strip<T> strips[STATISTICS_WARPS];
     let_next_begin();
     clear(job);
+    clear_trees(job);
     const u64 units = strips_of_row(job) * job.tiles_y, warps = (u64)gridDim.x * STATISTICS_WARPS;
     Tally<T> t = {SeenRange<T>::none(), 0, 0, 0};
     const bool aligned = is_aligned<T>(job);
@@ -557,6 +567,7 @@ __device__ __forceinline__ void few_statistics(const Job& job) {
     __shared__ Strip<T> strips[STRIP_PARTS];
     let_next_begin();
     clear(job);
+    clear_trees(job);
     Tally<T> t = {SeenRange<T>::none(), 0, 0, 0};
     const StripPlace place(job, blockIdx.x, is_aligned<T>(job));
     if (place.wide)

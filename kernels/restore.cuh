@@ -1,5 +1,6 @@
 // Entry of decompression from the symbols to the values of the hierarchical predictor, and the report.
 #pragma once
+#include "anchor_scan.cuh"
 #include "decoding.cuh"
 #include "stage/restoring.cuh"
 
@@ -51,79 +52,60 @@ __device__ __forceinline__ bool anchor_code(const Job& job, u64 index, Code& cod
     return true;
 }
 
-constexpr u32 ANCHOR_THREADS = 256;
-
 // Whether the predictor of a stream is the one that the call expected and not this one. `open`, which found it, is complete before any kernel begins
 // that comes behind the check.
 __device__ __forceinline__ bool is_lorenzo_as_expected(const Job& job, const Control& control) {
     return job.predictor == PREDICTOR_LORENZO && (control.predictor ^ PREDICTOR_LORENZO | control.content ^ CONTENT_CODED) == 0;
 }
 
-// Grid: rows of tiles and one more block. Block: ANCHOR_THREADS. Values of the anchors of one row; the last block makes the tables.
+// Grid: a block for each chunk of ANCHOR_CHUNK tiles and one more, which makes the tables. Block: ANCHOR_THREADS. Values of the anchors. Each anchor
+// is read once; a block also reads what chunks before it sum to, 32 of them for each step back (anchor_scan.cuh).
 template <typename T>
 __device__ __forceinline__ void anchor_values(const Job& job) {
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
+    __shared__ AnchorSums shared;
     Control& control = control_of(job);
     if (is_lorenzo_as_expected(job, control)) return pass_by();
     after_kernel_before();
     if (!is_coded_by(control, PREDICTOR_HIERARCHICAL)) return;
-    const u64 ty = blockIdx.x;
-    if (ty == job.tiles_y) return make_restore_tables<T>(job, control);
-    // The sums of a warp's codes: of its part of the row, and of the first column above. (One thread is no more than one part ahead of another.)
-    __shared__ uint4 sums[2][ANCHOR_THREADS / 32];
-    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    // The base code above: differences of the first column. Other warps than those with the first ones of the row, where both are few.
-    u32 column_u = 0, column_v = 0, base_u = 0, base_v = 0;
-    for (u64 y = ANCHOR_THREADS - 1 - threadIdx.x; y < ty; y += ANCHOR_THREADS) {
-        Code code;
-        u32 symbol;
-        if (anchor_code<T>(job, y * job.tiles_x, code, symbol)) {
-            column_u += (u32)code.qu;
-            column_v += (u32)code.qv;
-        }
-    }
-    u32 part = 0;
-    for (u64 x0 = 0; x0 < job.tiles_x; x0 += ANCHOR_THREADS, part ^= 1) {
-        const u64 x = x0 + threadIdx.x, index = ty * job.tiles_x + x;
-        Code code = {0, 0, 0};
-        u32 symbol = SYMBOL_ZERO;
-        bool has = false;
-        if (x < job.tiles_x) has = anchor_code<T>(job, index, code, symbol);
-        u32 u = sum_up_to_me(has ? (u32)code.qu : 0), v = sum_up_to_me(has ? (u32)code.qv : 0);
-        column_u = warp_sum(column_u), column_v = warp_sum(column_v);
-        if (lane == 31) sums[part][warp] = make_uint4(u, v, column_u, column_v);
-        __syncthreads();
-        u32 all_u = 0, all_v = 0;
+    if (blockIdx.x == gridDim.x - 1) return make_restore_tables<T>(job, control);
+    if (threadIdx.x == 0) shared.chunk = atomicAdd(&control.tickets[TICKET_ANCHORS], 1u);
+    __syncthreads();
+    const u32 chunk = shared.chunk;
+    const u64 first = (u64)chunk * ANCHOR_CHUNK + threadIdx.x * ANCHORS_EACH;
+    uint2 sums[ANCHORS_EACH];
+    u32 ids[ANCHORS_EACH], symbols[ANCHORS_EACH];
+    bool has[ANCHORS_EACH];
 #pragma unroll
-        for (u32 w = 0; w < ANCHOR_THREADS / 32; w++) {
-            const uint4 other = sums[part][w];
-            if (w < warp) u += other.x, v += other.y;
-            all_u += other.x, all_v += other.y;
-            base_u += other.z, base_v += other.w;
+    for (u32 i = 0; i < ANCHORS_EACH; i++) {
+        Code code = {0, 0, 0};
+        symbols[i] = SYMBOL_ZERO;
+        has[i] = first + i < job.tiles() && anchor_code<T>(job, first + i, code, symbols[i]);
+        sums[i] = has[i] ? make_uint2((u32)code.qu, (u32)code.qv) : make_uint2(0, 0);
+        ids[i] = (u32)code.id;
+    }
+    sum_base_codes(job, shared, chunk, sums);
+#pragma unroll
+    for (u32 i = 0; i < ANCHORS_EACH; i++) {
+        const u64 index = first + i;
+        if (index >= job.tiles()) continue;
+        P value = Real<T>::pair(T(0), T(0));
+        if (has[i]) {
+            const i32 id = (i32)ids[i];
+            // Not by the cache of the multiprocessor: other blocks' anchors, in whose place digits are still, may be in the same line.
+            const u32 digits = id ? (u32)Real<T>::bits(__ldcg(&reinterpret_cast<const P*>(job.anchors)[index].x)) : 0;
+            const u32 mask = (1u << (2 * id)) - 1;
+            const T w = (T)control.quantizer.width[ANCHOR_LEVEL][id];
+            const i32 qu = join_code((i32)sums[i].x, digits & mask, id);
+            const i32 qv = join_code((i32)sums[i].y, digits >> (2 * id) & mask, id);
+            value = Real<T>::pair(T(0) + (T)qu * w, T(0) + (T)qv * w);
+        } else if (symbols[i] == STORED) {
+            const Q raw = reinterpret_cast<const Q*>(job.payload)[index * TILE_VERTICES];
+            const T a = Real<T>::from_bits(Payload<T>::low(raw)), b = Real<T>::from_bits(Payload<T>::second(raw));
+            if (Real<T>::finite(a) && Real<T>::finite(b)) value = Real<T>::pair(a, b);
         }
-        u += base_u;
-        v += base_v;
-        column_u = column_v = 0;
-        if (x < job.tiles_x) {
-            P value = Real<T>::pair(T(0), T(0));
-            if (has) {
-                // Not by the cache of the multiprocessor: the next row's anchors, in whose place digits are still, may be in the same line.
-                const u32 digits = code.id ? (u32)Real<T>::bits(__ldcg(&reinterpret_cast<const P*>(job.anchors)[index].x)) : 0;
-                const u32 mask = (1u << (2 * code.id)) - 1;
-                const T w = (T)control.quantizer.width[ANCHOR_LEVEL][code.id];
-                const i32 qu = join_code((i32)u, digits & mask, code.id);
-                const i32 qv = join_code((i32)v, digits >> (2 * code.id) & mask, code.id);
-                value = Real<T>::pair(T(0) + (T)qu * w, T(0) + (T)qv * w);
-            } else if (symbol == STORED) {
-                const Q raw = reinterpret_cast<const Q*>(job.payload)[index * TILE_VERTICES];
-                const T a = Real<T>::from_bits(Payload<T>::low(raw)), b = Real<T>::from_bits(Payload<T>::second(raw));
-                if (Real<T>::finite(a) && Real<T>::finite(b)) value = Real<T>::pair(a, b);
-            }
-            reinterpret_cast<P*>(job.anchors)[index] = value;
-        }
-        base_u += all_u;
-        base_v += all_v;
+        reinterpret_cast<P*>(job.anchors)[index] = value;
     }
 }
 

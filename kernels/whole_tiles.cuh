@@ -16,22 +16,16 @@ static __device__ __noinline__ u32 anchor_symbol(const Job& job, const TileShape
     if (code.z == EXACT) return STORED;
     i32 before_u = 0, before_v = 0;
     u32 digits_u, digits_v;
-    u64 at = index, x = shape.tx, y = shape.ty;
-    int4 other = before;
-    while (x > 0 || y > 0) {
-        // The next one that has a code.
-        if (at != index) other = codes[x > 0 ? at - 1 : at - job.tiles_x];
-        if (x > 0) {
-            at--;
-            x--;
-        } else {
-            at -= job.tiles_x;
-            y--;
+    if (index > 0) {
+        int4 other = before;
+        if (other.z >= EXACT) {
+            // The next one that has a code, wherever it is.
+            const u32 last = last_coded_anchor(job, shape, index);
+            if (last != NO_TILE) other = codes[last];
         }
         if (other.z < EXACT) {
             split_code(other.x, other.z, before_u, digits_u);
             split_code(other.y, other.z, before_v, digits_v);
-            break;
         }
     }
     i32 base_u, base_v;

@@ -20,6 +20,8 @@ const SYMBOLS: u64 = 256;
 const CODE_ENTRIES: u64 = MASK_BYTE as u64 * 128 + (TABLES - MASK_BYTE) as u64 * SYMBOLS + 1;
 /// Places in a decoding table where the search for a slot begins.
 const SLOTS: u64 = 256;
+/// Anchors that a block of decompression sums (kernels/anchor_scan.cuh).
+pub(crate) const ANCHOR_CHUNK: u64 = 512;
 /// The largest table section: the directory and full tables.
 pub const TABLE_SECTION_BYTES: u64 = 52 + TABLES as u64 * 1020;
 /// Space for the words of one tile before the groups are put together.
@@ -59,8 +61,22 @@ pub struct Workspace {
     pub words: Region,
     pub group_sizes: Region,
     pub group_offsets: Region,
+    pub anchor_scan: Region,
     /// All of it.
     pub bytes: u64,
+}
+
+/// Words of a set of numbers below n as bits, with bits above that say which words are not zero, and so on up to a
+/// single word.
+fn tree_words(mut n: u64) -> u64 {
+    let mut words = 0;
+    loop {
+        n = n.div_ceil(32);
+        words += n;
+        if n <= 1 {
+            return words;
+        }
+    }
 }
 
 impl Workspace {
@@ -84,6 +100,13 @@ impl Workspace {
             tables: carver.take(&[CODE_ENTRIES, 8])?,
             table_section: carver.take(&[TABLE_SECTION_BYTES])?,
             words: carver.take(&[grid.tiles(), tile_word_bytes(dtype)])?,
+            // Which anchors have a code, of all tiles and of those of the first column.
+            anchor_scan: match request.config().predictor {
+                Predictor::Hierarchical => {
+                    carver.take(&[tree_words(grid.tiles()) + tree_words(grid.tiles_y()), 4])?
+                }
+                Predictor::Lorenzo => Region::default(),
+            },
             ..Default::default()
         };
         w.common(request, carver)
@@ -100,6 +123,8 @@ impl Workspace {
             tables: carver.take(&[TABLES as u64, SYMBOLS, 4])?,
             slots: carver.take(&[TABLES as u64, SLOTS])?,
             codes: carver.take(&[TABLES as u64, 1 << MAX_LENGTH, 2])?,
+            // Two sums of sixteen bytes and a state for each chunk.
+            anchor_scan: carver.take(&[grid.tiles().div_ceil(ANCHOR_CHUNK), 36])?,
             ..Default::default()
         };
         w.common(request, carver)
@@ -207,7 +232,7 @@ mod tests {
         Request::new(Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) }).unwrap()
     }
 
-    fn regions(w: &Workspace) -> [Region; 19] {
+    fn regions(w: &Workspace) -> [Region; 20] {
         [
             w.control,
             w.counts,
@@ -228,6 +253,7 @@ mod tests {
             w.words,
             w.group_sizes,
             w.group_offsets,
+            w.anchor_scan,
         ]
     }
 

@@ -67,14 +67,18 @@ fn expected<T: Real>(case: &Value, stream: &[u8]) -> Result<[Vec<u8>; 2], Status
 
 /// What the kernels make of a stream.
 fn restored(case: &Value, order: &str, folder: &Path, stream: &[u8]) -> Result<[Vec<u8>; 2], i32> {
+    restored_field(&config(case, 0), order, folder, stream)
+}
+
+/// The same of a stream of any field.
+fn restored_field(c: &Config, order: &str, folder: &Path, stream: &[u8]) -> Result<[Vec<u8>; 2], i32> {
     let [file, u, v] = ["stream", "u", "v"].map(|name| folder.join(name));
     fs::write(&file, stream).expect("the folder is writable");
-    let dtype = config(case, 0).dtype as u32;
     let status = emulate(
         "decompress",
-        [order.into(), dtype.to_string()]
+        [order.into(), (c.dtype as u32).to_string()]
             .into_iter()
-            .chain(["nx", "ny"].map(|key| integer(case, key).to_string()))
+            .chain([c.nx, c.ny].map(|n| n.to_string()))
             .chain([&file, &u, &v].map(|path| path_text(path))),
     );
     if status != 0 {
@@ -256,6 +260,59 @@ fn kernels_write_what_the_library_writes_of_many_tiles() {
         let written = write_stream(&config, &components, 0, 1, order, folder);
         assert!(written == stream[..report.stream_bytes as usize], "{coder:?}, order {order}");
     });
+}
+
+/// Anchors follow each other through all tiles: what is before one comes from sums of chunks of tiles, and the last one
+/// that has a code is looked for, however far away. Much of these fields is land, the whole first column of tiles of some.
+#[test]
+fn kernels_follow_anchors_through_narrow_fields() {
+    let mut cases = Vec::new();
+    let shapes = [(1, 32 * 1100 + 5), (32 * 700 + 1, 2), (40, 32 * 300), (32 * 299 + 7, 65), (97, 32 * 190)];
+    let modes = [(Mode::BlockWise, Coder::Ans), (Mode::Speculative, Coder::Huffman)];
+    for (k, shape) in shapes.into_iter().enumerate() {
+        for (l, land) in [7, 1000, u64::MAX].into_iter().enumerate() {
+            let (mode, coder) = modes[(k + l) % 2];
+            cases.push((shape, mode, coder, land, ORDERS[(k / 2 + l) % 2]));
+        }
+    }
+    for_each("emulated_narrow", &cases, |&((nx, ny), mode, coder, land, order), folder| {
+        let value = |k: u64, phase: f32| {
+            let (x, y) = (k % nx, k / nx);
+            let tile = y / 32 * nx.div_ceil(32) + x / 32;
+            // Water: a few tiles in so many, or the first and the last one.
+            let is_water = match land {
+                u64::MAX => tile == 0 || (x + 1 == nx && y + 1 == ny),
+                _ => tile * 0x9e37_79b9 % land < 1 + land / 100,
+            };
+            match is_water && (nx < 33 || x >= 32) {
+                true => 3.0 + (x as f32 * 0.02 + phase).sin() + 2.0 * (y as f32 * 0.01 - phase).cos(),
+                false => 0.0,
+            }
+        };
+        let components = [0.3, 1.7].map(|phase| (0..nx * ny).map(|k| value(k, phase)).collect::<Vec<f32>>());
+        let config = Config { mode, coder, ..Config::new(nx, ny, BoundKind::Relative, 1e-3) };
+        let request = Request::new(config).expect("a valid configuration");
+        let mut stream = vec![0; max_stream_bytes(&request) as usize];
+        let [u, v] = components.each_ref().map(|c| View::dense(c, nx));
+        let report = compress(&request, u, v, &mut stream, ONE_THREAD).expect("valid");
+        stream.truncate(report.stream_bytes as usize);
+        let what = format!("{nx} x {ny}, {mode:?}, land {land}, order {order}");
+        assert!(write_stream(&config, &components, 0, nx, order, folder) == stream, "{what}: another stream");
+        let mut out = [(); 2].map(|()| vec![0f32; (nx * ny) as usize]);
+        let [u, v] = &mut out;
+        decompress(&config, &stream, ViewMut::dense(u, nx), ViewMut::dense(v, nx), ONE_THREAD)
+            .expect("valid");
+        let restored = restored_field(&config, order, folder, &stream);
+        assert!(restored == Ok(out.map(|c| bytes_of(&c))), "{what}: other values");
+    });
+}
+
+#[test]
+fn chunks_of_anchors_look_back_at_chunks_that_are_not_done() {
+    build_emulator("emulated_look_back");
+    for seed in 0..400u64 {
+        assert_eq!(emulate("look_back", [seed.to_string()]), 0, "seed {seed}");
+    }
 }
 
 /// splitmix64

@@ -5,7 +5,8 @@
 mod emulator;
 mod support;
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::{fresh_folder, run};
 
@@ -45,9 +46,8 @@ fn write_field(kind: Kind, nx: u64, ny: u64, double: bool, folder: &Path) {
     }
 }
 
-#[test]
-fn kernels_read_what_was_written() {
-    let folder = fresh_folder("unwritten");
+/// The emulator with every read of the kernels watched.
+fn build(folder: &Path) -> PathBuf {
     let [object, program] = ["emulator.o", "emulator"].map(|name| folder.join(name));
     run(emulator::compiler()
         .args(["-fsanitize=thread", "-DFACTZ_WATCH_READS", "-c"])
@@ -61,7 +61,13 @@ fn kernels_read_what_was_written() {
         .arg(&object)
         .arg("-o")
         .arg(&program));
+    program
+}
 
+#[test]
+fn kernels_read_what_was_written() {
+    let folder = fresh_folder("unwritten");
+    let program = build(&folder);
     std::thread::scope(|scope| {
         for kind in [Kind::Flow, Kind::Land, Kind::Noise, Kind::Missing, Kind::Far] {
             let (program, own) = (&program, folder.join(format!("{kind:?}")));
@@ -92,4 +98,76 @@ fn watch(program: &Path, kind: Kind, folder: &Path) {
             }
         }
     }
+}
+
+/// How often each kernel reads, for a field of one column or one row of vertices that is all land but for each
+/// twentieth tile, the first tile of each row included.
+fn reads(
+    program: &Path,
+    folder: &Path,
+    nx: u64,
+    ny: u64,
+    mode: &str,
+    predictor: &str,
+) -> BTreeMap<String, u64> {
+    for (axis, name) in ["u", "v"].into_iter().enumerate() {
+        let water = |k: u64| k % nx >= 32 && (k % nx / 32 + k / nx / 32) % 20 == 1;
+        let values = (0..nx * ny).map(|k| match nx < 32 || water(k) {
+            true => 3.0 + value(Kind::Flow, axis, k % nx, k / nx) as f32,
+            false => 0.0,
+        });
+        std::fs::write(folder.join(name), values.flat_map(f32::to_le_bytes).collect::<Vec<u8>>())
+            .expect("the folder is writable");
+    }
+    let [nx, ny] = [nx, ny].map(|n| n.to_string());
+    let of_field = ["0", "0", &nx, &ny];
+    let of_kernels =
+        ["1", "1e-2", mode, predictor, "0", "2", "0", "0", "1", "1", "u", "v", "0", &nx, "stream"];
+    let mut all = BTreeMap::new();
+    for arguments in [
+        [&["compress"], &of_field[..], &of_kernels].concat(),
+        [&["decompress"], &of_field[..], &["stream", "u2", "v2"]].concat(),
+    ] {
+        let command = &mut Command::new(program);
+        let out = run(command.current_dir(folder).env("FACTZ_COUNT_READS", "1").args(&arguments));
+        assert_eq!(out.stdout.trim_ascii(), b"0", "{arguments:?}");
+        for line in String::from_utf8_lossy(&out.stderr).lines() {
+            let (kernel, count) = line.rsplit_once(' ').expect("a kernel and a number");
+            all.insert(kernel.to_owned(), count.parse().expect("a number"));
+        }
+    }
+    all
+}
+
+/// Four times the field takes four times the reads of every kernel, however narrow it is: no kernel reads for each tile
+/// what is before it.
+#[test]
+fn no_kernel_is_quadratic_in_a_narrow_field() {
+    let folder = fresh_folder("narrow");
+    let program = &build(&folder);
+    std::thread::scope(|scope| {
+        for (mode, predictor) in [("0", "0"), ("1", "0"), ("0", "1")] {
+            // One column of vertices, two columns of tiles of which the first one is land, and one row.
+            for (nx, ny, grows_x) in [(1, 32 * 256, false), (64, 32 * 128, false), (32 * 256, 1, true)] {
+                let own = folder.join(format!("{mode}_{predictor}_{nx}_{ny}"));
+                std::fs::create_dir(&own).expect("the folder is writable");
+                scope.spawn(move || {
+                    let small = reads(program, &own, nx, ny, mode, predictor);
+                    let [many_x, many_y] = if grows_x { [4, 1] } else { [1, 4] };
+                    let large = reads(program, &own, many_x * nx, many_y * ny, mode, predictor);
+                    for (kernel, count) in large {
+                        let before = small.get(&kernel).copied().unwrap_or(0);
+                        println!(
+                            "{nx} x {ny}, mode {mode}, predictor {predictor}: {kernel} {before} -> {count}"
+                        );
+                        // A kernel with a fixed number of reads may have one more step.
+                        assert!(
+                            count <= 5 * before + 20_000,
+                            "{nx} x {ny}: {kernel} reads {before}, then {count}"
+                        );
+                    }
+                });
+            }
+        }
+    });
 }

@@ -243,6 +243,7 @@ inline std::vector<std::vector<Copy>>& copies_of_thread() {
 #ifdef FACTZ_WATCH_READS
 extern "C" void watch_part(const void* at, uint64_t bytes, bool written);
 extern "C" void watch_read(const void* at, uint64_t bytes);
+extern "C" uint64_t reads_seen();
 #else
 inline void watch_part(const void*, uint64_t, bool) {}
 inline void watch_read(const void*, uint64_t) {}

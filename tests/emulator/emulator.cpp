@@ -4,8 +4,11 @@
 //
 //   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE HALO PIN DX DY U V FIRST PITCH STREAM
 //   emulator decompress ORDER DTYPE NX NY STREAM U V
+//   emulator look_back SEED
 //
 // Numbers are those of kernels/abi.cuh; FIRST is the element of U and V that is the first vertex. Prints the status.
+// The last one has chunks of anchors look back at others of which some know what is before them and some do not, as on a
+// device, where blocks work at the same time. With reads.cpp, FACTZ_COUNT_READS=1 lists how often each kernel reads.
 #include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -160,6 +163,9 @@ void run_block(size_t n) {
 
 void launch(const char* name, void (*kernel)(const Job), const Job& job, uint64_t blocks, unsigned threads_of_block) {
     kernel_name = name;
+#ifdef FACTZ_WATCH_READS
+    const uint64_t reads_before = reads_seen();
+#endif
     gridDim = {(unsigned)blocks, 1, 1};
     blockDim = {threads_of_block, 1, 1};
     kernel_body = [&] { kernel(job); };
@@ -169,6 +175,9 @@ void launch(const char* name, void (*kernel)(const Job), const Job& job, uint64_
         std::memset(emulated_shared, 0xa5, sizeof emulated_shared);
         run_block(threads_of_block);
     }
+#ifdef FACTZ_WATCH_READS
+    if (std::getenv("FACTZ_COUNT_READS")) std::fprintf(stderr, "%s %llu\n", name, (unsigned long long)(reads_seen() - reads_before));
+#endif
 }
 
 // ---- Memory ---------------------------------------------------------------------------------------------------
@@ -225,6 +234,7 @@ void carve(Job& job, bool compress) {
         job.across = fenced_as<u8>(job.tiles_y * job.nx * pair);
         job.down = fenced_as<u8>(job.tiles_x * job.ny * pair);
         job.table_section = fenced_as<u8>(TABLE_SECTION_BYTES);
+        if (job.predictor == PREDICTOR_HIERARCHICAL) job.anchor_scan = fenced_as<u32>(4 * (tree_words(tiles) + tree_words(job.tiles_y)));
         job.words = fenced_as<u8>(tiles * (job.dtype ? TILE_WORD_BYTES_F64 : TILE_WORD_BYTES_F32));
     } else {
         job.tables = fenced_as<u32>((uint64_t)TABLES * ALPHABET * 4);
@@ -232,6 +242,7 @@ void carve(Job& job, bool compress) {
         job.steps = fenced_as<u32>(tiles * 4);
         job.slots = fenced_as<u8>((uint64_t)TABLES * ALPHABET);
         job.codes = fenced_as<u8>((uint64_t)TABLES * 2048 * 2);
+        job.anchor_scan = fenced_as<u32>((tiles + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK * 36);
     }
 }
 
@@ -298,11 +309,59 @@ void decompress(const Job& job) {
     RUN(decode_huffman, FEW, 32 * DECODE_WARPS);
     const uint64_t blocks = (tiles + 4 * LORENZO_RESTORE_WARPS - 1) / (4 * LORENZO_RESTORE_WARPS);
     if (job.predictor == PREDICTOR_LORENZO) RUN(lorenzo_restore, blocks, 32 * LORENZO_RESTORE_WARPS);
-    RUN(anchor_values, job.tiles_y + 1, ANCHOR_THREADS);
+    RUN(anchor_values, (tiles + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK + 1, ANCHOR_THREADS);
     RUN(restore_others, FEW, 64);
     if (job.predictor == PREDICTOR_LORENZO) return;
     RUN(restore, (tiles + 3) / 4, 64);
     RUN(lorenzo_restore, blocks, 32 * LORENZO_RESTORE_WARPS);
+}
+
+// ---- Looking back over chunks that are not done ----------------------------------------------------------------
+
+std::vector<BaseSums> found;
+
+void look_back(const Job job) {
+    const BaseSums sums = sums_before(AnchorScan(job), blockIdx.x, (u32)job.tiles_x);
+    if (threadIdx.x == 0) found[blockIdx.x] = sums;
+}
+
+// Whether all chunks find the sums of what is before them, in random states of the others.
+bool looks_back(uint64_t seed) {
+    uint64_t state = seed;
+    auto random = [&] { return (u32)((state = state * 6364136223846793005u + 1442695040888963407u) >> 32); };
+    const u32 widths[] = {1, 2, 31, 511, 512, 513, 1023, 1025, 20000, 100000}, chunks = 1 + random() % 150;
+    Job job;
+    std::memset(&job, 0, sizeof job);
+    job.tiles_x = widths[seed % 10];
+    // A grid of that width may end inside a row here: nothing asks for more.
+    job.tiles_y = ((uint64_t)chunks * ANCHOR_CHUNK + job.tiles_x - 1) / job.tiles_x;
+    job.anchor_scan = fenced_as<u32>((job.tiles() + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK * 36);
+    const AnchorScan scan(job);
+    std::vector<BaseSums> before;
+    BaseSums all = make_uint4(0, 0, 0, 0);
+    const u32 known = 1 + random() % 64;
+    for (u32 chunk = 0; chunk < chunks; chunk++) {
+        before.push_back(all);
+        BaseSums own = make_uint4(0, 0, 0, 0);
+        for (u32 k = 0; k < ANCHOR_CHUNK; k++) {
+            const u32 x = (chunk * ANCHOR_CHUNK + k) % (u32)job.tiles_x, u = random(), v = random();
+            if (x == 0) {
+                own = make_uint4(own.x + u, own.y + v, 0, 0);
+                all = make_uint4(all.x + u, all.y + v, 0, 0);
+            } else {
+                own.z += u, own.w += v;
+                all.z += u, all.w += v;
+            }
+        }
+        // What is not known yet is not to be read.
+        const bool knows = chunk == 0 || random() % known == 0;
+        scan.own[chunk] = knows ? make_uint4(1, 2, 3, 4) : own;
+        scan.all[chunk] = knows ? all : make_uint4(5, 6, 7, 8);
+        scan.states[chunk] = knows ? CHUNK_ALL : CHUNK_OWN;
+    }
+    found.assign(chunks, {});
+    launch("look_back", look_back, job, chunks, 32);
+    return std::memcmp(found.data(), before.data(), chunks * sizeof(BaseSums)) == 0;
 }
 
 }  // namespace
@@ -334,6 +393,10 @@ void named_barrier(int number, int of_threads) {
 
 int main(int argc, char** argv) {
     const std::string what = argc > 1 ? argv[1] : "";
+    if (what == "look_back" && argc == 3) {
+        std::printf("%d\n", looks_back(std::strtoull(argv[2], nullptr, 10)) ? 0 : 1);
+        return 0;
+    }
     if (!(what == "compress" && argc == 21) && !(what == "decompress" && argc == 9)) {
         std::fprintf(stderr, "usage: see the head of emulator.cpp\n");
         return 2;

@@ -13,8 +13,10 @@ struct Part {
     std::vector<unsigned char> written;
 };
 std::vector<Part> parts;
+uint64_t reads = 0;
 
 void read(const void* at, uint64_t bytes) {
+    reads++;
     const uintptr_t first = (uintptr_t)at;
     for (const Part& part : parts)
         if (first - part.start < part.written.size())
@@ -38,6 +40,7 @@ void watch_part(const void* at, uint64_t bytes, bool written) {
     parts.push_back({(uintptr_t)at, std::vector<unsigned char>(bytes, written)});
 }
 void watch_read(const void* at, uint64_t bytes) { read(at, bytes); }
+uint64_t reads_seen() { return reads; }
 
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}

@@ -20,6 +20,8 @@ mod large;
 mod made;
 mod matrix;
 mod memory;
+mod modes;
+mod narrow;
 mod scenarios;
 
 use factz::backend::cuda::host::{device_count, Device};
@@ -75,7 +77,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 21] = [
+const SCENARIOS: [Scenario; 23] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),
@@ -91,6 +93,8 @@ const SCENARIOS: [Scenario; 21] = [
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),
     ("synthetic_fields", made::synthetic_fields),
+    ("narrow_fields", narrow::narrow_fields),
+    ("floating_point_modes", modes::floating_point_modes),
     ("golden", golden::golden_streams),
     ("older_version", golden::older_version),
     ("large_f32", large::large_f32),

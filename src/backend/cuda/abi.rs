@@ -62,10 +62,11 @@ pub(super) struct Job {
     words: DevicePointer,
     group_sizes: DevicePointer,
     group_offsets: DevicePointer,
+    anchor_scan: DevicePointer,
 }
 
 const _: () = {
-    assert!(size_of::<Job>() == 320);
+    assert!(size_of::<Job>() == 328);
     assert!(offset_of!(Job, u_layout) == 16);
     assert!(offset_of!(Job, stream) == 48);
     assert!(offset_of!(Job, report) == 64);
@@ -73,7 +74,7 @@ const _: () = {
     assert!(offset_of!(Job, dtype) == 128);
     assert!(offset_of!(Job, halo) == 152);
     assert!(offset_of!(Job, control) == 168);
-    assert!(offset_of!(Job, group_offsets) == 312);
+    assert!(offset_of!(Job, anchor_scan) == 320);
 };
 
 impl From<crate::field::Layout> for Layout {
@@ -133,6 +134,7 @@ impl Job {
             words: part(plan.words),
             group_sizes: part(plan.group_sizes),
             group_offsets: part(plan.group_offsets),
+            anchor_scan: part(plan.anchor_scan),
         }
     }
 }

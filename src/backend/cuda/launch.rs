@@ -4,6 +4,7 @@ use super::abi::Job;
 use super::driver::{check, Module};
 use super::Direction;
 use crate::error::{Error, Result, Status};
+use crate::plan::ANCHOR_CHUNK;
 use crate::request::{Coder, Config, Mode, Predictor, Preserve, Request};
 use cudarc::driver::sys::{self, CUfunction, CUstream};
 use std::ffi::c_void;
@@ -186,7 +187,7 @@ pub(super) const DECOMPRESS: [Stage; 11] = [
     ),
     with_shared(16 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     only(LORENZO, LORENZO_RESTORE),
-    stage("anchor_values", |s, _| s.tiles_y + 1, 256),
+    stage("anchor_values", |s, _| s.tiles.div_ceil(ANCHOR_CHUNK) + 1, 256),
     only(HIERARCHICAL, stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64)),
     // Mostly without work.
     only(LORENZO, stage("restore_others", |s, _| s.tiles.div_ceil(2).min(MANY), 64)),

@@ -1,0 +1,145 @@
+//! No kernel depends on a floating-point mode: a device has none that a program could set, each instruction says how it
+//! rounds and what it does with subnormal numbers. The code that nvcc makes with the flags of the build has only
+//! instructions that round to nearest and keep subnormal numbers, but for those that are named here with a reason.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+use support::{fresh_folder, root, run};
+
+/// The oldest architecture and one with everything that newer ones have: the sources differ between them.
+const ARCHITECTURES: [u32; 2] = [75, 90];
+
+/// Instructions on floating-point values that may occur, besides comparisons, choices and moves.
+const ALLOWED: [(&str, &str); 12] = [
+    ("add.rn", "to nearest"),
+    ("sub.rn", "to nearest"),
+    ("mul.rn", "to nearest; with its rounding said, the assembler fuses it with nothing"),
+    ("div.rn", "to nearest"),
+    ("rcp.rn", "to nearest: 1 / x"),
+    ("sqrt.rn", "to nearest"),
+    ("fma.rn", "to nearest; only where the source asks for it (Real::fma), since -fmad=false"),
+    ("cvt.rn", "to nearest: integers and doubles to floats"),
+    ("cvt.rzi", "toward zero: the integer of a float, as C and Rust convert"),
+    ("cvt.rm.f32.f64", "float_down (control.cuh): a distance that must not be larger than it is"),
+    ("cvt.f64.f32", "exact"),
+    ("min max abs neg", "exact; .NaN gives NaN where one of both is"),
+];
+
+/// An estimate of 2^32 / x for whole numbers from 1 to 2^23, none of which is subnormal, that is too small by a known part;
+/// what takes it corrects the quotient exactly (reciprocal_below in ptx.cuh).
+const ESTIMATE: [&str; 4] = ["cvt.rn.f32.u32", "rcp.approx.ftz.f32", "mul.rz.f32", "cvt.rzi.u32.f32"];
+
+/// Instructions that compute nothing.
+const MOVES: [&str; 11] =
+    ["mov", "ld", "st", "ldu", "selp", "slct", "setp", "set", "shfl", "testp", "copysign"];
+
+fn is_allowed(opcode: &str) -> bool {
+    let parts: Vec<&str> = opcode.split('.').collect();
+    if parts.iter().any(|part| matches!(*part, "ftz" | "approx" | "full" | "sat")) {
+        return false;
+    }
+    if MOVES.contains(&parts[0]) {
+        return true;
+    }
+    ALLOWED.iter().any(|(allowed, _)| match allowed.split(' ').collect::<Vec<_>>()[..] {
+        [one] => opcode == one || opcode.strip_prefix(one).is_some_and(|rest| rest.starts_with('.')),
+        ref several => {
+            several.contains(&parts[0]) && parts[1..].iter().all(|p| ["NaN", "f32", "f64"].contains(p))
+        }
+    })
+}
+
+/// The instructions of a line: inline assembly has several.
+fn opcodes(line: &str) -> impl Iterator<Item = &str> {
+    let statements = line.trim().trim_matches(['{', '}']).split(';');
+    statements.filter_map(|statement| {
+        let mut words = statement.split_whitespace();
+        let first = words.next()?;
+        let opcode = if first.starts_with('@') { words.next()? } else { first };
+        let types = ["f16", "bf16", "f32", "f64", "f16x2"];
+        let is_instruction = opcode.starts_with(|c: char| c.is_ascii_lowercase());
+        (is_instruction && opcode.split('.').any(|part| types.contains(&part))).then_some(opcode)
+    })
+}
+
+#[test]
+fn what_is_allowed() {
+    for good in
+        ["add.rn.f32", "cvt.rm.f32.f64", "max.NaN.f32", "cvt.rzi.s32.f64", "setp.lt.f32", "fma.rn.f64"]
+    {
+        assert!(is_allowed(good), "{good}");
+    }
+    for bad in [
+        "add.f32",
+        "mul.f64",
+        "fma.rz.f32",
+        "div.approx.f32",
+        "div.full.f32",
+        "add.rn.ftz.f32",
+        "setp.lt.ftz.f32",
+        "cvt.rz.f32.f64",
+        "cvt.rm.f64.s64",
+        "min.ftz.f32",
+        "sqrt.approx.f32",
+        "ex2.approx.f32",
+        "cvt.rni.f32.f32",
+    ] {
+        assert!(!is_allowed(bad), "{bad}");
+    }
+    let line = "\t@%p3 fma.rn.f32 %f1, %f2, %f3, %f4;";
+    assert_eq!(opcodes(line).collect::<Vec<_>>(), ["fma.rn.f32"]);
+    assert_eq!(
+        opcodes("{.reg .f32 q; rcp.approx.ftz.f32 q, q;}").collect::<Vec<_>>(),
+        ["rcp.approx.ftz.f32"]
+    );
+}
+
+#[test]
+fn kernels_round_to_nearest_and_keep_subnormal_numbers() {
+    let (Some(nvcc), Some(arithmetic)) =
+        (option_env!("FACTZ_TEST_NVCC"), option_env!("FACTZ_TEST_ARITHMETIC"))
+    else {
+        println!("the library was built without kernels: their code was not looked at");
+        return;
+    };
+    let flags: BTreeSet<&str> = arithmetic.split(' ').collect();
+    for flag in ["-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true"] {
+        assert!(flags.contains(flag), "{flag} is not among {arithmetic}");
+    }
+    let folder = fresh_folder("kernel_modes");
+    for architecture in ARCHITECTURES {
+        let code = folder.join(format!("{architecture}.ptx"));
+        run(Command::new(nvcc)
+            .current_dir(root())
+            .args(["-ptx", "-std=c++17", "-O3"])
+            .args(&flags)
+            .arg(format!("-gencode=arch=compute_{architecture},code=compute_{architecture}"))
+            .arg("kernels/factz_all.cu")
+            .arg("-o")
+            .arg(&code));
+        check(&code);
+    }
+}
+
+fn check(code: &Path) {
+    let text = std::fs::read_to_string(code).expect("nvcc wrote it");
+    let (mut counts, mut estimates) = (BTreeMap::<&str, u64>::new(), 0);
+    for line in text.lines() {
+        let found: Vec<&str> = opcodes(line).collect();
+        if found == ESTIMATE {
+            estimates += 1;
+            continue;
+        }
+        for opcode in found {
+            *counts.entry(opcode).or_default() += 1;
+        }
+    }
+    println!("{}: {counts:#?}, {estimates} estimates", code.display());
+    let other: Vec<_> = counts.keys().filter(|opcode| !is_allowed(opcode)).collect();
+    assert!(other.is_empty(), "{}: {other:?}", code.display());
+    // It was read rightly: this much there is.
+    assert!(counts["mul.rn.f64"] > 500 && counts["add.rn.f32"] > 300 && estimates > 0, "{counts:?}");
+}
