@@ -6,7 +6,7 @@ use crate::error::{Error, Result, Status};
 use crate::geometry::TILE_VERTICES;
 use crate::request::{Dtype, Predictor, Request};
 use crate::stage::entropy::huffman::MAX_LENGTH;
-use crate::stage::entropy::table::{MASK_BYTE, TABLES};
+use crate::stage::entropy::table::{MASK_BYTE, SCALE_BITS, TABLES};
 
 /// Alignment of the workspace and of each part of it: that of cudaMalloc.
 pub const ALIGNMENT: u64 = 256;
@@ -31,6 +31,29 @@ pub const fn tile_word_bytes(dtype: Dtype) -> u64 {
         Dtype::F64 => 20480,
     }
 }
+
+/// Bits of a symbol at most, with an escape; raw bits behind it: a vertex is stored where a code would take more.
+const MOST_SYMBOL_BITS: u64 = SCALE_BITS as u64 + 8;
+/// Words and states of one tile fit its space: all vertices with a symbol and the raw bits of both values, digits of
+/// an anchor, modes, classes and numbers of entries. (An entry of a mask, 45 bits, comes with half a vertex less
+/// or more; kernels/capacities.cuh has it exactly.)
+const _: () = {
+    let dtypes = [Dtype::F32, Dtype::F64];
+    let mut k = 0;
+    while k < dtypes.len() {
+        let value_bits = [32, 64][k];
+        let vertex_bits = MOST_SYMBOL_BITS + 2 * value_bits;
+        let entry_bits = 2 * MOST_SYMBOL_BITS + 5;
+        let mask_bits = 256 * entry_bits.saturating_sub(vertex_bits / 2);
+        let head_bits = 32 + 4 * MOST_SYMBOL_BITS + 35;
+        let bits = TILE_VERTICES as u64 * vertex_bits + mask_bits + head_bits;
+        assert!(128 + bits.div_ceil(16) * 2 + 2 <= tile_word_bytes(dtypes[k]));
+        k += 1;
+    }
+};
+/// The whole control block, counts and what is carved from the rest are multiples of words.
+const _: () =
+    assert!(CONTROL_BYTES % ALIGNMENT == 0 && NEARNESS_BYTES % 16 == 0 && TABLE_SECTION_BYTES % 4 == 0);
 
 /// A part of the workspace; one without bytes is not used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -332,6 +355,8 @@ mod tests {
         assert_eq!(constant("TILE_WORD_BYTES_F32"), tile_word_bytes(Dtype::F32));
         assert_eq!(constant("TILE_WORD_BYTES_F64"), tile_word_bytes(Dtype::F64));
         assert_eq!(TABLES, 50);
+        let scan = include_str!("../kernels/anchor_scan.cuh");
+        assert!(scan.contains(&format!("static_assert(ANCHOR_CHUNK == {ANCHOR_CHUNK},")));
         assert_eq!(constant("ANALYSIS_ROWS"), BAND);
         assert_eq!(constant("ANALYSIS_COUNT_BYTES"), ANALYSIS_COUNT_BYTES);
     }

@@ -1,0 +1,362 @@
+/*
+ * Random configurations of random small fields, and damaged streams of these, through the C interface. What it says must
+ * be true: bounds, critical points, masks, counts; what lies beside fields and buffers stays as it was. Buffers have
+ * exactly the size that was promised, so that AddressSanitizer and valgrind find every access beside them.
+ *
+ *   driver CONFIGURATIONS STREAMS SEED
+ *
+ * CONFIGURATIONS cases, of which a third have random bytes in the configuration, and STREAMS damaged streams in all.
+ */
+#include "factz.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t state;
+static uint64_t tallies[12];
+static unsigned long long case_number;
+
+static uint64_t random64(void) {
+    uint64_t z = (state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+static uint64_t below(uint64_t n) { return (random64() >> 8) % n; }
+static int one_in(uint64_t n) { return below(n) == 0; }
+
+static void fail(const char* what) {
+    fprintf(stderr, "case %llu: %s (last error: %s)\n", case_number, what, factz_last_error());
+    abort();
+}
+static void expect(int holds, const char* what) {
+    if (!holds) fail(what);
+}
+static void* take(size_t bytes) {
+    void* const at = malloc(bytes > 0 ? bytes : 1);
+    if (!at) fail("the driver is out of memory");
+    return at;
+}
+
+/* ---- Values ---- */
+
+static double bits_as_double(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+/* Any double, with those that are special more often. */
+static double any_double(void) {
+    static const double special[] = {0.0, -0.0, 1.0, -1.0, 5e-324, 1e-310, 1e-40, -1e-40, 1e-6, 1e-3,
+                                     0.1, 1e30, -1e30, 1e300, 1.7976931348623157e308, 9.97e36, HUGE_VAL, -HUGE_VAL};
+    if (one_in(12)) return bits_as_double(0x7ff8000000000000u | random64());
+    return one_in(2) ? special[below(sizeof special / sizeof *special)] : bits_as_double(random64());
+}
+
+enum { WAVES, NOISE, SMALL_INTEGERS, SUBNORMAL, LARGE, LAND, MISSING, FILLED, ANY_BITS, KINDS };
+static double value_of(int kind, int axis, uint64_t x, uint64_t y, double fill) {
+    const double fx = (double)x, fy = (double)y, wave = axis ? cos(0.7 * fx - 0.2 * fy) : sin(0.3 * fx + 0.5 * fy);
+    const double noise = (double)(int64_t)random64() / 9223372036854775808.0;
+    switch (kind) {
+        case WAVES: return wave;
+        case NOISE: return noise;
+        case SMALL_INTEGERS: return (double)below(5) - 2.0;
+        case SUBNORMAL: return 1e-40 * wave;
+        case LARGE: return 1e37 * noise;
+        case LAND: return (x / 5 + y / 7) % 3 ? wave : one_in(4) ? -0.0 : 0.0;
+        case MISSING: return one_in(9) ? any_double() : wave;
+        case FILLED: return one_in(5) ? fill : wave;
+        default: return any_double();
+    }
+}
+
+/* ---- Fields ---- */
+
+/* Both components in memory that ends with their last ghost vertices. */
+typedef struct {
+    unsigned char* memory;
+    size_t bytes;
+    unsigned char *u, *v;
+} Field;
+
+/* Elements from the first vertex that is touched to the owned one, and to the end of the last one; 0 if they do not fit. */
+static int extent(uint64_t nx, uint64_t ny, uint64_t pitch, uint64_t stride, uint32_t halo, size_t* before, size_t* all) {
+    const uint64_t left = halo & FACTZ_SIDE_LEFT ? 1 : 0, first = halo & FACTZ_SIDE_FIRST_ROW ? 1 : 0;
+    const uint64_t right = halo & FACTZ_SIDE_RIGHT ? 1 : 0, last = halo & FACTZ_SIDE_LAST_ROW ? 1 : 0;
+    if (stride == 0 || stride > 64 || nx == 0 || ny == 0 || nx > 4096 || ny > 4096 || pitch > 1 << 20) return 0;
+    if (pitch == 0) pitch = nx * stride;
+    *before = (size_t)(first * pitch + left * stride);
+    *all = *before + (size_t)((ny - 1 + last) * pitch + (nx - 1 + right) * stride) + 1;
+    return *all < 1 << 20;
+}
+static int make_field(Field* field, const factz_config* c, uint32_t halo) {
+    const size_t element = c->dtype == FACTZ_DTYPE_F64 ? 8 : 4;
+    size_t before[2], all[2];
+    if (!extent(c->nx, c->ny, c->u_pitch, c->u_stride, halo, &before[0], &all[0])) return 0;
+    if (!extent(c->nx, c->ny, c->v_pitch, c->v_stride, halo, &before[1], &all[1])) return 0;
+    field->bytes = (all[0] + all[1]) * element;
+    field->memory = take(field->bytes);
+    memset(field->memory, 0x5a, field->bytes);
+    field->u = field->memory + before[0] * element;
+    field->v = field->memory + (all[0] + before[1]) * element;
+    return 1;
+}
+static unsigned char* vertex(const Field* field, const factz_config* c, int axis, int64_t x, int64_t y) {
+    const int64_t stride = (int64_t)(axis ? c->v_stride : c->u_stride);
+    const uint64_t given = axis ? c->v_pitch : c->u_pitch;
+    const int64_t pitch = given ? (int64_t)given : (int64_t)c->nx * stride;
+    return (axis ? field->v : field->u) + (y * pitch + x * stride) * (c->dtype == FACTZ_DTYPE_F64 ? 8 : 4);
+}
+static double read_value(const Field* field, const factz_config* c, int axis, int64_t x, int64_t y) {
+    const unsigned char* const at = vertex(field, c, axis, x, y);
+    double wide;
+    float narrow;
+    if (c->dtype == FACTZ_DTYPE_F64) {
+        memcpy(&wide, at, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, at, sizeof narrow);
+    return narrow;
+}
+static void write_value(const Field* field, const factz_config* c, int axis, int64_t x, int64_t y, double value) {
+    unsigned char* const at = vertex(field, c, axis, x, y);
+    /* What no float has becomes an infinity. */
+    const float narrow = fabs(value) <= 3.4028234663852886e38 || isnan(value) ? (float)value : (float)copysign(HUGE_VAL, value);
+    if (c->dtype == FACTZ_DTYPE_F64)
+        memcpy(at, &value, sizeof value);
+    else
+        memcpy(at, &narrow, sizeof narrow);
+}
+static void fill_field(const Field* field, const factz_config* c) {
+    const int kind = (int)below(KINDS);
+    const int64_t left = c->halo & FACTZ_SIDE_LEFT ? 1 : 0, first = c->halo & FACTZ_SIDE_FIRST_ROW ? 1 : 0;
+    const int64_t right = c->halo & FACTZ_SIDE_RIGHT ? 1 : 0, last = c->halo & FACTZ_SIDE_LAST_ROW ? 1 : 0;
+    for (int64_t y = -first; y < (int64_t)c->ny + last; y++)
+        for (int64_t x = -left; x < (int64_t)c->nx + right; x++)
+            for (int axis = 0; axis < 2; axis++)
+                write_value(field, c, axis, x, y, value_of(kind, axis, (uint64_t)(x + 1), (uint64_t)(y + 1), c->fill_value));
+}
+
+/* ---- Configurations ---- */
+
+static int32_t choice(int32_t most) { return one_in(40) ? (int32_t)random64() : (int32_t)below((uint64_t)most + 1); }
+
+static void random_config(factz_config* c) {
+    static const double bounds[] = {0.0, 1e-1, 1e-2, 1e-3, 1e-6, 1e-12, 1e-40, 1.0, 1e30};
+    const uint64_t most = one_in(8) ? 100 : 20;
+    uint64_t nx = 1 + below(most), ny = 1 + below(most);
+    if (one_in(30)) nx = 1 + below(2000), ny = 1;
+    if (one_in(30)) nx = 1, ny = 1 + below(2000);
+    expect(factz_config_init(c, nx, ny, FACTZ_BOUND_ABSOLUTE, 0.0) == FACTZ_OK, "factz_config_init");
+    c->bound_kind = choice(1);
+    c->bound = one_in(10) ? any_double() : bounds[below(sizeof bounds / sizeof *bounds)];
+    c->dtype = choice(1);
+    c->mode = choice(1);
+    c->coder = choice(1);
+    c->predictor = one_in(3) ? choice(1) : 0;
+    c->preserve = choice(2);
+    c->verify_checksum = choice(1);
+    if (one_in(3)) c->halo = one_in(40) ? (uint32_t)random64() : (uint32_t)below(16);
+    if (one_in(3)) c->pin = one_in(40) ? (uint32_t)random64() : (uint32_t)below(16) & ~c->halo;
+    if (one_in(6)) c->dx = any_double();
+    if (one_in(6)) c->dy = any_double();
+    c->u_stride = 1 + below(one_in(4) ? 4 : 1);
+    c->v_stride = 1 + below(one_in(4) ? 4 : 1);
+    if (one_in(2) || c->halo) c->u_pitch = (nx + 2) * c->u_stride + below(4);
+    if (one_in(2) || c->halo) c->v_pitch = (nx + 2) * c->v_stride + below(4);
+    if (one_in(3)) {
+        c->has_fill_value = choice(1);
+        c->fill_value = any_double();
+    }
+    if (one_in(3)) {
+        for (uint64_t k = 1 + below(3); k > 0; k--) {
+            unsigned char* const byte = (unsigned char*)c + below(sizeof *c);
+            *byte = one_in(3) ? (unsigned char)random64() : (unsigned char)(*byte ^ 1u << below(8));
+        }
+    }
+}
+
+/* ---- What must hold ---- */
+
+static int same_bits(const Field* a, const factz_config* c, const Field* b, int64_t x, int64_t y) {
+    const size_t element = c->dtype == FACTZ_DTYPE_F64 ? 8 : 4;
+    return memcmp(vertex(a, c, 0, x, y), vertex(b, c, 0, x, y), element) == 0 &&
+           memcmp(vertex(a, c, 1, x, y), vertex(b, c, 1, x, y), element) == 0;
+}
+static int is_filled(const Field* field, const factz_config* c, int64_t x, int64_t y) {
+    const float narrow = (float)c->fill_value;
+    for (int axis = 0; axis < 2 && c->has_fill_value == 1; axis++) {
+        const unsigned char* const at = vertex(field, c, axis, x, y);
+        if (c->dtype == FACTZ_DTYPE_F64 ? memcmp(at, &c->fill_value, 8) == 0 : memcmp(at, &narrow, 4) == 0) return 1;
+    }
+    return 0;
+}
+
+/* The copy against the original: bound, bits of what is not finite or filled, gaps. */
+static void check_copy(const Field* original, const Field* copy, const factz_config* c, double bound) {
+    Field gaps = *copy;
+    for (int64_t y = 0; y < (int64_t)c->ny; y++)
+        for (int64_t x = 0; x < (int64_t)c->nx; x++) {
+            const double u = read_value(original, c, 0, x, y), v = read_value(original, c, 1, x, y);
+            if (!isfinite(u) || !isfinite(v) || is_filled(original, c, x, y) || (u == 0.0 && v == 0.0 && bound == 0.0) || bound == 0.0) {
+                expect(same_bits(original, c, copy, x, y), "a vertex without a finite value, filled, or at bound 0 has changed");
+            } else {
+                const double du = fabs(u - read_value(copy, c, 0, x, y)), dv = fabs(v - read_value(copy, c, 1, x, y));
+                expect(du <= bound && dv <= bound, "the bound is exceeded");
+            }
+        }
+    gaps.memory = take(copy->bytes);
+    memcpy(gaps.memory, copy->memory, copy->bytes);
+    gaps.u = gaps.memory + (copy->u - copy->memory);
+    gaps.v = gaps.memory + (copy->v - copy->memory);
+    for (int64_t y = 0; y < (int64_t)c->ny; y++)
+        for (int64_t x = 0; x < (int64_t)c->nx; x++)
+            for (int axis = 0; axis < 2; axis++) memset(vertex(&gaps, c, axis, x, y), 0x5a, c->dtype == FACTZ_DTYPE_F64 ? 8 : 4);
+    for (size_t k = 0; k < gaps.bytes; k++) expect(gaps.memory[k] == 0x5a, "a gap or a ghost vertex was written");
+    free(gaps.memory);
+}
+
+static void check_analysis(const Field* original, const Field* copy, const factz_config* given, const factz_report* report) {
+    factz_config c = *given;
+    factz_comparison comparison;
+    const size_t n = (size_t)(c.nx * c.ny), capacity = (size_t)below(40);
+    factz_critical_point* const points = take(capacity * sizeof *points);
+    uint64_t count = ~(uint64_t)0;
+    c.halo = 0;
+    c.bound_kind = FACTZ_BOUND_ABSOLUTE;
+    c.bound = report->bound;
+    expect(factz_compare_host(original->u, original->v, n, &c, copy->u, copy->v, NULL, &comparison, 1) == FACTZ_OK, "a comparison");
+    expect(comparison.bound_exceeded == 0 && comparison.changed_nonfinite == 0, "the comparison finds values that have changed");
+    if (c.preserve != FACTZ_PRESERVE_NONE) {
+        expect(comparison.lost_points == 0 && comparison.new_points == 0, "points were lost, or are new");
+        expect(comparison.changed_ties == 0 && comparison.new_ties == 0, "ties have changed");
+    }
+    if (c.preserve == FACTZ_PRESERVE_TYPES) expect(comparison.violations == 0, "violations");
+    expect(factz_critical_points_host(original->u, original->v, n, &c, points, capacity, &count, 1) ==
+               (count > capacity ? FACTZ_ERROR_BUFFER_TOO_SMALL : FACTZ_OK),
+           "critical points");
+    expect(count == comparison.critical_points, "both analyses count the same points");
+    if (c.preserve != FACTZ_PRESERVE_NONE && given->halo == 0) expect(count == report->critical_points, "and so does the compression");
+    free(points);
+}
+
+/* ---- Streams ---- */
+
+static void damage(unsigned char* stream, size_t bytes) {
+    for (uint64_t k = 1 + below(4); k > 0; k--) {
+        /* Each part of a stream gets its share: its header above all. */
+        const size_t at = (size_t)below(one_in(3) ? 128 : one_in(2) && bytes > 300 ? 300 : bytes);
+        static const uint64_t sizes[] = {0, 1, 31, 33, 1u << 20, 0xffffffff, 1ull << 32, 1ull << 40, 1ull << 62, ~0ull};
+        const uint64_t size = one_in(2) ? sizes[below(sizeof sizes / sizeof *sizes)] : random64();
+        switch (below(5)) {
+            case 0: stream[at] = (unsigned char)random64(); break;
+            case 1: stream[at] ^= (unsigned char)(1u << below(8)); break;
+            case 2: memcpy(stream + (at & ~(size_t)3), &size, bytes - (at & ~(size_t)3) < 4 ? bytes - (at & ~(size_t)3) : 4); break;
+            /* A number of the header: dimensions, lengths, groups, the fill value. */
+            case 3: memcpy(stream + 32 + 8 * below(12), &size, 8); break;
+            default: {
+                const size_t from = (size_t)below(bytes), longest = bytes - (at > from ? at : from);
+                memmove(stream + at, stream + from, (size_t)below(longest < 200 ? longest + 1 : 200));
+            }
+        }
+    }
+}
+static void decode_damaged(const unsigned char* stream, size_t bytes, const factz_config* given) {
+    const size_t n = (size_t)(given->nx * given->ny), length = one_in(6) ? (size_t)below(bytes + 1) : bytes;
+    unsigned char* const bad = take(length);
+    factz_config c = *given;
+    factz_report report;
+    factz_info info;
+    Field out;
+    /* The checksum would notice nearly everything. */
+    c.verify_checksum = one_in(10);
+    c.halo = 0;
+    memcpy(bad, stream, length);
+    if (length >= 128) damage(bad, length);
+    memset(&report, 0xee, sizeof report);
+    expect(make_field(&out, &c, 0), "an output");
+    const factz_status seen = factz_inspect_host(bad, length, &info);
+    const factz_status status = factz_decompress_host(bad, length, &c, out.u, out.v, n, &report, 1);
+    expect(report.status == status, "a report that says something else");
+    expect(status == FACTZ_OK || status == FACTZ_ERROR_CORRUPT_STREAM || status == FACTZ_ERROR_UNSUPPORTED_VERSION ||
+               status == FACTZ_ERROR_INVALID_ARGUMENT,
+           "a damaged stream has another status");
+    /* Whoever looks at the header first is told what is wrong with it, or that it is another field's. */
+    if (status == FACTZ_ERROR_INVALID_ARGUMENT)
+        expect(seen != FACTZ_OK || info.nx != c.nx || info.ny != c.ny || info.dtype != c.dtype, "an argument that is right");
+    if (seen != FACTZ_OK) expect(status != FACTZ_OK, "a stream without a header");
+    tallies[status == FACTZ_OK ? 8 : status == FACTZ_ERROR_CORRUPT_STREAM ? 9 : 10]++;
+    free(out.memory);
+    free(bad);
+}
+
+/* ---- Cases ---- */
+
+static void one_case(uint64_t streams) {
+    factz_config c;
+    factz_sizes sizes;
+    factz_report report;
+    Field field, copy;
+    random_config(&c);
+    const factz_status valid = factz_compress_sizes(&c, &sizes);
+    tallies[valid == FACTZ_OK ? 0 : 1]++;
+    if (!make_field(&field, &c, c.halo)) {
+        /* Nothing that a program could have memory for: refused before anything is read. */
+        const size_t n = (size_t)(c.nx * c.ny + 1);
+        tallies[2]++;
+        expect(factz_compress_host(&c, &c, n, &c, &c, 0, &report, 1) != FACTZ_OK, "a number of vertices that is wrong");
+        return;
+    }
+    fill_field(&field, &c);
+    unsigned char* const before = take(field.bytes);
+    memcpy(before, field.memory, field.bytes);
+    const size_t most = valid == FACTZ_OK ? (size_t)sizes.max_stream_bytes : 4096;
+    const size_t room = one_in(6) ? (size_t)below(most) : most, n = (size_t)(c.nx * c.ny);
+    unsigned char* const stream = take(room);
+    memset(&report, 0xee, sizeof report);
+    const factz_status status = factz_compress_host(field.u, field.v, n, &c, stream, room, &report, one_in(20) ? 2 : 1);
+    expect(report.status == status, "the report of a compression says something else");
+    expect(memcmp(before, field.memory, field.bytes) == 0, "the field was changed");
+    free(before);
+    if (valid != FACTZ_OK) {
+        expect(status == valid, "a configuration that is refused in one place");
+    } else if (status == FACTZ_OK) {
+        tallies[3]++;
+        const size_t bytes = (size_t)report.stream_bytes;
+        expect(bytes <= room && report.required_bytes == report.stream_bytes, "the length of a stream");
+        expect(make_field(&copy, &c, c.halo), "a copy");
+        factz_report decoded;
+        const factz_status back = factz_decompress_host(stream, bytes, &c, copy.u, copy.v, n, &decoded, 1);
+        expect(back == FACTZ_OK && decoded.status == FACTZ_OK && decoded.stream_bytes == bytes, "a stream that was just made");
+        check_copy(&field, &copy, &c, report.bound);
+        check_analysis(&field, &copy, &c, &report);
+        free(copy.memory);
+        for (; streams > 0 && bytes >= 128; streams--) decode_damaged(stream, bytes, &c);
+    } else {
+        tallies[4]++;
+        expect(status == FACTZ_ERROR_BUFFER_TOO_SMALL || (status == FACTZ_ERROR_INVALID_ARGUMENT && room < 128), "a valid configuration");
+        expect(status != FACTZ_ERROR_BUFFER_TOO_SMALL || report.required_bytes > room, "a buffer that was large enough");
+    }
+    free(stream);
+    free(field.memory);
+}
+
+int main(int argc, char** argv) {
+    const uint64_t cases = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000, streams = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000;
+    const uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
+    for (case_number = 0; case_number < cases; case_number++) {
+        /* Each case can be made again by itself. */
+        state = seed * 0x5851f42d4c957f2du + case_number * 0x14057b7ef767814fu;
+        const uint64_t damaged = tallies[8] + tallies[9] + tallies[10], wanted = streams * (case_number + 1) / cases;
+        one_case(wanted > damaged ? wanted - damaged : 0);
+    }
+    printf("%llu configurations: %llu valid (%llu streams, %llu buffers too small), %llu refused, %llu of fields beyond memory\n",
+           (unsigned long long)cases, (unsigned long long)tallies[0], (unsigned long long)tallies[3], (unsigned long long)tallies[4],
+           (unsigned long long)tallies[1], (unsigned long long)tallies[2]);
+    printf("%llu damaged streams: %llu corrupt, %llu of another version or field, %llu decoded\n",
+           (unsigned long long)(tallies[8] + tallies[9] + tallies[10]), (unsigned long long)tallies[9], (unsigned long long)tallies[10],
+           (unsigned long long)tallies[8]);
+    return 0;
+}
