@@ -1,6 +1,31 @@
 // All kernels in one translation unit. Every kernel takes one Job, those of the analysis one Analysis, that of
 // made fields one Synthesis; grids and blocks are in src/backend/cuda/launch.rs, analysis.rs and synthetic.rs, shared
 // memory is static but for that of the coder. No result depends on the order of blocks.
+//
+// No kernel's work depends on what a header claims or on how narrow a field is: all of it is bounded by the memory that a call was given, of N tiles
+// and a stream of S bytes. A stream of another shape than the caller's is refused by `open`; the kernels behind it then end at once.
+//
+//   kernel                              reads and writes in all            most that one block or warp does one after the other
+//   begin                               N / 512 states                     N / 512 / 768
+//   statistics                          vertices once or twice             4096 strips share 4096 blocks; more: strips / 32768 a warp
+//   sort                                tiles; 16 N ranges of blocks       8192 ranges, 512 at a time
+//   tune                                24 tiles, 12 times                 a tile
+//   limits, bounds, lines, other and    listed tiles and triangles once    their number / the warps of the grid
+//     constrained tiles
+//   anchors, plain, lorenzo_plain       tiles once, a bit for each         a tile; the last coded anchor: 14 words (anchor_scan.cuh)
+//   collect, lorenzo_count              tiles once                         N / the warps of the grid
+//   tables                              50 tables, weights of tiles        N / 1024 sums, 256 at a time, by the last block
+//   encode                              tiles once; 5 searches a group     groups / the warps of the grid
+//   gather                              the stream once                    a 384th of the groups, 512 at a time
+//   open                                tables; 40 times the groups' words the words of all groups, 16384 at a time
+//   check                               the stream once                    S / the threads of the grid
+//   decode                              groups once, 256 tiles each        groups / the warps of the grid; a bad one ends at once
+//   anchor_values                       tiles once, N / 512 sums           two tiles a thread; blocks at work / 32 steps back
+//   restore, lorenzo_restore            tiles once                         a tile, or N / the warps of the grid
+//   compare, find_points, synthetic     vertices once                      bands of 32 rows / the warps of the grid
+//   compare_end                         a number for 32 rows of a chunk    twice as many, 1024 at a time
+//   place_points, write_points          rows; segments with points         (critical_points.cuh)
+//   inspect                             a header                           a header
 #include "abi.cuh"
 #include "capacities.cuh"
 #include "coding_lorenzo.cuh"

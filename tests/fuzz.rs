@@ -13,8 +13,9 @@ use support::{fresh_folder, release_folder, root, run};
 fn random_configurations_and_damaged_streams() {
     let variable = |name: &str, otherwise: &str| std::env::var(name).unwrap_or_else(|_| otherwise.into());
     let program = fresh_folder("fuzz").join("driver");
-    let library =
-        std::env::var_os("FACTZ_FUZZ_LIBRARY").map(PathBuf::from).unwrap_or_else(|| release_folder().join("libfactz.a"));
+    let library = std::env::var_os("FACTZ_FUZZ_LIBRARY")
+        .map(PathBuf::from)
+        .unwrap_or_else(|| release_folder().join("libfactz.a"));
     run(Command::new(variable("CC", "cc"))
         .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-g"])
         .args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all"])

@@ -176,7 +176,8 @@ void launch(const char* name, void (*kernel)(const Job), const Job& job, uint64_
         run_block(threads_of_block);
     }
 #ifdef FACTZ_WATCH_READS
-    if (std::getenv("FACTZ_COUNT_READS")) std::fprintf(stderr, "%s %llu\n", name, (unsigned long long)(reads_seen() - reads_before));
+    if (std::getenv("FACTZ_COUNT_READS"))
+        std::fprintf(stderr, "%s %llu\n", name, (unsigned long long)(reads_seen() - reads_before));
 #endif
 }
 
@@ -234,7 +235,8 @@ void carve(Job& job, bool compress) {
         job.across = fenced_as<u8>(job.tiles_y * job.nx * pair);
         job.down = fenced_as<u8>(job.tiles_x * job.ny * pair);
         job.table_section = fenced_as<u8>(TABLE_SECTION_BYTES);
-        if (job.predictor == PREDICTOR_HIERARCHICAL) job.anchor_scan = fenced_as<u32>(4 * (tree_words(tiles) + tree_words(job.tiles_y)));
+        if (job.predictor == PREDICTOR_HIERARCHICAL)
+            job.anchor_scan = fenced_as<u32>(4 * (tree_words(tiles) + tree_words(job.tiles_y)));
         job.words = fenced_as<u8>(tiles * (job.dtype ? TILE_WORD_BYTES_F64 : TILE_WORD_BYTES_F32));
     } else {
         job.tables = fenced_as<u32>((uint64_t)TABLES * ALPHABET * 4);

@@ -49,8 +49,10 @@ static double bits_as_double(uint64_t bits) {
 }
 /* Any double, with those that are special more often. */
 static double any_double(void) {
-    static const double special[] = {0.0, -0.0, 1.0, -1.0, 5e-324, 1e-310, 1e-40, -1e-40, 1e-6, 1e-3,
-                                     0.1, 1e30, -1e30, 1e300, 1.7976931348623157e308, 9.97e36, HUGE_VAL, -HUGE_VAL};
+    static const double special[] = {0.0,     -0.0,     1.0,      -1.0,  5e-324,
+                                     1e-310,  1e-40,    -1e-40,   1e-6,  1e-3,
+                                     0.1,     1e30,     -1e30,    1e300, 1.7976931348623157e308,
+                                     9.97e36, HUGE_VAL, -HUGE_VAL};
     if (one_in(12)) return bits_as_double(0x7ff8000000000000u | random64());
     return one_in(2) ? special[below(sizeof special / sizeof *special)] : bits_as_double(random64());
 }
@@ -60,15 +62,24 @@ static double value_of(int kind, int axis, uint64_t x, uint64_t y, double fill) 
     const double fx = (double)x, fy = (double)y, wave = axis ? cos(0.7 * fx - 0.2 * fy) : sin(0.3 * fx + 0.5 * fy);
     const double noise = (double)(int64_t)random64() / 9223372036854775808.0;
     switch (kind) {
-        case WAVES: return wave;
-        case NOISE: return noise;
-        case SMALL_INTEGERS: return (double)below(5) - 2.0;
-        case SUBNORMAL: return 1e-40 * wave;
-        case LARGE: return 1e37 * noise;
-        case LAND: return (x / 5 + y / 7) % 3 ? wave : one_in(4) ? -0.0 : 0.0;
-        case MISSING: return one_in(9) ? any_double() : wave;
-        case FILLED: return one_in(5) ? fill : wave;
-        default: return any_double();
+        case WAVES:
+            return wave;
+        case NOISE:
+            return noise;
+        case SMALL_INTEGERS:
+            return (double)below(5) - 2.0;
+        case SUBNORMAL:
+            return 1e-40 * wave;
+        case LARGE:
+            return 1e37 * noise;
+        case LAND:
+            return (x / 5 + y / 7) % 3 ? wave : one_in(4) ? -0.0 : 0.0;
+        case MISSING:
+            return one_in(9) ? any_double() : wave;
+        case FILLED:
+            return one_in(5) ? fill : wave;
+        default:
+            return any_double();
     }
 }
 
@@ -82,7 +93,8 @@ typedef struct {
 } Field;
 
 /* Elements from the first vertex that is touched to the owned one, and to the end of the last one; 0 if they do not fit. */
-static int extent(uint64_t nx, uint64_t ny, uint64_t pitch, uint64_t stride, uint32_t halo, size_t* before, size_t* all) {
+static int extent(uint64_t nx, uint64_t ny, uint64_t pitch, uint64_t stride, uint32_t halo, size_t* before,
+                  size_t* all) {
     const uint64_t left = halo & FACTZ_SIDE_LEFT ? 1 : 0, first = halo & FACTZ_SIDE_FIRST_ROW ? 1 : 0;
     const uint64_t right = halo & FACTZ_SIDE_RIGHT ? 1 : 0, last = halo & FACTZ_SIDE_LAST_ROW ? 1 : 0;
     if (stride == 0 || stride > 64 || nx == 0 || ny == 0 || nx > 4096 || ny > 4096 || pitch > 1 << 20) return 0;
@@ -123,7 +135,8 @@ static double read_value(const Field* field, const factz_config* c, int axis, in
 static void write_value(const Field* field, const factz_config* c, int axis, int64_t x, int64_t y, double value) {
     unsigned char* const at = vertex(field, c, axis, x, y);
     /* What no float has becomes an infinity. */
-    const float narrow = fabs(value) <= 3.4028234663852886e38 || isnan(value) ? (float)value : (float)copysign(HUGE_VAL, value);
+    const float narrow =
+        fabs(value) <= 3.4028234663852886e38 || isnan(value) ? (float)value : (float)copysign(HUGE_VAL, value);
     if (c->dtype == FACTZ_DTYPE_F64)
         memcpy(at, &value, sizeof value);
     else
@@ -136,7 +149,8 @@ static void fill_field(const Field* field, const factz_config* c) {
     for (int64_t y = -first; y < (int64_t)c->ny + last; y++)
         for (int64_t x = -left; x < (int64_t)c->nx + right; x++)
             for (int axis = 0; axis < 2; axis++)
-                write_value(field, c, axis, x, y, value_of(kind, axis, (uint64_t)(x + 1), (uint64_t)(y + 1), c->fill_value));
+                write_value(field, c, axis, x, y,
+                            value_of(kind, axis, (uint64_t)(x + 1), (uint64_t)(y + 1), c->fill_value));
 }
 
 /* ---- Configurations ---- */
@@ -200,8 +214,10 @@ static void check_copy(const Field* original, const Field* copy, const factz_con
     for (int64_t y = 0; y < (int64_t)c->ny; y++)
         for (int64_t x = 0; x < (int64_t)c->nx; x++) {
             const double u = read_value(original, c, 0, x, y), v = read_value(original, c, 1, x, y);
-            if (!isfinite(u) || !isfinite(v) || is_filled(original, c, x, y) || (u == 0.0 && v == 0.0 && bound == 0.0) || bound == 0.0) {
-                expect(same_bits(original, c, copy, x, y), "a vertex without a finite value, filled, or at bound 0 has changed");
+            if (!isfinite(u) || !isfinite(v) || is_filled(original, c, x, y) ||
+                (u == 0.0 && v == 0.0 && bound == 0.0) || bound == 0.0) {
+                expect(same_bits(original, c, copy, x, y),
+                       "a vertex without a finite value, filled, or at bound 0 has changed");
             } else {
                 const double du = fabs(u - read_value(copy, c, 0, x, y)), dv = fabs(v - read_value(copy, c, 1, x, y));
                 expect(du <= bound && dv <= bound, "the bound is exceeded");
@@ -213,12 +229,14 @@ static void check_copy(const Field* original, const Field* copy, const factz_con
     gaps.v = gaps.memory + (copy->v - copy->memory);
     for (int64_t y = 0; y < (int64_t)c->ny; y++)
         for (int64_t x = 0; x < (int64_t)c->nx; x++)
-            for (int axis = 0; axis < 2; axis++) memset(vertex(&gaps, c, axis, x, y), 0x5a, c->dtype == FACTZ_DTYPE_F64 ? 8 : 4);
+            for (int axis = 0; axis < 2; axis++)
+                memset(vertex(&gaps, c, axis, x, y), 0x5a, c->dtype == FACTZ_DTYPE_F64 ? 8 : 4);
     for (size_t k = 0; k < gaps.bytes; k++) expect(gaps.memory[k] == 0x5a, "a gap or a ghost vertex was written");
     free(gaps.memory);
 }
 
-static void check_analysis(const Field* original, const Field* copy, const factz_config* given, const factz_report* report) {
+static void check_analysis(const Field* original, const Field* copy, const factz_config* given,
+                           const factz_report* report) {
     factz_config c = *given;
     factz_comparison comparison;
     const size_t n = (size_t)(c.nx * c.ny), capacity = (size_t)below(40);
@@ -227,8 +245,10 @@ static void check_analysis(const Field* original, const Field* copy, const factz
     c.halo = 0;
     c.bound_kind = FACTZ_BOUND_ABSOLUTE;
     c.bound = report->bound;
-    expect(factz_compare_host(original->u, original->v, n, &c, copy->u, copy->v, NULL, &comparison, 1) == FACTZ_OK, "a comparison");
-    expect(comparison.bound_exceeded == 0 && comparison.changed_nonfinite == 0, "the comparison finds values that have changed");
+    expect(factz_compare_host(original->u, original->v, n, &c, copy->u, copy->v, NULL, &comparison, 1) == FACTZ_OK,
+           "a comparison");
+    expect(comparison.bound_exceeded == 0 && comparison.changed_nonfinite == 0,
+           "the comparison finds values that have changed");
     if (c.preserve != FACTZ_PRESERVE_NONE) {
         expect(comparison.lost_points == 0 && comparison.new_points == 0, "points were lost, or are new");
         expect(comparison.changed_ties == 0 && comparison.new_ties == 0, "ties have changed");
@@ -238,7 +258,8 @@ static void check_analysis(const Field* original, const Field* copy, const factz
                (count > capacity ? FACTZ_ERROR_BUFFER_TOO_SMALL : FACTZ_OK),
            "critical points");
     expect(count == comparison.critical_points, "both analyses count the same points");
-    if (c.preserve != FACTZ_PRESERVE_NONE && given->halo == 0) expect(count == report->critical_points, "and so does the compression");
+    if (c.preserve != FACTZ_PRESERVE_NONE && given->halo == 0)
+        expect(count == report->critical_points, "and so does the compression");
     free(points);
 }
 
@@ -251,11 +272,20 @@ static void damage(unsigned char* stream, size_t bytes) {
         static const uint64_t sizes[] = {0, 1, 31, 33, 1u << 20, 0xffffffff, 1ull << 32, 1ull << 40, 1ull << 62, ~0ull};
         const uint64_t size = one_in(2) ? sizes[below(sizeof sizes / sizeof *sizes)] : random64();
         switch (below(5)) {
-            case 0: stream[at] = (unsigned char)random64(); break;
-            case 1: stream[at] ^= (unsigned char)(1u << below(8)); break;
-            case 2: memcpy(stream + (at & ~(size_t)3), &size, bytes - (at & ~(size_t)3) < 4 ? bytes - (at & ~(size_t)3) : 4); break;
+            case 0:
+                stream[at] = (unsigned char)random64();
+                break;
+            case 1:
+                stream[at] ^= (unsigned char)(1u << below(8));
+                break;
+            case 2:
+                memcpy(stream + (at & ~(size_t)3), &size,
+                       bytes - (at & ~(size_t)3) < 4 ? bytes - (at & ~(size_t)3) : 4);
+                break;
             /* A number of the header: dimensions, lengths, groups, the fill value. */
-            case 3: memcpy(stream + 32 + 8 * below(12), &size, 8); break;
+            case 3:
+                memcpy(stream + 32 + 8 * below(12), &size, 8);
+                break;
             default: {
                 const size_t from = (size_t)below(bytes), longest = bytes - (at > from ? at : from);
                 memmove(stream + at, stream + from, (size_t)below(longest < 200 ? longest + 1 : 200));
@@ -285,7 +315,8 @@ static void decode_damaged(const unsigned char* stream, size_t bytes, const fact
            "a damaged stream has another status");
     /* Whoever looks at the header first is told what is wrong with it, or that it is another field's. */
     if (status == FACTZ_ERROR_INVALID_ARGUMENT)
-        expect(seen != FACTZ_OK || info.nx != c.nx || info.ny != c.ny || info.dtype != c.dtype, "an argument that is right");
+        expect(seen != FACTZ_OK || info.nx != c.nx || info.ny != c.ny || info.dtype != c.dtype,
+               "an argument that is right");
     if (seen != FACTZ_OK) expect(status != FACTZ_OK, "a stream without a header");
     tallies[status == FACTZ_OK ? 8 : status == FACTZ_ERROR_CORRUPT_STREAM ? 9 : 10]++;
     free(out.memory);
@@ -329,22 +360,26 @@ static void one_case(uint64_t streams) {
         expect(make_field(&copy, &c, c.halo), "a copy");
         factz_report decoded;
         const factz_status back = factz_decompress_host(stream, bytes, &c, copy.u, copy.v, n, &decoded, 1);
-        expect(back == FACTZ_OK && decoded.status == FACTZ_OK && decoded.stream_bytes == bytes, "a stream that was just made");
+        expect(back == FACTZ_OK && decoded.status == FACTZ_OK && decoded.stream_bytes == bytes,
+               "a stream that was just made");
         check_copy(&field, &copy, &c, report.bound);
         check_analysis(&field, &copy, &c, &report);
         free(copy.memory);
         for (; streams > 0 && bytes >= 128; streams--) decode_damaged(stream, bytes, &c);
     } else {
         tallies[4]++;
-        expect(status == FACTZ_ERROR_BUFFER_TOO_SMALL || (status == FACTZ_ERROR_INVALID_ARGUMENT && room < 128), "a valid configuration");
-        expect(status != FACTZ_ERROR_BUFFER_TOO_SMALL || report.required_bytes > room, "a buffer that was large enough");
+        expect(status == FACTZ_ERROR_BUFFER_TOO_SMALL || (status == FACTZ_ERROR_INVALID_ARGUMENT && room < 128),
+               "a valid configuration");
+        expect(status != FACTZ_ERROR_BUFFER_TOO_SMALL || report.required_bytes > room,
+               "a buffer that was large enough");
     }
     free(stream);
     free(field.memory);
 }
 
 int main(int argc, char** argv) {
-    const uint64_t cases = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000, streams = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000;
+    const uint64_t cases = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000,
+                   streams = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000;
     const uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     for (case_number = 0; case_number < cases; case_number++) {
         /* Each case can be made again by itself. */
@@ -352,11 +387,13 @@ int main(int argc, char** argv) {
         const uint64_t damaged = tallies[8] + tallies[9] + tallies[10], wanted = streams * (case_number + 1) / cases;
         one_case(wanted > damaged ? wanted - damaged : 0);
     }
-    printf("%llu configurations: %llu valid (%llu streams, %llu buffers too small), %llu refused, %llu of fields beyond memory\n",
-           (unsigned long long)cases, (unsigned long long)tallies[0], (unsigned long long)tallies[3], (unsigned long long)tallies[4],
-           (unsigned long long)tallies[1], (unsigned long long)tallies[2]);
+    printf(
+        "%llu configurations: %llu valid (%llu streams, %llu buffers too small), %llu refused, %llu of fields beyond "
+        "memory\n",
+        (unsigned long long)cases, (unsigned long long)tallies[0], (unsigned long long)tallies[3],
+        (unsigned long long)tallies[4], (unsigned long long)tallies[1], (unsigned long long)tallies[2]);
     printf("%llu damaged streams: %llu corrupt, %llu of another version or field, %llu decoded\n",
-           (unsigned long long)(tallies[8] + tallies[9] + tallies[10]), (unsigned long long)tallies[9], (unsigned long long)tallies[10],
-           (unsigned long long)tallies[8]);
+           (unsigned long long)(tallies[8] + tallies[9] + tallies[10]), (unsigned long long)tallies[9],
+           (unsigned long long)tallies[10], (unsigned long long)tallies[8]);
     return 0;
 }

@@ -58,7 +58,7 @@ fn mutate(stream: &mut [u8], round: usize, random: &mut Random) -> String {
     let parts = [HEADER_BYTES, HEADER_BYTES + tables + 8, HEADER_BYTES + tables + 600, n];
     let byte = if round < 2 * HEADER_BYTES { round / 2 } else { random.below(parts[round % 4].min(n)) };
     let part = part_of(stream, byte);
-    let how = match round % 6 {
+    let how = match round % 7 {
         0 | 3 => {
             stream[byte] ^= 1 << random.below(8);
             "a bit flipped"
@@ -76,6 +76,13 @@ fn mutate(stream: &mut [u8], round: usize, random: &mut Random) -> String {
             let at = byte / 4 * 4;
             stream[at..at + 4].copy_from_slice(&word.to_le_bytes());
             "an extreme word"
+        }
+        6 => {
+            // Dimensions, bounds, the fill pattern, lengths, groups.
+            let number = [0, u64::MAX, 1 << 32, 1 << 48, 1 << random.below(64), 31, 33][random.below(7)];
+            let at = 32 + 8 * random.below(12);
+            stream[at..at + 8].copy_from_slice(&number.to_le_bytes());
+            return format!("{number:#x} at byte {at} ({})", part_of(stream, at));
         }
         _ => {
             let (from, length) = (random.below(n), random.below(200));
