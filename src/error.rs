@@ -1,5 +1,6 @@
 //! The status codes of the C API and the error type that carries one through the crate.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// What a call can answer. The numbers are part of the ABI: they are never reused or changed.
@@ -36,22 +37,22 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     pub status: Status,
-    pub message: String,
+    pub message: Cow<'static, str>,
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    pub fn new(status: Status, message: impl Into<String>) -> Self {
+    pub fn new(status: Status, message: impl Into<Cow<'static, str>>) -> Self {
         Error { status, message: message.into() }
     }
-    pub fn argument(message: impl Into<String>) -> Self {
+    pub fn argument(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Status::InvalidArgument, message)
     }
-    pub fn config(message: impl Into<String>) -> Self {
+    pub fn config(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Status::InvalidConfig, message)
     }
-    pub fn corrupt(message: impl Into<String>) -> Self {
+    pub fn corrupt(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Status::CorruptStream, message)
     }
 }

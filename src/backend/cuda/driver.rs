@@ -52,7 +52,7 @@ pub(super) fn available() -> Result<()> {
     static FOUND: OnceLock<Result<()>> = OnceLock::new();
     FOUND
         .get_or_init(|| {
-            let none = |text: &str| Err(Error::new(Status::NoDevice, text));
+            let none = |text: &'static str| Err(Error::new(Status::NoDevice, text));
             if IMAGE.0.is_empty() {
                 return none("this library was built without CUDA; use the _host functions");
             }
