@@ -45,9 +45,7 @@ mod control {
     pub fn get() -> Control {
         let (control, status): (u64, u64);
         // SAFETY: reads two registers of this thread.
-        unsafe {
-            asm!("mrs {}, fpcr", "mrs {}, fpsr", out(reg) control, out(reg) status, options(nostack))
-        };
+        unsafe { asm!("mrs {}, fpcr", "mrs {}, fpsr", out(reg) control, out(reg) status, options(nostack)) };
         (control, status)
     }
 

@@ -21,9 +21,14 @@ pub fn reserve<T>(vec: &mut Vec<T>, more: usize) -> Result<()> {
     vec.try_reserve_exact(more).map_err(|_| out_of_memory())
 }
 
+/// Room for at least so many more elements, such that a vector that grows again and again moves seldom.
+pub fn reserve_growing<T>(vec: &mut Vec<T>, more: usize) -> Result<()> {
+    vec.try_reserve(more).map_err(|_| out_of_memory())
+}
+
 /// Appends an element, with room for more elements where there is none.
 pub fn push<T>(vec: &mut Vec<T>, item: T) -> Result<()> {
-    vec.try_reserve(1).map_err(|_| out_of_memory())?;
+    reserve_growing(vec, 1)?;
     vec.push(item);
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Panics of the library's own code are not printed: an export catches each and answers with a status. Panics of the
 //! host, of its threads and of the functions that it hands over, go to the hook that the host has.
 
+use crate::fpenv;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Once;
@@ -22,18 +23,18 @@ thread_local! {
 /// Exports that are running, on any thread.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs the body of an export, which must not unwind.
+/// Runs the body of an export, which must not unwind, in the default floating-point environment.
 pub(crate) fn inside_export<R>(body: impl FnOnce() -> R) -> R {
     install_hook();
     RUNNING.fetch_add(1, Ordering::SeqCst);
-    let result = run_as(Code::Export, body);
+    let result = run_as(Code::Export, || fpenv::with_default(body));
     RUNNING.fetch_sub(1, Ordering::SeqCst);
     result
 }
 
-/// Runs a function of the host from within the library.
+/// Runs a function of the host from within the library, in the host's floating-point environment.
 pub(crate) fn as_host<R>(body: impl FnOnce() -> R) -> R {
-    run_as(Code::Host, body)
+    run_as(Code::Host, || fpenv::with_callers(body))
 }
 
 /// Says that the calling thread is one of the library: a panic of its work is caught and handed on to the caller.

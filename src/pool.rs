@@ -41,7 +41,12 @@ impl Threads {
         state: impl Fn() -> Result<S> + Sync,
         work: impl Fn(&mut S, usize) -> Result<()> + Sync,
     ) -> Result<()> {
-        let job = Pieces { pieces, next: AtomicUsize::new(0), failed: AtomicBool::new(false), outcome: Mutex::default() };
+        let job = Pieces {
+            pieces,
+            next: AtomicUsize::new(0),
+            failed: AtomicBool::new(false),
+            outcome: Mutex::default(),
+        };
         let participate = || job.participate(&state, &work);
         workers::run(self.0.min(pieces), &participate);
         job.finish()

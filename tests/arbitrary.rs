@@ -112,21 +112,20 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
         }
         tiles.push((shape, codes));
     }
-    let (mut counts, mut lists) = (zero_counts(), list::Lists::default());
+    let (mut counts, mut lists) = (zero_counts().unwrap(), list::Lists::default());
     for (shape, codes) in &tiles {
-        group::count(scheme, shape, codes, Some(&mut counts), &mut lists);
+        group::count(scheme, shape, codes, Some(&mut counts), &mut lists).unwrap();
     }
     let models: Vec<M> = counts.iter().map(M::from_counts).collect();
-    let tables = container::write_tables(&models);
-    let coder = group::encode_tables(&models);
+    let tables = container::write_tables(&models).unwrap();
+    let coder = group::encode_tables(&models).unwrap();
     let numbered = tiles.iter().enumerate().map(|(tile, (shape, codes))| (*shape, codes, lists.tile(tile)));
     let numbered: Vec<_> = numbered.collect();
     let (mut rest, mut words, mut groups) = (&numbered[..], Vec::new(), Vec::new());
     while !rest.is_empty() {
         let (tiles, left) = rest.split_at(rest.len().min(1 + random(9) as usize));
         rest = left;
-        let mut out = Vec::new();
-        group::encode::<M>(scheme, tiles, &coder, &mut out);
+        let out = group::encode::<M>(scheme, tiles, &coder).unwrap();
         words.extend(container::group_word(tiles.len() as u64, out.len()).to_le_bytes());
         groups.push(out);
     }

@@ -9,8 +9,6 @@ mod statistics;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
-
 use self::back_end::BackEnd;
 use self::coding::{decode, decode_all, encode, Body};
 use self::front_end::{anchor_differences, FrontEnd};
@@ -20,6 +18,9 @@ use crate::error::{Error, Result, Status};
 use crate::field::{View, ViewMut};
 use crate::geometry::{Grid, ANCHOR_LEVEL, TILE};
 use crate::log::event;
+use crate::memory;
+use crate::panics;
+use crate::pool::{stateless, Threads};
 use crate::real::Real;
 use crate::report::Report;
 use crate::request::{BoundKind, Coder, Predictor, Preserve, Request};
@@ -36,6 +37,7 @@ use crate::stage::tune;
 
 /// Tiles in one piece of work.
 pub const CHUNK: usize = 16;
+
 /// Counts finished pieces of work for the caller's progress display.
 struct Meter<'a> {
     progress: Option<Progress<'a>>,
@@ -50,7 +52,7 @@ impl<'a> Meter<'a> {
     fn add(&self, n: u64) {
         if let Some(report) = self.progress {
             let done = self.done.fetch_add(n, Ordering::Relaxed) + n;
-            report(done as f64 / self.total as f64);
+            panics::as_host(|| report(done as f64 / self.total as f64));
         }
     }
 }
@@ -90,19 +92,20 @@ fn hierarchical<T: Real>(
     scheme: Scheme,
     constraints: &Constraints<T>,
     quantum: f64,
+    threads: Threads,
     meter: &Meter,
-) -> (Vec<TileCodes>, Tally, tune::Choice) {
-    let choice = choose(grid, views, constraints.bound, quantum);
+) -> Result<(Vec<TileCodes>, Tally, tune::Choice)> {
+    let choice = choose(grid, views, constraints.bound, quantum, threads)?;
     event!(DEBUG, "tuned", bound = constraints.bound, taper = choice.taper, kernels = choice.kernels);
     let quantizer = Quantizer::new(constraints.bound, quantum, choice.taper);
     let kernels = kernels(&choice.kernels);
     let encoder = Encoder { quantizer: &quantizer, kernels: &kernels, constraints };
-    let front = FrontEnd { grid, views, scheme, encoder };
-    let (anchors, anchor_tally) = front.anchors();
-    let (lines, line_tally) = front.lines(&anchors);
-    let bases = anchor_differences(grid, &anchors);
-    let (tiles, tile_tally) = front.tiles(&lines, &bases, meter);
-    (tiles, anchor_tally.merge(line_tally).merge(tile_tally), choice)
+    let front = FrontEnd { grid, views, scheme, encoder, threads };
+    let (anchors, anchor_tally) = front.anchors()?;
+    let (lines, line_tally) = front.lines(&anchors)?;
+    let bases = anchor_differences(grid, &anchors)?;
+    let (tiles, tile_tally) = front.tiles(&lines, &bases, meter)?;
+    Ok((tiles, anchor_tally.merge(line_tally).merge(tile_tally), choice))
 }
 
 /// The codes of all tiles by the Lorenzo predictor, which has nothing to choose.
@@ -111,39 +114,35 @@ fn lorenzo<T: Real>(
     views: [View<'_, T>; 2],
     constraints: &Constraints<T>,
     quantum: f64,
+    threads: Threads,
     meter: &Meter,
-) -> (Vec<TileCodes>, Tally, tune::Choice) {
+) -> Result<(Vec<TileCodes>, Tally, tune::Choice)> {
     let lattices = Lattices::new(constraints.bound, quantum);
     let encoder = lorenzo::Encoder { grid, views, lattices: &lattices, constraints };
-    let mut all = vec![TileCodes::default(); grid.tiles() as usize];
-    let tally = all
-        .par_chunks_mut(CHUNK)
-        .enumerate()
-        .map_init(
-            || (Patch::new(), Builder::new()),
-            |(patch, builder), (chunk, out)| {
-                patch.tally = Tally::default();
-                for (k, out) in out.iter_mut().enumerate() {
-                    *out = encoder.tile(patch, builder, &grid.tile((chunk * CHUNK + k) as u64));
-                }
-                meter.add(out.len() as u64);
-                patch.tally
-            },
-        )
-        .reduce(Tally::default, Tally::merge);
-    (all, tally, tune::Choice { taper: 0, kernels: [0; ANCHOR_LEVEL] })
+    let mut all = memory::defaults::<TileCodes>(grid.tiles() as usize)?;
+    let scratch = || Ok((Patch::new()?, Builder::new()?));
+    let tallies = threads.map_chunks(&mut all, CHUNK, scratch, |(patch, builder), chunk, out| {
+        patch.tally = Tally::default();
+        for (k, out) in out.iter_mut().enumerate() {
+            *out = encoder.tile(patch, builder, &grid.tile((chunk * CHUNK + k) as u64))?;
+        }
+        meter.add(out.len() as u64);
+        Ok(patch.tally)
+    })?;
+    Ok((all, Tally::sum(&tallies), tune::Choice { taper: 0, kernels: [0; ANCHOR_LEVEL] }))
 }
 
 pub fn compress<T: Real>(
     request: &Request,
     views: [View<'_, T>; 2],
     dst: &mut [u8],
+    threads: Threads,
     progress: Option<Progress<'_>>,
 ) -> Result<Report> {
     let (config, grid) = (request.config(), request.grid());
     let span = tracing::info_span!("compress", nx = config.nx, ny = config.ny);
     let _entered = span.enter();
-    let statistics = statistics(grid, views);
+    let statistics = statistics(grid, views, threads)?;
     let bound = absolute_bound(config.bound_kind, config.bound, statistics.range);
     let largest = statistics.range.map_or(T::ZERO, |(low, high)| low.abs().max(high.abs()));
     let quantum = quantize::quantum(bound, largest);
@@ -160,13 +159,13 @@ pub fn compress<T: Real>(
     let scheme = Scheme::newest(config.predictor, T::BYTES);
     let meter = Meter::new(progress, 2 * grid.tiles());
     let (tiles, tally, choice) = match config.predictor {
-        Predictor::Hierarchical => hierarchical(grid, views, scheme, &constraints, quantum, &meter),
-        Predictor::Lorenzo => lorenzo(grid, views, &constraints, quantum, &meter),
-    };
+        Predictor::Hierarchical => hierarchical(grid, views, scheme, &constraints, quantum, threads, &meter),
+        Predictor::Lorenzo => lorenzo(grid, views, &constraints, quantum, threads, &meter),
+    }?;
     let Body { tables, groups } = match config.coder {
-        Coder::Ans => encode::<Frequencies>(grid, scheme, &tiles, &meter),
-        Coder::Huffman => encode::<Lengths>(grid, scheme, &tiles, &meter),
-    };
+        Coder::Ans => encode::<Frequencies>(grid, scheme, &tiles, threads, &meter),
+        Coder::Huffman => encode::<Lengths>(grid, scheme, &tiles, threads, &meter),
+    }?;
     drop(tiles);
     let mut header = Header {
         version: container::version_of(config.predictor),
@@ -231,7 +230,7 @@ pub fn compress<T: Real>(
         header.table_bytes = 0;
         header.groups = 0;
         stream[..HEADER_BYTES].copy_from_slice(&header.write());
-        store(grid, views, &mut stream[HEADER_BYTES..]);
+        store(grid, views, &mut stream[HEADER_BYTES..], threads)?;
         report.exact_vertices = grid.vertices();
         report.max_error = 0.0;
     }
@@ -241,60 +240,78 @@ pub fn compress<T: Real>(
 }
 
 /// Codes the sample of tiles and decides.
-fn choose<T: Real>(grid: Grid, views: [View<'_, T>; 2], bound: f64, quantum: f64) -> tune::Choice {
+fn choose<T: Real>(
+    grid: Grid,
+    views: [View<'_, T>; 2],
+    bound: f64,
+    quantum: f64,
+    threads: Threads,
+) -> Result<tune::Choice> {
     let samples = grid.tiles().min(tune::SAMPLES);
-    let counts = (0..samples)
-        .into_par_iter()
-        .map(|k| {
-            let mut counts = tune::Counts::default();
-            let shape = grid.tile(tune::sample(grid, k));
-            // SAFETY: the tile lies inside the grid.
-            unsafe { tune::count_tile(grid, views, shape, bound, quantum, &mut counts) };
-            counts
-        })
-        .reduce(tune::Counts::default, |mut a, b| {
-            for (a, b) in a.iter_mut().flatten().flatten().zip(b.iter().flatten().flatten()) {
-                a.vertices += b.vertices;
-                a.nonzero += b.nonzero;
-                a.bits += b.bits;
-            }
-            a
-        });
-    tune::decide(&counts, samples)
+    let scratch = || Ok([Patch::new()?, Patch::new()?]);
+    let counts = threads.map(samples as usize, scratch, |scratch, k| {
+        let mut counts = tune::Counts::default();
+        let shape = grid.tile(tune::sample(grid, k as u64));
+        // SAFETY: the tile lies inside the grid.
+        unsafe { tune::count_tile(grid, views, shape, bound, quantum, scratch, &mut counts) };
+        Ok(counts)
+    })?;
+    Ok(tune::decide(&tune::sum(&counts), samples))
 }
 
 /// The field as it is: u, then v, dense.
-fn store<T: Real>(grid: Grid, views: [View<'_, T>; 2], out: &mut [u8]) {
+fn store<T: Real>(grid: Grid, views: [View<'_, T>; 2], out: &mut [u8], threads: Threads) -> Result<()> {
     let row = grid.nx as usize * T::BYTES;
+    let rows = rows_of_a_piece(grid);
     for (view, out) in views.iter().zip(out.chunks_mut(grid.ny as usize * row)) {
-        out.par_chunks_mut(row).enumerate().for_each(|(y, out)| {
-            for (x, out) in out.chunks_exact_mut(T::BYTES).enumerate() {
+        threads.map_chunks(out, rows * row, stateless, |_, piece, out| {
+            for (k, out) in out.chunks_exact_mut(T::BYTES).enumerate() {
+                let (x, y) = (k as u64 % grid.nx, (piece * rows) as u64 + k as u64 / grid.nx);
                 // SAFETY: (x, y) is a vertex of the grid.
                 let bits = unsafe { view.get(x as i64, y as i64) }.to_bits64();
                 out.copy_from_slice(&bits.to_le_bytes()[..T::BYTES]);
             }
-        });
+            Ok(())
+        })?;
     }
+    Ok(())
 }
 
-fn read_stored<T: Real>(grid: Grid, bytes: &[u8], outputs: &[ViewMut<'_, T>; 2]) {
+fn read_stored<T: Real>(
+    grid: Grid,
+    bytes: &[u8],
+    outputs: &[ViewMut<'_, T>; 2],
+    threads: Threads,
+) -> Result<()> {
     let row = grid.nx as usize * T::BYTES;
+    let rows = rows_of_a_piece(grid);
     for (view, bytes) in outputs.iter().zip(bytes.chunks(grid.ny as usize * row)) {
-        bytes.par_chunks(row).enumerate().for_each(|(y, bytes)| {
-            for (x, b) in bytes.chunks_exact(T::BYTES).enumerate() {
+        threads.for_each((grid.ny as usize).div_ceil(rows), stateless, |_, piece| {
+            let bytes = &bytes[piece * rows * row..];
+            let bytes = &bytes[..bytes.len().min(rows * row)];
+            for (k, b) in bytes.chunks_exact(T::BYTES).enumerate() {
+                let (x, y) = (k as u64 % grid.nx, (piece * rows) as u64 + k as u64 / grid.nx);
                 let mut bits = [0; 8];
                 bits[..T::BYTES].copy_from_slice(b);
                 // SAFETY: (x, y) is a vertex of the grid, written by this thread alone.
-                unsafe { view.set(x as u64, y as u64, T::from_bits64(u64::from_le_bytes(bits))) };
+                unsafe { view.set(x, y, T::from_bits64(u64::from_le_bytes(bits))) };
             }
-        });
+            Ok(())
+        })?;
     }
+    Ok(())
+}
+
+/// Rows that make a piece of work of a few thousand vertices.
+fn rows_of_a_piece(grid: Grid) -> usize {
+    ((1 << 14) / grid.nx).max(1) as usize
 }
 
 pub fn decompress<T: Real>(
     header: &Header,
     stream: &[u8],
     outputs: &[ViewMut<'_, T>; 2],
+    threads: Threads,
     progress: Option<Progress<'_>>,
 ) -> Result<Report> {
     let grid = header.grid();
@@ -315,7 +332,7 @@ pub fn decompress<T: Real>(
                 header.field_bytes()
             )));
         }
-        read_stored(grid, bytes, outputs);
+        read_stored(grid, bytes, outputs, threads)?;
         report.exact_vertices = grid.vertices();
         return Ok(report);
     }
@@ -324,14 +341,18 @@ pub fn decompress<T: Real>(
     let fill = header.fill.map(T::from_bits64);
     match header.predictor {
         Predictor::Hierarchical => {
-            let tiles = decode_all(header, scheme, stream, &meter)?;
-            report.exact_vertices = tiles.par_iter().with_min_len(CHUNK).map(TileCodes::stored).sum();
+            let tiles = decode_all(header, scheme, stream, threads, &meter)?;
+            let stored = threads.map(tiles.len().div_ceil(CHUNK), stateless, |_, chunk| {
+                let end = tiles.len().min((chunk + 1) * CHUNK);
+                Ok(tiles[chunk * CHUNK..end].iter().map(TileCodes::stored).sum::<u64>())
+            })?;
+            report.exact_vertices = stored.iter().sum();
             let quantizer = Quantizer::new(header.absolute_bound, header.quantum, header.taper);
             let kernels: [Kernel<T>; ANCHOR_LEVEL] = kernels(&header.kernels);
             let decoder = Decoder { quantizer: &quantizer, kernels: &kernels };
-            let back = BackEnd { grid, scheme, tiles: &tiles, decoder, fill };
-            let lines = back.lines(&back.anchors());
-            back.tiles(&lines, outputs, &meter);
+            let back = BackEnd { grid, scheme, tiles: &tiles, decoder, fill, threads };
+            let lines = back.lines(&back.anchors()?)?;
+            back.tiles(&lines, outputs, &meter)?;
         }
         Predictor::Lorenzo => {
             let lattices = Lattices::new(header.absolute_bound, header.quantum);
@@ -357,8 +378,8 @@ pub fn decompress<T: Real>(
                 codes.iter().map(TileCodes::stored).sum::<u64>()
             };
             let stored = match header.coder {
-                Coder::Ans => decode::<Frequencies, _>(header, scheme, stream, &meter, each),
-                Coder::Huffman => decode::<Lengths, _>(header, scheme, stream, &meter, each),
+                Coder::Ans => decode::<Frequencies, _>(header, scheme, stream, threads, &meter, each),
+                Coder::Huffman => decode::<Lengths, _>(header, scheme, stream, threads, &meter, each),
             }?;
             report.exact_vertices = stored.iter().sum();
         }
@@ -371,8 +392,7 @@ mod tests {
     use super::*;
     use crate::request::{Config, Dtype, Mode};
 
-    /// A thread that waits takes up other work meanwhile: what lies on the stack for each tile lies there many
-    /// times over.
+    /// What is large lies on the heap: the threads of the pool have small stacks, and those of hosts may have.
     #[test]
     fn many_threads_need_little_stack() {
         const STACK_BYTES: usize = 256 << 10;
@@ -383,8 +403,7 @@ mod tests {
                 (0..nx * ny).map(|k| T::from_f64(at(k))).collect()
             };
             let (u, v) = (wave(0.021, 0.034), wave(0.043, 0.017));
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(64).stack_size(STACK_BYTES).build();
-            let pool = pool.expect("threads");
+            let threads = Threads::new(64);
             let hierarchical = Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-3) };
             let speculative = Config { mode: Mode::Speculative, ..hierarchical };
             let lorenzo = Config { predictor: Predictor::Lorenzo, ..hierarchical };
@@ -394,16 +413,18 @@ mod tests {
                 let (mut u_out, mut v_out) = (u.clone(), v.clone());
                 for _ in 0..5 {
                     let views = [View::dense(&u, nx), View::dense(&v, nx)];
-                    let report =
-                        pool.install(|| compress(&request, views, &mut stream, None)).expect("valid");
+                    let report = compress(&request, views, &mut stream, threads, None).expect("valid");
                     let stream = &stream[..report.stream_bytes as usize];
                     let header = Header::read(stream).expect("intact");
                     let outputs = [ViewMut::dense(&mut u_out, nx), ViewMut::dense(&mut v_out, nx)];
-                    pool.install(|| decompress(&header, stream, &outputs, None)).expect("intact");
+                    decompress(&header, stream, &outputs, threads, None).expect("intact");
                 }
             }
         }
-        round_trips::<f32>(Dtype::F32);
-        round_trips::<f64>(Dtype::F64);
+        let caller = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(|| {
+            round_trips::<f32>(Dtype::F32);
+            round_trips::<f64>(Dtype::F64);
+        });
+        caller.expect("a thread").join().expect("no overflow");
     }
 }

@@ -3,10 +3,11 @@
 mod cpu;
 pub mod cuda;
 
-use crate::error::{Error, Result, Status};
+use crate::error::{Error, Result};
 use crate::field::{View, ViewMut};
-use crate::geometry::Grid;
-use crate::panics;
+use crate::fpenv;
+use crate::memory::Reserve;
+use crate::pool::Threads;
 use crate::real::Real;
 use crate::report::{Report, StreamInfo};
 use crate::request::{Config, Request};
@@ -18,7 +19,8 @@ pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
 /// How the host functions run.
 #[derive(Clone, Copy, Default)]
 pub struct Execution<'a> {
-    /// Threads to use; 0 means one per processor.
+    /// Threads to use at most; 0 means one per processor that the calling thread may run on, 1 the calling thread
+    /// alone.
     pub threads: usize,
     pub progress: Option<Progress<'a>>,
 }
@@ -47,7 +49,9 @@ pub fn compress<T: Real>(
     }
     u.check_covers("u", request.grid(), request.config().halo)?;
     v.check_covers("v", request.grid(), request.config().halo)?;
-    in_pool(execution, request.grid(), || cpu::compress(request, [u, v], dst, execution.progress))
+    let threads = Threads::new(execution.threads);
+    let _reserve = Reserve::new()?;
+    fpenv::with_default(|| cpu::compress(request, [u, v], dst, threads, execution.progress))
 }
 
 /// Decompresses a stream. `config` gives nx, ny and dtype, which must be those of the stream, and
@@ -88,31 +92,12 @@ pub fn decompress<T: Real>(
             "the checksum does not match: the stream was damaged after it was written",
         ));
     }
-    in_pool(execution, header.grid(), || cpu::decompress(&header, stream, &[u, v], execution.progress))
+    let threads = Threads::new(execution.threads);
+    let _reserve = Reserve::new()?;
+    fpenv::with_default(|| cpu::decompress(&header, stream, &[u, v], threads, execution.progress))
 }
 
 /// Reads the header of a stream from its first bytes ([`INSPECT_BYTES`] suffice).
 pub fn inspect(stream: &[u8]) -> Result<StreamInfo> {
     Ok(Header::read(stream)?.info())
-}
-
-/// Runs `work` on its own threads, so that neither the number nor the panics of the application's
-/// threads matter. There are no more of them than pieces of work: to start one takes as long as many tiles.
-fn in_pool<R: Send>(
-    execution: Execution<'_>,
-    grid: Grid,
-    work: impl FnOnce() -> Result<R> + Send,
-) -> Result<R> {
-    let wanted = match execution.threads {
-        0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
-        n => n,
-    };
-    let pieces = grid.tiles().div_ceil(cpu::CHUNK as u64);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(pieces.min(wanted as u64) as usize)
-        .thread_name(|k| format!("factz-{k}"))
-        .start_handler(|_| panics::mark_library_thread())
-        .build()
-        .map_err(|e| Error::new(Status::OutOfMemory, format!("cannot start threads: {e}")))?;
-    pool.install(work)
 }

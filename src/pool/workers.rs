@@ -1,7 +1,7 @@
 //! The threads of the pool: how they start, wait, take part in a job, and end.
 
 use super::MOST_THREADS;
-use crate::fpenv;
+use crate::{fpenv, panics};
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -86,8 +86,9 @@ impl Pool {
 
     fn run(&'static self, others: usize, participate: &Participate<'_>) {
         // SAFETY: the lifetime is only forgotten: the job ends before this function does.
-        let participate: *const Participate<'static> =
-            unsafe { std::mem::transmute::<*const Participate<'_>, *const Participate<'static>>(participate) };
+        let participate: *const Participate<'static> = unsafe {
+            std::mem::transmute::<*const Participate<'_>, *const Participate<'static>>(participate)
+        };
         let mut job =
             Job { participate, open: others, active: 0, done: Condvar::new(), next: ptr::null_mut() };
         let job = &raw mut job;
@@ -182,6 +183,7 @@ const STACK_BYTES: usize = 512 << 10;
 fn start_thread(thread: &mut libc::pthread_t, pool: &'static Pool) -> bool {
     extern "C" fn main(pool: *mut c_void) -> *mut c_void {
         fpenv::set_default();
+        panics::mark_library_thread();
         // SAFETY: a pool is never freed.
         unsafe { &*pool.cast::<Pool>() }.serve();
         ptr::null_mut()
@@ -194,7 +196,8 @@ fn start_thread(thread: &mut libc::pthread_t, pool: &'static Pool) -> bool {
             return false;
         }
         libc::pthread_attr_setstacksize(&mut attributes, STACK_BYTES);
-        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) =
+            (std::mem::zeroed(), std::mem::zeroed());
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
         let argument = (&raw const *pool).cast_mut().cast();

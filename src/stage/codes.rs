@@ -1,7 +1,9 @@
 //! The codes of one tile in the order of the stream: mask state, activity classes, symbols, raw bits.
 
+use crate::error::Result;
 use crate::field::View;
 use crate::geometry::{TileShape, POSITIONS, POSITION_OF, TILE, TILE_VERTICES};
+use crate::memory;
 use crate::real::Real;
 use crate::request::Predictor;
 use crate::stage::container;
@@ -265,19 +267,19 @@ pub struct Builder {
     raw: [u64; TILE_VERTICES],
     /// Of base codes with an id above 0.
     digits: [u32; TILE_VERTICES],
-    /// Raw elements of the tile that is put in order.
+    /// Raw elements of the tile that is put in order: two for each vertex at most.
     words: Vec<u64>,
 }
 
 impl Builder {
     /// On the heap, as a patch.
     #[inline(never)]
-    pub fn new() -> Box<Self> {
-        Box::new(Builder {
+    pub fn new() -> Result<Box<Self>> {
+        memory::boxed(Builder {
             symbols: [ZERO; TILE_VERTICES],
             raw: [0; TILE_VERTICES],
             digits: [0; TILE_VERTICES],
-            words: Vec::new(),
+            words: memory::with_capacity(2 * TILE_VERTICES)?,
         })
     }
 
@@ -342,7 +344,7 @@ impl Builder {
         tier: usize,
         masks: Masks,
         [u, v]: [View<'_, T>; 2],
-    ) -> TileCodes {
+    ) -> Result<TileCodes> {
         let (width, height) = shape.owned();
         let state = |rows: &MaskRows| {
             let set: u32 = rows.iter().map(|r| r.count_ones()).sum();
@@ -354,7 +356,7 @@ impl Builder {
         };
         let states = 3 * state(&masks.zero) + state(&masks.fill);
         let mode = MASK_STATES * tier as u8 + states;
-        let masks = if states == 0 { None } else { Some(Box::new(masks)) };
+        let masks = if states == 0 { None } else { Some(memory::boxed(masks)?) };
         let mut codes = TileCodes { mode, masks, ..Default::default() };
         if TileCodes::has_codes(mode) {
             let active = scheme.active(shape, codes.masks.as_deref());
@@ -374,7 +376,7 @@ impl Builder {
                 count += if *class > 0 { vertices as usize } else { 0 };
             }
             // A field of noise holds as much here as the input does: no room to spare.
-            codes.symbols.reserve_exact(count);
+            codes.symbols = memory::with_capacity(count)?;
             let mut words = std::mem::take(&mut self.words);
             words.clear();
             for (block, _) in scheme.blocks().iter().zip(&codes.classes).filter(|&(_, &class)| class > 0) {
@@ -413,10 +415,10 @@ impl Builder {
                     }
                 }
             }
-            codes.raw = words.as_slice().into();
+            codes.raw = memory::copied(&words)?;
             self.words = words;
         }
-        codes
+        Ok(codes)
     }
 }
 
@@ -429,8 +431,8 @@ pub struct Spread {
 impl Spread {
     /// On the heap, as a patch.
     #[inline(never)]
-    pub fn new() -> Box<Self> {
-        Box::new(Spread { symbols: [ZERO; TILE_VERTICES], raw_at: [0; TILE_VERTICES] })
+    pub fn new() -> Result<Box<Self>> {
+        memory::boxed(Spread { symbols: [ZERO; TILE_VERTICES], raw_at: [0; TILE_VERTICES] })
     }
 
     pub fn fill(&mut self, codes: &TileCodes, shape: &TileShape, scheme: Scheme) {
@@ -500,7 +502,7 @@ mod tests {
         assert!(tightened >= symbol::FIRST_WITH_RAW_BITS && RAW_BITS[tightened as usize] == 0 && bits == 0);
         let mut codes = TileCodes { classes: [0, 0, 1], symbols: vec![ZERO; 768], ..Default::default() };
         *codes.symbols.last_mut().unwrap() = tightened;
-        let mut spread = Spread::new();
+        let mut spread = Spread::new().unwrap();
         let scheme = Scheme::newest(Predictor::Hierarchical, 4);
         spread.fill(&codes, &Grid::new(64, 64).tile(0), scheme);
         let code = symbol::decode(tightened, spread.raw(&codes, TILE_VERTICES - 1));

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result, Status};
 use crate::geometry::{Grid, ANCHOR_LEVEL};
+use crate::memory;
 use crate::report::StreamInfo;
 use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
 use crate::stage::entropy::lanes::STATE_BYTES;
@@ -278,14 +279,16 @@ const fn directory_bytes(tables: usize) -> usize {
 }
 
 /// The table section: a directory of sizes, then the tables.
-pub fn write_tables<M: Model>(models: &[M]) -> Vec<u8> {
-    let mut out = vec![0u8; directory_bytes(models.len())];
+pub fn write_tables<M: Model>(models: &[M]) -> Result<Vec<u8>> {
+    let directory = directory_bytes(models.len());
+    let mut out = memory::with_capacity(directory + models.len() * 4 * u8::MAX as usize)?;
+    out.resize(directory, 0);
     for (k, model) in models.iter().enumerate() {
         let before = out.len();
         model.write(&mut out);
         out[k] = ((out.len() - before) / 4) as u8;
     }
-    out
+    Ok(out)
 }
 
 /// Consecutive tiles that are coded together.
@@ -313,7 +316,7 @@ pub fn split<'a, M: Model>(header: &Header, stream: &'a [u8]) -> Result<Parts<'a
     let (tables, body) = body.split_at_checked(header.table_bytes as usize).ok_or_else(short)?;
     let count = header.tables();
     let (sizes, mut tables) = tables.split_at_checked(directory_bytes(count)).ok_or_else(short)?;
-    let mut models = Vec::with_capacity(count);
+    let mut models = memory::with_capacity(count)?;
     for &size in &sizes[..count] {
         let (table, rest) = tables.split_at_checked(4 * size as usize).ok_or_else(short)?;
         models.push(M::read(table)?);
@@ -325,7 +328,7 @@ pub fn split<'a, M: Model>(header: &Header, stream: &'a [u8]) -> Result<Parts<'a
         return Err(short());
     }
     let all = header.grid().tiles();
-    let mut parts = Vec::with_capacity(groups);
+    let mut parts = memory::with_capacity(groups)?;
     let mut first = 0;
     for word in words.chunks_exact(4) {
         let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);

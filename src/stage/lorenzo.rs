@@ -10,6 +10,7 @@
 //!
 //! The tier is not that of the tightest vertex but the one of the smallest estimated size.
 
+use crate::error::Result;
 use crate::field::View;
 use crate::geometry::{Grid, TileShape, TILE};
 use crate::real::Real;
@@ -118,7 +119,7 @@ pub struct Encoder<'a, T> {
 
 impl<T: Real> Encoder<'_, T> {
     /// The codes of a tile. Tallies are added to those of the patch.
-    pub fn tile(&self, patch: &mut Patch<T>, builder: &mut Builder, shape: &TileShape) -> TileCodes {
+    pub fn tile(&self, patch: &mut Patch<T>, builder: &mut Builder, shape: &TileShape) -> Result<TileCodes> {
         let first = ((shape.x0 > 0) as usize, (shape.y0 > 0) as usize);
         let area = Rectangle {
             x0: shape.x0 - first.0 as u64,

@@ -14,8 +14,10 @@ mod encode;
 pub use decode::{Decoded, Decoder};
 pub use encode::Encoder;
 
+use crate::error::Result;
 use crate::field::View;
 use crate::geometry::{corners, Grid, Triangle, ANCHOR_LEVEL, FRAMED, INCIDENT, TILE};
+use crate::memory;
 use crate::real::Real;
 use crate::request::{Mode, Preserve, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
 use crate::stage::bound::{axis_distance, triangle_bound};
@@ -48,6 +50,10 @@ pub struct Tally {
 }
 
 impl Tally {
+    pub fn sum(tallies: &[Tally]) -> Tally {
+        tallies.iter().fold(Tally::default(), |sum, &tally| sum.merge(tally))
+    }
+
     pub fn merge(self, other: Tally) -> Tally {
         Tally {
             exact: self.exact + other.exact,
@@ -182,11 +188,10 @@ fn bits_of(flags: &[u8; FLAGS], bit: u32) -> u64 {
 }
 
 impl<T: Real> Patch<T> {
-    /// On the heap, and never in the frame of the caller: threads that wait for work put many frames on one
-    /// stack.
+    /// On the heap, and never in the frame of the caller: stacks are small.
     #[inline(never)]
-    pub fn new() -> Box<Self> {
-        Box::new(Patch {
+    pub fn new() -> Result<Box<Self>> {
+        memory::boxed(Patch {
             width: 0,
             height: 0,
             u: [T::ZERO; PITCH * FRAMED],

@@ -43,6 +43,19 @@ pub fn sample(grid: Grid, k: u64) -> u64 {
     ((2 * k as u128 + 1) * tiles as u128 / (2 * samples as u128)) as u64
 }
 
+/// The counts of all samples together.
+pub fn sum(counts: &[Counts]) -> Counts {
+    let mut sum = Counts::default();
+    for counts in counts {
+        for (a, b) in sum.iter_mut().flatten().flatten().zip(counts.iter().flatten().flatten()) {
+            a.vertices += b.vertices;
+            a.nonzero += b.nonzero;
+            a.bits += b.bits;
+        }
+    }
+    sum
+}
+
 /// Codes one tile on its own with every option.
 ///
 /// # Safety
@@ -53,6 +66,7 @@ pub unsafe fn count_tile<T: Real>(
     shape: TileShape,
     bound: f64,
     quantum: f64,
+    [original, patch]: &mut [Box<Patch<T>>; 2],
     counts: &mut Counts,
 ) {
     let constraints = Constraints {
@@ -66,10 +80,8 @@ pub unsafe fn count_tile<T: Real>(
         fill: None,
     };
     let area = Rectangle { x0: shape.x0, y0: shape.y0, width: shape.last_x + 1, height: shape.last_y + 1 };
-    let mut original = Patch::new();
     // SAFETY: the tile lies inside the grid, here and below.
     unsafe { original.load(grid, views, area, &constraints, None) };
-    let mut patch = Patch::new();
     // SAFETY: as above.
     unsafe { patch.load(grid, views, area, &constraints, None) };
     for taper in 0..TAPERS.len() {
@@ -90,19 +102,19 @@ pub unsafe fn count_tile<T: Real>(
             let ends = |last: usize| if last == TILE { 2 } else { 1 };
             for y in [0, TILE].into_iter().take(ends(last_y)) {
                 for x in [0, TILE].into_iter().take(ends(last_x)) {
-                    encoder.vertex(&mut patch, x, y, [T::ZERO; 2], LEVELS - 1);
+                    encoder.vertex(patch, x, y, [T::ZERO; 2], LEVELS - 1);
                 }
             }
             for (horizontal, along, across) in [(true, last_x, last_y), (false, last_y, last_x)] {
                 for line in [0, TILE].into_iter().take(ends(across)) {
-                    encoder.line(&mut patch, horizontal, line, along, |k, code, _| {
+                    encoder.line(patch, horizontal, line, along, |k, code, _| {
                         if line == 0 {
                             add(k.trailing_zeros() as usize, code);
                         }
                     });
                 }
             }
-            encoder.interior(&mut patch, |position, count, codes| {
+            encoder.interior(patch, |position, count, codes| {
                 for i in 0..count {
                     add(POSITIONS[position].2 as usize, codes.get(i));
                 }

@@ -1,10 +1,11 @@
 //! From codes to values, tile by tile on threads.
 
-use rayon::prelude::*;
-
 use super::{Meter, CHUNK};
+use crate::error::Result;
 use crate::field::{Extent, Layout, ViewMut};
 use crate::geometry::{Grid, TileShape, ANCHOR_LEVEL, CLOSED, POSITION_OF, TILE};
+use crate::memory;
+use crate::pool::Threads;
 use crate::real::Real;
 use crate::stage::anchor;
 use crate::stage::codes::{Scheme, Spread, TileCodes};
@@ -19,14 +20,15 @@ pub(super) struct BackEnd<'a, T> {
     pub(super) tiles: &'a [TileCodes],
     pub(super) decoder: Decoder<'a, T>,
     pub(super) fill: [T; 2],
+    pub(super) threads: Threads,
 }
 
 impl<T: Real> BackEnd<'_, T> {
     /// Values of the anchors as predictions see them.
-    pub(super) fn anchors(&self) -> Vec<[T; 2]> {
+    pub(super) fn anchors(&self) -> Result<Vec<[T; 2]>> {
         let columns = self.grid.tiles_x() as usize;
         let mut first = [0; 2];
-        let mut values = Vec::with_capacity(self.tiles.len());
+        let mut values = memory::with_capacity(self.tiles.len())?;
         for row in self.tiles.chunks(columns) {
             let mut before = first;
             for (tx, codes) in row.iter().enumerate() {
@@ -38,7 +40,19 @@ impl<T: Real> BackEnd<'_, T> {
                 }
             }
         }
-        values
+        Ok(values)
+    }
+
+    /// Runs `work(state, tile)` for all tiles.
+    fn for_tiles<S>(
+        &self,
+        state: impl Fn() -> Result<S> + Sync,
+        work: impl Fn(&mut S, usize) + Sync,
+    ) -> Result<()> {
+        self.threads.for_each(self.tiles.len().div_ceil(CHUNK), state, |state, chunk| {
+            (chunk * CHUNK..self.tiles.len().min((chunk + 1) * CHUNK)).for_each(|tile| work(state, tile));
+            Ok(())
+        })
     }
 
     pub(super) fn anchor(&self, codes: &TileCodes, before: [i32; 2]) -> ([T; 2], [i32; 2]) {
@@ -86,12 +100,12 @@ impl<T: Real> BackEnd<'_, T> {
     }
 
     /// Values on the lattice lines: horizontal, then vertical.
-    pub(super) fn lines(&self, anchors: &[[T; 2]]) -> [Vec<[T; 2]>; 2] {
+    pub(super) fn lines(&self, anchors: &[[T; 2]]) -> Result<[Vec<[T; 2]>; 2]> {
         let columns = self.grid.tiles_x() as usize;
         let Grid { nx, ny } = self.grid;
         let mut lines = [
-            vec![[T::ZERO; 2]; self.grid.tiles_y() as usize * nx as usize],
-            vec![[T::ZERO; 2]; columns * ny as usize],
+            memory::filled(self.grid.tiles_y() as usize * nx as usize, [T::ZERO; 2])?,
+            memory::filled(columns * ny as usize, [T::ZERO; 2])?,
         ];
         let [across, down] = &mut lines;
         // SAFETY: the views, one per component, cover the vectors, which nobody else touches.
@@ -100,39 +114,37 @@ impl<T: Real> BackEnd<'_, T> {
             ViewMut::new(line.as_mut_ptr().cast::<T>().add(c), Layout { pitch: 2 * n, stride: 2 }, extent)
         };
         let views = [0, 1].map(|c| [component(across, nx, c), component(down, ny, c)]);
-        self.tiles.par_iter().enumerate().with_min_len(CHUNK).for_each_init(
-            Spread::new,
-            |spread, (tile, codes)| {
-                let shape = self.grid.tile(tile as u64);
-                spread.fill(codes, &shape, self.scheme);
-                let end = |last: usize, neighbour: usize| {
-                    if last == TILE {
-                        anchors[neighbour]
-                    } else {
-                        [T::ZERO; 2]
-                    }
-                };
-                for axis in [0, 1] {
-                    let (last, neighbour) =
-                        if axis == 0 { (shape.last_x, tile + 1) } else { (shape.last_y, tile + columns) };
-                    let (mut u, mut v) = ([T::ZERO; CLOSED], [T::ZERO; CLOSED]);
-                    [u[0], v[0]] = anchors[tile];
-                    [u[TILE], v[TILE]] = end(last, neighbour);
-                    self.decoder.line(&mut u, &mut v, last, |k| {
-                        let (x, y) = if axis == 0 { (k, 0) } else { (0, k) };
-                        self.decoded(codes, spread, POSITION_OF[y * TILE + x] as usize, x, y)
-                    });
-                    let (first, line) = if axis == 0 { (shape.x0, shape.ty) } else { (shape.y0, shape.tx) };
-                    let owned = (last + 1).min(TILE);
-                    // SAFETY: this piece of the line belongs to this tile alone.
-                    unsafe {
-                        views[0][axis].write_row(first, line, &u[..owned]);
-                        views[1][axis].write_row(first, line, &v[..owned]);
-                    }
+        self.for_tiles(Spread::new, |spread, tile| {
+            let codes = &self.tiles[tile];
+            let shape = self.grid.tile(tile as u64);
+            spread.fill(codes, &shape, self.scheme);
+            let end = |last: usize, neighbour: usize| {
+                if last == TILE {
+                    anchors[neighbour]
+                } else {
+                    [T::ZERO; 2]
                 }
-            },
-        );
-        lines
+            };
+            for axis in [0, 1] {
+                let (last, neighbour) =
+                    if axis == 0 { (shape.last_x, tile + 1) } else { (shape.last_y, tile + columns) };
+                let (mut u, mut v) = ([T::ZERO; CLOSED], [T::ZERO; CLOSED]);
+                [u[0], v[0]] = anchors[tile];
+                [u[TILE], v[TILE]] = end(last, neighbour);
+                self.decoder.line(&mut u, &mut v, last, |k| {
+                    let (x, y) = if axis == 0 { (k, 0) } else { (0, k) };
+                    self.decoded(codes, spread, POSITION_OF[y * TILE + x] as usize, x, y)
+                });
+                let (first, line) = if axis == 0 { (shape.x0, shape.ty) } else { (shape.y0, shape.tx) };
+                let owned = (last + 1).min(TILE);
+                // SAFETY: this piece of the line belongs to this tile alone.
+                unsafe {
+                    views[0][axis].write_row(first, line, &u[..owned]);
+                    views[1][axis].write_row(first, line, &v[..owned]);
+                }
+            }
+        })?;
+        Ok(lines)
     }
 
     pub(super) fn tiles(
@@ -140,15 +152,13 @@ impl<T: Real> BackEnd<'_, T> {
         [across, down]: &[Vec<[T; 2]>; 2],
         outputs: &[ViewMut<'_, T>; 2],
         meter: &Meter,
-    ) {
-        self.tiles.par_iter().enumerate().with_min_len(CHUNK).for_each_init(
-            || (Patch::new(), Spread::new()),
-            |(patch, spread), (tile, codes)| {
-                let shape = self.grid.tile(tile as u64);
-                self.tile(patch, spread, codes, &shape, across, down, outputs);
-                meter.add(1);
-            },
-        );
+    ) -> Result<()> {
+        let scratch = || Ok((Patch::new()?, Spread::new()?));
+        self.for_tiles(scratch, |(patch, spread), tile| {
+            let shape = self.grid.tile(tile as u64);
+            self.tile(patch, spread, &self.tiles[tile], &shape, across, down, outputs);
+            meter.add(1);
+        })
     }
 
     #[allow(clippy::too_many_arguments)]

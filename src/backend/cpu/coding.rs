@@ -3,14 +3,16 @@
 use super::{Meter, CHUNK};
 use crate::error::{Error, Result};
 use crate::geometry::Grid;
+use crate::memory;
+use crate::pool::{stateless, Threads};
 use crate::request::Coder;
 use crate::stage::codes::{Scheme, TileCodes};
 use crate::stage::container::{self, Header};
+use crate::stage::entropy::group::Fault;
 use crate::stage::entropy::huffman::Lengths;
 use crate::stage::entropy::list::{Entries, Lists};
 use crate::stage::entropy::table::{zero_counts, Counts, Frequencies};
 use crate::stage::entropy::{group, Model};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// A group of tiles is made large enough that its coder states are a small part of it.
@@ -39,37 +41,40 @@ impl Counted {
     }
 }
 
-fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes]) -> Counted {
-    let piece = tiles.len().div_ceil(4 * rayon::current_num_threads()).max(CHUNK);
+/// What there is to code of a piece of the tiles.
+#[derive(Default)]
+struct CountedPiece {
+    counts: Option<Box<Counts>>,
+    raw_bits: u64,
+    lists: Lists,
+}
+
+fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes], threads: Threads) -> Result<Counted> {
+    let piece = tiles.len().div_ceil(4 * threads.count()).max(CHUNK);
     let sample = group::Sample::new(scheme, tiles.len() as u64);
-    let mut weights = vec![0; tiles.len()];
-    let (mut counts, raw_bits, lists) = tiles
-        .par_chunks(piece)
-        .zip(weights.par_chunks_mut(piece))
-        .enumerate()
-        .map(|(k, (tiles, weights))| {
-            let (mut counts, mut raw, mut lists) = (zero_counts(), 0, Lists::default());
-            for (i, (codes, weight)) in tiles.iter().zip(weights).enumerate() {
-                let tile = (k * piece + i) as u64;
-                let counts = sample.takes(tile).then_some(&mut *counts);
-                let work = group::count(scheme, &grid.tile(tile), codes, counts, &mut lists);
-                raw += work.raw_bits;
-                *weight = work.weight;
-            }
-            (counts, raw, vec![lists])
-        })
-        .reduce(
-            || (zero_counts(), 0, Vec::new()),
-            |(mut a, ra, mut la), (b, rb, lb)| {
-                for (a, b) in a.iter_mut().flatten().zip(b.iter().flatten()) {
-                    *a += b;
-                }
-                la.extend(lb);
-                (a, ra + rb, la)
-            },
-        );
+    let mut weights = memory::filled(tiles.len(), 0)?;
+    let pieces = threads.map_chunks(&mut weights, piece, stateless, |_, k, weights| {
+        let (mut counts, mut raw_bits, mut lists) = (zero_counts()?, 0, Lists::default());
+        let first = k * piece;
+        for (i, weight) in weights.iter_mut().enumerate() {
+            let tile = (first + i) as u64;
+            let counts = sample.takes(tile).then_some(&mut *counts);
+            let work = group::count(scheme, &grid.tile(tile), &tiles[first + i], counts, &mut lists)?;
+            raw_bits += work.raw_bits;
+            *weight = work.weight;
+        }
+        Ok(CountedPiece { counts: Some(counts), raw_bits, lists })
+    })?;
+    let (mut counts, mut raw_bits, mut lists) = (zero_counts()?, 0, memory::with_capacity(pieces.len())?);
+    for piece in pieces {
+        if let Some(more) = piece.counts {
+            counts.iter_mut().flatten().zip(more.iter().flatten()).for_each(|(a, b)| *a += b);
+        }
+        raw_bits += piece.raw_bits;
+        lists.push(piece.lists);
+    }
     let times = sample.complete(&mut counts);
-    Counted { counts, raw_bits, times, weights, lists, piece }
+    Ok(Counted { counts, raw_bits, times, weights, lists, piece })
 }
 
 /// The weight that groups get to be of about [`GROUP_BYTES`] each, where tiles of this weight in all take about
@@ -80,18 +85,18 @@ fn group_weight(total: u64, bytes: u64) -> (u64, u64) {
 }
 
 /// Groups of about equal work: the time that a GPU takes is that of the longest group.
-fn groups(weights: &[u16], bytes: u64) -> Vec<Range<usize>> {
+fn groups(weights: &[u16], bytes: u64) -> Result<Vec<Range<usize>>> {
     let (limit, each) = group_weight(weights.iter().map(|&w| w as u64).sum(), bytes);
     let mut groups: Vec<Range<usize>> = Vec::new();
     let mut before = 0;
     for (tile, &weight) in weights.iter().enumerate() {
         if groups.len() as u64 == before / limit {
-            groups.push(tile..tile);
+            memory::push(&mut groups, tile..tile)?;
         }
         groups.last_mut().expect("the first tile begins a group").end = tile + 1;
         before += weight as u64 + each;
     }
-    groups
+    Ok(groups)
 }
 
 /// The tables and the groups of a coded field: number of tiles and bytes.
@@ -100,47 +105,55 @@ pub(super) struct Body {
     pub(super) groups: Vec<(u64, Vec<u8>)>,
 }
 
-pub(super) fn encode<M: Model>(grid: Grid, scheme: Scheme, tiles: &[TileCodes], meter: &Meter) -> Body {
-    let counted = count(grid, scheme, tiles);
-    let models: Vec<M> = counted.counts.iter().map(M::from_counts).collect();
+pub(super) fn encode<M: Model>(
+    grid: Grid,
+    scheme: Scheme,
+    tiles: &[TileCodes],
+    threads: Threads,
+    meter: &Meter,
+) -> Result<Body> {
+    let counted = count(grid, scheme, tiles, threads)?;
+    let models: Vec<M> = memory::collected(counted.counts.iter().map(M::from_counts))?;
     let cost: u64 = models.iter().zip(counted.counts.iter()).map(|(m, c)| m.cost(c)).sum();
-    let tables = group::encode_tables(&models);
-    let groups = groups(&counted.weights, ((cost >> 8) + counted.raw_bits) / 8 * counted.times)
-        .into_par_iter()
-        .map(|group| {
-            let numbered: Vec<_> =
-                group.clone().map(|t| (grid.tile(t as u64), &tiles[t], counted.entries(t))).collect();
-            let mut out = Vec::new();
-            group::encode::<M>(scheme, &numbered, &tables, &mut out);
-            meter.add(group.len() as u64);
-            (group.len() as u64, out)
-        })
-        .collect();
-    Body { tables: container::write_tables(&models), groups }
+    let tables = group::encode_tables(&models)?;
+    let groups = groups(&counted.weights, ((cost >> 8) + counted.raw_bits) / 8 * counted.times)?;
+    let groups = threads.map(groups.len(), stateless, |_, k| {
+        let group = groups[k].clone();
+        let numbered = group.clone().map(|t| (grid.tile(t as u64), &tiles[t], counted.entries(t)));
+        let out = group::encode::<M>(scheme, &memory::collected(numbered)?, &tables)?;
+        meter.add(group.len() as u64);
+        Ok((group.len() as u64, out))
+    })?;
+    Ok(Body { tables: container::write_tables(&models)?, groups })
 }
 
 /// Decodes all groups, and gives what `each` makes of a group's tiles and their codes.
-pub(super) fn decode<M: Model, R: Send>(
+pub(super) fn decode<M: Model, R: Default + Send>(
     header: &Header,
     scheme: Scheme,
     stream: &[u8],
+    threads: Threads,
     meter: &Meter,
     each: impl Fn(Range<u64>, Vec<TileCodes>) -> R + Sync,
 ) -> Result<Vec<R>> {
     let grid = header.grid();
     let parts = container::split::<M>(header, stream)?;
-    let tables = group::decode_tables(&parts.models);
-    let decoded: Option<Vec<R>> = parts
-        .groups
-        .par_iter()
-        .map(|group| {
-            let shapes: Vec<_> = group.tiles.clone().map(|t| grid.tile(t)).collect();
-            let codes = group::decode::<M>(scheme, group.bytes, &shapes, &tables)?;
-            meter.add(shapes.len() as u64);
-            Some(each(group.tiles.clone(), codes))
-        })
-        .collect();
-    decoded.ok_or_else(|| Error::corrupt("a group of tiles does not decode to an end: the stream is damaged"))
+    let tables = group::decode_tables(&parts.models)?;
+    threads.map(parts.groups.len(), stateless, |_, k| {
+        let group = &parts.groups[k];
+        let first = group.tiles.start;
+        let shapes = 0..(group.tiles.end - first) as usize;
+        let shapes = memory::collected(shapes.map(|k| grid.tile(first + k as u64)))?;
+        let codes =
+            group::decode::<M>(scheme, group.bytes, &shapes, &tables).map_err(|fault| match fault {
+                Fault::Damaged => {
+                    Error::corrupt("a group of tiles does not decode to an end: the stream is damaged")
+                }
+                Fault::OutOfMemory => memory::out_of_memory(),
+            })?;
+        meter.add(shapes.len() as u64);
+        Ok(each(group.tiles.clone(), codes))
+    })
 }
 
 /// The codes of all tiles.
@@ -148,14 +161,17 @@ pub(super) fn decode_all(
     header: &Header,
     scheme: Scheme,
     stream: &[u8],
+    threads: Threads,
     meter: &Meter,
 ) -> Result<Vec<TileCodes>> {
     let each = |_, codes| codes;
     let groups: Vec<Vec<TileCodes>> = match header.coder {
-        Coder::Ans => decode::<Frequencies, _>(header, scheme, stream, meter, each),
-        Coder::Huffman => decode::<Lengths, _>(header, scheme, stream, meter, each),
+        Coder::Ans => decode::<Frequencies, _>(header, scheme, stream, threads, meter, each),
+        Coder::Huffman => decode::<Lengths, _>(header, scheme, stream, threads, meter, each),
     }?;
-    Ok(groups.into_iter().flatten().collect())
+    let mut tiles = memory::with_capacity(header.grid().tiles() as usize)?;
+    groups.into_iter().for_each(|group| tiles.extend(group));
+    Ok(tiles)
 }
 
 #[cfg(test)]
@@ -166,7 +182,7 @@ mod tests {
     const HEAVIEST: u16 = 1540;
 
     fn check_groups(weights: &[u16], bytes: u64) -> Vec<usize> {
-        let groups = groups(weights, bytes);
+        let groups = groups(weights, bytes).unwrap();
         let what = || format!("{} tiles, {bytes} bytes", weights.len());
         let mut next = 0;
         for group in &groups {

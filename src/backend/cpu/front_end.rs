@@ -1,22 +1,28 @@
 //! From values to codes, tile by tile on threads.
 
-use rayon::prelude::*;
+use std::ops::Range;
 
 use super::{Meter, CHUNK};
+use crate::error::Result;
 use crate::field::View;
 use crate::geometry::{Grid, ANCHOR_LEVEL, POSITION_OF, TILE};
+use crate::memory;
+use crate::pool::Threads;
 use crate::real::Real;
 use crate::stage::anchor;
 use crate::stage::codes::{Builder, Masks, Scheme, TileCodes};
 use crate::stage::symbol::Code;
 use crate::stage::tile::{Encoder, Patch, Rectangle, Tally};
 
+/// What a vertex decodes to, and its code.
+type CodedVertex<T> = ([T; 2], Code);
+
 /// Values and codes of the vertices on lattice lines, anchors included.
 pub(super) struct Lines<T> {
     /// Horizontal: line by line.
-    pub(super) across: Vec<([T; 2], Code)>,
+    pub(super) across: Vec<CodedVertex<T>>,
     /// Vertical: line by line.
-    pub(super) down: Vec<([T; 2], Code)>,
+    pub(super) down: Vec<CodedVertex<T>>,
 }
 
 /// The front end of one field.
@@ -25,6 +31,7 @@ pub(super) struct FrontEnd<'a, T> {
     pub(super) views: [View<'a, T>; 2],
     pub(super) scheme: Scheme,
     pub(super) encoder: Encoder<'a, T>,
+    pub(super) threads: Threads,
 }
 
 impl<T: Real> FrontEnd<'_, T> {
@@ -39,39 +46,43 @@ impl<T: Real> FrontEnd<'_, T> {
         (first, (n.min(at + 2) - first) as usize, (at - first) as usize)
     }
 
-    pub(super) fn anchors(&self) -> (Vec<([T; 2], Code)>, Tally) {
+    pub(super) fn anchors(&self) -> Result<(Vec<CodedVertex<T>>, Tally)> {
         let columns = self.grid.tiles_x();
-        let mut anchors = vec![Default::default(); self.grid.tiles() as usize];
-        let tally = anchors
-            .par_chunks_mut(CHUNK)
-            .enumerate()
-            .map_init(Patch::new, |patch, (chunk, out)| {
-                patch.tally = Tally::default();
-                for (k, anchor) in out.iter_mut().enumerate() {
-                    let tile = (chunk * CHUNK + k) as u64;
-                    let (x, y) = (tile % columns * TILE as u64, tile / columns * TILE as u64);
-                    let (x0, width, i) = Self::around(x, self.grid.nx);
-                    let (y0, height, j) = Self::around(y, self.grid.ny);
-                    self.load(patch, Rectangle { x0, y0, width, height }, None);
-                    let code = self.encoder.vertex(patch, i, j, [T::ZERO; 2], ANCHOR_LEVEL);
-                    *anchor = (patch.get(i, j), code);
-                }
-                patch.tally
-            })
-            .reduce(Tally::default, Tally::merge);
-        (anchors, tally)
+        let mut anchors = memory::filled(self.grid.tiles() as usize, Default::default())?;
+        let tallies = self.threads.map_chunks(&mut anchors, CHUNK, Patch::new, |patch, chunk, out| {
+            patch.tally = Tally::default();
+            for (k, anchor) in out.iter_mut().enumerate() {
+                let tile = (chunk * CHUNK + k) as u64;
+                let (x, y) = (tile % columns * TILE as u64, tile / columns * TILE as u64);
+                let (x0, width, i) = Self::around(x, self.grid.nx);
+                let (y0, height, j) = Self::around(y, self.grid.ny);
+                self.load(patch, Rectangle { x0, y0, width, height }, None);
+                let code = self.encoder.vertex(patch, i, j, [T::ZERO; 2], ANCHOR_LEVEL);
+                *anchor = (patch.get(i, j), code);
+            }
+            Ok(patch.tally)
+        })?;
+        Ok((anchors, Tally::sum(&tallies)))
     }
 
-    pub(super) fn lines(&self, anchors: &[([T; 2], Code)]) -> (Lines<T>, Tally) {
+    pub(super) fn lines(&self, anchors: &[CodedVertex<T>]) -> Result<(Lines<T>, Tally)> {
+        let (across, first) = self.horizontal_lines(anchors)?;
+        let (down, second) = self.vertical_lines(anchors, &across)?;
+        Ok((Lines { across, down }, first.merge(second)))
+    }
+
+    fn horizontal_lines(&self, anchors: &[CodedVertex<T>]) -> Result<(Vec<CodedVertex<T>>, Tally)> {
         let Grid { nx, ny } = self.grid;
-        let (columns, rows) = (self.grid.tiles_x() as usize, self.grid.tiles_y() as usize);
-        let mut lines = Lines { across: vec![Default::default(); rows * nx as usize], down: Vec::new() };
-        let first = pieces(&mut lines.across, nx)
-            .into_par_iter()
-            .map_init(Patch::new, |patch, (ty, c, out)| {
+        let columns = self.grid.tiles_x() as usize;
+        let pieces = LinePieces::new(self.grid.tiles_y(), nx);
+        let mut across = memory::filled(pieces.vertices(), Default::default())?;
+        let range = |piece| pieces.range(piece);
+        let tallies =
+            self.threads.map_parts(&mut across, pieces.count(), range, Patch::new, |patch, piece, out| {
                 patch.tally = Tally::default();
+                let (ty, first) = pieces.line_and_tile(piece);
                 for (k, out) in out.chunks_mut(TILE).enumerate() {
-                    let tx = c * CHUNK + k;
+                    let tx = first + k;
                     let (x0, y) = ((tx * TILE) as u64, (ty * TILE) as u64);
                     let last = (nx - 1 - x0).min(TILE as u64) as usize;
                     let (y0, height, j) = Self::around(y, ny);
@@ -84,17 +95,27 @@ impl<T: Real> FrontEnd<'_, T> {
                     }
                     self.encoder.line(patch, true, j, last, |k, code, value| out[k] = (value, code));
                 }
-                patch.tally
-            })
-            .reduce(Tally::default, Tally::merge);
-        let across = &lines.across;
-        lines.down = vec![Default::default(); columns * ny as usize];
-        let second = pieces(&mut lines.down, ny)
-            .into_par_iter()
-            .map_init(Patch::new, |patch, (tx, c, out)| {
+                Ok(patch.tally)
+            })?;
+        Ok((across, Tally::sum(&tallies)))
+    }
+
+    fn vertical_lines(
+        &self,
+        anchors: &[CodedVertex<T>],
+        across: &[CodedVertex<T>],
+    ) -> Result<(Vec<CodedVertex<T>>, Tally)> {
+        let Grid { nx, ny } = self.grid;
+        let columns = self.grid.tiles_x() as usize;
+        let pieces = LinePieces::new(self.grid.tiles_x(), ny);
+        let mut down = memory::filled(pieces.vertices(), Default::default())?;
+        let range = |piece| pieces.range(piece);
+        let tallies =
+            self.threads.map_parts(&mut down, pieces.count(), range, Patch::new, |patch, piece, out| {
                 patch.tally = Tally::default();
+                let (tx, first) = pieces.line_and_tile(piece);
                 for (k, out) in out.chunks_mut(TILE).enumerate() {
-                    let ty = c * CHUNK + k;
+                    let ty = first + k;
                     let (x, y0) = ((tx * TILE) as u64, (ty * TILE) as u64);
                     let last = (ny - 1 - y0).min(TILE as u64) as usize;
                     let (x0, width, i) = Self::around(x, nx);
@@ -110,10 +131,9 @@ impl<T: Real> FrontEnd<'_, T> {
                     }
                     self.encoder.line(patch, false, i, last, |k, code, value| out[k] = (value, code));
                 }
-                patch.tally
-            })
-            .reduce(Tally::default, Tally::merge);
-        (lines, first.merge(second))
+                Ok(patch.tally)
+            })?;
+        Ok((down, Tally::sum(&tallies)))
     }
 
     pub(super) fn tiles(
@@ -121,79 +141,106 @@ impl<T: Real> FrontEnd<'_, T> {
         lines: &Lines<T>,
         bases: &[(Code, u32)],
         meter: &Meter,
-    ) -> (Vec<TileCodes>, Tally) {
-        let Grid { nx, ny } = self.grid;
-        let mut all = vec![TileCodes::default(); self.grid.tiles() as usize];
-        let tally = all
-            .par_chunks_mut(CHUNK)
-            .enumerate()
-            .map_init(
-                || (Patch::new(), Builder::new()),
-                |(patch, builder), (chunk, out)| {
-                    patch.tally = Tally::default();
-                    for (k, out) in out.iter_mut().enumerate() {
-                        let tile = chunk * CHUNK + k;
-                        let shape = self.grid.tile(tile as u64);
-                        let (width, height) = (shape.last_x + 1, shape.last_y + 1);
-                        let area = Rectangle { x0: shape.x0, y0: shape.y0, width, height };
-                        self.load(patch, area, Some((0, 0)));
-                        let (x0, y0) = (shape.x0 as usize, shape.y0 as usize);
-                        for (row, line) in [(0, shape.ty as usize), (TILE, shape.ty as usize + 1)] {
-                            if row < height {
-                                let values = &lines.across[line * nx as usize + x0..][..width];
-                                for (x, &(value, code)) in values.iter().enumerate() {
-                                    patch.set(x, row, value);
-                                    if row == 0 && x < TILE {
-                                        builder.put(POSITION_OF[x] as usize, code);
-                                    }
-                                }
-                            }
-                        }
-                        for (column, line) in [(0, shape.tx as usize), (TILE, shape.tx as usize + 1)] {
-                            if column < width {
-                                let values = &lines.down[line * ny as usize + y0..][..height];
-                                for (y, &(value, code)) in values.iter().enumerate() {
-                                    patch.set(column, y, value);
-                                    if column == 0 && y < TILE {
-                                        builder.put(POSITION_OF[y * TILE] as usize, code);
-                                    }
-                                }
-                            }
-                        }
-                        let (code, digits) = bases[tile];
-                        builder.put(0, code);
-                        builder.put_digits(0, digits);
-                        self.encoder.interior(patch, |position, count, codes| {
-                            builder.put_row(position, count, codes)
-                        });
-                        let mut masks = Masks::default();
-                        for y in 0..height.min(TILE) {
-                            masks.zero[y] = patch.zero[y] as u32;
-                            masks.fill[y] = patch.fill[y] as u32;
-                        }
-                        // SAFETY: the tile lies inside the grid.
-                        *out = unsafe { builder.finish(self.scheme, &shape, 0, masks, self.views) };
+    ) -> Result<(Vec<TileCodes>, Tally)> {
+        let mut all = memory::defaults::<TileCodes>(self.grid.tiles() as usize)?;
+        let scratch = || Ok((Patch::new()?, Builder::new()?));
+        let tallies = self.threads.map_chunks(&mut all, CHUNK, scratch, |(patch, builder), chunk, out| {
+            patch.tally = Tally::default();
+            for (k, out) in out.iter_mut().enumerate() {
+                *out = self.tile(patch, builder, chunk * CHUNK + k, lines, bases)?;
+            }
+            meter.add(out.len() as u64);
+            Ok(patch.tally)
+        })?;
+        Ok((all, Tally::sum(&tallies)))
+    }
+
+    fn tile(
+        &self,
+        patch: &mut Patch<T>,
+        builder: &mut Builder,
+        tile: usize,
+        lines: &Lines<T>,
+        bases: &[(Code, u32)],
+    ) -> Result<TileCodes> {
+        let shape = self.grid.tile(tile as u64);
+        let (width, height) = (shape.last_x + 1, shape.last_y + 1);
+        self.load(patch, Rectangle { x0: shape.x0, y0: shape.y0, width, height }, Some((0, 0)));
+        let (x0, y0) = (shape.x0 as usize, shape.y0 as usize);
+        for (row, line) in [(0, shape.ty as usize), (TILE, shape.ty as usize + 1)] {
+            if row < height {
+                let values = &lines.across[line * self.grid.nx as usize + x0..][..width];
+                for (x, &(value, code)) in values.iter().enumerate() {
+                    patch.set(x, row, value);
+                    if row == 0 && x < TILE {
+                        builder.put(POSITION_OF[x] as usize, code);
                     }
-                    meter.add(out.len() as u64);
-                    patch.tally
-                },
-            )
-            .reduce(Tally::default, Tally::merge);
-        (all, tally)
+                }
+            }
+        }
+        for (column, line) in [(0, shape.tx as usize), (TILE, shape.tx as usize + 1)] {
+            if column < width {
+                let values = &lines.down[line * self.grid.ny as usize + y0..][..height];
+                for (y, &(value, code)) in values.iter().enumerate() {
+                    patch.set(column, y, value);
+                    if column == 0 && y < TILE {
+                        builder.put(POSITION_OF[y * TILE] as usize, code);
+                    }
+                }
+            }
+        }
+        let (code, digits) = bases[tile];
+        builder.put(0, code);
+        builder.put_digits(0, digits);
+        self.encoder.interior(patch, |position, count, codes| builder.put_row(position, count, codes));
+        let mut masks = Masks::default();
+        for y in 0..height.min(TILE) {
+            masks.zero[y] = patch.zero[y] as u32;
+            masks.fill[y] = patch.fill[y] as u32;
+        }
+        // SAFETY: the tile lies inside the grid.
+        unsafe { builder.finish(self.scheme, &shape, 0, masks, self.views) }
     }
 }
 
-/// Pieces of work of lines of `n` vertices each: the number of the line, that of the piece, its vertices.
-fn pieces<'a, V>(lines: &'a mut [V], n: u64) -> Vec<(usize, usize, &'a mut [V])> {
-    let of_line = |(k, line): (usize, &'a mut [V])| {
-        line.chunks_mut(TILE * CHUNK).enumerate().map(move |(c, piece)| (k, c, piece))
-    };
-    lines.chunks_mut(n as usize).enumerate().flat_map(of_line).collect()
+/// Pieces of work of lattice lines of `length` vertices each, which lie one behind another.
+struct LinePieces {
+    lines: usize,
+    length: usize,
+    /// Pieces of a line.
+    each: usize,
+}
+
+impl LinePieces {
+    const LENGTH: usize = TILE * CHUNK;
+
+    fn new(lines: u64, length: u64) -> Self {
+        let each = (length as usize).div_ceil(Self::LENGTH);
+        LinePieces { lines: lines as usize, length: length as usize, each }
+    }
+
+    fn count(&self) -> usize {
+        self.lines * self.each
+    }
+
+    fn vertices(&self) -> usize {
+        self.lines * self.length
+    }
+
+    /// The number of its line, and that of its first tile on the line.
+    fn line_and_tile(&self, piece: usize) -> (usize, usize) {
+        (piece / self.each, piece % self.each * CHUNK)
+    }
+
+    fn range(&self, piece: usize) -> Range<usize> {
+        let (line, first) = (piece / self.each * self.length, piece % self.each * Self::LENGTH);
+        line + first..line + (first + Self::LENGTH).min(self.length)
+    }
 }
 
 /// Replaces anchors by differences along rows; the first column is differenced downwards.
-pub(super) fn anchor_differences<T>(grid: Grid, anchors: &[([T; 2], Code)]) -> Vec<(Code, u32)> {
-    let mut coded = Vec::with_capacity(anchors.len());
+pub(super) fn anchor_differences<T>(grid: Grid, anchors: &[CodedVertex<T>]) -> Result<Vec<(Code, u32)>> {
+    let mut coded = memory::with_capacity(anchors.len())?;
     let mut first = [0; 2];
     for row in anchors.chunks(grid.tiles_x() as usize) {
         let mut before = first;
@@ -206,5 +253,5 @@ pub(super) fn anchor_differences<T>(grid: Grid, anchors: &[([T; 2], Code)]) -> V
             }
         }
     }
-    coded
+    Ok(coded)
 }

@@ -1,9 +1,10 @@
 //! One pass over a field: its range, zeros and missing values. Twin: kernels/front.cuh.
 
+use crate::error::Result;
 use crate::field::View;
 use crate::geometry::Grid;
+use crate::pool::{stateless, Threads};
 use crate::real::Real;
-use rayon::prelude::*;
 
 /// What one pass over the field finds.
 #[derive(Clone, Copy)]
@@ -13,6 +14,12 @@ pub(super) struct Statistics<T> {
     pub(super) nonfinite: u64,
     /// Row-major index and bits of the first vertex that is not finite.
     pub(super) fill: Option<(u64, [u64; 2])>,
+}
+
+impl<T> Default for Statistics<T> {
+    fn default() -> Self {
+        Statistics { range: None, zero: 0, nonfinite: 0, fill: None }
+    }
 }
 
 impl<T: Real> Statistics<T> {
@@ -88,45 +95,54 @@ fn zeros<T: Real>(u: &[T; PIECE], v: &[T; PIECE]) -> u64 {
     zero.sum::<u32>() as u64
 }
 
-pub(super) fn statistics<T: Real>(grid: Grid, [u, v]: [View<'_, T>; 2]) -> Statistics<T> {
-    const SPAN: u64 = 1 << 14;
+/// Vertices of a row in one piece of work; rows that are shorter come together in one.
+const SPAN: u64 = 1 << 14;
+
+pub(super) fn statistics<T: Real>(
+    grid: Grid,
+    views: [View<'_, T>; 2],
+    threads: Threads,
+) -> Result<Statistics<T>> {
     let spans = grid.nx.div_ceil(SPAN);
-    let none = Statistics { range: None, zero: 0, nonfinite: 0, fill: None };
-    (0..(grid.ny * spans) as usize)
-        .into_par_iter()
-        .with_min_len((SPAN / grid.nx.min(SPAN)) as usize)
-        .map(|k| {
-            let (y, x0) = (k as u64 / spans, k as u64 % spans * SPAN);
-            let mut s = none;
-            let mut values = [[T::ZERO; PIECE]; 2];
-            let [a, b] = &mut values;
-            let mut extremes = Extremes::new();
-            for x in (x0..grid.nx.min(x0 + SPAN)).step_by(PIECE) {
-                let n = (grid.nx - x).min(PIECE as u64) as usize;
-                // SAFETY: these are vertices of the grid.
-                unsafe {
-                    u.read_row(x as i64, y as i64, &mut a[..n]);
-                    v.read_row(x as i64, y as i64, &mut b[..n]);
-                }
-                if n == PIECE && all_finite(a) & all_finite(b) {
-                    extremes.add(a);
-                    extremes.add(b);
-                    s.zero += zeros(a, b);
-                } else {
-                    for (k, (&a, &b)) in a[..n].iter().zip(&b[..n]).enumerate() {
-                        extremes.add_finite(a);
-                        extremes.add_finite(b);
-                        s.zero += (a == T::ZERO && b == T::ZERO) as u64;
-                        if !(a.is_finite() && b.is_finite()) {
-                            s.nonfinite += 1;
-                            s.fill
-                                .get_or_insert((y * grid.nx + x + k as u64, [a.to_bits64(), b.to_bits64()]));
-                        }
-                    }
+    let (all, together) = (grid.ny * spans, SPAN / grid.nx.min(SPAN));
+    let parts = threads.map(all.div_ceil(together) as usize, stateless, |_, piece| {
+        let first = piece as u64 * together;
+        let spans_of_piece = first..all.min(first + together);
+        let parts = spans_of_piece.map(|k| of_span(grid, views, k / spans, k % spans * SPAN));
+        Ok(parts.fold(Statistics::default(), Statistics::merge))
+    })?;
+    Ok(parts.into_iter().fold(Statistics::default(), Statistics::merge))
+}
+
+/// Part of row `y` from column `x0` on.
+fn of_span<T: Real>(grid: Grid, [u, v]: [View<'_, T>; 2], y: u64, x0: u64) -> Statistics<T> {
+    let mut s = Statistics::default();
+    let mut values = [[T::ZERO; PIECE]; 2];
+    let [a, b] = &mut values;
+    let mut extremes = Extremes::new();
+    for x in (x0..grid.nx.min(x0 + SPAN)).step_by(PIECE) {
+        let n = (grid.nx - x).min(PIECE as u64) as usize;
+        // SAFETY: these are vertices of the grid.
+        unsafe {
+            u.read_row(x as i64, y as i64, &mut a[..n]);
+            v.read_row(x as i64, y as i64, &mut b[..n]);
+        }
+        if n == PIECE && all_finite(a) & all_finite(b) {
+            extremes.add(a);
+            extremes.add(b);
+            s.zero += zeros(a, b);
+        } else {
+            for (k, (&a, &b)) in a[..n].iter().zip(&b[..n]).enumerate() {
+                extremes.add_finite(a);
+                extremes.add_finite(b);
+                s.zero += (a == T::ZERO && b == T::ZERO) as u64;
+                if !(a.is_finite() && b.is_finite()) {
+                    s.nonfinite += 1;
+                    s.fill.get_or_insert((y * grid.nx + x + k as u64, [a.to_bits64(), b.to_bits64()]));
                 }
             }
-            s.range = extremes.range();
-            s
-        })
-        .reduce(|| none, Statistics::merge)
+        }
+    }
+    s.range = extremes.range();
+    s
 }

@@ -14,7 +14,7 @@ impl fmt::Display for Failure {
 
 impl From<factz::Error> for Failure {
     fn from(e: factz::Error) -> Self {
-        Failure(e.message)
+        Failure(e.message.into_owned())
     }
 }
 

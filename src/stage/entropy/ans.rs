@@ -2,6 +2,8 @@
 
 use super::lanes::{Decode, Encode, MISSING};
 use super::table::{Frequencies, ALPHABET, ESCAPE, SCALE, SCALE_BITS};
+use crate::error::Result;
+use crate::memory;
 
 /// Frequency << 16 | start, by symbol.
 fn entries(frequencies: &Frequencies) -> [u32; ALPHABET] {
@@ -78,10 +80,11 @@ pub struct DecodeTable {
 impl DecodeTable {
     /// A table without symbols decodes to zeros without touching the state: only a damaged stream
     /// uses it.
-    pub fn new(frequencies: &Frequencies) -> Self {
+    pub fn new(frequencies: &Frequencies) -> Result<Self> {
         let mut entries = entries(frequencies);
+        let slots = memory::filled(SCALE as usize, 0u8)?;
         let mut slots: Box<[u8; SCALE as usize]> =
-            vec![0u8; SCALE as usize].into_boxed_slice().try_into().expect("the length is SCALE");
+            slots.into_boxed_slice().try_into().expect("the length is SCALE");
         let mut start = 0;
         for (symbol, &f) in frequencies.0.iter().enumerate() {
             slots[start..start + f as usize].fill(symbol as u8);
@@ -90,7 +93,7 @@ impl DecodeTable {
         if start == 0 {
             entries[0] = SCALE << 16;
         }
-        DecodeTable { slots, entries }
+        Ok(DecodeTable { slots, entries })
     }
 }
 
@@ -154,7 +157,7 @@ mod tests {
             }
             counts[77] = 1;
             let f = Frequencies::from_counts(&counts);
-            let (enc, dec) = (EncodeTable::new(&f), DecodeTable::new(&f));
+            let (enc, dec) = (EncodeTable::new(&f), DecodeTable::new(&f).unwrap());
             let mut seed = 7u32;
             let items: Vec<(usize, u8, u32, u32)> = (0..5000)
                 .map(|k| {
@@ -164,13 +167,12 @@ mod tests {
                 })
                 .filter(|x| f.0[x.1 as usize] > 0)
                 .collect();
-            let mut e = Encoder::new();
+            let mut e = Encoder::new().unwrap();
             for &(lane, s, value, bits) in items.iter().rev() {
                 e.raw(lane, value, bits);
                 e.put(lane, &enc, s);
             }
-            let mut bytes = Vec::new();
-            e.finish(&mut bytes);
+            let bytes = e.finish().unwrap();
             let mut d = Decoder::new(&bytes).unwrap();
             for &(lane, s, value, bits) in &items {
                 assert_eq!(d.get(lane, &dec), s);
@@ -192,12 +194,11 @@ mod tests {
         let mut counts = [0u64; ALPHABET];
         counts[3] = 10;
         let f = Frequencies::from_counts(&counts);
-        let mut e = Encoder::new();
+        let mut e = Encoder::new().unwrap();
         for k in 0..10_000 {
             e.put(k % LANES, &EncodeTable::new(&f), 3);
         }
-        let mut bytes = Vec::new();
-        e.finish(&mut bytes);
+        let bytes = e.finish().unwrap();
         assert_eq!(bytes.len(), STATE_BYTES);
     }
 }

@@ -22,17 +22,38 @@ use super::lanes::LANES;
 use super::list::{self, is_list, DENSE};
 use super::table::{table_of, BLOCKS, COARSE_CLASS, FINE_CLASS, MIDDLE_CLASS, RUN};
 use super::Model;
+use crate::error::{Error, Result};
 use crate::geometry::{TileShape, TILE, TILE_VERTICES};
+use crate::memory;
 use crate::stage::codes::{for_mask_bytes, MaskRows, Scheme, TileCodes, SOME};
 
 /// The tables of a stream, ready for encoding.
-pub fn encode_tables<M: Model>(models: &[M]) -> Vec<M::Encode> {
-    models.iter().map(M::encode_table).collect()
+pub fn encode_tables<M: Model>(models: &[M]) -> Result<Vec<M::Encode>> {
+    memory::collected(models.iter().map(M::encode_table))
 }
 
 /// The tables of a stream, ready for decoding.
-pub fn decode_tables<M: Model>(models: &[M]) -> Vec<M::Decode> {
-    models.iter().map(M::decode_table).collect()
+pub fn decode_tables<M: Model>(models: &[M]) -> Result<Vec<M::Decode>> {
+    let mut tables = memory::with_capacity(models.len())?;
+    for model in models {
+        tables.push(model.decode_table()?);
+    }
+    Ok(tables)
+}
+
+/// Why a group could not be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Its bytes are not what an encoder wrote.
+    Damaged,
+    OutOfMemory,
+}
+
+impl From<Error> for Fault {
+    /// The only errors below the decoder are those of allocation.
+    fn from(_: Error) -> Self {
+        Fault::OutOfMemory
+    }
 }
 
 /// The table of the class of block `k`, given those of the blocks before.
@@ -122,6 +143,11 @@ struct List {
 }
 
 impl List {
+    /// Room for the lists of so many tiles.
+    fn room(tiles: usize) -> Result<Vec<List>> {
+        memory::with_capacity(4 * tiles)
+    }
+
     /// Appends the lists of a tile, whose sparse ones have as many entries as `counts` says by block.
     fn append(lists: &mut Vec<List>, tile: usize, classes: &[u8; 3], counts: &[u16; 3]) {
         for (k, &class) in classes.iter().enumerate().filter(|&(_, &class)| class > 0) {
@@ -250,22 +276,21 @@ mod tests {
 
     /// The models of tiles, and a group of all of them.
     fn group_of<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) -> (Vec<M>, Vec<u8>) {
-        let (mut counts, mut lists) = (zero_counts(), Lists::default());
+        let (mut counts, mut lists) = (zero_counts().unwrap(), Lists::default());
         for (shape, codes) in tiles {
-            let work = count(scheme, shape, codes, Some(&mut counts), &mut lists);
+            let work = count(scheme, shape, codes, Some(&mut counts), &mut lists).unwrap();
             assert!(work.weight <= if scheme.layout == GroupLayout::Rows { 1028 } else { 1540 });
         }
         let models: Vec<M> = counts.iter().map(M::from_counts).collect();
-        let mut bytes = Vec::new();
         let refs: Vec<_> = tiles.iter().enumerate().map(|(k, (s, c))| (*s, c, lists.tile(k))).collect();
-        encode::<M>(scheme, &refs, &encode_tables(&models), &mut bytes);
+        let bytes = encode::<M>(scheme, &refs, &encode_tables(&models).unwrap()).unwrap();
         (models, bytes)
     }
 
     fn round_trip<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) {
         let (models, bytes) = group_of::<M>(scheme, tiles);
         let shapes: Vec<_> = tiles.iter().map(|t| t.0).collect();
-        let tables = decode_tables(&models);
+        let tables = decode_tables(&models).unwrap();
         let decoded = decode::<M>(scheme, &bytes, &shapes, &tables).expect("intact");
         for (a, (_, b)) in decoded.iter().zip(tiles) {
             assert_eq!(a, b);
@@ -274,10 +299,10 @@ mod tests {
         for k in (0..bytes.len()).step_by(37) {
             let mut bad = bytes.clone();
             bad[k] ^= 0x5a;
-            if let Some(t) = decode::<M>(scheme, &bad, &shapes, &tables) {
+            if let Ok(t) = decode::<M>(scheme, &bad, &shapes, &tables) {
                 assert!(t.iter().all(|c| c.symbols.len() <= TILE_VERTICES));
             }
-            assert!(decode::<M>(scheme, &bytes[..k & !3], &shapes, &tables).is_none());
+            assert!(decode::<M>(scheme, &bytes[..k & !3], &shapes, &tables).is_err());
         }
     }
 
@@ -301,7 +326,8 @@ mod tests {
         fn check<M: Model>() {
             let scheme = Scheme::newest(Predictor::Lorenzo, 4);
             let decoded = |grid: Grid, (models, bytes): &(Vec<M>, Vec<u8>)| {
-                let codes = decode::<M>(scheme, bytes, &[grid.tile(0)], &decode_tables(models))?;
+                let tables = decode_tables(models).unwrap();
+                let codes = decode::<M>(scheme, bytes, &[grid.tile(0)], &tables).ok()?;
                 Some(codes[0].symbols.clone())
             };
             let whole = Grid::new(32, 32);

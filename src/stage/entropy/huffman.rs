@@ -8,6 +8,7 @@ use super::lanes::{Decode, Encode, MISSING};
 use super::table::{read_entries, write_entries, ALPHABET, ESCAPE};
 use super::Model;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::request::Coder;
 
 /// The longest code.
@@ -128,24 +129,31 @@ impl Model for Lengths {
         let mut lengths = [NONE; ALPHABET];
         let weight = |count: u64| (((count << WEIGHT_BITS) + total / 2) / total).max(1) as u32;
         let mut listed = 0;
-        let mut symbols = Vec::with_capacity(ALPHABET);
+        let (mut listed_symbols, mut count) = ([(0u32, 0usize); ALPHABET], 0);
+        let mut list = |weight, symbol| {
+            listed_symbols[count] = (weight, symbol);
+            count += 1;
+        };
         for symbol in 0..ESCAPE as usize {
             let count = counts[symbol];
             if count >= 2 && count * (4 * CODES as u64) >= 3 * total {
-                symbols.push((weight(count), symbol));
+                list(weight(count), symbol);
                 listed += count;
             }
         }
         if listed < total {
-            symbols.push((weight(total - listed), ESCAPE as usize));
+            list(weight(total - listed), ESCAPE as usize);
         }
+        let symbols = &mut listed_symbols[..count];
         symbols.sort_unstable();
-        let mut depths: Vec<u32> = symbols.iter().map(|s| s.0).collect();
-        unlimited(&mut depths);
+        let mut depths = [0; ALPHABET];
+        let depths = &mut depths[..count];
+        depths.iter_mut().zip(symbols.iter()).for_each(|(depth, &(weight, _))| *depth = weight);
+        unlimited(depths);
         if !depths.is_empty() {
-            limit(&mut depths);
+            limit(depths);
         }
-        for (depth, (_, symbol)) in depths.iter().zip(symbols) {
+        for (depth, &(_, symbol)) in depths.iter().zip(symbols.iter()) {
             lengths[symbol] = *depth as u8;
         }
         Lengths(lengths)
@@ -191,8 +199,8 @@ impl Model for Lengths {
         EncodeTable { own, escape }
     }
 
-    fn decode_table(&self) -> DecodeTable {
-        let mut slots = vec![0u16; CODES as usize];
+    fn decode_table(&self) -> Result<DecodeTable> {
+        let mut slots = memory::filled(CODES as usize, 0u16)?;
         let starts = self.starts();
         for symbol in 0..ALPHABET {
             if let Some(length) = self.of(symbol as u8) {
@@ -202,7 +210,7 @@ impl Model for Lengths {
                 }
             }
         }
-        DecodeTable(slots.into_boxed_slice().try_into().expect("the length is CODES"))
+        Ok(DecodeTable(slots.into_boxed_slice().try_into().expect("the length is CODES")))
     }
 }
 
@@ -336,19 +344,18 @@ mod tests {
             *c = 1 + 100_000 / (1 + s * s * s) as u64;
         }
         let lengths = Lengths::from_counts(&counts);
-        let (encode, decode) = (lengths.encode_table(), lengths.decode_table());
+        let (encode, decode) = (lengths.encode_table(), lengths.decode_table().unwrap());
         let mut seed = 5;
         let items: Vec<(usize, u8)> = (0..5000)
             .map(|_| ((random(&mut seed) % LANES as u64) as usize, (random(&mut seed) % 90) as u8))
             .filter(|item| encode.flags(item.1) & MISSING == 0)
             .collect();
         assert!(items.len() > 500);
-        let mut encoder = Encoder::new();
+        let mut encoder = Encoder::new().unwrap();
         for &(lane, symbol) in items.iter().rev() {
             encoder.put(lane, &encode, symbol);
         }
-        let mut bytes = Vec::new();
-        encoder.finish(&mut bytes);
+        let bytes = encoder.finish().unwrap();
         let mut decoder = Decoder::new(&bytes).unwrap();
         for &(lane, symbol) in &items {
             assert_eq!(decoder.get(lane, &decode), symbol);
@@ -362,12 +369,11 @@ mod tests {
         counts[7] = 1 << 47;
         let lengths = Lengths::from_counts(&counts);
         assert_eq!((lengths.of(7), lengths.cost(&counts)), (Some(0), 0));
-        let mut encoder = Encoder::new();
+        let mut encoder = Encoder::new().unwrap();
         encoder.put(3, &lengths.encode_table(), 7);
-        let mut bytes = Vec::new();
-        encoder.finish(&mut bytes);
+        let bytes = encoder.finish().unwrap();
         let mut decoder = Decoder::new(&bytes).unwrap();
-        assert_eq!(decoder.get(3, &lengths.decode_table()), 7);
+        assert_eq!(decoder.get(3, &lengths.decode_table().unwrap()), 7);
         assert!(decoder.finished());
     }
 }

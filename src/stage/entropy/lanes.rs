@@ -8,6 +8,8 @@
 //! the coder's: `ans`, `huffman`.
 
 use super::table::ESCAPE;
+use crate::error::Result;
+use crate::memory;
 
 pub const LANES: usize = 32;
 /// Lower end of the states.
@@ -44,11 +46,30 @@ pub struct Encoder {
     states: [u32; LANES],
     /// Words in the order of encoding: the reverse of the stream's.
     words: Vec<u16>,
+    /// Whether memory for a word could not be had, so that the words are of no use.
+    out_of_memory: bool,
 }
 
 impl Encoder {
-    pub fn new() -> Self {
-        Encoder { states: [LOW; LANES], words: Vec::with_capacity(WORDS) }
+    pub fn new() -> Result<Self> {
+        Ok(Encoder { states: [LOW; LANES], words: memory::with_capacity(WORDS)?, out_of_memory: false })
+    }
+
+    /// Makes room for the words of a step.
+    #[inline(always)]
+    fn make_room(&mut self) {
+        if self.words.capacity() - self.words.len() < LANES {
+            self.grow();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        if memory::reserve_growing(&mut self.words, LANES).is_err() {
+            self.out_of_memory = true;
+            self.words.clear();
+        }
     }
 
     #[inline(always)]
@@ -56,6 +77,7 @@ impl Encoder {
         debug_assert!((1..=PIECE_BITS).contains(&bits) && value >> bits == 0);
         let mut x = self.states[lane];
         if x >> (32 - bits) != 0 {
+            self.make_room();
             self.words.push(x as u16);
             x >>= 16;
         }
@@ -66,6 +88,7 @@ impl Encoder {
     /// has no code of its own.
     #[inline(always)]
     pub fn symbols<'t, E: Encode + 't>(&mut self, symbols: impl Iterator<Item = (usize, &'t E, u8)>) -> bool {
+        self.make_room();
         // Words are written whether they are put out or not: which state is full is not to be predicted.
         let (states, before) = (self.states, self.words.len());
         self.words.extend_from_slice(&[0; LANES]);
@@ -92,14 +115,18 @@ impl Encoder {
         let x = self.states[lane];
         let (next, full) = if symbol == ESCAPE { table.put_escape(x) } else { table.put(x, symbol) };
         if full {
+            self.make_room();
             self.words.push(x as u16);
         }
         self.states[lane] = next;
     }
 
-    /// Appends the states and the words, padded to a multiple of 4 bytes.
-    pub fn finish(self, out: &mut Vec<u8>) {
-        out.reserve_exact(STATE_BYTES + self.words.len().next_multiple_of(2) * 2);
+    /// The states and the words, padded to a multiple of 4 bytes.
+    pub fn finish(self) -> Result<Vec<u8>> {
+        if self.out_of_memory {
+            return Err(memory::out_of_memory());
+        }
+        let mut out = memory::with_capacity(STATE_BYTES + self.words.len().next_multiple_of(2) * 2)?;
         for x in self.states {
             out.extend_from_slice(&x.to_le_bytes());
         }
@@ -109,12 +136,7 @@ impl Encoder {
         if self.words.len() % 2 == 1 {
             out.extend_from_slice(&[0; 2]);
         }
-    }
-}
-
-impl Default for Encoder {
-    fn default() -> Self {
-        Self::new()
+        Ok(out)
     }
 }
 

@@ -8,6 +8,8 @@
 use std::ops::Range;
 
 use super::table::{BLOCKS, LAST_LIST_CLASS};
+use crate::error::Result;
+use crate::memory;
 use crate::stage::symbol::ZERO;
 
 /// Positions in front of the sparse lists: the first half of 32.
@@ -118,16 +120,19 @@ pub struct Room<'a> {
 
 impl Lists {
     /// Room for the entries of a list of at most so many.
-    pub fn room(&mut self, most: usize) -> Room<'_> {
+    pub fn room(&mut self, most: usize) -> Result<Room<'_>> {
         let first = self.symbols.len();
+        memory::reserve_growing(&mut self.symbols, most)?;
+        memory::reserve_growing(&mut self.runs, most)?;
+        memory::reserve_growing(&mut self.run_symbols, most)?;
         self.symbols.resize(first + most, ZERO);
         self.runs.resize(first + most, 0);
         self.run_symbols.resize(first + most, 0);
-        Room {
+        Ok(Room {
             symbols: &mut self.symbols[first..],
             runs: &mut self.runs[first..],
             run_symbols: &mut self.run_symbols[first..],
-        }
+        })
     }
 
     /// Gives back room that a list does not need.
@@ -139,9 +144,9 @@ impl Lists {
     }
 
     /// Ends a tile, whose blocks have so many entries, the last ones.
-    pub fn end_tile(&mut self, counts: [u16; 3]) {
+    pub fn end_tile(&mut self, counts: [u16; 3]) -> Result<()> {
         let entries: usize = counts.iter().map(|&n| n as usize).sum();
-        self.tiles.push((self.symbols.len() - entries, counts));
+        memory::push(&mut self.tiles, (self.symbols.len() - entries, counts))
     }
 
     /// The lists of a tile, by its number.

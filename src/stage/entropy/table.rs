@@ -3,6 +3,7 @@
 use super::ans::{DecodeTable, EncodeTable};
 use super::Model;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::request::Coder;
 
 /// Frequencies sum to 2^12.
@@ -100,8 +101,9 @@ pub fn class_of_rows(cost: u64, active: u64) -> u8 {
 /// How often each symbol occurs, by table.
 pub type Counts = [[u64; ALPHABET]; TABLES];
 
-pub fn zero_counts() -> Box<Counts> {
-    vec![[0u64; ALPHABET]; TABLES].into_boxed_slice().try_into().expect("the length is TABLES")
+pub fn zero_counts() -> Result<Box<Counts>> {
+    let counts = memory::filled(TABLES, [0u64; ALPHABET])?;
+    Ok(counts.into_boxed_slice().try_into().expect("the length is TABLES"))
 }
 
 /// A frequency per symbol, summing to [`SCALE`]; all zero for a table without symbols.
@@ -201,7 +203,7 @@ impl Model for Frequencies {
     fn encode_table(&self) -> EncodeTable {
         EncodeTable::new(self)
     }
-    fn decode_table(&self) -> DecodeTable {
+    fn decode_table(&self) -> Result<DecodeTable> {
         DecodeTable::new(self)
     }
 }

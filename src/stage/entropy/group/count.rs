@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{class_table, for_mask_entries, rows, run_table, some_masks};
+use crate::error::Result;
 use crate::geometry::{TileShape, TILE_VERTICES};
 use crate::stage::codes::{GroupLayout, Scheme, TileCodes};
 use crate::stage::entropy::lanes::{lanes, lanes_above, LANES};
@@ -60,10 +61,10 @@ pub fn count(
     codes: &TileCodes,
     counts: Option<&mut Counts>,
     lists: &mut Lists,
-) -> Work {
+) -> Result<Work> {
     let Some(counts) = counts else {
-        lists.end_tile([0; 3]);
-        return Work { raw_bits: 0, weight: rows::weight(codes) };
+        lists.end_tile([0; 3])?;
+        return Ok(Work { raw_bits: 0, weight: rows::weight(codes) });
     };
     let (mut raw, mut weight) = (0, TILE_WEIGHT);
     counts[TILE_MODE][codes.mode as usize] += 1;
@@ -87,8 +88,8 @@ pub fn count(
         }
     }
     if scheme.layout == GroupLayout::Rows {
-        lists.end_tile([0; 3]);
-        return Work { raw_bits: raw, weight: rows::weight(codes) };
+        lists.end_tile([0; 3])?;
+        return Ok(Work { raw_bits: raw, weight: rows::weight(codes) });
     }
     if TileCodes::has_codes(codes.mode) {
         let active = scheme.active(shape, codes.masks.as_deref());
@@ -114,7 +115,7 @@ pub fn count(
                 raw += list::count_bits(k, class) as u64;
                 let [run_counts, symbol_counts] =
                     counts.get_disjoint_mut([run_table(class), table]).expect("these are two tables");
-                let room = lists.room(positions.len());
+                let room = lists.room(positions.len())?;
                 let (mut count, mut expected) = (0, positions.start);
                 for_nonzero(&active, positions, here, |position, s| {
                     let run = position - expected;
@@ -148,8 +149,8 @@ pub fn count(
             }
         }
     }
-    lists.end_tile(entries);
-    Work { raw_bits: raw, weight }
+    lists.end_tile(entries)?;
+    Ok(Work { raw_bits: raw, weight })
 }
 
 /// The active ones of 32 positions, without those that belong to no list.

@@ -1,8 +1,9 @@
 //! Bytes to groups of tiles.
 
 use super::rows::RowDecoder;
-use super::{class_table, v1, List, Places};
+use super::{class_table, v1, Fault, List, Places};
 use crate::geometry::{TileShape, TILE};
+use crate::memory;
 use crate::stage::codes::{row_mask, GroupLayout, MaskRows, Masks, Scheme, TileCodes, ALL, NONE, SOME};
 use crate::stage::entropy::lanes::{lanes, lanes_above, Decode, Decoder, LANES, PIECE_BITS};
 use crate::stage::entropy::list::{self, is_list, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
@@ -10,22 +11,22 @@ use crate::stage::entropy::table::{table_of, MASK_BYTE, MASK_RUN, TILE_MODE};
 use crate::stage::entropy::Model;
 use crate::stage::symbol::{FIRST_WITH_RAW_BITS, STORED, ZERO};
 
-/// Decodes a group; None if its bytes are not what an encoder wrote. Never allocates more than the
+/// Decodes a group; damage if its bytes are not what an encoder wrote. Never allocates more than the
 /// codes of the given tiles can take.
 pub fn decode<M: Model>(
     scheme: Scheme,
     bytes: &[u8],
     shapes: &[TileShape],
     tables: &[M::Decode],
-) -> Option<Vec<TileCodes>> {
+) -> Result<Vec<TileCodes>, Fault> {
     let by_rows = match scheme.layout {
         GroupLayout::Tiles => return v1::decode::<M>(scheme, bytes, shapes, tables),
         GroupLayout::Lists => false,
         GroupLayout::Rows => true,
     };
-    let mut decoder = Decoder::new(bytes)?;
-    let mut rows = by_rows.then(RowDecoder::new);
-    let mut tiles = Vec::with_capacity(shapes.len());
+    let mut decoder = Decoder::new(bytes).ok_or(Fault::Damaged)?;
+    let mut rows = if by_rows { Some(RowDecoder::new()?) } else { None };
+    let mut tiles = memory::with_capacity(shapes.len())?;
     for batch in shapes.chunks(LANES) {
         let (mut codes, counts) = decode_heads(&mut decoder, scheme, batch.len(), tables, !by_rows)?;
         decode_masks(&mut decoder, batch, &mut codes, tables)?;
@@ -38,7 +39,11 @@ pub fn decode<M: Model>(
         }
         tiles.append(&mut codes);
     }
-    decoder.finished().then_some(tiles)
+    if decoder.finished() {
+        Ok(tiles)
+    } else {
+        Err(Fault::Damaged)
+    }
 }
 
 /// The modes and the classes of a batch of `count` tiles, and with `listed` the number of entries of the sparse
@@ -49,15 +54,15 @@ pub(super) fn decode_heads<D: Decode>(
     count: usize,
     tables: &[D],
     listed: bool,
-) -> Option<(Vec<TileCodes>, [[u16; 3]; LANES])> {
-    let mut codes = vec![TileCodes::default(); count];
+) -> Result<(Vec<TileCodes>, [[u16; 3]; LANES]), Fault> {
+    let mut codes = memory::defaults::<TileCodes>(count)?;
     let mut symbols = [0u8; LANES];
     decoder.step(row_mask(count), |_| &tables[TILE_MODE], &mut symbols);
     let mut coded = 0;
     for (lane, c) in codes.iter_mut().enumerate() {
         c.mode = symbols[lane];
         if c.mode >= scheme.modes() {
-            return None;
+            return Err(Fault::Damaged);
         }
         coded |= (TileCodes::has_codes(c.mode) as u32) << lane;
     }
@@ -69,7 +74,7 @@ pub(super) fn decode_heads<D: Decode>(
         decoder.step(coded, |lane| &tables[before[lane]], &mut symbols);
         for lane in lanes(coded) {
             if symbols[lane] as usize >= scheme.classes() {
-                return None;
+                return Err(Fault::Damaged);
             }
             codes[lane].classes[k] = symbols[lane];
         }
@@ -81,27 +86,27 @@ pub(super) fn decode_heads<D: Decode>(
             counts[lane][k] = if bits > 0 { decoder.raw(lane, bits) as u16 } else { 0 };
         }
     }
-    Some((codes, counts))
+    Ok((codes, counts))
 }
 
-/// The runs before entries in lanes of `active`; None if one of the symbols is none of a run.
+/// The runs before entries in lanes of `active`; damage if one of the symbols is none of a run.
 #[inline(always)]
 pub(super) fn decode_runs<'t, D: Decode + 't>(
     decoder: &mut Decoder<'_>,
     active: u32,
     table: impl Fn(usize) -> &'t D,
-) -> Option<[u32; LANES]> {
+) -> Result<[u32; LANES], Fault> {
     let mut symbols = [0; LANES];
     decoder.step(active, table, &mut symbols);
     if lanes_above(&symbols, RUNS) != 0 {
-        return None;
+        return Err(Fault::Damaged);
     }
     let mut runs = symbols.map(u32::from);
     for lane in lanes(lanes_above(&symbols, FIRST_RUN_WITH_RAW_BITS)) {
         let bits = list::run_bits(symbols[lane]);
         runs[lane] = list::decode_run(symbols[lane], decoder.raw(lane, bits), bits);
     }
-    Some(runs)
+    Ok(runs)
 }
 
 /// Entries of masks: the runs before them and their bytes, handed out one by one.
@@ -120,7 +125,7 @@ impl MaskEntries {
         MaskEntries { left: entries, ..Self::default() }
     }
 
-    fn next<D: Decode>(&mut self, decoder: &mut Decoder<'_>, tables: &[D]) -> Option<(usize, u8)> {
+    fn next<D: Decode>(&mut self, decoder: &mut Decoder<'_>, tables: &[D]) -> Result<(usize, u8), Fault> {
         if self.next == self.count {
             (self.next, self.count) = (0, self.left.min(LANES));
             self.left -= self.count;
@@ -129,7 +134,7 @@ impl MaskEntries {
             decoder.step(active, |_| &tables[MASK_BYTE], &mut self.bytes);
         }
         self.next += 1;
-        Some((self.runs[self.next - 1] as usize, self.bytes[self.next - 1]))
+        Ok((self.runs[self.next - 1] as usize, self.bytes[self.next - 1]))
     }
 
     /// A mask of `count` entries.
@@ -140,7 +145,7 @@ impl MaskEntries {
         (width, height): (usize, usize),
         tables: &[D],
         rows: &mut MaskRows,
-    ) -> Option<()> {
+    ) -> Result<(), Fault> {
         let mut expected = 0;
         for _ in 0..count {
             let (run, byte) = self.next(decoder, tables)?;
@@ -148,11 +153,11 @@ impl MaskEntries {
             expected = number + 1;
             let (column, y) = (number / TILE, number % TILE);
             if column >= width.div_ceil(8) || y >= height {
-                return None;
+                return Err(Fault::Damaged);
             }
             rows[y] |= (byte as u32) << (8 * column);
         }
-        Some(())
+        Ok(())
     }
 }
 
@@ -161,11 +166,11 @@ impl MaskEntries {
 pub(super) fn make_masks(
     codes: &mut TileCodes,
     (width, height): (usize, usize),
-    mut differences: impl FnMut(usize, &mut MaskRows) -> Option<()>,
-) -> Option<()> {
+    mut differences: impl FnMut(usize, &mut MaskRows) -> Result<(), Fault>,
+) -> Result<(), Fault> {
     let (zero, fill) = codes.mask_states();
     if (zero, fill) == (NONE, NONE) {
-        return Some(());
+        return Ok(());
     }
     let mut masks = Masks::default();
     for (plane, (state, rows)) in [(zero, &mut masks.zero), (fill, &mut masks.fill)].into_iter().enumerate() {
@@ -180,8 +185,8 @@ pub(super) fn make_masks(
             }
         }
     }
-    codes.masks = Some(Box::new(masks));
-    Some(())
+    codes.masks = Some(memory::boxed(masks)?);
+    Ok(())
 }
 
 /// The masks of a batch.
@@ -190,7 +195,7 @@ fn decode_masks<D: Decode>(
     shapes: &[TileShape],
     codes: &mut [TileCodes],
     tables: &[D],
-) -> Option<()> {
+) -> Result<(), Fault> {
     let mut counts = [[0; 2]; LANES];
     for plane in 0..2 {
         for (lane, c) in codes.iter().enumerate() {
@@ -205,7 +210,7 @@ fn decode_masks<D: Decode>(
             entries.mask(decoder, counts[plane], shape.owned(), tables, rows)
         })?;
     }
-    Some(())
+    Ok(())
 }
 
 /// The vertices of a batch, by lists.
@@ -216,12 +221,12 @@ fn decode_lists<D: Decode>(
     codes: &mut [TileCodes],
     counts: &[[u16; 3]; LANES],
     tables: &[D],
-) -> Option<()> {
-    let (mut places, mut lists) = (Vec::with_capacity(shapes.len()), Vec::new());
+) -> Result<(), Fault> {
+    let (mut places, mut lists) = (memory::with_capacity(shapes.len())?, List::room(shapes.len())?);
     for (tile, (c, shape)) in codes.iter_mut().zip(shapes).enumerate() {
         List::append(&mut lists, tile, &c.classes, &counts[tile]);
         let here = Places::new(scheme, shape, c);
-        c.symbols = vec![ZERO; here.symbols];
+        c.symbols = memory::filled(here.symbols, ZERO)?;
         places.push(here);
     }
     let mut vertices = Vertices::default();
@@ -232,7 +237,7 @@ fn decode_lists<D: Decode>(
         let list = &mut lists[next];
         let here = &places[list.tile as usize];
         if !list.sparse && list.left as usize >= LANES && here.from(list.next as usize) == u32::MAX {
-            let place = here.of(list.next as usize)?;
+            let place = here.of(list.next as usize).ok_or(Fault::Damaged)?;
             vertices.decode_row(decoder, scheme, list, place, tables, codes)?;
             list.left -= LANES as u16;
             list.next += LANES as u16;
@@ -273,7 +278,7 @@ fn decode_lists<D: Decode>(
                 let position = expected + runs[lane] as usize;
                 expected = position + 1;
                 if position >= list.end as usize {
-                    return None;
+                    return Err(Fault::Damaged);
                 }
                 match places.of(position) {
                     Some(place) => {
@@ -284,7 +289,7 @@ fn decode_lists<D: Decode>(
                             vertices.table[lane] = table_of(position, list.class) as u8;
                         }
                     }
-                    None if list.sparse => return None,
+                    None if list.sparse => return Err(Fault::Damaged),
                     None => {}
                 }
                 lane += 1;
@@ -293,7 +298,7 @@ fn decode_lists<D: Decode>(
         }
         vertices.decode(decoder, scheme, active, tables, codes)?;
     }
-    Some(())
+    Ok(())
 }
 
 /// Vertices whose symbols are decoded together, one in a lane.
@@ -315,7 +320,7 @@ impl Vertices {
         self.table[lane] = table;
     }
 
-    /// Symbols and raw bits; None for a symbol that may not occur.
+    /// Symbols and raw bits; damage for a symbol that may not occur.
     #[inline(always)]
     pub(super) fn decode<D: Decode>(
         &self,
@@ -324,7 +329,7 @@ impl Vertices {
         active: u32,
         tables: &[D],
         codes: &mut [TileCodes],
-    ) -> Option<()> {
+    ) -> Result<(), Fault> {
         let mut symbols = [0u8; LANES];
         decoder.step(active, |lane| &tables[self.table[lane] as usize], &mut symbols);
         let mut with_raw = 0;
@@ -337,7 +342,7 @@ impl Vertices {
         if with_raw != 0 {
             self.decode_raw(decoder, scheme, with_raw, &symbols, codes)?;
         }
-        Some(())
+        Ok(())
     }
 
     /// The same for the next 32 positions of a dense list behind the first, which all have a symbol.
@@ -350,7 +355,7 @@ impl Vertices {
         place: usize,
         tables: &[D],
         codes: &mut [TileCodes],
-    ) -> Option<()> {
+    ) -> Result<(), Fault> {
         let mut symbols = [0u8; LANES];
         let table = &tables[list.table as usize];
         decoder.step(u32::MAX, |_| table, &mut symbols);
@@ -363,7 +368,7 @@ impl Vertices {
             }
             self.decode_raw(decoder, scheme, with_raw, &symbols, codes)?;
         }
-        Some(())
+        Ok(())
     }
 
     /// The same for the next 32 entries of a sparse list of a tile of which all positions have a symbol.
@@ -376,7 +381,7 @@ impl Vertices {
         places: &Places,
         tables: &[D],
         codes: &mut [TileCodes],
-    ) -> Option<()> {
+    ) -> Result<(), Fault> {
         let (table, table_of_runs) = (&tables[list.table as usize], &tables[list.run_table()]);
         let runs = decode_runs(decoder, u32::MAX, |_| table_of_runs)?;
         let mut expected = list.next as u32;
@@ -386,7 +391,7 @@ impl Vertices {
         }
         // They ascend, and 32 runs of less than 1024 fit their type.
         if expected > list.end as u32 {
-            return None;
+            return Err(Fault::Damaged);
         }
         let mut symbols = [0u8; LANES];
         decoder.step(u32::MAX, |_| table, &mut symbols);
@@ -403,7 +408,7 @@ impl Vertices {
         }
         list.next = expected as u16;
         list.left -= LANES as u16;
-        Some(())
+        Ok(())
     }
 
     fn decode_raw(
@@ -413,13 +418,13 @@ impl Vertices {
         active: u32,
         symbols: &[u8; LANES],
         codes: &mut [TileCodes],
-    ) -> Option<()> {
+    ) -> Result<(), Fault> {
         let mut bits = [0u32; LANES];
         let mut values = [0u128; LANES];
         let mut most = 0;
         for lane in lanes(active) {
             if !scheme.allows(symbols[lane]) {
-                return None;
+                return Err(Fault::Damaged);
             }
             bits[lane] = scheme.raw_bits(symbols[lane], self.position[lane] as usize);
             most = most.max(bits[lane]);
@@ -433,9 +438,9 @@ impl Vertices {
         for lane in lanes(active) {
             let raw = &mut codes[self.tile[lane] as usize].raw;
             for k in 0..bits[lane].div_ceil(64) {
-                raw.push((values[lane] >> (64 * k)) as u64);
+                memory::push(raw, (values[lane] >> (64 * k)) as u64)?;
             }
         }
-        Some(())
+        Ok(())
     }
 }

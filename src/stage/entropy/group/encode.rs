@@ -1,13 +1,19 @@
 //! Groups of tiles to bytes, backwards.
 
 use super::{class_table, for_mask_entries, rows, some_masks, List, Places};
-use crate::geometry::TileShape;
+use crate::error::Result;
+use crate::geometry::{TileShape, TILE, TILE_VERTICES};
+use crate::memory;
 use crate::stage::codes::{row_mask, GroupLayout, Scheme, TileCodes};
 use crate::stage::entropy::lanes::{lanes_above, lanes_down, Encode, Encoder, LANES, MISSING, PIECE_BITS};
 use crate::stage::entropy::list::{self, is_list, Entries, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS};
 use crate::stage::entropy::table::{ESCAPE, MASK_BYTE, MASK_RUN, TILE_MODE};
 use crate::stage::entropy::Model;
 use crate::stage::symbol::FIRST_WITH_RAW_BITS;
+
+/// Bytes of a mask.
+const MASK_BYTES: usize = TILE_VERTICES / 8;
+const _: () = assert!(MASK_BYTES == TILE * 4);
 
 /// At most a symbol in each lane, some with raw bits.
 pub(super) struct Step {
@@ -205,9 +211,9 @@ impl Tile<'_> {
 /// A tile as it is encoded.
 pub type Coded<'a> = (TileShape, &'a TileCodes, Entries<'a>);
 
-/// Appends the coded form of a group of tiles.
-pub fn encode<M: Model>(scheme: Scheme, tiles: &[Coded<'_>], tables: &[M::Encode], out: &mut Vec<u8>) {
-    let mut encoder = Encoder::new();
+/// The coded form of a group of tiles.
+pub fn encode<M: Model>(scheme: Scheme, tiles: &[Coded<'_>], tables: &[M::Encode]) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::new()?;
     let mut step = Step::new();
     for batch in tiles.chunks(LANES).rev() {
         let coded = |t: &(usize, &Coded)| TileCodes::has_codes(t.1 .1.mode);
@@ -215,10 +221,10 @@ pub fn encode<M: Model>(scheme: Scheme, tiles: &[Coded<'_>], tables: &[M::Encode
             for (_, (shape, codes, _)) in batch.iter().enumerate().filter(coded).rev() {
                 rows::encode::<M>(&mut encoder, scheme, (shape, codes), tables);
             }
-            encode_masks::<M>(&mut encoder, batch, tables);
+            encode_masks::<M>(&mut encoder, batch, tables)?;
         } else {
-            encode_lists::<M>(&mut encoder, scheme, batch, tables);
-            encode_masks::<M>(&mut encoder, batch, tables);
+            encode_lists::<M>(&mut encoder, scheme, batch, tables)?;
+            encode_masks::<M>(&mut encoder, batch, tables)?;
             for k in (0..3).rev() {
                 for (lane, (_, codes, entries)) in batch.iter().enumerate().filter(coded).rev() {
                     let class = codes.classes[k];
@@ -240,17 +246,18 @@ pub fn encode<M: Model>(scheme: Scheme, tiles: &[Coded<'_>], tables: &[M::Encode
         }
         step.encode(&mut encoder, tables);
     }
-    encoder.finish(out);
+    encoder.finish()
 }
 
 /// The masks of a batch, and in front of them the numbers of their entries.
-fn encode_masks<M: Model>(encoder: &mut Encoder, batch: &[Coded<'_>], tables: &[M::Encode]) {
+fn encode_masks<M: Model>(encoder: &mut Encoder, batch: &[Coded<'_>], tables: &[M::Encode]) -> Result<()> {
     let mut entries = Vec::new();
     let mut counts = [[None; LANES]; 2];
     for (lane, (shape, codes, _)) in batch.iter().enumerate() {
         for (rows, counts) in some_masks(codes).into_iter().zip(&mut counts) {
             let before = entries.len();
             if let Some(rows) = rows {
+                memory::reserve_growing(&mut entries, MASK_BYTES)?;
                 for_mask_entries(shape, rows, |run, byte| entries.push((run as u16, byte)));
                 counts[lane] = Some((entries.len() - before) as u32);
             }
@@ -270,11 +277,17 @@ fn encode_masks<M: Model>(encoder: &mut Encoder, batch: &[Coded<'_>], tables: &[
             encoder.raw(lane, count, MASK_COUNT_BITS);
         }
     }
+    Ok(())
 }
 
 /// The vertices of a batch, by lists.
-fn encode_lists<M: Model>(encoder: &mut Encoder, scheme: Scheme, batch: &[Coded<'_>], tables: &[M::Encode]) {
-    let (mut tiles, mut lists) = (Vec::with_capacity(batch.len()), Vec::with_capacity(4 * batch.len()));
+fn encode_lists<M: Model>(
+    encoder: &mut Encoder,
+    scheme: Scheme,
+    batch: &[Coded<'_>],
+    tables: &[M::Encode],
+) -> Result<()> {
+    let (mut tiles, mut lists) = (memory::with_capacity(batch.len())?, List::room(batch.len())?);
     for (lane, &(ref shape, codes, entries)) in batch.iter().enumerate() {
         List::append(&mut lists, lane, &codes.classes, &entries.counts);
         tiles.push(Tile { codes, places: Places::new(scheme, shape, codes), entries, raw: &codes.raw });
@@ -328,6 +341,7 @@ fn encode_lists<M: Model>(encoder: &mut Encoder, scheme: Scheme, batch: &[Coded<
         vertices.encode(encoder, tables);
         runs_step.encode(encoder, tables);
     }
+    Ok(())
 }
 
 /// The numbers of symbols that are `least` or above, the last one first.

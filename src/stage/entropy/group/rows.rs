@@ -10,8 +10,9 @@
 
 use super::count::TILE_WEIGHT;
 use super::encode::Step;
-use super::some_masks;
+use super::{some_masks, Fault};
 use crate::geometry::{TileShape, TILE};
+use crate::memory;
 use crate::stage::codes::{row_mask, MaskRows, Scheme, TileCodes};
 use crate::stage::entropy::lanes::{lanes, lanes_above, Decode, Decoder, Encoder, LANES, PIECE_BITS};
 use crate::stage::entropy::table::{
@@ -260,15 +261,15 @@ pub fn encode<M: Model>(
 pub struct RowDecoder {
     rows: Rows,
     /// Raw bits of the symbols that have some: the words of the k-th one of row y are at [k][word][y].
-    raw: Box<[[[u64; LANES]; 2]]>,
+    raw: Vec<[[u64; LANES]; 2]>,
 }
 
 impl RowDecoder {
-    pub fn new() -> Self {
-        RowDecoder { rows: Rows::new(), raw: vec![[[0; LANES]; 2]; TILE].into() }
+    pub fn new() -> Result<Self, Fault> {
+        Ok(RowDecoder { rows: Rows::new(), raw: memory::filled(TILE, [[0; LANES]; 2])? })
     }
 
-    /// The symbols of a tile with codes, whose class and masks are there; None for bytes that no encoder writes.
+    /// The symbols of a tile with codes, whose class and masks are there; damage for bytes that no encoder writes.
     pub fn tile<D: Decode>(
         &mut self,
         decoder: &mut Decoder<'_>,
@@ -276,10 +277,10 @@ impl RowDecoder {
         shape: &TileShape,
         codes: &mut TileCodes,
         tables: &[D],
-    ) -> Option<()> {
+    ) -> Result<(), Fault> {
         let class = codes.classes[0];
         if class == 0 {
-            return Some(());
+            return Ok(());
         }
         let active = scheme.active(shape, codes.masks.as_deref());
         let (pattern, symbol) = tables_of(class);
@@ -292,13 +293,13 @@ impl RowDecoder {
                 decoder.step(row_mask(row_bytes(shape)), |_| &tables[ROW_BYTE], &mut bytes);
                 let any = u32::from_le_bytes(bytes[..4].try_into().expect("four bytes"));
                 if any & !coded != 0 {
-                    return None;
+                    return Err(Fault::Damaged);
                 }
                 coded = any;
             }
             self.patterns(decoder, shape, coded, &tables[pattern]);
             if self.rows.present.iter().zip(&active).any(|(present, active)| present & !active != 0) {
-                return None;
+                return Err(Fault::Damaged);
             }
         }
         let of = &tables[symbol];
@@ -319,8 +320,7 @@ impl RowDecoder {
                 self.raw_bits(decoder, scheme, k, with_raw)?;
             }
         }
-        self.put_in_order(scheme, &active, any_raw, codes);
-        Some(())
+        self.put_in_order(scheme, &active, any_raw, codes)
     }
 
     /// The patterns of some rows; those of the others are empty.
@@ -335,14 +335,20 @@ impl RowDecoder {
         }
     }
 
-    /// The raw bits of a step; None for a symbol that may not occur.
-    fn raw_bits(&mut self, decoder: &mut Decoder<'_>, scheme: Scheme, k: usize, with_raw: u32) -> Option<()> {
+    /// The raw bits of a step; damage for a symbol that may not occur.
+    fn raw_bits(
+        &mut self,
+        decoder: &mut Decoder<'_>,
+        scheme: Scheme,
+        k: usize,
+        with_raw: u32,
+    ) -> Result<(), Fault> {
         let mut bits = [0u32; LANES];
         let mut most = 0;
         for lane in lanes(with_raw) {
             let symbol = self.rows.symbols[k][lane];
             if !scheme.allows(symbol) {
-                return None;
+                return Err(Fault::Damaged);
             }
             bits[lane] = scheme.raw_bits(symbol, 1);
             most = most.max(bits[lane]);
@@ -356,18 +362,24 @@ impl RowDecoder {
             }
         }
         self.raw[k] = values;
-        Some(())
+        Ok(())
     }
 
     /// The symbols of active vertices by position, zeros where the stream has none, and their raw elements.
-    fn put_in_order(&self, scheme: Scheme, active: &MaskRows, any_raw: bool, codes: &mut TileCodes) {
+    fn put_in_order(
+        &self,
+        scheme: Scheme,
+        active: &MaskRows,
+        any_raw: bool,
+        codes: &mut TileCodes,
+    ) -> Result<(), Fault> {
         let count: u32 = active.iter().map(|row| row.count_ones()).sum();
-        codes.symbols = Vec::with_capacity(count as usize);
+        codes.symbols = memory::with_capacity(count as usize)?;
         let mut by_row = [[ZERO; TILE]; TILE];
         transpose(&self.rows.symbols, &mut by_row, TILE);
         if self.rows.present == [u32::MAX; TILE] && !any_raw {
             codes.symbols.extend_from_slice(by_row.as_flattened());
-            return;
+            return Ok(());
         }
         for (y, symbols) in by_row.iter().enumerate() {
             let (active, present) = (active[y], self.rows.present[y]);
@@ -375,7 +387,9 @@ impl RowDecoder {
                 let here = row_mask(present.count_ones() as usize);
                 for k in lanes(lanes_above(symbols, FIRST_WITH_RAW_BITS) & here) {
                     let words = scheme.raw_bits(symbols[k], 1).div_ceil(64) as usize;
-                    codes.raw.extend(self.raw[k][..words].iter().map(|word| word[y]));
+                    for word in &self.raw[k][..words] {
+                        memory::push(&mut codes.raw, word[y])?;
+                    }
                 }
             }
             if present == u32::MAX {
@@ -392,6 +406,7 @@ impl RowDecoder {
                 codes.symbols.extend(lanes(active).map(|x| row[x]));
             }
         }
+        Ok(())
     }
 }
 

@@ -4,8 +4,9 @@
 use std::slice;
 
 use super::decode::{decode_heads, decode_runs, make_masks, MaskEntries, Vertices};
-use super::Places;
+use super::{Fault, Places};
 use crate::geometry::{TileShape, TILE};
+use crate::memory;
 use crate::request::Coder;
 use crate::stage::codes::{row_mask, Scheme, TileCodes};
 use crate::stage::entropy::lanes::{lanes, Decode, Decoder, LANES};
@@ -20,10 +21,10 @@ pub fn decode<M: Model>(
     bytes: &[u8],
     shapes: &[TileShape],
     tables: &[M::Decode],
-) -> Option<Vec<TileCodes>> {
+) -> Result<Vec<TileCodes>, Fault> {
     let listed = M::CODER == Coder::Huffman;
-    let mut decoder = Decoder::new(bytes)?;
-    let mut tiles = Vec::with_capacity(shapes.len());
+    let mut decoder = Decoder::new(bytes).ok_or(Fault::Damaged)?;
+    let mut tiles = memory::with_capacity(shapes.len())?;
     for batch in shapes.chunks(LANES) {
         let (mut codes, counts) = decode_heads(&mut decoder, scheme, batch.len(), tables, listed)?;
         for ((c, shape), counts) in codes.iter_mut().zip(batch).zip(&counts) {
@@ -32,7 +33,11 @@ pub fn decode<M: Model>(
         }
         tiles.append(&mut codes);
     }
-    decoder.finished().then_some(tiles)
+    if decoder.finished() {
+        Ok(tiles)
+    } else {
+        Err(Fault::Damaged)
+    }
 }
 
 /// The masks of a tile by their entries, or a step for each column of bytes.
@@ -42,7 +47,7 @@ fn decode_masks<D: Decode>(
     codes: &mut TileCodes,
     tables: &[D],
     listed: bool,
-) -> Option<()> {
+) -> Result<(), Fault> {
     make_masks(codes, (width, height), |_, rows| {
         if listed {
             let count = decoder.raw(0, MASK_COUNT_BITS) as usize;
@@ -55,7 +60,7 @@ fn decode_masks<D: Decode>(
                 *row |= (byte as u32) << (8 * column);
             }
         }
-        Some(())
+        Ok(())
     })
 }
 
@@ -67,9 +72,9 @@ fn decode_codes<D: Decode>(
     counts: &[u16; 3],
     tables: &[D],
     listed: bool,
-) -> Option<()> {
+) -> Result<(), Fault> {
     let places = Places::new(scheme, shape, codes);
-    codes.symbols = vec![ZERO; places.symbols];
+    codes.symbols = memory::filled(places.symbols, ZERO)?;
     let mut vertices = Vertices::default();
     for (k, (block, class)) in BLOCKS.iter().zip(codes.classes).enumerate().filter(|(_, (_, c))| *c > 0) {
         let sparse = listed && is_list(class);
@@ -78,7 +83,13 @@ fn decode_codes<D: Decode>(
             let mask = places.active[first / LANES] & if sparse { DENSE_LANES } else { u32::MAX };
             for lane in lanes(mask) {
                 let position = first + lane;
-                vertices.put(lane, 0, position, places.of(position)?, table_of(position, class) as u8);
+                vertices.put(
+                    lane,
+                    0,
+                    position,
+                    places.of(position).ok_or(Fault::Damaged)?,
+                    table_of(position, class) as u8,
+                );
             }
             vertices.decode(decoder, scheme, mask, tables, slice::from_mut(codes))?;
         }
@@ -92,12 +103,18 @@ fn decode_codes<D: Decode>(
                 let position = expected + *run as usize;
                 expected = position + 1;
                 if position >= block.end {
-                    return None;
+                    return Err(Fault::Damaged);
                 }
-                vertices.put(lane, 0, position, places.of(position)?, table_of(position, class) as u8);
+                vertices.put(
+                    lane,
+                    0,
+                    position,
+                    places.of(position).ok_or(Fault::Damaged)?,
+                    table_of(position, class) as u8,
+                );
             }
             vertices.decode(decoder, scheme, row_mask(here), tables, slice::from_mut(codes))?;
         }
     }
-    Some(())
+    Ok(())
 }
