@@ -61,7 +61,7 @@ def _load():
     arguments = {
         "config_init": [config, _u64, _u64, _i32, _f64],
         "compress_sizes": [config, ctypes.POINTER(Sizes)],
-        "decompress_sizes": [ctypes.POINTER(Info), ctypes.POINTER(Sizes)],
+        "decompress_sizes": [config, ctypes.POINTER(Sizes)],
         "inspect_host": [p, size, ctypes.POINTER(Info)],
         "compress_host": [p, p, size, config, p, size, ctypes.POINTER(Report), ctypes.c_int],
         "decompress_host": [p, size, config, p, p, size, ctypes.POINTER(Report), ctypes.c_int],
@@ -186,7 +186,7 @@ def decompress(stream, u=None, v=None):
                                               report, 0))
         return u, v
     sizes = Sizes()
-    _check(_library.factz_decompress_sizes(info, sizes))
+    _check(_library.factz_decompress_sizes(config, sizes))
     queue = xp.cuda.get_current_stream()
     workspace = xp.empty(sizes.workspace_bytes, xp.uint8)
     on_device = xp.empty(ctypes.sizeof(Report), xp.uint8)

@@ -86,7 +86,7 @@ void everything()
     const auto field = factz::dense(u, v, nx, ny), back = factz::dense(u2, v2, nx, ny);
     const factz_config config = factz::relative_bound(1e-2);
     factz::device_compressor compressor(field, config, stream);
-    const std::size_t workspace_bytes = factz::decompress_sizes(field, config).workspace_bytes;
+    const std::size_t workspace_bytes = factz::decompress_sizes(field).workspace_bytes;
     std::byte *workspace = device_array<std::byte>(workspace_bytes);
     void *memory = nullptr;
     CUDA(cudaHostAlloc(&memory, sizeof(outcome), cudaHostAllocMapped));
@@ -100,7 +100,7 @@ void everything()
     const auto enqueue = [&] {
         advance<<<dim3((nx + 255) / 256, ny), 256, 0, stream>>>(u, v, step);
         compressor.enqueue(field, config, stream);
-        factz::enqueue_decompress(factz::const_bytes(compressor.data(), compressor.capacity()), back,
+        factz::enqueue_decompress(factz::const_bytes(compressor.data(), compressor.capacity()), back, config,
                                   factz::bytes(workspace, workspace_bytes), &seen->decompressed, stream);
         factz::enqueue_compare(field, back, config, factz::bytes(analysis, analysis_bytes), &seen->comparison,
                                stream);

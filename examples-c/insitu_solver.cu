@@ -510,11 +510,11 @@ factz_comparison verify(const slot &s, const factz_config &config, cudaStream_t 
     const std::size_t n = s.field.vertices(), row = std::size_t(s.field.nx) * sizeof(float);
     device_array<float> u(n), v(n);
     const auto back = factz::dense(u.data(), v.data(), s.field.nx, s.field.ny);
-    const std::size_t bytes = factz::decompress_sizes(back, config).workspace_bytes;
+    const std::size_t bytes = factz::decompress_sizes(back).workspace_bytes;
     device_array<std::byte> workspace(bytes);
     device_array<factz_report> report(1);
     factz_report outcome;
-    factz::enqueue_decompress(factz::const_bytes(s.compressor.data(), s.compressor.capacity()), back,
+    factz::enqueue_decompress(factz::const_bytes(s.compressor.data(), s.compressor.capacity()), back, config,
                               factz::bytes(workspace.data(), bytes), report.data(), stream);
     CUDA(cudaMemcpyAsync(&outcome, report.data(), sizeof outcome, cudaMemcpyDeviceToHost, stream));
     CUDA(cudaStreamSynchronize(stream));

@@ -1,6 +1,6 @@
 ! factz: error-bounded compression of 2D vector fields that keeps every critical point.
 !
-! The Fortran interface, as source: compile it with your own compiler, before what uses it, and link libfactz
+! The Fortran interface, as source in Fortran 2018: compile it with your own compiler, before what uses it, and link libfactz
 ! (CMake: factz::fortran; pkg-config: the variable fortran_source). factz.h is the reference manual of the
 ! types, constants and functions that have its names; this module adds procedures for arrays:
 !
@@ -46,7 +46,8 @@ module factz
       FACTZ_PRESERVE_TYPES = 2
   integer(c_int32_t), parameter, public :: FACTZ_SIDE_LEFT = 1, FACTZ_SIDE_RIGHT = 2, FACTZ_SIDE_FIRST_ROW = 4, &
       FACTZ_SIDE_LAST_ROW = 8, FACTZ_SIDES_ALL = 15
-  integer(c_int32_t), parameter, public :: FACTZ_INSPECT_BYTES = 128
+  integer(c_int32_t), parameter, public :: FACTZ_INSPECT_BYTES = 128, FACTZ_CONFIG_STRING_BYTES = 512, &
+      FACTZ_CONFIG_WORDS = 24
   integer(c_int32_t), parameter, public :: FACTZ_WARNING_WIDE_RANGE = 1
   integer(c_int32_t), parameter, public :: FACTZ_POINT_SADDLE = 0, FACTZ_POINT_ATTRACTING_NODE = 1, &
       FACTZ_POINT_REPELLING_NODE = 2, FACTZ_POINT_ATTRACTING_FOCUS = 3, FACTZ_POINT_REPELLING_FOCUS = 4, &
@@ -184,8 +185,9 @@ module factz
     module procedure compress_real32, compress_real64
   end interface factz_compress
 
-  ! call factz_decompress(stream, u, v [, report] [, ghosts] [, threads] [, stat] [, errmsg])
-  ! stream may be longer than the stream is. Ghost layers stay as they are.
+  ! call factz_decompress(stream, u, v [, report] [, ghosts] [, threads] [, verify_checksum] [, stat] [, errmsg])
+  ! stream may be longer than the stream is. Ghost layers stay as they are. verify_checksum=.false. does not compare
+  ! the checksum.
   interface factz_decompress
     module procedure decompress_real32, decompress_real64
   end interface factz_decompress
@@ -202,11 +204,13 @@ module factz
   end interface factz_critical_points
 
   public :: factz_absolute_bound, factz_relative_bound, factz_compress, factz_decompress, factz_compare, &
-      factz_critical_points, factz_inspect, factz_status_string, factz_last_error, factz_version
+      factz_critical_points, factz_inspect, factz_config_from_string, factz_config_to_string, factz_status_string, &
+      factz_last_error, factz_version
 
   ! ---------------------------------------------------------------- the functions of factz.h
 
-  public :: factz_config_init, factz_compress_sizes, factz_decompress_sizes, factz_inspect_host, &
+  public :: factz_config_init, factz_config_from_info, factz_config_to_words, factz_config_from_words, &
+      factz_readable_formats, factz_compress_sizes, factz_decompress_sizes, factz_inspect_host, &
       factz_compress_host, factz_decompress_host, factz_critical_points_host, factz_compare_host, &
       factz_prepare_device, factz_compress_device, factz_decompress_device, factz_inspect_device, &
       factz_critical_points_device, factz_compare_device, factz_set_log_callback, factz_format_version
@@ -226,9 +230,34 @@ module factz
       type(factz_sizes), intent(out) :: sizes
     end function factz_compress_sizes
 
-    integer(c_int32_t) function factz_decompress_sizes(info, sizes) bind(c)
-      import :: c_int32_t, factz_info, factz_sizes
+    integer(c_int32_t) function factz_config_from_info(info, config) bind(c)
+      import :: c_int32_t, factz_config, factz_info
       type(factz_info), intent(in) :: info
+      type(factz_config), intent(out) :: config
+    end function factz_config_from_info
+
+    integer(c_int32_t) function factz_config_to_words(config, words, count) bind(c)
+      import :: c_int32_t, c_size_t, factz_config
+      type(factz_config), intent(in) :: config
+      integer(c_int32_t), intent(out) :: words(*)
+      integer(c_size_t), value :: count
+    end function factz_config_to_words
+
+    integer(c_int32_t) function factz_config_from_words(words, count, config) bind(c)
+      import :: c_int32_t, c_size_t, factz_config
+      integer(c_int32_t), intent(in) :: words(*)
+      integer(c_size_t), value :: count
+      type(factz_config), intent(out) :: config
+    end function factz_config_from_words
+
+    integer(c_int32_t) function factz_readable_formats(first, last) bind(c)
+      import :: c_int32_t
+      integer(c_int32_t), intent(out) :: first, last
+    end function factz_readable_formats
+
+    integer(c_int32_t) function factz_decompress_sizes(config, sizes) bind(c)
+      import :: c_int32_t, factz_config, factz_sizes
+      type(factz_config), intent(in) :: config
       type(factz_sizes), intent(out) :: sizes
     end function factz_decompress_sizes
 
@@ -363,7 +392,21 @@ module factz
       import :: c_int32_t
     end function factz_format_version
 
-    ! These return C strings; the functions without c_ make Fortran strings of them.
+    ! These take or return C strings; the procedures without c_ have Fortran strings.
+    integer(c_int32_t) function c_config_from_string(text, config) bind(c, name="factz_config_from_string")
+      import :: c_int32_t, c_ptr, factz_config
+      type(c_ptr), value :: text
+      type(factz_config), intent(out) :: config
+    end function c_config_from_string
+
+    integer(c_int32_t) function c_config_to_string(config, text, text_bytes) &
+        bind(c, name="factz_config_to_string")
+      import :: c_int32_t, c_ptr, c_size_t, factz_config
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: text
+      integer(c_size_t), value :: text_bytes
+    end function c_config_to_string
+
     type(c_ptr) function c_status_string(status) bind(c, name="factz_status_string")
       import :: c_int32_t, c_ptr
       integer(c_int32_t), value :: status
@@ -377,6 +420,9 @@ module factz
       import :: c_ptr
     end function c_version
   end interface
+
+  character(*), parameter :: EMPTY_STREAM = &
+      'stream has no elements: give the whole stream, as factz_compress allocated it or as it was read'
 
   ! Where the values of a component lie, or why they cannot be used.
   type :: component
@@ -404,6 +450,36 @@ contains
         error stop 'factz_relative_bound: the library refuses its own constant'
   end function factz_relative_bound
 
+  ! Makes a configuration from text such as "rel=1e-3,mode=speculative". Shape and layout follow from the arrays.
+  subroutine factz_config_from_string(text, config, stat, errmsg)
+    character(*), intent(in) :: text
+    type(factz_config), intent(out) :: config
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(kind=c_char), target :: characters(len(text) + 1)
+    integer(c_int32_t) :: status
+    integer :: k
+    do k = 1, len(text)
+      characters(k) = text(k:k)
+    end do
+    characters(len(text) + 1) = c_null_char
+    status = c_config_from_string(c_loc(characters), config)
+    call conclude('factz_config_from_string', status, library_reason(status), stat, errmsg)
+  end subroutine factz_config_from_string
+
+  ! The text that factz_config_from_string reads back as the same choices.
+  subroutine factz_config_to_string(config, text, stat, errmsg)
+    type(factz_config), intent(in) :: config
+    character(:), allocatable, intent(out) :: text
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    character(kind=c_char), target :: characters(FACTZ_CONFIG_STRING_BYTES)
+    integer(c_int32_t) :: status
+    status = c_config_to_string(config, c_loc(characters), size(characters, kind=c_size_t))
+    text = fortran_string(c_loc(characters))
+    call conclude('factz_config_to_string', status, library_reason(status), stat, errmsg)
+  end subroutine factz_config_to_string
+
   ! Reads the header of a stream.
   subroutine factz_inspect(stream, info, stat, errmsg)
     integer(int8), contiguous, intent(in), target :: stream(:)
@@ -411,8 +487,11 @@ contains
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     integer(c_int32_t) :: status
+    character(:), allocatable :: reason
     status = factz_inspect_host(address(stream), size(stream, kind=c_size_t), info)
-    call conclude('factz_inspect', status, library_reason(status), stat, errmsg)
+    reason = library_reason(status)
+    if (size(stream) == 0) reason = EMPTY_STREAM
+    call conclude('factz_inspect', status, reason, stat, errmsg)
   end subroutine factz_inspect
 
   ! A short name of a status, such as "corrupt stream".
@@ -461,26 +540,28 @@ contains
   end subroutine compress_real64
 
   ! u and v are inout: ghost layers keep their values.
-  subroutine decompress_real32(stream, u, v, report, ghosts, threads, stat, errmsg)
+  subroutine decompress_real32(stream, u, v, report, ghosts, threads, verify_checksum, stat, errmsg)
     integer(int8), contiguous, intent(in), target :: stream(:)
     real(real32), intent(inout), target :: u(:, :), v(:, :)
     type(factz_report), intent(out), optional :: report
     integer, intent(in), optional :: ghosts, threads
+    logical, intent(in), optional :: verify_checksum
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call decompress(stream, component_real32('u', u, ghosts), component_real32('v', v, ghosts), report, threads, &
-        stat, errmsg)
+        verify_checksum, stat, errmsg)
   end subroutine decompress_real32
 
-  subroutine decompress_real64(stream, u, v, report, ghosts, threads, stat, errmsg)
+  subroutine decompress_real64(stream, u, v, report, ghosts, threads, verify_checksum, stat, errmsg)
     integer(int8), contiguous, intent(in), target :: stream(:)
     real(real64), intent(inout), target :: u(:, :), v(:, :)
     type(factz_report), intent(out), optional :: report
     integer, intent(in), optional :: ghosts, threads
+    logical, intent(in), optional :: verify_checksum
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     call decompress(stream, component_real64('u', u, ghosts), component_real64('v', v, ghosts), report, threads, &
-        stat, errmsg)
+        verify_checksum, stat, errmsg)
   end subroutine decompress_real64
 
   subroutine compare_real32(u, v, other_u, other_v, config, comparison, ghosts, other_ghosts, threads, stat, errmsg)
@@ -667,11 +748,12 @@ contains
     call conclude('factz_compress', status, reason, stat, errmsg)
   end subroutine compress
 
-  subroutine decompress(stream, u, v, report, threads, stat, errmsg)
+  subroutine decompress(stream, u, v, report, threads, verify_checksum, stat, errmsg)
     integer(int8), contiguous, intent(in), target :: stream(:)
     type(component), intent(in) :: u, v
     type(factz_report), intent(out), optional :: report
     integer, intent(in), optional :: threads
+    logical, intent(in), optional :: verify_checksum
     integer(c_int32_t), intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(factz_config) :: c
@@ -681,7 +763,9 @@ contains
     integer(c_int32_t) :: status
     r = failed_report(FACTZ_ERROR_INVALID_ARGUMENT)
     c = factz_absolute_bound(0.0_real64)
+    if (present(verify_checksum)) c%verify_checksum = merge(1_c_int32_t, 0_c_int32_t, verify_checksum)
     call describe(u, v, c, n, reason)
+    if (.not. allocated(reason) .and. size(stream) == 0) reason = EMPTY_STREAM
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT
     else
@@ -779,7 +863,7 @@ contains
 
   type(factz_report) function failed_report(status) result(r)
     integer(c_int32_t), intent(in) :: status
-    r = factz_report(status, 0, 0, 0, 0, 0, 0, 0, 0.0_c_double, 0.0_c_double, 0)
+    r = factz_report(status, 0, 0, 0, 0, 0, 0, 0, 0.0_c_double, 0.0_c_double, 0, 0, 0, 0)
   end function failed_report
 
   integer(c_int) function threads_of(threads)

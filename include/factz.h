@@ -146,6 +146,16 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_SIDES_ALL 15
 
 /**
+ * Bytes that hold any text of `factz_config_to_string`, with its terminating zero.
+ */
+#define FACTZ_CONFIG_STRING_BYTES 512
+
+/**
+ * Words that `factz_config_to_words` writes.
+ */
+#define FACTZ_CONFIG_WORDS 24
+
+/**
  * Bit of `warnings`: the range of the field exceeds the magnitude of almost all its values by far. A relative
  * bound is then that of a few values, such as a fill value that the configuration does not name.
  */
@@ -376,35 +386,6 @@ typedef struct factz_config {
 } factz_config;
 
 /**
- * How much memory a call needs.
- */
-typedef struct factz_sizes {
-    /**
-     * Bytes that hold the stream of any field with this configuration, whatever its values.
-     */
-    uint64_t max_stream_bytes;
-    /**
-     * Bytes of device memory that `factz_compress_device`, or `factz_decompress_device`, needs as
-     * workspace. The `_host` functions take no workspace.
-     */
-    uint64_t workspace_bytes;
-    /**
-     * Alignment in bytes of the workspace and of the stream for the `_device` functions, a power of
-     * two. The `_host` functions take any address.
-     */
-    uint64_t alignment;
-    /**
-     * Bytes of device memory that `factz_compare_device` and `factz_critical_points_device` need as
-     * workspace: a few thousandths of the field.
-     */
-    uint64_t analysis_workspace_bytes;
-    /**
-     * 0.
-     */
-    uint64_t reserved[4];
-} factz_sizes;
-
-/**
  * The header of a stream. Aligned to 8 bytes.
  */
 typedef struct factz_info {
@@ -493,6 +474,35 @@ typedef struct factz_info {
      */
     uint64_t reserved[1];
 } factz_info;
+
+/**
+ * How much memory a call needs.
+ */
+typedef struct factz_sizes {
+    /**
+     * Bytes that hold the stream of any field with this configuration, whatever its values.
+     */
+    uint64_t max_stream_bytes;
+    /**
+     * Bytes of device memory that `factz_compress_device`, or `factz_decompress_device`, needs as
+     * workspace. The `_host` functions take no workspace.
+     */
+    uint64_t workspace_bytes;
+    /**
+     * Alignment in bytes of the workspace and of the stream for the `_device` functions, a power of
+     * two. The `_host` functions take any address.
+     */
+    uint64_t alignment;
+    /**
+     * Bytes of device memory that `factz_compare_device` and `factz_critical_points_device` need as
+     * workspace: a few thousandths of the field.
+     */
+    uint64_t analysis_workspace_bytes;
+    /**
+     * 0.
+     */
+    uint64_t reserved[4];
+} factz_sizes;
 
 /**
  * The outcome of a compression or decompression. It holds plain numbers and no pointers, so it may lie
@@ -790,7 +800,7 @@ const char *factz_last_error(void);
  * use the configuration, so fields may be changed in any order. Host only, does not block, allocates
  * nothing. Thread-safe.
  *
- * @param config      written; any content before
+ * @param config      written, any content before; all zero where the call fails, which no function takes
  * @param nx          vertices along x, the axis that varies fastest
  * @param ny          vertices along y
  * @param bound_kind  FACTZ_BOUND_ABSOLUTE or FACTZ_BOUND_RELATIVE
@@ -805,36 +815,124 @@ factz_status factz_config_init(struct factz_config *config,
                                double bound);
 
 /**
+ * Makes the configuration that a stream was written with, for dense arrays of its shape and type: what
+ * `factz_decompress_host` takes, and what compresses another field in the same way. Halo and pin, of which a stream
+ * says nothing, are 0. Host only, does not block, allocates nothing. Thread-safe.
+ *
+ * @param info    the header of a stream, from `factz_inspect_host` or `factz_inspect_device`, in host memory
+ * @param config  written; all zero where the call fails, which no function takes
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, config overlaps info, or
+ *         info->status is not FACTZ_OK); FACTZ_ERROR_INVALID_CONFIG (the info holds values that no stream has)
+ */
+factz_status factz_config_from_info(const struct factz_info *info,
+                                    struct factz_config *config);
+
+/**
+ * Makes a configuration from text such as "rel=1e-3,mode=speculative,pin=xmin+ymax".
+ *
+ * The text is a list of key=value with commas between; spaces around each part do not count. `abs` or `rel`, the
+ * bound, is required, the others have the defaults of `factz_config_init`:
+ *
+ *     abs=NUMBER  rel=NUMBER            the bound and its kind
+ *     mode=block | speculative
+ *     coder=ans | huffman
+ *     predictor=hierarchical | lorenzo
+ *     preserve=none | points | types
+ *     dx=NUMBER  dy=NUMBER              the grid spacing
+ *     pin=none | all | SIDES            sides joined by +: xmin (column 0), xmax, ymin (row 0), ymax
+ *     fill=none | NUMBER                the fill value; also inf, nan, or nan(0x7ff8000000000001) bit for bit
+ *     verify=yes | no                   whether decompression compares the checksum
+ *
+ * Numbers are those of C with a decimal point, whatever the locale. What belongs to the field is not part of the
+ * text: nx and ny of the result are 0, dtype, layout and halo the defaults; set them before you use it. Host
+ * only, does not block. Thread-safe.
+ *
+ * @param text    the text, terminated by a zero
+ * @param config  written; all zero where the call fails, which no function takes
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or config overlaps text);
+ *         FACTZ_ERROR_INVALID_CONFIG (the message names the item and the choices)
+ */
+factz_status factz_config_from_string(const char *text,
+                                      struct factz_config *config);
+
+/**
+ * Writes the choices of a configuration as text that `factz_config_from_string` reads back exactly, numbers with
+ * the fewest digits that give the same bits.
+ *
+ * nx, ny, dtype, layout and halo are neither checked nor part of the text. Host only, does not block. Thread-safe.
+ *
+ * @param config      the configuration
+ * @param text        receives the text and its terminating zero; an empty text where the call fails. Must not
+ *                    overlap config
+ * @param text_bytes  writable bytes at text; FACTZ_CONFIG_STRING_BYTES always suffice
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+ *         FACTZ_ERROR_BUFFER_TOO_SMALL (the message says how many bytes it takes)
+ */
+factz_status factz_config_to_string(const struct factz_config *config,
+                                    char *text,
+                                    size_t text_bytes);
+
+/**
+ * Writes the choices of a configuration as 32-bit words, as the filters of file formats store them (the cd_values
+ * of HDF5).
+ *
+ * The first word is the version of the encoding, 1. The bound is stored as the bits of the double. Later versions
+ * of the library read these words as this one does. nx, ny, dtype, layout and halo are neither checked nor part of
+ * the words: a filter that needs them appends words of its own. Host only, does not block. Thread-safe.
+ *
+ * @param config  the configuration
+ * @param words   receives FACTZ_CONFIG_WORDS words; all zero where the call fails and count suffices. Must not
+ *                overlap config
+ * @param count   writable words at words, at least FACTZ_CONFIG_WORDS
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+ *         FACTZ_ERROR_BUFFER_TOO_SMALL (count is below FACTZ_CONFIG_WORDS)
+ */
+factz_status factz_config_to_words(const struct factz_config *config,
+                                   uint32_t *words,
+                                   size_t count);
+
+/**
+ * Makes a configuration from words of `factz_config_to_words`, bit for bit. What belongs to the field is set as
+ * by `factz_config_from_string`. Host only, does not block. Thread-safe.
+ *
+ * @param words   the words; words behind the first FACTZ_CONFIG_WORDS are the caller's own
+ * @param count   readable words at words, at least FACTZ_CONFIG_WORDS
+ * @param config  written; all zero where the call fails, which no function takes
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED (a later
+ *         version of the encoding)
+ */
+factz_status factz_config_from_words(const uint32_t *words,
+                                     size_t count,
+                                     struct factz_config *config);
+
+/**
  * The sizes for compressing, and for analysing, fields with a configuration.
  *
  * A pure function of the configuration: it looks at no data and needs no device. Does not block,
  * allocates nothing, thread-safe. The numbers may change with the version of the library.
  *
  * @param config  the configuration
- * @param sizes   written when the call succeeds
- * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned);
+ * @param sizes   written; all zero where the call fails
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps config);
  *         FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
  */
 factz_status factz_compress_sizes(const struct factz_config *config, struct factz_sizes *sizes);
 
 /**
- * The sizes for decompressing a stream.
+ * The sizes for decompressing streams of a shape and an element type: of config, nx, ny, nz and dtype count, and
+ * nothing else is looked at.
  *
- * `info` comes from `factz_inspect_host`. Where the stream is on a device and reading its header
- * back would mean waiting, make one: set it to zero, then set nx, ny, dx = dy = 1, dtype, mode, coder,
- * predictor and preserve as in the configuration of the compression. The rest is not looked at, and
- * `max_stream_bytes` then is that of any such field; otherwise it is `info->stream_bytes`.
+ * `max_stream_bytes` is that of any such field; the length of a stream that there is already is in its header
+ * (`factz_inspect_host`). A pure function of the configuration: it looks at no data and needs no device. Does not
+ * block, allocates nothing, thread-safe. The numbers may change with the version of the library.
  *
- * A pure function of the header: it looks at no data and needs no device. Does not block, allocates
- * nothing, thread-safe.
- *
- * @param info   the header of the stream
- * @param sizes  written when the call succeeds
- * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned);
- *         FACTZ_ERROR_INVALID_CONFIG (the info holds values that no stream has);
- *         FACTZ_ERROR_UNSUPPORTED
+ * @param config  the shape and the element type
+ * @param sizes   written; all zero where the call fails
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps config);
+ *         FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
  */
-factz_status factz_decompress_sizes(const struct factz_info *info, struct factz_sizes *sizes);
+factz_status factz_decompress_sizes(const struct factz_config *config,
+                                    struct factz_sizes *sizes);
 
 /**
  * Reads the header of a stream in host memory.
@@ -844,11 +942,15 @@ factz_status factz_decompress_sizes(const struct factz_info *info, struct factz_
  *
  * @param src        the start of a stream, any alignment; not changed
  * @param src_bytes  readable bytes at src; at least FACTZ_INSPECT_BYTES
- * @param info       written, with `status` alone where the call fails
+ * @param info       written whatever happens, unless it is itself the bad argument; where the call fails, `status`
+ *                   says why and all others are 0
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or info overlaps
- *         src); FACTZ_ERROR_CORRUPT_STREAM (too short, or no stream); FACTZ_ERROR_UNSUPPORTED_VERSION
+ *         src); FACTZ_ERROR_CORRUPT_STREAM (too short, or no stream); FACTZ_ERROR_UNSUPPORTED_VERSION (see
+ *         `factz_readable_formats`)
  */
-factz_status factz_inspect_host(const void *src, size_t src_bytes, struct factz_info *info);
+factz_status factz_inspect_host(const void *src,
+                                size_t src_bytes,
+                                struct factz_info *info);
 
 /**
  * Compresses a field in host memory.
@@ -1175,6 +1277,17 @@ const char *factz_version(void);
  * Thread-safe.
  */
 uint32_t factz_format_version(void);
+
+/**
+ * The versions of the stream format that the `_host` functions read, from `first` to `last`. On a device fewer are
+ * read: see `factz_decompress_device`. Host only, does not block. Thread-safe.
+ *
+ * @param first  receives the earliest version; 0 where the call fails
+ * @param last   receives the latest version; 0 where the call fails
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or both are the same)
+ */
+factz_status factz_readable_formats(uint32_t *first,
+                                    uint32_t *last);
 
 #ifdef __cplusplus
 }  // extern "C"

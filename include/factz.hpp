@@ -25,6 +25,7 @@
 
 #include "factz.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -200,21 +201,54 @@ factz_sizes compress_sizes(const field<T>& field, const factz_config& config) {
     return sizes;
 }
 
-/* Sizes for decompressing a stream that was made with this configuration; no stream is needed. */
+/* Sizes for decompressing any stream of a field of this kind. */
 template <class T>
-factz_sizes decompress_sizes(const field<T>& field, const factz_config& config) {
-    factz_info info{};
+factz_sizes decompress_sizes(const field<T>& field) {
     factz_sizes sizes;
-    info.nx = field.nx;
-    info.ny = field.ny;
-    info.dx = info.dy = 1;
-    info.dtype = factz::field<T>::dtype;
-    info.mode = config.mode;
-    info.coder = config.coder;
-    info.predictor = config.predictor;
-    info.preserve = config.preserve;
-    check(factz_decompress_sizes(&info, &sizes));
+    const factz_config c = configured(absolute_bound(0), field);
+    check(factz_decompress_sizes(&c, &sizes));
     return sizes;
+}
+
+/* The configuration of text such as "rel=1e-3,mode=speculative"; see factz_config_from_string. */
+inline factz_config config_from_string(const std::string& text) {
+    factz_config config;
+    check(factz_config_from_string(text.c_str(), &config));
+    return config;
+}
+
+/* The text that config_from_string reads back as the same choices. */
+inline std::string to_string(const factz_config& config) {
+    char text[FACTZ_CONFIG_STRING_BYTES];
+    check(factz_config_to_string(&config, text, sizeof text));
+    return text;
+}
+
+/* The choices as words for the filters of file formats; see factz_config_to_words. */
+inline std::array<std::uint32_t, FACTZ_CONFIG_WORDS> to_words(const factz_config& config) {
+    std::array<std::uint32_t, FACTZ_CONFIG_WORDS> words;
+    check(factz_config_to_words(&config, words.data(), words.size()));
+    return words;
+}
+
+inline factz_config config_from_words(const std::uint32_t* words, std::size_t count) {
+    factz_config config;
+    check(factz_config_from_words(words, count, &config));
+    return config;
+}
+
+/* The configuration that a stream was written with; see factz_config_from_info. */
+inline factz_config config_from_info(const factz_info& info) {
+    factz_config config;
+    check(factz_config_from_info(&info, &config));
+    return config;
+}
+
+/* The first and the last version of the stream format that is read on the host. */
+inline std::pair<std::uint32_t, std::uint32_t> readable_formats() {
+    std::pair<std::uint32_t, std::uint32_t> formats;
+    check(factz_readable_formats(&formats.first, &formats.second));
+    return formats;
 }
 
 /* ---------------------------------------------------------------- on the host */
@@ -247,15 +281,23 @@ inline factz_info inspect(const_bytes stream) {
     return info;
 }
 
-/* Decompresses a stream of these dimensions and this element type; `stream` may be longer than it. */
+/* Decompresses a stream of these dimensions and this element type; `stream` may be longer than it. Of the
+ * configuration, verify_checksum counts. */
 template <class T>
-factz_report decompress(const_bytes stream, const field<T>& field, int threads = 0) {
+factz_report decompress(const_bytes stream, const field<T>& field, const factz_config& config, int threads = 0) {
     static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
     factz_report report;
-    const factz_config c = configured(absolute_bound(0), field);
+    factz_config c = configured(config, field);
+    c.halo = 0; /* ghost vertices are not written */
     check(
         factz_decompress_host(stream.data(), stream.size(), &c, field.u, field.v, field.vertices(), &report, threads));
     return report;
+}
+
+/* The same, with the checksum compared. */
+template <class T>
+factz_report decompress(const_bytes stream, const field<T>& field, int threads = 0) {
+    return decompress(stream, field, absolute_bound(0), threads);
 }
 
 /* The critical points of a field. */
@@ -298,12 +340,14 @@ void enqueue_compress(const field<T>& field, const factz_config& config, bytes d
                                 workspace.size(), report, stream));
 }
 
-/* Enqueues a decompression; see factz_decompress_device. */
+/* Enqueues a decompression; see factz_decompress_device. Of the configuration, verify_checksum counts, and
+ * predictor, the one to expect. */
 template <class T>
-void enqueue_decompress(const_bytes src, const field<T>& field, bytes workspace, factz_report* report,
-                        factz_stream stream) {
+void enqueue_decompress(const_bytes src, const field<T>& field, const factz_config& config, bytes workspace,
+                        factz_report* report, factz_stream stream) {
     static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
-    const factz_config c = configured(absolute_bound(0), field);
+    factz_config c = configured(config, field);
+    c.halo = 0; /* ghost vertices are not written */
     check(factz_decompress_device(src.data(), src.size(), &c, field.u, field.v, field.vertices(), workspace.data(),
                                   workspace.size(), report, stream));
 }

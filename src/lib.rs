@@ -17,6 +17,7 @@ mod fpenv;
 pub mod geometry;
 mod log;
 mod memory;
+pub mod options;
 mod panics;
 pub mod plan;
 mod pool;

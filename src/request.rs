@@ -72,6 +72,21 @@ pub enum Preserve {
     Types = 2,
 }
 
+// The names of the values in text, those of the command line, in the order of the numbers.
+macro_rules! names {
+    ($kind:ident: $($name:literal $value:ident),+) => {
+        impl $kind {
+            pub const NAMES: [(&'static str, $kind); [$($name),+].len()] = [$(($name, $kind::$value)),+];
+        }
+    };
+}
+names!(Dtype: "f32" F32, "f64" F64);
+names!(BoundKind: "abs" Absolute, "rel" Relative);
+names!(Mode: "block" BlockWise, "speculative" Speculative);
+names!(Coder: "ans" Ans, "huffman" Huffman);
+names!(Predictor: "hierarchical" Hierarchical, "lorenzo" Lorenzo);
+names!(Preserve: "none" None, "points" Points, "types" Types);
+
 /// Sides of the owned block, as bits of the `halo` and `pin` masks.
 pub const SIDE_LEFT: u32 = 1;
 pub const SIDE_RIGHT: u32 = 2;

@@ -135,11 +135,17 @@ fn argument_in_fortran(c: &str) -> Vec<String> {
         "int32_t" | "factz_status" => one("integer(c_int32_t), value"),
         "double" => one("real(c_double), value"),
         "factz_log_callback" => one("type(c_funptr), value"),
-        "factz_stream" | "void *" | "const void *" => one("type(c_ptr), value"),
+        "factz_stream" | "void *" | "const void *" | "char *" | "const char *" => one("type(c_ptr), value"),
         _ => {
             // What is written later, on a device, or is an array, must be an address.
             let kind = match c.trim_start_matches("const ").trim_end_matches(" *") {
                 "uint64_t" => "integer(c_int64_t)".to_owned(),
+                "uint32_t" if c.starts_with("const ") => return one("integer(c_int32_t), intent(in)[*]"),
+                "uint32_t" => {
+                    return ["", "[*]"]
+                        .map(|length| format!("integer(c_int32_t), intent(out){length}"))
+                        .into()
+                }
                 name => format!("type({name})"),
             };
             if c.starts_with("const ") {

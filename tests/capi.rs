@@ -1,6 +1,8 @@
 //! The C interface refuses every bad argument with its own status and a message that names the value,
 //! keeps inputs and gaps as they were, and reports through the thread's message and the log callback.
 
+mod support;
+
 use factz::capi::analysis::*;
 use factz::capi::compress::factz_compress_host;
 use factz::capi::config::*;
@@ -12,35 +14,16 @@ use factz::capi::report::factz_report;
 use factz::capi::sizes::*;
 use factz::capi::status::*;
 use factz::capi::version::*;
-use std::ffi::{c_char, c_int, c_void, CStr};
+use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
+use support::capi::{expect, last_error, ok, text};
 
 const NX: usize = 40;
 const NY: usize = 30;
 const N: usize = NX * NY;
-
-fn text(pointer: *const c_char) -> String {
-    unsafe { CStr::from_ptr(pointer) }.to_str().unwrap().to_owned()
-}
-
-fn last_error() -> String {
-    text(factz_last_error())
-}
-
-#[track_caller]
-fn expect(status: factz_status, expected: factz_status, part: &str) {
-    assert_eq!(status, expected, "{}", last_error());
-    assert!(last_error().contains(part), "`{}` lacks `{part}`", last_error());
-}
-
-#[track_caller]
-fn ok(status: factz_status) {
-    expect(status, FACTZ_OK, "");
-    assert_eq!(last_error(), "");
-}
 
 fn config() -> factz_config {
     let mut c = MaybeUninit::uninit();
@@ -193,11 +176,12 @@ fn null_and_misaligned_structs_are_refused() {
         let mut sizes = MaybeUninit::uninit();
         expect(factz_compress_sizes(null(), sizes.as_mut_ptr()), argument, "config is null");
         expect(factz_compress_sizes(&c, null_mut()), argument, "sizes is null");
-        expect(factz_decompress_sizes(null(), sizes.as_mut_ptr()), argument, "info is null");
-        let info = factz_info { dtype: 9, ..Default::default() };
-        let s = factz_decompress_sizes(&info, sizes.as_mut_ptr());
-        expect(s, FACTZ_ERROR_INVALID_CONFIG, "info: dtype = 9");
-        expect(factz_decompress_sizes(&info, null_mut()), argument, "sizes is null");
+        expect(factz_decompress_sizes(null(), sizes.as_mut_ptr()), argument, "config is null");
+        c = config();
+        c.dtype = 9;
+        let s = factz_decompress_sizes(&c, sizes.as_mut_ptr());
+        expect(s, FACTZ_ERROR_INVALID_CONFIG, "config: dtype = 9");
+        expect(factz_decompress_sizes(&c, null_mut()), argument, "sizes is null");
     }
 }
 
@@ -216,15 +200,14 @@ fn sizes_are_pure_and_suffice() {
     ok(call.run());
     assert!(call.report.stream_bytes <= sizes.max_stream_bytes);
 
-    let mut info = factz_info::default();
-    ok(unsafe { factz_inspect_host(dst.as_ptr().cast(), dst.len(), &mut info) });
+    // For decompression shape and type alone count.
     let mut back = MaybeUninit::<factz_sizes>::uninit();
-    ok(unsafe { factz_decompress_sizes(&info, back.as_mut_ptr()) });
-    assert_eq!(unsafe { back.assume_init() }.max_stream_bytes, call.report.stream_bytes);
-    // One made by hand, without a stream.
-    let info = factz_info { nx: NX as u64, ny: NY as u64, dx: 1.0, dy: 1.0, ..Default::default() };
-    ok(unsafe { factz_decompress_sizes(&info, back.as_mut_ptr()) });
-    assert_eq!(unsafe { back.assume_init() }.max_stream_bytes, sizes.max_stream_bytes);
+    let mut shape = factz_config { mode: 77, halo: 99, u_stride: 0, dx: -1.0, bound: f64::NAN, ..c };
+    shape.has_fill_value = 5;
+    ok(unsafe { factz_decompress_sizes(&shape, back.as_mut_ptr()) });
+    let back = unsafe { back.assume_init() };
+    assert_eq!(back.max_stream_bytes, sizes.max_stream_bytes);
+    assert!(back.workspace_bytes > 0 && back.alignment == sizes.alignment);
 }
 
 #[test]
@@ -238,7 +221,8 @@ fn a_buffer_too_small_says_what_it_takes_and_nothing_is_written_past_it() {
         if capacity == 0 {
             call.dst = null_mut();
         }
-        expect(call.run(), FACTZ_ERROR_BUFFER_TOO_SMALL, &format!("{} bytes", whole.len()));
+        let text = format!("dst_bytes = {capacity} is too small: the stream takes {} bytes", whole.len());
+        expect(call.run(), FACTZ_ERROR_BUFFER_TOO_SMALL, &text);
         assert_eq!(call.report.required_bytes, whole.len() as u64);
         assert!(dst[capacity..].iter().all(|&b| b == 0xab));
     }
@@ -310,7 +294,12 @@ fn decompression_refuses_bad_arguments_and_streams() {
     check(&|c| c.config.struct_size = 8, FACTZ_ERROR_INVALID_CONFIG, "struct_size = 8");
     let transpose = |c: &mut Decompress| (c.config.nx, c.config.ny) = (NY as u64, NX as u64);
     check(&transpose, argument, "nx = 30 and ny = 40");
-    check(&|c| c.config.dtype = FACTZ_DTYPE_F64, argument, "F64");
+    check(&|c| c.config.dtype = FACTZ_DTYPE_F64, argument, "dtype = F64 but the stream holds F32 values");
+    let beside = |c: &mut Decompress| {
+        c.config.dtype = FACTZ_DTYPE_F64;
+        c.v = c.u.wrapping_byte_add(4 * N);
+    };
+    check(&beside, argument, "is dtype = FACTZ_DTYPE_F64 right?");
     let corrupt = FACTZ_ERROR_CORRUPT_STREAM;
     check(&|c| c.src_bytes = 0, corrupt, "");
     check(&|c| c.src_bytes = 127, corrupt, "127");
@@ -342,7 +331,11 @@ fn inspection_reads_the_header_and_refuses_what_is_none() {
     assert_eq!((info.dtype, info.preserve), (FACTZ_DTYPE_F32, FACTZ_PRESERVE_TYPES));
     expect(inspect(stream.as_ptr(), 100, &mut info), FACTZ_ERROR_CORRUPT_STREAM, "100");
     assert_eq!((info.status, info.nx), (FACTZ_ERROR_CORRUPT_STREAM, 0));
+    info.status = 77;
     expect(inspect(null(), 100, &mut info), FACTZ_ERROR_INVALID_ARGUMENT, "src is null");
+    assert_eq!(info.status, FACTZ_ERROR_INVALID_ARGUMENT);
+    expect(inspect(stream.as_ptr(), usize::MAX, &mut info), FACTZ_ERROR_INVALID_ARGUMENT, "src_bytes = 1844");
+    assert_eq!(info.status, FACTZ_ERROR_INVALID_ARGUMENT);
     expect(inspect(stream.as_ptr(), 128, null_mut()), FACTZ_ERROR_INVALID_ARGUMENT, "info is null");
     let inside = (&raw const info).cast();
     expect(inspect(inside, 128, &mut info), FACTZ_ERROR_INVALID_ARGUMENT, "overlaps src");

@@ -137,8 +137,8 @@ int main()
     names([&] { factz::enqueue_compress(field, config, none, w, &report, nullptr); });
     names([&] { factz::enqueue_compress(field, config, d, none, &report, nullptr); });
     names([&] { factz::enqueue_compress(field, config, d, w, nullptr, nullptr); });
-    names([&] { factz::enqueue_decompress({nullptr, 65536}, field, w, &report, nullptr); });
-    names([&] { factz::enqueue_decompress({dst, sizeof dst}, other, w, &report, nullptr); });
+    names([&] { factz::enqueue_decompress({nullptr, 65536}, field, config, w, &report, nullptr); });
+    names([&] { factz::enqueue_decompress({dst, sizeof dst}, other, config, w, &report, nullptr); });
     names([&] { factz::enqueue_inspect({nullptr, 65536}, &info, nullptr); });
     names([&] { factz::enqueue_critical_points(field, config, nullptr, 7, &count, w, nullptr); });
     names([&] { factz::enqueue_critical_points(field, config, nullptr, 0, nullptr, w, nullptr); });

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 /// The modules of the interface, in the order of the manual.
-const MODULES: [&str; 11] = [
+const MODULES: [&str; 12] = [
     "status",
     "config",
+    "encoding",
     "report",
     "sizes",
     "inspect",

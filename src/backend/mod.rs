@@ -45,7 +45,11 @@ pub fn compress<T: Real>(
     execution: Execution<'_>,
 ) -> Result<Report> {
     if request.config().dtype.bytes() as usize != T::BYTES {
-        return Err(Error::argument("the element type of u and v is not the dtype of the configuration"));
+        return Err(Error::argument(format!(
+            "dtype = {:?} but u and v have elements of {} bytes",
+            request.config().dtype,
+            T::BYTES
+        )));
     }
     u.check_covers("u", request.grid(), request.config().halo)?;
     v.check_covers("v", request.grid(), request.config().halo)?;
@@ -65,16 +69,25 @@ pub fn decompress<T: Real>(
     execution: Execution<'_>,
 ) -> Result<Report> {
     let header = Header::read(stream)?;
-    if config.dtype.bytes() as usize != T::BYTES || header.dtype != config.dtype {
+    if config.dtype.bytes() as usize != T::BYTES {
         return Err(Error::argument(format!(
-            "the stream holds {:?} values, the output is {:?}",
-            header.dtype, config.dtype
+            "dtype = {:?} but u and v have elements of {} bytes",
+            config.dtype,
+            T::BYTES
+        )));
+    }
+    if header.dtype != config.dtype {
+        return Err(Error::argument(format!(
+            "dtype = {:?} but the stream holds {:?} values: give arrays of {} bytes for each value, and that dtype",
+            config.dtype,
+            header.dtype,
+            header.dtype.bytes()
         )));
     }
     if (header.nx, header.ny) != (config.nx, config.ny) {
         return Err(Error::argument(format!(
-            "the stream holds {} x {} vertices, the output has nx = {} and ny = {}",
-            header.nx, header.ny, config.nx, config.ny
+            "nx = {} and ny = {} but the stream holds {} x {} vertices",
+            config.nx, config.ny, header.nx, header.ny
         )));
     }
     if header.stream_bytes > stream.len() as u64 {

@@ -294,10 +294,16 @@ pub(super) unsafe fn read_pair(
     // SAFETY: the promise of this function.
     let other = unsafe { read_request("other_config", other_config) }?;
     let (a, b) = (first.config(), other.config());
-    if (a.nx, a.ny, a.dtype) != (b.nx, b.ny, b.dtype) {
+    if (a.nx, a.ny) != (b.nx, b.ny) {
         return Err(Error::argument(format!(
-            "other_config describes {} x {} {:?} vertices, config {} x {} {:?}",
-            b.nx, b.ny, b.dtype, a.nx, a.ny, a.dtype
+            "other_config describes {} x {} vertices, config {} x {}",
+            b.nx, b.ny, a.nx, a.ny
+        )));
+    }
+    if a.dtype != b.dtype {
+        return Err(Error::argument(format!(
+            "other_config has dtype = {:?}, config {:?}: convert one of the fields",
+            b.dtype, a.dtype
         )));
     }
     Ok([first, other])

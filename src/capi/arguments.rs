@@ -1,9 +1,10 @@
 //! Checks of pointers, sizes and enumerations that several exports share.
 
+use super::config::factz_config;
 use crate::error::{Error, Result};
 use crate::field::{Extent, Layout, View};
 use crate::real::Real;
-use crate::request::{Config, Request, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
+use crate::request::{Config, Dtype, Request, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
 use std::ffi::{c_int, c_void};
 
 /// A struct of the interface: not null, and aligned for its type.
@@ -125,6 +126,49 @@ impl Span {
     }
 }
 
+/// What is known of the inputs before the configuration is read: the struct itself, and the first value of u and v.
+pub(super) fn inputs(config: *const factz_config, u: *const c_void, v: *const c_void) -> [Span; 3] {
+    [Span::of("config", config), Span::of("u", u.cast::<f32>()), Span::of("v", v.cast::<f32>())]
+}
+
+/// A struct of the caller that is written when the call ends, whatever happens: blank until there is a value.
+pub(super) struct Output<T: Copy> {
+    span: Span,
+    target: *mut T,
+    value: T,
+}
+
+impl<T: Copy> Output<T> {
+    /// # Safety
+    /// `target` is null, misaligned or points to a writable struct that outlives the output.
+    pub(super) unsafe fn new(name: &str, target: *mut T, blank: T) -> Result<Self> {
+        check_struct(name, target)?;
+        Ok(Output { span: Span::of(name, target), target, value: blank })
+    }
+
+    /// Refuses inputs that share bytes with the struct, which then is not written.
+    pub(super) fn check_apart(&mut self, inputs: &[&Span]) -> Result<()> {
+        let apart = self.span.check_apart(inputs);
+        if apart.is_err() {
+            self.target = std::ptr::null_mut();
+        }
+        apart
+    }
+
+    pub(super) fn set(&mut self, value: T) {
+        self.value = value;
+    }
+}
+
+impl<T: Copy> Drop for Output<T> {
+    fn drop(&mut self) {
+        if !self.target.is_null() {
+            // SAFETY: not null, aligned and apart from the inputs; the caller gave a whole struct.
+            unsafe { self.target.write(self.value) }
+        }
+    }
+}
+
 /// Refuses outputs that share bytes with an input or with each other.
 pub(super) fn check_outputs(outputs: &[&Span], inputs: &[&Span]) -> Result<()> {
     outputs.iter().enumerate().try_for_each(|(k, output)| {
@@ -202,8 +246,14 @@ impl Field {
             offset.abs() < bytes
         };
         if shared {
+            // Two arrays of float one behind the other, taken for arrays of double.
+            let half = 4 * (config.nx * config.ny) as i128;
+            let advice = match config.dtype == Dtype::F64 && config.u.stride == 1 && offset.abs() == half {
+                true => "; they are as far apart as arrays of float: is dtype = FACTZ_DTYPE_F64 right?",
+                false => "",
+            };
             return Err(Error::argument(format!(
-                "{} at {:#x} and {} at {:#x} share values: every vertex of the output needs its own u and v",
+                "{} at {:#x} and {} at {:#x} share values: every vertex of the output needs its own u and v{advice}",
                 self.u.name, self.u.start, self.v.name, self.v.start
             )));
         }

@@ -1,6 +1,7 @@
 //! `factz_config`: what the caller asks for, and its translation to a validated request.
 
-use super::arguments::{check_struct, check_vertices, choice};
+use super::arguments::{check_struct, check_vertices, choice, Output, Span};
+use super::inspect::factz_info;
 use super::status::{factz_status, guard};
 use crate::error::{Error, Result, Status};
 use crate::field::Layout;
@@ -213,7 +214,7 @@ const _: () = assert!(size_of::<factz_config>() as u64 == SIZE);
 /// use the configuration, so fields may be changed in any order. Host only, does not block, allocates
 /// nothing. Thread-safe.
 ///
-/// @param config      written; any content before
+/// @param config      written, any content before; all zero where the call fails, which no function takes
 /// @param nx          vertices along x, the axis that varies fastest
 /// @param ny          vertices along y
 /// @param bound_kind  FACTZ_BOUND_ABSOLUTE or FACTZ_BOUND_RELATIVE
@@ -229,10 +230,37 @@ pub unsafe extern "C" fn factz_config_init(
     bound: f64,
 ) -> factz_status {
     guard(|| {
-        check_struct("config", config)?;
-        let defaults = Config::new(nx, ny, choice("bound_kind", bound_kind, &BOUND_KINDS)?, bound);
-        // SAFETY: config is not null and aligned, and the caller gave a whole struct.
-        unsafe { config.write(factz_config::from(&defaults)) };
+        // SAFETY: the caller gave a whole struct.
+        let mut output = unsafe { Output::new("config", config, factz_config::BLANK) }?;
+        let bound_kind = choice("bound_kind", bound_kind, &BOUND_KINDS)?;
+        output.set(factz_config::from(&Config::new(nx, ny, bound_kind, bound)));
+        Ok(())
+    })
+}
+
+/// Makes the configuration that a stream was written with, for dense arrays of its shape and type: what
+/// `factz_decompress_host` takes, and what compresses another field in the same way. Halo and pin, of which a stream
+/// says nothing, are 0. Host only, does not block, allocates nothing. Thread-safe.
+///
+/// @param info    the header of a stream, from `factz_inspect_host` or `factz_inspect_device`, in host memory
+/// @param config  written; all zero where the call fails, which no function takes
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, config overlaps info, or
+///         info->status is not FACTZ_OK); FACTZ_ERROR_INVALID_CONFIG (the info holds values that no stream has)
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_config_from_info(
+    info: *const factz_info,
+    config: *mut factz_config,
+) -> factz_status {
+    guard(|| {
+        // SAFETY: the caller gave a whole struct.
+        let mut output = unsafe { Output::new("config", config, factz_config::BLANK) }?;
+        check_struct("info", info)?;
+        output.check_apart(&[&Span::of("info", info)])?;
+        // SAFETY: not null and aligned; the caller gave a whole struct, and any bytes make a valid one.
+        let info = unsafe { info.read() };
+        let found = info.to_config().and_then(|c| Request::new(c).map(|_| c));
+        let found = found.map_err(|e| Error::new(e.status, format!("info: {}", e.message)))?;
+        output.set(factz_config::from(&found));
         Ok(())
     })
 }
@@ -286,6 +314,47 @@ pub(super) unsafe fn read_field_request(config: *const factz_config, n: usize) -
 /// # Safety
 /// `config` is null or points to a readable struct.
 pub(super) unsafe fn read_request(name: &str, config: *const factz_config) -> Result<Request> {
+    // SAFETY: the promise of this function.
+    let copy = unsafe { read_struct(name, config) }?;
+    copy.to_config()
+        .and_then(Request::new)
+        .map_err(|e| Error::new(e.status, format!("{name}: {}", e.message)))
+}
+
+/// What the caller chose besides shape, element type and layout, which are not looked at.
+///
+/// # Safety
+/// As for [`read_request`].
+pub(super) unsafe fn choices(config: *const factz_config) -> Result<Config> {
+    // SAFETY: the promise of this function.
+    let copy = unsafe { read_struct("config", config) }?;
+    let named = factz_config { dtype: FACTZ_DTYPE_F32, ..copy }.to_config();
+    named.map_err(|e| Error::new(e.status, format!("config: {}", e.message)))
+}
+
+/// A field of this shape and element type, dense and with defaults: the rest of the configuration is not looked at.
+///
+/// # Safety
+/// As for [`read_request`].
+pub(super) unsafe fn read_shape(config: *const factz_config) -> Result<Request> {
+    // SAFETY: the promise of this function.
+    let copy = unsafe { read_struct("config", config) }?;
+    let shape = factz_config {
+        nx: copy.nx,
+        ny: copy.ny,
+        nz: copy.nz,
+        dtype: copy.dtype,
+        ..factz_config::from(&Config::new(0, 0, BoundKind::Absolute, 0.0))
+    };
+    shape
+        .to_config()
+        .and_then(Request::new)
+        .map_err(|e| Error::new(e.status, format!("config: {}", e.message)))
+}
+
+/// # Safety
+/// As for [`read_request`].
+unsafe fn read_struct(name: &str, config: *const factz_config) -> Result<factz_config> {
     check_struct(name, config)?;
     // SAFETY: not null and aligned; the caller gave a whole struct, and any bytes make a valid one.
     let copy = unsafe { config.read() };
@@ -295,7 +364,7 @@ pub(super) unsafe fn read_request(name: &str, config: *const factz_config) -> Re
             copy.struct_size
         )));
     }
-    copy.to_request().map_err(|e| Error::new(e.status, format!("{name}: {}", e.message)))
+    Ok(copy)
 }
 
 fn unsupported(message: String) -> Error {
@@ -303,7 +372,11 @@ fn unsupported(message: String) -> Error {
 }
 
 impl factz_config {
-    fn to_request(self) -> Result<Request> {
+    /// All zero, which `struct_size` marks as no configuration.
+    // SAFETY: a struct of numbers.
+    pub(super) const BLANK: factz_config = unsafe { std::mem::zeroed() };
+
+    fn to_config(self) -> Result<Config> {
         if self.nz != 1 {
             return Err(unsupported(format!("nz = {} is not 1: fields have two dimensions", self.nz)));
         }
@@ -318,7 +391,7 @@ impl factz_config {
             )));
         }
         let has_fill_value = choice("has_fill_value", self.has_fill_value, &NO_YES)?;
-        Request::new(Config {
+        Ok(Config {
             nx: self.nx,
             ny: self.ny,
             dtype: choice("dtype", self.dtype, &DTYPES)?,

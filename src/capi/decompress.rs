@@ -1,6 +1,6 @@
 //! Decompression on the host.
 
-use super::arguments::{thread_count, Field, Ghosts, Span};
+use super::arguments::{inputs, thread_count, Field, Ghosts, Span};
 use super::config::{factz_config, read_field_request};
 use super::inspect::check_source;
 use super::report::{factz_report, guard_with_report, Outcome};
@@ -49,11 +49,14 @@ pub unsafe extern "C" fn factz_decompress_host(
     threads: c_int,
 ) -> factz_status {
     let body = |outcome: &mut Outcome| {
+        let own = Span::of("report", report);
+        outcome.check_report(own.check_apart(&inputs(config, u, v).each_ref()))?;
+        let source = check_source(src, src_bytes)?;
+        outcome.check_report(own.check_apart(&[&source]))?;
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_field_request(config, n) }?;
-        let source = check_source(src, src_bytes)?;
         let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
-        outcome.check_report(Span::of("report", report).check_apart(&[&source, &field.u, &field.v]))?;
+        outcome.check_report(own.check_apart(&[&field.u, &field.v]))?;
         source.check_apart(&[&field.u, &field.v])?;
         field.check_components_apart(request.config())?;
         let execution = Execution { threads: thread_count(threads)?, progress: None };

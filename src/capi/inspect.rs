@@ -1,10 +1,12 @@
 //! `factz_info`: what a stream says about itself.
 
-use super::arguments::{check_buffer, check_struct, Span};
-use super::status::{factz_status, guard};
+use super::arguments::{check_buffer, check_struct, choice, Span};
+use super::config::{BOUND_KINDS, CODERS, DTYPES, MODES, NO_YES, PREDICTORS, PRESERVES};
+use super::status::{factz_status, guard, FACTZ_OK};
 use crate::backend;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::report::StreamInfo;
+use crate::request::Config;
 use std::ffi::c_void;
 
 /// Bytes at the start of a stream that `factz_inspect_host` and `factz_inspect_device` need; every
@@ -114,6 +116,28 @@ impl From<&StreamInfo> for factz_info {
     }
 }
 
+impl factz_info {
+    /// The configuration that a stream with this header was written with.
+    pub(super) fn to_config(self) -> Result<Config> {
+        if self.status != FACTZ_OK {
+            return Err(Error::argument(format!("status = {}: there is no header", self.status)));
+        }
+        let has_fill_value = choice("has_fill_value", self.has_fill_value, &NO_YES)?;
+        let bound_kind = choice("bound_kind", self.bound_kind, &BOUND_KINDS)?;
+        Ok(Config {
+            dtype: choice("dtype", self.dtype, &DTYPES)?,
+            dx: self.dx,
+            dy: self.dy,
+            mode: choice("mode", self.mode, &MODES)?,
+            coder: choice("coder", self.coder, &CODERS)?,
+            predictor: choice("predictor", self.predictor, &PREDICTORS)?,
+            preserve: choice("preserve", self.preserve, &PRESERVES)?,
+            fill_value: has_fill_value.then_some(self.fill_value),
+            ..Config::new(self.nx, self.ny, bound_kind, self.bound)
+        })
+    }
+}
+
 /// Reads the header of a stream in host memory.
 ///
 /// Only the first bytes are looked at (FACTZ_INSPECT_BYTES suffice): nothing is said about the rest, and
@@ -121,9 +145,11 @@ impl From<&StreamInfo> for factz_info {
 ///
 /// @param src        the start of a stream, any alignment; not changed
 /// @param src_bytes  readable bytes at src; at least FACTZ_INSPECT_BYTES
-/// @param info       written, with `status` alone where the call fails
+/// @param info       written whatever happens, unless it is itself the bad argument; where the call fails, `status`
+///                   says why and all others are 0
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or info overlaps
-///         src); FACTZ_ERROR_CORRUPT_STREAM (too short, or no stream); FACTZ_ERROR_UNSUPPORTED_VERSION
+///         src); FACTZ_ERROR_CORRUPT_STREAM (too short, or no stream); FACTZ_ERROR_UNSUPPORTED_VERSION (see
+///         `factz_readable_formats`)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_inspect_host(
     src: *const c_void,
@@ -134,9 +160,11 @@ pub unsafe extern "C" fn factz_inspect_host(
     let mut answer = factz_info::default();
     let status = guard(|| {
         check_struct("info", info)?;
-        let source = check_source(src, src_bytes)?;
-        Span::of("info", info).check_apart(&[&source])?;
         writable = true;
+        let source = check_source(src, src_bytes)?;
+        let apart = Span::of("info", info).check_apart(&[&source]);
+        writable = apart.is_ok();
+        apart?;
         // SAFETY: src is not null and the caller promised src_bytes readable bytes; info, the only
         // thing written, lies elsewhere and is written later.
         let stream = unsafe { std::slice::from_raw_parts(src.cast::<u8>(), src_bytes) };
@@ -154,7 +182,7 @@ pub unsafe extern "C" fn factz_inspect_host(
 /// A stream that is read: unlike an output it is never null.
 pub(super) fn check_source(src: *const c_void, src_bytes: usize) -> Result<Span> {
     if src.is_null() {
-        return Err(crate::error::Error::argument("src is null"));
+        return Err(Error::argument(format!("src is null (src_bytes = {src_bytes})")));
     }
     check_buffer("src", src, src_bytes)
 }

@@ -28,6 +28,7 @@ pub mod compress;
 pub mod config;
 pub mod decompress;
 pub mod device;
+pub mod encoding;
 pub mod inspect;
 pub mod log;
 pub mod report;

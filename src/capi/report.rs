@@ -96,7 +96,7 @@ pub(super) unsafe fn guard_with_report(
     report: *mut factz_report,
     body: impl FnOnce(&mut Outcome) -> Result<Report>,
 ) -> factz_status {
-    let mut outcome = Outcome { report: Report::default(), writable: true };
+    let mut outcome = Outcome { report: Report::default(), writable: true, capacity: 0 };
     let status = guard(|| {
         outcome.writable = false;
         check_struct("report", report)?;
@@ -106,7 +106,10 @@ pub(super) unsafe fn guard_with_report(
             Status::Ok => Ok(()),
             Status::BufferTooSmall => Err(Error::new(
                 Status::BufferTooSmall,
-                format!("dst_bytes is too small: the stream takes {} bytes", outcome.report.required_bytes),
+                format!(
+                    "dst_bytes = {} is too small: the stream takes {} bytes",
+                    outcome.capacity, outcome.report.required_bytes
+                ),
             )),
             status => Err(Error::new(status, format!("the work ended with {status:?}"))),
         }
@@ -122,6 +125,8 @@ pub(super) unsafe fn guard_with_report(
 pub(super) struct Outcome {
     report: Report,
     writable: bool,
+    /// Bytes at dst.
+    pub(super) capacity: usize,
 }
 
 impl Outcome {

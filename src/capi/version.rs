@@ -1,5 +1,7 @@
 //! Versions of the library and of the stream format.
 
+use super::arguments::{check_outputs, Output, Span};
+use super::status::{factz_status, guard};
 use crate::stage::container;
 use std::ffi::c_char;
 
@@ -22,6 +24,26 @@ pub extern "C" fn factz_version() -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn factz_format_version() -> u32 {
     container::VERSION as u32
+}
+
+/// The versions of the stream format that the `_host` functions read, from `first` to `last`. On a device fewer are
+/// read: see `factz_decompress_device`. Host only, does not block. Thread-safe.
+///
+/// @param first  receives the earliest version; 0 where the call fails
+/// @param last   receives the latest version; 0 where the call fails
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or both are the same)
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_readable_formats(first: *mut u32, last: *mut u32) -> factz_status {
+    guard(|| {
+        // SAFETY: the caller gave writable numbers.
+        let outputs = unsafe { [Output::new("first", first, 0), Output::new("last", last, 0)] };
+        let [earliest, latest] = outputs;
+        let (mut earliest, mut latest) = (earliest?, latest?);
+        check_outputs(&[&Span::of("first", first), &Span::of("last", last)], &[])?;
+        earliest.set(container::FIRST_VERSION as u32);
+        latest.set(container::VERSION as u32);
+        Ok(())
+    })
 }
 
 #[cfg(test)]

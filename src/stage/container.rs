@@ -15,6 +15,8 @@ use std::ops::Range;
 pub const MAGIC: [u8; 4] = *b"FCTZ";
 /// The newest version of the format; this library reads all up to it.
 pub const VERSION: u16 = 3;
+/// The earliest version that a host reads.
+pub const FIRST_VERSION: u16 = 1;
 pub const HEADER_BYTES: usize = 128;
 /// Where the checksum is; it counts as 0 when it is computed.
 const CHECKSUM_AT: usize = 8;
@@ -156,11 +158,11 @@ impl Header {
             ));
         }
         let version = u16::from_le_bytes([h[4], h[5]]);
-        if version == 0 || version > VERSION {
+        if !(FIRST_VERSION..=VERSION).contains(&version) {
             return Err(Error::new(
                 Status::UnsupportedVersion,
                 format!(
-                    "the stream has format version {version}; this library reads versions 1 to {VERSION}"
+                    "the stream has format version {version}; this library reads versions {FIRST_VERSION} to {VERSION}"
                 ),
             ));
         }

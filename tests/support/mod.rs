@@ -3,6 +3,8 @@
 // Each test uses its part of it.
 #![allow(dead_code)]
 
+pub mod capi;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

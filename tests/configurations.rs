@@ -1,0 +1,254 @@
+//! Structs that calls write are written on every error; configurations come from streams, text and words, and become
+//! text and words, bit for bit.
+
+mod support;
+
+use factz::capi::compress::factz_compress_host;
+use factz::capi::config::*;
+use factz::capi::decompress::factz_decompress_host;
+use factz::capi::encoding::*;
+use factz::capi::inspect::*;
+use factz::capi::report::factz_report;
+use factz::capi::sizes::*;
+use factz::capi::status::*;
+use factz::capi::version::*;
+use factz::{options, BoundKind, Coder, Config, Mode, Predictor, Preserve};
+use proptest::prelude::*;
+use std::ffi::c_char;
+use std::mem::MaybeUninit;
+use std::ptr::{null, null_mut};
+use support::capi::{expect, ok, text};
+
+const N: usize = 40 * 30;
+
+fn config() -> factz_config {
+    let mut c = MaybeUninit::uninit();
+    ok(unsafe { factz_config_init(c.as_mut_ptr(), 40, 30, FACTZ_BOUND_ABSOLUTE, 1e-2) });
+    unsafe { c.assume_init() }
+}
+
+/// Whatever is wrong, a struct that can be written is written, and one that cannot is left alone.
+#[test]
+fn outputs_are_written_on_errors() {
+    let (argument, bad) = (FACTZ_ERROR_INVALID_ARGUMENT, FACTZ_ERROR_INVALID_CONFIG);
+    let garbage = || factz_config { struct_size: 256, nx: 99, ..config() };
+    let is_blank = |c: &factz_config| {
+        let bytes = unsafe { std::slice::from_raw_parts((&raw const *c).cast::<u8>(), 256) };
+        bytes.iter().all(|&b| b == 0)
+    };
+    unsafe {
+        let mut c = garbage();
+        expect(factz_config_init(&mut c, 1, 1, 9, 0.0), bad, "bound_kind = 9");
+        assert!(is_blank(&c));
+        expect(factz_compress_sizes(&c, &mut std::mem::zeroed()), bad, "call factz_config_init first");
+        c = garbage();
+        expect(factz_config_from_info(null(), &mut c), argument, "info is null");
+        assert!(is_blank(&c));
+        c = garbage();
+        let info = factz_info { status: 5, ..Default::default() };
+        expect(factz_config_from_info(&info, &mut c), argument, "info: status = 5");
+        assert!(is_blank(&c));
+        c = garbage();
+        expect(factz_config_from_string(null(), &mut c), argument, "text is null");
+        assert!(is_blank(&c));
+        c = garbage();
+        expect(factz_config_from_string(c"abs=1,x=2".as_ptr(), &mut c), bad, "no key `x`");
+        assert!(is_blank(&c));
+        c = garbage();
+        expect(
+            factz_config_from_string(c"abs=\xff".as_ptr(), &mut c),
+            bad,
+            "text is not UTF-8 from byte 4 on",
+        );
+        c = garbage();
+        expect(factz_config_from_words(null(), 24, &mut c), argument, "words is null");
+        assert!(is_blank(&c));
+        c = garbage();
+        expect(
+            factz_config_from_words([9u32; 24].as_ptr(), 24, &mut c),
+            FACTZ_ERROR_UNSUPPORTED,
+            "words[0] = 9",
+        );
+        assert!(is_blank(&c));
+
+        let ones = [u64::MAX; 8];
+        for call in [factz_compress_sizes, factz_decompress_sizes] {
+            let mut sizes: factz_sizes = std::mem::transmute(ones);
+            expect(call(null(), &mut sizes), argument, "config is null");
+            assert_eq!(std::mem::transmute::<factz_sizes, [u64; 8]>(sizes), [0; 8]);
+            let mut sizes: factz_sizes = std::mem::transmute(ones);
+            let c = factz_config { nx: 0, ..config() };
+            expect(call(&c, &mut sizes), bad, "nx is 0");
+            assert_eq!(std::mem::transmute::<factz_sizes, [u64; 8]>(sizes), [0; 8]);
+            let c = config();
+            expect(call(&c, (&raw const c).cast_mut().cast()), argument, "sizes at");
+            assert_eq!(c.struct_size, 256, "the input was written");
+        }
+
+        let (mut first, mut last) = (7, 7);
+        expect(factz_readable_formats(null_mut(), &mut last), argument, "first is null");
+        assert_eq!(last, 0);
+        expect(factz_readable_formats(&mut first, null_mut()), argument, "last is null");
+        assert_eq!(first, 0);
+        ok(factz_readable_formats(&mut first, &mut last));
+        assert!(first >= 1 && first <= last && last == factz_format_version());
+
+        // A report in the configuration, and where u or the stream begins, is refused and not written.
+        let (u, c) = (vec![7f32; N], config());
+        for place in [(&raw const c).cast::<u8>(), u.as_ptr().cast()] {
+            let (u, report) = (u.as_ptr().cast(), place.cast_mut().cast());
+            expect(factz_compress_host(u, u, N + 1, &c, null_mut(), 0, report, 1), argument, "report at");
+            expect(factz_decompress_host(u, 4, &c, u as _, u as _, N + 1, report, 1), argument, "report at");
+        }
+        assert!(c.struct_size == 256 && u.iter().all(|&x| x == 7.0));
+    }
+}
+
+/// The text and the words of a configuration in buffers of the caller.
+#[test]
+fn configurations_become_text_and_words() {
+    let mut c = config();
+    (c.mode, c.pin, c.has_fill_value, c.fill_value) = (FACTZ_MODE_SPECULATIVE, 9, 1, -0.0);
+    let expected = "abs=0.01,mode=speculative,coder=ans,predictor=hierarchical,preserve=types,dx=1,dy=1,\
+                    pin=xmin+ymax,fill=-0";
+    let mut buffer = [0x55u8; FACTZ_CONFIG_STRING_BYTES];
+    let room = buffer.as_mut_ptr().cast::<c_char>();
+    unsafe {
+        ok(factz_config_to_string(&c, room, buffer.len()));
+        assert_eq!(text(room), expected);
+        ok(factz_config_to_string(&c, room, expected.len() + 1));
+        buffer.fill(0x55);
+        let s = factz_config_to_string(&c, room, expected.len());
+        expect(s, FACTZ_ERROR_BUFFER_TOO_SMALL, &format!("takes {} bytes", expected.len() + 1));
+        assert!(buffer[0] == 0 && buffer[1..].iter().all(|&b| b == 0x55));
+        let argument = FACTZ_ERROR_INVALID_ARGUMENT;
+        expect(factz_config_to_string(&c, null_mut(), 9), argument, "text is null");
+        let inside = (&raw mut c).cast::<c_char>();
+        expect(factz_config_to_string(&c, inside, 64), argument, "overlaps config");
+        buffer.fill(0x55);
+        expect(factz_config_to_string(null(), room, 64), argument, "config is null");
+        assert_eq!(buffer[0], 0);
+
+        let mut words = [7u32; FACTZ_CONFIG_WORDS + 1];
+        let s = factz_config_to_words(&c, words.as_mut_ptr(), FACTZ_CONFIG_WORDS - 1);
+        expect(s, FACTZ_ERROR_BUFFER_TOO_SMALL, "count = 23 words are too few: it takes 24");
+        expect(factz_config_to_words(&c, null_mut(), 24), argument, "words is null");
+        let broken = factz_config { preserve: 8, ..c };
+        let s = factz_config_to_words(&broken, words.as_mut_ptr(), 25);
+        expect(s, FACTZ_ERROR_INVALID_CONFIG, "config: preserve = 8");
+        assert_eq!(words[..24], [0; 24]);
+        ok(factz_config_to_words(&c, words.as_mut_ptr(), 25));
+        assert_eq!((words[0], words[24]), (1, 7));
+        let mut back = MaybeUninit::<factz_config>::uninit();
+        ok(factz_config_from_words(words.as_ptr(), 25, back.as_mut_ptr()));
+        let back = back.assume_init();
+        assert_eq!((back.nx, back.ny, back.nz, back.struct_size), (0, 0, 1, 256));
+        ok(factz_config_to_string(&back, room, buffer.len()));
+        assert_eq!(text(room), expected);
+    }
+}
+
+#[test]
+fn a_stream_tells_its_configuration() {
+    let u: Vec<f32> = (0..N).map(|k| (0.3 * (k % 40) as f32).sin() + 0.01 * (k / 40) as f32).collect();
+    let compress = |config: &factz_config| {
+        let mut report = unsafe { std::mem::zeroed::<factz_report>() };
+        let (mut dst, u) = (vec![0u8; 1 << 16], u.as_ptr().cast());
+        ok(unsafe {
+            factz_compress_host(u, u, N, config, dst.as_mut_ptr().cast(), dst.len(), &mut report, 1)
+        });
+        dst.truncate(report.stream_bytes as usize);
+        dst
+    };
+    let mut made = config();
+    (made.coder, made.preserve, made.dx) = (FACTZ_CODER_HUFFMAN, FACTZ_PRESERVE_POINTS, 0.25);
+    let stream = compress(&made);
+    let mut info = factz_info::default();
+    ok(unsafe { factz_inspect_host(stream.as_ptr().cast(), stream.len(), &mut info) });
+    let mut c = config();
+    ok(unsafe { factz_config_from_info(&info, &mut c) });
+    assert_eq!((c.nx, c.ny, c.dtype, c.coder, c.preserve), (40, 30, made.dtype, made.coder, made.preserve));
+    assert_eq!((c.bound, c.bound_kind, c.dx, c.dy), (made.bound, made.bound_kind, 0.25, 1.0));
+    assert!(compress(&c) == stream, "the same field gives the same stream");
+    let inside = (&raw mut c).cast::<factz_info>();
+    expect(unsafe { factz_config_from_info(inside, &mut c) }, FACTZ_ERROR_INVALID_ARGUMENT, "overlaps info");
+    assert_eq!(c.struct_size, 256);
+}
+
+/// The choices of a configuration; the numbers are what a caller would have to give.
+fn any_choices() -> impl Strategy<Value = Config> {
+    let positive = || any::<f64>().prop_filter("finite and positive", |d| d.is_finite() && *d > 0.0);
+    let bound = any::<f64>().prop_filter("finite", |b| b.is_finite()).prop_map(f64::abs);
+    let names = (0..2usize, 0..3usize, 0..2usize, 0..3usize);
+    let rest = (0..16u32, prop::option::of(any::<u64>().prop_map(f64::from_bits)), any::<bool>());
+    (bound, positive(), positive(), names, rest).prop_map(|(bound, dx, dy, names, rest)| {
+        let (kind, method, coder, preserve) = names;
+        let [mode, predictor] = [[0, 0], [1, 0], [0, 1]][method];
+        Config {
+            mode: Mode::NAMES[mode].1,
+            predictor: Predictor::NAMES[predictor].1,
+            coder: Coder::NAMES[coder].1,
+            preserve: Preserve::NAMES[preserve].1,
+            dx,
+            dy,
+            pin: rest.0,
+            fill_value: rest.1,
+            verify_checksum: rest.2,
+            ..Config::new(0, 0, BoundKind::NAMES[kind].1, bound)
+        }
+    })
+}
+
+fn bits(c: &Config) -> (Config, [u64; 4]) {
+    let bits = [c.bound, c.dx, c.dy, c.fill_value.unwrap_or(0.0)].map(f64::to_bits);
+    (Config { fill_value: c.fill_value.map(|_| 0.0), ..*c }, bits)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn text_and_words_round_trip_bit_for_bit(config in any_choices()) {
+        // A fill value that a configuration may not have is refused by both.
+        let Ok(text) = options::format(&config) else {
+            prop_assert!(options::to_words(&config).is_err() && config.fill_value.is_some());
+            return Ok(());
+        };
+        prop_assert!(text.len() < FACTZ_CONFIG_STRING_BYTES);
+        prop_assert_eq!(bits(&options::parse(&text).unwrap()), bits(&config));
+        let words = options::to_words(&config).unwrap();
+        prop_assert_eq!(bits(&options::from_words(&words).unwrap()), bits(&config));
+    }
+
+    /// Whatever comes in, the answer is a configuration that holds, or an error with a message.
+    #[test]
+    fn any_words_are_read_or_refused(
+        words in prop::collection::vec(prop_oneof![0..4u32, any::<u32>()], 0..30),
+        version in prop::option::of(Just(1u32)),
+    ) {
+        let mut words = words;
+        if let (Some(version), Some(first)) = (version, words.first_mut()) {
+            *first = version;
+        }
+        match options::from_words(&words) {
+            Ok(config) => {
+                let again = options::from_words(&options::to_words(&config).unwrap()).unwrap();
+                prop_assert_eq!(bits(&again), bits(&config));
+            }
+            Err(e) => prop_assert!(!e.message.is_empty()),
+        }
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(
+        text in "((abs|rel|mode|coder|predictor|preserve|dx|dy|pin|fill|verify|x)=(1e-3|block|ans|lorenzo|xmin\\+ymax|nan|.{0,5}),?){0,4}",
+    ) {
+        match options::parse(&text) {
+            Ok(config) => {
+                let again = options::parse(&options::format(&config).unwrap()).unwrap();
+                prop_assert_eq!(bits(&again), bits(&config));
+            }
+            Err(e) => prop_assert!(!e.message.is_empty()),
+        }
+    }
+}
