@@ -225,7 +225,7 @@ mod tests {
     fn message(text: &str) -> String {
         let e = parse(text).unwrap_err();
         assert_eq!(e.status, Status::InvalidConfig);
-        e.message
+        e.message.into_owned()
     }
 
     #[test]

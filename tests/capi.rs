@@ -274,7 +274,7 @@ impl Decompress {
 #[test]
 fn decompression_refuses_bad_arguments_and_streams() {
     let stream = compressed(&field());
-    let (mut u, mut v) = (vec![0f32; 2 * N], vec![0f32; 2 * N]);
+    let (mut u, mut v) = (vec![0f32; 4 * N], vec![0f32; 4 * N]);
     let mut check = |change: &dyn Fn(&mut Decompress), status, part: &str| {
         let mut call = Decompress::new(&stream, &mut u, &mut v);
         change(&mut call);
