@@ -1,31 +1,49 @@
 //! The arguments of every command, with the text of `--help`.
 
-use crate::array::{Dims, Shape};
+use crate::array::Dims;
+use crate::input::Expected;
+use crate::store::Format;
 use crate::synthetic::Kind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use factz::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Compresses 2D vector fields within an error bound and keeps every critical point.
 #[derive(Parser)]
 #[command(
     name = "factz",
     version,
+    disable_help_subcommand = true,
     after_long_help = "\
-A field is two arrays, u and v: raw little-endian values, or NumPy's .npy (the name tells). Values lie row by \
-row, x fastest: --dims NXxNY means NX columns and NY rows, and the value at (x, y) is number y * NX + x. \
-A .npy file tells its shape, (NY, NX), and its type itself.
+Fields:
+  A field is two arrays, u and v, in two files or both in one. The name of a file tells its kind: .npy and .npz are \
+NumPy's and tell shape and type themselves; all others are raw little-endian values, row by row, x fastest: --dims \
+NXxNY means NX columns and NY rows, and the value at (x, y) is number y * NX + x.
+  One file holds both components as u and then v (raw, or .npy of shape (2, NY, NX)), side by side (.npy of shape \
+(NY, NX, 2)), or as the arrays u and v of a .npz (other names: --keys).
+  - is standard input or output; a file of that name is ./-. What comes from standard input is told by its first \
+bytes. Where data goes to standard output, the report goes to standard error.
 
-Every grid cell is cut along the diagonal from (x, y) to (x+1, y+1). A critical point is a triangle in whose \
+Critical points:
+  Every grid cell is cut along the diagonal from (x, y) to (x+1, y+1). A critical point is a triangle in whose \
 interior the linearly interpolated vector vanishes. After decompression each is in the same triangle, none is \
 new, and each has the same type; no value differs by more than the bound.
 
-The commands on fields run on the first CUDA device where there is one (--backend auto), with the same results \
+Devices:
+  The commands on fields run on the first CUDA device where there is one (--backend auto), with the same results \
 as on the processor. A field that the device has no memory for is done by the processor. --backend cuda insists \
 on the device; CUDA_VISIBLE_DEVICES chooses among several.
 
-Exit status: 0 done; 1 `verify`, `bench` or `demo` found a violation; 2 wrong usage, a file that cannot be \
-read, written or understood, or --backend cuda without a device.
+Files:
+  An output appears under its name when it is complete and on the disk. An error, an interrupt or a lack of memory \
+leaves what was there before, and no temporary file.
+
+Exit status:
+  0  done
+  1  verify, bench or demo found a violation, or test a damaged stream
+  2  wrong usage, a file that cannot be read, written or understood, not enough memory, or --backend cuda without \
+a device
+  130, 143  interrupted, terminated
 
 Examples:
   factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2
@@ -43,21 +61,67 @@ pub enum Command {
     Compress(Compress),
     Decompress(Decompress),
     Verify(Verify),
+    Test(Test),
     Info(Info),
     Points(Points),
     Bench(Bench),
     Demo(Demo),
+    Completions(Completions),
+    Man(Man),
+}
+
+/// How much is said, and how.
+#[derive(Args)]
+pub struct Talk {
+    /// Print the figures as one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Print nothing but errors
+    #[arg(short, long, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+/// The files of a field.
+#[derive(Args)]
+pub struct FieldArguments {
+    /// Horizontal component, or both components: raw little-endian, .npy or .npz; - is standard input
+    pub u: PathBuf,
+    /// Vertical component; left out where U holds both
+    pub v: Option<PathBuf>,
+    #[command(flatten)]
+    pub shape: ShapeArguments,
+}
+
+impl FieldArguments {
+    pub fn files(&self) -> Vec<&Path> {
+        [Some(&self.u), self.v.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect()
+    }
 }
 
 /// Shape and type of the input arrays.
 #[derive(Args)]
 pub struct ShapeArguments {
-    /// Columns x rows, x fastest, for example 360x181; .npy files tell it themselves
+    /// Columns x rows, x fastest, for example 360x181; .npy and .npz tell it themselves
     #[arg(long, value_name = "NXxNY")]
     pub dims: Option<Dims>,
-    /// Type of the values; f32 unless a .npy file says otherwise
+    /// Type of the values; f32 unless a .npy or .npz says otherwise
     #[arg(long, value_enum)]
     pub dtype: Option<DtypeName>,
+    /// Names of u and v in a .npz, or of one array that holds both
+    #[arg(long, value_name = "U,V", value_parser = parse_keys, default_value = "u,v")]
+    pub keys: Keys,
+}
+
+/// One or two names of arrays.
+#[derive(Clone, Debug)]
+pub struct Keys(Vec<String>);
+
+fn parse_keys(text: &str) -> Result<Keys, String> {
+    let keys: Vec<String> = text.split(',').map(str::to_owned).collect();
+    match keys.len() {
+        1 | 2 if keys.iter().all(|k| !k.is_empty()) => Ok(Keys(keys)),
+        _ => Err("give two names, U,V, or that of one array with both components".into()),
+    }
 }
 
 impl Spacing {
@@ -65,8 +129,11 @@ impl Spacing {
 }
 
 impl ShapeArguments {
-    pub fn shape(&self) -> Shape {
-        Shape { dims: self.dims, dtype: self.dtype.map(DtypeName::value) }
+    pub fn expected(&self) -> Expected {
+        Expected { dims: self.dims, dtype: self.dtype(), keys: self.keys.0.clone() }
+    }
+    pub fn dtype(&self) -> Option<Dtype> {
+        self.dtype.map(DtypeName::value)
     }
 }
 
@@ -244,12 +311,12 @@ pub struct Place {
     /// Where the work is done; the result is the same, byte for byte
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendName,
-    /// Threads on the processor; 0 means one for each
+    /// Threads on the processor; 0 means one for each, 1 starts none
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
 }
 
-/// Compresses the arrays U and V into one stream.
+/// Compresses a field, the arrays U and V, into one stream.
 ///
 /// One of --abs and --rel is required. Values that are NaN or infinite are stored bit for bit.
 #[derive(Args)]
@@ -264,17 +331,15 @@ Exit status: 0 the stream is complete; 2 it is not, and an older OUT is as it wa
 Examples:
   factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2
   factz compress u.npy v.npy -o flow.fz --abs 0.05 --mode speculative --backend cuda
+  factz compress flow.npz --keys vx,vy -o flow.fz --abs 0.05
+  solver | factz compress - -o - --dims 512x512 --rel 1e-3 | ssh host 'cat > flow.fz'
   factz compress u.f64 v.f64 -o run.fz --dims 4096x2048 --dtype f64 --rel 1e-4 --spacing 1,0.5 --json")]
 pub struct Compress {
-    /// Horizontal component: raw little-endian, or .npy
-    pub u: PathBuf,
-    /// Vertical component
-    pub v: PathBuf,
-    /// The stream to write
+    #[command(flatten)]
+    pub field: FieldArguments,
+    /// The stream to write; - is standard output
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
-    #[command(flatten)]
-    pub shape: ShapeArguments,
     #[command(flatten)]
     pub bound: BoundArguments,
     /// How the encoder finds the error that each vertex may have; both give the same guarantee
@@ -294,34 +359,44 @@ pub struct Compress {
     pub spacing: Spacing,
     #[command(flatten)]
     pub place: Place,
-    /// Print the figures as one JSON object
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub talk: Talk,
 }
 
-/// Restores the arrays U and V from a stream.
+/// Restores a field, the arrays U and V, from a stream.
 #[derive(Args)]
-#[command(after_long_help = "\
-The stream tells shape and type. The arrays are raw little-endian values, or .npy where the name ends so. \
-Both are complete before either takes its place.
+#[command(
+    override_usage = "factz decompress [OPTIONS] <STREAM> <U> <V>\n       factz decompress [OPTIONS] <STREAM> <FIELD>",
+    after_long_help = "\
+The stream tells shape and type. The names of the files tell their kind (--format overrules them): .npy, .npz, or \
+raw little-endian values. One file, FIELD, takes both components: as u and then v, as an array of shape (2, NY, NX) \
+in .npy, as the arrays u and v in .npz. On standard output the values are raw unless --format says otherwise.
+
+Both files are complete and on the disk before either takes its place; where the second one cannot, the first one \
+gets its former content back.
 
 Exit status: 0 both arrays are written; 2 neither is touched (a damaged stream is found by its checksum).
 
 Examples:
   factz decompress wind.fz u2.f32 v2.f32
-  factz decompress flow.fz u2.npy v2.npy --backend cpu --threads 8")]
+  factz decompress flow.fz flow.npz --backend cpu --threads 8
+  factz decompress flow.fz - --format npy | python3 plot.py"
+)]
 pub struct Decompress {
-    /// The stream
+    /// The stream; - is standard input
+    #[arg(value_name = "STREAM")]
     pub input: PathBuf,
-    /// Where to write the horizontal component
+    /// Where to write the horizontal component, or both; - is standard output
     pub u: PathBuf,
     /// Where to write the vertical component
-    pub v: PathBuf,
+    pub v: Option<PathBuf>,
+    /// Kind of the files that are written; without it the names tell
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
     #[command(flatten)]
     pub place: Place,
-    /// Print the figures as one JSON object
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub talk: Talk,
 }
 
 /// Compares a field with its reconstruction: critical points, values, bound.
@@ -330,22 +405,22 @@ pub struct Decompress {
 /// (P2) or of another type (P3), triangles where the origin lies on the boundary and that changed, NaN and
 /// infinities that changed, and with --abs or --rel every value that is off by more.
 #[derive(Args)]
-#[command(after_long_help = "\
+#[command(
+    override_usage = "factz verify [OPTIONS] <U0> <V0> <U1> <V1>\n       factz verify [OPTIONS] <FIELD0> <FIELD1>",
+    after_long_help = "\
 Exit status: 0 everything is kept; 1 something is not, and the sentence says what; 2 wrong usage, or a file \
 that cannot be read.
 
 Examples:
   factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --rel 1e-2
-  factz verify u.npy v.npy u2.npy v2.npy --abs 0.05")]
+  factz verify flow.npz flow2.npz --abs 0.05
+  factz decompress flow.fz - | factz verify flow.npy - --abs 0.05"
+)]
 pub struct Verify {
-    /// Original horizontal component
-    pub u0: PathBuf,
-    /// Original vertical component
-    pub v0: PathBuf,
-    /// Reconstructed horizontal component
-    pub u1: PathBuf,
-    /// Reconstructed vertical component
-    pub v1: PathBuf,
+    /// Components of the original and of the reconstruction, or a file with both components for each of them; - is
+    /// standard input
+    #[arg(required = true, num_args = 1.., value_names = ["U0", "V0", "U1", "V1"])]
+    pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub shape: ShapeArguments,
     #[command(flatten)]
@@ -355,26 +430,46 @@ pub struct Verify {
     pub spacing: Spacing,
     #[command(flatten)]
     pub place: Place,
-    /// Print the figures as one JSON object
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Tests whether streams are whole, by decoding them without writing anything.
+///
+/// The header, the checksum and every part of the stream are looked at. Each stream gets a line: a good one on standard
+/// output, a damaged one on standard error.
+#[derive(Args)]
+#[command(after_long_help = "\
+Exit status: 0 all streams are good; 1 one or more are damaged or no streams; 2 one or more cannot be read or tested.
+
+Examples:
+  factz test wind.fz
+  factz test --quiet archive/*.fz && echo all good")]
+pub struct Test {
+    /// The streams; - is standard input
+    #[arg(required = true, value_name = "STREAM")]
+    pub streams: Vec<PathBuf>,
+    #[command(flatten)]
+    pub place: Place,
+    #[command(flatten)]
+    pub talk: Talk,
 }
 
 /// Shows what the header of a stream says.
 #[derive(Args)]
 #[command(after_long_help = "\
-Only the header is read, not the checksum over the whole stream.
+Only the header is read: `factz test` looks at the whole stream.
 
 Exit status: 0 it is a stream; 2 it is not, or it cannot be read.
 
 Example:
   factz info wind.fz --json")]
 pub struct Info {
-    /// The stream
+    /// The stream; - is standard input
+    #[arg(value_name = "STREAM")]
     pub input: PathBuf,
-    /// Print the figures as one JSON object
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub talk: Talk,
 }
 
 /// Lists the critical points of a field as CSV.
@@ -384,7 +479,8 @@ pub struct Info {
 #[derive(Args)]
 #[command(after_long_help = "\
 A point lies strictly inside its triangle. Triangles with a NaN or infinite vertex have none; where the field \
-vanishes at a vertex or on an edge, no single triangle holds the point and none is listed.
+vanishes at a vertex or on an edge, no single triangle holds the point and none is listed. With --json the object \
+says how many there are of each type, and the list goes to -o alone.
 
 Exit status: 0 the list is complete; 2 it is not.
 
@@ -392,13 +488,9 @@ Examples:
   factz points u.f32 v.f32 --dims 360x181
   factz points u.npy v.npy -o points.csv --spacing 0.25,0.25")]
 pub struct Points {
-    /// Horizontal component: raw little-endian, or .npy
-    pub u: PathBuf,
-    /// Vertical component
-    pub v: PathBuf,
     #[command(flatten)]
-    pub shape: ShapeArguments,
-    /// The list to write; standard output without it
+    pub field: FieldArguments,
+    /// The list to write; standard output without it, or -
     #[arg(short, long, value_name = "CSV")]
     pub output: Option<PathBuf>,
     /// Grid spacing
@@ -406,9 +498,8 @@ pub struct Points {
     pub spacing: Spacing,
     #[command(flatten)]
     pub place: Place,
-    /// Print how many there are of each type as one JSON object (the list only goes to -o)
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub talk: Talk,
 }
 
 /// Measures ratio, speed and what is kept on a field, for every configuration and several bounds.
@@ -431,11 +522,10 @@ Examples:
   factz bench u.npy v.npy --bounds 1e-2,1e-4 --threads 1,8 --repeat 5 --json
   factz bench --backend cuda --synthetic dense --dims 16384x16384")]
 pub struct Bench {
-    /// Horizontal component: raw little-endian, or .npy
+    /// Horizontal component, or both components: raw little-endian, .npy or .npz; - is standard input
     #[arg(required_unless_present = "synthetic")]
     pub u: Option<PathBuf>,
-    /// Vertical component
-    #[arg(required_unless_present = "synthetic")]
+    /// Vertical component; left out where U holds both
     pub v: Option<PathBuf>,
     /// Measure a made field of --dims values in place of files
     #[arg(long, value_enum, requires = "dims", conflicts_with_all = ["u", "v"])]
@@ -470,9 +560,8 @@ pub struct Bench {
     /// Grid spacing
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
     pub spacing: Spacing,
-    /// Print the figures as one JSON object
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub talk: Talk,
 }
 
 /// Compresses a real wind field, verifies it, and shows what is kept and what would be lost.
@@ -496,7 +585,21 @@ pub struct Demo {
     /// Threads; 0 means one per processor
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
-    /// Print the figures as one JSON object
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Prints a completion script for a shell.
+#[derive(Args)]
+#[command(hide = true)]
+pub struct Completions {
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// Writes the manual pages into a directory.
+#[derive(Args)]
+#[command(hide = true)]
+pub struct Man {
+    pub folder: PathBuf,
 }

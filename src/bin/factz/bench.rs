@@ -1,21 +1,21 @@
 //! Measurements on one field: every configuration, bound and number of threads.
 
 use crate::args::{BackendName, Bench, ModeName, PredictorName, Spacing, SyntheticName};
-use crate::array::{self, dtype_name, Dims, Field, Values};
+use crate::array::{dtype_name, Dims, Field, Values};
 use crate::bench_cuda;
-use crate::commands::{
-    coder_name, comparison_json, megabytes_per_second, mode_name, predictor_name, preserve_name, print,
-    print_json, psnr_text,
+use crate::failure::{failure, input_name, Failure};
+use crate::figures::{
+    coder_name, comparison_json, joined, mode_name, predictor_name, preserve_name, psnr_text,
 };
-use crate::failure::{failure, Failure};
-use crate::job;
 use crate::progress::Progress;
+use crate::say::{megabytes_per_second, Voice};
 use crate::synthetic::{Kind, Synthetic};
-use crate::Verdict;
+use crate::{input, job, memory, Verdict};
 use factz::analysis::Comparison;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve};
 use serde_json::{json, Value};
 use std::fmt::Write;
+use std::path::Path;
 use std::time::Instant;
 
 /// One configuration, measured.
@@ -55,7 +55,7 @@ impl Measurement {
     }
 
     pub fn json(&self) -> Value {
-        let mut value = comparison_json(&self.comparison, Some(self.absolute_bound));
+        let value = comparison_json(&self.comparison, Some(self.absolute_bound));
         let more = json!({
             "mode": mode_name(self.mode),
             "predictor": predictor_name(self.predictor),
@@ -71,10 +71,7 @@ impl Measurement {
                 "decompress_mb_per_second": decompress,
             })).collect::<Vec<_>>(),
         });
-        if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
-            value.extend(more);
-        }
-        value
+        joined(value, more)
     }
 }
 
@@ -91,9 +88,9 @@ pub fn measure(
     repeat: usize,
 ) -> Result<Measurement, Failure> {
     let mut buffer = job::stream_buffer(config)?;
-    let mut decoded = job::empty_field(field.dims, field.dtype())?;
+    let mut decoded = Field::empty(field.dims, field.dtype())?;
     let mut speeds = Vec::new();
-    let mut first: Option<Vec<u8>> = None;
+    let mut first: Vec<u8> = Vec::new();
     let mut absolute_bound = 0.0;
     for &n in threads {
         let (mut compress_times, mut decompress_times) = (Vec::new(), Vec::new());
@@ -103,14 +100,11 @@ pub fn measure(
             compress_times.push(start.elapsed().as_secs_f64());
             absolute_bound = report.bound;
             let stream = &buffer[..report.stream_bytes as usize];
-            match &first {
-                None => first = Some(stream.to_vec()),
-                Some(s) if s == stream => {}
-                Some(_) => {
-                    return Err(failure!(
-                        "two runs gave different streams ({n} threads): please report this"
-                    ));
-                }
+            if first.is_empty() {
+                memory::reserve(&mut first, report.stream_bytes, "the stream")?;
+                first.extend_from_slice(stream);
+            } else if first != stream {
+                return Err(failure!("two runs gave different streams ({n} threads): please report this"));
             }
             let start = Instant::now();
             job::decompress(stream, &mut decoded, n, None)?;
@@ -119,7 +113,7 @@ pub fn measure(
         let speed = |times| megabytes_per_second(field.bytes(), median(times));
         speeds.push((n, speed(compress_times), speed(decompress_times)));
     }
-    let stream_bytes = first.map_or(0, |s| s.len() as u64);
+    let stream_bytes = first.len() as u64;
     let spacing = Spacing { dx: config.dx, dy: config.dy };
     let comparison = job::compare(field, &decoded, spacing, Some(absolute_bound), 0);
     Ok(Measurement {
@@ -232,29 +226,27 @@ pub enum Subject {
 /// What to call the field, and where it comes from.
 fn subject(a: &Bench) -> Result<(String, Subject), Failure> {
     if let Some(kind) = a.synthetic {
-        let shape = a.shape.shape();
-        let dims = shape.dims.ok_or_else(|| failure!("--synthetic takes --dims NXxNY"))?;
+        let dims = a.shape.dims.ok_or_else(|| failure!("--synthetic takes --dims NXxNY"))?;
         let name = match kind {
             SyntheticName::Dense => "synthetic, dense",
             SyntheticName::Smooth => "synthetic, smooth",
             SyntheticName::Ocean => "synthetic, ocean",
         };
-        let dtype = shape.dtype.unwrap_or(Dtype::F32);
+        let dtype = a.shape.dtype().unwrap_or(Dtype::F32);
         return Ok((name.to_owned(), Subject::Made(kind.value(), dims, dtype)));
     }
-    match (&a.u, &a.v) {
-        (Some(u), Some(v)) => {
-            let name = format!("{} and {}", u.display(), v.display());
-            Ok((name, Subject::Read(array::read_field(u, v, a.shape.shape())?)))
-        }
-        _ => Err(failure!("give the files of u and v, or --synthetic")),
+    let files: Vec<&Path> = [&a.u, &a.v].into_iter().flatten().map(|p| p.as_path()).collect();
+    if files.is_empty() {
+        return Err(failure!("give the files of u and v, or --synthetic"));
     }
+    let name = files.iter().map(|f| input_name(f)).collect::<Vec<_>>().join(" and ");
+    Ok((name, Subject::Read(input::read_field(&files, &a.shape.expected())?)))
 }
 
 /// A made field in memory.
 fn make(kind: Kind, dims: Dims, dtype: Dtype) -> Result<Field, Failure> {
     let synthetic = Synthetic::new(kind, dims.nx, dims.ny)?;
-    let mut field = job::empty_field(dims, dtype)?;
+    let mut field = Field::empty(dims, dtype)?;
     match (&mut field.u, &mut field.v) {
         (Values::F32(u), Values::F32(v)) => synthetic.fill(u, v),
         (Values::F64(u), Values::F64(v)) => synthetic.fill(u, v),
@@ -278,19 +270,18 @@ pub fn run(a: &Bench) -> Result<Verdict, Failure> {
         Subject::Made(kind, dims, dtype) => make(kind, dims, dtype)?,
     };
     let threads = thread_counts(&a.threads);
-    if !a.json {
-        print(&format!(
-            "{name}: {} values of {} each, {:.1} MB; medians of {} runs\n{}",
-            field.dims,
-            dtype_name(field.dtype()),
-            field.bytes() as f64 / 1e6,
-            a.repeat,
-            head(&threads)
-        ))?;
-    }
+    let voice = Voice::new(&a.talk);
+    voice.text(&format!(
+        "{name}: {} values of {} each, {:.1} MB; medians of {} runs\n{}",
+        field.dims,
+        dtype_name(field.dtype()),
+        field.bytes() as f64 / 1e6,
+        a.repeat,
+        head(&threads)
+    ))?;
     let mut measured = Vec::new();
     let mut violations = 0;
-    let progress = Progress::new("measuring");
+    let progress = Progress::new("measuring", &voice);
     let configurations = configurations(a, field.dims, field.dtype());
     let runs = configurations.len() * a.bounds.len();
     for base in configurations {
@@ -298,27 +289,26 @@ pub fn run(a: &Bench) -> Result<Verdict, Failure> {
             let config = Config { bound, ..base };
             let m = measure(&field, &config, &threads, a.repeat)?;
             violations += m.violations();
-            if !a.json {
-                print(&row(&m))?;
-            }
+            voice.text(&row(&m))?;
             measured.push(m.json());
             progress.report(measured.len() as f64 / runs as f64);
         }
     }
     drop(progress);
-    if a.json {
-        print_json(&json!({
-            "command": "bench",
-            "nx": field.dims.nx,
-            "ny": field.dims.ny,
-            "dtype": dtype_name(field.dtype()),
-            "input_bytes": field.bytes(),
-            "repeat": a.repeat,
-            "runs": measured,
-        }))?;
-    } else {
-        print(LEGEND)?;
-    }
+    voice.report(
+        || {
+            json!({
+                "command": "bench",
+                "nx": field.dims.nx,
+                "ny": field.dims.ny,
+                "dtype": dtype_name(field.dtype()),
+                "input_bytes": field.bytes(),
+                "repeat": a.repeat,
+                "runs": measured,
+            })
+        },
+        || LEGEND.into(),
+    )?;
     Ok(if violations == 0 { Verdict::Good } else { Verdict::Violated })
 }
 

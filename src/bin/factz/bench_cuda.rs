@@ -1,11 +1,11 @@
 //! Measurements on a CUDA device: ratio, speed call by call and as a graph, kernels, and what is kept.
 
 use crate::args::Bench;
-use crate::array::{dtype_name, Dims, Values};
+use crate::array::{dtype_name, Dims, Field, Values};
 use crate::bench::{configurations, median, Measurement, Subject};
-use crate::commands::{coder_name, mode_name, predictor_name, print, print_json, psnr_text};
 use crate::failure::{failure, Failure};
-use crate::job;
+use crate::figures::{coder_name, mode_name, predictor_name, psnr_text};
+use crate::say::Voice;
 use crate::synthetic::Synthetic;
 use crate::Verdict;
 use factz::backend::cuda::host::Device;
@@ -221,17 +221,16 @@ pub fn run(a: &Bench, name: &str, subject: Subject) -> Result<Verdict, Failure> 
     };
     let mut pipeline = Pipeline::new(&Request::new(first)?)?;
     let making = write(&pipeline, subject)?;
-    if !a.json {
-        let made = making.map_or(String::new(), |(all, kernel)| {
-            format!(", made there in {all:.0} ms (kernel {kernel:.1} ms)")
-        });
-        print(&format!(
-            "{name}: {dims} values of {} each, {:.1} MB; {device_name}{made}; medians of {runs} runs\n{}",
-            dtype_name(dtype),
-            bytes as f64 / 1e6,
-            head()
-        ))?;
-    }
+    let voice = Voice::new(&a.talk);
+    let made = making.map_or(String::new(), |(all, kernel)| {
+        format!(", made there in {all:.0} ms (kernel {kernel:.1} ms)")
+    });
+    voice.text(&format!(
+        "{name}: {dims} values of {} each, {:.1} MB; {device_name}{made}; medians of {runs} runs\n{}",
+        dtype_name(dtype),
+        bytes as f64 / 1e6,
+        head()
+    ))?;
     let mut measured: Vec<(Measurement, Speeds)> = Vec::new();
     for base in configurations {
         for &bound in &a.bounds {
@@ -256,33 +255,31 @@ pub fn run(a: &Bench, name: &str, subject: Subject) -> Result<Verdict, Failure> 
                 ratio: bytes as f64 / report.stream_bytes as f64,
                 speeds: Vec::new(),
                 comparison,
-                decoded: job::empty_field(Dims { nx: 0, ny: 0 }, dtype)?,
+                decoded: Field::empty(Dims { nx: 0, ny: 0 }, dtype)?,
             };
-            if !a.json {
-                print(&row(&measurement, &speeds))?;
-            }
+            voice.text(&row(&measurement, &speeds))?;
             measured.push((measurement, speeds));
         }
     }
-    if a.json {
-        print_json(&json!({
-            "command": "bench",
-            "backend": "cuda",
-            "device": device_name,
-            "field": name,
-            "nx": dims.nx,
-            "ny": dims.ny,
-            "dtype": dtype_name(dtype),
-            "input_bytes": bytes,
-            "made_ms": making.map(|m| m.0),
-            "made_kernel_ms": making.map(|m| m.1),
-            "repeat": runs,
-            "runs": measured.iter().map(|(m, s)| json_of(m, s)).collect::<Vec<_>>(),
-        }))?;
-    } else {
-        print(LEGEND)?;
-        print(&kernel_table(&measured))?;
-    }
+    voice.report(
+        || {
+            json!({
+                "command": "bench",
+                "backend": "cuda",
+                "device": device_name,
+                "field": name,
+                "nx": dims.nx,
+                "ny": dims.ny,
+                "dtype": dtype_name(dtype),
+                "input_bytes": bytes,
+                "made_ms": making.map(|m| m.0),
+                "made_kernel_ms": making.map(|m| m.1),
+                "repeat": runs,
+                "runs": measured.iter().map(|(m, s)| json_of(m, s)).collect::<Vec<_>>(),
+            })
+        },
+        || format!("{LEGEND}{}", kernel_table(&measured)),
+    )?;
     let violations: u64 = measured.iter().map(|(m, _)| m.violations()).sum();
     Ok(if violations == 0 { Verdict::Good } else { Verdict::Violated })
 }

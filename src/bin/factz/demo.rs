@@ -3,9 +3,9 @@
 use crate::args::{Demo, Spacing};
 use crate::array::{Dims, Field, Values};
 use crate::bench::{head, measure, row, thread_counts, Measurement, LEGEND};
-use crate::commands::{print, print_json};
 use crate::failure::{failure, Failure};
 use crate::picture;
+use crate::say::Voice;
 use crate::{job, Verdict};
 use factz::{BoundKind, Config, Mode, Preserve};
 use serde_json::json;
@@ -37,13 +37,12 @@ pub fn run(a: &Demo) -> Result<Verdict, Failure> {
     let field = Field { dims: DIMS, u: component(U), v: component(V) };
     let threads = if a.threads == 0 { thread_counts(&[]) } else { vec![a.threads] };
     let points = job::critical_points(&field, SPACING, 0);
-    if !a.json {
-        print(&format!(
-            "wind_global: 10 m wind of the globe at one degree, {DIMS} values of f32 each, {} critical points\n\n{}",
-            points.len(),
-            head(&threads)
-        ))?;
-    }
+    let voice = Voice::new(&a.talk);
+    voice.text(&format!(
+        "wind_global: 10 m wind of the globe at one degree, {DIMS} values of f32 each, {} critical points\n\n{}",
+        points.len(),
+        head(&threads)
+    ))?;
     let configurations = [
         (Mode::BlockWise, Preserve::Types),
         (Mode::Speculative, Preserve::Types),
@@ -55,9 +54,7 @@ pub fn run(a: &Demo) -> Result<Verdict, Failure> {
             let config =
                 Config { mode, preserve, ..Config::new(DIMS.nx, DIMS.ny, BoundKind::Relative, bound) };
             let m = measure(&field, &config, &threads, 5)?;
-            if !a.json {
-                print(&row(&m))?;
-            }
+            voice.text(&row(&m))?;
             measured.push(m);
         }
     }
@@ -81,33 +78,39 @@ pub fn run(a: &Demo) -> Result<Verdict, Failure> {
     picture::write(&a.picture, &panels)?;
 
     let violations: u64 = measured.iter().map(Measurement::violations).sum();
-    if a.json {
-        print_json(&json!({
-            "command": "demo",
-            "nx": DIMS.nx,
-            "ny": DIMS.ny,
-            "dtype": "f32",
-            "input_bytes": field.bytes(),
-            "critical_points": points.len(),
-            "violations": violations,
-            "picture": a.picture.display().to_string(),
-            "runs": measured.iter().map(Measurement::json).collect::<Vec<_>>(),
-        }))?;
-    } else {
-        let mut text = String::from(LEGEND);
-        let _ = write!(text, "\n{}", summary(kept, plain));
-        let _ = writeln!(
-            text,
-            "{}: the wind's speed with the critical points before (top), after compression (middle) and after \
-             compression with --preserve none (bottom), at {PICTURED:.0e}: green kept, magenta lost, grey spurious",
-            a.picture.display()
-        );
-        let _ = writeln!(
-            text,
-            "{}",
-            if violations == 0 { "Everything that was promised is kept." } else { "A promise is BROKEN." }
-        );
-        print(&text)?;
-    }
+    voice.report(
+        || {
+            json!({
+                "command": "demo",
+                "nx": DIMS.nx,
+                "ny": DIMS.ny,
+                "dtype": "f32",
+                "input_bytes": field.bytes(),
+                "critical_points": points.len(),
+                "violations": violations,
+                "picture": a.picture.display().to_string(),
+                "runs": measured.iter().map(Measurement::json).collect::<Vec<_>>(),
+            })
+        },
+        || closing(a, &summary(kept, plain), violations),
+    )?;
     Ok(if violations == 0 { Verdict::Good } else { Verdict::Violated })
+}
+
+/// What follows the table.
+fn closing(a: &Demo, summary: &str, violations: u64) -> String {
+    let mut text = String::from(LEGEND);
+    let _ = write!(text, "\n{summary}");
+    let _ = writeln!(
+        text,
+        "{}: the wind's speed with the critical points before (top), after compression (middle) and after \
+         compression with --preserve none (bottom), at {PICTURED:.0e}: green kept, magenta lost, grey spurious",
+        a.picture.display()
+    );
+    let _ = writeln!(
+        text,
+        "{}",
+        if violations == 0 { "Everything that was promised is kept." } else { "A promise is BROKEN." }
+    );
+    text
 }

@@ -1,25 +1,64 @@
 //! How a command ends when it does not end well.
 
+use factz::Status;
 use std::fmt;
+use std::path::Path;
 
 /// A sentence for the user: what is wrong, with the file or argument and its value, and what to do.
 #[derive(Debug)]
-pub struct Failure(pub String);
+pub struct Failure {
+    pub message: String,
+    /// The library's, where it found the error.
+    pub status: Option<Status>,
+}
+
+impl Failure {
+    pub fn new(message: String) -> Self {
+        Failure { message, status: None }
+    }
+    /// The same sentence with the file that it is about.
+    pub fn about(self, name: impl fmt::Display) -> Self {
+        Failure { message: format!("{name}: {}", self.message), ..self }
+    }
+}
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.message)
     }
 }
 
 impl From<factz::Error> for Failure {
     fn from(e: factz::Error) -> Self {
-        Failure(e.message.into_owned())
+        Failure { message: e.message.into_owned(), status: Some(e.status) }
+    }
+}
+
+/// Whether a file argument stands for standard input or output. A file of that name is `./-`.
+pub fn is_dash(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// An input as messages name it.
+pub fn input_name(path: &Path) -> String {
+    if is_dash(path) {
+        "standard input".into()
+    } else {
+        path.display().to_string()
+    }
+}
+
+/// An output as messages name it.
+pub fn output_name(path: &Path) -> String {
+    if is_dash(path) {
+        "standard output".into()
+    } else {
+        path.display().to_string()
     }
 }
 
 /// Makes a [`Failure`] from a format string.
 macro_rules! failure {
-    ($($part:tt)*) => { $crate::failure::Failure(format!($($part)*)) };
+    ($($part:tt)*) => { $crate::failure::Failure::new(format!($($part)*)) };
 }
 pub(crate) use failure;

@@ -1,31 +1,20 @@
 //! The library's calls on fields held in memory.
 
 use crate::args::Spacing;
-use crate::array::{Dims, Element, Field, Values};
+use crate::array::{Dims, Field, Values};
 use crate::failure::{failure, Failure};
+use crate::memory;
 use crate::progress::Progress;
 use factz::analysis::{self, Comparison, CriticalPoint};
 use factz::backend::{self, Execution};
 use factz::field::{View, ViewMut};
 use factz::geometry::Grid;
 use factz::real::Real;
-use factz::{BoundKind, Config, Dtype, Report, Request, Status};
-
-/// `count` zeros, or a sentence when there is no memory for them.
-fn zeros<T: Clone + Default>(count: u64) -> Result<Vec<T>, Failure> {
-    let mut values = Vec::new();
-    let count =
-        usize::try_from(count).map_err(|_| failure!("a buffer of {count} elements is too large here"))?;
-    values
-        .try_reserve_exact(count)
-        .map_err(|_| failure!("not enough memory for a buffer of {count} elements"))?;
-    values.resize(count, T::default());
-    Ok(values)
-}
+use factz::{BoundKind, Config, Report, Request, Status};
 
 /// A buffer that holds the stream of any field with this configuration.
 pub fn stream_buffer(config: &Config) -> Result<Vec<u8>, Failure> {
-    zeros(backend::max_stream_bytes(&Request::new(*config)?))
+    memory::zeros(backend::max_stream_bytes(&Request::new(*config)?), "the stream")
 }
 
 /// Compresses into `buffer`; the report tells how much of it is the stream.
@@ -61,19 +50,6 @@ pub fn compress(
         ));
     }
     Ok(report)
-}
-
-/// An empty field of the shape and type of a stream.
-pub fn empty_field(dims: Dims, dtype: Dtype) -> Result<Field, Failure> {
-    fn pair<T: Element>(n: u64) -> Result<(Values, Values), Failure> {
-        Ok((T::wrap(zeros(n)?), T::wrap(zeros(n)?)))
-    }
-    let n = dims.nx.checked_mul(dims.ny).ok_or_else(|| failure!("{dims} values are too many"))?;
-    let (u, v) = match dtype {
-        Dtype::F32 => pair::<f32>(n)?,
-        Dtype::F64 => pair::<f64>(n)?,
-    };
-    Ok(Field { dims, u, v })
 }
 
 /// Decompresses into a field that has the stream's shape and type.

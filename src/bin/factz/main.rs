@@ -8,10 +8,22 @@ mod commands;
 mod demo;
 mod engine;
 mod failure;
+mod figures;
+mod input;
+mod inspect;
 mod job;
+mod litter;
+mod manual;
+mod memory;
+mod npy;
+mod output;
 mod picture;
+mod points;
 mod progress;
+mod say;
+mod store;
 mod synthetic;
+mod verify;
 
 use args::{Arguments, Command};
 use clap::Parser;
@@ -22,21 +34,43 @@ use std::process::ExitCode;
 enum Verdict {
     Good,
     Violated,
+    /// Something could not be looked at.
+    Unknown,
+}
+
+impl Verdict {
+    fn status(self) -> u8 {
+        match self {
+            Verdict::Good => 0,
+            Verdict::Violated => 1,
+            Verdict::Unknown => 2,
+        }
+    }
+    fn worse(self, other: Verdict) -> Verdict {
+        if other.status() > self.status() {
+            other
+        } else {
+            self
+        }
+    }
 }
 
 fn main() -> ExitCode {
+    litter::guard();
     let done = match Arguments::parse().command {
         Command::Compress(a) => commands::compress(&a),
         Command::Decompress(a) => commands::decompress(&a),
-        Command::Verify(a) => commands::verify(&a),
-        Command::Info(a) => commands::info(&a),
-        Command::Points(a) => commands::points(&a),
+        Command::Verify(a) => verify::verify(&a),
+        Command::Test(a) => inspect::test(&a),
+        Command::Info(a) => inspect::info(&a),
+        Command::Points(a) => points::points(&a),
         Command::Bench(a) => bench::run(&a),
         Command::Demo(a) => demo::run(&a),
+        Command::Completions(a) => manual::completions(&a),
+        Command::Man(a) => manual::pages(&a),
     };
     match done {
-        Ok(Verdict::Good) => ExitCode::SUCCESS,
-        Ok(Verdict::Violated) => ExitCode::from(1),
+        Ok(verdict) => ExitCode::from(verdict.status()),
         Err(failure) => {
             eprintln!("factz: {failure}");
             ExitCode::from(2)

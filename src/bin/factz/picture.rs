@@ -1,7 +1,8 @@
 //! A PNG of a field's magnitude with its critical points.
 
-use crate::array::{self, Field, Values};
+use crate::array::{Field, Values};
 use crate::failure::{failure, Failure};
+use crate::{memory, output};
 use factz::analysis::CriticalPoint;
 use std::collections::HashSet;
 use std::path::Path;
@@ -118,7 +119,9 @@ impl Canvas {
 pub fn write(path: &Path, panels: &[Panel]) -> Result<(), Failure> {
     let width = panels.iter().map(|p| p.size().0).max().unwrap_or(1);
     let height: usize = panels.iter().map(|p| p.size().1 + GAP).sum::<usize>().saturating_sub(GAP).max(1);
-    let mut canvas = Canvas { width, height, pixels: vec![255; width * height * 3] };
+    let mut pixels = memory::zeros((width * height * 3) as u64, "the picture")?;
+    pixels.fill(255);
+    let mut canvas = Canvas { width, height, pixels };
     let top = panels
         .first()
         .map_or(0.0, |p| p.magnitude.iter().copied().filter(|m| m.is_finite()).fold(0.0, f64::max));
@@ -139,7 +142,9 @@ pub fn write(path: &Path, panels: &[Panel]) -> Result<(), Failure> {
         y0 += h + GAP;
     }
     let cannot = |e| failure!("{}: cannot be made: {e}", path.display());
+    // Compressed it is smaller; with room for all it never grows.
     let mut bytes = Vec::new();
+    memory::reserve(&mut bytes, canvas.pixels.len() as u64 + (1 << 16), "the picture")?;
     let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
@@ -150,5 +155,5 @@ pub fn write(path: &Path, panels: &[Panel]) -> Result<(), Failure> {
         std::fs::create_dir_all(folder)
             .map_err(|e| failure!("{}: the directory cannot be made: {e}", folder.display()))?;
     }
-    array::write_file(path, &bytes)
+    output::write_file(path, &bytes)
 }

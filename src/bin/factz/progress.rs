@@ -1,5 +1,7 @@
-//! A progress bar on stderr: only on a terminal, and only when the work takes longer than a moment.
+//! A progress bar on stderr: only on a terminal, and only when the work takes longer than a moment. It is drawn by
+//! the threads that work; none is started for it.
 
+use crate::say::Voice;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -16,8 +18,8 @@ pub struct Progress {
 }
 
 impl Progress {
-    pub fn new(message: &'static str) -> Self {
-        let terminal = std::io::stderr().is_terminal();
+    pub fn new(message: &'static str, voice: &Voice) -> Self {
+        let terminal = std::io::stderr().is_terminal() && !voice.is_quiet();
         Progress { message, start: Instant::now(), terminal, bar: Mutex::new(None) }
     }
 

@@ -1,0 +1,150 @@
+//! What the library found out, as JSON with every field, and the names of its choices.
+
+use crate::array::dtype_name;
+use factz::analysis::{Comparison, Kind};
+use factz::{BoundKind, Coder, Mode, Predictor, Preserve, Report, StreamInfo};
+use serde_json::{json, Map, Value};
+
+pub fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::BlockWise => "block",
+        Mode::Speculative => "speculative",
+    }
+}
+
+pub fn preserve_name(preserve: Preserve) -> &'static str {
+    match preserve {
+        Preserve::None => "none",
+        Preserve::Points => "points",
+        Preserve::Types => "types",
+    }
+}
+
+pub fn predictor_name(predictor: Predictor) -> &'static str {
+    match predictor {
+        Predictor::Hierarchical => "hierarchical",
+        Predictor::Lorenzo => "lorenzo",
+    }
+}
+
+pub fn coder_name(coder: Coder) -> &'static str {
+    match coder {
+        Coder::Ans => "ans",
+        Coder::Huffman => "huffman",
+    }
+}
+
+pub fn bound_kind_name(kind: BoundKind) -> &'static str {
+    match kind {
+        BoundKind::Absolute => "absolute",
+        BoundKind::Relative => "relative",
+    }
+}
+
+pub fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Saddle => "saddle",
+        Kind::AttractingNode => "attracting_node",
+        Kind::RepellingNode => "repelling_node",
+        Kind::AttractingFocus => "attracting_focus",
+        Kind::RepellingFocus => "repelling_focus",
+        Kind::Center => "center",
+    }
+}
+
+/// Counts of critical points by their kind.
+pub fn kinds_json(count: impl Fn(Kind) -> u64) -> Value {
+    Value::Object(Kind::ALL.into_iter().map(|kind| (kind_name(kind).into(), json!(count(kind)))).collect())
+}
+
+/// Two JSON objects in one.
+pub fn joined(mut first: Value, more: Value) -> Value {
+    if let (Value::Object(first), Value::Object(more)) = (&mut first, more) {
+        first.extend(more);
+    }
+    first
+}
+
+/// The report of a compression.
+pub fn report_json(report: &Report) -> Value {
+    json!({
+        "stream_bytes": report.stream_bytes,
+        "required_bytes": report.required_bytes,
+        "exact_vertices": report.exact_vertices,
+        "nonfinite_vertices": report.nonfinite_vertices,
+        "zero_vertices": report.zero_vertices,
+        "critical_points": report.critical_points,
+        "absolute_bound": report.bound,
+        "max_error": report.max_error,
+    })
+}
+
+/// The header of a stream.
+pub fn info_json(i: &StreamInfo) -> Value {
+    json!({
+        "format_version": i.format_version,
+        "nx": i.nx,
+        "ny": i.ny,
+        "dtype": dtype_name(i.dtype),
+        "mode": mode_name(i.mode),
+        "predictor": predictor_name(i.predictor),
+        "coder": coder_name(i.coder),
+        "preserve": preserve_name(i.preserve),
+        "dx": i.dx,
+        "dy": i.dy,
+        "bound_kind": bound_kind_name(i.bound_kind),
+        "bound": i.bound,
+        "absolute_bound": i.absolute_bound,
+        "field_bytes": field_bytes(i),
+        "stream_bytes": i.stream_bytes,
+        "ratio": field_bytes(i) as f64 / i.stream_bytes as f64,
+    })
+}
+
+/// Bytes of u and v together.
+pub fn field_bytes(i: &StreamInfo) -> u64 {
+    2 * i.nx * i.ny * i.dtype.bytes()
+}
+
+/// PSNR as JSON and text know it: a number, or why there is none.
+pub fn psnr_json(psnr: Option<f64>) -> Value {
+    match psnr {
+        Some(p) if p.is_finite() => json!(p),
+        _ => Value::Null,
+    }
+}
+
+pub fn psnr_text(psnr: Option<f64>) -> String {
+    match psnr {
+        Some(p) if p.is_finite() => format!("{p:.1}"),
+        Some(p) if p == f64::INFINITY => "exact".into(),
+        _ => "-".into(),
+    }
+}
+
+/// The counts of a comparison.
+pub fn comparison_json(c: &Comparison, bound: Option<f64>) -> Value {
+    let kinds: Map<String, Value> =
+        Kind::ALL.into_iter().zip(c.kinds).map(|(kind, n)| (kind_name(kind).into(), json!(n))).collect();
+    json!({
+        "critical_points": c.critical_points,
+        "critical_points_after": c.critical_points_after,
+        "types": kinds,
+        "lost": c.lost,
+        "spurious": c.spurious,
+        "type_changed": c.type_changed,
+        "ties": c.ties,
+        "tie_changed": c.tie_changed,
+        "tie_created": c.tie_created,
+        "nonfinite_vertices": c.nonfinite_vertices,
+        "nonfinite_changed": c.nonfinite_changed,
+        "zero_vertices": c.zero_vertices,
+        "zero_changed": c.zero_changed,
+        "bound_exceeded": c.bound_exceeded,
+        "violations": c.violations(),
+        "bound": bound,
+        "max_error": c.max_error,
+        "psnr": psnr_json(c.psnr),
+        "identical_finite_values": c.psnr == Some(f64::INFINITY),
+    })
+}

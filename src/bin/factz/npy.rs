@@ -1,0 +1,239 @@
+//! NumPy's `.npy`: the header of an array.
+
+use crate::array::Dims;
+use crate::failure::{failure, Failure};
+use factz::Dtype;
+use std::io::Read;
+
+pub const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// What a header says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Header {
+    /// The shape, slowest first.
+    pub sizes: Vec<u64>,
+    pub dtype: Dtype,
+    pub big_endian: bool,
+}
+
+/// How the components lie in one array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrangement {
+    /// One component: (rows, columns).
+    Alone,
+    /// u, then v: (2, rows, columns).
+    Stacked,
+    /// u and v of a vertex beside each other: (rows, columns, 2).
+    Interleaved,
+}
+
+fn shape_text(sizes: &[u64]) -> String {
+    let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    format!("({})", sizes.join(", "))
+}
+
+impl Header {
+    /// The shape of one component, leading axes of length 1 aside.
+    pub fn alone(&self, name: &str) -> Result<Dims, Failure> {
+        let axes = without_leading_ones(&self.sizes, 2);
+        let shape = shape_text(&self.sizes);
+        match *axes {
+            [ny, nx] => positive(name, &shape, nx, ny),
+            [2, _, _] | [_, _, 2] => Err(failure!(
+                "{name}: has the shape {shape} and holds both components: give this file alone, in place of U and V"
+            )),
+            _ => Err(failure!(
+                "{name}: has {} dimensions {shape}; factz takes one component as a 2D array (rows, columns)",
+                self.sizes.len()
+            )),
+        }
+    }
+
+    /// The shape of two components in one array, and how they lie.
+    pub fn both(&self, name: &str, expected: Option<Dims>) -> Result<(Dims, Arrangement), Failure> {
+        let axes = without_leading_ones(&self.sizes, 3);
+        let shape = shape_text(&self.sizes);
+        let &[a, b, c] = axes else {
+            return Err(match axes.len() {
+                2 => failure!(
+                    "{name}: has the shape {shape}, which is one component: give the file of the other one too, or \
+                     an array of shape (2, rows, columns) or (rows, columns, 2)"
+                ),
+                n => failure!(
+                    "{name}: has {n} dimensions {shape}; both components in one array have the shape \
+                     (2, rows, columns) or (rows, columns, 2)"
+                ),
+            });
+        };
+        let stacked = (a == 2).then_some(((c, b), Arrangement::Stacked));
+        let interleaved = (c == 2).then_some(((b, a), Arrangement::Interleaved));
+        let ((nx, ny), arrangement) = match (stacked, interleaved) {
+            (Some(s), None) => s,
+            (None, Some(i)) => i,
+            (None, None) => {
+                return Err(failure!(
+                    "{name}: has the shape {shape}; both components in one array have the shape (2, rows, columns) \
+                     or (rows, columns, 2)"
+                ));
+            }
+            (Some(s), Some(i)) => match expected.map(|d| (d.nx, d.ny)) {
+                Some(d) if d == s.0 => s,
+                Some(d) if d == i.0 => i,
+                _ => {
+                    return Err(failure!(
+                        "{name}: has the shape {shape}, which may be u and then v, or u and v side by side: say which \
+                         with --dims {c}x{b} or --dims {b}x{a}"
+                    ));
+                }
+            },
+        };
+        Ok((positive(name, &shape, nx, ny)?, arrangement))
+    }
+}
+
+fn without_leading_ones(sizes: &[u64], keep: usize) -> &[u64] {
+    let ones = sizes.iter().take_while(|&&n| n == 1).count();
+    &sizes[ones.min(sizes.len().saturating_sub(keep))..]
+}
+
+fn positive(name: &str, shape: &str, nx: u64, ny: u64) -> Result<Dims, Failure> {
+    match (nx, ny) {
+        (0, _) | (_, 0) => Err(failure!("{name}: has the shape {shape}; all sizes must be positive")),
+        _ => Dims::checked(nx, ny).ok_or_else(|| {
+            failure!("{name}: has the shape {shape}: more than 2^48 values, the most that a field may have")
+        }),
+    }
+}
+
+/// Reads a header and leaves the reader at the first value.
+pub fn read_header(name: &str, reader: &mut impl Read) -> Result<Header, Failure> {
+    let text = read_text(name, reader)?;
+    let entry = |key: &str| {
+        [format!("'{key}':"), format!("\"{key}\":")]
+            .iter()
+            .find_map(|k| text.split_once(k.as_str()))
+            .map(|(_, rest)| rest.trim_start())
+            .ok_or_else(|| failure!("{name}: the .npy header has no '{key}'"))
+    };
+    let descr = entry("descr")?;
+    let descr = match descr.chars().next() {
+        Some(quote @ ('\'' | '"')) => descr[1..].split(quote).next().unwrap_or(""),
+        _ => return Err(failure!("{name}: holds records, not plain numbers: save u and v as two arrays")),
+    };
+    let (dtype, big_endian) = match descr {
+        "<f4" | "=f4" => (Dtype::F32, false),
+        "<f8" | "=f8" => (Dtype::F64, false),
+        ">f4" => (Dtype::F32, true),
+        ">f8" => (Dtype::F64, true),
+        _ => {
+            return Err(failure!(
+                "{name}: has the type '{descr}'; factz takes 32- and 64-bit floats: save a.astype('<f4') or \
+                 a.astype('<f8')"
+            ));
+        }
+    };
+    let inside = entry("shape")?.strip_prefix('(').and_then(|s| s.split_once(')')).map(|(s, _)| s);
+    let sizes = inside.and_then(|s| {
+        s.split(',')
+            .map(str::trim)
+            .filter(|s| !s.is_empty())
+            .map(|s| s.parse().ok())
+            .collect::<Option<Vec<u64>>>()
+    });
+    let sizes = sizes.ok_or_else(|| failure!("{name}: the .npy header has no readable shape"))?;
+    // Along a single axis both orders are the same.
+    if entry("fortran_order")?.starts_with("True") && sizes.iter().filter(|&&n| n > 1).count() > 1 {
+        return Err(failure!(
+            "{name}: is in Fortran order: save np.ascontiguousarray(a), or a.T if x is its first index"
+        ));
+    }
+    Ok(Header { sizes, dtype, big_endian })
+}
+
+/// The dictionary of a header.
+fn read_text(name: &str, reader: &mut impl Read) -> Result<String, Failure> {
+    let damaged = |_| failure!("{name}: is not a NumPy .npy file (the header is incomplete)");
+    let mut start = [0u8; 8];
+    reader.read_exact(&mut start).map_err(damaged)?;
+    if &start[..6] != MAGIC {
+        return Err(failure!(
+            "{name}: is not a NumPy .npy file (no \\x93NUMPY at its start); rename it if it is raw"
+        ));
+    }
+    let length = match start[6] {
+        1 => {
+            let mut n = [0u8; 2];
+            reader.read_exact(&mut n).map_err(damaged)?;
+            u16::from_le_bytes(n) as usize
+        }
+        2 | 3 => {
+            let mut n = [0u8; 4];
+            reader.read_exact(&mut n).map_err(damaged)?;
+            u32::from_le_bytes(n) as usize
+        }
+        version => {
+            return Err(failure!(
+                "{name}: version {version} of the .npy format is not known here (1 to 3 are)"
+            ));
+        }
+    };
+    if length > 1 << 20 {
+        return Err(failure!("{name}: the .npy header claims {length} bytes: the file is damaged"));
+    }
+    let mut text = vec![0u8; length];
+    reader.read_exact(&mut text).map_err(damaged)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// The header of an array of this shape, slowest first.
+pub fn header(sizes: &[u64], dtype: Dtype) -> Vec<u8> {
+    let shape = shape_text(sizes);
+    let mut text = format!("{{'descr': '<f{}', 'fortran_order': False, 'shape': {shape}, }}", dtype.bytes());
+    // The values begin at a multiple of 64 bytes, after magic, version, length and this text.
+    while (10 + text.len() + 1) % 64 != 0 {
+        text.push(' ');
+    }
+    text.push('\n');
+    let mut header = MAGIC.to_vec();
+    header.extend([1, 0]);
+    header.extend((text.len() as u16).to_le_bytes());
+    header.extend(text.as_bytes());
+    header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(sizes: &[u64]) -> Header {
+        Header { sizes: sizes.to_vec(), dtype: Dtype::F32, big_endian: false }
+    }
+
+    #[test]
+    fn headers_are_read_as_written() {
+        for (sizes, dtype) in [(vec![3, 4], Dtype::F32), (vec![2, 181, 360], Dtype::F64)] {
+            let bytes = header(&sizes, dtype);
+            assert_eq!(bytes.len() % 64, 0);
+            let mut rest = &bytes[..];
+            assert_eq!(read_header("a", &mut rest).unwrap(), Header { sizes, dtype, big_endian: false });
+            assert!(rest.is_empty());
+        }
+    }
+
+    #[test]
+    fn shapes_tell_how_components_lie() {
+        let dims = |nx, ny| Dims { nx, ny };
+        assert_eq!(of(&[3, 4]).alone("a").unwrap(), dims(4, 3));
+        assert_eq!(of(&[1, 1, 3, 4]).alone("a").unwrap(), dims(4, 3));
+        assert_eq!(of(&[1, 4]).alone("a").unwrap(), dims(4, 1));
+        assert_eq!(of(&[2, 3, 4]).both("a", None).unwrap(), (dims(4, 3), Arrangement::Stacked));
+        assert_eq!(of(&[1, 3, 4, 2]).both("a", None).unwrap(), (dims(4, 3), Arrangement::Interleaved));
+        let unclear = of(&[2, 5, 2]);
+        assert!(unclear.both("a", None).unwrap_err().message.contains("--dims 2x5 or --dims 5x2"));
+        assert_eq!(unclear.both("a", Some(dims(2, 5))).unwrap().1, Arrangement::Stacked);
+        assert_eq!(unclear.both("a", Some(dims(5, 2))).unwrap().1, Arrangement::Interleaved);
+        for sizes in [&[3, 4][..], &[3, 4, 5], &[2, 2, 3, 4], &[2, 0, 4], &[2, 1 << 40, 1 << 40]] {
+            assert!(of(sizes).both("a", None).is_err(), "{sizes:?}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Files that appear under their names only when they are complete, and standard output.
+
+use crate::failure::{failure, is_dash, output_name, Failure};
+use crate::litter;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use tempfile::TempPath;
+
+/// A file that is removed unless it is renamed, also when a signal ends the program.
+#[derive(Debug)]
+struct Temporary {
+    path: TempPath,
+    _entry: Option<litter::Entry>,
+}
+
+impl Temporary {
+    /// A free name beside `target`, which `make` brings into being. No signal may come between that and the entry.
+    fn beside<R>(
+        target: &Path,
+        mut make: impl FnMut(&Path) -> std::io::Result<R>,
+    ) -> std::io::Result<(R, Temporary)> {
+        let (mut entry, mut cause) = (None, None);
+        let made =
+            tempfile::Builder::new().prefix(".factz-").suffix(".tmp").make_in(folder_of(target), |path| {
+                let made = make(path).inspect_err(|e| cause = e.raw_os_error())?;
+                entry = litter::Entry::new(path);
+                Ok(made)
+            });
+        match made {
+            Ok(made) => {
+                let (made, path) = made.into_parts();
+                Ok((made, Temporary { path, _entry: entry }))
+            }
+            // Without the temporary name, which says nothing to the user.
+            Err(e) => Err(cause.map_or(e, std::io::Error::from_raw_os_error)),
+        }
+    }
+}
+
+fn folder_of(target: &Path) -> &Path {
+    target.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The content goes to a temporary file in the same directory, which [`Output::commit`] renames.
+/// Targets that are no regular files (a pipe, `/dev/null`) are written directly, as is standard output.
+#[derive(Debug)]
+pub struct Output {
+    /// For messages.
+    name: String,
+    target: PathBuf,
+    temporary: Option<Temporary>,
+    replaced: bool,
+    writer: BufWriter<File>,
+}
+
+impl Output {
+    pub fn create(path: &Path) -> Result<Self, Failure> {
+        let name = output_name(path);
+        let cannot = |e| failure!("{name}: cannot be written: {e}");
+        if is_standard(path) {
+            let file = std::io::stdout().as_fd().try_clone_to_owned().map_err(cannot)?;
+            return Ok(Self::direct(name, path, file.into()));
+        }
+        // The file behind a link is replaced, not the link.
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        if let Ok(metadata) = target.metadata() {
+            if metadata.is_dir() {
+                return Err(failure!("{name}: is a directory: give the name of a file"));
+            }
+            if !metadata.is_file() {
+                let file = OpenOptions::new().write(true).open(&target).map_err(cannot)?;
+                return Ok(Self::direct(name, &target, file));
+            }
+            if metadata.permissions().readonly() {
+                return Err(failure!("{name}: exists and is read-only: remove it, or give another name"));
+            }
+        }
+        if target.file_name().is_none() {
+            return Err(failure!("{name}: is not the name of a file"));
+        }
+        let create = |path: &Path| OpenOptions::new().write(true).create_new(true).open(path);
+        let (file, temporary) = litter::undisturbed(|| Temporary::beside(&target, create)).map_err(cannot)?;
+        Ok(Output { temporary: Some(temporary), ..Self::direct(name, &target, file) })
+    }
+
+    fn direct(name: String, target: &Path, file: File) -> Self {
+        let writer = BufWriter::with_capacity(1 << 16, file);
+        Output { name, target: target.into(), temporary: None, replaced: false, writer }
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.writer.write_all(bytes).map_err(|e| self.cannot(e))
+    }
+
+    /// Whether one may go back in it, as a regular file allows.
+    pub fn can_seek(&self) -> bool {
+        self.temporary.is_some()
+    }
+
+    /// For writers of formats.
+    pub fn writer(&mut self) -> &mut BufWriter<File> {
+        &mut self.writer
+    }
+
+    pub fn cannot(&self, e: std::io::Error) -> Failure {
+        match e.kind() {
+            ErrorKind::BrokenPipe => failure!("{}: the reader went away before the end", self.name),
+            _ => failure!("{}: cannot be written: {e}", self.name),
+        }
+    }
+
+    /// Brings everything to the disk; the target is still untouched.
+    fn finish(&mut self) -> Result<(), Failure> {
+        let done = self.writer.flush().and_then(|()| match &self.temporary {
+            Some(temporary) => {
+                if let Ok(metadata) = self.target.metadata() {
+                    // The permissions of the replaced file; where that is not possible the new file's.
+                    let _ = std::fs::set_permissions(&temporary.path, metadata.permissions());
+                }
+                self.writer.get_ref().sync_all()
+            }
+            None => Ok(()),
+        });
+        done.map_err(|e| self.cannot(e))
+    }
+
+    /// Puts complete files in their places. All are complete and on the disk before the first is renamed; where a
+    /// later one cannot be, the earlier ones get their former content back.
+    pub fn commit(mut outputs: Vec<Output>) -> Result<(), Failure> {
+        for output in &mut outputs {
+            output.finish()?;
+        }
+        litter::undisturbed(|| replace(&mut outputs))?;
+        for output in &outputs {
+            // The names are on the disk when their directory is. Some file systems have no such request.
+            if output.replaced {
+                let _ = File::open(folder_of(&output.target)).and_then(|folder| folder.sync_all());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How a replaced file gets its former content back.
+enum Former {
+    /// There was no file.
+    Absent,
+    /// A second name of the former file.
+    Kept(Temporary),
+    /// The file system has no second names.
+    Lost,
+}
+
+impl Former {
+    fn of(target: &Path) -> Former {
+        if !target.exists() {
+            return Former::Absent;
+        }
+        match Temporary::beside(target, |name| std::fs::hard_link(target, name)) {
+            Ok(((), kept)) => Former::Kept(kept),
+            Err(_) => Former::Lost,
+        }
+    }
+
+    fn restore(self, target: &Path) -> bool {
+        match self {
+            Former::Absent => std::fs::remove_file(target).is_ok(),
+            Former::Kept(kept) => kept.path.persist(target).is_ok(),
+            Former::Lost => false,
+        }
+    }
+}
+
+fn replace(outputs: &mut [Output]) -> Result<(), Failure> {
+    let mut done: Vec<(&Path, Former)> = Vec::new();
+    let several = outputs.iter().filter(|o| o.temporary.is_some()).count() > 1;
+    for output in outputs {
+        let Some(temporary) = output.temporary.take() else { continue };
+        let former = if several { Former::of(&output.target) } else { Former::Lost };
+        if let Err(e) = temporary.path.persist(&output.target) {
+            let mut text = format!("{}: cannot be replaced: {}", output.name, e.error);
+            for (target, former) in done.into_iter().rev() {
+                if !former.restore(target) {
+                    text += &format!("; {} has its new content already", target.display());
+                }
+            }
+            return Err(Failure::new(text));
+        }
+        output.replaced = true;
+        done.push((&output.target, former));
+    }
+    Ok(())
+}
+
+/// Whether an output is standard output: `-`, or a name of the same file or pipe, `/dev/stdout` above all. A device
+/// such as `/dev/null` is not, since nothing mixes there; a terminal is.
+pub fn is_standard(path: &Path) -> bool {
+    let same = |a: &Metadata, b: &Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+    let stdout = || File::from(std::io::stdout().as_fd().try_clone_to_owned()?).metadata();
+    is_dash(path)
+        || match (path.metadata(), stdout()) {
+            (Ok(a), Ok(b)) => {
+                same(&a, &b) && (!a.file_type().is_char_device() || std::io::stdout().is_terminal())
+            }
+            _ => false,
+        }
+}
+
+/// Refuses bytes on a terminal.
+pub fn refuse_terminal(path: &Path) -> Result<(), Failure> {
+    let terminal = match is_standard(path) {
+        true => std::io::stdout().is_terminal(),
+        // Opening a device or a pipe may have effects: only a terminal's name is looked at.
+        false => {
+            path.metadata().is_ok_and(|m| m.file_type().is_char_device()) && path == Path::new("/dev/tty")
+        }
+    };
+    match terminal {
+        true => Err(failure!(
+            "{}: is a terminal, which cannot show a binary file: redirect it (> FILE, or | PROGRAM), or give the \
+             name of a file",
+            output_name(path)
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Writes a whole file.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let mut output = Output::create(path)?;
+    output.write(bytes)?;
+    Output::commit(vec![output])
+}
+
+/// Whether two paths name the same existing file, or are equal.
+pub fn same_file(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(x), Ok(y)) => x == y && x.is_file(),
+        _ => a == b,
+    }
+}

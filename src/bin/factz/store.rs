@@ -1,0 +1,98 @@
+//! Fields into files: raw values, `.npy` and `.npz`, a file for each component or one for both.
+
+use crate::array::{Dims, Element, Field, Values};
+use crate::failure::{is_dash, Failure};
+use crate::npy;
+use crate::output::Output;
+use clap::ValueEnum;
+use std::io::Write;
+use std::path::Path;
+use zip::write::SimpleFileOptions;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Little-endian values without a header; u and then v where both are in one file
+    Raw,
+    /// NumPy's .npy; an array of shape (2, NY, NX) where both are in one file
+    Npy,
+    /// NumPy's .npz with the arrays u and v, both in one file
+    Npz,
+}
+
+impl Format {
+    /// What the name of a file says.
+    pub fn of(path: &Path) -> Format {
+        let extension = path.extension().filter(|_| !is_dash(path)).map(|e| e.to_ascii_lowercase());
+        match extension.as_ref().and_then(|e| e.to_str()) {
+            Some("npy") => Format::Npy,
+            Some("npz") => Format::Npz,
+            _ => Format::Raw,
+        }
+    }
+}
+
+/// Writes one component. The caller commits.
+pub fn component(path: &Path, format: Format, values: &Values, dims: Dims) -> Result<Output, Failure> {
+    let mut output = Output::create(path)?;
+    if format == Format::Npy {
+        output.write(&npy::header(&[dims.ny, dims.nx], values.dtype()))?;
+    }
+    write_values(output.writer(), values).map_err(|e| output.cannot(e))?;
+    Ok(output)
+}
+
+/// Writes both components into one file. The caller commits.
+pub fn both(path: &Path, format: Format, field: &Field) -> Result<Output, Failure> {
+    let mut output = Output::create(path)?;
+    let Dims { nx, ny } = field.dims;
+    let written = match format {
+        Format::Npz => {
+            // A pipe takes the lengths after the values.
+            match output.can_seek() {
+                true => archive(zip::ZipWriter::new(output.writer()), field),
+                false => archive(zip::ZipWriter::new_stream(output.writer()), field),
+            }
+        }
+        Format::Npy | Format::Raw => {
+            if format == Format::Npy {
+                output.write(&npy::header(&[2, ny, nx], field.dtype()))?;
+            }
+            let writer = output.writer();
+            write_values(writer, &field.u).and_then(|()| write_values(writer, &field.v))
+        }
+    };
+    written.map_err(|e| output.cannot(e))?;
+    Ok(output)
+}
+
+fn archive<W: Write + std::io::Seek>(mut zip: zip::ZipWriter<W>, field: &Field) -> std::io::Result<()> {
+    let Dims { nx, ny } = field.dims;
+    // As numpy.savez writes it; entries above 4 GiB say so beforehand.
+    let options = SimpleFileOptions::default()
+        .compression_method(zip::CompressionMethod::Stored)
+        .large_file(field.bytes() / 2 > u32::MAX as u64 - 1024);
+    for (name, values) in [("u.npy", &field.u), ("v.npy", &field.v)] {
+        zip.start_file(name, options)?;
+        zip.write_all(&npy::header(&[ny, nx], field.dtype()))?;
+        write_values(&mut zip, values)?;
+    }
+    zip.finish()?.flush()
+}
+
+fn write_values(writer: &mut impl Write, values: &Values) -> std::io::Result<()> {
+    fn typed<T: Element>(writer: &mut impl Write, values: &[T]) -> std::io::Result<()> {
+        let mut bytes = Vec::with_capacity(1 << 16);
+        for chunk in values.chunks((1 << 16) / T::BYTES) {
+            bytes.clear();
+            for x in chunk {
+                bytes.extend_from_slice(&x.to_bits64().to_le_bytes()[..T::BYTES]);
+            }
+            writer.write_all(&bytes)?;
+        }
+        Ok(())
+    }
+    match values {
+        Values::F32(x) => typed(writer, x),
+        Values::F64(x) => typed(writer, x),
+    }
+}

@@ -1,0 +1,90 @@
+//! The comparison of a field with its reconstruction.
+
+use crate::args::Verify;
+use crate::array::dtype_name;
+use crate::engine::Engine;
+use crate::failure::{failure, input_name, Failure};
+use crate::figures::{comparison_json, joined};
+use crate::say::{counted, critical_points_text, Voice};
+use crate::{input, job, Verdict};
+use factz::analysis::Comparison;
+use serde_json::json;
+use std::path::Path;
+
+/// The sentence of `verify`.
+fn verdict_text(c: &Comparison, bound: Option<f64>) -> String {
+    let error = match bound {
+        Some(b) => format!("largest error {:.6e}, bound {b:.6e}", c.max_error),
+        None => format!("largest error {:.6e} (no bound given)", c.max_error),
+    };
+    if c.violations() == 0 {
+        return format!(
+            "Kept: {} in the same triangles with the same types, none new; {error}.\n",
+            critical_points_text(c.critical_points)
+        );
+    }
+    let complaints: Vec<String> = [
+        (c.lost, "critical point is lost", "critical points are lost"),
+        (c.spurious, "critical point is spurious", "critical points are spurious"),
+        (c.type_changed, "critical point has another type", "critical points have another type"),
+        (
+            c.tie_changed,
+            "triangle with the origin on its boundary changed",
+            "triangles with the origin on their boundary changed",
+        ),
+        (
+            c.tie_created,
+            "triangle now has the origin on its boundary",
+            "triangles now have the origin on their boundary",
+        ),
+        (c.nonfinite_changed, "NaN or infinite vertex changed", "NaN or infinite vertices changed"),
+        (c.bound_exceeded, "value exceeds the bound", "values exceed the bound"),
+    ]
+    .iter()
+    .filter(|(n, _, _)| *n > 0)
+    .map(|(n, one, many)| counted(*n, one, many))
+    .collect();
+    format!(
+        "Violated: {}; the original has {}; {error}.\n",
+        complaints.join(", "),
+        critical_points_text(c.critical_points)
+    )
+}
+
+pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
+    let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
+    let (before, after) = match files.len() {
+        2 | 4 => files.split_at(files.len() / 2),
+        n => {
+            return Err(failure!(
+                "{n} files are given: give U0 V0 U1 V1, or two files with both components each"
+            ));
+        }
+    };
+    let voice = Voice::new(&a.talk);
+    let fields = input::read_fields(&[before, after], &a.shape.expected())?;
+    let [before, after] = &fields[..] else { unreachable!("two fields were asked for") };
+    let bound = a.bound.bound().map(|(kind, b)| job::absolute_bound(before, kind, b));
+    let names = || files.iter().map(|f| input_name(f)).collect::<Vec<_>>().join(", ");
+    let done =
+        Engine::new(&a.place)?.compare(before, after, a.spacing, bound).map_err(|e| e.about(names()))?;
+    let c = &done.result;
+    voice.report(
+        || {
+            let more = json!({
+                "command": "verify",
+                "nx": before.dims.nx,
+                "ny": before.dims.ny,
+                "dtype": dtype_name(before.dtype()),
+                "dx": a.spacing.dx,
+                "dy": a.spacing.dy,
+                "backend": done.backend(),
+                "device": done.device,
+                "seconds": done.seconds,
+            });
+            joined(more, comparison_json(c, bound))
+        },
+        || verdict_text(c, bound),
+    )?;
+    Ok(if c.violations() == 0 { Verdict::Good } else { Verdict::Violated })
+}
