@@ -11,7 +11,8 @@ use std::process::Command;
 use support::{both, fresh_folder, output, release_folder, root, run};
 
 /// Everything that `cmake --install` puts into a prefix.
-const INSTALLED: [&str; 15] = [
+const INSTALLED: [&str; 28] = [
+    "bin/factz",
     "include/factz.f90",
     "include/factz.h",
     "include/factz.hpp",
@@ -24,13 +25,25 @@ const INSTALLED: [&str; 15] = [
     "lib/libfactz.so.0.1.0",
     "lib/pkgconfig/factz-static.pc",
     "lib/pkgconfig/factz.pc",
+    "share/bash-completion/completions/factz",
     "share/doc/factz/FORMAT.md",
     "share/doc/factz/LICENSE-APACHE",
     "share/doc/factz/LICENSE-MIT",
+    "share/fish/vendor_completions.d/factz.fish",
+    "share/man/man1/factz-bench.1",
+    "share/man/man1/factz-compress.1",
+    "share/man/man1/factz-decompress.1",
+    "share/man/man1/factz-demo.1",
+    "share/man/man1/factz-info.1",
+    "share/man/man1/factz-points.1",
+    "share/man/man1/factz-test.1",
+    "share/man/man1/factz-verify.1",
+    "share/man/man1/factz.1",
+    "share/zsh/site-functions/_factz",
 ];
 
 /// What a build from a release needs. Of the tests, Cargo.toml names one.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "Cargo.lock",
     "Cargo.toml",
     "FORMAT.md",
@@ -39,6 +52,7 @@ const SOURCES: [&str; 12] = [
     "benches",
     "build.rs",
     "cmake",
+    "data/wind_global",
     "include",
     "kernels",
     "src",
@@ -154,6 +168,7 @@ fn an_installed_prefix_serves_every_language_with_the_sources_gone() {
         .env_remove("CARGO_TARGET_DIR"));
     run(cmake().arg("--build").arg(&build).env_remove("CARGO_TARGET_DIR"));
     run(cmake().arg("--install").arg(&build));
+    debug_information(&build, &folder);
 
     // The user never sees what it was built from, nor where it was first.
     let programs = programs(&folder);
@@ -191,7 +206,47 @@ fn an_installed_prefix_serves_every_language_with_the_sources_gone() {
     }
 
     pkg_config(&prefix, &programs, &folder);
+    program(&prefix);
     wrong_uses(&prefix, &folder);
+}
+
+/// Libraries and program carry no debug information; they name the files that do, which are a component of their own.
+fn debug_information(build: &Path, folder: &Path) {
+    let [debug, program] = ["debug", "program"].map(|component| {
+        let prefix = folder.join(format!("{component}-prefix"));
+        run(cmake().arg("--install").arg(build).args(["--component", component, "--prefix"]).arg(&prefix));
+        prefix
+    });
+    assert_eq!(files(&debug), ["bin/.debug/factz.debug", "lib/.debug/libfactz.so.0.1.0.debug"]);
+    let of_program =
+        |name: &&str| name.starts_with("bin/") || name.starts_with("share/") && !name.contains("/doc/");
+    assert_eq!(files(&program), INSTALLED.iter().copied().filter(of_program).collect::<Vec<_>>());
+    let sections = |file: &Path| {
+        let out = run(Command::new("readelf").args(["--wide", "--sections"]).arg(file));
+        String::from_utf8(out.stdout).unwrap()
+    };
+    for (file, debug_file) in [
+        ("bin/factz", "bin/.debug/factz.debug"),
+        ("lib/libfactz.so.0.1.0", "lib/.debug/libfactz.so.0.1.0.debug"),
+    ] {
+        let file = folder.join("first-prefix").join(file);
+        let (stripped, whole) = (sections(&file), sections(&debug.join(debug_file)));
+        assert!(!stripped.contains(".debug_") && stripped.contains(".gnu_debuglink"), "{}", file.display());
+        assert!(whole.contains(".debug_line"), "{debug_file}");
+        let link = run(Command::new("readelf").arg("--string-dump=.gnu_debuglink").arg(&file));
+        let name = debug_file.rsplit('/').next().unwrap();
+        assert!(both(&link).contains(name), "{}", both(&link));
+    }
+    let [shared, archive] = ["libfactz.so.0.1.0", "libfactz.a"]
+        .map(|name| std::fs::metadata(folder.join("first-prefix/lib").join(name)).unwrap().len());
+    assert!(shared < 4_000_000, "the shared library has {shared} bytes");
+    assert!(
+        !both(&run(Command::new("readelf")
+            .args(["--wide", "--sections"])
+            .arg(folder.join("first-prefix/lib/libfactz.a"))))
+        .contains(".debug_line"),
+        "the static library of {archive} bytes has debug information"
+    );
 }
 
 /// Two lines in a Makefile: the compiler gets what pkg-config says.
@@ -227,6 +282,37 @@ fn pkg_config(prefix: &Path, programs: &Path, folder: &Path) {
             assert_eq!(needs, package == "factz", "{package} {compiler}");
         }
     }
+}
+
+/// The installed program runs, its manual names every option of the help, and the completions know the commands.
+fn program(prefix: &Path) {
+    let factz = prefix.join("bin/factz");
+    let said = run(Command::new(&factz).arg("--version"));
+    assert_eq!(both(&said).trim(), format!("factz {}", env!("CARGO_PKG_VERSION")));
+    let read = |name: &str| std::fs::read_to_string(prefix.join("share").join(name)).unwrap();
+    let completions = [
+        "bash-completion/completions/factz",
+        "zsh/site-functions/_factz",
+        "fish/vendor_completions.d/factz.fish",
+    ];
+    for script in completions.map(read) {
+        assert!(script.contains("decompress") && script.contains("keys"), "{script}");
+    }
+    for command in ["compress", "decompress", "verify", "test", "info", "points", "bench", "demo"] {
+        let help = both(&run(Command::new(&factz).args([command, "--help"])));
+        let page = read(&format!("man/man1/factz-{command}.1")).replace('\\', "");
+        for option in help.split_whitespace().filter(|w| w.starts_with("--") && w.len() > 2) {
+            let option = option.trim_end_matches(|c: char| !c.is_ascii_lowercase());
+            assert!(page.contains(option), "the manual of {command} does not know {option}");
+        }
+        for heading in ["SYNOPSIS", "OPTIONS", "EXIT STATUS", "EXAMPLE"] {
+            assert!(
+                page.contains(&format!(".SH {heading}")) || page.contains(&format!(".SH \"{heading}\"")),
+                "{command}: {heading}"
+            );
+        }
+    }
+    assert!(read("man/man1/factz.1").contains("factz-decompress"));
 }
 
 /// CMake stops with this text, whose lines it wraps.

@@ -102,7 +102,7 @@ impl FieldArguments {
 #[derive(Args)]
 pub struct ShapeArguments {
     /// Columns x rows, x fastest, for example 360x181; .npy and .npz tell it themselves
-    #[arg(long, value_name = "NXxNY")]
+    #[arg(long, value_name = "NXxNY", allow_hyphen_values = true)]
     pub dims: Option<Dims>,
     /// Type of the values; f32 unless a .npy or .npz says otherwise
     #[arg(long, value_enum)]
@@ -589,12 +589,14 @@ pub struct Demo {
     pub talk: Talk,
 }
 
-/// Prints a completion script for a shell.
+/// Prints a completion script for a shell, or writes it into a directory.
 #[derive(Args)]
 #[command(hide = true)]
 pub struct Completions {
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
+    /// Where the script gets the name that the shell expects
+    pub folder: Option<PathBuf>,
 }
 
 /// Writes the manual pages into a directory.

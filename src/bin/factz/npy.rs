@@ -53,29 +53,23 @@ impl Header {
     pub fn both(&self, name: &str, expected: Option<Dims>) -> Result<(Dims, Arrangement), Failure> {
         let axes = without_leading_ones(&self.sizes, 3);
         let shape = shape_text(&self.sizes);
-        let &[a, b, c] = axes else {
-            return Err(match axes.len() {
-                2 => failure!(
-                    "{name}: has the shape {shape}, which is one component: give the file of the other one too, or \
-                     an array of shape (2, rows, columns) or (rows, columns, 2)"
-                ),
-                n => failure!(
-                    "{name}: has {n} dimensions {shape}; both components in one array have the shape \
-                     (2, rows, columns) or (rows, columns, 2)"
-                ),
-            });
+        let wanted = "both components in one array have the shape (2, rows, columns) or (rows, columns, 2)";
+        let (a, b, c) = match *axes {
+            [_, _] | [1, _, 1 | 3..] => {
+                return Err(failure!(
+                    "{name}: has the shape {shape}, which is one component: give the file of the other one too; \
+                     {wanted}"
+                ));
+            }
+            [a, b, c] => (a, b, c),
+            _ => return Err(failure!("{name}: has {} dimensions {shape}; {wanted}", axes.len())),
         };
         let stacked = (a == 2).then_some(((c, b), Arrangement::Stacked));
         let interleaved = (c == 2).then_some(((b, a), Arrangement::Interleaved));
         let ((nx, ny), arrangement) = match (stacked, interleaved) {
             (Some(s), None) => s,
             (None, Some(i)) => i,
-            (None, None) => {
-                return Err(failure!(
-                    "{name}: has the shape {shape}; both components in one array have the shape (2, rows, columns) \
-                     or (rows, columns, 2)"
-                ));
-            }
+            (None, None) => return Err(failure!("{name}: has the shape {shape}; {wanted}")),
             (Some(s), Some(i)) => match expected.map(|d| (d.nx, d.ny)) {
                 Some(d) if d == s.0 => s,
                 Some(d) if d == i.0 => i,

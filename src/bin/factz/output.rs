@@ -242,3 +242,60 @@ pub fn same_file(a: &Path, b: &Path) -> bool {
         _ => a == b,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is in a directory, with the content of files.
+    fn content(folder: &Path) -> Vec<(String, Option<Vec<u8>>)> {
+        let entries = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap());
+        let mut all: Vec<_> =
+            entries.map(|e| (e.file_name().into_string().unwrap(), std::fs::read(e.path()).ok())).collect();
+        all.sort();
+        all
+    }
+
+    fn outputs(names: &[PathBuf]) -> Vec<Output> {
+        names
+            .iter()
+            .map(|name| {
+                let mut output = Output::create(name).unwrap();
+                output.write(b"new").unwrap();
+                output
+            })
+            .collect()
+    }
+
+    #[test]
+    fn files_are_replaced_together_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = ["u", "v"].map(|n| folder.path().join(n));
+        let file = |name: &str, bytes: &[u8]| (name.to_owned(), Some(bytes.to_vec()));
+        for name in &names {
+            std::fs::write(name, b"old").unwrap();
+        }
+        // Abandoned outputs leave nothing.
+        drop(outputs(&names));
+        assert_eq!(content(folder.path()), [file("u", b"old"), file("v", b"old")]);
+        Output::commit(outputs(&names)).unwrap();
+        assert_eq!(content(folder.path()), [file("u", b"new"), file("v", b"new")]);
+
+        // The second file cannot be replaced: where it was, there is a directory now.
+        std::fs::write(&names[0], b"old").unwrap();
+        let unlucky = outputs(&names);
+        std::fs::remove_file(&names[1]).unwrap();
+        std::fs::create_dir(&names[1]).unwrap();
+        let error = Output::commit(unlucky).unwrap_err();
+        assert!(error.message.contains("v: cannot be replaced"), "{error}");
+        assert_eq!(content(folder.path()), [file("u", b"old"), ("v".into(), None)]);
+
+        // The same without an older first file.
+        std::fs::remove_file(&names[0]).unwrap();
+        std::fs::remove_dir(&names[1]).unwrap();
+        let unlucky = outputs(&names);
+        std::fs::create_dir(&names[1]).unwrap();
+        Output::commit(unlucky).unwrap_err();
+        assert_eq!(content(folder.path()), [("v".into(), None)]);
+    }
+}
