@@ -287,6 +287,10 @@ fn wrong_usage_is_explained() {
     for dims in ["4294967296x4294967296", "16777216x16777217", "99999999999999999999x1"] {
         compress(&["--rel", "1e-2", "--dims", dims], &[dims, "more than 2^48 values"]);
     }
+    compress(
+        &["--rel", "1", "--dims", DIMS, "--mode", "speculative", "--predictor", "lorenzo"],
+        &["--mode speculative works with --predictor hierarchical alone"],
+    );
     compress(&["--rel", "1e-2", "--dims", "-3x5"], &["-3x5", "--dims"]);
     compress(&["--rel", "1e-2", "--dims", "16777216x16777216"], &["u.f32", "260640", "1125899906842624"]);
     fails(&["nonsense"], &["nonsense"]);

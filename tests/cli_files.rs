@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use support::{Folder, field, succeeds, text};
+use support::{field, succeeds, text, Folder};
 
 fn start(arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_factz"))
@@ -87,7 +87,10 @@ fn killed_at_any_time_both_files_are_old_or_both_are_new() {
         assert!(status.success() || status.signal().is_some(), "{status}");
         let now = [&u1, &v1].map(|p| std::fs::read(p).unwrap());
         let old = now.iter().all(|n| n == b"precious");
-        assert!(old || now == decoded, "after {k}/50 of the time the files are neither old nor new: {status}");
+        assert!(
+            old || now == decoded,
+            "after {k}/50 of the time the files are neither old nor new: {status}"
+        );
         assert!(old || status.signal().is_none() || k > 0);
         assert_eq!(f.names(), before, "after {k}/50 of the time something is left: {status}");
     }
@@ -177,7 +180,8 @@ fn outputs_are_brought_to_the_disk() {
     let f = Folder::new("fsync");
     let (stream, _) = stream(&f);
     let library = witness(&f);
-    let said = witnessed(&library, &["decompress", &stream, &f.path("new-u"), &f.path("new-v"), "--threads", "1"]);
+    let said =
+        witnessed(&library, &["decompress", &stream, &f.path("new-u"), &f.path("new-v"), "--threads", "1"]);
     assert!(said.matches("fsync").count() >= 3, "{said}");
 }
 
@@ -202,7 +206,11 @@ fn too_little_memory_is_said_and_never_an_abort() {
     let starts = |kib: u64| limited(&format!("ulimit -v {kib}"), &["--version"]).status.success();
     let least = (1..).map(|k| 2048 + 256 * k).find(|&kib| starts(kib) && starts(kib + 256)).unwrap() + 256;
     for command in commands {
-        let command = [&command[..], if command[0] == "info" { &[] } else { &["--backend", "cpu", "--threads", "1"][..] }].concat();
+        let command = [
+            &command[..],
+            if command[0] == "info" { &[] } else { &["--backend", "cpu", "--threads", "1"][..] },
+        ]
+        .concat();
         let (mut short, mut done) = (0, 0);
         let mut kib = least;
         while done < 3 {

@@ -1,6 +1,6 @@
 //! Compression and decompression of files.
 
-use crate::args::{Compress, Decompress};
+use crate::args::{Compress, Decompress, ModeName, PredictorName};
 use crate::array::{dtype_name, Dims, Field};
 use crate::engine::{Done, Engine};
 use crate::failure::{failure, input_name, is_dash, output_name, Failure};
@@ -24,6 +24,11 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
              of the range of values, for example --rel 1e-3)"
         )
     })?;
+    if a.mode == ModeName::Speculative && a.predictor == PredictorName::Lorenzo {
+        return Err(failure!(
+            "--mode speculative works with --predictor hierarchical alone: leave --predictor out, or give --mode block"
+        ));
+    }
     let files = a.field.files();
     for input in files.iter().filter(|f| !is_dash(f)) {
         if same_file(&a.output, input) {
