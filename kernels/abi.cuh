@@ -55,10 +55,11 @@ struct Job {
     u64 tiles_x, tiles_y;
     double bound;
     double dx, dy;
+    u64 fill;  // bits of the fill value; those of a NaN where there is none
     u32 dtype, mode, coder, predictor, preserve, bound_kind;
     u32 halo, pin;
     u32 verify_checksum;
-    u32 reserved;
+    u32 has_fill;
     // Workspace. The first kernel sets the first two to zero.
     u8* control;        // CONTROL_BYTES
     u64* counts;        // [TABLES][256], compression only
@@ -87,7 +88,7 @@ struct Job {
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
 #endif
 };
-static_assert(sizeof(Job) == 328, "abi.rs asserts the same size");
+static_assert(sizeof(Job) == 336, "abi.rs asserts the same size");
 
 // factz_info.
 struct Info {
@@ -215,6 +216,8 @@ enum : i32 {
     COUNTS = COUNT_BY_TYPE + 6
 };
 static_assert(8 * COUNTS <= ANALYSIS_COUNT_BYTES, "the counts have their place");
+
+constexpr u32 WARNING_WIDE_RANGE = 1;
 
 constexpr u64 CONTROL_BYTES = 16384;
 constexpr u64 NEARNESS_BYTES = 48;

@@ -30,7 +30,11 @@ __device__ __forceinline__ T limit_of(const T* limits, u64 limited, i32 position
 }
 
 // What comes nearer to the origin than this has limits, or is not like the rest.
-__device__ __forceinline__ double near_bound(const Job& job, double bound_up) { return job.preserve != PRESERVE_NONE ? bound_up : 0.0; }
+// With a bound of 0 everything does: a zero may have a sign.
+__device__ __forceinline__ double near_bound(const Job& job, double bound_up) {
+    if (bound_up == 0.0) return __longlong_as_double(0x7ff0000000000000ll);
+    return job.preserve != PRESERVE_NONE ? bound_up : 0.0;
+}
 
 // Which cells at the vertices of a tile come near the origin: those of the row above, of its bands of rows, of the column
 // before, and of its last column. A byte for each limited tile, in the place of the symbols.
@@ -86,7 +90,7 @@ constexpr i32 HARD_TILE_BITS = 21;
 __device__ __forceinline__ u32* hard_triangles(const Job& job) { return reinterpret_cast<u32*>(job.payload); }
 __device__ __forceinline__ bool few_tiles(const Job& job) { return job.tiles() <= 1ull << HARD_TILE_BITS; }
 
-// What is found of half a tile: zero or not finite vertices of the closed tile and, where there are such ones, others in the rows
+// What is found of half a tile: vertices of the closed tile that are zero, missing or have a sign to keep and, where there are such ones, others in the rows
 // that are looked at, limits inside, and which rows have their limits in memory; which triangles are hard, lower and upper ones, a
 // lane for a row.
 struct Found {
@@ -180,20 +184,21 @@ __device__ __forceinline__ void ask_for_rows(const Job& job, const TileShape& sh
 // comes nearest to the origin with a corner has that distance as its bound (no edge is farther away); others near the origin
 // are hard, their bound takes determinants. In the speculative mode those are hard whose hull has the origin inside.
 // Rows are those of cells to look at, the one before the tile first; where the last column of cells is far, the one behind
-// it is not there. SIMPLE where all is finite and limits are looked for, not signatures.
+// it is not there. SIMPLE where no vertex is missing or has a sign to keep and limits are looked for, not signatures.
 template <bool SIMPLE, typename T>
 __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile, i32 half, u64 rows_of_tile,
-                                             bool before_is_near, bool end_is_near, LimitShared<T>& shared, u32 any_nonfinite, u32 has_special) {
+                                             bool before_is_near, bool end_is_near, LimitShared<T>& shared, u32 any_rare, u32 has_special, bool lossless) {
     typedef Real<T> R;
     typedef typename R::Pair P;
     const T none = no_limit<T>();
     T* const limits = limits_of<T>(job, tile);
-    const u32 speculative = SIMPLE ? 0 : warp_or(c.speculative), has_nonfinite = SIMPLE ? 0 : any_nonfinite;
+    const u32 speculative = SIMPLE ? 0 : warp_or(c.speculative), has_rare = SIMPLE ? 0 : any_rare;
     const i32 lane = threadIdx.x & 31, start = LIMIT_ROWS * half, columns = (i32)warp_or(shape.last_x < TILE || end_is_near ? shape.last_x : TILE - 1),
               cells = c.preserve ? columns : 0;
     const T bound_up = R::from_bits(uniform(R::bits(c.bound_up)));
-    // How far a vertex is from the origin. Of one that is not finite, no triangle is easy, nor zero.
-    auto size_of = [&](P p) -> T { return has_nonfinite && !(R::finite(p.x) && R::finite(p.y)) ? -none : R::high(R::abs(p.x), R::abs(p.y)); };
+    // How far a vertex is from the origin. Of one that is missing or has a sign to keep, no triangle is easy, nor zero.
+    auto is_rare = [&](P p) { return is_missing(p.x, p.y, job.fill) || (lossless && has_negative_zero(p.x, p.y)); };
+    auto size_of = [&](P p) -> T { return has_rare && is_rare(p) ? -none : R::high(R::abs(p.x), R::abs(p.y)); };
     u32 special = 0, nonzero = 0, inside = 0, hard_of_lower = 0, hard_of_upper = 0, written = 0;
     // Lanes without a cell are far from it.
     const T near = lane < cells ? bound_up : -none;
@@ -223,7 +228,7 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
             zero_b = __ballot_sync(FULL, size_b == T(0));
             special |= zero_a | zero_b;
             nonzero |= ~zero_a;
-            if (has_nonfinite) special |= __ballot_sync(FULL, size_a < T(0) || size_b < T(0));
+            if (has_rare) special |= __ballot_sync(FULL, size_a < T(0) || size_b < T(0));
         };
         look_at(size_a, size_b, zero_a, zero_b);
         // The row before the tile is not its own.
@@ -309,7 +314,7 @@ __device__ __forceinline__ void sort_tiles(const Job& job) {
     const bool may_be = exists && may_be_plain(job, shape);
     float least = -1;
     if (may_be) least = least_nearness(job, shape, tile);
-    const double near = near_bound(job, (double)round_up<T>(bound_of(job, range_of_all<T>(job))));
+    const double near = near_bound(job, (double)round_up<T>(useful_bound_of(job, range_of_all<T>(job))));
     const bool plain = may_be && least > near;
     const u32 cells = exists && !plain ? near_cells(job, shape, tile, near) : 0;
     const u32 plains = __ballot_sync(FULL, exists && plain), limited = __ballot_sync(FULL, exists && !plain);
@@ -408,8 +413,9 @@ __device__ __forceinline__ void limits(const Job& job) {
     // The first half of a tile takes longer, since it ends the tile: it is that of the other warp in every other block, so that the
     // schedulers have as much.
     const i32 half = (i32)warp_or((threadIdx.x >> 5) ^ (__popc(blockIdx.x) & 1)), lane = threadIdx.x & 31;
-    const u32 has_nonfinite = warp_or(control.nonfinite != 0), has_special = warp_or((control.nonfinite | control.zero) != 0);
-    const bool aligned = is_aligned<T>(job), simple = !has_nonfinite && !c.speculative;
+    const bool lossless = is_lossless(control);
+    const u32 has_rare = warp_or(has_missing(control) || lossless), has_special = warp_or(has_rare || control.zero != 0);
+    const bool aligned = is_aligned<T>(job), simple = !has_rare && !c.speculative;
     for (u64 k = blockIdx.x; k < count; k += gridDim.x) {
         const u64 tile = uniform(next);
         const u32 cells = warp_or(next_cells);
@@ -432,8 +438,8 @@ __device__ __forceinline__ void limits(const Job& job) {
         if (threadIdx.x < TILE / 2) limits[512 + LIMIT_CHUNK * threadIdx.x] = no_limit<T>();
         wait_for_copies<0>();
         __syncthreads();
-        const Found found = simple ? find_limits<true>(job, c, shape, tile, half, rows, before_is_near, end_is_near, shared, 0, has_special)
-                                   : find_limits<false>(job, c, shape, tile, half, rows, before_is_near, end_is_near, shared, has_nonfinite, has_special);
+        const Found found = simple ? find_limits<true>(job, c, shape, tile, half, rows, before_is_near, end_is_near, shared, 0, has_special, false)
+                                   : find_limits<false>(job, c, shape, tile, half, rows, before_is_near, end_is_near, shared, has_rare, has_special, lossless);
         if (half) {
             if (lane < LIMIT_ROWS) shared.lowers[lane] = found.lowers, shared.uppers[lane] = found.uppers;
             if (lane == 0) shared.special = found.special, shared.nonzero = found.nonzero, shared.inside = found.inside, shared.rows = found.rows;
@@ -535,7 +541,7 @@ __device__ __forceinline__ void bounds(const Job& job) {
     // There is no memory for 2^37 triangles.
     const u64 listed = control.hard;
     const u32 start = blockIdx.x * BOUND_WARPS + warp, chunks = (u32)((listed + 31) / 32), in_last = (u32)(listed - 1) & 31;
-    const bool few = few_tiles(job), all_finite = control.nonfinite == 0;
+    const bool few = few_tiles(job), all_there = !has_missing(control);
     const TileFinder finder(job);
     __shared__ u32 all_critical, counts[BOUND_WARPS];
     __shared__ u64 waiting[BOUND_WARPS][64];
@@ -580,11 +586,11 @@ __device__ __forceinline__ void bounds(const Job& job) {
         if (is_there) {
             if (c.speculative) {
                 // Signatures are looked at in place of limits.
-                critical += is_inside(p);
+                critical += is_inside(p) && !has_filled(p, job.fill);
             } else {
                 const T axis = axis_distance(p);
                 T limit = Real<T>::MAX;
-                if (all_finite || finite(p)) {
+                if (all_there || (finite(p) && !has_filled(p, job.fill))) {
                     const Determinants d = determinants(p);
                     const Bounded by = bounded(p, d, axis);
                     waits = by == Bounded::BY_LADDER;
@@ -653,8 +659,8 @@ __device__ __forceinline__ void anchors(const Job& job) {
         after_kernel_before();
         const T limit = has_limit ? limits_of<T>(job, tile)[0] : no_limit<T>();
         const bool looks_around = is_tight(limit) && c.speculative;
-        u32 nonfinite[3] = {0, 0, 0};
-        Patch<T> patch = {values, 3, 1, 1, control.nonfinite ? nonfinite : nullptr, 1};
+        u32 missing[3] = {0, 0, 0};
+        Patch<T> patch = {values, 3, 1, 1, has_missing(control) ? missing : nullptr, 1};
         i32 i = 0, j = 0;
         if (looks_around) {
             const u64 x0 = shape.x0 ? shape.x0 - 1 : 0, y0 = shape.y0 ? shape.y0 - 1 : 0;
@@ -670,14 +676,17 @@ __device__ __forceinline__ void anchors(const Job& job) {
         for (i32 y = 0; y < patch.height; y++)
             for (i32 x = 0; x < patch.width; x++) {
                 P& value = values[3 * y + x];
-                if (Real<T>::finite(value.x) && Real<T>::finite(value.y)) continue;
-                nonfinite[y] |= 1u << x;
+                if (!is_missing(value.x, value.y, job.fill)) continue;
+                missing[y] |= 1u << x;
                 value = Real<T>::pair(T(0), T(0));
             }
         Code code = {MASKED, 0, 0};
-        if (nonfinite[j] >> i & 1) {
+        if (missing[j] >> i & 1) {
             const bool filled = Real<T>::bits(original.x) == control.fill[0] && Real<T>::bits(original.y) == control.fill[1];
             code.id = filled ? MASKED : EXACT;
+        } else if (is_lossless(control) && has_negative_zero(original.x, original.y)) {
+            code.id = EXACT;
+            exact++;
         } else if (!is_zero<T>(original)) {
             code = code_vertex<T>(patch, i, j, Real<T>::pair(T(0), T(0)), ANCHOR_LEVEL,
                                   (T)control.quantizer.width[ANCHOR_LEVEL][0],

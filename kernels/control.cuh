@@ -2,6 +2,7 @@
 // which the first kernel sets to zero.
 #pragma once
 #include "ptx.cuh"
+#include "stage/missing.cuh"
 #include "stage/quantize.cuh"
 #include "stage/signature.cuh"
 
@@ -30,11 +31,13 @@ struct alignas(16) LargestError {
 
 struct Control {
     // Decided by the first block that sorts tiles and the last one of the tuning, or read from the header.
-    double bound, quantum, bound_up;
+    double bound, quantum;
+    double useful_bound, bound_up;  // as far as the bound is of use, the same rounded up
     double largest;  // of all values
-    u64 zero, nonfinite;
-    u64 fill[2];
-    u32 has_fill;
+    u64 zero, nonfinite, filled;
+    u64 fill[2];   // of the vertices under the fill mask
+    u64 fill_bits; // of the fill value, or of a NaN
+    u32 has_fill, warnings;
     u32 taper;
     u32 kernels[5];
     i32 status;
@@ -63,6 +66,11 @@ struct Control {
 static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
 
 enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_ENCODE, TICKET_ANCHORS };
+
+// Whether the field has vertices without a value that can be coded.
+__device__ __forceinline__ bool has_missing(const Control& control) { return (control.nonfinite | control.filled) != 0; }
+// Whether zeros keep their signs.
+__device__ __forceinline__ bool is_lossless(const Control& control) { return control.bound == 0.0; }
 
 __device__ __forceinline__ Control& control_of(const Job& job) { return *reinterpret_cast<Control*>(job.control); }
 

@@ -72,6 +72,8 @@
 KERNEL(factz_begin, 256, after_kernel_before, begin_call)
 BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 6, 32 * STATISTICS_WARPS, 4, by_itself, statistics)
 BOUNDED_KERNEL(factz_few_statistics, 32 * STRIP_PARTS, 8, 32 * STRIP_PARTS, 4, by_itself, few_statistics)
+BOUNDED_KERNEL(factz_filled_statistics, 32 * STATISTICS_WARPS, 6, 32 * STATISTICS_WARPS, 4, by_itself, filled_statistics)
+BOUNDED_KERNEL(factz_few_filled_statistics, 32 * STRIP_PARTS, 6, 32 * STRIP_PARTS, 4, by_itself, few_filled_statistics)
 BOUNDED_KERNEL(factz_sort, 32 * SORT_WARPS, 2, 32 * SORT_WARPS, 2, after_kernel_before, sort_tiles)
 KERNEL(factz_tune, 32 * TUNE_WARPS, after_kernel_before, tune)
 BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, limits)

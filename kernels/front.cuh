@@ -3,6 +3,7 @@
 #include "anchor_scan.cuh"
 #include "stage/tile.cuh"
 #include "stage/tune.cuh"
+#include "stage/wide_range.cuh"
 
 // ---------------------------------------------------------------- the begin
 
@@ -66,17 +67,30 @@ struct SeenCounts {
         for (i32 k = 16; k > 0; k /= 2) add({__shfl_xor_sync(FULL, zero, k), __shfl_xor_sync(FULL, nonfinite, k), __shfl_xor_sync(FULL, first, k)});
     }
 };
+// How many filled vertices.
+struct SeenFilled {
+    u64 count;
+
+    __device__ __forceinline__ void add(const SeenFilled& other) { count += other.count; }
+    __device__ __forceinline__ void add_lanes() {
+#pragma unroll
+        for (i32 k = 16; k > 0; k /= 2) count += __shfl_xor_sync(FULL, count, k);
+    }
+};
 // Those of all blocks of the statistics, no more than there are tiles, in the place of the words: the ranges, and behind as many as there may be the
-// counts.
+// counts, and those of filled vertices where there is a fill value.
 template <typename T>
 struct Seen {
     SeenRange<T>* ranges;
     SeenCounts* counts;
+    SeenFilled* filled;
 
     __device__ __forceinline__ explicit Seen(const Job& job)
-        : ranges(reinterpret_cast<SeenRange<T>*>(job.words)), counts(reinterpret_cast<SeenCounts*>(ranges + job.tiles())) {}
+        : ranges(reinterpret_cast<SeenRange<T>*>(job.words)),
+          counts(reinterpret_cast<SeenCounts*>(ranges + job.tiles())),
+          filled(reinterpret_cast<SeenFilled*>(counts + job.tiles())) {}
 };
-static_assert(sizeof(SeenRange<double>) + sizeof(SeenCounts) <= TILE_WORD_BYTES_F32, "they have their place");
+static_assert(sizeof(SeenRange<double>) + sizeof(SeenCounts) + sizeof(SeenFilled) <= TILE_WORD_BYTES_F32, "they have their place");
 
 // The statistics look at strips: 128 columns of a row of tiles. Where they are few, each is the work of a block, a warp for a part of its rows, so
 // that all multiprocessors have as much to do, and soon; otherwise of a warp, which has one only in fields that are not very large: there are no more
@@ -106,21 +120,34 @@ __device__ __forceinline__ double bound_of(const Job& job, const SeenRange<T>& r
     return sum < 1.7976931348623157e308 ? sum : 1.7976931348623157e308;
 }
 
+// The same as far as it is of use.
+template <typename T>
+__device__ __forceinline__ double useful_bound_of(const Job& job, const SeenRange<T>& range) {
+    const double bound = bound_of(job, range);
+    return range.any() ? useful_bound<T>(bound, Real<T>::high(Real<T>::abs(range.low), Real<T>::abs(range.high)), job.preserve != PRESERVE_NONE) : bound;
+}
+
 // What follows from what all blocks have seen.
 template <typename T>
-__device__ __forceinline__ void decide(const Job& job, Control& control, const SeenRange<T>& range, const SeenCounts& counts) {
+__device__ __forceinline__ void decide(const Job& job, Control& control, const SeenRange<T>& range, const SeenCounts& counts, u64 filled, bool wide) {
     const bool any = range.any();
     const double low = any ? (double)range.low : 0.0, high = any ? (double)range.high : 0.0, bound = bound_of(job, range);
     const double largest = fabs(low) > fabs(high) ? fabs(low) : fabs(high);
     control.largest = largest;
     control.zero = counts.zero;
     control.nonfinite = counts.nonfinite;
+    control.filled = filled;
     control.bound = bound;
-    control.bound_up = (double)round_up<T>(bound);
-    control.quantum = quantum_of<T>(bound, (T)largest);
-    control.quantizer.accept = (double)acceptance<T>(bound);
-    control.has_fill = counts.nonfinite != 0;
-    if (control.has_fill) {
+    const double useful = useful_bound<T>(bound, (T)largest, job.preserve != PRESERVE_NONE);
+    control.useful_bound = useful;
+    control.bound_up = (double)round_up<T>(useful);
+    control.quantum = quantum_of<T>(useful, (T)largest);
+    control.quantizer.accept = (double)acceptance<T>(useful);
+    control.warnings = wide && job.bound_kind == 1 && bound > 0.0 ? WARNING_WIDE_RANGE : 0;
+    control.has_fill = job.has_fill || counts.nonfinite != 0;
+    if (job.has_fill) {
+        control.fill[0] = control.fill[1] = job.fill;
+    } else if (control.has_fill) {
         const u64 index = ~counts.first;
         const long long x = (long long)(index % job.nx), y = (long long)(index / job.nx);
         control.fill[0] = Real<T>::bits(*vertex_at<T>(job.u, job.u_layout, x, y));
@@ -246,13 +273,30 @@ __device__ __forceinline__ T finite_test(const Four<T>& f) {
     return t;
 }
 
+// The same with a fill value, if there is one: FILLED.
+template <bool FILLED, typename T>
+__device__ __forceinline__ T odd_test(T x, u64 fill) {
+    return FILLED && has_bits(x, fill) ? Real<T>::from_bits(no_fill<T>()) : x * T(0);
+}
+template <bool FILLED, typename T>
+__device__ __forceinline__ T odd_test(const Four<T>& f, u64 fill) {
+    if (!FILLED) return finite_test(f);
+    T t = odd_test<FILLED>(f.x[0], fill);
+#pragma unroll
+    for (i32 i = 1; i < 4; i++) t += odd_test<FILLED>(f.x[i], fill);
+    return t;
+}
+
 // What a lane of the statistics has seen.
-template <typename T>
+template <typename T, bool FILLED>
 struct Tally {
     SeenRange<T> range;
     u32 zero, nonfinite;
     u64 first;
+    u64 fill;    // bits of the fill value
+    u32 filled;  // with values that are finite
 
+    __device__ __forceinline__ explicit Tally(const Job& job) : range(SeenRange<T>::none()), zero(0), nonfinite(0), first(0), fill(job.fill), filled(0) {}
     __device__ __forceinline__ void add_zeros(const Four<T>& a, const Four<T>& b, i32 count) {
 #pragma unroll
         for (i32 i = 0; i < 4; i++) zero += i < count && a.x[i] == T(0) && b.x[i] == T(0);
@@ -263,9 +307,13 @@ struct Tally {
         for (i32 i = 0; i < 4; i++) {
             if (i >= count) continue;
             const bool finite_u = Real<T>::finite(a.x[i]), finite_v = Real<T>::finite(b.x[i]);
-            if (finite_u) range.add(a.x[i], a.x[i]);
-            if (finite_v) range.add(b.x[i], b.x[i]);
-            zero += a.x[i] == T(0) && b.x[i] == T(0);
+            if (FILLED && is_filled(a.x[i], b.x[i], fill)) {
+                filled += finite_u && finite_v;
+            } else {
+                if (finite_u) range.add(a.x[i], a.x[i]);
+                if (finite_v) range.add(b.x[i], b.x[i]);
+                zero += a.x[i] == T(0) && b.x[i] == T(0);
+            }
             if (!(finite_u && finite_v)) {
                 nonfinite++;
                 const u64 index = ~(vertex + i);
@@ -333,8 +381,8 @@ struct LaneCells {
 };
 
 // A strip by so many warps of a block, each of which has some of its rows, downwards. WIDE where all lanes have four columns that are aligned.
-template <typename T, i32 PARTS, bool WIDE>
-__device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, Tally<T>& t) {
+template <typename T, i32 PARTS, bool WIDE, bool FILLED>
+__device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, Tally<T, FILLED>& t) {
     typedef Real<T> R;
     constexpr i32 MOST_ROWS = TILE / PARTS, PART_BANDS = BANDS / PARTS;
     constexpr i32 ROWS = Strip<T>::ROWS, AHEAD = ROWS - 1;
@@ -376,7 +424,7 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip
             wait_for_copies<AHEAD>();
             const Four<T> a = strip.template four<WIDE>(i, 0, count), b = strip.template four<WIDE>(i, 1, count);
             Box<T, R> box(a, b);
-            T odd = finite_test(a) + finite_test(b);
+            T odd = odd_test<FILLED>(a, t.fill) + odd_test<FILLED>(b, t.fill);
             if (y < rows && (WIDE || count)) t.add(a, b, box, odd, WIDE ? 4 : count, (y0 + y) * job.nx + x0);
             // Cells between the lanes.
             T right_u = __shfl_down_sync(FULL, a.x[0], 1), right_v = __shfl_down_sync(FULL, b.x[0], 1);
@@ -384,7 +432,7 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip
             // (The last lane has its own value again where there is no other.)
             if (WIDE || has_right) {
                 box.add(right_u, right_v);
-                odd += R::fma(right_u, T(0), right_v * T(0));
+                odd += FILLED ? odd_test<FILLED>(right_u, t.fill) + odd_test<FILLED>(right_v, t.fill) : R::fma(right_u, T(0), right_v * T(0));
             }
             cells.add(y, box, odd);
             if (i == 0 && y > 0 && y % BAND_ROWS == 0) cells.end_band(job, tile, writes, PART_BANDS * part + y / BAND_ROWS - 1);
@@ -417,7 +465,7 @@ struct LaneRow {
 // A strip by a warp, where all lanes have four columns that are aligned, and whole tiles with a row below: two rows at a time, as if no value were
 // missing and no vertex zero. Where one may be, they are read again, one by one. The first row is by itself, all others end as many rows of cells.
 template <typename T>
-__device__ __forceinline__ void statistics_whole_strip(const Job& job, u64 ty, u64 x0, Tally<T>& t) {
+__device__ __forceinline__ void statistics_whole_strip(const Job& job, u64 ty, u64 x0, Tally<T, false>& t) {
     typedef Real<T> R;
     typedef IfThere<T> Order;
     constexpr i32 ROWS = 2, LAST_TURN = TILE / ROWS, BAND_TURNS = BAND_ROWS / ROWS;
@@ -496,17 +544,21 @@ __device__ __forceinline__ void statistics_whole_strip(const Job& job, u64 ty, u
 }
 
 // What the warps of a block have seen, for those that put together what all blocks have.
-template <typename T, u32 WARPS>
-__device__ __forceinline__ void tell(const Job& job, const Tally<T>& t) {
+template <typename T, u32 WARPS, bool FILLED>
+__device__ __forceinline__ void tell(const Job& job, const Tally<T, FILLED>& t) {
     __shared__ SeenRange<T> ranges[WARPS];
     __shared__ SeenCounts all_counts[WARPS];
+    __shared__ SeenFilled all_filled[FILLED ? WARPS : 1];
     SeenRange<T> range = t.range;
     SeenCounts counts = {t.zero, t.nonfinite, t.first};
+    SeenFilled filled = {t.filled};
     range.add_lanes();
     counts.add_lanes();
+    if (FILLED) filled.add_lanes();
     if ((threadIdx.x & 31) == 0) {
         ranges[threadIdx.x >> 5] = range;
         all_counts[threadIdx.x >> 5] = counts;
+        if (FILLED) all_filled[threadIdx.x >> 5] = filled;
     }
     __syncthreads();
     if (threadIdx.x != 0) return;
@@ -514,10 +566,12 @@ __device__ __forceinline__ void tell(const Job& job, const Tally<T>& t) {
     for (u32 w = 1; w < WARPS; w++) {
         range.add(ranges[w].low, ranges[w].high);
         counts.add(all_counts[w]);
+        if (FILLED) filled.add(all_filled[w]);
     }
     const Seen<T> seen(job);
     seen.ranges[blockIdx.x] = range;
     seen.counts[blockIdx.x] = counts;
+    if (FILLED) seen.filled[blockIdx.x] = filled;
 }
 
 // How compression begins: one pass over u and v. What is seen of the values, and for each tile how near the triangles of its cells come to the
@@ -538,43 +592,63 @@ struct StripPlace {
     }
 };
 
-// Grid: statistics_blocks. Block: 32 * STATISTICS_WARPS. Where strips are many.
-template <typename T>
-__device__ __forceinline__ void statistics(const Job& job) {
+// Grid: statistics_blocks. Block: 32 * STATISTICS_WARPS. Where strips are many. FILLED where there is a fill value.
+template <typename T, bool FILLED>
+__device__ __forceinline__ void statistics_of_many(const Job& job) {
     __shared__ Strip<T> strips[STATISTICS_WARPS];
     let_next_begin();
     clear(job);
     clear_trees(job);
     const u64 units = strips_of_row(job) * job.tiles_y, warps = (u64)gridDim.x * STATISTICS_WARPS;
-    Tally<T> t = {SeenRange<T>::none(), 0, 0, 0};
+    Tally<T, FILLED> t(job);
     const bool aligned = is_aligned<T>(job);
     for (u64 unit = (u64)blockIdx.x * STATISTICS_WARPS + (threadIdx.x >> 5); unit < units; unit += warps) {
         const StripPlace place(job, unit, aligned);
         auto& strip = strips[threadIdx.x >> 5];
-        if (place.wide && place.ty * TILE + TILE < job.ny)
-            statistics_whole_strip<T>(job, place.ty, place.x0, t);
-        else if (place.wide)
+        if constexpr (!FILLED) {
+            if (place.wide && place.ty * TILE + TILE < job.ny) {
+                statistics_whole_strip<T>(job, place.ty, place.x0, t);
+                continue;
+            }
+        }
+        if (place.wide)
             statistics_strip<T, 1, true>(job, strip, place.ty, place.x0, 4, t);
         else
             statistics_strip<T, 1, false>(job, strip, place.ty, place.x0, place.count, t);
     }
     tell<T, STATISTICS_WARPS>(job, t);
 }
+template <typename T>
+__device__ __forceinline__ void statistics(const Job& job) {
+    statistics_of_many<T, false>(job);
+}
+template <typename T>
+__device__ __forceinline__ void filled_statistics(const Job& job) {
+    statistics_of_many<T, true>(job);
+}
 
 // Grid: statistics_blocks. Block: 32 * STRIP_PARTS. Where strips are few.
-template <typename T>
-__device__ __forceinline__ void few_statistics(const Job& job) {
+template <typename T, bool FILLED>
+__device__ __forceinline__ void statistics_of_few(const Job& job) {
     __shared__ Strip<T> strips[STRIP_PARTS];
     let_next_begin();
     clear(job);
     clear_trees(job);
-    Tally<T> t = {SeenRange<T>::none(), 0, 0, 0};
+    Tally<T, FILLED> t(job);
     const StripPlace place(job, blockIdx.x, is_aligned<T>(job));
     if (place.wide)
         statistics_strip<T, STRIP_PARTS, true>(job, strips[threadIdx.x >> 5], place.ty, place.x0, 4, t);
     else
         statistics_strip<T, STRIP_PARTS, false>(job, strips[threadIdx.x >> 5], place.ty, place.x0, place.count, t);
     tell<T, STRIP_PARTS>(job, t);
+}
+template <typename T>
+__device__ __forceinline__ void few_statistics(const Job& job) {
+    statistics_of_few<T, false>(job);
+}
+template <typename T>
+__device__ __forceinline__ void few_filled_statistics(const Job& job) {
+    statistics_of_few<T, true>(job);
 }
 
 // Each block looks at what all blocks of the statistics have seen: few large ones do so less often.
@@ -614,16 +688,26 @@ __device__ __forceinline__ SeenRange<T> range_of_all(const Job& job) {
 template <typename T>
 __device__ __forceinline__ void decide(const Job& job) {
     __shared__ SeenCounts counts_of_warps[SORT_WARPS];
+    __shared__ SeenFilled filled_of_warps[SORT_WARPS];
     const Seen<T> seen(job);
+    WideSample<T, 32 * SORT_WARPS> sample;
+    sample.load(job);
+    SeenFilled filled = {0};
+    if (job.has_fill) {
+        add_seen(seen.filled, statistics_blocks(job), SeenFilled{0}, filled);
+        filled.add_lanes();
+    }
+    if ((threadIdx.x & 31) == 0) filled_of_warps[threadIdx.x >> 5] = filled;
     SeenCounts counts = {0, 0, 0};
     add_seen(seen.counts, statistics_blocks(job), SeenCounts{0, 0, 0}, counts);
     counts.add_lanes();
     if ((threadIdx.x & 31) == 0) counts_of_warps[threadIdx.x >> 5] = counts;
     const SeenRange<T> range = range_of_all<T>(job);
+    const bool wide = sample.is_wide((double)range.low, (double)range.high);
     if (threadIdx.x != 0) return;
 #pragma unroll
-    for (u32 w = 1; w < SORT_WARPS; w++) counts.add(counts_of_warps[w]);
-    decide(job, control_of(job), range, counts);
+    for (u32 w = 1; w < SORT_WARPS; w++) counts.add(counts_of_warps[w]), filled.add(filled_of_warps[w]);
+    decide(job, control_of(job), range, counts, filled.count, wide);
 }
 
 // ---------------------------------------------------------------- tuning

@@ -130,6 +130,8 @@ __device__ __forceinline__ void gather(const Job& job) {
         r.zero_vertices = control.zero;
         r.critical_points = control.critical;
         r.bound = control.bound;
+        r.filled_vertices = control.filled;
+        r.warnings = control.warnings;
         r.max_error = stored ? 0.0 : __longlong_as_double((long long)control.max_error.bits);
         *job.report = r;
         write_header(job, control, stored ? CONTENT_STORED : CONTENT_CODED, stored ? 0 : 4 * table_words, bytes, reinterpret_cast<u8*>(shared.header));

@@ -11,6 +11,8 @@ __device__ __forceinline__ void inspect(const Inspection& job) {
     const u32 more = header.word_at(16);
     const double dx = header.double_at(80), dy = header.double_at(88), bound = header.double_at(56),
                  absolute_bound = header.double_at(64);
+    const u32 has_fill = header.word_at(24) >> 24;
+    const u64 fill = header.long_at(96);
     if (threadIdx.x != 0) return;
     Info info = {};
     info.status = checked.status;
@@ -31,6 +33,8 @@ __device__ __forceinline__ void inspect(const Inspection& job) {
         info.coder = (i32)(checked.about >> 16 & 255);
         info.predictor = (i32)(checked.about >> 24);
         info.preserve = (i32)(more & 255);
+        info.has_fill_value = (i32)has_fill;
+        if (has_fill) info.fill_value = info.dtype == 0 ? (double)__uint_as_float((u32)fill) : __longlong_as_double((long long)fill);
     }
     *job.info = info;
 }

@@ -8,9 +8,10 @@ struct LineShared {
     typename Real<T>::Pair values[3 * CLOSED];
     T limit[CLOSED];
     u8 special[CLOSED];
-    u32 nonfinite[CLOSED];
+    u32 missing[CLOSED];
 };
-enum : u8 { HAS_CODE, HAS_NO_CODE, IS_STORED };
+// Missing vertices that are stored are not counted, those with a sign to keep are.
+enum : u8 { HAS_CODE, HAS_NO_CODE, IS_STORED, KEEPS_SIGN };
 
 // Grid: any. Block: 128, half a warp for a segment of 33 vertices: above and below (left and right) of a
 // tile of the list. Horizontal lines see original values around them; vertical ones the final
@@ -58,7 +59,7 @@ __device__ __forceinline__ void lines(const Job& job) {
         patch.width = ACROSS ? length : thick;
         patch.height = ACROSS ? thick : length;
         patch.words = ACROSS ? 2 : 1;
-        patch.nonfinite = control.nonfinite ? shared.nonfinite : nullptr;
+        patch.missing = has_missing(control) ? shared.missing : nullptr;
         const i32 distance = ACROSS ? 1 : 3;                              // one step along the line in the patch
         const i32 base = ACROSS ? m * CLOSED : m;
         auto in_patch = [&](i32 i, i32 t) { return ACROSS ? t * CLOSED + i : i * 3 + t; };
@@ -100,24 +101,25 @@ __device__ __forceinline__ void lines(const Job& job) {
         // Which vertices of the line have no code, and what is stored for them.
         for (i32 i = lane; i < length; i += HALF) {
             const P value = shared.values[base + i * distance];
-            const bool finite_ = Real<T>::finite(value.x) && Real<T>::finite(value.y);
             u8 kind = HAS_CODE;
-            if (!finite_)
+            if (is_missing(value.x, value.y, job.fill))
                 kind = Real<T>::bits(value.x) == control.fill[0] && Real<T>::bits(value.y) == control.fill[1] ? HAS_NO_CODE : IS_STORED;
+            else if (is_lossless(control) && has_negative_zero(value.x, value.y))
+                kind = KEEPS_SIGN;
             else if (value.x == T(0) && value.y == T(0))
                 kind = HAS_NO_CODE;
             shared.special[i] = kind;
         }
-        if (control.nonfinite) {
+        if (has_missing(control)) {
             const i32 words = patch.height * patch.words;
-            for (i32 i = lane; i < words; i += HALF) shared.nonfinite[i] = 0;
+            for (i32 i = lane; i < words; i += HALF) shared.missing[i] = 0;
             __syncwarp();
             for (i32 i = lane; i < length; i += HALF)
                 for (i32 t = looks_around ? 0 : m; t < (looks_around ? thick : m + 1); t++) {
                     const i32 x = ACROSS ? i : t, y = ACROSS ? t : i;
                     P& value = shared.values[in_patch(i, t)];
-                    if (Real<T>::finite(value.x) && Real<T>::finite(value.y)) continue;
-                    atomicOr(&shared.nonfinite[y * patch.words + (x >> 5)], 1u << (x & 31));
+                    if (!is_missing(value.x, value.y, job.fill)) continue;
+                    atomicOr(&shared.missing[y * patch.words + (x >> 5)], 1u << (x & 31));
                     value = Real<T>::pair(T(0), T(0));
                 }
         }
@@ -139,7 +141,8 @@ __device__ __forceinline__ void lines(const Job& job) {
                 const Kernel<T> kernel = kernel_of<T>(control.kernels[level]);
                 const i32 position = n * n * (ACROSS ? 1 : 2) + (ACROSS ? lane : lane * n);
                 const u8 kind = shared.special[here];
-                u32 symbol = kind == IS_STORED ? STORED : SYMBOL_ZERO;
+                u32 symbol = kind >= IS_STORED ? STORED : SYMBOL_ZERO;
+                if (!far) exact += kind == KEEPS_SIGN;
                 if (kind == HAS_CODE) {
                     const P prediction = along<T>(kernel, shared.values, base + here * distance, step * distance, here, step, last);
                     const i32 x = ACROSS ? here : m, y = ACROSS ? m : here;

@@ -80,6 +80,7 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     const i32 lane = threadIdx.x & 31, ox = shape.owned_x(), oy = shape.owned_y();
     const bool inside = lane < ox;
     const T width = lattices.width[tier][0], inverse = lattices.inverse[tier][0], accept = (T)control.quantizer.accept;
+    const bool lossless = is_lossless(control);
     u8* symbols = job.symbols + index * TILE_VERTICES + lane;
     Q* payload = reinterpret_cast<Q*>(job.payload) + index * TILE_VERTICES + lane;
     u32 cost = 0, active = 0;
@@ -102,13 +103,15 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
         u32 symbol = SYMBOL_ZERO;
         if (y < oy) {
             bool visible = inside;
-            if (!whole) visible &= R::finite(a) && R::finite(b) && !(a == T(0) && b == T(0));
+            // What has a sign to keep is stored.
+            const bool keeps_sign = lossless && has_negative_zero(a, b), missing = !whole && is_missing(a, b, job.fill);
+            if (!whole) visible &= !missing && (keeps_sign || !(a == T(0) && b == T(0)));
             const bool tight = is_tight(limit);
             T cu, cv, ru, rv;
             bool fits = quantize_on(a, inverse, width, cu, ru);
             fits &= quantize_on(b, inverse, width, cv, rv);
             const T error = R::high(R::abs(ru - a), R::abs(rv - b));
-            bool coded = visible && !stored && fits && (error == T(0) || (error <= accept && (!tight || error < limit)));
+            bool coded = visible && !stored && !keeps_sign && fits && (error == T(0) || (error <= accept && (!tight || error < limit)));
             i32 id = 0, base_u = coded ? (i32)cu : 0, base_v = coded ? (i32)cv : 0;
             u32 digits = 0, n = (u32)ox;
             if (coded) largest = R::high(largest, error);
@@ -116,13 +119,13 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
             bool has_symbol = inside;
             // What is in lanes outside reaches none of those inside.
             if (!__all_sync(FULL, coded || !inside)) {
-                const bool zero = inside && a == T(0) && b == T(0);
-                const bool fill = inside && !(R::finite(a) && R::finite(b)) && R::bits(a) == control.fill[0] && R::bits(b) == control.fill[1];
+                const bool zero = inside && !missing && !keeps_sign && a == T(0) && b == T(0);
+                const bool fill = inside && missing && R::bits(a) == control.fill[0] && R::bits(b) == control.fill[1];
                 has_symbol = inside && !zero && !fill;
                 const u32 zeros = __ballot_sync(FULL, zero), fills = __ballot_sync(FULL, fill);
                 n = (u32)ox - __popc(zeros | fills);
                 if (lane == y) my_zero = zeros, my_fill = fills;
-                if (visible && !stored && fits && !coded) {
+                if (visible && !stored && !keeps_sign && fits && !coded) {
                     const LorenzoCode<T> code = lorenzo_code<T>(a, b, lattices, tier, accept, tight, limit);
                     coded = code.coded;
                     id = code.id;
@@ -281,7 +284,8 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
 #pragma unroll
                     for (i32 i = 0; i < LORENZO_ROWS; i++) {
                         const T a = rows.a[i], b = rows.b[i];
-                        const bool visible = inside && start + i < oy && R::finite(a) && R::finite(b) && !(a == T(0) && b == T(0));
+                        const bool keeps_sign = is_lossless(control) && has_negative_zero(a, b);
+                        const bool visible = inside && start + i < oy && !is_missing(a, b, job.fill) && (keeps_sign || !(a == T(0) && b == T(0)));
                         vertices += visible;
                         if (visible && is_tight(rows.limit[i])) {
                             const i32 needed = lattices.halvings(rows.limit[i]);

@@ -271,6 +271,7 @@ __device__ __forceinline__ void open_header(const Job& job) {
         control.quantum = quantum;
         control.fill[0] = fill[0];
         control.fill[1] = fill[1];
+        control.fill_bits = second >> 24 ? fill[0] : no_fill<T>();
         control.groups = groups;
         control.table_bytes = table_bytes;
         control.stream_bytes = status == STATUS_OK ? stream_bytes : 0;

@@ -33,15 +33,15 @@ template <typename T>
 struct OtherTile {
     typename Real<T>::Pair values[CLOSED * CLOSED];
     T limits[TILE_VERTICES + 2 * TILE];  // by position; those of the sides below and on the right by distance from the corner
-    u32 zero[TILE], fill[TILE], nonfinite[CLOSED * 2];
+    u32 zero[TILE], fill[TILE], missing[CLOSED * 2];
     TilePlaces places;
     u32 upper_cost, fine_cost;  // of the coarse block and 2^16 times that of the middle one, of the fine one
     LargestError known;
 };
 
 template <typename T>
-__device__ __forceinline__ Patch<T> patch_of(OtherTile<T>& shared, i32 last_x, i32 last_y, bool has_nonfinite) {
-    return {shared.values, CLOSED, last_x + 1, last_y + 1, has_nonfinite ? shared.nonfinite : nullptr, 2};
+__device__ __forceinline__ Patch<T> patch_of(OtherTile<T>& shared, i32 last_x, i32 last_y, bool any_missing) {
+    return {shared.values, CLOSED, last_x + 1, last_y + 1, any_missing ? shared.missing : nullptr, 2};
 }
 
 // The prediction where not all neighbours are in the grid.
@@ -76,12 +76,12 @@ struct SettledVertex {
 // a place (x | y << 6), or 0 where nothing waits.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __noinline__ SettledVertex<T> settle(const Job& job, const Steps<T>& steps, OtherTile<T>& shared, i32 last_x, i32 last_y,
-                                               bool has_nonfinite, u32 my_place, P my_prediction, T my_limit, i32 level) {
+                                               bool any_missing, u32 my_place, P my_prediction, T my_limit, i32 level) {
     constexpr i32 AT_ONCE = 5;
     typedef Real<T> R;
     const i32 lane = threadIdx.x & 31, slot = lane / 6, k = lane - 6 * slot;
     const T accept = steps.accept;
-    const Patch<T> patch = patch_of(shared, last_x, last_y, has_nonfinite);
+    const Patch<T> patch = patch_of(shared, last_x, last_y, any_missing);
     const Rule rule = rule_of(job);
     SettledVertex<T> mine = {R::pair(T(0), T(0)), T(0), STORED, 0, 0};
     for (u32 left = __ballot_sync(FULL, my_place != 0); left; left &= left - 1) {
@@ -146,7 +146,7 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
     const TileShape shape = tile_shape(job, index);
     const i32 last_x = shape.last_x, last_y = shape.last_y, width = last_x + 1, height = last_y + 1, ox = shape.owned_x(), oy = shape.owned_y();
     const bool inside = width == CLOSED && height == CLOSED;
-    const bool has_nonfinite = control.nonfinite != 0, has_special = has_nonfinite || control.zero != 0;
+    const bool any_missing = has_missing(control), has_special = any_missing || control.zero != 0, lossless = steps.lossless;
     P* const values = shared.values;
     u8* const symbols = job.symbols + index * TILE_VERTICES;
 
@@ -219,26 +219,27 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
             P* const here = values + y * CLOSED + lane;
             P value = R::pair(T(1), T(1));
             if (lane < width) value = *here;
-            const u32 z = __ballot_sync(FULL, is_zero<T>(value));
+            u32 z = __ballot_sync(FULL, is_zero<T>(value) && !(lossless && has_negative_zero(value.x, value.y)));
             u32 f = 0, nf = 0;
-            if (has_nonfinite) {
-                const bool finite_ = R::finite(value.x) && R::finite(value.y);
-                const bool filled = !finite_ && R::bits(value.x) == control.fill[0] && R::bits(value.y) == control.fill[1];
+            if (any_missing) {
+                const bool missing = is_missing(value.x, value.y, job.fill);
+                const bool filled = missing && R::bits(value.x) == control.fill[0] && R::bits(value.y) == control.fill[1];
                 f = __ballot_sync(FULL, filled);
-                nf = __ballot_sync(FULL, !finite_);
-                if (!finite_) *here = R::pair(T(0), T(0));
+                nf = __ballot_sync(FULL, missing);
+                z &= ~nf;
+                if (missing) *here = R::pair(T(0), T(0));
             }
-            if (lane == 0) shared.nonfinite[2 * y] = nf;
+            if (lane == 0) shared.missing[2 * y] = nf;
             if (lane == 0 && y < TILE) {
                 shared.zero[y] = z;
                 shared.fill[y] = f;
             }
         }
-        if (has_nonfinite)
+        if (any_missing)
             for (i32 y = thread; y < height; y += THREADS) {
                 P& value = values[y * CLOSED + TILE];
-                const bool odd = width == CLOSED && !(R::finite(value.x) && R::finite(value.y));
-                shared.nonfinite[2 * y + 1] = odd;
+                const bool odd = width == CLOSED && is_missing(value.x, value.y, job.fill);
+                shared.missing[2 * y + 1] = odd;
                 if (odd) value = R::pair(T(0), T(0));
             }
         __syncthreads();
@@ -297,7 +298,7 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
         }
     }
     __syncwarp();
-    const Patch<T> patch = patch_of(shared, last_x, last_y, has_nonfinite);
+    const Patch<T> patch = patch_of(shared, last_x, last_y, any_missing);
 #pragma unroll 1
     for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
         const i32 bits = 4 - level, n = 1 << bits, count = n * n;
@@ -327,8 +328,10 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                 u32 symbol = SYMBOL_ZERO, cost = 0;
                 u64 raw = 0;
                 bool waits = false;
-                if (is_zero<T>(original)) {
-                    if (active && has_nonfinite && !far && (shared.nonfinite[2 * y] & ~shared.fill[y]) >> x & 1) {
+                // What has a sign to keep is stored: no code has a prediction that is none.
+                const bool keeps_sign = lossless && active && has_negative_zero(original.x, original.y);
+                if (is_zero<T>(original) && !keeps_sign) {
+                    if (active && any_missing && !far && (shared.missing[2 * y] & ~shared.fill[y]) >> x & 1) {
                         symbol = STORED;
                         cost = 3 + 16 * sizeof(T);
                     }
@@ -351,6 +354,7 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                     } else {
                         prediction = predict_along<T>(kernel, here, (vertical ? CLOSED : 1) << level, near);
                     }
+                    if (keeps_sign) prediction.x = R::from_bits(no_fill<T>());
                     if (SIGNATURES) {
                         const P step = steps.level[level].step[0];
                         T cu, cv;
@@ -387,7 +391,7 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                 }
                 if (SIGNATURES && __any_sync(FULL, waits)) {
                     const SettledVertex<T> settled =
-                        settle<T>(job, steps, shared, last_x, last_y, has_nonfinite, waits ? x | y << 6 : 0, prediction, limit, level);
+                        settle<T>(job, steps, shared, last_x, last_y, any_missing, waits ? x | y << 6 : 0, prediction, limit, level);
                     if (waits) {
                         value = settled.value;
                         error = settled.error;
@@ -406,7 +410,7 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                     if (symbol != STORED)
                         reinterpret_cast<u64*>(job.payload)[index * TILE_VERTICES + position] = raw;
                     else
-                        exact += !is_zero<T>(original);
+                        exact += keeps_sign || !is_zero<T>(original);
                 }
             }
             start = next;

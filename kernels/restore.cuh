@@ -10,6 +10,7 @@ struct RestoreTables {
     typename Real<T>::Pair small[ANCHOR_LEVEL][32];  // residuals of the symbols without raw bits
     T width[ANCHOR_LEVEL][16];                       // by id
     u32 meanings[256];                               // of symbols with raw bits: id, bits of both codes, whether they are wide
+    u64 fill_bits;                                   // of the fill value, or of a NaN
 };
 constexpr u64 RESTORE_TABLES_AT = 8192;
 static_assert(sizeof(Control) <= RESTORE_TABLES_AT && RESTORE_TABLES_AT + sizeof(RestoreTables<double>) <= CONTROL_BYTES, "the tables have their place");
@@ -28,6 +29,7 @@ __device__ __forceinline__ void make_restore_tables(const Job& job, const Contro
         if (k % 32 < FIRST_WITH_RAW_BITS) tables.small[k / 32][k % 32] = Real<T>::pair((T)code.qu * width, (T)code.qv * width);
     }
     for (u32 k = threadIdx.x; k < ANCHOR_LEVEL * IDS; k += blockDim.x) tables.width[k / IDS][k % IDS] = (T)control.quantizer.width[k / IDS][k % IDS];
+    if (threadIdx.x == 0) tables.fill_bits = control.fill_bits;
     for (u32 k = threadIdx.x; k < 256; k += blockDim.x) {
         const Meaning m = meaning(k);
         tables.meanings[k] = m.id | m.ku << 8 | m.kv << 16 | (m.wide ? 1u << 24 : 0);
@@ -103,7 +105,7 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
         } else if (symbols[i] == STORED) {
             const Q raw = reinterpret_cast<const Q*>(job.payload)[index * TILE_VERTICES];
             const T a = Real<T>::from_bits(Payload<T>::low(raw)), b = Real<T>::from_bits(Payload<T>::second(raw));
-            if (Real<T>::finite(a) && Real<T>::finite(b)) value = Real<T>::pair(a, b);
+            if (!is_missing(a, b, control.fill_bits)) value = Real<T>::pair(a, b);
         }
         reinterpret_cast<P*>(job.anchors)[index] = value;
     }
@@ -111,10 +113,10 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
 
 // Warps of a block, for two tiles each at most.
 constexpr i32 RESTORE_WARPS = 2;
-// Of each half warp, whether it has seen values that are not finite.
-__shared__ u8 restore_nonfinite[2 * RESTORE_WARPS];
+// Of each half warp, whether it has seen missing vertices that are stored.
+__shared__ u8 restore_missing[2 * RESTORE_WARPS];
 
-// A vertex with raw bits, or none because it is hidden by a mask. Values that are not finite are seen as zeros, and noted.
+// A vertex with raw bits, or none because it is hidden by a mask. Missing ones are seen as zeros, and noted.
 constexpr u32 HIDDEN = 255;
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __noinline__ P value_of_raw(const typename Payload<T>::Type* payload, const RestoreTables<T>* tables, u32 symbol, P prediction, i32 level) {
@@ -123,8 +125,8 @@ __device__ __noinline__ P value_of_raw(const typename Payload<T>::Type* payload,
     const u64 raw = Payload<T>::low(payload_here);
     if (symbol >= STORED) {
         const T a = Real<T>::from_bits(raw), b = Real<T>::from_bits(Payload<T>::second(payload_here));
-        if (Real<T>::finite(a) && Real<T>::finite(b)) return Real<T>::pair(a, b);
-        restore_nonfinite[threadIdx.x / HALF] = 1;
+        if (!is_missing(a, b, tables->fill_bits)) return Real<T>::pair(a, b);
+        restore_missing[threadIdx.x / HALF] = 1;
         return Real<T>::pair(T(0), T(0));
     }
     // As decode_symbol says it.
@@ -194,10 +196,9 @@ __device__ __forceinline__ void mark_hidden(u8* symbols, u32 low, u32 high) {
     }
 }
 
-// What is to be stored after the predictions, which did not see it: values in the place of missing ones, and those that are
-// not finite.
+// What is to be stored after the predictions, which did not see it: missing vertices, masked and stored ones.
 template <typename T>
-__device__ __noinline__ void restore_unseen(const Job& job, const u8* symbols, u64 index, bool nonfinite) {
+__device__ __noinline__ void restore_unseen(const Job& job, const u8* symbols, u64 index, bool missing) {
     const i32 lane = threadIdx.x & (HALF - 1);
     const TileShape shape = wide_tile_shape(job, index);
     T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
@@ -217,7 +218,7 @@ __device__ __noinline__ void restore_unseen(const Job& job, const u8* symbols, u
                 }
         }
     }
-    if (nonfinite) {
+    if (missing) {
 #pragma unroll 1
         for (i32 k = lane; k < TILE_VERTICES; k += HALF) {
             if (symbols[k] != STORED) continue;
@@ -286,7 +287,7 @@ __device__ __forceinline__ void restore_pair(const Job& job, const Control& cont
         }
         __syncwarp();
     }
-    if (lane == 0) restore_nonfinite[threadIdx.x / HALF] = symbols[0] == STORED;
+    if (lane == 0) restore_missing[threadIdx.x / HALF] = symbols[0] == STORED;
 #pragma unroll
     for (i32 part = 0; part < 2; part++) {
         // A lane has one vertex of the finest level of each side, and one of the others but for the first lane.
@@ -366,8 +367,8 @@ __device__ __forceinline__ void restore_pair(const Job& job, const Control& cont
     else
         restored_rows<T, false>(lattice, kernel, put, row);
     __syncwarp();
-    const bool nonfinite = restore_nonfinite[threadIdx.x / HALF];
-    if (masked || nonfinite) restore_unseen<T>(job, symbols, index, nonfinite);
+    const bool missing = restore_missing[threadIdx.x / HALF];
+    if (masked || missing) restore_unseen<T>(job, symbols, index, missing);
 }
 
 // One tile by one warp, its lattice lines included, whatever its shape and masks.

@@ -63,6 +63,7 @@ template <typename T>
 struct Steps {
     Level<T> level[LEVELS];
     T accept;
+    bool lossless;  // zeros keep their signs
     u32 kernels[5];
 
     // By all threads of a block.
@@ -81,7 +82,7 @@ struct Steps {
             own.half_width = follow ? (typename R::Signed)R::bits(T(0.5) * width) : 0;
         }
         if (threadIdx.x < 5) kernels[threadIdx.x] = control.kernels[threadIdx.x];
-        if (threadIdx.x == 5) accept = (T)control.quantizer.accept;
+        if (threadIdx.x == 5) accept = (T)control.quantizer.accept, lossless = is_lossless(control);
         __syncthreads();
     }
 };

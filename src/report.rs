@@ -1,6 +1,7 @@
 //! What a call found out, and what a stream says about itself.
 
 use crate::error::Status;
+use crate::log::event;
 use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
 
 /// The outcome of a compression or decompression.
@@ -46,6 +47,20 @@ impl Default for Report {
             max_error: 0.0,
             filled_vertices: 0,
             warnings: 0,
+        }
+    }
+}
+
+impl Report {
+    /// Says what the warnings are about.
+    pub(crate) fn log_warnings(&self) {
+        if self.warnings & WARNING_WIDE_RANGE != 0 {
+            event!(
+                WARN,
+                "outliers make the range, a million times that of many other values: give the fill value or an \
+                 absolute bound",
+                bound = self.bound
+            );
         }
     }
 }

@@ -37,13 +37,14 @@ fn build_emulator(test: &str) {
     });
 }
 
-/// The status that the kernels report.
-fn emulate(what: &str, arguments: impl IntoIterator<Item = String>) -> i32 {
+/// The status that the kernels report, and behind that of a compression the counts.
+fn emulate(what: &str, arguments: impl IntoIterator<Item = String>) -> Vec<i64> {
     let mut command = Command::new(EMULATOR.get().expect("it was built"));
     command.arg(what).args(arguments);
     let out = output(&mut command);
     assert!(out.status.success(), "{command:?} ended with {}\n{}", out.status, both(&out));
-    String::from_utf8_lossy(&out.stdout).trim().parse().expect("a status")
+    let printed = String::from_utf8_lossy(&out.stdout).into_owned();
+    printed.split_whitespace().map(|word| word.parse().expect("a number")).collect()
 }
 
 fn path_text(path: &Path) -> String {
@@ -81,8 +82,8 @@ fn restored_field(c: &Config, order: &str, folder: &Path, stream: &[u8]) -> Resu
             .chain([c.nx, c.ny].map(|n| n.to_string()))
             .chain([&file, &u, &v].map(|path| path_text(path))),
     );
-    if status != 0 {
-        return Err(status);
+    if status[0] != 0 {
+        return Err(status[0] as i32);
     }
     Ok([u, v].map(|path| fs::read(path).expect("the output is there")))
 }
@@ -103,12 +104,24 @@ fn write_stream<T: Real>(
     order: &str,
     folder: &Path,
 ) -> Vec<u8> {
+    write_stream_and_counts(c, components, first, pitch, order, folder).0
+}
+
+/// With the counts of the report.
+fn write_stream_and_counts<T: Real>(
+    c: &Config,
+    components: &[Vec<T>; 2],
+    first: u64,
+    pitch: u64,
+    order: &str,
+    folder: &Path,
+) -> (Vec<u8>, Vec<i64>) {
     let [u, v, stream] = ["in_u", "in_v", "out"].map(|name| folder.join(name));
     for (path, component) in [&u, &v].into_iter().zip(components) {
         fs::write(path, bytes_of(component)).expect("the folder is writable");
     }
     let numbers = [c.mode as u32, c.predictor as u32, c.coder as u32, c.preserve as u32, c.halo, c.pin];
-    let status = emulate(
+    let counts = emulate(
         "compress",
         [order.into(), (c.dtype as u32).to_string(), c.nx.to_string(), c.ny.to_string()]
             .into_iter()
@@ -116,10 +129,19 @@ fn write_stream<T: Real>(
             .chain(numbers.map(|x| x.to_string()))
             .chain([c.dx, c.dy].map(|x| format!("{x:e}")))
             .chain([&u, &v].map(|path| path_text(path)))
-            .chain([first.to_string(), pitch.to_string(), path_text(&stream)]),
+            .chain([first.to_string(), pitch.to_string(), fill_bits(c), path_text(&stream)]),
     );
-    assert_eq!(status, 0, "{c:?}");
-    fs::read(stream).expect("the stream is there")
+    assert_eq!(counts[0], 0, "{c:?}");
+    (fs::read(stream).expect("the stream is there"), counts[1..].to_vec())
+}
+
+/// Bits of the fill value as a number, or a dash.
+fn fill_bits(c: &Config) -> String {
+    match (c.fill_value, c.dtype) {
+        (None, _) => "-".into(),
+        (Some(x), Dtype::F32) => (x as f32).to_bits().to_string(),
+        (Some(x), Dtype::F64) => x.to_bits().to_string(),
+    }
 }
 
 /// A golden stream that is written today.
@@ -388,6 +410,153 @@ fn kernels_write_what_the_library_writes_where_few_vertices_are_near_zero() {
         } else {
             compare_with_spots::<f32>(seed, folder);
         }
+    });
+}
+
+/// A field with filled vertices, others that are not finite, and zeros of both signs; a fill value, a bound of 0, or one
+/// beyond all values.
+fn compare_with_rare<T: Real>(seed: u64, folder: &Path) {
+    let mut random = Random(seed);
+    let [nx, ny] = [(); 2].map(|()| random.one_of(&[1, 2, 31, 33, 64, 65, 66, 97, 130]));
+    let (pitch, rows) = (nx + 2, ny + 2);
+    let fill = random.one_of(&[
+        None,
+        Some(9.96921e36),
+        Some(-999.0),
+        Some(0.0),
+        Some(-0.0),
+        Some(f64::NAN),
+        Some(2.0),
+    ]);
+    // Some fields are rough, others smooth, and some far from zero but in spots.
+    let (far, rough) = (random.one_of(&[0.0, 0.0, 5.0]), random.one_of(&[0.01, 0.2, 1.0]));
+    let kinds = random.one_of(&[4, 40, 400]);
+    let mut components = [Vec::new(), Vec::new()];
+    for k in 0..pitch * rows {
+        let (x, y) = ((k % pitch) as f64, (k / pitch) as f64);
+        let mut vertex =
+            [far + (0.21 * x).sin() + (0.17 * y).cos(), far + (0.13 * x).cos() - (0.19 * y).sin()];
+        for value in &mut vertex {
+            *value += rough * (random.below(1000) as f64 * 1e-3 - 0.5);
+            if rough == 1.0 {
+                *value = value.round();
+            }
+        }
+        let which = random.below(2) as usize;
+        match random.below(kinds) {
+            0 => vertex[which] = fill.unwrap_or(-0.0),
+            1 => vertex = [fill.unwrap_or(0.0); 2],
+            2 => vertex[which] = -0.0,
+            3 => {
+                vertex = random.one_of(&[
+                    [0.0, -0.0],
+                    [-0.0, -0.0],
+                    [0.0, 0.0],
+                    [f64::NAN, 1.0],
+                    [-0.0, f64::INFINITY],
+                ])
+            }
+            _ => {}
+        }
+        // Land.
+        if x > 20.0 && x < 60.0 && y > 10.0 && y < 50.0 && seed % 3 == 0 {
+            vertex = [fill.unwrap_or(0.0); 2];
+        }
+        for (component, value) in components.iter_mut().zip(vertex) {
+            component.push(T::from_f64(value));
+        }
+    }
+    let halo = random.one_of(&[0, 0, 15]);
+    let mode = random.one_of(&[Mode::BlockWise, Mode::BlockWise, Mode::Speculative]);
+    let layout = Layout { pitch, stride: 1 };
+    let (kind, bound) = random.one_of(&[
+        (BoundKind::Absolute, 0.0),
+        (BoundKind::Absolute, 0.0),
+        (BoundKind::Relative, 1e-2),
+        (BoundKind::Relative, 1e-3),
+        (BoundKind::Absolute, 0.05),
+        (BoundKind::Absolute, 1e30),
+        (BoundKind::Relative, 1e3),
+    ]);
+    let config = Config {
+        dtype: if T::BYTES == 4 { Dtype::F32 } else { Dtype::F64 },
+        u: layout,
+        v: layout,
+        halo,
+        pin: if halo == 0 { random.one_of(&[0, 0, 15]) } else { 0 },
+        mode,
+        predictor: match mode {
+            Mode::BlockWise => random.one_of(&[Predictor::Hierarchical, Predictor::Lorenzo]),
+            Mode::Speculative => Predictor::Hierarchical,
+        },
+        coder: random.one_of(&[Coder::Ans, Coder::Huffman]),
+        preserve: random.one_of(&[Preserve::Types, Preserve::Points, Preserve::None]),
+        fill_value: fill,
+        ..Config::new(nx, ny, kind, bound)
+    };
+    let request = Request::new(config).expect("a valid configuration");
+    let mut stream = vec![0; max_stream_bytes(&request) as usize];
+    let first = pitch + 1;
+    let [u, v] = components.each_ref().map(|c| View::strided(c, first as usize, layout));
+    let report = compress(&request, u, v, &mut stream, ONE_THREAD).expect("valid");
+    stream.truncate(report.stream_bytes as usize);
+    let order = ORDERS[seed as usize % 2];
+    let (written, counts) = write_stream_and_counts(&config, &components, first, pitch, order, folder);
+    assert!(written == stream, "seed {seed}, order {order}: {config:?}");
+    let expected = [
+        report.exact_vertices,
+        report.nonfinite_vertices,
+        report.zero_vertices,
+        report.critical_points,
+        report.filled_vertices,
+        report.warnings as u64,
+    ];
+    assert_eq!(counts, expected.map(|x| x as i64), "seed {seed}, order {order}: {config:?}");
+    let dense = Config { u: Layout { pitch: nx, stride: 1 }, v: Layout { pitch: nx, stride: 1 }, ..config };
+    let mut out = [vec![T::ZERO; (nx * ny) as usize], vec![T::ZERO; (nx * ny) as usize]];
+    let [u, v] = &mut out;
+    decompress(&dense, &stream, ViewMut::dense(u, nx), ViewMut::dense(v, nx), ONE_THREAD)
+        .expect("an intact stream");
+    let case = serde_json::json!({
+        "nx": nx, "ny": ny, "dtype": if T::BYTES == 4 { "f32" } else { "f64" }, "bound": 1, "dx": 1, "dy": 1,
+        "halo": 0, "pin": 0, "mode": "block-wise", "preserve": "types", "bound_kind": "absolute",
+    });
+    for order in ORDERS {
+        let restored = restored(&case, order, folder, &stream).expect("an intact stream");
+        assert!(restored == out.each_ref().map(|c| bytes_of(c)), "seed {seed}, order {order}: {config:?}");
+    }
+}
+
+#[test]
+fn kernels_do_what_the_library_does_with_fill_values_and_signs() {
+    for_each("emulated_rare", &(0..90).collect::<Vec<u64>>(), |&seed, folder| {
+        if seed % 3 == 2 {
+            compare_with_rare::<f64>(seed, folder);
+        } else {
+            compare_with_rare::<f32>(seed, folder);
+        }
+    });
+}
+
+/// The warning of outliers, of many vertices.
+#[test]
+fn kernels_warn_as_the_library_does() {
+    for_each("emulated_warning", &[0u64, 1, 10, 300], |&outliers, folder| {
+        let (mut components, side) = square("dt256");
+        for k in 0..components[0].len() {
+            if (k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54 < outliers {
+                components[k % 2][k] = 1e20;
+            }
+        }
+        let config =
+            Config { predictor: Predictor::Lorenzo, ..Config::new(side, side, BoundKind::Relative, 1e-2) };
+        let request = Request::new(config).expect("a valid configuration");
+        let mut stream = vec![0; max_stream_bytes(&request) as usize];
+        let [u, v] = components.each_ref().map(|c| View::dense(c, side));
+        let report = compress(&request, u, v, &mut stream, ONE_THREAD).expect("valid");
+        let (_, counts) = write_stream_and_counts(&config, &components, 0, side, ORDERS[0], folder);
+        assert_eq!(report.warnings != 0, outliers > 0);
+        assert_eq!(counts[5], report.warnings as i64, "{outliers}");
     });
 }
 

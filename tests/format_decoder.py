@@ -45,7 +45,7 @@ class Header:
          self.preserve, self.bound_kind, self.content, self.group_log2, self.taper) = struct.unpack_from(
             "<4sHHI9B", data, 0)
         self.kernels = list(data[21:26])
-        components, reserved = data[26], data[27]
+        components, self.has_fill = data[26], data[27]
         (self.table_bytes, self.nx, self.ny, nz, self.bound, self.absolute_bound, self.quantum, self.dx,
          self.dy, fill_u, fill_v, self.stream_bytes, self.groups) = struct.unpack_from("<I3Q5d4Q", data, 28)
         self.fill = [fill_u, fill_v]
@@ -56,7 +56,8 @@ class Header:
         require(self.version < 3 or self.predictor == 1, "version 3 has the Lorenzo predictor alone")
         require(self.preserve < 3 and self.bound_kind < 2 and self.content < 2, "header choice")
         require(self.group_log2 <= (8 if self.version == 1 else 0) and self.taper < 2 and max(self.kernels) < 6, "header choice")
-        require(components == 2 and reserved == 0 and nz == 1, "reserved field")
+        require(components == 2 and nz == 1, "reserved field")
+        require(self.has_fill <= (0 if self.version == 1 else 1), "header choice")
         require(self.nx >= 1 and self.ny >= 1 and self.nx * self.ny <= 1 << 48, "grid size")
         for x in (self.bound, self.absolute_bound, self.quantum, self.dx, self.dy):
             require(np.isfinite(x) and x >= 0, "bound or spacing")
@@ -590,6 +591,12 @@ class Values:
         parts = [raw & ((1 << bits) - 1), raw >> bits]
         return np.array(parts, self.header.bits).view(self.header.bits.replace("u", "f"))
 
+    def visible(self, pair):
+        """What predictions see of stored values."""
+        bits = (1 << 8 * self.header.element_bytes) - 1
+        filled = self.header.has_fill and (pair.view(self.header.bits) == self.header.fill[0] & bits).any()
+        return pair if np.isfinite(pair).all() and not filled else [0, 0]
+
     def set(self, x, y, pair):
         self.seen[0, y, x], self.seen[1, y, x] = pair
 
@@ -602,7 +609,7 @@ class Values:
             self.set(*at, [0, 0])
         elif symbol == STORED:
             pair = self.stored(raw)
-            self.set(*at, pair if np.isfinite(pair).all() else [0, 0])
+            self.set(*at, self.visible(pair))
         else:
             id_, q = code_of(symbol, raw)
             self.set(*at, [self.value(q[c], id_, level, prediction(c)) for c in (0, 1)])
@@ -617,7 +624,7 @@ class Values:
                 self.set(*at, [0, 0])
             elif symbol == STORED:
                 pair = self.stored(raw)
-                self.set(*at, pair if np.isfinite(pair).all() else [0, 0])
+                self.set(*at, self.visible(pair))
             else:
                 below = table_raw_bits(symbol)
                 id_, q = code_of(symbol, raw & ((1 << below) - 1))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs exact_verify on many fields in one process.
 
-    verify_batch.py CASES        CASES is a JSON file: a list of {nx, ny, dtype, files, bound, spacing},
+    verify_batch.py CASES        CASES is a JSON file: a list of {nx, ny, dtype, files, bound, spacing, fill},
                                  files being u0, v0, u1, v1 (raw, little-endian). Prints a JSON list of
                                  the counts, one object per case, in order.
     verify_batch.py --self-test  Checks that planted violations are seen. Prints one line.
@@ -16,12 +16,14 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from exact_verify import verify  # noqa: E402
 
 COUNTS = ("lost", "spurious", "type_changed", "tie_changed", "tie_created", "nonfinite_changed",
-          "bound_exceeded", "total", "violations", "max_abs_err")
+          "bound_exceeded", "total", "violations", "max_abs_err", "filled_vertices", "filled_changed",
+          "nonfinite_vertices", "zero_vertices")
 
 
 def run(case):
     spacing = tuple(Fraction(s) for s in case.get("spacing", (1, 1)))
-    r = verify(case["nx"], case["ny"], case["files"], case["dtype"], case.get("bound"), spacing)
+    r = verify(case["nx"], case["ny"], case["files"], case["dtype"], case.get("bound"), spacing,
+               fill=None if case.get("fill") is None else float(case["fill"]))
     return {k: r[k] for k in COUNTS}
 
 

@@ -29,6 +29,7 @@ __device__ inline void write_header(const Job& job, const Control& c, u32 conten
     h[20] = (u8)c.taper;
     for (i32 level = 0; level < ANCHOR_LEVEL; level++) h[21 + level] = (u8)c.kernels[level];
     h[26] = 2;
+    h[27] = (u8)job.has_fill;
     put32(h + 28, table_bytes);
     put64(h + 32, job.nx);
     put64(h + 40, job.ny);
@@ -87,7 +88,7 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     if (lane == 3) most = version == ROWS_VERSION ? 0x00010101 : 0x01010101, left = version == ROWS_VERSION ? word ^ PREDICTOR_LORENZO << 24 : word;
     if (lane == 4) most = 0x00010102 | (version == 1 ? 8u << 24 : 0), left = word;
     if (lane == 5) most = 0x05050500 | (TAPERS - 1), left = word;
-    if (lane == 6) most = 0x00000505, left = word ^ 2 << 16;
+    if (lane == 6) most = version == 1 ? 0x00000505 : 0x01000505, left = word ^ 2 << 16;
     if (lane == 12) left = word ^ 1;
     if (lane == 13) left = word;
     // The high words of numbers that are neither negative nor infinite nor none; -0 is not negative.

@@ -26,6 +26,12 @@ __device__ T acceptance(double bound) {
 }
 
 template <typename T>
+__device__ double useful_bound(double bound, T largest, bool preserve) {
+    const double most = 2.0 * (double)largest, lowered = preserve ? 0.125 * most : most;
+    return lowered > 0.0 && most < bound ? lowered : bound;
+}
+
+template <typename T>
 __device__ double quantum_of(double bound, T largest) {
     double rounding = Real<T>::ulp(largest);
     return rounding < 0.25 * bound ? bound - rounding : bound;

@@ -21,7 +21,7 @@ __device__ __forceinline__ Constraints<T> constraints_of(const Job& job, const C
     Constraints<T> c;
     c.control = &control;
     c.rule = rule_of(job);
-    c.bound = control.bound;
+    c.bound = control.useful_bound;
     c.bound_up = (T)control.bound_up;
     c.accept = (T)control.quantizer.accept;
     c.preserve = job.preserve != PRESERVE_NONE;
@@ -34,7 +34,7 @@ template <typename T>
 struct Patch {
     typename Real<T>::Pair* values;
     i32 pitch, width, height;
-    const u32* nonfinite;  // [height][words] or null where the field has none
+    const u32* missing;  // [height][words] or null where the field has none
     i32 words;
 };
 
@@ -72,6 +72,12 @@ __device__ __forceinline__ bool on_border(const Job& job, u64 x, u64 y) {
     return x == 0 || y == 0 || x == job.nx - 1 || y == job.ny - 1;
 }
 
+// Whether a corner is filled.
+template <typename T>
+__device__ __forceinline__ bool has_filled(const Corners<T>& p, u64 fill) {
+    return is_filled(p.u[0], p.v[0], fill) || is_filled(p.u[1], p.v[1], fill) || is_filled(p.u[2], p.v[2], fill);
+}
+
 // The limit of a vertex on the border of the grid from pins and from triangles that reach into the
 // halo; T's maximum where there is none.
 template <typename T>
@@ -92,7 +98,7 @@ __device__ __noinline__ T border_limit(const Job& job, const Constraints<T>& con
             p.u[c] = *vertex_at<T>(job.u, job.u_layout, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
             p.v[c] = *vertex_at<T>(job.v, job.v_layout, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
         }
-        if (!(axis_distance(p) > constraints.bound_up)) {
+        if (!(axis_distance(p) > constraints.bound_up) && !has_filled(p, job.fill)) {
             T b = triangle_bound(p, triangle, constraints.rule, constraints.bound).limit;
             if (b < limit) limit = b;
         }
@@ -106,11 +112,11 @@ __device__ __forceinline__ bool keeps_signature(const Patch<T>& patch, i32 x, i3
                                                 const Rule& rule, i32 k) {
     const i32 cx = x + incident_x(k), cy = y + incident_y(k), triangle = incident_triangle(k);
     if (cx < 0 || cy < 0 || cx + 1 >= patch.width || cy + 1 >= patch.height) return true;
-    if (patch.nonfinite) {
+    if (patch.missing) {
         bool skip = false;
         for (i32 c = 0; c < 3; c++) {
             i32 px = cx + corner_x(triangle, c), py = cy + corner_y(triangle, c);
-            skip |= patch.nonfinite[py * patch.words + (px >> 5)] >> (px & 31) & 1;
+            skip |= patch.missing[py * patch.words + (px >> 5)] >> (px & 31) & 1;
         }
         if (skip) return true;
     }

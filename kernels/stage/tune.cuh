@@ -22,7 +22,7 @@ template <typename T>
 struct TuneShared {
     typename Real<T>::Pair values[CLOSED * CLOSED];
     Quantizer quantizer;
-    u32 zero[CLOSED][2], nonfinite[CLOSED][2];
+    u32 zero[CLOSED][2], stored[CLOSED][2];
     LevelCount counts[LEVELS];
 };
 
@@ -31,7 +31,7 @@ template <typename T, typename P = typename Real<T>::Pair>
 __device__ __noinline__ u32 tune_vertex(TuneShared<T>& shared, i32 x, i32 y, P prediction, i32 level) {
     if (shared.zero[y][x >> 5] >> (x & 31) & 1) return 0;
     const u32 stored = pack_count(1, 1, 64);
-    if (shared.nonfinite[y][x >> 5] >> (x & 31) & 1) return stored;
+    if (shared.stored[y][x >> 5] >> (x & 31) & 1) return stored;
     const Quantizer& q = shared.quantizer;
     P& value = shared.values[y * CLOSED + x];
     const P original = value;
@@ -53,8 +53,7 @@ __device__ __noinline__ u32 tune_vertex(TuneShared<T>& shared, i32 x, i32 y, P p
     return stored;
 }
 
-// Codes a tile on its own with one option, by a block. Vertices that are not finite count as stored,
-// whether or not they carry the fill pattern.
+// Codes a tile on its own with one option, by a block. Missing vertices count as stored, whether or not they carry the fill pattern.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ void tune_tile(const Job& job, const Control& control, const TileShape& shape, u32 taper, u32 choice,
                                           TuneShared<T>& shared) {
@@ -80,24 +79,26 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
                            shared.quantizer.inverse[e / IDS][e % IDS]);
     if (thread == 0) shared.quantizer.accept = control.quantizer.accept;
     if (thread < LEVELS) shared.counts[thread] = {0, 0, 0};
-    auto is_finite = [](P p) { return R::finite(p.x) && R::finite(p.y); };
-    auto blank = [&](P p) -> P { return is_finite(p) ? p : R::pair(T(0), T(0)); };
-    auto is_origin = [](P p) { return p.x == T(0) && p.y == T(0); };
+    const bool lossless = is_lossless(control);
+    auto is_gone = [&](P p) { return is_missing(p.x, p.y, job.fill); };
+    auto is_stored = [&](P p) { return is_gone(p) || (lossless && has_negative_zero(p.x, p.y)); };
+    auto blank = [&](P p) -> P { return is_gone(p) ? R::pair(T(0), T(0)) : p; };
+    auto is_origin = [&](P p) { return p.x == T(0) && p.y == T(0) && !is_stored(p); };
 #pragma unroll
     for (i32 i = 0; i < ROWS; i++) {
         const i32 y = warp + TUNE_WARPS * i;
         if (y >= CLOSED) continue;
-        const u32 zero = __ballot_sync(FULL, is_origin(rows[i])), finite = __ballot_sync(FULL, is_finite(rows[i]));
+        const u32 zero = __ballot_sync(FULL, is_origin(rows[i])), stored = __ballot_sync(FULL, is_stored(rows[i]));
         values[y * CLOSED + lane] = blank(rows[i]);
         if (lane == 0) {
             shared.zero[y][0] = zero;
-            shared.nonfinite[y][0] = ~finite;
+            shared.stored[y][0] = stored;
         }
     }
     if (thread < CLOSED) {
         values[thread * CLOSED + TILE] = blank(side);
         shared.zero[thread][1] = is_origin(side);
-        shared.nonfinite[thread][1] = !is_finite(side);
+        shared.stored[thread][1] = is_stored(side);
     }
     __syncthreads();
     if (thread < 4) {

@@ -22,18 +22,20 @@ use crate::memory;
 use crate::panics;
 use crate::pool::{stateless, Threads};
 use crate::real::Real;
-use crate::report::Report;
+use crate::report::{Report, WARNING_WIDE_RANGE};
 use crate::request::{BoundKind, Coder, Predictor, Preserve, Request};
 use crate::stage::codes::{Builder, Scheme, TileCodes};
 use crate::stage::container::{self, Content, Header, HEADER_BYTES};
 use crate::stage::entropy::huffman::Lengths;
 use crate::stage::entropy::table::Frequencies;
 use crate::stage::lorenzo::{self, Lattices};
+use crate::stage::missing::Missing;
 use crate::stage::predict::{kernels, Kernel};
 use crate::stage::quantize::{self, Quantizer};
 use crate::stage::signature::Rule;
 use crate::stage::tile::{Constraints, Decoder, Encoder, Patch, Tally};
 use crate::stage::tune;
+use crate::stage::wide_range::has_wide_range;
 
 /// Tiles in one piece of work.
 pub const CHUNK: usize = 16;
@@ -95,7 +97,7 @@ fn hierarchical<T: Real>(
     threads: Threads,
     meter: &Meter,
 ) -> Result<(Vec<TileCodes>, Tally, tune::Choice)> {
-    let choice = choose(grid, views, constraints.bound, quantum, threads)?;
+    let choice = choose(grid, views, constraints.missing, (constraints.bound, quantum), threads)?;
     event!(DEBUG, "tuned", bound = constraints.bound, taper = choice.taper, kernels = choice.kernels);
     let quantizer = Quantizer::new(constraints.bound, quantum, choice.taper);
     let kernels = kernels(&choice.kernels);
@@ -142,19 +144,22 @@ pub fn compress<T: Real>(
     let (config, grid) = (request.config(), request.grid());
     let span = tracing::info_span!("compress", nx = config.nx, ny = config.ny);
     let _entered = span.enter();
-    let statistics = statistics(grid, views, threads)?;
+    let missing = Missing::new::<T>(config.fill_value);
+    let statistics = statistics(grid, views, missing, threads)?;
     let bound = absolute_bound(config.bound_kind, config.bound, statistics.range);
     let largest = statistics.range.map_or(T::ZERO, |(low, high)| low.abs().max(high.abs()));
-    let quantum = quantize::quantum(bound, largest);
+    let useful = quantize::useful_bound(bound, largest, config.preserve);
+    let quantum = quantize::quantum(useful, largest);
     let constraints = Constraints {
         mode: config.mode,
         preserve: config.preserve,
         rule: Rule { types: config.preserve == Preserve::Types, dx: config.dx, dy: config.dy },
-        bound,
-        bound_up: round_up(bound),
+        bound: useful,
+        bound_up: round_up(useful),
         halo: config.halo,
         pin: config.pin,
-        fill: statistics.fill.map(|f| f.1),
+        missing,
+        fill: missing.pattern().or(statistics.fill.map(|f| f.1)),
     };
     let scheme = Scheme::newest(config.predictor, T::BYTES);
     let meter = Meter::new(progress, 2 * grid.tiles());
@@ -167,6 +172,10 @@ pub fn compress<T: Real>(
         Coder::Huffman => encode::<Lengths>(grid, scheme, &tiles, threads, &meter),
     }?;
     drop(tiles);
+    let wide = config.bound_kind == BoundKind::Relative
+        && bound > 0.0
+        // SAFETY: the views cover the grid.
+        && statistics.range.is_some_and(|range| unsafe { has_wide_range(grid, views, missing, range) });
     let mut header = Header {
         version: container::version_of(config.predictor),
         dtype: config.dtype,
@@ -187,6 +196,7 @@ pub fn compress<T: Real>(
         quantum,
         dx: config.dx,
         dy: config.dy,
+        has_fill: missing.has_fill(),
         fill: constraints.fill.unwrap_or([0; 2]),
         stream_bytes: 0,
         table_bytes: tables.len() as u32,
@@ -200,6 +210,8 @@ pub fn compress<T: Real>(
         exact_vertices: tally.exact,
         nonfinite_vertices: statistics.nonfinite,
         zero_vertices: statistics.zero,
+        filled_vertices: statistics.filled,
+        warnings: if wide { WARNING_WIDE_RANGE } else { 0 },
         critical_points: tally.critical,
         bound,
         max_error: tally.max_error,
@@ -208,6 +220,7 @@ pub fn compress<T: Real>(
     if header.stream_bytes > dst.len() as u64 {
         report.status = Status::BufferTooSmall;
         report.stream_bytes = 0;
+        report.log_warnings();
         return Ok(report);
     }
     let stream = &mut dst[..header.stream_bytes as usize];
@@ -236,6 +249,7 @@ pub fn compress<T: Real>(
     }
     container::seal(stream);
     event!(INFO, "compressed", bytes = header.stream_bytes, exact = report.exact_vertices);
+    report.log_warnings();
     Ok(report)
 }
 
@@ -243,8 +257,8 @@ pub fn compress<T: Real>(
 fn choose<T: Real>(
     grid: Grid,
     views: [View<'_, T>; 2],
-    bound: f64,
-    quantum: f64,
+    missing: Missing,
+    widths: (f64, f64),
     threads: Threads,
 ) -> Result<tune::Choice> {
     let samples = grid.tiles().min(tune::SAMPLES);
@@ -253,7 +267,7 @@ fn choose<T: Real>(
         let mut counts = tune::Counts::default();
         let shape = grid.tile(tune::sample(grid, k as u64));
         // SAFETY: the tile lies inside the grid.
-        unsafe { tune::count_tile(grid, views, shape, bound, quantum, scratch, &mut counts) };
+        unsafe { tune::count_tile(grid, views, shape, missing, widths, scratch, &mut counts) };
         Ok(counts)
     })?;
     Ok(tune::decide(&tune::sum(&counts), samples))
@@ -350,7 +364,8 @@ pub fn decompress<T: Real>(
             let quantizer = Quantizer::new(header.absolute_bound, header.quantum, header.taper);
             let kernels: [Kernel<T>; ANCHOR_LEVEL] = kernels(&header.kernels);
             let decoder = Decoder { quantizer: &quantizer, kernels: &kernels };
-            let back = BackEnd { grid, scheme, tiles: &tiles, decoder, fill, threads };
+            let missing = header.missing();
+            let back = BackEnd { grid, scheme, tiles: &tiles, decoder, missing, fill, threads };
             let lines = back.lines(&back.anchors()?)?;
             back.tiles(&lines, outputs, &meter)?;
         }

@@ -8,6 +8,7 @@ use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
 use crate::stage::entropy::lanes::STATE_BYTES;
 use crate::stage::entropy::table::{TABLES, V1_ANS_TABLES};
 use crate::stage::entropy::Model;
+use crate::stage::missing::Missing;
 use crate::stage::predict::CHOICES;
 use crate::stage::quantize::TAPERS;
 use std::ops::Range;
@@ -70,6 +71,8 @@ pub struct Header {
     pub quantum: f64,
     pub dx: f64,
     pub dy: f64,
+    /// Whether the encoder was given a fill value: it has the bits `fill[0]`.
+    pub has_fill: bool,
     /// Bits of u and v of masked missing values.
     pub fill: [u64; 2],
     pub stream_bytes: u64,
@@ -86,9 +89,25 @@ impl Header {
         2 * self.nx * self.ny * self.dtype.bytes()
     }
 
+    /// Which vertices predictions do not see.
+    pub fn missing(&self) -> Missing {
+        Missing::of_bits(self.has_fill.then_some(self.fill_bits()))
+    }
+
+    /// Bits of the fill value in the element type.
+    fn fill_bits(&self) -> u64 {
+        match self.dtype {
+            Dtype::F32 => self.fill[0] & u32::MAX as u64,
+            Dtype::F64 => self.fill[0],
+        }
+    }
+
     pub fn info(&self) -> StreamInfo {
         StreamInfo {
-            fill_value: None,
+            fill_value: self.has_fill.then(|| match self.dtype {
+                Dtype::F32 => f32::from_bits(self.fill[0] as u32) as f64,
+                Dtype::F64 => f64::from_bits(self.fill[0]),
+            }),
             format_version: self.version as u32,
             nx: self.nx,
             ny: self.ny,
@@ -129,7 +148,7 @@ impl Header {
             self.taper,
         ]);
         put(&self.kernels);
-        put(&[2, 0]); // components; reserved
+        put(&[2, self.has_fill as u8]); // components
         put(&self.table_bytes.to_le_bytes());
         put(&self.nx.to_le_bytes());
         put(&self.ny.to_le_bytes());
@@ -210,10 +229,11 @@ impl Header {
             quantum: f64_at(72),
             dx: f64_at(80),
             dy: f64_at(88),
+            has_fill: choice("fill value", 27, if version == 1 { 1 } else { 2 })? != 0,
             fill: [u64_at(96), u64_at(104)],
             stream_bytes: u64_at(112),
         };
-        if h[26] != 2 || h[27] != 0 || u64_at(48) != 1 || (version == 1 && u64_at(120) != 0) {
+        if h[26] != 2 || u64_at(48) != 1 || (version == 1 && u64_at(120) != 0) {
             return Err(Error::corrupt(
                 "the header names components or axes that this version does not have",
             ));
@@ -409,6 +429,7 @@ mod tests {
             quantum: 0.2,
             dx: 1.0,
             dy: 2.0,
+            has_fill: true,
             fill: [7, u64::MAX],
             stream_bytes: 4096,
             table_bytes: 80,

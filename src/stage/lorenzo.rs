@@ -137,7 +137,7 @@ impl<T: Real> Encoder<'_, T> {
             let at = y + first.1;
             masks.zero[y] = row(patch.zero[at]);
             masks.fill[y] = row(patch.fill[at]);
-            visible[y] = row(!(patch.zero[at] | patch.nonfinite[at]));
+            visible[y] = row(!(patch.zero[at] | patch.missing[at]));
         }
         let inside = Inside { first, owned, visible };
         let tier = self.tier(patch, &inside);
@@ -213,8 +213,9 @@ impl<T: Real> Encoder<'_, T> {
         for (y, &visible) in inside.visible[..inside.owned.1].iter().enumerate() {
             let at = (y + inside.first.1) * PITCH + inside.first.0;
             let tight = (patch.tight[y + inside.first.1] >> inside.first.0) as u32;
+            let signed = (patch.signed[y + inside.first.1] >> inside.first.0) as u32;
             let fits = self.plain(patch, at, tier, row);
-            if fits && visible == u32::MAX && tight == 0 && !stored {
+            if fits && visible == u32::MAX && tight | signed == 0 && !stored {
                 for x in 0..TILE {
                     largest.0[x] = largest.0[x].max(row.errors[x]);
                 }
@@ -283,14 +284,18 @@ impl<T: Real> Encoder<'_, T> {
     ) -> [u8; TILE] {
         let at = (y + inside.first.1) * PITCH + inside.first.0;
         let tight = (patch.tight[y + inside.first.1] >> inside.first.0) as u32;
+        let signed =
+            if stored { u32::MAX } else { (patch.signed[y + inside.first.1] >> inside.first.0) as u32 };
         let mut ids = [EXACT; TILE];
-        let plain = if stored { 0 } else { self.fitting(patch, at, tier, row) & inside.visible[y] & !tight };
+        let plain = self.fitting(patch, at, tier, row) & inside.visible[y] & !(tight | signed);
         for x in lanes(plain) {
             ids[x] = 0;
             *largest = largest.max(row.errors[x]);
         }
         for x in lanes(inside.visible[y] & !plain) {
-            let kept = if stored { None } else { self.constrained(patch, at + x, tight >> x & 1 != 0, tier) };
+            let must_store = signed >> x & 1 != 0;
+            let kept =
+                if must_store { None } else { self.constrained(patch, at + x, tight >> x & 1 != 0, tier) };
             match kept {
                 Some((code, error)) => {
                     let [(bu, du), (bv, dv)] = code.q.map(|q| anchor::split(q, code.id));

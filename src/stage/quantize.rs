@@ -4,6 +4,7 @@
 
 use crate::geometry::LEVELS;
 use crate::real::Real;
+use crate::request::Preserve;
 
 /// Ids 0..=8 quantise with the bound of the level divided by 4^id.
 pub const IDS: usize = 9;
@@ -82,6 +83,19 @@ pub fn acceptance<T: Real>(bound: f64) -> T {
     }
 }
 
+/// The bound as far as it is of use. One beyond twice the largest value makes all values 0, which is all that it can do;
+/// where critical points are kept, whose limits are small, the ids and tiers would end far above those: a quarter of
+/// the largest value then makes the smallest streams. Zero only where the bound is.
+pub fn useful_bound<T: Real>(bound: f64, largest_magnitude: T, preserve: Preserve) -> f64 {
+    let most = 2.0 * largest_magnitude.to_f64();
+    let lowered = if preserve == Preserve::None { most } else { 0.125 * most };
+    if lowered > 0.0 && most < bound {
+        lowered
+    } else {
+        bound
+    }
+}
+
 /// Half the step of the finest level: the bound less the rounding of a reconstruction, so that
 /// candidates at the edge of the interval are not lost to rounding at tight bounds.
 pub fn quantum<T: Real>(bound: f64, largest_magnitude: T) -> f64 {
@@ -104,6 +118,17 @@ mod tests {
             assert!(e as f64 <= bound, "{bound}: {e}");
         }
         assert!(acceptance::<f32>(f64::MAX).is_finite());
+    }
+
+    #[test]
+    fn only_useless_bounds_are_lowered() {
+        for bound in [0.0, 1e-3, 5.0, 20.0] {
+            assert_eq!(useful_bound(bound, 10.0f32, Preserve::Types), bound);
+        }
+        assert_eq!(useful_bound(20.1, 10.0f32, Preserve::None), 20.0);
+        assert_eq!(useful_bound(1e300, 10.0f64, Preserve::Points), 2.5);
+        assert_eq!(useful_bound(1e300, 0.0f64, Preserve::Points), 1e300);
+        assert_eq!(useful_bound(1.0, f64::from_bits(1), Preserve::Types), 1.0);
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::memory;
 use crate::real::Real;
 use crate::request::{Mode, Preserve, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
 use crate::stage::bound::{axis_distance, triangle_bound};
+use crate::stage::missing::{has_negative_zero, Missing};
 use crate::stage::predict::{PITCH, ROW};
 use crate::stage::signature::{is_critical, same, signature, Rule};
 use crate::stage::symbol::Code;
@@ -31,13 +32,14 @@ pub struct Constraints<T> {
     pub mode: Mode,
     pub preserve: Preserve,
     pub rule: Rule,
-    /// The absolute error bound, and the same rounded up to T.
+    /// The absolute error bound, no more than is of use, and the same rounded up to T.
     pub bound: f64,
     pub bound_up: T,
     /// Sides with ghost vertices, and sides stored exactly.
     pub halo: u32,
     pub pin: u32,
-    /// Bits of u and v that mark a missing vertex (the first non-finite one of the field).
+    pub missing: Missing,
+    /// Bits of u and v of the vertices under the fill mask: the fill value, or those of the first non-finite vertex.
     pub fill: Option<[u64; 2]>,
 }
 
@@ -70,16 +72,18 @@ pub struct Patch<T> {
     pub height: usize,
     pub u: [T; PITCH * FRAMED],
     pub v: [T; PITCH * FRAMED],
-    /// Vertices with u = v = 0.
+    /// Vertices with u = v = 0 that are neither missing nor signed.
     pub zero: [u64; FRAMED],
-    /// Vertices with a NaN or an infinity; their values are 0 here.
-    pub nonfinite: [u64; FRAMED],
+    /// Missing vertices; their values are 0 here.
+    pub missing: [u64; FRAMED],
+    /// Vertices with a negative zero where the bound is 0: they are stored.
+    pub signed: [u64; FRAMED],
     /// Those of them that carry the fill pattern.
     pub fill: [u64; FRAMED],
     /// Vertices whose triangles could change within the error bound.
     pub tight: [u64; FRAMED],
     pub any_tight: bool,
-    any_nonfinite: bool,
+    any_missing: bool,
     spans: [Span<T>; FRAMED],
     /// Errors must stay strictly below this (only looked at where tight).
     pub limit: [T; PITCH * FRAMED],
@@ -197,11 +201,12 @@ impl<T: Real> Patch<T> {
             u: [T::ZERO; PITCH * FRAMED],
             v: [T::ZERO; PITCH * FRAMED],
             zero: [0; FRAMED],
-            nonfinite: [0; FRAMED],
+            missing: [0; FRAMED],
+            signed: [0; FRAMED],
             fill: [0; FRAMED],
             tight: [0; FRAMED],
             any_tight: false,
-            any_nonfinite: false,
+            any_missing: false,
             spans: [Span::default(); FRAMED],
             limit: [T::ZERO; PITCH * FRAMED],
             tally: Tally::default(),
@@ -223,7 +228,7 @@ impl<T: Real> Patch<T> {
     ) {
         self.width = area.width;
         self.height = area.height;
-        self.any_nonfinite = false;
+        self.any_missing = false;
         // All rows before any of them is looked at: memory has the more of them on their way at once.
         for y in 0..area.height {
             let (row, gy) = (y * PITCH, (area.y0 + y as u64) as i64);
@@ -243,19 +248,22 @@ impl<T: Real> Patch<T> {
             let row = y * PITCH..y * PITCH + area.width;
             let (us, vs) = (&self.u[row.clone()], &self.v[row]);
             let span = Span::of(us, vs);
-            (self.zero[y], self.nonfinite[y], self.fill[y]) = (0, 0, 0);
+            (self.zero[y], self.missing[y], self.signed[y], self.fill[y]) = (0, 0, 0, 0);
             if !span.clear(&span, T::ZERO) {
-                let (mut zero, mut nonfinite) = ([0u8; FLAGS], [0u8; FLAGS]);
+                let (mut zero, mut missing) = ([0u8; FLAGS], [0u8; FLAGS]);
                 // Written without branches, so that the compiler can use vector instructions.
                 for (x, (a, b)) in us.iter().zip(vs).enumerate() {
                     zero[x] = ((*a == T::ZERO) & (*b == T::ZERO)) as u8;
-                    nonfinite[x] = !(a.is_finite() & b.is_finite()) as u8;
+                    missing[x] = !(a.is_finite() & b.is_finite()) as u8;
                 }
                 self.zero[y] = bits_of(&zero, 0);
-                self.nonfinite[y] = bits_of(&nonfinite, 0);
-                self.any_nonfinite |= self.nonfinite[y] != 0;
+                self.missing[y] = bits_of(&missing, 0);
             }
             self.spans[y] = span;
+            if constraints.missing.has_fill() | (constraints.bound == 0.0) {
+                self.find_rare(y, constraints);
+            }
+            self.any_missing |= self.missing[y] != 0;
         }
         self.tight = [0; FRAMED];
         self.any_tight = false;
@@ -266,9 +274,28 @@ impl<T: Real> Patch<T> {
             // SAFETY: the promise of this function.
             unsafe { self.constrain_border(grid, [u, v], area, constraints) };
         }
-        if self.any_nonfinite {
-            self.blank_nonfinite(constraints.fill);
+        if self.any_missing {
+            self.blank_missing(constraints.fill);
         }
+    }
+
+    /// Filled vertices of a row, and those with a zero whose sign counts: a zero of either kind has a code of its own.
+    #[inline(never)]
+    fn find_rare(&mut self, y: usize, constraints: &Constraints<T>) {
+        let row = y * PITCH..y * PITCH + self.width;
+        let (us, vs) = (&self.u[row.clone()], &self.v[row]);
+        if constraints.missing.may_fill(us) | constraints.missing.may_fill(vs) {
+            for (x, (&a, &b)) in us.iter().zip(vs).enumerate() {
+                self.missing[y] |= (constraints.missing.is_filled([a, b]) as u64) << x;
+            }
+        }
+        if constraints.bound == 0.0 {
+            for (x, (&a, &b)) in us.iter().zip(vs).enumerate() {
+                self.signed[y] |= (has_negative_zero([a, b]) as u64) << x;
+            }
+            self.signed[y] &= !self.missing[y];
+        }
+        self.zero[y] &= !(self.missing[y] | self.signed[y]);
     }
 
     fn corner_values(&self, x: usize, y: usize, triangle: Triangle) -> [[T; 2]; 3] {
@@ -308,9 +335,9 @@ impl<T: Real> Patch<T> {
                 }
                 near[x] = !far[0] as u8 | (!far[1] as u8) << 1;
             }
-            // Triangles that are zero at all corners constrain nothing, nor do those that are not finite.
+            // Triangles that are zero at all corners constrain nothing, nor do those with a missing one.
             let ([z, z_next], [n, n_next]) =
-                ([self.zero[y], self.zero[y + 1]], [self.nonfinite[y], self.nonfinite[y + 1]]);
+                ([self.zero[y], self.zero[y + 1]], [self.missing[y], self.missing[y + 1]]);
             let lower = bits_of(&near, 0) & !(z & z >> 1 & z_next >> 1) & !(n | n >> 1 | n_next >> 1);
             let upper = bits_of(&near, 1) & !(z & z_next >> 1 & z_next) & !(n | n_next >> 1 | n_next);
             if lower | upper == 0 {
@@ -402,7 +429,7 @@ impl<T: Real> Patch<T> {
                         });
                         // Also where the distance is no number.
                         let far = axis_distance(&p) > constraints.bound_up;
-                        if !far {
+                        if !far && !p.iter().any(|&p| constraints.missing.is_filled(p)) {
                             limit =
                                 limit.min(triangle_bound(&p, triangle, &constraints.rule, constraints.bound));
                         }
@@ -421,10 +448,10 @@ impl<T: Real> Patch<T> {
         }
     }
 
-    /// Non-finite vertices count as (0, 0) in predictions; those with the fill pattern are masked.
-    fn blank_nonfinite(&mut self, fill: Option<[u64; 2]>) {
+    /// Missing vertices count as (0, 0) in predictions; those with the fill pattern are masked.
+    fn blank_missing(&mut self, fill: Option<[u64; 2]>) {
         for y in 0..self.height {
-            let mut mask = self.nonfinite[y];
+            let mut mask = self.missing[y];
             while mask != 0 {
                 let x = mask.trailing_zeros() as usize;
                 mask &= mask - 1;
@@ -460,8 +487,7 @@ impl<T: Real> Patch<T> {
             }
             let (cx, cy) = (cx as usize, cy as usize);
             let offsets = corners(triangle);
-            if self.any_nonfinite
-                && offsets.iter().any(|&(ox, oy)| self.nonfinite[cy + oy] >> (cx + ox) & 1 != 0)
+            if self.any_missing && offsets.iter().any(|&(ox, oy)| self.missing[cy + oy] >> (cx + ox) & 1 != 0)
             {
                 continue;
             }

@@ -9,6 +9,7 @@ use crate::geometry::{Grid, TileShape, ANCHOR_LEVEL, LEVELS, POSITIONS, TILE};
 use crate::real::Real;
 use crate::request::{Mode, Preserve};
 use crate::stage::entropy::table::log2_fixed;
+use crate::stage::missing::Missing;
 use crate::stage::predict::{Kernel, CHOICES};
 use crate::stage::quantize::{Quantizer, EXACT, MASKED, TAPERS};
 use crate::stage::signature::Rule;
@@ -64,8 +65,8 @@ pub unsafe fn count_tile<T: Real>(
     grid: Grid,
     views: [View<'_, T>; 2],
     shape: TileShape,
-    bound: f64,
-    quantum: f64,
+    missing: Missing,
+    (bound, quantum): (f64, f64),
     [original, patch]: &mut [Box<Patch<T>>; 2],
     counts: &mut Counts,
 ) {
@@ -77,6 +78,7 @@ pub unsafe fn count_tile<T: Real>(
         bound_up: T::ZERO,
         halo: 0,
         pin: 0,
+        missing,
         fill: None,
     };
     let area = Rectangle { x0: shape.x0, y0: shape.y0, width: shape.last_x + 1, height: shape.last_y + 1 };

@@ -2,11 +2,12 @@
 // output in memory of its own, fenced on both sides. What they do is theirs; what a device does at the same time, this
 // does one after the other, in one of several orders, so that results that depend on the order show.
 //
-//   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE HALO PIN DX DY U V FIRST PITCH STREAM
+//   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE HALO PIN DX DY U V FIRST PITCH FILL STREAM
 //   emulator decompress ORDER DTYPE NX NY STREAM U V
 //   emulator look_back SEED
 //
-// Numbers are those of kernels/abi.cuh; FIRST is the element of U and V that is the first vertex. Prints the status.
+// Numbers are those of kernels/abi.cuh; FIRST is the element of U and V that is the first vertex, FILL the bits of the
+// fill value or "-". Prints the status, and behind that of a compression the counts of the report.
 // The last one has chunks of anchors look back at others of which some know what is before them and some do not, as on a
 // device, where blocks work at the same time. With reads.cpp, FACTZ_COUNT_READS=1 lists how often each kernel reads.
 #include <setjmp.h>
@@ -256,7 +257,11 @@ constexpr uint64_t FEW = 2;
 
 void compress(const Job& job) {
     const uint64_t tiles = job.tiles();
-    if (has_few_strips(job))
+    if (has_few_strips(job) && job.has_fill)
+        RUN(few_filled_statistics, statistics_blocks(job), 32 * STRIP_PARTS);
+    else if (job.has_fill)
+        RUN(filled_statistics, statistics_blocks(job), 32 * STATISTICS_WARPS);
+    else if (has_few_strips(job))
         RUN(few_statistics, statistics_blocks(job), 32 * STRIP_PARTS);
     else
         RUN(statistics, statistics_blocks(job), 32 * STATISTICS_WARPS);
@@ -399,7 +404,7 @@ int main(int argc, char** argv) {
         std::printf("%d\n", looks_back(std::strtoull(argv[2], nullptr, 10)) ? 0 : 1);
         return 0;
     }
-    if (!(what == "compress" && argc == 21) && !(what == "decompress" && argc == 9)) {
+    if (!(what == "compress" && argc == 22) && !(what == "decompress" && argc == 9)) {
         std::fprintf(stderr, "usage: see the head of emulator.cpp\n");
         return 2;
     }
@@ -427,6 +432,8 @@ int main(int argc, char** argv) {
         job.dx = std::strtod(argv[14], nullptr);
         job.dy = std::strtod(argv[15], nullptr);
         const uint64_t first = number(18), pitch = number(19);
+        job.has_fill = argv[20][0] != '-';
+        job.fill = job.has_fill ? number(20) : job.dtype ? no_fill<double>() : no_fill<float>();
         void* components[2];
         for (int k = 0; k < 2; k++) {
             const std::vector<unsigned char> bytes = read_file(argv[16 + k]);
@@ -441,7 +448,7 @@ int main(int argc, char** argv) {
         job.stream = fenced(job.stream_bytes);
         carve(job, true);
         compress(job);
-        if (job.report->status == STATUS_OK) write_file(argv[20], job.stream, job.report->stream_bytes);
+        if (job.report->status == STATUS_OK) write_file(argv[21], job.stream, job.report->stream_bytes);
     } else {
         // Each order of blocks comes with another predictor that the call expects: streams of both are restored whichever it is.
         job.predictor = backwards ? PREDICTOR_LORENZO : PREDICTOR_HIERARCHICAL;
@@ -457,6 +464,11 @@ int main(int argc, char** argv) {
         write_file(argv[7], job.u, field_bytes);
         write_file(argv[8], job.v, field_bytes);
     }
-    std::printf("%d\n", job.report->status);
+    const Report& r = *job.report;
+    std::printf("%d", r.status);
+    if (what == "compress")
+        for (uint64_t count : {r.exact_vertices, r.nonfinite_vertices, r.zero_vertices, r.critical_points, r.filled_vertices, (uint64_t)r.warnings})
+            std::printf(" %llu", (unsigned long long)count);
+    std::printf("\n");
     return 0;
 }

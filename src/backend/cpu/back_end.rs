@@ -9,6 +9,7 @@ use crate::pool::Threads;
 use crate::real::Real;
 use crate::stage::anchor;
 use crate::stage::codes::{Scheme, Spread, TileCodes};
+use crate::stage::missing::Missing;
 use crate::stage::predict::PITCH;
 use crate::stage::symbol::{self, Code, STORED, ZERO};
 use crate::stage::tile::{Decoded, Decoder, Patch};
@@ -19,6 +20,7 @@ pub(super) struct BackEnd<'a, T> {
     pub(super) scheme: Scheme,
     pub(super) tiles: &'a [TileCodes],
     pub(super) decoder: Decoder<'a, T>,
+    pub(super) missing: Missing,
     pub(super) fill: [T; 2],
     pub(super) threads: Threads,
 }
@@ -63,7 +65,7 @@ impl<T: Real> BackEnd<'_, T> {
         if symbol == STORED {
             let bits = 8 * T::BYTES as u32;
             let value = [raw as u64, (raw >> bits) as u64].map(T::from_bits64);
-            return (visible(value), before);
+            return (self.visible(value), before);
         }
         let coded = symbol::decode(symbol, raw as u64);
         let digits = (raw >> symbol::RAW_BITS[symbol as usize]) as u32;
@@ -71,6 +73,16 @@ impl<T: Real> BackEnd<'_, T> {
         let q = self.decoder.quantizer;
         let value = code.q.map(|q_| q.decode(q_, T::ZERO, ANCHOR_LEVEL, code.id as usize));
         (value, base)
+    }
+
+    /// A stored value as predictions see it.
+    #[inline(always)]
+    fn visible(&self, value: [T; 2]) -> [T; 2] {
+        if self.missing.is_missing(value) {
+            [T::ZERO; 2]
+        } else {
+            value
+        }
     }
 
     /// What predictions see of a vertex.
@@ -93,7 +105,7 @@ impl<T: Real> BackEnd<'_, T> {
         } else if s < symbol::FIRST_WITH_RAW_BITS {
             Decoded::Coded(symbol::decode(s, 0))
         } else if s == STORED {
-            Decoded::Given(visible(spread.stored(codes, position)))
+            Decoded::Given(self.visible(spread.stored(codes, position)))
         } else {
             Decoded::Coded(symbol::decode(s, spread.raw(codes, position)))
         }
@@ -237,15 +249,5 @@ impl<T: Real> BackEnd<'_, T> {
                 }
             }
         }
-    }
-}
-
-/// A stored value as predictions see it.
-#[inline(always)]
-pub(super) fn visible<T: Real>(value: [T; 2]) -> [T; 2] {
-    if value[0].is_finite() && value[1].is_finite() {
-        value
-    } else {
-        [T::ZERO; 2]
     }
 }

@@ -5,20 +5,24 @@ use crate::field::View;
 use crate::geometry::Grid;
 use crate::pool::{stateless, Threads};
 use crate::real::Real;
+use crate::stage::missing::Missing;
 
 /// What one pass over the field finds.
 #[derive(Clone, Copy)]
 pub(super) struct Statistics<T> {
     pub(super) range: Option<(T, T)>,
+    /// Vertices with u = v = 0 that are not filled.
     pub(super) zero: u64,
     pub(super) nonfinite: u64,
+    /// Filled vertices whose values are finite.
+    pub(super) filled: u64,
     /// Row-major index and bits of the first vertex that is not finite.
     pub(super) fill: Option<(u64, [u64; 2])>,
 }
 
 impl<T> Default for Statistics<T> {
     fn default() -> Self {
-        Statistics { range: None, zero: 0, nonfinite: 0, fill: None }
+        Statistics { range: None, zero: 0, nonfinite: 0, filled: 0, fill: None }
     }
 }
 
@@ -32,7 +36,13 @@ impl<T: Real> Statistics<T> {
             (Some(a), Some(b)) => Some(if b.0 < a.0 { b } else { a }),
             (a, b) => a.or(b),
         };
-        Statistics { range, zero: self.zero + other.zero, nonfinite: self.nonfinite + other.nonfinite, fill }
+        Statistics {
+            range,
+            zero: self.zero + other.zero,
+            nonfinite: self.nonfinite + other.nonfinite,
+            filled: self.filled + other.filled,
+            fill,
+        }
     }
 }
 
@@ -101,6 +111,7 @@ const SPAN: u64 = 1 << 14;
 pub(super) fn statistics<T: Real>(
     grid: Grid,
     views: [View<'_, T>; 2],
+    missing: Missing,
     threads: Threads,
 ) -> Result<Statistics<T>> {
     let spans = grid.nx.div_ceil(SPAN);
@@ -108,14 +119,20 @@ pub(super) fn statistics<T: Real>(
     let parts = threads.map(all.div_ceil(together) as usize, stateless, |_, piece| {
         let first = piece as u64 * together;
         let spans_of_piece = first..all.min(first + together);
-        let parts = spans_of_piece.map(|k| of_span(grid, views, k / spans, k % spans * SPAN));
+        let parts = spans_of_piece.map(|k| of_span(grid, views, missing, k / spans, k % spans * SPAN));
         Ok(parts.fold(Statistics::default(), Statistics::merge))
     })?;
     Ok(parts.into_iter().fold(Statistics::default(), Statistics::merge))
 }
 
 /// Part of row `y` from column `x0` on.
-fn of_span<T: Real>(grid: Grid, [u, v]: [View<'_, T>; 2], y: u64, x0: u64) -> Statistics<T> {
+fn of_span<T: Real>(
+    grid: Grid,
+    [u, v]: [View<'_, T>; 2],
+    missing: Missing,
+    y: u64,
+    x0: u64,
+) -> Statistics<T> {
     let mut s = Statistics::default();
     let mut values = [[T::ZERO; PIECE]; 2];
     let [a, b] = &mut values;
@@ -127,16 +144,20 @@ fn of_span<T: Real>(grid: Grid, [u, v]: [View<'_, T>; 2], y: u64, x0: u64) -> St
             u.read_row(x as i64, y as i64, &mut a[..n]);
             v.read_row(x as i64, y as i64, &mut b[..n]);
         }
-        if n == PIECE && all_finite(a) & all_finite(b) {
+        if n == PIECE && all_finite(a) & all_finite(b) & !(missing.may_fill(a) | missing.may_fill(b)) {
             extremes.add(a);
             extremes.add(b);
             s.zero += zeros(a, b);
         } else {
             for (k, (&a, &b)) in a[..n].iter().zip(&b[..n]).enumerate() {
-                extremes.add_finite(a);
-                extremes.add_finite(b);
-                s.zero += (a == T::ZERO && b == T::ZERO) as u64;
-                if !(a.is_finite() && b.is_finite()) {
+                let (filled, finite) = (missing.is_filled([a, b]), a.is_finite() && b.is_finite());
+                if !filled {
+                    extremes.add_finite(a);
+                    extremes.add_finite(b);
+                    s.zero += (a == T::ZERO && b == T::ZERO) as u64;
+                }
+                s.filled += (filled && finite) as u64;
+                if !finite {
                     s.nonfinite += 1;
                     s.fill.get_or_insert((y * grid.nx + x + k as u64, [a.to_bits64(), b.to_bits64()]));
                 }

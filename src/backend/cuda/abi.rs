@@ -2,7 +2,7 @@
 
 use super::{Buffers, Direction};
 use crate::plan::{Region, Workspace};
-use crate::request::{Config, Request};
+use crate::request::{Config, Dtype, Request};
 use std::mem::{offset_of, size_of};
 
 /// An address that the device can use; 0 where there is none.
@@ -33,6 +33,7 @@ pub(super) struct Job {
     bound: f64,
     dx: f64,
     dy: f64,
+    fill: u64,
     dtype: u32,
     mode: u32,
     coder: u32,
@@ -42,7 +43,7 @@ pub(super) struct Job {
     halo: u32,
     pin: u32,
     verify_checksum: u32,
-    reserved: u32,
+    has_fill: u32,
     control: DevicePointer,
     counts: DevicePointer,
     symbols: DevicePointer,
@@ -66,16 +67,24 @@ pub(super) struct Job {
 }
 
 const _: () = {
-    assert!(size_of::<Job>() == 328);
+    assert!(size_of::<Job>() == 336);
     assert!(offset_of!(Job, u_layout) == 16);
     assert!(offset_of!(Job, stream) == 48);
     assert!(offset_of!(Job, report) == 64);
     assert!(offset_of!(Job, bound) == 104);
-    assert!(offset_of!(Job, dtype) == 128);
-    assert!(offset_of!(Job, halo) == 152);
-    assert!(offset_of!(Job, control) == 168);
-    assert!(offset_of!(Job, anchor_scan) == 320);
+    assert!(offset_of!(Job, dtype) == 136);
+    assert!(offset_of!(Job, halo) == 160);
+    assert!(offset_of!(Job, control) == 176);
+    assert!(offset_of!(Job, anchor_scan) == 328);
 };
+
+/// Bits of the fill value; those of a NaN where there is none, which is missing anyway.
+fn fill_bits(config: &Config) -> u64 {
+    match (config.dtype, config.fill_value) {
+        (Dtype::F32, fill) => fill.map_or(i32::MAX as u64, |x| (x as f32).to_bits() as u64),
+        (Dtype::F64, fill) => fill.map_or(i64::MAX as u64, f64::to_bits),
+    }
+}
 
 impl From<crate::field::Layout> for Layout {
     fn from(l: crate::field::Layout) -> Layout {
@@ -102,6 +111,7 @@ impl Job {
             bound: c.bound,
             dx: c.dx,
             dy: c.dy,
+            fill: fill_bits(c),
             dtype: c.dtype as u32,
             mode: c.mode as u32,
             coder: c.coder as u32,
@@ -114,7 +124,7 @@ impl Job {
             },
             pin: c.pin,
             verify_checksum: c.verify_checksum as u32,
-            reserved: 0,
+            has_fill: c.fill_value.is_some() as u32,
             control: part(plan.control),
             counts: part(plan.counts),
             symbols: part(plan.symbols),

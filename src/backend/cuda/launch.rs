@@ -48,6 +48,8 @@ pub(super) struct Needs {
     pub(super) signatures: bool,
     /// Whether the statistics have little to do.
     pub(super) few_strips: bool,
+    /// Whether there is a fill value.
+    pub(super) has_fill: bool,
 }
 
 impl Needs {
@@ -57,6 +59,7 @@ impl Needs {
             predictor: config.predictor,
             signatures: config.mode == Mode::Speculative && config.preserve != Preserve::None,
             few_strips: shape.strips() <= MOST_FEW_STRIPS,
+            has_fill: config.fill_value.is_some(),
         }
     }
 }
@@ -81,8 +84,10 @@ const SIGNATURES: fn(&Needs) -> bool = |n| HIERARCHICAL(n) && n.signatures;
 const LORENZO: fn(&Needs) -> bool = |n| matches!(n.predictor, Predictor::Lorenzo);
 const HUFFMAN: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Huffman);
 const ANS: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Ans);
-const FEW_STRIPS: fn(&Needs) -> bool = |n| n.few_strips;
-const MANY_STRIPS: fn(&Needs) -> bool = |n| !n.few_strips;
+const FEW_STRIPS: fn(&Needs) -> bool = |n| n.few_strips && !n.has_fill;
+const MANY_STRIPS: fn(&Needs) -> bool = |n| !n.few_strips && !n.has_fill;
+const FEW_FILLED_STRIPS: fn(&Needs) -> bool = |n| n.few_strips && n.has_fill;
+const MANY_FILLED_STRIPS: fn(&Needs) -> bool = |n| !n.few_strips && n.has_fill;
 const ANS_LORENZO: fn(&Needs) -> bool = |n| ANS(n) && LORENZO(n);
 const HUFFMAN_LORENZO: fn(&Needs) -> bool = |n| HUFFMAN(n) && LORENZO(n);
 const ANS_HIERARCHICAL: fn(&Needs) -> bool = |n| ANS(n) && HIERARCHICAL(n);
@@ -106,6 +111,8 @@ const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 
 
 /// So many strips are few: each is the work of a block, otherwise of a warp.
 const MOST_FEW_STRIPS: u64 = 4096;
+const FEW_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| s.strips().min(MOST_FEW_STRIPS);
+const MANY_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| s.strips().div_ceil(4).min(8192);
 /// What `tune` asks for and does not use: with it a multiprocessor's memory is divided as for `limits`, whose blocks can
 /// then begin beside it.
 const TUNE_BYTES: u32 = 18000;
@@ -131,9 +138,11 @@ const TIGHT: Stage =
 
 /// Where limits are looked at, tiles depend on anchors alone, and their kernels work beside each other. Where signatures
 /// are, tiles that are not plain depend on the lines around them. Tiles of the Lorenzo predictor depend on nothing.
-pub(super) const COMPRESS: [Stage; 27] = [
-    only(FEW_STRIPS, on_time(stage("few_statistics", |s, _| s.strips().min(MOST_FEW_STRIPS), 128))),
-    only(MANY_STRIPS, on_time(stage("statistics", |s, _| s.strips().div_ceil(4).min(8192), 128))),
+pub(super) const COMPRESS: [Stage; 29] = [
+    only(FEW_STRIPS, on_time(stage("few_statistics", FEW_BLOCKS, 128))),
+    only(MANY_STRIPS, on_time(stage("statistics", MANY_BLOCKS, 128))),
+    only(FEW_FILLED_STRIPS, on_time(stage("few_filled_statistics", FEW_BLOCKS, 128))),
+    only(MANY_FILLED_STRIPS, on_time(stage("filled_statistics", MANY_BLOCKS, 128))),
     stage("sort", |s, _| 1 + s.tiles.div_ceil(512), 512),
     only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
     stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
@@ -407,7 +416,7 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!(COMPRESS[0].function(0), "factz_few_statistics_f32");
-        assert_eq!(COMPRESS[7].function(1), "factz_plain_f64");
+        assert_eq!(COMPRESS[9].function(1), "factz_plain_f64");
         assert_eq!(DECOMPRESS[10].function(0), "factz_lorenzo_restore_f32");
     }
 
@@ -441,13 +450,15 @@ mod tests {
         for coder in [Coder::Ans, Coder::Huffman] {
             for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
                 for signatures in [false, true] {
-                    let needs = Needs { coder, predictor, signatures, few_strips: signatures };
+                    let has_fill = coder == Coder::Huffman;
+                    let needs = Needs { coder, predictor, signatures, few_strips: signatures, has_fill };
                     let stages = COMPRESS.iter().filter(|stage| (stage.needed)(&needs));
                     let names: Vec<&str> = stages.map(|stage| stage.name).collect();
                     let times = |begin: &[&str]| {
                         names.iter().filter(|n| begin.iter().any(|b| n.starts_with(b))).count()
                     };
-                    assert_eq!(times(&["statistics", "few_statistics"]), 1, "{names:?}");
+                    let statistics = names.iter().filter(|n| n.ends_with("statistics"));
+                    assert_eq!(statistics.count(), 1, "{names:?}");
                     assert_eq!(times(&["collect", "lorenzo_count"]), 1, "{names:?}");
                     assert_eq!(times(&["tables", "make_codes"]), 1, "{names:?}");
                     assert_eq!(times(&["encode"]), 1, "{names:?}");
@@ -464,7 +475,8 @@ mod tests {
     #[test]
     fn both_predictors_are_restored_whichever_is_expected() {
         for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
-            let needs = Needs { coder: Coder::Ans, predictor, signatures: false, few_strips: false };
+            let needs =
+                Needs { coder: Coder::Ans, predictor, signatures: false, few_strips: false, has_fill: false };
             let names: Vec<&str> =
                 DECOMPRESS.iter().filter(|stage| (stage.needed)(&needs)).map(|stage| stage.name).collect();
             let place = |name: &str| {

@@ -20,7 +20,7 @@ impl<T: Real> Encoder<'_, T> {
     #[inline(always)]
     pub fn vertex(&self, patch: &mut Patch<T>, x: usize, y: usize, prediction: [T; 2], level: usize) -> Code {
         let bit = 1u64 << x;
-        if (patch.zero[y] | patch.nonfinite[y]) & bit != 0 {
+        if (patch.zero[y] | patch.missing[y] | patch.signed[y]) & bit != 0 {
             return self.special(patch, x, y);
         }
         let i = y * PITCH + x;
@@ -42,12 +42,13 @@ impl<T: Real> Encoder<'_, T> {
         self.tight_vertex(patch, x, y, prediction, level)
     }
 
-    /// Masked vertices have no code; other non-finite ones are stored.
+    /// Masked vertices have no code; other missing ones are stored, and signed zeros.
     #[cold]
     fn special(&self, patch: &mut Patch<T>, x: usize, y: usize) -> Code {
         if (patch.zero[y] | patch.fill[y]) >> x & 1 != 0 {
             Code { id: MASKED, q: [0; 2] }
         } else {
+            patch.tally.exact += patch.signed[y] >> x & 1;
             Code { id: EXACT, q: [0; 2] }
         }
     }
@@ -206,7 +207,7 @@ impl<T: Real> Encoder<'_, T> {
         for &fits in &fits[..count] {
             plain &= fits;
         }
-        let special = patch.zero[y] | patch.nonfinite[y] | patch.tight[y];
+        let special = patch.zero[y] | patch.missing[y] | patch.signed[y] | patch.tight[y];
         let columns = (every::<STEP>() & ((1 << (2 * STEP * count)) - 1)) << first_x;
         if plain && special & columns == 0 {
             for i in 0..count {

@@ -1,0 +1,81 @@
+//! Which vertices are missing: those with a NaN or an infinity, and filled ones, a component of which has the bits of
+//! the fill value. They are kept bit for bit, constrain nothing, and predictions see (0, 0) in their place.
+//! Twin: kernels/stage/missing.cuh.
+
+use crate::real::Real;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    /// Bits of the fill value in the element type.
+    fill: Option<u64>,
+}
+
+impl Missing {
+    /// With a fill value, which is rounded to the element type.
+    pub fn new<T: Real>(fill_value: Option<f64>) -> Self {
+        Missing { fill: fill_value.map(|x| T::from_f64(x).to_bits64()) }
+    }
+
+    /// With the bits of a fill value.
+    pub fn of_bits(fill: Option<u64>) -> Self {
+        Missing { fill }
+    }
+
+    /// Bits of u and v of the vertices under the fill mask, where a fill value decides it.
+    pub fn pattern(self) -> Option<[u64; 2]> {
+        self.fill.map(|fill| [fill; 2])
+    }
+
+    /// Whether there is a fill value.
+    pub fn has_fill(self) -> bool {
+        self.fill.is_some()
+    }
+
+    #[inline(always)]
+    pub fn is_filled<T: Real>(self, vertex: [T; 2]) -> bool {
+        self.fill.is_some_and(|fill| vertex.iter().any(|x| x.to_bits64() == fill))
+    }
+
+    #[inline(always)]
+    pub fn is_missing<T: Real>(self, vertex: [T; 2]) -> bool {
+        !(vertex[0].is_finite() & vertex[1].is_finite()) || self.is_filled(vertex)
+    }
+
+    /// Whether a finite value among these may be the fill value: a test that the compiler can use vector instructions
+    /// for. A zero may be one of either sign.
+    #[inline(always)]
+    pub fn may_fill<T: Real>(self, values: &[T]) -> bool {
+        let Some(fill) = self.fill else { return false };
+        let fill = T::from_bits64(fill);
+        values.iter().fold(0, |any, &x| any | (x == fill) as u32) != 0
+    }
+}
+
+/// Whether a component is a negative zero: a bound of 0 keeps its sign, which codes do not have.
+#[inline(always)]
+pub fn has_negative_zero<T: Real>(vertex: [T; 2]) -> bool {
+    let negative_zero = (-T::ZERO).to_bits64();
+    vertex.iter().any(|x| x.to_bits64() == negative_zero)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_decide_what_is_filled() {
+        let none = Missing::default();
+        assert!(!none.is_missing([0.0f32, -999.0]) && none.is_missing([f32::NAN, 1.0]));
+        let fill = Missing::new::<f32>(Some(9.96921e36));
+        assert!(fill.is_filled([9.96921e36f32, 1.0]) && fill.is_filled([1.0, 9.96921e36f32]));
+        assert!(!fill.is_filled([9.96921e36f32.next_down(), -9.96921e36f32]));
+        let zero = Missing::new::<f64>(Some(0.0));
+        assert!(zero.is_filled([0.0, 1.0]) && !zero.is_filled([-0.0, 1.0]));
+        assert!(zero.may_fill(&[-0.0f64]) && !zero.may_fill(&[1.0f64]));
+        let nan = Missing::new::<f64>(Some(f64::NAN));
+        assert!(
+            nan.is_filled([f64::NAN, 1.0]) && !nan.is_filled([f64::from_bits(f64::NAN.to_bits() ^ 1), 1.0])
+        );
+        assert!(has_negative_zero([1.0f32, -0.0]) && !has_negative_zero([0.0f64, -1.0]));
+    }
+}
