@@ -16,7 +16,7 @@ pub struct Report {
     pub exact_vertices: u64,
     /// Vertices with a NaN or an infinity.
     pub nonfinite_vertices: u64,
-    /// Vertices with u = v = 0.
+    /// Vertices with u = v = 0 that are not filled.
     pub zero_vertices: u64,
     /// Critical points of the field (0 with preserve none, and after decompression).
     pub critical_points: u64,

@@ -15,7 +15,8 @@ pub const FACTZ_DTYPE_F64: i32 = 1;
 
 /// `bound_kind`: the bound is in the unit of the field.
 pub const FACTZ_BOUND_ABSOLUTE: i32 = 0;
-/// `bound_kind`: the bound is a fraction of max - min over the finite values of u and v together.
+/// `bound_kind`: the bound is a fraction of max - min over the finite values of u and v together, those of filled
+/// vertices excepted.
 pub const FACTZ_BOUND_RELATIVE: i32 = 1;
 
 /// `mode`: an analytic bound from the original data; one pass, fastest.
@@ -137,7 +138,7 @@ pub struct factz_config {
     /// Grid spacing along z: 1 (otherwise FACTZ_ERROR_UNSUPPORTED).
     pub dz: f64,
     /// The largest |decompressed - original| of any finite value, finite and not negative; 0 is
-    /// lossless. It is never loosened, by rounding or otherwise.
+    /// lossless bit for bit; above 0 the sign of a zero is not kept. It is never loosened, by rounding or otherwise.
     pub bound: f64,
     /// FACTZ_BOUND_ABSOLUTE or FACTZ_BOUND_RELATIVE.
     pub bound_kind: i32,
@@ -165,8 +166,9 @@ pub struct factz_config {
     /// 1: the field has a fill value. 0: it has none (default).
     pub has_fill_value: i32,
     /// A vertex is filled, without data, where its u or its v has the bits of this value (rounded to the nearest
-    /// `float` for FACTZ_DTYPE_F32). Filled vertices are kept bit for bit, do not count in the range, and no
-    /// critical point is in a triangle that touches one. Not looked at while has_fill_value is 0.
+    /// `float` for FACTZ_DTYPE_F32; a zero has a sign). Filled vertices are kept bit for bit, do not count in the
+    /// range, and no critical point is in a triangle that touches one. Other values may come back as this one
+    /// where it is within the bound of them. Not looked at while has_fill_value is 0.
     pub fill_value: f64,
     /// 0.
     pub reserved: [u64; 12],
