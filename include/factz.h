@@ -71,7 +71,8 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_BOUND_ABSOLUTE 0
 
 /**
- * `bound_kind`: the bound is a fraction of max - min over the finite values of u and v together.
+ * `bound_kind`: the bound is a fraction of max - min over the finite values of u and v together, those of filled
+ * vertices excepted.
  */
 #define FACTZ_BOUND_RELATIVE 1
 
@@ -156,8 +157,11 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_CONFIG_WORDS 24
 
 /**
- * Bit of `warnings`: the range of the field exceeds the magnitude of almost all its values by far. A relative
- * bound is then that of a few values, such as a fill value that the configuration does not name.
+ * Bit of `warnings`, with a relative bound only: outliers make the range of the field, such as a fill value that the
+ * configuration does not name, and the bound may be larger than all data. Of a fixed sample of at most 1024 vertices
+ * (those that are zero, filled or not finite do not count), a sixteenth or more is smaller than a millionth of the
+ * range, and a sixteenth or less lies between that and a quarter of the range. What to do: set fill_value, or give an
+ * absolute bound.
  */
 #define FACTZ_WARNING_WIDE_RANGE 1
 
@@ -325,7 +329,7 @@ typedef struct factz_config {
     double dz;
     /**
      * The largest |decompressed - original| of any finite value, finite and not negative; 0 is
-     * lossless. It is never loosened, by rounding or otherwise.
+     * lossless bit for bit; above 0 the sign of a zero is not kept. It is never loosened, by rounding or otherwise.
      */
     double bound;
     /**
@@ -375,8 +379,9 @@ typedef struct factz_config {
     int32_t has_fill_value;
     /**
      * A vertex is filled, without data, where its u or its v has the bits of this value (rounded to the nearest
-     * `float` for FACTZ_DTYPE_F32). Filled vertices are kept bit for bit, do not count in the range, and no
-     * critical point is in a triangle that touches one. Not looked at while has_fill_value is 0.
+     * `float` for FACTZ_DTYPE_F32; a zero has a sign). Filled vertices are kept bit for bit, do not count in the
+     * range, and no critical point is in a triangle that touches one. Other values may come back as this one
+     * where it is within the bound of them. Not looked at while has_fill_value is 0.
      */
     double fill_value;
     /**
@@ -536,7 +541,7 @@ typedef struct factz_report {
      */
     uint64_t nonfinite_vertices;
     /**
-     * Vertices with u = v = 0; they stay exactly zero.
+     * Vertices with u = v = 0 that are not filled; they stay exactly zero, of either sign above a bound of 0.
      */
     uint64_t zero_vertices;
     /**
@@ -553,7 +558,8 @@ typedef struct factz_report {
      */
     double max_error;
     /**
-     * Vertices where u or v has the bits of config->fill_value; they are stored bit for bit.
+     * Filled vertices (config->fill_value) whose values are finite; those with a NaN or an infinity are
+     * counted above. All are stored bit for bit.
      */
     uint64_t filled_vertices;
     /**

@@ -60,6 +60,7 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
         quantum: [0.0, 1e-320, 1e-40, 0.37, 1e30, 1e308][random(6) as usize],
         dx: 1.0,
         dy: 1.0,
+        has_fill: seed % 2 == 1,
         fill: [random(1 << 47), random(1 << 47)],
         stream_bytes: 0,
         table_bytes: 0,

@@ -19,7 +19,7 @@ fn sample(vertices: u64, k: u64) -> u64 {
     // Products are below 2^59: a field has 2^48 vertices at most. Anywhere in its part, so that columns do not matter.
     let samples = vertices.min(SAMPLES);
     let anywhere = ((k as u32).wrapping_mul(0x9e37_79b1) >> 16) as u64;
-    k * vertices / samples + (anywhere * (vertices / samples) >> 16)
+    k * vertices / samples + ((anywhere * (vertices / samples)) >> 16)
 }
 
 /// Whether at least a sixteenth of the vertices is a million times smaller than the range, and no more than a sixteenth
