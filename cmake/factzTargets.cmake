@@ -17,11 +17,12 @@ if(NOT TARGET factz::shared)
     INTERFACE_INCLUDE_DIRECTORIES "${FACTZ_INCLUDE_DIR}")
 
   add_library(factz::static STATIC IMPORTED GLOBAL)
-  # What the Rust standard library takes from the system (`rustc --print native-static-libs`).
+  # What the Rust standard library takes from the system (`rustc --print native-static-libs`), but for libgcc_s: the
+  # compiler itself links the unwinder, the shared one or, with -static, the one in libgcc_eh.
   set_target_properties(factz::static PROPERTIES
     IMPORTED_LOCATION "${FACTZ_STATIC_LIBRARY}"
     INTERFACE_INCLUDE_DIRECTORIES "${FACTZ_INCLUDE_DIR}"
-    INTERFACE_LINK_LIBRARIES "gcc_s;util;rt;pthread;m;dl;c")
+    INTERFACE_LINK_LIBRARIES "util;rt;pthread;m;dl;c")
 
   if(FACTZ_BUILD_TARGET)
     add_dependencies(factz::shared ${FACTZ_BUILD_TARGET})

@@ -77,6 +77,35 @@ void refused(F &&wrong, factz_status status, const std::string &part)
     require(false, "expected an error with: " + part);
 }
 
+/* A configuration as text, as words and from a stream, and a checksum that is not compared. */
+void options(const factz::field<const float> &field, const factz::field<float> &back)
+{
+    const factz_config config =
+        factz::config_from_string("abs=1e-2,mode=speculative,coder=huffman,pin=xmin+ymax");
+    const std::string text = factz::to_string(config);
+    const auto words = factz::to_words(config);
+    const auto formats = factz::readable_formats();
+    require(factz::to_string(factz::config_from_words(words.data(), words.size())) == text, "words");
+    require(formats.first <= formats.second, "readable formats");
+    refused([] { factz::config_from_string("abs=1,mode=fast"); }, FACTZ_ERROR_INVALID_CONFIG,
+            "block, speculative");
+
+    std::vector<std::byte> stream = factz::compress(field, config);
+    const factz_info info = factz::inspect(stream);
+    require(formats.first <= info.format_version && info.format_version <= formats.second,
+            "format of the stream");
+    factz_config again = factz::config_from_info(info);
+    require(again.nx == field.nx && again.coder == FACTZ_CODER_HUFFMAN && again.bound == 1e-2,
+            "configuration");
+    require(factz::decompress_sizes(back).max_stream_bytes >= stream.size(), "sizes");
+
+    stream[8] ^= std::byte{1}; /* of the checksum */
+    refused([&] { factz::decompress(stream, back); }, FACTZ_ERROR_CORRUPT_STREAM, "checksum");
+    again.verify_checksum = 0;
+    const factz_report report = factz::decompress(stream, back, again, 2);
+    require(report.stream_bytes == stream.size() && report.required_bytes == stream.size(), "report");
+}
+
 void everything()
 {
     std::printf("factz %s, format %u\n", factz_version(), static_cast<unsigned>(factz_format_version()));
@@ -105,12 +134,13 @@ void everything()
     std::vector<unsigned char> small(200);
     const factz::field<const float> input = dense;
     refused([&] { factz::compress_into(small, input, config); }, FACTZ_ERROR_BUFFER_TOO_SMALL,
-            "dst_bytes is too small");
+            "dst_bytes = 200 is too small");
     refused([&] { factz::compress(input, factz::absolute_bound(-1)); }, FACTZ_ERROR_INVALID_CONFIG,
             "bound = -1");
     refused([&] { factz::decompress(small, dense2); }, FACTZ_ERROR_CORRUPT_STREAM, "stream");
     refused([&] { factz::decompress(factz::compress(block, config), dense2); }, FACTZ_ERROR_INVALID_ARGUMENT,
             "the stream holds F64");
+    options(dense, dense2);
 }
 
 }  // namespace

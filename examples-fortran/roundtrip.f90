@@ -14,6 +14,7 @@ program roundtrip
   call whole_arrays()
   call ghost_layers()
   call sections()
+  call options()
   call wrong_calls()
   print '(a)', 'everything holds'
 
@@ -122,6 +123,42 @@ contains
     call show('sections, real64', size(stream), 2 * 8 * nx * ny, comparison)
   end subroutine sections
 
+  ! A configuration as text, as words and from a stream, and a checksum that is not compared.
+  subroutine options()
+    real(real32), allocatable, dimension(:, :) :: u, v
+    integer(int8), allocatable :: stream(:)
+    integer(c_int32_t) :: words(FACTZ_CONFIG_WORDS), first, last, status
+    character(:), allocatable :: text, again
+    character(500) :: reason
+    type(factz_config) :: config, other
+    type(factz_info) :: info
+    type(factz_report) :: report
+    call factz_config_from_string('abs=1e-2,coder=huffman,pin=xmin+ymax,fill=9.96921e36', config)
+    call factz_config_to_string(config, text)
+    status = factz_config_to_words(config, words, size(words, kind=c_size_t))
+    call require(status == FACTZ_OK .and. words(1) == 1, 'words')
+    status = factz_config_from_words(words, size(words, kind=c_size_t), other)
+    call factz_config_to_string(other, again)
+    call require(status == FACTZ_OK .and. text == again, 'words and text')
+    call factz_config_from_string('abs=1,mode=fast', config, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_CONFIG, reason, 'block, speculative')
+
+    allocate (u(nx, ny), v(nx, ny))
+    u = 1
+    v = 2
+    call factz_compress(u, v, factz_absolute_bound(bound), stream)
+    call factz_inspect(stream, info)
+    status = factz_readable_formats(first, last)
+    call require(status == FACTZ_OK .and. first <= info%format_version .and. info%format_version <= last, 'formats')
+    status = factz_config_from_info(info, config)
+    call require(status == FACTZ_OK .and. config%nx == nx .and. config%bound >= bound, 'the configuration of a stream')
+    stream(9) = ieor(stream(9), 1_int8)     ! of the checksum
+    call factz_decompress(stream, u, v, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_CORRUPT_STREAM, reason, 'checksum')
+    call factz_decompress(stream, u, v, report, threads=2, verify_checksum=.false.)
+    call require(report%required_bytes == size(stream), 'the report')
+  end subroutine options
+
   ! With stat= and errmsg= the program goes on; without them an error stops it with the same text.
   subroutine wrong_calls()
     real(real32), allocatable, dimension(:, :) :: u, v, narrow
@@ -157,6 +194,8 @@ contains
     call factz_compress(u, v, config, stream)
     call factz_decompress(stream(:size(stream) - 1), u, v, stat=status, errmsg=reason)
     call told(status, FACTZ_ERROR_CORRUPT_STREAM, reason, 'factz_decompress: ')
+    call factz_decompress(stream(:0), u, v, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'stream has no elements')
   end subroutine wrong_calls
 
   subroutine told(status, expected, reason, part)

@@ -3,8 +3,9 @@
 
 use crate::fpenv;
 use std::cell::Cell;
+use std::panic::PanicHookInfo;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 
 /// Whose code a thread runs.
 #[derive(Clone, Copy, PartialEq)]
@@ -54,6 +55,10 @@ fn run_as<R>(code: Code, body: impl FnOnce() -> R) -> R {
     body()
 }
 
+/// The hook of the host.
+static PREVIOUS: OnceLock<Hook> = OnceLock::new();
+type Hook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send>;
+
 /// Puts a hook before the one that is there, which decides by the thread whose panic it is.
 fn install_hook() {
     static HOOK: Once = Once::new();
@@ -62,15 +67,16 @@ fn install_hook() {
         return;
     }
     HOOK.call_once(|| {
-        let previous = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
+        // The hook itself holds nothing, so that nothing is allocated for it.
+        let _ = PREVIOUS.set(std::panic::take_hook());
+        std::panic::set_hook(Box::new(|info| {
             let silent = match CODE.try_with(Cell::get).unwrap_or(Code::Host) {
                 Code::Host => false,
                 Code::Export => true,
                 // Without an export the work was started by Rust code, which gets the panic itself.
                 Code::Worker => RUNNING.load(Ordering::SeqCst) > 0,
             };
-            if !silent {
+            if let (false, Some(previous)) = (silent, PREVIOUS.get()) {
                 previous(info);
             }
         }));

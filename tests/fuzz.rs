@@ -22,7 +22,7 @@ fn random_configurations_and_damaged_streams() {
         .arg(format!("-I{}", root().join("include").display()))
         .arg(root().join("tests/fuzz/driver.c"))
         .arg(library)
-        .args(["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc", "-o"])
+        .args(["-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc", "-o"])
         .arg(&program));
     let out = run(Command::new(program)
         .arg(variable("FACTZ_FUZZ_CONFIGURATIONS", "1000"))

@@ -30,6 +30,7 @@ pub mod decompress;
 pub mod device;
 pub mod encoding;
 pub mod inspect;
+mod linking;
 pub mod log;
 pub mod report;
 pub mod sizes;

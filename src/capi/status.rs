@@ -1,5 +1,6 @@
 //! Status codes, the thread's last message, and the guard around every export.
 
+use super::linking;
 use crate::error::{Error, Result, Status};
 use crate::log::event;
 use crate::panics;
@@ -104,6 +105,7 @@ fn set_last_error(message: &str) {
 
 /// Runs an export: nothing unwinds out of it, nothing is printed, and the message is kept.
 pub(super) fn guard(body: impl FnOnce() -> Result<()>) -> factz_status {
+    linking::keep_thread_functions();
     panics::inside_export(|| caught(body))
 }
 

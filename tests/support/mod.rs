@@ -67,8 +67,9 @@ pub struct Linking {
     pub arguments: Vec<OsString>,
 }
 
-/// With the shared library, found by the SONAME in `folder` at run time, and with the static one.
-pub fn linkings(folder: &Path) -> [Linking; 2] {
+/// With the shared library, found by the SONAME in `folder` at run time, with the static one, and with nothing but
+/// static ones.
+pub fn linkings(folder: &Path) -> [Linking; 3] {
     let libraries = release_folder();
     let soname = folder.join("libfactz.so.0");
     if !soname.exists() {
@@ -82,14 +83,21 @@ pub fn linkings(folder: &Path) -> [Linking; 2] {
     let mut shared = vec![joined("-L", &libraries), "-lfactz".into(), "-lm".into()];
     shared.push(joined("-Wl,-rpath,", folder));
     let mut archive = vec![libraries.join("libfactz.a").into_os_string()];
-    archive.extend(["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"].map(OsString::from));
-    [Linking { name: "shared", arguments: shared }, Linking { name: "static", arguments: archive }]
+    archive.extend(["-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"].map(OsString::from));
+    let mut alone = archive.clone();
+    alone.push("-static".into());
+    [
+        Linking { name: "shared", arguments: shared },
+        Linking { name: "static", arguments: archive },
+        Linking { name: "without-shared-libraries", arguments: alone },
+    ]
 }
 
-/// Runs a program under valgrind, which must find nothing.
+/// Runs a program under valgrind, which must find nothing, without suppressions.
 pub fn valgrind(program: &Path) {
     run(Command::new("valgrind")
-        .args(["--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite,indirect"])
+        .args(["--error-exitcode=9", "--default-suppressions=no", "--leak-check=full"])
+        .arg("--errors-for-leak-kinds=definite,indirect")
         .arg(program));
 }
 

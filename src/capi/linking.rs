@@ -1,0 +1,52 @@
+//! What a static program needs of the C library besides what Rust code calls.
+
+/// The run-time libraries of C++ and Fortran refer to these functions weakly and, where there is one of them, call
+/// all: without these references a static program has some of them and null pointers for the others.
+#[cfg(target_os = "linux")]
+static THREAD_FUNCTIONS: [unsafe extern "C" fn(); 17] = [
+    pthread_cond_broadcast,
+    pthread_cond_destroy,
+    pthread_cond_init,
+    pthread_cond_wait,
+    pthread_create,
+    pthread_getspecific,
+    pthread_join,
+    pthread_key_create,
+    pthread_key_delete,
+    pthread_mutex_destroy,
+    pthread_mutex_init,
+    pthread_mutex_lock,
+    pthread_mutex_trylock,
+    pthread_mutex_unlock,
+    pthread_once,
+    pthread_self,
+    pthread_setspecific,
+];
+
+// Only their addresses are used.
+#[cfg(target_os = "linux")]
+unsafe extern "C" {
+    fn pthread_cond_broadcast();
+    fn pthread_cond_destroy();
+    fn pthread_cond_init();
+    fn pthread_cond_wait();
+    fn pthread_create();
+    fn pthread_getspecific();
+    fn pthread_join();
+    fn pthread_key_create();
+    fn pthread_key_delete();
+    fn pthread_mutex_destroy();
+    fn pthread_mutex_init();
+    fn pthread_mutex_lock();
+    fn pthread_mutex_trylock();
+    fn pthread_mutex_unlock();
+    fn pthread_once();
+    fn pthread_self();
+    fn pthread_setspecific();
+}
+
+/// Keeps the references in every program that calls an export.
+pub(super) fn keep_thread_functions() {
+    #[cfg(target_os = "linux")]
+    std::hint::black_box(&THREAD_FUNCTIONS);
+}
