@@ -26,7 +26,7 @@ const SOME_RANKS: [(usize, &[usize]); 2] = [(4, &[1, 3]), (6, &[4])];
 
 /// Compiles the example into a folder.
 fn compile(folder: &Path) -> PathBuf {
-    let [shared, _] = linkings(folder);
+    let [shared, ..] = linkings(folder);
     let program = folder.join("mpi_blocks");
     run(Command::new("mpicc")
         .args(STRICT_C)
