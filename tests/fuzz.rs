@@ -17,7 +17,7 @@ fn random_configurations_and_damaged_streams() {
         .map(PathBuf::from)
         .unwrap_or_else(|| release_folder().join("libfactz.a"));
     run(Command::new(variable("CC", "cc"))
-        .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-g"])
+        .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-frounding-math"])
         .args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all"])
         .arg(format!("-I{}", root().join("include").display()))
         .arg(root().join("tests/fuzz/driver.c"))
