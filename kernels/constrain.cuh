@@ -29,13 +29,6 @@ __device__ __forceinline__ T limit_of(const T* limits, u64 limited, i32 position
     return limited >> (position / LIMIT_CHUNK) & 1 ? limits[position] : no_limit<T>();
 }
 
-// What comes nearer to the origin than this has limits, or is not like the rest.
-// With a bound of 0 everything does: a zero may have a sign.
-__device__ __forceinline__ double near_bound(const Job& job, double bound_up) {
-    if (bound_up == 0.0) return __longlong_as_double(0x7ff0000000000000ll);
-    return job.preserve != PRESERVE_NONE ? bound_up : 0.0;
-}
-
 // Which cells at the vertices of a tile come near the origin: those of the row above, of its bands of rows, of the column
 // before, and of its last column. A byte for each limited tile, in the place of the symbols.
 enum : u32 { NEAR_ABOVE = 1, NEAR_BAND = 2, NEAR_BEFORE = NEAR_BAND << BANDS, NEAR_END = NEAR_BEFORE << 1, ALL_BANDS = NEAR_BEFORE - NEAR_BAND };

@@ -1,6 +1,7 @@
 // Entries of the front end: from values to symbols. No numerics of their own.
 #pragma once
 #include "anchor_scan.cuh"
+#include "seen.cuh"
 #include "stage/tile.cuh"
 #include "stage/tune.cuh"
 #include "stage/wide_range.cuh"
@@ -32,65 +33,6 @@ __device__ __forceinline__ void begin_call(const Job& job) {
 }
 
 // ---------------------------------------------------------------- statistics
-
-// What a block of the statistics has seen: the range of the finite values, the least of them above the largest where there are none.
-template <typename T>
-struct SeenRange {
-    T low, high;
-
-    static __device__ __forceinline__ SeenRange none() {
-        const T infinite = Real<T>::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
-        return {infinite, -infinite};
-    }
-    __device__ __forceinline__ bool any() const { return low <= high; }
-    __device__ __forceinline__ void add(T other_low, T other_high) {
-        low = Real<T>::low(low, other_low);
-        high = Real<T>::high(high, other_high);
-    }
-    __device__ __forceinline__ void add(const SeenRange& other) { add(other.low, other.high); }
-    __device__ __forceinline__ void add_lanes() {
-#pragma unroll
-        for (i32 k = 16; k > 0; k /= 2) add(__shfl_xor_sync(FULL, low, k), __shfl_xor_sync(FULL, high, k));
-    }
-};
-// How many zeros and missing values, and ~index of the first one of these.
-struct SeenCounts {
-    u64 zero, nonfinite, first;
-
-    __device__ __forceinline__ void add(const SeenCounts& other) {
-        zero += other.zero;
-        nonfinite += other.nonfinite;
-        first = other.first > first ? other.first : first;
-    }
-    __device__ __forceinline__ void add_lanes() {
-#pragma unroll
-        for (i32 k = 16; k > 0; k /= 2) add({__shfl_xor_sync(FULL, zero, k), __shfl_xor_sync(FULL, nonfinite, k), __shfl_xor_sync(FULL, first, k)});
-    }
-};
-// How many filled vertices.
-struct SeenFilled {
-    u64 count;
-
-    __device__ __forceinline__ void add(const SeenFilled& other) { count += other.count; }
-    __device__ __forceinline__ void add_lanes() {
-#pragma unroll
-        for (i32 k = 16; k > 0; k /= 2) count += __shfl_xor_sync(FULL, count, k);
-    }
-};
-// Those of all blocks of the statistics, no more than there are tiles, in the place of the words: the ranges, and behind as many as there may be the
-// counts, and those of filled vertices where there is a fill value.
-template <typename T>
-struct Seen {
-    SeenRange<T>* ranges;
-    SeenCounts* counts;
-    SeenFilled* filled;
-
-    __device__ __forceinline__ explicit Seen(const Job& job)
-        : ranges(reinterpret_cast<SeenRange<T>*>(job.words)),
-          counts(reinterpret_cast<SeenCounts*>(ranges + job.tiles())),
-          filled(reinterpret_cast<SeenFilled*>(counts + job.tiles())) {}
-};
-static_assert(sizeof(SeenRange<double>) + sizeof(SeenCounts) + sizeof(SeenFilled) <= TILE_WORD_BYTES_F32, "they have their place");
 
 // The statistics look at strips: 128 columns of a row of tiles. Where they are few, each is the work of a block, a warp for a part of its rows, so
 // that all multiprocessors have as much to do, and soon; otherwise of a warp, which has one only in fields that are not very large: there are no more
@@ -125,6 +67,13 @@ template <typename T>
 __device__ __forceinline__ double useful_bound_of(const Job& job, const SeenRange<T>& range) {
     const double bound = bound_of(job, range);
     return range.any() ? useful_bound<T>(bound, Real<T>::high(Real<T>::abs(range.low), Real<T>::abs(range.high)), job.preserve != PRESERVE_NONE) : bound;
+}
+
+// What comes nearer to the origin than this has limits, or is not like the rest.
+// With a bound of 0 everything does: a zero may have a sign.
+__device__ __forceinline__ double near_bound(const Job& job, double bound_up) {
+    if (bound_up == 0.0) return __longlong_as_double(0x7ff0000000000000ll);
+    return job.preserve != PRESERVE_NONE ? bound_up : 0.0;
 }
 
 // What follows from what all blocks have seen.

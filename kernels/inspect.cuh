@@ -34,7 +34,7 @@ __device__ __forceinline__ void inspect(const Inspection& job) {
         info.predictor = (i32)(checked.about >> 24);
         info.preserve = (i32)(more & 255);
         info.has_fill_value = (i32)has_fill;
-        if (has_fill) info.fill_value = info.dtype == 0 ? (double)__uint_as_float((u32)fill) : __longlong_as_double((long long)fill);
+        if (has_fill) info.fill_value = fill_value(info.dtype == 0 ? 4 : 8, fill);
     }
     *job.info = info;
 }

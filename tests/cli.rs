@@ -148,6 +148,40 @@ fn json_holds_the_figures() {
 }
 
 #[test]
+fn a_fill_value_is_told_and_an_unknown_one_warned_of() {
+    let f = Folder::new("fill");
+    // 2^80, which has the same digits in both types.
+    let fill = 1.2089258196146292e24f32;
+    let with_land = |path: String| -> Vec<u8> {
+        let land = |(k, x): (usize, f32)| if k % 7 == 3 { fill } else { x };
+        values(&path).into_iter().enumerate().map(land).flat_map(f32::to_le_bytes).collect()
+    };
+    let [u, v] = field("wind_global").map(with_land);
+    let (u, v) = (f.write("u.f32", &u), f.write("v.f32", &v));
+    let (stream, u1, v1) = (f.path("wind.fz"), f.path("u1.f32"), f.path("v1.f32"));
+    let compress = ["compress", &u, &v, "-o", &stream, "--dims", DIMS, "--rel", "1e-3"];
+    assert!(succeeds(&compress).contains("--fill-value names a value"));
+    assert_eq!(json(&["info", &stream, "--json"])["fill_value"], Value::Null);
+    let with_fill = [&compress[..], &["--fill-value", "1.2089258196146292e24"]].concat();
+    let said = succeeds(&with_fill);
+    assert!(said.contains(", 9,309 with the fill value") && !said.contains("warning"), "{said}");
+    let figures = json(&[&with_fill[..], &["--json"]].concat());
+    assert_eq!(
+        (figures["filled_vertices"].as_u64(), figures["wide_range"].as_bool()),
+        (Some(9309), Some(false))
+    );
+    assert!(figures["absolute_bound"].as_f64().unwrap() < 1.0, "{figures}");
+    let told = succeeds(&["info", &stream]);
+    assert!(told.contains("fill value      1.2089258196146292e24"), "{told}");
+    assert_eq!(json(&["info", &stream, "--json"])["fill_value"], figures["fill_value"]);
+    succeeds(&["decompress", &stream, &u1, &v1]);
+    for (before, after) in values(&u).into_iter().zip(values(&u1)) {
+        assert!((before == fill) == (after == fill));
+    }
+    fails(&[&compress[..], &["--fill-value", "land"]].concat(), &["--fill-value", "9.96921e36"]);
+}
+
+#[test]
 fn made_fields_are_measured() {
     for kind in ["dense", "smooth", "ocean"] {
         let b = json(&[

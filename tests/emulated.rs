@@ -14,6 +14,7 @@ use cases::*;
 use factz::backend::{compress, decompress, max_stream_bytes, Execution};
 use factz::field::{Layout, View, ViewMut};
 use factz::real::Real;
+use factz::stage::missing;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request, Status};
 use serde_json::Value;
 use std::fs;
@@ -137,11 +138,7 @@ fn write_stream_and_counts<T: Real>(
 
 /// Bits of the fill value as a number, or a dash.
 fn fill_bits(c: &Config) -> String {
-    match (c.fill_value, c.dtype) {
-        (None, _) => "-".into(),
-        (Some(x), Dtype::F32) => (x as f32).to_bits().to_string(),
-        (Some(x), Dtype::F64) => x.to_bits().to_string(),
-    }
+    c.fill_value.map_or("-".into(), |x| missing::fill_bits(c.dtype.bytes() as usize, x).to_string())
 }
 
 /// A golden stream that is written today.

@@ -8,7 +8,7 @@ use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
 use crate::stage::entropy::lanes::STATE_BYTES;
 use crate::stage::entropy::table::{TABLES, V1_ANS_TABLES};
 use crate::stage::entropy::Model;
-use crate::stage::missing::Missing;
+use crate::stage::missing::{fill_value, Missing};
 use crate::stage::predict::CHOICES;
 use crate::stage::quantize::TAPERS;
 use std::ops::Range;
@@ -104,10 +104,7 @@ impl Header {
 
     pub fn info(&self) -> StreamInfo {
         StreamInfo {
-            fill_value: self.has_fill.then(|| match self.dtype {
-                Dtype::F32 => f32::from_bits(self.fill[0] as u32) as f64,
-                Dtype::F64 => f64::from_bits(self.fill[0]),
-            }),
+            fill_value: self.has_fill.then(|| fill_value(self.dtype.bytes() as usize, self.fill_bits())),
             format_version: self.version as u32,
             nx: self.nx,
             ny: self.ny,

@@ -13,7 +13,7 @@ pub struct Missing {
 impl Missing {
     /// With a fill value, which is rounded to the element type.
     pub fn new<T: Real>(fill_value: Option<f64>) -> Self {
-        Missing { fill: fill_value.map(|x| T::from_f64(x).to_bits64()) }
+        Missing { fill: fill_value.map(|x| fill_bits(T::BYTES, x)) }
     }
 
     /// With the bits of a fill value.
@@ -51,6 +51,32 @@ impl Missing {
     }
 }
 
+/// Bits of a fill value in an element type of so many bytes, the nearest one. A NaN keeps its sign and the upper part of its
+/// payload, as no conversion promises.
+pub fn fill_bits(element_bytes: usize, value: f64) -> u64 {
+    let bits = value.to_bits();
+    if element_bytes == 8 {
+        return bits;
+    }
+    if !value.is_nan() {
+        return (value as f32).to_bits() as u64;
+    }
+    let payload = bits >> 29 & 0x7f_ffff;
+    bits >> 32 & 0x8000_0000 | 0x7f80_0000 | if payload == 0 { 0x40_0000 } else { payload }
+}
+
+/// The fill value of these bits: [`fill_bits`] gives them back.
+pub fn fill_value(element_bytes: usize, bits: u64) -> f64 {
+    if element_bytes == 8 {
+        return f64::from_bits(bits);
+    }
+    let value = f32::from_bits(bits as u32);
+    if value.is_nan() {
+        return f64::from_bits((bits & 0x8000_0000) << 32 | 0x7ff0 << 48 | (bits & 0x7f_ffff) << 29);
+    }
+    value as f64
+}
+
 /// Whether a component is a negative zero: a bound of 0 keeps its sign, which codes do not have.
 #[inline(always)]
 pub fn has_negative_zero<T: Real>(vertex: [T; 2]) -> bool {
@@ -72,6 +98,11 @@ mod tests {
         let zero = Missing::new::<f64>(Some(0.0));
         assert!(zero.is_filled([0.0, 1.0]) && !zero.is_filled([-0.0, 1.0]));
         assert!(zero.may_fill(&[-0.0f64]) && !zero.may_fill(&[1.0f64]));
+        for bits in [0x7fc0_0000, 0x7fa0_0001, 0xffc1_2345, 0, 0x8000_0000, 1, 0x7f80_0000, 0x7cf0_0000] {
+            assert_eq!(fill_bits(4, fill_value(4, bits)), bits);
+        }
+        assert_eq!(fill_bits(4, f64::from_bits(0x7ff0_0000_0000_0001)), 0x7fc0_0000);
+        assert_eq!(fill_bits(4, f64::NAN), f32::NAN.to_bits() as u64);
         let nan = Missing::new::<f64>(Some(f64::NAN));
         assert!(
             nan.is_filled([f64::NAN, 1.0]) && !nan.is_filled([f64::from_bits(f64::NAN.to_bits() ^ 1), 1.0])

@@ -22,6 +22,7 @@ mod matrix;
 mod memory;
 mod modes;
 mod narrow;
+mod rare;
 mod scenarios;
 
 use factz::backend::cuda::host::{device_count, Device};
@@ -77,7 +78,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 23] = [
+const SCENARIOS: [Scenario; 24] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),
@@ -94,6 +95,7 @@ const SCENARIOS: [Scenario; 23] = [
     ("analysis_graph", analysis::analysis_graph),
     ("synthetic_fields", made::synthetic_fields),
     ("narrow_fields", narrow::narrow_fields),
+    ("rare_vertices", rare::rare_vertices),
     ("floating_point_modes", modes::floating_point_modes),
     ("golden", golden::golden_streams),
     ("older_version", golden::older_version),

@@ -3,6 +3,7 @@
 use super::{Buffers, Direction};
 use crate::plan::{Region, Workspace};
 use crate::request::{Config, Dtype, Request};
+use crate::stage::missing;
 use std::mem::{offset_of, size_of};
 
 /// An address that the device can use; 0 where there is none.
@@ -80,10 +81,11 @@ const _: () = {
 
 /// Bits of the fill value; those of a NaN where there is none, which is missing anyway.
 fn fill_bits(config: &Config) -> u64 {
-    match (config.dtype, config.fill_value) {
-        (Dtype::F32, fill) => fill.map_or(i32::MAX as u64, |x| (x as f32).to_bits() as u64),
-        (Dtype::F64, fill) => fill.map_or(i64::MAX as u64, f64::to_bits),
-    }
+    let none = match config.dtype {
+        Dtype::F32 => i32::MAX as u64,
+        Dtype::F64 => i64::MAX as u64,
+    };
+    config.fill_value.map_or(none, |x| missing::fill_bits(config.dtype.bytes() as usize, x))
 }
 
 impl From<crate::field::Layout> for Layout {

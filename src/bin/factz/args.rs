@@ -181,6 +181,18 @@ fn parse_bound(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A value that marks vertices without data.
+#[derive(Args)]
+pub struct FillArguments {
+    /// Vertices whose u or v has exactly this value hold no data (rounded to f32 for such fields)
+    #[arg(long, value_name = "X", value_parser = parse_fill, allow_negative_numbers = true)]
+    pub fill_value: Option<f64>,
+}
+
+fn parse_fill(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "a fill value is a number, for example 9.96921e36 or -999".into())
+}
+
 /// Grid spacing along x and y.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spacing {
@@ -318,7 +330,8 @@ pub struct Place {
 
 /// Compresses a field, the arrays U and V, into one stream.
 ///
-/// One of --abs and --rel is required. Values that are NaN or infinite are stored bit for bit.
+/// One of --abs and --rel is required. Values that are NaN or infinite are stored bit for bit, and so are vertices
+/// with the fill value, which do not count in the range.
 #[derive(Args)]
 #[command(after_long_help = "\
 Units: --abs is in the unit of the field; --rel is a fraction of max(u, v) - min(u, v) over the finite values. \
@@ -332,6 +345,7 @@ Examples:
   factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2
   factz compress u.npy v.npy -o flow.fz --abs 0.05 --mode speculative --backend cuda
   factz compress flow.npz --keys vx,vy -o flow.fz --abs 0.05
+  factz compress uo.npy vo.npy -o ocean.fz --rel 1e-3 --fill-value 9.96921e36
   solver | factz compress - -o - --dims 512x512 --rel 1e-3 | ssh host 'cat > flow.fz'
   factz compress u.f64 v.f64 -o run.fz --dims 4096x2048 --dtype f64 --rel 1e-4 --spacing 1,0.5 --json")]
 pub struct Compress {
@@ -342,6 +356,8 @@ pub struct Compress {
     pub output: PathBuf,
     #[command(flatten)]
     pub bound: BoundArguments,
+    #[command(flatten)]
+    pub fill: FillArguments,
     /// How the encoder finds the error that each vertex may have; both give the same guarantee
     #[arg(long, value_enum, default_value = "block")]
     pub mode: ModeName,

@@ -5,13 +5,14 @@ use crate::array::{dtype_name, Dims, Field};
 use crate::engine::{Done, Engine};
 use crate::failure::{failure, input_name, is_dash, output_name, Failure};
 use crate::figures::{
-    bound_kind_name, coder_name, joined, mode_name, predictor_name, preserve_name, report_json,
+    bound_kind_name, coder_name, fill_json, joined, mode_name, predictor_name, preserve_name, report_json,
 };
 use crate::output::{is_standard, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
 use crate::{input, Verdict};
+use factz::report::WARNING_WIDE_RANGE;
 use factz::{backend, BoundKind, Config, Preserve, Report, StreamInfo};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -66,6 +67,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
                 "dy": config.dy,
                 "bound_kind": bound_kind_name(bound_kind),
                 "bound": bound,
+                "fill_value": fill_json(config.fill_value),
                 "input_bytes": field.bytes(),
                 "ratio": field.bytes() as f64 / report.stream_bytes as f64,
                 "backend": done.backend(),
@@ -87,6 +89,7 @@ fn config(a: &Compress, field: &Field, bound_kind: BoundKind, bound: f64) -> Con
         predictor: a.predictor.value(),
         coder: a.coder.value(),
         preserve: a.preserve.value(),
+        fill_value: a.fill.fill_value,
         dx: a.spacing.dx,
         dy: a.spacing.dy,
         ..Config::new(field.dims.nx, field.dims.ny, bound_kind, bound)
@@ -120,11 +123,22 @@ fn compressed_text(
     };
     let _ = writeln!(
         text,
-        "vertices: {} stored exactly, {} zero, {} with NaN or infinity",
+        "vertices: {} stored exactly, {} zero, {} with NaN or infinity{}",
         grouped(report.exact_vertices),
         grouped(report.zero_vertices),
-        grouped(report.nonfinite_vertices)
+        grouped(report.nonfinite_vertices),
+        match config.fill_value {
+            Some(_) => format!(", {} with the fill value", grouped(report.filled_vertices)),
+            None => String::new(),
+        }
     );
+    if report.warnings & WARNING_WIDE_RANGE != 0 {
+        let _ = writeln!(
+            text,
+            "warning: outliers make the range, a million times that of many other values, and --rel is a fraction of it; \
+             --fill-value names a value that is no data, --abs does without the range"
+        );
+    }
     text
 }
 

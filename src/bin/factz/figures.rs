@@ -2,6 +2,7 @@
 
 use crate::array::dtype_name;
 use factz::analysis::{Comparison, Kind};
+use factz::report::WARNING_WIDE_RANGE;
 use factz::{BoundKind, Coder, Mode, Predictor, Preserve, Report, StreamInfo};
 use serde_json::{json, Map, Value};
 
@@ -73,6 +74,8 @@ pub fn report_json(report: &Report) -> Value {
         "exact_vertices": report.exact_vertices,
         "nonfinite_vertices": report.nonfinite_vertices,
         "zero_vertices": report.zero_vertices,
+        "filled_vertices": report.filled_vertices,
+        "wide_range": report.warnings & WARNING_WIDE_RANGE != 0,
         "critical_points": report.critical_points,
         "absolute_bound": report.bound,
         "max_error": report.max_error,
@@ -95,10 +98,16 @@ pub fn info_json(i: &StreamInfo) -> Value {
         "bound_kind": bound_kind_name(i.bound_kind),
         "bound": i.bound,
         "absolute_bound": i.absolute_bound,
+        "fill_value": fill_json(i.fill_value),
         "field_bytes": field_bytes(i),
         "stream_bytes": i.stream_bytes,
         "ratio": field_bytes(i) as f64 / i.stream_bytes as f64,
     })
+}
+
+/// A fill value: null where there is none, text where JSON has no such number.
+pub fn fill_json(fill_value: Option<f64>) -> Value {
+    fill_value.map_or(Value::Null, |x| if x.is_finite() { json!(x) } else { json!(x.to_string()) })
 }
 
 /// Bytes of u and v together.

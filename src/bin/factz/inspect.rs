@@ -57,6 +57,9 @@ fn info_text(i: &StreamInfo, file_bytes: u64) -> String {
     line("field", format!("{} x {} values of {} (columns x rows)", i.nx, i.ny, dtype_name(i.dtype)));
     line("bound", format!("{} {:e}", bound_kind_name(i.bound_kind), i.bound));
     line("absolute bound", format!("{:e}", i.absolute_bound));
+    if let Some(fill) = i.fill_value {
+        line("fill value", format!("{fill:e}"));
+    }
     line("mode", mode_name(i.mode).into());
     line("predictor", predictor_name(i.predictor).into());
     line("coder", coder_name(i.coder).into());
