@@ -448,7 +448,9 @@ mod tests {
         assert_eq!(Header::read(&lorenzo.write()).unwrap(), lorenzo);
         for version in [1, 2] {
             let groups = if version == 1 { 0 } else { 11 };
-            let old = Header { version, groups, stream_bytes: 1 << 20, ..lorenzo };
+            let old = Header { version, groups, stream_bytes: 1 << 20, has_fill: version > 1, ..lorenzo };
+            let early = Header { version: 1, groups: 0, stream_bytes: 1 << 20, ..lorenzo };
+            assert_eq!(Header::read(&early.write()).unwrap_err().status, Status::CorruptStream);
             assert_eq!(Header::read(&old.write()).unwrap().version, version);
         }
         let unknown = Header { version: VERSION, ..h };
