@@ -315,7 +315,11 @@ fn wrong_usage_is_explained() {
         &["compress", &u, &v, "-o", &nowhere, "--dims", DIMS, "--rel", "1"],
         &["no/such/folder/out.fz", "written"],
     );
-    fails(&["verify", &u, &v, &u, "--dims", DIMS], &["3 files", "U0 V0 U1 V1"]);
+    fails(
+        &["verify", &u, &v, &u, "--dims", DIMS],
+        &["u.f32: ", "it has one component: give the file of the other"],
+    );
+    fails(&["verify", &u, "--dims", DIMS], &["the number of files is 1", "U0 V0 U1 V1"]);
     fails(&["verify"], &["factz verify [OPTIONS] <U0> <V0> <U1> <V1>"]);
     // Too many values are told from what is no number.
     for dims in ["4294967296x4294967296", "16777216x16777217", "99999999999999999999x1"] {

@@ -361,5 +361,8 @@ fn arrays_of_numpy_are_written_as_the_names_say() {
         }
         let c = json(&["verify", &f.path("both.npy"), &archive, "--abs", "0", "--json"]);
         assert_eq!((c["command"].as_str(), c["violations"].as_u64()), (Some("verify"), Some(0)));
+        let [u, v] = &w.files;
+        succeeds(&["verify", u, v, &archive, "--rel", "1e-2"]);
+        succeeds(&["verify", &archive, u, v, "--abs", "0.5"]);
     }
 }

@@ -430,10 +430,11 @@ that cannot be read.
 Examples:
   factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --rel 1e-2
   factz verify flow.npz flow2.npz --abs 0.05
+  factz verify u.npy v.npy flow2.npz --abs 0.05
   factz decompress flow.fz - | factz verify flow.npy - --abs 0.05"
 )]
 pub struct Verify {
-    /// Components of the original and of the reconstruction, or a file with both components for each of them; - is
+    /// Components of the original and of the reconstruction; a file with both components takes the place of two; - is
     /// standard input
     #[arg(required = true, num_args = 1.., value_names = ["U0", "V0", "U1", "V1"])]
     pub files: Vec<PathBuf>,

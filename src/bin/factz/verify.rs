@@ -55,9 +55,13 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
     let (before, after) = match files.len() {
         2 | 4 => files.split_at(files.len() / 2),
+        // An archive has both components; otherwise the last file does.
+        3 if Format::of(files[0]) == Format::Npz => files.split_at(1),
+        3 => files.split_at(2),
         n => {
             return Err(failure!(
-                "{n} files are given: give U0 V0 U1 V1, or two files with both components each"
+                "the number of files is {n}: give U0 V0 U1 V1, or one file with both components in place of U0 V0, \
+                 of U1 V1, or of each"
             ));
         }
     };
