@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::failure::{failure, input_name, Failure};
 use crate::figures::{comparison_json, joined};
 use crate::say::{counted, critical_points_text, Voice};
+use crate::store::Format;
 use crate::{input, job, Verdict};
 use factz::analysis::Comparison;
 use serde_json::json;
