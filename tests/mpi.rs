@@ -286,7 +286,8 @@ fn the_demonstration() {
 fn the_demonstration_without_borders_says_that_nothing_was_promised() {
     let folder = fresh_folder("mpi-demonstration-none");
     let program = compile(&folder);
-    let said = both(&run(mpirun(&program, 6).args(["--borders", "none", "--rel", "1e-1"])));
+    let said =
+        both(&run(mpirun(&program, 6).args(["--borders", "none", "--rel", "5e-1", "--mode", "speculative"])));
     assert!(said.contains("critical points were lost or changed at the borders between ranks"), "{said}");
     assert!(said.contains("nothing was promised there with --borders none"), "{said}");
     assert!(!said.contains("everything holds") && !said.contains(", 0 lost"), "{said}");
