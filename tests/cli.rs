@@ -151,7 +151,7 @@ fn json_holds_the_figures() {
 fn a_fill_value_is_told_and_an_unknown_one_warned_of() {
     let f = Folder::new("fill");
     // 2^80, which has the same digits in both types.
-    let fill = 1.2089258196146292e24f32;
+    let fill = 2f32.powi(80);
     let with_land = |path: String| -> Vec<u8> {
         let land = |(k, x): (usize, f32)| if k % 7 == 3 { fill } else { x };
         values(&path).into_iter().enumerate().map(land).flat_map(f32::to_le_bytes).collect()
