@@ -93,7 +93,7 @@ const _: () = {
     assert!(FACTZ_PRESERVE_TYPES == Preserve::Types as i32);
 };
 
-/// What to compress and how. Fill it with `factz_config_init`, then change what you need: whoever sets
+/// What to compress and how. Fill it with `factz_config_init` (or a function factz_config_from_*), then change what you need: whoever sets
 /// nx, ny and a bound gets good defaults. The functions copy what they need; the struct may be reused
 /// or freed as soon as a call returns.
 ///
@@ -109,8 +109,8 @@ const _: () = {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct factz_config {
-    /// 256, the mark of a struct that `factz_config_init` filled; anything else is
-    /// FACTZ_ERROR_INVALID_CONFIG.
+    /// 256, the mark of a struct that `factz_config_init` or another function of this header filled; anything
+    /// else is FACTZ_ERROR_INVALID_CONFIG.
     pub struct_size: u64,
     /// Vertices along x, the axis that varies fastest; at least 1.
     pub nx: u64,
@@ -146,9 +146,9 @@ pub struct factz_config {
     pub dtype: i32,
     /// FACTZ_MODE_BLOCK_WISE (default) or FACTZ_MODE_SPECULATIVE.
     pub mode: i32,
-    /// FACTZ_CODER_ANS (default).
+    /// FACTZ_CODER_ANS (default) or FACTZ_CODER_HUFFMAN.
     pub coder: i32,
-    /// FACTZ_PREDICTOR_HIERARCHICAL (default).
+    /// FACTZ_PREDICTOR_HIERARCHICAL (default) or FACTZ_PREDICTOR_LORENZO.
     pub predictor: i32,
     /// FACTZ_PRESERVE_NONE, FACTZ_PRESERVE_POINTS or FACTZ_PRESERVE_TYPES (default).
     pub preserve: i32,
@@ -213,8 +213,8 @@ const _: () = assert!(size_of::<factz_config>() as u64 == SIZE);
 /// Fills a configuration with the defaults named at each field, for a dense `float` field.
 ///
 /// Only the pointer and `bound_kind` are checked here; everything else is checked by the functions that
-/// use the configuration, so fields may be changed in any order. Host only, does not block, allocates
-/// nothing. Thread-safe.
+/// use the configuration, so fields may be changed in any order. Host only, does not block.
+/// Thread-safe.
 ///
 /// @param config      written, any content before; all zero where the call fails, which no function takes
 /// @param nx          vertices along x, the axis that varies fastest
@@ -242,7 +242,7 @@ pub unsafe extern "C" fn factz_config_init(
 
 /// Makes the configuration that a stream was written with, for dense arrays of its shape and type: what
 /// `factz_decompress_host` takes, and what compresses another field in the same way. Halo and pin, of which a stream
-/// says nothing, are 0. Host only, does not block, allocates nothing. Thread-safe.
+/// says nothing, are 0. Host only, does not block. Thread-safe.
 ///
 /// @param info    the header of a stream, from `factz_inspect_host` or `factz_inspect_device`, in host memory
 /// @param config  written; all zero where the call fails, which no function takes

@@ -39,7 +39,8 @@ pub type factz_log_callback = Option<
 >;
 
 /// Sets the function that receives the library's events, for the whole process; NULL turns it off,
-/// as it is from the start. While off, events cost next to nothing and their text is never made.
+/// as it is from the start. While off, events cost next to nothing and their text is never made. A Rust program's
+/// `tracing` subscriber, set before or after, hears the events as well.
 ///
 /// Does not block. Thread-safe, but a call that runs meanwhile in another thread may still use the
 /// former callback: keep `user` alive until such calls have returned.

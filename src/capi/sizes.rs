@@ -50,7 +50,7 @@ fn sizes_of(request: &Request, workspace: Workspace) -> Result<factz_sizes> {
 /// The sizes for compressing, and for analysing, fields with a configuration.
 ///
 /// A pure function of the configuration: it looks at no data and needs no device. Does not block,
-/// allocates nothing, thread-safe. The numbers may change with the version of the library.
+/// thread-safe. The numbers may change with the version of the library.
 ///
 /// @param config  the configuration
 /// @param sizes   written; all zero where the call fails
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn factz_compress_sizes(
 ///
 /// `max_stream_bytes` is that of any such field; the length of a stream that there is already is in its header
 /// (`factz_inspect_host`). A pure function of the configuration: it looks at no data and needs no device. Does not
-/// block, allocates nothing, thread-safe. The numbers may change with the version of the library.
+/// block, thread-safe. The numbers may change with the version of the library.
 ///
 /// @param config  the shape and the element type
 /// @param sizes   written; all zero where the call fails

@@ -17,10 +17,10 @@ pub type factz_status = i32;
 pub const FACTZ_OK: factz_status = 0;
 /// An argument is null, out of range, overlaps another one or contradicts it.
 pub const FACTZ_ERROR_INVALID_ARGUMENT: factz_status = 1;
-/// The configuration holds a value that no field can have.
+/// The configuration, or the text, words or info that it is made of, holds a value that no field can have.
 pub const FACTZ_ERROR_INVALID_CONFIG: factz_status = 2;
 /// An output buffer cannot hold the result. Nothing past its end was written; the required size is
-/// in the report (or in the count).
+/// in the report, in the count, or in the message.
 pub const FACTZ_ERROR_BUFFER_TOO_SMALL: factz_status = 3;
 /// The workspace is smaller than the size functions say.
 pub const FACTZ_ERROR_WORKSPACE_TOO_SMALL: factz_status = 4;

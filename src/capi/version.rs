@@ -19,7 +19,7 @@ pub extern "C" fn factz_version() -> *const c_char {
 }
 
 /// The newest version of the stream format that this library writes: the Lorenzo predictor does, the hierarchical
-/// one writes version 2. On the host it reads that version and every earlier one, on a device what it writes alone.
+/// one writes version 2. What it reads: `factz_readable_formats`.
 /// Thread-safe.
 #[unsafe(no_mangle)]
 pub extern "C" fn factz_format_version() -> u32 {
