@@ -25,6 +25,9 @@
  *   _host function returns. Pointers are not NULL. Pointers to the structs of this header are aligned to
  *   8 bytes; fields and streams in host memory may have any alignment. Inputs are const and never
  *   written. Outputs must not overlap inputs or other outputs; this is checked where addresses show it.
+ *   Where a _host function, or one without a stream, fails, the structs and counts that it writes are
+ *   written nevertheless, with the status or with zeros, unless such a pointer is itself what is wrong.
+ *   What a _device function writes is untouched where it refuses its arguments.
  * - Sizes are 64-bit counts of bytes where the name ends in _bytes, of elements where it ends in _pitch or
  *   _stride, of vertices where it is n.
  * - Errors. Every function that can fail returns a factz_status. Numbers are never reused.
@@ -258,7 +261,7 @@ typedef struct CUstream_st *factz_stream;
 typedef int32_t factz_status;
 
 /**
- * What to compress and how. Fill it with `factz_config_init`, then change what you need: whoever sets
+ * What to compress and how. Fill it with `factz_config_init` (or a function factz_config_from_*), then change what you need: whoever sets
  * nx, ny and a bound gets good defaults. The functions copy what they need; the struct may be reused
  * or freed as soon as a call returns.
  *
@@ -274,8 +277,8 @@ typedef int32_t factz_status;
  */
 typedef struct factz_config {
     /**
-     * 256, the mark of a struct that `factz_config_init` filled; anything else is
-     * FACTZ_ERROR_INVALID_CONFIG.
+     * 256, the mark of a struct that `factz_config_init` or another function of this header filled; anything
+     * else is FACTZ_ERROR_INVALID_CONFIG.
      */
     uint64_t struct_size;
     /**
@@ -345,11 +348,11 @@ typedef struct factz_config {
      */
     int32_t mode;
     /**
-     * FACTZ_CODER_ANS (default).
+     * FACTZ_CODER_ANS (default) or FACTZ_CODER_HUFFMAN.
      */
     int32_t coder;
     /**
-     * FACTZ_PREDICTOR_HIERARCHICAL (default).
+     * FACTZ_PREDICTOR_HIERARCHICAL (default) or FACTZ_PREDICTOR_LORENZO.
      */
     int32_t predictor;
     /**
@@ -731,13 +734,13 @@ typedef void (*factz_log_callback)(int level, const char *target, const char *me
 #define FACTZ_ERROR_INVALID_ARGUMENT 1
 
 /**
- * The configuration holds a value that no field can have.
+ * The configuration, or the text, words or info that it is made of, holds a value that no field can have.
  */
 #define FACTZ_ERROR_INVALID_CONFIG 2
 
 /**
  * An output buffer cannot hold the result. Nothing past its end was written; the required size is
- * in the report (or in the count).
+ * in the report, in the count, or in the message.
  */
 #define FACTZ_ERROR_BUFFER_TOO_SMALL 3
 
@@ -803,8 +806,8 @@ const char *factz_last_error(void);
  * Fills a configuration with the defaults named at each field, for a dense `float` field.
  *
  * Only the pointer and `bound_kind` are checked here; everything else is checked by the functions that
- * use the configuration, so fields may be changed in any order. Host only, does not block, allocates
- * nothing. Thread-safe.
+ * use the configuration, so fields may be changed in any order. Host only, does not block.
+ * Thread-safe.
  *
  * @param config      written, any content before; all zero where the call fails, which no function takes
  * @param nx          vertices along x, the axis that varies fastest
@@ -823,7 +826,7 @@ factz_status factz_config_init(struct factz_config *config,
 /**
  * Makes the configuration that a stream was written with, for dense arrays of its shape and type: what
  * `factz_decompress_host` takes, and what compresses another field in the same way. Halo and pin, of which a stream
- * says nothing, are 0. Host only, does not block, allocates nothing. Thread-safe.
+ * says nothing, are 0. Host only, does not block. Thread-safe.
  *
  * @param info    the header of a stream, from `factz_inspect_host` or `factz_inspect_device`, in host memory
  * @param config  written; all zero where the call fails, which no function takes
@@ -915,7 +918,7 @@ factz_status factz_config_from_words(const uint32_t *words,
  * The sizes for compressing, and for analysing, fields with a configuration.
  *
  * A pure function of the configuration: it looks at no data and needs no device. Does not block,
- * allocates nothing, thread-safe. The numbers may change with the version of the library.
+ * thread-safe. The numbers may change with the version of the library.
  *
  * @param config  the configuration
  * @param sizes   written; all zero where the call fails
@@ -930,7 +933,7 @@ factz_status factz_compress_sizes(const struct factz_config *config, struct fact
  *
  * `max_stream_bytes` is that of any such field; the length of a stream that there is already is in its header
  * (`factz_inspect_host`). A pure function of the configuration: it looks at no data and needs no device. Does not
- * block, allocates nothing, thread-safe. The numbers may change with the version of the library.
+ * block, thread-safe. The numbers may change with the version of the library.
  *
  * @param config  the shape and the element type
  * @param sizes   written; all zero where the call fails
@@ -1261,7 +1264,8 @@ factz_status factz_compare_device(const void *u,
 
 /**
  * Sets the function that receives the library's events, for the whole process; NULL turns it off,
- * as it is from the start. While off, events cost next to nothing and their text is never made.
+ * as it is from the start. While off, events cost next to nothing and their text is never made. A Rust program's
+ * `tracing` subscriber, set before or after, hears the events as well.
  *
  * Does not block. Thread-safe, but a call that runs meanwhile in another thread may still use the
  * former callback: keep `user` alive until such calls have returned.
@@ -1270,7 +1274,8 @@ factz_status factz_compare_device(const void *u,
  * @param user      handed to the callback as it is; may be NULL; the library never looks into it
  * @return FACTZ_OK, or FACTZ_ERROR_INTERNAL
  */
-factz_status factz_set_log_callback(factz_log_callback callback, void *user);
+factz_status factz_set_log_callback(factz_log_callback callback,
+                                    void *user);
 
 /**
  * The version of the library at run time, such as "0.1.0". Static storage, never NULL. Thread-safe.
@@ -1279,7 +1284,7 @@ const char *factz_version(void);
 
 /**
  * The newest version of the stream format that this library writes: the Lorenzo predictor does, the hierarchical
- * one writes version 2. On the host it reads that version and every earlier one, on a device what it writes alone.
+ * one writes version 2. What it reads: `factz_readable_formats`.
  * Thread-safe.
  */
 uint32_t factz_format_version(void);
