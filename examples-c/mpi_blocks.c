@@ -204,21 +204,17 @@ static void raw_file(const block *b, const options *o, const char *path, char *v
  * block another bound. */
 static double absolute_bound(const block *b, double relative)
 {
-    double extremes[2] = {-INFINITY, -INFINITY}, all[2]; /* max, -min */
-    uint64_t x, y;
-    int c;
-    for (c = 0; c < 2; c++)
-        for (y = 0; y < b->ny; y++)
-            for (x = 0; x < b->nx; x++) {
-                const char *p = at(b, c ? b->v : b->u, (int64_t)x, (int64_t)y);
-                const double value = b->element == sizeof(float) ? *(const float *)p : *(const double *)p;
-                if (isfinite(value)) {
-                    extremes[0] = fmax(extremes[0], value);
-                    extremes[1] = fmax(extremes[1], -value);
-                }
-            }
-    MPI_Allreduce(extremes, all, 2, MPI_DOUBLE, MPI_MAX, b->grid);
-    return all[0] + all[1] > 0 ? relative * (all[0] + all[1]) : 0;
+    factz_config config;
+    factz_range range;
+    double low, high;
+    check(factz_config_init(&config, b->nx, b->ny, FACTZ_BOUND_RELATIVE, relative), "factz_config_init");
+    config.dtype = b->element == sizeof(float) ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
+    config.u_pitch = config.v_pitch = b->pitch;
+    check(factz_range_host(at(b, b->u, 0, 0), at(b, b->v, 0, 0), (size_t)(b->nx * b->ny), &config, &range, 1),
+          "factz_range_host");
+    MPI_Allreduce(&range.low, &low, 1, MPI_DOUBLE, MPI_MIN, b->grid);
+    MPI_Allreduce(&range.high, &high, 1, MPI_DOUBLE, MPI_MAX, b->grid);
+    return factz_relative_bound(relative, low, high);
 }
 
 static uint32_t sides_with_neighbours(const block *b)

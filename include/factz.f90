@@ -30,6 +30,7 @@
 module factz
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_f_pointer, c_funptr, c_int, c_int32_t, &
       c_int64_t, c_intptr_t, c_loc, c_null_char, c_null_ptr, c_ptr, c_size_t
+  use, intrinsic :: ieee_arithmetic, only: ieee_negative_inf, ieee_positive_inf, ieee_value
   use, intrinsic :: iso_fortran_env, only: int8, int64, real32, real64
   implicit none
   private
@@ -141,6 +142,17 @@ module factz
     integer(c_int64_t) :: reserved(5)
   end type factz_report
 
+  type, bind(c), public :: factz_range
+    integer(c_int32_t) :: status
+    integer(c_int32_t) :: reserved_status
+    real(c_double) :: low
+    real(c_double) :: high
+    integer(c_int64_t) :: nonfinite_vertices
+    integer(c_int64_t) :: filled_vertices
+    integer(c_int64_t) :: zero_vertices
+    integer(c_int64_t) :: reserved(2)
+  end type factz_range
+
   ! Cells count from 0, as in C: cell (0, 0) is between u(1, 1) and u(2, 2).
   type, bind(c), public :: factz_critical_point
     integer(c_int64_t) :: cell_x
@@ -165,7 +177,7 @@ module factz
     integer(c_int64_t) :: changed_ties
     integer(c_int64_t) :: new_ties
     integer(c_int64_t) :: nonfinite_vertices
-    integer(c_int64_t) :: changed_nonfinite
+    integer(c_int64_t) :: changed_missing
     integer(c_int64_t) :: zero_vertices
     integer(c_int64_t) :: changed_zeros
     integer(c_int64_t) :: bound_exceeded
@@ -192,6 +204,8 @@ module factz
     module procedure decompress_real32, decompress_real64
   end interface factz_decompress
 
+  ! The cells that reach the ghosts beside FACTZ_SIDE_RIGHT and FACTZ_SIDE_LAST_ROW of config%halo count: both fields
+  ! need ghosts then.
   ! call factz_compare(u, v, other_u, other_v, config, comparison [, ghosts] [, other_ghosts] [, threads] [, stat]
   !                    [, errmsg])
   interface factz_compare
@@ -203,6 +217,19 @@ module factz
     module procedure critical_points_real32, critical_points_real64
   end interface factz_critical_points
 
+  ! config = factz_relative_bound(fraction), or bound = factz_relative_bound(fraction, low, high), that of factz.h
+  interface factz_relative_bound
+    procedure configured_relative_bound, c_relative_bound
+  end interface factz_relative_bound
+
+  ! call factz_find_range(u, v, config, range [, ghosts] [, threads] [, stat] [, errmsg])
+  ! Ranks share a relative bound: the MPI_MIN of range%low and the MPI_MAX of range%high make the bound
+  ! factz_relative_bound(fraction, low, high) of factz_absolute_bound.
+  interface factz_find_range
+    module procedure find_range_real32, find_range_real64
+  end interface factz_find_range
+
+  public :: factz_find_range
   public :: factz_absolute_bound, factz_relative_bound, factz_compress, factz_decompress, factz_compare, &
       factz_critical_points, factz_inspect, factz_config_from_string, factz_config_to_string, factz_status_string, &
       factz_last_error, factz_version
@@ -211,9 +238,9 @@ module factz
 
   public :: factz_config_init, factz_config_from_info, factz_config_to_words, factz_config_from_words, &
       factz_readable_formats, factz_compress_sizes, factz_decompress_sizes, factz_inspect_host, &
-      factz_compress_host, factz_decompress_host, factz_critical_points_host, factz_compare_host, &
+      factz_compress_host, factz_decompress_host, factz_critical_points_host, factz_compare_host, factz_range_host, &
       factz_prepare_device, factz_compress_device, factz_decompress_device, factz_inspect_device, &
-      factz_critical_points_device, factz_compare_device, factz_set_log_callback, factz_format_version
+      factz_critical_points_device, factz_compare_device, factz_range_device, factz_set_log_callback, factz_format_version
 
   interface
     integer(c_int32_t) function factz_config_init(config, nx, ny, bound_kind, bound) bind(c)
@@ -315,6 +342,15 @@ module factz
       integer(c_int), value :: threads
     end function factz_compare_host
 
+    integer(c_int32_t) function factz_range_host(u, v, n, config, range, threads) bind(c)
+      import :: c_int, c_int32_t, c_ptr, c_size_t, factz_config, factz_range
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(factz_range), intent(out) :: range
+      integer(c_int), value :: threads
+    end function factz_range_host
+
     integer(c_int32_t) function factz_prepare_device(stream) bind(c)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: stream
@@ -353,6 +389,16 @@ module factz
       integer(c_size_t), value :: src_bytes
       type(c_ptr), value :: info, stream
     end function factz_inspect_device
+
+    integer(c_int32_t) function factz_range_device(u, v, n, config, workspace, workspace_bytes, range, stream) bind(c)
+      import :: c_int32_t, c_ptr, c_size_t, factz_config
+      type(c_ptr), value :: u, v
+      integer(c_size_t), value :: n
+      type(factz_config), intent(in) :: config
+      type(c_ptr), value :: workspace
+      integer(c_size_t), value :: workspace_bytes
+      type(c_ptr), value :: range, stream
+    end function factz_range_device
 
     integer(c_int32_t) function factz_critical_points_device(u, v, n, config, points, capacity, count, workspace, &
         workspace_bytes, stream) bind(c)
@@ -416,6 +462,11 @@ module factz
       import :: c_ptr
     end function c_last_error
 
+    real(c_double) function c_relative_bound(relative, low, high) bind(c, name="factz_relative_bound")
+      import :: c_double
+      real(c_double), value :: relative, low, high
+    end function c_relative_bound
+
     type(c_ptr) function c_version() bind(c, name="factz_version")
       import :: c_ptr
     end function c_version
@@ -444,11 +495,11 @@ contains
   end function factz_absolute_bound
 
   ! The default configuration with a bound as a fraction of the joint range of u and v.
-  type(factz_config) function factz_relative_bound(bound) result(config)
+  type(factz_config) function configured_relative_bound(bound) result(config)
     real(real64), intent(in) :: bound
     if (factz_config_init(config, 0_c_int64_t, 0_c_int64_t, FACTZ_BOUND_RELATIVE, bound) /= FACTZ_OK) &
         error stop 'factz_relative_bound: the library refuses its own constant'
-  end function factz_relative_bound
+  end function configured_relative_bound
 
   ! Makes a configuration from text such as "rel=1e-3,mode=speculative". Shape and layout follow from the arrays.
   subroutine factz_config_from_string(text, config, stat, errmsg)
@@ -587,6 +638,28 @@ contains
         component_real64('other_u', other_u, other_ghosts), component_real64('other_v', other_v, other_ghosts), &
         config, comparison, threads, stat, errmsg)
   end subroutine compare_real64
+
+  subroutine find_range_real32(u, v, config, range, ghosts, threads, stat, errmsg)
+    real(real32), intent(in), target :: u(:, :), v(:, :)
+    type(factz_config), intent(in) :: config
+    type(factz_range), intent(out) :: range
+    integer, intent(in), optional :: ghosts, threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call find_range(component_real32('u', u, ghosts), component_real32('v', v, ghosts), config, range, threads, &
+        stat, errmsg)
+  end subroutine find_range_real32
+
+  subroutine find_range_real64(u, v, config, range, ghosts, threads, stat, errmsg)
+    real(real64), intent(in), target :: u(:, :), v(:, :)
+    type(factz_config), intent(in) :: config
+    type(factz_range), intent(out) :: range
+    integer, intent(in), optional :: ghosts, threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    call find_range(component_real64('u', u, ghosts), component_real64('v', v, ghosts), config, range, threads, &
+        stat, errmsg)
+  end subroutine find_range_real64
 
   subroutine critical_points_real32(u, v, config, points, ghosts, threads, stat, errmsg)
     real(real32), intent(in), target :: u(:, :), v(:, :)
@@ -789,7 +862,6 @@ contains
     integer(c_size_t) :: n
     integer(c_int32_t) :: status
     c = config
-    c%halo = 0     ! ghost vertices are not looked at
     other = c
     call describe(u, v, c, n, reason)
     if (.not. allocated(reason)) call describe(other_u, other_v, other, n, reason)
@@ -804,6 +876,31 @@ contains
     call conclude('factz_compare', status, reason, stat, errmsg)
   end subroutine compare
 
+  subroutine find_range(u, v, config, range, threads, stat, errmsg)
+    type(component), intent(in) :: u, v
+    type(factz_config), intent(in) :: config
+    type(factz_range), intent(out) :: range
+    integer, intent(in), optional :: threads
+    integer(c_int32_t), intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(factz_config) :: c
+    character(:), allocatable :: reason
+    integer(c_size_t) :: n
+    integer(c_int32_t) :: status
+    c = config
+    c%halo = 0     ! ghost vertices are not looked at
+    call describe(u, v, c, n, reason)
+    if (allocated(reason)) then
+      status = FACTZ_ERROR_INVALID_ARGUMENT
+      range = factz_range(status, 0, ieee_value(1.0_c_double, ieee_positive_inf), &
+          ieee_value(1.0_c_double, ieee_negative_inf), 0, 0, 0, 0)
+    else
+      status = factz_range_host(u%first, v%first, n, c, range, threads_of(threads))
+      reason = library_reason(status)
+    end if
+    call conclude('factz_find_range', status, reason, stat, errmsg)
+  end subroutine find_range
+
   subroutine critical_points(u, v, config, points, threads, stat, errmsg)
     type(component), intent(in) :: u, v
     type(factz_config), intent(in) :: config
@@ -817,7 +914,6 @@ contains
     integer(c_int64_t) :: count
     integer(c_int32_t) :: status
     c = config
-    c%halo = 0     ! ghost vertices are not looked at
     call describe(u, v, c, n, reason)
     if (allocated(reason)) then
       status = FACTZ_ERROR_INVALID_ARGUMENT

@@ -364,7 +364,8 @@ typedef struct factz_config {
      * block, at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two
      * sides meet). Critical points in the cells between blocks are then preserved too, whatever the
      * other block's owner does. Ghost vertices are read when compressing, never written and not
-     * part of the stream. Default 0.
+     * part of the stream. `factz_critical_points_host`, `factz_compare_host` and their device twins read those of
+     * FACTZ_SIDE_RIGHT and FACTZ_SIDE_LAST_ROW. Default 0.
      */
     uint32_t halo;
     /**
@@ -502,8 +503,8 @@ typedef struct factz_sizes {
      */
     uint64_t alignment;
     /**
-     * Bytes of device memory that `factz_compare_device` and `factz_critical_points_device` need as
-     * workspace: a few thousandths of the field.
+     * Bytes of device memory that `factz_range_device`, `factz_compare_device` and
+     * `factz_critical_points_device` need as workspace: a few thousandths of the field.
      */
     uint64_t analysis_workspace_bytes;
     /**
@@ -580,15 +581,58 @@ typedef struct factz_report {
 } factz_report;
 
 /**
+ * The range of the values of a field, u and v together. Aligned to 8 bytes.
+ *
+ * Blocks of a field, or its time steps, share a relative bound in this way: each finds its range, the least
+ * `low` and the largest `high` of all are joined (MPI_Allreduce with MPI_MIN and MPI_MAX), and all compress
+ * with bound_kind = FACTZ_BOUND_ABSOLUTE and bound = factz_relative_bound(fraction, low, high).
+ */
+typedef struct factz_range {
+    /**
+     * The status of the search; the other fields count only when it is FACTZ_OK.
+     */
+    factz_status status;
+    /**
+     * 0.
+     */
+    int32_t reserved_status;
+    /**
+     * Least finite value of the vertices that are not filled; +infinity where there is none, so that a
+     * minimum over blocks is right.
+     */
+    double low;
+    /**
+     * Largest such value; -infinity where there is none.
+     */
+    double high;
+    /**
+     * Vertices with a NaN or an infinity. Their finite component counts in the range.
+     */
+    uint64_t nonfinite_vertices;
+    /**
+     * Finite vertices where u or v has the bits of config->fill_value.
+     */
+    uint64_t filled_vertices;
+    /**
+     * Vertices with u = v = 0 that are not filled.
+     */
+    uint64_t zero_vertices;
+    /**
+     * 0.
+     */
+    uint64_t reserved[2];
+} factz_range;
+
+/**
  * A critical point: a zero strictly inside a triangle of the piecewise linear field.
  */
 typedef struct factz_critical_point {
     /**
-     * Column of the cell, 0 to nx - 2.
+     * Column of the cell, 0 to nx - 2, or nx - 1 where halo has FACTZ_SIDE_RIGHT.
      */
     uint64_t cell_x;
     /**
-     * Row of the cell, 0 to ny - 2.
+     * Row of the cell, 0 to ny - 2, or ny - 1 where halo has FACTZ_SIDE_LAST_ROW.
      */
     uint64_t cell_y;
     /**
@@ -610,8 +654,9 @@ typedef struct factz_critical_point {
 } factz_critical_point;
 
 /**
- * How a field differs from another. Aligned to 8 bytes. Triangles are compared where all their vertices are
- * finite in both fields; every sign is decided exactly.
+ * How a field differs from another. Aligned to 8 bytes. A vertex is missing where u or v is NaN, infinite or
+ * has the bits of config->fill_value. Triangles are compared where no vertex is missing in either field;
+ * every sign is decided exactly. Vertices and values are those of the nx * ny owned ones, without ghosts.
  */
 typedef struct factz_comparison {
     /**
@@ -625,7 +670,7 @@ typedef struct factz_comparison {
     int32_t reserved_status;
     /**
      * What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + new_points +
-     * changed_types + changed_ties + new_ties + changed_nonfinite + bound_exceeded.
+     * changed_types + changed_ties + new_ties + changed_missing + bound_exceeded.
      */
     uint64_t violations;
     /**
@@ -665,11 +710,12 @@ typedef struct factz_comparison {
      */
     uint64_t nonfinite_vertices;
     /**
-     * Such vertices that are not the same bit for bit, and finite ones that became non-finite.
+     * Missing vertices of the first field that are not the same bit for bit, and others that are missing in
+     * the other field.
      */
-    uint64_t changed_nonfinite;
+    uint64_t changed_missing;
     /**
-     * Vertices of the first field with u = v = 0.
+     * Vertices of the first field with u = v = 0 that are not filled.
      */
     uint64_t zero_vertices;
     /**
@@ -681,13 +727,13 @@ typedef struct factz_comparison {
      */
     uint64_t bound_exceeded;
     /**
-     * The absolute bound that was checked: config->bound where its kind is FACTZ_BOUND_ABSOLUTE,
-     * infinity (nothing exceeds it) where it is FACTZ_BOUND_RELATIVE. To check a relative bound, set
-     * config->bound_kind to FACTZ_BOUND_ABSOLUTE and config->bound to the bound of the report.
+     * The absolute bound that was checked: config->bound where its kind is FACTZ_BOUND_ABSOLUTE, the same
+     * fraction of the first field's range as in compression where it is FACTZ_BOUND_RELATIVE
+     * (`factz_relative_bound`).
      */
     double bound;
     /**
-     * Largest |other - first| over values that are finite in both.
+     * Largest |other - first| over values that are finite in both, of vertices that are filled in neither.
      */
     double max_error;
     /**
@@ -700,7 +746,7 @@ typedef struct factz_comparison {
      */
     uint64_t points_by_type[6];
     /**
-     * Vertices of the first field with the fill value.
+     * Finite vertices of the first field with the fill value.
      */
     uint64_t filled_vertices;
     /**
@@ -1027,21 +1073,61 @@ factz_status factz_decompress_host(const void *src,
                                    int threads);
 
 /**
+ * Finds the range of a field in host memory. Ghost vertices are not looked at. Blocks until the work is
+ * done. Thread-safe and reentrant.
+ *
+ * @param u        the x components, laid out as config says; not changed
+ * @param v        the y components
+ * @param n        number of vertices, nx * ny
+ * @param config   nx, ny, dtype, the layout and the fill value. The rest must be valid but has no effect
+ * @param range    written; `status` and a range without values where the call fails. Not written where it is
+ *                 NULL, misaligned or overlaps u or v
+ * @param threads  threads to use at most; 0 means one per processor, more than 1024 count as 1024
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
+ *         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_range_host(const void *u,
+                              const void *v,
+                              size_t n,
+                              const struct factz_config *config,
+                              struct factz_range *range,
+                              int threads);
+
+/**
+ * The absolute bound that a relative one stands for in a field with this range: relative * (high - low), in
+ * the very arithmetic of compression with FACTZ_BOUND_RELATIVE. 0 where low is above high (there is no
+ * value). Where high - low overflows a double it is relative * high - relative * low, and never more than
+ * the largest double. NaN where relative is negative or not finite, or low or high is NaN. Host only,
+ * allocates nothing. Thread-safe; does not change the last error.
+ *
+ * @param relative  the bound as a fraction of the range
+ * @param low       factz_range.low, or the least of several
+ * @param high      factz_range.high, or the largest of several
+ * @return the absolute bound
+ */
+double factz_relative_bound(double relative, double low, double high);
+
+/**
  * Extracts the critical points of a field in host memory.
  *
  * The points come in the order of their cells, row by row, lower triangle first, whatever the number
- * of threads. Triangles with a NaN or an infinity have none. Ghost vertices are not looked at. Blocks
- * until the work is done. Thread-safe and reentrant.
+ * of threads. Triangles with a NaN, an infinity or config->fill_value at a vertex have none. Blocks until
+ * the work is done. Thread-safe and reentrant.
+ *
+ * Blocks of a field: where config->halo has FACTZ_SIDE_RIGHT or FACTZ_SIDE_LAST_ROW, the cells between the
+ * last owned line and the ghost line there belong to the block. The ghosts of the other sides belong to a
+ * neighbour's cells and are not read. With a halo on every side that has a neighbour each cell is in exactly
+ * one block.
  *
  * @param u         the x components, laid out as config says; not changed
  * @param v         the y components
  * @param n         number of vertices, nx * ny
- * @param config    nx, ny, dtype, the layout, and dx and dy for the types. The rest must be valid but
- *                  has no effect
+ * @param config    nx, ny, dtype, the layout, halo, the fill value, and dx and dy for the types. The rest
+ *                  must be valid but has no effect
  * @param points    receives the points; must not overlap u or v. May be NULL when capacity is 0
  * @param capacity  how many points fit
  * @param count     receives the number of points in the field, also when they do not all fit; 0 when the
- *                  call fails otherwise
+ *                  call fails otherwise. Not written where it is NULL, misaligned or overlaps u or v
  * @param threads   threads to use at most; 0 means one per processor, more than 1024 count as 1024
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
  *         FACTZ_ERROR_BUFFER_TOO_SMALL (the first `capacity` points were written; *count says how many
@@ -1060,18 +1146,23 @@ factz_status factz_critical_points_host(const void *u,
  * Compares a field with another one, usually an original with its decompressed copy.
  *
  * Anyone can check the guarantee with it: after compression with FACTZ_PRESERVE_TYPES `violations` is 0.
- * Ghost vertices are not looked at. Blocks until the work is done. Thread-safe and reentrant.
+ * Blocks until the work is done. Thread-safe and reentrant.
+ *
+ * Blocks of a field: cells are those of `factz_critical_points_host`, so that the counts of all blocks add
+ * up to those of the field. Both fields need the ghosts of FACTZ_SIDE_RIGHT and FACTZ_SIDE_LAST_ROW that are
+ * read, after decompression those that the neighbours decompressed.
  *
  * @param u             the x components of the first field, laid out as config says; not changed
  * @param v             its y components
  * @param n             number of vertices, nx * ny
- * @param config        nx, ny, dtype, the layout of u and v, dx and dy for the types, and the bound. The rest
- *                      must be valid but has no effect
+ * @param config        nx, ny, dtype, the layout of u and v, halo, the fill value, dx and dy for the types,
+ *                      and the bound. The rest must be valid but has no effect
  * @param other_u       the x components of the other field; not changed
  * @param other_v       its y components
- * @param other_config  the layout of other_u and other_v; nx, ny and dtype as in config. NULL means
- *                      config
- * @param comparison    written, with `status` alone where the call fails
+ * @param other_config  the layout of other_u and other_v; nx, ny, dtype, and FACTZ_SIDE_RIGHT and
+ *                      FACTZ_SIDE_LAST_ROW of halo as in config. NULL means config
+ * @param comparison    written, with `status` alone and zeros where the call fails; not written where it is
+ *                      NULL, misaligned or overlaps a field
  * @param threads       threads to use at most; 0 means one per processor, more than 1024 count as 1024
  * @return FACTZ_OK (whatever the differences); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
  *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
@@ -1199,9 +1290,34 @@ factz_status factz_inspect_device(const void *src,
                                   factz_stream stream);
 
 /**
+ * Enqueues the search for the range of a field in device memory; the twin of `factz_range_host`, with the same
+ * result bit for bit. Returns without waiting, as `factz_compress_device` does.
+ *
+ * @param u                the x components, laid out as config says, aligned to their type; not changed
+ * @param v                the y components
+ * @param n                number of vertices, nx * ny
+ * @param config           the configuration, in host memory
+ * @param workspace        scratch memory, aligned to factz_sizes.alignment
+ * @param workspace_bytes  at least the factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
+ * @param range            device-accessible; written on the device. Untouched when the arguments are refused
+ * @param stream           the CUDA stream
+ * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
+ *         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+ */
+factz_status factz_range_device(const void *u,
+                                const void *v,
+                                size_t n,
+                                const struct factz_config *config,
+                                void *workspace,
+                                size_t workspace_bytes,
+                                struct factz_range *range,
+                                factz_stream stream);
+
+/**
  * Enqueues the extraction of the critical points of a field in device memory; the twin of
- * `factz_critical_points_host`, with the same points in the same order. Returns without waiting, as
- * `factz_compress_device` does.
+ * `factz_critical_points_host`, with the same cells, the same points and the same order. Returns without waiting,
+ * as `factz_compress_device` does.
  *
  * @param u                the x components, laid out as config says, aligned to their type; not changed
  * @param v                the y components
@@ -1240,7 +1356,8 @@ factz_status factz_critical_points_device(const void *u,
  * @param config           the configuration, in host memory
  * @param other_u          the x components of the other field; not changed
  * @param other_v          its y components
- * @param other_config     the layout of the other field, in host memory; NULL means config
+ * @param other_config     the layout of the other field, in host memory, as for `factz_compare_host`; NULL
+ *                         means config
  * @param workspace        scratch memory, aligned to factz_sizes.alignment
  * @param workspace_bytes  at least the factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
  * @param comparison       device-accessible; written on the device. Untouched when the arguments are

@@ -85,6 +85,8 @@ struct field {
     std::uint64_t u_stride;
     std::uint64_t v_pitch;
     std::uint64_t v_stride;
+    /* Layers of ghost vertices that lie around the block in memory. */
+    std::uint64_t ghosts = 0;
 
     static constexpr std::int32_t dtype =
         std::is_same_v<std::remove_const_t<T>, float> ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
@@ -101,7 +103,9 @@ struct field {
           v_stride(stride_v) {}
     /* A field that may be written is one that may be read. */
     template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
-    field(const field<U>& f) noexcept : field(f.u, f.v, f.nx, f.ny, f.u_pitch, f.u_stride, f.v_pitch, f.v_stride) {}
+    field(const field<U>& f) noexcept : field(f.u, f.v, f.nx, f.ny, f.u_pitch, f.u_stride, f.v_pitch, f.v_stride) {
+        ghosts = f.ghosts;
+    }
 
     std::size_t vertices() const noexcept { return static_cast<std::size_t>(nx * ny); }
 };
@@ -128,7 +132,9 @@ field<T> interleaved(T* uv, std::uint64_t nx, std::uint64_t ny) noexcept {
 template <class T>
 field<T> ghosted(T* u, T* v, std::uint64_t nx, std::uint64_t ny, std::uint64_t ghosts) noexcept {
     const std::uint64_t pitch = nx + 2 * ghosts, first = ghosts * pitch + ghosts;
-    return pitched(u + first, v + first, nx, ny, pitch);
+    field<T> f = pitched(u + first, v + first, nx, ny, pitch);
+    f.ghosts = ghosts;
+    return f;
 }
 
 /* Bytes to read: any contiguous container of bytes (std::byte, unsigned char, char), or a pointer and a size. */
@@ -190,6 +196,19 @@ factz_config configured(factz_config config, const field<T>& field) noexcept {
     config.v_pitch = field.v_pitch;
     config.v_stride = field.v_stride;
     return config;
+}
+
+/* The same for an analysis of cells, which reads the ghosts beside FACTZ_SIDE_RIGHT and FACTZ_SIDE_LAST_ROW of
+ * config.halo: a field must say that it has them. */
+template <class T>
+factz_config configured_cells(const factz_config& config, const field<T>& field) {
+    constexpr std::uint32_t read = FACTZ_SIDE_RIGHT | FACTZ_SIDE_LAST_ROW;
+    if ((config.halo & read) != 0 && field.ghosts == 0)
+        throw error(
+            FACTZ_ERROR_INVALID_ARGUMENT,
+            "config.halo names sides with ghost vertices but the field has ghosts = 0: pass factz::ghosted, set "
+            "field.ghosts, or set config.halo = 0 to leave out the cells between blocks");
+    return configured(config, field);
 }
 
 /* Sizes for compressing fields of this kind. */
@@ -300,11 +319,21 @@ factz_report decompress(const_bytes stream, const field<T>& field, int threads =
     return decompress(stream, field, absolute_bound(0), threads);
 }
 
+/* The range of the values of a field; of the configuration, nothing but the fill value counts. Blocks that share a
+ * relative bound compress with absolute_bound(factz_relative_bound(fraction, low, high)) of all. */
+template <class T>
+factz_range range(const field<T>& field, const factz_config& config = absolute_bound(0), int threads = 0) {
+    factz_range found;
+    factz_config c = configured(config, field);
+    c.halo = 0; /* ghost vertices are not looked at */
+    check(factz_range_host(field.u, field.v, field.vertices(), &c, &found, threads));
+    return found;
+}
+
 /* The critical points of a field. */
 template <class T>
 std::vector<factz_critical_point> critical_points(const field<T>& field, const factz_config& config, int threads = 0) {
-    factz_config c = configured(config, field);
-    c.halo = 0; /* ghost vertices are not looked at */
+    const factz_config c = configured_cells(config, field);
     std::uint64_t count = 0;
     const factz_status status =
         factz_critical_points_host(field.u, field.v, field.vertices(), &c, nullptr, 0, &count, threads);
@@ -322,8 +351,7 @@ factz_comparison compare(const field<T>& field, const factz::field<U>& other, co
     static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_const_t<U>>,
                   "only fields of the same element type can be compared: convert one of them first");
     factz_comparison comparison;
-    factz_config c = configured(config, field), d = configured(config, other);
-    c.halo = d.halo = 0; /* ghost vertices are not looked at */
+    const factz_config c = configured_cells(config, field), d = configured_cells(config, other);
     check(factz_compare_host(field.u, field.v, field.vertices(), &c, other.u, other.v, &d, &comparison, threads));
     return comparison;
 }
@@ -357,12 +385,21 @@ inline void enqueue_inspect(const_bytes src, factz_info* info, factz_stream stre
     check(factz_inspect_device(src.data(), src.size(), info, stream));
 }
 
+/* Enqueues the search for the range of a field; see factz_range_device. */
+template <class T>
+void enqueue_range(const field<T>& field, const factz_config& config, bytes workspace, factz_range* range,
+                   factz_stream stream) {
+    factz_config c = configured(config, field);
+    c.halo = 0; /* ghost vertices are not looked at */
+    check(
+        factz_range_device(field.u, field.v, field.vertices(), &c, workspace.data(), workspace.size(), range, stream));
+}
+
 /* Enqueues the extraction of critical points into points[capacity]; see factz_critical_points_device. */
 template <class T>
 void enqueue_critical_points(const field<T>& field, const factz_config& config, factz_critical_point* points,
                              std::size_t capacity, std::uint64_t* count, bytes workspace, factz_stream stream) {
-    factz_config c = configured(config, field);
-    c.halo = 0; /* ghost vertices are not looked at */
+    const factz_config c = configured_cells(config, field);
     check(factz_critical_points_device(field.u, field.v, field.vertices(), &c, points, capacity, count,
                                        workspace.data(), workspace.size(), stream));
 }
@@ -373,8 +410,7 @@ void enqueue_compare(const field<T>& field, const factz::field<U>& other, const 
                      factz_comparison* comparison, factz_stream stream) {
     static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_const_t<U>>,
                   "only fields of the same element type can be compared: convert one of them first");
-    factz_config c = configured(config, field), d = configured(config, other);
-    c.halo = d.halo = 0; /* ghost vertices are not looked at */
+    const factz_config c = configured_cells(config, field), d = configured_cells(config, other);
     check(factz_compare_device(field.u, field.v, field.vertices(), &c, other.u, other.v, &d, workspace.data(),
                                workspace.size(), comparison, stream));
 }

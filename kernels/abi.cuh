@@ -112,7 +112,7 @@ struct Comparison {
     u64 critical_points, other_critical_points;
     u64 lost_points, new_points, changed_types;
     u64 ties, changed_ties, new_ties;
-    u64 nonfinite_vertices, changed_nonfinite;
+    u64 nonfinite_vertices, changed_missing;
     u64 zero_vertices, changed_zeros;
     u64 bound_exceeded;
     double bound, max_error, psnr;
@@ -121,6 +121,15 @@ struct Comparison {
     u64 reserved[7];
 };
 static_assert(sizeof(Comparison) == 256, "factz_comparison");
+
+// factz_range.
+struct ValueRange {
+    i32 status, reserved_status;
+    double low, high;
+    u64 nonfinite_vertices, filled_vertices, zero_vertices;
+    u64 reserved[2];
+};
+static_assert(sizeof(ValueRange) == 64, "factz_range");
 
 // factz_critical_point.
 struct CriticalPoint {
@@ -139,23 +148,28 @@ struct FieldView {
     Component u, v;
 };
 
-// One call of compare or critical_points. Pointers into the workspace are 256-byte aligned.
+// One call of range, compare or critical_points. Pointers into the workspace are 256-byte aligned.
 struct Analysis {
-    FieldView fields[2];  // critical points: the first alone
-    u64 nx, ny;
+    FieldView fields[2];  // compare; others: the first alone
+    u64 nx, ny;           // owned vertices
+    u64 columns, rows;    // that are read: nx and ny, and one more each where there are ghosts
     double dx, dy;
-    double bound;  // infinity where nothing exceeds it
+    double bound;         // infinity where nothing exceeds it
+    u64 fill;             // bits of filled components
+    u32 has_fill;
+    u32 bound_is_relative;  // to the range of the first field, which is in the counts
     u64 capacity;
     CriticalPoint* points;
     u64* count;
     Comparison* comparison;
-    // Workspace. Counts and rows are set to zero before the first kernel.
-    u64* counts;    // comparison: [COUNTS]
+    ValueRange* range;
+    // Workspace. Counts and point_rows are set to zero before the first kernel.
+    u64* counts;    // range and comparison: [COUNTS]
     double* parts;  // comparison: [bands][chunks][PART]
-    u64* rows;      // critical points: [ny], how many there are in each row of cells, then where they go
-    u16* segments;  // critical points: [ny - 1][segments], how many there are in each
+    u64* point_rows;  // critical points: [rows], how many there are in each row of cells, then where they go
+    u16* segments;  // critical points: [rows - 1][segments], how many there are in each
 };
-static_assert(sizeof(Analysis) == 200, "abi.rs asserts the same size");
+static_assert(sizeof(Analysis) == 240, "abi.rs asserts the same size");
 
 // One call of inspect.
 struct Inspection {
@@ -208,12 +222,19 @@ enum : i32 {
     COUNT_ZERO,
     COUNT_CHANGED_ZEROS,
     COUNT_NONFINITE,
-    COUNT_CHANGED_NONFINITE,
+    COUNT_FILLED,
+    COUNT_CHANGED_MISSING,
     COUNT_EXCEEDED,
     COUNT_PAIRS,    // of finite values of u
     COUNT_LARGEST,  // bits of the largest error
     COUNT_BY_TYPE,
-    COUNTS = COUNT_BY_TYPE + 6
+    // Of the range of the first field: numbers in the order of the values, 0 where there is none.
+    RANGE_BELOW = COUNT_BY_TYPE + 6,  // larger for lower values
+    RANGE_ABOVE,
+    RANGE_ZERO,
+    RANGE_NONFINITE,
+    RANGE_FILLED,
+    COUNTS
 };
 static_assert(8 * COUNTS <= ANALYSIS_COUNT_BYTES, "the counts have their place");
 

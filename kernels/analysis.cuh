@@ -5,6 +5,7 @@
 // in wide loads. The signs of components settle nearly every triangle; the others are read again and decided exactly.
 #pragma once
 #include "stage/container.cuh"
+#include "stage/range.cuh"
 #include "stage/signature.cuh"
 
 namespace analysis {
@@ -41,7 +42,7 @@ __device__ __forceinline__ bool is_wide(const Component& c) {
     return c.layout.stride == 1 && c.layout.pitch % WIDTH<T> == 0 && ((u64)c.values & 15) == 0;
 }
 
-// The columns from x on of row y; NaN past the end of the row.
+// The columns from x on of row y; NaN past the end of a row of nx.
 template <typename T>
 __device__ __forceinline__ Columns<T> load_columns(const Component& c, bool wide, u64 nx, u64 x, u64 y) {
     constexpr i32 W = WIDTH<T>;
@@ -64,6 +65,23 @@ __device__ __forceinline__ Columns<T> load_columns(const Component& c, bool wide
     return out;
 }
 
+template <typename T>
+struct Pair {
+    Columns<T> u, v;
+};
+
+template <typename T>
+__device__ __forceinline__ Pair<T> load_pair(const FieldView& field, const bool wide[2], u64 nx, u64 x, u64 y) {
+    return {load_columns<T>(field.u, wide[0], nx, x, y), load_columns<T>(field.v, wide[1], nx, x, y)};
+}
+
+// Whether a vertex has the fill value, where there is one.
+template <typename T>
+__device__ __forceinline__ bool is_filled(const Analysis& job, T u, T v) {
+    const typename Real<T>::Bits fill = (typename Real<T>::Bits)job.fill;
+    return ((typename Real<T>::Bits)Real<T>::bits(u) == fill) | ((typename Real<T>::Bits)Real<T>::bits(v) == fill);
+}
+
 // What the class of a triangle follows from: of a vertex, and of the vertices of a triangle by and, or by or.
 enum : u32 {
     U_ABOVE = 1,
@@ -72,9 +90,11 @@ enum : u32 {
     V_BELOW = 8,
     FIRST_SIDES = U_ABOVE | U_BELOW | V_ABOVE | V_BELOW,
     OTHER_SIDES = FIRST_SIDES << 4,  // the same of the other field
-    ALL_FINITE = 1 << 8,             // in both fields
+    PRESENT = 1 << 8,                // finite and not filled, in both fields
     SAME_BITS = 1 << 9,
-    ZERO = 1 << 10,  // (0, 0) in the first field
+    ZERO = 1 << 10,  // (0, 0) in the first field, and not filled
+    FILLED = 1 << 11,
+    OTHER_FILLED = 1 << 12,
 };
 
 template <typename T>

@@ -1,6 +1,6 @@
 // Entries of the comparison of two fields. Twin: src/analysis/compare.rs.
 #pragma once
-#include "analysis.cuh"
+#include "range.cuh"
 
 namespace analysis {
 
@@ -15,8 +15,8 @@ __device__ __forceinline__ Line<T> load_line(const Analysis& job, const bool wid
     Line<T> line;
 #pragma unroll
     for (i32 f = 0; f < 2; f++) {
-        line.u[f] = load_columns<T>(job.fields[f].u, wide[2 * f], job.nx, x, y);
-        line.v[f] = load_columns<T>(job.fields[f].v, wide[2 * f + 1], job.nx, x, y);
+        line.u[f] = load_columns<T>(job.fields[f].u, wide[2 * f], job.columns, x, y);
+        line.v[f] = load_columns<T>(job.fields[f].v, wide[2 * f + 1], job.columns, x, y);
     }
     return line;
 }
@@ -25,25 +25,41 @@ template <typename T>
 __device__ __forceinline__ u32 compared(T u0, T v0, T u1, T v1) {
     typedef Real<T> R;
     u32 flags = sides(u0, v0) | sides(u1, v1) << 4;
-    if (R::finite(u0) & R::finite(v0) & R::finite(u1) & R::finite(v1)) flags |= ALL_FINITE;
+    if (R::finite(u0) & R::finite(v0) & R::finite(u1) & R::finite(v1)) flags |= PRESENT;
     if ((R::bits(u0) == R::bits(u1)) & (R::bits(v0) == R::bits(v1))) flags |= SAME_BITS;
     if ((u0 == T(0)) & (v0 == T(0))) flags |= ZERO;
     return flags;
 }
 
+// The flags of a vertex where there is a fill value.
 template <typename T>
-__device__ __forceinline__ Flags<T> flags_of(const Line<T>& line) {
+__device__ __forceinline__ u32 with_fill(const Analysis& job, u32 flags, T u0, T v0, T u1, T v1) {
+    if (is_filled(job, u0, v0)) flags = (flags & ~(PRESENT | ZERO)) | FILLED;
+    if (is_filled(job, u1, v1)) flags = (flags & ~PRESENT) | OTHER_FILLED;
+    return flags;
+}
+
+template <typename T>
+__device__ __forceinline__ Flags<T> flags_of(const Analysis& job, const Line<T>& line) {
     Flags<T> flags;
 #pragma unroll
     for (i32 k = 0; k < WIDTH<T>; k++)
         flags.at[k] = compared(line.u[0].at[k], line.v[0].at[k], line.u[1].at[k], line.v[1].at[k]);
-    flags.take_next(compared(line.u[0].edge, line.v[0].edge, line.u[1].edge, line.v[1].edge));
+    u32 edge = compared(line.u[0].edge, line.v[0].edge, line.u[1].edge, line.v[1].edge);
+    if (job.has_fill) {
+#pragma unroll
+        for (i32 k = 0; k < WIDTH<T>; k++)
+            flags.at[k] =
+                with_fill(job, flags.at[k], line.u[0].at[k], line.v[0].at[k], line.u[1].at[k], line.v[1].at[k]);
+        edge = with_fill(job, edge, line.u[0].edge, line.v[0].edge, line.u[1].edge, line.v[1].edge);
+    }
+    flags.take_next(edge);
     return flags;
 }
 
 // What a lane has seen.
 struct Seen {
-    u32 zero, changed_zeros, nonfinite, changed_nonfinite, exceeded, pairs;
+    u32 zero, changed_zeros, nonfinite, filled, changed_missing, exceeded, pairs;
     double largest;
 };
 
@@ -83,15 +99,19 @@ __device__ __forceinline__ void see_vertices(const Line<T>& line, const Flags<T>
         const bool zero = flags.at[k] & ZERO, other_zero = (c == T(0)) & (d == T(0));
         seen.zero += zero;
         seen.changed_zeros += zero != other_zero;
-        if (flags.at[k] & ALL_FINITE) {
+        if (flags.at[k] & PRESENT) {
             seen.pairs++;
             see_value(a, c, bound, seen, band, band.squares[0][k]);
             see_value(b, d, bound, seen, band, band.squares[1][k]);
         } else {
-            const bool was_finite = R::finite(a) & R::finite(b);
+            const bool was_finite = R::finite(a) & R::finite(b), filled = flags.at[k] & FILLED;
             seen.nonfinite += !was_finite;
-            // A finite vertex is here because it did not stay finite.
-            seen.changed_nonfinite += was_finite || !(flags.at[k] & SAME_BITS);
+            seen.filled += was_finite & filled;
+            // A vertex that was present is here because it is missing in the other field.
+            seen.changed_missing += (was_finite & !filled) || !(flags.at[k] & SAME_BITS);
+            // A filled vertex is no zero.
+            if ((flags.at[k] & OTHER_FILLED) && other_zero) seen.changed_zeros += zero ? 1 : ~0u;
+            if (flags.at[k] & (FILLED | OTHER_FILLED)) continue;
             if (R::finite(a) & R::finite(c)) {
                 seen.pairs++;
                 see_value(a, c, bound, seen, band, band.squares[0][k]);
@@ -152,7 +172,7 @@ __device__ __forceinline__ void compare_cells(const Analysis& job, const Flags<T
             const u32 all = diagonal & (triangle == LOWER ? low.at[k + 1] : high.at[k]), bit = 1u << (2 * k + triangle);
             // A component of one sign tells the class; where both fields have one, or the same values, all is said.
             const bool said = (all & FIRST_SIDES) && (all & (SAME_BITS | OTHER_SIDES));
-            if ((all & ALL_FINITE) && !said) open |= bit;
+            if ((all & PRESENT) && !said) open |= bit;
             if (all & SAME_BITS) same |= bit;
             if (all & ZERO) land |= bit;
         }
@@ -206,7 +226,8 @@ __device__ __forceinline__ void compare(const Analysis& job) {
     }
     constexpr u64 STRIP = 32 * W, CHUNK = ANALYSIS_WARPS * STRIP;
     const u64 chunks = (job.nx + CHUNK - 1) / CHUNK, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
-    Seen seen = {0, 0, 0, 0, 0, 0, 0.0};
+    const double bound = bound_of(job);
+    Seen seen = {0, 0, 0, 0, 0, 0, 0, 0.0};
     for (u64 item = blockIdx.x; item < chunks * bands; item += gridDim.x) {
         const u64 chunk = item % chunks, y0 = item / chunks * ANALYSIS_ROWS;
         const u64 strip = chunk * CHUNK + warp * STRIP, x = strip + lane * W;
@@ -215,17 +236,17 @@ __device__ __forceinline__ void compare(const Analysis& job) {
         band.low = Real<T>::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
         band.high = -band.low;
         if (strip < job.nx) {
-            // The row below the band ends its last cells.
+            // The row below the band ends its last cells; below the last band that is a row of ghosts, if there is one.
             const u64 rows = job.ny - y0 < ANALYSIS_ROWS ? job.ny - y0 : ANALYSIS_ROWS;
-            const u64 last = rows == job.ny - y0 ? rows - 1 : rows;
+            const u64 last = rows < job.rows - 1 - y0 ? rows : job.rows - 1 - y0;
             const i32 columns = x >= job.nx ? 0 : job.nx - x < W ? (i32)(job.nx - x) : W;
             Line<T> line = load_line<T>(job, wide, x, y0);
             Flags<T> above;
             for (u64 row = 0; row <= last; row++) {
                 Line<T> next = line;
                 if (row < last) next = load_line<T>(job, wide, x, y0 + row + 1);
-                const Flags<T> flags = flags_of(line);
-                if (row < rows) see_vertices(line, flags, columns, job.bound, seen, band);
+                const Flags<T> flags = flags_of(job, line);
+                if (row < rows) see_vertices(line, flags, columns, bound, seen, band);
                 if (row > 0) compare_cells(job, above, flags, x, y0 + row - 1, counts, sums[warp]);
                 above = flags;
                 line = next;
@@ -258,12 +279,12 @@ __device__ __forceinline__ void compare(const Analysis& job) {
         }
         __syncthreads();
     }
-    const u32 own[] = {seen.zero,     seen.changed_zeros, seen.nonfinite, seen.changed_nonfinite,
+    const u32 own[] = {seen.zero,     seen.changed_zeros, seen.nonfinite, seen.filled, seen.changed_missing,
                        seen.exceeded, seen.pairs};
-    constexpr i32 PLACES[] = {COUNT_ZERO,     COUNT_CHANGED_ZEROS, COUNT_NONFINITE, COUNT_CHANGED_NONFINITE,
+    constexpr i32 PLACES[] = {COUNT_ZERO,     COUNT_CHANGED_ZEROS, COUNT_NONFINITE, COUNT_FILLED, COUNT_CHANGED_MISSING,
                               COUNT_EXCEEDED, COUNT_PAIRS};
 #pragma unroll
-    for (i32 k = 0; k < 6; k++)
+    for (i32 k = 0; k < 7; k++)
         if (own[k]) add_count(counts[PLACES[k]], own[k]);
     // The bits of doubles that are not negative are in order.
     if (seen.largest > 0.0) raise_to(counts[COUNT_LARGEST], (u64)__double_as_longlong(seen.largest));
@@ -330,7 +351,7 @@ __device__ __forceinline__ void compare_end(const Analysis& job) {
     const u64* counts = job.counts;
     Comparison c = {};
     c.violations = counts[COUNT_LOST] + counts[COUNT_NEW] + counts[COUNT_CHANGED_TYPES] + counts[COUNT_CHANGED_TIES] +
-                   counts[COUNT_NEW_TIES] + counts[COUNT_CHANGED_NONFINITE] + counts[COUNT_EXCEEDED];
+                   counts[COUNT_NEW_TIES] + counts[COUNT_CHANGED_MISSING] + counts[COUNT_EXCEEDED];
     c.critical_points = counts[COUNT_POINTS];
     c.other_critical_points = counts[COUNT_OTHER_POINTS];
     c.lost_points = counts[COUNT_LOST];
@@ -340,11 +361,12 @@ __device__ __forceinline__ void compare_end(const Analysis& job) {
     c.changed_ties = counts[COUNT_CHANGED_TIES];
     c.new_ties = counts[COUNT_NEW_TIES];
     c.nonfinite_vertices = counts[COUNT_NONFINITE];
-    c.changed_nonfinite = counts[COUNT_CHANGED_NONFINITE];
+    c.filled_vertices = counts[COUNT_FILLED];
+    c.changed_missing = counts[COUNT_CHANGED_MISSING];
     c.zero_vertices = counts[COUNT_ZERO];
     c.changed_zeros = counts[COUNT_CHANGED_ZEROS];
     c.bound_exceeded = counts[COUNT_EXCEEDED];
-    c.bound = job.bound;
+    c.bound = bound_of(job);
     c.max_error = __longlong_as_double((long long)counts[COUNT_LARGEST]);
     c.psnr = psnr_of(job.parts, counts[COUNT_PAIRS]);
     for (i32 type = 0; type < POINT_TYPES; type++) c.points_by_type[type] = counts[COUNT_BY_TYPE + type];

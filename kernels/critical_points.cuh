@@ -5,16 +5,6 @@
 namespace analysis {
 
 template <typename T>
-struct Pair {
-    Columns<T> u, v;
-};
-
-template <typename T>
-__device__ __forceinline__ Pair<T> load_pair(const FieldView& field, const bool wide[2], u64 nx, u64 x, u64 y) {
-    return {load_columns<T>(field.u, wide[0], nx, x, y), load_columns<T>(field.v, wide[1], nx, x, y)};
-}
-
-template <typename T>
 __device__ __forceinline__ Flags<T> flags_of(const Pair<T>& row) {
     Flags<T> flags;
 #pragma unroll
@@ -23,10 +13,16 @@ __device__ __forceinline__ Flags<T> flags_of(const Pair<T>& row) {
     return flags;
 }
 
+template <typename T>
+__device__ __forceinline__ bool has_filled(const Analysis& job, const Corners<T>& p) {
+    return job.has_fill &&
+           (is_filled(job, p.u[0], p.v[0]) | is_filled(job, p.u[1], p.v[1]) | is_filled(job, p.u[2], p.v[2]));
+}
+
 // Bit 2 * k + triangle: the triangle of cell x + k of row y holds a critical point.
 template <typename T>
-__device__ __forceinline__ u32 points_between(const FieldView& field, const Flags<T>& low, const Flags<T>& high, u64 nx,
-                                              u64 x, u64 y) {
+__device__ __forceinline__ u32 points_between(const Analysis& job, const Flags<T>& low, const Flags<T>& high, u64 x,
+                                              u64 y) {
     u32 open = 0, found = 0;
 #pragma unroll
     for (i32 k = 0; k < WIDTH<T>; k++) {
@@ -37,9 +33,9 @@ __device__ __forceinline__ u32 points_between(const FieldView& field, const Flag
     }
     for (; open; open &= open - 1) {
         const i32 bit = __ffs((i32)open) - 1;
-        if (x + (bit >> 1) + 1 >= nx) continue;
-        const Corners<T> p = corners_of<T>(field, x + (bit >> 1), y, bit & 1);
-        if (!finite(p)) continue;
+        if (x + (bit >> 1) + 1 >= job.columns) continue;
+        const Corners<T> p = corners_of<T>(job.fields[0], x + (bit >> 1), y, bit & 1);
+        if (!finite(p) || has_filled(job, p)) continue;
         i32 s[3];
         signs(p, s);
         if (kind(p, s) == IN) found |= 1u << bit;
@@ -53,28 +49,28 @@ template <typename T>
 __device__ __forceinline__ void find_points(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;
     constexpr u64 STRIP = 32 * W;
-    if (job.nx < 2 || job.ny < 2) return;
+    if (job.columns < 2 || job.rows < 2) return;
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const bool wide[2] = {is_wide<T>(job.fields[0].u), is_wide<T>(job.fields[0].v)};
-    const u64 segments = (job.nx + STRIP - 1) / STRIP, rows = job.ny - 1;
+    const u64 segments = (job.nx + STRIP - 1) / STRIP, rows = job.rows - 1;
     const u64 groups = (segments + ANALYSIS_WARPS - 1) / ANALYSIS_WARPS;
     const u64 bands = (rows + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
     for (u64 item = blockIdx.x; item < groups * bands; item += gridDim.x) {
         const u64 segment = item % groups * ANALYSIS_WARPS + warp, y0 = item / groups * ANALYSIS_ROWS;
         if (segment >= segments) continue;
         const u64 x = segment * STRIP + lane * W, end = y0 + ANALYSIS_ROWS < rows ? y0 + ANALYSIS_ROWS : rows;
-        Pair<T> next = load_pair<T>(job.fields[0], wide, job.nx, x, y0 + 1);
-        Flags<T> low = flags_of(load_pair<T>(job.fields[0], wide, job.nx, x, y0));
+        Pair<T> next = load_pair<T>(job.fields[0], wide, job.columns, x, y0 + 1);
+        Flags<T> low = flags_of(load_pair<T>(job.fields[0], wide, job.columns, x, y0));
         for (u64 y = y0; y < end; y++) {
             const Pair<T> row = next;
-            if (y + 1 < end) next = load_pair<T>(job.fields[0], wide, job.nx, x, y + 2);
+            if (y + 1 < end) next = load_pair<T>(job.fields[0], wide, job.columns, x, y + 2);
             const Flags<T> high = flags_of(row);
-            const u32 found = points_between(job.fields[0], low, high, job.nx, x, y);
+            const u32 found = points_between(job, low, high, x, y);
             u32 count = 0;
             if (__any_sync(FULL, found != 0)) count = count_bits<2 * WIDTH<T>>(found);
             if (lane == 0) {
                 job.segments[y * segments + segment] = (u16)count;
-                if (count) add_count(job.rows[y], count);
+                if (count) add_count(job.point_rows[y], count);
             }
             low = high;
         }
@@ -96,12 +92,12 @@ __device__ __forceinline__ u64 sum_before(u64 x) {
 template <typename T>
 __device__ __forceinline__ void place_points(const Analysis& job) {
     __shared__ u64 warps[32];
-    const u64 rows = job.nx < 2 ? 0 : job.ny - 1, each = (rows + blockDim.x - 1) / blockDim.x;
+    const u64 rows = job.columns < 2 ? 0 : job.rows - 1, each = (rows + blockDim.x - 1) / blockDim.x;
     const u64 begin = each * threadIdx.x < rows ? each * threadIdx.x : rows;
     const u64 end = begin + each < rows ? begin + each : rows;
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     u64 sum = 0;
-    for (u64 y = begin; y < end; y++) sum += job.rows[y];
+    for (u64 y = begin; y < end; y++) sum += job.point_rows[y];
     u64 place = sum_before(sum);
     if (lane == 31) warps[warp] = place + sum;
     __syncthreads();
@@ -113,12 +109,12 @@ __device__ __forceinline__ void place_points(const Analysis& job) {
     __syncthreads();
     place += warps[warp];
     for (u64 y = begin; y < end; y++) {
-        const u64 count = job.rows[y];
-        job.rows[y] = place;
+        const u64 count = job.point_rows[y];
+        job.point_rows[y] = place;
         place += count;
     }
     if (threadIdx.x == blockDim.x - 1) {
-        job.rows[rows] = place;
+        job.point_rows[rows] = place;
         *job.count = place;
     }
 }
@@ -149,18 +145,18 @@ __device__ __forceinline__ void write_points(const Analysis& job) {
     __shared__ u32 sums[ANALYSIS_WARPS][EXACT_WORDS];
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const bool wide[2] = {is_wide<T>(job.fields[0].u), is_wide<T>(job.fields[0].v)};
-    const u64 segments = (job.nx + STRIP - 1) / STRIP, rows = job.nx < 2 ? 0 : job.ny - 1;
+    const u64 segments = (job.nx + STRIP - 1) / STRIP, rows = job.columns < 2 ? 0 : job.rows - 1;
     for (u64 y = (u64)blockIdx.x * ANALYSIS_WARPS + warp; y < rows; y += (u64)gridDim.x * ANALYSIS_WARPS) {
-        u64 place = job.rows[y];
-        const u64 end = job.rows[y + 1] < job.capacity ? job.rows[y + 1] : job.capacity;
+        u64 place = job.point_rows[y];
+        const u64 end = job.point_rows[y + 1] < job.capacity ? job.point_rows[y + 1] : job.capacity;
         for (u64 first = 0; first < segments && place < end; first += 32) {
             const u32 count = first + lane < segments ? job.segments[y * segments + first + lane] : 0;
             for (u32 open = __ballot_sync(FULL, count != 0); open; open &= open - 1) {
                 const i32 segment = __ffs((i32)open) - 1;
                 const u64 x = (first + segment) * STRIP + lane * W;
-                const Flags<T> low = flags_of(load_pair<T>(job.fields[0], wide, job.nx, x, y));
-                const Flags<T> high = flags_of(load_pair<T>(job.fields[0], wide, job.nx, x, y + 1));
-                u32 found = points_between(job.fields[0], low, high, job.nx, x, y);
+                const Flags<T> low = flags_of(load_pair<T>(job.fields[0], wide, job.columns, x, y));
+                const Flags<T> high = flags_of(load_pair<T>(job.fields[0], wide, job.columns, x, y + 1));
+                u32 found = points_between(job, low, high, x, y);
                 u64 at = place + sum_before(__popc(found));
                 for (; __any_sync(FULL, found != 0); found &= found - 1) {
                     const bool holds = found != 0;

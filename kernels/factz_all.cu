@@ -33,8 +33,8 @@
 #include "other_tiles.cuh"
 #include "restore.cuh"
 #include "lorenzo_whole.cuh"
-#ifndef FACTZ_EMULATED
 #include "critical_points.cuh"
+#ifndef FACTZ_EMULATED
 #include "inspect.cuh"
 #include "synthetic.cuh"
 #endif
@@ -107,7 +107,6 @@ KERNEL(factz_restore_others, 64, by_itself, restore_others)
 BOUNDED_KERNEL(factz_restore, 64, 14, 64, 1, beside_kernel_before, restore)
 BOUNDED_KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, 3, 32 * LORENZO_RESTORE_WARPS, 2, after_kernel_before, lorenzo_restore)
 
-#ifndef FACTZ_EMULATED
 #define ANALYSIS_KERNEL(name, threads, blocks, call)                                                                        \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Analysis job) { analysis::call<float>(job); } \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f64(const __grid_constant__ Analysis job) { analysis::call<double>(job); }
@@ -117,6 +116,10 @@ ANALYSIS_KERNEL(factz_compare_end, 1024, 1, compare_end)
 ANALYSIS_KERNEL(factz_find_points, 256, 3, find_points)
 ANALYSIS_KERNEL(factz_place_points, 1024, 1, place_points)
 ANALYSIS_KERNEL(factz_write_points, 256, 2, write_points)
+ANALYSIS_KERNEL(factz_find_range, 256, 4, find_range)
+ANALYSIS_KERNEL(factz_range_end, 32, 1, range_end)
+
+#ifndef FACTZ_EMULATED
 extern "C" __global__ void __launch_bounds__(32) factz_inspect(const __grid_constant__ Inspection job) { analysis::inspect(job); }
 
 #define SYNTHETIC_KERNEL(name, T) \

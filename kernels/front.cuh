@@ -2,6 +2,7 @@
 #pragma once
 #include "anchor_scan.cuh"
 #include "seen.cuh"
+#include "stage/range.cuh"
 #include "stage/tile.cuh"
 #include "stage/tune.cuh"
 #include "stage/wide_range.cuh"
@@ -55,11 +56,7 @@ template <typename T>
 __device__ __forceinline__ double bound_of(const Job& job, const SeenRange<T>& range) {
     if (job.bound_kind != 1) return job.bound;
     if (!range.any()) return 0.0;
-    // No zero has a sign.
-    const double low = (double)range.low, high = (double)range.high, bound = job.bound * fabs(high - low);
-    if (!(isinf(bound) || isnan(bound))) return bound;
-    const double sum = job.bound * high - job.bound * low;
-    return sum < 1.7976931348623157e308 ? sum : 1.7976931348623157e308;
+    return relative_bound(job.bound, (double)range.low, (double)range.high);
 }
 
 // The same as far as it is of use.

@@ -178,7 +178,7 @@ pub struct AnalysisWorkspace {
     pub bytes: u64,
 }
 
-/// What a comparison counts.
+/// What a comparison and a range count.
 pub const ANALYSIS_COUNT_BYTES: u64 = 256;
 /// Sums and extremes of a part of a comparison.
 const PART_BYTES: u64 = 4 * 8;
@@ -194,6 +194,12 @@ impl AnalysisWorkspace {
         8 * Self::segment_columns(dtype)
     }
 
+    pub fn range() -> Result<Self> {
+        let mut carver = Carver::default();
+        let counts = carver.take(&[ANALYSIS_COUNT_BYTES])?;
+        Ok(AnalysisWorkspace { counts, bytes: carver.end, ..Default::default() })
+    }
+
     pub fn compare(request: &Request) -> Result<Self> {
         let c = request.config();
         let chunks = c.nx.div_ceil(Self::chunk_columns(c.dtype));
@@ -206,14 +212,16 @@ impl AnalysisWorkspace {
     pub fn critical_points(request: &Request) -> Result<Self> {
         let c = request.config();
         let mut carver = Carver::default();
-        let rows = carver.take(&[c.ny, 8])?;
+        // A row of cells more where there are ghosts, and the end of the last one.
+        let rows = carver.take(&[c.ny + 1, 8])?;
         let segments = carver.take(&[c.ny, c.nx.div_ceil(Self::segment_columns(c.dtype)), 2])?;
         Ok(AnalysisWorkspace { rows, segments, bytes: carver.end, ..Default::default() })
     }
 
-    /// Bytes that suffice for either.
+    /// Bytes that suffice for each.
     pub fn bytes(request: &Request) -> Result<u64> {
-        Ok(Self::compare(request)?.bytes.max(Self::critical_points(request)?.bytes))
+        let plans = [Self::range()?, Self::compare(request)?, Self::critical_points(request)?];
+        Ok(plans.map(|plan| plan.bytes).into_iter().max().unwrap_or(0))
     }
 }
 

@@ -9,6 +9,7 @@ use factz::capi::analysis::*;
 use factz::capi::config::*;
 use factz::capi::device::*;
 use factz::capi::inspect::*;
+use factz::capi::range::factz_range;
 use factz::capi::report::*;
 use factz::capi::sizes::*;
 use factz::capi::status::*;
@@ -182,6 +183,14 @@ impl Driver {
         }
     }
 
+    /// `m.report` receives the range.
+    fn range(&self, m: Memory, stream: usize) -> factz_status {
+        let (range, stream) = (m.report as *mut factz_range, stream as factz_stream);
+        let (u, v, work, bytes) = (m.u as _, m.v as _, m.workspace as _, self.analysis_bytes());
+        // SAFETY: the stand-in follows no pointer.
+        unsafe { factz_range_device(u, v, N, &self.config, work, bytes, range, stream) }
+    }
+
     /// `m.report` receives the comparison.
     fn compare(&self, m: Memory, other_u: usize, bytes: usize, stream: usize) -> factz_status {
         let comparison = m.report as *mut factz_comparison;
@@ -275,7 +284,9 @@ impl Driver {
             for ((status, calls), addresses, cleared, least_kernels) in [
                 (self.traced(|| self.compress(DEVICE, stream)), 9, 0, 6),
                 (self.traced(|| self.decompress(DEVICE, stream)), 9, 0, 4),
-                (self.traced(compare), 12, 1, 2),
+                // The bound is relative: a kernel finds the range.
+                (self.traced(compare), 12, 1, 3),
+                (self.traced(|| self.range(DEVICE, stream)), 8, 1, 2),
                 (self.traced(|| self.critical_points(DEVICE, stream)), 10, 1, 3),
                 (self.traced(|| self.inspect(DEVICE, stream)), 4, 0, 1),
             ] {
@@ -368,9 +379,11 @@ impl Driver {
         ] {
             refused(text, self.traced(|| self.compare(memory, OTHER_U, bytes, STREAM)), invalid);
             refused(text, self.traced(|| self.critical_points(memory, STREAM)), invalid);
+            refused(text, self.traced(|| self.range(memory, STREAM)), invalid);
         }
         let result = Memory { report: host, ..DEVICE };
         refused("comparison = ", self.traced(|| self.compare(result, OTHER_U, bytes, STREAM)), invalid);
+        refused("range = ", self.traced(|| self.range(result, STREAM)), invalid);
         refused("count = ", self.traced(|| self.critical_points(result, STREAM)), invalid);
         refused("info = ", self.traced(|| self.inspect(result, STREAM)), invalid);
         refused("other_u = ", self.traced(|| self.compare(DEVICE, host, bytes, STREAM)), invalid);
@@ -384,6 +397,7 @@ impl Driver {
         for status in [
             self.compare(pinned, OTHER_U, bytes, STREAM),
             self.critical_points(pinned, STREAM),
+            self.range(pinned, STREAM),
             self.inspect(pinned, STREAM),
         ] {
             assert_eq!(status, FACTZ_OK, "{}", message());
@@ -416,11 +430,12 @@ impl Driver {
             let decompress = self.traced(|| self.decompress(DEVICE, STREAM));
             let compare = self.traced(|| self.compare(DEVICE, OTHER_U, self.analysis_bytes(), STREAM));
             let points = self.traced(|| self.critical_points(DEVICE, STREAM));
+            let range = self.traced(|| self.range(DEVICE, STREAM));
             remove_variable(FAIL);
             assert!(message().contains(function.trim_end_matches("_v2")), "{function}: {}", message());
             // Kernels of the codec clear what they need.
             let clears_itself = if function == "cuMemsetD8Async" { 2 } else { 0 };
-            for (status, calls) in &[compress, decompress, compare, points][clears_itself..] {
+            for (status, calls) in &[compress, decompress, compare, points, range][clears_itself..] {
                 assert_eq!(*status, FACTZ_ERROR_CUDA, "{function}");
                 assert_eq!(count(calls, function), 1, "{calls:?}");
                 let entered =

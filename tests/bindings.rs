@@ -225,6 +225,7 @@ fn the_fortran_module_has_the_functions_of_the_header() {
         let expected_kind = match kind.as_str() {
             "const char *" => "type(c_ptr)",
             "factz_status" | "uint32_t" => "integer(c_int32_t)",
+            "double" => "real(c_double)",
             other => panic!("no Fortran type for {other}"),
         };
         assert_eq!(found_kind, expected_kind, "{name}");

@@ -2,8 +2,8 @@
 
 use factz::analysis::{compare, Comparison};
 use factz::field::View;
-use factz::geometry::Grid;
 use factz::real::Real;
+use factz::{BoundKind, Config, Dtype, Request};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -57,17 +57,22 @@ fn value<'a>(json: &'a str, key: &str) -> &'a str {
     rest[..rest.find([',', '}']).unwrap()].trim()
 }
 
-/// Compares both ways and returns the counts.
+/// Compares both ways, within an absolute bound, and returns the counts.
 fn check<T: Real>(name: &str, nx: u64, fields: &[Vec<T>; 4], bound: f64, (dx, dy): (f64, f64)) -> Comparison {
-    let ny = fields[0].len() as u64 / nx;
+    let config = Config { dx, dy, ..Config::new(nx, 0, BoundKind::Absolute, bound) };
+    check_config(name, fields, &config)
+}
+
+/// Compares both ways and returns the counts; the type and the number of rows are those of the fields.
+fn check_config<T: Real>(name: &str, fields: &[Vec<T>; 4], config: &Config) -> Comparison {
+    let (nx, ny) = (config.nx, fields[0].len() as u64 / config.nx);
+    let dtype = if T::BYTES == 4 { Dtype::F32 } else { Dtype::F64 };
+    let Config { dx, dy, bound, .. } = *config;
+    let request = Request::new(Config { ny, dtype, ..*config }).unwrap();
     let [u0, v0, u1, v1] = fields.each_ref().map(|f| View::dense(f, nx));
-    let grid = Grid::new(nx, ny);
-    let found = compare(grid, u0, v0, u1, v1, dx, dy, Some(bound), 2);
-    assert_eq!(
-        format!("{found:?}"),
-        format!("{:?}", compare(grid, u0, v0, u1, v1, dx, dy, Some(bound), 1)),
-        "the result depends on the number of threads"
-    );
+    let run = |threads| compare(&request, [u0, v0], [u1, v1], true, threads).unwrap();
+    let found = run(2);
+    assert_eq!(format!("{found:?}"), format!("{:?}", run(1)), "the result depends on the number of threads");
 
     let directory = Directory::new(name);
     let paths = ["u0", "v0", "u1", "v1"].map(|f| directory.0.join(f));
@@ -79,7 +84,14 @@ fn check<T: Real>(name: &str, nx: u64, fields: &[Vec<T>; 4], bound: f64, (dx, dy
         .args([nx.to_string(), ny.to_string()])
         .args(&paths)
         .args(["--dtype", if T::BYTES == 4 { "f32" } else { "f64" }])
-        .args(["--abs-bound", &format!("{bound:e}")])
+        .args([
+            match config.bound_kind {
+                BoundKind::Absolute => "--abs-bound",
+                BoundKind::Relative => "--rel-bound",
+            },
+            &format!("{bound:e}"),
+        ])
+        .args(config.fill_value.iter().flat_map(|fill| ["--fill-value".into(), format!("{fill:e}")]))
         .args(["--spacing", &dx.to_string(), &dy.to_string(), "--json"])
         .output()
         .expect("python3 cannot be started: install Python 3 with numpy");
@@ -100,7 +112,8 @@ fn check<T: Real>(name: &str, nx: u64, fields: &[Vec<T>; 4], bound: f64, (dx, dy
         ("tie_total", found.ties),
         ("tie_changed", found.tie_changed),
         ("tie_created", found.tie_created),
-        ("nonfinite_changed", found.nonfinite_changed),
+        ("missing_changed", found.missing_changed),
+        ("filled_vertices", found.filled_vertices),
         ("nonfinite_vertices", found.nonfinite_vertices),
         ("bound_exceeded", found.bound_exceeded),
         ("saddle", found.kinds[0]),
@@ -114,6 +127,7 @@ fn check<T: Real>(name: &str, nx: u64, fields: &[Vec<T>; 4], bound: f64, (dx, dy
         assert_eq!(value(&json, key), count.to_string(), "{name}: {key} in {json}\n{found:?}");
     }
     assert_eq!(value(&json, "max_abs_err").parse(), Ok(found.max_error), "{json}");
+    assert_eq!(value(&json, "bound").parse(), Ok(found.bound), "{json}");
     match (value(&json, "psnr"), found.psnr) {
         ("null", psnr) => assert_eq!(psnr, None),
         ("Infinity", psnr) => assert_eq!(psnr, Some(f64::INFINITY)),
@@ -191,7 +205,7 @@ fn special_values() {
         _ => r.unit() as f32,
     };
     let found = check("special32", 60, &drawn(6, 3600, special32, 5), 0.1, (1.0, 1.0));
-    assert!(found.nonfinite_changed > 0);
+    assert!(found.missing_changed > 0);
     let special64 = |r: &mut Random| match r.below(60) {
         0 => f64::NAN,
         1 => f64::NEG_INFINITY,
@@ -217,4 +231,56 @@ fn an_error_that_rounds_to_the_bound_is_told_apart() {
 fn lines_have_no_triangles() {
     check("row", 40, &drawn(8, 40, |r| r.unit() as f32, 2), 0.1, (1.0, 1.0));
     check("column", 1, &drawn(9, 40, |r| r.unit() as f32, 2), 0.1, (1.0, 1.0));
+}
+
+#[test]
+fn a_relative_bound_is_a_fraction_of_the_first_field() {
+    let config = |bound| Config::new(90, 0, BoundKind::Relative, bound);
+    let mut fields = smooth::<f32>(90, 70, 0.05);
+    let found = check_config("relative", &fields, &config(0.01));
+    let range = fields[..2].iter().flatten().fold([f32::MAX, f32::MIN], |[a, b], &x| [a.min(x), b.max(x)]);
+    assert_eq!(found.bound, 0.01 * (range[1] as f64 - range[0] as f64));
+    assert!(found.bound_exceeded > 1000 && found.bound_exceeded < 2 * 90 * 70);
+    // Fifty times the field: no bound below 1 lets that pass, whatever the other field's range is.
+    let [u, v] = [0, 1].map(|c: usize| fields[c].iter().map(|x| 50.0 * x).collect::<Vec<_>>());
+    (fields[2], fields[3]) = (u, v);
+    assert!(check_config("fifty", &fields, &config(0.99)).bound_exceeded > 5000);
+    // What is missing in the first field, and what the other one holds, is no part of the range.
+    (fields[0][7], fields[1][8], fields[2][9]) = (f32::INFINITY, f32::NAN, 1e30);
+    assert_eq!(check_config("missing", &fields, &config(0.01)).bound, found.bound);
+    // The range of doubles may overflow.
+    let wide = |r: &mut Random| 1.7e308 * r.unit();
+    let found =
+        check_config("wide", &drawn(10, 3600, wide, 5), &Config::new(60, 0, BoundKind::Relative, 0.1));
+    assert!(found.bound > 3.2e307 && found.bound < 3.4e307 && found.bound_exceeded > 100);
+}
+
+#[test]
+fn filled_vertices_are_missing() {
+    let fill = 9.96921e36;
+    let config = Config { fill_value: Some(fill), ..Config::new(60, 0, BoundKind::Relative, 0.01) };
+    let draw32 = |r: &mut Random| match r.below(30) {
+        0..=2 => fill as f32,
+        3 => f32::NAN,
+        4 => 0.0,
+        _ => r.unit() as f32,
+    };
+    // Some are filled in one field only.
+    let found = check_config("filled32", &drawn(11, 3600, draw32, 9), &config);
+    assert!(found.filled_vertices > 500 && found.missing_changed > 50 && found.lost > 10);
+    assert!(found.bound < 0.02 && found.max_error < 2.0, "{found:?}");
+    let kept = drawn(12, 3600, draw32, u64::MAX);
+    let found = check_config("kept32", &kept, &config);
+    assert!(found.filled_vertices > 500 && found.critical_points > 50 && found.violations() == 0);
+    // The other component of a filled vertex is kept as well, and the sign of a zero that fills.
+    let k = (0..3600).find(|&k| kept[0][k] == fill as f32 && kept[1][k].is_finite()).unwrap();
+    let mut changed = kept.clone();
+    changed[3][k] += 1e-6;
+    let found = check_config("component32", &changed, &config);
+    assert_eq!((found.missing_changed, found.violations(), found.max_error), (1, 1, 0.0));
+    let zeros = drawn(13, 3600, |r| [0.0, -0.0, r.unit(), r.unit()][r.below(4) as usize], 9);
+    let found = check_config("zeros64", &zeros, &Config { fill_value: Some(0.0), ..config });
+    assert!(found.filled_vertices > 1000 && found.zero_vertices > 100);
+    let found = check_config("nan64", &zeros, &Config { fill_value: Some(f64::NAN), ..config });
+    assert_eq!(found.filled_vertices, 0);
 }

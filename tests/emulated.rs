@@ -1,8 +1,8 @@
-//! The kernels without a device: compiled for this processor and run thread by thread (tests/emulator), they must
-//! write the golden streams, restore the same bits as the library does, and find out damaged streams, without
-//! touching anything beside their memory. In two opposite orders of blocks, warps and lanes: what depends on the
-//! order would differ in one of them. This shows what the kernels' source does, a device what the machine makes
-//! of it: tests/gpu.
+//! The kernels without a device: compiled for this processor and run thread by thread (tests/emulator), they
+//! must write the golden streams, restore the same bits as the library does, and find out damaged streams,
+//! without touching anything beside their memory. In two opposite orders of blocks, warps and lanes: what
+//! depends on the order would differ in one of them. This shows what the kernels' source does, a device what
+//! the machine makes of it: tests/gpu.
 
 #[path = "support/golden.rs"]
 mod cases;
@@ -11,9 +11,11 @@ mod emulator;
 mod support;
 
 use cases::*;
+use factz::analysis::{compare, critical_points, range, CriticalPoint};
 use factz::backend::{compress, decompress, max_stream_bytes, Execution};
 use factz::field::{Layout, View, ViewMut};
 use factz::real::Real;
+use factz::request::{SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
 use factz::stage::missing;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request, Status};
 use serde_json::Value;
@@ -261,7 +263,8 @@ fn kernels_write_what_the_library_writes() {
 /// Tables of a field of so many tiles come from a sample of them.
 #[test]
 fn kernels_write_what_the_library_writes_of_many_tiles() {
-    // A column of vertices, as tiles then have few, most of which are zero: what is counted wrong would show in groups.
+    // A column of vertices, as tiles then have few, most of which are zero: what is counted wrong would show
+    // in groups.
     let ny = 32 * 8200 + 7;
     let wave = |k: u64, step: f32| match k / 32 % 97 {
         0 => (k as f32 * step).sin() + 0.05 * (k as f32 * 7.1 * step).cos(),
@@ -281,8 +284,9 @@ fn kernels_write_what_the_library_writes_of_many_tiles() {
     });
 }
 
-/// Anchors follow each other through all tiles: what is before one comes from sums of chunks of tiles, and the last one
-/// that has a code is looked for, however far away. Much of these fields is land, the whole first column of tiles of some.
+/// Anchors follow each other through all tiles: what is before one comes from sums of chunks of tiles, and
+/// the last one that has a code is looked for, however far away. Much of these fields is land, the whole
+/// first column of tiles of some.
 #[test]
 fn kernels_follow_anchors_through_narrow_fields() {
     let mut cases = Vec::new();
@@ -351,8 +355,8 @@ impl Random {
     }
 }
 
-/// A block inside a field that is far from zero but for single vertices at corners of its tiles: whose limits they are,
-/// which tile looks for them and which tiles are plain is decided at the sides of tiles.
+/// A block inside a field that is far from zero but for single vertices at corners of its tiles: whose limits
+/// they are, which tile looks for them and which tiles are plain is decided at the sides of tiles.
 fn compare_with_spots<T: Real>(seed: u64, folder: &Path) {
     let mut random = Random(seed);
     let [nx, ny] = [(); 2].map(|()| random.one_of(&[31, 32, 33, 34, 63, 64, 65, 66, 97]));
@@ -596,4 +600,145 @@ fn kernels_find_out_damaged_streams_as_the_library_does() {
         }
     });
     assert!(found.into_inner() > 20, "the damage was found out too seldom");
+}
+
+/// A field with zeros, missing values and critical points, and a changed copy.
+fn noisy<T: Real>(random: &mut Random, n: u64, fill: f64) -> [Vec<T>; 4] {
+    let draw = |random: &mut Random| match random.below(24) {
+        0 => f64::NAN,
+        1 => f64::INFINITY,
+        2..=4 => fill,
+        5 => 0.0,
+        6 => -0.0,
+        7 => [1e-40, 3e37, -3e37][random.below(3) as usize],
+        _ => random.below(2001) as f64 - 1000.0,
+    };
+    let component = |random: &mut Random| {
+        let before: Vec<f64> = (0..n).map(|_| draw(random)).collect();
+        let after = before.iter().map(|&x| match random.below(12) {
+            0 => draw(random),
+            1 => x + random.below(9) as f64 - 4.0,
+            _ => x,
+        });
+        let after = after.collect::<Vec<_>>();
+        [before, after].map(|values| values.into_iter().map(T::from_f64).collect::<Vec<T>>())
+    };
+    let ([u0, u1], [v0, v1]) = (component(random), component(random));
+    [u0, v0, u1, v1]
+}
+
+/// The words of a comparison, a range and critical points as the kernels write them.
+fn analysis_words<T: Real>(request: &Request, first: [View<'_, T>; 2], other: [View<'_, T>; 2]) -> Vec<u64> {
+    let c = compare(request, first, other, true, 1).expect("the views cover the grid");
+    let mut words = vec![0, c.violations(), c.critical_points, c.critical_points_after, c.lost, c.spurious];
+    words.extend([
+        c.type_changed,
+        c.ties,
+        c.tie_changed,
+        c.tie_created,
+        c.nonfinite_vertices,
+        c.missing_changed,
+    ]);
+    words.extend([
+        c.zero_vertices,
+        c.zero_changed,
+        c.bound_exceeded,
+        c.bound.to_bits(),
+        c.max_error.to_bits(),
+    ]);
+    words.push(c.psnr.filter(|p| !p.is_nan()).map_or(0x7ff8 << 48, f64::to_bits));
+    words.extend(c.kinds);
+    words.extend([c.filled_vertices, 0, 0, 0, 0, 0, 0, 0]);
+    let r = range(request, first, 1).expect("the views cover the grid");
+    words.extend([0, r.low.to_bits(), r.high.to_bits(), r.nonfinite_vertices, r.filled_vertices]);
+    words.extend([r.zero_vertices, 0, 0]);
+    let points = critical_points(request, first, 1).expect("the views cover the grid");
+    words.push(points.len() as u64);
+    let of = |p: &CriticalPoint| {
+        let last = p.triangle as u64 | (p.kind as u64) << 32;
+        [p.x_cell, p.y_cell, p.x.to_bits(), p.y.to_bits(), last]
+    };
+    words.extend(points.iter().flat_map(of));
+    words
+}
+
+/// What the kernels make of a block of a field whose vertex (0, 0) is element `first`.
+fn emulated_analysis<T: Real>(
+    request: &Request,
+    fields: &[Vec<T>; 4],
+    first: u64,
+    order: &str,
+    folder: &Path,
+) -> Vec<u64> {
+    let c = request.config();
+    let paths = ["u", "v", "other_u", "other_v"].map(|name| folder.join(name));
+    for (path, values) in paths.iter().zip(fields) {
+        fs::write(path, bytes_of(values)).expect("the folder is writable");
+    }
+    let results = folder.join("results");
+    let side = |bit: u32| (c.halo & bit != 0) as u64;
+    let numbers = [c.nx, c.ny, c.nx + side(SIDE_RIGHT), c.ny + side(SIDE_LAST_ROW), c.bound_kind as u64];
+    let fill = c.fill_value.map(|fill| T::from_f64(fill).to_bits64());
+    let status = emulate(
+        "analyze",
+        [order.into(), (c.dtype as u32).to_string()]
+            .into_iter()
+            .chain(numbers.map(|x| x.to_string()))
+            .chain([format!("{:e}", c.bound)])
+            .chain([fill.is_some() as u64, fill.unwrap_or(0)].map(|x| x.to_string()))
+            .chain([c.dx, c.dy].map(|x| format!("{x:e}")))
+            .chain(paths.each_ref().map(|path| path_text(path)))
+            .chain([first.to_string(), c.u.pitch.to_string(), path_text(&results)]),
+    );
+    assert_eq!(status, [0], "{c:?}");
+    let bytes = fs::read(results).expect("the results are there");
+    bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes"))).collect()
+}
+
+/// Blocks of a random field, with ghosts on the sides that have a neighbour.
+fn analyze_blocks<T: Real>(seed: u64, folder: &Path) {
+    let mut random = Random(seed);
+    // Widths of warps and of blocks, and about them.
+    let columns = random.one_of(&[1, 2, 3, 65, 129, 130, 257, 258, 300]);
+    let rows = random.one_of(&[1, 2, 3, 31, 33, 65, 70]);
+    let fill = random.one_of(&[9.96921e36, 0.0, 7.0]);
+    let fields = noisy::<T>(&mut random, columns * rows, fill);
+    let layout = Layout { pitch: columns, stride: 1 };
+    let mut piece = |n: u64, sizes: &[u64]| {
+        let first = [0, 1, random.below(n)][random.below(3) as usize].min(n - 1);
+        let size = [random.one_of(sizes), n, 1 + random.below(n)][random.below(3) as usize];
+        (first, size.min(n - first))
+    };
+    let ((x0, nx), (y0, ny)) = (piece(columns, &[64, 128, 256]), piece(rows, &[32, 64]));
+    let sides = [(SIDE_LEFT, x0 > 0), (SIDE_RIGHT, x0 + nx < columns)];
+    let sides = sides.into_iter().chain([(SIDE_FIRST_ROW, y0 > 0), (SIDE_LAST_ROW, y0 + ny < rows)]);
+    let halo = sides.filter(|side| side.1).map(|side| side.0).sum();
+    let config = Config {
+        dtype: if T::BYTES == 4 { Dtype::F32 } else { Dtype::F64 },
+        u: layout,
+        v: layout,
+        halo,
+        dx: random.one_of(&[1.0, 0.75]),
+        fill_value: random.one_of(&[None, Some(fill), Some(fill)]),
+        ..Config::new(nx, ny, random.one_of(&[BoundKind::Relative, BoundKind::Absolute]), 1e-3)
+    };
+    let request = Request::new(config).expect("a valid configuration");
+    let first = y0 * columns + x0;
+    let [u, v, other_u, other_v] = fields.each_ref().map(|c| View::strided(c, first as usize, layout));
+    let expected = analysis_words(&request, [u, v], [other_u, other_v]);
+    for order in ORDERS {
+        let found = emulated_analysis(&request, &fields, first, order, folder);
+        assert!(found == expected, "seed {seed}, order {order}: {config:?}\n{found:?}\n{expected:?}");
+    }
+}
+
+#[test]
+fn kernels_find_what_the_library_finds_in_blocks() {
+    for_each("emulated_analysis", &(0..60).collect::<Vec<u64>>(), |&seed, folder| {
+        if seed % 3 == 2 {
+            analyze_blocks::<f64>(seed, folder);
+        } else {
+            analyze_blocks::<f32>(seed, folder);
+        }
+    });
 }

@@ -5,7 +5,6 @@
 use factz::analysis::{compare, Comparison};
 use factz::backend::{compress, decompress, max_stream_bytes, Execution};
 use factz::field::{Layout, View, ViewMut};
-use factz::geometry::Grid;
 use factz::real::Real;
 use factz::request::{SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Report, Request, Status};
@@ -51,18 +50,10 @@ impl<T: Real> Field<T> {
         compress_views(config, View::dense(&self.u, self.nx), View::dense(&self.v, self.nx), threads)
     }
     fn compared(&self, after: &Self, config: &Config, bound: f64) -> Comparison {
-        let view = |values| View::dense(values, self.nx);
-        compare(
-            Grid::new(self.nx, self.ny),
-            view(&self.u),
-            view(&self.v),
-            view(&after.u),
-            view(&after.v),
-            config.dx,
-            config.dy,
-            Some(bound),
-            1,
-        )
+        let [first, other] = [self, after].map(|f| [&f.u, &f.v].map(|values| View::dense(values, self.nx)));
+        let Config { dx, dy, fill_value, .. } = *config;
+        let config = Config { dx, dy, fill_value, ..self.config(BoundKind::Absolute, bound) };
+        compare(&Request::new(config).unwrap(), first, other, true, 1).unwrap()
     }
     /// Columns x0.., rows y0.. of the field.
     fn block(&self, x0: u64, y0: u64, nx: u64, ny: u64) -> Self {
@@ -111,7 +102,7 @@ fn decompressed<T: Real>(stream: &[u8], config: &Config, threads: usize) -> Fiel
 /// What must be 0 for a level of preservation.
 fn violations(preserve: Preserve, c: &Comparison) -> u64 {
     match preserve {
-        Preserve::None => c.nonfinite_changed + c.bound_exceeded,
+        Preserve::None => c.missing_changed + c.bound_exceeded,
         Preserve::Points => c.violations() - c.type_changed,
         Preserve::Types => c.violations(),
     }
@@ -223,7 +214,7 @@ impl Batch {
                 ("type_changed", c.type_changed),
                 ("tie_changed", c.tie_changed),
                 ("tie_created", c.tie_created),
-                ("nonfinite_changed", c.nonfinite_changed),
+                ("missing_changed", c.missing_changed),
                 ("bound_exceeded", c.bound_exceeded),
                 ("total", c.critical_points),
             ];

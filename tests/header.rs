@@ -12,6 +12,7 @@ const MODULES: [&str; 12] = [
     "inspect",
     "compress",
     "decompress",
+    "range",
     "analysis",
     "device",
     "log",

@@ -12,8 +12,8 @@ mod support;
 
 use factz::analysis::{compare, Comparison};
 use factz::field::View;
-use factz::geometry::Grid;
 use factz::real::Real;
+use factz::{BoundKind, Config, Dtype, Request};
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -151,18 +151,11 @@ impl<T: Real> Case<T> {
             "files": [self.file("u.f32"), self.file("v.f32"), self.file(&names[0]), self.file(&names[1])],
             "bound": bound,
         }));
-        let view = |values| View::dense(values, nx as u64);
-        compare(
-            Grid::new(nx as u64, ny as u64),
-            view(&self.field.u),
-            view(&self.field.v),
-            view(&u),
-            view(&v),
-            1.0,
-            1.0,
-            Some(bound),
-            1,
-        )
+        let [first, other] = [[&self.field.u, &self.field.v], [&u, &v]]
+            .map(|field| field.map(|values| View::dense(values, nx as u64)));
+        let dtype = if T::BYTES == 4 { Dtype::F32 } else { Dtype::F64 };
+        let config = Config { dtype, ..Config::new(nx as u64, ny as u64, BoundKind::Absolute, bound) };
+        compare(&Request::new(config).unwrap(), first, other, true, 1).unwrap()
     }
     /// Halo or pins, both modes, and each number of writers with its readers; then the same by the independent
     /// checker.

@@ -15,8 +15,8 @@ from fractions import Fraction
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from exact_verify import verify  # noqa: E402
 
-COUNTS = ("lost", "spurious", "type_changed", "tie_changed", "tie_created", "nonfinite_changed",
-          "bound_exceeded", "total", "violations", "max_abs_err", "filled_vertices", "filled_changed",
+COUNTS = ("lost", "spurious", "type_changed", "tie_changed", "tie_created", "missing_changed",
+          "bound_exceeded", "total", "violations", "max_abs_err", "filled_vertices",
           "nonfinite_vertices", "zero_vertices")
 
 

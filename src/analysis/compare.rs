@@ -1,16 +1,18 @@
 //! What compression changed: critical points, ties, special values and errors, all decided exactly.
 
 use super::critical_points::kind_of;
-use super::{in_bands, load_row, vectors, Kind, TRIANGLES};
+use super::{guarded, in_bands, range, row_of, vectors, Domain, Kind, READ_SIDES, TRIANGLES};
+use crate::error::Result;
 use crate::field::View;
-use crate::geometry::{Grid, Triangle};
+use crate::geometry::Triangle;
 use crate::real::Real;
+use crate::request::{BoundKind, Request};
 use crate::stage::bound::axis_distance;
 use crate::stage::signature::{kind, signs, Rule, IN, TIE};
 use std::ops::Range;
 
-/// The comparison of a field with its reconstruction. Triangles are compared where all six vectors'
-/// components are finite in both fields.
+/// The comparison of a field with its reconstruction. Triangles are compared where no vertex is missing (see
+/// [`super`]) in either field.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Comparison {
     /// Triangles with a critical point in the original field.
@@ -33,15 +35,20 @@ pub struct Comparison {
     pub tie_created: u64,
     /// Vertices of the original with a NaN or infinity.
     pub nonfinite_vertices: u64,
-    /// Such vertices that are not the same bit for bit, and finite ones that became non-finite.
-    pub nonfinite_changed: u64,
-    /// Vertices of the original with u = v = 0.
+    /// Other vertices of the original with the fill value.
+    pub filled_vertices: u64,
+    /// Missing vertices (non-finite or filled) of the original that are not the same bit for bit, and others
+    /// that are missing in the reconstruction.
+    pub missing_changed: u64,
+    /// Unfilled vertices of the original with u = v = 0.
     pub zero_vertices: u64,
     /// Vertices with u = v = 0 in one field only.
     pub zero_changed: u64,
     /// Values with |x1 - x0| above the bound, compared exactly; 0 without a bound.
     pub bound_exceeded: u64,
-    /// Largest |x1 - x0|, rounded to nearest.
+    /// The absolute bound that was checked; infinity without one.
+    pub bound: f64,
+    /// Largest |x1 - x0| of finite values of unfilled vertices, rounded to nearest.
     pub max_error: f64,
     /// Peak signal-to-noise ratio in dB: joint range of the original's values over the root of the
     /// mean square error, taken over twice the number of u's finite pairs (as the independent checker
@@ -59,38 +66,47 @@ impl Comparison {
             + self.type_changed
             + self.tie_changed
             + self.tie_created
-            + self.nonfinite_changed
+            + self.missing_changed
             + self.bound_exceeded
     }
 }
 
-/// Compares an original (u0, v0) with a reconstruction (u1, v1).
+/// Compares an original field with its reconstruction.
 ///
-/// All views must cover the grid; `dx` and `dy` are the grid spacing, finite and positive; `bound`, if
-/// given, is absolute. `threads` of 0 means one per processor; the result does not depend on it.
-/// Classes and types are those of CODEC section 1, all signs exact.
-#[allow(clippy::too_many_arguments)]
+/// All views must cover the grid of the request and its ghosts on the sides in [`READ_SIDES`]. Vertices and
+/// values are those of the grid, triangles those of its cells (see [`super`]). `checks_bound` says whether
+/// the bound of the request counts; a relative one is the fraction of the original's range. `threads` of 0
+/// means one per processor; the result does not depend on it. Classes and types are those of CODEC section 1,
+/// all signs exact.
 pub fn compare<T: Real>(
-    grid: Grid,
-    u0: View<'_, T>,
-    v0: View<'_, T>,
-    u1: View<'_, T>,
-    v1: View<'_, T>,
-    dx: f64,
-    dy: f64,
-    bound: Option<f64>,
+    request: &Request,
+    first: [View<'_, T>; 2],
+    other: [View<'_, T>; 2],
+    checks_bound: bool,
     threads: usize,
-) -> Comparison {
-    let rule = Rule { types: true, dx, dy };
-    let views = [[u0, v0], [u1, v1]];
-    let bound = bound.unwrap_or(f64::INFINITY);
-    let parts = in_bands(grid.ny, threads, |band| compare_band(grid, &views, &rule, bound, band));
-    joined(parts, |a, b| a.add(&b)).unwrap_or_default().finish()
+) -> Result<Comparison> {
+    let [[u0, v0], [u1, v1]] = [first, other];
+    let named = [("u", u0), ("v", v0), ("other_u", u1), ("other_v", v1)];
+    let domain = Domain::new(request, request.config().halo & READ_SIDES, &named)?;
+    guarded(|| {
+        let bound = match (checks_bound, request.config().bound_kind) {
+            (false, _) => f64::INFINITY,
+            (true, BoundKind::Absolute) => request.config().bound,
+            (true, BoundKind::Relative) => range(request, first, threads)?.bound(request),
+        };
+        let views = [first, other];
+        let parts = in_bands(domain.grid.ny, threads, |band| compare_band(&domain, &views, bound, band))?;
+        let counts = joined(parts, Part::add).unwrap_or_default().finish();
+        Ok(Comparison { bound, ..counts })
+    })
 }
 
-/// What is known about the vertex (or all vertices) in question.
-const FINITE: u8 = 1;
+/// Missing in neither field.
+const PRESENT: u8 = 1;
+/// The same bits in both.
 const SAME: u8 = 2;
+/// Finite and filled in the first.
+const FILLED: u8 = 4;
 
 /// A row of both fields: u0, v0, u1, v1 and the flags of each vertex.
 struct Row<T> {
@@ -99,24 +115,27 @@ struct Row<T> {
 }
 
 impl<T: Real> Row<T> {
-    fn new(nx: usize) -> Self {
-        let component = || vec![T::ZERO; nx];
-        Row { values: [[component(), component()], [component(), component()]], flags: vec![0; nx] }
+    fn new(columns: u64) -> Result<Self> {
+        let component = || row_of(T::ZERO, columns);
+        let values = [[component()?, component()?], [component()?, component()?]];
+        Ok(Row { values, flags: row_of(0, columns)? })
     }
 
-    fn load(&mut self, views: &[[View<'_, T>; 2]; 2], y: u64) {
-        for (rows, views) in self.values.iter_mut().zip(views) {
-            for (row, view) in rows.iter_mut().zip(views) {
-                load_row(view, y, row);
-            }
+    fn load(&mut self, domain: &Domain, views: &[[View<'_, T>; 2]; 2], y: u64) {
+        for (row, views) in self.values.iter_mut().zip(views) {
+            domain.load(views, y, row);
         }
         let [[u0, v0], [u1, v1]] = &self.values;
         for (x, flags) in self.flags.iter_mut().enumerate() {
             let (a, b, c, d) = (u0[x], v0[x], u1[x], v1[x]);
             let finite = a.is_finite() & b.is_finite() & c.is_finite() & d.is_finite();
             let same = (a.to_bits64() == c.to_bits64()) & (b.to_bits64() == d.to_bits64());
-            *flags = (finite as u8 * FINITE) | (same as u8 * SAME);
+            *flags = (finite as u8 * PRESENT) | (same as u8 * SAME);
         }
+        let Row { values, flags } = self;
+        let [first, other] = values;
+        domain.hide_filled(first, |x| flags[x] = flags[x] & !PRESENT | FILLED);
+        domain.hide_filled(other, |x| flags[x] &= !PRESENT);
     }
 
     /// u and v of the original (0) or the reconstruction (1).
@@ -127,46 +146,45 @@ impl<T: Real> Row<T> {
 
 /// Joins neighbours, then neighbours of those, until one is left: the order of the device's sums too, whose
 /// blocks are whole branches of this tree.
-fn joined<S>(mut items: Vec<S>, join: impl Fn(&mut S, S)) -> Option<S> {
-    while items.len() > 1 {
-        let mut pairs = std::mem::take(&mut items).into_iter();
-        while let Some(mut left) = pairs.next() {
-            if let Some(right) = pairs.next() {
-                join(&mut left, right);
-            }
-            items.push(left);
+fn joined<S>(mut items: Vec<S>, mut join: impl FnMut(&mut S, &S)) -> Option<S> {
+    let mut step = 1;
+    while step < items.len() {
+        for left in (0..items.len() - step).step_by(2 * step) {
+            let (before, after) = items.split_at_mut(left + step);
+            join(&mut before[left], &after[0]);
         }
+        step *= 2;
     }
+    items.truncate(1);
     items.pop()
 }
 
 fn compare_band<T: Real>(
-    grid: Grid,
+    domain: &Domain,
     views: &[[View<'_, T>; 2]; 2],
-    rule: &Rule,
     bound: f64,
     band: Range<u64>,
-) -> Part {
-    let nx = grid.nx as usize;
+) -> Result<Part> {
+    let nx = domain.grid.nx;
     let mut part = Part::default();
-    let (mut low, mut high) = (Row::new(nx), Row::new(nx));
+    let (mut low, mut high) = (Row::new(domain.columns)?, Row::new(domain.columns)?);
     // Squared errors of each column.
-    let mut squares = [vec![0.0; nx], vec![0.0; nx]];
-    low.load(views, band.start);
+    let mut squares = [row_of(0.0, nx)?, row_of(0.0, nx)?];
+    low.load(domain, views, band.start);
     for y in band {
-        part.vertices(&low);
+        part.vertices(&low, nx as usize);
         for (component, squares) in squares.iter_mut().enumerate() {
             let [before, after] = [0, 1].map(|field| low.field(field)[component]);
             part.values(component, before, after, bound, squares);
         }
-        if y + 1 < grid.ny {
-            high.load(views, y + 1);
-            part.triangles(&low, &high, rule);
+        if y + 1 < domain.rows {
+            high.load(domain, views, y + 1);
+            part.triangles(&low, &high, &domain.rule);
             std::mem::swap(&mut low, &mut high);
         }
     }
-    part.squares = squares.map(|columns| joined(columns, |a, b| *a += b).unwrap_or_default());
-    part
+    part.squares = squares.map(|columns| joined(columns, |a, b| *a += *b).unwrap_or_default());
+    Ok(part)
 }
 
 /// Counts and sums over some rows.
@@ -193,19 +211,20 @@ impl Default for Part {
 }
 
 impl Part {
-    fn vertices<T: Real>(&mut self, row: &Row<T>) {
+    fn vertices<T: Real>(&mut self, row: &Row<T>, nx: usize) {
         let [[u0, v0], [u1, v1]] = &row.values;
         let counts = &mut self.counts;
-        for (x, &flags) in row.flags.iter().enumerate() {
+        for (x, &flags) in row.flags[..nx].iter().enumerate() {
             let zero0 = u0[x] == T::ZERO && v0[x] == T::ZERO;
             let zero1 = u1[x] == T::ZERO && v1[x] == T::ZERO;
             counts.zero_vertices += zero0 as u64;
             counts.zero_changed += (zero0 != zero1) as u64;
-            if flags & FINITE == 0 {
-                let finite0 = u0[x].is_finite() && v0[x].is_finite();
-                counts.nonfinite_vertices += !finite0 as u64;
-                // A finite vertex is here because it did not stay finite.
-                counts.nonfinite_changed += (finite0 || flags & SAME == 0) as u64;
+            if flags & PRESENT == 0 {
+                let present0 = u0[x].is_finite() && v0[x].is_finite();
+                counts.filled_vertices += (flags & FILLED != 0) as u64;
+                counts.nonfinite_vertices += (!present0 && flags & FILLED == 0) as u64;
+                // A vertex that was present is here because it is missing in the reconstruction.
+                counts.missing_changed += (present0 || flags & SAME == 0) as u64;
             }
         }
     }
@@ -252,7 +271,7 @@ impl Part {
             let shared = low.flags[x] & high.flags[x + 1];
             for (triangle, third) in TRIANGLES.into_iter().zip([low.flags[x + 1], high.flags[x]]) {
                 let flags = shared & third;
-                if flags & FINITE == 0 {
+                if flags & PRESENT == 0 {
                     continue;
                 }
                 let p0 = vectors(before, x, triangle);
@@ -312,7 +331,8 @@ impl Part {
             (&mut a.tie_changed, b.tie_changed),
             (&mut a.tie_created, b.tie_created),
             (&mut a.nonfinite_vertices, b.nonfinite_vertices),
-            (&mut a.nonfinite_changed, b.nonfinite_changed),
+            (&mut a.filled_vertices, b.filled_vertices),
+            (&mut a.missing_changed, b.missing_changed),
             (&mut a.zero_vertices, b.zero_vertices),
             (&mut a.zero_changed, b.zero_changed),
             (&mut a.bound_exceeded, b.bound_exceeded),

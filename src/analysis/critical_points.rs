@@ -1,12 +1,16 @@
 //! The critical points of a field, with exact types.
 
-use super::{in_bands, load_row, vectors, TRIANGLES};
+use super::{guarded, in_bands, row_of, vectors, Domain, READ_SIDES, TRIANGLES};
+use crate::error::Result;
 use crate::field::View;
-use crate::geometry::{Grid, Triangle};
+use crate::geometry::Triangle;
+use crate::memory;
 use crate::real::Real;
+use crate::request::Request;
 use crate::stage::signature::{certified_type, is_critical, signature, Rule, UNCERTAIN};
 use num_rational::BigRational;
 use num_traits::Signed;
+use std::ops::Range;
 
 /// The type of a critical point, from the exact signs of determinant, trace and discriminant.
 #[repr(u32)]
@@ -61,54 +65,66 @@ pub struct CriticalPoint {
 
 /// All critical points, by rows of cells, then by columns, the lower triangle of a cell first.
 ///
-/// `u` and `v` must cover the grid; `dx` and `dy` are the grid spacing, finite and positive; `threads`
-/// of 0 means one per processor, and the result does not depend on it. A critical point lies strictly
-/// inside its triangle (class IN of CODEC section 1); triangles with a NaN or infinity have none.
+/// `u` and `v` must cover the grid of the request and its ghosts on the sides in [`READ_SIDES`], whose cells
+/// are looked at as well; `threads` of 0 means one per processor, and the result does not depend on it. A
+/// critical point lies strictly inside its triangle (class IN of CODEC section 1); triangles with a missing
+/// vertex have none.
 pub fn critical_points<T: Real>(
-    grid: Grid,
-    u: View<'_, T>,
-    v: View<'_, T>,
-    dx: f64,
-    dy: f64,
+    request: &Request,
+    [u, v]: [View<'_, T>; 2],
     threads: usize,
-) -> Vec<CriticalPoint> {
-    if grid.nx < 2 || grid.ny < 2 {
-        return Vec::new();
-    }
-    let rule = Rule { types: true, dx, dy };
-    let nx = grid.nx as usize;
-    let found = in_bands(grid.ny - 1, threads, |band| {
-        let row = |y| {
-            let mut row = [vec![T::ZERO; nx], vec![T::ZERO; nx]];
-            load_row(&u, y, &mut row[0]);
-            load_row(&v, y, &mut row[1]);
-            row
-        };
+) -> Result<Vec<CriticalPoint>> {
+    let domain = Domain::new(request, request.config().halo & READ_SIDES, &[("u", u), ("v", v)])?;
+    let find = |band: Range<u64>| {
         let mut found = Vec::new();
-        let mut low = row(band.start);
+        let row =
+            || -> Result<_> { Ok([row_of(T::ZERO, domain.columns)?, row_of(T::ZERO, domain.columns)?]) };
+        let (mut low, mut high) = (row()?, row()?);
+        let load = |y, row: &mut _| {
+            domain.load(&[u, v], y, row);
+            domain.hide_filled(row, |_| {});
+        };
+        load(band.start, &mut low);
         for y in band {
-            let high = row(y + 1);
-            let rows = [[&low[0][..], &low[1][..]], [&high[0][..], &high[1][..]]];
-            for x in 0..nx - 1 {
-                for (index, triangle) in TRIANGLES.into_iter().enumerate() {
-                    let p = vectors(rows, x, triangle);
-                    let Some(kind) = kind_of(&p, triangle, &rule) else { continue };
-                    let (local_x, local_y) = position(&p, triangle);
-                    found.push(CriticalPoint {
-                        x_cell: x as u64,
-                        y_cell: y,
-                        triangle: index as u32,
-                        kind,
-                        x: (x as f64 + local_x) * dx,
-                        y: (y as f64 + local_y) * dy,
-                    });
-                }
-            }
-            low = high;
+            load(y + 1, &mut high);
+            find_in_row(&domain, y, [&low, &high], &mut found)?;
+            std::mem::swap(&mut low, &mut high);
         }
-        found
-    });
-    found.concat()
+        Ok(found)
+    };
+    guarded(|| {
+        let found = in_bands(domain.rows - 1, threads, find)?;
+        let mut all = memory::with_capacity(found.iter().map(Vec::len).sum())?;
+        found.iter().for_each(|points| all.extend_from_slice(points));
+        Ok(all)
+    })
+}
+
+/// Adds the critical points of row `y` of cells.
+fn find_in_row<T: Real>(
+    domain: &Domain,
+    y: u64,
+    [low, high]: [&[Vec<T>; 2]; 2],
+    found: &mut Vec<CriticalPoint>,
+) -> Result<()> {
+    let rows = [[&low[0][..], &low[1][..]], [&high[0][..], &high[1][..]]];
+    for x in 0..domain.columns as usize - 1 {
+        for (index, triangle) in TRIANGLES.into_iter().enumerate() {
+            let p = vectors(rows, x, triangle);
+            let Some(kind) = kind_of(&p, triangle, &domain.rule) else { continue };
+            let (local_x, local_y) = position(&p, triangle);
+            let point = CriticalPoint {
+                x_cell: x as u64,
+                y_cell: y,
+                triangle: index as u32,
+                kind,
+                x: (x as f64 + local_x) * domain.rule.dx,
+                y: (y as f64 + local_y) * domain.rule.dy,
+            };
+            memory::push(found, point)?;
+        }
+    }
+    Ok(())
 }
 
 /// The exact kind of the critical point in a triangle, if there is one. `rule` must ask for types.
@@ -172,6 +188,7 @@ fn position<T: Real>(p: &[[T; 2]; 3], triangle: Triangle) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::{BoundKind, Config, Dtype};
 
     /// A linear field (x - 0.75, y - 0.25) mapped by a matrix, at the four vertices of one cell.
     fn one(matrix: [[f64; 2]; 2], dx: f64, dy: f64) -> Vec<CriticalPoint> {
@@ -182,7 +199,9 @@ mod tests {
                 .collect()
         };
         let (u, v) = (at(matrix[0]), at(matrix[1]));
-        critical_points(Grid::new(2, 2), View::dense(&u, 2), View::dense(&v, 2), dx, dy, 1)
+        let config = Config { dtype: Dtype::F64, dx, dy, ..Config::new(2, 2, BoundKind::Absolute, 0.0) };
+        let request = Request::new(config).unwrap();
+        critical_points(&request, [View::dense(&u, 2), View::dense(&v, 2)], 1).unwrap()
     }
 
     #[test]
@@ -217,9 +236,9 @@ mod tests {
         let value = |i: u64| ((i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f32) - 8e6;
         let u: Vec<f32> = (0..nx * ny).map(value).collect();
         let v: Vec<f32> = (nx * ny..2 * nx * ny).map(value).collect();
-        let find = |threads| {
-            critical_points(Grid::new(nx, ny), View::dense(&u, nx), View::dense(&v, nx), 1.0, 1.0, threads)
-        };
+        let request = Request::new(Config::new(nx, ny, BoundKind::Absolute, 0.0)).unwrap();
+        let find =
+            |threads| critical_points(&request, [View::dense(&u, nx), View::dense(&v, nx)], threads).unwrap();
         let one = find(1);
         assert!(one.len() > 100 && one == find(3) && one == find(0));
         assert!(one.windows(2).all(|w| {

@@ -1,46 +1,136 @@
-//! Analysis of fields on the host: critical points, and the comparison of two fields.
+//! Analysis of fields on the host: the range of their values, critical points, and the comparison of two
+//! fields.
+//!
+//! A vertex is *missing* where a component is NaN or infinite, or where it is filled: the bits of a component
+//! are those of the fill value of the request. A triangle with a missing vertex has no critical point and is
+//! not compared.
+//!
+//! The cells of a block are those between its owned vertices and, on the sides of x_max and y_max that the
+//! halo names, those that reach the ghost vertices there ([`READ_SIDES`]). The other ghosts belong to the
+//! cells of a neighbour: over all blocks of a field each cell is looked at once.
 
 pub mod compare;
 pub mod critical_points;
+pub mod range;
 
 pub use compare::{compare, Comparison};
 pub use critical_points::{critical_points, CriticalPoint, Kind};
+pub use range::{range, relative_bound, ValueRange};
 
+use crate::error::{Error, Result};
 use crate::field::View;
-use crate::geometry::{corners, Triangle};
+use crate::fpenv;
+use crate::geometry::{corners, Grid, Triangle};
+use crate::memory::{self, Reserve};
+use crate::pool::{self, Threads};
 use crate::real::Real;
-use rayon::prelude::*;
+use crate::request::{Request, SIDE_LAST_ROW, SIDE_RIGHT};
+use crate::stage::signature::Rule;
 use std::ops::Range;
 
 /// Rows that one task works on: the division does not depend on the number of threads. Sums go up a tree that
 /// begins with these bands, on devices too (ANALYSIS_ROWS in kernels/abi.cuh).
 pub(crate) const BAND: u64 = 32;
 
+/// The sides whose ghost vertices are read where the halo names them.
+pub const READ_SIDES: u32 = SIDE_RIGHT | SIDE_LAST_ROW;
+
 /// The triangles of a cell in the order of [`CriticalPoint::triangle`].
 const TRIANGLES: [Triangle; 2] = [Triangle::Lower, Triangle::Upper];
 
-/// Runs `work` over bands of rows on `threads` threads (0: one per processor); the results come in the
-/// order of the bands.
-fn in_bands<R: Send>(rows: u64, threads: usize, work: impl Fn(Range<u64>) -> R + Sync) -> Vec<R> {
-    let band = |b: u64| work(b * BAND..rows.min((b + 1) * BAND));
-    let bands = rows.div_ceil(BAND);
-    if threads == 1 {
-        return (0..bands).map(band).collect();
+/// What an analysis takes from a request.
+#[derive(Clone, Copy)]
+struct Domain {
+    /// The owned vertices.
+    grid: Grid,
+    /// Columns and rows that are read: those of the grid, and the ghosts.
+    columns: u64,
+    rows: u64,
+    /// The bits of filled components.
+    fill: Option<u64>,
+    rule: Rule,
+}
+
+impl Domain {
+    /// Refuses views of another type than the request's, and those that do not cover the grid and the ghosts
+    /// of `halo`.
+    fn new<T: Real>(request: &Request, halo: u32, views: &[(&str, View<'_, T>)]) -> Result<Domain> {
+        let (c, grid) = (request.config(), request.grid());
+        if c.dtype.bytes() as usize != T::BYTES {
+            return Err(Error::argument(
+                "the element type of the views is not the dtype of the configuration",
+            ));
+        }
+        for (name, view) in views {
+            view.check_covers(name, grid, halo)?;
+        }
+        Ok(Domain {
+            grid,
+            columns: grid.nx + (halo & SIDE_RIGHT != 0) as u64,
+            rows: grid.ny + (halo & SIDE_LAST_ROW != 0) as u64,
+            fill: c.fill_value.map(|fill| T::from_f64(fill).to_bits64()),
+            rule: Rule { types: true, dx: c.dx, dy: c.dy },
+        })
     }
-    let run = || (0..bands).into_par_iter().map(band).collect();
-    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-        Ok(pool) => pool.install(run),
-        // No new threads to be had: the global pool, or this thread, does the same work.
-        Err(_) => run(),
+
+    /// Copies row `y` of a field.
+    fn load<T: Real>(&self, [u, v]: &[View<'_, T>; 2], y: u64, [row_u, row_v]: &mut [Vec<T>; 2]) {
+        // SAFETY: the views were checked to cover these vertices, and the rows are as long as the domain is
+        // wide.
+        unsafe {
+            u.read_row(0, y as i64, row_u);
+            v.read_row(0, y as i64, row_v);
+        }
+    }
+
+    /// Makes the filled vertices of a row NaN; `seen` gets the column of each that was finite.
+    fn hide_filled<T: Real>(&self, [u, v]: &mut [Vec<T>; 2], mut seen: impl FnMut(usize)) {
+        let Some(fill) = self.fill else { return };
+        for (x, (a, b)) in u.iter_mut().zip(v).enumerate() {
+            if a.to_bits64() == fill || b.to_bits64() == fill {
+                if a.is_finite() && b.is_finite() {
+                    seen(x);
+                }
+                (*a, *b) = (T::from_f64(f64::NAN), T::from_f64(f64::NAN));
+            }
+        }
     }
 }
 
-/// Copies row `y` of a component.
-fn load_row<T: Real>(view: &View<'_, T>, y: u64, row: &mut [T]) {
-    for (x, value) in row.iter_mut().enumerate() {
-        // SAFETY: the public functions demand that the views cover the grid, and (x, y) is a vertex of it.
-        *value = unsafe { view.get(x as i64, y as i64) };
+/// Refuses two fields whose halos differ on the sides that are read.
+pub(crate) fn check_same_ghosts(first: &Request, other: &Request) -> Result<()> {
+    let [a, b] = [first, other].map(|request| request.config().halo & READ_SIDES);
+    if a != b {
+        return Err(Error::argument(format!(
+            "halo = {:#x} of the other field and halo = {:#x} of the first differ on the side of x_max \
+             ({SIDE_RIGHT:#x}) or y_max ({SIDE_LAST_ROW:#x}): both fields need the ghost vertices there, or neither",
+            other.config().halo,
+            first.config().halo
+        )));
     }
+    Ok(())
+}
+
+/// Runs `work` over bands of rows on `threads` threads (0: one per processor); the results come in the
+/// order of the bands.
+fn in_bands<R: Default + Send>(
+    rows: u64,
+    threads: usize,
+    work: impl Fn(Range<u64>) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let band = |_: &mut (), b: usize| work(b as u64 * BAND..rows.min((b as u64 + 1) * BAND));
+    Threads::new(threads).map(rows.div_ceil(BAND) as usize, pool::stateless, band)
+}
+
+/// Runs an analysis in the default floating-point environment, with memory that a failure is described in.
+fn guarded<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
+    let _reserve = Reserve::new()?;
+    fpenv::with_default(work)
+}
+
+/// A row of equal values.
+fn row_of<T: Clone>(value: T, columns: u64) -> Result<Vec<T>> {
+    memory::filled(columns as usize, value)
 }
 
 /// The vectors of a triangle of cell column `x`; `rows[r]` holds u and v of row r of the cells.

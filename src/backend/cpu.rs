@@ -32,6 +32,7 @@ use crate::stage::lorenzo::{self, Lattices};
 use crate::stage::missing::Missing;
 use crate::stage::predict::{kernels, Kernel};
 use crate::stage::quantize::{self, Quantizer};
+use crate::stage::range::relative_bound;
 use crate::stage::signature::Rule;
 use crate::stage::tile::{Constraints, Decoder, Encoder, Patch, Tally};
 use crate::stage::tune;
@@ -64,16 +65,7 @@ fn absolute_bound<T: Real>(kind: BoundKind, bound: f64, range: Option<(T, T)>) -
     match (kind, range) {
         (BoundKind::Absolute, _) => bound,
         (BoundKind::Relative, None) => 0.0,
-        (BoundKind::Relative, Some((low, high))) => {
-            let (low, high) = (low.to_f64(), high.to_f64());
-            let product = bound * (high - low);
-            if product.is_finite() {
-                product
-            } else {
-                // The range itself overflows.
-                (bound * high - bound * low).min(f64::MAX)
-            }
-        }
+        (BoundKind::Relative, Some((low, high))) => relative_bound(bound, low.to_f64(), high.to_f64()),
     }
 }
 

@@ -1,14 +1,14 @@
 //! Critical points of a field and comparison of two fields, on the host.
 
-use super::arguments::{check_outputs, check_struct, thread_count, view, Field, Ghosts, Span};
+use super::arguments::{guard_with_output, inputs, thread_count, view, Field, Ghosts, Output, Span};
 use super::config::{factz_config, read_field_request, read_request};
-use super::status::{factz_status, guard};
-use crate::analysis::{self, Kind};
+use super::status::factz_status;
+use crate::analysis::{self, check_same_ghosts, CriticalPoint, Kind};
 use crate::error::{Error, Result, Status};
 use crate::field::View;
 use crate::log::event;
 use crate::real::Real;
-use crate::request::{BoundKind, Dtype, Request};
+use crate::request::{Dtype, Request};
 use std::ffi::{c_int, c_void};
 use std::mem::size_of;
 
@@ -44,9 +44,9 @@ const _: () = {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct factz_critical_point {
-    /// Column of the cell, 0 to nx - 2.
+    /// Column of the cell, 0 to nx - 2, or nx - 1 where halo has FACTZ_SIDE_RIGHT.
     pub cell_x: u64,
-    /// Row of the cell, 0 to ny - 2.
+    /// Row of the cell, 0 to ny - 2, or ny - 1 where halo has FACTZ_SIDE_LAST_ROW.
     pub cell_y: u64,
     /// Position along x: dx times a number between cell_x and cell_x + 1.
     pub x: f64,
@@ -69,8 +69,9 @@ assert_layout!(
     point_type 36,
 );
 
-/// How a field differs from another. Aligned to 8 bytes. Triangles are compared where all their vertices are
-/// finite in both fields; every sign is decided exactly.
+/// How a field differs from another. Aligned to 8 bytes. A vertex is missing where u or v is NaN, infinite or
+/// has the bits of config->fill_value. Triangles are compared where no vertex is missing in either field;
+/// every sign is decided exactly. Vertices and values are those of the nx * ny owned ones, without ghosts.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct factz_comparison {
@@ -80,7 +81,7 @@ pub struct factz_comparison {
     /// 0.
     pub reserved_status: i32,
     /// What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + new_points +
-    /// changed_types + changed_ties + new_ties + changed_nonfinite + bound_exceeded.
+    /// changed_types + changed_ties + new_ties + changed_missing + bound_exceeded.
     pub violations: u64,
     /// Critical points of the first field.
     pub critical_points: u64,
@@ -100,26 +101,27 @@ pub struct factz_comparison {
     pub new_ties: u64,
     /// Vertices of the first field with a NaN or an infinity.
     pub nonfinite_vertices: u64,
-    /// Such vertices that are not the same bit for bit, and finite ones that became non-finite.
-    pub changed_nonfinite: u64,
-    /// Vertices of the first field with u = v = 0.
+    /// Missing vertices of the first field that are not the same bit for bit, and others that are missing in
+    /// the other field.
+    pub changed_missing: u64,
+    /// Vertices of the first field with u = v = 0 that are not filled.
     pub zero_vertices: u64,
     /// Vertices with u = v = 0 in one field only.
     pub changed_zeros: u64,
     /// Values with |other - first| above `bound`, compared exactly.
     pub bound_exceeded: u64,
-    /// The absolute bound that was checked: config->bound where its kind is FACTZ_BOUND_ABSOLUTE,
-    /// infinity (nothing exceeds it) where it is FACTZ_BOUND_RELATIVE. To check a relative bound, set
-    /// config->bound_kind to FACTZ_BOUND_ABSOLUTE and config->bound to the bound of the report.
+    /// The absolute bound that was checked: config->bound where its kind is FACTZ_BOUND_ABSOLUTE, the same
+    /// fraction of the first field's range as in compression where it is FACTZ_BOUND_RELATIVE
+    /// (`factz_relative_bound`).
     pub bound: f64,
-    /// Largest |other - first| over values that are finite in both.
+    /// Largest |other - first| over values that are finite in both, of vertices that are filled in neither.
     pub max_error: f64,
     /// Peak signal-to-noise ratio in dB: 20 log10 of the joint range of the first field over the root
     /// mean square error. Infinite where nothing differs, NaN where it is not defined.
     pub psnr: f64,
     /// The first field's critical points by type, indexed by FACTZ_POINT_*.
     pub points_by_type: [u64; 6],
-    /// Vertices of the first field with the fill value.
+    /// Finite vertices of the first field with the fill value.
     pub filled_vertices: u64,
     /// 0.
     pub reserved: [u64; 7],
@@ -139,7 +141,7 @@ assert_layout!(
     changed_ties 64,
     new_ties 72,
     nonfinite_vertices 80,
-    changed_nonfinite 88,
+    changed_missing 88,
     zero_vertices 96,
     changed_zeros 104,
     bound_exceeded 112,
@@ -154,18 +156,23 @@ assert_layout!(
 /// Extracts the critical points of a field in host memory.
 ///
 /// The points come in the order of their cells, row by row, lower triangle first, whatever the number
-/// of threads. Triangles with a NaN or an infinity have none. Ghost vertices are not looked at. Blocks
-/// until the work is done. Thread-safe and reentrant.
+/// of threads. Triangles with a NaN, an infinity or config->fill_value at a vertex have none. Blocks until
+/// the work is done. Thread-safe and reentrant.
+///
+/// Blocks of a field: where config->halo has FACTZ_SIDE_RIGHT or FACTZ_SIDE_LAST_ROW, the cells between the
+/// last owned line and the ghost line there belong to the block. The ghosts of the other sides belong to a
+/// neighbour's cells and are not read. With a halo on every side that has a neighbour each cell is in exactly
+/// one block.
 ///
 /// @param u         the x components, laid out as config says; not changed
 /// @param v         the y components
 /// @param n         number of vertices, nx * ny
-/// @param config    nx, ny, dtype, the layout, and dx and dy for the types. The rest must be valid but
-///                  has no effect
+/// @param config    nx, ny, dtype, the layout, halo, the fill value, and dx and dy for the types. The rest
+///                  must be valid but has no effect
 /// @param points    receives the points; must not overlap u or v. May be NULL when capacity is 0
 /// @param capacity  how many points fit
 /// @param count     receives the number of points in the field, also when they do not all fit; 0 when the
-///                  call fails otherwise
+///                  call fails otherwise. Not written where it is NULL, misaligned or overlaps u or v
 /// @param threads   threads to use at most; 0 means one per processor, more than 1024 count as 1024
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
 ///         FACTZ_ERROR_BUFFER_TOO_SMALL (the first `capacity` points were written; *count says how many
@@ -181,24 +188,22 @@ pub unsafe extern "C" fn factz_critical_points_host(
     count: *mut u64,
     threads: c_int,
 ) -> factz_status {
-    guard(|| {
-        check_struct("count", count)?;
+    let body = |output: &mut Output<u64>| {
+        output.check_apart(&inputs(config, u, v).each_ref())?;
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_field_request(config, n) }?;
-        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
+        let field = Field::new(["u", "v"], u, v, &request, Ghosts::OfCells)?;
+        output.check_apart(&[&field.u, &field.v])?;
         let target = check_points(points, capacity)?;
-        check_outputs(&[&target, &Span::of("count", count)], &[&field.u, &field.v])?;
-        // SAFETY: not null and aligned, and apart from everything else.
-        unsafe { count.write(0) };
+        target.check_apart(&[&field.u, &field.v, output.span()])?;
         let threads = thread_count(threads)?;
-        // SAFETY: u and v cover the request's grid, as the caller promised.
-        let found = unsafe { find(&request, u, v, threads) };
+        // SAFETY: u and v cover the request's grid and the ghosts of its cells, as the caller promised.
+        let found = unsafe { find(&request, u, v, threads) }?;
         for (k, point) in found.iter().take(capacity).enumerate() {
             // SAFETY: the caller gave room for `capacity` points.
-            unsafe { points.add(k).write(*point) };
+            unsafe { points.add(k).write(converted(point)) };
         }
-        // SAFETY: as above.
-        unsafe { count.write(found.len() as u64) };
+        output.set(found.len() as u64);
         if found.len() > capacity {
             return Err(Error::new(
                 Status::BufferTooSmall,
@@ -207,24 +212,31 @@ pub unsafe extern "C" fn factz_critical_points_host(
         }
         event!(DEBUG, "extracted critical points", critical_points = found.len());
         Ok(())
-    })
+    };
+    // SAFETY: the caller gave a whole number.
+    unsafe { guard_with_output("count", count, 0, body, |_, _| {}) }
 }
 
 /// Compares a field with another one, usually an original with its decompressed copy.
 ///
 /// Anyone can check the guarantee with it: after compression with FACTZ_PRESERVE_TYPES `violations` is 0.
-/// Ghost vertices are not looked at. Blocks until the work is done. Thread-safe and reentrant.
+/// Blocks until the work is done. Thread-safe and reentrant.
+///
+/// Blocks of a field: cells are those of `factz_critical_points_host`, so that the counts of all blocks add
+/// up to those of the field. Both fields need the ghosts of FACTZ_SIDE_RIGHT and FACTZ_SIDE_LAST_ROW that are
+/// read, after decompression those that the neighbours decompressed.
 ///
 /// @param u             the x components of the first field, laid out as config says; not changed
 /// @param v             its y components
 /// @param n             number of vertices, nx * ny
-/// @param config        nx, ny, dtype, the layout of u and v, dx and dy for the types, and the bound. The rest
-///                      must be valid but has no effect
+/// @param config        nx, ny, dtype, the layout of u and v, halo, the fill value, dx and dy for the types,
+///                      and the bound. The rest must be valid but has no effect
 /// @param other_u       the x components of the other field; not changed
 /// @param other_v       its y components
-/// @param other_config  the layout of other_u and other_v; nx, ny and dtype as in config. NULL means
-///                      config
-/// @param comparison    written, with `status` alone where the call fails
+/// @param other_config  the layout of other_u and other_v; nx, ny, dtype, and FACTZ_SIDE_RIGHT and
+///                      FACTZ_SIDE_LAST_ROW of halo as in config. NULL means config
+/// @param comparison    written, with `status` alone and zeros where the call fails; not written where it is
+///                      NULL, misaligned or overlaps a field
 /// @param threads       threads to use at most; 0 means one per processor, more than 1024 count as 1024
 /// @return FACTZ_OK (whatever the differences); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
 ///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
@@ -240,27 +252,27 @@ pub unsafe extern "C" fn factz_compare_host(
     comparison: *mut factz_comparison,
     threads: c_int,
 ) -> factz_status {
-    let mut writable = false;
-    let mut answer = factz_comparison::default();
-    let status = guard(|| {
-        check_struct("comparison", comparison)?;
+    let body = |output: &mut Output<factz_comparison>| {
+        output.check_apart(&inputs(config, u, v).each_ref())?;
+        let others = [other_u.cast::<f32>(), other_v.cast()];
+        let others = [Span::of("other_u", others[0]), Span::of("other_v", others[1])];
+        output.check_apart(&[&Span::of("other_config", other_config), &others[0], &others[1]])?;
         // SAFETY: the caller gave whole structs.
         let pair = unsafe { read_pair(config, other_config, n) }?;
         let fields = check_fields(&pair, [u, v], [other_u, other_v])?;
-        check_outputs(&[&Span::of("comparison", comparison)], &components(&fields))?;
-        writable = true;
+        output.check_apart(&components(&fields))?;
         let threads = thread_count(threads)?;
-        // SAFETY: the components cover the grids of the requests, as the caller promised.
-        answer = unsafe { compare(&pair, [u, v], [other_u, other_v], threads) };
-        event!(DEBUG, "compared", violations = answer.violations, max_error = answer.max_error);
+        // SAFETY: the components cover the grids of the requests and the ghosts of their cells, as the caller
+        // promised.
+        let answer = unsafe { compare(&pair, [u, v], [other_u, other_v], threads) }?;
+        output.set(answer);
+        let factz_comparison { violations, max_error, .. } = answer;
+        event!(DEBUG, "compared", violations = violations, max_error = max_error);
         Ok(())
-    });
-    if writable {
-        answer.status = status;
-        // SAFETY: not null, aligned and apart from the fields; the caller gave a whole struct.
-        unsafe { comparison.write(answer) };
-    }
-    status
+    };
+    let empty = factz_comparison::default();
+    // SAFETY: the caller gave a whole struct.
+    unsafe { guard_with_output("comparison", comparison, empty, body, |c, status| c.status = status) }
 }
 
 /// An array of points: may be null when nothing fits.
@@ -306,6 +318,7 @@ pub(super) unsafe fn read_pair(
             b.dtype, a.dtype
         )));
     }
+    check_same_ghosts(&first, &other)?;
     Ok([first, other])
 }
 
@@ -315,8 +328,8 @@ pub(super) fn check_fields(
     other: [*const c_void; 2],
 ) -> Result<[Field; 2]> {
     Ok([
-        Field::new(["u", "v"], first[0], first[1], &pair[0], Ghosts::Ignored)?,
-        Field::new(["other_u", "other_v"], other[0], other[1], &pair[1], Ghosts::Ignored)?,
+        Field::new(["u", "v"], first[0], first[1], &pair[0], Ghosts::OfCells)?,
+        Field::new(["other_u", "other_v"], other[0], other[1], &pair[1], Ghosts::OfCells)?,
     ])
 }
 
@@ -324,64 +337,50 @@ pub(super) fn components(fields: &[Field; 2]) -> [&Span; 4] {
     [&fields[0].u, &fields[0].v, &fields[1].u, &fields[1].v]
 }
 
-/// # Safety
-/// u and v cover the grid of the request.
-unsafe fn find(
-    request: &Request,
-    u: *const c_void,
-    v: *const c_void,
-    threads: usize,
-) -> Vec<factz_critical_point> {
-    // SAFETY: the promise of this function, for the element type of the request.
-    let found = unsafe {
-        match request.config().dtype {
-            Dtype::F32 => find_typed::<f32>(request, u, v, threads),
-            Dtype::F64 => find_typed::<f64>(request, u, v, threads),
-        }
-    };
-    let convert = |p: analysis::CriticalPoint| factz_critical_point {
+fn converted(p: &CriticalPoint) -> factz_critical_point {
+    factz_critical_point {
         cell_x: p.x_cell,
         cell_y: p.y_cell,
         x: p.x,
         y: p.y,
         triangle: p.triangle as i32,
         point_type: p.kind as i32,
-    };
-    found.into_iter().map(convert).collect()
+    }
 }
 
 /// # Safety
-/// u and v cover the grid of the request in elements of type T.
-unsafe fn find_typed<T: Real>(
+/// u and v cover the grid of the request and the ghosts of its cells.
+unsafe fn find(
     request: &Request,
     u: *const c_void,
     v: *const c_void,
     threads: usize,
-) -> Vec<analysis::CriticalPoint> {
-    let c = request.config();
-    // SAFETY: the promise of this function.
-    let [u, v] = unsafe { views::<T>(request, [u, v]) };
-    analysis::critical_points(request.grid(), u, v, c.dx, c.dy, threads)
+) -> Result<Vec<CriticalPoint>> {
+    // SAFETY: the promise of this function, for the element type of the request.
+    unsafe {
+        match request.config().dtype {
+            Dtype::F32 => analysis::critical_points(request, views::<f32>(request, [u, v]), threads),
+            Dtype::F64 => analysis::critical_points(request, views::<f64>(request, [u, v]), threads),
+        }
+    }
 }
 
 /// # Safety
-/// The components cover the grids of their requests.
+/// The components cover the grids of their requests and the ghosts of their cells.
 unsafe fn compare(
     pair: &[Request; 2],
     first: [*const c_void; 2],
     other: [*const c_void; 2],
     threads: usize,
-) -> factz_comparison {
-    let c = pair[0].config();
-    let bound = (c.bound_kind == BoundKind::Absolute).then_some(c.bound);
+) -> Result<factz_comparison> {
     // SAFETY: the promise of this function, for the element type of the requests.
     let found = unsafe {
-        match c.dtype {
-            Dtype::F32 => compare_typed::<f32>(pair, first, other, bound, threads),
-            Dtype::F64 => compare_typed::<f64>(pair, first, other, bound, threads),
+        match pair[0].config().dtype {
+            Dtype::F32 => compare_typed::<f32>(pair, first, other, threads),
+            Dtype::F64 => compare_typed::<f64>(pair, first, other, threads),
         }
-    };
-    factz_comparison {
+    }?;
+    Ok(factz_comparison {
         status: 0,
         reserved_status: 0,
         violations: found.violations(),
@@ -394,38 +393,38 @@ unsafe fn compare(
         changed_ties: found.tie_changed,
         new_ties: found.tie_created,
         nonfinite_vertices: found.nonfinite_vertices,
-        changed_nonfinite: found.nonfinite_changed,
+        changed_missing: found.missing_changed,
         zero_vertices: found.zero_vertices,
         changed_zeros: found.zero_changed,
         bound_exceeded: found.bound_exceeded,
-        bound: bound.unwrap_or(f64::INFINITY),
+        bound: found.bound,
         max_error: found.max_error,
         psnr: found.psnr.unwrap_or(f64::NAN),
         points_by_type: found.kinds,
-        filled_vertices: 0,
+        filled_vertices: found.filled_vertices,
         reserved: [0; 7],
-    }
+    })
 }
 
 /// # Safety
-/// The components cover the grids of their requests in elements of type T.
+/// The components cover the grids of their requests and the ghosts of their cells, in elements of type T.
 unsafe fn compare_typed<T: Real>(
     pair: &[Request; 2],
     first: [*const c_void; 2],
     other: [*const c_void; 2],
-    bound: Option<f64>,
     threads: usize,
-) -> analysis::Comparison {
-    let c = pair[0].config();
+) -> Result<analysis::Comparison> {
     // SAFETY: the promise of this function.
-    let ([u0, v0], [u1, v1]) = unsafe { (views::<T>(&pair[0], first), views::<T>(&pair[1], other)) };
-    analysis::compare(pair[0].grid(), u0, v0, u1, v1, c.dx, c.dy, bound, threads)
+    let (first, other) = unsafe { (views::<T>(&pair[0], first), views::<T>(&pair[1], other)) };
+    analysis::compare(&pair[0], first, other, true, threads)
 }
 
 /// # Safety
-/// The components cover the grid of the request in elements of type T, and nobody writes meanwhile.
+/// The components cover the grid of the request and the ghosts of its cells, in elements of type T, and
+/// nobody writes meanwhile.
 unsafe fn views<'a, T: Real>(request: &Request, components: [*const c_void; 2]) -> [View<'a, T>; 2] {
-    let c = request.config();
+    let (c, [u, v]) = (request.config(), components);
+    let halo = c.halo & Ghosts::OfCells.sides();
     // SAFETY: the promise of this function.
-    unsafe { [view(components[0], request, c.u, 0), view(components[1], request, c.v, 0)] }
+    unsafe { [view(u, request, c.u, halo), view(v, request, c.v, halo)] }
 }

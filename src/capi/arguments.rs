@@ -1,10 +1,14 @@
 //! Checks of pointers, sizes and enumerations that several exports share.
 
 use super::config::factz_config;
+use super::status::{factz_status, guard};
+use crate::analysis::READ_SIDES;
 use crate::error::{Error, Result};
 use crate::field::{Extent, Layout, View};
 use crate::real::Real;
-use crate::request::{Config, Dtype, Request, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
+use crate::request::{
+    Config, Dtype, Request, SIDES_ALL, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT,
+};
 use std::ffi::{c_int, c_void};
 
 /// A struct of the interface: not null, and aligned for its type.
@@ -90,7 +94,7 @@ impl Span {
         if pointer.is_null() {
             return Err(Error::argument(format!("{name} is null")));
         }
-        let halo = if matches!(ghosts, Ghosts::Read) { config.halo } else { 0 };
+        let halo = config.halo & ghosts.sides();
         let side = |bit: u32| (halo & bit != 0) as i128;
         let (pitch, stride) = (layout.pitch as i128, layout.stride as i128);
         let bytes = config.dtype.bytes() as i128;
@@ -158,6 +162,10 @@ impl<T: Copy> Output<T> {
     pub(super) fn set(&mut self, value: T) {
         self.value = value;
     }
+
+    pub(super) fn span(&self) -> &Span {
+        &self.span
+    }
 }
 
 impl<T: Copy> Drop for Output<T> {
@@ -169,6 +177,29 @@ impl<T: Copy> Drop for Output<T> {
     }
 }
 
+/// Runs a host export that fills `target`, which is written whatever happens unless it is unusable or `body` found
+/// that it overlaps an input: `blank`, or what `body` set, with what `finish` makes of the status.
+///
+/// # Safety
+/// As for [`Output::new`].
+pub(super) unsafe fn guard_with_output<T: Copy>(
+    name: &str,
+    target: *mut T,
+    blank: T,
+    body: impl FnOnce(&mut Output<T>) -> Result<()>,
+    finish: impl FnOnce(&mut T, factz_status),
+) -> factz_status {
+    let mut output = None;
+    let status = guard(|| {
+        // SAFETY: the promise of this function.
+        body(output.insert(unsafe { Output::new(name, target, blank) }?))
+    });
+    if let Some(output) = &mut output {
+        finish(&mut output.value, status);
+    }
+    status
+}
+
 /// Refuses outputs that share bytes with an input or with each other.
 pub(super) fn check_outputs(outputs: &[&Span], inputs: &[&Span]) -> Result<()> {
     outputs.iter().enumerate().try_for_each(|(k, output)| {
@@ -177,7 +208,8 @@ pub(super) fn check_outputs(outputs: &[&Span], inputs: &[&Span]) -> Result<()> {
     })
 }
 
-/// A view of a component of the caller that holds the vertices of the request and the ghost vertices of `halo`.
+/// A view of a component of the caller that holds the vertices of the request and the ghost vertices of
+/// `halo`.
 ///
 /// # Safety
 /// The component covers them in elements of type T, and nobody writes to them during `'a`.
@@ -192,11 +224,23 @@ pub(super) unsafe fn view<'a, T: Real>(
     unsafe { View::new(component.cast(), layout, extent) }
 }
 
-/// Whether the ghost vertices that `halo` names are accessed.
+/// Which of the ghost vertices that `halo` names are accessed.
 #[derive(Clone, Copy)]
 pub(super) enum Ghosts {
     Read,
+    /// Those that an analysis of cells looks at.
+    OfCells,
     Ignored,
+}
+
+impl Ghosts {
+    pub(super) fn sides(self) -> u32 {
+        match self {
+            Ghosts::Read => SIDES_ALL,
+            Ghosts::OfCells => READ_SIDES,
+            Ghosts::Ignored => 0,
+        }
+    }
 }
 
 /// u and v of one field, with what is needed to look at them.

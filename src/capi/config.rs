@@ -156,7 +156,8 @@ pub struct factz_config {
     /// block, at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two
     /// sides meet). Critical points in the cells between blocks are then preserved too, whatever the
     /// other block's owner does. Ghost vertices are read when compressing, never written and not
-    /// part of the stream. Default 0.
+    /// part of the stream. `factz_critical_points_host`, `factz_compare_host` and their device twins read those of
+    /// FACTZ_SIDE_RIGHT and FACTZ_SIDE_LAST_ROW. Default 0.
     pub halo: u32,
     /// FACTZ_SIDE_* bits: sides whose border line is stored bit for bit, for neighbours without a
     /// halo. Default 0.

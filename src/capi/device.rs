@@ -7,9 +7,10 @@ use super::analysis::{
 use super::arguments::{check_buffer, check_outputs, check_struct, Field, Ghosts, Span};
 use super::config::{factz_config, read_field_request};
 use super::inspect::{check_source, factz_info};
+use super::range::factz_range;
 use super::report::factz_report;
 use super::status::{factz_status, guard};
-use crate::backend::cuda::{self, Buffers, ComparedFields, PointBuffers};
+use crate::backend::cuda::{self, Buffers, ComparedFields, PointBuffers, RangeBuffers};
 use std::ffi::c_void;
 
 /// CUDA's own opaque type, so that a `cudaStream_t` or `CUstream` passes without a cast.
@@ -192,9 +193,53 @@ pub unsafe extern "C" fn factz_inspect_device(
     })
 }
 
+/// Enqueues the search for the range of a field in device memory; the twin of `factz_range_host`, with the same
+/// result bit for bit. Returns without waiting, as `factz_compress_device` does.
+///
+/// @param u                the x components, laid out as config says, aligned to their type; not changed
+/// @param v                the y components
+/// @param n                number of vertices, nx * ny
+/// @param config           the configuration, in host memory
+/// @param workspace        scratch memory, aligned to factz_sizes.alignment
+/// @param workspace_bytes  at least the factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
+/// @param range            device-accessible; written on the device. Untouched when the arguments are refused
+/// @param stream           the CUDA stream
+/// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
+///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
+///         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn factz_range_device(
+    u: *const c_void,
+    v: *const c_void,
+    n: usize,
+    config: *const factz_config,
+    workspace: *mut c_void,
+    workspace_bytes: usize,
+    range: *mut factz_range,
+    stream: factz_stream,
+) -> factz_status {
+    guard(|| {
+        check_struct("range", range)?;
+        // SAFETY: the caller gave a whole struct in host memory.
+        let request = unsafe { read_field_request(config, n) }?;
+        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
+        let scratch = check_buffer("workspace", workspace, workspace_bytes)?;
+        check_outputs(&[&scratch, &Span::of("range", range)], &[&field.u, &field.v])?;
+        let buffers = RangeBuffers {
+            u: u as u64,
+            v: v as u64,
+            range: range as u64,
+            workspace: workspace as u64,
+            workspace_bytes: workspace_bytes as u64,
+        };
+        // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
+        unsafe { cuda::range_device(&request, &buffers, stream.cast()) }
+    })
+}
+
 /// Enqueues the extraction of the critical points of a field in device memory; the twin of
-/// `factz_critical_points_host`, with the same points in the same order. Returns without waiting, as
-/// `factz_compress_device` does.
+/// `factz_critical_points_host`, with the same cells, the same points and the same order. Returns without waiting,
+/// as `factz_compress_device` does.
 ///
 /// @param u                the x components, laid out as config says, aligned to their type; not changed
 /// @param v                the y components
@@ -227,7 +272,7 @@ pub unsafe extern "C" fn factz_critical_points_device(
         check_struct("count", count)?;
         // SAFETY: the caller gave a whole struct in host memory.
         let request = unsafe { read_field_request(config, n) }?;
-        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
+        let field = Field::new(["u", "v"], u, v, &request, Ghosts::OfCells)?;
         let target = check_points(points, capacity)?;
         let scratch = check_buffer("workspace", workspace, workspace_bytes)?;
         let outputs = [&target, &scratch, &Span::of("count", count)];
@@ -256,7 +301,8 @@ pub unsafe extern "C" fn factz_critical_points_device(
 /// @param config           the configuration, in host memory
 /// @param other_u          the x components of the other field; not changed
 /// @param other_v          its y components
-/// @param other_config     the layout of the other field, in host memory; NULL means config
+/// @param other_config     the layout of the other field, in host memory, as for `factz_compare_host`; NULL
+///                         means config
 /// @param workspace        scratch memory, aligned to factz_sizes.alignment
 /// @param workspace_bytes  at least the factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
 /// @param comparison       device-accessible; written on the device. Untouched when the arguments are
@@ -289,6 +335,7 @@ pub unsafe extern "C" fn factz_compare_device(
         let compared = ComparedFields {
             first: [u as u64, v as u64],
             other: [other_u as u64, other_v as u64],
+            checks_bound: true,
             workspace: workspace as u64,
             workspace_bytes: workspace_bytes as u64,
             comparison: comparison as u64,

@@ -32,6 +32,7 @@ pub mod encoding;
 pub mod inspect;
 mod linking;
 pub mod log;
+pub mod range;
 pub mod report;
 pub mod sizes;
 pub mod status;

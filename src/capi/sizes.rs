@@ -20,8 +20,8 @@ pub struct factz_sizes {
     /// Alignment in bytes of the workspace and of the stream for the `_device` functions, a power of
     /// two. The `_host` functions take any address.
     pub alignment: u64,
-    /// Bytes of device memory that `factz_compare_device` and `factz_critical_points_device` need as
-    /// workspace: a few thousandths of the field.
+    /// Bytes of device memory that `factz_range_device`, `factz_compare_device` and
+    /// `factz_critical_points_device` need as workspace: a few thousandths of the field.
     pub analysis_workspace_bytes: u64,
     /// 0.
     pub reserved: [u64; 4],

@@ -9,6 +9,7 @@ pub mod lorenzo;
 pub mod missing;
 pub mod predict;
 pub mod quantize;
+pub mod range;
 pub mod signature;
 pub mod symbol;
 pub mod tile;

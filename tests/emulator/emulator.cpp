@@ -5,11 +5,13 @@
 //   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE HALO PIN DX DY U V FIRST PITCH FILL STREAM
 //   emulator decompress ORDER DTYPE NX NY STREAM U V
 //   emulator look_back SEED
+//   emulator analyze ORDER DTYPE NX NY COLUMNS ROWS BOUND_KIND BOUND HAS_FILL FILL DX DY U V OTHER_U OTHER_V FIRST PITCH RESULTS
 //
 // Numbers are those of kernels/abi.cuh; FIRST is the element of U and V that is the first vertex, FILL the bits of the
-// fill value or "-". Prints the status, and behind that of a compression the counts of the report.
-// The last one has chunks of anchors look back at others of which some know what is before them and some do not, as on a
-// device, where blocks work at the same time. With reads.cpp, FACTZ_COUNT_READS=1 lists how often each kernel reads.
+// fill value or "-". Prints the status, and behind that of a compression the counts of the report. RESULTS are the
+// comparison, the range, and the number of critical points with the points.
+// The one of look_back has chunks of anchors look back at others of which some know what is before them and some do not,
+// as on a device, where blocks work at the same time. With reads.cpp, FACTZ_COUNT_READS=1 lists how often each kernel reads.
 #include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -162,7 +164,9 @@ void run_block(size_t n) {
     }
 }
 
-void launch(const char* name, void (*kernel)(const Job), const Job& job, uint64_t blocks, unsigned threads_of_block) {
+template <typename Argument>
+void launch(const char* name, void (*kernel)(const Argument), const Argument& job, uint64_t blocks,
+            unsigned threads_of_block) {
     kernel_name = name;
 #ifdef FACTZ_WATCH_READS
     const uint64_t reads_before = reads_seen();
@@ -371,6 +375,51 @@ bool looks_back(uint64_t seed) {
     return std::memcmp(found.data(), before.data(), chunks * sizeof(BaseSums)) == 0;
 }
 
+// ---- The analysis ---------------------------------------------------------------------------------------------
+
+#define RUN_ANALYSIS(name, blocks, threads) \
+    launch(#name, dtype ? factz_##name##_f64 : factz_##name##_f32, job, blocks, threads)
+
+void analyze(Analysis& job, uint32_t dtype, const char* results) {
+    const uint64_t strip = 32 * (dtype ? 2 : 4), chunks = (job.nx + 8 * strip - 1) / (8 * strip);
+    const uint64_t bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
+    job.counts = fenced_as<u64>(ANALYSIS_COUNT_BYTES, true);
+    job.parts = fenced_as<double>(chunks * bands * PART * 8);
+    job.comparison = fenced_as<Comparison>(sizeof(Comparison));
+    if (job.bound_is_relative) RUN_ANALYSIS(find_range, FEW, 256);
+    RUN_ANALYSIS(compare, FEW, 256);
+    RUN_ANALYSIS(compare_end, 1, 1024);
+    job.counts = fenced_as<u64>(ANALYSIS_COUNT_BYTES, true);
+    job.range = fenced_as<ValueRange>(sizeof(ValueRange));
+    RUN_ANALYSIS(find_range, FEW, 256);
+    RUN_ANALYSIS(range_end, 1, 32);
+    job.capacity = 2 * job.columns * job.rows;
+    job.points = fenced_as<CriticalPoint>(job.capacity * sizeof(CriticalPoint));
+    job.count = fenced_as<u64>(8);
+    job.point_rows = fenced_as<u64>((job.ny + 1) * 8, true);
+    job.segments = fenced_as<u16>(job.ny * ((job.nx + strip - 1) / strip) * 2);
+    RUN_ANALYSIS(find_points, FEW, 256);
+    RUN_ANALYSIS(place_points, 1, 1024);
+    RUN_ANALYSIS(write_points, FEW, 256);
+    std::vector<char> all;
+    auto add = [&](const void* from, size_t bytes) {
+        all.insert(all.end(), static_cast<const char*>(from), static_cast<const char*>(from) + bytes);
+    };
+    add(job.comparison, sizeof(Comparison));
+    add(job.range, sizeof(ValueRange));
+    add(job.count, 8);
+    add(job.points, *job.count * sizeof(CriticalPoint));
+    write_file(results, all.data(), all.size());
+}
+
+// A file in memory of its own.
+unsigned char* fenced_file(const char* path) {
+    const std::vector<unsigned char> bytes = read_file(path);
+    unsigned char* const at = fenced(bytes.size());
+    std::memcpy(at, bytes.data(), bytes.size());
+    return at;
+}
+
 }  // namespace
 
 // Called by reads.cpp, which is not to be called again while all is taken down.
@@ -404,14 +453,38 @@ int main(int argc, char** argv) {
         std::printf("%d\n", looks_back(std::strtoull(argv[2], nullptr, 10)) ? 0 : 1);
         return 0;
     }
-    if (!(what == "compress" && argc == 22) && !(what == "decompress" && argc == 9)) {
+    if (!(what == "compress" && argc == 22) && !(what == "decompress" && argc == 9) &&
+        !(what == "analyze" && argc == 21)) {
         std::fprintf(stderr, "usage: see the head of emulator.cpp\n");
         return 2;
     }
     auto number = [&](int k) { return std::strtoull(argv[k], nullptr, 10); };
+    backwards = number(2) != 0;
+    if (what == "analyze") {
+        Analysis job;
+        std::memset(&job, 0, sizeof job);
+        const uint32_t dtype = (uint32_t)number(3);
+        job.nx = number(4);
+        job.ny = number(5);
+        job.columns = number(6);
+        job.rows = number(7);
+        job.bound_is_relative = (u32)number(8);
+        job.bound = std::strtod(argv[9], nullptr);
+        job.has_fill = (u32)number(10);
+        job.fill = number(11);
+        job.dx = std::strtod(argv[12], nullptr);
+        job.dy = std::strtod(argv[13], nullptr);
+        const uint64_t first = number(18) * (dtype ? 8 : 4);
+        for (int k = 0; k < 4; k++) {
+            Component& component = k % 2 ? job.fields[k / 2].v : job.fields[k / 2].u;
+            component = {fenced_file(argv[14 + k]) + first, {number(19), 1}};
+        }
+        analyze(job, dtype, argv[20]);
+        std::printf("%d\n", job.comparison->status);
+        return 0;
+    }
     Job job;
     std::memset(&job, 0, sizeof job);
-    backwards = number(2) != 0;
     job.dtype = (u32)number(3);
     job.nx = number(4);
     job.ny = number(5);

@@ -5,52 +5,48 @@ use crate::fields::{synthetic, Placement, Source, VARIANTS};
 use crate::memory::{poisons, Guarded};
 use crate::scenarios::small_case;
 use crate::{text, Check, Tally, POISON};
-use factz::analysis::{self, Comparison, CriticalPoint};
+use factz::analysis::{self, Comparison, CriticalPoint, ValueRange};
 use factz::backend;
 use factz::backend::cuda::host::{Buffer, Device, Queue};
 use factz::backend::cuda::{
-    compare_device, critical_points_device, inspect_device, prepare_device, ComparedFields, PointBuffers,
+    compare_device, critical_points_device, inspect_device, prepare_device, range_device, ComparedFields,
+    PointBuffers, RangeBuffers,
 };
 use factz::plan::AnalysisWorkspace;
 use factz::real::Real;
+use factz::request::{SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
 use factz::stage::container::HEADER_BYTES;
 use factz::{BoundKind, Config, Dtype, Error, Request};
 
 /// How the other field differs from the first.
 const CHANGES: usize = 4;
 /// Checks of one field, both element types.
-pub const CHECKS: usize = 2 * VARIANTS * 2;
+pub const CHECKS: usize = 2 * VARIANTS * 3;
 
 const COMPARISON_BYTES: usize = 256;
 const POINT_BYTES: usize = 40;
+const RANGE_BYTES: usize = 64;
 
-/// The owned block of a source as a field of its own, changed in some way.
-fn changed(source: &Source, place: &Placement, change: usize) -> Source {
+/// A source, changed in some way.
+fn changed(source: &Source, change: usize) -> Source {
     let mut state = 99u32;
     let mut random = || {
         state = state.wrapping_mul(1664525).wrapping_add(1013904223);
         (state >> 8) as f32 / (1 << 24) as f32
     };
-    let mut block = Source { name: String::new(), nx: place.nx, ny: place.ny, u: vec![], v: vec![] };
-    for y in 0..place.ny {
-        for x in 0..place.nx {
-            let k = ((y + place.margin) * source.nx + x + place.margin) as usize;
-            let mut alter = |value: f32| match change {
-                1 => value * (1.0 + 0.1 * (random() - 0.5)),
-                2 if random() < 0.1 => -value,
-                3 => match random() {
-                    r if r < 0.02 => f32::NAN,
-                    r if r < 0.05 => 0.0,
-                    r if r < 0.2 => value + 0.01,
-                    _ => value,
-                },
-                _ => value,
-            };
-            block.u.push(alter(source.u[k]));
-            block.v.push(alter(source.v[k]));
-        }
-    }
-    block
+    let mut alter = |value: f32| match change {
+        1 => value * (1.0 + 0.1 * (random() - 0.5)),
+        2 if random() < 0.1 => -value,
+        3 => match random() {
+            r if r < 0.02 => f32::NAN,
+            r if r < 0.05 => 0.0,
+            r if r < 0.2 => value + 0.01,
+            _ => value,
+        },
+        _ => value,
+    };
+    let [u, v] = [&source.u, &source.v].map(|values| values.iter().map(|&x| alter(x)).collect());
+    Source { name: String::new(), nx: source.nx, ny: source.ny, u, v }
 }
 
 /// The device memory of one analysis after another.
@@ -111,6 +107,7 @@ impl Bench {
         ComparedFields {
             first: fields[0],
             other: fields[1],
+            checks_bound: true,
             workspace: self.workspace.pointer(),
             workspace_bytes,
             comparison: self.result.pointer(),
@@ -150,15 +147,28 @@ pub fn compare_field<T: Real>(source: &Source, dtype: Dtype, tally: &mut Tally) 
         let place = Placement::new(variant, source);
         let image = place.image::<T>(source);
         let change = variant % CHANGES;
-        let block = changed(source, &place, change);
-        let other_place = Placement::new((variant + 1) % 4, &block);
-        let other_image = other_place.image::<T>(&block);
-        let bound = if variant % 3 == 2 { f64::INFINITY } else { 0.004 };
-        let compared =
-            || compare_once::<T>(&bench, [&place, &other_place], [&image, &other_image], dtype, bound);
-        tally.add(|| format!("compare {dtype:?} layout {variant} change {change}"), compared());
-        let found = points_once::<T>(&bench, &place, &image, dtype);
-        tally.add(|| format!("critical points {dtype:?} layout {variant}"), found);
+        let other = changed(source, change);
+        // Where there are ghosts, the other field has them too.
+        let other_place = match place.margin {
+            0 => Placement::new((variant + 1) % 4, &other),
+            _ => Placement::new(variant, &other),
+        };
+        let other_image = other_place.image::<T>(&other);
+        let places = [&place, &other_place];
+        let (kind, bound) = [(BoundKind::Absolute, 0.004), (BoundKind::Relative, 1e-3)][variant % 2];
+        // A value that some fields have everywhere on land, and one that lies in the middle.
+        let fill_value = [None, Some(0.0), Some(source.u[source.u.len() / 2] as f64)][variant % 3];
+        let requests = places.map(|place| {
+            let config = Config { bound_kind: kind, bound, fill_value, ..place.config(dtype) };
+            Request::new(config).expect("a request")
+        });
+        let what = || format!("{dtype:?} layout {variant} change {change} fill {fill_value:?}");
+        let compared = compare_once::<T>(&bench, places, [&image, &other_image], &requests);
+        tally.add(|| format!("compare {}", what()), compared);
+        let found = points_once::<T>(&bench, &place, &image, &requests[0]);
+        tally.add(|| format!("critical points {}", what()), found);
+        let found = range_once::<T>(&bench, &place, &image, &requests[0]);
+        tally.add(|| format!("range {}", what()), found);
         if tally.is_lost() {
             break;
         }
@@ -170,40 +180,68 @@ fn compare_once<T: Real>(
     bench: &Bench,
     places: [&Placement; 2],
     images: [&[u8]; 2],
-    dtype: Dtype,
-    bound: f64,
+    requests: &[Request; 2],
 ) -> Check {
-    let (bound_kind, given) = match bound.is_finite() {
-        true => (BoundKind::Absolute, bound),
-        false => (BoundKind::Relative, 0.1),
-    };
-    let requests = places.map(|place| {
-        Request::new(Config { bound_kind, bound: given, ..place.config(dtype) }).expect("a request")
-    });
+    let device = device_comparison(bench, places, images, requests)?;
+    let (first, other) = (places[0].views::<T>(images[0]), places[1].views::<T>(images[1]));
+    let threads = execution(places[0]).threads;
+    let host = analysis::compare(&requests[0], first, other, true, threads).map_err(text)?;
+    check_comparisons(&device, &host)
+}
+
+fn device_comparison(
+    bench: &Bench,
+    places: [&Placement; 2],
+    images: [&[u8]; 2],
+    requests: &[Request; 2],
+) -> Result<Comparison, String> {
+    let dtype = requests[0].config().dtype;
     let workspace_bytes = AnalysisWorkspace::compare(&requests[0]).map_err(text)?.bytes;
     bench.fill(images, workspace_bytes)?;
     let fields = [bench.pointers(0, places[0], dtype), bench.pointers(1, places[1], dtype)];
-    let compared = bench.compared(&requests, fields, workspace_bytes);
+    let compared = bench.compared(requests, fields, workspace_bytes);
     // SAFETY: the buffers live until the queue is synchronised.
-    unsafe { compare_device(&requests, &compared, bench.queue.stream()) }.map_err(text)?;
+    unsafe { compare_device(requests, &compared, bench.queue.stream()) }.map_err(text)?;
     bench.queue.synchronize().map_err(text)?;
     bench.check(images, workspace_bytes)?;
     bench.result.check("comparison", COMPARISON_BYTES)?;
     let result = Buffer::from_bytes(&bench.result.read(COMPARISON_BYTES).map_err(text)?).map_err(text)?;
-    let device = result.read_comparison().map_err(text)?;
-    let ([u0, v0], [u1, v1]) = (places[0].views::<T>(images[0]), places[1].views::<T>(images[1]));
-    let (c, threads) = (requests[0].config(), execution(places[0]).threads);
-    let bound = bound.is_finite().then_some(bound);
-    let host = analysis::compare(requests[0].grid(), u0, v0, u1, v1, c.dx, c.dy, bound, threads);
-    check_comparisons(&device, &host)
+    result.read_comparison().map_err(text)
 }
 
-fn points_once<T: Real>(bench: &Bench, place: &Placement, image: &[u8], dtype: Dtype) -> Check {
-    let request = Request::new(place.config(dtype)).expect("a request");
-    let [u, v] = place.views::<T>(image);
-    let c = request.config();
-    let host = analysis::critical_points(request.grid(), u, v, c.dx, c.dy, execution(place).threads);
-    let workspace_bytes = AnalysisWorkspace::critical_points(&request).map_err(text)?.bytes;
+fn range_once<T: Real>(bench: &Bench, place: &Placement, image: &[u8], request: &Request) -> Check {
+    let workspace_bytes = AnalysisWorkspace::range().map_err(text)?.bytes;
+    bench.fill([image, image], workspace_bytes)?;
+    let [u, v] = bench.pointers(0, place, request.config().dtype);
+    let buffers = RangeBuffers {
+        u,
+        v,
+        range: bench.result.pointer(),
+        workspace: bench.workspace.pointer(),
+        workspace_bytes,
+    };
+    // SAFETY: the buffers live until the queue is synchronised.
+    unsafe { range_device(request, &buffers, bench.queue.stream()) }.map_err(text)?;
+    bench.queue.synchronize().map_err(text)?;
+    bench.check([image, image], workspace_bytes)?;
+    let bytes = bench.result.read(COMPARISON_BYTES).map_err(text)?;
+    if bytes[RANGE_BYTES..].iter().any(|&b| b != POISON) {
+        return Err("bytes behind the range were written".into());
+    }
+    let device = Buffer::from_bytes(&bytes).map_err(text)?.read_range().map_err(text)?;
+    let host = analysis::range(request, place.views::<T>(image), execution(place).threads).map_err(text)?;
+    let bits = |r: &ValueRange| (r.low.to_bits(), r.high.to_bits());
+    match device == host && bits(&device) == bits(&host) {
+        true => Ok(()),
+        false => Err(format!("ranges differ: device {device:?} host {host:?}")),
+    }
+}
+
+fn points_once<T: Real>(bench: &Bench, place: &Placement, image: &[u8], request: &Request) -> Check {
+    let dtype = request.config().dtype;
+    let threads = execution(place).threads;
+    let host = analysis::critical_points(request, place.views::<T>(image), threads).map_err(text)?;
+    let workspace_bytes = AnalysisWorkspace::critical_points(request).map_err(text)?.bytes;
     let [u, v] = bench.pointers(0, place, dtype);
     // Room for all, for some and for none.
     for capacity in [host.len() + 1, host.len(), host.len() / 2, 0] {
@@ -219,7 +257,7 @@ fn points_once<T: Real>(bench: &Bench, place: &Placement, image: &[u8], dtype: D
             workspace_bytes,
         };
         // SAFETY: the buffers live until the queue is synchronised.
-        unsafe { critical_points_device(&request, &buffers, bench.queue.stream()) }.map_err(text)?;
+        unsafe { critical_points_device(request, &buffers, bench.queue.stream()) }.map_err(text)?;
         bench.queue.synchronize().map_err(text)?;
         bench.check([image, image], workspace_bytes)?;
         bench.points.check("points", capacity * POINT_BYTES)?;
@@ -282,9 +320,9 @@ pub fn analysis_graph(_: &Device) -> Check {
     let dtype = Dtype::F32;
     let bench = Bench::new(&sources[0], dtype).map_err(text)?;
     let place = Placement::new(0, &sources[0]);
-    let config = Config { bound_kind: BoundKind::Absolute, bound: 0.004, ..place.config(dtype) };
+    let config = Config { bound: 0.004, fill_value: Some(0.0), ..place.config(dtype) };
     let request = Request::new(config).map_err(text)?;
-    let other = changed(&sources[0], &place, 1);
+    let other = changed(&sources[0], 1);
     let other_image = place.image::<f32>(&other);
     let workspace_bytes = AnalysisWorkspace::bytes(&request).map_err(text)?;
     let (stream, requests) = (bench.queue.stream(), [request; 2]);
@@ -292,6 +330,7 @@ pub fn analysis_graph(_: &Device) -> Check {
     let compared = ComparedFields {
         first: bench.pointers(0, &place, dtype),
         other: bench.pointers(1, &place, dtype),
+        checks_bound: true,
         workspace: bench.workspace.pointer(),
         workspace_bytes,
         comparison: bench.result.pointer(),
@@ -322,15 +361,62 @@ pub fn analysis_graph(_: &Device) -> Check {
         bench.fill([&image, &other_image], workspace_bytes)?;
         graph.launch(&bench.queue).and(bench.queue.synchronize()).map_err(text)?;
         let result = Buffer::from_bytes(&bench.result.read(COMPARISON_BYTES).map_err(text)?).map_err(text)?;
-        let ([u0, v0], [u1, v1]) = (place.views::<f32>(&image), place.views::<f32>(&other_image));
-        let (grid, c) = (request.grid(), request.config());
-        let host = analysis::compare(grid, u0, v0, u1, v1, c.dx, c.dy, Some(c.bound), 0);
+        let (first, other) = (place.views::<f32>(&image), place.views::<f32>(&other_image));
+        let host = analysis::compare(&request, first, other, true, 0).map_err(text)?;
         check_comparisons(&result.read_comparison().map_err(text)?, &host)?;
-        let host = analysis::critical_points(grid, u0, v0, c.dx, c.dy, 0);
+        let host = analysis::critical_points(&request, first, 0).map_err(text)?;
         let n = count.read_u64(0).map_err(text)?;
         let bytes = bench.points.read(n.min(capacity) as usize * POINT_BYTES).map_err(text)?;
         let points = Buffer::from_bytes(&bytes).map_err(text)?.read_points(bytes.len() / POINT_BYTES);
         check_points(&points.map_err(text)?, &host)?;
+    }
+    Ok(())
+}
+
+/// The counts of all blocks of a field add up to those of the field, where every block has the ghosts of its
+/// cells.
+pub fn analysis_of_blocks(_: &Device) -> Check {
+    let source = Source { name: String::new(), ..synthetic(301, 203) };
+    let other = changed(&source, 2);
+    let bench = Bench::new(&source, Dtype::F32).map_err(text)?;
+    let whole = Placement::new(0, &source);
+    let images = [whole.image::<f32>(&source), whole.image::<f32>(&other)];
+    let images = [&images[0][..], &images[1][..]];
+    let compared = |place: &Placement| {
+        let config = Config { bound_kind: BoundKind::Absolute, bound: 0.01, ..place.config(Dtype::F32) };
+        let request = Request::new(config).map_err(text)?;
+        device_comparison(&bench, [place; 2], images, &[request; 2])
+    };
+    let counts = |c: &Comparison| {
+        let own = [c.critical_points, c.critical_points_after, c.lost, c.spurious, c.type_changed, c.ties];
+        let more = [c.tie_changed, c.tie_created, c.zero_vertices, c.zero_changed, c.bound_exceeded];
+        own.into_iter().chain(more).chain(c.kinds).collect::<Vec<u64>>()
+    };
+    let all = counts(&compared(&whole)?);
+    for (columns, rows) in [(2, 2), (3, 1), (1, 4), (7, 5)] {
+        let mut sum = vec![0; all.len()];
+        for (bx, by) in (0..columns * rows).map(|k| (k % columns, k / columns)) {
+            let cut = |k: u64, parts: u64, n: u64| k * n / parts;
+            let (x0, x1) = (cut(bx, columns, source.nx), cut(bx + 1, columns, source.nx));
+            let (y0, y1) = (cut(by, rows, source.ny), cut(by + 1, rows, source.ny));
+            let side = |bit: u32, is_inside: bool| if is_inside { bit } else { 0 };
+            let place = Placement {
+                nx: x1 - x0,
+                ny: y1 - y0,
+                u_at: whole.u_at + y0 * whole.u.pitch + x0,
+                v_at: whole.v_at + y0 * whole.v.pitch + x0,
+                halo: side(SIDE_LEFT, bx > 0)
+                    | side(SIDE_RIGHT, bx + 1 < columns)
+                    | side(SIDE_FIRST_ROW, by > 0)
+                    | side(SIDE_LAST_ROW, by + 1 < rows),
+                ..whole
+            };
+            let found = counts(&compared(&place)?);
+            sum.iter_mut().zip(found).for_each(|(sum, n)| *sum += n);
+        }
+        if sum != all {
+            return Err(format!("{columns} x {rows} blocks: {sum:?}, the field has {all:?}"));
+        }
     }
     Ok(())
 }

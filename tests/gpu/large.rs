@@ -12,7 +12,6 @@ use factz::backend::cuda::{
 };
 use factz::backend::{self};
 use factz::field::View;
-use factz::geometry::Grid;
 use factz::plan::{AnalysisWorkspace, Workspace};
 use factz::real::Real;
 use factz::{BoundKind, Config, Dtype, Mode, Report, Request, Status};
@@ -164,6 +163,7 @@ fn check_large<T: Real>(request: &Request, workspace_bytes: u64, stream_bytes: u
     let fields = ComparedFields {
         first: input.pointers(),
         other: output.pointers(),
+        checks_bound: true,
         workspace: workspace.pointer(),
         workspace_bytes,
         comparison: result.pointer(),
@@ -247,12 +247,11 @@ fn check_band<T: Real>(
         }
     }
     let view = |values| View::dense(values, c.nx);
-    let grid = Grid::new(c.nx, rows.end - rows.start);
-    let [u0, v0] = before.each_ref().map(|x| view(x));
-    let [u1, v1] = after.each_ref().map(|x| view(x));
-    let found = analysis::compare(grid, u0, v0, u1, v1, c.dx, c.dy, Some(c.bound), 0);
+    let band = Request::new(Config { ny: rows.end - rows.start, ..*c }).map_err(text)?;
+    let [first, other] = [&before, &after].map(|field| field.each_ref().map(|x| view(x)));
+    let found = analysis::compare(&band, first, other, true, 0).map_err(text)?;
     expect("violations", found.violations() == 0, found)?;
-    let host = analysis::critical_points(grid, u0, v0, c.dx, c.dy, 0);
+    let host = analysis::critical_points(&band, first, 0).map_err(text)?;
     let inside = |p: &&CriticalPoint| (rows.start..rows.end - 1).contains(&p.y_cell);
     let cells = |p: &CriticalPoint| (p.x_cell, p.y_cell, p.triangle, p.kind);
     let ours: Vec<_> = points.iter().filter(inside).map(cells).collect();

@@ -93,6 +93,7 @@ const SCENARIOS: [Scenario; 24] = [
     ("unexpected_predictors", scenarios::unexpected_predictors),
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),
+    ("analysis_of_blocks", analysis::analysis_of_blocks),
     ("synthetic_fields", made::synthetic_fields),
     ("narrow_fields", narrow::narrow_fields),
     ("rare_vertices", rare::rare_vertices),

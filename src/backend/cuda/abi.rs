@@ -173,33 +173,40 @@ impl FieldView {
     }
 }
 
-/// One call of compare or critical_points; what a call does not use is 0.
+/// One call of range, compare or critical_points; what a call does not use is 0.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Analysis {
     pub(super) fields: [FieldView; 2],
     pub(super) nx: u64,
     pub(super) ny: u64,
+    pub(super) columns: u64,
+    pub(super) rows: u64,
     pub(super) dx: f64,
     pub(super) dy: f64,
     pub(super) bound: f64,
+    pub(super) fill: u64,
+    pub(super) has_fill: u32,
+    pub(super) bound_is_relative: u32,
     pub(super) capacity: u64,
     pub(super) points: DevicePointer,
     pub(super) count: DevicePointer,
     pub(super) comparison: DevicePointer,
+    pub(super) range: DevicePointer,
     pub(super) counts: DevicePointer,
     pub(super) parts: DevicePointer,
-    pub(super) rows: DevicePointer,
+    pub(super) point_rows: DevicePointer,
     pub(super) segments: DevicePointer,
 }
 
 const _: () = {
-    assert!(size_of::<Analysis>() == 200);
+    assert!(size_of::<Analysis>() == 240);
     assert!(offset_of!(Analysis, nx) == 96);
-    assert!(offset_of!(Analysis, bound) == 128);
-    assert!(offset_of!(Analysis, points) == 144);
-    assert!(offset_of!(Analysis, counts) == 168);
-    assert!(offset_of!(Analysis, segments) == 192);
+    assert!(offset_of!(Analysis, bound) == 144);
+    assert!(offset_of!(Analysis, has_fill) == 160);
+    assert!(offset_of!(Analysis, points) == 176);
+    assert!(offset_of!(Analysis, counts) == 208);
+    assert!(offset_of!(Analysis, segments) == 232);
 };
 
 /// One call of inspect.

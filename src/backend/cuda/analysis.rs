@@ -5,15 +5,16 @@ use super::driver::Module;
 use super::launch::{clear, Kernel, MANY};
 use super::memory::Range;
 use super::{check_workspace, within, DevicePointer, Stream};
-use crate::analysis::BAND;
+use crate::analysis::{check_same_ghosts, BAND, READ_SIDES};
 use crate::error::Result;
 use crate::plan::{AnalysisWorkspace, Region, ALIGNMENT};
-use crate::request::{BoundKind, Config, Dtype, Request};
+use crate::real::Real;
+use crate::request::{BoundKind, Config, Dtype, Request, SIDE_LAST_ROW, SIDE_RIGHT};
 use crate::stage::container::HEADER_BYTES;
 
 /// The kernels for both element types.
-pub(super) const KERNELS: [&str; 5] =
-    ["compare", "compare_end", "find_points", "place_points", "write_points"];
+pub(super) const KERNELS: [&str; 7] =
+    ["compare", "compare_end", "find_points", "place_points", "write_points", "find_range", "range_end"];
 pub(super) const INSPECT: &str = "factz_inspect";
 
 const COMPARE: usize = 0;
@@ -21,6 +22,8 @@ const COMPARE_END: usize = 1;
 const FIND_POINTS: usize = 2;
 const PLACE_POINTS: usize = 3;
 const WRITE_POINTS: usize = 4;
+const FIND_RANGE: usize = 5;
+const RANGE_END: usize = 6;
 
 /// The name of a kernel for an element type (0 f32, 1 f64).
 pub(super) fn function(kernel: &str, dtype: usize) -> String {
@@ -36,6 +39,8 @@ pub struct ComparedFields {
     /// Vertex (0, 0) of u and v of the first field and of the other.
     pub first: [DevicePointer; 2],
     pub other: [DevicePointer; 2],
+    /// Whether the bound of the first request counts.
+    pub checks_bound: bool,
     /// Aligned to [`ALIGNMENT`], of [`AnalysisWorkspace::compare`] bytes or more.
     pub workspace: DevicePointer,
     pub workspace_bytes: u64,
@@ -58,48 +63,93 @@ pub struct PointBuffers {
     pub workspace_bytes: u64,
 }
 
-/// Bytes of a `factz_critical_point` and of a `factz_comparison`.
+/// The memory of a search for the range of a field, as above.
+#[derive(Clone, Copy, Debug)]
+pub struct RangeBuffers {
+    pub u: DevicePointer,
+    pub v: DevicePointer,
+    /// Where the result goes: a `factz_range`.
+    pub range: DevicePointer,
+    /// Of [`AnalysisWorkspace::range`] bytes or more.
+    pub workspace: DevicePointer,
+    pub workspace_bytes: u64,
+}
+
+/// Bytes of a `factz_range`, a `factz_critical_point` and a `factz_comparison`.
+pub(super) const RANGE_BYTES: u64 = 64;
 pub(super) const POINT_BYTES: u64 = 40;
 pub(super) const COMPARISON_BYTES: u64 = 256;
 const INFO_BYTES: u64 = 128;
 
-/// Enqueues the comparison of two fields of one shape. The first request says dimensions, spacing and bound,
-/// each the layout of its field.
+/// Enqueues the search for the range of the owned vertices of a field.
+///
+/// # Safety
+/// As for [`compare_device`].
+pub unsafe fn range_device(request: &Request, buffers: &RangeBuffers, stream: Stream) -> Result<()> {
+    let c = request.config();
+    let plan = AnalysisWorkspace::range()?;
+    check_workspace(buffers.workspace_bytes, plan.bytes)?;
+    let ranges = [
+        Range::component("u", buffers.u, c, c.u, 0),
+        Range::component("v", buffers.v, c, c.v, 0),
+        Range::workspace(buffers.workspace, buffers.workspace_bytes),
+        Range::buffer("range", buffers.range, RANGE_BYTES, 8),
+    ];
+    let view = FieldView::new(c, buffers.u, buffers.v);
+    let job = Analysis {
+        range: buffers.range,
+        counts: part(buffers.workspace, plan.counts),
+        ..Analysis::new(c, [view; 2])
+    };
+    // SAFETY: the caller's promise; the counts are inside the workspace.
+    unsafe {
+        within(stream, &ranges, |module| {
+            clear(job.counts, plan.counts.bytes, stream)?;
+            launch(module, FIND_RANGE, chunks(c), 256, &job, c.dtype, stream)?;
+            launch(module, RANGE_END, 1, 32, &job, c.dtype, stream)
+        })
+    }
+}
+
+/// Enqueues the comparison of two fields of one shape. The first request says dimensions, spacing, bound,
+/// fill value and halo, each the layout of its field.
 ///
 /// # Safety
 /// The stream is live, and each buffer has the size that the requests imply and lives until the stream has
 /// got past this work; nothing else writes to them meanwhile.
 pub unsafe fn compare_device(requests: &[Request; 2], fields: &ComparedFields, stream: Stream) -> Result<()> {
     let (c, other) = (requests[0].config(), requests[1].config());
+    check_same_ghosts(&requests[0], &requests[1])?;
     let plan = AnalysisWorkspace::compare(&requests[0])?;
     check_workspace(fields.workspace_bytes, plan.bytes)?;
+    let halo = c.halo & READ_SIDES;
     let [[u, v], [other_u, other_v]] = [fields.first, fields.other];
     let ranges = [
-        Range::component("u", u, c, c.u, 0),
-        Range::component("v", v, c, c.v, 0),
-        Range::component("other_u", other_u, other, other.u, 0),
-        Range::component("other_v", other_v, other, other.v, 0),
+        Range::component("u", u, c, c.u, halo),
+        Range::component("v", v, c, c.v, halo),
+        Range::component("other_u", other_u, other, other.u, halo),
+        Range::component("other_v", other_v, other, other.v, halo),
         Range::workspace(fields.workspace, fields.workspace_bytes),
         Range::buffer("comparison", fields.comparison, COMPARISON_BYTES, 8),
     ];
     let views = [FieldView::new(c, u, v), FieldView::new(other, other_u, other_v)];
-    let bound = match c.bound_kind {
-        BoundKind::Absolute => c.bound,
-        BoundKind::Relative => f64::INFINITY,
-    };
+    let is_relative = fields.checks_bound && c.bound_kind == BoundKind::Relative;
     let job = Analysis {
-        bound,
+        bound: if fields.checks_bound { c.bound } else { f64::INFINITY },
+        bound_is_relative: is_relative as u32,
         comparison: fields.comparison,
         counts: part(fields.workspace, plan.counts),
         parts: part(fields.workspace, plan.parts),
         ..Analysis::new(c, views)
     };
-    let items = c.nx.div_ceil(AnalysisWorkspace::chunk_columns(c.dtype)) * c.ny.div_ceil(BAND);
     // SAFETY: the caller's promise; the counts are inside the workspace.
     unsafe {
         within(stream, &ranges, |module| {
             clear(job.counts, plan.counts.bytes, stream)?;
-            launch(module, COMPARE, items, 256, &job, c.dtype, stream)?;
+            if is_relative {
+                launch(module, FIND_RANGE, chunks(c), 256, &job, c.dtype, stream)?;
+            }
+            launch(module, COMPARE, chunks(c), 256, &job, c.dtype, stream)?;
             launch(module, COMPARE_END, 1, 1024, &job, c.dtype, stream)
         })
     }
@@ -118,9 +168,10 @@ pub unsafe fn critical_points_device(
     let plan = AnalysisWorkspace::critical_points(request)?;
     check_workspace(buffers.workspace_bytes, plan.bytes)?;
     let bytes = buffers.capacity.saturating_mul(POINT_BYTES);
+    let halo = c.halo & READ_SIDES;
     let mut ranges = vec![
-        Range::component("u", buffers.u, c, c.u, 0),
-        Range::component("v", buffers.v, c, c.v, 0),
+        Range::component("u", buffers.u, c, c.u, halo),
+        Range::component("v", buffers.v, c, c.v, halo),
         Range::workspace(buffers.workspace, buffers.workspace_bytes),
         Range::buffer("count", buffers.count, 8, 8),
     ];
@@ -132,17 +183,17 @@ pub unsafe fn critical_points_device(
         capacity: buffers.capacity,
         points: buffers.points,
         count: buffers.count,
-        rows: part(buffers.workspace, plan.rows),
+        point_rows: part(buffers.workspace, plan.rows),
         segments: part(buffers.workspace, plan.segments),
         ..Analysis::new(c, [view; 2])
     };
-    let cell_rows = (c.ny - 1).max(1);
+    let cell_rows = (job.rows - 1).max(1);
     let segments = c.nx.div_ceil(AnalysisWorkspace::segment_columns(c.dtype));
     let items = segments.div_ceil(WARPS) * cell_rows.div_ceil(BAND);
     // SAFETY: the caller's promise; the rows are inside the workspace.
     unsafe {
         within(stream, &ranges, |module| {
-            clear(job.rows, plan.rows.bytes, stream)?;
+            clear(job.point_rows, plan.rows.bytes, stream)?;
             launch(module, FIND_POINTS, items, 256, &job, c.dtype, stream)?;
             launch(module, PLACE_POINTS, 1, 1024, &job, c.dtype, stream)?;
             launch(module, WRITE_POINTS, cell_rows.div_ceil(WARPS), 256, &job, c.dtype, stream)
@@ -153,8 +204,8 @@ pub unsafe fn critical_points_device(
 /// Enqueues the reading of the header of a stream into a `factz_info`.
 ///
 /// # Safety
-/// The stream is live; `source` has `bytes` readable bytes, `info` room for a `factz_info`, and both live until
-/// the stream has got past this work.
+/// The stream is live; `source` has `bytes` readable bytes, `info` room for a `factz_info`, and both live
+/// until the stream has got past this work.
 pub unsafe fn inspect_device(
     source: DevicePointer,
     bytes: u64,
@@ -176,23 +227,38 @@ pub unsafe fn inspect_device(
     }
 }
 
+/// Columns of a block in bands of rows.
+fn chunks(config: &Config) -> u64 {
+    config.nx.div_ceil(AnalysisWorkspace::chunk_columns(config.dtype)) * config.ny.div_ceil(BAND)
+}
+
 impl Analysis {
     /// A call that uses no memory but the fields.
     fn new(config: &Config, fields: [FieldView; 2]) -> Analysis {
+        let fill = config.fill_value.map(|fill| match config.dtype {
+            Dtype::F32 => f32::from_f64(fill).to_bits64(),
+            Dtype::F64 => fill.to_bits64(),
+        });
         Analysis {
             fields,
             nx: config.nx,
             ny: config.ny,
+            columns: config.nx + (config.halo & SIDE_RIGHT != 0) as u64,
+            rows: config.ny + (config.halo & SIDE_LAST_ROW != 0) as u64,
             dx: config.dx,
             dy: config.dy,
             bound: 0.0,
+            fill: fill.unwrap_or(0),
+            has_fill: fill.is_some() as u32,
+            bound_is_relative: 0,
             capacity: 0,
             points: 0,
             count: 0,
             comparison: 0,
+            range: 0,
             counts: 0,
             parts: 0,
-            rows: 0,
+            point_rows: 0,
             segments: 0,
         }
     }
@@ -240,5 +306,7 @@ mod tests {
         assert_eq!(KERNELS[FIND_POINTS], "find_points");
         assert_eq!(KERNELS[PLACE_POINTS], "place_points");
         assert_eq!(KERNELS[WRITE_POINTS], "write_points");
+        assert_eq!(KERNELS[FIND_RANGE], "find_range");
+        assert_eq!(KERNELS[RANGE_END], "range_end");
     }
 }

@@ -1,10 +1,10 @@
 //! Devices, their memory, streams, timing and graphs for the command line, the tests and the benchmarks: what an
 //! application brings itself. Nothing here runs in the device functions, and everything here may block.
 
-use super::analysis::{COMPARISON_BYTES, POINT_BYTES};
+use super::analysis::{COMPARISON_BYTES, POINT_BYTES, RANGE_BYTES};
 use super::driver::{self, check};
 use super::{DevicePointer, Stream};
-use crate::analysis::{Comparison, CriticalPoint, Kind};
+use crate::analysis::{Comparison, CriticalPoint, Kind, ValueRange};
 use crate::error::{Error, Result, Status};
 use crate::real::Real;
 use crate::report::Report;
@@ -303,17 +303,34 @@ impl Buffer {
             tie_changed: word[8],
             tie_created: word[9],
             nonfinite_vertices: word[10],
-            nonfinite_changed: word[11],
+            missing_changed: word[11],
             zero_vertices: word[12],
             zero_changed: word[13],
             bound_exceeded: word[14],
+            bound: f64::from_bits(word[15]),
             max_error: f64::from_bits(word[16]),
             psnr: (!psnr.is_nan()).then_some(psnr),
             kinds: word[18..24].try_into().expect("six numbers"),
+            filled_vertices: word[24],
         };
         match comparison.violations() == word[1] {
             true => Ok(comparison),
             false => Err(Error::new(Status::Internal, "the comparison does not add up: please report this")),
+        }
+    }
+
+    /// The `factz_range` at the start of the buffer, once the work is done.
+    pub fn read_range(&self) -> Result<ValueRange> {
+        let word = self.read_words(0, RANGE_BYTES as usize / 8)?;
+        match status_of(word[0] as u32 as i32)? {
+            Status::Ok => Ok(ValueRange {
+                low: f64::from_bits(word[1]),
+                high: f64::from_bits(word[2]),
+                nonfinite_vertices: word[3],
+                filled_vertices: word[4],
+                zero_vertices: word[5],
+            }),
+            status => Err(Error::new(status, "the search for the range failed")),
         }
     }
 

@@ -15,7 +15,10 @@ pub mod staged;
 mod synthetic;
 
 pub use abi::DevicePointer;
-pub use analysis::{compare_device, critical_points_device, inspect_device, ComparedFields, PointBuffers};
+pub use analysis::{
+    compare_device, critical_points_device, inspect_device, range_device, ComparedFields, PointBuffers,
+    RangeBuffers,
+};
 pub use synthetic::{PlaneWaves, SyntheticField};
 /// A `CUstream` or `cudaStream_t`; null is the default stream.
 pub type Stream = cudarc::driver::sys::CUstream;

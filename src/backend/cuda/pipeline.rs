@@ -157,6 +157,7 @@ impl Pipeline {
         let fields = ComparedFields {
             first: components(&self.input),
             other: components(&self.output),
+            checks_bound: true,
             workspace: self.workspace.pointer(),
             workspace_bytes: self.workspace_bytes,
             comparison: self.comparison.pointer(),

@@ -125,8 +125,13 @@ pub fn decompress<T: Real>(request: &Request, stream: &[u8], components: [&mut [
     Ok(report)
 }
 
-/// Compares two fields; spacing and (absolute) bound are those of the request.
-pub fn compare<T: Real>(request: &Request, first: [&[T]; 2], other: [&[T]; 2]) -> Result<Comparison> {
+/// Compares two fields; spacing, bound and fill value are those of the request, whose bound need not count.
+pub fn compare<T: Real>(
+    request: &Request,
+    first: [&[T]; 2],
+    other: [&[T]; 2],
+    checks_bound: bool,
+) -> Result<Comparison> {
     let (queue, first) = (Queue::new()?, Field::upload(request, first)?);
     let other = Field::upload(request, other)?;
     let workspace_bytes = AnalysisWorkspace::compare(request)?.bytes;
@@ -135,6 +140,7 @@ pub fn compare<T: Real>(request: &Request, first: [&[T]; 2], other: [&[T]; 2]) -
     let fields = ComparedFields {
         first: first.pointers(),
         other: other.pointers(),
+        checks_bound,
         workspace: workspace.pointer(),
         workspace_bytes,
         comparison: comparison.pointer(),

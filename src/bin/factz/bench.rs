@@ -39,7 +39,7 @@ impl Measurement {
     pub fn violations(&self) -> u64 {
         let c = &self.comparison;
         match self.preserve {
-            Preserve::None => c.nonfinite_changed + c.bound_exceeded,
+            Preserve::None => c.missing_changed + c.bound_exceeded,
             Preserve::Points => c.violations() - c.type_changed,
             Preserve::Types => c.violations(),
         }
@@ -115,7 +115,7 @@ pub fn measure(
     }
     let stream_bytes = first.len() as u64;
     let spacing = Spacing { dx: config.dx, dy: config.dy };
-    let comparison = job::compare(field, &decoded, spacing, Some(absolute_bound), 0);
+    let comparison = job::compare(field, &decoded, spacing, Some(absolute_bound), 0)?;
     Ok(Measurement {
         mode: config.mode,
         predictor: config.predictor,
@@ -321,7 +321,7 @@ mod tests {
         let dims = Dims { nx: 2048, ny: 1024 };
         let count = |kind| {
             let field = make(kind, dims, Dtype::F32).unwrap();
-            job::critical_points(&field, Spacing { dx: 1.0, dy: 1.0 }, 0).len()
+            job::critical_points(&field, Spacing { dx: 1.0, dy: 1.0 }, 0).unwrap().len()
         };
         let expected = (dims.nx * dims.ny) as f64 / 8_700.0;
         let found = count(Kind::Dense) as f64;

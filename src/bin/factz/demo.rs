@@ -36,7 +36,7 @@ fn summary(kept: &Measurement, plain: &Measurement) -> String {
 pub fn run(a: &Demo) -> Result<Verdict, Failure> {
     let field = Field { dims: DIMS, u: component(U), v: component(V) };
     let threads = if a.threads == 0 { thread_counts(&[]) } else { vec![a.threads] };
-    let points = job::critical_points(&field, SPACING, 0);
+    let points = job::critical_points(&field, SPACING, 0)?;
     let voice = Voice::new(&a.talk);
     voice.text(&format!(
         "wind_global: 10 m wind of the globe at one degree, {DIMS} values of f32 each, {} critical points\n\n{}",
@@ -72,8 +72,8 @@ pub fn run(a: &Demo) -> Result<Verdict, Failure> {
     let after = |m: &Measurement| job::critical_points(&m.decoded, SPACING, 0);
     let panels = [
         picture::Panel::original(&field, &points),
-        picture::Panel::compared(&kept.decoded, &points, &after(kept)),
-        picture::Panel::compared(&plain.decoded, &points, &after(plain)),
+        picture::Panel::compared(&kept.decoded, &points, &after(kept)?),
+        picture::Panel::compared(&plain.decoded, &points, &after(plain)?),
     ];
     picture::write(&a.picture, &panels)?;
 

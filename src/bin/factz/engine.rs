@@ -159,14 +159,14 @@ impl Engine {
             &mut (),
             |()| match (&before.u, &before.v, &after.u, &after.v) {
                 (Values::F32(u0), Values::F32(v0), Values::F32(u1), Values::F32(v1)) => {
-                    staged::compare(&request, [u0, v0], [u1, v1])
+                    staged::compare(&request, [u0, v0], [u1, v1], bound.is_some())
                 }
                 (Values::F64(u0), Values::F64(v0), Values::F64(u1), Values::F64(v1)) => {
-                    staged::compare(&request, [u0, v0], [u1, v1])
+                    staged::compare(&request, [u0, v0], [u1, v1], bound.is_some())
                 }
                 _ => unreachable!("all files are read with one type"),
             },
-            |()| Ok(job::compare(before, after, spacing, bound, self.threads)),
+            |()| job::compare(before, after, spacing, bound, self.threads),
         )
     }
 
@@ -183,17 +183,13 @@ impl Engine {
                 (Values::F64(u), Values::F64(v)) => staged::critical_points(&request, [u, v]),
                 _ => unreachable!("u and v are read with one type"),
             },
-            |()| Ok(job::critical_points(field, spacing, self.threads)),
+            |()| job::critical_points(field, spacing, self.threads),
         )
     }
 }
 
 /// The request for a field of this shape; without a bound nothing exceeds it.
 fn request_of(field: &Field, spacing: Spacing, bound: Option<f64>) -> Result<Request, Failure> {
-    let (kind, bound) = match bound {
-        Some(bound) => (BoundKind::Absolute, bound),
-        None => (BoundKind::Relative, 0.0),
-    };
-    let config = Config::new(field.dims.nx, field.dims.ny, kind, bound);
+    let config = Config::new(field.dims.nx, field.dims.ny, BoundKind::Absolute, bound.unwrap_or(0.0));
     Ok(Request::new(Config { dtype: field.dtype(), dx: spacing.dx, dy: spacing.dy, ..config })?)
 }

@@ -146,7 +146,7 @@ pub fn comparison_json(c: &Comparison, bound: Option<f64>) -> Value {
         "tie_changed": c.tie_changed,
         "tie_created": c.tie_created,
         "nonfinite_vertices": c.nonfinite_vertices,
-        "nonfinite_changed": c.nonfinite_changed,
+        "nonfinite_changed": c.missing_changed,
         "zero_vertices": c.zero_vertices,
         "zero_changed": c.zero_changed,
         "bound_exceeded": c.bound_exceeded,

@@ -8,7 +8,6 @@ use crate::progress::Progress;
 use factz::analysis::{self, Comparison, CriticalPoint};
 use factz::backend::{self, Execution};
 use factz::field::{View, ViewMut};
-use factz::geometry::Grid;
 use factz::real::Real;
 use factz::{BoundKind, Config, Report, Request, Status};
 
@@ -80,6 +79,12 @@ pub fn decompress(
     Ok(report)
 }
 
+/// What an analysis of a field takes; without a bound nothing exceeds it.
+fn request(field: &Field, spacing: Spacing, bound: Option<f64>) -> Result<Request, Failure> {
+    let config = Config::new(field.dims.nx, field.dims.ny, BoundKind::Absolute, bound.unwrap_or(0.0));
+    Ok(Request::new(Config { dtype: field.dtype(), dx: spacing.dx, dy: spacing.dy, ..config })?)
+}
+
 /// Compares a field with its reconstruction of the same shape and type.
 pub fn compare(
     before: &Field,
@@ -87,78 +92,60 @@ pub fn compare(
     spacing: Spacing,
     bound: Option<f64>,
     threads: usize,
-) -> Comparison {
-    fn typed<T: Real>(
-        dims: Dims,
-        [u0, v0, u1, v1]: [&Vec<T>; 4],
-        spacing: Spacing,
-        bound: Option<f64>,
-        threads: usize,
-    ) -> Comparison {
-        let view = |values| View::dense(values, dims.nx);
-        let grid = Grid::new(dims.nx, dims.ny);
-        analysis::compare(
-            grid,
-            view(u0),
-            view(v0),
-            view(u1),
-            view(v1),
-            spacing.dx,
-            spacing.dy,
-            bound,
-            threads,
-        )
+) -> Result<Comparison, Failure> {
+    let request = request(before, spacing, bound)?;
+    fn views<'a, T: Real>(dims: Dims, components: [&'a Vec<T>; 2]) -> [View<'a, T>; 2] {
+        components.map(|values| View::dense(values, dims.nx))
     }
-    match (&before.u, &before.v, &after.u, &after.v) {
+    let dims = before.dims;
+    let found = match (&before.u, &before.v, &after.u, &after.v) {
         (Values::F32(u0), Values::F32(v0), Values::F32(u1), Values::F32(v1)) => {
-            typed(before.dims, [u0, v0, u1, v1], spacing, bound, threads)
+            let (first, other) = (views(dims, [u0, v0]), views(dims, [u1, v1]));
+            analysis::compare(&request, first, other, bound.is_some(), threads)
         }
         (Values::F64(u0), Values::F64(v0), Values::F64(u1), Values::F64(v1)) => {
-            typed(before.dims, [u0, v0, u1, v1], spacing, bound, threads)
+            let (first, other) = (views(dims, [u0, v0]), views(dims, [u1, v1]));
+            analysis::compare(&request, first, other, bound.is_some(), threads)
         }
         _ => unreachable!("all files are read with one type"),
-    }
+    };
+    Ok(found?)
 }
 
 /// The critical points of a field.
-pub fn critical_points(field: &Field, spacing: Spacing, threads: usize) -> Vec<CriticalPoint> {
-    let Dims { nx, ny } = field.dims;
-    let grid = Grid::new(nx, ny);
-    match (&field.u, &field.v) {
+pub fn critical_points(
+    field: &Field,
+    spacing: Spacing,
+    threads: usize,
+) -> Result<Vec<CriticalPoint>, Failure> {
+    let (request, nx) = (request(field, spacing, None)?, field.dims.nx);
+    let found = match (&field.u, &field.v) {
         (Values::F32(u), Values::F32(v)) => {
-            let (u, v) = (View::dense(u, nx), View::dense(v, nx));
-            analysis::critical_points(grid, u, v, spacing.dx, spacing.dy, threads)
+            analysis::critical_points(&request, [View::dense(u, nx), View::dense(v, nx)], threads)
         }
         (Values::F64(u), Values::F64(v)) => {
-            let (u, v) = (View::dense(u, nx), View::dense(v, nx));
-            analysis::critical_points(grid, u, v, spacing.dx, spacing.dy, threads)
+            analysis::critical_points(&request, [View::dense(u, nx), View::dense(v, nx)], threads)
         }
         _ => unreachable!("u and v are read with one type"),
-    }
+    };
+    Ok(found?)
 }
 
 /// The absolute bound that a relative one stands for: the fraction times the joint range of the finite
 /// values.
-pub fn absolute_bound(field: &Field, kind: BoundKind, bound: f64) -> f64 {
-    fn range<T: Real>(u: &[T], v: &[T]) -> (f64, f64) {
-        let finite = u.iter().chain(v).map(|x| x.to_f64()).filter(|x| x.is_finite());
-        finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
-    }
+pub fn absolute_bound(field: &Field, kind: BoundKind, bound: f64) -> Result<f64, Failure> {
     if kind == BoundKind::Absolute {
-        return bound;
+        return Ok(bound);
     }
-    let (low, high) = match (&field.u, &field.v) {
-        (Values::F32(u), Values::F32(v)) => range(u, v),
-        (Values::F64(u), Values::F64(v)) => range(u, v),
+    let (request, nx) = (request(field, Spacing::UNIT, None)?, field.dims.nx);
+    let range = match (&field.u, &field.v) {
+        (Values::F32(u), Values::F32(v)) => {
+            analysis::range(&request, [View::dense(u, nx), View::dense(v, nx)], 0)
+        }
+        (Values::F64(u), Values::F64(v)) => {
+            analysis::range(&request, [View::dense(u, nx), View::dense(v, nx)], 0)
+        }
         _ => unreachable!("u and v are read with one type"),
-    };
-    if low > high {
-        return 0.0;
-    }
-    let product = bound * (high - low);
-    if product.is_finite() {
-        product
-    } else {
-        (bound * high - bound * low).min(f64::MAX)
-    }
+    }?;
+    Ok(analysis::relative_bound(bound, range.low, range.high))
 }

@@ -38,7 +38,7 @@ fn verdict_text(c: &Comparison, bound: Option<f64>) -> String {
             "triangle now has the origin on its boundary",
             "triangles now have the origin on their boundary",
         ),
-        (c.nonfinite_changed, "NaN or infinite vertex changed", "NaN or infinite vertices changed"),
+        (c.missing_changed, "NaN or infinite vertex changed", "NaN or infinite vertices changed"),
         (c.bound_exceeded, "value exceeds the bound", "values exceed the bound"),
     ]
     .iter()
@@ -69,7 +69,7 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
     let voice = Voice::new(&a.talk);
     let fields = input::read_fields(&[before, after], &a.shape.expected())?;
     let [before, after] = &fields[..] else { unreachable!("two fields were asked for") };
-    let bound = a.bound.bound().map(|(kind, b)| job::absolute_bound(before, kind, b));
+    let bound = a.bound.bound().map(|(kind, b)| job::absolute_bound(before, kind, b)).transpose()?;
     let names = || files.iter().map(|f| input_name(f)).collect::<Vec<_>>().join(", ");
     let done =
         Engine::new(&a.place)?.compare(before, after, a.spacing, bound).map_err(|e| e.about(names()))?;

@@ -1,0 +1,185 @@
+//! The range of the values of a field.
+
+use super::{guarded, in_bands, row_of, Domain};
+use crate::error::Result;
+use crate::field::View;
+use crate::real::Real;
+use crate::request::{BoundKind, Request};
+pub use crate::stage::range::relative_bound;
+use std::ops::Range;
+
+/// What one pass over the vertices of a field finds. The bits do not depend on the order of the vertices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ValueRange {
+    /// The least and the largest finite value of unfilled vertices, u and v together, no zero with a sign;
+    /// plus and minus infinity where there is none, which any other range replaces when two are joined.
+    pub low: f64,
+    pub high: f64,
+    /// Vertices with a NaN or infinity.
+    pub nonfinite_vertices: u64,
+    /// Other vertices with the fill value.
+    pub filled_vertices: u64,
+    /// Unfilled vertices with u = v = 0.
+    pub zero_vertices: u64,
+}
+
+impl Default for ValueRange {
+    /// That of no vertices.
+    fn default() -> Self {
+        ValueRange {
+            low: f64::INFINITY,
+            high: f64::NEG_INFINITY,
+            nonfinite_vertices: 0,
+            filled_vertices: 0,
+            zero_vertices: 0,
+        }
+    }
+}
+
+impl ValueRange {
+    /// The range of both parts of a field.
+    pub fn join(self, other: ValueRange) -> ValueRange {
+        ValueRange {
+            low: Real::min(self.low, other.low),
+            high: Real::max(self.high, other.high),
+            nonfinite_vertices: self.nonfinite_vertices + other.nonfinite_vertices,
+            filled_vertices: self.filled_vertices + other.filled_vertices,
+            zero_vertices: self.zero_vertices + other.zero_vertices,
+        }
+    }
+
+    /// The absolute bound of a request on a field with this range.
+    pub fn bound(&self, request: &Request) -> f64 {
+        let c = request.config();
+        match c.bound_kind {
+            BoundKind::Absolute => c.bound,
+            BoundKind::Relative => relative_bound(c.bound, self.low, self.high),
+        }
+    }
+}
+
+/// The range of the owned vertices of a field.
+///
+/// `u` and `v` must cover the grid of the request, of which nothing but the grid, the type and the fill value
+/// counts. `threads` of 0 means one per processor; the result does not depend on it.
+pub fn range<T: Real>(request: &Request, [u, v]: [View<'_, T>; 2], threads: usize) -> Result<ValueRange> {
+    let domain = Domain::new(request, 0, &[("u", u), ("v", v)])?;
+    let find = |band: Range<u64>| {
+        let mut row = [row_of(T::ZERO, domain.columns)?, row_of(T::ZERO, domain.columns)?];
+        let mut extremes = Extremes::new();
+        let mut part = ValueRange::default();
+        for y in band {
+            let mut filled = 0;
+            domain.load(&[u, v], y, &mut row);
+            domain.hide_filled(&mut row, |_| filled += 1);
+            row.iter().for_each(|values| extremes.add(values));
+            let [mut zero, mut missing] = [0, 0];
+            for (&a, &b) in row[0].iter().zip(&row[1]) {
+                zero += ((a == T::ZERO) & (b == T::ZERO)) as u64;
+                missing += !(a.is_finite() & b.is_finite()) as u64;
+            }
+            part.zero_vertices += zero;
+            part.filled_vertices += filled;
+            part.nonfinite_vertices += missing - filled;
+        }
+        (part.low, part.high) = extremes.range();
+        Ok(part)
+    };
+    guarded(|| {
+        let parts = in_bands(domain.grid.ny, threads, find)?;
+        let all = parts.into_iter().fold(ValueRange::default(), ValueRange::join);
+        // -0 + 0 is 0: which zero came first is of no account.
+        Ok(ValueRange { low: all.low + 0.0, high: all.high + 0.0, ..all })
+    })
+}
+
+/// Columns side by side, so that the compiler can use vector instructions.
+const LANES: usize = 16;
+
+/// The least and the largest of finite values, by lane.
+struct Extremes<T> {
+    low: [T; LANES],
+    high: [T; LANES],
+}
+
+impl<T: Real> Extremes<T> {
+    fn new() -> Self {
+        Extremes { low: [T::from_f64(f64::INFINITY); LANES], high: [T::from_f64(f64::NEG_INFINITY); LANES] }
+    }
+
+    fn add(&mut self, values: &[T]) {
+        let chunks = values.chunks_exact(LANES);
+        let rest = chunks.remainder();
+        for chunk in chunks {
+            for k in 0..LANES {
+                self.add_one(k, chunk[k]);
+            }
+        }
+        for (k, &value) in rest.iter().enumerate() {
+            self.add_one(k, value);
+        }
+    }
+
+    #[inline(always)]
+    fn add_one(&mut self, k: usize, value: T) {
+        let finite = value.is_finite();
+        self.low[k] = if finite & (value < self.low[k]) { value } else { self.low[k] };
+        self.high[k] = if finite & (value > self.high[k]) { value } else { self.high[k] };
+    }
+
+    fn range(&self) -> (f64, f64) {
+        let low = self.low.iter().fold(f64::INFINITY, |low, x| Real::min(low, x.to_f64()));
+        let high = self.high.iter().fold(f64::NEG_INFINITY, |high, x| Real::max(high, x.to_f64()));
+        (low, high)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{Config, Dtype};
+
+    fn request(nx: u64, ny: u64, fill_value: Option<f64>) -> Request {
+        let config = Config::new(nx, ny, BoundKind::Relative, 1e-2);
+        Request::new(Config { dtype: Dtype::F64, fill_value, ..config }).unwrap()
+    }
+
+    #[test]
+    fn ranges_leave_out_what_is_missing() {
+        let (nan, inf, fill) = (f64::NAN, f64::INFINITY, 1e20);
+        let u = [1.0, nan, fill, -0.0, 3.0, -inf, 0.0, 2.0, 0.5];
+        let v = [2.0, 7.0, -50.0, 0.0, 1.0, 6.0, -0.0, fill, 0.5];
+        let find = |fill| range(&request(3, 3, fill), [View::dense(&u, 3), View::dense(&v, 3)], 1).unwrap();
+        let found = find(Some(fill));
+        // The finite component of a vertex that is not finite counts, neither one of a filled vertex does.
+        let expected =
+            ValueRange { low: 0.0, high: 7.0, nonfinite_vertices: 2, filled_vertices: 2, zero_vertices: 2 };
+        assert_eq!(found, expected);
+        assert!(found.low.is_sign_positive());
+        let found = find(None);
+        assert_eq!((found.low, found.high, found.filled_vertices), (-50.0, 1e20, 0));
+        let nothing =
+            range(&request(3, 1, None), [View::dense(&[nan; 3], 3), View::dense(&[inf; 3], 3)], 1).unwrap();
+        assert_eq!(nothing, ValueRange { nonfinite_vertices: 3, ..ValueRange::default() });
+        assert_eq!(nothing.bound(&request(3, 1, None)), 0.0);
+    }
+
+    #[test]
+    fn a_range_does_not_depend_on_threads_and_joins() {
+        let (nx, ny) = (37u64, 81u64);
+        let value = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f64 - 8e6;
+        let [u, v] = [0, nx * ny].map(|first| (first..first + nx * ny).map(value).collect::<Vec<f64>>());
+        let find = |nx, ny, from: usize, threads| {
+            let layout = crate::field::Layout { pitch: 37, stride: 1 };
+            let views = [&u, &v].map(|c| View::strided(c, from, layout));
+            range(&request(nx, ny, None), views, threads).unwrap()
+        };
+        let all = find(nx, ny, 0, 1);
+        assert_eq!(all, find(nx, ny, 0, 3));
+        assert_eq!(all.low, u.iter().chain(&v).fold(f64::MAX, |m, &x| x.min(m)));
+        assert_eq!(all.high, u.iter().chain(&v).fold(f64::MIN, |m, &x| x.max(m)));
+        assert_eq!(all, find(20, ny, 0, 1).join(find(17, ny, 20, 1)));
+        let short = [View::dense(&u[1..], nx), View::dense(&v, nx)];
+        assert!(range(&request(nx, ny, None), short, 1).is_err());
+    }
+}

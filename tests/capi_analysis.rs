@@ -1,0 +1,366 @@
+//! The analysis through the C interface: blocks with ghosts add up to the field, a relative bound counts, and
+//! outputs are written whatever happens.
+
+use factz::capi::analysis::*;
+use factz::capi::config::*;
+use factz::capi::device::*;
+use factz::capi::range::*;
+use factz::capi::status::*;
+use std::ffi::{c_int, c_void, CStr};
+use std::mem::MaybeUninit;
+use std::ptr::null;
+
+const NX: usize = 61;
+const NY: usize = 43;
+const N: usize = NX * NY;
+const FILL: f32 = 9.96921e36;
+
+fn last_error() -> String {
+    // SAFETY: the library gives a terminated string.
+    unsafe { CStr::from_ptr(factz_last_error()) }.to_str().unwrap().to_owned()
+}
+
+#[track_caller]
+fn expect(status: factz_status, expected: factz_status, part: &str) {
+    assert_eq!(status, expected, "{}", last_error());
+    assert!(last_error().contains(part), "`{}` lacks `{part}`", last_error());
+}
+
+fn config(nx: usize, ny: usize, kind: i32, bound: f64) -> factz_config {
+    let mut c = MaybeUninit::uninit();
+    // SAFETY: the configuration is written as a whole.
+    unsafe {
+        expect(factz_config_init(c.as_mut_ptr(), nx as u64, ny as u64, kind, bound), FACTZ_OK, "");
+        c.assume_init()
+    }
+}
+
+/// u, v, and a changed copy; with filled vertices and critical points.
+fn fields() -> [Vec<f32>; 4] {
+    let mut state = 7u32;
+    let mut random = || {
+        state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+    };
+    let mut component = || {
+        let before: Vec<f32> = (0..N).map(|_| if random() > 0.9 { FILL } else { random() }).collect();
+        let after = before.iter().map(|&x| if x == FILL { x } else { x + 0.1 * random() }).collect();
+        (before, after)
+    };
+    let ((u0, u1), (v0, v1)) = (component(), component());
+    [u0, v0, u1, v1]
+}
+
+/// The arguments of the functions, to change one at a time.
+#[derive(Clone, Copy)]
+struct Call {
+    components: [*const f32; 4],
+    n: usize,
+    config: *const factz_config,
+    other_config: *const factz_config,
+    threads: c_int,
+}
+
+impl Call {
+    fn pointers(&self) -> [*const c_void; 4] {
+        self.components.map(<*const f32>::cast)
+    }
+    fn compare(&self, out: *mut factz_comparison) -> factz_status {
+        let [u, v, other_u, other_v] = self.pointers();
+        // SAFETY: what is passed is valid or refused.
+        unsafe {
+            factz_compare_host(
+                u,
+                v,
+                self.n,
+                self.config,
+                other_u,
+                other_v,
+                self.other_config,
+                out,
+                self.threads,
+            )
+        }
+    }
+    fn range(&self, out: *mut factz_range) -> factz_status {
+        let [u, v, ..] = self.pointers();
+        // SAFETY: as above.
+        unsafe { factz_range_host(u, v, self.n, self.config, out, self.threads) }
+    }
+    fn points(&self, points: &mut [factz_critical_point], count: *mut u64) -> factz_status {
+        let ([u, v, ..], capacity) = (self.pointers(), points.len());
+        let points = if capacity > 0 { points.as_mut_ptr() } else { std::ptr::null_mut() };
+        // SAFETY: as above.
+        unsafe {
+            factz_critical_points_host(u, v, self.n, self.config, points, capacity, count, self.threads)
+        }
+    }
+}
+
+fn with_fill(c: factz_config) -> factz_config {
+    factz_config { fill_value: FILL as f64, has_fill_value: 1, ..c }
+}
+
+const NO_POINT: factz_critical_point =
+    factz_critical_point { cell_x: 0, cell_y: 0, x: 0.0, y: 0.0, triangle: 0, point_type: 0 };
+
+/// Counts that add up.
+fn counts(c: &factz_comparison) -> Vec<u64> {
+    let points =
+        [c.critical_points, c.other_critical_points, c.lost_points, c.new_points, c.changed_types, c.ties];
+    let vertices = [c.nonfinite_vertices, c.filled_vertices, c.changed_missing, c.zero_vertices];
+    let more = [c.changed_ties, c.new_ties, c.changed_zeros, c.bound_exceeded, c.violations];
+    points.into_iter().chain(vertices).chain(more).chain(c.points_by_type).collect()
+}
+
+#[test]
+fn blocks_add_up_to_the_field() {
+    let fields = fields();
+    let at = |k: usize| fields.each_ref().map(|f| f[k..].as_ptr());
+    let whole_config = with_fill(config(NX, NY, FACTZ_BOUND_ABSOLUTE, 0.05));
+    let call = Call { components: at(0), n: N, config: &whole_config, other_config: null(), threads: 2 };
+    let mut whole = factz_comparison::default();
+    expect(call.compare(&mut whole), FACTZ_OK, "");
+    assert!(whole.lost_points > 20 && whole.filled_vertices > 100 && whole.bound_exceeded > 300);
+    let mut all = vec![NO_POINT; 2 * N];
+    let mut count = 0;
+    expect(call.points(&mut all, &mut count), FACTZ_OK, "");
+    assert_eq!(count, whole.critical_points);
+    let place = |p: &factz_critical_point| (p.cell_y, p.cell_x, p.triangle, p.point_type);
+    let all: Vec<_> = all[..count as usize].iter().map(place).collect();
+    // Pieces of one vertex as well.
+    for (columns, rows) in [(2, 2), (3, 1), (1, 3), (5, 4), (NX, 1), (1, NY)] {
+        let (mut sum, mut points) = (vec![0; counts(&whole).len()], Vec::new());
+        for (bx, by) in (0..columns * rows).map(|k| (k % columns, k / columns)) {
+            let (x0, x1) = (bx * NX / columns, (bx + 1) * NX / columns);
+            let (y0, y1) = (by * NY / rows, (by + 1) * NY / rows);
+            let sides = [(FACTZ_SIDE_LEFT, x0 > 0), (FACTZ_SIDE_RIGHT, x1 < NX)];
+            let sides =
+                sides.into_iter().chain([(FACTZ_SIDE_FIRST_ROW, y0 > 0), (FACTZ_SIDE_LAST_ROW, y1 < NY)]);
+            let c = factz_config {
+                nx: (x1 - x0) as u64,
+                ny: (y1 - y0) as u64,
+                u_pitch: NX as u64,
+                v_pitch: NX as u64,
+                halo: sides.filter(|s| s.1).map(|s| s.0).sum(),
+                ..whole_config
+            };
+            let n = (x1 - x0) * (y1 - y0);
+            let call = Call { components: at(y0 * NX + x0), n, config: &c, other_config: null(), threads: 1 };
+            let mut block = factz_comparison::default();
+            expect(call.compare(&mut block), FACTZ_OK, "");
+            sum.iter_mut().zip(counts(&block)).for_each(|(sum, n)| *sum += n);
+            let mut found = vec![NO_POINT; 2 * (n + x1 - x0 + y1 - y0 + 1)];
+            expect(call.points(&mut found, &mut count), FACTZ_OK, "");
+            assert_eq!(count, block.critical_points);
+            points.extend(found[..count as usize].iter().map(|p| {
+                let (y, x, triangle, kind) = place(p);
+                (y + y0 as u64, x + x0 as u64, triangle, kind)
+            }));
+        }
+        assert_eq!(sum, counts(&whole), "{columns} x {rows} blocks");
+        points.sort();
+        assert!(points == all, "{columns} x {rows} blocks: {} points", points.len());
+    }
+}
+
+#[test]
+fn ghosts_that_are_not_read_may_be_missing() {
+    // The block is the last row and column of its array: what is before it may not be looked at, what is
+    // behind it is not there.
+    let fields = fields();
+    let c = factz_config {
+        halo: FACTZ_SIDE_LEFT | FACTZ_SIDE_FIRST_ROW,
+        u_pitch: NX as u64 + 1,
+        v_pitch: NX as u64 + 1,
+        ..config(3, 2, FACTZ_BOUND_ABSOLUTE, 0.1)
+    };
+    let mut result = factz_comparison::default();
+    let call = Call {
+        components: fields.each_ref().map(|f| f.as_ptr()),
+        n: 6,
+        config: &c,
+        other_config: null(),
+        threads: 1,
+    };
+    expect(call.compare(&mut result), FACTZ_OK, "");
+    // An output in the place of a ghost that is read is refused, another one is not.
+    let mut values = vec![0f64; 4 * 100];
+    let base = values.as_mut_ptr().cast::<f32>();
+    let reads = |halo, out: usize| {
+        let c = factz_config { halo, u_pitch: 10, v_pitch: 10, ..c };
+        // SAFETY: inside the allocation.
+        let at = |k: usize| unsafe { base.add(k) }.cast_const();
+        let call = Call { components: [at(20), at(120), at(220), at(320)], config: &c, ..call };
+        // SAFETY: as above.
+        call.points(&mut [], unsafe { base.add(out) }.cast::<u64>())
+    };
+    // Vertices of u: 20 to 22 and 30 to 32; the ghosts of the last row are 40 to 42.
+    let after = 40;
+    assert_eq!(reads(FACTZ_SIDE_LEFT | FACTZ_SIDE_FIRST_ROW, after), FACTZ_OK);
+    expect(reads(FACTZ_SIDE_LAST_ROW, after), FACTZ_ERROR_INVALID_ARGUMENT, "count at");
+    expect(reads(FACTZ_SIDES_ALL, after), FACTZ_ERROR_INVALID_ARGUMENT, "overlaps u");
+    assert_eq!(reads(FACTZ_SIDE_FIRST_ROW, 10), FACTZ_OK);
+}
+
+#[test]
+fn ranges_give_the_bound_of_compression() {
+    let [u, v, ..] = fields();
+    let c = with_fill(config(NX, NY, FACTZ_BOUND_RELATIVE, 1e-3));
+    let components = [u.as_ptr(), v.as_ptr(), u.as_ptr(), v.as_ptr()];
+    let call = Call { components, n: N, config: &c, other_config: null(), threads: 1 };
+    let mut range = MaybeUninit::<factz_range>::uninit();
+    expect(call.range(range.as_mut_ptr()), FACTZ_OK, "");
+    // SAFETY: it was written.
+    let range = unsafe { range.assume_init() };
+    let values = || u.iter().zip(&v).filter(|(u, v)| **u != FILL && **v != FILL).flat_map(|(u, v)| [*u, *v]);
+    assert_eq!(range.low, values().fold(f32::MAX, f32::min) as f64);
+    assert_eq!(range.high, values().fold(f32::MIN, f32::max) as f64);
+    assert_eq!(range.filled_vertices as usize, N - values().count() / 2);
+    let bound = factz_relative_bound(1e-3, range.low, range.high);
+    assert_eq!(bound, 1e-3 * (range.high - range.low));
+    // Fifty times the field exceeds that bound nearly everywhere.
+    let is_filled = |k: usize| u[k] == FILL || v[k] == FILL;
+    let scale =
+        |c: &[f32]| (0..N).map(|k| if is_filled(k) { c[k] } else { 50.0 * c[k] }).collect::<Vec<f32>>();
+    let fifty = [scale(&u), scale(&v)];
+    let mut result = factz_comparison::default();
+    let call = Call { components: [u.as_ptr(), v.as_ptr(), fifty[0].as_ptr(), fifty[1].as_ptr()], ..call };
+    expect(call.compare(&mut result), FACTZ_OK, "");
+    assert_eq!((result.bound, result.changed_missing), (bound, 0));
+    assert!(result.bound_exceeded > N as u64 && result.violations >= result.bound_exceeded);
+
+    assert_eq!(factz_relative_bound(0.25, f64::INFINITY, f64::NEG_INFINITY), 0.0);
+    assert_eq!(factz_relative_bound(0.25, f64::MIN, f64::MAX), 0.5 * f64::MAX);
+    assert_eq!(factz_relative_bound(4.0, f64::MIN, f64::MAX), f64::MAX);
+    for (relative, low, high) in [(-1.0, 0.0, 1.0), (f64::NAN, 0.0, 1.0), (1.0, f64::NAN, 1.0)] {
+        assert!(factz_relative_bound(relative, low, high).is_nan());
+    }
+    assert!(factz_relative_bound(f64::INFINITY, 0.0, 1.0).is_nan());
+}
+
+/// Every error that the arguments can make, with an output that is usable.
+#[test]
+fn usable_outputs_are_written_on_every_error() {
+    let fields = fields();
+    let components = fields.each_ref().map(|f| f.as_ptr());
+    let good = config(NX, NY, FACTZ_BOUND_ABSOLUTE, 0.05);
+    let call = Call { components, n: N, config: &good, other_config: null(), threads: 1 };
+    let bad = factz_config { mode: 9, ..good };
+    let old = factz_config { struct_size: 8, ..good };
+    let ghosts = factz_config { halo: FACTZ_SIDE_LAST_ROW, ..good };
+    let right = factz_config { u_pitch: 80, v_pitch: 80, halo: FACTZ_SIDE_RIGHT, ..good };
+    let narrow = factz_config { nx: NX as u64 - 1, ..good };
+    let [u, v, other_u, other_v] = components;
+    let argument = FACTZ_ERROR_INVALID_ARGUMENT;
+    let cases = [
+        (Call { config: null(), ..call }, argument, "config is null"),
+        (Call { config: (&raw const good).wrapping_byte_add(4), ..call }, argument, "config = "),
+        (Call { config: &bad, ..call }, FACTZ_ERROR_INVALID_CONFIG, "mode = 9"),
+        (Call { config: &old, ..call }, FACTZ_ERROR_INVALID_CONFIG, "struct_size = 8"),
+        (Call { n: 7, ..call }, argument, "n = 7"),
+        (Call { components: [null(), v, other_u, other_v], ..call }, argument, "u is null"),
+        (Call { components: [u, null(), other_u, other_v], ..call }, argument, "v is null"),
+        (Call { threads: -1, ..call }, argument, "threads = -1"),
+    ];
+    let of_two = [
+        (Call { components: [u, v, null(), other_v], ..call }, argument, "other_u is null"),
+        (Call { components: [u, v, other_u, null()], ..call }, argument, "other_v is null"),
+        (Call { other_config: &bad, ..call }, FACTZ_ERROR_INVALID_CONFIG, "other_config: mode = 9"),
+        (Call { other_config: &narrow, ..call }, argument, "other_config describes 60 x 43"),
+        (Call { other_config: &ghosts, ..call }, argument, "halo = 0x8 of the other field"),
+        (Call { other_config: &right, ..call }, argument, "halo = 0x2 of the other field"),
+    ];
+    // Nothing but the status, and what says that there is nothing.
+    let bytes = |from: &dyn Fn(*mut u8)| {
+        let mut bytes = [0xeeeeeeeeeeeeeeeeu64; 33];
+        from(bytes.as_mut_ptr().cast());
+        bytes
+    };
+    for (case, status, text) in cases.iter().chain(&of_two) {
+        let found = bytes(&|out| expect(case.compare(out.cast()), *status, text));
+        assert_eq!(found[0], *status as u64, "{text}");
+        assert!(found[1..32].iter().all(|&word| word == 0) && found[32] == u64::MAX / 15 * 14, "{text}");
+    }
+    for (case, status, text) in &cases {
+        let found = bytes(&|out| expect(case.points(&mut [], out.cast()), *status, text));
+        assert_eq!(found[..2], [0, u64::MAX / 15 * 14], "{text}");
+        let found = bytes(&|out| expect(case.range(out.cast()), *status, text));
+        let nothing = [*status as u64, f64::INFINITY.to_bits(), f64::NEG_INFINITY.to_bits(), 0, 0, 0, 0, 0];
+        assert_eq!(found[..9], [&nothing[..], &[u64::MAX / 15 * 14]].concat(), "{text}");
+    }
+    // Points that are no place to write to.
+    let mut count = 77u64;
+    let points = |points: *mut factz_critical_point, capacity, count: &mut u64| {
+        // SAFETY: refused.
+        unsafe { factz_critical_points_host(u.cast(), v.cast(), N, &good, points, capacity, count, 1) }
+    };
+    expect(points(std::ptr::null_mut(), 3, &mut count), argument, "points is null");
+    assert_eq!(std::mem::replace(&mut count, 77), 0);
+    expect(points(u.cast_mut().cast(), 3, &mut count), argument, "overlaps u");
+    assert_eq!(std::mem::replace(&mut count, 77), 0);
+    let own = (&raw mut count).cast();
+    expect(points(own, 1, &mut count), argument, "overlaps count");
+    assert_eq!(count, 0);
+}
+
+/// An output that cannot be written is not: no crash, and no input is changed.
+#[test]
+fn unusable_outputs_are_left_alone() {
+    let fields = fields();
+    let copy = fields.clone();
+    let components = fields.each_ref().map(|f| f.as_ptr());
+    let good = config(NX, NY, FACTZ_BOUND_ABSOLUTE, 0.05);
+    let call = Call { components, n: N, config: &good, other_config: null(), threads: 1 };
+    let argument = FACTZ_ERROR_INVALID_ARGUMENT;
+    let aligned = |p: *const f32| p.cast_mut().map_addr(|a| a.next_multiple_of(8));
+    for (k, component) in components.into_iter().enumerate() {
+        let at = aligned(component);
+        expect(call.compare(at.cast()), argument, "comparison at");
+        if k < 2 {
+            expect(call.points(&mut [], at.cast()), argument, "count at");
+            expect(call.range(at.cast()), argument, "range at");
+        }
+    }
+    let mut place = factz_comparison::default();
+    let odd = (&raw mut place).wrapping_byte_add(4);
+    expect(call.compare(odd), argument, "is not aligned to 8 bytes");
+    expect(call.points(&mut [], odd.cast()), argument, "is not aligned to 8 bytes");
+    expect(call.range(odd.cast()), argument, "is not aligned to 8 bytes");
+    expect(call.compare(std::ptr::null_mut()), argument, "comparison is null");
+    expect(call.points(&mut [], std::ptr::null_mut()), argument, "count is null");
+    expect(call.range(std::ptr::null_mut()), argument, "range is null");
+    assert!(counts(&place).iter().all(|&n| n == 0));
+    assert_eq!(fields, copy);
+}
+
+#[test]
+fn the_device_twins_check_their_arguments() {
+    let good = config(40, 30, FACTZ_BOUND_RELATIVE, 0.05);
+    // Addresses of a device that nobody follows.
+    let (u, v, work) = (0x10_0000usize as *const c_void, 0x20_0000usize as *const c_void, 0x40_0000usize);
+    let find = |n, bytes, range: usize| {
+        // SAFETY: refused.
+        unsafe { factz_range_device(u, v, n, &good, work as _, bytes, range as _, std::ptr::null_mut()) }
+    };
+    let argument = FACTZ_ERROR_INVALID_ARGUMENT;
+    expect(find(1200, 256, 0), argument, "range is null");
+    expect(find(1200, 256, 0x50_0004), argument, "not aligned to 8 bytes");
+    expect(find(1200, 256, 0x20_0000 + 4796), argument, "not aligned to 8 bytes");
+    expect(find(1200, 256, 0x20_0000 + 4792), argument, "overlaps v");
+    expect(find(1200, 256, work), argument, "overlaps range");
+    expect(find(1201, 256, 0x50_0000), argument, "is not nx * ny");
+    expect(find(1200, 255, 0x50_0000), FACTZ_ERROR_WORKSPACE_TOO_SMALL, "workspace_bytes = 255");
+    assert_ne!(find(1200, 256, 0x50_0000), FACTZ_OK);
+    let compare = |c: &factz_config, other: &factz_config, comparison: usize| {
+        let (result, none) = (comparison as *mut factz_comparison, std::ptr::null_mut());
+        // SAFETY: refused.
+        unsafe { factz_compare_device(u, v, 1200, c, v, u, other, work as _, 1 << 19, result, none) }
+    };
+    let ghosts = factz_config { halo: FACTZ_SIDE_LAST_ROW, ..good };
+    expect(compare(&good, &ghosts, 0x50_0000), argument, "halo = 0x8 of the other field");
+    // The row of ghosts is part of the input.
+    let behind = 0x20_0000 + 40 * 30 * 4;
+    expect(compare(&ghosts, &ghosts, behind), argument, "comparison at");
+    assert!(compare(&good, &good, behind) != argument || last_error().contains("host memory"));
+}
