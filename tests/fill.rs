@@ -6,7 +6,6 @@ mod support;
 use factz::analysis::{compare, Comparison};
 use factz::backend::{compress, decompress, inspect, max_stream_bytes, Execution};
 use factz::field::{View, ViewMut};
-use factz::geometry::Grid;
 use factz::real::Real;
 use factz::report::WARNING_WIDE_RANGE;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Report, Request};
@@ -78,7 +77,7 @@ impl<T: Real> Field<T> {
         after
     }
 
-    /// Those without values that triangles have, replaced by what no comparison looks at.
+    /// A copy with NaN at some vertices.
     fn blanked(&self, which: &[bool]) -> Field<T> {
         let mut copy = self.clone();
         for (k, _) in which.iter().enumerate().filter(|&(_, &blank)| blank) {
@@ -87,11 +86,11 @@ impl<T: Real> Field<T> {
         copy
     }
 
-    fn compared(&self, after: &Field<T>, bound: f64) -> Comparison {
-        let view = |field: &Field<T>, c: usize| -> Vec<T> { field.components[c].clone() };
-        let values = [view(self, 0), view(self, 1), view(after, 0), view(after, 1)];
-        let [a, b, c, d] = values.each_ref().map(|values| View::dense(values, self.nx));
-        compare(Grid::new(self.nx, self.ny), a, b, c, d, 1.0, 1.0, Some(bound), 1)
+    fn compared(&self, after: &Field<T>, fill_value: Option<f64>, bound: f64) -> Comparison {
+        let config = Config { fill_value, ..self.config(BoundKind::Absolute, bound) };
+        let [first, other] =
+            [self, after].map(|f| f.components.each_ref().map(|values| View::dense(values, self.nx)));
+        compare(&Request::new(config).expect("valid"), first, other, true, 1).expect("views that cover it")
     }
 }
 
@@ -271,13 +270,14 @@ fn check_fill<T: Real>(name: &str, field: &Field<T>, fill: f64, batch: &mut Batc
                     both.filter(|(p, filled)| **filled && p.iter().any(|x| !x.is_finite())).count() as u64;
                 assert_eq!(report.filled_vertices, count - both, "{what}");
                 assert_eq!(report.nonfinite_vertices, nonfinite, "{what}");
-                let c = field.blanked(&gone).compared(&after.blanked(&gone), report.bound);
+                let c = field.compared(&after, Some(fill), report.bound);
                 let violations = match preserve {
-                    Preserve::None => c.bound_exceeded,
+                    Preserve::None => c.missing_changed + c.bound_exceeded,
                     Preserve::Points => c.violations() - c.type_changed,
                     Preserve::Types => c.violations(),
                 };
                 assert_eq!(violations, 0, "{what}: {c:?}");
+                assert_eq!((c.filled_vertices, c.bound), (report.filled_vertices, report.bound), "{what}");
                 assert!(report.max_error <= report.bound, "{what}");
                 let info = inspect(&stream).expect("a header");
                 assert_eq!(info.fill_value.map(|x| T::from_f64(x).to_bits64()), Some(fill_bits), "{what}");
@@ -388,7 +388,7 @@ fn check_signs<T: Real>() {
                             }
                             let zeros = field.vertices().filter(|p| p[0] == T::ZERO && p[1] == T::ZERO);
                             assert_eq!(report.zero_vertices, zeros.count() as u64, "{number}: {config:?}");
-                            let points = field.compared(&after, 0.0).critical_points;
+                            let points = field.compared(&after, None, 0.0).critical_points;
                             if preserve != Preserve::None {
                                 assert_eq!(report.critical_points, points, "{number}: {config:?}");
                             }
@@ -473,7 +473,7 @@ fn check_useless_bounds<T: Real>(name: &str) {
                 let config = Config { bound_kind: kind, bound, ..config };
                 let (stream, report) = field.compressed(&config);
                 let after = field.restored(&config, &stream);
-                let c = field.compared(&after, report.bound);
+                let c = field.compared(&after, None, report.bound);
                 let violations = match preserve {
                     Preserve::None => c.bound_exceeded,
                     Preserve::Points => c.violations() - c.type_changed,
