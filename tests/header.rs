@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// The modules of the interface, in the order of the manual.
-const MODULES: [&str; 12] = [
+const MODULES: [&str; 13] = [
     "status",
     "config",
     "encoding",
