@@ -5,6 +5,7 @@
 // in wide loads. The signs of components settle nearly every triangle; the others are read again and decided exactly.
 #pragma once
 #include "stage/container.cuh"
+#include "stage/missing.cuh"
 #include "stage/range.cuh"
 #include "stage/signature.cuh"
 
@@ -73,13 +74,6 @@ struct Pair {
 template <typename T>
 __device__ __forceinline__ Pair<T> load_pair(const FieldView& field, const bool wide[2], u64 nx, u64 x, u64 y) {
     return {load_columns<T>(field.u, wide[0], nx, x, y), load_columns<T>(field.v, wide[1], nx, x, y)};
-}
-
-// Whether a vertex has the fill value, where there is one.
-template <typename T>
-__device__ __forceinline__ bool is_filled(const Analysis& job, T u, T v) {
-    const typename Real<T>::Bits fill = (typename Real<T>::Bits)job.fill;
-    return ((typename Real<T>::Bits)Real<T>::bits(u) == fill) | ((typename Real<T>::Bits)Real<T>::bits(v) == fill);
 }
 
 // What the class of a triangle follows from: of a vertex, and of the vertices of a triangle by and, or by or.

@@ -34,8 +34,8 @@ __device__ __forceinline__ u32 compared(T u0, T v0, T u1, T v1) {
 // The flags of a vertex where there is a fill value.
 template <typename T>
 __device__ __forceinline__ u32 with_fill(const Analysis& job, u32 flags, T u0, T v0, T u1, T v1) {
-    if (is_filled(job, u0, v0)) flags = (flags & ~(PRESENT | ZERO)) | FILLED;
-    if (is_filled(job, u1, v1)) flags = (flags & ~PRESENT) | OTHER_FILLED;
+    if (is_filled(u0, v0, job.fill)) flags = (flags & ~(PRESENT | ZERO)) | FILLED;
+    if (is_filled(u1, v1, job.fill)) flags = (flags & ~PRESENT) | OTHER_FILLED;
     return flags;
 }
 

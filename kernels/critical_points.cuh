@@ -15,8 +15,8 @@ __device__ __forceinline__ Flags<T> flags_of(const Pair<T>& row) {
 
 template <typename T>
 __device__ __forceinline__ bool has_filled(const Analysis& job, const Corners<T>& p) {
-    return job.has_fill &&
-           (is_filled(job, p.u[0], p.v[0]) | is_filled(job, p.u[1], p.v[1]) | is_filled(job, p.u[2], p.v[2]));
+    return job.has_fill && (is_filled(p.u[0], p.v[0], job.fill) | is_filled(p.u[1], p.v[1], job.fill) |
+                            is_filled(p.u[2], p.v[2], job.fill));
 }
 
 // Bit 2 * k + triangle: the triangle of cell x + k of row y holds a critical point.

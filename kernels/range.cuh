@@ -38,7 +38,8 @@ struct Extent {
 template <typename T>
 __device__ __forceinline__ void see_pair(const Analysis& job, T u, T v, Extent<T>& seen) {
     typedef Real<T> R;
-    const bool u_is_finite = R::finite(u), v_is_finite = R::finite(v), filled = job.has_fill && is_filled(job, u, v);
+    const bool u_is_finite = R::finite(u), v_is_finite = R::finite(v),
+               filled = job.has_fill && is_filled(u, v, job.fill);
     if (u_is_finite & !filled) seen.low = R::low(seen.low, u), seen.high = R::high(seen.high, u);
     if (v_is_finite & !filled) seen.low = R::low(seen.low, v), seen.high = R::high(seen.high, v);
     seen.zero += (u == T(0)) & (v == T(0)) & !filled;

@@ -25,6 +25,7 @@ use crate::memory::{self, Reserve};
 use crate::pool::{self, Threads};
 use crate::real::Real;
 use crate::request::{Request, SIDE_LAST_ROW, SIDE_RIGHT};
+use crate::stage::missing::Missing;
 use crate::stage::signature::Rule;
 use std::ops::Range;
 
@@ -46,8 +47,7 @@ struct Domain {
     /// Columns and rows that are read: those of the grid, and the ghosts.
     columns: u64,
     rows: u64,
-    /// The bits of filled components.
-    fill: Option<u64>,
+    missing: Missing,
     rule: Rule,
 }
 
@@ -68,7 +68,7 @@ impl Domain {
             grid,
             columns: grid.nx + (halo & SIDE_RIGHT != 0) as u64,
             rows: grid.ny + (halo & SIDE_LAST_ROW != 0) as u64,
-            fill: c.fill_value.map(|fill| T::from_f64(fill).to_bits64()),
+            missing: Missing::new::<T>(c.fill_value),
             rule: Rule { types: true, dx: c.dx, dy: c.dy },
         })
     }
@@ -85,9 +85,11 @@ impl Domain {
 
     /// Makes the filled vertices of a row NaN; `seen` gets the column of each that was finite.
     fn hide_filled<T: Real>(&self, [u, v]: &mut [Vec<T>; 2], mut seen: impl FnMut(usize)) {
-        let Some(fill) = self.fill else { return };
+        if !self.missing.has_fill() {
+            return;
+        }
         for (x, (a, b)) in u.iter_mut().zip(v).enumerate() {
-            if a.to_bits64() == fill || b.to_bits64() == fill {
+            if self.missing.is_filled([*a, *b]) {
                 if a.is_finite() && b.is_finite() {
                     seen(x);
                 }

@@ -80,7 +80,7 @@ const _: () = {
 };
 
 /// Bits of the fill value; those of a NaN where there is none, which is missing anyway.
-fn fill_bits(config: &Config) -> u64 {
+pub(super) fn fill_bits(config: &Config) -> u64 {
     let none = match config.dtype {
         Dtype::F32 => i32::MAX as u64,
         Dtype::F64 => i64::MAX as u64,

@@ -1,6 +1,6 @@
 //! The analysis of fields on a device: comparison, critical points, and the header of a stream.
 
-use super::abi::{Analysis, FieldView, Inspection};
+use super::abi::{fill_bits, Analysis, FieldView, Inspection};
 use super::driver::Module;
 use super::launch::{clear, Kernel, MANY};
 use super::memory::Range;
@@ -8,7 +8,6 @@ use super::{check_workspace, within, DevicePointer, Stream};
 use crate::analysis::{check_same_ghosts, BAND, READ_SIDES};
 use crate::error::Result;
 use crate::plan::{AnalysisWorkspace, Region, ALIGNMENT};
-use crate::real::Real;
 use crate::request::{BoundKind, Config, Dtype, Request, SIDE_LAST_ROW, SIDE_RIGHT};
 use crate::stage::container::HEADER_BYTES;
 
@@ -235,10 +234,6 @@ fn chunks(config: &Config) -> u64 {
 impl Analysis {
     /// A call that uses no memory but the fields.
     fn new(config: &Config, fields: [FieldView; 2]) -> Analysis {
-        let fill = config.fill_value.map(|fill| match config.dtype {
-            Dtype::F32 => f32::from_f64(fill).to_bits64(),
-            Dtype::F64 => fill.to_bits64(),
-        });
         Analysis {
             fields,
             nx: config.nx,
@@ -248,8 +243,8 @@ impl Analysis {
             dx: config.dx,
             dy: config.dy,
             bound: 0.0,
-            fill: fill.unwrap_or(0),
-            has_fill: fill.is_some() as u32,
+            fill: fill_bits(config),
+            has_fill: config.fill_value.is_some() as u32,
             bound_is_relative: 0,
             capacity: 0,
             points: 0,
