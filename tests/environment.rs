@@ -1,0 +1,109 @@
+//! The promises hold in a hostile environment: floating-point modes, too little memory, no threads, forks and
+//! unloading. The C programs are in tests/environment.
+
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::{both, fresh_folder, linkings, release_folder, root, run};
+
+/// Compiles a program with each kind of library.
+fn compiled(name: &str, more: &[&str]) -> Vec<PathBuf> {
+    let folder = fresh_folder(&format!("environment-{name}"));
+    let programs = linkings(&folder).map(|linking| {
+        let program = folder.join(linking.name);
+        run(Command::new("gcc")
+            .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-frounding-math", "-I"])
+            .arg(root().join("include"))
+            .arg(root().join("tests/environment").join(format!("{name}.c")))
+            .args(more)
+            .args(&linking.arguments)
+            .arg("-o")
+            .arg(&program));
+        program
+    });
+    programs.into()
+}
+
+fn prints(program: &Path, arguments: &[&Path], expected: &str) {
+    let out = both(&run(Command::new(program).args(arguments)));
+    println!("{out}");
+    assert!(out.contains(expected), "{out}");
+}
+
+#[test]
+fn every_floating_point_mode_gives_the_same_bits() {
+    for program in compiled("floating_point", &[]) {
+        prints(&program, &[], "288 cases: the same bits in every mode");
+    }
+}
+
+#[test]
+fn too_little_memory_is_a_status() {
+    for program in compiled("address_space", &["-D_GNU_SOURCE"]) {
+        prints(&program, &[], "none ended by a signal");
+    }
+}
+
+#[test]
+fn threads_are_those_asked_for() {
+    for program in compiled("threads", &["-rdynamic"]) {
+        prints(&program, &[], "threads are as asked for");
+        prints(&program, &[&release_folder().join("libfactz.so")], "1 threads at the end");
+    }
+}
+
+/// How a program ends that may have so many kilobytes of address space.
+fn limited(kilobytes: u64, arguments: &[&str], folder: &Path) -> std::process::Output {
+    let program = env!("CARGO_BIN_EXE_factz");
+    Command::new("sh")
+        .args(["-c", "ulimit -v \"$1\"; shift; exec \"$@\"", "sh", &kilobytes.to_string(), program])
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("a shell")
+}
+
+/// The command line under every limit from the one it starts with to one that suffices: it succeeds, or says that
+/// memory ran out, and no file is left half-written.
+#[test]
+fn the_command_line_runs_out_of_memory_with_a_message() {
+    let folder = fresh_folder("environment-command-line");
+    let (nx, ny) = (600, 500);
+    for (name, phase) in [("u.f32", 0.0), ("v.f32", 1.5)] {
+        let value = |k: usize| ((k % nx) as f32 * 0.05 + phase).sin() + ((k / nx) as f32 * 0.04 + phase).cos();
+        let bytes: Vec<u8> = (0..nx * ny).flat_map(|k| value(k).to_le_bytes()).collect();
+        std::fs::write(folder.join(name), bytes).unwrap();
+    }
+    let starts = (1..).map(|k| k * 1024).find(|&kb| limited(kb, &["--version"], &folder).status.success());
+    let starts = starts.expect("a limit that suffices to start");
+    let compress = ["compress", "u.f32", "v.f32", "--dims", "600x500", "--rel", "1e-3", "-o", "f.fctz"];
+    let commands: [&[&str]; 6] = [
+        &compress,
+        &["decompress", "f.fctz", "-o", "a.f32", "b.f32"],
+        &["verify", "u.f32", "v.f32", "f.fctz"],
+        &["points", "u.f32", "v.f32", "--dims", "600x500", "-o", "points.csv"],
+        &["info", "f.fctz"],
+        &["test", "f.fctz"],
+    ];
+    for arguments in commands {
+        let (mut refused, mut kilobytes) = (0, starts);
+        loop {
+            let out = limited(kilobytes, arguments, &folder);
+            if out.status.success() {
+                break;
+            }
+            let text = both(&out);
+            assert!(out.status.code().is_some(), "{arguments:?} with {kilobytes} KB: {}: {text}", out.status);
+            assert!(text.contains("memory"), "{arguments:?} with {kilobytes} KB: {text}");
+            let left: Vec<_> = std::fs::read_dir(&folder).unwrap().flatten().map(|e| e.file_name()).collect();
+            assert!(left.len() <= 6, "{arguments:?} left {left:?}");
+            refused += 1;
+            kilobytes += if refused < 20 { 64 } else { kilobytes / 16 };
+            assert!(kilobytes < 1 << 22, "{arguments:?} never succeeds");
+        }
+        println!("{arguments:?}: enough with {kilobytes} KB, {refused} refusals");
+    }
+}
