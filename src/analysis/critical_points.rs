@@ -1,5 +1,6 @@
 //! The critical points of a field, with exact types.
 
+use super::exact_type::exact_type;
 use super::{guarded, in_bands, row_of, vectors, Domain, READ_SIDES, TRIANGLES};
 use crate::error::Result;
 use crate::field::View;
@@ -8,8 +9,6 @@ use crate::memory;
 use crate::real::Real;
 use crate::request::Request;
 use crate::stage::signature::{certified_type, is_critical, signature, Rule, UNCERTAIN};
-use num_rational::BigRational;
-use num_traits::Signed;
 use std::ops::Range;
 
 /// The type of a critical point, from the exact signs of determinant, trace and discriminant.
@@ -142,25 +141,6 @@ pub(super) fn kind_of<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule)
         }
     };
     Some(Kind::from_signs(trace, discriminant))
-}
-
-/// The signs of trace and discriminant in rational arithmetic: for the rare triangles where floating
-/// point cannot decide.
-fn exact_type<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> (i32, i32) {
-    let exact = |x: f64| BigRational::from_float(x).unwrap_or_default();
-    let difference = |i: usize, j: usize, c: usize| exact(p[i][c].to_f64()) - exact(p[j][c].to_f64());
-    let (dx, dy) = (exact(rule.dx), exact(rule.dy));
-    // Corners from and to along x, then along y; everything times dx * dy.
-    let (x0, x1, y0, y1) = match triangle {
-        Triangle::Lower => (0, 1, 1, 2),
-        Triangle::Upper => (2, 1, 0, 2),
-    };
-    let (a, b) = (difference(x1, x0, 0) * &dy, difference(y1, y0, 0) * &dx);
-    let (c, d) = (difference(x1, x0, 1) * &dy, difference(y1, y0, 1) * &dx);
-    let e = &a - &d;
-    let discriminant = &e * &e + exact(4.0) * b * c;
-    let sign = |x: &BigRational| x.is_positive() as i32 - x.is_negative() as i32;
-    (sign(&(a + d)), sign(&discriminant))
 }
 
 /// The position of the zero inside its cell, from barycentric coordinates in f64, in the closed

@@ -11,6 +11,7 @@
 
 pub mod compare;
 pub mod critical_points;
+mod exact_type;
 pub mod range;
 
 pub use compare::{compare, Comparison};
