@@ -73,7 +73,8 @@ fn the_command_line_runs_out_of_memory_with_a_message() {
     let folder = fresh_folder("environment-command-line");
     let (nx, ny) = (600, 500);
     for (name, phase) in [("u.f32", 0.0), ("v.f32", 1.5)] {
-        let value = |k: usize| ((k % nx) as f32 * 0.05 + phase).sin() + ((k / nx) as f32 * 0.04 + phase).cos();
+        let value =
+            |k: usize| ((k % nx) as f32 * 0.05 + phase).sin() + ((k / nx) as f32 * 0.04 + phase).cos();
         let bytes: Vec<u8> = (0..nx * ny).flat_map(|k| value(k).to_le_bytes()).collect();
         std::fs::write(folder.join(name), bytes).unwrap();
     }

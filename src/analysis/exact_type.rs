@@ -169,7 +169,9 @@ mod tests {
                 // Any bits: every exponent.
                 1 => Some(f64::from_bits(random() << 11 ^ random())).filter(|x| x.is_finite()).unwrap_or(1.0),
                 // The ends of the range of exponents.
-                2 => [5e-324, -5e-324, f64::MAX, f64::MIN, 0.0, 1.0, f64::MIN_POSITIVE][random() as usize % 7],
+                2 => {
+                    [5e-324, -5e-324, f64::MAX, f64::MIN, 0.0, 1.0, f64::MIN_POSITIVE][random() as usize % 7]
+                }
                 // Neighbours.
                 _ => f64::from_bits(1.0f64.to_bits() + random() % 3),
             };
