@@ -670,7 +670,8 @@ typedef struct factz_comparison {
     int32_t reserved_status;
     /**
      * What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + new_points +
-     * changed_types + changed_ties + new_ties + changed_missing + bound_exceeded.
+     * changed_types + changed_ties + new_ties + changed_missing + bound_exceeded. With a fill value that
+     * lies within the bound of other values, changed_missing counts those that came back as the fill value.
      */
     uint64_t violations;
     /**
@@ -711,7 +712,7 @@ typedef struct factz_comparison {
     uint64_t nonfinite_vertices;
     /**
      * Missing vertices of the first field that are not the same bit for bit, and others that are missing in
-     * the other field.
+     * the other field, also where compression moved a value to the fill value.
      */
     uint64_t changed_missing;
     /**

@@ -81,7 +81,8 @@ pub struct factz_comparison {
     /// 0.
     pub reserved_status: i32,
     /// What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + new_points +
-    /// changed_types + changed_ties + new_ties + changed_missing + bound_exceeded.
+    /// changed_types + changed_ties + new_ties + changed_missing + bound_exceeded. With a fill value that
+    /// lies within the bound of other values, changed_missing counts those that came back as the fill value.
     pub violations: u64,
     /// Critical points of the first field.
     pub critical_points: u64,
@@ -102,7 +103,7 @@ pub struct factz_comparison {
     /// Vertices of the first field with a NaN or an infinity.
     pub nonfinite_vertices: u64,
     /// Missing vertices of the first field that are not the same bit for bit, and others that are missing in
-    /// the other field.
+    /// the other field, also where compression moved a value to the fill value.
     pub changed_missing: u64,
     /// Vertices of the first field with u = v = 0 that are not filled.
     pub zero_vertices: u64,
