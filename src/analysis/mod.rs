@@ -106,7 +106,7 @@ pub(crate) fn check_same_ghosts(first: &Request, other: &Request) -> Result<()> 
     if a != b {
         return Err(Error::argument(format!(
             "halo = {:#x} of the other field and halo = {:#x} of the first differ on the side of x_max \
-             ({SIDE_RIGHT:#x}) or y_max ({SIDE_LAST_ROW:#x}): both fields need the ghost vertices there, or neither",
+             ({SIDE_RIGHT:#x}) or y_max ({SIDE_LAST_ROW:#x}): both fields need the ghosts there, or neither",
             other.config().halo,
             first.config().halo
         )));

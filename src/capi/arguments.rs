@@ -130,7 +130,8 @@ impl Span {
     }
 }
 
-/// What is known of the inputs before the configuration is read: the struct itself, and the first value of u and v.
+/// What is known of the inputs before the configuration is read: the struct itself, and the first value of u
+/// and v.
 pub(super) fn inputs(config: *const factz_config, u: *const c_void, v: *const c_void) -> [Span; 3] {
     [Span::of("config", config), Span::of("u", u.cast::<f32>()), Span::of("v", v.cast::<f32>())]
 }
@@ -177,8 +178,8 @@ impl<T: Copy> Drop for Output<T> {
     }
 }
 
-/// Runs a host export that fills `target`, which is written whatever happens unless it is unusable or `body` found
-/// that it overlaps an input: `blank`, or what `body` set, with what `finish` makes of the status.
+/// Runs a host export that fills `target`, which is written whatever happens unless it is unusable or `body`
+/// found that it overlaps an input: `blank`, or what `body` set, with what `finish` makes of the status.
 ///
 /// # Safety
 /// As for [`Output::new`].
