@@ -34,8 +34,18 @@
  *   factz_last_error() says what was wrong in the calling thread's latest call, with names and values.
  *   The library never prints, exits, aborts or throws. FACTZ_ERROR_INTERNAL, a defect of the library, may
  *   come from any function.
+ * - Memory that _host functions take for the time of the call: compression 0.1 to 0.5 times the field (u and
+ *   v) where it is smooth, at most 2.5 times it (4.5 times where it has one row or column); decompression 0.1
+ *   to 0.2 times, at most 1.5 times (2.5 times); comparison 10 rows and extraction 4 rows a thread, and the
+ *   points found; each call 64 KB, each thread about 0.2 MB. Where that cannot be had they return
+ *   FACTZ_ERROR_OUT_OF_MEMORY; they never abort. _device functions take none: the caller brings a workspace.
  * - Threads. Every function may be called from any thread and from several at once; concurrent calls need
- *   separate outputs.
+ *   separate outputs. One thread asked for is the caller's own. More come from a pool that the library starts
+ *   with the first call that wants them and keeps, asleep, until it is unloaded; they block all signals. Where
+ *   no thread can be started the caller does the work alone. A forked child has a pool of its own.
+ * - Floating-point modes. Results do not depend on the caller's rounding mode, flush-to-zero or traps: every
+ *   function sets the default environment for its work and restores the caller's, exception flags included.
+ *   Callbacks run in the caller's environment.
  * - Blocking. _host functions return when the work is done. _device functions only enqueue work on the
  *   CUDA stream; see factz_compress_device.
  * - CUDA is never linked: on a machine without it the _host functions work, and the _device functions
