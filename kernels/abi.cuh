@@ -163,10 +163,10 @@ struct Analysis {
     u64* count;
     Comparison* comparison;
     ValueRange* range;
-    // Workspace. Counts and point_rows are set to zero before the first kernel.
+    // Workspace. Counts and point_parts are set to zero before the first kernel.
     u64* counts;    // range and comparison: [COUNTS]
     double* parts;  // comparison: [bands][chunks][PART]
-    u64* point_rows;  // critical points: [rows], how many there are in each row of cells, then where they go
+    u64* point_parts;  // critical points: of 32 segments each, how many there are, then where they go
     u16* segments;  // critical points: [rows - 1][segments], how many there are in each
 };
 static_assert(sizeof(Analysis) == 240, "abi.rs asserts the same size");

@@ -1,6 +1,7 @@
 // Entries that list the critical points of a field. Twin: src/analysis/critical_points.rs.
 #pragma once
 #include "compare.cuh"
+#include "lists.cuh"
 
 namespace analysis {
 
@@ -43,8 +44,11 @@ __device__ __forceinline__ u32 points_between(const Analysis& job, const Flags<T
     return found;
 }
 
+// Segments whose points are counted together: one for each lane of the warp that writes them. Rows may be short or long.
+constexpr u64 POINT_PART = 32;
+
 // Grid: any. Block: 256, a warp for 32 * WIDTH columns, a segment, of a band of 32 rows of cells. Counts the points
-// of each segment of a row and of each row.
+// of each segment of a row, and of each part: POINT_PART segments that follow each other, of as many rows as it takes.
 template <typename T>
 __device__ __forceinline__ void find_points(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;
@@ -69,8 +73,9 @@ __device__ __forceinline__ void find_points(const Analysis& job) {
             u32 count = 0;
             if (__any_sync(FULL, found != 0)) count = count_bits<2 * WIDTH<T>>(found);
             if (lane == 0) {
-                job.segments[y * segments + segment] = (u16)count;
-                if (count) add_count(job.point_rows[y], count);
+                const u64 at = y * segments + segment;
+                job.segments[at] = (u16)count;
+                if (count) add_count(job.point_parts[at / POINT_PART], count);
             }
             low = high;
         }
@@ -88,33 +93,36 @@ __device__ __forceinline__ u64 sum_before(u64 x) {
     return sum - x;
 }
 
-// Grid: 1. Block: 1024. Turns the counts of the rows into places, the number of all points behind them.
+// Segments of all rows of cells, one behind the other.
+template <typename T>
+__device__ __forceinline__ u64 all_segments(const Analysis& job) {
+    constexpr u64 STRIP = 32 * WIDTH<T>;
+    return job.columns < 2 || job.rows < 2 ? 0 : (job.rows - 1) * ((job.nx + STRIP - 1) / STRIP);
+}
+
+// Grid: 1. Block: 1024. Turns the counts of the parts into places, the number of all points behind them, 4096 at a time.
 template <typename T>
 __device__ __forceinline__ void place_points(const Analysis& job) {
-    __shared__ u64 warps[32];
-    const u64 rows = job.columns < 2 ? 0 : job.rows - 1, each = (rows + blockDim.x - 1) / blockDim.x;
-    const u64 begin = each * threadIdx.x < rows ? each * threadIdx.x : rows;
-    const u64 end = begin + each < rows ? begin + each : rows;
-    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    u64 sum = 0;
-    for (u64 y = begin; y < end; y++) sum += job.point_rows[y];
-    u64 place = sum_before(sum);
-    if (lane == 31) warps[warp] = place + sum;
-    __syncthreads();
-    if (warp == 0) {
-        const u64 before = sum_before(warps[lane]);
-        __syncwarp();
-        warps[lane] = before;
+    constexpr u32 EACH = 4;
+    const u64 parts = (all_segments<T>(job) + POINT_PART - 1) / POINT_PART;
+    u64 place = 0;
+    for (u64 base = 0; base < parts; base += EACH * blockDim.x) {
+        const u64 first = base + EACH * threadIdx.x;
+        u64 counts[EACH], sum = 0, all;
+#pragma unroll
+        for (u32 i = 0; i < EACH; i++) counts[i] = first + i < parts ? job.point_parts[first + i] : 0;
+#pragma unroll
+        for (u32 i = 0; i < EACH; i++) sum += counts[i];
+        u64 at = place + block_exclusive_sum(sum, all);
+#pragma unroll
+        for (u32 i = 0; i < EACH; i++) {
+            if (first + i < parts) job.point_parts[first + i] = at;
+            at += counts[i];
+        }
+        place += all;
     }
-    __syncthreads();
-    place += warps[warp];
-    for (u64 y = begin; y < end; y++) {
-        const u64 count = job.point_rows[y];
-        job.point_rows[y] = place;
-        place += count;
-    }
-    if (threadIdx.x == blockDim.x - 1) {
-        job.point_rows[rows] = place;
+    if (threadIdx.x == 0) {
+        job.point_parts[parts] = place;
         *job.count = place;
     }
 }
@@ -137,7 +145,7 @@ __device__ __forceinline__ void position_in_cell(const Corners<T>& p, i32 triang
     y = triangle == LOWER ? fmin(w2, far) : far;
 }
 
-// Grid: any. Block: 256, a warp for a row of cells. Reads the segments that hold points again and writes those.
+// Grid: any. Block: 256, a warp for a part. Reads the segments that hold points again and writes those.
 template <typename T>
 __device__ __forceinline__ void write_points(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;
@@ -145,15 +153,17 @@ __device__ __forceinline__ void write_points(const Analysis& job) {
     __shared__ u32 sums[ANALYSIS_WARPS][EXACT_WORDS];
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const bool wide[2] = {is_wide<T>(job.fields[0].u), is_wide<T>(job.fields[0].v)};
-    const u64 segments = (job.nx + STRIP - 1) / STRIP, rows = job.columns < 2 ? 0 : job.rows - 1;
-    for (u64 y = (u64)blockIdx.x * ANALYSIS_WARPS + warp; y < rows; y += (u64)gridDim.x * ANALYSIS_WARPS) {
-        u64 place = job.point_rows[y];
-        const u64 end = job.point_rows[y + 1] < job.capacity ? job.point_rows[y + 1] : job.capacity;
-        for (u64 first = 0; first < segments && place < end; first += 32) {
-            const u32 count = first + lane < segments ? job.segments[y * segments + first + lane] : 0;
+    const u64 segments = (job.nx + STRIP - 1) / STRIP, all = all_segments<T>(job),
+              parts = (all + POINT_PART - 1) / POINT_PART;
+    for (u64 part = (u64)blockIdx.x * ANALYSIS_WARPS + warp; part < parts; part += (u64)gridDim.x * ANALYSIS_WARPS) {
+        u64 place = job.point_parts[part];
+        const u64 end = job.point_parts[part + 1] < job.capacity ? job.point_parts[part + 1] : job.capacity;
+        if (place < end) {
+            const u64 first = part * POINT_PART;
+            const u32 count = first + lane < all ? job.segments[first + lane] : 0;
             for (u32 open = __ballot_sync(FULL, count != 0); open; open &= open - 1) {
                 const i32 segment = __ffs((i32)open) - 1;
-                const u64 x = (first + segment) * STRIP + lane * W;
+                const u64 y = (first + segment) / segments, x = (first + segment - y * segments) * STRIP + lane * W;
                 const Flags<T> low = flags_of(load_pair<T>(job.fields[0], wide, job.columns, x, y));
                 const Flags<T> high = flags_of(load_pair<T>(job.fields[0], wide, job.columns, x, y + 1));
                 u32 found = points_between(job, low, high, x, y);

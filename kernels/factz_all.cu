@@ -24,7 +24,8 @@
 //   restore, lorenzo_restore            tiles once                         a tile, or N / the warps of the grid
 //   compare, find_points, synthetic     vertices once                      bands of 32 rows / the warps of the grid
 //   compare_end                         a number for 32 rows of a chunk    twice as many, 1024 at a time
-//   place_points, write_points          rows; segments with points         (critical_points.cuh)
+//   place_points                        a number for 32 segments           as many, 4096 at a time
+//   write_points                        segments with points               parts of 32 segments / the warps of the grid
 //   inspect                             a header                           a header
 #include "abi.cuh"
 #include "capacities.cuh"

@@ -172,7 +172,7 @@ impl Workspace {
 pub struct AnalysisWorkspace {
     pub counts: Region,
     pub parts: Region,
-    pub rows: Region,
+    pub point_parts: Region,
     pub segments: Region,
     /// All of it.
     pub bytes: u64,
@@ -180,6 +180,8 @@ pub struct AnalysisWorkspace {
 
 /// What a comparison and a range count.
 pub const ANALYSIS_COUNT_BYTES: u64 = 256;
+/// Segments of rows whose critical points are counted together (kernels/critical_points.cuh).
+pub(crate) const POINT_PART: u64 = 32;
 /// Sums and extremes of a part of a comparison.
 const PART_BYTES: u64 = 4 * 8;
 
@@ -212,10 +214,11 @@ impl AnalysisWorkspace {
     pub fn critical_points(request: &Request) -> Result<Self> {
         let c = request.config();
         let mut carver = Carver::default();
-        // A row of cells more where there are ghosts, and the end of the last one.
-        let rows = carver.take(&[c.ny + 1, 8])?;
-        let segments = carver.take(&[c.ny, c.nx.div_ceil(Self::segment_columns(c.dtype)), 2])?;
-        Ok(AnalysisWorkspace { rows, segments, bytes: carver.end, ..Default::default() })
+        // There are no more rows of cells than of vertices, ghosts or not; behind the parts is the end of the last one.
+        let segments = c.ny * c.nx.div_ceil(Self::segment_columns(c.dtype));
+        let point_parts = carver.take(&[segments.div_ceil(POINT_PART) + 1, 8])?;
+        let segments = carver.take(&[segments, 2])?;
+        Ok(AnalysisWorkspace { point_parts, segments, bytes: carver.end, ..Default::default() })
     }
 
     /// Bytes that suffice for each.
@@ -339,7 +342,9 @@ mod tests {
                     "{nx} x {ny} {dtype:?}: {bytes}"
                 );
                 let points = AnalysisWorkspace::critical_points(&request).unwrap();
-                assert!(points.rows.bytes >= 8 * ny && points.segments.offset >= points.rows.bytes);
+                let parts = points.segments.bytes.div_ceil(2 * POINT_PART);
+                assert!(points.point_parts.bytes == 8 * (parts + 1));
+                assert!(points.segments.offset >= points.point_parts.bytes);
                 let compare = AnalysisWorkspace::compare(&request).unwrap();
                 assert!(compare.parts.offset >= compare.counts.bytes && compare.bytes % ALIGNMENT == 0);
             }

@@ -396,8 +396,9 @@ void analyze(Analysis& job, uint32_t dtype, const char* results) {
     job.capacity = 2 * job.columns * job.rows;
     job.points = fenced_as<CriticalPoint>(job.capacity * sizeof(CriticalPoint));
     job.count = fenced_as<u64>(8);
-    job.point_rows = fenced_as<u64>((job.ny + 1) * 8, true);
-    job.segments = fenced_as<u16>(job.ny * ((job.nx + strip - 1) / strip) * 2);
+    const uint64_t segments = job.ny * ((job.nx + strip - 1) / strip);
+    job.point_parts = fenced_as<u64>(((segments + analysis::POINT_PART - 1) / analysis::POINT_PART + 1) * 8, true);
+    job.segments = fenced_as<u16>(segments * 2);
     RUN_ANALYSIS(find_points, FEW, 256);
     RUN_ANALYSIS(place_points, 1, 1024);
     RUN_ANALYSIS(write_points, FEW, 256);

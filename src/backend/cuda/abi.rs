@@ -195,7 +195,7 @@ pub(super) struct Analysis {
     pub(super) range: DevicePointer,
     pub(super) counts: DevicePointer,
     pub(super) parts: DevicePointer,
-    pub(super) point_rows: DevicePointer,
+    pub(super) point_parts: DevicePointer,
     pub(super) segments: DevicePointer,
 }
 

@@ -7,7 +7,7 @@ use super::memory::Range;
 use super::{check_workspace, within, DevicePointer, Stream};
 use crate::analysis::{check_same_ghosts, BAND, READ_SIDES};
 use crate::error::Result;
-use crate::plan::{AnalysisWorkspace, Region, ALIGNMENT};
+use crate::plan::{AnalysisWorkspace, Region, ALIGNMENT, POINT_PART};
 use crate::request::{BoundKind, Config, Dtype, Request, SIDE_LAST_ROW, SIDE_RIGHT};
 use crate::stage::container::HEADER_BYTES;
 
@@ -182,20 +182,21 @@ pub unsafe fn critical_points_device(
         capacity: buffers.capacity,
         points: buffers.points,
         count: buffers.count,
-        point_rows: part(buffers.workspace, plan.rows),
+        point_parts: part(buffers.workspace, plan.point_parts),
         segments: part(buffers.workspace, plan.segments),
         ..Analysis::new(c, [view; 2])
     };
     let cell_rows = (job.rows - 1).max(1);
     let segments = c.nx.div_ceil(AnalysisWorkspace::segment_columns(c.dtype));
     let items = segments.div_ceil(WARPS) * cell_rows.div_ceil(BAND);
-    // SAFETY: the caller's promise; the rows are inside the workspace.
+    let parts = (segments * cell_rows).div_ceil(POINT_PART);
+    // SAFETY: the caller's promise; the parts are inside the workspace.
     unsafe {
         within(stream, &ranges, |module| {
-            clear(job.point_rows, plan.rows.bytes, stream)?;
+            clear(job.point_parts, plan.point_parts.bytes, stream)?;
             launch(module, FIND_POINTS, items, 256, &job, c.dtype, stream)?;
             launch(module, PLACE_POINTS, 1, 1024, &job, c.dtype, stream)?;
-            launch(module, WRITE_POINTS, cell_rows.div_ceil(WARPS), 256, &job, c.dtype, stream)
+            launch(module, WRITE_POINTS, parts.div_ceil(WARPS), 256, &job, c.dtype, stream)
         })
     }
 }
@@ -253,7 +254,7 @@ impl Analysis {
             range: 0,
             counts: 0,
             parts: 0,
-            point_rows: 0,
+            point_parts: 0,
             segments: 0,
         }
     }
