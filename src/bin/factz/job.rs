@@ -133,17 +133,17 @@ pub fn critical_points(
 
 /// The absolute bound that a relative one stands for: the fraction times the joint range of the finite
 /// values.
-pub fn absolute_bound(field: &Field, kind: BoundKind, bound: f64) -> Result<f64, Failure> {
+pub fn absolute_bound(field: &Field, kind: BoundKind, bound: f64, threads: usize) -> Result<f64, Failure> {
     if kind == BoundKind::Absolute {
         return Ok(bound);
     }
     let (request, nx) = (request(field, Spacing::UNIT, None)?, field.dims.nx);
     let range = match (&field.u, &field.v) {
         (Values::F32(u), Values::F32(v)) => {
-            analysis::range(&request, [View::dense(u, nx), View::dense(v, nx)], 0)
+            analysis::range(&request, [View::dense(u, nx), View::dense(v, nx)], threads)
         }
         (Values::F64(u), Values::F64(v)) => {
-            analysis::range(&request, [View::dense(u, nx), View::dense(v, nx)], 0)
+            analysis::range(&request, [View::dense(u, nx), View::dense(v, nx)], threads)
         }
         _ => unreachable!("u and v are read with one type"),
     }?;

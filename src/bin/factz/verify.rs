@@ -69,8 +69,9 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
     let voice = Voice::new(&a.talk);
     let fields = input::read_fields(&[before, after], &a.shape.expected())?;
     let [before, after] = &fields[..] else { unreachable!("two fields were asked for") };
-    let bound = a.bound.bound().map(|(kind, b)| job::absolute_bound(before, kind, b)).transpose()?;
     let names = || files.iter().map(|f| input_name(f)).collect::<Vec<_>>().join(", ");
+    let absolute = |(kind, bound)| job::absolute_bound(before, kind, bound, a.place.threads);
+    let bound = a.bound.bound().map(absolute).transpose().map_err(|e| e.about(names()))?;
     let done =
         Engine::new(&a.place)?.compare(before, after, a.spacing, bound).map_err(|e| e.about(names()))?;
     let c = &done.result;
