@@ -91,8 +91,8 @@ impl Sum {
         let ([p0, p1], [q0, q1]) = (halves(p.magnitude), halves(q.magnitude));
         let low = p0 * q0;
         // The high halves are below 2^42: no sum overflows.
-        let middle = (low >> 64) + (p0 * q1 & u64::MAX as u128) + (p1 * q0 & u64::MAX as u128);
-        let high = (middle >> 64) + (p0 * q1 >> 64) + (p1 * q0 >> 64) + p1 * q1;
+        let middle = (low >> 64) + ((p0 * q1) & u64::MAX as u128) + ((p1 * q0) & u64::MAX as u128);
+        let high = (middle >> 64) + ((p0 * q1) >> 64) + ((p1 * q0) >> 64) + p1 * q1;
         let magnitude = [low as u64, middle as u64, high as u64, (high >> 64) as u64];
         self.add(magnitude, p.exponent + q.exponent + doublings, p.negative != q.negative);
     }

@@ -107,7 +107,8 @@ impl Pool {
         let mut state = self.lock();
         state.remove(job);
         // SAFETY: under the lock, as every access to a job.
-        while unsafe { (*job).active } > 0 {
+        let is_active = || unsafe { (*job).active } > 0;
+        while is_active() {
             // SAFETY: the condition variable lives as long as the job.
             state = unsafe { &(*job).done }.wait(state).unwrap_or_else(|e| e.into_inner());
         }
