@@ -622,3 +622,25 @@ pub struct Completions {
 pub struct Man {
     pub folder: PathBuf,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The values of an option are the names that `factz_config_from_string` takes.
+    fn same<N: ValueEnum, T: Copy + PartialEq>(names: &[(&str, T)], value: impl Fn(N) -> T) {
+        assert_eq!(N::value_variants().len(), names.len());
+        for &(name, expected) in names {
+            assert!(N::from_str(name, false).is_ok_and(|n| value(n) == expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_library() {
+        same(&Dtype::NAMES, DtypeName::value);
+        same(&Mode::NAMES, ModeName::value);
+        same(&Predictor::NAMES, PredictorName::value);
+        same(&Coder::NAMES, CoderName::value);
+        same(&Preserve::NAMES, PreserveName::value);
+    }
+}
