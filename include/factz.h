@@ -664,9 +664,10 @@ typedef struct factz_critical_point {
 } factz_critical_point;
 
 /**
- * How a field differs from another. Aligned to 8 bytes. A vertex is missing where u or v is NaN, infinite or
- * has the bits of config->fill_value. Triangles are compared where no vertex is missing in either field;
- * every sign is decided exactly. Vertices and values are those of the nx * ny owned ones, without ghosts.
+ * How a field differs from another. Aligned to 8 bytes. A vertex is missing where u or v is NaN or infinite,
+ * or, in the first field, has the bits of config->fill_value. Triangles are compared where no vertex is
+ * missing in either field; every sign is decided exactly. Vertices and values are those of the nx * ny owned
+ * ones, without ghosts.
  */
 typedef struct factz_comparison {
     /**
@@ -680,8 +681,7 @@ typedef struct factz_comparison {
     int32_t reserved_status;
     /**
      * What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + new_points +
-     * changed_types + changed_ties + new_ties + changed_missing + bound_exceeded. With a fill value that
-     * lies within the bound of other values, changed_missing counts those that came back as the fill value.
+     * changed_types + changed_ties + new_ties + changed_missing + bound_exceeded.
      */
     uint64_t violations;
     /**
@@ -721,8 +721,8 @@ typedef struct factz_comparison {
      */
     uint64_t nonfinite_vertices;
     /**
-     * Missing vertices of the first field that are not the same bit for bit, and others that are missing in
-     * the other field, also where compression moved a value to the fill value.
+     * Missing vertices of the first field that are not the same bit for bit, and others that are not finite
+     * in the other field.
      */
     uint64_t changed_missing;
     /**
@@ -744,7 +744,8 @@ typedef struct factz_comparison {
      */
     double bound;
     /**
-     * Largest |other - first| over values that are finite in both, of vertices that are filled in neither.
+     * Largest |other - first| over values that are finite in both, of vertices that are not filled in the
+     * first.
      */
     double max_error;
     /**

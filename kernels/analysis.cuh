@@ -84,11 +84,10 @@ enum : u32 {
     V_BELOW = 8,
     FIRST_SIDES = U_ABOVE | U_BELOW | V_ABOVE | V_BELOW,
     OTHER_SIDES = FIRST_SIDES << 4,  // the same of the other field
-    PRESENT = 1 << 8,                // finite and not filled, in both fields
+    PRESENT = 1 << 8,                // finite in both fields, and not filled in the first
     SAME_BITS = 1 << 9,
     ZERO = 1 << 10,  // (0, 0) in the first field, and not filled
     FILLED = 1 << 11,
-    OTHER_FILLED = 1 << 12,
 };
 
 template <typename T>

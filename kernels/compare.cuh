@@ -35,7 +35,6 @@ __device__ __forceinline__ u32 compared(T u0, T v0, T u1, T v1) {
 template <typename T>
 __device__ __forceinline__ u32 with_fill(const Analysis& job, u32 flags, T u0, T v0, T u1, T v1) {
     if (is_filled(u0, v0, job.fill)) flags = (flags & ~(PRESENT | ZERO)) | FILLED;
-    if (is_filled(u1, v1, job.fill)) flags = (flags & ~PRESENT) | OTHER_FILLED;
     return flags;
 }
 
@@ -107,11 +106,11 @@ __device__ __forceinline__ void see_vertices(const Line<T>& line, const Flags<T>
             const bool was_finite = R::finite(a) & R::finite(b), filled = flags.at[k] & FILLED;
             seen.nonfinite += !was_finite;
             seen.filled += was_finite & filled;
-            // A vertex that was present is here because it is missing in the other field.
+            // A vertex that was present is here because it is not finite in the other field.
             seen.changed_missing += (was_finite & !filled) || !(flags.at[k] & SAME_BITS);
-            // A filled vertex is no zero.
-            if ((flags.at[k] & OTHER_FILLED) && other_zero) seen.changed_zeros += zero ? 1 : ~0u;
-            if (flags.at[k] & (FILLED | OTHER_FILLED)) continue;
+            // A filled vertex is no zero, whatever the other field has there.
+            if (filled & other_zero) seen.changed_zeros--;
+            if (filled) continue;
             if (R::finite(a) & R::finite(c)) {
                 seen.pairs++;
                 see_value(a, c, bound, seen, band, band.squares[0][k]);

@@ -268,7 +268,9 @@ fn filled_vertices_are_missing() {
     // Some are filled in one field only.
     let found = check_config("filled32", &drawn(11, 3600, draw32, 9), &config);
     assert!(found.filled_vertices > 500 && found.missing_changed > 50 && found.lost > 10);
-    assert!(found.bound < 0.02 && found.max_error < 2.0, "{found:?}");
+    assert!(found.bound < 0.03, "{found:?}");
+    // Values that become the fill value are errors as any others: the first field says which vertices are filled.
+    assert!(found.max_error > 9e36 && found.bound_exceeded > 100, "{found:?}");
     let kept = drawn(12, 3600, draw32, u64::MAX);
     let found = check_config("kept32", &kept, &config);
     assert!(found.filled_vertices > 500 && found.critical_points > 50 && found.violations() == 0);

@@ -38,7 +38,7 @@ pub struct Comparison {
     /// Other vertices of the original with the fill value.
     pub filled_vertices: u64,
     /// Missing vertices (non-finite or filled) of the original that are not the same bit for bit, and others
-    /// that are missing in the reconstruction.
+    /// that are not finite in the reconstruction.
     pub missing_changed: u64,
     /// Unfilled vertices of the original with u = v = 0.
     pub zero_vertices: u64,
@@ -134,8 +134,10 @@ impl<T: Real> Row<T> {
         }
         let Row { values, flags } = self;
         let [first, other] = values;
-        domain.hide_filled(first, |x| flags[x] = flags[x] & !PRESENT | FILLED);
-        domain.hide_filled(other, |x| flags[x] &= !PRESENT);
+        domain.hide_filled(first, |x, finite| {
+            flags[x] = flags[x] & !PRESENT | (finite as u8 * FILLED);
+            other.iter_mut().for_each(|component| component[x] = T::from_f64(f64::NAN));
+        });
     }
 
     /// u and v of the original (0) or the reconstruction (1).
@@ -223,7 +225,7 @@ impl Part {
                 let present0 = u0[x].is_finite() && v0[x].is_finite();
                 counts.filled_vertices += (flags & FILLED != 0) as u64;
                 counts.nonfinite_vertices += (!present0 && flags & FILLED == 0) as u64;
-                // A vertex that was present is here because it is missing in the reconstruction.
+                // A vertex that was present is here because it is not finite in the reconstruction.
                 counts.missing_changed += (present0 || flags & SAME == 0) as u64;
             }
         }

@@ -81,7 +81,7 @@ pub fn critical_points<T: Real>(
         let (mut low, mut high) = (row()?, row()?);
         let load = |y, row: &mut _| {
             domain.load(&[u, v], y, row);
-            domain.hide_filled(row, |_| {});
+            domain.hide_filled(row, |_, _| {});
         };
         load(band.start, &mut low);
         for y in band {

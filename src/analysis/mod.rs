@@ -84,16 +84,14 @@ impl Domain {
         }
     }
 
-    /// Makes the filled vertices of a row NaN; `seen` gets the column of each that was finite.
-    fn hide_filled<T: Real>(&self, [u, v]: &mut [Vec<T>; 2], mut seen: impl FnMut(usize)) {
+    /// Makes the filled vertices of a row NaN; `seen` gets the column of each, and whether it was finite.
+    fn hide_filled<T: Real>(&self, [u, v]: &mut [Vec<T>; 2], mut seen: impl FnMut(usize, bool)) {
         if !self.missing.has_fill() {
             return;
         }
         for (x, (a, b)) in u.iter_mut().zip(v).enumerate() {
             if self.missing.is_filled([*a, *b]) {
-                if a.is_finite() && b.is_finite() {
-                    seen(x);
-                }
+                seen(x, a.is_finite() && b.is_finite());
                 (*a, *b) = (T::from_f64(f64::NAN), T::from_f64(f64::NAN));
             }
         }

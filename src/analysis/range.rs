@@ -71,7 +71,7 @@ pub fn range<T: Real>(request: &Request, [u, v]: [View<'_, T>; 2], threads: usiz
         for y in band {
             let mut filled = 0;
             domain.load(&[u, v], y, &mut row);
-            domain.hide_filled(&mut row, |_| filled += 1);
+            domain.hide_filled(&mut row, |_, finite| filled += finite as u64);
             row.iter().for_each(|values| extremes.add(values));
             let [mut zero, mut missing] = [0, 0];
             for (&a, &b) in row[0].iter().zip(&row[1]) {

@@ -69,9 +69,10 @@ assert_layout!(
     point_type 36,
 );
 
-/// How a field differs from another. Aligned to 8 bytes. A vertex is missing where u or v is NaN, infinite or
-/// has the bits of config->fill_value. Triangles are compared where no vertex is missing in either field;
-/// every sign is decided exactly. Vertices and values are those of the nx * ny owned ones, without ghosts.
+/// How a field differs from another. Aligned to 8 bytes. A vertex is missing where u or v is NaN or infinite,
+/// or, in the first field, has the bits of config->fill_value. Triangles are compared where no vertex is
+/// missing in either field; every sign is decided exactly. Vertices and values are those of the nx * ny owned
+/// ones, without ghosts.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct factz_comparison {
@@ -81,8 +82,7 @@ pub struct factz_comparison {
     /// 0.
     pub reserved_status: i32,
     /// What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + new_points +
-    /// changed_types + changed_ties + new_ties + changed_missing + bound_exceeded. With a fill value that
-    /// lies within the bound of other values, changed_missing counts those that came back as the fill value.
+    /// changed_types + changed_ties + new_ties + changed_missing + bound_exceeded.
     pub violations: u64,
     /// Critical points of the first field.
     pub critical_points: u64,
@@ -102,8 +102,8 @@ pub struct factz_comparison {
     pub new_ties: u64,
     /// Vertices of the first field with a NaN or an infinity.
     pub nonfinite_vertices: u64,
-    /// Missing vertices of the first field that are not the same bit for bit, and others that are missing in
-    /// the other field, also where compression moved a value to the fill value.
+    /// Missing vertices of the first field that are not the same bit for bit, and others that are not finite
+    /// in the other field.
     pub changed_missing: u64,
     /// Vertices of the first field with u = v = 0 that are not filled.
     pub zero_vertices: u64,
@@ -115,7 +115,8 @@ pub struct factz_comparison {
     /// fraction of the first field's range as in compression where it is FACTZ_BOUND_RELATIVE
     /// (`factz_relative_bound`).
     pub bound: f64,
-    /// Largest |other - first| over values that are finite in both, of vertices that are filled in neither.
+    /// Largest |other - first| over values that are finite in both, of vertices that are not filled in the
+    /// first.
     pub max_error: f64,
     /// Peak signal-to-noise ratio in dB: 20 log10 of the joint range of the first field over the root
     /// mean square error. Infinite where nothing differs, NaN where it is not defined.
