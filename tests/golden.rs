@@ -244,15 +244,16 @@ fn keeps_the_bound<T: Real>(manifest: &Value, case: &Value, stream: &[u8]) -> bo
     (0..nx * ny).all(|k| {
         let from = ((integer(case, "y0") + k / nx) * pitch + integer(case, "x0") + k % nx) as usize;
         let pair = [u[from], v[from]];
-        let finite = pair.iter().all(|x| x.is_finite());
+        let fill = case["fill_value"].as_f64().map(|x| T::from_f64(x).to_bits64());
+        let exact = bound == 0.0 || pair.iter().any(|x| !x.is_finite() || Some(x.to_bits64()) == fill);
         pair.into_iter().zip([k, nx * ny + k]).all(|(before, at)| {
             let mut bits = [0; 8];
             bits[..T::BYTES].copy_from_slice(&output[at as usize * T::BYTES..][..T::BYTES]);
             let after = T::from_bits64(u64::from_le_bytes(bits));
-            if finite {
-                (after.to_f64() - before.to_f64()).abs() <= bound
-            } else {
+            if exact {
                 after.to_bits64() == before.to_bits64()
+            } else {
+                (after.to_f64() - before.to_f64()).abs() <= bound
             }
         })
     })
@@ -326,6 +327,7 @@ fn covers_rows(cases: &[(Value, Vec<u8>)]) {
         has("each level of preservation", &|s| s[16] == value);
     }
     has("a fill pattern", &has_fill);
+    has("a fill value", &|s| s[27] == 1);
     for coder in [0, 1] {
         has("each coder", &|s| s[18] == 0 && s[14] == coder);
         has("several groups of several tiles", &|s| s[14] == coder && groups_above(s, 1) > 1);
@@ -353,6 +355,7 @@ fn covers_the_format(cases: &[(Value, Vec<u8>)]) {
     has("centres by Coons patches", &|s| s[18] == 0 && s[21..26].iter().any(|&k| k >= 3));
     has("means of two lines as centres", &|s| s[18] == 0 && s[21] < 3);
     has("a fill pattern", &has_fill);
+    has("a fill value", &|s| s[4] == 1 || s[27] == 1);
     has("a group of several batches", &|s| groups_above(s, 32) > 0);
     for coder in [0, 1] {
         has("each coder with each predictor", &|s| s[18] == 0 && s[14..16] == [coder, 0]);

@@ -111,6 +111,10 @@ fn waves(x: i64, y: i64) -> [i64; 2] {
     ]
 }
 
+fn steps(x: i64, y: i64) -> [i64; 2] {
+    [(x / 8 + y / 8) % 3 - 1, x / 16 % 2]
+}
+
 fn hash(x: i64, y: i64, c: u32) -> i64 {
     let mut h = (x as u32).wrapping_mul(73_856_093)
         ^ (y as u32).wrapping_mul(19_349_663)
@@ -153,6 +157,7 @@ pub fn input<T: Real>(manifest: &Value, case: &Value) -> [Vec<T>; 2] {
                 out.iter_mut().zip(pair).for_each(|(o, value)| o.push(value));
                 continue;
             }
+            let filled = (x / 5 + y / 7) % 4 == 0;
             let land = x >= 64 && y < 32 || (x / 5 + y / 7) % 4 == 0;
             for (c, out) in out.iter_mut().enumerate() {
                 let value = match (&file, formula) {
@@ -161,8 +166,11 @@ pub fn input<T: Real>(manifest: &Value, case: &Value) -> [Vec<T>; 2] {
                         f32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")) as f64
                     }
                     (_, "land") if land => 0.0,
-                    (_, "waves" | "land" | "missing") => waves(x, y)[c] as f64,
-                    (_, "steps") => [(x / 8 + y / 8) % 3 - 1, x / 16 % 2][c] as f64,
+                    (_, "filled") if filled || x * y % 89 == 3 + 2 * c as i64 => -999.0 * divisor,
+                    (_, "signs") if steps(x, y)[c] == 0 && hash(x, y, c as u32) % 3 == 0 => -0.0,
+                    (_, "signs") => steps(x, y)[c] as f64,
+                    (_, "waves" | "land" | "missing" | "filled") => waves(x, y)[c] as f64,
+                    (_, "steps") => steps(x, y)[c] as f64,
                     (_, "zero") => 0.0,
                     (_, "sparse") => {
                         let every = 4 << ((x / 32 + 3 * (y / 32)) % 12);
@@ -199,6 +207,8 @@ pub fn config(case: &Value, pitch: u64) -> Config {
         dx: number(case, "dx"),
         dy: number(case, "dy"),
         mode: [Mode::BlockWise, Mode::Speculative][choose("mode", &["block-wise", "speculative"])],
+        // Most have none.
+        fill_value: case["fill_value"].as_f64(),
         preserve: [Preserve::None, Preserve::Points, Preserve::Types]
             [choose("preserve", &["none", "points", "types"])],
         ..Config::new(
