@@ -205,6 +205,8 @@ static void round_trip(const char *name, factz_config config, field from, layout
         }
     }
 
+    /* The output has no ghost vertices: the cells of the block itself are compared. */
+    config.halo = 0;
     check(factz_compare_host(from.u, from.v, N, &config, back.u, back.v, &out_config, &comparison, 2),
           "factz_compare_host");
     require(comparison.bound == BOUND && comparison.violations == 0, "no violation");

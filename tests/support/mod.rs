@@ -97,7 +97,7 @@ pub fn linkings(folder: &Path) -> [Linking; 3] {
 pub fn valgrind(program: &Path) {
     run(Command::new("valgrind")
         .args(["--error-exitcode=9", "--default-suppressions=no", "--leak-check=full"])
-        .arg("--errors-for-leak-kinds=definite,indirect")
+        .arg("--errors-for-leak-kinds=definite,indirect,possible")
         .arg(program));
 }
 
