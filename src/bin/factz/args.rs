@@ -130,7 +130,7 @@ impl Spacing {
 
 impl ShapeArguments {
     pub fn expected(&self) -> Expected {
-        Expected { dims: self.dims, dtype: self.dtype(), keys: self.keys.0.clone() }
+        Expected { dims: self.dims, dtype: self.dtype(), keys: self.keys.0.clone(), fill_value: None }
     }
     pub fn dtype(&self) -> Option<Dtype> {
         self.dtype.map(DtypeName::value)
@@ -442,6 +442,8 @@ pub struct Verify {
     pub shape: ShapeArguments,
     #[command(flatten)]
     pub bound: BoundArguments,
+    #[command(flatten)]
+    pub fill: FillArguments,
     /// Grid spacing, as it was for compression
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
     pub spacing: Spacing,
@@ -507,6 +509,8 @@ Examples:
 pub struct Points {
     #[command(flatten)]
     pub field: FieldArguments,
+    #[command(flatten)]
+    pub fill: FillArguments,
     /// The list to write; standard output without it, or -
     #[arg(short, long, value_name = "CSV")]
     pub output: Option<PathBuf>,

@@ -68,6 +68,8 @@ pub struct Field {
     pub dims: Dims,
     pub u: Values,
     pub v: Values,
+    /// The value of vertices without data.
+    pub fill_value: Option<f64>,
 }
 
 impl Field {
@@ -89,7 +91,7 @@ impl Field {
             Dtype::F32 => pair::<f32>(dims)?,
             Dtype::F64 => pair::<f64>(dims)?,
         };
-        Ok(Field { dims, u, v })
+        Ok(Field { dims, u, v, fill_value: None })
     }
 }
 

@@ -34,7 +34,7 @@ fn summary(kept: &Measurement, plain: &Measurement) -> String {
 }
 
 pub fn run(a: &Demo) -> Result<Verdict, Failure> {
-    let field = Field { dims: DIMS, u: component(U), v: component(V) };
+    let field = Field { dims: DIMS, u: component(U), v: component(V), fill_value: None };
     let threads = if a.threads == 0 { thread_counts(&[]) } else { vec![a.threads] };
     let points = job::critical_points(&field, SPACING, 0)?;
     let voice = Voice::new(&a.talk);

@@ -191,5 +191,6 @@ impl Engine {
 /// The request for a field of this shape; without a bound nothing exceeds it.
 fn request_of(field: &Field, spacing: Spacing, bound: Option<f64>) -> Result<Request, Failure> {
     let config = Config::new(field.dims.nx, field.dims.ny, BoundKind::Absolute, bound.unwrap_or(0.0));
-    Ok(Request::new(Config { dtype: field.dtype(), dx: spacing.dx, dy: spacing.dy, ..config })?)
+    let (dtype, fill_value) = (field.dtype(), field.fill_value);
+    Ok(Request::new(Config { dtype, dx: spacing.dx, dy: spacing.dy, fill_value, ..config })?)
 }

@@ -146,6 +146,7 @@ pub fn comparison_json(c: &Comparison, bound: Option<f64>) -> Value {
         "tie_changed": c.tie_changed,
         "tie_created": c.tie_created,
         "nonfinite_vertices": c.nonfinite_vertices,
+        "filled_vertices": c.filled_vertices,
         "nonfinite_changed": c.missing_changed,
         "zero_vertices": c.zero_vertices,
         "zero_changed": c.zero_changed,

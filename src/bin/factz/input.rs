@@ -20,6 +20,7 @@ pub struct Expected {
     pub dtype: Option<Dtype>,
     /// The names of u and v in a `.npz`, or of one array with both.
     pub keys: Vec<String>,
+    pub fill_value: Option<f64>,
 }
 
 trait Source: Read + Seek {}
@@ -82,8 +83,8 @@ pub fn read_fields(fields: &[&[&Path]], expected: &Expected) -> Result<Vec<Field
     opened
         .into_iter()
         .map(|pieces| match dtype {
-            Dtype::F32 => read_pieces::<f32>(pieces, dims),
-            Dtype::F64 => read_pieces::<f64>(pieces, dims),
+            Dtype::F32 => read_pieces::<f32>(pieces, dims, expected),
+            Dtype::F64 => read_pieces::<f64>(pieces, dims, expected),
         })
         .collect()
 }
@@ -245,7 +246,7 @@ impl Piece {
     }
 }
 
-fn read_pieces<T: Element>(pieces: Vec<Piece>, dims: Dims) -> Result<Field, Failure> {
+fn read_pieces<T: Element>(pieces: Vec<Piece>, dims: Dims, expected: &Expected) -> Result<Field, Failure> {
     let mut components: Vec<Values> = Vec::new();
     for piece in pieces {
         let alone = piece.arrangement == Arrangement::Alone;
@@ -256,7 +257,7 @@ fn read_pieces<T: Element>(pieces: Vec<Piece>, dims: Dims) -> Result<Field, Fail
         }
     }
     let [u, v] = <[Values; 2]>::try_from(components).expect("a field is given by two components");
-    Ok(Field { dims, u, v })
+    Ok(Field { dims, u, v, fill_value: expected.fill_value })
 }
 
 /// The values of an array as they arrive.

@@ -82,7 +82,8 @@ pub fn decompress(
 /// What an analysis of a field takes; without a bound nothing exceeds it.
 fn request(field: &Field, spacing: Spacing, bound: Option<f64>) -> Result<Request, Failure> {
     let config = Config::new(field.dims.nx, field.dims.ny, BoundKind::Absolute, bound.unwrap_or(0.0));
-    Ok(Request::new(Config { dtype: field.dtype(), dx: spacing.dx, dy: spacing.dy, ..config })?)
+    let (dtype, fill_value) = (field.dtype(), field.fill_value);
+    Ok(Request::new(Config { dtype, dx: spacing.dx, dy: spacing.dy, fill_value, ..config })?)
 }
 
 /// Compares a field with its reconstruction of the same shape and type.

@@ -4,6 +4,7 @@ use crate::args::Points;
 use crate::engine::Engine;
 use crate::failure::{input_name, Failure};
 use crate::figures::{kind_name, kinds_json};
+use crate::input::Expected;
 use crate::output::{is_standard, Output};
 use crate::say::{critical_points_text, Voice};
 use crate::{input, Verdict};
@@ -31,7 +32,8 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     let on_standard = target.is_some_and(is_standard);
     let voice = Voice::beside_data(&a.talk, on_standard);
     let files = a.field.files();
-    let field = input::read_field(&files, &a.field.shape.expected())?;
+    let field =
+        input::read_field(&files, &Expected { fill_value: a.fill.fill_value, ..a.field.shape.expected() })?;
     let names = || files.iter().map(|f| input_name(f)).collect::<Vec<_>>().join(", ");
     let done = Engine::new(&a.place)?.critical_points(&field, a.spacing).map_err(|e| e.about(names()))?;
     let points = &done.result;

@@ -5,6 +5,7 @@ use crate::array::dtype_name;
 use crate::engine::Engine;
 use crate::failure::{failure, input_name, Failure};
 use crate::figures::{comparison_json, joined};
+use crate::input::Expected;
 use crate::say::{counted, critical_points_text, Voice};
 use crate::store::Format;
 use crate::{input, job, Verdict};
@@ -67,7 +68,10 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
         }
     };
     let voice = Voice::new(&a.talk);
-    let fields = input::read_fields(&[before, after], &a.shape.expected())?;
+    let fields = input::read_fields(
+        &[before, after],
+        &Expected { fill_value: a.fill.fill_value, ..a.shape.expected() },
+    )?;
     let [before, after] = &fields[..] else { unreachable!("two fields were asked for") };
     let names = || files.iter().map(|f| input_name(f)).collect::<Vec<_>>().join(", ");
     let absolute = |(kind, bound)| job::absolute_bound(before, kind, bound, a.place.threads);
