@@ -313,7 +313,7 @@ fn program(prefix: &Path) {
             );
         }
     }
-    assert!(read("man/man1/factz.1").contains("factz-decompress"));
+    assert!(read("man/man1/factz.1").replace('\\', "").contains("factz-decompress"));
 }
 
 /// CMake stops with this text, whose lines it wraps.
