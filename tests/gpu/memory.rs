@@ -134,7 +134,7 @@ impl Bench {
         if bytes[..REPORT_BYTES].iter().all(|&b| b == POISON) {
             return Err("the report was not written".into());
         }
-        if bytes[4..8].iter().chain(&bytes[72..REPORT_BYTES]).any(|&b| b != 0) {
+        if bytes[4..8].iter().chain(&bytes[84..REPORT_BYTES]).any(|&b| b != 0) {
             return Err("the reserved bytes of the report are not 0".into());
         }
         self.report.read_report().map_err(text)

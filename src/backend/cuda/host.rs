@@ -157,6 +157,13 @@ pub struct Buffer {
 unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
+/// Waits for a copy or a fill. The driver may return while the last part of them is on its way, and queues do not wait
+/// for the default stream.
+fn wait_for_default_stream() -> Result<()> {
+    // SAFETY: a null stream is the default stream of the current context.
+    check(unsafe { sys::cuStreamSynchronize(std::ptr::null_mut()) }, "cuStreamSynchronize")
+}
+
 impl Buffer {
     /// Device memory with undefined contents.
     pub fn new(bytes: usize) -> Result<Self> {
@@ -215,7 +222,8 @@ impl Buffer {
         let answer = unsafe {
             sys::cuMemcpyHtoD_v2(self.pointer + offset as u64, bytes.as_ptr().cast::<c_void>(), bytes.len())
         };
-        check(answer, "cuMemcpyHtoD")
+        check(answer, "cuMemcpyHtoD")?;
+        wait_for_default_stream()
     }
 
     pub fn read(&self, offset: usize, bytes: usize) -> Result<Vec<u8>> {
@@ -236,7 +244,8 @@ impl Buffer {
     /// Sets every byte.
     pub fn fill(&self, value: u8) -> Result<()> {
         // SAFETY: the whole buffer.
-        check(unsafe { sys::cuMemsetD8_v2(self.pointer, value, self.bytes) }, "cuMemsetD8")
+        check(unsafe { sys::cuMemsetD8_v2(self.pointer, value, self.bytes) }, "cuMemsetD8")?;
+        wait_for_default_stream()
     }
 
     /// Copies `bytes` from one place of the buffer to another, in stream order.
