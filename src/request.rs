@@ -234,9 +234,10 @@ pub fn check_layout(name: &str, layout: Layout, nx: u64, ghosts: u64) -> Result<
             "{name}_stride is 0: the distance between neighbours in a row is at least 1"
         )));
     }
-    let row = (nx + ghosts - 1).checked_mul(stride).and_then(|r| r.checked_add(1)).ok_or_else(|| {
+    let too_long = || {
         Error::config(format!("{name}_stride = {stride} elements times nx = {nx} exceeds the address space"))
-    })?;
+    };
+    let row = (nx + ghosts - 1).checked_mul(stride).and_then(|r| r.checked_add(1)).ok_or_else(too_long)?;
     if pitch == 0 {
         if ghosts > 0 {
             return Err(Error::config(format!(
@@ -244,7 +245,7 @@ pub fn check_layout(name: &str, layout: Layout, nx: u64, ghosts: u64) -> Result<
                  give the pitch of the array that holds the ghost vertices"
             )));
         }
-        pitch = nx * stride;
+        pitch = nx.checked_mul(stride).ok_or_else(too_long)?;
     }
     if pitch < row {
         return Err(Error::config(format!(
@@ -262,6 +263,16 @@ mod tests {
 
     fn base() -> Config {
         Config::new(10, 20, BoundKind::Relative, 1e-2)
+    }
+
+    #[test]
+    fn rows_end_within_the_address_space() {
+        let stride = u64::MAX / 9 - 1;
+        let config = Config { u: Layout { pitch: 0, stride }, ..base() };
+        // The last vertex of a row is there, the begin of the next one is not.
+        assert!(9u64.checked_mul(stride).is_some() && 10u64.checked_mul(stride).is_none());
+        let error = Request::new(config).unwrap_err();
+        assert!(error.message.contains("exceeds the address space"), "{error}");
     }
 
     #[test]
