@@ -7,7 +7,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use support::{fresh_folder, run};
 
 /// A flow with still water and land (zeros), with noise whose values are stored, with missing values, or shifted far from zero.
@@ -77,6 +77,11 @@ fn kernels_read_what_was_written() {
     });
 }
 
+/// Whether the status, which counts follow, is that of success.
+fn is_good(out: &Output) -> bool {
+    out.stdout.split(u8::is_ascii_whitespace).next() == Some(b"0")
+}
+
 fn watch(program: &Path, kind: Kind, folder: &Path) {
     // Mode and predictor.
     let configurations = [("0", "0"), ("0", "1"), ("1", "0")];
@@ -88,11 +93,11 @@ fn watch(program: &Path, kind: Kind, folder: &Path) {
                 let (dtype, nx, ny) = (u8::from(double).to_string(), nx.to_string(), ny.to_string());
                 let watched = |arguments: &[&str]| {
                     let out = run(Command::new(program).current_dir(folder).args(arguments));
-                    assert_eq!(out.stdout.trim_ascii(), b"0", "{kind:?}: {arguments:?}");
+                    assert!(is_good(&out), "{kind:?}: {arguments:?}");
                 };
                 let of_field = ["0", &dtype, &nx, &ny];
                 let of_kernels = ["1", "1e-2", mode, predictor, &coder, "2", "0", "0", "1", "1"];
-                let files = ["u", "v", "0", &nx, "stream"];
+                let files = ["u", "v", "0", &nx, "-", "stream"];
                 watched(&[&["compress"], &of_field[..], &of_kernels, &files].concat());
                 watched(&[&["decompress"], &of_field[..], &["stream", "u2", "v2"]].concat());
             }
@@ -122,7 +127,7 @@ fn reads(
     let [nx, ny] = [nx, ny].map(|n| n.to_string());
     let of_field = ["0", "0", &nx, &ny];
     let of_kernels =
-        ["1", "1e-2", mode, predictor, "0", "2", "0", "0", "1", "1", "u", "v", "0", &nx, "stream"];
+        ["1", "1e-2", mode, predictor, "0", "2", "0", "0", "1", "1", "u", "v", "0", &nx, "-", "stream"];
     let mut all = BTreeMap::new();
     for arguments in [
         [&["compress"], &of_field[..], &of_kernels].concat(),
@@ -130,7 +135,7 @@ fn reads(
     ] {
         let command = &mut Command::new(program);
         let out = run(command.current_dir(folder).env("FACTZ_COUNT_READS", "1").args(&arguments));
-        assert_eq!(out.stdout.trim_ascii(), b"0", "{arguments:?}");
+        assert!(is_good(&out), "{arguments:?}");
         for line in String::from_utf8_lossy(&out.stderr).lines() {
             let (kernel, count) = line.rsplit_once(' ').expect("a kernel and a number");
             all.insert(kernel.to_owned(), count.parse().expect("a number"));
