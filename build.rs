@@ -17,7 +17,7 @@ use std::process::{Command, Output};
 
 const SOURCE: &str = "kernels/factz_all.cu";
 const VARIABLES: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT"];
-/// What the arithmetic of the kernels is: that of IEEE 754, as on the host. No product is fused into a sum but where the
+/// Flags of the kernels' arithmetic: IEEE 754, as on the host. No product is fused into a sum but where the
 /// source says so, subnormal numbers stay what they are, quotients and roots are rounded to nearest.
 /// tests/kernel_modes.rs looks at the code that this makes.
 const ARITHMETIC: [&str; 4] = ["-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true"];

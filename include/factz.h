@@ -271,7 +271,7 @@ typedef struct CUstream_st *factz_stream;
 typedef int32_t factz_status;
 
 /**
- * What to compress and how. Fill it with `factz_config_init` (or a function factz_config_from_*), then change what you need: whoever sets
+ * The configuration of a call. Fill it with `factz_config_init` (or a function factz_config_from_*), then change what you need: whoever sets
  * nx, ny and a bound gets good defaults. The functions copy what they need; the struct may be reused
  * or freed as soon as a call returns.
  *

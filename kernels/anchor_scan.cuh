@@ -85,7 +85,7 @@ static_assert(ANCHOR_CHUNK == 512, "plan.rs and launch.rs divide the tiles by it
 // the tiles, or of all tiles where none does.
 typedef uint4 BaseSums;
 
-// What blocks tell each other; the states are set to zero by the first kernel.
+// Words that blocks exchange; the states are set to zero by the first kernel.
 enum : u32 { CHUNK_UNKNOWN, CHUNK_OWN, CHUNK_ALL };
 struct AnchorScan {
     BaseSums *own, *all;  // of a chunk; of all tiles up to its end
@@ -140,7 +140,7 @@ __device__ __forceinline__ BaseSums sums_before(const AnchorScan& scan, u32 chun
     return before;
 }
 
-// What a block knows of its chunk.
+// The sums of a chunk, as its block knows them.
 struct AnchorSums {
     u32 chunk;
     BaseSums warps[ANCHOR_THREADS / 32], before;

@@ -83,7 +83,7 @@ constexpr i32 HARD_TILE_BITS = 21;
 __device__ __forceinline__ u32* hard_triangles(const Job& job) { return reinterpret_cast<u32*>(job.payload); }
 __device__ __forceinline__ bool few_tiles(const Job& job) { return job.tiles() <= 1ull << HARD_TILE_BITS; }
 
-// What is found of half a tile: vertices of the closed tile that are zero, missing or have a sign to keep and, where there are such ones, others in the rows
+// Findings of half a tile: vertices of the closed tile that are zero, missing or have a sign to keep and, where there are such ones, others in the rows
 // that are looked at, limits inside, and which rows have their limits in memory; which triangles are hard, lower and upper ones, a
 // lane for a row.
 struct Found {

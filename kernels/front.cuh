@@ -59,14 +59,14 @@ __device__ __forceinline__ double bound_of(const Job& job, const SeenRange<T>& r
     return relative_bound(job.bound, (double)range.low, (double)range.high);
 }
 
-// The same as far as it is of use.
+// The bound as far as it is of use: a larger one changes nothing.
 template <typename T>
 __device__ __forceinline__ double useful_bound_of(const Job& job, const SeenRange<T>& range) {
     const double bound = bound_of(job, range);
     return range.any() ? useful_bound<T>(bound, Real<T>::high(Real<T>::abs(range.low), Real<T>::abs(range.high)), job.preserve != PRESERVE_NONE) : bound;
 }
 
-// What comes nearer to the origin than this has limits, or is not like the rest.
+// Vertices nearer to the origin than this have limits, or are special.
 // With a bound of 0 everything does: a zero may have a sign.
 __device__ __forceinline__ double near_bound(const Job& job, double bound_up) {
     if (bound_up == 0.0) return __longlong_as_double(0x7ff0000000000000ll);
@@ -219,7 +219,7 @@ __device__ __forceinline__ T finite_test(const Four<T>& f) {
     return t;
 }
 
-// The same with a fill value, if there is one: FILLED.
+// finite_test, and with FILLED also a test for the fill value.
 template <bool FILLED, typename T>
 __device__ __forceinline__ T odd_test(T x, u64 fill) {
     return FILLED && has_bits(x, fill) ? Real<T>::from_bits(no_fill<T>()) : x * T(0);

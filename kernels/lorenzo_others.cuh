@@ -103,7 +103,7 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
         u32 symbol = SYMBOL_ZERO;
         if (y < oy) {
             bool visible = inside;
-            // What has a sign to keep is stored.
+            // A vertex with a sign to keep is stored.
             const bool keeps_sign = lossless && has_negative_zero(a, b), missing = !whole && is_missing(a, b, job.fill);
             if (!whole) visible &= !missing && (keeps_sign || !(a == T(0) && b == T(0)));
             const bool tight = is_tight(limit);

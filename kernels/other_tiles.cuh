@@ -328,7 +328,7 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                 u32 symbol = SYMBOL_ZERO, cost = 0;
                 u64 raw = 0;
                 bool waits = false;
-                // What has a sign to keep is stored: no code has a prediction that is none.
+                // A vertex with a sign to keep is stored.
                 const bool keeps_sign = lossless && active && has_negative_zero(original.x, original.y);
                 if (is_zero<T>(original) && !keeps_sign) {
                     if (active && any_missing && !far && (shared.missing[2 * y] & ~shared.fill[y]) >> x & 1) {

@@ -28,7 +28,7 @@ __device__ __forceinline__ double bound_of(const Analysis& job) {
     return relative_bound(job.bound, lowest_of(job.counts), highest_of(job.counts));
 }
 
-// What a lane has seen of the values.
+// The extremes and counts of one lane.
 template <typename T>
 struct Extent {
     T low, high;

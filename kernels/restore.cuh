@@ -196,7 +196,7 @@ __device__ __forceinline__ void mark_hidden(u8* symbols, u32 low, u32 high) {
     }
 }
 
-// What is to be stored after the predictions, which did not see it: missing vertices, masked and stored ones.
+// Values written after the predictions, which did not see them: missing vertices, masked and stored ones.
 template <typename T>
 __device__ __noinline__ void restore_unseen(const Job& job, const u8* symbols, u64 index, bool missing) {
     const i32 lane = threadIdx.x & (HALF - 1);

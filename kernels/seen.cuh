@@ -1,8 +1,8 @@
-// What the statistics have seen of a field, by block.
+// Results of the statistics of a field, by block.
 #pragma once
 #include "control.cuh"
 
-// What a block of the statistics has seen: the range of the finite values, the least of them above the largest where there are none.
+// The range that a block of the statistics found: that of the finite values, the least of them above the largest where there are none.
 template <typename T>
 struct SeenRange {
     T low, high;
@@ -46,7 +46,7 @@ struct SeenFilled {
         for (i32 k = 16; k > 0; k /= 2) count += __shfl_xor_sync(FULL, count, k);
     }
 };
-// Those of all blocks of the statistics, no more than there are tiles, in the place of the words: the ranges, and behind as many as there may be the
+// The results of all blocks of the statistics, no more than there are tiles, in the place of the words: the ranges, and behind as many as there may be the
 // counts, and those of filled vertices where there is a fill value.
 template <typename T>
 struct Seen {

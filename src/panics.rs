@@ -7,7 +7,7 @@ use std::panic::PanicHookInfo;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Once, OnceLock};
 
-/// Whose code a thread runs.
+/// The owner of the code that a thread runs.
 #[derive(Clone, Copy, PartialEq)]
 enum Code {
     Host,

@@ -123,7 +123,7 @@ impl Workspace {
             tables: carver.take(&[CODE_ENTRIES, 8])?,
             table_section: carver.take(&[TABLE_SECTION_BYTES])?,
             words: carver.take(&[grid.tiles(), tile_word_bytes(dtype)])?,
-            // Which anchors have a code, of all tiles and of those of the first column.
+            // Bits: the anchors that have a code, of all tiles and of those of the first column.
             anchor_scan: match request.config().predictor {
                 Predictor::Hierarchical => {
                     carver.take(&[tree_words(grid.tiles()) + tree_words(grid.tiles_y()), 4])?
@@ -178,7 +178,7 @@ pub struct AnalysisWorkspace {
     pub bytes: u64,
 }
 
-/// What a comparison and a range count.
+/// Counts of a comparison or a range.
 pub const ANALYSIS_COUNT_BYTES: u64 = 256;
 /// Segments of rows whose critical points are counted together (kernels/critical_points.cuh).
 pub(crate) const POINT_PART: u64 = 32;

@@ -75,7 +75,7 @@ impl Threads {
         Ok(results)
     }
 
-    /// The same with parts of `size` items each; the last one may be shorter.
+    /// [`Threads::map_parts`] with parts of `size` items each; the last one may be shorter.
     pub fn map_chunks<T: Send, S, R: Default + Send>(
         self,
         items: &mut [T],

@@ -178,7 +178,7 @@ fn a_fill_value_is_told_and_an_unknown_one_warned_of() {
     for (before, after) in values(&u).into_iter().zip(values(&u1)) {
         assert!((before == fill) == (after == fill));
     }
-    // The same range, critical points without the land.
+    // An equal range, and critical points without the land.
     let marked = ["--dims", DIMS, "--fill-value", "1.2089258196146292e24", "--json"];
     let c = json(&[&["verify", &u, &v, &u1, &v1, "--rel", "1e-3"], &marked[..]].concat());
     assert_eq!(c["bound"], figures["absolute_bound"]);

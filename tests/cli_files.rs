@@ -202,7 +202,7 @@ fn too_little_memory_is_said_and_never_an_abort() {
         [&["verify", &u, &v, &u1, &v1, "--rel", "1e-3"], &shape[..]].concat(),
         [&["points", &u, &v, "-o", &csv], &shape[..]].concat(),
     ];
-    // What the program itself takes before it looks at a file.
+    // Memory of the program itself, before it looks at a file.
     let starts = |kib: u64| limited(&format!("ulimit -v {kib}"), &["--version"]).status.success();
     let least = (1..).map(|k| 2048 + 256 * k).find(|&kib| starts(kib) && starts(kib + 256)).unwrap() + 256;
     for command in commands {

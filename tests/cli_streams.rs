@@ -142,7 +142,7 @@ fn dev_stdout_gets_the_data_alone() {
     let json = factz(&[&compress[..], &["--json"]].concat());
     let report: Value = serde_json::from_slice(&json.stderr).unwrap();
     assert!(json.stdout == w.stream && report["stream_bytes"].as_u64() == Some(w.stream.len() as u64));
-    // The same file by another name.
+    // One file by another name.
     let path = w.folder.path("same");
     let file = File::create(&path).unwrap();
     let run = [&["compress", u, v, "-o", &path], &BOUND[..]].concat();

@@ -245,7 +245,7 @@ fn a_relative_bound_is_a_fraction_of_the_first_field() {
     let [u, v] = [0, 1].map(|c: usize| fields[c].iter().map(|x| 50.0 * x).collect::<Vec<_>>());
     (fields[2], fields[3]) = (u, v);
     assert!(check_config("fifty", &fields, &config(0.99)).bound_exceeded > 5000);
-    // What is missing in the first field, and what the other one holds, is no part of the range.
+    // Missing vertices of the first field, and the other field, are no part of the range.
     (fields[0][7], fields[1][8], fields[2][9]) = (f32::INFINITY, f32::NAN, 1e30);
     assert_eq!(check_config("missing", &fields, &config(0.01)).bound, found.bound);
     // The range of doubles may overflow.

@@ -74,7 +74,7 @@ fn restored(case: &Value, order: &str, folder: &Path, stream: &[u8]) -> Result<[
     restored_field(&config(case, 0), order, folder, stream)
 }
 
-/// The same of a stream of any field.
+/// A stream of any field, restored by the kernels.
 fn restored_field(c: &Config, order: &str, folder: &Path, stream: &[u8]) -> Result<[Vec<u8>; 2], i32> {
     let [file, u, v] = ["stream", "u", "v"].map(|name| folder.join(name));
     fs::write(&file, stream).expect("the folder is writable");
@@ -662,7 +662,7 @@ fn analysis_words<T: Real>(request: &Request, first: [View<'_, T>; 2], other: [V
     words
 }
 
-/// What the kernels make of a block of a field whose vertex (0, 0) is element `first`.
+/// The results of the kernels for a block of a field whose vertex (0, 0) is element `first`.
 fn emulated_analysis<T: Real>(
     request: &Request,
     fields: &[Vec<T>; 4],

@@ -368,7 +368,7 @@ fn signed_fields<T: Real>() -> Vec<Field<T>> {
             }
         }
     }
-    // What a prediction gives is exact where nothing changes.
+    // A prediction is exact where nothing changes.
     for (a, b) in [(-0.0, 5.0), (0.0, 0.0), (5.0, -0.0)] {
         let mut plain = fields[5].clone();
         for k in 0..plain.components[0].len() {

@@ -128,9 +128,9 @@ enum Damage {
     Splice(prop::sample::Index, prop::sample::Index, prop::sample::Index, usize),
     Remove(prop::sample::Index, usize),
     Insert(prop::sample::Index, Vec<u8>),
-    /// One of the numbers of the header: dimensions, bounds, the fill pattern, lengths, groups.
+    /// A number of the header: dimensions, bounds, the fill pattern, lengths, groups.
     Number(usize, u64),
-    /// One of the choices of the header: versions, types, flags.
+    /// A choice of the header: versions, types, flags.
     Choice(usize, u8),
 }
 

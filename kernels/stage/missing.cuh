@@ -7,7 +7,7 @@ __device__ __forceinline__ bool has_bits(T x, u64 bits) {
     return sizeof(T) == 4 ? (u32)Real<T>::bits(x) == (u32)bits : Real<T>::bits(x) == bits;
 }
 
-// What stands for the bits of the fill value where there is none: those of a NaN, which is missing anyway.
+// Bits that stand for "no fill value": those of a NaN, which is missing anyway.
 template <typename T>
 __device__ __forceinline__ u64 no_fill() {
     return sizeof(T) == 4 ? 0x7fffffffull : 0x7fffffffffffffffull;

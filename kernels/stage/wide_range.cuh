@@ -28,7 +28,7 @@ struct WideSample {
             if (!is_missing(u, v, job.fill)) sizes[i] = Real<T>::high(Real<T>::abs(u), Real<T>::abs(v));
         }
     }
-    // What the first thread says counts.
+    // The answer of the first thread counts.
     __device__ __forceinline__ bool is_wide(double low, double high) const {
         __shared__ u32 counts[THREADS / 32];
         const double half = 0.5 * high - 0.5 * low, tiny = half / (0.5 * WIDE_TINY), large = half / (0.5 * WIDE_LARGE);

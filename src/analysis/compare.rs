@@ -103,7 +103,7 @@ pub fn compare<T: Real>(
 
 /// Missing in neither field.
 const PRESENT: u8 = 1;
-/// The same bits in both.
+/// Equal bits in both fields.
 const SAME: u8 = 2;
 /// Finite and filled in the first.
 const FILLED: u8 = 4;

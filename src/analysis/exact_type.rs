@@ -137,7 +137,7 @@ mod tests {
     use num_rational::BigRational;
     use num_traits::Signed;
 
-    /// The same in rational numbers.
+    /// The signs in rational numbers, as a reference.
     fn rational(p: &[[f64; 2]; 3], triangle: Triangle, rule: &Rule) -> (i32, i32) {
         let exact = |x: f64| BigRational::from_float(x).expect("finite");
         let difference = |i: usize, j: usize, c: usize| exact(p[i][c]) - exact(p[j][c]);

@@ -40,7 +40,7 @@ pub const READ_SIDES: u32 = SIDE_RIGHT | SIDE_LAST_ROW;
 /// The triangles of a cell in the order of [`CriticalPoint::triangle`].
 const TRIANGLES: [Triangle; 2] = [Triangle::Lower, Triangle::Upper];
 
-/// What an analysis takes from a request.
+/// The part of a request that an analysis uses.
 #[derive(Clone, Copy)]
 struct Domain {
     /// The owned vertices.

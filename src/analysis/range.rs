@@ -8,7 +8,7 @@ use crate::request::{BoundKind, Request};
 pub use crate::stage::range::relative_bound;
 use std::ops::Range;
 
-/// What one pass over the vertices of a field finds. The bits do not depend on the order of the vertices.
+/// The result of one pass over the vertices of a field. The bits do not depend on the order of the vertices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueRange {
     /// The least and the largest finite value of unfilled vertices, u and v together, no zero with a sign;
@@ -24,7 +24,7 @@ pub struct ValueRange {
 }
 
 impl Default for ValueRange {
-    /// That of no vertices.
+    /// The range of no vertices.
     fn default() -> Self {
         ValueRange {
             low: f64::INFINITY,

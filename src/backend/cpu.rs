@@ -399,7 +399,7 @@ mod tests {
     use super::*;
     use crate::request::{Config, Dtype, Mode};
 
-    /// What is large lies on the heap: the threads of the pool have small stacks, and those of hosts may have.
+    /// Large values lie on the heap: the threads of the pool have small stacks, and those of hosts may have.
     #[test]
     fn many_threads_need_little_stack() {
         const STACK_BYTES: usize = 256 << 10;

@@ -130,7 +130,7 @@ impl Span {
     }
 }
 
-/// What is known of the inputs before the configuration is read: the struct itself, and the first value of u
+/// Memory of the inputs that is known before the configuration is read: the struct itself, and the first value of u
 /// and v.
 pub(super) fn inputs(config: *const factz_config, u: *const c_void, v: *const c_void) -> [Span; 3] {
     [Span::of("config", config), Span::of("u", u.cast::<f32>()), Span::of("v", v.cast::<f32>())]
@@ -225,11 +225,11 @@ pub(super) unsafe fn view<'a, T: Real>(
     unsafe { View::new(component.cast(), layout, extent) }
 }
 
-/// Which of the ghost vertices that `halo` names are accessed.
+/// The ghost vertices, of those that `halo` names, that a call reads.
 #[derive(Clone, Copy)]
 pub(super) enum Ghosts {
     Read,
-    /// Those that an analysis of cells looks at.
+    /// The ghosts that an analysis of cells looks at.
     OfCells,
     Ignored,
 }

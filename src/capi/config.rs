@@ -93,7 +93,7 @@ const _: () = {
     assert!(FACTZ_PRESERVE_TYPES == Preserve::Types as i32);
 };
 
-/// What to compress and how. Fill it with `factz_config_init` (or a function factz_config_from_*), then change what you need: whoever sets
+/// The configuration of a call. Fill it with `factz_config_init` (or a function factz_config_from_*), then change what you need: whoever sets
 /// nx, ny and a bound gets good defaults. The functions copy what they need; the struct may be reused
 /// or freed as soon as a call returns.
 ///
@@ -324,7 +324,7 @@ pub(super) unsafe fn read_request(name: &str, config: *const factz_config) -> Re
         .map_err(|e| Error::new(e.status, format!("{name}: {}", e.message)))
 }
 
-/// What the caller chose besides shape, element type and layout, which are not looked at.
+/// The choices of a configuration besides shape, element type and layout, which are not looked at.
 ///
 /// # Safety
 /// As for [`read_request`].

@@ -1,4 +1,4 @@
-//! What a static program needs of the C library besides what Rust code calls.
+//! Symbols of the C library that a static program needs besides those that Rust code calls.
 
 /// The run-time libraries of C++ and Fortran refer to these functions weakly and, where there is one of them, call
 /// all: without these references a static program has some of them and null pointers for the others.

@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// What a thread that takes part in a job does. It must not unwind.
+/// The work of a thread that takes part in a job. It must not unwind.
 type Participate<'a> = dyn Fn() + Sync + 'a;
 
 /// Runs `participate` on the calling thread and on up to `count` - 1 others at the same time, and returns when all

@@ -89,7 +89,7 @@ impl Header {
         2 * self.nx * self.ny * self.dtype.bytes()
     }
 
-    /// Which vertices predictions do not see.
+    /// Vertices that predictions do not see.
     pub fn missing(&self) -> Missing {
         Missing::of_bits(self.has_fill.then_some(self.fill_bits()))
     }

@@ -1,4 +1,4 @@
-//! Which vertices are missing: those with a NaN or an infinity, and filled ones, a component of which has the bits of
+//! Missing vertices: those with a NaN or an infinity, and filled ones, a component of which has the bits of
 //! the fill value. They are kept bit for bit, constrain nothing, and predictions see (0, 0) in their place.
 //! Twin: kernels/stage/missing.cuh.
 

@@ -364,7 +364,7 @@ bool looks_back(uint64_t seed) {
                 all.z += u, all.w += v;
             }
         }
-        // What is not known yet is not to be read.
+        // Sums that are not known yet must not be read.
         const bool knows = chunk == 0 || random() % known == 0;
         scan.own[chunk] = knows ? make_uint4(1, 2, 3, 4) : own;
         scan.all[chunk] = knows ? all : make_uint4(5, 6, 7, 8);

@@ -41,7 +41,7 @@ impl Counted {
     }
 }
 
-/// What there is to code of a piece of the tiles.
+/// Counts and lists of a piece of the tiles.
 #[derive(Default)]
 struct CountedPiece {
     counts: Option<Box<Counts>>,

@@ -14,7 +14,7 @@ use crate::stage::codes::{Builder, Masks, Scheme, TileCodes};
 use crate::stage::symbol::Code;
 use crate::stage::tile::{Encoder, Patch, Rectangle, Tally};
 
-/// What a vertex decodes to, and its code.
+/// The reconstruction of a vertex, and its code.
 type CodedVertex<T> = ([T; 2], Code);
 
 /// Values and codes of the vertices on lattice lines, anchors included.

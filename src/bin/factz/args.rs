@@ -330,7 +330,7 @@ pub struct Place {
 
 /// Compresses a field, the arrays U and V, into one stream.
 ///
-/// One of --abs and --rel is required. Values that are NaN or infinite are stored bit for bit, and so are vertices
+/// Exactly one of --abs and --rel is required. Values that are NaN or infinite are stored bit for bit, and so are vertices
 /// with the fill value, which do not count in the range.
 #[derive(Args)]
 #[command(after_long_help = "\

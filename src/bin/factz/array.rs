@@ -41,7 +41,7 @@ impl std::str::FromStr for Dims {
         if !whole(x) || !whole(y) || x.bytes().all(|b| b == b'0') || y.bytes().all(|b| b == b'0') {
             return Err("NX and NY are positive whole numbers, for example 360x181".into());
         }
-        // What is no u64 is too large as well.
+        // A product that is no u64 is too large as well.
         let dims = x.parse().ok().zip(y.parse().ok()).and_then(|(nx, ny)| Dims::checked(nx, ny));
         dims.ok_or_else(|| "NX times NY is more than 2^48 values, the most that a field may have".into())
     }

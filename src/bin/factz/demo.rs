@@ -97,7 +97,7 @@ pub fn run(a: &Demo) -> Result<Verdict, Failure> {
     Ok(if violations == 0 { Verdict::Good } else { Verdict::Violated })
 }
 
-/// What follows the table.
+/// The lines below the table.
 fn closing(a: &Demo, summary: &str, violations: u64) -> String {
     let mut text = String::from(LEGEND);
     let _ = write!(text, "\n{summary}");

@@ -16,7 +16,7 @@ impl Failure {
     pub fn new(message: String) -> Self {
         Failure { message, status: None }
     }
-    /// The same sentence with the file that it is about.
+    /// This failure with the name of the file in front.
     pub fn about(self, name: impl fmt::Display) -> Self {
         Failure { message: format!("{name}: {}", self.message), ..self }
     }

@@ -1,4 +1,4 @@
-//! What the library found out, as JSON with every field, and the names of its choices.
+//! Reports of the library as JSON with every field, and the names of its choices.
 
 use crate::array::dtype_name;
 use factz::analysis::{Comparison, Kind};

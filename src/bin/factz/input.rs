@@ -13,7 +13,7 @@ use std::path::Path;
 use std::rc::Rc;
 use zip::ZipArchive;
 
-/// What the options say about the arrays of a command.
+/// The options that describe the arrays of a command.
 #[derive(Clone, Default)]
 pub struct Expected {
     pub dims: Option<Dims>,

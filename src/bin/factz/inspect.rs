@@ -1,4 +1,4 @@
-//! What a stream says about itself, and whether it is whole.
+//! The header of a stream (`info`), and a check of all of it (`test`).
 
 use crate::args::{Info, Test};
 use crate::array::{dtype_name, Dims, Field};

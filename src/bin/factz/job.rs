@@ -79,7 +79,7 @@ pub fn decompress(
     Ok(report)
 }
 
-/// What an analysis of a field takes; without a bound nothing exceeds it.
+/// The arguments of an analysis of a field; without a bound nothing exceeds it.
 fn request(field: &Field, spacing: Spacing, bound: Option<f64>) -> Result<Request, Failure> {
     let config = Config::new(field.dims.nx, field.dims.ny, BoundKind::Absolute, bound.unwrap_or(0.0));
     let (dtype, fill_value) = (field.dtype(), field.fill_value);

@@ -14,7 +14,7 @@ const SIGNALS: [c_int; 5] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SI
 /// Names of temporary files. They are never freed: a handler may be reading them.
 static NAMES: [AtomicPtr<c_char>; 8] = [const { AtomicPtr::new(null_mut()) }; 8];
 
-/// What the program is at, for the handler.
+/// The state of the program that the signal handler looks at.
 static STATE: AtomicU8 = AtomicU8::new(WORKING);
 const WORKING: u8 = 0;
 /// Files are being replaced: a signal waits in PENDING.

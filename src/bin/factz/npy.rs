@@ -7,7 +7,7 @@ use std::io::Read;
 
 pub const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// What a header says.
+/// The content of a header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     /// The shape, slowest first.

@@ -247,7 +247,7 @@ pub fn same_file(a: &Path, b: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// What is in a directory, with the content of files.
+    /// The names in a directory, with the content of files.
     fn content(folder: &Path) -> Vec<(String, Option<Vec<u8>>)> {
         let entries = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap());
         let mut all: Vec<_> =
@@ -290,7 +290,7 @@ mod tests {
         assert!(error.message.contains("v: cannot be replaced"), "{error}");
         assert_eq!(content(folder.path()), [file("u", b"old"), ("v".into(), None)]);
 
-        // The same without an older first file.
+        // And where there was no older first file.
         std::fs::remove_file(&names[0]).unwrap();
         std::fs::remove_dir(&names[1]).unwrap();
         let unlucky = outputs(&names);

@@ -20,7 +20,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What the name of a file says.
+    /// The format that the name of a file asks for.
     pub fn of(path: &Path) -> Format {
         let extension = path.extension().filter(|_| !is_dash(path)).map(|e| e.to_ascii_lowercase());
         match extension.as_ref().and_then(|e| e.to_str()) {
