@@ -21,8 +21,8 @@
  *
  * What holds for every function, unless it says otherwise:
  *
- * - Memory. The caller owns all of it. Nothing is kept between calls and no pointer is retained after a
- *   _host function returns. Pointers are not NULL. Pointers to the structs of this header are aligned to
+ * - Memory. The caller owns all of it. Nothing but a pool of threads is kept between calls, and no pointer
+ *   after a _host function returns. Pointers are not NULL. Pointers to the structs of this header are aligned to
  *   8 bytes; fields and streams in host memory may have any alignment. Inputs are const and never
  *   written. Outputs must not overlap inputs or other outputs; this is checked where addresses show it.
  *   Where a _host function, or one without a stream, fails, the structs and counts that it writes are
