@@ -240,6 +240,7 @@ static_assert(8 * COUNTS <= ANALYSIS_COUNT_BYTES, "the counts have their place")
 
 constexpr u32 WARNING_WIDE_RANGE = 1;
 
+constexpr u64 MAX_GROUP_TILES = 256;
 constexpr u64 CONTROL_BYTES = 16384;
 constexpr u64 NEARNESS_BYTES = 48;
 constexpr u64 TABLE_SECTION_BYTES = 52 + 50 * 1020;

@@ -371,6 +371,7 @@ mod tests {
         let scan = include_str!("../kernels/anchor_scan.cuh");
         assert!(scan.contains(&format!("static_assert(ANCHOR_CHUNK == {ANCHOR_CHUNK},")));
         assert_eq!(constant("ANALYSIS_ROWS"), BAND);
+        assert_eq!(constant("MAX_GROUP_TILES"), crate::stage::container::MAX_GROUP_TILES);
         assert_eq!(constant("ANALYSIS_COUNT_BYTES"), ANALYSIS_COUNT_BYTES);
     }
 }

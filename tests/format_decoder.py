@@ -70,7 +70,7 @@ class Header:
         if self.version == 1:
             require(self.groups == 0, "reserved field")
             self.groups = 0 if self.content else -(-self.tiles // (1 << self.group_log2))
-        require(self.groups == 0 if self.content else 1 <= self.groups <= self.tiles, "groups")
+        require(self.groups == 0 if self.content else -(-self.tiles // 256) <= self.groups <= self.tiles, "groups")
 
 
 # Section 12 --------------------------------------------------------------------------------------

@@ -101,7 +101,8 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     h.field = vertices << ((h.about & 1) ? 4 : 3);
     const bool stored = (more >> 16 & 255) == CONTENT_STORED;
     const u32 log2 = more >> 24 & 15;
-    const bool some_groups = stored ? h.groups == 0 : h.groups - 1 < tiles;
+    // Not more than one for each tile, and enough for all tiles: the field is no larger than the stream can hold.
+    const bool some_groups = stored ? h.groups == 0 : h.groups - 1 < tiles && h.groups >= (tiles - 1) / MAX_GROUP_TILES + 1;
     if (version == 1) h.groups = (tiles + (1ull << log2) - 1) >> log2;
     const u32 directory = directory_bytes(version, h.about >> 16 & 255);
     const u64 body = stored ? h.field : (h.tables > directory ? h.tables : directory) + h.groups * (4 + STATE_BYTES);

@@ -248,8 +248,9 @@ impl Header {
         if version == 1 && header.content == Content::Coded {
             header.groups = tiles.div_ceil(1 << group_log2);
         }
+        // Enough for all tiles: the field is no larger than the stream can hold, whatever its header says.
         let allowed = match header.content {
-            Content::Coded => 1..=tiles,
+            Content::Coded => tiles.div_ceil(MAX_GROUP_TILES)..=tiles,
             Content::Stored => 0..=0,
         };
         if !allowed.contains(&header.groups) {
@@ -452,6 +453,13 @@ mod tests {
             let early = Header { version: 1, groups: 0, stream_bytes: 1 << 20, ..lorenzo };
             assert_eq!(Header::read(&early.write()).unwrap_err().status, Status::CorruptStream);
             assert_eq!(Header::read(&old.write()).unwrap().version, version);
+        }
+        // 11 groups hold 2816 tiles at most.
+        for (nx, ny, holds) in [(32, 32 * 2816, true), (32, 32 * 2816 + 1, false), (1, 1_000_000_000, false)]
+        {
+            let claims = Header { nx, ny, ..h };
+            let status = Header::read(&claims.write()).map_or_else(|e| e.status, |_| Status::Ok);
+            assert_eq!(status == Status::Ok, holds, "{nx} x {ny}: {status:?}");
         }
         let unknown = Header { version: VERSION, ..h };
         assert_eq!(Header::read(&unknown.write()).unwrap_err().status, Status::CorruptStream);
