@@ -35,8 +35,8 @@
  *   The library never prints, exits, aborts or throws. FACTZ_ERROR_INTERNAL, a defect of the library, may
  *   come from any function.
  * - Memory that _host functions take for the time of the call: compression 0.1 to 0.5 times the field (u and
- *   v) where it is smooth, at most 2.5 times it (4.5 times where it has one row or column); decompression 0.1
- *   to 0.2 times, at most 1.5 times (2.5 times); comparison 10 rows and extraction 4 rows a thread, and the
+ *   v) where it is smooth, at most 3 times it (4.5 times where it has one row or column); decompression 0.1
+ *   to 0.2 times, at most 1.5 times (2.75 times); comparison 13 rows and extraction 4 rows a thread, and the
  *   points found; each call 64 KB, each thread about 0.2 MB. Where that cannot be had they return
  *   FACTZ_ERROR_OUT_OF_MEMORY; they never abort. _device functions take none: the caller brings a workspace.
  * - Threads. Every function may be called from any thread and from several at once; concurrent calls need
