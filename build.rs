@@ -15,7 +15,7 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const SOURCE: &str = "kernels/factz_all.cu";
+const SOURCE: &str = "kernels/factz.cu";
 const VARIABLES: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT"];
 /// Flags of the kernels' arithmetic: IEEE 754, as on the host. No product is fused into a sum but where the
 /// source says so, subnormal numbers stay what they are, quotients and roots are rounded to nearest.
@@ -107,7 +107,7 @@ fn compile(nvcc: &Path, image: &Path) {
     let lowest = *archs.first().expect("nvcc knows none of the architectures");
     let mut command = Command::new(nvcc);
     command
-        .args(["-fatbin", "-std=c++17", "-O3"])
+        .args(["-fatbin", "-std=c++17", "-O3", "-Ikernels"])
         .args(ARITHMETIC)
         .arg(if knows(nvcc, "--compress-mode") { "--compress-mode=size" } else { "-Xfatbin=--compress-all" })
         .arg(format!("--threads={}", env::var("NUM_JOBS").unwrap_or_else(|_| "1".into())))

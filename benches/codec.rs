@@ -6,8 +6,8 @@
 use std::sync::OnceLock;
 
 use divan::{counter::BytesCount, Bencher};
-use factz::backend::{compress, decompress, max_stream_bytes, Execution};
-use factz::field::{View, ViewMut};
+use factz::cpu::{compress, decompress, max_stream_bytes, Execution};
+use factz::grid::field::{View, ViewMut};
 use factz::{BoundKind, Config, Mode, Request};
 
 /// Modes and numbers of threads.

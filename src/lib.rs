@@ -9,22 +9,20 @@
 #![allow(clippy::needless_range_loop)]
 
 pub mod analysis;
-pub mod backend;
 pub mod capi;
+pub mod config_text;
+pub mod cpu;
+pub mod cuda;
+pub mod entropy;
 pub mod error;
-pub mod field;
-mod fpenv;
-pub mod geometry;
-mod log;
-mod memory;
-pub mod options;
-mod panics;
-pub mod plan;
-mod pool;
-pub mod real;
+pub mod grid;
+pub mod predict;
 pub mod report;
 pub mod request;
-pub mod stage;
+mod runtime;
+pub mod stream;
+pub mod tile;
+pub mod topology;
 
 pub use error::{Error, Result, Status};
 pub use report::{Report, StreamInfo};

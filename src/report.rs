@@ -1,8 +1,8 @@
 //! What a call found out, and what a stream says about itself.
 
 use crate::error::Status;
-use crate::log::event;
 use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
+use crate::runtime::log::event;
 
 /// The outcome of a compression or decompression.
 #[derive(Clone, Copy, Debug, PartialEq)]

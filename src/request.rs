@@ -2,8 +2,8 @@
 //! No allocation, no device: everything here is arithmetic on the configuration.
 
 use crate::error::{Error, Result};
-use crate::field::Layout;
-use crate::geometry::Grid;
+use crate::grid::field::Layout;
+use crate::grid::tiles::Grid;
 
 /// Element type of u and v.
 #[repr(i32)]

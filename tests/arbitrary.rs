@@ -10,14 +10,14 @@ use std::fs;
 use std::path::PathBuf;
 
 use counting::{alone, peak_of};
-use factz::backend::decompress;
-use factz::field::ViewMut;
-use factz::geometry::Grid;
-use factz::stage::codes::{row_mask, GroupLayout, Masks, Scheme, TileCodes};
-use factz::stage::container::{self, Content, Header, HEADER_BYTES};
-use factz::stage::entropy::huffman::Lengths;
-use factz::stage::entropy::table::{zero_counts, Frequencies};
-use factz::stage::entropy::{group, list, Model};
+use factz::cpu::decompress;
+use factz::entropy::huffman::Lengths;
+use factz::entropy::tables::{zero_counts, Frequencies};
+use factz::entropy::{groups, lists, Model};
+use factz::grid::field::ViewMut;
+use factz::grid::tiles::Grid;
+use factz::stream::container::{self, Content, Header, HEADER_BYTES};
+use factz::tile::coding::{row_mask, GroupLayout, Masks, Scheme, TileCodes};
 use factz::{BoundKind, Config, Dtype, Mode, Predictor, Preserve};
 use support::*;
 
@@ -88,15 +88,15 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
             for (k, (block, class)) in scheme.blocks().iter().zip(&mut codes.classes).enumerate() {
                 *class = random(scheme.classes() as u64) as u8;
                 // As many entries as the class allows a list.
-                let listed = scheme.layout == GroupLayout::Lists && list::is_list(*class);
-                let mut left = if listed { (1 << list::count_bits(k, *class)) - 1 } else { 0 };
+                let listed = scheme.layout == GroupLayout::Lists && lists::is_list(*class);
+                let mut left = if listed { (1 << lists::count_bits(k, *class)) - 1 } else { 0 };
                 for position in block.clone() {
                     if *class == 0 || active[position / 32] >> (position % 32) & 1 == 0 {
                         continue;
                     }
                     let most = if random(3) == 0 { alphabet } else { 2 };
                     let mut symbol = random(most) as u8;
-                    if listed && list::positions(k).contains(&position) {
+                    if listed && lists::positions(k).contains(&position) {
                         symbol *= (left > 0) as u8;
                         left -= (symbol != 0) as u32;
                     }
@@ -113,20 +113,20 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
         }
         tiles.push((shape, codes));
     }
-    let (mut counts, mut lists) = (zero_counts().unwrap(), list::Lists::default());
+    let (mut counts, mut lists) = (zero_counts().unwrap(), lists::Lists::default());
     for (shape, codes) in &tiles {
-        group::count(scheme, shape, codes, Some(&mut counts), &mut lists).unwrap();
+        groups::count(scheme, shape, codes, Some(&mut counts), &mut lists).unwrap();
     }
     let models: Vec<M> = counts.iter().map(M::from_counts).collect();
     let tables = container::write_tables(&models).unwrap();
-    let coder = group::encode_tables(&models).unwrap();
+    let coder = groups::encode_tables(&models).unwrap();
     let numbered = tiles.iter().enumerate().map(|(tile, (shape, codes))| (*shape, codes, lists.tile(tile)));
     let numbered: Vec<_> = numbered.collect();
     let (mut rest, mut words, mut groups) = (&numbered[..], Vec::new(), Vec::new());
     while !rest.is_empty() {
         let (tiles, left) = rest.split_at(rest.len().min(1 + random(9) as usize));
         rest = left;
-        let out = group::encode::<M>(scheme, tiles, &coder).unwrap();
+        let out = groups::encode::<M>(scheme, tiles, &coder).unwrap();
         words.extend(container::group_word(tiles.len() as u64, out.len()).to_le_bytes());
         groups.push(out);
     }

@@ -12,7 +12,7 @@ use factz::capi::report::factz_report;
 use factz::capi::sizes::*;
 use factz::capi::status::*;
 use factz::capi::version::*;
-use factz::{options, BoundKind, Coder, Config, Mode, Predictor, Preserve};
+use factz::{config_text, BoundKind, Coder, Config, Mode, Predictor, Preserve};
 use proptest::prelude::*;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
@@ -210,14 +210,14 @@ proptest! {
     #[test]
     fn text_and_words_round_trip_bit_for_bit(config in any_choices()) {
         // A fill value that a configuration may not have is refused by both.
-        let Ok(text) = options::format(&config) else {
-            prop_assert!(options::to_words(&config).is_err() && config.fill_value.is_some());
+        let Ok(text) = config_text::format(&config) else {
+            prop_assert!(config_text::to_words(&config).is_err() && config.fill_value.is_some());
             return Ok(());
         };
         prop_assert!(text.len() < FACTZ_CONFIG_STRING_BYTES);
-        prop_assert_eq!(bits(&options::parse(&text).unwrap()), bits(&config));
-        let words = options::to_words(&config).unwrap();
-        prop_assert_eq!(bits(&options::from_words(&words).unwrap()), bits(&config));
+        prop_assert_eq!(bits(&config_text::parse(&text).unwrap()), bits(&config));
+        let words = config_text::to_words(&config).unwrap();
+        prop_assert_eq!(bits(&config_text::from_words(&words).unwrap()), bits(&config));
     }
 
     /// Whatever comes in, the answer is a configuration that holds, or an error with a message.
@@ -230,9 +230,9 @@ proptest! {
         if let (Some(version), Some(first)) = (version, words.first_mut()) {
             *first = version;
         }
-        match options::from_words(&words) {
+        match config_text::from_words(&words) {
             Ok(config) => {
-                let again = options::from_words(&options::to_words(&config).unwrap()).unwrap();
+                let again = config_text::from_words(&config_text::to_words(&config).unwrap()).unwrap();
                 prop_assert_eq!(bits(&again), bits(&config));
             }
             Err(e) => prop_assert!(!e.message.is_empty()),
@@ -243,9 +243,9 @@ proptest! {
     fn any_text_is_read_or_refused(
         text in "((abs|rel|mode|coder|predictor|preserve|dx|dy|pin|fill|verify|x)=(1e-3|block|ans|lorenzo|xmin\\+ymax|nan|.{0,5}),?){0,4}",
     ) {
-        match options::parse(&text) {
+        match config_text::parse(&text) {
             Ok(config) => {
-                let again = options::parse(&options::format(&config).unwrap()).unwrap();
+                let again = config_text::parse(&config_text::format(&config).unwrap()).unwrap();
                 prop_assert_eq!(bits(&again), bits(&config));
             }
             Err(e) => prop_assert!(!e.message.is_empty()),

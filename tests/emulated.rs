@@ -12,11 +12,11 @@ mod support;
 
 use cases::*;
 use factz::analysis::{compare, critical_points, range, CriticalPoint};
-use factz::backend::{compress, decompress, max_stream_bytes, Execution};
-use factz::field::{Layout, View, ViewMut};
-use factz::real::Real;
+use factz::cpu::{compress, decompress, max_stream_bytes, Execution};
+use factz::grid::element::Real;
+use factz::grid::field::{Layout, View, ViewMut};
+use factz::grid::missing;
 use factz::request::{SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
-use factz::stage::missing;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request, Status};
 use serde_json::Value;
 use std::fs;
@@ -568,13 +568,13 @@ fn damaged(stream: &[u8], seed: usize) -> Vec<u8> {
     for _ in 0..1 + seed % 3 {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         // Behind the fixed part of the header, whose damage ends everything at once.
-        let from = factz::stage::container::HEADER_BYTES;
+        let from = factz::stream::container::HEADER_BYTES;
         let at = from + (state >> 33) as usize % (copy.len() - from).max(1);
         if let Some(byte) = copy.get_mut(at) {
             *byte ^= 1 << (state >> 60 & 7);
         }
     }
-    factz::stage::container::seal(&mut copy);
+    factz::stream::container::seal(&mut copy);
     copy
 }
 

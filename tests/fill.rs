@@ -4,9 +4,9 @@
 mod support;
 
 use factz::analysis::{compare, Comparison};
-use factz::backend::{compress, decompress, inspect, max_stream_bytes, Execution};
-use factz::field::{View, ViewMut};
-use factz::real::Real;
+use factz::cpu::{compress, decompress, inspect, max_stream_bytes, Execution};
+use factz::grid::element::Real;
+use factz::grid::field::{View, ViewMut};
 use factz::report::WARNING_WIDE_RANGE;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Report, Request};
 use serde_json::{json, Value};

@@ -12,10 +12,10 @@
 mod cases;
 
 use cases::*;
-use factz::backend::{compress, decompress, inspect, max_stream_bytes, Execution};
-use factz::field::{View, ViewMut};
-use factz::real::Real;
-use factz::stage::container::{Header, HEADER_BYTES, VERSION};
+use factz::cpu::{compress, decompress, inspect, max_stream_bytes, Execution};
+use factz::grid::element::Real;
+use factz::grid::field::{View, ViewMut};
+use factz::stream::container::{Header, HEADER_BYTES, VERSION};
 use factz::Request;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -3,9 +3,9 @@
 //! checker (`exact_verify.py`, Python with numpy), and on random fields by the comparison.
 
 use factz::analysis::{compare, Comparison};
-use factz::backend::{compress, decompress, max_stream_bytes, Execution};
-use factz::field::{Layout, View, ViewMut};
-use factz::real::Real;
+use factz::cpu::{compress, decompress, max_stream_bytes, Execution};
+use factz::grid::element::Real;
+use factz::grid::field::{Layout, View, ViewMut};
 use factz::request::{SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Report, Request, Status};
 use num_rational::BigRational;

@@ -7,10 +7,10 @@ mod counting;
 mod support;
 
 use counting::{alone, peak_of};
-use factz::backend::{decompress, inspect};
-use factz::field::{Extent, Layout, ViewMut};
-use factz::geometry::Grid;
-use factz::stage::container::{self, Header, HEADER_BYTES};
+use factz::cpu::{decompress, inspect};
+use factz::grid::field::{Extent, Layout, ViewMut};
+use factz::grid::tiles::Grid;
+use factz::stream::container::{self, Header, HEADER_BYTES};
 use factz::{Config, Dtype};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};

@@ -114,10 +114,10 @@ fn kernels_round_to_nearest_and_keep_subnormal_numbers() {
         let code = folder.join(format!("{architecture}.ptx"));
         run(Command::new(nvcc)
             .current_dir(root())
-            .args(["-ptx", "-std=c++17", "-O3"])
+            .args(["-ptx", "-std=c++17", "-O3", "-Ikernels"])
             .args(&flags)
             .arg(format!("-gencode=arch=compute_{architecture},code=compute_{architecture}"))
-            .arg("kernels/factz_all.cu")
+            .arg("kernels/factz.cu")
             .arg("-o")
             .arg(&code));
         check(&code);

@@ -6,8 +6,8 @@
 mod counting;
 
 use counting::{alone, peak_of};
-use factz::backend::{compress, decompress, max_stream_bytes, Execution};
-use factz::field::{View, ViewMut};
+use factz::cpu::{compress, decompress, max_stream_bytes, Execution};
+use factz::grid::field::{View, ViewMut};
 use factz::{BoundKind, Coder, Config, Mode, Predictor, Preserve, Request};
 
 const TWO_THREADS: Execution = Execution { threads: 2, progress: None };

@@ -11,8 +11,8 @@
 mod support;
 
 use factz::analysis::{compare, Comparison};
-use factz::field::View;
-use factz::real::Real;
+use factz::grid::element::Real;
+use factz::grid::field::View;
 use factz::{BoundKind, Config, Dtype, Request};
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};

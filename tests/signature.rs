@@ -1,10 +1,10 @@
 //! Signatures are exact, and a triangle moved by less than its bound keeps its signature: both
 //! against rational arithmetic, on triangles chosen to be hard.
 
-use factz::geometry::Triangle;
-use factz::real::Real;
-use factz::stage::bound::{axis_distance, triangle_bound};
-use factz::stage::signature::{
+use factz::grid::element::Real;
+use factz::grid::tiles::Triangle;
+use factz::topology::bound::{axis_distance, triangle_bound};
+use factz::topology::signature::{
     is_critical, same, sign_det, signature, Rule, Signature, IN, NONFINITE, OUT, TIE, UNCERTAIN,
 };
 use num_rational::BigRational;

@@ -3,12 +3,12 @@
 use super::critical_points::kind_of;
 use super::{guarded, in_bands, range, row_of, vectors, Domain, Kind, READ_SIDES, TRIANGLES};
 use crate::error::Result;
-use crate::field::View;
-use crate::geometry::Triangle;
-use crate::real::Real;
+use crate::grid::element::Real;
+use crate::grid::field::View;
+use crate::grid::tiles::Triangle;
 use crate::request::{BoundKind, Request};
-use crate::stage::bound::axis_distance;
-use crate::stage::signature::{kind, signs, Rule, IN, TIE};
+use crate::topology::bound::axis_distance;
+use crate::topology::signature::{kind, signs, Rule, IN, TIE};
 use std::ops::Range;
 
 /// The comparison of a field with its reconstruction. Triangles are compared where no vertex is missing (see

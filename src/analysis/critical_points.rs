@@ -1,14 +1,14 @@
 //! The critical points of a field, with exact types.
 
-use super::exact_type::exact_type;
 use super::{guarded, in_bands, row_of, vectors, Domain, READ_SIDES, TRIANGLES};
 use crate::error::Result;
-use crate::field::View;
-use crate::geometry::Triangle;
-use crate::memory;
-use crate::real::Real;
+use crate::grid::element::Real;
+use crate::grid::field::View;
+use crate::grid::tiles::Triangle;
 use crate::request::Request;
-use crate::stage::signature::{certified_type, is_critical, signature, Rule, UNCERTAIN};
+use crate::runtime::memory;
+use crate::topology::exact_type::exact_type;
+use crate::topology::signature::{certified_type, is_critical, signature, Rule, UNCERTAIN};
 use std::ops::Range;
 
 /// The type of a critical point, from the exact signs of determinant, trace and discriminant.

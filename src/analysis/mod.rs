@@ -11,7 +11,6 @@
 
 pub mod compare;
 pub mod critical_points;
-mod exact_type;
 pub mod range;
 
 pub use compare::{compare, Comparison};
@@ -19,19 +18,19 @@ pub use critical_points::{critical_points, CriticalPoint, Kind};
 pub use range::{range, relative_bound, ValueRange};
 
 use crate::error::{Error, Result};
-use crate::field::View;
-use crate::fpenv;
-use crate::geometry::{corners, Grid, Triangle};
-use crate::memory::{self, Reserve};
-use crate::pool::{self, Threads};
-use crate::real::Real;
+use crate::grid::element::Real;
+use crate::grid::field::View;
+use crate::grid::missing::Missing;
+use crate::grid::tiles::{corners, Grid, Triangle};
 use crate::request::{Request, SIDE_LAST_ROW, SIDE_RIGHT};
-use crate::stage::missing::Missing;
-use crate::stage::signature::Rule;
+use crate::runtime::float_env;
+use crate::runtime::memory::{self, Reserve};
+use crate::runtime::pool::{self, Threads};
+use crate::topology::signature::Rule;
 use std::ops::Range;
 
 /// Rows that one task works on: the division does not depend on the number of threads. Sums go up a tree that
-/// begins with these bands, on devices too (ANALYSIS_ROWS in kernels/abi.cuh).
+/// begins with these bands, on devices too (ANALYSIS_ROWS in kernels/device/kernel_args.cuh).
 pub(crate) const BAND: u64 = 32;
 
 /// The sides whose ghost vertices are read where the halo names them.
@@ -126,7 +125,7 @@ fn in_bands<R: Default + Send>(
 /// Runs an analysis in the default floating-point environment, with memory that a failure is described in.
 fn guarded<R>(work: impl FnOnce() -> Result<R>) -> Result<R> {
     let _reserve = Reserve::new()?;
-    fpenv::with_default(work)
+    float_env::with_default(work)
 }
 
 /// A row of equal values.

@@ -2,10 +2,10 @@
 
 use super::{guarded, in_bands, row_of, Domain};
 use crate::error::Result;
-use crate::field::View;
-use crate::real::Real;
+use crate::grid::element::Real;
+use crate::grid::field::View;
+pub use crate::grid::range::relative_bound;
 use crate::request::{BoundKind, Request};
-pub use crate::stage::range::relative_bound;
 use std::ops::Range;
 
 /// The result of one pass over the vertices of a field. The bits do not depend on the order of the vertices.
@@ -170,7 +170,7 @@ mod tests {
         let value = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f64 - 8e6;
         let [u, v] = [0, nx * ny].map(|first| (first..first + nx * ny).map(value).collect::<Vec<f64>>());
         let find = |nx, ny, from: usize, threads| {
-            let layout = crate::field::Layout { pitch: 37, stride: 1 };
+            let layout = crate::grid::field::Layout { pitch: 37, stride: 1 };
             let views = [&u, &v].map(|c| View::strided(c, from, layout));
             range(&request(nx, ny, None), views, threads).unwrap()
         };

@@ -5,10 +5,10 @@ use super::config::{factz_config, read_field_request, read_request};
 use super::status::factz_status;
 use crate::analysis::{self, check_same_ghosts, CriticalPoint, Kind};
 use crate::error::{Error, Result, Status};
-use crate::field::View;
-use crate::log::event;
-use crate::real::Real;
+use crate::grid::element::Real;
+use crate::grid::field::View;
 use crate::request::{Dtype, Request};
+use crate::runtime::log::event;
 use std::ffi::{c_int, c_void};
 use std::mem::size_of;
 

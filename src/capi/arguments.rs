@@ -4,8 +4,8 @@ use super::config::factz_config;
 use super::status::{factz_status, guard};
 use crate::analysis::READ_SIDES;
 use crate::error::{Error, Result};
-use crate::field::{Extent, Layout, View};
-use crate::real::Real;
+use crate::grid::element::Real;
+use crate::grid::field::{Extent, Layout, View};
 use crate::request::{
     Config, Dtype, Request, SIDES_ALL, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT,
 };

@@ -4,12 +4,12 @@ use super::arguments::{check_buffer, inputs, thread_count, view, Field, Ghosts, 
 use super::config::{factz_config, read_field_request};
 use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;
-use crate::backend::{self, Execution};
+use crate::cpu::{self, Execution};
 use crate::error::Result;
-use crate::log::event;
-use crate::real::Real;
+use crate::grid::element::Real;
 use crate::report::Report;
 use crate::request::{Dtype, Request};
+use crate::runtime::log::event;
 use std::ffi::{c_int, c_void};
 
 /// Compresses a field in host memory.
@@ -86,7 +86,7 @@ unsafe fn run<T: Real>(
     let (u, v) = unsafe {
         (view::<T>(u, request, config.u, config.halo), view::<T>(v, request, config.v, config.halo))
     };
-    let report = backend::compress(request, u, v, dst, execution)?;
+    let report = cpu::compress(request, u, v, dst, execution)?;
     event!(
         DEBUG,
         "compressed",

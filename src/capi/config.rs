@@ -4,7 +4,7 @@ use super::arguments::{check_struct, check_vertices, choice, Output, Span};
 use super::inspect::factz_info;
 use super::status::{factz_status, guard};
 use crate::error::{Error, Result, Status};
-use crate::field::Layout;
+use crate::grid::field::Layout;
 use crate::request::{self, BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request};
 use std::mem::size_of;
 

@@ -5,13 +5,13 @@ use super::config::{factz_config, read_field_request};
 use super::inspect::check_source;
 use super::report::{factz_report, guard_with_report, Outcome};
 use super::status::factz_status;
-use crate::backend::{self, Execution};
+use crate::cpu::{self, Execution};
 use crate::error::Result;
-use crate::field::{Extent, ViewMut};
-use crate::log::event;
-use crate::real::Real;
+use crate::grid::element::Real;
+use crate::grid::field::{Extent, ViewMut};
 use crate::report::Report;
 use crate::request::{Dtype, Request};
+use crate::runtime::log::event;
 use std::ffi::{c_int, c_void};
 
 /// Decompresses a stream in host memory.
@@ -90,7 +90,7 @@ unsafe fn run<T: Real>(
         ViewMut::new(component.cast::<T>(), layout, extent)
     };
     let (u, v) = (output(u, config.u), output(v, config.v));
-    let report = backend::decompress(config, stream, u, v, execution)?;
+    let report = cpu::decompress(config, stream, u, v, execution)?;
     event!(DEBUG, "decompressed", nx = config.nx, ny = config.ny, stream_bytes = report.stream_bytes,);
     Ok(report)
 }

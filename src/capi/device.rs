@@ -10,7 +10,7 @@ use super::inspect::{check_source, factz_info};
 use super::range::factz_range;
 use super::report::factz_report;
 use super::status::{factz_status, guard};
-use crate::backend::cuda::{self, Buffers, ComparedFields, PointBuffers, RangeBuffers};
+use crate::cuda::{self, Buffers, ComparedFields, PointBuffers, RangeBuffers};
 use std::ffi::c_void;
 
 /// CUDA's own opaque type, so that a `cudaStream_t` or `CUstream` passes without a cast.

@@ -3,8 +3,8 @@
 use super::arguments::{check_buffer, check_outputs, check_struct, Output, Span};
 use super::config::{choices, factz_config};
 use super::status::{factz_status, guard};
+use crate::config_text;
 use crate::error::{Error, Result, Status};
-use crate::options;
 use std::ffi::{c_char, CStr};
 use std::mem::size_of;
 
@@ -13,7 +13,7 @@ pub const FACTZ_CONFIG_STRING_BYTES: usize = 512;
 
 /// Words that `factz_config_to_words` writes.
 pub const FACTZ_CONFIG_WORDS: usize = 24;
-const _: () = assert!(FACTZ_CONFIG_WORDS == options::WORDS);
+const _: () = assert!(FACTZ_CONFIG_WORDS == config_text::WORDS);
 
 /// Makes a configuration from text such as "rel=1e-3,mode=speculative,pin=xmin+ymax".
 ///
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn factz_config_from_string(
         let text = text
             .to_str()
             .map_err(|e| Error::config(format!("text is not UTF-8 from byte {} on", e.valid_up_to())))?;
-        output.set(factz_config::from(&options::parse(text)?));
+        output.set(factz_config::from(&config_text::parse(text)?));
         Ok(())
     })
 }
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn factz_config_to_string(
             unsafe { text.write(0) };
         }
         // SAFETY: the caller gave a whole struct.
-        let line = options::format(&unsafe { choices(config) }?)?;
+        let line = config_text::format(&unsafe { choices(config) }?)?;
         if line.len() + 1 > text_bytes {
             let need = line.len() + 1;
             return Err(Error::new(
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn factz_config_to_words(
         // SAFETY: not null and aligned, and the caller promised `count` writable words.
         unsafe { target.write([0; FACTZ_CONFIG_WORDS]) };
         // SAFETY: the caller gave a whole struct.
-        let made = options::to_words(&unsafe { choices(config) }?)?;
+        let made = config_text::to_words(&unsafe { choices(config) }?)?;
         // SAFETY: as above.
         unsafe { target.write(made) };
         Ok(())
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn factz_config_from_words(
         output.check_apart(&[&check_buffer("words", words.cast(), bytes)?])?;
         // SAFETY: not null and aligned, and the caller promised `count` readable words; no more are looked at.
         let words = unsafe { std::slice::from_raw_parts(words, count.min(FACTZ_CONFIG_WORDS)) };
-        output.set(factz_config::from(&options::from_words(words)?));
+        output.set(factz_config::from(&config_text::from_words(words)?));
         Ok(())
     })
 }

@@ -3,7 +3,7 @@
 use super::arguments::{check_buffer, check_struct, choice, Span};
 use super::config::{BOUND_KINDS, CODERS, DTYPES, MODES, NO_YES, PREDICTORS, PRESERVES};
 use super::status::{factz_status, guard, FACTZ_OK};
-use crate::backend;
+use crate::cpu;
 use crate::error::{Error, Result};
 use crate::report::StreamInfo;
 use crate::request::Config;
@@ -12,7 +12,7 @@ use std::ffi::c_void;
 /// Bytes at the start of a stream that `factz_inspect_host` and `factz_inspect_device` need; every
 /// stream has at least as many.
 pub const FACTZ_INSPECT_BYTES: usize = 128;
-const _: () = assert!(FACTZ_INSPECT_BYTES == backend::INSPECT_BYTES);
+const _: () = assert!(FACTZ_INSPECT_BYTES == cpu::INSPECT_BYTES);
 
 /// The header of a stream. Aligned to 8 bytes.
 #[repr(C)]
@@ -168,7 +168,7 @@ pub unsafe extern "C" fn factz_inspect_host(
         // SAFETY: src is not null and the caller promised src_bytes readable bytes; info, the only
         // thing written, lies elsewhere and is written later.
         let stream = unsafe { std::slice::from_raw_parts(src.cast::<u8>(), src_bytes) };
-        answer = factz_info::from(&backend::inspect(stream)?);
+        answer = factz_info::from(&cpu::inspect(stream)?);
         Ok(())
     });
     if writable {

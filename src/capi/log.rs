@@ -1,7 +1,7 @@
 //! The log callback: the crate's events, for a C function.
 
 use super::status::{factz_status, guard};
-use crate::log::{self, Sink};
+use crate::runtime::log::{self, Sink};
 use std::ffi::{c_char, c_int, c_void};
 
 /// Level of an event: a call failed.

@@ -5,9 +5,9 @@ use super::config::{factz_config, read_field_request};
 use super::status::factz_status;
 use crate::analysis::{range, ValueRange};
 use crate::error::Result;
-use crate::fpenv;
-use crate::real::Real;
+use crate::grid::element::Real;
 use crate::request::{Dtype, Request};
+use crate::runtime::float_env;
 use std::ffi::{c_int, c_void};
 
 /// The range of the values of a field, u and v together. Aligned to 8 bytes.
@@ -123,7 +123,7 @@ pub extern "C" fn factz_relative_bound(relative: f64, low: f64, high: f64) -> f6
     if !(relative.is_finite() && relative >= 0.0) || low.is_nan() || high.is_nan() {
         return f64::NAN;
     }
-    fpenv::with_default(|| range::relative_bound(relative, low, high))
+    float_env::with_default(|| range::relative_bound(relative, low, high))
 }
 
 /// # Safety

@@ -3,9 +3,9 @@
 use super::arguments::{check_struct, Output, Span};
 use super::config::{factz_config, read_request, read_shape};
 use super::status::{factz_status, guard};
-use crate::backend;
+use crate::cpu;
+use crate::cuda::workspace::{AnalysisWorkspace, Workspace, ALIGNMENT};
 use crate::error::Result;
-use crate::plan::{AnalysisWorkspace, Workspace, ALIGNMENT};
 use crate::request::Request;
 
 /// How much memory a call needs.
@@ -39,7 +39,7 @@ assert_layout!(
 
 fn sizes_of(request: &Request, workspace: Workspace) -> Result<factz_sizes> {
     Ok(factz_sizes {
-        max_stream_bytes: backend::max_stream_bytes(request),
+        max_stream_bytes: cpu::max_stream_bytes(request),
         workspace_bytes: workspace.bytes,
         alignment: ALIGNMENT,
         analysis_workspace_bytes: AnalysisWorkspace::bytes(request)?,

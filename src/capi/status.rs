@@ -2,8 +2,8 @@
 
 use super::linking;
 use crate::error::{Error, Result, Status};
-use crate::log::event;
-use crate::panics;
+use crate::runtime::log::event;
+use crate::runtime::panics;
 use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::{c_char, CStr};

@@ -2,7 +2,7 @@
 
 use super::arguments::{check_outputs, Output, Span};
 use super::status::{factz_status, guard};
-use crate::stage::container;
+use crate::stream::container;
 use std::ffi::c_char;
 
 /// Version of the library that this header belongs to.

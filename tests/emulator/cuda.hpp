@@ -218,7 +218,7 @@ inline void __syncwarp(unsigned lanes = 0xffffffffu) {
 inline void __syncthreads() { block_barrier(false); }
 inline int __syncthreads_or(int predicate) { return block_barrier(predicate != 0); }
 
-// For kernels/ptx.cuh.
+// For kernels/device/ptx.cuh.
 alignas(256) extern unsigned char emulated_shared[256 << 10];
 #define LAUNCHED_SHARED(Shared, name) Shared& name = *reinterpret_cast<Shared*>(emulated_shared)
 inline void prefetch(const void*) {}

@@ -7,7 +7,7 @@
 //   emulator look_back SEED
 //   emulator analyze ORDER DTYPE NX NY COLUMNS ROWS BOUND_KIND BOUND HAS_FILL FILL DX DY U V OTHER_U OTHER_V FIRST PITCH RESULTS
 //
-// Numbers are those of kernels/abi.cuh; FIRST is the element of U and V that is the first vertex, FILL the bits of the
+// Numbers are those of kernels/device/kernel_args.cuh; FIRST is the element of U and V that is the first vertex, FILL the bits of the
 // fill value or "-". Prints the status, and behind that of a compression the counts of the report. RESULTS are the
 // comparison, the range, and the number of critical points with the points.
 // The one of look_back has chunks of anchors look back at others of which some know what is before them and some do not,
@@ -24,7 +24,7 @@
 // Behind all others: it gives words a meaning that they use.
 #include "cuda.hpp"
 
-#include "factz_all.cu"
+#include "factz.cu"
 
 Index threadIdx, blockIdx, blockDim, gridDim;
 alignas(256) unsigned char emulated_shared[256 << 10];
@@ -221,7 +221,7 @@ void write_file(const char* path, const void* bytes, size_t n) {
     if (!file || std::fwrite(bytes, 1, n, file) != n || std::fclose(file) != 0) fail("cannot write an output");
 }
 
-// The parts of the workspace, as src/plan.rs has them.
+// The parts of the workspace, as src/cuda/workspace.rs has them.
 void carve(Job& job, bool compress) {
     const uint64_t tiles = job.tiles(), pair = job.dtype ? 16 : 8;
     job.control = fenced_as<u8>(CONTROL_BYTES);

@@ -6,16 +6,16 @@ use crate::memory::{poisons, Guarded};
 use crate::scenarios::small_case;
 use crate::{text, Check, Tally, POISON};
 use factz::analysis::{self, Comparison, CriticalPoint, ValueRange};
-use factz::backend;
-use factz::backend::cuda::host::{Buffer, Device, Queue};
-use factz::backend::cuda::{
+use factz::cpu;
+use factz::cuda::host::{Buffer, Device, Queue};
+use factz::cuda::workspace::AnalysisWorkspace;
+use factz::cuda::{
     compare_device, critical_points_device, inspect_device, prepare_device, range_device, ComparedFields,
     PointBuffers, RangeBuffers,
 };
-use factz::plan::AnalysisWorkspace;
-use factz::real::Real;
+use factz::grid::element::Real;
 use factz::request::{SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
-use factz::stage::container::HEADER_BYTES;
+use factz::stream::container::HEADER_BYTES;
 use factz::{BoundKind, Config, Dtype, Error, Request};
 
 /// How the other field differs from the first.
@@ -308,7 +308,7 @@ pub fn inspection(_: &Device) -> Check {
             return Err(format!("{what}: device {device:?}\n    host {host:?}"));
         }
     }
-    match backend::inspect(&case.stream) {
+    match cpu::inspect(&case.stream) {
         Ok(_) => Ok(()),
         Err(e) => Err(text(e)),
     }

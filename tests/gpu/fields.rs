@@ -1,8 +1,8 @@
 //! Fields, and how they lie in memory.
 
 use crate::POISON;
-use factz::field::{Extent, Layout, View, ViewMut};
-use factz::real::Real;
+use factz::grid::element::Real;
+use factz::grid::field::{Extent, Layout, View, ViewMut};
 use factz::request::{SIDES_ALL, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
 use factz::{BoundKind, Config, Dtype};
 use std::path::{Path, PathBuf};

@@ -7,11 +7,11 @@ mod cases;
 use crate::expected::check_streams;
 use crate::{text, Check, POISON};
 use cases::{config, first_vertex, folder, input, integer, is_decoded_only, manifest, sha256, WRITTEN};
-use factz::backend;
-use factz::backend::cuda::host::{driver_version, Buffer, Device, Queue, REPORT_BYTES};
-use factz::backend::cuda::{compress_device, decompress_device, inspect_device, Buffers};
-use factz::plan::Workspace;
-use factz::real::Real;
+use factz::cpu;
+use factz::cuda::host::{driver_version, Buffer, Device, Queue, REPORT_BYTES};
+use factz::cuda::workspace::Workspace;
+use factz::cuda::{compress_device, decompress_device, inspect_device, Buffers};
+use factz::grid::element::Real;
 use factz::{Config, Request, Status};
 use serde_json::Value;
 use std::fmt::Write;
@@ -34,7 +34,7 @@ fn compressed<T: Real>(manifest: &Value, case: &Value) -> Result<Vec<u8>, String
     let (queue, u, v) = (Queue::new().map_err(text)?, upload(&u)?, upload(&v)?);
     let workspace_bytes = Workspace::compress(&request).map_err(text)?.bytes;
     let workspace = Buffer::new(workspace_bytes as usize).map_err(text)?;
-    let stream_bytes = backend::max_stream_bytes(&request);
+    let stream_bytes = cpu::max_stream_bytes(&request);
     let stream = Buffer::new(stream_bytes as usize).map_err(text)?;
     let report = Buffer::new(REPORT_BYTES).map_err(text)?;
     let buffers = Buffers {
@@ -108,7 +108,7 @@ pub fn older_version(_: &Device) -> Check {
     for (version, name) in names {
         let path = folder(version).join(format!("{name}.fctz"));
         let stream = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let host = backend::inspect(&stream).map_err(text)?;
+        let host = cpu::inspect(&stream).map_err(text)?;
         let config = Config::new(host.nx, host.ny, host.bound_kind, host.bound);
         let request = Request::new(config).map_err(text)?;
         let component_bytes = 4 * (host.nx * host.ny) as usize;

@@ -6,8 +6,8 @@ use crate::fields::{synthetic, Source};
 use crate::matrix::CONFIGURATIONS;
 use crate::scenarios::Case;
 use crate::{text, Check};
-use factz::backend::cuda::host::Device;
-use factz::stage::container::{self, HEADER_BYTES};
+use factz::cuda::host::Device;
+use factz::stream::container::{self, HEADER_BYTES};
 use factz::{Config, Dtype, Mode, Report, Request, Status};
 
 /// A field with everything a stream can hold: missing values, land, and values that are stored exactly.

@@ -5,15 +5,15 @@
 use crate::fields::{synthetic, Source};
 use crate::{text, Check, NOT_RUN};
 use factz::analysis::{self, CriticalPoint};
-use factz::backend::cuda::host::{Buffer, Device, Queue, REPORT_BYTES};
-use factz::backend::cuda::{
+use factz::cpu::{self};
+use factz::cuda::host::{Buffer, Device, Queue, REPORT_BYTES};
+use factz::cuda::workspace::{AnalysisWorkspace, Workspace};
+use factz::cuda::{
     compare_device, compress_device, critical_points_device, decompress_device, Buffers, ComparedFields,
     PointBuffers,
 };
-use factz::backend::{self};
-use factz::field::View;
-use factz::plan::{AnalysisWorkspace, Workspace};
-use factz::real::Real;
+use factz::grid::element::Real;
+use factz::grid::field::View;
 use factz::{BoundKind, Config, Dtype, Mode, Report, Request, Status};
 
 /// Rows of the strip: with it repeats the field, at no distance that is a multiple of 2^32 bytes.
@@ -115,7 +115,7 @@ fn large<T: Real>(device: &Device, dtype: Dtype, nx: u64, ny: u64, mode: Mode) -
         .and_then(|c| Ok(c.bytes.max(Workspace::decompress(&request)?.bytes)))
         .and_then(|w| Ok(w.max(AnalysisWorkspace::bytes(&request)?)))
         .map_err(text)?;
-    let stream_bytes = backend::max_stream_bytes(&request);
+    let stream_bytes = cpu::max_stream_bytes(&request);
     let needed = 2 * request.field_bytes() + stream_bytes + workspace_bytes + (1 << 28);
     let (free, _) = device.memory().map_err(text)?;
     let wish = std::env::var("FACTZ_GPU_LARGE").unwrap_or_default();

@@ -4,9 +4,9 @@
 mod synthetic;
 
 use crate::{text, Check};
-use factz::backend::cuda::host::Device;
-use factz::backend::cuda::pipeline::Pipeline;
-use factz::real::Real;
+use factz::cuda::host::Device;
+use factz::cuda::pipeline::Pipeline;
+use factz::grid::element::Real;
 use factz::{BoundKind, Config, Dtype, Request};
 use synthetic::{Kind, Synthetic};
 

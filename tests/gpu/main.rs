@@ -25,7 +25,7 @@ mod narrow;
 mod rare;
 mod scenarios;
 
-use factz::backend::cuda::host::{device_count, Device};
+use factz::cuda::host::{device_count, Device};
 use factz::{Dtype, Error};
 use fields::{read_sources, Source};
 use std::path::{Path, PathBuf};

@@ -2,10 +2,10 @@
 
 use crate::fields::Placement;
 use crate::{text, Check, POISON};
-use factz::backend;
-use factz::backend::cuda::host::{Buffer, Queue, REPORT_BYTES};
-use factz::backend::cuda::{compress_device, decompress_device, Buffers};
-use factz::plan::Workspace;
+use factz::cpu;
+use factz::cuda::host::{Buffer, Queue, REPORT_BYTES};
+use factz::cuda::workspace::Workspace;
+use factz::cuda::{compress_device, decompress_device, Buffers};
 use factz::{BoundKind, Config, Dtype, Error, Predictor, Report, Request, Status};
 
 /// Bytes before and behind each buffer that must stay as they are.
@@ -92,7 +92,7 @@ impl Bench {
         let bench = Bench {
             queue: Queue::new()?,
             field: Guarded::new((elements * dtype.bytes()) as usize)?,
-            stream: Guarded::new(backend::max_stream_bytes(&request) as usize + 256)?,
+            stream: Guarded::new(cpu::max_stream_bytes(&request) as usize + 256)?,
             workspace: Guarded::new(compress.max(decompress_plan(&request)))?,
             report,
             poison: poisons(),

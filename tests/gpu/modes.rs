@@ -6,8 +6,8 @@ use crate::fields::{synthetic, Source};
 use crate::matrix::CONFIGURATIONS;
 use crate::scenarios::Case;
 use crate::{text, Check, NOT_RUN};
-use factz::backend::cuda::host::Device;
-use factz::backend::cuda::pipeline::Pipeline;
+use factz::cuda::host::Device;
+use factz::cuda::pipeline::Pipeline;
 use factz::{BoundKind, Config, Dtype, Request};
 use std::arch::asm;
 

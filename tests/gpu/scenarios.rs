@@ -5,11 +5,11 @@ use crate::fields::{synthetic, Placement, Source};
 use crate::matrix::{Configuration, CONFIGURATIONS};
 use crate::memory::{compress_plan, decompress_plan, Bench, Guarded};
 use crate::{text, Check, POISON};
-use factz::backend;
-use factz::backend::cuda::host::{Buffer, Device, REPORT_BYTES};
-use factz::backend::cuda::{compress_device, decompress_device, prepare_device, Buffers, Stream};
-use factz::field::Layout;
-use factz::real::Real;
+use factz::cpu;
+use factz::cuda::host::{Buffer, Device, REPORT_BYTES};
+use factz::cuda::{compress_device, decompress_device, prepare_device, Buffers, Stream};
+use factz::grid::element::Real;
+use factz::grid::field::Layout;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Report, Request, Status};
 
 /// A field, its request and what the host makes of it.
@@ -41,7 +41,7 @@ impl Case {
     }
 
     pub fn capacity(&self) -> usize {
-        backend::max_stream_bytes(&self.request) as usize
+        cpu::max_stream_bytes(&self.request) as usize
     }
 
     pub fn bench(&self) -> Result<Bench, String> {

@@ -1,9 +1,9 @@
 //! Streams that are not to be trusted, decoded into guarded memory.
 
-use factz::backend::{decompress, inspect, Execution};
+use factz::cpu::{decompress, inspect, Execution};
 use factz::error::Status;
-use factz::field::{Layout, ViewMut};
-use factz::real::Real;
+use factz::grid::element::Real;
+use factz::grid::field::{Layout, ViewMut};
 use factz::{BoundKind, Config, Dtype, Error};
 use std::fs;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::memory;
-use factz::real::Real;
+use factz::grid::element::Real;
 use factz::Dtype;
 
 /// Columns and rows of a field.

@@ -260,7 +260,7 @@ pub fn run(a: &Bench) -> Result<Verdict, Failure> {
     let on_device = match a.backend {
         BackendName::Cpu => false,
         BackendName::Cuda => true,
-        BackendName::Auto => factz::backend::cuda::host::device_count().is_ok(),
+        BackendName::Auto => factz::cuda::host::device_count().is_ok(),
     };
     if on_device {
         return bench_cuda::run(a, &name, subject);

@@ -13,7 +13,7 @@ use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
 use crate::{input, Verdict};
 use factz::report::WARNING_WIDE_RANGE;
-use factz::{backend, BoundKind, Config, Preserve, Report, StreamInfo};
+use factz::{cpu, BoundKind, Config, Preserve, Report, StreamInfo};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -144,7 +144,7 @@ fn compressed_text(
 
 /// The header of a stream that is all there.
 pub fn inspect_whole(stream: &[u8]) -> Result<StreamInfo, Failure> {
-    let info = backend::inspect(stream)?;
+    let info = cpu::inspect(stream)?;
     if info.stream_bytes > stream.len() as u64 {
         let text =
             format!("has {} bytes, its header says {}: the end is missing", stream.len(), info.stream_bytes);

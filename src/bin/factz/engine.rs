@@ -6,8 +6,8 @@ use crate::failure::{failure, Failure};
 use crate::job;
 use crate::progress::Progress;
 use factz::analysis::{Comparison, CriticalPoint};
-use factz::backend::cuda::host::Device;
-use factz::backend::cuda::staged;
+use factz::cuda::host::Device;
+use factz::cuda::staged;
 use factz::{BoundKind, Config, Report, Request, Status};
 use std::time::Instant;
 

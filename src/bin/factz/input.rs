@@ -4,7 +4,7 @@ use crate::array::{dtype_name, Dims, Element, Field, Values};
 use crate::failure::{failure, input_name, is_dash, Failure};
 use crate::memory;
 use crate::npy::{self, Arrangement};
-use factz::real::Real;
+use factz::grid::element::Real;
 use factz::Dtype;
 use std::cell::RefCell;
 use std::fs::File;

@@ -6,14 +6,14 @@ use crate::failure::{failure, Failure};
 use crate::memory;
 use crate::progress::Progress;
 use factz::analysis::{self, Comparison, CriticalPoint};
-use factz::backend::{self, Execution};
-use factz::field::{View, ViewMut};
-use factz::real::Real;
+use factz::cpu::{self, Execution};
+use factz::grid::element::Real;
+use factz::grid::field::{View, ViewMut};
 use factz::{BoundKind, Config, Report, Request, Status};
 
 /// A buffer that holds the stream of any field with this configuration.
 pub fn stream_buffer(config: &Config) -> Result<Vec<u8>, Failure> {
-    memory::zeros(backend::max_stream_bytes(&Request::new(*config)?), "the stream")
+    memory::zeros(cpu::max_stream_bytes(&Request::new(*config)?), "the stream")
 }
 
 /// Compresses into `buffer`; the report tells how much of it is the stream.
@@ -34,10 +34,10 @@ pub fn compress(
     let nx = field.dims.nx;
     let report = match (&field.u, &field.v) {
         (Values::F32(u), Values::F32(v)) => {
-            backend::compress(&request, View::dense(u, nx), View::dense(v, nx), buffer, execution)
+            cpu::compress(&request, View::dense(u, nx), View::dense(v, nx), buffer, execution)
         }
         (Values::F64(u), Values::F64(v)) => {
-            backend::compress(&request, View::dense(u, nx), View::dense(v, nx), buffer, execution)
+            cpu::compress(&request, View::dense(u, nx), View::dense(v, nx), buffer, execution)
         }
         _ => unreachable!("u and v are read with one type"),
     }?;
@@ -69,10 +69,10 @@ pub fn decompress(
     let execution = Execution { threads, progress: progress.is_some().then_some(&report_progress as _) };
     let report = match (&mut field.u, &mut field.v) {
         (Values::F32(u), Values::F32(v)) => {
-            backend::decompress(&config, stream, ViewMut::dense(u, nx), ViewMut::dense(v, nx), execution)
+            cpu::decompress(&config, stream, ViewMut::dense(u, nx), ViewMut::dense(v, nx), execution)
         }
         (Values::F64(u), Values::F64(v)) => {
-            backend::decompress(&config, stream, ViewMut::dense(u, nx), ViewMut::dense(v, nx), execution)
+            cpu::decompress(&config, stream, ViewMut::dense(u, nx), ViewMut::dense(v, nx), execution)
         }
         _ => unreachable!("u and v have one type"),
     }?;

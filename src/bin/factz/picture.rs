@@ -40,7 +40,7 @@ pub struct Panel {
 }
 
 fn magnitude(field: &Field) -> Vec<f64> {
-    fn of<T: factz::real::Real>(u: &[T], v: &[T]) -> Vec<f64> {
+    fn of<T: factz::grid::element::Real>(u: &[T], v: &[T]) -> Vec<f64> {
         u.iter().zip(v).map(|(a, b)| a.to_f64().hypot(b.to_f64())).collect()
     }
     match (&field.u, &field.v) {

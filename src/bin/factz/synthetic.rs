@@ -6,12 +6,12 @@
 //!
 //! The phase of a wave is a part that belongs to a column and one that belongs to a row. Sines and cosines are
 //! taken of these alone, here; what is left for a vertex are additions and multiplications, which round to the
-//! same bits on every processor and device. Twin: kernels/synthetic.cuh.
+//! same bits on every processor and device. Twin: kernels/analysis/synthetic.cuh.
 //!
 //! The GPU tests include this file, which therefore uses nothing else of this program; its tests are in bench.rs.
 
-use factz::backend::cuda::{PlaneWaves, SyntheticField};
-use factz::real::Real;
+use factz::cuda::{PlaneWaves, SyntheticField};
+use factz::grid::element::Real;
 use factz::{Error, Status};
 use rayon::prelude::*;
 use std::f64::consts::{PI, TAU};

@@ -1,0 +1,117 @@
+// Entries that find the range of a field. Twin: src/analysis/range.rs.
+#pragma once
+#include "analysis/bands.cuh"
+
+namespace analysis {
+
+// Numbers in the order of finite values, none of them 0.
+__device__ __forceinline__ u64 in_order(double x) {
+    const u64 bits = (u64)__double_as_longlong(x), sign = 1ull << 63;
+    return bits & sign ? ~bits : bits | sign;
+}
+__device__ __forceinline__ double of_order(u64 order) {
+    const u64 sign = 1ull << 63;
+    return __longlong_as_double((long long)(order & sign ? order & ~sign : ~order));
+}
+
+// The least and the largest value once find_range is done, no zero with a sign; infinite where there is none.
+__device__ __forceinline__ double lowest_of(const u64* counts) {
+    return counts[RANGE_BELOW] ? of_order(~counts[RANGE_BELOW]) + 0.0 : __longlong_as_double(0x7ff0000000000000ll);
+}
+__device__ __forceinline__ double highest_of(const u64* counts) {
+    return counts[RANGE_ABOVE] ? of_order(counts[RANGE_ABOVE]) + 0.0 : -__longlong_as_double(0x7ff0000000000000ll);
+}
+
+// The absolute bound of a comparison.
+__device__ __forceinline__ double bound_of(const Analysis& job) {
+    if (!job.bound_is_relative) return job.bound;
+    return relative_bound(job.bound, lowest_of(job.counts), highest_of(job.counts));
+}
+
+// The extremes and counts of one lane.
+template <typename T>
+struct Extent {
+    T low, high;
+    u32 zero, nonfinite, filled;
+};
+
+template <typename T>
+__device__ __forceinline__ void see_pair(const Analysis& job, T u, T v, Extent<T>& seen) {
+    typedef Real<T> R;
+    const bool u_is_finite = R::finite(u), v_is_finite = R::finite(v),
+               filled = job.has_fill && is_filled(u, v, job.fill);
+    if (u_is_finite & !filled) seen.low = R::low(seen.low, u), seen.high = R::high(seen.high, u);
+    if (v_is_finite & !filled) seen.low = R::low(seen.low, v), seen.high = R::high(seen.high, v);
+    seen.zero += (u == T(0)) & (v == T(0)) & !filled;
+    seen.nonfinite += !(u_is_finite & v_is_finite);
+    seen.filled += u_is_finite & v_is_finite & filled;
+}
+
+// Adds what the lanes of a block have seen to the counts of the call.
+template <typename T>
+__device__ __forceinline__ void add_extents(const Analysis& job, Extent<T> seen, u64* counts) {
+    for (i32 k = 1; k < 32; k *= 2) {
+        seen.low = Real<T>::low(seen.low, __shfl_xor_sync(FULL, seen.low, k));
+        seen.high = Real<T>::high(seen.high, __shfl_xor_sync(FULL, seen.high, k));
+    }
+    if ((threadIdx.x & 31) == 0 && seen.low <= seen.high) {
+        raise_to(counts[RANGE_BELOW], ~in_order((double)seen.low));
+        raise_to(counts[RANGE_ABOVE], in_order((double)seen.high));
+    }
+    if (seen.zero) add_count(counts[RANGE_ZERO], seen.zero);
+    if (seen.nonfinite) add_count(counts[RANGE_NONFINITE], seen.nonfinite);
+    if (seen.filled) add_count(counts[RANGE_FILLED], seen.filled);
+    __syncthreads();
+    const i32 k = RANGE_BELOW + (i32)threadIdx.x;
+    if (k >= COUNTS || !counts[k]) return;
+    if (k <= RANGE_ABOVE)
+        raise_to(job.counts[k], counts[k]);
+    else
+        add_count(job.counts[k], counts[k]);
+}
+
+// Grid: any. Block: 256, a warp for 32 * WIDTH columns of a band of 32 rows. Finds the range of the first field.
+template <typename T>
+__device__ __forceinline__ void find_range(const Analysis& job) {
+    constexpr i32 W = WIDTH<T>;
+    constexpr u64 STRIP = 32 * W, CHUNK = ANALYSIS_WARPS * STRIP;
+    __shared__ u64 counts[COUNTS];
+    for (i32 k = threadIdx.x; k < COUNTS; k += blockDim.x) counts[k] = 0;
+    __syncthreads();
+    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const bool wide[2] = {is_wide<T>(job.fields[0].u), is_wide<T>(job.fields[0].v)};
+    const u64 chunks = (job.nx + CHUNK - 1) / CHUNK, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
+    const T infinite = Real<T>::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
+    Extent<T> seen = {infinite, -infinite, 0, 0, 0};
+    for (u64 item = blockIdx.x; item < chunks * bands; item += gridDim.x) {
+        const u64 x = item % chunks * CHUNK + warp * STRIP + lane * W, y0 = item / chunks * ANALYSIS_ROWS;
+        const u64 end = job.ny - y0 < ANALYSIS_ROWS ? job.ny : y0 + ANALYSIS_ROWS;
+        if (x >= job.nx) continue;
+        const i32 columns = job.nx - x < W ? (i32)(job.nx - x) : W;
+#pragma unroll 4
+        for (u64 y = y0; y < end; y++) {
+            const Pair<T> row = load_pair<T>(job.fields[0], wide, job.nx, x, y);
+#pragma unroll
+            for (i32 k = 0; k < W; k++)
+                if (k < columns) see_pair(job, row.u.at[k], row.v.at[k], seen);
+        }
+    }
+    __syncwarp();
+    add_extents(job, seen, counts);
+}
+
+// Grid: 1. Block: 32. Writes the range.
+template <typename T>
+__device__ __forceinline__ void range_end(const Analysis& job) {
+    if (threadIdx.x != 0) return;
+    ValueRange range = {};
+    range.status = STATUS_OK;
+    range.low = lowest_of(job.counts);
+    range.high = highest_of(job.counts);
+    range.nonfinite_vertices = job.counts[RANGE_NONFINITE];
+    range.filled_vertices = job.counts[RANGE_FILLED];
+    range.zero_vertices = job.counts[RANGE_ZERO];
+    *job.range = range;
+}
+
+}  // namespace analysis

@@ -1,0 +1,201 @@
+// The entry that brings groups to their places in the stream. Twins: src/stream/container.rs, src/cpu/phases.rs.
+#pragma once
+#include "compress/encode.cuh"
+
+__device__ __forceinline__ void store_word(u8* stream, u64 at, u32 word) {
+    if (((u64)stream & 3) == 0)
+        *reinterpret_cast<u32*>(stream + at) = word;
+    else
+        put32(stream + at, word);
+}
+
+constexpr u32 GATHER_WARPS = 16;
+static_assert(PARTS <= 32 * GATHER_WARPS, "a thread for a part");
+
+// Groups that a block copies.
+struct GatherShared {
+    u64 parts[PARTS];           // where each part goes
+    u64 to[32 * GATHER_WARPS];  // the first of their words in the stream
+    u64 from[32 * GATHER_WARPS];  // where their states and words lie, in bytes
+    u32 counts[32 * GATHER_WARPS];  // words of 16 bits
+    u32 tables[TABLES + 1], header[HEADER_BYTES / 4], sums[GATHER_WARPS];
+};
+
+// Copies so many groups: the sum of the terms of their words. Where they are few, several warps copy one.
+template <bool ALIGNED>
+__device__ __forceinline__ u32 copy_groups(const Job& job, const GatherShared& shared, u32 groups) {
+    const u32 lane = threadIdx.x & 31;
+    u32 halvings = 0, sum = 0;
+    while (groups << halvings < GATHER_WARPS) halvings++;
+#pragma unroll 1
+    for (u32 item = threadIdx.x >> 5; item < groups << halvings; item += GATHER_WARPS) {
+        const u32 group = item >> halvings, count = shared.counts[group];
+        // Rows of 32 words of 32 bits, some at a time, all of which are on their way before the first is there.
+        constexpr u32 ROWS = 5, ROW = 64;
+        u32 done = (item & ((1 << halvings) - 1)) * ROWS * ROW;
+        const u8* from = job.words + shared.from[group] + 2 * done + 4 * lane;
+        const u64 first = shared.to[group] + done / 2 + lane;
+        u8* to = job.stream + 4 * first;
+        u32 step = (u32)first * CHECKSUM_STEP;
+#pragma unroll 1
+        for (; done < count; done += ROWS * ROW << halvings) {
+            u32 low[ROWS], high[ROWS];
+            const i32 left = (i32)(count - done - 2 * lane);
+#pragma unroll
+            for (u32 i = 0; i < ROWS; i++) {
+                const u16* const two = reinterpret_cast<const u16*>(from + 2 * ROW * i);
+                low[i] = left > (i32)(ROW * i) ? two[0] : 0;
+                high[i] = left > (i32)(ROW * i) + 1 ? two[1] : 0;
+            }
+#pragma unroll
+            for (u32 i = 0; i < ROWS; i++) {
+                if (left <= (i32)(ROW * i)) continue;
+                const u32 word = low[i] | high[i] << 16;
+                if (ALIGNED)
+                    reinterpret_cast<u32*>(to)[ROW / 2 * i] = word;
+                else
+                    put32(to + 2 * ROW * i, word);
+                sum += checksum_mix(word + step + ROW / 2 * i * CHECKSUM_STEP);
+            }
+            from += 2 * ROWS * ROW << halvings;
+            to += 2 * ROWS * ROW << halvings;
+            step += (ROWS * ROW / 2 * CHECKSUM_STEP) << halvings;
+        }
+    }
+    return sum;
+}
+
+// The values themselves: the sum of the terms of their words.
+template <typename T>
+__device__ __forceinline__ u32 store_field(const Job& job) {
+    const u64 n = job.nx * job.ny, per = sizeof(T) / 4;
+    u32 sum = 0;
+#pragma unroll 1
+    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < 2 * n; k += (u64)gridDim.x * blockDim.x) {
+        const bool second = k >= n;
+        const u64 i = second ? k - n : k;
+        const long long y = (long long)(i / job.nx), x = (long long)(i - (u64)y * job.nx);
+        const u64 bits = Real<T>::bits(second ? *vertex_at<T>(job.v, job.v_layout, x, y) : *vertex_at<T>(job.u, job.u_layout, x, y));
+        for (u64 p = 0; p < per; p++) {
+            const u32 word = (u32)(bits >> 32 * p);
+            const u64 at = HEADER_BYTES / 4 + k * per + p;
+            store_word(job.stream, 4 * at, word);
+            sum += checksum_term(word, at);
+        }
+    }
+    return sum;
+}
+
+// Grid: any, a block for each of PARTS at most. Block: 32 * GATHER_WARPS. Groups (or the values themselves), tables, sizes and header to
+// their places, and the report. Every block sums the bytes of all parts. Nothing is written where not all has room.
+template <typename T>
+__device__ __forceinline__ void gather(const Job& job) {
+    constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    __shared__ GatherShared shared;
+    Control& control = control_of(job);
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    // The kernel before has the tables from the one before it, which is complete: where each goes in the section, the directory first.
+    constexpr u32 DIRECTORY_WORDS = TABLE_SIZES_BYTES / 4;
+    if (warp == 0) {
+        u32 before = DIRECTORY_WORDS;
+#pragma unroll
+        for (u32 table = lane; table < 64; table += 32) {
+            const u32 size = table < TABLES ? job.table_section[table] : 0, up_to_me = sum_up_to_me(size);
+            if (table <= TABLES) shared.tables[table] = before + up_to_me - size;
+            before += __shfl_sync(FULL, up_to_me, 31);
+        }
+    }
+    after_kernel_before();
+    // There is no memory for 2^32 groups.
+    const u32 groups = (u32)control.groups;
+    u64 end;
+    const u64 before = block_exclusive_sum(threadIdx.x < PARTS ? __ldcg(&control.part_bytes[threadIdx.x]) : 0, end);
+    const u32 table_words = shared.tables[TABLES];
+    const u64 begin = HEADER_BYTES + 4 * ((u64)table_words + groups);
+    end += begin;
+    if (threadIdx.x < PARTS) shared.parts[threadIdx.x] = begin + before;
+    const u64 most = HEADER_BYTES + 2 * job.nx * job.ny * sizeof(T);
+    const bool stored = end > most;
+    const u64 bytes = stored ? most : end;
+    const bool fits = bytes <= job.stream_bytes;
+    // The last block has the fewest groups, or none.
+    const u32 from_last = gridDim.x - 1 - blockIdx.x;
+    if (from_last == 0 && threadIdx.x == 0) {
+        Report r = {};
+        r.status = fits ? STATUS_OK : STATUS_BUFFER_TOO_SMALL;
+        r.stream_bytes = fits ? bytes : 0;
+        r.required_bytes = bytes;
+        r.exact_vertices = stored ? job.nx * job.ny : control.exact;
+        r.nonfinite_vertices = control.nonfinite;
+        r.zero_vertices = control.zero;
+        r.critical_points = control.critical;
+        r.bound = control.bound;
+        r.filled_vertices = control.filled;
+        r.warnings = control.warnings;
+        r.max_error = stored ? 0.0 : __longlong_as_double((long long)control.max_error.bits);
+        *job.report = r;
+        write_header(job, control, stored ? CONTENT_STORED : CONTENT_CODED, stored ? 0 : 4 * table_words, bytes, reinterpret_cast<u8*>(shared.header));
+    }
+    __syncthreads();
+    if (!fits) return;
+    u32 sum = 0;
+    if (from_last == 0 && threadIdx.x < HEADER_BYTES / 4) {
+        // The word of the checksum is the last one that is known.
+        if (threadIdx.x != 2) store_word(job.stream, 4 * threadIdx.x, shared.header[threadIdx.x]);
+        sum = checksum_term(shared.header[threadIdx.x], threadIdx.x);
+    }
+    if (!stored) {
+        constexpr u32 THREADS = 32 * GATHER_WARPS;
+        // A warp for the directory and for each table.
+#pragma unroll 1
+        for (u32 k = from_last * GATHER_WARPS + warp; k <= TABLES; k += gridDim.x * GATHER_WARPS) {
+            const u32 at = k < TABLES ? shared.tables[k] : 0, words = (k < TABLES ? shared.tables[k + 1] : DIRECTORY_WORDS) - at;
+            const u32* const from = k < TABLES ? stored_table(job, k) : reinterpret_cast<const u32*>(job.table_section);
+            for (u32 i = lane; i < words; i += 32) {
+                const u32 word = from[i];
+                store_word(job.stream, HEADER_BYTES + 4 * (at + i), word);
+                sum += checksum_term(word, HEADER_BYTES / 4 + at + i);
+            }
+        }
+#pragma unroll 1
+        for (u32 part = blockIdx.x; part < PARTS; part += gridDim.x) {
+            const u32 each = groups_of_part(groups), part_end = min((part + 1) * each, groups);
+            u64 place = shared.parts[part], all;
+#pragma unroll 1
+            for (u32 base = part * each; base < part_end; base += THREADS, place += all) {
+                const u32 group = base + threadIdx.x;
+                u64 about = 0, first = 0;
+                if (group < part_end) {
+                    about = job.group_sizes[group];
+                    first = sizes_of(job, group).first_tile;
+                }
+                // Its barriers keep what was read from what is written.
+                const u64 before_mine = block_exclusive_sum(about & GROUP_BYTES_MASK, all);
+                if (group < part_end) {
+                    const u32 count = (u32)(about & GROUP_BYTES_MASK) / 2 - (u32)(about >> 63);
+                    const u64 end_tile = first + (about >> 24 & 255) + 1;
+                    shared.to[threadIdx.x] = (place + before_mine) / 4;
+                    shared.from[threadIdx.x] = end_tile * TILE_WORD_BYTES - 2 * count;
+                    shared.counts[threadIdx.x] = count;
+                    const u64 k = HEADER_BYTES / 4 + shared.tables[TABLES] + (u64)group;
+                    store_word(job.stream, 4 * k, (u32)about);
+                    sum += checksum_term((u32)about, k);
+                }
+                __syncthreads();
+                const u32 here = min(part_end - base, THREADS);
+                sum += ((u64)job.stream & 3) == 0 ? copy_groups<true>(job, shared, here) : copy_groups<false>(job, shared, here);
+            }
+        }
+    } else {
+        sum += store_field<T>(job);
+    }
+    sum = warp_sum(sum);
+    if (lane == 0) shared.sums[warp] = sum;
+    __syncthreads();
+    if (threadIdx.x >= 32) return;
+    sum = warp_sum(threadIdx.x < GATHER_WARPS ? shared.sums[threadIdx.x] : 0);
+    if (threadIdx.x != 0) return;
+    // What carries beyond the checksum is lost.
+    const u64 added = (u64)sum << 32 | 1, sealed = atomicAdd((ull*)&control.seal, (ull)added) + added;
+    if ((u32)sealed == gridDim.x) put32(job.stream + 8, (u32)(sealed >> 32));
+}

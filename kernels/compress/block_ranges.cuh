@@ -1,0 +1,62 @@
+// Results of the statistics of a field, by block.
+#pragma once
+#include "device/control.cuh"
+
+// The range that a block of the statistics found: that of the finite values, the least of them above the largest where there are none.
+template <typename T>
+struct SeenRange {
+    T low, high;
+
+    static __device__ __forceinline__ SeenRange none() {
+        const T infinite = Real<T>::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
+        return {infinite, -infinite};
+    }
+    __device__ __forceinline__ bool any() const { return low <= high; }
+    __device__ __forceinline__ void add(T other_low, T other_high) {
+        low = Real<T>::low(low, other_low);
+        high = Real<T>::high(high, other_high);
+    }
+    __device__ __forceinline__ void add(const SeenRange& other) { add(other.low, other.high); }
+    __device__ __forceinline__ void add_lanes() {
+#pragma unroll
+        for (i32 k = 16; k > 0; k /= 2) add(__shfl_xor_sync(FULL, low, k), __shfl_xor_sync(FULL, high, k));
+    }
+};
+// How many zeros and missing values, and ~index of the first one of these.
+struct SeenCounts {
+    u64 zero, nonfinite, first;
+
+    __device__ __forceinline__ void add(const SeenCounts& other) {
+        zero += other.zero;
+        nonfinite += other.nonfinite;
+        first = other.first > first ? other.first : first;
+    }
+    __device__ __forceinline__ void add_lanes() {
+#pragma unroll
+        for (i32 k = 16; k > 0; k /= 2) add({__shfl_xor_sync(FULL, zero, k), __shfl_xor_sync(FULL, nonfinite, k), __shfl_xor_sync(FULL, first, k)});
+    }
+};
+// How many filled vertices.
+struct SeenFilled {
+    u64 count;
+
+    __device__ __forceinline__ void add(const SeenFilled& other) { count += other.count; }
+    __device__ __forceinline__ void add_lanes() {
+#pragma unroll
+        for (i32 k = 16; k > 0; k /= 2) count += __shfl_xor_sync(FULL, count, k);
+    }
+};
+// The results of all blocks of the statistics, no more than there are tiles, in the place of the words: the ranges, and behind as many as there may be the
+// counts, and those of filled vertices where there is a fill value.
+template <typename T>
+struct Seen {
+    SeenRange<T>* ranges;
+    SeenCounts* counts;
+    SeenFilled* filled;
+
+    __device__ __forceinline__ explicit Seen(const Job& job)
+        : ranges(reinterpret_cast<SeenRange<T>*>(job.words)),
+          counts(reinterpret_cast<SeenCounts*>(ranges + job.tiles())),
+          filled(reinterpret_cast<SeenFilled*>(counts + job.tiles())) {}
+};
+static_assert(sizeof(SeenRange<double>) + sizeof(SeenCounts) + sizeof(SeenFilled) <= TILE_WORD_BYTES_F32, "they have their place");

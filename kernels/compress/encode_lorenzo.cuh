@@ -1,0 +1,259 @@
+// Entries of the entropy coder that code tiles of the Lorenzo predictor to groups, a warp for each: there are many groups. All that decides
+// where a warp goes is made the same for all lanes in a way that the compiler sees: otherwise it surrounds each vote with code for lanes that
+// are apart. (A called division of 64 bits on a lane's own path has the same effect on all votes of the kernel.)
+// Twin: src/entropy/groups/lorenzo.rs.
+#pragma once
+#include "compress/encode.cuh"
+#include "compress/count_lorenzo.cuh"
+
+constexpr i32 ROW_CODE_WARPS = 20, MASK_RING = 256;
+
+// The tables of patterns, of symbols by class, of first vertices, of bytes of masks, of runs in masks, and behind them what leaves a state as
+// it is. Addresses are in bytes.
+constexpr u32 ENTRY_BYTES = sizeof(uint2), PATTERNS_PLACE = 0, CODES_PLACE = PATTERN_TABLES * ALPHABET, FIRSTS_PLACE = CODES_PLACE + ROW_TABLES * CODE_SYMBOLS,
+              MASKS_PLACE = FIRSTS_PLACE + CODE_SYMBOLS, MASK_RUNS_PLACE = MASKS_PLACE + ALPHABET, NOTHING_PLACE = MASK_RUNS_PLACE + RUN_SYMBOLS;
+
+// Of a warp: the rows of the tile whose vertices are coded, or the masks of a batch.
+struct RowBatch {
+    union {
+        alignas(4) u8 rows[TILE][STAGED_ROW];
+        struct {
+            u16 starts[2 * BATCH + 32], names[2 * BATCH];
+            u16 entries[MASK_RING];
+        } masks;
+    };
+};
+struct RowShared {
+    uint2 entries[NOTHING_PLACE + 1];
+    u8 raw_bits[ALPHABET];
+    RowBatch batches[ROW_CODE_WARPS];
+};
+static_assert(sizeof(RowBatch) == 32 * 36 && sizeof(RowShared) == 8 * 3809 + 256 + ROW_CODE_WARPS * sizeof(RowBatch), "launch.rs asks for as much");
+
+// By a block.
+template <bool HUFFMAN>
+__device__ __forceinline__ void load_row_tables(const Job& job, RowShared& shared) {
+    constexpr u32 THREADS = 32 * ROW_CODE_WARPS, EACH = (NOTHING_PLACE + THREADS - 1) / THREADS;
+    uint2 found[EACH];
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        const u32 k = i * THREADS + threadIdx.x;
+        const u32 table = k < CODES_PLACE      ? PATTERN + k / ALPHABET
+                          : k < FIRSTS_PLACE   ? ROW_SYMBOL + (k - CODES_PLACE) / CODE_SYMBOLS
+                          : k < MASKS_PLACE    ? (u32)ANCHOR_TABLE
+                          : k < MASK_RUNS_PLACE ? (u32)MASK_BYTE
+                                                : (u32)MASK_RUN;
+        const u32 symbol = k < CODES_PLACE      ? k % ALPHABET
+                           : k < MASKS_PLACE    ? (k - CODES_PLACE) % CODE_SYMBOLS
+                           : k < MASK_RUNS_PLACE ? k - MASKS_PLACE
+                                                 : k - MASK_RUNS_PLACE;
+        if (k < NOTHING_PLACE) found[i] = code_entries(job, table)[symbol];
+    }
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        const u32 k = i * THREADS + threadIdx.x;
+        if (k < NOTHING_PLACE) shared.entries[k] = found[i];
+    }
+    if (threadIdx.x == 0) shared.entries[NOTHING_PLACE] = make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
+}
+
+template <typename T, bool HUFFMAN>
+struct RowCoder {
+    static constexpr u32 MORE = ENTRY_RAW | ENTRY_ESCAPES;
+    const Job& job;
+    const RowShared& all;
+    RowBatch& shared;
+    const u32 tables;  // their place
+    Encoder<HUFFMAN> encoder;
+
+    __device__ __forceinline__ u32 table_at(u32 place) const { return tables + place * ENTRY_BYTES; }
+    __device__ __forceinline__ uint2 entry_at(u32 place) const {
+        if (HUFFMAN) return make_uint2(shared_word(place), 0);
+        return shared_pair(place);
+    }
+    // Raw bits behind a symbol, and the symbol itself where its entry is that of the escape.
+    __device__ __forceinline__ void code_raw(u32 entry, const u64* payload, u32 symbol) {
+        u64 low = 0, high = 0;
+        u32 bits = 0;
+        if (entry & ENTRY_RAW) {
+            low = payload[0];
+            if (sizeof(T) == 8) high = payload[1];
+            bits = all.raw_bits[symbol];
+        }
+        encoder.long_raw(bits, low, [&] { return high; });
+        if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, symbol);
+    }
+
+    // A tile of a class above 0, from the last symbols of its rows to their patterns.
+    __device__ __forceinline__ void code_tile(u64 tile, u32 info, const RowWords& words) {
+        const i32 lane = threadIdx.x & 31;
+        const u32 cls = class_in(info, 0);
+        const u32 symbols = fresh(shared_place(shared.rows[lane]));
+        const u64* const payload = fresh_global(reinterpret_cast<const u64*>(job.payload) + (tile * TILE_VERTICES + TILE * lane) * (sizeof(T) / 4));
+        words.stage(symbols);
+        // Raw bits are on their way.
+#pragma unroll
+        for (i32 k = 0; k < TILE / 4; k++)
+            if (large_in(words.words[k])) prefetch_near(payload + k * sizeof(T));
+        u32 pattern = row_pattern(words.words), rows = TILE, bytes = TILE / 8;
+        if (!(info & ALL_CODED)) {
+            const TileShape shape = tile_shape(job, tile);
+            rows = shape.owned_y(), bytes = (shape.owned_x() + 7) / 8;
+            if (cls == DENSE_CLASS) pattern = active_in_row(job, shape, tile, mode_in(info));
+        } else if (cls == DENSE_CLASS) {
+            pattern = FULL;
+        }
+        const u32 count = fresh((u32)__popc(pattern)), codes = table_at(CODES_PLACE + (cls - 1) * CODE_SYMBOLS);
+        u32 left = pattern, table = codes, symbol = 0, x = 0;
+        uint2 entry;
+        // Those of the next step are found while those of one are coded.
+        auto find = [&](u32 step) {
+            entry = make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
+            x = highest_bit(left);
+            if (count > step) {
+                left ^= 1u << x;
+                symbol = shared_byte(symbols + x);
+                entry = entry_at(table + ENTRY_BYTES * symbol);
+            }
+        };
+        auto code = [&](uint2 now, u32 now_x, u32 now_symbol) {
+            if (__any_sync(FULL, now.x & MORE)) code_raw(now.x, payload + now_x * (sizeof(T) / 4), now_symbol);
+            encoder.code(now.x, now.y);
+        };
+        u32 step = warp_max(count) - 1;
+        // The first vertex has a table of its own, and is of the last step.
+        const u32 last_table = lane == 0 && pattern & 1 ? table_at(FIRSTS_PLACE) : codes;
+        if (step == 0) table = last_table;
+        find(step);
+#pragma unroll 2
+        for (; step > 0; step--) {
+            const uint2 now = entry;
+            const u32 now_x = x, now_symbol = symbol;
+            if (step == 1) table = last_table;
+            find(step - 1);
+            code(now, now_x, now_symbol);
+        }
+        code(entry, x, symbol);
+        if (cls == DENSE_CLASS) return;
+        const u32 patterns = table_at(PATTERNS_PLACE + (cls - 1) * ALPHABET), nothing = table_at(NOTHING_PLACE);
+        const bool coded = cls <= LAST_SPARSE_TILE ? pattern != 0 : (u32)lane < rows;
+        uint2 entries[TILE / 8];
+#pragma unroll
+        for (u32 k = 0; k < TILE / 8; k++)
+            entries[k] = entry_at(coded && k < bytes ? patterns + ENTRY_BYTES * (pattern >> 8 * k & 255) : nothing);
+#pragma unroll
+        for (i32 k = TILE / 8 - 1; k >= 0; k--) {
+            if (__any_sync(FULL, entries[k].x & ENTRY_ESCAPES)) encoder.escape(entries[k].x, pattern >> 8 * k & 255);
+            encoder.code(entries[k].x, entries[k].y);
+        }
+        if (cls <= LAST_SPARSE_TILE) code_head((u32)lane < (rows + 7) / 8, ROW_BYTE, __ballot_sync(FULL, coded) >> 8 * (lane & 3) & 255);
+    }
+
+    // The masks of a batch.
+    __device__ __forceinline__ void code_masks(u64 batch, const u32 (&sizes)[2]) {
+        const i32 lane = threadIdx.x & 31, count = (i32)warp_sum(sizes[0] + sizes[1]);
+        if (count == 0) return;
+        const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
+        i32 lists, filled;
+        __syncwarp();
+        collect_lists<2>(shared.masks, sizes, names, lists, filled);
+        lists = (i32)warp_or((u32)lists), filled = count;
+#pragma unroll 1
+        for (i32 from = ((count + 31) & ~31) - 32; from >= 0; from -= 32) {
+            while (filled > from) {
+                lists--;
+                filled = (i32)warp_or(shared.masks.starts[lists]);
+                entries_of_mask(job, batch, warp_or(shared.masks.names[lists]),
+                                [&](i32 number, u16 entry) { shared.masks.entries[(filled + number) & (MASK_RING - 1)] = entry; });
+            }
+            const bool here = from + lane < count;
+            const u32 both = here ? shared.masks.entries[(from + lane) & (MASK_RING - 1)] : 0, byte = both & 255;
+            const Run run = encode_run(both >> 8);
+            const uint2 entry = entry_at(table_at(here ? MASKS_PLACE + byte : NOTHING_PLACE));
+            const uint2 run_entry = entry_at(table_at(here ? MASK_RUNS_PLACE + run.symbol : NOTHING_PLACE));
+            if (__any_sync(FULL, entry.x & ENTRY_ESCAPES)) encoder.escape(entry.x, byte);
+            encoder.code(entry.x, entry.y);
+            encoder.raw(here ? run.raw : 0, here ? run.bits : 0);
+            if (__any_sync(FULL, run_entry.x & ENTRY_ESCAPES)) encoder.escape(run_entry.x, run.symbol);
+            encoder.code(run_entry.x, run_entry.y);
+        }
+        __syncwarp();
+    }
+
+    // One symbol of a table that is not with the others.
+    __device__ __forceinline__ void code_head(bool active, u32 table, u32 symbol) {
+        const uint2 entry = active ? code_entries(job, table)[symbol] : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
+        if (__any_sync(FULL, entry.x & ENTRY_ESCAPES)) encoder.escape(entry.x, symbol);
+        encoder.code(entry.x, entry.y);
+    }
+
+    __device__ __forceinline__ void code_batch(u64 batch, u64 end) {
+        const i32 lane = threadIdx.x & 31;
+        const bool exists = batch + lane < end;
+        const u32 info = exists ? job.info[batch + lane] : 0, states = mode_in(info), cls = class_in(info, 0);
+        const bool coded = exists && CODED_STATES >> states & 1;
+        // The rows of the tile before are on their way while those of one are coded.
+        u32 left = warp_or(__ballot_sync(FULL, coded && cls));
+        RowWords coming;
+        if (left) coming.load(job, batch + highest_bit(left));
+#pragma unroll 1
+        while (left) {
+            const u32 t = highest_bit(left);
+            left ^= 1u << t;
+            const RowWords words = coming;
+            if (left) coming.load(job, batch + highest_bit(left));
+            code_tile(batch + t, warp_or(__shfl_sync(FULL, info, t)), words);
+        }
+        // Entries of masks.
+        u32 sizes[2] = {0, 0};
+        const bool lists[2] = {exists && has_mask_list(states, 0), exists && has_mask_list(states, 1)};
+        for (left = warp_or(__ballot_sync(FULL, lists[0] || lists[1])); left; left &= left - 1) {
+            const i32 t = __ffs(left) - 1;
+            const TileShape shape = tile_shape(job, batch + t);
+            const u32* const masks = job.masks + (batch + t) * 64 + lane;
+            const u32 zeros = entries_in_mask(shape, masks[0]), fills = entries_in_mask(shape, masks[TILE]);
+            if (lane == t) sizes[0] = lists[0] ? zeros : 0, sizes[1] = lists[1] ? fills : 0;
+        }
+        code_masks(batch, sizes);
+#pragma unroll
+        for (i32 plane = 1; plane >= 0; plane--) encoder.raw(sizes[plane], lists[plane] ? MASK_COUNT_BITS : 0);
+        code_head(coded, TILE_CLASS, cls);
+        code_head(exists, TILE_MODE, stream_mode(info));
+    }
+};
+
+// Grid: any. Block: 32 * ROW_CODE_WARPS. Dynamic shared: RowShared.
+template <typename T, bool HUFFMAN>
+__device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
+    constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    LAUNCHED_SHARED(RowShared, shared);
+    fill_raw_bits<T>(shared.raw_bits, true);
+    after_kernel_before();
+    Control& control = control_of(job);
+    const Grouping chosen = choose_groups(job);
+    if (blockIdx.x == 0 && threadIdx.x == 0) control.groups = chosen.groups;
+    // The same for all lanes, as the compiler has to know; there is no memory for 2^32 tiles.
+    const u32 groups = warp_or((u32)chosen.groups), group_weight = warp_or(chosen.weight);
+    if (blockIdx.x >= groups) return;
+    const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5);
+    load_row_tables<HUFFMAN>(job, shared);
+    __syncthreads();
+    const u32 tables = fresh(shared_place(shared.entries));
+    // Consecutive groups go to different blocks. Behind the first one of each warp they go to those that have ended one.
+    u32 group = blockIdx.x + gridDim.x * warp;
+#pragma unroll 1
+    while (group < groups) {
+        u32 ticket = 0;
+        if (lane == 0) ticket = atomicAdd(&control.tickets[TICKET_ENCODE], 1u);
+        const u32 boundary = first_tile_of<2>(job, group_weight, group);
+        const u64 first = warp_or(__shfl_sync(FULL, boundary, 0)), end = warp_or(__shfl_sync(FULL, boundary, 16));
+        RowCoder<T, HUFFMAN> coder = {job, shared, shared.batches[warp], tables,
+                                      Encoder<HUFFMAN>(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES)};
+        for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
+            coder.code_batch(batch, end);
+            if (batch == first) break;
+        }
+        end_group<T>(job, coder.encoder, groups, group, first, end);
+        group = gridDim.x * ROW_CODE_WARPS + warp_or(ticket);
+    }
+}

@@ -1,0 +1,487 @@
+// Entries that make the tables of a coder from the counts, and their stored form. Twins: src/entropy/tables.rs,
+// ans.rs and huffman.rs.
+#pragma once
+#include "entropy/groups.cuh"
+
+__device__ __forceinline__ u64 warp_sum64(u64 x) {
+    for (i32 k = 16; k > 0; k /= 2) x += __shfl_xor_sync(FULL, x, k);
+    return x;
+}
+
+// Entries of the lists of a tile: coarse, middle and fine block, then the zero and the fill mask; its share of the work,
+// and that of the tiles before it in its chunk of them. In the place of the nearness, which nobody asks for any more.
+struct ListSizes {
+    u16 blocks[3], masks[2], weight;
+    u32 before;
+    u64 first_tile;  // of the group with this number
+    u64 unused;
+};
+static_assert(sizeof(ListSizes) <= sizeof(Nearness), "one takes the place of the other");
+__device__ __forceinline__ ListSizes& sizes_of(const Job& job, u64 tile) {
+    return reinterpret_cast<ListSizes*>(job.nearness)[tile];
+}
+// All of them and the weight at once; what is before is not known yet.
+__device__ __forceinline__ void write_sizes(ListSizes& to, u32 coarse, u32 middle, u32 fine, const u32 (&masks)[2], u32 weight) {
+    static_assert(offsetof(ListSizes, masks) == 6 && offsetof(ListSizes, weight) == 10 && sizeof(ListSizes) % 16 == 0, "in order");
+    *reinterpret_cast<uint4*>(&to) = make_uint4(coarse | middle << 16, fine | masks[0] << 16, masks[1] | weight << 16, 0);
+}
+
+// How a symbol of a table is coded: frequency << 16 | start, or length << 16 | code, and the reciprocal of the frequency. Where a table has
+// no entry for a symbol that of the escape takes its place.
+constexpr u32 ENTRY_ESCAPES = 1u << 15, ENTRY_RAW = 1u << 14;
+// What a table codes, as far as raw bits follow its symbols.
+enum : u32 { CODES_HEADS, CODES_BYTES, CODES_VERTICES, CODES_RUNS };
+__device__ __forceinline__ u32 coded_by(bool lorenzo, u32 table) {
+    if (table < MASK_BYTE) return CODES_HEADS;
+    if (lorenzo) return table == MASK_RUN ? CODES_RUNS : table == ANCHOR_TABLE || table >= ROW_SYMBOL ? CODES_VERTICES : CODES_BYTES;
+    return table >= RUN ? CODES_RUNS : table >= ANCHOR_TABLE ? CODES_VERTICES : CODES_BYTES;
+}
+// Whether raw bits follow a symbol of a table. (Those of an anchor depend on more.)
+__device__ __forceinline__ u32 raw_flag(const Job& job, u32 table, u32 symbol) {
+    const u32 kind = coded_by(job.predictor == PREDICTOR_LORENZO, table);
+    return symbol >= (kind == CODES_RUNS ? FIRST_RUN_WITH_RAW_BITS : kind == CODES_VERTICES ? FIRST_WITH_RAW_BITS : ALPHABET) ? ENTRY_RAW : 0;
+}
+__device__ __forceinline__ u32 code_in(u32 entry) { return entry & 0xfff; }
+// A table of one entry, for symbol 0, that leaves a state as it is: no bits, or the whole scale.
+constexpr u32 NO_TABLE = TABLES;
+// The tables of modes and classes, the first ones, have fewer symbols.
+constexpr u32 HEAD_ALPHABET = 128, CODE_ENTRIES = FIRST_SHARED_TABLE * HEAD_ALPHABET + SHARED_TABLES * ALPHABET + 1;
+static_assert(CODE_ENTRIES == 10497 && 9 * TIERS <= HEAD_ALPHABET, "plan.rs has room for as many");
+__device__ __forceinline__ uint2* code_entries(const Job& job, u32 table) {
+    return reinterpret_cast<uint2*>(job.tables) +
+           (table < FIRST_SHARED_TABLE ? table * HEAD_ALPHABET : FIRST_SHARED_TABLE * HEAD_ALPHABET + (table - FIRST_SHARED_TABLE) * ALPHABET);
+}
+
+// Tiles of which one is counted.
+__device__ __forceinline__ u32 sample_step(const Job& job) { return job.predictor == PREDICTOR_LORENZO ? tiles_of_sample(job.tiles()) : 1; }
+
+// ---------------------------------------------------------------- groups of equal work
+
+// Twin of Groups in src/cpu/phases.rs. Tiles that a block weighs; the weights of these chunks, and then of all before each, lie where those
+// tiles were listed that are not plain, which nobody asks for any more.
+constexpr u32 WEIGHED_TILES = 1024;
+
+// Blocks of TABLE_THREADS: one for each table, then those that weigh tiles.
+constexpr u32 TABLE_THREADS = 256, TABLE_WARPS = TABLE_THREADS / 32, TABLE_BLOCKS = TABLES;
+static_assert(TABLE_THREADS == ALPHABET && TABLE_BLOCKS == 50, "a thread for a symbol; launch.rs asks for as many");
+
+// The work of a tile: of one of the Lorenzo predictor its class tells.
+__device__ __forceinline__ u32 weight_of_tile(const Job& job, u64 tile) {
+    if (job.predictor != PREDICTOR_LORENZO) return sizes_of(job, tile).weight;
+    const u32 info = job.info[tile], states = mode_in(info);
+    const u32 lists = (u32)has_mask_list(states, 0) + has_mask_list(states, 1), steps = has_codes(states) ? steps_of_class(class_in(info, 0)) : 0;
+    return TILE_WEIGHT + MASK_LIST_WEIGHT * lists + STEP_WEIGHT * steps;
+}
+
+// By the blocks behind the tables.
+__device__ __forceinline__ void weigh_tiles(const Job& job, Control& control) {
+    constexpr u32 EACH = WEIGHED_TILES / TABLE_THREADS;
+    __shared__ u32 ticket;
+    const u64 chunk = blockIdx.x - TABLE_BLOCKS, chunks = gridDim.x - TABLE_BLOCKS, first = chunk * WEIGHED_TILES + EACH * threadIdx.x;
+    u32 weights[EACH], sum = 0;
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) weights[i] = first + i < job.tiles() ? weight_of_tile(job, first + i) : 0;
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) sum += weights[i];
+    u64 all;
+    u32 before = (u32)block_exclusive_sum(sum, all);
+#pragma unroll
+    for (u32 i = 0; i < EACH; i++) {
+        if (first + i < job.tiles()) sizes_of(job, first + i).before = before;
+        before += weights[i];
+    }
+    if (threadIdx.x == 0) {
+        job.group_offsets[chunk] = all;
+        __threadfence();
+        ticket = atomicAdd(&control.tickets[TICKET_TABLES], 1);
+    }
+    __syncthreads();
+    if (ticket != chunks - 1) return;
+    __threadfence();
+    u64 total = 0;
+    for (u64 base = 0; base < chunks; base += TABLE_THREADS) {
+        const u64 k = base + threadIdx.x;
+        const u64 before_mine = block_exclusive_sum(k < chunks ? __ldcg(&job.group_offsets[k]) : 0, all);
+        if (k < chunks) job.group_offsets[k] = total + before_mine;
+        total += all;
+    }
+    if (threadIdx.x != 0) return;
+    control.weight = total;
+    control.weight_before_last = total - weight_of_tile(job, job.tiles() - 1);
+}
+
+// Weight of all tiles before one, and what keeps a group below 256 tiles.
+__device__ __forceinline__ u64 weight_before(const Job& job, u32 group_weight, u32 tile) {
+    return job.group_offsets[tile / WEIGHED_TILES] + sizes_of(job, tile).before + (u64)tile * (group_weight / 255 + 1);
+}
+
+// A quotient of numbers below 2^53.
+__device__ __forceinline__ u64 quotient(u64 a, u64 b) {
+    // Rounded to nearest, it is too large by one at most, where it is a whole number.
+    const u64 q = (u64)((double)a / (double)b);
+    return q * b > a ? q - 1 : q;
+}
+
+struct Grouping {
+    u32 weight;  // at most, of the tiles of a group
+    u64 groups;
+};
+// By each block that encodes, from what the tables cost and the tiles weigh: cheaper than to wait for one block that does.
+__device__ __forceinline__ Grouping choose_groups(const Job& job) {
+    const Control& control = control_of(job);
+    const u64 cost = control.cost, raw_bits = control.raw_bits, all = control.weight, before_last = control.weight_before_last;
+    // What is known of a sample stands for all.
+    const u64 bytes = ((cost >> 8) + raw_bits) / 8 * sample_step(job), wanted = quotient(all * GROUP_BYTES, bytes ? bytes : 1);
+    constexpr u32 MOST = 1u << 28;
+    Grouping g;
+    g.weight = wanted < LEAST_GROUP_WEIGHT ? (u32)LEAST_GROUP_WEIGHT : wanted < MOST ? (u32)wanted : MOST;
+    g.groups = quotient(before_last + (job.tiles() - 1) * (g.weight / 255 + 1), g.weight) + 1;
+    return g;
+}
+
+// The first tile of a group in the lower half of the warp, that of the next group in the upper half; the number of tiles behind the last group.
+// A lane looks in so many places at once: in several where the time of a group counts, in one where there are so many groups that the loads do.
+template <u32 PROBES>
+__device__ __forceinline__ u32 first_tile_of(const Job& job, u32 group_weight, u64 group) {
+    constexpr u32 ALL = 32 * PROBES;
+    const u32 lane = threadIdx.x & 31;
+    const u64 wanted = group * group_weight;
+    // There is no memory for 2^32 tiles.
+    u32 low[2] = {0, 0}, high[2] = {(u32)job.tiles(), (u32)job.tiles()};
+    while (low[0] < high[0] || low[1] < high[1]) {
+        // All lanes look for both, in some places at once: nothing waits for anything else.
+        u32 steps[2];
+        bool before[2][PROBES];
+#pragma unroll
+        for (u32 i = 0; i < 2; i++) {
+            steps[i] = high[i] - low[i] <= ALL ? 1 : (high[i] - low[i]) / (ALL + 1);
+#pragma unroll
+            for (u32 k = 0; k < PROBES; k++) {
+                const u32 tile = low[i] + steps[i] * (32 * k + lane + 1) - 1;
+                before[i][k] = tile < high[i] && weight_before(job, group_weight, tile) < wanted + (i ? group_weight : 0);
+            }
+        }
+#pragma unroll
+        for (u32 i = 0; i < 2; i++) {
+            // Probe n is the first one that is not before; all tiles up to that of probe n - 1 are.
+            u32 n = 0;
+#pragma unroll
+            for (u32 k = 0; k < PROBES; k++) n += __popc(__ballot_sync(FULL, before[i][k]));
+            const u32 above = low[i] + steps[i] * (n + 1) - 1;
+            low[i] += steps[i] * n;
+            if (n < ALL && above < high[i]) high[i] = above;
+        }
+    }
+    return lane < 16 ? low[0] : low[1];
+}
+
+// Where a table is written first: every one has a place of the largest size.
+constexpr u32 STORED_WORDS = 255;
+__device__ __forceinline__ u32* stored_table(const Job& job, u32 table) {
+    return reinterpret_cast<u32*>(job.table_section) + TABLE_SIZES_BYTES / 4 + table * STORED_WORDS;
+}
+
+// What the warps of a block find out about a table.
+struct TableShared {
+    u64 totals[TABLE_WARPS], listed[TABLE_WARPS], costs[TABLE_WARPS], raw[TABLE_WARPS];
+    u32 sums[2][TABLE_WARPS], largest[2][TABLE_WARPS], present[TABLE_WARPS], places[TABLE_WARPS];
+    u32 words[STORED_WORDS + 1];  // the stored form, and a word behind
+};
+
+// The sum of counts over a warp, by its parts: all of a table are below 2^54.
+__device__ __forceinline__ u64 warp_sum_of_counts(u64 count) {
+    constexpr u32 LOW = 27;
+    return warp_sum((u32)count & ((1u << LOW) - 1)) + ((u64)warp_sum((u32)(count >> LOW)) << LOW);
+}
+
+template <typename T, u32 N>
+__device__ __forceinline__ T sum_of(const T (&values)[N]) {
+    T sum = 0;
+#pragma unroll
+    for (u32 k = 0; k < N; k++) sum += values[k];
+    return sum;
+}
+
+// count * SCALE / total to nearest, and 1 at least. The count is not above the total.
+template <u32 SCALE_TO>
+__device__ __forceinline__ u32 scaled_count(u64 count, u64 total) {
+    // Floats are off by less than one.
+    const u64 x = count * SCALE_TO + total / 2;
+    u32 q = (u32)((float)x / (float)total);
+    const long long rest = (long long)(x - q * total);
+    q = rest < 0 ? q - 1 : (u64)rest >= total ? q + 1 : q;
+    return q > 1 ? q : 1;
+}
+
+// The value that stands for a symbol in the stored form of a table, at a bit of words in shared memory that are zero. It has no more than 33 bits.
+__device__ __forceinline__ void store_bits(u32* words, u32 at, u64 value) {
+    const u64 shifted = value << (at & 31);
+    atomicOr(&words[at >> 5], (u32)shifted);
+    if (shifted >> 32) atomicOr(&words[(at >> 5) + 1], (u32)(shifted >> 32));
+}
+
+// By a block, after a barrier: the stored form of a table of so many symbols and bits.
+__device__ __forceinline__ void store_table(const Job& job, const TableShared& shared, u32 table, u32 bits) {
+    const u32 words = (bits + 31) / 32;
+    if (threadIdx.x < words) stored_table(job, table)[threadIdx.x] = shared.words[threadIdx.x];
+    if (threadIdx.x == 0) job.table_section[table] = (u8)words;
+}
+
+// What the symbols of a table cost, and their raw bits, by the warps of a block, after a barrier.
+__device__ __forceinline__ void add_cost(Control& control, const TableShared& shared) {
+    if (threadIdx.x >= 2) return;
+    const u64 sum = threadIdx.x == 0 ? sum_of(shared.costs) : sum_of(shared.raw);
+    if (sum) atomicAdd((ull*)(threadIdx.x == 0 ? &control.cost : &control.raw_bits), (ull)sum);
+}
+
+// The raw bits that follow each symbol of a table. Behind modes and classes are the numbers of entries of lists.
+template <typename T>
+__device__ __forceinline__ u32 raw_of_table(const Job& job, u32 table, u32 symbol) {
+    const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
+    const u32 kind = coded_by(lorenzo, table);
+    if (kind == CODES_RUNS) return symbol < RUNS ? run_bits(symbol) : 0;
+    if (kind == CODES_VERTICES) return symbol < SYMBOLS ? raw_bits(symbol, lorenzo || table == ANCHOR_TABLE ? 0 : 1, sizeof(T)) : 0;
+    if (kind == CODES_BYTES) return 0;
+    if (table != TILE_MODE) return !lorenzo && is_sparse(symbol) ? count_bits(table >= FINE_CLASS ? 2 : table >= MIDDLE_CLASS ? 1 : 0, symbol) : 0;
+    const u32 states = symbol % 9;
+    return MASK_COUNT_BITS * (has_mask_list(states, 0) + has_mask_list(states, 1));
+}
+
+// How often a symbol is, and all of its table are; whether it is in the table itself, not by the escape.
+struct Counts {
+    u64 count, total;
+    bool own;
+};
+// By a block for a table that divides so many parts among its symbols, a thread for a symbol. What warps find of symbols of the table itself
+// is there behind the next barrier. Whether there are symbols at all: a table without is made here.
+template <u32 PARTS>
+__device__ __forceinline__ bool find_counts(const Job& job, TableShared& shared, u32 table, bool has_entry, Counts& counts) {
+    const u32 symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    // A table that comes from a sample has an escape.
+    counts.count = job.counts[table * ALPHABET + symbol] + (symbol == ESCAPE && sample_step(job) > 1 && is_table_of_rows(table));
+    u64 part = warp_sum_of_counts(counts.count);
+    if (lane == 0) shared.totals[warp] = part;
+    __syncthreads();
+    counts.total = sum_of(shared.totals);
+    if (counts.total == 0) {
+        // Never looked up, but copied with the others.
+        if (has_entry) code_entries(job, table)[symbol] = make_uint2(0, 0);
+        if (symbol == 0) job.table_section[table] = 0;
+        return false;
+    }
+    counts.own = symbol < ESCAPE && counts.count >= 2 && counts.count * (4 * PARTS) >= 3 * counts.total;
+    part = warp_sum_of_counts(counts.own ? counts.count : 0);
+    const u32 present = __ballot_sync(FULL, counts.own);
+    if (lane == 0) shared.listed[warp] = part, shared.present[warp] = present;
+    return true;
+}
+
+// Of the symbols of the table itself: the last one before mine, or -1, how many there are before mine, and all.
+struct Listed {
+    i32 previous;
+    u32 number, all;
+};
+__device__ __forceinline__ Listed symbols_before(const TableShared& shared) {
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    Listed listed = {-1, 0, 0};
+#pragma unroll
+    for (u32 k = 0; k < TABLE_WARPS; k++) {
+        const u32 here = shared.present[k], before = k < warp ? here : k == warp ? here & ((1u << lane) - 1) : 0;
+        if (before) listed.previous = (i32)(32 * k + highest_bit(before));
+        listed.number += __popc(before);
+        listed.all += __popc(here);
+    }
+    return listed;
+}
+
+// Frequencies and their stored form from the counts, by a block for a table, a thread for a symbol.
+__device__ __forceinline__ void make_frequencies(const Job& job, TableShared& shared, u32 raw) {
+    Control& control = control_of(job);
+    const u32 table = blockIdx.x, symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    uint2* const entries = code_entries(job, table);
+    const bool has_entry = table >= FIRST_SHARED_TABLE || symbol < HEAD_ALPHABET;
+    Counts counts;
+    if (!find_counts<SCALE>(job, shared, table, has_entry, counts)) return;
+    const u64 count = counts.count, total = counts.total;
+    const bool own = counts.own;
+    u32 f = own ? scaled_count<SCALE>(count, total) : 0;
+    // The most frequent symbol, the first of several.
+    u32 sum = warp_sum(f), largest = warp_max(f << 8 | (255 - symbol));
+    if (lane == 0) shared.sums[0][warp] = sum, shared.largest[0][warp] = largest;
+    __syncthreads();
+    const u64 listed = sum_of(shared.listed);
+    sum = sum_of(shared.sums[0]);
+    u32 escape = 0;
+    if (listed < total) {
+        escape = scaled_count<SCALE>(total - listed, total);
+        sum += escape;
+        if (symbol == ESCAPE) f = escape;
+    }
+    for (u32 turn = 0;; turn++) {
+        largest = escape << 8 | (255 - ESCAPE);
+#pragma unroll
+        for (u32 k = 0; k < TABLE_WARPS; k++) largest = max(largest, shared.largest[turn & 1][k]);
+        i32 change = (i32)SCALE - (i32)sum;
+        if (change < -(i32)(largest >> 9)) change = -(i32)(largest >> 9);
+        if (symbol == 255 - (largest & 255)) f += (u32)change;
+        if ((largest & 255) == 255 - ESCAPE) escape += (u32)change;
+        sum += (u32)change;
+        if (sum == SCALE) break;
+        largest = warp_max(f << 8 | (255 - symbol));
+        if (lane == 0) shared.largest[(turn + 1) & 1][warp] = largest;
+        __syncthreads();
+    }
+    // Where the symbol begins in the scale, and in the stored form.
+    const Listed before = symbols_before(shared);
+    const u32 number = before.all + (listed < total);
+    const u32 gap = (u32)((i32)symbol - before.previous), gap_bits = 31 - __clz(gap), length = 31 - __clz(f);
+    const u32 mine = f ? f << 16 | (2 * gap_bits + 5 + length) : 0;
+    const u32 up_to_me = sum_up_to_me(mine);
+    if (lane == 31) shared.places[warp] = up_to_me;
+    const u32 frequency = own ? f : escape ? escape : 1;
+    u64 cost = count ? count * ((own ? 0 : 8 << 8) + (SCALE_BITS << 8) - log2_fixed(frequency)) : 0;
+    cost = warp_sum64(cost);
+    const u64 raw_bits = warp_sum64(count * raw);
+    if (lane == 0) shared.costs[warp] = cost, shared.raw[warp] = raw_bits;
+    __syncthreads();
+    u32 place = up_to_me - mine, bits = 8;
+#pragma unroll
+    for (u32 k = 0; k < TABLE_WARPS; k++) {
+        if (k < warp) place += shared.places[k];
+        bits += shared.places[k] & 0xffff;
+    }
+    // The escape is the last symbol, so that its frequencies end the scale.
+    if (has_entry)
+        entries[symbol] = make_uint2(frequency << 16 | raw_flag(job, table, symbol) | (own ? place >> 16 : ENTRY_ESCAPES | (SCALE - escape)), 0xffffffffu / frequency);
+    if (symbol == 0) atomicOr(&shared.words[0], number - 1);
+    if (f) {
+        const u64 value = ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits | (u64)length << (2 * gap_bits + 1) |
+                          (u64)(f & ((1u << length) - 1)) << (2 * gap_bits + 5);
+        store_bits(shared.words, 8 + (place & 0xffff), value);
+    }
+    __syncthreads();
+    store_table(job, shared, table, bits);
+    add_cost(control, shared);
+}
+
+// Code lengths from the counts, the codes and their stored form, by a block for a table, a thread for a symbol.
+__device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, u32 raw) {
+    // By symbol, and by weight.
+    __shared__ u32 keys[ALPHABET], leaves[ALPHABET + 4], sums[ALPHABET + 4], lengths[ALPHABET], inner[ALPHABET], escape_code[2];
+    // Of each sum one that it is part of, and how many steps that is above it.
+    __shared__ u32 above[2][ALPHABET];
+    Control& control = control_of(job);
+    const u32 table = blockIdx.x, symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    uint2* const entries = code_entries(job, table);
+    const bool has_entry = table >= FIRST_SHARED_TABLE || symbol < HEAD_ALPHABET;
+    Counts counts;
+    if (!find_counts<CODES>(job, shared, table, has_entry, counts)) return;
+    const u64 count = counts.count, total = counts.total;
+    const bool own = counts.own;
+    u32 weight = own ? scaled_count<1 << WEIGHT_BITS>(count, total) : 0;
+    __syncthreads();
+    const u64 listed = sum_of(shared.listed);
+    const bool has_escape = listed < total;
+    if (has_escape && symbol == ESCAPE) weight = scaled_count<1 << WEIGHT_BITS>(total - listed, total);
+    // The symbols with a code, by symbol: those before mine.
+    const Listed before = symbols_before(shared);
+    const u32 n = before.all + has_escape, number = before.number;
+    // By weight and then by symbol.
+    const u32 key = weight << 8 | symbol;
+    if (weight) keys[number] = key;
+    leaves[symbol] = sums[symbol] = NO_WEIGHT;
+    if (symbol < 4) leaves[ALPHABET + symbol] = sums[ALPHABET + symbol] = NO_WEIGHT;
+    inner[symbol] = 0;
+    __syncthreads();
+    u32 rank = 0;
+    if (weight)
+        for (u32 i = 0; i < n; i++) rank += keys[i] < key;
+    if (weight) leaves[rank] = weight;
+    __syncthreads();
+    if (symbol == 0) join_weights(leaves, sums, above[0], (i32)n);
+    __syncthreads();
+    // How deep each sum is, the last of them being the root: what is known of the one above doubles the way that is known.
+    constexpr u32 STEPS_AT = 16;
+    if (symbol + 1 < n) above[0][symbol] = symbol + 2 < n ? above[0][symbol] | 1u << STEPS_AT : symbol;
+    __syncthreads();
+#pragma unroll 1
+    for (u32 round = 0; 1u << round < n; round++) {
+        if (symbol + 1 < n) {
+            const u32 mine = above[round & 1][symbol];
+            above[~round & 1][symbol] = above[round & 1][mine & 0xffff] + (mine & ~0xffffu);
+        }
+        __syncthreads();
+        if (symbol + 1 < n && 1u << (round + 1) >= n) atomicAdd(&inner[above[~round & 1][symbol] >> STEPS_AT], 1);
+    }
+    __syncthreads();
+    // Of each depth there are as many leaves as sums leave of it; those of most weight come first.
+    u32 own_length = 0;
+    if (symbol < n) {
+        for (u32 before = 1, found = 0; n > 1;) {
+            const u32 here = inner[++own_length];
+            found += 2 * before - here;
+            if (found > n - 1 - symbol) break;
+            before = here;
+        }
+        own_length = min(own_length, MAX_LENGTH);
+        lengths[symbol] = own_length;
+    }
+    const u32 taken_here = warp_sum(symbol < n ? CODES >> own_length : 0);
+    if (lane == 0) shared.sums[0][warp] = taken_here;
+    __syncthreads();
+    const u32 taken = sum_of(shared.sums[0]);
+    if (taken != CODES) {
+        if (symbol == 0) limit_lengths(lengths, (i32)n, taken);
+        __syncthreads();
+    }
+    // By length and then by symbol.
+    const u32 length = weight ? lengths[rank] : NO_CODE, code_key = length << 8 | symbol;
+    if (weight) keys[number] = code_key;
+    __syncthreads();
+    u32 start = 0;
+    if (weight)
+        for (u32 i = 0; i < n; i++) start += keys[i] < code_key ? CODES >> (keys[i] >> 8) : 0;
+    if (symbol == ESCAPE) escape_code[0] = length, escape_code[1] = start;
+    const u32 gap = (u32)((i32)symbol - before.previous), gap_bits = 31 - __clz(gap), mine = weight ? 2 * gap_bits + 5 : 0;
+    const u32 up_to_me = sum_up_to_me(mine);
+    if (lane == 31) shared.places[warp] = up_to_me;
+    __syncthreads();
+    u32 place = up_to_me - mine, bits = 8;
+#pragma unroll
+    for (u32 k = 0; k < TABLE_WARPS; k++) {
+        if (k < warp) place += shared.places[k];
+        bits += shared.places[k];
+    }
+    const u32 escape = escape_code[0];
+    const u32 code = own ? length << 16 | reversed_code(start) : has_escape ? escape << 16 | reversed_code(escape_code[1]) : 0;
+    if (has_entry) entries[symbol] = make_uint2(code | raw_flag(job, table, symbol) | (own ? 0 : ENTRY_ESCAPES), 0);
+    const u64 cost = warp_sum64(count * (own ? length : has_escape ? escape + 8 : 0)) << 8;
+    const u64 raw_bits = warp_sum64(count * raw);
+    if (lane == 0) shared.costs[warp] = cost, shared.raw[warp] = raw_bits;
+    if (symbol == 0) atomicOr(&shared.words[0], n - 1);
+    if (weight)
+        store_bits(shared.words, 8 + place,
+                   ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits | (u64)length << (2 * gap_bits + 1));
+    __syncthreads();
+    store_table(job, shared, table, bits);
+    add_cost(control, shared);
+}
+
+// Grid: TABLE_BLOCKS, then a block for each WEIGHED_TILES tiles. Block: TABLE_THREADS. The tables of a coder, and the weights of tiles.
+template <typename T, bool HUFFMAN>
+__device__ __forceinline__ void tables(const Job& job) {
+    __shared__ TableShared shared;
+    shared.words[threadIdx.x] = 0;
+    static_assert(STORED_WORDS + 1 == TABLE_THREADS, "a word for a thread");
+    const u32 raw = blockIdx.x < TABLE_BLOCKS ? raw_of_table<T>(job, blockIdx.x, threadIdx.x) : 0;
+    after_kernel_before();
+    if (blockIdx.x >= TABLE_BLOCKS)
+        weigh_tiles(job, control_of(job));
+    else if (HUFFMAN)
+        make_codes(job, shared, raw);
+    else
+        make_frequencies(job, shared, raw);
+    if (blockIdx.x != 0) return;
+    if (threadIdx.x == 0) *code_entries(job, NO_TABLE) = make_uint2(HUFFMAN ? 0 : SCALE << 16, 0);
+    if (threadIdx.x >= TABLES && threadIdx.x < TABLE_SIZES_BYTES) job.table_section[threadIdx.x] = 0;
+}

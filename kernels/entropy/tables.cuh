@@ -1,0 +1,103 @@
+// Twin of src/entropy/tables.rs and the parts of src/tile/coding.rs that concern classes.
+#pragma once
+#include "grid/tiles.cuh"
+#include "entropy/symbols.cuh"
+
+constexpr u32 SCALE_BITS = 12, SCALE = 4096, ESCAPE = 255, ALPHABET = 256;
+constexpr u32 CLASSES = 8;
+enum : u32 {
+    TILE_MODE = 0,
+    COARSE_CLASS = 1,
+    MIDDLE_CLASS = 2,
+    FINE_CLASS = MIDDLE_CLASS + CLASSES,
+    MASK_BYTE = FINE_CLASS + CLASSES,
+    ANCHOR_TABLE,
+    STEP_16,
+    STEP_8,
+    STEP_4,
+    STEP_2 = STEP_4 + CLASSES - 1,
+    STEP_1 = STEP_2 + CLASSES - 1,
+    RUN = STEP_1 + CLASSES - 1,
+    MASK_RUN = RUN + CLASSES - 2,
+    TABLES
+};
+static_assert(TABLES == 50, "the sizes of the table section depend on it");
+constexpr u32 TABLE_SIZES_BYTES = 52;
+constexpr u64 GROUP_BYTES = 1024;
+constexpr u64 LEAST_GROUP_WEIGHT = 1600;  // more than a tile can have
+constexpr u32 TILE_WEIGHT = 4;            // of a tile without entries
+
+// Mask states; a tile's mode is 3 * (state of zero) + (state of fill).
+enum : u32 { MASK_NONE = 0, MASK_ALL = 1, MASK_SOME = 2 };
+constexpr u32 ALL_ZERO = 3 * MASK_ALL + MASK_NONE;  // the states of a tile that is zero all over
+
+__device__ __forceinline__ constexpr bool has_codes(u32 mode) { return mode / 3 != MASK_ALL && mode % 3 != MASK_ALL; }
+
+__device__ __forceinline__ u32 table_of(i32 position, u32 cls) {
+    u32 c = cls - 1;
+    return position >= 256 ? STEP_1 + c : position >= 64 ? STEP_2 + c : position >= 16 ? STEP_4 + c
+         : position >= 4 ? (u32)STEP_8 : position >= 1 ? (u32)STEP_16 : (u32)ANCHOR_TABLE;
+}
+
+// A tile's info word: its mode, whether every vertex of a whole tile is coded, and the three classes.
+constexpr u32 ALL_CODED = 16;
+__device__ __forceinline__ u32 mode_in(u32 info) { return info & 15; }
+
+// Class of a block (0 coarse, 1 middle, 2 fine) of a tile's info word, and its first and last step.
+__device__ __forceinline__ u32 class_in(u32 info, i32 block) { return info >> (8 + 8 * block) & 255; }
+__device__ __forceinline__ i32 first_step(i32 block) { return block == 0 ? 0 : block == 1 ? 2 : 8; }
+__device__ __forceinline__ i32 end_step(i32 block) { return block == 0 ? 2 : block == 1 ? 8 : 32; }
+
+__device__ __forceinline__ u32 class_of(u32 cost, u32 active) {
+    if (cost == 0) return 0;
+    u32 density = (u32)((u64)cost * 64 / active);
+    if (density == 0) density = 1;
+    u32 c = 1 + (31 - __clz(density));
+    return c < CLASSES - 1 ? c : CLASSES - 1;
+}
+
+// The table of the class of block k, given the info word with the classes before.
+__device__ __forceinline__ u32 class_table(u32 info, i32 k) {
+    return k == 0 ? (u32)COARSE_CLASS : k == 1 ? MIDDLE_CLASS + class_in(info, 0) : FINE_CLASS + class_in(info, 1);
+}
+
+// log2 in 1/256 units, rounded down.
+__device__ inline u32 log2_fixed(u32 x) {
+    u32 whole = 31 - __clz(x);
+    u32 m = x << (31 - whole), fraction = 0;
+#pragma unroll
+    for (i32 k = 0; k < 8; k++) {
+        // From 1 on, below 4, in 1/2^62.
+        const u64 square = (u64)m * m;
+        const u32 bit = (u32)(square >> 63);
+        m = (u32)(square >> (31 + bit));
+        fraction = fraction << 1 | bit;
+    }
+    return whole << 8 | fraction;
+}
+
+// Bits 0, 2, 4 and on.
+__device__ __forceinline__ u32 every_other(u32 x) {
+    x &= 0x55555555;
+    x = (x | x >> 1) & 0x33333333;
+    x = (x | x >> 2) & 0x0f0f0f0f;
+    x = (x | x >> 4) & 0x00ff00ff;
+    return (x | x >> 8) & 0xffff;
+}
+
+__device__ __forceinline__ u32 row_mask(i32 width) { return width >= 32 ? FULL : (1u << width) - 1; }
+
+// A decoding table lists the symbols that occur. Less an entry, the key of a slot (the slot in the highest bits) is what has to be known of it:
+// above, how far the slot is behind the start of the symbol, then the symbol, then its frequency less one. Of the entries of a table that of the
+// slot's symbol leaves the least, for those that start behind the slot leave more than all numbers of slots.
+__device__ __forceinline__ constexpr u32 decode_entry(u32 frequency, u32 start, u32 symbol) { return (start << 20) - (symbol << 12 | (frequency - 1)); }
+__device__ __forceinline__ u32 slot_key(u32 state) { return fresh(state << (32 - SCALE_BITS)); }
+__device__ __forceinline__ u32 slot_symbol(u32 found) { return found >> 12 & 255; }
+__device__ __forceinline__ u32 state_behind(u32 state, u32 found) {
+    const u32 rest = state >> SCALE_BITS;
+    return (found & (SCALE - 1)) * rest + (rest + (found >> 20));
+}
+// No entry: any other leaves less or the same. Entries but the first are up to the keys of the slots that they start at or before; it is not.
+constexpr u32 NO_ENTRY = decode_entry(SCALE, 0, 255);
+// Slots of a decoding table that share the entry where the search for theirs begins.
+constexpr u32 SLOTS_PER_START = 16;

@@ -1,0 +1,54 @@
+// Twin of src/grid/wide_range.rs: whether outliers make the range of a field, from a sample of its vertices.
+#pragma once
+#include "device/control.cuh"
+#include "grid/missing.cuh"
+
+constexpr u32 WIDE_SAMPLES = 1024;
+constexpr double WIDE_TINY = 1e6, WIDE_LARGE = 4.0;
+constexpr u32 WIDE_PART = 16;
+
+// By a block of so many threads. The sizes of the vertices of a thread are asked for before the range is known: 0 where one does not count.
+template <typename T, u32 THREADS>
+struct WideSample {
+    static constexpr u32 EACH = WIDE_SAMPLES / THREADS, FIELD_BITS = 10;
+    static_assert(EACH * 32 < 1u << FIELD_BITS, "the counts of a warp have their bits");
+    T sizes[EACH];
+
+    __device__ __forceinline__ void load(const Job& job) {
+        const u64 vertices = job.nx * job.ny, samples = vertices < WIDE_SAMPLES ? vertices : WIDE_SAMPLES;
+#pragma unroll
+        for (u32 i = 0; i < EACH; i++) {
+            const u64 k = threadIdx.x + i * THREADS;
+            sizes[i] = T(0);
+            if (k >= samples) continue;
+            const u64 anywhere = (u32)k * 0x9e3779b1u >> 16, index = k * vertices / samples + (anywhere * (vertices / samples) >> 16);
+            const u64 y = index / job.nx, x = index - y * job.nx;
+            const T u = *vertex_at<T>(job.u, job.u_layout, (long long)x, (long long)y);
+            const T v = *vertex_at<T>(job.v, job.v_layout, (long long)x, (long long)y);
+            if (!is_missing(u, v, job.fill)) sizes[i] = Real<T>::high(Real<T>::abs(u), Real<T>::abs(v));
+        }
+    }
+    // The answer of the first thread counts.
+    __device__ __forceinline__ bool is_wide(double low, double high) const {
+        __shared__ u32 counts[THREADS / 32];
+        const double half = 0.5 * high - 0.5 * low, tiny = half / (0.5 * WIDE_TINY), large = half / (0.5 * WIDE_LARGE);
+        u32 mine = 0;
+#pragma unroll
+        for (u32 i = 0; i < EACH; i++) {
+            const double size = (double)sizes[i];
+            if (size == 0.0) continue;
+            mine += 1 + (size < tiny ? 1u << FIELD_BITS : size < large ? 1u << 2 * FIELD_BITS : 0);
+        }
+        mine = warp_sum(mine);
+        if ((threadIdx.x & 31) == 0) counts[threadIdx.x >> 5] = mine;
+        __syncthreads();
+        u32 all = 0, tiny_ones = 0, between = 0;
+        if (threadIdx.x == 0) {
+            for (u32 w = 0; w < THREADS / 32; w++) {
+                constexpr u32 MASK = (1u << FIELD_BITS) - 1;
+                all += counts[w] & MASK, tiny_ones += counts[w] >> FIELD_BITS & MASK, between += counts[w] >> 2 * FIELD_BITS;
+            }
+        }
+        return all > 0 && WIDE_PART * tiny_ones >= all && WIDE_PART * between <= all;
+    }
+};

@@ -1,0 +1,211 @@
+// Sums over the chain of anchors, in a time that does not depend on how the grid is divided into rows: each anchor follows that of the tile to its
+// left, the first one of a row that of the tile above. Twins: anchor_differences in src/cpu/compress.rs and BackEnd::anchors in
+// src/cpu/decompress.rs, which walk along the chain.
+#pragma once
+#include "entropy/groups.cuh"
+#include "predict/anchors.cuh"
+
+// ---------------------------------------------------------------- compression: the last anchor that has a code
+
+// A set of numbers below n: a bit for each, above them a bit for each word that is not zero, and so on up to a single word. Below 2^32 there are no
+// more than seven levels, since 32^7 > 2^32. plan.rs has room for two such sets: the tiles whose anchors have a code, and those of the first column.
+constexpr u32 TREE_LEVELS = 7, NO_TILE = ~0u;
+static_assert((u64)1 << 5 * TREE_LEVELS > (u64)1 << 32, "the last level is one word for any number of tiles");
+__device__ __forceinline__ u64 tree_words(u64 n) {
+    u64 words = 0;
+    do words += n = (n + 31) / 32;
+    while (n > 1);
+    return words;
+}
+
+// Adds some numbers of one word. Its words are zero before the first call. Each word above is changed once, so that n numbers take n * 32 / 31 steps.
+__device__ __forceinline__ void add_to_tree(u32* level, u32 n, u32 word, u32 bits) {
+    while (bits) {
+        const u32 before = atomicOr(&level[word], bits);
+        n = (n + 31) / 32;
+        if (before != 0 || n == 1) return;
+        level += n;
+        bits = 1u << (word & 31);
+        word /= 32;
+    }
+}
+
+// The largest number below i in the set, or NO_TILE: up to a word that has one, and down to it, two steps a level.
+__device__ __noinline__ u32 last_in_tree(const u32* words, u32 n, u32 i) {
+    u32 starts[TREE_LEVELS], start = 0;
+    i32 level = 0;
+    for (;; level++) {
+        starts[level] = start;
+        const u32 below = words[start + i / 32] & ((1u << (i & 31)) - 1);
+        if (below) {
+            i = (i & ~31u) | highest_bit(below);
+            break;
+        }
+        n = (n + 31) / 32;
+        if (n == 1) return NO_TILE;
+        start += n;
+        i /= 32;
+    }
+    for (; level > 0; level--) i = 32 * i + highest_bit(words[starts[level - 1] + i]);
+    return i;
+}
+
+// (There is no memory for 2^32 tiles.)
+__device__ __forceinline__ u32* column_tree(const Job& job) { return job.anchor_scan + tree_words(job.tiles()); }
+
+// By all lanes of a warp that has 32 consecutive tiles from a multiple of 32 on: whether the anchor of the lane's tile has a code.
+__device__ __forceinline__ void note_coded_anchors(const Job& job, u64 tile, bool coded) {
+    const u32 all = __ballot_sync(FULL, coded);
+    if ((threadIdx.x & 31) == 0) add_to_tree(job.anchor_scan, (u32)job.tiles(), (u32)(tile / 32), all);
+    // A single column is the chain itself.
+    if (job.tiles_x == 1 || !coded || (u32)tile % (u32)job.tiles_x != 0) return;
+    const u32 y = (u32)tile / (u32)job.tiles_x;
+    add_to_tree(column_tree(job), (u32)job.tiles_y, y / 32, 1u << (y & 31));
+}
+
+// The last tile before this one in the chain whose anchor has a code, or NO_TILE.
+__device__ __forceinline__ u32 last_coded_anchor(const Job& job, const TileShape& shape, u64 index) {
+    const u32 first_of_row = job.tiles_x == 1 ? 0 : (u32)(index - shape.tx);
+    const u32 tile = last_in_tree(job.anchor_scan, (u32)job.tiles(), (u32)index);
+    if (tile != NO_TILE && tile >= first_of_row) return tile;
+    if (job.tiles_x == 1) return NO_TILE;
+    const u32 row = last_in_tree(column_tree(job), (u32)job.tiles_y, (u32)shape.ty);
+    return row == NO_TILE ? NO_TILE : row * (u32)job.tiles_x;
+}
+
+// ---------------------------------------------------------------- decompression: the sums of base codes
+
+// A block sums the codes of a chunk of tiles and adds what is before it, in one pass: it says what its chunk sums to, and looks back at the chunks
+// before, 32 at a time, up to one that knows the sum of all up to its end. Chunks are given out in the order in which blocks begin, so that those a
+// block waits for are at work already, however few there is room for.
+constexpr u32 ANCHOR_THREADS = 256, ANCHORS_EACH = 2, ANCHOR_CHUNK = ANCHOR_THREADS * ANCHORS_EACH;
+static_assert(ANCHOR_CHUNK == 512, "plan.rs and launch.rs divide the tiles by it");
+
+// Sums of base codes, which wrap: (x, y) those of the first column, (z, w) those behind the first tile of a row, of the last row that begins among
+// the tiles, or of all tiles where none does.
+typedef uint4 BaseSums;
+
+// Words that blocks exchange; the states are set to zero by the first kernel.
+enum : u32 { CHUNK_UNKNOWN, CHUNK_OWN, CHUNK_ALL };
+struct AnchorScan {
+    BaseSums *own, *all;  // of a chunk; of all tiles up to its end
+    volatile u32* states;
+
+    __device__ __forceinline__ explicit AnchorScan(const Job& job) {
+        const u32 chunks = ((u32)job.tiles() + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK;
+        own = reinterpret_cast<BaseSums*>(job.anchor_scan);
+        all = own + chunks;
+        states = reinterpret_cast<u32*>(all + chunks);
+    }
+    // By one thread.
+    __device__ __forceinline__ void say(u32 chunk, u32 state, const BaseSums& sums) const {
+        (state == CHUNK_ALL ? all : own)[chunk] = sums;
+        __threadfence();
+        states[chunk] = state;
+    }
+};
+
+// Whether a row begins among the tiles of a chunk.
+__device__ __forceinline__ bool begins_row(u32 chunk, u32 tiles_x) {
+    const u32 first = chunk * ANCHOR_CHUNK, behind = first % tiles_x;
+    return behind == 0 || tiles_x - behind < ANCHOR_CHUNK;
+}
+
+// By a warp: the sums of all tiles before a chunk. Blocks that are not done yet are waited for; each lane reads no more than one chunk in 32.
+__device__ __forceinline__ BaseSums sums_before(const AnchorScan& scan, u32 chunk, u32 tiles_x) {
+    const u32 lane = threadIdx.x & 31;
+    BaseSums before = make_uint4(0, 0, 0, 0);
+    bool in_row = true;
+    for (u32 left = chunk; left > 0; left -= 32) {
+        const bool exists = lane < left;
+        const u32 other = left - 1 - lane;
+        u32 state, all, last;
+        do {
+            state = exists ? scan.states[other] : (u32)CHUNK_ALL;
+            all = __ballot_sync(FULL, state == CHUNK_ALL);
+            last = all ? __ffs(all) - 1 : 31;
+        } while (__any_sync(FULL, lane <= last && state == CHUNK_UNKNOWN));
+        __threadfence();
+        const bool mine = exists && lane <= last;
+        const BaseSums sums = mine ? __ldcg((state == CHUNK_ALL ? scan.all : scan.own) + other) : make_uint4(0, 0, 0, 0);
+        before.x += warp_sum(sums.x), before.y += warp_sum(sums.y);
+        if (in_row) {
+            const u32 begins = __ballot_sync(FULL, mine && (state == CHUNK_ALL || begins_row(other, tiles_x)));
+            const u32 nearest = begins ? __ffs(begins) - 1 : 31;
+            before.z += warp_sum(lane <= nearest ? sums.z : 0), before.w += warp_sum(lane <= nearest ? sums.w : 0);
+            in_row = begins == 0;
+        }
+        if (all) break;
+    }
+    return before;
+}
+
+// The sums of a chunk, as its block knows them.
+struct AnchorSums {
+    u32 chunk;
+    BaseSums warps[ANCHOR_THREADS / 32], before;
+    uint2 rows[ANCHOR_CHUNK];  // sums of the codes behind the first tiles of rows, up to each tile
+};
+
+// By a block, with the base codes that the thread's consecutive tiles add to those before them: in their place those that they have. Tiles behind
+// the last one add nothing.
+__device__ __forceinline__ void sum_base_codes(const Job& job, AnchorSums& shared, u32 chunk, uint2 (&codes)[ANCHORS_EACH]) {
+    const AnchorScan scan(job);
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, tiles_x = (u32)job.tiles_x;
+    const u32 first = chunk * ANCHOR_CHUNK, mine = threadIdx.x * ANCHORS_EACH;
+    u32 x[ANCHORS_EACH];
+    BaseSums sums[ANCHORS_EACH], up_to = make_uint4(0, 0, 0, 0);
+#pragma unroll
+    for (u32 i = 0; i < ANCHORS_EACH; i++) {
+        x[i] = (first + mine + i) % tiles_x;
+        if (x[i] == 0)
+            up_to.x += codes[i].x, up_to.y += codes[i].y;
+        else
+            up_to.z += codes[i].x, up_to.w += codes[i].y;
+        sums[i] = up_to;
+    }
+    const BaseSums own = up_to;
+    up_to = make_uint4(sum_up_to_me(own.x), sum_up_to_me(own.y), sum_up_to_me(own.z), sum_up_to_me(own.w));
+    if (lane == 31) shared.warps[warp] = up_to;
+    __syncthreads();
+    BaseSums chunk_sums = make_uint4(0, 0, 0, 0), add = make_uint4(up_to.x - own.x, up_to.y - own.y, up_to.z - own.z, up_to.w - own.w);
+#pragma unroll
+    for (u32 w = 0; w < ANCHOR_THREADS / 32; w++) {
+        const BaseSums other = shared.warps[w];
+        if (w < warp) add.x += other.x, add.y += other.y, add.z += other.z, add.w += other.w;
+        chunk_sums.x += other.x, chunk_sums.y += other.y, chunk_sums.z += other.z, chunk_sums.w += other.w;
+    }
+#pragma unroll
+    for (u32 i = 0; i < ANCHORS_EACH; i++) {
+        sums[i] = make_uint4(sums[i].x + add.x, sums[i].y + add.y, sums[i].z + add.z, sums[i].w + add.w);
+        shared.rows[mine + i] = make_uint2(sums[i].z, sums[i].w);
+    }
+    __syncthreads();
+    if (warp == 0) {
+        // The sums behind the last row that begins here.
+        const u32 behind = (first + ANCHOR_CHUNK - 1) % tiles_x;
+        const bool begins = begins_row(chunk, tiles_x);
+        if (begins) {
+            const uint2 row = shared.rows[ANCHOR_CHUNK - 1 - behind];
+            chunk_sums.z -= row.x, chunk_sums.w -= row.y;
+        }
+        BaseSums before = make_uint4(0, 0, 0, 0);
+        if (chunk > 0) {
+            if (lane == 0) scan.say(chunk, CHUNK_OWN, chunk_sums);
+            before = sums_before(scan, chunk, tiles_x);
+        }
+        if (lane == 0) {
+            if (!begins) chunk_sums.z += before.z, chunk_sums.w += before.w;
+            scan.say(chunk, CHUNK_ALL, make_uint4(before.x + chunk_sums.x, before.y + chunk_sums.y, chunk_sums.z, chunk_sums.w));
+            shared.before = before;
+        }
+    }
+    __syncthreads();
+    const BaseSums before = shared.before;
+#pragma unroll
+    for (u32 i = 0; i < ANCHORS_EACH; i++) {
+        // Less the sums up to the first tile of the row, where it is in the chunk.
+        const uint2 row = x[i] <= mine + i ? shared.rows[mine + i - x[i]] : make_uint2(0u - before.z, 0u - before.w);
+        codes[i] = make_uint2(before.x + sums[i].x + sums[i].z - row.x, before.y + sums[i].y + sums[i].w - row.y);
+    }
+}

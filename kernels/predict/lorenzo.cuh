@@ -1,0 +1,112 @@
+// Twin of src/predict/lorenzo.rs: lattices, the tier of a tile, codes of single vertices.
+#pragma once
+#include "predict/anchors.cuh"
+#include "entropy/lorenzo_rows.cuh"
+#include "tile/window.cuh"
+
+constexpr i32 TIERS = 8;
+constexpr i32 HALVINGS = TIERS + 2 * (IDS - 1) + 1;
+constexpr u32 TIER_RATE = 8, REFINED_BITS = 9;
+template <typename T>
+constexpr i32 MANTISSA_BITS = sizeof(T) == 4 ? 23 : 52;
+
+// A tile's info word holds the tier above the mask states; its mode in the stream is both.
+__device__ __forceinline__ u32 tier_in(u32 info) { return info >> 5 & 7; }
+__device__ __forceinline__ u32 stream_mode(u32 info) { return 9 * tier_in(info) + mode_in(info); }
+__device__ __forceinline__ u32 info_of_mode(u32 mode) { return mode / 9 << 5 | mode % 9; }
+
+// The step of a lattice: halved and quartered one by one, as it is rounded that way below the normal range.
+template <typename T>
+__device__ __forceinline__ T lattice_width(double quantum, i32 tier, i32 id) {
+    double w = 2.0 * quantum;
+    for (i32 k = 0; k < tier; k++) w *= 0.5;
+    for (i32 k = 0; k < id; k++) w *= 0.25;
+    return (T)w;
+}
+template <typename T>
+__device__ __forceinline__ T lattice_inverse(T width) {
+    const T i = (T)(1.0 / (double)width);
+    return Real<T>::finite(i) ? i : T(0);
+}
+
+// The integer of a value (as a float) and what it decodes to; false where there is none.
+template <typename T>
+__device__ __forceinline__ bool quantize_on(T value, T inverse, T width, T& code, T& decoded) {
+    const T scaled = value * inverse;
+    code = Real<T>::round(scaled);
+    decoded = code * width;
+    return Real<T>::abs(scaled) <= Real<T>::MAX_CODE;
+}
+
+// Steps of all lattices and their reciprocals, for a block.
+template <typename T>
+struct Lattices {
+    T width[TIERS][IDS], inverse[TIERS][IDS];
+    T half[HALVINGS - 1];  // half of the step after so many halvings
+    bool regular;          // whether each of them has exactly half of the one before
+    __device__ __forceinline__ void fill(double quantum) {
+        for (i32 k = threadIdx.x; k < TIERS * IDS; k += blockDim.x) {
+            const T w = lattice_width<T>(quantum, k / IDS, k % IDS);
+            width[k / IDS][k % IDS] = w;
+            inverse[k / IDS][k % IDS] = lattice_inverse(w);
+        }
+        __syncthreads();
+        if (threadIdx.x < HALVINGS - 1) {
+            const i32 n = threadIdx.x, tier = n < TIERS ? n : TIERS - 2 + n % 2;
+            half[n] = T(0.5) * width[tier][(n - tier) / 2];
+        }
+        __syncthreads();
+        const T last = half[HALVINGS - 2];
+        if (threadIdx.x == 0) regular = Real<T>::finite(half[0]) && Real<T>::bits(last) >> MANTISSA_BITS<T> > 0;
+        __syncthreads();
+    }
+    // How often the bound must be halved until no error of the lattice can reach a limit.
+    __device__ __forceinline__ i32 halvings(T limit) const {
+        if (regular) {
+            // Of positive values, ordered like their bits, that are powers of two apart.
+            const long long above = (long long)(Real<T>::bits(half[0]) - Real<T>::bits(limit)) + ((1ll << MANTISSA_BITS<T>) - 1);
+            const long long n = above >> MANTISSA_BITS<T>;
+            return limit > T(0) ? (n < 0 ? 0 : n < HALVINGS - 1 ? (i32)n : HALVINGS - 1) : HALVINGS - 1;
+        }
+        i32 n = 0;
+#pragma unroll 1
+        while (n < HALVINGS - 1 && half[n] > limit) n++;
+        return n;
+    }
+};
+
+// Estimated size of a tile at a tier, in eighths of a bit.
+__device__ __forceinline__ u32 estimate_tier(i32 tier, u32 vertices, const u32* halvings) {
+    u32 size = (u32)tier * TIER_RATE * vertices;
+    for (i32 needed = tier + 1; needed < HALVINGS; needed++)
+        size += halvings[needed] * 8 * (REFINED_BITS + 4 * (u32)((needed - tier + 1) / 2));
+    return size;
+}
+
+// The code of a vertex, or that it must be stored; the error that it leaves.
+template <typename T>
+struct LorenzoCode {
+    bool coded;
+    i32 id, qu, qv;
+    T error;
+};
+
+// That of a vertex which its tile's lattice has no code for: a finer one.
+template <typename T>
+__device__ __noinline__ LorenzoCode<T> lorenzo_code(T u, T v, const Lattices<T>& lattices, i32 tier, T accept, bool tight, T limit) {
+    i32 id = 1;
+    if (tight) {
+        i32 certain = 1;
+        while (certain < IDS && T(0.5) * lattices.width[tier][certain] > limit) certain++;
+        if (certain > 2) id = certain - 1;
+    }
+#pragma unroll 1
+    for (; id < IDS; id++) {
+        const T width = lattices.width[tier][id], inverse = lattices.inverse[tier][id];
+        T cu, cv, ru, rv;
+        if (!quantize_on(u, inverse, width, cu, ru) || !quantize_on(v, inverse, width, cv, rv)) break;
+        const T error = Real<T>::high(Real<T>::abs(ru - u), Real<T>::abs(rv - v));
+        if (error == T(0) || (error <= accept && (!tight || error < limit))) return {true, id, (i32)cu, (i32)cv, error};
+    }
+    return {false, 0, 0, 0, T(0)};
+}

@@ -1,0 +1,61 @@
+// Twin of src/predict/quantizer.rs.
+#pragma once
+#include "grid/element.cuh"
+#include "grid/tiles.cuh"
+
+constexpr i32 IDS = 9;
+constexpr i32 EXACT = 9, MASKED = 10;
+constexpr i32 TAPERS = 2;
+
+__device__ __forceinline__ double taper_alpha(u32 taper) { return taper ? 1.5 : 1.0; }
+__device__ __forceinline__ double taper_beta(u32 taper) { return taper ? 3.0 : 1.0; }
+
+// Steps and their reciprocals by level and id. Stored as doubles that hold values of T exactly.
+struct Quantizer {
+    double width[LEVELS][IDS];
+    double inverse[LEVELS][IDS];
+    double accept;
+};
+
+template <typename T>
+__device__ T acceptance(double bound) {
+    T rounded = (T)bound;
+    if (!Real<T>::finite(rounded)) return Real<T>::MAX;
+    T below = Real<T>::next_down(rounded);
+    return below > T(0) ? below : T(0);
+}
+
+template <typename T>
+__device__ double useful_bound(double bound, T largest, bool preserve) {
+    const double most = 2.0 * (double)largest, lowered = preserve ? 0.125 * most : most;
+    return lowered > 0.0 && most < bound ? lowered : bound;
+}
+
+template <typename T>
+__device__ double quantum_of(double bound, T largest) {
+    double rounding = Real<T>::ulp(largest);
+    return rounding < 0.25 * bound ? bound - rounding : bound;
+}
+
+// Width of one level and id.
+template <typename T>
+__device__ void quantizer_entry(double quantum, u32 taper, i32 level, i32 id, double& width, double& inverse) {
+    double factor = 1.0;
+    for (i32 l = 0; l < level; l++) factor *= taper_alpha(taper);
+    double beta = taper_beta(taper);
+    double w = 2.0 * quantum / (factor < beta ? factor : beta);
+    for (i32 k = 0; k < id; k++) w *= 0.25;
+    T t = (T)w;
+    T i = (T)(1.0 / (double)t);
+    width = (double)t;
+    inverse = Real<T>::finite(i) ? (double)i : 0.0;
+}
+
+// Rounded code of a residual (as a float) and what it decodes to; false where there is no code.
+template <typename T>
+__device__ __forceinline__ bool encode_residual(T original, T prediction, T inverse, T width, T& code, T& value) {
+    T scaled = (original - prediction) * inverse;
+    code = Real<T>::round(scaled);
+    value = prediction + code * width;
+    return Real<T>::abs(scaled) <= Real<T>::MAX_CODE;
+}

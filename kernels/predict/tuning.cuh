@@ -1,0 +1,177 @@
+// Twin of src/predict/tuning.rs.
+#pragma once
+#include "entropy/tables.cuh"
+#include "tile/traversal.cuh"
+#include "tile/window.cuh"
+
+// Warps of a block that codes a sample.
+constexpr i32 TUNE_WARPS = 4;
+
+// What is worth counting of some vertices: how many there are, how many codes are not zero, and about how many
+// bits those take besides saying so. By a warp at most, in one word.
+__device__ __forceinline__ u32 pack_count(u32 vertices, u32 nonzero, u32 bits) { return vertices | nonzero << 8 | bits << 16; }
+__device__ __forceinline__ void add_count(LevelCount& count, u32 packed) {
+    packed = warp_sum(packed);
+    if ((threadIdx.x & 31) != 0) return;
+    atomicAdd(&count.vertices, packed & 255);
+    atomicAdd(&count.nonzero, packed >> 8 & 255);
+    atomicAdd(&count.bits, packed >> 16);
+}
+
+template <typename T>
+struct TuneShared {
+    typename Real<T>::Pair values[CLOSED * CLOSED];
+    Quantizer quantizer;
+    u32 zero[CLOSED][2], stored[CLOSED][2];
+    LevelCount counts[LEVELS];
+};
+
+// Codes a vertex under no constraint but the bound.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __noinline__ u32 tune_vertex(TuneShared<T>& shared, i32 x, i32 y, P prediction, i32 level) {
+    if (shared.zero[y][x >> 5] >> (x & 31) & 1) return 0;
+    const u32 stored = pack_count(1, 1, 64);
+    if (shared.stored[y][x >> 5] >> (x & 31) & 1) return stored;
+    const Quantizer& q = shared.quantizer;
+    P& value = shared.values[y * CLOSED + x];
+    const P original = value;
+    const T accept = (T)q.accept;
+#pragma unroll 1
+    for (i32 id = 0; id < IDS; id++) {
+        const T w = (T)q.width[level][id], i = (T)q.inverse[level][id];
+        T cu, cv, ru, rv;
+        bool ok = encode_residual(original.x, prediction.x, i, w, cu, ru);
+        ok &= encode_residual(original.y, prediction.y, i, w, cv, rv);
+        if (!ok) break;
+        const T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
+        if (error == T(0) || error <= accept) {
+            value = Real<T>::pair(ru, rv);
+            const Symbol s = symbol_of({id, (i32)cu, (i32)cv});
+            return s.symbol == SYMBOL_ZERO ? pack_count(1, 0, 0) : pack_count(1, 1, s.symbol < FIRST_WITH_RAW_BITS ? 3 : 4 + s.bits);
+        }
+    }
+    return stored;
+}
+
+// Codes a tile on its own with one option, by a block. Missing vertices count as stored, whether or not they carry the fill pattern.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ void tune_tile(const Job& job, const Control& control, const TileShape& shape, u32 taper, u32 choice,
+                                          TuneShared<T>& shared) {
+    typedef Real<T> R;
+    constexpr i32 ROWS = (CLOSED + TUNE_WARPS - 1) / TUNE_WARPS;
+    const i32 thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
+    P* const values = shared.values;
+    const i32 last_x = shape.last_x, last_y = shape.last_y, width = last_x + 1, height = last_y + 1;
+    // All values come at once; the warps' rows, and the last column.
+    P rows[ROWS], side = R::pair(T(1), T(1));
+    auto load = [&](i32 x, i32 y) -> P {
+        return R::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y), *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y));
+    };
+#pragma unroll
+    for (i32 i = 0; i < ROWS; i++) {
+        const i32 y = warp + TUNE_WARPS * i;
+        rows[i] = R::pair(T(1), T(1));
+        if (lane < width && y < height) rows[i] = load(lane, y);
+    }
+    if (thread < height && width == CLOSED) side = load(TILE, thread);
+    for (i32 e = thread; e < LEVELS * IDS; e += 32 * TUNE_WARPS)
+        quantizer_entry<T>(control.quantum, taper, e / IDS, e % IDS, shared.quantizer.width[e / IDS][e % IDS],
+                           shared.quantizer.inverse[e / IDS][e % IDS]);
+    if (thread == 0) shared.quantizer.accept = control.quantizer.accept;
+    if (thread < LEVELS) shared.counts[thread] = {0, 0, 0};
+    const bool lossless = is_lossless(control);
+    auto is_gone = [&](P p) { return is_missing(p.x, p.y, job.fill); };
+    auto is_stored = [&](P p) { return is_gone(p) || (lossless && has_negative_zero(p.x, p.y)); };
+    auto blank = [&](P p) -> P { return is_gone(p) ? R::pair(T(0), T(0)) : p; };
+    auto is_origin = [&](P p) { return p.x == T(0) && p.y == T(0) && !is_stored(p); };
+#pragma unroll
+    for (i32 i = 0; i < ROWS; i++) {
+        const i32 y = warp + TUNE_WARPS * i;
+        if (y >= CLOSED) continue;
+        const u32 zero = __ballot_sync(FULL, is_origin(rows[i])), stored = __ballot_sync(FULL, is_stored(rows[i]));
+        values[y * CLOSED + lane] = blank(rows[i]);
+        if (lane == 0) {
+            shared.zero[y][0] = zero;
+            shared.stored[y][0] = stored;
+        }
+    }
+    if (thread < CLOSED) {
+        values[thread * CLOSED + TILE] = blank(side);
+        shared.zero[thread][1] = is_origin(side);
+        shared.stored[thread][1] = is_stored(side);
+    }
+    __syncthreads();
+    if (thread < 4) {
+        const i32 x = thread & 1 ? TILE : 0, y = thread & 2 ? TILE : 0;
+        if (x <= last_x && y <= last_y) tune_vertex<T>(shared, x, y, R::pair(T(0), T(0)), ANCHOR_LEVEL);
+    }
+    __syncthreads();
+    // Horizontal and vertical lines meet in the corners alone.
+    const Kernel<T> kernel = kernel_of<T>(choice);
+#pragma unroll 1
+    for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
+        const i32 step = 1 << level, bits = 4 - level, line = thread >> bits, k = (2 * (thread & ((1 << bits) - 1)) + 1) * step;
+        if ((thread & ~31) < 4 << bits) {
+            const bool down = line & 2, far = line & 1;
+            const i32 last = down ? last_y : last_x, across = down ? last_x : last_y, x = down ? (far ? TILE : 0) : k, y = down ? k : far ? TILE : 0;
+            u32 packed = 0;
+            if (line < 4 && (!far || across == TILE) && k <= last) {
+                const P prediction = along<T>(kernel, values, y * CLOSED + x, down ? step * CLOSED : step, k, step, last);
+                packed = tune_vertex<T>(shared, x, y, prediction, level);
+                if (far) packed = 0;
+            }
+            add_count(shared.counts[level], packed);
+        }
+        __syncthreads();
+    }
+    u32 kernels[ANCHOR_LEVEL];
+#pragma unroll
+    for (i32 l = 0; l < ANCHOR_LEVEL; l++) kernels[l] = choice;
+    block_interior<T, 32 * TUNE_WARPS>(values, last_x, last_y, kernels, shared.quantizer,
+                                       [&](i32 level, T, T, i32, bool active, i32 x, i32 y, P prediction) {
+                                           add_count(shared.counts[level], active ? tune_vertex<T>(shared, x, y, prediction, level) : 0);
+                                       });
+    __syncthreads();
+}
+
+// Estimated size of a level in 1/256 bit.
+__device__ inline u64 tune_estimate(const LevelCount& c) {
+    auto entropy = [&](u32 n) -> u64 {
+        return n == 0 ? 0 : (u64)n * (log2_fixed(c.vertices) - log2_fixed(n));
+    };
+    return ((u64)c.bits << 8) + entropy(c.nonzero) + entropy(c.vertices - c.nonzero);
+}
+
+// By one warp. Shared: an estimate for each option and level.
+__device__ inline void decide_tuning(Control& control, u64 samples) {
+    __shared__ u64 estimates[TAPERS][CHOICES][ANCHOR_LEVEL];
+    const i32 lane = threadIdx.x & 31;
+    for (i32 k = lane; k < TAPERS * CHOICES * ANCHOR_LEVEL; k += 32) {
+        const i32 level = k % ANCHOR_LEVEL, option = k / ANCHOR_LEVEL;
+        estimates[option / CHOICES][option % CHOICES][level] =
+            tune_estimate(control.tune[option / CHOICES][option % CHOICES][level]);
+    }
+    __syncwarp();
+    if (lane != 0) return;
+    u64 best = ~0ull;
+    for (u32 taper = 0; taper < TAPERS; taper++) {
+        u32 factor = (u32)(taper_beta(taper) * 256.0), kernels[ANCHOR_LEVEL];
+        u64 total = 2 * samples * (log2_fixed(factor) - log2_fixed(256));
+        for (i32 level = 0; level < ANCHOR_LEVEL; level++) {
+            u64 smallest = ~0ull;
+            for (u32 choice = 0; choice < CHOICES; choice++) {
+                const u64 size = estimates[taper][choice][level];
+                if (size < smallest) {
+                    smallest = size;
+                    kernels[level] = choice;
+                }
+            }
+            total += smallest;
+        }
+        if (total < best) {
+            best = total;
+            control.taper = taper;
+            for (i32 level = 0; level < ANCHOR_LEVEL; level++) control.kernels[level] = kernels[level];
+        }
+    }
+}

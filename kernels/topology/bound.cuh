@@ -1,0 +1,240 @@
+// Twin of src/topology/bound.rs.
+#pragma once
+#include "topology/signature.cuh"
+
+constexpr i32 RUNGS = 20;
+#define LADDER_TOP (1.0 + 1.0 / 1048576.0)
+#define LADDER_MARGIN (1.0 + 1.0 / 1099511627776.0)
+
+template <typename T>
+__device__ __forceinline__ T axis_distance(const Corners<T>& p) {
+    typedef Real<T> R;
+    T low_u = R::low(R::low(p.u[0], p.u[1]), p.u[2]), high_u = R::high(R::high(p.u[0], p.u[1]), p.u[2]);
+    T low_v = R::low(R::low(p.v[0], p.v[1]), p.v[2]), high_v = R::high(R::high(p.v[0], p.v[1]), p.v[2]);
+    return R::high(R::high(low_u, -high_u), R::high(low_v, -high_v));
+}
+
+struct Determinants {
+    double m[3];
+    double error;
+};
+
+template <typename T>
+__device__ __forceinline__ Determinants determinants(const Corners<T>& p) {
+    double u0 = p.u[0], v0 = p.v[0], u1 = p.u[1], v1 = p.v[1], u2 = p.u[2], v2 = p.v[2];
+    double a0 = u1 * v2, b0 = u2 * v1;
+    double a1 = u2 * v0, b1 = u0 * v2;
+    double a2 = u0 * v1, b2 = u1 * v0;
+    double size = ((fabs(a0) + fabs(b0)) + (fabs(a1) + fabs(b1))) + (fabs(a2) + fabs(b2));
+    Determinants d;
+    d.m[0] = a0 - b0;
+    d.m[1] = a1 - b1;
+    d.m[2] = a2 - b2;
+    d.error = 8.0 * ROUNDING * size + UNDERFLOW_GUARD;
+    return d;
+}
+
+// The signs of the determinants: those of the differences, which are not zero where the products differ.
+template <typename T>
+__device__ __forceinline__ void signs_of(const Determinants& d, const Corners<T>& p, i32 s[3]) {
+#pragma unroll
+    for (i32 k = 0; k < 3; k++) {
+        const i32 i = (k + 1) % 3, j = (k + 2) % 3;
+        s[k] = sign(d.m[k]);
+        // Products of floats are exact.
+        if (sizeof(T) == 8 && s[k] == 0) s[k] = sign_det(p.u[i], p.v[i], p.u[j], p.v[j]);
+    }
+}
+
+// An edge whose distance counts, as a quotient; the numerator of others is below zero.
+struct Edge {
+    double numerator, length;
+};
+template <typename T>
+__device__ __forceinline__ Edge edge_of(const Determinants& d, const Corners<T>& p, i32 k) {
+    const i32 i = (k + 1) % 3, j = (k + 2) % 3;
+    const double m = d.m[k], c = d.m[i] + d.m[j];
+    const double near = fabs(m), far = fabs(c);
+    const double numerator = (far < near ? far : near) - d.error;
+    const double du = fabs((double)p.u[j] - (double)p.u[i]);
+    const double dv = fabs((double)p.v[j] - (double)p.v[i]);
+    return {(m > 0.0 && c < 0.0) || (m < 0.0 && c > 0.0) ? numerator : -1.0, du + dv};
+}
+__device__ __forceinline__ double distance_of(const Edge& edge) { return edge.numerator / edge.length * (1.0 - 8.0 * ROUNDING); }
+__device__ __forceinline__ bool is_usable(double distance) {
+    return distance > UNDERFLOW_GUARD && distance < __longlong_as_double(0x7ff0000000000000ll);
+}
+
+// The largest distance of the three edges. Of two quotients that differ when both are multiplied by both lengths, the larger
+// one stays so when rounded: only that is divided. Else all are.
+template <typename T>
+__device__ __forceinline__ double edge_distance(const Determinants& d, const Corners<T>& p) {
+    Edge best = edge_of(d, p, 0);
+    bool decided = true;
+#pragma unroll
+    for (i32 k = 1; k < 3; k++) {
+        const Edge other = edge_of(d, p, k);
+        const double a = best.numerator * other.length, b = other.numerator * best.length;
+        decided &= (a > b) | (a < b) | !((best.numerator > 0.0) | (other.numerator > 0.0));
+        if (a < b) best = other;
+    }
+    if (decided & !(best.numerator > 0.0)) return 0.0;
+    if (decided) {
+        const double distance = distance_of(best);
+        if (is_usable(distance)) return distance;
+    }
+    double largest = 0.0;
+#pragma unroll 1
+    for (i32 k = 0; k < 3; k++) {
+        const Edge edge = k == 0 ? edge_of(d, p, 0) : k == 1 ? edge_of(d, p, 1) : edge_of(d, p, 2);
+        const double distance = edge.numerator > 0.0 ? distance_of(edge) : 0.0;
+        if (distance > largest && is_usable(distance)) largest = distance;
+    }
+    return largest;
+}
+
+// What a rung of the ladder has to keep: determinants of pairs of vertices of which one can move at least,
+// and components of vertices that can.
+struct Kept {
+    double m[3], size[3];
+    bool moves[3];
+    double error, component;
+};
+
+template <typename T>
+__device__ __forceinline__ Kept kept_of(const Determinants& m, const Corners<T>& p, bool components) {
+    Kept kept;
+    kept.error = m.error;
+    kept.component = __longlong_as_double(0x7ff0000000000000ll);
+    double size[3];
+    bool is_pinned[3];
+#pragma unroll
+    for (i32 k = 0; k < 3; k++) {
+        const double u = fabs((double)p.u[k]), v = fabs((double)p.v[k]);
+        size[k] = u + v;
+        is_pinned[k] = pinned(p, k);
+        if (components && !is_pinned[k]) kept.component = fmin(kept.component, fmin(u, v));
+    }
+#pragma unroll
+    for (i32 k = 0; k < 3; k++) {
+        const i32 i = (k + 1) % 3, j = (k + 2) % 3;
+        kept.m[k] = fabs(m.m[k]);
+        kept.size[k] = size[i] + size[j];
+        kept.moves[k] = !is_pinned[i] && !is_pinned[j];
+    }
+    return kept;
+}
+
+__device__ __forceinline__ bool is_kept(const Kept& kept, double d) {
+    const double square = 2.0 * (d * d);
+    bool all = kept.component >= d;
+#pragma unroll
+    for (i32 k = 0; k < 3; k++) {
+        const double change = (d * kept.size[k] + square) * LADDER_MARGIN + kept.error;
+        all &= !kept.moves[k] | (kept.m[k] > change);
+    }
+    return all;
+}
+
+__device__ inline bool type_kept(const Jacobian& j, const Rule& rule, double d) {
+    double move_ac = 2.0 * d * rule.dy * LADDER_MARGIN, move_bd = 2.0 * d * rule.dx * LADDER_MARGIN;
+    double trace, discriminant, trace_error, discriminant_error;
+    trace_discriminant(j, trace, discriminant);
+    double moved = move_ac + move_bd;
+    double product = (fabs(j.b) * move_ac + fabs(j.c) * move_bd) + move_ac * move_bd;
+    double change = (2.0 * fabs(j.a - j.d) * moved + moved * moved) + 4.0 * product;
+    type_errors(j, move_ac, move_bd, trace_error, discriminant_error);
+    return fabs(trace) > moved * LADDER_MARGIN + 4.0 * trace_error &&
+           fabs(discriminant) > change * LADDER_MARGIN + 4.0 * discriminant_error;
+}
+
+// The rung j, times eighths / 8.
+__device__ __forceinline__ double rung(double eps, i32 j, i32 eighths) {
+    return eps * LADDER_TOP * ((double)eighths * power_of_two(-3 - j));
+}
+
+template <typename T>
+__device__ __forceinline__ T ladder(const Kept& kept, const Jacobian& j, const Rule& rule, bool keep_type, double eps) {
+    auto safe = [&](i32 step, i32 eighths) {
+        const double d = rung(eps, step, eighths);
+        return is_kept(kept, d) && (!keep_type || type_kept(j, rule, d));
+    };
+    i32 low = 0, high = RUNGS + 1;
+#pragma unroll 1
+    while (low < high) {
+        i32 middle = (low + high) / 2;
+        if (safe(middle, 8))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low > RUNGS) return T(0);
+    i32 eighths = 8;
+    if (low > 0) {
+#pragma unroll 1
+        for (i32 half = 4; half > 0; half /= 2)
+            if (safe(low, eighths + half)) eighths += half;
+    }
+    return round_down<T>(rung(eps, low, eighths));
+}
+
+// Whether the origin lies inside a triangle: it is critical. The signature says so of the same triangles.
+template <typename T>
+__device__ __forceinline__ bool is_inside(const Corners<T>& p) {
+    if (!finite(p)) return false;
+    i32 s[3];
+    signs(p, s);
+    return kind(p, s) == IN;
+}
+
+template <typename T>
+struct TriangleBound {
+    T limit;
+    bool inside;  // whether the origin is
+};
+
+// The limit of a triangle near the origin where the hull keeps away from it: the distance of the hull, at least.
+template <typename T>
+__device__ __forceinline__ T hull_bound(const Corners<T>& p, const Determinants& d, T axis) {
+    const T edge = round_down<T>(edge_distance(d, p));
+    return axis > edge ? axis : edge;
+}
+
+// Of one with the origin inside, or on its border: a rung of the ladder.
+template <typename T>
+__device__ __forceinline__ TriangleBound<T> ladder_bound(const Corners<T>& p, i32 triangle, const Rule& rule, double eps) {
+    const Determinants d = determinants(p);
+    i32 s[3];
+    signs_of(d, p, s);
+    const u32 k = kind(p, s);
+    const bool keep_type = k == IN && rule.types && s[0] > 0;
+    Jacobian j = {};
+    if (keep_type) j = jacobian(p, triangle, rule);
+    return {ladder<T>(kept_of(d, p, k == TIE), j, rule, keep_type, eps), k == IN};
+}
+
+// Whether the limit of a triangle of finite vertices is that of its hull; else it takes the ladder, or has none.
+enum class Bounded { BY_HULL, BY_LADDER, NOT };
+template <typename T>
+__device__ __forceinline__ Bounded bounded(const Corners<T>& p, const Determinants& d, T axis) {
+    if (axis > T(0)) return Bounded::BY_HULL;
+    const double* const m = d.m;
+    if ((m[0] < 0.0 || m[1] < 0.0 || m[2] < 0.0) && (m[0] > 0.0 || m[1] > 0.0 || m[2] > 0.0)) return Bounded::BY_HULL;
+    i32 s[3];
+    signs_of(d, p, s);
+    const u32 k = kind(p, s);
+    if (k == OUT) return Bounded::BY_HULL;
+    return k == TIE && pinned(p, 0) && pinned(p, 1) && pinned(p, 2) ? Bounded::NOT : Bounded::BY_LADDER;
+}
+
+template <typename T>
+__device__ __noinline__ TriangleBound<T> triangle_bound(Corners<T> p, i32 triangle, Rule rule, double eps) {
+    if (!finite(p)) return {Real<T>::MAX, false};
+    const T axis = axis_distance(p);
+    if (axis > T(0) && (double)axis >= eps) return {axis, false};
+    const Determinants d = determinants(p);
+    const Bounded by = bounded(p, d, axis);
+    if (by == Bounded::BY_HULL) return {hull_bound(p, d, axis), false};
+    if (by == Bounded::NOT) return {Real<T>::MAX, false};
+    return ladder_bound(p, triangle, rule, eps);
+}

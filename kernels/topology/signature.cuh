@@ -1,0 +1,145 @@
+// Twin of src/topology/signature.rs.
+#pragma once
+#include "grid/element.cuh"
+#include "grid/tiles.cuh"
+
+struct Rule {
+    bool types;
+    double dx, dy;
+};
+
+typedef u32 Signature;
+constexpr u32 KIND_BITS = 3;
+constexpr u32 KIND_MASK = 7;
+constexpr Signature OUT = 0, NONFINITE = 1, UNCERTAIN = 2;
+constexpr u32 IN = 3, TIE = 4;
+constexpr double ROUNDING = 1.1102230246251565e-16;  // 2^-53
+#define UNDERFLOW_GUARD 9.332636185032189e-302       // 2^-1000
+
+// The vectors at the corners of a triangle.
+template <typename T>
+struct Corners {
+    T u[3], v[3];
+};
+
+template <typename T>
+__device__ __forceinline__ bool finite(const Corners<T>& p) {
+    return Real<T>::finite(p.u[0]) & Real<T>::finite(p.v[0]) & Real<T>::finite(p.u[1]) & Real<T>::finite(p.v[1]) &
+           Real<T>::finite(p.u[2]) & Real<T>::finite(p.v[2]);
+}
+
+template <typename T>
+__device__ __forceinline__ bool one_sided(const Corners<T>& p) {
+    const T z = 0;
+    return ((p.u[0] > z) & (p.u[1] > z) & (p.u[2] > z)) | ((p.u[0] < z) & (p.u[1] < z) & (p.u[2] < z)) |
+           ((p.v[0] > z) & (p.v[1] > z) & (p.v[2] > z)) | ((p.v[0] < z) & (p.v[1] < z) & (p.v[2] < z));
+}
+
+template <typename T>
+__device__ __forceinline__ bool pinned(const Corners<T>& p, i32 k) {
+    return p.u[k] == T(0) && p.v[k] == T(0);
+}
+
+template <typename T>
+__device__ __forceinline__ void signs(const Corners<T>& p, i32 s[3]) {
+    s[0] = sign_det(p.u[1], p.v[1], p.u[2], p.v[2]);
+    s[1] = sign_det(p.u[2], p.v[2], p.u[0], p.v[0]);
+    s[2] = sign_det(p.u[0], p.v[0], p.u[1], p.v[1]);
+}
+
+template <typename T>
+__device__ __forceinline__ bool one_ray(const Corners<T>& p) {
+    i32 u = sign(p.u[0]), v = sign(p.v[0]);
+    return (u != 0 || v != 0) && sign(p.u[1]) == u && sign(p.u[2]) == u && sign(p.v[1]) == v && sign(p.v[2]) == v;
+}
+
+template <typename T>
+__device__ __forceinline__ u32 kind(const Corners<T>& p, const i32 s[3]) {
+    i32 low = min(s[0], min(s[1], s[2])), high = max(s[0], max(s[1], s[2]));
+    if (low < 0 && high > 0) return OUT;
+    if (low == high && low != 0) return IN;
+    if (low == high && one_ray(p)) return OUT;
+    return TIE;
+}
+
+// The Jacobian of a triangle's linear field times dx * dy.
+struct Jacobian {
+    double a, b, c, d;
+};
+
+template <typename T>
+__device__ __forceinline__ Jacobian jacobian(const Corners<T>& p, i32 triangle, const Rule& rule) {
+    bool lower = triangle == LOWER;
+    // Differences along x are corner 1 - corner 0, or 1 - 2; along y 2 - 1, or 2 - 0.
+    T ux = lower ? p.u[0] : p.u[2], vx = lower ? p.v[0] : p.v[2];
+    T uy = lower ? p.u[1] : p.u[0], vy = lower ? p.v[1] : p.v[0];
+    Jacobian j;
+    j.a = ((double)p.u[1] - (double)ux) * rule.dy;
+    j.b = ((double)p.u[2] - (double)uy) * rule.dx;
+    j.c = ((double)p.v[1] - (double)vx) * rule.dy;
+    j.d = ((double)p.v[2] - (double)vy) * rule.dx;
+    return j;
+}
+
+__device__ __forceinline__ void trace_discriminant(const Jacobian& j, double& trace, double& discriminant) {
+    double e = j.a - j.d;
+    trace = j.a + j.d;
+    discriminant = e * e + 4.0 * (j.b * j.c);
+}
+
+__device__ __forceinline__ void type_errors(const Jacobian& j, double grow_ac, double grow_bd, double& trace,
+                                            double& discriminant) {
+    double a = fabs(j.a) + grow_ac, b = fabs(j.b) + grow_bd;
+    double c = fabs(j.c) + grow_ac, d = fabs(j.d) + grow_bd;
+    double tiny = UNDERFLOW_GUARD * (1.0 + ((a + b) + (c + d)));
+    double t = a + d;
+    trace = 8.0 * ROUNDING * t + tiny;
+    discriminant = 16.0 * ROUNDING * (t * t + 4.0 * (b * c)) + tiny;
+}
+
+__device__ __forceinline__ i32 certain_sign(double value, double error) {
+    return (i32)(value > error) - (i32)(value < -error);
+}
+
+template <typename T>
+__device__ Signature inside(i32 s, const Corners<T>& p, i32 triangle, const Rule& rule) {
+    Signature code = IN | (u32)(s + 1) << KIND_BITS;
+    if (s < 0 || !rule.types) return code;
+    Jacobian j = jacobian(p, triangle, rule);
+    double trace, discriminant, trace_error, discriminant_error;
+    trace_discriminant(j, trace, discriminant);
+    type_errors(j, 0.0, 0.0, trace_error, discriminant_error);
+    i32 t = certain_sign(trace, trace_error), d = certain_sign(discriminant, discriminant_error);
+    if (t == 0 || d == 0) return UNCERTAIN;
+    return code | (u32)(t + 1) << (KIND_BITS + 2) | (u32)(d + 1) << (KIND_BITS + 4);
+}
+
+template <typename T>
+__device__ Signature tie(const i32 s[3], const Corners<T>& p) {
+    Signature code = TIE;
+#pragma unroll
+    for (i32 k = 0; k < 3; k++) {
+        code |= (u32)(s[k] + 1) << (KIND_BITS + 2 * k);
+        code |= (u32)(sign(p.u[k]) + 1) << (KIND_BITS + 6 + 4 * k);
+        code |= (u32)(sign(p.v[k]) + 1) << (KIND_BITS + 8 + 4 * k);
+    }
+    return code;
+}
+
+template <typename T>
+__device__ __noinline__ Signature signature(Corners<T> p, i32 triangle, Rule rule) {
+    if (!finite(p)) return NONFINITE;
+    if (one_sided(p)) return OUT;
+    i32 s[3];
+    signs(p, s);
+    u32 k = kind(p, s);
+    if (k == IN) return inside(s[0], p, triangle, rule);
+    if (k == TIE) return tie(s, p);
+    return k;
+}
+
+__device__ __forceinline__ bool same(Signature before, Signature after) {
+    return before == after && before != UNCERTAIN;
+}
+
+__device__ __forceinline__ bool is_critical(Signature s) { return s == UNCERTAIN || (s & KIND_MASK) == IN; }

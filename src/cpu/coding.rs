@@ -1,0 +1,260 @@
+//! Groups of tiles: which tiles each has, their coding and their decoding.
+
+use super::phases::{Meter, CHUNK};
+use crate::entropy::groups::Fault;
+use crate::entropy::huffman::Lengths;
+use crate::entropy::lists::{Entries, Lists};
+use crate::entropy::tables::{zero_counts, Counts, Frequencies};
+use crate::entropy::{groups, Model};
+use crate::error::{Error, Result};
+use crate::grid::tiles::Grid;
+use crate::request::Coder;
+use crate::runtime::memory;
+use crate::runtime::pool::{stateless, Threads};
+use crate::stream::container::{self, Header};
+use crate::tile::coding::{Scheme, TileCodes};
+use std::ops::Range;
+
+/// A group of tiles is made large enough that its coder states are a small part of it.
+const GROUP_BYTES: u64 = 1024;
+/// No limit of the weight of groups is lower; it is more than a tile can weigh.
+const LEAST_GROUP_WEIGHT: u64 = 1600;
+/// No limit is higher: what is added up of all tiles of the largest field fits 64 bits.
+const MOST_GROUP_WEIGHT: u64 = 1 << 28;
+
+/// What there is to code.
+struct Counted {
+    counts: Box<Counts>,
+    raw_bits: u64,
+    /// How many times as much there is of all that as was counted, about.
+    times: u64,
+    weights: Vec<u16>,
+    /// Sparse lists, those of `piece` tiles together.
+    lists: Vec<Lists>,
+    piece: usize,
+}
+
+impl Counted {
+    /// The sparse lists of a tile.
+    fn entries(&self, tile: usize) -> Entries<'_> {
+        self.lists[tile / self.piece].tile(tile % self.piece)
+    }
+}
+
+/// Counts and lists of a piece of the tiles.
+#[derive(Default)]
+struct CountedPiece {
+    counts: Option<Box<Counts>>,
+    raw_bits: u64,
+    lists: Lists,
+}
+
+fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes], threads: Threads) -> Result<Counted> {
+    let piece = tiles.len().div_ceil(4 * threads.count()).max(CHUNK);
+    let sample = groups::Sample::new(scheme, tiles.len() as u64);
+    let mut weights = memory::filled(tiles.len(), 0)?;
+    let pieces = threads.map_chunks(&mut weights, piece, stateless, |_, k, weights| {
+        let (mut counts, mut raw_bits, mut lists) = (zero_counts()?, 0, Lists::default());
+        let first = k * piece;
+        for (i, weight) in weights.iter_mut().enumerate() {
+            let tile = (first + i) as u64;
+            let counts = sample.takes(tile).then_some(&mut *counts);
+            let work = groups::count(scheme, &grid.tile(tile), &tiles[first + i], counts, &mut lists)?;
+            raw_bits += work.raw_bits;
+            *weight = work.weight;
+        }
+        Ok(CountedPiece { counts: Some(counts), raw_bits, lists })
+    })?;
+    let (mut counts, mut raw_bits, mut lists) = (zero_counts()?, 0, memory::with_capacity(pieces.len())?);
+    for piece in pieces {
+        if let Some(more) = piece.counts {
+            counts.iter_mut().flatten().zip(more.iter().flatten()).for_each(|(a, b)| *a += b);
+        }
+        raw_bits += piece.raw_bits;
+        lists.push(piece.lists);
+    }
+    let times = sample.complete(&mut counts);
+    Ok(Counted { counts, raw_bits, times, weights, lists, piece })
+}
+
+/// The weight that groups get to be of about [`GROUP_BYTES`] each, where tiles of this weight in all take about
+/// so many bytes; and what each tile adds to its own, so that no group has more than 255 tiles.
+fn group_weight(total: u64, bytes: u64) -> (u64, u64) {
+    let limit = (total * GROUP_BYTES / bytes.max(1)).clamp(LEAST_GROUP_WEIGHT, MOST_GROUP_WEIGHT);
+    (limit, limit / 255 + 1)
+}
+
+/// Groups of about equal work: the time that a GPU takes is that of the longest group.
+fn groups(weights: &[u16], bytes: u64) -> Result<Vec<Range<usize>>> {
+    let (limit, each) = group_weight(weights.iter().map(|&w| w as u64).sum(), bytes);
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    let mut before = 0;
+    for (tile, &weight) in weights.iter().enumerate() {
+        if groups.len() as u64 == before / limit {
+            memory::push(&mut groups, tile..tile)?;
+        }
+        groups.last_mut().expect("the first tile begins a group").end = tile + 1;
+        before += weight as u64 + each;
+    }
+    Ok(groups)
+}
+
+/// The tables and the groups of a coded field: number of tiles and bytes.
+pub(super) struct Body {
+    pub(super) tables: Vec<u8>,
+    pub(super) groups: Vec<(u64, Vec<u8>)>,
+}
+
+pub(super) fn encode<M: Model>(
+    grid: Grid,
+    scheme: Scheme,
+    tiles: &[TileCodes],
+    threads: Threads,
+    meter: &Meter,
+) -> Result<Body> {
+    let counted = count(grid, scheme, tiles, threads)?;
+    let models: Vec<M> = memory::collected(counted.counts.iter().map(M::from_counts))?;
+    let cost: u64 = models.iter().zip(counted.counts.iter()).map(|(m, c)| m.cost(c)).sum();
+    let tables = groups::encode_tables(&models)?;
+    let groups = groups(&counted.weights, ((cost >> 8) + counted.raw_bits) / 8 * counted.times)?;
+    let groups = threads.map(groups.len(), stateless, |_, k| {
+        let group = groups[k].clone();
+        let numbered = group.clone().map(|t| (grid.tile(t as u64), &tiles[t], counted.entries(t)));
+        let out = groups::encode::<M>(scheme, &memory::collected(numbered)?, &tables)?;
+        meter.add(group.len() as u64);
+        Ok((group.len() as u64, out))
+    })?;
+    Ok(Body { tables: container::write_tables(&models)?, groups })
+}
+
+/// Decodes all groups, and gives what `each` makes of a group's tiles and their codes.
+pub(super) fn decode<M: Model, R: Default + Send>(
+    header: &Header,
+    scheme: Scheme,
+    stream: &[u8],
+    threads: Threads,
+    meter: &Meter,
+    each: impl Fn(Range<u64>, Vec<TileCodes>) -> R + Sync,
+) -> Result<Vec<R>> {
+    let grid = header.grid();
+    let parts = container::split::<M>(header, stream)?;
+    let tables = groups::decode_tables(&parts.models)?;
+    threads.map(parts.groups.len(), stateless, |_, k| {
+        let group = &parts.groups[k];
+        let first = group.tiles.start;
+        let shapes = 0..(group.tiles.end - first) as usize;
+        let shapes = memory::collected(shapes.map(|k| grid.tile(first + k as u64)))?;
+        let codes =
+            groups::decode::<M>(scheme, group.bytes, &shapes, &tables).map_err(|fault| match fault {
+                Fault::Damaged => {
+                    Error::corrupt("a group of tiles does not decode to an end: the stream is damaged")
+                }
+                Fault::OutOfMemory => memory::out_of_memory(),
+            })?;
+        meter.add(shapes.len() as u64);
+        Ok(each(group.tiles.clone(), codes))
+    })
+}
+
+/// The codes of all tiles.
+pub(super) fn decode_all(
+    header: &Header,
+    scheme: Scheme,
+    stream: &[u8],
+    threads: Threads,
+    meter: &Meter,
+) -> Result<Vec<TileCodes>> {
+    let each = |_, codes| codes;
+    let groups: Vec<Vec<TileCodes>> = match header.coder {
+        Coder::Ans => decode::<Frequencies, _>(header, scheme, stream, threads, meter, each),
+        Coder::Huffman => decode::<Lengths, _>(header, scheme, stream, threads, meter, each),
+    }?;
+    let mut tiles = memory::with_capacity(header.grid().tiles() as usize)?;
+    groups.into_iter().for_each(|group| tiles.extend(group));
+    Ok(tiles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most that `groups::count` says of a tile: all lists dense, and 128 entries in each mask.
+    const HEAVIEST: u16 = 1540;
+
+    fn check_groups(weights: &[u16], bytes: u64) -> Vec<usize> {
+        let groups = groups(weights, bytes).unwrap();
+        let what = || format!("{} tiles, {bytes} bytes", weights.len());
+        let mut next = 0;
+        for group in &groups {
+            assert_eq!(group.start, next, "{}", what());
+            assert!((1..=255).contains(&group.len()), "{}: {group:?}", what());
+            next = group.end;
+        }
+        assert_eq!(next, weights.len(), "{}", what());
+        // As a device finds the number of groups and the first tile of each.
+        let (limit, each) = group_weight(weights.iter().map(|&w| w as u64).sum(), bytes);
+        let mut before = 0;
+        for (tile, &weight) in weights.iter().enumerate() {
+            assert!(groups[(before / limit) as usize].contains(&tile), "{}: tile {tile}", what());
+            before += weight as u64 + each;
+        }
+        groups.iter().map(|g| g.len()).collect()
+    }
+
+    #[test]
+    fn groups_take_all_tiles_in_order() {
+        let mut state = 1u64;
+        let mut random = move |n: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % n
+        };
+        let everything = [0, 1, 2, 100, 1 << 10, 1 << 20, 1 << 30, 1 << 40, 1 << 53, u64::MAX];
+        for tiles in [1, 2, 31, 32, 33, 254, 255, 256, 257, 510, 511, 5000] {
+            for most in [1, 2, 50, 800, HEAVIEST as u64 + 1] {
+                let arbitrary: Vec<u16> = (0..tiles).map(|_| random(most) as u16).collect();
+                let steep: Vec<u16> =
+                    (0..tiles).map(|t| if t % 300 < 299 { 4 } else { most as u16 - 1 }).collect();
+                for bytes in everything {
+                    check_groups(&arbitrary, bytes);
+                    check_groups(&steep, bytes);
+                    check_groups(&vec![most as u16 - 1; tiles], bytes);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn groups_are_of_about_equal_weight() {
+        // Tiles that take nothing are limited by their number alone, the heaviest by their weight.
+        assert_eq!(check_groups(&[4; 600], 0), [255, 255, 90]);
+        assert_eq!(check_groups(&[HEAVIEST; 3], u64::MAX), [2, 1]);
+        // 16 bytes a tile: 64 of them, less what a tile adds to its weight.
+        let sizes = check_groups(&[100; 1000], 16_000);
+        assert!(sizes[..sizes.len() - 1].iter().all(|n| (50..=52).contains(n)), "{sizes:?}");
+        // Where the weight is, there are more groups.
+        let mut mixed = vec![10; 1000];
+        mixed[500..].fill(190);
+        let sizes = check_groups(&mixed, 16_000);
+        assert!(sizes[0] > 3 * sizes[sizes.len() - 2], "{sizes:?}");
+    }
+
+    /// Nothing overflows for the largest field, of 2^43 tiles of 32 vertices.
+    #[test]
+    fn weights_of_the_largest_field_fit() {
+        let tiles = Grid::new(1 << 48, 1).tiles();
+        assert_eq!(tiles, 1 << 43);
+        let total = tiles * HEAVIEST as u64;
+        assert!(total.checked_mul(GROUP_BYTES).is_some());
+        for bytes in [0, 1, tiles, 1 << 53, u64::MAX] {
+            for total in [tiles, 4 * tiles, total] {
+                let (limit, each) = group_weight(total, bytes);
+                assert!((LEAST_GROUP_WEIGHT..=MOST_GROUP_WEIGHT).contains(&limit));
+                assert!(limit >= HEAVIEST as u64 + each, "no group is empty");
+                assert!(255 * each > limit, "no group has more than 255 tiles");
+                // The last tile's, and the beginning of a group behind the last one.
+                let before = tiles.checked_mul(each).and_then(|q| q.checked_add(total));
+                assert!(before.and_then(|q| q.checked_add(limit)).is_some(), "{bytes}");
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! The analysis of fields on a device: comparison, critical points, and the header of a stream.
+
+use super::driver::Module;
+use super::kernel_args::{fill_bits, Analysis, FieldView, Inspection};
+use super::pointers::Range;
+use super::schedule::{clear, Kernel, MANY};
+use super::{check_workspace, within, DevicePointer, Stream};
+use crate::analysis::{check_same_ghosts, BAND, READ_SIDES};
+use crate::cuda::workspace::{AnalysisWorkspace, Region, ALIGNMENT, POINT_PART};
+use crate::error::Result;
+use crate::request::{BoundKind, Config, Dtype, Request, SIDE_LAST_ROW, SIDE_RIGHT};
+use crate::stream::container::HEADER_BYTES;
+
+/// The kernels for both element types.
+pub(super) const KERNELS: [&str; 7] =
+    ["compare", "compare_end", "find_points", "place_points", "write_points", "find_range", "range_end"];
+pub(super) const INSPECT: &str = "factz_inspect";
+
+const COMPARE: usize = 0;
+const COMPARE_END: usize = 1;
+const FIND_POINTS: usize = 2;
+const PLACE_POINTS: usize = 3;
+const WRITE_POINTS: usize = 4;
+const FIND_RANGE: usize = 5;
+const RANGE_END: usize = 6;
+
+/// The name of a kernel for an element type (0 f32, 1 f64).
+pub(super) fn function(kernel: &str, dtype: usize) -> String {
+    format!("factz_{kernel}_{}", ["f32", "f64"][dtype])
+}
+
+/// Warps of a block.
+const WARPS: u64 = 8;
+
+/// The memory of a comparison, all of it accessible to the device; the workspace must not be host memory.
+#[derive(Clone, Copy, Debug)]
+pub struct ComparedFields {
+    /// Vertex (0, 0) of u and v of the first field and of the other.
+    pub first: [DevicePointer; 2],
+    pub other: [DevicePointer; 2],
+    /// Whether the bound of the first request counts.
+    pub checks_bound: bool,
+    /// Aligned to [`ALIGNMENT`], of [`AnalysisWorkspace::compare`] bytes or more.
+    pub workspace: DevicePointer,
+    pub workspace_bytes: u64,
+    /// Where the result goes: a `factz_comparison`.
+    pub comparison: DevicePointer,
+}
+
+/// The memory of an extraction of critical points, as above.
+#[derive(Clone, Copy, Debug)]
+pub struct PointBuffers {
+    pub u: DevicePointer,
+    pub v: DevicePointer,
+    /// An array of `capacity` `factz_critical_point`; may be 0 when nothing fits.
+    pub points: DevicePointer,
+    pub capacity: u64,
+    /// Where the number of points goes.
+    pub count: DevicePointer,
+    /// Of [`AnalysisWorkspace::critical_points`] bytes or more.
+    pub workspace: DevicePointer,
+    pub workspace_bytes: u64,
+}
+
+/// The memory of a search for the range of a field, as above.
+#[derive(Clone, Copy, Debug)]
+pub struct RangeBuffers {
+    pub u: DevicePointer,
+    pub v: DevicePointer,
+    /// Where the result goes: a `factz_range`.
+    pub range: DevicePointer,
+    /// Of [`AnalysisWorkspace::range`] bytes or more.
+    pub workspace: DevicePointer,
+    pub workspace_bytes: u64,
+}
+
+/// Bytes of a `factz_range`, a `factz_critical_point` and a `factz_comparison`.
+pub(super) const RANGE_BYTES: u64 = 64;
+pub(super) const POINT_BYTES: u64 = 40;
+pub(super) const COMPARISON_BYTES: u64 = 256;
+const INFO_BYTES: u64 = 128;
+
+/// Enqueues the search for the range of the owned vertices of a field.
+///
+/// # Safety
+/// As for [`compare_device`].
+pub unsafe fn range_device(request: &Request, buffers: &RangeBuffers, stream: Stream) -> Result<()> {
+    let c = request.config();
+    let plan = AnalysisWorkspace::range()?;
+    check_workspace(buffers.workspace_bytes, plan.bytes)?;
+    let ranges = [
+        Range::component("u", buffers.u, c, c.u, 0),
+        Range::component("v", buffers.v, c, c.v, 0),
+        Range::workspace(buffers.workspace, buffers.workspace_bytes),
+        Range::buffer("range", buffers.range, RANGE_BYTES, 8),
+    ];
+    let view = FieldView::new(c, buffers.u, buffers.v);
+    let job = Analysis {
+        range: buffers.range,
+        counts: part(buffers.workspace, plan.counts),
+        ..Analysis::new(c, [view; 2])
+    };
+    // SAFETY: the caller's promise; the counts are inside the workspace.
+    unsafe {
+        within(stream, &ranges, |module| {
+            clear(job.counts, plan.counts.bytes, stream)?;
+            launch(module, FIND_RANGE, chunks(c), 256, &job, c.dtype, stream)?;
+            launch(module, RANGE_END, 1, 32, &job, c.dtype, stream)
+        })
+    }
+}
+
+/// Enqueues the comparison of two fields of one shape. The first request says dimensions, spacing, bound,
+/// fill value and halo, each the layout of its field.
+///
+/// # Safety
+/// The stream is live, and each buffer has the size that the requests imply and lives until the stream has
+/// got past this work; nothing else writes to them meanwhile.
+pub unsafe fn compare_device(requests: &[Request; 2], fields: &ComparedFields, stream: Stream) -> Result<()> {
+    let (c, other) = (requests[0].config(), requests[1].config());
+    check_same_ghosts(&requests[0], &requests[1])?;
+    let plan = AnalysisWorkspace::compare(&requests[0])?;
+    check_workspace(fields.workspace_bytes, plan.bytes)?;
+    let halo = c.halo & READ_SIDES;
+    let [[u, v], [other_u, other_v]] = [fields.first, fields.other];
+    let ranges = [
+        Range::component("u", u, c, c.u, halo),
+        Range::component("v", v, c, c.v, halo),
+        Range::component("other_u", other_u, other, other.u, halo),
+        Range::component("other_v", other_v, other, other.v, halo),
+        Range::workspace(fields.workspace, fields.workspace_bytes),
+        Range::buffer("comparison", fields.comparison, COMPARISON_BYTES, 8),
+    ];
+    let views = [FieldView::new(c, u, v), FieldView::new(other, other_u, other_v)];
+    let is_relative = fields.checks_bound && c.bound_kind == BoundKind::Relative;
+    let job = Analysis {
+        bound: if fields.checks_bound { c.bound } else { f64::INFINITY },
+        bound_is_relative: is_relative as u32,
+        comparison: fields.comparison,
+        counts: part(fields.workspace, plan.counts),
+        parts: part(fields.workspace, plan.parts),
+        ..Analysis::new(c, views)
+    };
+    // SAFETY: the caller's promise; the counts are inside the workspace.
+    unsafe {
+        within(stream, &ranges, |module| {
+            clear(job.counts, plan.counts.bytes, stream)?;
+            if is_relative {
+                launch(module, FIND_RANGE, chunks(c), 256, &job, c.dtype, stream)?;
+            }
+            launch(module, COMPARE, chunks(c), 256, &job, c.dtype, stream)?;
+            launch(module, COMPARE_END, 1, 1024, &job, c.dtype, stream)
+        })
+    }
+}
+
+/// Enqueues the extraction of the critical points of a field, in the order of the host's.
+///
+/// # Safety
+/// As for [`compare_device`].
+pub unsafe fn critical_points_device(
+    request: &Request,
+    buffers: &PointBuffers,
+    stream: Stream,
+) -> Result<()> {
+    let c = request.config();
+    let plan = AnalysisWorkspace::critical_points(request)?;
+    check_workspace(buffers.workspace_bytes, plan.bytes)?;
+    let bytes = buffers.capacity.saturating_mul(POINT_BYTES);
+    let halo = c.halo & READ_SIDES;
+    let mut ranges = vec![
+        Range::component("u", buffers.u, c, c.u, halo),
+        Range::component("v", buffers.v, c, c.v, halo),
+        Range::workspace(buffers.workspace, buffers.workspace_bytes),
+        Range::buffer("count", buffers.count, 8, 8),
+    ];
+    if buffers.capacity > 0 {
+        ranges.push(Range::buffer("points", buffers.points, bytes, 8));
+    }
+    let view = FieldView::new(c, buffers.u, buffers.v);
+    let job = Analysis {
+        capacity: buffers.capacity,
+        points: buffers.points,
+        count: buffers.count,
+        point_parts: part(buffers.workspace, plan.point_parts),
+        segments: part(buffers.workspace, plan.segments),
+        ..Analysis::new(c, [view; 2])
+    };
+    let cell_rows = (job.rows - 1).max(1);
+    let segments = c.nx.div_ceil(AnalysisWorkspace::segment_columns(c.dtype));
+    let items = segments.div_ceil(WARPS) * cell_rows.div_ceil(BAND);
+    let parts = (segments * cell_rows).div_ceil(POINT_PART);
+    // SAFETY: the caller's promise; the parts are inside the workspace.
+    unsafe {
+        within(stream, &ranges, |module| {
+            clear(job.point_parts, plan.point_parts.bytes, stream)?;
+            launch(module, FIND_POINTS, items, 256, &job, c.dtype, stream)?;
+            launch(module, PLACE_POINTS, 1, 1024, &job, c.dtype, stream)?;
+            launch(module, WRITE_POINTS, parts.div_ceil(WARPS), 256, &job, c.dtype, stream)
+        })
+    }
+}
+
+/// Enqueues the reading of the header of a stream into a `factz_info`.
+///
+/// # Safety
+/// The stream is live; `source` has `bytes` readable bytes, `info` room for a `factz_info`, and both live
+/// until the stream has got past this work.
+pub unsafe fn inspect_device(
+    source: DevicePointer,
+    bytes: u64,
+    info: DevicePointer,
+    stream: Stream,
+) -> Result<()> {
+    let ranges = [
+        Range::buffer("src", source, bytes.min(HEADER_BYTES as u64), ALIGNMENT),
+        Range::buffer("info", info, INFO_BYTES, 8),
+    ];
+    let job = Inspection { stream: source, stream_bytes: bytes, info };
+    // SAFETY: the caller's promise.
+    unsafe {
+        within(stream, &ranges, |module| {
+            let kernel =
+                Kernel { function: module.inspect, blocks: 1, threads: 32, shared_bytes: 0, early: false };
+            kernel.launch(&job, stream, || INSPECT.to_owned())
+        })
+    }
+}
+
+/// Columns of a block in bands of rows.
+fn chunks(config: &Config) -> u64 {
+    config.nx.div_ceil(AnalysisWorkspace::chunk_columns(config.dtype)) * config.ny.div_ceil(BAND)
+}
+
+impl Analysis {
+    /// A call that uses no memory but the fields.
+    fn new(config: &Config, fields: [FieldView; 2]) -> Analysis {
+        Analysis {
+            fields,
+            nx: config.nx,
+            ny: config.ny,
+            columns: config.nx + (config.halo & SIDE_RIGHT != 0) as u64,
+            rows: config.ny + (config.halo & SIDE_LAST_ROW != 0) as u64,
+            dx: config.dx,
+            dy: config.dy,
+            bound: 0.0,
+            fill: fill_bits(config),
+            has_fill: config.fill_value.is_some() as u32,
+            bound_is_relative: 0,
+            capacity: 0,
+            points: 0,
+            count: 0,
+            comparison: 0,
+            range: 0,
+            counts: 0,
+            parts: 0,
+            point_parts: 0,
+            segments: 0,
+        }
+    }
+}
+
+/// The address of a part of the workspace.
+fn part(workspace: DevicePointer, region: Region) -> DevicePointer {
+    workspace + region.offset
+}
+
+/// Launches as many blocks as there are items, or enough that each takes several.
+///
+/// # Safety
+/// The context of the stream is current and everything the job points to is device-accessible.
+unsafe fn launch(
+    module: &Module,
+    kernel: usize,
+    items: u64,
+    threads: u32,
+    job: &Analysis,
+    dtype: Dtype,
+    stream: Stream,
+) -> Result<()> {
+    let dtype = matches!(dtype, Dtype::F64) as usize;
+    let blocks = items.clamp(1, MANY) as u32;
+    let launched =
+        Kernel { function: module.analysis[kernel][dtype], blocks, threads, shared_bytes: 0, early: false };
+    // SAFETY: the kernel takes one Analysis; the rest is the caller's promise.
+    unsafe { launched.launch(job, stream, || function(KERNELS[kernel], dtype)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_a_kernel() {
+        let source = include_str!("../../kernels/factz.cu");
+        for name in KERNELS.iter().map(|k| format!("factz_{k}")).chain([INSPECT.to_owned()]) {
+            let is_there = source.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|w| w == name);
+            assert!(is_there, "{name}");
+        }
+        assert_eq!(KERNELS[COMPARE], "compare");
+        assert_eq!(KERNELS[COMPARE_END], "compare_end");
+        assert_eq!(KERNELS[FIND_POINTS], "find_points");
+        assert_eq!(KERNELS[PLACE_POINTS], "place_points");
+        assert_eq!(KERNELS[WRITE_POINTS], "write_points");
+        assert_eq!(KERNELS[FIND_RANGE], "find_range");
+        assert_eq!(KERNELS[RANGE_END], "range_end");
+    }
+}

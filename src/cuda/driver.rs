@@ -1,0 +1,313 @@
+//! The CUDA driver: found at run time, entered through the context of a stream, with the kernels loaded
+//! once per context.
+
+use super::schedule::{Stage, COMPRESS, DECOMPRESS};
+use super::{analysis, synthetic};
+use crate::error::{Error, Result, Status};
+use crate::runtime::log::event;
+use cudarc::driver::sys::{self, CUcontext, CUfunction, CUresult, CUstream};
+use std::ffi::{c_int, c_void, CString};
+use std::ptr::null_mut;
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+
+/// The fat binary of kernels/factz.cu, empty where the library was built without nvcc. The driver
+/// reads it in words.
+#[repr(C, align(16))]
+struct Aligned<B: ?Sized>(B);
+static IMAGE: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/factz.fatbin")));
+
+/// The architectures that run nothing in the fat binary get these.
+const NO_CODE: [CUresult; 4] = [
+    CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
+    CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+    CUresult::CUDA_ERROR_INVALID_PTX,
+    CUresult::CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
+];
+const NO_DRIVER: [CUresult; 7] = [
+    CUresult::CUDA_ERROR_NO_DEVICE,
+    CUresult::CUDA_ERROR_STUB_LIBRARY,
+    CUresult::CUDA_ERROR_NOT_INITIALIZED,
+    CUresult::CUDA_ERROR_DEINITIALIZED,
+    CUresult::CUDA_ERROR_SYSTEM_NOT_READY,
+    CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,
+    CUresult::CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE,
+];
+
+/// Turns the answer of a driver function into a result that names the function.
+pub(super) fn check(answer: CUresult, what: &str) -> Result<()> {
+    let Err(error) = answer.result() else { return Ok(()) };
+    let text = |t: std::result::Result<&std::ffi::CStr, _>| {
+        t.map_or("unknown error".into(), |t: &std::ffi::CStr| t.to_string_lossy().into_owned())
+    };
+    let status = match answer {
+        CUresult::CUDA_ERROR_OUT_OF_MEMORY => Status::OutOfMemory,
+        e if NO_DRIVER.contains(&e) => Status::NoDevice,
+        _ => Status::Cuda,
+    };
+    Err(Error::new(status, format!("{what}: {} ({})", text(error.error_name()), text(error.error_string()))))
+}
+
+/// Whether there are kernels, a driver and a device. Looks once per process.
+pub(super) fn available() -> Result<()> {
+    static FOUND: OnceLock<Result<()>> = OnceLock::new();
+    FOUND
+        .get_or_init(|| {
+            let none = |text: &'static str| Err(Error::new(Status::NoDevice, text));
+            if IMAGE.0.is_empty() {
+                return none("this library was built without CUDA; use the _host functions");
+            }
+            // SAFETY: loads the driver's library, which has no preconditions.
+            if !unsafe { sys::is_culib_present() } {
+                return none(
+                    "there is no CUDA driver (libcuda.so.1) on this machine; use the _host functions",
+                );
+            }
+            // SAFETY: the library is present.
+            check(unsafe { sys::cuInit(0) }, "cuInit")
+        })
+        .clone()
+}
+
+/// The context of a stream, current on this thread until dropped.
+pub(super) struct Entered {
+    pub(super) context: CUcontext,
+    current: bool,
+}
+
+impl Entered {
+    /// # Safety
+    /// `stream` is a live stream or one of the default streams.
+    pub(super) unsafe fn new(stream: CUstream) -> Result<Self> {
+        let mut context = null_mut();
+        // SAFETY: the caller's promise. For the default streams the driver answers the current context.
+        let answer = unsafe { sys::cuStreamGetCtx(stream, &mut context) };
+        if is_default(stream) && (answer != CUresult::CUDA_SUCCESS || context.is_null()) {
+            // SAFETY: writes a handle.
+            check(unsafe { sys::cuCtxGetCurrent(&mut context) }, "cuCtxGetCurrent")?;
+        } else {
+            check(answer, "cuStreamGetCtx")?;
+        }
+        if context.is_null() {
+            return Err(Error::argument(
+                "the stream is a default stream but this thread has no current CUDA context: \
+                 give a stream of the device, or make a device current first",
+            ));
+        }
+        // SAFETY: the context is that of a live stream.
+        check(unsafe { sys::cuCtxPushCurrent_v2(context) }, "cuCtxPushCurrent")?;
+        Ok(Entered { context, current: true })
+    }
+
+    /// Makes the context current that was so before, and says whether that worked.
+    pub(super) fn leave(mut self) -> Result<()> {
+        self.pop()
+    }
+
+    fn pop(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.current, false) {
+            let mut popped = null_mut();
+            // SAFETY: pushed by new.
+            return check(unsafe { sys::cuCtxPopCurrent_v2(&mut popped) }, "cuCtxPopCurrent");
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        // An error is on its way already.
+        let _ = self.pop();
+    }
+}
+
+fn is_default(stream: CUstream) -> bool {
+    // NULL, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
+    stream as usize <= 2
+}
+
+/// Whether the stream records a graph instead of running.
+pub(super) fn is_capturing(stream: CUstream) -> Result<bool> {
+    let mut state = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+    // SAFETY: a live stream, as the caller of the public function promised.
+    check(unsafe { sys::cuStreamIsCapturing(stream, &mut state) }, "cuStreamIsCapturing")?;
+    Ok(state != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+}
+
+/// The functions of a stage, by element type.
+type Functions = [CUfunction; 2];
+
+/// The kernels in one context.
+pub(super) struct Module {
+    /// Unique in the process, other than the address of the context.
+    context_id: u64,
+    pub(super) device: c_int,
+    pub(super) compress: [Functions; COMPRESS.len()],
+    pub(super) decompress: [Functions; DECOMPRESS.len()],
+    pub(super) analysis: [Functions; analysis::KERNELS.len()],
+    pub(super) inspect: CUfunction,
+    pub(super) synthetic: Functions,
+    /// Whether a kernel may begin before the one before has ended, also in a graph.
+    pub(super) overlaps: bool,
+    /// Whether the kernels are those for devices with less shared memory (below compute capability 8.0).
+    pub(super) small: bool,
+}
+
+// SAFETY: handles of the driver, which may be used from any thread.
+unsafe impl Send for Module {}
+unsafe impl Sync for Module {}
+
+/// One per context that was ever used; they are small and live as long as the process, since nobody
+/// says when a context is gone.
+static MODULES: RwLock<Vec<&'static Module>> = RwLock::new(Vec::new());
+static LOADING: Mutex<()> = Mutex::new(());
+
+/// The kernels of the current context, loaded if they are not.
+pub(super) fn module(entered: &Entered, stream: CUstream) -> Result<&'static Module> {
+    let mut id = 0;
+    // SAFETY: the context is live.
+    check(unsafe { sys::cuCtxGetId(entered.context, &mut id) }, "cuCtxGetId")?;
+    let find = || {
+        let modules = MODULES.read().unwrap_or_else(PoisonError::into_inner);
+        modules.iter().find(|m| m.context_id == id).copied()
+    };
+    if let Some(module) = find() {
+        return Ok(module);
+    }
+    let _one_at_a_time = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(module) = find() {
+        return Ok(module);
+    }
+    if is_capturing(stream)? {
+        return Err(Error::new(
+            Status::Cuda,
+            "the stream is being captured and the kernels are not loaded yet: \
+             call factz_prepare_device before the capture",
+        ));
+    }
+    let module: &'static Module = Box::leak(Box::new(load(id)?));
+    MODULES.write().unwrap_or_else(PoisonError::into_inner).push(module);
+    Ok(module)
+}
+
+fn load(context_id: u64) -> Result<Module> {
+    let mut device = 0;
+    // SAFETY: writes a number.
+    check(unsafe { sys::cuCtxGetDevice(&mut device) }, "cuCtxGetDevice")?;
+    let span = tracing::info_span!("load_kernels", device);
+    let _entered = span.enter();
+    let mut image = null_mut();
+    // SAFETY: a complete fat binary.
+    let answer = unsafe { sys::cuModuleLoadData(&mut image, IMAGE.0.as_ptr().cast::<c_void>()) };
+    if NO_CODE.contains(&answer) {
+        return Err(no_code(device, answer));
+    }
+    check(answer, "cuModuleLoadData")?;
+    let mut module = Module {
+        context_id,
+        device,
+        compress: [[null_mut(); 2]; COMPRESS.len()],
+        decompress: [[null_mut(); 2]; DECOMPRESS.len()],
+        analysis: [[null_mut(); 2]; analysis::KERNELS.len()],
+        inspect: null_mut(),
+        synthetic: [null_mut(); 2],
+        overlaps: false,
+        small: false,
+    };
+    if let Err(error) = find_all(image, &mut module) {
+        // SAFETY: loaded above and not in use.
+        unsafe { sys::cuModuleUnload(image) };
+        return Err(error);
+    }
+    event!(INFO, "kernels loaded", device = device, bytes = IMAGE.0.len());
+    Ok(module)
+}
+
+/// Looks up every kernel.
+fn find_all(image: sys::CUmodule, module: &mut Module) -> Result<()> {
+    let device = module.device;
+    let find = |name: &str, shared_bytes| find_function(image, device, name, shared_bytes);
+    module.inspect = find(analysis::INSPECT, 0)?;
+    let architecture = architecture_of(module.inspect)?;
+    module.overlaps = can_overlap(architecture)?;
+    module.small = architecture < 80;
+    let small = module.small;
+    let stages = |stages: &[Stage], found: &mut [Functions]| {
+        stages.iter().zip(found).try_for_each(|(stage, functions)| {
+            let shared_bytes = stage.on(small).shared_bytes;
+            *functions = [find(&stage.function(0), shared_bytes)?, find(&stage.function(1), shared_bytes)?];
+            Ok(())
+        })
+    };
+    stages(&COMPRESS, &mut module.compress)?;
+    stages(&DECOMPRESS, &mut module.decompress)?;
+    for (kernel, functions) in analysis::KERNELS.iter().zip(&mut module.analysis) {
+        *functions = [find(&analysis::function(kernel, 0), 0)?, find(&analysis::function(kernel, 1), 0)?];
+    }
+    module.synthetic = [find(&synthetic::function(0), 0)?, find(&synthetic::function(1), 0)?];
+    Ok(())
+}
+
+fn find_function(image: sys::CUmodule, device: c_int, name: &str, shared_bytes: u32) -> Result<CUfunction> {
+    let mut function = null_mut();
+    let symbol = CString::new(name).expect("names hold no zero");
+    // SAFETY: a loaded module.
+    let answer = unsafe { sys::cuModuleGetFunction(&mut function, image, symbol.as_ptr()) };
+    if NO_CODE.contains(&answer) {
+        return Err(no_code(device, answer));
+    }
+    check(answer, &format!("cuModuleGetFunction({name})"))?;
+    // Where the driver loads lazily, asking for an attribute makes it load the kernel now.
+    let mut threads = 0;
+    let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+    // SAFETY: a function of the module.
+    let answer = unsafe { sys::cuFuncGetAttribute(&mut threads, attribute, function) };
+    check(answer, &format!("cuFuncGetAttribute({name})"))?;
+    if shared_bytes > 48 << 10 {
+        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: a function of the module.
+        let answer = unsafe { sys::cuFuncSetAttribute(function, attribute, shared_bytes as c_int) };
+        check(answer, &format!("cuFuncSetAttribute({name}, {shared_bytes} bytes)"))?;
+    }
+    Ok(function)
+}
+
+/// The compute capability that the kernels are for.
+fn architecture_of(function: CUfunction) -> Result<c_int> {
+    let mut architecture = 0;
+    let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PTX_VERSION;
+    // SAFETY: a function of a loaded module.
+    let answer = unsafe { sys::cuFuncGetAttribute(&mut architecture, attribute, function) };
+    check(answer, "cuFuncGetAttribute")?;
+    Ok(architecture)
+}
+
+/// Whether kernels for this compute capability hold what it takes to wait for one another (from 9.0 on), and the
+/// driver can capture launches that begin early.
+fn can_overlap(architecture: c_int) -> Result<bool> {
+    const LEAST_ARCHITECTURE: c_int = 90;
+    const LEAST_DRIVER: c_int = 12030;
+    let mut driver = 0;
+    // SAFETY: writes a number.
+    check(unsafe { sys::cuDriverGetVersion(&mut driver) }, "cuDriverGetVersion")?;
+    Ok(architecture >= LEAST_ARCHITECTURE && driver >= LEAST_DRIVER)
+}
+
+fn no_code(device: c_int, answer: CUresult) -> Error {
+    use sys::CUdevice_attribute::{
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as MAJOR,
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR as MINOR,
+    };
+    let [major, minor] = [MAJOR, MINOR].map(|attribute| {
+        let mut value = 0;
+        // SAFETY: writes a number.
+        unsafe { sys::cuDeviceGetAttribute(&mut value, attribute, device) };
+        value
+    });
+    Error::new(
+        Status::NoDevice,
+        format!(
+            "this library has no kernels for device {device} (sm_{major}{minor}): {}",
+            check(answer, "cuModuleLoadData").expect_err("an error").message
+        ),
+    )
+}

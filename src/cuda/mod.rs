@@ -1,0 +1,183 @@
+//! The CUDA backend: a fixed sequence of kernels on the caller's stream. No numerics here.
+//!
+//! A call enters the context of the stream, launches and leaves:
+//! no allocation, no synchronisation, no event, so it can be captured into a graph. The kernels are loaded
+//! on the first call in a context, or by [`prepare_device`].
+
+mod analysis;
+mod driver;
+pub mod host;
+mod kernel_args;
+pub mod pipeline;
+mod pointers;
+mod schedule;
+pub mod staged;
+mod synthetic;
+pub mod workspace;
+
+pub use analysis::{
+    compare_device, critical_points_device, inspect_device, range_device, ComparedFields, PointBuffers,
+    RangeBuffers,
+};
+pub use kernel_args::DevicePointer;
+pub use synthetic::{PlaneWaves, SyntheticField};
+/// A `CUstream` or `cudaStream_t`; null is the default stream.
+pub type Stream = cudarc::driver::sys::CUstream;
+
+use crate::cuda::workspace::{Workspace, ALIGNMENT};
+use crate::error::{Error, Result, Status};
+use crate::request::{Config, Dtype, Request};
+use crate::stream::container::HEADER_BYTES;
+use driver::{Entered, Module};
+use kernel_args::Job;
+use pointers::Range;
+use schedule::{Launcher, Needs, Shape};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Compress,
+    Decompress,
+}
+
+/// The memory of a call. All of it is device memory, managed memory or mapped pinned host memory of the
+/// stream's device; the workspace must not be host memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Buffers {
+    /// Vertex (0, 0) of each component: read by compression, written by decompression.
+    pub u: DevicePointer,
+    pub v: DevicePointer,
+    /// Where the compressed stream goes or comes from, aligned to [`ALIGNMENT`].
+    pub stream: DevicePointer,
+    /// Capacity (compression), or any upper bound of the stream's length (decompression).
+    pub stream_bytes: u64,
+    /// Aligned to [`ALIGNMENT`].
+    pub workspace: DevicePointer,
+    pub workspace_bytes: u64,
+    /// Where the report goes: a `factz_report`.
+    pub report: DevicePointer,
+}
+
+/// Enqueues the compression of a field. `Ok` means enqueued; the outcome is in the report.
+///
+/// # Safety
+/// The stream is live, and each buffer has the size that the request implies and lives until the stream
+/// has got past this work; nothing else writes to them meanwhile.
+pub unsafe fn compress_device(request: &Request, buffers: &Buffers, stream: Stream) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { call(Direction::Compress, request, buffers, stream, |launcher| launcher.enqueue(stream)) }
+}
+
+/// Enqueues the decompression of a stream; nx, ny, dtype, the layouts and whether the checksum is compared
+/// are taken from the request, and the predictor to expect, which only time depends on. `Ok` means enqueued; the
+/// outcome is in the report.
+///
+/// # Safety
+/// As for [`compress_device`].
+pub unsafe fn decompress_device(request: &Request, buffers: &Buffers, stream: Stream) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { call(Direction::Decompress, request, buffers, stream, |launcher| launcher.enqueue(stream)) }
+}
+
+/// Whether this library has kernels and this machine a driver and a device; otherwise why not.
+pub fn available() -> Result<()> {
+    driver::available()
+}
+
+/// Loads the kernels for the context of a stream. May block.
+///
+/// # Safety
+/// The stream is live.
+pub unsafe fn prepare_device(stream: Stream) -> Result<()> {
+    driver::available()?;
+    // SAFETY: the caller's promise.
+    let entered = unsafe { Entered::new(stream) }?;
+    driver::module(&entered, stream)?;
+    entered.leave()
+}
+
+/// Checks the arguments, enters the context, hands a launcher to `body` and leaves.
+///
+/// # Safety
+/// As for [`compress_device`].
+unsafe fn call<R>(
+    direction: Direction,
+    request: &Request,
+    buffers: &Buffers,
+    stream: Stream,
+    body: impl FnOnce(&Launcher) -> Result<R>,
+) -> Result<R> {
+    let plan = match direction {
+        Direction::Compress => Workspace::compress(request)?,
+        Direction::Decompress => Workspace::decompress(request)?,
+    };
+    let shape = Shape::new(request, buffers.stream_bytes);
+    shape.check(direction)?;
+    let config = request.config();
+    if direction == Direction::Compress && buffers.stream_bytes < HEADER_BYTES as u64 {
+        return Err(Error::argument(format!(
+            "dst_bytes = {} is less than the header of a stream, {HEADER_BYTES} bytes",
+            buffers.stream_bytes
+        )));
+    }
+    check_workspace(buffers.workspace_bytes, plan.bytes)?;
+    let ranges = buffers.ranges(direction, config);
+    // SAFETY: the caller's promise.
+    unsafe {
+        within(stream, &ranges, |module| {
+            body(&Launcher {
+                module,
+                direction,
+                dtype: matches!(config.dtype, Dtype::F64) as usize,
+                shape,
+                job: Job::new(request, &plan, buffers, direction),
+                needs: Needs::of(config, &shape),
+            })
+        })
+    }
+}
+
+fn check_workspace(bytes: u64, needed: u64) -> Result<()> {
+    if bytes < needed {
+        return Err(Error::new(
+            Status::WorkspaceTooSmall,
+            format!("workspace_bytes = {bytes} but the configuration takes {needed}"),
+        ));
+    }
+    Ok(())
+}
+
+/// Checks the memory of a call, enters the context of the stream, runs `body` with its kernels and leaves.
+///
+/// # Safety
+/// The stream is live.
+unsafe fn within<R>(
+    stream: Stream,
+    ranges: &[Range],
+    body: impl FnOnce(&'static Module) -> Result<R>,
+) -> Result<R> {
+    pointers::check_addresses(ranges)?;
+    driver::available()?;
+    // SAFETY: the caller's promise.
+    let entered = unsafe { Entered::new(stream) }?;
+    let module = driver::module(&entered, stream)?;
+    pointers::check_places(ranges, module, stream)?;
+    let result = body(module)?;
+    entered.leave()?;
+    Ok(result)
+}
+
+impl Buffers {
+    fn ranges(&self, direction: Direction, config: &Config) -> [Range; 5] {
+        let (stream_name, halo) = match direction {
+            Direction::Compress => ("dst", config.halo),
+            Direction::Decompress => ("src", 0),
+        };
+        [
+            Range::component("u", self.u, config, config.u, halo),
+            Range::component("v", self.v, config, config.v, halo),
+            Range::buffer(stream_name, self.stream, self.stream_bytes, ALIGNMENT),
+            Range::workspace(self.workspace, self.workspace_bytes),
+            Range::buffer("report", self.report, 1, 8),
+        ]
+    }
+}

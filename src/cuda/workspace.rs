@@ -1,0 +1,377 @@
+//! Sizes and places of everything in the workspace of a device call, from the request alone: no data, no
+//! device. Nothing else carves memory.
+
+use crate::analysis::BAND;
+use crate::entropy::huffman::MAX_LENGTH;
+use crate::entropy::tables::{MASK_BYTE, SCALE_BITS, TABLES};
+use crate::error::{Error, Result, Status};
+use crate::grid::tiles::TILE_VERTICES;
+use crate::request::{Dtype, Predictor, Request};
+
+/// Alignment of the workspace and of each part of it: that of cudaMalloc.
+pub const ALIGNMENT: u64 = 256;
+
+/// Results of reductions and the state of the call (kernels/device/kernel_args.cuh).
+pub const CONTROL_BYTES: u64 = 16384;
+pub const NEARNESS_BYTES: u64 = 48;
+/// Symbols in a frequency table.
+const SYMBOLS: u64 = 256;
+/// Entries of the tables that code: those of modes and classes have fewer symbols, and there is one more.
+const CODE_ENTRIES: u64 = MASK_BYTE as u64 * 128 + (TABLES - MASK_BYTE) as u64 * SYMBOLS + 1;
+/// Places in a decoding table where the search for a slot begins.
+const SLOTS: u64 = 256;
+/// Anchors that a block of decompression sums (kernels/predict/anchor_scan.cuh).
+pub(crate) const ANCHOR_CHUNK: u64 = 512;
+/// The largest table section: the directory and full tables.
+pub const TABLE_SECTION_BYTES: u64 = 52 + TABLES as u64 * 1020;
+/// Space for the words of one tile before the groups are put together.
+pub const fn tile_word_bytes(dtype: Dtype) -> u64 {
+    match dtype {
+        Dtype::F32 => 12544,
+        Dtype::F64 => 20480,
+    }
+}
+
+/// Bits of a symbol at most, with an escape; raw bits behind it: a vertex is stored where a code would take more.
+const MOST_SYMBOL_BITS: u64 = SCALE_BITS as u64 + 8;
+/// Words and states of one tile fit its space: all vertices with a symbol and the raw bits of both values, digits of
+/// an anchor, modes, classes and numbers of entries. (An entry of a mask, 45 bits, comes with half a vertex less
+/// or more; kernels/device/capacities.cuh has it exactly.)
+const _: () = {
+    let dtypes = [Dtype::F32, Dtype::F64];
+    let mut k = 0;
+    while k < dtypes.len() {
+        let value_bits = [32, 64][k];
+        let vertex_bits = MOST_SYMBOL_BITS + 2 * value_bits;
+        let entry_bits = 2 * MOST_SYMBOL_BITS + 5;
+        let mask_bits = 256 * entry_bits.saturating_sub(vertex_bits / 2);
+        let head_bits = 32 + 4 * MOST_SYMBOL_BITS + 35;
+        let bits = TILE_VERTICES as u64 * vertex_bits + mask_bits + head_bits;
+        assert!(128 + bits.div_ceil(16) * 2 + 2 <= tile_word_bytes(dtypes[k]));
+        k += 1;
+    }
+};
+/// The whole control block, counts and what is carved from the rest are multiples of words.
+const _: () =
+    assert!(CONTROL_BYTES % ALIGNMENT == 0 && NEARNESS_BYTES % 16 == 0 && TABLE_SECTION_BYTES % 4 == 0);
+
+/// A part of the workspace; one without bytes is not used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Region {
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+/// Where the parts of a workspace lie. kernels/device/kernel_args.cuh says what is in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Workspace {
+    pub control: Region,
+    pub counts: Region,
+    pub symbols: Region,
+    pub payload: Region,
+    pub info: Region,
+    pub steps: Region,
+    pub masks: Region,
+    pub nearness: Region,
+    pub anchors: Region,
+    pub anchor_codes: Region,
+    pub across: Region,
+    pub down: Region,
+    pub tables: Region,
+    pub slots: Region,
+    pub codes: Region,
+    pub table_section: Region,
+    pub words: Region,
+    pub group_sizes: Region,
+    pub group_offsets: Region,
+    pub anchor_scan: Region,
+    /// All of it.
+    pub bytes: u64,
+}
+
+/// Words of a set of numbers below n as bits, with bits above that say which words are not zero, and so on up to a
+/// single word.
+fn tree_words(mut n: u64) -> u64 {
+    let mut words = 0;
+    loop {
+        n = n.div_ceil(32);
+        words += n;
+        if n <= 1 {
+            return words;
+        }
+    }
+}
+
+impl Workspace {
+    pub fn compress(request: &Request) -> Result<Self> {
+        let (grid, dtype) = (request.grid(), request.config().dtype);
+        let pair = 2 * dtype.bytes();
+        // The digits of anchors have a place of their own.
+        let payload_bytes = match request.config().predictor {
+            Predictor::Hierarchical => 8,
+            Predictor::Lorenzo => pair,
+        };
+        let mut carver = Carver::default();
+        let mut w = Workspace {
+            control: carver.take(&[CONTROL_BYTES])?,
+            counts: carver.take(&[TABLES as u64, SYMBOLS, 8])?,
+            payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, payload_bytes])?,
+            nearness: carver.take(&[grid.tiles(), NEARNESS_BYTES])?,
+            anchor_codes: carver.take(&[grid.tiles(), 4, 4])?,
+            across: carver.take(&[grid.tiles_y(), grid.nx, pair])?,
+            down: carver.take(&[grid.tiles_x(), grid.ny, pair])?,
+            tables: carver.take(&[CODE_ENTRIES, 8])?,
+            table_section: carver.take(&[TABLE_SECTION_BYTES])?,
+            words: carver.take(&[grid.tiles(), tile_word_bytes(dtype)])?,
+            // Bits: the anchors that have a code, of all tiles and of those of the first column.
+            anchor_scan: match request.config().predictor {
+                Predictor::Hierarchical => {
+                    carver.take(&[tree_words(grid.tiles()) + tree_words(grid.tiles_y()), 4])?
+                }
+                Predictor::Lorenzo => Region::default(),
+            },
+            ..Default::default()
+        };
+        w.common(request, carver)
+    }
+
+    pub fn decompress(request: &Request) -> Result<Self> {
+        let (grid, dtype) = (request.grid(), request.config().dtype);
+        let mut carver = Carver::default();
+        let mut w = Workspace {
+            control: carver.take(&[CONTROL_BYTES])?,
+            // Two components, bit for bit where they are stored.
+            payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 2 * dtype.bytes()])?,
+            steps: carver.take(&[grid.tiles(), 4])?,
+            tables: carver.take(&[TABLES as u64, SYMBOLS, 4])?,
+            slots: carver.take(&[TABLES as u64, SLOTS])?,
+            codes: carver.take(&[TABLES as u64, 1 << MAX_LENGTH, 2])?,
+            // Two sums of sixteen bytes and a state for each chunk.
+            anchor_scan: carver.take(&[grid.tiles().div_ceil(ANCHOR_CHUNK), 36])?,
+            ..Default::default()
+        };
+        w.common(request, carver)
+    }
+
+    /// What both directions need.
+    fn common(&mut self, request: &Request, mut carver: Carver) -> Result<Self> {
+        let (tiles, pair) = (request.grid().tiles(), 2 * request.config().dtype.bytes());
+        self.symbols = carver.take(&[tiles, TILE_VERTICES as u64])?;
+        self.info = carver.take(&[tiles, 4])?;
+        self.masks = carver.take(&[tiles, 2, 32, 4])?;
+        self.anchors = carver.take(&[tiles, pair])?;
+        self.group_sizes = carver.take(&[tiles, 8])?;
+        self.group_offsets = carver.take(&[tiles, 8])?;
+        self.bytes = carver.end;
+        Ok(*self)
+    }
+}
+
+/// Where the parts of the workspace of an analysis lie. kernels/device/kernel_args.cuh says what is in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AnalysisWorkspace {
+    pub counts: Region,
+    pub parts: Region,
+    pub point_parts: Region,
+    pub segments: Region,
+    /// All of it.
+    pub bytes: u64,
+}
+
+/// Counts of a comparison or a range.
+pub const ANALYSIS_COUNT_BYTES: u64 = 256;
+/// Segments of rows whose critical points are counted together (kernels/analysis/critical_points.cuh).
+pub(crate) const POINT_PART: u64 = 32;
+/// Sums and extremes of a part of a comparison.
+const PART_BYTES: u64 = 4 * 8;
+
+impl AnalysisWorkspace {
+    /// Columns of a warp, whose lanes read 16 bytes each.
+    pub fn segment_columns(dtype: Dtype) -> u64 {
+        32 * 16 / dtype.bytes()
+    }
+
+    /// Columns of a block of eight warps.
+    pub fn chunk_columns(dtype: Dtype) -> u64 {
+        8 * Self::segment_columns(dtype)
+    }
+
+    pub fn range() -> Result<Self> {
+        let mut carver = Carver::default();
+        let counts = carver.take(&[ANALYSIS_COUNT_BYTES])?;
+        Ok(AnalysisWorkspace { counts, bytes: carver.end, ..Default::default() })
+    }
+
+    pub fn compare(request: &Request) -> Result<Self> {
+        let c = request.config();
+        let chunks = c.nx.div_ceil(Self::chunk_columns(c.dtype));
+        let mut carver = Carver::default();
+        let counts = carver.take(&[ANALYSIS_COUNT_BYTES])?;
+        let parts = carver.take(&[chunks, c.ny.div_ceil(BAND), PART_BYTES])?;
+        Ok(AnalysisWorkspace { counts, parts, bytes: carver.end, ..Default::default() })
+    }
+
+    pub fn critical_points(request: &Request) -> Result<Self> {
+        let c = request.config();
+        let mut carver = Carver::default();
+        // There are no more rows of cells than of vertices, ghosts or not; behind the parts is the end of the last one.
+        let segments = c.ny * c.nx.div_ceil(Self::segment_columns(c.dtype));
+        let point_parts = carver.take(&[segments.div_ceil(POINT_PART) + 1, 8])?;
+        let segments = carver.take(&[segments, 2])?;
+        Ok(AnalysisWorkspace { point_parts, segments, bytes: carver.end, ..Default::default() })
+    }
+
+    /// Bytes that suffice for each.
+    pub fn bytes(request: &Request) -> Result<u64> {
+        let plans = [Self::range()?, Self::compare(request)?, Self::critical_points(request)?];
+        Ok(plans.map(|plan| plan.bytes).into_iter().max().unwrap_or(0))
+    }
+}
+
+/// Hands out aligned parts one after the other.
+#[derive(Default)]
+struct Carver {
+    end: u64,
+}
+
+impl Carver {
+    /// A part of as many bytes as the product of `factors`.
+    fn take(&mut self, factors: &[u64]) -> Result<Region> {
+        let bytes = factors.iter().try_fold(1u64, |n, &f| n.checked_mul(f));
+        let end = bytes
+            .and_then(|b| self.end.checked_add(b))
+            .and_then(|e| e.checked_next_multiple_of(ALIGNMENT))
+            .filter(|&e| e <= i64::MAX as u64);
+        match (bytes, end) {
+            (Some(bytes), Some(end)) => {
+                let region = Region { offset: self.end, bytes };
+                self.end = end;
+                Ok(region)
+            }
+            _ => {
+                Err(Error::new(Status::Unsupported, "the workspace of this field exceeds the address space"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{BoundKind, Config};
+
+    const HEADER: &str = include_str!("../../kernels/device/kernel_args.cuh");
+
+    fn request(nx: u64, ny: u64, dtype: Dtype) -> Request {
+        Request::new(Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) }).unwrap()
+    }
+
+    fn regions(w: &Workspace) -> [Region; 20] {
+        [
+            w.control,
+            w.counts,
+            w.symbols,
+            w.payload,
+            w.info,
+            w.steps,
+            w.masks,
+            w.nearness,
+            w.anchors,
+            w.anchor_codes,
+            w.across,
+            w.down,
+            w.tables,
+            w.slots,
+            w.codes,
+            w.table_section,
+            w.words,
+            w.group_sizes,
+            w.group_offsets,
+            w.anchor_scan,
+        ]
+    }
+
+    #[test]
+    fn parts_are_aligned_and_do_not_overlap() {
+        let shapes = [(1, 1), (1, 100), (100, 1), (33, 65), (64, 64), (3600, 2400), (1 << 20, 1 << 20)];
+        let long = [(1, 1 << 48), (1 << 48, 1), (1 << 24, 1 << 24)];
+        for (nx, ny) in shapes.into_iter().chain(long) {
+            for dtype in [Dtype::F32, Dtype::F64] {
+                let request = request(nx, ny, dtype);
+                for w in [Workspace::compress(&request).unwrap(), Workspace::decompress(&request).unwrap()] {
+                    let mut parts: Vec<_> = regions(&w).into_iter().filter(|r| r.bytes > 0).collect();
+                    parts.sort_by_key(|r| r.offset);
+                    assert_eq!(parts[0].offset, 0);
+                    for (a, b) in parts.iter().zip(&parts[1..]) {
+                        assert!(a.offset + a.bytes <= b.offset, "{a:?} {b:?}");
+                        assert!(b.offset - a.offset - a.bytes < ALIGNMENT, "{a:?} {b:?}");
+                    }
+                    let last = parts.last().unwrap();
+                    assert!((last.offset + last.bytes).next_multiple_of(ALIGNMENT) == w.bytes);
+                    assert!(parts.iter().all(|r| r.offset % ALIGNMENT == 0));
+                    assert_eq!(w.control.offset, 0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn small_fields_take_small_workspaces() {
+        for (nx, ny) in [(1, 1), (64, 64), (1000, 1000)] {
+            for dtype in [Dtype::F32, Dtype::F64] {
+                let request = request(nx, ny, dtype);
+                let (c, d) =
+                    (Workspace::compress(&request).unwrap(), Workspace::decompress(&request).unwrap());
+                println!("{nx} x {ny} {dtype:?}: compression {} bytes, decompression {}", c.bytes, d.bytes);
+                // A fixed part, and a multiple of the tiles of the field.
+                let field = request.grid().tiles() * TILE_VERTICES as u64 * 2 * dtype.bytes();
+                assert!(c.bytes <= 250_000 + 4 * field, "{nx} x {ny} {dtype:?}: {}", c.bytes);
+                assert!(d.bytes <= 300_000 + 4 * field, "{nx} x {ny} {dtype:?}: {}", d.bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn analyses_take_little_memory() {
+        for (nx, ny) in [(1, 1), (1, 100_000), (100_000, 1), (300, 200), (36_000, 30_000)] {
+            for dtype in [Dtype::F32, Dtype::F64] {
+                let request = request(nx, ny, dtype);
+                let bytes = AnalysisWorkspace::bytes(&request).unwrap();
+                assert!(
+                    bytes <= 1024 + 12 * ny + nx * ny * dtype.bytes() / 64,
+                    "{nx} x {ny} {dtype:?}: {bytes}"
+                );
+                let points = AnalysisWorkspace::critical_points(&request).unwrap();
+                let parts = points.segments.bytes.div_ceil(2 * POINT_PART);
+                assert!(points.point_parts.bytes == 8 * (parts + 1));
+                assert!(points.segments.offset >= points.point_parts.bytes);
+                let compare = AnalysisWorkspace::compare(&request).unwrap();
+                assert!(compare.parts.offset >= compare.counts.bytes && compare.bytes % ALIGNMENT == 0);
+            }
+        }
+    }
+
+    /// The number in `constexpr u64 NAME = product + product;`.
+    fn constant(name: &str) -> u64 {
+        let begin = format!("constexpr u64 {name} = ");
+        let line = HEADER.lines().find(|l| l.starts_with(&begin)).unwrap_or_else(|| panic!("{name}"));
+        let value = line[begin.len()..].split(';').next().unwrap();
+        let product = |p: &str| p.split('*').map(|f| f.trim().parse::<u64>().unwrap()).product::<u64>();
+        value.split('+').map(product).sum()
+    }
+
+    #[test]
+    fn the_kernels_have_the_same_constants() {
+        assert_eq!(constant("CONTROL_BYTES"), CONTROL_BYTES);
+        assert_eq!(constant("NEARNESS_BYTES"), NEARNESS_BYTES);
+        assert_eq!(constant("TABLE_SECTION_BYTES"), TABLE_SECTION_BYTES);
+        assert_eq!(constant("TILE_WORD_BYTES_F32"), tile_word_bytes(Dtype::F32));
+        assert_eq!(constant("TILE_WORD_BYTES_F64"), tile_word_bytes(Dtype::F64));
+        assert_eq!(TABLES, 50);
+        let scan = include_str!("../../kernels/predict/anchor_scan.cuh");
+        assert!(scan.contains(&format!("static_assert(ANCHOR_CHUNK == {ANCHOR_CHUNK},")));
+        assert_eq!(constant("ANALYSIS_ROWS"), BAND);
+        assert_eq!(constant("MAX_GROUP_TILES"), crate::stream::container::MAX_GROUP_TILES);
+        assert_eq!(constant("ANALYSIS_COUNT_BYTES"), ANALYSIS_COUNT_BYTES);
+    }
+}

@@ -1,0 +1,203 @@
+//! What a group will code of tiles: counts of symbols, and the entries of sparse lists.
+
+use std::ops::Range;
+
+use super::{class_table, for_mask_entries, lorenzo, run_table, some_masks};
+use crate::entropy::lanes::{lanes, lanes_above, LANES};
+use crate::entropy::lists::{self, is_list, Lists, DENSE, DENSE_LANES, MASK_COUNT_BITS};
+use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, ZERO};
+use crate::entropy::tables::{table_of, Counts, ESCAPE, MASK_BYTE, MASK_RUN, TILE_MODE};
+use crate::error::Result;
+use crate::grid::tiles::{TileShape, TILE_VERTICES};
+use crate::tile::coding::{GroupLayout, Scheme, TileCodes};
+
+/// What a tile gives the entropy coder to do, besides what is counted.
+pub struct Work {
+    pub raw_bits: u64,
+    /// Symbols and runs that are coded, about: positions of dense lists, twice the entries of the others. Steps of
+    /// rows count as what would take as long.
+    pub weight: u16,
+}
+
+/// Weight of a tile without entries.
+pub(super) const TILE_WEIGHT: u16 = 4;
+
+/// Which tiles are counted: all of them, or of large fields that are coded by rows one of so many that follow each
+/// other. Tables come from these counts, and have an escape then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    each: u64,
+}
+
+impl Sample {
+    /// So many tiles, or up to twice as many, are counted.
+    const TILES: u64 = 4096;
+
+    pub fn new(scheme: Scheme, tiles: u64) -> Self {
+        let rows = scheme.layout == GroupLayout::Rows;
+        Sample { each: if rows && tiles >= 2 * Self::TILES { tiles / Self::TILES } else { 1 } }
+    }
+
+    pub fn takes(self, tile: u64) -> bool {
+        let shuffled = ((tile / self.each) as u32).wrapping_mul(0x9e37_79b1) >> 16;
+        tile % self.each == shuffled as u64 % self.each
+    }
+
+    /// Makes what is counted stand for all tiles: whatever it does not show has the escape, and there is so many times
+    /// as much of it.
+    pub fn complete(self, counts: &mut Counts) -> u64 {
+        if self.each > 1 {
+            lorenzo::tables().for_each(|table| counts[table][ESCAPE as usize] += 1);
+        }
+        self.each
+    }
+}
+
+/// What there is to code of a tile, in `counts` if it is counted; its sparse lists go behind those of the tiles
+/// before it.
+pub fn count(
+    scheme: Scheme,
+    shape: &TileShape,
+    codes: &TileCodes,
+    counts: Option<&mut Counts>,
+    lists: &mut Lists,
+) -> Result<Work> {
+    let Some(counts) = counts else {
+        lists.end_tile([0; 3])?;
+        return Ok(Work { raw_bits: 0, weight: lorenzo::weight(codes) });
+    };
+    let (mut raw, mut weight) = (0, TILE_WEIGHT);
+    counts[TILE_MODE][codes.mode as usize] += 1;
+    for rows in some_masks(codes).into_iter().flatten() {
+        raw += MASK_COUNT_BITS as u64;
+        for_mask_entries(shape, rows, |run, byte| {
+            let (symbol, _, bits) = lists::encode_run(run);
+            counts[MASK_RUN][symbol as usize] += 1;
+            counts[MASK_BYTE][byte as usize] += 1;
+            raw += bits as u64;
+            weight += 2;
+        });
+    }
+    let mut entries = [0; 3];
+    if TileCodes::has_codes(codes.mode) {
+        for (k, &class) in codes.classes[..scheme.blocks().len()].iter().enumerate() {
+            counts[class_table(&codes.classes, k)][class as usize] += 1;
+        }
+        if scheme.layout == GroupLayout::Rows {
+            raw += lorenzo::count(scheme, shape, codes, counts);
+        }
+    }
+    if scheme.layout == GroupLayout::Rows {
+        lists.end_tile([0; 3])?;
+        return Ok(Work { raw_bits: raw, weight: lorenzo::weight(codes) });
+    }
+    if TileCodes::has_codes(codes.mode) {
+        let active = scheme.active(shape, codes.masks.as_deref());
+        let mut symbols = &codes.symbols[..];
+        for (k, &class) in codes.classes.iter().enumerate() {
+            if class == 0 {
+                continue;
+            }
+            if k == 0 {
+                weight += DENSE as u16;
+                let mask = active[0] & DENSE_LANES;
+                for (lane, &s) in lanes(mask).zip(symbols) {
+                    counts[table_of(lane, class)][s as usize] += 1;
+                    raw += scheme.raw_bits(s, lane) as u64;
+                }
+                symbols = &symbols[mask.count_ones() as usize..];
+            }
+            let positions = lists::positions(k);
+            let here;
+            (here, symbols) = symbols.split_at(vertices(&active, &positions));
+            let table = table_of(positions.start, class);
+            if is_list(class) {
+                raw += lists::count_bits(k, class) as u64;
+                let [run_counts, symbol_counts] =
+                    counts.get_disjoint_mut([run_table(class), table]).expect("these are two tables");
+                let room = lists.room(positions.len())?;
+                let (mut count, mut expected) = (0, positions.start);
+                for_nonzero(&active, positions, here, |position, s| {
+                    let run = position - expected;
+                    expected = position + 1;
+                    let (symbol, _, bits) = lists::encode_run(run as u32);
+                    (room.symbols[count], room.runs[count], room.run_symbols[count]) =
+                        (s, run as u16, symbol);
+                    count += 1;
+                    run_counts[symbol as usize] += 1;
+                    symbol_counts[s as usize] += 1;
+                    raw += bits as u64;
+                    if s >= FIRST_WITH_RAW_BITS {
+                        raw += scheme.raw_bits(s, position) as u64;
+                    }
+                });
+                lists.end_list(lists::positions(k).len() - count);
+                entries[k] = count as u16;
+                weight += 2 * entries[k];
+            } else {
+                weight += positions.len() as u16;
+                let table = &mut counts[table];
+                let mut zeros = here.len() as u64;
+                for_nonzero(&active, positions, here, |position, s| {
+                    table[s as usize] += 1;
+                    zeros -= 1;
+                    if s >= FIRST_WITH_RAW_BITS {
+                        raw += scheme.raw_bits(s, position) as u64;
+                    }
+                });
+                table[ZERO as usize] += zeros;
+            }
+        }
+    }
+    lists.end_tile(entries)?;
+    Ok(Work { raw_bits: raw, weight })
+}
+
+/// The active ones of 32 positions, without those that belong to no list.
+#[inline(always)]
+fn listed(active: &[u32; TILE_VERTICES / LANES], step: usize) -> u32 {
+    active[step] & if step == 0 { !DENSE_LANES } else { u32::MAX }
+}
+
+/// How many positions are active.
+fn vertices(active: &[u32; TILE_VERTICES / LANES], positions: &Range<usize>) -> usize {
+    let steps = positions.start / LANES..positions.end / LANES;
+    steps.map(|step| listed(active, step).count_ones() as usize).sum()
+}
+
+/// Visits the symbols of positions that are not zero, as `visit(position, symbol)`; `symbols` are those of active
+/// positions.
+#[inline(always)]
+fn for_nonzero(
+    active: &[u32; TILE_VERTICES / LANES],
+    positions: Range<usize>,
+    mut symbols: &[u8],
+    mut visit: impl FnMut(usize, u8),
+) {
+    if symbols.len() == positions.len() && positions.len() % (2 * LANES) == 0 {
+        for (k, two) in symbols.chunks_exact(2 * LANES).enumerate() {
+            let [low, high] = [0, LANES].map(|at| {
+                lanes_above(two[at..at + LANES].try_into().expect("the length is LANES"), 1) as u64
+            });
+            let mut mask = low | high << LANES;
+            while mask != 0 {
+                let lane = mask.trailing_zeros() as usize;
+                mask &= mask - 1;
+                visit(positions.start + 2 * LANES * k + lane, two[lane]);
+            }
+        }
+        return;
+    }
+    for step in positions.start / LANES..positions.end / LANES {
+        let mask = listed(active, step);
+        let here;
+        (here, symbols) = symbols.split_at(mask.count_ones() as usize);
+        if let Ok(all) = here.try_into() {
+            lanes(lanes_above(all, 1)).for_each(|lane| visit(step * LANES + lane, all[lane]));
+        } else {
+            for (lane, &s) in lanes(mask).zip(here).filter(|&(_, &s)| s != ZERO) {
+                visit(step * LANES + lane, s);
+            }
+        }
+    }
+}

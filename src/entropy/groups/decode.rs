@@ -1,0 +1,446 @@
+//! Bytes to groups of tiles.
+
+use super::lorenzo::RowDecoder;
+use super::{class_table, v1, Fault, List, Places};
+use crate::entropy::lanes::{lanes, lanes_above, Decode, Decoder, LANES, PIECE_BITS};
+use crate::entropy::lists::{self, is_list, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
+use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, STORED, ZERO};
+use crate::entropy::tables::{table_of, MASK_BYTE, MASK_RUN, TILE_MODE};
+use crate::entropy::Model;
+use crate::grid::tiles::{TileShape, TILE};
+use crate::runtime::memory;
+use crate::tile::coding::{row_mask, GroupLayout, MaskRows, Masks, Scheme, TileCodes, ALL, NONE, SOME};
+
+/// Decodes a group; damage if its bytes are not what an encoder wrote. Never allocates more than the
+/// codes of the given tiles can take.
+pub fn decode<M: Model>(
+    scheme: Scheme,
+    bytes: &[u8],
+    shapes: &[TileShape],
+    tables: &[M::Decode],
+) -> Result<Vec<TileCodes>, Fault> {
+    let by_rows = match scheme.layout {
+        GroupLayout::Tiles => return v1::decode::<M>(scheme, bytes, shapes, tables),
+        GroupLayout::Lists => false,
+        GroupLayout::Rows => true,
+    };
+    let mut decoder = Decoder::new(bytes).ok_or(Fault::Damaged)?;
+    let mut rows = if by_rows { Some(RowDecoder::new()?) } else { None };
+    let mut tiles = memory::with_capacity(shapes.len())?;
+    for batch in shapes.chunks(LANES) {
+        let (mut codes, counts) = decode_heads(&mut decoder, scheme, batch.len(), tables, !by_rows)?;
+        decode_masks(&mut decoder, batch, &mut codes, tables)?;
+        if let Some(rows) = &mut rows {
+            for (c, shape) in codes.iter_mut().zip(batch) {
+                rows.tile(&mut decoder, scheme, shape, c, tables)?;
+            }
+        } else {
+            decode_lists(&mut decoder, scheme, batch, &mut codes, &counts, tables)?;
+        }
+        tiles.append(&mut codes);
+    }
+    if decoder.finished() {
+        Ok(tiles)
+    } else {
+        Err(Fault::Damaged)
+    }
+}
+
+/// The modes and the classes of a batch of `count` tiles, and with `listed` the number of entries of the sparse
+/// lists, by tile and block.
+pub(super) fn decode_heads<D: Decode>(
+    decoder: &mut Decoder<'_>,
+    scheme: Scheme,
+    count: usize,
+    tables: &[D],
+    listed: bool,
+) -> Result<(Vec<TileCodes>, [[u16; 3]; LANES]), Fault> {
+    let mut codes = memory::defaults::<TileCodes>(count)?;
+    let mut symbols = [0u8; LANES];
+    decoder.step(row_mask(count), |_| &tables[TILE_MODE], &mut symbols);
+    let mut coded = 0;
+    for (lane, c) in codes.iter_mut().enumerate() {
+        c.mode = symbols[lane];
+        if c.mode >= scheme.modes() {
+            return Err(Fault::Damaged);
+        }
+        coded |= (TileCodes::has_codes(c.mode) as u32) << lane;
+    }
+    for k in 0..scheme.blocks().len() {
+        let mut before = [0usize; LANES];
+        for (b, c) in before.iter_mut().zip(&codes) {
+            *b = class_table(&c.classes, k);
+        }
+        decoder.step(coded, |lane| &tables[before[lane]], &mut symbols);
+        for lane in lanes(coded) {
+            if symbols[lane] as usize >= scheme.classes() {
+                return Err(Fault::Damaged);
+            }
+            codes[lane].classes[k] = symbols[lane];
+        }
+    }
+    let mut counts = [[0; 3]; LANES];
+    for k in if listed { 0..3 } else { 0..0 } {
+        for lane in lanes(coded).filter(|&lane| is_list(codes[lane].classes[k])) {
+            let bits = lists::count_bits(k, codes[lane].classes[k]);
+            counts[lane][k] = if bits > 0 { decoder.raw(lane, bits) as u16 } else { 0 };
+        }
+    }
+    Ok((codes, counts))
+}
+
+/// The runs before entries in lanes of `active`; damage if one of the symbols is none of a run.
+#[inline(always)]
+pub(super) fn decode_runs<'t, D: Decode + 't>(
+    decoder: &mut Decoder<'_>,
+    active: u32,
+    table: impl Fn(usize) -> &'t D,
+) -> Result<[u32; LANES], Fault> {
+    let mut symbols = [0; LANES];
+    decoder.step(active, table, &mut symbols);
+    if lanes_above(&symbols, RUNS) != 0 {
+        return Err(Fault::Damaged);
+    }
+    let mut runs = symbols.map(u32::from);
+    for lane in lanes(lanes_above(&symbols, FIRST_RUN_WITH_RAW_BITS)) {
+        let bits = lists::run_bits(symbols[lane]);
+        runs[lane] = lists::decode_run(symbols[lane], decoder.raw(lane, bits), bits);
+    }
+    Ok(runs)
+}
+
+/// Entries of masks: the runs before them and their bytes, handed out one by one.
+#[derive(Default)]
+pub(super) struct MaskEntries {
+    runs: [u32; LANES],
+    bytes: [u8; LANES],
+    next: usize,
+    /// Entries in the chunk that was decoded last, and entries behind it.
+    count: usize,
+    left: usize,
+}
+
+impl MaskEntries {
+    pub(super) fn new(entries: usize) -> Self {
+        MaskEntries { left: entries, ..Self::default() }
+    }
+
+    fn next<D: Decode>(&mut self, decoder: &mut Decoder<'_>, tables: &[D]) -> Result<(usize, u8), Fault> {
+        if self.next == self.count {
+            (self.next, self.count) = (0, self.left.min(LANES));
+            self.left -= self.count;
+            let active = row_mask(self.count);
+            self.runs = decode_runs(decoder, active, |_| &tables[MASK_RUN])?;
+            decoder.step(active, |_| &tables[MASK_BYTE], &mut self.bytes);
+        }
+        self.next += 1;
+        Ok((self.runs[self.next - 1] as usize, self.bytes[self.next - 1]))
+    }
+
+    /// A mask of `count` entries.
+    pub(super) fn mask<D: Decode>(
+        &mut self,
+        decoder: &mut Decoder<'_>,
+        count: usize,
+        (width, height): (usize, usize),
+        tables: &[D],
+        rows: &mut MaskRows,
+    ) -> Result<(), Fault> {
+        let mut expected = 0;
+        for _ in 0..count {
+            let (run, byte) = self.next(decoder, tables)?;
+            let number = expected + run;
+            expected = number + 1;
+            let (column, y) = (number / TILE, number % TILE);
+            if column >= width.div_ceil(8) || y >= height {
+                return Err(Fault::Damaged);
+            }
+            rows[y] |= (byte as u32) << (8 * column);
+        }
+        Ok(())
+    }
+}
+
+/// Makes the masks of a tile: full and empty ones, and others from their differences by rows, which
+/// `differences(plane, rows)` gives.
+pub(super) fn make_masks(
+    codes: &mut TileCodes,
+    (width, height): (usize, usize),
+    mut differences: impl FnMut(usize, &mut MaskRows) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let (zero, fill) = codes.mask_states();
+    if (zero, fill) == (NONE, NONE) {
+        return Ok(());
+    }
+    let mut masks = Masks::default();
+    for (plane, (state, rows)) in [(zero, &mut masks.zero), (fill, &mut masks.fill)].into_iter().enumerate() {
+        if state == ALL {
+            rows[..height].fill(row_mask(width));
+        } else if state == SOME {
+            differences(plane, rows)?;
+            let mut before = 0;
+            for row in &mut rows[..height] {
+                before ^= *row;
+                *row = before & row_mask(width);
+            }
+        }
+    }
+    codes.masks = Some(memory::boxed(masks)?);
+    Ok(())
+}
+
+/// The masks of a batch.
+fn decode_masks<D: Decode>(
+    decoder: &mut Decoder<'_>,
+    shapes: &[TileShape],
+    codes: &mut [TileCodes],
+    tables: &[D],
+) -> Result<(), Fault> {
+    let mut counts = [[0; 2]; LANES];
+    for plane in 0..2 {
+        for (lane, c) in codes.iter().enumerate() {
+            if [c.mask_states().0, c.mask_states().1][plane] == SOME {
+                counts[lane][plane] = decoder.raw(lane, MASK_COUNT_BITS) as usize;
+            }
+        }
+    }
+    let mut entries = MaskEntries::new(counts.iter().flatten().sum());
+    for ((c, shape), counts) in codes.iter_mut().zip(shapes).zip(&counts) {
+        make_masks(c, shape.owned(), |plane, rows| {
+            entries.mask(decoder, counts[plane], shape.owned(), tables, rows)
+        })?;
+    }
+    Ok(())
+}
+
+/// The vertices of a batch, by lists.
+fn decode_lists<D: Decode>(
+    decoder: &mut Decoder<'_>,
+    scheme: Scheme,
+    shapes: &[TileShape],
+    codes: &mut [TileCodes],
+    counts: &[[u16; 3]; LANES],
+    tables: &[D],
+) -> Result<(), Fault> {
+    let (mut places, mut lists) = (memory::with_capacity(shapes.len())?, List::room(shapes.len())?);
+    for (tile, (c, shape)) in codes.iter_mut().zip(shapes).enumerate() {
+        List::append(&mut lists, tile, &c.classes, &counts[tile]);
+        let here = Places::new(scheme, shape, c);
+        c.symbols = memory::filled(here.symbols, ZERO)?;
+        places.push(here);
+    }
+    let mut vertices = Vertices::default();
+    let mut tables_of_runs = [0u8; LANES];
+    let mut parts = [(0, 0); LANES];
+    let mut next = 0;
+    while next < lists.len() {
+        let list = &mut lists[next];
+        let here = &places[list.tile as usize];
+        if !list.sparse && list.left as usize >= LANES && here.from(list.next as usize) == u32::MAX {
+            let place = here.of(list.next as usize).ok_or(Fault::Damaged)?;
+            vertices.decode_row(decoder, scheme, list, place, tables, codes)?;
+            list.left -= LANES as u16;
+            list.next += LANES as u16;
+            next += (list.left == 0) as usize;
+            continue;
+        }
+        if list.sparse && list.left as usize >= LANES && here.whole {
+            vertices.decode_entries(decoder, scheme, list, here, tables, codes)?;
+            next += (list.left == 0) as usize;
+            continue;
+        }
+        // The lists that the entries of this chunk are of, and the lanes where theirs end.
+        let (mut entries, mut count, mut sparse) = (0, 0, 0);
+        while entries < LANES && next < lists.len() {
+            let list = &mut lists[next];
+            let here = (list.left as usize).min(LANES - entries);
+            if here > 0 {
+                parts[count] = (next, entries + here);
+                count += 1;
+            }
+            if list.sparse {
+                sparse |= row_mask(here) << entries;
+                tables_of_runs[entries..entries + here].fill(list.run_table() as u8);
+            }
+            entries += here;
+            list.left -= here as u16;
+            next += (list.left == 0) as usize;
+        }
+        let runs = decode_runs(decoder, sparse, |lane| &tables[tables_of_runs[lane] as usize])?;
+        let (mut active, mut lane) = (0, 0);
+        for &(list, end) in &parts[..count] {
+            let list = &mut lists[list];
+            let places = &places[list.tile as usize];
+            let mut expected = list.next as usize;
+            vertices.tile[lane..end].fill(list.tile);
+            vertices.table[lane..end].fill(list.table);
+            while lane < end {
+                let position = expected + runs[lane] as usize;
+                expected = position + 1;
+                if position >= list.end as usize {
+                    return Err(Fault::Damaged);
+                }
+                match places.of(position) {
+                    Some(place) => {
+                        active |= 1 << lane;
+                        vertices.position[lane] = position as u16;
+                        vertices.place[lane] = place as u16;
+                        if position < DENSE {
+                            vertices.table[lane] = table_of(position, list.class) as u8;
+                        }
+                    }
+                    None if list.sparse => return Err(Fault::Damaged),
+                    None => {}
+                }
+                lane += 1;
+            }
+            list.next = expected as u16;
+        }
+        vertices.decode(decoder, scheme, active, tables, codes)?;
+    }
+    Ok(())
+}
+
+/// Vertices whose symbols are decoded together, one in a lane.
+#[derive(Default)]
+pub(super) struct Vertices {
+    tile: [u8; LANES],
+    table: [u8; LANES],
+    position: [u16; LANES],
+    /// Among the symbols of the tile.
+    place: [u16; LANES],
+}
+
+impl Vertices {
+    #[inline(always)]
+    pub(super) fn put(&mut self, lane: usize, tile: u8, position: usize, place: usize, table: u8) {
+        self.tile[lane] = tile;
+        self.position[lane] = position as u16;
+        self.place[lane] = place as u16;
+        self.table[lane] = table;
+    }
+
+    /// Symbols and raw bits; damage for a symbol that may not occur.
+    #[inline(always)]
+    pub(super) fn decode<D: Decode>(
+        &self,
+        decoder: &mut Decoder<'_>,
+        scheme: Scheme,
+        active: u32,
+        tables: &[D],
+        codes: &mut [TileCodes],
+    ) -> Result<(), Fault> {
+        let mut symbols = [0u8; LANES];
+        decoder.step(active, |lane| &tables[self.table[lane] as usize], &mut symbols);
+        let mut with_raw = 0;
+        for lane in lanes(active) {
+            // Symbols that no table of this kind should hold decode as stored values would.
+            symbols[lane] = symbols[lane].min(STORED);
+            codes[self.tile[lane] as usize].symbols[self.place[lane] as usize] = symbols[lane];
+            with_raw |= ((symbols[lane] >= FIRST_WITH_RAW_BITS) as u32) << lane;
+        }
+        if with_raw != 0 {
+            self.decode_raw(decoder, scheme, with_raw, &symbols, codes)?;
+        }
+        Ok(())
+    }
+
+    /// The same for the next 32 positions of a dense list behind the first, which all have a symbol.
+    #[inline(always)]
+    fn decode_row<D: Decode>(
+        &mut self,
+        decoder: &mut Decoder<'_>,
+        scheme: Scheme,
+        list: &List,
+        place: usize,
+        tables: &[D],
+        codes: &mut [TileCodes],
+    ) -> Result<(), Fault> {
+        let mut symbols = [0u8; LANES];
+        let table = &tables[list.table as usize];
+        decoder.step(u32::MAX, |_| table, &mut symbols);
+        symbols.iter_mut().for_each(|s| *s = (*s).min(STORED));
+        codes[list.tile as usize].symbols[place..place + LANES].copy_from_slice(&symbols);
+        let with_raw = lanes_above(&symbols, FIRST_WITH_RAW_BITS);
+        if with_raw != 0 {
+            for lane in lanes(with_raw) {
+                self.put(lane, list.tile, list.next as usize + lane, place + lane, list.table);
+            }
+            self.decode_raw(decoder, scheme, with_raw, &symbols, codes)?;
+        }
+        Ok(())
+    }
+
+    /// The same for the next 32 entries of a sparse list of a tile of which all positions have a symbol.
+    #[inline(always)]
+    fn decode_entries<D: Decode>(
+        &mut self,
+        decoder: &mut Decoder<'_>,
+        scheme: Scheme,
+        list: &mut List,
+        places: &Places,
+        tables: &[D],
+        codes: &mut [TileCodes],
+    ) -> Result<(), Fault> {
+        let (table, table_of_runs) = (&tables[list.table as usize], &tables[list.run_table()]);
+        let runs = decode_runs(decoder, u32::MAX, |_| table_of_runs)?;
+        let mut expected = list.next as u32;
+        for (position, run) in self.position.iter_mut().zip(&runs) {
+            *position = (expected + run) as u16;
+            expected += run + 1;
+        }
+        // They ascend, and 32 runs of less than 1024 fit their type.
+        if expected > list.end as u32 {
+            return Err(Fault::Damaged);
+        }
+        let mut symbols = [0u8; LANES];
+        decoder.step(u32::MAX, |_| table, &mut symbols);
+        symbols.iter_mut().for_each(|s| *s = (*s).min(STORED));
+        let before = places.before(list.next as usize);
+        let block = &mut codes[list.tile as usize].symbols[before..];
+        for (&position, &symbol) in self.position.iter().zip(&symbols) {
+            block[(position - list.next) as usize] = symbol;
+        }
+        let with_raw = lanes_above(&symbols, FIRST_WITH_RAW_BITS);
+        if with_raw != 0 {
+            self.tile.fill(list.tile);
+            self.decode_raw(decoder, scheme, with_raw, &symbols, codes)?;
+        }
+        list.next = expected as u16;
+        list.left -= LANES as u16;
+        Ok(())
+    }
+
+    fn decode_raw(
+        &self,
+        decoder: &mut Decoder<'_>,
+        scheme: Scheme,
+        active: u32,
+        symbols: &[u8; LANES],
+        codes: &mut [TileCodes],
+    ) -> Result<(), Fault> {
+        let mut bits = [0u32; LANES];
+        let mut values = [0u128; LANES];
+        let mut most = 0;
+        for lane in lanes(active) {
+            if !scheme.allows(symbols[lane]) {
+                return Err(Fault::Damaged);
+            }
+            bits[lane] = scheme.raw_bits(symbols[lane], self.position[lane] as usize);
+            most = most.max(bits[lane]);
+        }
+        for done in (0..most).step_by(PIECE_BITS as usize) {
+            for lane in lanes(active).filter(|&lane| bits[lane] > done) {
+                let n = (bits[lane] - done).min(PIECE_BITS);
+                values[lane] |= (decoder.raw(lane, n) as u128) << done;
+            }
+        }
+        for lane in lanes(active) {
+            let raw = &mut codes[self.tile[lane] as usize].raw;
+            for k in 0..bits[lane].div_ceil(64) {
+                memory::push(raw, (values[lane] >> (64 * k)) as u64)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,355 @@
+//! Groups of tiles to bytes, backwards.
+
+use super::{class_table, for_mask_entries, lorenzo, some_masks, List, Places};
+use crate::entropy::lanes::{lanes_above, lanes_down, Encode, Encoder, LANES, MISSING, PIECE_BITS};
+use crate::entropy::lists::{self, is_list, Entries, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS};
+use crate::entropy::symbols::FIRST_WITH_RAW_BITS;
+use crate::entropy::tables::{ESCAPE, MASK_BYTE, MASK_RUN, TILE_MODE};
+use crate::entropy::Model;
+use crate::error::Result;
+use crate::grid::tiles::{TileShape, TILE, TILE_VERTICES};
+use crate::runtime::memory;
+use crate::tile::coding::{row_mask, GroupLayout, Scheme, TileCodes};
+
+/// Bytes of a mask.
+const MASK_BYTES: usize = TILE_VERTICES / 8;
+const _: () = assert!(MASK_BYTES == TILE * 4);
+
+/// At most a symbol in each lane, some with raw bits.
+pub(super) struct Step {
+    active: u32,
+    with_raw: u32,
+    symbol: [u8; LANES],
+    table: [u8; LANES],
+    /// How many raw bits, and which, where there are some.
+    bits: [u8; LANES],
+    raw: [[u64; 2]; LANES],
+}
+
+impl Step {
+    pub(super) fn new() -> Self {
+        Step {
+            active: 0,
+            with_raw: 0,
+            symbol: [0; LANES],
+            table: [0; LANES],
+            bits: [0; LANES],
+            raw: [[0; 2]; LANES],
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn put(&mut self, lane: usize, table: usize, symbol: u8) {
+        (self.symbol[lane], self.table[lane]) = (symbol, table as u8);
+        self.active |= 1 << lane;
+    }
+
+    /// Adds symbols of one table in successive lanes.
+    fn put_list(&mut self, lane: usize, table: u8, symbols: &[u8]) {
+        let end = lane + symbols.len();
+        self.active |= row_mask(end) & !row_mask(lane);
+        self.table[lane..end].fill(table);
+        self.symbol[lane..end].copy_from_slice(symbols);
+    }
+
+    /// Adds symbols of one table in some lanes.
+    pub(super) fn put_lanes(&mut self, active: u32, table: usize, symbols: &[u8; LANES]) {
+        (self.active, self.table, self.symbol) = (active, [table as u8; LANES], *symbols);
+    }
+
+    /// Gives the symbol of a lane raw bits.
+    #[inline(always)]
+    pub(super) fn put_raw(&mut self, lane: usize, bits: u32, raw: [u64; 2]) {
+        (self.bits[lane], self.raw[lane]) = (bits as u8, raw);
+        self.with_raw |= ((bits > 0) as u32) << lane;
+    }
+
+    #[inline(always)]
+    fn put_run(&mut self, lane: usize, table: usize, run: u16) {
+        let (symbol, value, bits) = lists::encode_run(run as u32);
+        self.put(lane, table, symbol);
+        if bits > 0 {
+            self.put_raw(lane, bits, [value as u64, 0]);
+        }
+    }
+
+    /// Encodes what the decoder reads as: all symbols, the escapes, the raw bits.
+    pub(super) fn encode<E: Encode>(&mut self, encoder: &mut Encoder, tables: &[E]) {
+        if self.active == 0 {
+            return;
+        }
+        if self.with_raw != 0 {
+            self.encode_raw(encoder);
+        }
+        let lane = |lane: usize| (lane, &tables[self.table[lane] as usize], self.symbol[lane]);
+        let plain = if self.active == u32::MAX {
+            encoder.symbols((0..LANES).rev().map(lane))
+        } else {
+            encoder.symbols(lanes_down(self.active).map(lane))
+        };
+        if !plain {
+            let escapes = |&(_, table, symbol): &(usize, &E, u8)| table.flags(symbol) & MISSING != 0;
+            for (lane, _, symbol) in lanes_down(self.active).map(lane).filter(escapes) {
+                encoder.raw(lane, symbol as u32, 8);
+            }
+            for item in lanes_down(self.active).map(lane) {
+                encoder.put(item.0, item.1, if escapes(&item) { ESCAPE } else { item.2 });
+            }
+        }
+        (self.active, self.with_raw) = (0, 0);
+    }
+
+    /// The same for symbols of one table in all lanes, which have their raw bits already.
+    #[inline(always)]
+    fn encode_all<E: Encode>(
+        &mut self,
+        encoder: &mut Encoder,
+        tables: &[E],
+        table: u8,
+        symbols: &[u8; LANES],
+    ) {
+        if self.with_raw != 0 {
+            self.encode_raw(encoder);
+            self.with_raw = 0;
+        }
+        let of = &tables[table as usize];
+        if !encoder.symbols((0..LANES).rev().map(|lane| (lane, of, symbols[lane]))) {
+            self.put_list(0, table, symbols);
+            self.encode(encoder, tables);
+        }
+    }
+
+    /// The same for symbols of one table in some lanes.
+    #[inline(always)]
+    pub(super) fn encode_lanes<E: Encode>(
+        &mut self,
+        encoder: &mut Encoder,
+        tables: &[E],
+        active: u32,
+        table: usize,
+        symbols: &[u8; LANES],
+    ) {
+        if active == u32::MAX {
+            return self.encode_all(encoder, tables, table as u8, symbols);
+        }
+        if self.with_raw != 0 {
+            self.encode_raw(encoder);
+            self.with_raw = 0;
+        }
+        let of = &tables[table];
+        if !encoder.symbols(lanes_down(active).map(|lane| (lane, of, symbols[lane]))) {
+            self.put_lanes(active, table, symbols);
+            self.encode(encoder, tables);
+        }
+    }
+
+    fn encode_raw(&self, encoder: &mut Encoder) {
+        let most = lanes_down(self.with_raw).map(|lane| self.bits[lane] as u32).max().unwrap_or(0);
+        for piece in (0..most.div_ceil(PIECE_BITS)).rev() {
+            let done = piece * PIECE_BITS;
+            for lane in lanes_down(self.with_raw).filter(|&lane| self.bits[lane] as u32 > done) {
+                let n = (self.bits[lane] as u32 - done).min(PIECE_BITS);
+                let piece = (self.raw[lane][(done / 64) as usize] >> (done % 64)) as u32;
+                encoder.raw(lane, piece & ((1 << n) - 1), n);
+            }
+        }
+    }
+}
+
+/// A tile whose codes are encoded from the last one on.
+struct Tile<'a> {
+    codes: &'a TileCodes,
+    places: Places,
+    /// Entries of sparse lists, less those that are done.
+    entries: Entries<'a>,
+    /// Raw elements of the entries that are left.
+    raw: &'a [u64],
+}
+
+impl Tile<'_> {
+    /// Adds the symbol of a position, with its raw bits, which are the last ones.
+    #[inline(always)]
+    fn push(&mut self, step: &mut Step, scheme: Scheme, lane: usize, table: u8, symbol: u8, position: usize) {
+        step.put(lane, table as usize, symbol);
+        if symbol >= FIRST_WITH_RAW_BITS {
+            self.put_raw(step, scheme, lane, symbol, position);
+        }
+    }
+
+    /// Adds the raw bits of such a symbol.
+    #[inline(never)]
+    fn put_raw(&mut self, step: &mut Step, scheme: Scheme, lane: usize, symbol: u8, position: usize) {
+        let bits = scheme.raw_bits(symbol, position);
+        let (rest, here) = self.raw.split_at(self.raw.len() - bits.div_ceil(64) as usize);
+        let word = |k: usize| here.get(k).copied().unwrap_or(0);
+        step.put_raw(lane, bits, [word(0), word(1)]);
+        self.raw = rest;
+    }
+
+    /// Encodes 32 positions of one table whose symbols have no raw bits and no escapes; false if they have.
+    #[inline(always)]
+    fn put_plain<E: Encode>(&self, encoder: &mut Encoder, first: usize, table: &E) -> bool {
+        let mask = self.places.from(first);
+        let Some(at) = self.places.of(first + mask.trailing_zeros() as usize % LANES) else {
+            return true;
+        };
+        let symbols = &self.codes.symbols[at..][..mask.count_ones() as usize];
+        match <&[u8; LANES]>::try_from(symbols) {
+            Ok(all) => {
+                lanes_above(all, FIRST_WITH_RAW_BITS) == 0
+                    && encoder.symbols((0..LANES).rev().map(|lane| (lane, table, all[lane])))
+            }
+            Err(_) => {
+                symbols.iter().all(|&s| s < FIRST_WITH_RAW_BITS)
+                    && encoder
+                        .symbols(lanes_down(mask).zip(symbols.iter().rev()).map(|(l, &s)| (l, table, s)))
+            }
+        }
+    }
+}
+
+/// A tile as it is encoded.
+pub type Coded<'a> = (TileShape, &'a TileCodes, Entries<'a>);
+
+/// The coded form of a group of tiles.
+pub fn encode<M: Model>(scheme: Scheme, tiles: &[Coded<'_>], tables: &[M::Encode]) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::new()?;
+    let mut step = Step::new();
+    for batch in tiles.chunks(LANES).rev() {
+        let coded = |t: &(usize, &Coded)| TileCodes::has_codes(t.1 .1.mode);
+        if scheme.layout == GroupLayout::Rows {
+            for (_, (shape, codes, _)) in batch.iter().enumerate().filter(coded).rev() {
+                lorenzo::encode::<M>(&mut encoder, scheme, (shape, codes), tables);
+            }
+            encode_masks::<M>(&mut encoder, batch, tables)?;
+        } else {
+            encode_lists::<M>(&mut encoder, scheme, batch, tables)?;
+            encode_masks::<M>(&mut encoder, batch, tables)?;
+            for k in (0..3).rev() {
+                for (lane, (_, codes, entries)) in batch.iter().enumerate().filter(coded).rev() {
+                    let class = codes.classes[k];
+                    let bits = if is_list(class) { lists::count_bits(k, class) } else { 0 };
+                    if bits > 0 {
+                        encoder.raw(lane, entries.counts[k] as u32, bits);
+                    }
+                }
+            }
+        }
+        for k in (0..scheme.blocks().len()).rev() {
+            for (lane, (_, codes, _)) in batch.iter().enumerate().filter(coded).rev() {
+                step.put(lane, class_table(&codes.classes, k), codes.classes[k]);
+            }
+            step.encode(&mut encoder, tables);
+        }
+        for (lane, (_, codes, _)) in batch.iter().enumerate().rev() {
+            step.put(lane, TILE_MODE, codes.mode);
+        }
+        step.encode(&mut encoder, tables);
+    }
+    encoder.finish()
+}
+
+/// The masks of a batch, and in front of them the numbers of their entries.
+fn encode_masks<M: Model>(encoder: &mut Encoder, batch: &[Coded<'_>], tables: &[M::Encode]) -> Result<()> {
+    let mut entries = Vec::new();
+    let mut counts = [[None; LANES]; 2];
+    for (lane, (shape, codes, _)) in batch.iter().enumerate() {
+        for (rows, counts) in some_masks(codes).into_iter().zip(&mut counts) {
+            let before = entries.len();
+            if let Some(rows) = rows {
+                memory::reserve_growing(&mut entries, MASK_BYTES)?;
+                for_mask_entries(shape, rows, |run, byte| entries.push((run as u16, byte)));
+                counts[lane] = Some((entries.len() - before) as u32);
+            }
+        }
+    }
+    let (mut runs, mut bytes) = (Step::new(), Step::new());
+    for chunk in entries.chunks(LANES).rev() {
+        for (lane, &(run, byte)) in chunk.iter().enumerate().rev() {
+            bytes.put(lane, MASK_BYTE, byte);
+            runs.put_run(lane, MASK_RUN, run);
+        }
+        bytes.encode(encoder, tables);
+        runs.encode(encoder, tables);
+    }
+    for (lane, count) in counts.iter().rev().flat_map(|counts| counts.iter().enumerate().rev()) {
+        if let &Some(count) = count {
+            encoder.raw(lane, count, MASK_COUNT_BITS);
+        }
+    }
+    Ok(())
+}
+
+/// The vertices of a batch, by lists.
+fn encode_lists<M: Model>(
+    encoder: &mut Encoder,
+    scheme: Scheme,
+    batch: &[Coded<'_>],
+    tables: &[M::Encode],
+) -> Result<()> {
+    let (mut tiles, mut lists) = (memory::with_capacity(batch.len())?, List::room(batch.len())?);
+    for (lane, &(ref shape, codes, entries)) in batch.iter().enumerate() {
+        List::append(&mut lists, lane, &codes.classes, &entries.counts);
+        tiles.push(Tile { codes, places: Places::new(scheme, shape, codes), entries, raw: &codes.raw });
+    }
+    let mut left: usize = lists.iter().map(|list| list.left as usize).sum();
+    let (mut runs_step, mut vertices) = (Step::new(), Step::new());
+    let mut lists = lists.into_iter().rev().peekable();
+    while left > 0 {
+        // The last chunk is the one that may be short.
+        let mut lane = (left - 1) % LANES + 1;
+        left -= lane;
+        while lane > 0 {
+            let list = lists.peek_mut().expect("entries are left");
+            let tile = &mut tiles[list.tile as usize];
+            let here = lane.min(list.left as usize);
+            list.left -= here as u16;
+            lane -= here;
+            let first = (list.next + list.left) as usize;
+            if list.sparse {
+                let Entries { symbols, runs, run_symbols, .. } = tile.entries.split_off(here);
+                for k in from_end(symbols, FIRST_WITH_RAW_BITS) {
+                    tile.put_raw(&mut vertices, scheme, lane + k, symbols[k], DENSE);
+                }
+                for k in from_end(run_symbols, FIRST_RUN_WITH_RAW_BITS) {
+                    let (_, value, bits) = lists::encode_run(runs[k] as u32);
+                    runs_step.put_raw(lane + k, bits, [value as u64, 0]);
+                }
+                let run_table = list.run_table() as u8;
+                match (symbols.try_into(), run_symbols.try_into()) {
+                    (Ok(symbols), Ok(run_symbols)) => {
+                        vertices.encode_all(encoder, tables, list.table, symbols);
+                        runs_step.encode_all(encoder, tables, run_table, run_symbols);
+                    }
+                    _ => {
+                        vertices.put_list(lane, list.table, symbols);
+                        runs_step.put_list(lane, run_table, run_symbols);
+                    }
+                }
+            } else if here < LANES || !tile.put_plain(encoder, first, &tables[list.table as usize]) {
+                for position in (first..first + here).rev() {
+                    if let Some(at) = tile.places.of(position) {
+                        let (symbol, lane) = (tile.codes.symbols[at], lane + position - first);
+                        tile.push(&mut vertices, scheme, lane, list.table(position), symbol, position);
+                    }
+                }
+            }
+            if list.left == 0 {
+                lists.next();
+            }
+        }
+        vertices.encode(encoder, tables);
+        runs_step.encode(encoder, tables);
+    }
+    Ok(())
+}
+
+/// The numbers of symbols that are `least` or above, the last one first.
+#[inline(always)]
+fn from_end(symbols: &[u8], least: u8) -> impl Iterator<Item = usize> {
+    let above = match symbols.try_into() {
+        Ok(all) => lanes_above(all, least),
+        Err(_) => symbols.iter().enumerate().fold(0, |above, (k, &s)| above | ((s >= least) as u32) << k),
+    };
+    lanes_down(above)
+}

@@ -1,0 +1,429 @@
+//! The rows of tiles, a lane for each: how the vertices of the Lorenzo predictor are coded.
+//!
+//! A tile of a class from 1 to 7 first says which of its vertices have a symbol, a bit each: a byte of every row
+//! in a step. Steps with one of these symbols of each row follow, from the left, until no row has more. In a tile
+//! of class [`WHOLE`] all vertices have one. A lane stays with its row: nothing is looked up by position, and the
+//! decoder of a tile waits for no other tile.
+//!
+//! Where the coder takes a bit for each byte, however likely, those of rows without a symbol would be most of a
+//! tile that has few. So tiles of a class up to [`LAST_SPARSE_TILE`] say before which rows have some.
+
+use super::count::TILE_WEIGHT;
+use super::encode::Step;
+use super::{some_masks, Fault};
+use crate::entropy::lanes::{lanes, lanes_above, Decode, Decoder, Encoder, LANES, PIECE_BITS};
+use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, STORED, ZERO};
+use crate::entropy::tables::{
+    Counts, ANCHOR, COARSE_CLASS, LAST_SPARSE_TILE, MASK_BYTE, MASK_RUN, PATTERN, ROW_BYTE, ROW_CLASSES,
+    ROW_SYMBOL, TILE_MODE, WHOLE,
+};
+use crate::entropy::Model;
+use crate::grid::tiles::{TileShape, TILE};
+use crate::runtime::memory;
+use crate::tile::coding::{row_mask, MaskRows, Scheme, TileCodes};
+
+/// Weight of a step, and of the list of a mask: what takes a GPU about as long as so many entries of lists.
+const STEP_WEIGHT: u16 = 28;
+const MASK_LIST_WEIGHT: u16 = 64;
+/// The steps of a tile by its class, about.
+const STEPS: [u16; ROW_CLASSES] = [0, 6, 7, 8, 10, 13, 18, 25, 32];
+
+/// All tables of a stream that is coded by rows.
+pub fn tables() -> impl Iterator<Item = usize> {
+    [TILE_MODE, COARSE_CLASS, MASK_BYTE, ANCHOR, ROW_BYTE, MASK_RUN]
+        .into_iter()
+        .chain(PATTERN..ROW_SYMBOL + ROW_CLASSES - 1)
+}
+
+/// The tables of the patterns and of the symbols of a class above 0. Tiles of class [`WHOLE`] have no patterns.
+#[inline(always)]
+fn tables_of(class: u8) -> (usize, usize) {
+    (PATTERN + class as usize - 1, ROW_SYMBOL + class as usize - 1)
+}
+
+/// Bytes of the pattern of a row.
+fn pattern_bytes(shape: &TileShape) -> usize {
+    shape.owned().0.div_ceil(8)
+}
+
+/// Bytes that say which rows have a symbol.
+fn row_bytes(shape: &TileShape) -> usize {
+    shape.owned().1.div_ceil(8)
+}
+
+/// Visits the rows of a tile of a class above 0, as `visit(y, symbols by column, those that are in the stream)`.
+#[inline(always)]
+fn for_rows(
+    active: &MaskRows,
+    codes: &TileCodes,
+    height: usize,
+    mut visit: impl FnMut(usize, &[u8; TILE], u32),
+) {
+    let mut symbols = &codes.symbols[..];
+    for (y, &mask) in active[..height].iter().enumerate() {
+        let here;
+        (here, symbols) = symbols.split_at(mask.count_ones() as usize);
+        let mut spread = [ZERO; TILE];
+        let row = match here.try_into() {
+            Ok(whole) => whole,
+            Err(_) => {
+                lanes(mask).zip(here).for_each(|(x, &s)| spread[x] = s);
+                &spread
+            }
+        };
+        visit(y, row, if codes.classes[0] == WHOLE { mask } else { lanes_above(row, 1) });
+    }
+}
+
+/// Counts what is coded of a tile with codes: its raw bits.
+pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut Counts) -> u64 {
+    let class = codes.classes[0];
+    if class == 0 {
+        return 0;
+    }
+    let active = scheme.active(shape, codes.masks.as_deref());
+    let bytes = if class == WHOLE { 0 } else { pattern_bytes(shape) };
+    let (pattern, symbol) = tables_of(class);
+    let [patterns, symbols] = counts.get_disjoint_mut([pattern, symbol]).expect("these are two tables");
+    let (mut raw, mut any) = (0, 0u32);
+    for_rows(&active, codes, shape.owned().1, |y, row, present| {
+        any |= ((present != 0) as u32) << y;
+        if present != 0 || class > LAST_SPARSE_TILE {
+            for &byte in &present.to_le_bytes()[..bytes] {
+                patterns[byte as usize] += 1;
+            }
+        }
+        // Zeros are many where there are some.
+        let nonzero = lanes_above(row, 1);
+        symbols[ZERO as usize] += (present & !nonzero).count_ones() as u64;
+        for x in lanes(nonzero) {
+            symbols[row[x] as usize] += 1;
+        }
+        for x in lanes(lanes_above(row, FIRST_WITH_RAW_BITS)) {
+            raw += scheme.raw_bits(row[x], 1) as u64;
+        }
+    });
+    if class <= LAST_SPARSE_TILE {
+        for &byte in &any.to_le_bytes()[..row_bytes(shape)] {
+            counts[ROW_BYTE][byte as usize] += 1;
+        }
+    }
+    // The first vertex has a table of its own.
+    if active[0] & 1 != 0 && (class == WHOLE || codes.symbols[0] != ZERO) {
+        counts[symbol][codes.symbols[0] as usize] -= 1;
+        counts[ANCHOR][codes.symbols[0] as usize] += 1;
+    }
+    raw
+}
+
+/// Weight of a tile, as its class and its masks tell it without a look at its symbols.
+pub fn weight(codes: &TileCodes) -> u16 {
+    let lists = some_masks(codes).into_iter().flatten().count() as u16;
+    let class = if TileCodes::has_codes(codes.mode) { codes.classes[0] as usize } else { 0 };
+    TILE_WEIGHT + MASK_LIST_WEIGHT * lists + STEP_WEIGHT * STEPS.get(class).unwrap_or(&0)
+}
+
+/// What a tile has in the stream, by rows.
+struct Rows {
+    /// The vertices that have a symbol.
+    present: MaskRows,
+    /// Of steps: the k-th symbol of row y is at [k][y].
+    symbols: [[u8; LANES]; TILE],
+}
+
+/// Exchanges rows and columns, of which the first ones alone are asked for, in squares of 8 by 8.
+#[inline(always)]
+fn transpose(from: &[[u8; TILE]; TILE], to: &mut [[u8; TILE]; TILE], columns: usize) {
+    const SIDE: usize = 8;
+    // Exchanges what is `by` above `low` with what is in its place `at` rows below.
+    #[inline(always)]
+    fn exchange(square: &mut [u64; SIDE], at: usize, by: u32, low: u64) {
+        for k in (0..SIDE).filter(|k| k & at == 0) {
+            let other = (square[k] >> by ^ square[k | at]) & low;
+            square[k] ^= other << by;
+            square[k | at] ^= other;
+        }
+    }
+    for x in (0..columns).step_by(SIDE) {
+        for y in (0..TILE).step_by(SIDE) {
+            let mut square: [u64; SIDE] = std::array::from_fn(|k| {
+                u64::from_le_bytes(from[y + k][x..x + SIDE].try_into().expect("eight bytes"))
+            });
+            exchange(&mut square, 4, 32, 0x0000_0000_ffff_ffff);
+            exchange(&mut square, 2, 16, 0x0000_ffff_0000_ffff);
+            exchange(&mut square, 1, 8, 0x00ff_00ff_00ff_00ff);
+            for (k, column) in square.iter().enumerate() {
+                to[x + k][y..y + SIDE].copy_from_slice(&column.to_le_bytes());
+            }
+        }
+    }
+}
+
+impl Rows {
+    fn new() -> Self {
+        Rows { present: [0; TILE], symbols: [[ZERO; LANES]; TILE] }
+    }
+
+    /// The rows that have more symbols than the number of a step, by step.
+    fn steps(&self) -> [u32; TILE] {
+        let mut last = [0u32; TILE + 1];
+        for (y, present) in self.present.iter().enumerate() {
+            last[present.count_ones() as usize] |= 1 << y;
+        }
+        let (mut steps, mut rows) = ([0; TILE], 0);
+        for (step, &ended) in steps.iter_mut().zip(&last[1..]).rev() {
+            rows |= ended;
+            *step = rows;
+        }
+        steps
+    }
+
+    /// The most symbols of a row.
+    fn most(&self) -> usize {
+        self.present.iter().map(|row| row.count_ones()).max().unwrap_or(0) as usize
+    }
+
+    /// Whether the vertex (0, 0) has a symbol, which has a table of its own.
+    fn has_first(&self) -> bool {
+        self.present[0] & 1 != 0
+    }
+}
+
+/// Encodes the rows of a tile with codes, from the last one on.
+pub fn encode<M: Model>(
+    encoder: &mut Encoder,
+    scheme: Scheme,
+    (shape, codes): (&TileShape, &TileCodes),
+    tables: &[M::Encode],
+) {
+    let class = codes.classes[0];
+    if class == 0 {
+        return;
+    }
+    let active = scheme.active(shape, codes.masks.as_deref());
+    let height = shape.owned().1;
+    let mut rows = Rows::new();
+    let mut by_row = [[ZERO; TILE]; TILE];
+    // Behind the raw elements of each row.
+    let (mut ends, mut end) = ([0; TILE], 0);
+    for_rows(&active, codes, height, |y, row, present| {
+        rows.present[y] = present;
+        if present == u32::MAX {
+            by_row[y] = *row;
+        } else {
+            for (k, x) in lanes(present).enumerate() {
+                by_row[y][k % TILE] = row[x];
+            }
+        }
+        if !codes.raw.is_empty() {
+            for x in lanes(lanes_above(row, FIRST_WITH_RAW_BITS)) {
+                end += scheme.raw_bits(row[x], 1).div_ceil(64) as usize;
+            }
+            ends[y] = end;
+        }
+    });
+    let most = rows.most();
+    transpose(&by_row, &mut rows.symbols, most);
+    let (pattern, symbol) = tables_of(class);
+    let (mut step, steps) = (Step::new(), rows.steps());
+    for (k, &active) in steps.iter().enumerate().rev().filter(|&(_, &active)| active != 0) {
+        let symbols = &rows.symbols[k];
+        for lane in lanes(lanes_above(symbols, FIRST_WITH_RAW_BITS) & active) {
+            let bits = scheme.raw_bits(symbols[lane], 1);
+            let words = bits.div_ceil(64) as usize;
+            ends[lane] -= words;
+            let word = |k: usize| if k < words { codes.raw[ends[lane] + k] } else { 0 };
+            step.put_raw(lane, bits, [word(0), word(1)]);
+        }
+        if k == 0 && rows.has_first() {
+            step.put_lanes(active, symbol, symbols);
+            step.put(0, ANCHOR, symbols[0]);
+            step.encode(encoder, tables);
+        } else {
+            step.encode_lanes(encoder, tables, active, symbol, symbols);
+        }
+    }
+    if class < WHOLE {
+        let coded = if class <= LAST_SPARSE_TILE { steps[0] } else { row_mask(height) };
+        for byte in (0..pattern_bytes(shape)).rev() {
+            let bytes = rows.present.map(|row| (row >> (8 * byte)) as u8);
+            step.encode_lanes(encoder, tables, coded, pattern, &bytes);
+        }
+        if class <= LAST_SPARSE_TILE {
+            let mut bytes = [0; LANES];
+            bytes[..4].copy_from_slice(&coded.to_le_bytes());
+            step.encode_lanes(encoder, tables, row_mask(row_bytes(shape)), ROW_BYTE, &bytes);
+        }
+    }
+}
+
+/// Decodes the rows of tiles, one after another.
+pub struct RowDecoder {
+    rows: Rows,
+    /// Raw bits of the symbols that have some: the words of the k-th one of row y are at [k][word][y].
+    raw: Vec<[[u64; LANES]; 2]>,
+}
+
+impl RowDecoder {
+    pub fn new() -> Result<Self, Fault> {
+        Ok(RowDecoder { rows: Rows::new(), raw: memory::filled(TILE, [[0; LANES]; 2])? })
+    }
+
+    /// The symbols of a tile with codes, whose class and masks are there; damage for bytes that no encoder writes.
+    pub fn tile<D: Decode>(
+        &mut self,
+        decoder: &mut Decoder<'_>,
+        scheme: Scheme,
+        shape: &TileShape,
+        codes: &mut TileCodes,
+        tables: &[D],
+    ) -> Result<(), Fault> {
+        let class = codes.classes[0];
+        if class == 0 {
+            return Ok(());
+        }
+        let active = scheme.active(shape, codes.masks.as_deref());
+        let (pattern, symbol) = tables_of(class);
+        if class == WHOLE {
+            self.rows.present = active;
+        } else {
+            let mut coded = row_mask(shape.owned().1);
+            if class <= LAST_SPARSE_TILE {
+                let mut bytes = [0u8; LANES];
+                decoder.step(row_mask(row_bytes(shape)), |_| &tables[ROW_BYTE], &mut bytes);
+                let any = u32::from_le_bytes(bytes[..4].try_into().expect("four bytes"));
+                if any & !coded != 0 {
+                    return Err(Fault::Damaged);
+                }
+                coded = any;
+            }
+            self.patterns(decoder, shape, coded, &tables[pattern]);
+            if self.rows.present.iter().zip(&active).any(|(present, active)| present & !active != 0) {
+                return Err(Fault::Damaged);
+            }
+        }
+        let of = &tables[symbol];
+        let first = if self.rows.has_first() { &tables[ANCHOR] } else { of };
+        let mut any_raw = false;
+        for (k, &active) in self.rows.steps().iter().enumerate().take_while(|&(_, &active)| active != 0) {
+            let symbols = &mut self.rows.symbols[k];
+            if k == 0 {
+                decoder.step(active, |lane| if lane == 0 { first } else { of }, symbols);
+            } else {
+                decoder.step(active, |_| of, symbols);
+            }
+            // Symbols that no table of this kind should hold decode as stored values would.
+            symbols.iter_mut().for_each(|s| *s = (*s).min(STORED));
+            let with_raw = lanes_above(symbols, FIRST_WITH_RAW_BITS) & active;
+            if with_raw != 0 {
+                any_raw = true;
+                self.raw_bits(decoder, scheme, k, with_raw)?;
+            }
+        }
+        self.put_in_order(scheme, &active, any_raw, codes)
+    }
+
+    /// The patterns of some rows; those of the others are empty.
+    fn patterns<D: Decode>(&mut self, decoder: &mut Decoder<'_>, shape: &TileShape, coded: u32, table: &D) {
+        let mut bytes = [0u8; LANES];
+        self.rows.present = [0; TILE];
+        for byte in 0..pattern_bytes(shape) {
+            decoder.step(coded, |_| table, &mut bytes);
+            for y in lanes(coded) {
+                self.rows.present[y] |= (bytes[y] as u32) << (8 * byte);
+            }
+        }
+    }
+
+    /// The raw bits of a step; damage for a symbol that may not occur.
+    fn raw_bits(
+        &mut self,
+        decoder: &mut Decoder<'_>,
+        scheme: Scheme,
+        k: usize,
+        with_raw: u32,
+    ) -> Result<(), Fault> {
+        let mut bits = [0u32; LANES];
+        let mut most = 0;
+        for lane in lanes(with_raw) {
+            let symbol = self.rows.symbols[k][lane];
+            if !scheme.allows(symbol) {
+                return Err(Fault::Damaged);
+            }
+            bits[lane] = scheme.raw_bits(symbol, 1);
+            most = most.max(bits[lane]);
+        }
+        let mut values = [[0u64; LANES]; 2];
+        for done in (0..most).step_by(PIECE_BITS as usize) {
+            let word = &mut values[(done / 64) as usize];
+            for lane in lanes(with_raw).filter(|&lane| bits[lane] > done) {
+                let n = (bits[lane] - done).min(PIECE_BITS);
+                word[lane] |= (decoder.raw(lane, n) as u64) << (done % 64);
+            }
+        }
+        self.raw[k] = values;
+        Ok(())
+    }
+
+    /// The symbols of active vertices by position, zeros where the stream has none, and their raw elements.
+    fn put_in_order(
+        &self,
+        scheme: Scheme,
+        active: &MaskRows,
+        any_raw: bool,
+        codes: &mut TileCodes,
+    ) -> Result<(), Fault> {
+        let count: u32 = active.iter().map(|row| row.count_ones()).sum();
+        codes.symbols = memory::with_capacity(count as usize)?;
+        let mut by_row = [[ZERO; TILE]; TILE];
+        transpose(&self.rows.symbols, &mut by_row, TILE);
+        if self.rows.present == [u32::MAX; TILE] && !any_raw {
+            codes.symbols.extend_from_slice(by_row.as_flattened());
+            return Ok(());
+        }
+        for (y, symbols) in by_row.iter().enumerate() {
+            let (active, present) = (active[y], self.rows.present[y]);
+            if any_raw {
+                let here = row_mask(present.count_ones() as usize);
+                for k in lanes(lanes_above(symbols, FIRST_WITH_RAW_BITS) & here) {
+                    let words = scheme.raw_bits(symbols[k], 1).div_ceil(64) as usize;
+                    for word in &self.raw[k][..words] {
+                        memory::push(&mut codes.raw, word[y])?;
+                    }
+                }
+            }
+            if present == u32::MAX {
+                codes.symbols.extend_from_slice(symbols);
+                continue;
+            }
+            let mut row = [ZERO; TILE];
+            for (k, x) in lanes(present).enumerate() {
+                row[x] = symbols[k % TILE];
+            }
+            if active == u32::MAX {
+                codes.symbols.extend_from_slice(&row);
+            } else {
+                codes.symbols.extend(lanes(active).map(|x| row[x]));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transposed_columns_are_rows() {
+        let from: [[u8; TILE]; TILE] =
+            std::array::from_fn(|y| std::array::from_fn(|x| (y * 37 + x * 101 + x * y) as u8));
+        for columns in [0, 1, 8, 9, 32] {
+            let mut to = [[0; TILE]; TILE];
+            transpose(&from, &mut to, columns);
+            for x in 0..columns {
+                assert!((0..TILE).all(|y| to[x][y] == from[y][x]), "column {x} of {columns}");
+            }
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! Tables: which one codes what, how counts become frequencies, and how tables are stored.
+
+use super::rans::{DecodeTable, EncodeTable};
+use super::Model;
+use crate::error::{Error, Result};
+use crate::request::Coder;
+use crate::runtime::memory;
+
+/// Frequencies sum to 2^12.
+pub const SCALE_BITS: u32 = 12;
+pub const SCALE: u32 = 1 << SCALE_BITS;
+/// Stands for every symbol that has no frequency of its own; the symbol follows in 8 raw bits.
+pub const ESCAPE: u8 = 255;
+pub const ALPHABET: usize = 256;
+
+/// Activity classes of a block of vertices: 0 means that every code is zero and nothing is stored.
+pub const CLASSES: usize = 8;
+
+/// Classes of a tile that is coded by rows: those of a block, and [`WHOLE`].
+pub const ROW_CLASSES: usize = CLASSES + 1;
+/// Tiles of a class up to this one say which of their rows have any symbol: most have none.
+pub const LAST_SPARSE_TILE: u8 = 3;
+/// The class of tiles whose rows have all their symbols in the stream.
+pub const WHOLE: u8 = CLASSES as u8;
+
+/// Numbers of the tables. Those of lists and of rows overlap: no stream has both.
+pub const TILE_MODE: usize = 0;
+pub const COARSE_CLASS: usize = 1;
+/// By class of the coarse block.
+pub const MIDDLE_CLASS: usize = 2;
+/// By class of the middle block.
+pub const FINE_CLASS: usize = MIDDLE_CLASS + CLASSES;
+pub const MASK_BYTE: usize = FINE_CLASS + CLASSES;
+pub const ANCHOR: usize = MASK_BYTE + 1;
+pub const STEP_16: usize = ANCHOR + 1;
+pub const STEP_8: usize = STEP_16 + 1;
+/// By class of the coarse block, from 1.
+pub const STEP_4: usize = STEP_8 + 1;
+/// By class of the middle block, from 1.
+pub const STEP_2: usize = STEP_4 + CLASSES - 1;
+/// By class of the fine block, from 1.
+pub const STEP_1: usize = STEP_2 + CLASSES - 1;
+/// Runs of zeros in sparse lists, by class from 1.
+pub const RUN: usize = STEP_1 + CLASSES - 1;
+/// Runs of zeros among the bytes of a mask.
+pub const MASK_RUN: usize = RUN + LAST_LIST_CLASS as usize;
+/// Which rows of a tile of a class up to [`LAST_SPARSE_TILE`] have a symbol, as bytes.
+pub const ROW_BYTE: usize = 20;
+/// Bytes of the patterns of rows, by class of the tile from 1.
+pub const PATTERN: usize = 28;
+/// Symbols of rows, by class of the tile from 1; that of the vertex (0, 0) has [`ANCHOR`].
+pub const ROW_SYMBOL: usize = PATTERN + ROW_CLASSES - 2;
+/// Tables of a stream.
+pub const TABLES: usize = MASK_RUN + 1;
+/// Tables of a stream of version 1 with the ANS coder, which had no lists.
+pub const V1_ANS_TABLES: usize = RUN;
+
+/// A block of a class up to this one is so sparse that the vertices that are not zero are listed.
+pub const LAST_LIST_CLASS: u8 = 6;
+
+/// Blocks of a tile: positions 0..64 (anchor, steps 16, 8 and 4), 64..256 and 256..1024.
+pub const BLOCKS: [std::ops::Range<usize>; 3] = [0..64, 64..256, 256..1024];
+
+/// The one block of a tile that is coded by rows.
+pub const ROW_BLOCK: &[std::ops::Range<usize>] = std::slice::from_ref(&(0..1024));
+
+/// The table of a position whose block has a class above 0.
+#[inline(always)]
+pub fn table_of(position: usize, class: u8) -> usize {
+    let c = class as usize - 1;
+    match position {
+        256.. => STEP_1 + c,
+        64.. => STEP_2 + c,
+        16.. => STEP_4 + c,
+        4.. => STEP_8,
+        1.. => STEP_16,
+        _ => ANCHOR,
+    }
+}
+
+/// The class of a block with `active` vertices whose codes cost about `cost` bits.
+#[inline(always)]
+pub fn class_of(cost: u64, active: u64) -> u8 {
+    if cost == 0 {
+        return 0;
+    }
+    let density = (cost * 64 / active).max(1);
+    (1 + density.ilog2()).min(CLASSES as u32 - 1) as u8
+}
+
+/// The class of a tile that is coded by rows: from three halves of a bit for a vertex on, patterns do not pay.
+#[inline(always)]
+pub fn class_of_rows(cost: u64, active: u64) -> u8 {
+    if cost > 0 && 2 * cost >= 3 * active {
+        WHOLE
+    } else {
+        class_of(cost, active)
+    }
+}
+
+/// How often each symbol occurs, by table.
+pub type Counts = [[u64; ALPHABET]; TABLES];
+
+pub fn zero_counts() -> Result<Box<Counts>> {
+    let counts = memory::filled(TABLES, [0u64; ALPHABET])?;
+    Ok(counts.into_boxed_slice().try_into().expect("the length is TABLES"))
+}
+
+/// A frequency per symbol, summing to [`SCALE`]; all zero for a table without symbols.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frequencies(pub [u16; ALPHABET]);
+
+impl Frequencies {
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|&f| f == 0)
+    }
+}
+
+impl Model for Frequencies {
+    const CODER: Coder = Coder::Ans;
+    type Encode = EncodeTable;
+    type Decode = DecodeTable;
+
+    /// Frequencies proportional to the counts. Symbols too rare for a frequency of 1, or seen once,
+    /// share the escape.
+    fn from_counts(counts: &[u64; ALPHABET]) -> Self {
+        let total: u64 = counts.iter().sum();
+        let mut frequencies = [0u16; ALPHABET];
+        if total == 0 {
+            return Frequencies(frequencies);
+        }
+        let scaled = |count: u64| ((count * SCALE as u64 + total / 2) / total).max(1) as u16;
+        let mut listed = 0;
+        for symbol in 0..ESCAPE as usize {
+            let count = counts[symbol];
+            if count >= 2 && count * (4 * SCALE as u64) >= 3 * total {
+                frequencies[symbol] = scaled(count);
+                listed += count;
+            }
+        }
+        if listed < total {
+            frequencies[ESCAPE as usize] = scaled(total - listed);
+        }
+        // The most frequent symbol takes up the rounding; it is halved at most, then the next one.
+        let mut sum: i64 = frequencies.iter().map(|&f| f as i64).sum();
+        while sum != SCALE as i64 {
+            let mut largest = 0;
+            for symbol in 1..ALPHABET {
+                if frequencies[symbol] > frequencies[largest] {
+                    largest = symbol;
+                }
+            }
+            let f = frequencies[largest] as i64;
+            let change = (SCALE as i64 - sum).max(-(f / 2));
+            frequencies[largest] = (f + change) as u16;
+            sum += change;
+        }
+        Frequencies(frequencies)
+    }
+
+    fn cost(&self, counts: &[u64; ALPHABET]) -> u64 {
+        let mut cost = 0;
+        for (symbol, &count) in counts.iter().enumerate() {
+            if count > 0 {
+                let f = self.0[symbol];
+                let (f, extra) = if f > 0 && symbol != ESCAPE as usize {
+                    (f, 0)
+                } else {
+                    (self.0[ESCAPE as usize], 8 << 8)
+                };
+                cost += count * (extra + (SCALE_BITS << 8) - log2_fixed(f as u32)) as u64;
+            }
+        }
+        cost
+    }
+
+    /// Each entry is its symbol and the frequency as 4 bits of length less one and the bits below the
+    /// leading one.
+    fn write(&self, out: &mut Vec<u8>) {
+        write_entries(&self.0.map(|f| (f > 0).then_some(f as u32)), out, |bits, f| {
+            let length = f.ilog2();
+            bits.put(length, 4);
+            bits.put(f & ((1 << length) - 1), length);
+        });
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self> {
+        let mut frequencies = [0u16; ALPHABET];
+        let mut sum = 0u32;
+        let whole = read_entries(bytes, |bits, symbol| {
+            let length = bits.get(4)?;
+            let f = (1 << length) | bits.get(length)?;
+            sum += f;
+            frequencies[symbol] = f as u16;
+            (sum <= SCALE).then_some(())
+        });
+        match whole {
+            Some(()) if sum == SCALE || bytes.is_empty() => Ok(Frequencies(frequencies)),
+            _ => Err(Error::corrupt("the stream holds a frequency table that no encoder writes")),
+        }
+    }
+
+    fn encode_table(&self) -> EncodeTable {
+        EncodeTable::new(self)
+    }
+    fn decode_table(&self) -> Result<DecodeTable> {
+        DecodeTable::new(self)
+    }
+}
+
+/// Appends the stored form of a table, a multiple of 4 bytes: the number of entries in 8 bits (less one),
+/// then each entry, ascending: the distance of its symbol from the last one in Elias gamma code and what
+/// `put` writes. Bits fill bytes from the least significant. A table without entries takes nothing.
+pub(super) fn write_entries(
+    entries: &[Option<u32>; ALPHABET],
+    out: &mut Vec<u8>,
+    put: impl Fn(&mut BitWriter<'_>, u32),
+) {
+    let count = entries.iter().flatten().count();
+    if count == 0 {
+        return;
+    }
+    let mut bits = BitWriter { out, pending: 0, count: 0 };
+    bits.put(count as u32 - 1, 8);
+    let mut previous = -1i32;
+    for (symbol, entry) in entries.iter().enumerate() {
+        if let &Some(value) = entry {
+            let gap = (symbol as i32 - previous) as u32;
+            let length = gap.ilog2();
+            bits.put(0, length);
+            bits.put(1, 1);
+            bits.put(gap & ((1 << length) - 1), length);
+            put(&mut bits, value);
+            previous = symbol as i32;
+        }
+    }
+    bits.align();
+}
+
+/// Reads what [`write_entries`] wrote, as `take(bits, symbol)`; None where it cannot be that.
+pub(super) fn read_entries(
+    bytes: &[u8],
+    mut take: impl FnMut(&mut BitReader<'_>, usize) -> Option<()>,
+) -> Option<()> {
+    if bytes.is_empty() {
+        return Some(());
+    }
+    let mut bits = BitReader { bytes, position: 0 };
+    let entries = bits.get(8)? + 1;
+    let mut symbol = -1i32;
+    for _ in 0..entries {
+        let mut length = 0;
+        while bits.get(1)? == 0 {
+            length += 1;
+            if length > 8 {
+                return None;
+            }
+        }
+        symbol += (1i32 << length) | bits.get(length)? as i32;
+        if symbol >= ALPHABET as i32 {
+            return None;
+        }
+        take(&mut bits, symbol as usize)?;
+    }
+    Some(())
+}
+
+/// log2 in 1/256 units, rounded down: exact integer arithmetic.
+pub fn log2_fixed(x: u32) -> u32 {
+    let whole = x.ilog2();
+    // Mantissa in [1, 2) with 31 fractional bits, squared once per bit of the result.
+    let mut m = (x as u64) << (31 - whole);
+    let mut fraction = 0;
+    for _ in 0..8 {
+        m = (m * m) >> 31;
+        fraction <<= 1;
+        if m >> 32 != 0 {
+            m >>= 1;
+            fraction |= 1;
+        }
+    }
+    whole << 8 | fraction
+}
+
+pub(super) struct BitWriter<'a> {
+    out: &'a mut Vec<u8>,
+    pending: u64,
+    count: u32,
+}
+
+impl BitWriter<'_> {
+    pub(super) fn put(&mut self, value: u32, bits: u32) {
+        self.pending |= (value as u64) << self.count;
+        self.count += bits;
+        while self.count >= 32 {
+            self.out.extend_from_slice(&(self.pending as u32).to_le_bytes());
+            self.pending >>= 32;
+            self.count -= 32;
+        }
+    }
+    fn align(&mut self) {
+        if self.count > 0 {
+            self.put(0, 32 - self.count);
+        }
+    }
+}
+
+pub(super) struct BitReader<'a> {
+    bytes: &'a [u8],
+    position: usize,
+}
+
+impl BitReader<'_> {
+    pub(super) fn get(&mut self, bits: u32) -> Option<u32> {
+        let mut value = 0;
+        for k in 0..bits {
+            let byte = *self.bytes.get(self.position / 8)?;
+            value |= ((byte >> (self.position % 8)) as u32 & 1) << k;
+            self.position += 1;
+        }
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequencies_sum_to_the_scale_and_round_trip() {
+        let mut seed = 1u64;
+        let mut random = move || {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            seed
+        };
+        for round in 0..300 {
+            let mut counts = [0u64; ALPHABET];
+            let used = 1 + (random() % 256) as usize;
+            for _ in 0..used {
+                let shift = random() % 40;
+                counts[(random() % 256) as usize] = random() >> (24 + shift);
+            }
+            if round == 0 {
+                counts = [1; ALPHABET];
+            }
+            let f = Frequencies::from_counts(&counts);
+            if counts.iter().all(|&c| c == 0) {
+                assert!(f.is_empty());
+                continue;
+            }
+            assert_eq!(f.0.iter().map(|&x| x as u32).sum::<u32>(), SCALE);
+            for (s, &c) in counts.iter().enumerate() {
+                assert!(c == 0 || f.0[s] > 0 || f.0[ESCAPE as usize] > 0);
+            }
+            let mut bytes = Vec::new();
+            f.write(&mut bytes);
+            assert_eq!(bytes.len() % 4, 0);
+            assert!(bytes.len() / 4 <= u8::MAX as usize);
+            assert_eq!(Frequencies::read(&bytes).unwrap(), f);
+            for cut in 0..bytes.len() {
+                // Truncation may only be unnoticed where nothing but padding is lost.
+                if let Ok(g) = Frequencies::read(&bytes[..cut]) {
+                    assert!(g.is_empty() || g == f);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fixed_point_logarithm() {
+        for x in 1..=4096u32 {
+            let exact = (x as f64).log2() * 256.0;
+            let got = log2_fixed(x) as f64;
+            assert!(got <= exact + 1e-9 && got > exact - 1.01, "{x}: {got} {exact}");
+        }
+    }
+
+    #[test]
+    fn classes_grow_with_the_cost() {
+        assert_eq!(class_of(0, 768), 0);
+        assert_eq!(class_of(1, 768), 1);
+        assert_eq!(class_of(768, 768), 7);
+        assert_eq!(class_of(u32::MAX as u64, 1), 7);
+        let rows = [(0, 0), (0, 1024), (1, 1024), (1535, 1024), (1536, 1024), (2, 1), (1, 1)];
+        assert_eq!(rows.map(|(cost, active)| class_of_rows(cost, active)), [0, 0, 1, 7, 8, 8, 7]);
+    }
+
+    #[test]
+    fn tables_of_rows_have_room() {
+        assert_eq!((PATTERN, ROW_SYMBOL), (27 + 1, 34 + 1));
+        let last = ROW_SYMBOL + ROW_CLASSES - 2;
+        assert!(ANCHOR < PATTERN && last < MASK_RUN);
+    }
+}

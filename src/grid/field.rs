@@ -1,0 +1,251 @@
+//! The only raw access to the caller's arrays: strided views of u and v.
+
+use crate::error::{Error, Result};
+use crate::grid::element::Real;
+use crate::grid::tiles::Grid;
+use crate::request::{SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
+use std::marker::PhantomData;
+
+/// Where the vertices of one component lie, in elements: vertex (x, y) is at y * pitch + x * stride.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    pub pitch: u64,
+    pub stride: u64,
+}
+
+/// Elements that a component occupies: `before` and `after` count from vertex (0, 0), which is the first of `after`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    pub before: u64,
+    pub after: u64,
+}
+
+impl Extent {
+    /// The elements of the vertices of a grid and of the ghost vertices beside the sides in `halo`. None where they
+    /// exceed the address space.
+    pub fn of(grid: Grid, layout: Layout, halo: u32) -> Option<Extent> {
+        let side = |bit: u32| (halo & bit != 0) as u64;
+        let at = |x: u64, y: u64| x.checked_mul(layout.stride)?.checked_add(y.checked_mul(layout.pitch)?);
+        let before = at(side(SIDE_LEFT), side(SIDE_FIRST_ROW))?;
+        let last = at(grid.nx - 1 + side(SIDE_RIGHT), grid.ny - 1 + side(SIDE_LAST_ROW))?;
+        Some(Extent { before, after: last.checked_add(1)? })
+    }
+
+    fn covers(&self, needed: Extent) -> bool {
+        needed.before <= self.before && needed.after <= self.after
+    }
+}
+
+/// Refuses a component that does not hold the vertices of a grid and the ghost vertices of `halo`.
+fn check_covers(name: &str, extent: Extent, layout: Layout, grid: Grid, halo: u32) -> Result<()> {
+    match Extent::of(grid, layout, halo) {
+        Some(needed) if extent.covers(needed) => Ok(()),
+        _ => Err(Error::argument(format!(
+            "{name} holds {} elements from its first vertex on and {} before it, too few for {} x {} vertices with \
+             halo = {halo:#x}, pitch = {} and stride = {}",
+            extent.after, extent.before, grid.nx, grid.ny, layout.pitch, layout.stride
+        ))),
+    }
+}
+
+/// A read-only view of one component. Ghost vertices have negative or past-the-end coordinates.
+#[derive(Clone, Copy)]
+pub struct View<'a, T> {
+    base: *const T,
+    layout: Layout,
+    extent: Extent,
+    _lifetime: PhantomData<&'a T>,
+}
+
+/// A writable view of one component. Tiles write disjoint vertices from several threads.
+pub struct ViewMut<'a, T> {
+    base: *mut T,
+    layout: Layout,
+    extent: Extent,
+    _lifetime: PhantomData<&'a mut T>,
+}
+
+// SAFETY: a View only reads, and nobody writes during its lifetime.
+unsafe impl<T: Sync> Send for View<'_, T> {}
+unsafe impl<T: Sync> Sync for View<'_, T> {}
+// SAFETY: a ViewMut has exclusive access; its users write each vertex from one thread.
+unsafe impl<T: Send> Send for ViewMut<'_, T> {}
+unsafe impl<T: Send> Sync for ViewMut<'_, T> {}
+
+impl<'a, T: Real> View<'a, T> {
+    /// A view of memory that is not a slice of T: unaligned, or shared with another component.
+    ///
+    /// # Safety
+    /// `extent` around `base` must be inside one live allocation, and nobody may write to its vertices during `'a`.
+    /// The pointer need not be aligned for `T`.
+    pub unsafe fn new(base: *const T, layout: Layout, extent: Extent) -> Self {
+        View { base, layout, extent, _lifetime: PhantomData }
+    }
+
+    /// A dense array of `ny` rows of `nx` values.
+    pub fn dense(values: &'a [T], nx: u64) -> Self {
+        Self::strided(values, 0, Layout { pitch: nx, stride: 1 })
+    }
+
+    /// Vertex (0, 0) is `values[first]`; the vertices before it, if any, are ghosts.
+    pub fn strided(values: &'a [T], first: usize, layout: Layout) -> Self {
+        let extent = Extent { before: first as u64, after: values[first..].len() as u64 };
+        View { base: values[first..].as_ptr(), layout, extent, _lifetime: PhantomData }
+    }
+
+    /// Refuses a view that does not hold the vertices of a grid and the ghost vertices of `halo`.
+    pub fn check_covers(&self, name: &str, grid: Grid, halo: u32) -> Result<()> {
+        check_covers(name, self.extent, self.layout, grid, halo)
+    }
+
+    /// The value at vertex (x, y).
+    ///
+    /// # Safety
+    /// The view must cover (x, y).
+    #[inline(always)]
+    pub unsafe fn get(&self, x: i64, y: i64) -> T {
+        let offset = y * self.layout.pitch as i64 + x * self.layout.stride as i64;
+        // SAFETY: the vertex lies inside the extent.
+        unsafe { self.base.offset(offset as isize).read_unaligned() }
+    }
+}
+
+impl<T: Real> View<'_, T> {
+    /// The values of the vertices (x, y), (x+1, y), ... as many as `out` holds.
+    ///
+    /// # Safety
+    /// As for [`View::get`], for all of them.
+    #[inline(always)]
+    pub unsafe fn read_row(&self, x: i64, y: i64, out: &mut [T]) {
+        let offset = y * self.layout.pitch as i64 + x * self.layout.stride as i64;
+        // SAFETY: the vertices lie inside the extent, and `out` is no part of it.
+        unsafe {
+            let first = self.base.offset(offset as isize);
+            if self.layout.stride == 1 {
+                let bytes = std::mem::size_of_val(out);
+                std::ptr::copy_nonoverlapping(first.cast::<u8>(), out.as_mut_ptr().cast::<u8>(), bytes);
+            } else {
+                for (k, value) in out.iter_mut().enumerate() {
+                    *value = first.add(k * self.layout.stride as usize).read_unaligned();
+                }
+            }
+        }
+    }
+}
+
+impl<T> View<'_, T> {
+    /// Asks for the memory of `count` vertices from (x, y) on, which will be read before long.
+    #[inline(always)]
+    pub fn prefetch_row(&self, x: i64, y: i64, count: usize) {
+        prefetch_row(self.base, self.layout, x, y, count);
+    }
+}
+
+impl<T> ViewMut<'_, T> {
+    /// Asks for the memory of `count` vertices from (x, y) on, which will be written before long.
+    #[inline(always)]
+    pub fn prefetch_row(&self, x: u64, y: u64, count: usize) {
+        prefetch_row(self.base, self.layout, x as i64, y as i64, count);
+    }
+}
+
+/// Rows of tiles are short pieces of memory far apart, which processors do not foresee. Vertices may lie outside
+/// the grid.
+#[inline(always)]
+fn prefetch_row<T>(base: *const T, layout: Layout, x: i64, y: i64, count: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if layout.stride == 1 {
+        use std::arch::x86_64::{_mm_prefetch, _MM_HINT_T1};
+        const LINE: usize = 64;
+        let offset = y.wrapping_mul(layout.pitch as i64).wrapping_add(x);
+        let first = base.wrapping_offset(offset as isize).cast::<i8>();
+        for line in 0..(count * size_of::<T>()).div_ceil(LINE) + 1 {
+            // SAFETY: any address will do: a prefetch has no effect but on time.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(first.wrapping_add(line * LINE)) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (base, layout, x, y, count);
+}
+
+impl<'a, T: Real> ViewMut<'a, T> {
+    /// A view of memory that is not a slice of T: unaligned, or shared with another component.
+    ///
+    /// # Safety
+    /// `extent` around `base` must be inside one live allocation, and nobody else may have access to its vertices
+    /// during `'a`. The pointer need not be aligned for `T`.
+    pub unsafe fn new(base: *mut T, layout: Layout, extent: Extent) -> Self {
+        ViewMut { base, layout, extent, _lifetime: PhantomData }
+    }
+
+    /// A dense array of `ny` rows of `nx` values.
+    pub fn dense(values: &'a mut [T], nx: u64) -> Self {
+        Self::strided(values, 0, Layout { pitch: nx, stride: 1 })
+    }
+
+    /// Vertex (0, 0) is `values[first]`.
+    pub fn strided(values: &'a mut [T], first: usize, layout: Layout) -> Self {
+        let values = &mut values[first..];
+        let extent = Extent { before: 0, after: values.len() as u64 };
+        ViewMut { base: values.as_mut_ptr(), layout, extent, _lifetime: PhantomData }
+    }
+
+    /// Refuses a view that does not hold the vertices of a grid.
+    pub fn check_covers(&self, name: &str, grid: Grid) -> Result<()> {
+        check_covers(name, self.extent, self.layout, grid, 0)
+    }
+
+    /// Sets the value at vertex (x, y).
+    ///
+    /// # Safety
+    /// The view must cover (x, y), and no two threads may write the same vertex.
+    #[inline(always)]
+    pub unsafe fn set(&self, x: u64, y: u64, value: T) {
+        let offset = y * self.layout.pitch + x * self.layout.stride;
+        // SAFETY: the vertex lies inside the extent.
+        unsafe { self.base.offset(offset as isize).write_unaligned(value) }
+    }
+
+    /// Sets the values of the vertices (x, y), (x+1, y), ... to those of `values`.
+    ///
+    /// # Safety
+    /// As for [`ViewMut::set`], for all of them.
+    #[inline(always)]
+    pub unsafe fn write_row(&self, x: u64, y: u64, values: &[T]) {
+        let offset = y * self.layout.pitch + x * self.layout.stride;
+        // SAFETY: the vertices lie inside the extent, of which `values` is no part.
+        unsafe {
+            let first = self.base.offset(offset as isize);
+            if self.layout.stride == 1 {
+                let bytes = std::mem::size_of_val(values);
+                std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), first.cast::<u8>(), bytes);
+            } else {
+                for (k, value) in values.iter().enumerate() {
+                    first.add(k * self.layout.stride as usize).write_unaligned(*value);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn views_know_which_vertices_they_hold() {
+        let values = [0f32; 30];
+        let grid = |nx, ny| Grid::new(nx, ny);
+        assert!(View::dense(&values, 5).check_covers("u", grid(5, 6), 0).is_ok());
+        let error = View::dense(&values, 5).check_covers("u", grid(5, 7), 0).unwrap_err();
+        assert!(error.message.contains("u holds 30 elements") && error.message.contains("5 x 7"), "{error}");
+        let layout = Layout { pitch: 5, stride: 1 };
+        let inside = View::strided(&values, 6, layout);
+        assert!(inside.check_covers("u", grid(3, 4), 15).is_ok());
+        assert!(inside.check_covers("u", grid(4, 4), 15).is_err());
+        assert!(View::strided(&values, 5, layout).check_covers("u", grid(3, 4), 15).is_err());
+        assert!(View::dense(&values, u64::MAX).check_covers("u", grid(5, 6), 0).is_err());
+        let mut values = values;
+        assert!(ViewMut::dense(&mut values, 5).check_covers("u", grid(5, 7)).is_err());
+    }
+}

@@ -1,0 +1,9 @@
+//! The grid and the values at its vertices: element types, views of the caller's arrays, tiles and triangles, missing
+//! vertices. A leaf: it knows no other part of the codec.
+
+pub mod element;
+pub mod field;
+pub mod missing;
+pub mod range;
+pub mod tiles;
+pub mod wide_range;

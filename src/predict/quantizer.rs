@@ -1,0 +1,152 @@
+//! Quantisation of prediction residuals: step widths by level and tightening id, and the test that
+//! a reconstruction is within the bound. A candidate is always reconstructed and compared before it
+//! is committed, so no rounding can break the bound.
+
+use crate::grid::element::Real;
+use crate::grid::tiles::LEVELS;
+use crate::request::Preserve;
+
+/// Ids 0..=8 quantise with the bound of the level divided by 4^id.
+pub const IDS: usize = 9;
+/// The id of a vertex that is stored bit for bit.
+pub const EXACT: u8 = 9;
+/// The id of a vertex that a mask describes: it has no code.
+pub const MASKED: u8 = 10;
+
+/// How much tighter coarse levels are quantised: bound / min(alpha^level, beta).
+pub const TAPERS: [(f64, f64); 2] = [(1.0, 1.0), (1.5, 3.0)];
+
+/// Quantisation steps derived from the header of a stream.
+#[derive(Clone, Debug)]
+pub struct Quantizer<T> {
+    /// Distance between neighbouring reconstructions, by level and id.
+    pub width: [[T; IDS]; LEVELS],
+    /// Reciprocals of the widths; 0 where a width is too small to have one (only code 0 is left).
+    pub inverse: [[T; IDS]; LEVELS],
+    /// Largest accepted |reconstructed - original| as computed in T: such that the real error is at
+    /// most the bound although the difference was rounded.
+    pub accept: T,
+}
+
+impl<T: Real> Quantizer<T> {
+    /// `bound` is the absolute error bound, `quantum` half the step of the finest level at id 0.
+    pub fn new(bound: f64, quantum: f64, taper: u8) -> Self {
+        let (alpha, beta) = TAPERS[taper as usize];
+        let mut width = [[T::ZERO; IDS]; LEVELS];
+        let mut inverse = width;
+        let mut factor = 1.0f64;
+        for level in 0..LEVELS {
+            let tightened = if factor < beta { factor } else { beta };
+            let mut w = 2.0 * quantum / tightened;
+            for id in 0..IDS {
+                width[level][id] = T::from_f64(w);
+                let i = T::from_f64(1.0 / width[level][id].to_f64());
+                inverse[level][id] = if i.is_finite() { i } else { T::ZERO };
+                w *= 0.25;
+            }
+            factor *= alpha;
+        }
+        Quantizer { width, inverse, accept: acceptance(bound) }
+    }
+
+    /// The code of `original` around `prediction`, and what it decodes to; None when the code would
+    /// be too large or is undefined.
+    #[inline(always)]
+    pub fn encode(&self, original: T, prediction: T, level: usize, id: usize) -> Option<(i32, T)> {
+        let scaled = (original - prediction) * self.inverse[level][id];
+        // False for NaN as well.
+        if scaled.abs() <= T::from_i32(T::MAX_CODE) {
+            let code = scaled.round_to_i32();
+            Some((code, self.decode(code, prediction, level, id)))
+        } else {
+            None
+        }
+    }
+
+    /// What a code stands for.
+    #[inline(always)]
+    pub fn decode(&self, code: i32, prediction: T, level: usize, id: usize) -> T {
+        prediction + T::from_i32(code) * self.width[level][id]
+    }
+}
+
+/// The largest value E such that a difference that rounds to at most E is at most `bound`.
+///
+/// Rounding is monotone: an error above the bound rounds to at least the rounded bound, so anything
+/// strictly below that is safe. An error of exactly 0 is always accepted.
+pub fn acceptance<T: Real>(bound: f64) -> T {
+    let rounded = T::from_f64(bound);
+    if rounded.is_finite() {
+        rounded.next_down().max(T::ZERO)
+    } else {
+        T::MAX
+    }
+}
+
+/// The bound as far as it is of use. One beyond twice the largest value makes all values 0, which is all that it can do;
+/// where critical points are kept, whose limits are small, the ids and tiers would end far above those: a quarter of
+/// the largest value then makes the smallest streams. Zero only where the bound is.
+pub fn useful_bound<T: Real>(bound: f64, largest_magnitude: T, preserve: Preserve) -> f64 {
+    let most = 2.0 * largest_magnitude.to_f64();
+    let lowered = if preserve == Preserve::None { most } else { 0.125 * most };
+    if lowered > 0.0 && most < bound {
+        lowered
+    } else {
+        bound
+    }
+}
+
+/// Half the step of the finest level: the bound less the rounding of a reconstruction, so that
+/// candidates at the edge of the interval are not lost to rounding at tight bounds.
+pub fn quantum<T: Real>(bound: f64, largest_magnitude: T) -> f64 {
+    let rounding = largest_magnitude.ulp();
+    if rounding < 0.25 * bound {
+        bound - rounding
+    } else {
+        bound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accepted_errors_are_within_the_bound() {
+        for bound in [0.1, 1e-3, 0.25, 1e-42, 1e30, 0.0, 3.4e38, 1e300] {
+            let e: f32 = acceptance(bound);
+            assert!(e as f64 <= bound, "{bound}: {e}");
+        }
+        assert!(acceptance::<f32>(f64::MAX).is_finite());
+    }
+
+    #[test]
+    fn only_useless_bounds_are_lowered() {
+        for bound in [0.0, 1e-3, 5.0, 20.0] {
+            assert_eq!(useful_bound(bound, 10.0f32, Preserve::Types), bound);
+        }
+        assert_eq!(useful_bound(20.1, 10.0f32, Preserve::None), 20.0);
+        assert_eq!(useful_bound(1e300, 10.0f64, Preserve::Points), 2.5);
+        assert_eq!(useful_bound(1e300, 0.0f64, Preserve::Points), 1e300);
+        assert_eq!(useful_bound(1.0, f64::from_bits(1), Preserve::Types), 1.0);
+    }
+
+    #[test]
+    fn a_bound_of_zero_leaves_only_the_code_zero() {
+        let q = Quantizer::<f32>::new(0.0, 0.0, 0);
+        assert_eq!(q.encode(1.5, 1.5, 0, 0), Some((0, 1.5)));
+        assert_eq!(q.encode(7.0, 1.5, 3, 4), Some((0, 1.5)));
+    }
+
+    #[test]
+    fn codes_round_trip() {
+        let q = Quantizer::<f64>::new(1e-3, 1e-3, 1);
+        for id in 0..IDS {
+            let (code, r) = q.encode(1.2345, 1.0, 2, id).unwrap();
+            assert_eq!(q.decode(code, 1.0, 2, id), r);
+            assert!((r - 1.2345f64).abs() <= 1e-3 / 4f64.powi(id as i32));
+        }
+        assert_eq!(q.encode(f64::NAN, 0.0, 0, 0), None);
+        assert_eq!(q.encode(1e300, 0.0, 0, 0), None);
+    }
+}

@@ -1,0 +1,3 @@
+//! The bytes of a stream; nothing else knows where they lie.
+
+pub mod container;
