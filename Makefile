@@ -24,7 +24,7 @@ NVCC_WHEELS := nvidia-cuda-nvcc==13.0.* nvidia-nvvm==13.0.* nvidia-cuda-crt==13.
 	nvidia-cuda-runtime==13.0.* nvidia-cuda-cccl==13.0.*
 NVCC_IN_VENV := .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc
 # C and CUDA whose style is checked, with the version of clang-format that decides it.
-FORMATTED := tests/fuzz/*.c examples-c/*.c examples-c/*.cpp examples-c/*.cu include/factz.hpp tests/stand_in/*.c tests/old_caller/*.c tests/emulator/* kernels/analysis/bands.cuh kernels/analysis/compare.cuh kernels/analysis/critical_points.cuh kernels/analysis/range.cuh kernels/grid/range.cuh kernels/analysis/inspect.cuh kernels/analysis/synthetic.cuh
+FORMATTED := $(shell git ls-files kernels tests examples-c include/factz.hpp | grep -E "\.(cuh?|c|cpp|hpp)$$")
 CLANG_FORMAT_VERSION := 14
 
 # Installs what is missing of a list of program:package.

@@ -70,10 +70,10 @@ int main(void)
     for (k = 0; k < count; k++) {
         const factz_critical_point *p = &points[k];
         printf("  (%8.4f, %8.4f)  %-13s  cell (%lu, %lu), %s triangle\n", p->x, p->y,
-               type_name(p->point_type), (unsigned long)p->cell_x, (unsigned long)p->cell_y,
-               p->triangle == FACTZ_TRIANGLE_LOWER ? "lower" : "upper");
+            type_name(p->point_type), (unsigned long)p->cell_x, (unsigned long)p->cell_y,
+            p->triangle == FACTZ_TRIANGLE_LOWER ? "lower" : "upper");
         if (!(p->x >= (double)p->cell_x && p->x <= (double)p->cell_x + 1 && p->y >= (double)p->cell_y &&
-              p->y <= (double)p->cell_y + 1))
+                p->y <= (double)p->cell_y + 1))
             result = 1;
         saddles += p->point_type == FACTZ_POINT_SADDLE;
     }

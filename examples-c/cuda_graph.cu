@@ -1,6 +1,7 @@
 /*
- * Compress, decompress, compare and list the critical points on a CUDA stream, then capture all of it into a CUDA
- * graph and replay it for every new field: nothing is allocated, nothing waits, and no size is read back in between.
+ * Compress, decompress, compare and list the critical points on a CUDA stream, then capture all of it into a
+ * CUDA graph and replay it for every new field: nothing is allocated, nothing waits, and no size is read back
+ * in between.
  *
  *     nvcc -std=c++17 cuda_graph.cu -lfactz -o cuda_graph && ./cuda_graph
  *
@@ -96,16 +97,17 @@ void everything()
     std::byte *analysis = device_array<std::byte>(analysis_bytes);
     factz_critical_point *points = device_array<factz_critical_point>(most_points);
 
-    /* What a solver enqueues per step. Decompression is given the capacity: the stream says how long it is. */
+    /* What a solver enqueues per step. Decompression is given the capacity: the stream says how long it is.
+     */
     const auto enqueue = [&] {
         advance<<<dim3((nx + 255) / 256, ny), 256, 0, stream>>>(u, v, step);
         compressor.enqueue(field, config, stream);
         factz::enqueue_decompress(factz::const_bytes(compressor.data(), compressor.capacity()), back, config,
-                                  factz::bytes(workspace, workspace_bytes), &seen->decompressed, stream);
-        factz::enqueue_compare(field, back, config, factz::bytes(analysis, analysis_bytes), &seen->comparison,
-                               stream);
-        factz::enqueue_critical_points(back, config, points, most_points, &seen->points,
-                                       factz::bytes(analysis, analysis_bytes), stream);
+            factz::bytes(workspace, workspace_bytes), &seen->decompressed, stream);
+        factz::enqueue_compare(
+            field, back, config, factz::bytes(analysis, analysis_bytes), &seen->comparison, stream);
+        factz::enqueue_critical_points(
+            back, config, points, most_points, &seen->points, factz::bytes(analysis, analysis_bytes), stream);
         count_step<<<1, 1, 0, stream>>>(step);
         CUDA(cudaGetLastError());
     };
@@ -115,25 +117,25 @@ void everything()
         factz::check(compressor.report());
         factz::check(seen->decompressed);
         require(seen->comparison.status == FACTZ_OK && seen->comparison.violations == 0,
-                "the comparison on the device");
+            "the comparison on the device");
         const auto a = fetch<float>(u, n), b = fetch<float>(v, n), c = fetch<float>(u2, n),
                    d = fetch<float>(v2, n);
         const auto original = factz::dense(a.data(), b.data(), nx, ny);
         const factz_comparison comparison = factz::compare(original, factz::dense(c.data(), d.data(), nx, ny),
-                                                           factz::absolute_bound(compressor.report().bound));
+            factz::absolute_bound(compressor.report().bound));
         const auto bytes = fetch<std::byte>(compressor.data(), compressor.report().stream_bytes);
         std::printf("%s %2d: %8zu bytes  ratio %6.1f  %5llu critical points  largest error %.3g\n", how,
-                    number, bytes.size(), 2.0 * sizeof(float) * double(n) / double(bytes.size()),
-                    static_cast<unsigned long long>(comparison.critical_points), comparison.max_error);
+            number, bytes.size(), 2.0 * sizeof(float) * double(n) / double(bytes.size()),
+            static_cast<unsigned long long>(comparison.critical_points), comparison.max_error);
         require(comparison.violations == 0 && comparison.critical_points > 0, "bound and critical points");
         require(comparison.critical_points == compressor.report().critical_points &&
                     comparison.critical_points == seen->comparison.critical_points,
-                "the reported number of points");
+            "the reported number of points");
         const auto listed = factz::critical_points(factz::dense(c.data(), d.data(), nx, ny), config);
         const auto found = fetch<factz_critical_point>(points, listed.size());
         require(listed.size() == seen->points && listed.size() <= most_points &&
                     !std::memcmp(listed.data(), found.data(), listed.size() * sizeof(factz_critical_point)),
-                "the same critical points as on the host");
+            "the same critical points as on the host");
         require(bytes == factz::compress(original, config), "the same bytes as on the host");
     };
 
@@ -177,8 +179,8 @@ void everything()
     CUDA(cudaEventDestroy(begin));
     CUDA(cudaEventDestroy(end));
     for (void *pointer : {static_cast<void *>(u), static_cast<void *>(v), static_cast<void *>(u2),
-                          static_cast<void *>(v2), static_cast<void *>(step), static_cast<void *>(analysis),
-                          static_cast<void *>(points), static_cast<void *>(workspace)})
+             static_cast<void *>(v2), static_cast<void *>(step), static_cast<void *>(analysis),
+             static_cast<void *>(points), static_cast<void *>(workspace)})
         CUDA(cudaFree(pointer));
     CUDA(cudaFreeHost(memory));
     CUDA(cudaStreamDestroy(stream));

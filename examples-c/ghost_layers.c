@@ -1,10 +1,11 @@
 /*
- * A domain of two blocks, each with ghost layers, as a domain-decomposed solver has them: compress each block on
- * its own so that the critical points between them are kept as well, in three ways.
+ * A domain of two blocks, each with ghost layers, as a domain-decomposed solver has them: compress each block
+ * on its own so that the critical points between them are kept as well, in three ways.
  *
  *     cc -std=c99 ghost_layers.c -lfactz -lm -o ghost_layers && ./ghost_layers
  *
- * - halo: one ghost line holds the neighbour's values; nothing else is exchanged, and it costs next to nothing;
+ * - halo: one ghost line holds the neighbour's values; nothing else is exchanged, and it costs next to
+ * nothing;
  * - pins: no ghost values at hand; the border lines are stored bit for bit, which costs bytes;
  * - neither: what goes wrong, for comparison.
  *
@@ -39,7 +40,8 @@ static void *allocate(size_t bytes)
     return memory;
 }
 
-/* A shear layer along the border of the blocks, rolled up: its vortices and saddles lie in the cells between. */
+/* A shear layer along the border of the blocks, rolled up: its vortices and saddles lie in the cells between.
+ */
 static void velocity(double x, double y, float *u, float *v)
 {
     *u = (float)(0.2 * sin(0.7 * y) + 0.1 * sin(0.08 * x) * cos(0.05 * y));
@@ -59,7 +61,8 @@ static uint64_t one_block(int block, int use_halo, int use_pins, float *domain_u
     void *stream;
     long x, y;
 
-    /* The solver's arrays, ghost layers filled by the exchange. Vertex (0, 0) is G rows down, G columns in. */
+    /* The solver's arrays, ghost layers filled by the exchange. Vertex (0, 0) is G rows down, G columns in.
+     */
     float *first_u = u + G * pitch + G, *first_v = v + G * pitch + G;
     for (y = -G; y < NY + G; y++)
         for (x = -G; x < nx + G; x++)
@@ -71,9 +74,9 @@ static uint64_t one_block(int block, int use_halo, int use_pins, float *domain_u
     config.pin = use_pins ? neighbour : 0;
     check(factz_compress_sizes(&config, &sizes), "factz_compress_sizes");
     stream = allocate(sizes.max_stream_bytes);
-    check(factz_compress_host(first_u, first_v, (size_t)nx * NY, &config, stream, sizes.max_stream_bytes,
-                              &report, 1),
-          "factz_compress_host");
+    check(factz_compress_host(
+              first_u, first_v, (size_t)nx * NY, &config, stream, sizes.max_stream_bytes, &report, 1),
+        "factz_compress_host");
 
     /* Into columns x0 and on of the whole domain: another pitch, no ghost layers. */
     config.u_pitch = config.v_pitch = NX;
@@ -81,8 +84,8 @@ static uint64_t one_block(int block, int use_halo, int use_pins, float *domain_u
     {
         factz_report read;
         check(factz_decompress_host(stream, report.stream_bytes, &config, domain_u + x0, domain_v + x0,
-                                    (size_t)nx * NY, &read, 1),
-              "factz_decompress_host");
+                  (size_t)nx * NY, &read, 1),
+            "factz_decompress_host");
     }
     free(stream);
     free(u);

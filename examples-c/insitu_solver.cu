@@ -1,30 +1,32 @@
 /*
- * A flow solver on the GPU that compresses its velocity in situ: every K-th step is compressed on a stream of its
- * own while the solver keeps computing. At the end the program says what that cost.
+ * A flow solver on the GPU that compresses its velocity in situ: every K-th step is compressed on a stream of
+ * its own while the solver keeps computing. At the end the program says what that cost.
  *
  *     nvcc -O3 -std=c++17 insitu_solver.cu -lfactz -o insitu_solver && ./insitu_solver
  *     ./insitu_solver --size 4096 --steps 400 --every 20 --rel 1e-2 --mode block --priority solver \
  *         --output flow.fzs --limit 1.2
  *
- * The solver: lattice Boltzmann, D2Q9, single relaxation time, on a periodic square; random eddies decay and merge.
- * Pull scheme with two copies of the distributions, one thread per vertex.
+ * The solver: lattice Boltzmann, D2Q9, single relaxation time, on a periodic square; random eddies decay and
+ * merge. Pull scheme with two copies of the distributions, one thread per vertex.
  *
  * In situ, per compressed step:
- *   1. the solver's kernel writes the velocity of that step into one of two snapshots, with its ghost line, since the
- *      periodic domain is its own neighbour (halo on all sides: critical points on the seam are kept);
+ *   1. the solver's kernel writes the velocity of that step into one of two snapshots, with its ghost line,
+ * since the periodic domain is its own neighbour (halo on all sides: critical points on the seam are kept);
  *   2. an event tells the compression stream, which compresses the snapshot while the solver goes on;
- *   3. when the snapshot is needed again, two compressed steps later, the host looks at the report, which lies in
- *      pinned memory, and enqueues the copy of exactly the stream's bytes to the host.
- * The host waits only for what it enqueued two compressed steps before: while compression keeps up with the solver,
- * the solver's stream never runs dry.
+ *   3. when the snapshot is needed again, two compressed steps later, the host looks at the report, which
+ * lies in pinned memory, and enqueues the copy of exactly the stream's bytes to the host. The host waits only
+ * for what it enqueued two compressed steps before: while compression keeps up with the solver, the solver's
+ * stream never runs dry.
  *
- * What is measured: the wall time of all steps with compression and without, both until the device is idle, and the
- * time of one compression alone on the idle device. The overhead per compressed step is the difference per snapshot:
- * it contains writing the snapshot, the compression, the copy to the host, and whatever they take from the solver.
- * With --limit the program fails where overhead / compression time is above it.
+ * What is measured: the wall time of all steps with compression and without, both until the device is idle,
+ * and the time of one compression alone on the idle device. The overhead per compressed step is the
+ * difference per snapshot: it contains writing the snapshot, the compression, the copy to the host, and
+ * whatever they take from the solver. With --limit the program fails where overhead / compression time is
+ * above it.
  *
- * Self-checks: mass is conserved, no report has an error, and the last snapshot, decompressed on the device, has every
- * critical point and keeps the bound. With --output the file gets per snapshot: step (int64), bytes (int64), stream.
+ * Self-checks: mass is conserved, no report has an error, and the last snapshot, decompressed on the device,
+ * has every critical point and keeps the bound. With --output the file gets per snapshot: step (int64), bytes
+ * (int64), stream.
  */
 #define FACTZ_WITH_CUDA_RUNTIME
 #include <factz.hpp>
@@ -45,7 +47,8 @@ namespace
 {
 
 constexpr int waves = 48, block_threads = 256;
-/* Columns before the first of a snapshot: more than the ghost line needs, but rows begin at whole cache lines. */
+/* Columns before the first of a snapshot: more than the ghost line needs, but rows begin at whole cache
+ * lines. */
 constexpr int margin = 32;
 
 struct options {
@@ -108,7 +111,8 @@ __global__ void set_eddies(float *f, int size)
         f[q * n + i] = equilibrium(q, 1.f, u, v);
 }
 
-/* One time step; with `taking` the velocity goes to a snapshot too. The ghost line is a copy of the opposite side. */
+/* One time step; with `taking` the velocity goes to a snapshot too. The ghost line is a copy of the opposite
+ * side. */
 template <bool taking>
 __global__ void __launch_bounds__(block_threads)
     advance(const float *__restrict__ from, float *__restrict__ to, int size, float rate, snapshot_view out)
@@ -160,7 +164,8 @@ __global__ void add_mass(const float *f, std::size_t values, double *mass)
     atomicAdd(mass, sum);
 }
 
-/* ---------------------------------------------------------------- memory, streams and events that clean up */
+/* ---------------------------------------------------------------- memory, streams and events that clean up
+ */
 
 template <class T>
 class device_array
@@ -238,13 +243,10 @@ class slot
 {
 public:
     slot(int size, const factz_config &config, cudaStream_t io)
-        : pitch_(size + 2 * margin),
-          u_(values(size)),
-          v_(values(size)),
-          field(factz::pitched<const float>(first(u_), first(v_), std::uint64_t(size), std::uint64_t(size),
-                                            std::uint64_t(pitch_))),
-          compressor(field, config, io),
-          host(compressor.capacity())
+        : pitch_(size + 2 * margin), u_(values(size)), v_(values(size)),
+          field(factz::pitched<const float>(
+              first(u_), first(v_), std::uint64_t(size), std::uint64_t(size), std::uint64_t(pitch_))),
+          compressor(field, config, io), host(compressor.capacity())
     {
     }
 
@@ -388,8 +390,8 @@ class solver
 public:
     explicit solver(int size) : size_(size), a_(values()), b_(values())
     {
-        /* Wavenumbers that fit the square, of eddies of 1/40 to 1/5 of it, and a speed of about 0.04 (in the unit of
-         * the lattice, where the speed of sound is 0.58). */
+        /* Wavenumbers that fit the square, of eddies of 1/40 to 1/5 of it, and a speed of about 0.04 (in the
+         * unit of the lattice, where the speed of sound is 0.58). */
         std::vector<wave> all(waves);
         std::uint64_t state = 12345;
         const auto random = [&] {
@@ -403,7 +405,7 @@ public:
             const double kx = std::round(number * std::cos(angle)), ky = std::round(number * std::sin(angle));
             const double k = std::max(1.0, std::sqrt(kx * kx + ky * ky));
             w = {float(two_pi * kx / size), float(two_pi * ky / size), float(two_pi * random()),
-                 float(std::pow(k, -1.5))};
+                float(std::pow(k, -1.5))};
             energy += 0.5 * std::pow(w.amplitude * two_pi * k / size, 2);
         }
         for (auto &w : all)
@@ -515,7 +517,7 @@ factz_comparison verify(const slot &s, const factz_config &config, cudaStream_t 
     device_array<factz_report> report(1);
     factz_report outcome;
     factz::enqueue_decompress(factz::const_bytes(s.compressor.data(), s.compressor.capacity()), back, config,
-                              factz::bytes(workspace.data(), bytes), report.data(), stream);
+        factz::bytes(workspace.data(), bytes), report.data(), stream);
     CUDA(cudaMemcpyAsync(&outcome, report.data(), sizeof outcome, cudaMemcpyDeviceToHost, stream));
     CUDA(cudaStreamSynchronize(stream));
     factz::check(outcome);
@@ -532,7 +534,7 @@ factz_comparison verify(const slot &s, const factz_config &config, cudaStream_t 
     exact.bound_kind = FACTZ_BOUND_ABSOLUTE;
     exact.bound = s.compressor.report().bound;
     return factz::compare(factz::dense(host[0].data(), host[1].data(), s.field.nx, s.field.ny),
-                          factz::dense(host[2].data(), host[3].data(), s.field.nx, s.field.ny), exact);
+        factz::dense(host[2].data(), host[3].data(), s.field.nx, s.field.ny), exact);
 }
 
 int everything(const options &o)
@@ -544,10 +546,11 @@ int everything(const options &o)
     cudaDeviceProp device;
     CUDA(cudaGetDeviceProperties(&device, 0));
     std::printf("factz %s on %s: %d x %d vertices, %d steps, every %dth compressed at %g of the range, %s\n",
-                factz_version(), device.name, o.size, o.size, o.steps, o.every, o.relative,
-                o.mode == FACTZ_MODE_BLOCK_WISE ? "block-wise" : "speculative");
+        factz_version(), device.name, o.size, o.size, o.steps, o.every, o.relative,
+        o.mode == FACTZ_MODE_BLOCK_WISE ? "block-wise" : "speculative");
 
-    /* With --priority solver, the default, the solver goes first where both have work; with same they share. */
+    /* With --priority solver, the default, the solver goes first where both have work; with same they share.
+     */
     CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
     if (!o.solver_first)
         highest = lowest;
@@ -577,10 +580,10 @@ int everything(const options &o)
     const double overhead = (median(with) - median(without)) / snapshots;
     const double field_bytes = 2.0 * sizeof(float) * o.size * o.size;
     std::printf("steps           %9.3f ms each without compression, %.3f ms with it\n",
-                median(without) / o.steps, median(with) / o.steps);
+        median(without) / o.steps, median(with) / o.steps);
     std::printf("compression     %9.3f ms alone (%.0f GB/s of u and v), ratio %.1f, %llu critical points\n",
-                alone, field_bytes / alone * 1e-6, field_bytes * io.taken() / double(io.bytes()),
-                static_cast<unsigned long long>(c.critical_points));
+        alone, field_bytes / alone * 1e-6, field_bytes * io.taken() / double(io.bytes()),
+        static_cast<unsigned long long>(c.critical_points));
     std::printf(
         "overhead        %9.3f ms per compressed step, %.2f times the compression alone, %.1f %% of the "
         "run\n",

@@ -1,21 +1,25 @@
 /*
- * A field that is spread over MPI ranks in 2D blocks: every rank compresses its own block, all write one file, and
- * any number of ranks reads it back. Every critical point is kept, those between the blocks of two ranks too.
+ * A field that is spread over MPI ranks in 2D blocks: every rank compresses its own block, all write one
+ * file, and any number of ranks reads it back. Every critical point is kept, those between the blocks of two
+ * ranks too.
  *
  *     mpicc -std=c99 mpi_blocks.c -lfactz -lm -o mpi_blocks
- *     mpirun -n 4 ./mpi_blocks [--dims NXxNY]                     # a made field, checked, exit status 0 if all holds
- *     mpirun -n 4 ./mpi_blocks write FILE u.f32 v.f32 NX NY       # raw values, NY rows of NX, x fastest
- *     mpirun -n 6 ./mpi_blocks read FILE u2.f32 v2.f32
+ *     mpirun -n 4 ./mpi_blocks [--dims NXxNY]                     # a made field, checked, exit status 0 if
+ * all holds mpirun -n 4 ./mpi_blocks write FILE u.f32 v.f32 NX NY       # raw values, NY rows of NX, x
+ * fastest mpirun -n 6 ./mpi_blocks read FILE u2.f32 v2.f32
  *
- * Options: --dtype f32|f64 (f32), --rel T (1e-2: fraction of the range of the whole field), --mode block|speculative,
- * --borders halo|pin|none. halo (default) hands the ghost line of the neighbours' values to the library. pin needs
- * no ghost values and stores the lines along the borders bit for bit. none keeps critical points inside the blocks
- * only: it is there to see the difference.
+ * Options: --dtype f32|f64 (f32), --rel T (1e-2: fraction of the range of the whole field), --mode
+ * block|speculative,
+ * --borders halo|pin|none. halo (default) hands the ghost line of the neighbours' values to the library. pin
+ * needs no ghost values and stores the lines along the borders bit for bit. none keeps critical points inside
+ * the blocks only: it is there to see the difference.
  *
- * With CUDA: mpicc -DWITH_CUDA ... -lcudart, then --device compresses on a GPU per rank, each on its own stream.
+ * With CUDA: mpicc -DWITH_CUDA ... -lcudart, then --device compresses on a GPU per rank, each on its own
+ * stream.
  *
- * The file: a header, an index of one entry per block, and the streams, each at a multiple of 16 bytes. Numbers have
- * the byte order of the machine. A block's place follows from an exscan of the lengths, so nothing is gathered.
+ * The file: a header, an index of one entry per block, and the streams, each at a multiple of 16 bytes.
+ * Numbers have the byte order of the machine. A block's place follows from an exscan of the lengths, so
+ * nothing is gathered.
  */
 #include <factz.h>
 
@@ -162,13 +166,13 @@ static void exchange(const block *b, char *values)
     MPI_Type_commit(&column);
     MPI_Type_commit(&row);
     MPI_Sendrecv(at(b, values, 0, 0), 1, column, b->neighbour[LEFT], 0, at(b, values, nx, 0), 1, column,
-                 b->neighbour[RIGHT], 0, b->grid, MPI_STATUS_IGNORE);
+        b->neighbour[RIGHT], 0, b->grid, MPI_STATUS_IGNORE);
     MPI_Sendrecv(at(b, values, nx - 1, 0), 1, column, b->neighbour[RIGHT], 1, at(b, values, -1, 0), 1, column,
-                 b->neighbour[LEFT], 1, b->grid, MPI_STATUS_IGNORE);
+        b->neighbour[LEFT], 1, b->grid, MPI_STATUS_IGNORE);
     MPI_Sendrecv(at(b, values, -1, 0), 1, row, b->neighbour[FIRST_ROW], 2, at(b, values, -1, ny), 1, row,
-                 b->neighbour[LAST_ROW], 2, b->grid, MPI_STATUS_IGNORE);
+        b->neighbour[LAST_ROW], 2, b->grid, MPI_STATUS_IGNORE);
     MPI_Sendrecv(at(b, values, -1, ny - 1), 1, row, b->neighbour[LAST_ROW], 3, at(b, values, -1, -1), 1, row,
-                 b->neighbour[FIRST_ROW], 3, b->grid, MPI_STATUS_IGNORE);
+        b->neighbour[FIRST_ROW], 3, b->grid, MPI_STATUS_IGNORE);
     MPI_Type_free(&column);
     MPI_Type_free(&row);
 }
@@ -179,8 +183,8 @@ static void raw_file(const block *b, const options *o, const char *path, char *v
     uint64_t y;
     MPI_File file;
     check_file(MPI_File_open(b->grid, path, writing ? MPI_MODE_CREATE | MPI_MODE_WRONLY : MPI_MODE_RDONLY,
-                             MPI_INFO_NULL, &file),
-               path);
+                   MPI_INFO_NULL, &file),
+        path);
     if (!writing) {
         MPI_Offset found;
         check_file(MPI_File_get_size(file, &found), path);
@@ -200,8 +204,8 @@ static void raw_file(const block *b, const options *o, const char *path, char *v
 
 /* ---------------------------------------------------------------- compression */
 
-/* The absolute bound that a fraction of the range of the whole field comes to. A rank's own range would give every
- * block another bound. */
+/* The absolute bound that a fraction of the range of the whole field comes to. A rank's own range would give
+ * every block another bound. */
 static double absolute_bound(const block *b, double relative)
 {
     factz_config config;
@@ -211,7 +215,7 @@ static double absolute_bound(const block *b, double relative)
     config.dtype = b->element == sizeof(float) ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
     config.u_pitch = config.v_pitch = b->pitch;
     check(factz_range_host(at(b, b->u, 0, 0), at(b, b->v, 0, 0), (size_t)(b->nx * b->ny), &config, &range, 1),
-          "factz_range_host");
+        "factz_range_host");
     MPI_Allreduce(&range.low, &low, 1, MPI_DOUBLE, MPI_MIN, b->grid);
     MPI_Allreduce(&range.high, &high, 1, MPI_DOUBLE, MPI_MAX, b->grid);
     return factz_relative_bound(relative, low, high);
@@ -233,8 +237,8 @@ static void check_cuda(cudaError_t code, const char *what)
 }
 
 /* As a solver that lives on the GPU does: field, stream and report stay there until the stream is written. */
-static void compress_on_device(const block *b, const factz_config *config, const factz_sizes *sizes,
-                               void *dst, factz_report *report)
+static void compress_on_device(
+    const block *b, const factz_config *config, const factz_sizes *sizes, void *dst, factz_report *report)
 {
     const size_t bytes = b->pitch * (b->ny + 2) * b->element, inside = (size_t)(at(b, b->u, 0, 0) - b->u);
     char *u, *v;
@@ -252,11 +256,10 @@ static void compress_on_device(const block *b, const factz_config *config, const
     check_cuda(cudaMemcpyAsync(u, b->u, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
     check_cuda(cudaMemcpyAsync(v, b->v, bytes, cudaMemcpyHostToDevice, stream), "cudaMemcpyAsync");
     check(factz_compress_device(u + inside, v + inside, (size_t)(b->nx * b->ny), config, compressed,
-                                sizes->max_stream_bytes, workspace, sizes->workspace_bytes, device_report,
-                                stream),
-          "factz_compress_device");
+              sizes->max_stream_bytes, workspace, sizes->workspace_bytes, device_report, stream),
+        "factz_compress_device");
     check_cuda(cudaMemcpyAsync(report, device_report, sizeof *report, cudaMemcpyDeviceToHost, stream),
-               "cudaMemcpyAsync");
+        "cudaMemcpyAsync");
     check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     if (report->status != FACTZ_OK)
         stop("factz_compress_device", factz_status_string(report->status));
@@ -291,8 +294,8 @@ static void *compress(const block *b, const options *o, double bound, factz_repo
     }
 #endif
     check(factz_compress_host(at(b, b->u, 0, 0), at(b, b->v, 0, 0), (size_t)(b->nx * b->ny), &config, stream,
-                              sizes.max_stream_bytes, report, 1),
-          "factz_compress_host");
+              sizes.max_stream_bytes, report, 1),
+        "factz_compress_host");
     return stream;
 }
 
@@ -321,8 +324,8 @@ static void write_blocks(const block *b, const options *o, double bound)
         (sizeof header + (uint64_t)ranks * sizeof entry + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + before;
     entry.bytes = report.stream_bytes;
 
-    check_file(MPI_File_open(b->grid, o->file, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file),
-               o->file);
+    check_file(
+        MPI_File_open(b->grid, o->file, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file), o->file);
     check_file(MPI_File_set_size(file, 0), o->file);
     if (b->rank == 0) {
         memset(&header, 0, sizeof header);
@@ -334,26 +337,27 @@ static void write_blocks(const block *b, const options *o, double bound)
         header.bound = bound;
         check_file(MPI_File_write_at(file, 0, &header, sizeof header, MPI_BYTE, MPI_STATUS_IGNORE), o->file);
     }
-    /* Every rank writes whole pieces of its own, so independent writes are as good as collective ones; those of
-     * Open MPI 4.1.4 (OMPIO) lost some of such pieces now and then. */
+    /* Every rank writes whole pieces of its own, so independent writes are as good as collective ones; those
+     * of Open MPI 4.1.4 (OMPIO) lost some of such pieces now and then. */
     check_file(MPI_File_write_at(file, (MPI_Offset)(sizeof header + (uint64_t)b->rank * sizeof entry), &entry,
-                                 sizeof entry, MPI_BYTE, MPI_STATUS_IGNORE),
-               o->file);
-    check_file(MPI_File_write_at(file, (MPI_Offset)entry.offset, stream, count_of(padded), MPI_BYTE,
-                                 MPI_STATUS_IGNORE),
-               o->file);
+                   sizeof entry, MPI_BYTE, MPI_STATUS_IGNORE),
+        o->file);
+    check_file(MPI_File_write_at(
+                   file, (MPI_Offset)entry.offset, stream, count_of(padded), MPI_BYTE, MPI_STATUS_IGNORE),
+        o->file);
     check_file(MPI_File_close(&file), o->file);
 
     MPI_Reduce(&report.stream_bytes, &total, 1, MPI_UINT64_T, MPI_SUM, 0, b->grid);
     if (b->rank == 0)
         printf("wrote %d blocks, %llu bytes, ratio %.1f, bound %.3g\n", ranks, (unsigned long long)total,
-               2.0 * (double)(o->nx * o->ny * b->element) / (double)total, bound);
+            2.0 * (double)(o->nx * o->ny * b->element) / (double)total, bound);
     free(stream);
 }
 
 /* ---------------------------------------------------------------- decompression */
 
-/* Decompresses one stream and copies what it shares with this rank's block. Returns the number of vertices. */
+/* Decompresses one stream and copies what it shares with this rank's block. Returns the number of vertices.
+ */
 static uint64_t take_from(const block *b, const index_entry *e, int32_t dtype, const void *stream)
 {
     const uint64_t x0 = b->x0 > e->x0 ? b->x0 : e->x0, y0 = b->y0 > e->y0 ? b->y0 : e->y0;
@@ -367,7 +371,7 @@ static uint64_t take_from(const block *b, const index_entry *e, int32_t dtype, c
     check(factz_config_init(&config, e->nx, e->ny, FACTZ_BOUND_ABSOLUTE, 0), "factz_config_init");
     config.dtype = dtype;
     check(factz_decompress_host(stream, e->bytes, &config, u, v, (size_t)(e->nx * e->ny), &report, 1),
-          "factz_decompress_host");
+        "factz_decompress_host");
     for (y = y0; y < y1; y++) {
         const size_t from = (size_t)((y - e->y0) * e->nx + x0 - e->x0) * b->element;
         const size_t row = (size_t)(x1 - x0) * b->element;
@@ -379,7 +383,8 @@ static uint64_t take_from(const block *b, const index_entry *e, int32_t dtype, c
     return (x1 - x0) * (y1 - y0);
 }
 
-/* Makes this rank's block of a file that any number of ranks wrote. Each rank reads the streams that it needs. */
+/* Makes this rank's block of a file that any number of ranks wrote. Each rank reads the streams that it
+ * needs. */
 static block read_blocks(options *o)
 {
     file_header header;
@@ -403,8 +408,8 @@ static block read_blocks(options *o)
     b = make_block(o->nx, o->ny, o->dtype);
     index = allocate(header.blocks * sizeof *index);
     check_file(MPI_File_read_at_all(file, sizeof header, index, count_of(header.blocks * sizeof *index),
-                                    MPI_BYTE, MPI_STATUS_IGNORE),
-               o->file);
+                   MPI_BYTE, MPI_STATUS_IGNORE),
+        o->file);
     for (k = 0; k < header.blocks; k++) {
         const index_entry *e = &index[k];
         void *stream;
@@ -413,9 +418,9 @@ static block read_blocks(options *o)
         if (e->offset > (uint64_t)size || e->bytes > (uint64_t)size - e->offset)
             stop(o->file, "a stream is cut off");
         stream = allocate(e->bytes);
-        check_file(MPI_File_read_at(file, (MPI_Offset)e->offset, stream, count_of(e->bytes), MPI_BYTE,
-                                    MPI_STATUS_IGNORE),
-                   o->file);
+        check_file(MPI_File_read_at(
+                       file, (MPI_Offset)e->offset, stream, count_of(e->bytes), MPI_BYTE, MPI_STATUS_IGNORE),
+            o->file);
         taken += take_from(&b, e, o->dtype, stream);
         free(stream);
     }
@@ -505,7 +510,8 @@ static int demonstrate(options *o)
     exchange(&b, b.v);
     bound = absolute_bound(&b, o->relative);
     write_blocks(&b, o, bound);
-    /* What other ranks wrote may be read after close, barrier, open (MPI: sync, barrier, sync), and not before. */
+    /* What other ranks wrote may be read after close, barrier, open (MPI: sync, barrier, sync), and not
+     * before. */
     MPI_Barrier(b.grid);
     back = read_blocks(o);
     {
@@ -524,8 +530,8 @@ static int demonstrate(options *o)
             check(factz_config_init(&config, o->nx, o->ny, FACTZ_BOUND_ABSOLUTE, bound), "factz_config_init");
             config.dtype = o->dtype;
             check(factz_compare_host(fields[0], fields[1], (size_t)(o->nx * o->ny), &config, fields[2],
-                                     fields[3], NULL, &c, 1),
-                  "factz_compare_host");
+                      fields[3], NULL, &c, 1),
+                "factz_compare_host");
             printf(
                 "read back: %llu critical points, %llu lost, %llu new, %llu of another type, largest error "
                 "%.3g\n",
@@ -557,8 +563,8 @@ static int demonstrate(options *o)
 
 static options parse(int argc, char **argv, const char **command)
 {
-    options o = {"mpi_blocks.fzb",      NULL, NULL, 301, 211, FACTZ_DTYPE_F32,
-                 FACTZ_MODE_BLOCK_WISE, 1e-2, HALO, 0};
+    options o = {
+        "mpi_blocks.fzb", NULL, NULL, 301, 211, FACTZ_DTYPE_F32, FACTZ_MODE_BLOCK_WISE, 1e-2, HALO, 0};
     const char *positional[6];
     int k, n = 0;
     for (k = 1; k < argc; k++) {

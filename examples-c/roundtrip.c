@@ -176,7 +176,7 @@ static void round_trip(const char *name, factz_config config, field from, layout
     check(factz_compress_sizes(&config, &sizes), "factz_compress_sizes");
     stream = allocate(sizes.max_stream_bytes);
     check(factz_compress_host(from.u, from.v, N, &config, stream, sizes.max_stream_bytes, &report, 2),
-          "factz_compress_host");
+        "factz_compress_host");
     require(report.stream_bytes > 0 && report.stream_bytes <= sizes.max_stream_bytes, "length of the stream");
 
     check(factz_inspect_host(stream, report.stream_bytes, &info), "factz_inspect_host");
@@ -188,7 +188,7 @@ static void round_trip(const char *name, factz_config config, field from, layout
     {
         factz_report read;
         check(factz_decompress_host(stream, sizes.max_stream_bytes, &out_config, back.u, back.v, N, &read, 2),
-              "factz_decompress_host");
+            "factz_decompress_host");
         require(read.stream_bytes == report.stream_bytes, "the stream is self-sized");
     }
 
@@ -198,8 +198,8 @@ static void round_trip(const char *name, factz_config config, field from, layout
     for (y = 0; y < NY; y++) {
         for (x = 0; x < NX; x++) {
             size_t i = y * from.at.pitch + x * from.at.stride, j = y * to.pitch + x * to.stride;
-            require(fabs(back.u[j] - from.u[i]) <= BOUND && fabs(back.v[j] - from.v[i]) <= BOUND,
-                    "the bound");
+            require(
+                fabs(back.u[j] - from.u[i]) <= BOUND && fabs(back.v[j] - from.v[i]) <= BOUND, "the bound");
             if ((config.pin & FACTZ_SIDE_FIRST_ROW && y == 0) || (config.pin & FACTZ_SIDE_LEFT && x == 0))
                 require(back.u[j] == from.u[i] && back.v[j] == from.v[i], "pinned sides are exact");
         }
@@ -208,17 +208,17 @@ static void round_trip(const char *name, factz_config config, field from, layout
     /* The output has no ghost vertices: the cells of the block itself are compared. */
     config.halo = 0;
     check(factz_compare_host(from.u, from.v, N, &config, back.u, back.v, &out_config, &comparison, 2),
-          "factz_compare_host");
+        "factz_compare_host");
     require(comparison.bound == BOUND && comparison.violations == 0, "no violation");
     require(comparison.lost_points == 0 && comparison.new_points == 0 && comparison.changed_types == 0,
-            "critical points");
+        "critical points");
     require(comparison.max_error == report.max_error, "largest error as reported");
     require(comparison.critical_points > 0 && comparison.critical_points == report.critical_points,
-            "the field has critical points, as reported");
+        "the field has critical points, as reported");
 
     printf("%-24s %8lu bytes  ratio %6.1f  %4lu critical points  largest error %.3g  PSNR %5.1f dB\n", name,
-           (unsigned long)report.stream_bytes, 2.0 * N * sizeof(double) / (double)report.stream_bytes,
-           (unsigned long)comparison.critical_points, comparison.max_error, comparison.psnr);
+        (unsigned long)report.stream_bytes, 2.0 * N * sizeof(double) / (double)report.stream_bytes,
+        (unsigned long)comparison.critical_points, comparison.max_error, comparison.psnr);
 
     free(stream);
     free(before[0]);

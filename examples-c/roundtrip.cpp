@@ -44,8 +44,8 @@ void set_velocity(const factz::field<T> &field, std::int64_t layers)
 
 /* Compresses, decompresses into another layout, checks, and prints a line. */
 template <class T>
-void round_trip(const char *name, const factz::field<T> &field, const factz_config &config,
-                const factz::field<T> &back)
+void round_trip(
+    const char *name, const factz::field<T> &field, const factz_config &config, const factz::field<T> &back)
 {
     factz_report report;
     const std::vector<std::byte> stream = factz::compress(field, config, &report);
@@ -61,8 +61,8 @@ void round_trip(const char *name, const factz::field<T> &field, const factz_conf
     const auto points = factz::critical_points(back, own);
     require(!points.empty() && points.size() == report.critical_points, "the number of critical points");
     std::printf("%-24s %8zu bytes  ratio %6.1f  %4zu critical points  largest error %.3g\n", name,
-                stream.size(), 2.0 * sizeof(T) * nx * ny / static_cast<double>(stream.size()), points.size(),
-                comparison.max_error);
+        stream.size(), 2.0 * sizeof(T) * nx * ny / static_cast<double>(stream.size()), points.size(),
+        comparison.max_error);
 }
 
 /* Runs what must fail and checks the text of the exception. */
@@ -90,15 +90,15 @@ void options(const factz::field<const float> &field, const factz::field<float> &
     require(factz::to_string(factz::config_from_words(words.data(), words.size())) == text, "words");
     require(formats.first <= formats.second, "readable formats");
     refused([] { factz::config_from_string("abs=1,mode=fast"); }, FACTZ_ERROR_INVALID_CONFIG,
-            "block, speculative");
+        "block, speculative");
 
     std::vector<std::byte> stream = factz::compress(field, config);
     const factz_info info = factz::inspect(stream);
     require(formats.first <= info.format_version && info.format_version <= formats.second,
-            "format of the stream");
+        "format of the stream");
     factz_config again = factz::config_from_info(info);
-    require(again.nx == field.nx && again.coder == FACTZ_CODER_HUFFMAN && again.bound == 1e-2,
-            "configuration");
+    require(
+        again.nx == field.nx && again.coder == FACTZ_CODER_HUFFMAN && again.bound == 1e-2, "configuration");
     require(factz::decompress_sizes(back).max_stream_bytes >= stream.size(), "sizes");
 
     stream[8] ^= std::byte{1}; /* of the checksum */
@@ -136,12 +136,12 @@ void everything()
     std::vector<unsigned char> small(200);
     const factz::field<const float> input = dense;
     refused([&] { factz::compress_into(small, input, config); }, FACTZ_ERROR_BUFFER_TOO_SMALL,
-            "dst_bytes = 200 is too small");
-    refused([&] { factz::compress(input, factz::absolute_bound(-1)); }, FACTZ_ERROR_INVALID_CONFIG,
-            "bound = -1");
+        "dst_bytes = 200 is too small");
+    refused(
+        [&] { factz::compress(input, factz::absolute_bound(-1)); }, FACTZ_ERROR_INVALID_CONFIG, "bound = -1");
     refused([&] { factz::decompress(small, dense2); }, FACTZ_ERROR_CORRUPT_STREAM, "stream");
     refused([&] { factz::decompress(factz::compress(block, config), dense2); }, FACTZ_ERROR_INVALID_ARGUMENT,
-            "the stream holds F64");
+        "the stream holds F64");
     options(dense, dense2);
 }
 

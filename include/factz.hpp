@@ -70,12 +70,13 @@ inline void check(const factz_report& report) {
 
 /* ---------------------------------------------------------------- fields and bytes */
 
-/* Where the components of a field lie: vertex (x, y) is at u[y * u_pitch + x * u_stride], and v likewise. T is
- * float or double, const for inputs. A view: it owns nothing. */
+/* Where the components of a field lie: vertex (x, y) is at u[y * u_pitch + x * u_stride], and v likewise. T
+ * is float or double, const for inputs. A view: it owns nothing. */
 template <class T>
 struct field {
-    static_assert(std::is_same_v<std::remove_const_t<T>, float> || std::is_same_v<std::remove_const_t<T>, double>,
-                  "factz compresses fields of float or double: convert other element types first");
+    static_assert(
+        std::is_same_v<std::remove_const_t<T>, float> || std::is_same_v<std::remove_const_t<T>, double>,
+        "factz compresses fields of float or double: convert other element types first");
 
     T* u;
     T* v;
@@ -92,18 +93,13 @@ struct field {
         std::is_same_v<std::remove_const_t<T>, float> ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
 
     field(T* first_u, T* first_v, std::uint64_t columns, std::uint64_t rows, std::uint64_t pitch_u,
-          std::uint64_t stride_u, std::uint64_t pitch_v, std::uint64_t stride_v) noexcept
-        : u(first_u),
-          v(first_v),
-          nx(columns),
-          ny(rows),
-          u_pitch(pitch_u),
-          u_stride(stride_u),
-          v_pitch(pitch_v),
-          v_stride(stride_v) {}
+        std::uint64_t stride_u, std::uint64_t pitch_v, std::uint64_t stride_v) noexcept
+        : u(first_u), v(first_v), nx(columns), ny(rows), u_pitch(pitch_u), u_stride(stride_u),
+          v_pitch(pitch_v), v_stride(stride_v) {}
     /* A field that may be written is one that may be read. */
     template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
-    field(const field<U>& f) noexcept : field(f.u, f.v, f.nx, f.ny, f.u_pitch, f.u_stride, f.v_pitch, f.v_stride) {
+    field(const field<U>& f) noexcept
+        : field(f.u, f.v, f.nx, f.ny, f.u_pitch, f.u_stride, f.v_pitch, f.v_stride) {
         ghosts = f.ghosts;
     }
 
@@ -128,7 +124,8 @@ field<T> interleaved(T* uv, std::uint64_t nx, std::uint64_t ny) noexcept {
     return {uv, uv + 1, nx, ny, 2 * nx, 2, 2 * nx, 2};
 }
 
-/* Two arrays of (nx + 2 * ghosts) x (ny + 2 * ghosts) values, the block inside `ghosts` layers on every side. */
+/* Two arrays of (nx + 2 * ghosts) x (ny + 2 * ghosts) values, the block inside `ghosts` layers on every side.
+ */
 template <class T>
 field<T> ghosted(T* u, T* v, std::uint64_t nx, std::uint64_t ny, std::uint64_t ghosts) noexcept {
     const std::uint64_t pitch = nx + 2 * ghosts, first = ghosts * pitch + ghosts;
@@ -137,7 +134,8 @@ field<T> ghosted(T* u, T* v, std::uint64_t nx, std::uint64_t ny, std::uint64_t g
     return f;
 }
 
-/* Bytes to read: any contiguous container of bytes (std::byte, unsigned char, char), or a pointer and a size. */
+/* Bytes to read: any contiguous container of bytes (std::byte, unsigned char, char), or a pointer and a size.
+ */
 class const_bytes {
 public:
     const_bytes(const void* data, std::size_t size) noexcept : data_(data), size_(size) {}
@@ -198,15 +196,15 @@ factz_config configured(factz_config config, const field<T>& field) noexcept {
     return config;
 }
 
-/* The same for an analysis of cells, which reads the ghosts beside FACTZ_SIDE_RIGHT and FACTZ_SIDE_LAST_ROW of
- * config.halo: a field must say that it has them. */
+/* The same for an analysis of cells, which reads the ghosts beside FACTZ_SIDE_RIGHT and FACTZ_SIDE_LAST_ROW
+ * of config.halo: a field must say that it has them. */
 template <class T>
 factz_config configured_cells(const factz_config& config, const field<T>& field) {
     constexpr std::uint32_t read = FACTZ_SIDE_RIGHT | FACTZ_SIDE_LAST_ROW;
     if ((config.halo & read) != 0 && field.ghosts == 0)
-        throw error(
-            FACTZ_ERROR_INVALID_ARGUMENT,
-            "config.halo names sides with ghost vertices but the field has ghosts = 0: pass factz::ghosted, set "
+        throw error(FACTZ_ERROR_INVALID_ARGUMENT,
+            "config.halo names sides with ghost vertices but the field has ghosts = 0: pass factz::ghosted, "
+            "set "
             "field.ghosts, or set config.halo = 0 to leave out the cells between blocks");
     return configured(config, field);
 }
@@ -277,14 +275,15 @@ template <class T>
 factz_report compress_into(bytes dst, const field<T>& field, const factz_config& config, int threads = 0) {
     factz_report report;
     const factz_config c = configured(config, field);
-    check(factz_compress_host(field.u, field.v, field.vertices(), &c, dst.data(), dst.size(), &report, threads));
+    check(factz_compress_host(
+        field.u, field.v, field.vertices(), &c, dst.data(), dst.size(), &report, threads));
     return report;
 }
 
 /* Compresses into a stream as long as it needs to be. */
 template <class T>
-std::vector<std::byte> compress(const field<T>& field, const factz_config& config, factz_report* report = nullptr,
-                                int threads = 0) {
+std::vector<std::byte> compress(
+    const field<T>& field, const factz_config& config, factz_report* report = nullptr, int threads = 0) {
     std::vector<std::byte> stream(compress_sizes(field, config).max_stream_bytes);
     const factz_report done = compress_into(stream, field, config, threads);
     stream.resize(done.stream_bytes);
@@ -303,13 +302,14 @@ inline factz_info inspect(const_bytes stream) {
 /* Decompresses a stream of these dimensions and this element type; `stream` may be longer than it. Of the
  * configuration, verify_checksum counts. */
 template <class T>
-factz_report decompress(const_bytes stream, const field<T>& field, const factz_config& config, int threads = 0) {
+factz_report decompress(
+    const_bytes stream, const field<T>& field, const factz_config& config, int threads = 0) {
     static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
     factz_report report;
     factz_config c = configured(config, field);
     c.halo = 0; /* ghost vertices are not written */
-    check(
-        factz_decompress_host(stream.data(), stream.size(), &c, field.u, field.v, field.vertices(), &report, threads));
+    check(factz_decompress_host(
+        stream.data(), stream.size(), &c, field.u, field.v, field.vertices(), &report, threads));
     return report;
 }
 
@@ -319,8 +319,8 @@ factz_report decompress(const_bytes stream, const field<T>& field, int threads =
     return decompress(stream, field, absolute_bound(0), threads);
 }
 
-/* The range of the values of a field; of the configuration, nothing but the fill value counts. Blocks that share a
- * relative bound compress with absolute_bound(factz_relative_bound(fraction, low, high)) of all. */
+/* The range of the values of a field; of the configuration, nothing but the fill value counts. Blocks that
+ * share a relative bound compress with absolute_bound(factz_relative_bound(fraction, low, high)) of all. */
 template <class T>
 factz_range range(const field<T>& field, const factz_config& config = absolute_bound(0), int threads = 0) {
     factz_range found;
@@ -332,27 +332,29 @@ factz_range range(const field<T>& field, const factz_config& config = absolute_b
 
 /* The critical points of a field. */
 template <class T>
-std::vector<factz_critical_point> critical_points(const field<T>& field, const factz_config& config, int threads = 0) {
+std::vector<factz_critical_point> critical_points(
+    const field<T>& field, const factz_config& config, int threads = 0) {
     const factz_config c = configured_cells(config, field);
     std::uint64_t count = 0;
     const factz_status status =
         factz_critical_points_host(field.u, field.v, field.vertices(), &c, nullptr, 0, &count, threads);
     if (status != FACTZ_ERROR_BUFFER_TOO_SMALL) check(status);
     std::vector<factz_critical_point> points(count);
-    check(factz_critical_points_host(field.u, field.v, field.vertices(), &c, points.data(), points.size(), &count,
-                                     threads));
+    check(factz_critical_points_host(
+        field.u, field.v, field.vertices(), &c, points.data(), points.size(), &count, threads));
     return points;
 }
 
 /* What must be the same in another field, usually the decompressed copy: `violations` is 0 then. */
 template <class T, class U>
-factz_comparison compare(const field<T>& field, const factz::field<U>& other, const factz_config& config,
-                         int threads = 0) {
+factz_comparison compare(
+    const field<T>& field, const factz::field<U>& other, const factz_config& config, int threads = 0) {
     static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_const_t<U>>,
-                  "only fields of the same element type can be compared: convert one of them first");
+        "only fields of the same element type can be compared: convert one of them first");
     factz_comparison comparison;
     const factz_config c = configured_cells(config, field), d = configured_cells(config, other);
-    check(factz_compare_host(field.u, field.v, field.vertices(), &c, other.u, other.v, &d, &comparison, threads));
+    check(factz_compare_host(
+        field.u, field.v, field.vertices(), &c, other.u, other.v, &d, &comparison, threads));
     return comparison;
 }
 
@@ -362,22 +364,22 @@ factz_comparison compare(const field<T>& field, const factz::field<U>& other, co
  * mapped pinned memory. */
 template <class T>
 void enqueue_compress(const field<T>& field, const factz_config& config, bytes dst, bytes workspace,
-                      factz_report* report, factz_stream stream) {
+    factz_report* report, factz_stream stream) {
     const factz_config c = configured(config, field);
-    check(factz_compress_device(field.u, field.v, field.vertices(), &c, dst.data(), dst.size(), workspace.data(),
-                                workspace.size(), report, stream));
+    check(factz_compress_device(field.u, field.v, field.vertices(), &c, dst.data(), dst.size(),
+        workspace.data(), workspace.size(), report, stream));
 }
 
 /* Enqueues a decompression; see factz_decompress_device. Of the configuration, verify_checksum counts, and
  * predictor, the one to expect. */
 template <class T>
 void enqueue_decompress(const_bytes src, const field<T>& field, const factz_config& config, bytes workspace,
-                        factz_report* report, factz_stream stream) {
+    factz_report* report, factz_stream stream) {
     static_assert(!std::is_const_v<T>, "decompression writes: the field must not be const");
     factz_config c = configured(config, field);
     c.halo = 0; /* ghost vertices are not written */
-    check(factz_decompress_device(src.data(), src.size(), &c, field.u, field.v, field.vertices(), workspace.data(),
-                                  workspace.size(), report, stream));
+    check(factz_decompress_device(src.data(), src.size(), &c, field.u, field.v, field.vertices(),
+        workspace.data(), workspace.size(), report, stream));
 }
 
 /* Enqueues the reading of a header; see factz_inspect_device. */
@@ -388,31 +390,31 @@ inline void enqueue_inspect(const_bytes src, factz_info* info, factz_stream stre
 /* Enqueues the search for the range of a field; see factz_range_device. */
 template <class T>
 void enqueue_range(const field<T>& field, const factz_config& config, bytes workspace, factz_range* range,
-                   factz_stream stream) {
+    factz_stream stream) {
     factz_config c = configured(config, field);
     c.halo = 0; /* ghost vertices are not looked at */
-    check(
-        factz_range_device(field.u, field.v, field.vertices(), &c, workspace.data(), workspace.size(), range, stream));
+    check(factz_range_device(
+        field.u, field.v, field.vertices(), &c, workspace.data(), workspace.size(), range, stream));
 }
 
 /* Enqueues the extraction of critical points into points[capacity]; see factz_critical_points_device. */
 template <class T>
 void enqueue_critical_points(const field<T>& field, const factz_config& config, factz_critical_point* points,
-                             std::size_t capacity, std::uint64_t* count, bytes workspace, factz_stream stream) {
+    std::size_t capacity, std::uint64_t* count, bytes workspace, factz_stream stream) {
     const factz_config c = configured_cells(config, field);
     check(factz_critical_points_device(field.u, field.v, field.vertices(), &c, points, capacity, count,
-                                       workspace.data(), workspace.size(), stream));
+        workspace.data(), workspace.size(), stream));
 }
 
 /* Enqueues a comparison; see factz_compare_device. */
 template <class T, class U>
-void enqueue_compare(const field<T>& field, const factz::field<U>& other, const factz_config& config, bytes workspace,
-                     factz_comparison* comparison, factz_stream stream) {
+void enqueue_compare(const field<T>& field, const factz::field<U>& other, const factz_config& config,
+    bytes workspace, factz_comparison* comparison, factz_stream stream) {
     static_assert(std::is_same_v<std::remove_const_t<T>, std::remove_const_t<U>>,
-                  "only fields of the same element type can be compared: convert one of them first");
+        "only fields of the same element type can be compared: convert one of them first");
     const factz_config c = configured_cells(config, field), d = configured_cells(config, other);
     check(factz_compare_device(field.u, field.v, field.vertices(), &c, other.u, other.v, &d, workspace.data(),
-                               workspace.size(), comparison, stream));
+        workspace.size(), comparison, stream));
 }
 
 #ifdef FACTZ_WITH_CUDA_RUNTIME
@@ -448,8 +450,9 @@ public:
             check_cuda(cudaMalloc(&stream_, capacity_), "cudaMalloc");
             check_cuda(cudaMalloc(&workspace_, workspace_bytes_), "cudaMalloc");
             void* report = nullptr;
-            check_cuda(cudaHostAlloc(&report, sizeof(factz_report), cudaHostAllocMapped | cudaHostAllocPortable),
-                       "cudaHostAlloc");
+            check_cuda(
+                cudaHostAlloc(&report, sizeof(factz_report), cudaHostAllocMapped | cudaHostAllocPortable),
+                "cudaHostAlloc");
             report_ = ::new (report) factz_report{};
         } catch (...) {
             release();
@@ -473,8 +476,8 @@ public:
     /* Enqueues the compression of a field like the constructor's. */
     template <class T>
     void enqueue(const field<T>& field, const factz_config& config, factz_stream stream) {
-        enqueue_compress(field, config, bytes(stream_, capacity_), bytes(workspace_, workspace_bytes_), report_,
-                         stream);
+        enqueue_compress(
+            field, config, bytes(stream_, capacity_), bytes(workspace_, workspace_bytes_), report_, stream);
     }
     /* The outcome, in host memory; valid once the CUDA stream has got there. */
     const factz_report& report() const noexcept { return *report_; }

@@ -1,32 +1,35 @@
-// All kernels in one translation unit. Every kernel takes one Job, those of the analysis one Analysis, that of
-// made fields one Synthesis; grids and blocks are in src/cuda/schedule.rs, analysis.rs and synthetic.rs, shared
-// memory is static but for that of the coder. No result depends on the order of blocks.
+// All kernels in one translation unit. Every kernel takes one Job, those of the analysis one Analysis, that
+// of made fields one Synthesis; grids and blocks are in src/cuda/schedule.rs, analysis.rs and synthetic.rs,
+// shared memory is static but for that of the coder. No result depends on the order of blocks.
 //
-// No kernel's work depends on what a header claims or on how narrow a field is: all of it is bounded by the memory that a call was given, of N tiles
-// and a stream of S bytes. A stream of another shape than the caller's is refused by `open`; the kernels behind it then end at once.
+// No kernel's work depends on what a header claims or on how narrow a field is: all of it is bounded by the
+// memory that a call was given, of N tiles and a stream of S bytes. A stream of another shape than the
+// caller's is refused by `open`; the kernels behind it then end at once.
 //
-//   kernel                              reads and writes in all            most that one block or warp does one after the other
-//   begin                               N / 512 states                     N / 512 / 768
-//   statistics                          vertices once or twice             4096 strips share 4096 blocks; more: strips / 32768 a warp
-//   sort                                tiles; 16 N ranges of blocks       8192 ranges, 512 at a time
-//   tune                                24 tiles, 12 times                 a tile
-//   limits, bounds, lines, other and    listed tiles and triangles once    their number / the warps of the grid
+//   kernel                              reads and writes in all            most that one block or warp does
+//   one after the other begin                               N / 512 states                     N / 512 / 768
+//   statistics                          vertices once or twice             4096 strips share 4096 blocks;
+//   more: strips / 32768 a warp sort                                tiles; 16 N ranges of blocks       8192
+//   ranges, 512 at a time tune                                24 tiles, 12 times                 a tile
+//   limits, bounds, lines, other and    listed tiles and triangles once    their number / the warps of the
+//   grid
 //     constrained tiles
-//   anchors, plain, lorenzo_plain       tiles once, a bit for each         a tile; the last coded anchor: 14 words (anchor_scan.cuh)
-//   collect, lorenzo_count              tiles once                         N / the warps of the grid
-//   tables                              50 tables, weights of tiles        N / 1024 sums, 256 at a time, by the last block
-//   encode                              tiles once; 5 searches a group     groups / the warps of the grid
-//   gather                              the stream once                    a 384th of the groups, 512 at a time
-//   open                                tables; 40 times the groups' words the words of all groups, 16384 at a time
-//   check                               the stream once                    S / the threads of the grid
-//   decode                              groups once, 256 tiles each        groups / the warps of the grid; a bad one ends at once
-//   anchor_values                       tiles once, N / 512 sums           two tiles a thread; blocks at work / 32 steps back
-//   restore, lorenzo_restore            tiles once                         a tile, or N / the warps of the grid
-//   compare, find_points, synthetic     vertices once                      bands of 32 rows / the warps of the grid
-//   compare_end                         a number for 32 rows of a chunk    twice as many, 1024 at a time
-//   place_points                        a number for 32 segments           as many, 4096 at a time
-//   write_points                        segments with points               parts of 32 segments / the warps of the grid
-//   inspect                             a header                           a header
+//   anchors, plain, lorenzo_plain       tiles once, a bit for each         a tile; the last coded anchor: 14
+//   words (anchor_scan.cuh) collect, lorenzo_count              tiles once                         N / the
+//   warps of the grid tables                              50 tables, weights of tiles        N / 1024 sums,
+//   256 at a time, by the last block encode                              tiles once; 5 searches a group
+//   groups / the warps of the grid gather                              the stream once                    a
+//   384th of the groups, 512 at a time open                                tables; 40 times the groups' words
+//   the words of all groups, 16384 at a time check                               the stream once S / the
+//   threads of the grid decode                              groups once, 256 tiles each        groups / the
+//   warps of the grid; a bad one ends at once anchor_values                       tiles once, N / 512 sums
+//   two tiles a thread; blocks at work / 32 steps back restore, lorenzo_restore            tiles once a tile,
+//   or N / the warps of the grid compare, find_points, synthetic     vertices once                      bands
+//   of 32 rows / the warps of the grid compare_end                         a number for 32 rows of a chunk
+//   twice as many, 1024 at a time place_points                        a number for 32 segments           as
+//   many, 4096 at a time write_points                        segments with points               parts of 32
+//   segments / the warps of the grid inspect                             a header                           a
+//   header
 #include "device/kernel_args.cuh"
 #include "device/capacities.cuh"
 #include "compress/encode_lorenzo.cuh"
@@ -40,12 +43,15 @@
 #include "analysis/synthetic.cuh"
 #endif
 
-#define ENTRY(name, bounds, begin, ...) \
-    extern "C" __global__ void __launch_bounds__ bounds name(const __grid_constant__ Job job) { begin(); __VA_ARGS__(job); }
+#define ENTRY(name, bounds, begin, ...)                                                         \
+    extern "C" __global__ void __launch_bounds__ bounds name(const __grid_constant__ Job job) { \
+        begin();                                                                                \
+        __VA_ARGS__(job);                                                                       \
+    }
 #define KERNEL(name, threads, begin, call)           \
     ENTRY(name##_f32, (threads), begin, call<float>) \
     ENTRY(name##_f64, (threads), begin, call<double>)
-#define FLAGGED_KERNEL(name, threads, call, flag)                       \
+#define FLAGGED_KERNEL(name, threads, call, flag)                        \
     ENTRY(name##_f32, (threads), after_kernel_before, call<float, flag>) \
     ENTRY(name##_f64, (threads), after_kernel_before, call<double, flag>)
 // With registers for so many blocks, by the bytes of a value.
@@ -68,35 +74,49 @@
 #define FLAGGED_BOUNDED_KERNEL(name, threads, blocks, begin, call, flag) \
     ENTRY(name##_f32, (threads, blocks), begin, call<float, flag>)       \
     ENTRY(name##_f64, (threads, blocks), begin, call<double, flag>)
-#define GROUP_KERNEL(name, threads, begin, call, huffman) FLAGGED_BOUNDED_KERNEL(name, threads, GROUP_BLOCKS, begin, call, huffman)
+#define GROUP_KERNEL(name, threads, begin, call, huffman) \
+    FLAGGED_BOUNDED_KERNEL(name, threads, GROUP_BLOCKS, begin, call, huffman)
 
 KERNEL(factz_begin, 256, after_kernel_before, begin_call)
 BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 6, 32 * STATISTICS_WARPS, 4, by_itself, statistics)
 BOUNDED_KERNEL(factz_few_statistics, 32 * STRIP_PARTS, 8, 32 * STRIP_PARTS, 4, by_itself, few_statistics)
-BOUNDED_KERNEL(factz_filled_statistics, 32 * STATISTICS_WARPS, 6, 32 * STATISTICS_WARPS, 4, by_itself, filled_statistics)
-BOUNDED_KERNEL(factz_few_filled_statistics, 32 * STRIP_PARTS, 6, 32 * STRIP_PARTS, 4, by_itself, few_filled_statistics)
+BOUNDED_KERNEL(
+    factz_filled_statistics, 32 * STATISTICS_WARPS, 6, 32 * STATISTICS_WARPS, 4, by_itself, filled_statistics)
+BOUNDED_KERNEL(
+    factz_few_filled_statistics, 32 * STRIP_PARTS, 6, 32 * STRIP_PARTS, 4, by_itself, few_filled_statistics)
 BOUNDED_KERNEL(factz_sort, 32 * SORT_WARPS, 2, 32 * SORT_WARPS, 2, after_kernel_before, sort_tiles)
 KERNEL(factz_tune, 32 * TUNE_WARPS, after_kernel_before, tune)
 BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, limits)
 BOUNDED_KERNEL(factz_bounds, 128, 5, 128, 4, after_kernel_before, bounds)
 BOUNDED_KERNEL(factz_anchors, 128, 5, 128, 4, by_itself, anchors)
 FLAGGED_KERNEL(factz_across, 128, lines, true)
-BOUNDED_KERNEL(factz_plain, (32 * WHOLE_WARPS<float, false>), 5, (32 * WHOLE_WARPS<double, false>), 9, beside_kernel_before, plain_tiles)
+BOUNDED_KERNEL(factz_plain, (32 * WHOLE_WARPS<float, false>), 5, (32 * WHOLE_WARPS<double, false>), 9,
+    beside_kernel_before, plain_tiles)
 FLAGGED_KERNEL(factz_down, 128, lines, false)
-BOUNDED_KERNEL(factz_others, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, beside_kernel_before, tiles_with_limits)
-BOUNDED_KERNEL(factz_speculative, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, after_kernel_before, tiles_with_signatures)
-BOUNDED_KERNEL(factz_tight, (32 * WHOLE_WARPS<float, true>), 10, (32 * WHOLE_WARPS<double, true>), 12, beside_kernel_before, tight_tiles)
-BOUNDED_KERNEL(factz_lorenzo_plain, 32 * LORENZO_PLAIN_WARPS, 7, 32 * LORENZO_PLAIN_WARPS, 4, beside_kernel_before, lorenzo_plain)
-BOUNDED_KERNEL(factz_lorenzo_tight, 32 * LORENZO_PLAIN_WARPS, 6, 32 * LORENZO_PLAIN_WARPS, 3, beside_kernel_before, lorenzo_tight)
-BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_WARPS, 5, 32 * LORENZO_WARPS, 3, beside_kernel_before, lorenzo_others)
-BOUNDED_KERNEL(factz_lorenzo_count, 32 * ROW_COUNT_WARPS, COLLECT_BLOCKS, 32 * ROW_COUNT_WARPS, COLLECT_BLOCKS, by_itself, count_rows)
-BOUNDED_KERNEL(factz_collect, 32 * COLLECT_WARPS, COLLECT_BLOCKS, 32 * COLLECT_WARPS, COLLECT_BLOCKS, by_itself, collect)
+BOUNDED_KERNEL(
+    factz_others, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, beside_kernel_before, tiles_with_limits)
+BOUNDED_KERNEL(
+    factz_speculative, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, after_kernel_before, tiles_with_signatures)
+BOUNDED_KERNEL(factz_tight, (32 * WHOLE_WARPS<float, true>), 10, (32 * WHOLE_WARPS<double, true>), 12,
+    beside_kernel_before, tight_tiles)
+BOUNDED_KERNEL(factz_lorenzo_plain, 32 * LORENZO_PLAIN_WARPS, 7, 32 * LORENZO_PLAIN_WARPS, 4,
+    beside_kernel_before, lorenzo_plain)
+BOUNDED_KERNEL(factz_lorenzo_tight, 32 * LORENZO_PLAIN_WARPS, 6, 32 * LORENZO_PLAIN_WARPS, 3,
+    beside_kernel_before, lorenzo_tight)
+BOUNDED_KERNEL(
+    factz_lorenzo_others, 32 * LORENZO_WARPS, 5, 32 * LORENZO_WARPS, 3, beside_kernel_before, lorenzo_others)
+BOUNDED_KERNEL(factz_lorenzo_count, 32 * ROW_COUNT_WARPS, COLLECT_BLOCKS, 32 * ROW_COUNT_WARPS,
+    COLLECT_BLOCKS, by_itself, count_rows)
+BOUNDED_KERNEL(
+    factz_collect, 32 * COLLECT_WARPS, COLLECT_BLOCKS, 32 * COLLECT_WARPS, COLLECT_BLOCKS, by_itself, collect)
 FLAGGED_BOUNDED_KERNEL(factz_tables, TABLE_THREADS, 1, by_itself, tables, false)
 FLAGGED_BOUNDED_KERNEL(factz_make_codes, TABLE_THREADS, 1, by_itself, tables, true)
 FLAGGED_BOUNDED_KERNEL(factz_encode, 32 * ENCODE_WARPS, ENCODE_BLOCKS, by_itself, encode_groups, false)
 FLAGGED_BOUNDED_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, ENCODE_BLOCKS, by_itself, encode_groups, true)
-FLAGGED_BOUNDED_KERNEL(factz_encode_lorenzo, 32 * ROW_CODE_WARPS, LORENZO_CODE_BLOCKS, by_itself, encode_lorenzo_groups, false)
-FLAGGED_BOUNDED_KERNEL(factz_encode_lorenzo_huffman, 32 * ROW_CODE_WARPS, LORENZO_CODE_BLOCKS, by_itself, encode_lorenzo_groups, true)
+FLAGGED_BOUNDED_KERNEL(
+    factz_encode_lorenzo, 32 * ROW_CODE_WARPS, LORENZO_CODE_BLOCKS, by_itself, encode_lorenzo_groups, false)
+FLAGGED_BOUNDED_KERNEL(factz_encode_lorenzo_huffman, 32 * ROW_CODE_WARPS, LORENZO_CODE_BLOCKS, by_itself,
+    encode_lorenzo_groups, true)
 BOUNDED_KERNEL(factz_gather, 32 * GATHER_WARPS, 3, 32 * GATHER_WARPS, 3, by_itself, gather)
 
 BOUNDED_KERNEL(factz_open, 1024, 1, 1024, 1, by_itself, open_stream)
@@ -106,11 +126,18 @@ GROUP_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, beside_kernel_before, deco
 KERNEL(factz_anchor_values, ANCHOR_THREADS, by_itself, anchor_values)
 KERNEL(factz_restore_others, 64, by_itself, restore_others)
 BOUNDED_KERNEL(factz_restore, 64, 14, 64, 1, beside_kernel_before, restore)
-BOUNDED_KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, 3, 32 * LORENZO_RESTORE_WARPS, 2, after_kernel_before, lorenzo_restore)
+BOUNDED_KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, 3, 32 * LORENZO_RESTORE_WARPS, 2,
+    after_kernel_before, lorenzo_restore)
 
-#define ANALYSIS_KERNEL(name, threads, blocks, call)                                                                        \
-    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f32(const __grid_constant__ Analysis job) { analysis::call<float>(job); } \
-    extern "C" __global__ void __launch_bounds__(threads, blocks) name##_f64(const __grid_constant__ Analysis job) { analysis::call<double>(job); }
+#define ANALYSIS_KERNEL(name, threads, blocks, call)              \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) \
+        name##_f32(const __grid_constant__ Analysis job) {        \
+        analysis::call<float>(job);                               \
+    }                                                             \
+    extern "C" __global__ void __launch_bounds__(threads, blocks) \
+        name##_f64(const __grid_constant__ Analysis job) {        \
+        analysis::call<double>(job);                              \
+    }
 
 ANALYSIS_KERNEL(factz_compare, 256, 2, compare)
 ANALYSIS_KERNEL(factz_compare_end, 1024, 1, compare_end)
@@ -121,10 +148,15 @@ ANALYSIS_KERNEL(factz_find_range, 256, 4, find_range)
 ANALYSIS_KERNEL(factz_range_end, 32, 1, range_end)
 
 #ifndef FACTZ_EMULATED
-extern "C" __global__ void __launch_bounds__(32) factz_inspect(const __grid_constant__ Inspection job) { analysis::inspect(job); }
+extern "C" __global__ void __launch_bounds__(32) factz_inspect(const __grid_constant__ Inspection job) {
+    analysis::inspect(job);
+}
 
-#define SYNTHETIC_KERNEL(name, T) \
-    extern "C" __global__ void __launch_bounds__(synthetic::THREADS, 3) name(const __grid_constant__ Synthesis job) { synthetic::make<T>(job); }
+#define SYNTHETIC_KERNEL(name, T)                                       \
+    extern "C" __global__ void __launch_bounds__(synthetic::THREADS, 3) \
+        name(const __grid_constant__ Synthesis job) {                   \
+        synthetic::make<T>(job);                                        \
+    }
 
 SYNTHETIC_KERNEL(factz_synthetic_f32, float)
 SYNTHETIC_KERNEL(factz_synthetic_f64, double)

@@ -1,8 +1,9 @@
-// What the entries of the analysis share (compare.cuh, critical_points.cuh). Twins of src/analysis: the same counts, the
-// same points in the same order, and the same bits of every number.
+// What the entries of the analysis share (compare.cuh, critical_points.cuh). Twins of src/analysis: the same
+// counts, the same points in the same order, and the same bits of every number.
 //
-// A warp walks down a band of rows; a lane has the WIDTH columns that 16 bytes hold, so a field is read once and
-// in wide loads. The signs of components settle nearly every triangle; the others are read again and decided exactly.
+// A warp walks down a band of rows; a lane has the WIDTH columns that 16 bytes hold, so a field is read once
+// and in wide loads. The signs of components settle nearly every triangle; the others are read again and
+// decided exactly.
 #pragma once
 #include "stream/container.cuh"
 #include "grid/missing.cuh"
@@ -72,7 +73,8 @@ struct Pair {
 };
 
 template <typename T>
-__device__ __forceinline__ Pair<T> load_pair(const FieldView& field, const bool wide[2], u64 nx, u64 x, u64 y) {
+__device__ __forceinline__ Pair<T> load_pair(
+    const FieldView& field, const bool wide[2], u64 nx, u64 x, u64 y) {
     return {load_columns<T>(field.u, wide[0], nx, x, y), load_columns<T>(field.v, wide[1], nx, x, y)};
 }
 
@@ -92,7 +94,8 @@ enum : u32 {
 
 template <typename T>
 __device__ __forceinline__ u32 sides(T u, T v) {
-    return (u > T(0) ? U_ABOVE : 0) | (u < T(0) ? U_BELOW : 0) | (v > T(0) ? V_ABOVE : 0) | (v < T(0) ? V_BELOW : 0);
+    return (u > T(0) ? U_ABOVE : 0) | (u < T(0) ? U_BELOW : 0) | (v > T(0) ? V_ABOVE : 0) |
+           (v < T(0) ? V_BELOW : 0);
 }
 
 // The flags of the columns of a lane and the next one.
@@ -113,16 +116,19 @@ __device__ __forceinline__ Corners<T> corners_of(const FieldView& field, u64 x, 
 #pragma unroll
     for (i32 k = 0; k < 3; k++) {
         const u64 cx = x + corner_x(triangle, k), cy = y + corner_y(triangle, k);
-        p.u[k] = static_cast<const T*>(field.u.values)[cy * field.u.layout.pitch + cx * field.u.layout.stride];
-        p.v[k] = static_cast<const T*>(field.v.values)[cy * field.v.layout.pitch + cx * field.v.layout.stride];
+        p.u[k] =
+            static_cast<const T*>(field.u.values)[cy * field.u.layout.pitch + cx * field.u.layout.stride];
+        p.v[k] =
+            static_cast<const T*>(field.v.values)[cy * field.v.layout.pitch + cx * field.v.layout.stride];
     }
     return p;
 }
 
 // ---------------------------------------------------------------- exact types
 
-// A sum of products of up to four doubles as an integer in two's complement, in shared memory, one for a warp.
-// Its first bit is worth 2^EXACT_LOWEST, the last bit of the smallest product; a discriminant is below 2^4103.
+// A sum of products of up to four doubles as an integer in two's complement, in shared memory, one for a
+// warp. Its first bit is worth 2^EXACT_LOWEST, the last bit of the smallest product; a discriminant is below
+// 2^4103.
 constexpr i32 EXACT_WORDS = 264;
 constexpr i32 EXACT_LOWEST = -4296;
 
@@ -161,7 +167,8 @@ __device__ inline void add_exactly(u32* sum, const u64 magnitude[4], i32 exponen
         sum[at] = (u32)carry;
         carry >>= 32;
     }
-    // The words above are 0, or all ones of a negated magnitude: without a carry nothing changes, or one is taken.
+    // The words above are 0, or all ones of a negated magnitude: without a carry nothing changes, or one is
+    // taken.
     for (; at < EXACT_WORDS && carry != negative; at++) {
         carry += (u64)sum[at] + (negative ? 0xffffffffu : 0u);
         sum[at] = (u32)carry;
@@ -193,11 +200,11 @@ __device__ inline void add_product(u32* sum, const Product& p, const Product& q,
     add_exactly(sum, m, p.exponent + q.exponent + doublings, p.negative != q.negative);
 }
 
-// The exact signs of trace and discriminant of the triangles that ask, one lane after the other. All lanes of a
-// warp come here. Twin of exact_type, in integers.
+// The exact signs of trace and discriminant of the triangles that ask, one lane after the other. All lanes of
+// a warp come here. Twin of exact_type, in integers.
 template <typename T>
-__device__ __noinline__ void exact_type(bool asks, Corners<T> p, i32 triangle, double dx, double dy, u32* sum,
-                                        i32& trace, i32& discriminant) {
+__device__ __noinline__ void exact_type(
+    bool asks, Corners<T> p, i32 triangle, double dx, double dy, u32* sum, i32& trace, i32& discriminant) {
     const i32 lane = threadIdx.x & 31;
     for (u32 open = __ballot_sync(FULL, asks); open; open &= open - 1) {
         const bool mine = lane == __ffs((i32)open) - 1;
@@ -213,7 +220,7 @@ __device__ __noinline__ void exact_type(bool asks, Corners<T> p, i32 triangle, d
                 const bool difference = which == 1;
                 // a + d, or a - d.
                 const Product e[4] = {product(p.u[1], dy, false), product(ux, dy, true),
-                                      product(p.v[2], dx, difference), product(vy, dx, !difference)};
+                    product(p.v[2], dx, difference), product(vy, dx, !difference)};
                 if (which == 0) {
 #pragma unroll 1
                     for (i32 i = 0; i < 4; i++) add_product(sum, e[i]);
@@ -239,13 +246,21 @@ __device__ __noinline__ void exact_type(bool asks, Corners<T> p, i32 triangle, d
     }
 }
 
-enum : i32 { SADDLE, ATTRACTING_NODE, REPELLING_NODE, ATTRACTING_FOCUS, REPELLING_FOCUS, CENTER, POINT_TYPES };
+enum : i32 {
+    SADDLE,
+    ATTRACTING_NODE,
+    REPELLING_NODE,
+    ATTRACTING_FOCUS,
+    REPELLING_FOCUS,
+    CENTER,
+    POINT_TYPES
+};
 
-// The type of the critical point in a triangle with this orientation, of the lanes that hold one. All lanes of a
-// warp come here. Twin of kind_of.
+// The type of the critical point in a triangle with this orientation, of the lanes that hold one. All lanes
+// of a warp come here. Twin of kind_of.
 template <typename T>
-__device__ __forceinline__ i32 point_type(bool holds, const Corners<T>& p, i32 orientation, i32 triangle, double dx,
-                                          double dy, u32* sum) {
+__device__ __forceinline__ i32 point_type(
+    bool holds, const Corners<T>& p, i32 orientation, i32 triangle, double dx, double dy, u32* sum) {
     i32 trace = 0, discriminant = 0;
     const bool turns = holds && orientation > 0;
     if (turns) {

@@ -48,8 +48,8 @@ __device__ __forceinline__ Flags<T> flags_of(const Analysis& job, const Line<T>&
     if (job.has_fill) {
 #pragma unroll
         for (i32 k = 0; k < WIDTH<T>; k++)
-            flags.at[k] =
-                with_fill(job, flags.at[k], line.u[0].at[k], line.v[0].at[k], line.u[1].at[k], line.v[1].at[k]);
+            flags.at[k] = with_fill(
+                job, flags.at[k], line.u[0].at[k], line.v[0].at[k], line.u[1].at[k], line.v[1].at[k]);
         edge = with_fill(job, edge, line.u[0].edge, line.v[0].edge, line.u[1].edge, line.v[1].edge);
     }
     flags.take_next(edge);
@@ -77,7 +77,8 @@ __device__ __forceinline__ double rest_of_difference(double b, double a, double 
 }
 
 template <typename T>
-__device__ __forceinline__ void see_value(T before, T after, double bound, Seen& seen, Band<T>& band, double& squares) {
+__device__ __forceinline__ void see_value(
+    T before, T after, double bound, Seen& seen, Band<T>& band, double& squares) {
     const double a = (double)before, b = (double)after, difference = b - a, error = fabs(difference);
     squares += difference * difference;
     band.low = Real<T>::low(band.low, before);
@@ -88,8 +89,8 @@ __device__ __forceinline__ void see_value(T before, T after, double bound, Seen&
 }
 
 template <typename T>
-__device__ __forceinline__ void see_vertices(const Line<T>& line, const Flags<T>& flags, i32 columns, double bound,
-                                             Seen& seen, Band<T>& band) {
+__device__ __forceinline__ void see_vertices(
+    const Line<T>& line, const Flags<T>& flags, i32 columns, double bound, Seen& seen, Band<T>& band) {
     typedef Real<T> R;
 #pragma unroll
     for (i32 k = 0; k < WIDTH<T>; k++) {
@@ -129,7 +130,7 @@ __device__ __forceinline__ void count_lanes(u64* counts, i32 what, bool holds) {
 // Compares a triangle of each lane that has one. All lanes of a warp come here.
 template <typename T>
 __device__ __noinline__ void compare_triangle(bool has, Corners<T> p0, Corners<T> p1, bool same, i32 triangle,
-                                              double dx, double dy, u64* counts, u32* sum) {
+    double dx, double dy, u64* counts, u32* sum) {
     i32 s0[3] = {0, 0, 0}, s1[3] = {0, 0, 0};
     u32 k0 = OUT, k1 = OUT;
     if (has) {
@@ -140,7 +141,8 @@ __device__ __noinline__ void compare_triangle(bool has, Corners<T> p0, Corners<T
     }
     const bool in0 = k0 == IN, in1 = k1 == IN, tie0 = k0 == TIE, tie1 = k1 == TIE;
     bool flipped = s0[0] != s1[0] || s0[1] != s1[1] || s0[2] != s1[2];
-    for (i32 k = 0; k < 3; k++) flipped |= has && (sign(p0.u[k]) != sign(p1.u[k]) || sign(p0.v[k]) != sign(p1.v[k]));
+    for (i32 k = 0; k < 3; k++)
+        flipped |= has && (sign(p0.u[k]) != sign(p1.u[k]) || sign(p0.v[k]) != sign(p1.v[k]));
     count_lanes(counts, COUNT_TIES, tie0);
     count_lanes(counts, COUNT_NEW_TIES, !tie0 && tie1);
     count_lanes(counts, COUNT_CHANGED_TIES, tie0 && (!tie1 || flipped));
@@ -150,7 +152,8 @@ __device__ __noinline__ void compare_triangle(bool has, Corners<T> p0, Corners<T
     count_lanes(counts, COUNT_LOST, in0 && !in1);
     count_lanes(counts, COUNT_NEW, !in0 && in1);
     const i32 type0 = point_type(in0, p0, s0[0], triangle, dx, dy, sum);
-    for (i32 type = 0; type < POINT_TYPES; type++) count_lanes(counts, COUNT_BY_TYPE + type, in0 && type0 == type);
+    for (i32 type = 0; type < POINT_TYPES; type++)
+        count_lanes(counts, COUNT_BY_TYPE + type, in0 && type0 == type);
     const bool both = in0 && in1 && !same;
     if (!__any_sync(FULL, both)) return;
     const i32 type1 = point_type(both, p1, s1[0], triangle, dx, dy, sum);
@@ -159,8 +162,8 @@ __device__ __noinline__ void compare_triangle(bool has, Corners<T> p0, Corners<T
 
 // Compares the cells of row y whose vertices have these flags.
 template <typename T>
-__device__ __forceinline__ void compare_cells(const Analysis& job, const Flags<T>& low, const Flags<T>& high, u64 x,
-                                              u64 y, u64* counts, u32* sum) {
+__device__ __forceinline__ void compare_cells(
+    const Analysis& job, const Flags<T>& low, const Flags<T>& high, u64 x, u64 y, u64* counts, u32* sum) {
     constexpr i32 W = WIDTH<T>;
     u32 open = 0, same = 0, land = 0;  // bit 2 * k + triangle
 #pragma unroll
@@ -168,8 +171,10 @@ __device__ __forceinline__ void compare_cells(const Analysis& job, const Flags<T
         const u32 diagonal = low.at[k] & high.at[k + 1];
 #pragma unroll
         for (i32 triangle = LOWER; triangle <= UPPER; triangle++) {
-            const u32 all = diagonal & (triangle == LOWER ? low.at[k + 1] : high.at[k]), bit = 1u << (2 * k + triangle);
-            // A component of one sign tells the class; where both fields have one, or the same values, all is said.
+            const u32 all = diagonal & (triangle == LOWER ? low.at[k + 1] : high.at[k]),
+                      bit = 1u << (2 * k + triangle);
+            // A component of one sign tells the class; where both fields have one, or the same values, all is
+            // said.
             const bool said = (all & FIRST_SIDES) && (all & (SAME_BITS | OTHER_SIDES));
             if ((all & PRESENT) && !said) open |= bit;
             if (all & SAME_BITS) same |= bit;
@@ -206,8 +211,9 @@ __device__ __forceinline__ void join_parts(double* a, const double* b) {
     a[3] = fmax(a[3], b[3]);
 }
 
-// Grid: any. Block: 256, a warp for 32 * WIDTH columns of a band of 32 rows. Sums of squared errors go up fixed
-// trees: over the rows of a band one by one, then over neighbouring columns, then over bands. Counts have no order.
+// Grid: any. Block: 256, a warp for 32 * WIDTH columns of a band of 32 rows. Sums of squared errors go up
+// fixed trees: over the rows of a band one by one, then over neighbouring columns, then over bands. Counts
+// have no order.
 template <typename T>
 __device__ __forceinline__ void compare(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;
@@ -235,7 +241,8 @@ __device__ __forceinline__ void compare(const Analysis& job) {
         band.low = Real<T>::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
         band.high = -band.low;
         if (strip < job.nx) {
-            // The row below the band ends its last cells; below the last band that is a row of ghosts, if there is one.
+            // The row below the band ends its last cells; below the last band that is a row of ghosts, if
+            // there is one.
             const u64 rows = job.ny - y0 < ANALYSIS_ROWS ? job.ny - y0 : ANALYSIS_ROWS;
             const u64 last = rows < job.rows - 1 - y0 ? rows : job.rows - 1 - y0;
             const i32 columns = x >= job.nx ? 0 : job.nx - x < W ? (i32)(job.nx - x) : W;
@@ -271,17 +278,18 @@ __device__ __forceinline__ void compare(const Analysis& job) {
         __syncthreads();
         if (warp == 0) {
             for (i32 step = 1; step < ANALYSIS_WARPS; step *= 2) {
-                if (lane % (2 * step) == 0 && lane < ANALYSIS_WARPS) join_parts(parts[lane], parts[lane + step]);
+                if (lane % (2 * step) == 0 && lane < ANALYSIS_WARPS)
+                    join_parts(parts[lane], parts[lane + step]);
                 __syncwarp();
             }
             if (lane < PART) job.parts[item * PART + lane] = parts[0][lane];
         }
         __syncthreads();
     }
-    const u32 own[] = {seen.zero,     seen.changed_zeros, seen.nonfinite, seen.filled, seen.changed_missing,
-                       seen.exceeded, seen.pairs};
-    constexpr i32 PLACES[] = {COUNT_ZERO,     COUNT_CHANGED_ZEROS, COUNT_NONFINITE, COUNT_FILLED, COUNT_CHANGED_MISSING,
-                              COUNT_EXCEEDED, COUNT_PAIRS};
+    const u32 own[] = {seen.zero, seen.changed_zeros, seen.nonfinite, seen.filled, seen.changed_missing,
+        seen.exceeded, seen.pairs};
+    constexpr i32 PLACES[] = {COUNT_ZERO, COUNT_CHANGED_ZEROS, COUNT_NONFINITE, COUNT_FILLED,
+        COUNT_CHANGED_MISSING, COUNT_EXCEEDED, COUNT_PAIRS};
 #pragma unroll
     for (i32 k = 0; k < 7; k++)
         if (own[k]) add_count(counts[PLACES[k]], own[k]);
@@ -297,7 +305,8 @@ __device__ __forceinline__ void compare(const Analysis& job) {
     }
 }
 
-// log10 of a positive finite number within 2^-52 of the larger summand, the same bits on the host: twin of log10.
+// log10 of a positive finite number within 2^-52 of the larger summand, the same bits on the host: twin of
+// log10.
 __device__ inline double log10_of(double x) {
     i32 exponent = 0;
     if (x < 2.2250738585072014e-308) {
@@ -349,8 +358,9 @@ __device__ __forceinline__ void compare_end(const Analysis& job) {
     if (threadIdx.x != 0) return;
     const u64* counts = job.counts;
     Comparison c = {};
-    c.violations = counts[COUNT_LOST] + counts[COUNT_NEW] + counts[COUNT_CHANGED_TYPES] + counts[COUNT_CHANGED_TIES] +
-                   counts[COUNT_NEW_TIES] + counts[COUNT_CHANGED_MISSING] + counts[COUNT_EXCEEDED];
+    c.violations = counts[COUNT_LOST] + counts[COUNT_NEW] + counts[COUNT_CHANGED_TYPES] +
+                   counts[COUNT_CHANGED_TIES] + counts[COUNT_NEW_TIES] + counts[COUNT_CHANGED_MISSING] +
+                   counts[COUNT_EXCEEDED];
     c.critical_points = counts[COUNT_POINTS];
     c.other_critical_points = counts[COUNT_OTHER_POINTS];
     c.lost_points = counts[COUNT_LOST];

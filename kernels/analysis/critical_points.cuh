@@ -17,13 +17,13 @@ __device__ __forceinline__ Flags<T> flags_of(const Pair<T>& row) {
 template <typename T>
 __device__ __forceinline__ bool has_filled(const Analysis& job, const Corners<T>& p) {
     return job.has_fill && (is_filled(p.u[0], p.v[0], job.fill) | is_filled(p.u[1], p.v[1], job.fill) |
-                            is_filled(p.u[2], p.v[2], job.fill));
+                               is_filled(p.u[2], p.v[2], job.fill));
 }
 
 // Bit 2 * k + triangle: the triangle of cell x + k of row y holds a critical point.
 template <typename T>
-__device__ __forceinline__ u32 points_between(const Analysis& job, const Flags<T>& low, const Flags<T>& high, u64 x,
-                                              u64 y) {
+__device__ __forceinline__ u32 points_between(
+    const Analysis& job, const Flags<T>& low, const Flags<T>& high, u64 x, u64 y) {
     u32 open = 0, found = 0;
 #pragma unroll
     for (i32 k = 0; k < WIDTH<T>; k++) {
@@ -44,11 +44,13 @@ __device__ __forceinline__ u32 points_between(const Analysis& job, const Flags<T
     return found;
 }
 
-// Segments whose points are counted together: one for each lane of the warp that writes them. Rows may be short or long.
+// Segments whose points are counted together: one for each lane of the warp that writes them. Rows may be
+// short or long.
 constexpr u64 POINT_PART = 32;
 
-// Grid: any. Block: 256, a warp for 32 * WIDTH columns, a segment, of a band of 32 rows of cells. Counts the points
-// of each segment of a row, and of each part: POINT_PART segments that follow each other, of as many rows as it takes.
+// Grid: any. Block: 256, a warp for 32 * WIDTH columns, a segment, of a band of 32 rows of cells. Counts the
+// points of each segment of a row, and of each part: POINT_PART segments that follow each other, of as many
+// rows as it takes.
 template <typename T>
 __device__ __forceinline__ void find_points(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;
@@ -100,7 +102,8 @@ __device__ __forceinline__ u64 all_segments(const Analysis& job) {
     return job.columns < 2 || job.rows < 2 ? 0 : (job.rows - 1) * ((job.nx + STRIP - 1) / STRIP);
 }
 
-// Grid: 1. Block: 1024. Turns the counts of the parts into places, the number of all points behind them, 4096 at a time.
+// Grid: 1. Block: 1024. Turns the counts of the parts into places, the number of all points behind them, 4096
+// at a time.
 template <typename T>
 __device__ __forceinline__ void place_points(const Analysis& job) {
     constexpr u32 EACH = 4;
@@ -155,7 +158,8 @@ __device__ __forceinline__ void write_points(const Analysis& job) {
     const bool wide[2] = {is_wide<T>(job.fields[0].u), is_wide<T>(job.fields[0].v)};
     const u64 segments = (job.nx + STRIP - 1) / STRIP, all = all_segments<T>(job),
               parts = (all + POINT_PART - 1) / POINT_PART;
-    for (u64 part = (u64)blockIdx.x * ANALYSIS_WARPS + warp; part < parts; part += (u64)gridDim.x * ANALYSIS_WARPS) {
+    for (u64 part = (u64)blockIdx.x * ANALYSIS_WARPS + warp; part < parts;
+         part += (u64)gridDim.x * ANALYSIS_WARPS) {
         u64 place = job.point_parts[part];
         const u64 end = job.point_parts[part + 1] < job.capacity ? job.point_parts[part + 1] : job.capacity;
         if (place < end) {
@@ -163,7 +167,8 @@ __device__ __forceinline__ void write_points(const Analysis& job) {
             const u32 count = first + lane < all ? job.segments[first + lane] : 0;
             for (u32 open = __ballot_sync(FULL, count != 0); open; open &= open - 1) {
                 const i32 segment = __ffs((i32)open) - 1;
-                const u64 y = (first + segment) / segments, x = (first + segment - y * segments) * STRIP + lane * W;
+                const u64 y = (first + segment) / segments,
+                          x = (first + segment - y * segments) * STRIP + lane * W;
                 const Flags<T> low = flags_of(load_pair<T>(job.fields[0], wide, job.columns, x, y));
                 const Flags<T> high = flags_of(load_pair<T>(job.fields[0], wide, job.columns, x, y + 1));
                 u32 found = points_between(job, low, high, x, y);

@@ -16,10 +16,12 @@ __device__ __forceinline__ double of_order(u64 order) {
 
 // The least and the largest value once find_range is done, no zero with a sign; infinite where there is none.
 __device__ __forceinline__ double lowest_of(const u64* counts) {
-    return counts[RANGE_BELOW] ? of_order(~counts[RANGE_BELOW]) + 0.0 : __longlong_as_double(0x7ff0000000000000ll);
+    return counts[RANGE_BELOW] ? of_order(~counts[RANGE_BELOW]) + 0.0
+                               : __longlong_as_double(0x7ff0000000000000ll);
 }
 __device__ __forceinline__ double highest_of(const u64* counts) {
-    return counts[RANGE_ABOVE] ? of_order(counts[RANGE_ABOVE]) + 0.0 : -__longlong_as_double(0x7ff0000000000000ll);
+    return counts[RANGE_ABOVE] ? of_order(counts[RANGE_ABOVE]) + 0.0
+                               : -__longlong_as_double(0x7ff0000000000000ll);
 }
 
 // The absolute bound of a comparison.
@@ -70,7 +72,8 @@ __device__ __forceinline__ void add_extents(const Analysis& job, Extent<T> seen,
         add_count(job.counts[k], counts[k]);
 }
 
-// Grid: any. Block: 256, a warp for 32 * WIDTH columns of a band of 32 rows. Finds the range of the first field.
+// Grid: any. Block: 256, a warp for 32 * WIDTH columns of a band of 32 rows. Finds the range of the first
+// field.
 template <typename T>
 __device__ __forceinline__ void find_range(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;

@@ -1,5 +1,5 @@
-// Entry that makes a field for measurements. Twin of fill in src/bin/factz/synthetic.rs: sums in the order of the
-// waves, of products that are rounded one by one, so both make the same bits.
+// Entry that makes a field for measurements. Twin of fill in src/bin/factz/synthetic.rs: sums in the order of
+// the waves, of products that are rounded one by one, so both make the same bits.
 #pragma once
 #include "stream/container.cuh"
 
@@ -14,11 +14,11 @@ constexpr u32 ROUND = 32;
 template <i32 N>
 using RowTurns = Turn[ROUND][ROWS][N];
 
-// The N sums of ROWS vertices from (x, y) downwards; past the ends of the field those of its last column or row. All
-// threads of a block come here.
+// The N sums of ROWS vertices from (x, y) downwards; past the ends of the field those of its last column or
+// row. All threads of a block come here.
 template <i32 N>
-__device__ __forceinline__ void add_waves(const Waves& waves, u64 nx, u64 ny, u64 x, u64 y, RowTurns<N>& row_turns,
-                                          double (&sums)[ROWS][N]) {
+__device__ __forceinline__ void add_waves(
+    const Waves& waves, u64 nx, u64 ny, u64 x, u64 y, RowTurns<N>& row_turns, double (&sums)[ROWS][N]) {
     const Turn* column = waves.columns + min(x, nx - 1);
 #pragma unroll
     for (i32 r = 0; r < ROWS; r++)
@@ -50,8 +50,8 @@ __device__ __forceinline__ void add_waves(const Waves& waves, u64 nx, u64 ny, u6
     }
 }
 
-// Grid: any. Block: THREADS. A block makes THREADS columns of ROWS rows at a time, downwards first: the columns'
-// factors stay in its cache.
+// Grid: any. Block: THREADS. A block makes THREADS columns of ROWS rows at a time, downwards first: the
+// columns' factors stay in its cache.
 template <typename T>
 __device__ __forceinline__ void make(const Synthesis& job) {
     __shared__ union {

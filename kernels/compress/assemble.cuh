@@ -1,4 +1,5 @@
-// The entry that brings groups to their places in the stream. Twins: src/stream/container.rs, src/cpu/phases.rs.
+// The entry that brings groups to their places in the stream. Twins: src/stream/container.rs,
+// src/cpu/phases.rs.
 #pragma once
 #include "compress/encode.cuh"
 
@@ -14,9 +15,9 @@ static_assert(PARTS <= 32 * GATHER_WARPS, "a thread for a part");
 
 // Groups that a block copies.
 struct GatherShared {
-    u64 parts[PARTS];           // where each part goes
-    u64 to[32 * GATHER_WARPS];  // the first of their words in the stream
-    u64 from[32 * GATHER_WARPS];  // where their states and words lie, in bytes
+    u64 parts[PARTS];               // where each part goes
+    u64 to[32 * GATHER_WARPS];      // the first of their words in the stream
+    u64 from[32 * GATHER_WARPS];    // where their states and words lie, in bytes
     u32 counts[32 * GATHER_WARPS];  // words of 16 bits
     u32 tables[TABLES + 1], header[HEADER_BYTES / 4], sums[GATHER_WARPS];
 };
@@ -30,7 +31,8 @@ __device__ __forceinline__ u32 copy_groups(const Job& job, const GatherShared& s
 #pragma unroll 1
     for (u32 item = threadIdx.x >> 5; item < groups << halvings; item += GATHER_WARPS) {
         const u32 group = item >> halvings, count = shared.counts[group];
-        // Rows of 32 words of 32 bits, some at a time, all of which are on their way before the first is there.
+        // Rows of 32 words of 32 bits, some at a time, all of which are on their way before the first is
+        // there.
         constexpr u32 ROWS = 5, ROW = 64;
         u32 done = (item & ((1 << halvings) - 1)) * ROWS * ROW;
         const u8* from = job.words + shared.from[group] + 2 * done + 4 * lane;
@@ -75,7 +77,8 @@ __device__ __forceinline__ u32 store_field(const Job& job) {
         const bool second = k >= n;
         const u64 i = second ? k - n : k;
         const long long y = (long long)(i / job.nx), x = (long long)(i - (u64)y * job.nx);
-        const u64 bits = Real<T>::bits(second ? *vertex_at<T>(job.v, job.v_layout, x, y) : *vertex_at<T>(job.u, job.u_layout, x, y));
+        const u64 bits = Real<T>::bits(
+            second ? *vertex_at<T>(job.v, job.v_layout, x, y) : *vertex_at<T>(job.u, job.u_layout, x, y));
         for (u64 p = 0; p < per; p++) {
             const u32 word = (u32)(bits >> 32 * p);
             const u64 at = HEADER_BYTES / 4 + k * per + p;
@@ -86,15 +89,17 @@ __device__ __forceinline__ u32 store_field(const Job& job) {
     return sum;
 }
 
-// Grid: any, a block for each of PARTS at most. Block: 32 * GATHER_WARPS. Groups (or the values themselves), tables, sizes and header to
-// their places, and the report. Every block sums the bytes of all parts. Nothing is written where not all has room.
+// Grid: any, a block for each of PARTS at most. Block: 32 * GATHER_WARPS. Groups (or the values themselves),
+// tables, sizes and header to their places, and the report. Every block sums the bytes of all parts. Nothing
+// is written where not all has room.
 template <typename T>
 __device__ __forceinline__ void gather(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     __shared__ GatherShared shared;
     Control& control = control_of(job);
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    // The kernel before has the tables from the one before it, which is complete: where each goes in the section, the directory first.
+    // The kernel before has the tables from the one before it, which is complete: where each goes in the
+    // section, the directory first.
     constexpr u32 DIRECTORY_WORDS = TABLE_SIZES_BYTES / 4;
     if (warp == 0) {
         u32 before = DIRECTORY_WORDS;
@@ -109,7 +114,8 @@ __device__ __forceinline__ void gather(const Job& job) {
     // There is no memory for 2^32 groups.
     const u32 groups = (u32)control.groups;
     u64 end;
-    const u64 before = block_exclusive_sum(threadIdx.x < PARTS ? __ldcg(&control.part_bytes[threadIdx.x]) : 0, end);
+    const u64 before =
+        block_exclusive_sum(threadIdx.x < PARTS ? __ldcg(&control.part_bytes[threadIdx.x]) : 0, end);
     const u32 table_words = shared.tables[TABLES];
     const u64 begin = HEADER_BYTES + 4 * ((u64)table_words + groups);
     end += begin;
@@ -134,7 +140,8 @@ __device__ __forceinline__ void gather(const Job& job) {
         r.warnings = control.warnings;
         r.max_error = stored ? 0.0 : __longlong_as_double((long long)control.max_error.bits);
         *job.report = r;
-        write_header(job, control, stored ? CONTENT_STORED : CONTENT_CODED, stored ? 0 : 4 * table_words, bytes, reinterpret_cast<u8*>(shared.header));
+        write_header(job, control, stored ? CONTENT_STORED : CONTENT_CODED, stored ? 0 : 4 * table_words,
+            bytes, reinterpret_cast<u8*>(shared.header));
     }
     __syncthreads();
     if (!fits) return;
@@ -149,8 +156,10 @@ __device__ __forceinline__ void gather(const Job& job) {
         // A warp for the directory and for each table.
 #pragma unroll 1
         for (u32 k = from_last * GATHER_WARPS + warp; k <= TABLES; k += gridDim.x * GATHER_WARPS) {
-            const u32 at = k < TABLES ? shared.tables[k] : 0, words = (k < TABLES ? shared.tables[k + 1] : DIRECTORY_WORDS) - at;
-            const u32* const from = k < TABLES ? stored_table(job, k) : reinterpret_cast<const u32*>(job.table_section);
+            const u32 at = k < TABLES ? shared.tables[k] : 0,
+                      words = (k < TABLES ? shared.tables[k + 1] : DIRECTORY_WORDS) - at;
+            const u32* const from =
+                k < TABLES ? stored_table(job, k) : reinterpret_cast<const u32*>(job.table_section);
             for (u32 i = lane; i < words; i += 32) {
                 const u32 word = from[i];
                 store_word(job.stream, HEADER_BYTES + 4 * (at + i), word);
@@ -183,7 +192,8 @@ __device__ __forceinline__ void gather(const Job& job) {
                 }
                 __syncthreads();
                 const u32 here = min(part_end - base, THREADS);
-                sum += ((u64)job.stream & 3) == 0 ? copy_groups<true>(job, shared, here) : copy_groups<false>(job, shared, here);
+                sum += ((u64)job.stream & 3) == 0 ? copy_groups<true>(job, shared, here)
+                                                  : copy_groups<false>(job, shared, here);
             }
         }
     } else {

@@ -2,7 +2,8 @@
 #pragma once
 #include "device/control.cuh"
 
-// The range that a block of the statistics found: that of the finite values, the least of them above the largest where there are none.
+// The range that a block of the statistics found: that of the finite values, the least of them above the
+// largest where there are none.
 template <typename T>
 struct SeenRange {
     T low, high;
@@ -33,7 +34,9 @@ struct SeenCounts {
     }
     __device__ __forceinline__ void add_lanes() {
 #pragma unroll
-        for (i32 k = 16; k > 0; k /= 2) add({__shfl_xor_sync(FULL, zero, k), __shfl_xor_sync(FULL, nonfinite, k), __shfl_xor_sync(FULL, first, k)});
+        for (i32 k = 16; k > 0; k /= 2)
+            add({__shfl_xor_sync(FULL, zero, k), __shfl_xor_sync(FULL, nonfinite, k),
+                __shfl_xor_sync(FULL, first, k)});
     }
 };
 // How many filled vertices.
@@ -46,8 +49,9 @@ struct SeenFilled {
         for (i32 k = 16; k > 0; k /= 2) count += __shfl_xor_sync(FULL, count, k);
     }
 };
-// The results of all blocks of the statistics, no more than there are tiles, in the place of the words: the ranges, and behind as many as there may be the
-// counts, and those of filled vertices where there is a fill value.
+// The results of all blocks of the statistics, no more than there are tiles, in the place of the words: the
+// ranges, and behind as many as there may be the counts, and those of filled vertices where there is a fill
+// value.
 template <typename T>
 struct Seen {
     SeenRange<T>* ranges;
@@ -59,4 +63,5 @@ struct Seen {
           counts(reinterpret_cast<SeenCounts*>(ranges + job.tiles())),
           filled(reinterpret_cast<SeenFilled*>(counts + job.tiles())) {}
 };
-static_assert(sizeof(SeenRange<double>) + sizeof(SeenCounts) + sizeof(SeenFilled) <= TILE_WORD_BYTES_F32, "they have their place");
+static_assert(sizeof(SeenRange<double>) + sizeof(SeenCounts) + sizeof(SeenFilled) <= TILE_WORD_BYTES_F32,
+    "they have their place");

@@ -1,14 +1,15 @@
-// Entries of the tiles that are neither plain nor whole, a block for each: those with limits, which make their own lattice
-// lines as the tiles beside them do, and those whose signatures are looked at. Twin: src/tile/window.rs.
+// Entries of the tiles that are neither plain nor whole, a block for each: those with limits, which make
+// their own lattice lines as the tiles beside them do, and those whose signatures are looked at. Twin:
+// src/tile/window.rs.
 #pragma once
 #include "compress/interior_tiles.cuh"
 
 // Warps of a block, which has a tile.
 constexpr i32 OTHER_WARPS = 2;
 
-// Where vertices are, by position, then those on the sides below and on the right of the levels from coarse to fine: x | y << 6.
-// With them, whether there are vertices of their level before and behind along their line, or to the left and right,
-// above and below, from bit 12.
+// Where vertices are, by position, then those on the sides below and on the right of the levels from coarse
+// to fine: x | y << 6. With them, whether there are vertices of their level before and behind along their
+// line, or to the left and right, above and below, from bit 12.
 struct Places {
     u16 at[TILE_VERTICES + 2 * (TILE - 1)];
 };
@@ -17,12 +18,16 @@ constexpr Places places_of_vertices() {
     for (i32 bits = 0; bits < 5; bits++) {
         const i32 n = 1 << bits, count = n * n, level = 4 - bits;
         for (i32 m = 0; m < 3 * count + 2 * n; m++) {
-            const bool far = m >= 3 * count, centred = m >= 2 * count && !far, vertical = far ? m - 3 * count >= n : m >= count && !centred;
-            const i32 i = m & (n - 1), j = far ? n : m >> bits & (n - 1), a = vertical && !far ? j : i, b = vertical && !far ? i : j;
+            const bool far = m >= 3 * count, centred = m >= 2 * count && !far,
+                       vertical = far ? m - 3 * count >= n : m >= count && !centred;
+            const i32 i = m & (n - 1), j = far ? n : m >> bits & (n - 1), a = vertical && !far ? j : i,
+                      b = vertical && !far ? i : j;
             const i32 x = (centred ? 2 * i + 1 : vertical ? 2 * b : 2 * a + 1) << level;
             const i32 y = (centred ? 2 * j + 1 : vertical ? 2 * a + 1 : 2 * b) << level;
-            const i32 near = centred ? (i > 0) | (i < n - 1) << 1 | (j > 0) << 2 | (j < n - 1) << 3 : (a > 0) | (a < n - 1) << 1;
-            places.at[far ? TILE_VERTICES + 2 * n - 2 + m - 3 * count : count + m] = (u16)(x | y << 6 | near << 12);
+            const i32 near = centred ? (i > 0) | (i < n - 1) << 1 | (j > 0) << 2 | (j < n - 1) << 3
+                                     : (a > 0) | (a < n - 1) << 1;
+            places.at[far ? TILE_VERTICES + 2 * n - 2 + m - 3 * count : count + m] =
+                (u16)(x | y << 6 | near << 12);
         }
     }
     return places;
@@ -32,7 +37,8 @@ static __device__ const Places PLACES = places_of_vertices();
 template <typename T>
 struct OtherTile {
     typename Real<T>::Pair values[CLOSED * CLOSED];
-    T limits[TILE_VERTICES + 2 * TILE];  // by position; those of the sides below and on the right by distance from the corner
+    T limits[TILE_VERTICES +
+             2 * TILE];  // by position; those of the sides below and on the right by distance from the corner
     u32 zero[TILE], fill[TILE], missing[CLOSED * 2];
     TilePlaces places;
     u32 upper_cost, fine_cost;  // of the coarse block and 2^16 times that of the middle one, of the fine one
@@ -46,11 +52,12 @@ __device__ __forceinline__ Patch<T> patch_of(OtherTile<T>& shared, i32 last_x, i
 
 // The prediction where not all neighbours are in the grid.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ P predict_at_border(const P* values, u32 choice, bool centred, bool vertical, i32 x, i32 y, i32 step, i32 last_x,
-                                            i32 last_y) {
+__device__ __noinline__ P predict_at_border(const P* values, u32 choice, bool centred, bool vertical, i32 x,
+    i32 y, i32 step, i32 last_x, i32 last_y) {
     const Kernel<T> kernel = kernel_of<T>(choice);
     if (centred) return centre<T>(kernel, values, CLOSED, x, y, step, last_x, last_y);
-    return along<T>(kernel, values, y * CLOSED + x, vertical ? step * CLOSED : step, vertical ? y : x, step, vertical ? last_y : last_x);
+    return along<T>(kernel, values, y * CLOSED + x, vertical ? step * CLOSED : step, vertical ? y : x, step,
+        vertical ? last_y : last_x);
 }
 
 // The same inside, along a line through `here`.
@@ -59,7 +66,7 @@ __device__ __forceinline__ P predict_along(const Kernel<T>& kernel, const P* her
     const bool has_a = near & 1, has_d = near >> 1 & 1;
     const P *b = here - distance, *c = here + distance;
     return predict<T>(outer_of<T>(kernel, has_a, has_d), b[2 * distance * outer_left(has_a, has_d)], *b, *c,
-                      b[2 * distance * outer_right(has_a, has_d)]);
+        b[2 * distance * outer_right(has_a, has_d)]);
 }
 
 // A vertex that waited: its symbol with the raw bits and what they cost, the value it decodes to.
@@ -75,8 +82,8 @@ struct SettledVertex {
 // limit is tight that and the signatures around. Lane 6 i + k tries an id on triangle k. By all lanes, with
 // a place (x | y << 6), or 0 where nothing waits.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ SettledVertex<T> settle(const Job& job, const Steps<T>& steps, OtherTile<T>& shared, i32 last_x, i32 last_y,
-                                               bool any_missing, u32 my_place, P my_prediction, T my_limit, i32 level) {
+__device__ __noinline__ SettledVertex<T> settle(const Job& job, const Steps<T>& steps, OtherTile<T>& shared,
+    i32 last_x, i32 last_y, bool any_missing, u32 my_place, P my_prediction, T my_limit, i32 level) {
     constexpr i32 AT_ONCE = 5;
     typedef Real<T> R;
     const i32 lane = threadIdx.x & 31, slot = lane / 6, k = lane - 6 * slot;
@@ -88,7 +95,8 @@ __device__ __noinline__ SettledVertex<T> settle(const Job& job, const Steps<T>& 
         const i32 owner = __ffs(left) - 1;
         const u32 place = __shfl_sync(FULL, my_place, owner);
         const i32 x = place & 63, y = place >> 6;
-        const P prediction = R::pair(__shfl_sync(FULL, my_prediction.x, owner), __shfl_sync(FULL, my_prediction.y, owner));
+        const P prediction =
+            R::pair(__shfl_sync(FULL, my_prediction.x, owner), __shfl_sync(FULL, my_prediction.y, owner));
         const T limit = __shfl_sync(FULL, my_limit, owner);
         const P original = patch.values[y * CLOSED + x];
         SettledVertex<T> found = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
@@ -104,7 +112,8 @@ __device__ __noinline__ SettledVertex<T> settle(const Job& job, const Steps<T>& 
                 ends |= !encode_residual(original.y, prediction.y, step.y, step.x, cv, value.y);
                 error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
                 passes = !ends && (error == T(0) || (error <= accept && error < limit));
-                if (passes && error != T(0) && is_tight(limit)) passes = keeps_signature(patch, x, y, value, rule, k);
+                if (passes && error != T(0) && is_tight(limit))
+                    passes = keeps_signature(patch, x, y, value, rule, k);
             }
             // All six lanes of an id have to agree.
             const u32 passed = __ballot_sync(FULL, passes), ended = __ballot_sync(FULL, ends);
@@ -122,7 +131,8 @@ __device__ __noinline__ SettledVertex<T> settle(const Job& job, const Steps<T>& 
                 found.cost = s.symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
             }
             // The lane that found it speaks for all.
-            found.value = R::pair(__shfl_sync(FULL, found.value.x, from), __shfl_sync(FULL, found.value.y, from));
+            found.value =
+                R::pair(__shfl_sync(FULL, found.value.x, from), __shfl_sync(FULL, found.value.y, from));
             found.error = __shfl_sync(FULL, found.error, from);
             found.symbol = __shfl_sync(FULL, found.symbol, from);
             found.cost = __shfl_sync(FULL, found.cost, from);
@@ -136,17 +146,21 @@ __device__ __noinline__ SettledVertex<T> settle(const Job& job, const Steps<T>& 
 
 // One tile by a block, whatever its shape and values.
 template <typename T, bool SIGNATURES>
-__device__ __forceinline__ void other_tile(const Job& job, const Control& control, const Steps<T>& steps, OtherTile<T>& shared, u64 index,
-                                           u32& exact, T& max_error) {
+__device__ __forceinline__ void other_tile(const Job& job, const Control& control, const Steps<T>& steps,
+    OtherTile<T>& shared, u64 index, u32& exact, T& max_error) {
     typedef typename Real<T>::Pair P;
     typedef Real<T> R;
     constexpr i32 THREADS = 32 * OTHER_WARPS;
-    // One warp has the coarse levels to itself: in every other block it is the other one, so that the schedulers have as much.
-    const i32 thread = (i32)(threadIdx.x ^ (__popc(blockIdx.x) & 1) << 5), lane = thread & 31, warp = thread >> 5;
+    // One warp has the coarse levels to itself: in every other block it is the other one, so that the
+    // schedulers have as much.
+    const i32 thread = (i32)(threadIdx.x ^ (__popc(blockIdx.x) & 1) << 5), lane = thread & 31,
+              warp = thread >> 5;
     const TileShape shape = tile_shape(job, index);
-    const i32 last_x = shape.last_x, last_y = shape.last_y, width = last_x + 1, height = last_y + 1, ox = shape.owned_x(), oy = shape.owned_y();
+    const i32 last_x = shape.last_x, last_y = shape.last_y, width = last_x + 1, height = last_y + 1,
+              ox = shape.owned_x(), oy = shape.owned_y();
     const bool inside = width == CLOSED && height == CLOSED;
-    const bool any_missing = has_missing(control), has_special = any_missing || control.zero != 0, lossless = steps.lossless;
+    const bool any_missing = has_missing(control), has_special = any_missing || control.zero != 0,
+               lossless = steps.lossless;
     P* const values = shared.values;
     u8* const symbols = job.symbols + index * TILE_VERTICES;
 
@@ -167,8 +181,10 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
         }
         if (width == CLOSED)
             for (i32 y = thread; y < height; y += THREADS) {
-                copy_ahead<sizeof(T)>(&values[y * CLOSED + TILE].x, vertex_at<T>(job.u, job.u_layout, shape.x0 + TILE, shape.y0 + y));
-                copy_ahead<sizeof(T)>(&values[y * CLOSED + TILE].y, vertex_at<T>(job.v, job.v_layout, shape.x0 + TILE, shape.y0 + y));
+                copy_ahead<sizeof(T)>(&values[y * CLOSED + TILE].x,
+                    vertex_at<T>(job.u, job.u_layout, shape.x0 + TILE, shape.y0 + y));
+                copy_ahead<sizeof(T)>(&values[y * CLOSED + TILE].y,
+                    vertex_at<T>(job.v, job.v_layout, shape.x0 + TILE, shape.y0 + y));
             }
         if (thread == 0) expect_largest_error(control, shared.known);
         end_of_copies();
@@ -176,15 +192,18 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
     // the corners, which are known,
     P corner = R::pair(T(0), T(0));
     const i32 corner_at = (lane & 1 ? TILE : 0) + (lane & 2 ? TILE * CLOSED : 0);
-    const bool has_corner = thread < 4 && (!(lane & 1) || width == CLOSED) && (!(lane & 2) || height == CLOSED);
-    if (has_corner) corner = reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+    const bool has_corner =
+        thread < 4 && (!(lane & 1) || width == CLOSED) && (!(lane & 2) || height == CLOSED);
+    if (has_corner)
+        corner = reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
     // and the limits; those on the far sides are those of the tiles behind.
     const T* const limits = limits_of<T>(job, index);
     const u64 limited = nearness_of(job, index).limited;
 #pragma unroll
     for (i32 k = 0; k < TILE_VERTICES; k += THREADS) {
         // Those of the first column are always there.
-        const bool first_column = k >= TILE_VERTICES / 2 && k < 3 * TILE_VERTICES / 4 && thread % LIMIT_CHUNK == 0;
+        const bool first_column =
+            k >= TILE_VERTICES / 2 && k < 3 * TILE_VERTICES / 4 && thread % LIMIT_CHUNK == 0;
         shared.limits[k + thread] = limit_of(limits, first_column ? ~0ull : limited, k + thread);
     }
     for (i32 side = warp; side < 2 && !SIGNATURES; side += OTHER_WARPS) {
@@ -219,11 +238,13 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
             P* const here = values + y * CLOSED + lane;
             P value = R::pair(T(1), T(1));
             if (lane < width) value = *here;
-            u32 z = __ballot_sync(FULL, is_zero<T>(value) && !(lossless && has_negative_zero(value.x, value.y)));
+            u32 z =
+                __ballot_sync(FULL, is_zero<T>(value) && !(lossless && has_negative_zero(value.x, value.y)));
             u32 f = 0, nf = 0;
             if (any_missing) {
                 const bool missing = is_missing(value.x, value.y, job.fill);
-                const bool filled = missing && R::bits(value.x) == control.fill[0] && R::bits(value.y) == control.fill[1];
+                const bool filled =
+                    missing && R::bits(value.x) == control.fill[0] && R::bits(value.y) == control.fill[1];
                 f = __ballot_sync(FULL, filled);
                 nf = __ballot_sync(FULL, missing);
                 z &= ~nf;
@@ -243,10 +264,15 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                 if (odd) value = R::pair(T(0), T(0));
             }
         __syncthreads();
-        const u32 owned = (u32)(ox * oy), z = lane < oy ? shared.zero[lane] : 0, f = lane < oy ? shared.fill[lane] : 0;
+        const u32 owned = (u32)(ox * oy), z = lane < oy ? shared.zero[lane] : 0,
+                  f = lane < oy ? shared.fill[lane] : 0;
         const u32 zeros = warp_sum(__popc(z)), fills = warp_sum(__popc(f));
-        mode = 3 * (zeros == 0 ? MASK_NONE : zeros == owned ? MASK_ALL : MASK_SOME) +
-               (fills == 0 ? MASK_NONE : fills == owned ? MASK_ALL : MASK_SOME);
+        mode = 3 * (zeros == 0          ? MASK_NONE
+                       : zeros == owned ? MASK_ALL
+                                        : MASK_SOME) +
+               (fills == 0          ? MASK_NONE
+                   : fills == owned ? MASK_ALL
+                                    : MASK_SOME);
         if (mode != 0 && warp == 0) {
             job.masks[index * 64 + lane] = z;
             job.masks[index * 64 + TILE + lane] = f;
@@ -277,7 +303,8 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
             // Corners are there.
             if (lane > 0 && lane < length) {
                 values[lane * distance] = from[lane];
-                if ((down ? width : height) == CLOSED) values[lane * distance + (down ? TILE : TILE * CLOSED)] = from[n + lane];
+                if ((down ? width : height) == CLOSED)
+                    values[lane * distance + (down ? TILE : TILE * CLOSED)] = from[n + lane];
             }
         }
         __syncthreads();
@@ -285,7 +312,8 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
     // The first warp goes ahead with the coarse levels.
     if (warp == OTHER_WARPS - 1) {
         if (lane == 0) {
-            const u32 s = anchor_symbol(job, shape, index, reinterpret_cast<u64*>(job.payload)[index * TILE_VERTICES]);
+            const u32 s =
+                anchor_symbol(job, shape, index, reinterpret_cast<u64*>(job.payload)[index * TILE_VERTICES]);
             symbols[0] = (u8)s;
             if (s != SYMBOL_ZERO) charge(3 + raw_bits(s, 0, sizeof(T)), 0);
         } else if (SIGNATURES) {
@@ -304,20 +332,26 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
         const i32 bits = 4 - level, n = 1 << bits, count = n * n;
         const u32 choice = steps.kernels[level];
         const Kernel<T> kernel = kernel_of<T>(choice);
-        // Vertices on horizontal and vertical lines look at coarser ones alone, and only those of the finest level have
-        // triangles in common: the others go together. Those of the far sides come last.
+        // Vertices on horizontal and vertical lines look at coarser ones alone, and only those of the finest
+        // level have triangles in common: the others go together. Those of the far sides come last.
         i32 start = SIGNATURES && level == ANCHOR_LEVEL - 1 ? 2 * count : 0;
 #pragma unroll 1
         while (start < 3 * count) {
             const bool centred = start == 2 * count;
-            const i32 next = start + (centred || (SIGNATURES && level == 0) ? count : 2 * count), end = next + (centred || SIGNATURES ? 0 : 2 * n);
+            const i32 next = start + (centred || (SIGNATURES && level == 0) ? count : 2 * count),
+                      end = next + (centred || SIGNATURES ? 0 : 2 * n);
 #pragma unroll 1
             for (i32 m = start + thread; m - lane < end; m += THREADS) {
-                const bool far = !SIGNATURES && !centred && m >= 2 * count, vertical = !centred && (m >> (far ? bits : 2 * bits) & 1);
+                const bool far = !SIGNATURES && !centred && m >= 2 * count,
+                           vertical = !centred && (m >> (far ? bits : 2 * bits) & 1);
                 const i32 position = count + m;
-                const u32 place = PLACES.at[m >= end ? 0 : far ? TILE_VERTICES - 2 + 2 * n - 2 * count + m : position], near = place >> 12;
+                const u32 place = PLACES.at[m >= end ? 0
+                                            : far    ? TILE_VERTICES - 2 + 2 * n - 2 * count + m
+                                                     : position],
+                          near = place >> 12;
                 const i32 x = place & 63, y = place >> 6 & 63;
-                const bool active = m < end && x <= last_x && y <= last_y && (!SIGNATURES || (x > 0 && y > 0));
+                const bool active =
+                    m < end && x <= last_x && y <= last_y && (!SIGNATURES || (x > 0 && y > 0));
                 if (!SIGNATURES && !active) continue;
                 P* const here = values + y * CLOSED + x;
                 P original = R::pair(T(0), T(0)), prediction = original;
@@ -342,14 +376,17 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                 } else {
                     limit = shared.limits[far ? TILE_VERTICES + (vertical ? TILE + y : x) : position];
                     if (!inside) {
-                        prediction = predict_at_border<T>(values, choice, centred, vertical, x, y, 1 << level, last_x, last_y);
+                        prediction = predict_at_border<T>(
+                            values, choice, centred, vertical, x, y, 1 << level, last_x, last_y);
                     } else if (centred) {
                         const i32 dx = 1 << level, dy = CLOSED << level;
                         if (kernel.coons) {
-                            const P above = pair_sum<T>(here[-dy - dx], here[-dy + dx]), below = pair_sum<T>(here[dy - dx], here[dy + dx]);
+                            const P above = pair_sum<T>(here[-dy - dx], here[-dy + dx]),
+                                    below = pair_sum<T>(here[dy - dx], here[dy + dx]);
                             prediction = coons<T>(here[-dx], here[dx], here[-dy], here[dy], above, below);
                         } else {
-                            prediction = half_sum<T>(predict_along<T>(kernel, here, dx, near), predict_along<T>(kernel, here, dy, near >> 2));
+                            prediction = half_sum<T>(predict_along<T>(kernel, here, dx, near),
+                                predict_along<T>(kernel, here, dy, near >> 2));
                         }
                     } else {
                         prediction = predict_along<T>(kernel, here, (vertical ? CLOSED : 1) << level, near);
@@ -374,14 +411,15 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                         }
                     } else {
                         // As in whole tiles.
-                        const T du = R::abs(original.x - prediction.x), dv = R::abs(original.y - prediction.y);
+                        const T du = R::abs(original.x - prediction.x),
+                                dv = R::abs(original.y - prediction.y);
                         const T certain = R::low(steps.level[level].half_step, limit);
                         value = prediction;
                         error = R::high(du, dv);
                         if (!((du < certain) & (dv < certain))) {
-                            const CodedVertex<T> v =
-                                code_vertex_of<T>(original, prediction, limit, far ? -1 : position, InShared<Level<T>>(&steps.level[level]),
-                                                  InShared<TilePlaces>(&shared.places));
+                            const CodedVertex<T> v = code_vertex_of<T>(original, prediction, limit,
+                                far ? -1 : position, InShared<Level<T>>(&steps.level[level]),
+                                InShared<TilePlaces>(&shared.places));
                             value = v.value;
                             error = v.error;
                             charge(v.cost % ONE_STORED, position);
@@ -390,8 +428,8 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                     }
                 }
                 if (SIGNATURES && __any_sync(FULL, waits)) {
-                    const SettledVertex<T> settled =
-                        settle<T>(job, steps, shared, last_x, last_y, any_missing, waits ? x | y << 6 : 0, prediction, limit, level);
+                    const SettledVertex<T> settled = settle<T>(job, steps, shared, last_x, last_y,
+                        any_missing, waits ? x | y << 6 : 0, prediction, limit, level);
                     if (waits) {
                         value = settled.value;
                         error = settled.error;
@@ -435,13 +473,15 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
         // Coarse vertices have coordinates that are multiples of 4, middle ones of 2.
         u32 row = lane < oy ? row_mask(ox) : 0;
         if (has_special) row &= lane < oy ? ~(shared.zero[lane] | shared.fill[lane]) : 0;
-        const u32 by_four = warp_sum(lane & 3 ? 0 : __popc(row & 0x11111111)), by_two = warp_sum(lane & 1 ? 0 : __popc(row & 0x55555555));
+        const u32 by_four = warp_sum(lane & 3 ? 0 : __popc(row & 0x11111111)),
+                  by_two = warp_sum(lane & 1 ? 0 : __popc(row & 0x55555555));
         active[0] = by_four;
         active[1] = by_two - by_four;
         active[2] = warp_sum(__popc(row)) - by_two;
     }
     if (lane == 0)
-        job.info[index] = info | class_of(shared.upper_cost & 0xffff, active[0]) << 8 | class_of(shared.upper_cost >> 16, active[1]) << 16 |
+        job.info[index] = info | class_of(shared.upper_cost & 0xffff, active[0]) << 8 |
+                          class_of(shared.upper_cost >> 16, active[1]) << 16 |
                           class_of(shared.fine_cost, active[2]) << 24;
 }
 
@@ -458,7 +498,8 @@ __device__ __forceinline__ void other_tiles(const Job& job) {
         u32 exact = 0;
         T max_error = 0;
 #pragma unroll 1
-        for (u64 k = blockIdx.x; k < count; k += gridDim.x) other_tile<T, SIGNATURES>(job, control, steps, shared, list[k], exact, max_error);
+        for (u64 k = blockIdx.x; k < count; k += gridDim.x)
+            other_tile<T, SIGNATURES>(job, control, steps, shared, list[k], exact, max_error);
         report_tally<T>(control, exact, 0, max_error, shared.known.bits);
     }
 }

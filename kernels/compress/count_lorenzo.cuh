@@ -1,16 +1,17 @@
-// The entry of the entropy coder that looks at the symbols of the Lorenzo predictor: counts, of large fields from some tiles. Twin:
-// src/entropy/groups/lorenzo.rs.
+// The entry of the entropy coder that looks at the symbols of the Lorenzo predictor: counts, of large fields
+// from some tiles. Twin: src/entropy/groups/lorenzo.rs.
 #pragma once
 #include "compress/count.cuh"
 
 constexpr i32 ROW_COUNT_WARPS = 16;
 
-// What a block counts: modes, classes, bytes of masks, bytes of rows, bytes of patterns by class, symbols of first vertices,
-// symbols by class, runs in masks.
-constexpr u32 ROW_CLASSES_AT = HEAD_ALPHABET, ROW_MASK_BYTES_AT = ROW_CLASSES_AT + 16, ROW_BYTES_AT = ROW_MASK_BYTES_AT + ALPHABET,
-              PATTERNS_AT = ROW_BYTES_AT + ALPHABET,
+// What a block counts: modes, classes, bytes of masks, bytes of rows, bytes of patterns by class, symbols of
+// first vertices, symbols by class, runs in masks.
+constexpr u32 ROW_CLASSES_AT = HEAD_ALPHABET, ROW_MASK_BYTES_AT = ROW_CLASSES_AT + 16,
+              ROW_BYTES_AT = ROW_MASK_BYTES_AT + ALPHABET, PATTERNS_AT = ROW_BYTES_AT + ALPHABET,
               FIRSTS_AT = PATTERNS_AT + PATTERN_TABLES * ALPHABET, ROW_CODES_AT = FIRSTS_AT + CODE_SYMBOLS,
-              MASK_RUNS_AT = ROW_CODES_AT + ROW_TABLES * CODE_SYMBOLS, ROW_COUNTS_END = MASK_RUNS_AT + RUN_SYMBOLS;
+              MASK_RUNS_AT = ROW_CODES_AT + ROW_TABLES * CODE_SYMBOLS,
+              ROW_COUNTS_END = MASK_RUNS_AT + RUN_SYMBOLS;
 struct RowCountShared {
     alignas(16) u32 counts[ROW_COUNTS_END];
     alignas(4) u8 rows[ROW_COUNT_WARPS][TILE][STAGED_ROW];
@@ -20,7 +21,9 @@ static_assert(sizeof(RowCountShared) == 4 * 4208 + 16 * 32 * 36, "launch.rs asks
 // The place in all counts of what is counted at one of a block.
 __device__ __forceinline__ u32 count_of_rows(u32 place) {
     if (place >= MASK_RUNS_AT) return MASK_RUN * ALPHABET + place - MASK_RUNS_AT;
-    if (place >= ROW_CODES_AT) return (ROW_SYMBOL + (place - ROW_CODES_AT) / CODE_SYMBOLS) * ALPHABET + (place - ROW_CODES_AT) % CODE_SYMBOLS;
+    if (place >= ROW_CODES_AT)
+        return (ROW_SYMBOL + (place - ROW_CODES_AT) / CODE_SYMBOLS) * ALPHABET +
+               (place - ROW_CODES_AT) % CODE_SYMBOLS;
     if (place >= FIRSTS_AT) return ANCHOR_TABLE * ALPHABET + place - FIRSTS_AT;
     if (place >= PATTERNS_AT) return PATTERN * ALPHABET + place - PATTERNS_AT;
     if (place >= ROW_BYTES_AT) return ROW_BYTE * ALPHABET + place - ROW_BYTES_AT;
@@ -34,7 +37,8 @@ struct RowWords {
     u32 words[TILE / 4];
 
     __device__ __forceinline__ void load(const Job& job, u64 tile) {
-        const uint4* const row = reinterpret_cast<const uint4*>(job.symbols + tile * TILE_VERTICES) + 2 * (threadIdx.x & 31);
+        const uint4* const row =
+            reinterpret_cast<const uint4*>(job.symbols + tile * TILE_VERTICES) + 2 * (threadIdx.x & 31);
         const uint4 low = row[0], high = row[1];
         words[0] = low.x, words[1] = low.y, words[2] = low.z, words[3] = low.w;
         words[4] = high.x, words[5] = high.y, words[6] = high.z, words[7] = high.w;
@@ -54,7 +58,8 @@ __device__ __forceinline__ u32 active_in_row(const Job& job, const TileShape& sh
     return active;
 }
 
-// Grid: any. Block: 32 * ROW_COUNT_WARPS, a warp for a tile at a time. Dynamic shared: RowCountShared. Counts of symbols by table.
+// Grid: any. Block: 32 * ROW_COUNT_WARPS, a warp for a tile at a time. Dynamic shared: RowCountShared. Counts
+// of symbols by table.
 template <typename T>
 __device__ __forceinline__ void count_rows(const Job& job) {
     LAUNCHED_SHARED(RowCountShared, shared);
@@ -63,11 +68,13 @@ __device__ __forceinline__ void count_rows(const Job& job) {
     // The same for all lanes, as the compiler has to know.
     const u32 warp = warp_or(threadIdx.x >> 5);
     const u32 row = shared_place(shared.rows[warp][lane]);
-    for (u32 k = threadIdx.x; k < ROW_COUNTS_END / 4; k += 32 * ROW_COUNT_WARPS) reinterpret_cast<uint4*>(counts)[k] = make_uint4(0, 0, 0, 0);
+    for (u32 k = threadIdx.x; k < ROW_COUNTS_END / 4; k += 32 * ROW_COUNT_WARPS)
+        reinterpret_cast<uint4*>(counts)[k] = make_uint4(0, 0, 0, 0);
     after_kernel_before();
     __syncthreads();
     const u64 tiles = job.tiles();
-    const u32 each = tiles_of_sample(tiles), samples = (u32)((tiles + each - 1) / each), warps = gridDim.x * ROW_COUNT_WARPS;
+    const u32 each = tiles_of_sample(tiles), samples = (u32)((tiles + each - 1) / each),
+              warps = gridDim.x * ROW_COUNT_WARPS;
     u32 zeros = 0;
     for (u32 sample = blockIdx.x * ROW_COUNT_WARPS + warp; sample < samples; sample += warps) {
         const u64 index = sampled_tile(sample, each);
@@ -84,7 +91,8 @@ __device__ __forceinline__ void count_rows(const Job& job) {
 #pragma unroll
             for (i32 plane = 0; plane < 2; plane++)
                 if (has_mask_list(states, plane))
-                    collect_mask(counts + MASK_RUNS_AT, counts + ROW_MASK_BYTES_AT, shape, job.masks[index * 64 + TILE * plane + lane]);
+                    collect_mask(counts + MASK_RUNS_AT, counts + ROW_MASK_BYTES_AT, shape,
+                        job.masks[index * 64 + TILE * plane + lane]);
             if (cls) active = active_in_row(job, shape, index, states);
         }
         if (cls) {
@@ -112,7 +120,8 @@ __device__ __forceinline__ void count_rows(const Job& job) {
                 }
                 if (cls <= LAST_SPARSE_TILE) {
                     const u32 any = __ballot_sync(FULL, left != 0);
-                    if ((u32)lane < (rows + 7) / 8) atomicAdd(&counts[ROW_BYTES_AT + (any >> 8 * lane & 255)], 1);
+                    if ((u32)lane < (rows + 7) / 8)
+                        atomicAdd(&counts[ROW_BYTES_AT + (any >> 8 * lane & 255)], 1);
                     rows = __popc(any);
                 }
                 if (lane == 2) atomicAdd(patterns, rows * bytes - some);
@@ -132,7 +141,9 @@ __device__ __forceinline__ void count_rows(const Job& job) {
     zeros = warp_sum(zeros);
     if (lane == 0 && zeros) atomicAdd(&counts[ROW_CODES_AT + (DENSE_CLASS - 1) * CODE_SYMBOLS], zeros);
     __syncthreads();
-    static_assert(ROW_COUNTS_END % 4 == 0 && ROW_BYTES_AT % 4 == 0 && PATTERNS_AT % 4 == 0 && ROW_CODES_AT % 4 == 0, "four of a table");
+    static_assert(
+        ROW_COUNTS_END % 4 == 0 && ROW_BYTES_AT % 4 == 0 && PATTERNS_AT % 4 == 0 && ROW_CODES_AT % 4 == 0,
+        "four of a table");
     for (u32 k = threadIdx.x; k < ROW_COUNTS_END / 4; k += 32 * ROW_COUNT_WARPS) {
         const uint4 four = reinterpret_cast<const uint4*>(counts)[k];
         if ((four.x | four.y | four.z | four.w) == 0) continue;

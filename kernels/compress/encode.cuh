@@ -1,37 +1,45 @@
-// Entries of the entropy coder that code lists of the hierarchical predictor to groups. Twin: src/entropy/groups/encode.rs.
+// Entries of the entropy coder that code lists of the hierarchical predictor to groups. Twin:
+// src/entropy/groups/encode.rs.
 #pragma once
 #include "compress/count.cuh"
 
-// Several warps work on a group: one codes chunks of its lists, which is what cannot be done but one after the other, the others prepare them by
-// turns. What is asked for from memory is used a step later; a step is a chunk of each of these. With four groups the warps that code are on
-// different schedulers of a multiprocessor, but not all devices have the memory.
+// Several warps work on a group: one codes chunks of its lists, which is what cannot be done but one after
+// the other, the others prepare them by turns. What is asked for from memory is used a step later; a step is
+// a chunk of each of these. With four groups the warps that code are on different schedulers of a
+// multiprocessor, but not all devices have the memory.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define GROUPS_OF_BLOCK 2
 #else
 #define GROUPS_OF_BLOCK 4
 #endif
-constexpr i32 ENCODE_GROUPS = GROUPS_OF_BLOCK, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1, ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES;
+constexpr i32 ENCODE_GROUPS = GROUPS_OF_BLOCK, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1,
+              ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES;
 
 // Up to 16 raw bits, highest in their word, and their number in its low ones. Bits 5 to 15 are free.
-__device__ __forceinline__ u32 raw_word(u32 value, u32 bits) { return __funnelshift_r(0, value, bits) | bits; }
+__device__ __forceinline__ u32 raw_word(u32 value, u32 bits) {
+    return __funnelshift_r(0, value, bits) | bits;
+}
 
-// What is coded of an entry: raw bits, and the table entry with the reciprocal of its frequency. Runs have their symbol in bits 8 to 15 of the
-// raw word.
+// What is coded of an entry: raw bits, and the table entry with the reciprocal of its frequency. Runs have
+// their symbol in bits 8 to 15 of the raw word.
 struct Item {
     u32 raw[32], entry[32], reciprocal[32];
 };
 
-// A chunk, from the warp that prepares it to the coder: what there is in it, and the raw bits that come before those of the symbols' items.
+// A chunk, from the warp that prepares it to the coder: what there is in it, and the raw bits that come
+// before those of the symbols' items.
 constexpr u32 MOST_PIECES = 8;
 struct Chunk {
     Item symbols, runs;
     u32 pieces[MOST_PIECES][32];
 };
-// What there is in a chunk: the number of pieces in the low bits, whether there are runs, and whether one of them escapes.
+// What there is in a chunk: the number of pieces in the low bits, whether there are runs, and whether one of
+// them escapes.
 constexpr u32 KIND_PIECES = 15, KIND_RUNS = 16, KIND_RUN_ESCAPES = 32;
 
-// What is known of a lane's entry: its position in the tile, the tile, the table of the runs of a sparse list (or of a mask) less one, the table of
-// the symbol, and the symbol once it is there. For a list: where it begins, less the number of its first entry in the batch.
+// What is known of a lane's entry: its position in the tile, the tile, the table of the runs of a sparse list
+// (or of a mask) less one, the table of the symbol, and the symbol once it is there. For a list: where it
+// begins, less the number of its first entry in the batch.
 constexpr u32 ABOUT_PLACE = 0x7fff, ABOUT_RUNS = 7 << 16;
 constexpr u32 MASK_TABLE = RUN - ANCHOR_TABLE, ABOUT_MASK = ABOUT_RUNS | MASK_TABLE << 19;
 // A lane without an entry: its place is not that of an anchor.
@@ -43,7 +51,8 @@ __device__ __forceinline__ u32 runs_in(u32 about) { return about >> 16 & 7; }
 __device__ __forceinline__ u32 code_table_in(u32 about) { return about >> 19 & 31; }
 __device__ __forceinline__ u32 symbol_in(u32 about) { return about >> 24; }
 
-// The lists of a batch (lists.cuh) with what is known of their entries. Those of the top are three of a tile, one for each of their tables.
+// The lists of a batch (lists.cuh) with what is known of their entries. Those of the top are three of a tile,
+// one for each of their tables.
 constexpr u32 TOP_LISTS = 3, ENCODE_LISTS = TOP_LISTS + TILE_LISTS - 1;
 struct EncodeLists {
     u16 starts[ENCODE_LISTS * BATCH + 32];
@@ -60,7 +69,8 @@ struct BatchSize {
     i32 lists, entries, chunks, mask_entries;
 };
 
-// What the warps of a group tell each other. None writes what another may still read: there is a barrier between steps.
+// What the warps of a group tell each other. None writes what another may still read: there is a barrier
+// between steps.
 struct EncodeGroup {
     u64 first, end;  // tiles
     BatchSize size;
@@ -68,14 +78,16 @@ struct EncodeGroup {
     EncodeLists lists;
     MaskLists mask_lists;
     u16 mask_entries[PREPARERS][32];  // of a chunk, of each warp itself
-    Chunk chunks[2][PREPARERS];  // by step and warp
+    Chunk chunks[2][PREPARERS];       // by step and warp
     u8 kinds[2][PREPARERS];
     u32 groups, weight;  // of the stream, and of a group at most
 };
 static_assert(PREPARERS == 4, "the kinds of a step are a word");
 
-// The tables in shared memory have no more symbols than there are: those of codes, one of bytes of masks, those of runs.
-constexpr u32 RUNS_PLACE = MASK_TABLE * CODE_SYMBOLS + ALPHABET, SHARED_ENTRIES = RUNS_PLACE + (TABLES - RUN) * RUN_SYMBOLS;
+// The tables in shared memory have no more symbols than there are: those of codes, one of bytes of masks,
+// those of runs.
+constexpr u32 RUNS_PLACE = MASK_TABLE * CODE_SYMBOLS + ALPHABET,
+              SHARED_ENTRIES = RUNS_PLACE + (TABLES - RUN) * RUN_SYMBOLS;
 static_assert(FIRST_SHARED_TABLE == MASK_BYTE && ANCHOR_TABLE == MASK_BYTE + 1, "in this order");
 struct EncodeShared {
     u32 entries[SHARED_ENTRIES];
@@ -84,7 +96,8 @@ struct EncodeShared {
     EncodeGroup groups[ENCODE_GROUPS];
 };
 static_assert(sizeof(EncodeGroup) == 80 + 448 + 768 + 320 + 256 + 8 * 14 * 128, "launch.rs asks for as much");
-static_assert(sizeof(EncodeShared) == 4 * 5088 + 512 + ENCODE_GROUPS * sizeof(EncodeGroup), "launch.rs asks for as much");
+static_assert(sizeof(EncodeShared) == 4 * 5088 + 512 + ENCODE_GROUPS * sizeof(EncodeGroup),
+    "launch.rs asks for as much");
 // Symbols with raw bits that are not in the payload.
 constexpr u32 SPECIAL = 128;
 // The bit for as many raw bits.
@@ -97,11 +110,13 @@ struct Encoder {
     static constexpr u32 NOTHING = HUFFMAN ? 0 : SCALE << 16;
     u32 x;
     u8* space;  // of the group
-    u32 at;     // where the next word goes, in front of the one before; the first one is the last one of the space
+    u32 at;     // where the next word goes, in front of the one before; the first one is the last one of the
+                // space
     u32 above;  // lanes above this one
 
     __device__ __forceinline__ Encoder(u8* space, u64 bytes)
-        : x(1u << 16), space(reinterpret_cast<u8*>(fresh(reinterpret_cast<u64>(space)))), at((u32)bytes - 2), above(~1u << (threadIdx.x & 31)) {}
+        : x(1u << 16), space(reinterpret_cast<u8*>(fresh(reinterpret_cast<u64>(space)))), at((u32)bytes - 2),
+          above(~1u << (threadIdx.x & 31)) {}
     __device__ __forceinline__ u32 words(u64 bytes) const { return ((u32)bytes - 2 - at) / 2; }
     __device__ __forceinline__ void emit(bool need) {
         const u32 mask = __ballot_sync(FULL, need);
@@ -109,7 +124,8 @@ struct Encoder {
         x = need ? x >> 16 : x;
         at -= 2 * __popc(mask);
     }
-    // Raw bits, as raw_word gives them; nothing where there are none. (Shifts take the low bits of their number.)
+    // Raw bits, as raw_word gives them; nothing where there are none. (Shifts take the low bits of their
+    // number.)
     __device__ __forceinline__ void raw(u32 word) {
         emit(__funnelshift_l(x, 0, word) != 0);
         x = __funnelshift_l(word, x, word);
@@ -124,16 +140,19 @@ struct Encoder {
         const bool need_first = __funnelshift_l(first, 0, word) != 0;
         const u32 second = __funnelshift_l(word, need_first ? first >> 16 : first, word);
         const u32 f = entry >> 16, bits = raw_word(code_in(entry), f);
-        const bool need_second = HUFFMAN ? __funnelshift_l(second, 0, bits) != 0 : second >> (32 - SCALE_BITS) >= f;
+        const bool need_second =
+            HUFFMAN ? __funnelshift_l(second, 0, bits) != 0 : second >> (32 - SCALE_BITS) >= f;
         x = need_second ? second >> 16 : second;
         if (HUFFMAN)
             x = __funnelshift_l(bits, x, bits);
         else
             divide(f, code_in(entry), reciprocal);
-        const u32 mask_first = __ballot_sync(FULL, need_first), mask_second = __ballot_sync(FULL, need_second);
+        const u32 mask_first = __ballot_sync(FULL, need_first),
+                  mask_second = __ballot_sync(FULL, need_second);
         const u32 between = at - 2 * __popc(mask_first);
         store_if(need_first, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask_first & above))), first);
-        store_if(need_second, reinterpret_cast<u16*>(space + (between - 2 * __popc(mask_second & above))), second);
+        store_if(
+            need_second, reinterpret_cast<u16*>(space + (between - 2 * __popc(mask_second & above))), second);
         at = between - 2 * __popc(mask_second);
     }
     // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
@@ -171,8 +190,9 @@ struct Encoder {
         const bool escaped = entry & ENTRY_ESCAPES;
         raw(escaped ? symbol : 0, escaped ? 8 : 0);
     }
-    // For a frequency f, at most f / 2^32 below 2^32 / f, never above. The estimate is below it by 4 parts in 2^23 at most, and what is missing of
-    // 2^32 in f times that, divided like that, is right or one too small.
+    // For a frequency f, at most f / 2^32 below 2^32 / f, never above. The estimate is below it by 4 parts in
+    // 2^23 at most, and what is missing of 2^32 in f times that, divided like that, is right or one too
+    // small.
     static __device__ __forceinline__ u32 reciprocal_of(u32 entry) {
         if (HUFFMAN) return 0;
         const u32 f = entry >> 16, estimate = reciprocal_below(f);
@@ -224,8 +244,10 @@ struct CodeTile {
     __device__ __forceinline__ CodeTile(const Job& job, u64 tile, bool exists) {
         info = exists ? job.info[tile] : 0;
         // Not after the word is there.
-        const uint4 sizes = exists ? *reinterpret_cast<const uint4*>(&sizes_of(job, tile)) : make_uint4(0, 0, 0, 0);
-        const u32 of_blocks[3] = {sizes.x & 0xffff, sizes.x >> 16, sizes.y & 0xffff}, of_masks[2] = {sizes.y >> 16, sizes.z & 0xffff};
+        const uint4 sizes =
+            exists ? *reinterpret_cast<const uint4*>(&sizes_of(job, tile)) : make_uint4(0, 0, 0, 0);
+        const u32 of_blocks[3] = {sizes.x & 0xffff, sizes.x >> 16, sizes.y & 0xffff},
+                  of_masks[2] = {sizes.y >> 16, sizes.z & 0xffff};
         coded = exists && CODED_STATES >> mode_in(info) & 1;
 #pragma unroll
         for (i32 k = 0; k < 3; k++) counts[k] = is_sparse(class_in(info, k)) ? of_blocks[k] : 0;
@@ -247,7 +269,8 @@ __device__ __forceinline__ void entries_of_mask(const Job& job, u64 batch, u32 n
     i32 size = 0, before = -1;
     __syncwarp();
     for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++) {
-        const u32 value = lane < shape.owned_y() ? difference >> 8 * byte & 255 : 0, present = __ballot_sync(FULL, value != 0);
+        const u32 value = lane < shape.owned_y() ? difference >> 8 * byte & 255 : 0,
+                  present = __ballot_sync(FULL, value != 0);
         if (present == 0) continue;
         const u32 below = present & ((1u << lane) - 1);
         const i32 run = 32 * byte + lane - (below ? 32 * byte + 31 - __clz(below) : before) - 1;
@@ -259,11 +282,14 @@ __device__ __forceinline__ void entries_of_mask(const Job& job, u64 batch, u32 n
 }
 
 // Those of a chunk that begins here.
-__device__ __forceinline__ void fill_mask_chunk(const Job& job, const MaskLists& lists, u16* entries, u64 batch, i32 from) {
+__device__ __forceinline__ void fill_mask_chunk(
+    const Job& job, const MaskLists& lists, u16* entries, u64 batch, i32 from) {
     const i32 lane = threadIdx.x & 31;
     // Behind the last list is NO_LIST.
     i32 list = __popc(__ballot_sync(FULL, lists.starts[lane] < from + 32)) +
-               __popc(__ballot_sync(FULL, lists.starts[BATCH + lane] < from + 32 && lists.starts[BATCH - 1] != NO_LIST)), start;
+               __popc(__ballot_sync(
+                   FULL, lists.starts[BATCH + lane] < from + 32 && lists.starts[BATCH - 1] != NO_LIST)),
+        start;
     do {
         start = lists.starts[--list];
         entries_of_mask(job, batch, lists.names[list], [&](i32 number, u16 entry) {
@@ -275,7 +301,8 @@ __device__ __forceinline__ void fill_mask_chunk(const Job& job, const MaskLists&
 
 // Before a batch is prepared.
 template <typename T>
-__device__ __forceinline__ void open_batch(const Job& job, EncodeGroup& shared, i32 role, u64 batch, u64 end) {
+__device__ __forceinline__ void open_batch(
+    const Job& job, EncodeGroup& shared, i32 role, u64 batch, u64 end) {
     const i32 lane = threadIdx.x & 31;
     const bool exists = batch + lane < end;
     if (role == 0) {
@@ -285,11 +312,15 @@ __device__ __forceinline__ void open_batch(const Job& job, EncodeGroup& shared, 
 #pragma unroll
         for (u32 k = 0; k < ENCODE_LISTS; k++) {
             // Those of the top begin at positions 0, 1 and 4.
-            const u32 list = k < TOP_LISTS ? TOP_LIST : k - TOP_LISTS + 1, cls = class_in(tile.info, list == TOP_LIST ? 0 : (i32)list - 1);
-            const u32 start = k < TOP_LISTS ? k * k : (u32)list_start(list), end = k + 1 < TOP_LISTS ? (k + 1) * (k + 1) : (u32)list_end(list);
+            const u32 list = k < TOP_LISTS ? TOP_LIST : k - TOP_LISTS + 1,
+                      cls = class_in(tile.info, list == TOP_LIST ? 0 : (i32)list - 1);
+            const u32 start = k < TOP_LISTS ? k * k : (u32)list_start(list),
+                      end = k + 1 < TOP_LISTS ? (k + 1) * (k + 1) : (u32)list_end(list);
             const bool sparse = list != TOP_LIST && is_sparse(cls);
             const u32 table = list == TOP_LIST ? k : table_in_list(list, cls, 0) - ANCHOR_TABLE;
-            sizes[k] = (list == TOP_LIST ? has_top : tile.coded && cls) ? (sparse ? tile.counts[list - 1] : end - start) : 0;
+            sizes[k] = (list == TOP_LIST ? has_top : tile.coded && cls)
+                           ? (sparse ? tile.counts[list - 1] : end - start)
+                           : 0;
             names[k] = start | lane << 10 | (sparse ? cls << 16 : 0) | table << 19;
         }
         BatchSize size;
@@ -312,26 +343,35 @@ __device__ __forceinline__ void open_batch(const Job& job, EncodeGroup& shared, 
     }
 }
 
-// The warps that prepare chunks, from the last one on, those of masks behind those of symbols: of each step the one of their number.
+// The warps that prepare chunks, from the last one on, those of masks behind those of symbols: of each step
+// the one of their number.
 template <typename T, bool HUFFMAN>
-__device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShared& all, EncodeGroup& shared, i32 number, i32 role, u64 batch, u64 end) {
+__device__ __forceinline__ void prepare_chunks(
+    const Job& job, const EncodeShared& all, EncodeGroup& shared, i32 number, i32 role, u64 batch, u64 end) {
     typedef Encoder<HUFFMAN> E;
     constexpr u32 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     const i32 lane = threadIdx.x & 31;
     const EncodeLists& lists = shared.lists;
-    const i32 last_entry = shared.size.entries - 1, chunks = (i32)warp_or(shared.size.chunks), mask_entry_count = (i32)warp_or(shared.size.mask_entries);
-    const i32 all_chunks = chunks + (mask_entry_count + 31) / 32, steps = (all_chunks + PREPARERS - 1) / PREPARERS;
-    const i32 list_chunks = (chunks + PREPARERS - 1 - role) / PREPARERS, own_chunks = (all_chunks + PREPARERS - 1 - role) / PREPARERS;
+    const i32 last_entry = shared.size.entries - 1, chunks = (i32)warp_or(shared.size.chunks),
+              mask_entry_count = (i32)warp_or(shared.size.mask_entries);
+    const i32 all_chunks = chunks + (mask_entry_count + 31) / 32,
+              steps = (all_chunks + PREPARERS - 1) / PREPARERS;
+    const i32 list_chunks = (chunks + PREPARERS - 1 - role) / PREPARERS,
+              own_chunks = (all_chunks + PREPARERS - 1 - role) / PREPARERS;
     // Addresses come from where they are not found anew each time.
-    const u64 symbols = from_shared(&shared.symbols), entries = from_shared(&shared.entries), payload = from_shared(&shared.payload);
+    const u64 symbols = from_shared(&shared.symbols), entries = from_shared(&shared.entries),
+              payload = from_shared(&shared.payload);
     // Where so many lists begin, a lane for each, the last one first; and the first entry of the next chunk.
-    i32 window = shared.size.lists - 1, start = window >= lane ? lists.starts[window - lane] : -1, from = 32 * (chunks - 1 - role);
+    i32 window = shared.size.lists - 1, start = window >= lane ? lists.starts[window - lane] : -1,
+        from = 32 * (chunks - 1 - role);
     // Of the chunk whose raw bits were asked for in the step before, and of the one whose words were.
-    u32 about = NO_SYMBOL << 24 | ABOUT_NOTHING, word = 0, next_about = ABOUT_NOTHING, next_word = 0, next_symbol = NO_SYMBOL;
+    u32 about = NO_SYMBOL << 24 | ABOUT_NOTHING, word = 0, next_about = ABOUT_NOTHING, next_word = 0,
+        next_symbol = NO_SYMBOL;
     u64 low = 0;
 #pragma unroll 1
     for (i32 step = 0; step < steps + ENCODE_STEPS; step++) {
-        // What was asked for is there now. What is found in this step is asked for first, so that it is on its way meanwhile.
+        // What was asked for is there now. What is found in this step is asked for first, so that it is on
+        // its way meanwhile.
         const u32 found = about, found_word = word;
         u64 found_low = low;
         // The word of the next chunk is there now: its raw bits are asked for.
@@ -341,25 +381,31 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             about = __byte_perm(place, listed ? next_word : next_symbol, 0x4210);
             word = next_word;
             // Those of stored values are the values themselves.
-            load_if(step <= list_chunks && about - (FIRST_WITH_RAW_BITS << 24) < (STORED - FIRST_WITH_RAW_BITS) << 24,
-                    payload + sizeof(u64) * (about & ABOUT_PLACE), low);
+            load_if(step <= list_chunks &&
+                        about - (FIRST_WITH_RAW_BITS << 24) < (STORED - FIRST_WITH_RAW_BITS) << 24,
+                payload + sizeof(u64) * (about & ABOUT_PLACE), low);
         }
         if (step < list_chunks) {
-            // Lists that begin behind the chunk, and behind its first entry. Those in the window are enough, or those from the last one on are.
+            // Lists that begin behind the chunk, and behind its first entry. Those in the window are enough,
+            // or those from the last one on are.
             u32 behind, later;
-            while (behind = __ballot_sync(FULL, start >= from + 32), later = __ballot_sync(FULL, start > from), later == FULL) {
+            while (behind = __ballot_sync(FULL, start >= from + 32),
+                later = __ballot_sync(FULL, start > from), later == FULL) {
                 window -= __popc(behind);
                 start = window >= lane ? lists.starts[window - lane] : -1;
             }
             i32 list = window - __popc(behind);
-            if (later != behind) list -= __popc(warp_or(start > from && start < from + 32 ? 1u << (start - from) : 0) >> lane >> 1);
+            if (later != behind)
+                list -= __popc(
+                    warp_or(start > from && start < from + 32 ? 1u << (start - from) : 0) >> lane >> 1);
             const i32 e = from + lane;
             const bool exists = e <= last_entry;
             // Lanes without an entry have the place of the last one.
             const u32 here = lists.names[list] + (exists ? e : last_entry);
             const bool listed = here & ABOUT_RUNS;
             u64 at = symbols + (here & ABOUT_PLACE);
-            if (__any_sync(FULL, listed) && listed) at = entries + (tile_in(here) * TILE_WORD_BYTES + 4 * position_in(here));
+            if (__any_sync(FULL, listed) && listed)
+                at = entries + (tile_in(here) * TILE_WORD_BYTES + 4 * position_in(here));
             next_symbol = NO_SYMBOL;
             load_word_or_byte(at, exists && listed, exists && !listed, next_word, next_symbol);
             next_about = exists ? here : ABOUT_NOTHING;
@@ -375,17 +421,21 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
         }
         if (step >= 2 && step < own_chunks + 2) {
             Chunk& chunk = shared.chunks[step & 1][role];
-            const u32 symbol = symbol_in(found), entry = all.entries[code_table_in(found) * CODE_SYMBOLS + symbol];
+            const u32 symbol = symbol_in(found),
+                      entry = all.entries[code_table_in(found) * CODE_SYMBOLS + symbol];
             u32 sizes = all.raw_bits[symbol];
             // Those of masks have none.
             if (step >= list_chunks + 2) sizes = 0;
             u32 bits = sizes & (SPECIAL - 1);
             u64 high = 0;
-            // What there is in the chunk: bits for the sizes, whether there are runs, and the flags of the entry; SPECIAL where that is to be looked at.
-            const u32 mine = __byte_perm(__byte_perm(sizes, found, 0x0610), entry, 0x5210) | (position_in(found) == 0 ? SPECIAL : 0);
+            // What there is in the chunk: bits for the sizes, whether there are runs, and the flags of the
+            // entry; SPECIAL where that is to be looked at.
+            const u32 mine = __byte_perm(__byte_perm(sizes, found, 0x0610), entry, 0x5210) |
+                             (position_in(found) == 0 ? SPECIAL : 0);
             u32 kind = warp_or(mine);
             if (kind & SPECIAL) {
-                const bool special = symbol == STORED || (symbol < SYMBOLS && has_digits(symbol, (i32)position_in(found)));
+                const bool special =
+                    symbol == STORED || (symbol < SYMBOLS && has_digits(symbol, (i32)position_in(found)));
                 if (special) {
                     const RawBits r = raw_of<T>(job, batch + tile_in(found), (i32)position_in(found), symbol);
                     bits = r.bits;
@@ -412,8 +462,10 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
             chunk.symbols.reciprocal[lane] = E::reciprocal_of(entry);
             if (kind & ABOUT_RUNS) {
                 const u32 run = run_symbol_of_entry(found_word), runs = runs_in(found);
-                const u32 run_entry = runs ? all.entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
-                chunk.runs.raw[lane] = runs ? raw_word(run_raw_of_entry(found_word), run_bits(run)) | run << 8 : 0;
+                const u32 run_entry =
+                    runs ? all.entries[RUNS_PLACE + (runs - 1) * RUN_SYMBOLS + run] : E::NOTHING;
+                chunk.runs.raw[lane] =
+                    runs ? raw_word(run_raw_of_entry(found_word), run_bits(run)) | run << 8 : 0;
                 chunk.runs.entry[lane] = run_entry;
                 chunk.runs.reciprocal[lane] = E::reciprocal_of(run_entry);
                 pieces |= KIND_RUNS;
@@ -427,7 +479,8 @@ __device__ __forceinline__ void prepare_chunks(const Job& job, const EncodeShare
 
 // The coder, of the lists. (An entry of a mask is coded like one of a sparse list.)
 template <bool HUFFMAN>
-__device__ __forceinline__ void code_chunks(const EncodeGroup& shared, i32 number, Encoder<HUFFMAN>& encoder) {
+__device__ __forceinline__ void code_chunks(
+    const EncodeGroup& shared, i32 number, Encoder<HUFFMAN>& encoder) {
     const i32 lane = threadIdx.x & 31;
     i32 left = (i32)warp_or(shared.size.chunks) + ((i32)warp_or(shared.size.mask_entries) + 31) / 32;
     const i32 steps = (left + PREPARERS - 1) / PREPARERS + ENCODE_STEPS;
@@ -436,19 +489,24 @@ __device__ __forceinline__ void code_chunks(const EncodeGroup& shared, i32 numbe
         if (step >= ENCODE_STEPS) {
             const Chunk* chunk = shared.chunks[(step - 1) & 1];
             u32 kinds = warp_or(*reinterpret_cast<const u32*>(shared.kinds[(step - 1) & 1]));
-            u32 next_raw = chunk->symbols.raw[lane], next_entry = chunk->symbols.entry[lane], next_reciprocal = chunk->symbols.reciprocal[lane];
+            u32 next_raw = chunk->symbols.raw[lane], next_entry = chunk->symbols.entry[lane],
+                next_reciprocal = chunk->symbols.reciprocal[lane];
             i32 here = (i32)fresh((u32)(left < PREPARERS ? left : PREPARERS));
             left -= here;
 #pragma unroll 1
             for (; here > 0; chunk++, kinds >>= 8) {
                 const u32 raw = next_raw, entry = next_entry, reciprocal = next_reciprocal;
                 const Item& next = chunk[1].symbols;
-                if (--here > 0) next_raw = next.raw[lane], next_entry = next.entry[lane], next_reciprocal = next.reciprocal[lane];
+                if (--here > 0)
+                    next_raw = next.raw[lane], next_entry = next.entry[lane],
+                    next_reciprocal = next.reciprocal[lane];
 #pragma unroll 1
-                for (i32 piece = (i32)(kinds & KIND_PIECES) - 1; piece >= 0; piece--) encoder.raw(chunk->pieces[piece][lane]);
+                for (i32 piece = (i32)(kinds & KIND_PIECES) - 1; piece >= 0; piece--)
+                    encoder.raw(chunk->pieces[piece][lane]);
                 encoder.code(raw, entry, reciprocal);
                 if (kinds & KIND_RUNS) {
-                    const u32 run_raw = chunk->runs.raw[lane], run_entry = chunk->runs.entry[lane], run_reciprocal = chunk->runs.reciprocal[lane];
+                    const u32 run_raw = chunk->runs.raw[lane], run_entry = chunk->runs.entry[lane],
+                              run_reciprocal = chunk->runs.reciprocal[lane];
                     if (kinds & KIND_RUN_ESCAPES) {
                         encoder.raw(run_raw);
                         encoder.escape(run_entry, run_raw >> 8 & 255);
@@ -466,7 +524,8 @@ template <bool HUFFMAN>
 __device__ __forceinline__ void code_sizes(Encoder<HUFFMAN>& encoder, const CodeTile& tile, bool exists) {
 #pragma unroll
     for (i32 plane = 1; plane >= 0; plane--)
-        encoder.raw(tile.masks[plane], exists && has_mask_list(mode_in(tile.info), plane) ? MASK_COUNT_BITS : 0);
+        encoder.raw(
+            tile.masks[plane], exists && has_mask_list(mode_in(tile.info), plane) ? MASK_COUNT_BITS : 0);
 #pragma unroll
     for (i32 k = 2; k >= 0; k--) {
         const u32 cls = class_in(tile.info, k);
@@ -474,8 +533,8 @@ __device__ __forceinline__ void code_sizes(Encoder<HUFFMAN>& encoder, const Code
     }
 }
 
-// The coder, of the classes and the mode of each tile: the fine class, the middle one, the coarse one, the mode. What stands for them comes while
-// the lists are coded.
+// The coder, of the classes and the mode of each tile: the fine class, the middle one, the coarse one, the
+// mode. What stands for them comes while the lists are coded.
 struct Heads {
     uint2 entries[4];
     u32 symbols;
@@ -483,18 +542,22 @@ struct Heads {
 template <bool HUFFMAN>
 __device__ __forceinline__ Heads find_heads(const Job& job, const CodeTile& tile, bool exists) {
     Heads heads;
-    heads.symbols = class_in(tile.info, 2) | class_in(tile.info, 1) << 8 | class_in(tile.info, 0) << 16 | stream_mode(tile.info) << 24;
+    heads.symbols = class_in(tile.info, 2) | class_in(tile.info, 1) << 8 | class_in(tile.info, 0) << 16 |
+                    stream_mode(tile.info) << 24;
 #pragma unroll
     for (i32 i = 0; i < 4; i++) {
         const u32 table = i < 3 ? class_table(tile.info, 2 - i) : (u32)TILE_MODE;
-        heads.entries[i] =
-            (i < 3 ? tile.coded : exists) ? code_entries(job, table)[heads.symbols >> 8 * i & 255] : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
+        heads.entries[i] = (i < 3 ? tile.coded : exists)
+                               ? code_entries(job, table)[heads.symbols >> 8 * i & 255]
+                               : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
     }
     return heads;
 }
 template <bool HUFFMAN>
 __device__ __forceinline__ void code_heads(Heads heads, Encoder<HUFFMAN>& encoder) {
-    if (!__any_sync(FULL, (heads.entries[0].x | heads.entries[1].x | heads.entries[2].x | heads.entries[3].x) & ENTRY_ESCAPES)) {
+    if (!__any_sync(
+            FULL, (heads.entries[0].x | heads.entries[1].x | heads.entries[2].x | heads.entries[3].x) &
+                      ENTRY_ESCAPES)) {
 #pragma unroll
         for (i32 i = 0; i < 4; i++) encoder.code(0, heads.entries[i].x, heads.entries[i].y);
         return;
@@ -509,14 +572,17 @@ __device__ __forceinline__ void code_heads(Heads heads, Encoder<HUFFMAN>& encode
     }
 }
 
-// The end of a group: the states in front of the words, which are at the end of its space. The pad word behind an odd number of words lies beyond
-// the space: it is made when copied. Bit 63 says that the words are odd, as far as the stream.
+// The end of a group: the states in front of the words, which are at the end of its space. The pad word
+// behind an odd number of words lies beyond the space: it is made when copied. Bit 63 says that the words are
+// odd, as far as the stream.
 template <typename T, bool HUFFMAN>
-__device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>& encoder, u64 groups, u64 group, u64 first, u64 end) {
+__device__ __forceinline__ void end_group(
+    const Job& job, const Encoder<HUFFMAN>& encoder, u64 groups, u64 group, u64 first, u64 end) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     const i32 lane = threadIdx.x & 31;
     const u64 words = encoder.words((end - first) * TILE_WORD_BYTES);
-    u16* const state = reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES - STATE_BYTES) - words + 2 * lane;
+    u16* const state =
+        reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES - STATE_BYTES) - words + 2 * lane;
     state[0] = (u16)encoder.x;
     state[1] = (u16)(encoder.x >> 16);
     if (lane == 0) {
@@ -527,12 +593,15 @@ __device__ __forceinline__ void end_group(const Job& job, const Encoder<HUFFMAN>
     }
 }
 
-// The tables in shared memory, without their reciprocals, by so many warps, each of which has some tables of codes. Rows are 32 entries.
+// The tables in shared memory, without their reciprocals, by so many warps, each of which has some tables of
+// codes. Rows are 32 entries.
 template <bool HUFFMAN>
 __device__ __forceinline__ void load_tables(const Job& job, EncodeShared& shared, i32 warp) {
-    constexpr i32 WARPS = ENCODE_GROUPS * PREPARERS, TABLES_EACH = ((i32)MASK_TABLE + WARPS - 1) / WARPS, TABLE_ROWS = CODE_SYMBOLS / 32;
+    constexpr i32 WARPS = ENCODE_GROUPS * PREPARERS, TABLES_EACH = ((i32)MASK_TABLE + WARPS - 1) / WARPS,
+                  TABLE_ROWS = CODE_SYMBOLS / 32;
     constexpr i32 MASK_ROWS = ALPHABET / 32, OTHER_ROWS = MASK_ROWS + TABLES - RUN;
-    static_assert(RUN_SYMBOLS == 32 && CODE_SYMBOLS % 32 == 0 && MASK_TABLE % TABLES_EACH == 0, "tables are whole rows");
+    static_assert(RUN_SYMBOLS == 32 && CODE_SYMBOLS % 32 == 0 && MASK_TABLE % TABLES_EACH == 0,
+        "tables are whole rows");
     const i32 lane = threadIdx.x & 31;
     const uint2* const from = code_entries(job, MASK_BYTE) + lane;
     if (TABLES_EACH * warp < (i32)MASK_TABLE) {
@@ -547,17 +616,19 @@ __device__ __forceinline__ void load_tables(const Job& job, EncodeShared& shared
         const i32 row = WARPS * i + warp;
         if (row < OTHER_ROWS)
             copy_ahead<4>(shared.entries + MASK_TABLE * CODE_SYMBOLS + 32 * row + lane,
-                          &from[row < MASK_ROWS ? 32 * row : ((RUN - MASK_BYTE) + row - MASK_ROWS) * ALPHABET].x);
+                &from[row < MASK_ROWS ? 32 * row : ((RUN - MASK_BYTE) + row - MASK_ROWS) * ALPHABET].x);
     }
     end_of_copies();
     wait_for_copies<0>();
     // What has no symbol is not coded: by the lane that brought its place.
     if (lane != NO_SYMBOL % 32 || TABLES_EACH * warp >= (i32)MASK_TABLE) return;
 #pragma unroll
-    for (i32 table = 0; table < TABLES_EACH; table++) shared.entries[(TABLES_EACH * warp + table) * CODE_SYMBOLS + NO_SYMBOL] = Encoder<HUFFMAN>::NOTHING;
+    for (i32 table = 0; table < TABLES_EACH; table++)
+        shared.entries[(TABLES_EACH * warp + table) * CODE_SYMBOLS + NO_SYMBOL] = Encoder<HUFFMAN>::NOTHING;
 }
 
-// Grid: any. Block: 32 * ENCODE_WARPS, ENCODE_ROLES warps for a group at a time. Dynamic shared: EncodeShared.
+// Grid: any. Block: 32 * ENCODE_WARPS, ENCODE_ROLES warps for a group at a time. Dynamic shared:
+// EncodeShared.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_groups(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
@@ -568,7 +639,8 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     }
     after_kernel_before();
     // The same for all lanes, as the compiler has to know.
-    const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES, role = warp % ENCODE_ROLES;
+    const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES,
+              role = warp % ENCODE_ROLES;
     EncodeGroup& mine = shared.groups[number];
     // Consecutive groups go to different blocks.
     u64 group = blockIdx.x + (u64)gridDim.x * number;
@@ -590,7 +662,8 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     if (group >= groups) return;
     for (;;) {
         const u64 first = mine.first, end = mine.end;
-        Encoder<HUFFMAN> encoder(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES);
+        Encoder<HUFFMAN> encoder(
+            reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES);
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             if (role == CODER) {
                 const bool exists = batch + lane < end;

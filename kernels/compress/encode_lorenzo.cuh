@@ -1,17 +1,19 @@
-// Entries of the entropy coder that code tiles of the Lorenzo predictor to groups, a warp for each: there are many groups. All that decides
-// where a warp goes is made the same for all lanes in a way that the compiler sees: otherwise it surrounds each vote with code for lanes that
-// are apart. (A called division of 64 bits on a lane's own path has the same effect on all votes of the kernel.)
-// Twin: src/entropy/groups/lorenzo.rs.
+// Entries of the entropy coder that code tiles of the Lorenzo predictor to groups, a warp for each: there are
+// many groups. All that decides where a warp goes is made the same for all lanes in a way that the compiler
+// sees: otherwise it surrounds each vote with code for lanes that are apart. (A called division of 64 bits on
+// a lane's own path has the same effect on all votes of the kernel.) Twin: src/entropy/groups/lorenzo.rs.
 #pragma once
 #include "compress/encode.cuh"
 #include "compress/count_lorenzo.cuh"
 
 constexpr i32 ROW_CODE_WARPS = 20, MASK_RING = 256;
 
-// The tables of patterns, of symbols by class, of first vertices, of bytes of masks, of runs in masks, and behind them what leaves a state as
-// it is. Addresses are in bytes.
-constexpr u32 ENTRY_BYTES = sizeof(uint2), PATTERNS_PLACE = 0, CODES_PLACE = PATTERN_TABLES * ALPHABET, FIRSTS_PLACE = CODES_PLACE + ROW_TABLES * CODE_SYMBOLS,
-              MASKS_PLACE = FIRSTS_PLACE + CODE_SYMBOLS, MASK_RUNS_PLACE = MASKS_PLACE + ALPHABET, NOTHING_PLACE = MASK_RUNS_PLACE + RUN_SYMBOLS;
+// The tables of patterns, of symbols by class, of first vertices, of bytes of masks, of runs in masks, and
+// behind them what leaves a state as it is. Addresses are in bytes.
+constexpr u32 ENTRY_BYTES = sizeof(uint2), PATTERNS_PLACE = 0, CODES_PLACE = PATTERN_TABLES * ALPHABET,
+              FIRSTS_PLACE = CODES_PLACE + ROW_TABLES * CODE_SYMBOLS,
+              MASKS_PLACE = FIRSTS_PLACE + CODE_SYMBOLS, MASK_RUNS_PLACE = MASKS_PLACE + ALPHABET,
+              NOTHING_PLACE = MASK_RUNS_PLACE + RUN_SYMBOLS;
 
 // Of a warp: the rows of the tile whose vertices are coded, or the masks of a batch.
 struct RowBatch {
@@ -28,7 +30,9 @@ struct RowShared {
     u8 raw_bits[ALPHABET];
     RowBatch batches[ROW_CODE_WARPS];
 };
-static_assert(sizeof(RowBatch) == 32 * 36 && sizeof(RowShared) == 8 * 3809 + 256 + ROW_CODE_WARPS * sizeof(RowBatch), "launch.rs asks for as much");
+static_assert(
+    sizeof(RowBatch) == 32 * 36 && sizeof(RowShared) == 8 * 3809 + 256 + ROW_CODE_WARPS * sizeof(RowBatch),
+    "launch.rs asks for as much");
 
 // By a block.
 template <bool HUFFMAN>
@@ -38,13 +42,13 @@ __device__ __forceinline__ void load_row_tables(const Job& job, RowShared& share
 #pragma unroll
     for (u32 i = 0; i < EACH; i++) {
         const u32 k = i * THREADS + threadIdx.x;
-        const u32 table = k < CODES_PLACE      ? PATTERN + k / ALPHABET
-                          : k < FIRSTS_PLACE   ? ROW_SYMBOL + (k - CODES_PLACE) / CODE_SYMBOLS
-                          : k < MASKS_PLACE    ? (u32)ANCHOR_TABLE
+        const u32 table = k < CODES_PLACE       ? PATTERN + k / ALPHABET
+                          : k < FIRSTS_PLACE    ? ROW_SYMBOL + (k - CODES_PLACE) / CODE_SYMBOLS
+                          : k < MASKS_PLACE     ? (u32)ANCHOR_TABLE
                           : k < MASK_RUNS_PLACE ? (u32)MASK_BYTE
                                                 : (u32)MASK_RUN;
-        const u32 symbol = k < CODES_PLACE      ? k % ALPHABET
-                           : k < MASKS_PLACE    ? (k - CODES_PLACE) % CODE_SYMBOLS
+        const u32 symbol = k < CODES_PLACE       ? k % ALPHABET
+                           : k < MASKS_PLACE     ? (k - CODES_PLACE) % CODE_SYMBOLS
                            : k < MASK_RUNS_PLACE ? k - MASKS_PLACE
                                                  : k - MASK_RUNS_PLACE;
         if (k < NOTHING_PLACE) found[i] = code_entries(job, table)[symbol];
@@ -89,7 +93,8 @@ struct RowCoder {
         const i32 lane = threadIdx.x & 31;
         const u32 cls = class_in(info, 0);
         const u32 symbols = fresh(shared_place(shared.rows[lane]));
-        const u64* const payload = fresh_global(reinterpret_cast<const u64*>(job.payload) + (tile * TILE_VERTICES + TILE * lane) * (sizeof(T) / 4));
+        const u64* const payload = fresh_global(reinterpret_cast<const u64*>(job.payload) +
+                                                (tile * TILE_VERTICES + TILE * lane) * (sizeof(T) / 4));
         words.stage(symbols);
         // Raw bits are on their way.
 #pragma unroll
@@ -103,7 +108,8 @@ struct RowCoder {
         } else if (cls == DENSE_CLASS) {
             pattern = FULL;
         }
-        const u32 count = fresh((u32)__popc(pattern)), codes = table_at(CODES_PLACE + (cls - 1) * CODE_SYMBOLS);
+        const u32 count = fresh((u32)__popc(pattern)),
+                  codes = table_at(CODES_PLACE + (cls - 1) * CODE_SYMBOLS);
         u32 left = pattern, table = codes, symbol = 0, x = 0;
         uint2 entry;
         // Those of the next step are found while those of one are coded.
@@ -117,7 +123,8 @@ struct RowCoder {
             }
         };
         auto code = [&](uint2 now, u32 now_x, u32 now_symbol) {
-            if (__any_sync(FULL, now.x & MORE)) code_raw(now.x, payload + now_x * (sizeof(T) / 4), now_symbol);
+            if (__any_sync(FULL, now.x & MORE))
+                code_raw(now.x, payload + now_x * (sizeof(T) / 4), now_symbol);
             encoder.code(now.x, now.y);
         };
         u32 step = warp_max(count) - 1;
@@ -135,18 +142,23 @@ struct RowCoder {
         }
         code(entry, x, symbol);
         if (cls == DENSE_CLASS) return;
-        const u32 patterns = table_at(PATTERNS_PLACE + (cls - 1) * ALPHABET), nothing = table_at(NOTHING_PLACE);
+        const u32 patterns = table_at(PATTERNS_PLACE + (cls - 1) * ALPHABET),
+                  nothing = table_at(NOTHING_PLACE);
         const bool coded = cls <= LAST_SPARSE_TILE ? pattern != 0 : (u32)lane < rows;
         uint2 entries[TILE / 8];
 #pragma unroll
         for (u32 k = 0; k < TILE / 8; k++)
-            entries[k] = entry_at(coded && k < bytes ? patterns + ENTRY_BYTES * (pattern >> 8 * k & 255) : nothing);
+            entries[k] =
+                entry_at(coded && k < bytes ? patterns + ENTRY_BYTES * (pattern >> 8 * k & 255) : nothing);
 #pragma unroll
         for (i32 k = TILE / 8 - 1; k >= 0; k--) {
-            if (__any_sync(FULL, entries[k].x & ENTRY_ESCAPES)) encoder.escape(entries[k].x, pattern >> 8 * k & 255);
+            if (__any_sync(FULL, entries[k].x & ENTRY_ESCAPES))
+                encoder.escape(entries[k].x, pattern >> 8 * k & 255);
             encoder.code(entries[k].x, entries[k].y);
         }
-        if (cls <= LAST_SPARSE_TILE) code_head((u32)lane < (rows + 7) / 8, ROW_BYTE, __ballot_sync(FULL, coded) >> 8 * (lane & 3) & 255);
+        if (cls <= LAST_SPARSE_TILE)
+            code_head(
+                (u32)lane < (rows + 7) / 8, ROW_BYTE, __ballot_sync(FULL, coded) >> 8 * (lane & 3) & 255);
     }
 
     // The masks of a batch.
@@ -163,11 +175,13 @@ struct RowCoder {
             while (filled > from) {
                 lists--;
                 filled = (i32)warp_or(shared.masks.starts[lists]);
-                entries_of_mask(job, batch, warp_or(shared.masks.names[lists]),
-                                [&](i32 number, u16 entry) { shared.masks.entries[(filled + number) & (MASK_RING - 1)] = entry; });
+                entries_of_mask(job, batch, warp_or(shared.masks.names[lists]), [&](i32 number, u16 entry) {
+                    shared.masks.entries[(filled + number) & (MASK_RING - 1)] = entry;
+                });
             }
             const bool here = from + lane < count;
-            const u32 both = here ? shared.masks.entries[(from + lane) & (MASK_RING - 1)] : 0, byte = both & 255;
+            const u32 both = here ? shared.masks.entries[(from + lane) & (MASK_RING - 1)] : 0,
+                      byte = both & 255;
             const Run run = encode_run(both >> 8);
             const uint2 entry = entry_at(table_at(here ? MASKS_PLACE + byte : NOTHING_PLACE));
             const uint2 run_entry = entry_at(table_at(here ? MASK_RUNS_PLACE + run.symbol : NOTHING_PLACE));
@@ -182,7 +196,8 @@ struct RowCoder {
 
     // One symbol of a table that is not with the others.
     __device__ __forceinline__ void code_head(bool active, u32 table, u32 symbol) {
-        const uint2 entry = active ? code_entries(job, table)[symbol] : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
+        const uint2 entry =
+            active ? code_entries(job, table)[symbol] : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
         if (__any_sync(FULL, entry.x & ENTRY_ESCAPES)) encoder.escape(entry.x, symbol);
         encoder.code(entry.x, entry.y);
     }
@@ -216,7 +231,8 @@ struct RowCoder {
         }
         code_masks(batch, sizes);
 #pragma unroll
-        for (i32 plane = 1; plane >= 0; plane--) encoder.raw(sizes[plane], lists[plane] ? MASK_COUNT_BITS : 0);
+        for (i32 plane = 1; plane >= 0; plane--)
+            encoder.raw(sizes[plane], lists[plane] ? MASK_COUNT_BITS : 0);
         code_head(coded, TILE_CLASS, cls);
         code_head(exists, TILE_MODE, stream_mode(info));
     }
@@ -239,16 +255,19 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
     load_row_tables<HUFFMAN>(job, shared);
     __syncthreads();
     const u32 tables = fresh(shared_place(shared.entries));
-    // Consecutive groups go to different blocks. Behind the first one of each warp they go to those that have ended one.
+    // Consecutive groups go to different blocks. Behind the first one of each warp they go to those that have
+    // ended one.
     u32 group = blockIdx.x + gridDim.x * warp;
 #pragma unroll 1
     while (group < groups) {
         u32 ticket = 0;
         if (lane == 0) ticket = atomicAdd(&control.tickets[TICKET_ENCODE], 1u);
         const u32 boundary = first_tile_of<2>(job, group_weight, group);
-        const u64 first = warp_or(__shfl_sync(FULL, boundary, 0)), end = warp_or(__shfl_sync(FULL, boundary, 16));
+        const u64 first = warp_or(__shfl_sync(FULL, boundary, 0)),
+                  end = warp_or(__shfl_sync(FULL, boundary, 16));
         RowCoder<T, HUFFMAN> coder = {job, shared, shared.batches[warp], tables,
-                                      Encoder<HUFFMAN>(reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES)};
+            Encoder<HUFFMAN>(
+                reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES)};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             coder.code_batch(batch, end);
             if (batch == first) break;

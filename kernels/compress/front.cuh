@@ -9,8 +9,9 @@
 
 // ---------------------------------------------------------------- the begin
 
-// The control block, and the counts where there are some, are set to zero by all threads of a grid that is not launched early: all that came before
-// on the stream is complete, and what begins beside it may read and write what it likes but for these.
+// The control block, and the counts where there are some, are set to zero by all threads of a grid that is
+// not launched early: all that came before on the stream is complete, and what begins beside it may read and
+// write what it likes but for these.
 __device__ __forceinline__ void clear(const Job& job) {
     constexpr u32 CONTROL = sizeof(Control) / 8, COUNTS = TABLES * ALPHABET;
     const u32 all = CONTROL + (job.counts ? COUNTS : 0);
@@ -19,10 +20,12 @@ __device__ __forceinline__ void clear(const Job& job) {
 }
 // Likewise what is summed over anchors, or the states of the blocks that do it.
 __device__ __forceinline__ void clear_scan(u32* words, u64 count) {
-    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += (u64)gridDim.x * blockDim.x) words[k] = 0;
+    for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += (u64)gridDim.x * blockDim.x)
+        words[k] = 0;
 }
 __device__ __forceinline__ void clear_trees(const Job& job) {
-    if (job.predictor == PREDICTOR_HIERARCHICAL) clear_scan(job.anchor_scan, tree_words(job.tiles()) + tree_words(job.tiles_y));
+    if (job.predictor == PREDICTOR_HIERARCHICAL)
+        clear_scan(job.anchor_scan, tree_words(job.tiles()) + tree_words(job.tiles_y));
 }
 
 // Grid: any. Block: any. How decompression begins.
@@ -35,9 +38,10 @@ __device__ __forceinline__ void begin_call(const Job& job) {
 
 // ---------------------------------------------------------------- statistics
 
-// The statistics look at strips: 128 columns of a row of tiles. Where they are few, each is the work of a block, a warp for a part of its rows, so
-// that all multiprocessors have as much to do, and soon; otherwise of a warp, which has one only in fields that are not very large: there are no more
-// blocks than are read soon. (launch.rs has the same figures.)
+// The statistics look at strips: 128 columns of a row of tiles. Where they are few, each is the work of a
+// block, a warp for a part of its rows, so that all multiprocessors have as much to do, and soon; otherwise
+// of a warp, which has one only in fields that are not very large: there are no more blocks than are read
+// soon. (launch.rs has the same figures.)
 constexpr u32 STATISTICS_WARPS = 4, MOST_STATISTICS_BLOCKS = 8192, STRIP_PARTS = 4;
 #ifndef FACTZ_EMULATED
 constexpr u32 FEW_STRIPS = 4096;
@@ -45,10 +49,15 @@ constexpr u32 FEW_STRIPS = 4096;
 constexpr u32 FEW_STRIPS = 4;  // small fields show both ways
 #endif
 __device__ __forceinline__ u64 strips_of_row(const Job& job) { return (job.tiles_x + 3) / 4; }
-__device__ __forceinline__ bool has_few_strips(const Job& job) { return strips_of_row(job) * job.tiles_y <= FEW_STRIPS; }
+__device__ __forceinline__ bool has_few_strips(const Job& job) {
+    return strips_of_row(job) * job.tiles_y <= FEW_STRIPS;
+}
 __device__ __forceinline__ u32 statistics_blocks(const Job& job) {
-    const u64 strips = strips_of_row(job) * job.tiles_y, blocks = (strips + STATISTICS_WARPS - 1) / STATISTICS_WARPS;
-    return has_few_strips(job) ? (u32)strips : blocks < MOST_STATISTICS_BLOCKS ? (u32)blocks : MOST_STATISTICS_BLOCKS;
+    const u64 strips = strips_of_row(job) * job.tiles_y,
+              blocks = (strips + STATISTICS_WARPS - 1) / STATISTICS_WARPS;
+    return has_few_strips(job)               ? (u32)strips
+           : blocks < MOST_STATISTICS_BLOCKS ? (u32)blocks
+                                             : MOST_STATISTICS_BLOCKS;
 }
 
 // The bound of the call, once the range is known.
@@ -63,7 +72,10 @@ __device__ __forceinline__ double bound_of(const Job& job, const SeenRange<T>& r
 template <typename T>
 __device__ __forceinline__ double useful_bound_of(const Job& job, const SeenRange<T>& range) {
     const double bound = bound_of(job, range);
-    return range.any() ? useful_bound<T>(bound, Real<T>::high(Real<T>::abs(range.low), Real<T>::abs(range.high)), job.preserve != PRESERVE_NONE) : bound;
+    return range.any()
+               ? useful_bound<T>(bound, Real<T>::high(Real<T>::abs(range.low), Real<T>::abs(range.high)),
+                     job.preserve != PRESERVE_NONE)
+               : bound;
 }
 
 // Vertices nearer to the origin than this have limits, or are special.
@@ -75,9 +87,11 @@ __device__ __forceinline__ double near_bound(const Job& job, double bound_up) {
 
 // What follows from what all blocks have seen.
 template <typename T>
-__device__ __forceinline__ void decide(const Job& job, Control& control, const SeenRange<T>& range, const SeenCounts& counts, u64 filled, bool wide) {
+__device__ __forceinline__ void decide(const Job& job, Control& control, const SeenRange<T>& range,
+    const SeenCounts& counts, u64 filled, bool wide) {
     const bool any = range.any();
-    const double low = any ? (double)range.low : 0.0, high = any ? (double)range.high : 0.0, bound = bound_of(job, range);
+    const double low = any ? (double)range.low : 0.0, high = any ? (double)range.high : 0.0,
+                 bound = bound_of(job, range);
     const double largest = fabs(low) > fabs(high) ? fabs(low) : fabs(high);
     control.largest = largest;
     control.zero = counts.zero;
@@ -104,7 +118,8 @@ __device__ __forceinline__ void decide(const Job& job, Control& control, const S
 // Whether the rows of a field, and every fourth of their vertices, are aligned to sixteen bytes.
 template <typename T>
 __device__ __forceinline__ bool is_aligned(const Job& job) {
-    return job.u_layout.stride == 1 && job.v_layout.stride == 1 && ((job.u_layout.pitch | job.v_layout.pitch) * sizeof(T)) % 16 == 0 &&
+    return job.u_layout.stride == 1 && job.v_layout.stride == 1 &&
+           ((job.u_layout.pitch | job.v_layout.pitch) * sizeof(T)) % 16 == 0 &&
            (((u64)job.u | (u64)job.v) & 15) == 0;
 }
 
@@ -145,7 +160,9 @@ struct Strip {
                 if (i < count) copy_ahead<sizeof(T)>(to + i, at + i * stride);
         }
     }
-    __device__ __forceinline__ void ask_behind(i32 row, i32 axis, const T* at) { copy_ahead<sizeof(T)>(&behind[row][axis], at); }
+    __device__ __forceinline__ void ask_behind(i32 row, i32 axis, const T* at) {
+        copy_ahead<sizeof(T)>(&behind[row][axis], at);
+    }
     template <bool WIDE>
     __device__ __forceinline__ Four<T> four(i32 row, i32 axis, i32 count) const {
         Four<T> f = Four<T>::at(values[row][axis] + 4 * (threadIdx.x & 31));
@@ -159,7 +176,8 @@ struct Strip {
     }
 };
 
-// The lesser and the larger of two values, as Real has them, but where one is missing: NaN for f32, which all that follow keep, anything for f64.
+// The lesser and the larger of two values, as Real has them, but where one is missing: NaN for f32, which all
+// that follow keep, anything for f64.
 template <typename T>
 struct IfThere {
     static __device__ __forceinline__ T low(T a, T b) { return a < b ? a : b; }
@@ -191,7 +209,8 @@ struct Box {
 
     __device__ __forceinline__ Box() : low_u(0), high_u(0), low_v(0), high_v(0) {}
     template <typename Other>
-    __device__ __forceinline__ explicit Box(const Box<T, Other>& o) : low_u(o.low_u), high_u(o.high_u), low_v(o.low_v), high_v(o.high_v) {}
+    __device__ __forceinline__ explicit Box(const Box<T, Other>& o)
+        : low_u(o.low_u), high_u(o.high_u), low_v(o.low_v), high_v(o.high_v) {}
     __device__ __forceinline__ Box(const Four<T>& u, const Four<T>& v) {
         low_u = Order::low(Order::low(u.x[0], u.x[1]), Order::low(u.x[2], u.x[3]));
         high_u = Order::high(Order::high(u.x[0], u.x[1]), Order::high(u.x[2], u.x[3]));
@@ -207,7 +226,9 @@ struct Box {
         low_v = Order::low(low_v, o.low_v), high_v = Order::high(high_v, o.high_v);
     }
     // From the origin; negative inside.
-    __device__ __forceinline__ T distance() const { return Order::high(Order::high(low_u, -high_u), Order::high(low_v, -high_v)); }
+    __device__ __forceinline__ T distance() const {
+        return Order::high(Order::high(low_u, -high_u), Order::high(low_v, -high_v));
+    }
 };
 
 // NaN if one of the values is NaN or infinite, else 0.
@@ -242,13 +263,15 @@ struct Tally {
     u64 fill;    // bits of the fill value
     u32 filled;  // with values that are finite
 
-    __device__ __forceinline__ explicit Tally(const Job& job) : range(SeenRange<T>::none()), zero(0), nonfinite(0), first(0), fill(job.fill), filled(0) {}
+    __device__ __forceinline__ explicit Tally(const Job& job)
+        : range(SeenRange<T>::none()), zero(0), nonfinite(0), first(0), fill(job.fill), filled(0) {}
     __device__ __forceinline__ void add_zeros(const Four<T>& a, const Four<T>& b, i32 count) {
 #pragma unroll
         for (i32 i = 0; i < 4; i++) zero += i < count && a.x[i] == T(0) && b.x[i] == T(0);
     }
     // Neighbours in a row from this vertex on, of which some are missing.
-    __device__ __forceinline__ void add_some_missing(const Four<T>& a, const Four<T>& b, i32 count, u64 vertex) {
+    __device__ __forceinline__ void add_some_missing(
+        const Four<T>& a, const Four<T>& b, i32 count, u64 vertex) {
 #pragma unroll
         for (i32 i = 0; i < 4; i++) {
             if (i >= count) continue;
@@ -268,17 +291,20 @@ struct Tally {
         }
     }
     // With the box around them, and the test whether all are there.
-    __device__ __forceinline__ void add(const Four<T>& a, const Four<T>& b, const Box<T, Real<T>>& box, T odd, i32 count, u64 vertex) {
+    __device__ __forceinline__ void add(
+        const Four<T>& a, const Four<T>& b, const Box<T, Real<T>>& box, T odd, i32 count, u64 vertex) {
         if (odd == T(0)) {
             range.add(Real<T>::low(box.low_u, box.low_v), Real<T>::high(box.high_u, box.high_v));
-            if (box.low_u <= T(0) && box.high_u >= T(0) && box.low_v <= T(0) && box.high_v >= T(0)) add_zeros(a, b, count);
+            if (box.low_u <= T(0) && box.high_u >= T(0) && box.low_v <= T(0) && box.high_v >= T(0))
+                add_zeros(a, b, count);
         } else {
             add_some_missing(a, b, count, vertex);
         }
     }
 };
 
-// The cells of a lane in a strip, four in a row, downwards: by the last row of vertices so far, how near they come to the origin.
+// The cells of a lane in a strip, four in a row, downwards: by the last row of vertices so far, how near they
+// come to the origin.
 template <typename T>
 struct LaneCells {
     typedef Real<T> R;
@@ -287,7 +313,8 @@ struct LaneCells {
     T near, before_band, top, bottom, odd_before;
 
     __device__ __forceinline__ LaneCells() : odd_before(0) {
-        near = before_band = top = bottom = R::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
+        near = before_band = top = bottom =
+            R::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
     }
     // Row y of the strip.
     __device__ __forceinline__ void add(i32 y, const Box<T, R>& box, T odd) {
@@ -311,7 +338,8 @@ struct LaneCells {
         before_band = R::low(before_band, near);
         near = R::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
     }
-    // Once all bands have ended: for a part of the strip that may be its first, or its last, when `before_band` is of all parts.
+    // Once all bands have ended: for a part of the strip that may be its first, or its last, when
+    // `before_band` is of all parts.
     __device__ __forceinline__ void end(const Job& job, u64 tile, bool writes, bool first, bool last) {
         const T end = __shfl_sync(FULL, before_band, (threadIdx.x & 31) | 7);
 #pragma unroll
@@ -326,9 +354,11 @@ struct LaneCells {
     }
 };
 
-// A strip by so many warps of a block, each of which has some of its rows, downwards. WIDE where all lanes have four columns that are aligned.
+// A strip by so many warps of a block, each of which has some of its rows, downwards. WIDE where all lanes
+// have four columns that are aligned.
 template <typename T, i32 PARTS, bool WIDE, bool FILLED>
-__device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, Tally<T, FILLED>& t) {
+__device__ __forceinline__ void statistics_strip(
+    const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, Tally<T, FILLED>& t) {
     typedef Real<T> R;
     constexpr i32 MOST_ROWS = TILE / PARTS, PART_BANDS = BANDS / PARTS;
     constexpr i32 ROWS = Strip<T>::ROWS, AHEAD = ROWS - 1;
@@ -337,7 +367,8 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip
     // The same for all lanes, as the compiler has to know.
     const i32 part = PARTS > 1 ? (i32)warp_or(threadIdx.x >> 5) : 0;
     const u64 y0 = ty * TILE + part * MOST_ROWS, left = job.ny > y0 ? job.ny - y0 : 0;
-    const i32 rows = (i32)warp_or(left < MOST_ROWS ? (u32)left : (u32)MOST_ROWS), all_rows = left > MOST_ROWS ? MOST_ROWS + 1 : rows;
+    const i32 rows = (i32)warp_or(left < MOST_ROWS ? (u32)left : (u32)MOST_ROWS),
+              all_rows = left > MOST_ROWS ? MOST_ROWS + 1 : rows;
     const bool has_right = x0 + 4 < job.nx;
     const u64 stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
     const T* u = vertex_at<T>(job.u, job.u_layout, count ? x0 : 0, y0);
@@ -368,7 +399,8 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip
             // Its place is that of the row before.
             ask(y + AHEAD, (i + AHEAD) % ROWS);
             wait_for_copies<AHEAD>();
-            const Four<T> a = strip.template four<WIDE>(i, 0, count), b = strip.template four<WIDE>(i, 1, count);
+            const Four<T> a = strip.template four<WIDE>(i, 0, count),
+                          b = strip.template four<WIDE>(i, 1, count);
             Box<T, R> box(a, b);
             T odd = odd_test<FILLED>(a, t.fill) + odd_test<FILLED>(b, t.fill);
             if (y < rows && (WIDE || count)) t.add(a, b, box, odd, WIDE ? 4 : count, (y0 + y) * job.nx + x0);
@@ -378,20 +410,24 @@ __device__ __forceinline__ void statistics_strip(const Job& job, Strip<T>& strip
             // (The last lane has its own value again where there is no other.)
             if (WIDE || has_right) {
                 box.add(right_u, right_v);
-                odd += FILLED ? odd_test<FILLED>(right_u, t.fill) + odd_test<FILLED>(right_v, t.fill) : R::fma(right_u, T(0), right_v * T(0));
+                odd += FILLED ? odd_test<FILLED>(right_u, t.fill) + odd_test<FILLED>(right_v, t.fill)
+                              : R::fma(right_u, T(0), right_v * T(0));
             }
             cells.add(y, box, odd);
-            if (i == 0 && y > 0 && y % BAND_ROWS == 0) cells.end_band(job, tile, writes, PART_BANDS * part + y / BAND_ROWS - 1);
+            if (i == 0 && y > 0 && y % BAND_ROWS == 0)
+                cells.end_band(job, tile, writes, PART_BANDS * part + y / BAND_ROWS - 1);
         }
     }
     // Those at the lower border of the grid have fewer rows.
-    for (i32 band = (all_rows - 1) / BAND_ROWS; band < PART_BANDS; band++) cells.end_band(job, tile, writes, PART_BANDS * part + band);
+    for (i32 band = (all_rows - 1) / BAND_ROWS; band < PART_BANDS; band++)
+        cells.end_band(job, tile, writes, PART_BANDS * part + band);
     if (PARTS > 1) {
         __shared__ T of_parts[PARTS][32];
         of_parts[part][lane] = cells.before_band;
         __syncthreads();
 #pragma unroll
-        for (i32 other = 0; other < PARTS; other++) cells.before_band = R::low(cells.before_band, of_parts[other][lane]);
+        for (i32 other = 0; other < PARTS; other++)
+            cells.before_band = R::low(cells.before_band, of_parts[other][lane]);
     }
     cells.end(job, tile, writes, part == 0, part == PARTS - 1);
 }
@@ -408,8 +444,9 @@ struct LaneRow {
     }
 };
 
-// A strip by a warp, where all lanes have four columns that are aligned, and whole tiles with a row below: two rows at a time, as if no value were
-// missing and no vertex zero. Where one may be, they are read again, one by one. The first row is by itself, all others end as many rows of cells.
+// A strip by a warp, where all lanes have four columns that are aligned, and whole tiles with a row below:
+// two rows at a time, as if no value were missing and no vertex zero. Where one may be, they are read again,
+// one by one. The first row is by itself, all others end as many rows of cells.
 template <typename T>
 __device__ __forceinline__ void statistics_whole_strip(const Job& job, u64 ty, u64 x0, Tally<T, false>& t) {
     typedef Real<T> R;
@@ -431,19 +468,22 @@ __device__ __forceinline__ void statistics_whole_strip(const Job& job, u64 ty, u
     };
     auto again = [&](i32 y) {
         LaneRow<T> row;
-        row.load(vertex_at<T>(job.u, job.u_layout, x0, y0 + y), vertex_at<T>(job.v, job.v_layout, x0, y0 + y), right);
+        row.load(vertex_at<T>(job.u, job.u_layout, x0, y0 + y), vertex_at<T>(job.v, job.v_layout, x0, y0 + y),
+            right);
         return row;
     };
     // The rows of a turn come during the one before.
     LaneRow<T> rows[ROWS], top;
     top.load(u, v, right);
 #pragma unroll
-    for (i32 i = 0; i < ROWS; i++) u += job.u_layout.pitch, v += job.v_layout.pitch, rows[i].load(u, v, right);
+    for (i32 i = 0; i < ROWS; i++)
+        u += job.u_layout.pitch, v += job.v_layout.pitch, rows[i].load(u, v, right);
     look_at(0, top);
 #pragma unroll 1
     for (i32 turn = 1; turn <= LAST_TURN; turn++) {
         // In the last turn, the last row again and again.
-        const u64 pitch_u = turn < LAST_TURN ? job.u_layout.pitch : 0, pitch_v = turn < LAST_TURN ? job.v_layout.pitch : 0;
+        const u64 pitch_u = turn < LAST_TURN ? job.u_layout.pitch : 0,
+                  pitch_v = turn < LAST_TURN ? job.v_layout.pitch : 0;
         Box<T, Order> before(cells.before);
         T low, high, near, first, last, odd = cells.odd_before;
 #pragma unroll
@@ -451,7 +491,9 @@ __device__ __forceinline__ void statistics_whole_strip(const Job& job, u64 ty, u
             const LaneRow<T> row = rows[i];
             Box<T, Order> box(row.u, row.v);
             box.add(row.right_u, row.right_v);
-            if (sizeof(T) == 8) odd += finite_test(row.u) + finite_test(row.v) + R::fma(row.right_u, T(0), row.right_v * T(0));
+            if (sizeof(T) == 8)
+                odd +=
+                    finite_test(row.u) + finite_test(row.v) + R::fma(row.right_u, T(0), row.right_v * T(0));
             u += pitch_u, v += pitch_v, rows[i].load(u, v, right);
             before.add(box);
             last = before.distance();
@@ -520,8 +562,9 @@ __device__ __forceinline__ void tell(const Job& job, const Tally<T, FILLED>& t) 
     if (FILLED) seen.filled[blockIdx.x] = filled;
 }
 
-// How compression begins: one pass over u and v. What is seen of the values, and for each tile how near the triangles of its cells come to the
-// origin, at least, from boxes around four cells. The result depends on no order.
+// How compression begins: one pass over u and v. What is seen of the values, and for each tile how near the
+// triangles of its cells come to the origin, at least, from boxes around four cells. The result depends on no
+// order.
 
 // The columns of a lane in a strip.
 struct StripPlace {
@@ -538,7 +581,8 @@ struct StripPlace {
     }
 };
 
-// Grid: statistics_blocks. Block: 32 * STATISTICS_WARPS. Where strips are many. FILLED where there is a fill value.
+// Grid: statistics_blocks. Block: 32 * STATISTICS_WARPS. Where strips are many. FILLED where there is a fill
+// value.
 template <typename T, bool FILLED>
 __device__ __forceinline__ void statistics_of_many(const Job& job) {
     __shared__ Strip<T> strips[STATISTICS_WARPS];
@@ -585,7 +629,8 @@ __device__ __forceinline__ void statistics_of_few(const Job& job) {
     if (place.wide)
         statistics_strip<T, STRIP_PARTS, true>(job, strips[threadIdx.x >> 5], place.ty, place.x0, 4, t);
     else
-        statistics_strip<T, STRIP_PARTS, false>(job, strips[threadIdx.x >> 5], place.ty, place.x0, place.count, t);
+        statistics_strip<T, STRIP_PARTS, false>(
+            job, strips[threadIdx.x >> 5], place.ty, place.x0, place.count, t);
     tell<T, STRIP_PARTS>(job, t);
 }
 template <typename T>
@@ -600,7 +645,8 @@ __device__ __forceinline__ void few_filled_statistics(const Job& job) {
 // Each block looks at what all blocks of the statistics have seen: few large ones do so less often.
 constexpr u32 SORT_WARPS = 16;
 
-// Adds what each of so many blocks has seen to what a thread has, which looks at some of them: they are asked for eight at a time.
+// Adds what each of so many blocks has seen to what a thread has, which looks at some of them: they are asked
+// for eight at a time.
 template <typename S>
 __device__ __forceinline__ void add_seen(const S* of_blocks, u32 blocks, const S& none, S& sum) {
     constexpr u32 AT_ONCE = 8, THREADS = 32 * SORT_WARPS;
@@ -608,7 +654,8 @@ __device__ __forceinline__ void add_seen(const S* of_blocks, u32 blocks, const S
     for (u32 first = threadIdx.x; first < blocks; first += AT_ONCE * THREADS) {
         S some[AT_ONCE];
 #pragma unroll
-        for (u32 i = 0; i < AT_ONCE; i++) some[i] = first + i * THREADS < blocks ? of_blocks[first + i * THREADS] : none;
+        for (u32 i = 0; i < AT_ONCE; i++)
+            some[i] = first + i * THREADS < blocks ? of_blocks[first + i * THREADS] : none;
 #pragma unroll
         for (u32 i = 0; i < AT_ONCE; i++) sum.add(some[i]);
     }
@@ -682,7 +729,7 @@ __device__ __forceinline__ void tune(const Job& job) {
         if (thread < 32) decide_tuning(control, samples);
         __syncthreads();
         for (i32 e = thread; e < LEVELS * IDS; e += 32 * TUNE_WARPS)
-            quantizer_entry<T>(control.quantum, control.taper, e / IDS, e % IDS, control.quantizer.width[e / IDS][e % IDS],
-                               control.quantizer.inverse[e / IDS][e % IDS]);
+            quantizer_entry<T>(control.quantum, control.taper, e / IDS, e % IDS,
+                control.quantizer.width[e / IDS][e % IDS], control.quantizer.inverse[e / IDS][e % IDS]);
     }
 }

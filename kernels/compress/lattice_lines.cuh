@@ -1,4 +1,5 @@
-// Entries of the lattice lines around tiles that do not make their own: where signatures are looked at, all but plain ones.
+// Entries of the lattice lines around tiles that do not make their own: where signatures are looked at, all
+// but plain ones.
 #pragma once
 #include "compress/vertex_bounds.cuh"
 #include "tile/traversal_rows.cuh"
@@ -31,11 +32,13 @@ __device__ __forceinline__ void lines(const Job& job) {
     T max_error = 0;
     const u64* const list = job.group_offsets;
     const u64 count = control.limited_tiles, first = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
-    // The segment on the far side belongs to the tile behind, which makes it if it is on the list. Which tile is next, and of
-    // what kind the one behind it is, is asked for while one is at work.
+    // The segment on the far side belongs to the tile behind, which makes it if it is on the list. Which tile
+    // is next, and of what kind the one behind it is, is asked for while one is at work.
     const u64 behind = ACROSS ? job.tiles_x : 1;
     auto listed_at = [&](u64 k) { return k < count ? list[k] : 0; };
-    auto is_plain_behind = [&](u64 tile) { return tile + behind < job.tiles() && nearness_of(job, tile + behind).kind == PLAIN_TILE; };
+    auto is_plain_behind = [&](u64 tile) {
+        return tile + behind < job.tiles() && nearness_of(job, tile + behind).kind == PLAIN_TILE;
+    };
     u64 next = listed_at(first), after = listed_at(first + warps);
     bool next_plain_behind = first < count && is_plain_behind(next);
     for (u64 k = first; k < count; k += warps) {
@@ -47,10 +50,10 @@ __device__ __forceinline__ void lines(const Job& job) {
         const TileShape shape = tile_shape(job, listed);
         const u64 tile = far ? listed + behind : listed;
         const bool mine = !far || ((ACROSS ? shape.last_y : shape.last_x) == TILE && plain_behind);
-        const u64 a0 = ACROSS ? shape.x0 : shape.y0;                      // along the line
+        const u64 a0 = ACROSS ? shape.x0 : shape.y0;  // along the line
         const u64 line = (ACROSS ? shape.ty : shape.tx) + (mine && far ? 1 : 0), at = line * TILE;
         const u64 b0 = at ? at - 1 : 0;
-        const i32 m = (i32)(at - b0);                                     // the line's row (or column) in the patch
+        const i32 m = (i32)(at - b0);  // the line's row (or column) in the patch
         const i32 thick = (i32)((n_across < at + 2 ? n_across : at + 2) - b0);
         const i32 last = ACROSS ? shape.last_x : shape.last_y, length = mine ? last + 1 : 0;
         Patch<T> patch;
@@ -60,16 +63,17 @@ __device__ __forceinline__ void lines(const Job& job) {
         patch.height = ACROSS ? thick : length;
         patch.words = ACROSS ? 2 : 1;
         patch.missing = has_missing(control) ? shared.missing : nullptr;
-        const i32 distance = ACROSS ? 1 : 3;                              // one step along the line in the patch
+        const i32 distance = ACROSS ? 1 : 3;  // one step along the line in the patch
         const i32 base = ACROSS ? m * CLOSED : m;
         auto in_patch = [&](i32 i, i32 t) { return ACROSS ? t * CLOSED + i : i * 3 + t; };
 
-        // All that is needed is on its way at once: the values, those around the line too where signatures may have to be
-        // looked at,
+        // All that is needed is on its way at once: the values, those around the line too where signatures
+        // may have to be looked at,
         const bool has_limits = !far;
         for (i32 i = lane; i < length; i += HALF)
             for (i32 t = has_limits ? 0 : m; t < (has_limits ? thick : m + 1); t++) {
-                const long long gx = (long long)(ACROSS ? a0 + i : b0 + t), gy = (long long)(ACROSS ? b0 + t : a0 + i);
+                const long long gx = (long long)(ACROSS ? a0 + i : b0 + t),
+                                gy = (long long)(ACROSS ? b0 + t : a0 + i);
                 P& to = shared.values[in_patch(i, t)];
                 copy_ahead<sizeof(T)>(&to.x, vertex_at<T>(job.u, job.u_layout, gx, gy));
                 copy_ahead<sizeof(T)>(&to.y, vertex_at<T>(job.v, job.v_layout, gx, gy));
@@ -80,7 +84,8 @@ __device__ __forceinline__ void lines(const Job& job) {
         const bool has_end = lane < 2 && lane * TILE < length;
         P end = Real<T>::pair(T(0), T(0)), before_end = end, after_end = end;
         if (has_end) {
-            end = reinterpret_cast<const P*>(job.anchors)[ACROSS ? line * job.tiles_x + s : s * job.tiles_x + line];
+            end = reinterpret_cast<const P*>(
+                job.anchors)[ACROSS ? line * job.tiles_x + s : s * job.tiles_x + line];
             if (!ACROSS && has_limits) {
                 const P* const across = reinterpret_cast<const P*>(job.across) + s * job.nx + b0 + m;
                 if (m > 0) before_end = across[-1];
@@ -91,7 +96,8 @@ __device__ __forceinline__ void lines(const Job& job) {
         bool any_tight = false;
         for (i32 i = lane; i < length; i += HALF) {
             T limit = no_limit<T>();
-            if (has_limits && i < TILE) limit = limits_of<T>(job, tile)[ACROSS ? position_of(i, 0) : position_of(0, i)];
+            if (has_limits && i < TILE)
+                limit = limits_of<T>(job, tile)[ACROSS ? position_of(i, 0) : position_of(0, i)];
             shared.limit[i] = limit;
             any_tight |= is_tight(limit);
         }
@@ -103,7 +109,9 @@ __device__ __forceinline__ void lines(const Job& job) {
             const P value = shared.values[base + i * distance];
             u8 kind = HAS_CODE;
             if (is_missing(value.x, value.y, job.fill))
-                kind = Real<T>::bits(value.x) == control.fill[0] && Real<T>::bits(value.y) == control.fill[1] ? HAS_NO_CODE : IS_STORED;
+                kind = Real<T>::bits(value.x) == control.fill[0] && Real<T>::bits(value.y) == control.fill[1]
+                           ? HAS_NO_CODE
+                           : IS_STORED;
             else if (is_lossless(control) && has_negative_zero(value.x, value.y))
                 kind = KEEPS_SIGN;
             else if (value.x == T(0) && value.y == T(0))
@@ -144,13 +152,14 @@ __device__ __forceinline__ void lines(const Job& job) {
                 u32 symbol = kind >= IS_STORED ? STORED : SYMBOL_ZERO;
                 if (!far) exact += kind == KEEPS_SIGN;
                 if (kind == HAS_CODE) {
-                    const P prediction = along<T>(kernel, shared.values, base + here * distance, step * distance, here, step, last);
+                    const P prediction = along<T>(
+                        kernel, shared.values, base + here * distance, step * distance, here, step, last);
                     const i32 x = ACROSS ? here : m, y = ACROSS ? m : here;
                     const T limit = shared.limit[here];
                     u32 stored = 0;
-                    const Code code = code_vertex<T>(patch, x, y, prediction, level, (T)control.quantizer.width[level][0],
-                                                     (T)control.quantizer.inverse[level][0], c, is_tight(limit),
-                                                     is_tight(limit) ? limit : Real<T>::MAX, max_error, stored);
+                    const Code code = code_vertex<T>(patch, x, y, prediction, level,
+                        (T)control.quantizer.width[level][0], (T)control.quantizer.inverse[level][0], c,
+                        is_tight(limit), is_tight(limit) ? limit : Real<T>::MAX, max_error, stored);
                     if (!far) exact += stored;
                     if (code.id == EXACT) {
                         symbol = STORED;

@@ -1,5 +1,5 @@
-// The entry of the Lorenzo predictor for tiles with limits, masks or both, a warp for a tile, and what is found out about limits before the
-// rows of whole tiles. Twin: src/predict/lorenzo.rs.
+// The entry of the Lorenzo predictor for tiles with limits, masks or both, a warp for a tile, and what is
+// found out about limits before the rows of whole tiles. Twin: src/predict/lorenzo.rs.
 #pragma once
 #include "compress/lorenzo_tiles.cuh"
 
@@ -24,7 +24,8 @@ struct LorenzoRows {
     T a[LORENZO_ROWS], b[LORENZO_ROWS], limit[LORENZO_ROWS];
 };
 
-// Reads a tile, which may end before its last rows and columns, by rows: one that is not there is the last one again.
+// Reads a tile, which may end before its last rows and columns, by rows: one that is not there is the last
+// one again.
 template <typename T>
 class RowReader {
     const T *u, *v, *limits;
@@ -32,9 +33,10 @@ class RowReader {
     i32 rows;
     u32 even, odd;  // which rows with even and odd numbers have their limits in memory
 
-   public:
+public:
     // Without `limits` there are none.
-    __device__ __forceinline__ RowReader(const Job& job, const EvenPositions& positions, const TileShape& shape, const T* limits, u64 limited)
+    __device__ __forceinline__ RowReader(
+        const Job& job, const EvenPositions& positions, const TileShape& shape, const T* limits, u64 limited)
         : limits(limits), positions(positions), rows(shape.owned_y()) {
         const i32 lane = threadIdx.x & 31, x = lane < shape.owned_x() ? lane : 0;
         u = vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0);
@@ -56,7 +58,8 @@ class RowReader {
             if (i & 1) {
                 if (odd >> k & 1) to.limit[i] = limits[(lane & 1 ? 768 : 512) + fine];
             } else {
-                if (even >> k & 1) to.limit[i] = limits[lane & 1 ? 256 + fine : (i32)positions.at[k][lane / 2]];
+                if (even >> k & 1)
+                    to.limit[i] = limits[lane & 1 ? 256 + fine : (i32)positions.at[k][lane / 2]];
             }
         }
     }
@@ -66,20 +69,23 @@ class RowReader {
 template <typename T>
 __device__ __forceinline__ typename Payload<T>::Type with_digits(const Symbol& s, u64 digits) {
     const u32 own = s.bits;
-    return Payload<T>::make(own < 64 ? s.raw | digits << own : s.raw, own == 0 ? 0 : own < 64 ? digits >> (64 - own) : digits);
+    return Payload<T>::make(own < 64 ? s.raw | digits << own : s.raw, own == 0   ? 0
+                                                                      : own < 64 ? digits >> (64 - own)
+                                                                                 : digits);
 }
 
 // One tile with limits, masks or both. `stored` stores every vertex, for tiles of which a code would have too
 // many raw bits; whether that is so. All vertices of a `whole` one have a value.
 template <typename T>
-__device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& control, const Lattices<T>& lattices, const EvenPositions& positions, u64 index,
-                                             const TileShape& shape, bool whole, i32 tier, bool stored, const T* limits, u32& info, u32& exact,
-                                             T& max_error) {
+__device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& control,
+    const Lattices<T>& lattices, const EvenPositions& positions, u64 index, const TileShape& shape,
+    bool whole, i32 tier, bool stored, const T* limits, u32& info, u32& exact, T& max_error) {
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
     const i32 lane = threadIdx.x & 31, ox = shape.owned_x(), oy = shape.owned_y();
     const bool inside = lane < ox;
-    const T width = lattices.width[tier][0], inverse = lattices.inverse[tier][0], accept = (T)control.quantizer.accept;
+    const T width = lattices.width[tier][0], inverse = lattices.inverse[tier][0],
+            accept = (T)control.quantizer.accept;
     const bool lossless = is_lossless(control);
     u8* symbols = job.symbols + index * TILE_VERTICES + lane;
     Q* payload = reinterpret_cast<Q*>(job.payload) + index * TILE_VERTICES + lane;
@@ -99,19 +105,22 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
         }
         const T a = rows.a[0], b = rows.b[0], limit = rows.limit[0];
 #pragma unroll
-        for (i32 i = 0; i + 1 < LORENZO_ROWS; i++) rows.a[i] = rows.a[i + 1], rows.b[i] = rows.b[i + 1], rows.limit[i] = rows.limit[i + 1];
+        for (i32 i = 0; i + 1 < LORENZO_ROWS; i++)
+            rows.a[i] = rows.a[i + 1], rows.b[i] = rows.b[i + 1], rows.limit[i] = rows.limit[i + 1];
         u32 symbol = SYMBOL_ZERO;
         if (y < oy) {
             bool visible = inside;
             // A vertex with a sign to keep is stored.
-            const bool keeps_sign = lossless && has_negative_zero(a, b), missing = !whole && is_missing(a, b, job.fill);
+            const bool keeps_sign = lossless && has_negative_zero(a, b),
+                       missing = !whole && is_missing(a, b, job.fill);
             if (!whole) visible &= !missing && (keeps_sign || !(a == T(0) && b == T(0)));
             const bool tight = is_tight(limit);
             T cu, cv, ru, rv;
             bool fits = quantize_on(a, inverse, width, cu, ru);
             fits &= quantize_on(b, inverse, width, cv, rv);
             const T error = R::high(R::abs(ru - a), R::abs(rv - b));
-            bool coded = visible && !stored && !keeps_sign && fits && (error == T(0) || (error <= accept && (!tight || error < limit)));
+            bool coded = visible && !stored && !keeps_sign && fits &&
+                         (error == T(0) || (error <= accept && (!tight || error < limit)));
             i32 id = 0, base_u = coded ? (i32)cu : 0, base_v = coded ? (i32)cv : 0;
             u32 digits = 0, n = (u32)ox;
             if (coded) largest = R::high(largest, error);
@@ -120,7 +129,8 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
             // What is in lanes outside reaches none of those inside.
             if (!__all_sync(FULL, coded || !inside)) {
                 const bool zero = inside && !missing && !keeps_sign && a == T(0) && b == T(0);
-                const bool fill = inside && missing && R::bits(a) == control.fill[0] && R::bits(b) == control.fill[1];
+                const bool fill =
+                    inside && missing && R::bits(a) == control.fill[0] && R::bits(b) == control.fill[1];
                 has_symbol = inside && !zero && !fill;
                 const u32 zeros = __ballot_sync(FULL, zero), fills = __ballot_sync(FULL, fill);
                 n = (u32)ox - __popc(zeros | fills);
@@ -162,7 +172,8 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
             } else if (has_symbol) {
                 symbol = STORED;
                 own = 16 * sizeof(T);
-                *payload = sizeof(T) == 4 ? Payload<T>::make(R::bits(a) | R::bits(b) << 32, 0) : Payload<T>::make(R::bits(a), R::bits(b));
+                *payload = sizeof(T) == 4 ? Payload<T>::make(R::bits(a) | R::bits(b) << 32, 0)
+                                          : Payload<T>::make(R::bits(a), R::bits(b));
             }
             too_long |= sizeof(T) == 4 && own > 64;
             if (symbol != SYMBOL_ZERO) cost += 3 + own;
@@ -174,8 +185,12 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     }
     if (__any_sync(FULL, too_long)) return true;
     const u32 owned = (u32)(ox * oy), zeros = warp_sum(__popc(my_zero)), fills = warp_sum(__popc(my_fill));
-    const u32 states = 3 * (zeros == 0 ? MASK_NONE : zeros == owned ? MASK_ALL : MASK_SOME) +
-                       (fills == 0 ? MASK_NONE : fills == owned ? MASK_ALL : MASK_SOME);
+    const u32 states = 3 * (zeros == 0          ? MASK_NONE
+                               : zeros == owned ? MASK_ALL
+                                                : MASK_SOME) +
+                       (fills == 0          ? MASK_NONE
+                           : fills == owned ? MASK_ALL
+                                            : MASK_SOME);
     info = states | (u32)tier << 5 | (states == 0 && owned == TILE_VERTICES ? ALL_CODED : 0);
     if (has_codes(states)) info |= tile_class_of(warp_sum(cost), active) << 8;
     if (states != 0) {
@@ -187,10 +202,11 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     return false;
 }
 
-// A tile whose lattice has no code for a vertex that only the bound constrains, or where a code has too many raw bits. Seldom.
+// A tile whose lattice has no code for a vertex that only the bound constrains, or where a code has too many
+// raw bits. Seldom.
 template <typename T>
-__device__ __noinline__ void lorenzo_by_vertex(const Job& job, const Lattices<T>& lattices, const EvenPositions& positions, u64 index, i32 tier,
-                                               bool has_limits) {
+__device__ __noinline__ void lorenzo_by_vertex(const Job& job, const Lattices<T>& lattices,
+    const EvenPositions& positions, u64 index, i32 tier, bool has_limits) {
     Control& control = control_of(job);
     const TileShape shape = tile_shape(job, index);
     const T* const limits = has_limits ? limits_of<T>(job, index) : nullptr;
@@ -198,7 +214,9 @@ __device__ __noinline__ void lorenzo_by_vertex(const Job& job, const Lattices<T>
     T max_error = 0;
     bool stored = false;
 #pragma unroll 1
-    while (lorenzo_rows<T>(job, control, lattices, positions, index, shape, true, tier, stored, limits, info, exact, max_error)) stored = true;
+    while (lorenzo_rows<T>(
+        job, control, lattices, positions, index, shape, true, tier, stored, limits, info, exact, max_error))
+        stored = true;
     if ((threadIdx.x & 31) == 0) job.info[index] = info;
     report_tally<T>(control, exact, 0, max_error);
 }
@@ -212,22 +230,24 @@ __device__ __forceinline__ i32 best_tier(const u32* halvings, u32 vertices) {
     i32 tier = 0;
 #pragma unroll
     for (i32 t = 0; t < TIERS; t++) {
-        const u32 size = (u32)t * TIER_RATE * vertices + warp_sum(lane > t ? needing * 8 * (REFINED_BITS + 4 * (u32)((lane - t + 1) / 2)) : 0);
+        const u32 size =
+            (u32)t * TIER_RATE * vertices +
+            warp_sum(lane > t ? needing * 8 * (REFINED_BITS + 4 * (u32)((lane - t + 1) / 2)) : 0);
         if (size < best) best = size, tier = t;
     }
     return tier;
 }
 
-// So many whole tiles with limits keep a device busy where a warp has four of them; fewer are shared among as many warps. (The emulator
-// has small fields: its tests come to both.)
+// So many whole tiles with limits keep a device busy where a warp has four of them; fewer are shared among as
+// many warps. (The emulator has small fields: its tests come to both.)
 #ifdef FACTZ_EMULATED
 constexpr u64 MANY_WHOLE_TILES = 2;
 #else
 constexpr u64 MANY_WHOLE_TILES = 8192;
 #endif
 
-// Grid: any. Block: 32 * warps. The tiles that are not plain, but for whole ones where these are many, those with most work first. Beside
-// the kernel before.
+// Grid: any. Block: 32 * warps. The tiles that are not plain, but for whole ones where these are many, those
+// with most work first. Beside the kernel before.
 template <typename T>
 __device__ __forceinline__ void lorenzo_others(const Job& job) {
     typedef Real<T> R;
@@ -238,14 +258,16 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
     static_assert(HALVINGS <= TILE, "a lane for each");
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31;
-    const u64 others = control.other_tiles, whole_tiles = control.whole_tiles, warps = (u64)gridDim.x * LORENZO_WARPS;
+    const u64 others = control.other_tiles, whole_tiles = control.whole_tiles,
+              warps = (u64)gridDim.x * LORENZO_WARPS;
     const u64 count = others + (whole_tiles < MANY_WHOLE_TILES ? whole_tiles : 0);
     if ((u64)blockIdx.x * LORENZO_WARPS < count) lattices.fill(control.quantum), positions.fill();
     u32 exact = 0;
     T max_error = 0;
     // Few tiles are those of few blocks, so that other kernels have the rest of the device.
     for (u64 k = (u64)blockIdx.x * LORENZO_WARPS + (threadIdx.x >> 5); k < count; k += warps) {
-        const u64 index = job.group_sizes[k < others ? control.plain_tiles + k : job.tiles() - 1 - (k - others)];
+        const u64 index =
+            job.group_sizes[k < others ? control.plain_tiles + k : job.tiles() - 1 - (k - others)];
         const TileShape shape = tile_shape(job, index);
         const i32 ox = shape.owned_x(), oy = shape.owned_y();
         const T* const limits = limits_of<T>(job, index);
@@ -285,7 +307,8 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
                     for (i32 i = 0; i < LORENZO_ROWS; i++) {
                         const T a = rows.a[i], b = rows.b[i];
                         const bool keeps_sign = is_lossless(control) && has_negative_zero(a, b);
-                        const bool visible = inside && start + i < oy && !is_missing(a, b, job.fill) && (keeps_sign || !(a == T(0) && b == T(0)));
+                        const bool visible = inside && start + i < oy && !is_missing(a, b, job.fill) &&
+                                             (keeps_sign || !(a == T(0) && b == T(0)));
                         vertices += visible;
                         if (visible && is_tight(rows.limit[i])) {
                             const i32 needed = lattices.halvings(rows.limit[i]);
@@ -299,11 +322,12 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
         u32 info = 0;
         bool stored = false;
 #pragma unroll 1
-        while (lorenzo_rows<T>(job, control, lattices, positions, index, shape, whole, tier, stored, limits, info, exact, max_error)) stored = true;
+        while (lorenzo_rows<T>(job, control, lattices, positions, index, shape, whole, tier, stored, limits,
+            info, exact, max_error))
+            stored = true;
         if (lane == 0) job.info[index] = info;
         __syncwarp();
     }
     if ((u64)blockIdx.x * LORENZO_WARPS < count) report_tally<T>(control, exact, 0, max_error);
     end_beside();
 }
-

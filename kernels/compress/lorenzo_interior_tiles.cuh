@@ -1,4 +1,5 @@
-// Entries of the Lorenzo predictor for whole tiles, four to a warp: plain ones, and those with limits. Twin: src/predict/lorenzo.rs.
+// Entries of the Lorenzo predictor for whole tiles, four to a warp: plain ones, and those with limits. Twin:
+// src/predict/lorenzo.rs.
 #pragma once
 #include "compress/lorenzo_border_tiles.cuh"
 
@@ -10,7 +11,8 @@ __device__ __forceinline__ Four<T> load_columns(const T* at, u64 stride) {
         const float4 q = *reinterpret_cast<const float4*>(at);
         f.x[0] = q.x, f.x[1] = q.y, f.x[2] = q.z, f.x[3] = q.w;
     } else if (WIDE) {
-        const double2 p = reinterpret_cast<const double2*>(at)[0], q = reinterpret_cast<const double2*>(at)[1];
+        const double2 p = reinterpret_cast<const double2*>(at)[0],
+                      q = reinterpret_cast<const double2*>(at)[1];
         f.x[0] = p.x, f.x[1] = p.y, f.x[2] = q.x, f.x[3] = q.y;
     } else {
 #pragma unroll
@@ -21,7 +23,8 @@ __device__ __forceinline__ Four<T> load_columns(const T* at, u64 stride) {
 
 // Symbols of neighbours where some have raw bits; what they cost is added. Not unrolled: it is rare.
 template <typename T>
-__device__ __forceinline__ u32 large_symbols(i32 (&qu)[COLUMNS], i32 (&qv)[COLUMNS], typename Payload<T>::Type* payload, u32& costs) {
+__device__ __forceinline__ u32 large_symbols(
+    i32 (&qu)[COLUMNS], i32 (&qv)[COLUMNS], typename Payload<T>::Type* payload, u32& costs) {
     u32 four = 0;
 #pragma unroll 1
     for (i32 c = 0; c < COLUMNS; c++) {
@@ -40,17 +43,20 @@ __device__ __forceinline__ u32 large_symbols(i32 (&qu)[COLUMNS], i32 (&qv)[COLUM
     return four;
 }
 
-// Symbols without raw bits, each in a byte, from (qu + SMALL) * 5 + qv + SMALL, and three for each that is zero.
+// Symbols without raw bits, each in a byte, from (qu + SMALL) * 5 + qv + SMALL, and three for each that is
+// zero.
 constexpr u32 NO_DIFFERENCE = SMALL * 5 + SMALL;
 __device__ __forceinline__ u32 small_symbols(u32 pairs, u32& saved) {
-    const u32 from = (pairs + (0x80 - NO_DIFFERENCE) * ONES) & 0x80 * ONES, above = (pairs + (0x7f - NO_DIFFERENCE) * ONES) & 0x80 * ONES;
+    const u32 from = (pairs + (0x80 - NO_DIFFERENCE) * ONES) & 0x80 * ONES,
+              above = (pairs + (0x7f - NO_DIFFERENCE) * ONES) & 0x80 * ONES;
     const u32 zeros = (from ^ above) >> 7;
     saved = __dp4a(zeros, 3 * ONES, saved);
     // One more below, none where there is no difference.
     return pairs + ONES - (from >> 7) - NO_DIFFERENCE * zeros;
 }
 
-// What comes of a whole tile, by each of its lanes: what the symbols of its own vertices cost; the largest error.
+// What comes of a whole tile, by each of its lanes: what the symbols of its own vertices cost; the largest
+// error.
 template <typename T>
 struct RowsOfLane {
     u32 cost;
@@ -58,8 +64,9 @@ struct RowsOfLane {
     bool holds;  // whether the lattice has a code for each of its vertices
 };
 
-// The code of a vertex on a finer lattice: what it is on that of its tile, in the place of its raw bits, where the rows put their differences
-// in its place; and the rest of it, in the order of the vertices behind the limits of their tile.
+// The code of a vertex on a finer lattice: what it is on that of its tile, in the place of its raw bits,
+// where the rows put their differences in its place; and the rest of it, in the order of the vertices behind
+// the limits of their tile.
 struct alignas(8) BaseCodes {
     u32 u, v;
 };
@@ -71,12 +78,14 @@ template <typename T>
 __device__ __forceinline__ FinerCode* finer_codes_of(const Job& job, u64 tile) {
     return reinterpret_cast<FinerCode*>(limits_of<T>(job, tile) + TILE_VERTICES);
 }
-static_assert(TILE_VERTICES * (4 + sizeof(FinerCode)) <= TILE_WORD_BYTES_F32 && TILE_VERTICES * (8 + sizeof(FinerCode)) <= TILE_WORD_BYTES_F64,
-              "they have their place");
+static_assert(TILE_VERTICES * (4 + sizeof(FinerCode)) <= TILE_WORD_BYTES_F32 &&
+                  TILE_VERTICES * (8 + sizeof(FinerCode)) <= TILE_WORD_BYTES_F64,
+    "they have their place");
 
 // Those of neighbours in a row that have some, by bits. All are on their way at once.
 template <typename T>
-__device__ __forceinline__ void load_base_codes(const typename Payload<T>::Type* payload, u32 which, BaseCodes (&codes)[COLUMNS]) {
+__device__ __forceinline__ void load_base_codes(
+    const typename Payload<T>::Type* payload, u32 which, BaseCodes (&codes)[COLUMNS]) {
 #pragma unroll
     for (i32 c = 0; c < COLUMNS; c++) {
         codes[c] = {0, 0};
@@ -84,11 +93,13 @@ __device__ __forceinline__ void load_base_codes(const typename Payload<T>::Type*
     }
 }
 
-// The rows of whole tiles, one for eight lanes. FAST where sixteen bytes of a row can be loaded at once, and no value of the field is
-// beyond the codes. REFINED where some vertices have a code of a finer lattice, in rows of which bits are set in `rows`; those of the lane's
-// tile, by row, in `refined`. Their differences take the place of their codes, and their symbols are none.
+// The rows of whole tiles, one for eight lanes. FAST where sixteen bytes of a row can be loaded at once, and
+// no value of the field is beyond the codes. REFINED where some vertices have a code of a finer lattice, in
+// rows of which bits are set in `rows`; those of the lane's tile, by row, in `refined`. Their differences
+// take the place of their codes, and their symbols are none.
 template <typename T, bool FAST, bool REFINED>
-__device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 index, T width, T inverse, T accept, u32 rows, const u32* refined) {
+__device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(
+    const Job& job, u64 index, T width, T inverse, T accept, u32 rows, const u32* refined) {
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
     constexpr i32 ROWS = 8 / sizeof(T);
@@ -102,7 +113,9 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
     for (i32 c = 0; c < COLUMNS; c++) before_u[c] = before_v[c] = R::SHIFTED_ZERO;
     u32 cost = 0;
     T max_error = 0, largest = 0;
-    auto payload_at = [&]() { return reinterpret_cast<Q*>(job.payload) + (reinterpret_cast<u8*>(symbols) - job.symbols); };
+    auto payload_at = [&]() {
+        return reinterpret_cast<Q*>(job.payload) + (reinterpret_cast<u8*>(symbols) - job.symbols);
+    };
     // Some rows are on their way.
     Four<T> a[ROWS], b[ROWS];
     u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
@@ -132,7 +145,8 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
             for (i32 c = 0; c < COLUMNS; c++) {
                 const T x = a[i].x[c], y = b[i].x[c], scaled_u = x * inverse, scaled_v = y * inverse;
                 const T shifted_u = scaled_u + R::SHIFT, shifted_v = scaled_v + R::SHIFT;
-                error[c] = R::high(R::abs((shifted_u - R::SHIFT) * width - x), R::abs((shifted_v - R::SHIFT) * width - y));
+                error[c] = R::high(
+                    R::abs((shifted_u - R::SHIFT) * width - x), R::abs((shifted_v - R::SHIFT) * width - y));
                 if (!FAST) largest = R::high(largest, R::high(R::abs(scaled_u), R::abs(scaled_v)));
                 base_u[c] = R::shifted_code(shifted_u), base_v[c] = R::shifted_code(shifted_v);
             }
@@ -148,7 +162,9 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
                     load_base_codes<T>(payload_at(), mine, codes);
 #pragma unroll
                     for (i32 c = 0; c < COLUMNS; c++)
-                        if (mine >> c & 1) base_u[c] = codes[c].u + R::SHIFTED_ZERO, base_v[c] = codes[c].v + R::SHIFTED_ZERO, error[c] = T(0);
+                        if (mine >> c & 1)
+                            base_u[c] = codes[c].u + R::SHIFTED_ZERO,
+                            base_v[c] = codes[c].v + R::SHIFTED_ZERO, error[c] = T(0);
                 }
             }
 #pragma unroll
@@ -162,7 +178,8 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(const Job& job, u64 
             qu[0] = (i32)less_from_below<ROW_LANES>(down_u[0], down_u[COLUMNS - 1]);
             qv[0] = (i32)less_from_below<ROW_LANES>(down_v[0], down_v[COLUMNS - 1]);
 #pragma unroll
-            for (i32 c = 1; c < COLUMNS; c++) qu[c] = (i32)(down_u[c] - down_u[c - 1]), qv[c] = (i32)(down_v[c] - down_v[c - 1]);
+            for (i32 c = 1; c < COLUMNS; c++)
+                qu[c] = (i32)(down_u[c] - down_u[c - 1]), qv[c] = (i32)(down_v[c] - down_v[c - 1]);
             if (REFINED && mine) {
                 Q* const to = payload_at();
 #pragma unroll
@@ -221,7 +238,8 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
     __shared__ Lattices<T> lattices;
     __shared__ EvenPositions positions;
     Control& control = control_of(job);
-    const u64 first = TILES_OF_WARP * ((u64)blockIdx.x * LORENZO_PLAIN_WARPS + warp_or(threadIdx.x >> 5)), count = control.plain_tiles;
+    const u64 first = TILES_OF_WARP * ((u64)blockIdx.x * LORENZO_PLAIN_WARPS + warp_or(threadIdx.x >> 5)),
+              count = control.plain_tiles;
     __shared__ LargestError known[LORENZO_PLAIN_WARPS];
     u32 failing = 0;
     u64 index = 0;
@@ -232,7 +250,8 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
         const bool exists = k < count;
         // Lanes without a tile do what others do.
         index = job.group_sizes[exists ? k : first];
-        const T width = lattice_width<T>(control.quantum, 0, 0), inverse = lattice_inverse(width), accept = (T)control.quantizer.accept;
+        const T width = lattice_width<T>(control.quantum, 0, 0), inverse = lattice_inverse(width),
+                accept = (T)control.quantizer.accept;
         RowsOfLane<T> rows;
         if (warp_or(is_aligned<T>(job) && largest_value<T>(control) * inverse <= Real<T>::MAX_CODE))
             rows = lorenzo_whole_rows<T, true, false>(job, index, width, inverse, accept, 0, nullptr);
@@ -250,7 +269,8 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
         positions.fill();
 #pragma unroll 1
         for (i32 lane = 0; lane < 32; lane += ROW_LANES)
-            if (failing >> lane & 1) lorenzo_by_vertex<T>(job, lattices, positions, __shfl_sync(FULL, index, lane), 0, false);
+            if (failing >> lane & 1)
+                lorenzo_by_vertex<T>(job, lattices, positions, __shfl_sync(FULL, index, lane), 0, false);
     }
     end_beside();
 }
@@ -288,7 +308,8 @@ __device__ __forceinline__ u32 list_chunks(LorenzoTiles<T>& shared, u64 limited)
     return warp_or(__shfl_sync(FULL, up_to, 31));
 }
 
-// Lists limits, as many as find their place; `chunk` is the first one that is looked at, and becomes the first one that is not.
+// Lists limits, as many as find their place; `chunk` is the first one that is looked at, and becomes the
+// first one that is not.
 template <typename T>
 __device__ __forceinline__ u32 list_limits(LorenzoTiles<T>& shared, const Job& job, u32& chunk, u32 chunks) {
     constexpr u32 EACH = 16 / sizeof(T), LANES = LIMIT_CHUNK / EACH, AT_ONCE = 32 / LANES, TIMES = 2;
@@ -310,11 +331,13 @@ __device__ __forceinline__ u32 list_limits(LorenzoTiles<T>& shared, const Job& j
         for (u32 i = 0; i < TILES_OF_WARP * ROWS / 32; i++) {
             const u32 t = 32 / ROWS * i + lane / ROWS, c = FIRST + lane % ROWS;
             // Where there is no tile, all are there.
-            side[i] = shared.limited[t] >> c & 1 ? no_limit<T>() : limits_of<T>(job, shared.tiles[t])[LIMIT_CHUNK * c];
+            side[i] = shared.limited[t] >> c & 1 ? no_limit<T>()
+                                                 : limits_of<T>(job, shared.tiles[t])[LIMIT_CHUNK * c];
         }
 #pragma unroll
         for (u32 i = 0; i < TILES_OF_WARP * ROWS / 32; i++)
-            list(side[i], __ballot_sync(FULL, is_tight(side[i])), (32 / ROWS * i + lane / ROWS) * TILE_VERTICES + LIMIT_CHUNK * (FIRST + lane % ROWS));
+            list(side[i], __ballot_sync(FULL, is_tight(side[i])),
+                (32 / ROWS * i + lane / ROWS) * TILE_VERTICES + LIMIT_CHUNK * (FIRST + lane % ROWS));
     }
 #pragma unroll 1
     for (; chunk < chunks; chunk += TIMES * AT_ONCE) {
@@ -327,7 +350,8 @@ __device__ __forceinline__ u32 list_limits(LorenzoTiles<T>& shared, const Job& j
 #pragma unroll
             for (u32 j = 0; j < EACH; j++) some[i].limits[j] = no_limit<T>();
             if (c < chunks)
-                some[i] = *reinterpret_cast<const Some*>(limits_of<T>(job, shared.tiles[first[i] / TILE_VERTICES]) + first[i] % TILE_VERTICES);
+                some[i] = *reinterpret_cast<const Some*>(
+                    limits_of<T>(job, shared.tiles[first[i] / TILE_VERTICES]) + first[i] % TILE_VERTICES);
         }
         u32 tight[TIMES][EACH], all = listed;
 #pragma unroll
@@ -337,7 +361,8 @@ __device__ __forceinline__ u32 list_limits(LorenzoTiles<T>& shared, const Job& j
                 tight[i][j] = __ballot_sync(FULL, is_tight(some[i].limits[j]));
                 all += __popc(tight[i][j]);
             }
-        static_assert(TILES_OF_WARP * TILE / 2 + TIMES * 32 * EACH <= LorenzoTiles<T>::LISTED, "the first ones have their place");
+        static_assert(TILES_OF_WARP * TILE / 2 + TIMES * 32 * EACH <= LorenzoTiles<T>::LISTED,
+            "the first ones have their place");
         if (all > LorenzoTiles<T>::LISTED) break;
 #pragma unroll
         for (u32 i = 0; i < TIMES; i++)
@@ -348,25 +373,30 @@ __device__ __forceinline__ u32 list_limits(LorenzoTiles<T>& shared, const Job& j
     return listed;
 }
 
-// The tiers of the smallest estimated sizes, the first of several, of four tiles: each lane looks at one tier of its tile.
+// The tiers of the smallest estimated sizes, the first of several, of four tiles: each lane looks at one tier
+// of its tile.
 __device__ __forceinline__ i32 best_tiers(const u32* halvings) {
     static_assert(TIERS == ROW_LANES, "a lane for each");
     const i32 tier = threadIdx.x % ROW_LANES;
     u32 size = (u32)tier * TIER_RATE * TILE_VERTICES;
 #pragma unroll
     for (i32 needed = 1; needed < HALVINGS; needed++)
-        if (needed > tier) size += halvings[needed] * (8 * (REFINED_BITS + 4 * (u32)((needed - tier + 1) / 2)));
+        if (needed > tier)
+            size += halvings[needed] * (8 * (REFINED_BITS + 4 * (u32)((needed - tier + 1) / 2)));
     u32 best = size * TIERS + (u32)tier;
 #pragma unroll
     for (i32 k = 1; k < ROW_LANES; k *= 2) best = min(best, __shfl_xor_sync(FULL, best, k));
     return best % TIERS;
 }
-static_assert(TILE_VERTICES * 8ull * (REFINED_BITS + 4 * HALVINGS / 2) + TIERS * TIER_RATE * TILE_VERTICES < (1ull << 32) / TIERS, "there are bits for both");
+static_assert(TILE_VERTICES * 8ull * (REFINED_BITS + 4 * HALVINGS / 2) + TIERS * TIER_RATE * TILE_VERTICES <
+                  (1ull << 32) / TIERS,
+    "there are bits for both");
 
-// Codes of the listed vertices that the lattice of their tile does not hold, which remain listed. Of tiles with vertices that have none, the bits
-// of their first lanes are set in `failing`.
+// Codes of the listed vertices that the lattice of their tile does not hold, which remain listed. Of tiles
+// with vertices that have none, the bits of their first lanes are set in `failing`.
 template <typename T>
-__device__ __forceinline__ u32 refine_listed(LorenzoTiles<T>& shared, const Job& job, const Lattices<T>& lattices, u32 listed, T accept, u32& failing) {
+__device__ __forceinline__ u32 refine_listed(LorenzoTiles<T>& shared, const Job& job,
+    const Lattices<T>& lattices, u32 listed, T accept, u32& failing) {
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
     const u32 lane = threadIdx.x & 31;
@@ -377,7 +407,8 @@ __device__ __forceinline__ u32 refine_listed(LorenzoTiles<T>& shared, const Job&
         u32 vertex = 0;
         if (first + lane < listed) {
             vertex = shared.listed[first + lane];
-            const T a = shared.a[first + lane], b = shared.b[first + lane], limit = shared.limits[first + lane];
+            const T a = shared.a[first + lane], b = shared.b[first + lane],
+                    limit = shared.limits[first + lane];
             const u32 t = vertex / TILE_VERTICES;
             const i32 tier = shared.tiers[t];
             T cu, cv, ru, rv;
@@ -398,7 +429,8 @@ __device__ __forceinline__ u32 refine_listed(LorenzoTiles<T>& shared, const Job&
             u32 digits_u, digits_v;
             split_code(code.qu, code.id, base_u, digits_u);
             split_code(code.qv, code.id, base_v, digits_v);
-            *reinterpret_cast<BaseCodes*>(reinterpret_cast<Q*>(job.payload) + tile * TILE_VERTICES + place) = {(u32)base_u, (u32)base_v};
+            *reinterpret_cast<BaseCodes*>(reinterpret_cast<Q*>(job.payload) + tile * TILE_VERTICES +
+                                          place) = {(u32)base_u, (u32)base_v};
             finer_codes_of<T>(job, tile)[place] = {digits_u | digits_v << (2 * code.id), code.id};
             atomicOr(&shared.refined[t][place / TILE], 1u << place % TILE);
             shared.errors[t][lane] = R::high(shared.errors[t][lane], code.error);
@@ -409,14 +441,16 @@ __device__ __forceinline__ u32 refine_listed(LorenzoTiles<T>& shared, const Job&
     return kept;
 }
 
-// Symbols of the listed vertices, which have a code of a finer lattice. Of tiles where one has too many raw bits, the bits of their first lanes are
-// set in `failing`.
+// Symbols of the listed vertices, which have a code of a finer lattice. Of tiles where one has too many raw
+// bits, the bits of their first lanes are set in `failing`.
 template <typename T>
-__device__ __forceinline__ void refined_symbols(LorenzoTiles<T>& shared, const Job& job, u32 listed, u32& failing) {
+__device__ __forceinline__ void refined_symbols(
+    LorenzoTiles<T>& shared, const Job& job, u32 listed, u32& failing) {
     typedef typename Payload<T>::Type Q;
     const u32 lane = threadIdx.x & 31;
     auto payload_of = [&](u32 vertex) {
-        return reinterpret_cast<Q*>(job.payload) + shared.tiles[vertex / TILE_VERTICES] * TILE_VERTICES + vertex % TILE_VERTICES;
+        return reinterpret_cast<Q*>(job.payload) + shared.tiles[vertex / TILE_VERTICES] * TILE_VERTICES +
+               vertex % TILE_VERTICES;
     };
     // The next ones are on their way.
     BaseCodes coming = {0, 0};
@@ -443,8 +477,8 @@ __device__ __forceinline__ void refined_symbols(LorenzoTiles<T>& shared, const J
     }
 }
 
-// Grid: tiles / (4 * warps). Block: 32 * warps. Whole tiles with limits, where there are many. Those with most work come first: each warp has some
-// of them and some with less. Beside the kernel before.
+// Grid: tiles / (4 * warps). Block: 32 * warps. Whole tiles with limits, where there are many. Those with
+// most work come first: each warp has some of them and some with less. Beside the kernel before.
 template <typename T>
 __device__ __forceinline__ void lorenzo_tight(const Job& job) {
     typedef Real<T> R;
@@ -465,12 +499,14 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
             const i32 tile_of_lane = exists ? lane / ROW_LANES : 0;
             u32 chunks;
             {
-                const u64 index = job.group_sizes[job.tiles() - 1 - (group + tile_of_lane * groups)], limited = nearness_of(job, index).limited;
+                const u64 index = job.group_sizes[job.tiles() - 1 - (group + tile_of_lane * groups)],
+                          limited = nearness_of(job, index).limited;
                 // Limits are on their way.
 #pragma unroll
                 for (i32 k = 0; k < TILE_VERTICES * (i32)sizeof(T) / 128; k += ROW_LANES) {
                     const i32 line = k + lane % ROW_LANES;
-                    if (limited >> (128 / sizeof(T) / LIMIT_CHUNK * line) & 1) prefetch_near(limits_of<T>(job, index) + 128 / sizeof(T) * line);
+                    if (limited >> (128 / sizeof(T) / LIMIT_CHUNK * line) & 1)
+                        prefetch_near(limits_of<T>(job, index) + 128 / sizeof(T) * line);
                 }
                 if (lane % ROW_LANES == 0) {
                     const TileShape shape = TileFinder(job).shape(job, index);
@@ -491,7 +527,8 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
             }
             __syncwarp();
             const T accept = (T)control.quantizer.accept;
-            // All limits for the tiers, and then for codes of finer lattices: once more where they are too many for the list.
+            // All limits for the tiers, and then for codes of finer lattices: once more where they are too
+            // many for the list.
             u32 failing = 0, listed = 0, chunk = 0;
             bool several = false;
 #pragma unroll 1
@@ -515,8 +552,12 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
                             i32 x, y;
                             place_of((i32)(vertex % TILE_VERTICES), x, y);
                             shared.listed[k] = (u16)(t * TILE_VERTICES + TILE * y + x);
-                            copy_ahead<sizeof(T)>(shared.a + k, shared.u[t] + y * (long long)job.u_layout.pitch + x * (long long)job.u_layout.stride);
-                            copy_ahead<sizeof(T)>(shared.b + k, shared.v[t] + y * (long long)job.v_layout.pitch + x * (long long)job.v_layout.stride);
+                            copy_ahead<sizeof(T)>(shared.a + k, shared.u[t] +
+                                                                    y * (long long)job.u_layout.pitch +
+                                                                    x * (long long)job.u_layout.stride);
+                            copy_ahead<sizeof(T)>(shared.b + k, shared.v[t] +
+                                                                    y * (long long)job.v_layout.pitch +
+                                                                    x * (long long)job.v_layout.stride);
                             const i32 needed = pass == 0 ? lattices.halvings(shared.limits[k]) : 0;
                             if (needed) atomicAdd(&shared.halvings[t][needed], 1);
                         }
@@ -539,10 +580,13 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
             const i32 tier = shared.tiers[tile_of_lane];
             const T width = lattices.width[tier][0], inverse = lattices.inverse[tier][0];
             RowsOfLane<T> rows;
-            if (warp_or(is_aligned<T>(job)) && !warp_or(!(largest_value<T>(control) * inverse <= R::MAX_CODE)))
-                rows = lorenzo_whole_rows<T, true, true>(job, shared.tiles[tile_of_lane], width, inverse, accept, refined_rows, shared.refined[tile_of_lane]);
+            if (warp_or(is_aligned<T>(job)) &&
+                !warp_or(!(largest_value<T>(control) * inverse <= R::MAX_CODE)))
+                rows = lorenzo_whole_rows<T, true, true>(job, shared.tiles[tile_of_lane], width, inverse,
+                    accept, refined_rows, shared.refined[tile_of_lane]);
             else
-                rows = lorenzo_whole_rows<T, false, true>(job, shared.tiles[tile_of_lane], width, inverse, accept, refined_rows, shared.refined[tile_of_lane]);
+                rows = lorenzo_whole_rows<T, false, true>(job, shared.tiles[tile_of_lane], width, inverse,
+                    accept, refined_rows, shared.refined[tile_of_lane]);
             __syncwarp();
             if (refined_rows && !several) {
                 refined_symbols(shared, job, listed, failing);
@@ -557,7 +601,8 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
                     u32 up_to = own;
 #pragma unroll
                     for (i32 d = 1; d < 32; d *= 2) up_to = add_from_below(up_to, d);
-                    for (u16* to = shared.listed + (up_to - own); row; row &= row - 1) *to++ = (u16)(TILE * (y + lane) + __ffs(row) - 1);
+                    for (u16* to = shared.listed + (up_to - own); row; row &= row - 1)
+                        *to++ = (u16)(TILE * (y + lane) + __ffs(row) - 1);
                     __syncwarp();
                     refined_symbols(shared, job, __shfl_sync(FULL, up_to, 31), failing);
                     __syncwarp();
@@ -567,8 +612,10 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
             if (lane % ROW_LANES == 0) rows.cost += shared.costs[tile_of_lane];
             failing = warp_or(failing);
             const bool holds = in_all_lanes(rows.holds && !(failing >> (ROW_LANES * tile_of_lane) & 1));
-            const u32 cls = class_of_tile(rows), kept = __ballot_sync(FULL, exists && holds), failed = __ballot_sync(FULL, exists && !holds);
-            if (exists && holds && lane % ROW_LANES == 0) job.info[shared.tiles[tile_of_lane]] = ALL_CODED | (u32)shared.tiers[tile_of_lane] << 5 | cls;
+            const u32 cls = class_of_tile(rows), kept = __ballot_sync(FULL, exists && holds),
+                      failed = __ballot_sync(FULL, exists && !holds);
+            if (exists && holds && lane % ROW_LANES == 0)
+                job.info[shared.tiles[tile_of_lane]] = ALL_CODED | (u32)shared.tiers[tile_of_lane] << 5 | cls;
             T max_error = exists && holds ? rows.max_error : T(0);
 #pragma unroll
             for (i32 t = 0; t < TILES_OF_WARP; t++)
@@ -577,7 +624,8 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
             __syncwarp();
 #pragma unroll 1
             for (i32 t = 0; t < TILES_OF_WARP; t++)
-                if (failed >> ROW_LANES * t & 1) lorenzo_by_vertex<T>(job, lattices, positions, shared.tiles[t], shared.tiers[t], true);
+                if (failed >> ROW_LANES * t & 1)
+                    lorenzo_by_vertex<T>(job, lattices, positions, shared.tiles[t], shared.tiers[t], true);
         }
     }
     end_beside();

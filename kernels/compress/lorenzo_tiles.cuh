@@ -29,32 +29,36 @@ __device__ __forceinline__ void sum_row(u32 (&values)[COLUMNS]) {
     for (i32 k = 0; k < COLUMNS; k++) values[k] += before;
 }
 
-// How a symbol is read: bits of its two components, whether they are offsets, and the digits of a finer lattice behind them. Whether that is
-// not all: there are digits, or values in place of codes.
+// How a symbol is read: bits of its two components, whether they are offsets, and the digits of a finer
+// lattice behind them. Whether that is not all: there are digits, or values in place of codes.
 constexpr u32 WIDE = 1u << 16, NOT_ALL = 1u << 17;
 __device__ __forceinline__ u32 reading_of(u32 symbol) {
     const Meaning m = meaning(symbol < STORED ? symbol : (u32)SYMBOL_ZERO);
     return m.ku | m.kv << 8 | (m.wide ? WIDE : 0) | (m.id > 0 || symbol >= STORED ? NOT_ALL : 0) | m.id << 24;
 }
-// A component by its bits: an offset, or a magnitude with the sign in place of its first bit. Without branches.
+// A component by its bits: an offset, or a magnitude with the sign in place of its first bit. Without
+// branches.
 __device__ __forceinline__ u32 component(u32 raw, u32 bits, u32 wide) {
     const u32 all = 1u << bits, top = all >> 1, own = raw & ((all << wide) - 1);
     const u32 plain = own & top ? 0 - own : own | top;
     return wide ? own - all : plain;
 }
 
-// Values of neighbours in a row to their places, 16 bytes at a time where all are and lie so, or as many as there are.
+// Values of neighbours in a row to their places, 16 bytes at a time where all are and lie so, or as many as
+// there are.
 template <typename T>
 __device__ __forceinline__ void store_four(T* to, const T (&values)[COLUMNS]) {
     if (sizeof(T) == 4) {
-        *reinterpret_cast<float4*>(to) = make_float4((float)values[0], (float)values[1], (float)values[2], (float)values[3]);
+        *reinterpret_cast<float4*>(to) =
+            make_float4((float)values[0], (float)values[1], (float)values[2], (float)values[3]);
     } else {
         reinterpret_cast<double2*>(to)[0] = make_double2(values[0], values[1]);
         reinterpret_cast<double2*>(to)[1] = make_double2(values[2], values[3]);
     }
 }
 template <typename T>
-__device__ __forceinline__ void store_columns(T* to, u64 stride, const T (&values)[COLUMNS], i32 count, bool wide) {
+__device__ __forceinline__ void store_columns(
+    T* to, u64 stride, const T (&values)[COLUMNS], i32 count, bool wide) {
     if (wide) return store_four(to, values);
 #pragma unroll
     for (i32 k = 0; k < COLUMNS; k++)
@@ -68,13 +72,15 @@ __device__ __forceinline__ bool is_aligned(const void* base, const Layout& layou
 // Rows that are loaded together, two of which share a scan.
 constexpr i32 RESTORED_ROWS = 4, ROW_PAIRS = RESTORED_ROWS / 2;
 
-// The differences of symbols without raw bits: those of u and v in a byte each, with SMALL added, so that sums have no carries. Others have
-// none. The second time for the upper half of a word, since two rows are summed up at once.
+// The differences of symbols without raw bits: those of u and v in a byte each, with SMALL added, so that
+// sums have no carries. Others have none. The second time for the upper half of a word, since two rows are
+// summed up at once.
 struct LorenzoTables {
     alignas(4 * ALPHABET) u32 small[2][ALPHABET];
     u32 readings[ALPHABET];
 };
-static_assert(2 * SMALL * TILE < 256 && SMALL * TILE <= 128, "a sum along a row has a byte, and one with a sign of its own");
+static_assert(2 * SMALL * TILE < 256 && SMALL * TILE <= 128,
+    "a sum along a row has a byte, and one with a sign of its own");
 
 // Symbols of a warp's tiles. Neighbours of a tile do not take the same banks.
 struct StagedTiles {
@@ -84,10 +90,12 @@ struct StagedTiles {
 // Bytes of four bits.
 __device__ __forceinline__ u32 spread(u32 four_bits) { return (four_bits * 0x204081 & ONES) * 255; }
 
-// The values of a row with large symbols. The small ones are in the base codes already; what the large ones add is added to them.
+// The values of a row with large symbols. The small ones are in the base codes already; what the large ones
+// add is added to them.
 template <typename T>
-__device__ __forceinline__ void add_large(const LorenzoTables& tables, const T* lattices, const typename Payload<T>::Type* payload, u32 four,
-                                          u32 large, u32 (&base_u)[COLUMNS], u32 (&base_v)[COLUMNS], T (&a)[COLUMNS], T (&b)[COLUMNS]) {
+__device__ __forceinline__ void add_large(const LorenzoTables& tables, const T* lattices,
+    const typename Payload<T>::Type* payload, u32 four, u32 large, u32 (&base_u)[COLUMNS],
+    u32 (&base_v)[COLUMNS], T (&a)[COLUMNS], T (&b)[COLUMNS]) {
     typedef Real<T> R;
     typename Payload<T>::Type raw[COLUMNS] = {};
     u32 reading[COLUMNS], more_u[COLUMNS], more_v[COLUMNS], seen = 0;
@@ -101,7 +109,8 @@ __device__ __forceinline__ void add_large(const LorenzoTables& tables, const T* 
         const u32 ku = reading[k] & 255, kv = reading[k] >> 8 & 255;
         const u32 wide = reading[k] & WIDE ? 1 : 0;
         more_u[k] = component((u32)Payload<T>::low(raw[k]), ku, wide) + (k > 0 ? more_u[k - 1] : 0);
-        more_v[k] = component((u32)(Payload<T>::low(raw[k]) >> (ku + wide)), kv, wide) + (k > 0 ? more_v[k - 1] : 0);
+        more_v[k] =
+            component((u32)(Payload<T>::low(raw[k]) >> (ku + wide)), kv, wide) + (k > 0 ? more_v[k - 1] : 0);
     }
     sum_row(more_u);
     sum_row(more_v);
@@ -120,7 +129,10 @@ __device__ __forceinline__ void add_large(const LorenzoTables& tables, const T* 
         // Digits of finer lattices are behind what the symbol has itself.
         const u32 own = (reading[k] & 255) + (reading[k] >> 8 & 255) + (reading[k] & WIDE ? 2 : 0);
         const u64 low = Payload<T>::low(raw[k]), high = sizeof(T) == 8 ? Payload<T>::second(raw[k]) : 0;
-        const u32 digits = (u32)(own == 0 ? low : own < 64 ? low >> own | high << (64 - own) : high), mask = (1u << 2 * id) - 1;
+        const u32 digits = (u32)(own == 0   ? low
+                                 : own < 64 ? low >> own | high << (64 - own)
+                                            : high),
+                  mask = (1u << 2 * id) - 1;
         const T w = lattices[id];
         a[k] = (T)join_code((i32)base_u[k], digits & mask, (i32)id) * w;
         b[k] = (T)join_code((i32)base_v[k], digits >> 2 * id & mask, (i32)id) * w;
@@ -131,7 +143,8 @@ __device__ __forceinline__ void add_large(const LorenzoTables& tables, const T* 
     }
 }
 
-// Grid: tiles / (4 * warps). Block: 32 * warps. Tiles from their symbols: sums along the rows, and down the columns.
+// Grid: tiles / (4 * warps). Block: 32 * warps. Tiles from their symbols: sums along the rows, and down the
+// columns.
 template <typename T>
 __device__ __forceinline__ void lorenzo_restore(const Job& job) {
     typedef Real<T> R;
@@ -145,7 +158,8 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
     if (!is_coded_by(control, PREDICTOR_LORENZO)) return;
     const i32 lane = threadIdx.x & 31, column = COLUMNS * (lane % ROW_LANES);
     const bool aligned = is_aligned<T>(job.u, job.u_layout) && is_aligned<T>(job.v, job.v_layout);
-    // Takes away what was added in the lanes before and the lane's first column, and gives each byte a sign that is still to be turned.
+    // Takes away what was added in the lanes before and the lane's first column, and gives each byte a sign
+    // that is still to be turned.
     constexpr u32 SIGNS = 0x80 * ONES;
     const u32 added_before = SIGNS - SMALL * (column + 1) * ONES;
     // The same for all lanes, as the compiler has to know.
@@ -167,7 +181,8 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
         tables.small[1][k] = both << 16;
         tables.readings[k] = reading_of(k);
     }
-    for (i32 k = threadIdx.x; k < TIERS * IDS; k += blockDim.x) widths[k / IDS][k % IDS] = lattice_width<T>(quantum, k / IDS, k % IDS);
+    for (i32 k = threadIdx.x; k < TIERS * IDS; k += blockDim.x)
+        widths[k / IDS][k % IDS] = lattice_width<T>(quantum, k / IDS, k % IDS);
     __syncthreads();
     if (round >= rounds) return;
     const SharedTable<2> small(tables.small[0]);
@@ -226,7 +241,8 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
             const u32* const masks = job.masks + index * 64 + start;
 #pragma unroll
             for (i32 i = 0; i < RESTORED_ROWS; i++) {
-                const u32 zeros = masks[i] >> column & 15, fills = masks[TILE + i] >> column & 15, none = spread(zeros | fills);
+                const u32 zeros = masks[i] >> column & 15, fills = masks[TILE + i] >> column & 15,
+                          none = spread(zeros | fills);
                 hidden |= (zeros | fills << 16) << 4 * i;
                 now[i] &= ~none;
                 large &= ~((none & SIGNS) >> i);
@@ -250,7 +266,7 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
 #pragma unroll
             for (i32 k = 0; k < COLUMNS; k++) sums[p][k] = (sums[p][k] + before - SMALL * k * ONES) ^ SIGNS;
         }
-        auto add_row = [&](const u32 (&pair)[COLUMNS], u32 place) {
+        auto add_row = [&](const u32(&pair)[COLUMNS], u32 place) {
 #pragma unroll
             for (i32 k = 0; k < COLUMNS; k++) {
                 base_u[k] = (u32)__dp4a((i32)pair[k], (i32)place, (i32)base_u[k]);
@@ -288,7 +304,8 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
                 if (hidden) {
 #pragma unroll
                     for (i32 k = 0; k < COLUMNS; k++) {
-                        if (hidden >> (16 + k) & 1) a[k] = R::from_bits(control.fill[0]), b[k] = R::from_bits(control.fill[1]);
+                        if (hidden >> (16 + k) & 1)
+                            a[k] = R::from_bits(control.fill[0]), b[k] = R::from_bits(control.fill[1]);
                         if (hidden >> k & 1) a[k] = b[k] = T(0);
                     }
                 }

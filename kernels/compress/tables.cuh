@@ -1,5 +1,5 @@
-// Entries that make the tables of a coder from the counts, and their stored form. Twins: src/entropy/tables.rs,
-// ans.rs and huffman.rs.
+// Entries that make the tables of a coder from the counts, and their stored form. Twins:
+// src/entropy/tables.rs, ans.rs and huffman.rs.
 #pragma once
 #include "entropy/groups.cuh"
 
@@ -8,8 +8,9 @@ __device__ __forceinline__ u64 warp_sum64(u64 x) {
     return x;
 }
 
-// Entries of the lists of a tile: coarse, middle and fine block, then the zero and the fill mask; its share of the work,
-// and that of the tiles before it in its chunk of them. In the place of the nearness, which nobody asks for any more.
+// Entries of the lists of a tile: coarse, middle and fine block, then the zero and the fill mask; its share
+// of the work, and that of the tiles before it in its chunk of them. In the place of the nearness, which
+// nobody asks for any more.
 struct ListSizes {
     u16 blocks[3], masks[2], weight;
     u32 before;
@@ -21,55 +22,73 @@ __device__ __forceinline__ ListSizes& sizes_of(const Job& job, u64 tile) {
     return reinterpret_cast<ListSizes*>(job.nearness)[tile];
 }
 // All of them and the weight at once; what is before is not known yet.
-__device__ __forceinline__ void write_sizes(ListSizes& to, u32 coarse, u32 middle, u32 fine, const u32 (&masks)[2], u32 weight) {
-    static_assert(offsetof(ListSizes, masks) == 6 && offsetof(ListSizes, weight) == 10 && sizeof(ListSizes) % 16 == 0, "in order");
-    *reinterpret_cast<uint4*>(&to) = make_uint4(coarse | middle << 16, fine | masks[0] << 16, masks[1] | weight << 16, 0);
+__device__ __forceinline__ void write_sizes(
+    ListSizes& to, u32 coarse, u32 middle, u32 fine, const u32 (&masks)[2], u32 weight) {
+    static_assert(
+        offsetof(ListSizes, masks) == 6 && offsetof(ListSizes, weight) == 10 && sizeof(ListSizes) % 16 == 0,
+        "in order");
+    *reinterpret_cast<uint4*>(&to) =
+        make_uint4(coarse | middle << 16, fine | masks[0] << 16, masks[1] | weight << 16, 0);
 }
 
-// How a symbol of a table is coded: frequency << 16 | start, or length << 16 | code, and the reciprocal of the frequency. Where a table has
-// no entry for a symbol that of the escape takes its place.
+// How a symbol of a table is coded: frequency << 16 | start, or length << 16 | code, and the reciprocal of
+// the frequency. Where a table has no entry for a symbol that of the escape takes its place.
 constexpr u32 ENTRY_ESCAPES = 1u << 15, ENTRY_RAW = 1u << 14;
 // What a table codes, as far as raw bits follow its symbols.
 enum : u32 { CODES_HEADS, CODES_BYTES, CODES_VERTICES, CODES_RUNS };
 __device__ __forceinline__ u32 coded_by(bool lorenzo, u32 table) {
     if (table < MASK_BYTE) return CODES_HEADS;
-    if (lorenzo) return table == MASK_RUN ? CODES_RUNS : table == ANCHOR_TABLE || table >= ROW_SYMBOL ? CODES_VERTICES : CODES_BYTES;
+    if (lorenzo)
+        return table == MASK_RUN                              ? CODES_RUNS
+               : table == ANCHOR_TABLE || table >= ROW_SYMBOL ? CODES_VERTICES
+                                                              : CODES_BYTES;
     return table >= RUN ? CODES_RUNS : table >= ANCHOR_TABLE ? CODES_VERTICES : CODES_BYTES;
 }
 // Whether raw bits follow a symbol of a table. (Those of an anchor depend on more.)
 __device__ __forceinline__ u32 raw_flag(const Job& job, u32 table, u32 symbol) {
     const u32 kind = coded_by(job.predictor == PREDICTOR_LORENZO, table);
-    return symbol >= (kind == CODES_RUNS ? FIRST_RUN_WITH_RAW_BITS : kind == CODES_VERTICES ? FIRST_WITH_RAW_BITS : ALPHABET) ? ENTRY_RAW : 0;
+    return symbol >= (kind == CODES_RUNS          ? FIRST_RUN_WITH_RAW_BITS
+                         : kind == CODES_VERTICES ? FIRST_WITH_RAW_BITS
+                                                  : ALPHABET)
+               ? ENTRY_RAW
+               : 0;
 }
 __device__ __forceinline__ u32 code_in(u32 entry) { return entry & 0xfff; }
 // A table of one entry, for symbol 0, that leaves a state as it is: no bits, or the whole scale.
 constexpr u32 NO_TABLE = TABLES;
 // The tables of modes and classes, the first ones, have fewer symbols.
-constexpr u32 HEAD_ALPHABET = 128, CODE_ENTRIES = FIRST_SHARED_TABLE * HEAD_ALPHABET + SHARED_TABLES * ALPHABET + 1;
+constexpr u32 HEAD_ALPHABET = 128,
+              CODE_ENTRIES = FIRST_SHARED_TABLE * HEAD_ALPHABET + SHARED_TABLES * ALPHABET + 1;
 static_assert(CODE_ENTRIES == 10497 && 9 * TIERS <= HEAD_ALPHABET, "plan.rs has room for as many");
 __device__ __forceinline__ uint2* code_entries(const Job& job, u32 table) {
     return reinterpret_cast<uint2*>(job.tables) +
-           (table < FIRST_SHARED_TABLE ? table * HEAD_ALPHABET : FIRST_SHARED_TABLE * HEAD_ALPHABET + (table - FIRST_SHARED_TABLE) * ALPHABET);
+           (table < FIRST_SHARED_TABLE
+                   ? table * HEAD_ALPHABET
+                   : FIRST_SHARED_TABLE * HEAD_ALPHABET + (table - FIRST_SHARED_TABLE) * ALPHABET);
 }
 
 // Tiles of which one is counted.
-__device__ __forceinline__ u32 sample_step(const Job& job) { return job.predictor == PREDICTOR_LORENZO ? tiles_of_sample(job.tiles()) : 1; }
+__device__ __forceinline__ u32 sample_step(const Job& job) {
+    return job.predictor == PREDICTOR_LORENZO ? tiles_of_sample(job.tiles()) : 1;
+}
 
 // ---------------------------------------------------------------- groups of equal work
 
-// Twin of Groups in src/cpu/phases.rs. Tiles that a block weighs; the weights of these chunks, and then of all before each, lie where those
-// tiles were listed that are not plain, which nobody asks for any more.
+// Twin of Groups in src/cpu/phases.rs. Tiles that a block weighs; the weights of these chunks, and then of
+// all before each, lie where those tiles were listed that are not plain, which nobody asks for any more.
 constexpr u32 WEIGHED_TILES = 1024;
 
 // Blocks of TABLE_THREADS: one for each table, then those that weigh tiles.
 constexpr u32 TABLE_THREADS = 256, TABLE_WARPS = TABLE_THREADS / 32, TABLE_BLOCKS = TABLES;
-static_assert(TABLE_THREADS == ALPHABET && TABLE_BLOCKS == 50, "a thread for a symbol; launch.rs asks for as many");
+static_assert(
+    TABLE_THREADS == ALPHABET && TABLE_BLOCKS == 50, "a thread for a symbol; launch.rs asks for as many");
 
 // The work of a tile: of one of the Lorenzo predictor its class tells.
 __device__ __forceinline__ u32 weight_of_tile(const Job& job, u64 tile) {
     if (job.predictor != PREDICTOR_LORENZO) return sizes_of(job, tile).weight;
     const u32 info = job.info[tile], states = mode_in(info);
-    const u32 lists = (u32)has_mask_list(states, 0) + has_mask_list(states, 1), steps = has_codes(states) ? steps_of_class(class_in(info, 0)) : 0;
+    const u32 lists = (u32)has_mask_list(states, 0) + has_mask_list(states, 1),
+              steps = has_codes(states) ? steps_of_class(class_in(info, 0)) : 0;
     return TILE_WEIGHT + MASK_LIST_WEIGHT * lists + STEP_WEIGHT * steps;
 }
 
@@ -77,7 +96,8 @@ __device__ __forceinline__ u32 weight_of_tile(const Job& job, u64 tile) {
 __device__ __forceinline__ void weigh_tiles(const Job& job, Control& control) {
     constexpr u32 EACH = WEIGHED_TILES / TABLE_THREADS;
     __shared__ u32 ticket;
-    const u64 chunk = blockIdx.x - TABLE_BLOCKS, chunks = gridDim.x - TABLE_BLOCKS, first = chunk * WEIGHED_TILES + EACH * threadIdx.x;
+    const u64 chunk = blockIdx.x - TABLE_BLOCKS, chunks = gridDim.x - TABLE_BLOCKS,
+              first = chunk * WEIGHED_TILES + EACH * threadIdx.x;
     u32 weights[EACH], sum = 0;
 #pragma unroll
     for (u32 i = 0; i < EACH; i++) weights[i] = first + i < job.tiles() ? weight_of_tile(job, first + i) : 0;
@@ -112,7 +132,8 @@ __device__ __forceinline__ void weigh_tiles(const Job& job, Control& control) {
 
 // Weight of all tiles before one, and what keeps a group below 256 tiles.
 __device__ __forceinline__ u64 weight_before(const Job& job, u32 group_weight, u32 tile) {
-    return job.group_offsets[tile / WEIGHED_TILES] + sizes_of(job, tile).before + (u64)tile * (group_weight / 255 + 1);
+    return job.group_offsets[tile / WEIGHED_TILES] + sizes_of(job, tile).before +
+           (u64)tile * (group_weight / 255 + 1);
 }
 
 // A quotient of numbers below 2^53.
@@ -126,12 +147,15 @@ struct Grouping {
     u32 weight;  // at most, of the tiles of a group
     u64 groups;
 };
-// By each block that encodes, from what the tables cost and the tiles weigh: cheaper than to wait for one block that does.
+// By each block that encodes, from what the tables cost and the tiles weigh: cheaper than to wait for one
+// block that does.
 __device__ __forceinline__ Grouping choose_groups(const Job& job) {
     const Control& control = control_of(job);
-    const u64 cost = control.cost, raw_bits = control.raw_bits, all = control.weight, before_last = control.weight_before_last;
+    const u64 cost = control.cost, raw_bits = control.raw_bits, all = control.weight,
+              before_last = control.weight_before_last;
     // What is known of a sample stands for all.
-    const u64 bytes = ((cost >> 8) + raw_bits) / 8 * sample_step(job), wanted = quotient(all * GROUP_BYTES, bytes ? bytes : 1);
+    const u64 bytes = ((cost >> 8) + raw_bits) / 8 * sample_step(job),
+              wanted = quotient(all * GROUP_BYTES, bytes ? bytes : 1);
     constexpr u32 MOST = 1u << 28;
     Grouping g;
     g.weight = wanted < LEAST_GROUP_WEIGHT ? (u32)LEAST_GROUP_WEIGHT : wanted < MOST ? (u32)wanted : MOST;
@@ -139,8 +163,9 @@ __device__ __forceinline__ Grouping choose_groups(const Job& job) {
     return g;
 }
 
-// The first tile of a group in the lower half of the warp, that of the next group in the upper half; the number of tiles behind the last group.
-// A lane looks in so many places at once: in several where the time of a group counts, in one where there are so many groups that the loads do.
+// The first tile of a group in the lower half of the warp, that of the next group in the upper half; the
+// number of tiles behind the last group. A lane looks in so many places at once: in several where the time of
+// a group counts, in one where there are so many groups that the loads do.
 template <u32 PROBES>
 __device__ __forceinline__ u32 first_tile_of(const Job& job, u32 group_weight, u64 group) {
     constexpr u32 ALL = 32 * PROBES;
@@ -158,7 +183,8 @@ __device__ __forceinline__ u32 first_tile_of(const Job& job, u32 group_weight, u
 #pragma unroll
             for (u32 k = 0; k < PROBES; k++) {
                 const u32 tile = low[i] + steps[i] * (32 * k + lane + 1) - 1;
-                before[i][k] = tile < high[i] && weight_before(job, group_weight, tile) < wanted + (i ? group_weight : 0);
+                before[i][k] = tile < high[i] &&
+                               weight_before(job, group_weight, tile) < wanted + (i ? group_weight : 0);
             }
         }
 #pragma unroll
@@ -213,7 +239,8 @@ __device__ __forceinline__ u32 scaled_count(u64 count, u64 total) {
     return q > 1 ? q : 1;
 }
 
-// The value that stands for a symbol in the stored form of a table, at a bit of words in shared memory that are zero. It has no more than 33 bits.
+// The value that stands for a symbol in the stored form of a table, at a bit of words in shared memory that
+// are zero. It has no more than 33 bits.
 __device__ __forceinline__ void store_bits(u32* words, u32 at, u64 value) {
     const u64 shifted = value << (at & 31);
     atomicOr(&words[at >> 5], (u32)shifted);
@@ -234,15 +261,22 @@ __device__ __forceinline__ void add_cost(Control& control, const TableShared& sh
     if (sum) atomicAdd((ull*)(threadIdx.x == 0 ? &control.cost : &control.raw_bits), (ull)sum);
 }
 
-// The raw bits that follow each symbol of a table. Behind modes and classes are the numbers of entries of lists.
+// The raw bits that follow each symbol of a table. Behind modes and classes are the numbers of entries of
+// lists.
 template <typename T>
 __device__ __forceinline__ u32 raw_of_table(const Job& job, u32 table, u32 symbol) {
     const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
     const u32 kind = coded_by(lorenzo, table);
     if (kind == CODES_RUNS) return symbol < RUNS ? run_bits(symbol) : 0;
-    if (kind == CODES_VERTICES) return symbol < SYMBOLS ? raw_bits(symbol, lorenzo || table == ANCHOR_TABLE ? 0 : 1, sizeof(T)) : 0;
+    if (kind == CODES_VERTICES)
+        return symbol < SYMBOLS ? raw_bits(symbol, lorenzo || table == ANCHOR_TABLE ? 0 : 1, sizeof(T)) : 0;
     if (kind == CODES_BYTES) return 0;
-    if (table != TILE_MODE) return !lorenzo && is_sparse(symbol) ? count_bits(table >= FINE_CLASS ? 2 : table >= MIDDLE_CLASS ? 1 : 0, symbol) : 0;
+    if (table != TILE_MODE)
+        return !lorenzo && is_sparse(symbol) ? count_bits(table >= FINE_CLASS     ? 2
+                                                          : table >= MIDDLE_CLASS ? 1
+                                                                                  : 0,
+                                                   symbol)
+                                             : 0;
     const u32 states = symbol % 9;
     return MASK_COUNT_BITS * (has_mask_list(states, 0) + has_mask_list(states, 1));
 }
@@ -252,13 +286,16 @@ struct Counts {
     u64 count, total;
     bool own;
 };
-// By a block for a table that divides so many parts among its symbols, a thread for a symbol. What warps find of symbols of the table itself
-// is there behind the next barrier. Whether there are symbols at all: a table without is made here.
+// By a block for a table that divides so many parts among its symbols, a thread for a symbol. What warps find
+// of symbols of the table itself is there behind the next barrier. Whether there are symbols at all: a table
+// without is made here.
 template <u32 PARTS>
-__device__ __forceinline__ bool find_counts(const Job& job, TableShared& shared, u32 table, bool has_entry, Counts& counts) {
+__device__ __forceinline__ bool find_counts(
+    const Job& job, TableShared& shared, u32 table, bool has_entry, Counts& counts) {
     const u32 symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     // A table that comes from a sample has an escape.
-    counts.count = job.counts[table * ALPHABET + symbol] + (symbol == ESCAPE && sample_step(job) > 1 && is_table_of_rows(table));
+    counts.count = job.counts[table * ALPHABET + symbol] +
+                   (symbol == ESCAPE && sample_step(job) > 1 && is_table_of_rows(table));
     u64 part = warp_sum_of_counts(counts.count);
     if (lane == 0) shared.totals[warp] = part;
     __syncthreads();
@@ -276,7 +313,8 @@ __device__ __forceinline__ bool find_counts(const Job& job, TableShared& shared,
     return true;
 }
 
-// Of the symbols of the table itself: the last one before mine, or -1, how many there are before mine, and all.
+// Of the symbols of the table itself: the last one before mine, or -1, how many there are before mine, and
+// all.
 struct Listed {
     i32 previous;
     u32 number, all;
@@ -286,7 +324,9 @@ __device__ __forceinline__ Listed symbols_before(const TableShared& shared) {
     Listed listed = {-1, 0, 0};
 #pragma unroll
     for (u32 k = 0; k < TABLE_WARPS; k++) {
-        const u32 here = shared.present[k], before = k < warp ? here : k == warp ? here & ((1u << lane) - 1) : 0;
+        const u32 here = shared.present[k], before = k < warp    ? here
+                                                     : k == warp ? here & ((1u << lane) - 1)
+                                                                 : 0;
         if (before) listed.previous = (i32)(32 * k + highest_bit(before));
         listed.number += __popc(before);
         listed.all += __popc(here);
@@ -352,10 +392,13 @@ __device__ __forceinline__ void make_frequencies(const Job& job, TableShared& sh
     }
     // The escape is the last symbol, so that its frequencies end the scale.
     if (has_entry)
-        entries[symbol] = make_uint2(frequency << 16 | raw_flag(job, table, symbol) | (own ? place >> 16 : ENTRY_ESCAPES | (SCALE - escape)), 0xffffffffu / frequency);
+        entries[symbol] = make_uint2(frequency << 16 | raw_flag(job, table, symbol) |
+                                         (own ? place >> 16 : ENTRY_ESCAPES | (SCALE - escape)),
+            0xffffffffu / frequency);
     if (symbol == 0) atomicOr(&shared.words[0], number - 1);
     if (f) {
-        const u64 value = ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits | (u64)length << (2 * gap_bits + 1) |
+        const u64 value = ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits |
+                          (u64)length << (2 * gap_bits + 1) |
                           (u64)(f & ((1u << length) - 1)) << (2 * gap_bits + 5);
         store_bits(shared.words, 8 + (place & 0xffff), value);
     }
@@ -364,10 +407,12 @@ __device__ __forceinline__ void make_frequencies(const Job& job, TableShared& sh
     add_cost(control, shared);
 }
 
-// Code lengths from the counts, the codes and their stored form, by a block for a table, a thread for a symbol.
+// Code lengths from the counts, the codes and their stored form, by a block for a table, a thread for a
+// symbol.
 __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, u32 raw) {
     // By symbol, and by weight.
-    __shared__ u32 keys[ALPHABET], leaves[ALPHABET + 4], sums[ALPHABET + 4], lengths[ALPHABET], inner[ALPHABET], escape_code[2];
+    __shared__ u32 keys[ALPHABET], leaves[ALPHABET + 4], sums[ALPHABET + 4], lengths[ALPHABET],
+        inner[ALPHABET], escape_code[2];
     // Of each sum one that it is part of, and how many steps that is above it.
     __shared__ u32 above[2][ALPHABET];
     Control& control = control_of(job);
@@ -400,7 +445,8 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, 
     __syncthreads();
     if (symbol == 0) join_weights(leaves, sums, above[0], (i32)n);
     __syncthreads();
-    // How deep each sum is, the last of them being the root: what is known of the one above doubles the way that is known.
+    // How deep each sum is, the last of them being the root: what is known of the one above doubles the way
+    // that is known.
     constexpr u32 STEPS_AT = 16;
     if (symbol + 1 < n) above[0][symbol] = symbol + 2 < n ? above[0][symbol] | 1u << STEPS_AT : symbol;
     __syncthreads();
@@ -411,7 +457,8 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, 
             above[~round & 1][symbol] = above[round & 1][mine & 0xffff] + (mine & ~0xffffu);
         }
         __syncthreads();
-        if (symbol + 1 < n && 1u << (round + 1) >= n) atomicAdd(&inner[above[~round & 1][symbol] >> STEPS_AT], 1);
+        if (symbol + 1 < n && 1u << (round + 1) >= n)
+            atomicAdd(&inner[above[~round & 1][symbol] >> STEPS_AT], 1);
     }
     __syncthreads();
     // Of each depth there are as many leaves as sums leave of it; those of most weight come first.
@@ -442,7 +489,8 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, 
     if (weight)
         for (u32 i = 0; i < n; i++) start += keys[i] < code_key ? CODES >> (keys[i] >> 8) : 0;
     if (symbol == ESCAPE) escape_code[0] = length, escape_code[1] = start;
-    const u32 gap = (u32)((i32)symbol - before.previous), gap_bits = 31 - __clz(gap), mine = weight ? 2 * gap_bits + 5 : 0;
+    const u32 gap = (u32)((i32)symbol - before.previous), gap_bits = 31 - __clz(gap),
+              mine = weight ? 2 * gap_bits + 5 : 0;
     const u32 up_to_me = sum_up_to_me(mine);
     if (lane == 31) shared.places[warp] = up_to_me;
     __syncthreads();
@@ -453,21 +501,25 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, 
         bits += shared.places[k];
     }
     const u32 escape = escape_code[0];
-    const u32 code = own ? length << 16 | reversed_code(start) : has_escape ? escape << 16 | reversed_code(escape_code[1]) : 0;
-    if (has_entry) entries[symbol] = make_uint2(code | raw_flag(job, table, symbol) | (own ? 0 : ENTRY_ESCAPES), 0);
+    const u32 code = own          ? length << 16 | reversed_code(start)
+                     : has_escape ? escape << 16 | reversed_code(escape_code[1])
+                                  : 0;
+    if (has_entry)
+        entries[symbol] = make_uint2(code | raw_flag(job, table, symbol) | (own ? 0 : ENTRY_ESCAPES), 0);
     const u64 cost = warp_sum64(count * (own ? length : has_escape ? escape + 8 : 0)) << 8;
     const u64 raw_bits = warp_sum64(count * raw);
     if (lane == 0) shared.costs[warp] = cost, shared.raw[warp] = raw_bits;
     if (symbol == 0) atomicOr(&shared.words[0], n - 1);
     if (weight)
         store_bits(shared.words, 8 + place,
-                   ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits | (u64)length << (2 * gap_bits + 1));
+            ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits | (u64)length << (2 * gap_bits + 1));
     __syncthreads();
     store_table(job, shared, table, bits);
     add_cost(control, shared);
 }
 
-// Grid: TABLE_BLOCKS, then a block for each WEIGHED_TILES tiles. Block: TABLE_THREADS. The tables of a coder, and the weights of tiles.
+// Grid: TABLE_BLOCKS, then a block for each WEIGHED_TILES tiles. Block: TABLE_THREADS. The tables of a coder,
+// and the weights of tiles.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void tables(const Job& job) {
     __shared__ TableShared shared;

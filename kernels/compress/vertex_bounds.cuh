@@ -1,16 +1,17 @@
 // Entries that find out which vertices have a limit of their own, and what it is. The limits lie in the
 // place of the words of the groups, in the order of the symbols: infinity where only the bound of the
 // call counts, the largest value where signatures have to be looked at. Most vertices have none, and most of
-// those none in memory: bit c of a tile's `limited` says whether positions 16 c to 16 c + 15 are there, all of them.
-// Besides them those on its own lines (x or y is 0) are. Always there are positions below 272: the vertices with
-// even coordinates, and the first row.
+// those none in memory: bit c of a tile's `limited` says whether positions 16 c to 16 c + 15 are there, all
+// of them. Besides them those on its own lines (x or y is 0) are. Always there are positions below 272: the
+// vertices with even coordinates, and the first row.
 #pragma once
 #include "predict/anchor_scan.cuh"
 #include "compress/front.cuh"
 
 template <typename T>
 __device__ __forceinline__ T* limits_of(const Job& job, u64 tile) {
-    return reinterpret_cast<T*>(job.words + tile * (sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64));
+    return reinterpret_cast<T*>(
+        job.words + tile * (sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64));
 }
 template <typename T>
 __device__ __forceinline__ T no_limit() {
@@ -29,37 +30,49 @@ __device__ __forceinline__ T limit_of(const T* limits, u64 limited, i32 position
     return limited >> (position / LIMIT_CHUNK) & 1 ? limits[position] : no_limit<T>();
 }
 
-// Which cells at the vertices of a tile come near the origin: those of the row above, of its bands of rows, of the column
-// before, and of its last column. A byte for each limited tile, in the place of the symbols.
-enum : u32 { NEAR_ABOVE = 1, NEAR_BAND = 2, NEAR_BEFORE = NEAR_BAND << BANDS, NEAR_END = NEAR_BEFORE << 1, ALL_BANDS = NEAR_BEFORE - NEAR_BAND };
+// Which cells at the vertices of a tile come near the origin: those of the row above, of its bands of rows,
+// of the column before, and of its last column. A byte for each limited tile, in the place of the symbols.
+enum : u32 {
+    NEAR_ABOVE = 1,
+    NEAR_BAND = 2,
+    NEAR_BEFORE = NEAR_BAND << BANDS,
+    NEAR_END = NEAR_BEFORE << 1,
+    ALL_BANDS = NEAR_BEFORE - NEAR_BAND
+};
 __device__ __forceinline__ u32 near_cells(const Job& job, const TileShape& shape, u64 tile, double near) {
     const u64 left = shape.tx > 0 ? 1 : 0, up = shape.ty > 0 ? job.tiles_x : 0;
-    const Nearness &own = nearness_of(job, tile), &last = nearness_of(job, tile - left), &over = nearness_of(job, tile - up);
+    const Nearness &own = nearness_of(job, tile), &last = nearness_of(job, tile - left),
+                   &over = nearness_of(job, tile - up);
     const Nearness& corner = nearness_of(job, tile - up - left);
     u32 cells = up && !(over.bottom > near) ? NEAR_ABOVE : 0;
 #pragma unroll
     for (i32 band = 0; band < BANDS; band++)
         if (!(own.bands[band] > near)) cells |= NEAR_BAND << band;
     // The column before begins with a cell of the tile above, around whose corner it is.
-    if (left && (!(last.right > near) || (up && !(corner.bottom > near || corner.right > near)))) cells |= NEAR_BEFORE;
-    if (shape.last_x == TILE && (!(own.right > near) || (up && !(over.bottom > near || over.right > near)))) cells |= NEAR_END;
+    if (left && (!(last.right > near) || (up && !(corner.bottom > near || corner.right > near))))
+        cells |= NEAR_BEFORE;
+    if (shape.last_x == TILE && (!(own.right > near) || (up && !(over.bottom > near || over.right > near))))
+        cells |= NEAR_END;
     return cells;
 }
 
 // Whether a tile may be plain: inside the grid with its closed block.
 __device__ __forceinline__ bool may_be_plain(const Job& job, const TileShape& shape) {
-    const bool border = shape.tx == 0 || shape.ty == 0 || shape.x0 + TILE == job.nx - 1 || shape.y0 + TILE == job.ny - 1;
+    const bool border =
+        shape.tx == 0 || shape.ty == 0 || shape.x0 + TILE == job.nx - 1 || shape.y0 + TILE == job.ny - 1;
     return shape.last_x == TILE && shape.last_y == TILE && !((job.halo | job.pin) && border);
 }
-// How near the triangles at the vertices of such a closed block come to the origin, at least. A tile where that is beyond the bound is plain: it has
-// no zeros or missing values, and no limits.
+// How near the triangles at the vertices of such a closed block come to the origin, at least. A tile where
+// that is beyond the bound is plain: it has no zeros or missing values, and no limits.
 __device__ __forceinline__ float least_nearness(const Job& job, const TileShape& shape, u64 tile) {
     // All of them are on their way at once. Where there is none, the tile itself is in its place.
     const u64 across = job.tiles_x, left = shape.tx > 0 ? 1 : 0, up = shape.ty > 0 ? across : 0;
-    const Nearness &own = nearness_of(job, tile), &next = nearness_of(job, tile + 1), &under = nearness_of(job, tile + across);
+    const Nearness &own = nearness_of(job, tile), &next = nearness_of(job, tile + 1),
+                   &under = nearness_of(job, tile + across);
     const Nearness &last = nearness_of(job, tile - left), &over = nearness_of(job, tile - up);
     // Around corners one cell matters, which is on two sides of its tile.
-    const Nearness &after = nearness_of(job, tile + across + 1), &below = nearness_of(job, tile + across - left);
+    const Nearness &after = nearness_of(job, tile + across + 1),
+                   &below = nearness_of(job, tile + across - left);
     const Nearness &above = nearness_of(job, tile - up + 1), &before = nearness_of(job, tile - up - left);
     const float none = Real<float>::from_bits(0x7f800000ull);
     float least = fminf(fminf(own.all(), fminf(next.left, under.top)), fmaxf(after.top, after.left));
@@ -76,16 +89,17 @@ __device__ __forceinline__ bool is_zero(typename Real<T>::Pair p) {
 // The limits of a tile are found by two warps, each of which has half of its rows.
 constexpr i32 LIMIT_ROWS = TILE / 2;
 
-// The list of the triangles that are hard lies in the place of the payload: tile << 11 | y << 6 | x << 1 | which of its cell.
-// Where there are more tiles than that leaves bits for, 32 of the list are of one tile, and a word in the place of the
-// masks says of which beyond those bits, and how many there are: tile >> bits | (count - 1) << 27.
+// The list of the triangles that are hard lies in the place of the payload: tile << 11 | y << 6 | x << 1 |
+// which of its cell. Where there are more tiles than that leaves bits for, 32 of the list are of one tile,
+// and a word in the place of the masks says of which beyond those bits, and how many there are: tile >> bits
+// | (count - 1) << 27.
 constexpr i32 HARD_TILE_BITS = 21;
 __device__ __forceinline__ u32* hard_triangles(const Job& job) { return reinterpret_cast<u32*>(job.payload); }
 __device__ __forceinline__ bool few_tiles(const Job& job) { return job.tiles() <= 1ull << HARD_TILE_BITS; }
 
-// Findings of half a tile: vertices of the closed tile that are zero, missing or have a sign to keep and, where there are such ones, others in the rows
-// that are looked at, limits inside, and which rows have their limits in memory; which triangles are hard, lower and upper ones, a
-// lane for a row.
+// Findings of half a tile: vertices of the closed tile that are zero, missing or have a sign to keep and,
+// where there are such ones, others in the rows that are looked at, limits inside, and which rows have their
+// limits in memory; which triangles are hard, lower and upper ones, a lane for a row.
 struct Found {
     u32 special, nonzero, inside, rows;
     u32 lowers, uppers;
@@ -102,7 +116,9 @@ struct LimitShared {
     u32 lowers[LIMIT_ROWS], uppers[LIMIT_ROWS];
 
     __device__ __forceinline__ P at(i32 x, i32 y) const { return Real<T>::pair(u[y + 1][x], v[y + 1][x]); }
-    __device__ __forceinline__ P before(i32 y) const { return Real<T>::pair(before_u[y + 1], before_v[y + 1]); }
+    __device__ __forceinline__ P before(i32 y) const {
+        return Real<T>::pair(before_u[y + 1], before_v[y + 1]);
+    }
 };
 
 // The same for all lanes of a warp, which the compiler then knows.
@@ -122,19 +138,22 @@ struct Hull {
     template <typename P>
     __device__ __forceinline__ T axis(P p) const {
         typedef Real<T> R;
-        return R::high(R::high(R::low(low_u, p.x), -R::high(high_u, p.x)), R::high(R::low(low_v, p.y), -R::high(high_v, p.y)));
+        return R::high(R::high(R::low(low_u, p.x), -R::high(high_u, p.x)),
+            R::high(R::low(low_v, p.y), -R::high(high_v, p.y)));
     }
 };
 
-// Asks for the rows of a tile whose bits are set, that before it first, and of the columns at the sides what is needed, by
-// two warps. ALIGNED where the tile has all its columns, and sixteen bytes of them can be copied at once.
+// Asks for the rows of a tile whose bits are set, that before it first, and of the columns at the sides what
+// is needed, by two warps. ALIGNED where the tile has all its columns, and sixteen bytes of them can be
+// copied at once.
 template <bool ALIGNED, typename T>
-__device__ __forceinline__ void ask_for_rows(const Job& job, const TileShape& shape, u64 rows, bool before_is_near, bool end_is_near,
-                                             LimitShared<T>& shared) {
+__device__ __forceinline__ void ask_for_rows(const Job& job, const TileShape& shape, u64 rows,
+    bool before_is_near, bool end_is_near, LimitShared<T>& shared) {
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
     // So many bytes at once, of so many rows.
-    constexpr i32 BYTES = ALIGNED ? 16 : sizeof(T), COLUMNS = BYTES / sizeof(T), ROWS = COLUMNS, TIMES = (CLOSED + 1 + 2 * ROWS - 1) / (2 * ROWS);
+    constexpr i32 BYTES = ALIGNED ? 16 : sizeof(T), COLUMNS = BYTES / sizeof(T), ROWS = COLUMNS,
+                  TIMES = (CLOSED + 1 + 2 * ROWS - 1) / (2 * ROWS);
     const i32 first = ROWS * warp + lane * COLUMNS / TILE, column = lane * COLUMNS % TILE;
     const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + column, (long long)shape.y0 - 1 + first);
     const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + column, (long long)shape.y0 - 1 + first);
@@ -173,25 +192,33 @@ __device__ __forceinline__ void ask_for_rows(const Job& job, const TileShape& sh
     }
 }
 
-// The limits of the vertices of half a tile from the triangles that are not hard, and those that are: a triangle whose hull
-// comes nearest to the origin with a corner has that distance as its bound (no edge is farther away); others near the origin
-// are hard, their bound takes determinants. In the speculative mode those are hard whose hull has the origin inside.
-// Rows are those of cells to look at, the one before the tile first; where the last column of cells is far, the one behind
-// it is not there. SIMPLE where no vertex is missing or has a sign to keep and limits are looked for, not signatures.
+// The limits of the vertices of half a tile from the triangles that are not hard, and those that are: a
+// triangle whose hull comes nearest to the origin with a corner has that distance as its bound (no edge is
+// farther away); others near the origin are hard, their bound takes determinants. In the speculative mode
+// those are hard whose hull has the origin inside. Rows are those of cells to look at, the one before the
+// tile first; where the last column of cells is far, the one behind it is not there. SIMPLE where no vertex
+// is missing or has a sign to keep and limits are looked for, not signatures.
 template <bool SIMPLE, typename T>
-__device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape, u64 tile, i32 half, u64 rows_of_tile,
-                                             bool before_is_near, bool end_is_near, LimitShared<T>& shared, u32 any_rare, u32 has_special, bool lossless) {
+__device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T>& c, const TileShape& shape,
+    u64 tile, i32 half, u64 rows_of_tile, bool before_is_near, bool end_is_near, LimitShared<T>& shared,
+    u32 any_rare, u32 has_special, bool lossless) {
     typedef Real<T> R;
     typedef typename R::Pair P;
     const T none = no_limit<T>();
     T* const limits = limits_of<T>(job, tile);
     const u32 speculative = SIMPLE ? 0 : warp_or(c.speculative), has_rare = SIMPLE ? 0 : any_rare;
-    const i32 lane = threadIdx.x & 31, start = LIMIT_ROWS * half, columns = (i32)warp_or(shape.last_x < TILE || end_is_near ? shape.last_x : TILE - 1),
+    const i32 lane = threadIdx.x & 31, start = LIMIT_ROWS * half,
+              columns = (i32)warp_or(shape.last_x < TILE || end_is_near ? shape.last_x : TILE - 1),
               cells = c.preserve ? columns : 0;
     const T bound_up = R::from_bits(uniform(R::bits(c.bound_up)));
-    // How far a vertex is from the origin. Of one that is missing or has a sign to keep, no triangle is easy, nor zero.
-    auto is_rare = [&](P p) { return is_missing(p.x, p.y, job.fill) || (lossless && has_negative_zero(p.x, p.y)); };
-    auto size_of = [&](P p) -> T { return has_rare && is_rare(p) ? -none : R::high(R::abs(p.x), R::abs(p.y)); };
+    // How far a vertex is from the origin. Of one that is missing or has a sign to keep, no triangle is easy,
+    // nor zero.
+    auto is_rare = [&](P p) {
+        return is_missing(p.x, p.y, job.fill) || (lossless && has_negative_zero(p.x, p.y));
+    };
+    auto size_of = [&](P p) -> T {
+        return has_rare && is_rare(p) ? -none : R::high(R::abs(p.x), R::abs(p.y));
+    };
     u32 special = 0, nonzero = 0, inside = 0, hard_of_lower = 0, hard_of_upper = 0, written = 0;
     // Lanes without a cell are far from it.
     const T near = lane < cells ? bound_up : -none;
@@ -201,8 +228,8 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
         written |= 1u << (y - start);
         if (speculative && y > 0) inside |= __ballot_sync(FULL, is_tight(limit)) & ~1u;
     };
-    // The row of cells before belongs to others, but has triangles at vertices of the half. The last row of the grid has none.
-    // The loop is not unrolled: its code must stay in the instruction cache.
+    // The row of cells before belongs to others, but has triangles at vertices of the half. The last row of
+    // the grid has none. The loop is not unrolled: its code must stay in the instruction cache.
     u32 rows = (u32)(rows_of_tile >> start) & ((2u << LIMIT_ROWS) - 1);
     const i32 rows_of_cells = shape.last_y - start < LIMIT_ROWS ? shape.last_y - start : LIMIT_ROWS;
 #pragma unroll 1
@@ -246,10 +273,13 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
             if (lowers | uppers | near_above) {
                 near_above = lowers | uppers;
                 const T size = R::low(size_a, size_e);
-                const bool easy_lower = (axis_lower <= near) & (axis_lower > T(0)) & (speculative || axis_lower == R::low(size_b, size));
-                const bool easy_upper = (axis_upper <= near) & (axis_upper > T(0)) & (speculative || axis_upper == R::low(size_d, size));
+                const bool easy_lower = (axis_lower <= near) & (axis_lower > T(0)) &
+                                        (speculative || axis_lower == R::low(size_b, size));
+                const bool easy_upper = (axis_upper <= near) & (axis_upper > T(0)) &
+                                        (speculative || axis_upper == R::low(size_d, size));
                 T limit_lower = easy_lower ? axis_lower : none, limit_upper = easy_upper ? axis_upper : none;
-                const u32 hard_lowers = lowers & ~__ballot_sync(FULL, easy_lower), hard_uppers = uppers & ~__ballot_sync(FULL, easy_upper);
+                const u32 hard_lowers = lowers & ~__ballot_sync(FULL, easy_lower),
+                          hard_uppers = uppers & ~__ballot_sync(FULL, easy_upper);
                 if (speculative) {
                     limit_lower = lowers >> lane & 1 ? R::MAX : none;
                     limit_upper = uppers >> lane & 1 ? R::MAX : none;
@@ -258,7 +288,8 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
                 const T upper_before = __shfl_up_sync(FULL, limit_upper, 1);
                 // The first lane gets its own.
                 if (lane == 0) lower_before = none;
-                const T both = R::low(lower_before, limit_upper), limit = R::low(R::low(above, both), limit_lower);
+                const T both = R::low(lower_before, limit_upper),
+                        limit = R::low(R::low(above, both), limit_lower);
                 above = R::low(both, upper_before);
                 if (y >= start) {
                     if (lane == y - start) hard_of_lower = hard_lowers, hard_of_upper = hard_uppers;
@@ -277,11 +308,16 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
         const i32 top = shape.ty > 0 || half ? -1 : 0, y = lane - 1;
         T lower = none, upper = none;
         if (y >= top && y < rows_of_cells) {
-            const P a = shared.before(start + y), b = shared.at(0, start + y), d = shared.before(start + y + 1), e = shared.at(0, start + y + 1);
+            const P a = shared.before(start + y), b = shared.at(0, start + y),
+                    d = shared.before(start + y + 1), e = shared.at(0, start + y + 1);
             const T size_a = size_of(a), size_b = size_of(b), size_d = size_of(d), size_e = size_of(e);
             auto corner_limit = [&](T axis, T size) -> T {
-                if (speculative) return !(axis > bound_up) && !(size_a == T(0) && size_e == T(0) && size == T(0)) ? R::MAX : none;
-                return !(axis > bound_up) && axis > T(0) && axis == R::low(R::low(size_a, size_e), size) ? axis : none;
+                if (speculative)
+                    return !(axis > bound_up) && !(size_a == T(0) && size_e == T(0) && size == T(0)) ? R::MAX
+                                                                                                     : none;
+                return !(axis > bound_up) && axis > T(0) && axis == R::low(R::low(size_a, size_e), size)
+                           ? axis
+                           : none;
             };
             lower = corner_limit(Hull<T>(a, b).axis(e), size_b);
             upper = corner_limit(Hull<T>(d, e).axis(a), size_d);
@@ -289,13 +325,15 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
         const T lower_above = __shfl_up_sync(FULL, lower, 1), upper_above = __shfl_up_sync(FULL, upper, 1);
         const T limit = R::low(lower, R::low(lower_above, upper_above));
         __syncwarp();
-        if (lane > 0 && lane <= LIMIT_ROWS && is_tight(limit)) lower_to(limits + position_of(0, start + y), limit);
+        if (lane > 0 && lane <= LIMIT_ROWS && is_tight(limit))
+            lower_to(limits + position_of(0, start + y), limit);
     }
     return {special, nonzero, inside, written, hard_of_lower, hard_of_upper};
 }
 
-// Grid: 1 + tiles / (32 * SORT_WARPS). Block: 32 * SORT_WARPS, a thread for a tile. Lists plain tiles, and the limited ones; the lists
-// have no order. The first block decides on the bound, which all others find for themselves.
+// Grid: 1 + tiles / (32 * SORT_WARPS). Block: 32 * SORT_WARPS, a thread for a tile. Lists plain tiles, and
+// the limited ones; the lists have no order. The first block decides on the bound, which all others find for
+// themselves.
 template <typename T>
 __device__ __forceinline__ void sort_tiles(const Job& job) {
     if (blockIdx.x == 0) return decide<T>(job);
@@ -320,7 +358,8 @@ __device__ __forceinline__ void sort_tiles(const Job& job) {
     const u32 warp = threadIdx.x >> 5, mine = lane <= warp && lane < SORT_WARPS ? counts[lane] : 0;
     const u32 up_to_me = warp_sum(mine), before_me = up_to_me - counts[warp];
     if (warp == SORT_WARPS - 1 && lane < 2)
-        at[lane] = atomicAdd((unsigned long long*)(lane ? &control.limited_tiles : &control.plain_tiles), (unsigned long long)(up_to_me >> 16 * lane & 0xffff));
+        at[lane] = atomicAdd((unsigned long long*)(lane ? &control.limited_tiles : &control.plain_tiles),
+            (unsigned long long)(up_to_me >> 16 * lane & 0xffff));
     __syncthreads();
     const u64 at_plain = at[0] + (before_me & 0xffff), at_limited = at[1] + (before_me >> 16);
     if (!exists) return;
@@ -344,8 +383,10 @@ __device__ __forceinline__ u64 near_rows(const TileShape& shape, u32 cells) {
     return (rows | rows << 1) & ((2ull << (shape.last_y < TILE ? shape.last_y + 1 : TILE)) - 1);
 }
 
-// Puts the hard triangles of a tile on the list, from `at` on, a lane for each row of cells; the lanes before have so many.
-__device__ __forceinline__ void list_hard(const Job& job, u64 tile, u64 at, u32 count, u32 before, u32 lowers, u32 uppers) {
+// Puts the hard triangles of a tile on the list, from `at` on, a lane for each row of cells; the lanes before
+// have so many.
+__device__ __forceinline__ void list_hard(
+    const Job& job, u64 tile, u64 at, u32 count, u32 before, u32 lowers, u32 uppers) {
     const i32 lane = threadIdx.x & 31;
     u32* to = hard_triangles(job) + at + before;
     const u32 row = (u32)tile << 11 | (u32)lane << 6;
@@ -358,11 +399,13 @@ __device__ __forceinline__ void list_hard(const Job& job, u64 tile, u64 at, u32 
         uppers &= uppers - 1;
     }
     if (few_tiles(job)) return;
-    for (u32 i = 32 * lane; i < count; i += 32 * 32) job.masks[(at + i) / 32] = (u32)(tile >> HARD_TILE_BITS) | ((count - i < 32 ? count - i : 32) - 1) << 27;
+    for (u32 i = 32 * lane; i < count; i += 32 * 32)
+        job.masks[(at + i) / 32] = (u32)(tile >> HARD_TILE_BITS) | ((count - i < 32 ? count - i : 32) - 1)
+                                                                       << 27;
 }
 
-// Lists the whole tiles without zeros and missing values, from the end of the list of plain ones, and the others between
-// these: those with most work first, since no other work is left to hide the last ones.
+// Lists the whole tiles without zeros and missing values, from the end of the list of plain ones, and the
+// others between these: those with most work first, since no other work is left to hide the last ones.
 __device__ __forceinline__ void list_by_weight(const Job& job, Control& control) {
     const u64 threads = (u64)gridDim.x * blockDim.x;
     for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < control.limited_tiles; k += threads) {
@@ -383,7 +426,8 @@ __device__ __forceinline__ void list_by_weight(const Job& job, Control& control)
     }
 }
 
-// Grid: any. Block: 64, a limited tile. Limits from triangles that are not hard; says of each tile whether it is whole.
+// Grid: any. Block: 64, a limited tile. Limits from triangles that are not hard; says of each tile whether it
+// is whole.
 template <typename T>
 __device__ __forceinline__ void limits(const Job& job) {
     __shared__ LimitShared<T> shared;
@@ -403,11 +447,12 @@ __device__ __forceinline__ void limits(const Job& job) {
     };
     fetch(blockIdx.x);
     const Constraints<T> c = constraints_of<T>(job, control);
-    // The first half of a tile takes longer, since it ends the tile: it is that of the other warp in every other block, so that the
-    // schedulers have as much.
+    // The first half of a tile takes longer, since it ends the tile: it is that of the other warp in every
+    // other block, so that the schedulers have as much.
     const i32 half = (i32)warp_or((threadIdx.x >> 5) ^ (__popc(blockIdx.x) & 1)), lane = threadIdx.x & 31;
     const bool lossless = is_lossless(control);
-    const u32 has_rare = warp_or(has_missing(control) || lossless), has_special = warp_or(has_rare || control.zero != 0);
+    const u32 has_rare = warp_or(has_missing(control) || lossless),
+              has_special = warp_or(has_rare || control.zero != 0);
     const bool aligned = is_aligned<T>(job), simple = !has_rare && !c.speculative;
     for (u64 k = blockIdx.x; k < count; k += gridDim.x) {
         const u64 tile = uniform(next);
@@ -424,18 +469,24 @@ __device__ __forceinline__ void limits(const Job& job) {
         // Most vertices have no limit. Where the grid ends inside the tile, its border may get some later.
         const bool all = (job.halo | job.pin) && (shape.last_x < TILE || shape.last_y < TILE);
         T* const limits = limits_of<T>(job, tile);
-        const uint4 none = sizeof(T) == 4 ? make_uint4(0x7f800000, 0x7f800000, 0x7f800000, 0x7f800000) : make_uint4(0, 0x7ff00000, 0, 0x7ff00000);
+        const uint4 none = sizeof(T) == 4 ? make_uint4(0x7f800000, 0x7f800000, 0x7f800000, 0x7f800000)
+                                          : make_uint4(0, 0x7ff00000, 0, 0x7ff00000);
         constexpr i32 SIXTEEN = 16 / sizeof(T);
 #pragma unroll 1
-        for (i32 i = threadIdx.x; i < (all ? TILE_VERTICES : 256 + LIMIT_CHUNK) / SIXTEEN; i += 64) reinterpret_cast<uint4*>(limits)[i] = none;
+        for (i32 i = threadIdx.x; i < (all ? TILE_VERTICES : 256 + LIMIT_CHUNK) / SIXTEEN; i += 64)
+            reinterpret_cast<uint4*>(limits)[i] = none;
         if (threadIdx.x < TILE / 2) limits[512 + LIMIT_CHUNK * threadIdx.x] = no_limit<T>();
         wait_for_copies<0>();
         __syncthreads();
-        const Found found = simple ? find_limits<true>(job, c, shape, tile, half, rows, before_is_near, end_is_near, shared, 0, has_special, false)
-                                   : find_limits<false>(job, c, shape, tile, half, rows, before_is_near, end_is_near, shared, has_rare, has_special, lossless);
+        const Found found = simple ? find_limits<true>(job, c, shape, tile, half, rows, before_is_near,
+                                         end_is_near, shared, 0, has_special, false)
+                                   : find_limits<false>(job, c, shape, tile, half, rows, before_is_near,
+                                         end_is_near, shared, has_rare, has_special, lossless);
         if (half) {
             if (lane < LIMIT_ROWS) shared.lowers[lane] = found.lowers, shared.uppers[lane] = found.uppers;
-            if (lane == 0) shared.special = found.special, shared.nonzero = found.nonzero, shared.inside = found.inside, shared.rows = found.rows;
+            if (lane == 0)
+                shared.special = found.special, shared.nonzero = found.nonzero, shared.inside = found.inside,
+                shared.rows = found.rows;
         }
         __syncthreads();
         if (half) continue;
@@ -451,14 +502,16 @@ __device__ __forceinline__ void limits(const Job& job) {
         const bool full = shape.last_x == TILE && shape.last_y == TILE;
         const bool whole = full && !(found.special | found.inside | shared.special | shared.inside);
         // Nothing is to be done where all is zero, as on land.
-        const bool zero = full && simple && found.special && !(found.nonzero | shared.nonzero) && (cells & ALL_BANDS) == ALL_BANDS;
+        const bool zero = full && simple && found.special && !(found.nonzero | shared.nonzero) &&
+                          (cells & ALL_BANDS) == ALL_BANDS;
         // Predictions take longer where the grid ends.
         const u32 weight = full ? weight_of(hard) : WEIGHTS - 1;
         u64 at = 0;
         // Its place in two lists.
         if (lane < 2) {
             u64* const list = lane ? &control.weighed[whole][weight] : &control.hard;
-            at = atomicAdd((ull*)list, lane ? (zero ? 0ull : 1ull) : (ull)(few_tiles(job) ? hard : (hard + 31) & ~31u));
+            at = atomicAdd(
+                (ull*)list, lane ? (zero ? 0ull : 1ull) : (ull)(few_tiles(job) ? hard : (hard + 31) & ~31u));
         }
         if (lane == 1) {
             Nearness& entry = nearness_of(job, tile);
@@ -488,7 +541,8 @@ struct Triangle {
     i32 x, y, which;
 
     __device__ __forceinline__ Triangle(u64 packed)
-        : tile(packed >> 11), x((i32)(packed >> 1 & 31)), y((i32)(packed >> 6 & 31)), which((i32)(packed & 1)) {}
+        : tile(packed >> 11), x((i32)(packed >> 1 & 31)), y((i32)(packed >> 6 & 31)),
+          which((i32)(packed & 1)) {}
 };
 template <typename T>
 __device__ __forceinline__ Corners<T> corners_of(const Job& job, const TileFinder& finder, u64 packed) {
@@ -498,8 +552,10 @@ __device__ __forceinline__ Corners<T> corners_of(const Job& job, const TileFinde
     const u64 x = tx * TILE + t.x, y = ty * TILE + t.y;
     const T* const u = vertex_at<T>(job.u, job.u_layout, x, y);
     const T* const v = vertex_at<T>(job.v, job.v_layout, x, y);
-    const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
-    // The corner across the diagonal is the second one or the third. Addresses are chosen, not values, so that nothing waits here.
+    const long long pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch,
+                    stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
+    // The corner across the diagonal is the second one or the third. Addresses are chosen, not values, so
+    // that nothing waits here.
     const bool upper = t.which == UPPER;
     Corners<T> p;
     p.u[0] = *u, p.v[0] = *v;
@@ -524,8 +580,8 @@ __device__ __forceinline__ void lower_corners(const Job& job, u64 packed, T limi
 
 constexpr i32 BOUND_WARPS = 4;
 
-// Grid: any. Block: 32 * BOUND_WARPS, a warp for 32 triangles of the list. Limits of vertices, and the critical points. What
-// takes the ladder waits for others that do.
+// Grid: any. Block: 32 * BOUND_WARPS, a warp for 32 triangles of the list. Limits of vertices, and the
+// critical points. What takes the ladder waits for others that do.
 template <typename T>
 __device__ __forceinline__ void bounds(const Job& job) {
     Control& control = control_of(job);
@@ -533,7 +589,8 @@ __device__ __forceinline__ void bounds(const Job& job) {
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     // There is no memory for 2^37 triangles.
     const u64 listed = control.hard;
-    const u32 start = blockIdx.x * BOUND_WARPS + warp, chunks = (u32)((listed + 31) / 32), in_last = (u32)(listed - 1) & 31;
+    const u32 start = blockIdx.x * BOUND_WARPS + warp, chunks = (u32)((listed + 31) / 32),
+              in_last = (u32)(listed - 1) & 31;
     const bool few = few_tiles(job), all_there = !has_missing(control);
     const TileFinder finder(job);
     __shared__ u32 all_critical, counts[BOUND_WARPS];
@@ -541,7 +598,8 @@ __device__ __forceinline__ void bounds(const Job& job) {
     if (threadIdx.x == 0) all_critical = 0;
     u32 critical = 0, count = 0;
     auto climb = [&](u64 packed) {
-        const TriangleBound<T> bound = ladder_bound(corners_of<T>(job, finder, packed), (i32)(packed & 1), c.rule, c.bound);
+        const TriangleBound<T> bound =
+            ladder_bound(corners_of<T>(job, finder, packed), (i32)(packed & 1), c.rule, c.bound);
         lower_corners<T>(job, packed, bound.limit);
         critical += bound.inside;
     };
@@ -558,7 +616,8 @@ __device__ __forceinline__ void bounds(const Job& job) {
         } else {
             const u32 word = job.masks[k];
             next_exists = lane <= word >> 27;
-            if (next_exists) next = (u64)(word & ((1u << 27) - 1)) << (HARD_TILE_BITS + 11) | hard_triangles(job)[at];
+            if (next_exists)
+                next = (u64)(word & ((1u << 27) - 1)) << (HARD_TILE_BITS + 11) | hard_triangles(job)[at];
         }
     };
     fetch(start);
@@ -587,7 +646,8 @@ __device__ __forceinline__ void bounds(const Job& job) {
                     const Determinants d = determinants(p);
                     const Bounded by = bounded(p, d, axis);
                     waits = by == Bounded::BY_LADDER;
-                    if (by == Bounded::BY_HULL) limit = axis > T(0) && (double)axis >= c.bound ? axis : hull_bound(p, d, axis);
+                    if (by == Bounded::BY_HULL)
+                        limit = axis > T(0) && (double)axis >= c.bound ? axis : hull_bound(p, d, axis);
                 }
                 if (!waits) lower_corners<T>(job, triangle, limit);
             }
@@ -618,8 +678,15 @@ __device__ __forceinline__ void bounds(const Job& job) {
             const TileShape shape = tile_shape(job, tile);
             for (i32 i = lane; i < 4 * TILE; i += 32) {
                 const i32 side = i >> 5, along = i & 31;
-                const i32 x = side == 0 ? 0 : side == 1 ? shape.last_x : along, y = side == 2 ? 0 : side == 3 ? shape.last_y : along;
-                if (x >= shape.owned_x() || y >= shape.owned_y() || !on_border(job, shape.x0 + x, shape.y0 + y)) continue;
+                const i32 x = side == 0   ? 0
+                              : side == 1 ? shape.last_x
+                                          : along,
+                          y = side == 2   ? 0
+                              : side == 3 ? shape.last_y
+                                          : along;
+                if (x >= shape.owned_x() || y >= shape.owned_y() ||
+                    !on_border(job, shape.x0 + x, shape.y0 + y))
+                    continue;
                 const T b = border_limit(job, c, shape.x0 + x, shape.y0 + y);
                 if (b < Real<T>::MAX) lower_to(limit_at<T>(job, tile, x, y), b);
             }
@@ -630,10 +697,12 @@ __device__ __forceinline__ void bounds(const Job& job) {
     critical = warp_sum(critical);
     if (lane == 0 && critical) atomicAdd(&all_critical, critical);
     __syncthreads();
-    if (threadIdx.x == 0 && all_critical) atomicAdd((unsigned long long*)&control.critical, (unsigned long long)all_critical);
+    if (threadIdx.x == 0 && all_critical)
+        atomicAdd((unsigned long long*)&control.critical, (unsigned long long)all_critical);
 }
 
-// Grid: tiles / 128. Block: 128. One anchor a thread. Beside the kernel before up to where it needs the limits.
+// Grid: tiles / 128. Block: 128. One anchor a thread. Beside the kernel before up to where it needs the
+// limits.
 template <typename T>
 __device__ __forceinline__ void anchors(const Job& job) {
     typedef typename Real<T>::Pair P;
@@ -647,7 +716,8 @@ __device__ __forceinline__ void anchors(const Job& job) {
         const TileShape shape = tile_shape(job, tile);
         const bool has_limit = !(job.info[tile] & ALL_CODED);
         P values[9];
-        values[0] = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0), *vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0));
+        values[0] = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0),
+            *vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0));
         // The kernel before lowers limits, and nothing else that is read here.
         after_kernel_before();
         const T limit = has_limit ? limits_of<T>(job, tile)[0] : no_limit<T>();
@@ -663,7 +733,7 @@ __device__ __forceinline__ void anchors(const Job& job) {
             for (i32 y = 0; y < patch.height; y++)
                 for (i32 x = 0; x < patch.width; x++)
                     values[3 * y + x] = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, x0 + x, y0 + y),
-                                                      *vertex_at<T>(job.v, job.v_layout, x0 + x, y0 + y));
+                        *vertex_at<T>(job.v, job.v_layout, x0 + x, y0 + y));
         }
         const P original = values[3 * j + i];
         for (i32 y = 0; y < patch.height; y++)
@@ -675,16 +745,16 @@ __device__ __forceinline__ void anchors(const Job& job) {
             }
         Code code = {MASKED, 0, 0};
         if (missing[j] >> i & 1) {
-            const bool filled = Real<T>::bits(original.x) == control.fill[0] && Real<T>::bits(original.y) == control.fill[1];
+            const bool filled =
+                Real<T>::bits(original.x) == control.fill[0] && Real<T>::bits(original.y) == control.fill[1];
             code.id = filled ? MASKED : EXACT;
         } else if (is_lossless(control) && has_negative_zero(original.x, original.y)) {
             code.id = EXACT;
             exact++;
         } else if (!is_zero<T>(original)) {
             code = code_vertex<T>(patch, i, j, Real<T>::pair(T(0), T(0)), ANCHOR_LEVEL,
-                                  (T)control.quantizer.width[ANCHOR_LEVEL][0],
-                                  (T)control.quantizer.inverse[ANCHOR_LEVEL][0], c, is_tight(limit),
-                                  is_tight(limit) ? limit : Real<T>::MAX, max_error, exact);
+                (T)control.quantizer.width[ANCHOR_LEVEL][0], (T)control.quantizer.inverse[ANCHOR_LEVEL][0], c,
+                is_tight(limit), is_tight(limit) ? limit : Real<T>::MAX, max_error, exact);
         }
         reinterpret_cast<P*>(job.anchors)[tile] = values[3 * j + i];
         reinterpret_cast<int4*>(job.anchor_codes)[tile] = make_int4(code.qu, code.qv, code.id, 0);

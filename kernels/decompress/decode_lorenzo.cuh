@@ -1,4 +1,5 @@
-// Groups of streams of the Lorenzo predictor to symbols, a warp for each: there are many groups. Twin: src/entropy/groups/lorenzo.rs.
+// Groups of streams of the Lorenzo predictor to symbols, a warp for each: there are many groups. Twin:
+// src/entropy/groups/lorenzo.rs.
 #pragma once
 #include "decompress/group_decoder.cuh"
 
@@ -79,7 +80,8 @@ struct RowDecoder {
         } else {
             u32 coded = row_mask(shape.owned_y());
             if (cls <= LAST_SPARSE_TILE) {
-                u32 byte = decoder.step(lane < (shape.owned_y() + 7) / 8 ? decoder.place_of(ROW_BYTE) : nothing);
+                u32 byte =
+                    decoder.step(lane < (shape.owned_y() + 7) / 8 ? decoder.place_of(ROW_BYTE) : nothing);
                 decoder.move_on();
                 decoder.resolve_escape(byte);
                 const u32 any = warp_or(lane < TILE / 8 ? byte << 8 * lane : 0);
@@ -128,7 +130,8 @@ struct RowDecoder {
 
 // A group. Whether it is bad.
 template <typename T, bool HUFFMAN>
-__device__ __forceinline__ bool decode_lorenzo_group(const Job& job, const DecodeTables<HUFFMAN>& tables, DecodeRows& shared, u64 group, u32& exact) {
+__device__ __forceinline__ bool decode_lorenzo_group(
+    const Job& job, const DecodeTables<HUFFMAN>& tables, DecodeRows& shared, u64 group, u32& exact) {
     const i32 lane = threadIdx.x & 31;
     u64 first, end;
     tiles_of_group(job, group, first, end);

@@ -1,14 +1,17 @@
-// What reads groups of a stream: states to symbols and runs, and what comes before the lists of a batch of tiles. Nothing is read beyond
-// the stream's bytes and nothing written beyond the grid, whatever the stream says. Twin: src/entropy/groups/decode.rs.
+// What reads groups of a stream: states to symbols and runs, and what comes before the lists of a batch of
+// tiles. Nothing is read beyond the stream's bytes and nothing written beyond the grid, whatever the stream
+// says. Twin: src/entropy/groups/decode.rs.
 #pragma once
 #include "decompress/parse.cuh"
 
-// In shared memory: rANS: for each table where the search for the entry of a slot begins, and its entries; then a table that leaves a state
-// as it is. The Huffman tables are too large for it.
+// In shared memory: rANS: for each table where the search for the entry of a slot begins, and its entries;
+// then a table that leaves a state as it is. The Huffman tables are too large for it.
 constexpr u32 DECODE_TABLE_BYTES = STARTS_BYTES + ALPHABET * sizeof(u32), NO_TABLE_ENTRIES = 4;
 template <bool HUFFMAN>
 struct DecodeTables {
-    alignas(16) u8 bytes[HUFFMAN ? 16 : SHARED_TABLES * DECODE_TABLE_BYTES + STARTS_BYTES + NO_TABLE_ENTRIES * sizeof(u32)];
+    alignas(16) u8
+        bytes[HUFFMAN ? 16
+                      : SHARED_TABLES * DECODE_TABLE_BYTES + STARTS_BYTES + NO_TABLE_ENTRIES * sizeof(u32)];
     u8 raw_bits[2][ALPHABET];  // the second time of anchors
 };
 
@@ -18,8 +21,10 @@ __device__ __forceinline__ void copy_decode_tables(const Job& job, DecodeTables<
     const uint4* const entries = reinterpret_cast<const uint4*>(job.tables + FIRST_SHARED_TABLE * ALPHABET);
     const uint4* const starts = reinterpret_cast<const uint4*>(job.slots + FIRST_SHARED_TABLE * STARTS_BYTES);
     uint4* const to = reinterpret_cast<uint4*>(tables.bytes);
-    constexpr u32 ENTRY_FOURS = ALPHABET / 4, START_FOURS = STARTS_BYTES / 16, TABLE_FOURS = DECODE_TABLE_BYTES / 16;
-    static_assert(SHARED_TABLES * ENTRY_FOURS % THREADS == 0 && SHARED_TABLES * START_FOURS % THREADS == 0, "all threads have as much to do");
+    constexpr u32 ENTRY_FOURS = ALPHABET / 4, START_FOURS = STARTS_BYTES / 16,
+                  TABLE_FOURS = DECODE_TABLE_BYTES / 16;
+    static_assert(SHARED_TABLES * ENTRY_FOURS % THREADS == 0 && SHARED_TABLES * START_FOURS % THREADS == 0,
+        "all threads have as much to do");
 #pragma unroll
     for (u32 i = 0; i < SHARED_TABLES * ENTRY_FOURS / THREADS; i++) {
         const u32 k = i * THREADS + threadIdx.x;
@@ -41,8 +46,9 @@ constexpr u32 NO_RUN = 0xffff;
 // Raw bits of the escape, as far as it has any.
 constexpr u32 ESCAPE_BITS = 255;
 
-// A group forwards, a lane per state. Words beyond the end are zeros. They wait in shared memory: the block of 64 of them in which the next one is,
-// and the one behind it; what follows is on its way, so that no step waits for memory. The first block is there twice, also behind the second one.
+// A group forwards, a lane per state. Words beyond the end are zeros. They wait in shared memory: the block
+// of 64 of them in which the next one is, and the one behind it; what follows is on its way, so that no step
+// waits for memory. The first block is there twice, also behind the second one.
 constexpr u32 WORD_BLOCK_BYTES = 2 * 64;
 struct GroupWords {
     u32 pairs[3 * WORD_BLOCK_BYTES / 4];
@@ -54,10 +60,10 @@ struct Decoder {
     const Job* job;
     // The places of table 0, if it were there, and of the first ones of symbols and of runs of lists.
     u32 tables, symbol_tables, run_tables;
-    u32 below;   // lanes below this one
+    u32 below;  // lanes below this one
     u32 x;
-    u32 ring;          // the place of the words
-    u32 at;            // that of the next one, and the end of its block
+    u32 ring;  // the place of the words
+    u32 at;    // that of the next one, and the end of its block
     u32 end_of_block;
     const u32* pairs;  // of words: the lane's one behind those that are there or come
     i32 left;          // pairs from there on
@@ -70,7 +76,8 @@ struct Decoder {
         return pair;
     }
     // Whether the group may be good: no encoder ends with a state below these.
-    __device__ __forceinline__ bool open(const Job& job, const DecodeTables<HUFFMAN>& tables, GroupWords& words, u64 group) {
+    __device__ __forceinline__ bool open(
+        const Job& job, const DecodeTables<HUFFMAN>& tables, GroupWords& words, u64 group) {
         const u8* const bytes = job.stream + job.group_offsets[group];
         const u32 lane = threadIdx.x & 31, count = (u32)(job.group_sizes[group] & 0x3fffff) << 2;
         this->job = &job;
@@ -94,9 +101,11 @@ struct Decoder {
     }
     __device__ __forceinline__ bool is_at_end() const {
         const i32 of_block = (i32)(at - (end_of_block - WORD_BLOCK_BYTES)) / 2;
-        return !__any_sync(FULL, x != 1u << 16) && (of_block + 1) / 2 == left + (i32)(threadIdx.x & 31) + 3 * 32;
+        return !__any_sync(FULL, x != 1u << 16) &&
+               (of_block + 1) / 2 == left + (i32)(threadIdx.x & 31) + 3 * 32;
     }
-    // States are never below 2^16 but before this. Between two times that move_on looks at it the place moves by 64 words at most.
+    // States are never below 2^16 but before this. Between two times that move_on looks at it the place moves
+    // by 64 words at most.
     __device__ __forceinline__ void refill() {
         const bool need = x < 1u << 16;
         const u32 mask = __ballot_sync(FULL, need), word = shared_half(at + 2 * __popc(mask & below));
@@ -140,7 +149,8 @@ struct Decoder {
                 high |= value << (at - 64);
         }
     }
-    // The place of a table that is in shared memory: its address, or of one of Huffman codes, how far it is behind the first.
+    // The place of a table that is in shared memory: its address, or of one of Huffman codes, how far it is
+    // behind the first.
     __device__ __forceinline__ u32 place_of(u32 table) const { return tables + table * STRIDE; }
     // A symbol from a table of that kind. Escapes are still to be resolved.
     __device__ __forceinline__ u32 step(u32 place) {
@@ -153,7 +163,8 @@ struct Decoder {
             static_assert(STARTS_BYTES == 1 << 8, "a start for each byte");
             const uint4 four = four_words<STARTS_BYTES>(at);
             u32 found = min(min(key - four.x, key - four.y), key - four.z);
-            if (__any_sync(FULL, four.w <= key)) found = search(found, key, at + STARTS_BYTES + 12, place + DECODE_TABLE_BYTES);
+            if (__any_sync(FULL, four.w <= key))
+                found = search(found, key, at + STARTS_BYTES + 12, place + DECODE_TABLE_BYTES);
             x = state_behind(x, found);
             symbol = slot_symbol(found);
         }
@@ -171,7 +182,9 @@ struct Decoder {
         return found;
     }
     __device__ __forceinline__ u32 code_step(bool active, u32 place) {
-        const u32 entry = active ? *reinterpret_cast<const u16*>(reinterpret_cast<const u8*>(job->codes) + (place + sizeof(u16) * (x & (CODES - 1)))) : 0;
+        const u32 entry = active ? *reinterpret_cast<const u16*>(reinterpret_cast<const u8*>(job->codes) +
+                                                                 (place + sizeof(u16) * (x & (CODES - 1))))
+                                 : 0;
         x >>= entry >> 8;
         return entry & 255;
     }
@@ -218,8 +231,8 @@ struct Decoder {
     }
 };
 
-// The ends of a sum along the lists of a chunk: the sum up to each lane, without what lies before its list. Lanes of
-// `begins` are the first ones of a list; `open` is what the list of the first lane has already.
+// The ends of a sum along the lists of a chunk: the sum up to each lane, without what lies before its list.
+// Lanes of `begins` are the first ones of a list; `open` is what the list of the first lane has already.
 __device__ __forceinline__ i32 sum_in_list(i32 value, u32 begins, i32 open) {
     const i32 lane = threadIdx.x & 31;
     value = (i32)sum_up_to_me((u32)value);
@@ -231,8 +244,8 @@ __device__ __forceinline__ i32 sum_in_list(i32 value, u32 begins, i32 open) {
 
 // The masks of the tiles of a batch, from their lists. Whether these are bad.
 template <bool HUFFMAN, typename Lists>
-__device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists, u64 batch, u32 my_info,
-                                             bool exists, const u32 (&counts)[2]) {
+__device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists,
+    u64 batch, u32 my_info, bool exists, const u32 (&counts)[2]) {
     const i32 lane = threadIdx.x & 31;
     // What the lane's tile owns.
     u32 owned = 0;
@@ -259,7 +272,8 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         const u32 name = active ? lists.names[list] : 0;
         const u64 index = batch + (name >> 1);
         const i32 run = (i32)decoder.runs(decoder.place_of(active ? MASK_RUN : decoder.NO_TABLE));
-        const i32 next = sum_in_list(active ? run + 1 : 0, begins, first == lists.starts[list] ? 0 : open), number = next - 1;
+        const i32 next = sum_in_list(active ? run + 1 : 0, begins, first == lists.starts[list] ? 0 : open),
+                  number = next - 1;
         open = __shfl_sync(FULL, next, 31);
         const u32 mine = __shfl_sync(FULL, owned, name >> 1);
         u32 byte = decoder.step(decoder.place_of(active ? MASK_BYTE : decoder.NO_TABLE));
@@ -267,10 +281,12 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         decoder.resolve_escape(byte);
         const bool fits = number < 32 * (i32)((mine >> 8) + 7 >> 3) && (u32)(number & 31) < (mine & 255);
         if (warp_or(active && !fits)) return true;
-        if (active) atomicOr(&job.masks[index * 64 + (name & 1) * TILE + (number & 31)], byte << 8 * (number >> 5));
+        if (active)
+            atomicOr(&job.masks[index * 64 + (name & 1) * TILE + (number & 31)], byte << 8 * (number >> 5));
     }
     __syncwarp();
-    // Some tiles at a time, whose rows are all asked for before the first are there. (Atomics go past the first cache.)
+    // Some tiles at a time, whose rows are all asked for before the first are there. (Atomics go past the
+    // first cache.)
     constexpr i32 AHEAD = 4;
     for (u32 left = masked; left;) {
         i32 tiles[AHEAD];
@@ -286,7 +302,8 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
 #pragma unroll
         for (i32 i = 0; i < AHEAD; i++) {
             if (i > 0 && warp_or(tiles[i] == tiles[0])) break;
-            const u32 states = warp_or(mode_in(__shfl_sync(FULL, my_info, tiles[i]))), mine = __shfl_sync(FULL, owned, tiles[i]);
+            const u32 states = warp_or(mode_in(__shfl_sync(FULL, my_info, tiles[i]))),
+                      mine = __shfl_sync(FULL, owned, tiles[i]);
             const u32 all = lane < (i32)(mine & 255) ? row_mask((i32)(mine >> 8)) : 0;
 #pragma unroll
             for (i32 plane = 0; plane < 2; plane++) {
@@ -326,11 +343,11 @@ __device__ __forceinline__ u32 masked_tiles(const Job& job, u64 batch, bool exis
     return warp_or(__ballot_sync(FULL, exists && has_codes(mode_in(my_info)) && !whole));
 }
 
-// What comes before the lists of a batch: info words, entries of sparse lists (the coarse, the middle, and from bit 16 on the fine one),
-// masks. Whether it is bad.
+// What comes before the lists of a batch: info words, entries of sparse lists (the coarse, the middle, and
+// from bit 16 on the fine one), masks. Whether it is bad.
 template <bool HUFFMAN, typename Lists>
-__device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists, u64 batch, bool exists,
-                                          u32& my_info, u32& counts) {
+__device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists, u64 batch,
+    bool exists, u32& my_info, u32& counts) {
     const i32 lane = threadIdx.x & 31;
     my_info = counts = 0;
     const u32 mode = decoder.head_step(exists, TILE_MODE);
@@ -354,7 +371,8 @@ __device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& deco
     }
 #pragma unroll
     for (i32 plane = 0; plane < 2; plane++)
-        mask_counts[plane] = decoder.raw(exists && has_mask_list(mode_in(my_info), plane) ? MASK_COUNT_BITS : 0);
+        mask_counts[plane] =
+            decoder.raw(exists && has_mask_list(mode_in(my_info), plane) ? MASK_COUNT_BITS : 0);
     if (exists) job.info[batch + lane] = my_info;
     return decode_masks(job, decoder, lists, batch, my_info, exists, mask_counts);
 }

@@ -1,21 +1,27 @@
-// Entries of decompression that read the header and the tables, and check. Nothing is read beyond the stream's bytes, whatever it says.
-// Twins: src/stream/container.rs, src/entropy/tables.rs, ans.rs and huffman.rs.
+// Entries of decompression that read the header and the tables, and check. Nothing is read beyond the
+// stream's bytes, whatever it says. Twins: src/stream/container.rs, src/entropy/tables.rs, ans.rs and
+// huffman.rs.
 #pragma once
 #include "entropy/groups.cuh"
 
 // ---------------------------------------------------------------- header and tables
 
 // The first failure of a call is the one that is reported.
-__device__ __forceinline__ void fail(Control& control, i32 status) { atomicCAS(&control.status, STATUS_OK, status); }
+__device__ __forceinline__ void fail(Control& control, i32 status) {
+    atomicCAS(&control.status, STATUS_OK, status);
+}
 
-// Whether the stream is good, as far as is known, its content coded, and by a predictor. All of it is asked for at once.
-__device__ __forceinline__ bool is_coded(const Control& control) { return ((u32)control.status | control.content ^ CONTENT_CODED) == 0; }
+// Whether the stream is good, as far as is known, its content coded, and by a predictor. All of it is asked
+// for at once.
+__device__ __forceinline__ bool is_coded(const Control& control) {
+    return ((u32)control.status | control.content ^ CONTENT_CODED) == 0;
+}
 __device__ __forceinline__ bool is_coded_by(const Control& control, u32 predictor) {
     return ((u32)control.status | control.content ^ CONTENT_CODED | control.predictor ^ predictor) == 0;
 }
 
-// An entry of a stored table, from the bits that begin with it: the gap from the symbol before, and a field of four bits, behind which
-// the frequencies have as many bits as it says.
+// An entry of a stored table, from the bits that begin with it: the gap from the symbol before, and a field
+// of four bits, behind which the frequencies have as many bits as it says.
 struct StoredEntry {
     u32 gap, field, frequency, bits;
     bool good;  // whether an encoder writes such a gap
@@ -34,22 +40,26 @@ __device__ __forceinline__ StoredEntry stored_entry(const u32* words, u32 at, bo
     return e;
 }
 
-// What a block of `open` has at once: the first words of the stream. They are asked for before anything is known of it.
+// What a block of `open` has at once: the first words of the stream. They are asked for before anything is
+// known of it.
 constexpr u32 OPEN_THREADS = 1024, FIRST_WORDS = 2 * OPEN_THREADS;
 constexpr u32 MOST_TABLE_BITS = 255 * 32;
-constexpr u32 STARTS_BYTES = SCALE / SLOTS_PER_START;  // of a table: where the search for the entry of a slot begins
-constexpr u32 ENTRY_WARPS = ALPHABET / 32;             // with an entry of a table for each thread
+constexpr u32 STARTS_BYTES =
+    SCALE / SLOTS_PER_START;                // of a table: where the search for the entry of a slot begins
+constexpr u32 ENTRY_WARPS = ALPHABET / 32;  // with an entry of a table for each thread
 struct TableReader {
-    u32 words[FIRST_WORDS + 2];  // and what may be looked at behind the last one, which no entry that is good needs
+    u32 words[FIRST_WORDS +
+              2];  // and what may be looked at behind the last one, which no entry that is good needs
     // Where an entry that began at each bit of a table would end, or some entries behind it.
     u16 ends[2][MOST_TABLE_BITS + 2];
-    // Of each warp's entries: the sums of gaps and of what they take, and how many codes there are of each length.
+    // Of each warp's entries: the sums of gaps and of what they take, and how many codes there are of each
+    // length.
     u32 gaps[ENTRY_WARPS], taken[ENTRY_WARPS], lengths[ENTRY_WARPS][16];
     // The entries in order: where what they take begins, and symbols.
     u32 starts[ALPHABET], symbols[ALPHABET];
 };
 struct TableEntry {
-    bool exists;  // the thread has one: its number is my_entry()
+    bool exists;                           // the thread has one: its number is my_entry()
     u32 symbol, field, frequency, before;  // before: sum of what the entries before take
 };
 // The lanes of a warp whose code is as long as that of this one.
@@ -68,9 +78,12 @@ __device__ __forceinline__ void count_lengths(u32* lengths, const TableEntry& mi
 }
 
 // A word of the stream, or zero where it has none.
-__device__ __forceinline__ u32 load_word(const Job& job, const u32* stream, u32 k) { return 4 * ((u64)k + 1) <= job.stream_bytes ? stream[k] : 0; }
+__device__ __forceinline__ u32 load_word(const Job& job, const u32* stream, u32 k) {
+    return 4 * ((u64)k + 1) <= job.stream_bytes ? stream[k] : 0;
+}
 
-// The entry of a thread, if a table has so many: those of the last warps, since bits are with the first ones, all of which few tables need.
+// The entry of a thread, if a table has so many: those of the last warps, since bits are with the first ones,
+// all of which few tables need.
 __device__ __forceinline__ u32 my_entry() { return threadIdx.x ^ (OPEN_THREADS - ALPHABET); }
 // Where an entry begins, of a table of so many bits and entries.
 __device__ __forceinline__ u32 find_entry(TableReader& shared, u32 bits, u32 count) {
@@ -94,9 +107,10 @@ __device__ __forceinline__ u32 find_entry(TableReader& shared, u32 bits, u32 cou
     }
     return at;
 }
-// The entry of each thread of a table of so many bytes, not 0, of lengths or of frequencies, and whether an encoder writes such a table: what
-// its entries take is all there is, codes or frequencies.
-__device__ __forceinline__ bool read_table(TableReader& shared, const u32* words, u32 size, bool lengths, TableEntry& mine) {
+// The entry of each thread of a table of so many bytes, not 0, of lengths or of frequencies, and whether an
+// encoder writes such a table: what its entries take is all there is, codes or frequencies.
+__device__ __forceinline__ bool read_table(
+    TableReader& shared, const u32* words, u32 size, bool lengths, TableEntry& mine) {
     const u32 bits = 8 * size, entry = my_entry(), warp = entry >> 5, count = (words[0] & 255) + 1;
     // Beyond the end there is a place for what leads there and no further.
 #pragma unroll 1
@@ -141,7 +155,8 @@ __device__ __forceinline__ bool read_table(TableReader& shared, const u32* words
 }
 
 // A table of codes by the next MAX_LENGTH bits, length << 8 | symbol, from its entries, where it is good.
-__device__ __forceinline__ void make_code_table(u16* codes, TableReader& shared, bool good, const TableEntry& mine) {
+__device__ __forceinline__ void make_code_table(
+    u16* codes, TableReader& shared, bool good, const TableEntry& mine) {
     // Two neighbours are a word. A table without codes decodes to zeros without touching the state.
     u32* const words = reinterpret_cast<u32*>(codes);
     const u32 k = threadIdx.x, entry = my_entry(), lane = k & 31;
@@ -151,8 +166,8 @@ __device__ __forceinline__ void make_code_table(u16* codes, TableReader& shared,
         return;
     }
     if (entry < ALPHABET) {
-        // Shorter codes first, and smaller symbols: how many codes of each length there are in the warps before, and in all; a lane for
-        // each length. Numbers below, and above what they take of all CODES.
+        // Shorter codes first, and smaller symbols: how many codes of each length there are in the warps
+        // before, and in all; a lane for each length. Numbers below, and above what they take of all CODES.
         u32 before = 0, all = 0;
 #pragma unroll
         for (u32 w = 0; w < ENTRY_WARPS; w++) {
@@ -160,7 +175,8 @@ __device__ __forceinline__ void make_code_table(u16* codes, TableReader& shared,
             before += w < entry >> 5 ? some : 0;
             all += some;
         }
-        const u32 each = 1 | CODES >> lane << 16, mine_and_before = sum_up_to_me(all * each) - (all - before) * each;
+        const u32 each = 1 | CODES >> lane << 16,
+                  mine_and_before = sum_up_to_me(all * each) - (all - before) * each;
         u32 place = __shfl_sync(FULL, mine_and_before, mine.field);
         place += __popc(same_length(mine) & ((1u << lane) - 1)) * (1 | CODES >> mine.field << 16);
         if (mine.exists) {
@@ -182,16 +198,20 @@ __device__ __forceinline__ void make_code_table(u16* codes, TableReader& shared,
     words[k] = word;
 }
 
-// A table of slots from its entries, where it is good: the symbols that occur, in order. One without symbols decodes to zeros without touching
-// the state.
-__device__ __forceinline__ void make_slot_table(u32* entries, u8* starts, TableReader& shared, bool good, const TableEntry& mine) {
+// A table of slots from its entries, where it is good: the symbols that occur, in order. One without symbols
+// decodes to zeros without touching the state.
+__device__ __forceinline__ void make_slot_table(
+    u32* entries, u8* starts, TableReader& shared, bool good, const TableEntry& mine) {
     const u32 k = my_entry();
     if (k >= ALPHABET) return;
     const bool exists = good && mine.exists;
-    entries[k] = exists ? decode_entry(mine.frequency, mine.before, mine.symbol) : k == 0 ? decode_entry(SCALE, 0, 0) : NO_ENTRY;
+    entries[k] = exists   ? decode_entry(mine.frequency, mine.before, mine.symbol)
+                 : k == 0 ? decode_entry(SCALE, 0, 0)
+                          : NO_ENTRY;
     shared.starts[k] = exists ? mine.before : SCALE;
     meet_at<ALPHABET>(1);
-    // Where to look for the symbol of a slot: from the last that begins at the first one of these or before. There are four from there on.
+    // Where to look for the symbol of a slot: from the last that begins at the first one of these or before.
+    // There are four from there on.
     u32 rank = 0;
 #pragma unroll
     for (u32 step = ALPHABET / 2; step > 0; step /= 2)
@@ -199,7 +219,8 @@ __device__ __forceinline__ void make_slot_table(u32* entries, u8* starts, TableR
     starts[k] = (u8)(rank < ALPHABET - 4 ? rank : ALPHABET - 4);
 }
 
-// By a warp that found damage behind the header. What is wrong with that itself is reported by the block that reads it.
+// By a warp that found damage behind the header. What is wrong with that itself is reported by the block that
+// reads it.
 __device__ __forceinline__ void report_damage(const Job& job) {
     const bool has_header = status_of_stream(job, Header(job.stream, job.stream_bytes)) == STATUS_OK;
     if (has_header && (threadIdx.x & 31) == 0) fail(control_of(job), STATUS_CORRUPT_STREAM);
@@ -211,7 +232,8 @@ __device__ __forceinline__ void open_table(const Job& job, u32 table) {
     const u32 k = threadIdx.x, lane = k & 31;
     const u32* const stream = reinterpret_cast<const u32*>(job.stream);
 #pragma unroll
-    for (u32 i = 0; i < 2; i++) shared.words[i * OPEN_THREADS + k] = load_word(job, stream, i * OPEN_THREADS + k);
+    for (u32 i = 0; i < 2; i++)
+        shared.words[i * OPEN_THREADS + k] = load_word(job, stream, i * OPEN_THREADS + k);
     if (k < ENTRY_WARPS * 16) shared.lengths[k / 16][k % 16] = 0;
     // Behind the last code of a table.
     if (k < ALPHABET) shared.starts[k] = CODES;
@@ -230,7 +252,8 @@ __device__ __forceinline__ void open_table(const Job& job, u32 table) {
     if (inside && HEADER_BYTES + at + size > 4 * FIRST_WORDS) {
         // It is not among the first words.
         __syncthreads();
-        if (k < size / 4 + 2) shared.words[k] = k < size / 4 ? load_word(job, stream, (HEADER_BYTES + at) / 4 + k) : 0;
+        if (k < size / 4 + 2)
+            shared.words[k] = k < size / 4 ? load_word(job, stream, (HEADER_BYTES + at) / 4 + k) : 0;
         words = shared.words;
         __syncthreads();
     }
@@ -255,15 +278,18 @@ __device__ __forceinline__ void open_header(const Job& job) {
     const Header header(job.stream, job.stream_bytes);
     if (threadIdx.x < 32) {
         const i32 status = status_of_stream(job, header);
-        const u32 coding = header.word_at(12), content = header.word_at(16), first = header.word_at(20), second = header.word_at(24);
+        const u32 coding = header.word_at(12), content = header.word_at(16), first = header.word_at(20),
+                  second = header.word_at(24);
         const double bound = header.double_at(64), quantum = header.double_at(72);
-        const u64 fill[2] = {header.long_at(96), header.long_at(104)}, stream_bytes = header.long_at(112), groups = header.long_at(120);
+        const u64 fill[2] = {header.long_at(96), header.long_at(104)}, stream_bytes = header.long_at(112),
+                  groups = header.long_at(120);
         const u32 table_bytes = header.word_at(28);
         after_kernel_before();
         if (threadIdx.x != 0) return;
         if (status != STATUS_OK) fail(control, status);
         control.taper = first & 255;
-        for (i32 k = 0; k < ANCHOR_LEVEL; k++) control.kernels[k] = (k < 3 ? first >> 8 * (k + 1) : second >> 8 * (k - 3)) & 255;
+        for (i32 k = 0; k < ANCHOR_LEVEL; k++)
+            control.kernels[k] = (k < 3 ? first >> 8 * (k + 1) : second >> 8 * (k - 3)) & 255;
         control.coder = coding >> 16 & 255;
         control.predictor = coding >> 24;
         control.content = content >> 16 & 255;
@@ -280,8 +306,8 @@ __device__ __forceinline__ void open_header(const Job& job) {
         const u32 taper = header.word_at(20) & 255;
         after_kernel_before();
         for (u32 e = threadIdx.x - 32; e < LEVELS * IDS; e += OPEN_THREADS - 32)
-            quantizer_entry<T>(quantum, taper, (i32)(e / IDS), (i32)(e % IDS), control.quantizer.width[e / IDS][e % IDS],
-                               control.quantizer.inverse[e / IDS][e % IDS]);
+            quantizer_entry<T>(quantum, taper, (i32)(e / IDS), (i32)(e % IDS),
+                control.quantizer.width[e / IDS][e % IDS], control.quantizer.inverse[e / IDS][e % IDS]);
     }
 }
 
@@ -296,8 +322,9 @@ struct GroupSums {
     u64 bytes[32], tiles[32];
     u32 own_bytes[32], own_tiles[32];
 };
-// A part of the stream's words by a block: where the groups lie whose words are there. What is before it is summed by each block for itself: all
-// loads are on their way at once, before anything is known of the stream.
+// A part of the stream's words by a block: where the groups lie whose words are there. What is before it is
+// summed by each block for itself: all loads are on their way at once, before anything is known of the
+// stream.
 constexpr u32 PART_WORDS = 2 * OPEN_THREADS, MOST_FIRST_WORDS = (HEADER_BYTES + (u32)TABLE_SECTION_BYTES) / 4;
 __device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 blocks) {
     __shared__ GroupSums shared;
@@ -307,18 +334,23 @@ __device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 block
     const u32 parts = most <= PART_WORDS * blocks ? 1 : (most - 1) / (PART_WORDS * blocks) + 1;
     const u32 start = PART_WORDS / 2 * parts * block;  // in pairs of words, as all that follows
     // Behind the words of groups there are groups: a word that is left over is none.
-    const u32 pairs = job.stream_bytes / 8 < 1u << 31 ? (u32)(job.stream_bytes / 8) : 1u << 31, pairs_before = start < pairs ? start : pairs;
+    const u32 pairs = job.stream_bytes / 8 < 1u << 31 ? (u32)(job.stream_bytes / 8) : 1u << 31,
+              pairs_before = start < pairs ? start : pairs;
     const uint2* const stream = reinterpret_cast<const uint2*>(job.stream) + k;
     const uint2 none = make_uint2(0, 0);
     const Header header(job.stream, job.stream_bytes);
     constexpr u32 AHEAD = 8;
     uint2 own = start + k < pairs ? stream[start] : none, before[AHEAD];
 #pragma unroll
-    for (u32 i = 0; i < AHEAD; i++) before[i] = OPEN_THREADS * i + k < pairs_before ? stream[OPEN_THREADS * i] : none;
+    for (u32 i = 0; i < AHEAD; i++)
+        before[i] = OPEN_THREADS * i + k < pairs_before ? stream[OPEN_THREADS * i] : none;
     const bool coded = (header.word_at(16) >> 16 & 255) == CONTENT_CODED;
     const u64 all_groups = header.long_at(120);
     const u32 groups = !coded ? 0 : all_groups < job.tiles() ? (u32)all_groups : (u32)job.tiles();
-    const u32 table_bytes = header.word_at(28), first = (HEADER_BYTES + (table_bytes < TABLE_SECTION_BYTES ? table_bytes : (u32)TABLE_SECTION_BYTES)) / 4;
+    const u32 table_bytes = header.word_at(28),
+              first = (HEADER_BYTES +
+                          (table_bytes < TABLE_SECTION_BYTES ? table_bytes : (u32)TABLE_SECTION_BYTES)) /
+                      4;
     const u64 stream_bytes = header.long_at(112);
     const u32 end = first + groups;
     if (2 * start >= end) return;
@@ -337,7 +369,8 @@ __device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 block
         tiles += some_tiles;
         at += AHEAD * OPEN_THREADS;
 #pragma unroll
-        for (u32 i = 0; i < AHEAD; i++) before[i] = at + OPEN_THREADS * i + k < pairs_before ? stream[at + OPEN_THREADS * i] : none;
+        for (u32 i = 0; i < AHEAD; i++)
+            before[i] = at + OPEN_THREADS * i + k < pairs_before ? stream[at + OPEN_THREADS * i] : none;
     }
     bool bad = false;
     for (u32 at = start; at < start + PART_WORDS / 2 * parts && 2 * at < end; at += OPEN_THREADS) {
@@ -351,15 +384,19 @@ __device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 block
         // Sums of fours of bytes fit, whatever the words say.
         const u32 fours[2] = {(about[0] & (u32)GROUP_BYTES_MASK) / 4, (about[1] & (u32)GROUP_BYTES_MASK) / 4};
         const u32 counts[2] = {here[0] + (about[0] >> 24), here[1] + (about[1] >> 24)};
-        const u32 all_fours = sum_up_to_me(fours[0] + fours[1]), all_counts = sum_up_to_me(counts[0] + counts[1]);
-        const u64 bytes_before = at > 0 ? warp_sum_long(bytes) : 0, tiles_before = at > 0 ? warp_sum_long(tiles) : 0;
+        const u32 all_fours = sum_up_to_me(fours[0] + fours[1]),
+                  all_counts = sum_up_to_me(counts[0] + counts[1]);
+        const u64 bytes_before = at > 0 ? warp_sum_long(bytes) : 0,
+                  tiles_before = at > 0 ? warp_sum_long(tiles) : 0;
         if (lane == 31) {
             shared.bytes[warp] = bytes_before, shared.tiles[warp] = tiles_before;
             shared.own_bytes[warp] = all_fours, shared.own_tiles[warp] = all_counts;
         }
         __syncthreads();
-        const u64 below_bytes = warp_sum_long(shared.bytes[lane] + (lane < warp ? 4 * (u64)shared.own_bytes[lane] : 0));
-        const u64 below_tiles = warp_sum_long(shared.tiles[lane] + (lane < warp ? shared.own_tiles[lane] : 0));
+        const u64 below_bytes =
+            warp_sum_long(shared.bytes[lane] + (lane < warp ? 4 * (u64)shared.own_bytes[lane] : 0));
+        const u64 below_tiles =
+            warp_sum_long(shared.tiles[lane] + (lane < warp ? shared.own_tiles[lane] : 0));
         const u32 numbers_before = 2 * at > first ? 2 * at - first : 0;
         u64 offset = 4 * (u64)end + below_bytes + 4 * (u64)(all_fours - fours[0] - fours[1]);
         u64 tile = below_tiles + numbers_before + (all_counts - counts[0] - counts[1]);
@@ -368,7 +405,8 @@ __device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 block
             const u32 g = number + i, size = about[i] & (u32)GROUP_BYTES_MASK;
             if (!here[i]) continue;
             job.group_offsets[g] = offset;
-            // The first tile in 34 bits, more than a grid of restore has, the tiles less one in 8, the bytes in fours in 22.
+            // The first tile in 34 bits, more than a grid of restore has, the tiles less one in 8, the bytes
+            // in fours in 22.
             job.group_sizes[g] = tile << 30 | (u64)(counts[i] - 1) << 22 | size / 4;
             offset += size;
             tile += counts[i];
@@ -401,7 +439,8 @@ __device__ __forceinline__ void check_stream(const Job& job) {
     if (!job.verify_checksum) return after_kernel_before();
     const u32 threads = gridDim.x * blockDim.x, mine = blockIdx.x * blockDim.x + threadIdx.x;
     const uint4* from = reinterpret_cast<const uint4*>(job.stream) + mine;
-    // Some at a time, all of which are on their way before the first is there; the first ones while the stream is opened.
+    // Some at a time, all of which are on their way before the first is there; the first ones while the
+    // stream is opened.
     constexpr u32 AHEAD = 4;
 #pragma unroll
     for (u32 i = 0; i < AHEAD; i++)
@@ -416,7 +455,8 @@ __device__ __forceinline__ void check_stream(const Job& job) {
     const u32* const stream = reinterpret_cast<const u32*>(job.stream);
     u32 sum = 0;
     auto add = [&](const uint4& four, u32 step) {
-        sum += checksum_mix(four.x + step) + checksum_mix(four.y + step + CHECKSUM_STEP) + checksum_mix(four.z + step + 2 * CHECKSUM_STEP) +
+        sum += checksum_mix(four.x + step) + checksum_mix(four.y + step + CHECKSUM_STEP) +
+               checksum_mix(four.z + step + 2 * CHECKSUM_STEP) +
                checksum_mix(four.w + step + 3 * CHECKSUM_STEP);
     };
     u64 k = mine;
@@ -440,5 +480,6 @@ __device__ __forceinline__ void check_stream(const Job& job) {
     if (threadIdx.x != 0) return;
     // One that has added to the checksum knows how many have.
     const ull before = atomicAdd((ull*)&control.seal, (ull)of_block << 32 | 1);
-    if ((u32)before == gridDim.x - 1 && (u32)(before >> 32) + of_block != stream[2]) fail(control, STATUS_CORRUPT_STREAM);
+    if ((u32)before == gridDim.x - 1 && (u32)(before >> 32) + of_block != stream[2])
+        fail(control, STATUS_CORRUPT_STREAM);
 }

@@ -4,16 +4,19 @@
 #include "decompress/decode.cuh"
 #include "tile/traversal_restore.cuh"
 
-// What the kernels that restore values ask for again and again, in the control block behind what others keep there.
+// What the kernels that restore values ask for again and again, in the control block behind what others keep
+// there.
 template <typename T>
 struct RestoreTables {
     typename Real<T>::Pair small[ANCHOR_LEVEL][32];  // residuals of the symbols without raw bits
     T width[ANCHOR_LEVEL][16];                       // by id
-    u32 meanings[256];                               // of symbols with raw bits: id, bits of both codes, whether they are wide
-    u64 fill_bits;                                   // of the fill value, or of a NaN
+    u32 meanings[256];  // of symbols with raw bits: id, bits of both codes, whether they are wide
+    u64 fill_bits;      // of the fill value, or of a NaN
 };
 constexpr u64 RESTORE_TABLES_AT = 8192;
-static_assert(sizeof(Control) <= RESTORE_TABLES_AT && RESTORE_TABLES_AT + sizeof(RestoreTables<double>) <= CONTROL_BYTES, "the tables have their place");
+static_assert(sizeof(Control) <= RESTORE_TABLES_AT &&
+                  RESTORE_TABLES_AT + sizeof(RestoreTables<double>) <= CONTROL_BYTES,
+    "the tables have their place");
 template <typename T>
 __device__ __forceinline__ RestoreTables<T>& restore_tables(const Job& job) {
     return *reinterpret_cast<RestoreTables<T>*>(job.control + RESTORE_TABLES_AT);
@@ -26,9 +29,11 @@ __device__ __forceinline__ void make_restore_tables(const Job& job, const Contro
     for (u32 k = threadIdx.x; k < ANCHOR_LEVEL * 32; k += blockDim.x) {
         const Code code = decode_small(k % 32);
         const T width = (T)control.quantizer.width[k / 32][0];
-        if (k % 32 < FIRST_WITH_RAW_BITS) tables.small[k / 32][k % 32] = Real<T>::pair((T)code.qu * width, (T)code.qv * width);
+        if (k % 32 < FIRST_WITH_RAW_BITS)
+            tables.small[k / 32][k % 32] = Real<T>::pair((T)code.qu * width, (T)code.qv * width);
     }
-    for (u32 k = threadIdx.x; k < ANCHOR_LEVEL * IDS; k += blockDim.x) tables.width[k / IDS][k % IDS] = (T)control.quantizer.width[k / IDS][k % IDS];
+    for (u32 k = threadIdx.x; k < ANCHOR_LEVEL * IDS; k += blockDim.x)
+        tables.width[k / IDS][k % IDS] = (T)control.quantizer.width[k / IDS][k % IDS];
     if (threadIdx.x == 0) tables.fill_bits = control.fill_bits;
     for (u32 k = threadIdx.x; k < 256; k += blockDim.x) {
         const Meaning m = meaning(k);
@@ -49,19 +54,22 @@ __device__ __forceinline__ bool anchor_code(const Job& job, u64 index, Code& cod
     if (symbol == STORED) return false;
     typedef typename Payload<T>::Type P;
     u64 raw = 0;
-    if (symbol_raw_bits(symbol)) raw = Payload<T>::low(reinterpret_cast<const P*>(job.payload)[index * TILE_VERTICES]);
+    if (symbol_raw_bits(symbol))
+        raw = Payload<T>::low(reinterpret_cast<const P*>(job.payload)[index * TILE_VERTICES]);
     code = decode_symbol(symbol, raw);
     return true;
 }
 
-// Whether the predictor of a stream is the one that the call expected and not this one. `open`, which found it, is complete before any kernel begins
-// that comes behind the check.
+// Whether the predictor of a stream is the one that the call expected and not this one. `open`, which found
+// it, is complete before any kernel begins that comes behind the check.
 __device__ __forceinline__ bool is_lorenzo_as_expected(const Job& job, const Control& control) {
-    return job.predictor == PREDICTOR_LORENZO && (control.predictor ^ PREDICTOR_LORENZO | control.content ^ CONTENT_CODED) == 0;
+    return job.predictor == PREDICTOR_LORENZO &&
+           (control.predictor ^ PREDICTOR_LORENZO | control.content ^ CONTENT_CODED) == 0;
 }
 
-// Grid: a block for each chunk of ANCHOR_CHUNK tiles and one more, which makes the tables. Block: ANCHOR_THREADS. Values of the anchors. Each anchor
-// is read once; a block also reads what chunks before it sum to, 32 of them for each step back (anchor_scan.cuh).
+// Grid: a block for each chunk of ANCHOR_CHUNK tiles and one more, which makes the tables. Block:
+// ANCHOR_THREADS. Values of the anchors. Each anchor is read once; a block also reads what chunks before it
+// sum to, 32 of them for each step back (anchor_scan.cuh).
 template <typename T>
 __device__ __forceinline__ void anchor_values(const Job& job) {
     typedef typename Real<T>::Pair P;
@@ -95,8 +103,10 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
         P value = Real<T>::pair(T(0), T(0));
         if (has[i]) {
             const i32 id = (i32)ids[i];
-            // Not by the cache of the multiprocessor: other blocks' anchors, in whose place digits are still, may be in the same line.
-            const u32 digits = id ? (u32)Real<T>::bits(__ldcg(&reinterpret_cast<const P*>(job.anchors)[index].x)) : 0;
+            // Not by the cache of the multiprocessor: other blocks' anchors, in whose place digits are still,
+            // may be in the same line.
+            const u32 digits =
+                id ? (u32)Real<T>::bits(__ldcg(&reinterpret_cast<const P*>(job.anchors)[index].x)) : 0;
             const u32 mask = (1u << (2 * id)) - 1;
             const T w = (T)control.quantizer.width[ANCHOR_LEVEL][id];
             const i32 qu = join_code((i32)sums[i].x, digits & mask, id);
@@ -104,7 +114,8 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
             value = Real<T>::pair(T(0) + (T)qu * w, T(0) + (T)qv * w);
         } else if (symbols[i] == STORED) {
             const Q raw = reinterpret_cast<const Q*>(job.payload)[index * TILE_VERTICES];
-            const T a = Real<T>::from_bits(Payload<T>::low(raw)), b = Real<T>::from_bits(Payload<T>::second(raw));
+            const T a = Real<T>::from_bits(Payload<T>::low(raw)),
+                    b = Real<T>::from_bits(Payload<T>::second(raw));
             if (!is_missing(a, b, control.fill_bits)) value = Real<T>::pair(a, b);
         }
         reinterpret_cast<P*>(job.anchors)[index] = value;
@@ -119,7 +130,8 @@ __shared__ u8 restore_missing[2 * RESTORE_WARPS];
 // A vertex with raw bits, or none because it is hidden by a mask. Missing ones are seen as zeros, and noted.
 constexpr u32 HIDDEN = 255;
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ P value_of_raw(const typename Payload<T>::Type* payload, const RestoreTables<T>* tables, u32 symbol, P prediction, i32 level) {
+__device__ __noinline__ P value_of_raw(const typename Payload<T>::Type* payload,
+    const RestoreTables<T>* tables, u32 symbol, P prediction, i32 level) {
     if (symbol == HIDDEN) return Real<T>::pair(T(0), T(0));
     const auto payload_here = *payload;
     const u64 raw = Payload<T>::low(payload_here);
@@ -132,7 +144,8 @@ __device__ __noinline__ P value_of_raw(const typename Payload<T>::Type* payload,
     // As decode_symbol says it.
     const u32 m = tables->meanings[symbol], ku = m >> 8 & 255, kv = m >> 16 & 255, wide = m >> 24;
     const T width = tables->width[level][m & 255];
-    const u32 u = (u32)raw & (((1u << wide) << ku) - 1), v = (u32)(raw >> (ku + wide)) & (((1u << wide) << kv) - 1);
+    const u32 u = (u32)raw & (((1u << wide) << ku) - 1),
+              v = (u32)(raw >> (ku + wide)) & (((1u << wide) << kv) - 1);
     i32 qu, qv;
     if (wide) {
         qu = (i32)(u - (1u << ku));
@@ -147,7 +160,8 @@ __device__ __noinline__ P value_of_raw(const typename Payload<T>::Type* payload,
 
 // What predictions see of a vertex with this symbol.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ P value_of(const RestoreTables<T>& tables, const typename Payload<T>::Type* payload, u32 symbol, P prediction, i32 level) {
+__device__ __forceinline__ P value_of(const RestoreTables<T>& tables,
+    const typename Payload<T>::Type* payload, u32 symbol, P prediction, i32 level) {
     if (symbol >= FIRST_WITH_RAW_BITS) return value_of_raw<T>(payload, &tables, symbol, prediction, level);
     const P residual = tables.small[level][symbol];
     return Real<T>::pair(prediction.x + residual.x, prediction.y + residual.y);
@@ -173,22 +187,24 @@ __device__ __forceinline__ bool is_paired(const Job& job, u64 index, u32 info) {
     return shape.last_x == TILE && shape.last_y == TILE && has_codes(info & 255);
 }
 
-// Marks the vertices that are hidden by masks among the symbols of a tile, by half a warp, at the same time as the other half.
-// A lane has rows `lane` and `lane + HALF` of what is hidden.
+// Marks the vertices that are hidden by masks among the symbols of a tile, by half a warp, at the same time
+// as the other half. A lane has rows `lane` and `lane + HALF` of what is hidden.
 __device__ __forceinline__ void mark_hidden(u8* symbols, u32 low, u32 high) {
     const i32 lane = threadIdx.x & (HALF - 1);
 #pragma unroll 1
     for (i32 position = lane; position < 256; position += HALF) {
         i32 x, y;
         place_of(position, x, y);
-        const u32 row_low = __shfl_sync(FULL, low, y & (HALF - 1), HALF), row_high = __shfl_sync(FULL, high, y & (HALF - 1), HALF);
+        const u32 row_low = __shfl_sync(FULL, low, y & (HALF - 1), HALF),
+                  row_high = __shfl_sync(FULL, high, y & (HALF - 1), HALF);
         if ((y < HALF ? row_low : row_high) >> x & 1) symbols[position] = HIDDEN;
     }
 #pragma unroll 1
     for (i32 j = 0; j < HALF; j++) {
         const u32 rows = j < HALF / 2 ? low : high;
         const i32 y = 2 * j & (HALF - 1);
-        const u32 even = __shfl_sync(FULL, rows, y, HALF) >> 2 * lane, odd = __shfl_sync(FULL, rows, y + 1, HALF) >> 2 * lane;
+        const u32 even = __shfl_sync(FULL, rows, y, HALF) >> 2 * lane,
+                  odd = __shfl_sync(FULL, rows, y + 1, HALF) >> 2 * lane;
         u8* const to = symbols + 256 + HALF * j + lane;
         if (even & 2) to[0] = HIDDEN;
         if (odd & 1) to[256] = HIDDEN;
@@ -203,7 +219,8 @@ __device__ __noinline__ void restore_unseen(const Job& job, const u8* symbols, u
     const TileShape shape = wide_tile_shape(job, index);
     T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
-    const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
+    const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride,
+              stride_v = job.v_layout.stride;
     if ((job.info[index] & 255) % 3 == MASK_SOME) {
         const Control& control = control_of(job);
         const T fill_u = Real<T>::from_bits(control.fill[0]), fill_v = Real<T>::from_bits(control.fill[1]);
@@ -224,14 +241,16 @@ __device__ __noinline__ void restore_unseen(const Job& job, const u8* symbols, u
             if (symbols[k] != STORED) continue;
             i32 x, y;
             place_of(k, x, y);
-            const auto raw = reinterpret_cast<const typename Payload<T>::Type*>(job.payload)[index * TILE_VERTICES + k];
+            const auto raw =
+                reinterpret_cast<const typename Payload<T>::Type*>(job.payload)[index * TILE_VERTICES + k];
             u[y * pitch_u + x * stride_u] = Real<T>::from_bits(Payload<T>::low(raw));
             v[y * pitch_v + x * stride_v] = Real<T>::from_bits(Payload<T>::second(raw));
         }
     }
 }
 
-// Payload takes longer to come than all else: that of four vertices is on its way to the cache if one of their symbols has raw bits.
+// Payload takes longer to come than all else: that of four vertices is on its way to the cache if one of
+// their symbols has raw bits.
 template <typename Q>
 __device__ __forceinline__ void expect_payload(const Q* payload, u32 four) {
     static_assert(FIRST_WITH_RAW_BITS == 0x80 - 0x67, "sums have their highest bit where there are raw bits");
@@ -243,7 +262,8 @@ __device__ __forceinline__ void expect_payload(const Q* payload, u32 four) {
 // Half a warp for a tile, its lattice lines included: those on the right and below are decoded again
 // from the codes of the neighbours. Both halves may have the same tile.
 template <typename T>
-__device__ __forceinline__ void restore_pair(const Job& job, const Control& control, RestorePair<T>& shared, u64 index) {
+__device__ __forceinline__ void restore_pair(
+    const Job& job, const Control& control, RestorePair<T>& shared, u64 index) {
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
     const RestoreTables<T>& tables = restore_tables<T>(job);
@@ -254,7 +274,8 @@ __device__ __forceinline__ void restore_pair(const Job& job, const Control& cont
     u8* const far_sides = reinterpret_cast<u8*>(lattice.even + EVEN + 1);
     const Q* const payload = reinterpret_cast<const Q*>(job.payload) + index * TILE_VERTICES;
     const u64 below = index + job.tiles_x, right = index + 1;
-    const u32 info = job.info[index] & 255, info_below = job.info[below] & 255, info_right = job.info[right] & 255;
+    const u32 info = job.info[index] & 255, info_below = job.info[below] & 255,
+              info_right = job.info[right] & 255;
     u32 steps = job.steps[index], steps_below = job.steps[below], steps_right = job.steps[right];
     if (lane < 4)
         lattice.even[(lane & 1 ? HALF : 0) + (lane & 2 ? HALF * EVEN : 0)] =
@@ -277,12 +298,15 @@ __device__ __forceinline__ void restore_pair(const Job& job, const Control& cont
     }
     __syncwarp();
     const bool masked = __any_sync(FULL, info | info_below | info_right);
-    auto hidden_rows = [&](u64 tile, i32 y) -> u32 { return job.masks[tile * 64 + y] | job.masks[tile * 64 + TILE + y]; };
+    auto hidden_rows = [&](u64 tile, i32 y) -> u32 {
+        return job.masks[tile * 64 + y] | job.masks[tile * 64 + TILE + y];
+    };
     if (masked) {
         if (!has_codes(info_below)) steps_below = 0;
         if (!has_codes(info_right)) steps_right = 0;
         if (__any_sync(FULL, info)) {
-            mark_hidden(symbols, info ? hidden_rows(index, lane) : 0, info ? hidden_rows(index, lane + HALF) : 0);
+            mark_hidden(
+                symbols, info ? hidden_rows(index, lane) : 0, info ? hidden_rows(index, lane + HALF) : 0);
             steps = FULL;
         }
         __syncwarp();
@@ -290,7 +314,8 @@ __device__ __forceinline__ void restore_pair(const Job& job, const Control& cont
     if (lane == 0) restore_missing[threadIdx.x / HALF] = symbols[0] == STORED;
 #pragma unroll
     for (i32 part = 0; part < 2; part++) {
-        // A lane has one vertex of the finest level of each side, and one of the others but for the first lane.
+        // A lane has one vertex of the finest level of each side, and one of the others but for the first
+        // lane.
         const i32 number = part == 0 ? HALF + lane : lane > 0 ? lane : 1;
         const i32 level = part == 0 ? 0 : __clz(number) - 27, n = HALF >> level, i = number - n;
         const i32 on_row = n * n + i, on_column = n * (2 * n + i);
@@ -310,11 +335,15 @@ __device__ __forceinline__ void restore_pair(const Job& job, const Control& cont
     }
     __syncwarp();
     const u32 all_steps = warp_or(steps);
-    // Of a pair of rows of the finest level, and of the next one for what is between others of a row, which is ahead.
+    // Of a pair of rows of the finest level, and of the next one for what is between others of a row, which
+    // is ahead.
     auto expect = [&](i32 pair) {
-        const i32 at = 512 + 32 * pair + 4 * lane + (lane < HALF / 2 ? 0 : 224), ahead = 256 + 32 * (pair + 1) + 4 * lane;
-        if (pair >= 0 && pair < HALF / 2) expect_payload(payload + at, *reinterpret_cast<const u32*>(symbols + at));
-        if (pair + 1 < HALF / 2 && lane < HALF / 2) expect_payload(payload + ahead, *reinterpret_cast<const u32*>(symbols + ahead));
+        const i32 at = 512 + 32 * pair + 4 * lane + (lane < HALF / 2 ? 0 : 224),
+                  ahead = 256 + 32 * (pair + 1) + 4 * lane;
+        if (pair >= 0 && pair < HALF / 2)
+            expect_payload(payload + at, *reinterpret_cast<const u32*>(symbols + at));
+        if (pair + 1 < HALF / 2 && lane < HALF / 2)
+            expect_payload(payload + ahead, *reinterpret_cast<const u32*>(symbols + ahead));
     };
     if (all_steps & 0x03030700) expect(-1), expect(0), expect(1);
     restored_sides<T>(lattice, control.kernels, [&](i32 side, i32 level, i32 number, P prediction, P) -> P {
@@ -327,19 +356,22 @@ __device__ __forceinline__ void restore_pair(const Job& job, const Control& cont
         return value_of<T>(tables, payload + position, symbols[position], prediction, level);
     });
     const TileShape shape = wide_tile_shape(job, index);
-    const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride, stride_v = job.v_layout.stride;
+    const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride,
+              stride_v = job.v_layout.stride;
     // Whether two neighbours are one word of memory, in all rows.
     const bool wide = warp_or(stride_u == 1 && stride_v == 1 && ((pitch_u | pitch_v) & 1) == 0 &&
-                               (((u64)job.u | (u64)job.v) & (2 * sizeof(T) - 1)) == 0);
+                              (((u64)job.u | (u64)job.v) & (2 * sizeof(T) - 1)) == 0);
     // What moves on with the rows: where the lane stores, its symbols, the steps that have some.
-    T *u = vertex_at<T>(job.u, job.u_layout, shape.x0 + 2 * lane, shape.y0), *v = vertex_at<T>(job.v, job.v_layout, shape.x0 + 2 * lane, shape.y0);
+    T *u = vertex_at<T>(job.u, job.u_layout, shape.x0 + 2 * lane, shape.y0),
+      *v = vertex_at<T>(job.v, job.v_layout, shape.x0 + 2 * lane, shape.y0);
     i32 fine = 256 + lane;
     u32 some = all_steps >> 8;
     auto put = [&](i32 phase, i32 j, P prediction) -> P {
         // The row across is ahead of the others.
         const i32 ahead = phase > 0 ? 0 : j > 1 ? 2 : 1, at = 256 * phase + HALF * ahead;
         // As the twin rounds it: adding a zero makes -0 into 0.
-        if (!(some >> ahead / 2 & 1u << 8 * phase)) return Real<T>::pair(prediction.x + T(0), prediction.y + T(0));
+        if (!(some >> ahead / 2 & 1u << 8 * phase))
+            return Real<T>::pair(prediction.x + T(0), prediction.y + T(0));
         return value_of<T>(tables, payload + fine + at, symbols[fine + at], prediction, 0);
     };
     auto row = [&](i32 j, P a, P b, P c, P d) {
@@ -373,7 +405,8 @@ __device__ __forceinline__ void restore_pair(const Job& job, const Control& cont
 
 // One tile by one warp, its lattice lines included, whatever its shape and masks.
 template <typename T>
-__device__ __forceinline__ void restore_tile(const Job& job, const Control& control, RestoreTile<T>& shared, u64 index) {
+__device__ __forceinline__ void restore_tile(
+    const Job& job, const Control& control, RestoreTile<T>& shared, u64 index) {
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
     const i32 lane = threadIdx.x & 31;
@@ -427,7 +460,8 @@ __device__ __forceinline__ void restore_tile(const Job& job, const Control& cont
             const i32 side = k >> (4 - level), i = k & (n - 1), along_ = (2 * i + 1) * step;
             const bool vertical = side & 1, far = side & 2;
             const i32 x = vertical ? (far ? TILE : 0) : along_, y = vertical ? along_ : (far ? TILE : 0);
-            if (x >= width || y >= height || (!full && along_ > (vertical ? shape.last_y : shape.last_x))) continue;
+            if (x >= width || y >= height || (!full && along_ > (vertical ? shape.last_y : shape.last_x)))
+                continue;
             if (along_ >= TILE) continue;
             // The tile that owns the side, and the position there.
             const u64 owner = far ? (vertical ? index + 1 : index + job.tiles_x) : index;
@@ -437,7 +471,8 @@ __device__ __forceinline__ void restore_tile(const Job& job, const Control& cont
             if (far) {
                 const u32 m = job.info[owner] & 255;
                 const u32 steps = has_codes(m) ? job.steps[owner] : 0;
-                symbol = steps >> (position >> 5) & 1 ? job.symbols[owner * TILE_VERTICES + position] : SYMBOL_ZERO;
+                symbol = steps >> (position >> 5) & 1 ? job.symbols[owner * TILE_VERTICES + position]
+                                                      : SYMBOL_ZERO;
                 if (m != 0) {
                     const u32* rows = job.masks + owner * 64 + (vertical ? y : 0);
                     masked = (rows[0] | rows[TILE]) >> (vertical ? 0 : x) & 1;
@@ -447,20 +482,23 @@ __device__ __forceinline__ void restore_tile(const Job& job, const Control& cont
                 if (mode != 0) masked = (masks[y] | masks[TILE + y]) >> x & 1;
             }
             const i32 last = vertical ? shape.last_y : shape.last_x;
-            const P p = along<T>(kernel, values, y * CLOSED + x, vertical ? step * CLOSED : step, along_, step, last);
+            const P p =
+                along<T>(kernel, values, y * CLOSED + x, vertical ? step * CLOSED : step, along_, step, last);
             P value = Real<T>::pair(T(0), T(0));
-            if (!masked) value = value_of<T>(tables, payload + owner * TILE_VERTICES + position, symbol, p, level);
+            if (!masked)
+                value = value_of<T>(tables, payload + owner * TILE_VERTICES + position, symbol, p, level);
             values[y * CLOSED + x] = value;
         }
         __syncwarp();
     }
     // The interior.
     interior<T>(values, shape.last_x, shape.last_y, control.kernels, control.quantizer,
-                [&](i32 level, T, T, i32 position, i32 x, i32 y, P prediction) {
-                    P value = value_of<T>(tables, payload + index * TILE_VERTICES + position, shared.symbols[position], prediction, level);
-                    if (mode != 0 && ((masks[y] | masks[TILE + y]) >> x & 1)) value = Real<T>::pair(T(0), T(0));
-                    values[y * CLOSED + x] = value;
-                });
+        [&](i32 level, T, T, i32 position, i32 x, i32 y, P prediction) {
+            P value = value_of<T>(tables, payload + index * TILE_VERTICES + position,
+                shared.symbols[position], prediction, level);
+            if (mode != 0 && ((masks[y] | masks[TILE + y]) >> x & 1)) value = Real<T>::pair(T(0), T(0));
+            values[y * CLOSED + x] = value;
+        });
     __syncwarp();
     // Values that predictions did not see.
     if (mode != 0) {
@@ -485,8 +523,8 @@ __device__ __forceinline__ void restore_tile(const Job& job, const Control& cont
                 place_of(4 * k + b, x, y);
                 if (mode != 0 && ((masks[y] | masks[TILE + y]) >> x & 1)) continue;
                 const Q raw = payload[index * TILE_VERTICES + 4 * k + b];
-                values[y * CLOSED + x] = Real<T>::pair(Real<T>::from_bits(Payload<T>::low(raw)),
-                                                       Real<T>::from_bits(Payload<T>::second(raw)));
+                values[y * CLOSED + x] = Real<T>::pair(
+                    Real<T>::from_bits(Payload<T>::low(raw)), Real<T>::from_bits(Payload<T>::second(raw)));
             }
         }
     }
@@ -508,8 +546,10 @@ __device__ __forceinline__ void restore_values(const Job& job, u64 index) {
         for (i32 x = threadIdx.x & 31; x < shape.owned_x(); x += 32) {
             const u64 k = (shape.y0 + y) * job.nx + shape.x0 + x;
             const u8 *a = from + k * sizeof(T), *b = a + job.nx * job.ny * sizeof(T);
-            *vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y) = Real<T>::from_bits(sizeof(T) == 4 ? get32(a) : get64(a));
-            *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y) = Real<T>::from_bits(sizeof(T) == 4 ? get32(b) : get64(b));
+            *vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y) =
+                Real<T>::from_bits(sizeof(T) == 4 ? get32(a) : get64(a));
+            *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y) =
+                Real<T>::from_bits(sizeof(T) == 4 ? get32(b) : get64(b));
         }
 }
 
@@ -527,9 +567,10 @@ __device__ __forceinline__ void write_report(const Job& job, const Control& cont
     *job.report = r;
 }
 
-// Grid: any. Block: 32 * warps. The tiles that take a warp each, few and slow: the next kernel works beside this one. Or all
-// of them, where the content is stored, or where the predictor is not the one that the call expected: then this kernel is the last one, since
-// that of the pairs has so many blocks that they take their time even where there is nothing to do.
+// Grid: any. Block: 32 * warps. The tiles that take a warp each, few and slow: the next kernel works beside
+// this one. Or all of them, where the content is stored, or where the predictor is not the one that the call
+// expected: then this kernel is the last one, since that of the pairs has so many blocks that they take their
+// time even where there is nothing to do.
 template <typename T>
 __device__ __forceinline__ void restore_others(const Job& job) {
     __shared__ RestoreTile<T> shared[RESTORE_WARPS];
@@ -543,10 +584,12 @@ __device__ __forceinline__ void restore_others(const Job& job) {
     if (is_last && blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
     if (passes || ((u32)control.status | (stored ? 0 : control.predictor ^ PREDICTOR_HIERARCHICAL))) return;
     // A warp looks at 32 tiles at once, far from each other, since those that are slow lie together.
-    const u64 warp = (u64)blockIdx.x * RESTORE_WARPS + (threadIdx.x >> 5), warps = (u64)gridDim.x * RESTORE_WARPS;
+    const u64 warp = (u64)blockIdx.x * RESTORE_WARPS + (threadIdx.x >> 5),
+              warps = (u64)gridDim.x * RESTORE_WARPS;
     for (u64 first = warp; first < job.tiles(); first += 32 * warps) {
         const u64 mine = first + (threadIdx.x & 31) * warps;
-        const bool is_here = mine < job.tiles() && (stored || is_last || !is_paired(job, mine, job.info[mine]));
+        const bool is_here =
+            mine < job.tiles() && (stored || is_last || !is_paired(job, mine, job.info[mine]));
         for (u32 left = __ballot_sync(FULL, is_here); left; left &= left - 1) {
             const u64 index = first + (__ffs(left) - 1) * warps;
             if (stored)
@@ -558,8 +601,8 @@ __device__ __forceinline__ void restore_others(const Job& job) {
     }
 }
 
-// Grid: tiles / 2 / warps. Block: 32 * warps. The other tiles, and the report. Beside the kernel before, whose results
-// are complete when this one is.
+// Grid: tiles / 2 / warps. Block: 32 * warps. The other tiles, and the report. Beside the kernel before,
+// whose results are complete when this one is.
 template <typename T>
 __device__ __forceinline__ void restore(const Job& job) {
     __shared__ RestorePair<T> shared[RESTORE_WARPS];
@@ -570,7 +613,8 @@ __device__ __forceinline__ void restore(const Job& job) {
     if (is_coded_by(control, PREDICTOR_HIERARCHICAL)) {
         const bool mine = first + half < job.tiles() && is_paired(job, first + half, job.info[first + half]);
         // A half without a tile does the same as the other.
-        if (__any_sync(FULL, mine)) restore_pair<T>(job, control, shared[threadIdx.x >> 5], first + (mine ? half : half ^ 1));
+        if (__any_sync(FULL, mine))
+            restore_pair<T>(job, control, shared[threadIdx.x >> 5], first + (mine ? half : half ^ 1));
     }
     end_beside();
 }

@@ -61,28 +61,32 @@ struct Job {
     u32 verify_checksum;
     u32 has_fill;
     // Workspace. The first kernel sets the first two to zero.
-    u8* control;        // CONTROL_BYTES
-    u64* counts;        // [TABLES][256], compression only
-    u8* symbols;        // [tiles][1024]; before that, of each tile on the list of limited ones, which cells come near the origin
-    u8* payload;        // [tiles][1024] of 8 bytes (16 for f64 when decompressing or with the Lorenzo predictor)
-                        // before that the list of the triangles whose limits take determinants
-    u32* info;          // [tiles]: mask states | all coded << 4 | tier << 5 | classes << 8, 16, 24
-    u32* steps;         // [tiles]: steps of 32 symbols that were written; decompression only
-    u32* masks;         // [tiles][2][32] rows: zero, fill; before that, where tiles are many, which ones the listed triangles are of
-    u8* nearness;       // [tiles] of NEARNESS_BYTES, with the kind of each tile; compression only
-    u8* anchors;        // [tiles] of two elements
-    i32* anchor_codes;  // [tiles][4]: qu, qv, id, unused; compression only
-    u8* across;         // [tiles_y][nx] of two elements, compression only
-    u8* down;           // [tiles_x][ny] of two elements, compression only
-    u32* tables;        // [TABLES][256] entries; compression: CODE_ENTRIES pairs of words (tables.cuh)
-    u8* slots;          // decompression: [TABLES][256]
-    u8* codes;          // decompression: [TABLES][2048] of two bytes
-    u8* table_section;  // compression: TABLE_SECTION_BYTES
-    u8* words;          // compression: [tiles] of TILE_WORD_BYTES
-    u64* group_sizes;   // [tiles]: bytes of each group; before that plain tiles, others, and from the end whole ones
-    u64* group_offsets; // [tiles]: decompression: where each group begins in the stream; compression: all tiles that are not plain, then
-                        // weights of chunks of tiles
-    u32* anchor_scan;   // compression: which anchors have a code; decompression: what chunks of anchors sum to (anchor_scan.cuh)
+    u8* control;  // CONTROL_BYTES
+    u64* counts;  // [TABLES][256], compression only
+    u8* symbols;  // [tiles][1024]; before that, of each tile on the list of limited ones, which cells come
+                  // near the origin
+    u8* payload;  // [tiles][1024] of 8 bytes (16 for f64 when decompressing or with the Lorenzo predictor)
+                  // before that the list of the triangles whose limits take determinants
+    u32* info;    // [tiles]: mask states | all coded << 4 | tier << 5 | classes << 8, 16, 24
+    u32* steps;   // [tiles]: steps of 32 symbols that were written; decompression only
+    u32* masks;   // [tiles][2][32] rows: zero, fill; before that, where tiles are many, which ones the listed
+                  // triangles are of
+    u8* nearness;        // [tiles] of NEARNESS_BYTES, with the kind of each tile; compression only
+    u8* anchors;         // [tiles] of two elements
+    i32* anchor_codes;   // [tiles][4]: qu, qv, id, unused; compression only
+    u8* across;          // [tiles_y][nx] of two elements, compression only
+    u8* down;            // [tiles_x][ny] of two elements, compression only
+    u32* tables;         // [TABLES][256] entries; compression: CODE_ENTRIES pairs of words (tables.cuh)
+    u8* slots;           // decompression: [TABLES][256]
+    u8* codes;           // decompression: [TABLES][2048] of two bytes
+    u8* table_section;   // compression: TABLE_SECTION_BYTES
+    u8* words;           // compression: [tiles] of TILE_WORD_BYTES
+    u64* group_sizes;    // [tiles]: bytes of each group; before that plain tiles, others, and from the end
+                         // whole ones
+    u64* group_offsets;  // [tiles]: decompression: where each group begins in the stream; compression: all
+                         // tiles that are not plain, then weights of chunks of tiles
+    u32* anchor_scan;  // compression: which anchors have a code; decompression: what chunks of anchors sum to
+                       // (anchor_scan.cuh)
 
 #if defined(__CUDACC__) || defined(FACTZ_EMULATED)
     __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }
@@ -154,8 +158,8 @@ struct Analysis {
     u64 nx, ny;           // owned vertices
     u64 columns, rows;    // that are read: nx and ny, and one more each where there are ghosts
     double dx, dy;
-    double bound;         // infinity where nothing exceeds it
-    u64 fill;             // bits of filled components
+    double bound;  // infinity where nothing exceeds it
+    u64 fill;      // bits of filled components
     u32 has_fill;
     u32 bound_is_relative;  // to the range of the first field, which is in the counts
     u64 capacity;
@@ -164,10 +168,10 @@ struct Analysis {
     Comparison* comparison;
     ValueRange* range;
     // Workspace. Counts and point_parts are set to zero before the first kernel.
-    u64* counts;    // range and comparison: [COUNTS]
-    double* parts;  // comparison: [bands][chunks][PART]
+    u64* counts;       // range and comparison: [COUNTS]
+    double* parts;     // comparison: [bands][chunks][PART]
     u64* point_parts;  // critical points: of 32 segments each, how many there are, then where they go
-    u16* segments;  // critical points: [rows - 1][segments], how many there are in each
+    u16* segments;     // critical points: [rows - 1][segments], how many there are in each
 };
 static_assert(sizeof(Analysis) == 240, "abi.rs asserts the same size");
 

@@ -4,8 +4,12 @@
 
 #ifndef FACTZ_EMULATED  // on a processor (tests/emulator)
 // What is asked for comes to the cache of the device, or of the multiprocessor, meanwhile.
-__device__ __forceinline__ void prefetch(const void* at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
-__device__ __forceinline__ void prefetch_near(const void* at) { asm volatile("prefetch.global.L1 [%0];" ::"l"(at)); }
+__device__ __forceinline__ void prefetch(const void* at) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+}
+__device__ __forceinline__ void prefetch_near(const void* at) {
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
+}
 
 // What is read for the last time: what is read again stays in the caches.
 template <typename T>
@@ -19,8 +23,8 @@ __device__ __forceinline__ void meet_at(i32 barrier) {
     asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(THREADS) : "memory");
 }
 
-// Copies of 4, 8 or 16 bytes from global to shared memory that a thread does not wait for: all that it asked for up to
-// end_of_copies are a group, and all groups but the last ones can be waited for.
+// Copies of 4, 8 or 16 bytes from global to shared memory that a thread does not wait for: all that it asked
+// for up to end_of_copies are a group, and all groups but the last ones can be waited for.
 template <i32 BYTES>
 __device__ __forceinline__ void copy_ahead(void* to, const void* from) {
 #if __CUDA_ARCH__ >= 800
@@ -28,7 +32,8 @@ __device__ __forceinline__ void copy_ahead(void* to, const void* from) {
     if (BYTES == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
     else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES) : "memory");
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES)
+                     : "memory");
 #else
     if (BYTES == 16)
         *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
@@ -64,7 +69,8 @@ __device__ __forceinline__ u32 blocks_of_grid() {
     return blocks;
 }
 
-// With the value of the lane so many below added, where there is one in its part of so many lanes of the warp.
+// With the value of the lane so many below added, where there is one in its part of so many lanes of the
+// warp.
 template <i32 PART = 32>
 __device__ __forceinline__ u32 add_from_below(u32 value, i32 lanes) {
     asm volatile("{.reg .pred p; .reg .u32 t; shfl.sync.up.b32 t|p, %0, %1, %2, -1; @p add.u32 %0, %0, t;}"
@@ -76,13 +82,17 @@ __device__ __forceinline__ u32 add_from_below(u32 value, i32 lanes) {
 // Without what the lane below has, where there is one in its part of so many lanes of the warp.
 template <i32 PART = 32>
 __device__ __forceinline__ u32 less_from_below(u32 value, u32 from) {
-    asm volatile("{.reg .pred p; .reg .u32 t; shfl.sync.up.b32 t|p, %1, 1, %2, -1; @p sub.u32 %0, %0, t;}" : "+r"(value) : "r"(from), "n"((32 - PART) << 8));
+    asm volatile("{.reg .pred p; .reg .u32 t; shfl.sync.up.b32 t|p, %1, 1, %2, -1; @p sub.u32 %0, %0, t;}"
+                 : "+r"(value)
+                 : "r"(from), "n"((32 - PART) << 8));
     return value;
 }
 __device__ __forceinline__ u32 less_from_below(u32 value) { return less_from_below(value, value); }
 
 // What is in shared memory, by its address there: 32 bits.
-__device__ __forceinline__ u32 shared_place(const void* shared) { return (u32)__cvta_generic_to_shared(shared); }
+__device__ __forceinline__ u32 shared_place(const void* shared) {
+    return (u32)__cvta_generic_to_shared(shared);
+}
 __device__ __forceinline__ u32 shared_byte(u32 place) {
     u32 value;
     asm volatile("ld.shared.u8 %0, [%1];" : "=r"(value) : "r"(place));
@@ -103,24 +113,32 @@ __device__ __forceinline__ u32 shared_half(u32 place) {
     asm volatile("ld.shared.u16 %0, [%1];" : "=h"(value) : "r"(place));
     return value;
 }
-__device__ __forceinline__ void put_shared(u32 place, u32 word) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(place), "r"(word) : "memory"); }
+__device__ __forceinline__ void put_shared(u32 place, u32 word) {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(place), "r"(word) : "memory");
+}
 // Four words so many bytes behind a place, all of which are asked for before the first is there.
 template <u32 BYTES>
 __device__ __forceinline__ uint4 four_words(u32 place) {
     uint4 four;
-    asm volatile("ld.shared.u32 %0, [%4+%5]; ld.shared.u32 %1, [%4+%6]; ld.shared.u32 %2, [%4+%7]; ld.shared.u32 %3, [%4+%8];"
-                 : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
-                 : "r"(place), "n"(BYTES), "n"(BYTES + 4), "n"(BYTES + 8), "n"(BYTES + 12));
+    asm volatile(
+        "ld.shared.u32 %0, [%4+%5]; ld.shared.u32 %1, [%4+%6]; ld.shared.u32 %2, [%4+%7]; ld.shared.u32 %3, "
+        "[%4+%8];"
+        : "=r"(four.x), "=r"(four.y), "=r"(four.z), "=r"(four.w)
+        : "r"(place), "n"(BYTES), "n"(BYTES + 4), "n"(BYTES + 8), "n"(BYTES + 12));
     return four;
 }
 
-// Tables of 256 words in shared memory, one behind the other from a multiple of their size on, by an address that is found once.
+// Tables of 256 words in shared memory, one behind the other from a multiple of their size on, by an address
+// that is found once.
 template <i32 TABLES>
 class SharedTable {
     u32 at;
 
-   public:
-    __device__ __forceinline__ explicit SharedTable(const u32* table) : at((u32)__cvta_generic_to_shared(table)) { asm volatile("" : "+r"(at)); }
+public:
+    __device__ __forceinline__ explicit SharedTable(const u32* table)
+        : at((u32)__cvta_generic_to_shared(table)) {
+        asm volatile("" : "+r"(at));
+    }
     // The word of a table so many bytes behind its begin.
     template <i32 TABLE>
     __device__ __forceinline__ u32 word(u32 bytes) const {
@@ -134,30 +152,44 @@ class SharedTable {
 // What is in shared memory, read here once.
 __device__ __forceinline__ u64 from_shared(const u64* at) {
     u64 value;
-    asm volatile("ld.volatile.shared.u64 %0, [%1];" : "=l"(value) : "r"((u32)__cvta_generic_to_shared(at)) : "memory");
+    asm volatile("ld.volatile.shared.u64 %0, [%1];"
+                 : "=l"(value)
+                 : "r"((u32)__cvta_generic_to_shared(at))
+                 : "memory");
     return value;
 }
 
 // A word, a byte or nothing in global memory, without a branch. What is not asked for stays as it was.
-__device__ __forceinline__ void load_word_or_byte(u64 at, bool wants_word, bool wants_byte, u32& word, u32& byte) {
-    asm volatile("{.reg .pred p, q; setp.ne.u32 p, %3, 0; setp.ne.u32 q, %4, 0; @p ld.global.u32 %0, [%2]; @q ld.global.u8 %1, [%2];}"
-                 : "+r"(word), "+r"(byte)
-                 : "l"(at), "r"((u32)wants_word), "r"((u32)wants_byte)
-                 : "memory");
+__device__ __forceinline__ void load_word_or_byte(
+    u64 at, bool wants_word, bool wants_byte, u32& word, u32& byte) {
+    asm volatile(
+        "{.reg .pred p, q; setp.ne.u32 p, %3, 0; setp.ne.u32 q, %4, 0; @p ld.global.u32 %0, [%2]; @q "
+        "ld.global.u8 %1, [%2];}"
+        : "+r"(word), "+r"(byte)
+        : "l"(at), "r"((u32)wants_word), "r"((u32)wants_byte)
+        : "memory");
 }
 // Eight bytes in global memory, or what was there before, without a branch.
 __device__ __forceinline__ void load_if(bool wanted, u64 at, u64& value) {
-    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u64 %0, [%1];}" : "+l"(value) : "l"(at), "r"((u32)wanted) : "memory");
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u64 %0, [%1];}"
+                 : "+l"(value)
+                 : "l"(at), "r"((u32)wanted)
+                 : "memory");
 }
 
 // A store without a branch.
 __device__ __forceinline__ void store_if(bool wanted, u16* to, u32 value) {
-    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.u16 [%0], %1;}" ::"l"(to), "h"((u16)value), "r"((u32)wanted) : "memory");
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.u16 [%0], %1;}" ::"l"(to),
+                 "h"((u16)value), "r"((u32)wanted)
+                 : "memory");
 }
 
 // Counts one in shared memory, without a branch.
 __device__ __forceinline__ void count_if(u32 wanted, u32* shared) {
-    asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; @p red.shared.add.u32 [%0], 1;}" ::"r"((u32)__cvta_generic_to_shared(shared)), "r"(wanted) : "memory");
+    asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; @p red.shared.add.u32 [%0], 1;}" ::"r"(
+                     (u32)__cvta_generic_to_shared(shared)),
+                 "r"(wanted)
+                 : "memory");
 }
 
 // The number of the highest bit that is set.
@@ -167,15 +199,19 @@ __device__ __forceinline__ u32 highest_bit(u32 x) {
     return bit;
 }
 
-// 2^32 / x, too small by 4 parts in 2^23 at most and never too large, for x up to 2^23: a quotient that may be off by one part in 2^23 either
-// way, times a number that is two parts in 2^24 below 2^32, rounded down.
+// 2^32 / x, too small by 4 parts in 2^23 at most and never too large, for x up to 2^23: a quotient that may
+// be off by one part in 2^23 either way, times a number that is two parts in 2^24 below 2^32, rounded down.
 __device__ __forceinline__ u32 reciprocal_below(u32 x) {
     u32 below;
-    asm("{.reg .f32 q; cvt.rn.f32.u32 q, %1; rcp.approx.ftz.f32 q, q; mul.rz.f32 q, q, 0f4F7FFFFE; cvt.rzi.u32.f32 %0, q;}" : "=r"(below) : "r"(x));
+    asm("{.reg .f32 q; cvt.rn.f32.u32 q, %1; rcp.approx.ftz.f32 q, q; mul.rz.f32 q, q, 0f4F7FFFFE; "
+        "cvt.rzi.u32.f32 %0, q;}"
+        : "=r"(below)
+        : "r"(x));
     return below;
 }
 
-// A parameter as something new, so that what follows from it is found where it is needed and has no registers meanwhile.
+// A parameter as something new, so that what follows from it is found where it is needed and has no registers
+// meanwhile.
 __device__ __forceinline__ u64 fresh(u64 x) {
     asm volatile("" : "+l"(x));
     return x;
@@ -193,7 +229,9 @@ class InShared {
 
 public:
     __device__ __forceinline__ explicit InShared(const T* place) : at((u32)__cvta_generic_to_shared(place)) {}
-    __device__ __forceinline__ const T& get() const { return *static_cast<const T*>(__cvta_shared_to_generic(at)); }
+    __device__ __forceinline__ const T& get() const {
+        return *static_cast<const T*>(__cvta_shared_to_generic(at));
+    }
 };
 
 // A place in global memory as a new one, known to be there.
@@ -202,8 +240,8 @@ __device__ __forceinline__ T* fresh_global(T* at) {
     return static_cast<T*>(__cvta_global_to_generic(fresh((u64)__cvta_generic_to_global(at))));
 }
 
-// Where the launch allows it (launch.rs: `early`), a kernel begins before the one before has ended: once all blocks
-// of that have come to let_next_begin.
+// Where the launch allows it (launch.rs: `early`), a kernel begins before the one before has ended: once all
+// blocks of that have come to let_next_begin.
 __device__ __forceinline__ void let_next_begin() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");

@@ -1,5 +1,6 @@
-// What both directions of the entropy coder share: the lists of a batch of tiles, one behind the other, a chunk
-// of 32 entries at a time, and which vertices of a tile have a symbol. Twins: src/stage/entropy/{group,list}.rs.
+// What both directions of the entropy coder share: the lists of a batch of tiles, one behind the other, a
+// chunk of 32 entries at a time, and which vertices of a tile have a symbol. Twins:
+// src/stage/entropy/{group,list}.rs.
 #pragma once
 #include "stream/container.cuh"
 #include "entropy/huffman.cuh"
@@ -18,8 +19,8 @@ struct BatchLists {
     u16 names[MOST_LISTS];
 };
 
-// The tables from this one on are in shared memory; those before are asked for once or twice a batch. (All of them would be
-// more than a block has on some devices.)
+// The tables from this one on are in shared memory; those before are asked for once or twice a batch. (All of
+// them would be more than a block has on some devices.)
 constexpr u32 FIRST_SHARED_TABLE = MASK_BYTE, SHARED_TABLES = TABLES - FIRST_SHARED_TABLE;
 
 // So many warps work on a group together: they wait for each other.
@@ -47,12 +48,15 @@ __device__ __forceinline__ u32 list_name(u32 tile, u32 list, u32 cls) { return t
 __device__ __forceinline__ u32 tile_of_list(u32 name) { return name >> 5; }
 __device__ __forceinline__ u32 list_in_tile(u32 name) { return name >> 3 & 3; }
 __device__ __forceinline__ u32 class_of_list(u32 name) { return name & 7; }
-__device__ __forceinline__ bool is_dense(u32 name) { return list_in_tile(name) == TOP_LIST || !is_sparse(class_of_list(name)); }
+__device__ __forceinline__ bool is_dense(u32 name) {
+    return list_in_tile(name) == TOP_LIST || !is_sparse(class_of_list(name));
+}
 
-// Collects the lists of a batch, up to N of each lane's tile: how many there are, and entries in all. RELATIVE where an entry's number is to be
-// added to a name.
+// Collects the lists of a batch, up to N of each lane's tile: how many there are, and entries in all.
+// RELATIVE where an entry's number is to be added to a name.
 template <i32 N, bool RELATIVE = false, typename Lists>
-__device__ __forceinline__ void collect_lists(Lists& lists, const u32 (&sizes)[N], const u32 (&names)[N], i32& count, i32& entries) {
+__device__ __forceinline__ void collect_lists(
+    Lists& lists, const u32 (&sizes)[N], const u32 (&names)[N], i32& count, i32& entries) {
     const i32 lane = threadIdx.x & 31;
     // Entries above, lists below: less than 256 of these.
     static_assert(N * BATCH < 256, "they have 8 bits");
@@ -77,13 +81,15 @@ __device__ __forceinline__ void collect_lists(Lists& lists, const u32 (&sizes)[N
 }
 
 // The sizes and names of the lists of a lane's tile, from its info word and the entries of its sparse blocks.
-__device__ __forceinline__ void code_lists(u32 info, bool coded, const u32 (&counts)[3], u32 (&sizes)[TILE_LISTS], u32 (&names)[TILE_LISTS]) {
+__device__ __forceinline__ void code_lists(
+    u32 info, bool coded, const u32 (&counts)[3], u32 (&sizes)[TILE_LISTS], u32 (&names)[TILE_LISTS]) {
     const u32 lane = threadIdx.x & 31;
 #pragma unroll
     for (u32 list = TOP_LIST; list < TILE_LISTS; list++) {
         const i32 block = list == TOP_LIST ? 0 : (i32)list - 1;
         const u32 cls = class_in(info, block);
-        const u32 size = list == TOP_LIST || !is_sparse(cls) ? (u32)(list_end(list) - list_start(list)) : counts[block];
+        const u32 size =
+            list == TOP_LIST || !is_sparse(cls) ? (u32)(list_end(list) - list_start(list)) : counts[block];
         sizes[list] = coded && cls ? size : 0;
         names[list] = list_name(lane, list, cls);
     }
@@ -94,13 +100,17 @@ __device__ __forceinline__ u32 table_in_list(u32 list, u32 cls, i32 position) {
     const u32 top = ANCHOR_TABLE + (position >= 1) + (position >= 4);
     return list == TOP_LIST ? top : STEP_4 + (CLASSES - 1) * (list - COARSE_LIST) + cls - 1;
 }
-static_assert(STEP_16 == ANCHOR_TABLE + 1 && STEP_8 == STEP_16 + 1 && STEP_2 == STEP_4 + CLASSES - 1 && STEP_1 == STEP_2 + CLASSES - 1, "in order");
+static_assert(STEP_16 == ANCHOR_TABLE + 1 && STEP_8 == STEP_16 + 1 && STEP_2 == STEP_4 + CLASSES - 1 &&
+                  STEP_1 == STEP_2 + CLASSES - 1,
+    "in order");
 
 // Which of the masks of a tile are lists.
-__device__ __forceinline__ bool has_mask_list(u32 states, i32 plane) { return (plane == 0 ? states / 3 : states % 3) == MASK_SOME; }
+__device__ __forceinline__ bool has_mask_list(u32 states, i32 plane) {
+    return (plane == 0 ? states / 3 : states % 3) == MASK_SOME;
+}
 
-// The list of each lane's entry in a chunk, forwards: `current` is the list of the chunk's first entry. Bits of `begins`: lanes whose entry is the first one
-// of a list, but for that of the chunk's first entry.
+// The list of each lane's entry in a chunk, forwards: `current` is the list of the chunk's first entry. Bits
+// of `begins`: lanes whose entry is the first one of a list, but for that of the chunk's first entry.
 template <typename Lists>
 __device__ __forceinline__ i32 list_of_entry(const Lists& lists, i32 first, i32& current, u32& begins) {
     const i32 next = (i32)warp_or(lists.starts[current + 1]);
@@ -120,7 +130,8 @@ __device__ __forceinline__ i32 list_of_entry(const Lists& lists, i32 first, i32&
 
 // Where a position lies in its tile: place_of without branches.
 __device__ __forceinline__ void place_in_tile(i32 position, i32& x, i32& y) {
-    const i32 bits = (31 - __clz(position | 1)) >> 1, level = 4 - bits, phase = (position >> 2 * bits) - 1, below = (1 << bits) - 1;
+    const i32 bits = (31 - __clz(position | 1)) >> 1, level = 4 - bits, phase = (position >> 2 * bits) - 1,
+              below = (1 << bits) - 1;
     const i32 i = position & below, j = position >> bits & below;
     x = position == 0 ? 0 : (2 * i + (phase != 1)) << level;
     y = position == 0 ? 0 : (2 * j + (phase != 0)) << level;
@@ -136,13 +147,15 @@ __device__ inline bool is_active(const Job& job, u64 index, u32 states, i32 posi
     return states == 0 || !((rows[0] | rows[TILE]) >> x & 1);
 }
 
-// The vertices of the first few tiles of a batch that have no symbol, by rows, for the tiles that are not whole: `masked`.
+// The vertices of the first few tiles of a batch that have no symbol, by rows, for the tiles that are not
+// whole: `masked`.
 template <i32 MOST>
 struct MaskedRows {
     u32 rows[MOST][TILE];
 };
 template <i32 MOST>
-__device__ __forceinline__ void load_masked_rows(const Job& job, u32 (&to)[MOST][TILE], u64 batch, u32 my_info, u32 masked) {
+__device__ __forceinline__ void load_masked_rows(
+    const Job& job, u32 (&to)[MOST][TILE], u64 batch, u32 my_info, u32 masked) {
     const i32 lane = threadIdx.x & 31;
     i32 slot = 0;
     __syncwarp();
@@ -157,7 +170,8 @@ __device__ __forceinline__ void load_masked_rows(const Job& job, u32 (&to)[MOST]
     __syncwarp();
 }
 template <i32 MOST>
-__device__ __forceinline__ bool is_active(const Job& job, const MaskedRows<MOST>& shared, u64 batch, u32 t, u32 masked, i32 position) {
+__device__ __forceinline__ bool is_active(
+    const Job& job, const MaskedRows<MOST>& shared, u64 batch, u32 t, u32 masked, i32 position) {
     const i32 slot = __popc(masked & ((1u << t) - 1));
     if (slot >= MOST) return is_active(job, batch + t, mode_in(job.info[batch + t]), position);
     i32 x, y;
@@ -187,25 +201,30 @@ __device__ inline u64 block_exclusive_sum(u64 value, u64& total) {
     return (warp ? before : 0) + sum - value;
 }
 
-// Copies words to shared memory by a block, as many at a time as hide the latency. Both begin at multiples of 16 bytes.
+// Copies words to shared memory by a block, as many at a time as hide the latency. Both begin at multiples of
+// 16 bytes.
 template <u32 WORDS, u32 THREADS>
 __device__ __forceinline__ void copy_words(u32* to, const u32* from) {
     static_assert(WORDS % 4 == 0, "in fours");
 #pragma unroll
     for (u32 i = 0; i < (WORDS / 4 + THREADS - 1) / THREADS; i++) {
         const u32 k = i * THREADS + threadIdx.x;
-        if (WORDS / 4 % THREADS == 0 || k < WORDS / 4) reinterpret_cast<uint4*>(to)[k] = reinterpret_cast<const uint4*>(from)[k];
+        if (WORDS / 4 % THREADS == 0 || k < WORDS / 4)
+            reinterpret_cast<uint4*>(to)[k] = reinterpret_cast<const uint4*>(from)[k];
     }
 }
 
-// Raw bits by symbol, in shared memory: those that are not an anchor's. Digits follow all codes of the Lorenzo
-// predictor, as they do those of an anchor.
+// Raw bits by symbol, in shared memory: those that are not an anchor's. Digits follow all codes of the
+// Lorenzo predictor, as they do those of an anchor.
 template <typename T>
 __device__ __forceinline__ void fill_raw_bits(u8* bits, bool lorenzo) {
-    for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) bits[k] = k < SYMBOLS ? (u8)raw_bits(k, lorenzo ? 0 : 1, sizeof(T)) : 0;
+    for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x)
+        bits[k] = k < SYMBOLS ? (u8)raw_bits(k, lorenzo ? 0 : 1, sizeof(T)) : 0;
 }
 // Whether this is the symbol of an anchor of the hierarchical predictor with digits (or a stored one).
-__device__ __forceinline__ bool has_digits(u32 symbol, i32 position) { return position == 0 && symbol >= PAIR1; }
+__device__ __forceinline__ bool has_digits(u32 symbol, i32 position) {
+    return position == 0 && symbol >= PAIR1;
+}
 
 // Raw bits of a vertex's symbol (and digits), or both values, as they are handed between the kernels.
 template <typename T>
@@ -220,7 +239,9 @@ struct Payload<float> {
 template <>
 struct Payload<double> {
     typedef ulonglong2 Type;
-    static __device__ __forceinline__ ulonglong2 make(u64 low, u64 high) { return make_ulonglong2(low, high); }
+    static __device__ __forceinline__ ulonglong2 make(u64 low, u64 high) {
+        return make_ulonglong2(low, high);
+    }
     static __device__ __forceinline__ u64 low(ulonglong2 p) { return p.x; }
     static __device__ __forceinline__ u64 second(ulonglong2 p) { return p.y; }
 };

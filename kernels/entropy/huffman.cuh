@@ -5,14 +5,16 @@
 constexpr u32 MAX_LENGTH = 11, CODES = 1u << MAX_LENGTH, WEIGHT_BITS = 15;
 constexpr u32 NO_CODE = 0xffffffffu;
 
-// The sums of an optimal code without a limit, and for each sum the one that it is part of: leaves, whose weights ascend, before sums of equal
-// weight. Behind the leaves, and where there is no sum yet, there is NO_WEIGHT. By one thread.
+// The sums of an optimal code without a limit, and for each sum the one that it is part of: leaves, whose
+// weights ascend, before sums of equal weight. Behind the leaves, and where there is no sum yet, there is
+// NO_WEIGHT. By one thread.
 constexpr u32 NO_WEIGHT = 0xffffffffu;
 __device__ inline void join_weights(const u32* leaves, u32* sums, u32* parents, i32 n) {
     // The next leaves and sums are in registers: nothing waits for memory but what is wanted two turns later.
     const u32* leaf = leaves;
     i32 root = 0;
-    u32 leaf0 = leaf[0], leaf1 = leaf[1], leaf2 = leaf[2], leaf3 = leaf[3], root0 = NO_WEIGHT, root1 = NO_WEIGHT, root2 = NO_WEIGHT, root3 = NO_WEIGHT;
+    u32 leaf0 = leaf[0], leaf1 = leaf[1], leaf2 = leaf[2], leaf3 = leaf[3], root0 = NO_WEIGHT,
+        root1 = NO_WEIGHT, root2 = NO_WEIGHT, root3 = NO_WEIGHT;
     for (i32 next = 0; next < n - 1; next++) {
         const bool root_first = root0 < leaf0, both_roots = root1 < leaf0, root_second = root0 < leaf1;
         const bool two = root_first && both_roots, none = !root_first && !root_second;
@@ -32,7 +34,8 @@ __device__ inline void join_weights(const u32* leaves, u32* sums, u32* parents, 
     }
 }
 
-// Cuts lengths, of symbols of ascending weight and none above MAX_LENGTH, to those of a code: they take so much of all CODES. By one thread.
+// Cuts lengths, of symbols of ascending weight and none above MAX_LENGTH, to those of a code: they take so
+// much of all CODES. By one thread.
 __device__ inline void limit_lengths(u32* lengths, i32 n, u32 taken) {
     // No length becomes less: the first one that may grow comes no earlier than before.
     for (i32 k = 0; taken > CODES;) {

@@ -79,13 +79,16 @@ struct Symbol {
     u64 raw;
 };
 
-// The first bucket of an id with as many bits, by how many more they are than those of its first one, four bits each, and how many more
-// it has itself; more than ten are the last one's.
+// The first bucket of an id with as many bits, by how many more they are than those of its first one, four
+// bits each, and how many more it has itself; more than ten are the last one's.
 constexpr u64 FIRST_BUCKETS = 0x766665543210, FIRST_BUCKETS_BITS = 0xaaaa6643210;
 constexpr bool are_first_buckets() {
     for (u32 more = 0; more <= 10; more++) {
-        const u32 bucket = (u32)(FIRST_BUCKETS >> 4 * more) & 15, bits = (u32)(FIRST_BUCKETS_BITS >> 4 * more) & 15;
-        if (bits != bucket_bits(1, bucket) || bits < more || (bucket > 0 && bucket_bits(1, bucket - 1) >= more)) return false;
+        const u32 bucket = (u32)(FIRST_BUCKETS >> 4 * more) & 15,
+                  bits = (u32)(FIRST_BUCKETS_BITS >> 4 * more) & 15;
+        if (bits != bucket_bits(1, bucket) || bits < more ||
+            (bucket > 0 && bucket_bits(1, bucket - 1) >= more))
+            return false;
     }
     return FIRST_BUCKETS >> 44 == BUCKETS - 1;
 }
@@ -97,21 +100,28 @@ __device__ __forceinline__ Symbol large_symbol(Code code) {
     // 31 bits and the sign hold -2^31 as well.
     const u32 k = both < 31 ? both : 31;
     const bool pair = code.id == 0 ? k < PAIR0_SIDE : code.id == 1 && k < PAIR1_SIDE;
-    const u32 side = code.id == 0 ? PAIR0_SIDE : PAIR1_SIDE, of_pair = (code.id == 0 ? PAIR0 : PAIR1) + ku * side + kv;
+    const u32 side = code.id == 0 ? PAIR0_SIDE : PAIR1_SIDE,
+              of_pair = (code.id == 0 ? PAIR0 : PAIR1) + ku * side + kv;
     const i32 least = 2 * code.id - 2, more = (i32)k < least ? 0 : (i32)k - least < 11 ? (i32)k - least : 11;
-    const u32 bucket = (u32)(FIRST_BUCKETS >> (4 * more)) & 15, over = (u32)(FIRST_BUCKETS_BITS >> (4 * more)) & 15;
+    const u32 bucket = (u32)(FIRST_BUCKETS >> (4 * more)) & 15,
+              over = (u32)(FIRST_BUCKETS_BITS >> (4 * more)) & 15;
     const u32 bits = code.id == 0 ? k : more < 11 ? (u32)least + over : 31;
-    const u32 of_wide = code.id == 0 ? WIDE0 + k - PAIR0_SIDE : BUCKET + (u32)(code.id - 1) * BUCKETS + bucket;
+    const u32 of_wide =
+        code.id == 0 ? WIDE0 + k - PAIR0_SIDE : BUCKET + (u32)(code.id - 1) * BUCKETS + bucket;
     // A pair has magnitudes with the sign in place of their first bit, others have an offset.
-    auto part = [&](i32 q, u32 own) { return !pair ? (u32)q + (1u << bits) : q < 0 ? 0 - (u32)q : (u32)q ^ (1u << own) >> 1; };
+    auto part = [&](i32 q, u32 own) {
+        return !pair ? (u32)q + (1u << bits) : q < 0 ? 0 - (u32)q : (u32)q ^ (1u << own) >> 1;
+    };
     const u32 shift = pair ? ku : bits + 1;
-    return {pair ? of_pair : of_wide, pair ? ku + kv : 2 * bits + 2, (u64)part(code.qu, ku) | (u64)part(code.qv, kv) << shift};
+    return {pair ? of_pair : of_wide, pair ? ku + kv : 2 * bits + 2,
+        (u64)part(code.qu, ku) | (u64)part(code.qv, kv) << shift};
 }
 // As a call, where it is rare.
 static __device__ __noinline__ Symbol encode_symbol_large(Code code) { return large_symbol(code); }
 
-// What the symbol of a code that is not small follows from, by id and the bits of its larger component: the first symbol of its kind from
-// bit 0, from bit 8 the bits of a component with its sign, from bit 16 for pairs the symbols of a row of them.
+// What the symbol of a code that is not small follows from, by id and the bits of its larger component: the
+// first symbol of its kind from bit 0, from bit 8 the bits of a component with its sign, from bit 16 for
+// pairs the symbols of a row of them.
 constexpr u32 KIND_LENGTHS = 32;
 struct Kinds {
     u32 at[9 * KIND_LENGTHS];
@@ -123,7 +133,8 @@ constexpr Kinds kinds_of_codes() {
             u32 bucket = 0;
             while (id > 0 && bucket_bits(id, bucket) < k) bucket++;
             const u32 wide = id == 0 ? (k < PAIR0_SIDE ? 0 : WIDE0 + k - PAIR0_SIDE) | (k + 1) << 8
-                                     : (BUCKET + (id - 1) * BUCKETS + bucket) | (bucket_bits(id, bucket) + 1) << 8;
+                                     : (BUCKET + (id - 1) * BUCKETS + bucket) | (bucket_bits(id, bucket) + 1)
+                                                                                    << 8;
             kinds.at[id * KIND_LENGTHS + k] = id == 0 && k < PAIR0_SIDE   ? PAIR0 | PAIR0_SIDE << 16
                                               : id == 1 && k < PAIR1_SIDE ? PAIR1 | PAIR1_SIDE << 16
                                                                           : wide;
@@ -136,7 +147,8 @@ static __device__ __constant__ const Kinds KINDS = kinds_of_codes();
 template <typename T>
 __device__ __forceinline__ Symbol large_symbol(i32 id, T cu, T cv, i32 qu, i32 qv) {
     typedef Real<T> R;
-    const u32 kind = KINDS.at[id * KIND_LENGTHS + R::bit_length(R::high(R::abs(cu), R::abs(cv)))], row = kind >> 16;
+    const u32 kind = KINDS.at[id * KIND_LENGTHS + R::bit_length(R::high(R::abs(cu), R::abs(cv)))],
+              row = kind >> 16;
     if (row != 0) {
         const u32 ku = R::bit_length(R::abs(cu)), kv = R::bit_length(R::abs(cv));
         auto part = [](i32 q, u32 own) { return q < 0 ? 0 - (u32)q : (u32)q - ((1u << own) >> 1); };
@@ -178,7 +190,7 @@ static __device__ __noinline__ Code decode_symbol(u32 s, u64 raw) {
         u64 mask = (1ull << (m.ku + 1)) - 1;
         long long offset = 1ll << m.ku;
         return {(i32)m.id, (i32)((long long)(raw & mask) - offset),
-                (i32)((long long)(raw >> (m.ku + 1) & mask) - offset)};
+            (i32)((long long)(raw >> (m.ku + 1) & mask) - offset)};
     }
     return {(i32)m.id, unpack(raw, m.ku), unpack(raw >> m.ku, m.kv)};
 }

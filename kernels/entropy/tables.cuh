@@ -31,12 +31,18 @@ constexpr u32 TILE_WEIGHT = 4;            // of a tile without entries
 enum : u32 { MASK_NONE = 0, MASK_ALL = 1, MASK_SOME = 2 };
 constexpr u32 ALL_ZERO = 3 * MASK_ALL + MASK_NONE;  // the states of a tile that is zero all over
 
-__device__ __forceinline__ constexpr bool has_codes(u32 mode) { return mode / 3 != MASK_ALL && mode % 3 != MASK_ALL; }
+__device__ __forceinline__ constexpr bool has_codes(u32 mode) {
+    return mode / 3 != MASK_ALL && mode % 3 != MASK_ALL;
+}
 
 __device__ __forceinline__ u32 table_of(i32 position, u32 cls) {
     u32 c = cls - 1;
-    return position >= 256 ? STEP_1 + c : position >= 64 ? STEP_2 + c : position >= 16 ? STEP_4 + c
-         : position >= 4 ? (u32)STEP_8 : position >= 1 ? (u32)STEP_16 : (u32)ANCHOR_TABLE;
+    return position >= 256  ? STEP_1 + c
+           : position >= 64 ? STEP_2 + c
+           : position >= 16 ? STEP_4 + c
+           : position >= 4  ? (u32)STEP_8
+           : position >= 1  ? (u32)STEP_16
+                            : (u32)ANCHOR_TABLE;
 }
 
 // A tile's info word: its mode, whether every vertex of a whole tile is coded, and the three classes.
@@ -58,7 +64,9 @@ __device__ __forceinline__ u32 class_of(u32 cost, u32 active) {
 
 // The table of the class of block k, given the info word with the classes before.
 __device__ __forceinline__ u32 class_table(u32 info, i32 k) {
-    return k == 0 ? (u32)COARSE_CLASS : k == 1 ? MIDDLE_CLASS + class_in(info, 0) : FINE_CLASS + class_in(info, 1);
+    return k == 0   ? (u32)COARSE_CLASS
+           : k == 1 ? MIDDLE_CLASS + class_in(info, 0)
+                    : FINE_CLASS + class_in(info, 1);
 }
 
 // log2 in 1/256 units, rounded down.
@@ -87,17 +95,21 @@ __device__ __forceinline__ u32 every_other(u32 x) {
 
 __device__ __forceinline__ u32 row_mask(i32 width) { return width >= 32 ? FULL : (1u << width) - 1; }
 
-// A decoding table lists the symbols that occur. Less an entry, the key of a slot (the slot in the highest bits) is what has to be known of it:
-// above, how far the slot is behind the start of the symbol, then the symbol, then its frequency less one. Of the entries of a table that of the
-// slot's symbol leaves the least, for those that start behind the slot leave more than all numbers of slots.
-__device__ __forceinline__ constexpr u32 decode_entry(u32 frequency, u32 start, u32 symbol) { return (start << 20) - (symbol << 12 | (frequency - 1)); }
+// A decoding table lists the symbols that occur. Less an entry, the key of a slot (the slot in the highest
+// bits) is what has to be known of it: above, how far the slot is behind the start of the symbol, then the
+// symbol, then its frequency less one. Of the entries of a table that of the slot's symbol leaves the least,
+// for those that start behind the slot leave more than all numbers of slots.
+__device__ __forceinline__ constexpr u32 decode_entry(u32 frequency, u32 start, u32 symbol) {
+    return (start << 20) - (symbol << 12 | (frequency - 1));
+}
 __device__ __forceinline__ u32 slot_key(u32 state) { return fresh(state << (32 - SCALE_BITS)); }
 __device__ __forceinline__ u32 slot_symbol(u32 found) { return found >> 12 & 255; }
 __device__ __forceinline__ u32 state_behind(u32 state, u32 found) {
     const u32 rest = state >> SCALE_BITS;
     return (found & (SCALE - 1)) * rest + (rest + (found >> 20));
 }
-// No entry: any other leaves less or the same. Entries but the first are up to the keys of the slots that they start at or before; it is not.
+// No entry: any other leaves less or the same. Entries but the first are up to the keys of the slots that
+// they start at or before; it is not.
 constexpr u32 NO_ENTRY = decode_entry(SCALE, 0, 255);
 // Slots of a decoding table that share the entry where the search for theirs begins.
 constexpr u32 SLOTS_PER_START = 16;

@@ -20,14 +20,19 @@ struct Real<float> {
     typedef u32 Bits;  // a word of its size
     typedef i32 Signed;
     static constexpr i32 MANTISSA = 23;
-    // What is added has an ulp of 1: the sum is rounded to an integer, which is what its bits are above those of it.
+    // What is added has an ulp of 1: the sum is rounded to an integer, which is what its bits are above those
+    // of it.
     static constexpr float SHIFT = 12582912.0f;
     static constexpr u32 SHIFTED_ZERO = 0x4b400000;
     static __device__ __forceinline__ u32 shifted_code(float x) { return __float_as_uint(x); }
     // Of an integer that is not negative.
-    static __device__ __forceinline__ i32 bit_length(float x) { return max((i32)(__float_as_uint(x) >> 23) - 126, 0); }
+    static __device__ __forceinline__ i32 bit_length(float x) {
+        return max((i32)(__float_as_uint(x) >> 23) - 126, 0);
+    }
     static __device__ __forceinline__ float round(float x) { return (x + SHIFT) - SHIFT; }
-    static __device__ __forceinline__ bool finite(float x) { return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u; }
+    static __device__ __forceinline__ bool finite(float x) {
+        return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u;
+    }
     static __device__ __forceinline__ u64 bits(float x) { return __float_as_uint(x); }
     static __device__ __forceinline__ float from_bits(u64 b) { return __uint_as_float((u32)b); }
     static __device__ __forceinline__ float abs(float x) { return fabsf(x); }
@@ -58,7 +63,9 @@ struct Real<double> {
     static constexpr double SHIFT = 6755399441055744.0;
     static constexpr u32 SHIFTED_ZERO = 0;
     static __device__ __forceinline__ u32 shifted_code(double x) { return (u32)__double_as_longlong(x); }
-    static __device__ __forceinline__ i32 bit_length(double x) { return max((__double2hiint(x) >> 20) - 1022, 0); }
+    static __device__ __forceinline__ i32 bit_length(double x) {
+        return max((__double2hiint(x) >> 20) - 1022, 0);
+    }
     static __device__ __forceinline__ double round(double x) { return (x + SHIFT) - SHIFT; }
     static __device__ __forceinline__ bool finite(double x) {
         return (__double2hiint(x) & 0x7ff00000) != 0x7ff00000;

@@ -27,7 +27,8 @@ __device__ __forceinline__ double fill_value(u32 element_bytes, u64 bits) {
     if (element_bytes == 8) return __longlong_as_double((long long)bits);
     const u32 narrow = (u32)bits;
     if ((narrow & 0x7fffffff) <= 0x7f800000) return (double)__uint_as_float(narrow);
-    return __longlong_as_double((long long)((u64)(narrow & 0x80000000) << 32 | 0x7ff0ull << 48 | (u64)(narrow & 0x7fffff) << 29));
+    return __longlong_as_double(
+        (long long)((u64)(narrow & 0x80000000) << 32 | 0x7ff0ull << 48 | (u64)(narrow & 0x7fffff) << 29));
 }
 
 // Whether a component is a negative zero: a bound of 0 keeps its sign, which codes do not have.

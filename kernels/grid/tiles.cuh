@@ -12,13 +12,19 @@ constexpr u32 FULL = 0xffffffffu;
 enum : i32 { LOWER = 0, UPPER = 1 };
 
 // Offsets of corner k of a triangle from its cell.
-__device__ __forceinline__ i32 corner_x(i32 triangle, i32 k) { return triangle == LOWER ? (k > 0) : (k == 1); }
-__device__ __forceinline__ i32 corner_y(i32 triangle, i32 k) { return triangle == LOWER ? (k == 2) : (k > 0); }
+__device__ __forceinline__ i32 corner_x(i32 triangle, i32 k) {
+    return triangle == LOWER ? (k > 0) : (k == 1);
+}
+__device__ __forceinline__ i32 corner_y(i32 triangle, i32 k) {
+    return triangle == LOWER ? (k == 2) : (k > 0);
+}
 
 // The triangles around a vertex: offset of the cell and which triangle of it, for k = 0..6.
 __device__ __forceinline__ i32 incident_x(i32 k) { return (k == 2 || k >= 4) ? -1 : 0; }
 __device__ __forceinline__ i32 incident_y(i32 k) { return k >= 3 ? -1 : 0; }
-__device__ __forceinline__ i32 incident_triangle(i32 k) { return (k == 1 || k == 3 || k == 5) ? UPPER : LOWER; }
+__device__ __forceinline__ i32 incident_triangle(i32 k) {
+    return (k == 1 || k == 3 || k == 5) ? UPPER : LOWER;
+}
 
 struct TileShape {
     u64 tx, ty, x0, y0;
@@ -45,8 +51,8 @@ __device__ __forceinline__ TileShape tile_shape(const Job& job, u64 tile) {
     place_shape(job, s);
     return s;
 }
-// The same by a division of 64 bits where that is needed, which is never: the registers of `restore` fall into place with it, and
-// it takes 3 % less time.
+// The same by a division of 64 bits where that is needed, which is never: the registers of `restore` fall
+// into place with it, and it takes 3 % less time.
 __device__ __forceinline__ TileShape wide_tile_shape(const Job& job, u64 tile) {
     TileShape s;
     if (job.tiles() < (1ull << 32)) {
@@ -61,8 +67,8 @@ __device__ __forceinline__ TileShape wide_tile_shape(const Job& job, u64 tile) {
     return s;
 }
 
-// Where many tiles are, by one reciprocal. With the half added, a quotient is 1 / (2 * tiles_x) from the next whole number at
-// least, and is off by less where tiles are fewer than 2^22.
+// Where many tiles are, by one reciprocal. With the half added, a quotient is 1 / (2 * tiles_x) from the next
+// whole number at least, and is off by less where tiles are fewer than 2^22.
 struct TileFinder {
     float across;
 

@@ -7,7 +7,8 @@ constexpr u32 WIDE_SAMPLES = 1024;
 constexpr double WIDE_TINY = 1e6, WIDE_LARGE = 4.0;
 constexpr u32 WIDE_PART = 16;
 
-// By a block of so many threads. The sizes of the vertices of a thread are asked for before the range is known: 0 where one does not count.
+// By a block of so many threads. The sizes of the vertices of a thread are asked for before the range is
+// known: 0 where one does not count.
 template <typename T, u32 THREADS>
 struct WideSample {
     static constexpr u32 EACH = WIDE_SAMPLES / THREADS, FIELD_BITS = 10;
@@ -21,7 +22,8 @@ struct WideSample {
             const u64 k = threadIdx.x + i * THREADS;
             sizes[i] = T(0);
             if (k >= samples) continue;
-            const u64 anywhere = (u32)k * 0x9e3779b1u >> 16, index = k * vertices / samples + (anywhere * (vertices / samples) >> 16);
+            const u64 anywhere = (u32)k * 0x9e3779b1u >> 16,
+                      index = k * vertices / samples + (anywhere * (vertices / samples) >> 16);
             const u64 y = index / job.nx, x = index - y * job.nx;
             const T u = *vertex_at<T>(job.u, job.u_layout, (long long)x, (long long)y);
             const T v = *vertex_at<T>(job.v, job.v_layout, (long long)x, (long long)y);
@@ -31,7 +33,8 @@ struct WideSample {
     // The answer of the first thread counts.
     __device__ __forceinline__ bool is_wide(double low, double high) const {
         __shared__ u32 counts[THREADS / 32];
-        const double half = 0.5 * high - 0.5 * low, tiny = half / (0.5 * WIDE_TINY), large = half / (0.5 * WIDE_LARGE);
+        const double half = 0.5 * high - 0.5 * low, tiny = half / (0.5 * WIDE_TINY),
+                     large = half / (0.5 * WIDE_LARGE);
         u32 mine = 0;
 #pragma unroll
         for (u32 i = 0; i < EACH; i++) {
@@ -46,7 +49,8 @@ struct WideSample {
         if (threadIdx.x == 0) {
             for (u32 w = 0; w < THREADS / 32; w++) {
                 constexpr u32 MASK = (1u << FIELD_BITS) - 1;
-                all += counts[w] & MASK, tiny_ones += counts[w] >> FIELD_BITS & MASK, between += counts[w] >> 2 * FIELD_BITS;
+                all += counts[w] & MASK, tiny_ones += counts[w] >> FIELD_BITS & MASK,
+                    between += counts[w] >> 2 * FIELD_BITS;
             }
         }
         return all > 0 && WIDE_PART * tiny_ones >= all && WIDE_PART * between <= all;

@@ -1,14 +1,17 @@
-// Sums over the chain of anchors, in a time that does not depend on how the grid is divided into rows: each anchor follows that of the tile to its
-// left, the first one of a row that of the tile above. Twins: anchor_differences in src/cpu/compress.rs and BackEnd::anchors in
-// src/cpu/decompress.rs, which walk along the chain.
+// Sums over the chain of anchors, in a time that does not depend on how the grid is divided into rows: each
+// anchor follows that of the tile to its left, the first one of a row that of the tile above. Twins:
+// anchor_differences in src/cpu/compress.rs and BackEnd::anchors in src/cpu/decompress.rs, which walk along
+// the chain.
 #pragma once
 #include "entropy/groups.cuh"
 #include "predict/anchors.cuh"
 
-// ---------------------------------------------------------------- compression: the last anchor that has a code
+// ---------------------------------------------------------------- compression: the last anchor that has a
+// code
 
-// A set of numbers below n: a bit for each, above them a bit for each word that is not zero, and so on up to a single word. Below 2^32 there are no
-// more than seven levels, since 32^7 > 2^32. plan.rs has room for two such sets: the tiles whose anchors have a code, and those of the first column.
+// A set of numbers below n: a bit for each, above them a bit for each word that is not zero, and so on up to
+// a single word. Below 2^32 there are no more than seven levels, since 32^7 > 2^32. plan.rs has room for two
+// such sets: the tiles whose anchors have a code, and those of the first column.
 constexpr u32 TREE_LEVELS = 7, NO_TILE = ~0u;
 static_assert((u64)1 << 5 * TREE_LEVELS > (u64)1 << 32, "the last level is one word for any number of tiles");
 __device__ __forceinline__ u64 tree_words(u64 n) {
@@ -18,7 +21,8 @@ __device__ __forceinline__ u64 tree_words(u64 n) {
     return words;
 }
 
-// Adds some numbers of one word. Its words are zero before the first call. Each word above is changed once, so that n numbers take n * 32 / 31 steps.
+// Adds some numbers of one word. Its words are zero before the first call. Each word above is changed once,
+// so that n numbers take n * 32 / 31 steps.
 __device__ __forceinline__ void add_to_tree(u32* level, u32 n, u32 word, u32 bits) {
     while (bits) {
         const u32 before = atomicOr(&level[word], bits);
@@ -30,7 +34,8 @@ __device__ __forceinline__ void add_to_tree(u32* level, u32 n, u32 word, u32 bit
     }
 }
 
-// The largest number below i in the set, or NO_TILE: up to a word that has one, and down to it, two steps a level.
+// The largest number below i in the set, or NO_TILE: up to a word that has one, and down to it, two steps a
+// level.
 __device__ __noinline__ u32 last_in_tree(const u32* words, u32 n, u32 i) {
     u32 starts[TREE_LEVELS], start = 0;
     i32 level = 0;
@@ -51,9 +56,12 @@ __device__ __noinline__ u32 last_in_tree(const u32* words, u32 n, u32 i) {
 }
 
 // (There is no memory for 2^32 tiles.)
-__device__ __forceinline__ u32* column_tree(const Job& job) { return job.anchor_scan + tree_words(job.tiles()); }
+__device__ __forceinline__ u32* column_tree(const Job& job) {
+    return job.anchor_scan + tree_words(job.tiles());
+}
 
-// By all lanes of a warp that has 32 consecutive tiles from a multiple of 32 on: whether the anchor of the lane's tile has a code.
+// By all lanes of a warp that has 32 consecutive tiles from a multiple of 32 on: whether the anchor of the
+// lane's tile has a code.
 __device__ __forceinline__ void note_coded_anchors(const Job& job, u64 tile, bool coded) {
     const u32 all = __ballot_sync(FULL, coded);
     if ((threadIdx.x & 31) == 0) add_to_tree(job.anchor_scan, (u32)job.tiles(), (u32)(tile / 32), all);
@@ -75,14 +83,15 @@ __device__ __forceinline__ u32 last_coded_anchor(const Job& job, const TileShape
 
 // ---------------------------------------------------------------- decompression: the sums of base codes
 
-// A block sums the codes of a chunk of tiles and adds what is before it, in one pass: it says what its chunk sums to, and looks back at the chunks
-// before, 32 at a time, up to one that knows the sum of all up to its end. Chunks are given out in the order in which blocks begin, so that those a
-// block waits for are at work already, however few there is room for.
+// A block sums the codes of a chunk of tiles and adds what is before it, in one pass: it says what its chunk
+// sums to, and looks back at the chunks before, 32 at a time, up to one that knows the sum of all up to its
+// end. Chunks are given out in the order in which blocks begin, so that those a block waits for are at work
+// already, however few there is room for.
 constexpr u32 ANCHOR_THREADS = 256, ANCHORS_EACH = 2, ANCHOR_CHUNK = ANCHOR_THREADS * ANCHORS_EACH;
 static_assert(ANCHOR_CHUNK == 512, "plan.rs and launch.rs divide the tiles by it");
 
-// Sums of base codes, which wrap: (x, y) those of the first column, (z, w) those behind the first tile of a row, of the last row that begins among
-// the tiles, or of all tiles where none does.
+// Sums of base codes, which wrap: (x, y) those of the first column, (z, w) those behind the first tile of a
+// row, of the last row that begins among the tiles, or of all tiles where none does.
 typedef uint4 BaseSums;
 
 // Words that blocks exchange; the states are set to zero by the first kernel.
@@ -111,7 +120,8 @@ __device__ __forceinline__ bool begins_row(u32 chunk, u32 tiles_x) {
     return behind == 0 || tiles_x - behind < ANCHOR_CHUNK;
 }
 
-// By a warp: the sums of all tiles before a chunk. Blocks that are not done yet are waited for; each lane reads no more than one chunk in 32.
+// By a warp: the sums of all tiles before a chunk. Blocks that are not done yet are waited for; each lane
+// reads no more than one chunk in 32.
 __device__ __forceinline__ BaseSums sums_before(const AnchorScan& scan, u32 chunk, u32 tiles_x) {
     const u32 lane = threadIdx.x & 31;
     BaseSums before = make_uint4(0, 0, 0, 0);
@@ -127,12 +137,15 @@ __device__ __forceinline__ BaseSums sums_before(const AnchorScan& scan, u32 chun
         } while (__any_sync(FULL, lane <= last && state == CHUNK_UNKNOWN));
         __threadfence();
         const bool mine = exists && lane <= last;
-        const BaseSums sums = mine ? __ldcg((state == CHUNK_ALL ? scan.all : scan.own) + other) : make_uint4(0, 0, 0, 0);
+        const BaseSums sums =
+            mine ? __ldcg((state == CHUNK_ALL ? scan.all : scan.own) + other) : make_uint4(0, 0, 0, 0);
         before.x += warp_sum(sums.x), before.y += warp_sum(sums.y);
         if (in_row) {
-            const u32 begins = __ballot_sync(FULL, mine && (state == CHUNK_ALL || begins_row(other, tiles_x)));
+            const u32 begins =
+                __ballot_sync(FULL, mine && (state == CHUNK_ALL || begins_row(other, tiles_x)));
             const u32 nearest = begins ? __ffs(begins) - 1 : 31;
-            before.z += warp_sum(lane <= nearest ? sums.z : 0), before.w += warp_sum(lane <= nearest ? sums.w : 0);
+            before.z += warp_sum(lane <= nearest ? sums.z : 0),
+                before.w += warp_sum(lane <= nearest ? sums.w : 0);
             in_row = begins == 0;
         }
         if (all) break;
@@ -147,9 +160,10 @@ struct AnchorSums {
     uint2 rows[ANCHOR_CHUNK];  // sums of the codes behind the first tiles of rows, up to each tile
 };
 
-// By a block, with the base codes that the thread's consecutive tiles add to those before them: in their place those that they have. Tiles behind
-// the last one add nothing.
-__device__ __forceinline__ void sum_base_codes(const Job& job, AnchorSums& shared, u32 chunk, uint2 (&codes)[ANCHORS_EACH]) {
+// By a block, with the base codes that the thread's consecutive tiles add to those before them: in their
+// place those that they have. Tiles behind the last one add nothing.
+__device__ __forceinline__ void sum_base_codes(
+    const Job& job, AnchorSums& shared, u32 chunk, uint2 (&codes)[ANCHORS_EACH]) {
     const AnchorScan scan(job);
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, tiles_x = (u32)job.tiles_x;
     const u32 first = chunk * ANCHOR_CHUNK, mine = threadIdx.x * ANCHORS_EACH;
@@ -168,7 +182,8 @@ __device__ __forceinline__ void sum_base_codes(const Job& job, AnchorSums& share
     up_to = make_uint4(sum_up_to_me(own.x), sum_up_to_me(own.y), sum_up_to_me(own.z), sum_up_to_me(own.w));
     if (lane == 31) shared.warps[warp] = up_to;
     __syncthreads();
-    BaseSums chunk_sums = make_uint4(0, 0, 0, 0), add = make_uint4(up_to.x - own.x, up_to.y - own.y, up_to.z - own.z, up_to.w - own.w);
+    BaseSums chunk_sums = make_uint4(0, 0, 0, 0),
+             add = make_uint4(up_to.x - own.x, up_to.y - own.y, up_to.z - own.z, up_to.w - own.w);
 #pragma unroll
     for (u32 w = 0; w < ANCHOR_THREADS / 32; w++) {
         const BaseSums other = shared.warps[w];
@@ -196,7 +211,8 @@ __device__ __forceinline__ void sum_base_codes(const Job& job, AnchorSums& share
         }
         if (lane == 0) {
             if (!begins) chunk_sums.z += before.z, chunk_sums.w += before.w;
-            scan.say(chunk, CHUNK_ALL, make_uint4(before.x + chunk_sums.x, before.y + chunk_sums.y, chunk_sums.z, chunk_sums.w));
+            scan.say(chunk, CHUNK_ALL,
+                make_uint4(before.x + chunk_sums.x, before.y + chunk_sums.y, chunk_sums.z, chunk_sums.w));
             shared.before = before;
         }
     }
@@ -205,7 +221,9 @@ __device__ __forceinline__ void sum_base_codes(const Job& job, AnchorSums& share
 #pragma unroll
     for (u32 i = 0; i < ANCHORS_EACH; i++) {
         // Less the sums up to the first tile of the row, where it is in the chunk.
-        const uint2 row = x[i] <= mine + i ? shared.rows[mine + i - x[i]] : make_uint2(0u - before.z, 0u - before.w);
-        codes[i] = make_uint2(before.x + sums[i].x + sums[i].z - row.x, before.y + sums[i].y + sums[i].w - row.y);
+        const uint2 row =
+            x[i] <= mine + i ? shared.rows[mine + i - x[i]] : make_uint2(0u - before.z, 0u - before.w);
+        codes[i] =
+            make_uint2(before.x + sums[i].x + sums[i].z - row.x, before.y + sums[i].y + sums[i].w - row.y);
     }
 }

@@ -35,8 +35,8 @@ __device__ __forceinline__ T between(T a, T b, T c, T d, bool has_a, bool has_d,
 
 // Prediction along a line; `distance` is one step in the buffer, `at` the index of the vertex.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ P along(const Kernel<T>& k, const P* values, i32 at, i32 distance, i32 position, i32 step,
-                                   i32 last) {
+__device__ __forceinline__ P along(
+    const Kernel<T>& k, const P* values, i32 at, i32 distance, i32 position, i32 step, i32 last) {
     bool has_a = position >= 3 * step, has_c = position + step <= last, has_d = position + 3 * step <= last;
     P b = values[at - distance];
     P a = values[has_a ? at - 3 * distance : at - distance];
@@ -48,15 +48,16 @@ __device__ __forceinline__ P along(const Kernel<T>& k, const P* values, i32 at, 
         return Real<T>::pair(b.x + T(0.5) * (b.x - a.x), b.y + T(0.5) * (b.y - a.y));
     }
     T weight = has_a && has_d ? k.middle : k.side;
-    return Real<T>::pair(between(a.x, b.x, c.x, d.x, has_a, has_d, weight),
-                         between(a.y, b.y, c.y, d.y, has_a, has_d, weight));
+    return Real<T>::pair(
+        between(a.x, b.x, c.x, d.x, has_a, has_d, weight), between(a.y, b.y, c.y, d.y, has_a, has_d, weight));
 }
 
-// The same inside a closed tile that lies in the grid, where there is always a vertex on the far side, without selections
-// of values: where there is no a, it is read from c, where there is no d, from b, so that
-// the difference of that side is the one to take the place of the outer one, but for its sign. A sum with the sign of a,
-// and a weight with that of d, make it right. A place without both reads them from b and c, and weighs nothing. Predictions
-// are those of the twin but for the sign of a zero, which is lost when a residual is added.
+// The same inside a closed tile that lies in the grid, where there is always a vertex on the far side,
+// without selections of values: where there is no a, it is read from c, where there is no d, from b, so that
+// the difference of that side is the one to take the place of the outer one, but for its sign. A sum with the
+// sign of a, and a weight with that of d, make it right. A place without both reads them from b and c, and
+// weighs nothing. Predictions are those of the twin but for the sign of a zero, which is lost when a residual
+// is added.
 template <typename T>
 struct Outer {
     T sign, weight;
@@ -75,7 +76,8 @@ __device__ __forceinline__ T predict(const Outer<T>& k, T a, T b, T c, T d, T b_
 }
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ P predict(const Outer<T>& k, P a, P b, P c, P d) {
-    return Real<T>::pair(predict(k, a.x, b.x, c.x, d.x, b.x + c.x), predict(k, a.y, b.y, c.y, d.y, b.y + c.y));
+    return Real<T>::pair(
+        predict(k, a.x, b.x, c.x, d.x, b.x + c.x), predict(k, a.y, b.y, c.y, d.y, b.y + c.y));
 }
 
 template <typename T, typename P = typename Real<T>::Pair>
@@ -90,17 +92,19 @@ __device__ __forceinline__ P half_sum(P a, P b) {
 // From the neighbours and the sums of the corners above and below.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ P coons(P left, P right, P top, P bottom, P above, P below) {
-    return Real<T>::pair((T(0.5) * (left.x + right.x) + T(0.5) * (top.x + bottom.x)) - T(0.25) * (above.x + below.x),
-                         (T(0.5) * (left.y + right.y) + T(0.5) * (top.y + bottom.y)) - T(0.25) * (above.y + below.y));
+    return Real<T>::pair(
+        (T(0.5) * (left.x + right.x) + T(0.5) * (top.x + bottom.x)) - T(0.25) * (above.x + below.x),
+        (T(0.5) * (left.y + right.y) + T(0.5) * (top.y + bottom.y)) - T(0.25) * (above.y + below.y));
 }
 
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ P centre(const Kernel<T>& k, const P* values, i32 pitch, i32 x, i32 y, i32 step, i32 last_x,
-                                    i32 last_y) {
+__device__ __forceinline__ P centre(
+    const Kernel<T>& k, const P* values, i32 pitch, i32 x, i32 y, i32 step, i32 last_x, i32 last_y) {
     i32 at = y * pitch + x, dx = step, dy = step * pitch;
     if (k.coons && x + step <= last_x && y + step <= last_y) {
         P l = values[at - dx], r = values[at + dx], t = values[at - dy], b = values[at + dy];
-        P tl = values[at - dy - dx], tr = values[at - dy + dx], bl = values[at + dy - dx], br = values[at + dy + dx];
+        P tl = values[at - dy - dx], tr = values[at - dy + dx], bl = values[at + dy - dx],
+          br = values[at + dy + dx];
         T ax = T(0.5) * (l.x + r.x), ay = T(0.5) * (l.y + r.y);
         T dx_ = T(0.5) * (t.x + b.x), dy_ = T(0.5) * (t.y + b.y);
         T cx = T(0.25) * ((tl.x + tr.x) + (bl.x + br.x)), cy = T(0.25) * ((tl.y + tr.y) + (bl.y + br.y));

@@ -57,14 +57,16 @@ struct Lattices {
         }
         __syncthreads();
         const T last = half[HALVINGS - 2];
-        if (threadIdx.x == 0) regular = Real<T>::finite(half[0]) && Real<T>::bits(last) >> MANTISSA_BITS<T> > 0;
+        if (threadIdx.x == 0)
+            regular = Real<T>::finite(half[0]) && Real<T>::bits(last) >> MANTISSA_BITS<T> > 0;
         __syncthreads();
     }
     // How often the bound must be halved until no error of the lattice can reach a limit.
     __device__ __forceinline__ i32 halvings(T limit) const {
         if (regular) {
             // Of positive values, ordered like their bits, that are powers of two apart.
-            const long long above = (long long)(Real<T>::bits(half[0]) - Real<T>::bits(limit)) + ((1ll << MANTISSA_BITS<T>) - 1);
+            const long long above =
+                (long long)(Real<T>::bits(half[0]) - Real<T>::bits(limit)) + ((1ll << MANTISSA_BITS<T>)-1);
             const long long n = above >> MANTISSA_BITS<T>;
             return limit > T(0) ? (n < 0 ? 0 : n < HALVINGS - 1 ? (i32)n : HALVINGS - 1) : HALVINGS - 1;
         }
@@ -93,7 +95,8 @@ struct LorenzoCode {
 
 // That of a vertex which its tile's lattice has no code for: a finer one.
 template <typename T>
-__device__ __noinline__ LorenzoCode<T> lorenzo_code(T u, T v, const Lattices<T>& lattices, i32 tier, T accept, bool tight, T limit) {
+__device__ __noinline__ LorenzoCode<T> lorenzo_code(
+    T u, T v, const Lattices<T>& lattices, i32 tier, T accept, bool tight, T limit) {
     i32 id = 1;
     if (tight) {
         i32 certain = 1;
@@ -106,7 +109,8 @@ __device__ __noinline__ LorenzoCode<T> lorenzo_code(T u, T v, const Lattices<T>&
         T cu, cv, ru, rv;
         if (!quantize_on(u, inverse, width, cu, ru) || !quantize_on(v, inverse, width, cv, rv)) break;
         const T error = Real<T>::high(Real<T>::abs(ru - u), Real<T>::abs(rv - v));
-        if (error == T(0) || (error <= accept && (!tight || error < limit))) return {true, id, (i32)cu, (i32)cv, error};
+        if (error == T(0) || (error <= accept && (!tight || error < limit)))
+            return {true, id, (i32)cu, (i32)cv, error};
     }
     return {false, 0, 0, 0, T(0)};
 }

@@ -39,7 +39,8 @@ __device__ double quantum_of(double bound, T largest) {
 
 // Width of one level and id.
 template <typename T>
-__device__ void quantizer_entry(double quantum, u32 taper, i32 level, i32 id, double& width, double& inverse) {
+__device__ void quantizer_entry(
+    double quantum, u32 taper, i32 level, i32 id, double& width, double& inverse) {
     double factor = 1.0;
     for (i32 l = 0; l < level; l++) factor *= taper_alpha(taper);
     double beta = taper_beta(taper);
@@ -53,7 +54,8 @@ __device__ void quantizer_entry(double quantum, u32 taper, i32 level, i32 id, do
 
 // Rounded code of a residual (as a float) and what it decodes to; false where there is no code.
 template <typename T>
-__device__ __forceinline__ bool encode_residual(T original, T prediction, T inverse, T width, T& code, T& value) {
+__device__ __forceinline__ bool encode_residual(
+    T original, T prediction, T inverse, T width, T& code, T& value) {
     T scaled = (original - prediction) * inverse;
     code = Real<T>::round(scaled);
     value = prediction + code * width;

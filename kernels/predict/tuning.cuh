@@ -7,9 +7,11 @@
 // Warps of a block that codes a sample.
 constexpr i32 TUNE_WARPS = 4;
 
-// What is worth counting of some vertices: how many there are, how many codes are not zero, and about how many
-// bits those take besides saying so. By a warp at most, in one word.
-__device__ __forceinline__ u32 pack_count(u32 vertices, u32 nonzero, u32 bits) { return vertices | nonzero << 8 | bits << 16; }
+// What is worth counting of some vertices: how many there are, how many codes are not zero, and about how
+// many bits those take besides saying so. By a warp at most, in one word.
+__device__ __forceinline__ u32 pack_count(u32 vertices, u32 nonzero, u32 bits) {
+    return vertices | nonzero << 8 | bits << 16;
+}
 __device__ __forceinline__ void add_count(LevelCount& count, u32 packed) {
     packed = warp_sum(packed);
     if ((threadIdx.x & 31) != 0) return;
@@ -47,16 +49,19 @@ __device__ __noinline__ u32 tune_vertex(TuneShared<T>& shared, i32 x, i32 y, P p
         if (error == T(0) || error <= accept) {
             value = Real<T>::pair(ru, rv);
             const Symbol s = symbol_of({id, (i32)cu, (i32)cv});
-            return s.symbol == SYMBOL_ZERO ? pack_count(1, 0, 0) : pack_count(1, 1, s.symbol < FIRST_WITH_RAW_BITS ? 3 : 4 + s.bits);
+            return s.symbol == SYMBOL_ZERO
+                       ? pack_count(1, 0, 0)
+                       : pack_count(1, 1, s.symbol < FIRST_WITH_RAW_BITS ? 3 : 4 + s.bits);
         }
     }
     return stored;
 }
 
-// Codes a tile on its own with one option, by a block. Missing vertices count as stored, whether or not they carry the fill pattern.
+// Codes a tile on its own with one option, by a block. Missing vertices count as stored, whether or not they
+// carry the fill pattern.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ void tune_tile(const Job& job, const Control& control, const TileShape& shape, u32 taper, u32 choice,
-                                          TuneShared<T>& shared) {
+__device__ __forceinline__ void tune_tile(const Job& job, const Control& control, const TileShape& shape,
+    u32 taper, u32 choice, TuneShared<T>& shared) {
     typedef Real<T> R;
     constexpr i32 ROWS = (CLOSED + TUNE_WARPS - 1) / TUNE_WARPS;
     const i32 thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
@@ -65,7 +70,8 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
     // All values come at once; the warps' rows, and the last column.
     P rows[ROWS], side = R::pair(T(1), T(1));
     auto load = [&](i32 x, i32 y) -> P {
-        return R::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y), *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y));
+        return R::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y),
+            *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y));
     };
 #pragma unroll
     for (i32 i = 0; i < ROWS; i++) {
@@ -76,7 +82,7 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
     if (thread < height && width == CLOSED) side = load(TILE, thread);
     for (i32 e = thread; e < LEVELS * IDS; e += 32 * TUNE_WARPS)
         quantizer_entry<T>(control.quantum, taper, e / IDS, e % IDS, shared.quantizer.width[e / IDS][e % IDS],
-                           shared.quantizer.inverse[e / IDS][e % IDS]);
+            shared.quantizer.inverse[e / IDS][e % IDS]);
     if (thread == 0) shared.quantizer.accept = control.quantizer.accept;
     if (thread < LEVELS) shared.counts[thread] = {0, 0, 0};
     const bool lossless = is_lossless(control);
@@ -88,7 +94,8 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
     for (i32 i = 0; i < ROWS; i++) {
         const i32 y = warp + TUNE_WARPS * i;
         if (y >= CLOSED) continue;
-        const u32 zero = __ballot_sync(FULL, is_origin(rows[i])), stored = __ballot_sync(FULL, is_stored(rows[i]));
+        const u32 zero = __ballot_sync(FULL, is_origin(rows[i])),
+                  stored = __ballot_sync(FULL, is_stored(rows[i]));
         values[y * CLOSED + lane] = blank(rows[i]);
         if (lane == 0) {
             shared.zero[y][0] = zero;
@@ -110,13 +117,19 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
     const Kernel<T> kernel = kernel_of<T>(choice);
 #pragma unroll 1
     for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
-        const i32 step = 1 << level, bits = 4 - level, line = thread >> bits, k = (2 * (thread & ((1 << bits) - 1)) + 1) * step;
+        const i32 step = 1 << level, bits = 4 - level, line = thread >> bits,
+                  k = (2 * (thread & ((1 << bits) - 1)) + 1) * step;
         if ((thread & ~31) < 4 << bits) {
             const bool down = line & 2, far = line & 1;
-            const i32 last = down ? last_y : last_x, across = down ? last_x : last_y, x = down ? (far ? TILE : 0) : k, y = down ? k : far ? TILE : 0;
+            const i32 last = down ? last_y : last_x, across = down ? last_x : last_y,
+                      x = down ? (far ? TILE : 0) : k,
+                      y = down  ? k
+                          : far ? TILE
+                                : 0;
             u32 packed = 0;
             if (line < 4 && (!far || across == TILE) && k <= last) {
-                const P prediction = along<T>(kernel, values, y * CLOSED + x, down ? step * CLOSED : step, k, step, last);
+                const P prediction =
+                    along<T>(kernel, values, y * CLOSED + x, down ? step * CLOSED : step, k, step, last);
                 packed = tune_vertex<T>(shared, x, y, prediction, level);
                 if (far) packed = 0;
             }
@@ -128,9 +141,9 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
 #pragma unroll
     for (i32 l = 0; l < ANCHOR_LEVEL; l++) kernels[l] = choice;
     block_interior<T, 32 * TUNE_WARPS>(values, last_x, last_y, kernels, shared.quantizer,
-                                       [&](i32 level, T, T, i32, bool active, i32 x, i32 y, P prediction) {
-                                           add_count(shared.counts[level], active ? tune_vertex<T>(shared, x, y, prediction, level) : 0);
-                                       });
+        [&](i32 level, T, T, i32, bool active, i32 x, i32 y, P prediction) {
+            add_count(shared.counts[level], active ? tune_vertex<T>(shared, x, y, prediction, level) : 0);
+        });
     __syncthreads();
 }
 

@@ -7,11 +7,12 @@
 // visit(level, width, inverse, position, x, y, prediction). The loops are not unrolled: a tile is short
 // work for a warp, and the code must stay in the instruction cache.
 template <typename T, typename Visit>
-__device__ __forceinline__ void interior(typename Real<T>::Pair* values, i32 last_x, i32 last_y, const u32* kernels,
-                                         const Quantizer& quantizer, Visit visit) {
+__device__ __forceinline__ void interior(typename Real<T>::Pair* values, i32 last_x, i32 last_y,
+    const u32* kernels, const Quantizer& quantizer, Visit visit) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & 31;
-    const i32 inner_x = last_x < TILE - 1 ? last_x : TILE - 1, inner_y = last_y < TILE - 1 ? last_y : TILE - 1;
+    const i32 inner_x = last_x < TILE - 1 ? last_x : TILE - 1,
+              inner_y = last_y < TILE - 1 ? last_y : TILE - 1;
 #pragma unroll 1
     for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
         const i32 step = 1 << level, n = 16 >> level, count = n * n;
@@ -22,15 +23,16 @@ __device__ __forceinline__ void interior(typename Real<T>::Pair* values, i32 las
         for (i32 phase = level == 4 ? 2 : 0; phase < 3; phase++) {
 #pragma unroll 1
             for (i32 k = lane; k < count || k < 32; k += 32) {
-                const i32 x = (2 * (k & (n - 1)) + (phase != 1)) << level, y = (2 * (k >> (4 - level)) + (phase != 0)) << level;
+                const i32 x = (2 * (k & (n - 1)) + (phase != 1)) << level,
+                          y = (2 * (k >> (4 - level)) + (phase != 0)) << level;
                 if (!(k < count && x > 0 && y > 0 && x <= inner_x && y <= inner_y)) continue;
                 P prediction;
                 if (phase == 2) {
                     prediction = centre<T>(kernel, values, CLOSED, x, y, step, last_x, last_y);
                 } else {
                     const bool across = phase == 0;
-                    prediction = along<T>(kernel, values, y * CLOSED + x, across ? step : step * CLOSED, across ? x : y, step,
-                                          across ? last_x : last_y);
+                    prediction = along<T>(kernel, values, y * CLOSED + x, across ? step : step * CLOSED,
+                        across ? x : y, step, across ? last_x : last_y);
                 }
                 visit(level, width, inverse, count * (1 + phase) + k, x, y, prediction);
             }
@@ -43,11 +45,12 @@ __device__ __forceinline__ void interior(typename Real<T>::Pair* values, i32 las
 // Horizontal and vertical vertices of a level look at coarser ones alone, and only those of the finest
 // level have triangles in common: the others go together.
 template <typename T, i32 THREADS, typename Visit>
-__device__ __forceinline__ void block_interior(typename Real<T>::Pair* values, i32 last_x, i32 last_y, const u32* kernels,
-                                               const Quantizer& quantizer, Visit visit) {
+__device__ __forceinline__ void block_interior(typename Real<T>::Pair* values, i32 last_x, i32 last_y,
+    const u32* kernels, const Quantizer& quantizer, Visit visit) {
     typedef typename Real<T>::Pair P;
     const i32 thread = threadIdx.x;
-    const i32 inner_x = last_x < TILE - 1 ? last_x : TILE - 1, inner_y = last_y < TILE - 1 ? last_y : TILE - 1;
+    const i32 inner_x = last_x < TILE - 1 ? last_x : TILE - 1,
+              inner_y = last_y < TILE - 1 ? last_y : TILE - 1;
 #pragma unroll 1
     for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
         const i32 step = 1 << level, n = 16 >> level, count = n * n;
@@ -62,7 +65,8 @@ __device__ __forceinline__ void block_interior(typename Real<T>::Pair* values, i
 #pragma unroll 1
             for (i32 first = start + (thread & ~31); first < end; first += THREADS) {
                 const i32 m = first + (thread & 31), phase = m >> (8 - 2 * level), k = m & (count - 1);
-                const i32 x = (2 * (k & (n - 1)) + (phase != 1)) << level, y = (2 * (k >> (4 - level)) + (phase != 0)) << level;
+                const i32 x = (2 * (k & (n - 1)) + (phase != 1)) << level,
+                          y = (2 * (k >> (4 - level)) + (phase != 0)) << level;
                 const bool active = m < end && x > 0 && y > 0 && x <= inner_x && y <= inner_y;
                 P prediction = Real<T>::pair(T(0), T(0));
                 if (active) {
@@ -70,8 +74,8 @@ __device__ __forceinline__ void block_interior(typename Real<T>::Pair* values, i
                         prediction = centre<T>(kernel, values, CLOSED, x, y, step, last_x, last_y);
                     } else {
                         const bool across = phase == 0;
-                        prediction = along<T>(kernel, values, y * CLOSED + x, across ? step : step * CLOSED, across ? x : y, step,
-                                              across ? last_x : last_y);
+                        prediction = along<T>(kernel, values, y * CLOSED + x, across ? step : step * CLOSED,
+                            across ? x : y, step, across ? last_x : last_y);
                     }
                 }
                 visit(level, width, inverse, count + m, active, x, y, prediction);

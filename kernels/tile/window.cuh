@@ -54,10 +54,11 @@ __device__ __forceinline__ Corners<T> corner_values(const Patch<T>& patch, i32 x
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ void near_origin(P a, P b, P c, P d, T bound, bool& lower, bool& upper) {
     typedef Real<T> R;
-    T low_u = R::low(a.x, c.x), high_u = R::high(a.x, c.x), low_v = R::low(a.y, c.y), high_v = R::high(a.y, c.y);
-    bool far_lower = R::low(low_u, b.x) > bound | R::high(high_u, b.x) < -bound | R::low(low_v, b.y) > bound |
+    T low_u = R::low(a.x, c.x), high_u = R::high(a.x, c.x), low_v = R::low(a.y, c.y),
+      high_v = R::high(a.y, c.y);
+    bool far_lower = R::low(low_u, b.x) > bound | R::high(high_u, b.x)<-bound | R::low(low_v, b.y)> bound |
                      R::high(high_v, b.y) < -bound;
-    bool far_upper = R::low(low_u, d.x) > bound | R::high(high_u, d.x) < -bound | R::low(low_v, d.y) > bound |
+    bool far_upper = R::low(low_u, d.x) > bound | R::high(high_u, d.x)<-bound | R::low(low_v, d.y)> bound |
                      R::high(high_v, d.y) < -bound;
     lower = !far_lower;
     upper = !far_upper;
@@ -75,14 +76,17 @@ __device__ __forceinline__ bool on_border(const Job& job, u64 x, u64 y) {
 // Whether a corner is filled.
 template <typename T>
 __device__ __forceinline__ bool has_filled(const Corners<T>& p, u64 fill) {
-    return is_filled(p.u[0], p.v[0], fill) || is_filled(p.u[1], p.v[1], fill) || is_filled(p.u[2], p.v[2], fill);
+    return is_filled(p.u[0], p.v[0], fill) || is_filled(p.u[1], p.v[1], fill) ||
+           is_filled(p.u[2], p.v[2], fill);
 }
 
 // The limit of a vertex on the border of the grid from pins and from triangles that reach into the
 // halo; T's maximum where there is none.
 template <typename T>
-__device__ __noinline__ T border_limit(const Job& job, const Constraints<T>& constraints, long long x, long long y) {
-    u32 around = sides_at(job, x - 1, y) | sides_at(job, x + 1, y) | sides_at(job, x, y - 1) | sides_at(job, x, y + 1);
+__device__ __noinline__ T border_limit(
+    const Job& job, const Constraints<T>& constraints, long long x, long long y) {
+    u32 around =
+        sides_at(job, x - 1, y) | sides_at(job, x + 1, y) | sides_at(job, x, y - 1) | sides_at(job, x, y + 1);
     T limit = Real<T>::MAX;
     if (around & job.pin) return T(0);
     if (!constraints.preserve) return limit;
@@ -90,13 +94,16 @@ __device__ __noinline__ T border_limit(const Job& job, const Constraints<T>& con
         long long cx = x + incident_x(k), cy = y + incident_y(k);
         i32 triangle = incident_triangle(k);
         u32 outside = 0;
-        for (i32 c = 0; c < 3; c++) outside |= sides_at(job, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
+        for (i32 c = 0; c < 3; c++)
+            outside |= sides_at(job, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
         if (outside == 0 || (outside & ~job.halo)) continue;
         Corners<T> p;
 #pragma unroll
         for (i32 c = 0; c < 3; c++) {
-            p.u[c] = *vertex_at<T>(job.u, job.u_layout, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
-            p.v[c] = *vertex_at<T>(job.v, job.v_layout, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
+            p.u[c] =
+                *vertex_at<T>(job.u, job.u_layout, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
+            p.v[c] =
+                *vertex_at<T>(job.v, job.v_layout, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
         }
         if (!(axis_distance(p) > constraints.bound_up) && !has_filled(p, job.fill)) {
             T b = triangle_bound(p, triangle, constraints.rule, constraints.bound).limit;
@@ -108,8 +115,8 @@ __device__ __noinline__ T border_limit(const Job& job, const Constraints<T>& con
 
 // Whether triangle k around a vertex keeps its signature when the vertex moves to a candidate.
 template <typename T>
-__device__ __forceinline__ bool keeps_signature(const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate,
-                                                const Rule& rule, i32 k) {
+__device__ __forceinline__ bool keeps_signature(
+    const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate, const Rule& rule, i32 k) {
     const i32 cx = x + incident_x(k), cy = y + incident_y(k), triangle = incident_triangle(k);
     if (cx < 0 || cy < 0 || cx + 1 >= patch.width || cy + 1 >= patch.height) return true;
     if (patch.missing) {
@@ -133,7 +140,8 @@ __device__ __forceinline__ bool keeps_signature(const Patch<T>& patch, i32 x, i3
 }
 
 template <typename T>
-__device__ bool keeps_signatures(const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate, const Rule& rule) {
+__device__ bool keeps_signatures(
+    const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate, const Rule& rule) {
     for (i32 k = 0; k < 6; k++)
         if (!keeps_signature(patch, x, y, candidate, rule, k)) return false;
     return true;
@@ -148,7 +156,8 @@ __device__ __forceinline__ u32 half_planes(typename Real<T>::Pair p) {
 // Whether every triangle around a vertex inside the patch lies in one half plane, with the vertex as it is
 // and with the candidate: then no signature changes.
 template <typename T>
-__device__ __forceinline__ bool stays_one_sided(const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate) {
+__device__ __forceinline__ bool stays_one_sided(
+    const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate) {
     if (x == 0 || y == 0 || x + 1 >= patch.width || y + 1 >= patch.height) return false;
     const auto* at = patch.values + y * patch.pitch + x;
     const u32 both = half_planes<T>(at[0]) & half_planes<T>(candidate);
@@ -177,8 +186,8 @@ struct Coded {
 
 // The ids in order, with the same choice of ids worth a try as the twin. `limit` matters where tight.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ Coded<T> tight_vertex(Patch<T> patch, i32 x, i32 y, P prediction, i32 level,
-                                              Constraints<T> constraints, bool tight, T limit) {
+__device__ __noinline__ Coded<T> tight_vertex(
+    Patch<T> patch, i32 x, i32 y, P prediction, i32 level, Constraints<T> constraints, bool tight, T limit) {
     const Quantizer& q = constraints.control->quantizer;
     P original = patch.values[y * patch.pitch + x];
     i32 id = 0;
@@ -192,9 +201,9 @@ __device__ __noinline__ Coded<T> tight_vertex(Patch<T> patch, i32 x, i32 y, P pr
         T error = ev > eu ? ev : eu;
         bool passes = error == T(0) ||
                       (error <= constraints.accept &&
-                       (!tight || (error < limit && (!constraints.speculative ||
-                                                     keeps_signatures(patch, x, y, Real<T>::pair(ru, rv),
-                                                                      constraints.rule)))));
+                          (!tight || (error < limit && (!constraints.speculative ||
+                                                           keeps_signatures(patch, x, y,
+                                                               Real<T>::pair(ru, rv), constraints.rule)))));
         if (passes) {
             patch.values[y * patch.pitch + x] = Real<T>::pair(ru, rv);
             return {{id, (i32)cu, (i32)cv}, error};
@@ -212,9 +221,8 @@ __device__ __noinline__ Coded<T> tight_vertex(Patch<T> patch, i32 x, i32 y, P pr
 // Codes a vertex that is not masked and finite. `tight` says whether `limit` (and the signatures, in
 // the speculative mode) must be looked at.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ Code code_vertex(const Patch<T>& patch, i32 x, i32 y, P prediction, i32 level, T width,
-                                            T inverse, const Constraints<T>& constraints, bool tight, T limit,
-                                            T& max_error, u32& exact) {
+__device__ __forceinline__ Code code_vertex(const Patch<T>& patch, i32 x, i32 y, P prediction, i32 level,
+    T width, T inverse, const Constraints<T>& constraints, bool tight, T limit, T& max_error, u32& exact) {
     P original = patch.values[y * patch.pitch + x];
     T cu, cv, ru, rv;
     bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
@@ -224,7 +232,8 @@ __device__ __forceinline__ Code code_vertex(const Patch<T>& patch, i32 x, i32 y,
         T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
         bool passes = error <= constraints.accept;
         if (passes && tight)
-            passes = error < limit && (!constraints.speculative || stays_one_sided<T>(patch, x, y, Real<T>::pair(ru, rv)));
+            passes = error < limit &&
+                     (!constraints.speculative || stays_one_sided<T>(patch, x, y, Real<T>::pair(ru, rv)));
         if (passes) {
             patch.values[y * patch.pitch + x] = Real<T>::pair(ru, rv);
             code = {0, (i32)cu, (i32)cv};
@@ -275,12 +284,16 @@ __device__ __forceinline__ u32 warp_or(u32 x) {
 #endif
 }
 
-// Asks for the largest error that is known, by one lane: what a warp finds is seldom larger, and then there is nothing to wait for at its end.
-__device__ __forceinline__ void expect_largest_error(const Control& control, LargestError& known) { copy_ahead<16>(&known, &control.max_error); }
+// Asks for the largest error that is known, by one lane: what a warp finds is seldom larger, and then there
+// is nothing to wait for at its end.
+__device__ __forceinline__ void expect_largest_error(const Control& control, LargestError& known) {
+    copy_ahead<16>(&known, &control.max_error);
+}
 
 // Adds the tallies of a warp to those of the call. `known`: bits of the largest error at some time before.
 template <typename T>
-__device__ __forceinline__ void report_tally(Control& control, u32 exact, u32 critical, T max_error, u64 known) {
+__device__ __forceinline__ void report_tally(
+    Control& control, u32 exact, u32 critical, T max_error, u64 known) {
     exact = warp_sum(exact);
     critical = warp_sum(critical);
     for (i32 k = 16; k > 0; k /= 2) max_error = Real<T>::high(max_error, __shfl_xor_sync(FULL, max_error, k));

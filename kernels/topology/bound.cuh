@@ -60,13 +60,15 @@ __device__ __forceinline__ Edge edge_of(const Determinants& d, const Corners<T>&
     const double dv = fabs((double)p.v[j] - (double)p.v[i]);
     return {(m > 0.0 && c < 0.0) || (m < 0.0 && c > 0.0) ? numerator : -1.0, du + dv};
 }
-__device__ __forceinline__ double distance_of(const Edge& edge) { return edge.numerator / edge.length * (1.0 - 8.0 * ROUNDING); }
+__device__ __forceinline__ double distance_of(const Edge& edge) {
+    return edge.numerator / edge.length * (1.0 - 8.0 * ROUNDING);
+}
 __device__ __forceinline__ bool is_usable(double distance) {
     return distance > UNDERFLOW_GUARD && distance < __longlong_as_double(0x7ff0000000000000ll);
 }
 
-// The largest distance of the three edges. Of two quotients that differ when both are multiplied by both lengths, the larger
-// one stays so when rounded: only that is divided. Else all are.
+// The largest distance of the three edges. Of two quotients that differ when both are multiplied by both
+// lengths, the larger one stays so when rounded: only that is divided. Else all are.
 template <typename T>
 __device__ __forceinline__ double edge_distance(const Determinants& d, const Corners<T>& p) {
     Edge best = edge_of(d, p, 0);
@@ -154,7 +156,8 @@ __device__ __forceinline__ double rung(double eps, i32 j, i32 eighths) {
 }
 
 template <typename T>
-__device__ __forceinline__ T ladder(const Kept& kept, const Jacobian& j, const Rule& rule, bool keep_type, double eps) {
+__device__ __forceinline__ T ladder(
+    const Kept& kept, const Jacobian& j, const Rule& rule, bool keep_type, double eps) {
     auto safe = [&](i32 step, i32 eighths) {
         const double d = rung(eps, step, eighths);
         return is_kept(kept, d) && (!keep_type || type_kept(j, rule, d));
@@ -193,7 +196,8 @@ struct TriangleBound {
     bool inside;  // whether the origin is
 };
 
-// The limit of a triangle near the origin where the hull keeps away from it: the distance of the hull, at least.
+// The limit of a triangle near the origin where the hull keeps away from it: the distance of the hull, at
+// least.
 template <typename T>
 __device__ __forceinline__ T hull_bound(const Corners<T>& p, const Determinants& d, T axis) {
     const T edge = round_down<T>(edge_distance(d, p));
@@ -202,7 +206,8 @@ __device__ __forceinline__ T hull_bound(const Corners<T>& p, const Determinants&
 
 // Of one with the origin inside, or on its border: a rung of the ladder.
 template <typename T>
-__device__ __forceinline__ TriangleBound<T> ladder_bound(const Corners<T>& p, i32 triangle, const Rule& rule, double eps) {
+__device__ __forceinline__ TriangleBound<T> ladder_bound(
+    const Corners<T>& p, i32 triangle, const Rule& rule, double eps) {
     const Determinants d = determinants(p);
     i32 s[3];
     signs_of(d, p, s);
@@ -213,13 +218,15 @@ __device__ __forceinline__ TriangleBound<T> ladder_bound(const Corners<T>& p, i3
     return {ladder<T>(kept_of(d, p, k == TIE), j, rule, keep_type, eps), k == IN};
 }
 
-// Whether the limit of a triangle of finite vertices is that of its hull; else it takes the ladder, or has none.
+// Whether the limit of a triangle of finite vertices is that of its hull; else it takes the ladder, or has
+// none.
 enum class Bounded { BY_HULL, BY_LADDER, NOT };
 template <typename T>
 __device__ __forceinline__ Bounded bounded(const Corners<T>& p, const Determinants& d, T axis) {
     if (axis > T(0)) return Bounded::BY_HULL;
     const double* const m = d.m;
-    if ((m[0] < 0.0 || m[1] < 0.0 || m[2] < 0.0) && (m[0] > 0.0 || m[1] > 0.0 || m[2] > 0.0)) return Bounded::BY_HULL;
+    if ((m[0] < 0.0 || m[1] < 0.0 || m[2] < 0.0) && (m[0] > 0.0 || m[1] > 0.0 || m[2] > 0.0))
+        return Bounded::BY_HULL;
     i32 s[3];
     signs_of(d, p, s);
     const u32 k = kind(p, s);

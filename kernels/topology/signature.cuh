@@ -24,8 +24,8 @@ struct Corners {
 
 template <typename T>
 __device__ __forceinline__ bool finite(const Corners<T>& p) {
-    return Real<T>::finite(p.u[0]) & Real<T>::finite(p.v[0]) & Real<T>::finite(p.u[1]) & Real<T>::finite(p.v[1]) &
-           Real<T>::finite(p.u[2]) & Real<T>::finite(p.v[2]);
+    return Real<T>::finite(p.u[0]) & Real<T>::finite(p.v[0]) & Real<T>::finite(p.u[1]) &
+           Real<T>::finite(p.v[1]) & Real<T>::finite(p.u[2]) & Real<T>::finite(p.v[2]);
 }
 
 template <typename T>
@@ -50,7 +50,8 @@ __device__ __forceinline__ void signs(const Corners<T>& p, i32 s[3]) {
 template <typename T>
 __device__ __forceinline__ bool one_ray(const Corners<T>& p) {
     i32 u = sign(p.u[0]), v = sign(p.v[0]);
-    return (u != 0 || v != 0) && sign(p.u[1]) == u && sign(p.u[2]) == u && sign(p.v[1]) == v && sign(p.v[2]) == v;
+    return (u != 0 || v != 0) && sign(p.u[1]) == u && sign(p.u[2]) == u && sign(p.v[1]) == v &&
+           sign(p.v[2]) == v;
 }
 
 template <typename T>
@@ -87,8 +88,8 @@ __device__ __forceinline__ void trace_discriminant(const Jacobian& j, double& tr
     discriminant = e * e + 4.0 * (j.b * j.c);
 }
 
-__device__ __forceinline__ void type_errors(const Jacobian& j, double grow_ac, double grow_bd, double& trace,
-                                            double& discriminant) {
+__device__ __forceinline__ void type_errors(
+    const Jacobian& j, double grow_ac, double grow_bd, double& trace, double& discriminant) {
     double a = fabs(j.a) + grow_ac, b = fabs(j.b) + grow_bd;
     double c = fabs(j.c) + grow_ac, d = fabs(j.d) + grow_bd;
     double tiny = UNDERFLOW_GUARD * (1.0 + ((a + b) + (c + d)));

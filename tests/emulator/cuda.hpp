@@ -1,5 +1,5 @@
-// What the kernels use of CUDA C++, for a processor. One thread of a block runs at a time, until it comes to where it has
-// to wait for others. Collectives are of whole warps: those of a part of one are refused.
+// What the kernels use of CUDA C++, for a processor. One thread of a block runs at a time, until it comes to
+// where it has to wait for others. Collectives are of whole warps: those of a part of one are refused.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -111,8 +111,8 @@ inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     return chosen;
 }
 inline int __dp2a_lo(int halves, int bytes, int sum) {
-    return (int)((unsigned)sum +
-                 (unsigned)((short)halves * (signed char)bytes + (short)(halves >> 16) * (signed char)(bytes >> 8)));
+    return (int)((unsigned)sum + (unsigned)((short)halves * (signed char)bytes +
+                                            (short)(halves >> 16) * (signed char)(bytes >> 8)));
 }
 inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
     for (int k = 0; k < 32; k += 8) sum += (a >> k & 255) * (b >> k & 255);
@@ -190,12 +190,14 @@ T __shfl_sync(unsigned lanes, T value, int source, int width = 32) {
 template <typename T>
 T __shfl_up_sync(unsigned lanes, T value, unsigned distance, int width = 32) {
     return shuffle(
-        lanes, value, [](int lane, int of, int) { return lane >= of ? lane - of : lane; }, (int)distance, width);
+        lanes, value, [](int lane, int of, int) { return lane >= of ? lane - of : lane; }, (int)distance,
+        width);
 }
 template <typename T>
 T __shfl_down_sync(unsigned lanes, T value, unsigned distance, int width = 32) {
     return shuffle(
-        lanes, value, [](int lane, int of, int n) { return lane + of < n ? lane + of : lane; }, (int)distance, width);
+        lanes, value, [](int lane, int of, int n) { return lane + of < n ? lane + of : lane; }, (int)distance,
+        width);
 }
 template <typename T>
 T __shfl_xor_sync(unsigned lanes, T value, int mask, int width = 32) {
@@ -210,7 +212,9 @@ inline unsigned __ballot_sync(unsigned lanes, int predicate) {
     return ballot;
 }
 inline int __any_sync(unsigned lanes, int predicate) { return __ballot_sync(lanes, predicate) != 0; }
-inline int __all_sync(unsigned lanes, int predicate) { return __ballot_sync(lanes, predicate) == 0xffffffffu; }
+inline int __all_sync(unsigned lanes, int predicate) {
+    return __ballot_sync(lanes, predicate) == 0xffffffffu;
+}
 inline void __syncwarp(unsigned lanes = 0xffffffffu) {
     of_whole_warps(lanes);
     collective(Collective::SYNC, 0);
@@ -288,7 +292,9 @@ inline unsigned shared_place(const void* shared) {
     return (unsigned)(static_cast<const unsigned char*>(shared) - emulated_shared);
 }
 inline unsigned shared_byte(unsigned place) { return emulated_shared[place]; }
-inline unsigned shared_word(unsigned place) { return *reinterpret_cast<const unsigned*>(emulated_shared + place); }
+inline unsigned shared_word(unsigned place) {
+    return *reinterpret_cast<const unsigned*>(emulated_shared + place);
+}
 inline uint2 shared_pair(unsigned place) {
     uint2 value;
     std::memcpy(&value, emulated_shared + place, sizeof value);
@@ -297,11 +303,13 @@ inline uint2 shared_pair(unsigned place) {
 inline unsigned shared_half(unsigned place) {
     return *reinterpret_cast<const unsigned short*>(emulated_shared + place);
 }
-inline void put_shared(unsigned place, unsigned word) { *reinterpret_cast<unsigned*>(emulated_shared + place) = word; }
+inline void put_shared(unsigned place, unsigned word) {
+    *reinterpret_cast<unsigned*>(emulated_shared + place) = word;
+}
 template <unsigned BYTES>
 uint4 four_words(unsigned place) {
     return {shared_word(place + BYTES), shared_word(place + BYTES + 4), shared_word(place + BYTES + 8),
-            shared_word(place + BYTES + 12)};
+        shared_word(place + BYTES + 12)};
 }
 template <int TABLES>
 class SharedTable {

@@ -1,17 +1,19 @@
-// Runs the kernels of the codec on a processor, thread by thread, with every part of the workspace, the stream and the
-// output in memory of its own, fenced on both sides. What they do is theirs; what a device does at the same time, this
-// does one after the other, in one of several orders, so that results that depend on the order show.
+// Runs the kernels of the codec on a processor, thread by thread, with every part of the workspace, the
+// stream and the output in memory of its own, fenced on both sides. What they do is theirs; what a device
+// does at the same time, this does one after the other, in one of several orders, so that results that depend
+// on the order show.
 //
-//   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE HALO PIN DX DY U V FIRST PITCH FILL STREAM
-//   emulator decompress ORDER DTYPE NX NY STREAM U V
-//   emulator look_back SEED
-//   emulator analyze ORDER DTYPE NX NY COLUMNS ROWS BOUND_KIND BOUND HAS_FILL FILL DX DY U V OTHER_U OTHER_V FIRST PITCH RESULTS
+//   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE HALO PIN DX DY U V
+//   FIRST PITCH FILL STREAM emulator decompress ORDER DTYPE NX NY STREAM U V emulator look_back SEED emulator
+//   analyze ORDER DTYPE NX NY COLUMNS ROWS BOUND_KIND BOUND HAS_FILL FILL DX DY U V OTHER_U OTHER_V FIRST
+//   PITCH RESULTS
 //
-// Numbers are those of kernels/device/kernel_args.cuh; FIRST is the element of U and V that is the first vertex, FILL the bits of the
-// fill value or "-". Prints the status, and behind that of a compression the counts of the report. RESULTS are the
-// comparison, the range, and the number of critical points with the points.
-// The one of look_back has chunks of anchors look back at others of which some know what is before them and some do not,
-// as on a device, where blocks work at the same time. With reads.cpp, FACTZ_COUNT_READS=1 lists how often each kernel reads.
+// Numbers are those of kernels/device/kernel_args.cuh; FIRST is the element of U and V that is the first
+// vertex, FILL the bits of the fill value or "-". Prints the status, and behind that of a compression the
+// counts of the report. RESULTS are the comparison, the range, and the number of critical points with the
+// points. The one of look_back has chunks of anchors look back at others of which some know what is before
+// them and some do not, as on a device, where blocks work at the same time. With reads.cpp,
+// FACTZ_COUNT_READS=1 lists how often each kernel reads.
 #include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -31,7 +33,8 @@ alignas(256) unsigned char emulated_shared[256 << 10];
 
 namespace {
 
-// ---- The threads of a block -----------------------------------------------------------------------------------
+// ---- The threads of a block
+// -----------------------------------------------------------------------------------
 
 enum class State { READY, AT_COLLECTIVE, AT_BLOCK_BARRIER, AT_NAMED_BARRIER, ENDED };
 
@@ -115,7 +118,9 @@ bool open_barriers() {
         const Thread& one = threads[k];
         if (one.state != State::AT_NAMED_BARRIER) continue;
         const int barrier = one.barrier;
-        auto at_it = [&](const Thread& t) { return t.state == State::AT_NAMED_BARRIER && t.barrier == barrier; };
+        auto at_it = [&](const Thread& t) {
+            return t.state == State::AT_NAMED_BARRIER && t.barrier == barrier;
+        };
         const auto there = std::count_if(block_begin(), block_end(), at_it);
         if (there < one.barrier_threads) continue;
         if (there > one.barrier_threads) fail("more threads are at a barrier than it is for");
@@ -166,7 +171,7 @@ void run_block(size_t n) {
 
 template <typename Argument>
 void launch(const char* name, void (*kernel)(const Argument), const Argument& job, uint64_t blocks,
-            unsigned threads_of_block) {
+    unsigned threads_of_block) {
     kernel_name = name;
 #ifdef FACTZ_WATCH_READS
     const uint64_t reads_before = reads_seen();
@@ -186,12 +191,15 @@ void launch(const char* name, void (*kernel)(const Argument), const Argument& jo
 #endif
 }
 
-// ---- Memory ---------------------------------------------------------------------------------------------------
+// ---- Memory
+// ---------------------------------------------------------------------------------------------------
 
-// Memory that ends at a page which cannot be touched, and begins less than 256 bytes and a page after another.
+// Memory that ends at a page which cannot be touched, and begins less than 256 bytes and a page after
+// another.
 unsigned char* fenced(uint64_t bytes) {
     const uint64_t page = 4096, padded = (bytes + 255) / 256 * 256, pages = (padded + page - 1) / page * page;
-    void* const all = mmap(nullptr, pages + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const all =
+        mmap(nullptr, pages + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED) fail("out of memory");
     unsigned char* const start = static_cast<unsigned char*>(all);
     mprotect(start, page, PROT_NONE);
@@ -212,13 +220,15 @@ std::vector<unsigned char> read_file(const char* path) {
     if (!file) fail("cannot open an input");
     std::vector<unsigned char> bytes;
     unsigned char part[1 << 16];
-    for (size_t n; (n = std::fread(part, 1, sizeof part, file)) > 0;) bytes.insert(bytes.end(), part, part + n);
+    for (size_t n; (n = std::fread(part, 1, sizeof part, file)) > 0;)
+        bytes.insert(bytes.end(), part, part + n);
     std::fclose(file);
     return bytes;
 }
 void write_file(const char* path, const void* bytes, size_t n) {
     std::FILE* const file = std::fopen(path, "wb");
-    if (!file || std::fwrite(bytes, 1, n, file) != n || std::fclose(file) != 0) fail("cannot write an output");
+    if (!file || std::fwrite(bytes, 1, n, file) != n || std::fclose(file) != 0)
+        fail("cannot write an output");
 }
 
 // The parts of the workspace, as src/cuda/workspace.rs has them.
@@ -253,7 +263,8 @@ void carve(Job& job, bool compress) {
     }
 }
 
-// ---- The kernels, with few blocks where any number does -------------------------------------------------------
+// ---- The kernels, with few blocks where any number does
+// -------------------------------------------------------
 
 #define RUN(name, blocks, threads) \
     launch(#name, job.dtype ? factz_##name##_f64 : factz_##name##_f32, job, blocks, threads)
@@ -270,7 +281,8 @@ void compress(const Job& job) {
     else
         RUN(statistics, statistics_blocks(job), 32 * STATISTICS_WARPS);
     RUN(sort, 1 + (tiles + 32 * SORT_WARPS - 1) / (32 * SORT_WARPS), 32 * SORT_WARPS);
-    if (job.predictor == PREDICTOR_HIERARCHICAL) RUN(tune, std::min<uint64_t>(tiles, SAMPLES) * 12, 32 * TUNE_WARPS);
+    if (job.predictor == PREDICTOR_HIERARCHICAL)
+        RUN(tune, std::min<uint64_t>(tiles, SAMPLES) * 12, 32 * TUNE_WARPS);
     RUN(limits, FEW, 64);
     RUN(bounds, FEW, 128);
     if (job.predictor == PREDICTOR_HIERARCHICAL) {
@@ -287,8 +299,10 @@ void compress(const Job& job) {
         }
         RUN(tight, FEW, 32 * (job.dtype ? WHOLE_WARPS<double, true> : WHOLE_WARPS<float, true>));
     } else {
-        RUN(lorenzo_plain, (tiles + 4 * LORENZO_PLAIN_WARPS - 1) / (4 * LORENZO_PLAIN_WARPS), 32 * LORENZO_PLAIN_WARPS);
-        RUN(lorenzo_tight, (tiles + 4 * LORENZO_PLAIN_WARPS - 1) / (4 * LORENZO_PLAIN_WARPS), 32 * LORENZO_PLAIN_WARPS);
+        RUN(lorenzo_plain, (tiles + 4 * LORENZO_PLAIN_WARPS - 1) / (4 * LORENZO_PLAIN_WARPS),
+            32 * LORENZO_PLAIN_WARPS);
+        RUN(lorenzo_tight, (tiles + 4 * LORENZO_PLAIN_WARPS - 1) / (4 * LORENZO_PLAIN_WARPS),
+            32 * LORENZO_PLAIN_WARPS);
         RUN(lorenzo_others, FEW, 32 * LORENZO_WARPS);
     }
     if (job.predictor == PREDICTOR_HIERARCHICAL)
@@ -327,7 +341,8 @@ void decompress(const Job& job) {
     RUN(lorenzo_restore, blocks, 32 * LORENZO_RESTORE_WARPS);
 }
 
-// ---- Looking back over chunks that are not done ----------------------------------------------------------------
+// ---- Looking back over chunks that are not done
+// ----------------------------------------------------------------
 
 std::vector<BaseSums> found;
 
@@ -375,7 +390,8 @@ bool looks_back(uint64_t seed) {
     return std::memcmp(found.data(), before.data(), chunks * sizeof(BaseSums)) == 0;
 }
 
-// ---- The analysis ---------------------------------------------------------------------------------------------
+// ---- The analysis
+// ---------------------------------------------------------------------------------------------
 
 #define RUN_ANALYSIS(name, blocks, threads) \
     launch(#name, dtype ? factz_##name##_f64 : factz_##name##_f32, job, blocks, threads)
@@ -397,7 +413,8 @@ void analyze(Analysis& job, uint32_t dtype, const char* results) {
     job.points = fenced_as<CriticalPoint>(job.capacity * sizeof(CriticalPoint));
     job.count = fenced_as<u64>(8);
     const uint64_t segments = job.ny * ((job.nx + strip - 1) / strip);
-    job.point_parts = fenced_as<u64>(((segments + analysis::POINT_PART - 1) / analysis::POINT_PART + 1) * 8, true);
+    job.point_parts =
+        fenced_as<u64>(((segments + analysis::POINT_PART - 1) / analysis::POINT_PART + 1) * 8, true);
     job.segments = fenced_as<u16>(segments * 2);
     RUN_ANALYSIS(find_points, FEW, 256);
     RUN_ANALYSIS(place_points, 1, 1024);
@@ -426,7 +443,7 @@ unsigned char* fenced_file(const char* path) {
 // Called by reads.cpp, which is not to be called again while all is taken down.
 extern "C" void unwritten_read(uint64_t offset, uint64_t bytes) {
     std::fprintf(stderr, "factz_%s: reads byte %llu of %llu, which nobody wrote (block %u)\n", kernel_name,
-                 (unsigned long long)offset, (unsigned long long)bytes, blockIdx.x);
+        (unsigned long long)offset, (unsigned long long)bytes, blockIdx.x);
     std::_Exit(3);
 }
 
@@ -524,7 +541,8 @@ int main(int argc, char** argv) {
         compress(job);
         if (job.report->status == STATUS_OK) write_file(argv[21], job.stream, job.report->stream_bytes);
     } else {
-        // Each order of blocks comes with another predictor that the call expects: streams of both are restored whichever it is.
+        // Each order of blocks comes with another predictor that the call expects: streams of both are
+        // restored whichever it is.
         job.predictor = backwards ? PREDICTOR_LORENZO : PREDICTOR_HIERARCHICAL;
         const std::vector<unsigned char> stream = read_file(argv[6]);
         job.stream = fenced(stream.size());
@@ -542,7 +560,7 @@ int main(int argc, char** argv) {
     std::printf("%d", r.status);
     if (what == "compress")
         for (uint64_t count : {r.exact_vertices, r.nonfinite_vertices, r.zero_vertices, r.critical_points,
-                               r.filled_vertices, (uint64_t)r.warnings})
+                 r.filled_vertices, (uint64_t)r.warnings})
             std::printf(" %llu", (unsigned long long)count);
     std::printf("\n");
     return 0;

@@ -1,5 +1,6 @@
-// Finds reads of memory that nobody wrote, as compute-sanitizer's initcheck does on a device. The emulator is compiled with
-// the calls of a thread sanitizer for each read and write, and linked with these in place of that one's library.
+// Finds reads of memory that nobody wrote, as compute-sanitizer's initcheck does on a device. The emulator is
+// compiled with the calls of a thread sanitizer for each read and write, and linked with these in place of
+// that one's library.
 #include <cstdint>
 #include <vector>
 
@@ -20,7 +21,8 @@ void read(const void* at, uint64_t bytes) {
     const uintptr_t first = (uintptr_t)at;
     for (const Part& part : parts)
         if (first - part.start < part.written.size())
-            for (uint64_t i = first - part.start; i < first - part.start + bytes && i < part.written.size(); i++)
+            for (uint64_t i = first - part.start; i < first - part.start + bytes && i < part.written.size();
+                 i++)
                 if (!part.written[i]) unwritten_read(i, part.written.size());
 }
 
@@ -28,7 +30,8 @@ void write(const void* at, uint64_t bytes) {
     const uintptr_t first = (uintptr_t)at;
     for (Part& part : parts)
         if (first - part.start < part.written.size())
-            for (uint64_t i = first - part.start; i < first - part.start + bytes && i < part.written.size(); i++)
+            for (uint64_t i = first - part.start; i < first - part.start + bytes && i < part.written.size();
+                 i++)
                 part.written[i] = true;
 }
 

@@ -1,5 +1,5 @@
-/* Every function, in a process that may have so much address space and no more: it succeeds, or says that memory ran
- * out. The limit grows from next to nothing until all succeed. */
+/* Every function, in a process that may have so much address space and no more: it succeeds, or says that
+ * memory ran out. The limit grows from next to nothing until all succeed. */
 #include "common.h"
 
 #include <sys/mman.h>
@@ -11,11 +11,12 @@ enum { NX = 700, NY = 520, N = NX * NY, POINTS = 40000 };
 
 static float u[N], v[N], u_out[N], v_out[N];
 static unsigned char scratch[8 * N + 128];
-/* Shared with the children: this process calls no function itself, so that its heap has no free memory to spare. */
+/* Shared with the children: this process calls no function itself, so that its heap has no free memory to
+ * spare. */
 static struct {
     size_t bytes;
     unsigned char stream[8 * N + 128];
-} *made;
+} * made;
 static factz_critical_point points[POINTS];
 static factz_config config;
 static int threads;
@@ -56,18 +57,22 @@ static int ask_sizes(void) {
 }
 
 static const struct {
-    const char *name;
+    const char* name;
     int (*function)(void);
 } functions[] = {
-    {"compress", compress},       {"decompress", decompress}, {"compare", compare},
-    {"critical_points", find_points}, {"range", find_range},  {"inspect", inspect},
+    {"compress", compress},
+    {"decompress", decompress},
+    {"compare", compare},
+    {"critical_points", find_points},
+    {"range", find_range},
+    {"inspect", inspect},
     {"sizes", ask_sizes},
 };
 
 /* Bytes of address space that the process has. */
 static size_t address_space(void) {
     size_t pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
+    FILE* file = fopen("/proc/self/statm", "r");
     CHECK(file != NULL && fscanf(file, "%zu", &pages) == 1, "/proc/self/statm");
     fclose(file);
     return pages * (size_t)sysconf(_SC_PAGESIZE);
@@ -90,7 +95,7 @@ static int run_limited(int (*function)(void), size_t more) {
 }
 
 /* Events take memory for their text. */
-static void on_event(int level, const char *target, const char *message, void *user) {
+static void on_event(int level, const char* target, const char* message, void* user) {
     (void)level, (void)target, (void)message, (void)user;
 }
 
@@ -110,14 +115,14 @@ int main(void) {
                 /* Small steps first: what fails last is small. */
                 for (; status != FACTZ_OK; more += more < 400000 ? 12288 : more / 16) {
                     status = run_limited(functions[f].function, more);
-                    CHECK(status == FACTZ_OK || status == FACTZ_ERROR_OUT_OF_MEMORY, "%s with %zu bytes to spare: status %d",
-                          functions[f].name, more, status);
+                    CHECK(status == FACTZ_OK || status == FACTZ_ERROR_OUT_OF_MEMORY,
+                        "%s with %zu bytes to spare: status %d", functions[f].name, more, status);
                     CHECK(more < (size_t)1 << 30, "%s never succeeds", functions[f].name);
                     ++runs;
                     refused += status != FACTZ_OK;
                 }
-                printf("%s, configuration %d, %d threads: enough with %zu KB\n", functions[f].name, number, threads,
-                       more / 1024);
+                printf("%s, configuration %d, %d threads: enough with %zu KB\n", functions[f].name, number,
+                    threads, more / 1024);
             }
     }
     CHECK(refused > runs / 4, "limits that matter");

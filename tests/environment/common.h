@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(condition, ...)                                          \
-    do {                                                               \
-        if (!(condition)) {                                            \
+#define CHECK(condition, ...)                                               \
+    do {                                                                    \
+        if (!(condition)) {                                                 \
             fprintf(stderr, "%s:%d: %s: ", __FILE__, __LINE__, #condition); \
-            fprintf(stderr, __VA_ARGS__);                              \
-            fprintf(stderr, " (%s)\n", factz_last_error());            \
-            exit(1);                                                   \
-        }                                                              \
+            fprintf(stderr, __VA_ARGS__);                                   \
+            fprintf(stderr, " (%s)\n", factz_last_error());                 \
+            exit(1);                                                        \
+        }                                                                   \
     } while (0)
 
 /* A field with vortices and saddles, a few zeros and NaNs, made of integers: the same bits in every mode. */
@@ -39,16 +39,25 @@ static inline float scaled(int32_t value, int exponent) {
     if (m == 0) {
         bits = 0;
     } else {
-        while (m >> 24 != 0) { m >>= 1; ++e; }
-        while (m >> 23 == 0) { m <<= 1; --e; }
-        while (e < 1) { m >>= 1; ++e; }
+        while (m >> 24 != 0) {
+            m >>= 1;
+            ++e;
+        }
+        while (m >> 23 == 0) {
+            m <<= 1;
+            --e;
+        }
+        while (e < 1) {
+            m >>= 1;
+            ++e;
+        }
         bits = sign | (m >> 23 == 0 ? m : ((uint32_t)e << 23 | (m & 0x7fffff)));
     }
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-static inline void make_field(float *u, float *v, int nx, int ny, int exponent) {
+static inline void make_field(float* u, float* v, int nx, int ny, int exponent) {
     for (int y = 0; y < ny; ++y)
         for (int x = 0; x < nx; ++x) {
             size_t k = (size_t)y * (size_t)nx + (size_t)x;
@@ -59,8 +68,10 @@ static inline void make_field(float *u, float *v, int nx, int ny, int exponent) 
 }
 
 /* The configurations that a program runs through. */
-static inline int configure(factz_config *config, int number, int nx, int ny) {
-    static const struct { int32_t mode, predictor, coder; } choices[] = {
+static inline int configure(factz_config* config, int number, int nx, int ny) {
+    static const struct {
+        int32_t mode, predictor, coder;
+    } choices[] = {
         {FACTZ_MODE_BLOCK_WISE, FACTZ_PREDICTOR_HIERARCHICAL, FACTZ_CODER_ANS},
         {FACTZ_MODE_SPECULATIVE, FACTZ_PREDICTOR_HIERARCHICAL, FACTZ_CODER_HUFFMAN},
         {FACTZ_MODE_BLOCK_WISE, FACTZ_PREDICTOR_LORENZO, FACTZ_CODER_ANS},
@@ -69,8 +80,9 @@ static inline int configure(factz_config *config, int number, int nx, int ny) {
     static const double bounds[] = {0.0, 1e-6, 1e-2};
     int choice = number % 4, bound = number / 4;
     if (bound >= 3) return 0;
-    CHECK(factz_config_init(config, (uint64_t)nx, (uint64_t)ny, FACTZ_BOUND_RELATIVE, bounds[bound]) == FACTZ_OK,
-          "configuration %d", number);
+    CHECK(factz_config_init(config, (uint64_t)nx, (uint64_t)ny, FACTZ_BOUND_RELATIVE, bounds[bound]) ==
+              FACTZ_OK,
+        "configuration %d", number);
     config->mode = choices[choice].mode;
     config->predictor = choices[choice].predictor;
     config->coder = choices[choice].coder;

@@ -1,5 +1,5 @@
-/* Whatever floating-point modes a program runs in, the library computes the same bits and leaves the modes as they
- * were; a log callback runs in the program's modes. */
+/* Whatever floating-point modes a program runs in, the library computes the same bits and leaves the modes as
+ * they were; a log callback runs in the program's modes. */
 #include "common.h"
 
 #include <fenv.h>
@@ -36,29 +36,32 @@ struct outcome {
 static uint64_t expected_modes;
 static int events;
 
-static void on_event(int level, const char *target, const char *message, void *user) {
+static void on_event(int level, const char* target, const char* message, void* user) {
     (void)level, (void)target, (void)message, (void)user;
     ++events;
     if (modes() != expected_modes) {
         fprintf(stderr, "the callback runs in modes %llx, not in %llx\n", (unsigned long long)modes(),
-                (unsigned long long)expected_modes);
+            (unsigned long long)expected_modes);
         exit(1);
     }
 }
 
-static void run_all(const float *u, const float *v, const factz_config *config, int threads, struct outcome *out) {
+static void run_all(
+    const float* u, const float* v, const factz_config* config, int threads, struct outcome* out) {
     memset(out, 0, sizeof *out);
-    CHECK(factz_compress_host(u, v, N, config, out->stream, sizeof out->stream, &out->compression, threads) == FACTZ_OK,
-          "compress");
-    CHECK(factz_decompress_host(out->stream, sizeof out->stream, config, out->u, out->v, N, &out->decompression,
-                                threads) == FACTZ_OK,
-          "decompress");
+    CHECK(factz_compress_host(u, v, N, config, out->stream, sizeof out->stream, &out->compression, threads) ==
+              FACTZ_OK,
+        "compress");
+    CHECK(factz_decompress_host(out->stream, sizeof out->stream, config, out->u, out->v, N,
+              &out->decompression, threads) == FACTZ_OK,
+        "decompress");
     factz_config absolute = *config;
     absolute.bound_kind = FACTZ_BOUND_ABSOLUTE;
     absolute.bound = out->compression.bound;
     CHECK(factz_compare_host(u, v, N, &absolute, out->u, out->v, NULL, &out->comparison, threads) == FACTZ_OK,
-          "compare");
-    CHECK(factz_critical_points_host(u, v, N, config, out->points, POINTS, &out->count, threads) == FACTZ_OK, "points");
+        "compare");
+    CHECK(factz_critical_points_host(u, v, N, config, out->points, POINTS, &out->count, threads) == FACTZ_OK,
+        "points");
 }
 
 int main(void) {
@@ -79,7 +82,8 @@ int main(void) {
             CHECK(reference->comparison.violations == 0, "violations in the default modes");
             CHECK(reference->count > 20, "a field with critical points");
             if (config.bound == 0.0)
-                CHECK(memcmp(u, reference->u, sizeof u) == 0 && memcmp(v, reference->v, sizeof v) == 0, "lossless");
+                CHECK(memcmp(u, reference->u, sizeof u) == 0 && memcmp(v, reference->v, sizeof v) == 0,
+                    "lossless");
             for (int r = 0; r < 4; ++r)
                 for (int flushed = 0; flushed < 2; ++flushed) {
                     int threads = 1 + (r + flushed + number) % 3;
@@ -92,8 +96,9 @@ int main(void) {
                     fesetround(FE_TONEAREST);
                     CHECK(after == expected_modes, "the modes were changed");
                     CHECK(memcmp(reference, found, sizeof *found) == 0,
-                          "another outcome: magnitude 2^%d, configuration %d, rounding %d, flush %d, %d threads", exponents[e],
-                          number, r, flushed, threads);
+                        "another outcome: magnitude 2^%d, configuration %d, rounding %d, flush %d, %d "
+                        "threads",
+                        exponents[e], number, r, flushed, threads);
                     ++cases;
                 }
         }

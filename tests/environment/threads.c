@@ -1,5 +1,5 @@
-/* Threads: one thread asked for is the caller's own; a call works where none can be started; the pool is kept between
- * calls, made anew in a forked child, and gone when the library is unloaded. */
+/* Threads: one thread asked for is the caller's own; a call works where none can be started; the pool is kept
+ * between calls, made anew in a forked child, and gone when the library is unloaded. */
 #define _GNU_SOURCE
 #include "common.h"
 
@@ -19,18 +19,19 @@ static size_t expected_bytes;
 
 /* The library's threads start here: this program's definition comes before the system's. */
 static int refuse, started;
-int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *), void *argument) {
-    static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-    if (real == NULL) *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+int pthread_create(
+    pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*), void* argument) {
+    static int (*real)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+    if (real == NULL) *(void**)&real = dlsym(RTLD_NEXT, "pthread_create");
     ++started;
     return refuse ? EAGAIN : real(thread, attributes, function, argument);
 }
 
 static int tasks(void) {
     int count = 0;
-    DIR *folder = opendir("/proc/self/task");
+    DIR* folder = opendir("/proc/self/task");
     CHECK(folder != NULL, "/proc/self/task");
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) count += entry->d_name[0] != '.';
+    for (struct dirent* entry; (entry = readdir(folder)) != NULL;) count += entry->d_name[0] != '.';
     closedir(folder);
     return count;
 }
@@ -41,16 +42,21 @@ static void run_all(int threads) {
     factz_comparison comparison;
     uint64_t count;
     CHECK(factz_config_init(&config, NX, NY, FACTZ_BOUND_RELATIVE, 1e-3) == FACTZ_OK, "init");
-    CHECK(factz_compress_host(u, v, N, &config, stream, sizeof stream, &report, threads) == FACTZ_OK, "compress");
-    CHECK(expected_bytes == 0 || (report.stream_bytes == expected_bytes && memcmp(stream, expected, expected_bytes) == 0),
-          "another stream with %d threads", threads);
+    CHECK(factz_compress_host(u, v, N, &config, stream, sizeof stream, &report, threads) == FACTZ_OK,
+        "compress");
+    CHECK(expected_bytes == 0 ||
+              (report.stream_bytes == expected_bytes && memcmp(stream, expected, expected_bytes) == 0),
+        "another stream with %d threads", threads);
     expected_bytes = (size_t)report.stream_bytes;
     memcpy(expected, stream, expected_bytes);
-    CHECK(factz_decompress_host(stream, expected_bytes, &config, u_out, v_out, N, &report, threads) == FACTZ_OK,
-          "decompress");
-    CHECK(factz_compare_host(u, v, N, &config, u_out, v_out, NULL, &comparison, threads) == FACTZ_OK, "compare");
+    CHECK(
+        factz_decompress_host(stream, expected_bytes, &config, u_out, v_out, N, &report, threads) == FACTZ_OK,
+        "decompress");
+    CHECK(factz_compare_host(u, v, N, &config, u_out, v_out, NULL, &comparison, threads) == FACTZ_OK,
+        "compare");
     CHECK(comparison.violations == 0, "violations");
-    CHECK(factz_critical_points_host(u, v, N, &config, points, POINTS, &count, threads) == FACTZ_OK, "points");
+    CHECK(
+        factz_critical_points_host(u, v, N, &config, points, POINTS, &count, threads) == FACTZ_OK, "points");
 }
 
 static void in_child(void) {
@@ -67,39 +73,43 @@ static void in_child(void) {
     CHECK(waitpid(child, &status, 0) == child && status == 0, "the child ended with status %d", status);
 }
 
-static void *calls(void *unused) {
+static void* calls(void* unused) {
     (void)unused;
     factz_config config;
     static unsigned char other[8][8 * N + 128];
     static int next;
-    unsigned char *mine = other[__sync_fetch_and_add(&next, 1) % 8];
+    unsigned char* mine = other[__sync_fetch_and_add(&next, 1) % 8];
     factz_report report;
     factz_config_init(&config, NX, NY, FACTZ_BOUND_RELATIVE, 1e-3);
     for (int k = 0; k < 5; ++k) {
-        CHECK(factz_compress_host(u, v, N, &config, mine, sizeof other[0], &report, 3) == FACTZ_OK, "compress");
-        CHECK(report.stream_bytes == expected_bytes && memcmp(mine, expected, expected_bytes) == 0, "another stream");
+        CHECK(
+            factz_compress_host(u, v, N, &config, mine, sizeof other[0], &report, 3) == FACTZ_OK, "compress");
+        CHECK(report.stream_bytes == expected_bytes && memcmp(mine, expected, expected_bytes) == 0,
+            "another stream");
     }
     return NULL;
 }
 
 /* Compresses with a library that dlopen gave. */
-static void *compress_with(void *library) {
+static void* compress_with(void* library) {
     factz_config config;
     factz_report report;
-    int32_t (*init)(factz_config *, uint64_t, uint64_t, int32_t, double);
-    int32_t (*compress)(const void *, const void *, size_t, const factz_config *, void *, size_t, factz_report *, int);
-    *(void **)&init = dlsym(library, "factz_config_init");
-    *(void **)&compress = dlsym(library, "factz_compress_host");
+    int32_t (*init)(factz_config*, uint64_t, uint64_t, int32_t, double);
+    int32_t (*compress)(
+        const void*, const void*, size_t, const factz_config*, void*, size_t, factz_report*, int);
+    *(void**)&init = dlsym(library, "factz_config_init");
+    *(void**)&compress = dlsym(library, "factz_compress_host");
     CHECK(init(&config, NX, NY, FACTZ_BOUND_RELATIVE, 1e-3) == FACTZ_OK, "init");
     CHECK(compress(u, v, N, &config, stream, sizeof stream, &report, 4) == FACTZ_OK, "compress");
     return NULL;
 }
 
-/* A library that is loaded and unloaded again and again takes its threads along. Where the calling thread lives on, its
- * thread-local storage keeps the library loaded: then there are no more threads than the first call started. */
-static void load_and_unload(const char *path) {
+/* A library that is loaded and unloaded again and again takes its threads along. Where the calling thread
+ * lives on, its thread-local storage keeps the library loaded: then there are no more threads than the first
+ * call started. */
+static void load_and_unload(const char* path) {
     for (int k = 0; k < 40; ++k) {
-        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         CHECK(library != NULL, "%s", dlerror());
         if (k < 20) {
             pthread_t caller;
@@ -115,7 +125,7 @@ static void load_and_unload(const char *path) {
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     make_field(u, v, NX, NY, -8);
     if (argc > 1) {
         load_and_unload(argv[1]);

@@ -1,11 +1,13 @@
 /*
- * Random configurations of random small fields, and damaged streams of these, through the C interface. What it says must
- * be true: bounds, critical points, masks, counts; what lies beside fields and buffers stays as it was. Buffers have
- * exactly the size that was promised, so that AddressSanitizer and valgrind find every access beside them.
+ * Random configurations of random small fields, and damaged streams of these, through the C interface. What
+ * it says must be true: bounds, critical points, masks, counts; what lies beside fields and buffers stays as
+ * it was. Buffers have exactly the size that was promised, so that AddressSanitizer and valgrind find every
+ * access beside them.
  *
  *   driver CONFIGURATIONS STREAMS SEED
  *
- * CONFIGURATIONS cases, of which a third have random bytes in the configuration, and STREAMS damaged streams in all.
+ * CONFIGURATIONS cases, of which a third have random bytes in the configuration, and STREAMS damaged streams
+ * in all.
  */
 #include "factz.h"
 
@@ -35,10 +37,11 @@ static factz_config config; /* of the case */
 static void fail(const char* what) {
     fprintf(stderr, "case %llu: %s (last error: %s)\n", case_number, what, factz_last_error());
     fprintf(stderr,
-            "%llu x %llu, bound %d %a, dtype %d, mode %d, coder %d, predictor %d, preserve %d, halo %u, pin %u\n",
-            (unsigned long long)config.nx, (unsigned long long)config.ny, config.bound_kind, config.bound, config.dtype,
-            config.mode, config.coder, config.predictor, config.preserve, config.halo, config.pin);
-    fprintf(stderr, "spacing %a %a, fill %d %a\n", config.dx, config.dy, config.has_fill_value, config.fill_value);
+        "%llu x %llu, bound %d %a, dtype %d, mode %d, coder %d, predictor %d, preserve %d, halo %u, pin %u\n",
+        (unsigned long long)config.nx, (unsigned long long)config.ny, config.bound_kind, config.bound,
+        config.dtype, config.mode, config.coder, config.predictor, config.preserve, config.halo, config.pin);
+    fprintf(stderr, "spacing %a %a, fill %d %a\n", config.dx, config.dy, config.has_fill_value,
+        config.fill_value);
     abort();
 }
 static void expect(int holds, const char* what) {
@@ -92,17 +95,16 @@ static double bits_as_double(uint64_t bits) {
 }
 /* Any double, with those that are special more often. */
 static double any_double(void) {
-    static const double special[] = {0.0,     -0.0,     1.0,      -1.0,  5e-324,
-                                     1e-310,  1e-40,    -1e-40,   1e-6,  1e-3,
-                                     0.1,     1e30,     -1e30,    1e300, 1.7976931348623157e308,
-                                     9.97e36, HUGE_VAL, -HUGE_VAL};
+    static const double special[] = {0.0, -0.0, 1.0, -1.0, 5e-324, 1e-310, 1e-40, -1e-40, 1e-6, 1e-3, 0.1,
+        1e30, -1e30, 1e300, 1.7976931348623157e308, 9.97e36, HUGE_VAL, -HUGE_VAL};
     if (one_in(12)) return bits_as_double(0x7ff8000000000000u | random64());
     return one_in(2) ? special[below(sizeof special / sizeof *special)] : bits_as_double(random64());
 }
 
 enum { WAVES, NOISE, SMALL_INTEGERS, SUBNORMAL, LARGE, LAND, MISSING, FILLED, ANY_BITS, KINDS };
 static double value_of(int kind, int axis, uint64_t x, uint64_t y, double fill) {
-    const double fx = (double)x, fy = (double)y, wave = axis ? cos(0.7 * fx - 0.2 * fy) : sin(0.3 * fx + 0.5 * fy);
+    const double fx = (double)x, fy = (double)y,
+                 wave = axis ? cos(0.7 * fx - 0.2 * fy) : sin(0.3 * fx + 0.5 * fy);
     const double noise = (double)(int64_t)random64() / 9223372036854775808.0;
     switch (kind) {
         case WAVES:
@@ -135,12 +137,14 @@ typedef struct {
     unsigned char *u, *v;
 } Field;
 
-/* Elements from the first vertex that is touched to the owned one, and to the end of the last one; 0 if they do not fit. */
-static int extent(uint64_t nx, uint64_t ny, uint64_t pitch, uint64_t stride, uint32_t halo, size_t* before,
-                  size_t* all) {
+/* Elements from the first vertex that is touched to the owned one, and to the end of the last one; 0 if they
+ * do not fit. */
+static int extent(
+    uint64_t nx, uint64_t ny, uint64_t pitch, uint64_t stride, uint32_t halo, size_t* before, size_t* all) {
     const uint64_t left = halo & FACTZ_SIDE_LEFT ? 1 : 0, first = halo & FACTZ_SIDE_FIRST_ROW ? 1 : 0;
     const uint64_t right = halo & FACTZ_SIDE_RIGHT ? 1 : 0, last = halo & FACTZ_SIDE_LAST_ROW ? 1 : 0;
-    if (stride == 0 || stride > 64 || nx == 0 || ny == 0 || nx > 4096 || ny > 4096 || pitch > 1 << 20) return 0;
+    if (stride == 0 || stride > 64 || nx == 0 || ny == 0 || nx > 4096 || ny > 4096 || pitch > 1 << 20)
+        return 0;
     if (pitch == 0) pitch = nx * stride;
     *before = (size_t)(first * pitch + left * stride);
     *all = *before + (size_t)((ny - 1 + last) * pitch + (nx - 1 + right) * stride) + 1;
@@ -175,11 +179,13 @@ static double read_value(const Field* field, const factz_config* c, int axis, in
     memcpy(&narrow, at, sizeof narrow);
     return narrow;
 }
-static void write_value(const Field* field, const factz_config* c, int axis, int64_t x, int64_t y, double value) {
+static void write_value(
+    const Field* field, const factz_config* c, int axis, int64_t x, int64_t y, double value) {
     unsigned char* const at = vertex(field, c, axis, x, y);
     /* What no float has becomes an infinity. */
-    const float narrow =
-        fabs(value) <= 3.4028234663852886e38 || isnan(value) ? (float)value : (float)copysign(HUGE_VAL, value);
+    const float narrow = fabs(value) <= 3.4028234663852886e38 || isnan(value)
+                             ? (float)value
+                             : (float)copysign(HUGE_VAL, value);
     if (c->dtype == FACTZ_DTYPE_F64)
         memcpy(at, &value, sizeof value);
     else
@@ -193,12 +199,14 @@ static void fill_field(const Field* field, const factz_config* c) {
         for (int64_t x = -left; x < (int64_t)c->nx + right; x++)
             for (int axis = 0; axis < 2; axis++)
                 write_value(field, c, axis, x, y,
-                            value_of(kind, axis, (uint64_t)(x + 1), (uint64_t)(y + 1), c->fill_value));
+                    value_of(kind, axis, (uint64_t)(x + 1), (uint64_t)(y + 1), c->fill_value));
 }
 
 /* ---- Configurations ---- */
 
-static int32_t choice(int32_t most) { return one_in(40) ? (int32_t)random64() : (int32_t)below((uint64_t)most + 1); }
+static int32_t choice(int32_t most) {
+    return one_in(40) ? (int32_t)random64() : (int32_t)below((uint64_t)most + 1);
+}
 
 static void random_config(factz_config* c) {
     static const double bounds[] = {0.0, 1e-1, 1e-2, 1e-3, 1e-6, 1e-12, 1e-40, 1.0, 1e30};
@@ -246,7 +254,8 @@ static int is_filled(const Field* field, const factz_config* c, int64_t x, int64
     const float narrow = (float)c->fill_value;
     for (int axis = 0; axis < 2 && c->has_fill_value == 1; axis++) {
         const unsigned char* const at = vertex(field, c, axis, x, y);
-        if (c->dtype == FACTZ_DTYPE_F64 ? memcmp(at, &c->fill_value, 8) == 0 : memcmp(at, &narrow, 4) == 0) return 1;
+        if (c->dtype == FACTZ_DTYPE_F64 ? memcmp(at, &c->fill_value, 8) == 0 : memcmp(at, &narrow, 4) == 0)
+            return 1;
     }
     return 0;
 }
@@ -260,9 +269,10 @@ static void check_copy(const Field* original, const Field* copy, const factz_con
             if (!isfinite(u) || !isfinite(v) || is_filled(original, c, x, y) ||
                 (u == 0.0 && v == 0.0 && bound == 0.0) || bound == 0.0) {
                 expect(same_bits(original, c, copy, x, y),
-                       "a vertex without a finite value, filled, or at bound 0 has changed");
+                    "a vertex without a finite value, filled, or at bound 0 has changed");
             } else {
-                const double du = fabs(u - read_value(copy, c, 0, x, y)), dv = fabs(v - read_value(copy, c, 1, x, y));
+                const double du = fabs(u - read_value(copy, c, 0, x, y)),
+                             dv = fabs(v - read_value(copy, c, 1, x, y));
                 expect(du <= bound && dv <= bound, "the bound is exceeded");
             }
         }
@@ -274,7 +284,8 @@ static void check_copy(const Field* original, const Field* copy, const factz_con
         for (int64_t x = 0; x < (int64_t)c->nx; x++)
             for (int axis = 0; axis < 2; axis++)
                 memset(vertex(&gaps, c, axis, x, y), 0x5a, c->dtype == FACTZ_DTYPE_F64 ? 8 : 4);
-    for (size_t k = 0; k < gaps.bytes; k++) expect(gaps.memory[k] == 0x5a, "a gap or a ghost vertex was written");
+    for (size_t k = 0; k < gaps.bytes; k++)
+        expect(gaps.memory[k] == 0x5a, "a gap or a ghost vertex was written");
     free(gaps.memory);
 }
 
@@ -286,8 +297,8 @@ static int meets_fill(const Field* original, const Field* copy, const factz_conf
     return 0;
 }
 
-static void check_analysis(const Field* original, const Field* copy, const factz_config* given,
-                           const factz_report* report) {
+static void check_analysis(
+    const Field* original, const Field* copy, const factz_config* given, const factz_report* report) {
     factz_config c = *given;
     factz_comparison comparison;
     const size_t n = (size_t)(c.nx * c.ny), capacity = (size_t)below(40);
@@ -296,9 +307,9 @@ static void check_analysis(const Field* original, const Field* copy, const factz
     c.halo = 0;
     c.bound_kind = FACTZ_BOUND_ABSOLUTE;
     c.bound = report->bound;
-    expect(IN_MODES(factz_compare_host(original->u, original->v, n, &c, copy->u, copy->v, NULL, &comparison, 1)) ==
-               FACTZ_OK,
-           "a comparison");
+    expect(IN_MODES(factz_compare_host(
+               original->u, original->v, n, &c, copy->u, copy->v, NULL, &comparison, 1)) == FACTZ_OK,
+        "a comparison");
     expect(comparison.bound_exceeded == 0, "the comparison finds values beyond the bound");
     const int meets = meets_fill(original, copy, &c);
     if (!meets) {
@@ -325,7 +336,8 @@ static void damage(unsigned char* stream, size_t bytes) {
     for (uint64_t k = 1 + below(4); k > 0; k--) {
         /* Each part of a stream gets its share: its header above all. */
         const size_t at = (size_t)below(one_in(3) ? 128 : one_in(2) && bytes > 300 ? 300 : bytes);
-        static const uint64_t sizes[] = {0, 1, 31, 33, 1u << 20, 0xffffffff, 1ull << 32, 1ull << 40, 1ull << 62, ~0ull};
+        static const uint64_t sizes[] = {
+            0, 1, 31, 33, 1u << 20, 0xffffffff, 1ull << 32, 1ull << 40, 1ull << 62, ~0ull};
         const uint64_t size = one_in(2) ? sizes[below(sizeof sizes / sizeof *sizes)] : random64();
         switch (below(5)) {
             case 0:
@@ -336,7 +348,7 @@ static void damage(unsigned char* stream, size_t bytes) {
                 break;
             case 2:
                 memcpy(stream + (at & ~(size_t)3), &size,
-                       bytes - (at & ~(size_t)3) < 4 ? bytes - (at & ~(size_t)3) : 4);
+                    bytes - (at & ~(size_t)3) < 4 ? bytes - (at & ~(size_t)3) : 4);
                 break;
             /* A number of the header: dimensions, lengths, groups, the fill value. */
             case 3:
@@ -366,13 +378,13 @@ static void decode_damaged(const unsigned char* stream, size_t bytes, const fact
     const factz_status seen = IN_MODES(factz_inspect_host(bad, length, &info));
     const factz_status status = IN_MODES(factz_decompress_host(bad, length, &c, out.u, out.v, n, &report, 1));
     expect(report.status == status, "a report that says something else");
-    expect(status == FACTZ_OK || status == FACTZ_ERROR_CORRUPT_STREAM || status == FACTZ_ERROR_UNSUPPORTED_VERSION ||
-               status == FACTZ_ERROR_INVALID_ARGUMENT,
-           "a damaged stream has another status");
+    expect(status == FACTZ_OK || status == FACTZ_ERROR_CORRUPT_STREAM ||
+               status == FACTZ_ERROR_UNSUPPORTED_VERSION || status == FACTZ_ERROR_INVALID_ARGUMENT,
+        "a damaged stream has another status");
     /* Whoever looks at the header first is told what is wrong with it, or that it is another field's. */
     if (status == FACTZ_ERROR_INVALID_ARGUMENT)
         expect(seen != FACTZ_OK || info.nx != c.nx || info.ny != c.ny || info.dtype != c.dtype,
-               "an argument that is right");
+            "an argument that is right");
     if (seen != FACTZ_OK) expect(status != FACTZ_OK, "a stream without a header");
     tallies[status == FACTZ_OK ? 8 : status == FACTZ_ERROR_CORRUPT_STREAM ? 9 : 10]++;
     free(out.memory);
@@ -397,7 +409,7 @@ static void one_case(uint64_t streams) {
         const size_t n = (size_t)(c.nx * c.ny + 1);
         tallies[2]++;
         expect(IN_MODES(factz_compress_host(&c, &c, n, &c, &c, 0, &report, 1)) != FACTZ_OK,
-               "a number of vertices that is wrong");
+            "a number of vertices that is wrong");
         return;
     }
     fill_field(&field, &c);
@@ -420,19 +432,21 @@ static void one_case(uint64_t streams) {
         expect(bytes <= room && report.required_bytes == report.stream_bytes, "the length of a stream");
         expect(make_field(&copy, &c, c.halo), "a copy");
         factz_report decoded;
-        const factz_status back = IN_MODES(factz_decompress_host(stream, bytes, &c, copy.u, copy.v, n, &decoded, 1));
+        const factz_status back =
+            IN_MODES(factz_decompress_host(stream, bytes, &c, copy.u, copy.v, n, &decoded, 1));
         expect(back == FACTZ_OK && decoded.status == FACTZ_OK && decoded.stream_bytes == bytes,
-               "a stream that was just made");
+            "a stream that was just made");
         check_copy(&field, &copy, &c, report.bound);
         check_analysis(&field, &copy, &c, &report);
         free(copy.memory);
         for (; streams > 0 && bytes >= 128; streams--) decode_damaged(stream, bytes, &c);
     } else {
         tallies[4]++;
-        expect(status == FACTZ_ERROR_BUFFER_TOO_SMALL || (status == FACTZ_ERROR_INVALID_ARGUMENT && room < 128),
-               "a valid configuration");
+        expect(
+            status == FACTZ_ERROR_BUFFER_TOO_SMALL || (status == FACTZ_ERROR_INVALID_ARGUMENT && room < 128),
+            "a valid configuration");
         expect(status != FACTZ_ERROR_BUFFER_TOO_SMALL || report.required_bytes > room,
-               "a buffer that was large enough");
+            "a buffer that was large enough");
     }
     free(stream);
     free(field.memory);
@@ -445,17 +459,19 @@ int main(int argc, char** argv) {
     for (case_number = 0; case_number < cases; case_number++) {
         /* Each case can be made again by itself. */
         state = seed * 0x5851f42d4c957f2du + case_number * 0x14057b7ef767814fu;
-        const uint64_t damaged = tallies[8] + tallies[9] + tallies[10], wanted = streams * (case_number + 1) / cases;
+        const uint64_t damaged = tallies[8] + tallies[9] + tallies[10],
+                       wanted = streams * (case_number + 1) / cases;
         one_case(wanted > damaged ? wanted - damaged : 0);
     }
     printf(
-        "%llu configurations: %llu valid (%llu streams, %llu buffers too small), %llu refused, %llu of fields beyond "
+        "%llu configurations: %llu valid (%llu streams, %llu buffers too small), %llu refused, %llu of "
+        "fields beyond "
         "memory\n",
         (unsigned long long)cases, (unsigned long long)tallies[0], (unsigned long long)tallies[3],
         (unsigned long long)tallies[4], (unsigned long long)tallies[1], (unsigned long long)tallies[2]);
     printf("%llu damaged streams: %llu corrupt, %llu of another version or field, %llu decoded\n",
-           (unsigned long long)(tallies[8] + tallies[9] + tallies[10]), (unsigned long long)tallies[9],
-           (unsigned long long)tallies[10], (unsigned long long)tallies[8]);
+        (unsigned long long)(tallies[8] + tallies[9] + tallies[10]), (unsigned long long)tallies[9],
+        (unsigned long long)tallies[10], (unsigned long long)tallies[8]);
     fflush(stdout);
     return 0;
 }

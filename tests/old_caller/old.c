@@ -1,7 +1,7 @@
 /*
- * A program of the first version of the header: the structs below are frozen copies of it, in which later fields are
- * still reserved. Built without the present header and linked with the present library, it must work as it did then.
- * Exit status 0 when everything holds.
+ * A program of the first version of the header: the structs below are frozen copies of it, in which later
+ * fields are still reserved. Built without the present header and linked with the present library, it must
+ * work as it did then. Exit status 0 when everything holds.
  */
 #include <math.h>
 #include <stddef.h>
@@ -52,16 +52,17 @@ typedef struct factz_comparison {
     uint64_t points_by_type[6], reserved[8];
 } factz_comparison;
 
-factz_status factz_config_init(factz_config* config, uint64_t nx, uint64_t ny, int32_t bound_kind, double bound);
+factz_status factz_config_init(
+    factz_config* config, uint64_t nx, uint64_t ny, int32_t bound_kind, double bound);
 factz_status factz_compress_sizes(const factz_config* config, factz_sizes* sizes);
 factz_status factz_inspect_host(const void* src, size_t src_bytes, factz_info* info);
-factz_status factz_compress_host(const void* u, const void* v, size_t n, const factz_config* config, void* dst,
-                                 size_t dst_bytes, factz_report* report, int threads);
-factz_status factz_decompress_host(const void* src, size_t src_bytes, const factz_config* config, void* u, void* v,
-                                   size_t n, factz_report* report, int threads);
-factz_status factz_compare_host(const void* u, const void* v, size_t n, const factz_config* config, const void* other_u,
-                                const void* other_v, const factz_config* other_config, factz_comparison* comparison,
-                                int threads);
+factz_status factz_compress_host(const void* u, const void* v, size_t n, const factz_config* config,
+    void* dst, size_t dst_bytes, factz_report* report, int threads);
+factz_status factz_decompress_host(const void* src, size_t src_bytes, const factz_config* config, void* u,
+    void* v, size_t n, factz_report* report, int threads);
+factz_status factz_compare_host(const void* u, const void* v, size_t n, const factz_config* config,
+    const void* other_u, const void* other_v, const factz_config* other_config, factz_comparison* comparison,
+    int threads);
 const char* factz_last_error(void);
 
 enum { NX = 100, NY = 80, N = NX * NY, GUARD = 64 };
@@ -109,34 +110,37 @@ int main(void) {
     memset(&report, 0xa5, sizeof report);
     memset(&info, 0xa5, sizeof info);
     memset(&comparison, 0xa5, sizeof comparison);
-    require(sizeof config.it == 256 && sizeof sizes.it == 64 && sizeof report.it == 128 && sizeof info.it == 128 &&
-                sizeof comparison.it == 256,
-            "sizes of the first version");
+    require(sizeof config.it == 256 && sizeof sizes.it == 64 && sizeof report.it == 128 &&
+                sizeof info.it == 128 && sizeof comparison.it == 256,
+        "sizes of the first version");
 
     require(factz_config_init(&config.it, NX, NY, 0, 1e-3) == 0, "factz_config_init");
     require(config.it.struct_size == 256 && config.it.reserved_flags == 0, "struct_size");
-    for (k = 0; k < 13; k++) require(config.it.reserved[k] == 0, "a field that is reserved here has the default 0");
+    for (k = 0; k < 13; k++)
+        require(config.it.reserved[k] == 0, "a field that is reserved here has the default 0");
     config.it.preserve = 2;
 
     require(factz_compress_sizes(&config.it, &sizes.it) == 0, "factz_compress_sizes");
     require(sizes.it.max_stream_bytes <= sizeof stream, "max_stream_bytes");
-    require(factz_compress_host(u, v, N, &config.it, stream, sizeof stream, &report.it, 1) == 0, "factz_compress_host");
+    require(factz_compress_host(u, v, N, &config.it, stream, sizeof stream, &report.it, 1) == 0,
+        "factz_compress_host");
     require(report.it.status == 0 && report.it.critical_points > 0, "the report");
     require(report.it.bound == 1e-3 && report.it.max_error <= 1e-3, "bound and error of the report");
     require(factz_inspect_host(stream, sizeof stream, &info.it) == 0, "factz_inspect_host");
     require(info.it.nx == NX && info.it.ny == NY && info.it.bound == 1e-3, "the header");
     require(factz_decompress_host(stream, report.it.stream_bytes, &config.it, u2, v2, N, &report.it, 1) == 0,
-            "factz_decompress_host");
-    require(factz_compare_host(u, v, N, &config.it, u2, v2, NULL, &comparison.it, 1) == 0, "factz_compare_host");
+        "factz_decompress_host");
+    require(
+        factz_compare_host(u, v, N, &config.it, u2, v2, NULL, &comparison.it, 1) == 0, "factz_compare_host");
     require(comparison.it.violations == 0 && comparison.it.critical_points > 0, "the guarantee");
     require(comparison.it.max_error <= 1e-3, "the bound");
 
     /* A field that this version does not know is not used by accident. */
     config.it.reserved[12] = 1;
     require(factz_compress_sizes(&config.it, &sizes.it) == 10, "FACTZ_ERROR_UNSUPPORTED");
-    require(untouched(config.guard) && untouched(sizes.guard) && untouched(report.guard) && untouched(info.guard) &&
-                untouched(comparison.guard),
-            "nothing behind the structs was written");
+    require(untouched(config.guard) && untouched(sizes.guard) && untouched(report.guard) &&
+                untouched(info.guard) && untouched(comparison.guard),
+        "nothing behind the structs was written");
     if (failures == 0) puts("everything holds");
     return failures != 0;
 }

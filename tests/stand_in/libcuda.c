@@ -3,9 +3,9 @@
 // "NAME=ERROR", which makes NAME answer ERROR. tests/async.rs runs the library on it.
 //
 // Addresses: 0x2........ and 0x7........ are memory of device 0, 0x3........ managed, 0x4........ pinned,
-// 0x5........ of device 1; all others are unknown. Streams: 0x1000 has the context 0x2000; 0x1100 as well, and is being
-// captured; 0, 1 and 2 are the default streams. FACTZ_STAND_IN_CONTEXT is the id of the context (1), and
-// no context is current at first.
+// 0x5........ of device 1; all others are unknown. Streams: 0x1000 has the context 0x2000; 0x1100 as well,
+// and is being captured; 0, 1 and 2 are the default streams. FACTZ_STAND_IN_CONTEXT is the id of the context
+// (1), and no context is current at first.
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -160,7 +160,9 @@ ENTRY(cuPointerGetAttributes, unsigned count, const unsigned *attributes, void *
     for (unsigned k = 0; k < count; k++) {
         switch (attributes[k]) {
             case 2:
-                *(unsigned *)values[k] = place == 2 || place == 3 || place == 5 || place == 7 ? 2 : place == 4 ? 1 : 0;
+                *(unsigned *)values[k] = place == 2 || place == 3 || place == 5 || place == 7 ? 2
+                                         : place == 4                                         ? 1
+                                                                                              : 0;
                 break;
             case 8:
                 *(char *)values[k] = place == 3;
@@ -181,13 +183,14 @@ ENTRY(cuMemsetD8Async, uint64_t start, unsigned char value, size_t bytes, void *
     return start && bytes && depth ? SUCCESS : INVALID_VALUE;
 }
 
-ENTRY(cuLaunchKernel, void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-      unsigned shared, void *stream, void **parameters, void **extra) {
+ENTRY(cuLaunchKernel, void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+    unsigned bz, unsigned shared, void *stream, void **parameters, void **extra) {
     BEGIN;
     (void)shared, (void)stream;
     const int fits = gx && gx < 1u << 31 && gy == 1 && gz == 1 && bx && bx <= 1024 && by == 1 && bz == 1;
-    return function == (void *)0x4000 && fits && parameters && parameters[0] && !extra && depth ? SUCCESS
-                                                                                                : INVALID_VALUE;
+    return function == (void *)0x4000 && fits && parameters && parameters[0] && !extra && depth
+               ? SUCCESS
+               : INVALID_VALUE;
 }
 
 // The beginning of CUlaunchConfig.
@@ -200,8 +203,8 @@ struct launch_config {
 
 ENTRY(cuLaunchKernelEx, const struct launch_config *config, void *function, void **parameters, void **extra) {
     BEGIN;
-    const int fits = config->gx && config->gx < 1u << 31 && config->gy == 1 && config->gz == 1 && config->bx &&
-                     config->bx <= 1024 && config->by == 1 && config->bz == 1;
+    const int fits = config->gx && config->gx < 1u << 31 && config->gy == 1 && config->gz == 1 &&
+                     config->bx && config->bx <= 1024 && config->by == 1 && config->bz == 1;
     const int attributes = config->attribute_count == 1 && config->attributes;
     return function == (void *)0x4000 && fits && attributes && parameters && parameters[0] && !extra && depth
                ? SUCCESS
