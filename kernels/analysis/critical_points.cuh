@@ -1,7 +1,6 @@
 // Entries that list the critical points of a field. Twin: src/analysis/critical_points.rs.
 #pragma once
 #include "analysis/compare.cuh"
-#include "entropy/groups.cuh"
 
 namespace analysis {
 
@@ -82,17 +81,6 @@ __device__ __forceinline__ void find_points(const Analysis& job) {
             low = high;
         }
     }
-}
-
-// The sum of x over the lanes before this one.
-__device__ __forceinline__ u64 sum_before(u64 x) {
-    const i32 lane = threadIdx.x & 31;
-    u64 sum = x;
-    for (i32 k = 1; k < 32; k *= 2) {
-        const u64 other = __shfl_up_sync(FULL, sum, k);
-        if (lane >= k) sum += other;
-    }
-    return sum - x;
 }
 
 // Segments of all rows of cells, one behind the other.

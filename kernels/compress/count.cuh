@@ -2,6 +2,7 @@
 // counts. Twin: src/entropy/groups.rs.
 #pragma once
 #include "compress/tables.cuh"
+#include "entropy/groups/masked_rows.cuh"
 
 // The bytes of a mask that lane y codes: row y as its difference from the row before.
 __device__ __forceinline__ u32 mask_difference(u32 row) {

@@ -1,11 +1,12 @@
 // Entries of the front end: from values to symbols. No numerics of their own.
 #pragma once
-#include "predict/anchor_scan.cuh"
 #include "compress/block_ranges.cuh"
 #include "grid/range.cuh"
-#include "tile/window.cuh"
-#include "predict/tuning.cuh"
 #include "grid/wide_range.cuh"
+#include "predict/anchor_scan.cuh"
+#include "predict/anchor_tree.cuh"
+#include "predict/tuning.cuh"
+#include "tile/window.cuh"
 
 // ---------------------------------------------------------------- the begin
 

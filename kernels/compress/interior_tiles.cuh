@@ -2,7 +2,7 @@
 // limits.
 #pragma once
 #include "compress/lattice_lines.cuh"
-#include "tile/traversal_restore.cuh"
+#include "tile/finest_level.cuh"
 
 // The tile before, to whose anchor that of a tile is coded: to the left, in the first column above.
 __device__ __forceinline__ u64 tile_before(const Job& job, const TileShape& shape, u64 index) {

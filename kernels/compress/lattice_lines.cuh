@@ -2,7 +2,7 @@
 // but plain ones.
 #pragma once
 #include "compress/vertex_bounds.cuh"
-#include "tile/traversal_rows.cuh"
+#include "tile/lattice.cuh"
 
 template <typename T>
 struct LineShared {

@@ -1,12 +1,12 @@
 // Entries that make the tables of a coder from the counts, and their stored form. Twins:
 // src/entropy/tables.rs, ans.rs and huffman.rs.
 #pragma once
-#include "entropy/groups.cuh"
-
-__device__ __forceinline__ u64 warp_sum64(u64 x) {
-    for (i32 k = 16; k > 0; k /= 2) x += __shfl_xor_sync(FULL, x, k);
-    return x;
-}
+#include "entropy/huffman.cuh"
+#include "entropy/groups/lists.cuh"
+#include "entropy/groups/lorenzo.cuh"
+#include "entropy/payload.cuh"
+#include "predict/lorenzo.cuh"
+#include "stream/container.cuh"
 
 // Entries of the lists of a tile: coarse, middle and fine block, then the zero and the fill mask; its share
 // of the work, and that of the tiles before it in its chunk of them. In the place of the nearness, which
@@ -214,12 +214,6 @@ struct TableShared {
     u32 words[STORED_WORDS + 1];  // the stored form, and a word behind
 };
 
-// The sum of counts over a warp, by its parts: all of a table are below 2^54.
-__device__ __forceinline__ u64 warp_sum_of_counts(u64 count) {
-    constexpr u32 LOW = 27;
-    return warp_sum((u32)count & ((1u << LOW) - 1)) + ((u64)warp_sum((u32)(count >> LOW)) << LOW);
-}
-
 template <typename T, u32 N>
 __device__ __forceinline__ T sum_of(const T (&values)[N]) {
     T sum = 0;
@@ -296,7 +290,7 @@ __device__ __forceinline__ bool find_counts(
     // A table that comes from a sample has an escape.
     counts.count = job.counts[table * ALPHABET + symbol] +
                    (symbol == ESCAPE && sample_step(job) > 1 && is_table_of_rows(table));
-    u64 part = warp_sum_of_counts(counts.count);
+    u64 part = warp_sum_long(counts.count);
     if (lane == 0) shared.totals[warp] = part;
     __syncthreads();
     counts.total = sum_of(shared.totals);
@@ -307,7 +301,7 @@ __device__ __forceinline__ bool find_counts(
         return false;
     }
     counts.own = symbol < ESCAPE && counts.count >= 2 && counts.count * (4 * PARTS) >= 3 * counts.total;
-    part = warp_sum_of_counts(counts.own ? counts.count : 0);
+    part = warp_sum_long(counts.own ? counts.count : 0);
     const u32 present = __ballot_sync(FULL, counts.own);
     if (lane == 0) shared.listed[warp] = part, shared.present[warp] = present;
     return true;

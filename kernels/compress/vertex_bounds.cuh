@@ -5,8 +5,8 @@
 // of them. Besides them those on its own lines (x or y is 0) are. Always there are positions below 272: the
 // vertices with even coordinates, and the first row.
 #pragma once
-#include "predict/anchor_scan.cuh"
 #include "compress/front.cuh"
+#include "tile/encode.cuh"
 
 template <typename T>
 __device__ __forceinline__ T* limits_of(const Job& job, u64 tile) {
@@ -120,9 +120,6 @@ struct LimitShared {
         return Real<T>::pair(before_u[y + 1], before_v[y + 1]);
     }
 };
-
-// The same for all lanes of a warp, which the compiler then knows.
-__device__ __forceinline__ u64 uniform(u64 x) { return (u64)warp_or((u32)(x >> 32)) << 32 | warp_or((u32)x); }
 
 // The least and the largest of two vertices, on both axes.
 template <typename T>
@@ -433,7 +430,6 @@ __device__ __forceinline__ void limits(const Job& job) {
     __shared__ LimitShared<T> shared;
     // The kernel before is the tuning, beside which this one works, or what this one needs.
     if (job.predictor == PREDICTOR_LORENZO) wait_for_kernel_before();
-    typedef unsigned long long ull;
     Control& control = control_of(job);
     const u64 count = control.limited_tiles;
     const TileFinder finder(job);

@@ -1,7 +1,9 @@
 // Groups of streams of the Lorenzo predictor to symbols, a warp for each: there are many groups. Twin:
 // src/entropy/groups/lorenzo.rs.
 #pragma once
-#include "decompress/group_decoder.cuh"
+#include "decompress/parse.cuh"
+#include "entropy/groups/decode.cuh"
+#include "entropy/groups/lorenzo.cuh"
 
 // What a warp knows of the tiles that it decodes: the masks of a batch, and then the rows of one tile.
 struct DecodeRows {

@@ -2,7 +2,8 @@
 // stream's bytes, whatever it says. Twins: src/stream/container.rs, src/entropy/tables.rs, ans.rs and
 // huffman.rs.
 #pragma once
-#include "entropy/groups.cuh"
+#include "entropy/huffman.cuh"
+#include "stream/container.cuh"
 
 // ---------------------------------------------------------------- header and tables
 
@@ -44,8 +45,6 @@ __device__ __forceinline__ StoredEntry stored_entry(const u32* words, u32 at, bo
 // known of it.
 constexpr u32 OPEN_THREADS = 1024, FIRST_WORDS = 2 * OPEN_THREADS;
 constexpr u32 MOST_TABLE_BITS = 255 * 32;
-constexpr u32 STARTS_BYTES =
-    SCALE / SLOTS_PER_START;                // of a table: where the search for the entry of a slot begins
 constexpr u32 ENTRY_WARPS = ALPHABET / 32;  // with an entry of a table for each thread
 struct TableReader {
     u32 words[FIRST_WORDS +
@@ -309,12 +308,6 @@ __device__ __forceinline__ void open_header(const Job& job) {
             quantizer_entry<T>(quantum, taper, (i32)(e / IDS), (i32)(e % IDS),
                 control.quantizer.width[e / IDS][e % IDS], control.quantizer.inverse[e / IDS][e % IDS]);
     }
-}
-
-// The sum of the values of a warp, which are below 2^54.
-__device__ __forceinline__ u64 warp_sum_long(u64 x) {
-    constexpr i32 BITS = 27;
-    return warp_sum((u32)x & ((1 << BITS) - 1)) + ((u64)warp_sum((u32)(x >> BITS)) << BITS);
 }
 
 // The sums of what the words of groups say, by warp: those before the part of the block, and its own.

@@ -2,7 +2,7 @@
 #pragma once
 #include "predict/anchor_scan.cuh"
 #include "decompress/decode.cuh"
-#include "tile/traversal_restore.cuh"
+#include "tile/finest_level.cuh"
 
 // What the kernels that restore values ask for again and again, in the control block behind what others keep
 // there.

@@ -2,6 +2,8 @@
 // which the first kernel sets to zero.
 #pragma once
 #include "device/ptx.cuh"
+#include "device/reduce.cuh"
+#include "grid/field.cuh"
 #include "grid/missing.cuh"
 #include "predict/quantizer.cuh"
 #include "topology/signature.cuh"
@@ -125,12 +127,6 @@ enum : u32 { BLOCK_WISE = 0, SPECULATIVE = 1 };
 enum : u32 { CODER_ANS = 0, CODER_HUFFMAN = 1 };
 enum : u32 { PREDICTOR_HIERARCHICAL = 0, PREDICTOR_LORENZO = 1 };
 enum : u32 { PRESERVE_NONE = 0, PRESERVE_POINTS = 1, PRESERVE_TYPES = 2 };
-
-// Address of a vertex of the caller's arrays.
-template <typename T>
-__device__ __forceinline__ T* vertex_at(void* base, const Layout& layout, long long x, long long y) {
-    return static_cast<T*>(base) + y * (long long)layout.pitch + x * (long long)layout.stride;
-}
 
 // How a kernel begins. The next one begins only after this one has waited, so that no more than two are at
 // work.

@@ -1,6 +1,5 @@
 // Twin of src/entropy/symbols.rs.
 #pragma once
-#include "device/kernel_args.cuh"
 #include "predict/quantizer.cuh"
 
 constexpr u32 SYMBOL_ZERO = 0, STORED = 179, SYMBOLS = 180, FIRST_WITH_RAW_BITS = 25;

@@ -1,10 +1,9 @@
 // Twin of src/entropy/tables.rs and the parts of src/tile/coding.rs that concern classes.
 #pragma once
-#include "grid/tiles.cuh"
 #include "entropy/symbols.cuh"
+#include "tile/coding.cuh"
 
 constexpr u32 SCALE_BITS = 12, SCALE = 4096, ESCAPE = 255, ALPHABET = 256;
-constexpr u32 CLASSES = 8;
 enum : u32 {
     TILE_MODE = 0,
     COARSE_CLASS = 1,
@@ -24,16 +23,9 @@ enum : u32 {
 static_assert(TABLES == 50, "the sizes of the table section depend on it");
 constexpr u32 TABLE_SIZES_BYTES = 52;
 constexpr u64 GROUP_BYTES = 1024;
+constexpr u32 STATE_BYTES = 128;          // the states of 32 lanes, before the words of a group
 constexpr u64 LEAST_GROUP_WEIGHT = 1600;  // more than a tile can have
 constexpr u32 TILE_WEIGHT = 4;            // of a tile without entries
-
-// Mask states; a tile's mode is 3 * (state of zero) + (state of fill).
-enum : u32 { MASK_NONE = 0, MASK_ALL = 1, MASK_SOME = 2 };
-constexpr u32 ALL_ZERO = 3 * MASK_ALL + MASK_NONE;  // the states of a tile that is zero all over
-
-__device__ __forceinline__ constexpr bool has_codes(u32 mode) {
-    return mode / 3 != MASK_ALL && mode % 3 != MASK_ALL;
-}
 
 __device__ __forceinline__ u32 table_of(i32 position, u32 cls) {
     u32 c = cls - 1;
@@ -43,23 +35,6 @@ __device__ __forceinline__ u32 table_of(i32 position, u32 cls) {
            : position >= 4  ? (u32)STEP_8
            : position >= 1  ? (u32)STEP_16
                             : (u32)ANCHOR_TABLE;
-}
-
-// A tile's info word: its mode, whether every vertex of a whole tile is coded, and the three classes.
-constexpr u32 ALL_CODED = 16;
-__device__ __forceinline__ u32 mode_in(u32 info) { return info & 15; }
-
-// Class of a block (0 coarse, 1 middle, 2 fine) of a tile's info word, and its first and last step.
-__device__ __forceinline__ u32 class_in(u32 info, i32 block) { return info >> (8 + 8 * block) & 255; }
-__device__ __forceinline__ i32 first_step(i32 block) { return block == 0 ? 0 : block == 1 ? 2 : 8; }
-__device__ __forceinline__ i32 end_step(i32 block) { return block == 0 ? 2 : block == 1 ? 8 : 32; }
-
-__device__ __forceinline__ u32 class_of(u32 cost, u32 active) {
-    if (cost == 0) return 0;
-    u32 density = (u32)((u64)cost * 64 / active);
-    if (density == 0) density = 1;
-    u32 c = 1 + (31 - __clz(density));
-    return c < CLASSES - 1 ? c : CLASSES - 1;
 }
 
 // The table of the class of block k, given the info word with the classes before.
@@ -113,3 +88,4 @@ __device__ __forceinline__ u32 state_behind(u32 state, u32 found) {
 constexpr u32 NO_ENTRY = decode_entry(SCALE, 0, 255);
 // Slots of a decoding table that share the entry where the search for theirs begins.
 constexpr u32 SLOTS_PER_START = 16;
+constexpr u32 STARTS_BYTES = SCALE / SLOTS_PER_START;  // of a table: where the search for a slot begins

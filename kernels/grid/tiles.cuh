@@ -1,30 +1,13 @@
 // Twin of src/grid/tiles.rs.
 #pragma once
-#include "device/kernel_args.cuh"
+#include "device/reduce.cuh"
+#include "grid/triangles.cuh"
 
 constexpr i32 TILE = 32;
 constexpr i32 TILE_VERTICES = 1024;
 constexpr i32 CLOSED = 33;
 constexpr i32 LEVELS = 6;
 constexpr i32 ANCHOR_LEVEL = 5;
-constexpr u32 FULL = 0xffffffffu;
-
-enum : i32 { LOWER = 0, UPPER = 1 };
-
-// Offsets of corner k of a triangle from its cell.
-__device__ __forceinline__ i32 corner_x(i32 triangle, i32 k) {
-    return triangle == LOWER ? (k > 0) : (k == 1);
-}
-__device__ __forceinline__ i32 corner_y(i32 triangle, i32 k) {
-    return triangle == LOWER ? (k == 2) : (k > 0);
-}
-
-// The triangles around a vertex: offset of the cell and which triangle of it, for k = 0..6.
-__device__ __forceinline__ i32 incident_x(i32 k) { return (k == 2 || k >= 4) ? -1 : 0; }
-__device__ __forceinline__ i32 incident_y(i32 k) { return k >= 3 ? -1 : 0; }
-__device__ __forceinline__ i32 incident_triangle(i32 k) {
-    return (k == 1 || k == 3 || k == 5) ? UPPER : LOWER;
-}
 
 struct TileShape {
     u64 tx, ty, x0, y0;

@@ -1,6 +1,6 @@
 // Twin of src/predict/anchors.rs.
 #pragma once
-#include "entropy/symbols.cuh"
+#include "device/kernel_args.cuh"
 
 __device__ __forceinline__ void split_code(i32 q, i32 id, i32& base, u32& digits) {
     base = q;

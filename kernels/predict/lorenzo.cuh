@@ -1,8 +1,7 @@
 // Twin of src/predict/lorenzo.rs: lattices, the tier of a tile, codes of single vertices.
 #pragma once
 #include "predict/anchors.cuh"
-#include "entropy/lorenzo_rows.cuh"
-#include "tile/window.cuh"
+#include "tile/coding.cuh"
 
 constexpr i32 TIERS = 8;
 constexpr i32 HALVINGS = TIERS + 2 * (IDS - 1) + 1;
@@ -76,14 +75,6 @@ struct Lattices {
         return n;
     }
 };
-
-// Estimated size of a tile at a tier, in eighths of a bit.
-__device__ __forceinline__ u32 estimate_tier(i32 tier, u32 vertices, const u32* halvings) {
-    u32 size = (u32)tier * TIER_RATE * vertices;
-    for (i32 needed = tier + 1; needed < HALVINGS; needed++)
-        size += halvings[needed] * 8 * (REFINED_BITS + 4 * (u32)((needed - tier + 1) / 2));
-    return size;
-}
 
 // The code of a vertex, or that it must be stored; the error that it leaves.
 template <typename T>

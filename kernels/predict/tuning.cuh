@@ -2,7 +2,6 @@
 #pragma once
 #include "entropy/tables.cuh"
 #include "tile/traversal.cuh"
-#include "tile/window.cuh"
 
 // Warps of a block that codes a sample.
 constexpr i32 TUNE_WARPS = 4;

@@ -4,7 +4,6 @@
 #include "entropy/lists.cuh"
 
 constexpr u32 HEADER_BYTES = 128;
-constexpr u32 STATE_BYTES = 128;
 // That of streams of the hierarchical predictor, and of the Lorenzo predictor, which is the newest one.
 constexpr u16 FORMAT_VERSION = 2, ROWS_VERSION = 3;
 // What a group says of itself: its bytes, and above its tiles less one.

@@ -1,7 +1,7 @@
 // Twin of src/topology/signature.rs.
 #pragma once
 #include "grid/element.cuh"
-#include "grid/tiles.cuh"
+#include "grid/triangles.cuh"
 
 struct Rule {
     bool types;
@@ -142,5 +142,3 @@ __device__ __noinline__ Signature signature(Corners<T> p, i32 triangle, Rule rul
 __device__ __forceinline__ bool same(Signature before, Signature after) {
     return before == after && before != UNCERTAIN;
 }
-
-__device__ __forceinline__ bool is_critical(Signature s) { return s == UNCERTAIN || (s & KIND_MASK) == IN; }

@@ -1,5 +1,5 @@
 //! The type of a critical point where floating point cannot decide: exact signs of trace and discriminant, in integers
-//! of a fixed size. Nothing is allocated. Twin: kernels/analysis/bands.cuh.
+//! of a fixed size. Nothing is allocated. Twin: kernels/topology/exact_type.cuh.
 
 use crate::grid::element::Real;
 use crate::grid::tiles::Triangle;

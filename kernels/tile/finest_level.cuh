@@ -1,21 +1,6 @@
-// Twin of the traversals of src/tile/window.rs (line_order, interior_order) for a closed tile that lies
-// inside the grid, by half a warp, so that a warp has two tiles and narrow phases fewer idle lanes.
-// Levels 16 to 2 are done on the vertices with even coordinates in shared memory (restoring.cuh); the finest
-// one, three quarters of the vertices, row by row in registers. A row at a time is as good as a phase at a
-// time: vertices two rows apart have no triangle in common, and no prediction reaches so far down.
+// The finest level of a closed tile inside the grid, three quarters of its vertices, row by row in registers.
 #pragma once
-#include "device/control.cuh"
-#include "predict/interpolation.cuh"
-
-constexpr i32 HALF = 16;
-constexpr i32 EVEN = HALF + 1;
-enum : i32 { TOP, LEFT, BOTTOM, RIGHT, SIDES };
-
-template <typename T>
-struct Lattice {
-    typename Real<T>::Pair even[EVEN * EVEN];  // vertex (2 i, 2 j) at j * EVEN + i
-    typename Real<T>::Pair odd[SIDES][HALF];   // vertices at 2 i + 1 along a side
-};
+#include "tile/lattice.cuh"
 
 // The value between b and c from the outer differences (inner - outer) on both sides.
 template <typename T>
@@ -96,6 +81,80 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Be
         e0 = e1;
         e1 = e2;
         e2 = e3;
+        o0 = o1;
+        o1 = o2;
+        o2 = o3;
+    }
+}
+
+// The finest level. A lane has columns 2 lane and 2 lane + 1. value = put(phase, j, prediction)
+// for the vertex in column lane and row j of its phase, by all lanes, row(j, four values) when two rows are
+// done: (2 lane, 2 j), (2 lane + 1, 2 j), (2 lane, 2 j + 1), (2 lane + 1, 2 j + 1).
+template <typename T, bool COONS, typename Put, typename Row>
+__device__ __forceinline__ void restored_rows(
+    const Lattice<T>& s, const Kernel<T>& kernel, Put put, Row row) {
+    typedef typename Real<T>::Pair P;
+    const i32 lane = threadIdx.x & (HALF - 1);
+    const bool has_left = lane > 0, has_right = lane < HALF - 1;
+    const Outer<T> outer_x = outer_of<T>(kernel, has_left, has_right);
+    const P *even = s.even + lane, *outer_a = even + outer_left(has_left, has_right),
+            *outer_d = even + outer_right(has_left, has_right);
+    const P* end = s.odd[has_left ? RIGHT : LEFT];
+    // Between b and c of even row k, whose sum is there already.
+    auto across = [&](i32 k, P b, P c, P b_and_c) -> P {
+        const P a = outer_a[k * EVEN], d = outer_d[k * EVEN];
+        return Real<T>::pair(
+            predict(outer_x, a.x, b.x, c.x, d.x, b_and_c.x), predict(outer_x, a.y, b.y, c.y, d.y, b_and_c.y));
+    };
+    // Rows j, j + 1, j + 2 of the even column, with their sums with the next even column and the differences
+    // of each to the one below; rows j - 1 to j + 2 of the odd column.
+    P e1 = even[0], e2 = even[EVEN], right = even[EVEN + 1];
+    P sum1 = pair_sum<T>(e1, even[1]), sum2 = pair_sum<T>(e2, right);
+    P o1 = s.odd[TOP][lane], o2 = put(0, 1, across(1, e2, right, sum2)), o0 = o2;
+    // Where there is no outer neighbour, the inner difference takes the place of the outer one.
+    P fall0 = Real<T>::pair(e1.x - e2.x, e1.y - e2.y), fall1 = fall0;
+#pragma unroll 2
+    for (i32 j = 0; j < HALF; j++) {
+        const bool has_above = j > 0, has_below = j < HALF - 1;
+        P e3 = e2, o3 = o1, sum3 = sum2, fall2 = fall1;
+        if (has_below) {
+            e3 = even[2 * EVEN], right = even[2 * EVEN + 1];
+            sum3 = pair_sum<T>(e3, right);
+            fall2 = Real<T>::pair(e2.x - e3.x, e2.y - e3.y);
+            o3 = j + 2 < HALF ? put(0, j + 2, across(2, e3, right, sum3)) : s.odd[BOTTOM][lane];
+        }
+        // The even column's vertex in the odd row; the first one is on the lattice line.
+        const T weight = has_above && has_below ? kernel.middle : kernel.side;
+        P here = put(1, j,
+            Real<T>::pair(T(0.5) * (e1.x + e2.x) + weight * (fall2.x - fall0.x),
+                T(0.5) * (e1.y + e2.y) + weight * (fall2.y - fall0.y)));
+        if (!has_left) here = *end;
+        // Its neighbour on the row.
+        P next =
+            Real<T>::pair(__shfl_down_sync(FULL, here.x, 1, HALF), __shfl_down_sync(FULL, here.y, 1, HALF));
+        if (!has_right) next = *end;
+        P centre;
+        if (COONS) {
+            centre = coons<T>(here, next, o1, o2, sum1, sum2);
+        } else {
+            P before =
+                Real<T>::pair(__shfl_up_sync(FULL, here.x, 1, HALF), __shfl_up_sync(FULL, here.y, 1, HALF));
+            P after = Real<T>::pair(
+                __shfl_down_sync(FULL, next.x, 1, HALF), __shfl_down_sync(FULL, next.y, 1, HALF));
+            if (!has_left) before = next;
+            if (!has_right) after = here;
+            centre = half_sum<T>(predict<T>(outer_x, before, here, next, after),
+                predict<T>(outer_of<T>(kernel, has_above, has_below), o0, o1, o2, o3));
+        }
+        centre = put(2, j, centre);
+        row(j, e1, o1, here, centre);
+        even += EVEN, outer_a += EVEN, outer_d += EVEN, end++;
+        e1 = e2;
+        e2 = e3;
+        sum1 = sum2;
+        sum2 = sum3;
+        fall0 = fall1;
+        fall1 = fall2;
         o0 = o1;
         o1 = o2;
         o2 = o3;

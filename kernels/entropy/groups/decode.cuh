@@ -1,0 +1,154 @@
+// What reads groups of a stream: states to symbols and runs, and what comes before the lists of a batch of
+// tiles. Nothing is read beyond the stream's bytes and nothing written beyond the grid, whatever the stream
+// says. Twin: src/entropy/groups/decode.rs.
+#pragma once
+#include "entropy/lanes.cuh"
+#include "entropy/payload.cuh"
+#include "entropy/groups/masked_rows.cuh"
+#include "predict/lorenzo.cuh"
+
+// The ends of a sum along the lists of a chunk: the sum up to each lane, without what lies before its list.
+// Lanes of `begins` are the first ones of a list; `open` is what the list of the first lane has already.
+__device__ __forceinline__ i32 sum_in_list(i32 value, u32 begins, i32 open) {
+    const i32 lane = threadIdx.x & 31;
+    value = (i32)sum_up_to_me((u32)value);
+    const u32 mine = begins & ((2u << lane) - 1);
+    const i32 begin = mine ? 31 - __clz(mine) : 0;
+    const i32 before = __shfl_sync(FULL, value, begin > 0 ? begin - 1 : 0);
+    return mine == 0 ? value + open : begin > 0 ? value - before : value;
+}
+
+// The masks of the tiles of a batch, from their lists. Whether these are bad.
+template <bool HUFFMAN, typename Lists>
+__device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists,
+    u64 batch, u32 my_info, bool exists, const u32 (&counts)[2]) {
+    const i32 lane = threadIdx.x & 31;
+    // What the lane's tile owns.
+    u32 owned = 0;
+    if (exists) {
+        const TileShape shape = tile_shape(job, batch + lane);
+        owned = (u32)shape.owned_x() << 8 | (u32)shape.owned_y();
+    }
+    const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
+    const u32 masked = warp_or(__ballot_sync(FULL, exists && mode_in(my_info) != 0));
+    if (masked == 0) return false;
+    for (u32 left = masked; left; left &= left - 1) {
+        u32* const rows = job.masks + (batch + __ffs(left) - 1) * 64;
+        rows[lane] = rows[TILE + lane] = 0;
+    }
+    i32 list_count, entries;
+    collect_lists<2>(lists, counts, names, list_count, entries);
+    entries = (i32)warp_or((u32)entries);
+    i32 current = 0, open = 0;
+#pragma unroll 1
+    for (i32 first = 0; first < entries; first += 32) {
+        u32 begins;
+        const i32 list = list_of_entry(lists, first, current, begins);
+        const bool active = first + lane < entries;
+        const u32 name = active ? lists.names[list] : 0;
+        const u64 index = batch + (name >> 1);
+        const i32 run = (i32)decoder.runs(decoder.place_of(active ? MASK_RUN : decoder.NO_TABLE));
+        const i32 next = sum_in_list(active ? run + 1 : 0, begins, first == lists.starts[list] ? 0 : open),
+                  number = next - 1;
+        open = __shfl_sync(FULL, next, 31);
+        const u32 mine = __shfl_sync(FULL, owned, name >> 1);
+        u32 byte = decoder.step(decoder.place_of(active ? MASK_BYTE : decoder.NO_TABLE));
+        decoder.move_on();
+        decoder.resolve_escape(byte);
+        const bool fits = number < 32 * (i32)((mine >> 8) + 7 >> 3) && (u32)(number & 31) < (mine & 255);
+        if (warp_or(active && !fits)) return true;
+        if (active)
+            atomicOr(&job.masks[index * 64 + (name & 1) * TILE + (number & 31)], byte << 8 * (number >> 5));
+    }
+    __syncwarp();
+    // Some tiles at a time, whose rows are all asked for before the first are there. (Atomics go past the
+    // first cache.)
+    constexpr i32 AHEAD = 4;
+    for (u32 left = masked; left;) {
+        i32 tiles[AHEAD];
+        u32 rows[AHEAD][2];
+#pragma unroll
+        for (i32 i = 0; i < AHEAD; i++) {
+            tiles[i] = left ? __ffs(left) - 1 : tiles[0];
+            left &= left - 1;
+            const u32* const from = job.masks + (batch + tiles[i]) * 64 + lane;
+            rows[i][0] = __ldcg(from);
+            rows[i][1] = __ldcg(from + TILE);
+        }
+#pragma unroll
+        for (i32 i = 0; i < AHEAD; i++) {
+            if (i > 0 && warp_or(tiles[i] == tiles[0])) break;
+            const u32 states = warp_or(mode_in(__shfl_sync(FULL, my_info, tiles[i]))),
+                      mine = __shfl_sync(FULL, owned, tiles[i]);
+            const u32 all = lane < (i32)(mine & 255) ? row_mask((i32)(mine >> 8)) : 0;
+#pragma unroll
+            for (i32 plane = 0; plane < 2; plane++) {
+                const u32 state = plane == 0 ? states / 3 : states % 3;
+                u32 row = state == MASK_ALL ? all : 0;
+                if (state == MASK_SOME) {
+                    // Rows are stored as differences: an exclusive-or over the rows before.
+                    row = rows[i][plane];
+                    for (i32 k = 1; k < 32; k *= 2) {
+                        const u32 other = __shfl_up_sync(FULL, row, k);
+                        if (lane >= k) row ^= other;
+                    }
+                    row &= all;
+                }
+                job.masks[(batch + tiles[i]) * 64 + plane * TILE + lane] = row;
+            }
+        }
+    }
+    __syncwarp();
+    return false;
+}
+
+// The tiles of a group, as open_stream packed them.
+__device__ __forceinline__ void tiles_of_group(const Job& job, u64 group, u64& first, u64& end) {
+    const u64 about = job.group_sizes[group];
+    first = warp_or((u32)(about >> 30));
+    end = first + warp_or((u32)(about >> 22) & 255) + 1;
+}
+
+// The tiles of a batch whose vertices may have no symbol, from its info words.
+__device__ __forceinline__ u32 masked_tiles(const Job& job, u64 batch, bool exists, u32 my_info) {
+    bool whole = false;
+    if (exists) {
+        const TileShape shape = tile_shape(job, batch + (threadIdx.x & 31));
+        whole = mode_in(my_info) == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
+    }
+    return warp_or(__ballot_sync(FULL, exists && has_codes(mode_in(my_info)) && !whole));
+}
+
+// What comes before the lists of a batch: info words, entries of sparse lists (the coarse, the middle, and
+// from bit 16 on the fine one), masks. Whether it is bad.
+template <bool HUFFMAN, typename Lists>
+__device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists, u64 batch,
+    bool exists, u32& my_info, u32& counts) {
+    const i32 lane = threadIdx.x & 31;
+    my_info = counts = 0;
+    const u32 mode = decoder.head_step(exists, TILE_MODE);
+    if (warp_or(mode >= 9)) return true;
+    u32 mask_counts[2];
+    my_info = info_of_mode(mode);
+    const bool coded = exists && has_codes(mode_in(my_info));
+    bool bad = false;
+#pragma unroll
+    for (i32 k = 0; k < 3; k++) {
+        const u32 cls = decoder.head_step(coded, class_table(my_info, k));
+        bad |= __any_sync(FULL, cls >= CLASSES);
+        // A class beyond the last would lead beyond the tables.
+        my_info |= (cls & (CLASSES - 1)) << (8 + 8 * k);
+    }
+    if (warp_or(bad)) return true;
+#pragma unroll
+    for (i32 k = 0; k < 3; k++) {
+        const u32 cls = class_in(my_info, k);
+        counts |= decoder.raw(coded && is_sparse(cls) ? count_bits(k, cls) : 0) << 8 * k;
+    }
+#pragma unroll
+    for (i32 plane = 0; plane < 2; plane++)
+        mask_counts[plane] =
+            decoder.raw(exists && has_mask_list(mode_in(my_info), plane) ? MASK_COUNT_BITS : 0);
+    if (exists) job.info[batch + lane] = my_info;
+    return decode_masks(job, decoder, lists, batch, my_info, exists, mask_counts);
+}

@@ -1,0 +1,55 @@
+// Which vertices of a tile have a symbol.
+#pragma once
+#include "grid/tiles.cuh"
+#include "tile/coding.cuh"
+
+// Where a position lies in its tile: place_of without branches.
+__device__ __forceinline__ void place_in_tile(i32 position, i32& x, i32& y) {
+    const i32 bits = (31 - __clz(position | 1)) >> 1, level = 4 - bits, phase = (position >> 2 * bits) - 1,
+              below = (1 << bits) - 1;
+    const i32 i = position & below, j = position >> bits & below;
+    x = position == 0 ? 0 : (2 * i + (phase != 1)) << level;
+    y = position == 0 ? 0 : (2 * j + (phase != 0)) << level;
+}
+
+// Whether a position of a tile has a symbol: its vertex is owned by the tile and not masked.
+__device__ inline bool is_active(const Job& job, u64 index, u32 states, i32 position) {
+    const TileShape shape = tile_shape(job, index);
+    i32 x, y;
+    place_in_tile(position, x, y);
+    if (x > shape.last_x || y > shape.last_y) return false;
+    const u32* const rows = job.masks + index * 64 + y;
+    return states == 0 || !((rows[0] | rows[TILE]) >> x & 1);
+}
+
+// The vertices of the first few tiles of a batch that have no symbol, by rows, for the tiles that are not
+// whole: `masked`.
+template <i32 MOST>
+struct MaskedRows {
+    u32 rows[MOST][TILE];
+};
+template <i32 MOST>
+__device__ __forceinline__ void load_masked_rows(
+    const Job& job, u32 (&to)[MOST][TILE], u64 batch, u32 my_info, u32 masked) {
+    const i32 lane = threadIdx.x & 31;
+    i32 slot = 0;
+    __syncwarp();
+    for (u32 left = masked; left && slot < MOST; left &= left - 1, slot++) {
+        const i32 t = __ffs(left) - 1;
+        const u64 index = batch + t;
+        const TileShape shape = tile_shape(job, index);
+        const u32 inside = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
+        const u32* const rows = job.masks + index * 64 + lane;
+        to[slot][lane] = ~inside | (mode_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
+    }
+    __syncwarp();
+}
+template <i32 MOST>
+__device__ __forceinline__ bool is_active(
+    const Job& job, const MaskedRows<MOST>& shared, u64 batch, u32 t, u32 masked, i32 position) {
+    const i32 slot = __popc(masked & ((1u << t) - 1));
+    if (slot >= MOST) return is_active(job, batch + t, mode_in(job.info[batch + t]), position);
+    i32 x, y;
+    place_in_tile(position, x, y);
+    return !(shared.rows[slot][y] >> x & 1);
+}

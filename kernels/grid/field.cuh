@@ -1,0 +1,9 @@
+// The caller's arrays. Twin of src/grid/field.rs.
+#pragma once
+#include "device/kernel_args.cuh"
+
+// Address of a vertex of the caller's arrays.
+template <typename T>
+__device__ __forceinline__ T* vertex_at(void* base, const Layout& layout, long long x, long long y) {
+    return static_cast<T*>(base) + y * (long long)layout.pitch + x * (long long)layout.stride;
+}

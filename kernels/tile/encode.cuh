@@ -1,0 +1,108 @@
+// The coding of one vertex. Twin of src/tile/encode.rs.
+#pragma once
+#include "entropy/symbols.cuh"
+#include "tile/window.cuh"
+
+// A code and the error it leaves. Passed by value, so that nothing of the callers lives in memory.
+template <typename T>
+struct Coded {
+    Code code;
+    T error;
+};
+
+// The ids in order, with the same choice of ids worth a try as the twin. `limit` matters where tight.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __noinline__ Coded<T> tight_vertex(
+    Patch<T> patch, i32 x, i32 y, P prediction, i32 level, Constraints<T> constraints, bool tight, T limit) {
+    const Quantizer& q = constraints.control->quantizer;
+    P original = patch.values[y * patch.pitch + x];
+    i32 id = 0;
+    while (id < IDS) {
+        T width = (T)q.width[level][id], inverse = (T)q.inverse[level][id];
+        T cu, cv, ru, rv;
+        bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
+        ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
+        if (!ok) break;
+        T eu = Real<T>::abs(ru - original.x), ev = Real<T>::abs(rv - original.y);
+        T error = ev > eu ? ev : eu;
+        bool passes = error == T(0) ||
+                      (error <= constraints.accept &&
+                          (!tight || (error < limit && (!constraints.speculative ||
+                                                           keeps_signatures(patch, x, y,
+                                                               Real<T>::pair(ru, rv), constraints.rule)))));
+        if (passes) {
+            patch.values[y * patch.pitch + x] = Real<T>::pair(ru, rv);
+            return {{id, (i32)cu, (i32)cv}, error};
+        }
+        if (id == 0 && tight && !constraints.speculative) {
+            i32 certain = 1;
+            while (certain < IDS && T(0.5) * (T)q.width[level][certain] > limit) certain++;
+            id = certain > 2 ? certain - 2 : 0;
+        }
+        id++;
+    }
+    return {{EXACT, 0, 0}, T(0)};
+}
+
+// Codes a vertex that is not masked and finite. `tight` says whether `limit` (and the signatures, in
+// the speculative mode) must be looked at.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ Code code_vertex(const Patch<T>& patch, i32 x, i32 y, P prediction, i32 level,
+    T width, T inverse, const Constraints<T>& constraints, bool tight, T limit, T& max_error, u32& exact) {
+    P original = patch.values[y * patch.pitch + x];
+    T cu, cv, ru, rv;
+    bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
+    ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
+    Code code = {EXACT, 0, 0};
+    if (ok) {
+        T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
+        bool passes = error <= constraints.accept;
+        if (passes && tight)
+            passes = error < limit &&
+                     (!constraints.speculative || stays_one_sided<T>(patch, x, y, Real<T>::pair(ru, rv)));
+        if (passes) {
+            patch.values[y * patch.pitch + x] = Real<T>::pair(ru, rv);
+            code = {0, (i32)cu, (i32)cv};
+        } else {
+            const Coded<T> coded = tight_vertex<T>(patch, x, y, prediction, level, constraints, tight, limit);
+            code = coded.code;
+            error = coded.error;
+        }
+        max_error = Real<T>::high(max_error, error);
+    }
+    exact += code.id == EXACT;
+    return code;
+}
+
+// Atomic minimum of non-negative values: their bits are ordered like the values.
+__device__ __forceinline__ void lower_to(float* at, float x) {
+    atomicMin(reinterpret_cast<u32*>(at), __float_as_uint(x));
+}
+__device__ __forceinline__ void lower_to(double* at, double x) {
+    atomicMin(reinterpret_cast<unsigned long long*>(at), (unsigned long long)__double_as_longlong(x));
+}
+
+// Asks for the largest error that is known, by one lane: what a warp finds is seldom larger, and then there
+// is nothing to wait for at its end.
+__device__ __forceinline__ void expect_largest_error(const Control& control, LargestError& known) {
+    copy_ahead<16>(&known, &control.max_error);
+}
+
+// Adds the tallies of a warp to those of the call. `known`: bits of the largest error at some time before.
+template <typename T>
+__device__ __forceinline__ void report_tally(
+    Control& control, u32 exact, u32 critical, T max_error, u64 known) {
+    exact = warp_sum(exact);
+    critical = warp_sum(critical);
+    for (i32 k = 16; k > 0; k /= 2) max_error = Real<T>::high(max_error, __shfl_xor_sync(FULL, max_error, k));
+    if ((threadIdx.x & 31) == 0) {
+        const u64 bits = (u64)__double_as_longlong((double)max_error);
+        if (exact) atomicAdd((unsigned long long*)&control.exact, (unsigned long long)exact);
+        if (critical) atomicAdd((unsigned long long*)&control.critical, (unsigned long long)critical);
+        if (bits > known) atomicMax((unsigned long long*)&control.max_error.bits, (unsigned long long)bits);
+    }
+}
+template <typename T>
+__device__ __forceinline__ void report_tally(Control& control, u32 exact, u32 critical, T max_error) {
+    report_tally<T>(control, exact, critical, max_error, *(volatile u64*)&control.max_error.bits);
+}
