@@ -1,16 +1,16 @@
-//! The choices of a configuration as one line of text and as words: everything but the shape, the element type and
-//! the layout, which come from the field.
+//! The choices of a configuration as one line of text and as words: everything but the shape, the element
+//! type and the layout, which come from the field.
 
 use crate::error::{Error, Result, Status};
 use crate::grid::field::Layout;
 use crate::request::{BoundKind, Coder, Config, Mode, Predictor, Preserve, Request};
-use crate::request::{SIDES_ALL, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
+use crate::request::{SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use std::fmt::Write;
 
 const KEYS: [&str; 11] =
     ["abs", "rel", "mode", "coder", "predictor", "preserve", "dx", "dy", "pin", "fill", "verify"];
 const SIDES: [(&str, u32); 4] =
-    [("xmin", SIDE_LEFT), ("xmax", SIDE_RIGHT), ("ymin", SIDE_FIRST_ROW), ("ymax", SIDE_LAST_ROW)];
+    [("xmin", SIDE_X_MIN), ("xmax", SIDE_X_MAX), ("ymin", SIDE_Y_MIN), ("ymax", SIDE_Y_MAX)];
 const NO_YES: [(&str, bool); 2] = [("no", false), ("yes", true)];
 
 /// Reads "abs=1e-3,mode=speculative". The shape of the result is 0 x 0.
@@ -136,7 +136,8 @@ const WORDS_VERSION: u32 = 1;
 /// Words that mean something in this version; the rest are 0.
 const USED: usize = 17;
 
-/// The choices as words, the version of this encoding first, doubles as the low and the high half of their bits.
+/// The choices as words, the version of this encoding first, doubles as the low and the high half of their
+/// bits.
 pub fn to_words(config: &Config) -> Result<[u32; WORDS]> {
     let c = check(*config)?;
     let halves = |x: f64| [x.to_bits() as u32, (x.to_bits() >> 32) as u32];

@@ -88,12 +88,12 @@ names!(Predictor: "hierarchical" Hierarchical, "lorenzo" Lorenzo);
 names!(Preserve: "none" None, "points" Points, "types" Types);
 
 /// Sides of the owned block, as bits of the `halo` and `pin` masks.
-pub const SIDE_LEFT: u32 = 1;
-pub const SIDE_RIGHT: u32 = 2;
+pub const SIDE_X_MIN: u32 = 1;
+pub const SIDE_X_MAX: u32 = 2;
 /// The side of row 0.
-pub const SIDE_FIRST_ROW: u32 = 4;
+pub const SIDE_Y_MIN: u32 = 4;
 /// The side of row ny - 1.
-pub const SIDE_LAST_ROW: u32 = 8;
+pub const SIDE_Y_MAX: u32 = 8;
 pub const SIDES_ALL: u32 = 15;
 
 /// Everything a caller can choose. `Config::new` gives the defaults for a dense f32 field.
@@ -118,7 +118,8 @@ pub struct Config {
     pub coder: Coder,
     pub predictor: Predictor,
     pub preserve: Preserve,
-    /// A value that marks a vertex without data where u or v has its bits; rounded to the nearest float for f32.
+    /// A value that marks a vertex without data where u or v has its bits; rounded to the nearest float for
+    /// f32.
     pub fill_value: Option<f64>,
     /// Whether decoding compares the checksum (it is always written).
     pub verify_checksum: bool,
@@ -186,7 +187,7 @@ impl Request {
         if c.pin & !SIDES_ALL != 0 {
             return Err(Error::config(format!("pin = {:#x} has bits that are no side (0xf at most)", c.pin)));
         }
-        let ghosts = ((c.halo & SIDE_LEFT != 0) as u64) + ((c.halo & SIDE_RIGHT != 0) as u64);
+        let ghosts = ((c.halo & SIDE_X_MIN != 0) as u64) + ((c.halo & SIDE_X_MAX != 0) as u64);
         for (name, layout) in [("u", &mut c.u), ("v", &mut c.v)] {
             *layout = check_layout(name, *layout, c.nx, ghosts)?;
             let rows = (c.ny as u128 + 2) * layout.pitch as u128 * c.dtype.bytes() as u128;

@@ -13,11 +13,11 @@ use counting::{alone, peak_of};
 use factz::cpu::decompress;
 use factz::entropy::huffman::Lengths;
 use factz::entropy::tables::{zero_counts, Frequencies};
-use factz::entropy::{groups, lists, Model};
+use factz::entropy::{groups, lists, EntropyTable};
 use factz::grid::field::ViewMut;
 use factz::grid::tiles::Grid;
 use factz::stream::container::{self, Content, Header, HEADER_BYTES};
-use factz::tile::coding::{row_mask, GroupLayout, Masks, Scheme, TileCodes};
+use factz::tile::coding::{row_mask, GroupLayout, Masks, QuantizedTile, TileCoding};
 use factz::{BoundKind, Config, Dtype, Mode, Predictor, Preserve};
 use support::*;
 
@@ -26,9 +26,9 @@ fn cases() -> usize {
     std::env::var("FACTZ_ARBITRARY_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(4000)
 }
 
-/// A well-formed stream of arbitrary codes: every mode, class, symbol and digit, NaN among the stored
+/// A well-formed stream of arbitrary codes: every mask state, activity, symbol and digit, NaN among the stored
 /// values, masks that overlap, codes that no encoder would write.
-fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<u8> {
+fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<u8> {
     let predictor = [Predictor::Hierarchical, Predictor::Lorenzo][(seed / 12 % 2) as usize];
     let mut state = seed;
     let mut random = move |n: u64| {
@@ -44,7 +44,7 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
         version,
         dtype,
         mode: Mode::BlockWise,
-        coder: M::CODER,
+        coder: E::CODER,
         predictor,
         preserve: Preserve::None,
         bound_kind: BoundKind::Absolute,
@@ -65,15 +65,15 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
         stream_bytes: 0,
         table_bytes: 0,
     };
-    let scheme = Scheme::new(version, predictor, dtype.bytes() as usize);
+    let coding = TileCoding::new(version, predictor, dtype.bytes() as usize);
     let alphabet = [3, 30, 180][random(3) as usize];
     let mut tiles = Vec::new();
     for t in 0..grid.tiles() {
         let shape = grid.tile(t);
         let (width, height) = shape.owned();
         let states = if random(3) == 0 { random(9) as u8 } else { 0 };
-        let mode = states + 9 * random(scheme.modes() as u64 / 9) as u8;
-        let mut codes = TileCodes { mode, ..Default::default() };
+        let mask_state = states + 9 * random(coding.mask_states() as u64 / 9) as u8;
+        let mut codes = QuantizedTile { mask_state, ..Default::default() };
         if states != 0 {
             let mut masks = Masks::default();
             for y in 0..height {
@@ -83,15 +83,15 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
             }
             codes.masks = Some(Box::new(masks));
         }
-        if TileCodes::has_codes(mode) {
-            let active = scheme.active(&shape, codes.masks.as_deref());
-            for (k, (block, class)) in scheme.blocks().iter().zip(&mut codes.classes).enumerate() {
-                *class = random(scheme.classes() as u64) as u8;
-                // As many entries as the class allows a list.
-                let listed = scheme.layout == GroupLayout::Lists && lists::is_list(*class);
-                let mut left = if listed { (1 << lists::count_bits(k, *class)) - 1 } else { 0 };
+        if QuantizedTile::has_codes(mask_state) {
+            let active = coding.active(&shape, codes.masks.as_deref());
+            for (k, (block, activity)) in coding.blocks().iter().zip(&mut codes.activities).enumerate() {
+                *activity = random(coding.activities() as u64) as u8;
+                // As many entries as the activity allows a list.
+                let listed = coding.layout == GroupLayout::Lists && lists::is_list(*activity);
+                let mut left = if listed { (1 << lists::count_bits(k, *activity)) - 1 } else { 0 };
                 for position in block.clone() {
-                    if *class == 0 || active[position / 32] >> (position % 32) & 1 == 0 {
+                    if *activity == 0 || active[position / 32] >> (position % 32) & 1 == 0 {
                         continue;
                     }
                     let most = if random(3) == 0 { alphabet } else { 2 };
@@ -100,9 +100,9 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
                         symbol *= (left > 0) as u8;
                         left -= (symbol != 0) as u32;
                     }
-                    symbol *= scheme.allows(symbol) as u8;
+                    symbol *= coding.allows(symbol) as u8;
                     codes.symbols.push(symbol);
-                    let mut bits = scheme.raw_bits(symbol, position);
+                    let mut bits = coding.raw_bits(symbol, position);
                     while bits > 0 {
                         let n = bits.min(64);
                         codes.raw.push((random(1 << 32) << 32 | random(1 << 32)) >> (64 - n));
@@ -115,9 +115,9 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
     }
     let (mut counts, mut lists) = (zero_counts().unwrap(), lists::Lists::default());
     for (shape, codes) in &tiles {
-        groups::count(scheme, shape, codes, Some(&mut counts), &mut lists).unwrap();
+        groups::count(coding, shape, codes, Some(&mut counts), &mut lists).unwrap();
     }
-    let models: Vec<M> = counts.iter().map(M::from_counts).collect();
+    let models: Vec<E> = counts.iter().map(E::from_counts).collect();
     let tables = container::write_tables(&models).unwrap();
     let coder = groups::encode_tables(&models).unwrap();
     let numbered = tiles.iter().enumerate().map(|(tile, (shape, codes))| (*shape, codes, lists.tile(tile)));
@@ -126,7 +126,7 @@ fn arbitrary_stream<M: Model>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<
     while !rest.is_empty() {
         let (tiles, left) = rest.split_at(rest.len().min(1 + random(9) as usize));
         rest = left;
-        let out = groups::encode::<M>(scheme, tiles, &coder).unwrap();
+        let out = groups::encode::<E>(coding, tiles, &coder).unwrap();
         words.extend(container::group_word(tiles.len() as u64, out.len()).to_le_bytes());
         groups.push(out);
     }

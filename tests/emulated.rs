@@ -16,7 +16,7 @@ use factz::cpu::{compress, decompress, max_stream_bytes, Execution};
 use factz::grid::element::Real;
 use factz::grid::field::{Layout, View, ViewMut};
 use factz::grid::missing;
-use factz::request::{SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
+use factz::request::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request, Status};
 use serde_json::Value;
 use std::fs;
@@ -677,7 +677,7 @@ fn emulated_analysis<T: Real>(
     }
     let results = folder.join("results");
     let side = |bit: u32| (c.halo & bit != 0) as u64;
-    let numbers = [c.nx, c.ny, c.nx + side(SIDE_RIGHT), c.ny + side(SIDE_LAST_ROW), c.bound_kind as u64];
+    let numbers = [c.nx, c.ny, c.nx + side(SIDE_X_MAX), c.ny + side(SIDE_Y_MAX), c.bound_kind as u64];
     let fill = c.fill_value.map(|fill| T::from_f64(fill).to_bits64());
     let status = emulate(
         "analyze",
@@ -710,8 +710,8 @@ fn analyze_blocks<T: Real>(seed: u64, folder: &Path) {
         (first, size.min(n - first))
     };
     let ((x0, nx), (y0, ny)) = (piece(columns, &[64, 128, 256]), piece(rows, &[32, 64]));
-    let sides = [(SIDE_LEFT, x0 > 0), (SIDE_RIGHT, x0 + nx < columns)];
-    let sides = sides.into_iter().chain([(SIDE_FIRST_ROW, y0 > 0), (SIDE_LAST_ROW, y0 + ny < rows)]);
+    let sides = [(SIDE_X_MIN, x0 > 0), (SIDE_X_MAX, x0 + nx < columns)];
+    let sides = sides.into_iter().chain([(SIDE_Y_MIN, y0 > 0), (SIDE_Y_MAX, y0 + ny < rows)]);
     let halo = sides.filter(|side| side.1).map(|side| side.0).sum();
     let config = Config {
         dtype: if T::BYTES == 4 { Dtype::F32 } else { Dtype::F64 },

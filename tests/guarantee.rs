@@ -6,7 +6,7 @@ use factz::analysis::{compare, Comparison};
 use factz::cpu::{compress, decompress, max_stream_bytes, Execution};
 use factz::grid::element::Real;
 use factz::grid::field::{Layout, View, ViewMut};
-use factz::request::{SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
+use factz::request::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Report, Request, Status};
 use num_rational::BigRational;
 use num_traits::Signed;
@@ -542,10 +542,10 @@ fn check_random<T: Real>(c: &Case) {
     assert_eq!(report.nonfinite_vertices, comparison.nonfinite_vertices);
     assert_eq!(report.zero_vertices, comparison.zero_vertices);
     for (side, on) in [
-        (SIDE_LEFT, &(|x: u64, _: u64| x == 0) as &dyn Fn(u64, u64) -> bool),
-        (SIDE_RIGHT, &|x, _| x + 1 == c.nx),
-        (SIDE_FIRST_ROW, &|_, y| y == 0),
-        (SIDE_LAST_ROW, &|_, y| y + 1 == c.ny),
+        (SIDE_X_MIN, &(|x: u64, _: u64| x == 0) as &dyn Fn(u64, u64) -> bool),
+        (SIDE_X_MAX, &|x, _| x + 1 == c.nx),
+        (SIDE_Y_MIN, &|_, y| y == 0),
+        (SIDE_Y_MAX, &|_, y| y + 1 == c.ny),
     ] {
         for at in 0..c.nx * c.ny {
             if c.pin & side != 0 && on(at % c.nx, at / c.nx) {
@@ -570,12 +570,9 @@ fn check_seams<T: Real>(c: &Case, cut: (f64, f64), pinned: bool) {
                 continue;
             }
             let mut sides = 0;
-            for (side, neighbour) in [
-                (SIDE_LEFT, x0 > 0),
-                (SIDE_RIGHT, x1 < c.nx),
-                (SIDE_FIRST_ROW, y0 > 0),
-                (SIDE_LAST_ROW, y1 < c.ny),
-            ] {
+            for (side, neighbour) in
+                [(SIDE_X_MIN, x0 > 0), (SIDE_X_MAX, x1 < c.nx), (SIDE_Y_MIN, y0 > 0), (SIDE_Y_MAX, y1 < c.ny)]
+            {
                 sides |= if neighbour { side } else { 0 };
             }
             let first = (y0 * c.nx + x0) as usize;

@@ -22,7 +22,7 @@ use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::missing::Missing;
 use crate::grid::tiles::{corners, Grid, Triangle};
-use crate::request::{Request, SIDE_LAST_ROW, SIDE_RIGHT};
+use crate::request::{Request, SIDE_X_MAX, SIDE_Y_MAX};
 use crate::runtime::float_env;
 use crate::runtime::memory::{self, Reserve};
 use crate::runtime::pool::{self, Threads};
@@ -34,7 +34,7 @@ use std::ops::Range;
 pub(crate) const BAND: u64 = 32;
 
 /// The sides whose ghost vertices are read where the halo names them.
-pub const READ_SIDES: u32 = SIDE_RIGHT | SIDE_LAST_ROW;
+pub const READ_SIDES: u32 = SIDE_X_MAX | SIDE_Y_MAX;
 
 /// The triangles of a cell in the order of [`CriticalPoint::triangle`].
 const TRIANGLES: [Triangle; 2] = [Triangle::Lower, Triangle::Upper];
@@ -66,8 +66,8 @@ impl Domain {
         }
         Ok(Domain {
             grid,
-            columns: grid.nx + (halo & SIDE_RIGHT != 0) as u64,
-            rows: grid.ny + (halo & SIDE_LAST_ROW != 0) as u64,
+            columns: grid.nx + (halo & SIDE_X_MAX != 0) as u64,
+            rows: grid.ny + (halo & SIDE_Y_MAX != 0) as u64,
             missing: Missing::new::<T>(c.fill_value),
             rule: Rule { types: true, dx: c.dx, dy: c.dy },
         })
@@ -103,7 +103,7 @@ pub(crate) fn check_same_ghosts(first: &Request, other: &Request) -> Result<()> 
     if a != b {
         return Err(Error::argument(format!(
             "halo = {:#x} of the other field and halo = {:#x} of the first differ on the side of x_max \
-             ({SIDE_RIGHT:#x}) or y_max ({SIDE_LAST_ROW:#x}): both fields need the ghosts there, or neither",
+             ({SIDE_X_MAX:#x}) or y_max ({SIDE_Y_MAX:#x}): both fields need the ghosts there, or neither",
             other.config().halo,
             first.config().halo
         )));

@@ -6,9 +6,7 @@ use crate::analysis::READ_SIDES;
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::{Extent, Layout, View};
-use crate::request::{
-    Config, Dtype, Request, SIDES_ALL, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT,
-};
+use crate::request::{Config, Dtype, Request, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use std::ffi::{c_int, c_void};
 
 /// A struct of the interface: not null, and aligned for its type.
@@ -98,9 +96,9 @@ impl Span {
         let side = |bit: u32| (halo & bit != 0) as i128;
         let (pitch, stride) = (layout.pitch as i128, layout.stride as i128);
         let bytes = config.dtype.bytes() as i128;
-        let before = side(SIDE_LEFT) * stride + side(SIDE_FIRST_ROW) * pitch;
-        let last = (config.ny as i128 - 1 + side(SIDE_LAST_ROW)) * pitch
-            + (config.nx as i128 - 1 + side(SIDE_RIGHT)) * stride;
+        let before = side(SIDE_X_MIN) * stride + side(SIDE_Y_MIN) * pitch;
+        let last = (config.ny as i128 - 1 + side(SIDE_Y_MAX)) * pitch
+            + (config.nx as i128 - 1 + side(SIDE_X_MAX)) * stride;
         let base = pointer as usize as i128;
         let span =
             Span { name: name.to_owned(), start: base - before * bytes, end: base + (last + 1) * bytes };

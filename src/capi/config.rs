@@ -53,8 +53,8 @@ pub const FACTZ_SIDE_LAST_ROW: u32 = 8;
 pub const FACTZ_SIDES_ALL: u32 = 15;
 
 const _: () = {
-    assert!(FACTZ_SIDE_LEFT == request::SIDE_LEFT && FACTZ_SIDE_RIGHT == request::SIDE_RIGHT);
-    assert!(FACTZ_SIDE_FIRST_ROW == request::SIDE_FIRST_ROW && FACTZ_SIDE_LAST_ROW == request::SIDE_LAST_ROW);
+    assert!(FACTZ_SIDE_LEFT == request::SIDE_X_MIN && FACTZ_SIDE_RIGHT == request::SIDE_X_MAX);
+    assert!(FACTZ_SIDE_FIRST_ROW == request::SIDE_Y_MIN && FACTZ_SIDE_LAST_ROW == request::SIDE_Y_MAX);
     assert!(FACTZ_SIDES_ALL == request::SIDES_ALL);
 };
 

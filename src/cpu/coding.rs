@@ -5,14 +5,14 @@ use crate::entropy::groups::Fault;
 use crate::entropy::huffman::Lengths;
 use crate::entropy::lists::{Entries, Lists};
 use crate::entropy::tables::{zero_counts, Counts, Frequencies};
-use crate::entropy::{groups, Model};
+use crate::entropy::{groups, EntropyTable};
 use crate::error::{Error, Result};
 use crate::grid::tiles::Grid;
 use crate::request::Coder;
 use crate::runtime::memory;
 use crate::runtime::pool::{stateless, Threads};
 use crate::stream::container::{self, Header};
-use crate::tile::coding::{Scheme, TileCodes};
+use crate::tile::coding::{QuantizedTile, TileCoding};
 use std::ops::Range;
 
 /// A group of tiles is made large enough that its coder states are a small part of it.
@@ -49,9 +49,9 @@ struct CountedPiece {
     lists: Lists,
 }
 
-fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes], threads: Threads) -> Result<Counted> {
+fn count(grid: Grid, coding: TileCoding, tiles: &[QuantizedTile], threads: Threads) -> Result<Counted> {
     let piece = tiles.len().div_ceil(4 * threads.count()).max(CHUNK);
-    let sample = groups::Sample::new(scheme, tiles.len() as u64);
+    let sample = groups::Sample::new(coding, tiles.len() as u64);
     let mut weights = memory::filled(tiles.len(), 0)?;
     let pieces = threads.map_chunks(&mut weights, piece, stateless, |_, k, weights| {
         let (mut counts, mut raw_bits, mut lists) = (zero_counts()?, 0, Lists::default());
@@ -59,7 +59,7 @@ fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes], threads: Threads) -> R
         for (i, weight) in weights.iter_mut().enumerate() {
             let tile = (first + i) as u64;
             let counts = sample.takes(tile).then_some(&mut *counts);
-            let work = groups::count(scheme, &grid.tile(tile), &tiles[first + i], counts, &mut lists)?;
+            let work = groups::count(coding, &grid.tile(tile), &tiles[first + i], counts, &mut lists)?;
             raw_bits += work.raw_bits;
             *weight = work.weight;
         }
@@ -77,8 +77,8 @@ fn count(grid: Grid, scheme: Scheme, tiles: &[TileCodes], threads: Threads) -> R
     Ok(Counted { counts, raw_bits, times, weights, lists, piece })
 }
 
-/// The weight that groups get to be of about [`GROUP_BYTES`] each, where tiles of this weight in all take about
-/// so many bytes; and what each tile adds to its own, so that no group has more than 255 tiles.
+/// The weight that groups get to be of about [`GROUP_BYTES`] each, where tiles of this weight in all take
+/// about so many bytes; and what each tile adds to its own, so that no group has more than 255 tiles.
 fn group_weight(total: u64, bytes: u64) -> (u64, u64) {
     let limit = (total * GROUP_BYTES / bytes.max(1)).clamp(LEAST_GROUP_WEIGHT, MOST_GROUP_WEIGHT);
     (limit, limit / 255 + 1)
@@ -105,22 +105,22 @@ pub(super) struct Body {
     pub(super) groups: Vec<(u64, Vec<u8>)>,
 }
 
-pub(super) fn encode<M: Model>(
+pub(super) fn encode<E: EntropyTable>(
     grid: Grid,
-    scheme: Scheme,
-    tiles: &[TileCodes],
+    coding: TileCoding,
+    tiles: &[QuantizedTile],
     threads: Threads,
     meter: &Meter,
 ) -> Result<Body> {
-    let counted = count(grid, scheme, tiles, threads)?;
-    let models: Vec<M> = memory::collected(counted.counts.iter().map(M::from_counts))?;
+    let counted = count(grid, coding, tiles, threads)?;
+    let models: Vec<E> = memory::collected(counted.counts.iter().map(E::from_counts))?;
     let cost: u64 = models.iter().zip(counted.counts.iter()).map(|(m, c)| m.cost(c)).sum();
     let tables = groups::encode_tables(&models)?;
     let groups = groups(&counted.weights, ((cost >> 8) + counted.raw_bits) / 8 * counted.times)?;
     let groups = threads.map(groups.len(), stateless, |_, k| {
         let group = groups[k].clone();
         let numbered = group.clone().map(|t| (grid.tile(t as u64), &tiles[t], counted.entries(t)));
-        let out = groups::encode::<M>(scheme, &memory::collected(numbered)?, &tables)?;
+        let out = groups::encode::<E>(coding, &memory::collected(numbered)?, &tables)?;
         meter.add(group.len() as u64);
         Ok((group.len() as u64, out))
     })?;
@@ -128,16 +128,16 @@ pub(super) fn encode<M: Model>(
 }
 
 /// Decodes all groups, and gives what `each` makes of a group's tiles and their codes.
-pub(super) fn decode<M: Model, R: Default + Send>(
+pub(super) fn decode<E: EntropyTable, R: Default + Send>(
     header: &Header,
-    scheme: Scheme,
+    coding: TileCoding,
     stream: &[u8],
     threads: Threads,
     meter: &Meter,
-    each: impl Fn(Range<u64>, Vec<TileCodes>) -> R + Sync,
+    each: impl Fn(Range<u64>, Vec<QuantizedTile>) -> R + Sync,
 ) -> Result<Vec<R>> {
     let grid = header.grid();
-    let parts = container::split::<M>(header, stream)?;
+    let parts = container::split::<E>(header, stream)?;
     let tables = groups::decode_tables(&parts.models)?;
     threads.map(parts.groups.len(), stateless, |_, k| {
         let group = &parts.groups[k];
@@ -145,7 +145,7 @@ pub(super) fn decode<M: Model, R: Default + Send>(
         let shapes = 0..(group.tiles.end - first) as usize;
         let shapes = memory::collected(shapes.map(|k| grid.tile(first + k as u64)))?;
         let codes =
-            groups::decode::<M>(scheme, group.bytes, &shapes, &tables).map_err(|fault| match fault {
+            groups::decode::<E>(coding, group.bytes, &shapes, &tables).map_err(|fault| match fault {
                 Fault::Damaged => {
                     Error::corrupt("a group of tiles does not decode to an end: the stream is damaged")
                 }
@@ -159,15 +159,15 @@ pub(super) fn decode<M: Model, R: Default + Send>(
 /// The codes of all tiles.
 pub(super) fn decode_all(
     header: &Header,
-    scheme: Scheme,
+    coding: TileCoding,
     stream: &[u8],
     threads: Threads,
     meter: &Meter,
-) -> Result<Vec<TileCodes>> {
+) -> Result<Vec<QuantizedTile>> {
     let each = |_, codes| codes;
-    let groups: Vec<Vec<TileCodes>> = match header.coder {
-        Coder::Ans => decode::<Frequencies, _>(header, scheme, stream, threads, meter, each),
-        Coder::Huffman => decode::<Lengths, _>(header, scheme, stream, threads, meter, each),
+    let groups: Vec<Vec<QuantizedTile>> = match header.coder {
+        Coder::Ans => decode::<Frequencies, _>(header, coding, stream, threads, meter, each),
+        Coder::Huffman => decode::<Lengths, _>(header, coding, stream, threads, meter, each),
     }?;
     let mut tiles = memory::with_capacity(header.grid().tiles() as usize)?;
     groups.into_iter().for_each(|group| tiles.extend(group));

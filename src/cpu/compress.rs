@@ -11,8 +11,8 @@ use crate::grid::tiles::{Grid, ANCHOR_LEVEL, POSITION_OF, TILE};
 use crate::predict::anchors;
 use crate::runtime::memory;
 use crate::runtime::pool::Threads;
-use crate::tile::coding::{Builder, Masks, Scheme, TileCodes};
-use crate::tile::window::{Patch, Rectangle, Tally};
+use crate::tile::coding::{Masks, QuantizedTile, QuantizedTileBuilder, TileCoding};
+use crate::tile::window::{EncodeStats, Rectangle, TileWindow};
 use crate::tile::Encoder;
 
 /// The reconstruction of a vertex, and its code.
@@ -30,15 +30,15 @@ pub(super) struct Lines<T> {
 pub(super) struct FrontEnd<'a, T> {
     pub(super) grid: Grid,
     pub(super) views: [View<'a, T>; 2],
-    pub(super) scheme: Scheme,
+    pub(super) coding: TileCoding,
     pub(super) encoder: Encoder<'a, T>,
     pub(super) threads: Threads,
 }
 
 impl<T: Real> FrontEnd<'_, T> {
-    pub(super) fn load(&self, patch: &mut Patch<T>, area: Rectangle, count: Option<(usize, usize)>) {
+    pub(super) fn load(&self, window: &mut TileWindow<T>, area: Rectangle, count: Option<(usize, usize)>) {
         // SAFETY: areas lie inside the grid, and whoever made the views promised the halo.
-        unsafe { patch.load(self.grid, self.views, area, self.encoder.constraints, count) }
+        unsafe { window.load(self.grid, self.views, area, self.encoder.constraints, count) }
     }
 
     /// The vertices within one step of `at`, and the index of `at` among them.
@@ -47,40 +47,44 @@ impl<T: Real> FrontEnd<'_, T> {
         (first, (n.min(at + 2) - first) as usize, (at - first) as usize)
     }
 
-    pub(super) fn anchors(&self) -> Result<(Vec<CodedVertex<T>>, Tally)> {
+    pub(super) fn anchors(&self) -> Result<(Vec<CodedVertex<T>>, EncodeStats)> {
         let columns = self.grid.tiles_x();
         let mut anchors = memory::filled(self.grid.tiles() as usize, Default::default())?;
-        let tallies = self.threads.map_chunks(&mut anchors, CHUNK, Patch::new, |patch, chunk, out| {
-            patch.tally = Tally::default();
+        let stats = self.threads.map_chunks(&mut anchors, CHUNK, TileWindow::new, |window, chunk, out| {
+            window.stats = EncodeStats::default();
             for (k, anchor) in out.iter_mut().enumerate() {
                 let tile = (chunk * CHUNK + k) as u64;
                 let (x, y) = (tile % columns * TILE as u64, tile / columns * TILE as u64);
                 let (x0, width, i) = Self::around(x, self.grid.nx);
                 let (y0, height, j) = Self::around(y, self.grid.ny);
-                self.load(patch, Rectangle { x0, y0, width, height }, None);
-                let code = self.encoder.vertex(patch, i, j, [T::ZERO; 2], ANCHOR_LEVEL);
-                *anchor = (patch.get(i, j), code);
+                self.load(window, Rectangle { x0, y0, width, height }, None);
+                let code = self.encoder.vertex(window, i, j, [T::ZERO; 2], ANCHOR_LEVEL);
+                *anchor = (window.get(i, j), code);
             }
-            Ok(patch.tally)
+            Ok(window.stats)
         })?;
-        Ok((anchors, Tally::sum(&tallies)))
+        Ok((anchors, EncodeStats::sum(&stats)))
     }
 
-    pub(super) fn lines(&self, anchors: &[CodedVertex<T>]) -> Result<(Lines<T>, Tally)> {
+    pub(super) fn lines(&self, anchors: &[CodedVertex<T>]) -> Result<(Lines<T>, EncodeStats)> {
         let (across, first) = self.horizontal_lines(anchors)?;
         let (down, second) = self.vertical_lines(anchors, &across)?;
         Ok((Lines { across, down }, first.merge(second)))
     }
 
-    fn horizontal_lines(&self, anchors: &[CodedVertex<T>]) -> Result<(Vec<CodedVertex<T>>, Tally)> {
+    fn horizontal_lines(&self, anchors: &[CodedVertex<T>]) -> Result<(Vec<CodedVertex<T>>, EncodeStats)> {
         let Grid { nx, ny } = self.grid;
         let columns = self.grid.tiles_x() as usize;
         let pieces = LinePieces::new(self.grid.tiles_y(), nx);
         let mut across = memory::filled(pieces.vertices(), Default::default())?;
         let range = |piece| pieces.range(piece);
-        let tallies =
-            self.threads.map_parts(&mut across, pieces.count(), range, Patch::new, |patch, piece, out| {
-                patch.tally = Tally::default();
+        let stats = self.threads.map_parts(
+            &mut across,
+            pieces.count(),
+            range,
+            TileWindow::new,
+            |window, piece, out| {
+                window.stats = EncodeStats::default();
                 let (ty, first) = pieces.line_and_tile(piece);
                 for (k, out) in out.chunks_mut(TILE).enumerate() {
                     let tx = first + k;
@@ -89,31 +93,36 @@ impl<T: Real> FrontEnd<'_, T> {
                     let (y0, height, j) = Self::around(y, ny);
                     let anchor = anchors[ty * columns + tx];
                     out[0] = anchor;
-                    self.load(patch, Rectangle { x0, y0, width: last + 1, height }, None);
-                    patch.set(0, j, anchor.0);
+                    self.load(window, Rectangle { x0, y0, width: last + 1, height }, None);
+                    window.set(0, j, anchor.0);
                     if last == TILE {
-                        patch.set(TILE, j, anchors[ty * columns + tx + 1].0);
+                        window.set(TILE, j, anchors[ty * columns + tx + 1].0);
                     }
-                    self.encoder.line(patch, true, j, last, |k, code, value| out[k] = (value, code));
+                    self.encoder.line(window, true, j, last, |k, code, value| out[k] = (value, code));
                 }
-                Ok(patch.tally)
-            })?;
-        Ok((across, Tally::sum(&tallies)))
+                Ok(window.stats)
+            },
+        )?;
+        Ok((across, EncodeStats::sum(&stats)))
     }
 
     fn vertical_lines(
         &self,
         anchors: &[CodedVertex<T>],
         across: &[CodedVertex<T>],
-    ) -> Result<(Vec<CodedVertex<T>>, Tally)> {
+    ) -> Result<(Vec<CodedVertex<T>>, EncodeStats)> {
         let Grid { nx, ny } = self.grid;
         let columns = self.grid.tiles_x() as usize;
         let pieces = LinePieces::new(self.grid.tiles_x(), ny);
         let mut down = memory::filled(pieces.vertices(), Default::default())?;
         let range = |piece| pieces.range(piece);
-        let tallies =
-            self.threads.map_parts(&mut down, pieces.count(), range, Patch::new, |patch, piece, out| {
-                patch.tally = Tally::default();
+        let stats = self.threads.map_parts(
+            &mut down,
+            pieces.count(),
+            range,
+            TileWindow::new,
+            |window, piece, out| {
+                window.stats = EncodeStats::default();
                 let (tx, first) = pieces.line_and_tile(piece);
                 for (k, out) in out.chunks_mut(TILE).enumerate() {
                     let ty = first + k;
@@ -121,58 +130,59 @@ impl<T: Real> FrontEnd<'_, T> {
                     let last = (ny - 1 - y0).min(TILE as u64) as usize;
                     let (x0, width, i) = Self::around(x, nx);
                     out[0] = anchors[ty * columns + tx];
-                    self.load(patch, Rectangle { x0, y0, width, height: last + 1 }, None);
+                    self.load(window, Rectangle { x0, y0, width, height: last + 1 }, None);
                     // The rows at both ends are horizontal lattice lines: final.
                     for (row, line) in [(0, ty), (TILE, ty + 1)] {
                         if row <= last {
                             for column in 0..width {
-                                patch.set(column, row, across[line * nx as usize + x0 as usize + column].0);
+                                window.set(column, row, across[line * nx as usize + x0 as usize + column].0);
                             }
                         }
                     }
-                    self.encoder.line(patch, false, i, last, |k, code, value| out[k] = (value, code));
+                    self.encoder.line(window, false, i, last, |k, code, value| out[k] = (value, code));
                 }
-                Ok(patch.tally)
-            })?;
-        Ok((down, Tally::sum(&tallies)))
+                Ok(window.stats)
+            },
+        )?;
+        Ok((down, EncodeStats::sum(&stats)))
     }
 
     pub(super) fn tiles(
         &self,
         lines: &Lines<T>,
-        bases: &[(Code, u32)],
+        coarse_codes: &[(Code, u32)],
         meter: &Meter,
-    ) -> Result<(Vec<TileCodes>, Tally)> {
-        let mut all = memory::defaults::<TileCodes>(self.grid.tiles() as usize)?;
-        let scratch = || Ok((Patch::new()?, Builder::new()?));
-        let tallies = self.threads.map_chunks(&mut all, CHUNK, scratch, |(patch, builder), chunk, out| {
-            patch.tally = Tally::default();
+    ) -> Result<(Vec<QuantizedTile>, EncodeStats)> {
+        let mut all = memory::defaults::<QuantizedTile>(self.grid.tiles() as usize)?;
+        let scratch = || Ok((TileWindow::new()?, QuantizedTileBuilder::new()?));
+        let stats = self.threads.map_chunks(&mut all, CHUNK, scratch, |(window, builder), chunk, out| {
+            window.stats = EncodeStats::default();
             for (k, out) in out.iter_mut().enumerate() {
-                *out = self.tile(patch, builder, chunk * CHUNK + k, lines, bases)?;
+                *out = self.tile(window, builder, chunk * CHUNK + k, lines, coarse_codes)?;
             }
             meter.add(out.len() as u64);
-            Ok(patch.tally)
+            Ok(window.stats)
         })?;
-        Ok((all, Tally::sum(&tallies)))
+        Ok((all, EncodeStats::sum(&stats)))
     }
 
     fn tile(
         &self,
-        patch: &mut Patch<T>,
-        builder: &mut Builder,
+        window: &mut TileWindow<T>,
+        builder: &mut QuantizedTileBuilder,
         tile: usize,
         lines: &Lines<T>,
-        bases: &[(Code, u32)],
-    ) -> Result<TileCodes> {
+        coarse_codes: &[(Code, u32)],
+    ) -> Result<QuantizedTile> {
         let shape = self.grid.tile(tile as u64);
         let (width, height) = (shape.last_x + 1, shape.last_y + 1);
-        self.load(patch, Rectangle { x0: shape.x0, y0: shape.y0, width, height }, Some((0, 0)));
+        self.load(window, Rectangle { x0: shape.x0, y0: shape.y0, width, height }, Some((0, 0)));
         let (x0, y0) = (shape.x0 as usize, shape.y0 as usize);
         for (row, line) in [(0, shape.ty as usize), (TILE, shape.ty as usize + 1)] {
             if row < height {
                 let values = &lines.across[line * self.grid.nx as usize + x0..][..width];
                 for (x, &(value, code)) in values.iter().enumerate() {
-                    patch.set(x, row, value);
+                    window.set(x, row, value);
                     if row == 0 && x < TILE {
                         builder.put(POSITION_OF[x] as usize, code);
                     }
@@ -183,24 +193,24 @@ impl<T: Real> FrontEnd<'_, T> {
             if column < width {
                 let values = &lines.down[line * self.grid.ny as usize + y0..][..height];
                 for (y, &(value, code)) in values.iter().enumerate() {
-                    patch.set(column, y, value);
+                    window.set(column, y, value);
                     if column == 0 && y < TILE {
                         builder.put(POSITION_OF[y * TILE] as usize, code);
                     }
                 }
             }
         }
-        let (code, digits) = bases[tile];
+        let (code, refinement_bits) = coarse_codes[tile];
         builder.put(0, code);
-        builder.put_digits(0, digits);
-        self.encoder.interior(patch, |position, count, codes| builder.put_row(position, count, codes));
+        builder.put_refinement_bits(0, refinement_bits);
+        self.encoder.interior(window, |position, count, codes| builder.put_row(position, count, codes));
         let mut masks = Masks::default();
         for y in 0..height.min(TILE) {
-            masks.zero[y] = patch.zero[y] as u32;
-            masks.fill[y] = patch.fill[y] as u32;
+            masks.zero[y] = window.zero[y] as u32;
+            masks.fill[y] = window.fill[y] as u32;
         }
         // SAFETY: the tile lies inside the grid.
-        unsafe { builder.finish(self.scheme, &shape, 0, masks, self.views) }
+        unsafe { builder.finish(self.coding, &shape, 0, masks, self.views) }
     }
 }
 
@@ -246,11 +256,11 @@ pub(super) fn anchor_differences<T>(grid: Grid, anchors: &[CodedVertex<T>]) -> R
     for row in anchors.chunks(grid.tiles_x() as usize) {
         let mut before = first;
         for (tx, &(_, code)) in row.iter().enumerate() {
-            let (code, digits, base) = anchors::difference(code, before);
-            coded.push((code, digits));
-            before = base;
+            let (code, refinement_bits, coarse) = anchors::difference(code, before);
+            coded.push((code, refinement_bits));
+            before = coarse;
             if tx == 0 {
-                first = base;
+                first = coarse;
             }
         }
     }

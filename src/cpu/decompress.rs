@@ -11,15 +11,15 @@ use crate::predict::anchors;
 use crate::predict::interpolation::PITCH;
 use crate::runtime::memory;
 use crate::runtime::pool::Threads;
-use crate::tile::coding::{Scheme, Spread, TileCodes};
-use crate::tile::window::Patch;
+use crate::tile::coding::{QuantizedTile, SymbolsByPosition, TileCoding};
+use crate::tile::window::TileWindow;
 use crate::tile::{Decoded, Decoder};
 
 /// The back end of one field: tiles of codes to values.
 pub(super) struct BackEnd<'a, T> {
     pub(super) grid: Grid,
-    pub(super) scheme: Scheme,
-    pub(super) tiles: &'a [TileCodes],
+    pub(super) coding: TileCoding,
+    pub(super) tiles: &'a [QuantizedTile],
     pub(super) decoder: Decoder<'a, T>,
     pub(super) missing: Missing,
     pub(super) fill: [T; 2],
@@ -35,11 +35,11 @@ impl<T: Real> BackEnd<'_, T> {
         for row in self.tiles.chunks(columns) {
             let mut before = first;
             for (tx, codes) in row.iter().enumerate() {
-                let (value, base) = self.anchor(codes, before);
+                let (value, coarse) = self.anchor(codes, before);
                 values.push(value);
-                before = base;
+                before = coarse;
                 if tx == 0 {
-                    first = base;
+                    first = coarse;
                 }
             }
         }
@@ -58,8 +58,8 @@ impl<T: Real> BackEnd<'_, T> {
         })
     }
 
-    pub(super) fn anchor(&self, codes: &TileCodes, before: [i32; 2]) -> ([T; 2], [i32; 2]) {
-        let (symbol, raw) = codes.anchor(self.scheme);
+    pub(super) fn anchor(&self, codes: &QuantizedTile, before: [i32; 2]) -> ([T; 2], [i32; 2]) {
+        let (symbol, raw) = codes.anchor(self.coding);
         if codes.masked(0, 0).is_some() {
             return ([T::ZERO; 2], before);
         }
@@ -69,11 +69,11 @@ impl<T: Real> BackEnd<'_, T> {
             return (self.visible(value), before);
         }
         let coded = symbols::decode(symbol, raw as u64);
-        let digits = (raw >> symbols::RAW_BITS[symbol as usize]) as u32;
-        let (code, base) = anchors::restore(coded, digits, before);
+        let refinement_bits = (raw >> symbols::RAW_BITS[symbol as usize]) as u32;
+        let (code, coarse) = anchors::restore(coded, refinement_bits, before);
         let q = self.decoder.quantizer;
-        let value = code.q.map(|q_| q.decode(q_, T::ZERO, ANCHOR_LEVEL, code.id as usize));
-        (value, base)
+        let value = code.q.map(|q_| q.decode(q_, T::ZERO, ANCHOR_LEVEL, code.refinement as usize));
+        (value, coarse)
     }
 
     /// A stored value as predictions see it.
@@ -90,15 +90,15 @@ impl<T: Real> BackEnd<'_, T> {
     #[inline(always)]
     pub(super) fn decoded(
         &self,
-        codes: &TileCodes,
-        spread: &Spread,
+        codes: &QuantizedTile,
+        spread: &SymbolsByPosition,
         position: usize,
         x: usize,
         y: usize,
     ) -> Decoded<T> {
         let s = spread.symbols[position];
         if s == ZERO {
-            if codes.mode != 0 && codes.masked(x, y).is_some() {
+            if codes.mask_state != 0 && codes.masked(x, y).is_some() {
                 Decoded::Given([T::ZERO; 2])
             } else {
                 Decoded::Coded(Code::default())
@@ -127,10 +127,10 @@ impl<T: Real> BackEnd<'_, T> {
             ViewMut::new(line.as_mut_ptr().cast::<T>().add(c), Layout { pitch: 2 * n, stride: 2 }, extent)
         };
         let views = [0, 1].map(|c| [component(across, nx, c), component(down, ny, c)]);
-        self.for_tiles(Spread::new, |spread, tile| {
+        self.for_tiles(SymbolsByPosition::new, |spread, tile| {
             let codes = &self.tiles[tile];
             let shape = self.grid.tile(tile as u64);
-            spread.fill(codes, &shape, self.scheme);
+            spread.fill(codes, &shape, self.coding);
             let end = |last: usize, neighbour: usize| {
                 if last == TILE {
                     anchors[neighbour]
@@ -166,10 +166,10 @@ impl<T: Real> BackEnd<'_, T> {
         outputs: &[ViewMut<'_, T>; 2],
         meter: &Meter,
     ) -> Result<()> {
-        let scratch = || Ok((Patch::new()?, Spread::new()?));
-        self.for_tiles(scratch, |(patch, spread), tile| {
+        let scratch = || Ok((TileWindow::new()?, SymbolsByPosition::new()?));
+        self.for_tiles(scratch, |(window, spread), tile| {
             let shape = self.grid.tile(tile as u64);
-            self.tile(patch, spread, &self.tiles[tile], &shape, across, down, outputs);
+            self.tile(window, spread, &self.tiles[tile], &shape, across, down, outputs);
             meter.add(1);
         })
     }
@@ -177,9 +177,9 @@ impl<T: Real> BackEnd<'_, T> {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn tile(
         &self,
-        patch: &mut Patch<T>,
-        spread: &mut Spread,
-        codes: &TileCodes,
+        window: &mut TileWindow<T>,
+        spread: &mut SymbolsByPosition,
+        codes: &QuantizedTile,
         shape: &TileShape,
         across: &[[T; 2]],
         down: &[[T; 2]],
@@ -192,39 +192,39 @@ impl<T: Real> BackEnd<'_, T> {
             out_u.prefetch_row(shape.x0, shape.y0 + y as u64, owned_x);
             out_v.prefetch_row(shape.x0, shape.y0 + y as u64, owned_x);
         }
-        patch.width = width;
-        patch.height = height;
+        window.width = width;
+        window.height = height;
         for (row, line) in [(0, shape.ty as usize), (TILE, shape.ty as usize + 1)] {
             if row < height {
                 for (x, &value) in across[line * nx + shape.x0 as usize..][..width].iter().enumerate() {
-                    patch.set(x, row, value);
+                    window.set(x, row, value);
                 }
             }
         }
         for (column, line) in [(0, shape.tx as usize), (TILE, shape.tx as usize + 1)] {
             if column < width {
                 for (y, &value) in down[line * ny + shape.y0 as usize..][..height].iter().enumerate() {
-                    patch.set(column, y, value);
+                    window.set(column, y, value);
                 }
             }
         }
-        spread.fill(codes, shape, self.scheme);
+        spread.fill(codes, shape, self.coding);
         self.decoder.interior(
-            patch,
+            window,
             |position, count| {
-                codes.mode == 0 && spread.symbols[position..position + count].iter().all(|&s| s == ZERO)
+                codes.mask_state == 0 && spread.symbols[position..position + count].iter().all(|&s| s == ZERO)
             },
             |position, x, y| self.decoded(codes, spread, position, x, y),
         );
-        if codes.mode != 0 || codes.symbols.contains(&STORED) {
-            self.restore_hidden(patch, spread, codes, (owned_x, owned_y));
+        if codes.mask_state != 0 || codes.symbols.contains(&STORED) {
+            self.restore_hidden(window, spread, codes, (owned_x, owned_y));
         }
         for y in 0..owned_y {
             let row = y * PITCH..y * PITCH + owned_x;
             // SAFETY: the row belongs to this tile alone.
             unsafe {
-                out_u.write_row(shape.x0, shape.y0 + y as u64, &patch.u[row.clone()]);
-                out_v.write_row(shape.x0, shape.y0 + y as u64, &patch.v[row]);
+                out_u.write_row(shape.x0, shape.y0 + y as u64, &window.u[row.clone()]);
+                out_v.write_row(shape.x0, shape.y0 + y as u64, &window.v[row]);
             }
         }
     }
@@ -232,19 +232,19 @@ impl<T: Real> BackEnd<'_, T> {
     /// Puts the values that predictions did not see in their places.
     pub(super) fn restore_hidden(
         &self,
-        patch: &mut Patch<T>,
-        spread: &Spread,
-        codes: &TileCodes,
+        window: &mut TileWindow<T>,
+        spread: &SymbolsByPosition,
+        codes: &QuantizedTile,
         owned: (usize, usize),
     ) {
         for y in 0..owned.1 {
             for x in 0..owned.0 {
                 let position = POSITION_OF[y * TILE + x] as usize;
                 match codes.masked(x, y) {
-                    Some(false) => patch.set(x, y, [T::ZERO; 2]),
-                    Some(true) => patch.set(x, y, self.fill),
+                    Some(false) => window.set(x, y, [T::ZERO; 2]),
+                    Some(true) => window.set(x, y, self.fill),
                     None if spread.symbols[position] == STORED => {
-                        patch.set(x, y, spread.stored(codes, position))
+                        window.set(x, y, spread.stored(codes, position))
                     }
                     None => {}
                 }

@@ -22,8 +22,8 @@ pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
 /// How the host functions run.
 #[derive(Clone, Copy, Default)]
 pub struct Execution<'a> {
-    /// Threads to use at most; 0 means one per processor that the calling thread may run on, 1 the calling thread
-    /// alone.
+    /// Threads to use at most; 0 means one per processor that the calling thread may run on, 1 the calling
+    /// thread alone.
     pub threads: usize,
     pub progress: Option<Progress<'a>>,
 }

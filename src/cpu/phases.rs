@@ -18,7 +18,7 @@ use crate::grid::missing::Missing;
 use crate::grid::range::relative_bound;
 use crate::grid::tiles::{Grid, ANCHOR_LEVEL, TILE};
 use crate::grid::wide_range::has_wide_range;
-use crate::predict::interpolation::{kernels, Kernel};
+use crate::predict::interpolation::{interpolants, Interpolant};
 use crate::predict::lorenzo::{self, Lattices};
 use crate::predict::quantizer::{self, Quantizer};
 use crate::predict::tuning;
@@ -29,8 +29,8 @@ use crate::runtime::memory;
 use crate::runtime::panics;
 use crate::runtime::pool::{stateless, Threads};
 use crate::stream::container::{self, Content, Header, HEADER_BYTES};
-use crate::tile::coding::{Builder, Scheme, TileCodes};
-use crate::tile::window::{Constraints, Patch, Tally};
+use crate::tile::coding::{QuantizedTile, QuantizedTileBuilder, TileCoding};
+use crate::tile::window::{Constraints, EncodeStats, TileWindow};
 use crate::tile::{Decoder, Encoder};
 use crate::topology::signature::Rule;
 
@@ -79,23 +79,29 @@ fn round_up<T: Real>(x: f64) -> T {
 fn hierarchical<T: Real>(
     grid: Grid,
     views: [View<'_, T>; 2],
-    scheme: Scheme,
+    coding: TileCoding,
     constraints: &Constraints<T>,
-    quantum: f64,
+    half_bin_width: f64,
     threads: Threads,
     meter: &Meter,
-) -> Result<(Vec<TileCodes>, Tally, tuning::Choice)> {
-    let choice = choose(grid, views, constraints.missing, (constraints.bound, quantum), threads)?;
-    event!(DEBUG, "tuned", bound = constraints.bound, taper = choice.taper, kernels = choice.kernels);
-    let quantizer = Quantizer::new(constraints.bound, quantum, choice.taper);
-    let kernels = kernels(&choice.kernels);
-    let encoder = Encoder { quantizer: &quantizer, kernels: &kernels, constraints };
-    let front = FrontEnd { grid, views, scheme, encoder, threads };
-    let (anchors, anchor_tally) = front.anchors()?;
-    let (lines, line_tally) = front.lines(&anchors)?;
-    let bases = anchor_differences(grid, &anchors)?;
-    let (tiles, tile_tally) = front.tiles(&lines, &bases, meter)?;
-    Ok((tiles, anchor_tally.merge(line_tally).merge(tile_tally), choice))
+) -> Result<(Vec<QuantizedTile>, EncodeStats, tuning::Choice)> {
+    let choice = choose(grid, views, constraints.missing, (constraints.bound, half_bin_width), threads)?;
+    event!(
+        DEBUG,
+        "tuned",
+        bound = constraints.bound,
+        level_bound_scaling = choice.level_bound_scaling,
+        interpolants = choice.interpolants
+    );
+    let quantizer = Quantizer::new(constraints.bound, half_bin_width, choice.level_bound_scaling);
+    let interpolants = interpolants(&choice.interpolants);
+    let encoder = Encoder { quantizer: &quantizer, interpolants: &interpolants, constraints };
+    let front = FrontEnd { grid, views, coding, encoder, threads };
+    let (anchors, anchor_stats) = front.anchors()?;
+    let (lines, line_stats) = front.lines(&anchors)?;
+    let coarse_codes = anchor_differences(grid, &anchors)?;
+    let (tiles, tile_stats) = front.tiles(&lines, &coarse_codes, meter)?;
+    Ok((tiles, anchor_stats.merge(line_stats).merge(tile_stats), choice))
 }
 
 /// The codes of all tiles by the Lorenzo predictor, which has nothing to choose.
@@ -103,23 +109,27 @@ fn lorenzo<T: Real>(
     grid: Grid,
     views: [View<'_, T>; 2],
     constraints: &Constraints<T>,
-    quantum: f64,
+    half_bin_width: f64,
     threads: Threads,
     meter: &Meter,
-) -> Result<(Vec<TileCodes>, Tally, tuning::Choice)> {
-    let lattices = Lattices::new(constraints.bound, quantum);
+) -> Result<(Vec<QuantizedTile>, EncodeStats, tuning::Choice)> {
+    let lattices = Lattices::new(constraints.bound, half_bin_width);
     let encoder = lorenzo::Encoder { grid, views, lattices: &lattices, constraints };
-    let mut all = memory::defaults::<TileCodes>(grid.tiles() as usize)?;
-    let scratch = || Ok((Patch::new()?, Builder::new()?));
-    let tallies = threads.map_chunks(&mut all, CHUNK, scratch, |(patch, builder), chunk, out| {
-        patch.tally = Tally::default();
+    let mut all = memory::defaults::<QuantizedTile>(grid.tiles() as usize)?;
+    let scratch = || Ok((TileWindow::new()?, QuantizedTileBuilder::new()?));
+    let stats = threads.map_chunks(&mut all, CHUNK, scratch, |(window, builder), chunk, out| {
+        window.stats = EncodeStats::default();
         for (k, out) in out.iter_mut().enumerate() {
-            *out = encoder.tile(patch, builder, &grid.tile((chunk * CHUNK + k) as u64))?;
+            *out = encoder.tile(window, builder, &grid.tile((chunk * CHUNK + k) as u64))?;
         }
         meter.add(out.len() as u64);
-        Ok(patch.tally)
+        Ok(window.stats)
     })?;
-    Ok((all, Tally::sum(&tallies), tuning::Choice { taper: 0, kernels: [0; ANCHOR_LEVEL] }))
+    Ok((
+        all,
+        EncodeStats::sum(&stats),
+        tuning::Choice { level_bound_scaling: 0, interpolants: [0; ANCHOR_LEVEL] },
+    ))
 }
 
 pub fn compress<T: Real>(
@@ -137,7 +147,7 @@ pub fn compress<T: Real>(
     let bound = absolute_bound(config.bound_kind, config.bound, statistics.range);
     let largest = statistics.range.map_or(T::ZERO, |(low, high)| low.abs().max(high.abs()));
     let useful = quantizer::useful_bound(bound, largest, config.preserve);
-    let quantum = quantizer::quantum(useful, largest);
+    let half_bin_width = quantizer::half_bin_width(useful, largest);
     let constraints = Constraints {
         mode: config.mode,
         preserve: config.preserve,
@@ -149,15 +159,17 @@ pub fn compress<T: Real>(
         missing,
         fill: missing.pattern().or(statistics.fill.map(|f| f.1)),
     };
-    let scheme = Scheme::newest(config.predictor, T::BYTES);
+    let coding = TileCoding::newest(config.predictor, T::BYTES);
     let meter = Meter::new(progress, 2 * grid.tiles());
-    let (tiles, tally, choice) = match config.predictor {
-        Predictor::Hierarchical => hierarchical(grid, views, scheme, &constraints, quantum, threads, &meter),
-        Predictor::Lorenzo => lorenzo(grid, views, &constraints, quantum, threads, &meter),
+    let (tiles, stats, choice) = match config.predictor {
+        Predictor::Hierarchical => {
+            hierarchical(grid, views, coding, &constraints, half_bin_width, threads, &meter)
+        }
+        Predictor::Lorenzo => lorenzo(grid, views, &constraints, half_bin_width, threads, &meter),
     }?;
     let Body { tables, groups } = match config.coder {
-        Coder::Ans => encode::<Frequencies>(grid, scheme, &tiles, threads, &meter),
-        Coder::Huffman => encode::<Lengths>(grid, scheme, &tiles, threads, &meter),
+        Coder::Ans => encode::<Frequencies>(grid, coding, &tiles, threads, &meter),
+        Coder::Huffman => encode::<Lengths>(grid, coding, &tiles, threads, &meter),
     }?;
     drop(tiles);
     let wide = config.bound_kind == BoundKind::Relative
@@ -175,13 +187,13 @@ pub fn compress<T: Real>(
         content: Content::Coded,
         group_log2: 0,
         groups: groups.len() as u64,
-        taper: choice.taper,
-        kernels: choice.kernels,
+        taper: choice.level_bound_scaling,
+        kernels: choice.interpolants,
         nx: config.nx,
         ny: config.ny,
         bound: config.bound,
         absolute_bound: bound,
-        quantum,
+        quantum: half_bin_width,
         dx: config.dx,
         dy: config.dy,
         has_fill: missing.has_fill(),
@@ -195,14 +207,14 @@ pub fn compress<T: Real>(
     let mut report = Report {
         stream_bytes: header.stream_bytes,
         required_bytes: header.stream_bytes,
-        exact_vertices: tally.exact,
+        exact_vertices: stats.exact,
         nonfinite_vertices: statistics.nonfinite,
         zero_vertices: statistics.zero,
         filled_vertices: statistics.filled,
         warnings: if wide { WARNING_WIDE_RANGE } else { 0 },
-        critical_points: tally.critical,
+        critical_points: stats.critical,
         bound,
-        max_error: tally.max_error,
+        max_error: stats.max_error,
         ..Report::default()
     };
     if header.stream_bytes > dst.len() as u64 {
@@ -250,7 +262,7 @@ fn choose<T: Real>(
     threads: Threads,
 ) -> Result<tuning::Choice> {
     let samples = grid.tiles().min(tuning::SAMPLES);
-    let scratch = || Ok([Patch::new()?, Patch::new()?]);
+    let scratch = || Ok([TileWindow::new()?, TileWindow::new()?]);
     let counts = threads.map(samples as usize, scratch, |scratch, k| {
         let mut counts = tuning::Counts::default();
         let shape = grid.tile(tuning::sample(grid, k as u64));
@@ -339,30 +351,30 @@ pub fn decompress<T: Real>(
         return Ok(report);
     }
     let meter = Meter::new(progress, 2 * grid.tiles());
-    let scheme = Scheme::new(header.version, header.predictor, T::BYTES);
+    let coding = TileCoding::new(header.version, header.predictor, T::BYTES);
     let fill = header.fill.map(T::from_bits64);
     match header.predictor {
         Predictor::Hierarchical => {
-            let tiles = decode_all(header, scheme, stream, threads, &meter)?;
+            let tiles = decode_all(header, coding, stream, threads, &meter)?;
             let stored = threads.map(tiles.len().div_ceil(CHUNK), stateless, |_, chunk| {
                 let end = tiles.len().min((chunk + 1) * CHUNK);
-                Ok(tiles[chunk * CHUNK..end].iter().map(TileCodes::stored).sum::<u64>())
+                Ok(tiles[chunk * CHUNK..end].iter().map(QuantizedTile::stored).sum::<u64>())
             })?;
             report.exact_vertices = stored.iter().sum();
             let quantizer = Quantizer::new(header.absolute_bound, header.quantum, header.taper);
-            let kernels: [Kernel<T>; ANCHOR_LEVEL] = kernels(&header.kernels);
-            let decoder = Decoder { quantizer: &quantizer, kernels: &kernels };
+            let interpolants: [Interpolant<T>; ANCHOR_LEVEL] = interpolants(&header.kernels);
+            let decoder = Decoder { quantizer: &quantizer, interpolants: &interpolants };
             let missing = header.missing();
-            let back = BackEnd { grid, scheme, tiles: &tiles, decoder, missing, fill, threads };
+            let back = BackEnd { grid, coding, tiles: &tiles, decoder, missing, fill, threads };
             let lines = back.lines(&back.anchors()?)?;
             back.tiles(&lines, outputs, &meter)?;
         }
         Predictor::Lorenzo => {
             let lattices = Lattices::new(header.absolute_bound, header.quantum);
-            let decoder = lorenzo::Decoder { lattices: &lattices, scheme, fill };
+            let decoder = lorenzo::Decoder { lattices: &lattices, coding, fill };
             let [out_u, out_v] = outputs;
             // Tiles know nothing of each other: their codes are used while they are at hand.
-            let each = |tiles: Range<u64>, codes: Vec<TileCodes>| {
+            let each = |tiles: Range<u64>, codes: Vec<QuantizedTile>| {
                 for (tile, codes) in tiles.zip(&codes) {
                     let shape = grid.tile(tile);
                     decoder.tile(codes, &shape, |y, u, v| {
@@ -378,11 +390,11 @@ pub fn decompress<T: Real>(
                     });
                 }
                 meter.add(codes.len() as u64);
-                codes.iter().map(TileCodes::stored).sum::<u64>()
+                codes.iter().map(QuantizedTile::stored).sum::<u64>()
             };
             let stored = match header.coder {
-                Coder::Ans => decode::<Frequencies, _>(header, scheme, stream, threads, &meter, each),
-                Coder::Huffman => decode::<Lengths, _>(header, scheme, stream, threads, &meter, each),
+                Coder::Ans => decode::<Frequencies, _>(header, coding, stream, threads, &meter, each),
+                Coder::Huffman => decode::<Lengths, _>(header, coding, stream, threads, &meter, each),
             }?;
             report.exact_vertices = stored.iter().sum();
         }

@@ -46,8 +46,8 @@ impl<T: Real> Statistics<T> {
     }
 }
 
-/// Vertices that are looked at together, and the parts that they are divided into, written so that the compiler can
-/// use vector instructions.
+/// Vertices that are looked at together, and the parts that they are divided into, written so that the
+/// compiler can use vector instructions.
 const PIECE: usize = 64;
 const PARTS: usize = 4;
 const PART: usize = PIECE / PARTS;

@@ -8,7 +8,7 @@ use super::{check_workspace, within, DevicePointer, Stream};
 use crate::analysis::{check_same_ghosts, BAND, READ_SIDES};
 use crate::cuda::workspace::{AnalysisWorkspace, Region, ALIGNMENT, POINT_PART};
 use crate::error::Result;
-use crate::request::{BoundKind, Config, Dtype, Request, SIDE_LAST_ROW, SIDE_RIGHT};
+use crate::request::{BoundKind, Config, Dtype, Request, SIDE_X_MAX, SIDE_Y_MAX};
 use crate::stream::container::HEADER_BYTES;
 
 /// The kernels for both element types.
@@ -239,8 +239,8 @@ impl Analysis {
             fields,
             nx: config.nx,
             ny: config.ny,
-            columns: config.nx + (config.halo & SIDE_RIGHT != 0) as u64,
-            rows: config.ny + (config.halo & SIDE_LAST_ROW != 0) as u64,
+            columns: config.nx + (config.halo & SIDE_X_MAX != 0) as u64,
+            rows: config.ny + (config.halo & SIDE_Y_MAX != 0) as u64,
             dx: config.dx,
             dy: config.dy,
             bound: 0.0,

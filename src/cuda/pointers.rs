@@ -5,7 +5,7 @@ use super::driver::{self, Module};
 use super::{DevicePointer, Stream};
 use crate::error::{Error, Result};
 use crate::grid::field::Layout;
-use crate::request::{Config, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
+use crate::request::{Config, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use cudarc::driver::sys;
 use std::ffi::{c_int, c_void};
 
@@ -47,8 +47,8 @@ impl Range {
             (y as u128 * layout.pitch as u128 + x as u128 * layout.stride as u128) * bytes as u128
         };
         let side = |bit: u32| (halo & bit != 0) as u64;
-        let before = offset(side(SIDE_LEFT), side(SIDE_FIRST_ROW));
-        let after = offset(config.nx - 1 + side(SIDE_RIGHT), config.ny - 1 + side(SIDE_LAST_ROW));
+        let before = offset(side(SIDE_X_MIN), side(SIDE_Y_MIN));
+        let after = offset(config.nx - 1 + side(SIDE_X_MAX), config.ny - 1 + side(SIDE_Y_MAX));
         let end = pointer as u128 + after + bytes as u128 - 1;
         Range {
             name,

@@ -1,12 +1,12 @@
 //! Groups of tiles that share the states of one coder.
 //!
 //! A group codes its tiles in batches of 32. A batch starts with one lane per tile: modes, then the
-//! classes of their blocks, and the numbers of entries of lists. Then come the bytes of masks that are neither
-//! empty nor full, a sequence of entries made of the lists of all tiles one after another, and coded 32 entries
-//! at a time, a lane each, whatever lists they are of. The vertices of blocks of a class above 0 follow: those of
-//! the hierarchical predictor as another such sequence, in which a list names either all positions of a block
-//! or only those that are not zero (`list`), and those of the Lorenzo predictor tile by tile, a lane for each row
-//! (`rows`).
+//! activities of their blocks, and the numbers of entries of lists. Then come the bytes of masks that are
+//! neither empty nor full, a sequence of entries made of the lists of all tiles one after another, and coded
+//! 32 entries at a time, a lane each, whatever lists they are of. The vertices of blocks of an activity above
+//! 0 follow: those of the hierarchical predictor as another such sequence, in which a list names either all
+//! positions of a block or only those that are not zero (`list`), and those of the Lorenzo predictor tile by
+//! tile, a lane for each row (`rows`).
 
 mod count;
 mod decode;
@@ -20,20 +20,20 @@ pub use encode::encode;
 
 use super::lanes::LANES;
 use super::lists::{self, is_list, DENSE};
-use super::tables::{table_of, BLOCKS, COARSE_CLASS, FINE_CLASS, MIDDLE_CLASS, RUN};
-use super::Model;
+use super::tables::{table_of, BLOCKS, COARSE_ACTIVITY, FINE_ACTIVITY, MIDDLE_ACTIVITY, RUN};
+use super::EntropyTable;
 use crate::error::{Error, Result};
 use crate::grid::tiles::{TileShape, TILE, TILE_VERTICES};
 use crate::runtime::memory;
-use crate::tile::coding::{for_mask_bytes, MaskRows, Scheme, TileCodes, SOME};
+use crate::tile::coding::{for_mask_bytes, MaskRows, QuantizedTile, TileCoding, SOME};
 
 /// The tables of a stream, ready for encoding.
-pub fn encode_tables<M: Model>(models: &[M]) -> Result<Vec<M::Encode>> {
-    memory::collected(models.iter().map(M::encode_table))
+pub fn encode_tables<E: EntropyTable>(models: &[E]) -> Result<Vec<E::Encode>> {
+    memory::collected(models.iter().map(E::encode_table))
 }
 
 /// The tables of a stream, ready for decoding.
-pub fn decode_tables<M: Model>(models: &[M]) -> Result<Vec<M::Decode>> {
+pub fn decode_tables<E: EntropyTable>(models: &[E]) -> Result<Vec<E::Decode>> {
     let mut tables = memory::with_capacity(models.len())?;
     for model in models {
         tables.push(model.decode_table()?);
@@ -56,40 +56,40 @@ impl From<Error> for Fault {
     }
 }
 
-/// The table of the class of block `k`, given those of the blocks before.
-fn class_table(classes: &[u8; 3], k: usize) -> usize {
+/// The table of the activity of block `k`, given those of the blocks before.
+fn activity_table(activities: &[u8; 3], k: usize) -> usize {
     match k {
-        0 => COARSE_CLASS,
-        1 => MIDDLE_CLASS + classes[0] as usize,
-        _ => FINE_CLASS + classes[1] as usize,
+        0 => COARSE_ACTIVITY,
+        1 => MIDDLE_ACTIVITY + activities[0] as usize,
+        _ => FINE_ACTIVITY + activities[1] as usize,
     }
 }
 
 /// Where a tile has its vertices that have a symbol.
-struct Places {
+struct SymbolIndex {
     /// A bit per position.
     active: [u32; TILE_VERTICES / LANES],
     /// The number, among the symbols of the tile, of the first one of each 32 positions.
     first: [u16; TILE_VERTICES / LANES],
     /// Symbols of the tile.
     symbols: usize,
-    /// Whether all positions of blocks of a class above 0 have one.
+    /// Whether all positions of blocks of an activity above 0 have one.
     whole: bool,
 }
 
-impl Places {
-    fn new(scheme: Scheme, shape: &TileShape, codes: &TileCodes) -> Self {
-        let active = scheme.active(shape, codes.masks.as_deref());
+impl SymbolIndex {
+    fn new(coding: TileCoding, shape: &TileShape, codes: &QuantizedTile) -> Self {
+        let active = coding.active(shape, codes.masks.as_deref());
         let (mut first, mut symbols) = ([0; TILE_VERTICES / LANES], 0);
         let mut all = u32::MAX;
-        for (block, _) in BLOCKS.iter().zip(&codes.classes).filter(|&(_, &class)| class > 0) {
+        for (block, _) in BLOCKS.iter().zip(&codes.activities).filter(|&(_, &activity)| activity > 0) {
             for step in block.start / LANES..block.end / LANES {
                 first[step] = symbols as u16;
                 symbols += active[step].count_ones() as usize;
                 all &= active[step];
             }
         }
-        Places { active, first, symbols, whole: all == u32::MAX }
+        SymbolIndex { active, first, symbols, whole: all == u32::MAX }
     }
 
     /// The number of the symbol of a position; None if it has none.
@@ -119,9 +119,9 @@ impl Places {
     }
 }
 
-/// The table of the runs in lists of blocks of a class.
-fn run_table(class: u8) -> usize {
-    RUN + class as usize - 1
+/// The table of the runs in lists of blocks of an activity.
+fn run_table(activity: u8) -> usize {
+    RUN + activity as usize - 1
 }
 
 /// A list of the vertices of a tile.
@@ -129,8 +129,8 @@ fn run_table(class: u8) -> usize {
 struct List {
     /// Number in the batch.
     tile: u8,
-    /// Class of the block.
-    class: u8,
+    /// Activity of the block.
+    activity: u8,
     /// Whether it names only the vertices that are not zero.
     sparse: bool,
     /// The table of its symbols; those of the first list depend on the position.
@@ -149,14 +149,14 @@ impl List {
     }
 
     /// Appends the lists of a tile, whose sparse ones have as many entries as `counts` says by block.
-    fn append(lists: &mut Vec<List>, tile: usize, classes: &[u8; 3], counts: &[u16; 3]) {
-        for (k, &class) in classes.iter().enumerate().filter(|&(_, &class)| class > 0) {
+    fn append(lists: &mut Vec<List>, tile: usize, activities: &[u8; 3], counts: &[u16; 3]) {
+        for (k, &activity) in activities.iter().enumerate().filter(|&(_, &activity)| activity > 0) {
             let mut put = |positions: std::ops::Range<usize>, sparse| {
                 lists.push(List {
                     tile: tile as u8,
-                    class,
+                    activity,
                     sparse,
-                    table: table_of(positions.start, class) as u8,
+                    table: table_of(positions.start, activity) as u8,
                     left: if sparse { counts[k] } else { positions.len() as u16 },
                     next: positions.start as u16,
                     end: positions.end as u16,
@@ -165,18 +165,18 @@ impl List {
             if k == 0 {
                 put(0..DENSE, false);
             }
-            put(lists::positions(k), is_list(class));
+            put(lists::positions(k), is_list(activity));
         }
     }
 
     fn run_table(&self) -> usize {
-        run_table(self.class)
+        run_table(self.activity)
     }
 
     #[inline(always)]
     fn table(&self, position: usize) -> u8 {
         if position < DENSE {
-            table_of(position, self.class) as u8
+            table_of(position, self.activity) as u8
         } else {
             self.table
         }
@@ -184,8 +184,8 @@ impl List {
 }
 
 /// The masks of a tile that are neither empty nor full: zero, then fill.
-fn some_masks(codes: &TileCodes) -> [Option<&MaskRows>; 2] {
-    let (zero, fill) = codes.mask_states();
+fn some_masks(codes: &QuantizedTile) -> [Option<&MaskRows>; 2] {
+    let (zero, fill) = codes.mask_coverage();
     let masks = codes.masks.as_ref();
     [masks.filter(|_| zero == SOME).map(|m| &m.zero), masks.filter(|_| fill == SOME).map(|m| &m.fill)]
 }
@@ -214,8 +214,8 @@ mod tests {
     use crate::request::Predictor;
     use crate::tile::coding::{row_mask, GroupLayout, Masks};
 
-    /// Tiles with arbitrary codes: every mode, class, symbol, and partial shapes.
-    fn arbitrary(grid: Grid, seed: u64, scheme: Scheme) -> Vec<(TileShape, TileCodes)> {
+    /// Tiles with arbitrary codes: every mode, activity, symbol, and partial shapes.
+    fn arbitrary(grid: Grid, seed: u64, coding: TileCoding) -> Vec<(TileShape, QuantizedTile)> {
         let mut state = seed | 1;
         let mut random = move |n: u64| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -225,42 +225,44 @@ mod tests {
             .map(|t| {
                 let shape = grid.tile(t);
                 let (width, height) = shape.owned();
-                let mut codes =
-                    TileCodes { mode: [0, 0, 0, 1, 2, 3, 6, 8][random(8) as usize], ..Default::default() };
-                if codes.mode != 0 {
+                let mut codes = QuantizedTile {
+                    mask_state: [0, 0, 0, 1, 2, 3, 6, 8][random(8) as usize],
+                    ..Default::default()
+                };
+                if codes.mask_state != 0 {
                     let mut masks = Masks::default();
                     for y in 0..height {
                         let all = row_mask(width);
                         let (a, b) = (random(1 << 32) as u32 & all, random(1 << 32) as u32 & all);
-                        masks.zero[y] = [0, all, a][(codes.mode / 3) as usize];
-                        masks.fill[y] = [0, all, b & !a][(codes.mode % 3) as usize];
+                        masks.zero[y] = [0, all, a][(codes.mask_state / 3) as usize];
+                        masks.fill[y] = [0, all, b & !a][(codes.mask_state % 3) as usize];
                     }
                     codes.masks = Some(Box::new(masks));
                 }
-                if TileCodes::has_codes(codes.mode) {
-                    let active = scheme.active(&shape, codes.masks.as_deref());
-                    for (k, block) in scheme.blocks().iter().enumerate() {
-                        codes.classes[k] = random(scheme.classes() as u64) as u8;
-                        // As many entries as the class allows a list.
-                        let listed = scheme.layout == GroupLayout::Lists && is_list(codes.classes[k]);
+                if QuantizedTile::has_codes(codes.mask_state) {
+                    let active = coding.active(&shape, codes.masks.as_deref());
+                    for (k, block) in coding.blocks().iter().enumerate() {
+                        codes.activities[k] = random(coding.activities() as u64) as u8;
+                        // As many entries as the activity allows a list.
+                        let listed = coding.layout == GroupLayout::Lists && is_list(codes.activities[k]);
                         let mut left =
-                            if listed { (1 << lists::count_bits(k, codes.classes[k])) - 1 } else { 768 };
+                            if listed { (1 << lists::count_bits(k, codes.activities[k])) - 1 } else { 768 };
                         // Rows of any number of symbols: none, few, nearly all.
                         let zeros = random(6);
                         for position in block.clone() {
-                            if codes.classes[k] == 0 || active[position / 32] >> (position % 32) & 1 == 0 {
+                            if codes.activities[k] == 0 || active[position / 32] >> (position % 32) & 1 == 0 {
                                 continue;
                             }
                             let mut s = if random(5) == 0 { random(180) as u8 } else { random(3) as u8 };
                             if listed && lists::positions(k).contains(&position) {
                                 s = if left == 0 || random(4) > 0 { ZERO } else { s };
                                 left -= (s != ZERO) as u32;
-                            } else if scheme.layout == GroupLayout::Rows && random(5) < zeros {
+                            } else if coding.layout == GroupLayout::Rows && random(5) < zeros {
                                 s = ZERO;
                             }
-                            s = if scheme.allows(s) { s } else { ZERO };
+                            s = if coding.allows(s) { s } else { ZERO };
                             codes.symbols.push(s);
-                            let mut bits = scheme.raw_bits(s, position);
+                            let mut bits = coding.raw_bits(s, position);
                             while bits > 0 {
                                 let n = bits.min(64);
                                 codes.raw.push((random(1 << 32) << 32 | random(1 << 32)) >> (64 - n));
@@ -275,23 +277,26 @@ mod tests {
     }
 
     /// The models of tiles, and a group of all of them.
-    fn group_of<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) -> (Vec<M>, Vec<u8>) {
+    fn group_of<E: EntropyTable>(
+        coding: TileCoding,
+        tiles: &[(TileShape, QuantizedTile)],
+    ) -> (Vec<E>, Vec<u8>) {
         let (mut counts, mut lists) = (zero_counts().unwrap(), Lists::default());
         for (shape, codes) in tiles {
-            let work = count(scheme, shape, codes, Some(&mut counts), &mut lists).unwrap();
-            assert!(work.weight <= if scheme.layout == GroupLayout::Rows { 1028 } else { 1540 });
+            let work = count(coding, shape, codes, Some(&mut counts), &mut lists).unwrap();
+            assert!(work.weight <= if coding.layout == GroupLayout::Rows { 1028 } else { 1540 });
         }
-        let models: Vec<M> = counts.iter().map(M::from_counts).collect();
+        let models: Vec<E> = counts.iter().map(E::from_counts).collect();
         let refs: Vec<_> = tiles.iter().enumerate().map(|(k, (s, c))| (*s, c, lists.tile(k))).collect();
-        let bytes = encode::<M>(scheme, &refs, &encode_tables(&models).unwrap()).unwrap();
+        let bytes = encode::<E>(coding, &refs, &encode_tables(&models).unwrap()).unwrap();
         (models, bytes)
     }
 
-    fn round_trip<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) {
-        let (models, bytes) = group_of::<M>(scheme, tiles);
+    fn round_trip<E: EntropyTable>(coding: TileCoding, tiles: &[(TileShape, QuantizedTile)]) {
+        let (models, bytes) = group_of::<E>(coding, tiles);
         let shapes: Vec<_> = tiles.iter().map(|t| t.0).collect();
         let tables = decode_tables(&models).unwrap();
-        let decoded = decode::<M>(scheme, &bytes, &shapes, &tables).expect("intact");
+        let decoded = decode::<E>(coding, &bytes, &shapes, &tables).expect("intact");
         for (a, (_, b)) in decoded.iter().zip(tiles) {
             assert_eq!(a, b);
         }
@@ -299,10 +304,10 @@ mod tests {
         for k in (0..bytes.len()).step_by(37) {
             let mut bad = bytes.clone();
             bad[k] ^= 0x5a;
-            if let Ok(t) = decode::<M>(scheme, &bad, &shapes, &tables) {
+            if let Ok(t) = decode::<E>(coding, &bad, &shapes, &tables) {
                 assert!(t.iter().all(|c| c.symbols.len() <= TILE_VERTICES));
             }
-            assert!(decode::<M>(scheme, &bytes[..k & !3], &shapes, &tables).is_err());
+            assert!(decode::<E>(coding, &bytes[..k & !3], &shapes, &tables).is_err());
         }
     }
 
@@ -312,30 +317,30 @@ mod tests {
             // What has been written in lists by the Lorenzo predictor is still read.
             let kinds = [(2, Predictor::Hierarchical), (2, Predictor::Lorenzo), (3, Predictor::Lorenzo)];
             for (version, predictor) in kinds {
-                let scheme = Scheme::new(version, predictor, element_bytes);
-                let tiles = arbitrary(Grid::new(nx, ny), nx * 31 + ny, scheme);
-                round_trip::<Frequencies>(scheme, &tiles);
-                round_trip::<Lengths>(scheme, &tiles);
+                let coding = TileCoding::new(version, predictor, element_bytes);
+                let tiles = arbitrary(Grid::new(nx, ny), nx * 31 + ny, coding);
+                round_trip::<Frequencies>(coding, &tiles);
+                round_trip::<Lengths>(coding, &tiles);
             }
         }
     }
 
-    /// Rows with a vertex that is not active, and classes that do not exist.
+    /// Rows with a vertex that is not active, and activities that do not exist.
     #[test]
     fn rows_of_no_encoder_are_refused() {
-        fn check<M: Model>() {
-            let scheme = Scheme::newest(Predictor::Lorenzo, 4);
-            let decoded = |grid: Grid, (models, bytes): &(Vec<M>, Vec<u8>)| {
+        fn check<E: EntropyTable>() {
+            let coding = TileCoding::newest(Predictor::Lorenzo, 4);
+            let decoded = |grid: Grid, (models, bytes): &(Vec<E>, Vec<u8>)| {
                 let tables = decode_tables(models).unwrap();
-                let codes = decode::<M>(scheme, bytes, &[grid.tile(0)], &tables).ok()?;
+                let codes = decode::<E>(coding, bytes, &[grid.tile(0)], &tables).ok()?;
                 Some(codes[0].symbols.clone())
             };
             let whole = Grid::new(32, 32);
-            let tile = |class, at: usize| {
-                let mut codes = TileCodes { classes: [class, 0, 0], ..Default::default() };
+            let tile = |activity, at: usize| {
+                let mut codes = QuantizedTile { activities: [activity, 0, 0], ..Default::default() };
                 codes.symbols = vec![ZERO; TILE_VERTICES];
                 codes.symbols[at] = 3;
-                group_of::<M>(scheme, &[(whole.tile(0), codes)])
+                group_of::<E>(coding, &[(whole.tile(0), codes)])
             };
             // A column or a row less takes as many steps, but their lanes.
             let (columns, rows) = (Grid::new(25, 32), Grid::new(32, 25));
@@ -347,9 +352,9 @@ mod tests {
                 assert_eq!(decoded(whole, &group).expect("intact")[at], 3);
                 assert_eq!(decoded(grid, &group).is_some(), is_there, "{at}");
             }
-            for class in 0..=8 {
-                let symbols = decoded(whole, &tile(class, 40)).expect("intact");
-                assert_eq!(symbols.get(40), if class > 0 { Some(&3) } else { None });
+            for activity in 0..=8 {
+                let symbols = decoded(whole, &tile(activity, 40)).expect("intact");
+                assert_eq!(symbols.get(40), if activity > 0 { Some(&3) } else { None });
             }
             assert!(decoded(whole, &tile(9, 40)).is_none());
         }
@@ -357,8 +362,8 @@ mod tests {
         check::<Lengths>();
     }
 
-    fn group_size<M: Model>(scheme: Scheme, tiles: &[(TileShape, TileCodes)]) -> usize {
-        group_of::<M>(scheme, tiles).1.len()
+    fn group_size<E: EntropyTable>(coding: TileCoding, tiles: &[(TileShape, QuantizedTile)]) -> usize {
+        group_of::<E>(coding, tiles).1.len()
     }
 
     /// A field of zeros but for a few vertices takes far less than a bit a vertex with either coder.
@@ -366,19 +371,19 @@ mod tests {
     fn zeros_take_nothing() {
         let grid = Grid::new(512, 512);
         for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
-            let scheme = Scheme::newest(predictor, 4);
-            let block = scheme.blocks().last().expect("a block").len();
+            let coding = TileCoding::newest(predictor, 4);
+            let block = coding.blocks().last().expect("a block").len();
             let sizes = [group_size::<Frequencies>, group_size::<Lengths>].map(|size| {
                 let tiles = (0..grid.tiles()).map(|t| {
-                    let mut codes = TileCodes::default();
-                    codes.classes[scheme.blocks().len() - 1] = (t % 2) as u8;
+                    let mut codes = QuantizedTile::default();
+                    codes.activities[coding.blocks().len() - 1] = (t % 2) as u8;
                     if t % 2 == 1 {
                         codes.symbols = vec![ZERO; block];
                         codes.symbols[t as usize * 37 % block] = 8;
                     }
                     (grid.tile(t), codes)
                 });
-                size(scheme, &tiles.collect::<Vec<_>>())
+                size(coding, &tiles.collect::<Vec<_>>())
             });
             assert!(sizes.iter().all(|&bytes| bytes < 512), "{predictor:?}: {sizes:?}");
         }

@@ -6,7 +6,7 @@
 
 use super::lanes::{Decode, Encode, MISSING};
 use super::tables::{read_entries, write_entries, ALPHABET, ESCAPE};
-use super::Model;
+use super::EntropyTable;
 use crate::error::{Error, Result};
 use crate::request::Coder;
 use crate::runtime::memory;
@@ -118,7 +118,7 @@ fn limit(lengths: &mut [u32]) {
     }
 }
 
-impl Model for Lengths {
+impl EntropyTable for Lengths {
     const CODER: Coder = Coder::Huffman;
     type Encode = EncodeTable;
     type Decode = DecodeTable;

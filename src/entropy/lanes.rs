@@ -37,7 +37,8 @@ pub trait Encode {
 
 /// A coder's table for decoding.
 pub trait Decode {
-    /// The symbol that the state of a lane holds, and what is left of the state: below [`LOW`] it takes a word.
+    /// The symbol that the state of a lane holds, and what is left of the state: below [`LOW`] it takes a
+    /// word.
     fn get(&self, state: u32) -> (u8, u32);
 }
 
@@ -84,8 +85,8 @@ impl Encoder {
         self.states[lane] = x << bits | value;
     }
 
-    /// Encodes a symbol of a table in some lanes, from the last one to the first. Nothing, and false, where one
-    /// has no code of its own.
+    /// Encodes a symbol of a table in some lanes, from the last one to the first. Nothing, and false, where
+    /// one has no code of its own.
     #[inline(always)]
     pub fn symbols<'t, E: Encode + 't>(&mut self, symbols: impl Iterator<Item = (usize, &'t E, u8)>) -> bool {
         self.make_room();
@@ -148,7 +149,8 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// `bytes` are those of one group; None if they are too few for the states, or one of these is below [`LOW`].
+    /// `bytes` are those of one group; None if they are too few for the states, or one of these is below
+    /// [`LOW`].
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let (head, words) = bytes.split_at_checked(STATE_BYTES)?;
         let mut states = [0; LANES];

@@ -1,13 +1,13 @@
 //! Sparse lists: the entries that are not zero and the runs of zeros before them. A zero then takes less than
 //! a bit even where every symbol takes whole ones, and neither coder any work.
 //!
-//! A block of a class up to [`LAST_LIST_CLASS`] is a list of the positions that are not zero, the first 16
-//! positions of the coarse block excepted; a mask is a list of its bytes. The lists of a batch of tiles follow
-//! one another and are coded 32 entries at a time (`group`).
+//! A block of an activity up to [`LAST_LIST_ACTIVITY`] is a list of the positions that are not zero, the
+//! first 16 positions of the coarse block excepted; a mask is a list of its bytes. The lists of a batch of
+//! tiles follow one another and are coded 32 entries at a time (`group`).
 
 use std::ops::Range;
 
-use super::tables::{BLOCKS, LAST_LIST_CLASS};
+use super::tables::{BLOCKS, LAST_LIST_ACTIVITY};
 use crate::entropy::symbols::ZERO;
 use crate::error::Result;
 use crate::runtime::memory;
@@ -19,10 +19,10 @@ pub const DENSE_LANES: u32 = (1 << DENSE) - 1;
 /// Raw bits of the number of entries of a mask.
 pub const MASK_COUNT_BITS: u32 = 8;
 
-/// Whether a block of this class is coded as a sparse list.
+/// Whether a block of this activity is coded as a sparse list.
 #[inline(always)]
-pub fn is_list(class: u8) -> bool {
-    (1..=LAST_LIST_CLASS).contains(&class)
+pub fn is_list(activity: u8) -> bool {
+    (1..=LAST_LIST_ACTIVITY).contains(&activity)
 }
 
 /// The positions that the list of a block speaks of.
@@ -30,14 +30,14 @@ pub fn positions(block: usize) -> Range<usize> {
     BLOCKS[block].start.max(DENSE)..BLOCKS[block].end
 }
 
-/// Raw bits of the number of entries of a block: `class_of` allows no more entries than they hold, as each
+/// Raw bits of the number of entries of a block: `activity_of` allows no more entries than they hold, as each
 /// costs three bits at least.
 #[inline(always)]
-pub fn count_bits(block: usize, class: u8) -> u32 {
+pub fn count_bits(block: usize, activity: u8) -> u32 {
     match block {
-        0 => class as u32 - 1,
-        1 => class as u32,
-        _ => class as u32 + 2,
+        0 => activity as u32 - 1,
+        1 => activity as u32,
+        _ => activity as u32 + 2,
     }
 }
 
@@ -165,7 +165,7 @@ impl Lists {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entropy::tables::class_of;
+    use crate::entropy::tables::activity_of;
 
     #[test]
     fn runs_round_trip() {
@@ -188,9 +188,12 @@ mod tests {
             for active in 1..=range.len() as u64 {
                 for entries in 0..=active {
                     // Three bits each at least.
-                    let class = class_of(3 * entries, active);
-                    if is_list(class) {
-                        assert!(entries >> count_bits(block, class) == 0, "{entries} of {active}, {class}");
+                    let activity = activity_of(3 * entries, active);
+                    if is_list(activity) {
+                        assert!(
+                            entries >> count_bits(block, activity) == 0,
+                            "{entries} of {active}, {activity}"
+                        );
                     }
                 }
             }

@@ -36,9 +36,9 @@ pub struct EncodeTable {
     escape: Entry,
 }
 
-/// A state that a symbol of frequency f <= 2^12 is put into is x < f * 2^20. The reciprocal exceeds 2^44 / f by
-/// less than 1, e / f with e < f: x * reciprocal is below 2^64, and exceeds x * 2^44 / f by x * e / f < 2^44 / f,
-/// which is too little to change the quotient, its bits from the 44th on.
+/// A state that a symbol of frequency f <= 2^12 is put into is x < f * 2^20. The reciprocal exceeds 2^44 / f
+/// by less than 1, e / f with e < f: x * reciprocal is below 2^64, and exceeds x * 2^44 / f by x * e / f <
+/// 2^44 / f, which is too little to change the quotient, its bits from the 44th on.
 const RECIPROCAL_BITS: u32 = 44;
 
 impl EncodeTable {
@@ -126,7 +126,7 @@ impl Decode for DecodeTable {
 mod tests {
     use super::*;
     use crate::entropy::lanes::{Decoder, Encoder, LANES, STATE_BYTES};
-    use crate::entropy::Model;
+    use crate::entropy::EntropyTable;
 
     #[test]
     fn quotients_are_exact() {

@@ -1,6 +1,6 @@
 //! From the codes of a vertex to one entropy-coded symbol and a few raw bits, and back.
 //!
-//! A vertex has a tightening id and two integers (qu, qv). Small pairs have a symbol each; larger ones
+//! A vertex has a refinement and two integers (qu, qv). Small pairs have a symbol each; larger ones
 //! share a symbol by magnitude, and signs and mantissas follow as raw bits, which no coder could
 //! shorten: interpolation residuals are symmetric and flat at that scale. FORMAT.md lists the alphabet.
 
@@ -24,11 +24,11 @@ const PAIR1_SIDE: u32 = 4;
 const BUCKET: u8 = 115;
 const BUCKETS: usize = 8;
 
-/// Magnitude bits of the buckets of an id above 0: an id of k makes codes up to about 4^k.
-const fn bucket_bits(id: u32, bucket: usize) -> u32 {
+/// Magnitude bits of the buckets of a refinement above 0: a refinement of k makes codes up to about 4^k.
+const fn bucket_bits(refinement: u32, bucket: usize) -> u32 {
     let offsets = [0, 1, 2, 3, 4, 6, 10];
     if bucket < offsets.len() {
-        2 * id - 2 + offsets[bucket]
+        2 * refinement - 2 + offsets[bucket]
     } else {
         31
     }
@@ -37,15 +37,15 @@ const fn bucket_bits(id: u32, bucket: usize) -> u32 {
 /// Quantisation code of one vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Code {
-    /// 0..=8, or `EXACT` or `MASKED` of `stage::quantize`.
-    pub id: u8,
+    /// 0..=8, or `EXACT` or `MASKED` of `predict::quantizer`.
+    pub refinement: u8,
     pub q: [i32; 2],
 }
 
 /// What a symbol stands for.
 #[derive(Clone, Copy)]
 struct Meaning {
-    id: u8,
+    refinement: u8,
     /// Bits of |qu| and |qv|: with a sign bit each if not zero (pairs), or both plus one (wide).
     bits: [u8; 2],
     wide: bool,
@@ -54,7 +54,7 @@ struct Meaning {
 
 const fn meaning(symbol: u8) -> Meaning {
     let s = symbol as u32;
-    let (id, ku, kv, wide) = if symbol < PAIR0 {
+    let (refinement, ku, kv, wide) = if symbol < PAIR0 {
         (0, 0, 0, false)
     } else if symbol < WIDE0 {
         let k = s - PAIR0 as u32;
@@ -67,14 +67,14 @@ const fn meaning(symbol: u8) -> Meaning {
         (1, k / PAIR1_SIDE, k % PAIR1_SIDE, false)
     } else if symbol < STORED {
         let k = (s - BUCKET as u32) as usize;
-        let id = 1 + (k / BUCKETS) as u32;
-        let bits = bucket_bits(id, k % BUCKETS);
-        (id, bits, bits, true)
+        let refinement = 1 + (k / BUCKETS) as u32;
+        let bits = bucket_bits(refinement, k % BUCKETS);
+        (refinement, bits, bits, true)
     } else {
         (EXACT as u32, 0, 0, false)
     };
     let raw = if wide { ku + kv + 2 } else { ku + kv };
-    Meaning { id: id as u8, bits: [ku as u8, kv as u8], wide, raw: raw as u8 }
+    Meaning { refinement: refinement as u8, bits: [ku as u8, kv as u8], wide, raw: raw as u8 }
 }
 
 const MEANINGS: [Meaning; 256] = {
@@ -98,10 +98,10 @@ pub const RAW_BITS: [u8; 256] = {
     table
 };
 
-/// The tightening id of a symbol.
+/// The refinement of a symbol.
 #[inline(always)]
-pub fn id_of(symbol: u8) -> u8 {
-    MEANINGS[symbol as usize].id
+pub fn refinement_of(symbol: u8) -> u8 {
+    MEANINGS[symbol as usize].refinement
 }
 
 #[inline(always)]
@@ -140,7 +140,8 @@ pub fn is_small(q: i32) -> bool {
     q.unsigned_abs() <= SMALL as u32
 }
 
-/// The symbol of two small integers with id 0, given how far they are above the least one; any symbol for others.
+/// The symbol of two small integers with refinement 0, given how far they are above the least one; any symbol
+/// for others.
 #[inline(always)]
 fn encode_small(u: i32, v: i32) -> u8 {
     let pair = u.wrapping_mul(5).wrapping_add(v);
@@ -148,8 +149,8 @@ fn encode_small(u: i32, v: i32) -> u8 {
     (if pair == 12 { ZERO as i32 } else { symbol }) as u8
 }
 
-/// The symbols of pairs of small integers with id 0; false, and any symbols for them, where some are not small.
-/// Without branches, so that the compiler can use vector instructions.
+/// The symbols of pairs of small integers with refinement 0; false, and any symbols for them, where some are
+/// not small. Without branches, so that the compiler can use vector instructions.
 #[inline(always)]
 pub fn encode_all_small<const N: usize>(symbols: &mut [u8; N], u: &[i32; N], v: &[i32; N]) -> bool {
     let mut beyond = 0;
@@ -162,33 +163,33 @@ pub fn encode_all_small<const N: usize>(symbols: &mut [u8; N], u: &[i32; N], v: 
     beyond >= 0
 }
 
-/// Symbol and raw bits of a code with id 0..=8.
+/// Symbol and raw bits of a code with refinement 0..=8.
 #[inline(always)]
 pub fn encode(code: Code) -> (u8, u64) {
     let [qu, qv] = code.q;
-    if code.id == 0 && is_small(qu) && is_small(qv) {
+    if code.refinement == 0 && is_small(qu) && is_small(qv) {
         return (encode_small(qu + SMALL, qv + SMALL), 0);
     }
     let (ku, kv) = (bit_length(qu), bit_length(qv));
     // 31 bits and the sign hold -2^31 as well.
     let k = ku.max(kv).min(31);
-    if code.id == 0 && k < PAIR0_SIDE {
+    if code.refinement == 0 && k < PAIR0_SIDE {
         let symbol = PAIR0 + (ku * PAIR0_SIDE + kv) as u8;
         return (symbol, pack(qu, ku) | pack(qv, kv) << ku);
     }
-    if code.id == 1 && k < PAIR1_SIDE {
+    if code.refinement == 1 && k < PAIR1_SIDE {
         let symbol = PAIR1 + (ku * PAIR1_SIDE + kv) as u8;
         return (symbol, pack(qu, ku) | pack(qv, kv) << ku);
     }
-    let (symbol, bits) = if code.id == 0 {
+    let (symbol, bits) = if code.refinement == 0 {
         (WIDE0 + (k - PAIR0_SIDE) as u8, k)
     } else {
         let mut bucket = 0;
-        while bucket_bits(code.id as u32, bucket) < k {
+        while bucket_bits(code.refinement as u32, bucket) < k {
             bucket += 1;
         }
-        let index = (code.id as usize - 1) * BUCKETS + bucket;
-        (BUCKET + index as u8, bucket_bits(code.id as u32, bucket))
+        let index = (code.refinement as usize - 1) * BUCKETS + bucket;
+        (BUCKET + index as u8, bucket_bits(code.refinement as u32, bucket))
     };
     let offset = 1i64 << bits;
     let biased = |q: i32| (q as i64 + offset) as u64;
@@ -222,7 +223,7 @@ pub fn decode_small_above(symbol: u8) -> [u8; 2] {
 #[inline(always)]
 pub fn decode(symbol: u8, raw: u64) -> Code {
     if symbol < PAIR0 {
-        return Code { id: 0, q: decode_small(symbol) };
+        return Code { refinement: 0, q: decode_small(symbol) };
     }
     let m = MEANINGS[symbol as usize];
     let [ku, kv] = m.bits.map(u32::from);
@@ -233,7 +234,7 @@ pub fn decode(symbol: u8, raw: u64) -> Code {
     } else {
         [unpack(raw, ku), unpack(raw >> ku, kv)]
     };
-    Code { id: m.id, q }
+    Code { refinement: m.refinement, q }
 }
 
 #[cfg(test)]
@@ -247,16 +248,16 @@ mod tests {
             let p = 1i32 << k;
             values.extend([p - 1, p, p + 1, 1 - p, -p, -p - 1]);
         }
-        for id in 0..=8u8 {
+        for refinement in 0..=8u8 {
             for &qu in &values {
                 for &qv in values.iter().step_by(3).chain(&[0, 1, -1, qu]) {
-                    let code = Code { id, q: [qu, qv] };
+                    let code = Code { refinement, q: [qu, qv] };
                     let (symbol, raw) = encode(code);
                     assert!((symbol as usize) < SYMBOLS && symbol != STORED);
                     let bits = RAW_BITS[symbol as usize];
                     assert!(bits == 64 || raw >> bits == 0, "{code:?}");
                     assert_eq!(decode(symbol, raw), code);
-                    assert_eq!(id_of(symbol), id);
+                    assert_eq!(refinement_of(symbol), refinement);
                 }
             }
         }
@@ -273,9 +274,9 @@ mod tests {
                 let mut symbols = [255; 2];
                 let small = encode_all_small(&mut symbols, &[qu, 0], &[qv, 1]);
                 assert_eq!(small, is_small(qu) && is_small(qv), "{qu} {qv}");
-                assert_eq!(symbols[1], encode(Code { id: 0, q: [0, 1] }).0);
+                assert_eq!(symbols[1], encode(Code { refinement: 0, q: [0, 1] }).0);
                 if small {
-                    assert_eq!((symbols[0], 0), encode(Code { id: 0, q: [qu, qv] }));
+                    assert_eq!((symbols[0], 0), encode(Code { refinement: 0, q: [qu, qv] }));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Tables: which one codes what, how counts become frequencies, and how tables are stored.
 
 use super::rans::{DecodeTable, EncodeTable};
-use super::Model;
+use super::EntropyTable;
 use crate::error::{Error, Result};
 use crate::request::Coder;
 use crate::runtime::memory;
@@ -13,50 +13,50 @@ pub const SCALE: u32 = 1 << SCALE_BITS;
 pub const ESCAPE: u8 = 255;
 pub const ALPHABET: usize = 256;
 
-/// Activity classes of a block of vertices: 0 means that every code is zero and nothing is stored.
-pub const CLASSES: usize = 8;
+/// activities of a block of vertices: 0 means that every code is zero and nothing is stored.
+pub const ACTIVITIES: usize = 8;
 
-/// Classes of a tile that is coded by rows: those of a block, and [`WHOLE`].
-pub const ROW_CLASSES: usize = CLASSES + 1;
-/// Tiles of a class up to this one say which of their rows have any symbol: most have none.
+/// Activities of a tile that is coded by rows: those of a block, and [`FULL_ACTIVITY`].
+pub const ROW_ACTIVITIES: usize = ACTIVITIES + 1;
+/// Tiles of an activity up to this one say which of their rows have any symbol: most have none.
 pub const LAST_SPARSE_TILE: u8 = 3;
-/// The class of tiles whose rows have all their symbols in the stream.
-pub const WHOLE: u8 = CLASSES as u8;
+/// The activity of tiles whose rows have all their symbols in the stream.
+pub const FULL_ACTIVITY: u8 = ACTIVITIES as u8;
 
 /// Numbers of the tables. Those of lists and of rows overlap: no stream has both.
-pub const TILE_MODE: usize = 0;
-pub const COARSE_CLASS: usize = 1;
-/// By class of the coarse block.
-pub const MIDDLE_CLASS: usize = 2;
-/// By class of the middle block.
-pub const FINE_CLASS: usize = MIDDLE_CLASS + CLASSES;
-pub const MASK_BYTE: usize = FINE_CLASS + CLASSES;
+pub const MASK_STATE: usize = 0;
+pub const COARSE_ACTIVITY: usize = 1;
+/// By activity of the coarse block.
+pub const MIDDLE_ACTIVITY: usize = 2;
+/// By activity of the middle block.
+pub const FINE_ACTIVITY: usize = MIDDLE_ACTIVITY + ACTIVITIES;
+pub const MASK_BYTE: usize = FINE_ACTIVITY + ACTIVITIES;
 pub const ANCHOR: usize = MASK_BYTE + 1;
 pub const STEP_16: usize = ANCHOR + 1;
 pub const STEP_8: usize = STEP_16 + 1;
-/// By class of the coarse block, from 1.
+/// By activity of the coarse block, from 1.
 pub const STEP_4: usize = STEP_8 + 1;
-/// By class of the middle block, from 1.
-pub const STEP_2: usize = STEP_4 + CLASSES - 1;
-/// By class of the fine block, from 1.
-pub const STEP_1: usize = STEP_2 + CLASSES - 1;
-/// Runs of zeros in sparse lists, by class from 1.
-pub const RUN: usize = STEP_1 + CLASSES - 1;
+/// By activity of the middle block, from 1.
+pub const STEP_2: usize = STEP_4 + ACTIVITIES - 1;
+/// By activity of the fine block, from 1.
+pub const STEP_1: usize = STEP_2 + ACTIVITIES - 1;
+/// Runs of zeros in sparse lists, by activity from 1.
+pub const RUN: usize = STEP_1 + ACTIVITIES - 1;
 /// Runs of zeros among the bytes of a mask.
-pub const MASK_RUN: usize = RUN + LAST_LIST_CLASS as usize;
-/// Which rows of a tile of a class up to [`LAST_SPARSE_TILE`] have a symbol, as bytes.
+pub const MASK_RUN: usize = RUN + LAST_LIST_ACTIVITY as usize;
+/// Which rows of a tile of an activity up to [`LAST_SPARSE_TILE`] have a symbol, as bytes.
 pub const ROW_BYTE: usize = 20;
-/// Bytes of the patterns of rows, by class of the tile from 1.
+/// Bytes of the patterns of rows, by activity of the tile from 1.
 pub const PATTERN: usize = 28;
-/// Symbols of rows, by class of the tile from 1; that of the vertex (0, 0) has [`ANCHOR`].
-pub const ROW_SYMBOL: usize = PATTERN + ROW_CLASSES - 2;
+/// Symbols of rows, by activity of the tile from 1; that of the vertex (0, 0) has [`ANCHOR`].
+pub const ROW_SYMBOL: usize = PATTERN + ROW_ACTIVITIES - 2;
 /// Tables of a stream.
 pub const TABLES: usize = MASK_RUN + 1;
 /// Tables of a stream of version 1 with the ANS coder, which had no lists.
 pub const V1_ANS_TABLES: usize = RUN;
 
-/// A block of a class up to this one is so sparse that the vertices that are not zero are listed.
-pub const LAST_LIST_CLASS: u8 = 6;
+/// A block of an activity up to this one is so sparse that the vertices that are not zero are listed.
+pub const LAST_LIST_ACTIVITY: u8 = 6;
 
 /// Blocks of a tile: positions 0..64 (anchor, steps 16, 8 and 4), 64..256 and 256..1024.
 pub const BLOCKS: [std::ops::Range<usize>; 3] = [0..64, 64..256, 256..1024];
@@ -64,10 +64,10 @@ pub const BLOCKS: [std::ops::Range<usize>; 3] = [0..64, 64..256, 256..1024];
 /// The one block of a tile that is coded by rows.
 pub const ROW_BLOCK: &[std::ops::Range<usize>] = std::slice::from_ref(&(0..1024));
 
-/// The table of a position whose block has a class above 0.
+/// The table of a position whose block has an activity above 0.
 #[inline(always)]
-pub fn table_of(position: usize, class: u8) -> usize {
-    let c = class as usize - 1;
+pub fn table_of(position: usize, activity: u8) -> usize {
+    let c = activity as usize - 1;
     match position {
         256.. => STEP_1 + c,
         64.. => STEP_2 + c,
@@ -78,23 +78,24 @@ pub fn table_of(position: usize, class: u8) -> usize {
     }
 }
 
-/// The class of a block with `active` vertices whose codes cost about `cost` bits.
+/// The activity of a block with `active` vertices whose codes cost about `cost` bits.
 #[inline(always)]
-pub fn class_of(cost: u64, active: u64) -> u8 {
+pub fn activity_of(cost: u64, active: u64) -> u8 {
     if cost == 0 {
         return 0;
     }
     let density = (cost * 64 / active).max(1);
-    (1 + density.ilog2()).min(CLASSES as u32 - 1) as u8
+    (1 + density.ilog2()).min(ACTIVITIES as u32 - 1) as u8
 }
 
-/// The class of a tile that is coded by rows: from three halves of a bit for a vertex on, patterns do not pay.
+/// The activity of a tile that is coded by rows: from three halves of a bit for a vertex on, patterns do not
+/// pay.
 #[inline(always)]
-pub fn class_of_rows(cost: u64, active: u64) -> u8 {
+pub fn row_activity_of(cost: u64, active: u64) -> u8 {
     if cost > 0 && 2 * cost >= 3 * active {
-        WHOLE
+        FULL_ACTIVITY
     } else {
-        class_of(cost, active)
+        activity_of(cost, active)
     }
 }
 
@@ -116,7 +117,7 @@ impl Frequencies {
     }
 }
 
-impl Model for Frequencies {
+impl EntropyTable for Frequencies {
     const CODER: Coder = Coder::Ans;
     type Encode = EncodeTable;
     type Decode = DecodeTable;
@@ -379,18 +380,18 @@ mod tests {
 
     #[test]
     fn classes_grow_with_the_cost() {
-        assert_eq!(class_of(0, 768), 0);
-        assert_eq!(class_of(1, 768), 1);
-        assert_eq!(class_of(768, 768), 7);
-        assert_eq!(class_of(u32::MAX as u64, 1), 7);
+        assert_eq!(activity_of(0, 768), 0);
+        assert_eq!(activity_of(1, 768), 1);
+        assert_eq!(activity_of(768, 768), 7);
+        assert_eq!(activity_of(u32::MAX as u64, 1), 7);
         let rows = [(0, 0), (0, 1024), (1, 1024), (1535, 1024), (1536, 1024), (2, 1), (1, 1)];
-        assert_eq!(rows.map(|(cost, active)| class_of_rows(cost, active)), [0, 0, 1, 7, 8, 8, 7]);
+        assert_eq!(rows.map(|(cost, active)| row_activity_of(cost, active)), [0, 0, 1, 7, 8, 8, 7]);
     }
 
     #[test]
     fn tables_of_rows_have_room() {
         assert_eq!((PATTERN, ROW_SYMBOL), (27 + 1, 34 + 1));
-        let last = ROW_SYMBOL + ROW_CLASSES - 2;
+        let last = ROW_SYMBOL + ROW_ACTIVITIES - 2;
         assert!(ANCHOR < PATTERN && last < MASK_RUN);
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::tiles::Grid;
-use crate::request::{SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
+use crate::request::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use std::marker::PhantomData;
 
 /// Where the vertices of one component lie, in elements: vertex (x, y) is at y * pitch + x * stride.
@@ -13,7 +13,8 @@ pub struct Layout {
     pub stride: u64,
 }
 
-/// Elements that a component occupies: `before` and `after` count from vertex (0, 0), which is the first of `after`.
+/// Elements that a component occupies: `before` and `after` count from vertex (0, 0), which is the first of
+/// `after`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     pub before: u64,
@@ -21,13 +22,13 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// The elements of the vertices of a grid and of the ghost vertices beside the sides in `halo`. None where they
-    /// exceed the address space.
+    /// The elements of the vertices of a grid and of the ghost vertices beside the sides in `halo`. None
+    /// where they exceed the address space.
     pub fn of(grid: Grid, layout: Layout, halo: u32) -> Option<Extent> {
         let side = |bit: u32| (halo & bit != 0) as u64;
         let at = |x: u64, y: u64| x.checked_mul(layout.stride)?.checked_add(y.checked_mul(layout.pitch)?);
-        let before = at(side(SIDE_LEFT), side(SIDE_FIRST_ROW))?;
-        let last = at(grid.nx - 1 + side(SIDE_RIGHT), grid.ny - 1 + side(SIDE_LAST_ROW))?;
+        let before = at(side(SIDE_X_MIN), side(SIDE_Y_MIN))?;
+        let last = at(grid.nx - 1 + side(SIDE_X_MAX), grid.ny - 1 + side(SIDE_Y_MAX))?;
         Some(Extent { before, after: last.checked_add(1)? })
     }
 
@@ -76,8 +77,8 @@ impl<'a, T: Real> View<'a, T> {
     /// A view of memory that is not a slice of T: unaligned, or shared with another component.
     ///
     /// # Safety
-    /// `extent` around `base` must be inside one live allocation, and nobody may write to its vertices during `'a`.
-    /// The pointer need not be aligned for `T`.
+    /// `extent` around `base` must be inside one live allocation, and nobody may write to its vertices during
+    /// `'a`. The pointer need not be aligned for `T`.
     pub unsafe fn new(base: *const T, layout: Layout, extent: Extent) -> Self {
         View { base, layout, extent, _lifetime: PhantomData }
     }
@@ -149,8 +150,8 @@ impl<T> ViewMut<'_, T> {
     }
 }
 
-/// Rows of tiles are short pieces of memory far apart, which processors do not foresee. Vertices may lie outside
-/// the grid.
+/// Rows of tiles are short pieces of memory far apart, which processors do not foresee. Vertices may lie
+/// outside the grid.
 #[inline(always)]
 fn prefetch_row<T>(base: *const T, layout: Layout, x: i64, y: i64, count: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -172,8 +173,8 @@ impl<'a, T: Real> ViewMut<'a, T> {
     /// A view of memory that is not a slice of T: unaligned, or shared with another component.
     ///
     /// # Safety
-    /// `extent` around `base` must be inside one live allocation, and nobody else may have access to its vertices
-    /// during `'a`. The pointer need not be aligned for `T`.
+    /// `extent` around `base` must be inside one live allocation, and nobody else may have access to its
+    /// vertices during `'a`. The pointer need not be aligned for `T`.
     pub unsafe fn new(base: *mut T, layout: Layout, extent: Extent) -> Self {
         ViewMut { base, layout, extent, _lifetime: PhantomData }
     }

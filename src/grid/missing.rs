@@ -41,8 +41,8 @@ impl Missing {
         !(vertex[0].is_finite() & vertex[1].is_finite()) || self.is_filled(vertex)
     }
 
-    /// Whether a finite value among these may be the fill value: a test that the compiler can use vector instructions
-    /// for. A zero may be one of either sign.
+    /// Whether a finite value among these may be the fill value: a test that the compiler can use vector
+    /// instructions for. A zero may be one of either sign.
     #[inline(always)]
     pub fn may_fill<T: Real>(self, values: &[T]) -> bool {
         let Some(fill) = self.fill else { return false };
@@ -51,8 +51,8 @@ impl Missing {
     }
 }
 
-/// Bits of a fill value in an element type of so many bytes, the nearest one. A NaN keeps its sign and the upper part of its
-/// payload, as no conversion promises.
+/// Bits of a fill value in an element type of so many bytes, the nearest one. A NaN keeps its sign and the
+/// upper part of its payload, as no conversion promises.
 pub fn fill_bits(element_bytes: usize, value: f64) -> u64 {
     let bits = value.to_bits();
     if element_bytes == 8 {

@@ -1,5 +1,5 @@
-//! The grid and the values at its vertices: element types, views of the caller's arrays, tiles and triangles, missing
-//! vertices. A leaf: it knows no other part of the codec.
+//! The grid and the values at its vertices: element types, views of the caller's arrays, tiles and triangles,
+//! missing vertices. A leaf: it knows no other part of the codec.
 
 pub mod element;
 pub mod field;

@@ -1,5 +1,6 @@
-//! Whether outliers, such as fill values that nobody declared, make the range of a field: a relative bound is of no use
-//! then. Decided from a sample of vertices, so that it costs nothing. Twin: kernels/grid/wide_range.cuh.
+//! Whether outliers, such as fill values that nobody declared, make the range of a field: a relative bound is
+//! of no use then. Decided from a sample of vertices, so that it costs nothing. Twin:
+//! kernels/grid/wide_range.cuh.
 
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -16,14 +17,15 @@ const PART: u32 = 16;
 
 /// Index of a sample.
 fn sample(vertices: u64, k: u64) -> u64 {
-    // Products are below 2^59: a field has 2^48 vertices at most. Anywhere in its part, so that columns do not matter.
+    // Products are below 2^59: a field has 2^48 vertices at most. Anywhere in its part, so that columns do
+    // not matter.
     let samples = vertices.min(SAMPLES);
     let anywhere = ((k as u32).wrapping_mul(0x9e37_79b1) >> 16) as u64;
     k * vertices / samples + ((anywhere * (vertices / samples)) >> 16)
 }
 
-/// Whether at least a sixteenth of the vertices is a million times smaller than the range, and no more than a sixteenth
-/// between that and a quarter of it. Zeros and missing vertices do not count.
+/// Whether at least a sixteenth of the vertices is a million times smaller than the range, and no more than a
+/// sixteenth between that and a quarter of it. Zeros and missing vertices do not count.
 ///
 /// # Safety
 /// The views must cover the grid.

@@ -1,58 +1,58 @@
 //! Anchors: quantised on a lattice of their own, and coded as differences along their row.
 //!
-//! An anchor is predicted by nothing when it is quantised, so that all of them are independent. What
-//! is coded is the difference of its *base code* from that of the anchor before it (to the left, or
-//! above in the first column). An anchor with id k > 0 lies on a lattice 4^k times finer; its base
-//! code is the nearest multiple of 4^k, and the remaining 2k bits per component, its *digits*, follow
-//! raw. Stored and masked anchors repeat the base code before them.
+//! An anchor is predicted by nothing when it is quantised, so that all of them are independent. What is coded
+//! is the difference of its *coarse code* from that of the anchor before it (to the left, or above in the
+//! first column). An anchor with refinement k > 0 lies on a lattice 4^k times finer; its coarse code is the
+//! nearest multiple of 4^k, and the remaining 2k bits per component, its *refinement bits*, follow raw.
+//! Stored and masked anchors repeat the coarse code before them.
 
 use crate::entropy::symbols::Code;
 use crate::predict::quantizer::EXACT;
 
-/// Base code and digits of a code with the given id.
-pub fn split(q: i32, id: u8) -> (i32, u32) {
-    if id == 0 {
+/// Coarse code and refinement bits of a code with the given refinement.
+pub fn split(q: i32, refinement: u8) -> (i32, u32) {
+    if refinement == 0 {
         return (q, 0);
     }
-    let bits = 2 * id as u32;
+    let bits = 2 * refinement as u32;
     let half = 1i32 << (bits - 1);
-    let base = (q + half) >> bits;
-    (base, (q - (base << bits) + half) as u32)
+    let coarse = (q + half) >> bits;
+    (coarse, (q - (coarse << bits) + half) as u32)
 }
 
 /// The inverse of [`split`]; total.
-pub fn join(base: i32, digits: u32, id: u8) -> i32 {
-    if id == 0 {
-        return base;
+pub fn join(coarse: i32, refinement_bits: u32, refinement: u8) -> i32 {
+    if refinement == 0 {
+        return coarse;
     }
-    let bits = 2 * id as u32;
+    let bits = 2 * refinement as u32;
     let half = 1i32 << (bits - 1);
-    base.wrapping_shl(bits).wrapping_add(digits as i32).wrapping_sub(half)
+    coarse.wrapping_shl(bits).wrapping_add(refinement_bits as i32).wrapping_sub(half)
 }
 
-/// What the stream holds for an anchor after one with the base codes `before`: the coded difference,
-/// the digits of both components, and the base codes for the next anchor.
+/// What the stream holds for an anchor after one with the coarse codes `before`: the coded difference,
+/// the refinement bits of both components, and the coarse codes for the next anchor.
 pub fn difference(code: Code, before: [i32; 2]) -> (Code, u32, [i32; 2]) {
-    if code.id >= EXACT {
+    if code.refinement >= EXACT {
         return (code, 0, before);
     }
-    let ((bu, du), (bv, dv)) = (split(code.q[0], code.id), split(code.q[1], code.id));
+    let ((bu, du), (bv, dv)) = (split(code.q[0], code.refinement), split(code.q[1], code.refinement));
     let q = [bu - before[0], bv - before[1]];
-    (Code { id: code.id, q }, du | dv << (2 * code.id as u32), [bu, bv])
+    (Code { refinement: code.refinement, q }, du | dv << (2 * code.refinement as u32), [bu, bv])
 }
 
 /// The inverse of [`difference`]; total.
-pub fn restore(coded: Code, digits: u32, before: [i32; 2]) -> (Code, [i32; 2]) {
-    if coded.id >= EXACT {
+pub fn restore(coded: Code, refinement_bits: u32, before: [i32; 2]) -> (Code, [i32; 2]) {
+    if coded.refinement >= EXACT {
         return (coded, before);
     }
-    let base = [before[0].wrapping_add(coded.q[0]), before[1].wrapping_add(coded.q[1])];
-    let mask = (1u32 << (2 * coded.id as u32)) - 1;
+    let coarse = [before[0].wrapping_add(coded.q[0]), before[1].wrapping_add(coded.q[1])];
+    let mask = (1u32 << (2 * coded.refinement as u32)) - 1;
     let q = [
-        join(base[0], digits & mask, coded.id),
-        join(base[1], digits >> (2 * coded.id as u32) & mask, coded.id),
+        join(coarse[0], refinement_bits & mask, coded.refinement),
+        join(coarse[1], refinement_bits >> (2 * coded.refinement as u32) & mask, coded.refinement),
     ];
-    (Code { id: coded.id, q }, base)
+    (Code { refinement: coded.refinement, q }, coarse)
 }
 
 #[cfg(test)]
@@ -62,15 +62,15 @@ mod tests {
     #[test]
     fn differences_round_trip() {
         let mut before = [5, -7];
-        for id in 0..=8u8 {
+        for refinement in 0..=8u8 {
             for q in [0, 1, -1, 100, -12345, (1 << 30) - 1, 1 - (1 << 30)] {
-                let code = Code { id, q: [q, -q / 3] };
-                let (coded, digits, base) = difference(code, before);
-                assert_eq!(restore(coded, digits, before), (code, base));
-                before = base;
+                let code = Code { refinement, q: [q, -q / 3] };
+                let (coded, refinement_bits, coarse) = difference(code, before);
+                assert_eq!(restore(coded, refinement_bits, before), (code, coarse));
+                before = coarse;
             }
         }
-        let stored = Code { id: EXACT, q: [0; 2] };
+        let stored = Code { refinement: EXACT, q: [0; 2] };
         assert_eq!(difference(stored, before), (stored, 0, before));
     }
 }

@@ -14,13 +14,13 @@ pub const PITCH: usize = CLOSED + 3;
 pub const ROW: usize = TILE / 2;
 
 /// Weights of the outer neighbours where all four, or three, exist: cubic, softened, linear.
-pub const KERNEL_WEIGHTS: [(f64, f64); 3] = [(1.0 / 16.0, 1.0 / 8.0), (1.0 / 32.0, 0.0), (0.0, 0.0)];
-/// A level's choice: kernel + 3 * (centre by Coons patch).
-pub const CHOICES: usize = 6;
+pub const INTERPOLANT_WEIGHTS: [(f64, f64); 3] = [(1.0 / 16.0, 1.0 / 8.0), (1.0 / 32.0, 0.0), (0.0, 0.0)];
+/// A level's choice: interpolant + 3 * (centre by Coons patch).
+pub const INTERPOLANTS: usize = 6;
 
 /// How one level predicts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Kernel<T> {
+pub struct Interpolant<T> {
     /// Weight of the outer differences with four neighbours.
     middle: T,
     /// Weight of the second difference with three neighbours.
@@ -29,24 +29,24 @@ pub struct Kernel<T> {
     coons: bool,
 }
 
-impl<T: Real> Kernel<T> {
-    /// The kernel of a choice below [`CHOICES`].
+impl<T: Real> Interpolant<T> {
+    /// The interpolant of a choice below [`INTERPOLANTS`].
     pub fn new(choice: u8) -> Self {
-        let (middle, side) = KERNEL_WEIGHTS[choice as usize % 3];
-        Kernel { middle: T::from_f64(middle), side: T::from_f64(side), coons: choice >= 3 }
+        let (middle, side) = INTERPOLANT_WEIGHTS[choice as usize % 3];
+        Interpolant { middle: T::from_f64(middle), side: T::from_f64(side), coons: choice >= 3 }
     }
 }
 
-/// The kernels of the levels 0 to 4.
-pub fn kernels<T: Real>(choices: &[u8; ANCHOR_LEVEL]) -> [Kernel<T>; ANCHOR_LEVEL] {
-    choices.map(Kernel::new)
+/// The interpolants of the levels 0 to 4.
+pub fn interpolants<T: Real>(choices: &[u8; ANCHOR_LEVEL]) -> [Interpolant<T>; ANCHOR_LEVEL] {
+    choices.map(Interpolant::new)
 }
 
 /// Prediction along a line: the vertex at buffer index `at` is number `position` of 0..=last, its
 /// neighbours at one step are `distance` away in the buffer.
 #[inline(always)]
 pub fn along<T: Real>(
-    kernel: &Kernel<T>,
+    interpolant: &Interpolant<T>,
     values: &[T],
     at: usize,
     distance: usize,
@@ -64,13 +64,13 @@ pub fn along<T: Real>(
     let has_d = position + 3 * step <= last;
     if has_a && has_d {
         let (a, d) = (values[at - 3 * distance], values[at + 3 * distance]);
-        four(kernel, a, b, c, d)
+        four(interpolant, a, b, c, d)
     } else if has_a {
         let a = values[at - 3 * distance];
-        left(kernel, a, b, c)
+        left(interpolant, a, b, c)
     } else if has_d {
         let d = values[at + 3 * distance];
-        right(kernel, b, c, d)
+        right(interpolant, b, c, d)
     } else {
         T::HALF * (b + c)
     }
@@ -78,26 +78,26 @@ pub fn along<T: Real>(
 
 /// Prediction from three neighbours, without d.
 #[inline(always)]
-fn left<T: Real>(kernel: &Kernel<T>, a: T, b: T, c: T) -> T {
-    T::HALF * (b + c) + kernel.side * ((b - a) - (c - b))
+fn left<T: Real>(interpolant: &Interpolant<T>, a: T, b: T, c: T) -> T {
+    T::HALF * (b + c) + interpolant.side * ((b - a) - (c - b))
 }
 
 /// Prediction from three neighbours, without a.
 #[inline(always)]
-fn right<T: Real>(kernel: &Kernel<T>, b: T, c: T, d: T) -> T {
-    T::HALF * (b + c) + kernel.side * ((c - b) - (d - c))
+fn right<T: Real>(interpolant: &Interpolant<T>, b: T, c: T, d: T) -> T {
+    T::HALF * (b + c) + interpolant.side * ((c - b) - (d - c))
 }
 
 /// Prediction from all four neighbours.
 #[inline(always)]
-fn four<T: Real>(kernel: &Kernel<T>, a: T, b: T, c: T, d: T) -> T {
-    T::HALF * (b + c) + kernel.middle * ((b - a) + (c - d))
+fn four<T: Real>(interpolant: &Interpolant<T>, a: T, b: T, c: T, d: T) -> T {
+    T::HALF * (b + c) + interpolant.middle * ((b - a) + (c - d))
 }
 
-/// Prediction of a centre vertex (x, y) of a patch whose last column and row are given.
+/// Prediction of a centre vertex (x, y) of a window whose last column and row are given.
 #[inline(always)]
 pub fn centre<T: Real>(
-    kernel: &Kernel<T>,
+    interpolant: &Interpolant<T>,
     values: &[T],
     (x, y): (usize, usize),
     step: usize,
@@ -105,15 +105,15 @@ pub fn centre<T: Real>(
 ) -> T {
     let at = y * PITCH + x;
     let (dx, dy) = (step, step * PITCH);
-    if kernel.coons && x + step <= last_x && y + step <= last_y {
+    if interpolant.coons && x + step <= last_x && y + step <= last_y {
         let across = T::HALF * (values[at - dx] + values[at + dx]);
         let down = T::HALF * (values[at - dy] + values[at + dy]);
         let corners = T::QUARTER
             * ((values[at - dy - dx] + values[at - dy + dx]) + (values[at + dy - dx] + values[at + dy + dx]));
         return (across + down) - corners;
     }
-    let across = along(kernel, values, at, dx, x, step, last_x);
-    let down = along(kernel, values, at, dy, y, step, last_y);
+    let across = along(interpolant, values, at, dx, x, step, last_x);
+    let down = along(interpolant, values, at, dy, y, step, last_y);
     T::HALF * (across + down)
 }
 
@@ -122,7 +122,7 @@ pub fn centre<T: Real>(
 /// each, in loops that the compiler can turn into vector instructions.
 #[inline(always)]
 pub fn row<T: Real, const STEP: usize, const PHASE: usize>(
-    kernel: &Kernel<T>,
+    interpolant: &Interpolant<T>,
     values: &[T; PITCH * FRAMED],
     y: usize,
     count: usize,
@@ -133,7 +133,7 @@ pub fn row<T: Real, const STEP: usize, const PHASE: usize>(
     let rows = |y: usize| &values[y * PITCH..][..PITCH];
     let (has_a, has_c, has_d) = (y >= 3 * STEP, y + STEP <= last.1, y + 3 * STEP <= last.1);
     let mut across = [T::ZERO; ROW];
-    if PHASE == 2 && kernel.coons && has_c {
+    if PHASE == 2 && interpolant.coons && has_c {
         let (b, e, c) = (rows(y - STEP), rows(y), rows(y + STEP));
         for (i, out) in across[..n].iter_mut().enumerate() {
             let x = x_of(i);
@@ -142,19 +142,19 @@ pub fn row<T: Real, const STEP: usize, const PHASE: usize>(
             let corners = T::QUARTER * ((b[x - STEP] + b[x + STEP]) + (c[x - STEP] + c[x + STEP]));
             *out = (across + down) - corners;
         }
-        across[count - 1] = centre(kernel, values, (x_of(count - 1), y), STEP, last);
+        across[count - 1] = centre(interpolant, values, (x_of(count - 1), y), STEP, last);
         return across;
     }
     if PHASE != 1 {
         let e = rows(y);
         for (i, out) in across[..n].iter_mut().enumerate().skip(1).take(n.max(2) - 2) {
             let x = x_of(i);
-            *out = four(kernel, e[x - 3 * STEP], e[x - STEP], e[x + STEP], e[x + 3 * STEP]);
+            *out = four(interpolant, e[x - 3 * STEP], e[x - STEP], e[x + STEP], e[x + 3 * STEP]);
         }
         // The ends, where neighbours are missing.
         let within = (last.0 / STEP).saturating_sub(2) / 2;
         for i in (0..1).chain(within.max(1)..count) {
-            across[i] = along(kernel, values, y * PITCH + x_of(i), STEP, x_of(i), STEP, last.0);
+            across[i] = along(interpolant, values, y * PITCH + x_of(i), STEP, x_of(i), STEP, last.0);
         }
     }
     if PHASE == 0 {
@@ -168,9 +168,9 @@ pub fn row<T: Real, const STEP: usize, const PHASE: usize>(
         rows(if has_d { y + 3 * STEP } else { y }),
     ];
     let down = match (has_a, has_c, has_d) {
-        (true, true, true) => combine(n, x_of, neighbours, |a, b, c, d| four(kernel, a, b, c, d)),
-        (true, true, false) => combine(n, x_of, neighbours, |a, b, c, _| left(kernel, a, b, c)),
-        (false, true, true) => combine(n, x_of, neighbours, |_, b, c, d| right(kernel, b, c, d)),
+        (true, true, true) => combine(n, x_of, neighbours, |a, b, c, d| four(interpolant, a, b, c, d)),
+        (true, true, false) => combine(n, x_of, neighbours, |a, b, c, _| left(interpolant, a, b, c)),
+        (false, true, true) => combine(n, x_of, neighbours, |_, b, c, d| right(interpolant, b, c, d)),
         (false, true, false) => combine(n, x_of, neighbours, |_, b, c, _| T::HALF * (b + c)),
         (true, false, _) => combine(n, x_of, neighbours, |a, b, _, _| b + T::HALF * (b - a)),
         (false, false, _) => combine(n, x_of, neighbours, |_, b, _, _| b),
@@ -204,8 +204,8 @@ mod tests {
     #[test]
     fn constants_are_predicted_exactly() {
         let values = vec![0.1f32; PITCH * PITCH];
-        for choice in 0..CHOICES as u8 {
-            let k = Kernel::new(choice);
+        for choice in 0..INTERPOLANTS as u8 {
+            let k = Interpolant::new(choice);
             for (x, y, s) in [(1, 1, 1), (31, 31, 1), (15, 7, 1), (2, 30, 2), (16, 16, 16)] {
                 assert_eq!(centre(&k, &values, (x, y), s, (32, 32)), 0.1);
                 assert_eq!(centre(&k, &values, (x, y), s, (x, y)), 0.1);
@@ -218,31 +218,31 @@ mod tests {
     fn cubics_are_predicted_by_the_cubic_kernel() {
         let f = |x: f64| 0.25 * x * x * x - x * x + 3.0;
         let values: Vec<f64> = (0..PITCH).map(|x| f(x as f64)).collect();
-        assert_eq!(along(&Kernel::new(0), &values, 7, 1, 7, 1, 32), f(7.0));
+        assert_eq!(along(&Interpolant::new(0), &values, 7, 1, 7, 1, 32), f(7.0));
         let line = |x: f64| 2.0 * x + 1.0;
         let values: Vec<f64> = (0..PITCH).map(|x| line(x as f64)).collect();
         for choice in 0..3 {
-            assert_eq!(along(&Kernel::new(choice), &values, 1, 1, 1, 1, 32), 3.0);
+            assert_eq!(along(&Interpolant::new(choice), &values, 1, 1, 1, 1, 32), 3.0);
         }
     }
 
     fn rows_match<const STEP: usize, const PHASE: usize>(values: &[f32; PITCH * FRAMED]) {
         let first = if PHASE == 1 { 2 * STEP } else { STEP };
         let first_y = if PHASE == 0 { 2 * STEP } else { STEP };
-        for choice in 0..CHOICES as u8 {
-            let kernel = Kernel::new(choice);
+        for choice in 0..INTERPOLANTS as u8 {
+            let interpolant = Interpolant::new(choice);
             for last in [(32, 32), (31, 30), (30, 29), (17, 32), (32, 16), (5, 7), (9, 1), (3, 3), (1, 2)] {
                 let inner = (last.0.min(TILE - 1), last.1.min(TILE - 1));
                 let count = if inner.0 < first { 0 } else { (inner.0 - first) / (2 * STEP) + 1 };
                 for y in (first_y..=inner.1).step_by(2 * STEP).filter(|_| count > 0) {
-                    let row = row::<f32, STEP, PHASE>(&kernel, values, y, count, last);
+                    let row = row::<f32, STEP, PHASE>(&interpolant, values, y, count, last);
                     for (i, got) in row[..count].iter().enumerate() {
                         let x = first + 2 * STEP * i;
                         let at = y * PITCH + x;
                         let expected = match PHASE {
-                            0 => along(&kernel, values, at, STEP, x, STEP, last.0),
-                            1 => along(&kernel, values, at, STEP * PITCH, y, STEP, last.1),
-                            _ => centre(&kernel, values, (x, y), STEP, last),
+                            0 => along(&interpolant, values, at, STEP, x, STEP, last.0),
+                            1 => along(&interpolant, values, at, STEP * PITCH, y, STEP, last.1),
+                            _ => centre(&interpolant, values, (x, y), STEP, last),
                         };
                         assert_eq!(got.to_bits(), expected.to_bits(), "{STEP} {PHASE} {last:?} {x} {y}");
                     }

@@ -1,4 +1,4 @@
-//! Quantisation of prediction residuals: step widths by level and tightening id, and the test that
+//! Quantisation of prediction residuals: step widths by level and refinement, and the test that
 //! a reconstruction is within the bound. A candidate is always reconstructed and compared before it
 //! is committed, so no rounding can break the bound.
 
@@ -6,42 +6,43 @@ use crate::grid::element::Real;
 use crate::grid::tiles::LEVELS;
 use crate::request::Preserve;
 
-/// Ids 0..=8 quantise with the bound of the level divided by 4^id.
-pub const IDS: usize = 9;
-/// The id of a vertex that is stored bit for bit.
+/// Refinements 0..=8 quantise with the bound of the level divided by 4^refinement.
+pub const REFINEMENTS: usize = 9;
+/// The refinement of a vertex that is stored bit for bit.
 pub const EXACT: u8 = 9;
-/// The id of a vertex that a mask describes: it has no code.
+/// The refinement of a vertex that a mask describes: it has no code.
 pub const MASKED: u8 = 10;
 
 /// How much tighter coarse levels are quantised: bound / min(alpha^level, beta).
-pub const TAPERS: [(f64, f64); 2] = [(1.0, 1.0), (1.5, 3.0)];
+pub const LEVEL_BOUND_SCALINGS: [(f64, f64); 2] = [(1.0, 1.0), (1.5, 3.0)];
 
 /// Quantisation steps derived from the header of a stream.
 #[derive(Clone, Debug)]
 pub struct Quantizer<T> {
-    /// Distance between neighbouring reconstructions, by level and id.
-    pub width: [[T; IDS]; LEVELS],
+    /// Distance between neighbouring reconstructions, by level and refinement.
+    pub width: [[T; REFINEMENTS]; LEVELS],
     /// Reciprocals of the widths; 0 where a width is too small to have one (only code 0 is left).
-    pub inverse: [[T; IDS]; LEVELS],
+    pub inverse: [[T; REFINEMENTS]; LEVELS],
     /// Largest accepted |reconstructed - original| as computed in T: such that the real error is at
     /// most the bound although the difference was rounded.
     pub accept: T,
 }
 
 impl<T: Real> Quantizer<T> {
-    /// `bound` is the absolute error bound, `quantum` half the step of the finest level at id 0.
-    pub fn new(bound: f64, quantum: f64, taper: u8) -> Self {
-        let (alpha, beta) = TAPERS[taper as usize];
-        let mut width = [[T::ZERO; IDS]; LEVELS];
+    /// `bound` is the absolute error bound, `half_bin_width` half the step of the finest level at refinement
+    /// 0.
+    pub fn new(bound: f64, half_bin_width: f64, level_bound_scaling: u8) -> Self {
+        let (alpha, beta) = LEVEL_BOUND_SCALINGS[level_bound_scaling as usize];
+        let mut width = [[T::ZERO; REFINEMENTS]; LEVELS];
         let mut inverse = width;
         let mut factor = 1.0f64;
         for level in 0..LEVELS {
             let tightened = if factor < beta { factor } else { beta };
-            let mut w = 2.0 * quantum / tightened;
-            for id in 0..IDS {
-                width[level][id] = T::from_f64(w);
-                let i = T::from_f64(1.0 / width[level][id].to_f64());
-                inverse[level][id] = if i.is_finite() { i } else { T::ZERO };
+            let mut w = 2.0 * half_bin_width / tightened;
+            for refinement in 0..REFINEMENTS {
+                width[level][refinement] = T::from_f64(w);
+                let i = T::from_f64(1.0 / width[level][refinement].to_f64());
+                inverse[level][refinement] = if i.is_finite() { i } else { T::ZERO };
                 w *= 0.25;
             }
             factor *= alpha;
@@ -52,12 +53,12 @@ impl<T: Real> Quantizer<T> {
     /// The code of `original` around `prediction`, and what it decodes to; None when the code would
     /// be too large or is undefined.
     #[inline(always)]
-    pub fn encode(&self, original: T, prediction: T, level: usize, id: usize) -> Option<(i32, T)> {
-        let scaled = (original - prediction) * self.inverse[level][id];
+    pub fn encode(&self, original: T, prediction: T, level: usize, refinement: usize) -> Option<(i32, T)> {
+        let scaled = (original - prediction) * self.inverse[level][refinement];
         // False for NaN as well.
         if scaled.abs() <= T::from_i32(T::MAX_CODE) {
             let code = scaled.round_to_i32();
-            Some((code, self.decode(code, prediction, level, id)))
+            Some((code, self.decode(code, prediction, level, refinement)))
         } else {
             None
         }
@@ -65,8 +66,8 @@ impl<T: Real> Quantizer<T> {
 
     /// What a code stands for.
     #[inline(always)]
-    pub fn decode(&self, code: i32, prediction: T, level: usize, id: usize) -> T {
-        prediction + T::from_i32(code) * self.width[level][id]
+    pub fn decode(&self, code: i32, prediction: T, level: usize, refinement: usize) -> T {
+        prediction + T::from_i32(code) * self.width[level][refinement]
     }
 }
 
@@ -83,9 +84,10 @@ pub fn acceptance<T: Real>(bound: f64) -> T {
     }
 }
 
-/// The bound as far as it is of use. One beyond twice the largest value makes all values 0, which is all that it can do;
-/// where critical points are kept, whose limits are small, the ids and tiers would end far above those: a quarter of
-/// the largest value then makes the smallest streams. Zero only where the bound is.
+/// The bound as far as it is of use. One beyond twice the largest value makes all values 0, which is all that
+/// it can do; where critical points are kept, whose limits are small, the refinements and bound shifts would
+/// end far above those: a quarter of the largest value then makes the smallest streams. Zero only where the
+/// bound is.
 pub fn useful_bound<T: Real>(bound: f64, largest_magnitude: T, preserve: Preserve) -> f64 {
     let most = 2.0 * largest_magnitude.to_f64();
     let lowered = if preserve == Preserve::None { most } else { 0.125 * most };
@@ -97,8 +99,8 @@ pub fn useful_bound<T: Real>(bound: f64, largest_magnitude: T, preserve: Preserv
 }
 
 /// Half the step of the finest level: the bound less the rounding of a reconstruction, so that
-/// candidates at the edge of the interval are not lost to rounding at tight bounds.
-pub fn quantum<T: Real>(bound: f64, largest_magnitude: T) -> f64 {
+/// candidates at the edge of the interval are not lost to rounding at constrained bounds.
+pub fn half_bin_width<T: Real>(bound: f64, largest_magnitude: T) -> f64 {
     let rounding = largest_magnitude.ulp();
     if rounding < 0.25 * bound {
         bound - rounding
@@ -141,10 +143,10 @@ mod tests {
     #[test]
     fn codes_round_trip() {
         let q = Quantizer::<f64>::new(1e-3, 1e-3, 1);
-        for id in 0..IDS {
-            let (code, r) = q.encode(1.2345, 1.0, 2, id).unwrap();
-            assert_eq!(q.decode(code, 1.0, 2, id), r);
-            assert!((r - 1.2345f64).abs() <= 1e-3 / 4f64.powi(id as i32));
+        for refinement in 0..REFINEMENTS {
+            let (code, r) = q.encode(1.2345, 1.0, 2, refinement).unwrap();
+            assert_eq!(q.decode(code, 1.0, 2, refinement), r);
+            assert!((r - 1.2345f64).abs() <= 1e-3 / 4f64.powi(refinement as i32));
         }
         assert_eq!(q.encode(f64::NAN, 0.0, 0, 0), None);
         assert_eq!(q.encode(1e300, 0.0, 0, 0), None);

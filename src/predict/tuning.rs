@@ -1,4 +1,4 @@
-//! Choice of the predictor kernels and the taper from a sample of tiles (CODEC section 4).
+//! Choice of the interpolants and the scaling of the bound by level from a sample of tiles (CODEC section 4).
 //!
 //! Each sampled tile is coded on its own with every option, without any constraint but the error
 //! bound, and the codes of each level are counted. Estimated sizes decide; sums and estimates are
@@ -10,10 +10,10 @@ use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::missing::Missing;
 use crate::grid::tiles::{Grid, TileShape, ANCHOR_LEVEL, LEVELS, POSITIONS, TILE};
-use crate::predict::interpolation::{Kernel, CHOICES};
-use crate::predict::quantizer::{Quantizer, EXACT, MASKED, TAPERS};
+use crate::predict::interpolation::{Interpolant, INTERPOLANTS};
+use crate::predict::quantizer::{Quantizer, EXACT, LEVEL_BOUND_SCALINGS, MASKED};
 use crate::request::{Mode, Preserve};
-use crate::tile::window::{Constraints, Patch, Rectangle};
+use crate::tile::window::{Constraints, Rectangle, TileWindow};
 use crate::tile::Encoder;
 use crate::topology::signature::Rule;
 
@@ -28,14 +28,14 @@ pub struct LevelCount {
     pub bits: u32,
 }
 
-/// By taper, choice and level.
-pub type Counts = [[[LevelCount; LEVELS]; CHOICES]; TAPERS.len()];
+/// By scaling of the bound by level, choice and level.
+pub type Counts = [[[LevelCount; LEVELS]; INTERPOLANTS]; LEVEL_BOUND_SCALINGS.len()];
 
 /// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    pub taper: u8,
-    pub kernels: [u8; ANCHOR_LEVEL],
+    pub level_bound_scaling: u8,
+    pub interpolants: [u8; ANCHOR_LEVEL],
 }
 
 /// Tile number of sample `k`.
@@ -67,8 +67,8 @@ pub unsafe fn count_tile<T: Real>(
     views: [View<'_, T>; 2],
     shape: TileShape,
     missing: Missing,
-    (bound, quantum): (f64, f64),
-    [original, patch]: &mut [Box<Patch<T>>; 2],
+    (bound, half_bin_width): (f64, f64),
+    [original, window]: &mut [Box<TileWindow<T>>; 2],
     counts: &mut Counts,
 ) {
     let constraints = Constraints {
@@ -86,18 +86,19 @@ pub unsafe fn count_tile<T: Real>(
     // SAFETY: the tile lies inside the grid, here and below.
     unsafe { original.load(grid, views, area, &constraints, None) };
     // SAFETY: as above.
-    unsafe { patch.load(grid, views, area, &constraints, None) };
-    for taper in 0..TAPERS.len() {
-        let quantizer = Quantizer::new(bound, quantum, taper as u8);
-        for choice in 0..CHOICES {
-            let kernels = [Kernel::new(choice as u8); ANCHOR_LEVEL];
-            let encoder = Encoder { quantizer: &quantizer, kernels: &kernels, constraints: &constraints };
-            patch.u = original.u;
-            patch.v = original.v;
-            let levels = &mut counts[taper][choice];
+    unsafe { window.load(grid, views, area, &constraints, None) };
+    for level_bound_scaling in 0..LEVEL_BOUND_SCALINGS.len() {
+        let quantizer = Quantizer::new(bound, half_bin_width, level_bound_scaling as u8);
+        for choice in 0..INTERPOLANTS {
+            let interpolants = [Interpolant::new(choice as u8); ANCHOR_LEVEL];
+            let encoder =
+                Encoder { quantizer: &quantizer, interpolants: &interpolants, constraints: &constraints };
+            window.u = original.u;
+            window.v = original.v;
+            let levels = &mut counts[level_bound_scaling][choice];
             let mut add = |level: usize, code| {
                 let (nonzero, bits) = weight(code);
-                levels[level].vertices += (code.id != MASKED) as u32;
+                levels[level].vertices += (code.refinement != MASKED) as u32;
                 levels[level].nonzero += nonzero;
                 levels[level].bits += bits;
             };
@@ -105,19 +106,19 @@ pub unsafe fn count_tile<T: Real>(
             let ends = |last: usize| if last == TILE { 2 } else { 1 };
             for y in [0, TILE].into_iter().take(ends(last_y)) {
                 for x in [0, TILE].into_iter().take(ends(last_x)) {
-                    encoder.vertex(patch, x, y, [T::ZERO; 2], LEVELS - 1);
+                    encoder.vertex(window, x, y, [T::ZERO; 2], LEVELS - 1);
                 }
             }
             for (horizontal, along, across) in [(true, last_x, last_y), (false, last_y, last_x)] {
                 for line in [0, TILE].into_iter().take(ends(across)) {
-                    encoder.line(patch, horizontal, line, along, |k, code, _| {
+                    encoder.line(window, horizontal, line, along, |k, code, _| {
                         if line == 0 {
                             add(k.trailing_zeros() as usize, code);
                         }
                     });
                 }
             }
-            encoder.interior(patch, |position, count, codes| {
+            encoder.interior(window, |position, count, codes| {
                 for i in 0..count {
                     add(POSITIONS[position].2 as usize, codes.get(i));
                 }
@@ -128,10 +129,10 @@ pub unsafe fn count_tile<T: Real>(
 
 /// Whether a code is not zero, and about how many bits it takes besides saying so.
 fn weight(code: symbols::Code) -> (u32, u32) {
-    if code.id == MASKED {
+    if code.refinement == MASKED {
         return (0, 0);
     }
-    if code.id == EXACT {
+    if code.refinement == EXACT {
         return (1, 64);
     }
     let (s, _) = symbols::encode(code);
@@ -152,25 +153,25 @@ fn estimate(c: &LevelCount) -> u64 {
 
 /// The smallest option; the first one of several.
 pub fn decide(counts: &Counts, samples: u64) -> Choice {
-    let mut best = (u64::MAX, Choice { taper: 0, kernels: [0; ANCHOR_LEVEL] });
-    for (taper, by_choice) in counts.iter().enumerate() {
+    let mut best = (u64::MAX, Choice { level_bound_scaling: 0, interpolants: [0; ANCHOR_LEVEL] });
+    for (level_bound_scaling, by_choice) in counts.iter().enumerate() {
         // A finer lattice makes the codes of the anchors longer: log2 of the factor per component.
-        let factor = (TAPERS[taper].1 * 256.0) as u32;
+        let factor = (LEVEL_BOUND_SCALINGS[level_bound_scaling].1 * 256.0) as u32;
         let mut total = 2 * samples * (log2_fixed(factor) - log2_fixed(256)) as u64;
-        let mut kernels = [0u8; ANCHOR_LEVEL];
-        for (level, kernel) in kernels.iter_mut().enumerate() {
+        let mut interpolants = [0u8; ANCHOR_LEVEL];
+        for (level, interpolant) in interpolants.iter_mut().enumerate() {
             let mut smallest = u64::MAX;
             for (choice, levels) in by_choice.iter().enumerate() {
                 let size = estimate(&levels[level]);
                 if size < smallest {
                     smallest = size;
-                    *kernel = choice as u8;
+                    *interpolant = choice as u8;
                 }
             }
             total += smallest;
         }
         if total < best.0 {
-            best = (total, Choice { taper: taper as u8, kernels });
+            best = (total, Choice { level_bound_scaling: level_bound_scaling as u8, interpolants });
         }
     }
     best.1

@@ -1,9 +1,9 @@
 //! The floating-point environment: round to nearest, gradual underflow, no traps.
 //!
-//! The codec promises the same bits everywhere, and its bound and signs hold only in that environment. A caller may
-//! have another one: programs linked with `-Ofast` or by some vendors' compilers flush subnormal numbers to zero,
-//! interval libraries change the direction of rounding, debug builds trap. Every entry of the library sets the
-//! default environment on its thread and restores the caller's.
+//! The codec promises the same bits everywhere, and its bound and signs hold only in that environment. A
+//! caller may have another one: programs linked with `-Ofast` or by some vendors' compilers flush subnormal
+//! numbers to zero, interval libraries change the direction of rounding, debug builds trap. Every entry of
+//! the library sets the default environment on its thread and restores the caller's.
 
 use std::cell::Cell;
 use std::hint::black_box;
@@ -90,8 +90,8 @@ pub fn set_default() {
     control::set(DEFAULT);
 }
 
-/// Arithmetic must not move across a change of the environment, of which the compiler knows nothing: it stays inside
-/// a function that is called through a pointer that the compiler cannot see.
+/// Arithmetic must not move across a change of the environment, of which the compiler knows nothing: it stays
+/// inside a function that is called through a pointer that the compiler cannot see.
 fn run<R, F: FnOnce() -> R>(work: F) -> R {
     #[inline(never)]
     fn call<R, F: FnOnce() -> R>(work: F) -> R {

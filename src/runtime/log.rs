@@ -1,6 +1,7 @@
 //! Events: to the `tracing` subscriber that the application has, and to the function that a C program set.
 //!
-//! The library registers nothing with `tracing`, so an application's subscriber works as if there were no function.
+//! The library registers nothing with `tracing`, so an application's subscriber works as if there were no
+//! function.
 
 use crate::runtime::panics;
 use std::ffi::{c_char, c_int, c_void, CString};
@@ -46,15 +47,15 @@ pub(crate) fn hand_over(level: Level, text: fmt::Arguments<'_>) {
     let Some(Sink { function, user }) = *SINK.read().unwrap_or_else(|e| e.into_inner()) else { return };
     let bytes: Vec<u8> = text.to_string().bytes().filter(|&b| b != 0).collect();
     let message = CString::new(bytes).unwrap_or_default();
-    // SAFETY: whoever set the function promised that it takes these arguments from any thread; the strings live
-    // until it returns.
+    // SAFETY: whoever set the function promised that it takes these arguments from any thread; the strings
+    // live until it returns.
     panics::as_host(|| unsafe {
         function(number(level), c"factz".as_ptr(), message.as_ptr(), user as *mut c_void)
     })
 }
 
-/// An event: `event!(DEBUG, "compressed", nx = grid.nx)` says "compressed nx=40", `event!(ERROR: "{e}")` what the
-/// format makes. Values are evaluated where somebody listens, and may be evaluated twice.
+/// An event: `event!(DEBUG, "compressed", nx = grid.nx)` says "compressed nx=40", `event!(ERROR: "{e}")` what
+/// the format makes. Values are evaluated where somebody listens, and may be evaluated twice.
 macro_rules! event {
     ($level:ident: $($format:tt)+) => {{
         $crate::runtime::panics::as_host(|| tracing::event!(target: "factz", tracing::Level::$level, $($format)+));

@@ -72,8 +72,8 @@ pub fn boxed<T>(value: T) -> Result<Box<T>> {
     Ok(unsafe { Box::from_raw(pointer.cast::<T>()) })
 }
 
-/// A piece of memory that is held while work runs and given back where it fails, so that what describes the failure
-/// (a message, an event for the log) finds room.
+/// A piece of memory that is held while work runs and given back where it fails, so that what describes the
+/// failure (a message, an event for the log) finds room.
 pub struct Reserve(*mut u8);
 
 impl Reserve {

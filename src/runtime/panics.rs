@@ -1,5 +1,5 @@
-//! Panics of the library's own code are not printed: an export catches each and answers with a status. Panics of the
-//! host, of its threads and of the functions that it hands over, go to the hook that the host has.
+//! Panics of the library's own code are not printed: an export catches each and answers with a status. Panics
+//! of the host, of its threads and of the functions that it hands over, go to the hook that the host has.
 
 use crate::runtime::float_env;
 use std::cell::Cell;
@@ -38,7 +38,8 @@ pub(crate) fn as_host<R>(body: impl FnOnce() -> R) -> R {
     run_as(Code::Host, || float_env::with_callers(body))
 }
 
-/// Says that the calling thread is one of the library: a panic of its work is caught and handed on to the caller.
+/// Says that the calling thread is one of the library: a panic of its work is caught and handed on to the
+/// caller.
 pub(crate) fn mark_library_thread() {
     let _ = CODE.try_with(|c| c.set(Code::Worker));
 }

@@ -1,9 +1,10 @@
 //! Threads: pieces of work over a pool that the library owns.
 //!
-//! The pool starts with the first call that wants more than one thread, grows to the largest number asked for, and
-//! sleeps between calls. A caller always works on its own pieces itself, so that one thread means the caller's own,
-//! and a call succeeds where no thread can be started. A forked child makes a pool of its own, and the pool ends
-//! when the library is unloaded. Nothing is allocated on the heap but the list of results.
+//! The pool starts with the first call that wants more than one thread, grows to the largest number asked
+//! for, and sleeps between calls. A caller always works on its own pieces itself, so that one thread means
+//! the caller's own, and a call succeeds where no thread can be started. A forked child makes a pool of its
+//! own, and the pool ends when the library is unloaded. Nothing is allocated on the heap but the list of
+//! results.
 
 mod workers;
 
@@ -33,8 +34,8 @@ impl Threads {
         self.0
     }
 
-    /// Runs `work(state, piece)` for all pieces. Each thread that takes part makes a state of its own. The first
-    /// error ends the work.
+    /// Runs `work(state, piece)` for all pieces. Each thread that takes part makes a state of its own. The
+    /// first error ends the work.
     pub fn for_each<S>(
         self,
         pieces: usize,
@@ -52,8 +53,8 @@ impl Threads {
         job.finish()
     }
 
-    /// The results of `work(state, piece, part)`, in the order of the pieces. The parts are those of `items` that
-    /// `range` gives each piece; they follow one another and do not overlap.
+    /// The results of `work(state, piece, part)`, in the order of the pieces. The parts are those of `items`
+    /// that `range` gives each piece; they follow one another and do not overlap.
     pub fn map_parts<T: Send, S, R: Default + Send>(
         self,
         items: &mut [T],
@@ -67,7 +68,8 @@ impl Threads {
         self.for_each(pieces, state, |state, piece| {
             let part = range(piece);
             assert!(piece + 1 >= pieces || part.end <= range(piece + 1).start, "parts that overlap");
-            // SAFETY: every piece is taken once, and the assertion of each keeps its part below those behind it.
+            // SAFETY: every piece is taken once, and the assertion of each keeps its part below those behind
+            // it.
             let (part, slot) = unsafe { (parts.part(part), slots.part(piece..piece + 1)) };
             slot[0] = work(state, piece, part)?;
             Ok(())

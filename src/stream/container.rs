@@ -2,12 +2,12 @@
 
 use crate::entropy::lanes::STATE_BYTES;
 use crate::entropy::tables::{TABLES, V1_ANS_TABLES};
-use crate::entropy::Model;
+use crate::entropy::EntropyTable;
 use crate::error::{Error, Result, Status};
 use crate::grid::missing::{fill_value, Missing};
 use crate::grid::tiles::{Grid, ANCHOR_LEVEL};
-use crate::predict::interpolation::CHOICES;
-use crate::predict::quantizer::TAPERS;
+use crate::predict::interpolation::INTERPOLANTS;
+use crate::predict::quantizer::LEVEL_BOUND_SCALINGS;
 use crate::report::StreamInfo;
 use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
 use crate::runtime::memory;
@@ -197,7 +197,7 @@ impl Header {
         }
         let mut kernels = [0; ANCHOR_LEVEL];
         for (level, k) in kernels.iter_mut().enumerate() {
-            *k = choice("predictor kernel", 21 + level, CHOICES as u8)?;
+            *k = choice("predictor kernel", 21 + level, INTERPOLANTS as u8)?;
         }
         let group_log2 = choice("group size", 19, if version == 1 { MAX_GROUP_LOG2 + 1 } else { 1 })?;
         let mut header = Header {
@@ -216,7 +216,7 @@ impl Header {
             content: if choice("content", 18, 2)? == 0 { Content::Coded } else { Content::Stored },
             group_log2,
             groups: u64_at(120),
-            taper: choice("taper", 20, TAPERS.len() as u8)?,
+            taper: choice("taper", 20, LEVEL_BOUND_SCALINGS.len() as u8)?,
             kernels,
             table_bytes: u32::from_le_bytes([h[28], h[29], h[30], h[31]]),
             nx: u64_at(32),
@@ -299,7 +299,7 @@ const fn directory_bytes(tables: usize) -> usize {
 }
 
 /// The table section: a directory of sizes, then the tables.
-pub fn write_tables<M: Model>(models: &[M]) -> Result<Vec<u8>> {
+pub fn write_tables<E: EntropyTable>(models: &[E]) -> Result<Vec<u8>> {
     let directory = directory_bytes(models.len());
     let mut out = memory::with_capacity(directory + models.len() * 4 * u8::MAX as usize)?;
     out.resize(directory, 0);
@@ -324,13 +324,13 @@ pub fn group_word(tiles: u64, bytes: usize) -> u32 {
 }
 
 /// Where the parts of a coded stream lie.
-pub struct Parts<'a, M> {
-    pub models: Vec<M>,
+pub struct Parts<'a, E> {
+    pub models: Vec<E>,
     pub groups: Vec<Group<'a>>,
 }
 
 /// Splits a coded stream (cut to its own length) into tables and groups.
-pub fn split<'a, M: Model>(header: &Header, stream: &'a [u8]) -> Result<Parts<'a, M>> {
+pub fn split<'a, E: EntropyTable>(header: &Header, stream: &'a [u8]) -> Result<Parts<'a, E>> {
     let short = || Error::corrupt("the parts of the stream do not add up to its length");
     let body = &stream[HEADER_BYTES..];
     let (tables, body) = body.split_at_checked(header.table_bytes as usize).ok_or_else(short)?;
@@ -339,7 +339,7 @@ pub fn split<'a, M: Model>(header: &Header, stream: &'a [u8]) -> Result<Parts<'a
     let mut models = memory::with_capacity(count)?;
     for &size in &sizes[..count] {
         let (table, rest) = tables.split_at_checked(4 * size as usize).ok_or_else(short)?;
-        models.push(M::read(table)?);
+        models.push(E::read(table)?);
         tables = rest;
     }
     let groups = header.groups as usize;

@@ -1,23 +1,23 @@
-//! The codes of one tile in the order of the stream: mask state, activity classes, symbols, raw bits.
+//! The codes of one tile in the order of the stream: mask state, activities, symbols, raw bits.
 
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::entropy::symbols::{self, Code, RAW_BITS, STORED, ZERO};
-use crate::entropy::tables::{class_of, class_of_rows, BLOCKS, CLASSES, ROW_BLOCK, ROW_CLASSES};
+use crate::entropy::tables::{activity_of, row_activity_of, ACTIVITIES, BLOCKS, ROW_ACTIVITIES, ROW_BLOCK};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::tiles::{TileShape, POSITIONS, POSITION_OF, TILE, TILE_VERTICES};
 use crate::predict::interpolation::ROW;
-use crate::predict::lorenzo::TIERS;
+use crate::predict::lorenzo::BOUND_SHIFTS;
 use crate::predict::quantizer::{EXACT, MASKED};
 use crate::request::Predictor;
 use crate::runtime::memory;
 use crate::stream::container;
-use crate::tile::window::Codes;
+use crate::tile::window::RowCodes;
 use std::ops::Range;
 
-/// How much of a tile a mask covers; a tile's mode is 9 * tier + 3 * (state of zero) + (state of fill), the
-/// tier being that of `lorenzo`.
+/// How much of a tile a mask covers; a tile's mask state is 9 * bound shift + 3 * (state of zero) + (state of
+/// fill), the bound shift being that of `lorenzo`.
 pub const NONE: u8 = 0;
 pub const ALL: u8 = 1;
 pub const SOME: u8 = 2;
@@ -36,13 +36,13 @@ pub struct Masks {
 
 /// One tile between the front end and the entropy coder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TileCodes {
-    pub mode: u8,
-    /// Activity classes of the blocks; the first one is that of all vertices where tiles are coded by rows.
-    pub classes: [u8; 3],
+pub struct QuantizedTile {
+    pub mask_state: u8,
+    /// activities of the blocks; the first one is that of all vertices where tiles are coded by rows.
+    pub activities: [u8; 3],
     /// Present where a mask covers something.
     pub masks: Option<Box<Masks>>,
-    /// Symbols of the vertices without a mask in blocks of a class above 0, by position.
+    /// Symbols of the vertices without a mask in blocks of an activity above 0, by position.
     pub symbols: Vec<u8>,
     /// Raw bits of those symbols that have some, 64 at a time.
     pub raw: Vec<u64>,
@@ -67,13 +67,13 @@ pub enum GroupLayout {
 /// What the entropy coder has to know of the codes: they mean other vertices, and their raw bits other
 /// things, with another predictor or element type.
 #[derive(Clone, Copy, Debug)]
-pub struct Scheme {
+pub struct TileCoding {
     pub predictor: Predictor,
     pub element_bytes: usize,
     pub layout: GroupLayout,
 }
 
-impl Scheme {
+impl TileCoding {
     /// That of streams of a version of the format.
     pub fn new(version: u16, predictor: Predictor, element_bytes: usize) -> Self {
         let layout = match version {
@@ -81,15 +81,15 @@ impl Scheme {
             2 => GroupLayout::Lists,
             _ => GroupLayout::Rows,
         };
-        Scheme { predictor, element_bytes, layout }
+        TileCoding { predictor, element_bytes, layout }
     }
 
     /// That of the streams that are written now.
     pub fn newest(predictor: Predictor, element_bytes: usize) -> Self {
-        Scheme::new(container::version_of(predictor), predictor, element_bytes)
+        TileCoding::new(container::version_of(predictor), predictor, element_bytes)
     }
 
-    /// The positions of a tile that have a class of their own.
+    /// The positions of a tile that have an activity of their own.
     #[inline(always)]
     pub fn blocks(self) -> &'static [Range<usize>] {
         match self.layout {
@@ -98,60 +98,64 @@ impl Scheme {
         }
     }
 
-    /// The number of classes of a block.
-    pub fn classes(self) -> usize {
+    /// The number of activities of a block.
+    pub fn activities(self) -> usize {
         match self.layout {
-            GroupLayout::Rows => ROW_CLASSES,
-            _ => CLASSES,
+            GroupLayout::Rows => ROW_ACTIVITIES,
+            _ => ACTIVITIES,
         }
     }
 
-    /// The class of a block with `active` vertices whose codes cost about `cost` bits.
-    fn class_of(self, cost: u64, active: u64) -> u8 {
+    /// The activity of a block with `active` vertices whose codes cost about `cost` bits.
+    fn activity_of(self, cost: u64, active: u64) -> u8 {
         match self.layout {
-            GroupLayout::Rows => class_of_rows(cost, active),
-            _ => class_of(cost, active),
+            GroupLayout::Rows => row_activity_of(cost, active),
+            _ => activity_of(cost, active),
         }
     }
 
-    /// The number of tile modes.
-    pub fn modes(self) -> u8 {
+    /// The number of mask states.
+    pub fn mask_states(self) -> u8 {
         match self.predictor {
             Predictor::Hierarchical => MASK_STATES,
-            Predictor::Lorenzo => MASK_STATES * TIERS as u8,
+            Predictor::Lorenzo => MASK_STATES * BOUND_SHIFTS as u8,
         }
     }
 
-    /// Whether codes at this position are base codes, which digits follow: those of anchors, and all of the
-    /// Lorenzo predictor.
+    /// Whether codes at this position are coarse codes, which refinement bits follow: those of anchors, and
+    /// all of the Lorenzo predictor.
     #[inline(always)]
-    pub fn has_digits(self, position: usize) -> bool {
+    pub fn has_refinement_bits(self, position: usize) -> bool {
         position == 0 || self.predictor == Predictor::Lorenzo
     }
 
-    /// Raw bits that follow a symbol: stored values take two elements, and a tightened base code is
-    /// followed by its digits.
+    /// Raw bits that follow a symbol: stored values take two elements, and a tightened coarse code is
+    /// followed by its refinement bits.
     #[inline(always)]
     pub fn raw_bits(self, symbol: u8, position: usize) -> u32 {
         if symbol == STORED {
             16 * self.element_bytes as u32
         } else {
-            let digits = if self.has_digits(position) { 4 * symbols::id_of(symbol) as u32 } else { 0 };
-            RAW_BITS[symbol as usize] as u32 + digits
+            let refinement_bits = if self.has_refinement_bits(position) {
+                4 * symbols::refinement_of(symbol) as u32
+            } else {
+                0
+            };
+            RAW_BITS[symbol as usize] as u32 + refinement_bits
         }
     }
 
-    /// Whether a symbol may occur at any position: what follows a base code is at most 64 bits for values of
-    /// four bytes.
+    /// Whether a symbol may occur at any position: what follows a coarse code is at most 64 bits for values
+    /// of four bytes.
     #[inline(always)]
     pub fn allows(self, symbol: u8) -> bool {
         self.predictor != Predictor::Lorenzo || self.element_bytes > 4 || self.raw_bits(symbol, 1) <= 64
     }
 
-    /// The class of the block that holds the positions of a step.
+    /// The activity of the block that holds the positions of a step.
     #[inline(always)]
-    pub fn class_at(self, codes: &TileCodes, step: usize) -> u8 {
-        codes.classes[if self.layout == GroupLayout::Rows || step < BLOCKS[1].start / 32 {
+    pub fn activity_at(self, codes: &QuantizedTile, step: usize) -> u8 {
+        codes.activities[if self.layout == GroupLayout::Rows || step < BLOCKS[1].start / 32 {
             0
         } else if step < BLOCKS[2].start / 32 {
             1
@@ -198,30 +202,30 @@ impl Scheme {
     }
 }
 
-impl TileCodes {
-    /// Whether a tile of this mode has vertices without a mask.
-    pub fn has_codes(mode: u8) -> bool {
-        mode % MASK_STATES / 3 != ALL && mode % 3 != ALL
+impl QuantizedTile {
+    /// Whether a tile of this mask state has vertices without a mask.
+    pub fn has_codes(mask_state: u8) -> bool {
+        mask_state % MASK_STATES / 3 != ALL && mask_state % 3 != ALL
     }
 
     /// How much the zero and the fill mask cover.
-    pub fn mask_states(&self) -> (u8, u8) {
-        (self.mode % MASK_STATES / 3, self.mode % 3)
+    pub fn mask_coverage(&self) -> (u8, u8) {
+        (self.mask_state % MASK_STATES / 3, self.mask_state % 3)
     }
 
-    /// The tier of the tile.
-    pub fn tier(&self) -> usize {
-        (self.mode / MASK_STATES) as usize
+    /// The bound shift of the tile.
+    pub fn bound_shift(&self) -> usize {
+        (self.mask_state / MASK_STATES) as usize
     }
 
     /// Symbol and raw bits of the anchor; `ZERO` where it has none of its own.
-    pub fn anchor(&self, scheme: Scheme) -> (u8, u128) {
+    pub fn anchor(&self, coding: TileCoding) -> (u8, u128) {
         let masked = self.masks.as_ref().is_some_and(|m| (m.zero[0] | m.fill[0]) & 1 != 0);
-        if masked || self.classes[0] == 0 {
+        if masked || self.activities[0] == 0 {
             return (ZERO, 0);
         }
         let symbol = self.symbols[0];
-        let words = scheme.raw_bits(symbol, 0).div_ceil(64) as usize;
+        let words = coding.raw_bits(symbol, 0).div_ceil(64) as usize;
         (symbol, self.raw[..words].iter().rev().fold(0, |value, &w| value << 64 | w as u128))
     }
 
@@ -262,31 +266,31 @@ pub fn for_mask_bytes(shape: &TileShape, rows: &MaskRows, mut visit: impl FnMut(
 }
 
 /// Collects the codes of a tile in any order.
-pub struct Builder {
+pub struct QuantizedTileBuilder {
     pub symbols: [u8; TILE_VERTICES],
     raw: [u64; TILE_VERTICES],
-    /// Of base codes with an id above 0.
-    digits: [u32; TILE_VERTICES],
+    /// Of coarse codes with a refinement above 0.
+    refinement_bits: [u32; TILE_VERTICES],
     /// Raw elements of the tile that is put in order: two for each vertex at most.
     words: Vec<u64>,
 }
 
-impl Builder {
-    /// On the heap, as a patch.
+impl QuantizedTileBuilder {
+    /// On the heap, as a window.
     #[inline(never)]
     pub fn new() -> Result<Box<Self>> {
-        memory::boxed(Builder {
+        memory::boxed(QuantizedTileBuilder {
             symbols: [ZERO; TILE_VERTICES],
             raw: [0; TILE_VERTICES],
-            digits: [0; TILE_VERTICES],
+            refinement_bits: [0; TILE_VERTICES],
             words: memory::with_capacity(2 * TILE_VERTICES)?,
         })
     }
 
     #[inline(always)]
     pub fn put(&mut self, position: usize, code: Code) {
-        if code.id >= EXACT {
-            debug_assert!(code.id == EXACT || code.id == MASKED);
+        if code.refinement >= EXACT {
+            debug_assert!(code.refinement == EXACT || code.refinement == MASKED);
             self.symbols[position] = STORED;
             return;
         }
@@ -298,9 +302,9 @@ impl Builder {
     }
 
     /// The codes of a row of `count` vertices at successive positions.
-    pub fn put_row(&mut self, position: usize, count: usize, codes: &Codes) {
+    pub fn put_row(&mut self, position: usize, count: usize, codes: &RowCodes) {
         let any = |q: &[i32; ROW]| q[..count].iter().fold(0, |any, q| any | q);
-        if any(&codes.q[0]) | any(&codes.q[1]) == 0 && codes.id == [0; ROW] {
+        if any(&codes.q[0]) | any(&codes.q[1]) == 0 && codes.refinement == [0; ROW] {
             self.symbols[position..position + count].fill(ZERO);
             return;
         }
@@ -309,7 +313,7 @@ impl Builder {
         }
     }
 
-    /// The codes with id 0 of 32 vertices at successive positions.
+    /// The codes with refinement 0 of 32 vertices at successive positions.
     #[inline(always)]
     pub fn put_differences(&mut self, position: usize, [u, v]: &[[i32; LANES]; 2]) {
         let symbols: &mut [u8; LANES] =
@@ -318,7 +322,7 @@ impl Builder {
             let large: [u8; LANES] =
                 std::array::from_fn(|i| !(symbols::is_small(u[i]) & symbols::is_small(v[i])) as u8);
             for i in lanes(lanes_above(&large, 1)) {
-                self.put(position + i, Code { id: 0, q: [u[i], v[i]] });
+                self.put(position + i, Code { refinement: 0, q: [u[i], v[i]] });
             }
         }
     }
@@ -327,9 +331,9 @@ impl Builder {
         self.symbols[step * LANES..][..LANES].try_into().expect("the length is LANES")
     }
 
-    /// The digits below a base code (see `stage::anchor`).
-    pub fn put_digits(&mut self, position: usize, digits: u32) {
-        self.digits[position] = digits;
+    /// The refinement bits below a coarse code (see `predict::anchors`).
+    pub fn put_refinement_bits(&mut self, position: usize, refinement_bits: u32) {
+        self.refinement_bits[position] = refinement_bits;
     }
 
     /// Puts the codes in order, dropping blocks that are all zero. Values that are stored are read
@@ -339,12 +343,12 @@ impl Builder {
     /// The views must cover the owned vertices of the tile.
     pub unsafe fn finish<T: Real>(
         &mut self,
-        scheme: Scheme,
+        coding: TileCoding,
         shape: &TileShape,
-        tier: usize,
+        bound_shift: usize,
         masks: Masks,
         [u, v]: [View<'_, T>; 2],
-    ) -> Result<TileCodes> {
+    ) -> Result<QuantizedTile> {
         let (width, height) = shape.owned();
         let state = |rows: &MaskRows| {
             let set: u32 = rows.iter().map(|r| r.count_ones()).sum();
@@ -355,13 +359,13 @@ impl Builder {
             }
         };
         let states = 3 * state(&masks.zero) + state(&masks.fill);
-        let mode = MASK_STATES * tier as u8 + states;
+        let mask_state = MASK_STATES * bound_shift as u8 + states;
         let masks = if states == 0 { None } else { Some(memory::boxed(masks)?) };
-        let mut codes = TileCodes { mode, masks, ..Default::default() };
-        if TileCodes::has_codes(mode) {
-            let active = scheme.active(shape, codes.masks.as_deref());
+        let mut codes = QuantizedTile { mask_state, masks, ..Default::default() };
+        if QuantizedTile::has_codes(mask_state) {
+            let active = coding.active(shape, codes.masks.as_deref());
             let mut count = 0;
-            for (block, class) in scheme.blocks().iter().zip(&mut codes.classes) {
+            for (block, activity) in coding.blocks().iter().zip(&mut codes.activities) {
                 let (mut cost, mut vertices) = (0, 0);
                 for step in block.start / 32..block.end / 32 {
                     let mask = active[step];
@@ -369,17 +373,19 @@ impl Builder {
                     vertices += mask.count_ones() as u64;
                     cost += 3 * (lanes_above(symbols, 1) & mask).count_ones() as u64;
                     for lane in lanes(lanes_above(symbols, symbols::FIRST_WITH_RAW_BITS) & mask) {
-                        cost += scheme.raw_bits(symbols[lane], step * 32 + lane) as u64;
+                        cost += coding.raw_bits(symbols[lane], step * 32 + lane) as u64;
                     }
                 }
-                *class = scheme.class_of(cost, vertices);
-                count += if *class > 0 { vertices as usize } else { 0 };
+                *activity = coding.activity_of(cost, vertices);
+                count += if *activity > 0 { vertices as usize } else { 0 };
             }
             // A field of noise holds as much here as the input does: no room to spare.
             codes.symbols = memory::with_capacity(count)?;
             let mut words = std::mem::take(&mut self.words);
             words.clear();
-            for (block, _) in scheme.blocks().iter().zip(&codes.classes).filter(|&(_, &class)| class > 0) {
+            for (block, _) in
+                coding.blocks().iter().zip(&codes.activities).filter(|&(_, &activity)| activity > 0)
+            {
                 for step in block.start / 32..block.end / 32 {
                     let mask = active[step];
                     let symbols = self.step(step);
@@ -391,7 +397,7 @@ impl Builder {
                     for lane in lanes(lanes_above(symbols, symbols::FIRST_WITH_RAW_BITS) & mask) {
                         let (s, position) = (symbols[lane], step * 32 + lane);
                         if s == STORED {
-                            let (x, y) = scheme.vertex(position);
+                            let (x, y) = coding.vertex(position);
                             let (x, y) = ((shape.x0 + x as u64) as i64, (shape.y0 + y as u64) as i64);
                             // SAFETY: the vertex belongs to the tile.
                             let [a, b] = [&u, &v].map(|view| unsafe { view.get(x, y) }.to_bits64());
@@ -402,12 +408,16 @@ impl Builder {
                             }
                         } else {
                             let bits = RAW_BITS[s as usize] as u32;
-                            let digits = scheme.raw_bits(s, position) - bits;
-                            if bits + digits > 0 {
+                            let refinement_bits = coding.raw_bits(s, position) - bits;
+                            if bits + refinement_bits > 0 {
                                 let value = self.raw[position] as u128
-                                    | if digits > 0 { (self.digits[position] as u128) << bits } else { 0 };
+                                    | if refinement_bits > 0 {
+                                        (self.refinement_bits[position] as u128) << bits
+                                    } else {
+                                        0
+                                    };
                                 words.push(value as u64);
-                                if bits + digits > 64 {
+                                if bits + refinement_bits > 64 {
                                     words.push((value >> 64) as u64);
                                 }
                             }
@@ -423,23 +433,23 @@ impl Builder {
 }
 
 /// The codes of a tile spread out by position, for decoding.
-pub struct Spread {
+pub struct SymbolsByPosition {
     pub symbols: [u8; TILE_VERTICES],
     raw_at: [u16; TILE_VERTICES],
 }
 
-impl Spread {
-    /// On the heap, as a patch.
+impl SymbolsByPosition {
+    /// On the heap, as a window.
     #[inline(never)]
     pub fn new() -> Result<Box<Self>> {
-        memory::boxed(Spread { symbols: [ZERO; TILE_VERTICES], raw_at: [0; TILE_VERTICES] })
+        memory::boxed(SymbolsByPosition { symbols: [ZERO; TILE_VERTICES], raw_at: [0; TILE_VERTICES] })
     }
 
-    pub fn fill(&mut self, codes: &TileCodes, shape: &TileShape, scheme: Scheme) {
-        let active = scheme.active(shape, codes.masks.as_deref());
+    pub fn fill(&mut self, codes: &QuantizedTile, shape: &TileShape, coding: TileCoding) {
+        let active = coding.active(shape, codes.masks.as_deref());
         let (mut next, mut raw) = (0, 0u16);
-        for (block, &class) in BLOCKS.iter().zip(&codes.classes) {
-            if class == 0 {
+        for (block, &activity) in BLOCKS.iter().zip(&codes.activities) {
+            if activity == 0 {
                 self.symbols[block.clone()].fill(ZERO);
                 continue;
             }
@@ -464,7 +474,7 @@ impl Spread {
                     if s >= symbols::FIRST_WITH_RAW_BITS || (step == 0 && lane == 0) {
                         let position = step * 32 + lane;
                         self.raw_at[position] = raw;
-                        raw += scheme.raw_bits(s, position).div_ceil(64) as u16;
+                        raw += coding.raw_bits(s, position).div_ceil(64) as u16;
                     }
                 }
             }
@@ -472,15 +482,15 @@ impl Spread {
     }
 
     /// First 64 raw bits of a position whose symbol may have some; anything where it has none, as a
-    /// pair of zeros with an id above 0.
+    /// pair of zeros with a refinement above 0.
     #[inline(always)]
-    pub fn raw(&self, codes: &TileCodes, position: usize) -> u64 {
+    pub fn raw(&self, codes: &QuantizedTile, position: usize) -> u64 {
         codes.raw.get(self.raw_at[position] as usize).copied().unwrap_or(0)
     }
 
     /// The values of a position whose symbol is `STORED`.
     #[inline(always)]
-    pub fn stored<T: Real>(&self, codes: &TileCodes, position: usize) -> [T; 2] {
+    pub fn stored<T: Real>(&self, codes: &QuantizedTile, position: usize) -> [T; 2] {
         let at = self.raw_at[position] as usize;
         if T::BYTES == 4 {
             [T::from_bits64(codes.raw[at] & u32::MAX as u64), T::from_bits64(codes.raw[at] >> 32)]
@@ -498,14 +508,15 @@ mod tests {
     #[test]
     fn symbols_above_the_first_with_raw_bits_may_have_none() {
         // A tightened vertex that decodes to its prediction, after all elements of `raw`.
-        let (tightened, bits) = symbols::encode(Code { id: 1, q: [0; 2] });
+        let (tightened, bits) = symbols::encode(Code { refinement: 1, q: [0; 2] });
         assert!(tightened >= symbols::FIRST_WITH_RAW_BITS && RAW_BITS[tightened as usize] == 0 && bits == 0);
-        let mut codes = TileCodes { classes: [0, 0, 1], symbols: vec![ZERO; 768], ..Default::default() };
+        let mut codes =
+            QuantizedTile { activities: [0, 0, 1], symbols: vec![ZERO; 768], ..Default::default() };
         *codes.symbols.last_mut().unwrap() = tightened;
-        let mut spread = Spread::new().unwrap();
-        let scheme = Scheme::newest(Predictor::Hierarchical, 4);
-        spread.fill(&codes, &Grid::new(64, 64).tile(0), scheme);
+        let mut spread = SymbolsByPosition::new().unwrap();
+        let coding = TileCoding::newest(Predictor::Hierarchical, 4);
+        spread.fill(&codes, &Grid::new(64, 64).tile(0), coding);
         let code = symbols::decode(tightened, spread.raw(&codes, TILE_VERTICES - 1));
-        assert_eq!(code, Code { id: 1, q: [0; 2] });
+        assert_eq!(code, Code { refinement: 1, q: [0; 2] });
     }
 }

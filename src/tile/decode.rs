@@ -1,16 +1,16 @@
-//! Codes to the values of a patch.
+//! Codes to the values of a window.
 
-use super::window::{line_order, row_order, Patch};
+use super::window::{line_order, row_order, TileWindow};
 use crate::entropy::symbols::Code;
 use crate::grid::element::Real;
 use crate::grid::tiles::ANCHOR_LEVEL;
-use crate::predict::interpolation::{along, row, Kernel};
+use crate::predict::interpolation::{along, row, Interpolant};
 use crate::predict::quantizer::Quantizer;
 
 /// Reconstructs vertices from codes: the mirror of [`Encoder`], with no tests of any kind.
 pub struct Decoder<'a, T> {
     pub quantizer: &'a Quantizer<T>,
-    pub kernels: &'a [Kernel<T>; ANCHOR_LEVEL],
+    pub interpolants: &'a [Interpolant<T>; ANCHOR_LEVEL],
 }
 
 /// What a decoder finds for a vertex.
@@ -26,10 +26,10 @@ impl<T: Real> Decoder<'_, T> {
     fn value(&self, decoded: Decoded<T>, prediction: [T; 2], level: usize) -> [T; 2] {
         match decoded {
             Decoded::Coded(code) => {
-                let id = code.id as usize;
+                let refinement = code.refinement as usize;
                 [
-                    self.quantizer.decode(code.q[0], prediction[0], level, id),
-                    self.quantizer.decode(code.q[1], prediction[1], level, id),
+                    self.quantizer.decode(code.q[0], prediction[0], level, refinement),
+                    self.quantizer.decode(code.q[1], prediction[1], level, refinement),
                 ]
             }
             Decoded::Given(value) => value,
@@ -39,9 +39,11 @@ impl<T: Real> Decoder<'_, T> {
     /// Fills in the vertices of a line of values u, v with both ends (or the first) final.
     pub fn line(&self, u: &mut [T], v: &mut [T], last: usize, mut next: impl FnMut(usize) -> Decoded<T>) {
         line_order(last, |level, step, k| {
-            let kernel = &self.kernels[level];
-            let prediction =
-                [along(kernel, u, k, step, k, step, last), along(kernel, v, k, step, k, step, last)];
+            let interpolant = &self.interpolants[level];
+            let prediction = [
+                along(interpolant, u, k, step, k, step, last),
+                along(interpolant, v, k, step, k, step, last),
+            ];
             [u[k], v[k]] = self.value(next(k), prediction, level);
         });
     }
@@ -50,49 +52,49 @@ impl<T: Real> Decoder<'_, T> {
     /// says that the codes of a row are all zero, without masks; else `next` gives them one by one.
     pub fn interior(
         &self,
-        patch: &mut Patch<T>,
+        window: &mut TileWindow<T>,
         zero: impl Fn(usize, usize) -> bool,
         next: impl Fn(usize, usize, usize) -> Decoded<T>,
     ) {
-        self.level::<16>(patch, &zero, &next);
-        self.level::<8>(patch, &zero, &next);
-        self.level::<4>(patch, &zero, &next);
-        self.level::<2>(patch, &zero, &next);
-        self.level::<1>(patch, &zero, &next);
+        self.level::<16>(window, &zero, &next);
+        self.level::<8>(window, &zero, &next);
+        self.level::<4>(window, &zero, &next);
+        self.level::<2>(window, &zero, &next);
+        self.level::<1>(window, &zero, &next);
     }
 
     fn level<const STEP: usize>(
         &self,
-        patch: &mut Patch<T>,
+        window: &mut TileWindow<T>,
         zero: &impl Fn(usize, usize) -> bool,
         next: &impl Fn(usize, usize, usize) -> Decoded<T>,
     ) {
-        self.phase::<STEP, 0>(patch, zero, next);
-        self.phase::<STEP, 1>(patch, zero, next);
-        self.phase::<STEP, 2>(patch, zero, next);
+        self.phase::<STEP, 0>(window, zero, next);
+        self.phase::<STEP, 1>(window, zero, next);
+        self.phase::<STEP, 2>(window, zero, next);
     }
 
     fn phase<const STEP: usize, const PHASE: usize>(
         &self,
-        patch: &mut Patch<T>,
+        window: &mut TileWindow<T>,
         zero: &impl Fn(usize, usize) -> bool,
         next: &impl Fn(usize, usize, usize) -> Decoded<T>,
     ) {
         let level = STEP.trailing_zeros() as usize;
-        let last = (patch.width - 1, patch.height - 1);
+        let last = (window.width - 1, window.height - 1);
         row_order::<STEP, PHASE>(last, |first_x, y, position, count| {
-            let kernel = &self.kernels[level];
-            let u = row::<T, STEP, PHASE>(kernel, &patch.u, y, count, last);
-            let v = row::<T, STEP, PHASE>(kernel, &patch.v, y, count, last);
+            let interpolant = &self.interpolants[level];
+            let u = row::<T, STEP, PHASE>(interpolant, &window.u, y, count, last);
+            let v = row::<T, STEP, PHASE>(interpolant, &window.v, y, count, last);
             if zero(position, count) {
                 let decoded = [u, v].map(|p| p.map(|p| self.quantizer.decode(0, p, level, 0)));
                 for (i, (&u, &v)) in decoded[0].iter().zip(&decoded[1]).enumerate().take(count) {
-                    patch.set(first_x + 2 * STEP * i, y, [u, v]);
+                    window.set(first_x + 2 * STEP * i, y, [u, v]);
                 }
             } else {
                 for (i, (&u, &v)) in u.iter().zip(&v).enumerate().take(count) {
                     let x = first_x + 2 * STEP * i;
-                    patch.set(x, y, self.value(next(position + i, x, y), [u, v], level));
+                    window.set(x, y, self.value(next(position + i, x, y), [u, v], level));
                 }
             }
         });

@@ -1,11 +1,11 @@
-//! The front end: a patch of vertices, the constraints on them, and their coding in dyadic order.
+//! The front end: a window of vertices, the constraints on them, and their coding in dyadic order.
 //!
-//! A patch is a rectangle of at most 34 x 34 vertices that holds every triangle around the vertices
+//! A window is a rectangle of at most 34 x 34 vertices that holds every triangle around the vertices
 //! that are coded in it: three rows for a segment of a horizontal lattice line, three columns for a
 //! vertical one, 3 x 3 for an anchor, the closed tile for the interior,
 //! and the tile with all vertices around it for the Lorenzo predictor. Loading it finds the masks and
 //! the constraints from the original values; coding then replaces values by what the decoder will
-//! see, coarse to fine (CODEC section 4). In the speculative mode the patch is the state "committed
+//! see, coarse to fine (CODEC section 4). In the speculative mode the window is the state "committed
 //! where committed, original elsewhere" of CODEC section 3.
 
 use crate::entropy::symbols::Code;
@@ -15,7 +15,7 @@ use crate::grid::field::View;
 use crate::grid::missing::{has_negative_zero, Missing};
 use crate::grid::tiles::{corners, Grid, Triangle, ANCHOR_LEVEL, FRAMED, INCIDENT, TILE};
 use crate::predict::interpolation::{PITCH, ROW};
-use crate::request::{Mode, Preserve, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
+use crate::request::{Mode, Preserve, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use crate::runtime::memory;
 use crate::topology::bound::{axis_distance, triangle_bound};
 use crate::topology::signature::{is_critical, same, signature, Rule};
@@ -33,25 +33,26 @@ pub struct Constraints<T> {
     pub halo: u32,
     pub pin: u32,
     pub missing: Missing,
-    /// Bits of u and v of the vertices under the fill mask: the fill value, or those of the first non-finite vertex.
+    /// Bits of u and v of the vertices under the fill mask: the fill value, or those of the first non-finite
+    /// vertex.
     pub fill: Option<[u64; 2]>,
 }
 
-/// Counts of what was met while coding; sums over patches.
+/// Counts of what was met while coding; sums over windows.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
+pub struct EncodeStats {
     pub exact: u64,
     pub critical: u64,
     pub max_error: f64,
 }
 
-impl Tally {
-    pub fn sum(tallies: &[Tally]) -> Tally {
-        tallies.iter().fold(Tally::default(), |sum, &tally| sum.merge(tally))
+impl EncodeStats {
+    pub fn sum(stats: &[EncodeStats]) -> EncodeStats {
+        stats.iter().fold(EncodeStats::default(), |sum, &stats| sum.merge(stats))
     }
 
-    pub fn merge(self, other: Tally) -> Tally {
-        Tally {
+    pub fn merge(self, other: EncodeStats) -> EncodeStats {
+        EncodeStats {
             exact: self.exact + other.exact,
             critical: self.critical + other.critical,
             max_error: if other.max_error > self.max_error { other.max_error } else { self.max_error },
@@ -60,7 +61,7 @@ impl Tally {
 }
 
 /// A rectangle of vertices with their masks and constraints. Bit x of a mask's row y is column x.
-pub struct Patch<T> {
+pub struct TileWindow<T> {
     /// Columns and rows.
     pub width: usize,
     pub height: usize,
@@ -75,16 +76,16 @@ pub struct Patch<T> {
     /// Those of them that carry the fill pattern.
     pub fill: [u64; FRAMED],
     /// Vertices whose triangles could change within the error bound.
-    pub tight: [u64; FRAMED],
-    pub any_tight: bool,
+    pub constrained: [u64; FRAMED],
+    pub any_constrained: bool,
     any_missing: bool,
     spans: [Span<T>; FRAMED],
-    /// Errors must stay strictly below this (only looked at where tight).
-    pub limit: [T; PITCH * FRAMED],
-    pub tally: Tally,
+    /// Errors must stay strictly below this (only looked at where constrained).
+    pub bounds: [T; PITCH * FRAMED],
+    pub stats: EncodeStats,
 }
 
-/// Which vertices of the grid a patch holds.
+/// Which vertices of the grid a window holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Rectangle {
     pub x0: u64,
@@ -96,8 +97,8 @@ pub struct Rectangle {
 /// Parts of a row that are looked at side by side, so that the compiler can use vector instructions.
 const PARTS: usize = 4;
 
-/// The smallest and the largest value of each component of a row, by part: no numbers where one of its values is
-/// none or infinite.
+/// The smallest and the largest value of each component of a row, by part: no numbers where one of its values
+/// is none or infinite.
 #[derive(Clone, Copy, Default)]
 struct Span<T> {
     low: [[T; PARTS]; 2],
@@ -171,7 +172,7 @@ impl<T: Real> Extremes<T> {
     }
 }
 
-/// Flags of a row of a patch, a byte for each vertex.
+/// Flags of a row of a window, a byte for each vertex.
 const FLAGS: usize = FRAMED.next_multiple_of(8);
 
 /// One bit of each flag, eight at a time.
@@ -185,11 +186,11 @@ fn bits_of(flags: &[u8; FLAGS], bit: u32) -> u64 {
     eights.enumerate().fold(0, |bits, (k, eight)| bits | eight << (8 * k))
 }
 
-impl<T: Real> Patch<T> {
+impl<T: Real> TileWindow<T> {
     /// On the heap, and never in the frame of the caller: stacks are small.
     #[inline(never)]
     pub fn new() -> Result<Box<Self>> {
-        memory::boxed(Patch {
+        memory::boxed(TileWindow {
             width: 0,
             height: 0,
             u: [T::ZERO; PITCH * FRAMED],
@@ -198,17 +199,17 @@ impl<T: Real> Patch<T> {
             missing: [0; FRAMED],
             signed: [0; FRAMED],
             fill: [0; FRAMED],
-            tight: [0; FRAMED],
-            any_tight: false,
+            constrained: [0; FRAMED],
+            any_constrained: false,
             any_missing: false,
             spans: [Span::default(); FRAMED],
-            limit: [T::ZERO; PITCH * FRAMED],
-            tally: Tally::default(),
+            bounds: [T::ZERO; PITCH * FRAMED],
+            stats: EncodeStats::default(),
         })
     }
 
     /// Loads the original values of a rectangle and finds its masks and constraints. `count` adds
-    /// the critical points of its cells from this column and row on to the tally.
+    /// the critical points of its cells from this column and row on to the stats.
     ///
     /// # Safety
     /// The views must cover the grid, and the ghost vertices of the halo sides.
@@ -259,8 +260,8 @@ impl<T: Real> Patch<T> {
             }
             self.any_missing |= self.missing[y] != 0;
         }
-        self.tight = [0; FRAMED];
-        self.any_tight = false;
+        self.constrained = [0; FRAMED];
+        self.any_constrained = false;
         if constraints.preserve != Preserve::None {
             self.constrain(constraints, count);
         }
@@ -273,7 +274,8 @@ impl<T: Real> Patch<T> {
         }
     }
 
-    /// Filled vertices of a row, and those with a zero whose sign counts: a zero of either kind has a code of its own.
+    /// Filled vertices of a row, and those with a zero whose sign counts: a zero of either kind has a code of
+    /// its own.
     #[inline(never)]
     fn find_rare(&mut self, y: usize, constraints: &Constraints<T>) {
         let row = y * PITCH..y * PITCH + self.width;
@@ -337,12 +339,12 @@ impl<T: Real> Patch<T> {
             if lower | upper == 0 {
                 continue;
             }
-            if !self.any_tight {
-                self.any_tight = true;
-                self.limit = [T::MAX; PITCH * FRAMED];
+            if !self.any_constrained {
+                self.any_constrained = true;
+                self.bounds = [T::MAX; PITCH * FRAMED];
             }
-            self.tight[y] |= lower | lower << 1 | upper;
-            self.tight[y + 1] |= lower << 1 | upper | upper << 1;
+            self.constrained[y] |= lower | lower << 1 | upper;
+            self.constrained[y + 1] |= lower << 1 | upper | upper << 1;
             if count.is_some() || constraints.mode == Mode::BlockWise {
                 for (triangle, mut mask) in [(Triangle::Lower, lower), (Triangle::Upper, upper)] {
                     while mask != 0 {
@@ -368,13 +370,13 @@ impl<T: Real> Patch<T> {
         // Most triangles here have one component of one sign, and no critical point.
         let one_sided = axis_distance(&p) > T::ZERO;
         if count && !one_sided && is_critical(signature(&p, triangle, &constraints.rule)) {
-            self.tally.critical += 1;
+            self.stats.critical += 1;
         }
         if constraints.mode == Mode::BlockWise {
-            let limit = triangle_bound(&p, triangle, &constraints.rule, constraints.bound);
+            let bound = triangle_bound(&p, triangle, &constraints.rule, constraints.bound);
             for (dx, dy) in corners(triangle) {
                 let i = (y + dy) * PITCH + x + dx;
-                self.limit[i] = self.limit[i].min(limit);
+                self.bounds[i] = self.bounds[i].min(bound);
             }
         }
     }
@@ -390,10 +392,10 @@ impl<T: Real> Patch<T> {
     ) {
         let (nx, ny) = (grid.nx as i64, grid.ny as i64);
         let sides_at = |x: i64, y: i64| {
-            (if x < 0 { SIDE_LEFT } else { 0 })
-                | (if x >= nx { SIDE_RIGHT } else { 0 })
-                | (if y < 0 { SIDE_FIRST_ROW } else { 0 })
-                | (if y >= ny { SIDE_LAST_ROW } else { 0 })
+            (if x < 0 { SIDE_X_MIN } else { 0 })
+                | (if x >= nx { SIDE_X_MAX } else { 0 })
+                | (if y < 0 { SIDE_Y_MIN } else { 0 })
+                | (if y >= ny { SIDE_Y_MAX } else { 0 })
         };
         for y in 0..self.height {
             for x in 0..self.width {
@@ -403,9 +405,9 @@ impl<T: Real> Patch<T> {
                 }
                 let around =
                     sides_at(gx - 1, gy) | sides_at(gx + 1, gy) | sides_at(gx, gy - 1) | sides_at(gx, gy + 1);
-                let mut limit = T::MAX;
+                let mut bound = T::MAX;
                 if around & constraints.pin != 0 {
-                    limit = T::ZERO;
+                    bound = T::ZERO;
                 } else if constraints.preserve != Preserve::None {
                     for (dx, dy, triangle) in INCIDENT {
                         let (cx, cy) = (gx + dx, gy + dy);
@@ -424,19 +426,19 @@ impl<T: Real> Patch<T> {
                         // Also where the distance is no number.
                         let far = axis_distance(&p) > constraints.bound_up;
                         if !far && !p.iter().any(|&p| constraints.missing.is_filled(p)) {
-                            limit =
-                                limit.min(triangle_bound(&p, triangle, &constraints.rule, constraints.bound));
+                            bound =
+                                bound.min(triangle_bound(&p, triangle, &constraints.rule, constraints.bound));
                         }
                     }
                 }
-                if limit < T::MAX {
-                    if !self.any_tight {
-                        self.any_tight = true;
-                        self.limit = [T::MAX; PITCH * FRAMED];
+                if bound < T::MAX {
+                    if !self.any_constrained {
+                        self.any_constrained = true;
+                        self.bounds = [T::MAX; PITCH * FRAMED];
                     }
-                    self.tight[y] |= 1 << x;
+                    self.constrained[y] |= 1 << x;
                     let i = y * PITCH + x;
-                    self.limit[i] = self.limit[i].min(limit);
+                    self.bounds[i] = self.bounds[i].min(bound);
                 }
             }
         }
@@ -472,7 +474,7 @@ impl<T: Real> Patch<T> {
     }
 
     /// Whether moving vertex (x, y) to a candidate keeps the signatures of its triangles in the
-    /// patch, all other vertices being as they are now.
+    /// window, all other vertices being as they are now.
     pub(super) fn keeps_signatures(&self, x: usize, y: usize, candidate: [T; 2], rule: &Rule) -> bool {
         for (dx, dy, triangle) in INCIDENT {
             let (cx, cy) = (x as i64 + dx, y as i64 + dy);
@@ -504,21 +506,21 @@ impl<T: Real> Patch<T> {
 }
 
 /// Codes of a row of vertices; those beyond its length mean nothing.
-pub struct Codes {
-    pub id: [u8; ROW],
+pub struct RowCodes {
+    pub refinement: [u8; ROW],
     pub q: [[i32; ROW]; 2],
 }
 
-impl Default for Codes {
+impl Default for RowCodes {
     fn default() -> Self {
-        Codes { id: [0; ROW], q: [[0; ROW]; 2] }
+        RowCodes { refinement: [0; ROW], q: [[0; ROW]; 2] }
     }
 }
 
-impl Codes {
+impl RowCodes {
     #[inline(always)]
     pub fn get(&self, i: usize) -> Code {
-        Code { id: self.id[i], q: [self.q[0][i], self.q[1][i]] }
+        Code { refinement: self.refinement[i], q: [self.q[0][i], self.q[1][i]] }
     }
 }
 

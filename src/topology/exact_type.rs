@@ -1,5 +1,5 @@
-//! The type of a critical point where floating point cannot decide: exact signs of trace and discriminant, in integers
-//! of a fixed size. Nothing is allocated. Twin: kernels/topology/exact_type.cuh.
+//! The type of a critical point where floating point cannot decide: exact signs of trace and discriminant, in
+//! integers of a fixed size. Nothing is allocated. Twin: kernels/topology/exact_type.cuh.
 
 use crate::grid::element::Real;
 use crate::grid::tiles::Triangle;
@@ -7,13 +7,14 @@ use crate::topology::signature::Rule;
 
 /// Words of an exact sum.
 const WORDS: usize = 132;
-/// The first bit of a sum is worth 2^LOWEST, the last bit of the smallest product of four doubles. A discriminant is
-/// below 2^4103, and the bits of a sum end at 2^4152.
+/// The first bit of a sum is worth 2^LOWEST, the last bit of the smallest product of four doubles. A
+/// discriminant is below 2^4103, and the bits of a sum end at 2^4152.
 const LOWEST: i32 = -4296;
 
 /// The signs of trace and discriminant of the Jacobian of a triangle.
 ///
-/// Both are multiplied by dx * dy (squared for the discriminant), which leaves products of doubles and their sums.
+/// Both are multiplied by dx * dy (squared for the discriminant), which leaves products of doubles and their
+/// sums.
 pub fn exact_type<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> (i32, i32) {
     // The vertices where an edge along x and an edge along y begin; they end at vertex 1 and at vertex 2.
     let (x0, y0) = match triangle {

@@ -14,7 +14,7 @@ use factz::cuda::{
     PointBuffers, RangeBuffers,
 };
 use factz::grid::element::Real;
-use factz::request::{SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
+use factz::request::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use factz::stream::container::HEADER_BYTES;
 use factz::{BoundKind, Config, Dtype, Error, Request};
 
@@ -405,10 +405,10 @@ pub fn analysis_of_blocks(_: &Device) -> Check {
                 ny: y1 - y0,
                 u_at: whole.u_at + y0 * whole.u.pitch + x0,
                 v_at: whole.v_at + y0 * whole.v.pitch + x0,
-                halo: side(SIDE_LEFT, bx > 0)
-                    | side(SIDE_RIGHT, bx + 1 < columns)
-                    | side(SIDE_FIRST_ROW, by > 0)
-                    | side(SIDE_LAST_ROW, by + 1 < rows),
+                halo: side(SIDE_X_MIN, bx > 0)
+                    | side(SIDE_X_MAX, bx + 1 < columns)
+                    | side(SIDE_Y_MIN, by > 0)
+                    | side(SIDE_Y_MAX, by + 1 < rows),
                 ..whole
             };
             let found = counts(&compared(&place)?);

@@ -3,7 +3,7 @@
 use crate::POISON;
 use factz::grid::element::Real;
 use factz::grid::field::{Extent, Layout, View, ViewMut};
-use factz::request::{SIDES_ALL, SIDE_FIRST_ROW, SIDE_LAST_ROW, SIDE_LEFT, SIDE_RIGHT};
+use factz::request::{SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use factz::{BoundKind, Config, Dtype};
 use std::path::{Path, PathBuf};
 
@@ -93,7 +93,7 @@ impl Placement {
             0 => (dense(nx), dense(nx), 0, n, 2 * n),
             1 => {
                 let padded = Layout { pitch: nx + 5, stride: 1 };
-                pin = SIDE_RIGHT | SIDE_LAST_ROW;
+                pin = SIDE_X_MAX | SIDE_Y_MAX;
                 (padded, padded, 3, 3 + padded.pitch * ny, 2 * padded.pitch * ny + 3)
             }
             2 => {
@@ -102,7 +102,7 @@ impl Placement {
             }
             3 => {
                 let (u, v) = (Layout { pitch: 3 * nx + 1, stride: 3 }, Layout { pitch: nx + 2, stride: 1 });
-                pin = SIDE_LEFT;
+                pin = SIDE_X_MIN;
                 (u, v, 1, 1 + u.pitch * ny, 1 + (u.pitch + v.pitch) * ny)
             }
             // The source with its border as ghost vertices.
@@ -112,7 +112,7 @@ impl Placement {
                 (nx, ny, margin) = (nx - 2, ny - 2, 1);
                 (halo, pin) = match variant {
                     4 => (SIDES_ALL, SIDES_ALL),
-                    _ => (SIDE_LEFT | SIDE_FIRST_ROW, SIDE_RIGHT | SIDE_LAST_ROW),
+                    _ => (SIDE_X_MIN | SIDE_Y_MIN, SIDE_X_MAX | SIDE_Y_MAX),
                 };
                 (whole, whole, at, n + at, 2 * n)
             }

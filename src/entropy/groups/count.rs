@@ -2,28 +2,28 @@
 
 use std::ops::Range;
 
-use super::{class_table, for_mask_entries, lorenzo, run_table, some_masks};
+use super::{activity_table, for_mask_entries, lorenzo, run_table, some_masks};
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::entropy::lists::{self, is_list, Lists, DENSE, DENSE_LANES, MASK_COUNT_BITS};
 use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, ZERO};
-use crate::entropy::tables::{table_of, Counts, ESCAPE, MASK_BYTE, MASK_RUN, TILE_MODE};
+use crate::entropy::tables::{table_of, Counts, ESCAPE, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::error::Result;
 use crate::grid::tiles::{TileShape, TILE_VERTICES};
-use crate::tile::coding::{GroupLayout, Scheme, TileCodes};
+use crate::tile::coding::{GroupLayout, QuantizedTile, TileCoding};
 
 /// What a tile gives the entropy coder to do, besides what is counted.
 pub struct Work {
     pub raw_bits: u64,
-    /// Symbols and runs that are coded, about: positions of dense lists, twice the entries of the others. Steps of
-    /// rows count as what would take as long.
+    /// Symbols and runs that are coded, about: positions of dense lists, twice the entries of the others.
+    /// Steps of rows count as what would take as long.
     pub weight: u16,
 }
 
 /// Weight of a tile without entries.
 pub(super) const TILE_WEIGHT: u16 = 4;
 
-/// Which tiles are counted: all of them, or of large fields that are coded by rows one of so many that follow each
-/// other. Tables come from these counts, and have an escape then.
+/// Which tiles are counted: all of them, or of large fields that are coded by rows one of so many that follow
+/// each other. Tables come from these counts, and have an escape then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     each: u64,
@@ -33,8 +33,8 @@ impl Sample {
     /// So many tiles, or up to twice as many, are counted.
     const TILES: u64 = 4096;
 
-    pub fn new(scheme: Scheme, tiles: u64) -> Self {
-        let rows = scheme.layout == GroupLayout::Rows;
+    pub fn new(coding: TileCoding, tiles: u64) -> Self {
+        let rows = coding.layout == GroupLayout::Rows;
         Sample { each: if rows && tiles >= 2 * Self::TILES { tiles / Self::TILES } else { 1 } }
     }
 
@@ -43,8 +43,8 @@ impl Sample {
         tile % self.each == shuffled as u64 % self.each
     }
 
-    /// Makes what is counted stand for all tiles: whatever it does not show has the escape, and there is so many times
-    /// as much of it.
+    /// Makes what is counted stand for all tiles: whatever it does not show has the escape, and there is so
+    /// many times as much of it.
     pub fn complete(self, counts: &mut Counts) -> u64 {
         if self.each > 1 {
             lorenzo::tables().for_each(|table| counts[table][ESCAPE as usize] += 1);
@@ -53,12 +53,12 @@ impl Sample {
     }
 }
 
-/// What there is to code of a tile, in `counts` if it is counted; its sparse lists go behind those of the tiles
-/// before it.
+/// What there is to code of a tile, in `counts` if it is counted; its sparse lists go behind those of the
+/// tiles before it.
 pub fn count(
-    scheme: Scheme,
+    coding: TileCoding,
     shape: &TileShape,
-    codes: &TileCodes,
+    codes: &QuantizedTile,
     counts: Option<&mut Counts>,
     lists: &mut Lists,
 ) -> Result<Work> {
@@ -67,7 +67,7 @@ pub fn count(
         return Ok(Work { raw_bits: 0, weight: lorenzo::weight(codes) });
     };
     let (mut raw, mut weight) = (0, TILE_WEIGHT);
-    counts[TILE_MODE][codes.mode as usize] += 1;
+    counts[MASK_STATE][codes.mask_state as usize] += 1;
     for rows in some_masks(codes).into_iter().flatten() {
         raw += MASK_COUNT_BITS as u64;
         for_mask_entries(shape, rows, |run, byte| {
@@ -79,42 +79,42 @@ pub fn count(
         });
     }
     let mut entries = [0; 3];
-    if TileCodes::has_codes(codes.mode) {
-        for (k, &class) in codes.classes[..scheme.blocks().len()].iter().enumerate() {
-            counts[class_table(&codes.classes, k)][class as usize] += 1;
+    if QuantizedTile::has_codes(codes.mask_state) {
+        for (k, &activity) in codes.activities[..coding.blocks().len()].iter().enumerate() {
+            counts[activity_table(&codes.activities, k)][activity as usize] += 1;
         }
-        if scheme.layout == GroupLayout::Rows {
-            raw += lorenzo::count(scheme, shape, codes, counts);
+        if coding.layout == GroupLayout::Rows {
+            raw += lorenzo::count(coding, shape, codes, counts);
         }
     }
-    if scheme.layout == GroupLayout::Rows {
+    if coding.layout == GroupLayout::Rows {
         lists.end_tile([0; 3])?;
         return Ok(Work { raw_bits: raw, weight: lorenzo::weight(codes) });
     }
-    if TileCodes::has_codes(codes.mode) {
-        let active = scheme.active(shape, codes.masks.as_deref());
+    if QuantizedTile::has_codes(codes.mask_state) {
+        let active = coding.active(shape, codes.masks.as_deref());
         let mut symbols = &codes.symbols[..];
-        for (k, &class) in codes.classes.iter().enumerate() {
-            if class == 0 {
+        for (k, &activity) in codes.activities.iter().enumerate() {
+            if activity == 0 {
                 continue;
             }
             if k == 0 {
                 weight += DENSE as u16;
                 let mask = active[0] & DENSE_LANES;
                 for (lane, &s) in lanes(mask).zip(symbols) {
-                    counts[table_of(lane, class)][s as usize] += 1;
-                    raw += scheme.raw_bits(s, lane) as u64;
+                    counts[table_of(lane, activity)][s as usize] += 1;
+                    raw += coding.raw_bits(s, lane) as u64;
                 }
                 symbols = &symbols[mask.count_ones() as usize..];
             }
             let positions = lists::positions(k);
             let here;
             (here, symbols) = symbols.split_at(vertices(&active, &positions));
-            let table = table_of(positions.start, class);
-            if is_list(class) {
-                raw += lists::count_bits(k, class) as u64;
+            let table = table_of(positions.start, activity);
+            if is_list(activity) {
+                raw += lists::count_bits(k, activity) as u64;
                 let [run_counts, symbol_counts] =
-                    counts.get_disjoint_mut([run_table(class), table]).expect("these are two tables");
+                    counts.get_disjoint_mut([run_table(activity), table]).expect("these are two tables");
                 let room = lists.room(positions.len())?;
                 let (mut count, mut expected) = (0, positions.start);
                 for_nonzero(&active, positions, here, |position, s| {
@@ -128,7 +128,7 @@ pub fn count(
                     symbol_counts[s as usize] += 1;
                     raw += bits as u64;
                     if s >= FIRST_WITH_RAW_BITS {
-                        raw += scheme.raw_bits(s, position) as u64;
+                        raw += coding.raw_bits(s, position) as u64;
                     }
                 });
                 lists.end_list(lists::positions(k).len() - count);
@@ -142,7 +142,7 @@ pub fn count(
                     table[s as usize] += 1;
                     zeros -= 1;
                     if s >= FIRST_WITH_RAW_BITS {
-                        raw += scheme.raw_bits(s, position) as u64;
+                        raw += coding.raw_bits(s, position) as u64;
                     }
                 });
                 table[ZERO as usize] += zeros;
@@ -165,8 +165,8 @@ fn vertices(active: &[u32; TILE_VERTICES / LANES], positions: &Range<usize>) -> 
     steps.map(|step| listed(active, step).count_ones() as usize).sum()
 }
 
-/// Visits the symbols of positions that are not zero, as `visit(position, symbol)`; `symbols` are those of active
-/// positions.
+/// Visits the symbols of positions that are not zero, as `visit(position, symbol)`; `symbols` are those of
+/// active positions.
 #[inline(always)]
 fn for_nonzero(
     active: &[u32; TILE_VERTICES / LANES],

@@ -1,26 +1,28 @@
 //! Bytes to groups of tiles.
 
 use super::lorenzo::RowDecoder;
-use super::{class_table, v1, Fault, List, Places};
+use super::{activity_table, v1, Fault, List, SymbolIndex};
 use crate::entropy::lanes::{lanes, lanes_above, Decode, Decoder, LANES, PIECE_BITS};
 use crate::entropy::lists::{self, is_list, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
 use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, STORED, ZERO};
-use crate::entropy::tables::{table_of, MASK_BYTE, MASK_RUN, TILE_MODE};
-use crate::entropy::Model;
+use crate::entropy::tables::{table_of, MASK_BYTE, MASK_RUN, MASK_STATE};
+use crate::entropy::EntropyTable;
 use crate::grid::tiles::{TileShape, TILE};
 use crate::runtime::memory;
-use crate::tile::coding::{row_mask, GroupLayout, MaskRows, Masks, Scheme, TileCodes, ALL, NONE, SOME};
+use crate::tile::coding::{
+    row_mask, GroupLayout, MaskRows, Masks, QuantizedTile, TileCoding, ALL, NONE, SOME,
+};
 
 /// Decodes a group; damage if its bytes are not what an encoder wrote. Never allocates more than the
 /// codes of the given tiles can take.
-pub fn decode<M: Model>(
-    scheme: Scheme,
+pub fn decode<E: EntropyTable>(
+    coding: TileCoding,
     bytes: &[u8],
     shapes: &[TileShape],
-    tables: &[M::Decode],
-) -> Result<Vec<TileCodes>, Fault> {
-    let by_rows = match scheme.layout {
-        GroupLayout::Tiles => return v1::decode::<M>(scheme, bytes, shapes, tables),
+    tables: &[E::Decode],
+) -> Result<Vec<QuantizedTile>, Fault> {
+    let by_rows = match coding.layout {
+        GroupLayout::Tiles => return v1::decode::<E>(coding, bytes, shapes, tables),
         GroupLayout::Lists => false,
         GroupLayout::Rows => true,
     };
@@ -28,14 +30,14 @@ pub fn decode<M: Model>(
     let mut rows = if by_rows { Some(RowDecoder::new()?) } else { None };
     let mut tiles = memory::with_capacity(shapes.len())?;
     for batch in shapes.chunks(LANES) {
-        let (mut codes, counts) = decode_heads(&mut decoder, scheme, batch.len(), tables, !by_rows)?;
+        let (mut codes, counts) = decode_heads(&mut decoder, coding, batch.len(), tables, !by_rows)?;
         decode_masks(&mut decoder, batch, &mut codes, tables)?;
         if let Some(rows) = &mut rows {
             for (c, shape) in codes.iter_mut().zip(batch) {
-                rows.tile(&mut decoder, scheme, shape, c, tables)?;
+                rows.tile(&mut decoder, coding, shape, c, tables)?;
             }
         } else {
-            decode_lists(&mut decoder, scheme, batch, &mut codes, &counts, tables)?;
+            decode_lists(&mut decoder, coding, batch, &mut codes, &counts, tables)?;
         }
         tiles.append(&mut codes);
     }
@@ -46,43 +48,43 @@ pub fn decode<M: Model>(
     }
 }
 
-/// The modes and the classes of a batch of `count` tiles, and with `listed` the number of entries of the sparse
-/// lists, by tile and block.
+/// The modes and the activities of a batch of `count` tiles, and with `listed` the number of entries of the
+/// sparse lists, by tile and block.
 pub(super) fn decode_heads<D: Decode>(
     decoder: &mut Decoder<'_>,
-    scheme: Scheme,
+    coding: TileCoding,
     count: usize,
     tables: &[D],
     listed: bool,
-) -> Result<(Vec<TileCodes>, [[u16; 3]; LANES]), Fault> {
-    let mut codes = memory::defaults::<TileCodes>(count)?;
+) -> Result<(Vec<QuantizedTile>, [[u16; 3]; LANES]), Fault> {
+    let mut codes = memory::defaults::<QuantizedTile>(count)?;
     let mut symbols = [0u8; LANES];
-    decoder.step(row_mask(count), |_| &tables[TILE_MODE], &mut symbols);
+    decoder.step(row_mask(count), |_| &tables[MASK_STATE], &mut symbols);
     let mut coded = 0;
     for (lane, c) in codes.iter_mut().enumerate() {
-        c.mode = symbols[lane];
-        if c.mode >= scheme.modes() {
+        c.mask_state = symbols[lane];
+        if c.mask_state >= coding.mask_states() {
             return Err(Fault::Damaged);
         }
-        coded |= (TileCodes::has_codes(c.mode) as u32) << lane;
+        coded |= (QuantizedTile::has_codes(c.mask_state) as u32) << lane;
     }
-    for k in 0..scheme.blocks().len() {
+    for k in 0..coding.blocks().len() {
         let mut before = [0usize; LANES];
         for (b, c) in before.iter_mut().zip(&codes) {
-            *b = class_table(&c.classes, k);
+            *b = activity_table(&c.activities, k);
         }
         decoder.step(coded, |lane| &tables[before[lane]], &mut symbols);
         for lane in lanes(coded) {
-            if symbols[lane] as usize >= scheme.classes() {
+            if symbols[lane] as usize >= coding.activities() {
                 return Err(Fault::Damaged);
             }
-            codes[lane].classes[k] = symbols[lane];
+            codes[lane].activities[k] = symbols[lane];
         }
     }
     let mut counts = [[0; 3]; LANES];
     for k in if listed { 0..3 } else { 0..0 } {
-        for lane in lanes(coded).filter(|&lane| is_list(codes[lane].classes[k])) {
-            let bits = lists::count_bits(k, codes[lane].classes[k]);
+        for lane in lanes(coded).filter(|&lane| is_list(codes[lane].activities[k])) {
+            let bits = lists::count_bits(k, codes[lane].activities[k]);
             counts[lane][k] = if bits > 0 { decoder.raw(lane, bits) as u16 } else { 0 };
         }
     }
@@ -164,11 +166,11 @@ impl MaskEntries {
 /// Makes the masks of a tile: full and empty ones, and others from their differences by rows, which
 /// `differences(plane, rows)` gives.
 pub(super) fn make_masks(
-    codes: &mut TileCodes,
+    codes: &mut QuantizedTile,
     (width, height): (usize, usize),
     mut differences: impl FnMut(usize, &mut MaskRows) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
-    let (zero, fill) = codes.mask_states();
+    let (zero, fill) = codes.mask_coverage();
     if (zero, fill) == (NONE, NONE) {
         return Ok(());
     }
@@ -193,13 +195,13 @@ pub(super) fn make_masks(
 fn decode_masks<D: Decode>(
     decoder: &mut Decoder<'_>,
     shapes: &[TileShape],
-    codes: &mut [TileCodes],
+    codes: &mut [QuantizedTile],
     tables: &[D],
 ) -> Result<(), Fault> {
     let mut counts = [[0; 2]; LANES];
     for plane in 0..2 {
         for (lane, c) in codes.iter().enumerate() {
-            if [c.mask_states().0, c.mask_states().1][plane] == SOME {
+            if [c.mask_coverage().0, c.mask_coverage().1][plane] == SOME {
                 counts[lane][plane] = decoder.raw(lane, MASK_COUNT_BITS) as usize;
             }
         }
@@ -216,18 +218,18 @@ fn decode_masks<D: Decode>(
 /// The vertices of a batch, by lists.
 fn decode_lists<D: Decode>(
     decoder: &mut Decoder<'_>,
-    scheme: Scheme,
+    coding: TileCoding,
     shapes: &[TileShape],
-    codes: &mut [TileCodes],
+    codes: &mut [QuantizedTile],
     counts: &[[u16; 3]; LANES],
     tables: &[D],
 ) -> Result<(), Fault> {
-    let (mut places, mut lists) = (memory::with_capacity(shapes.len())?, List::room(shapes.len())?);
+    let (mut index, mut lists) = (memory::with_capacity(shapes.len())?, List::room(shapes.len())?);
     for (tile, (c, shape)) in codes.iter_mut().zip(shapes).enumerate() {
-        List::append(&mut lists, tile, &c.classes, &counts[tile]);
-        let here = Places::new(scheme, shape, c);
+        List::append(&mut lists, tile, &c.activities, &counts[tile]);
+        let here = SymbolIndex::new(coding, shape, c);
         c.symbols = memory::filled(here.symbols, ZERO)?;
-        places.push(here);
+        index.push(here);
     }
     let mut vertices = Vertices::default();
     let mut tables_of_runs = [0u8; LANES];
@@ -235,17 +237,17 @@ fn decode_lists<D: Decode>(
     let mut next = 0;
     while next < lists.len() {
         let list = &mut lists[next];
-        let here = &places[list.tile as usize];
+        let here = &index[list.tile as usize];
         if !list.sparse && list.left as usize >= LANES && here.from(list.next as usize) == u32::MAX {
             let place = here.of(list.next as usize).ok_or(Fault::Damaged)?;
-            vertices.decode_row(decoder, scheme, list, place, tables, codes)?;
+            vertices.decode_row(decoder, coding, list, place, tables, codes)?;
             list.left -= LANES as u16;
             list.next += LANES as u16;
             next += (list.left == 0) as usize;
             continue;
         }
         if list.sparse && list.left as usize >= LANES && here.whole {
-            vertices.decode_entries(decoder, scheme, list, here, tables, codes)?;
+            vertices.decode_entries(decoder, coding, list, here, tables, codes)?;
             next += (list.left == 0) as usize;
             continue;
         }
@@ -270,7 +272,7 @@ fn decode_lists<D: Decode>(
         let (mut active, mut lane) = (0, 0);
         for &(list, end) in &parts[..count] {
             let list = &mut lists[list];
-            let places = &places[list.tile as usize];
+            let index = &index[list.tile as usize];
             let mut expected = list.next as usize;
             vertices.tile[lane..end].fill(list.tile);
             vertices.table[lane..end].fill(list.table);
@@ -280,13 +282,13 @@ fn decode_lists<D: Decode>(
                 if position >= list.end as usize {
                     return Err(Fault::Damaged);
                 }
-                match places.of(position) {
+                match index.of(position) {
                     Some(place) => {
                         active |= 1 << lane;
                         vertices.position[lane] = position as u16;
                         vertices.place[lane] = place as u16;
                         if position < DENSE {
-                            vertices.table[lane] = table_of(position, list.class) as u8;
+                            vertices.table[lane] = table_of(position, list.activity) as u8;
                         }
                     }
                     None if list.sparse => return Err(Fault::Damaged),
@@ -296,7 +298,7 @@ fn decode_lists<D: Decode>(
             }
             list.next = expected as u16;
         }
-        vertices.decode(decoder, scheme, active, tables, codes)?;
+        vertices.decode(decoder, coding, active, tables, codes)?;
     }
     Ok(())
 }
@@ -325,10 +327,10 @@ impl Vertices {
     pub(super) fn decode<D: Decode>(
         &self,
         decoder: &mut Decoder<'_>,
-        scheme: Scheme,
+        coding: TileCoding,
         active: u32,
         tables: &[D],
-        codes: &mut [TileCodes],
+        codes: &mut [QuantizedTile],
     ) -> Result<(), Fault> {
         let mut symbols = [0u8; LANES];
         decoder.step(active, |lane| &tables[self.table[lane] as usize], &mut symbols);
@@ -340,7 +342,7 @@ impl Vertices {
             with_raw |= ((symbols[lane] >= FIRST_WITH_RAW_BITS) as u32) << lane;
         }
         if with_raw != 0 {
-            self.decode_raw(decoder, scheme, with_raw, &symbols, codes)?;
+            self.decode_raw(decoder, coding, with_raw, &symbols, codes)?;
         }
         Ok(())
     }
@@ -350,11 +352,11 @@ impl Vertices {
     fn decode_row<D: Decode>(
         &mut self,
         decoder: &mut Decoder<'_>,
-        scheme: Scheme,
+        coding: TileCoding,
         list: &List,
         place: usize,
         tables: &[D],
-        codes: &mut [TileCodes],
+        codes: &mut [QuantizedTile],
     ) -> Result<(), Fault> {
         let mut symbols = [0u8; LANES];
         let table = &tables[list.table as usize];
@@ -366,7 +368,7 @@ impl Vertices {
             for lane in lanes(with_raw) {
                 self.put(lane, list.tile, list.next as usize + lane, place + lane, list.table);
             }
-            self.decode_raw(decoder, scheme, with_raw, &symbols, codes)?;
+            self.decode_raw(decoder, coding, with_raw, &symbols, codes)?;
         }
         Ok(())
     }
@@ -376,11 +378,11 @@ impl Vertices {
     fn decode_entries<D: Decode>(
         &mut self,
         decoder: &mut Decoder<'_>,
-        scheme: Scheme,
+        coding: TileCoding,
         list: &mut List,
-        places: &Places,
+        index: &SymbolIndex,
         tables: &[D],
-        codes: &mut [TileCodes],
+        codes: &mut [QuantizedTile],
     ) -> Result<(), Fault> {
         let (table, table_of_runs) = (&tables[list.table as usize], &tables[list.run_table()]);
         let runs = decode_runs(decoder, u32::MAX, |_| table_of_runs)?;
@@ -396,7 +398,7 @@ impl Vertices {
         let mut symbols = [0u8; LANES];
         decoder.step(u32::MAX, |_| table, &mut symbols);
         symbols.iter_mut().for_each(|s| *s = (*s).min(STORED));
-        let before = places.before(list.next as usize);
+        let before = index.before(list.next as usize);
         let block = &mut codes[list.tile as usize].symbols[before..];
         for (&position, &symbol) in self.position.iter().zip(&symbols) {
             block[(position - list.next) as usize] = symbol;
@@ -404,7 +406,7 @@ impl Vertices {
         let with_raw = lanes_above(&symbols, FIRST_WITH_RAW_BITS);
         if with_raw != 0 {
             self.tile.fill(list.tile);
-            self.decode_raw(decoder, scheme, with_raw, &symbols, codes)?;
+            self.decode_raw(decoder, coding, with_raw, &symbols, codes)?;
         }
         list.next = expected as u16;
         list.left -= LANES as u16;
@@ -414,19 +416,19 @@ impl Vertices {
     fn decode_raw(
         &self,
         decoder: &mut Decoder<'_>,
-        scheme: Scheme,
+        coding: TileCoding,
         active: u32,
         symbols: &[u8; LANES],
-        codes: &mut [TileCodes],
+        codes: &mut [QuantizedTile],
     ) -> Result<(), Fault> {
         let mut bits = [0u32; LANES];
         let mut values = [0u128; LANES];
         let mut most = 0;
         for lane in lanes(active) {
-            if !scheme.allows(symbols[lane]) {
+            if !coding.allows(symbols[lane]) {
                 return Err(Fault::Damaged);
             }
-            bits[lane] = scheme.raw_bits(symbols[lane], self.position[lane] as usize);
+            bits[lane] = coding.raw_bits(symbols[lane], self.position[lane] as usize);
             most = most.max(bits[lane]);
         }
         for done in (0..most).step_by(PIECE_BITS as usize) {

@@ -1,15 +1,15 @@
 //! Groups of tiles to bytes, backwards.
 
-use super::{class_table, for_mask_entries, lorenzo, some_masks, List, Places};
+use super::{activity_table, for_mask_entries, lorenzo, some_masks, List, SymbolIndex};
 use crate::entropy::lanes::{lanes_above, lanes_down, Encode, Encoder, LANES, MISSING, PIECE_BITS};
 use crate::entropy::lists::{self, is_list, Entries, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS};
 use crate::entropy::symbols::FIRST_WITH_RAW_BITS;
-use crate::entropy::tables::{ESCAPE, MASK_BYTE, MASK_RUN, TILE_MODE};
-use crate::entropy::Model;
+use crate::entropy::tables::{ESCAPE, MASK_BYTE, MASK_RUN, MASK_STATE};
+use crate::entropy::EntropyTable;
 use crate::error::Result;
 use crate::grid::tiles::{TileShape, TILE, TILE_VERTICES};
 use crate::runtime::memory;
-use crate::tile::coding::{row_mask, GroupLayout, Scheme, TileCodes};
+use crate::tile::coding::{row_mask, GroupLayout, QuantizedTile, TileCoding};
 
 /// Bytes of a mask.
 const MASK_BYTES: usize = TILE_VERTICES / 8;
@@ -158,8 +158,8 @@ impl Step {
 
 /// A tile whose codes are encoded from the last one on.
 struct Tile<'a> {
-    codes: &'a TileCodes,
-    places: Places,
+    codes: &'a QuantizedTile,
+    index: SymbolIndex,
     /// Entries of sparse lists, less those that are done.
     entries: Entries<'a>,
     /// Raw elements of the entries that are left.
@@ -169,17 +169,25 @@ struct Tile<'a> {
 impl Tile<'_> {
     /// Adds the symbol of a position, with its raw bits, which are the last ones.
     #[inline(always)]
-    fn push(&mut self, step: &mut Step, scheme: Scheme, lane: usize, table: u8, symbol: u8, position: usize) {
+    fn push(
+        &mut self,
+        step: &mut Step,
+        coding: TileCoding,
+        lane: usize,
+        table: u8,
+        symbol: u8,
+        position: usize,
+    ) {
         step.put(lane, table as usize, symbol);
         if symbol >= FIRST_WITH_RAW_BITS {
-            self.put_raw(step, scheme, lane, symbol, position);
+            self.put_raw(step, coding, lane, symbol, position);
         }
     }
 
     /// Adds the raw bits of such a symbol.
     #[inline(never)]
-    fn put_raw(&mut self, step: &mut Step, scheme: Scheme, lane: usize, symbol: u8, position: usize) {
-        let bits = scheme.raw_bits(symbol, position);
+    fn put_raw(&mut self, step: &mut Step, coding: TileCoding, lane: usize, symbol: u8, position: usize) {
+        let bits = coding.raw_bits(symbol, position);
         let (rest, here) = self.raw.split_at(self.raw.len() - bits.div_ceil(64) as usize);
         let word = |k: usize| here.get(k).copied().unwrap_or(0);
         step.put_raw(lane, bits, [word(0), word(1)]);
@@ -189,8 +197,8 @@ impl Tile<'_> {
     /// Encodes 32 positions of one table whose symbols have no raw bits and no escapes; false if they have.
     #[inline(always)]
     fn put_plain<E: Encode>(&self, encoder: &mut Encoder, first: usize, table: &E) -> bool {
-        let mask = self.places.from(first);
-        let Some(at) = self.places.of(first + mask.trailing_zeros() as usize % LANES) else {
+        let mask = self.index.from(first);
+        let Some(at) = self.index.of(first + mask.trailing_zeros() as usize % LANES) else {
             return true;
         };
         let symbols = &self.codes.symbols[at..][..mask.count_ones() as usize];
@@ -209,40 +217,44 @@ impl Tile<'_> {
 }
 
 /// A tile as it is encoded.
-pub type Coded<'a> = (TileShape, &'a TileCodes, Entries<'a>);
+pub type Coded<'a> = (TileShape, &'a QuantizedTile, Entries<'a>);
 
 /// The coded form of a group of tiles.
-pub fn encode<M: Model>(scheme: Scheme, tiles: &[Coded<'_>], tables: &[M::Encode]) -> Result<Vec<u8>> {
+pub fn encode<E: EntropyTable>(
+    coding: TileCoding,
+    tiles: &[Coded<'_>],
+    tables: &[E::Encode],
+) -> Result<Vec<u8>> {
     let mut encoder = Encoder::new()?;
     let mut step = Step::new();
     for batch in tiles.chunks(LANES).rev() {
-        let coded = |t: &(usize, &Coded)| TileCodes::has_codes(t.1 .1.mode);
-        if scheme.layout == GroupLayout::Rows {
+        let coded = |t: &(usize, &Coded)| QuantizedTile::has_codes(t.1 .1.mask_state);
+        if coding.layout == GroupLayout::Rows {
             for (_, (shape, codes, _)) in batch.iter().enumerate().filter(coded).rev() {
-                lorenzo::encode::<M>(&mut encoder, scheme, (shape, codes), tables);
+                lorenzo::encode::<E>(&mut encoder, coding, (shape, codes), tables);
             }
-            encode_masks::<M>(&mut encoder, batch, tables)?;
+            encode_masks::<E>(&mut encoder, batch, tables)?;
         } else {
-            encode_lists::<M>(&mut encoder, scheme, batch, tables)?;
-            encode_masks::<M>(&mut encoder, batch, tables)?;
+            encode_lists::<E>(&mut encoder, coding, batch, tables)?;
+            encode_masks::<E>(&mut encoder, batch, tables)?;
             for k in (0..3).rev() {
                 for (lane, (_, codes, entries)) in batch.iter().enumerate().filter(coded).rev() {
-                    let class = codes.classes[k];
-                    let bits = if is_list(class) { lists::count_bits(k, class) } else { 0 };
+                    let activity = codes.activities[k];
+                    let bits = if is_list(activity) { lists::count_bits(k, activity) } else { 0 };
                     if bits > 0 {
                         encoder.raw(lane, entries.counts[k] as u32, bits);
                     }
                 }
             }
         }
-        for k in (0..scheme.blocks().len()).rev() {
+        for k in (0..coding.blocks().len()).rev() {
             for (lane, (_, codes, _)) in batch.iter().enumerate().filter(coded).rev() {
-                step.put(lane, class_table(&codes.classes, k), codes.classes[k]);
+                step.put(lane, activity_table(&codes.activities, k), codes.activities[k]);
             }
             step.encode(&mut encoder, tables);
         }
         for (lane, (_, codes, _)) in batch.iter().enumerate().rev() {
-            step.put(lane, TILE_MODE, codes.mode);
+            step.put(lane, MASK_STATE, codes.mask_state);
         }
         step.encode(&mut encoder, tables);
     }
@@ -250,7 +262,11 @@ pub fn encode<M: Model>(scheme: Scheme, tiles: &[Coded<'_>], tables: &[M::Encode
 }
 
 /// The masks of a batch, and in front of them the numbers of their entries.
-fn encode_masks<M: Model>(encoder: &mut Encoder, batch: &[Coded<'_>], tables: &[M::Encode]) -> Result<()> {
+fn encode_masks<E: EntropyTable>(
+    encoder: &mut Encoder,
+    batch: &[Coded<'_>],
+    tables: &[E::Encode],
+) -> Result<()> {
     let mut entries = Vec::new();
     let mut counts = [[None; LANES]; 2];
     for (lane, (shape, codes, _)) in batch.iter().enumerate() {
@@ -281,16 +297,16 @@ fn encode_masks<M: Model>(encoder: &mut Encoder, batch: &[Coded<'_>], tables: &[
 }
 
 /// The vertices of a batch, by lists.
-fn encode_lists<M: Model>(
+fn encode_lists<E: EntropyTable>(
     encoder: &mut Encoder,
-    scheme: Scheme,
+    coding: TileCoding,
     batch: &[Coded<'_>],
-    tables: &[M::Encode],
+    tables: &[E::Encode],
 ) -> Result<()> {
     let (mut tiles, mut lists) = (memory::with_capacity(batch.len())?, List::room(batch.len())?);
     for (lane, &(ref shape, codes, entries)) in batch.iter().enumerate() {
-        List::append(&mut lists, lane, &codes.classes, &entries.counts);
-        tiles.push(Tile { codes, places: Places::new(scheme, shape, codes), entries, raw: &codes.raw });
+        List::append(&mut lists, lane, &codes.activities, &entries.counts);
+        tiles.push(Tile { codes, index: SymbolIndex::new(coding, shape, codes), entries, raw: &codes.raw });
     }
     let mut left: usize = lists.iter().map(|list| list.left as usize).sum();
     let (mut runs_step, mut vertices) = (Step::new(), Step::new());
@@ -309,7 +325,7 @@ fn encode_lists<M: Model>(
             if list.sparse {
                 let Entries { symbols, runs, run_symbols, .. } = tile.entries.split_off(here);
                 for k in from_end(symbols, FIRST_WITH_RAW_BITS) {
-                    tile.put_raw(&mut vertices, scheme, lane + k, symbols[k], DENSE);
+                    tile.put_raw(&mut vertices, coding, lane + k, symbols[k], DENSE);
                 }
                 for k in from_end(run_symbols, FIRST_RUN_WITH_RAW_BITS) {
                     let (_, value, bits) = lists::encode_run(runs[k] as u32);
@@ -328,9 +344,9 @@ fn encode_lists<M: Model>(
                 }
             } else if here < LANES || !tile.put_plain(encoder, first, &tables[list.table as usize]) {
                 for position in (first..first + here).rev() {
-                    if let Some(at) = tile.places.of(position) {
+                    if let Some(at) = tile.index.of(position) {
                         let (symbol, lane) = (tile.codes.symbols[at], lane + position - first);
-                        tile.push(&mut vertices, scheme, lane, list.table(position), symbol, position);
+                        tile.push(&mut vertices, coding, lane, list.table(position), symbol, position);
                     }
                 }
             }

@@ -1,12 +1,12 @@
 //! The rows of tiles, a lane for each: how the vertices of the Lorenzo predictor are coded.
 //!
-//! A tile of a class from 1 to 7 first says which of its vertices have a symbol, a bit each: a byte of every row
-//! in a step. Steps with one of these symbols of each row follow, from the left, until no row has more. In a tile
-//! of class [`WHOLE`] all vertices have one. A lane stays with its row: nothing is looked up by position, and the
-//! decoder of a tile waits for no other tile.
+//! A tile of an activity from 1 to 7 first says which of its vertices have a symbol, a bit each: a byte of
+//! every row in a step. Steps with one of these symbols of each row follow, from the left, until no row has
+//! more. In a tile of activity [`FULL_ACTIVITY`] all vertices have one. A lane stays with its row: nothing is
+//! looked up by position, and the decoder of a tile waits for no other tile.
 //!
-//! Where the coder takes a bit for each byte, however likely, those of rows without a symbol would be most of a
-//! tile that has few. So tiles of a class up to [`LAST_SPARSE_TILE`] say before which rows have some.
+//! Where the coder takes a bit for each byte, however likely, those of rows without a symbol would be most of
+//! a tile that has few. So tiles of an activity up to [`LAST_SPARSE_TILE`] say before which rows have some.
 
 use super::count::TILE_WEIGHT;
 use super::encode::Step;
@@ -14,31 +14,32 @@ use super::{some_masks, Fault};
 use crate::entropy::lanes::{lanes, lanes_above, Decode, Decoder, Encoder, LANES, PIECE_BITS};
 use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, STORED, ZERO};
 use crate::entropy::tables::{
-    Counts, ANCHOR, COARSE_CLASS, LAST_SPARSE_TILE, MASK_BYTE, MASK_RUN, PATTERN, ROW_BYTE, ROW_CLASSES,
-    ROW_SYMBOL, TILE_MODE, WHOLE,
+    Counts, ANCHOR, COARSE_ACTIVITY, FULL_ACTIVITY, LAST_SPARSE_TILE, MASK_BYTE, MASK_RUN, MASK_STATE,
+    PATTERN, ROW_ACTIVITIES, ROW_BYTE, ROW_SYMBOL,
 };
-use crate::entropy::Model;
+use crate::entropy::EntropyTable;
 use crate::grid::tiles::{TileShape, TILE};
 use crate::runtime::memory;
-use crate::tile::coding::{row_mask, MaskRows, Scheme, TileCodes};
+use crate::tile::coding::{row_mask, MaskRows, QuantizedTile, TileCoding};
 
 /// Weight of a step, and of the list of a mask: what takes a GPU about as long as so many entries of lists.
 const STEP_WEIGHT: u16 = 28;
 const MASK_LIST_WEIGHT: u16 = 64;
-/// The steps of a tile by its class, about.
-const STEPS: [u16; ROW_CLASSES] = [0, 6, 7, 8, 10, 13, 18, 25, 32];
+/// The steps of a tile by its activity, about.
+const STEPS: [u16; ROW_ACTIVITIES] = [0, 6, 7, 8, 10, 13, 18, 25, 32];
 
 /// All tables of a stream that is coded by rows.
 pub fn tables() -> impl Iterator<Item = usize> {
-    [TILE_MODE, COARSE_CLASS, MASK_BYTE, ANCHOR, ROW_BYTE, MASK_RUN]
+    [MASK_STATE, COARSE_ACTIVITY, MASK_BYTE, ANCHOR, ROW_BYTE, MASK_RUN]
         .into_iter()
-        .chain(PATTERN..ROW_SYMBOL + ROW_CLASSES - 1)
+        .chain(PATTERN..ROW_SYMBOL + ROW_ACTIVITIES - 1)
 }
 
-/// The tables of the patterns and of the symbols of a class above 0. Tiles of class [`WHOLE`] have no patterns.
+/// The tables of the patterns and of the symbols of an activity above 0. Tiles of activity [`FULL_ACTIVITY`]
+/// have no patterns.
 #[inline(always)]
-fn tables_of(class: u8) -> (usize, usize) {
-    (PATTERN + class as usize - 1, ROW_SYMBOL + class as usize - 1)
+fn tables_of(activity: u8) -> (usize, usize) {
+    (PATTERN + activity as usize - 1, ROW_SYMBOL + activity as usize - 1)
 }
 
 /// Bytes of the pattern of a row.
@@ -51,11 +52,12 @@ fn row_bytes(shape: &TileShape) -> usize {
     shape.owned().1.div_ceil(8)
 }
 
-/// Visits the rows of a tile of a class above 0, as `visit(y, symbols by column, those that are in the stream)`.
+/// Visits the rows of a tile of an activity above 0, as `visit(y, symbols by column, those that are in the
+/// stream)`.
 #[inline(always)]
 fn for_rows(
     active: &MaskRows,
-    codes: &TileCodes,
+    codes: &QuantizedTile,
     height: usize,
     mut visit: impl FnMut(usize, &[u8; TILE], u32),
 ) {
@@ -71,24 +73,24 @@ fn for_rows(
                 &spread
             }
         };
-        visit(y, row, if codes.classes[0] == WHOLE { mask } else { lanes_above(row, 1) });
+        visit(y, row, if codes.activities[0] == FULL_ACTIVITY { mask } else { lanes_above(row, 1) });
     }
 }
 
 /// Counts what is coded of a tile with codes: its raw bits.
-pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut Counts) -> u64 {
-    let class = codes.classes[0];
-    if class == 0 {
+pub fn count(coding: TileCoding, shape: &TileShape, codes: &QuantizedTile, counts: &mut Counts) -> u64 {
+    let activity = codes.activities[0];
+    if activity == 0 {
         return 0;
     }
-    let active = scheme.active(shape, codes.masks.as_deref());
-    let bytes = if class == WHOLE { 0 } else { pattern_bytes(shape) };
-    let (pattern, symbol) = tables_of(class);
+    let active = coding.active(shape, codes.masks.as_deref());
+    let bytes = if activity == FULL_ACTIVITY { 0 } else { pattern_bytes(shape) };
+    let (pattern, symbol) = tables_of(activity);
     let [patterns, symbols] = counts.get_disjoint_mut([pattern, symbol]).expect("these are two tables");
     let (mut raw, mut any) = (0, 0u32);
     for_rows(&active, codes, shape.owned().1, |y, row, present| {
         any |= ((present != 0) as u32) << y;
-        if present != 0 || class > LAST_SPARSE_TILE {
+        if present != 0 || activity > LAST_SPARSE_TILE {
             for &byte in &present.to_le_bytes()[..bytes] {
                 patterns[byte as usize] += 1;
             }
@@ -100,27 +102,27 @@ pub fn count(scheme: Scheme, shape: &TileShape, codes: &TileCodes, counts: &mut 
             symbols[row[x] as usize] += 1;
         }
         for x in lanes(lanes_above(row, FIRST_WITH_RAW_BITS)) {
-            raw += scheme.raw_bits(row[x], 1) as u64;
+            raw += coding.raw_bits(row[x], 1) as u64;
         }
     });
-    if class <= LAST_SPARSE_TILE {
+    if activity <= LAST_SPARSE_TILE {
         for &byte in &any.to_le_bytes()[..row_bytes(shape)] {
             counts[ROW_BYTE][byte as usize] += 1;
         }
     }
     // The first vertex has a table of its own.
-    if active[0] & 1 != 0 && (class == WHOLE || codes.symbols[0] != ZERO) {
+    if active[0] & 1 != 0 && (activity == FULL_ACTIVITY || codes.symbols[0] != ZERO) {
         counts[symbol][codes.symbols[0] as usize] -= 1;
         counts[ANCHOR][codes.symbols[0] as usize] += 1;
     }
     raw
 }
 
-/// Weight of a tile, as its class and its masks tell it without a look at its symbols.
-pub fn weight(codes: &TileCodes) -> u16 {
+/// Weight of a tile, as its activity and its masks tell it without a look at its symbols.
+pub fn weight(codes: &QuantizedTile) -> u16 {
     let lists = some_masks(codes).into_iter().flatten().count() as u16;
-    let class = if TileCodes::has_codes(codes.mode) { codes.classes[0] as usize } else { 0 };
-    TILE_WEIGHT + MASK_LIST_WEIGHT * lists + STEP_WEIGHT * STEPS.get(class).unwrap_or(&0)
+    let activity = if QuantizedTile::has_codes(codes.mask_state) { codes.activities[0] as usize } else { 0 };
+    TILE_WEIGHT + MASK_LIST_WEIGHT * lists + STEP_WEIGHT * STEPS.get(activity).unwrap_or(&0)
 }
 
 /// What a tile has in the stream, by rows.
@@ -190,17 +192,17 @@ impl Rows {
 }
 
 /// Encodes the rows of a tile with codes, from the last one on.
-pub fn encode<M: Model>(
+pub fn encode<E: EntropyTable>(
     encoder: &mut Encoder,
-    scheme: Scheme,
-    (shape, codes): (&TileShape, &TileCodes),
-    tables: &[M::Encode],
+    coding: TileCoding,
+    (shape, codes): (&TileShape, &QuantizedTile),
+    tables: &[E::Encode],
 ) {
-    let class = codes.classes[0];
-    if class == 0 {
+    let activity = codes.activities[0];
+    if activity == 0 {
         return;
     }
-    let active = scheme.active(shape, codes.masks.as_deref());
+    let active = coding.active(shape, codes.masks.as_deref());
     let height = shape.owned().1;
     let mut rows = Rows::new();
     let mut by_row = [[ZERO; TILE]; TILE];
@@ -217,19 +219,19 @@ pub fn encode<M: Model>(
         }
         if !codes.raw.is_empty() {
             for x in lanes(lanes_above(row, FIRST_WITH_RAW_BITS)) {
-                end += scheme.raw_bits(row[x], 1).div_ceil(64) as usize;
+                end += coding.raw_bits(row[x], 1).div_ceil(64) as usize;
             }
             ends[y] = end;
         }
     });
     let most = rows.most();
     transpose(&by_row, &mut rows.symbols, most);
-    let (pattern, symbol) = tables_of(class);
+    let (pattern, symbol) = tables_of(activity);
     let (mut step, steps) = (Step::new(), rows.steps());
     for (k, &active) in steps.iter().enumerate().rev().filter(|&(_, &active)| active != 0) {
         let symbols = &rows.symbols[k];
         for lane in lanes(lanes_above(symbols, FIRST_WITH_RAW_BITS) & active) {
-            let bits = scheme.raw_bits(symbols[lane], 1);
+            let bits = coding.raw_bits(symbols[lane], 1);
             let words = bits.div_ceil(64) as usize;
             ends[lane] -= words;
             let word = |k: usize| if k < words { codes.raw[ends[lane] + k] } else { 0 };
@@ -243,13 +245,13 @@ pub fn encode<M: Model>(
             step.encode_lanes(encoder, tables, active, symbol, symbols);
         }
     }
-    if class < WHOLE {
-        let coded = if class <= LAST_SPARSE_TILE { steps[0] } else { row_mask(height) };
+    if activity < FULL_ACTIVITY {
+        let coded = if activity <= LAST_SPARSE_TILE { steps[0] } else { row_mask(height) };
         for byte in (0..pattern_bytes(shape)).rev() {
             let bytes = rows.present.map(|row| (row >> (8 * byte)) as u8);
             step.encode_lanes(encoder, tables, coded, pattern, &bytes);
         }
-        if class <= LAST_SPARSE_TILE {
+        if activity <= LAST_SPARSE_TILE {
             let mut bytes = [0; LANES];
             bytes[..4].copy_from_slice(&coded.to_le_bytes());
             step.encode_lanes(encoder, tables, row_mask(row_bytes(shape)), ROW_BYTE, &bytes);
@@ -269,26 +271,27 @@ impl RowDecoder {
         Ok(RowDecoder { rows: Rows::new(), raw: memory::filled(TILE, [[0; LANES]; 2])? })
     }
 
-    /// The symbols of a tile with codes, whose class and masks are there; damage for bytes that no encoder writes.
+    /// The symbols of a tile with codes, whose activity and masks are there; damage for bytes that no encoder
+    /// writes.
     pub fn tile<D: Decode>(
         &mut self,
         decoder: &mut Decoder<'_>,
-        scheme: Scheme,
+        coding: TileCoding,
         shape: &TileShape,
-        codes: &mut TileCodes,
+        codes: &mut QuantizedTile,
         tables: &[D],
     ) -> Result<(), Fault> {
-        let class = codes.classes[0];
-        if class == 0 {
+        let activity = codes.activities[0];
+        if activity == 0 {
             return Ok(());
         }
-        let active = scheme.active(shape, codes.masks.as_deref());
-        let (pattern, symbol) = tables_of(class);
-        if class == WHOLE {
+        let active = coding.active(shape, codes.masks.as_deref());
+        let (pattern, symbol) = tables_of(activity);
+        if activity == FULL_ACTIVITY {
             self.rows.present = active;
         } else {
             let mut coded = row_mask(shape.owned().1);
-            if class <= LAST_SPARSE_TILE {
+            if activity <= LAST_SPARSE_TILE {
                 let mut bytes = [0u8; LANES];
                 decoder.step(row_mask(row_bytes(shape)), |_| &tables[ROW_BYTE], &mut bytes);
                 let any = u32::from_le_bytes(bytes[..4].try_into().expect("four bytes"));
@@ -317,10 +320,10 @@ impl RowDecoder {
             let with_raw = lanes_above(symbols, FIRST_WITH_RAW_BITS) & active;
             if with_raw != 0 {
                 any_raw = true;
-                self.raw_bits(decoder, scheme, k, with_raw)?;
+                self.raw_bits(decoder, coding, k, with_raw)?;
             }
         }
-        self.put_in_order(scheme, &active, any_raw, codes)
+        self.put_in_order(coding, &active, any_raw, codes)
     }
 
     /// The patterns of some rows; those of the others are empty.
@@ -339,7 +342,7 @@ impl RowDecoder {
     fn raw_bits(
         &mut self,
         decoder: &mut Decoder<'_>,
-        scheme: Scheme,
+        coding: TileCoding,
         k: usize,
         with_raw: u32,
     ) -> Result<(), Fault> {
@@ -347,10 +350,10 @@ impl RowDecoder {
         let mut most = 0;
         for lane in lanes(with_raw) {
             let symbol = self.rows.symbols[k][lane];
-            if !scheme.allows(symbol) {
+            if !coding.allows(symbol) {
                 return Err(Fault::Damaged);
             }
-            bits[lane] = scheme.raw_bits(symbol, 1);
+            bits[lane] = coding.raw_bits(symbol, 1);
             most = most.max(bits[lane]);
         }
         let mut values = [[0u64; LANES]; 2];
@@ -368,10 +371,10 @@ impl RowDecoder {
     /// The symbols of active vertices by position, zeros where the stream has none, and their raw elements.
     fn put_in_order(
         &self,
-        scheme: Scheme,
+        coding: TileCoding,
         active: &MaskRows,
         any_raw: bool,
-        codes: &mut TileCodes,
+        codes: &mut QuantizedTile,
     ) -> Result<(), Fault> {
         let count: u32 = active.iter().map(|row| row.count_ones()).sum();
         codes.symbols = memory::with_capacity(count as usize)?;
@@ -386,7 +389,7 @@ impl RowDecoder {
             if any_raw {
                 let here = row_mask(present.count_ones() as usize);
                 for k in lanes(lanes_above(symbols, FIRST_WITH_RAW_BITS) & here) {
-                    let words = scheme.raw_bits(symbols[k], 1).div_ceil(64) as usize;
+                    let words = coding.raw_bits(symbols[k], 1).div_ceil(64) as usize;
                     for word in &self.raw[k][..words] {
                         memory::push(&mut codes.raw, word[y])?;
                     }

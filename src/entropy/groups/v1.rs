@@ -4,32 +4,32 @@
 use std::slice;
 
 use super::decode::{decode_heads, decode_runs, make_masks, MaskEntries, Vertices};
-use super::{Fault, Places};
+use super::{Fault, SymbolIndex};
 use crate::entropy::lanes::{lanes, Decode, Decoder, LANES};
 use crate::entropy::lists::{self, is_list, DENSE_LANES, MASK_COUNT_BITS};
 use crate::entropy::symbols::ZERO;
 use crate::entropy::tables::{table_of, BLOCKS, MASK_BYTE, RUN};
-use crate::entropy::Model;
+use crate::entropy::EntropyTable;
 use crate::grid::tiles::{TileShape, TILE};
 use crate::request::Coder;
 use crate::runtime::memory;
-use crate::tile::coding::{row_mask, Scheme, TileCodes};
+use crate::tile::coding::{row_mask, QuantizedTile, TileCoding};
 
 /// Decodes a group as [`super::decode`] does.
-pub fn decode<M: Model>(
-    scheme: Scheme,
+pub fn decode<E: EntropyTable>(
+    coding: TileCoding,
     bytes: &[u8],
     shapes: &[TileShape],
-    tables: &[M::Decode],
-) -> Result<Vec<TileCodes>, Fault> {
-    let listed = M::CODER == Coder::Huffman;
+    tables: &[E::Decode],
+) -> Result<Vec<QuantizedTile>, Fault> {
+    let listed = E::CODER == Coder::Huffman;
     let mut decoder = Decoder::new(bytes).ok_or(Fault::Damaged)?;
     let mut tiles = memory::with_capacity(shapes.len())?;
     for batch in shapes.chunks(LANES) {
-        let (mut codes, counts) = decode_heads(&mut decoder, scheme, batch.len(), tables, listed)?;
+        let (mut codes, counts) = decode_heads(&mut decoder, coding, batch.len(), tables, listed)?;
         for ((c, shape), counts) in codes.iter_mut().zip(batch).zip(&counts) {
             decode_masks(&mut decoder, shape.owned(), c, tables, listed)?;
-            decode_codes(&mut decoder, scheme, shape, c, counts, tables, listed)?;
+            decode_codes(&mut decoder, coding, shape, c, counts, tables, listed)?;
         }
         tiles.append(&mut codes);
     }
@@ -44,7 +44,7 @@ pub fn decode<M: Model>(
 fn decode_masks<D: Decode>(
     decoder: &mut Decoder<'_>,
     (width, height): (usize, usize),
-    codes: &mut TileCodes,
+    codes: &mut QuantizedTile,
     tables: &[D],
     listed: bool,
 ) -> Result<(), Fault> {
@@ -66,39 +66,40 @@ fn decode_masks<D: Decode>(
 
 fn decode_codes<D: Decode>(
     decoder: &mut Decoder<'_>,
-    scheme: Scheme,
+    coding: TileCoding,
     shape: &TileShape,
-    codes: &mut TileCodes,
+    codes: &mut QuantizedTile,
     counts: &[u16; 3],
     tables: &[D],
     listed: bool,
 ) -> Result<(), Fault> {
-    let places = Places::new(scheme, shape, codes);
-    codes.symbols = memory::filled(places.symbols, ZERO)?;
+    let index = SymbolIndex::new(coding, shape, codes);
+    codes.symbols = memory::filled(index.symbols, ZERO)?;
     let mut vertices = Vertices::default();
-    for (k, (block, class)) in BLOCKS.iter().zip(codes.classes).enumerate().filter(|(_, (_, c))| *c > 0) {
-        let sparse = listed && is_list(class);
+    for (k, (block, activity)) in BLOCKS.iter().zip(codes.activities).enumerate().filter(|(_, (_, c))| *c > 0)
+    {
+        let sparse = listed && is_list(activity);
         let dense = if sparse { block.start..lists::positions(k).start } else { block.clone() };
         for first in dense.step_by(LANES) {
-            let mask = places.active[first / LANES] & if sparse { DENSE_LANES } else { u32::MAX };
+            let mask = index.active[first / LANES] & if sparse { DENSE_LANES } else { u32::MAX };
             for lane in lanes(mask) {
                 let position = first + lane;
                 vertices.put(
                     lane,
                     0,
                     position,
-                    places.of(position).ok_or(Fault::Damaged)?,
-                    table_of(position, class) as u8,
+                    index.of(position).ok_or(Fault::Damaged)?,
+                    table_of(position, activity) as u8,
                 );
             }
-            vertices.decode(decoder, scheme, mask, tables, slice::from_mut(codes))?;
+            vertices.decode(decoder, coding, mask, tables, slice::from_mut(codes))?;
         }
         let (mut left, mut expected) =
             (if sparse { counts[k] as usize } else { 0 }, lists::positions(k).start);
         while left > 0 {
             let here = left.min(LANES);
             left -= here;
-            let runs = decode_runs(decoder, row_mask(here), |_| &tables[RUN + class as usize - 1])?;
+            let runs = decode_runs(decoder, row_mask(here), |_| &tables[RUN + activity as usize - 1])?;
             for (lane, run) in runs[..here].iter().enumerate() {
                 let position = expected + *run as usize;
                 expected = position + 1;
@@ -109,11 +110,11 @@ fn decode_codes<D: Decode>(
                     lane,
                     0,
                     position,
-                    places.of(position).ok_or(Fault::Damaged)?,
-                    table_of(position, class) as u8,
+                    index.of(position).ok_or(Fault::Damaged)?,
+                    table_of(position, activity) as u8,
                 );
             }
-            vertices.decode(decoder, scheme, row_mask(here), tables, slice::from_mut(codes))?;
+            vertices.decode(decoder, coding, row_mask(here), tables, slice::from_mut(codes))?;
         }
     }
     Ok(())

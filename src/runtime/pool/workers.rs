@@ -10,8 +10,8 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 /// The work of a thread that takes part in a job. It must not unwind.
 type Participate<'a> = dyn Fn() + Sync + 'a;
 
-/// Runs `participate` on the calling thread and on up to `count` - 1 others at the same time, and returns when all
-/// have returned. Fewer take part where threads cannot be started.
+/// Runs `participate` on the calling thread and on up to `count` - 1 others at the same time, and returns
+/// when all have returned. Fewer take part where threads cannot be started.
 pub fn run(count: usize, participate: &Participate<'_>) {
     match if count > 1 { Pool::of_this_process() } else { None } {
         Some(pool) => pool.run(count - 1, participate),
@@ -38,7 +38,8 @@ struct State {
     stop: bool,
 }
 
-// SAFETY: jobs lie in frames of threads that wait until nobody uses them, and are only touched under the lock.
+// SAFETY: jobs lie in frames of threads that wait until nobody uses them, and are only touched under the
+// lock.
 unsafe impl Send for State {}
 
 struct Pool {
@@ -50,8 +51,8 @@ struct Pool {
 static POOL: AtomicPtr<Pool> = AtomicPtr::new(ptr::null_mut());
 
 impl Pool {
-    /// The pool of this process. Threads do not survive a fork, and locks may be held for ever there: the child of
-    /// a fork makes a new one, and the old one is left alone.
+    /// The pool of this process. Threads do not survive a fork, and locks may be held for ever there: the
+    /// child of a fork makes a new one, and the old one is left alone.
     fn of_this_process() -> Option<&'static Pool> {
         // SAFETY: has no effect.
         let process = unsafe { libc::getpid() };
@@ -180,7 +181,8 @@ impl State {
 /// Stacks are small: large values lie on the heap.
 const STACK_BYTES: usize = 512 << 10;
 
-/// Starts a thread without a heap allocation of its own, which `std::thread` would need and could not do without.
+/// Starts a thread without a heap allocation of its own, which `std::thread` would need and could not do
+/// without.
 fn start_thread(thread: &mut libc::pthread_t, pool: &'static Pool) -> bool {
     extern "C" fn main(pool: *mut c_void) -> *mut c_void {
         float_env::set_default();
@@ -189,8 +191,8 @@ fn start_thread(thread: &mut libc::pthread_t, pool: &'static Pool) -> bool {
         unsafe { &*pool.cast::<Pool>() }.serve();
         ptr::null_mut()
     }
-    // SAFETY: the attributes are initialised before they are used and destroyed after; signals are blocked while the
-    // thread starts, so that it inherits a mask with which the host's handlers do not run on it.
+    // SAFETY: the attributes are initialised before they are used and destroyed after; signals are blocked
+    // while the thread starts, so that it inherits a mask with which the host's handlers do not run on it.
     unsafe {
         let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
         if libc::pthread_attr_init(&mut attributes) != 0 {
@@ -209,8 +211,8 @@ fn start_thread(thread: &mut libc::pthread_t, pool: &'static Pool) -> bool {
     }
 }
 
-/// Ends the threads before the code that they run is unmapped (`dlclose`) or the process exits. A job that still
-/// runs then belongs to another thread of a process that is exiting: its threads are left alone.
+/// Ends the threads before the code that they run is unmapped (`dlclose`) or the process exits. A job that
+/// still runs then belongs to another thread of a process that is exiting: its threads are left alone.
 extern "C" fn unload() {
     let pool = POOL.load(Ordering::Acquire);
     // SAFETY: pools are never freed; getpid has no effect.
