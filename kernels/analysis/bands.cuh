@@ -1,8 +1,7 @@
-// What the entries of the analysis share (compare.cuh, critical_points.cuh). Twins of src/analysis: the same
-// counts, the same points in the same order, and the same bits of every number.
-//
-// A warp walks down a band of rows; a lane has the WIDTH columns that 16 bytes hold, so a field is read once
-// and in wide loads. The signs of components settle nearly every triangle; the others are read again and
+// Loads and classifies rows of vertices for the analysis kernels. Twins in src/analysis give the same counts,
+// the same points in the same order, and the same bits.
+// A warp walks down a band of rows; a lane has the WIDTH columns of 16 bytes, so the field is read once and
+// in wide loads. The signs of the components settle nearly every triangle; the others are read again and
 // decided exactly.
 #pragma once
 #include "stream/container.cuh"
@@ -23,7 +22,7 @@ __device__ __forceinline__ void raise_to(u64& most, u64 value) {
     atomicMax((unsigned long long*)&most, (unsigned long long)value);
 }
 
-// How many of the low bits of a mask are set in all lanes together.
+// Number of low bits set, summed over all lanes.
 template <i32 BITS>
 __device__ __forceinline__ u32 count_bits(u32 mask) {
     u32 count = 0;
@@ -35,16 +34,16 @@ __device__ __forceinline__ u32 count_bits(u32 mask) {
 template <typename T>
 struct Columns {
     T at[WIDTH<T>];
-    T edge;  // the column after those of the warp; its last lane has it
+    T edge;  // column after the warp's last; valid in lane 31
 };
 
-// Whether rows of a component may be read in vectors.
+// True if rows can be read 16 bytes at a time.
 template <typename T>
 __device__ __forceinline__ bool is_wide(const Component& c) {
     return c.layout.stride == 1 && c.layout.pitch % WIDTH<T> == 0 && ((u64)c.values & 15) == 0;
 }
 
-// The columns from x on of row y; NaN past the end of a row of nx.
+// Columns from x on of row y; NaN beyond nx.
 template <typename T>
 __device__ __forceinline__ Columns<T> load_columns(const Component& c, bool wide, u64 nx, u64 x, u64 y) {
     constexpr i32 W = WIDTH<T>;
@@ -78,17 +77,17 @@ __device__ __forceinline__ Pair<T> load_pair(
     return {load_columns<T>(field.u, wide[0], nx, x, y), load_columns<T>(field.v, wide[1], nx, x, y)};
 }
 
-// What the class of a triangle follows from: of a vertex, and of the vertices of a triangle by and, or by or.
+// Flags of a vertex. ANDed or ORed over the corners they classify a triangle.
 enum : u32 {
     U_ABOVE = 1,
     U_BELOW = 2,
     V_ABOVE = 4,
     V_BELOW = 8,
     FIRST_SIDES = U_ABOVE | U_BELOW | V_ABOVE | V_BELOW,
-    OTHER_SIDES = FIRST_SIDES << 4,  // the same of the other field
-    PRESENT = 1 << 8,                // finite in both fields, and not filled in the first
+    OTHER_SIDES = FIRST_SIDES << 4,  // of the other field
+    PRESENT = 1 << 8,                // finite in both fields, not filled in the first
     SAME_BITS = 1 << 9,
-    ZERO = 1 << 10,  // (0, 0) in the first field, and not filled
+    ZERO = 1 << 10,  // (0, 0) in the first field, not filled
     FILLED = 1 << 11,
 };
 
@@ -98,12 +97,12 @@ __device__ __forceinline__ u32 sides(T u, T v) {
            (v < T(0) ? V_BELOW : 0);
 }
 
-// The flags of the columns of a lane and the next one.
+// Flags of the lane's columns and of the next one.
 template <typename T>
 struct Flags {
     u32 at[WIDTH<T> + 1];
 
-    // All lanes of a warp come here; `edge` counts in the last one.
+    // Call with a warp; `edge` counts in lane 31.
     __device__ __forceinline__ void take_next(u32 edge) {
         const u32 next = __shfl_down_sync(FULL, at[0], 1);
         at[WIDTH<T>] = (threadIdx.x & 31) == 31 ? edge : next;
@@ -134,8 +133,8 @@ enum : i32 {
     POINT_TYPES
 };
 
-// The type of the critical point in a triangle with this orientation, of the lanes that hold one. All lanes
-// of a warp come here. Twin of kind_of.
+// Type of the critical point in a triangle with this orientation, in lanes with `holds`. Call with a warp.
+// Twin of kind_of.
 template <typename T>
 __device__ __forceinline__ i32 point_type(
     bool holds, const Corners<T>& p, i32 orientation, i32 triangle, double dx, double dy, u32* sum) {

@@ -1,13 +1,14 @@
-// Entries of the comparison of two fields. Twin: src/analysis/compare.rs.
+// Compares two fields: lost, spurious and changed critical points, errors, missing values. Twin of
+// src/analysis/compare.rs.
 #pragma once
 #include "analysis/range.cuh"
 
 namespace analysis {
 
-// One row of both fields.
+// A row of both fields.
 template <typename T>
 struct Line {
-    Columns<T> u[2], v[2];  // the first field and the other
+    Columns<T> u[2], v[2];  // [0] first field, [1] the other
 };
 
 template <typename T>
@@ -31,7 +32,7 @@ __device__ __forceinline__ u32 compared(T u0, T v0, T u1, T v1) {
     return flags;
 }
 
-// The flags of a vertex where there is a fill value.
+// Flags of a vertex if there is a fill value.
 template <typename T>
 __device__ __forceinline__ u32 with_fill(const Analysis& job, u32 flags, T u0, T v0, T u1, T v1) {
     if (is_filled(u0, v0, job.fill)) flags = (flags & ~(PRESENT | ZERO)) | FILLED;
@@ -56,20 +57,20 @@ __device__ __forceinline__ Flags<T> flags_of(const Analysis& job, const Line<T>&
     return flags;
 }
 
-// What a lane has seen.
+// Counts of a lane over the whole call.
 struct Seen {
     u32 zero, changed_zeros, nonfinite, filled, changed_missing, exceeded, pairs;
     double largest;
 };
 
-// What a lane has seen of one band.
+// Sums of a lane over one band.
 template <typename T>
 struct Band {
     double squares[2][WIDTH<T>];
     T low, high;
 };
 
-// How much larger |b - a| is than its rounding |difference|: twin of rest.
+// |b - a| minus its rounded value |difference|, exactly.
 __device__ __forceinline__ double rest_of_difference(double b, double a, double difference) {
     const double y = -a, t = difference - b;
     const double error = (b - (difference - t)) + (y - t);
@@ -84,7 +85,7 @@ __device__ __forceinline__ void see_value(
     band.low = Real<T>::low(band.low, before);
     band.high = Real<T>::high(band.high, before);
     if (error > seen.largest) seen.largest = error;
-    // Rounding is monotone: only where the rounded error equals the bound is the rest needed.
+    // Rounding is monotone: the rest matters only if the rounded error equals the bound.
     if (error >= bound && (error > bound || rest_of_difference(b, a, difference) > 0.0)) seen.exceeded++;
 }
 
@@ -107,9 +108,9 @@ __device__ __forceinline__ void see_vertices(
             const bool was_finite = R::finite(a) & R::finite(b), filled = flags.at[k] & FILLED;
             seen.nonfinite += !was_finite;
             seen.filled += was_finite & filled;
-            // A vertex that was present is here because it is not finite in the other field.
+            // A vertex that was present gets here because it is not finite in the other field.
             seen.changed_missing += (was_finite & !filled) || !(flags.at[k] & SAME_BITS);
-            // A filled vertex is no zero, whatever the other field has there.
+            // A filled vertex is not a zero, whatever the other field holds.
             if (filled & other_zero) seen.changed_zeros--;
             if (filled) continue;
             if (R::finite(a) & R::finite(c)) {
@@ -121,13 +122,13 @@ __device__ __forceinline__ void see_vertices(
     }
 }
 
-// Adds the number of lanes for which something holds.
+// Counts the lanes for which a condition holds.
 __device__ __forceinline__ void count_lanes(u64* counts, i32 what, bool holds) {
     const u32 lanes = __ballot_sync(FULL, holds);
     if (lanes && (threadIdx.x & 31) == 0) add_count(counts[what], __popc(lanes));
 }
 
-// Compares a triangle of each lane that has one. All lanes of a warp come here.
+// Compares one triangle per lane with `has`. Call with a warp.
 template <typename T>
 __device__ __noinline__ void compare_triangle(bool has, Corners<T> p0, Corners<T> p1, bool same, i32 triangle,
     double dx, double dy, u64* counts, u32* sum) {
@@ -160,7 +161,7 @@ __device__ __noinline__ void compare_triangle(bool has, Corners<T> p0, Corners<T
     count_lanes(counts, COUNT_CHANGED_TYPES, both && type0 != type1);
 }
 
-// Compares the cells of row y whose vertices have these flags.
+// Compares the cells of row y.
 template <typename T>
 __device__ __forceinline__ void compare_cells(
     const Analysis& job, const Flags<T>& low, const Flags<T>& high, u64 x, u64 y, u64* counts, u32* sum) {
@@ -173,8 +174,8 @@ __device__ __forceinline__ void compare_cells(
         for (i32 triangle = LOWER; triangle <= UPPER; triangle++) {
             const u32 all = diagonal & (triangle == LOWER ? low.at[k + 1] : high.at[k]),
                       bit = 1u << (2 * k + triangle);
-            // A component of one sign tells the class; where both fields have one, or the same values, all is
-            // said.
+            // If a component has one sign in both fields, or the values are equal, the triangle has not
+            // changed.
             const bool said = (all & FIRST_SIDES) && (all & (SAME_BITS | OTHER_SIDES));
             if ((all & PRESENT) && !said) open |= bit;
             if (all & SAME_BITS) same |= bit;
@@ -182,7 +183,7 @@ __device__ __forceinline__ void compare_cells(
         }
     }
     if (!__any_sync(FULL, open != 0)) return;
-    // (0, 0) at all corners and no change: a tie that stays.
+    // Zero at all corners and unchanged: a tie that stays.
     const u32 ties = count_bits<2 * W>(open & same & land);
     if (ties && (threadIdx.x & 31) == 0) add_count(counts[COUNT_TIES], ties);
     open &= ~(same & land);
@@ -198,7 +199,7 @@ __device__ __forceinline__ void compare_cells(
     }
 }
 
-// Sums over the lanes of a warp, neighbours first: the same tree on the host.
+// Sums over a warp, neighbours first, as the twin does.
 __device__ __forceinline__ double warp_tree(double x) {
     for (i32 k = 1; k < 32; k *= 2) x += __shfl_xor_sync(FULL, x, k);
     return x;
@@ -211,9 +212,9 @@ __device__ __forceinline__ void join_parts(double* a, const double* b) {
     a[3] = fmax(a[3], b[3]);
 }
 
-// Grid: any. Block: 256, a warp for 32 * WIDTH columns of a band of 32 rows. Sums of squared errors go up
-// fixed trees: over the rows of a band one by one, then over neighbouring columns, then over bands. Counts
-// have no order.
+// Grid: any. Block: 256 threads; a warp takes 32 * WIDTH columns of a band of 32 rows. Reads both fields;
+// adds to counts, writes parts. Squared errors are summed in a fixed order: rows of a band, neighbouring
+// columns, bands. Counts need no order.
 template <typename T>
 __device__ __forceinline__ void compare(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;
@@ -241,7 +242,7 @@ __device__ __forceinline__ void compare(const Analysis& job) {
         band.low = Real<T>::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
         band.high = -band.low;
         if (strip < job.nx) {
-            // The row below the band ends its last cells; below the last band that is a row of ghosts, if
+            // The row below the band completes its last cells; below the last band it is a ghost row, if
             // there is one.
             const u64 rows = job.ny - y0 < ANALYSIS_ROWS ? job.ny - y0 : ANALYSIS_ROWS;
             const u64 last = rows < job.rows - 1 - y0 ? rows : job.rows - 1 - y0;
@@ -293,7 +294,7 @@ __device__ __forceinline__ void compare(const Analysis& job) {
 #pragma unroll
     for (i32 k = 0; k < 7; k++)
         if (own[k]) add_count(counts[PLACES[k]], own[k]);
-    // The bits of doubles that are not negative are in order.
+    // Bits of non-negative doubles are ordered like the values.
     if (seen.largest > 0.0) raise_to(counts[COUNT_LARGEST], (u64)__double_as_longlong(seen.largest));
     __syncthreads();
     for (i32 k = threadIdx.x; k < COUNTS; k += blockDim.x) {
@@ -305,8 +306,7 @@ __device__ __forceinline__ void compare(const Analysis& job) {
     }
 }
 
-// log10 of a positive finite number within 2^-52 of the larger summand, the same bits on the host: twin of
-// log10.
+// log10 of a positive finite number, within 2^-52 of the larger summand and with the same bits as the twin.
 __device__ inline double log10_of(double x) {
     i32 exponent = 0;
     if (x < 2.2250738585072014e-308) {
@@ -326,7 +326,7 @@ __device__ inline double log10_of(double x) {
     return ((double)exponent * 0.6931471805599453 + 2.0 * s * series) / 2.302585092994046;
 }
 
-// Peak signal-to-noise ratio in dB; NaN where it is not defined. Twin of the end of Part::finish.
+// Peak signal-to-noise ratio in dB, NaN if undefined. Twin of the end of Part::finish.
 __device__ inline double psnr_of(const double part[PART], u64 pairs) {
     const double undefined = __longlong_as_double(0x7ff8000000000000ll),
                  infinite = __longlong_as_double(0x7ff0000000000000ll);
@@ -337,12 +337,13 @@ __device__ inline double psnr_of(const double part[PART], u64 pairs) {
     return range > 0.0 ? 20.0 * log10_of(range) - 10.0 * log10_of(mean) : undefined;
 }
 
-// Grid: 1. Block: 1024. Joins the parts of chunks and bands up the same tree, and writes the result.
+// Grid: 1. Block: 1024 threads. Reads counts and parts; joins the parts in the fixed order and writes the
+// comparison.
 template <typename T>
 __device__ __forceinline__ void compare_end(const Analysis& job) {
     constexpr u64 CHUNK = ANALYSIS_WARPS * 32 * WIDTH<T>;
     const u64 chunks = (job.nx + CHUNK - 1) / CHUNK, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
-    // Over the chunks of each band, then over the first parts of the bands.
+    // Over the chunks of each band, then over the bands.
     for (i32 pass = 0; pass < 2; pass++) {
         const u64 length = pass == 0 ? chunks : bands, lines = pass == 0 ? bands : 1;
         const u64 stride = pass == 0 ? 1 : chunks;

@@ -1,4 +1,4 @@
-// Entries that list the critical points of a field. Twin: src/analysis/critical_points.rs.
+// Lists the critical points of a field. Twin of src/analysis/critical_points.rs.
 #pragma once
 #include "analysis/compare.cuh"
 
@@ -19,7 +19,7 @@ __device__ __forceinline__ bool has_filled(const Analysis& job, const Corners<T>
                                is_filled(p.u[2], p.v[2], job.fill));
 }
 
-// Bit 2 * k + triangle: the triangle of cell x + k of row y holds a critical point.
+// Bit 2 * k + triangle: the triangle of cell x + k in row y holds a critical point.
 template <typename T>
 __device__ __forceinline__ u32 points_between(
     const Analysis& job, const Flags<T>& low, const Flags<T>& high, u64 x, u64 y) {
@@ -27,7 +27,7 @@ __device__ __forceinline__ u32 points_between(
 #pragma unroll
     for (i32 k = 0; k < WIDTH<T>; k++) {
         const u32 diagonal = low.at[k] | high.at[k + 1];
-        // u and v have both signs around a critical point.
+        // Around a critical point u and v take both signs.
         if ((diagonal | low.at[k + 1]) == FIRST_SIDES) open |= 1u << 2 * k;
         if ((diagonal | high.at[k]) == FIRST_SIDES) open |= 2u << 2 * k;
     }
@@ -43,13 +43,12 @@ __device__ __forceinline__ u32 points_between(
     return found;
 }
 
-// Segments whose points are counted together: one for each lane of the warp that writes them. Rows may be
-// short or long.
+// Segments that are counted together, a lane each in factz_write_points; a part may span rows.
 constexpr u64 POINT_PART = 32;
 
-// Grid: any. Block: 256, a warp for 32 * WIDTH columns, a segment, of a band of 32 rows of cells. Counts the
-// points of each segment of a row, and of each part: POINT_PART segments that follow each other, of as many
-// rows as it takes.
+// Grid: any. Block: 256 threads; a warp takes a segment (32 * WIDTH columns) of a band of 32 rows of cells.
+// Reads the field; writes the number of points of each segment of a row, and adds them up by parts of
+// POINT_PART consecutive segments.
 template <typename T>
 __device__ __forceinline__ void find_points(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;
@@ -83,15 +82,15 @@ __device__ __forceinline__ void find_points(const Analysis& job) {
     }
 }
 
-// Segments of all rows of cells, one behind the other.
+// Segments of all rows of cells.
 template <typename T>
 __device__ __forceinline__ u64 all_segments(const Analysis& job) {
     constexpr u64 STRIP = 32 * WIDTH<T>;
     return job.columns < 2 || job.rows < 2 ? 0 : (job.rows - 1) * ((job.nx + STRIP - 1) / STRIP);
 }
 
-// Grid: 1. Block: 1024. Turns the counts of the parts into places, the number of all points behind them, 4096
-// at a time.
+// Grid: 1. Block: 1024 threads. Replaces the counts of the parts by their exclusive sums, 4096 at a time;
+// writes the total.
 template <typename T>
 __device__ __forceinline__ void place_points(const Analysis& job) {
     constexpr u32 EACH = 4;
@@ -118,7 +117,7 @@ __device__ __forceinline__ void place_points(const Analysis& job) {
     }
 }
 
-// Where in its cell the field vanishes: twin of position.
+// Where in its cell the linear field vanishes. Twin of position.
 template <typename T>
 __device__ __forceinline__ void position_in_cell(const Corners<T>& p, i32 triangle, double& x, double& y) {
     double u[3], v[3], m[3], largest = 0.0;
@@ -136,7 +135,8 @@ __device__ __forceinline__ void position_in_cell(const Corners<T>& p, i32 triang
     y = triangle == LOWER ? fmin(w2, far) : far;
 }
 
-// Grid: any. Block: 256, a warp for a part. Reads the segments that hold points again and writes those.
+// Grid: any. Block: 256 threads; a warp takes a part. Reads the segments that hold points again and writes
+// the points.
 template <typename T>
 __device__ __forceinline__ void write_points(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;

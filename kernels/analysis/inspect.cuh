@@ -1,10 +1,10 @@
-// Entry that reads the header of a stream. Twin: src/capi/inspect.rs.
+// Reads the header of a stream. Twin of src/capi/inspect.rs.
 #pragma once
 #include "stream/container.cuh"
 
 namespace analysis {
 
-// Grid: 1. Block: 32. Twin of Header::read and of factz_info::from.
+// Grid: 1. Block: 32 threads. Reads the header; writes the info. Twin of Header::read and factz_info::from.
 __device__ __forceinline__ void inspect(const Inspection& job) {
     const Header header(job.stream, job.stream_bytes);
     const HeaderCheck checked = check_header(header);

@@ -1,10 +1,10 @@
-// Entries that find the range of a field. Twin: src/analysis/range.rs.
+// Finds the range of a field. Twin of src/analysis/range.rs.
 #pragma once
 #include "analysis/bands.cuh"
 
 namespace analysis {
 
-// Numbers in the order of finite values, none of them 0.
+// Maps finite values to integers of the same order, never 0.
 __device__ __forceinline__ u64 in_order(double x) {
     const u64 bits = (u64)__double_as_longlong(x), sign = 1ull << 63;
     return bits & sign ? ~bits : bits | sign;
@@ -14,7 +14,7 @@ __device__ __forceinline__ double of_order(u64 order) {
     return __longlong_as_double((long long)(order & sign ? order & ~sign : ~order));
 }
 
-// The least and the largest value once find_range is done, no zero with a sign; infinite where there is none.
+// Smallest and largest value after factz_find_range, never -0; infinite without finite values.
 __device__ __forceinline__ double lowest_of(const u64* counts) {
     return counts[RANGE_BELOW] ? of_order(~counts[RANGE_BELOW]) + 0.0
                                : __longlong_as_double(0x7ff0000000000000ll);
@@ -24,13 +24,13 @@ __device__ __forceinline__ double highest_of(const u64* counts) {
                                : -__longlong_as_double(0x7ff0000000000000ll);
 }
 
-// The absolute bound of a comparison.
+// Absolute bound of a comparison.
 __device__ __forceinline__ double bound_of(const Analysis& job) {
     if (!job.bound_is_relative) return job.bound;
     return relative_bound(job.bound, lowest_of(job.counts), highest_of(job.counts));
 }
 
-// The extremes and counts of one lane.
+// Extremes and counts of one lane.
 template <typename T>
 struct Extent {
     T low, high;
@@ -49,7 +49,7 @@ __device__ __forceinline__ void see_pair(const Analysis& job, T u, T v, Extent<T
     seen.filled += u_is_finite & v_is_finite & filled;
 }
 
-// Adds what the lanes of a block have seen to the counts of the call.
+// Adds the results of a block to those of the call.
 template <typename T>
 __device__ __forceinline__ void add_extents(const Analysis& job, Extent<T> seen, u64* counts) {
     for (i32 k = 1; k < 32; k *= 2) {
@@ -72,8 +72,8 @@ __device__ __forceinline__ void add_extents(const Analysis& job, Extent<T> seen,
         add_count(job.counts[k], counts[k]);
 }
 
-// Grid: any. Block: 256, a warp for 32 * WIDTH columns of a band of 32 rows. Finds the range of the first
-// field.
+// Grid: any. Block: 256 threads; a warp takes 32 * WIDTH columns of a band of 32 rows. Reads the first field;
+// adds to counts.
 template <typename T>
 __device__ __forceinline__ void find_range(const Analysis& job) {
     constexpr i32 W = WIDTH<T>;
@@ -103,7 +103,7 @@ __device__ __forceinline__ void find_range(const Analysis& job) {
     add_extents(job, seen, counts);
 }
 
-// Grid: 1. Block: 32. Writes the range.
+// Grid: 1. Block: 32 threads. Reads counts; writes the range.
 template <typename T>
 __device__ __forceinline__ void range_end(const Analysis& job) {
     if (threadIdx.x != 0) return;

@@ -1,21 +1,21 @@
-// Entry that makes a field for measurements. Twin of fill in src/bin/factz/synthetic.rs: sums in the order of
-// the waves, of products that are rounded one by one, so both make the same bits.
+// Makes a synthetic field. Twin of fill in src/bin/factz/synthetic.rs: sums in the order of the waves,
+// products rounded one by one, so both give the same bits.
 #pragma once
 #include "stream/container.cuh"
 
 namespace synthetic {
 
-constexpr i32 THREADS = 256;  // a column each
+constexpr i32 THREADS = 256;  // one column each
 constexpr i32 ROWS = 8;
-// Waves whose factors of the rows are in shared memory at a time.
+// Waves whose row factors are in shared memory at a time.
 constexpr u32 ROUND = 32;
 
-// Cosine and sine of the rows' phases times the amplitude of each of N sums.
+// Cosine and sine of the row phases times the amplitude of each of N sums.
 template <i32 N>
 using RowTurns = Turn[ROUND][ROWS][N];
 
-// The N sums of ROWS vertices from (x, y) downwards; past the ends of the field those of its last column or
-// row. All threads of a block come here.
+// N sums of ROWS vertices from (x, y) downwards; beyond the field those of its last column or row. Call with
+// a block.
 template <i32 N>
 __device__ __forceinline__ void add_waves(
     const Waves& waves, u64 nx, u64 ny, u64 x, u64 y, RowTurns<N>& row_turns, double (&sums)[ROWS][N]) {
@@ -50,8 +50,8 @@ __device__ __forceinline__ void add_waves(
     }
 }
 
-// Grid: any. Block: THREADS. A block makes THREADS columns of ROWS rows at a time, downwards first: the
-// columns' factors stay in its cache.
+// Grid: any. Block: THREADS. Writes the field, THREADS columns of ROWS rows at a time, downwards first so
+// that the column factors stay in the cache.
 template <typename T>
 __device__ __forceinline__ void make(const Synthesis& job) {
     __shared__ union {

@@ -452,7 +452,7 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                 }
             }
             start = next;
-            // The first warp has the coarse levels to itself.
+            // Coarse levels fit into the first warp.
             if (OTHER_WARPS > 1 && (level < 3 || (level == 3 && centred)) && !(level == 0 && centred))
                 __syncthreads();
             else

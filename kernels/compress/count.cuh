@@ -190,7 +190,7 @@ __device__ __forceinline__ void collect(const Job& job) {
     const u32 my_bit = 1u << lane;
     constexpr u32 TOP_LANES = 0xffff, CLASS_LANES = 7 << 16, MODE_LANE = 1 << 19;
     u32 zeros = 0, fine_zeros = 0;  // of dense blocks
-    // There is no memory for 2^32 tiles.
+    // 32 bits suffice (device/capacities.cuh).
     const u32 tiles = (u32)job.tiles(), warps = gridDim.x * COLLECT_WARPS;
     u32 index = blockIdx.x * COLLECT_WARPS + warp;
     u32 next = index < tiles ? job.info[index] : 0;

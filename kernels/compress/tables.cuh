@@ -171,7 +171,7 @@ __device__ __forceinline__ u32 first_tile_of(const Job& job, u32 group_weight, u
     constexpr u32 ALL = 32 * PROBES;
     const u32 lane = threadIdx.x & 31;
     const u64 wanted = group * group_weight;
-    // There is no memory for 2^32 tiles.
+    // 32 bits suffice (device/capacities.cuh).
     u32 low[2] = {0, 0}, high[2] = {(u32)job.tiles(), (u32)job.tiles()};
     while (low[0] < high[0] || low[1] < high[1]) {
         // All lanes look for both, in some places at once: nothing waits for anything else.

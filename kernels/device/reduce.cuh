@@ -24,7 +24,8 @@ __device__ __forceinline__ u32 warp_max(u32 x) {
 #endif
 }
 
-// The bits of all lanes, which the compiler then knows to be the same in all of them.
+// The OR over all lanes. The compiler then knows that the result is uniform; without that it surrounds each
+// vote that depends on it with code for divergent lanes.
 __device__ __forceinline__ u32 warp_or(u32 x) {
 #if __CUDA_ARCH__ >= 800
     return __reduce_or_sync(FULL, x);
@@ -34,7 +35,7 @@ __device__ __forceinline__ u32 warp_or(u32 x) {
 #endif
 }
 
-// The same for all lanes of a warp, which the compiler then knows.
+// As warp_or, for a value that is the same in all lanes.
 __device__ __forceinline__ u64 uniform(u64 x) { return (u64)warp_or((u32)(x >> 32)) << 32 | warp_or((u32)x); }
 
 __device__ __forceinline__ u64 warp_sum64(u64 x) {
@@ -42,20 +43,20 @@ __device__ __forceinline__ u64 warp_sum64(u64 x) {
     return x;
 }
 
-// The sum of the values of a warp, which are below 2^54.
+// The sum over a warp of values below 2^54.
 __device__ __forceinline__ u64 warp_sum_long(u64 x) {
     constexpr i32 BITS = 27;
     return warp_sum((u32)x & ((1 << BITS) - 1)) + ((u64)warp_sum((u32)(x >> BITS)) << BITS);
 }
 
-// The sum of the values of the lanes up to this one.
+// The inclusive sum over the lanes.
 __device__ __forceinline__ u32 sum_up_to_me(u32 value) {
 #pragma unroll
     for (i32 k = 1; k < 32; k *= 2) value = add_from_below(value, k);
     return value;
 }
 
-// The sum of x over the lanes before this one.
+// The exclusive sum over the lanes.
 __device__ __forceinline__ u64 sum_before(u64 x) {
     const i32 lane = threadIdx.x & 31;
     u64 sum = x;
@@ -66,7 +67,7 @@ __device__ __forceinline__ u64 sum_before(u64 x) {
     return sum - x;
 }
 
-// Sum of the values of the threads before this one, and of all, in a block of up to 1024.
+// The exclusive sum over a block of up to 1024 threads, and the total.
 __device__ inline u64 block_exclusive_sum(u64 value, u64& total) {
     __shared__ u64 sums[32];
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = (i32)(blockDim.x >> 5);

@@ -1,16 +1,16 @@
-// Twin of src/entropy/huffman.rs.
+// Length-limited Huffman codes. Twin of src/entropy/huffman.rs.
 #pragma once
 #include "entropy/lists.cuh"
 
 constexpr u32 MAX_LENGTH = 11, CODES = 1u << MAX_LENGTH, WEIGHT_BITS = 15;
 constexpr u32 NO_CODE = 0xffffffffu;
 
-// The sums of an optimal code without a limit, and for each sum the one that it is part of: leaves, whose
-// weights ascend, before sums of equal weight. Behind the leaves, and where there is no sum yet, there is
-// NO_WEIGHT. By one thread.
+// Builds an optimal code without a length limit: the weights of the inner nodes and, for each, its parent.
+// Leaves ascend by weight and come before inner nodes of equal weight. NO_WEIGHT follows the last leaf and
+// marks missing nodes. Call with one thread.
 constexpr u32 NO_WEIGHT = 0xffffffffu;
 __device__ inline void join_weights(const u32* leaves, u32* sums, u32* parents, i32 n) {
-    // The next leaves and sums are in registers: nothing waits for memory but what is wanted two turns later.
+    // The next leaves and nodes are in registers, loaded two turns before they are needed.
     const u32* leaf = leaves;
     i32 root = 0;
     u32 leaf0 = leaf[0], leaf1 = leaf[1], leaf2 = leaf[2], leaf3 = leaf[3], root0 = NO_WEIGHT,
@@ -34,10 +34,10 @@ __device__ inline void join_weights(const u32* leaves, u32* sums, u32* parents, 
     }
 }
 
-// Cuts lengths, of symbols of ascending weight and none above MAX_LENGTH, to those of a code: they take so
-// much of all CODES. By one thread.
+// Adjusts code lengths, of symbols of ascending weight and at most MAX_LENGTH, until they fill the code space
+// of CODES exactly. `taken` is the space they fill so far. Call with one thread.
 __device__ inline void limit_lengths(u32* lengths, i32 n, u32 taken) {
-    // No length becomes less: the first one that may grow comes no earlier than before.
+    // Lengths only grow here, so the first symbol that may grow never moves back.
     for (i32 k = 0; taken > CODES;) {
         while (lengths[k] >= MAX_LENGTH) k++;
         lengths[k]++;
@@ -54,5 +54,5 @@ __device__ inline void limit_lengths(u32* lengths, i32 n, u32 taken) {
     }
 }
 
-// The code of a start, its first bit being the lowest.
+// The code word of a start in the code space, first bit lowest.
 __device__ __forceinline__ u32 reversed_code(u32 start) { return __brev(start) >> (32 - MAX_LENGTH); }

@@ -1,20 +1,22 @@
-// The states of 32 lanes that share one sequence of words. Twin of src/entropy/lanes.rs.
+// 32 lanes with a state each that share one sequence of 16-bit words: the encoder, which works backwards, and
+// the decoder. Twin of src/entropy/lanes.rs; FORMAT.md, "The coders".
 #pragma once
 #include "entropy/groups/lists.cuh"
 #include "entropy/huffman.cuh"
 
-// In shared memory: rANS: for each table where the search for the entry of a slot begins, and its entries;
-// then a table that leaves a state as it is. The Huffman tables are too large for it.
+// Decoding tables in shared memory for rANS: for each table the start of the search for a slot, then its
+// entries; behind them a table that leaves a state unchanged. Huffman tables do not fit and stay in global
+// memory.
 constexpr u32 DECODE_TABLE_BYTES = STARTS_BYTES + ALPHABET * sizeof(u32), NO_TABLE_ENTRIES = 4;
 template <bool HUFFMAN>
 struct DecodeTables {
     alignas(16) u8
         bytes[HUFFMAN ? 16
                       : SHARED_TABLES * DECODE_TABLE_BYTES + STARTS_BYTES + NO_TABLE_ENTRIES * sizeof(u32)];
-    u8 raw_bits[2][ALPHABET];  // the second time of anchors
+    u8 raw_bits[2][ALPHABET];  // [1]: for anchors
 };
 
-// From global memory to shared memory, by a block of so many threads.
+// Copies the tables from global to shared memory. Call with a block of THREADS.
 template <u32 THREADS>
 __device__ __forceinline__ void copy_decode_tables(const Job& job, DecodeTables<false>& tables) {
     const uint4* const entries = reinterpret_cast<const uint4*>(job.tables + FIRST_SHARED_TABLE * ALPHABET);
@@ -40,32 +42,33 @@ __device__ __forceinline__ void copy_decode_tables(const Job& job, DecodeTables<
     }
 }
 
-// In place of a run whose symbol is none: 32 of them fit what they are summed up in.
+// Result for an invalid run symbol: a sum of 32 of them does not overflow.
 constexpr u32 NO_RUN = 0xffff;
-// Raw bits of the escape, as far as it has any.
+// Marks the escape symbol in raw_bits.
 constexpr u32 ESCAPE_BITS = 255;
 
-// A group forwards, a lane per state. Words beyond the end are zeros. They wait in shared memory: the block
-// of 64 of them in which the next one is, and the one behind it; what follows is on its way, so that no step
-// waits for memory. The first block is there twice, also behind the second one.
+// Decodes a group, a state per lane. Words wait in shared memory: the block of 64 words that contains the
+// next one, and the block after it; the block after that is on its way, so no step waits for memory. The
+// first block is stored twice, also behind the second, so reads need not wrap. Words after the end of the
+// group are zeros.
 constexpr u32 WORD_BLOCK_BYTES = 2 * 64;
 struct GroupWords {
     u32 pairs[3 * WORD_BLOCK_BYTES / 4];
 };
 template <bool HUFFMAN>
 struct Decoder {
-    // How far the tables are from each other, and the number of one that leaves a state as it is.
+    // Distance between tables, and the number of the table that leaves a state unchanged.
     static constexpr u32 STRIDE = HUFFMAN ? CODES * sizeof(u16) : DECODE_TABLE_BYTES, NO_TABLE = TABLES;
     const Job* job;
-    // The places of table 0, if it were there, and of the first ones of symbols and of runs of lists.
+    // Addresses of (virtual) table 0, of the first table of symbols, and of the first table of runs.
     u32 tables, symbol_tables, run_tables;
-    u32 below;  // lanes below this one
+    u32 below;  // mask of the lanes below this one
     u32 x;
-    u32 ring;  // the place of the words
-    u32 at;    // that of the next one, and the end of its block
+    u32 ring;  // address of the words
+    u32 at;    // address of the next word, and the end of its block
     u32 end_of_block;
-    const u32* pairs;  // of words: the lane's one behind those that are there or come
-    i32 left;          // pairs from there on
+    const u32* pairs;  // the lane's next pair of words to load
+    i32 left;          // pairs from there to the end
     u32 coming;
 
     __device__ __forceinline__ u32 next_pair() {
@@ -74,14 +77,14 @@ struct Decoder {
         left -= 32;
         return pair;
     }
-    // Whether the group may be good: no encoder ends with a state below these.
+    // Starts a group. False if a state is below 2^16, which no encoder writes.
     __device__ __forceinline__ bool open(
         const Job& job, const DecodeTables<HUFFMAN>& tables, GroupWords& words, u64 group) {
         const u8* const bytes = job.stream + job.group_offsets[group];
         const u32 lane = threadIdx.x & 31, count = (u32)(job.group_sizes[group] & 0x3fffff) << 2;
         this->job = &job;
         this->tables = HUFFMAN ? 0 : shared_place(tables.bytes) - FIRST_SHARED_TABLE * DECODE_TABLE_BYTES;
-        // Not as something that is found anew from the other.
+        // warp_or keeps the compiler from recomputing one address from the other.
         symbol_tables = warp_or(place_of(ANCHOR_TABLE)), run_tables = warp_or(place_of(RUN));
         below = (1u << lane) - 1;
         x = reinterpret_cast<const u32*>(bytes)[lane];
@@ -103,8 +106,7 @@ struct Decoder {
         return !__any_sync(FULL, x != 1u << 16) &&
                (of_block + 1) / 2 == left + (i32)(threadIdx.x & 31) + 3 * 32;
     }
-    // States are never below 2^16 but before this. Between two times that move_on looks at it the place moves
-    // by 64 words at most.
+    // Loads a word into each state below 2^16. Between two calls of move_on at most 64 words are taken.
     __device__ __forceinline__ void refill() {
         const bool need = x < 1u << 16;
         const u32 mask = __ballot_sync(FULL, need), word = shared_half(at + 2 * __popc(mask & below));
@@ -128,7 +130,7 @@ struct Decoder {
             coming = next_pair();
         }
     }
-    // As many raw bits, at most 16, as each lane asks for.
+    // Up to 16 raw bits per lane.
     __device__ __forceinline__ u32 raw(u32 bits) {
         const u32 value = x & ((1u << bits) - 1);
         x >>= bits;
@@ -136,7 +138,7 @@ struct Decoder {
         move_on();
         return value;
     }
-    // Any number of raw bits, at most 128.
+    // Up to 128 raw bits per lane.
     __device__ __forceinline__ void long_raw(u32 bits, u64& low, u64& high) {
         low = high = 0;
 #pragma unroll 1
@@ -148,16 +150,16 @@ struct Decoder {
                 high |= value << (at - 64);
         }
     }
-    // The place of a table that is in shared memory: its address, or of one of Huffman codes, how far it is
-    // behind the first.
+    // Address of a table in shared memory; for Huffman its offset in global memory.
     __device__ __forceinline__ u32 place_of(u32 table) const { return tables + table * STRIDE; }
-    // A symbol from a table of that kind. Escapes are still to be resolved.
+    // Decodes a symbol; an escape is not resolved yet.
     __device__ __forceinline__ u32 step(u32 place) {
         u32 symbol;
         if (HUFFMAN) {
             symbol = code_step(place < NO_TABLE * STRIDE, place);
         } else {
-            // The entry is nearly always one of three. (Where the search begins there are four.)
+            // The entry is nearly always one of the first three after the start of the search; at least four
+            // follow it.
             const u32 key = slot_key(x), at = place + 4 * shared_byte(place + (key >> (32 - 8)));
             static_assert(STARTS_BYTES == 1 << 8, "a start for each byte");
             const uint4 four = four_words<STARTS_BYTES>(at);
@@ -170,7 +172,7 @@ struct Decoder {
         refill();
         return symbol;
     }
-    // Among the entries from a place on.
+    // Linear search from `at` on.
     static __device__ __forceinline__ u32 search(u32 found, u32 key, u32 at, u32 end) {
 #pragma unroll 1
         for (; at < end; at += 4) {
@@ -187,7 +189,7 @@ struct Decoder {
         x >>= entry >> 8;
         return entry & 255;
     }
-    // By any table, for those who seldom ask; 0 in lanes that are not active.
+    // Decodes a symbol from a table in global memory; 0 in inactive lanes.
     __device__ __forceinline__ u32 head_step(bool active, u32 table) {
         u32 symbol = 0;
         if (HUFFMAN) {
@@ -215,7 +217,7 @@ struct Decoder {
             if (escaped) symbol = value;
         }
     }
-    // A step of runs: their lengths, and of a symbol that is none more than any tile has.
+    // Decodes run lengths; NO_RUN for an invalid symbol.
     __device__ __forceinline__ u32 runs(u32 place) {
         const u32 symbol = step(place);
         if (!__any_sync(FULL, symbol >= FIRST_RUN_WITH_RAW_BITS)) return symbol;

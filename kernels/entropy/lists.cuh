@@ -1,13 +1,14 @@
-// Twin of src/entropy/lists.rs: lists of the entries that are coded of the blocks of a tile.
+// Lists of the non-zero symbols of a tile, each with the run of zeros before it. Twin of
+// src/entropy/lists.rs.
 #pragma once
 #include "device/ptx.cuh"
 #include "entropy/tables.cuh"
 
-// Blocks of a class up to this one are sparse: what is not zero is coded, each with the run before it.
+// Blocks up to this activity are sparse: only non-zero symbols are coded, each with the run before it.
 constexpr u32 LAST_SPARSE_CLASS = CLASSES - 2;
 constexpr u32 MASK_COUNT_BITS = 8;
 constexpr u32 RUNS = 28, FIRST_RUN_WITH_RAW_BITS = 16;
-// The lists of a tile: its first positions, which are always dense, and the rest of the three blocks.
+// The lists of a tile: its first 16 positions, always dense, and the rest of the three blocks.
 enum : u32 { TOP_LIST, COARSE_LIST, MIDDLE_LIST, FINE_LIST, TILE_LISTS };
 
 __device__ __forceinline__ bool is_sparse(u32 cls) { return cls - 1 < LAST_SPARSE_CLASS; }
@@ -27,7 +28,7 @@ __device__ __forceinline__ Run encode_run(u32 run) {
     return {high + (is_long ? 2 * bits + 8 : 0), run & ~(FULL << bits), bits};
 }
 
-// Raw bits behind the symbol of a run, which is below RUNS.
+// Raw bits after a run symbol below RUNS.
 __device__ __forceinline__ u32 run_bits(u32 symbol) {
     return symbol < FIRST_RUN_WITH_RAW_BITS ? 0 : symbol / 2 - 5;
 }

@@ -1,20 +1,20 @@
-// Raw bits of vertices, as the kernels hand them to each other.
+// Raw bits of vertices, as kernels hand them to each other through global memory.
 #pragma once
 #include "entropy/tables.cuh"
 
-// Raw bits by symbol, in shared memory: those that are not an anchor's. Digits follow all codes of the
-// Lorenzo predictor, as they do those of an anchor.
+// Raw bits by symbol, in shared memory, for vertices that are not anchors. With the Lorenzo predictor all
+// codes have refinement bits, as anchors do.
 template <typename T>
 __device__ __forceinline__ void fill_raw_bits(u8* bits, bool lorenzo) {
     for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x)
         bits[k] = k < SYMBOLS ? (u8)raw_bits(k, lorenzo ? 0 : 1, sizeof(T)) : 0;
 }
-// Whether this is the symbol of an anchor of the hierarchical predictor with digits (or a stored one).
+// True for the symbol of an anchor with refinement bits, and for STORED.
 __device__ __forceinline__ bool has_digits(u32 symbol, i32 position) {
     return position == 0 && symbol >= PAIR1;
 }
 
-// Raw bits of a vertex's symbol (and digits), or both values, as they are handed between the kernels.
+// Raw bits (with refinement bits) of a vertex, or both stored values.
 template <typename T>
 struct Payload;
 template <>

@@ -1,4 +1,4 @@
-// Twin of src/entropy/symbols.rs.
+// The alphabet of vertex codes. Twin of src/entropy/symbols.rs; FORMAT.md, "Symbols and raw bits".
 #pragma once
 #include "predict/quantizer.cuh"
 
@@ -12,7 +12,7 @@ struct Code {
 };
 
 __device__ __forceinline__ constexpr u32 bucket_bits(u32 id, u32 bucket) {
-    // Offsets 0, 1, 2, 3, 4, 6, 10 from 2 * id - 2; the last bucket takes anything.
+    // 2 * id - 2 plus 0, 1, 2, 3, 4, 6, 10; the last bucket takes any code.
     return bucket >= 7 ? 31 : 2 * id - 2 + (u32)(0xa643210u >> (4 * bucket) & 15);
 }
 
@@ -45,14 +45,14 @@ __device__ __forceinline__ Meaning meaning(u32 s) {
     return m;
 }
 
-// Raw bits of a symbol other than STORED.
+// Raw bits of a symbol other than STORED, without refinement bits.
 static __device__ __noinline__ u32 symbol_raw_bits(u32 s) {
     if (s < PAIR0) return 0;
     Meaning m = meaning(s);
     return m.wide ? m.ku + m.kv + 2 : m.ku + m.kv;
 }
 
-// Raw bits that follow a symbol at a position: stored values, and the digits of an anchor.
+// Raw bits of a symbol at a position, with stored values and the refinement bits of an anchor.
 static __device__ __noinline__ u32 raw_bits_large(u32 s, i32 position, u32 element_bytes) {
     if (s == STORED) return 16 * element_bytes;
     Meaning m = meaning(s);
@@ -72,14 +72,14 @@ __device__ __forceinline__ i32 unpack(u64 raw, u32 bits) {
     return r & top ? -magnitude : magnitude;
 }
 
-// Symbol of a code with id 0..8, and its raw bits.
+// Symbol and raw bits of a code with refinement 0..8.
 struct Symbol {
     u32 symbol, bits;
     u64 raw;
 };
 
-// The first bucket of an id with as many bits, by how many more they are than those of its first one, four
-// bits each, and how many more it has itself; more than ten are the last one's.
+// Four bits each, indexed by how many bits a code has beyond the first bucket of its refinement: the first
+// bucket that is wide enough, and how much wider it is than the first. Beyond ten it is the last bucket.
 constexpr u64 FIRST_BUCKETS = 0x766665543210, FIRST_BUCKETS_BITS = 0xaaaa6643210;
 constexpr bool are_first_buckets() {
     for (u32 more = 0; more <= 10; more++) {
@@ -93,10 +93,10 @@ constexpr bool are_first_buckets() {
 }
 static_assert(are_first_buckets(), "as bucket_bits has them");
 
-// Of one that is not small. Without branches: lanes of a warp have codes of all kinds.
+// Symbol of a code that is not small. Without branches, since the lanes of a warp have codes of all kinds.
 __device__ __forceinline__ Symbol large_symbol(Code code) {
     const u32 ku = bit_length(code.qu), kv = bit_length(code.qv), both = ku > kv ? ku : kv;
-    // 31 bits and the sign hold -2^31 as well.
+    // 31 bits and a sign hold -2^31 too.
     const u32 k = both < 31 ? both : 31;
     const bool pair = code.id == 0 ? k < PAIR0_SIDE : code.id == 1 && k < PAIR1_SIDE;
     const u32 side = code.id == 0 ? PAIR0_SIDE : PAIR1_SIDE,
@@ -107,7 +107,8 @@ __device__ __forceinline__ Symbol large_symbol(Code code) {
     const u32 bits = code.id == 0 ? k : more < 11 ? (u32)least + over : 31;
     const u32 of_wide =
         code.id == 0 ? WIDE0 + k - PAIR0_SIDE : BUCKET + (u32)(code.id - 1) * BUCKETS + bucket;
-    // A pair has magnitudes with the sign in place of their first bit, others have an offset.
+    // A component of a pair is a magnitude with its leading one replaced by the sign; otherwise it is an
+    // offset.
     auto part = [&](i32 q, u32 own) {
         return !pair ? (u32)q + (1u << bits) : q < 0 ? 0 - (u32)q : (u32)q ^ (1u << own) >> 1;
     };
@@ -115,12 +116,12 @@ __device__ __forceinline__ Symbol large_symbol(Code code) {
     return {pair ? of_pair : of_wide, pair ? ku + kv : 2 * bits + 2,
         (u64)part(code.qu, ku) | (u64)part(code.qv, kv) << shift};
 }
-// As a call, where it is rare.
+// As a call, for rare cases.
 static __device__ __noinline__ Symbol encode_symbol_large(Code code) { return large_symbol(code); }
 
-// What the symbol of a code that is not small follows from, by id and the bits of its larger component: the
-// first symbol of its kind from bit 0, from bit 8 the bits of a component with its sign, from bit 16 for
-// pairs the symbols of a row of them.
+// Kind of a code that is not small, by refinement and bit length of its larger component. Bits 0-7: first
+// symbol of the kind; 8-15: bits of a component with its sign; 16 on: symbols per row of a pair kind, 0 for
+// other kinds.
 constexpr u32 KIND_LENGTHS = 32;
 struct Kinds {
     u32 at[9 * KIND_LENGTHS];
@@ -142,7 +143,8 @@ constexpr Kinds kinds_of_codes() {
 }
 static __device__ __constant__ const Kinds KINDS = kinds_of_codes();
 
-// The same for a code whose components, of at most 31 bits, are at hand as floats too.
+// As above, for a code whose components (at most 31 bits) are at hand as floats: a table replaces the
+// branches.
 template <typename T>
 __device__ __forceinline__ Symbol large_symbol(i32 id, T cu, T cv, i32 qu, i32 qv) {
     typedef Real<T> R;
@@ -157,7 +159,7 @@ __device__ __forceinline__ Symbol large_symbol(i32 id, T cu, T cv, i32 qu, i32 q
     return {kind & 255, 2 * length, (u64)((u32)qu + offset) | (u64)((u32)qv + offset) << length};
 }
 
-// Symbol of a code with id 0 and no component above SMALL.
+// Symbol of a code with refinement 0 and components of at most SMALL.
 __device__ __forceinline__ u32 small_symbol(i32 qu, i32 qv) {
     const i32 pair = (qu + SMALL) * 5 + qv + SMALL;
     return pair < 12 ? pair + 1 : pair == 12 ? 0 : pair;
@@ -174,14 +176,14 @@ __device__ __forceinline__ u32 encode_symbol(Code code, u64& raw) {
     return s.symbol;
 }
 
-// The code of a symbol below FIRST_WITH_RAW_BITS.
+// Code of a symbol below FIRST_WITH_RAW_BITS.
 __device__ __forceinline__ Code decode_small(u32 s) {
     i32 pair = s == 0 ? 12 : s <= 12 ? (i32)s - 1 : (i32)s;
     i32 qu = pair / 5;
     return {0, qu - SMALL, pair - 5 * qu - SMALL};
 }
 
-// The code of any symbol other than STORED. Total: any bits give some code.
+// Code of any symbol other than STORED. Total: any bits give some code.
 static __device__ __noinline__ Code decode_symbol(u32 s, u64 raw) {
     if (s < PAIR0) return decode_small(s);
     Meaning m = meaning(s);

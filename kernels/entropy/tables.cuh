@@ -1,4 +1,4 @@
-// Twin of src/entropy/tables.rs and the parts of src/tile/coding.rs that concern classes.
+// Tables of symbol statistics: their numbers, choice and decoding form. Twin of src/entropy/tables.rs.
 #pragma once
 #include "entropy/symbols.cuh"
 #include "tile/coding.cuh"
@@ -23,8 +23,8 @@ enum : u32 {
 static_assert(TABLES == 50, "the sizes of the table section depend on it");
 constexpr u32 TABLE_SIZES_BYTES = 52;
 constexpr u64 GROUP_BYTES = 1024;
-constexpr u32 STATE_BYTES = 128;          // the states of 32 lanes, before the words of a group
-constexpr u64 LEAST_GROUP_WEIGHT = 1600;  // more than a tile can have
+constexpr u32 STATE_BYTES = 128;          // states of 32 lanes before the words of a group
+constexpr u64 LEAST_GROUP_WEIGHT = 1600;  // more than any tile has
 constexpr u32 TILE_WEIGHT = 4;            // of a tile without entries
 
 __device__ __forceinline__ u32 table_of(i32 position, u32 cls) {
@@ -37,20 +37,20 @@ __device__ __forceinline__ u32 table_of(i32 position, u32 cls) {
                             : (u32)ANCHOR_TABLE;
 }
 
-// The table of the class of block k, given the info word with the classes before.
+// The table for the activity of block k, given the activities of the blocks before.
 __device__ __forceinline__ u32 class_table(u32 info, i32 k) {
     return k == 0   ? (u32)COARSE_CLASS
            : k == 1 ? MIDDLE_CLASS + class_in(info, 0)
                     : FINE_CLASS + class_in(info, 1);
 }
 
-// log2 in 1/256 units, rounded down.
+// log2 in units of 1/256, rounded down.
 __device__ inline u32 log2_fixed(u32 x) {
     u32 whole = 31 - __clz(x);
     u32 m = x << (31 - whole), fraction = 0;
 #pragma unroll
     for (i32 k = 0; k < 8; k++) {
-        // From 1 on, below 4, in 1/2^62.
+        // m is in [1, 4) with 62 fraction bits.
         const u64 square = (u64)m * m;
         const u32 bit = (u32)(square >> 63);
         m = (u32)(square >> (31 + bit));
@@ -59,7 +59,7 @@ __device__ inline u32 log2_fixed(u32 x) {
     return whole << 8 | fraction;
 }
 
-// Bits 0, 2, 4 and on.
+// Compacts bits 0, 2, 4, ... into the low half.
 __device__ __forceinline__ u32 every_other(u32 x) {
     x &= 0x55555555;
     x = (x | x >> 1) & 0x33333333;
@@ -70,10 +70,10 @@ __device__ __forceinline__ u32 every_other(u32 x) {
 
 __device__ __forceinline__ u32 row_mask(i32 width) { return width >= 32 ? FULL : (1u << width) - 1; }
 
-// A decoding table lists the symbols that occur. Less an entry, the key of a slot (the slot in the highest
-// bits) is what has to be known of it: above, how far the slot is behind the start of the symbol, then the
-// symbol, then its frequency less one. Of the entries of a table that of the slot's symbol leaves the least,
-// for those that start behind the slot leave more than all numbers of slots.
+// Entry of a decoding table, chosen so that lookup is a subtraction and a minimum. For a state, key = slot <<
+// 20. key - entry holds: bits 20 on, slot - start; bits 12-19, the symbol; bits 0-11, frequency - 1. The
+// entry of the slot's own symbol gives the smallest difference, since entries that start behind the slot wrap
+// around.
 __device__ __forceinline__ constexpr u32 decode_entry(u32 frequency, u32 start, u32 symbol) {
     return (start << 20) - (symbol << 12 | (frequency - 1));
 }
@@ -83,9 +83,8 @@ __device__ __forceinline__ u32 state_behind(u32 state, u32 found) {
     const u32 rest = state >> SCALE_BITS;
     return (found & (SCALE - 1)) * rest + (rest + (found >> 20));
 }
-// No entry: any other leaves less or the same. Entries but the first are up to the keys of the slots that
-// they start at or before; it is not.
+// Pads a table: its difference to any key is never the smallest, and the search stops at it.
 constexpr u32 NO_ENTRY = decode_entry(SCALE, 0, 255);
-// Slots of a decoding table that share the entry where the search for theirs begins.
+// Slots that share a start of the search.
 constexpr u32 SLOTS_PER_START = 16;
-constexpr u32 STARTS_BYTES = SCALE / SLOTS_PER_START;  // of a table: where the search for a slot begins
+constexpr u32 STARTS_BYTES = SCALE / SLOTS_PER_START;  // per table, a byte for each start of the search

@@ -1,9 +1,9 @@
-// The only float arithmetic that reconstructs values or decides signs: twin of src/grid/element.rs.
-// The whole library of kernels is compiled with -fmad=false: no product is fused into a sum.
+// All float arithmetic that reconstructs values or decides signs. Twin of src/grid/element.rs. The kernels
+// are compiled with -fmad=false, so no product is fused into a sum and host and device round alike.
 #pragma once
 #include "device/kernel_args.cuh"
 
-// 2^n for n below 1024; 0 where it is no normal number.
+// 2^n for n below 1024; 0 where 2^n is not a normal number.
 __device__ __forceinline__ double power_of_two(i32 n) {
     return n < -1022 ? 0.0 : __longlong_as_double((long long)(n + 1023) << 52);
 }
@@ -17,15 +17,15 @@ struct Real<float> {
     static constexpr float MAX_CODE = 4194303.0f;  // 2^22 - 1
     static constexpr float MAX = 3.402823466e38f;
     typedef float2 Pair;
-    typedef u32 Bits;  // a word of its size
+    typedef u32 Bits;  // integer of the size of T
     typedef i32 Signed;
     static constexpr i32 MANTISSA = 23;
-    // What is added has an ulp of 1: the sum is rounded to an integer, which is what its bits are above those
-    // of it.
+    // At SHIFT the unit in the last place is 1: adding it rounds to an integer, whose bits are those of the
+    // sum minus SHIFTED_ZERO.
     static constexpr float SHIFT = 12582912.0f;
     static constexpr u32 SHIFTED_ZERO = 0x4b400000;
     static __device__ __forceinline__ u32 shifted_code(float x) { return __float_as_uint(x); }
-    // Of an integer that is not negative.
+    // Bits of a non-negative integer.
     static __device__ __forceinline__ i32 bit_length(float x) {
         return max((i32)(__float_as_uint(x) >> 23) - 126, 0);
     }
@@ -93,7 +93,7 @@ __device__ __forceinline__ i32 sign(T x) {
     return (i32)(x > T(0)) - (i32)(x < T(0));
 }
 
-// The largest T that is not above x (x >= 0), and the least that is not below.
+// round_down: the largest T not above x (x >= 0). round_up: the smallest T not below x.
 template <typename T>
 __device__ __forceinline__ T round_down(double x) {
     T y = (T)x;

@@ -2,7 +2,7 @@
 #pragma once
 #include "device/kernel_args.cuh"
 
-// Address of a vertex of the caller's arrays.
+// Address of a vertex; x or y is -1 in the lower halo.
 template <typename T>
 __device__ __forceinline__ T* vertex_at(void* base, const Layout& layout, long long x, long long y) {
     return static_cast<T*>(base) + y * (long long)layout.pitch + x * (long long)layout.stride;

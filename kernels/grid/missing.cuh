@@ -1,4 +1,4 @@
-// Twin of src/grid/missing.rs: which vertices are missing.
+// Missing vertices: not finite, or equal to the fill value. Twin of src/grid/missing.rs.
 #pragma once
 #include "grid/element.cuh"
 
@@ -7,7 +7,7 @@ __device__ __forceinline__ bool has_bits(T x, u64 bits) {
     return sizeof(T) == 4 ? (u32)Real<T>::bits(x) == (u32)bits : Real<T>::bits(x) == bits;
 }
 
-// Bits that stand for "no fill value": those of a NaN, which is missing anyway.
+// Bits that stand for "no fill value": a NaN, which is missing anyway.
 template <typename T>
 __device__ __forceinline__ u64 no_fill() {
     return sizeof(T) == 4 ? 0x7fffffffull : 0x7fffffffffffffffull;
@@ -22,7 +22,7 @@ __device__ __forceinline__ bool is_missing(T u, T v, u64 fill) {
     return !(Real<T>::finite(u) && Real<T>::finite(v)) || is_filled(u, v, fill);
 }
 
-// The fill value of these bits: a NaN of float keeps its payload, as no conversion promises.
+// The fill value as a double. A float NaN keeps its payload, which a conversion need not do.
 __device__ __forceinline__ double fill_value(u32 element_bytes, u64 bits) {
     if (element_bytes == 8) return __longlong_as_double((long long)bits);
     const u32 narrow = (u32)bits;
@@ -31,7 +31,7 @@ __device__ __forceinline__ double fill_value(u32 element_bytes, u64 bits) {
         (long long)((u64)(narrow & 0x80000000) << 32 | 0x7ff0ull << 48 | (u64)(narrow & 0x7fffff) << 29));
 }
 
-// Whether a component is a negative zero: a bound of 0 keeps its sign, which codes do not have.
+// True if a component is -0. A bound of 0 keeps the sign of zeros, which codes cannot express.
 template <typename T>
 __device__ __forceinline__ bool has_negative_zero(T u, T v) {
     return is_filled(u, v, 1ull << (8 * sizeof(T) - 1));

@@ -1,4 +1,4 @@
-// Twin of src/grid/tiles.rs.
+// Tiles of 32 x 32 vertices and the order of the vertices in them. Twin of src/grid/tiles.rs.
 #pragma once
 #include "device/reduce.cuh"
 #include "grid/triangles.cuh"
@@ -16,7 +16,7 @@ struct TileShape {
     __device__ i32 owned_y() const { return last_y < TILE - 1 ? last_y + 1 : TILE; }
 };
 
-// The rest of a shape, from where its tile is.
+// Fills in the members that follow from tx and ty.
 __device__ __forceinline__ void place_shape(const Job& job, TileShape& s) {
     s.x0 = s.tx * TILE;
     s.y0 = s.ty * TILE;
@@ -27,15 +27,15 @@ __device__ __forceinline__ void place_shape(const Job& job, TileShape& s) {
 
 __device__ __forceinline__ TileShape tile_shape(const Job& job, u64 tile) {
     TileShape s;
-    // There is no memory for 2^32 tiles.
+    // 32 bits suffice (device/capacities.cuh).
     const u32 t = (u32)tile, c = (u32)job.tiles_x, q = t / c;
     s.ty = q;
     s.tx = t - q * c;
     place_shape(job, s);
     return s;
 }
-// The same by a division of 64 bits where that is needed, which is never: the registers of `restore` fall
-// into place with it, and it takes 3 % less time.
+// As tile_shape, with a 64-bit path that is never taken: with it the registers of factz_reconstruct are
+// allocated better, and the kernel takes 3 % less time (H200).
 __device__ __forceinline__ TileShape wide_tile_shape(const Job& job, u64 tile) {
     TileShape s;
     if (job.tiles() < (1ull << 32)) {
@@ -50,8 +50,8 @@ __device__ __forceinline__ TileShape wide_tile_shape(const Job& job, u64 tile) {
     return s;
 }
 
-// Where many tiles are, by one reciprocal. With the half added, a quotient is 1 / (2 * tiles_x) from the next
-// whole number at least, and is off by less where tiles are fewer than 2^22.
+// Coordinates of many tiles by one reciprocal. With the added half, a quotient is at least 1 / (2 * tiles_x)
+// away from the next integer, which is more than the rounding error below 2^22 tiles.
 struct TileFinder {
     float across;
 
@@ -74,7 +74,8 @@ struct TileFinder {
     }
 };
 
-// Position in the symbol order of the vertex (x, y) of a tile.
+// Position of vertex (x, y) in the symbol order: levels from coarse to fine; in a level the vertices on rows,
+// on columns, and in cell centres (docs/algorithm.md).
 __device__ __forceinline__ i32 position_of(i32 x, i32 y) {
     if ((x | y) == 0) return 0;
     i32 level = __ffs(x | y) - 1;
@@ -84,7 +85,7 @@ __device__ __forceinline__ i32 position_of(i32 x, i32 y) {
     return n * n * (1 + phase) + j * n + i;
 }
 
-// Level, column and row of a position.
+// The inverse of position_of.
 __device__ __forceinline__ i32 level_of(i32 position) {
     return position == 0 ? ANCHOR_LEVEL : 4 - ((31 - __clz(position)) >> 1);
 }

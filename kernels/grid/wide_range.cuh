@@ -1,4 +1,4 @@
-// Twin of src/grid/wide_range.rs: whether outliers make the range of a field, from a sample of its vertices.
+// Warns if outliers stretch the range of a field, from a sample of vertices. Twin of src/grid/wide_range.rs.
 #pragma once
 #include "device/control.cuh"
 #include "grid/missing.cuh"
@@ -7,8 +7,8 @@ constexpr u32 WIDE_SAMPLES = 1024;
 constexpr double WIDE_TINY = 1e6, WIDE_LARGE = 4.0;
 constexpr u32 WIDE_PART = 16;
 
-// By a block of so many threads. The sizes of the vertices of a thread are asked for before the range is
-// known: 0 where one does not count.
+// Per block: magnitudes of the sampled vertices of this thread, 0 for missing ones. They are loaded before
+// the range is known.
 template <typename T, u32 THREADS>
 struct WideSample {
     static constexpr u32 EACH = WIDE_SAMPLES / THREADS, FIELD_BITS = 10;
@@ -30,7 +30,7 @@ struct WideSample {
             if (!is_missing(u, v, job.fill)) sizes[i] = Real<T>::high(Real<T>::abs(u), Real<T>::abs(v));
         }
     }
-    // The answer of the first thread counts.
+    // Valid in thread 0.
     __device__ __forceinline__ bool is_wide(double low, double high) const {
         __shared__ u32 counts[THREADS / 32];
         const double half = 0.5 * high - 0.5 * low, tiny = half / (0.5 * WIDE_TINY),

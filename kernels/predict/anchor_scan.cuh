@@ -1,25 +1,23 @@
-// Sums over the chain of anchors, in a time that does not depend on how the grid is divided into rows: each
-// anchor follows that of the tile to its left, the first one of a row that of the tile above. Twins:
-// anchor_differences in src/cpu/compress.rs and BackEnd::anchors in src/cpu/decompress.rs, which walk along
-// the chain.
+// Anchor codes from their differences: prefix sums along the chain of anchors. An anchor is predicted by the
+// anchor of the tile to its left, in the first column by that of the tile above. Twin of BackEnd::anchors in
+// src/cpu/decompress.rs, which walks along the chain.
 #pragma once
 #include "device/control.cuh"
 
-// A block sums the codes of a chunk of tiles and adds what is before it, in one pass: it says what its chunk
-// sums to, and looks back at the chunks before, 32 at a time, up to one that knows the sum of all up to its
-// end. Chunks are given out in the order in which blocks begin, so that those a block waits for are at work
-// already, however few there is room for.
+// A single-pass scan with decoupled look-back: a block publishes the sums of its chunk of tiles, then reads
+// the chunks before it, 32 at a time, back to the first one that knows its inclusive sums. Chunks are
+// assigned in the order in which blocks start, so every awaited block is already running.
 constexpr u32 ANCHOR_THREADS = 256, ANCHORS_EACH = 2, ANCHOR_CHUNK = ANCHOR_THREADS * ANCHORS_EACH;
 static_assert(ANCHOR_CHUNK == 512, "plan.rs and launch.rs divide the tiles by it");
 
-// Sums of base codes, which wrap: (x, y) those of the first column, (z, w) those behind the first tile of a
-// row, of the last row that begins among the tiles, or of all tiles where none does.
+// Sums of coarse codes, modulo 2^32. (x, y): over the first column. (z, w): over the tiles after the first
+// one of a row, in the last row that begins in the range, or in the whole range if none begins there.
 typedef uint4 BaseSums;
 
-// Words that blocks exchange; the states are set to zero by the first kernel.
+// State and sums of the chunks, exchanged between blocks. factz_begin sets the states to CHUNK_UNKNOWN.
 enum : u32 { CHUNK_UNKNOWN, CHUNK_OWN, CHUNK_ALL };
 struct AnchorScan {
-    BaseSums *own, *all;  // of a chunk; of all tiles up to its end
+    BaseSums *own, *all;  // of the chunk alone; inclusive of all chunks before
     volatile u32* states;
 
     __device__ __forceinline__ explicit AnchorScan(const Job& job) {
@@ -28,7 +26,7 @@ struct AnchorScan {
         all = own + chunks;
         states = reinterpret_cast<u32*>(all + chunks);
     }
-    // By one thread.
+    // Call with one thread.
     __device__ __forceinline__ void say(u32 chunk, u32 state, const BaseSums& sums) const {
         (state == CHUNK_ALL ? all : own)[chunk] = sums;
         __threadfence();
@@ -36,14 +34,13 @@ struct AnchorScan {
     }
 };
 
-// Whether a row begins among the tiles of a chunk.
+// True if a row of tiles begins in the chunk.
 __device__ __forceinline__ bool begins_row(u32 chunk, u32 tiles_x) {
     const u32 first = chunk * ANCHOR_CHUNK, behind = first % tiles_x;
     return behind == 0 || tiles_x - behind < ANCHOR_CHUNK;
 }
 
-// By a warp: the sums of all tiles before a chunk. Blocks that are not done yet are waited for; each lane
-// reads no more than one chunk in 32.
+// Sums over all tiles before a chunk. Call with a warp; waits for blocks that have not published yet.
 __device__ __forceinline__ BaseSums sums_before(const AnchorScan& scan, u32 chunk, u32 tiles_x) {
     const u32 lane = threadIdx.x & 31;
     BaseSums before = make_uint4(0, 0, 0, 0);
@@ -75,15 +72,15 @@ __device__ __forceinline__ BaseSums sums_before(const AnchorScan& scan, u32 chun
     return before;
 }
 
-// The sums of a chunk, as its block knows them.
+// Shared memory of a block.
 struct AnchorSums {
     u32 chunk;
     BaseSums warps[ANCHOR_THREADS / 32], before;
-    uint2 rows[ANCHOR_CHUNK];  // sums of the codes behind the first tiles of rows, up to each tile
+    uint2 rows[ANCHOR_CHUNK];  // inclusive sums of the codes after the first tiles of rows
 };
 
-// By a block, with the base codes that the thread's consecutive tiles add to those before them: in their
-// place those that they have. Tiles behind the last one add nothing.
+// Call with a block. In: the code differences of the thread's consecutive tiles, 0 after the last tile. Out:
+// their codes.
 __device__ __forceinline__ void sum_base_codes(
     const Job& job, AnchorSums& shared, u32 chunk, uint2 (&codes)[ANCHORS_EACH]) {
     const AnchorScan scan(job);
@@ -119,7 +116,7 @@ __device__ __forceinline__ void sum_base_codes(
     }
     __syncthreads();
     if (warp == 0) {
-        // The sums behind the last row that begins here.
+        // Keep only the sums since the last row that begins in the chunk.
         const u32 behind = (first + ANCHOR_CHUNK - 1) % tiles_x;
         const bool begins = begins_row(chunk, tiles_x);
         if (begins) {
@@ -142,7 +139,7 @@ __device__ __forceinline__ void sum_base_codes(
     const BaseSums before = shared.before;
 #pragma unroll
     for (u32 i = 0; i < ANCHORS_EACH; i++) {
-        // Less the sums up to the first tile of the row, where it is in the chunk.
+        // Subtract the sums up to the first tile of the row, if it is in the chunk.
         const uint2 row =
             x[i] <= mine + i ? shared.rows[mine + i - x[i]] : make_uint2(0u - before.z, 0u - before.w);
         codes[i] =

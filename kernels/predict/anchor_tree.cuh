@@ -1,11 +1,11 @@
-// The last anchor that has a code, by a set of numbers in which a search takes two steps a level. Twin of
-// anchor_differences in src/cpu/compress.rs, which walks along the chain of anchors.
+// The last tile before a given one whose anchor has a code, in at most 14 loads: bit sets with a hierarchy of
+// summary words. Twin of anchor_differences in src/cpu/compress.rs, which walks along the chain of anchors.
 #pragma once
 #include "device/control.cuh"
 
-// A set of numbers below n: a bit for each, above them a bit for each word that is not zero, and so on up to
-// a single word. Below 2^32 there are no more than seven levels, since 32^7 > 2^32. plan.rs has room for two
-// such sets: the tiles whose anchors have a code, and those of the first column.
+// A set of numbers below n: a bit each; above, a bit for each non-zero word, up to a single word. Seven
+// levels suffice for n <= 2^32. The workspace holds two sets: tiles whose anchor has a code, and rows whose
+// first tile has one.
 constexpr u32 TREE_LEVELS = 7, NO_TILE = ~0u;
 static_assert((u64)1 << 5 * TREE_LEVELS > (u64)1 << 32, "the last level is one word for any number of tiles");
 __device__ __forceinline__ u64 tree_words(u64 n) {
@@ -15,8 +15,8 @@ __device__ __forceinline__ u64 tree_words(u64 n) {
     return words;
 }
 
-// Adds some numbers of one word. Its words are zero before the first call. Each word above is changed once,
-// so that n numbers take n * 32 / 31 steps.
+// Adds the numbers `bits` of one word to a set that was zero at the start of the call. Summary words change
+// once each, so n insertions take at most n * 32 / 31 steps.
 __device__ __forceinline__ void add_to_tree(u32* level, u32 n, u32 word, u32 bits) {
     while (bits) {
         const u32 before = atomicOr(&level[word], bits);
@@ -28,8 +28,7 @@ __device__ __forceinline__ void add_to_tree(u32* level, u32 n, u32 word, u32 bit
     }
 }
 
-// The largest number below i in the set, or NO_TILE: up to a word that has one, and down to it, two steps a
-// level.
+// The largest number below i in the set, or NO_TILE: up to the first word that has one, then down to it.
 __device__ __noinline__ u32 last_in_tree(const u32* words, u32 n, u32 i) {
     u32 starts[TREE_LEVELS], start = 0;
     i32 level = 0;
@@ -49,23 +48,21 @@ __device__ __noinline__ u32 last_in_tree(const u32* words, u32 n, u32 i) {
     return i;
 }
 
-// (There is no memory for 2^32 tiles.)
 __device__ __forceinline__ u32* column_tree(const Job& job) {
     return job.anchor_scan + tree_words(job.tiles());
 }
 
-// By all lanes of a warp that has 32 consecutive tiles from a multiple of 32 on: whether the anchor of the
-// lane's tile has a code.
+// Records which anchors have a code. Call with a warp that has 32 consecutive tiles from a multiple of 32.
 __device__ __forceinline__ void note_coded_anchors(const Job& job, u64 tile, bool coded) {
     const u32 all = __ballot_sync(FULL, coded);
     if ((threadIdx.x & 31) == 0) add_to_tree(job.anchor_scan, (u32)job.tiles(), (u32)(tile / 32), all);
-    // A single column is the chain itself.
+    // With a single column the chain is the column.
     if (job.tiles_x == 1 || !coded || (u32)tile % (u32)job.tiles_x != 0) return;
     const u32 y = (u32)tile / (u32)job.tiles_x;
     add_to_tree(column_tree(job), (u32)job.tiles_y, y / 32, 1u << (y & 31));
 }
 
-// The last tile before this one in the chain whose anchor has a code, or NO_TILE.
+// The last tile before this one in the chain of anchors that has a code, or NO_TILE.
 __device__ __forceinline__ u32 last_coded_anchor(const Job& job, const TileShape& shape, u64 index) {
     const u32 first_of_row = job.tiles_x == 1 ? 0 : (u32)(index - shape.tx);
     const u32 tile = last_in_tree(job.anchor_scan, (u32)job.tiles(), (u32)index);

@@ -1,4 +1,5 @@
-// Twin of src/predict/anchors.rs.
+// Splits an anchor code into the coarse code, which is predicted, and the refinement bits. Twin of
+// src/predict/anchors.rs.
 #pragma once
 #include "device/kernel_args.cuh"
 

@@ -1,4 +1,5 @@
-// Twin of src/predict/interpolation.rs. Values are interleaved (u, v) pairs in shared memory.
+// Interpolation of a vertex from coarser levels. Twin of src/predict/interpolation.rs. Values are (u, v)
+// pairs.
 #pragma once
 #include "grid/element.cuh"
 #include "grid/tiles.cuh"
@@ -21,9 +22,9 @@ __device__ __forceinline__ Kernel<T> kernel_of(u32 choice) {
     return kernel;
 }
 
-// The sum of the outer differences and its weight make all cases of three and four neighbours one
-// expression without branches: (b - a) and (c - d) where there are a and d, (c - b) and (b - c) in
-// their places otherwise. Each is rounded as in the twin.
+// Between b and c, with outer neighbours a and d. The weighted sum of the outer differences covers three and
+// four neighbours without branches: a missing outer difference is replaced by the inner one. Rounds as the
+// twin does.
 template <typename T>
 __device__ __forceinline__ T between(T a, T b, T c, T d, bool has_a, bool has_d, T weight) {
     T mean = T(0.5) * (b + c);
@@ -33,7 +34,7 @@ __device__ __forceinline__ T between(T a, T b, T c, T d, bool has_a, bool has_d,
     return has_a || has_d ? value : mean;
 }
 
-// Prediction along a line; `distance` is one step in the buffer, `at` the index of the vertex.
+// Prediction along a line. `distance` is one step in the buffer, `at` the index of the vertex.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ P along(
     const Kernel<T>& k, const P* values, i32 at, i32 distance, i32 position, i32 step, i32 last) {
@@ -43,7 +44,7 @@ __device__ __forceinline__ P along(
     P c = values[has_c ? at + distance : at - distance];
     P d = values[has_d ? at + 3 * distance : at - distance];
     if (!has_c) {
-        // Nothing committed on the far side: extrapolate.
+        // The far neighbour lies outside the grid: extrapolate.
         if (!has_a) return b;
         return Real<T>::pair(b.x + T(0.5) * (b.x - a.x), b.y + T(0.5) * (b.y - a.y));
     }
@@ -52,12 +53,10 @@ __device__ __forceinline__ P along(
         between(a.x, b.x, c.x, d.x, has_a, has_d, weight), between(a.y, b.y, c.y, d.y, has_a, has_d, weight));
 }
 
-// The same inside a closed tile that lies in the grid, where there is always a vertex on the far side,
-// without selections of values: where there is no a, it is read from c, where there is no d, from b, so that
-// the difference of that side is the one to take the place of the outer one, but for its sign. A sum with the
-// sign of a, and a weight with that of d, make it right. A place without both reads them from b and c, and
-// weighs nothing. Predictions are those of the twin but for the sign of a zero, which is lost when a residual
-// is added.
+// Prediction inside a closed tile of the grid, where both inner neighbours always exist, without selecting
+// values: the address of a missing a is that of c, of a missing d that of b, which gives the inner difference
+// except for its sign. `sign` and `weight` correct the signs; without outer neighbours the weight is 0.
+// Results equal those of `between` except for the sign of a zero, which is lost when a residual is added.
 template <typename T>
 struct Outer {
     T sign, weight;
@@ -66,7 +65,7 @@ template <typename T>
 __device__ __forceinline__ Outer<T> outer_of(const Kernel<T>& k, bool has_a, bool has_d) {
     return {has_a && has_d ? T(1) : T(-1), has_a ? (has_d ? k.middle : -k.side) : has_d ? k.side : T(0)};
 }
-// Where a and d are read, in distances between b and c from b.
+// Where a and d are read: offset from b in distances between b and c.
 __device__ __forceinline__ i32 outer_left(bool has_a, bool has_d) { return has_a ? -1 : has_d ? 1 : 0; }
 __device__ __forceinline__ i32 outer_right(bool has_a, bool has_d) { return has_d ? 2 : has_a ? 0 : 1; }
 
@@ -89,7 +88,7 @@ __device__ __forceinline__ P half_sum(P a, P b) {
     return Real<T>::pair(T(0.5) * (a.x + b.x), T(0.5) * (a.y + b.y));
 }
 
-// From the neighbours and the sums of the corners above and below.
+// Coons patch from the four neighbours and the sums of the corners above and below.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ P coons(P left, P right, P top, P bottom, P above, P below) {
     return Real<T>::pair(

@@ -1,4 +1,4 @@
-// Twin of src/predict/lorenzo.rs: lattices, the tier of a tile, codes of single vertices.
+// Lattices of the Lorenzo predictor and the code of a single vertex. Twin of src/predict/lorenzo.rs.
 #pragma once
 #include "predict/anchors.cuh"
 #include "tile/coding.cuh"
@@ -9,12 +9,13 @@ constexpr u32 TIER_RATE = 8, REFINED_BITS = 9;
 template <typename T>
 constexpr i32 MANTISSA_BITS = sizeof(T) == 4 ? 23 : 52;
 
-// A tile's info word holds the tier above the mask states; its mode in the stream is both.
+// The info word of a tile holds the bound shift above the mask states; the stream combines both into one
+// mode.
 __device__ __forceinline__ u32 tier_in(u32 info) { return info >> 5 & 7; }
 __device__ __forceinline__ u32 stream_mode(u32 info) { return 9 * tier_in(info) + mode_in(info); }
 __device__ __forceinline__ u32 info_of_mode(u32 mode) { return mode / 9 << 5 | mode % 9; }
 
-// The step of a lattice: halved and quartered one by one, as it is rounded that way below the normal range.
+// Width of a bin. Halved and quartered step by step, because each step may round below the normal range.
 template <typename T>
 __device__ __forceinline__ T lattice_width(double quantum, i32 tier, i32 id) {
     double w = 2.0 * quantum;
@@ -28,7 +29,7 @@ __device__ __forceinline__ T lattice_inverse(T width) {
     return Real<T>::finite(i) ? i : T(0);
 }
 
-// The integer of a value (as a float) and what it decodes to; false where there is none.
+// Code of a value (an integer in a float) and the decoded value; false if the code is out of range.
 template <typename T>
 __device__ __forceinline__ bool quantize_on(T value, T inverse, T width, T& code, T& decoded) {
     const T scaled = value * inverse;
@@ -37,12 +38,12 @@ __device__ __forceinline__ bool quantize_on(T value, T inverse, T width, T& code
     return Real<T>::abs(scaled) <= Real<T>::MAX_CODE;
 }
 
-// Steps of all lattices and their reciprocals, for a block.
+// Bin widths of all lattices and their reciprocals, for a block.
 template <typename T>
 struct Lattices {
     T width[TIERS][IDS], inverse[TIERS][IDS];
-    T half[HALVINGS - 1];  // half of the step after so many halvings
-    bool regular;          // whether each of them has exactly half of the one before
+    T half[HALVINGS - 1];  // half a bin after this many halvings of the bound
+    bool regular;          // each is exactly half of the one before
     __device__ __forceinline__ void fill(double quantum) {
         for (i32 k = threadIdx.x; k < TIERS * IDS; k += blockDim.x) {
             const T w = lattice_width<T>(quantum, k / IDS, k % IDS);
@@ -60,10 +61,10 @@ struct Lattices {
             regular = Real<T>::finite(half[0]) && Real<T>::bits(last) >> MANTISSA_BITS<T> > 0;
         __syncthreads();
     }
-    // How often the bound must be halved until no error of the lattice can reach a limit.
+    // Number of halvings of the bound after which every error is below `limit`.
     __device__ __forceinline__ i32 halvings(T limit) const {
         if (regular) {
-            // Of positive values, ordered like their bits, that are powers of two apart.
+            // Bits of positive floats are ordered like the values, and the entries are powers of two apart.
             const long long above =
                 (long long)(Real<T>::bits(half[0]) - Real<T>::bits(limit)) + ((1ll << MANTISSA_BITS<T>)-1);
             const long long n = above >> MANTISSA_BITS<T>;
@@ -76,7 +77,7 @@ struct Lattices {
     }
 };
 
-// The code of a vertex, or that it must be stored; the error that it leaves.
+// Code of a vertex and its error; not coded: the vertex is stored.
 template <typename T>
 struct LorenzoCode {
     bool coded;
@@ -84,7 +85,7 @@ struct LorenzoCode {
     T error;
 };
 
-// That of a vertex which its tile's lattice has no code for: a finer one.
+// Code of a vertex on a finer lattice, after the lattice of the tile has failed.
 template <typename T>
 __device__ __noinline__ LorenzoCode<T> lorenzo_code(
     T u, T v, const Lattices<T>& lattices, i32 tier, T accept, bool tight, T limit) {

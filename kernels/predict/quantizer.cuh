@@ -1,4 +1,4 @@
-// Twin of src/predict/quantizer.rs.
+// Uniform quantization of residuals. Twin of src/predict/quantizer.rs.
 #pragma once
 #include "grid/element.cuh"
 #include "grid/tiles.cuh"
@@ -10,7 +10,7 @@ constexpr i32 TAPERS = 2;
 __device__ __forceinline__ double taper_alpha(u32 taper) { return taper ? 1.5 : 1.0; }
 __device__ __forceinline__ double taper_beta(u32 taper) { return taper ? 3.0 : 1.0; }
 
-// Steps and their reciprocals by level and id. Stored as doubles that hold values of T exactly.
+// Bin widths and their reciprocals by level and refinement: values of T, stored as doubles.
 struct Quantizer {
     double width[LEVELS][IDS];
     double inverse[LEVELS][IDS];
@@ -37,7 +37,7 @@ __device__ double quantum_of(double bound, T largest) {
     return rounding < 0.25 * bound ? bound - rounding : bound;
 }
 
-// Width of one level and id.
+// Bin width of one level and refinement.
 template <typename T>
 __device__ void quantizer_entry(
     double quantum, u32 taper, i32 level, i32 id, double& width, double& inverse) {
@@ -52,7 +52,7 @@ __device__ void quantizer_entry(
     inverse = Real<T>::finite(i) ? (double)i : 0.0;
 }
 
-// Rounded code of a residual (as a float) and what it decodes to; false where there is no code.
+// Code of a residual (an integer in a float) and the decoded value; false if the code is out of range.
 template <typename T>
 __device__ __forceinline__ bool encode_residual(
     T original, T prediction, T inverse, T width, T& code, T& value) {

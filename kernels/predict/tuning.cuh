@@ -1,13 +1,14 @@
-// Twin of src/predict/tuning.rs.
+// Chooses the interpolant of each level and the level scaling of the bound from sampled tiles. Twin of
+// src/predict/tuning.rs.
 #pragma once
 #include "entropy/tables.cuh"
 #include "tile/traversal.cuh"
 
-// Warps of a block that codes a sample.
+// Warps of a block, which codes one sampled tile.
 constexpr i32 TUNE_WARPS = 4;
 
-// What is worth counting of some vertices: how many there are, how many codes are not zero, and about how
-// many bits those take besides saying so. By a warp at most, in one word.
+// Counts of coded vertices, packed into a word for a warp: vertices, non-zero codes, raw bits of non-zero
+// codes.
 __device__ __forceinline__ u32 pack_count(u32 vertices, u32 nonzero, u32 bits) {
     return vertices | nonzero << 8 | bits << 16;
 }
@@ -27,7 +28,7 @@ struct TuneShared {
     LevelCount counts[LEVELS];
 };
 
-// Codes a vertex under no constraint but the bound.
+// Codes a vertex under the error bound alone.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __noinline__ u32 tune_vertex(TuneShared<T>& shared, i32 x, i32 y, P prediction, i32 level) {
     if (shared.zero[y][x >> 5] >> (x & 31) & 1) return 0;
@@ -56,8 +57,8 @@ __device__ __noinline__ u32 tune_vertex(TuneShared<T>& shared, i32 x, i32 y, P p
     return stored;
 }
 
-// Codes a tile on its own with one option, by a block. Missing vertices count as stored, whether or not they
-// carry the fill pattern.
+// Codes a tile without its neighbours with one option. Call with a block. Missing vertices count as stored,
+// also if they equal the fill value.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ void tune_tile(const Job& job, const Control& control, const TileShape& shape,
     u32 taper, u32 choice, TuneShared<T>& shared) {
@@ -66,7 +67,7 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
     const i32 thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
     P* const values = shared.values;
     const i32 last_x = shape.last_x, last_y = shape.last_y, width = last_x + 1, height = last_y + 1;
-    // All values come at once; the warps' rows, and the last column.
+    // Load all values at once: rows by warp, then the last column.
     P rows[ROWS], side = R::pair(T(1), T(1));
     auto load = [&](i32 x, i32 y) -> P {
         return R::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y),
@@ -112,7 +113,7 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
         if (x <= last_x && y <= last_y) tune_vertex<T>(shared, x, y, R::pair(T(0), T(0)), ANCHOR_LEVEL);
     }
     __syncthreads();
-    // Horizontal and vertical lines meet in the corners alone.
+    // The four lattice lines meet only in the corners.
     const Kernel<T> kernel = kernel_of<T>(choice);
 #pragma unroll 1
     for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
@@ -154,7 +155,7 @@ __device__ inline u64 tune_estimate(const LevelCount& c) {
     return ((u64)c.bits << 8) + entropy(c.nonzero) + entropy(c.vertices - c.nonzero);
 }
 
-// By one warp. Shared: an estimate for each option and level.
+// Picks the best interpolants and level scaling. Call with a warp.
 __device__ inline void decide_tuning(Control& control, u64 samples) {
     __shared__ u64 estimates[TAPERS][CHOICES][ANCHOR_LEVEL];
     const i32 lane = threadIdx.x & 31;

@@ -1,16 +1,17 @@
-// The coding of one vertex. Twin of src/tile/encode.rs.
+// Codes one vertex: the first refinement that keeps the bound and the constraints. Twin of
+// src/tile/encode.rs.
 #pragma once
 #include "entropy/symbols.cuh"
 #include "tile/window.cuh"
 
-// A code and the error it leaves. Passed by value, so that nothing of the callers lives in memory.
+// Code of a vertex and its error, returned by value so that the callers' variables stay in registers.
 template <typename T>
 struct Coded {
     Code code;
     T error;
 };
 
-// The ids in order, with the same choice of ids worth a try as the twin. `limit` matters where tight.
+// Tries the refinements in order and skips the same ones as the twin. `limit` counts only if `tight`.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __noinline__ Coded<T> tight_vertex(
     Patch<T> patch, i32 x, i32 y, P prediction, i32 level, Constraints<T> constraints, bool tight, T limit) {
@@ -44,8 +45,8 @@ __device__ __noinline__ Coded<T> tight_vertex(
     return {{EXACT, 0, 0}, T(0)};
 }
 
-// Codes a vertex that is not masked and finite. `tight` says whether `limit` (and the signatures, in
-// the speculative mode) must be looked at.
+// Codes a vertex that is neither masked nor missing. `tight`: obey `limit`, and in the speculative mode keep
+// the signatures.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ Code code_vertex(const Patch<T>& patch, i32 x, i32 y, P prediction, i32 level,
     T width, T inverse, const Constraints<T>& constraints, bool tight, T limit, T& max_error, u32& exact) {
@@ -74,7 +75,7 @@ __device__ __forceinline__ Code code_vertex(const Patch<T>& patch, i32 x, i32 y,
     return code;
 }
 
-// Atomic minimum of non-negative values: their bits are ordered like the values.
+// Atomic minimum of non-negative floats, whose bits are ordered like the values.
 __device__ __forceinline__ void lower_to(float* at, float x) {
     atomicMin(reinterpret_cast<u32*>(at), __float_as_uint(x));
 }
@@ -82,13 +83,13 @@ __device__ __forceinline__ void lower_to(double* at, double x) {
     atomicMin(reinterpret_cast<unsigned long long*>(at), (unsigned long long)__double_as_longlong(x));
 }
 
-// Asks for the largest error that is known, by one lane: what a warp finds is seldom larger, and then there
-// is nothing to wait for at its end.
+// Starts loading the largest error so far. Call with one lane; the errors of a warp seldom exceed it, so the
+// warp seldom needs an atomic at its end.
 __device__ __forceinline__ void expect_largest_error(const Control& control, LargestError& known) {
     copy_ahead<16>(&known, &control.max_error);
 }
 
-// Adds the tallies of a warp to those of the call. `known`: bits of the largest error at some time before.
+// Adds the statistics of a warp to those of the call. `known`: bits of the largest error at an earlier time.
 template <typename T>
 __device__ __forceinline__ void report_tally(
     Control& control, u32 exact, u32 critical, T max_error, u64 known) {

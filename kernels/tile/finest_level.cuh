@@ -1,4 +1,9 @@
-// The finest level of a closed tile inside the grid, three quarters of its vertices, row by row in registers.
+// The finest level of a closed tile inside the grid: three quarters of its vertices, row by row in registers.
+// A row at a time respects the order of the phases: vertices two rows apart share no triangle, and no
+// prediction reaches that far down.
+// The level exists twice. finest_level_coded keeps few registers, because coding a vertex needs many;
+// finest_level_decoded keeps sums and differences of rows for reuse, because decoding a vertex takes few
+// instructions.
 #pragma once
 #include "tile/lattice.cuh"
 
@@ -9,10 +14,9 @@ __device__ __forceinline__ T blend(
     return T(0.5) * (b + c) + weight * ((left_inner - left_outer) + (right_inner - right_outer));
 }
 
-// The finest level. A lane has columns 2 lane and 2 lane + 1. value = put(phase, j, active, prediction)
-// for the vertex in column lane and row j of its phase, by all lanes; begin(j) and end(j) are called before
-// and after those of a turn, of phase 0 in row j + 2 and the others in row j. Where there is no outer
-// neighbour, the inner differences take its place, as `between` says it.
+// For coding. Lane i of a half warp has columns 2 i and 2 i + 1. All lanes call value = put(phase, j, active,
+// prediction) for column i and row j of a phase. begin(j) and end(j) enclose a turn: phase 0 of row j + 2,
+// phases 1 and 2 of row j. A missing outer neighbour is replaced as in `between`.
 template <typename T, typename Begin, typename Put, typename End>
 __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Begin begin, Put put, End end) {
     typedef typename Real<T>::Pair P;
@@ -29,7 +33,7 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Be
             blend(b.y, c.y, has_left ? b.y : c.y, outer_left.y, has_right ? c.y : b.y, outer_right.y,
                 weight_x));
     };
-    // Rows j - 1, j, j + 1, j + 2 of the even column and of the odd one.
+    // Rows j - 1, j, j + 1, j + 2 of the even column and of the odd column.
     P e0 = s.even[lane], e1 = e0, e2 = s.even[EVEN + lane], e3;
     P o0 = s.odd[TOP][lane], o1 = o0, o2 = put(0, 1, true, across(1, e2)), o3;
 #pragma unroll 1
@@ -43,14 +47,14 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Be
             e3 = s.even[(j + 2) * EVEN + lane];
             o3 = j + 2 < HALF ? put(0, j + 2, true, across(j + 2, e3)) : s.odd[BOTTOM][lane];
         }
-        // The even column's vertex in the odd row; the first one is on the lattice line.
+        // Even column, odd row; in the first column the vertex belongs to the lattice line.
         P here = put(1, j, has_left,
             Real<T>::pair(
                 blend(e1.x, e2.x, has_above ? e1.x : e2.x, e0.x, has_below ? e2.x : e1.x, e3.x, weight_y),
                 blend(e1.y, e2.y, has_above ? e1.y : e2.y, e0.y, has_below ? e2.y : e1.y, e3.y, weight_y)));
         if (!has_left) here = s.odd[LEFT][j];
-        // Its neighbours on the row. At the ends of the half warp the shuffles give the lane's own value,
-        // which is what takes the place of the outer neighbour.
+        // Neighbours on the row. At the ends of the half warp a shuffle returns the lane's own value, which
+        // is the replacement for the missing outer neighbour.
         P next =
             Real<T>::pair(__shfl_down_sync(FULL, here.x, 1, HALF), __shfl_down_sync(FULL, here.y, 1, HALF));
         if (!has_right) next = s.odd[RIGHT][j];
@@ -87,9 +91,9 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Be
     }
 }
 
-// The finest level. A lane has columns 2 lane and 2 lane + 1. value = put(phase, j, prediction)
-// for the vertex in column lane and row j of its phase, by all lanes, row(j, four values) when two rows are
-// done: (2 lane, 2 j), (2 lane + 1, 2 j), (2 lane, 2 j + 1), (2 lane + 1, 2 j + 1).
+// For decoding. Lane i of a half warp has columns 2 i and 2 i + 1. All lanes call value = put(phase, j,
+// prediction) for column i and row j of a phase, and row(j, a, b, c, d) with the vertices (2 i, 2 j), (2 i +
+// 1, 2 j), (2 i, 2 j + 1), (2 i + 1, 2 j + 1).
 template <typename T, bool COONS, typename Put, typename Row>
 __device__ __forceinline__ void restored_rows(
     const Lattice<T>& s, const Kernel<T>& kernel, Put put, Row row) {
@@ -100,18 +104,18 @@ __device__ __forceinline__ void restored_rows(
     const P *even = s.even + lane, *outer_a = even + outer_left(has_left, has_right),
             *outer_d = even + outer_right(has_left, has_right);
     const P* end = s.odd[has_left ? RIGHT : LEFT];
-    // Between b and c of even row k, whose sum is there already.
+    // Between b and c of even row k; their sum is at hand.
     auto across = [&](i32 k, P b, P c, P b_and_c) -> P {
         const P a = outer_a[k * EVEN], d = outer_d[k * EVEN];
         return Real<T>::pair(
             predict(outer_x, a.x, b.x, c.x, d.x, b_and_c.x), predict(outer_x, a.y, b.y, c.y, d.y, b_and_c.y));
     };
-    // Rows j, j + 1, j + 2 of the even column, with their sums with the next even column and the differences
-    // of each to the one below; rows j - 1 to j + 2 of the odd column.
+    // Rows j, j + 1, j + 2 of the even column, their sums with the next even column, and the difference of
+    // each to the row below; rows j - 1 to j + 2 of the odd column.
     P e1 = even[0], e2 = even[EVEN], right = even[EVEN + 1];
     P sum1 = pair_sum<T>(e1, even[1]), sum2 = pair_sum<T>(e2, right);
     P o1 = s.odd[TOP][lane], o2 = put(0, 1, across(1, e2, right, sum2)), o0 = o2;
-    // Where there is no outer neighbour, the inner difference takes the place of the outer one.
+    // A missing outer difference is replaced by the inner one.
     P fall0 = Real<T>::pair(e1.x - e2.x, e1.y - e2.y), fall1 = fall0;
 #pragma unroll 2
     for (i32 j = 0; j < HALF; j++) {
@@ -123,13 +127,13 @@ __device__ __forceinline__ void restored_rows(
             fall2 = Real<T>::pair(e2.x - e3.x, e2.y - e3.y);
             o3 = j + 2 < HALF ? put(0, j + 2, across(2, e3, right, sum3)) : s.odd[BOTTOM][lane];
         }
-        // The even column's vertex in the odd row; the first one is on the lattice line.
+        // Even column, odd row; in the first column the vertex belongs to the lattice line.
         const T weight = has_above && has_below ? kernel.middle : kernel.side;
         P here = put(1, j,
             Real<T>::pair(T(0.5) * (e1.x + e2.x) + weight * (fall2.x - fall0.x),
                 T(0.5) * (e1.y + e2.y) + weight * (fall2.y - fall0.y)));
         if (!has_left) here = *end;
-        // Its neighbour on the row.
+        // Right neighbour on the row.
         P next =
             Real<T>::pair(__shfl_down_sync(FULL, here.x, 1, HALF), __shfl_down_sync(FULL, here.y, 1, HALF));
         if (!has_right) next = *end;

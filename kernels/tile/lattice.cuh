@@ -1,8 +1,7 @@
-// Twin of the traversals of src/tile/window.rs (line_order, interior_order) for a closed tile that lies
-// inside the grid, by half a warp, so that a warp has two tiles and narrow phases fewer idle lanes.
-// Levels 16 to 2 are done on the vertices with even coordinates in shared memory (restoring.cuh); the finest
-// one, three quarters of the vertices, row by row in registers. A row at a time is as good as a phase at a
-// time: vertices two rows apart have no triangle in common, and no prediction reaches so far down.
+// A closed tile inside the grid by half a warp (two tiles a warp leave fewer lanes idle in narrow phases):
+// its sides and all levels but the finest, in shared memory. Predictions select no values, and addresses
+// advance by constant steps. Twin of line_order and interior_order in src/tile/window.rs.
+// tile/finest_level.cuh has the finest level, tile/traversal.cuh tiles of any shape.
 #pragma once
 #include "device/control.cuh"
 #include "predict/interpolation.cuh"
@@ -17,14 +16,14 @@ struct Lattice {
     typename Real<T>::Pair odd[SIDES][HALF];   // vertices at 2 i + 1 along a side
 };
 
-// Vertices of the sides, coarse to fine, as value = visit(side, level, number, prediction, what is there):
-// vertex i of n of a level has the number n + i.
+// Visits the vertices of the sides from coarse to fine: value = visit(side, level, number, prediction, value
+// so far). Vertex i of the n vertices of a level has the number n + i.
 template <typename T, typename Visit>
 __device__ __forceinline__ void restored_sides(Lattice<T>& s, const u32* kernels, Visit visit) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & (HALF - 1);
     {
-        // Four lanes for each side.
+        // Four lanes per side.
         const i32 side = lane / SIDES;
         const bool vertical = side & 1, far = side & 2;
         const i32 distance = vertical ? EVEN : 1;
@@ -60,7 +59,7 @@ __device__ __forceinline__ void restored_sides(Lattice<T>& s, const u32* kernels
     __syncwarp();
 }
 
-// Vertices inside with even coordinates, as value = visit(level, position, prediction, what is there).
+// Visits the inner vertices with even coordinates: value = visit(level, position, prediction, value so far).
 template <typename T, typename Visit>
 __device__ __forceinline__ void restored_even(Lattice<T>& s, const u32* kernels, Visit visit) {
     typedef typename Real<T>::Pair P;
@@ -72,9 +71,9 @@ __device__ __forceinline__ void restored_even(Lattice<T>& s, const u32* kernels,
         const Kernel<T> kernel = kernel_of<T>(kernels[level]);
         const Outer<T> outer = outer_of<T>(kernel, has_a, has_d);
         const i32 left = outer_left(has_a, has_d), right = outer_right(has_a, has_d);
-        // Half of the lanes have the vertices between others of their row, the other half those between
-        // others of their column: both look at coarser ones alone. Level 4 has them on lattice lines only.
-        // Vertex i of row (or column) k lies `along` from the one before, and `across` from the row before.
+        // Half of the lanes take the vertices on rows, the other half those on columns: both depend on
+        // coarser vertices only. Those of level 4 lie on lattice lines. `along` is the step between vertices
+        // of a line, `across` that between lines.
         if (level < 4) {
             const bool vertical = lane >= HALF / 2;
             const i32 first = 1 + ((lane & (HALF / 2 - 1)) >> bits), rows = HALF / 2 >> bits;

@@ -1,11 +1,11 @@
-// Twin of the traversals of src/tile/window.rs (line_order, interior_order), by a warp or by a block.
+// Visits the inner vertices of a closed tile of any shape, level by level and phase by phase. Twin of
+// interior_order in src/tile/window.rs. tile/lattice.cuh has the fast way for tiles inside the grid.
 #pragma once
 #include "device/control.cuh"
 #include "predict/interpolation.cuh"
 
-// Predicts and visits the interior vertices of a closed tile, level by level and phase by phase, as
-// visit(level, width, inverse, position, x, y, prediction). The loops are not unrolled: a tile is short
-// work for a warp, and the code must stay in the instruction cache.
+// By a warp: visit(level, width, inverse, position, x, y, prediction). Loops are not unrolled: the code must
+// stay in the instruction cache.
 template <typename T, typename Visit>
 __device__ __forceinline__ void interior(typename Real<T>::Pair* values, i32 last_x, i32 last_y,
     const u32* kernels, const Quantizer& quantizer, Visit visit) {
@@ -18,7 +18,7 @@ __device__ __forceinline__ void interior(typename Real<T>::Pair* values, i32 las
         const i32 step = 1 << level, n = 16 >> level, count = n * n;
         const Kernel<T> kernel = kernel_of<T>(kernels[level]);
         const T width = (T)quantizer.width[level][0], inverse = (T)quantizer.inverse[level][0];
-        // Level 4 has its horizontal and vertical vertices on lattice lines only.
+        // At level 4 the vertices of phases 0 and 1 lie on lattice lines.
 #pragma unroll 1
         for (i32 phase = level == 4 ? 2 : 0; phase < 3; phase++) {
 #pragma unroll 1
@@ -41,9 +41,9 @@ __device__ __forceinline__ void interior(typename Real<T>::Pair* values, i32 las
     }
 }
 
-// The same by a block, as visit(level, width, inverse, position, active, x, y, prediction), by whole warps.
-// Horizontal and vertical vertices of a level look at coarser ones alone, and only those of the finest
-// level have triangles in common: the others go together.
+// By a block: visit(level, width, inverse, position, active, x, y, prediction), called by whole warps. Phases
+// 0 and 1 depend on coarser vertices only and share triangles only at the finest level: above it they go
+// together.
 template <typename T, i32 THREADS, typename Visit>
 __device__ __forceinline__ void block_interior(typename Real<T>::Pair* values, i32 last_x, i32 last_y,
     const u32* kernels, const Quantizer& quantizer, Visit visit) {
@@ -56,7 +56,7 @@ __device__ __forceinline__ void block_interior(typename Real<T>::Pair* values, i
         const i32 step = 1 << level, n = 16 >> level, count = n * n;
         const Kernel<T> kernel = kernel_of<T>(kernels[level]);
         const T width = (T)quantizer.width[level][0], inverse = (T)quantizer.inverse[level][0];
-        // Level 4 has its horizontal and vertical vertices on lattice lines only.
+        // At level 4 the vertices of phases 0 and 1 lie on lattice lines.
         i32 start = level == 4 ? 2 * count : 0;
 #pragma unroll 1
         while (start < 3 * count) {
@@ -81,7 +81,7 @@ __device__ __forceinline__ void block_interior(typename Real<T>::Pair* values, i
                 visit(level, width, inverse, count + m, active, x, y, prediction);
             }
             start = end;
-            // The first warp has the coarse levels to itself.
+            // Coarse levels fit into the first warp.
             if (level < 2 || (level == 2 && centres))
                 __syncthreads();
             else

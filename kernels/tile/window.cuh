@@ -1,9 +1,10 @@
-// Twin of src/tile/window.rs: the constraints on vertices, and their coding.
+// The window of a tile (or of part of it) on the field, and the constraints on its vertices. Twin of
+// src/tile/window.rs.
 #pragma once
 #include "device/control.cuh"
 #include "topology/bound.cuh"
 
-// What coding needs besides the values, the same for all vertices of a call.
+// Constraints that are common to all vertices of a call.
 template <typename T>
 struct Constraints {
     const Control* control;
@@ -26,12 +27,12 @@ __device__ __forceinline__ Constraints<T> constraints_of(const Job& job, const C
     return c;
 }
 
-// Vertices of a patch in shared (or local) memory, as pairs. Bit x of a mask's row is column x.
+// Vertices in shared or local memory. Bit x of a row of `missing` is column x.
 template <typename T>
 struct Patch {
     typename Real<T>::Pair* values;
     i32 pitch, width, height;
-    const u32* missing;  // [height][words] or null where the field has none
+    const u32* missing;  // [height][words], null if the field has no missing vertices
     i32 words;
 };
 
@@ -56,15 +57,15 @@ __device__ __forceinline__ bool on_border(const Job& job, u64 x, u64 y) {
     return x == 0 || y == 0 || x == job.nx - 1 || y == job.ny - 1;
 }
 
-// Whether a corner is filled.
+// True if a corner has the fill value.
 template <typename T>
 __device__ __forceinline__ bool has_filled(const Corners<T>& p, u64 fill) {
     return is_filled(p.u[0], p.v[0], fill) || is_filled(p.u[1], p.v[1], fill) ||
            is_filled(p.u[2], p.v[2], fill);
 }
 
-// The limit of a vertex on the border of the grid from pins and from triangles that reach into the
-// halo; T's maximum where there is none.
+// Bound of a vertex on the border of the grid from pinned sides and from triangles that reach into the halo;
+// the maximum of T without either.
 template <typename T>
 __device__ __noinline__ T border_limit(
     const Job& job, const Constraints<T>& constraints, long long x, long long y) {
@@ -96,7 +97,7 @@ __device__ __noinline__ T border_limit(
     return limit;
 }
 
-// Whether triangle k around a vertex keeps its signature when the vertex moves to a candidate.
+// True if triangle k around a vertex keeps its signature when the vertex moves to `candidate`.
 template <typename T>
 __device__ __forceinline__ bool keeps_signature(
     const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate, const Rule& rule, i32 k) {
@@ -130,14 +131,14 @@ __device__ bool keeps_signatures(
     return true;
 }
 
-// Half planes that a vector lies in: u > 0, u < 0, v > 0, v < 0.
+// Open half planes that contain a vector: u > 0, u < 0, v > 0, v < 0.
 template <typename T>
 __device__ __forceinline__ u32 half_planes(typename Real<T>::Pair p) {
     return (u32)(p.x > T(0)) | (u32)(p.x < T(0)) << 1 | (u32)(p.y > T(0)) << 2 | (u32)(p.y < T(0)) << 3;
 }
 
-// Whether every triangle around a vertex inside the patch lies in one half plane, with the vertex as it is
-// and with the candidate: then no signature changes.
+// True if each triangle around a vertex lies in one open half plane before and after the move: no signature
+// can change.
 template <typename T>
 __device__ __forceinline__ bool stays_one_sided(
     const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate) {

@@ -1,4 +1,4 @@
-// Twin of src/topology/bound.rs.
+// How far the vertices of a triangle may move without changing its signature. Twin of src/topology/bound.rs.
 #pragma once
 #include "topology/signature.cuh"
 
@@ -34,19 +34,20 @@ __device__ __forceinline__ Determinants determinants(const Corners<T>& p) {
     return d;
 }
 
-// The signs of the determinants: those of the differences, which are not zero where the products differ.
+// Signs of the three determinants. A rounded difference of two doubles is 0 only if the products are equal.
 template <typename T>
 __device__ __forceinline__ void signs_of(const Determinants& d, const Corners<T>& p, i32 s[3]) {
 #pragma unroll
     for (i32 k = 0; k < 3; k++) {
         const i32 i = (k + 1) % 3, j = (k + 2) % 3;
         s[k] = sign(d.m[k]);
-        // Products of floats are exact.
+        // Products of floats are exact in double.
         if (sizeof(T) == 8 && s[k] == 0) s[k] = sign_det(p.u[i], p.v[i], p.u[j], p.v[j]);
     }
 }
 
-// An edge whose distance counts, as a quotient; the numerator of others is below zero.
+// Distance of the origin from the line through an edge, as a quotient; the numerator is negative if the edge
+// does not separate the origin from the triangle.
 struct Edge {
     double numerator, length;
 };
@@ -67,8 +68,8 @@ __device__ __forceinline__ bool is_usable(double distance) {
     return distance > UNDERFLOW_GUARD && distance < __longlong_as_double(0x7ff0000000000000ll);
 }
 
-// The largest distance of the three edges. Of two quotients that differ when both are multiplied by both
-// lengths, the larger one stays so when rounded: only that is divided. Else all are.
+// The largest distance over the three edges. Quotients are compared by cross multiplication; if that decides,
+// only the largest is divided, because rounding keeps the order. Otherwise all three are divided.
 template <typename T>
 __device__ __forceinline__ double edge_distance(const Determinants& d, const Corners<T>& p) {
     Edge best = edge_of(d, p, 0);
@@ -95,8 +96,8 @@ __device__ __forceinline__ double edge_distance(const Determinants& d, const Cor
     return largest;
 }
 
-// What a rung of the ladder has to keep: determinants of pairs of vertices of which one can move at least,
-// and components of vertices that can.
+// Magnitudes that a candidate bound must not reverse: the determinant of each pair of vertices that can move,
+// and the components of vertices that can move.
 struct Kept {
     double m[3], size[3];
     bool moves[3];
@@ -150,7 +151,7 @@ __device__ inline bool type_kept(const Jacobian& j, const Rule& rule, double d) 
            fabs(discriminant) > change * LADDER_MARGIN + 4.0 * discriminant_error;
 }
 
-// The rung j, times eighths / 8.
+// Rung j of the ladder of candidate bounds, times eighths / 8.
 __device__ __forceinline__ double rung(double eps, i32 j, i32 eighths) {
     return eps * LADDER_TOP * ((double)eighths * power_of_two(-3 - j));
 }
@@ -181,7 +182,7 @@ __device__ __forceinline__ T ladder(
     return round_down<T>(rung(eps, low, eighths));
 }
 
-// Whether the origin lies inside a triangle: it is critical. The signature says so of the same triangles.
+// True if the origin lies inside the triangle, i.e. the triangle holds a critical point.
 template <typename T>
 __device__ __forceinline__ bool is_inside(const Corners<T>& p) {
     if (!finite(p)) return false;
@@ -193,18 +194,17 @@ __device__ __forceinline__ bool is_inside(const Corners<T>& p) {
 template <typename T>
 struct TriangleBound {
     T limit;
-    bool inside;  // whether the origin is
+    bool inside;  // the origin lies inside
 };
 
-// The limit of a triangle near the origin where the hull keeps away from it: the distance of the hull, at
-// least.
+// Bound of a triangle whose hull excludes the origin: the distance of the hull, from below.
 template <typename T>
 __device__ __forceinline__ T hull_bound(const Corners<T>& p, const Determinants& d, T axis) {
     const T edge = round_down<T>(edge_distance(d, p));
     return axis > edge ? axis : edge;
 }
 
-// Of one with the origin inside, or on its border: a rung of the ladder.
+// Bound of a triangle with the origin inside or on its border: a rung of the ladder.
 template <typename T>
 __device__ __forceinline__ TriangleBound<T> ladder_bound(
     const Corners<T>& p, i32 triangle, const Rule& rule, double eps) {
@@ -218,8 +218,7 @@ __device__ __forceinline__ TriangleBound<T> ladder_bound(
     return {ladder<T>(kept_of(d, p, k == TIE), j, rule, keep_type, eps), k == IN};
 }
 
-// Whether the limit of a triangle of finite vertices is that of its hull; else it takes the ladder, or has
-// none.
+// Chooses the bound of a triangle of finite vertices: by the distance of its hull, by the ladder, or none.
 enum class Bounded { BY_HULL, BY_LADDER, NOT };
 template <typename T>
 __device__ __forceinline__ Bounded bounded(const Corners<T>& p, const Determinants& d, T axis) {

@@ -1,10 +1,10 @@
-// Exact signs of the trace and the discriminant of a triangle's Jacobian. Twin of src/topology/exact_type.rs.
+// Exact signs of trace and discriminant of the Jacobian of a triangle, in integers. Twin of
+// src/topology/exact_type.rs.
 #pragma once
 #include "topology/signature.cuh"
 
-// A sum of products of up to four doubles as an integer in two's complement, in shared memory, one for a
-// warp. Its first bit is worth 2^EXACT_LOWEST, the last bit of the smallest product; a discriminant is below
-// 2^4103.
+// An accumulator per warp in shared memory: a two's complement integer in units of 2^EXACT_LOWEST, the last
+// bit of the smallest product of four doubles. A discriminant is below 2^4103.
 constexpr i32 EXACT_WORDS = 264;
 constexpr i32 EXACT_LOWEST = -4296;
 
@@ -43,8 +43,8 @@ __device__ inline void add_exactly(u32* sum, const u64 magnitude[4], i32 exponen
         sum[at] = (u32)carry;
         carry >>= 32;
     }
-    // The words above are 0, or all ones of a negated magnitude: without a carry nothing changes, or one is
-    // taken.
+    // The remaining words of the addend are all 0, or all ones if it is negative: stop when the carry changes
+    // nothing.
     for (; at < EXACT_WORDS && carry != negative; at++) {
         carry += (u64)sum[at] + (negative ? 0xffffffffu : 0u);
         sum[at] = (u32)carry;
@@ -66,7 +66,7 @@ __device__ inline void add_product(u32* sum, const Product& p, const Product& q,
     m[2] = __umul64hi(p.low, q.high);
     m[3] = __umul64hi(p.high, q.high);
     m[1] += lh;
-    m[2] += m[1] < lh;  // no overflow: the high half of a product is below 2^64 - 1
+    m[2] += m[1] < lh;  // cannot overflow: the high half of a product is below 2^64 - 1
     m[1] += hl;
     const u64 middle = __umul64hi(p.high, q.low) + (m[1] < hl);
     m[2] += middle;
@@ -76,8 +76,8 @@ __device__ inline void add_product(u32* sum, const Product& p, const Product& q,
     add_exactly(sum, m, p.exponent + q.exponent + doublings, p.negative != q.negative);
 }
 
-// The exact signs of trace and discriminant of the triangles that ask, one lane after the other. All lanes of
-// a warp come here. Twin of exact_type, in integers.
+// Exact signs for the triangles of the lanes with `asks`, one lane at a time. Call with all lanes of the
+// warp.
 template <typename T>
 __device__ __noinline__ void exact_type(
     bool asks, Corners<T> p, i32 triangle, double dx, double dy, u32* sum, i32& trace, i32& discriminant) {
@@ -89,12 +89,12 @@ __device__ __noinline__ void exact_type(
             for (i32 k = lane; k < EXACT_WORDS; k += 32) sum[k] = 0;
             __syncwarp();
             if (mine) {
-                // As in jacobian: differences along x, then along y, times the spacing of the other axis.
+                // Differences as in jacobian, before they are multiplied by the spacing of the other axis.
                 const bool lower = triangle == LOWER;
                 const double ux = lower ? p.u[0] : p.u[2], vx = lower ? p.v[0] : p.v[2];
                 const double uy = lower ? p.u[1] : p.u[0], vy = lower ? p.v[1] : p.v[0];
                 const bool difference = which == 1;
-                // a + d, or a - d.
+                // trace: a + d; discriminant: (a - d)^2 + 4 b c.
                 const Product e[4] = {product(p.u[1], dy, false), product(ux, dy, true),
                     product(p.v[2], dx, difference), product(vy, dx, !difference)};
                 if (which == 0) {

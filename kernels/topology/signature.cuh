@@ -1,4 +1,5 @@
-// Twin of src/topology/signature.rs.
+// Signature of a triangle: everything that must not change (docs/algorithm.md). Twin of
+// src/topology/signature.rs.
 #pragma once
 #include "grid/element.cuh"
 #include "grid/triangles.cuh"
@@ -16,7 +17,7 @@ constexpr u32 IN = 3, TIE = 4;
 constexpr double ROUNDING = 1.1102230246251565e-16;  // 2^-53
 #define UNDERFLOW_GUARD 9.332636185032189e-302       // 2^-1000
 
-// The vectors at the corners of a triangle.
+// Vectors at the corners of a triangle.
 template <typename T>
 struct Corners {
     T u[3], v[3];
@@ -63,7 +64,7 @@ __device__ __forceinline__ u32 kind(const Corners<T>& p, const i32 s[3]) {
     return TIE;
 }
 
-// The Jacobian of a triangle's linear field times dx * dy.
+// Jacobian of the linear field on a triangle, times dx * dy.
 struct Jacobian {
     double a, b, c, d;
 };
@@ -71,7 +72,7 @@ struct Jacobian {
 template <typename T>
 __device__ __forceinline__ Jacobian jacobian(const Corners<T>& p, i32 triangle, const Rule& rule) {
     bool lower = triangle == LOWER;
-    // Differences along x are corner 1 - corner 0, or 1 - 2; along y 2 - 1, or 2 - 0.
+    // Along x: corner 1 - corner 0 (lower) or 1 - 2 (upper); along y: 2 - 1 or 2 - 0.
     T ux = lower ? p.u[0] : p.u[2], vx = lower ? p.v[0] : p.v[2];
     T uy = lower ? p.u[1] : p.u[0], vy = lower ? p.v[1] : p.v[0];
     Jacobian j;

@@ -1,14 +1,13 @@
-// What reads groups of a stream: states to symbols and runs, and what comes before the lists of a batch of
-// tiles. Nothing is read beyond the stream's bytes and nothing written beyond the grid, whatever the stream
-// says. Twin: src/entropy/groups/decode.rs.
+// Decodes the head of a batch of tiles: modes, activities, list sizes and masks. Reads nothing beyond the
+// stream and writes nothing beyond the grid, whatever the stream says. Twin of src/entropy/groups/decode.rs.
 #pragma once
 #include "entropy/lanes.cuh"
 #include "entropy/payload.cuh"
 #include "entropy/groups/masked_rows.cuh"
 #include "predict/lorenzo.cuh"
 
-// The ends of a sum along the lists of a chunk: the sum up to each lane, without what lies before its list.
-// Lanes of `begins` are the first ones of a list; `open` is what the list of the first lane has already.
+// The inclusive sum within each list of a chunk. `begins`: lanes with the first entry of a list; `open`: the
+// sum so far in the list that continues in lane 0.
 __device__ __forceinline__ i32 sum_in_list(i32 value, u32 begins, i32 open) {
     const i32 lane = threadIdx.x & 31;
     value = (i32)sum_up_to_me((u32)value);
@@ -18,12 +17,12 @@ __device__ __forceinline__ i32 sum_in_list(i32 value, u32 begins, i32 open) {
     return mine == 0 ? value + open : begin > 0 ? value - before : value;
 }
 
-// The masks of the tiles of a batch, from their lists. Whether these are bad.
+// Decodes the masks of a batch. True if they are invalid.
 template <bool HUFFMAN, typename Lists>
 __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists,
     u64 batch, u32 my_info, bool exists, const u32 (&counts)[2]) {
     const i32 lane = threadIdx.x & 31;
-    // What the lane's tile owns.
+    // Columns << 8 | rows that the lane's tile owns.
     u32 owned = 0;
     if (exists) {
         const TileShape shape = tile_shape(job, batch + lane);
@@ -61,8 +60,8 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
             atomicOr(&job.masks[index * 64 + (name & 1) * TILE + (number & 31)], byte << 8 * (number >> 5));
     }
     __syncwarp();
-    // Some tiles at a time, whose rows are all asked for before the first are there. (Atomics go past the
-    // first cache.)
+    // Several tiles at a time, to overlap their loads. Masks were written by atomics, so the L1 cache is
+    // bypassed.
     constexpr i32 AHEAD = 4;
     for (u32 left = masked; left;) {
         i32 tiles[AHEAD];
@@ -86,7 +85,7 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
                 const u32 state = plane == 0 ? states / 3 : states % 3;
                 u32 row = state == MASK_ALL ? all : 0;
                 if (state == MASK_SOME) {
-                    // Rows are stored as differences: an exclusive-or over the rows before.
+                    // Rows are differences: undo by an exclusive-or scan.
                     row = rows[i][plane];
                     for (i32 k = 1; k < 32; k *= 2) {
                         const u32 other = __shfl_up_sync(FULL, row, k);
@@ -102,14 +101,14 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
     return false;
 }
 
-// The tiles of a group, as open_stream packed them.
+// Tiles of a group, as factz_parse packs them.
 __device__ __forceinline__ void tiles_of_group(const Job& job, u64 group, u64& first, u64& end) {
     const u64 about = job.group_sizes[group];
     first = warp_or((u32)(about >> 30));
     end = first + warp_or((u32)(about >> 22) & 255) + 1;
 }
 
-// The tiles of a batch whose vertices may have no symbol, from its info words.
+// Tiles of a batch in which some vertices have no symbol.
 __device__ __forceinline__ u32 masked_tiles(const Job& job, u64 batch, bool exists, u32 my_info) {
     bool whole = false;
     if (exists) {
@@ -119,8 +118,8 @@ __device__ __forceinline__ u32 masked_tiles(const Job& job, u64 batch, bool exis
     return warp_or(__ballot_sync(FULL, exists && has_codes(mode_in(my_info)) && !whole));
 }
 
-// What comes before the lists of a batch: info words, entries of sparse lists (the coarse, the middle, and
-// from bit 16 on the fine one), masks. Whether it is bad.
+// Decodes the head of a batch: info words, sizes of sparse lists (coarse, middle << 8, fine << 16), masks.
+// True if invalid.
 template <bool HUFFMAN, typename Lists>
 __device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists, u64 batch,
     bool exists, u32& my_info, u32& counts) {
@@ -136,7 +135,7 @@ __device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& deco
     for (i32 k = 0; k < 3; k++) {
         const u32 cls = decoder.head_step(coded, class_table(my_info, k));
         bad |= __any_sync(FULL, cls >= CLASSES);
-        // A class beyond the last would lead beyond the tables.
+        // An activity out of range would index beyond the tables.
         my_info |= (cls & (CLASSES - 1)) << (8 + 8 * k);
     }
     if (warp_or(bad)) return true;

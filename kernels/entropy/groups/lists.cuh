@@ -1,6 +1,5 @@
-// What both directions of the entropy coder share: the lists of a batch of tiles, one behind the other, a
-// chunk of 32 entries at a time, and which vertices of a tile have a symbol. Twins:
-// src/stage/entropy/{group,list}.rs.
+// Lists of a batch of 32 tiles, concatenated and processed in chunks of 32 entries; shared by encoder and
+// decoder. Twin of src/entropy/groups.rs.
 #pragma once
 #include "entropy/lists.cuh"
 
@@ -8,24 +7,24 @@ constexpr i32 BATCH = 32;
 constexpr i32 MOST_LISTS = BATCH * TILE_LISTS;
 constexpr u32 NO_LIST = 0xffff;
 
-// The lists of a batch that have entries, in order.
+// Non-empty lists of a batch, in order.
 struct BatchLists {
-    u16 starts[MOST_LISTS + 32];  // their first entries; NO_LIST behind the last one
+    u16 starts[MOST_LISTS + 32];  // number of the first entry; NO_LIST after the last list
     u16 names[MOST_LISTS];
 };
 
-// The tables from this one on are in shared memory; those before are asked for once or twice a batch. (All of
-// them would be more than a block has on some devices.)
+// Tables from this one on are in shared memory; earlier ones are used once or twice a batch and would not fit
+// on all devices.
 constexpr u32 FIRST_SHARED_TABLE = MASK_BYTE, SHARED_TABLES = TABLES - FIRST_SHARED_TABLE;
 
-// So many warps work on a group together: they wait for each other.
+// Barrier of the WARPS warps that share a group.
 template <i32 WARPS>
 __device__ __forceinline__ void meet(i32 group) {
     __syncwarp();
     meet_at<32 * WARPS>(group + 1);
 }
 
-// Which list of which tile of the batch, and the class of its block.
+// A list: its tile in the batch, its number in the tile, and the activity of its block.
 __device__ __forceinline__ u32 list_name(u32 tile, u32 list, u32 cls) { return tile << 5 | list << 3 | cls; }
 __device__ __forceinline__ u32 tile_of_list(u32 name) { return name >> 5; }
 __device__ __forceinline__ u32 list_in_tile(u32 name) { return name >> 3 & 3; }
@@ -34,13 +33,13 @@ __device__ __forceinline__ bool is_dense(u32 name) {
     return list_in_tile(name) == TOP_LIST || !is_sparse(class_of_list(name));
 }
 
-// Collects the lists of a batch, up to N of each lane's tile: how many there are, and entries in all.
-// RELATIVE where an entry's number is to be added to a name.
+// Concatenates the lists of a batch, up to N per lane. RELATIVE: names are adjusted so that adding an entry's
+// number gives its place.
 template <i32 N, bool RELATIVE = false, typename Lists>
 __device__ __forceinline__ void collect_lists(
     Lists& lists, const u32 (&sizes)[N], const u32 (&names)[N], i32& count, i32& entries) {
     const i32 lane = threadIdx.x & 31;
-    // Entries above, lists below: less than 256 of these.
+    // Entry count in the high bits, list count (below 256) in the low ones.
     static_assert(N * BATCH < 256, "they have 8 bits");
     u32 mine = 0;
 #pragma unroll
@@ -62,7 +61,8 @@ __device__ __forceinline__ void collect_lists(
     __syncwarp();
 }
 
-// The sizes and names of the lists of a lane's tile, from its info word and the entries of its sparse blocks.
+// Sizes and names of the lists of the lane's tile from its info word; `counts` are the sizes of sparse
+// blocks.
 __device__ __forceinline__ void code_lists(
     u32 info, bool coded, const u32 (&counts)[3], u32 (&sizes)[TILE_LISTS], u32 (&names)[TILE_LISTS]) {
     const u32 lane = threadIdx.x & 31;
@@ -77,7 +77,7 @@ __device__ __forceinline__ void code_lists(
     }
 }
 
-// The table of an entry of a list.
+// Table of an entry of a list.
 __device__ __forceinline__ u32 table_in_list(u32 list, u32 cls, i32 position) {
     const u32 top = ANCHOR_TABLE + (position >= 1) + (position >= 4);
     return list == TOP_LIST ? top : STEP_4 + (CLASSES - 1) * (list - COARSE_LIST) + cls - 1;
@@ -86,8 +86,9 @@ static_assert(STEP_16 == ANCHOR_TABLE + 1 && STEP_8 == STEP_16 + 1 && STEP_2 == 
                   STEP_1 == STEP_2 + CLASSES - 1,
     "in order");
 
-// The list of each lane's entry in a chunk, forwards: `current` is the list of the chunk's first entry. Bits
-// of `begins`: lanes whose entry is the first one of a list, but for that of the chunk's first entry.
+// The list of each lane's entry in a chunk that starts at `first`. `current` is the list of the first entry
+// and advances to the next chunk. Bits of `begins`: lanes whose entry starts a list, other than the chunk's
+// first.
 template <typename Lists>
 __device__ __forceinline__ i32 list_of_entry(const Lists& lists, i32 first, i32& current, u32& begins) {
     const i32 next = (i32)warp_or(lists.starts[current + 1]);

@@ -1,15 +1,15 @@
-// Twin of src/entropy/groups/lorenzo.rs: what groups of the Lorenzo predictor code of a tile. Lane y stands
-// for row y: which of its vertices have a symbol, the pattern of the row, and these symbols, one of each row
-// at a time.
+// Groups of the Lorenzo predictor: tables, activities and the symbols of a tile by rows. Lane y has row y:
+// its coded vertices, its pattern of non-zero symbols, and one symbol per step. Twin of
+// src/entropy/groups/lorenzo.rs.
 #pragma once
 #include "entropy/lists.cuh"
 
-// Classes of tiles: of the last one all vertices have a symbol, and there are no patterns; of class 0 none.
+// Activities: 0 has no symbols; in the densest one every vertex has a symbol and no patterns are coded.
 constexpr u32 TILE_CLASSES = 9, DENSE_CLASS = TILE_CLASSES - 1;
-// Tiles of a class up to this one say which of their rows have any symbol: most have none.
+// Up to this activity the rows with any symbol are coded first, since most have none.
 constexpr u32 LAST_SPARSE_TILE = 3;
-// Tables: of the classes, of the bytes that say which rows have symbols, of pattern bytes by class from 1, of
-// symbols by class from 1. (That of the first vertex is ANCHOR_TABLE.)
+// Tables of activities, of the bytes that flag rows with symbols, of pattern bytes by activity, and of
+// symbols by activity. ANCHOR_TABLE has the first vertex of a tile.
 constexpr u32 TILE_CLASS = 1, ROW_BYTE = 20, PATTERN = 28, PATTERN_TABLES = DENSE_CLASS - 1,
               ROW_SYMBOL = PATTERN + PATTERN_TABLES, ROW_TABLES = DENSE_CLASS;
 static_assert(ROW_BYTE > ANCHOR_TABLE && PATTERN > ROW_BYTE && ROW_SYMBOL + ROW_TABLES <= MASK_RUN,
@@ -22,32 +22,31 @@ __device__ __forceinline__ bool is_table_of_rows(u32 table) {
            table - PATTERN < PATTERN_TABLES + ROW_TABLES || table == MASK_RUN;
 }
 
-// The work of a tile by its class and its masks: steps that tiles of a class have, about, and entries of
-// masks.
+// Estimated work of a tile: coding steps by activity, and mask entries.
 constexpr u32 STEP_WEIGHT = 28, MASK_LIST_WEIGHT = 64, MOST_STEPS = 32;
 static_assert(
     TILE_WEIGHT + 2 * MASK_LIST_WEIGHT + STEP_WEIGHT * MOST_STEPS < LEAST_GROUP_WEIGHT, "no group is empty");
 __device__ __forceinline__ u32 steps_of_class(u32 cls) {
-    // From class 1 on, in bytes: 6, 7, 8, 10, 13, 18, 25, 32.
+    // Activities 1 to 8, a byte each: 6, 7, 8, 10, 13, 18, 25, 32.
     return cls == 0 ? 0 : (u32)(0x2019120d0a080706ull >> 8 * (cls - 1)) & 255;
 }
 
-// Of large fields some tiles tell how often symbols are: one of so many that follow each other.
+// In large fields one tile in this many is counted.
 constexpr u64 SAMPLED_TILES = 4096;
 __device__ __forceinline__ u32 tiles_of_sample(u64 tiles) {
     return tiles < 2 * SAMPLED_TILES ? 1 : (u32)(tiles / SAMPLED_TILES);
 }
-// Which one, of those with this number.
+// The counted tile of the given number.
 __device__ __forceinline__ u64 sampled_tile(u32 number, u32 each) {
     return (u64)number * each + (number * 0x9e3779b1u >> 16) % each;
 }
 
-// The class of a tile by what its symbols cost.
+// Activity of a tile from the cost of its symbols.
 __device__ __forceinline__ u32 tile_class_of(u32 cost, u32 active) {
     return cost > 0 && 2 * cost >= 3 * active ? DENSE_CLASS : class_of(cost, active);
 }
 
-// Which of the 32 symbols of a row are not zero.
+// Bit x: symbol x of the row is not zero.
 __device__ __forceinline__ u32 row_pattern(const u32 (&words)[TILE / 4]) {
     u32 pattern = 0;
 #pragma unroll
@@ -60,10 +59,9 @@ __device__ __forceinline__ u32 row_pattern(const u32 (&words)[TILE / 4]) {
 }
 
 constexpr u32 ONES = 0x01010101;
-// Symbols with raw bits: each byte above the last one without.
+// High bit of each byte: the symbol has raw bits.
 __device__ __forceinline__ u32 large_in(u32 four) {
     return (((four & 0x7f * ONES) + (0x80 - FIRST_WITH_RAW_BITS) * ONES) | four) & 0x80 * ONES;
 }
-// A row of symbols in shared memory, by the lane of the row. Rows are so far from each other that the same
-// columns of all are in different banks.
+// Bytes between rows of staged symbols: equal columns of all rows fall into different banks.
 constexpr u32 STAGED_ROW = TILE + 4;

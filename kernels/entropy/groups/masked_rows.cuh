@@ -3,7 +3,7 @@
 #include "grid/tiles.cuh"
 #include "tile/coding.cuh"
 
-// Where a position lies in its tile: place_of without branches.
+// place_of without branches.
 __device__ __forceinline__ void place_in_tile(i32 position, i32& x, i32& y) {
     const i32 bits = (31 - __clz(position | 1)) >> 1, level = 4 - bits, phase = (position >> 2 * bits) - 1,
               below = (1 << bits) - 1;
@@ -12,7 +12,7 @@ __device__ __forceinline__ void place_in_tile(i32 position, i32& x, i32& y) {
     y = position == 0 ? 0 : (2 * j + (phase != 0)) << level;
 }
 
-// Whether a position of a tile has a symbol: its vertex is owned by the tile and not masked.
+// True if a position has a symbol: the tile owns the vertex and no mask hides it.
 __device__ inline bool is_active(const Job& job, u64 index, u32 states, i32 position) {
     const TileShape shape = tile_shape(job, index);
     i32 x, y;
@@ -22,8 +22,7 @@ __device__ inline bool is_active(const Job& job, u64 index, u32 states, i32 posi
     return states == 0 || !((rows[0] | rows[TILE]) >> x & 1);
 }
 
-// The vertices of the first few tiles of a batch that have no symbol, by rows, for the tiles that are not
-// whole: `masked`.
+// Rows of vertices without a symbol, of the first MOST tiles in `masked`.
 template <i32 MOST>
 struct MaskedRows {
     u32 rows[MOST][TILE];
