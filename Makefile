@@ -5,7 +5,7 @@
 # Each sets up what it needs first: Debian packages for programs that are missing (apt-get, with sudo if
 # need be), numpy in .venv, and for the tests the CUDA compiler, also in .venv, where there is none. A Rust
 # toolchain must be there. Without a CUDA compiler the tests warn and go on without the kernels;
-# FACTZ_CUDA=required makes that an error, FACTZ_CUDA=off leaves the kernels out.
+# CUDA=on makes that an error, CUDA=off leaves the kernels out.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -23,6 +23,10 @@ DIMS := 360x181
 NVCC_WHEELS := nvidia-cuda-nvcc==13.0.* nvidia-nvvm==13.0.* nvidia-cuda-crt==13.0.* \
 	nvidia-cuda-runtime==13.0.* nvidia-cuda-cccl==13.0.*
 NVCC_IN_VENV := .venv/lib/python3*/site-packages/nvidia/cu13/bin/nvcc
+# Where nvcc may be, in the order in which build.rs looks.
+NVCC_PLACES := "$${NVCC:-}" "$${CUDA_HOME:-}/bin/nvcc" "$${CUDA_PATH:-}/bin/nvcc" "$${CUDA_ROOT:-}/bin/nvcc" \
+	"$${CUDAToolkit_ROOT:-}/bin/nvcc" "$$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc $(NVCC_IN_VENV)
+CUDA := auto
 # C and CUDA whose style is checked, with the version of clang-format that decides it.
 FORMATTED := $(shell git ls-files kernels tests examples-c include/factz.hpp | grep -E "\.(cuh?|c|cpp|hpp)$$")
 CLANG_FORMAT_VERSION := 14
@@ -46,25 +50,41 @@ if (( $${#missing[@]} )); then
 fi
 endef
 
+# Sets `features` to those of cargo: without an nvcc the kernels are left out.
+define find_features
+features=(--no-default-features --features cli)
+if [[ $(CUDA) != off ]]; then
+  for nvcc in $(NVCC_PLACES); do
+    if [[ -n $$nvcc && -x $$nvcc ]]; then features=(--features cli); break; fi
+  done
+fi
+endef
+
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
 
 demo: toolchain
-	@echo "== building the command line (a minute or two at first)"
-	cargo build --release --features cli --bin factz
+	@$(find_features)
+	if [[ $${features[0]} == --no-default-features ]]; then echo "== there is no nvcc: the demo is built without the CUDA kernels"; fi
+	echo "== building the command line (a minute or two at first)"
+	cargo build --release "$${features[@]}" --bin factz
 	echo "== compressing, decompressing and verifying"
-	cargo run --quiet --release --features cli --bin factz -- demo --picture $(PICTURE)
+	cargo run --quiet --release "$${features[@]}" --bin factz -- demo --picture $(PICTURE)
 
 bench: toolchain
-	@cargo build --release --features cli --bin factz
-	cargo run --quiet --release --features cli --bin factz -- bench "$(U)" "$(V)" --dims $(DIMS)
+	@$(find_features)
+	cargo build --release "$${features[@]}" --bin factz
+	cargo run --quiet --release "$${features[@]}" --bin factz -- bench "$(U)" "$(V)" --dims $(DIMS)
 
 # The tests come last, so that the runner's summary ends the output.
 test: toolchain packages python nvcc lints checks
 	@export FACTZ_PYTHON="$(PYTHON)" PATH="$(dir $(PYTHON)):$$PATH"
+	$(find_features)
 	if cargo nextest --version > /dev/null 2>&1; then
-	  echo "== tests on a CUDA device, if there is one"
-	  cargo test --profile checked --all-features --test gpu
+	  if [[ $${features[0]} != --no-default-features ]]; then
+	    echo "== tests on a CUDA device, if there is one"
+	    cargo test --profile checked "$${features[@]}" --test gpu
+	  fi
 	  echo "== tests (cargo nextest, optimised, with debug assertions)"
 	  # The GPU tests have a runner of their own, which nextest cannot list.
 	  names=(tests/*.rs)
@@ -73,10 +93,10 @@ test: toolchain packages python nvcc lints checks
 	  for name in "$${names[@]%.rs}"; do
 	    if [[ $$name != gpu ]]; then wanted+=(--test "$$name"); fi
 	  done
-	  cargo nextest run --no-fail-fast --cargo-profile checked --all-features --lib --bins "$${wanted[@]}"
+	  cargo nextest run --no-fail-fast --cargo-profile checked "$${features[@]}" --lib --bins "$${wanted[@]}"
 	else
 	  echo "== tests (cargo test, optimised, with debug assertions)"
-	  cargo test --no-fail-fast --profile checked --all-features
+	  cargo test --no-fail-fast --profile checked "$${features[@]}"
 	fi
 
 toolchain:
@@ -100,25 +120,24 @@ python:
 
 # As build.rs looks for it.
 nvcc: python
-	@if [[ $${FACTZ_CUDA:-auto} == off ]]; then
-	  echo "== FACTZ_CUDA=off: the CUDA kernels are not compiled"
+	@if [[ $(CUDA) == off ]]; then
+	  echo "== CUDA=off: the CUDA kernels are not compiled"
 	  exit 0
 	fi
-	for nvcc in "$${NVCC:-}" "$${CUDA_HOME:-}/bin/nvcc" "$${CUDA_PATH:-}/bin/nvcc" "$${CUDA_ROOT:-}/bin/nvcc" \
-	    "$${CUDAToolkit_ROOT:-}/bin/nvcc" "$$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc $(NVCC_IN_VENV); do
+	for nvcc in $(NVCC_PLACES); do
 	  if [[ -n $$nvcc && -x $$nvcc ]]; then exit 0; fi
 	done
 	echo "== setting up the CUDA compiler in .venv"
 	if $(PYTHON) -m pip install --quiet --disable-pip-version-check $(foreach w,$(NVCC_WHEELS),'$(w)'); then
 	  exit 0
 	fi
-	if [[ $${FACTZ_CUDA:-auto} == required ]]; then
-	  echo "make: there is no nvcc, pip could not install it, and FACTZ_CUDA=required: set NVCC or CUDA_HOME" >&2
+	if [[ $(CUDA) == on ]]; then
+	  echo "make: there is no nvcc, pip could not install it, and CUDA=on: set NVCC or CUDA_HOME" >&2
 	  exit 1
 	fi
 	echo "make: warning: there is no nvcc and pip could not install it: the CUDA kernels are not compiled" >&2
 
-lints:
+lints: nvcc
 	@for tool in fmt clippy; do
 	  cargo $$tool --version > /dev/null 2>&1 && continue
 	  component=$${tool/fmt/rustfmt}
@@ -128,7 +147,8 @@ lints:
 	echo "== formatting"
 	cargo fmt --check
 	echo "== lints"
-	cargo clippy --quiet --all-targets --all-features -- -D warnings
+	$(find_features)
+	cargo clippy --quiet --profile checked --all-targets "$${features[@]}" -- -D warnings
 	if clang-format --version 2> /dev/null | grep -q 'version $(CLANG_FORMAT_VERSION)\.'; then
 	  clang-format --dry-run -Werror $(FORMATTED)
 	else

@@ -1,17 +1,14 @@
-//! Compiles the kernels into one fat binary that the library embeds, and names the shared library for
-//! the dynamic linker (the number is that of the ABI).
+//! With the feature `cuda`: compiles the kernels into one fat binary that the library embeds. Always: names the shared
+//! library for the dynamic linker (the number is that of the ABI).
 //!
-//! `FACTZ_CUDA=auto` (default) builds a CPU-only library with a warning where no nvcc is found,
-//! `required` fails there, `off` does not look. `FACTZ_CUDA_ARCHS=80,90` limits the architectures.
+//! nvcc is looked for in NVCC, then below CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDAToolkit_ROOT, then in PATH,
+//! /usr/local/cuda and virtual environments (the `nvidia-cuda-nvcc` wheel).
+//! `FACTZ_CUDA_ARCHS=80,90` names the architectures, `all` stands for all that have code of their own. Without it they
+//! are those of the GPUs of this machine, or 80 and 90 where there are none; other GPUs run the PTX of the lowest.
 //! `FACTZ_CUDA_LINEINFO=1` adds line numbers for profilers, which make the library three times as large.
-//! What nvcc made is kept in the target directory under a hash of all that it depends on, since each profile has
-//! a build of its own. nvcc is looked for in NVCC, then below CUDA_HOME, CUDA_PATH, CUDA_ROOT and CUDAToolkit_ROOT, then in
-//! PATH, /usr/local/cuda and virtual environments (the `nvidia-cuda-nvcc` wheel).
 
-use std::collections::hash_map::DefaultHasher;
 use std::env;
 use std::fs;
-use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -23,39 +20,45 @@ const VARIABLES: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolki
 const ARITHMETIC: [&str; 4] = ["-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true"];
 /// One SASS per architecture with code of its own; the others run that of a lower minor version, or the
 /// PTX of the lowest.
-const ARCHITECTURES: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
+const ALL_ARCHITECTURES: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
+/// Those of a machine without a GPU.
+const USUAL_ARCHITECTURES: [u32; 2] = [80, 90];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=kernels");
-    for name in
-        ["FACTZ_CUDA", "FACTZ_CUDA_ARCHS", "FACTZ_CUDA_LINEINFO", "NVCC", "NVCC_CCBIN", "PATH", "VIRTUAL_ENV"]
-    {
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libfactz.so.0");
+    }
+    if env::var_os("CARGO_FEATURE_CUDA").is_none() {
+        return;
+    }
+    println!("cargo::rerun-if-changed=kernels");
+    for name in ["FACTZ_CUDA_ARCHS", "FACTZ_CUDA_LINEINFO", "NVCC", "NVCC_CCBIN"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
     for name in VARIABLES {
         println!("cargo::rerun-if-env-changed={name}");
     }
-    if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
-        println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libfactz.so.0");
-    }
-    // An empty file stands for a library without kernels.
     let image = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo")).join("factz.fatbin");
-    fs::write(&image, []).expect("cannot write to OUT_DIR");
-    let wish = env::var("FACTZ_CUDA").unwrap_or_else(|_| "auto".into());
-    let required = match wish.as_str() {
-        "off" => return,
-        "auto" => false,
-        "required" => true,
-        _ => panic!("FACTZ_CUDA={wish}: must be auto, required or off"),
-    };
+    // Lints have a build of their own, which runs nothing.
+    if env::var("RUSTC_WORKSPACE_WRAPPER").is_ok_and(|wrapper| wrapper.ends_with("clippy-driver")) {
+        fs::write(&image, []).expect("cannot write to OUT_DIR");
+        return;
+    }
     match find_nvcc() {
         Some(nvcc) => compile(&nvcc, &image),
-        None if required => panic!("FACTZ_CUDA=required but no nvcc was found: set NVCC or CUDA_HOME"),
-        None => println!(
-            "cargo::warning=no nvcc was found (set NVCC or CUDA_HOME): factz is built without its CUDA functions"
+        None => stop(
+            "the CUDA kernels need nvcc, which was not found: install the CUDA toolkit 13, or set NVCC or CUDA_HOME; \
+             `--no-default-features` (CMake: -DFACTZ_CUDA=OFF) builds factz without its CUDA functions",
         ),
     }
+}
+
+/// Ends the build with one line that says what to do.
+fn stop(message: &str) -> ! {
+    println!("cargo::error={message}");
+    std::process::exit(1);
 }
 
 fn find_nvcc() -> Option<PathBuf> {
@@ -87,24 +90,12 @@ fn compile(nvcc: &Path, image: &Path) {
     // For the tests of what it makes.
     println!("cargo::rustc-env=FACTZ_TEST_NVCC={}", nvcc.display());
     println!("cargo::rustc-env=FACTZ_TEST_ARITHMETIC={}", ARITHMETIC.join(" "));
-    let mut archs: Vec<u32> = match env::var("FACTZ_CUDA_ARCHS") {
-        Ok(list) => list
-            .split([',', ';'])
-            .map(|a| {
-                a.trim().parse().unwrap_or_else(|_| panic!("FACTZ_CUDA_ARCHS={list}: {a:?} is no number"))
-            })
-            .collect(),
-        Err(_) => {
-            let known = run(Command::new(nvcc).arg("--list-gpu-code")).stdout;
-            let known = String::from_utf8_lossy(&known).into_owned();
-            ARCHITECTURES
-                .into_iter()
-                .filter(|a| known.lines().any(|l| l.trim() == format!("sm_{a}")))
-                .collect()
-        }
-    };
+    let mut archs = architectures(nvcc);
     archs.sort_unstable();
-    let lowest = *archs.first().expect("nvcc knows none of the architectures");
+    archs.dedup();
+    let Some(&lowest) = archs.first() else {
+        stop("this nvcc knows none of the architectures: is it CUDA 13?")
+    };
     let mut command = Command::new(nvcc);
     command
         .args(["-fatbin", "-std=c++17", "-O3", "-Ikernels"])
@@ -117,38 +108,42 @@ fn compile(nvcc: &Path, image: &Path) {
     if env::var("FACTZ_CUDA_LINEINFO").as_deref() == Ok("1") {
         command.arg("-lineinfo");
     }
-    let mut key = DefaultHasher::new();
-    format!("{command:?}").hash(&mut key);
-    run(Command::new(nvcc).arg("--version")).stdout.hash(&mut key);
-    hash_sources(Path::new("kernels"), &mut key);
-    // TARGET/PROFILE/build/PACKAGE/out/factz.fatbin
-    let kept = image.ancestors().nth(5).expect("a target directory").join("factz-kernels");
-    let kept = kept.join(format!("{:016x}.fatbin", key.finish()));
-    if fs::copy(&kept, image).is_ok() {
-        return;
-    }
     run(command.arg("-o").arg(image));
-    // Builds of other profiles may be doing the same: the file appears whole or not at all. Without it the next
-    // build only takes longer.
-    let part = kept.with_extension(std::process::id().to_string());
-    let _ = fs::create_dir_all(kept.parent().expect("a folder"))
-        .and_then(|()| fs::copy(image, &part))
-        .and_then(|_| fs::rename(&part, &kept));
 }
 
-/// Names and contents of all files below a folder.
-fn hash_sources(folder: &Path, key: &mut DefaultHasher) {
-    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
-    let mut paths: Vec<PathBuf> = entries.map(|e| e.expect("a readable folder").path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            hash_sources(&path, key);
-        } else {
-            path.hash(key);
-            fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display())).hash(key);
+/// Numbers of the architectures to compile for.
+fn architectures(nvcc: &Path) -> Vec<u32> {
+    let known = run(Command::new(nvcc).arg("--list-gpu-code")).stdout;
+    let known = String::from_utf8_lossy(&known).into_owned();
+    let is_known = |a: &u32| known.lines().any(|line| line.trim() == format!("sm_{a}"));
+    let wish = env::var("FACTZ_CUDA_ARCHS").unwrap_or_default();
+    match wish.as_str() {
+        "" => {
+            let here: Vec<u32> = of_this_machine().into_iter().filter(is_known).collect();
+            if here.is_empty() {
+                USUAL_ARCHITECTURES.into_iter().filter(is_known).collect()
+            } else {
+                here
+            }
         }
+        "all" => ALL_ARCHITECTURES.into_iter().filter(is_known).collect(),
+        list => list
+            .split([',', ';'])
+            .map(|a| {
+                let message =
+                    || stop(&format!("FACTZ_CUDA_ARCHS={list}: {a:?} is no number; give `all` or 80,90"));
+                a.trim().parse().unwrap_or_else(|_| message())
+            })
+            .collect(),
     }
+}
+
+/// Compute capabilities of the GPUs here, as numbers like 90.
+fn of_this_machine() -> Vec<u32> {
+    let asked =
+        Command::new("nvidia-smi").args(["--query-gpu=compute_cap", "--format=csv,noheader"]).output();
+    let answer = asked.ok().filter(|o| o.status.success()).map(|o| o.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&answer).lines().filter_map(|l| l.trim().replace('.', "").parse().ok()).collect()
 }
 
 /// Whether nvcc has an option of its later versions.
@@ -162,7 +157,7 @@ fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
     assert!(
         output.status.success(),
-        "{command:?} failed (FACTZ_CUDA=off builds without CUDA):\n{}{}",
+        "{command:?} failed (`--no-default-features` builds without CUDA):\n{}{}",
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );

@@ -164,7 +164,7 @@ fn an_installed_prefix_serves_every_language_with_the_sources_gone() {
         .arg(&build)
         .arg(define("CMAKE_INSTALL_PREFIX", &first))
         // Without kernels, which take long to build and change nothing here.
-        .args(["-DCMAKE_INSTALL_LIBDIR=lib", "-DFACTZ_CUDA=off"])
+        .args(["-DCMAKE_INSTALL_LIBDIR=lib", "-DFACTZ_CUDA=OFF"])
         .env_remove("CARGO_TARGET_DIR"));
     run(cmake().arg("--build").arg(&build).env_remove("CARGO_TARGET_DIR"));
     run(cmake().arg("--install").arg(&build));

@@ -26,7 +26,7 @@ class Factz(CMakePackage, CudaPackage):
 
     def cmake_args(self):
         args = [
-            self.define("FACTZ_CUDA", "required" if self.spec.satisfies("+cuda") else "off"),
+            self.define("FACTZ_CUDA", self.spec.satisfies("+cuda")),
             self.define("FACTZ_INSTALL", True),
         ]
         if self.spec.satisfies("+cuda") and "none" not in self.spec.variants["cuda_arch"].value:

@@ -3,7 +3,7 @@
 use super::driver::Module;
 use super::kernel_args::{fill_bits, Analysis, FieldView, Inspection};
 use super::pointers::Range;
-use super::schedule::{clear, Kernel, MANY};
+use super::schedule::{Kernel, MANY};
 use super::{check_workspace, within, DevicePointer, Stream};
 use crate::analysis::{check_same_ghosts, BAND, READ_SIDES};
 use crate::cuda::workspace::{AnalysisWorkspace, Region, ALIGNMENT, POINT_PART};
@@ -103,7 +103,7 @@ pub unsafe fn range_device(request: &Request, buffers: &RangeBuffers, stream: St
     // SAFETY: the caller's promise; the counts are inside the workspace.
     unsafe {
         within(stream, &ranges, |module| {
-            clear(job.counts, plan.counts.bytes, stream)?;
+            module.clear(job.counts, plan.counts.bytes, stream)?;
             launch(module, FIND_RANGE, chunks(c), 256, &job, c.dtype, stream)?;
             launch(module, RANGE_END, 1, 32, &job, c.dtype, stream)
         })
@@ -144,7 +144,7 @@ pub unsafe fn compare_device(requests: &[Request; 2], fields: &ComparedFields, s
     // SAFETY: the caller's promise; the counts are inside the workspace.
     unsafe {
         within(stream, &ranges, |module| {
-            clear(job.counts, plan.counts.bytes, stream)?;
+            module.clear(job.counts, plan.counts.bytes, stream)?;
             if is_relative {
                 launch(module, FIND_RANGE, chunks(c), 256, &job, c.dtype, stream)?;
             }
@@ -193,7 +193,7 @@ pub unsafe fn critical_points_device(
     // SAFETY: the caller's promise; the parts are inside the workspace.
     unsafe {
         within(stream, &ranges, |module| {
-            clear(job.point_parts, plan.point_parts.bytes, stream)?;
+            module.clear(job.point_parts, plan.point_parts.bytes, stream)?;
             launch(module, FIND_POINTS, items, 256, &job, c.dtype, stream)?;
             launch(module, PLACE_POINTS, 1, 1024, &job, c.dtype, stream)?;
             launch(module, WRITE_POINTS, parts.div_ceil(WARPS), 256, &job, c.dtype, stream)
@@ -221,8 +221,8 @@ pub unsafe fn inspect_device(
     unsafe {
         within(stream, &ranges, |module| {
             let kernel =
-                Kernel { function: module.inspect, blocks: 1, threads: 32, shared_bytes: 0, early: false };
-            kernel.launch(&job, stream, || INSPECT.to_owned())
+                Kernel { function: module.inspect(), blocks: 1, threads: 32, shared_bytes: 0, early: false };
+            module.launch(&kernel, &job, stream, || INSPECT.to_owned())
         })
     }
 }
@@ -281,9 +281,9 @@ unsafe fn launch(
     let dtype = matches!(dtype, Dtype::F64) as usize;
     let blocks = items.clamp(1, MANY) as u32;
     let launched =
-        Kernel { function: module.analysis[kernel][dtype], blocks, threads, shared_bytes: 0, early: false };
+        Kernel { function: module.analysis(kernel, dtype), blocks, threads, shared_bytes: 0, early: false };
     // SAFETY: the kernel takes one Analysis; the rest is the caller's promise.
-    unsafe { launched.launch(job, stream, || function(KERNELS[kernel], dtype)) }
+    unsafe { module.launch(&launched, job, stream, || function(KERNELS[kernel], dtype)) }
 }
 
 #[cfg(test)]

@@ -1,17 +1,20 @@
 //! The CUDA driver: found at run time, entered through the context of a stream, with the kernels loaded
 //! once per context.
 
-use super::schedule::{Stage, COMPRESS, DECOMPRESS};
-use super::{analysis, synthetic};
+use super::schedule::{Kernel, Stage, COMPRESS, DECOMPRESS};
+use super::{analysis, synthetic, DevicePointer, Direction};
 use crate::error::{Error, Result, Status};
 use crate::runtime::log::event;
 use cudarc::driver::sys::{self, CUcontext, CUfunction, CUresult, CUstream};
+
+pub(super) use sys::CUfunction as Function;
+pub use sys::CUstream as Stream;
+
 use std::ffi::{c_int, c_void, CString};
 use std::ptr::null_mut;
 use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
-/// The fat binary of kernels/factz.cu, empty where the library was built without nvcc. The driver
-/// reads it in words.
+/// The fat binary of kernels/factz.cu. The driver reads it in words.
 #[repr(C, align(16))]
 struct Aligned<B: ?Sized>(B);
 static IMAGE: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/factz.fatbin")));
@@ -47,15 +50,12 @@ pub(super) fn check(answer: CUresult, what: &str) -> Result<()> {
     Err(Error::new(status, format!("{what}: {} ({})", text(error.error_name()), text(error.error_string()))))
 }
 
-/// Whether there are kernels, a driver and a device. Looks once per process.
+/// Whether there are a driver and a device. Looks once per process.
 pub(super) fn available() -> Result<()> {
     static FOUND: OnceLock<Result<()>> = OnceLock::new();
     FOUND
         .get_or_init(|| {
             let none = |text: &'static str| Err(Error::new(Status::NoDevice, text));
-            if IMAGE.0.is_empty() {
-                return none("this library was built without CUDA; use the _host functions");
-            }
             // SAFETY: loads the driver's library, which has no preconditions.
             if !unsafe { sys::is_culib_present() } {
                 return none(
@@ -69,15 +69,15 @@ pub(super) fn available() -> Result<()> {
 }
 
 /// The context of a stream, current on this thread until dropped.
-pub(super) struct Entered {
-    pub(super) context: CUcontext,
+struct Entered {
+    context: CUcontext,
     current: bool,
 }
 
 impl Entered {
     /// # Safety
     /// `stream` is a live stream or one of the default streams.
-    pub(super) unsafe fn new(stream: CUstream) -> Result<Self> {
+    unsafe fn new(stream: CUstream) -> Result<Self> {
         let mut context = null_mut();
         // SAFETY: the caller's promise. For the default streams the driver answers the current context.
         let answer = unsafe { sys::cuStreamGetCtx(stream, &mut context) };
@@ -99,7 +99,7 @@ impl Entered {
     }
 
     /// Makes the context current that was so before, and says whether that worked.
-    pub(super) fn leave(mut self) -> Result<()> {
+    fn leave(mut self) -> Result<()> {
         self.pop()
     }
 
@@ -120,13 +120,29 @@ impl Drop for Entered {
     }
 }
 
+/// Enters the context of the stream, runs `body` with its kernels and leaves.
+///
+/// # Safety
+/// The stream is live.
+pub(super) unsafe fn with_kernels<R>(
+    stream: Stream,
+    body: impl FnOnce(&'static Module) -> Result<R>,
+) -> Result<R> {
+    available()?;
+    // SAFETY: the caller's promise.
+    let entered = unsafe { Entered::new(stream) }?;
+    let result = body(module(&entered, stream)?)?;
+    entered.leave()?;
+    Ok(result)
+}
+
 fn is_default(stream: CUstream) -> bool {
     // NULL, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
     stream as usize <= 2
 }
 
 /// Whether the stream records a graph instead of running.
-pub(super) fn is_capturing(stream: CUstream) -> Result<bool> {
+fn is_capturing(stream: CUstream) -> Result<bool> {
     let mut state = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
     // SAFETY: a live stream, as the caller of the public function promised.
     check(unsafe { sys::cuStreamIsCapturing(stream, &mut state) }, "cuStreamIsCapturing")?;
@@ -140,16 +156,126 @@ type Functions = [CUfunction; 2];
 pub(super) struct Module {
     /// Unique in the process, other than the address of the context.
     context_id: u64,
-    pub(super) device: c_int,
-    pub(super) compress: [Functions; COMPRESS.len()],
-    pub(super) decompress: [Functions; DECOMPRESS.len()],
-    pub(super) analysis: [Functions; analysis::KERNELS.len()],
-    pub(super) inspect: CUfunction,
-    pub(super) synthetic: Functions,
+    device: c_int,
+    compress: [Functions; COMPRESS.len()],
+    decompress: [Functions; DECOMPRESS.len()],
+    analysis: [Functions; analysis::KERNELS.len()],
+    inspect: CUfunction,
+    synthetic: Functions,
+    overlaps: bool,
+    small: bool,
+}
+
+impl Module {
+    /// Enqueues zeros.
+    ///
+    /// # Safety
+    /// The context of the stream is current and the bytes are memory of the device.
+    pub(super) unsafe fn clear(&self, start: DevicePointer, bytes: u64, stream: Stream) -> Result<()> {
+        // SAFETY: the caller's promise.
+        check(unsafe { sys::cuMemsetD8Async(start, 0, bytes as usize, stream) }, "cuMemsetD8Async")
+    }
+
+    /// Whether the stream records a graph instead of running.
+    pub(super) fn is_capturing(&self, stream: Stream) -> Result<bool> {
+        is_capturing(stream)
+    }
+
+    /// Enqueues a kernel with one argument, which the driver copies before it returns.
+    ///
+    /// # Safety
+    /// The context of the stream is current, the kernel takes one `A`, and everything that it points to is
+    /// device-accessible.
+    pub(super) unsafe fn launch<A>(
+        &self,
+        kernel: &Kernel,
+        argument: &A,
+        stream: Stream,
+        name: impl FnOnce() -> String,
+    ) -> Result<()> {
+        let Kernel { function, blocks, threads, shared_bytes, early } = *kernel;
+        let mut parameters = [std::ptr::from_ref(argument).cast_mut().cast::<c_void>()];
+        let answer = if early {
+            let mut attribute = sys::CUlaunchAttribute {
+                id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                pad: [0; 4],
+                value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+            };
+            let config = sys::CUlaunchConfig {
+                gridDimX: blocks,
+                gridDimY: 1,
+                gridDimZ: 1,
+                blockDimX: threads,
+                blockDimY: 1,
+                blockDimZ: 1,
+                sharedMemBytes: shared_bytes,
+                hStream: stream,
+                attrs: &mut attribute,
+                numAttrs: 1,
+            };
+            // SAFETY: the caller's promise.
+            unsafe { sys::cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), null_mut()) }
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe {
+                sys::cuLaunchKernel(
+                    function,
+                    blocks,
+                    1,
+                    1,
+                    threads,
+                    1,
+                    1,
+                    shared_bytes,
+                    stream,
+                    parameters.as_mut_ptr(),
+                    null_mut(),
+                )
+            }
+        };
+        if answer == sys::CUresult::CUDA_SUCCESS {
+            return Ok(());
+        }
+        check(answer, &format!("cuLaunchKernel({}, {blocks} blocks of {threads})", name()))
+    }
+
+    pub(super) fn memory(&self, address: DevicePointer) -> Result<Memory> {
+        Memory::of(address)
+    }
+
+    pub(super) fn device(&self) -> c_int {
+        self.device
+    }
+
+    /// The kernel of a stage for an element type (0 f32, 1 f64).
+    pub(super) fn stage(&self, direction: Direction, stage: usize, dtype: usize) -> Function {
+        match direction {
+            Direction::Compress => self.compress[stage][dtype],
+            Direction::Decompress => self.decompress[stage][dtype],
+        }
+    }
+
+    pub(super) fn analysis(&self, kernel: usize, dtype: usize) -> Function {
+        self.analysis[kernel][dtype]
+    }
+
+    pub(super) fn inspect(&self) -> Function {
+        self.inspect
+    }
+
+    pub(super) fn synthetic(&self, dtype: usize) -> Function {
+        self.synthetic[dtype]
+    }
+
     /// Whether a kernel may begin before the one before has ended, also in a graph.
-    pub(super) overlaps: bool,
+    pub(super) fn overlaps(&self) -> bool {
+        self.overlaps
+    }
+
     /// Whether the kernels are those for devices with less shared memory (below compute capability 8.0).
-    pub(super) small: bool,
+    pub(super) fn is_small(&self) -> bool {
+        self.small
+    }
 }
 
 // SAFETY: handles of the driver, which may be used from any thread.
@@ -162,7 +288,7 @@ static MODULES: RwLock<Vec<&'static Module>> = RwLock::new(Vec::new());
 static LOADING: Mutex<()> = Mutex::new(());
 
 /// The kernels of the current context, loaded if they are not.
-pub(super) fn module(entered: &Entered, stream: CUstream) -> Result<&'static Module> {
+fn module(entered: &Entered, stream: CUstream) -> Result<&'static Module> {
     let mut id = 0;
     // SAFETY: the context is live.
     check(unsafe { sys::cuCtxGetId(entered.context, &mut id) }, "cuCtxGetId")?;
@@ -310,4 +436,44 @@ fn no_code(device: c_int, answer: CUresult) -> Error {
             check(answer, "cuModuleLoadData").expect_err("an error").message
         ),
     )
+}
+
+/// Where an address lies.
+pub(super) enum Place {
+    Unknown,
+    PinnedHost,
+    Device,
+    Managed,
+}
+
+/// What the driver knows about an address.
+pub(super) struct Memory {
+    pub(super) place: Place,
+    pub(super) device: c_int,
+}
+
+impl Memory {
+    fn of(address: DevicePointer) -> Result<Memory> {
+        use sys::CUpointer_attribute::*;
+        let (mut place, mut managed, mut device) = (0u32, 0u32, 0 as c_int);
+        let mut attributes = [
+            CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+            CU_POINTER_ATTRIBUTE_IS_MANAGED,
+            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        ];
+        let mut values =
+            [(&raw mut place).cast::<c_void>(), (&raw mut managed).cast(), (&raw mut device).cast()];
+        // SAFETY: as many attributes as values, each with space for its type. An address that the driver
+        // does not know is no error and leaves zeros.
+        let answer =
+            unsafe { sys::cuPointerGetAttributes(3, attributes.as_mut_ptr(), values.as_mut_ptr(), address) };
+        check(answer, "cuPointerGetAttributes")?;
+        let place = match place {
+            _ if managed & 0xff != 0 => Place::Managed,
+            k if k == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32 => Place::PinnedHost,
+            k if k == sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 => Place::Device,
+            _ => Place::Unknown,
+        };
+        Ok(Memory { place, device })
+    }
 }

@@ -4,14 +4,25 @@
 //! no allocation, no synchronisation, no event, so it can be captured into a graph. The kernels are loaded
 //! on the first call in a context, or by [`prepare_device`].
 
+// Without kernels the arguments are checked, and nothing is launched.
+#![cfg_attr(not(feature = "cuda"), allow(dead_code))]
+
 mod analysis;
+#[cfg(feature = "cuda")]
 mod driver;
+#[cfg(not(feature = "cuda"))]
+#[path = "no_driver.rs"]
+mod driver;
+#[cfg(feature = "cuda")]
 pub mod host;
 mod kernel_args;
+#[cfg(feature = "cuda")]
 pub mod pipeline;
 mod pointers;
 mod schedule;
+#[cfg(feature = "cuda")]
 pub mod staged;
+#[cfg(feature = "cuda")]
 mod synthetic;
 pub mod workspace;
 
@@ -19,16 +30,17 @@ pub use analysis::{
     compare_device, critical_points_device, inspect_device, range_device, ComparedFields, PointBuffers,
     RangeBuffers,
 };
-pub use kernel_args::DevicePointer;
-pub use synthetic::{PlaneWaves, SyntheticField};
 /// A `CUstream` or `cudaStream_t`; null is the default stream.
-pub type Stream = cudarc::driver::sys::CUstream;
+pub use driver::Stream;
+pub use kernel_args::DevicePointer;
+#[cfg(feature = "cuda")]
+pub use synthetic::{PlaneWaves, SyntheticField};
 
 use crate::cuda::workspace::{Workspace, ALIGNMENT};
 use crate::error::{Error, Result, Status};
 use crate::request::{Config, Dtype, Request};
 use crate::stream::container::HEADER_BYTES;
-use driver::{Entered, Module};
+use driver::Module;
 use kernel_args::Job;
 use pointers::Range;
 use schedule::{Launcher, Needs, Shape};
@@ -88,11 +100,8 @@ pub fn available() -> Result<()> {
 /// # Safety
 /// The stream is live.
 pub unsafe fn prepare_device(stream: Stream) -> Result<()> {
-    driver::available()?;
     // SAFETY: the caller's promise.
-    let entered = unsafe { Entered::new(stream) }?;
-    driver::module(&entered, stream)?;
-    entered.leave()
+    unsafe { driver::with_kernels(stream, |_| Ok(())) }
 }
 
 /// Checks the arguments, enters the context, hands a launcher to `body` and leaves.
@@ -156,14 +165,13 @@ unsafe fn within<R>(
     body: impl FnOnce(&'static Module) -> Result<R>,
 ) -> Result<R> {
     pointers::check_addresses(ranges)?;
-    driver::available()?;
     // SAFETY: the caller's promise.
-    let entered = unsafe { Entered::new(stream) }?;
-    let module = driver::module(&entered, stream)?;
-    pointers::check_places(ranges, module, stream)?;
-    let result = body(module)?;
-    entered.leave()?;
-    Ok(result)
+    unsafe {
+        driver::with_kernels(stream, |module| {
+            pointers::check_places(ranges, module, stream)?;
+            body(module)
+        })
+    }
 }
 
 impl Buffers {

@@ -1,13 +1,11 @@
 //! What the driver knows about the caller's pointers: memory that the device cannot reach is refused before
 //! anything is enqueued. A launch would not fail on it; the kernel would, and with it the context.
 
-use super::driver::{self, Module};
+use super::driver::{Module, Place};
 use super::{DevicePointer, Stream};
 use crate::error::{Error, Result};
 use crate::grid::field::Layout;
 use crate::request::{Config, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
-use cudarc::driver::sys;
-use std::ffi::{c_int, c_void};
 
 /// Bytes that a call reads or writes, under the name that the caller knows them by.
 pub(super) struct Range {
@@ -77,10 +75,10 @@ impl Range {
         let Range { name, pointer, first, last, .. } = *self;
         let ends = if first == last { &[first][..] } else { &[first, last] };
         for &address in ends {
-            let memory = Memory::of(address)?;
-            match memory.kind {
+            let memory = module.memory(address)?;
+            match memory.place {
                 // Addresses that a graph under capture allocates may have no memory yet.
-                Kind::Unknown if !driver::is_capturing(stream)? => {
+                Place::Unknown if !module.is_capturing(stream)? => {
                     return Err(Error::argument(if address == pointer || address == first {
                         format!(
                             "{name} = {pointer:#x} is host memory: \
@@ -90,15 +88,16 @@ impl Range {
                         format!("{name} = {pointer:#x} ends before its last byte, {address:#x}")
                     }));
                 }
-                Kind::PinnedHost if !self.may_be_pinned => {
+                Place::PinnedHost if !self.may_be_pinned => {
                     return Err(Error::argument(format!(
                         "{name} = {pointer:#x} is pinned host memory: it must be device memory"
                     )));
                 }
-                Kind::Device if memory.device != module.device => {
+                Place::Device if memory.device != module.device() => {
                     return Err(Error::argument(format!(
                         "{name} = {pointer:#x} is memory of device {}, the stream is of device {}",
-                        memory.device, module.device
+                        memory.device,
+                        module.device()
                     )));
                 }
                 _ => {}
@@ -116,43 +115,4 @@ pub(super) fn check_addresses(ranges: &[Range]) -> Result<()> {
 /// Refuses memory that the device of the module cannot reach.
 pub(super) fn check_places(ranges: &[Range], module: &Module, stream: Stream) -> Result<()> {
     ranges.iter().try_for_each(|range| range.check_place(module, stream))
-}
-
-enum Kind {
-    Unknown,
-    PinnedHost,
-    Device,
-    Managed,
-}
-
-/// What the driver knows about an address.
-struct Memory {
-    kind: Kind,
-    device: c_int,
-}
-
-impl Memory {
-    fn of(address: DevicePointer) -> Result<Memory> {
-        use sys::CUpointer_attribute::*;
-        let (mut kind, mut managed, mut device) = (0u32, 0u32, 0 as c_int);
-        let mut attributes = [
-            CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-            CU_POINTER_ATTRIBUTE_IS_MANAGED,
-            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-        ];
-        let mut values =
-            [(&raw mut kind).cast::<c_void>(), (&raw mut managed).cast(), (&raw mut device).cast()];
-        // SAFETY: as many attributes as values, each with space for its type. An address that the driver
-        // does not know is no error and leaves zeros.
-        let answer =
-            unsafe { sys::cuPointerGetAttributes(3, attributes.as_mut_ptr(), values.as_mut_ptr(), address) };
-        driver::check(answer, "cuPointerGetAttributes")?;
-        let kind = match kind {
-            _ if managed & 0xff != 0 => Kind::Managed,
-            k if k == sys::CUmemorytype::CU_MEMORYTYPE_HOST as u32 => Kind::PinnedHost,
-            k if k == sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 => Kind::Device,
-            _ => Kind::Unknown,
-        };
-        Ok(Memory { kind, device })
-    }
 }

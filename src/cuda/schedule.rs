@@ -1,14 +1,11 @@
 //! The fixed sequences of kernels. What runs depends on the request alone.
 
-use super::driver::{check, Module};
+use super::driver::{Function, Module};
 use super::kernel_args::Job;
-use super::Direction;
+use super::{Direction, Stream};
 use crate::cuda::workspace::ANCHOR_CHUNK;
 use crate::error::{Error, Result, Status};
 use crate::request::{Coder, Config, Mode, Predictor, Preserve, Request};
-use cudarc::driver::sys::{self, CUfunction, CUstream};
-use std::ffi::c_void;
-use std::ptr::null_mut;
 
 /// What the number of blocks depends on.
 #[derive(Clone, Copy, Debug)]
@@ -265,82 +262,14 @@ impl Shape {
     }
 }
 
-/// Enqueues zeros.
-///
-/// # Safety
-/// The context of the stream is current and the bytes are memory of the device.
-pub(super) unsafe fn clear(start: u64, bytes: u64, stream: CUstream) -> Result<()> {
-    // SAFETY: the caller's promise.
-    check(unsafe { sys::cuMemsetD8Async(start, 0, bytes as usize, stream) }, "cuMemsetD8Async")
-}
-
 /// A kernel with its grid.
 pub(super) struct Kernel {
-    pub(super) function: CUfunction,
+    pub(super) function: Function,
     pub(super) blocks: u32,
     pub(super) threads: u32,
     pub(super) shared_bytes: u32,
     /// Whether it may begin before the kernel before has ended.
     pub(super) early: bool,
-}
-
-impl Kernel {
-    /// Enqueues the kernel with one argument, which the driver copies before it returns.
-    ///
-    /// # Safety
-    /// The context of the stream is current, the kernel takes one `A`, and everything that it points to is
-    /// device-accessible.
-    pub(super) unsafe fn launch<A>(
-        &self,
-        argument: &A,
-        stream: CUstream,
-        name: impl FnOnce() -> String,
-    ) -> Result<()> {
-        let Kernel { function, blocks, threads, shared_bytes, early } = *self;
-        let mut parameters = [std::ptr::from_ref(argument).cast_mut().cast::<c_void>()];
-        let answer = if early {
-            let mut attribute = sys::CUlaunchAttribute {
-                id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-                pad: [0; 4],
-                value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
-            };
-            let config = sys::CUlaunchConfig {
-                gridDimX: blocks,
-                gridDimY: 1,
-                gridDimZ: 1,
-                blockDimX: threads,
-                blockDimY: 1,
-                blockDimZ: 1,
-                sharedMemBytes: shared_bytes,
-                hStream: stream,
-                attrs: &mut attribute,
-                numAttrs: 1,
-            };
-            // SAFETY: the caller's promise.
-            unsafe { sys::cuLaunchKernelEx(&config, function, parameters.as_mut_ptr(), null_mut()) }
-        } else {
-            // SAFETY: the caller's promise.
-            unsafe {
-                sys::cuLaunchKernel(
-                    function,
-                    blocks,
-                    1,
-                    1,
-                    threads,
-                    1,
-                    1,
-                    shared_bytes,
-                    stream,
-                    parameters.as_mut_ptr(),
-                    null_mut(),
-                )
-            }
-        };
-        if answer == sys::CUresult::CUDA_SUCCESS {
-            return Ok(());
-        }
-        check(answer, &format!("cuLaunchKernel({}, {blocks} blocks of {threads})", name()))
-    }
 }
 
 /// One call, ready to be enqueued.
@@ -362,28 +291,25 @@ impl Launcher<'_> {
 
     /// # Safety
     /// The context of the stream is current and everything the job points to is device-accessible.
-    pub(super) unsafe fn launch(&self, stage: usize, stream: CUstream) -> Result<()> {
-        let functions = match self.direction {
-            Direction::Compress => &self.module.compress[stage],
-            Direction::Decompress => &self.module.decompress[stage],
-        };
+    pub(super) unsafe fn launch(&self, stage: usize, stream: Stream) -> Result<()> {
+        let function = self.module.stage(self.direction, stage, self.dtype);
         let stage = &self.direction.stages()[stage];
-        let shape = stage.on(self.module.small);
+        let shape = stage.on(self.module.is_small());
         let blocks = shape.grid(&self.shape, self.dtype)?;
         let kernel = Kernel {
-            function: functions[self.dtype],
+            function,
             blocks,
             threads: shape.threads[self.dtype],
             shared_bytes: shape.shared_bytes,
-            early: stage.early && self.module.overlaps,
+            early: stage.early && self.module.overlaps(),
         };
         // SAFETY: the kernel takes one Job; the rest is the caller's promise.
-        unsafe { kernel.launch(&self.job, stream, || stage.function(self.dtype)) }
+        unsafe { self.module.launch(&kernel, &self.job, stream, || stage.function(self.dtype)) }
     }
 
     /// # Safety
     /// As for [`Launcher::launch`].
-    pub(super) unsafe fn enqueue(&self, stream: CUstream) -> Result<()> {
+    pub(super) unsafe fn enqueue(&self, stream: Stream) -> Result<()> {
         // SAFETY: the caller's promise.
         self.stages().try_for_each(|stage| unsafe { self.launch(stage, stream) })
     }

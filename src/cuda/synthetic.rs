@@ -112,13 +112,13 @@ pub(super) unsafe fn make(
         unsafe {
             within(queue.stream(), &ranges, |module| {
                 let kernel = Kernel {
-                    function: module.synthetic[dtype],
+                    function: module.synthetic(dtype),
                     blocks,
                     threads: THREADS as u32,
                     shared_bytes: 0,
                     early: false,
                 };
-                kernel.launch(&job, queue.stream(), || function(dtype))
+                module.launch(&kernel, &job, queue.stream(), || function(dtype))
             })
         }
     };

@@ -2,7 +2,7 @@
 
 use crate::args::{BackendName, Bench, ModeName, PredictorName, Spacing, SyntheticName};
 use crate::array::{dtype_name, Dims, Field, Values};
-use crate::bench_cuda;
+use crate::device;
 use crate::failure::{failure, input_name, Failure};
 use crate::figures::{
     coder_name, comparison_json, joined, mode_name, predictor_name, preserve_name, psnr_text,
@@ -260,10 +260,10 @@ pub fn run(a: &Bench) -> Result<Verdict, Failure> {
     let on_device = match a.backend {
         BackendName::Cpu => false,
         BackendName::Cuda => true,
-        BackendName::Auto => factz::cuda::host::device_count().is_ok(),
+        BackendName::Auto => device::is_there(),
     };
     if on_device {
-        return bench_cuda::run(a, &name, subject);
+        return device::bench(a, &name, subject);
     }
     let field = match subject {
         Subject::Read(field) => field,

@@ -2,12 +2,11 @@
 
 use crate::args::{BackendName, Place, Spacing};
 use crate::array::{Field, Values};
+use crate::device::Device;
 use crate::failure::{failure, Failure};
 use crate::job;
 use crate::progress::Progress;
 use factz::analysis::{Comparison, CriticalPoint};
-use factz::cuda::host::Device;
-use factz::cuda::staged;
 use factz::{BoundKind, Config, Report, Request, Status};
 use std::time::Instant;
 
@@ -18,15 +17,9 @@ const FALL_BACK: [Status; 4] =
 
 pub struct Engine {
     threads: usize,
-    cuda: Option<Cuda>,
+    device: Option<Device>,
     /// Whether the processor may do what the device cannot.
     may_fall_back: bool,
-}
-
-struct Cuda {
-    name: String,
-    // Its context is current until this is dropped.
-    _device: Device,
 }
 
 /// A result with what it took.
@@ -54,14 +47,10 @@ impl<R> Done<R> {
 
 impl Engine {
     pub fn new(place: &Place) -> Result<Engine, Failure> {
-        let open = || -> factz::Result<Cuda> {
-            let device = Device::open(0)?;
-            Ok(Cuda { name: device.name()?, _device: device })
-        };
-        let cuda = match (place.backend, open as fn() -> factz::Result<Cuda>) {
-            (BackendName::Cpu, _) => None,
-            (BackendName::Auto, open) => open().ok(),
-            (BackendName::Cuda, open) => Some(open().map_err(|e| {
+        let device = match place.backend {
+            BackendName::Cpu => None,
+            BackendName::Auto => Device::open().ok(),
+            BackendName::Cuda => Some(Device::open().map_err(|e| {
                 failure!(
                     "--backend cuda: there is no CUDA device here that this program can use (status {} = {:?}): \
                      {e}; leave it out, or give --backend cpu",
@@ -70,21 +59,21 @@ impl Engine {
                 )
             })?),
         };
-        Ok(Engine { threads: place.threads, cuda, may_fall_back: place.backend == BackendName::Auto })
+        Ok(Engine { threads: place.threads, device, may_fall_back: place.backend == BackendName::Auto })
     }
 
     /// Does the work on the device, if there is one, or else on the processor.
     fn run<S, R>(
         &self,
         state: &mut S,
-        on_device: impl FnOnce(&mut S) -> factz::Result<R>,
+        on_device: impl FnOnce(&Device, &mut S) -> factz::Result<R>,
         on_processor: impl FnOnce(&mut S) -> Result<R, Failure>,
     ) -> Result<Done<R>, Failure> {
         let start = Instant::now();
-        if let Some(cuda) = &self.cuda {
-            match on_device(state) {
+        if let Some(device) = &self.device {
+            match on_device(device, state) {
                 Ok(result) => {
-                    let (seconds, device) = (start.elapsed().as_secs_f64(), Some(cuda.name.clone()));
+                    let (seconds, device) = (start.elapsed().as_secs_f64(), Some(device.name().to_owned()));
                     return Ok(Done { result, seconds, device });
                 }
                 Err(e) if self.may_fall_back && FALL_BACK.contains(&e.status) => {}
@@ -105,15 +94,15 @@ impl Engine {
     ) -> Result<Done<(Report, Vec<u8>)>, Failure> {
         let request = Request::new(*config)?;
         // Got before the clock starts.
-        let mut buffer = match self.cuda {
+        let mut buffer = match self.device {
             Some(_) => Vec::new(),
             None => job::stream_buffer(config)?,
         };
         self.run(
             &mut buffer,
-            |_| match (&field.u, &field.v) {
-                (Values::F32(u), Values::F32(v)) => staged::compress(&request, [u, v]),
-                (Values::F64(u), Values::F64(v)) => staged::compress(&request, [u, v]),
+            |device, _| match (&field.u, &field.v) {
+                (Values::F32(u), Values::F32(v)) => device.compress(&request, [u, v]),
+                (Values::F64(u), Values::F64(v)) => device.compress(&request, [u, v]),
                 _ => unreachable!("u and v are read with one type"),
             },
             |buffer| {
@@ -137,9 +126,9 @@ impl Engine {
         let request = request_of(field, Spacing::UNIT, None)?;
         self.run(
             field,
-            |field| match (&mut field.u, &mut field.v) {
-                (Values::F32(u), Values::F32(v)) => staged::decompress(&request, stream, [u, v]),
-                (Values::F64(u), Values::F64(v)) => staged::decompress(&request, stream, [u, v]),
+            |device, field| match (&mut field.u, &mut field.v) {
+                (Values::F32(u), Values::F32(v)) => device.decompress(&request, stream, [u, v]),
+                (Values::F64(u), Values::F64(v)) => device.decompress(&request, stream, [u, v]),
                 _ => unreachable!("u and v have one type"),
             },
             |field| job::decompress(stream, field, self.threads, Some(progress)),
@@ -157,12 +146,12 @@ impl Engine {
         let request = request_of(before, spacing, bound)?;
         self.run(
             &mut (),
-            |()| match (&before.u, &before.v, &after.u, &after.v) {
+            |device, ()| match (&before.u, &before.v, &after.u, &after.v) {
                 (Values::F32(u0), Values::F32(v0), Values::F32(u1), Values::F32(v1)) => {
-                    staged::compare(&request, [u0, v0], [u1, v1], bound.is_some())
+                    device.compare(&request, [u0, v0], [u1, v1], bound.is_some())
                 }
                 (Values::F64(u0), Values::F64(v0), Values::F64(u1), Values::F64(v1)) => {
-                    staged::compare(&request, [u0, v0], [u1, v1], bound.is_some())
+                    device.compare(&request, [u0, v0], [u1, v1], bound.is_some())
                 }
                 _ => unreachable!("all files are read with one type"),
             },
@@ -178,9 +167,9 @@ impl Engine {
         let request = request_of(field, spacing, None)?;
         self.run(
             &mut (),
-            |()| match (&field.u, &field.v) {
-                (Values::F32(u), Values::F32(v)) => staged::critical_points(&request, [u, v]),
-                (Values::F64(u), Values::F64(v)) => staged::critical_points(&request, [u, v]),
+            |device, ()| match (&field.u, &field.v) {
+                (Values::F32(u), Values::F32(v)) => device.critical_points(&request, [u, v]),
+                (Values::F64(u), Values::F64(v)) => device.critical_points(&request, [u, v]),
                 _ => unreachable!("u and v are read with one type"),
             },
             |()| job::critical_points(field, spacing, self.threads),

@@ -3,9 +3,15 @@
 mod args;
 mod array;
 mod bench;
+#[cfg(feature = "cuda")]
 mod bench_cuda;
 mod commands;
 mod demo;
+#[cfg(feature = "cuda")]
+mod device;
+#[cfg(not(feature = "cuda"))]
+#[path = "no_device.rs"]
+mod device;
 mod engine;
 mod failure;
 mod figures;

@@ -10,6 +10,7 @@
 //!
 //! The GPU tests include this file, which therefore uses nothing else of this program; its tests are in bench.rs.
 
+#[cfg(feature = "cuda")]
 use factz::cuda::{PlaneWaves, SyntheticField};
 use factz::grid::element::Real;
 use factz::{Error, Status};
@@ -129,6 +130,7 @@ impl<const N: usize> Sums<N> {
         sums
     }
 
+    #[cfg(feature = "cuda")]
     fn view(&self) -> PlaneWaves<'_> {
         PlaneWaves { columns: &self.columns, rows: &self.rows, amplitudes: self.amplitudes.as_flattened() }
     }
@@ -186,6 +188,7 @@ impl Synthetic {
     }
 
     /// The same numbers, for the device that is to make the field.
+    #[cfg(feature = "cuda")]
     pub fn view(&self) -> SyntheticField<'_> {
         SyntheticField {
             flow: self.flow.view(),

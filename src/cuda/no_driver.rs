@@ -1,0 +1,83 @@
+//! Stands for the driver in a library without the feature `cuda`: the device functions check their arguments and then
+//! answer that there are no kernels. No [`Module`] exists, so nothing behind this is reached.
+
+use super::schedule::Kernel;
+use super::{DevicePointer, Direction};
+use crate::error::{Error, Result, Status};
+use std::ffi::{c_int, c_void};
+
+pub type Stream = *mut c_void;
+pub(super) type Function = *mut c_void;
+
+pub(super) enum Module {}
+
+pub(super) fn available() -> Result<()> {
+    Err(Error::new(Status::NoDevice, "this library was built without CUDA; use the _host functions"))
+}
+
+/// # Safety
+/// None is needed; the driver's function of this name has conditions.
+pub(super) unsafe fn with_kernels<R>(_: Stream, _: impl FnOnce(&'static Module) -> Result<R>) -> Result<R> {
+    available()?;
+    unreachable!("there are no kernels")
+}
+
+impl Module {
+    pub(super) unsafe fn clear(&self, _: DevicePointer, _: u64, _: Stream) -> Result<()> {
+        match *self {}
+    }
+
+    pub(super) unsafe fn launch<A>(
+        &self,
+        _: &Kernel,
+        _: &A,
+        _: Stream,
+        _: impl FnOnce() -> String,
+    ) -> Result<()> {
+        match *self {}
+    }
+
+    pub(super) fn is_capturing(&self, _: Stream) -> Result<bool> {
+        match *self {}
+    }
+
+    pub(super) fn memory(&self, _: DevicePointer) -> Result<Memory> {
+        match *self {}
+    }
+
+    pub(super) fn device(&self) -> c_int {
+        match *self {}
+    }
+
+    pub(super) fn stage(&self, _: Direction, _: usize, _: usize) -> Function {
+        match *self {}
+    }
+
+    pub(super) fn analysis(&self, _: usize, _: usize) -> Function {
+        match *self {}
+    }
+
+    pub(super) fn inspect(&self) -> Function {
+        match *self {}
+    }
+
+    pub(super) fn overlaps(&self) -> bool {
+        match *self {}
+    }
+
+    pub(super) fn is_small(&self) -> bool {
+        match *self {}
+    }
+}
+
+pub(super) enum Place {
+    Unknown,
+    PinnedHost,
+    Device,
+    Managed,
+}
+
+pub(super) struct Memory {
+    pub(super) place: Place,
+    pub(super) device: c_int,
+}
