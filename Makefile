@@ -1,6 +1,8 @@
 # make demo    builds the command line and shows it on a real wind field
 # make test    formatting, lints, Python checks, the kernels for every architecture, all tests
 # make bench   ratio, speed and what is kept, for both modes and three bounds
+# make peers   the same beside zfp and SZ3, into docs/benchmarks.md (SPEED=1: speeds too; FIELDS="NAME=FOLDER ...")
+# make figures the figures of README.md and docs/
 #
 # Each sets up what it needs first: Debian packages for programs that are missing (apt-get, with sudo if
 # need be), numpy in .venv, and for the tests the CUDA compiler, also in .venv, where there is none. A Rust
@@ -11,7 +13,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench toolchain packages python nvcc lints checks clean
+.PHONY: help demo test bench peers figures peers-python toolchain packages python nvcc lints checks clean
 
 PYTHON := $(CURDIR)/.venv/bin/python
 PICTURE := target/demo/wind_global.png
@@ -19,6 +21,9 @@ PICTURE := target/demo/wind_global.png
 U := data/wind_global/u.f32
 V := data/wind_global/v.f32
 DIMS := 360x181
+# make peers FIELDS="NAME=FOLDER ..." SPEED=1
+FIELDS :=
+SPEED :=
 # The CUDA compiler as wheels, and where they put it.
 NVCC_WHEELS := nvidia-cuda-nvcc==13.0.* nvidia-nvvm==13.0.* nvidia-cuda-crt==13.0.* \
 	nvidia-cuda-runtime==13.0.* nvidia-cuda-cccl==13.0.*
@@ -75,6 +80,19 @@ bench: toolchain
 	@$(find_features)
 	cargo build --release "$${features[@]}" --bin factz
 	cargo run --quiet --release "$${features[@]}" --bin factz -- bench "$(U)" "$(V)" --dims $(DIMS)
+
+peers figures: toolchain peers-python
+	@$(find_features)
+	cargo build --release "$${features[@]}" --bin factz
+	if [[ $@ == figures ]]; then exec .venv-peers/bin/python docs/figures.py; fi
+	.venv-peers/bin/python benches/peers.py --write $(FIELDS:%=--field %) $(if $(SPEED),--speed)
+
+# zfp and SZ3, and what draws the figures.
+peers-python:
+	@if ! .venv-peers/bin/python -c 'import matplotlib, pysz, zfpy' 2> /dev/null; then
+	  python3 -m venv .venv-peers
+	  .venv-peers/bin/pip install --quiet --disable-pip-version-check numpy matplotlib 'zfpy==1.0.1.*' 'pysz==1.1.*'
+	fi
 
 # The tests come last, so that the runner's summary ends the output.
 test: toolchain packages python nvcc lints checks
