@@ -175,10 +175,10 @@ lints: nvcc
 
 checks:
 	@echo "== Python checks"
-	$(PYTHON) -m py_compile tests/*.py examples-c/*.py cmake/spack/*.py
+	$(PYTHON) -m py_compile tests/*.py examples-c/*.py cmake/spack/*.py benches/*.py docs/*.py
 	$(PYTHON) tests/verify_batch.py --self-test
 	examples-c/gpu/compile.sh include target/examples-c-gpu
 
 clean:
 	@cargo clean
-	rm -rf .venv
+	rm -rf .venv .venv-peers
