@@ -35,7 +35,7 @@ __device__ __forceinline__ u32 copy_groups(const Job& job, const GatherShared& s
         // there.
         constexpr u32 ROWS = 5, ROW = 64;
         u32 done = (item & ((1 << halvings) - 1)) * ROWS * ROW;
-        const u8* from = job.words + shared.from[group] + 2 * done + 4 * lane;
+        const u8* from = EncodeView(job).slots() + shared.from[group] + 2 * done + 4 * lane;
         const u64 first = shared.to[group] + done / 2 + lane;
         u8* to = job.stream + 4 * first;
         u32 step = (u32)first * CHECKSUM_STEP;
@@ -105,7 +105,8 @@ __device__ __forceinline__ void gather(const Job& job) {
         u32 before = DIRECTORY_WORDS;
 #pragma unroll
         for (u32 table = lane; table < 64; table += 32) {
-            const u32 size = table < TABLES ? job.table_section[table] : 0, up_to_me = sum_up_to_me(size);
+            const u32 size = table < TABLES ? EncodeView(job).table_lengths()[table] : 0,
+                      up_to_me = sum_up_to_me(size);
             if (table <= TABLES) shared.tables[table] = before + up_to_me - size;
             before += __shfl_sync(FULL, up_to_me, 31);
         }
@@ -158,8 +159,7 @@ __device__ __forceinline__ void gather(const Job& job) {
         for (u32 k = from_last * GATHER_WARPS + warp; k <= TABLES; k += gridDim.x * GATHER_WARPS) {
             const u32 at = k < TABLES ? shared.tables[k] : 0,
                       words = (k < TABLES ? shared.tables[k + 1] : DIRECTORY_WORDS) - at;
-            const u32* const from =
-                k < TABLES ? stored_table(job, k) : reinterpret_cast<const u32*>(job.table_section);
+            const u32* const from = k < TABLES ? stored_table(job, k) : EncodeView(job).stored_tables();
             for (u32 i = lane; i < words; i += 32) {
                 const u32 word = from[i];
                 store_word(job.stream, HEADER_BYTES + 4 * (at + i), word);
@@ -175,7 +175,7 @@ __device__ __forceinline__ void gather(const Job& job) {
                 const u32 group = base + threadIdx.x;
                 u64 about = 0, first = 0;
                 if (group < part_end) {
-                    about = job.group_sizes[group];
+                    about = EncodeView(job).group_sizes()[group];
                     first = sizes_of(job, group).first_tile;
                 }
                 // Its barriers keep what was read from what is written.

@@ -58,10 +58,10 @@ struct Seen {
     SeenCounts* counts;
     SeenFilled* filled;
 
-    __device__ __forceinline__ explicit Seen(const Job& job)
-        : ranges(reinterpret_cast<SeenRange<T>*>(job.words)),
-          counts(reinterpret_cast<SeenCounts*>(ranges + job.tiles())),
-          filled(reinterpret_cast<SeenFilled*>(counts + job.tiles())) {}
+    __device__ __forceinline__ explicit Seen(const Job& job) {
+        const StatisticsView<T> work(job);
+        ranges = work.ranges(), counts = work.counts(), filled = work.filled();
+    }
 };
 static_assert(sizeof(SeenRange<double>) + sizeof(SeenCounts) + sizeof(SeenFilled) <= TILE_WORD_BYTES_F32,
     "they have their place");

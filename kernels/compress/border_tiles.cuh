@@ -148,6 +148,7 @@ __device__ __noinline__ SettledVertex<T> settle(const Job& job, const Steps<T>& 
 template <typename T, bool SIGNATURES>
 __device__ __forceinline__ void other_tile(const Job& job, const Control& control, const Steps<T>& steps,
     OtherTile<T>& shared, u64 index, u32& exact, T& max_error) {
+    const QuantizeView<T> work(job);
     typedef typename Real<T>::Pair P;
     typedef Real<T> R;
     constexpr i32 THREADS = 32 * OTHER_WARPS;
@@ -162,7 +163,7 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
     const bool any_missing = has_missing(control), has_special = any_missing || control.zero != 0,
                lossless = steps.lossless;
     P* const values = shared.values;
-    u8* const symbols = job.symbols + index * TILE_VERTICES;
+    u8* const symbols = work.symbols() + index * TILE_VERTICES;
 
     // All that is needed is on its way at once: the originals,
     {
@@ -194,8 +195,7 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
     const i32 corner_at = (lane & 1 ? TILE : 0) + (lane & 2 ? TILE * CLOSED : 0);
     const bool has_corner =
         thread < 4 && (!(lane & 1) || width == CLOSED) && (!(lane & 2) || height == CLOSED);
-    if (has_corner)
-        corner = reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+    if (has_corner) corner = work.anchors()[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
     // and the limits; those on the far sides are those of the tiles behind.
     const T* const limits = limits_of<T>(job, index);
     const u64 limited = nearness_of(job, index).limited;
@@ -216,11 +216,11 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
     }
     if (thread == 0) {
         shared.upper_cost = shared.fine_cost = 0;
-        shared.places = {symbols, reinterpret_cast<u64*>(job.payload) + index * TILE_VERTICES};
+        shared.places = {symbols, work.raw() + index * TILE_VERTICES};
     }
     // Of symbols that are not zero is written later, or zeros where a tile at the border has no vertices.
     if (!SIGNATURES)
-        reinterpret_cast<uint4*>(symbols)[thread] = make_uint4(0, 0, 0, 0);
+        words_at<uint4>(symbols)[thread] = make_uint4(0, 0, 0, 0);
     else if (ox < TILE || oy < TILE)
         for (i32 k = thread; k < TILE_VERTICES; k += THREADS) {
             i32 x, y;
@@ -274,13 +274,13 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                    : fills == owned ? MASK_ALL
                                     : MASK_SOME);
         if (mode != 0 && warp == 0) {
-            job.masks[index * 64 + lane] = z;
-            job.masks[index * 64 + TILE + lane] = f;
+            work.masks()[index * 64 + lane] = z;
+            work.masks()[index * 64 + TILE + lane] = f;
         }
     }
     const u32 info = mode == 0 && ox == TILE && oy == TILE ? mode | ALL_CODED : mode;
     if (!has_codes(mode)) {
-        if (thread == 0) job.info[index] = info;
+        if (thread == 0) work.headers()[index] = info;
         return;
     }
 
@@ -298,8 +298,8 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
             const bool down = side == 1;
             const i32 distance = down ? CLOSED : 1, length = down ? height : width;
             const u64 n = down ? job.ny : job.nx;
-            const P* const from = down ? reinterpret_cast<const P*>(job.down) + shape.tx * n + shape.y0
-                                       : reinterpret_cast<const P*>(job.across) + shape.ty * n + shape.x0;
+            const P* const from = down ? work.column_lines() + shape.tx * n + shape.y0
+                                       : work.row_lines() + shape.ty * n + shape.x0;
             // Corners are there.
             if (lane > 0 && lane < length) {
                 values[lane * distance] = from[lane];
@@ -312,8 +312,7 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
     // The first warp goes ahead with the coarse levels.
     if (warp == OTHER_WARPS - 1) {
         if (lane == 0) {
-            const u32 s =
-                anchor_symbol(job, shape, index, reinterpret_cast<u64*>(job.payload)[index * TILE_VERTICES]);
+            const u32 s = anchor_symbol(job, shape, index, work.raw()[index * TILE_VERTICES]);
             symbols[0] = (u8)s;
             if (s != SYMBOL_ZERO) charge(3 + raw_bits(s, 0, sizeof(T)), 0);
         } else if (SIGNATURES) {
@@ -446,7 +445,7 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
                 charge(cost, position);
                 if (symbol >= FIRST_WITH_RAW_BITS) {
                     if (symbol != STORED)
-                        reinterpret_cast<u64*>(job.payload)[index * TILE_VERTICES + position] = raw;
+                        work.raw()[index * TILE_VERTICES + position] = raw;
                     else
                         exact += keeps_sign || !is_zero<T>(original);
                 }
@@ -480,9 +479,9 @@ __device__ __forceinline__ void other_tile(const Job& job, const Control& contro
         active[2] = warp_sum(__popc(row)) - by_two;
     }
     if (lane == 0)
-        job.info[index] = info | class_of(shared.upper_cost & 0xffff, active[0]) << 8 |
-                          class_of(shared.upper_cost >> 16, active[1]) << 16 |
-                          class_of(shared.fine_cost, active[2]) << 24;
+        work.headers()[index] = info | class_of(shared.upper_cost & 0xffff, active[0]) << 8 |
+                                class_of(shared.upper_cost >> 16, active[1]) << 16 |
+                                class_of(shared.fine_cost, active[2]) << 24;
 }
 
 // Grid: any. Block: 32 * warps. Tiles that are neither plain nor whole, in any order.
@@ -493,7 +492,7 @@ __device__ __forceinline__ void other_tiles(const Job& job) {
     Control& control = control_of(job);
     const u64 count = control.other_tiles;
     if (blockIdx.x < count) {
-        const u64* const list = job.group_sizes + control.plain_tiles;
+        const u64* const list = ListsView(job).tile_lists() + control.plain_tiles;
         steps.read(job, control);
         u32 exact = 0;
         T max_error = 0;

@@ -30,8 +30,7 @@ __device__ __forceinline__ u32 run_symbol_of_entry(u32 entry) { return entry >> 
 __device__ __forceinline__ u32 run_raw_of_entry(u32 entry) { return entry >> 23; }
 template <typename T>
 __device__ __forceinline__ u32* entries_of(const Job& job, u64 tile) {
-    return reinterpret_cast<u32*>(
-        job.words + tile * (sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64));
+    return EncodeView(job).entries<T>(tile);
 }
 // At most a third of its vertices are in a sparse list.
 constexpr i32 MOST_ENTRIES = TILE_VERTICES / 3 + 11;
@@ -166,6 +165,7 @@ __device__ __forceinline__ u32 collect_mask(
 // entries of all sparse lists, and counts of all symbols by table.
 template <typename T>
 __device__ __forceinline__ void collect(const Job& job) {
+    const CountView work(job);
     LAUNCHED_SHARED(CollectShared, shared);
     u32* const counts = shared.counts;
     const i32 lane = threadIdx.x & 31;
@@ -193,18 +193,18 @@ __device__ __forceinline__ void collect(const Job& job) {
     // 32 bits suffice (device/capacities.cuh).
     const u32 tiles = (u32)job.tiles(), warps = gridDim.x * COLLECT_WARPS;
     u32 index = blockIdx.x * COLLECT_WARPS + warp;
-    u32 next = index < tiles ? job.info[index] : 0;
+    u32 next = index < tiles ? work.headers()[index] : 0;
     for (; index < tiles; index += warps) {
         u32 info = warp_or(next), counting = CLASS_LANES | MODE_LANE;
-        if (index + warps < tiles) next = job.info[index + warps];
+        if (index + warps < tiles) next = work.headers()[index + warps];
         const bool whole = info & ALL_CODED;
         if (!whole && !(CODED_STATES >> mode_in(info) & 1)) {
             info &= 255;
             counting = MODE_LANE;
         }
         // Symbols; zero where a block has none.
-        const u8* const symbols = job.symbols + (u64)index * TILE_VERTICES;
-        const uint2* const eights = reinterpret_cast<const uint2*>(symbols) + lane;
+        const u8* const symbols = work.symbols() + (u64)index * TILE_VERTICES;
+        const uint2* const eights = words_at<uint2>(symbols) + lane;
         const u32 coarse_class = class_in(info, 0), fine_class = class_in(info, 2),
                   my_class = class_in(info, lane < 8 ? 0 : 1);
         uint2 rows[4];
@@ -227,8 +227,8 @@ __device__ __forceinline__ void collect(const Job& job) {
             u32 masked = ~(lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0);
             // Nobody writes those of a tile that is zero all over.
             if (const u32 states = mode_in(info); states != 0 && states != ALL_ZERO) {
-                const u32 zero = job.masks[(u64)index * 64 + lane],
-                          fill = job.masks[(u64)index * 64 + TILE + lane];
+                const u32 zero = work.masks()[(u64)index * 64 + lane],
+                          fill = work.masks()[(u64)index * 64 + TILE + lane];
                 masked |= zero | fill;
                 if (has_mask_list(states, 0))
                     mask_sizes[0] =
@@ -250,8 +250,8 @@ __device__ __forceinline__ void collect(const Job& job) {
                     const bool dense =
                         i ? fine_class > LAST_SPARSE_CLASS : my_class > (lane < 2 ? 0 : LAST_SPARSE_CLASS);
                     if (dense && there != 255) {
-                        uint2* const to = reinterpret_cast<uint2*>(job.symbols + (u64)index * TILE_VERTICES) +
-                                          lane + 32 * i;
+                        uint2* const to =
+                            words_at<uint2>(work.symbols() + (u64)index * TILE_VERTICES) + lane + 32 * i;
                         *to = make_uint2(only_symbols(rows[i].x, there), only_symbols(rows[i].y, there >> 4));
                     }
                 }
@@ -342,7 +342,7 @@ __device__ __forceinline__ void collect(const Job& job) {
         const uint4 four = reinterpret_cast<const uint4*>(counts)[k];
         if ((four.x | four.y | four.z | four.w) == 0) continue;
         const Counted counted(4 * k);
-        ull* const to = (ull*)&job.counts[counted.table * ALPHABET + counted.symbol];
+        ull* const to = (ull*)&work.symbol_counts()[counted.table * ALPHABET + counted.symbol];
         if (four.x) atomicAdd(to, (ull)four.x);
         if (four.y) atomicAdd(to + 1, (ull)four.y);
         if (four.z) atomicAdd(to + 2, (ull)four.z);

@@ -38,7 +38,7 @@ struct RowWords {
 
     __device__ __forceinline__ void load(const Job& job, u64 tile) {
         const uint4* const row =
-            reinterpret_cast<const uint4*>(job.symbols + tile * TILE_VERTICES) + 2 * (threadIdx.x & 31);
+            words_at<uint4>(CountView(job).symbols() + tile * TILE_VERTICES) + 2 * (threadIdx.x & 31);
         const uint4 low = row[0], high = row[1];
         words[0] = low.x, words[1] = low.y, words[2] = low.z, words[3] = low.w;
         words[4] = high.x, words[5] = high.y, words[6] = high.z, words[7] = high.w;
@@ -52,9 +52,10 @@ struct RowWords {
 
 // The vertices of a lane's row of a tile that is not whole which have a symbol, or may have one.
 __device__ __forceinline__ u32 active_in_row(const Job& job, const TileShape& shape, u64 tile, u32 states) {
+    const TileView work(job);
     const i32 lane = threadIdx.x & 31;
     u32 active = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
-    if (states != 0) active &= ~(job.masks[tile * 64 + lane] | job.masks[tile * 64 + TILE + lane]);
+    if (states != 0) active &= ~(work.masks()[tile * 64 + lane] | work.masks()[tile * 64 + TILE + lane]);
     return active;
 }
 
@@ -62,6 +63,7 @@ __device__ __forceinline__ u32 active_in_row(const Job& job, const TileShape& sh
 // of symbols by table.
 template <typename T>
 __device__ __forceinline__ void count_rows(const Job& job) {
+    const CountView work(job);
     LAUNCHED_SHARED(RowCountShared, shared);
     u32* const counts = shared.counts;
     const i32 lane = threadIdx.x & 31;
@@ -79,7 +81,7 @@ __device__ __forceinline__ void count_rows(const Job& job) {
     for (u32 sample = blockIdx.x * ROW_COUNT_WARPS + warp; sample < samples; sample += warps) {
         const u64 index = sampled_tile(sample, each);
         if (index >= tiles) break;
-        const u32 info = warp_or(job.info[index]), states = mode_in(info);
+        const u32 info = warp_or(work.headers()[index]), states = mode_in(info);
         const bool coded = CODED_STATES >> states & 1;
         const u32 cls = coded ? class_in(info, 0) : 0;
         if (lane == 0) atomicAdd(&counts[stream_mode(info)], 1);
@@ -92,7 +94,7 @@ __device__ __forceinline__ void count_rows(const Job& job) {
             for (i32 plane = 0; plane < 2; plane++)
                 if (has_mask_list(states, plane))
                     collect_mask(counts + MASK_RUNS_AT, counts + ROW_MASK_BYTES_AT, shape,
-                        job.masks[index * 64 + TILE * plane + lane]);
+                        work.masks()[index * 64 + TILE * plane + lane]);
             if (cls) active = active_in_row(job, shape, index, states);
         }
         if (cls) {
@@ -147,7 +149,7 @@ __device__ __forceinline__ void count_rows(const Job& job) {
     for (u32 k = threadIdx.x; k < ROW_COUNTS_END / 4; k += 32 * ROW_COUNT_WARPS) {
         const uint4 four = reinterpret_cast<const uint4*>(counts)[k];
         if ((four.x | four.y | four.z | four.w) == 0) continue;
-        ull* const to = (ull*)&job.counts[count_of_rows(4 * k)];
+        ull* const to = (ull*)&work.symbol_counts()[count_of_rows(4 * k)];
         if (four.x) atomicAdd(to, (ull)four.x);
         if (four.y) atomicAdd(to + 1, (ull)four.y);
         if (four.z) atomicAdd(to + 2, (ull)four.z);

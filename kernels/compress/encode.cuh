@@ -212,6 +212,7 @@ struct RawBits {
 // Those of stored values and of anchors.
 template <typename T>
 __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, u32 symbol) {
+    const EncodeView work(job);
     RawBits r = {0, 0, raw_bits(symbol, position, sizeof(T))};
     if (symbol == STORED) {
         const TileShape shape = tile_shape(job, index);
@@ -227,9 +228,9 @@ __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, 
         }
     } else if (r.bits) {
         const u32 own = symbol_raw_bits(symbol);
-        if (own) r.low = reinterpret_cast<const u64*>(job.payload)[index * TILE_VERTICES + position];
+        if (own) r.low = work.raw()[index * TILE_VERTICES + position];
         if (r.bits > own) {
-            const u64 digits = (u32)job.anchor_codes[index * 4 + 3];
+            const u64 digits = (u32)work.anchor_codes()[index * 4 + 3];
             r.low |= own < 64 ? digits << own : 0;
             r.high = own == 0 ? 0 : own < 64 ? digits >> (64 - own) : digits;
         }
@@ -242,7 +243,7 @@ struct CodeTile {
     u32 info, counts[3], masks[2];
     bool coded;
     __device__ __forceinline__ CodeTile(const Job& job, u64 tile, bool exists) {
-        info = exists ? job.info[tile] : 0;
+        info = exists ? TileView(job).headers()[tile] : 0;
         // Not after the word is there.
         const uint4 sizes =
             exists ? *reinterpret_cast<const uint4*>(&sizes_of(job, tile)) : make_uint4(0, 0, 0, 0);
@@ -265,7 +266,7 @@ __device__ __forceinline__ void entries_of_mask(const Job& job, u64 batch, u32 n
     const i32 lane = threadIdx.x & 31;
     const u64 index = batch + (name >> 1);
     const TileShape shape = tile_shape(job, index);
-    const u32 difference = mask_difference(job.masks[index * 64 + (name & 1) * TILE + lane]);
+    const u32 difference = mask_difference(TileView(job).masks()[index * 64 + (name & 1) * TILE + lane]);
     i32 size = 0, before = -1;
     __syncwarp();
     for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++) {
@@ -303,6 +304,7 @@ __device__ __forceinline__ void fill_mask_chunk(
 template <typename T>
 __device__ __forceinline__ void open_batch(
     const Job& job, EncodeGroup& shared, i32 role, u64 batch, u64 end) {
+    const EncodeView work(job);
     const i32 lane = threadIdx.x & 31;
     const bool exists = batch + lane < end;
     if (role == 0) {
@@ -329,12 +331,12 @@ __device__ __forceinline__ void open_batch(
         size.mask_entries = (i32)warp_sum(tile.masks[0] + tile.masks[1]);
         shared.size = size;
         if (lane == 0) {
-            shared.symbols = reinterpret_cast<u64>(job.symbols + batch * TILE_VERTICES);
+            shared.symbols = reinterpret_cast<u64>(work.symbols() + batch * TILE_VERTICES);
             shared.entries = reinterpret_cast<u64>(entries_of<T>(job, batch));
-            shared.payload = reinterpret_cast<u64>(job.payload) + batch * TILE_VERTICES * sizeof(u64);
+            shared.payload = reinterpret_cast<u64>(work.raw() + batch * TILE_VERTICES);
         }
     } else if (role == PREPARERS - 1) {
-        const u32 states = mode_in(exists ? job.info[batch + lane] : 0);
+        const u32 states = mode_in(exists ? work.headers()[batch + lane] : 0);
         if (!__any_sync(FULL, has_mask_list(states, 0) || has_mask_list(states, 1))) return;
         const CodeTile tile(job, batch + lane, exists);
         const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
@@ -578,16 +580,16 @@ __device__ __forceinline__ void code_heads(Heads heads, Encoder<HUFFMAN>& encode
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void end_group(
     const Job& job, const Encoder<HUFFMAN>& encoder, u64 groups, u64 group, u64 first, u64 end) {
+    const EncodeView work(job);
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     const i32 lane = threadIdx.x & 31;
     const u64 words = encoder.words((end - first) * TILE_WORD_BYTES);
-    u16* const state =
-        reinterpret_cast<u16*>(job.words + end * TILE_WORD_BYTES - STATE_BYTES) - words + 2 * lane;
+    u16* const state = words_at<u16>(work.slots() + end * TILE_WORD_BYTES - STATE_BYTES) - words + 2 * lane;
     state[0] = (u16)encoder.x;
     state[1] = (u16)(encoder.x >> 16);
     if (lane == 0) {
         const u64 bytes = STATE_BYTES + (words + 1) / 2 * 4;
-        job.group_sizes[group] = bytes | (end - first - 1) << 24 | (words & 1) << 63;
+        work.group_sizes()[group] = bytes | (end - first - 1) << 24 | (words & 1) << 63;
         sizes_of(job, group).first_tile = first;
         atomicAdd((ull*)&control_of(job).part_bytes[(u32)group / groups_of_part(groups)], (ull)bytes);
     }
@@ -663,7 +665,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     for (;;) {
         const u64 first = mine.first, end = mine.end;
         Encoder<HUFFMAN> encoder(
-            reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES);
+            EncodeView(job).slots() + first * TILE_WORD_BYTES, (end - first) * TILE_WORD_BYTES);
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             if (role == CODER) {
                 const bool exists = batch + lane < end;

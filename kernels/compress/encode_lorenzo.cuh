@@ -93,8 +93,8 @@ struct RowCoder {
         const i32 lane = threadIdx.x & 31;
         const u32 cls = class_in(info, 0);
         const u32 symbols = fresh(shared_place(shared.rows[lane]));
-        const u64* const payload = fresh_global(reinterpret_cast<const u64*>(job.payload) +
-                                                (tile * TILE_VERTICES + TILE * lane) * (sizeof(T) / 4));
+        const u64* const payload =
+            fresh_global(EncodeView(job).raw() + (tile * TILE_VERTICES + TILE * lane) * (sizeof(T) / 4));
         words.stage(symbols);
         // Raw bits are on their way.
 #pragma unroll
@@ -205,7 +205,8 @@ struct RowCoder {
     __device__ __forceinline__ void code_batch(u64 batch, u64 end) {
         const i32 lane = threadIdx.x & 31;
         const bool exists = batch + lane < end;
-        const u32 info = exists ? job.info[batch + lane] : 0, states = mode_in(info), cls = class_in(info, 0);
+        const u32 info = exists ? TileView(job).headers()[batch + lane] : 0, states = mode_in(info),
+                  cls = class_in(info, 0);
         const bool coded = exists && CODED_STATES >> states & 1;
         // The rows of the tile before are on their way while those of one are coded.
         u32 left = warp_or(__ballot_sync(FULL, coded && cls));
@@ -225,7 +226,7 @@ struct RowCoder {
         for (left = warp_or(__ballot_sync(FULL, lists[0] || lists[1])); left; left &= left - 1) {
             const i32 t = __ffs(left) - 1;
             const TileShape shape = tile_shape(job, batch + t);
-            const u32* const masks = job.masks + (batch + t) * 64 + lane;
+            const u32* const masks = TileView(job).masks() + (batch + t) * 64 + lane;
             const u32 zeros = entries_in_mask(shape, masks[0]), fills = entries_in_mask(shape, masks[TILE]);
             if (lane == t) sizes[0] = lists[0] ? zeros : 0, sizes[1] = lists[1] ? fills : 0;
         }
@@ -267,7 +268,7 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
                   end = warp_or(__shfl_sync(FULL, boundary, 16));
         RowCoder<T, HUFFMAN> coder = {job, shared, shared.batches[warp], tables,
             Encoder<HUFFMAN>(
-                reinterpret_cast<u8*>(job.words + first * TILE_WORD_BYTES), (end - first) * TILE_WORD_BYTES)};
+                EncodeView(job).slots() + first * TILE_WORD_BYTES, (end - first) * TILE_WORD_BYTES)};
         for (u64 batch = first + ((end - first - 1) & ~31ull);; batch -= BATCH) {
             coder.code_batch(batch, end);
             if (batch == first) break;

@@ -15,9 +15,10 @@
 // write what it likes but for these.
 __device__ __forceinline__ void clear(const Job& job) {
     constexpr u32 CONTROL = sizeof(Control) / 8, COUNTS = TABLES * ALPHABET;
-    const u32 all = CONTROL + (job.counts ? COUNTS : 0);
+    const ClearedView work(job);
+    const u32 all = CONTROL + (work.symbol_counts() ? COUNTS : 0);
     for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < all; k += gridDim.x * blockDim.x)
-        (k < CONTROL ? reinterpret_cast<u64*>(job.control)[k] : job.counts[k - CONTROL]) = 0;
+        (k < CONTROL ? ControlView(job).words()[k] : work.symbol_counts()[k - CONTROL]) = 0;
 }
 // Likewise what is summed over anchors, or the states of the blocks that do it.
 __device__ __forceinline__ void clear_scan(u32* words, u64 count) {
@@ -26,7 +27,7 @@ __device__ __forceinline__ void clear_scan(u32* words, u64 count) {
 }
 __device__ __forceinline__ void clear_trees(const Job& job) {
     if (job.predictor == PREDICTOR_HIERARCHICAL)
-        clear_scan(job.anchor_scan, tree_words(job.tiles()) + tree_words(job.tiles_y));
+        clear_scan(CodedAnchorsView(job).tree(), tree_words(job.tiles()) + tree_words(job.tiles_y));
 }
 
 // Grid: any. Block: any. How decompression begins.

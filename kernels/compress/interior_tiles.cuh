@@ -13,7 +13,7 @@ __device__ __forceinline__ u64 tile_before(const Job& job, const TileShape& shap
 // codes of both are at hand.
 static __device__ __noinline__ u32 anchor_symbol(
     const Job& job, const TileShape& shape, u64 index, int4 code, int4 before, u64& raw) {
-    int4* codes = reinterpret_cast<int4*>(job.anchor_codes);
+    int4* codes = AnchorCodesView(job).codes();
     if (code.z > EXACT) return SYMBOL_ZERO;
     if (code.z == EXACT) return STORED;
     i32 before_u = 0, before_v = 0;
@@ -38,7 +38,7 @@ static __device__ __noinline__ u32 anchor_symbol(
 }
 
 __device__ __forceinline__ u32 anchor_symbol(const Job& job, const TileShape& shape, u64 index, u64& raw) {
-    const int4* codes = reinterpret_cast<const int4*>(job.anchor_codes);
+    const int4* codes = AnchorCodesView(job).codes();
     return anchor_symbol(job, shape, index, codes[index], codes[tile_before(job, shape, index)], raw);
 }
 
@@ -356,7 +356,7 @@ __device__ __forceinline__ void finest_level_with_limits(const Job& job, const L
 template <bool LIMITS>
 __device__ __forceinline__ u64 tile_of_half(const Job& job, u64 first, u64 count) {
     const u64 mine = first + (threadIdx.x >> 4 & 1), k = mine < count ? mine : first;
-    return job.group_sizes[LIMITS ? job.tiles() - 1 - k : k];
+    return ListsView(job).tile_lists()[LIMITS ? job.tiles() - 1 - k : k];
 }
 
 // A pair of whole tiles without zeros and missing values by a warp, half of it for each: those without
@@ -366,6 +366,7 @@ __device__ __forceinline__ u64 tile_of_half(const Job& job, u64 first, u64 count
 template <typename T, bool LIMITS>
 __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, const Steps<T>& steps,
     WholePair<T, LIMITS>& shared, u64 first, u64 index) {
+    const QuantizeView<T> work(job);
     typedef typename Real<T>::Pair P;
     typedef Real<T> R;
     const i32 lane = threadIdx.x & (HALF - 1), half = threadIdx.x >> 4 & 1;
@@ -373,7 +374,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     const bool mine = first + half < (LIMITS ? control.whole_tiles : control.plain_tiles);
     const TileShape shape = tile_shape(job, index);
     Lattice<T>& lattice = shared.lattice[half];
-    u8* const symbols = job.symbols + index * TILE_VERTICES;
+    u8* const symbols = work.symbols() + index * TILE_VERTICES;
     const bool signatures = job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE,
                lines_are_made = LIMITS && signatures;
     T max_error = 0;
@@ -406,14 +407,13 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     // what the anchor's symbol follows from, and the corners,
     if (lane == 0) {
         shared.index[half] = index;
-        shared.places[half] = {symbols, reinterpret_cast<u64*>(job.payload) + index * TILE_VERTICES};
-        copy_ahead<16>(&shared.anchor_codes[half][0], job.anchor_codes + 4 * index);
-        copy_ahead<16>(&shared.anchor_codes[half][1], job.anchor_codes + 4 * tile_before(job, shape, index));
+        shared.places[half] = {symbols, work.raw() + index * TILE_VERTICES};
+        copy_ahead<16>(&shared.anchor_codes[half][0], work.anchor_codes() + index);
+        copy_ahead<16>(&shared.anchor_codes[half][1], work.anchor_codes() + tile_before(job, shape, index));
         if (half == 0) expect_largest_error(control, shared.known);
     }
     P corner = R::pair(T(0), T(0));
-    if (lane < 4)
-        corner = reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+    if (lane < 4) corner = work.anchors()[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
     // and limits.
     const T* const limits = LIMITS ? limits_of<T>(job, index) : nullptr;
     const u64 limited = LIMITS ? nearness_of(job, index).limited : 0;
@@ -458,15 +458,14 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     if (mine) {
 #pragma unroll
         for (i32 k = 0; k < TILE_VERTICES / 16 / HALF; k++)
-            reinterpret_cast<uint4*>(symbols)[HALF * k + lane] = make_uint4(0, 0, 0, 0);
+            words_at<uint4>(symbols)[HALF * k + lane] = make_uint4(0, 0, 0, 0);
     }
     wait_for_copies<0>();
     __syncwarp();
     if (lines_are_made) {
         // The final sides.
-        const P* const across =
-            reinterpret_cast<const P*>(job.across) + shape.ty * job.nx + shape.x0 + 2 * lane;
-        const P* const down = reinterpret_cast<const P*>(job.down) + shape.tx * job.ny + shape.y0 + 2 * lane;
+        const P* const across = work.row_lines() + shape.ty * job.nx + shape.x0 + 2 * lane;
+        const P* const down = work.column_lines() + shape.tx * job.ny + shape.y0 + 2 * lane;
         lattice.even[lane] = across[0];
         lattice.odd[TOP][lane] = across[1];
         lattice.even[HALF * EVEN + lane] = across[job.nx];
@@ -532,7 +531,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
         if (mine) symbols[0] = (u8)symbol;
         if (symbol != SYMBOL_ZERO) {
             charge(3 + raw_bits(symbol, 0, sizeof(T)), 0);
-            if (mine) reinterpret_cast<u64*>(job.payload)[index * TILE_VERTICES] = raw;
+            if (mine) work.raw()[index * TILE_VERTICES] = raw;
         }
     }
     if (!lines_are_made) {
@@ -548,8 +547,7 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
             });
         // Vertical lines of other tiles look at the horizontal lines beside them.
         if (!LIMITS && signatures && mine && (lane == 0 || lane == HALF - 1))
-            reinterpret_cast<P*>(job.across)[shape.ty * job.nx + shape.x0 + 2 * lane + 1] =
-                lattice.odd[TOP][lane];
+            work.row_lines()[shape.ty * job.nx + shape.x0 + 2 * lane + 1] = lattice.odd[TOP][lane];
     }
     restored_even<T>(lattice, steps.kernels, [&](i32 level, i32 position, P prediction, P original) -> P {
         const T limit = LIMITS ? shared.ahead.even_limits[half][position] : no_limit<T>();
@@ -582,7 +580,8 @@ __device__ __forceinline__ void whole_tiles(const Job& job, Control& control, co
     __syncwarp();
     const u32 coarse = class_of(costs.upper & 0xffff, 64), middle = class_of(costs.upper >> 16, 192),
               fine = class_of(costs.fine % ONE_STORED, 768);
-    if (mine && lane == 0) job.info[shared.index[half]] = ALL_CODED | coarse << 8 | middle << 16 | fine << 24;
+    if (mine && lane == 0)
+        work.headers()[shared.index[half]] = ALL_CODED | coarse << 8 | middle << 16 | fine << 24;
     report_tally<T>(
         control, mine && lane == 0 ? costs.fine / ONE_STORED : 0, 0, max_error, shared.known.bits);
 }

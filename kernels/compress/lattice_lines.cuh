@@ -19,6 +19,7 @@ enum : u8 { HAS_CODE, HAS_NO_CODE, IS_STORED, KEEPS_SIGN };
 // horizontal lines.
 template <typename T, bool ACROSS>
 __device__ __forceinline__ void lines(const Job& job) {
+    const QuantizeView<T> work(job);
     typedef typename Real<T>::Pair P;
     __shared__ LineShared<T> shared_[8];
     LineShared<T>& shared = shared_[threadIdx.x >> 4];
@@ -30,7 +31,7 @@ __device__ __forceinline__ void lines(const Job& job) {
     const u64 warps = (u64)gridDim.x * (blockDim.x >> 5);
     u32 exact = 0;
     T max_error = 0;
-    const u64* const list = job.group_offsets;
+    const u64* const list = work.constrained();
     const u64 count = control.limited_tiles, first = (u64)blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
     // The segment on the far side belongs to the tile behind, which makes it if it is on the list. Which tile
     // is next, and of what kind the one behind it is, is asked for while one is at work.
@@ -84,10 +85,9 @@ __device__ __forceinline__ void lines(const Job& job) {
         const bool has_end = lane < 2 && lane * TILE < length;
         P end = Real<T>::pair(T(0), T(0)), before_end = end, after_end = end;
         if (has_end) {
-            end = reinterpret_cast<const P*>(
-                job.anchors)[ACROSS ? line * job.tiles_x + s : s * job.tiles_x + line];
+            end = work.anchors()[ACROSS ? line * job.tiles_x + s : s * job.tiles_x + line];
             if (!ACROSS && has_limits) {
-                const P* const across = reinterpret_cast<const P*>(job.across) + s * job.nx + b0 + m;
+                const P* const across = work.row_lines() + s * job.nx + b0 + m;
                 if (m > 0) before_end = across[-1];
                 if (m + 1 < thick) after_end = across[1];
             }
@@ -132,7 +132,7 @@ __device__ __forceinline__ void lines(const Job& job) {
                 }
         }
         __syncwarp();
-        P* out = reinterpret_cast<P*>(ACROSS ? job.across : job.down) + line * n_along + a0;
+        P* out = (ACROSS ? work.row_lines() : work.column_lines()) + line * n_along + a0;
         if (has_end) {
             P* const to = shared.values + base + lane * TILE * distance;
             *to = end;
@@ -166,11 +166,10 @@ __device__ __forceinline__ void lines(const Job& job) {
                     } else {
                         u64 raw;
                         symbol = encode_symbol(code, raw);
-                        if (symbol >= FIRST_WITH_RAW_BITS)
-                            reinterpret_cast<u64*>(job.payload)[tile * TILE_VERTICES + position] = raw;
+                        if (symbol >= FIRST_WITH_RAW_BITS) work.raw()[tile * TILE_VERTICES + position] = raw;
                     }
                 }
-                job.symbols[tile * TILE_VERTICES + position] = (u8)symbol;
+                work.symbols()[tile * TILE_VERTICES + position] = (u8)symbol;
             }
             __syncwarp();
         }

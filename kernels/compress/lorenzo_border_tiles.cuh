@@ -80,6 +80,7 @@ template <typename T>
 __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& control,
     const Lattices<T>& lattices, const EvenPositions& positions, u64 index, const TileShape& shape,
     bool whole, i32 tier, bool stored, const T* limits, u32& info, u32& exact, T& max_error) {
+    const LorenzoView<T> work(job);
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
     const i32 lane = threadIdx.x & 31, ox = shape.owned_x(), oy = shape.owned_y();
@@ -87,8 +88,8 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     const T width = lattices.width[tier][0], inverse = lattices.inverse[tier][0],
             accept = (T)control.quantizer.accept;
     const bool lossless = is_lossless(control);
-    u8* symbols = job.symbols + index * TILE_VERTICES + lane;
-    Q* payload = reinterpret_cast<Q*>(job.payload) + index * TILE_VERTICES + lane;
+    u8* symbols = work.symbols() + index * TILE_VERTICES + lane;
+    Q* payload = work.raw() + index * TILE_VERTICES + lane;
     u32 cost = 0, active = 0;
     u32 before_u = 0, before_v = 0, my_zero = 0, my_fill = 0, stored_vertices = 0;
     T largest = 0;
@@ -194,8 +195,8 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     info = states | (u32)tier << 5 | (states == 0 && owned == TILE_VERTICES ? ALL_CODED : 0);
     if (has_codes(states)) info |= tile_class_of(warp_sum(cost), active) << 8;
     if (states != 0) {
-        job.masks[index * 64 + lane] = my_zero;
-        job.masks[index * 64 + TILE + lane] = my_fill;
+        work.masks()[index * 64 + lane] = my_zero;
+        work.masks()[index * 64 + TILE + lane] = my_fill;
     }
     exact += stored_vertices;
     max_error = R::high(max_error, largest);
@@ -217,7 +218,7 @@ __device__ __noinline__ void lorenzo_by_vertex(const Job& job, const Lattices<T>
     while (lorenzo_rows<T>(
         job, control, lattices, positions, index, shape, true, tier, stored, limits, info, exact, max_error))
         stored = true;
-    if ((threadIdx.x & 31) == 0) job.info[index] = info;
+    if ((threadIdx.x & 31) == 0) TileView(job).headers()[index] = info;
     report_tally<T>(control, exact, 0, max_error);
 }
 
@@ -267,7 +268,8 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
     // Few tiles are those of few blocks, so that other kernels have the rest of the device.
     for (u64 k = (u64)blockIdx.x * LORENZO_WARPS + (threadIdx.x >> 5); k < count; k += warps) {
         const u64 index =
-            job.group_sizes[k < others ? control.plain_tiles + k : job.tiles() - 1 - (k - others)];
+            ListsView(job)
+                .tile_lists()[k < others ? control.plain_tiles + k : job.tiles() - 1 - (k - others)];
         const TileShape shape = tile_shape(job, index);
         const i32 ox = shape.owned_x(), oy = shape.owned_y();
         const T* const limits = limits_of<T>(job, index);
@@ -325,7 +327,7 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
         while (lorenzo_rows<T>(job, control, lattices, positions, index, shape, whole, tier, stored, limits,
             info, exact, max_error))
             stored = true;
-        if (lane == 0) job.info[index] = info;
+        if (lane == 0) TileView(job).headers()[index] = info;
         __syncwarp();
     }
     if ((u64)blockIdx.x * LORENZO_WARPS < count) report_tally<T>(control, exact, 0, max_error);

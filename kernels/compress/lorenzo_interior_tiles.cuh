@@ -100,6 +100,7 @@ __device__ __forceinline__ void load_base_codes(
 template <typename T, bool FAST, bool REFINED>
 __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(
     const Job& job, u64 index, T width, T inverse, T accept, u32 rows, const u32* refined) {
+    const LorenzoView<T> work(job);
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
     constexpr i32 ROWS = 8 / sizeof(T);
@@ -107,15 +108,13 @@ __device__ __forceinline__ RowsOfLane<T> lorenzo_whole_rows(
     const TileShape shape = TileFinder(job).shape(job, index);
     const T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + column, shape.y0);
     const T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + column, shape.y0);
-    u32* symbols = reinterpret_cast<u32*>(job.symbols + index * TILE_VERTICES + column);
+    u32* symbols = words_at<u32>(work.symbols() + index * TILE_VERTICES + column);
     u32 before_u[COLUMNS], before_v[COLUMNS];
 #pragma unroll
     for (i32 c = 0; c < COLUMNS; c++) before_u[c] = before_v[c] = R::SHIFTED_ZERO;
     u32 cost = 0;
     T max_error = 0, largest = 0;
-    auto payload_at = [&]() {
-        return reinterpret_cast<Q*>(job.payload) + (reinterpret_cast<u8*>(symbols) - job.symbols);
-    };
+    auto payload_at = [&]() { return work.raw() + (reinterpret_cast<u8*>(symbols) - work.symbols()); };
     // Some rows are on their way.
     Four<T> a[ROWS], b[ROWS];
     u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
@@ -249,7 +248,7 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
         const u64 k = first + (threadIdx.x & 31) / ROW_LANES;
         const bool exists = k < count;
         // Lanes without a tile do what others do.
-        index = job.group_sizes[exists ? k : first];
+        index = ListsView(job).tile_lists()[exists ? k : first];
         const T width = lattice_width<T>(control.quantum, 0, 0), inverse = lattice_inverse(width),
                 accept = (T)control.quantizer.accept;
         RowsOfLane<T> rows;
@@ -259,7 +258,7 @@ __device__ __forceinline__ void lorenzo_plain(const Job& job) {
             rows = lorenzo_whole_rows<T, false, false>(job, index, width, inverse, accept, 0, nullptr);
         const bool holds = in_all_lanes(rows.holds), counts = exists && holds;
         const u32 cls = class_of_tile(rows);
-        if (counts && threadIdx.x % ROW_LANES == 0) job.info[index] = ALL_CODED | cls;
+        if (counts && threadIdx.x % ROW_LANES == 0) TileView(job).headers()[index] = ALL_CODED | cls;
         wait_for_copies<0>();
         report_tally<T>(control, 0, 0, counts ? rows.max_error : T(0), known[threadIdx.x >> 5].bits);
         failing = __ballot_sync(FULL, exists && !holds);
@@ -429,8 +428,8 @@ __device__ __forceinline__ u32 refine_listed(LorenzoTiles<T>& shared, const Job&
             u32 digits_u, digits_v;
             split_code(code.qu, code.id, base_u, digits_u);
             split_code(code.qv, code.id, base_v, digits_v);
-            *reinterpret_cast<BaseCodes*>(reinterpret_cast<Q*>(job.payload) + tile * TILE_VERTICES +
-                                          place) = {(u32)base_u, (u32)base_v};
+            *reinterpret_cast<BaseCodes*>(LorenzoView<T>(job).raw() + tile * TILE_VERTICES + place) = {
+                (u32)base_u, (u32)base_v};
             finer_codes_of<T>(job, tile)[place] = {digits_u | digits_v << (2 * code.id), code.id};
             atomicOr(&shared.refined[t][place / TILE], 1u << place % TILE);
             shared.errors[t][lane] = R::high(shared.errors[t][lane], code.error);
@@ -449,7 +448,7 @@ __device__ __forceinline__ void refined_symbols(
     typedef typename Payload<T>::Type Q;
     const u32 lane = threadIdx.x & 31;
     auto payload_of = [&](u32 vertex) {
-        return reinterpret_cast<Q*>(job.payload) + shared.tiles[vertex / TILE_VERTICES] * TILE_VERTICES +
+        return LorenzoView<T>(job).raw() + shared.tiles[vertex / TILE_VERTICES] * TILE_VERTICES +
                vertex % TILE_VERTICES;
     };
     // The next ones are on their way.
@@ -470,7 +469,8 @@ __device__ __forceinline__ void refined_symbols(
         const u32 vertex = shared.listed[k], t = vertex / TILE_VERTICES;
         const Symbol s = large_symbol({finer.id, (i32)difference.u, (i32)difference.v});
         *payload_of(vertex) = with_digits<T>(s, finer.digits);
-        job.symbols[shared.tiles[t] * TILE_VERTICES + vertex % TILE_VERTICES] = (u8)s.symbol;
+        LorenzoView<T>(job).symbols()[shared.tiles[t] * TILE_VERTICES + vertex % TILE_VERTICES] =
+            (u8)s.symbol;
         const u32 raw = s.bits + 4 * (u32)finer.id;
         if (sizeof(T) == 4 && raw > 64) failing |= 1u << ROW_LANES * t;
         atomicAdd(&shared.costs[t], 3 + raw);
@@ -499,7 +499,8 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
             const i32 tile_of_lane = exists ? lane / ROW_LANES : 0;
             u32 chunks;
             {
-                const u64 index = job.group_sizes[job.tiles() - 1 - (group + tile_of_lane * groups)],
+                const u64 index =
+                              ListsView(job).tile_lists()[job.tiles() - 1 - (group + tile_of_lane * groups)],
                           limited = nearness_of(job, index).limited;
                 // Limits are on their way.
 #pragma unroll
@@ -615,7 +616,8 @@ __device__ __forceinline__ void lorenzo_tight(const Job& job) {
             const u32 cls = class_of_tile(rows), kept = __ballot_sync(FULL, exists && holds),
                       failed = __ballot_sync(FULL, exists && !holds);
             if (exists && holds && lane % ROW_LANES == 0)
-                job.info[shared.tiles[tile_of_lane]] = ALL_CODED | (u32)shared.tiers[tile_of_lane] << 5 | cls;
+                TileView(job).headers()[shared.tiles[tile_of_lane]] =
+                    ALL_CODED | (u32)shared.tiers[tile_of_lane] << 5 | cls;
             T max_error = exists && holds ? rows.max_error : T(0);
 #pragma unroll
             for (i32 t = 0; t < TILES_OF_WARP; t++)

@@ -147,6 +147,7 @@ __device__ __forceinline__ void add_large(const LorenzoTables& tables, const T* 
 // columns.
 template <typename T>
 __device__ __forceinline__ void lorenzo_restore(const Job& job) {
+    const ReconstructView<T> work(job);
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
     __shared__ LorenzoTables tables;
@@ -171,8 +172,8 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
     const u64 index = exists ? first + lane / ROW_LANES : first;
     const TileShape shape = tile_shape(job, index);
     const i32 rows = exists ? shape.owned_y() : 0, count = shape.owned_x() - column;
-    const u32 info = job.info[index];
-    u32 steps = job.steps[index];
+    const u32 info = work.headers()[index];
+    u32 steps = work.steps()[index];
     // What all warps look up, while that comes.
     for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) {
         const Code code = decode_small(k < FIRST_WITH_RAW_BITS ? k : SYMBOL_ZERO);
@@ -193,11 +194,11 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
     T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + column, shape.y0);
     T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + column, shape.y0);
     const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
-    const Q* payload = reinterpret_cast<const Q*>(job.payload) + index * TILE_VERTICES + column;
+    const Q* payload = work.raw() + index * TILE_VERTICES + column;
     // All symbols are on their way at once; eight lanes bring those of their tile.
     {
         const u32 part = lane % ROW_LANES;
-        const u8* const from = job.symbols + index * TILE_VERTICES + 16 * part;
+        const u8* const from = work.symbols() + index * TILE_VERTICES + 16 * part;
         u8* const to = staged.symbols[lane / ROW_LANES] + 16 * part;
         u32 left = steps >> part / 2;
 #pragma unroll
@@ -238,7 +239,7 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
         u32 hidden = 0;
         if (any_masks && mode_in(info) != 0) {
             // Masked vertices count as predicted. (There may be anything in the place of their symbols.)
-            const u32* const masks = job.masks + index * 64 + start;
+            const u32* const masks = work.masks() + index * 64 + start;
 #pragma unroll
             for (i32 i = 0; i < RESTORED_ROWS; i++) {
                 const u32 zeros = masks[i] >> column & 15, fills = masks[TILE + i] >> column & 15,

@@ -19,7 +19,7 @@ struct ListSizes {
 };
 static_assert(sizeof(ListSizes) <= sizeof(Nearness), "one takes the place of the other");
 __device__ __forceinline__ ListSizes& sizes_of(const Job& job, u64 tile) {
-    return reinterpret_cast<ListSizes*>(job.nearness)[tile];
+    return CountView(job).lists()[tile];
 }
 // All of them and the weight at once; what is before is not known yet.
 __device__ __forceinline__ void write_sizes(
@@ -61,7 +61,7 @@ constexpr u32 HEAD_ALPHABET = 128,
               CODE_ENTRIES = FIRST_SHARED_TABLE * HEAD_ALPHABET + SHARED_TABLES * ALPHABET + 1;
 static_assert(CODE_ENTRIES == 10497 && 9 * TIERS <= HEAD_ALPHABET, "plan.rs has room for as many");
 __device__ __forceinline__ uint2* code_entries(const Job& job, u32 table) {
-    return reinterpret_cast<uint2*>(job.tables) +
+    return CountView(job).code_entries() +
            (table < FIRST_SHARED_TABLE
                    ? table * HEAD_ALPHABET
                    : FIRST_SHARED_TABLE * HEAD_ALPHABET + (table - FIRST_SHARED_TABLE) * ALPHABET);
@@ -86,7 +86,7 @@ static_assert(
 // The work of a tile: of one of the Lorenzo predictor its class tells.
 __device__ __forceinline__ u32 weight_of_tile(const Job& job, u64 tile) {
     if (job.predictor != PREDICTOR_LORENZO) return sizes_of(job, tile).weight;
-    const u32 info = job.info[tile], states = mode_in(info);
+    const u32 info = TileView(job).headers()[tile], states = mode_in(info);
     const u32 lists = (u32)has_mask_list(states, 0) + has_mask_list(states, 1),
               steps = has_codes(states) ? steps_of_class(class_in(info, 0)) : 0;
     return TILE_WEIGHT + MASK_LIST_WEIGHT * lists + STEP_WEIGHT * steps;
@@ -94,6 +94,7 @@ __device__ __forceinline__ u32 weight_of_tile(const Job& job, u64 tile) {
 
 // By the blocks behind the tables.
 __device__ __forceinline__ void weigh_tiles(const Job& job, Control& control) {
+    const CountView work(job);
     constexpr u32 EACH = WEIGHED_TILES / TABLE_THREADS;
     __shared__ u32 ticket;
     const u64 chunk = blockIdx.x - TABLE_BLOCKS, chunks = gridDim.x - TABLE_BLOCKS,
@@ -111,7 +112,7 @@ __device__ __forceinline__ void weigh_tiles(const Job& job, Control& control) {
         before += weights[i];
     }
     if (threadIdx.x == 0) {
-        job.group_offsets[chunk] = all;
+        work.chunk_weights()[chunk] = all;
         __threadfence();
         ticket = atomicAdd(&control.tickets[TICKET_TABLES], 1);
     }
@@ -121,8 +122,8 @@ __device__ __forceinline__ void weigh_tiles(const Job& job, Control& control) {
     u64 total = 0;
     for (u64 base = 0; base < chunks; base += TABLE_THREADS) {
         const u64 k = base + threadIdx.x;
-        const u64 before_mine = block_exclusive_sum(k < chunks ? __ldcg(&job.group_offsets[k]) : 0, all);
-        if (k < chunks) job.group_offsets[k] = total + before_mine;
+        const u64 before_mine = block_exclusive_sum(k < chunks ? __ldcg(&work.chunk_weights()[k]) : 0, all);
+        if (k < chunks) work.chunk_weights()[k] = total + before_mine;
         total += all;
     }
     if (threadIdx.x != 0) return;
@@ -132,7 +133,7 @@ __device__ __forceinline__ void weigh_tiles(const Job& job, Control& control) {
 
 // Weight of all tiles before one, and what keeps a group below 256 tiles.
 __device__ __forceinline__ u64 weight_before(const Job& job, u32 group_weight, u32 tile) {
-    return job.group_offsets[tile / WEIGHED_TILES] + sizes_of(job, tile).before +
+    return CountView(job).chunk_weights()[tile / WEIGHED_TILES] + sizes_of(job, tile).before +
            (u64)tile * (group_weight / 255 + 1);
 }
 
@@ -204,7 +205,7 @@ __device__ __forceinline__ u32 first_tile_of(const Job& job, u32 group_weight, u
 // Where a table is written first: every one has a place of the largest size.
 constexpr u32 STORED_WORDS = 255;
 __device__ __forceinline__ u32* stored_table(const Job& job, u32 table) {
-    return reinterpret_cast<u32*>(job.table_section) + TABLE_SIZES_BYTES / 4 + table * STORED_WORDS;
+    return CountView(job).stored_tables() + TABLE_SIZES_BYTES / 4 + table * STORED_WORDS;
 }
 
 // What the warps of a block find out about a table.
@@ -245,7 +246,7 @@ __device__ __forceinline__ void store_bits(u32* words, u32 at, u64 value) {
 __device__ __forceinline__ void store_table(const Job& job, const TableShared& shared, u32 table, u32 bits) {
     const u32 words = (bits + 31) / 32;
     if (threadIdx.x < words) stored_table(job, table)[threadIdx.x] = shared.words[threadIdx.x];
-    if (threadIdx.x == 0) job.table_section[table] = (u8)words;
+    if (threadIdx.x == 0) CountView(job).table_lengths()[table] = (u8)words;
 }
 
 // What the symbols of a table cost, and their raw bits, by the warps of a block, after a barrier.
@@ -288,7 +289,7 @@ __device__ __forceinline__ bool find_counts(
     const Job& job, TableShared& shared, u32 table, bool has_entry, Counts& counts) {
     const u32 symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     // A table that comes from a sample has an escape.
-    counts.count = job.counts[table * ALPHABET + symbol] +
+    counts.count = CountView(job).symbol_counts()[table * ALPHABET + symbol] +
                    (symbol == ESCAPE && sample_step(job) > 1 && is_table_of_rows(table));
     u64 part = warp_sum_long(counts.count);
     if (lane == 0) shared.totals[warp] = part;
@@ -297,7 +298,7 @@ __device__ __forceinline__ bool find_counts(
     if (counts.total == 0) {
         // Never looked up, but copied with the others.
         if (has_entry) code_entries(job, table)[symbol] = make_uint2(0, 0);
-        if (symbol == 0) job.table_section[table] = 0;
+        if (symbol == 0) CountView(job).table_lengths()[table] = 0;
         return false;
     }
     counts.own = symbol < ESCAPE && counts.count >= 2 && counts.count * (4 * PARTS) >= 3 * counts.total;
@@ -529,5 +530,6 @@ __device__ __forceinline__ void tables(const Job& job) {
         make_frequencies(job, shared, raw);
     if (blockIdx.x != 0) return;
     if (threadIdx.x == 0) *code_entries(job, NO_TABLE) = make_uint2(HUFFMAN ? 0 : SCALE << 16, 0);
-    if (threadIdx.x >= TABLES && threadIdx.x < TABLE_SIZES_BYTES) job.table_section[threadIdx.x] = 0;
+    if (threadIdx.x >= TABLES && threadIdx.x < TABLE_SIZES_BYTES)
+        CountView(job).table_lengths()[threadIdx.x] = 0;
 }

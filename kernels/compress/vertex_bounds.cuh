@@ -10,8 +10,7 @@
 
 template <typename T>
 __device__ __forceinline__ T* limits_of(const Job& job, u64 tile) {
-    return reinterpret_cast<T*>(
-        job.words + tile * (sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64));
+    return BoundsView<T>(job).vertex_bounds(tile);
 }
 template <typename T>
 __device__ __forceinline__ T no_limit() {
@@ -94,7 +93,7 @@ constexpr i32 LIMIT_ROWS = TILE / 2;
 // and a word in the place of the masks says of which beyond those bits, and how many there are: tile >> bits
 // | (count - 1) << 27.
 constexpr i32 HARD_TILE_BITS = 21;
-__device__ __forceinline__ u32* hard_triangles(const Job& job) { return reinterpret_cast<u32*>(job.payload); }
+__device__ __forceinline__ u32* hard_triangles(const Job& job) { return ListsView(job).hard_triangles(); }
 __device__ __forceinline__ bool few_tiles(const Job& job) { return job.tiles() <= 1ull << HARD_TILE_BITS; }
 
 // Findings of half a tile: vertices of the closed tile that are zero, missing or have a sign to keep and,
@@ -333,6 +332,7 @@ __device__ __forceinline__ Found find_limits(const Job& job, const Constraints<T
 // themselves.
 template <typename T>
 __device__ __forceinline__ void sort_tiles(const Job& job) {
+    const ListsView work(job);
     if (blockIdx.x == 0) return decide<T>(job);
     Control& control = control_of(job);
     const u64 tile = (u64)(blockIdx.x - 1) * (32 * SORT_WARPS) + threadIdx.x;
@@ -361,13 +361,13 @@ __device__ __forceinline__ void sort_tiles(const Job& job) {
     const u64 at_plain = at[0] + (before_me & 0xffff), at_limited = at[1] + (before_me >> 16);
     if (!exists) return;
     if (plain) {
-        job.group_sizes[at_plain + __popc(plains & before)] = tile;
+        work.tile_lists()[at_plain + __popc(plains & before)] = tile;
     } else {
         const u64 at = at_limited + __popc(limited & before);
-        job.group_offsets[at] = tile;
-        job.symbols[at] = (u8)cells;
+        work.constrained()[at] = tile;
+        work.near_cells()[at] = (u8)cells;
     }
-    job.info[tile] = plain ? ALL_CODED : 0;
+    work.headers()[tile] = plain ? ALL_CODED : 0;
     nearness_of(job, tile).kind = plain ? PLAIN_TILE : OTHER_TILE;
 }
 
@@ -384,6 +384,7 @@ __device__ __forceinline__ u64 near_rows(const TileShape& shape, u32 cells) {
 // have so many.
 __device__ __forceinline__ void list_hard(
     const Job& job, u64 tile, u64 at, u32 count, u32 before, u32 lowers, u32 uppers) {
+    const ListsView work(job);
     const i32 lane = threadIdx.x & 31;
     u32* to = hard_triangles(job) + at + before;
     const u32 row = (u32)tile << 11 | (u32)lane << 6;
@@ -397,16 +398,17 @@ __device__ __forceinline__ void list_hard(
     }
     if (few_tiles(job)) return;
     for (u32 i = 32 * lane; i < count; i += 32 * 32)
-        job.masks[(at + i) / 32] = (u32)(tile >> HARD_TILE_BITS) | ((count - i < 32 ? count - i : 32) - 1)
-                                                                       << 27;
+        work.hard_tiles()[(at + i) / 32] =
+            (u32)(tile >> HARD_TILE_BITS) | ((count - i < 32 ? count - i : 32) - 1) << 27;
 }
 
 // Lists the whole tiles without zeros and missing values, from the end of the list of plain ones, and the
 // others between these: those with most work first, since no other work is left to hide the last ones.
 __device__ __forceinline__ void list_by_weight(const Job& job, Control& control) {
+    const ListsView work(job);
     const u64 threads = (u64)gridDim.x * blockDim.x;
     for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < control.limited_tiles; k += threads) {
-        const u64 tile = job.group_offsets[k];
+        const u64 tile = work.constrained()[k];
         const Nearness& entry = nearness_of(job, tile);
         if (entry.weighted == NOT_LISTED) continue;
         const u32 whole = entry.kind == WHOLE_TILE, weight = entry.weighted >> WEIGHT_AT;
@@ -414,7 +416,7 @@ __device__ __forceinline__ void list_by_weight(const Job& job, Control& control)
 #pragma unroll
         for (u32 w = 1; w < WEIGHTS; w++)
             if (w > weight) at += control.weighed[whole][w];
-        job.group_sizes[whole ? job.tiles() - 1 - at : control.plain_tiles + at] = tile;
+        work.tile_lists()[whole ? job.tiles() - 1 - at : control.plain_tiles + at] = tile;
     }
     if (blockIdx.x == 0 && threadIdx.x < 2) {
         u64 sum = 0;
@@ -427,6 +429,7 @@ __device__ __forceinline__ void list_by_weight(const Job& job, Control& control)
 // is whole.
 template <typename T>
 __device__ __forceinline__ void limits(const Job& job) {
+    const ListsView work(job);
     __shared__ LimitShared<T> shared;
     // The kernel before is the tuning, beside which this one works, or what this one needs.
     if (job.predictor == PREDICTOR_LORENZO) wait_for_kernel_before();
@@ -438,8 +441,8 @@ __device__ __forceinline__ void limits(const Job& job) {
     u32 next_cells = 0;
     auto fetch = [&](u64 k) {
         if (k >= count) return;
-        next = job.group_offsets[k];
-        next_cells = job.symbols[k];
+        next = work.constrained()[k];
+        next_cells = work.near_cells()[k];
     };
     fetch(blockIdx.x);
     const Constraints<T> c = constraints_of<T>(job, control);
@@ -517,7 +520,7 @@ __device__ __forceinline__ void limits(const Job& job) {
             entry.limited = all ? ~0ull : ALWAYS_LIMITED | (u64)even << 16 | (u64)odd << 32 | (u64)odd << 48;
             if (whole) entry.kind = WHOLE_TILE;
             entry.weighted = zero ? NOT_LISTED : (u32)at | weight << WEIGHT_AT;
-            if (zero) job.info[tile] = ALL_ZERO;
+            if (zero) work.headers()[tile] = ALL_ZERO;
         }
         at = __shfl_sync(FULL, at, 0);
         if (hard) list_hard(job, tile, at, hard, up_to - own, lowers, uppers);
@@ -563,15 +566,15 @@ __device__ __forceinline__ Corners<T> corners_of(const Job& job, const TileFinde
 template <typename T>
 __device__ __forceinline__ void lower_corners(const Job& job, u64 packed, T limit) {
     const Triangle t(packed);
-    constexpr u64 BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+    constexpr u64 SLOT = TILE_SLOT_BYTES<T> / sizeof(T);
     const i32 row = TILE * t.y, below = TILE * ((t.y + 1) & (TILE - 1)), after = (t.x + 1) & (TILE - 1);
-    u8* const own = job.words + t.tile * BYTES;
-    u8* const under = t.y == TILE - 1 ? own + job.tiles_x * BYTES : own;
-    u8* const far = t.x == TILE - 1 ? under + BYTES : under;
-    u8* const third = t.which == UPPER ? under : t.x == TILE - 1 ? own + BYTES : own;
-    lower_to(reinterpret_cast<T*>(own) + POSITIONS.at[row + t.x], limit);
-    lower_to(reinterpret_cast<T*>(far) + POSITIONS.at[below + after], limit);
-    lower_to(reinterpret_cast<T*>(third) + POSITIONS.at[t.which == UPPER ? below + t.x : row + after], limit);
+    T* const own = limits_of<T>(job, t.tile);
+    T* const under = t.y == TILE - 1 ? own + job.tiles_x * SLOT : own;
+    T* const far = t.x == TILE - 1 ? under + SLOT : under;
+    T* const third = t.which == UPPER ? under : t.x == TILE - 1 ? own + SLOT : own;
+    lower_to(own + POSITIONS.at[row + t.x], limit);
+    lower_to(far + POSITIONS.at[below + after], limit);
+    lower_to(third + POSITIONS.at[t.which == UPPER ? below + t.x : row + after], limit);
 }
 
 constexpr i32 BOUND_WARPS = 4;
@@ -580,6 +583,7 @@ constexpr i32 BOUND_WARPS = 4;
 // critical points. What takes the ladder waits for others that do.
 template <typename T>
 __device__ __forceinline__ void bounds(const Job& job) {
+    const ListsView work(job);
     Control& control = control_of(job);
     const Constraints<T> c = constraints_of<T>(job, control);
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -610,7 +614,7 @@ __device__ __forceinline__ void bounds(const Job& job) {
             next_exists = k + 1 < chunks || lane <= in_last;
             if (next_exists) next = hard_triangles(job)[at];
         } else {
-            const u32 word = job.masks[k];
+            const u32 word = work.hard_tiles()[k];
             next_exists = lane <= word >> 27;
             if (next_exists)
                 next = (u64)(word & ((1u << 27) - 1)) << (HARD_TILE_BITS + 11) | hard_triangles(job)[at];
@@ -670,7 +674,7 @@ __device__ __forceinline__ void bounds(const Job& job) {
     if (job.halo | job.pin) {
         for (u64 k = start; k < control.limited_tiles; k += blocks_of_grid() * BOUND_WARPS) {
             // Owned vertices on the border of the grid.
-            const u64 tile = job.group_offsets[k];
+            const u64 tile = work.constrained()[k];
             const TileShape shape = tile_shape(job, tile);
             for (i32 i = lane; i < 4 * TILE; i += 32) {
                 const i32 side = i >> 5, along = i & 31;
@@ -701,6 +705,7 @@ __device__ __forceinline__ void bounds(const Job& job) {
 // limits.
 template <typename T>
 __device__ __forceinline__ void anchors(const Job& job) {
+    const AnchorsView<T> work(job);
     typedef typename Real<T>::Pair P;
     Control& control = control_of(job);
     const u64 tile = (u64)blockIdx.x * blockDim.x + threadIdx.x;
@@ -710,7 +715,7 @@ __device__ __forceinline__ void anchors(const Job& job) {
     if (tile < job.tiles()) {
         const Constraints<T> c = constraints_of<T>(job, control);
         const TileShape shape = tile_shape(job, tile);
-        const bool has_limit = !(job.info[tile] & ALL_CODED);
+        const bool has_limit = !(work.headers()[tile] & ALL_CODED);
         P values[9];
         values[0] = Real<T>::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0),
             *vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0));
@@ -752,8 +757,8 @@ __device__ __forceinline__ void anchors(const Job& job) {
                 (T)control.quantizer.width[ANCHOR_LEVEL][0], (T)control.quantizer.inverse[ANCHOR_LEVEL][0], c,
                 is_tight(limit), is_tight(limit) ? limit : Real<T>::MAX, max_error, exact);
         }
-        reinterpret_cast<P*>(job.anchors)[tile] = values[3 * j + i];
-        reinterpret_cast<int4*>(job.anchor_codes)[tile] = make_int4(code.qu, code.qv, code.id, 0);
+        work.anchors()[tile] = values[3 * j + i];
+        work.anchor_codes()[tile] = make_int4(code.qu, code.qv, code.id, 0);
         coded = code.id < EXACT;
     } else {
         after_kernel_before();

@@ -123,6 +123,7 @@ __device__ __forceinline__ bool read_chunks(const Job& job, const DecodeTables<H
 template <typename T>
 __device__ __forceinline__ bool place_chunks(
     const Job& job, const u8* raw_bits, DecodeGroup& shared, i32 number, u64 first, u64 end, u32& exact) {
+    const DecodeView<T> work(job);
     typedef typename Payload<T>::Type P;
     const i32 lane = threadIdx.x & 31;
     BatchLists& lists = shared.lists;
@@ -208,7 +209,7 @@ __device__ __forceinline__ bool place_chunks(
                 }
                 if (!bad) {
                     const u64 vertex = (batch + t) * TILE_VERTICES + position;
-                    u8* const to = job.symbols + vertex;
+                    u8* const to = work.symbols() + vertex;
                     if (clears) {
                         uint4* const first_of_row = reinterpret_cast<uint4*>(to - (position & 31));
                         first_of_row[0] = first_of_row[1] = make_uint4(0, 0, 0, 0);
@@ -220,15 +221,14 @@ __device__ __forceinline__ bool place_chunks(
                         exact += symbol == STORED;
                         const u64 low = shared.raw[slot][0][lane],
                                   high = sizeof(T) == 8 || found & FOUND_MORE ? shared.raw[slot][1][lane] : 0;
-                        reinterpret_cast<P*>(job.payload)[vertex] = Payload<T>::make(low, high);
+                        work.raw()[vertex] = Payload<T>::make(low, high);
                         if (has_digits(symbol, position) && symbol != STORED) {
                             const u32 own = raw_bits[symbol];
                             const u32 digits = (u32)(own == 0   ? low
                                                      : own < 64 ? low >> own | high << (64 - own)
                                                                 : high);
                             // In the place of the anchor's value, which is made from it.
-                            reinterpret_cast<typename Real<T>::Pair*>(job.anchors)[batch + t].x =
-                                Real<T>::from_bits(digits);
+                            work.anchors()[batch + t].x = Real<T>::from_bits(digits);
                         }
                     }
                 }
@@ -239,14 +239,14 @@ __device__ __forceinline__ bool place_chunks(
             if (from + 64 < entries) next = plan(from + 64);
             meet<DECODE_ROLES>(number);
         }
-        if (exists) job.steps[batch + lane] = shared.steps[lane];
+        if (exists) work.steps()[batch + lane] = shared.steps[lane];
     }
     return bad;
 }
 
 // Grid: any. Block: 32 * DECODE_WARPS, one or two warps for a group at a time. Dynamic shared: DecodeShared.
 // Symbols, payloads, masks and info of the tiles of streams with this coder; nothing for others. Symbols of a
-// step of 32 positions are written only where one of them is in a list: job.steps says which.
+// step of 32 positions are written only where one of them is in a list: the steps of the tile say which.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void decode_groups(const Job& job) {
     LAUNCHED_SHARED(DecodeShared<HUFFMAN>, shared);
@@ -279,9 +279,9 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
         const u32 table = threadIdx.x / (SECTORS + 1), sector = threadIdx.x % (SECTORS + 1);
         if (table < FIRST_SHARED_TABLE) {
             const void* const at =
-                sector < SECTORS
-                    ? static_cast<const void*>(job.slots + table * (SCALE / SLOTS_PER_START) + 32 * sector)
-                    : static_cast<const void*>(job.tables + table * ALPHABET);
+                sector < SECTORS ? static_cast<const void*>(ParseView(job).slot_starts() +
+                                                            table * (SCALE / SLOTS_PER_START) + 32 * sector)
+                                 : static_cast<const void*>(ParseView(job).tables() + table * ALPHABET);
             prefetch_near(at);
         }
     }

@@ -29,6 +29,7 @@ struct RowDecoder {
 
     // What comes before the rows of a batch: info words, masks.
     __device__ __forceinline__ u32 read_head(u64 batch, bool exists) {
+        const DecodeView<T> work(job);
         const i32 lane = threadIdx.x & 31;
         const u32 mode = decoder.head_step(exists, TILE_MODE);
         bad |= warp_or(mode >= 9 * TIERS) != 0;
@@ -42,7 +43,7 @@ struct RowDecoder {
 #pragma unroll
         for (i32 plane = 0; plane < 2; plane++)
             counts[plane] = decoder.raw(exists && has_mask_list(mode_in(info), plane) ? MASK_COUNT_BITS : 0);
-        if (exists) job.info[batch + lane] = info, job.steps[batch + lane] = cls ? FULL : 0;
+        if (exists) work.headers()[batch + lane] = info, work.steps()[batch + lane] = cls ? FULL : 0;
         __syncwarp();
         bad = decode_masks(job, decoder, shared.masks, batch, info, exists, counts);
         return cls ? info : 0;
@@ -66,17 +67,19 @@ struct RowDecoder {
         }
         if (bits) {
             exact += symbol == STORED;
-            reinterpret_cast<P*>(job.payload)[vertex] = Payload<T>::make(low, high);
+            DecodeView<T>(job).raw()[vertex] = Payload<T>::make(low, high);
         }
         return symbol;
     }
     // The rows of a tile of a class above 0.
     __device__ __forceinline__ void read_tile(u64 tile, u32 info) {
+        const DecodeView<T> work(job);
         const i32 lane = threadIdx.x & 31;
         const u32 cls = class_in(info, 0), nothing = decoder.place_of(TABLES);
         const TileShape shape = tile_shape(job, tile);
         u32 active = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0, left;
-        if (mode_in(info) != 0) active &= ~(job.masks[tile * 64 + lane] | job.masks[tile * 64 + TILE + lane]);
+        if (mode_in(info) != 0)
+            active &= ~(work.masks()[tile * 64 + lane] | work.masks()[tile * 64 + TILE + lane]);
         if (cls == DENSE_CLASS) {
             left = active;
         } else {
@@ -121,7 +124,7 @@ struct RowDecoder {
             if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) symbol = read_raw(symbol, first + x);
             if (some) row[x] = (u8)symbol;
         }
-        uint4* const to = reinterpret_cast<uint4*>(job.symbols + first);
+        uint4* const to = words_at<uint4>(work.symbols() + first);
         u32 words[TILE / 4];
 #pragma unroll
         for (i32 k = 0; k < TILE / 4; k++) words[k] = reinterpret_cast<const u32*>(row)[k];

@@ -227,6 +227,7 @@ __device__ __forceinline__ void report_damage(const Job& job) {
 
 // A decoding table by a block.
 __device__ __forceinline__ void open_table(const Job& job, u32 table) {
+    const ParseView work(job);
     __shared__ TableReader shared;
     const u32 k = threadIdx.x, lane = k & 31;
     const u32* const stream = reinterpret_cast<const u32*>(job.stream);
@@ -264,9 +265,10 @@ __device__ __forceinline__ void open_table(const Job& job, u32 table) {
         after_kernel_before();
     if (!coded) return;
     if (codes)
-        make_code_table(reinterpret_cast<u16*>(job.codes) + table * CODES, shared, good, mine);
+        make_code_table(work.huffman_codes() + table * CODES, shared, good, mine);
     else
-        make_slot_table(job.tables + table * ALPHABET, job.slots + table * STARTS_BYTES, shared, good, mine);
+        make_slot_table(
+            work.tables() + table * ALPHABET, work.slot_starts() + table * STARTS_BYTES, shared, good, mine);
     if (k < 32 && !good && !(inside && size == 0)) report_damage(job);
 }
 
@@ -320,6 +322,7 @@ struct GroupSums {
 // stream.
 constexpr u32 PART_WORDS = 2 * OPEN_THREADS, MOST_FIRST_WORDS = (HEADER_BYTES + (u32)TABLE_SECTION_BYTES) / 4;
 __device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 blocks) {
+    const ParseView work(job);
     __shared__ GroupSums shared;
     const u32 k = threadIdx.x, lane = k & 31, warp = k >> 5;
     // (There is no memory for 2^31 tiles.)
@@ -397,10 +400,10 @@ __device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 block
         for (u32 i = 0; i < 2; i++) {
             const u32 g = number + i, size = about[i] & (u32)GROUP_BYTES_MASK;
             if (!here[i]) continue;
-            job.group_offsets[g] = offset;
+            work.group_offsets()[g] = offset;
             // The first tile in 34 bits, more than a grid of restore has, the tiles less one in 8, the bytes
             // in fours in 22.
-            job.group_sizes[g] = tile << 30 | (u64)(counts[i] - 1) << 22 | size / 4;
+            work.group_sizes()[g] = tile << 30 | (u64)(counts[i] - 1) << 22 | size / 4;
             offset += size;
             tile += counts[i];
             bad |= size < STATE_BYTES || size % 4 != 0;

@@ -19,7 +19,7 @@ static_assert(sizeof(Control) <= RESTORE_TABLES_AT &&
     "the tables have their place");
 template <typename T>
 __device__ __forceinline__ RestoreTables<T>& restore_tables(const Job& job) {
-    return *reinterpret_cast<RestoreTables<T>*>(job.control + RESTORE_TABLES_AT);
+    return *ReconstructView<T>(job).tables(RESTORE_TABLES_AT);
 }
 
 // By all threads of a block.
@@ -44,18 +44,18 @@ __device__ __forceinline__ void make_restore_tables(const Job& job, const Contro
 // The base codes that an anchor adds to those before it, and whether it has a code.
 template <typename T>
 __device__ __forceinline__ bool anchor_code(const Job& job, u64 index, Code& code, u32& symbol) {
-    const u32 info = job.info[index], mode = info & 255;
+    const ReconstructView<T> work(job);
+    const u32 info = work.headers()[index], mode = info & 255;
     code = {0, 0, 0};
     symbol = SYMBOL_ZERO;
-    if (mode != 0 && ((job.masks[index * 64] | job.masks[index * 64 + TILE]) & 1)) return false;
+    if (mode != 0 && ((work.masks()[index * 64] | work.masks()[index * 64 + TILE]) & 1)) return false;
     if (!has_codes(mode)) return false;
     if (class_in(info, 0) == 0) return true;
-    symbol = job.symbols[index * TILE_VERTICES];
+    symbol = work.symbols()[index * TILE_VERTICES];
     if (symbol == STORED) return false;
     typedef typename Payload<T>::Type P;
     u64 raw = 0;
-    if (symbol_raw_bits(symbol))
-        raw = Payload<T>::low(reinterpret_cast<const P*>(job.payload)[index * TILE_VERTICES]);
+    if (symbol_raw_bits(symbol)) raw = Payload<T>::low(work.raw()[index * TILE_VERTICES]);
     code = decode_symbol(symbol, raw);
     return true;
 }
@@ -72,6 +72,7 @@ __device__ __forceinline__ bool is_lorenzo_as_expected(const Job& job, const Con
 // sum to, 32 of them for each step back (anchor_scan.cuh).
 template <typename T>
 __device__ __forceinline__ void anchor_values(const Job& job) {
+    const DecodeView<T> work(job);
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
     __shared__ AnchorSums shared;
@@ -105,20 +106,19 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
             const i32 id = (i32)ids[i];
             // Not by the cache of the multiprocessor: other blocks' anchors, in whose place digits are still,
             // may be in the same line.
-            const u32 digits =
-                id ? (u32)Real<T>::bits(__ldcg(&reinterpret_cast<const P*>(job.anchors)[index].x)) : 0;
+            const u32 digits = id ? (u32)Real<T>::bits(__ldcg(&work.anchors()[index].x)) : 0;
             const u32 mask = (1u << (2 * id)) - 1;
             const T w = (T)control.quantizer.width[ANCHOR_LEVEL][id];
             const i32 qu = join_code((i32)sums[i].x, digits & mask, id);
             const i32 qv = join_code((i32)sums[i].y, digits >> (2 * id) & mask, id);
             value = Real<T>::pair(T(0) + (T)qu * w, T(0) + (T)qv * w);
         } else if (symbols[i] == STORED) {
-            const Q raw = reinterpret_cast<const Q*>(job.payload)[index * TILE_VERTICES];
+            const Q raw = work.raw()[index * TILE_VERTICES];
             const T a = Real<T>::from_bits(Payload<T>::low(raw)),
                     b = Real<T>::from_bits(Payload<T>::second(raw));
             if (!is_missing(a, b, control.fill_bits)) value = Real<T>::pair(a, b);
         }
-        reinterpret_cast<P*>(job.anchors)[index] = value;
+        work.anchors()[index] = value;
     }
 }
 
@@ -215,18 +215,19 @@ __device__ __forceinline__ void mark_hidden(u8* symbols, u32 low, u32 high) {
 // Values written after the predictions, which did not see them: missing vertices, masked and stored ones.
 template <typename T>
 __device__ __noinline__ void restore_unseen(const Job& job, const u8* symbols, u64 index, bool missing) {
+    const ReconstructView<T> work(job);
     const i32 lane = threadIdx.x & (HALF - 1);
     const TileShape shape = wide_tile_shape(job, index);
     T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
     const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride,
               stride_v = job.v_layout.stride;
-    if ((job.info[index] & 255) % 3 == MASK_SOME) {
+    if ((work.headers()[index] & 255) % 3 == MASK_SOME) {
         const Control& control = control_of(job);
         const T fill_u = Real<T>::from_bits(control.fill[0]), fill_v = Real<T>::from_bits(control.fill[1]);
 #pragma unroll 1
         for (i32 y = 0; y < TILE; y++) {
-            const u32 fill = job.masks[index * 64 + TILE + y];
+            const u32 fill = work.masks()[index * 64 + TILE + y];
 #pragma unroll 1
             for (i32 x = lane; x < TILE; x += HALF)
                 if (fill >> x & 1) {
@@ -241,8 +242,7 @@ __device__ __noinline__ void restore_unseen(const Job& job, const u8* symbols, u
             if (symbols[k] != STORED) continue;
             i32 x, y;
             place_of(k, x, y);
-            const auto raw =
-                reinterpret_cast<const typename Payload<T>::Type*>(job.payload)[index * TILE_VERTICES + k];
+            const auto raw = work.raw()[index * TILE_VERTICES + k];
             u[y * pitch_u + x * stride_u] = Real<T>::from_bits(Payload<T>::low(raw));
             v[y * pitch_v + x * stride_v] = Real<T>::from_bits(Payload<T>::second(raw));
         }
@@ -264,6 +264,7 @@ __device__ __forceinline__ void expect_payload(const Q* payload, u32 four) {
 template <typename T>
 __device__ __forceinline__ void restore_pair(
     const Job& job, const Control& control, RestorePair<T>& shared, u64 index) {
+    const ReconstructView<T> work(job);
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
     const RestoreTables<T>& tables = restore_tables<T>(job);
@@ -272,20 +273,20 @@ __device__ __forceinline__ void restore_pair(
     u8* const symbols = shared.symbols[half];
     // Symbols along the sides below and on the right, coarse ones first, where vertices inside are to be.
     u8* const far_sides = reinterpret_cast<u8*>(lattice.even + EVEN + 1);
-    const Q* const payload = reinterpret_cast<const Q*>(job.payload) + index * TILE_VERTICES;
+    const Q* const payload = work.raw() + index * TILE_VERTICES;
     const u64 below = index + job.tiles_x, right = index + 1;
-    const u32 info = job.info[index] & 255, info_below = job.info[below] & 255,
-              info_right = job.info[right] & 255;
-    u32 steps = job.steps[index], steps_below = job.steps[below], steps_right = job.steps[right];
+    const u32 info = work.headers()[index] & 255, info_below = work.headers()[below] & 255,
+              info_right = work.headers()[right] & 255;
+    u32 steps = work.steps()[index], steps_below = work.steps()[below], steps_right = work.steps()[right];
     if (lane < 4)
         lattice.even[(lane & 1 ? HALF : 0) + (lane & 2 ? HALF * EVEN : 0)] =
-            reinterpret_cast<const P*>(job.anchors)[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
+            work.anchors()[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
 #pragma unroll
     for (i32 k = 0; k < TILE_VERTICES / 16 / HALF; k++) {
         const i32 word = HALF * k + lane;
         uint4 some = make_uint4(0, 0, 0, 0);
         if (steps >> (word >> 1) & 1) {
-            some = reinterpret_cast<const uint4*>(job.symbols + index * TILE_VERTICES)[word];
+            some = words_at<uint4>(work.symbols() + index * TILE_VERTICES)[word];
             if (k == 0) {
                 // All but the finest level.
                 expect_payload(payload + 16 * lane, some.x);
@@ -299,7 +300,8 @@ __device__ __forceinline__ void restore_pair(
     __syncwarp();
     const bool masked = __any_sync(FULL, info | info_below | info_right);
     auto hidden_rows = [&](u64 tile, i32 y) -> u32 {
-        return job.masks[tile * 64 + y] | job.masks[tile * 64 + TILE + y];
+        const TileView tiles(job);
+        return tiles.masks()[tile * 64 + y] | tiles.masks()[tile * 64 + TILE + y];
     };
     if (masked) {
         if (!has_codes(info_below)) steps_below = 0;
@@ -320,8 +322,8 @@ __device__ __forceinline__ void restore_pair(
         const i32 level = part == 0 ? 0 : __clz(number) - 27, n = HALF >> level, i = number - n;
         const i32 on_row = n * n + i, on_column = n * (2 * n + i);
         u32 bottom = SYMBOL_ZERO, last = SYMBOL_ZERO;
-        if (steps_below >> (on_row >> 5) & 1) bottom = job.symbols[below * TILE_VERTICES + on_row];
-        if (steps_right >> (on_column >> 5) & 1) last = job.symbols[right * TILE_VERTICES + on_column];
+        if (steps_below >> (on_row >> 5) & 1) bottom = work.symbols()[below * TILE_VERTICES + on_row];
+        if (steps_right >> (on_column >> 5) & 1) last = work.symbols()[right * TILE_VERTICES + on_column];
         if (masked) {
             const i32 along = (2 * i + 1) << level;
             if (info_below && hidden_rows(below, 0) >> along & 1) bottom = HIDDEN;
@@ -407,6 +409,7 @@ __device__ __forceinline__ void restore_pair(
 template <typename T>
 __device__ __forceinline__ void restore_tile(
     const Job& job, const Control& control, RestoreTile<T>& shared, u64 index) {
+    const ReconstructView<T> work(job);
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
     const i32 lane = threadIdx.x & 31;
@@ -415,11 +418,11 @@ __device__ __forceinline__ void restore_tile(
     T* out_u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     T* out_v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
     const RestoreTables<T>& tables = restore_tables<T>(job);
-    const Q* const payload = reinterpret_cast<const Q*>(job.payload);
+    const Q* const payload = work.raw();
     P* values = shared.values;
     // Own symbols; blocks of class 0 are all zero.
-    const u32 info = job.info[index], mode = info & 255;
-    const u32* masks = job.masks + index * 64;
+    const u32 info = work.headers()[index], mode = info & 255;
+    const u32* masks = work.masks() + index * 64;
     if (!has_codes(mode)) {
         // Nothing but zeros or missing values.
         const T fill_u = Real<T>::from_bits(control.fill[0]), fill_v = Real<T>::from_bits(control.fill[1]);
@@ -432,9 +435,9 @@ __device__ __forceinline__ void restore_tile(
         return;
     }
     {
-        const u32* from = reinterpret_cast<const u32*>(job.symbols + index * TILE_VERTICES);
+        const u32* from = words_at<u32>(work.symbols() + index * TILE_VERTICES);
         u32* to = reinterpret_cast<u32*>(shared.symbols);
-        const u32 steps = has_codes(mode) ? job.steps[index] : 0;
+        const u32 steps = has_codes(mode) ? work.steps()[index] : 0;
 #pragma unroll
         for (i32 k = 0; k < 8; k++) {
             const i32 word = 32 * k + lane;
@@ -442,7 +445,7 @@ __device__ __forceinline__ void restore_tile(
         }
     }
     // Corners.
-    const P* anchor = reinterpret_cast<const P*>(job.anchors);
+    const P* anchor = work.anchors();
     if (lane < 4) {
         const i32 x = lane & 1 ? TILE : 0, y = lane & 2 ? TILE : 0;
         if (x < width && y < height)
@@ -469,12 +472,12 @@ __device__ __forceinline__ void restore_tile(
             u32 symbol;
             bool masked = false;
             if (far) {
-                const u32 m = job.info[owner] & 255;
-                const u32 steps = has_codes(m) ? job.steps[owner] : 0;
-                symbol = steps >> (position >> 5) & 1 ? job.symbols[owner * TILE_VERTICES + position]
+                const u32 m = work.headers()[owner] & 255;
+                const u32 steps = has_codes(m) ? work.steps()[owner] : 0;
+                symbol = steps >> (position >> 5) & 1 ? work.symbols()[owner * TILE_VERTICES + position]
                                                       : SYMBOL_ZERO;
                 if (m != 0) {
-                    const u32* rows = job.masks + owner * 64 + (vertical ? y : 0);
+                    const u32* rows = work.masks() + owner * 64 + (vertical ? y : 0);
                     masked = (rows[0] | rows[TILE]) >> (vertical ? 0 : x) & 1;
                 }
             } else {
@@ -589,7 +592,7 @@ __device__ __forceinline__ void restore_others(const Job& job) {
     for (u64 first = warp; first < job.tiles(); first += 32 * warps) {
         const u64 mine = first + (threadIdx.x & 31) * warps;
         const bool is_here =
-            mine < job.tiles() && (stored || is_last || !is_paired(job, mine, job.info[mine]));
+            mine < job.tiles() && (stored || is_last || !is_paired(job, mine, TileView(job).headers()[mine]));
         for (u32 left = __ballot_sync(FULL, is_here); left; left &= left - 1) {
             const u64 index = first + (__ffs(left) - 1) * warps;
             if (stored)
@@ -611,7 +614,8 @@ __device__ __forceinline__ void restore(const Job& job) {
     const u64 first = 2 * ((u64)blockIdx.x * RESTORE_WARPS + (threadIdx.x >> 5));
     if (blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
     if (is_coded_by(control, PREDICTOR_HIERARCHICAL)) {
-        const bool mine = first + half < job.tiles() && is_paired(job, first + half, job.info[first + half]);
+        const bool mine =
+            first + half < job.tiles() && is_paired(job, first + half, TileView(job).headers()[first + half]);
         // A half without a tile does the same as the other.
         if (__any_sync(FULL, mine))
             restore_pair<T>(job, control, shared[threadIdx.x >> 5], first + (mine ? half : half ^ 1));

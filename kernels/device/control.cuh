@@ -2,6 +2,7 @@
 // which the first kernel sets to zero.
 #pragma once
 #include "device/ptx.cuh"
+#include "device/workspace.cuh"
 #include "device/reduce.cuh"
 #include "grid/field.cuh"
 #include "grid/missing.cuh"
@@ -81,9 +82,7 @@ __device__ __forceinline__ bool has_missing(const Control& control) {
 // Whether zeros keep their signs.
 __device__ __forceinline__ bool is_lossless(const Control& control) { return control.bound == 0.0; }
 
-__device__ __forceinline__ Control& control_of(const Job& job) {
-    return *reinterpret_cast<Control*>(job.control);
-}
+__device__ __forceinline__ Control& control_of(const Job& job) { return *ControlView(job).control(); }
 
 // Whether this is the last block of the grid to come here: it sees what all others wrote.
 __device__ inline bool last_block(Control& control, i32 ticket) {
@@ -116,7 +115,7 @@ struct alignas(16) Nearness {
 };
 static_assert(sizeof(Nearness) == NEARNESS_BYTES, "a tile has its place");
 __device__ __forceinline__ Nearness& nearness_of(const Job& job, u64 tile) {
-    return reinterpret_cast<Nearness*>(job.nearness)[tile];
+    return NearnessView(job).tiles()[tile];
 }
 __device__ __forceinline__ float float_down(float x) { return x; }
 __device__ __forceinline__ float float_down(double x) { return __double2float_rd(x); }

@@ -19,8 +19,11 @@ struct DecodeTables {
 // Copies the tables from global to shared memory. Call with a block of THREADS.
 template <u32 THREADS>
 __device__ __forceinline__ void copy_decode_tables(const Job& job, DecodeTables<false>& tables) {
-    const uint4* const entries = reinterpret_cast<const uint4*>(job.tables + FIRST_SHARED_TABLE * ALPHABET);
-    const uint4* const starts = reinterpret_cast<const uint4*>(job.slots + FIRST_SHARED_TABLE * STARTS_BYTES);
+    const ParseView work(job);
+    const uint4* const entries =
+        reinterpret_cast<const uint4*>(work.tables() + FIRST_SHARED_TABLE * ALPHABET);
+    const uint4* const starts =
+        reinterpret_cast<const uint4*>(work.slot_starts() + FIRST_SHARED_TABLE * STARTS_BYTES);
     uint4* const to = reinterpret_cast<uint4*>(tables.bytes);
     constexpr u32 ENTRY_FOURS = ALPHABET / 4, START_FOURS = STARTS_BYTES / 16,
                   TABLE_FOURS = DECODE_TABLE_BYTES / 16;
@@ -80,8 +83,9 @@ struct Decoder {
     // Starts a group. False if a state is below 2^16, which no encoder writes.
     __device__ __forceinline__ bool open(
         const Job& job, const DecodeTables<HUFFMAN>& tables, GroupWords& words, u64 group) {
-        const u8* const bytes = job.stream + job.group_offsets[group];
-        const u32 lane = threadIdx.x & 31, count = (u32)(job.group_sizes[group] & 0x3fffff) << 2;
+        const ParseView work(job);
+        const u8* const bytes = job.stream + work.group_offsets()[group];
+        const u32 lane = threadIdx.x & 31, count = (u32)(work.group_sizes()[group] & 0x3fffff) << 2;
         this->job = &job;
         this->tables = HUFFMAN ? 0 : shared_place(tables.bytes) - FIRST_SHARED_TABLE * DECODE_TABLE_BYTES;
         // warp_or keeps the compiler from recomputing one address from the other.
@@ -183,8 +187,9 @@ struct Decoder {
         return found;
     }
     __device__ __forceinline__ u32 code_step(bool active, u32 place) {
-        const u32 entry = active ? *reinterpret_cast<const u16*>(reinterpret_cast<const u8*>(job->codes) +
-                                                                 (place + sizeof(u16) * (x & (CODES - 1))))
+        const u32 entry = active ? *reinterpret_cast<const u16*>(
+                                       reinterpret_cast<const u8*>(ParseView(*job).huffman_codes()) +
+                                       (place + sizeof(u16) * (x & (CODES - 1))))
                                  : 0;
         x >>= entry >> 8;
         return entry & 255;
@@ -196,8 +201,9 @@ struct Decoder {
             symbol = code_step(active, table * STRIDE);
         } else if (active) {
             const u32 key = slot_key(x);
-            const u32* const end = job->tables + (table + 1) * ALPHABET;
-            const u32* at = end - ALPHABET + job->slots[table * STARTS_BYTES + (key >> (32 - 8))];
+            const ParseView work(*job);
+            const u32* const end = work.tables() + (table + 1) * ALPHABET;
+            const u32* at = end - ALPHABET + work.slot_starts()[table * STARTS_BYTES + (key >> (32 - 8))];
             const u32 four[4] = {at[0], at[1], at[2], at[3]};
             u32 found = min(min(key - four[0], key - four[1]), key - four[2]);
             if (four[3] <= key)

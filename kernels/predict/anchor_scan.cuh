@@ -22,9 +22,10 @@ struct AnchorScan {
 
     __device__ __forceinline__ explicit AnchorScan(const Job& job) {
         const u32 chunks = ((u32)job.tiles() + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK;
-        own = reinterpret_cast<BaseSums*>(job.anchor_scan);
-        all = own + chunks;
-        states = reinterpret_cast<u32*>(all + chunks);
+        const AnchorSumsView work(job);
+        own = work.own();
+        all = work.all(chunks);
+        states = work.states(chunks);
     }
     // Call with one thread.
     __device__ __forceinline__ void say(u32 chunk, u32 state, const BaseSums& sums) const {

@@ -49,13 +49,14 @@ __device__ __noinline__ u32 last_in_tree(const u32* words, u32 n, u32 i) {
 }
 
 __device__ __forceinline__ u32* column_tree(const Job& job) {
-    return job.anchor_scan + tree_words(job.tiles());
+    return CodedAnchorsView(job).tree() + tree_words(job.tiles());
 }
 
 // Records which anchors have a code. Call with a warp that has 32 consecutive tiles from a multiple of 32.
 __device__ __forceinline__ void note_coded_anchors(const Job& job, u64 tile, bool coded) {
     const u32 all = __ballot_sync(FULL, coded);
-    if ((threadIdx.x & 31) == 0) add_to_tree(job.anchor_scan, (u32)job.tiles(), (u32)(tile / 32), all);
+    if ((threadIdx.x & 31) == 0)
+        add_to_tree(CodedAnchorsView(job).tree(), (u32)job.tiles(), (u32)(tile / 32), all);
     // With a single column the chain is the column.
     if (job.tiles_x == 1 || !coded || (u32)tile % (u32)job.tiles_x != 0) return;
     const u32 y = (u32)tile / (u32)job.tiles_x;
@@ -65,7 +66,7 @@ __device__ __forceinline__ void note_coded_anchors(const Job& job, u64 tile, boo
 // The last tile before this one in the chain of anchors that has a code, or NO_TILE.
 __device__ __forceinline__ u32 last_coded_anchor(const Job& job, const TileShape& shape, u64 index) {
     const u32 first_of_row = job.tiles_x == 1 ? 0 : (u32)(index - shape.tx);
-    const u32 tile = last_in_tree(job.anchor_scan, (u32)job.tiles(), (u32)index);
+    const u32 tile = last_in_tree(CodedAnchorsView(job).tree(), (u32)job.tiles(), (u32)index);
     if (tile != NO_TILE && tile >= first_of_row) return tile;
     if (job.tiles_x == 1) return NO_TILE;
     const u32 row = last_in_tree(column_tree(job), (u32)job.tiles_y, (u32)shape.ty);

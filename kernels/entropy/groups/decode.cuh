@@ -21,6 +21,7 @@ __device__ __forceinline__ i32 sum_in_list(i32 value, u32 begins, i32 open) {
 template <bool HUFFMAN, typename Lists>
 __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists,
     u64 batch, u32 my_info, bool exists, const u32 (&counts)[2]) {
+    const TileView work(job);
     const i32 lane = threadIdx.x & 31;
     // Columns << 8 | rows that the lane's tile owns.
     u32 owned = 0;
@@ -32,7 +33,7 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
     const u32 masked = warp_or(__ballot_sync(FULL, exists && mode_in(my_info) != 0));
     if (masked == 0) return false;
     for (u32 left = masked; left; left &= left - 1) {
-        u32* const rows = job.masks + (batch + __ffs(left) - 1) * 64;
+        u32* const rows = work.masks() + (batch + __ffs(left) - 1) * 64;
         rows[lane] = rows[TILE + lane] = 0;
     }
     i32 list_count, entries;
@@ -57,7 +58,8 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         const bool fits = number < 32 * (i32)((mine >> 8) + 7 >> 3) && (u32)(number & 31) < (mine & 255);
         if (warp_or(active && !fits)) return true;
         if (active)
-            atomicOr(&job.masks[index * 64 + (name & 1) * TILE + (number & 31)], byte << 8 * (number >> 5));
+            atomicOr(
+                &work.masks()[index * 64 + (name & 1) * TILE + (number & 31)], byte << 8 * (number >> 5));
     }
     __syncwarp();
     // Several tiles at a time, to overlap their loads. Masks were written by atomics, so the L1 cache is
@@ -70,7 +72,7 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         for (i32 i = 0; i < AHEAD; i++) {
             tiles[i] = left ? __ffs(left) - 1 : tiles[0];
             left &= left - 1;
-            const u32* const from = job.masks + (batch + tiles[i]) * 64 + lane;
+            const u32* const from = work.masks() + (batch + tiles[i]) * 64 + lane;
             rows[i][0] = __ldcg(from);
             rows[i][1] = __ldcg(from + TILE);
         }
@@ -93,7 +95,7 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
                     }
                     row &= all;
                 }
-                job.masks[(batch + tiles[i]) * 64 + plane * TILE + lane] = row;
+                work.masks()[(batch + tiles[i]) * 64 + plane * TILE + lane] = row;
             }
         }
     }
@@ -103,7 +105,7 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
 
 // Tiles of a group, as factz_parse packs them.
 __device__ __forceinline__ void tiles_of_group(const Job& job, u64 group, u64& first, u64& end) {
-    const u64 about = job.group_sizes[group];
+    const u64 about = ParseView(job).group_sizes()[group];
     first = warp_or((u32)(about >> 30));
     end = first + warp_or((u32)(about >> 22) & 255) + 1;
 }
@@ -148,6 +150,6 @@ __device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& deco
     for (i32 plane = 0; plane < 2; plane++)
         mask_counts[plane] =
             decoder.raw(exists && has_mask_list(mode_in(my_info), plane) ? MASK_COUNT_BITS : 0);
-    if (exists) job.info[batch + lane] = my_info;
+    if (exists) TileView(job).headers()[batch + lane] = my_info;
     return decode_masks(job, decoder, lists, batch, my_info, exists, mask_counts);
 }

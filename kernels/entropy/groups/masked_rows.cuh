@@ -18,7 +18,7 @@ __device__ inline bool is_active(const Job& job, u64 index, u32 states, i32 posi
     i32 x, y;
     place_in_tile(position, x, y);
     if (x > shape.last_x || y > shape.last_y) return false;
-    const u32* const rows = job.masks + index * 64 + y;
+    const u32* const rows = TileView(job).masks() + index * 64 + y;
     return states == 0 || !((rows[0] | rows[TILE]) >> x & 1);
 }
 
@@ -38,7 +38,7 @@ __device__ __forceinline__ void load_masked_rows(
         const u64 index = batch + t;
         const TileShape shape = tile_shape(job, index);
         const u32 inside = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
-        const u32* const rows = job.masks + index * 64 + lane;
+        const u32* const rows = TileView(job).masks() + index * 64 + lane;
         to[slot][lane] = ~inside | (mode_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
     }
     __syncwarp();
@@ -47,7 +47,7 @@ template <i32 MOST>
 __device__ __forceinline__ bool is_active(
     const Job& job, const MaskedRows<MOST>& shared, u64 batch, u32 t, u32 masked, i32 position) {
     const i32 slot = __popc(masked & ((1u << t) - 1));
-    if (slot >= MOST) return is_active(job, batch + t, mode_in(job.info[batch + t]), position);
+    if (slot >= MOST) return is_active(job, batch + t, mode_in(TileView(job).headers()[batch + t]), position);
     i32 x, y;
     place_in_tile(position, x, y);
     return !(shared.rows[slot][y] >> x & 1);

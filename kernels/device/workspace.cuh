@@ -1,0 +1,221 @@
+// Typed views of the workspace: for each phase of a call the regions that it reads and writes, under the name
+// of what they hold in that phase. A region whose contents nobody needs any more is used again, so that one
+// region has several names. No other file casts an address of the workspace.
+#pragma once
+#include "device/ptx.cuh"
+#include "grid/element.cuh"
+
+struct Control;
+struct Nearness;
+struct ListSizes;
+struct SeenCounts;
+struct SeenFilled;
+template <typename T>
+struct SeenRange;
+template <typename T>
+struct Payload;
+template <typename T>
+struct RestoreTables;
+
+// Bytes of a tile in the region of the words, by the element type.
+template <typename T>
+constexpr u64 TILE_SLOT_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
+
+// Symbols or words several at a time; the address is a multiple of their size.
+template <typename Word>
+__device__ __forceinline__ Word* words_at(u8* bytes) {
+    return reinterpret_cast<Word*>(bytes);
+}
+template <typename Word>
+__device__ __forceinline__ const Word* words_at(const u8* bytes) {
+    return reinterpret_cast<const Word*>(bytes);
+}
+
+// A view is found anew from the arguments of the kernel wherever it is used: no register holds it meanwhile.
+struct WorkspaceView {
+    const Job& job;
+
+    __device__ __forceinline__ explicit WorkspaceView(const Job& job) : job(job) {}
+};
+// The name of a region in a phase, the type of its elements, and the region.
+#define REGION(Type, name, region) \
+    __device__ __forceinline__ Type* name() const { return reinterpret_cast<Type*>(job.region); }
+
+// The state of the call, in all phases.
+struct ControlView : WorkspaceView {
+    using WorkspaceView::WorkspaceView;
+    REGION(Control, control, control)
+    REGION(u64, words, control)  // of the control block, to set it to zero
+};
+
+// A tile from the phase on that finds its header word and the rows of its masks.
+struct TileView : WorkspaceView {
+    using WorkspaceView::WorkspaceView;
+    REGION(u32, headers,
+        info)  // [tiles]: mask states | all coded << 4 | bound shift << 5 | activities << 8, 16, 24
+    REGION(u32, masks, masks)  // [tiles][2][32]: rows of zeros, rows of filled and nonfinite vertices
+};
+
+// ---------------------------------------------------------------- compression
+
+// Begin: what is counted from zero on.
+struct ClearedView : WorkspaceView {
+    using WorkspaceView::WorkspaceView;
+    REGION(u64, symbol_counts, counts)  // [TABLES][ALPHABET]; null in decompression
+};
+// Statistics: what the blocks of the kernel found, no more of them than tiles.
+template <typename T>
+struct StatisticsView : WorkspaceView {
+    using WorkspaceView::WorkspaceView;
+    REGION(SeenRange<T>, ranges, words)  // [tiles], as are the next two, which lie behind
+    __device__ __forceinline__ SeenCounts* counts() const {
+        return reinterpret_cast<SeenCounts*>(ranges() + job.tiles());
+    }
+    __device__ __forceinline__ SeenFilled* filled() const {
+        return reinterpret_cast<SeenFilled*>(counts() + job.tiles());
+    }
+};
+// How near the tiles come to the origin, from the statistics to the quantization.
+struct NearnessView : WorkspaceView {
+    using WorkspaceView::WorkspaceView;
+    REGION(Nearness, tiles, nearness)  // [tiles]
+};
+// Trees of the anchors that have a code (anchor_tree.cuh): of all tiles, behind it of the first column.
+struct CodedAnchorsView : WorkspaceView {
+    using WorkspaceView::WorkspaceView;
+    REGION(u32, tree, anchor_scan)
+};
+
+// Sort and vertex bounds: lists of tiles and triangles.
+struct ListsView : TileView {
+    using TileView::TileView;
+    REGION(u64, tile_lists,
+        group_sizes)  // [tiles]: unconstrained tiles, border tiles; from the end interior ones
+    REGION(u64, constrained, group_offsets)  // [tiles]: all constrained tiles
+    REGION(u8, near_cells, symbols)          // [tiles] of that list: which cells come near the origin
+    REGION(u32, hard_triangles, payload)     // [listed]: triangles whose bounds take determinants
+    REGION(u32, hard_tiles,
+        masks)  // of 32 listed triangles where tiles are many: upper bits of their tile, number
+};
+template <typename T>
+struct BoundsView : WorkspaceView {
+    using WorkspaceView::WorkspaceView;
+    __device__ __forceinline__ T* vertex_bounds(u64 tile) const {
+        return reinterpret_cast<T*>(job.words + tile * TILE_SLOT_BYTES<T>);
+    }
+};
+// Anchors: codes of u and v, refinement; later refinement bits in the last place.
+struct AnchorCodesView : WorkspaceView {
+    using WorkspaceView::WorkspaceView;
+    REGION(int4, codes, anchor_codes)  // [tiles]
+};
+template <typename T>
+struct AnchorsView : TileView {
+    using TileView::TileView;
+    REGION(typename Real<T>::Pair, anchors, anchors)  // [tiles]: values as they are restored
+    REGION(int4, anchor_codes, anchor_codes)          // [tiles]
+};
+
+// Tiles of the hierarchical predictor: prediction and quantization.
+template <typename T>
+struct QuantizeView : TileView {
+    using TileView::TileView;
+    typedef typename Real<T>::Pair P;
+    REGION(const P, anchors, anchors)              // [tiles]: values as they are restored
+    REGION(int4, anchor_codes, anchor_codes)       // [tiles]
+    REGION(const u64, constrained, group_offsets)  // [tiles]
+    REGION(u8, symbols, symbols)                   // [tiles][TILE_VERTICES]
+    REGION(u64, raw, payload)                      // [tiles][TILE_VERTICES]: raw bits behind a symbol
+    REGION(P, row_lines, across)                   // [tiles_y][nx]: values of the first row of each tile
+    REGION(P, column_lines, down)                  // [tiles_x][ny]: values of the first column of each tile
+};
+// Tiles of the Lorenzo predictor.
+template <typename T>
+struct LorenzoView : TileView {
+    using TileView::TileView;
+    typedef typename Payload<T>::Type Q;
+    REGION(u8, symbols, symbols)  // [tiles][TILE_VERTICES]
+    REGION(Q, raw, payload)       // [tiles][TILE_VERTICES]
+};
+
+// Count and tables.
+struct CountView : TileView {
+    using TileView::TileView;
+    REGION(u8, symbols, symbols)        // [tiles][TILE_VERTICES]
+    REGION(u64, symbol_counts, counts)  // [TABLES][ALPHABET]
+    REGION(ListSizes, lists, nearness)  // [tiles]: sizes of lists and weight, first tiles of groups
+    REGION(u64, chunk_weights,
+        group_offsets)                   // of WEIGHED_TILES tiles each, then of all tiles before each chunk
+    REGION(uint2, code_entries, tables)  // [CODE_ENTRIES]
+    REGION(u8, table_lengths, table_section)   // [TABLES]: words of each stored table
+    REGION(u32, stored_tables, table_section)  // [TABLES][STORED_WORDS], behind the lengths
+};
+
+// Encode and assemble.
+struct EncodeView : CountView {
+    using CountView::CountView;
+    REGION(
+        const u64, raw, payload)  // [tiles][TILE_VERTICES], twice as many for f64 with the Lorenzo predictor
+    REGION(const i32, anchor_codes, anchor_codes)  // [tiles][4]
+    REGION(u8, slots, words)  // [tiles] of TILE_SLOT_BYTES: words of a group in the slots of its tiles
+    REGION(u64, group_sizes, group_sizes)  // [groups]: bytes | tiles - 1 << 24 | an odd number of words << 63
+
+    // Entries of the sparse lists of a tile, until its words are written over them.
+    template <typename T>
+    __device__ __forceinline__ u32* entries(u64 tile) const {
+        return reinterpret_cast<u32*>(job.words + tile * TILE_SLOT_BYTES<T>);
+    }
+};
+
+// ---------------------------------------------------------------- decompression
+
+// Parse: the tables of the entropy decoder and where the groups are.
+struct ParseView : WorkspaceView {
+    using WorkspaceView::WorkspaceView;
+    REGION(u32, tables, tables)                // [TABLES][ALPHABET]: entries of rANS tables
+    REGION(u8, slot_starts, slots)             // [TABLES][ALPHABET]: where the search for a slot begins
+    REGION(u16, huffman_codes, codes)          // [TABLES][CODES]: symbol | length << 8, by the next bits
+    REGION(u64, group_offsets, group_offsets)  // [groups]: bytes of the stream before each
+    REGION(u64, group_sizes, group_sizes)      // [groups]: first tile << 30 | tiles - 1 << 22 | bytes / 4
+};
+
+// Decode and the sums of anchors.
+template <typename T>
+struct DecodeView : TileView {
+    using TileView::TileView;
+    typedef typename Real<T>::Pair P;
+    typedef typename Payload<T>::Type Q;
+    REGION(u8, symbols, symbols)  // [tiles][TILE_VERTICES], where `steps` says so
+    REGION(u32, steps, steps)     // [tiles]: bit k: symbols 32 k to 32 k + 31 are written
+    REGION(Q, raw, payload)       // [tiles][TILE_VERTICES]: raw bits behind a symbol
+    REGION(P, anchors, anchors)   // [tiles]: values; before that refinement bits in x
+};
+// Sums over chunks of anchors, which blocks exchange (anchor_scan.cuh): of each chunk; of all anchors up to
+// its end; which of both are known.
+struct AnchorSumsView : WorkspaceView {
+    using WorkspaceView::WorkspaceView;
+    REGION(uint4, own, anchor_scan)  // [chunks], as are the next two, which lie behind
+    __device__ __forceinline__ uint4* all(u64 chunks) const { return own() + chunks; }
+    __device__ __forceinline__ u32* states(u64 chunks) const {
+        return reinterpret_cast<u32*>(own() + 2 * chunks);
+    }
+};
+// Reconstruct.
+template <typename T>
+struct ReconstructView : WorkspaceView {
+    using WorkspaceView::WorkspaceView;
+    typedef typename Real<T>::Pair P;
+    typedef typename Payload<T>::Type Q;
+    REGION(const u32, headers, info)
+    REGION(const u32, masks, masks)
+    REGION(const u8, symbols, symbols)
+    REGION(const u32, steps, steps)
+    REGION(const Q, raw, payload)
+    REGION(const P, anchors, anchors)
+
+    // What every tile needs, behind the control block proper.
+    __device__ __forceinline__ RestoreTables<T>* tables(u64 offset) const {
+        return reinterpret_cast<RestoreTables<T>*>(job.control + offset);
+    }
+};
+#undef REGION
