@@ -86,29 +86,29 @@ BOUNDED_KERNEL(
     factz_few_filled_statistics, 32 * STRIP_PARTS, 6, 32 * STRIP_PARTS, 4, by_itself, few_filled_statistics)
 BOUNDED_KERNEL(factz_sort, 32 * SORT_WARPS, 2, 32 * SORT_WARPS, 2, after_kernel_before, sort_tiles)
 KERNEL(factz_tune, 32 * TUNE_WARPS, after_kernel_before, tune)
-BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, limits)
-BOUNDED_KERNEL(factz_bounds, 128, 5, 128, 4, after_kernel_before, bounds)
+BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, cheap_bounds)
+BOUNDED_KERNEL(factz_bounds, 128, 5, 128, 4, after_kernel_before, determinant_bounds)
 BOUNDED_KERNEL(factz_anchors, 128, 5, 128, 4, by_itself, anchors)
-FLAGGED_KERNEL(factz_across, 128, lines, true)
-BOUNDED_KERNEL(factz_plain, (32 * WHOLE_WARPS<float, false>), 5, (32 * WHOLE_WARPS<double, false>), 9,
-    beside_kernel_before, plain_tiles)
-FLAGGED_KERNEL(factz_down, 128, lines, false)
+FLAGGED_KERNEL(factz_across, 128, lattice_lines, true)
+BOUNDED_KERNEL(factz_plain, (32 * INTERIOR_WARPS<float, false>), 5, (32 * INTERIOR_WARPS<double, false>), 9,
+    beside_kernel_before, unconstrained_tiles)
+FLAGGED_KERNEL(factz_down, 128, lattice_lines, false)
 BOUNDED_KERNEL(
-    factz_others, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, beside_kernel_before, tiles_with_limits)
+    factz_others, 32 * BORDER_WARPS, 10, 32 * BORDER_WARPS, 1, beside_kernel_before, border_tiles_with_bounds)
 BOUNDED_KERNEL(
-    factz_speculative, 32 * OTHER_WARPS, 10, 32 * OTHER_WARPS, 1, after_kernel_before, tiles_with_signatures)
-BOUNDED_KERNEL(factz_tight, (32 * WHOLE_WARPS<float, true>), 10, (32 * WHOLE_WARPS<double, true>), 12,
-    beside_kernel_before, tight_tiles)
-BOUNDED_KERNEL(factz_lorenzo_plain, 32 * LORENZO_PLAIN_WARPS, 7, 32 * LORENZO_PLAIN_WARPS, 4,
-    beside_kernel_before, lorenzo_plain)
-BOUNDED_KERNEL(factz_lorenzo_tight, 32 * LORENZO_PLAIN_WARPS, 6, 32 * LORENZO_PLAIN_WARPS, 3,
-    beside_kernel_before, lorenzo_tight)
-BOUNDED_KERNEL(
-    factz_lorenzo_others, 32 * LORENZO_WARPS, 5, 32 * LORENZO_WARPS, 3, beside_kernel_before, lorenzo_others)
+    factz_speculative, 32 * BORDER_WARPS, 10, 32 * BORDER_WARPS, 1, after_kernel_before, speculative_tiles)
+BOUNDED_KERNEL(factz_tight, (32 * INTERIOR_WARPS<float, true>), 10, (32 * INTERIOR_WARPS<double, true>), 12,
+    beside_kernel_before, constrained_tiles)
+BOUNDED_KERNEL(factz_lorenzo_plain, 32 * LORENZO_INTERIOR_WARPS, 7, 32 * LORENZO_INTERIOR_WARPS, 4,
+    beside_kernel_before, lorenzo_unconstrained)
+BOUNDED_KERNEL(factz_lorenzo_tight, 32 * LORENZO_INTERIOR_WARPS, 6, 32 * LORENZO_INTERIOR_WARPS, 3,
+    beside_kernel_before, lorenzo_constrained)
+BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_BORDER_WARPS, 5, 32 * LORENZO_BORDER_WARPS, 3,
+    beside_kernel_before, lorenzo_border)
 BOUNDED_KERNEL(factz_lorenzo_count, 32 * ROW_COUNT_WARPS, COLLECT_BLOCKS, 32 * ROW_COUNT_WARPS,
-    COLLECT_BLOCKS, by_itself, count_rows)
-BOUNDED_KERNEL(
-    factz_collect, 32 * COLLECT_WARPS, COLLECT_BLOCKS, 32 * COLLECT_WARPS, COLLECT_BLOCKS, by_itself, collect)
+    COLLECT_BLOCKS, by_itself, count_lorenzo)
+BOUNDED_KERNEL(factz_collect, 32 * COUNT_WARPS, COLLECT_BLOCKS, 32 * COUNT_WARPS, COLLECT_BLOCKS, by_itself,
+    count_symbols)
 FLAGGED_BOUNDED_KERNEL(factz_tables, TABLE_THREADS, 1, by_itself, tables, false)
 FLAGGED_BOUNDED_KERNEL(factz_make_codes, TABLE_THREADS, 1, by_itself, tables, true)
 FLAGGED_BOUNDED_KERNEL(factz_encode, 32 * ENCODE_WARPS, ENCODE_BLOCKS, by_itself, encode_groups, false)
@@ -117,17 +117,17 @@ FLAGGED_BOUNDED_KERNEL(
     factz_encode_lorenzo, 32 * ROW_CODE_WARPS, LORENZO_CODE_BLOCKS, by_itself, encode_lorenzo_groups, false)
 FLAGGED_BOUNDED_KERNEL(factz_encode_lorenzo_huffman, 32 * ROW_CODE_WARPS, LORENZO_CODE_BLOCKS, by_itself,
     encode_lorenzo_groups, true)
-BOUNDED_KERNEL(factz_gather, 32 * GATHER_WARPS, 3, 32 * GATHER_WARPS, 3, by_itself, gather)
+BOUNDED_KERNEL(factz_gather, 32 * ASSEMBLE_WARPS, 3, 32 * ASSEMBLE_WARPS, 3, by_itself, assemble)
 
-BOUNDED_KERNEL(factz_open, 1024, 1, 1024, 1, by_itself, open_stream)
+BOUNDED_KERNEL(factz_open, 1024, 1, 1024, 1, by_itself, parse_stream)
 KERNEL(factz_check, 256, by_itself, check_stream)
 GROUP_KERNEL(factz_decode, 32 * DECODE_WARPS, beside_kernel_before, decode, false)
 GROUP_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, beside_kernel_before, decode, true)
 KERNEL(factz_anchor_values, ANCHOR_THREADS, by_itself, anchor_values)
-KERNEL(factz_restore_others, 64, by_itself, restore_others)
-BOUNDED_KERNEL(factz_restore, 64, 14, 64, 1, beside_kernel_before, restore)
-BOUNDED_KERNEL(factz_lorenzo_restore, 32 * LORENZO_RESTORE_WARPS, 3, 32 * LORENZO_RESTORE_WARPS, 2,
-    after_kernel_before, lorenzo_restore)
+KERNEL(factz_restore_others, 64, by_itself, reconstruct_border)
+BOUNDED_KERNEL(factz_restore, 64, 14, 64, 1, beside_kernel_before, reconstruct)
+BOUNDED_KERNEL(factz_lorenzo_restore, 32 * LORENZO_RECONSTRUCT_WARPS, 3, 32 * LORENZO_RECONSTRUCT_WARPS, 2,
+    after_kernel_before, reconstruct_lorenzo)
 
 #define ANALYSIS_KERNEL(name, threads, blocks, call)              \
     extern "C" __global__ void __launch_bounds__(threads, blocks) \

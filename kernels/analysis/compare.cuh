@@ -289,11 +289,11 @@ __device__ __forceinline__ void compare(const Analysis& job) {
     }
     const u32 own[] = {seen.zero, seen.changed_zeros, seen.nonfinite, seen.filled, seen.changed_missing,
         seen.exceeded, seen.pairs};
-    constexpr i32 PLACES[] = {COUNT_ZERO, COUNT_CHANGED_ZEROS, COUNT_NONFINITE, COUNT_FILLED,
+    constexpr i32 VERTEX_PLACES[] = {COUNT_ZERO, COUNT_CHANGED_ZEROS, COUNT_NONFINITE, COUNT_FILLED,
         COUNT_CHANGED_MISSING, COUNT_EXCEEDED, COUNT_PAIRS};
 #pragma unroll
     for (i32 k = 0; k < 7; k++)
-        if (own[k]) add_count(counts[PLACES[k]], own[k]);
+        if (own[k]) add_count(counts[VERTEX_PLACES[k]], own[k]);
     // Bits of non-negative doubles are ordered like the values.
     if (seen.largest > 0.0) raise_to(counts[COUNT_LARGEST], (u64)__double_as_longlong(seen.largest));
     __syncthreads();

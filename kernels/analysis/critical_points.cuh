@@ -160,7 +160,7 @@ __device__ __forceinline__ void write_points(const Analysis& job) {
                 const Flags<T> low = flags_of(load_pair<T>(job.fields[0], wide, job.columns, x, y));
                 const Flags<T> high = flags_of(load_pair<T>(job.fields[0], wide, job.columns, x, y + 1));
                 u32 found = points_between(job, low, high, x, y);
-                u64 at = place + sum_before(__popc(found));
+                u64 at = place + warp_exclusive_sum(__popc(found));
                 for (; __any_sync(FULL, found != 0); found &= found - 1) {
                     const bool holds = found != 0;
                     const i32 bit = holds ? __ffs((i32)found) - 1 : 0, k = bit >> 1, triangle = bit & 1;

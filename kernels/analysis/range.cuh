@@ -5,22 +5,22 @@
 namespace analysis {
 
 // Maps finite values to integers of the same order, never 0.
-__device__ __forceinline__ u64 in_order(double x) {
+__device__ __forceinline__ u64 to_ordered(double x) {
     const u64 bits = (u64)__double_as_longlong(x), sign = 1ull << 63;
     return bits & sign ? ~bits : bits | sign;
 }
-__device__ __forceinline__ double of_order(u64 order) {
+__device__ __forceinline__ double from_ordered(u64 order) {
     const u64 sign = 1ull << 63;
     return __longlong_as_double((long long)(order & sign ? order & ~sign : ~order));
 }
 
 // Smallest and largest value after factz_find_range, never -0; infinite without finite values.
 __device__ __forceinline__ double lowest_of(const u64* counts) {
-    return counts[RANGE_BELOW] ? of_order(~counts[RANGE_BELOW]) + 0.0
+    return counts[RANGE_BELOW] ? from_ordered(~counts[RANGE_BELOW]) + 0.0
                                : __longlong_as_double(0x7ff0000000000000ll);
 }
 __device__ __forceinline__ double highest_of(const u64* counts) {
-    return counts[RANGE_ABOVE] ? of_order(counts[RANGE_ABOVE]) + 0.0
+    return counts[RANGE_ABOVE] ? from_ordered(counts[RANGE_ABOVE]) + 0.0
                                : -__longlong_as_double(0x7ff0000000000000ll);
 }
 
@@ -57,8 +57,8 @@ __device__ __forceinline__ void add_extents(const Analysis& job, Extent<T> seen,
         seen.high = Real<T>::high(seen.high, __shfl_xor_sync(FULL, seen.high, k));
     }
     if ((threadIdx.x & 31) == 0 && seen.low <= seen.high) {
-        raise_to(counts[RANGE_BELOW], ~in_order((double)seen.low));
-        raise_to(counts[RANGE_ABOVE], in_order((double)seen.high));
+        raise_to(counts[RANGE_BELOW], ~to_ordered((double)seen.low));
+        raise_to(counts[RANGE_ABOVE], to_ordered((double)seen.high));
     }
     if (seen.zero) add_count(counts[RANGE_ZERO], seen.zero);
     if (seen.nonfinite) add_count(counts[RANGE_NONFINITE], seen.nonfinite);

@@ -1,5 +1,5 @@
-// The entry that brings groups to their places in the stream. Twins: src/stream/container.rs,
-// src/cpu/phases.rs.
+// Copies groups to their places in the stream, and writes header, tables and report. Twin of
+// src/stream/container.rs and src/cpu/phases.rs.
 #pragma once
 #include "compress/encode.cuh"
 
@@ -10,29 +10,28 @@ __device__ __forceinline__ void store_word(u8* stream, u64 at, u32 word) {
         put32(stream + at, word);
 }
 
-constexpr u32 GATHER_WARPS = 16;
-static_assert(PARTS <= 32 * GATHER_WARPS, "a thread for a part");
+constexpr u32 ASSEMBLE_WARPS = 16;
+static_assert(PARTS <= 32 * ASSEMBLE_WARPS, "a thread for a part");
 
-// Groups that a block copies.
-struct GatherShared {
-    u64 parts[PARTS];               // where each part goes
-    u64 to[32 * GATHER_WARPS];      // the first of their words in the stream
-    u64 from[32 * GATHER_WARPS];    // where their states and words lie, in bytes
-    u32 counts[32 * GATHER_WARPS];  // words of 16 bits
-    u32 tables[TABLES + 1], header[HEADER_BYTES / 4], sums[GATHER_WARPS];
+// Shared memory: the groups that a block copies.
+struct AssembleShared {
+    u64 parts[PARTS];                 // where each part of the groups goes
+    u64 to[32 * ASSEMBLE_WARPS];      // stream offset in words of 32 bits
+    u64 from[32 * ASSEMBLE_WARPS];    // offset of states and words, in bytes
+    u32 counts[32 * ASSEMBLE_WARPS];  // in words of 16 bits
+    u32 tables[TABLES + 1], header[HEADER_BYTES / 4], sums[ASSEMBLE_WARPS];
 };
 
-// Copies so many groups: the sum of the terms of their words. Where they are few, several warps copy one.
+// Copies groups; returns their share of the checksum. If groups are few, several warps share one.
 template <bool ALIGNED>
-__device__ __forceinline__ u32 copy_groups(const Job& job, const GatherShared& shared, u32 groups) {
+__device__ __forceinline__ u32 copy_groups(const Job& job, const AssembleShared& shared, u32 groups) {
     const u32 lane = threadIdx.x & 31;
     u32 halvings = 0, sum = 0;
-    while (groups << halvings < GATHER_WARPS) halvings++;
+    while (groups << halvings < ASSEMBLE_WARPS) halvings++;
 #pragma unroll 1
-    for (u32 item = threadIdx.x >> 5; item < groups << halvings; item += GATHER_WARPS) {
+    for (u32 item = threadIdx.x >> 5; item < groups << halvings; item += ASSEMBLE_WARPS) {
         const u32 group = item >> halvings, count = shared.counts[group];
-        // Rows of 32 words of 32 bits, some at a time, all of which are on their way before the first is
-        // there.
+        // ROWS rows of 32 words of 32 bits at a time, all loads before the first store.
         constexpr u32 ROWS = 5, ROW = 64;
         u32 done = (item & ((1 << halvings) - 1)) * ROWS * ROW;
         const u8* from = EncodeView(job).slots() + shared.from[group] + 2 * done + 4 * lane;
@@ -67,7 +66,7 @@ __device__ __forceinline__ u32 copy_groups(const Job& job, const GatherShared& s
     return sum;
 }
 
-// The values themselves: the sum of the terms of their words.
+// Stores the values uncoded; returns their share of the checksum.
 template <typename T>
 __device__ __forceinline__ u32 store_field(const Job& job) {
     const u64 n = job.nx * job.ny, per = sizeof(T) / 4;
@@ -89,30 +88,29 @@ __device__ __forceinline__ u32 store_field(const Job& job) {
     return sum;
 }
 
-// Grid: any, a block for each of PARTS at most. Block: 32 * GATHER_WARPS. Groups (or the values themselves),
-// tables, sizes and header to their places, and the report. Every block sums the bytes of all parts. Nothing
-// is written where not all has room.
+// Grid: any, at most PARTS. Block: 32 * ASSEMBLE_WARPS threads. Static shared: AssembleShared. Reads: group
+// sizes, words, stored tables, control block. Writes: stream, report. If coding does not pay, stores the
+// values; if the stream does not fit, writes only the report. Each block scans the sizes of all parts. Waits
+// for: the previous kernel.
 template <typename T>
-__device__ __forceinline__ void gather(const Job& job) {
+__device__ __forceinline__ void assemble(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
-    __shared__ GatherShared shared;
+    __shared__ AssembleShared shared;
     Control& control = control_of(job);
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    // The kernel before has the tables from the one before it, which is complete: where each goes in the
-    // section, the directory first.
+    // The tables were complete before the previous kernel started: find their places before waiting for it.
     constexpr u32 DIRECTORY_WORDS = TABLE_SIZES_BYTES / 4;
     if (warp == 0) {
         u32 before = DIRECTORY_WORDS;
 #pragma unroll
         for (u32 table = lane; table < 64; table += 32) {
             const u32 size = table < TABLES ? EncodeView(job).table_lengths()[table] : 0,
-                      up_to_me = sum_up_to_me(size);
+                      up_to_me = warp_inclusive_sum(size);
             if (table <= TABLES) shared.tables[table] = before + up_to_me - size;
             before += __shfl_sync(FULL, up_to_me, 31);
         }
     }
     after_kernel_before();
-    // There is no memory for 2^32 groups.
     const u32 groups = (u32)control.groups;
     u64 end;
     const u64 before =
@@ -125,7 +123,7 @@ __device__ __forceinline__ void gather(const Job& job) {
     const bool stored = end > most;
     const u64 bytes = stored ? most : end;
     const bool fits = bytes <= job.stream_bytes;
-    // The last block has the fewest groups, or none.
+    // The last block has the fewest groups.
     const u32 from_last = gridDim.x - 1 - blockIdx.x;
     if (from_last == 0 && threadIdx.x == 0) {
         Report r = {};
@@ -148,15 +146,15 @@ __device__ __forceinline__ void gather(const Job& job) {
     if (!fits) return;
     u32 sum = 0;
     if (from_last == 0 && threadIdx.x < HEADER_BYTES / 4) {
-        // The word of the checksum is the last one that is known.
+        // The checksum is written last.
         if (threadIdx.x != 2) store_word(job.stream, 4 * threadIdx.x, shared.header[threadIdx.x]);
         sum = checksum_term(shared.header[threadIdx.x], threadIdx.x);
     }
     if (!stored) {
-        constexpr u32 THREADS = 32 * GATHER_WARPS;
-        // A warp for the directory and for each table.
+        constexpr u32 THREADS = 32 * ASSEMBLE_WARPS;
+        // A warp for the directory and each table.
 #pragma unroll 1
-        for (u32 k = from_last * GATHER_WARPS + warp; k <= TABLES; k += gridDim.x * GATHER_WARPS) {
+        for (u32 k = from_last * ASSEMBLE_WARPS + warp; k <= TABLES; k += gridDim.x * ASSEMBLE_WARPS) {
             const u32 at = k < TABLES ? shared.tables[k] : 0,
                       words = (k < TABLES ? shared.tables[k + 1] : DIRECTORY_WORDS) - at;
             const u32* const from = k < TABLES ? stored_table(job, k) : EncodeView(job).stored_tables();
@@ -178,7 +176,7 @@ __device__ __forceinline__ void gather(const Job& job) {
                     about = EncodeView(job).group_sizes()[group];
                     first = sizes_of(job, group).first_tile;
                 }
-                // Its barriers keep what was read from what is written.
+                // Its barriers separate reads of the last round from writes of this one.
                 const u64 before_mine = block_exclusive_sum(about & GROUP_BYTES_MASK, all);
                 if (group < part_end) {
                     const u32 count = (u32)(about & GROUP_BYTES_MASK) / 2 - (u32)(about >> 63);
@@ -203,9 +201,9 @@ __device__ __forceinline__ void gather(const Job& job) {
     if (lane == 0) shared.sums[warp] = sum;
     __syncthreads();
     if (threadIdx.x >= 32) return;
-    sum = warp_sum(threadIdx.x < GATHER_WARPS ? shared.sums[threadIdx.x] : 0);
+    sum = warp_sum(threadIdx.x < ASSEMBLE_WARPS ? shared.sums[threadIdx.x] : 0);
     if (threadIdx.x != 0) return;
-    // What carries beyond the checksum is lost.
+    // Carries out of the checksum are dropped.
     const u64 added = (u64)sum << 32 | 1, sealed = atomicAdd((ull*)&control.seal, (ull)added) + added;
     if ((u32)sealed == gridDim.x) put32(job.stream + 8, (u32)(sealed >> 32));
 }

@@ -1,9 +1,8 @@
-// Results of the statistics of a field, by block.
+// Statistics of the field, by block of the kernel that collects them. Twin of src/cpu/statistics.rs.
 #pragma once
 #include "device/control.cuh"
 
-// The range that a block of the statistics found: that of the finite values, the least of them above the
-// largest where there are none.
+// Range of the finite values; low > high if there are none.
 template <typename T>
 struct SeenRange {
     T low, high;
@@ -23,7 +22,7 @@ struct SeenRange {
         for (i32 k = 16; k > 0; k /= 2) add(__shfl_xor_sync(FULL, low, k), __shfl_xor_sync(FULL, high, k));
     }
 };
-// How many zeros and missing values, and ~index of the first one of these.
+// Numbers of zeros and of vertices that are not finite, and ~index of the first of the latter.
 struct SeenCounts {
     u64 zero, nonfinite, first;
 
@@ -39,7 +38,7 @@ struct SeenCounts {
                 __shfl_xor_sync(FULL, first, k)});
     }
 };
-// How many filled vertices.
+// Number of filled vertices.
 struct SeenFilled {
     u64 count;
 
@@ -49,9 +48,8 @@ struct SeenFilled {
         for (i32 k = 16; k > 0; k /= 2) count += __shfl_xor_sync(FULL, count, k);
     }
 };
-// The results of all blocks of the statistics, no more than there are tiles, in the place of the words: the
-// ranges, and behind as many as there may be the counts, and those of filled vertices where there is a fill
-// value.
+// Results of all blocks, at most one per tile, in the memory that later holds the words: ranges, counts,
+// filled counts.
 template <typename T>
 struct Seen {
     SeenRange<T>* ranges;

@@ -1,16 +1,16 @@
-// The entry of the entropy coder that looks at the symbols of the hierarchical predictor: lists of them, and
-// counts. Twin: src/entropy/groups.rs.
+// Counts the symbols of the hierarchical predictor by table and lists those of sparse blocks. Twin of
+// src/entropy/groups/count.rs.
 #pragma once
 #include "compress/tables.cuh"
 #include "entropy/groups/masked_rows.cuh"
 
-// The bytes of a mask that lane y codes: row y as its difference from the row before.
+// A mask as coded: lane y has row y exclusive-or the row above.
 __device__ __forceinline__ u32 mask_difference(u32 row) {
     const u32 before = __shfl_up_sync(FULL, row, 1);
     return (threadIdx.x & 31) == 0 ? row : row ^ before;
 }
 
-// How many of these are not zero, of a mask by rows.
+// Number of non-zero bytes of a mask as coded.
 __device__ __forceinline__ u32 entries_in_mask(const TileShape& shape, u32 row) {
     const u32 difference = mask_difference(row),
               own = (threadIdx.x & 31) < (u32)shape.owned_y() ? difference : 0;
@@ -20,8 +20,8 @@ __device__ __forceinline__ u32 entries_in_mask(const TileShape& shape, u32 row) 
     return entries;
 }
 
-// An entry of a sparse list, in the place of the words of its tile: at the position where its list begins,
-// and on. The symbol of the run before it, and the raw bits of that.
+// Entry of a sparse list, with the run before it and the raw bits of the run. Entries lie in the memory of
+// the tile's words, from the first position of their block on.
 __device__ __forceinline__ u32 make_entry(u32 symbol, u32 position, Run run) {
     return run.raw << 23 | run.symbol << 18 | position << 8 | symbol;
 }
@@ -32,30 +32,30 @@ template <typename T>
 __device__ __forceinline__ u32* entries_of(const Job& job, u64 tile) {
     return EncodeView(job).entries<T>(tile);
 }
-// At most a third of its vertices are in a sparse list.
+// At most a third of the vertices of a sparse block have a symbol.
 constexpr i32 MOST_ENTRIES = TILE_VERTICES / 3 + 11;
-constexpr i32 COLLECT_WARPS = 16;
-static_assert(CLASSES == 8 && LAST_SPARSE_CLASS == 6, "blocks of the last class alone are dense");
-// The tables of dense lists.
-constexpr u32 DENSE_STEP_4 = STEP_4 + LAST_SPARSE_CLASS, DENSE_STEP_2 = STEP_2 + LAST_SPARSE_CLASS,
-              DENSE_STEP_1 = STEP_1 + LAST_SPARSE_CLASS;
+constexpr i32 COUNT_WARPS = 16;
+static_assert(ACTIVITIES == 8 && LAST_LIST_ACTIVITY == 6, "blocks of the last class alone are dense");
+// Tables of dense blocks.
+constexpr u32 DENSE_STEP_4 = STEP_4 + LAST_LIST_ACTIVITY, DENSE_STEP_2 = STEP_2 + LAST_LIST_ACTIVITY,
+              DENSE_STEP_1 = STEP_1 + LAST_LIST_ACTIVITY;
 
-// What a block counts lies close together: little has to be cleared at its begin and looked at in its end.
+// Counters of a block, packed, since all must be cleared and flushed.
 constexpr u32 CODE_SYMBOLS = 192, RUN_SYMBOLS = 32;
-constexpr u32 MODES_AT = 0, CLASSES_AT = MODES_AT + HEAD_ALPHABET,
-              MASK_BYTES_AT = CLASSES_AT + (MASK_BYTE - COARSE_CLASS) * CLASSES,
+constexpr u32 MASK_STATES_AT = 0, ACTIVITIES_AT = MASK_STATES_AT + HEAD_ALPHABET,
+              MASK_BYTES_AT = ACTIVITIES_AT + (MASK_BYTE - COARSE_ACTIVITY) * ACTIVITIES,
               CODES_AT = MASK_BYTES_AT + ALPHABET, RUNS_AT = CODES_AT + (RUN - ANCHOR_TABLE) * CODE_SYMBOLS,
               COUNTS_END = RUNS_AT + (TABLES - RUN) * RUN_SYMBOLS;
 static_assert(SYMBOLS <= CODE_SYMBOLS && RUNS <= RUN_SYMBOLS, "all symbols have a place");
-__device__ __forceinline__ u32 class_place(u32 table) {
-    return CLASSES_AT + (table - COARSE_CLASS) * CLASSES;
+__device__ __forceinline__ u32 activity_place(u32 table) {
+    return ACTIVITIES_AT + (table - COARSE_ACTIVITY) * ACTIVITIES;
 }
 __device__ __forceinline__ u32 code_place(u32 table) {
     return CODES_AT + (table - ANCHOR_TABLE) * CODE_SYMBOLS;
 }
 __device__ __forceinline__ u32 run_place(u32 table) { return RUNS_AT + (table - RUN) * RUN_SYMBOLS; }
 
-// Mask states of tiles with codes, a bit for each: has_codes without a division.
+// Bit m: tiles with mask states m have codes.
 constexpr u32 coded_states() {
     u32 states = 0;
     for (u32 mode = 0; mode < 9; mode++) states |= has_codes(mode) ? 1u << mode : 0;
@@ -63,24 +63,23 @@ constexpr u32 coded_states() {
 }
 constexpr u32 CODED_STATES = coded_states();
 
-// What stands in the place of the symbols of a dense list that are not there.
+// Replaces missing symbols of a dense list.
 constexpr u32 NO_SYMBOL = CODE_SYMBOLS - 1;
 static_assert(SYMBOLS <= NO_SYMBOL, "it is not one");
-// Some of four symbols, by bits; in place of the others that there is none.
+// Four symbols, with NO_SYMBOL for those whose bit in `there` is clear.
 __device__ __forceinline__ u32 only_symbols(u32 four, u32 there) {
     const u32 keep = ((there & 15) * 0x00204081 & 0x01010101) * 255;
     return (four & keep) | (~keep & NO_SYMBOL * 0x01010101);
 }
 
-struct CollectShared {
+struct CountShared {
     alignas(16) u32 counts[COUNTS_END];
-    u16 positions[COLLECT_WARPS]
-                 [MOST_ENTRIES];  // of the entries of a tile's sparse lists, behind one that is before all
+    u16 positions[COUNT_WARPS][MOST_ENTRIES];  // positions of a tile's list entries, after a sentinel
 };
 static_assert(
-    COLLECT_WARPS == 16 && sizeof(CollectShared) == 4 * 5352 + 16 * 2 * 352, "launch.rs asks for as much");
+    COUNT_WARPS == 16 && sizeof(CountShared) == 4 * 5352 + 16 * 2 * 352, "launch.rs asks for as much");
 
-// The table and the symbol that are counted at a place.
+// Table and symbol of a counter.
 struct Counted {
     u32 table, symbol;
     __device__ __forceinline__ Counted(u32 place) {
@@ -91,29 +90,31 @@ struct Counted {
             symbol = (place - CODES_AT) % CODE_SYMBOLS;
         } else if (place >= MASK_BYTES_AT) {
             table = MASK_BYTE, symbol = place - MASK_BYTES_AT;
-        } else if (place >= CLASSES_AT) {
-            table = COARSE_CLASS + (place - CLASSES_AT) / CLASSES, symbol = (place - CLASSES_AT) % CLASSES;
+        } else if (place >= ACTIVITIES_AT) {
+            table = COARSE_ACTIVITY + (place - ACTIVITIES_AT) / ACTIVITIES,
+            symbol = (place - ACTIVITIES_AT) % ACTIVITIES;
         } else {
-            table = TILE_MODE, symbol = place - MODES_AT;
+            table = MASK_STATE, symbol = place - MASK_STATES_AT;
         }
     }
 };
 
-// A lane has the symbols of four times eight positions of a tile: 256 i + 8 lane and on, for i below 4;
-// something that they are or are not takes the bits 8 i and on of a word. With i = 0, lanes below 2 have the
-// top, those below 8 the rest of the coarse block, the others the middle one.
+// A lane has four times eight consecutive positions of a tile: 256 i + 8 lane for i = 0..3. Flags of these
+// vertices take the bits 8 i on of a word. For i = 0, lanes 0-1 have the top positions, lanes 2-7 the rest of
+// the coarse block, the others the middle block.
 
-// Which of eight symbols are not zero.
+// Bit k: symbol k is not zero.
 __device__ __forceinline__ u32 not_zero(uint2 eight) {
     const u32 low = (((eight.x & 0x7f7f7f7f) + 0x7f7f7f7f) | eight.x) & 0x80808080;
     const u32 high = (((eight.y & 0x7f7f7f7f) + 0x7f7f7f7f) | eight.y) & 0x80808080;
     return __dp4a(high, 0x80402010u, __dp4a(low, 0x08040201u, 0u)) >> 7;
 }
 
-// Which of a lane's positions are set in a mask by rows, a row a lane. (Not those of the top.)
+// Turns a mask by rows, a row per lane, into flags of the lane's positions, except the top ones.
 __device__ __forceinline__ u32 mask_by_position(u32 row) {
     const i32 lane = threadIdx.x & 31;
-    // Eight positions are a row of the middle block, or two of the coarse one, or half a row of the fine one.
+    // Eight positions are two rows of the coarse block's finest phase, a row of the middle block, or half a
+    // row of the fine block.
     const bool coarse = lane < 8;
     const i32 level = coarse ? 2 : 1, phase = (coarse ? lane >> 1 : lane >> 3) - 1,
               j = coarse ? 2 * (lane & 1) : lane & 7;
@@ -129,15 +130,15 @@ __device__ __forceinline__ u32 mask_by_position(u32 row) {
     return bits;
 }
 
-// Counts the symbols that are not zero of eight of a dense list.
+// Counts the non-zero symbols among eight of a dense list.
 __device__ __forceinline__ void count_dense(u32* table, uint2 eight, u32 present) {
 #pragma unroll
     for (i32 b = 0; b < 8; b++)
         count_if(present & 1u << b, &table[(b < 4 ? eight.x : eight.y) >> 8 * (b & 3) & 255]);
 }
 
-// Counts the entries of a mask by rows, a row a lane: how many there are.
-__device__ __forceinline__ u32 collect_mask(
+// Counts the entries of a mask, a row per lane; returns their number.
+__device__ __forceinline__ u32 count_mask(
     u32* run_counts, u32* byte_counts, const TileShape& shape, u32 row) {
     const i32 lane = threadIdx.x & 31;
     const u32 difference = mask_difference(row);
@@ -161,81 +162,82 @@ __device__ __forceinline__ u32 collect_mask(
     return size;
 }
 
-// Grid: any. Block: 32 * COLLECT_WARPS, a warp for a tile at a time. Dynamic shared: CollectShared. The
-// entries of all sparse lists, and counts of all symbols by table.
+// Grid: any. Block: 32 * COUNT_WARPS threads, a warp per tile. Dynamic shared: CountShared. Reads: info,
+// symbols, masks. Writes: list entries, list sizes and weight of each tile, NO_SYMBOL into dense blocks; adds
+// to counts. Waits for: the previous kernel.
 template <typename T>
-__device__ __forceinline__ void collect(const Job& job) {
+__device__ __forceinline__ void count_symbols(const Job& job) {
     const CountView work(job);
-    LAUNCHED_SHARED(CollectShared, shared);
+    LAUNCHED_SHARED(CountShared, shared);
     u32* const counts = shared.counts;
     const i32 lane = threadIdx.x & 31;
-    // The same for all lanes, as the compiler has to know.
+    // warp_or: uniform, so that votes need no code for divergent lanes.
     const u32 warp = warp_or(threadIdx.x >> 5);
     u16* const positions = shared.positions[warp];
-    for (u32 k = threadIdx.x; k < COUNTS_END / 4; k += 32 * COLLECT_WARPS)
+    for (u32 k = threadIdx.x; k < COUNTS_END / 4; k += 32 * COUNT_WARPS)
         reinterpret_cast<uint4*>(counts)[k] = make_uint4(0, 0, 0, 0);
     if (lane == 0) positions[0] = 0;
     after_kernel_before();
     __syncthreads();
-    // Each lane counts one thing of every tile: the symbol of a position of the top, a class, or the mode.
-    // The places of the latter are sums of bytes of the info word with weights.
+    // Each lane counts one item per tile: a symbol of a top position, an activity, or the mask state. The
+    // counter of the latter two is a weighted sum of the bytes of the info word.
     const u32 own_place = lane < 16   ? code_place(table_of(lane, 1))
-                          : lane < 19 ? class_place(class_table(0, lane - 16))
-                                      : MODES_AT;
+                          : lane < 19 ? activity_place(activity_table(0, lane - 16))
+                                      : MASK_STATES_AT;
     const u32 own_weights = fresh(lane == 16   ? 1 << 8
-                                  : lane == 17 ? CLASSES << 8 | 1 << 16
-                                  : lane == 18 ? CLASSES << 16 | 1 << 24
+                                  : lane == 17 ? ACTIVITIES << 8 | 1 << 16
+                                  : lane == 18 ? ACTIVITIES << 16 | 1 << 24
                                   : lane == 19 ? 1u
                                                : 0u);
     const u32 my_bit = 1u << lane;
-    constexpr u32 TOP_LANES = 0xffff, CLASS_LANES = 7 << 16, MODE_LANE = 1 << 19;
+    constexpr u32 TOP_LANES = 0xffff, ACTIVITY_LANES = 7 << 16, MASK_STATE_LANE = 1 << 19;
     u32 zeros = 0, fine_zeros = 0;  // of dense blocks
     // 32 bits suffice (device/capacities.cuh).
-    const u32 tiles = (u32)job.tiles(), warps = gridDim.x * COLLECT_WARPS;
-    u32 index = blockIdx.x * COLLECT_WARPS + warp;
+    const u32 tiles = (u32)job.tiles(), warps = gridDim.x * COUNT_WARPS;
+    u32 index = blockIdx.x * COUNT_WARPS + warp;
     u32 next = index < tiles ? work.headers()[index] : 0;
     for (; index < tiles; index += warps) {
-        u32 info = warp_or(next), counting = CLASS_LANES | MODE_LANE;
+        u32 info = warp_or(next), counting = ACTIVITY_LANES | MASK_STATE_LANE;
         if (index + warps < tiles) next = work.headers()[index + warps];
-        const bool whole = info & ALL_CODED;
-        if (!whole && !(CODED_STATES >> mode_in(info) & 1)) {
+        const bool complete = info & ALL_CODED;
+        if (!complete && !(CODED_STATES >> mask_state_in(info) & 1)) {
             info &= 255;
-            counting = MODE_LANE;
+            counting = MASK_STATE_LANE;
         }
-        // Symbols; zero where a block has none.
+        // Symbols, or zeros for a block without any.
         const u8* const symbols = work.symbols() + (u64)index * TILE_VERTICES;
         const uint2* const eights = words_at<uint2>(symbols) + lane;
-        const u32 coarse_class = class_in(info, 0), fine_class = class_in(info, 2),
-                  my_class = class_in(info, lane < 8 ? 0 : 1);
+        const u32 coarse_activity = activity_in(info, 0), fine_activity = activity_in(info, 2),
+                  my_activity = activity_in(info, lane < 8 ? 0 : 1);
         uint2 rows[4];
 #pragma unroll
         for (i32 i = 0; i < 4; i++) rows[i] = make_uint2(0, 0);
         u32 top = 0;
-        if (coarse_class) {
+        if (coarse_activity) {
             counting |= TOP_LANES;
             if (lane < 16) top = symbols[lane];
         }
-        if (my_class) rows[0] = eights[0];
-        if (fine_class) {
+        if (my_activity) rows[0] = eights[0];
+        if (fine_activity) {
 #pragma unroll
             for (i32 i = 1; i < 4; i++) rows[i] = eights[32 * i];
         }
         u32 active = FULL, mask_sizes[2] = {0, 0};
-        if (!whole) {
-            // Vertices without a symbol, by rows; what lies there means nothing.
+        if (!complete) {
+            // Vertices without a symbol, by rows; their symbols are undefined.
             const TileShape shape = tile_shape(job, index);
             u32 masked = ~(lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0);
-            // Nobody writes those of a tile that is zero all over.
-            if (const u32 states = mode_in(info); states != 0 && states != ALL_ZERO) {
+            // The masks of an all-zero tile are not written.
+            if (const u32 states = mask_state_in(info); states != 0 && states != ALL_ZERO) {
                 const u32 zero = work.masks()[(u64)index * 64 + lane],
                           fill = work.masks()[(u64)index * 64 + TILE + lane];
                 masked |= zero | fill;
                 if (has_mask_list(states, 0))
                     mask_sizes[0] =
-                        collect_mask(counts + run_place(MASK_RUN), counts + MASK_BYTES_AT, shape, zero);
+                        count_mask(counts + run_place(MASK_RUN), counts + MASK_BYTES_AT, shape, zero);
                 if (has_mask_list(states, 1))
                     mask_sizes[1] =
-                        collect_mask(counts + run_place(MASK_RUN), counts + MASK_BYTES_AT, shape, fill);
+                        count_mask(counts + run_place(MASK_RUN), counts + MASK_BYTES_AT, shape, fill);
             }
             if (info >> 8) {
                 active = ~mask_by_position(masked);
@@ -247,8 +249,8 @@ __device__ __forceinline__ void collect(const Job& job) {
 #pragma unroll
                 for (i32 i = 0; i < 4; i++) {
                     const u32 there = active >> 8 * i & 255;
-                    const bool dense =
-                        i ? fine_class > LAST_SPARSE_CLASS : my_class > (lane < 2 ? 0 : LAST_SPARSE_CLASS);
+                    const bool dense = i ? fine_activity > LAST_LIST_ACTIVITY
+                                         : my_activity > (lane < 2 ? 0 : LAST_LIST_ACTIVITY);
                     if (dense && there != 255) {
                         uint2* const to =
                             words_at<uint2>(work.symbols() + (u64)index * TILE_VERTICES) + lane + 32 * i;
@@ -260,21 +262,23 @@ __device__ __forceinline__ void collect(const Job& job) {
         const u32 heads = info & ~(u32)(255 & ~15);
         count_if(counting & my_bit, &counts[__dp4a(heads, own_weights, own_place + top)]);
         u32 present = not_zero(rows[0]);
-        if (fine_class) present |= not_zero(rows[1]) << 8 | not_zero(rows[2]) << 16 | not_zero(rows[3]) << 24;
+        if (fine_activity)
+            present |= not_zero(rows[1]) << 8 | not_zero(rows[2]) << 16 | not_zero(rows[3]) << 24;
         present &= active;
         if (lane < 2) present &= ~255u;
-        u32 weight = TILE_WEIGHT + (coarse_class ? list_end(TOP_LIST) : 0);
+        u32 weight = TILE_WEIGHT + (coarse_activity ? list_end(TOP_LIST) : 0);
         if (((info >> 8) + 0x010101) & 0x080808) {
             // Dense blocks.
-            if (coarse_class > LAST_SPARSE_CLASS) weight += list_end(COARSE_LIST) - list_start(COARSE_LIST);
-            if (class_in(info, 1) > LAST_SPARSE_CLASS)
+            if (coarse_activity > LAST_LIST_ACTIVITY)
+                weight += list_end(COARSE_LIST) - list_start(COARSE_LIST);
+            if (activity_in(info, 1) > LAST_LIST_ACTIVITY)
                 weight += list_end(MIDDLE_LIST) - list_start(MIDDLE_LIST);
-            if (my_class > LAST_SPARSE_CLASS && lane >= 2) {
+            if (my_activity > LAST_LIST_ACTIVITY && lane >= 2) {
                 count_dense(counts + code_place(lane < 8 ? DENSE_STEP_4 : DENSE_STEP_2), rows[0], present);
                 zeros += 8 - __popc((present | ~active) & 255);
                 present &= ~255u;
             }
-            if (fine_class > LAST_SPARSE_CLASS) {
+            if (fine_activity > LAST_LIST_ACTIVITY) {
                 weight += list_end(FINE_LIST) - list_start(FINE_LIST);
 #pragma unroll
                 for (i32 i = 1; i < 4; i++)
@@ -283,15 +287,15 @@ __device__ __forceinline__ void collect(const Job& job) {
                 present &= 255;
             }
         }
-        // What is not zero in sparse lists, in order: how many there are in each eight, a byte each, and up
-        // to its end. No sum is above 255: the numbers of entries have so many bits.
+        // Entries of sparse lists, in order: their number in each eight positions, a byte each, and inclusive
+        // sums. Sums stay below 256 (device/capacities.cuh).
         u32 here = __popc(present);
-        if (fine_class) {
+        if (fine_activity) {
             here = present - (present >> 1 & 0x55555555);
             here = (here & 0x33333333) + (here >> 2 & 0x33333333);
             here = (here + (here >> 4)) & 0x0f0f0f0f;
         }
-        const u32 ends = sum_up_to_me(here), all = __shfl_sync(FULL, ends, 31);
+        const u32 ends = warp_inclusive_sum(here), all = __shfl_sync(FULL, ends, 31);
         const u32 small = all & 255, coarse = __shfl_sync(FULL, ends, 7) & 255, middle = small - coarse;
         u32 size = small;
         auto place_positions = [&](u32 left, u32 first, u32 last) {
@@ -318,11 +322,13 @@ __device__ __forceinline__ void collect(const Job& job) {
             const u32 position = positions[k + 1], symbol = symbols[position];
             // Blocks begin at powers of four.
             const u32 bits = highest_bit(position) & ~1u, start = 1u << bits, shift = 4 * bits - 8;
-            const u32 cls = info >> shift & 255, expected = max((u32)positions[k] + 1, start);
+            const u32 activity = info >> shift & 255, expected = max((u32)positions[k] + 1, start);
             const Run run = encode_run(position - expected);
             entries[start + k - (before_block >> shift & 255)] = make_entry(symbol, position, run);
-            atomicAdd(&counts[run_place(RUN - 1 + cls) + run.symbol], 1);
-            atomicAdd(&counts[code_place(STEP_4 + (CLASSES - 1) * ((bits >> 1) - 2) + cls - 1) + symbol], 1);
+            atomicAdd(&counts[run_place(RUN - 1 + activity) + run.symbol], 1);
+            atomicAdd(
+                &counts[code_place(STEP_4 + (ACTIVITIES - 1) * ((bits >> 1) - 2) + activity - 1) + symbol],
+                1);
         }
         weight += 2 * (size + mask_sizes[0] + mask_sizes[1]);
         if (lane == 0) write_sizes(sizes_of(job, index), coarse, middle, size - small, mask_sizes, weight);
@@ -335,10 +341,11 @@ __device__ __forceinline__ void collect(const Job& job) {
         if (fine_zeros) atomicAdd(&counts[code_place(DENSE_STEP_1)], fine_zeros);
     }
     __syncthreads();
-    // Tables begin at multiples of four.
-    static_assert(HEAD_ALPHABET % 4 == 0 && CLASSES % 4 == 0 && CODE_SYMBOLS % 4 == 0 && RUN_SYMBOLS % 4 == 0,
+    // Tables begin at multiples of four counters.
+    static_assert(
+        HEAD_ALPHABET % 4 == 0 && ACTIVITIES % 4 == 0 && CODE_SYMBOLS % 4 == 0 && RUN_SYMBOLS % 4 == 0,
         "four of a table");
-    for (u32 k = threadIdx.x; k < COUNTS_END / 4; k += 32 * COLLECT_WARPS) {
+    for (u32 k = threadIdx.x; k < COUNTS_END / 4; k += 32 * COUNT_WARPS) {
         const uint4 four = reinterpret_cast<const uint4*>(counts)[k];
         if ((four.x | four.y | four.z | four.w) == 0) continue;
         const Counted counted(4 * k);

@@ -1,13 +1,13 @@
-// The entry of the entropy coder that looks at the symbols of the Lorenzo predictor: counts, of large fields
-// from some tiles. Twin: src/entropy/groups/lorenzo.rs.
+// Counts the symbols of the Lorenzo predictor by table, in large fields from a sample of tiles. Twin of
+// src/entropy/groups/lorenzo.rs.
 #pragma once
 #include "compress/count.cuh"
 
 constexpr i32 ROW_COUNT_WARPS = 16;
 
-// What a block counts: modes, classes, bytes of masks, bytes of rows, bytes of patterns by class, symbols of
-// first vertices, symbols by class, runs in masks.
-constexpr u32 ROW_CLASSES_AT = HEAD_ALPHABET, ROW_MASK_BYTES_AT = ROW_CLASSES_AT + 16,
+// Counters of a block: modes, activities, mask bytes, row bytes, pattern bytes by activity, symbols of first
+// vertices, symbols by activity, runs in masks.
+constexpr u32 ROW_ACTIVITIES_AT = HEAD_ALPHABET, ROW_MASK_BYTES_AT = ROW_ACTIVITIES_AT + 16,
               ROW_BYTES_AT = ROW_MASK_BYTES_AT + ALPHABET, PATTERNS_AT = ROW_BYTES_AT + ALPHABET,
               FIRSTS_AT = PATTERNS_AT + PATTERN_TABLES * ALPHABET, ROW_CODES_AT = FIRSTS_AT + CODE_SYMBOLS,
               MASK_RUNS_AT = ROW_CODES_AT + ROW_TABLES * CODE_SYMBOLS,
@@ -18,7 +18,7 @@ struct RowCountShared {
 };
 static_assert(sizeof(RowCountShared) == 4 * 4208 + 16 * 32 * 36, "launch.rs asks for as much");
 
-// The place in all counts of what is counted at one of a block.
+// Index in the counts of the call of a block's counter.
 __device__ __forceinline__ u32 count_of_rows(u32 place) {
     if (place >= MASK_RUNS_AT) return MASK_RUN * ALPHABET + place - MASK_RUNS_AT;
     if (place >= ROW_CODES_AT)
@@ -28,11 +28,11 @@ __device__ __forceinline__ u32 count_of_rows(u32 place) {
     if (place >= PATTERNS_AT) return PATTERN * ALPHABET + place - PATTERNS_AT;
     if (place >= ROW_BYTES_AT) return ROW_BYTE * ALPHABET + place - ROW_BYTES_AT;
     if (place >= ROW_MASK_BYTES_AT) return MASK_BYTE * ALPHABET + place - ROW_MASK_BYTES_AT;
-    if (place >= ROW_CLASSES_AT) return TILE_CLASS * ALPHABET + place - ROW_CLASSES_AT;
-    return TILE_MODE * ALPHABET + place;
+    if (place >= ROW_ACTIVITIES_AT) return TILE_ACTIVITY * ALPHABET + place - ROW_ACTIVITIES_AT;
+    return MASK_STATE * ALPHABET + place;
 }
 
-// A row of symbols, as words.
+// A row of symbols.
 struct RowWords {
     u32 words[TILE / 4];
 
@@ -43,14 +43,14 @@ struct RowWords {
         words[0] = low.x, words[1] = low.y, words[2] = low.z, words[3] = low.w;
         words[4] = high.x, words[5] = high.y, words[6] = high.z, words[7] = high.w;
     }
-    // To the row of the lane, by its place.
+    // Copies the row to shared memory.
     __device__ __forceinline__ void stage(u32 row) const {
 #pragma unroll
         for (i32 k = 0; k < TILE / 4; k++) put_shared(row + 4 * k, words[k]);
     }
 };
 
-// The vertices of a lane's row of a tile that is not whole which have a symbol, or may have one.
+// Vertices of the lane's row that have, or may have, a symbol.
 __device__ __forceinline__ u32 active_in_row(const Job& job, const TileShape& shape, u64 tile, u32 states) {
     const TileView work(job);
     const i32 lane = threadIdx.x & 31;
@@ -59,15 +59,15 @@ __device__ __forceinline__ u32 active_in_row(const Job& job, const TileShape& sh
     return active;
 }
 
-// Grid: any. Block: 32 * ROW_COUNT_WARPS, a warp for a tile at a time. Dynamic shared: RowCountShared. Counts
-// of symbols by table.
+// Grid: any. Block: 32 * ROW_COUNT_WARPS threads, a warp per tile. Dynamic shared: RowCountShared. Reads:
+// info, symbols, masks. Writes: adds to counts. Waits for: the previous kernel.
 template <typename T>
-__device__ __forceinline__ void count_rows(const Job& job) {
+__device__ __forceinline__ void count_lorenzo(const Job& job) {
     const CountView work(job);
     LAUNCHED_SHARED(RowCountShared, shared);
     u32* const counts = shared.counts;
     const i32 lane = threadIdx.x & 31;
-    // The same for all lanes, as the compiler has to know.
+    // warp_or: uniform, so that votes need no code for divergent lanes.
     const u32 warp = warp_or(threadIdx.x >> 5);
     const u32 row = shared_place(shared.rows[warp][lane]);
     for (u32 k = threadIdx.x; k < ROW_COUNTS_END / 4; k += 32 * ROW_COUNT_WARPS)
@@ -81,11 +81,11 @@ __device__ __forceinline__ void count_rows(const Job& job) {
     for (u32 sample = blockIdx.x * ROW_COUNT_WARPS + warp; sample < samples; sample += warps) {
         const u64 index = sampled_tile(sample, each);
         if (index >= tiles) break;
-        const u32 info = warp_or(work.headers()[index]), states = mode_in(info);
+        const u32 info = warp_or(work.headers()[index]), states = mask_state_in(info);
         const bool coded = CODED_STATES >> states & 1;
-        const u32 cls = coded ? class_in(info, 0) : 0;
+        const u32 activity = coded ? activity_in(info, 0) : 0;
         if (lane == 0) atomicAdd(&counts[stream_mode(info)], 1);
-        if (lane == 1 && coded) atomicAdd(&counts[ROW_CLASSES_AT + cls], 1);
+        if (lane == 1 && coded) atomicAdd(&counts[ROW_ACTIVITIES_AT + activity], 1);
         u32 active = FULL, bytes = TILE / 8, rows = TILE;
         if (!(info & ALL_CODED)) {
             const TileShape shape = tile_shape(job, index);
@@ -93,26 +93,26 @@ __device__ __forceinline__ void count_rows(const Job& job) {
 #pragma unroll
             for (i32 plane = 0; plane < 2; plane++)
                 if (has_mask_list(states, plane))
-                    collect_mask(counts + MASK_RUNS_AT, counts + ROW_MASK_BYTES_AT, shape,
+                    count_mask(counts + MASK_RUNS_AT, counts + ROW_MASK_BYTES_AT, shape,
                         work.masks()[index * 64 + TILE * plane + lane]);
-            if (cls) active = active_in_row(job, shape, index, states);
+            if (activity) active = active_in_row(job, shape, index, states);
         }
-        if (cls) {
-            // Tiles without symbols may have none written.
+        if (activity) {
+            // Tiles of activity 0 may have no symbols written.
             RowWords words;
             words.load(job, index);
             words.stage(row);
             u32 left = row_pattern(words.words);
-            u32* const codes = counts + ROW_CODES_AT + (cls - 1) * CODE_SYMBOLS;
-            if (cls == DENSE_CLASS) {
-                // Zeros, that of the first vertex by itself.
+            u32* const codes = counts + ROW_CODES_AT + (activity - 1) * CODE_SYMBOLS;
+            if (activity == FULL_ACTIVITY) {
+                // Zeros, apart from the first vertex, which has its own table.
                 zeros += __popc(active & ~left);
                 if (lane == 0 && active & ~left & 1) {
                     zeros--;
                     atomicAdd(&counts[FIRSTS_AT], 1);
                 }
             } else {
-                u32* const patterns = counts + PATTERNS_AT + (cls - 1) * ALPHABET;
+                u32* const patterns = counts + PATTERNS_AT + (activity - 1) * ALPHABET;
                 u32 some = 0;
 #pragma unroll
                 for (u32 k = 0; k < TILE / 8; k++) {
@@ -120,7 +120,7 @@ __device__ __forceinline__ void count_rows(const Job& job) {
                     some += __popc(__ballot_sync(FULL, byte != 0));
                     count_if(byte, &patterns[byte]);
                 }
-                if (cls <= LAST_SPARSE_TILE) {
+                if (activity <= LAST_SPARSE_TILE) {
                     const u32 any = __ballot_sync(FULL, left != 0);
                     if ((u32)lane < (rows + 7) / 8)
                         atomicAdd(&counts[ROW_BYTES_AT + (any >> 8 * lane & 255)], 1);
@@ -141,7 +141,7 @@ __device__ __forceinline__ void count_rows(const Job& job) {
         __syncwarp();
     }
     zeros = warp_sum(zeros);
-    if (lane == 0 && zeros) atomicAdd(&counts[ROW_CODES_AT + (DENSE_CLASS - 1) * CODE_SYMBOLS], zeros);
+    if (lane == 0 && zeros) atomicAdd(&counts[ROW_CODES_AT + (FULL_ACTIVITY - 1) * CODE_SYMBOLS], zeros);
     __syncthreads();
     static_assert(
         ROW_COUNTS_END % 4 == 0 && ROW_BYTES_AT % 4 == 0 && PATTERNS_AT % 4 == 0 && ROW_CODES_AT % 4 == 0,

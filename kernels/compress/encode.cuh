@@ -1,12 +1,10 @@
-// Entries of the entropy coder that code lists of the hierarchical predictor to groups. Twin:
-// src/entropy/groups/encode.rs.
+// Encodes groups of the hierarchical predictor. Twin of src/entropy/groups/encode.rs.
 #pragma once
 #include "compress/count.cuh"
 
-// Several warps work on a group: one codes chunks of its lists, which is what cannot be done but one after
-// the other, the others prepare them by turns. What is asked for from memory is used a step later; a step is
-// a chunk of each of these. With four groups the warps that code are on different schedulers of a
-// multiprocessor, but not all devices have the memory.
+// Five warps share a group: one codes its chunks, which is strictly sequential, and four prepare chunks in
+// turn. Data is loaded a step before it is used; a step covers one chunk of each preparing warp. With four
+// groups per block the coding warps sit on different schedulers, but not all devices have the shared memory.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define GROUPS_OF_BLOCK 2
 #else
@@ -15,34 +13,31 @@
 constexpr i32 ENCODE_GROUPS = GROUPS_OF_BLOCK, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1,
               ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES;
 
-// Up to 16 raw bits, highest in their word, and their number in its low ones. Bits 5 to 15 are free.
+// Up to 16 raw bits in the high end of a word, their number in the low end. Bits 5 to 15 are free.
 __device__ __forceinline__ u32 raw_word(u32 value, u32 bits) {
     return __funnelshift_r(0, value, bits) | bits;
 }
 
-// What is coded of an entry: raw bits, and the table entry with the reciprocal of its frequency. Runs have
-// their symbol in bits 8 to 15 of the raw word.
+// Raw bits, coding entry and its reciprocal, per lane. Runs keep their symbol in bits 8-15 of the raw word.
 struct Item {
     u32 raw[32], entry[32], reciprocal[32];
 };
 
-// A chunk, from the warp that prepares it to the coder: what there is in it, and the raw bits that come
-// before those of the symbols' items.
+// A prepared chunk. pieces: raw bits that are coded before those of the symbols' items.
 constexpr u32 MOST_PIECES = 8;
 struct Chunk {
     Item symbols, runs;
     u32 pieces[MOST_PIECES][32];
 };
-// What there is in a chunk: the number of pieces in the low bits, whether there are runs, and whether one of
-// them escapes.
+// Kind of a chunk: number of pieces, whether it has runs, whether a run escapes.
 constexpr u32 KIND_PIECES = 15, KIND_RUNS = 16, KIND_RUN_ESCAPES = 32;
 
-// What is known of a lane's entry: its position in the tile, the tile, the table of the runs of a sparse list
-// (or of a mask) less one, the table of the symbol, and the symbol once it is there. For a list: where it
-// begins, less the number of its first entry in the batch.
+// Description of a lane's entry. Bits 0-9 position, 10-14 tile, 16-18 run table (activity of a sparse list,
+// or mask), 19-23 symbol table, 24-31 symbol once known. As the name of a list: its start, minus the number
+// of its first entry in the batch.
 constexpr u32 ABOUT_PLACE = 0x7fff, ABOUT_RUNS = 7 << 16;
 constexpr u32 MASK_TABLE = RUN - ANCHOR_TABLE, ABOUT_MASK = ABOUT_RUNS | MASK_TABLE << 19;
-// A lane without an entry: its place is not that of an anchor.
+// A lane without an entry, with a position that is not an anchor's.
 constexpr u32 ABOUT_NOTHING = 1;
 static_assert(TILE_VERTICES == 1024 && BATCH == 32 && MASK_RUN - RUN + 1 == 7, "bits 10 to 14, and 16 to 18");
 __device__ __forceinline__ u32 position_in(u32 about) { return about & 1023; }
@@ -51,68 +46,64 @@ __device__ __forceinline__ u32 runs_in(u32 about) { return about >> 16 & 7; }
 __device__ __forceinline__ u32 code_table_in(u32 about) { return about >> 19 & 31; }
 __device__ __forceinline__ u32 symbol_in(u32 about) { return about >> 24; }
 
-// The lists of a batch (lists.cuh) with what is known of their entries. Those of the top are three of a tile,
-// one for each of their tables.
+// Lists of a batch with the descriptions of their entries. The top list is split into three, one per table.
 constexpr u32 TOP_LISTS = 3, ENCODE_LISTS = TOP_LISTS + TILE_LISTS - 1;
 struct EncodeLists {
     u16 starts[ENCODE_LISTS * BATCH + 32];
     u32 names[ENCODE_LISTS * BATCH];
 };
 
-// Those of masks.
+// Lists of masks.
 struct MaskLists {
     u16 starts[2 * BATCH + 32], names[2 * BATCH];
 };
 
-// How much there is in a batch: lists of symbols, entries in them, their chunks, and entries of masks.
+// Sizes of a batch.
 struct BatchSize {
     i32 lists, entries, chunks, mask_entries;
 };
 
-// What the warps of a group tell each other. None writes what another may still read: there is a barrier
-// between steps.
+// Shared state of the warps of a group. A barrier between steps keeps writes from data still being read.
 struct EncodeGroup {
     u64 first, end;  // tiles
     BatchSize size;
-    u64 symbols, entries, payload, unused;  // where those of the batch lie
+    u64 symbols, entries, payload, unused;  // addresses for the batch
     EncodeLists lists;
     MaskLists mask_lists;
-    u16 mask_entries[PREPARERS][32];  // of a chunk, of each warp itself
+    u16 mask_entries[PREPARERS][32];  // of a chunk, private to each warp
     Chunk chunks[2][PREPARERS];       // by step and warp
     u8 kinds[2][PREPARERS];
-    u32 groups, weight;  // of the stream, and of a group at most
+    u32 groups, weight;  // of the stream; weight of a group at most
 };
 static_assert(PREPARERS == 4, "the kinds of a step are a word");
 
-// The tables in shared memory have no more symbols than there are: those of codes, one of bytes of masks,
-// those of runs.
+// Coding tables in shared memory, trimmed to the symbols that exist: vertex codes, mask bytes, runs.
 constexpr u32 RUNS_PLACE = MASK_TABLE * CODE_SYMBOLS + ALPHABET,
               SHARED_ENTRIES = RUNS_PLACE + (TABLES - RUN) * RUN_SYMBOLS;
 static_assert(FIRST_SHARED_TABLE == MASK_BYTE && ANCHOR_TABLE == MASK_BYTE + 1, "in this order");
 struct EncodeShared {
     u32 entries[SHARED_ENTRIES];
-    // Raw bits by symbol, whether it is a special one, and above, for each 16 of them, a bit.
+    // By symbol: raw bits, SPECIAL, and from bit 8 on the bit given by sixteens.
     u16 raw_bits[ALPHABET];
     EncodeGroup groups[ENCODE_GROUPS];
 };
 static_assert(sizeof(EncodeGroup) == 80 + 448 + 768 + 320 + 256 + 8 * 14 * 128, "launch.rs asks for as much");
 static_assert(sizeof(EncodeShared) == 4 * 5088 + 512 + ENCODE_GROUPS * sizeof(EncodeGroup),
     "launch.rs asks for as much");
-// Symbols with raw bits that are not in the payload.
+// Marks symbols whose raw bits are not in the payload.
 constexpr u32 SPECIAL = 128;
-// The bit for as many raw bits.
+// A bit that grows with the number of 16-bit pieces; the OR over lanes gives the maximum.
 __device__ __forceinline__ u32 sixteens(u32 bits) { return 128u << (bits + 15) / 16 & 0xff00; }
 
-// States and words of one group that is coded backwards, a lane per state.
+// Encodes a group backwards, a state per lane.
 template <bool HUFFMAN>
 struct Encoder {
-    // What leaves a state as it is: no bits, or the whole scale.
+    // Entry that leaves a state unchanged.
     static constexpr u32 NOTHING = HUFFMAN ? 0 : SCALE << 16;
     u32 x;
     u8* space;  // of the group
-    u32 at;     // where the next word goes, in front of the one before; the first one is the last one of the
-                // space
-    u32 above;  // lanes above this one
+    u32 at;     // offset of the next word; words are written from the end of the space down
+    u32 above;  // mask of the lanes above this one
 
     __device__ __forceinline__ Encoder(u8* space, u64 bytes)
         : x(1u << 16), space(reinterpret_cast<u8*>(fresh(reinterpret_cast<u64>(space)))), at((u32)bytes - 2),
@@ -124,8 +115,7 @@ struct Encoder {
         x = need ? x >> 16 : x;
         at -= 2 * __popc(mask);
     }
-    // Raw bits, as raw_word gives them; nothing where there are none. (Shifts take the low bits of their
-    // number.)
+    // Raw bits from raw_word, possibly none. Funnel shifts use only the low bits of the count.
     __device__ __forceinline__ void raw(u32 word) {
         emit(__funnelshift_l(x, 0, word) != 0);
         x = __funnelshift_l(word, x, word);
@@ -134,7 +124,7 @@ struct Encoder {
         emit(__funnelshift_l(x, 0, bits) != 0);
         x = x << bits | value;
     }
-    // Raw bits and a symbol by its entry. What is written waits for nothing that comes before.
+    // Raw bits, then a symbol. Stores do not wait for the new state.
     __device__ __forceinline__ void code(u32 word, u32 entry, u32 reciprocal) {
         const u32 first = x;
         const bool need_first = __funnelshift_l(first, 0, word) != 0;
@@ -155,7 +145,7 @@ struct Encoder {
             need_second, reinterpret_cast<u16*>(space + (between - 2 * __popc(mask_second & above))), second);
         at = between - 2 * __popc(mask_second);
     }
-    // Takes (2^32 - 1) / f for a division: the quotient is right or one too small.
+    // rANS division by f with reciprocal (2^32 - 1) / f: the quotient is exact or one too small.
     __device__ __forceinline__ void divide(u32 f, u32 start, u32 reciprocal) {
         const u32 q = __umulhi(x, reciprocal), more = SCALE - f, left = x - q * f;
         x += q * more + start;
@@ -171,7 +161,7 @@ struct Encoder {
             divide(f, code_in(entry), reciprocal);
         }
     }
-    // So many raw bits, up to 128, from the last to the first: a word, and high() for those behind it.
+    // Up to 128 raw bits, last piece first; high() gives those after the first 64.
     template <typename High>
     __device__ __forceinline__ void long_raw(u32 bits, u64 low, High high) {
         if (__any_sync(FULL, bits > 16)) {
@@ -185,14 +175,13 @@ struct Encoder {
         const u32 n = bits < 16 ? bits : 16;
         raw((u32)low & ((1u << n) - 1), n);
     }
-    // The symbol itself where its entry is that of the escape.
+    // The symbol itself, if its entry is the escape's.
     __device__ __forceinline__ void escape(u32 entry, u32 symbol) {
         const bool escaped = entry & ENTRY_ESCAPES;
         raw(escaped ? symbol : 0, escaped ? 8 : 0);
     }
-    // For a frequency f, at most f / 2^32 below 2^32 / f, never above. The estimate is below it by 4 parts in
-    // 2^23 at most, and what is missing of 2^32 in f times that, divided like that, is right or one too
-    // small.
+    // At most f / 2^32 below 2^32 / f, never above. The estimate is low by at most 4 parts in 2^23; one
+    // correction step makes the quotient exact or one too small.
     static __device__ __forceinline__ u32 reciprocal_of(u32 entry) {
         if (HUFFMAN) return 0;
         const u32 f = entry >> 16, estimate = reciprocal_below(f);
@@ -200,7 +189,7 @@ struct Encoder {
     }
 };
 
-// Raw bits of a coded vertex: 128 of them at most.
+// Raw bits of a vertex, at most 128.
 struct RawBits {
     u64 low, high;
     u32 bits;
@@ -209,7 +198,7 @@ struct RawBits {
     }
 };
 
-// Those of stored values and of anchors.
+// Raw bits of stored values and anchors.
 template <typename T>
 __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, u32 symbol) {
     const EncodeView work(job);
@@ -230,37 +219,37 @@ __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, 
         const u32 own = symbol_raw_bits(symbol);
         if (own) r.low = work.raw()[index * TILE_VERTICES + position];
         if (r.bits > own) {
-            const u64 digits = (u32)work.anchor_codes()[index * 4 + 3];
-            r.low |= own < 64 ? digits << own : 0;
-            r.high = own == 0 ? 0 : own < 64 ? digits >> (64 - own) : digits;
+            const u64 refinement_bits = (u32)work.anchor_codes()[index * 4 + 3];
+            r.low |= own < 64 ? refinement_bits << own : 0;
+            r.high = own == 0 ? 0 : own < 64 ? refinement_bits >> (64 - own) : refinement_bits;
         }
     }
     return r;
 }
 
-// What is known of the lane's tile of a batch.
+// Sizes of the lists of the lane's tile.
 struct CodeTile {
     u32 info, counts[3], masks[2];
     bool coded;
     __device__ __forceinline__ CodeTile(const Job& job, u64 tile, bool exists) {
         info = exists ? TileView(job).headers()[tile] : 0;
-        // Not after the word is there.
+        // Loaded together with the info word, not after it.
         const uint4 sizes =
             exists ? *reinterpret_cast<const uint4*>(&sizes_of(job, tile)) : make_uint4(0, 0, 0, 0);
         const u32 of_blocks[3] = {sizes.x & 0xffff, sizes.x >> 16, sizes.y & 0xffff},
                   of_masks[2] = {sizes.y >> 16, sizes.z & 0xffff};
-        coded = exists && CODED_STATES >> mode_in(info) & 1;
+        coded = exists && CODED_STATES >> mask_state_in(info) & 1;
 #pragma unroll
-        for (i32 k = 0; k < 3; k++) counts[k] = is_sparse(class_in(info, k)) ? of_blocks[k] : 0;
+        for (i32 k = 0; k < 3; k++) counts[k] = is_sparse(activity_in(info, k)) ? of_blocks[k] : 0;
 #pragma unroll
-        for (i32 k = 0; k < 2; k++) masks[k] = has_mask_list(mode_in(info), k) ? of_masks[k] : 0;
+        for (i32 k = 0; k < 2; k++) masks[k] = has_mask_list(mask_state_in(info), k) ? of_masks[k] : 0;
     }
 };
 
-// A chunk is coded so many steps after it is first asked for.
+// Steps between the first load for a chunk and its coding.
 constexpr i32 ENCODE_STEPS = 3;
 
-// The entries of a mask: put(number, entry) is called for all of them.
+// Calls put(number, entry) for each entry of a mask.
 template <typename Put>
 __device__ __forceinline__ void entries_of_mask(const Job& job, u64 batch, u32 name, Put put) {
     const i32 lane = threadIdx.x & 31;
@@ -282,11 +271,11 @@ __device__ __forceinline__ void entries_of_mask(const Job& job, u64 batch, u32 n
     __syncwarp();
 }
 
-// Those of a chunk that begins here.
+// The entries of masks in a chunk.
 __device__ __forceinline__ void fill_mask_chunk(
     const Job& job, const MaskLists& lists, u16* entries, u64 batch, i32 from) {
     const i32 lane = threadIdx.x & 31;
-    // Behind the last list is NO_LIST.
+    // NO_LIST follows the last list.
     i32 list = __popc(__ballot_sync(FULL, lists.starts[lane] < from + 32)) +
                __popc(__ballot_sync(
                    FULL, lists.starts[BATCH + lane] < from + 32 && lists.starts[BATCH - 1] != NO_LIST)),
@@ -300,7 +289,7 @@ __device__ __forceinline__ void fill_mask_chunk(
     } while (start > from);
 }
 
-// Before a batch is prepared.
+// Collects the lists of a batch.
 template <typename T>
 __device__ __forceinline__ void open_batch(
     const Job& job, EncodeGroup& shared, i32 role, u64 batch, u64 end) {
@@ -310,23 +299,23 @@ __device__ __forceinline__ void open_batch(
     if (role == 0) {
         const CodeTile tile(job, batch + lane, exists);
         u32 sizes[ENCODE_LISTS], names[ENCODE_LISTS];
-        const bool has_top = tile.coded && class_in(tile.info, 0);
+        const bool has_top = tile.coded && activity_in(tile.info, 0);
 #pragma unroll
         for (u32 k = 0; k < ENCODE_LISTS; k++) {
-            // Those of the top begin at positions 0, 1 and 4.
+            // Top lists start at positions 0, 1 and 4.
             const u32 list = k < TOP_LISTS ? TOP_LIST : k - TOP_LISTS + 1,
-                      cls = class_in(tile.info, list == TOP_LIST ? 0 : (i32)list - 1);
+                      activity = activity_in(tile.info, list == TOP_LIST ? 0 : (i32)list - 1);
             const u32 start = k < TOP_LISTS ? k * k : (u32)list_start(list),
                       end = k + 1 < TOP_LISTS ? (k + 1) * (k + 1) : (u32)list_end(list);
-            const bool sparse = list != TOP_LIST && is_sparse(cls);
-            const u32 table = list == TOP_LIST ? k : table_in_list(list, cls, 0) - ANCHOR_TABLE;
-            sizes[k] = (list == TOP_LIST ? has_top : tile.coded && cls)
+            const bool sparse = list != TOP_LIST && is_sparse(activity);
+            const u32 table = list == TOP_LIST ? k : table_in_list(list, activity, 0) - ANCHOR_TABLE;
+            sizes[k] = (list == TOP_LIST ? has_top : tile.coded && activity)
                            ? (sparse ? tile.counts[list - 1] : end - start)
                            : 0;
-            names[k] = start | lane << 10 | (sparse ? cls << 16 : 0) | table << 19;
+            names[k] = start | lane << 10 | (sparse ? activity << 16 : 0) | table << 19;
         }
         BatchSize size;
-        collect_lists<ENCODE_LISTS, true>(shared.lists, sizes, names, size.lists, size.entries);
+        concatenate_lists<ENCODE_LISTS, true>(shared.lists, sizes, names, size.lists, size.entries);
         size.chunks = (size.entries + 31) / 32;
         size.mask_entries = (i32)warp_sum(tile.masks[0] + tile.masks[1]);
         shared.size = size;
@@ -336,17 +325,17 @@ __device__ __forceinline__ void open_batch(
             shared.payload = reinterpret_cast<u64>(work.raw() + batch * TILE_VERTICES);
         }
     } else if (role == PREPARERS - 1) {
-        const u32 states = mode_in(exists ? work.headers()[batch + lane] : 0);
+        const u32 states = mask_state_in(exists ? work.headers()[batch + lane] : 0);
         if (!__any_sync(FULL, has_mask_list(states, 0) || has_mask_list(states, 1))) return;
         const CodeTile tile(job, batch + lane, exists);
         const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
         i32 lists, entries;
-        collect_lists<2>(shared.mask_lists, tile.masks, names, lists, entries);
+        concatenate_lists<2>(shared.mask_lists, tile.masks, names, lists, entries);
     }
 }
 
-// The warps that prepare chunks, from the last one on, those of masks behind those of symbols: of each step
-// the one of their number.
+// Prepares every PREPARERS-th chunk, from the last one on; chunks of masks come after those of symbols, thus
+// first.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void prepare_chunks(
     const Job& job, const EncodeShared& all, EncodeGroup& shared, i32 number, i32 role, u64 batch, u64 end) {
@@ -360,36 +349,35 @@ __device__ __forceinline__ void prepare_chunks(
               steps = (all_chunks + PREPARERS - 1) / PREPARERS;
     const i32 list_chunks = (chunks + PREPARERS - 1 - role) / PREPARERS,
               own_chunks = (all_chunks + PREPARERS - 1 - role) / PREPARERS;
-    // Addresses come from where they are not found anew each time.
+    // Loaded so that the compiler does not recompute them.
     const u64 symbols = from_shared(&shared.symbols), entries = from_shared(&shared.entries),
               payload = from_shared(&shared.payload);
-    // Where so many lists begin, a lane for each, the last one first; and the first entry of the next chunk.
+    // A window of list starts, a lane each, the last list first; and the first entry of the next chunk.
     i32 window = shared.size.lists - 1, start = window >= lane ? lists.starts[window - lane] : -1,
         from = 32 * (chunks - 1 - role);
-    // Of the chunk whose raw bits were asked for in the step before, and of the one whose words were.
+    // State of the chunk whose payload is being loaded, and of the one whose words are.
     u32 about = NO_SYMBOL << 24 | ABOUT_NOTHING, word = 0, next_about = ABOUT_NOTHING, next_word = 0,
         next_symbol = NO_SYMBOL;
     u64 low = 0;
 #pragma unroll 1
     for (i32 step = 0; step < steps + ENCODE_STEPS; step++) {
-        // What was asked for is there now. What is found in this step is asked for first, so that it is on
-        // its way meanwhile.
+        // Use what the previous step loaded; start this step's loads first.
         const u32 found = about, found_word = word;
         u64 found_low = low;
-        // The word of the next chunk is there now: its raw bits are asked for.
+        // The words have arrived: load the payload.
         {
             const bool listed = next_about & ABOUT_RUNS;
             const u32 place = listed ? (next_about & ~1023u) | (u32)position_of_entry(next_word) : next_about;
             about = __byte_perm(place, listed ? next_word : next_symbol, 0x4210);
             word = next_word;
-            // Those of stored values are the values themselves.
+            // The payload of stored vertices is read from the field.
             load_if(step <= list_chunks &&
                         about - (FIRST_WITH_RAW_BITS << 24) < (STORED - FIRST_WITH_RAW_BITS) << 24,
                 payload + sizeof(u64) * (about & ABOUT_PLACE), low);
         }
         if (step < list_chunks) {
-            // Lists that begin behind the chunk, and behind its first entry. Those in the window are enough,
-            // or those from the last one on are.
+            // Lists that start after the chunk, and after its first entry. Move the window until it covers
+            // them.
             u32 behind, later;
             while (behind = __ballot_sync(FULL, start >= from + 32),
                 later = __ballot_sync(FULL, start > from), later == FULL) {
@@ -402,7 +390,7 @@ __device__ __forceinline__ void prepare_chunks(
                     warp_or(start > from && start < from + 32 ? 1u << (start - from) : 0) >> lane >> 1);
             const i32 e = from + lane;
             const bool exists = e <= last_entry;
-            // Lanes without an entry have the place of the last one.
+            // Lanes without an entry use the last one's address.
             const u32 here = lists.names[list] + (exists ? e : last_entry);
             const bool listed = here & ABOUT_RUNS;
             u64 at = symbols + (here & ABOUT_PLACE);
@@ -426,18 +414,17 @@ __device__ __forceinline__ void prepare_chunks(
             const u32 symbol = symbol_in(found),
                       entry = all.entries[code_table_in(found) * CODE_SYMBOLS + symbol];
             u32 sizes = all.raw_bits[symbol];
-            // Those of masks have none.
+            // Entries of masks have none.
             if (step >= list_chunks + 2) sizes = 0;
             u32 bits = sizes & (SPECIAL - 1);
             u64 high = 0;
-            // What there is in the chunk: bits for the sizes, whether there are runs, and the flags of the
-            // entry; SPECIAL where that is to be looked at.
+            // OR over the lanes: raw bit sizes, runs, entry flags; SPECIAL if an entry must be looked at.
             const u32 mine = __byte_perm(__byte_perm(sizes, found, 0x0610), entry, 0x5210) |
                              (position_in(found) == 0 ? SPECIAL : 0);
             u32 kind = warp_or(mine);
             if (kind & SPECIAL) {
-                const bool special =
-                    symbol == STORED || (symbol < SYMBOLS && has_digits(symbol, (i32)position_in(found)));
+                const bool special = symbol == STORED || (symbol < SYMBOLS && has_refinement_bits(symbol,
+                                                                                  (i32)position_in(found)));
                 if (special) {
                     const RawBits r = raw_of<T>(job, batch + tile_in(found), (i32)position_in(found), symbol);
                     bits = r.bits;
@@ -479,7 +466,7 @@ __device__ __forceinline__ void prepare_chunks(
     }
 }
 
-// The coder, of the lists. (An entry of a mask is coded like one of a sparse list.)
+// Codes the lists of a batch. An entry of a mask is coded like one of a sparse list.
 template <bool HUFFMAN>
 __device__ __forceinline__ void code_chunks(
     const EncodeGroup& shared, i32 number, Encoder<HUFFMAN>& encoder) {
@@ -521,22 +508,22 @@ __device__ __forceinline__ void code_chunks(
     }
 }
 
-// The numbers of entries of each tile's masks and sparse lists.
+// Codes the sizes of the masks and sparse lists.
 template <bool HUFFMAN>
 __device__ __forceinline__ void code_sizes(Encoder<HUFFMAN>& encoder, const CodeTile& tile, bool exists) {
 #pragma unroll
     for (i32 plane = 1; plane >= 0; plane--)
-        encoder.raw(
-            tile.masks[plane], exists && has_mask_list(mode_in(tile.info), plane) ? MASK_COUNT_BITS : 0);
+        encoder.raw(tile.masks[plane],
+            exists && has_mask_list(mask_state_in(tile.info), plane) ? MASK_COUNT_BITS : 0);
 #pragma unroll
     for (i32 k = 2; k >= 0; k--) {
-        const u32 cls = class_in(tile.info, k);
-        encoder.raw(tile.counts[k], tile.coded && is_sparse(cls) ? count_bits(k, cls) : 0);
+        const u32 activity = activity_in(tile.info, k);
+        encoder.raw(tile.counts[k], tile.coded && is_sparse(activity) ? count_bits(k, activity) : 0);
     }
 }
 
-// The coder, of the classes and the mode of each tile: the fine class, the middle one, the coarse one, the
-// mode. What stands for them comes while the lists are coded.
+// Coding entries of the fine, middle and coarse activity and the mask state; loaded while the lists are
+// coded.
 struct Heads {
     uint2 entries[4];
     u32 symbols;
@@ -544,11 +531,11 @@ struct Heads {
 template <bool HUFFMAN>
 __device__ __forceinline__ Heads find_heads(const Job& job, const CodeTile& tile, bool exists) {
     Heads heads;
-    heads.symbols = class_in(tile.info, 2) | class_in(tile.info, 1) << 8 | class_in(tile.info, 0) << 16 |
-                    stream_mode(tile.info) << 24;
+    heads.symbols = activity_in(tile.info, 2) | activity_in(tile.info, 1) << 8 |
+                    activity_in(tile.info, 0) << 16 | stream_mode(tile.info) << 24;
 #pragma unroll
     for (i32 i = 0; i < 4; i++) {
-        const u32 table = i < 3 ? class_table(tile.info, 2 - i) : (u32)TILE_MODE;
+        const u32 table = i < 3 ? activity_table(tile.info, 2 - i) : (u32)MASK_STATE;
         heads.entries[i] = (i < 3 ? tile.coded : exists)
                                ? code_entries(job, table)[heads.symbols >> 8 * i & 255]
                                : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
@@ -574,9 +561,8 @@ __device__ __forceinline__ void code_heads(Heads heads, Encoder<HUFFMAN>& encode
     }
 }
 
-// The end of a group: the states in front of the words, which are at the end of its space. The pad word
-// behind an odd number of words lies beyond the space: it is made when copied. Bit 63 says that the words are
-// odd, as far as the stream.
+// Ends a group: writes the states before the words and records its size. The pad after an odd number of words
+// (bit 63) lies outside the space and is added on copying.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void end_group(
     const Job& job, const Encoder<HUFFMAN>& encoder, u64 groups, u64 group, u64 first, u64 end) {
@@ -595,8 +581,8 @@ __device__ __forceinline__ void end_group(
     }
 }
 
-// The tables in shared memory, without their reciprocals, by so many warps, each of which has some tables of
-// codes. Rows are 32 entries.
+// Loads coding tables to shared memory, without reciprocals, which are recomputed. Each warp takes some
+// tables, in rows of 32 entries.
 template <bool HUFFMAN>
 __device__ __forceinline__ void load_tables(const Job& job, EncodeShared& shared, i32 warp) {
     constexpr i32 WARPS = ENCODE_GROUPS * PREPARERS, TABLES_EACH = ((i32)MASK_TABLE + WARPS - 1) / WARPS,
@@ -622,15 +608,16 @@ __device__ __forceinline__ void load_tables(const Job& job, EncodeShared& shared
     }
     end_of_copies();
     wait_for_copies<0>();
-    // What has no symbol is not coded: by the lane that brought its place.
+    // NO_SYMBOL is not coded. Written by the lane that loaded its place.
     if (lane != NO_SYMBOL % 32 || TABLES_EACH * warp >= (i32)MASK_TABLE) return;
 #pragma unroll
     for (i32 table = 0; table < TABLES_EACH; table++)
         shared.entries[(TABLES_EACH * warp + table) * CODE_SYMBOLS + NO_SYMBOL] = Encoder<HUFFMAN>::NOTHING;
 }
 
-// Grid: any. Block: 32 * ENCODE_WARPS, ENCODE_ROLES warps for a group at a time. Dynamic shared:
-// EncodeShared.
+// Grid: any. Block: 32 * ENCODE_WARPS threads, ENCODE_ROLES warps per group. Dynamic shared: EncodeShared.
+// Reads: info, symbols, list entries and sizes, payload, masks, anchor codes, field, coding entries. Writes:
+// words, group sizes. Waits for: the previous kernel.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_groups(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
@@ -640,7 +627,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
         shared.raw_bits[symbol] = (u16)(sixteens(bits) | bits | (symbol == STORED ? SPECIAL : 0));
     }
     after_kernel_before();
-    // The same for all lanes, as the compiler has to know.
+    // warp_or: uniform, so that votes need no code for divergent lanes.
     const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES,
               role = warp % ENCODE_ROLES;
     EncodeGroup& mine = shared.groups[number];
@@ -650,7 +637,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
         const u64 boundary = first_tile_of<4>(job, weight, group);
         if ((lane & 15) == 0) (&mine.first)[lane / 16] = boundary;
     };
-    // A warp of each group finds that, the others bring the tables without their reciprocals.
+    // Warp 0 of each group finds its tiles, the others load the tables.
     if (role == 0) {
         const Grouping grouping = choose_groups(job);
         if (group < grouping.groups) find_group(grouping.weight);
@@ -673,7 +660,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
                 const Heads heads = find_heads<HUFFMAN>(job, tile, exists);
                 meet<ENCODE_ROLES>(number);
                 code_chunks(mine, number, encoder);
-                // Meanwhile the others open the next batch.
+                // Meanwhile the other warps collect the next batch.
                 code_sizes(encoder, tile, exists);
                 code_heads(heads, encoder);
             } else {

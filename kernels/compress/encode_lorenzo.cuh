@@ -1,21 +1,21 @@
-// Entries of the entropy coder that code tiles of the Lorenzo predictor to groups, a warp for each: there are
-// many groups. All that decides where a warp goes is made the same for all lanes in a way that the compiler
-// sees: otherwise it surrounds each vote with code for lanes that are apart. (A called division of 64 bits on
-// a lane's own path has the same effect on all votes of the kernel.) Twin: src/entropy/groups/lorenzo.rs.
+// Encodes groups of the Lorenzo predictor, a warp per group. Twin of src/entropy/groups/lorenzo.rs. Every
+// condition that decides a warp's path is made uniform by warp_or: otherwise the compiler surrounds each vote
+// with code for divergent lanes. (A called 64-bit division on a divergent path would do the same to all
+// votes.)
 #pragma once
 #include "compress/encode.cuh"
 #include "compress/count_lorenzo.cuh"
 
 constexpr i32 ROW_CODE_WARPS = 20, MASK_RING = 256;
 
-// The tables of patterns, of symbols by class, of first vertices, of bytes of masks, of runs in masks, and
-// behind them what leaves a state as it is. Addresses are in bytes.
+// Layout of the coding tables in shared memory: patterns, symbols by activity, first vertices, mask bytes,
+// runs in masks, and an entry that leaves a state unchanged.
 constexpr u32 ENTRY_BYTES = sizeof(uint2), PATTERNS_PLACE = 0, CODES_PLACE = PATTERN_TABLES * ALPHABET,
               FIRSTS_PLACE = CODES_PLACE + ROW_TABLES * CODE_SYMBOLS,
               MASKS_PLACE = FIRSTS_PLACE + CODE_SYMBOLS, MASK_RUNS_PLACE = MASKS_PLACE + ALPHABET,
               NOTHING_PLACE = MASK_RUNS_PLACE + RUN_SYMBOLS;
 
-// Of a warp: the rows of the tile whose vertices are coded, or the masks of a batch.
+// Shared memory of a warp: rows of a tile, or masks of a batch.
 struct RowBatch {
     union {
         alignas(4) u8 rows[TILE][STAGED_ROW];
@@ -34,7 +34,7 @@ static_assert(
     sizeof(RowBatch) == 32 * 36 && sizeof(RowShared) == 8 * 3809 + 256 + ROW_CODE_WARPS * sizeof(RowBatch),
     "launch.rs asks for as much");
 
-// By a block.
+// Call with a block.
 template <bool HUFFMAN>
 __device__ __forceinline__ void load_row_tables(const Job& job, RowShared& shared) {
     constexpr u32 THREADS = 32 * ROW_CODE_WARPS, EACH = (NOTHING_PLACE + THREADS - 1) / THREADS;
@@ -67,7 +67,7 @@ struct RowCoder {
     const Job& job;
     const RowShared& all;
     RowBatch& shared;
-    const u32 tables;  // their place
+    const u32 tables;  // address
     Encoder<HUFFMAN> encoder;
 
     __device__ __forceinline__ u32 table_at(u32 place) const { return tables + place * ENTRY_BYTES; }
@@ -75,7 +75,7 @@ struct RowCoder {
         if (HUFFMAN) return make_uint2(shared_word(place), 0);
         return shared_pair(place);
     }
-    // Raw bits behind a symbol, and the symbol itself where its entry is that of the escape.
+    // Raw bits of a symbol, and the symbol itself if it escapes.
     __device__ __forceinline__ void code_raw(u32 entry, const u64* payload, u32 symbol) {
         u64 low = 0, high = 0;
         u32 bits = 0;
@@ -88,15 +88,15 @@ struct RowCoder {
         if (__any_sync(FULL, entry & ENTRY_ESCAPES)) encoder.escape(entry, symbol);
     }
 
-    // A tile of a class above 0, from the last symbols of its rows to their patterns.
+    // Codes a tile of activity > 0, from the last symbols of its rows back to their patterns.
     __device__ __forceinline__ void code_tile(u64 tile, u32 info, const RowWords& words) {
         const i32 lane = threadIdx.x & 31;
-        const u32 cls = class_in(info, 0);
+        const u32 activity = activity_in(info, 0);
         const u32 symbols = fresh(shared_place(shared.rows[lane]));
         const u64* const payload =
             fresh_global(EncodeView(job).raw() + (tile * TILE_VERTICES + TILE * lane) * (sizeof(T) / 4));
         words.stage(symbols);
-        // Raw bits are on their way.
+        // Prefetch raw bits.
 #pragma unroll
         for (i32 k = 0; k < TILE / 4; k++)
             if (large_in(words.words[k])) prefetch_near(payload + k * sizeof(T));
@@ -104,15 +104,15 @@ struct RowCoder {
         if (!(info & ALL_CODED)) {
             const TileShape shape = tile_shape(job, tile);
             rows = shape.owned_y(), bytes = (shape.owned_x() + 7) / 8;
-            if (cls == DENSE_CLASS) pattern = active_in_row(job, shape, tile, mode_in(info));
-        } else if (cls == DENSE_CLASS) {
+            if (activity == FULL_ACTIVITY) pattern = active_in_row(job, shape, tile, mask_state_in(info));
+        } else if (activity == FULL_ACTIVITY) {
             pattern = FULL;
         }
         const u32 count = fresh((u32)__popc(pattern)),
-                  codes = table_at(CODES_PLACE + (cls - 1) * CODE_SYMBOLS);
+                  codes = table_at(CODES_PLACE + (activity - 1) * CODE_SYMBOLS);
         u32 left = pattern, table = codes, symbol = 0, x = 0;
         uint2 entry;
-        // Those of the next step are found while those of one are coded.
+        // Find the next step's symbols while this step's are coded.
         auto find = [&](u32 step) {
             entry = make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
             x = highest_bit(left);
@@ -128,7 +128,7 @@ struct RowCoder {
             encoder.code(now.x, now.y);
         };
         u32 step = warp_max(count) - 1;
-        // The first vertex has a table of its own, and is of the last step.
+        // The first vertex has its own table and belongs to the last step.
         const u32 last_table = lane == 0 && pattern & 1 ? table_at(FIRSTS_PLACE) : codes;
         if (step == 0) table = last_table;
         find(step);
@@ -141,10 +141,10 @@ struct RowCoder {
             code(now, now_x, now_symbol);
         }
         code(entry, x, symbol);
-        if (cls == DENSE_CLASS) return;
-        const u32 patterns = table_at(PATTERNS_PLACE + (cls - 1) * ALPHABET),
+        if (activity == FULL_ACTIVITY) return;
+        const u32 patterns = table_at(PATTERNS_PLACE + (activity - 1) * ALPHABET),
                   nothing = table_at(NOTHING_PLACE);
-        const bool coded = cls <= LAST_SPARSE_TILE ? pattern != 0 : (u32)lane < rows;
+        const bool coded = activity <= LAST_SPARSE_TILE ? pattern != 0 : (u32)lane < rows;
         uint2 entries[TILE / 8];
 #pragma unroll
         for (u32 k = 0; k < TILE / 8; k++)
@@ -156,19 +156,19 @@ struct RowCoder {
                 encoder.escape(entries[k].x, pattern >> 8 * k & 255);
             encoder.code(entries[k].x, entries[k].y);
         }
-        if (cls <= LAST_SPARSE_TILE)
+        if (activity <= LAST_SPARSE_TILE)
             code_head(
                 (u32)lane < (rows + 7) / 8, ROW_BYTE, __ballot_sync(FULL, coded) >> 8 * (lane & 3) & 255);
     }
 
-    // The masks of a batch.
+    // Codes the masks of a batch.
     __device__ __forceinline__ void code_masks(u64 batch, const u32 (&sizes)[2]) {
         const i32 lane = threadIdx.x & 31, count = (i32)warp_sum(sizes[0] + sizes[1]);
         if (count == 0) return;
         const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
         i32 lists, filled;
         __syncwarp();
-        collect_lists<2>(shared.masks, sizes, names, lists, filled);
+        concatenate_lists<2>(shared.masks, sizes, names, lists, filled);
         lists = (i32)warp_or((u32)lists), filled = count;
 #pragma unroll 1
         for (i32 from = ((count + 31) & ~31) - 32; from >= 0; from -= 32) {
@@ -194,7 +194,7 @@ struct RowCoder {
         __syncwarp();
     }
 
-    // One symbol of a table that is not with the others.
+    // Codes a symbol of a table that stays in global memory.
     __device__ __forceinline__ void code_head(bool active, u32 table, u32 symbol) {
         const uint2 entry =
             active ? code_entries(job, table)[symbol] : make_uint2(Encoder<HUFFMAN>::NOTHING, 0);
@@ -205,11 +205,11 @@ struct RowCoder {
     __device__ __forceinline__ void code_batch(u64 batch, u64 end) {
         const i32 lane = threadIdx.x & 31;
         const bool exists = batch + lane < end;
-        const u32 info = exists ? TileView(job).headers()[batch + lane] : 0, states = mode_in(info),
-                  cls = class_in(info, 0);
+        const u32 info = exists ? TileView(job).headers()[batch + lane] : 0, states = mask_state_in(info),
+                  activity = activity_in(info, 0);
         const bool coded = exists && CODED_STATES >> states & 1;
-        // The rows of the tile before are on their way while those of one are coded.
-        u32 left = warp_or(__ballot_sync(FULL, coded && cls));
+        // Load the rows of the previous tile while this one is coded.
+        u32 left = warp_or(__ballot_sync(FULL, coded && activity));
         RowWords coming;
         if (left) coming.load(job, batch + highest_bit(left));
 #pragma unroll 1
@@ -220,7 +220,7 @@ struct RowCoder {
             if (left) coming.load(job, batch + highest_bit(left));
             code_tile(batch + t, warp_or(__shfl_sync(FULL, info, t)), words);
         }
-        // Entries of masks.
+        // Sizes of the masks.
         u32 sizes[2] = {0, 0};
         const bool lists[2] = {exists && has_mask_list(states, 0), exists && has_mask_list(states, 1)};
         for (left = warp_or(__ballot_sync(FULL, lists[0] || lists[1])); left; left &= left - 1) {
@@ -234,12 +234,13 @@ struct RowCoder {
 #pragma unroll
         for (i32 plane = 1; plane >= 0; plane--)
             encoder.raw(sizes[plane], lists[plane] ? MASK_COUNT_BITS : 0);
-        code_head(coded, TILE_CLASS, cls);
-        code_head(exists, TILE_MODE, stream_mode(info));
+        code_head(coded, TILE_ACTIVITY, activity);
+        code_head(exists, MASK_STATE, stream_mode(info));
     }
 };
 
-// Grid: any. Block: 32 * ROW_CODE_WARPS. Dynamic shared: RowShared.
+// Grid: any. Block: 32 * ROW_CODE_WARPS threads, a warp per group. Dynamic shared: RowShared. Reads: info,
+// symbols, payload, masks, coding entries. Writes: words, group sizes. Waits for: the previous kernel.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
@@ -249,15 +250,14 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
     Control& control = control_of(job);
     const Grouping chosen = choose_groups(job);
     if (blockIdx.x == 0 && threadIdx.x == 0) control.groups = chosen.groups;
-    // The same for all lanes, as the compiler has to know; there is no memory for 2^32 tiles.
+    // Uniform; 32 bits suffice (device/capacities.cuh).
     const u32 groups = warp_or((u32)chosen.groups), group_weight = warp_or(chosen.weight);
     if (blockIdx.x >= groups) return;
     const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5);
     load_row_tables<HUFFMAN>(job, shared);
     __syncthreads();
     const u32 tables = fresh(shared_place(shared.entries));
-    // Consecutive groups go to different blocks. Behind the first one of each warp they go to those that have
-    // ended one.
+    // Consecutive groups go to different blocks; after its first group a warp takes the next free one.
     u32 group = blockIdx.x + gridDim.x * warp;
 #pragma unroll 1
     while (group < groups) {

@@ -1,4 +1,3 @@
-// Entries of the front end: from values to symbols. No numerics of their own.
 #pragma once
 #include "compress/block_ranges.cuh"
 #include "grid/range.cuh"
@@ -8,11 +7,8 @@
 #include "predict/tuning.cuh"
 #include "tile/window.cuh"
 
-// ---------------------------------------------------------------- the begin
-
-// The control block, and the counts where there are some, are set to zero by all threads of a grid that is
-// not launched early: all that came before on the stream is complete, and what begins beside it may read and
-// write what it likes but for these.
+// Zeroes the control block and the counts, if there are any. Only kernels launched after everything before on
+// the stream has completed do this; kernels that overlap them must not touch these.
 __device__ __forceinline__ void clear(const Job& job) {
     constexpr u32 CONTROL = sizeof(Control) / 8, COUNTS = TABLES * ALPHABET;
     const ClearedView work(job);
@@ -20,7 +16,7 @@ __device__ __forceinline__ void clear(const Job& job) {
     for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < all; k += gridDim.x * blockDim.x)
         (k < CONTROL ? ControlView(job).words()[k] : work.symbol_counts()[k - CONTROL]) = 0;
 }
-// Likewise what is summed over anchors, or the states of the blocks that do it.
+// Zeroes the sets of coded anchors, or the states of the chunks of anchors.
 __device__ __forceinline__ void clear_scan(u32* words, u64 count) {
     for (u64 k = (u64)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += (u64)gridDim.x * blockDim.x)
         words[k] = 0;
@@ -30,7 +26,8 @@ __device__ __forceinline__ void clear_trees(const Job& job) {
         clear_scan(CodedAnchorsView(job).tree(), tree_words(job.tiles()) + tree_words(job.tiles_y));
 }
 
-// Grid: any. Block: any. How decompression begins.
+// Grid: any. Block: 256 threads. Shared: none. The first kernel of decompression. Writes: control block,
+// states of the chunks of anchors.
 template <typename T>
 __device__ __forceinline__ void begin_call(const Job& job) {
     clear(job);
@@ -38,17 +35,14 @@ __device__ __forceinline__ void begin_call(const Job& job) {
     clear_scan(const_cast<u32*>(scan.states), (job.tiles() + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK);
 }
 
-// ---------------------------------------------------------------- statistics
-
-// The statistics look at strips: 128 columns of a row of tiles. Where they are few, each is the work of a
-// block, a warp for a part of its rows, so that all multiprocessors have as much to do, and soon; otherwise
-// of a warp, which has one only in fields that are not very large: there are no more blocks than are read
-// soon. (launch.rs has the same figures.)
+// A strip is 128 columns of a row of tiles. With few strips a block takes a strip, a warp a part of its rows,
+// so that all multiprocessors get equal work early. With many a warp takes a strip; the number of blocks is
+// limited because factz_sort reads the results of all blocks.
 constexpr u32 STATISTICS_WARPS = 4, MOST_STATISTICS_BLOCKS = 8192, STRIP_PARTS = 4;
 #ifndef FACTZ_EMULATED
 constexpr u32 FEW_STRIPS = 4096;
 #else
-constexpr u32 FEW_STRIPS = 4;  // small fields show both ways
+constexpr u32 FEW_STRIPS = 4;  // small fields take both ways
 #endif
 __device__ __forceinline__ u64 strips_of_row(const Job& job) { return (job.tiles_x + 3) / 4; }
 __device__ __forceinline__ bool has_few_strips(const Job& job) {
@@ -62,7 +56,7 @@ __device__ __forceinline__ u32 statistics_blocks(const Job& job) {
                                              : MOST_STATISTICS_BLOCKS;
 }
 
-// The bound of the call, once the range is known.
+// Absolute bound of the call from the range of the field.
 template <typename T>
 __device__ __forceinline__ double bound_of(const Job& job, const SeenRange<T>& range) {
     if (job.bound_kind != 1) return job.bound;
@@ -70,7 +64,7 @@ __device__ __forceinline__ double bound_of(const Job& job, const SeenRange<T>& r
     return relative_bound(job.bound, (double)range.low, (double)range.high);
 }
 
-// The bound as far as it is of use: a larger one changes nothing.
+// The bound, lowered to where a larger one would change nothing.
 template <typename T>
 __device__ __forceinline__ double useful_bound_of(const Job& job, const SeenRange<T>& range) {
     const double bound = bound_of(job, range);
@@ -80,14 +74,14 @@ __device__ __forceinline__ double useful_bound_of(const Job& job, const SeenRang
                : bound;
 }
 
-// Vertices nearer to the origin than this have limits, or are special.
-// With a bound of 0 everything does: a zero may have a sign.
+// Vertices at most this far from the origin have a bound of their own or are special. With a bound of 0 all
+// are: zeros may have a sign to keep.
 __device__ __forceinline__ double near_bound(const Job& job, double bound_up) {
     if (bound_up == 0.0) return __longlong_as_double(0x7ff0000000000000ll);
     return job.preserve != PRESERVE_NONE ? bound_up : 0.0;
 }
 
-// What follows from what all blocks have seen.
+// Decides bound, bin width, fill value and warnings from the results of all blocks.
 template <typename T>
 __device__ __forceinline__ void decide(const Job& job, Control& control, const SeenRange<T>& range,
     const SeenCounts& counts, u64 filled, bool wide) {
@@ -103,7 +97,7 @@ __device__ __forceinline__ void decide(const Job& job, Control& control, const S
     const double useful = useful_bound<T>(bound, (T)largest, job.preserve != PRESERVE_NONE);
     control.useful_bound = useful;
     control.bound_up = (double)round_up<T>(useful);
-    control.quantum = quantum_of<T>(useful, (T)largest);
+    control.half_bin_width = half_bin_width_of<T>(useful, (T)largest);
     control.quantizer.accept = (double)acceptance<T>(useful);
     control.warnings = wide && job.bound_kind == 1 && bound > 0.0 ? WARNING_WIDE_RANGE : 0;
     control.has_fill = job.has_fill || counts.nonfinite != 0;
@@ -117,7 +111,7 @@ __device__ __forceinline__ void decide(const Job& job, Control& control, const S
     }
 }
 
-// Whether the rows of a field, and every fourth of their vertices, are aligned to sixteen bytes.
+// True if every fourth vertex of a row starts at a multiple of 16 bytes.
 template <typename T>
 __device__ __forceinline__ bool is_aligned(const Job& job) {
     return job.u_layout.stride == 1 && job.v_layout.stride == 1 &&
@@ -125,12 +119,13 @@ __device__ __forceinline__ bool is_aligned(const Job& job) {
            (((u64)job.u | (u64)job.v) & 15) == 0;
 }
 
-// Four vertices of a row, the columns of one lane: fewer at the right border, where the first repeats.
+// Four neighbouring vertices of a row, the columns of a lane. At the right border the first one replaces
+// missing ones.
 template <typename T>
 struct Four {
     T x[4];
 
-    // All four, that are aligned.
+    // Loads four aligned values.
     static __device__ __forceinline__ Four at(const T* from) {
         if (sizeof(T) == 4) {
             const float4 q = *reinterpret_cast<const float4*>(from);
@@ -142,14 +137,14 @@ struct Four {
     }
 };
 
-// Rows of a strip that are on their way to a warp, u and v, with the column behind.
+// Rows of a strip that are being copied to shared memory, u and v, and the column after the strip.
 template <typename T>
 struct Strip {
     static constexpr i32 ROWS = 16 / sizeof(T);
     alignas(16) T values[ROWS][2][128];
     T behind[ROWS][2];
 
-    // By a lane for itself. WIDE where it has four columns that are aligned.
+    // Starts the copy of the lane's columns. WIDE: four aligned columns.
     template <bool WIDE>
     __device__ __forceinline__ void ask(i32 row, i32 axis, const T* at, u64 stride, i32 count) {
         T* const to = values[row][axis] + 4 * (threadIdx.x & 31);
@@ -178,8 +173,7 @@ struct Strip {
     }
 };
 
-// The lesser and the larger of two values, as Real has them, but where one is missing: NaN for f32, which all
-// that follow keep, anything for f64.
+// Minimum and maximum that keep a NaN, for float. For double the result after a NaN is undefined.
 template <typename T>
 struct IfThere {
     static __device__ __forceinline__ T low(T a, T b) { return a < b ? a : b; }
@@ -204,7 +198,7 @@ struct IfThere<float> {
 #endif
 };
 
-// The least and the largest u and v of some vertices, by that order.
+// Bounding box of the vectors of some vertices.
 template <typename T, typename Order>
 struct Box {
     T low_u, high_u, low_v, high_v;
@@ -227,13 +221,13 @@ struct Box {
         low_u = Order::low(low_u, o.low_u), high_u = Order::high(high_u, o.high_u);
         low_v = Order::low(low_v, o.low_v), high_v = Order::high(high_v, o.high_v);
     }
-    // From the origin; negative inside.
+    // Distance of the box from the origin per axis; negative if it contains the origin.
     __device__ __forceinline__ T distance() const {
         return Order::high(Order::high(low_u, -high_u), Order::high(low_v, -high_v));
     }
 };
 
-// NaN if one of the values is NaN or infinite, else 0.
+// NaN if a value is NaN or infinite, else 0.
 template <typename T>
 __device__ __forceinline__ T finite_test(const Four<T>& f) {
     T t = f.x[0] * T(0);
@@ -242,7 +236,7 @@ __device__ __forceinline__ T finite_test(const Four<T>& f) {
     return t;
 }
 
-// finite_test, and with FILLED also a test for the fill value.
+// As finite_test; FILLED: also NaN if a value equals the fill value.
 template <bool FILLED, typename T>
 __device__ __forceinline__ T odd_test(T x, u64 fill) {
     return FILLED && has_bits(x, fill) ? Real<T>::from_bits(no_fill<T>()) : x * T(0);
@@ -256,22 +250,22 @@ __device__ __forceinline__ T odd_test(const Four<T>& f, u64 fill) {
     return t;
 }
 
-// What a lane of the statistics has seen.
+// Statistics of a lane.
 template <typename T, bool FILLED>
-struct Tally {
+struct LaneStatistics {
     SeenRange<T> range;
     u32 zero, nonfinite;
     u64 first;
     u64 fill;    // bits of the fill value
-    u32 filled;  // with values that are finite
+    u32 filled;  // filled and finite
 
-    __device__ __forceinline__ explicit Tally(const Job& job)
+    __device__ __forceinline__ explicit LaneStatistics(const Job& job)
         : range(SeenRange<T>::none()), zero(0), nonfinite(0), first(0), fill(job.fill), filled(0) {}
     __device__ __forceinline__ void add_zeros(const Four<T>& a, const Four<T>& b, i32 count) {
 #pragma unroll
         for (i32 i = 0; i < 4; i++) zero += i < count && a.x[i] == T(0) && b.x[i] == T(0);
     }
-    // Neighbours in a row from this vertex on, of which some are missing.
+    // Adds neighbours of a row from `vertex` on, some of which are missing.
     __device__ __forceinline__ void add_some_missing(
         const Four<T>& a, const Four<T>& b, i32 count, u64 vertex) {
 #pragma unroll
@@ -292,7 +286,7 @@ struct Tally {
             }
         }
     }
-    // With the box around them, and the test whether all are there.
+    // Adds neighbours of a row with their box; `odd` is 0 if none is missing.
     __device__ __forceinline__ void add(
         const Four<T>& a, const Four<T>& b, const Box<T, Real<T>>& box, T odd, i32 count, u64 vertex) {
         if (odd == T(0)) {
@@ -305,20 +299,19 @@ struct Tally {
     }
 };
 
-// The cells of a lane in a strip, four in a row, downwards: by the last row of vertices so far, how near they
-// come to the origin.
+// The cells between a lane's four columns, row by row: how near they come to the origin.
 template <typename T>
 struct LaneCells {
     typedef Real<T> R;
     Box<T, R> before;
-    // Of the cells in the band, and of all before.
+    // near: cells of the current band of rows; before_band: of all earlier bands.
     T near, before_band, top, bottom, odd_before;
 
     __device__ __forceinline__ LaneCells() : odd_before(0) {
         near = before_band = top = bottom =
             R::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
     }
-    // Row y of the strip.
+    // Adds row y of the strip.
     __device__ __forceinline__ void add(i32 y, const Box<T, R>& box, T odd) {
         if (y > 0) {
             Box<T, R> both = box;
@@ -331,7 +324,7 @@ struct LaneCells {
         before = box;
         odd_before = odd;
     }
-    // Eight lanes have a tile, whose first one writes.
+    // Eight lanes share a tile; the first of them writes.
     __device__ __forceinline__ void end_band(const Job& job, u64 tile, bool writes, i32 band) {
         T least = near;
 #pragma unroll
@@ -340,8 +333,8 @@ struct LaneCells {
         before_band = R::low(before_band, near);
         near = R::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
     }
-    // Once all bands have ended: for a part of the strip that may be its first, or its last, when
-    // `before_band` is of all parts.
+    // After the last band. `first`, `last`: this part of the strip is its first or last; before_band covers
+    // all parts.
     __device__ __forceinline__ void end(const Job& job, u64 tile, bool writes, bool first, bool last) {
         const T end = __shfl_sync(FULL, before_band, (threadIdx.x & 31) | 7);
 #pragma unroll
@@ -356,17 +349,16 @@ struct LaneCells {
     }
 };
 
-// A strip by so many warps of a block, each of which has some of its rows, downwards. WIDE where all lanes
-// have four columns that are aligned.
+// A strip by PARTS warps, each of which takes consecutive rows. WIDE: all lanes have four aligned columns.
 template <typename T, i32 PARTS, bool WIDE, bool FILLED>
 __device__ __forceinline__ void statistics_strip(
-    const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, Tally<T, FILLED>& t) {
+    const Job& job, Strip<T>& strip, u64 ty, u64 x0, i32 count, LaneStatistics<T, FILLED>& t) {
     typedef Real<T> R;
     constexpr i32 MOST_ROWS = TILE / PARTS, PART_BANDS = BANDS / PARTS;
     constexpr i32 ROWS = Strip<T>::ROWS, AHEAD = ROWS - 1;
     static_assert(BAND_ROWS % ROWS == 0, "a band ends with the first of some rows");
     const i32 lane = threadIdx.x & 31;
-    // The same for all lanes, as the compiler has to know.
+    // warp_or: uniform, so that votes need no code for divergent lanes.
     const i32 part = PARTS > 1 ? (i32)warp_or(threadIdx.x >> 5) : 0;
     const u64 y0 = ty * TILE + part * MOST_ROWS, left = job.ny > y0 ? job.ny - y0 : 0;
     const i32 rows = (i32)warp_or(left < MOST_ROWS ? (u32)left : (u32)MOST_ROWS),
@@ -398,7 +390,7 @@ __device__ __forceinline__ void statistics_strip(
         for (i32 i = 0; i < ROWS; i++) {
             const i32 y = start + i;
             if (y >= all_rows) break;
-            // Its place is that of the row before.
+            // Into the place of the previous row.
             ask(y + AHEAD, (i + AHEAD) % ROWS);
             wait_for_copies<AHEAD>();
             const Four<T> a = strip.template four<WIDE>(i, 0, count),
@@ -406,10 +398,10 @@ __device__ __forceinline__ void statistics_strip(
             Box<T, R> box(a, b);
             T odd = odd_test<FILLED>(a, t.fill) + odd_test<FILLED>(b, t.fill);
             if (y < rows && (WIDE || count)) t.add(a, b, box, odd, WIDE ? 4 : count, (y0 + y) * job.nx + x0);
-            // Cells between the lanes.
+            // Cells between two lanes.
             T right_u = __shfl_down_sync(FULL, a.x[0], 1), right_v = __shfl_down_sync(FULL, b.x[0], 1);
             if (last_lane) right_u = strip.behind[i][0], right_v = strip.behind[i][1];
-            // (The last lane has its own value again where there is no other.)
+            // Without a right neighbour the last lane gets its own value.
             if (WIDE || has_right) {
                 box.add(right_u, right_v);
                 odd += FILLED ? odd_test<FILLED>(right_u, t.fill) + odd_test<FILLED>(right_v, t.fill)
@@ -420,7 +412,7 @@ __device__ __forceinline__ void statistics_strip(
                 cells.end_band(job, tile, writes, PART_BANDS * part + y / BAND_ROWS - 1);
         }
     }
-    // Those at the lower border of the grid have fewer rows.
+    // Bands below the lower border of the grid.
     for (i32 band = (all_rows - 1) / BAND_ROWS; band < PART_BANDS; band++)
         cells.end_band(job, tile, writes, PART_BANDS * part + band);
     if (PARTS > 1) {
@@ -434,7 +426,7 @@ __device__ __forceinline__ void statistics_strip(
     cells.end(job, tile, writes, part == 0, part == PARTS - 1);
 }
 
-// A row of a lane with all its columns, and what is right of them: itself where there is nothing.
+// A row of a lane's columns and the column to their right, or that column again at the border.
 template <typename T>
 struct LaneRow {
     Four<T> u, v;
@@ -446,11 +438,12 @@ struct LaneRow {
     }
 };
 
-// A strip by a warp, where all lanes have four columns that are aligned, and whole tiles with a row below:
-// two rows at a time, as if no value were missing and no vertex zero. Where one may be, they are read again,
-// one by one. The first row is by itself, all others end as many rows of cells.
+// A strip of interior tiles by a warp, two rows at a time on the assumption that no value is missing and no
+// vertex zero; rows where that fails are read again one by one. The first row stands alone, so that bands end
+// with a turn.
 template <typename T>
-__device__ __forceinline__ void statistics_whole_strip(const Job& job, u64 ty, u64 x0, Tally<T, false>& t) {
+__device__ __forceinline__ void statistics_interior_strip(
+    const Job& job, u64 ty, u64 x0, LaneStatistics<T, false>& t) {
     typedef Real<T> R;
     typedef IfThere<T> Order;
     constexpr i32 ROWS = 2, LAST_TURN = TILE / ROWS, BAND_TURNS = BAND_ROWS / ROWS;
@@ -474,7 +467,7 @@ __device__ __forceinline__ void statistics_whole_strip(const Job& job, u64 ty, u
             right);
         return row;
     };
-    // The rows of a turn come during the one before.
+    // Load the rows of a turn during the turn before.
     LaneRow<T> rows[ROWS], top;
     top.load(u, v, right);
 #pragma unroll
@@ -483,7 +476,7 @@ __device__ __forceinline__ void statistics_whole_strip(const Job& job, u64 ty, u
     look_at(0, top);
 #pragma unroll 1
     for (i32 turn = 1; turn <= LAST_TURN; turn++) {
-        // In the last turn, the last row again and again.
+        // In the last turn, load the last row again.
         const u64 pitch_u = turn < LAST_TURN ? job.u_layout.pitch : 0,
                   pitch_v = turn < LAST_TURN ? job.v_layout.pitch : 0;
         Box<T, Order> before(cells.before);
@@ -502,7 +495,7 @@ __device__ __forceinline__ void statistics_whole_strip(const Job& job, u64 ty, u
             if (i == 0)
                 first = last;
             else {
-                // The box is around both rows.
+                // The box covers both rows.
                 near = Order::low(first, last);
                 low = Order::low(Order::low(t.range.low, before.low_u), before.low_v);
                 high = Order::high(Order::high(t.range.high, before.high_u), before.high_v);
@@ -514,7 +507,7 @@ __device__ __forceinline__ void statistics_whole_strip(const Job& job, u64 ty, u
 #pragma unroll 1
             for (i32 i = 0; i < ROWS; i++) look_at(y + i, again(y + i));
         } else {
-            // Whoever is zero, the box around it is not beside the origin.
+            // The box of a zero vertex contains the origin.
             if (near <= T(0)) {
 #pragma unroll 1
                 for (i32 i = 0; i < ROWS - (turn == LAST_TURN); i++) {
@@ -533,9 +526,9 @@ __device__ __forceinline__ void statistics_whole_strip(const Job& job, u64 ty, u
     cells.end(job, tile, writes, true, true);
 }
 
-// What the warps of a block have seen, for those that put together what all blocks have.
+// Writes the statistics of a block for factz_sort.
 template <typename T, u32 WARPS, bool FILLED>
-__device__ __forceinline__ void tell(const Job& job, const Tally<T, FILLED>& t) {
+__device__ __forceinline__ void tell(const Job& job, const LaneStatistics<T, FILLED>& t) {
     __shared__ SeenRange<T> ranges[WARPS];
     __shared__ SeenCounts all_counts[WARPS];
     __shared__ SeenFilled all_filled[FILLED ? WARPS : 1];
@@ -564,10 +557,6 @@ __device__ __forceinline__ void tell(const Job& job, const Tally<T, FILLED>& t) 
     if (FILLED) seen.filled[blockIdx.x] = filled;
 }
 
-// How compression begins: one pass over u and v. What is seen of the values, and for each tile how near the
-// triangles of its cells come to the origin, at least, from boxes around four cells. The result depends on no
-// order.
-
 // The columns of a lane in a strip.
 struct StripPlace {
     u64 ty, x0;
@@ -583,7 +572,9 @@ struct StripPlace {
     }
 };
 
-// Grid: statistics_blocks. Block: 32 * STATISTICS_WARPS. Where strips are many. FILLED where there is a fill
+// Grid: statistics_blocks. Block: 32 * STATISTICS_WARPS threads. Static shared: strips. One pass over u and
+// v. Reads: the field. Writes: statistics of each block, nearness of each tile; zeroes control block, counts
+// and sets of anchors. Waits for: everything before on the stream. For many strips. FILLED: there is a fill
 // value.
 template <typename T, bool FILLED>
 __device__ __forceinline__ void statistics_of_many(const Job& job) {
@@ -592,14 +583,14 @@ __device__ __forceinline__ void statistics_of_many(const Job& job) {
     clear(job);
     clear_trees(job);
     const u64 units = strips_of_row(job) * job.tiles_y, warps = (u64)gridDim.x * STATISTICS_WARPS;
-    Tally<T, FILLED> t(job);
+    LaneStatistics<T, FILLED> t(job);
     const bool aligned = is_aligned<T>(job);
     for (u64 unit = (u64)blockIdx.x * STATISTICS_WARPS + (threadIdx.x >> 5); unit < units; unit += warps) {
         const StripPlace place(job, unit, aligned);
         auto& strip = strips[threadIdx.x >> 5];
         if constexpr (!FILLED) {
             if (place.wide && place.ty * TILE + TILE < job.ny) {
-                statistics_whole_strip<T>(job, place.ty, place.x0, t);
+                statistics_interior_strip<T>(job, place.ty, place.x0, t);
                 continue;
             }
         }
@@ -619,14 +610,14 @@ __device__ __forceinline__ void filled_statistics(const Job& job) {
     statistics_of_many<T, true>(job);
 }
 
-// Grid: statistics_blocks. Block: 32 * STRIP_PARTS. Where strips are few.
+// Grid: statistics_blocks. Block: 32 * STRIP_PARTS threads. As statistics_of_many, for few strips.
 template <typename T, bool FILLED>
 __device__ __forceinline__ void statistics_of_few(const Job& job) {
     __shared__ Strip<T> strips[STRIP_PARTS];
     let_next_begin();
     clear(job);
     clear_trees(job);
-    Tally<T, FILLED> t(job);
+    LaneStatistics<T, FILLED> t(job);
     const StripPlace place(job, blockIdx.x, is_aligned<T>(job));
     if (place.wide)
         statistics_strip<T, STRIP_PARTS, true>(job, strips[threadIdx.x >> 5], place.ty, place.x0, 4, t);
@@ -644,11 +635,10 @@ __device__ __forceinline__ void few_filled_statistics(const Job& job) {
     statistics_of_few<T, true>(job);
 }
 
-// Each block looks at what all blocks of the statistics have seen: few large ones do so less often.
+// Each block reads the statistics of all blocks: large blocks, so that there are few.
 constexpr u32 SORT_WARPS = 16;
 
-// Adds what each of so many blocks has seen to what a thread has, which looks at some of them: they are asked
-// for eight at a time.
+// Adds up `count` results of blocks, strided over the threads, eight loads at a time.
 template <typename S>
 __device__ __forceinline__ void add_seen(const S* of_blocks, u32 blocks, const S& none, S& sum) {
     constexpr u32 AT_ONCE = 8, THREADS = 32 * SORT_WARPS;
@@ -663,7 +653,7 @@ __device__ __forceinline__ void add_seen(const S* of_blocks, u32 blocks, const S
     }
 }
 
-// The range of all values, for all threads of a block.
+// Range of the field. Call with a block; valid in all threads.
 template <typename T>
 __device__ __forceinline__ SeenRange<T> range_of_all(const Job& job) {
     __shared__ SeenRange<T> ranges[SORT_WARPS];
@@ -679,7 +669,7 @@ __device__ __forceinline__ SeenRange<T> range_of_all(const Job& job) {
     return range;
 }
 
-// By a block: what follows from all that was seen.
+// Call with a block.
 template <typename T>
 __device__ __forceinline__ void decide(const Job& job) {
     __shared__ SeenCounts counts_of_warps[SORT_WARPS];
@@ -705,24 +695,24 @@ __device__ __forceinline__ void decide(const Job& job) {
     decide(job, control_of(job), range, counts, filled.count, wide);
 }
 
-// ---------------------------------------------------------------- tuning
-
-// Grid: samples * 12 options. Block: 32 * warps. Shared: one closed tile. Codes a sampled tile on its own
-// with one option; the last block decides.
+// Grid: samples * 12 options. Block: 32 * TUNE_WARPS threads. Static shared: one closed tile. Codes one
+// sampled tile with one option; the last block decides. Reads: the field. Writes: counts, interpolants, level
+// scaling and quantizer in the control block. Waits for: the previous kernel.
 template <typename T>
 __device__ __forceinline__ void tune(const Job& job) {
     __shared__ TuneShared<T> shared;
     Control& control = control_of(job);
     const i32 thread = threadIdx.x;
     const u64 samples = job.tiles() < SAMPLES ? job.tiles() : SAMPLES;
-    const u32 option = blockIdx.x % (TAPERS * CHOICES), taper = option / CHOICES, choice = option % CHOICES;
-    const u64 k = blockIdx.x / (TAPERS * CHOICES);
-    // tune::sample: the product is below 2^64, as a grid has at most 2^48 tiles.
+    const u32 option = blockIdx.x % (LEVEL_BOUND_SCALINGS * INTERPOLANTS),
+              level_bound_scaling = option / INTERPOLANTS, choice = option % INTERPOLANTS;
+    const u64 k = blockIdx.x / (LEVEL_BOUND_SCALINGS * INTERPOLANTS);
+    // As tuning::sample. The product is below 2^64: a grid has at most 2^48 tiles.
     const TileShape shape = tile_shape(job, (2 * k + 1) * job.tiles() / (2 * samples));
-    tune_tile<T>(job, control, shape, taper, choice, shared);
+    tune_tile<T>(job, control, shape, level_bound_scaling, choice, shared);
     if (thread < LEVELS) {
         const LevelCount& count = shared.counts[thread];
-        LevelCount& out = control.tune[taper][choice][thread];
+        LevelCount& out = control.tune[level_bound_scaling][choice][thread];
         atomicAdd(&out.vertices, count.vertices);
         atomicAdd(&out.nonzero, count.nonzero);
         atomicAdd(&out.bits, count.bits);
@@ -730,8 +720,9 @@ __device__ __forceinline__ void tune(const Job& job) {
     if (last_block(control, TICKET_TUNE)) {
         if (thread < 32) decide_tuning(control, samples);
         __syncthreads();
-        for (i32 e = thread; e < LEVELS * IDS; e += 32 * TUNE_WARPS)
-            quantizer_entry<T>(control.quantum, control.taper, e / IDS, e % IDS,
-                control.quantizer.width[e / IDS][e % IDS], control.quantizer.inverse[e / IDS][e % IDS]);
+        for (i32 e = thread; e < LEVELS * REFINEMENTS; e += 32 * TUNE_WARPS)
+            quantizer_entry<T>(control.half_bin_width, control.level_bound_scaling, e / REFINEMENTS,
+                e % REFINEMENTS, control.quantizer.width[e / REFINEMENTS][e % REFINEMENTS],
+                control.quantizer.inverse[e / REFINEMENTS][e % REFINEMENTS]);
     }
 }

@@ -1,9 +1,8 @@
-// The entry of the Lorenzo predictor for tiles with limits, masks or both, a warp for a tile, and what is
-// found out about limits before the rows of whole tiles. Twin: src/predict/lorenzo.rs.
+// Border tiles of the Lorenzo predictor, a warp per tile: with bounds, masks or both.
 #pragma once
 #include "compress/lorenzo_tiles.cuh"
 
-// Where the vertices in even columns of even rows are in the order of the symbols, row by row.
+// Positions of the vertices with even coordinates, row by row.
 struct EvenPositions {
     u8 at[TILE / 2][TILE / 2];
     __device__ __forceinline__ void fill() {
@@ -18,34 +17,33 @@ struct EvenPositions {
 // Rows that are loaded together.
 constexpr i32 LORENZO_ROWS = 4;
 
-// The values of some rows in the lane's column, and their limits.
+// Values and bounds of these rows in the lane's column.
 template <typename T>
 struct LorenzoRows {
-    T a[LORENZO_ROWS], b[LORENZO_ROWS], limit[LORENZO_ROWS];
+    T a[LORENZO_ROWS], b[LORENZO_ROWS], vertex_bound[LORENZO_ROWS];
 };
 
-// Reads a tile, which may end before its last rows and columns, by rows: one that is not there is the last
-// one again.
+// Reads the rows of a tile that may be cut by the border; beyond it the last row or first column repeats.
 template <typename T>
 class RowReader {
-    const T *u, *v, *limits;
+    const T *u, *v, *vertex_bounds;
     const EvenPositions& positions;
     i32 rows;
-    u32 even, odd;  // which rows with even and odd numbers have their limits in memory
+    u32 even, odd;  // bit k: row 2 k (2 k + 1) has its bounds stored
 
 public:
-    // Without `limits` there are none.
-    __device__ __forceinline__ RowReader(
-        const Job& job, const EvenPositions& positions, const TileShape& shape, const T* limits, u64 limited)
-        : limits(limits), positions(positions), rows(shape.owned_y()) {
+    // Null: no bounds.
+    __device__ __forceinline__ RowReader(const Job& job, const EvenPositions& positions,
+        const TileShape& shape, const T* vertex_bounds, u64 bounded)
+        : vertex_bounds(vertex_bounds), positions(positions), rows(shape.owned_y()) {
         const i32 lane = threadIdx.x & 31, x = lane < shape.owned_x() ? lane : 0;
         u = vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0);
         v = vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0);
-        // Those in even columns of even rows are always there, and the first column.
-        even = !limits ? 0 : lane & 1 ? (u32)(limited >> TILE / 2) : FULL;
-        odd = !limits ? 0 : lane ? (u32)(limited >> TILE) : FULL;
+        // Even columns of even rows and the first column are always stored.
+        even = !vertex_bounds ? 0 : lane & 1 ? (u32)(bounded >> TILE / 2) : FULL;
+        odd = !vertex_bounds ? 0 : lane ? (u32)(bounded >> TILE) : FULL;
     }
-    // `start` is a multiple of their number.
+    // `start` is a multiple of LORENZO_ROWS.
     __device__ __forceinline__ void load(const Job& job, i32 start, LorenzoRows<T>& to) {
         const i32 lane = threadIdx.x & 31;
 #pragma unroll
@@ -53,39 +51,43 @@ public:
             to.a[i] = *u;
             to.b[i] = *v;
             if (start + i + 1 < rows) u += job.u_layout.pitch, v += job.v_layout.pitch;
-            to.limit[i] = no_limit<T>();
+            to.vertex_bound[i] = no_bound<T>();
             const i32 k = (start + i) / 2, fine = TILE / 2 * k + lane / 2;
             if (i & 1) {
-                if (odd >> k & 1) to.limit[i] = limits[(lane & 1 ? 768 : 512) + fine];
+                if (odd >> k & 1) to.vertex_bound[i] = vertex_bounds[(lane & 1 ? 768 : 512) + fine];
             } else {
                 if (even >> k & 1)
-                    to.limit[i] = limits[lane & 1 ? 256 + fine : (i32)positions.at[k][lane / 2]];
+                    to.vertex_bound[i] =
+                        vertex_bounds[lane & 1 ? 256 + fine : (i32)positions.at[k][lane / 2]];
             }
         }
     }
 };
 
-// Raw bits of a symbol, and the digits of a finer lattice behind them.
+// Raw bits of a symbol followed by refinement bits.
 template <typename T>
-__device__ __forceinline__ typename Payload<T>::Type with_digits(const Symbol& s, u64 digits) {
+__device__ __forceinline__ typename Payload<T>::Type with_refinement_bits(
+    const Symbol& s, u64 refinement_bits) {
     const u32 own = s.bits;
-    return Payload<T>::make(own < 64 ? s.raw | digits << own : s.raw, own == 0   ? 0
-                                                                      : own < 64 ? digits >> (64 - own)
-                                                                                 : digits);
+    return Payload<T>::make(
+        own < 64 ? s.raw | refinement_bits << own : s.raw, own == 0   ? 0
+                                                           : own < 64 ? refinement_bits >> (64 - own)
+                                                                      : refinement_bits);
 }
 
-// One tile with limits, masks or both. `stored` stores every vertex, for tiles of which a code would have too
-// many raw bits; whether that is so. All vertices of a `whole` one have a value.
+// Codes a tile by rows, a lane per column. True if a code has too many raw bits; then call again with
+// `stored`, which stores every vertex. `interior`: no vertex is missing or masked.
 template <typename T>
 __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& control,
     const Lattices<T>& lattices, const EvenPositions& positions, u64 index, const TileShape& shape,
-    bool whole, i32 tier, bool stored, const T* limits, u32& info, u32& exact, T& max_error) {
+    bool is_interior, i32 bound_shift, bool stored, const T* vertex_bounds, u32& info, u32& exact,
+    T& max_error) {
     const LorenzoView<T> work(job);
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
     const i32 lane = threadIdx.x & 31, ox = shape.owned_x(), oy = shape.owned_y();
     const bool inside = lane < ox;
-    const T width = lattices.width[tier][0], inverse = lattices.inverse[tier][0],
+    const T width = lattices.width[bound_shift][0], inverse = lattices.inverse[bound_shift][0],
             accept = (T)control.quantizer.accept;
     const bool lossless = is_lossless(control);
     u8* symbols = work.symbols() + index * TILE_VERTICES + lane;
@@ -94,8 +96,8 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     u32 before_u = 0, before_v = 0, my_zero = 0, my_fill = 0, stored_vertices = 0;
     T largest = 0;
     bool too_long = false;
-    RowReader<T> reader(job, positions, shape, limits, nearness_of(job, index).limited);
-    // The next rows are on their way.
+    RowReader<T> reader(job, positions, shape, vertex_bounds, nearness_of(job, index).bounded);
+    // Load the next rows ahead.
     LorenzoRows<T> rows, coming;
     reader.load(job, 0, coming);
 #pragma unroll 1
@@ -104,30 +106,31 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
             rows = coming;
             if (y + LORENZO_ROWS < oy) reader.load(job, y + LORENZO_ROWS, coming);
         }
-        const T a = rows.a[0], b = rows.b[0], limit = rows.limit[0];
+        const T a = rows.a[0], b = rows.b[0], vertex_bound = rows.vertex_bound[0];
 #pragma unroll
         for (i32 i = 0; i + 1 < LORENZO_ROWS; i++)
-            rows.a[i] = rows.a[i + 1], rows.b[i] = rows.b[i + 1], rows.limit[i] = rows.limit[i + 1];
+            rows.a[i] = rows.a[i + 1], rows.b[i] = rows.b[i + 1],
+            rows.vertex_bound[i] = rows.vertex_bound[i + 1];
         u32 symbol = SYMBOL_ZERO;
         if (y < oy) {
             bool visible = inside;
-            // A vertex with a sign to keep is stored.
+            // A vertex that keeps its sign is stored.
             const bool keeps_sign = lossless && has_negative_zero(a, b),
-                       missing = !whole && is_missing(a, b, job.fill);
-            if (!whole) visible &= !missing && (keeps_sign || !(a == T(0) && b == T(0)));
-            const bool tight = is_tight(limit);
+                       missing = !is_interior && is_missing(a, b, job.fill);
+            if (!is_interior) visible &= !missing && (keeps_sign || !(a == T(0) && b == T(0)));
+            const bool constrained = is_constrained(vertex_bound);
             T cu, cv, ru, rv;
             bool fits = quantize_on(a, inverse, width, cu, ru);
             fits &= quantize_on(b, inverse, width, cv, rv);
             const T error = R::high(R::abs(ru - a), R::abs(rv - b));
             bool coded = visible && !stored && !keeps_sign && fits &&
-                         (error == T(0) || (error <= accept && (!tight || error < limit)));
-            i32 id = 0, base_u = coded ? (i32)cu : 0, base_v = coded ? (i32)cv : 0;
-            u32 digits = 0, n = (u32)ox;
+                         (error == T(0) || (error <= accept && (!constrained || error < vertex_bound)));
+            i32 refinement = 0, coarse_u = coded ? (i32)cu : 0, coarse_v = coded ? (i32)cv : 0;
+            u32 refinement_bits = 0, n = (u32)ox;
             if (coded) largest = R::high(largest, error);
-            u32 down_u = (u32)base_u - before_u, down_v = (u32)base_v - before_v;
+            u32 down_u = (u32)coarse_u - before_u, down_v = (u32)coarse_v - before_v;
             bool has_symbol = inside;
-            // What is in lanes outside reaches none of those inside.
+            // Lanes outside do not influence lanes inside.
             if (!__all_sync(FULL, coded || !inside)) {
                 const bool zero = inside && !missing && !keeps_sign && a == T(0) && b == T(0);
                 const bool fill =
@@ -137,20 +140,21 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
                 n = (u32)ox - __popc(zeros | fills);
                 if (lane == y) my_zero = zeros, my_fill = fills;
                 if (visible && !stored && !keeps_sign && fits && !coded) {
-                    const LorenzoCode<T> code = lorenzo_code<T>(a, b, lattices, tier, accept, tight, limit);
+                    const LorenzoCode<T> code =
+                        lorenzo_code<T>(a, b, lattices, bound_shift, accept, constrained, vertex_bound);
                     coded = code.coded;
-                    id = code.id;
+                    refinement = code.refinement;
                     if (coded) {
-                        u32 digits_u, digits_v;
-                        split_code(code.qu, id, base_u, digits_u);
-                        split_code(code.qv, id, base_v, digits_v);
-                        digits = digits_u | digits_v << (2 * id);
+                        u32 refinement_bits_u, refinement_bits_v;
+                        split_code(code.qu, refinement, coarse_u, refinement_bits_u);
+                        split_code(code.qv, refinement, coarse_v, refinement_bits_v);
+                        refinement_bits = refinement_bits_u | refinement_bits_v << (2 * refinement);
                         largest = R::high(largest, code.error);
-                        down_u = (u32)base_u - before_u, down_v = (u32)base_v - before_v;
+                        down_u = (u32)coarse_u - before_u, down_v = (u32)coarse_v - before_v;
                     }
                 }
                 stored_vertices += visible && !coded;
-                // What has no code counts as predicted: down as the vertex to its left.
+                // A vertex without a code takes the difference of the last coded one to its left.
                 const u32 left = __ballot_sync(FULL, coded) & ((2u << lane) - 1);
                 const i32 from = left ? 31 - __clz(left) : 0;
                 const u32 near_u = __shfl_sync(FULL, down_u, from), near_v = __shfl_sync(FULL, down_v, from);
@@ -162,13 +166,13 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
             const i32 qu = across_cell(down_u), qv = across_cell(down_v);
             u32 own = 0;
             if (coded) {
-                if (id == 0 && max((u32)qu + SMALL, (u32)qv + SMALL) <= 2 * SMALL) {
+                if (refinement == 0 && max((u32)qu + SMALL, (u32)qv + SMALL) <= 2 * SMALL) {
                     symbol = small_symbol(qu, qv);
                 } else {
-                    const Symbol s = large_symbol({id, qu, qv});
+                    const Symbol s = large_symbol({refinement, qu, qv});
                     symbol = s.symbol;
-                    own = s.bits + 4 * (u32)id;
-                    *payload = with_digits<T>(s, digits);
+                    own = s.bits + 4 * (u32)refinement;
+                    *payload = with_refinement_bits<T>(s, refinement_bits);
                 }
             } else if (has_symbol) {
                 symbol = STORED;
@@ -192,8 +196,8 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
                        (fills == 0          ? MASK_NONE
                            : fills == owned ? MASK_ALL
                                             : MASK_SOME);
-    info = states | (u32)tier << 5 | (states == 0 && owned == TILE_VERTICES ? ALL_CODED : 0);
-    if (has_codes(states)) info |= tile_class_of(warp_sum(cost), active) << 8;
+    info = states | (u32)bound_shift << 5 | (states == 0 && owned == TILE_VERTICES ? ALL_CODED : 0);
+    if (has_codes(states)) info |= tile_activity_of(warp_sum(cost), active) << 8;
     if (states != 0) {
         work.masks()[index * 64 + lane] = my_zero;
         work.masks()[index * 64 + TILE + lane] = my_fill;
@@ -203,104 +207,106 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     return false;
 }
 
-// A tile whose lattice has no code for a vertex that only the bound constrains, or where a code has too many
-// raw bits. Seldom.
+// A rare case: the lattice has no code for a vertex without a bound, or a code has too many raw bits.
 template <typename T>
 __device__ __noinline__ void lorenzo_by_vertex(const Job& job, const Lattices<T>& lattices,
-    const EvenPositions& positions, u64 index, i32 tier, bool has_limits) {
+    const EvenPositions& positions, u64 index, i32 bound_shift, bool has_bounds) {
     Control& control = control_of(job);
     const TileShape shape = tile_shape(job, index);
-    const T* const limits = has_limits ? limits_of<T>(job, index) : nullptr;
+    const T* const vertex_bounds = has_bounds ? vertex_bounds_of<T>(job, index) : nullptr;
     u32 info = 0, exact = 0;
     T max_error = 0;
     bool stored = false;
 #pragma unroll 1
-    while (lorenzo_rows<T>(
-        job, control, lattices, positions, index, shape, true, tier, stored, limits, info, exact, max_error))
+    while (lorenzo_rows<T>(job, control, lattices, positions, index, shape, true, bound_shift, stored,
+        vertex_bounds, info, exact, max_error))
         stored = true;
     if ((threadIdx.x & 31) == 0) TileView(job).headers()[index] = info;
-    report_tally<T>(control, exact, 0, max_error);
+    report_stats<T>(control, exact, 0, max_error);
 }
 
-// The tier of the smallest estimated size, the first of several.
-__device__ __forceinline__ i32 best_tier(const u32* halvings, u32 vertices) {
+// The bound shift of the smallest estimated size; the smallest of several.
+__device__ __forceinline__ i32 best_bound_shift(const u32* halvings, u32 vertices) {
     __syncwarp();
     const i32 lane = threadIdx.x & 31;
     const u32 needing = halvings[lane];
     u32 best = ~0u;
-    i32 tier = 0;
+    i32 bound_shift = 0;
 #pragma unroll
-    for (i32 t = 0; t < TIERS; t++) {
+    for (i32 t = 0; t < BOUND_SHIFTS; t++) {
         const u32 size =
-            (u32)t * TIER_RATE * vertices +
+            (u32)t * BOUND_SHIFT_RATE * vertices +
             warp_sum(lane > t ? needing * 8 * (REFINED_BITS + 4 * (u32)((lane - t + 1) / 2)) : 0);
-        if (size < best) best = size, tier = t;
+        if (size < best) best = size, bound_shift = t;
     }
-    return tier;
+    return bound_shift;
 }
 
-// So many whole tiles with limits keep a device busy where a warp has four of them; fewer are shared among as
-// many warps. (The emulator has small fields: its tests come to both.)
+// From this many constrained tiles on, four per warp keep a device busy; fewer go one per warp. (Small for
+// the emulator, so that tests take both ways.)
 #ifdef FACTZ_EMULATED
-constexpr u64 MANY_WHOLE_TILES = 2;
+constexpr u64 MANY_CONSTRAINED_TILES = 2;
 #else
-constexpr u64 MANY_WHOLE_TILES = 8192;
+constexpr u64 MANY_CONSTRAINED_TILES = 8192;
 #endif
 
-// Grid: any. Block: 32 * warps. The tiles that are not plain, but for whole ones where these are many, those
-// with most work first. Beside the kernel before.
+// Grid: any. Block: 32 * LORENZO_WARPS threads, a warp per tile, tiles with most work first. Static shared:
+// lattices. Border tiles, and constrained ones if there are few. Reads: the field, lists, vertex bounds.
+// Writes: symbols, payload, masks, info. Overlaps the previous kernel, and waits for it at its end.
 template <typename T>
-__device__ __forceinline__ void lorenzo_others(const Job& job) {
+__device__ __forceinline__ void lorenzo_border(const Job& job) {
     typedef Real<T> R;
     __shared__ Lattices<T> lattices;
     __shared__ EvenPositions positions;
-    __shared__ u32 halvings_[LORENZO_WARPS][TILE];
+    __shared__ u32 halvings_[LORENZO_BORDER_WARPS][TILE];
     u32* const halvings = halvings_[threadIdx.x >> 5];
     static_assert(HALVINGS <= TILE, "a lane for each");
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & 31;
-    const u64 others = control.other_tiles, whole_tiles = control.whole_tiles,
-              warps = (u64)gridDim.x * LORENZO_WARPS;
-    const u64 count = others + (whole_tiles < MANY_WHOLE_TILES ? whole_tiles : 0);
-    if ((u64)blockIdx.x * LORENZO_WARPS < count) lattices.fill(control.quantum), positions.fill();
+    const u64 others = control.border_tiles, constrained_tiles = control.constrained_tiles,
+              warps = (u64)gridDim.x * LORENZO_BORDER_WARPS;
+    const u64 count = others + (constrained_tiles < MANY_CONSTRAINED_TILES ? constrained_tiles : 0);
+    if ((u64)blockIdx.x * LORENZO_BORDER_WARPS < count)
+        lattices.fill(control.half_bin_width), positions.fill();
     u32 exact = 0;
     T max_error = 0;
-    // Few tiles are those of few blocks, so that other kernels have the rest of the device.
-    for (u64 k = (u64)blockIdx.x * LORENZO_WARPS + (threadIdx.x >> 5); k < count; k += warps) {
+    // Blocks without a tile leave early, so that other kernels get their place.
+    for (u64 k = (u64)blockIdx.x * LORENZO_BORDER_WARPS + (threadIdx.x >> 5); k < count; k += warps) {
         const u64 index =
             ListsView(job)
-                .tile_lists()[k < others ? control.plain_tiles + k : job.tiles() - 1 - (k - others)];
+                .tile_lists()[k < others ? control.unconstrained_tiles + k : job.tiles() - 1 - (k - others)];
         const TileShape shape = tile_shape(job, index);
         const i32 ox = shape.owned_x(), oy = shape.owned_y();
-        const T* const limits = limits_of<T>(job, index);
-        const bool whole = k >= others;
-        i32 tier;
+        const T* const vertex_bounds = vertex_bounds_of<T>(job, index);
+        const bool is_interior = k >= others;
+        i32 bound_shift;
         {
-            const u64 limited = nearness_of(job, index).limited;
+            const u64 bounded = nearness_of(job, index).bounded;
             const bool inside = lane < ox;
             u32 vertices = 0;
             __syncwarp();
             halvings[lane] = 0;
             __syncwarp();
-            if (whole) {
-                // All have a value: the limits alone matter, in any order.
+            if (is_interior) {
+                // Only the bounds matter here, in any order.
                 vertices = TILE;
                 constexpr i32 AHEAD = 8;
 #pragma unroll 1
                 for (i32 start = 0; start < TILE_VERTICES; start += 32 * AHEAD) {
                     T some[AHEAD];
-                    // The first column is there, of the finest level in one vertex of each chunk.
-                    const u64 here = start == 512 && lane % LIMIT_CHUNK == 0 ? ~0ull : limited;
+                    // The first column is always stored; at the finest level it is one vertex of each chunk.
+                    const u64 here = start == 512 && lane % BOUND_CHUNK == 0 ? ~0ull : bounded;
 #pragma unroll
-                    for (i32 i = 0; i < AHEAD; i++) some[i] = limit_of(limits, here, start + 32 * i + lane);
+                    for (i32 i = 0; i < AHEAD; i++)
+                        some[i] = vertex_bound_of(vertex_bounds, here, start + 32 * i + lane);
 #pragma unroll
                     for (i32 i = 0; i < AHEAD; i++) {
-                        const i32 needed = is_tight(some[i]) ? lattices.halvings(some[i]) : 0;
+                        const i32 needed = is_constrained(some[i]) ? lattices.halvings(some[i]) : 0;
                         if (needed) atomicAdd(&halvings[needed], 1);
                     }
                 }
             } else {
-                RowReader<T> reader(job, positions, shape, limits, limited);
+                RowReader<T> reader(job, positions, shape, vertex_bounds, bounded);
 #pragma unroll 1
                 for (i32 start = 0; start < oy; start += LORENZO_ROWS) {
                     LorenzoRows<T> rows;
@@ -312,24 +318,24 @@ __device__ __forceinline__ void lorenzo_others(const Job& job) {
                         const bool visible = inside && start + i < oy && !is_missing(a, b, job.fill) &&
                                              (keeps_sign || !(a == T(0) && b == T(0)));
                         vertices += visible;
-                        if (visible && is_tight(rows.limit[i])) {
-                            const i32 needed = lattices.halvings(rows.limit[i]);
+                        if (visible && is_constrained(rows.vertex_bound[i])) {
+                            const i32 needed = lattices.halvings(rows.vertex_bound[i]);
                             if (needed) atomicAdd(&halvings[needed], 1);
                         }
                     }
                 }
             }
-            tier = best_tier(halvings, warp_sum(vertices));
+            bound_shift = best_bound_shift(halvings, warp_sum(vertices));
         }
         u32 info = 0;
         bool stored = false;
 #pragma unroll 1
-        while (lorenzo_rows<T>(job, control, lattices, positions, index, shape, whole, tier, stored, limits,
-            info, exact, max_error))
+        while (lorenzo_rows<T>(job, control, lattices, positions, index, shape, is_interior, bound_shift,
+            stored, vertex_bounds, info, exact, max_error))
             stored = true;
         if (lane == 0) TileView(job).headers()[index] = info;
         __syncwarp();
     }
-    if ((u64)blockIdx.x * LORENZO_WARPS < count) report_tally<T>(control, exact, 0, max_error);
+    if ((u64)blockIdx.x * LORENZO_BORDER_WARPS < count) report_stats<T>(control, exact, 0, max_error);
     end_beside();
 }

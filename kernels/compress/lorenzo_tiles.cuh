@@ -1,51 +1,47 @@
-// Entries of the Lorenzo predictor: from values to symbols and back, a warp for a tile, a lane for a column.
-// Twin: src/predict/lorenzo.rs. Tiles know nothing of each other.
+// Lorenzo predictor from symbols to values. Twin of the decoder in src/predict/lorenzo.rs.
 #pragma once
 #include "compress/vertex_bounds.cuh"
 #include "decompress/decode.cuh"
 
-constexpr i32 LORENZO_PLAIN_WARPS = 4, LORENZO_WARPS = 4;
+constexpr i32 LORENZO_INTERIOR_WARPS = 4, LORENZO_BORDER_WARPS = 4;
 
-// The difference of a row of base codes across its cells: down from the row before, then to the left.
+// Difference of a row of coarse codes: down from the row above, then from the left neighbour.
 __device__ __forceinline__ i32 across_cell(u32 down) { return (i32)less_from_below(down); }
 
-// How a lane loads and stores: a warp has four tiles, eight lanes for each, of four neighbours in a row.
+// A warp has four tiles, a tile eight lanes, a lane four neighbours of a row.
 constexpr i32 COLUMNS = 4, ROW_LANES = TILE / COLUMNS, TILES_OF_WARP = 32 / ROW_LANES;
 
-// ---------------------------------------------------------------- back to values
+constexpr i32 LORENZO_RECONSTRUCT_WARPS = 8;
 
-constexpr i32 LORENZO_RESTORE_WARPS = 8;
-
-// The sum of the values of the lanes up to this one that are of its tile.
+// Inclusive sum over the lanes of a tile.
 __device__ __forceinline__ u32 sum_along_row(u32 value) {
 #pragma unroll
     for (i32 k = 1; k < ROW_LANES; k *= 2) value = add_from_below<ROW_LANES>(value, k);
     return value;
 }
-// Makes each of a row's values, sums of what is in its lane so far, the sum of those up to it.
+// Turns sums within each lane into sums along the row.
 __device__ __forceinline__ void sum_row(u32 (&values)[COLUMNS]) {
     const u32 before = sum_along_row(values[COLUMNS - 1]) - values[COLUMNS - 1];
 #pragma unroll
     for (i32 k = 0; k < COLUMNS; k++) values[k] += before;
 }
 
-// How a symbol is read: bits of its two components, whether they are offsets, and the digits of a finer
-// lattice behind them. Whether that is not all: there are digits, or values in place of codes.
+// How to read a symbol: bits of u, bits of v << 8, WIDE if they are offsets, NOT_ALL if refinement bits or
+// stored values follow, refinement << 24.
 constexpr u32 WIDE = 1u << 16, NOT_ALL = 1u << 17;
 __device__ __forceinline__ u32 reading_of(u32 symbol) {
     const Meaning m = meaning(symbol < STORED ? symbol : (u32)SYMBOL_ZERO);
-    return m.ku | m.kv << 8 | (m.wide ? WIDE : 0) | (m.id > 0 || symbol >= STORED ? NOT_ALL : 0) | m.id << 24;
+    return m.ku | m.kv << 8 | (m.wide ? WIDE : 0) | (m.refinement > 0 || symbol >= STORED ? NOT_ALL : 0) |
+           m.refinement << 24;
 }
-// A component by its bits: an offset, or a magnitude with the sign in place of its first bit. Without
-// branches.
+// A component: an offset, or a magnitude whose leading one is replaced by the sign. Without branches.
 __device__ __forceinline__ u32 component(u32 raw, u32 bits, u32 wide) {
     const u32 all = 1u << bits, top = all >> 1, own = raw & ((all << wide) - 1);
-    const u32 plain = own & top ? 0 - own : own | top;
-    return wide ? own - all : plain;
+    const u32 magnitude = own & top ? 0 - own : own | top;
+    return wide ? own - all : magnitude;
 }
 
-// Values of neighbours in a row to their places, 16 bytes at a time where all are and lie so, or as many as
-// there are.
+// Stores neighbours of a row, 16 bytes at a time if `wide`, else the first `count`.
 template <typename T>
 __device__ __forceinline__ void store_four(T* to, const T (&values)[COLUMNS]) {
     if (sizeof(T) == 4) {
@@ -69,12 +65,11 @@ __device__ __forceinline__ bool is_aligned(const void* base, const Layout& layou
     return layout.stride == 1 && ((u64)base | (u64)layout.pitch * sizeof(T)) % 16 == 0;
 }
 
-// Rows that are loaded together, two of which share a scan.
-constexpr i32 RESTORED_ROWS = 4, ROW_PAIRS = RESTORED_ROWS / 2;
+// Rows that are loaded together; two rows share a scan.
+constexpr i32 RECONSTRUCTED_ROWS = 4, ROW_PAIRS = RECONSTRUCTED_ROWS / 2;
 
-// The differences of symbols without raw bits: those of u and v in a byte each, with SMALL added, so that
-// sums have no carries. Others have none. The second time for the upper half of a word, since two rows are
-// summed up at once.
+// Differences of small symbols: u and v in a byte each, plus SMALL, so that sums have no carries between
+// them. [1]: shifted to the high half, since two rows are summed at once.
 struct LorenzoTables {
     alignas(4 * ALPHABET) u32 small[2][ALPHABET];
     u32 readings[ALPHABET];
@@ -82,20 +77,19 @@ struct LorenzoTables {
 static_assert(2 * SMALL * TILE < 256 && SMALL * TILE <= 128,
     "a sum along a row has a byte, and one with a sign of its own");
 
-// Symbols of a warp's tiles. Neighbours of a tile do not take the same banks.
+// Symbols of a warp's tiles; padding puts the tiles into different banks.
 struct StagedTiles {
     alignas(16) u8 symbols[TILES_OF_WARP][TILE_VERTICES + TILE];
 };
 
-// Bytes of four bits.
+// Four bits to four bytes of ones.
 __device__ __forceinline__ u32 spread(u32 four_bits) { return (four_bits * 0x204081 & ONES) * 255; }
 
-// The values of a row with large symbols. The small ones are in the base codes already; what the large ones
-// add is added to them.
+// Values of a row with large symbols. The coarse codes contain the small ones already; adds the large ones.
 template <typename T>
 __device__ __forceinline__ void add_large(const LorenzoTables& tables, const T* lattices,
-    const typename Payload<T>::Type* payload, u32 four, u32 large, u32 (&base_u)[COLUMNS],
-    u32 (&base_v)[COLUMNS], T (&a)[COLUMNS], T (&b)[COLUMNS]) {
+    const typename Payload<T>::Type* payload, u32 four, u32 large, u32 (&coarse_u)[COLUMNS],
+    u32 (&coarse_v)[COLUMNS], T (&a)[COLUMNS], T (&b)[COLUMNS]) {
     typedef Real<T> R;
     typename Payload<T>::Type raw[COLUMNS] = {};
     u32 reading[COLUMNS], more_u[COLUMNS], more_v[COLUMNS], seen = 0;
@@ -117,25 +111,25 @@ __device__ __forceinline__ void add_large(const LorenzoTables& tables, const T* 
     const T width = lattices[0];
 #pragma unroll
     for (i32 k = 0; k < COLUMNS; k++) {
-        base_u[k] += more_u[k];
-        base_v[k] += more_v[k];
-        a[k] = (T)(i32)base_u[k] * width;
-        b[k] = (T)(i32)base_v[k] * width;
+        coarse_u[k] += more_u[k];
+        coarse_v[k] += more_v[k];
+        a[k] = (T)(i32)coarse_u[k] * width;
+        b[k] = (T)(i32)coarse_v[k] * width;
     }
     if (!__any_sync(FULL, seen & NOT_ALL)) return;
 #pragma unroll
     for (i32 k = 0; k < COLUMNS; k++) {
-        const u32 id = reading[k] >> 24;
-        // Digits of finer lattices are behind what the symbol has itself.
+        const u32 refinement = reading[k] >> 24;
+        // Refinement bits follow the symbol's own raw bits.
         const u32 own = (reading[k] & 255) + (reading[k] >> 8 & 255) + (reading[k] & WIDE ? 2 : 0);
         const u64 low = Payload<T>::low(raw[k]), high = sizeof(T) == 8 ? Payload<T>::second(raw[k]) : 0;
-        const u32 digits = (u32)(own == 0   ? low
-                                 : own < 64 ? low >> own | high << (64 - own)
-                                            : high),
-                  mask = (1u << 2 * id) - 1;
-        const T w = lattices[id];
-        a[k] = (T)join_code((i32)base_u[k], digits & mask, (i32)id) * w;
-        b[k] = (T)join_code((i32)base_v[k], digits >> 2 * id & mask, (i32)id) * w;
+        const u32 refinement_bits = (u32)(own == 0   ? low
+                                          : own < 64 ? low >> own | high << (64 - own)
+                                                     : high),
+                  mask = (1u << 2 * refinement) - 1;
+        const T w = lattices[refinement];
+        a[k] = (T)join_code((i32)coarse_u[k], refinement_bits & mask, (i32)refinement) * w;
+        b[k] = (T)join_code((i32)coarse_v[k], refinement_bits >> 2 * refinement & mask, (i32)refinement) * w;
         if ((four >> 8 * k & 255) == STORED) {
             a[k] = R::from_bits(low);
             b[k] = R::from_bits(Payload<T>::second(raw[k]));
@@ -143,30 +137,31 @@ __device__ __forceinline__ void add_large(const LorenzoTables& tables, const T* 
     }
 }
 
-// Grid: tiles / (4 * warps). Block: 32 * warps. Tiles from their symbols: sums along the rows, and down the
-// columns.
+// Grid: tiles / (4 * LORENZO_RESTORE_WARPS). Block: 32 * LORENZO_RESTORE_WARPS threads, four tiles per warp.
+// Static shared: tables, symbols. Sums along rows and down columns. Reads: info, steps, symbols, payload,
+// masks. Writes: the field. Waits for: the previous kernel.
 template <typename T>
-__device__ __forceinline__ void lorenzo_restore(const Job& job) {
+__device__ __forceinline__ void reconstruct_lorenzo(const Job& job) {
     const ReconstructView<T> work(job);
     typedef Real<T> R;
     typedef typename Payload<T>::Type Q;
     __shared__ LorenzoTables tables;
-    __shared__ T widths[TIERS][IDS];
-    __shared__ StagedTiles all_staged[LORENZO_RESTORE_WARPS];
+    __shared__ T widths[BOUND_SHIFTS][REFINEMENTS];
+    __shared__ StagedTiles all_staged[LORENZO_RECONSTRUCT_WARPS];
     StagedTiles& staged = all_staged[threadIdx.x >> 5];
     const Control& control = control_of(job);
-    const double quantum = control.quantum;
+    const double half_bin_width = control.half_bin_width;
     if (!is_coded_by(control, PREDICTOR_LORENZO)) return;
     const i32 lane = threadIdx.x & 31, column = COLUMNS * (lane % ROW_LANES);
     const bool aligned = is_aligned<T>(job.u, job.u_layout) && is_aligned<T>(job.v, job.v_layout);
-    // Takes away what was added in the lanes before and the lane's first column, and gives each byte a sign
-    // that is still to be turned.
+    // Removes the SMALL added in the lanes before and in the lane's first column; the sign bits are flipped
+    // below.
     constexpr u32 SIGNS = 0x80 * ONES;
     const u32 added_before = SIGNS - SMALL * (column + 1) * ONES;
-    // The same for all lanes, as the compiler has to know.
+    // warp_or: uniform, so that votes need no code for divergent lanes.
     const u64 tiles = job.tiles(), rounds = (tiles + TILES_OF_WARP - 1) / TILES_OF_WARP;
-    const u64 round = (u64)blockIdx.x * LORENZO_RESTORE_WARPS + warp_or(threadIdx.x >> 5);
-    // The last tiles first: their symbols are still in the cache.
+    const u64 round = (u64)blockIdx.x * LORENZO_RECONSTRUCT_WARPS + warp_or(threadIdx.x >> 5);
+    // Last tiles first: their symbols are still in the cache.
     const u64 first = round < rounds ? TILES_OF_WARP * (rounds - 1 - round) : 0;
     const bool exists = round < rounds && first + lane / ROW_LANES < tiles;
     const u64 index = exists ? first + lane / ROW_LANES : first;
@@ -174,7 +169,7 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
     const i32 rows = exists ? shape.owned_y() : 0, count = shape.owned_x() - column;
     const u32 info = work.headers()[index];
     u32 steps = work.steps()[index];
-    // What all warps look up, while that comes.
+    // Fill the tables while those loads are on their way.
     for (u32 k = threadIdx.x; k < ALPHABET; k += blockDim.x) {
         const Code code = decode_small(k < FIRST_WITH_RAW_BITS ? k : SYMBOL_ZERO);
         const u32 both = (u32)(code.qu + SMALL) | (u32)(code.qv + SMALL) << 8;
@@ -182,45 +177,46 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
         tables.small[1][k] = both << 16;
         tables.readings[k] = reading_of(k);
     }
-    for (i32 k = threadIdx.x; k < TIERS * IDS; k += blockDim.x)
-        widths[k / IDS][k % IDS] = lattice_width<T>(quantum, k / IDS, k % IDS);
+    for (i32 k = threadIdx.x; k < BOUND_SHIFTS * REFINEMENTS; k += blockDim.x)
+        widths[k / REFINEMENTS][k % REFINEMENTS] =
+            lattice_width<T>(half_bin_width, k / REFINEMENTS, k % REFINEMENTS);
     __syncthreads();
     if (round >= rounds) return;
     const SharedTable<2> small(tables.small[0]);
-    const bool wide = aligned && count >= COLUMNS, any_masks = __any_sync(FULL, mode_in(info) != 0);
-    const bool whole = __all_sync(FULL, wide && rows == TILE) && !any_masks;
-    const T* const lattices = widths[tier_in(info)];
+    const bool wide = aligned && count >= COLUMNS, any_masks = __any_sync(FULL, mask_state_in(info) != 0);
+    const bool complete = __all_sync(FULL, wide && rows == TILE) && !any_masks;
+    const T* const lattices = widths[bound_shift_in(info)];
     const T width = lattices[0];
     T* u = vertex_at<T>(job.u, job.u_layout, shape.x0 + column, shape.y0);
     T* v = vertex_at<T>(job.v, job.v_layout, shape.x0 + column, shape.y0);
     const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
     const Q* payload = work.raw() + index * TILE_VERTICES + column;
-    // All symbols are on their way at once; eight lanes bring those of their tile.
+    // Start the copies of all symbols; the eight lanes of a tile fetch its own.
     {
         const u32 part = lane % ROW_LANES;
         const u8* const from = work.symbols() + index * TILE_VERTICES + 16 * part;
         u8* const to = staged.symbols[lane / ROW_LANES] + 16 * part;
         u32 left = steps >> part / 2;
 #pragma unroll
-        for (i32 k = 0; k < TILE / RESTORED_ROWS; k++) {
+        for (i32 k = 0; k < TILE / RECONSTRUCTED_ROWS; k++) {
             if (left & 1) copy_ahead<16>(to + 128 * k, from + 128 * k);
-            left >>= RESTORED_ROWS;
+            left >>= RECONSTRUCTED_ROWS;
             if (k == 0) end_of_copies();
         }
         end_of_copies();
     }
     const u8* const symbols = staged.symbols[lane / ROW_LANES] + column;
-    // Some rows at a time; raw bits of the next are on their way.
-    u32 now[RESTORED_ROWS];
+    // Some rows at a time; payload of the next is prefetched.
+    u32 now[RECONSTRUCTED_ROWS];
     auto take = [&](i32 start) {
 #pragma unroll
-        for (i32 i = 0; i < RESTORED_ROWS; i++)
+        for (i32 i = 0; i < RECONSTRUCTED_ROWS; i++)
             now[i] = steps >> i & 1 ? *reinterpret_cast<const u32*>(symbols + TILE * (start + i)) : 0;
-        steps >>= RESTORED_ROWS;
+        steps >>= RECONSTRUCTED_ROWS;
     };
     auto expect_payload = [&](const Q* from) {
 #pragma unroll
-        for (i32 i = 0; i < RESTORED_ROWS; i++)
+        for (i32 i = 0; i < RECONSTRUCTED_ROWS; i++)
             if (large_in(now[i])) prefetch_near(from + TILE * i);
     };
     wait_for_copies<1>();
@@ -229,19 +225,19 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
     expect_payload(payload);
     wait_for_copies<0>();
     __syncwarp();
-    u32 base_u[COLUMNS] = {}, base_v[COLUMNS] = {};
+    u32 coarse_u[COLUMNS] = {}, coarse_v[COLUMNS] = {};
 #pragma unroll 1
-    for (i32 start = 0; start < TILE; start += RESTORED_ROWS) {
+    for (i32 start = 0; start < TILE; start += RECONSTRUCTED_ROWS) {
         u32 large = 0;
 #pragma unroll
-        for (i32 i = 0; i < RESTORED_ROWS; i++) large |= large_in(now[i]) >> i;
-        // Zeros in 16 bits, and what is filled.
+        for (i32 i = 0; i < RECONSTRUCTED_ROWS; i++) large |= large_in(now[i]) >> i;
+        // Low half: zero vertices, high half: filled ones.
         u32 hidden = 0;
-        if (any_masks && mode_in(info) != 0) {
-            // Masked vertices count as predicted. (There may be anything in the place of their symbols.)
+        if (any_masks && mask_state_in(info) != 0) {
+            // Masked vertices count as predicted; their symbols are undefined.
             const u32* const masks = work.masks() + index * 64 + start;
 #pragma unroll
-            for (i32 i = 0; i < RESTORED_ROWS; i++) {
+            for (i32 i = 0; i < RECONSTRUCTED_ROWS; i++) {
                 const u32 zeros = masks[i] >> column & 15, fills = masks[TILE + i] >> column & 15,
                           none = spread(zeros | fills);
                 hidden |= (zeros | fills << 16) << 4 * i;
@@ -255,7 +251,7 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
             const u32 upper = now[2 * p], lower = now[2 * p + 1];
 #pragma unroll
             for (i32 k = 0; k < COLUMNS; k++) {
-                // Four bytes for each symbol.
+                // Byte offset in the table: four times the symbol.
                 auto place = [&](u32 four) { return (k == 0 ? four << 2 : four >> (8 * k - 2)) & 0x3fc; };
                 const u32 both = small.word<0>(place(upper)) + small.word<1>(place(lower));
                 sums[p][k] = k > 0 ? sums[p][k - 1] + both : both;
@@ -270,21 +266,21 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
         auto add_row = [&](const u32(&pair)[COLUMNS], u32 place) {
 #pragma unroll
             for (i32 k = 0; k < COLUMNS; k++) {
-                base_u[k] = (u32)__dp4a((i32)pair[k], (i32)place, (i32)base_u[k]);
-                base_v[k] = (u32)__dp4a((i32)pair[k], (i32)(place << 8), (i32)base_v[k]);
+                coarse_u[k] = (u32)__dp4a((i32)pair[k], (i32)place, (i32)coarse_u[k]);
+                coarse_v[k] = (u32)__dp4a((i32)pair[k], (i32)(place << 8), (i32)coarse_v[k]);
             }
         };
         T a[COLUMNS], b[COLUMNS];
         auto to_values = [&]() {
 #pragma unroll
             for (i32 k = 0; k < COLUMNS; k++) {
-                a[k] = (T)(i32)base_u[k] * width;
-                b[k] = (T)(i32)base_v[k] * width;
+                a[k] = (T)(i32)coarse_u[k] * width;
+                b[k] = (T)(i32)coarse_v[k] * width;
             }
         };
-        if (whole && !__any_sync(FULL, large)) {
+        if (complete && !__any_sync(FULL, large)) {
 #pragma unroll
-            for (i32 i = 0; i < RESTORED_ROWS; i++) {
+            for (i32 i = 0; i < RECONSTRUCTED_ROWS; i++) {
                 add_row(sums[i / 2], i % 2 ? 1 << 16 : 1);
                 to_values();
                 store_four(u, a);
@@ -294,12 +290,12 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
             }
         } else {
 #pragma unroll 1
-            for (i32 i = 0; i < RESTORED_ROWS; i++) {
+            for (i32 i = 0; i < RECONSTRUCTED_ROWS; i++) {
                 add_row(sums[0], i % 2 ? 1 << 16 : 1);
                 const u32 mine = large << i & SIGNS;
                 const Q* const from = payload + TILE * i;
                 if (__any_sync(FULL, mine))
-                    add_large<T>(tables, lattices, from, now[0], mine, base_u, base_v, a, b);
+                    add_large<T>(tables, lattices, from, now[0], mine, coarse_u, coarse_v, a, b);
                 else
                     to_values();
                 if (hidden) {
@@ -318,7 +314,7 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
                 u += pitch_u;
                 v += pitch_v;
 #pragma unroll
-                for (i32 k = 0; k + 1 < RESTORED_ROWS; k++) now[k] = now[k + 1];
+                for (i32 k = 0; k + 1 < RECONSTRUCTED_ROWS; k++) now[k] = now[k + 1];
                 if (i == 1) {
 #pragma unroll
                     for (i32 k = 0; k < COLUMNS; k++) sums[0][k] = sums[1][k];
@@ -326,8 +322,8 @@ __device__ __forceinline__ void lorenzo_restore(const Job& job) {
                 __syncwarp();
             }
         }
-        payload += TILE * RESTORED_ROWS;
-        if (start + RESTORED_ROWS < TILE) take(start + RESTORED_ROWS);
+        payload += TILE * RECONSTRUCTED_ROWS;
+        if (start + RECONSTRUCTED_ROWS < TILE) take(start + RECONSTRUCTED_ROWS);
         expect_payload(payload);
     }
 }

@@ -1,5 +1,6 @@
-// Entries that make the tables of a coder from the counts, and their stored form. Twins:
-// src/entropy/tables.rs, ans.rs and huffman.rs.
+// Builds the tables of the entropy coder from the counts, with their stored form, and weighs the tiles for
+// their division into groups. Twins: src/entropy/tables.rs, rans.rs, huffman.rs and Groups in
+// src/cpu/phases.rs.
 #pragma once
 #include "entropy/huffman.cuh"
 #include "entropy/groups/lists.cuh"
@@ -8,20 +9,19 @@
 #include "predict/lorenzo.cuh"
 #include "stream/container.cuh"
 
-// Entries of the lists of a tile: coarse, middle and fine block, then the zero and the fill mask; its share
-// of the work, and that of the tiles before it in its chunk of them. In the place of the nearness, which
-// nobody asks for any more.
+// Sizes of a tile's lists (coarse, middle, fine block, zero mask, fill mask), its weight, and the weight of
+// the tiles before it in its chunk. In the memory of the nearness, which is no longer needed.
 struct ListSizes {
     u16 blocks[3], masks[2], weight;
     u32 before;
-    u64 first_tile;  // of the group with this number
+    u64 first_tile;  // of the group with this index
     u64 unused;
 };
 static_assert(sizeof(ListSizes) <= sizeof(Nearness), "one takes the place of the other");
 __device__ __forceinline__ ListSizes& sizes_of(const Job& job, u64 tile) {
     return CountView(job).lists()[tile];
 }
-// All of them and the weight at once; what is before is not known yet.
+// Writes all but `before`, in one store.
 __device__ __forceinline__ void write_sizes(
     ListSizes& to, u32 coarse, u32 middle, u32 fine, const u32 (&masks)[2], u32 weight) {
     static_assert(
@@ -31,10 +31,10 @@ __device__ __forceinline__ void write_sizes(
         make_uint4(coarse | middle << 16, fine | masks[0] << 16, masks[1] | weight << 16, 0);
 }
 
-// How a symbol of a table is coded: frequency << 16 | start, or length << 16 | code, and the reciprocal of
-// the frequency. Where a table has no entry for a symbol that of the escape takes its place.
+// Coding entry of a symbol: frequency << 16 | start, or length << 16 | code; and the reciprocal of the
+// frequency. A symbol without its own code has the escape's entry.
 constexpr u32 ENTRY_ESCAPES = 1u << 15, ENTRY_RAW = 1u << 14;
-// What a table codes, as far as raw bits follow its symbols.
+// Kinds of tables, by the raw bits after their symbols.
 enum : u32 { CODES_HEADS, CODES_BYTES, CODES_VERTICES, CODES_RUNS };
 __device__ __forceinline__ u32 coded_by(bool lorenzo, u32 table) {
     if (table < MASK_BYTE) return CODES_HEADS;
@@ -44,7 +44,7 @@ __device__ __forceinline__ u32 coded_by(bool lorenzo, u32 table) {
                                                               : CODES_BYTES;
     return table >= RUN ? CODES_RUNS : table >= ANCHOR_TABLE ? CODES_VERTICES : CODES_BYTES;
 }
-// Whether raw bits follow a symbol of a table. (Those of an anchor depend on more.)
+// ENTRY_RAW if raw bits follow the symbol. (For anchors it also depends on the position.)
 __device__ __forceinline__ u32 raw_flag(const Job& job, u32 table, u32 symbol) {
     const u32 kind = coded_by(job.predictor == PREDICTOR_LORENZO, table);
     return symbol >= (kind == CODES_RUNS          ? FIRST_RUN_WITH_RAW_BITS
@@ -54,12 +54,12 @@ __device__ __forceinline__ u32 raw_flag(const Job& job, u32 table, u32 symbol) {
                : 0;
 }
 __device__ __forceinline__ u32 code_in(u32 entry) { return entry & 0xfff; }
-// A table of one entry, for symbol 0, that leaves a state as it is: no bits, or the whole scale.
+// A table that leaves a state unchanged: no bits, or the whole scale.
 constexpr u32 NO_TABLE = TABLES;
-// The tables of modes and classes, the first ones, have fewer symbols.
+// Tables of mask states and activities have fewer symbols.
 constexpr u32 HEAD_ALPHABET = 128,
               CODE_ENTRIES = FIRST_SHARED_TABLE * HEAD_ALPHABET + SHARED_TABLES * ALPHABET + 1;
-static_assert(CODE_ENTRIES == 10497 && 9 * TIERS <= HEAD_ALPHABET, "plan.rs has room for as many");
+static_assert(CODE_ENTRIES == 10497 && 9 * BOUND_SHIFTS <= HEAD_ALPHABET, "plan.rs has room for as many");
 __device__ __forceinline__ uint2* code_entries(const Job& job, u32 table) {
     return CountView(job).code_entries() +
            (table < FIRST_SHARED_TABLE
@@ -67,32 +67,30 @@ __device__ __forceinline__ uint2* code_entries(const Job& job, u32 table) {
                    : FIRST_SHARED_TABLE * HEAD_ALPHABET + (table - FIRST_SHARED_TABLE) * ALPHABET);
 }
 
-// Tiles of which one is counted.
+// One tile in this many is counted.
 __device__ __forceinline__ u32 sample_step(const Job& job) {
     return job.predictor == PREDICTOR_LORENZO ? tiles_of_sample(job.tiles()) : 1;
 }
 
-// ---------------------------------------------------------------- groups of equal work
-
-// Twin of Groups in src/cpu/phases.rs. Tiles that a block weighs; the weights of these chunks, and then of
-// all before each, lie where those tiles were listed that are not plain, which nobody asks for any more.
+// Tiles whose weights a block sums. The sums of these chunks, then their exclusive scan, lie in the memory of
+// the list of bounded tiles, which is no longer needed.
 constexpr u32 WEIGHED_TILES = 1024;
 
-// Blocks of TABLE_THREADS: one for each table, then those that weigh tiles.
+// A block per table, then blocks that weigh tiles.
 constexpr u32 TABLE_THREADS = 256, TABLE_WARPS = TABLE_THREADS / 32, TABLE_BLOCKS = TABLES;
 static_assert(
     TABLE_THREADS == ALPHABET && TABLE_BLOCKS == 50, "a thread for a symbol; launch.rs asks for as many");
 
-// The work of a tile: of one of the Lorenzo predictor its class tells.
+// Weight of a tile, an estimate of its decoding work.
 __device__ __forceinline__ u32 weight_of_tile(const Job& job, u64 tile) {
     if (job.predictor != PREDICTOR_LORENZO) return sizes_of(job, tile).weight;
-    const u32 info = TileView(job).headers()[tile], states = mode_in(info);
+    const u32 info = TileView(job).headers()[tile], states = mask_state_in(info);
     const u32 lists = (u32)has_mask_list(states, 0) + has_mask_list(states, 1),
-              steps = has_codes(states) ? steps_of_class(class_in(info, 0)) : 0;
+              steps = has_codes(states) ? steps_of_activity(activity_in(info, 0)) : 0;
     return TILE_WEIGHT + MASK_LIST_WEIGHT * lists + STEP_WEIGHT * steps;
 }
 
-// By the blocks behind the tables.
+// By the blocks behind those of the tables; the last one to finish scans the chunks.
 __device__ __forceinline__ void weigh_tiles(const Job& job, Control& control) {
     const CountView work(job);
     constexpr u32 EACH = WEIGHED_TILES / TABLE_THREADS;
@@ -131,15 +129,15 @@ __device__ __forceinline__ void weigh_tiles(const Job& job, Control& control) {
     control.weight_before_last = total - weight_of_tile(job, job.tiles() - 1);
 }
 
-// Weight of all tiles before one, and what keeps a group below 256 tiles.
+// Weight of all tiles before one, with a term that keeps groups below 256 tiles.
 __device__ __forceinline__ u64 weight_before(const Job& job, u32 group_weight, u32 tile) {
     return CountView(job).chunk_weights()[tile / WEIGHED_TILES] + sizes_of(job, tile).before +
            (u64)tile * (group_weight / 255 + 1);
 }
 
-// A quotient of numbers below 2^53.
+// Quotient of integers below 2^53.
 __device__ __forceinline__ u64 quotient(u64 a, u64 b) {
-    // Rounded to nearest, it is too large by one at most, where it is a whole number.
+    // Rounding to nearest can exceed it by one, if it is an integer.
     const u64 q = (u64)((double)a / (double)b);
     return q * b > a ? q - 1 : q;
 }
@@ -148,13 +146,13 @@ struct Grouping {
     u32 weight;  // at most, of the tiles of a group
     u64 groups;
 };
-// By each block that encodes, from what the tables cost and the tiles weigh: cheaper than to wait for one
-// block that does.
+// Divides the tiles into groups of equal weight. Every encoding block computes this itself, which is cheaper
+// than waiting for one block.
 __device__ __forceinline__ Grouping choose_groups(const Job& job) {
     const Control& control = control_of(job);
     const u64 cost = control.cost, raw_bits = control.raw_bits, all = control.weight,
               before_last = control.weight_before_last;
-    // What is known of a sample stands for all.
+    // Scale the sample up to all tiles.
     const u64 bytes = ((cost >> 8) + raw_bits) / 8 * sample_step(job),
               wanted = quotient(all * GROUP_BYTES, bytes ? bytes : 1);
     constexpr u32 MOST = 1u << 28;
@@ -164,9 +162,9 @@ __device__ __forceinline__ Grouping choose_groups(const Job& job) {
     return g;
 }
 
-// The first tile of a group in the lower half of the warp, that of the next group in the upper half; the
-// number of tiles behind the last group. A lane looks in so many places at once: in several where the time of
-// a group counts, in one where there are so many groups that the loads do.
+// First tile of a group (lanes 0-15) and of the next group (lanes 16-31), or the number of tiles. A parallel
+// search, PROBES places per lane: several if latency counts, one if there are so many groups that bandwidth
+// does.
 template <u32 PROBES>
 __device__ __forceinline__ u32 first_tile_of(const Job& job, u32 group_weight, u64 group) {
     constexpr u32 ALL = 32 * PROBES;
@@ -175,7 +173,7 @@ __device__ __forceinline__ u32 first_tile_of(const Job& job, u32 group_weight, u
     // 32 bits suffice (device/capacities.cuh).
     u32 low[2] = {0, 0}, high[2] = {(u32)job.tiles(), (u32)job.tiles()};
     while (low[0] < high[0] || low[1] < high[1]) {
-        // All lanes look for both, in some places at once: nothing waits for anything else.
+        // All lanes search for both, so that their loads overlap.
         u32 steps[2];
         bool before[2][PROBES];
 #pragma unroll
@@ -190,7 +188,7 @@ __device__ __forceinline__ u32 first_tile_of(const Job& job, u32 group_weight, u
         }
 #pragma unroll
         for (u32 i = 0; i < 2; i++) {
-            // Probe n is the first one that is not before; all tiles up to that of probe n - 1 are.
+            // Probe n is the first that is not before the boundary; all tiles up to probe n - 1 are.
             u32 n = 0;
 #pragma unroll
             for (u32 k = 0; k < PROBES; k++) n += __popc(__ballot_sync(FULL, before[i][k]));
@@ -202,17 +200,17 @@ __device__ __forceinline__ u32 first_tile_of(const Job& job, u32 group_weight, u
     return lane < 16 ? low[0] : low[1];
 }
 
-// Where a table is written first: every one has a place of the largest size.
+// Each table is first written to a place of the largest size.
 constexpr u32 STORED_WORDS = 255;
 __device__ __forceinline__ u32* stored_table(const Job& job, u32 table) {
     return CountView(job).stored_tables() + TABLE_SIZES_BYTES / 4 + table * STORED_WORDS;
 }
 
-// What the warps of a block find out about a table.
+// Partial results of the warps for a table.
 struct TableShared {
     u64 totals[TABLE_WARPS], listed[TABLE_WARPS], costs[TABLE_WARPS], raw[TABLE_WARPS];
     u32 sums[2][TABLE_WARPS], largest[2][TABLE_WARPS], present[TABLE_WARPS], places[TABLE_WARPS];
-    u32 words[STORED_WORDS + 1];  // the stored form, and a word behind
+    u32 words[STORED_WORDS + 1];  // stored form, and a spare word
 };
 
 template <typename T, u32 N>
@@ -223,10 +221,10 @@ __device__ __forceinline__ T sum_of(const T (&values)[N]) {
     return sum;
 }
 
-// count * SCALE / total to nearest, and 1 at least. The count is not above the total.
+// count * SCALE_TO / total, to nearest, at least 1; count <= total.
 template <u32 SCALE_TO>
 __device__ __forceinline__ u32 scaled_count(u64 count, u64 total) {
-    // Floats are off by less than one.
+    // The float quotient is off by less than one.
     const u64 x = count * SCALE_TO + total / 2;
     u32 q = (u32)((float)x / (float)total);
     const long long rest = (long long)(x - q * total);
@@ -234,30 +232,28 @@ __device__ __forceinline__ u32 scaled_count(u64 count, u64 total) {
     return q > 1 ? q : 1;
 }
 
-// The value that stands for a symbol in the stored form of a table, at a bit of words in shared memory that
-// are zero. It has no more than 33 bits.
+// ORs a value of at most 33 bits into words in shared memory at a bit offset.
 __device__ __forceinline__ void store_bits(u32* words, u32 at, u64 value) {
     const u64 shifted = value << (at & 31);
     atomicOr(&words[at >> 5], (u32)shifted);
     if (shifted >> 32) atomicOr(&words[(at >> 5) + 1], (u32)(shifted >> 32));
 }
 
-// By a block, after a barrier: the stored form of a table of so many symbols and bits.
+// Writes the stored form of a table. Call with a block, after a barrier.
 __device__ __forceinline__ void store_table(const Job& job, const TableShared& shared, u32 table, u32 bits) {
     const u32 words = (bits + 31) / 32;
     if (threadIdx.x < words) stored_table(job, table)[threadIdx.x] = shared.words[threadIdx.x];
     if (threadIdx.x == 0) CountView(job).table_lengths()[table] = (u8)words;
 }
 
-// What the symbols of a table cost, and their raw bits, by the warps of a block, after a barrier.
+// Adds the cost of a table's symbols and raw bits to those of the call. Call with a block, after a barrier.
 __device__ __forceinline__ void add_cost(Control& control, const TableShared& shared) {
     if (threadIdx.x >= 2) return;
     const u64 sum = threadIdx.x == 0 ? sum_of(shared.costs) : sum_of(shared.raw);
     if (sum) atomicAdd((ull*)(threadIdx.x == 0 ? &control.cost : &control.raw_bits), (ull)sum);
 }
 
-// The raw bits that follow each symbol of a table. Behind modes and classes are the numbers of entries of
-// lists.
+// Raw bits after a symbol of a table. List sizes follow mask states and activities.
 template <typename T>
 __device__ __forceinline__ u32 raw_of_table(const Job& job, u32 table, u32 symbol) {
     const bool lorenzo = job.predictor == PREDICTOR_LORENZO;
@@ -266,29 +262,29 @@ __device__ __forceinline__ u32 raw_of_table(const Job& job, u32 table, u32 symbo
     if (kind == CODES_VERTICES)
         return symbol < SYMBOLS ? raw_bits(symbol, lorenzo || table == ANCHOR_TABLE ? 0 : 1, sizeof(T)) : 0;
     if (kind == CODES_BYTES) return 0;
-    if (table != TILE_MODE)
-        return !lorenzo && is_sparse(symbol) ? count_bits(table >= FINE_CLASS     ? 2
-                                                          : table >= MIDDLE_CLASS ? 1
-                                                                                  : 0,
+    if (table != MASK_STATE)
+        return !lorenzo && is_sparse(symbol) ? count_bits(table >= FINE_ACTIVITY     ? 2
+                                                          : table >= MIDDLE_ACTIVITY ? 1
+                                                                                     : 0,
                                                    symbol)
                                              : 0;
     const u32 states = symbol % 9;
     return MASK_COUNT_BITS * (has_mask_list(states, 0) + has_mask_list(states, 1));
 }
 
-// How often a symbol is, and all of its table are; whether it is in the table itself, not by the escape.
+// Count of a symbol and of its table; own: the symbol has its own code, not the escape's.
 struct Counts {
     u64 count, total;
     bool own;
 };
-// By a block for a table that divides so many parts among its symbols, a thread for a symbol. What warps find
-// of symbols of the table itself is there behind the next barrier. Whether there are symbols at all: a table
-// without is made here.
+// Finds which symbols have their own codes in a table with PARTS parts to divide. Call with a block, a thread
+// per symbol; the results of the warps are valid after the next barrier. False if there are no symbols: the
+// empty table is done.
 template <u32 PARTS>
 __device__ __forceinline__ bool find_counts(
     const Job& job, TableShared& shared, u32 table, bool has_entry, Counts& counts) {
     const u32 symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    // A table that comes from a sample has an escape.
+    // A table from a sample needs an escape.
     counts.count = CountView(job).symbol_counts()[table * ALPHABET + symbol] +
                    (symbol == ESCAPE && sample_step(job) > 1 && is_table_of_rows(table));
     u64 part = warp_sum_long(counts.count);
@@ -308,8 +304,8 @@ __device__ __forceinline__ bool find_counts(
     return true;
 }
 
-// Of the symbols of the table itself: the last one before mine, or -1, how many there are before mine, and
-// all.
+// Of the symbols with their own codes: the last one before this thread's (or -1), the number before it, and
+// of all.
 struct Listed {
     i32 previous;
     u32 number, all;
@@ -329,8 +325,8 @@ __device__ __forceinline__ Listed symbols_before(const TableShared& shared) {
     return listed;
 }
 
-// Frequencies and their stored form from the counts, by a block for a table, a thread for a symbol.
-__device__ __forceinline__ void make_frequencies(const Job& job, TableShared& shared, u32 raw) {
+// rANS frequencies and their stored form. Call with a block, a thread per symbol.
+__device__ __forceinline__ void make_rans_table(const Job& job, TableShared& shared, u32 raw) {
     Control& control = control_of(job);
     const u32 table = blockIdx.x, symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     uint2* const entries = code_entries(job, table);
@@ -340,7 +336,7 @@ __device__ __forceinline__ void make_frequencies(const Job& job, TableShared& sh
     const u64 count = counts.count, total = counts.total;
     const bool own = counts.own;
     u32 f = own ? scaled_count<SCALE>(count, total) : 0;
-    // The most frequent symbol, the first of several.
+    // The most frequent symbol, the smallest of several, absorbs the rounding.
     u32 sum = warp_sum(f), largest = warp_max(f << 8 | (255 - symbol));
     if (lane == 0) shared.sums[0][warp] = sum, shared.largest[0][warp] = largest;
     __syncthreads();
@@ -366,12 +362,12 @@ __device__ __forceinline__ void make_frequencies(const Job& job, TableShared& sh
         if (lane == 0) shared.largest[(turn + 1) & 1][warp] = largest;
         __syncthreads();
     }
-    // Where the symbol begins in the scale, and in the stored form.
+    // Start in the scale, and bit offset in the stored form.
     const Listed before = symbols_before(shared);
     const u32 number = before.all + (listed < total);
     const u32 gap = (u32)((i32)symbol - before.previous), gap_bits = 31 - __clz(gap), length = 31 - __clz(f);
     const u32 mine = f ? f << 16 | (2 * gap_bits + 5 + length) : 0;
-    const u32 up_to_me = sum_up_to_me(mine);
+    const u32 up_to_me = warp_inclusive_sum(mine);
     if (lane == 31) shared.places[warp] = up_to_me;
     const u32 frequency = own ? f : escape ? escape : 1;
     u64 cost = count ? count * ((own ? 0 : 8 << 8) + (SCALE_BITS << 8) - log2_fixed(frequency)) : 0;
@@ -385,7 +381,7 @@ __device__ __forceinline__ void make_frequencies(const Job& job, TableShared& sh
         if (k < warp) place += shared.places[k];
         bits += shared.places[k] & 0xffff;
     }
-    // The escape is the last symbol, so that its frequencies end the scale.
+    // The escape is the last symbol, so its frequency ends the scale.
     if (has_entry)
         entries[symbol] = make_uint2(frequency << 16 | raw_flag(job, table, symbol) |
                                          (own ? place >> 16 : ENTRY_ESCAPES | (SCALE - escape)),
@@ -402,13 +398,12 @@ __device__ __forceinline__ void make_frequencies(const Job& job, TableShared& sh
     add_cost(control, shared);
 }
 
-// Code lengths from the counts, the codes and their stored form, by a block for a table, a thread for a
-// symbol.
-__device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, u32 raw) {
-    // By symbol, and by weight.
+// Huffman code lengths, codes and their stored form. Call with a block, a thread per symbol.
+__device__ __forceinline__ void make_huffman_table(const Job& job, TableShared& shared, u32 raw) {
+    // By symbol, then by weight.
     __shared__ u32 keys[ALPHABET], leaves[ALPHABET + 4], sums[ALPHABET + 4], lengths[ALPHABET],
         inner[ALPHABET], escape_code[2];
-    // Of each sum one that it is part of, and how many steps that is above it.
+    // Ancestor of each inner node, and its distance << 16.
     __shared__ u32 above[2][ALPHABET];
     Control& control = control_of(job);
     const u32 table = blockIdx.x, symbol = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -423,10 +418,10 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, 
     const u64 listed = sum_of(shared.listed);
     const bool has_escape = listed < total;
     if (has_escape && symbol == ESCAPE) weight = scaled_count<1 << WEIGHT_BITS>(total - listed, total);
-    // The symbols with a code, by symbol: those before mine.
+    // Symbols with a code, in symbol order.
     const Listed before = symbols_before(shared);
     const u32 n = before.all + has_escape, number = before.number;
-    // By weight and then by symbol.
+    // Rank by weight, then symbol.
     const u32 key = weight << 8 | symbol;
     if (weight) keys[number] = key;
     leaves[symbol] = sums[symbol] = NO_WEIGHT;
@@ -440,8 +435,7 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, 
     __syncthreads();
     if (symbol == 0) join_weights(leaves, sums, above[0], (i32)n);
     __syncthreads();
-    // How deep each sum is, the last of them being the root: what is known of the one above doubles the way
-    // that is known.
+    // Depth of each inner node by pointer doubling; the root is the last.
     constexpr u32 STEPS_AT = 16;
     if (symbol + 1 < n) above[0][symbol] = symbol + 2 < n ? above[0][symbol] | 1u << STEPS_AT : symbol;
     __syncthreads();
@@ -456,7 +450,7 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, 
             atomicAdd(&inner[above[~round & 1][symbol] >> STEPS_AT], 1);
     }
     __syncthreads();
-    // Of each depth there are as many leaves as sums leave of it; those of most weight come first.
+    // Leaves of a depth are the children that are not inner nodes; the heaviest leaves come first.
     u32 own_length = 0;
     if (symbol < n) {
         for (u32 before = 1, found = 0; n > 1;) {
@@ -476,7 +470,7 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, 
         if (symbol == 0) limit_lengths(lengths, (i32)n, taken);
         __syncthreads();
     }
-    // By length and then by symbol.
+    // Canonical order: by length, then symbol.
     const u32 length = weight ? lengths[rank] : NO_CODE, code_key = length << 8 | symbol;
     if (weight) keys[number] = code_key;
     __syncthreads();
@@ -486,7 +480,7 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, 
     if (symbol == ESCAPE) escape_code[0] = length, escape_code[1] = start;
     const u32 gap = (u32)((i32)symbol - before.previous), gap_bits = 31 - __clz(gap),
               mine = weight ? 2 * gap_bits + 5 : 0;
-    const u32 up_to_me = sum_up_to_me(mine);
+    const u32 up_to_me = warp_inclusive_sum(mine);
     if (lane == 31) shared.places[warp] = up_to_me;
     __syncthreads();
     u32 place = up_to_me - mine, bits = 8;
@@ -513,8 +507,9 @@ __device__ __forceinline__ void make_codes(const Job& job, TableShared& shared, 
     add_cost(control, shared);
 }
 
-// Grid: TABLE_BLOCKS, then a block for each WEIGHED_TILES tiles. Block: TABLE_THREADS. The tables of a coder,
-// and the weights of tiles.
+// Grid: TABLE_BLOCKS, then a block per WEIGHED_TILES tiles. Block: TABLE_THREADS threads. Static shared:
+// TableShared. Reads: counts, list sizes, info. Writes: coding entries, stored tables, cost, weights. Waits
+// for: the previous kernel.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void tables(const Job& job) {
     __shared__ TableShared shared;
@@ -525,9 +520,9 @@ __device__ __forceinline__ void tables(const Job& job) {
     if (blockIdx.x >= TABLE_BLOCKS)
         weigh_tiles(job, control_of(job));
     else if (HUFFMAN)
-        make_codes(job, shared, raw);
+        make_huffman_table(job, shared, raw);
     else
-        make_frequencies(job, shared, raw);
+        make_rans_table(job, shared, raw);
     if (blockIdx.x != 0) return;
     if (threadIdx.x == 0) *code_entries(job, NO_TABLE) = make_uint2(HUFFMAN ? 0 : SCALE << 16, 0);
     if (threadIdx.x >= TABLES && threadIdx.x < TABLE_SIZES_BYTES)

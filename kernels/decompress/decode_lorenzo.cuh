@@ -1,11 +1,11 @@
-// Groups of streams of the Lorenzo predictor to symbols, a warp for each: there are many groups. Twin:
+// Decodes groups of the Lorenzo predictor to symbols, a warp per group. Twin of
 // src/entropy/groups/lorenzo.rs.
 #pragma once
 #include "decompress/parse.cuh"
 #include "entropy/groups/decode.cuh"
 #include "entropy/groups/lorenzo.cuh"
 
-// What a warp knows of the tiles that it decodes: the masks of a batch, and then the rows of one tile.
+// Shared memory of a warp: masks of a batch, then rows of a tile.
 struct DecodeRows {
     union {
         alignas(16) u8 rows[TILE][STAGED_ROW];
@@ -25,30 +25,31 @@ struct RowDecoder {
     DecodeRows& shared;
     Decoder<HUFFMAN>& decoder;
     u32 exact;  // stored values
-    bool bad;   // whether there was what no encoder writes
+    bool bad;   // the group is invalid
 
-    // What comes before the rows of a batch: info words, masks.
+    // Decodes the head of a batch: info words and masks.
     __device__ __forceinline__ u32 read_head(u64 batch, bool exists) {
         const DecodeView<T> work(job);
         const i32 lane = threadIdx.x & 31;
-        const u32 mode = decoder.head_step(exists, TILE_MODE);
-        bad |= warp_or(mode >= 9 * TIERS) != 0;
+        const u32 mode = decoder.head_step(exists, MASK_STATE);
+        bad |= warp_or(mode >= 9 * BOUND_SHIFTS) != 0;
         u32 info = info_of_mode(mode);
-        const bool coded = exists && !bad && has_codes(mode_in(info));
-        const u32 cls = decoder.head_step(coded, TILE_CLASS);
-        bad |= warp_or(cls >= TILE_CLASSES) != 0;
+        const bool coded = exists && !bad && has_codes(mask_state_in(info));
+        const u32 activity = decoder.head_step(coded, TILE_ACTIVITY);
+        bad |= warp_or(activity >= ROW_ACTIVITIES) != 0;
         if (bad) return 0;
-        info |= cls << 8;
+        info |= activity << 8;
         u32 counts[2];
 #pragma unroll
         for (i32 plane = 0; plane < 2; plane++)
-            counts[plane] = decoder.raw(exists && has_mask_list(mode_in(info), plane) ? MASK_COUNT_BITS : 0);
-        if (exists) work.headers()[batch + lane] = info, work.steps()[batch + lane] = cls ? FULL : 0;
+            counts[plane] =
+                decoder.raw(exists && has_mask_list(mask_state_in(info), plane) ? MASK_COUNT_BITS : 0);
+        if (exists) work.headers()[batch + lane] = info, work.steps()[batch + lane] = activity ? FULL : 0;
         __syncwarp();
         bad = decode_masks(job, decoder, shared.masks, batch, info, exists, counts);
-        return cls ? info : 0;
+        return activity ? info : 0;
     }
-    // Raw bits behind symbols, to their places.
+    // Decodes raw bits into the payload.
     __device__ __forceinline__ u32 read_raw(u32 symbol, u64 vertex) {
         u64 low = 0, high = 0;
         u32 bits = raw_bits[symbol];
@@ -58,7 +59,7 @@ struct RowDecoder {
             if (__any_sync(FULL, symbol == ESCAPE)) {
                 decoder.resolve_escape(symbol);
                 bits = raw_bits[symbol];
-                // An escape that stands for itself is no symbol.
+                // An escaped escape is not a symbol.
                 if (bits == ESCAPE_BITS) bits = raw_bits[STORED];
             }
             if (symbol > STORED) symbol = STORED;
@@ -71,20 +72,20 @@ struct RowDecoder {
         }
         return symbol;
     }
-    // The rows of a tile of a class above 0.
+    // Decodes a tile of activity > 0.
     __device__ __forceinline__ void read_tile(u64 tile, u32 info) {
         const DecodeView<T> work(job);
         const i32 lane = threadIdx.x & 31;
-        const u32 cls = class_in(info, 0), nothing = decoder.place_of(TABLES);
+        const u32 activity = activity_in(info, 0), nothing = decoder.place_of(TABLES);
         const TileShape shape = tile_shape(job, tile);
         u32 active = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0, left;
-        if (mode_in(info) != 0)
+        if (mask_state_in(info) != 0)
             active &= ~(work.masks()[tile * 64 + lane] | work.masks()[tile * 64 + TILE + lane]);
-        if (cls == DENSE_CLASS) {
+        if (activity == FULL_ACTIVITY) {
             left = active;
         } else {
             u32 coded = row_mask(shape.owned_y());
-            if (cls <= LAST_SPARSE_TILE) {
+            if (activity <= LAST_SPARSE_TILE) {
                 u32 byte =
                     decoder.step(lane < (shape.owned_y() + 7) / 8 ? decoder.place_of(ROW_BYTE) : nothing);
                 decoder.move_on();
@@ -93,7 +94,7 @@ struct RowDecoder {
                 bad |= (any & ~coded) != 0;
                 coded &= any;
             }
-            const u32 table = coded >> lane & 1 ? decoder.place_of(pattern_table(cls)) : nothing;
+            const u32 table = coded >> lane & 1 ? decoder.place_of(pattern_table(activity)) : nothing;
             const i32 bytes = (shape.owned_x() + 7) / 8;
             u32 pattern = 0;
 #pragma unroll 1
@@ -109,9 +110,9 @@ struct RowDecoder {
         u8* const row = shared.rows[lane];
 #pragma unroll
         for (i32 k = 0; k < TILE / 4; k++) reinterpret_cast<u32*>(row)[k] = 0;
-        const u32 table = decoder.place_of(row_table(cls)), steps = warp_max(__popc(left));
+        const u32 table = decoder.place_of(row_table(activity)), steps = warp_max(__popc(left));
         const u64 first = tile * TILE_VERTICES + TILE * lane;
-        // The first vertex of a tile has a table of its own.
+        // The first vertex of a tile has its own table.
         u32 here = lane == 0 && left & 1 ? decoder.place_of(ANCHOR_TABLE) : table;
 #pragma unroll 1
         for (u32 step = 0; step < steps; step++) {
@@ -133,7 +134,7 @@ struct RowDecoder {
     }
 };
 
-// A group. Whether it is bad.
+// Decodes a group. True if it is invalid.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ bool decode_lorenzo_group(
     const Job& job, const DecodeTables<HUFFMAN>& tables, DecodeRows& shared, u64 group, u32& exact) {

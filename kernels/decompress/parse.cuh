@@ -1,19 +1,16 @@
-// Entries of decompression that read the header and the tables, and check. Nothing is read beyond the
-// stream's bytes, whatever it says. Twins: src/stream/container.rs, src/entropy/tables.rs, ans.rs and
+// Reads header, tables and group sizes of a stream, and checks the checksum. Nothing beyond the stream's
+// bytes is read, whatever it says. Twins: src/stream/container.rs, src/entropy/tables.rs, rans.rs and
 // huffman.rs.
 #pragma once
 #include "entropy/huffman.cuh"
 #include "stream/container.cuh"
 
-// ---------------------------------------------------------------- header and tables
-
-// The first failure of a call is the one that is reported.
+// Records the first failure of a call.
 __device__ __forceinline__ void fail(Control& control, i32 status) {
     atomicCAS(&control.status, STATUS_OK, status);
 }
 
-// Whether the stream is good, as far as is known, its content coded, and by a predictor. All of it is asked
-// for at once.
+// True if the stream is valid so far and its content coded (by this predictor). One combined load and test.
 __device__ __forceinline__ bool is_coded(const Control& control) {
     return ((u32)control.status | control.content ^ CONTENT_CODED) == 0;
 }
@@ -21,11 +18,11 @@ __device__ __forceinline__ bool is_coded_by(const Control& control, u32 predicto
     return ((u32)control.status | control.content ^ CONTENT_CODED | control.predictor ^ predictor) == 0;
 }
 
-// An entry of a stored table, from the bits that begin with it: the gap from the symbol before, and a field
-// of four bits, behind which the frequencies have as many bits as it says.
+// Entry of a stored table, decoded at any bit: gap to the previous symbol, a field of four bits, and as many
+// bits of frequency as the field says.
 struct StoredEntry {
     u32 gap, field, frequency, bits;
-    bool good;  // whether an encoder writes such a gap
+    bool good;  // false for a gap that no encoder writes
 };
 __device__ __forceinline__ StoredEntry stored_entry(const u32* words, u32 at, bool lengths) {
     const u32* const from = words + (at >> 5);
@@ -41,27 +38,24 @@ __device__ __forceinline__ StoredEntry stored_entry(const u32* words, u32 at, bo
     return e;
 }
 
-// What a block of `open` has at once: the first words of the stream. They are asked for before anything is
-// known of it.
-constexpr u32 OPEN_THREADS = 1024, FIRST_WORDS = 2 * OPEN_THREADS;
+// A block loads the first words of the stream at once, before it knows where its table is.
+constexpr u32 PARSE_THREADS = 1024, FIRST_WORDS = 2 * PARSE_THREADS;
 constexpr u32 MOST_TABLE_BITS = 255 * 32;
-constexpr u32 ENTRY_WARPS = ALPHABET / 32;  // with an entry of a table for each thread
+constexpr u32 ENTRY_WARPS = ALPHABET / 32;  // warps with a table entry per thread
 struct TableReader {
-    u32 words[FIRST_WORDS +
-              2];  // and what may be looked at behind the last one, which no entry that is good needs
-    // Where an entry that began at each bit of a table would end, or some entries behind it.
+    u32 words[FIRST_WORDS + 2];  // the padding is read only by invalid entries
+    // For each bit: where an entry that started there would end; later, the end of several entries.
     u16 ends[2][MOST_TABLE_BITS + 2];
-    // Of each warp's entries: the sums of gaps and of what they take, and how many codes there are of each
-    // length.
+    // Per warp of entries: sums of gaps and of code space, and numbers of codes by length.
     u32 gaps[ENTRY_WARPS], taken[ENTRY_WARPS], lengths[ENTRY_WARPS][16];
-    // The entries in order: where what they take begins, and symbols.
+    // Sorted entries: start in the code space, and symbol.
     u32 starts[ALPHABET], symbols[ALPHABET];
 };
 struct TableEntry {
-    bool exists;                           // the thread has one: its number is my_entry()
-    u32 symbol, field, frequency, before;  // before: sum of what the entries before take
+    bool exists;                           // the thread has an entry, number my_entry()
+    u32 symbol, field, frequency, before;  // before: code space of the entries before
 };
-// The lanes of a warp whose code is as long as that of this one.
+// Lanes with a code of the same length.
 __device__ __forceinline__ u32 same_length(const TableEntry& mine) {
     u32 same = __ballot_sync(FULL, mine.exists);
 #pragma unroll
@@ -76,15 +70,15 @@ __device__ __forceinline__ void count_lengths(u32* lengths, const TableEntry& mi
     if (mine.exists && (same & ((1u << (threadIdx.x & 31)) - 1)) == 0) lengths[mine.field] = __popc(same);
 }
 
-// A word of the stream, or zero where it has none.
+// A word of the stream, or 0 beyond its end.
 __device__ __forceinline__ u32 load_word(const Job& job, const u32* stream, u32 k) {
     return 4 * ((u64)k + 1) <= job.stream_bytes ? stream[k] : 0;
 }
 
-// The entry of a thread, if a table has so many: those of the last warps, since bits are with the first ones,
-// all of which few tables need.
-__device__ __forceinline__ u32 my_entry() { return threadIdx.x ^ (OPEN_THREADS - ALPHABET); }
-// Where an entry begins, of a table of so many bits and entries.
+// Entry of this thread. The last warps have entries, since the first ones have the bits, of which few tables
+// need all.
+__device__ __forceinline__ u32 my_entry() { return threadIdx.x ^ (PARSE_THREADS - ALPHABET); }
+// Bit offset of this thread's entry: follows the entry ends in powers of four.
 __device__ __forceinline__ u32 find_entry(TableReader& shared, u32 bits, u32 count) {
     const u32 entry = my_entry();
     const u16* from = shared.ends[0];
@@ -97,7 +91,7 @@ __device__ __forceinline__ u32 find_entry(TableReader& shared, u32 bits, u32 cou
         if (steps % 4 > 2) at = from[at];
         if (last > 3) {
 #pragma unroll 1
-            for (u32 p = threadIdx.x; p < bits + 2; p += OPEN_THREADS) to[p] = from[from[from[from[p]]]];
+            for (u32 p = threadIdx.x; p < bits + 2; p += PARSE_THREADS) to[p] = from[from[from[from[p]]]];
         }
         __syncthreads();
         u16* const next = const_cast<u16*>(from);
@@ -106,14 +100,14 @@ __device__ __forceinline__ u32 find_entry(TableReader& shared, u32 bits, u32 cou
     }
     return at;
 }
-// The entry of each thread of a table of so many bytes, not 0, of lengths or of frequencies, and whether an
-// encoder writes such a table: what its entries take is all there is, codes or frequencies.
+// Reads a stored table of `size` > 0 bytes (lengths or frequencies), an entry per thread. True if an encoder
+// could have written it: the entries fill the code space.
 __device__ __forceinline__ bool read_table(
     TableReader& shared, const u32* words, u32 size, bool lengths, TableEntry& mine) {
     const u32 bits = 8 * size, entry = my_entry(), warp = entry >> 5, count = (words[0] & 255) + 1;
-    // Beyond the end there is a place for what leads there and no further.
+    // Entries that would end beyond the table lead to a place from which nothing leads on.
 #pragma unroll 1
-    for (u32 p = threadIdx.x; p < bits + 2; p += OPEN_THREADS) {
+    for (u32 p = threadIdx.x; p < bits + 2; p += PARSE_THREADS) {
         u32 end = bits + 1;
         if (p < bits) {
             const StoredEntry e = stored_entry(words, p, lengths);
@@ -137,7 +131,7 @@ __device__ __forceinline__ bool read_table(
             taken = lengths ? CODES >> e.field : e.frequency;
             gap = e.gap;
         }
-        gaps = sum_up_to_me(gap), all_taken = sum_up_to_me(taken);
+        gaps = warp_inclusive_sum(gap), all_taken = warp_inclusive_sum(taken);
         if ((threadIdx.x & 31) == 31) shared.gaps[warp] = gaps, shared.taken[warp] = all_taken;
         if (lengths) count_lengths(shared.lengths[warp], mine);
     }
@@ -153,20 +147,20 @@ __device__ __forceinline__ bool read_table(
     return !bad && gaps <= ALPHABET && all_taken == (lengths ? CODES : SCALE);
 }
 
-// A table of codes by the next MAX_LENGTH bits, length << 8 | symbol, from its entries, where it is good.
+// Huffman decoding table by the next MAX_LENGTH bits: length << 8 | symbol.
 __device__ __forceinline__ void make_code_table(
     u16* codes, TableReader& shared, bool good, const TableEntry& mine) {
-    // Two neighbours are a word. A table without codes decodes to zeros without touching the state.
+    // Two entries per word. An empty table decodes zeros without touching the state.
     u32* const words = reinterpret_cast<u32*>(codes);
     const u32 k = threadIdx.x, entry = my_entry(), lane = k & 31;
-    static_assert(CODES == 2 * OPEN_THREADS, "two for each thread");
+    static_assert(CODES == 2 * PARSE_THREADS, "two for each thread");
     if (!good) {
         words[k] = 0;
         return;
     }
     if (entry < ALPHABET) {
-        // Shorter codes first, and smaller symbols: how many codes of each length there are in the warps
-        // before, and in all; a lane for each length. Numbers below, and above what they take of all CODES.
+        // Canonical order: by length, then symbol. A lane per length: numbers of codes in the warps before
+        // and in all (low half), and their code space (high half).
         u32 before = 0, all = 0;
 #pragma unroll
         for (u32 w = 0; w < ENTRY_WARPS; w++) {
@@ -175,7 +169,7 @@ __device__ __forceinline__ void make_code_table(
             all += some;
         }
         const u32 each = 1 | CODES >> lane << 16,
-                  mine_and_before = sum_up_to_me(all * each) - (all - before) * each;
+                  mine_and_before = warp_inclusive_sum(all * each) - (all - before) * each;
         u32 place = __shfl_sync(FULL, mine_and_before, mine.field);
         place += __popc(same_length(mine) & ((1u << lane) - 1)) * (1 | CODES >> mine.field << 16);
         if (mine.exists) {
@@ -197,8 +191,8 @@ __device__ __forceinline__ void make_code_table(
     words[k] = word;
 }
 
-// A table of slots from its entries, where it is good: the symbols that occur, in order. One without symbols
-// decodes to zeros without touching the state.
+// rANS decoding table: the symbols that occur, in order. An empty table decodes zeros without touching the
+// state.
 __device__ __forceinline__ void make_slot_table(
     u32* entries, u8* starts, TableReader& shared, bool good, const TableEntry& mine) {
     const u32 k = my_entry();
@@ -209,8 +203,8 @@ __device__ __forceinline__ void make_slot_table(
                           : NO_ENTRY;
     shared.starts[k] = exists ? mine.before : SCALE;
     meet_at<ALPHABET>(1);
-    // Where to look for the symbol of a slot: from the last that begins at the first one of these or before.
-    // There are four from there on.
+    // Where the search for a slot starts: the last symbol that starts at or before the first slot of its
+    // sixteen. At least four entries follow.
     u32 rank = 0;
 #pragma unroll
     for (u32 step = ALPHABET / 2; step > 0; step /= 2)
@@ -218,39 +212,39 @@ __device__ __forceinline__ void make_slot_table(
     starts[k] = (u8)(rank < ALPHABET - 4 ? rank : ALPHABET - 4);
 }
 
-// By a warp that found damage behind the header. What is wrong with that itself is reported by the block that
-// reads it.
+// Reports damage behind the header. A damaged header is reported by the block that reads it. Call with a
+// warp.
 __device__ __forceinline__ void report_damage(const Job& job) {
     const bool has_header = status_of_stream(job, Header(job.stream, job.stream_bytes)) == STATUS_OK;
     if (has_header && (threadIdx.x & 31) == 0) fail(control_of(job), STATUS_CORRUPT_STREAM);
 }
 
-// A decoding table by a block.
-__device__ __forceinline__ void open_table(const Job& job, u32 table) {
+// Makes one decoding table. Call with a block.
+__device__ __forceinline__ void parse_table(const Job& job, u32 table) {
     const ParseView work(job);
     __shared__ TableReader shared;
     const u32 k = threadIdx.x, lane = k & 31;
     const u32* const stream = reinterpret_cast<const u32*>(job.stream);
 #pragma unroll
     for (u32 i = 0; i < 2; i++)
-        shared.words[i * OPEN_THREADS + k] = load_word(job, stream, i * OPEN_THREADS + k);
+        shared.words[i * PARSE_THREADS + k] = load_word(job, stream, i * PARSE_THREADS + k);
     if (k < ENTRY_WARPS * 16) shared.lengths[k / 16][k % 16] = 0;
-    // Behind the last code of a table.
+    // End marks of the sorted entries.
     if (k < ALPHABET) shared.starts[k] = CODES;
     __syncthreads();
     const u8* const bytes = reinterpret_cast<const u8*>(shared.words);
     const u32 table_bytes = shared.words[7], size = 4 * bytes[HEADER_BYTES + table];
     const bool coded = bytes[18] == CONTENT_CODED, codes = bytes[14] == CODER_HUFFMAN;
-    // The sum of the sizes before, four in a word.
+    // Sum of the sizes before, four sizes per word.
     u32 sizes = 4 * lane < TABLE_SIZES_BYTES ? shared.words[HEADER_BYTES / 4 + lane] : 0;
     sizes = table >= 4 * lane + 4 ? sizes : table > 4 * lane ? sizes & ((1u << 8 * (table & 3)) - 1) : 0;
     sizes = (sizes & 0x00ff00ff) + (sizes >> 8 & 0x00ff00ff);
     const u32 at = TABLE_SIZES_BYTES + 4 * warp_sum((sizes & 0xffff) + (sizes >> 16));
-    // The last table ends where the groups begin.
+    // The last table must end where the groups begin.
     const bool inside = coded && (table == TABLES - 1 ? at + size == table_bytes : at + size <= table_bytes);
     const u32* words = shared.words + (HEADER_BYTES + at) / 4;
     if (inside && HEADER_BYTES + at + size > 4 * FIRST_WORDS) {
-        // It is not among the first words.
+        // Not among the first words: load it now.
         __syncthreads();
         if (k < size / 4 + 2)
             shared.words[k] = k < size / 4 ? load_word(job, stream, (HEADER_BYTES + at) / 4 + k) : 0;
@@ -272,30 +266,30 @@ __device__ __forceinline__ void open_table(const Job& job, u32 table) {
     if (k < 32 && !good && !(inside && size == 0)) report_damage(job);
 }
 
-// What is known of the stream by all kernels behind this one, by a block.
+// Fills the control block from the header. Call with a block.
 template <typename T>
-__device__ __forceinline__ void open_header(const Job& job) {
+__device__ __forceinline__ void parse_header(const Job& job) {
     Control& control = control_of(job);
     const Header header(job.stream, job.stream_bytes);
     if (threadIdx.x < 32) {
         const i32 status = status_of_stream(job, header);
         const u32 coding = header.word_at(12), content = header.word_at(16), first = header.word_at(20),
                   second = header.word_at(24);
-        const double bound = header.double_at(64), quantum = header.double_at(72);
+        const double bound = header.double_at(64), half_bin_width = header.double_at(72);
         const u64 fill[2] = {header.long_at(96), header.long_at(104)}, stream_bytes = header.long_at(112),
                   groups = header.long_at(120);
         const u32 table_bytes = header.word_at(28);
         after_kernel_before();
         if (threadIdx.x != 0) return;
         if (status != STATUS_OK) fail(control, status);
-        control.taper = first & 255;
+        control.level_bound_scaling = first & 255;
         for (i32 k = 0; k < ANCHOR_LEVEL; k++)
-            control.kernels[k] = (k < 3 ? first >> 8 * (k + 1) : second >> 8 * (k - 3)) & 255;
+            control.interpolants[k] = (k < 3 ? first >> 8 * (k + 1) : second >> 8 * (k - 3)) & 255;
         control.coder = coding >> 16 & 255;
         control.predictor = coding >> 24;
         control.content = content >> 16 & 255;
         control.bound = bound;
-        control.quantum = quantum;
+        control.half_bin_width = half_bin_width;
         control.fill[0] = fill[0];
         control.fill[1] = fill[1];
         control.fill_bits = second >> 24 ? fill[0] : no_fill<T>();
@@ -303,33 +297,34 @@ __device__ __forceinline__ void open_header(const Job& job) {
         control.table_bytes = table_bytes;
         control.stream_bytes = status == STATUS_OK ? stream_bytes : 0;
     } else {
-        const double quantum = header.double_at(72);
-        const u32 taper = header.word_at(20) & 255;
+        const double half_bin_width = header.double_at(72);
+        const u32 level_bound_scaling = header.word_at(20) & 255;
         after_kernel_before();
-        for (u32 e = threadIdx.x - 32; e < LEVELS * IDS; e += OPEN_THREADS - 32)
-            quantizer_entry<T>(quantum, taper, (i32)(e / IDS), (i32)(e % IDS),
-                control.quantizer.width[e / IDS][e % IDS], control.quantizer.inverse[e / IDS][e % IDS]);
+        for (u32 e = threadIdx.x - 32; e < LEVELS * REFINEMENTS; e += PARSE_THREADS - 32)
+            quantizer_entry<T>(half_bin_width, level_bound_scaling, (i32)(e / REFINEMENTS),
+                (i32)(e % REFINEMENTS), control.quantizer.width[e / REFINEMENTS][e % REFINEMENTS],
+                control.quantizer.inverse[e / REFINEMENTS][e % REFINEMENTS]);
     }
 }
 
-// The sums of what the words of groups say, by warp: those before the part of the block, and its own.
+// Sums over the group words by warp: before this block's part, and in it.
 struct GroupSums {
     u64 bytes[32], tiles[32];
     u32 own_bytes[32], own_tiles[32];
 };
-// A part of the stream's words by a block: where the groups lie whose words are there. What is before it is
-// summed by each block for itself: all loads are on their way at once, before anything is known of the
-// stream.
-constexpr u32 PART_WORDS = 2 * OPEN_THREADS, MOST_FIRST_WORDS = (HEADER_BYTES + (u32)TABLE_SECTION_BYTES) / 4;
-__device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 blocks) {
+// Finds where the groups lie whose words are in this block's part of the stream. Each block sums the words
+// before its part itself; all loads start before anything is known of the stream.
+constexpr u32 PART_WORDS = 2 * PARSE_THREADS,
+              MOST_FIRST_WORDS = (HEADER_BYTES + (u32)TABLE_SECTION_BYTES) / 4;
+__device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 blocks) {
     const ParseView work(job);
     __shared__ GroupSums shared;
     const u32 k = threadIdx.x, lane = k & 31, warp = k >> 5;
-    // (There is no memory for 2^31 tiles.)
+    // 32 bits suffice (device/capacities.cuh).
     const u32 most = MOST_FIRST_WORDS + (u32)job.tiles();
     const u32 parts = most <= PART_WORDS * blocks ? 1 : (most - 1) / (PART_WORDS * blocks) + 1;
-    const u32 start = PART_WORDS / 2 * parts * block;  // in pairs of words, as all that follows
-    // Behind the words of groups there are groups: a word that is left over is none.
+    const u32 start = PART_WORDS / 2 * parts * block;  // in pairs of words, as all below
+    // An odd word at the end of the stream is not a group word.
     const u32 pairs = job.stream_bytes / 8 < 1u << 31 ? (u32)(job.stream_bytes / 8) : 1u << 31,
               pairs_before = start < pairs ? start : pairs;
     const uint2* const stream = reinterpret_cast<const uint2*>(job.stream) + k;
@@ -339,7 +334,7 @@ __device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 block
     uint2 own = start + k < pairs ? stream[start] : none, before[AHEAD];
 #pragma unroll
     for (u32 i = 0; i < AHEAD; i++)
-        before[i] = OPEN_THREADS * i + k < pairs_before ? stream[OPEN_THREADS * i] : none;
+        before[i] = PARSE_THREADS * i + k < pairs_before ? stream[PARSE_THREADS * i] : none;
     const bool coded = (header.word_at(16) >> 16 & 255) == CONTENT_CODED;
     const u64 all_groups = header.long_at(120);
     const u32 groups = !coded ? 0 : all_groups < job.tiles() ? (u32)all_groups : (u32)job.tiles();
@@ -350,38 +345,38 @@ __device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 block
     const u64 stream_bytes = header.long_at(112);
     const u32 end = first + groups;
     if (2 * start >= end) return;
-    // Of the groups before, all of whose words are there: the bytes, and the tiles less one of each.
+    // Sums over the groups before: bytes, and tiles - 1.
     u64 bytes = 0, tiles = 0;
     for (u32 at = 0; at < start;) {
         u32 some_bytes = 0, some_tiles = 0;
 #pragma unroll
         for (u32 i = 0; i < AHEAD; i++) {
-            const u32 number = 2 * (at + OPEN_THREADS * i + k);
+            const u32 number = 2 * (at + PARSE_THREADS * i + k);
             const u32 a = number < first ? 0 : before[i].x, b = number + 1 < first ? 0 : before[i].y;
             some_bytes += (a & (u32)GROUP_BYTES_MASK) + (b & (u32)GROUP_BYTES_MASK);
             some_tiles += (a >> 24) + (b >> 24);
         }
         bytes += some_bytes;
         tiles += some_tiles;
-        at += AHEAD * OPEN_THREADS;
+        at += AHEAD * PARSE_THREADS;
 #pragma unroll
         for (u32 i = 0; i < AHEAD; i++)
-            before[i] = at + OPEN_THREADS * i + k < pairs_before ? stream[at + OPEN_THREADS * i] : none;
+            before[i] = at + PARSE_THREADS * i + k < pairs_before ? stream[at + PARSE_THREADS * i] : none;
     }
     bool bad = false;
-    for (u32 at = start; at < start + PART_WORDS / 2 * parts && 2 * at < end; at += OPEN_THREADS) {
+    for (u32 at = start; at < start + PART_WORDS / 2 * parts && 2 * at < end; at += PARSE_THREADS) {
         if (at > start) {
             own = at + k < pairs ? stream[at] : none;
             __syncthreads();
         }
-        const u32 number = 2 * (at + k) - first;  // of the first group of the two, or none
+        const u32 number = 2 * (at + k) - first;  // number of the first group of the pair, if it is one
         const bool here[2] = {number < groups, number + 1 < groups};
         const u32 about[2] = {here[0] ? own.x : 0, here[1] ? own.y : 0};
-        // Sums of fours of bytes fit, whatever the words say.
+        // Sums of bytes / 4 cannot overflow, whatever the words say.
         const u32 fours[2] = {(about[0] & (u32)GROUP_BYTES_MASK) / 4, (about[1] & (u32)GROUP_BYTES_MASK) / 4};
         const u32 counts[2] = {here[0] + (about[0] >> 24), here[1] + (about[1] >> 24)};
-        const u32 all_fours = sum_up_to_me(fours[0] + fours[1]),
-                  all_counts = sum_up_to_me(counts[0] + counts[1]);
+        const u32 all_fours = warp_inclusive_sum(fours[0] + fours[1]),
+                  all_counts = warp_inclusive_sum(counts[0] + counts[1]);
         const u64 bytes_before = at > 0 ? warp_sum_long(bytes) : 0,
                   tiles_before = at > 0 ? warp_sum_long(tiles) : 0;
         if (lane == 31) {
@@ -401,13 +396,12 @@ __device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 block
             const u32 g = number + i, size = about[i] & (u32)GROUP_BYTES_MASK;
             if (!here[i]) continue;
             work.group_offsets()[g] = offset;
-            // The first tile in 34 bits, more than a grid of restore has, the tiles less one in 8, the bytes
-            // in fours in 22.
+            // First tile (34 bits), tiles - 1 (8 bits), bytes / 4 (22 bits).
             work.group_sizes()[g] = tile << 30 | (u64)(counts[i] - 1) << 22 | size / 4;
             offset += size;
             tile += counts[i];
             bad |= size < STATE_BYTES || size % 4 != 0;
-            // All sums ascend: those of the last one tell of all.
+            // Sums ascend, so the last one proves all.
             if (g == groups - 1) bad |= offset != stream_bytes || tile != job.tiles();
         }
         bytes += 4 * (u64)(fours[0] + fours[1]);
@@ -417,26 +411,29 @@ __device__ __forceinline__ void open_groups(const Job& job, u32 block, u32 block
     if (__any_sync(FULL, bad)) report_damage(job);
 }
 
-// Grid: 1 + TABLES and any number more. Block: OPEN_THREADS. A table each, the header, and the groups.
+// Grid: 1 + TABLES + any number of blocks. Block: PARSE_THREADS threads. Static shared: TableReader,
+// GroupSums. A block per table, one for the header, the rest for the groups. Reads: stream. Writes: control
+// block, decoding tables, group offsets and sizes. Waits for the previous kernel, factz_begin, before the
+// first write.
 template <typename T>
-__device__ __forceinline__ void open_stream(const Job& job) {
+__device__ __forceinline__ void parse_stream(const Job& job) {
     if (blockIdx.x < TABLES)
-        open_table(job, blockIdx.x);
+        parse_table(job, blockIdx.x);
     else if (blockIdx.x == TABLES)
-        open_header<T>(job);
+        parse_header<T>(job);
     else
-        open_groups(job, blockIdx.x - (TABLES + 1), gridDim.x - (TABLES + 1));
+        parse_groups(job, blockIdx.x - (TABLES + 1), gridDim.x - (TABLES + 1));
 }
 
-// Grid: any. Block: 256. The checksum; the last block compares it.
+// Grid: any. Block: 256 threads. Static shared: a word. Sums the checksum; the last block compares it. Reads:
+// stream. Writes: status. Waits for: the previous kernel, after prefetching.
 template <typename T>
 __device__ __forceinline__ void check_stream(const Job& job) {
     Control& control = control_of(job);
     if (!job.verify_checksum) return after_kernel_before();
     const u32 threads = gridDim.x * blockDim.x, mine = blockIdx.x * blockDim.x + threadIdx.x;
     const uint4* from = reinterpret_cast<const uint4*>(job.stream) + mine;
-    // Some at a time, all of which are on their way before the first is there; the first ones while the
-    // stream is opened.
+    // Several loads at a time; prefetch the first ones while factz_parse runs.
     constexpr u32 AHEAD = 4;
 #pragma unroll
     for (u32 i = 0; i < AHEAD; i++)
@@ -445,7 +442,7 @@ __device__ __forceinline__ void check_stream(const Job& job) {
     const u64 stream_bytes = control.stream_bytes;
     __shared__ u32 of_block;
     if (threadIdx.x == 0) of_block = 0;
-    // The decoder may set the status meanwhile: all threads of a block have to go on, or none.
+    // factz_decode may set the status meanwhile: all threads of a block continue, or none.
     if (__syncthreads_or(control.status != STATUS_OK)) return;
     const u64 words = stream_bytes / 4, fours = words / 4;
     const u32* const stream = reinterpret_cast<const u32*>(job.stream);
@@ -474,7 +471,7 @@ __device__ __forceinline__ void check_stream(const Job& job) {
     if ((threadIdx.x & 31) == 0) atomicAdd(&of_block, sum);
     __syncthreads();
     if (threadIdx.x != 0) return;
-    // One that has added to the checksum knows how many have.
+    // The low half counts the blocks that have added.
     const ull before = atomicAdd((ull*)&control.seal, (ull)of_block << 32 | 1);
     if ((u32)before == gridDim.x - 1 && (u32)(before >> 32) + of_block != stream[2])
         fail(control, STATUS_CORRUPT_STREAM);

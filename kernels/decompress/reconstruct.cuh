@@ -1,56 +1,56 @@
-// Entry of decompression from the symbols to the values of the hierarchical predictor, and the report.
+// Reconstructs the values of the hierarchical predictor from symbols, and writes the report.
 #pragma once
 #include "predict/anchor_scan.cuh"
 #include "decompress/decode.cuh"
 #include "tile/finest_level.cuh"
 
-// What the kernels that restore values ask for again and again, in the control block behind what others keep
-// there.
+// Tables for reconstruction, in the control block behind Control.
 template <typename T>
-struct RestoreTables {
-    typename Real<T>::Pair small[ANCHOR_LEVEL][32];  // residuals of the symbols without raw bits
-    T width[ANCHOR_LEVEL][16];                       // by id
-    u32 meanings[256];  // of symbols with raw bits: id, bits of both codes, whether they are wide
-    u64 fill_bits;      // of the fill value, or of a NaN
+struct ReconstructTables {
+    typename Real<T>::Pair small[ANCHOR_LEVEL][32];  // residuals of small symbols
+    T width[ANCHOR_LEVEL][16];                       // by refinement
+    u32 meanings[256];  // of symbols with raw bits: refinement, bits of u << 8, bits of v << 16, wide << 24
+    u64 fill_bits;      // the fill value, or a NaN
 };
-constexpr u64 RESTORE_TABLES_AT = 8192;
-static_assert(sizeof(Control) <= RESTORE_TABLES_AT &&
-                  RESTORE_TABLES_AT + sizeof(RestoreTables<double>) <= CONTROL_BYTES,
+constexpr u64 RECONSTRUCT_TABLES_AT = 8192;
+static_assert(sizeof(Control) <= RECONSTRUCT_TABLES_AT &&
+                  RECONSTRUCT_TABLES_AT + sizeof(ReconstructTables<double>) <= CONTROL_BYTES,
     "the tables have their place");
 template <typename T>
-__device__ __forceinline__ RestoreTables<T>& restore_tables(const Job& job) {
-    return *ReconstructView<T>(job).tables(RESTORE_TABLES_AT);
+__device__ __forceinline__ ReconstructTables<T>& reconstruct_tables(const Job& job) {
+    return *ReconstructView<T>(job).tables(RECONSTRUCT_TABLES_AT);
 }
 
-// By all threads of a block.
+// Call with a block.
 template <typename T>
-__device__ __forceinline__ void make_restore_tables(const Job& job, const Control& control) {
-    RestoreTables<T>& tables = restore_tables<T>(job);
+__device__ __forceinline__ void make_reconstruct_tables(const Job& job, const Control& control) {
+    ReconstructTables<T>& tables = reconstruct_tables<T>(job);
     for (u32 k = threadIdx.x; k < ANCHOR_LEVEL * 32; k += blockDim.x) {
         const Code code = decode_small(k % 32);
         const T width = (T)control.quantizer.width[k / 32][0];
         if (k % 32 < FIRST_WITH_RAW_BITS)
             tables.small[k / 32][k % 32] = Real<T>::pair((T)code.qu * width, (T)code.qv * width);
     }
-    for (u32 k = threadIdx.x; k < ANCHOR_LEVEL * IDS; k += blockDim.x)
-        tables.width[k / IDS][k % IDS] = (T)control.quantizer.width[k / IDS][k % IDS];
+    for (u32 k = threadIdx.x; k < ANCHOR_LEVEL * REFINEMENTS; k += blockDim.x)
+        tables.width[k / REFINEMENTS][k % REFINEMENTS] =
+            (T)control.quantizer.width[k / REFINEMENTS][k % REFINEMENTS];
     if (threadIdx.x == 0) tables.fill_bits = control.fill_bits;
     for (u32 k = threadIdx.x; k < 256; k += blockDim.x) {
         const Meaning m = meaning(k);
-        tables.meanings[k] = m.id | m.ku << 8 | m.kv << 16 | (m.wide ? 1u << 24 : 0);
+        tables.meanings[k] = m.refinement | m.ku << 8 | m.kv << 16 | (m.wide ? 1u << 24 : 0);
     }
 }
 
-// The base codes that an anchor adds to those before it, and whether it has a code.
+// Coarse code difference of a tile's anchor. False if the anchor has no code.
 template <typename T>
 __device__ __forceinline__ bool anchor_code(const Job& job, u64 index, Code& code, u32& symbol) {
     const ReconstructView<T> work(job);
-    const u32 info = work.headers()[index], mode = info & 255;
+    const u32 info = work.headers()[index], mask_state = info & 255;
     code = {0, 0, 0};
     symbol = SYMBOL_ZERO;
-    if (mode != 0 && ((work.masks()[index * 64] | work.masks()[index * 64 + TILE]) & 1)) return false;
-    if (!has_codes(mode)) return false;
-    if (class_in(info, 0) == 0) return true;
+    if (mask_state != 0 && ((work.masks()[index * 64] | work.masks()[index * 64 + TILE]) & 1)) return false;
+    if (!has_codes(mask_state)) return false;
+    if (activity_in(info, 0) == 0) return true;
     symbol = work.symbols()[index * TILE_VERTICES];
     if (symbol == STORED) return false;
     typedef typename Payload<T>::Type P;
@@ -60,16 +60,16 @@ __device__ __forceinline__ bool anchor_code(const Job& job, u64 index, Code& cod
     return true;
 }
 
-// Whether the predictor of a stream is the one that the call expected and not this one. `open`, which found
-// it, is complete before any kernel begins that comes behind the check.
+// True if the call expected a Lorenzo stream and got one. factz_parse, which found it, completed before any
+// kernel behind factz_check starts.
 __device__ __forceinline__ bool is_lorenzo_as_expected(const Job& job, const Control& control) {
     return job.predictor == PREDICTOR_LORENZO &&
            (control.predictor ^ PREDICTOR_LORENZO | control.content ^ CONTENT_CODED) == 0;
 }
 
-// Grid: a block for each chunk of ANCHOR_CHUNK tiles and one more, which makes the tables. Block:
-// ANCHOR_THREADS. Values of the anchors. Each anchor is read once; a block also reads what chunks before it
-// sum to, 32 of them for each step back (anchor_scan.cuh).
+// Grid: one block per ANCHOR_CHUNK tiles, and one that makes the tables. Block: ANCHOR_THREADS threads.
+// Static shared: AnchorSums. Values of the anchors, by a scan over their code differences. Reads: info,
+// symbols, payload, masks. Writes: anchors, reconstruction tables. Waits for: the previous kernel.
 template <typename T>
 __device__ __forceinline__ void anchor_values(const Job& job) {
     const DecodeView<T> work(job);
@@ -80,13 +80,13 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
     if (is_lorenzo_as_expected(job, control)) return pass_by();
     after_kernel_before();
     if (!is_coded_by(control, PREDICTOR_HIERARCHICAL)) return;
-    if (blockIdx.x == gridDim.x - 1) return make_restore_tables<T>(job, control);
+    if (blockIdx.x == gridDim.x - 1) return make_reconstruct_tables<T>(job, control);
     if (threadIdx.x == 0) shared.chunk = atomicAdd(&control.tickets[TICKET_ANCHORS], 1u);
     __syncthreads();
     const u32 chunk = shared.chunk;
     const u64 first = (u64)chunk * ANCHOR_CHUNK + threadIdx.x * ANCHORS_EACH;
     uint2 sums[ANCHORS_EACH];
-    u32 ids[ANCHORS_EACH], symbols[ANCHORS_EACH];
+    u32 refinements[ANCHORS_EACH], symbols[ANCHORS_EACH];
     bool has[ANCHORS_EACH];
 #pragma unroll
     for (u32 i = 0; i < ANCHORS_EACH; i++) {
@@ -94,23 +94,22 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
         symbols[i] = SYMBOL_ZERO;
         has[i] = first + i < job.tiles() && anchor_code<T>(job, first + i, code, symbols[i]);
         sums[i] = has[i] ? make_uint2((u32)code.qu, (u32)code.qv) : make_uint2(0, 0);
-        ids[i] = (u32)code.id;
+        refinements[i] = (u32)code.refinement;
     }
-    sum_base_codes(job, shared, chunk, sums);
+    sum_coarse_codes(job, shared, chunk, sums);
 #pragma unroll
     for (u32 i = 0; i < ANCHORS_EACH; i++) {
         const u64 index = first + i;
         if (index >= job.tiles()) continue;
         P value = Real<T>::pair(T(0), T(0));
         if (has[i]) {
-            const i32 id = (i32)ids[i];
-            // Not by the cache of the multiprocessor: other blocks' anchors, in whose place digits are still,
-            // may be in the same line.
-            const u32 digits = id ? (u32)Real<T>::bits(__ldcg(&work.anchors()[index].x)) : 0;
-            const u32 mask = (1u << (2 * id)) - 1;
-            const T w = (T)control.quantizer.width[ANCHOR_LEVEL][id];
-            const i32 qu = join_code((i32)sums[i].x, digits & mask, id);
-            const i32 qv = join_code((i32)sums[i].y, digits >> (2 * id) & mask, id);
+            const i32 refinement = (i32)refinements[i];
+            // Bypass L1: its lines may hold other anchors whose refinement bits were replaced since.
+            const u32 refinement_bits = refinement ? (u32)Real<T>::bits(__ldcg(&work.anchors()[index].x)) : 0;
+            const u32 mask = (1u << (2 * refinement)) - 1;
+            const T w = (T)control.quantizer.width[ANCHOR_LEVEL][refinement];
+            const i32 qu = join_code((i32)sums[i].x, refinement_bits & mask, refinement);
+            const i32 qv = join_code((i32)sums[i].y, refinement_bits >> (2 * refinement) & mask, refinement);
             value = Real<T>::pair(T(0) + (T)qu * w, T(0) + (T)qv * w);
         } else if (symbols[i] == STORED) {
             const Q raw = work.raw()[index * TILE_VERTICES];
@@ -122,26 +121,26 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
     }
 }
 
-// Warps of a block, for two tiles each at most.
-constexpr i32 RESTORE_WARPS = 2;
-// Of each half warp, whether it has seen missing vertices that are stored.
-__shared__ u8 restore_missing[2 * RESTORE_WARPS];
+// Warps of a block, up to two tiles each.
+constexpr i32 RECONSTRUCT_WARPS = 2;
+// Per half warp: a stored vertex is missing.
+__shared__ u8 stored_missing[2 * RECONSTRUCT_WARPS];
 
-// A vertex with raw bits, or none because it is hidden by a mask. Missing ones are seen as zeros, and noted.
+// Value of a vertex with raw bits, or of a hidden one. A missing vertex counts as zero and is noted.
 constexpr u32 HIDDEN = 255;
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __noinline__ P value_of_raw(const typename Payload<T>::Type* payload,
-    const RestoreTables<T>* tables, u32 symbol, P prediction, i32 level) {
+    const ReconstructTables<T>* tables, u32 symbol, P prediction, i32 level) {
     if (symbol == HIDDEN) return Real<T>::pair(T(0), T(0));
     const auto payload_here = *payload;
     const u64 raw = Payload<T>::low(payload_here);
     if (symbol >= STORED) {
         const T a = Real<T>::from_bits(raw), b = Real<T>::from_bits(Payload<T>::second(payload_here));
         if (!is_missing(a, b, tables->fill_bits)) return Real<T>::pair(a, b);
-        restore_missing[threadIdx.x / HALF] = 1;
+        stored_missing[threadIdx.x / HALF] = 1;
         return Real<T>::pair(T(0), T(0));
     }
-    // As decode_symbol says it.
+    // As decode_symbol.
     const u32 m = tables->meanings[symbol], ku = m >> 8 & 255, kv = m >> 16 & 255, wide = m >> 24;
     const T width = tables->width[level][m & 255];
     const u32 u = (u32)raw & (((1u << wide) << ku) - 1),
@@ -158,37 +157,37 @@ __device__ __noinline__ P value_of_raw(const typename Payload<T>::Type* payload,
     return Real<T>::pair(prediction.x + (T)qu * width, prediction.y + (T)qv * width);
 }
 
-// What predictions see of a vertex with this symbol.
+// Value of a vertex as predictions see it.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ P value_of(const RestoreTables<T>& tables,
+__device__ __forceinline__ P value_of(const ReconstructTables<T>& tables,
     const typename Payload<T>::Type* payload, u32 symbol, P prediction, i32 level) {
     if (symbol >= FIRST_WITH_RAW_BITS) return value_of_raw<T>(payload, &tables, symbol, prediction, level);
     const P residual = tables.small[level][symbol];
     return Real<T>::pair(prediction.x + residual.x, prediction.y + residual.y);
 }
 
-// A tile by a warp, whatever its shape and masks.
+// Shared memory of a warp for one tile of any shape.
 template <typename T>
-struct RestoreTile {
+struct ReconstructedTile {
     typename Real<T>::Pair values[CLOSED * CLOSED];
     alignas(16) u8 symbols[TILE_VERTICES];
 };
 
-// Two tiles inside the grid by a warp.
+// Shared memory of a warp for two interior tiles.
 template <typename T>
-struct RestorePair {
+struct ReconstructedPair {
     Lattice<T> lattice[2];
     alignas(16) u8 symbols[2][TILE_VERTICES];
 };
 
-// Whether half a warp can restore a tile: it is whole with its closed block, and something of it is coded.
+// True if half a warp can reconstruct the tile: its closed block lies in the grid, and it has codes.
 __device__ __forceinline__ bool is_paired(const Job& job, u64 index, u32 info) {
     const TileShape shape = wide_tile_shape(job, index);
     return shape.last_x == TILE && shape.last_y == TILE && has_codes(info & 255);
 }
 
-// Marks the vertices that are hidden by masks among the symbols of a tile, by half a warp, at the same time
-// as the other half. A lane has rows `lane` and `lane + HALF` of what is hidden.
+// Replaces the symbols of masked vertices by HIDDEN. Call with both halves; lane i of a half has rows i and i
+// + HALF of its tile's hidden vertices.
 __device__ __forceinline__ void mark_hidden(u8* symbols, u32 low, u32 high) {
     const i32 lane = threadIdx.x & (HALF - 1);
 #pragma unroll 1
@@ -212,9 +211,9 @@ __device__ __forceinline__ void mark_hidden(u8* symbols, u32 low, u32 high) {
     }
 }
 
-// Values written after the predictions, which did not see them: missing vertices, masked and stored ones.
+// Writes values that predictions did not see: filled and missing vertices.
 template <typename T>
-__device__ __noinline__ void restore_unseen(const Job& job, const u8* symbols, u64 index, bool missing) {
+__device__ __noinline__ void write_unseen(const Job& job, const u8* symbols, u64 index, bool missing) {
     const ReconstructView<T> work(job);
     const i32 lane = threadIdx.x & (HALF - 1);
     const TileShape shape = wide_tile_shape(job, index);
@@ -249,8 +248,7 @@ __device__ __noinline__ void restore_unseen(const Job& job, const u8* symbols, u
     }
 }
 
-// Payload takes longer to come than all else: that of four vertices is on its way to the cache if one of
-// their symbols has raw bits.
+// Prefetches the payload of four vertices if a symbol has raw bits: payload takes longest to arrive.
 template <typename Q>
 __device__ __forceinline__ void expect_payload(const Q* payload, u32 four) {
     static_assert(FIRST_WITH_RAW_BITS == 0x80 - 0x67, "sums have their highest bit where there are raw bits");
@@ -259,19 +257,19 @@ __device__ __forceinline__ void expect_payload(const Q* payload, u32 four) {
     if (sizeof(Q) == 16) prefetch_near(payload + 2);
 }
 
-// Half a warp for a tile, its lattice lines included: those on the right and below are decoded again
-// from the codes of the neighbours. Both halves may have the same tile.
+// Reconstructs an interior tile by half a warp, with all four lattice lines: the far ones from the symbols of
+// the next tiles. Both halves may have the same tile.
 template <typename T>
-__device__ __forceinline__ void restore_pair(
-    const Job& job, const Control& control, RestorePair<T>& shared, u64 index) {
+__device__ __forceinline__ void reconstruct_pair(
+    const Job& job, const Control& control, ReconstructedPair<T>& shared, u64 index) {
     const ReconstructView<T> work(job);
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
-    const RestoreTables<T>& tables = restore_tables<T>(job);
+    const ReconstructTables<T>& tables = reconstruct_tables<T>(job);
     const i32 lane = threadIdx.x & (HALF - 1), half = (threadIdx.x >> 4) & 1;
     Lattice<T>& lattice = shared.lattice[half];
     u8* const symbols = shared.symbols[half];
-    // Symbols along the sides below and on the right, coarse ones first, where vertices inside are to be.
+    // Symbols of the far sides, coarse levels first, in the place of inner vertices that are not there yet.
     u8* const far_sides = reinterpret_cast<u8*>(lattice.even + EVEN + 1);
     const Q* const payload = work.raw() + index * TILE_VERTICES;
     const u64 below = index + job.tiles_x, right = index + 1;
@@ -288,7 +286,7 @@ __device__ __forceinline__ void restore_pair(
         if (steps >> (word >> 1) & 1) {
             some = words_at<uint4>(work.symbols() + index * TILE_VERTICES)[word];
             if (k == 0) {
-                // All but the finest level.
+                // All levels but the finest.
                 expect_payload(payload + 16 * lane, some.x);
                 expect_payload(payload + 16 * lane + 4, some.y);
                 expect_payload(payload + 16 * lane + 8, some.z);
@@ -313,11 +311,11 @@ __device__ __forceinline__ void restore_pair(
         }
         __syncwarp();
     }
-    if (lane == 0) restore_missing[threadIdx.x / HALF] = symbols[0] == STORED;
+    if (lane == 0) stored_missing[threadIdx.x / HALF] = symbols[0] == STORED;
 #pragma unroll
     for (i32 part = 0; part < 2; part++) {
-        // A lane has one vertex of the finest level of each side, and one of the others but for the first
-        // lane.
+        // Part 0: the lane's vertex of the finest level on each far side. Part 1: one of the coarser levels,
+        // except in lane 0.
         const i32 number = part == 0 ? HALF + lane : lane > 0 ? lane : 1;
         const i32 level = part == 0 ? 0 : __clz(number) - 27, n = HALF >> level, i = number - n;
         const i32 on_row = n * n + i, on_column = n * (2 * n + i);
@@ -337,8 +335,7 @@ __device__ __forceinline__ void restore_pair(
     }
     __syncwarp();
     const u32 all_steps = warp_or(steps);
-    // Of a pair of rows of the finest level, and of the next one for what is between others of a row, which
-    // is ahead.
+    // Prefetch for a pair of rows of the finest level, and for phase 0 of the next pair, which is ahead.
     auto expect = [&](i32 pair) {
         const i32 at = 512 + 32 * pair + 4 * lane + (lane < HALF / 2 ? 0 : 224),
                   ahead = 256 + 32 * (pair + 1) + 4 * lane;
@@ -348,30 +345,31 @@ __device__ __forceinline__ void restore_pair(
             expect_payload(payload + ahead, *reinterpret_cast<const u32*>(symbols + ahead));
     };
     if (all_steps & 0x03030700) expect(-1), expect(0), expect(1);
-    restored_sides<T>(lattice, control.kernels, [&](i32 side, i32 level, i32 number, P prediction, P) -> P {
-        const i32 n = HALF >> level, position = side & 1 ? n * (n + number) : n * n - n + number;
-        const u32 symbol = *(side < BOTTOM ? symbols + position : far_sides + TILE * (side & 1) + number);
-        const u64 owner = side == BOTTOM ? job.tiles_x : side == RIGHT ? 1 : 0;
-        return value_of<T>(tables, payload + owner * TILE_VERTICES + position, symbol, prediction, level);
-    });
-    restored_even<T>(lattice, control.kernels, [&](i32 level, i32 position, P prediction, P) -> P {
+    lattice_sides<T>(
+        lattice, control.interpolants, [&](i32 side, i32 level, i32 number, P prediction, P) -> P {
+            const i32 n = HALF >> level, position = side & 1 ? n * (n + number) : n * n - n + number;
+            const u32 symbol = *(side < BOTTOM ? symbols + position : far_sides + TILE * (side & 1) + number);
+            const u64 owner = side == BOTTOM ? job.tiles_x : side == RIGHT ? 1 : 0;
+            return value_of<T>(tables, payload + owner * TILE_VERTICES + position, symbol, prediction, level);
+        });
+    lattice_even<T>(lattice, control.interpolants, [&](i32 level, i32 position, P prediction, P) -> P {
         return value_of<T>(tables, payload + position, symbols[position], prediction, level);
     });
     const TileShape shape = wide_tile_shape(job, index);
     const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride,
               stride_v = job.v_layout.stride;
-    // Whether two neighbours are one word of memory, in all rows.
+    // True if two neighbours are one aligned word in all rows.
     const bool wide = warp_or(stride_u == 1 && stride_v == 1 && ((pitch_u | pitch_v) & 1) == 0 &&
                               (((u64)job.u | (u64)job.v) & (2 * sizeof(T) - 1)) == 0);
-    // What moves on with the rows: where the lane stores, its symbols, the steps that have some.
+    // State that advances by rows: the lane's addresses, its symbols, and the steps that have any.
     T *u = vertex_at<T>(job.u, job.u_layout, shape.x0 + 2 * lane, shape.y0),
       *v = vertex_at<T>(job.v, job.v_layout, shape.x0 + 2 * lane, shape.y0);
     i32 fine = 256 + lane;
     u32 some = all_steps >> 8;
     auto put = [&](i32 phase, i32 j, P prediction) -> P {
-        // The row across is ahead of the others.
+        // Phase 0 is ahead of the others.
         const i32 ahead = phase > 0 ? 0 : j > 1 ? 2 : 1, at = 256 * phase + HALF * ahead;
-        // As the twin rounds it: adding a zero makes -0 into 0.
+        // Rounds as the twin: adding 0 turns -0 into 0.
         if (!(some >> ahead / 2 & 1u << 8 * phase))
             return Real<T>::pair(prediction.x + T(0), prediction.y + T(0));
         return value_of<T>(tables, payload + fine + at, symbols[fine + at], prediction, 0);
@@ -395,20 +393,20 @@ __device__ __forceinline__ void restore_pair(
             if (some & (1u << 2 | 1u << 9 | 1u << 17)) expect(j / 2 + 2);
         }
     };
-    const Kernel<T> kernel = kernel_of<T>(control.kernels[0]);
-    if (kernel.coons)
-        restored_rows<T, true>(lattice, kernel, put, row);
+    const Interpolant<T> interpolant = interpolant_of<T>(control.interpolants[0]);
+    if (interpolant.coons)
+        finest_level_decoded<T, true>(lattice, interpolant, put, row);
     else
-        restored_rows<T, false>(lattice, kernel, put, row);
+        finest_level_decoded<T, false>(lattice, interpolant, put, row);
     __syncwarp();
-    const bool missing = restore_missing[threadIdx.x / HALF];
-    if (masked || missing) restore_unseen<T>(job, symbols, index, missing);
+    const bool missing = stored_missing[threadIdx.x / HALF];
+    if (masked || missing) write_unseen<T>(job, symbols, index, missing);
 }
 
-// One tile by one warp, its lattice lines included, whatever its shape and masks.
+// Reconstructs a tile of any shape by a warp, with all four lattice lines.
 template <typename T>
-__device__ __forceinline__ void restore_tile(
-    const Job& job, const Control& control, RestoreTile<T>& shared, u64 index) {
+__device__ __forceinline__ void reconstruct_tile(
+    const Job& job, const Control& control, ReconstructedTile<T>& shared, u64 index) {
     const ReconstructView<T> work(job);
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
@@ -417,14 +415,14 @@ __device__ __forceinline__ void restore_tile(
     const i32 width = shape.last_x + 1, height = shape.last_y + 1, ox = shape.owned_x(), oy = shape.owned_y();
     T* out_u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     T* out_v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
-    const RestoreTables<T>& tables = restore_tables<T>(job);
+    const ReconstructTables<T>& tables = reconstruct_tables<T>(job);
     const Q* const payload = work.raw();
     P* values = shared.values;
-    // Own symbols; blocks of class 0 are all zero.
-    const u32 info = work.headers()[index], mode = info & 255;
+    // Own symbols; blocks of activity 0 are all zero.
+    const u32 info = work.headers()[index], mask_state = info & 255;
     const u32* masks = work.masks() + index * 64;
-    if (!has_codes(mode)) {
-        // Nothing but zeros or missing values.
+    if (!has_codes(mask_state)) {
+        // Only zeros or missing values.
         const T fill_u = Real<T>::from_bits(control.fill[0]), fill_v = Real<T>::from_bits(control.fill[1]);
         for (i32 y = 0; y < oy; y++)
             if (lane < ox) {
@@ -437,7 +435,7 @@ __device__ __forceinline__ void restore_tile(
     {
         const u32* from = words_at<u32>(work.symbols() + index * TILE_VERTICES);
         u32* to = reinterpret_cast<u32*>(shared.symbols);
-        const u32 steps = has_codes(mode) ? work.steps()[index] : 0;
+        const u32 steps = has_codes(mask_state) ? work.steps()[index] : 0;
 #pragma unroll
         for (i32 k = 0; k < 8; k++) {
             const i32 word = 32 * k + lane;
@@ -452,12 +450,12 @@ __device__ __forceinline__ void restore_tile(
             values[y * CLOSED + x] = anchor[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
     }
     __syncwarp();
-    // The four sides: top and bottom, left and right.
+    // Four sides: top and bottom, left and right.
     const bool full = width == CLOSED && height == CLOSED;
 #pragma unroll 1
     for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
         const i32 step = 1 << level, n = 16 >> level;
-        const Kernel<T> kernel = kernel_of<T>(control.kernels[level]);
+        const Interpolant<T> interpolant = interpolant_of<T>(control.interpolants[level]);
 #pragma unroll 1
         for (i32 k = lane; k < 4 * n; k += 32) {
             const i32 side = k >> (4 - level), i = k & (n - 1), along_ = (2 * i + 1) * step;
@@ -482,11 +480,11 @@ __device__ __forceinline__ void restore_tile(
                 }
             } else {
                 symbol = shared.symbols[position];
-                if (mode != 0) masked = (masks[y] | masks[TILE + y]) >> x & 1;
+                if (mask_state != 0) masked = (masks[y] | masks[TILE + y]) >> x & 1;
             }
             const i32 last = vertical ? shape.last_y : shape.last_x;
-            const P p =
-                along<T>(kernel, values, y * CLOSED + x, vertical ? step * CLOSED : step, along_, step, last);
+            const P p = along<T>(
+                interpolant, values, y * CLOSED + x, vertical ? step * CLOSED : step, along_, step, last);
             P value = Real<T>::pair(T(0), T(0));
             if (!masked)
                 value = value_of<T>(tables, payload + owner * TILE_VERTICES + position, symbol, p, level);
@@ -495,16 +493,16 @@ __device__ __forceinline__ void restore_tile(
         __syncwarp();
     }
     // The interior.
-    interior<T>(values, shape.last_x, shape.last_y, control.kernels, control.quantizer,
+    visit_interior<T>(values, shape.last_x, shape.last_y, control.interpolants, control.quantizer,
         [&](i32 level, T, T, i32 position, i32 x, i32 y, P prediction) {
             P value = value_of<T>(tables, payload + index * TILE_VERTICES + position,
                 shared.symbols[position], prediction, level);
-            if (mode != 0 && ((masks[y] | masks[TILE + y]) >> x & 1)) value = Real<T>::pair(T(0), T(0));
+            if (mask_state != 0 && ((masks[y] | masks[TILE + y]) >> x & 1)) value = Real<T>::pair(T(0), T(0));
             values[y * CLOSED + x] = value;
         });
     __syncwarp();
     // Values that predictions did not see.
-    if (mode != 0) {
+    if (mask_state != 0) {
         const T fill_u = Real<T>::from_bits(control.fill[0]), fill_v = Real<T>::from_bits(control.fill[1]);
         for (i32 y = 0; y < oy; y++) {
             const u32 zero = masks[y], fill = masks[TILE + y];
@@ -516,7 +514,7 @@ __device__ __forceinline__ void restore_tile(
             }
         }
     }
-    if (has_codes(mode)) {
+    if (has_codes(mask_state)) {
         for (i32 k = lane; k < TILE_VERTICES / 4; k += 32) {
             const u32 four = reinterpret_cast<const u32*>(shared.symbols)[k];
             if (four == 0) continue;
@@ -524,7 +522,7 @@ __device__ __forceinline__ void restore_tile(
                 if ((four >> 8 * b & 255) != STORED) continue;
                 i32 x, y;
                 place_of(4 * k + b, x, y);
-                if (mode != 0 && ((masks[y] | masks[TILE + y]) >> x & 1)) continue;
+                if (mask_state != 0 && ((masks[y] | masks[TILE + y]) >> x & 1)) continue;
                 const Q raw = payload[index * TILE_VERTICES + 4 * k + b];
                 values[y * CLOSED + x] = Real<T>::pair(
                     Real<T>::from_bits(Payload<T>::low(raw)), Real<T>::from_bits(Payload<T>::second(raw)));
@@ -540,9 +538,9 @@ __device__ __forceinline__ void restore_tile(
         }
 }
 
-// The values themselves, where the content is stored.
+// Copies the values of a stream with stored content.
 template <typename T>
-__device__ __forceinline__ void restore_values(const Job& job, u64 index) {
+__device__ __forceinline__ void copy_values(const Job& job, u64 index) {
     const u8* from = job.stream + HEADER_BYTES;
     const TileShape shape = wide_tile_shape(job, index);
     for (i32 y = 0; y < shape.owned_y(); y++)
@@ -556,7 +554,7 @@ __device__ __forceinline__ void restore_values(const Job& job, u64 index) {
         }
 }
 
-// By one thread, when the stream is decoded.
+// Writes the report. Call with one thread.
 template <typename T>
 __device__ __forceinline__ void write_report(const Job& job, const Control& control) {
     Report r = {};
@@ -570,13 +568,14 @@ __device__ __forceinline__ void write_report(const Job& job, const Control& cont
     *job.report = r;
 }
 
-// Grid: any. Block: 32 * warps. The tiles that take a warp each, few and slow: the next kernel works beside
-// this one. Or all of them, where the content is stored, or where the predictor is not the one that the call
-// expected: then this kernel is the last one, since that of the pairs has so many blocks that they take their
-// time even where there is nothing to do.
+// Grid: any. Block: 32 * RECONSTRUCT_WARPS threads, a warp per tile. Static shared: one tile per warp. Border
+// tiles, few and slow; the next kernel overlaps this one. If the content is stored, or the predictor is not
+// the expected one, all tiles: then this is the last kernel, because the many blocks of factz_reconstruct
+// take time even without work. Reads: anchors, symbols, payload, masks, stream. Writes: the field, possibly
+// the report.
 template <typename T>
-__device__ __forceinline__ void restore_others(const Job& job) {
-    __shared__ RestoreTile<T> shared[RESTORE_WARPS];
+__device__ __forceinline__ void reconstruct_border(const Job& job) {
+    __shared__ ReconstructedTile<T> shared[RECONSTRUCT_WARPS];
     const Control& control = control_of(job);
     const bool passes = is_lorenzo_as_expected(job, control);
     if (passes)
@@ -586,9 +585,9 @@ __device__ __forceinline__ void restore_others(const Job& job) {
     const bool stored = control.content == CONTENT_STORED, is_last = job.predictor == PREDICTOR_LORENZO;
     if (is_last && blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
     if (passes || ((u32)control.status | (stored ? 0 : control.predictor ^ PREDICTOR_HIERARCHICAL))) return;
-    // A warp looks at 32 tiles at once, far from each other, since those that are slow lie together.
-    const u64 warp = (u64)blockIdx.x * RESTORE_WARPS + (threadIdx.x >> 5),
-              warps = (u64)gridDim.x * RESTORE_WARPS;
+    // A warp checks 32 tiles at once, far apart, since slow tiles lie together.
+    const u64 warp = (u64)blockIdx.x * RECONSTRUCT_WARPS + (threadIdx.x >> 5),
+              warps = (u64)gridDim.x * RECONSTRUCT_WARPS;
     for (u64 first = warp; first < job.tiles(); first += 32 * warps) {
         const u64 mine = first + (threadIdx.x & 31) * warps;
         const bool is_here =
@@ -596,29 +595,30 @@ __device__ __forceinline__ void restore_others(const Job& job) {
         for (u32 left = __ballot_sync(FULL, is_here); left; left &= left - 1) {
             const u64 index = first + (__ffs(left) - 1) * warps;
             if (stored)
-                restore_values<T>(job, index);
+                copy_values<T>(job, index);
             else
-                restore_tile<T>(job, control, shared[threadIdx.x >> 5], index);
+                reconstruct_tile<T>(job, control, shared[threadIdx.x >> 5], index);
             __syncwarp();
         }
     }
 }
 
-// Grid: tiles / 2 / warps. Block: 32 * warps. The other tiles, and the report. Beside the kernel before,
-// whose results are complete when this one is.
+// Grid: tiles / 2 / RECONSTRUCT_WARPS. Block: 32 * RECONSTRUCT_WARPS threads, two tiles per warp. Static
+// shared: RestorePair per warp. Interior tiles, and the report. Reads: anchors, symbols, payload, masks.
+// Writes: the field, the report. Overlaps the previous kernel, and waits for it at its end.
 template <typename T>
-__device__ __forceinline__ void restore(const Job& job) {
-    __shared__ RestorePair<T> shared[RESTORE_WARPS];
+__device__ __forceinline__ void reconstruct(const Job& job) {
+    __shared__ ReconstructedPair<T> shared[RECONSTRUCT_WARPS];
     const Control& control = control_of(job);
     const i32 half = threadIdx.x >> 4 & 1;
-    const u64 first = 2 * ((u64)blockIdx.x * RESTORE_WARPS + (threadIdx.x >> 5));
+    const u64 first = 2 * ((u64)blockIdx.x * RECONSTRUCT_WARPS + (threadIdx.x >> 5));
     if (blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
     if (is_coded_by(control, PREDICTOR_HIERARCHICAL)) {
         const bool mine =
             first + half < job.tiles() && is_paired(job, first + half, TileView(job).headers()[first + half]);
-        // A half without a tile does the same as the other.
+        // A half without a tile repeats the other's.
         if (__any_sync(FULL, mine))
-            restore_pair<T>(job, control, shared[threadIdx.x >> 5], first + (mine ? half : half ^ 1));
+            reconstruct_pair<T>(job, control, shared[threadIdx.x >> 5], first + (mine ? half : half ^ 1));
     }
     end_beside();
 }

@@ -28,7 +28,6 @@ __device__ __forceinline__ u32 weight_of(u32 hard) {
 // The groups of a stream in so many parts, at most, of equal numbers of them, whose bytes are summed while
 // they are made.
 constexpr u32 PARTS = 384;
-// There is no memory for 2^32 groups.
 __device__ __forceinline__ u32 groups_of_part(u64 groups) { return ((u32)groups + PARTS - 1) / PARTS; }
 
 // Of all vertices, as far as it is known: bits of a double, and what makes it as long as what can be copied
@@ -39,15 +38,15 @@ struct alignas(16) LargestError {
 
 struct Control {
     // Decided by the first block that sorts tiles and the last one of the tuning, or read from the header.
-    double bound, quantum;
+    double bound, half_bin_width;
     double useful_bound, bound_up;  // as far as the bound is of use, the same rounded up
     double largest;                 // of all values
     u64 zero, nonfinite, filled;
     u64 fill[2];    // of the vertices under the fill mask
-    u64 fill_bits;  // of the fill value, or of a NaN
+    u64 fill_bits;  // the fill value, or a NaN
     u32 has_fill, warnings;
-    u32 taper;
-    u32 kernels[5];
+    u32 level_bound_scaling;
+    u32 interpolants[5];
     i32 status;
     u32 table_bytes;
     u32 content;
@@ -55,8 +54,8 @@ struct Control {
     u64 stream_bytes;
     u64 groups;
     // What many add to has lines of its own: others are read meanwhile.
-    alignas(128) u64 plain_tiles, limited_tiles;
-    alignas(128) u64 whole_tiles, other_tiles;
+    alignas(128) u64 unconstrained_tiles, bounded_tiles;
+    alignas(128) u64 constrained_tiles, border_tiles;
     alignas(128) u64 hard;                 // triangles whose limits take determinants
     alignas(128) u64 weighed[2][WEIGHTS];  // limited tiles by weight: others, whole ones
     alignas(128) u64 exact, critical;
@@ -68,7 +67,7 @@ struct Control {
     // Blocks that have finished, by kernel.
     u32 tickets[8];
     alignas(128) Quantizer quantizer;
-    LevelCount tune[TAPERS][6][LEVELS];
+    LevelCount tune[LEVEL_BOUND_SCALINGS][6][LEVELS];
     u64 part_bytes[PARTS];  // of the groups of each part of the stream
 };
 static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place");
@@ -97,7 +96,7 @@ __device__ inline bool last_block(Control& control, i32 ticket) {
 }
 
 // What is done with a tile: plain ones have no limits, whole ones may have but no zeros or missing values.
-enum : u32 { OTHER_TILE, PLAIN_TILE, WHOLE_TILE };
+enum : u32 { BORDER_TILE, UNCONSTRAINED_TILE, CONSTRAINED_TILE };
 
 // How near the cells of a tile come to the origin, at least: those of eight rows each, and those on each
 // side. From the statistics to the constraints.
@@ -107,7 +106,7 @@ struct alignas(16) Nearness {
     float top, bottom, left, right;
     u32 kind;      // of the tile
     u32 weighted;  // its number among those of its kind and weight, and the weight above
-    u64 limited;   // of a tile with limits: where it has them (constrain.cuh)
+    u64 bounded;   // of a tile with limits: where it has them (constrain.cuh)
 
     __device__ __forceinline__ float all() const {
         return fminf(fminf(bands[0], bands[1]), fminf(bands[2], bands[3]));

@@ -50,14 +50,14 @@ __device__ __forceinline__ u64 warp_sum_long(u64 x) {
 }
 
 // The inclusive sum over the lanes.
-__device__ __forceinline__ u32 sum_up_to_me(u32 value) {
+__device__ __forceinline__ u32 warp_inclusive_sum(u32 value) {
 #pragma unroll
     for (i32 k = 1; k < 32; k *= 2) value = add_from_below(value, k);
     return value;
 }
 
 // The exclusive sum over the lanes.
-__device__ __forceinline__ u64 sum_before(u64 x) {
+__device__ __forceinline__ u64 warp_exclusive_sum(u64 x) {
     const i32 lane = threadIdx.x & 31;
     u64 sum = x;
     for (i32 k = 1; k < 32; k *= 2) {

@@ -15,7 +15,7 @@ struct SeenRange;
 template <typename T>
 struct Payload;
 template <typename T>
-struct RestoreTables;
+struct ReconstructTables;
 
 // Bytes of a tile in the region of the words, by the element type.
 template <typename T>
@@ -91,9 +91,9 @@ struct ListsView : TileView {
     using TileView::TileView;
     REGION(u64, tile_lists,
         group_sizes)  // [tiles]: unconstrained tiles, border tiles; from the end interior ones
-    REGION(u64, constrained, group_offsets)  // [tiles]: all constrained tiles
-    REGION(u8, near_cells, symbols)          // [tiles] of that list: which cells come near the origin
-    REGION(u32, hard_triangles, payload)     // [listed]: triangles whose bounds take determinants
+    REGION(u64, bounded, group_offsets)   // [tiles]: all bounded tiles
+    REGION(u8, near_cells, symbols)       // [tiles] of that list: which cells come near the origin
+    REGION(u32, hard_triangles, payload)  // [listed]: triangles whose bounds take determinants
     REGION(u32, hard_tiles,
         masks)  // of 32 listed triangles where tiles are many: upper bits of their tile, number
 };
@@ -121,13 +121,13 @@ template <typename T>
 struct QuantizeView : TileView {
     using TileView::TileView;
     typedef typename Real<T>::Pair P;
-    REGION(const P, anchors, anchors)              // [tiles]: values as they are restored
-    REGION(int4, anchor_codes, anchor_codes)       // [tiles]
-    REGION(const u64, constrained, group_offsets)  // [tiles]
-    REGION(u8, symbols, symbols)                   // [tiles][TILE_VERTICES]
-    REGION(u64, raw, payload)                      // [tiles][TILE_VERTICES]: raw bits behind a symbol
-    REGION(P, row_lines, across)                   // [tiles_y][nx]: values of the first row of each tile
-    REGION(P, column_lines, down)                  // [tiles_x][ny]: values of the first column of each tile
+    REGION(const P, anchors, anchors)          // [tiles]: values as they are restored
+    REGION(int4, anchor_codes, anchor_codes)   // [tiles]
+    REGION(const u64, bounded, group_offsets)  // [tiles]
+    REGION(u8, symbols, symbols)               // [tiles][TILE_VERTICES]
+    REGION(u64, raw, payload)                  // [tiles][TILE_VERTICES]: raw bits behind a symbol
+    REGION(P, row_lines, across)               // [tiles_y][nx]: values of the first row of each tile
+    REGION(P, column_lines, down)              // [tiles_x][ny]: values of the first column of each tile
 };
 // Tiles of the Lorenzo predictor.
 template <typename T>
@@ -214,8 +214,8 @@ struct ReconstructView : WorkspaceView {
     REGION(const P, anchors, anchors)
 
     // What every tile needs, behind the control block proper.
-    __device__ __forceinline__ RestoreTables<T>* tables(u64 offset) const {
-        return reinterpret_cast<RestoreTables<T>*>(job.control + offset);
+    __device__ __forceinline__ ReconstructTables<T>* tables(u64 offset) const {
+        return reinterpret_cast<ReconstructTables<T>*>(job.control + offset);
     }
 };
 #undef REGION

@@ -5,17 +5,17 @@
 #include "entropy/tables.cuh"
 
 // Blocks up to this activity are sparse: only non-zero symbols are coded, each with the run before it.
-constexpr u32 LAST_SPARSE_CLASS = CLASSES - 2;
+constexpr u32 LAST_LIST_ACTIVITY = ACTIVITIES - 2;
 constexpr u32 MASK_COUNT_BITS = 8;
 constexpr u32 RUNS = 28, FIRST_RUN_WITH_RAW_BITS = 16;
 // The lists of a tile: its first 16 positions, always dense, and the rest of the three blocks.
 enum : u32 { TOP_LIST, COARSE_LIST, MIDDLE_LIST, FINE_LIST, TILE_LISTS };
 
-__device__ __forceinline__ bool is_sparse(u32 cls) { return cls - 1 < LAST_SPARSE_CLASS; }
+__device__ __forceinline__ bool is_sparse(u32 activity) { return activity - 1 < LAST_LIST_ACTIVITY; }
 __device__ __forceinline__ i32 list_start(u32 list) { return list == TOP_LIST ? 0 : 4 << 2 * list; }
 __device__ __forceinline__ i32 list_end(u32 list) { return 16 << 2 * list; }
-__device__ __forceinline__ u32 count_bits(i32 block, u32 cls) {
-    return block == 0 ? cls - 1 : block == 1 ? cls : cls + 2;
+__device__ __forceinline__ u32 count_bits(i32 block, u32 activity) {
+    return block == 0 ? activity - 1 : block == 1 ? activity : activity + 2;
 }
 
 struct Run {

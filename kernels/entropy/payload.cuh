@@ -10,7 +10,7 @@ __device__ __forceinline__ void fill_raw_bits(u8* bits, bool lorenzo) {
         bits[k] = k < SYMBOLS ? (u8)raw_bits(k, lorenzo ? 0 : 1, sizeof(T)) : 0;
 }
 // True for the symbol of an anchor with refinement bits, and for STORED.
-__device__ __forceinline__ bool has_digits(u32 symbol, i32 position) {
+__device__ __forceinline__ bool has_refinement_bits(u32 symbol, i32 position) {
     return position == 0 && symbol >= PAIR1;
 }
 

@@ -7,17 +7,17 @@ constexpr i32 SMALL = 2;
 constexpr u32 PAIR0 = 25, PAIR0_SIDE = 7, WIDE0 = 74, PAIR1 = 99, PAIR1_SIDE = 4, BUCKET = 115, BUCKETS = 8;
 
 struct Code {
-    i32 id;
+    i32 refinement;
     i32 qu, qv;
 };
 
-__device__ __forceinline__ constexpr u32 bucket_bits(u32 id, u32 bucket) {
-    // 2 * id - 2 plus 0, 1, 2, 3, 4, 6, 10; the last bucket takes any code.
-    return bucket >= 7 ? 31 : 2 * id - 2 + (u32)(0xa643210u >> (4 * bucket) & 15);
+__device__ __forceinline__ constexpr u32 bucket_bits(u32 refinement, u32 bucket) {
+    // 2 * refinement - 2 plus 0, 1, 2, 3, 4, 6, 10; the last bucket takes any code.
+    return bucket >= 7 ? 31 : 2 * refinement - 2 + (u32)(0xa643210u >> (4 * bucket) & 15);
 }
 
 struct Meaning {
-    u32 id, ku, kv;
+    u32 refinement, ku, kv;
     bool wide;
 };
 
@@ -31,16 +31,16 @@ __device__ __forceinline__ Meaning meaning(u32 s) {
         m.ku = m.kv = s - WIDE0 + PAIR0_SIDE;
         m.wide = true;
     } else if (s < BUCKET) {
-        m.id = 1;
+        m.refinement = 1;
         m.ku = (s - PAIR1) / PAIR1_SIDE;
         m.kv = (s - PAIR1) % PAIR1_SIDE;
     } else if (s < STORED) {
         u32 k = s - BUCKET;
-        m.id = 1 + k / BUCKETS;
-        m.ku = m.kv = bucket_bits(m.id, k % BUCKETS);
+        m.refinement = 1 + k / BUCKETS;
+        m.ku = m.kv = bucket_bits(m.refinement, k % BUCKETS);
         m.wide = true;
     } else {
-        m.id = EXACT;
+        m.refinement = EXACT;
     }
     return m;
 }
@@ -56,7 +56,7 @@ static __device__ __noinline__ u32 symbol_raw_bits(u32 s) {
 static __device__ __noinline__ u32 raw_bits_large(u32 s, i32 position, u32 element_bytes) {
     if (s == STORED) return 16 * element_bytes;
     Meaning m = meaning(s);
-    return (m.wide ? m.ku + m.kv + 2 : m.ku + m.kv) + (position == 0 ? 4 * m.id : 0);
+    return (m.wide ? m.ku + m.kv + 2 : m.ku + m.kv) + (position == 0 ? 4 * m.refinement : 0);
 }
 
 __device__ __forceinline__ u32 raw_bits(u32 s, i32 position, u32 element_bytes) {
@@ -98,15 +98,17 @@ __device__ __forceinline__ Symbol large_symbol(Code code) {
     const u32 ku = bit_length(code.qu), kv = bit_length(code.qv), both = ku > kv ? ku : kv;
     // 31 bits and a sign hold -2^31 too.
     const u32 k = both < 31 ? both : 31;
-    const bool pair = code.id == 0 ? k < PAIR0_SIDE : code.id == 1 && k < PAIR1_SIDE;
-    const u32 side = code.id == 0 ? PAIR0_SIDE : PAIR1_SIDE,
-              of_pair = (code.id == 0 ? PAIR0 : PAIR1) + ku * side + kv;
-    const i32 least = 2 * code.id - 2, more = (i32)k < least ? 0 : (i32)k - least < 11 ? (i32)k - least : 11;
+    const bool pair = code.refinement == 0 ? k < PAIR0_SIDE : code.refinement == 1 && k < PAIR1_SIDE;
+    const u32 side = code.refinement == 0 ? PAIR0_SIDE : PAIR1_SIDE,
+              of_pair = (code.refinement == 0 ? PAIR0 : PAIR1) + ku * side + kv;
+    const i32 least = 2 * code.refinement - 2, more = (i32)k < least        ? 0
+                                                      : (i32)k - least < 11 ? (i32)k - least
+                                                                            : 11;
     const u32 bucket = (u32)(FIRST_BUCKETS >> (4 * more)) & 15,
               over = (u32)(FIRST_BUCKETS_BITS >> (4 * more)) & 15;
-    const u32 bits = code.id == 0 ? k : more < 11 ? (u32)least + over : 31;
-    const u32 of_wide =
-        code.id == 0 ? WIDE0 + k - PAIR0_SIDE : BUCKET + (u32)(code.id - 1) * BUCKETS + bucket;
+    const u32 bits = code.refinement == 0 ? k : more < 11 ? (u32)least + over : 31;
+    const u32 of_wide = code.refinement == 0 ? WIDE0 + k - PAIR0_SIDE
+                                             : BUCKET + (u32)(code.refinement - 1) * BUCKETS + bucket;
     // A component of a pair is a magnitude with its leading one replaced by the sign; otherwise it is an
     // offset.
     auto part = [&](i32 q, u32 own) {
@@ -128,16 +130,17 @@ struct Kinds {
 };
 constexpr Kinds kinds_of_codes() {
     Kinds kinds = {};
-    for (u32 id = 0; id <= 8; id++)
+    for (u32 refinement = 0; refinement <= 8; refinement++)
         for (u32 k = 0; k < KIND_LENGTHS; k++) {
             u32 bucket = 0;
-            while (id > 0 && bucket_bits(id, bucket) < k) bucket++;
-            const u32 wide = id == 0 ? (k < PAIR0_SIDE ? 0 : WIDE0 + k - PAIR0_SIDE) | (k + 1) << 8
-                                     : (BUCKET + (id - 1) * BUCKETS + bucket) | (bucket_bits(id, bucket) + 1)
-                                                                                    << 8;
-            kinds.at[id * KIND_LENGTHS + k] = id == 0 && k < PAIR0_SIDE   ? PAIR0 | PAIR0_SIDE << 16
-                                              : id == 1 && k < PAIR1_SIDE ? PAIR1 | PAIR1_SIDE << 16
-                                                                          : wide;
+            while (refinement > 0 && bucket_bits(refinement, bucket) < k) bucket++;
+            const u32 wide = refinement == 0 ? (k < PAIR0_SIDE ? 0 : WIDE0 + k - PAIR0_SIDE) | (k + 1) << 8
+                                             : (BUCKET + (refinement - 1) * BUCKETS + bucket) |
+                                                   (bucket_bits(refinement, bucket) + 1) << 8;
+            kinds.at[refinement * KIND_LENGTHS + k] =
+                refinement == 0 && k < PAIR0_SIDE   ? PAIR0 | PAIR0_SIDE << 16
+                : refinement == 1 && k < PAIR1_SIDE ? PAIR1 | PAIR1_SIDE << 16
+                                                    : wide;
         }
     return kinds;
 }
@@ -146,9 +149,9 @@ static __device__ __constant__ const Kinds KINDS = kinds_of_codes();
 // As above, for a code whose components (at most 31 bits) are at hand as floats: a table replaces the
 // branches.
 template <typename T>
-__device__ __forceinline__ Symbol large_symbol(i32 id, T cu, T cv, i32 qu, i32 qv) {
+__device__ __forceinline__ Symbol large_symbol(i32 refinement, T cu, T cv, i32 qu, i32 qv) {
     typedef Real<T> R;
-    const u32 kind = KINDS.at[id * KIND_LENGTHS + R::bit_length(R::high(R::abs(cu), R::abs(cv)))],
+    const u32 kind = KINDS.at[refinement * KIND_LENGTHS + R::bit_length(R::high(R::abs(cu), R::abs(cv)))],
               row = kind >> 16;
     if (row != 0) {
         const u32 ku = R::bit_length(R::abs(cu)), kv = R::bit_length(R::abs(cv));
@@ -166,7 +169,7 @@ __device__ __forceinline__ u32 small_symbol(i32 qu, i32 qv) {
 }
 
 __device__ __forceinline__ Symbol symbol_of(Code code) {
-    if (code.id == 0 && (u32)(code.qu + SMALL) <= 2 * SMALL && (u32)(code.qv + SMALL) <= 2 * SMALL)
+    if (code.refinement == 0 && (u32)(code.qu + SMALL) <= 2 * SMALL && (u32)(code.qv + SMALL) <= 2 * SMALL)
         return {small_symbol(code.qu, code.qv), 0, 0};
     return encode_symbol_large(code);
 }
@@ -190,8 +193,8 @@ static __device__ __noinline__ Code decode_symbol(u32 s, u64 raw) {
     if (m.wide) {
         u64 mask = (1ull << (m.ku + 1)) - 1;
         long long offset = 1ll << m.ku;
-        return {(i32)m.id, (i32)((long long)(raw & mask) - offset),
+        return {(i32)m.refinement, (i32)((long long)(raw & mask) - offset),
             (i32)((long long)(raw >> (m.ku + 1) & mask) - offset)};
     }
-    return {(i32)m.id, unpack(raw, m.ku), unpack(raw >> m.ku, m.kv)};
+    return {(i32)m.refinement, unpack(raw, m.ku), unpack(raw >> m.ku, m.kv)};
 }

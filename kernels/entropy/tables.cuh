@@ -5,19 +5,19 @@
 
 constexpr u32 SCALE_BITS = 12, SCALE = 4096, ESCAPE = 255, ALPHABET = 256;
 enum : u32 {
-    TILE_MODE = 0,
-    COARSE_CLASS = 1,
-    MIDDLE_CLASS = 2,
-    FINE_CLASS = MIDDLE_CLASS + CLASSES,
-    MASK_BYTE = FINE_CLASS + CLASSES,
+    MASK_STATE = 0,
+    COARSE_ACTIVITY = 1,
+    MIDDLE_ACTIVITY = 2,
+    FINE_ACTIVITY = MIDDLE_ACTIVITY + ACTIVITIES,
+    MASK_BYTE = FINE_ACTIVITY + ACTIVITIES,
     ANCHOR_TABLE,
     STEP_16,
     STEP_8,
     STEP_4,
-    STEP_2 = STEP_4 + CLASSES - 1,
-    STEP_1 = STEP_2 + CLASSES - 1,
-    RUN = STEP_1 + CLASSES - 1,
-    MASK_RUN = RUN + CLASSES - 2,
+    STEP_2 = STEP_4 + ACTIVITIES - 1,
+    STEP_1 = STEP_2 + ACTIVITIES - 1,
+    RUN = STEP_1 + ACTIVITIES - 1,
+    MASK_RUN = RUN + ACTIVITIES - 2,
     TABLES
 };
 static_assert(TABLES == 50, "the sizes of the table section depend on it");
@@ -27,8 +27,8 @@ constexpr u32 STATE_BYTES = 128;          // states of 32 lanes before the words
 constexpr u64 LEAST_GROUP_WEIGHT = 1600;  // more than any tile has
 constexpr u32 TILE_WEIGHT = 4;            // of a tile without entries
 
-__device__ __forceinline__ u32 table_of(i32 position, u32 cls) {
-    u32 c = cls - 1;
+__device__ __forceinline__ u32 table_of(i32 position, u32 activity) {
+    u32 c = activity - 1;
     return position >= 256  ? STEP_1 + c
            : position >= 64 ? STEP_2 + c
            : position >= 16 ? STEP_4 + c
@@ -38,10 +38,10 @@ __device__ __forceinline__ u32 table_of(i32 position, u32 cls) {
 }
 
 // The table for the activity of block k, given the activities of the blocks before.
-__device__ __forceinline__ u32 class_table(u32 info, i32 k) {
-    return k == 0   ? (u32)COARSE_CLASS
-           : k == 1 ? MIDDLE_CLASS + class_in(info, 0)
-                    : FINE_CLASS + class_in(info, 1);
+__device__ __forceinline__ u32 activity_table(u32 info, i32 k) {
+    return k == 0   ? (u32)COARSE_ACTIVITY
+           : k == 1 ? MIDDLE_ACTIVITY + activity_in(info, 0)
+                    : FINE_ACTIVITY + activity_in(info, 1);
 }
 
 // log2 in units of 1/256, rounded down.

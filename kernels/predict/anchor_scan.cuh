@@ -12,12 +12,12 @@ static_assert(ANCHOR_CHUNK == 512, "plan.rs and launch.rs divide the tiles by it
 
 // Sums of coarse codes, modulo 2^32. (x, y): over the first column. (z, w): over the tiles after the first
 // one of a row, in the last row that begins in the range, or in the whole range if none begins there.
-typedef uint4 BaseSums;
+typedef uint4 CoarseSums;
 
 // State and sums of the chunks, exchanged between blocks. factz_begin sets the states to CHUNK_UNKNOWN.
 enum : u32 { CHUNK_UNKNOWN, CHUNK_OWN, CHUNK_ALL };
 struct AnchorScan {
-    BaseSums *own, *all;  // of the chunk alone; inclusive of all chunks before
+    CoarseSums *own, *all;  // of the chunk alone; inclusive of all chunks before
     volatile u32* states;
 
     __device__ __forceinline__ explicit AnchorScan(const Job& job) {
@@ -28,7 +28,7 @@ struct AnchorScan {
         states = work.states(chunks);
     }
     // Call with one thread.
-    __device__ __forceinline__ void say(u32 chunk, u32 state, const BaseSums& sums) const {
+    __device__ __forceinline__ void say(u32 chunk, u32 state, const CoarseSums& sums) const {
         (state == CHUNK_ALL ? all : own)[chunk] = sums;
         __threadfence();
         states[chunk] = state;
@@ -42,9 +42,9 @@ __device__ __forceinline__ bool begins_row(u32 chunk, u32 tiles_x) {
 }
 
 // Sums over all tiles before a chunk. Call with a warp; waits for blocks that have not published yet.
-__device__ __forceinline__ BaseSums sums_before(const AnchorScan& scan, u32 chunk, u32 tiles_x) {
+__device__ __forceinline__ CoarseSums sums_before(const AnchorScan& scan, u32 chunk, u32 tiles_x) {
     const u32 lane = threadIdx.x & 31;
-    BaseSums before = make_uint4(0, 0, 0, 0);
+    CoarseSums before = make_uint4(0, 0, 0, 0);
     bool in_row = true;
     for (u32 left = chunk; left > 0; left -= 32) {
         const bool exists = lane < left;
@@ -57,7 +57,7 @@ __device__ __forceinline__ BaseSums sums_before(const AnchorScan& scan, u32 chun
         } while (__any_sync(FULL, lane <= last && state == CHUNK_UNKNOWN));
         __threadfence();
         const bool mine = exists && lane <= last;
-        const BaseSums sums =
+        const CoarseSums sums =
             mine ? __ldcg((state == CHUNK_ALL ? scan.all : scan.own) + other) : make_uint4(0, 0, 0, 0);
         before.x += warp_sum(sums.x), before.y += warp_sum(sums.y);
         if (in_row) {
@@ -76,19 +76,19 @@ __device__ __forceinline__ BaseSums sums_before(const AnchorScan& scan, u32 chun
 // Shared memory of a block.
 struct AnchorSums {
     u32 chunk;
-    BaseSums warps[ANCHOR_THREADS / 32], before;
+    CoarseSums warps[ANCHOR_THREADS / 32], before;
     uint2 rows[ANCHOR_CHUNK];  // inclusive sums of the codes after the first tiles of rows
 };
 
 // Call with a block. In: the code differences of the thread's consecutive tiles, 0 after the last tile. Out:
 // their codes.
-__device__ __forceinline__ void sum_base_codes(
+__device__ __forceinline__ void sum_coarse_codes(
     const Job& job, AnchorSums& shared, u32 chunk, uint2 (&codes)[ANCHORS_EACH]) {
     const AnchorScan scan(job);
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, tiles_x = (u32)job.tiles_x;
     const u32 first = chunk * ANCHOR_CHUNK, mine = threadIdx.x * ANCHORS_EACH;
     u32 x[ANCHORS_EACH];
-    BaseSums sums[ANCHORS_EACH], up_to = make_uint4(0, 0, 0, 0);
+    CoarseSums sums[ANCHORS_EACH], up_to = make_uint4(0, 0, 0, 0);
 #pragma unroll
     for (u32 i = 0; i < ANCHORS_EACH; i++) {
         x[i] = (first + mine + i) % tiles_x;
@@ -98,15 +98,16 @@ __device__ __forceinline__ void sum_base_codes(
             up_to.z += codes[i].x, up_to.w += codes[i].y;
         sums[i] = up_to;
     }
-    const BaseSums own = up_to;
-    up_to = make_uint4(sum_up_to_me(own.x), sum_up_to_me(own.y), sum_up_to_me(own.z), sum_up_to_me(own.w));
+    const CoarseSums own = up_to;
+    up_to = make_uint4(warp_inclusive_sum(own.x), warp_inclusive_sum(own.y), warp_inclusive_sum(own.z),
+        warp_inclusive_sum(own.w));
     if (lane == 31) shared.warps[warp] = up_to;
     __syncthreads();
-    BaseSums chunk_sums = make_uint4(0, 0, 0, 0),
-             add = make_uint4(up_to.x - own.x, up_to.y - own.y, up_to.z - own.z, up_to.w - own.w);
+    CoarseSums chunk_sums = make_uint4(0, 0, 0, 0),
+               add = make_uint4(up_to.x - own.x, up_to.y - own.y, up_to.z - own.z, up_to.w - own.w);
 #pragma unroll
     for (u32 w = 0; w < ANCHOR_THREADS / 32; w++) {
-        const BaseSums other = shared.warps[w];
+        const CoarseSums other = shared.warps[w];
         if (w < warp) add.x += other.x, add.y += other.y, add.z += other.z, add.w += other.w;
         chunk_sums.x += other.x, chunk_sums.y += other.y, chunk_sums.z += other.z, chunk_sums.w += other.w;
     }
@@ -124,7 +125,7 @@ __device__ __forceinline__ void sum_base_codes(
             const uint2 row = shared.rows[ANCHOR_CHUNK - 1 - behind];
             chunk_sums.z -= row.x, chunk_sums.w -= row.y;
         }
-        BaseSums before = make_uint4(0, 0, 0, 0);
+        CoarseSums before = make_uint4(0, 0, 0, 0);
         if (chunk > 0) {
             if (lane == 0) scan.say(chunk, CHUNK_OWN, chunk_sums);
             before = sums_before(scan, chunk, tiles_x);
@@ -137,7 +138,7 @@ __device__ __forceinline__ void sum_base_codes(
         }
     }
     __syncthreads();
-    const BaseSums before = shared.before;
+    const CoarseSums before = shared.before;
 #pragma unroll
     for (u32 i = 0; i < ANCHORS_EACH; i++) {
         // Subtract the sums up to the first tile of the row, if it is in the chunk.

@@ -4,22 +4,22 @@
 #include "grid/element.cuh"
 #include "grid/tiles.cuh"
 
-constexpr i32 CHOICES = 6;
+constexpr i32 INTERPOLANTS = 6;
 
 template <typename T>
-struct Kernel {
+struct Interpolant {
     T middle, side;
     bool coons;
 };
 
 template <typename T>
-__device__ __forceinline__ Kernel<T> kernel_of(u32 choice) {
+__device__ __forceinline__ Interpolant<T> interpolant_of(u32 choice) {
     const u32 k = choice < 3 ? choice : choice - 3;
-    Kernel<T> kernel;
-    kernel.middle = k == 0 ? T(0.0625) : k == 1 ? T(0.03125) : T(0);
-    kernel.side = k == 0 ? T(0.125) : T(0);
-    kernel.coons = choice >= 3;
-    return kernel;
+    Interpolant<T> interpolant;
+    interpolant.middle = k == 0 ? T(0.0625) : k == 1 ? T(0.03125) : T(0);
+    interpolant.side = k == 0 ? T(0.125) : T(0);
+    interpolant.coons = choice >= 3;
+    return interpolant;
 }
 
 // Between b and c, with outer neighbours a and d. The weighted sum of the outer differences covers three and
@@ -37,7 +37,7 @@ __device__ __forceinline__ T between(T a, T b, T c, T d, bool has_a, bool has_d,
 // Prediction along a line. `distance` is one step in the buffer, `at` the index of the vertex.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ P along(
-    const Kernel<T>& k, const P* values, i32 at, i32 distance, i32 position, i32 step, i32 last) {
+    const Interpolant<T>& k, const P* values, i32 at, i32 distance, i32 position, i32 step, i32 last) {
     bool has_a = position >= 3 * step, has_c = position + step <= last, has_d = position + 3 * step <= last;
     P b = values[at - distance];
     P a = values[has_a ? at - 3 * distance : at - distance];
@@ -62,7 +62,7 @@ struct Outer {
     T sign, weight;
 };
 template <typename T>
-__device__ __forceinline__ Outer<T> outer_of(const Kernel<T>& k, bool has_a, bool has_d) {
+__device__ __forceinline__ Outer<T> outer_of(const Interpolant<T>& k, bool has_a, bool has_d) {
     return {has_a && has_d ? T(1) : T(-1), has_a ? (has_d ? k.middle : -k.side) : has_d ? k.side : T(0)};
 }
 // Where a and d are read: offset from b in distances between b and c.
@@ -98,7 +98,7 @@ __device__ __forceinline__ P coons(P left, P right, P top, P bottom, P above, P 
 
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ P centre(
-    const Kernel<T>& k, const P* values, i32 pitch, i32 x, i32 y, i32 step, i32 last_x, i32 last_y) {
+    const Interpolant<T>& k, const P* values, i32 pitch, i32 x, i32 y, i32 step, i32 last_x, i32 last_y) {
     i32 at = y * pitch + x, dx = step, dy = step * pitch;
     if (k.coons && x + step <= last_x && y + step <= last_y) {
         P l = values[at - dx], r = values[at + dx], t = values[at - dy], b = values[at + dy];

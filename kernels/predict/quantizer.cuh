@@ -3,17 +3,21 @@
 #include "grid/element.cuh"
 #include "grid/tiles.cuh"
 
-constexpr i32 IDS = 9;
+constexpr i32 REFINEMENTS = 9;
 constexpr i32 EXACT = 9, MASKED = 10;
-constexpr i32 TAPERS = 2;
+constexpr i32 LEVEL_BOUND_SCALINGS = 2;
 
-__device__ __forceinline__ double taper_alpha(u32 taper) { return taper ? 1.5 : 1.0; }
-__device__ __forceinline__ double taper_beta(u32 taper) { return taper ? 3.0 : 1.0; }
+__device__ __forceinline__ double level_scaling_alpha(u32 level_bound_scaling) {
+    return level_bound_scaling ? 1.5 : 1.0;
+}
+__device__ __forceinline__ double level_scaling_beta(u32 level_bound_scaling) {
+    return level_bound_scaling ? 3.0 : 1.0;
+}
 
 // Bin widths and their reciprocals by level and refinement: values of T, stored as doubles.
 struct Quantizer {
-    double width[LEVELS][IDS];
-    double inverse[LEVELS][IDS];
+    double width[LEVELS][REFINEMENTS];
+    double inverse[LEVELS][REFINEMENTS];
     double accept;
 };
 
@@ -32,20 +36,20 @@ __device__ double useful_bound(double bound, T largest, bool preserve) {
 }
 
 template <typename T>
-__device__ double quantum_of(double bound, T largest) {
+__device__ double half_bin_width_of(double bound, T largest) {
     double rounding = Real<T>::ulp(largest);
     return rounding < 0.25 * bound ? bound - rounding : bound;
 }
 
 // Bin width of one level and refinement.
 template <typename T>
-__device__ void quantizer_entry(
-    double quantum, u32 taper, i32 level, i32 id, double& width, double& inverse) {
+__device__ void quantizer_entry(double half_bin_width, u32 level_bound_scaling, i32 level, i32 refinement,
+    double& width, double& inverse) {
     double factor = 1.0;
-    for (i32 l = 0; l < level; l++) factor *= taper_alpha(taper);
-    double beta = taper_beta(taper);
-    double w = 2.0 * quantum / (factor < beta ? factor : beta);
-    for (i32 k = 0; k < id; k++) w *= 0.25;
+    for (i32 l = 0; l < level; l++) factor *= level_scaling_alpha(level_bound_scaling);
+    double beta = level_scaling_beta(level_bound_scaling);
+    double w = 2.0 * half_bin_width / (factor < beta ? factor : beta);
+    for (i32 k = 0; k < refinement; k++) w *= 0.25;
     T t = (T)w;
     T i = (T)(1.0 / (double)t);
     width = (double)t;

@@ -39,8 +39,8 @@ __device__ __noinline__ u32 tune_vertex(TuneShared<T>& shared, i32 x, i32 y, P p
     const P original = value;
     const T accept = (T)q.accept;
 #pragma unroll 1
-    for (i32 id = 0; id < IDS; id++) {
-        const T w = (T)q.width[level][id], i = (T)q.inverse[level][id];
+    for (i32 refinement = 0; refinement < REFINEMENTS; refinement++) {
+        const T w = (T)q.width[level][refinement], i = (T)q.inverse[level][refinement];
         T cu, cv, ru, rv;
         bool ok = encode_residual(original.x, prediction.x, i, w, cu, ru);
         ok &= encode_residual(original.y, prediction.y, i, w, cv, rv);
@@ -48,7 +48,7 @@ __device__ __noinline__ u32 tune_vertex(TuneShared<T>& shared, i32 x, i32 y, P p
         const T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
         if (error == T(0) || error <= accept) {
             value = Real<T>::pair(ru, rv);
-            const Symbol s = symbol_of({id, (i32)cu, (i32)cv});
+            const Symbol s = symbol_of({refinement, (i32)cu, (i32)cv});
             return s.symbol == SYMBOL_ZERO
                        ? pack_count(1, 0, 0)
                        : pack_count(1, 1, s.symbol < FIRST_WITH_RAW_BITS ? 3 : 4 + s.bits);
@@ -61,7 +61,7 @@ __device__ __noinline__ u32 tune_vertex(TuneShared<T>& shared, i32 x, i32 y, P p
 // also if they equal the fill value.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ void tune_tile(const Job& job, const Control& control, const TileShape& shape,
-    u32 taper, u32 choice, TuneShared<T>& shared) {
+    u32 level_bound_scaling, u32 choice, TuneShared<T>& shared) {
     typedef Real<T> R;
     constexpr i32 ROWS = (CLOSED + TUNE_WARPS - 1) / TUNE_WARPS;
     const i32 thread = threadIdx.x, lane = thread & 31, warp = thread >> 5;
@@ -80,9 +80,10 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
         if (lane < width && y < height) rows[i] = load(lane, y);
     }
     if (thread < height && width == CLOSED) side = load(TILE, thread);
-    for (i32 e = thread; e < LEVELS * IDS; e += 32 * TUNE_WARPS)
-        quantizer_entry<T>(control.quantum, taper, e / IDS, e % IDS, shared.quantizer.width[e / IDS][e % IDS],
-            shared.quantizer.inverse[e / IDS][e % IDS]);
+    for (i32 e = thread; e < LEVELS * REFINEMENTS; e += 32 * TUNE_WARPS)
+        quantizer_entry<T>(control.half_bin_width, level_bound_scaling, e / REFINEMENTS, e % REFINEMENTS,
+            shared.quantizer.width[e / REFINEMENTS][e % REFINEMENTS],
+            shared.quantizer.inverse[e / REFINEMENTS][e % REFINEMENTS]);
     if (thread == 0) shared.quantizer.accept = control.quantizer.accept;
     if (thread < LEVELS) shared.counts[thread] = {0, 0, 0};
     const bool lossless = is_lossless(control);
@@ -114,7 +115,7 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
     }
     __syncthreads();
     // The four lattice lines meet only in the corners.
-    const Kernel<T> kernel = kernel_of<T>(choice);
+    const Interpolant<T> interpolant = interpolant_of<T>(choice);
 #pragma unroll 1
     for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
         const i32 step = 1 << level, bits = 4 - level, line = thread >> bits,
@@ -129,7 +130,7 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
             u32 packed = 0;
             if (line < 4 && (!far || across == TILE) && k <= last) {
                 const P prediction =
-                    along<T>(kernel, values, y * CLOSED + x, down ? step * CLOSED : step, k, step, last);
+                    along<T>(interpolant, values, y * CLOSED + x, down ? step * CLOSED : step, k, step, last);
                 packed = tune_vertex<T>(shared, x, y, prediction, level);
                 if (far) packed = 0;
             }
@@ -137,10 +138,10 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
         }
         __syncthreads();
     }
-    u32 kernels[ANCHOR_LEVEL];
+    u32 interpolants[ANCHOR_LEVEL];
 #pragma unroll
-    for (i32 l = 0; l < ANCHOR_LEVEL; l++) kernels[l] = choice;
-    block_interior<T, 32 * TUNE_WARPS>(values, last_x, last_y, kernels, shared.quantizer,
+    for (i32 l = 0; l < ANCHOR_LEVEL; l++) interpolants[l] = choice;
+    visit_interior_by_block<T, 32 * TUNE_WARPS>(values, last_x, last_y, interpolants, shared.quantizer,
         [&](i32 level, T, T, i32, bool active, i32 x, i32 y, P prediction) {
             add_count(shared.counts[level], active ? tune_vertex<T>(shared, x, y, prediction, level) : 0);
         });
@@ -157,34 +158,35 @@ __device__ inline u64 tune_estimate(const LevelCount& c) {
 
 // Picks the best interpolants and level scaling. Call with a warp.
 __device__ inline void decide_tuning(Control& control, u64 samples) {
-    __shared__ u64 estimates[TAPERS][CHOICES][ANCHOR_LEVEL];
+    __shared__ u64 estimates[LEVEL_BOUND_SCALINGS][INTERPOLANTS][ANCHOR_LEVEL];
     const i32 lane = threadIdx.x & 31;
-    for (i32 k = lane; k < TAPERS * CHOICES * ANCHOR_LEVEL; k += 32) {
+    for (i32 k = lane; k < LEVEL_BOUND_SCALINGS * INTERPOLANTS * ANCHOR_LEVEL; k += 32) {
         const i32 level = k % ANCHOR_LEVEL, option = k / ANCHOR_LEVEL;
-        estimates[option / CHOICES][option % CHOICES][level] =
-            tune_estimate(control.tune[option / CHOICES][option % CHOICES][level]);
+        estimates[option / INTERPOLANTS][option % INTERPOLANTS][level] =
+            tune_estimate(control.tune[option / INTERPOLANTS][option % INTERPOLANTS][level]);
     }
     __syncwarp();
     if (lane != 0) return;
     u64 best = ~0ull;
-    for (u32 taper = 0; taper < TAPERS; taper++) {
-        u32 factor = (u32)(taper_beta(taper) * 256.0), kernels[ANCHOR_LEVEL];
+    for (u32 level_bound_scaling = 0; level_bound_scaling < LEVEL_BOUND_SCALINGS; level_bound_scaling++) {
+        u32 factor = (u32)(level_scaling_beta(level_bound_scaling) * 256.0), interpolants[ANCHOR_LEVEL];
         u64 total = 2 * samples * (log2_fixed(factor) - log2_fixed(256));
         for (i32 level = 0; level < ANCHOR_LEVEL; level++) {
             u64 smallest = ~0ull;
-            for (u32 choice = 0; choice < CHOICES; choice++) {
-                const u64 size = estimates[taper][choice][level];
+            for (u32 choice = 0; choice < INTERPOLANTS; choice++) {
+                const u64 size = estimates[level_bound_scaling][choice][level];
                 if (size < smallest) {
                     smallest = size;
-                    kernels[level] = choice;
+                    interpolants[level] = choice;
                 }
             }
             total += smallest;
         }
         if (total < best) {
             best = total;
-            control.taper = taper;
-            for (i32 level = 0; level < ANCHOR_LEVEL; level++) control.kernels[level] = kernels[level];
+            control.level_bound_scaling = level_bound_scaling;
+            for (i32 level = 0; level < ANCHOR_LEVEL; level++)
+                control.interpolants[level] = interpolants[level];
         }
     }
 }

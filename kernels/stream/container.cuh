@@ -26,8 +26,8 @@ __device__ inline void write_header(
     put16(h + 6, HEADER_BYTES);
     h[12] = (u8)job.dtype, h[13] = (u8)job.mode, h[14] = (u8)job.coder, h[15] = (u8)job.predictor;
     h[16] = (u8)job.preserve, h[17] = (u8)job.bound_kind, h[18] = (u8)content;
-    h[20] = (u8)c.taper;
-    for (i32 level = 0; level < ANCHOR_LEVEL; level++) h[21 + level] = (u8)c.kernels[level];
+    h[20] = (u8)c.level_bound_scaling;
+    for (i32 level = 0; level < ANCHOR_LEVEL; level++) h[21 + level] = (u8)c.interpolants[level];
     h[26] = 2;
     h[27] = (u8)job.has_fill;
     put32(h + 28, table_bytes);
@@ -36,7 +36,7 @@ __device__ inline void write_header(
     put64(h + 48, 1);
     put_f64(h + 56, job.bound);
     put_f64(h + 64, c.bound);
-    put_f64(h + 72, c.quantum);
+    put_f64(h + 72, c.half_bin_width);
     put_f64(h + 80, job.dx);
     put_f64(h + 88, job.dy);
     put64(h + 96, c.has_fill ? c.fill[0] : 0);
@@ -96,7 +96,7 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
         most = version == ROWS_VERSION ? 0x00010101 : 0x01010101,
         left = version == ROWS_VERSION ? word ^ PREDICTOR_LORENZO << 24 : word;
     if (lane == 4) most = 0x00010102 | (version == 1 ? 8u << 24 : 0), left = word;
-    if (lane == 5) most = 0x05050500 | (TAPERS - 1), left = word;
+    if (lane == 5) most = 0x05050500 | (LEVEL_BOUND_SCALINGS - 1), left = word;
     if (lane == 6) most = version == 1 ? 0x00000505 : 0x01000505, left = word ^ 2 << 16;
     if (lane == 12) left = word ^ 1;
     if (lane == 13) left = word;

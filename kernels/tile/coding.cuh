@@ -2,14 +2,14 @@
 #pragma once
 #include "grid/tiles.cuh"
 
-constexpr u32 CLASSES = 8;
+constexpr u32 ACTIVITIES = 8;
 
 // Mask states: whether no, all or some vertices are zero, and likewise filled. Packed as 3 * zero + fill.
 enum : u32 { MASK_NONE = 0, MASK_ALL = 1, MASK_SOME = 2 };
 constexpr u32 ALL_ZERO = 3 * MASK_ALL + MASK_NONE;  // all vertices are zero
 
-__device__ __forceinline__ constexpr bool has_codes(u32 mode) {
-    return mode / 3 != MASK_ALL && mode % 3 != MASK_ALL;
+__device__ __forceinline__ constexpr bool has_codes(u32 mask_state) {
+    return mask_state / 3 != MASK_ALL && mask_state % 3 != MASK_ALL;
 }
 // True if the zero mask (plane 0) or the fill mask (plane 1) is coded as a list.
 __device__ __forceinline__ bool has_mask_list(u32 states, i32 plane) {
@@ -18,15 +18,15 @@ __device__ __forceinline__ bool has_mask_list(u32 states, i32 plane) {
 
 // Info word: mask states, ALL_CODED, bound shift, and the activities of the three blocks.
 constexpr u32 ALL_CODED = 16;
-__device__ __forceinline__ u32 mode_in(u32 info) { return info & 15; }
+__device__ __forceinline__ u32 mask_state_in(u32 info) { return info & 15; }
 
 // Activity of a block: 0 coarse, 1 middle, 2 fine.
-__device__ __forceinline__ u32 class_in(u32 info, i32 block) { return info >> (8 + 8 * block) & 255; }
+__device__ __forceinline__ u32 activity_in(u32 info, i32 block) { return info >> (8 + 8 * block) & 255; }
 
-__device__ __forceinline__ u32 class_of(u32 cost, u32 active) {
+__device__ __forceinline__ u32 activity_of(u32 cost, u32 active) {
     if (cost == 0) return 0;
     u32 density = (u32)((u64)cost * 64 / active);
     if (density == 0) density = 1;
     u32 c = 1 + (31 - __clz(density));
-    return c < CLASSES - 1 ? c : CLASSES - 1;
+    return c < ACTIVITIES - 1 ? c : ACTIVITIES - 1;
 }

@@ -6,20 +6,20 @@
 
 // Code of a vertex and its error, returned by value so that the callers' variables stay in registers.
 template <typename T>
-struct Coded {
+struct CodeWithError {
     Code code;
     T error;
 };
 
-// Tries the refinements in order and skips the same ones as the twin. `limit` counts only if `tight`.
+// Tries the refinements in order and skips the same ones as the twin. `vertex_bound` counts only if `constrained`.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ Coded<T> tight_vertex(
-    Patch<T> patch, i32 x, i32 y, P prediction, i32 level, Constraints<T> constraints, bool tight, T limit) {
+__device__ __noinline__ CodeWithError<T> constrained_vertex(TileWindow<T> window, i32 x, i32 y, P prediction,
+    i32 level, Constraints<T> constraints, bool constrained, T vertex_bound) {
     const Quantizer& q = constraints.control->quantizer;
-    P original = patch.values[y * patch.pitch + x];
-    i32 id = 0;
-    while (id < IDS) {
-        T width = (T)q.width[level][id], inverse = (T)q.inverse[level][id];
+    P original = window.values[y * window.pitch + x];
+    i32 refinement = 0;
+    while (refinement < REFINEMENTS) {
+        T width = (T)q.width[level][refinement], inverse = (T)q.inverse[level][refinement];
         T cu, cv, ru, rv;
         bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
         ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
@@ -28,29 +28,31 @@ __device__ __noinline__ Coded<T> tight_vertex(
         T error = ev > eu ? ev : eu;
         bool passes = error == T(0) ||
                       (error <= constraints.accept &&
-                          (!tight || (error < limit && (!constraints.speculative ||
-                                                           keeps_signatures(patch, x, y,
+                          (!constrained ||
+                              (error < vertex_bound && (!constraints.speculative ||
+                                                           keeps_signatures(window, x, y,
                                                                Real<T>::pair(ru, rv), constraints.rule)))));
         if (passes) {
-            patch.values[y * patch.pitch + x] = Real<T>::pair(ru, rv);
-            return {{id, (i32)cu, (i32)cv}, error};
+            window.values[y * window.pitch + x] = Real<T>::pair(ru, rv);
+            return {{refinement, (i32)cu, (i32)cv}, error};
         }
-        if (id == 0 && tight && !constraints.speculative) {
+        if (refinement == 0 && constrained && !constraints.speculative) {
             i32 certain = 1;
-            while (certain < IDS && T(0.5) * (T)q.width[level][certain] > limit) certain++;
-            id = certain > 2 ? certain - 2 : 0;
+            while (certain < REFINEMENTS && T(0.5) * (T)q.width[level][certain] > vertex_bound) certain++;
+            refinement = certain > 2 ? certain - 2 : 0;
         }
-        id++;
+        refinement++;
     }
     return {{EXACT, 0, 0}, T(0)};
 }
 
-// Codes a vertex that is neither masked nor missing. `tight`: obey `limit`, and in the speculative mode keep
+// Codes a vertex that is neither masked nor missing. `constrained`: obey the bound, and in the speculative mode keep
 // the signatures.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ Code code_vertex(const Patch<T>& patch, i32 x, i32 y, P prediction, i32 level,
-    T width, T inverse, const Constraints<T>& constraints, bool tight, T limit, T& max_error, u32& exact) {
-    P original = patch.values[y * patch.pitch + x];
+__device__ __forceinline__ Code code_vertex(const TileWindow<T>& window, i32 x, i32 y, P prediction,
+    i32 level, T width, T inverse, const Constraints<T>& constraints, bool constrained, T vertex_bound,
+    T& max_error, u32& exact) {
+    P original = window.values[y * window.pitch + x];
     T cu, cv, ru, rv;
     bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
     ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
@@ -58,20 +60,21 @@ __device__ __forceinline__ Code code_vertex(const Patch<T>& patch, i32 x, i32 y,
     if (ok) {
         T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
         bool passes = error <= constraints.accept;
-        if (passes && tight)
-            passes = error < limit &&
-                     (!constraints.speculative || stays_one_sided<T>(patch, x, y, Real<T>::pair(ru, rv)));
+        if (passes && constrained)
+            passes = error < vertex_bound &&
+                     (!constraints.speculative || stays_one_sided<T>(window, x, y, Real<T>::pair(ru, rv)));
         if (passes) {
-            patch.values[y * patch.pitch + x] = Real<T>::pair(ru, rv);
+            window.values[y * window.pitch + x] = Real<T>::pair(ru, rv);
             code = {0, (i32)cu, (i32)cv};
         } else {
-            const Coded<T> coded = tight_vertex<T>(patch, x, y, prediction, level, constraints, tight, limit);
+            const CodeWithError<T> coded = constrained_vertex<T>(
+                window, x, y, prediction, level, constraints, constrained, vertex_bound);
             code = coded.code;
             error = coded.error;
         }
         max_error = Real<T>::high(max_error, error);
     }
-    exact += code.id == EXACT;
+    exact += code.refinement == EXACT;
     return code;
 }
 
@@ -91,7 +94,7 @@ __device__ __forceinline__ void expect_largest_error(const Control& control, Lar
 
 // Adds the statistics of a warp to those of the call. `known`: bits of the largest error at an earlier time.
 template <typename T>
-__device__ __forceinline__ void report_tally(
+__device__ __forceinline__ void report_stats(
     Control& control, u32 exact, u32 critical, T max_error, u64 known) {
     exact = warp_sum(exact);
     critical = warp_sum(critical);
@@ -104,6 +107,6 @@ __device__ __forceinline__ void report_tally(
     }
 }
 template <typename T>
-__device__ __forceinline__ void report_tally(Control& control, u32 exact, u32 critical, T max_error) {
-    report_tally<T>(control, exact, critical, max_error, *(volatile u64*)&control.max_error.bits);
+__device__ __forceinline__ void report_stats(Control& control, u32 exact, u32 critical, T max_error) {
+    report_stats<T>(control, exact, critical, max_error, *(volatile u64*)&control.max_error.bits);
 }

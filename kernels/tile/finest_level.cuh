@@ -18,12 +18,13 @@ __device__ __forceinline__ T blend(
 // prediction) for column i and row j of a phase. begin(j) and end(j) enclose a turn: phase 0 of row j + 2,
 // phases 1 and 2 of row j. A missing outer neighbour is replaced as in `between`.
 template <typename T, typename Begin, typename Put, typename End>
-__device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Begin begin, Put put, End end) {
+__device__ __forceinline__ void finest_level_coded(
+    const Lattice<T>& s, u32 choice, Begin begin, Put put, End end) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & (HALF - 1);
-    const Kernel<T> kernel = kernel_of<T>(choice);
+    const Interpolant<T> interpolant = interpolant_of<T>(choice);
     const bool has_left = lane > 0, has_right = lane < HALF - 1;
-    const T weight_x = has_left && has_right ? kernel.middle : kernel.side;
+    const T weight_x = has_left && has_right ? interpolant.middle : interpolant.side;
     const i32 left = has_left ? -1 : 0, right = has_right ? 2 : 1;
     auto across = [&](i32 j, P b) -> P {
         const P* e = s.even + j * EVEN + lane;
@@ -40,7 +41,7 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Be
     for (i32 j = 0; j < HALF; j++) {
         begin(j);
         const bool has_above = j > 0, has_below = j < HALF - 1;
-        const T weight_y = has_above && has_below ? kernel.middle : kernel.side;
+        const T weight_y = has_above && has_below ? interpolant.middle : interpolant.side;
         e3 = e2;
         o3 = o2;
         if (has_below) {
@@ -59,7 +60,7 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Be
             Real<T>::pair(__shfl_down_sync(FULL, here.x, 1, HALF), __shfl_down_sync(FULL, here.y, 1, HALF));
         if (!has_right) next = s.odd[RIGHT][j];
         P centre;
-        if (kernel.coons) {
+        if (interpolant.coons) {
             const P tr = s.even[j * EVEN + lane + 1], br = s.even[(j + 1) * EVEN + lane + 1];
             centre = Real<T>::pair((T(0.5) * (here.x + next.x) + T(0.5) * (o1.x + o2.x)) -
                                        T(0.25) * ((e1.x + tr.x) + (e2.x + br.x)),
@@ -95,12 +96,12 @@ __device__ __forceinline__ void lattice_fine(const Lattice<T>& s, u32 choice, Be
 // prediction) for column i and row j of a phase, and row(j, a, b, c, d) with the vertices (2 i, 2 j), (2 i +
 // 1, 2 j), (2 i, 2 j + 1), (2 i + 1, 2 j + 1).
 template <typename T, bool COONS, typename Put, typename Row>
-__device__ __forceinline__ void restored_rows(
-    const Lattice<T>& s, const Kernel<T>& kernel, Put put, Row row) {
+__device__ __forceinline__ void finest_level_decoded(
+    const Lattice<T>& s, const Interpolant<T>& interpolant, Put put, Row row) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & (HALF - 1);
     const bool has_left = lane > 0, has_right = lane < HALF - 1;
-    const Outer<T> outer_x = outer_of<T>(kernel, has_left, has_right);
+    const Outer<T> outer_x = outer_of<T>(interpolant, has_left, has_right);
     const P *even = s.even + lane, *outer_a = even + outer_left(has_left, has_right),
             *outer_d = even + outer_right(has_left, has_right);
     const P* end = s.odd[has_left ? RIGHT : LEFT];
@@ -128,7 +129,7 @@ __device__ __forceinline__ void restored_rows(
             o3 = j + 2 < HALF ? put(0, j + 2, across(2, e3, right, sum3)) : s.odd[BOTTOM][lane];
         }
         // Even column, odd row; in the first column the vertex belongs to the lattice line.
-        const T weight = has_above && has_below ? kernel.middle : kernel.side;
+        const T weight = has_above && has_below ? interpolant.middle : interpolant.side;
         P here = put(1, j,
             Real<T>::pair(T(0.5) * (e1.x + e2.x) + weight * (fall2.x - fall0.x),
                 T(0.5) * (e1.y + e2.y) + weight * (fall2.y - fall0.y)));
@@ -148,7 +149,7 @@ __device__ __forceinline__ void restored_rows(
             if (!has_left) before = next;
             if (!has_right) after = here;
             centre = half_sum<T>(predict<T>(outer_x, before, here, next, after),
-                predict<T>(outer_of<T>(kernel, has_above, has_below), o0, o1, o2, o3));
+                predict<T>(outer_of<T>(interpolant, has_above, has_below), o0, o1, o2, o3));
         }
         centre = put(2, j, centre);
         row(j, e1, o1, here, centre);

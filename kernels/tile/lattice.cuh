@@ -19,7 +19,7 @@ struct Lattice {
 // Visits the vertices of the sides from coarse to fine: value = visit(side, level, number, prediction, value
 // so far). Vertex i of the n vertices of a level has the number n + i.
 template <typename T, typename Visit>
-__device__ __forceinline__ void restored_sides(Lattice<T>& s, const u32* kernels, Visit visit) {
+__device__ __forceinline__ void lattice_sides(Lattice<T>& s, const u32* interpolants, Visit visit) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & (HALF - 1);
     {
@@ -31,21 +31,21 @@ __device__ __forceinline__ void restored_sides(Lattice<T>& s, const u32* kernels
 #pragma unroll 1
         for (i32 level = ANCHOR_LEVEL - 1; level > 0; level--) {
             const i32 n = HALF >> level, between = distance << level, half = distance << (level - 1);
-            const Kernel<T> kernel = kernel_of<T>(kernels[level]);
+            const Interpolant<T> interpolant = interpolant_of<T>(interpolants[level]);
 #pragma unroll 1
             for (i32 i = lane % SIDES; i < n; i += SIDES) {
                 const bool has_a = i > 0, has_d = i < n - 1;
                 P* const before = line + i * between;
-                const P prediction =
-                    predict<T>(outer_of<T>(kernel, has_a, has_d), before[outer_left(has_a, has_d) * between],
-                        before[0], before[between], before[outer_right(has_a, has_d) * between]);
+                const P prediction = predict<T>(outer_of<T>(interpolant, has_a, has_d),
+                    before[outer_left(has_a, has_d) * between], before[0], before[between],
+                    before[outer_right(has_a, has_d) * between]);
                 before[half] = visit(side, level, n + i, prediction, before[half]);
             }
             __syncwarp();
         }
     }
     const bool has_a = lane > 0, has_d = lane < HALF - 1;
-    const Outer<T> outer = outer_of<T>(kernel_of<T>(kernels[0]), has_a, has_d);
+    const Outer<T> outer = outer_of<T>(interpolant_of<T>(interpolants[0]), has_a, has_d);
     const i32 left = outer_left(has_a, has_d), right = outer_right(has_a, has_d);
 #pragma unroll 1
     for (i32 side = TOP; side < SIDES; side++) {
@@ -61,15 +61,15 @@ __device__ __forceinline__ void restored_sides(Lattice<T>& s, const u32* kernels
 
 // Visits the inner vertices with even coordinates: value = visit(level, position, prediction, value so far).
 template <typename T, typename Visit>
-__device__ __forceinline__ void restored_even(Lattice<T>& s, const u32* kernels, Visit visit) {
+__device__ __forceinline__ void lattice_even(Lattice<T>& s, const u32* interpolants, Visit visit) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & (HALF - 1);
 #pragma unroll 1
     for (i32 level = ANCHOR_LEVEL - 1; level > 0; level--) {
         const i32 bits = 4 - level, step = 1 << (level - 1), n = 1 << bits, count = n * n, i = lane & (n - 1);
         const bool has_a = i > 0, has_d = i < n - 1;
-        const Kernel<T> kernel = kernel_of<T>(kernels[level]);
-        const Outer<T> outer = outer_of<T>(kernel, has_a, has_d);
+        const Interpolant<T> interpolant = interpolant_of<T>(interpolants[level]);
+        const Outer<T> outer = outer_of<T>(interpolant, has_a, has_d);
         const i32 left = outer_left(has_a, has_d), right = outer_right(has_a, has_d);
         // Half of the lanes take the vertices on rows, the other half those on columns: both depend on
         // coarser vertices only. Those of level 4 lie on lattice lines. `along` is the step between vertices
@@ -100,14 +100,14 @@ __device__ __forceinline__ void restored_even(Lattice<T>& s, const u32* kernels,
                 const P *const above = here - down, *const below = here + down;
                 const P l = here[-step], r = here[step], t = *above, b = *below;
                 P prediction;
-                if (kernel.coons) {
+                if (interpolant.coons) {
                     prediction = coons<T>(l, r, t, b, pair_sum<T>(above[-step], above[step]),
                         pair_sum<T>(below[-step], below[step]));
                 } else {
                     const bool has_above = k > 0, has_below = k < n - 1;
                     const P x =
                         predict<T>(outer, here[(2 * left - 1) * step], l, r, here[(2 * right - 1) * step]);
-                    const P y = predict<T>(outer_of<T>(kernel, has_above, has_below),
+                    const P y = predict<T>(outer_of<T>(interpolant, has_above, has_below),
                         here[(2 * outer_left(has_above, has_below) - 1) * down], t, b,
                         here[(2 * outer_right(has_above, has_below) - 1) * down]);
                     prediction = half_sum<T>(x, y);

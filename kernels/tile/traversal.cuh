@@ -7,8 +7,8 @@
 // By a warp: visit(level, width, inverse, position, x, y, prediction). Loops are not unrolled: the code must
 // stay in the instruction cache.
 template <typename T, typename Visit>
-__device__ __forceinline__ void interior(typename Real<T>::Pair* values, i32 last_x, i32 last_y,
-    const u32* kernels, const Quantizer& quantizer, Visit visit) {
+__device__ __forceinline__ void visit_interior(typename Real<T>::Pair* values, i32 last_x, i32 last_y,
+    const u32* interpolants, const Quantizer& quantizer, Visit visit) {
     typedef typename Real<T>::Pair P;
     const i32 lane = threadIdx.x & 31;
     const i32 inner_x = last_x < TILE - 1 ? last_x : TILE - 1,
@@ -16,7 +16,7 @@ __device__ __forceinline__ void interior(typename Real<T>::Pair* values, i32 las
 #pragma unroll 1
     for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
         const i32 step = 1 << level, n = 16 >> level, count = n * n;
-        const Kernel<T> kernel = kernel_of<T>(kernels[level]);
+        const Interpolant<T> interpolant = interpolant_of<T>(interpolants[level]);
         const T width = (T)quantizer.width[level][0], inverse = (T)quantizer.inverse[level][0];
         // At level 4 the vertices of phases 0 and 1 lie on lattice lines.
 #pragma unroll 1
@@ -28,10 +28,10 @@ __device__ __forceinline__ void interior(typename Real<T>::Pair* values, i32 las
                 if (!(k < count && x > 0 && y > 0 && x <= inner_x && y <= inner_y)) continue;
                 P prediction;
                 if (phase == 2) {
-                    prediction = centre<T>(kernel, values, CLOSED, x, y, step, last_x, last_y);
+                    prediction = centre<T>(interpolant, values, CLOSED, x, y, step, last_x, last_y);
                 } else {
                     const bool across = phase == 0;
-                    prediction = along<T>(kernel, values, y * CLOSED + x, across ? step : step * CLOSED,
+                    prediction = along<T>(interpolant, values, y * CLOSED + x, across ? step : step * CLOSED,
                         across ? x : y, step, across ? last_x : last_y);
                 }
                 visit(level, width, inverse, count * (1 + phase) + k, x, y, prediction);
@@ -45,8 +45,8 @@ __device__ __forceinline__ void interior(typename Real<T>::Pair* values, i32 las
 // 0 and 1 depend on coarser vertices only and share triangles only at the finest level: above it they go
 // together.
 template <typename T, i32 THREADS, typename Visit>
-__device__ __forceinline__ void block_interior(typename Real<T>::Pair* values, i32 last_x, i32 last_y,
-    const u32* kernels, const Quantizer& quantizer, Visit visit) {
+__device__ __forceinline__ void visit_interior_by_block(typename Real<T>::Pair* values, i32 last_x,
+    i32 last_y, const u32* interpolants, const Quantizer& quantizer, Visit visit) {
     typedef typename Real<T>::Pair P;
     const i32 thread = threadIdx.x;
     const i32 inner_x = last_x < TILE - 1 ? last_x : TILE - 1,
@@ -54,7 +54,7 @@ __device__ __forceinline__ void block_interior(typename Real<T>::Pair* values, i
 #pragma unroll 1
     for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
         const i32 step = 1 << level, n = 16 >> level, count = n * n;
-        const Kernel<T> kernel = kernel_of<T>(kernels[level]);
+        const Interpolant<T> interpolant = interpolant_of<T>(interpolants[level]);
         const T width = (T)quantizer.width[level][0], inverse = (T)quantizer.inverse[level][0];
         // At level 4 the vertices of phases 0 and 1 lie on lattice lines.
         i32 start = level == 4 ? 2 * count : 0;
@@ -71,17 +71,17 @@ __device__ __forceinline__ void block_interior(typename Real<T>::Pair* values, i
                 P prediction = Real<T>::pair(T(0), T(0));
                 if (active) {
                     if (centres) {
-                        prediction = centre<T>(kernel, values, CLOSED, x, y, step, last_x, last_y);
+                        prediction = centre<T>(interpolant, values, CLOSED, x, y, step, last_x, last_y);
                     } else {
                         const bool across = phase == 0;
-                        prediction = along<T>(kernel, values, y * CLOSED + x, across ? step : step * CLOSED,
-                            across ? x : y, step, across ? last_x : last_y);
+                        prediction = along<T>(interpolant, values, y * CLOSED + x,
+                            across ? step : step * CLOSED, across ? x : y, step, across ? last_x : last_y);
                     }
                 }
                 visit(level, width, inverse, count + m, active, x, y, prediction);
             }
             start = end;
-            // Coarse levels fit into the first warp.
+            // Coarse levels fit into warp 0.
             if (level < 2 || (level == 2 && centres))
                 __syncthreads();
             else

@@ -29,7 +29,7 @@ __device__ __forceinline__ Constraints<T> constraints_of(const Job& job, const C
 
 // Vertices in shared or local memory. Bit x of a row of `missing` is column x.
 template <typename T>
-struct Patch {
+struct TileWindow {
     typename Real<T>::Pair* values;
     i32 pitch, width, height;
     const u32* missing;  // [height][words], null if the field has no missing vertices
@@ -37,11 +37,11 @@ struct Patch {
 };
 
 template <typename T>
-__device__ __forceinline__ Corners<T> corner_values(const Patch<T>& patch, i32 x, i32 y, i32 triangle) {
+__device__ __forceinline__ Corners<T> corner_values(const TileWindow<T>& window, i32 x, i32 y, i32 triangle) {
     Corners<T> p;
 #pragma unroll
     for (i32 k = 0; k < 3; k++) {
-        auto value = patch.values[(y + corner_y(triangle, k)) * patch.pitch + x + corner_x(triangle, k)];
+        auto value = window.values[(y + corner_y(triangle, k)) * window.pitch + x + corner_x(triangle, k)];
         p.u[k] = value.x;
         p.v[k] = value.y;
     }
@@ -67,13 +67,13 @@ __device__ __forceinline__ bool has_filled(const Corners<T>& p, u64 fill) {
 // Bound of a vertex on the border of the grid from pinned sides and from triangles that reach into the halo;
 // the maximum of T without either.
 template <typename T>
-__device__ __noinline__ T border_limit(
+__device__ __noinline__ T border_bound(
     const Job& job, const Constraints<T>& constraints, long long x, long long y) {
     u32 around =
         sides_at(job, x - 1, y) | sides_at(job, x + 1, y) | sides_at(job, x, y - 1) | sides_at(job, x, y + 1);
-    T limit = Real<T>::MAX;
+    T vertex_bound = Real<T>::MAX;
     if (around & job.pin) return T(0);
-    if (!constraints.preserve) return limit;
+    if (!constraints.preserve) return vertex_bound;
     for (i32 k = 0; k < 6; k++) {
         long long cx = x + incident_x(k), cy = y + incident_y(k);
         i32 triangle = incident_triangle(k);
@@ -90,28 +90,28 @@ __device__ __noinline__ T border_limit(
                 *vertex_at<T>(job.v, job.v_layout, cx + corner_x(triangle, c), cy + corner_y(triangle, c));
         }
         if (!(axis_distance(p) > constraints.bound_up) && !has_filled(p, job.fill)) {
-            T b = triangle_bound(p, triangle, constraints.rule, constraints.bound).limit;
-            if (b < limit) limit = b;
+            T b = triangle_bound(p, triangle, constraints.rule, constraints.bound).vertex_bound;
+            if (b < vertex_bound) vertex_bound = b;
         }
     }
-    return limit;
+    return vertex_bound;
 }
 
 // True if triangle k around a vertex keeps its signature when the vertex moves to `candidate`.
 template <typename T>
 __device__ __forceinline__ bool keeps_signature(
-    const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate, const Rule& rule, i32 k) {
+    const TileWindow<T>& window, i32 x, i32 y, typename Real<T>::Pair candidate, const Rule& rule, i32 k) {
     const i32 cx = x + incident_x(k), cy = y + incident_y(k), triangle = incident_triangle(k);
-    if (cx < 0 || cy < 0 || cx + 1 >= patch.width || cy + 1 >= patch.height) return true;
-    if (patch.missing) {
+    if (cx < 0 || cy < 0 || cx + 1 >= window.width || cy + 1 >= window.height) return true;
+    if (window.missing) {
         bool skip = false;
         for (i32 c = 0; c < 3; c++) {
             i32 px = cx + corner_x(triangle, c), py = cy + corner_y(triangle, c);
-            skip |= patch.missing[py * patch.words + (px >> 5)] >> (px & 31) & 1;
+            skip |= window.missing[py * window.words + (px >> 5)] >> (px & 31) & 1;
         }
         if (skip) return true;
     }
-    Corners<T> before = corner_values(patch, cx, cy, triangle), after = before;
+    Corners<T> before = corner_values(window, cx, cy, triangle), after = before;
 #pragma unroll
     for (i32 c = 0; c < 3; c++) {
         if (cx + corner_x(triangle, c) == x && cy + corner_y(triangle, c) == y) {
@@ -125,9 +125,9 @@ __device__ __forceinline__ bool keeps_signature(
 
 template <typename T>
 __device__ bool keeps_signatures(
-    const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate, const Rule& rule) {
+    const TileWindow<T>& window, i32 x, i32 y, typename Real<T>::Pair candidate, const Rule& rule) {
     for (i32 k = 0; k < 6; k++)
-        if (!keeps_signature(patch, x, y, candidate, rule, k)) return false;
+        if (!keeps_signature(window, x, y, candidate, rule, k)) return false;
     return true;
 }
 
@@ -141,9 +141,9 @@ __device__ __forceinline__ u32 half_planes(typename Real<T>::Pair p) {
 // can change.
 template <typename T>
 __device__ __forceinline__ bool stays_one_sided(
-    const Patch<T>& patch, i32 x, i32 y, typename Real<T>::Pair candidate) {
-    if (x == 0 || y == 0 || x + 1 >= patch.width || y + 1 >= patch.height) return false;
-    const auto* at = patch.values + y * patch.pitch + x;
+    const TileWindow<T>& window, i32 x, i32 y, typename Real<T>::Pair candidate) {
+    if (x == 0 || y == 0 || x + 1 >= window.width || y + 1 >= window.height) return false;
+    const auto* at = window.values + y * window.pitch + x;
     const u32 both = half_planes<T>(at[0]) & half_planes<T>(candidate);
     const u32 first = half_planes<T>(at[1]);
     u32 before = first;
@@ -152,11 +152,11 @@ __device__ __forceinline__ bool stays_one_sided(
         one_sided &= (before & planes & both) != 0;
         before = planes;
     };
-    next(half_planes<T>(at[patch.pitch + 1]));
-    next(half_planes<T>(at[patch.pitch]));
+    next(half_planes<T>(at[window.pitch + 1]));
+    next(half_planes<T>(at[window.pitch]));
     next(half_planes<T>(at[-1]));
-    next(half_planes<T>(at[-patch.pitch - 1]));
-    next(half_planes<T>(at[-patch.pitch]));
+    next(half_planes<T>(at[-window.pitch - 1]));
+    next(half_planes<T>(at[-window.pitch]));
     next(first);
     return one_sided;
 }

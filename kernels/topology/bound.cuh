@@ -193,7 +193,7 @@ __device__ __forceinline__ bool is_inside(const Corners<T>& p) {
 
 template <typename T>
 struct TriangleBound {
-    T limit;
+    T vertex_bound;
     bool inside;  // the origin lies inside
 };
 
@@ -219,18 +219,19 @@ __device__ __forceinline__ TriangleBound<T> ladder_bound(
 }
 
 // Chooses the bound of a triangle of finite vertices: by the distance of its hull, by the ladder, or none.
-enum class Bounded { BY_HULL, BY_LADDER, NOT };
+enum class BoundSource { BY_HULL, BY_LADDER, NOT };
 template <typename T>
-__device__ __forceinline__ Bounded bounded(const Corners<T>& p, const Determinants& d, T axis) {
-    if (axis > T(0)) return Bounded::BY_HULL;
+__device__ __forceinline__ BoundSource bound_source(const Corners<T>& p, const Determinants& d, T axis) {
+    if (axis > T(0)) return BoundSource::BY_HULL;
     const double* const m = d.m;
     if ((m[0] < 0.0 || m[1] < 0.0 || m[2] < 0.0) && (m[0] > 0.0 || m[1] > 0.0 || m[2] > 0.0))
-        return Bounded::BY_HULL;
+        return BoundSource::BY_HULL;
     i32 s[3];
     signs_of(d, p, s);
     const u32 k = kind(p, s);
-    if (k == OUT) return Bounded::BY_HULL;
-    return k == TIE && pinned(p, 0) && pinned(p, 1) && pinned(p, 2) ? Bounded::NOT : Bounded::BY_LADDER;
+    if (k == OUT) return BoundSource::BY_HULL;
+    return k == TIE && pinned(p, 0) && pinned(p, 1) && pinned(p, 2) ? BoundSource::NOT
+                                                                    : BoundSource::BY_LADDER;
 }
 
 template <typename T>
@@ -239,8 +240,8 @@ __device__ __noinline__ TriangleBound<T> triangle_bound(Corners<T> p, i32 triang
     const T axis = axis_distance(p);
     if (axis > T(0) && (double)axis >= eps) return {axis, false};
     const Determinants d = determinants(p);
-    const Bounded by = bounded(p, d, axis);
-    if (by == Bounded::BY_HULL) return {hull_bound(p, d, axis), false};
-    if (by == Bounded::NOT) return {Real<T>::MAX, false};
+    const BoundSource by = bound_source(p, d, axis);
+    if (by == BoundSource::BY_HULL) return {hull_bound(p, d, axis), false};
+    if (by == BoundSource::NOT) return {Real<T>::MAX, false};
     return ladder_bound(p, triangle, rule, eps);
 }

@@ -286,27 +286,27 @@ void compress(const Job& job) {
     RUN(limits, FEW, 64);
     RUN(bounds, FEW, 128);
     if (job.predictor == PREDICTOR_HIERARCHICAL) {
-        const unsigned plain_warps = job.dtype ? WHOLE_WARPS<double, false> : WHOLE_WARPS<float, false>;
+        const unsigned plain_warps = job.dtype ? INTERIOR_WARPS<double, false> : INTERIOR_WARPS<float, false>;
         RUN(anchors, (tiles + 127) / 128, 128);
         const bool signatures = job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
         if (signatures) RUN(across, FEW, 128);
         RUN(plain, (tiles + 2 * plain_warps - 1) / (2 * plain_warps), 32 * plain_warps);
         if (signatures) {
             RUN(down, FEW, 128);
-            RUN(speculative, FEW, 32 * OTHER_WARPS);
+            RUN(speculative, FEW, 32 * BORDER_WARPS);
         } else {
-            RUN(others, FEW, 32 * OTHER_WARPS);
+            RUN(others, FEW, 32 * BORDER_WARPS);
         }
-        RUN(tight, FEW, 32 * (job.dtype ? WHOLE_WARPS<double, true> : WHOLE_WARPS<float, true>));
+        RUN(tight, FEW, 32 * (job.dtype ? INTERIOR_WARPS<double, true> : INTERIOR_WARPS<float, true>));
     } else {
-        RUN(lorenzo_plain, (tiles + 4 * LORENZO_PLAIN_WARPS - 1) / (4 * LORENZO_PLAIN_WARPS),
-            32 * LORENZO_PLAIN_WARPS);
-        RUN(lorenzo_tight, (tiles + 4 * LORENZO_PLAIN_WARPS - 1) / (4 * LORENZO_PLAIN_WARPS),
-            32 * LORENZO_PLAIN_WARPS);
-        RUN(lorenzo_others, FEW, 32 * LORENZO_WARPS);
+        RUN(lorenzo_plain, (tiles + 4 * LORENZO_INTERIOR_WARPS - 1) / (4 * LORENZO_INTERIOR_WARPS),
+            32 * LORENZO_INTERIOR_WARPS);
+        RUN(lorenzo_tight, (tiles + 4 * LORENZO_INTERIOR_WARPS - 1) / (4 * LORENZO_INTERIOR_WARPS),
+            32 * LORENZO_INTERIOR_WARPS);
+        RUN(lorenzo_others, FEW, 32 * LORENZO_BORDER_WARPS);
     }
     if (job.predictor == PREDICTOR_HIERARCHICAL)
-        RUN(collect, FEW, 32 * COLLECT_WARPS);
+        RUN(collect, FEW, 32 * COUNT_WARPS);
     else
         RUN(lorenzo_count, FEW, 32 * ROW_COUNT_WARPS);
     if (job.coder == CODER_ANS) {
@@ -322,32 +322,32 @@ void compress(const Job& job) {
         else
             RUN(encode_lorenzo_huffman, FEW, 32 * ROW_CODE_WARPS);
     }
-    RUN(gather, FEW, 32 * GATHER_WARPS);
+    RUN(gather, FEW, 32 * ASSEMBLE_WARPS);
 }
 
 void decompress(const Job& job) {
     const uint64_t tiles = job.tiles();
     RUN(begin, FEW, 256);
-    RUN(open, TABLES + 1 + FEW, OPEN_THREADS);
+    RUN(open, TABLES + 1 + FEW, PARSE_THREADS);
     RUN(check, FEW, 256);
     RUN(decode, FEW, 32 * DECODE_WARPS);
     RUN(decode_huffman, FEW, 32 * DECODE_WARPS);
-    const uint64_t blocks = (tiles + 4 * LORENZO_RESTORE_WARPS - 1) / (4 * LORENZO_RESTORE_WARPS);
-    if (job.predictor == PREDICTOR_LORENZO) RUN(lorenzo_restore, blocks, 32 * LORENZO_RESTORE_WARPS);
+    const uint64_t blocks = (tiles + 4 * LORENZO_RECONSTRUCT_WARPS - 1) / (4 * LORENZO_RECONSTRUCT_WARPS);
+    if (job.predictor == PREDICTOR_LORENZO) RUN(lorenzo_restore, blocks, 32 * LORENZO_RECONSTRUCT_WARPS);
     RUN(anchor_values, (tiles + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK + 1, ANCHOR_THREADS);
     RUN(restore_others, FEW, 64);
     if (job.predictor == PREDICTOR_LORENZO) return;
     RUN(restore, (tiles + 3) / 4, 64);
-    RUN(lorenzo_restore, blocks, 32 * LORENZO_RESTORE_WARPS);
+    RUN(lorenzo_restore, blocks, 32 * LORENZO_RECONSTRUCT_WARPS);
 }
 
 // ---- Looking back over chunks that are not done
 // ----------------------------------------------------------------
 
-std::vector<BaseSums> found;
+std::vector<CoarseSums> found;
 
 void look_back(const Job job) {
-    const BaseSums sums = sums_before(AnchorScan(job), blockIdx.x, (u32)job.tiles_x);
+    const CoarseSums sums = sums_before(AnchorScan(job), blockIdx.x, (u32)job.tiles_x);
     if (threadIdx.x == 0) found[blockIdx.x] = sums;
 }
 
@@ -363,12 +363,12 @@ bool looks_back(uint64_t seed) {
     job.tiles_y = ((uint64_t)chunks * ANCHOR_CHUNK + job.tiles_x - 1) / job.tiles_x;
     job.anchor_scan = fenced_as<u32>((job.tiles() + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK * 36);
     const AnchorScan scan(job);
-    std::vector<BaseSums> before;
-    BaseSums all = make_uint4(0, 0, 0, 0);
+    std::vector<CoarseSums> before;
+    CoarseSums all = make_uint4(0, 0, 0, 0);
     const u32 known = 1 + random() % 64;
     for (u32 chunk = 0; chunk < chunks; chunk++) {
         before.push_back(all);
-        BaseSums own = make_uint4(0, 0, 0, 0);
+        CoarseSums own = make_uint4(0, 0, 0, 0);
         for (u32 k = 0; k < ANCHOR_CHUNK; k++) {
             const u32 x = (chunk * ANCHOR_CHUNK + k) % (u32)job.tiles_x, u = random(), v = random();
             if (x == 0) {
@@ -387,7 +387,7 @@ bool looks_back(uint64_t seed) {
     }
     found.assign(chunks, {});
     launch("look_back", look_back, job, chunks, 32);
-    return std::memcmp(found.data(), before.data(), chunks * sizeof(BaseSums)) == 0;
+    return std::memcmp(found.data(), before.data(), chunks * sizeof(CoarseSums)) == 0;
 }
 
 // ---- The analysis

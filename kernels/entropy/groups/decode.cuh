@@ -10,7 +10,7 @@
 // sum so far in the list that continues in lane 0.
 __device__ __forceinline__ i32 sum_in_list(i32 value, u32 begins, i32 open) {
     const i32 lane = threadIdx.x & 31;
-    value = (i32)sum_up_to_me((u32)value);
+    value = (i32)warp_inclusive_sum((u32)value);
     const u32 mine = begins & ((2u << lane) - 1);
     const i32 begin = mine ? 31 - __clz(mine) : 0;
     const i32 before = __shfl_sync(FULL, value, begin > 0 ? begin - 1 : 0);
@@ -30,14 +30,14 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         owned = (u32)shape.owned_x() << 8 | (u32)shape.owned_y();
     }
     const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
-    const u32 masked = warp_or(__ballot_sync(FULL, exists && mode_in(my_info) != 0));
+    const u32 masked = warp_or(__ballot_sync(FULL, exists && mask_state_in(my_info) != 0));
     if (masked == 0) return false;
     for (u32 left = masked; left; left &= left - 1) {
         u32* const rows = work.masks() + (batch + __ffs(left) - 1) * 64;
         rows[lane] = rows[TILE + lane] = 0;
     }
     i32 list_count, entries;
-    collect_lists<2>(lists, counts, names, list_count, entries);
+    concatenate_lists<2>(lists, counts, names, list_count, entries);
     entries = (i32)warp_or((u32)entries);
     i32 current = 0, open = 0;
 #pragma unroll 1
@@ -79,7 +79,7 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
 #pragma unroll
         for (i32 i = 0; i < AHEAD; i++) {
             if (i > 0 && warp_or(tiles[i] == tiles[0])) break;
-            const u32 states = warp_or(mode_in(__shfl_sync(FULL, my_info, tiles[i]))),
+            const u32 states = warp_or(mask_state_in(__shfl_sync(FULL, my_info, tiles[i]))),
                       mine = __shfl_sync(FULL, owned, tiles[i]);
             const u32 all = lane < (i32)(mine & 255) ? row_mask((i32)(mine >> 8)) : 0;
 #pragma unroll
@@ -112,12 +112,12 @@ __device__ __forceinline__ void tiles_of_group(const Job& job, u64 group, u64& f
 
 // Tiles of a batch in which some vertices have no symbol.
 __device__ __forceinline__ u32 masked_tiles(const Job& job, u64 batch, bool exists, u32 my_info) {
-    bool whole = false;
+    bool complete = false;
     if (exists) {
         const TileShape shape = tile_shape(job, batch + (threadIdx.x & 31));
-        whole = mode_in(my_info) == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
+        complete = mask_state_in(my_info) == 0 && shape.last_x >= TILE - 1 && shape.last_y >= TILE - 1;
     }
-    return warp_or(__ballot_sync(FULL, exists && has_codes(mode_in(my_info)) && !whole));
+    return warp_or(__ballot_sync(FULL, exists && has_codes(mask_state_in(my_info)) && !complete));
 }
 
 // Decodes the head of a batch: info words, sizes of sparse lists (coarse, middle << 8, fine << 16), masks.
@@ -127,29 +127,29 @@ __device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& deco
     bool exists, u32& my_info, u32& counts) {
     const i32 lane = threadIdx.x & 31;
     my_info = counts = 0;
-    const u32 mode = decoder.head_step(exists, TILE_MODE);
+    const u32 mode = decoder.head_step(exists, MASK_STATE);
     if (warp_or(mode >= 9)) return true;
     u32 mask_counts[2];
     my_info = info_of_mode(mode);
-    const bool coded = exists && has_codes(mode_in(my_info));
+    const bool coded = exists && has_codes(mask_state_in(my_info));
     bool bad = false;
 #pragma unroll
     for (i32 k = 0; k < 3; k++) {
-        const u32 cls = decoder.head_step(coded, class_table(my_info, k));
-        bad |= __any_sync(FULL, cls >= CLASSES);
+        const u32 activity = decoder.head_step(coded, activity_table(my_info, k));
+        bad |= __any_sync(FULL, activity >= ACTIVITIES);
         // An activity out of range would index beyond the tables.
-        my_info |= (cls & (CLASSES - 1)) << (8 + 8 * k);
+        my_info |= (activity & (ACTIVITIES - 1)) << (8 + 8 * k);
     }
     if (warp_or(bad)) return true;
 #pragma unroll
     for (i32 k = 0; k < 3; k++) {
-        const u32 cls = class_in(my_info, k);
-        counts |= decoder.raw(coded && is_sparse(cls) ? count_bits(k, cls) : 0) << 8 * k;
+        const u32 activity = activity_in(my_info, k);
+        counts |= decoder.raw(coded && is_sparse(activity) ? count_bits(k, activity) : 0) << 8 * k;
     }
 #pragma unroll
     for (i32 plane = 0; plane < 2; plane++)
         mask_counts[plane] =
-            decoder.raw(exists && has_mask_list(mode_in(my_info), plane) ? MASK_COUNT_BITS : 0);
+            decoder.raw(exists && has_mask_list(mask_state_in(my_info), plane) ? MASK_COUNT_BITS : 0);
     if (exists) TileView(job).headers()[batch + lane] = my_info;
     return decode_masks(job, decoder, lists, batch, my_info, exists, mask_counts);
 }

@@ -25,18 +25,20 @@ __device__ __forceinline__ void meet(i32 group) {
 }
 
 // A list: its tile in the batch, its number in the tile, and the activity of its block.
-__device__ __forceinline__ u32 list_name(u32 tile, u32 list, u32 cls) { return tile << 5 | list << 3 | cls; }
+__device__ __forceinline__ u32 list_name(u32 tile, u32 list, u32 activity) {
+    return tile << 5 | list << 3 | activity;
+}
 __device__ __forceinline__ u32 tile_of_list(u32 name) { return name >> 5; }
 __device__ __forceinline__ u32 list_in_tile(u32 name) { return name >> 3 & 3; }
-__device__ __forceinline__ u32 class_of_list(u32 name) { return name & 7; }
+__device__ __forceinline__ u32 activity_of_list(u32 name) { return name & 7; }
 __device__ __forceinline__ bool is_dense(u32 name) {
-    return list_in_tile(name) == TOP_LIST || !is_sparse(class_of_list(name));
+    return list_in_tile(name) == TOP_LIST || !is_sparse(activity_of_list(name));
 }
 
 // Concatenates the lists of a batch, up to N per lane. RELATIVE: names are adjusted so that adding an entry's
 // number gives its place.
 template <i32 N, bool RELATIVE = false, typename Lists>
-__device__ __forceinline__ void collect_lists(
+__device__ __forceinline__ void concatenate_lists(
     Lists& lists, const u32 (&sizes)[N], const u32 (&names)[N], i32& count, i32& entries) {
     const i32 lane = threadIdx.x & 31;
     // Entry count in the high bits, list count (below 256) in the low ones.
@@ -44,7 +46,7 @@ __device__ __forceinline__ void collect_lists(
     u32 mine = 0;
 #pragma unroll
     for (i32 k = 0; k < N; k++) mine += sizes[k] << 8 | (sizes[k] > 0);
-    u32 at = sum_up_to_me(mine);
+    u32 at = warp_inclusive_sum(mine);
     const u32 all = __shfl_sync(FULL, at, 31);
     at -= mine;
     __syncwarp();
@@ -69,21 +71,21 @@ __device__ __forceinline__ void code_lists(
 #pragma unroll
     for (u32 list = TOP_LIST; list < TILE_LISTS; list++) {
         const i32 block = list == TOP_LIST ? 0 : (i32)list - 1;
-        const u32 cls = class_in(info, block);
-        const u32 size =
-            list == TOP_LIST || !is_sparse(cls) ? (u32)(list_end(list) - list_start(list)) : counts[block];
-        sizes[list] = coded && cls ? size : 0;
-        names[list] = list_name(lane, list, cls);
+        const u32 activity = activity_in(info, block);
+        const u32 size = list == TOP_LIST || !is_sparse(activity) ? (u32)(list_end(list) - list_start(list))
+                                                                  : counts[block];
+        sizes[list] = coded && activity ? size : 0;
+        names[list] = list_name(lane, list, activity);
     }
 }
 
 // Table of an entry of a list.
-__device__ __forceinline__ u32 table_in_list(u32 list, u32 cls, i32 position) {
+__device__ __forceinline__ u32 table_in_list(u32 list, u32 activity, i32 position) {
     const u32 top = ANCHOR_TABLE + (position >= 1) + (position >= 4);
-    return list == TOP_LIST ? top : STEP_4 + (CLASSES - 1) * (list - COARSE_LIST) + cls - 1;
+    return list == TOP_LIST ? top : STEP_4 + (ACTIVITIES - 1) * (list - COARSE_LIST) + activity - 1;
 }
-static_assert(STEP_16 == ANCHOR_TABLE + 1 && STEP_8 == STEP_16 + 1 && STEP_2 == STEP_4 + CLASSES - 1 &&
-                  STEP_1 == STEP_2 + CLASSES - 1,
+static_assert(STEP_16 == ANCHOR_TABLE + 1 && STEP_8 == STEP_16 + 1 && STEP_2 == STEP_4 + ACTIVITIES - 1 &&
+                  STEP_1 == STEP_2 + ACTIVITIES - 1,
     "in order");
 
 // The list of each lane's entry in a chunk that starts at `first`. `current` is the list of the first entry

@@ -5,20 +5,20 @@
 #include "entropy/lists.cuh"
 
 // Activities: 0 has no symbols; in the densest one every vertex has a symbol and no patterns are coded.
-constexpr u32 TILE_CLASSES = 9, DENSE_CLASS = TILE_CLASSES - 1;
+constexpr u32 ROW_ACTIVITIES = 9, FULL_ACTIVITY = ROW_ACTIVITIES - 1;
 // Up to this activity the rows with any symbol are coded first, since most have none.
 constexpr u32 LAST_SPARSE_TILE = 3;
 // Tables of activities, of the bytes that flag rows with symbols, of pattern bytes by activity, and of
 // symbols by activity. ANCHOR_TABLE has the first vertex of a tile.
-constexpr u32 TILE_CLASS = 1, ROW_BYTE = 20, PATTERN = 28, PATTERN_TABLES = DENSE_CLASS - 1,
-              ROW_SYMBOL = PATTERN + PATTERN_TABLES, ROW_TABLES = DENSE_CLASS;
+constexpr u32 TILE_ACTIVITY = 1, ROW_BYTE = 20, PATTERN = 28, PATTERN_TABLES = FULL_ACTIVITY - 1,
+              ROW_SYMBOL = PATTERN + PATTERN_TABLES, ROW_TABLES = FULL_ACTIVITY;
 static_assert(ROW_BYTE > ANCHOR_TABLE && PATTERN > ROW_BYTE && ROW_SYMBOL + ROW_TABLES <= MASK_RUN,
     "beside those that both predictors have");
-__device__ __forceinline__ u32 pattern_table(u32 cls) { return PATTERN - 1 + cls; }
-__device__ __forceinline__ u32 row_table(u32 cls) { return ROW_SYMBOL - 1 + cls; }
+__device__ __forceinline__ u32 pattern_table(u32 activity) { return PATTERN - 1 + activity; }
+__device__ __forceinline__ u32 row_table(u32 activity) { return ROW_SYMBOL - 1 + activity; }
 
 __device__ __forceinline__ bool is_table_of_rows(u32 table) {
-    return table <= TILE_CLASS || table == MASK_BYTE || table == ANCHOR_TABLE || table == ROW_BYTE ||
+    return table <= TILE_ACTIVITY || table == MASK_BYTE || table == ANCHOR_TABLE || table == ROW_BYTE ||
            table - PATTERN < PATTERN_TABLES + ROW_TABLES || table == MASK_RUN;
 }
 
@@ -26,9 +26,9 @@ __device__ __forceinline__ bool is_table_of_rows(u32 table) {
 constexpr u32 STEP_WEIGHT = 28, MASK_LIST_WEIGHT = 64, MOST_STEPS = 32;
 static_assert(
     TILE_WEIGHT + 2 * MASK_LIST_WEIGHT + STEP_WEIGHT * MOST_STEPS < LEAST_GROUP_WEIGHT, "no group is empty");
-__device__ __forceinline__ u32 steps_of_class(u32 cls) {
+__device__ __forceinline__ u32 steps_of_activity(u32 activity) {
     // Activities 1 to 8, a byte each: 6, 7, 8, 10, 13, 18, 25, 32.
-    return cls == 0 ? 0 : (u32)(0x2019120d0a080706ull >> 8 * (cls - 1)) & 255;
+    return activity == 0 ? 0 : (u32)(0x2019120d0a080706ull >> 8 * (activity - 1)) & 255;
 }
 
 // In large fields one tile in this many is counted.
@@ -42,8 +42,8 @@ __device__ __forceinline__ u64 sampled_tile(u32 number, u32 each) {
 }
 
 // Activity of a tile from the cost of its symbols.
-__device__ __forceinline__ u32 tile_class_of(u32 cost, u32 active) {
-    return cost > 0 && 2 * cost >= 3 * active ? DENSE_CLASS : class_of(cost, active);
+__device__ __forceinline__ u32 tile_activity_of(u32 cost, u32 active) {
+    return cost > 0 && 2 * cost >= 3 * active ? FULL_ACTIVITY : activity_of(cost, active);
 }
 
 // Bit x: symbol x of the row is not zero.

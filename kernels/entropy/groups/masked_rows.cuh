@@ -1,4 +1,4 @@
-// Which vertices of a tile have a symbol.
+// Tells the vertices of a tile that have a symbol.
 #pragma once
 #include "grid/tiles.cuh"
 #include "tile/coding.cuh"
@@ -13,7 +13,7 @@ __device__ __forceinline__ void place_in_tile(i32 position, i32& x, i32& y) {
 }
 
 // True if a position has a symbol: the tile owns the vertex and no mask hides it.
-__device__ inline bool is_active(const Job& job, u64 index, u32 states, i32 position) {
+__device__ inline bool has_symbol(const Job& job, u64 index, u32 states, i32 position) {
     const TileShape shape = tile_shape(job, index);
     i32 x, y;
     place_in_tile(position, x, y);
@@ -39,15 +39,16 @@ __device__ __forceinline__ void load_masked_rows(
         const TileShape shape = tile_shape(job, index);
         const u32 inside = lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0;
         const u32* const rows = TileView(job).masks() + index * 64 + lane;
-        to[slot][lane] = ~inside | (mode_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
+        to[slot][lane] = ~inside | (mask_state_in(__shfl_sync(FULL, my_info, t)) ? rows[0] | rows[TILE] : 0);
     }
     __syncwarp();
 }
 template <i32 MOST>
-__device__ __forceinline__ bool is_active(
+__device__ __forceinline__ bool has_symbol(
     const Job& job, const MaskedRows<MOST>& shared, u64 batch, u32 t, u32 masked, i32 position) {
     const i32 slot = __popc(masked & ((1u << t) - 1));
-    if (slot >= MOST) return is_active(job, batch + t, mode_in(TileView(job).headers()[batch + t]), position);
+    if (slot >= MOST)
+        return has_symbol(job, batch + t, mask_state_in(TileView(job).headers()[batch + t]), position);
     i32 x, y;
     place_in_tile(position, x, y);
     return !(shared.rows[slot][y] >> x & 1);
