@@ -1,10 +1,18 @@
-//! Backends: where the stages run. The choice is made here; the numerics are in the stages.
+//! The codec on the threads of the host. Entry points check their arguments; `compress` and `decompress` are
+//! the phases, and the files beside them run each phase over tiles or groups. The numerics are in `tile`,
+//! `predict`, `topology` and `entropy`; results do not depend on the number of threads.
 
-mod coding;
 mod compress;
 mod decompress;
-mod phases;
+mod entropy;
+mod lattice;
+mod progress;
+mod quantize;
+mod reconstruct;
 mod statistics;
+mod stored;
+
+pub use progress::Progress;
 
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
@@ -15,9 +23,6 @@ use crate::runtime::float_env;
 use crate::runtime::memory::Reserve;
 use crate::runtime::pool::Threads;
 use crate::stream::container::{self, Header};
-
-/// Called now and then from any thread with the fraction of the work that is done (0 to 1).
-pub type Progress<'a> = &'a (dyn Fn(f64) + Sync);
 
 /// How the host functions run.
 #[derive(Clone, Copy, Default)]
@@ -58,7 +63,7 @@ pub fn compress<T: Real>(
     v.check_covers("v", request.grid(), request.config().halo)?;
     let threads = Threads::new(execution.threads);
     let _reserve = Reserve::new()?;
-    float_env::with_default(|| phases::compress(request, [u, v], dst, threads, execution.progress))
+    float_env::with_default(|| compress::compress(request, [u, v], dst, threads, execution.progress))
 }
 
 /// Decompresses a stream. `config` gives nx, ny and dtype, which must be those of the stream, and
@@ -110,10 +115,51 @@ pub fn decompress<T: Real>(
     }
     let threads = Threads::new(execution.threads);
     let _reserve = Reserve::new()?;
-    float_env::with_default(|| phases::decompress(&header, stream, &[u, v], threads, execution.progress))
+    float_env::with_default(|| decompress::decompress(&header, stream, [&u, &v], threads, execution.progress))
 }
 
 /// Reads the header of a stream from its first bytes ([`INSPECT_BYTES`] suffice).
 pub fn inspect(stream: &[u8]) -> Result<StreamInfo> {
     Ok(Header::read(stream)?.info())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{BoundKind, Dtype, Mode, Predictor};
+
+    /// Large values lie on the heap: the threads of the pool have small stacks, and those of hosts may have.
+    #[test]
+    fn many_threads_need_little_stack() {
+        const STACK_BYTES: usize = 256 << 10;
+        fn round_trips<T: Real>(dtype: Dtype) {
+            let (nx, ny) = (1500u64, 1300u64);
+            let wave = |a: f64, b: f64| -> Vec<T> {
+                let at = |k: u64| (a * (k % nx) as f64).sin() + (b * (k / nx) as f64).cos();
+                (0..nx * ny).map(|k| T::from_f64(at(k))).collect()
+            };
+            let (u, v) = (wave(0.021, 0.034), wave(0.043, 0.017));
+            let execution = Execution { threads: 64, progress: None };
+            let hierarchical = Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-3) };
+            let speculative = Config { mode: Mode::Speculative, ..hierarchical };
+            let lorenzo = Config { predictor: Predictor::Lorenzo, ..hierarchical };
+            for config in [hierarchical, speculative, lorenzo] {
+                let request = Request::new(config).expect("valid");
+                let mut stream = vec![0; max_stream_bytes(&request) as usize];
+                let (mut u_out, mut v_out) = (u.clone(), v.clone());
+                for _ in 0..5 {
+                    let [u, v] = [&u, &v].map(|values| View::dense(values, nx));
+                    let report = compress(&request, u, v, &mut stream, execution).expect("valid");
+                    let stream = &stream[..report.stream_bytes as usize];
+                    let [u, v] = [&mut u_out, &mut v_out].map(|values| ViewMut::dense(values, nx));
+                    decompress(&config, stream, u, v, execution).expect("intact");
+                }
+            }
+        }
+        let caller = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(|| {
+            round_trips::<f32>(Dtype::F32);
+            round_trips::<f64>(Dtype::F64);
+        });
+        caller.expect("a thread").join().expect("no overflow");
+    }
 }

@@ -4,7 +4,12 @@
 //! share a symbol by magnitude, and signs and mantissas follow as raw bits, which no coder could
 //! shorten: interpolation residuals are symmetric and flat at that scale. FORMAT.md lists the alphabet.
 
-use crate::predict::quantizer::EXACT;
+/// Refinements 0..=8 quantise with the bound of the level divided by 4^refinement.
+pub const REFINEMENTS: usize = 9;
+/// The refinement of a vertex that is stored bit for bit.
+pub const EXACT: u8 = 9;
+/// The refinement of a vertex that a mask describes: it has no code.
+pub const MASKED: u8 = 10;
 
 /// The vertex decodes to its prediction.
 pub const ZERO: u8 = 0;
@@ -37,7 +42,7 @@ const fn bucket_bits(refinement: u32, bucket: usize) -> u32 {
 /// Quantisation code of one vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Code {
-    /// 0..=8, or `EXACT` or `MASKED` of `predict::quantizer`.
+    /// Below [`REFINEMENTS`], or [`EXACT`] or [`MASKED`].
     pub refinement: u8,
     pub q: [i32; 2],
 }

@@ -6,8 +6,9 @@
 //! nearest multiple of 4^k, and the remaining 2k bits per component, its *refinement bits*, follow raw.
 //! Stored and masked anchors repeat the coarse code before them.
 
-use crate::entropy::symbols::Code;
-use crate::predict::quantizer::EXACT;
+use crate::entropy::symbols::{Code, EXACT};
+use crate::error::Result;
+use crate::runtime::memory;
 
 /// Coarse code and refinement bits of a code with the given refinement.
 pub fn split(q: i32, refinement: u8) -> (i32, u32) {
@@ -53,6 +54,30 @@ pub fn restore(coded: Code, refinement_bits: u32, before: [i32; 2]) -> (Code, [i
         join(coarse[1], refinement_bits >> (2 * coded.refinement as u32) & mask, coded.refinement),
     ];
     (Code { refinement: coded.refinement, q }, coarse)
+}
+
+/// Walks along the anchors of a grid with `columns` columns of tiles, as `step(item, coarse codes before)`,
+/// which gives a result and the coarse codes for the next anchor: each follows that to its left, the first
+/// one of a row that above.
+pub fn along_rows<I, R>(
+    columns: usize,
+    items: &[I],
+    mut step: impl FnMut(&I, [i32; 2]) -> (R, [i32; 2]),
+) -> Result<Vec<R>> {
+    let mut results = memory::with_capacity(items.len())?;
+    let mut first = [0; 2];
+    for row in items.chunks(columns) {
+        let mut before = first;
+        for (column, item) in row.iter().enumerate() {
+            let (result, coarse) = step(item, before);
+            results.push(result);
+            before = coarse;
+            if column == 0 {
+                first = coarse;
+            }
+        }
+    }
+    Ok(results)
 }
 
 #[cfg(test)]

@@ -12,17 +12,18 @@
 //! The bound shift is not that of the tightest vertex but the one of the smallest estimated size.
 
 use crate::entropy::lanes::{lanes, lanes_above};
-use crate::entropy::symbols::{self, Code, FIRST_WITH_RAW_BITS, STORED, ZERO};
+use crate::entropy::symbols::{self, Code, EXACT, FIRST_WITH_RAW_BITS, REFINEMENTS, STORED, ZERO};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
 use crate::grid::tiles::{Grid, TileShape, TILE};
 use crate::predict::anchors;
 use crate::predict::interpolation::PITCH;
-use crate::predict::quantizer::{acceptance, EXACT, REFINEMENTS};
+use crate::predict::quantizer::acceptance;
 use crate::request::Predictor;
 use crate::tile::coding::{row_mask, Masks, QuantizedTile, QuantizedTileBuilder, TileCoding};
-use crate::tile::window::{Constraints, Rectangle, TileWindow};
+use crate::tile::constraints::Constraints;
+use crate::tile::window::{Rectangle, TileWindow};
 
 /// Bound shifts of a tile.
 pub const BOUND_SHIFTS: usize = 8;

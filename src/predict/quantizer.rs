@@ -2,16 +2,11 @@
 //! a reconstruction is within the bound. A candidate is always reconstructed and compared before it
 //! is committed, so no rounding can break the bound.
 
+use crate::entropy::symbols::REFINEMENTS;
 use crate::grid::element::Real;
+use crate::grid::range::relative_bound;
 use crate::grid::tiles::LEVELS;
-use crate::request::Preserve;
-
-/// Refinements 0..=8 quantise with the bound of the level divided by 4^refinement.
-pub const REFINEMENTS: usize = 9;
-/// The refinement of a vertex that is stored bit for bit.
-pub const EXACT: u8 = 9;
-/// The refinement of a vertex that a mask describes: it has no code.
-pub const MASKED: u8 = 10;
+use crate::request::{BoundKind, Config, Preserve};
 
 /// How much tighter coarse levels are quantised: bound / min(alpha^level, beta).
 pub const LEVEL_BOUND_SCALINGS: [(f64, f64); 2] = [(1.0, 1.0), (1.5, 3.0)];
@@ -71,6 +66,45 @@ impl<T: Real> Quantizer<T> {
     }
 }
 
+/// The error bound of a field, as the request and the values make it.
+pub struct ErrorBound<T> {
+    /// The absolute bound that the request asks for.
+    pub absolute: f64,
+    /// The bound that is applied: [`useful_bound`].
+    pub useful: f64,
+    /// The least value of T that is not below `useful`.
+    pub useful_up: T,
+    /// Half the distance between reconstructions on the finest level.
+    pub half_bin_width: f64,
+}
+
+impl<T: Real> ErrorBound<T> {
+    /// `range` is the smallest and the largest finite value of the field, if there is one.
+    pub fn new(config: &Config, range: Option<(T, T)>) -> Self {
+        let absolute = match (config.bound_kind, range) {
+            (BoundKind::Absolute, _) => config.bound,
+            (BoundKind::Relative, None) => 0.0,
+            (BoundKind::Relative, Some((low, high))) => {
+                relative_bound(config.bound, low.to_f64(), high.to_f64())
+            }
+        };
+        let largest = range.map_or(T::ZERO, |(low, high)| low.abs().max(high.abs()));
+        let useful = useful_bound(absolute, largest, config.preserve);
+        let useful_up = round_up(useful);
+        ErrorBound { absolute, useful, useful_up, half_bin_width: half_bin_width(useful, largest) }
+    }
+}
+
+/// The least value of T that is not below `x`.
+fn round_up<T: Real>(x: f64) -> T {
+    let r = T::from_f64(x);
+    if r.to_f64() < x {
+        -((-r).next_down())
+    } else {
+        r
+    }
+}
+
 /// The largest value E such that a difference that rounds to at most E is at most `bound`.
 ///
 /// Rounding is monotone: an error above the bound rounds to at least the rounded bound, so anything
@@ -88,7 +122,7 @@ pub fn acceptance<T: Real>(bound: f64) -> T {
 /// it can do; where critical points are kept, whose limits are small, the refinements and bound shifts would
 /// end far above those: a quarter of the largest value then makes the smallest streams. Zero only where the
 /// bound is.
-pub fn useful_bound<T: Real>(bound: f64, largest_magnitude: T, preserve: Preserve) -> f64 {
+fn useful_bound<T: Real>(bound: f64, largest_magnitude: T, preserve: Preserve) -> f64 {
     let most = 2.0 * largest_magnitude.to_f64();
     let lowered = if preserve == Preserve::None { most } else { 0.125 * most };
     if lowered > 0.0 && most < bound {
@@ -100,7 +134,7 @@ pub fn useful_bound<T: Real>(bound: f64, largest_magnitude: T, preserve: Preserv
 
 /// Half the step of the finest level: the bound less the rounding of a reconstruction, so that
 /// candidates at the edge of the interval are not lost to rounding at constrained bounds.
-pub fn half_bin_width<T: Real>(bound: f64, largest_magnitude: T) -> f64 {
+fn half_bin_width<T: Real>(bound: f64, largest_magnitude: T) -> f64 {
     let rounding = largest_magnitude.ulp();
     if rounding < 0.25 * bound {
         bound - rounding

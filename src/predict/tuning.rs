@@ -1,21 +1,13 @@
-//! Choice of the interpolants and the scaling of the bound by level from a sample of tiles (CODEC section 4).
+//! Choice of the interpolants and of the scaling of the bound by level, from counts of the codes that each
+//! option makes of a sample of tiles (`tile::samples`).
 //!
-//! Each sampled tile is coded on its own with every option, without any constraint but the error
-//! bound, and the codes of each level are counted. Estimated sizes decide; sums and estimates are
-//! integers, so that the choice is the same on every backend and in any order.
+//! Estimated sizes decide. Sums and estimates are integers, so that the choice is the same on every backend
+//! and in any order.
 
-use crate::entropy::symbols::{self, RAW_BITS, STORED};
 use crate::entropy::tables::log2_fixed;
-use crate::grid::element::Real;
-use crate::grid::field::View;
-use crate::grid::missing::Missing;
-use crate::grid::tiles::{Grid, TileShape, ANCHOR_LEVEL, LEVELS, POSITIONS, TILE};
-use crate::predict::interpolation::{Interpolant, INTERPOLANTS};
-use crate::predict::quantizer::{Quantizer, EXACT, LEVEL_BOUND_SCALINGS, MASKED};
-use crate::request::{Mode, Preserve};
-use crate::tile::window::{Constraints, Rectangle, TileWindow};
-use crate::tile::Encoder;
-use crate::topology::signature::Rule;
+use crate::grid::tiles::{Grid, ANCHOR_LEVEL, LEVELS};
+use crate::predict::interpolation::INTERPOLANTS;
+use crate::predict::quantizer::LEVEL_BOUND_SCALINGS;
 
 /// Tiles in the sample, at most.
 pub const SAMPLES: u64 = 24;
@@ -56,92 +48,6 @@ pub fn sum(counts: &[Counts]) -> Counts {
         }
     }
     sum
-}
-
-/// Codes one tile on its own with every option.
-///
-/// # Safety
-/// The views must cover the grid.
-pub unsafe fn count_tile<T: Real>(
-    grid: Grid,
-    views: [View<'_, T>; 2],
-    shape: TileShape,
-    missing: Missing,
-    (bound, half_bin_width): (f64, f64),
-    [original, window]: &mut [Box<TileWindow<T>>; 2],
-    counts: &mut Counts,
-) {
-    let constraints = Constraints {
-        mode: Mode::BlockWise,
-        preserve: Preserve::None,
-        rule: Rule { types: false, dx: 1.0, dy: 1.0 },
-        bound,
-        bound_up: T::ZERO,
-        halo: 0,
-        pin: 0,
-        missing,
-        fill: None,
-    };
-    let area = Rectangle { x0: shape.x0, y0: shape.y0, width: shape.last_x + 1, height: shape.last_y + 1 };
-    // SAFETY: the tile lies inside the grid, here and below.
-    unsafe { original.load(grid, views, area, &constraints, None) };
-    // SAFETY: as above.
-    unsafe { window.load(grid, views, area, &constraints, None) };
-    for level_bound_scaling in 0..LEVEL_BOUND_SCALINGS.len() {
-        let quantizer = Quantizer::new(bound, half_bin_width, level_bound_scaling as u8);
-        for choice in 0..INTERPOLANTS {
-            let interpolants = [Interpolant::new(choice as u8); ANCHOR_LEVEL];
-            let encoder =
-                Encoder { quantizer: &quantizer, interpolants: &interpolants, constraints: &constraints };
-            window.u = original.u;
-            window.v = original.v;
-            let levels = &mut counts[level_bound_scaling][choice];
-            let mut add = |level: usize, code| {
-                let (nonzero, bits) = weight(code);
-                levels[level].vertices += (code.refinement != MASKED) as u32;
-                levels[level].nonzero += nonzero;
-                levels[level].bits += bits;
-            };
-            let (last_x, last_y) = (shape.last_x, shape.last_y);
-            let ends = |last: usize| if last == TILE { 2 } else { 1 };
-            for y in [0, TILE].into_iter().take(ends(last_y)) {
-                for x in [0, TILE].into_iter().take(ends(last_x)) {
-                    encoder.vertex(window, x, y, [T::ZERO; 2], LEVELS - 1);
-                }
-            }
-            for (horizontal, along, across) in [(true, last_x, last_y), (false, last_y, last_x)] {
-                for line in [0, TILE].into_iter().take(ends(across)) {
-                    encoder.line(window, horizontal, line, along, |k, code, _| {
-                        if line == 0 {
-                            add(k.trailing_zeros() as usize, code);
-                        }
-                    });
-                }
-            }
-            encoder.interior(window, |position, count, codes| {
-                for i in 0..count {
-                    add(POSITIONS[position].2 as usize, codes.get(i));
-                }
-            });
-        }
-    }
-}
-
-/// Whether a code is not zero, and about how many bits it takes besides saying so.
-fn weight(code: symbols::Code) -> (u32, u32) {
-    if code.refinement == MASKED {
-        return (0, 0);
-    }
-    if code.refinement == EXACT {
-        return (1, 64);
-    }
-    let (s, _) = symbols::encode(code);
-    debug_assert!(s != STORED);
-    match s {
-        symbols::ZERO => (0, 0),
-        s if s < symbols::FIRST_WITH_RAW_BITS => (1, 3),
-        s => (1, 4 + RAW_BITS[s as usize] as u32),
-    }
 }
 
 /// Estimated size of a level in 1/256 bit.

@@ -1,7 +1,7 @@
 //! The codes of one tile in the order of the stream: mask state, activities, symbols, raw bits.
 
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
-use crate::entropy::symbols::{self, Code, RAW_BITS, STORED, ZERO};
+use crate::entropy::symbols::{self, Code, EXACT, MASKED, RAW_BITS, STORED, ZERO};
 use crate::entropy::tables::{activity_of, row_activity_of, ACTIVITIES, BLOCKS, ROW_ACTIVITIES, ROW_BLOCK};
 use crate::error::Result;
 use crate::grid::element::Real;
@@ -9,11 +9,11 @@ use crate::grid::field::View;
 use crate::grid::tiles::{TileShape, POSITIONS, POSITION_OF, TILE, TILE_VERTICES};
 use crate::predict::interpolation::ROW;
 use crate::predict::lorenzo::BOUND_SHIFTS;
-use crate::predict::quantizer::{EXACT, MASKED};
+
 use crate::request::Predictor;
 use crate::runtime::memory;
 use crate::stream::container;
-use crate::tile::window::RowCodes;
+use crate::tile::encode::RowCodes;
 use std::ops::Range;
 
 /// How much of a tile a mask covers; a tile's mask state is 9 * bound shift + 3 * (state of zero) + (state of

@@ -1,27 +1,144 @@
-//! Codes to the values of a window.
+//! The hierarchical predictor's side of a tile: symbols to values, from the anchors to the finest level. No
+//! reconstruction is tested here: the encoder did that.
 
-use super::window::{line_order, row_order, TileWindow};
-use crate::entropy::symbols::Code;
+use crate::entropy::symbols::{self, Code, STORED, ZERO};
 use crate::grid::element::Real;
-use crate::grid::tiles::ANCHOR_LEVEL;
-use crate::predict::interpolation::{along, row, Interpolant};
+use crate::grid::missing::Missing;
+use crate::grid::tiles::{Grid, TileShape, ANCHOR_LEVEL, CLOSED, POSITION_OF, TILE};
+use crate::predict::anchors;
+use crate::predict::interpolation::{along, row, Interpolant, PITCH};
 use crate::predict::quantizer::Quantizer;
+use crate::tile::coding::{QuantizedTile, SymbolsByPosition, TileCoding};
+use crate::tile::lattice::LatticeLines;
+use crate::tile::traversal::{for_interior, for_line, RowVisitor};
+use crate::tile::window::TileWindow;
 
-/// Reconstructs vertices from codes: the mirror of [`Encoder`], with no tests of any kind.
+/// Reconstructs the vertices of one field.
 pub struct Decoder<'a, T> {
+    pub grid: Grid,
+    pub coding: TileCoding,
     pub quantizer: &'a Quantizer<T>,
     pub interpolants: &'a [Interpolant<T>; ANCHOR_LEVEL],
+    pub missing: Missing,
+    /// The values of vertices under the fill mask.
+    pub fill: [T; 2],
 }
 
 /// What a decoder finds for a vertex.
 #[derive(Clone, Copy)]
-pub enum Decoded<T> {
+enum Decoded<T> {
     Coded(Code),
     /// The value as predictions see it: (0, 0) for a masked or non-finite vertex.
     Given([T; 2]),
 }
 
 impl<T: Real> Decoder<'_, T> {
+    /// The value of a tile's anchor as predictions see it, and the coarse codes for the next anchor, given
+    /// those before it.
+    pub fn anchor(&self, codes: &QuantizedTile, before: [i32; 2]) -> ([T; 2], [i32; 2]) {
+        let (symbol, raw) = codes.anchor(self.coding);
+        if codes.masked(0, 0).is_some() {
+            return ([T::ZERO; 2], before);
+        }
+        if symbol == STORED {
+            let bits = 8 * T::BYTES as u32;
+            let value = [raw as u64, (raw >> bits) as u64].map(T::from_bits64);
+            return (self.visible(value), before);
+        }
+        let coded = symbols::decode(symbol, raw as u64);
+        let refinement_bits = (raw >> symbols::RAW_BITS[symbol as usize]) as u32;
+        let (code, coarse) = anchors::restore(coded, refinement_bits, before);
+        let refinement = code.refinement as usize;
+        (code.q.map(|q| self.quantizer.decode(q, T::ZERO, ANCHOR_LEVEL, refinement)), coarse)
+    }
+
+    /// The row line above a tile (`horizontal`) or the column line to its left: u and v from its anchor to
+    /// that of the next tile, whose value counts where there is one.
+    pub fn line(
+        &self,
+        horizontal: bool,
+        (codes, symbols): (&QuantizedTile, &SymbolsByPosition),
+        last: usize,
+        [anchor, next]: [[T; 2]; 2],
+    ) -> [[T; CLOSED]; 2] {
+        let (mut u, mut v) = ([T::ZERO; CLOSED], [T::ZERO; CLOSED]);
+        [u[0], v[0]] = anchor;
+        [u[TILE], v[TILE]] = next;
+        for_line(last, |level, step, k| {
+            let interpolant = &self.interpolants[level];
+            let prediction = [
+                along(interpolant, &u, k, step, k, step, last),
+                along(interpolant, &v, k, step, k, step, last),
+            ];
+            let (x, y) = if horizontal { (k, 0) } else { (0, k) };
+            let decoded = self.decoded(codes, symbols, POSITION_OF[y * TILE + x] as usize, x, y);
+            [u[k], v[k]] = self.value(decoded, prediction, level);
+        });
+        [u, v]
+    }
+
+    /// A tile whose lattice lines are decoded: its rows, as `put(row, u, v)`.
+    pub fn tile(
+        &self,
+        window: &mut TileWindow<T>,
+        symbols: &mut SymbolsByPosition,
+        codes: &QuantizedTile,
+        shape: &TileShape,
+        [u, v]: &[LatticeLines<T>; 2],
+        mut put: impl FnMut(usize, &[T], &[T]),
+    ) {
+        (window.width, window.height) = (shape.last_x + 1, shape.last_y + 1);
+        u.for_tile(shape, |x, y, value| window.u[y * PITCH + x] = value);
+        v.for_tile(shape, |x, y, value| window.v[y * PITCH + x] = value);
+        symbols.fill(codes, shape, self.coding);
+        let last = (shape.last_x, shape.last_y);
+        for_interior(last, &mut Interior { decoder: self, window, codes, symbols, last });
+        let owned = shape.owned();
+        if codes.mask_state != 0 || codes.symbols.contains(&STORED) {
+            self.restore_hidden(window, symbols, codes, owned);
+        }
+        for y in 0..owned.1 {
+            let row = y * PITCH..y * PITCH + owned.0;
+            put(y, &window.u[row.clone()], &window.v[row]);
+        }
+    }
+
+    /// A stored value as predictions see it.
+    #[inline(always)]
+    fn visible(&self, value: [T; 2]) -> [T; 2] {
+        if self.missing.is_missing(value) {
+            [T::ZERO; 2]
+        } else {
+            value
+        }
+    }
+
+    /// What the symbols say of a vertex.
+    #[inline(always)]
+    fn decoded(
+        &self,
+        codes: &QuantizedTile,
+        symbols: &SymbolsByPosition,
+        position: usize,
+        x: usize,
+        y: usize,
+    ) -> Decoded<T> {
+        let s = symbols.symbols[position];
+        if s == ZERO {
+            if codes.mask_state != 0 && codes.masked(x, y).is_some() {
+                Decoded::Given([T::ZERO; 2])
+            } else {
+                Decoded::Coded(Code::default())
+            }
+        } else if s < symbols::FIRST_WITH_RAW_BITS {
+            Decoded::Coded(symbols::decode(s, 0))
+        } else if s == STORED {
+            Decoded::Given(self.visible(symbols.stored(codes, position)))
+        } else {
+            Decoded::Coded(symbols::decode(s, symbols.raw(codes, position)))
+        }
+    }
+
     #[inline(always)]
     fn value(&self, decoded: Decoded<T>, prediction: [T; 2], level: usize) -> [T; 2] {
         match decoded {
@@ -36,67 +153,66 @@ impl<T: Real> Decoder<'_, T> {
         }
     }
 
-    /// Fills in the vertices of a line of values u, v with both ends (or the first) final.
-    pub fn line(&self, u: &mut [T], v: &mut [T], last: usize, mut next: impl FnMut(usize) -> Decoded<T>) {
-        line_order(last, |level, step, k| {
-            let interpolant = &self.interpolants[level];
-            let prediction = [
-                along(interpolant, u, k, step, k, step, last),
-                along(interpolant, v, k, step, k, step, last),
-            ];
-            [u[k], v[k]] = self.value(next(k), prediction, level);
-        });
-    }
-
-    /// Fills in the interior of a closed tile whose lattice lines are final. `zero(position, count)`
-    /// says that the codes of a row are all zero, without masks; else `next` gives them one by one.
-    pub fn interior(
+    /// Puts the values that predictions did not see in their places.
+    fn restore_hidden(
         &self,
         window: &mut TileWindow<T>,
-        zero: impl Fn(usize, usize) -> bool,
-        next: impl Fn(usize, usize, usize) -> Decoded<T>,
+        symbols: &SymbolsByPosition,
+        codes: &QuantizedTile,
+        owned: (usize, usize),
     ) {
-        self.level::<16>(window, &zero, &next);
-        self.level::<8>(window, &zero, &next);
-        self.level::<4>(window, &zero, &next);
-        self.level::<2>(window, &zero, &next);
-        self.level::<1>(window, &zero, &next);
-    }
-
-    fn level<const STEP: usize>(
-        &self,
-        window: &mut TileWindow<T>,
-        zero: &impl Fn(usize, usize) -> bool,
-        next: &impl Fn(usize, usize, usize) -> Decoded<T>,
-    ) {
-        self.phase::<STEP, 0>(window, zero, next);
-        self.phase::<STEP, 1>(window, zero, next);
-        self.phase::<STEP, 2>(window, zero, next);
-    }
-
-    fn phase<const STEP: usize, const PHASE: usize>(
-        &self,
-        window: &mut TileWindow<T>,
-        zero: &impl Fn(usize, usize) -> bool,
-        next: &impl Fn(usize, usize, usize) -> Decoded<T>,
-    ) {
-        let level = STEP.trailing_zeros() as usize;
-        let last = (window.width - 1, window.height - 1);
-        row_order::<STEP, PHASE>(last, |first_x, y, position, count| {
-            let interpolant = &self.interpolants[level];
-            let u = row::<T, STEP, PHASE>(interpolant, &window.u, y, count, last);
-            let v = row::<T, STEP, PHASE>(interpolant, &window.v, y, count, last);
-            if zero(position, count) {
-                let decoded = [u, v].map(|p| p.map(|p| self.quantizer.decode(0, p, level, 0)));
-                for (i, (&u, &v)) in decoded[0].iter().zip(&decoded[1]).enumerate().take(count) {
-                    window.set(first_x + 2 * STEP * i, y, [u, v]);
-                }
-            } else {
-                for (i, (&u, &v)) in u.iter().zip(&v).enumerate().take(count) {
-                    let x = first_x + 2 * STEP * i;
-                    window.set(x, y, self.value(next(position + i, x, y), [u, v], level));
+        for y in 0..owned.1 {
+            for x in 0..owned.0 {
+                let position = POSITION_OF[y * TILE + x] as usize;
+                match codes.masked(x, y) {
+                    Some(false) => window.set(x, y, [T::ZERO; 2]),
+                    Some(true) => window.set(x, y, self.fill),
+                    None if symbols.symbols[position] == STORED => {
+                        window.set(x, y, symbols.stored(codes, position))
+                    }
+                    None => {}
                 }
             }
-        });
+        }
+    }
+}
+
+/// Decodes the interior of a window, row by row.
+struct Interior<'e, 'w, T> {
+    decoder: &'e Decoder<'e, T>,
+    window: &'w mut TileWindow<T>,
+    codes: &'e QuantizedTile,
+    symbols: &'e SymbolsByPosition,
+    last: (usize, usize),
+}
+
+impl<T: Real> RowVisitor for Interior<'_, '_, T> {
+    #[inline(always)]
+    fn visit<const STEP: usize, const PHASE: usize>(
+        &mut self,
+        first_x: usize,
+        y: usize,
+        position: usize,
+        count: usize,
+    ) {
+        let Interior { decoder, window, codes, symbols, last } = self;
+        let level = STEP.trailing_zeros() as usize;
+        let interpolant = &decoder.interpolants[level];
+        let u = row::<T, STEP, PHASE>(interpolant, &window.u, y, count, *last);
+        let v = row::<T, STEP, PHASE>(interpolant, &window.v, y, count, *last);
+        let zeros = codes.mask_state == 0
+            && symbols.symbols[position..position + count].iter().all(|&symbol| symbol == ZERO);
+        if zeros {
+            let decoded = [u, v].map(|p| p.map(|p| decoder.quantizer.decode(0, p, level, 0)));
+            for (i, (&u, &v)) in decoded[0].iter().zip(&decoded[1]).enumerate().take(count) {
+                window.set(first_x + 2 * STEP * i, y, [u, v]);
+            }
+        } else {
+            for (i, (&u, &v)) in u.iter().zip(&v).enumerate().take(count) {
+                let x = first_x + 2 * STEP * i;
+                let decoded = decoder.decoded(codes, symbols, position + i, x, y);
+                window.set(x, y, decoder.value(decoded, [u, v], level));
+            }
+        }
     }
 }

@@ -1,24 +1,177 @@
-//! Vertices of a window to codes.
+//! The hierarchical predictor's side of a tile: values are predicted, quantised and replaced by their
+//! reconstruction, from the anchors to the finest level.
 
-use super::window::{line_order, row_order, Constraints, RowCodes, TileWindow};
-use crate::entropy::symbols::Code;
+use crate::entropy::symbols::{Code, EXACT, MASKED};
+use crate::error::Result;
 use crate::grid::element::Real;
-use crate::grid::tiles::{ANCHOR_LEVEL, TILE};
+use crate::grid::field::View;
+use crate::grid::tiles::{Grid, TileShape, ANCHOR_LEVEL, POSITION_OF, TILE};
 use crate::predict::interpolation::{along, row, Interpolant, PITCH, ROW};
-use crate::predict::quantizer::{Quantizer, EXACT, MASKED, REFINEMENTS};
-use crate::request::{Mode, Preserve};
+use crate::predict::quantizer::Quantizer;
+use crate::request::{Mode, Predictor, Preserve};
+use crate::tile::coding::{Masks, QuantizedTile, QuantizedTileBuilder, TileCoding};
+use crate::tile::constraints::Constraints;
+use crate::tile::lattice::{LatticeLines, Lines};
+use crate::tile::traversal::{for_interior, for_line, RowVisitor};
+use crate::tile::vertex::VertexLimits;
+use crate::tile::window::{Rectangle, TileWindow};
 
-/// Codes vertices of a window and replaces them by their reconstruction.
+/// The reconstruction of a vertex, and its code.
+#[derive(Clone, Copy, Default)]
+pub struct CodedVertex<T> {
+    pub value: [T; 2],
+    pub code: Code,
+}
+
+/// Codes of a row of vertices; those beyond its length mean nothing.
+pub struct RowCodes {
+    pub refinement: [u8; ROW],
+    pub q: [[i32; ROW]; 2],
+}
+
+impl Default for RowCodes {
+    fn default() -> Self {
+        RowCodes { refinement: [0; ROW], q: [[0; ROW]; 2] }
+    }
+}
+
+impl RowCodes {
+    #[inline(always)]
+    pub fn get(&self, i: usize) -> Code {
+        Code { refinement: self.refinement[i], q: [self.q[0][i], self.q[1][i]] }
+    }
+}
+
+/// Encodes the vertices of one field.
 pub struct Encoder<'a, T> {
+    pub grid: Grid,
+    /// Of u and v; they cover the grid and the halo of the constraints.
+    pub views: [View<'a, T>; 2],
     pub quantizer: &'a Quantizer<T>,
     pub interpolants: &'a [Interpolant<T>; ANCHOR_LEVEL],
     pub constraints: &'a Constraints<T>,
 }
 
 impl<T: Real> Encoder<'_, T> {
+    /// The anchor of a tile, which nothing predicts.
+    pub fn anchor(&self, window: &mut TileWindow<T>, shape: &TileShape) -> CodedVertex<T> {
+        let (x0, width, i) = around(shape.x0, self.grid.nx);
+        let (y0, height, j) = around(shape.y0, self.grid.ny);
+        self.load(window, Rectangle { x0, y0, width, height }, None);
+        let code = self.vertex(window, i, j, [T::ZERO; 2], ANCHOR_LEVEL);
+        CodedVertex { value: window.get(i, j), code }
+    }
+
+    /// The row line above a tile, from its anchor to that of the next tile, if there is one.
+    pub fn row_line(
+        &self,
+        window: &mut TileWindow<T>,
+        shape: &TileShape,
+        [anchor, next]: [CodedVertex<T>; 2],
+        line: &mut [CodedVertex<T>],
+    ) {
+        let (y0, height, j) = around(shape.y0, self.grid.ny);
+        self.load(window, Rectangle { x0: shape.x0, y0, width: shape.last_x + 1, height }, None);
+        line[0] = anchor;
+        window.set(0, j, anchor.value);
+        if shape.last_x == TILE {
+            window.set(TILE, j, next.value);
+        }
+        self.line(window, true, j, shape.last_x, |k, coded| line[k] = coded);
+    }
+
+    /// The column line to the left of a tile, from its anchor to that of the tile below. The rows at both
+    /// ends are row lines, whose values are final.
+    pub fn column_line(
+        &self,
+        window: &mut TileWindow<T>,
+        shape: &TileShape,
+        anchor: CodedVertex<T>,
+        row_lines: &Lines<CodedVertex<T>>,
+        line: &mut [CodedVertex<T>],
+    ) {
+        let (x0, width, i) = around(shape.x0, self.grid.nx);
+        self.load(window, Rectangle { x0, y0: shape.y0, width, height: shape.last_y + 1 }, None);
+        line[0] = anchor;
+        for (y, row_line) in [(0, shape.ty), (TILE, shape.ty + 1)] {
+            if y <= shape.last_y {
+                let row = row_lines.part(row_line, x0, width);
+                row.iter().enumerate().for_each(|(x, coded)| window.set(x, y, coded.value));
+            }
+        }
+        self.line(window, false, i, shape.last_y, |k, coded| line[k] = coded);
+    }
+
+    /// A tile whose lattice lines are coded; `anchor` is the code of its anchor as the stream holds it, with
+    /// its refinement bits.
+    pub fn tile(
+        &self,
+        window: &mut TileWindow<T>,
+        builder: &mut QuantizedTileBuilder,
+        shape: &TileShape,
+        lines: &LatticeLines<CodedVertex<T>>,
+        anchor: (Code, u32),
+    ) -> Result<QuantizedTile> {
+        self.load(window, Rectangle::closed(shape), Some((0, 0)));
+        lines.for_tile(shape, |x, y, coded| {
+            window.set(x, y, coded.value);
+            if x < TILE && y < TILE {
+                builder.put(POSITION_OF[y * TILE + x] as usize, coded.code);
+            }
+        });
+        builder.put(0, anchor.0);
+        builder.put_refinement_bits(0, anchor.1);
+        self.interior(window, |position, count, codes| builder.put_row(position, count, codes));
+        let mut masks = Masks::default();
+        for y in 0..shape.owned().1 {
+            masks.zero[y] = window.zero[y] as u32;
+            masks.fill[y] = window.fill[y] as u32;
+        }
+        let coding = TileCoding::newest(Predictor::Hierarchical, T::BYTES);
+        // SAFETY: the tile lies inside the grid.
+        unsafe { builder.finish(coding, shape, 0, masks, self.views) }
+    }
+
+    fn load(&self, window: &mut TileWindow<T>, area: Rectangle, count: Option<(usize, usize)>) {
+        // SAFETY: areas lie inside the grid, and the views cover it and the halo.
+        unsafe { window.load(self.grid, self.views, area, self.constraints, count) }
+    }
+
+    /// Codes the vertices between the ends of a lattice line, whose values are final: of row `at` of the
+    /// window when `horizontal`, else of column `at`. `last` is the last vertex of the piece, an anchor where
+    /// it is 32.
+    pub(super) fn line(
+        &self,
+        window: &mut TileWindow<T>,
+        horizontal: bool,
+        at: usize,
+        last: usize,
+        mut out: impl FnMut(usize, CodedVertex<T>),
+    ) {
+        let (first, distance) = if horizontal { (at * PITCH, 1) } else { (at, PITCH) };
+        for_line(last, |level, step, k| {
+            let i = first + k * distance;
+            let interpolant = &self.interpolants[level];
+            let prediction = [
+                along(interpolant, &window.u, i, step * distance, k, step, last),
+                along(interpolant, &window.v, i, step * distance, k, step, last),
+            ];
+            let (x, y) = if horizontal { (k, at) } else { (at, k) };
+            let code = self.vertex(window, x, y, prediction, level);
+            out(k, CodedVertex { value: window.get(x, y), code });
+        });
+    }
+
+    /// Codes the vertices of a closed tile that lie on no lattice line, row by row, as
+    /// `out(position of the first, how many, codes)`.
+    pub(super) fn interior(&self, window: &mut TileWindow<T>, out: impl FnMut(usize, usize, &RowCodes)) {
+        let last = (window.width - 1, window.height - 1);
+        for_interior(last, &mut Interior { encoder: self, window, last, out });
+    }
+
     /// Codes vertex (x, y) around a prediction.
     #[inline(always)]
-    pub fn vertex(
+    pub(super) fn vertex(
         &self,
         window: &mut TileWindow<T>,
         x: usize,
@@ -46,7 +199,7 @@ impl<T: Real> Encoder<'_, T> {
             window.stats.max_error = window.stats.max_error.max(error.to_f64());
             return Code { refinement: 0, q: [qu, qv] };
         }
-        self.constrained_vertex(window, x, y, prediction, level)
+        self.refined_vertex(window, x, y, prediction, level)
     }
 
     /// Masked vertices have no code; other missing ones are stored, and signed zeros.
@@ -60,10 +213,9 @@ impl<T: Real> Encoder<'_, T> {
         }
     }
 
-    /// Tries the refinements in order. Block-wise, the vertex bound says which refinements cannot fail: after
-    /// refinement 0 only the last one that might still fail, and those that cannot, are worth a try.
+    /// Codes a vertex that is constrained, or whose error is too large without a refinement.
     #[inline(never)]
-    fn constrained_vertex(
+    fn refined_vertex(
         &self,
         window: &mut TileWindow<T>,
         x: usize,
@@ -71,108 +223,27 @@ impl<T: Real> Encoder<'_, T> {
         prediction: [T; 2],
         level: usize,
     ) -> Code {
-        let i = y * PITCH + x;
-        let q = self.quantizer;
+        let (i, q) = (y * PITCH + x, self.quantizer);
         let original = [window.u[i], window.v[i]];
-        let constrained = window.constrained[y] >> x & 1 != 0;
-        let speculative =
-            self.constraints.mode == Mode::Speculative && self.constraints.preserve != Preserve::None;
-        let bound = window.bounds[i];
-        let mut refinement = 0;
-        while refinement < REFINEMENTS {
-            let (Some((qu, ru)), Some((qv, rv))) = (
-                q.encode(original[0], prediction[0], level, refinement),
-                q.encode(original[1], prediction[1], level, refinement),
-            ) else {
-                break;
-            };
-            let error = (ru - original[0]).abs().max((rv - original[1]).abs());
-            let passes = error == T::ZERO
-                || error <= q.accept
-                    && (!constrained
-                        || error < bound
-                            && (!speculative
-                                || window.keeps_signatures(x, y, [ru, rv], &self.constraints.rule)));
-            if passes {
-                window.u[i] = ru;
-                window.v[i] = rv;
-                window.stats.max_error = window.stats.max_error.max(error.to_f64());
-                return Code { refinement: refinement as u8, q: [qu, qv] };
-            }
-            if refinement == 0 && constrained && !speculative {
-                let mut certain = 1;
-                while certain < REFINEMENTS && T::HALF * q.width[level][certain] > bound {
-                    certain += 1;
-                }
-                refinement = usize::saturating_sub(certain, 2);
-            }
-            refinement += 1;
-        }
-        window.stats.exact += 1;
-        Code { refinement: EXACT, q: [0; 2] }
-    }
-
-    /// Codes the vertices between the ends of a lattice line, which are final: of row `y` of the
-    /// window when `horizontal`, else of column `y`. `last` is the last vertex of the segment, a
-    /// lattice line itself where it is 32.
-    pub fn line(
-        &self,
-        window: &mut TileWindow<T>,
-        horizontal: bool,
-        across: usize,
-        last: usize,
-        mut out: impl FnMut(usize, Code, [T; 2]),
-    ) {
-        let (start, distance) = if horizontal { (across * PITCH, 1) } else { (across, PITCH) };
-        line_order(last, |level, step, k| {
-            let at = start + k * distance;
-            let interpolant = &self.interpolants[level];
-            let prediction = [
-                along(interpolant, &window.u, at, step * distance, k, step, last),
-                along(interpolant, &window.v, at, step * distance, k, step, last),
-            ];
-            let (x, y) = if horizontal { (k, across) } else { (across, k) };
-            let code = self.vertex(window, x, y, prediction, level);
-            out(k, code, window.get(x, y));
-        });
-    }
-
-    /// Codes the vertices of a closed tile that lie on no lattice line, row by row, as
-    /// `out(position of the first, how many, codes)`.
-    pub fn interior(&self, window: &mut TileWindow<T>, mut out: impl FnMut(usize, usize, &RowCodes)) {
-        self.level::<16>(window, &mut out);
-        self.level::<8>(window, &mut out);
-        self.level::<4>(window, &mut out);
-        self.level::<2>(window, &mut out);
-        self.level::<1>(window, &mut out);
-    }
-
-    fn level<const STEP: usize>(
-        &self,
-        window: &mut TileWindow<T>,
-        out: &mut impl FnMut(usize, usize, &RowCodes),
-    ) {
-        self.phase::<STEP, 0>(window, out);
-        self.phase::<STEP, 1>(window, out);
-        self.phase::<STEP, 2>(window, out);
-    }
-
-    fn phase<const STEP: usize, const PHASE: usize>(
-        &self,
-        window: &mut TileWindow<T>,
-        out: &mut impl FnMut(usize, usize, &RowCodes),
-    ) {
-        let level = STEP.trailing_zeros() as usize;
-        let last = (window.width - 1, window.height - 1);
-        row_order::<STEP, PHASE>(last, |first_x, y, position, count| {
-            let interpolant = &self.interpolants[level];
-            let predictions = [
-                row::<T, STEP, PHASE>(interpolant, &window.u, y, count, last),
-                row::<T, STEP, PHASE>(interpolant, &window.v, y, count, last),
-            ];
-            let codes = self.row::<STEP>(window, first_x, y, count, &predictions);
-            out(position, count, &codes);
-        });
+        let Constraints { mode, preserve, rule, .. } = self.constraints;
+        let verifies = *mode == Mode::Speculative && *preserve != Preserve::None;
+        let limits = VertexLimits {
+            accept: q.accept,
+            bound: (window.constrained[y] >> x & 1 != 0).then_some(window.bounds[i]),
+            keeps: verifies.then_some(|candidate| window.keeps_signatures(x, y, candidate, rule)),
+        };
+        let found = limits.find(
+            original,
+            |c, refinement| q.encode(original[c], prediction[c], level, refinement),
+            |refinement| q.width[level][refinement],
+        );
+        let Some((code, value, error)) = found else {
+            window.stats.exact += 1;
+            return Code { refinement: EXACT, q: [0; 2] };
+        };
+        window.set(x, y, value);
+        window.stats.max_error = window.stats.max_error.max(error.to_f64());
+        code
     }
 
     /// Codes `count` vertices 2 STEP apart. No two of them share a triangle, so that their order
@@ -209,18 +280,18 @@ impl<T: Real> Encoder<'_, T> {
             }
         }
         let mut largest = T::ZERO;
-        let mut plain = true;
+        let mut all_fit = true;
         let [errors_u, errors_v] = errors;
         let errors: [T; ROW] = std::array::from_fn(|i| errors_u[i].max(errors_v[i]));
         for (fits, &error) in fits.iter_mut().zip(&errors) {
             *fits &= error <= q.accept;
         }
         for &fits in &fits[..count] {
-            plain &= fits;
+            all_fit &= fits;
         }
         let special = window.zero[y] | window.missing[y] | window.signed[y] | window.constrained[y];
         let columns = (every::<STEP>() & ((1 << (2 * STEP * count)) - 1)) << first_x;
-        if plain && special & columns == 0 {
+        if all_fit && special & columns == 0 {
             for i in 0..count {
                 window.set(first_x + 2 * STEP * i, y, [values[0][i], values[1][i]]);
                 largest = largest.max(errors[i]);
@@ -241,6 +312,38 @@ impl<T: Real> Encoder<'_, T> {
         window.stats.max_error = window.stats.max_error.max(largest.to_f64());
         codes
     }
+}
+
+/// Codes the interior of a window, row by row.
+struct Interior<'e, 'w, T, F> {
+    encoder: &'e Encoder<'e, T>,
+    window: &'w mut TileWindow<T>,
+    last: (usize, usize),
+    out: F,
+}
+
+impl<T: Real, F: FnMut(usize, usize, &RowCodes)> RowVisitor for Interior<'_, '_, T, F> {
+    #[inline(always)]
+    fn visit<const STEP: usize, const PHASE: usize>(
+        &mut self,
+        first_x: usize,
+        y: usize,
+        position: usize,
+        count: usize,
+    ) {
+        let interpolant = &self.encoder.interpolants[STEP.trailing_zeros() as usize];
+        let predictions = [&self.window.u, &self.window.v]
+            .map(|values| row::<T, STEP, PHASE>(interpolant, values, y, count, self.last));
+        let codes = self.encoder.row::<STEP>(self.window, first_x, y, count, &predictions);
+        (self.out)(position, count, &codes);
+    }
+}
+
+/// The vertices of an axis within one step of `at`: the first one, their number, and the index of `at` among
+/// them.
+fn around(at: u64, n: u64) -> (u64, usize, usize) {
+    let first = at.saturating_sub(1);
+    (first, (n.min(at + 2) - first) as usize, (at - first) as usize)
 }
 
 /// Bits 0, 2 STEP, 4 STEP, ... below 32.

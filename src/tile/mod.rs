@@ -1,9 +1,12 @@
-//! The vertices of a tile and their symbols.
+//! The vertices of a tile to symbols, and back.
 
 pub mod coding;
-mod decode;
-mod encode;
+pub mod constraints;
+pub mod decode;
+pub mod encode;
+pub mod lattice;
+pub mod samples;
+mod spans;
+mod traversal;
+mod vertex;
 pub mod window;
-
-pub use decode::{Decoded, Decoder};
-pub use encode::Encoder;

@@ -1,6 +1,6 @@
-//! Groups of tiles: which tiles each has, their coding and their decoding.
+//! Count, tables and encode over groups of tiles, and decode.
 
-use super::phases::{Meter, CHUNK};
+use super::progress::{Meter, CHUNK};
 use crate::entropy::groups::Fault;
 use crate::entropy::huffman::Lengths;
 use crate::entropy::lists::{Entries, Lists};
@@ -105,7 +105,29 @@ pub(super) struct Body {
     pub(super) groups: Vec<(u64, Vec<u8>)>,
 }
 
-pub(super) fn encode<E: EntropyTable>(
+impl Body {
+    /// Bytes of the tables, of the words of the groups, and of the groups.
+    pub(super) fn bytes(&self) -> u64 {
+        self.tables.len() as u64 + self.groups.iter().map(|(_, group)| 4 + group.len() as u64).sum::<u64>()
+    }
+}
+
+/// Codes all tiles of a field.
+pub(super) fn encode(
+    coder: Coder,
+    grid: Grid,
+    coding: TileCoding,
+    tiles: &[QuantizedTile],
+    threads: Threads,
+    meter: &Meter,
+) -> Result<Body> {
+    match coder {
+        Coder::Ans => encode_with::<Frequencies>(grid, coding, tiles, threads, meter),
+        Coder::Huffman => encode_with::<Lengths>(grid, coding, tiles, threads, meter),
+    }
+}
+
+fn encode_with<E: EntropyTable>(
     grid: Grid,
     coding: TileCoding,
     tiles: &[QuantizedTile],
@@ -128,7 +150,21 @@ pub(super) fn encode<E: EntropyTable>(
 }
 
 /// Decodes all groups, and gives what `each` makes of a group's tiles and their codes.
-pub(super) fn decode<E: EntropyTable, R: Default + Send>(
+pub(super) fn decode<R: Default + Send>(
+    header: &Header,
+    coding: TileCoding,
+    stream: &[u8],
+    threads: Threads,
+    meter: &Meter,
+    each: impl Fn(Range<u64>, Vec<QuantizedTile>) -> R + Sync,
+) -> Result<Vec<R>> {
+    match header.coder {
+        Coder::Ans => decode_with::<Frequencies, _>(header, coding, stream, threads, meter, each),
+        Coder::Huffman => decode_with::<Lengths, _>(header, coding, stream, threads, meter, each),
+    }
+}
+
+fn decode_with<E: EntropyTable, R: Default + Send>(
     header: &Header,
     coding: TileCoding,
     stream: &[u8],
@@ -164,11 +200,7 @@ pub(super) fn decode_all(
     threads: Threads,
     meter: &Meter,
 ) -> Result<Vec<QuantizedTile>> {
-    let each = |_, codes| codes;
-    let groups: Vec<Vec<QuantizedTile>> = match header.coder {
-        Coder::Ans => decode::<Frequencies, _>(header, coding, stream, threads, meter, each),
-        Coder::Huffman => decode::<Lengths, _>(header, coding, stream, threads, meter, each),
-    }?;
+    let groups = decode(header, coding, stream, threads, meter, |_, codes| codes)?;
     let mut tiles = memory::with_capacity(header.grid().tiles() as usize)?;
     groups.into_iter().for_each(|group| tiles.extend(group));
     Ok(tiles)

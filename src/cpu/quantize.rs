@@ -1,0 +1,170 @@
+//! Predict and quantize on threads: fields to quantized tiles.
+
+use super::lattice::Axis;
+use super::progress::{Meter, CHUNK};
+use crate::entropy::symbols::Code;
+use crate::error::Result;
+use crate::grid::element::Real;
+use crate::grid::field::View;
+use crate::grid::tiles::{Grid, ANCHOR_LEVEL};
+use crate::predict::anchors;
+use crate::predict::interpolation::interpolants;
+use crate::predict::lorenzo::{self, Lattices};
+use crate::predict::quantizer::Quantizer;
+use crate::predict::tuning::{self, Choice};
+use crate::runtime::log::event;
+use crate::runtime::memory;
+use crate::runtime::pool::Threads;
+use crate::tile::coding::{QuantizedTile, QuantizedTileBuilder};
+use crate::tile::constraints::Constraints;
+use crate::tile::encode::{CodedVertex, Encoder};
+use crate::tile::lattice::{LatticeLines, Lines};
+use crate::tile::samples::count_tile;
+use crate::tile::window::{EncodeStats, TileWindow};
+
+/// The field that is compressed, and how.
+pub(super) struct Source<'a, T> {
+    pub(super) grid: Grid,
+    pub(super) views: [View<'a, T>; 2],
+    pub(super) constraints: Constraints<T>,
+    pub(super) half_bin_width: f64,
+    pub(super) threads: Threads,
+}
+
+/// All tiles of a field.
+pub(super) struct Quantized {
+    pub(super) tiles: Vec<QuantizedTile>,
+    pub(super) stats: EncodeStats,
+    pub(super) choice: Choice,
+}
+
+impl<T: Real> Source<'_, T> {
+    /// Predicts by interpolation: anchors, row lines, column lines, tiles.
+    pub(super) fn hierarchical(&self, meter: &Meter) -> Result<Quantized> {
+        let choice = self.tune()?;
+        event!(
+            DEBUG,
+            "tuned",
+            bound = self.constraints.bound,
+            level_bound_scaling = choice.level_bound_scaling,
+            interpolants = choice.interpolants
+        );
+        let quantizer =
+            Quantizer::new(self.constraints.bound, self.half_bin_width, choice.level_bound_scaling);
+        let encoder = Encoder {
+            grid: self.grid,
+            views: self.views,
+            quantizer: &quantizer,
+            interpolants: &interpolants(&choice.interpolants),
+            constraints: &self.constraints,
+        };
+        let (anchors, anchor_stats) = self.anchors(&encoder)?;
+        let (lines, line_stats) = self.lines(&encoder, &anchors)?;
+        let coded_anchors = anchor_differences(self.grid, &anchors)?;
+        let (tiles, tile_stats) = self.tiles(meter, |window, builder, tile| {
+            encoder.tile(window, builder, &self.grid.tile(tile as u64), &lines, coded_anchors[tile])
+        })?;
+        Ok(Quantized { tiles, stats: anchor_stats.merge(line_stats).merge(tile_stats), choice })
+    }
+
+    /// Predicts by differences, with nothing to choose; tiles know nothing of each other.
+    pub(super) fn lorenzo(&self, meter: &Meter) -> Result<Quantized> {
+        let lattices = Lattices::new(self.constraints.bound, self.half_bin_width);
+        let encoder = lorenzo::Encoder {
+            grid: self.grid,
+            views: self.views,
+            lattices: &lattices,
+            constraints: &self.constraints,
+        };
+        let (tiles, stats) = self.tiles(meter, |window, builder, tile| {
+            encoder.tile(window, builder, &self.grid.tile(tile as u64))
+        })?;
+        let choice = Choice { level_bound_scaling: 0, interpolants: [0; ANCHOR_LEVEL] };
+        Ok(Quantized { tiles, stats, choice })
+    }
+
+    /// Codes the sample of tiles with every option and decides.
+    fn tune(&self) -> Result<Choice> {
+        let samples = self.grid.tiles().min(tuning::SAMPLES);
+        let scratch = || Ok([TileWindow::new()?, TileWindow::new()?]);
+        let (missing, widths) = (self.constraints.missing, (self.constraints.bound, self.half_bin_width));
+        let counts = self.threads.map(samples as usize, scratch, |scratch, k| {
+            let shape = self.grid.tile(tuning::sample(self.grid, k as u64));
+            // SAFETY: the tile lies inside the grid.
+            Ok(unsafe { count_tile(self.grid, self.views, &shape, missing, widths, scratch) })
+        })?;
+        Ok(tuning::decide(&tuning::sum(&counts), samples))
+    }
+
+    fn anchors(&self, encoder: &Encoder<'_, T>) -> Result<(Vec<CodedVertex<T>>, EncodeStats)> {
+        let mut anchors = memory::filled(self.grid.tiles() as usize, Default::default())?;
+        let stats = self.threads.map_chunks(&mut anchors, CHUNK, TileWindow::new, |window, chunk, out| {
+            for (k, anchor) in out.iter_mut().enumerate() {
+                *anchor = encoder.anchor(window, &self.grid.tile((chunk * CHUNK + k) as u64));
+            }
+            Ok(std::mem::take(&mut window.stats))
+        })?;
+        Ok((anchors, EncodeStats::sum(&stats)))
+    }
+
+    fn lines(
+        &self,
+        encoder: &Encoder<'_, T>,
+        anchors: &[CodedVertex<T>],
+    ) -> Result<(LatticeLines<CodedVertex<T>>, EncodeStats)> {
+        let mut row_lines = Lines::along_x(self.grid)?;
+        let first = self.along(Axis::X, &mut row_lines, |window, tile, line| {
+            let next = anchors.get(tile + 1).copied().unwrap_or_default();
+            encoder.row_line(window, &self.grid.tile(tile as u64), [anchors[tile], next], line);
+        })?;
+        let mut column_lines = Lines::along_y(self.grid)?;
+        let second = self.along(Axis::Y, &mut column_lines, |window, tile, line| {
+            encoder.column_line(window, &self.grid.tile(tile as u64), anchors[tile], &row_lines, line);
+        })?;
+        Ok((LatticeLines { row_lines, column_lines }, first.merge(second)))
+    }
+
+    /// Codes the lattice lines along an axis, as `code(window, tile, its piece of the line)`.
+    fn along(
+        &self,
+        axis: Axis,
+        lines: &mut Lines<CodedVertex<T>>,
+        code: impl Fn(&mut TileWindow<T>, usize, &mut [CodedVertex<T>]) + Sync,
+    ) -> Result<EncodeStats> {
+        let pieces = axis.pieces(self.grid);
+        let range = |piece| pieces.range(piece);
+        let work = |window: &mut Box<TileWindow<T>>, piece: usize, out: &mut [CodedVertex<T>]| {
+            pieces.for_tiles(piece, out, |tile, line| code(window, tile, line));
+            Ok(std::mem::take(&mut window.stats))
+        };
+        let stats = self.threads.map_parts(&mut lines.items, pieces.count(), range, TileWindow::new, work)?;
+        Ok(EncodeStats::sum(&stats))
+    }
+
+    /// All tiles, as `code(window, builder, tile)` makes them.
+    fn tiles(
+        &self,
+        meter: &Meter,
+        code: impl Fn(&mut TileWindow<T>, &mut QuantizedTileBuilder, usize) -> Result<QuantizedTile> + Sync,
+    ) -> Result<(Vec<QuantizedTile>, EncodeStats)> {
+        let mut tiles = memory::defaults::<QuantizedTile>(self.grid.tiles() as usize)?;
+        let scratch = || Ok((TileWindow::new()?, QuantizedTileBuilder::new()?));
+        let stats =
+            self.threads.map_chunks(&mut tiles, CHUNK, scratch, |(window, builder), chunk, out| {
+                for (k, out) in out.iter_mut().enumerate() {
+                    *out = code(window, builder, chunk * CHUNK + k)?;
+                }
+                meter.add(out.len() as u64);
+                Ok(std::mem::take(&mut window.stats))
+            })?;
+        Ok((tiles, EncodeStats::sum(&stats)))
+    }
+}
+
+/// Anchors as the stream holds them: as differences along rows of tiles.
+fn anchor_differences<T>(grid: Grid, anchors: &[CodedVertex<T>]) -> Result<Vec<(Code, u32)>> {
+    anchors::along_rows(grid.tiles_x() as usize, anchors, |anchor, before| {
+        let (code, refinement_bits, coarse) = anchors::difference(anchor.code, before);
+        ((code, refinement_bits), coarse)
+    })
+}

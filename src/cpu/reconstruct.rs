@@ -1,0 +1,124 @@
+//! Reconstruct on threads: quantized tiles to fields.
+
+use super::progress::{Meter, CHUNK};
+use crate::error::Result;
+use crate::grid::element::Real;
+use crate::grid::field::ViewMut;
+use crate::grid::tiles::{Grid, TileShape, TILE};
+use crate::predict::anchors;
+use crate::runtime::pool::{stateless, Threads};
+use crate::tile::coding::{QuantizedTile, SymbolsByPosition};
+use crate::tile::decode::Decoder;
+use crate::tile::lattice::{LatticeLines, Lines};
+use crate::tile::window::TileWindow;
+
+/// The arrays that a field is written to; each tile writes the vertices that it owns.
+#[derive(Clone, Copy)]
+pub(super) struct Output<'a, T>(pub(super) [&'a ViewMut<'a, T>; 2]);
+
+impl<T: Real> Output<'_, T> {
+    /// Asks for the memory of a row of a tile; `column` is the first one.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, shape: &TileShape, column: u64, row: usize, count: usize) {
+        self.0.iter().for_each(|view| view.prefetch_row(column, shape.y0 + row as u64, count));
+    }
+
+    /// Writes a row of the vertices that a tile owns.
+    #[inline(always)]
+    pub(super) fn put(&self, shape: &TileShape, row: usize, u: &[T], v: &[T]) {
+        let y = shape.y0 + row as u64;
+        // SAFETY: the views cover the grid, and the row belongs to this tile, which one thread decodes.
+        unsafe {
+            self.0[0].write_row(shape.x0, y, u);
+            self.0[1].write_row(shape.x0, y, v);
+        }
+    }
+}
+
+/// How many vertices are stored bit for bit.
+pub(super) fn stored_vertices(tiles: &[QuantizedTile], threads: Threads) -> Result<u64> {
+    let counts = threads.map(tiles.len().div_ceil(CHUNK), stateless, |_, chunk| {
+        Ok(chunk_of(tiles.len(), chunk).map(|tile| tiles[tile].stored()).sum::<u64>())
+    })?;
+    Ok(counts.iter().sum())
+}
+
+/// The tiles of a piece of work.
+fn chunk_of(tiles: usize, chunk: usize) -> std::ops::Range<usize> {
+    chunk * CHUNK..tiles.min((chunk + 1) * CHUNK)
+}
+
+/// The tiles of the hierarchical predictor.
+pub(super) struct Hierarchical<'a, T> {
+    pub(super) tiles: &'a [QuantizedTile],
+    pub(super) decoder: Decoder<'a, T>,
+    pub(super) threads: Threads,
+}
+
+impl<T: Real> Hierarchical<'_, T> {
+    /// Anchors, lattice lines, tiles.
+    pub(super) fn run(&self, output: Output<'_, T>, meter: &Meter) -> Result<()> {
+        let lines = self.lines(&self.anchors()?)?;
+        let scratch = || Ok((TileWindow::new()?, SymbolsByPosition::new()?));
+        self.for_tiles(scratch, |(window, symbols), tile| {
+            let shape = self.grid().tile(tile as u64);
+            let (width, height) = shape.owned();
+            (0..height).for_each(|row| output.prefetch(&shape, shape.x0, row, width));
+            let put = |row: usize, u: &[T], v: &[T]| output.put(&shape, row, u, v);
+            self.decoder.tile(window, symbols, &self.tiles[tile], &shape, &lines, put);
+            meter.add(1);
+        })
+    }
+
+    fn grid(&self) -> Grid {
+        self.decoder.grid
+    }
+
+    /// Values of the anchors as predictions see them.
+    fn anchors(&self) -> Result<Vec<[T; 2]>> {
+        anchors::along_rows(self.grid().tiles_x() as usize, self.tiles, |codes, before| {
+            self.decoder.anchor(codes, before)
+        })
+    }
+
+    /// Values of u and v on the lattice lines.
+    fn lines(&self, anchors: &[[T; 2]]) -> Result<[LatticeLines<T>; 2]> {
+        let grid = self.grid();
+        let lines =
+            || Ok(LatticeLines { row_lines: Lines::along_x(grid)?, column_lines: Lines::along_y(grid)? });
+        let mut lines = [lines()?, lines()?];
+        let views = lines.each_mut().map(|lines| [lines.row_lines.view(), lines.column_lines.view()]);
+        self.for_tiles(SymbolsByPosition::new, |symbols, tile| {
+            let (codes, shape) = (&self.tiles[tile], grid.tile(tile as u64));
+            symbols.fill(codes, &shape, self.decoder.coding);
+            let below = tile + grid.tiles_x() as usize;
+            for (axis, last, next, first, line) in [
+                (0, shape.last_x, tile + 1, shape.x0, shape.ty),
+                (1, shape.last_y, below, shape.y0, shape.tx),
+            ] {
+                let next = if last == TILE { anchors[next] } else { [T::ZERO; 2] };
+                let values = self.decoder.line(axis == 0, (codes, symbols), last, [anchors[tile], next]);
+                let owned = (last + 1).min(TILE);
+                for (view, values) in views.iter().zip(&values) {
+                    // SAFETY: the view has all lines, and this piece of one belongs to this tile alone.
+                    unsafe { view[axis].write_row(first, line, &values[..owned]) };
+                }
+            }
+        })?;
+        drop(views);
+        Ok(lines)
+    }
+
+    /// Runs `work(state, tile)` for all tiles.
+    fn for_tiles<S>(
+        &self,
+        state: impl Fn() -> Result<S> + Sync,
+        work: impl Fn(&mut S, usize) + Sync,
+    ) -> Result<()> {
+        let tiles = self.tiles.len();
+        self.threads.for_each(tiles.div_ceil(CHUNK), state, |state, chunk| {
+            chunk_of(tiles, chunk).for_each(|tile| work(state, tile));
+            Ok(())
+        })
+    }
+}

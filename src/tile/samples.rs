@@ -1,0 +1,119 @@
+//! Sample tiles, coded with every option of the hierarchical predictor: what `predict::tuning` decides by.
+//!
+//! Each tile is coded on its own, without any constraint but the error bound, and the codes of each level are
+//! counted.
+
+use crate::entropy::symbols::{self, Code, EXACT, MASKED, RAW_BITS, STORED};
+use crate::grid::element::Real;
+use crate::grid::field::View;
+use crate::grid::missing::Missing;
+use crate::grid::tiles::{Grid, TileShape, ANCHOR_LEVEL, LEVELS, POSITIONS, TILE};
+use crate::predict::interpolation::Interpolant;
+use crate::predict::quantizer::Quantizer;
+use crate::predict::tuning::{Counts, LevelCount};
+use crate::request::{Mode, Preserve};
+use crate::tile::constraints::Constraints;
+use crate::tile::encode::Encoder;
+use crate::tile::window::{Rectangle, TileWindow};
+use crate::topology::signature::Rule;
+
+/// Counts the codes of a tile with every option.
+///
+/// # Safety
+/// The views must cover the grid.
+pub unsafe fn count_tile<T: Real>(
+    grid: Grid,
+    views: [View<'_, T>; 2],
+    shape: &TileShape,
+    missing: Missing,
+    (bound, half_bin_width): (f64, f64),
+    [original, window]: &mut [Box<TileWindow<T>>; 2],
+) -> Counts {
+    let constraints = Constraints {
+        mode: Mode::BlockWise,
+        preserve: Preserve::None,
+        rule: Rule { types: false, dx: 1.0, dy: 1.0 },
+        bound,
+        bound_up: T::ZERO,
+        halo: 0,
+        pin: 0,
+        missing,
+        fill: None,
+    };
+    for window in [&mut *original, &mut *window] {
+        // SAFETY: the tile lies inside the grid.
+        unsafe { window.load(grid, views, Rectangle::closed(shape), &constraints, None) };
+    }
+    let mut counts = Counts::default();
+    for (scaling, counts) in counts.iter_mut().enumerate() {
+        let quantizer = Quantizer::new(bound, half_bin_width, scaling as u8);
+        for (choice, levels) in counts.iter_mut().enumerate() {
+            let interpolants = [Interpolant::new(choice as u8); ANCHOR_LEVEL];
+            let encoder = Encoder {
+                grid,
+                views,
+                quantizer: &quantizer,
+                interpolants: &interpolants,
+                constraints: &constraints,
+            };
+            window.u = original.u;
+            window.v = original.v;
+            count_levels(&encoder, window, shape, levels);
+        }
+    }
+    counts
+}
+
+/// Codes the tile in the window, with its anchors and lattice lines, and counts the codes of each level.
+fn count_levels<T: Real>(
+    encoder: &Encoder<'_, T>,
+    window: &mut TileWindow<T>,
+    shape: &TileShape,
+    levels: &mut [LevelCount; LEVELS],
+) {
+    let mut add = |level: usize, code: Code| {
+        let (nonzero, bits) = weight(code);
+        levels[level].vertices += (code.refinement != MASKED) as u32;
+        levels[level].nonzero += nonzero;
+        levels[level].bits += bits;
+    };
+    let (last_x, last_y) = (shape.last_x, shape.last_y);
+    // The first line, and the one that closes the tile where there is one.
+    let lines = |last: usize| [0, TILE].into_iter().take(if last == TILE { 2 } else { 1 });
+    for y in lines(last_y) {
+        for x in lines(last_x) {
+            encoder.vertex(window, x, y, [T::ZERO; 2], LEVELS - 1);
+        }
+    }
+    for (horizontal, last, last_across) in [(true, last_x, last_y), (false, last_y, last_x)] {
+        for at in lines(last_across) {
+            encoder.line(window, horizontal, at, last, |k, coded| {
+                if at == 0 {
+                    add(k.trailing_zeros() as usize, coded.code);
+                }
+            });
+        }
+    }
+    encoder.interior(window, |position, count, codes| {
+        for i in 0..count {
+            add(POSITIONS[position].2 as usize, codes.get(i));
+        }
+    });
+}
+
+/// Whether a code is not zero, and about how many bits it takes besides saying so.
+fn weight(code: Code) -> (u32, u32) {
+    if code.refinement == MASKED {
+        return (0, 0);
+    }
+    if code.refinement == EXACT {
+        return (1, 64);
+    }
+    let (s, _) = symbols::encode(code);
+    debug_assert!(s != STORED);
+    match s {
+        symbols::ZERO => (0, 0),
+        s if s < symbols::FIRST_WITH_RAW_BITS => (1, 3),
+        s => (1, 4 + RAW_BITS[s as usize] as u32),
+    }
+}
