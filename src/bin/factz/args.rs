@@ -16,23 +16,23 @@ use std::path::{Path, PathBuf};
     disable_help_subcommand = true,
     after_long_help = "\
 Fields:
-  A field is two arrays, u and v, in two files or both in one. The name of a file tells its kind: .npy and .npz are \
-NumPy's and tell shape and type themselves; all others are raw little-endian values, row by row, x fastest: --dims \
+  A field is two arrays, u and v, in two files or both in one. The ending of a file name tells its format: .npy and \
+.npz are NumPy's and contain shape and type; all others are raw little-endian values, row by row, x fastest: --dims \
 NXxNY means NX columns and NY rows, and the value at (x, y) is number y * NX + x.
   One file holds both components as u and then v (raw, or .npy of shape (2, NY, NX)), side by side (.npy of shape \
 (NY, NX, 2)), or as the arrays u and v of a .npz (other names: --keys).
-  - is standard input or output; a file of that name is ./-. What comes from standard input is told by its first \
-bytes. Where data goes to standard output, the report goes to standard error.
+  - is standard input or output; a file of that name is ./-. The first bytes of standard input tell its format. If \
+data goes to standard output, the report goes to standard error.
 
 Critical points:
-  Every grid cell is cut along the diagonal from (x, y) to (x+1, y+1). A critical point is a triangle in whose \
-interior the linearly interpolated vector vanishes. After decompression each is in the same triangle, none is \
-new, and each has the same type; no value differs by more than the bound.
+  Every grid cell is cut into two triangles along the diagonal from (x, y) to (x+1, y+1). A triangle has a critical \
+point if the linearly interpolated vector is zero in its interior. After decompression each critical point is in the \
+same triangle with the same type, and there are no others; no value differs by more than the bound.
 
 Devices:
-  The commands on fields run on the first CUDA device where there is one (--backend auto), with the same results \
-as on the processor. A field that the device has no memory for is done by the processor. --backend cuda insists \
-on the device; CUDA_VISIBLE_DEVICES chooses among several.
+  The commands on fields run on the first CUDA device (--backend auto), with the same results as on the processor. \
+The processor does the work if there is no device, or not enough memory on it. --backend cuda insists on the device; \
+CUDA_VISIBLE_DEVICES chooses among several.
 
 Files:
   An output appears under its name when it is complete and on the disk. An error, an interrupt or a lack of memory \
@@ -40,7 +40,7 @@ leaves what was there before, and no temporary file.
 
 Exit status:
   0  done
-  1  verify, bench or demo found a violation, or test a damaged stream
+  1  verify, bench or demo found a violation, or test found a damaged stream
   2  wrong usage, a file that cannot be read, written or understood, not enough memory, or --backend cuda without \
 a device
   130, 143  interrupted, terminated
@@ -70,7 +70,7 @@ pub enum Command {
     Man(Man),
 }
 
-/// How much is said, and how.
+/// Form of the report.
 #[derive(Args)]
 pub struct Talk {
     /// Print the figures as one JSON object
@@ -86,7 +86,7 @@ pub struct Talk {
 pub struct FieldArguments {
     /// Horizontal component, or both components: raw little-endian, .npy or .npz; - is standard input
     pub u: PathBuf,
-    /// Vertical component; left out where U holds both
+    /// Vertical component; left out if U holds both
     pub v: Option<PathBuf>,
     #[command(flatten)]
     pub shape: ShapeArguments,
@@ -101,10 +101,10 @@ impl FieldArguments {
 /// Shape and type of the input arrays.
 #[derive(Args)]
 pub struct ShapeArguments {
-    /// Columns x rows, x fastest, for example 360x181; .npy and .npz tell it themselves
+    /// Columns x rows, x fastest, for example 360x181; .npy and .npz contain it
     #[arg(long, value_name = "NXxNY", allow_hyphen_values = true)]
     pub dims: Option<Dims>,
-    /// Type of the values; f32 unless a .npy or .npz says otherwise
+    /// Type of the values; f32 unless a .npy or .npz contains another
     #[arg(long, value_enum)]
     pub dtype: Option<DtypeName>,
     /// Names of u and v in a .npz, or of one array that holds both
@@ -251,7 +251,7 @@ impl PredictorName {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub enum CoderName {
-    /// Range variant of asymmetric numeral systems
+    /// Asymmetric numeral systems (rANS): smallest streams
     Ans,
     /// Canonical Huffman codes
     Huffman,
@@ -272,7 +272,7 @@ pub enum PreserveName {
     None,
     /// Every critical point, and none new
     Points,
-    /// And the type of each
+    /// Critical points, and the type of each
     Types,
 }
 
@@ -286,12 +286,12 @@ impl PreserveName {
     }
 }
 
-/// A made field, for measurements of any size.
+/// A synthetic field, for measurements of any size.
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub enum SyntheticName {
     /// Turbulence: vortices of many sizes, a critical point for every 8,700 vertices
     Dense,
-    /// The same with a critical point for every 500,000 vertices
+    /// Turbulence with a critical point for every 500,000 vertices
     Smooth,
     /// Dense, with land (0, 0) on about a third of the grid
     Ocean,
@@ -313,7 +313,7 @@ pub enum BackendName {
     Auto,
     /// The processor's threads
     Cpu,
-    /// The first CUDA device; an error where there is none
+    /// The first CUDA device; an error if there is none
     Cuda,
 }
 
@@ -323,7 +323,7 @@ pub struct Place {
     /// Where the work is done; the result is the same, byte for byte
     #[arg(long, value_enum, default_value = "auto")]
     pub backend: BackendName,
-    /// Threads on the processor; 0 means one for each, 1 starts none
+    /// Threads on the processor; 0 means one per core, 1 starts none
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
 }
@@ -339,7 +339,7 @@ The bound is never loosened. Of the spacing only the ratio DX to DY matters, and
 critical points (node or spiral, source or sink). Seconds and MB/s are those of the work in memory, without \
 files; on a CUDA device they include the copies there and back.
 
-Exit status: 0 the stream is complete; 2 it is not, and an older OUT is as it was.
+Exit status: 0 the stream is complete; 2 it is not, and an older OUT is unchanged.
 
 Examples:
   factz compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2
@@ -358,16 +358,16 @@ pub struct Compress {
     pub bound: BoundArguments,
     #[command(flatten)]
     pub fill: FillArguments,
-    /// How the encoder finds the error that each vertex may have; both give the same guarantee
+    /// Choice of the error that each vertex may have; both modes give the same guarantee
     #[arg(long, value_enum, default_value = "block")]
     pub mode: ModeName,
-    /// What a value is predicted from
+    /// Prediction of values
     #[arg(long, value_enum, default_value = "hierarchical")]
     pub predictor: PredictorName,
     /// Entropy coder
     #[arg(long, value_enum, default_value = "ans")]
     pub coder: CoderName,
-    /// What is kept besides the error bound
+    /// Promise besides the error bound
     #[arg(long, value_enum, default_value = "types")]
     pub preserve: PreserveName,
     /// Grid spacing
@@ -384,12 +384,13 @@ pub struct Compress {
 #[command(
     override_usage = "factz decompress [OPTIONS] <STREAM> <U> <V>\n       factz decompress [OPTIONS] <STREAM> <FIELD>",
     after_long_help = "\
-The stream tells shape and type. The names of the files tell their kind (--format overrules them): .npy, .npz, or \
-raw little-endian values. One file, FIELD, takes both components: as u and then v, as an array of shape (2, NY, NX) \
-in .npy, as the arrays u and v in .npz. On standard output the values are raw unless --format says otherwise.
+The stream contains shape and type. The endings of the file names tell their format (--format overrules them): .npy, \
+.npz, or raw little-endian values. One file, FIELD, takes both components: as u and then v, as an array of shape \
+(2, NY, NX) in .npy, as the arrays u and v in .npz. On standard output the values are raw unless --format says \
+otherwise.
 
-Both files are complete and on the disk before either takes its place; where the second one cannot, the first one \
-gets its former content back.
+Both files are complete and on the disk before either replaces an older one; if the second replacement fails, the \
+first one is undone.
 
 Exit status: 0 both arrays are written; 2 neither is touched (a damaged stream is found by its checksum).
 
@@ -402,11 +403,11 @@ pub struct Decompress {
     /// The stream; - is standard input
     #[arg(value_name = "STREAM")]
     pub input: PathBuf,
-    /// Where to write the horizontal component, or both; - is standard output
+    /// Output file of the horizontal component, or of both; - is standard output
     pub u: PathBuf,
-    /// Where to write the vertical component
+    /// Output file of the vertical component
     pub v: Option<PathBuf>,
-    /// Kind of the files that are written; without it the names tell
+    /// Format of the output files; default: by the endings of their names
     #[arg(long, value_enum)]
     pub format: Option<Format>,
     #[command(flatten)]
@@ -417,14 +418,14 @@ pub struct Decompress {
 
 /// Compares a field with its reconstruction: critical points, values, bound.
 ///
-/// All signs are exact: no tolerance decides. Counted are critical points that are lost (P1), spurious
-/// (P2) or of another type (P3), triangles where the origin lies on the boundary and that changed, NaN and
-/// infinities that changed, and with --abs or --rel every value that is off by more.
+/// All signs are exact, without a tolerance. The report counts critical points that are lost (P1), spurious (P2)
+/// or of another type (P3), degenerate triangles that changed, NaN and infinities that changed, and with --abs or
+/// --rel values that differ by more than the bound.
 #[derive(Args)]
 #[command(
     override_usage = "factz verify [OPTIONS] <U0> <V0> <U1> <V1>\n       factz verify [OPTIONS] <FIELD0> <FIELD1>",
     after_long_help = "\
-Exit status: 0 everything is kept; 1 something is not, and the sentence says what; 2 wrong usage, or a file \
+Exit status: 0 everything is kept; 1 something is not, and the report says what; 2 wrong usage, or a file \
 that cannot be read.
 
 Examples:
@@ -453,9 +454,9 @@ pub struct Verify {
     pub talk: Talk,
 }
 
-/// Tests whether streams are whole, by decoding them without writing anything.
+/// Tests streams for damage by decoding them, without writing anything.
 ///
-/// The header, the checksum and every part of the stream are looked at. Each stream gets a line: a good one on standard
+/// The header, the checksum and every part of the stream are checked. Each stream gets a line: a good one on standard
 /// output, a damaged one on standard error.
 #[derive(Args)]
 #[command(after_long_help = "\
@@ -474,10 +475,10 @@ pub struct Test {
     pub talk: Talk,
 }
 
-/// Shows what the header of a stream says.
+/// Shows the header of a stream.
 #[derive(Args)]
 #[command(after_long_help = "\
-Only the header is read: `factz test` looks at the whole stream.
+Only the header is read; `factz test` checks the whole stream.
 
 Exit status: 0 it is a stream; 2 it is not, or it cannot be read.
 
@@ -497,9 +498,9 @@ pub struct Info {
 /// lower, 1: the upper one of the cell), type.
 #[derive(Args)]
 #[command(after_long_help = "\
-A point lies strictly inside its triangle. Triangles with a NaN or infinite vertex have none; where the field \
-vanishes at a vertex or on an edge, no single triangle holds the point and none is listed. With --json the object \
-says how many there are of each type, and the list goes to -o alone.
+A point lies strictly inside its triangle. Triangles with a NaN or infinite vertex have none. A zero of the field at \
+a vertex or on an edge belongs to no single triangle and is not listed. With --json the object counts the points of \
+each type, and the list goes to -o alone.
 
 Exit status: 0 the list is complete; 2 it is not.
 
@@ -511,7 +512,7 @@ pub struct Points {
     pub field: FieldArguments,
     #[command(flatten)]
     pub fill: FillArguments,
-    /// The list to write; standard output without it, or -
+    /// Output file of the list; default, and -: standard output
     #[arg(short, long, value_name = "CSV")]
     pub output: Option<PathBuf>,
     /// Grid spacing
@@ -523,7 +524,7 @@ pub struct Points {
     pub talk: Talk,
 }
 
-/// Measures ratio, speed and what is kept on a field, for every configuration and several bounds.
+/// Measures ratio, speed and changed critical points on a field, for every configuration and several bounds.
 #[derive(Args)]
 #[command(after_long_help = "\
 Units: ratio is input bytes over stream bytes; MB/s are 10^6 bytes of input (u and v) per second, the median \
@@ -533,8 +534,7 @@ P1, P2, P3 are critical points lost, spurious and of another type.
 With --backend cuda the field is on the device, and the figures are GB/s (10^9 bytes of input per second) by \
 events of the device: medians of at least 20 runs after 3, launched call by call and replayed as a CUDA graph, \
 beside the speed of a plain copy of u and v on the device and of the comparison that finds P1, P2, P3 there. \
-A table of the microseconds of each kernel follows. A --synthetic field is made on the device, from sines and \
-cosines that the processor takes for each column and row; its bits are those that the processor makes.
+A table of the microseconds of each kernel follows. A --synthetic field has the same bits on device and processor.
 
 Exit status: 0 measured, and nothing is violated; 1 something is; 2 wrong usage, or a file that cannot be read.
 
@@ -546,12 +546,12 @@ pub struct Bench {
     /// Horizontal component, or both components: raw little-endian, .npy or .npz; - is standard input
     #[arg(required_unless_present = "synthetic")]
     pub u: Option<PathBuf>,
-    /// Vertical component; left out where U holds both
+    /// Vertical component; left out if U holds both
     pub v: Option<PathBuf>,
-    /// Measure a made field of --dims values in place of files
+    /// Measure a synthetic field of --dims values in place of files
     #[arg(long, value_enum, requires = "dims", conflicts_with_all = ["u", "v"])]
     pub synthetic: Option<SyntheticName>,
-    /// Where the work is measured
+    /// Device to measure
     #[arg(long, value_enum, default_value = "cpu")]
     pub backend: BackendName,
     #[command(flatten)]
@@ -560,10 +560,10 @@ pub struct Bench {
     #[arg(long, value_name = "T,...", value_delimiter = ',', value_parser = parse_bound,
           default_value = "1e-1,1e-2,1e-3")]
     pub bounds: Vec<f64>,
-    /// Thread counts; 1 and one per processor without it
+    /// Thread counts; default: 1 and one per core
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = parse_size)]
     pub threads: Vec<usize>,
-    /// Runs of which the median counts
+    /// Number of runs, of which the median counts
     #[arg(long, value_name = "N", value_parser = parse_size, default_value = "3")]
     pub repeat: usize,
     /// Only these modes
@@ -575,7 +575,7 @@ pub struct Bench {
     /// Only these coders
     #[arg(long, value_enum, value_delimiter = ',', default_value = "ans,huffman")]
     pub coder: Vec<CoderName>,
-    /// What is kept besides the error bound
+    /// Promise besides the error bound
     #[arg(long, value_enum, default_value = "types")]
     pub preserve: PreserveName,
     /// Grid spacing
@@ -585,7 +585,7 @@ pub struct Bench {
     pub talk: Talk,
 }
 
-/// Compresses a real wind field, verifies it, and shows what is kept and what would be lost.
+/// Compresses a real wind field, verifies it, and shows which critical points are kept or would be lost.
 ///
 /// The field is built in: 10 m wind of the whole globe at one degree, 360 x 181 vertices, with 1394
 /// critical points. It is compressed in both modes and, for comparison, with --preserve none.
@@ -600,10 +600,10 @@ Exit status: 0 everything is kept; 1 something is not; 2 the picture cannot be w
 Example:
   factz demo --picture wind.png")]
 pub struct Demo {
-    /// Where to write the picture (PNG); its directory is made if need be
+    /// Output file of the picture (PNG); its directory is created if necessary
     #[arg(long, value_name = "FILE", default_value = "target/demo/wind_global.png")]
     pub picture: PathBuf,
-    /// Threads; 0 means one per processor
+    /// Threads; 0 means one per core
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
     #[command(flatten)]
@@ -616,7 +616,7 @@ pub struct Demo {
 pub struct Completions {
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
-    /// Where the script gets the name that the shell expects
+    /// Directory of the script, which gets the name that the shell expects
     pub folder: Option<PathBuf>,
 }
 
