@@ -1,6 +1,5 @@
-// All kernels in one translation unit. Every kernel takes one Job, those of the analysis one Analysis, that
-// of made fields one Synthesis; grids and blocks are in src/cuda/schedule.rs, analysis.rs and synthetic.rs,
-// shared memory is static but for that of the coder. No result depends on the order of blocks.
+// All kernels in one translation unit. Every kernel takes one Job, those of the analysis one Analysis;
+// grids and blocks are in src/cuda/schedule.rs and analysis.rs, shared memory is static but for that of the coder. No result depends on the order of blocks.
 //
 // No kernel's work depends on what a header claims or on how narrow a field is: all of it is bounded by the
 // memory that a call was given, of N tiles and a stream of S bytes. A stream of another shape than the
@@ -24,7 +23,7 @@
 //   threads of the grid decode                              groups once, 256 tiles each        groups / the
 //   warps of the grid; a bad one ends at once anchor_values                       tiles once, N / 512 sums
 //   two tiles a thread; blocks at work / 32 steps back restore, lorenzo_restore            tiles once a tile,
-//   or N / the warps of the grid compare, find_points, synthetic     vertices once                      bands
+//   or N / the warps of the grid compare, find_points                vertices once                      bands
 //   of 32 rows / the warps of the grid compare_end                         a number for 32 rows of a chunk
 //   twice as many, 1024 at a time place_points                        a number for 32 segments           as
 //   many, 4096 at a time write_points                        segments with points               parts of 32
@@ -40,7 +39,6 @@
 #include "analysis/critical_points.cuh"
 #ifndef FACTZ_EMULATED
 #include "analysis/inspect.cuh"
-#include "analysis/synthetic.cuh"
 #endif
 
 #define ENTRY(name, bounds, begin, ...)                                                         \
@@ -151,13 +149,4 @@ ANALYSIS_KERNEL(factz_range_end, 32, 1, range_end)
 extern "C" __global__ void __launch_bounds__(32) factz_inspect(const __grid_constant__ Inspection job) {
     analysis::inspect(job);
 }
-
-#define SYNTHETIC_KERNEL(name, T)                                       \
-    extern "C" __global__ void __launch_bounds__(synthetic::THREADS, 3) \
-        name(const __grid_constant__ Synthesis job) {                   \
-        synthetic::make<T>(job);                                        \
-    }
-
-SYNTHETIC_KERNEL(factz_synthetic_f32, float)
-SYNTHETIC_KERNEL(factz_synthetic_f64, double)
 #endif

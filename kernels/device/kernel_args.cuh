@@ -183,31 +183,6 @@ struct Inspection {
 };
 static_assert(sizeof(Inspection) == 24, "abi.rs asserts the same size");
 
-// Cosine and sine of a phase.
-struct alignas(16) Turn {
-    double cosine, sine;
-};
-
-// Sums of plane waves, in factors.
-struct Waves {
-    const Turn* columns;       // [count][nx]
-    const Turn* rows;          // [count][ny]
-    const double* amplitudes;  // [count], of each sum
-    u64 count;
-};
-
-// One making of a field.
-struct Synthesis {
-    void* u;
-    void* v;
-    Layout u_layout;
-    Layout v_layout;
-    u64 nx, ny;
-    Waves flow, land;  // u and v; the height of the land, no waves where there is none
-    double level;      // (0, 0) where the height is above
-};
-static_assert(sizeof(Synthesis) == 136, "abi.rs asserts the same size");
-
 // Rows that a block of the analysis works on.
 constexpr u64 ANALYSIS_ROWS = 32;
 constexpr u64 ANALYSIS_COUNT_BYTES = 256;

@@ -2,7 +2,7 @@
 //! once per context.
 
 use super::schedule::{Kernel, Stage, COMPRESS, DECOMPRESS};
-use super::{analysis, synthetic, DevicePointer, Direction};
+use super::{analysis, DevicePointer, Direction};
 use crate::error::{Error, Result, Status};
 use crate::runtime::log::event;
 use cudarc::driver::sys::{self, CUcontext, CUfunction, CUresult, CUstream};
@@ -161,7 +161,6 @@ pub(super) struct Module {
     decompress: [Functions; DECOMPRESS.len()],
     analysis: [Functions; analysis::KERNELS.len()],
     inspect: CUfunction,
-    synthetic: Functions,
     overlaps: bool,
     small: bool,
 }
@@ -263,10 +262,6 @@ impl Module {
         self.inspect
     }
 
-    pub(super) fn synthetic(&self, dtype: usize) -> Function {
-        self.synthetic[dtype]
-    }
-
     /// Whether a kernel may begin before the one before has ended, also in a graph.
     pub(super) fn overlaps(&self) -> bool {
         self.overlaps
@@ -335,7 +330,6 @@ fn load(context_id: u64) -> Result<Module> {
         decompress: [[null_mut(); 2]; DECOMPRESS.len()],
         analysis: [[null_mut(); 2]; analysis::KERNELS.len()],
         inspect: null_mut(),
-        synthetic: [null_mut(); 2],
         overlaps: false,
         small: false,
     };
@@ -369,7 +363,6 @@ fn find_all(image: sys::CUmodule, module: &mut Module) -> Result<()> {
     for (kernel, functions) in analysis::KERNELS.iter().zip(&mut module.analysis) {
         *functions = [find(&analysis::function(kernel, 0), 0)?, find(&analysis::function(kernel, 1), 0)?];
     }
-    module.synthetic = [find(&synthetic::function(0), 0)?, find(&synthetic::function(1), 0)?];
     Ok(())
 }
 

@@ -221,38 +221,6 @@ pub(super) struct Inspection {
 
 const _: () = assert!(size_of::<Inspection>() == 24);
 
-/// Sums of plane waves.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Waves {
-    pub(super) columns: DevicePointer,
-    pub(super) rows: DevicePointer,
-    pub(super) amplitudes: DevicePointer,
-    pub(super) count: u64,
-}
-
-/// One making of a field.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(super) struct Synthesis {
-    pub(super) u: DevicePointer,
-    pub(super) v: DevicePointer,
-    pub(super) u_layout: Layout,
-    pub(super) v_layout: Layout,
-    pub(super) nx: u64,
-    pub(super) ny: u64,
-    pub(super) flow: Waves,
-    pub(super) land: Waves,
-    pub(super) level: f64,
-}
-
-const _: () = {
-    assert!(size_of::<Waves>() == 32);
-    assert!(size_of::<Synthesis>() == 136);
-    assert!(offset_of!(Synthesis, nx) == 48);
-    assert!(offset_of!(Synthesis, level) == 128);
-};
-
 #[cfg(test)]
 mod tests {
 
@@ -274,16 +242,9 @@ mod tests {
         };
         let ours = include_str!("kernel_args.rs").replace("pub(super) ", "").replace("[FieldView; 2],", ",");
         let ours = ours.replace("DevicePointer,", ",").replace("u64,", ",");
-        let ours =
-            ours.replace("f64,", ",").replace("u32,", ",").replace("Layout,", ",").replace("Waves,", ",");
+        let ours = ours.replace("f64,", ",").replace("u32,", ",").replace("Layout,", ",");
         let header = header.replace("fields[2];", "fields;");
-        let structs = [
-            "struct Job {",
-            "struct Analysis {",
-            "struct Inspection {",
-            "struct Waves {",
-            "struct Synthesis {",
-        ];
+        let structs = ["struct Job {", "struct Analysis {", "struct Inspection {"];
         for begin in structs {
             assert_eq!(names(&header, begin), names(&ours, begin), "{begin}");
         }

@@ -13,17 +13,9 @@ mod driver;
 #[cfg(not(feature = "cuda"))]
 #[path = "no_driver.rs"]
 mod driver;
-#[cfg(feature = "cuda")]
-pub mod host;
 mod kernel_args;
-#[cfg(feature = "cuda")]
-pub mod pipeline;
 mod pointers;
 mod schedule;
-#[cfg(feature = "cuda")]
-pub mod staged;
-#[cfg(feature = "cuda")]
-mod synthetic;
 pub mod workspace;
 
 pub use analysis::{
@@ -33,8 +25,6 @@ pub use analysis::{
 /// A `CUstream` or `cudaStream_t`; null is the default stream.
 pub use driver::Stream;
 pub use kernel_args::DevicePointer;
-#[cfg(feature = "cuda")]
-pub use synthetic::{PlaneWaves, SyntheticField};
 
 use crate::cuda::workspace::{Workspace, ALIGNMENT};
 use crate::error::{Error, Result, Status};
@@ -46,7 +36,7 @@ use pointers::Range;
 use schedule::{Launcher, Needs, Shape};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub enum Direction {
     Compress,
     Decompress,
 }
@@ -88,6 +78,29 @@ pub unsafe fn compress_device(request: &Request, buffers: &Buffers, stream: Stre
 pub unsafe fn decompress_device(request: &Request, buffers: &Buffers, stream: Stream) -> Result<()> {
     // SAFETY: the caller's promise.
     unsafe { call(Direction::Decompress, request, buffers, stream, |launcher| launcher.enqueue(stream)) }
+}
+
+/// Hands the launches of a call in their order to `each`, each with the name of its kernel: enqueues nothing by itself.
+/// For measurements of the kernels one by one.
+///
+/// # Safety
+/// As for [`compress_device`].
+pub unsafe fn each_kernel(
+    direction: Direction,
+    request: &Request,
+    buffers: &Buffers,
+    stream: Stream,
+    mut each: impl FnMut(String, &dyn Fn() -> Result<()>) -> Result<()>,
+) -> Result<()> {
+    let launches = |launcher: &Launcher| {
+        launcher.stages().try_for_each(|k| {
+            let name = launcher.direction.stages()[k].function(launcher.dtype);
+            // SAFETY: the caller's promise; the context is current.
+            each(name, &|| unsafe { launcher.launch(k, stream) })
+        })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { call(direction, request, buffers, stream, launches) }
 }
 
 /// Whether this library has kernels and this machine a driver and a device; otherwise why not.

@@ -1,5 +1,8 @@
 //! The analysis on the device against the host's: the same counts, the same points, the same bits.
 
+use crate::device::memory::Buffer;
+use crate::device::queue::Queue;
+use crate::device::Device;
 use crate::expected::execution;
 use crate::fields::{synthetic, Placement, Source, VARIANTS};
 use crate::memory::{poisons, Guarded};
@@ -7,7 +10,6 @@ use crate::scenarios::small_case;
 use crate::{text, Check, Tally, POISON};
 use factz::analysis::{self, Comparison, CriticalPoint, ValueRange};
 use factz::cpu;
-use factz::cuda::host::{Buffer, Device, Queue};
 use factz::cuda::workspace::AnalysisWorkspace;
 use factz::cuda::{
     compare_device, critical_points_device, inspect_device, prepare_device, range_device, ComparedFields,

@@ -4,11 +4,13 @@
 #[path = "../support/golden.rs"]
 mod cases;
 
+use crate::device::memory::{Buffer, REPORT_BYTES};
+use crate::device::queue::Queue;
+use crate::device::{driver_version, Device};
 use crate::expected::check_streams;
 use crate::{text, Check, POISON};
 use cases::{config, first_vertex, folder, input, integer, is_decoded_only, manifest, sha256, WRITTEN};
 use factz::cpu;
-use factz::cuda::host::{driver_version, Buffer, Device, Queue, REPORT_BYTES};
 use factz::cuda::workspace::Workspace;
 use factz::cuda::{compress_device, decompress_device, inspect_device, Buffers};
 use factz::grid::element::Real;

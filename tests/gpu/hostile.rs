@@ -1,12 +1,12 @@
 //! Damaged and forged streams: whatever the bytes are, the device answers, touches nothing that is not its own,
 //! and works on afterwards. Small enough for compute-sanitizer.
 
+use crate::device::Device;
 use crate::expected::{check_images, check_reports, part_of};
 use crate::fields::{synthetic, Source};
 use crate::matrix::CONFIGURATIONS;
 use crate::scenarios::Case;
 use crate::{text, Check};
-use factz::cuda::host::Device;
 use factz::stream::container::{self, HEADER_BYTES};
 use factz::{Config, Dtype, Mode, Report, Request, Status};
 

@@ -2,11 +2,13 @@
 //! decompressed and compared there; strips at the beginning, around 4 GiB and at the end come back to be checked
 //! by the host.
 
+use crate::device::memory::{Buffer, REPORT_BYTES};
+use crate::device::queue::Queue;
+use crate::device::Device;
 use crate::fields::{synthetic, Source};
 use crate::{text, Check, NOT_RUN};
 use factz::analysis::{self, CriticalPoint};
 use factz::cpu::{self};
-use factz::cuda::host::{Buffer, Device, Queue, REPORT_BYTES};
 use factz::cuda::workspace::{AnalysisWorkspace, Workspace};
 use factz::cuda::{
     compare_device, compress_device, critical_points_device, decompress_device, Buffers, ComparedFields,

@@ -12,12 +12,13 @@
 //! `FACTZ_GPU_REQUIRED=1` makes a machine without a device a failure.
 
 mod analysis;
+#[path = "../../src/bin/factz/device/mod.rs"]
+mod device;
 mod expected;
 mod fields;
 mod golden;
 mod hostile;
 mod large;
-mod made;
 mod matrix;
 mod memory;
 mod modes;
@@ -25,7 +26,7 @@ mod narrow;
 mod rare;
 mod scenarios;
 
-use factz::cuda::host::{device_count, Device};
+use device::Device;
 use factz::{Dtype, Error};
 use fields::{read_sources, Source};
 use std::path::{Path, PathBuf};
@@ -78,7 +79,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 25] = [
+const SCENARIOS: [Scenario; 24] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),
@@ -94,7 +95,6 @@ const SCENARIOS: [Scenario; 25] = [
     ("inspection", analysis::inspection),
     ("analysis_graph", analysis::analysis_graph),
     ("analysis_of_blocks", analysis::analysis_of_blocks),
-    ("synthetic_fields", made::synthetic_fields),
     ("narrow_fields", narrow::narrow_fields),
     ("rare_vertices", rare::rare_vertices),
     ("floating_point_modes", modes::floating_point_modes),
@@ -118,7 +118,7 @@ fn main() -> ExitCode {
     let sources: Vec<Source> = read_sources(&folder).into_iter().filter(|s| wanted(&s.name)).collect();
     let scenarios: Vec<&Scenario> = SCENARIOS.iter().filter(|s| wanted(s.0)).collect();
     let planned = sources.len() * (matrix::CHECKS + analysis::CHECKS) + scenarios.len();
-    let device = match device_count().and_then(|_| Device::open(0)) {
+    let device = match Device::open() {
         Ok(device) => device,
         Err(e) => {
             println!("no CUDA device: {planned} GPU tests not run ({})", e.message);

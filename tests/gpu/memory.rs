@@ -1,9 +1,10 @@
 //! Device memory with guards before and behind it, and the calls on it.
 
+use crate::device::memory::{Buffer, REPORT_BYTES};
+use crate::device::queue::Queue;
 use crate::fields::Placement;
 use crate::{text, Check, POISON};
 use factz::cpu;
-use factz::cuda::host::{Buffer, Queue, REPORT_BYTES};
 use factz::cuda::workspace::Workspace;
 use factz::cuda::{compress_device, decompress_device, Buffers};
 use factz::{BoundKind, Config, Dtype, Error, Predictor, Report, Request, Status};

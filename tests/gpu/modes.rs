@@ -1,13 +1,13 @@
 //! The floating-point modes of the host thread that enqueues work change nothing: a device has none, and what the host
 //! computes for the kernels' arguments are sizes and copies, not sums of floating-point values.
 
+use crate::device::pipeline::Pipeline;
+use crate::device::Device;
 use crate::expected::{check_images, check_reports, check_streams};
 use crate::fields::{synthetic, Source};
 use crate::matrix::CONFIGURATIONS;
 use crate::scenarios::Case;
 use crate::{text, Check, NOT_RUN};
-use factz::cuda::host::Device;
-use factz::cuda::pipeline::Pipeline;
 use factz::{BoundKind, Config, Dtype, Request};
 use std::arch::asm;
 

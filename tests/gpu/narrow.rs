@@ -1,11 +1,12 @@
 //! Narrow fields: the time of no kernel may grow faster than the field. What a device writes and restores is compared with
 //! the host's; times are printed, not judged, since other work on the device would change them.
 
+use crate::device::memory::Buffer;
+use crate::device::pipeline::Pipeline;
+use crate::device::Device;
 use crate::expected::{check_reports, check_streams};
 use crate::{text, Check, NOT_RUN};
 use factz::cpu::{self, Execution};
-use factz::cuda::host::{Buffer, Device};
-use factz::cuda::pipeline::Pipeline;
 use factz::cuda::workspace::AnalysisWorkspace;
 use factz::cuda::{critical_points_device, PointBuffers};
 use factz::grid::field::{View, ViewMut};

@@ -1,13 +1,15 @@
 //! Vertices that are seldom: filled ones, others that are not finite, zeros whose sign counts, and outliers that make the
 //! range; with all that a stream tells of its fill value.
 
+use crate::device::memory::Buffer;
+use crate::device::queue::Queue;
+use crate::device::Device;
 use crate::expected::{check_images, check_reports, check_streams, host_compress, host_decompress};
 use crate::fields::{synthetic, Placement, Source, VARIANTS};
 use crate::matrix::{CONFIGURATIONS, PRESERVES};
 use crate::memory::Bench;
 use crate::{text, Check};
 use factz::cpu;
-use factz::cuda::host::{Buffer, Device, Queue};
 use factz::cuda::inspect_device;
 use factz::grid::element::Real;
 use factz::{BoundKind, Config, Dtype, Request};

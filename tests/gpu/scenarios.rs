@@ -1,12 +1,13 @@
 //! What applications do, one scenario each.
 
+use crate::device::memory::{Buffer, REPORT_BYTES};
+use crate::device::Device;
 use crate::expected::{check_images, check_reports, check_streams, host_compress, host_decompress};
 use crate::fields::{synthetic, Placement, Source};
 use crate::matrix::{Configuration, CONFIGURATIONS};
 use crate::memory::{compress_plan, decompress_plan, Bench, Guarded};
 use crate::{text, Check, POISON};
 use factz::cpu;
-use factz::cuda::host::{Buffer, Device, REPORT_BYTES};
 use factz::cuda::{compress_device, decompress_device, prepare_device, Buffers, Stream};
 use factz::grid::element::Real;
 use factz::grid::field::Layout;
@@ -386,7 +387,7 @@ pub fn fresh_contexts(device: &Device) -> Check {
     for _ in 0..2 {
         // SAFETY: all other scenarios have freed what they had.
         unsafe { device.reset() }.map_err(text)?;
-        let again = Device::open(0).map_err(text)?;
+        let again = Device::open().map_err(text)?;
         let bench = case.bench()?;
         let buffers = bench.buffers(&case.place, Dtype::F32, case.capacity(), compress_plan(&case.request));
         let stream = bench.queue.stream();

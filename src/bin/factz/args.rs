@@ -534,7 +534,7 @@ P1, P2, P3 are critical points lost, spurious and of another type.
 With --backend cuda the field is on the device, and the figures are GB/s (10^9 bytes of input per second) by \
 events of the device: medians of at least 20 runs after 3, launched call by call and replayed as a CUDA graph, \
 beside the speed of a plain copy of u and v on the device and of the comparison that finds P1, P2, P3 there. \
-A table of the microseconds of each kernel follows. A --synthetic field has the same bits on device and processor.
+A table of the microseconds of each kernel follows.
 
 Exit status: 0 measured, and nothing is violated; 1 something is; 2 wrong usage, or a file that cannot be read.
 

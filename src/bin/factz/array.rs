@@ -63,6 +63,18 @@ impl Values {
     }
 }
 
+/// Evaluates an expression on the vectors of values that some components hold: each has the type of the first.
+macro_rules! typed {
+    ([$($component:expr),+] as [$($values:ident),+] => $body:expr) => {
+        match ($($component,)+) {
+            ($($crate::array::Values::F32($values),)+) => $body,
+            ($($crate::array::Values::F64($values),)+) => $body,
+            _ => unreachable!("the components of a command have one type"),
+        }
+    };
+}
+pub(crate) use typed;
+
 /// A vector field.
 pub struct Field {
     pub dims: Dims,

@@ -1,8 +1,7 @@
 //! Measurements on one field: every configuration, bound and number of threads.
 
-use crate::args::{BackendName, Bench, ModeName, PredictorName, Spacing, SyntheticName};
-use crate::array::{dtype_name, Dims, Field, Values};
-use crate::device;
+use crate::args::{Bench, ModeName, PredictorName, Spacing, SyntheticName};
+use crate::array::{dtype_name, typed, Dims, Field};
 use crate::failure::{failure, input_name, Failure};
 use crate::figures::{
     coder_name, comparison_json, joined, mode_name, predictor_name, preserve_name, psnr_text,
@@ -10,7 +9,7 @@ use crate::figures::{
 use crate::progress::Progress;
 use crate::say::{megabytes_per_second, Voice};
 use crate::synthetic::{Kind, Synthetic};
-use crate::{input, job, memory, Verdict};
+use crate::{engine, input, memory, Verdict};
 use factz::analysis::Comparison;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve};
 use serde_json::{json, Value};
@@ -87,7 +86,7 @@ pub fn measure(
     threads: &[usize],
     repeat: usize,
 ) -> Result<Measurement, Failure> {
-    let mut buffer = job::stream_buffer(config)?;
+    let mut buffer = engine::stream_buffer(config)?;
     let mut decoded = Field::empty(field.dims, field.dtype())?;
     let mut speeds = Vec::new();
     let mut first: Vec<u8> = Vec::new();
@@ -96,7 +95,7 @@ pub fn measure(
         let (mut compress_times, mut decompress_times) = (Vec::new(), Vec::new());
         for _ in 0..repeat {
             let start = Instant::now();
-            let report = job::compress(field, config, &mut buffer, n, None)?;
+            let report = engine::compress(field, config, &mut buffer, n, None)?;
             compress_times.push(start.elapsed().as_secs_f64());
             absolute_bound = report.bound;
             let stream = &buffer[..report.stream_bytes as usize];
@@ -107,7 +106,7 @@ pub fn measure(
                 return Err(failure!("two runs gave different streams ({n} threads): please report this"));
             }
             let start = Instant::now();
-            job::decompress(stream, &mut decoded, n, None)?;
+            engine::decompress(stream, &mut decoded, n, None)?;
             decompress_times.push(start.elapsed().as_secs_f64());
         }
         let speed = |times| megabytes_per_second(field.bytes(), median(times));
@@ -115,7 +114,7 @@ pub fn measure(
     }
     let stream_bytes = first.len() as u64;
     let spacing = Spacing { dx: config.dx, dy: config.dy };
-    let comparison = job::compare(field, &decoded, spacing, Some(absolute_bound), 0)?;
+    let comparison = engine::compare(field, &decoded, spacing, Some(absolute_bound), 0)?;
     Ok(Measurement {
         mode: config.mode,
         predictor: config.predictor,
@@ -219,7 +218,7 @@ pub fn thread_counts(given: &[usize]) -> Vec<usize> {
 /// The field to measure.
 pub enum Subject {
     Read(Field),
-    /// Not yet made: the device makes its own.
+    /// Not yet made.
     Made(Kind, Dims, Dtype),
 }
 
@@ -247,23 +246,16 @@ fn subject(a: &Bench) -> Result<(String, Subject), Failure> {
 fn make(kind: Kind, dims: Dims, dtype: Dtype) -> Result<Field, Failure> {
     let synthetic = Synthetic::new(kind, dims.nx, dims.ny)?;
     let mut field = Field::empty(dims, dtype)?;
-    match (&mut field.u, &mut field.v) {
-        (Values::F32(u), Values::F32(v)) => synthetic.fill(u, v),
-        (Values::F64(u), Values::F64(v)) => synthetic.fill(u, v),
-        _ => unreachable!("an empty field has one type"),
-    }
+    typed!([&mut field.u, &mut field.v] as [u, v] => synthetic.fill(0, u, v));
     Ok(field)
 }
 
 pub fn run(a: &Bench) -> Result<Verdict, Failure> {
     let (name, subject) = subject(a)?;
-    let on_device = match a.backend {
-        BackendName::Cpu => false,
-        BackendName::Cuda => true,
-        BackendName::Auto => device::is_there(),
-    };
-    if on_device {
-        return device::bench(a, &name, subject);
+    #[cfg_attr(not(feature = "cuda"), allow(unused_variables))]
+    if let Some(device) = engine::device(a.backend)? {
+        #[cfg(feature = "cuda")]
+        return crate::bench_cuda::run(a, &name, subject, &device);
     }
     let field = match subject {
         Subject::Read(field) => field,
@@ -321,14 +313,14 @@ mod tests {
         let dims = Dims { nx: 2048, ny: 1024 };
         let count = |kind| {
             let field = make(kind, dims, Dtype::F32).unwrap();
-            job::critical_points(&field, Spacing { dx: 1.0, dy: 1.0 }, 0).unwrap().len()
+            engine::critical_points(&field, Spacing { dx: 1.0, dy: 1.0 }, 0).unwrap().len()
         };
         let expected = (dims.nx * dims.ny) as f64 / 8_700.0;
         let found = count(Kind::Dense) as f64;
         assert!((0.75..1.33).contains(&(found / expected)), "{found} of {expected}");
         assert!(count(Kind::Smooth) < 20);
         let ocean = make(Kind::Ocean, dims, Dtype::F32).unwrap();
-        let Values::F32(u) = &ocean.u else { unreachable!() };
+        let crate::array::Values::F32(u) = &ocean.u else { unreachable!() };
         let land = u.iter().filter(|x| **x == 0.0).count() as f64 / u.len() as f64;
         assert!((0.1..0.7).contains(&land), "{land}");
     }

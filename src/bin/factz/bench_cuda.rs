@@ -1,19 +1,18 @@
 //! Measurements on a CUDA device: ratio, speed call by call and as a graph, kernels, and what is kept.
 
 use crate::args::Bench;
-use crate::array::{dtype_name, Dims, Field, Values};
+use crate::array::{dtype_name, typed, Dims, Element, Field};
 use crate::bench::{configurations, median, Measurement, Subject};
+use crate::device::pipeline::Pipeline;
+use crate::device::Device;
 use crate::failure::{failure, Failure};
 use crate::figures::{coder_name, mode_name, predictor_name, psnr_text};
 use crate::say::Voice;
 use crate::synthetic::Synthetic;
-use crate::Verdict;
-use factz::cuda::host::Device;
-use factz::cuda::pipeline::Pipeline;
-use factz::{Config, Mode, Predictor, Report, Request, Status};
+use crate::{memory, Verdict};
+use factz::{Config, Dtype, Mode, Predictor, Report, Request, Status};
 use serde_json::{json, Value};
 use std::fmt::Write;
-use std::time::Instant;
 
 const WARM_UP: usize = 3;
 const LEAST_RUNS: usize = 20;
@@ -57,26 +56,40 @@ fn check_status(report: Report, what: &str) -> Result<Report, Failure> {
     }
 }
 
-/// Milliseconds to make a field on the device, and those of the kernel alone.
-type Making = (f64, f64);
+/// Rows of a made field that are in memory at a time.
+const BAND: u64 = 256;
 
-/// Brings the field to the device. Nothing of it stays here, and one that is made never was here.
-fn write(pipeline: &Pipeline, subject: Subject) -> Result<Option<Making>, Failure> {
+/// Brings the field to the device; nothing of it stays here.
+fn write(pipeline: &Pipeline, subject: Subject) -> Result<(), Failure> {
     match subject {
         Subject::Read(field) => {
-            match (&field.u, &field.v) {
-                (Values::F32(u), Values::F32(v)) => pipeline.write_input(u, v)?,
-                (Values::F64(u), Values::F64(v)) => pipeline.write_input(u, v)?,
-                _ => unreachable!("u and v have one type"),
-            }
-            Ok(None)
+            typed!([&field.u, &field.v] as [u, v] => pipeline.write_input(u, v))?;
+            Ok(())
         }
-        Subject::Made(kind, dims, _) => {
-            let start = Instant::now();
-            let kernel = pipeline.make_input(&Synthetic::new(kind, dims.nx, dims.ny)?.view())?;
-            Ok(Some((1e3 * start.elapsed().as_secs_f64(), kernel)))
+        Subject::Made(kind, dims, dtype) => {
+            let made = Synthetic::new(kind, dims.nx, dims.ny)?;
+            match dtype {
+                Dtype::F32 => write_made::<f32>(pipeline, &made, dims),
+                Dtype::F64 => write_made::<f64>(pipeline, &made, dims),
+            }
         }
     }
+}
+
+fn write_made<T: Element + Default>(
+    pipeline: &Pipeline,
+    made: &Synthetic,
+    dims: Dims,
+) -> Result<(), Failure> {
+    let band = || memory::zeros::<T>(dims.nx * BAND.min(dims.ny), "a band of the field");
+    let (mut u, mut v) = (band()?, band()?);
+    for y in (0..dims.ny).step_by(BAND as usize) {
+        let count = (dims.nx * BAND.min(dims.ny - y)) as usize;
+        let (u, v) = (&mut u[..count], &mut v[..count]);
+        made.fill(y, u, v);
+        pipeline.write_rows(y, u, v)?;
+    }
+    Ok(())
 }
 
 fn measure_speeds(pipeline: &Pipeline, bytes: u64, bound: f64, runs: usize) -> Result<Speeds, Failure> {
@@ -206,8 +219,7 @@ fn kernel_table(measured: &[(Measurement, Speeds)]) -> String {
     text
 }
 
-pub fn run(a: &Bench, name: &str, subject: Subject) -> Result<Verdict, Failure> {
-    let device = Device::open(0).map_err(|e| failure!("--backend cuda: {e}"))?;
+pub fn run(a: &Bench, name: &str, subject: Subject, device: &Device) -> Result<Verdict, Failure> {
     let device_name = device.name()?;
     let runs = a.repeat.max(LEAST_RUNS);
     let (dims, dtype) = match &subject {
@@ -220,13 +232,10 @@ pub fn run(a: &Bench, name: &str, subject: Subject) -> Result<Verdict, Failure> 
         return Err(failure!("no configuration is left: the Lorenzo predictor is block-wise"));
     };
     let mut pipeline = Pipeline::new(&Request::new(first)?)?;
-    let making = write(&pipeline, subject)?;
+    write(&pipeline, subject)?;
     let voice = Voice::new(&a.talk);
-    let made = making.map_or(String::new(), |(all, kernel)| {
-        format!(", made there in {all:.0} ms (kernel {kernel:.1} ms)")
-    });
     voice.text(&format!(
-        "{name}: {dims} values of {} each, {:.1} MB; {device_name}{made}; medians of {runs} runs\n{}",
+        "{name}: {dims} values of {} each, {:.1} MB; {device_name}; medians of {runs} runs\n{}",
         dtype_name(dtype),
         bytes as f64 / 1e6,
         head()
@@ -272,8 +281,6 @@ pub fn run(a: &Bench, name: &str, subject: Subject) -> Result<Verdict, Failure> 
                 "ny": dims.ny,
                 "dtype": dtype_name(dtype),
                 "input_bytes": bytes,
-                "made_ms": making.map(|m| m.0),
-                "made_kernel_ms": making.map(|m| m.1),
                 "repeat": runs,
                 "runs": measured.iter().map(|(m, s)| json_of(m, s)).collect::<Vec<_>>(),
             })

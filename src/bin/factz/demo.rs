@@ -6,7 +6,7 @@ use crate::bench::{head, measure, row, thread_counts, Measurement, LEGEND};
 use crate::failure::{failure, Failure};
 use crate::picture;
 use crate::say::Voice;
-use crate::{job, Verdict};
+use crate::{engine, Verdict};
 use factz::{BoundKind, Config, Mode, Preserve};
 use serde_json::json;
 use std::fmt::Write;
@@ -36,7 +36,7 @@ fn summary(kept: &Measurement, plain: &Measurement) -> String {
 pub fn run(a: &Demo) -> Result<Verdict, Failure> {
     let field = Field { dims: DIMS, u: component(U), v: component(V), fill_value: None };
     let threads = if a.threads == 0 { thread_counts(&[]) } else { vec![a.threads] };
-    let points = job::critical_points(&field, SPACING, 0)?;
+    let points = engine::critical_points(&field, SPACING, 0)?;
     let voice = Voice::new(&a.talk);
     voice.text(&format!(
         "wind_global: 10 m wind of the globe at one degree, {DIMS} values of f32 each, {} critical points\n\n{}",
@@ -69,7 +69,7 @@ pub fn run(a: &Demo) -> Result<Verdict, Failure> {
             .ok_or_else(|| failure!("the bound of the picture is not among the bounds"))
     };
     let (kept, plain) = (pictured(Preserve::Types)?, pictured(Preserve::None)?);
-    let after = |m: &Measurement| job::critical_points(&m.decoded, SPACING, 0);
+    let after = |m: &Measurement| engine::critical_points(&m.decoded, SPACING, 0);
     let panels = [
         picture::Panel::original(&field, &points),
         picture::Panel::compared(&kept.decoded, &points, &after(kept)?),

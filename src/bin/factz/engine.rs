@@ -1,12 +1,14 @@
 //! Where the work of a command is done: on the processor's threads or on a CUDA device.
 
 use crate::args::{BackendName, Place, Spacing};
-use crate::array::{Field, Values};
+use crate::array::{typed, Dims, Field};
 use crate::device::Device;
 use crate::failure::{failure, Failure};
-use crate::job;
+use crate::memory;
 use crate::progress::Progress;
-use factz::analysis::{Comparison, CriticalPoint};
+use factz::analysis::{self, Comparison, CriticalPoint};
+use factz::cpu::{self, Execution};
+use factz::grid::field::{View, ViewMut};
 use factz::{BoundKind, Config, Report, Request, Status};
 use std::time::Instant;
 
@@ -47,18 +49,7 @@ impl<R> Done<R> {
 
 impl Engine {
     pub fn new(place: &Place) -> Result<Engine, Failure> {
-        let device = match place.backend {
-            BackendName::Cpu => None,
-            BackendName::Auto => Device::open().ok(),
-            BackendName::Cuda => Some(Device::open().map_err(|e| {
-                failure!(
-                    "--backend cuda: there is no CUDA device here that this program can use (status {} = {:?}): \
-                     {e}; leave it out, or give --backend cpu",
-                    e.status as i32,
-                    e.status
-                )
-            })?),
-        };
+        let device = device(place.backend)?;
         Ok(Engine { threads: place.threads, device, may_fall_back: place.backend == BackendName::Auto })
     }
 
@@ -73,7 +64,8 @@ impl Engine {
         if let Some(device) = &self.device {
             match on_device(device, state) {
                 Ok(result) => {
-                    let (seconds, device) = (start.elapsed().as_secs_f64(), Some(device.name().to_owned()));
+                    let seconds = start.elapsed().as_secs_f64();
+                    let device = Some(device.name()?);
                     return Ok(Done { result, seconds, device });
                 }
                 Err(e) if self.may_fall_back && FALL_BACK.contains(&e.status) => {}
@@ -96,20 +88,16 @@ impl Engine {
         // Got before the clock starts.
         let mut buffer = match self.device {
             Some(_) => Vec::new(),
-            None => job::stream_buffer(config)?,
+            None => stream_buffer(config)?,
         };
         self.run(
             &mut buffer,
-            |device, _| match (&field.u, &field.v) {
-                (Values::F32(u), Values::F32(v)) => device.compress(&request, [u, v]),
-                (Values::F64(u), Values::F64(v)) => device.compress(&request, [u, v]),
-                _ => unreachable!("u and v are read with one type"),
-            },
+            |device, _| typed!([&field.u, &field.v] as [u, v] => device.compress(&request, [u, v])),
             |buffer| {
                 if buffer.is_empty() {
-                    *buffer = job::stream_buffer(config)?;
+                    *buffer = stream_buffer(config)?;
                 }
-                let report = job::compress(field, config, buffer, self.threads, Some(progress))?;
+                let report = compress(field, config, buffer, self.threads, Some(progress))?;
                 buffer.truncate(report.stream_bytes as usize);
                 Ok((report, std::mem::take(buffer)))
             },
@@ -126,12 +114,10 @@ impl Engine {
         let request = request_of(field, Spacing::UNIT, None)?;
         self.run(
             field,
-            |device, field| match (&mut field.u, &mut field.v) {
-                (Values::F32(u), Values::F32(v)) => device.decompress(&request, stream, [u, v]),
-                (Values::F64(u), Values::F64(v)) => device.decompress(&request, stream, [u, v]),
-                _ => unreachable!("u and v have one type"),
+            |device, field| {
+                typed!([&mut field.u, &mut field.v] as [u, v] => device.decompress(&request, stream, [u, v]))
             },
-            |field| job::decompress(stream, field, self.threads, Some(progress)),
+            |field| decompress(stream, field, self.threads, Some(progress)),
         )
     }
 
@@ -146,16 +132,11 @@ impl Engine {
         let request = request_of(before, spacing, bound)?;
         self.run(
             &mut (),
-            |device, ()| match (&before.u, &before.v, &after.u, &after.v) {
-                (Values::F32(u0), Values::F32(v0), Values::F32(u1), Values::F32(v1)) => {
-                    device.compare(&request, [u0, v0], [u1, v1], bound.is_some())
-                }
-                (Values::F64(u0), Values::F64(v0), Values::F64(u1), Values::F64(v1)) => {
-                    device.compare(&request, [u0, v0], [u1, v1], bound.is_some())
-                }
-                _ => unreachable!("all files are read with one type"),
+            |device, ()| {
+                typed!([&before.u, &before.v, &after.u, &after.v] as [u0, v0, u1, v1] =>
+                    device.compare(&request, [u0, v0], [u1, v1], bound.is_some()))
             },
-            |()| job::compare(before, after, spacing, bound, self.threads),
+            |()| compare(before, after, spacing, bound, self.threads),
         )
     }
 
@@ -167,13 +148,25 @@ impl Engine {
         let request = request_of(field, spacing, None)?;
         self.run(
             &mut (),
-            |device, ()| match (&field.u, &field.v) {
-                (Values::F32(u), Values::F32(v)) => device.critical_points(&request, [u, v]),
-                (Values::F64(u), Values::F64(v)) => device.critical_points(&request, [u, v]),
-                _ => unreachable!("u and v are read with one type"),
-            },
-            |()| job::critical_points(field, spacing, self.threads),
+            |device, ()| typed!([&field.u, &field.v] as [u, v] => device.critical_points(&request, [u, v])),
+            |()| critical_points(field, spacing, self.threads),
         )
+    }
+}
+
+/// The device that `--backend` asks for; none stands for the processor.
+pub fn device(backend: BackendName) -> Result<Option<Device>, Failure> {
+    match backend {
+        BackendName::Cpu => Ok(None),
+        BackendName::Auto => Ok(Device::open().ok()),
+        BackendName::Cuda => Device::open().map(Some).map_err(|e| {
+            failure!(
+                "--backend cuda: there is no CUDA device here that this program can use (status {} = {:?}): \
+                 {e}; leave it out, or give --backend cpu",
+                e.status as i32,
+                e.status
+            )
+        }),
     }
 }
 
@@ -182,4 +175,94 @@ fn request_of(field: &Field, spacing: Spacing, bound: Option<f64>) -> Result<Req
     let config = Config::new(field.dims.nx, field.dims.ny, BoundKind::Absolute, bound.unwrap_or(0.0));
     let (dtype, fill_value) = (field.dtype(), field.fill_value);
     Ok(Request::new(Config { dtype, dx: spacing.dx, dy: spacing.dy, fill_value, ..config })?)
+}
+
+/// A buffer that holds the stream of any field with this configuration.
+pub fn stream_buffer(config: &Config) -> Result<Vec<u8>, Failure> {
+    memory::zeros(cpu::max_stream_bytes(&Request::new(*config)?), "the stream")
+}
+
+/// Compresses into `buffer` on the processor; the report tells how much of it is the stream.
+pub fn compress(
+    field: &Field,
+    config: &Config,
+    buffer: &mut [u8],
+    threads: usize,
+    progress: Option<&Progress>,
+) -> Result<Report, Failure> {
+    let (request, nx) = (Request::new(*config)?, field.dims.nx);
+    let report = typed!([&field.u, &field.v] as [u, v] => {
+        let (u, v) = (View::dense(u, nx), View::dense(v, nx));
+        with_progress(threads, progress, |execution| cpu::compress(&request, u, v, buffer, execution))
+    })?;
+    if report.status != Status::Ok {
+        return Err(failure!(
+            "the stream takes {} bytes, more than the buffer of {}: please report this",
+            report.required_bytes,
+            buffer.len()
+        ));
+    }
+    Ok(report)
+}
+
+/// Decompresses on the processor into a field that has the stream's shape and type.
+pub fn decompress(
+    stream: &[u8],
+    field: &mut Field,
+    threads: usize,
+    progress: Option<&Progress>,
+) -> Result<Report, Failure> {
+    let Dims { nx, ny } = field.dims;
+    let config = Config { dtype: field.dtype(), ..Config::new(nx, ny, BoundKind::Absolute, 0.0) };
+    Ok(typed!([&mut field.u, &mut field.v] as [u, v] => {
+        let (u, v) = (ViewMut::dense(u, nx), ViewMut::dense(v, nx));
+        with_progress(threads, progress, |execution| cpu::decompress(&config, stream, u, v, execution))
+    })?)
+}
+
+fn with_progress<R>(threads: usize, progress: Option<&Progress>, body: impl FnOnce(Execution) -> R) -> R {
+    let report = |done| {
+        if let Some(p) = progress {
+            p.report(done)
+        }
+    };
+    body(Execution { threads, progress: progress.is_some().then_some(&report as _) })
+}
+
+/// Compares on the processor.
+pub fn compare(
+    before: &Field,
+    after: &Field,
+    spacing: Spacing,
+    bound: Option<f64>,
+    threads: usize,
+) -> Result<Comparison, Failure> {
+    let (request, nx) = (request_of(before, spacing, bound)?, before.dims.nx);
+    Ok(typed!([&before.u, &before.v, &after.u, &after.v] as [u0, v0, u1, v1] => {
+        let first = [View::dense(u0, nx), View::dense(v0, nx)];
+        let other = [View::dense(u1, nx), View::dense(v1, nx)];
+        analysis::compare(&request, first, other, bound.is_some(), threads)
+    })?)
+}
+
+/// The critical points, found on the processor.
+pub fn critical_points(
+    field: &Field,
+    spacing: Spacing,
+    threads: usize,
+) -> Result<Vec<CriticalPoint>, Failure> {
+    let (request, nx) = (request_of(field, spacing, None)?, field.dims.nx);
+    Ok(typed!([&field.u, &field.v] as [u, v] =>
+        analysis::critical_points(&request, [View::dense(u, nx), View::dense(v, nx)], threads))?)
+}
+
+/// The absolute bound that a relative one stands for: the fraction times the joint range of the finite values.
+pub fn absolute_bound(field: &Field, kind: BoundKind, bound: f64, threads: usize) -> Result<f64, Failure> {
+    if kind == BoundKind::Absolute {
+        return Ok(bound);
+    }
+    let (request, nx) = (request_of(field, Spacing::UNIT, None)?, field.dims.nx);
+    let range = typed!([&field.u, &field.v] as [u, v] =>
+        analysis::range(&request, [View::dense(u, nx), View::dense(v, nx)], threads))?;
+    Ok(analysis::relative_bound(bound, range.low, range.high))
 }

@@ -17,7 +17,6 @@ mod failure;
 mod figures;
 mod input;
 mod inspect;
-mod job;
 mod litter;
 mod manual;
 mod memory;

@@ -1,23 +1,10 @@
 //! Stands for the devices in a program without the feature `cuda`: there is none, and so nothing is done on it.
 
-use crate::args::Bench;
-use crate::bench::Subject;
-use crate::failure::{failure, Failure};
-use crate::Verdict;
 use factz::analysis::{Comparison, CriticalPoint};
 use factz::grid::element::Real;
 use factz::{cuda, Report, Request, Result};
 
 pub enum Device {}
-
-pub fn is_there() -> bool {
-    false
-}
-
-pub fn bench(_: &Bench, _: &str, _: Subject) -> std::result::Result<Verdict, Failure> {
-    cuda::available().map_err(|e| failure!("--backend cuda: {e}"))?;
-    unreachable!("there are no kernels")
-}
 
 impl Device {
     pub fn open() -> Result<Device> {
@@ -25,7 +12,7 @@ impl Device {
         unreachable!("there are no kernels")
     }
 
-    pub fn name(&self) -> &str {
+    pub fn name(&self) -> Result<String> {
         match *self {}
     }
 

@@ -6,12 +6,8 @@
 //!
 //! The phase of a wave is a part that belongs to a column and one that belongs to a row. Sines and cosines are
 //! taken of these alone, here; what is left for a vertex are additions and multiplications, which round to the
-//! same bits on every processor and device. Twin: kernels/analysis/synthetic.cuh.
-//!
-//! The GPU tests include this file, which therefore uses nothing else of this program; its tests are in bench.rs.
+//! same bits on every processor. The tests are in bench.rs.
 
-#[cfg(feature = "cuda")]
-use factz::cuda::{PlaneWaves, SyntheticField};
 use factz::grid::element::Real;
 use factz::{Error, Status};
 use rayon::prelude::*;
@@ -129,11 +125,6 @@ impl<const N: usize> Sums<N> {
         }
         sums
     }
-
-    #[cfg(feature = "cuda")]
-    fn view(&self) -> PlaneWaves<'_> {
-        PlaneWaves { columns: &self.columns, rows: &self.rows, amplitudes: self.amplitudes.as_flattened() }
-    }
 }
 
 /// What the vertices of a made field are computed from: a few numbers for each column and row.
@@ -168,10 +159,11 @@ impl Synthetic {
         Ok(Synthetic { nx: dims[0], flow: Sums::new(&waves(area, 1), dims, flow)?, land })
     }
 
-    /// Fills dense components of the dimensions that were given.
-    pub fn fill<T: Real>(&self, u: &mut [T], v: &mut [T]) {
+    /// Fills dense rows of the field, row `first` and those after it.
+    pub fn fill<T: Real>(&self, first: u64, u: &mut [T], v: &mut [T]) {
         let rows = u.par_chunks_mut(self.nx).zip(v.par_chunks_mut(self.nx));
         rows.enumerate().for_each(|(y, (u, v))| {
+            let y = first as usize + y;
             let [mut flow_u, mut flow_v] = self.flow.row(y, self.nx);
             if let Some((land, level)) = &self.land {
                 let [height] = land.row(y, self.nx);
@@ -185,14 +177,5 @@ impl Synthetic {
                 v[x] = T::from_f64(flow_v[x]);
             }
         });
-    }
-
-    /// The same numbers, for the device that is to make the field.
-    #[cfg(feature = "cuda")]
-    pub fn view(&self) -> SyntheticField<'_> {
-        SyntheticField {
-            flow: self.flow.view(),
-            land: self.land.as_ref().map(|(land, level)| (land.view(), *level)),
-        }
     }
 }

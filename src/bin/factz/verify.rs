@@ -2,13 +2,13 @@
 
 use crate::args::Verify;
 use crate::array::dtype_name;
-use crate::engine::Engine;
+use crate::engine::{self, Engine};
 use crate::failure::{failure, input_name, Failure};
 use crate::figures::{comparison_json, joined};
 use crate::input::Expected;
 use crate::say::{counted, critical_points_text, Voice};
 use crate::store::Format;
-use crate::{input, job, Verdict};
+use crate::{input, Verdict};
 use factz::analysis::Comparison;
 use serde_json::json;
 use std::path::Path;
@@ -74,7 +74,7 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
     )?;
     let [before, after] = &fields[..] else { unreachable!("two fields were asked for") };
     let names = || files.iter().map(|f| input_name(f)).collect::<Vec<_>>().join(", ");
-    let absolute = |(kind, bound)| job::absolute_bound(before, kind, bound, a.place.threads);
+    let absolute = |(kind, bound)| engine::absolute_bound(before, kind, bound, a.place.threads);
     let bound = a.bound.bound().map(absolute).transpose().map_err(|e| e.about(names()))?;
     let done =
         Engine::new(&a.place)?.compare(before, after, a.spacing, bound).map_err(|e| e.about(names()))?;
