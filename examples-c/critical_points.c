@@ -3,7 +3,7 @@
  *
  *     cc -std=c99 critical_points.c -lfactz -lm -o critical_points && ./critical_points
  *
- * Exit status 0 when the points found are those that the field was made to have.
+ * Exit status 0 if the points found are those of the analytic field.
  */
 #include <factz.h>
 

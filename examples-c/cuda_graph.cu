@@ -5,7 +5,7 @@
  *
  *     nvcc -std=c++17 cuda_graph.cu -lfactz -o cuda_graph && ./cuda_graph
  *
- * Exit status 0 when every replay keeps what is promised and gives the bytes that the host gives.
+ * Exit status 0 if every replay keeps bound and critical points and gives the host's bytes.
  */
 #define FACTZ_WITH_CUDA_RUNTIME
 #include <factz.hpp>

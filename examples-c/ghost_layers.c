@@ -4,10 +4,9 @@
  *
  *     cc -std=c99 ghost_layers.c -lfactz -lm -o ghost_layers && ./ghost_layers
  *
- * - halo: one ghost line holds the neighbour's values; nothing else is exchanged, and it costs next to
- * nothing;
- * - pins: no ghost values at hand; the border lines are stored bit for bit, which costs bytes;
- * - neither: what goes wrong, for comparison.
+ * - halo: one ghost line holds the neighbour's values; nothing else is exchanged, and the cost is small;
+ * - pins: there are no ghost values; the border lines are stored bit for bit, which costs bytes;
+ * - neither: critical points are lost, for comparison.
  *
  * Exit status 0 when both ways keep everything, and neither does not.
  */

@@ -10,19 +10,17 @@
  * merge. Pull scheme with two copies of the distributions, one thread per vertex.
  *
  * In situ, per compressed step:
- *   1. the solver's kernel writes the velocity of that step into one of two snapshots, with its ghost line,
- * since the periodic domain is its own neighbour (halo on all sides: critical points on the seam are kept);
- *   2. an event tells the compression stream, which compresses the snapshot while the solver goes on;
- *   3. when the snapshot is needed again, two compressed steps later, the host looks at the report, which
- * lies in pinned memory, and enqueues the copy of exactly the stream's bytes to the host. The host waits only
- * for what it enqueued two compressed steps before: while compression keeps up with the solver, the solver's
- * stream never runs dry.
+ *   1. The solver's kernel writes the velocity into one of two snapshots, with its ghost line: the periodic
+ *      domain is its own neighbour (halo on all sides), so that critical points on the seam are kept.
+ *   2. An event tells the compression stream, which compresses the snapshot while the solver goes on.
+ *   3. Two compressed steps later the snapshot is needed again. The host reads the report in pinned memory
+ *      and enqueues the copy of exactly the stream's bytes. It waits only for work of two compressed steps
+ *      ago: while compression keeps up with the solver, the solver's stream never runs dry.
  *
- * What is measured: the wall time of all steps with compression and without, both until the device is idle,
- * and the time of one compression alone on the idle device. The overhead per compressed step is the
- * difference per snapshot: it contains writing the snapshot, the compression, the copy to the host, and
- * whatever they take from the solver. With --limit the program fails where overhead / compression time is
- * above it.
+ * Measured are the wall time of all steps with compression and without, both until the device is idle, and
+ * the time of one compression alone on the idle device. The overhead per compressed step is the difference
+ * per snapshot: writing the snapshot, the compression, the copy to the host, and the time they take from the
+ * solver. With --limit the program fails if overhead / compression time is above it.
  *
  * Self-checks: mass is conserved, no report has an error, and the last snapshot, decompressed on the device,
  * has every critical point and keeps the bound. With --output the file gets per snapshot: step (int64), bytes

@@ -1,18 +1,22 @@
 /*
- * A field that is spread over MPI ranks in 2D blocks: every rank compresses its own block, all write one
- * file, and any number of ranks reads it back. Every critical point is kept, those between the blocks of two
- * ranks too.
+ * A field in 2D blocks on MPI ranks: every rank compresses its own block, all write one file, and any number
+ * of ranks reads it back. Every critical point is kept, also between the blocks of two ranks.
  *
  *     mpicc -std=c99 mpi_blocks.c -lfactz -lm -o mpi_blocks
- *     mpirun -n 4 ./mpi_blocks [--dims NXxNY]                     # a made field, checked, exit status 0 if
- * all holds mpirun -n 4 ./mpi_blocks write FILE u.f32 v.f32 NX NY       # raw values, NY rows of NX, x
- * fastest mpirun -n 6 ./mpi_blocks read FILE u2.f32 v2.f32
  *
- * Options: --dtype f32|f64 (f32), --rel T (1e-2: fraction of the range of the whole field), --mode
- * block|speculative,
- * --borders halo|pin|none. halo (default) hands the ghost line of the neighbours' values to the library. pin
- * needs no ghost values and stores the lines along the borders bit for bit. none keeps critical points inside
- * the blocks only: it is there to see the difference.
+ * A synthetic field, checked; exit status 0 if all holds:
+ *     mpirun -n 4 ./mpi_blocks [--dims NXxNY]
+ * Files of raw values, NY rows of NX, x fastest:
+ *     mpirun -n 4 ./mpi_blocks write FILE u.f32 v.f32 NX NY
+ *     mpirun -n 6 ./mpi_blocks read FILE u2.f32 v2.f32
+ *
+ * Options, first value by default:
+ *     --dtype f32|f64
+ *     --rel T                      bound as a fraction of the range of the whole field (1e-2)
+ *     --mode block|speculative
+ *     --borders halo|pin|none      halo: the library sees the ghost line of the neighbours' values;
+ *                                  pin: without ghost values, the border lines are stored bit for bit;
+ *                                  none: critical points are kept inside the blocks only, for comparison
  *
  * With CUDA: mpicc -DWITH_CUDA ... -lcudart, then --device compresses on a GPU per rank, each on its own
  * stream.

@@ -1,19 +1,19 @@
-// Runs the kernels of the codec on a processor, thread by thread, with every part of the workspace, the
-// stream and the output in memory of its own, fenced on both sides. What they do is theirs; what a device
-// does at the same time, this does one after the other, in one of several orders, so that results that depend
-// on the order show.
+// Runs the kernels of the codec on a processor, thread by thread. Every part of the workspace, the stream
+// and the output lies in memory of its own, fenced on both sides. Work that a device does in parallel is
+// done one after the other here, in one of several orders, so that results that depend on the order show.
 //
-//   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE HALO PIN DX DY U V
-//   FIRST PITCH FILL STREAM emulator decompress ORDER DTYPE NX NY STREAM U V emulator look_back SEED emulator
-//   analyze ORDER DTYPE NX NY COLUMNS ROWS BOUND_KIND BOUND HAS_FILL FILL DX DY U V OTHER_U OTHER_V FIRST
-//   PITCH RESULTS
+//   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE HALO PIN DX DY \
+//            U V FIRST PITCH FILL STREAM
+//   emulator decompress ORDER DTYPE NX NY STREAM U V
+//   emulator look_back SEED
+//   emulator analyze ORDER DTYPE NX NY COLUMNS ROWS BOUND_KIND BOUND HAS_FILL FILL DX DY \
+//            U V OTHER_U OTHER_V FIRST PITCH RESULTS
 //
-// Numbers are those of kernels/device/kernel_args.cuh; FIRST is the element of U and V that is the first
-// vertex, FILL the bits of the fill value or "-". Prints the status, and behind that of a compression the
-// counts of the report. RESULTS are the comparison, the range, and the number of critical points with the
-// points. The one of look_back has chunks of anchors look back at others of which some know what is before
-// them and some do not, as on a device, where blocks work at the same time. With reads.cpp,
-// FACTZ_COUNT_READS=1 lists how often each kernel reads.
+// Numbers are those of kernels/device/kernel_args.cuh. FIRST is the element of U and V that is the first
+// vertex, FILL the bits of the fill value or "-". Prints the status, and for a compression the counts of
+// the report. RESULTS are the comparison, the range, and the number of critical points with the points.
+// look_back lets chunks of anchors look back over chunks that are partly done, as on a device, where
+// blocks work at the same time. With reads.cpp, FACTZ_COUNT_READS=1 lists how often each kernel reads.
 #include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -34,7 +34,6 @@ alignas(256) unsigned char emulated_shared[256 << 10];
 namespace {
 
 // ---- The threads of a block
-// -----------------------------------------------------------------------------------
 
 enum class State { READY, AT_COLLECTIVE, AT_BLOCK_BARRIER, AT_NAMED_BARRIER, ENDED };
 
@@ -192,7 +191,6 @@ void launch(const char* name, void (*kernel)(const Argument), const Argument& jo
 }
 
 // ---- Memory
-// ---------------------------------------------------------------------------------------------------
 
 // Memory that ends at a page which cannot be touched, and begins less than 256 bytes and a page after
 // another.
@@ -264,7 +262,6 @@ void carve(Job& job, bool compress) {
 }
 
 // ---- The kernels, with few blocks where any number does
-// -------------------------------------------------------
 
 #define RUN(name, blocks, threads) \
     launch(#name, job.dtype ? factz_##name##_f64 : factz_##name##_f32, job, blocks, threads)
@@ -342,7 +339,6 @@ void decompress(const Job& job) {
 }
 
 // ---- Looking back over chunks that are not done
-// ----------------------------------------------------------------
 
 std::vector<CoarseSums> found;
 
@@ -391,7 +387,6 @@ bool looks_back(uint64_t seed) {
 }
 
 // ---- The analysis
-// ---------------------------------------------------------------------------------------------
 
 #define RUN_ANALYSIS(name, blocks, threads) \
     launch(#name, dtype ? factz_##name##_f64 : factz_##name##_f32, job, blocks, threads)
