@@ -2,11 +2,11 @@
 // and the output lies in memory of its own, fenced on both sides. Work that a device does in parallel is
 // done one after the other here, in one of several orders, so that results that depend on the order show.
 //
-//   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE HALO PIN DX DY \
+//   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE HALO PIN DX DY
 //            U V FIRST PITCH FILL STREAM
 //   emulator decompress ORDER DTYPE NX NY STREAM U V
 //   emulator look_back SEED
-//   emulator analyze ORDER DTYPE NX NY COLUMNS ROWS BOUND_KIND BOUND HAS_FILL FILL DX DY \
+//   emulator analyze ORDER DTYPE NX NY COLUMNS ROWS BOUND_KIND BOUND HAS_FILL FILL DX DY
 //            U V OTHER_U OTHER_V FIRST PITCH RESULTS
 //
 // Numbers are those of kernels/device/kernel_args.cuh. FIRST is the element of U and V that is the first
