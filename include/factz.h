@@ -813,7 +813,7 @@ typedef void (*factz_log_callback)(int level, const char *target, const char *me
 #define FACTZ_ERROR_CORRUPT_STREAM 5
 
 /**
- * The stream has a later version of the format, or an earlier one, which is not read on a device.
+ * The stream has a version of the format that this library does not read.
  */
 #define FACTZ_ERROR_UNSUPPORTED_VERSION 6
 
@@ -1263,10 +1263,9 @@ factz_status factz_compress_device(const void *u,
  * @param workspace        scratch memory, aligned to factz_sizes.alignment
  * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_decompress_sizes`
  * @param report           written on the device; FACTZ_ERROR_CORRUPT_STREAM and
- *                         FACTZ_ERROR_UNSUPPORTED_VERSION (also: earlier format versions, which
- *                         `factz_decompress_host` alone reads) appear here, and
- *                         FACTZ_ERROR_INVALID_ARGUMENT where the stream has other dimensions or another
- *                         dtype. Untouched when the arguments are refused
+ *                         FACTZ_ERROR_UNSUPPORTED_VERSION appear here, and FACTZ_ERROR_INVALID_ARGUMENT where
+ *                         the stream has other dimensions or another dtype. Untouched when the arguments are
+ *                         refused
  * @param stream           the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
  *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
@@ -1412,22 +1411,19 @@ factz_status factz_set_log_callback(factz_log_callback callback,
 const char *factz_version(void);
 
 /**
- * The newest version of the stream format that this library writes: the Lorenzo predictor does, the hierarchical
- * one writes version 2. What it reads: `factz_readable_formats`.
- * Thread-safe.
+ * The version of the stream format that this library writes. Thread-safe.
  */
 uint32_t factz_format_version(void);
 
 /**
- * The versions of the stream format that the `_host` functions read, from `first` to `last`. On a device fewer are
- * read: see `factz_decompress_device`. Host only, does not block. Thread-safe.
+ * The versions of the stream format that this library reads, on the host and on a device: `first` to `last`.
+ * Host only, does not block. Thread-safe.
  *
  * @param first  receives the earliest version; 0 where the call fails
  * @param last   receives the latest version; 0 where the call fails
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or both are the same)
  */
-factz_status factz_readable_formats(uint32_t *first,
-                                    uint32_t *last);
+factz_status factz_readable_formats(uint32_t *first, uint32_t *last);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -261,7 +261,7 @@ inline factz_config config_from_info(const factz_info& info) {
     return config;
 }
 
-/* The first and the last version of the stream format that is read on the host. */
+/* The first and the last version of the stream format that this library reads. */
 inline std::pair<std::uint32_t, std::uint32_t> readable_formats() {
     std::pair<std::uint32_t, std::uint32_t> formats;
     check(factz_readable_formats(&formats.first, &formats.second));

@@ -19,7 +19,7 @@ pub enum Status {
     WorkspaceTooSmall = 4,
     /// The stream is truncated, damaged or was not written by this library.
     CorruptStream = 5,
-    /// The stream has a later version of the format, or an earlier one, which is not read on a device.
+    /// The stream has a version of the format that this library does not read.
     UnsupportedVersion = 6,
     /// There is no usable CUDA device or driver, or the library was built without CUDA.
     NoDevice = 7,

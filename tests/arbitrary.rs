@@ -16,8 +16,10 @@ use factz::entropy::tables::{zero_counts, Frequencies};
 use factz::entropy::{groups, lists, EntropyTable};
 use factz::grid::field::ViewMut;
 use factz::grid::tiles::Grid;
-use factz::stream::container::{self, Content, Header, HEADER_BYTES};
-use factz::tile::coding::{row_mask, GroupLayout, Masks, QuantizedTile, TileCoding};
+use factz::stream::checksum::seal;
+use factz::stream::header::{Content, Header, HEADER_BYTES};
+use factz::stream::sections::{group_word, write_tables};
+use factz::tile::coding::{row_mask, Masks, QuantizedTile, TileCoding};
 use factz::{BoundKind, Config, Dtype, Mode, Predictor, Preserve};
 use support::*;
 
@@ -36,12 +38,8 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
         let mixed = (state ^ state >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 16) % n
     };
-    // The Lorenzo predictor has been written in lists as well.
-    let version =
-        container::version_of(predictor) - (predictor == Predictor::Lorenzo && random(2) == 0) as u16;
     let grid = Grid::new(nx, ny);
     let mut header = Header {
-        version,
         dtype,
         mode: Mode::BlockWise,
         coder: E::CODER,
@@ -49,15 +47,14 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
         preserve: Preserve::None,
         bound_kind: BoundKind::Absolute,
         content: Content::Coded,
-        group_log2: 0,
         groups: 0,
-        taper: random(2) as u8,
-        kernels: [0; 5].map(|_| random(6) as u8),
+        level_bound_scaling: random(2) as u8,
+        interpolants: [0; 5].map(|_| random(6) as u8),
         nx,
         ny,
         bound: 1.0,
         absolute_bound: 1.0,
-        quantum: [0.0, 1e-320, 1e-40, 0.37, 1e30, 1e308][random(6) as usize],
+        half_bin_width: [0.0, 1e-320, 1e-40, 0.37, 1e30, 1e308][random(6) as usize],
         dx: 1.0,
         dy: 1.0,
         has_fill: seed % 2 == 1,
@@ -65,7 +62,7 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
         stream_bytes: 0,
         table_bytes: 0,
     };
-    let coding = TileCoding::new(version, predictor, dtype.bytes() as usize);
+    let coding = TileCoding::new(predictor, dtype.bytes() as usize);
     let alphabet = [3, 30, 180][random(3) as usize];
     let mut tiles = Vec::new();
     for t in 0..grid.tiles() {
@@ -88,7 +85,7 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
             for (k, (block, activity)) in coding.blocks().iter().zip(&mut codes.activities).enumerate() {
                 *activity = random(coding.activities() as u64) as u8;
                 // As many entries as the activity allows a list.
-                let listed = coding.layout == GroupLayout::Lists && lists::is_list(*activity);
+                let listed = !coding.by_rows() && lists::is_list(*activity);
                 let mut left = if listed { (1 << lists::count_bits(k, *activity)) - 1 } else { 0 };
                 for position in block.clone() {
                     if *activity == 0 || active[position / 32] >> (position % 32) & 1 == 0 {
@@ -118,7 +115,7 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
         groups::count(coding, shape, codes, Some(&mut counts), &mut lists).unwrap();
     }
     let models: Vec<E> = counts.iter().map(E::from_counts).collect();
-    let tables = container::write_tables(&models).unwrap();
+    let tables = write_tables(|k, out| models[k].write(out)).unwrap();
     let coder = groups::encode_tables(&models).unwrap();
     let numbered = tiles.iter().enumerate().map(|(tile, (shape, codes))| (*shape, codes, lists.tile(tile)));
     let numbered: Vec<_> = numbered.collect();
@@ -127,7 +124,7 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
         let (tiles, left) = rest.split_at(rest.len().min(1 + random(9) as usize));
         rest = left;
         let out = groups::encode::<E>(coding, tiles, &coder).unwrap();
-        words.extend(container::group_word(tiles.len() as u64, out.len()).to_le_bytes());
+        words.extend(group_word(tiles.len() as u64, out.len()).to_le_bytes());
         groups.push(out);
     }
     header.groups = groups.len() as u64;
@@ -135,7 +132,7 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
     let body = [&tables[..], &words, &groups.concat()].concat();
     header.stream_bytes = (HEADER_BYTES + body.len()) as u64;
     let mut stream = [&header.write()[..], &body].concat();
-    container::seal(&mut stream);
+    seal(&mut stream);
     stream
 }
 
@@ -195,21 +192,15 @@ fn codes_that_no_encoder_writes_decode_as_the_format_says() {
 fn arbitrary_groups_do_no_harm() {
     let _alone = alone();
     let names = [
-        "v2/missing_block_f32",
-        "v2/huffman_missing_speculative_f32",
-        "v2/lorenzo_missing_block_f64",
-        "v2/lorenzo_huffman_missing_block_f32",
-        "v2/sparse_f32",
-        "v2/huffman_sparse_f64",
-        "v2/wind_tight_f64",
-        "v2/lorenzo_huffman_noise_block_f32",
-        "v3/lorenzo_missing_block_f64",
-        "v3/lorenzo_huffman_missing_block_f32",
-        "v3/lorenzo_sparse_f32",
-        "v3/lorenzo_huffman_noise_block_f32",
-        "v1/missing_block_f32",
-        "v1/huffman_missing_speculative_f32",
-        "v1/lorenzo_huffman_missing_block_f32",
+        "missing_block_f32",
+        "huffman_missing_speculative_f64",
+        "sparse_f32",
+        "huffman_sparse_f64",
+        "wind_tight_f64",
+        "lorenzo_missing_block_f64",
+        "lorenzo_huffman_missing_block_f32",
+        "lorenzo_sparse_f32",
+        "lorenzo_huffman_noise_block_f32",
     ];
     let streams = names.map(sample);
     let mut state = 1u64;
@@ -226,26 +217,18 @@ fn arbitrary_groups_do_no_harm() {
         let (mut left, log2) = (tiles * ny.div_ceil(32), random(9));
         let mut groups = Vec::new();
         while left > 0 {
-            // All groups of version 1 but the last have as many tiles.
-            let tiles = if stream[4] == 1 { 1 << log2 } else { 1 + random(1 << log2) };
+            let tiles = 1 + random(1 << log2);
             groups.push(tiles.min(left));
             left -= tiles.min(left);
         }
-        if stream[4] == 1 {
-            stream[19] = log2 as u8;
-        } else {
-            stream[120..128].copy_from_slice(&(groups.len() as u64).to_le_bytes());
-        }
+        stream[120..128].copy_from_slice(&(groups.len() as u64).to_le_bytes());
         stream[32..40].copy_from_slice(&nx.to_le_bytes());
         stream[40..48].copy_from_slice(&ny.to_le_bytes());
         let table_bytes = u32::from_le_bytes(stream[28..32].try_into().expect("four bytes"));
         stream.truncate(HEADER_BYTES + table_bytes as usize);
         let most = 1 << random(12);
         let sizes: Vec<usize> = groups.iter().map(|_| 128 + 4 * random(most) as usize).collect();
-        let version_1 = stream[4] == 1;
-        stream.extend(groups.iter().zip(&sizes).flat_map(|(&tiles, &n)| {
-            if version_1 { n as u32 } else { container::group_word(tiles, n) }.to_le_bytes()
-        }));
+        stream.extend(groups.iter().zip(&sizes).flat_map(|(&tiles, &n)| group_word(tiles, n).to_le_bytes()));
         // Words of many zeros make symbols of many kinds: the most frequent ones begin at 0.
         let sparse = random(2) == 0;
         for n in sizes {
@@ -272,17 +255,14 @@ fn arbitrary_groups_do_no_harm() {
 fn memory_is_in_proportion_to_the_field() {
     let _alone = alone();
     let sizes = [(512, 512), (1, 8192), (8192, 1)];
-    let names = [(1, "v1/example_f32"), (2, "v2/example_f32"), (3, "v3/lorenzo_constant_f32")];
-    for ((version, name), (nx, ny)) in names.into_iter().flat_map(|v| sizes.map(|s| (v, s))) {
+    let names = ["example_f32", "lorenzo_constant_f32"];
+    for (name, (nx, ny)) in names.into_iter().flat_map(|name| sizes.map(|s| (name, s))) {
         let mut bad = sample(name);
         let table_bytes = u32::from_le_bytes(bad[28..32].try_into().expect("four bytes")) as usize;
-        match version {
-            1 => bad[19] = 8,
-            _ => bad[HEADER_BYTES + table_bytes + 3] = 255,
-        }
+        bad[HEADER_BYTES + table_bytes + 3] = 255;
         bad[32..40].copy_from_slice(&u64::to_le_bytes(nx));
         bad[40..48].copy_from_slice(&u64::to_le_bytes(ny));
-        container::seal(&mut bad);
+        seal(&mut bad);
         let config = config_of(&bad);
         let field = (2 * nx * ny * 4) as usize;
         let (mut u, mut v) = (vec![0f32; (nx * ny) as usize], vec![0f32; (nx * ny) as usize]);

@@ -91,7 +91,7 @@ fn outputs_are_written_on_errors() {
         expect(factz_readable_formats(&mut first, null_mut()), argument, "last is null");
         assert_eq!(first, 0);
         ok(factz_readable_formats(&mut first, &mut last));
-        assert!(first >= 1 && first <= last && last == factz_format_version());
+        assert_eq!((first, last), (1, factz_format_version()));
 
         // A report in the configuration, and where u or the stream begins, is refused and not written.
         let (u, c) = (vec![7f32; N], config());

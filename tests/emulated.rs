@@ -143,26 +143,18 @@ fn fill_bits(c: &Config) -> String {
     c.fill_value.map_or("-".into(), |x| missing::fill_bits(c.dtype.bytes() as usize, x).to_string())
 }
 
-/// A golden stream that is written today.
 struct Golden {
-    /// Version and name.
     name: String,
     manifest: Arc<Value>,
     case: Value,
     stream: Vec<u8>,
 }
 
-/// All of them; a device reads no others.
 fn golden_cases() -> Vec<Golden> {
-    let cases = WRITTEN.into_iter().flat_map(|version| {
-        let manifest = Arc::new(manifest(version));
-        let cases = manifest["cases"].as_array().expect("a list").clone();
-        cases.into_iter().filter(|case| !is_decoded_only(case)).map(move |case| {
-            let name = format!("v{version}/{}", text(&case, "name"));
-            let path = folder(version).join(format!("{}.fctz", text(&case, "name")));
-            let stream = fs::read(path).expect("the stream is there");
-            Golden { name, manifest: manifest.clone(), case, stream }
-        })
+    let manifest = Arc::new(manifest());
+    let cases = manifest["cases"].as_array().expect("a list").clone().into_iter().map(|case| {
+        let stream = fs::read(path(&case)).expect("the stream is there");
+        Golden { name: text(&case, "name").to_owned(), manifest: manifest.clone(), case, stream }
     });
     cases.collect()
 }
@@ -568,13 +560,13 @@ fn damaged(stream: &[u8], seed: usize) -> Vec<u8> {
     for _ in 0..1 + seed % 3 {
         state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         // Behind the fixed part of the header, whose damage ends everything at once.
-        let from = factz::stream::container::HEADER_BYTES;
+        let from = factz::stream::header::HEADER_BYTES;
         let at = from + (state >> 33) as usize % (copy.len() - from).max(1);
         if let Some(byte) = copy.get_mut(at) {
             *byte ^= 1 << (state >> 60 & 7);
         }
     }
-    factz::stream::container::seal(&mut copy);
+    factz::stream::checksum::seal(&mut copy);
     copy
 }
 

@@ -42,7 +42,7 @@ class Header:
     def __init__(self, data):
         require(len(data) >= 128, "shorter than a header")
         (magic, self.version, header_bytes, self.checksum, self.dtype, self.mode, self.coder, self.predictor,
-         self.preserve, self.bound_kind, self.content, self.group_log2, self.taper) = struct.unpack_from(
+         self.preserve, self.bound_kind, self.content, reserved, self.taper) = struct.unpack_from(
             "<4sHHI9B", data, 0)
         self.kernels = list(data[21:26])
         components, self.has_fill = data[26], data[27]
@@ -50,14 +50,13 @@ class Header:
          self.dy, fill_u, fill_v, self.stream_bytes, self.groups) = struct.unpack_from("<I3Q5d4Q", data, 28)
         self.fill = [fill_u, fill_v]
         require(magic == b"FCTZ", "no factz stream")
-        require(self.version in (1, 2, 3), f"format version {self.version}, this decoder reads versions 1 to 3")
+        require(self.version == 1, f"format version {self.version}, this decoder reads version 1")
         require(header_bytes == 128, "header_bytes")
         require(self.dtype < 2 and self.mode < 2 and self.coder < 2 and self.predictor < 2, "header choice")
-        require(self.version < 3 or self.predictor == 1, "version 3 has the Lorenzo predictor alone")
         require(self.preserve < 3 and self.bound_kind < 2 and self.content < 2, "header choice")
-        require(self.group_log2 <= (8 if self.version == 1 else 0) and self.taper < 2 and max(self.kernels) < 6, "header choice")
+        require(reserved == 0 and self.taper < 2 and max(self.kernels) < 6, "header choice")
         require(components == 2 and nz == 1, "reserved field")
-        require(self.has_fill <= (0 if self.version == 1 else 1), "header choice")
+        require(self.has_fill < 2, "header choice")
         require(self.nx >= 1 and self.ny >= 1 and self.nx * self.ny <= 1 << 48, "grid size")
         for x in (self.bound, self.absolute_bound, self.quantum, self.dx, self.dy):
             require(np.isfinite(x) and x >= 0, "bound or spacing")
@@ -67,9 +66,6 @@ class Header:
         self.element_bytes = [4, 8][self.dtype]
         self.tiles_x = -(-self.nx // TILE)
         self.tiles = self.tiles_x * -(-self.ny // TILE)
-        if self.version == 1:
-            require(self.groups == 0, "reserved field")
-            self.groups = 0 if self.content else -(-self.tiles // (1 << self.group_log2))
         require(self.groups == 0 if self.content else -(-self.tiles // 256) <= self.groups <= self.tiles, "groups")
 
 
@@ -249,7 +245,7 @@ class Tile:
         self.width, self.height = min(self.last_x + 1, TILE), min(self.last_y + 1, TILE)
         self.mode = self.tier = 0
         self.lorenzo = header.predictor == 1
-        # Of version 3: the class of all vertices.
+        # With the Lorenzo predictor: the class of all vertices.
         self.class_ = 0
         self.classes = [0, 0, 0]
         # Entries of the sparse list of each block, and of the lists of the zero and the fill mask.
@@ -412,58 +408,6 @@ def read_lists(coder, tables, batch, element_bytes):
         read_vertices(coder, tables, vertices, element_bytes)
 
 
-# Appendix A: version 1 codes tile by tile, and only coder 1 has lists ----------------------------
-
-
-def read_v1_list(coder, tables, count, run_table):
-    """Chunks of a list: the numbers of the entries, from 0, by lane."""
-    number = -1
-    for at in range(0, count, 32):
-        numbers = {}
-        for i, run in read_runs(coder, {i: tables[run_table] for i in range(min(32, count - at))}).items():
-            number += 1 + run
-            numbers[i] = number
-        yield numbers
-
-
-def read_v1_tile(coder, tables, tile, lists, element_bytes):
-    def bytes_of_mask(_):
-        byte = {}
-        if lists:
-            for numbers in read_v1_list(coder, tables, coder.raw(0, 8), 49):
-                for i, value in coder.step(numbers, lambda _: tables[18]).items():
-                    tile.check_mask_number(numbers[i])
-                    byte[numbers[i]] = value
-        else:
-            for b in range(tile.columns()):
-                for y, value in coder.step(range(tile.height), lambda _: tables[18]).items():
-                    byte[32 * b + y] = value
-        return byte
-
-    def step(positions):
-        vertices = {p % 32: (tile, p, table_of(p, class_)) for p in positions if tile.active(p)}
-        read_vertices(coder, tables, vertices, element_bytes)
-
-    tile.set_masks(bytes_of_mask)
-    for class_, positions, entries in tile.vertex_lists() if tile.has_codes() else []:
-        if entries is None or not lists:
-            # Steps of 32 positions: the first 16 go with those behind them unless these are a list.
-            if positions[0] == 0 and not (lists and class_ <= 6):
-                step(range(0, 32))
-            elif positions[0] == 0:
-                step(range(0, 16))
-            else:
-                for p in range(-(-positions[0] // 32) * 32, positions[-1], 32):
-                    step(range(p, p + 32))
-            continue
-        for numbers in read_v1_list(coder, tables, entries, 42 + class_):
-            vertices = {}
-            for i, n in numbers.items():
-                require(n < len(positions) and tile.active(positions[n]), "an entry that is not active")
-                vertices[i] = (tile, positions[n], table_of(positions[n], class_))
-            read_vertices(coder, tables, vertices, element_bytes)
-
-
 def read_group(header, data, numbers, tables):
     coder, tiles = Coder(data), [Tile(header, k) for k in numbers]
     for first in range(0, len(tiles), 32):
@@ -472,7 +416,7 @@ def read_group(header, data, numbers, tables):
             require(mode < [9, 72][header.predictor], "tile mode")
             batch[i].tier, batch[i].mode = divmod(mode, 9)
         coded = [i for i, tile in enumerate(batch) if tile.has_codes()]
-        if header.version == 3:
+        if header.predictor == 1:
             for i, class_ in coder.step(coded, lambda _: tables[1]).items():
                 require(class_ <= 8, "class")
                 batch[i].class_ = class_
@@ -486,19 +430,14 @@ def read_group(header, data, numbers, tables):
             for i, class_ in coder.step(coded, lambda i: tables[context(i)]).items():
                 require(class_ <= 7, "class")
                 batch[i].classes[block] = class_
-        lists = header.version > 1 or header.coder == 1
-        for block in range(3) if lists else []:
+        for block in range(3):
             for i in coded:
                 class_ = batch[i].classes[block]
                 bits = class_ + (-1, 0, 2)[block]
                 if 1 <= class_ <= 6 and bits > 0:
                     batch[i].entries[block] = coder.raw(i, bits)
-        if header.version > 1:
-            read_masks(coder, tables, batch)
-            read_lists(coder, tables, batch, header.element_bytes)
-            continue
-        for tile in batch:
-            read_v1_tile(coder, tables, tile, lists, header.element_bytes)
+        read_masks(coder, tables, batch)
+        read_lists(coder, tables, batch, header.element_bytes)
     coder.finish()
     return tiles
 
@@ -747,9 +686,8 @@ def decode(data):
         return data[128:]
     groups = header.groups
     kind = CODERS[header.coder]
-    count, directory_bytes = (43, 44) if header.version == 1 and header.coder == 0 else (50, 52)
-    require(len(data) >= 128 + max(header.table_bytes, directory_bytes) + 132 * groups, "stream_bytes")
-    directory, at, tables = data[128:128 + count], 128 + directory_bytes, []
+    require(len(data) >= 128 + max(header.table_bytes, 52) + 132 * groups, "stream_bytes")
+    directory, at, tables = data[128:178], 180, []
     for size in directory:
         tables.append(kind(data[at:at + 4 * size]))
         at += 4 * size
@@ -758,10 +696,7 @@ def decode(data):
     at += 4 * groups
     tiles = []
     for word in sizes:
-        if header.version == 1:
-            size, end = word, min(len(tiles) + (1 << header.group_log2), header.tiles)
-        else:
-            size, end = word & 0xFFFFFF, len(tiles) + (word >> 24) + 1
+        size, end = word & 0xFFFFFF, len(tiles) + (word >> 24) + 1
         require(at + size <= len(data), "group size")
         require(end <= header.tiles, "tiles of a group")
         tiles += read_group(header, data[at:at + size], range(len(tiles), end), tables)

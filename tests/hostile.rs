@@ -10,42 +10,33 @@ use counting::{alone, peak_of};
 use factz::cpu::{decompress, inspect};
 use factz::grid::field::{Extent, Layout, ViewMut};
 use factz::grid::tiles::Grid;
-use factz::stream::container::{self, Header, HEADER_BYTES};
+use factz::stream::checksum::seal;
+use factz::stream::header::{Header, HEADER_BYTES};
+use factz::stream::sections::TABLES;
 use factz::{Config, Dtype};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 use support::*;
 
-/// Streams with masks, fill patterns, stored values, ids, several tiles and groups, both types, of all
-/// versions of the format.
-const SAMPLES: [&str; 27] = [
-    "v2/example_f32",
-    "v2/one_vertex_f64",
-    "v2/two_by_two_f32",
-    "v2/stored_f64",
-    "v2/row_f32",
-    "v2/ties_speculative_f64",
-    "v2/grid_32x64_f32",
-    "v2/spacing_block_f64",
-    "v2/missing_block_f32",
-    "v2/groups_f32",
-    "v2/huffman_one_vertex_f32",
-    "v2/huffman_row_f64",
-    "v2/huffman_missing_speculative_f32",
-    "v2/lorenzo_one_vertex_f64",
-    "v2/lorenzo_row_f32",
-    "v2/lorenzo_huffman_missing_block_f32",
-    "v3/lorenzo_one_vertex_f64",
-    "v3/lorenzo_row_f32",
-    "v3/lorenzo_missing_block_f64",
-    "v3/lorenzo_huffman_missing_block_f32",
-    "v3/lorenzo_constant_f32",
-    "v1/example_f32",
-    "v1/ties_speculative_f64",
-    "v1/missing_block_f32",
-    "v1/huffman_row_f64",
-    "v1/huffman_missing_speculative_f32",
-    "v1/lorenzo_huffman_missing_block_f32",
+/// Streams with masks, fill patterns, stored values, refinements, several tiles and groups, both types.
+const SAMPLES: [&str; 17] = [
+    "example_f32",
+    "one_vertex_f64",
+    "two_by_two_f32",
+    "stored_f64",
+    "row_f32",
+    "ties_speculative_f64",
+    "grid_32x64_f32",
+    "spacing_block_f64",
+    "missing_block_f32",
+    "groups_f32",
+    "huffman_one_vertex_f32",
+    "huffman_row_f64",
+    "lorenzo_one_vertex_f64",
+    "lorenzo_row_f32",
+    "lorenzo_missing_block_f64",
+    "lorenzo_huffman_missing_block_f32",
+    "lorenzo_constant_f32",
 ];
 
 /// Those that are decoded thousands of times.
@@ -83,7 +74,7 @@ fn a_truncated_stream_is_refused_at_every_length() {
             for length in (HEADER_BYTES..stream.len()).step_by(4 * step) {
                 let mut cut = stream[..length].to_vec();
                 cut[112..120].copy_from_slice(&(length as u64).to_le_bytes());
-                container::seal(&mut cut);
+                seal(&mut cut);
                 assert_refused(decode(&config, &cut).0, &format!("{name} sealed at {length}"));
             }
         }
@@ -228,7 +219,7 @@ proptest! {
             stream.truncate(stream.len() & !3);
             let length = stream.len() as u64;
             stream[112..120].copy_from_slice(&length.to_le_bytes());
-            container::seal(&mut stream);
+            seal(&mut stream);
         }
         let field = (2 * config.nx * config.ny * config.dtype.bytes()) as usize;
         let ((result, _), peak) = peak_of(|| decode(&config, &stream));
@@ -242,21 +233,21 @@ proptest! {
     }
 }
 
-/// A stream of version 1 or 2 with other words in place of those of its groups, sealed again.
+/// A stream with other words in place of those of its groups, sealed again.
 fn with_words(stream: &[u8], words: &[u32]) -> Vec<u8> {
     let table_bytes = u32::from_le_bytes(stream[28..32].try_into().expect("four bytes")) as usize;
     let mut bad = stream.to_vec();
     for (to, word) in bad[HEADER_BYTES + table_bytes..].chunks_exact_mut(4).zip(words) {
         to.copy_from_slice(&word.to_le_bytes());
     }
-    container::seal(&mut bad);
+    seal(&mut bad);
     bad
 }
 
 fn with_u64(stream: &[u8], at: usize, value: u64) -> Vec<u8> {
     let mut bad = stream.to_vec();
     bad[at..at + 8].copy_from_slice(&value.to_le_bytes());
-    container::seal(&mut bad);
+    seal(&mut bad);
     bad
 }
 
@@ -276,19 +267,14 @@ fn assert_refused_cheaply(config: &Config, bad: &[u8], what: &str) {
 fn groups_that_do_not_add_up_are_refused() {
     let _alone = alone();
     let names = [
-        "v2/example_f32",
-        "v2/groups_f32",
-        "v2/sparse_f64",
-        "v2/huffman_sparse_f32",
-        "v2/lorenzo_land_block_f32",
-        "v3/lorenzo_land_block_f32",
-        "v3/lorenzo_huffman_batches_f32",
-        "v2/batches_f32",
-        "v2/huffman_batches_f64",
-        "v1/example_f32",
-        "v1/groups_f32",
-        "v1/huffman_groups_f64",
-        "v1/lorenzo_groups_f32",
+        "example_f32",
+        "groups_f32",
+        "sparse_f64",
+        "huffman_sparse_f32",
+        "batches_f32",
+        "huffman_batches_f64",
+        "lorenzo_land_block_f32",
+        "lorenzo_huffman_batches_f32",
     ];
     for name in names {
         let original = sample(name);
@@ -300,15 +286,11 @@ fn groups_that_do_not_add_up_are_refused() {
             .map(|w| u32::from_le_bytes(w.try_into().expect("four bytes")))
             .collect();
         assert_eq!(with_words(&original, &words), original);
-        let version_1 = header.version == 1;
-        // Bytes, and tiles in version 2.
-        let changes: &[i64] = match version_1 {
-            true => &[-128, -4, -2, -1, 1, 2, 4, 128, 1 << 31],
-            false => &[-128, -4, -2, -1, 1, 2, 4, 128, 1 << 23, 1 << 24, -(1 << 24), 2 << 24, 128 << 24],
-        };
+        // Of its bytes, and of its tiles.
+        let changes = [-128, -4, -2, -1, 1, 2, 4, 128, 1 << 23, 1 << 24, -(1 << 24), 2 << 24, 128i64 << 24];
         for (k, &word) in words.iter().enumerate() {
             let next = (k + 1) % words.len();
-            for &change in changes {
+            for change in changes {
                 let mut other = words.clone();
                 other[k] = (word as i64 + change) as u32;
                 let what = format!("{name} with {change} added to word {k}");
@@ -327,35 +309,25 @@ fn groups_that_do_not_add_up_are_refused() {
                 assert_refused_cheaply(&config, &with_words(&original, &other), &what);
             }
         }
-        let full = vec![if version_1 { u32::MAX } else { words[0] | 0xff00_0000 }; words.len()];
+        let full = vec![words[0] | 0xff00_0000; words.len()];
         assert_refused_cheaply(&config, &with_words(&original, &full), &format!("{name}, full groups"));
         let groups = header.groups;
         for other in [0, groups - 1, groups + 1, tiles, tiles + 1, 1 << 32, 1 << 61, 1 << 63, u64::MAX] {
-            // The reserved field of version 1 holds 0.
-            if other != if version_1 { 0 } else { groups } {
+            if other != groups {
                 let what = format!("{name} with {other} groups");
                 assert_refused_cheaply(&config, &with_u64(&original, 120, other), &what);
             }
         }
-        for log2 in 0..=255 {
-            if log2 != header.group_log2 {
-                let mut bad = original.clone();
-                bad[19] = log2;
-                container::seal(&mut bad);
-                // With one tile any group will do.
-                if version_1 && tiles == 1 && log2 <= 8 {
-                    decode(&config, &bad).0.expect("one tile in a group of more");
-                } else {
-                    assert_refused_cheaply(&config, &bad, &format!("{name} with {log2} in byte 19"));
-                }
-            }
-        }
+        let mut bad = original.clone();
+        bad[19] = 1;
+        seal(&mut bad);
+        assert_refused_cheaply(&config, &bad, &format!("{name} with a reserved byte that is not 0"));
     }
     // Stored content has no groups.
-    for (name, groups) in [("v2/stored_f64", 1), ("v2/stored_f64", u64::MAX), ("v1/stored_f64", 1)] {
-        let stream = sample(name);
+    for groups in [1, u64::MAX] {
+        let stream = sample("stored_f64");
         let bad = with_u64(&stream, 120, groups);
-        assert_refused_cheaply(&config_of(&stream), &bad, &format!("{name} with {groups} groups"));
+        assert_refused_cheaply(&config_of(&stream), &bad, &format!("a stored one with {groups} groups"));
     }
 }
 
@@ -363,13 +335,11 @@ fn groups_that_do_not_add_up_are_refused() {
 fn sizes_are_not_believed_before_they_are_checked() {
     let _alone = alone();
     let huge = [1u64 << 20, 1 << 31, 1 << 32, (1 << 40) + 4, 1 << 48, 1 << 62, u64::MAX - 3, u64::MAX];
-    let names =
-        ["v2/example_f32", "v1/example_f32", "v2/stored_f64", "v2/groups_f32", "v3/lorenzo_groups_f32"];
-    for name in names {
+    for name in ["example_f32", "stored_f64", "groups_f32", "lorenzo_groups_f32"] {
         let original = sample(name);
         let config = config_of(&original);
         let check = |mut bad: Vec<u8>, claimed: Option<[u64; 2]>, what: String| {
-            container::seal(&mut bad);
+            seal(&mut bad);
             let ((), peak) = peak_of(|| {
                 let _ = inspect(&bad);
             });
@@ -423,7 +393,7 @@ fn sizes_are_not_believed_before_they_are_checked() {
             }
         }
         if original[18] == 0 {
-            for table in 0..if original[4] == 1 && original[14] == 0 { 43 } else { 50 } {
+            for table in 0..TABLES {
                 let mut bad = original.clone();
                 if bad[HEADER_BYTES + table] < 255 {
                     bad[HEADER_BYTES + table] = 255;

@@ -4,7 +4,7 @@
 // in wide loads. The signs of the components settle nearly every triangle; the others are read again and
 // decided exactly.
 #pragma once
-#include "stream/container.cuh"
+#include "stream/header.cuh"
 #include "grid/missing.cuh"
 #include "grid/range.cuh"
 #include "topology/exact_type.cuh"

@@ -1,6 +1,6 @@
 // Reads the header of a stream. Twin of src/capi/inspect.rs.
 #pragma once
-#include "stream/container.cuh"
+#include "stream/header.cuh"
 
 namespace analysis {
 
@@ -8,16 +8,15 @@ namespace analysis {
 __device__ __forceinline__ void inspect(const Inspection& job) {
     const Header header(job.stream, job.stream_bytes);
     const HeaderCheck checked = check_header(header);
-    const u32 more = header.word_at(16);
-    const double dx = header.double_at(80), dy = header.double_at(88), bound = header.double_at(56),
-                 absolute_bound = header.double_at(64);
-    const u32 has_fill = header.word_at(24) >> 24;
-    const u64 fill = header.long_at(96);
+    const double dx = header.double_at(AT_DX), dy = header.double_at(AT_DY),
+                 bound = header.double_at(AT_BOUND), absolute_bound = header.double_at(AT_ABSOLUTE_BOUND);
+    const u32 has_fill = field_of(header.word_at(AT_COMPONENTS), AT_HAS_FILL);
+    const u64 fill = header.long_at(AT_FILL_U);
     if (threadIdx.x != 0) return;
     Info info = {};
     info.status = checked.status;
     if (info.status == STATUS_OK) {
-        info.format_version = checked.version;
+        info.format_version = FORMAT_VERSION;
         info.stream_bytes = checked.stream_bytes;
         info.nx = checked.nx;
         info.ny = checked.ny;
@@ -27,12 +26,12 @@ __device__ __forceinline__ void inspect(const Inspection& job) {
         info.dz = 1.0;
         info.bound = bound;
         info.absolute_bound = absolute_bound;
-        info.bound_kind = (i32)(more >> 8 & 255);
-        info.dtype = (i32)(checked.about & 255);
-        info.mode = (i32)(checked.about >> 8 & 255);
-        info.coder = (i32)(checked.about >> 16 & 255);
-        info.predictor = (i32)(checked.about >> 24);
-        info.preserve = (i32)(more & 255);
+        info.bound_kind = (i32)field_of(checked.more, AT_BOUND_KIND);
+        info.dtype = (i32)field_of(checked.about, AT_DTYPE);
+        info.mode = (i32)field_of(checked.about, AT_MODE);
+        info.coder = (i32)field_of(checked.about, AT_CODER);
+        info.predictor = (i32)field_of(checked.about, AT_PREDICTOR);
+        info.preserve = (i32)field_of(checked.more, AT_PRESERVE);
         info.has_fill_value = (i32)has_fill;
         if (has_fill) info.fill_value = fill_value(info.dtype == 0 ? 4 : 8, fill);
     }

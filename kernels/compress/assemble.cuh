@@ -1,5 +1,5 @@
 // Copies groups to their places in the stream, and writes header, tables and report. Twin of
-// src/stream/container.rs and src/cpu/phases.rs.
+// src/stream and src/cpu/phases.rs.
 #pragma once
 #include "compress/encode.cuh"
 
@@ -99,7 +99,7 @@ __device__ __forceinline__ void assemble(const Job& job) {
     Control& control = control_of(job);
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     // The tables were complete before the previous kernel started: find their places before waiting for it.
-    constexpr u32 DIRECTORY_WORDS = TABLE_SIZES_BYTES / 4;
+    constexpr u32 DIRECTORY_WORDS = DIRECTORY_BYTES / 4;
     if (warp == 0) {
         u32 before = DIRECTORY_WORDS;
 #pragma unroll
@@ -147,7 +147,7 @@ __device__ __forceinline__ void assemble(const Job& job) {
     u32 sum = 0;
     if (from_last == 0 && threadIdx.x < HEADER_BYTES / 4) {
         // The checksum is written last.
-        if (threadIdx.x != 2) store_word(job.stream, 4 * threadIdx.x, shared.header[threadIdx.x]);
+        if (threadIdx.x != CHECKSUM_WORD) store_word(job.stream, 4 * threadIdx.x, shared.header[threadIdx.x]);
         sum = checksum_term(shared.header[threadIdx.x], threadIdx.x);
     }
     if (!stored) {
@@ -205,5 +205,5 @@ __device__ __forceinline__ void assemble(const Job& job) {
     if (threadIdx.x != 0) return;
     // Carries out of the checksum are dropped.
     const u64 added = (u64)sum << 32 | 1, sealed = atomicAdd((ull*)&control.seal, (ull)added) + added;
-    if ((u32)sealed == gridDim.x) put32(job.stream + 8, (u32)(sealed >> 32));
+    if ((u32)sealed == gridDim.x) put32(job.stream + AT_CHECKSUM, (u32)(sealed >> 32));
 }

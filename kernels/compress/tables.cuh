@@ -7,7 +7,7 @@
 #include "entropy/groups/lorenzo.cuh"
 #include "entropy/payload.cuh"
 #include "predict/lorenzo.cuh"
-#include "stream/container.cuh"
+#include "stream/checksum.cuh"
 
 // Sizes of a tile's lists (coarse, middle, fine block, zero mask, fill mask), its weight, and the weight of
 // the tiles before it in its chunk. In the memory of the nearness, which is no longer needed.
@@ -203,7 +203,7 @@ __device__ __forceinline__ u32 first_tile_of(const Job& job, u32 group_weight, u
 // Each table is first written to a place of the largest size.
 constexpr u32 STORED_WORDS = 255;
 __device__ __forceinline__ u32* stored_table(const Job& job, u32 table) {
-    return CountView(job).stored_tables() + TABLE_SIZES_BYTES / 4 + table * STORED_WORDS;
+    return CountView(job).stored_tables() + DIRECTORY_BYTES / 4 + table * STORED_WORDS;
 }
 
 // Partial results of the warps for a table.
@@ -525,6 +525,6 @@ __device__ __forceinline__ void tables(const Job& job) {
         make_rans_table(job, shared, raw);
     if (blockIdx.x != 0) return;
     if (threadIdx.x == 0) *code_entries(job, NO_TABLE) = make_uint2(HUFFMAN ? 0 : SCALE << 16, 0);
-    if (threadIdx.x >= TABLES && threadIdx.x < TABLE_SIZES_BYTES)
+    if (threadIdx.x >= TABLES && threadIdx.x < DIRECTORY_BYTES)
         CountView(job).table_lengths()[threadIdx.x] = 0;
 }

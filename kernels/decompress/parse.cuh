@@ -1,9 +1,9 @@
 // Reads header, tables and group sizes of a stream, and checks the checksum. Nothing beyond the stream's
-// bytes is read, whatever it says. Twins: src/stream/container.rs, src/entropy/tables.rs, rans.rs and
+// bytes is read, whatever it says. Twins: src/stream, src/entropy/tables.rs, rans.rs and
 // huffman.rs.
 #pragma once
 #include "entropy/huffman.cuh"
-#include "stream/container.cuh"
+#include "stream/checksum.cuh"
 
 // Records the first failure of a call.
 __device__ __forceinline__ void fail(Control& control, i32 status) {
@@ -233,13 +233,13 @@ __device__ __forceinline__ void parse_table(const Job& job, u32 table) {
     if (k < ALPHABET) shared.starts[k] = CODES;
     __syncthreads();
     const u8* const bytes = reinterpret_cast<const u8*>(shared.words);
-    const u32 table_bytes = shared.words[7], size = 4 * bytes[HEADER_BYTES + table];
-    const bool coded = bytes[18] == CONTENT_CODED, codes = bytes[14] == CODER_HUFFMAN;
+    const u32 table_bytes = shared.words[AT_TABLE_BYTES / 4], size = 4 * bytes[HEADER_BYTES + table];
+    const bool coded = bytes[AT_CONTENT] == CONTENT_CODED, codes = bytes[AT_CODER] == CODER_HUFFMAN;
     // Sum of the sizes before, four sizes per word.
-    u32 sizes = 4 * lane < TABLE_SIZES_BYTES ? shared.words[HEADER_BYTES / 4 + lane] : 0;
+    u32 sizes = 4 * lane < DIRECTORY_BYTES ? shared.words[HEADER_BYTES / 4 + lane] : 0;
     sizes = table >= 4 * lane + 4 ? sizes : table > 4 * lane ? sizes & ((1u << 8 * (table & 3)) - 1) : 0;
     sizes = (sizes & 0x00ff00ff) + (sizes >> 8 & 0x00ff00ff);
-    const u32 at = TABLE_SIZES_BYTES + 4 * warp_sum((sizes & 0xffff) + (sizes >> 16));
+    const u32 at = DIRECTORY_BYTES + 4 * warp_sum((sizes & 0xffff) + (sizes >> 16));
     // The last table must end where the groups begin.
     const bool inside = coded && (table == TABLES - 1 ? at + size == table_bytes : at + size <= table_bytes);
     const u32* words = shared.words + (HEADER_BYTES + at) / 4;
@@ -273,32 +273,34 @@ __device__ __forceinline__ void parse_header(const Job& job) {
     const Header header(job.stream, job.stream_bytes);
     if (threadIdx.x < 32) {
         const i32 status = status_of_stream(job, header);
-        const u32 coding = header.word_at(12), content = header.word_at(16), first = header.word_at(20),
-                  second = header.word_at(24);
-        const double bound = header.double_at(64), half_bin_width = header.double_at(72);
-        const u64 fill[2] = {header.long_at(96), header.long_at(104)}, stream_bytes = header.long_at(112),
-                  groups = header.long_at(120);
-        const u32 table_bytes = header.word_at(28);
+        const u32 coding = header.word_at(AT_DTYPE), content = header.word_at(AT_PRESERVE),
+                  first = header.word_at(AT_LEVEL_BOUND_SCALING), second = header.word_at(AT_COMPONENTS);
+        const double bound = header.double_at(AT_ABSOLUTE_BOUND),
+                     half_bin_width = header.double_at(AT_HALF_BIN_WIDTH);
+        const u64 fill[2] = {header.long_at(AT_FILL_U), header.long_at(AT_FILL_V)},
+                  stream_bytes = header.long_at(AT_STREAM_BYTES), groups = header.long_at(AT_GROUPS);
+        const u32 table_bytes = header.word_at(AT_TABLE_BYTES);
         after_kernel_before();
         if (threadIdx.x != 0) return;
         if (status != STATUS_OK) fail(control, status);
-        control.level_bound_scaling = first & 255;
+        control.level_bound_scaling = field_of(first, AT_LEVEL_BOUND_SCALING);
         for (i32 k = 0; k < ANCHOR_LEVEL; k++)
             control.interpolants[k] = (k < 3 ? first >> 8 * (k + 1) : second >> 8 * (k - 3)) & 255;
-        control.coder = coding >> 16 & 255;
-        control.predictor = coding >> 24;
-        control.content = content >> 16 & 255;
+        control.coder = field_of(coding, AT_CODER);
+        control.predictor = field_of(coding, AT_PREDICTOR);
+        control.content = field_of(content, AT_CONTENT);
         control.bound = bound;
         control.half_bin_width = half_bin_width;
         control.fill[0] = fill[0];
         control.fill[1] = fill[1];
-        control.fill_bits = second >> 24 ? fill[0] : no_fill<T>();
+        control.fill_bits = field_of(second, AT_HAS_FILL) ? fill[0] : no_fill<T>();
         control.groups = groups;
         control.table_bytes = table_bytes;
         control.stream_bytes = status == STATUS_OK ? stream_bytes : 0;
     } else {
-        const double half_bin_width = header.double_at(72);
-        const u32 level_bound_scaling = header.word_at(20) & 255;
+        const double half_bin_width = header.double_at(AT_HALF_BIN_WIDTH);
+        const u32 level_bound_scaling =
+            field_of(header.word_at(AT_LEVEL_BOUND_SCALING), AT_LEVEL_BOUND_SCALING);
         after_kernel_before();
         for (u32 e = threadIdx.x - 32; e < LEVELS * REFINEMENTS; e += PARSE_THREADS - 32)
             quantizer_entry<T>(half_bin_width, level_bound_scaling, (i32)(e / REFINEMENTS),
@@ -335,14 +337,14 @@ __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 bloc
 #pragma unroll
     for (u32 i = 0; i < AHEAD; i++)
         before[i] = PARSE_THREADS * i + k < pairs_before ? stream[PARSE_THREADS * i] : none;
-    const bool coded = (header.word_at(16) >> 16 & 255) == CONTENT_CODED;
-    const u64 all_groups = header.long_at(120);
+    const bool coded = field_of(header.word_at(AT_PRESERVE), AT_CONTENT) == CONTENT_CODED;
+    const u64 all_groups = header.long_at(AT_GROUPS);
     const u32 groups = !coded ? 0 : all_groups < job.tiles() ? (u32)all_groups : (u32)job.tiles();
-    const u32 table_bytes = header.word_at(28),
+    const u32 table_bytes = header.word_at(AT_TABLE_BYTES),
               first = (HEADER_BYTES +
                           (table_bytes < TABLE_SECTION_BYTES ? table_bytes : (u32)TABLE_SECTION_BYTES)) /
                       4;
-    const u64 stream_bytes = header.long_at(112);
+    const u64 stream_bytes = header.long_at(AT_STREAM_BYTES);
     const u32 end = first + groups;
     if (2 * start >= end) return;
     // Sums over the groups before: bytes, and tiles - 1.
@@ -354,7 +356,7 @@ __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 bloc
             const u32 number = 2 * (at + PARSE_THREADS * i + k);
             const u32 a = number < first ? 0 : before[i].x, b = number + 1 < first ? 0 : before[i].y;
             some_bytes += (a & (u32)GROUP_BYTES_MASK) + (b & (u32)GROUP_BYTES_MASK);
-            some_tiles += (a >> 24) + (b >> 24);
+            some_tiles += (a >> GROUP_BYTES_BITS) + (b >> GROUP_BYTES_BITS);
         }
         bytes += some_bytes;
         tiles += some_tiles;
@@ -374,7 +376,8 @@ __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 bloc
         const u32 about[2] = {here[0] ? own.x : 0, here[1] ? own.y : 0};
         // Sums of bytes / 4 cannot overflow, whatever the words say.
         const u32 fours[2] = {(about[0] & (u32)GROUP_BYTES_MASK) / 4, (about[1] & (u32)GROUP_BYTES_MASK) / 4};
-        const u32 counts[2] = {here[0] + (about[0] >> 24), here[1] + (about[1] >> 24)};
+        const u32 counts[2] = {
+            here[0] + (about[0] >> GROUP_BYTES_BITS), here[1] + (about[1] >> GROUP_BYTES_BITS)};
         const u32 all_fours = warp_inclusive_sum(fours[0] + fours[1]),
                   all_counts = warp_inclusive_sum(counts[0] + counts[1]);
         const u64 bytes_before = at > 0 ? warp_sum_long(bytes) : 0,
@@ -405,7 +408,7 @@ __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 bloc
             if (g == groups - 1) bad |= offset != stream_bytes || tile != job.tiles();
         }
         bytes += 4 * (u64)(fours[0] + fours[1]);
-        tiles += (about[0] >> 24) + (about[1] >> 24);
+        tiles += (about[0] >> GROUP_BYTES_BITS) + (about[1] >> GROUP_BYTES_BITS);
     }
     after_kernel_before();
     if (__any_sync(FULL, bad)) report_damage(job);
@@ -465,7 +468,9 @@ __device__ __forceinline__ void check_stream(const Job& job) {
 #pragma unroll 1
     for (; k < fours; k += threads, from += threads) add(*from, 4 * (u32)k * CHECKSUM_STEP);
     // The checksum itself counts as zero.
-    if (mine == 0) sum += checksum_term(stream[2], 2) - checksum_mix(stream[2] + 2 * CHECKSUM_STEP);
+    if (mine == 0)
+        sum += checksum_term(stream[CHECKSUM_WORD], CHECKSUM_WORD) -
+               checksum_mix(stream[CHECKSUM_WORD] + CHECKSUM_WORD * CHECKSUM_STEP);
     if (mine < words % 4) sum += checksum_term(stream[4 * fours + mine], 4 * fours + mine);
     sum = warp_sum(sum);
     if ((threadIdx.x & 31) == 0) atomicAdd(&of_block, sum);
@@ -473,6 +478,6 @@ __device__ __forceinline__ void check_stream(const Job& job) {
     if (threadIdx.x != 0) return;
     // The low half counts the blocks that have added.
     const ull before = atomicAdd((ull*)&control.seal, (ull)of_block << 32 | 1);
-    if ((u32)before == gridDim.x - 1 && (u32)(before >> 32) + of_block != stream[2])
+    if ((u32)before == gridDim.x - 1 && (u32)(before >> 32) + of_block != stream[CHECKSUM_WORD])
         fail(control, STATUS_CORRUPT_STREAM);
 }

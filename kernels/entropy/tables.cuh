@@ -21,7 +21,6 @@ enum : u32 {
     TABLES
 };
 static_assert(TABLES == 50, "the sizes of the table section depend on it");
-constexpr u32 TABLE_SIZES_BYTES = 52;
 constexpr u64 GROUP_BYTES = 1024;
 constexpr u32 STATE_BYTES = 128;          // states of 32 lanes before the words of a group
 constexpr u64 LEAST_GROUP_WEIGHT = 1600;  // more than any tile has

@@ -120,10 +120,9 @@ pub unsafe extern "C" fn factz_compress_device(
 /// @param workspace        scratch memory, aligned to factz_sizes.alignment
 /// @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_decompress_sizes`
 /// @param report           written on the device; FACTZ_ERROR_CORRUPT_STREAM and
-///                         FACTZ_ERROR_UNSUPPORTED_VERSION (also: earlier format versions, which
-///                         `factz_decompress_host` alone reads) appear here, and
-///                         FACTZ_ERROR_INVALID_ARGUMENT where the stream has other dimensions or another
-///                         dtype. Untouched when the arguments are refused
+///                         FACTZ_ERROR_UNSUPPORTED_VERSION appear here, and FACTZ_ERROR_INVALID_ARGUMENT where
+///                         the stream has other dimensions or another dtype. Untouched when the arguments are
+///                         refused
 /// @param stream           the CUDA stream
 /// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
 ///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;

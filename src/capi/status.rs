@@ -26,7 +26,7 @@ pub const FACTZ_ERROR_BUFFER_TOO_SMALL: factz_status = 3;
 pub const FACTZ_ERROR_WORKSPACE_TOO_SMALL: factz_status = 4;
 /// The stream is truncated or damaged, or was not written by this library.
 pub const FACTZ_ERROR_CORRUPT_STREAM: factz_status = 5;
-/// The stream has a later version of the format, or an earlier one, which is not read on a device.
+/// The stream has a version of the format that this library does not read.
 pub const FACTZ_ERROR_UNSUPPORTED_VERSION: factz_status = 6;
 /// There is no usable CUDA device or driver, or the library was built without CUDA.
 pub const FACTZ_ERROR_NO_DEVICE: factz_status = 7;

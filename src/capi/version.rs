@@ -2,7 +2,7 @@
 
 use super::arguments::{check_outputs, Output, Span};
 use super::status::{factz_status, guard};
-use crate::stream::container;
+use crate::stream::header;
 use std::ffi::c_char;
 
 /// Version of the library that this header belongs to.
@@ -18,16 +18,14 @@ pub extern "C" fn factz_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// The newest version of the stream format that this library writes: the Lorenzo predictor does, the hierarchical
-/// one writes version 2. What it reads: `factz_readable_formats`.
-/// Thread-safe.
+/// The version of the stream format that this library writes. Thread-safe.
 #[unsafe(no_mangle)]
 pub extern "C" fn factz_format_version() -> u32 {
-    container::VERSION as u32
+    header::VERSION as u32
 }
 
-/// The versions of the stream format that the `_host` functions read, from `first` to `last`. On a device fewer are
-/// read: see `factz_decompress_device`. Host only, does not block. Thread-safe.
+/// The versions of the stream format that this library reads, on the host and on a device: `first` to `last`.
+/// Host only, does not block. Thread-safe.
 ///
 /// @param first  receives the earliest version; 0 where the call fails
 /// @param last   receives the latest version; 0 where the call fails
@@ -40,8 +38,8 @@ pub unsafe extern "C" fn factz_readable_formats(first: *mut u32, last: *mut u32)
         let [earliest, latest] = outputs;
         let (mut earliest, mut latest) = (earliest?, latest?);
         check_outputs(&[&Span::of("first", first), &Span::of("last", last)], &[])?;
-        earliest.set(container::FIRST_VERSION as u32);
-        latest.set(container::VERSION as u32);
+        earliest.set(header::VERSION as u32);
+        latest.set(header::VERSION as u32);
         Ok(())
     })
 }

@@ -16,7 +16,9 @@ use crate::report::{Report, WARNING_WIDE_RANGE};
 use crate::request::{BoundKind, Predictor, Preserve, Request};
 use crate::runtime::log::event;
 use crate::runtime::pool::Threads;
-use crate::stream::container::{self, Content, Header, HEADER_BYTES};
+use crate::stream::checksum::seal;
+use crate::stream::header::{max_stream_bytes, Content, Header, HEADER_BYTES};
+use crate::stream::sections::group_word;
 use crate::tile::coding::TileCoding;
 use crate::tile::constraints::Constraints;
 use crate::topology::signature::Rule;
@@ -43,14 +45,14 @@ pub(super) fn compress<T: Real>(
         Predictor::Hierarchical => source.hierarchical(&meter),
         Predictor::Lorenzo => source.lorenzo(&meter),
     }?;
-    let coding = TileCoding::newest(config.predictor, T::BYTES);
+    let coding = TileCoding::new(config.predictor, T::BYTES);
     let body = entropy::encode(config.coder, grid, coding, &tiles, threads, &meter)?;
     drop(tiles);
 
     let mut header = header(request, &bound, &choice, &constraints);
     (header.groups, header.table_bytes) = (body.groups.len() as u64, body.tables.len() as u32);
     let coded = HEADER_BYTES as u64 + body.bytes();
-    header.stream_bytes = coded.min(container::max_stream_bytes(request.field_bytes()));
+    header.stream_bytes = coded.min(max_stream_bytes(request.field_bytes()));
     let mut report = Report {
         stream_bytes: header.stream_bytes,
         required_bytes: header.stream_bytes,
@@ -79,7 +81,7 @@ pub(super) fn compress<T: Real>(
         stored::write(grid, views, &mut stream[HEADER_BYTES..], threads)?;
         (report.exact_vertices, report.max_error) = (grid.vertices(), 0.0);
     }
-    container::seal(stream);
+    seal(stream);
     event!(INFO, "compressed", bytes = header.stream_bytes, exact = report.exact_vertices);
     report.log_warnings();
     Ok(report)
@@ -131,7 +133,6 @@ fn header<T>(
 ) -> Header {
     let config = request.config();
     Header {
-        version: container::version_of(config.predictor),
         dtype: config.dtype,
         mode: config.mode,
         coder: config.coder,
@@ -139,15 +140,14 @@ fn header<T>(
         preserve: config.preserve,
         bound_kind: config.bound_kind,
         content: Content::Coded,
-        group_log2: 0,
         groups: 0,
-        taper: choice.level_bound_scaling,
-        kernels: choice.interpolants,
+        level_bound_scaling: choice.level_bound_scaling,
+        interpolants: choice.interpolants,
         nx: config.nx,
         ny: config.ny,
         bound: config.bound,
         absolute_bound: bound.absolute,
-        quantum: bound.half_bin_width,
+        half_bin_width: bound.half_bin_width,
         dx: config.dx,
         dy: config.dy,
         has_fill: constraints.missing.has_fill(),
@@ -168,7 +168,7 @@ fn assemble(header: &Header, body: &Body, stream: &mut [u8]) {
     put(&header.write());
     put(&body.tables);
     for (tiles, bytes) in &body.groups {
-        put(&container::group_word(*tiles, bytes.len()).to_le_bytes());
+        put(&group_word(*tiles, bytes.len()).to_le_bytes());
     }
     for (_, bytes) in &body.groups {
         put(bytes);

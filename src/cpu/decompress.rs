@@ -14,7 +14,7 @@ use crate::predict::quantizer::Quantizer;
 use crate::report::Report;
 use crate::request::Predictor;
 use crate::runtime::pool::Threads;
-use crate::stream::container::{Content, Header, HEADER_BYTES};
+use crate::stream::header::{Content, Header, HEADER_BYTES};
 use crate::tile::coding::{QuantizedTile, TileCoding};
 use crate::tile::decode::Decoder;
 
@@ -64,10 +64,10 @@ fn hierarchical<T: Real>(
     threads: Threads,
     meter: &Meter,
 ) -> Result<u64> {
-    let coding = TileCoding::new(header.version, header.predictor, T::BYTES);
+    let coding = TileCoding::new(header.predictor, T::BYTES);
     let tiles = entropy::decode_all(header, coding, stream, threads, meter)?;
-    let quantizer = Quantizer::new(header.absolute_bound, header.quantum, header.taper);
-    let interpolants: [Interpolant<T>; ANCHOR_LEVEL] = interpolants(&header.kernels);
+    let quantizer = Quantizer::new(header.absolute_bound, header.half_bin_width, header.level_bound_scaling);
+    let interpolants: [Interpolant<T>; ANCHOR_LEVEL] = interpolants(&header.interpolants);
     let decoder = Decoder {
         grid: header.grid(),
         coding,
@@ -90,8 +90,8 @@ fn lorenzo<T: Real>(
     meter: &Meter,
 ) -> Result<u64> {
     let grid = header.grid();
-    let coding = TileCoding::new(header.version, header.predictor, T::BYTES);
-    let lattices = Lattices::new(header.absolute_bound, header.quantum);
+    let coding = TileCoding::new(header.predictor, T::BYTES);
+    let lattices = Lattices::new(header.absolute_bound, header.half_bin_width);
     let fill = header.fill.map(T::from_bits64);
     let decoder = lorenzo::Decoder { lattices: &lattices, coding, fill };
     let stored = entropy::decode(header, coding, stream, threads, meter, |tiles, codes| {

@@ -11,7 +11,8 @@ use crate::grid::tiles::Grid;
 use crate::request::Coder;
 use crate::runtime::memory;
 use crate::runtime::pool::{stateless, Threads};
-use crate::stream::container::{self, Header};
+use crate::stream::header::Header;
+use crate::stream::sections;
 use crate::tile::coding::{QuantizedTile, TileCoding};
 use std::ops::Range;
 
@@ -146,7 +147,7 @@ fn encode_with<E: EntropyTable>(
         meter.add(group.len() as u64);
         Ok((group.len() as u64, out))
     })?;
-    Ok(Body { tables: container::write_tables(&models)?, groups })
+    Ok(Body { tables: sections::write_tables(|k, out| models[k].write(out))?, groups })
 }
 
 /// Decodes all groups, and gives what `each` makes of a group's tiles and their codes.
@@ -173,8 +174,8 @@ fn decode_with<E: EntropyTable, R: Default + Send>(
     each: impl Fn(Range<u64>, Vec<QuantizedTile>) -> R + Sync,
 ) -> Result<Vec<R>> {
     let grid = header.grid();
-    let parts = container::split::<E>(header, stream)?;
-    let tables = groups::decode_tables(&parts.models)?;
+    let parts = sections::split(header, stream)?;
+    let tables = groups::decode_tables(&groups::read_tables::<E>(&parts.tables)?)?;
     threads.map(parts.groups.len(), stateless, |_, k| {
         let group = &parts.groups[k];
         let first = group.tiles.start;

@@ -22,7 +22,8 @@ use crate::request::{Config, Request};
 use crate::runtime::float_env;
 use crate::runtime::memory::Reserve;
 use crate::runtime::pool::Threads;
-use crate::stream::container::{self, Header};
+use crate::stream::checksum;
+use crate::stream::header::{self, Header};
 
 /// How the host functions run.
 #[derive(Clone, Copy, Default)]
@@ -34,11 +35,11 @@ pub struct Execution<'a> {
 }
 
 /// Bytes at the start of a stream that [`inspect`] needs.
-pub const INSPECT_BYTES: usize = container::HEADER_BYTES;
+pub const INSPECT_BYTES: usize = header::HEADER_BYTES;
 
 /// Bytes that hold the stream of any field with this configuration.
 pub fn max_stream_bytes(request: &Request) -> u64 {
-    container::max_stream_bytes(request.field_bytes())
+    header::max_stream_bytes(request.field_bytes())
 }
 
 /// Compresses a field into `dst`. The report's status is `BufferTooSmall` (and `required_bytes` says
@@ -108,7 +109,7 @@ pub fn decompress<T: Real>(
     let stream = &stream[..header.stream_bytes as usize];
     u.check_covers("u", header.grid())?;
     v.check_covers("v", header.grid())?;
-    if config.verify_checksum && !container::is_sealed(stream) {
+    if config.verify_checksum && !checksum::is_sealed(stream) {
         return Err(Error::corrupt(
             "the checksum does not match: the stream was damaged after it was written",
         ));

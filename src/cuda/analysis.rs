@@ -9,7 +9,7 @@ use crate::analysis::{check_same_ghosts, BAND, READ_SIDES};
 use crate::cuda::workspace::{AnalysisWorkspace, Region, ALIGNMENT, POINT_PART};
 use crate::error::Result;
 use crate::request::{BoundKind, Config, Dtype, Request, SIDE_X_MAX, SIDE_Y_MAX};
-use crate::stream::container::HEADER_BYTES;
+use crate::stream::header::HEADER_BYTES;
 
 /// The kernels for both element types.
 pub(super) const KERNELS: [&str; 7] =

@@ -29,7 +29,7 @@ pub use kernel_args::DevicePointer;
 use crate::cuda::workspace::{Workspace, ALIGNMENT};
 use crate::error::{Error, Result, Status};
 use crate::request::{Config, Dtype, Request};
-use crate::stream::container::HEADER_BYTES;
+use crate::stream::header::HEADER_BYTES;
 use driver::Module;
 use kernel_args::Job;
 use pointers::Range;

@@ -3,10 +3,11 @@
 
 use crate::analysis::BAND;
 use crate::entropy::huffman::MAX_LENGTH;
-use crate::entropy::tables::{MASK_BYTE, SCALE_BITS, TABLES};
+use crate::entropy::tables::{MASK_BYTE, SCALE_BITS};
 use crate::error::{Error, Result, Status};
 use crate::grid::tiles::TILE_VERTICES;
 use crate::request::{Dtype, Predictor, Request};
+use crate::stream::sections::{DIRECTORY_BYTES, TABLES};
 
 /// Alignment of the workspace and of each part of it: that of cudaMalloc.
 pub const ALIGNMENT: u64 = 256;
@@ -23,7 +24,7 @@ const SLOTS: u64 = 256;
 /// Anchors that a block of decompression sums (kernels/predict/anchor_scan.cuh).
 pub(crate) const ANCHOR_CHUNK: u64 = 512;
 /// The largest table section: the directory and full tables.
-pub const TABLE_SECTION_BYTES: u64 = 52 + TABLES as u64 * 1020;
+pub const TABLE_SECTION_BYTES: u64 = DIRECTORY_BYTES as u64 + TABLES as u64 * 1020;
 /// Space for the words of one tile before the groups are put together.
 pub const fn tile_word_bytes(dtype: Dtype) -> u64 {
     match dtype {
@@ -371,7 +372,7 @@ mod tests {
         let scan = include_str!("../../kernels/predict/anchor_scan.cuh");
         assert!(scan.contains(&format!("static_assert(ANCHOR_CHUNK == {ANCHOR_CHUNK},")));
         assert_eq!(constant("ANALYSIS_ROWS"), BAND);
-        assert_eq!(constant("MAX_GROUP_TILES"), crate::stream::container::MAX_GROUP_TILES);
+        assert_eq!(constant("MAX_GROUP_TILES"), crate::stream::sections::MAX_GROUP_TILES);
         assert_eq!(constant("ANALYSIS_COUNT_BYTES"), ANALYSIS_COUNT_BYTES);
     }
 }

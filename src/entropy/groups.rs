@@ -12,7 +12,6 @@ mod count;
 mod decode;
 mod encode;
 mod lorenzo;
-mod v1;
 
 pub use count::{count, Sample};
 pub use decode::decode;
@@ -26,6 +25,15 @@ use crate::error::{Error, Result};
 use crate::grid::tiles::{TileShape, TILE, TILE_VERTICES};
 use crate::runtime::memory;
 use crate::tile::coding::{for_mask_bytes, MaskRows, QuantizedTile, TileCoding, SOME};
+
+/// The tables of a stream as it stores them.
+pub fn read_tables<E: EntropyTable>(stored: &[&[u8]]) -> Result<Vec<E>> {
+    let mut models = memory::with_capacity(stored.len())?;
+    for bytes in stored {
+        models.push(E::read(bytes)?);
+    }
+    Ok(models)
+}
 
 /// The tables of a stream, ready for encoding.
 pub fn encode_tables<E: EntropyTable>(models: &[E]) -> Result<Vec<E::Encode>> {
@@ -212,7 +220,7 @@ mod tests {
     use crate::entropy::tables::{zero_counts, Frequencies};
     use crate::grid::tiles::{Grid, TILE_VERTICES};
     use crate::request::Predictor;
-    use crate::tile::coding::{row_mask, GroupLayout, Masks};
+    use crate::tile::coding::{row_mask, Masks};
 
     /// Tiles with arbitrary codes: every mode, activity, symbol, and partial shapes.
     fn arbitrary(grid: Grid, seed: u64, coding: TileCoding) -> Vec<(TileShape, QuantizedTile)> {
@@ -244,7 +252,7 @@ mod tests {
                     for (k, block) in coding.blocks().iter().enumerate() {
                         codes.activities[k] = random(coding.activities() as u64) as u8;
                         // As many entries as the activity allows a list.
-                        let listed = coding.layout == GroupLayout::Lists && is_list(codes.activities[k]);
+                        let listed = !coding.by_rows() && is_list(codes.activities[k]);
                         let mut left =
                             if listed { (1 << lists::count_bits(k, codes.activities[k])) - 1 } else { 768 };
                         // Rows of any number of symbols: none, few, nearly all.
@@ -257,7 +265,7 @@ mod tests {
                             if listed && lists::positions(k).contains(&position) {
                                 s = if left == 0 || random(4) > 0 { ZERO } else { s };
                                 left -= (s != ZERO) as u32;
-                            } else if coding.layout == GroupLayout::Rows && random(5) < zeros {
+                            } else if coding.by_rows() && random(5) < zeros {
                                 s = ZERO;
                             }
                             s = if coding.allows(s) { s } else { ZERO };
@@ -284,7 +292,7 @@ mod tests {
         let (mut counts, mut lists) = (zero_counts().unwrap(), Lists::default());
         for (shape, codes) in tiles {
             let work = count(coding, shape, codes, Some(&mut counts), &mut lists).unwrap();
-            assert!(work.weight <= if coding.layout == GroupLayout::Rows { 1028 } else { 1540 });
+            assert!(work.weight <= if coding.by_rows() { 1028 } else { 1540 });
         }
         let models: Vec<E> = counts.iter().map(E::from_counts).collect();
         let refs: Vec<_> = tiles.iter().enumerate().map(|(k, (s, c))| (*s, c, lists.tile(k))).collect();
@@ -314,10 +322,8 @@ mod tests {
     #[test]
     fn groups_round_trip() {
         for (nx, ny, element_bytes) in [(1, 1, 4), (70, 50, 8), (300, 260, 4), (32, 2000, 8), (1300, 31, 4)] {
-            // What has been written in lists by the Lorenzo predictor is still read.
-            let kinds = [(2, Predictor::Hierarchical), (2, Predictor::Lorenzo), (3, Predictor::Lorenzo)];
-            for (version, predictor) in kinds {
-                let coding = TileCoding::new(version, predictor, element_bytes);
+            for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
+                let coding = TileCoding::new(predictor, element_bytes);
                 let tiles = arbitrary(Grid::new(nx, ny), nx * 31 + ny, coding);
                 round_trip::<Frequencies>(coding, &tiles);
                 round_trip::<Lengths>(coding, &tiles);
@@ -329,7 +335,7 @@ mod tests {
     #[test]
     fn rows_of_no_encoder_are_refused() {
         fn check<E: EntropyTable>() {
-            let coding = TileCoding::newest(Predictor::Lorenzo, 4);
+            let coding = TileCoding::new(Predictor::Lorenzo, 4);
             let decoded = |grid: Grid, (models, bytes): &(Vec<E>, Vec<u8>)| {
                 let tables = decode_tables(models).unwrap();
                 let codes = decode::<E>(coding, bytes, &[grid.tile(0)], &tables).ok()?;
@@ -371,7 +377,7 @@ mod tests {
     fn zeros_take_nothing() {
         let grid = Grid::new(512, 512);
         for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
-            let coding = TileCoding::newest(predictor, 4);
+            let coding = TileCoding::new(predictor, 4);
             let block = coding.blocks().last().expect("a block").len();
             let sizes = [group_size::<Frequencies>, group_size::<Lengths>].map(|size| {
                 let tiles = (0..grid.tiles()).map(|t| {

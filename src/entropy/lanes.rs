@@ -16,6 +16,7 @@ pub const LANES: usize = 32;
 pub const LOW: u32 = 1 << 16;
 /// Bytes of the states in front of the words.
 pub const STATE_BYTES: usize = LANES * 4;
+const _: () = assert!(STATE_BYTES == crate::stream::sections::LEAST_GROUP_BYTES);
 /// Words that a group has room for at once, somewhat more than are usual.
 const WORDS: usize = 1024;
 /// Raw bits of one piece.

@@ -5,6 +5,7 @@ use super::EntropyTable;
 use crate::error::{Error, Result};
 use crate::request::Coder;
 use crate::runtime::memory;
+use crate::stream::sections::TABLES;
 
 /// Frequencies sum to 2^12.
 pub const SCALE_BITS: u32 = 12;
@@ -50,10 +51,7 @@ pub const ROW_BYTE: usize = 20;
 pub const PATTERN: usize = 28;
 /// Symbols of rows, by activity of the tile from 1; that of the vertex (0, 0) has [`ANCHOR`].
 pub const ROW_SYMBOL: usize = PATTERN + ROW_ACTIVITIES - 2;
-/// Tables of a stream.
-pub const TABLES: usize = MASK_RUN + 1;
-/// Tables of a stream of version 1 with the ANS coder, which had no lists.
-pub const V1_ANS_TABLES: usize = RUN;
+const _: () = assert!(MASK_RUN + 1 == TABLES);
 
 /// A block of an activity up to this one is so sparse that the vertices that are not zero are listed.
 pub const LAST_LIST_ACTIVITY: u8 = 6;

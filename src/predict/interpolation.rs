@@ -16,7 +16,7 @@ pub const ROW: usize = TILE / 2;
 /// Weights of the outer neighbours where all four, or three, exist: cubic, softened, linear.
 pub const INTERPOLANT_WEIGHTS: [(f64, f64); 3] = [(1.0 / 16.0, 1.0 / 8.0), (1.0 / 32.0, 0.0), (0.0, 0.0)];
 /// A level's choice: interpolant + 3 * (centre by Coons patch).
-pub const INTERPOLANTS: usize = 6;
+pub const INTERPOLANTS: usize = crate::stream::header::INTERPOLANT_CHOICES as usize;
 
 /// How one level predicts.
 #[derive(Clone, Copy, Debug, PartialEq)]

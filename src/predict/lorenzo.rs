@@ -155,7 +155,7 @@ impl<T: Real> Encoder<'_, T> {
             window.stats = stats;
             self.rows(window, builder, &inside, bound_shift, true);
         }
-        let coding = TileCoding::newest(Predictor::Lorenzo, T::BYTES);
+        let coding = TileCoding::new(Predictor::Lorenzo, T::BYTES);
         // SAFETY: the tile lies inside the grid.
         unsafe { builder.finish(coding, shape, bound_shift, masks, self.views) }
     }
@@ -415,7 +415,7 @@ fn put_mixed<T: Real>(
     refinements: &[u8; TILE],
     differences: &[[i32; TILE]; 2],
 ) -> bool {
-    let coding = TileCoding::newest(Predictor::Lorenzo, T::BYTES);
+    let coding = TileCoding::new(Predictor::Lorenzo, T::BYTES);
     builder.put_differences(position, differences);
     // Codes with refinement 0 have 64 raw bits at most.
     let [u, v] = differences;

@@ -7,9 +7,10 @@ use crate::grid::element::Real;
 use crate::grid::range::relative_bound;
 use crate::grid::tiles::LEVELS;
 use crate::request::{BoundKind, Config, Preserve};
+use crate::stream::header::LEVEL_BOUND_SCALING_CHOICES;
 
 /// How much tighter coarse levels are quantised: bound / min(alpha^level, beta).
-pub const LEVEL_BOUND_SCALINGS: [(f64, f64); 2] = [(1.0, 1.0), (1.5, 3.0)];
+pub const LEVEL_BOUND_SCALINGS: [(f64, f64); LEVEL_BOUND_SCALING_CHOICES as usize] = [(1.0, 1.0), (1.5, 3.0)];
 
 /// Quantisation steps derived from the header of a stream.
 #[derive(Clone, Debug)]

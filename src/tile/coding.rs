@@ -9,10 +9,8 @@ use crate::grid::field::View;
 use crate::grid::tiles::{TileShape, POSITIONS, POSITION_OF, TILE, TILE_VERTICES};
 use crate::predict::interpolation::ROW;
 use crate::predict::lorenzo::BOUND_SHIFTS;
-
 use crate::request::Predictor;
 use crate::runtime::memory;
-use crate::stream::container;
 use crate::tile::encode::RowCodes;
 use std::ops::Range;
 
@@ -53,64 +51,50 @@ pub fn row_mask(width: usize) -> u32 {
     (((1u64 << width) - 1) & u32::MAX as u64) as u32
 }
 
-/// How the groups of a stream are laid out (`entropy::group`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroupLayout {
-    /// Tile by tile, as in version 1.
-    Tiles,
-    /// Lists of the vertices of blocks, those of 32 tiles one after another: version 2.
-    Lists,
-    /// The rows of each tile, a lane each: version 3, which the Lorenzo predictor alone has.
-    Rows,
-}
-
 /// What the entropy coder has to know of the codes: they mean other vertices, and their raw bits other
 /// things, with another predictor or element type.
 #[derive(Clone, Copy, Debug)]
 pub struct TileCoding {
     pub predictor: Predictor,
     pub element_bytes: usize,
-    pub layout: GroupLayout,
 }
 
 impl TileCoding {
-    /// That of streams of a version of the format.
-    pub fn new(version: u16, predictor: Predictor, element_bytes: usize) -> Self {
-        let layout = match version {
-            1 => GroupLayout::Tiles,
-            2 => GroupLayout::Lists,
-            _ => GroupLayout::Rows,
-        };
-        TileCoding { predictor, element_bytes, layout }
+    pub fn new(predictor: Predictor, element_bytes: usize) -> Self {
+        TileCoding { predictor, element_bytes }
     }
 
-    /// That of the streams that are written now.
-    pub fn newest(predictor: Predictor, element_bytes: usize) -> Self {
-        TileCoding::new(container::version_of(predictor), predictor, element_bytes)
+    /// Whether tiles are coded by rows, a lane each, and not by lists of the vertices of blocks.
+    #[inline(always)]
+    pub fn by_rows(self) -> bool {
+        self.predictor == Predictor::Lorenzo
     }
 
     /// The positions of a tile that have an activity of their own.
     #[inline(always)]
     pub fn blocks(self) -> &'static [Range<usize>] {
-        match self.layout {
-            GroupLayout::Rows => ROW_BLOCK,
-            _ => &BLOCKS,
+        if self.by_rows() {
+            ROW_BLOCK
+        } else {
+            &BLOCKS
         }
     }
 
     /// The number of activities of a block.
     pub fn activities(self) -> usize {
-        match self.layout {
-            GroupLayout::Rows => ROW_ACTIVITIES,
-            _ => ACTIVITIES,
+        if self.by_rows() {
+            ROW_ACTIVITIES
+        } else {
+            ACTIVITIES
         }
     }
 
     /// The activity of a block with `active` vertices whose codes cost about `cost` bits.
     fn activity_of(self, cost: u64, active: u64) -> u8 {
-        match self.layout {
-            GroupLayout::Rows => row_activity_of(cost, active),
-            _ => activity_of(cost, active),
+        if self.by_rows() {
+            row_activity_of(cost, active)
+        } else {
+            activity_of(cost, active)
         }
     }
 
@@ -155,7 +139,7 @@ impl TileCoding {
     /// The activity of the block that holds the positions of a step.
     #[inline(always)]
     pub fn activity_at(self, codes: &QuantizedTile, step: usize) -> u8 {
-        codes.activities[if self.layout == GroupLayout::Rows || step < BLOCKS[1].start / 32 {
+        codes.activities[if self.by_rows() || step < BLOCKS[1].start / 32 {
             0
         } else if step < BLOCKS[2].start / 32 {
             1
@@ -514,7 +498,7 @@ mod tests {
             QuantizedTile { activities: [0, 0, 1], symbols: vec![ZERO; 768], ..Default::default() };
         *codes.symbols.last_mut().unwrap() = tightened;
         let mut spread = SymbolsByPosition::new().unwrap();
-        let coding = TileCoding::newest(Predictor::Hierarchical, 4);
+        let coding = TileCoding::new(Predictor::Hierarchical, 4);
         spread.fill(&codes, &Grid::new(64, 64).tile(0), coding);
         let code = symbols::decode(tightened, spread.raw(&codes, TILE_VERTICES - 1));
         assert_eq!(code, Code { refinement: 1, q: [0; 2] });

@@ -127,7 +127,7 @@ impl<T: Real> Encoder<'_, T> {
             masks.zero[y] = window.zero[y] as u32;
             masks.fill[y] = window.fill[y] as u32;
         }
-        let coding = TileCoding::newest(Predictor::Hierarchical, T::BYTES);
+        let coding = TileCoding::new(Predictor::Hierarchical, T::BYTES);
         // SAFETY: the tile lies inside the grid.
         unsafe { builder.finish(coding, shape, 0, masks, self.views) }
     }

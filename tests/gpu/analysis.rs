@@ -17,7 +17,7 @@ use factz::cuda::{
 };
 use factz::grid::element::Real;
 use factz::request::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
-use factz::stream::container::HEADER_BYTES;
+use factz::stream::header::HEADER_BYTES;
 use factz::{BoundKind, Config, Dtype, Error, Request};
 
 /// How the other field differs from the first.

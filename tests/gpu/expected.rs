@@ -4,7 +4,7 @@ use crate::fields::Placement;
 use crate::{Check, POISON};
 use factz::cpu::{self, Execution};
 use factz::grid::element::Real;
-use factz::stream::container::{self, HEADER_BYTES};
+use factz::stream::header::{Header, HEADER_BYTES};
 use factz::{Error, Report, Request, Status};
 
 /// Small fields are done sooner by one thread.
@@ -43,7 +43,7 @@ pub fn check_reports(device: &Report, host: &Report) -> Check {
 
 /// Where in a coded stream a byte lies.
 pub fn part_of(stream: &[u8], at: usize) -> String {
-    let Ok(h) = container::Header::read(stream) else { return "no stream".into() };
+    let Ok(h) = Header::read(stream) else { return "no stream".into() };
     let sizes = HEADER_BYTES + h.table_bytes as usize;
     let mut begin = sizes + 4 * h.groups as usize;
     if at < HEADER_BYTES {

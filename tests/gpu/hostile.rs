@@ -7,7 +7,8 @@ use crate::fields::{synthetic, Source};
 use crate::matrix::CONFIGURATIONS;
 use crate::scenarios::Case;
 use crate::{text, Check};
-use factz::stream::container::{self, HEADER_BYTES};
+use factz::stream::checksum::seal;
+use factz::stream::header::{Header, HEADER_BYTES};
 use factz::{Config, Dtype, Mode, Report, Request, Status};
 
 /// A field with everything a stream can hold: missing values, land, and values that are stored exactly.
@@ -53,7 +54,7 @@ impl Random {
 /// Damages a stream of `n` bytes, and says how.
 fn mutate(stream: &mut [u8], round: usize, random: &mut Random) -> String {
     let n = stream.len();
-    let tables = container::Header::read(stream).map_or(0, |h| h.table_bytes as usize);
+    let tables = Header::read(stream).map_or(0, |h| h.table_bytes as usize);
     // Each part of the stream gets its share, and each byte of the header its turn.
     let parts = [HEADER_BYTES, HEADER_BYTES + tables + 8, HEADER_BYTES + tables + 600, n];
     let byte = if round < 2 * HEADER_BYTES { round / 2 } else { random.below(parts[round % 4].min(n)) };
@@ -138,13 +139,13 @@ fn damage(case: &Case, mutations: usize) -> Check {
             return Err(format!("{what}: the checksum was not compared"));
         }
         run(&stream, false, &format!("{what}, unchecked"))?;
-        container::seal(&mut stream);
+        seal(&mut stream);
         run(&stream, true, &format!("{what}, resealed"))?;
         // The same, cut short where nothing tells.
         let cut = HEADER_BYTES + 4 * random.below((n - HEADER_BYTES) / 4);
         stream.truncate(cut);
         stream[112..120].copy_from_slice(&(cut as u64).to_le_bytes());
-        container::seal(&mut stream);
+        seal(&mut stream);
         run(&stream, true, &format!("{what}, cut to {cut} bytes and resealed"))?;
     }
     intact()

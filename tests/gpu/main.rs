@@ -7,7 +7,7 @@
 //! `FACTZ_GPU_POISON=0` leaves the workspace as it was allocated, for initcheck. `FACTZ_GPU_MUTATIONS` is the
 //! number of damaged streams of each case (400). Fields over 4 GiB are tried where the device has the memory;
 //! with `FACTZ_GPU_LARGE=1` too little memory is a failure, with 0 they are left out. `FACTZ_GOLDEN` names the
-//! folder of the golden streams of all versions, and into `FACTZ_GOLDEN_OUT` the device's are written, with a
+//! folder of the golden streams, and into `FACTZ_GOLDEN_OUT` the device's are written, with a
 //! MANIFEST for each version.
 //! `FACTZ_GPU_REQUIRED=1` makes a machine without a device a failure.
 
@@ -99,7 +99,6 @@ const SCENARIOS: [Scenario; 24] = [
     ("rare_vertices", rare::rare_vertices),
     ("floating_point_modes", modes::floating_point_modes),
     ("golden", golden::golden_streams),
-    ("older_version", golden::older_version),
     ("large_f32", large::large_f32),
     ("large_f64", large::large_f64),
     ("largest_f32", large::largest_f32),

@@ -5,7 +5,7 @@
 #
 # TEST_BINARY is the test `gpu` (cargo test --release --test gpu --no-run), CLI the program `factz`, whose
 # benchmark is run when it is given. FACTZ_DATA names the folder of fields and FACTZ_GOLDEN that of the golden
-# streams of all versions (default: data and tests/golden of the crate that this script lies in).
+# streams (default: data and tests/golden of the crate that this script lies in).
 #
 # SANITIZE=0 leaves compute-sanitizer out, SANITIZE=only runs nothing else. SANITIZE_FIELDS says what all its
 # tools run on, MUTATIONS how many damaged streams of each case memcheck sees, SANITIZE_SECONDS how long a tool

@@ -11,24 +11,30 @@ use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 
-/// The versions of the format that are written, the second one with the Lorenzo predictor.
-pub const WRITTEN: [u64; 2] = [2, 3];
-
-/// Where the golden streams of a version are; `FACTZ_GOLDEN` names the folder of all versions on machines without
-/// the crate.
-pub fn folder(version: u64) -> PathBuf {
-    let all = match std::env::var_os("FACTZ_GOLDEN") {
+/// Where the golden streams are; `FACTZ_GOLDEN` names their folder on machines without the crate.
+pub fn folder() -> PathBuf {
+    match std::env::var_os("FACTZ_GOLDEN") {
         Some(folder) => folder.into(),
         None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden"),
-    };
-    all.join(format!("v{version}"))
+    }
 }
 
-pub fn manifest(version: u64) -> Value {
-    let path = folder(version).join("manifest.json");
-    let manifest: Value = serde_json::from_slice(&fs::read(path).expect("the manifest is there"))
-        .expect("the manifest is JSON");
-    assert_eq!(integer(&manifest, "format_version"), version);
+/// The golden stream of a case.
+pub fn path(case: &Value) -> PathBuf {
+    folder().join(format!("{}.fctz", text(case, "name")))
+}
+
+/// The manifest, with the defaults in the cases that do not name another value.
+pub fn manifest() -> Value {
+    let bytes = fs::read(folder().join("manifest.json")).expect("the manifest is there");
+    let mut manifest: Value = serde_json::from_slice(&bytes).expect("the manifest is JSON");
+    let defaults = manifest["defaults"].as_object().expect("an object").clone();
+    for case in manifest["cases"].as_array_mut().expect("a list") {
+        for (key, value) in &defaults {
+            let case = case.as_object_mut().expect("an object");
+            case.entry(key).or_insert_with(|| value.clone());
+        }
+    }
     manifest
 }
 
@@ -79,11 +85,6 @@ pub fn sha256(bytes: &[u8]) -> String {
 
 pub fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_else(|| panic!("{key} of {value} is no text"))
-}
-
-/// Whether the encoder makes another stream today, by a choice that the format leaves to it or in a later version.
-pub fn is_decoded_only(case: &Value) -> bool {
-    case["decode_only"].as_bool() == Some(true)
 }
 
 pub fn integer(value: &Value, key: &str) -> u64 {
@@ -147,8 +148,7 @@ pub fn input<T: Real>(manifest: &Value, case: &Value) -> [Vec<T>; 2] {
     let input = &manifest["inputs"][text(case, "input")];
     let (nx, ny) = (integer(input, "nx") as i64, integer(input, "ny") as i64);
     let divisor = number(case, "divisor");
-    let folder = folder(integer(manifest, "format_version"));
-    let file = input["file"].as_str().map(|name| fs::read(folder.join(name)).expect("the input is there"));
+    let file = input["file"].as_str().map(|name| fs::read(folder().join(name)).expect("the input is there"));
     let formula = input["formula"].as_str().unwrap_or("");
     let mut out = [Vec::new(), Vec::new()];
     for y in 0..ny {
@@ -193,7 +193,7 @@ pub fn config(case: &Value, pitch: u64) -> Config {
         let name = text(case, key);
         names.iter().position(|n| *n == name).unwrap_or_else(|| panic!("{key} = {name} in {case}"))
     };
-    // Cases without a predictor or a coder are older than the choice.
+    // Cases that a test makes itself may leave these out.
     let chosen = |key: &str, names: &[&str]| if case[key].is_null() { 0 } else { choose(key, names) };
     Config {
         predictor: [Predictor::Hierarchical, Predictor::Lorenzo]
@@ -207,7 +207,6 @@ pub fn config(case: &Value, pitch: u64) -> Config {
         dx: number(case, "dx"),
         dy: number(case, "dy"),
         mode: [Mode::BlockWise, Mode::Speculative][choose("mode", &["block-wise", "speculative"])],
-        // Most have none.
         fill_value: case["fill_value"].as_f64(),
         preserve: [Preserve::None, Preserve::Points, Preserve::Types]
             [choose("preserve", &["none", "points", "types"])],

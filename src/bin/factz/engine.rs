@@ -12,10 +12,9 @@ use factz::grid::field::{View, ViewMut};
 use factz::{BoundKind, Config, Report, Request, Status};
 use std::time::Instant;
 
-/// What `--backend auto` answers with the processor: a field too large for the device, kernels that it
-/// cannot run, or a stream of an earlier version.
-const FALL_BACK: [Status; 4] =
-    [Status::OutOfMemory, Status::NoDevice, Status::Unsupported, Status::UnsupportedVersion];
+/// What `--backend auto` answers with the processor: a field too large for the device, or kernels that it
+/// cannot run.
+const FALL_BACK: [Status; 3] = [Status::OutOfMemory, Status::NoDevice, Status::Unsupported];
 
 pub struct Engine {
     threads: usize,

@@ -9,7 +9,7 @@ use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, ZERO};
 use crate::entropy::tables::{table_of, Counts, ESCAPE, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::error::Result;
 use crate::grid::tiles::{TileShape, TILE_VERTICES};
-use crate::tile::coding::{GroupLayout, QuantizedTile, TileCoding};
+use crate::tile::coding::{QuantizedTile, TileCoding};
 
 /// What a tile gives the entropy coder to do, besides what is counted.
 pub struct Work {
@@ -34,7 +34,7 @@ impl Sample {
     const TILES: u64 = 4096;
 
     pub fn new(coding: TileCoding, tiles: u64) -> Self {
-        let rows = coding.layout == GroupLayout::Rows;
+        let rows = coding.by_rows();
         Sample { each: if rows && tiles >= 2 * Self::TILES { tiles / Self::TILES } else { 1 } }
     }
 
@@ -83,11 +83,11 @@ pub fn count(
         for (k, &activity) in codes.activities[..coding.blocks().len()].iter().enumerate() {
             counts[activity_table(&codes.activities, k)][activity as usize] += 1;
         }
-        if coding.layout == GroupLayout::Rows {
+        if coding.by_rows() {
             raw += lorenzo::count(coding, shape, codes, counts);
         }
     }
-    if coding.layout == GroupLayout::Rows {
+    if coding.by_rows() {
         lists.end_tile([0; 3])?;
         return Ok(Work { raw_bits: raw, weight: lorenzo::weight(codes) });
     }

@@ -1,7 +1,7 @@
 //! Bytes to groups of tiles.
 
 use super::lorenzo::RowDecoder;
-use super::{activity_table, v1, Fault, List, SymbolIndex};
+use super::{activity_table, Fault, List, SymbolIndex};
 use crate::entropy::lanes::{lanes, lanes_above, Decode, Decoder, LANES, PIECE_BITS};
 use crate::entropy::lists::{self, is_list, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
 use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, STORED, ZERO};
@@ -9,9 +9,7 @@ use crate::entropy::tables::{table_of, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::entropy::EntropyTable;
 use crate::grid::tiles::{TileShape, TILE};
 use crate::runtime::memory;
-use crate::tile::coding::{
-    row_mask, GroupLayout, MaskRows, Masks, QuantizedTile, TileCoding, ALL, NONE, SOME,
-};
+use crate::tile::coding::{row_mask, MaskRows, Masks, QuantizedTile, TileCoding, ALL, NONE, SOME};
 
 /// Decodes a group; damage if its bytes are not what an encoder wrote. Never allocates more than the
 /// codes of the given tiles can take.
@@ -21,16 +19,11 @@ pub fn decode<E: EntropyTable>(
     shapes: &[TileShape],
     tables: &[E::Decode],
 ) -> Result<Vec<QuantizedTile>, Fault> {
-    let by_rows = match coding.layout {
-        GroupLayout::Tiles => return v1::decode::<E>(coding, bytes, shapes, tables),
-        GroupLayout::Lists => false,
-        GroupLayout::Rows => true,
-    };
     let mut decoder = Decoder::new(bytes).ok_or(Fault::Damaged)?;
-    let mut rows = if by_rows { Some(RowDecoder::new()?) } else { None };
+    let mut rows = if coding.by_rows() { Some(RowDecoder::new()?) } else { None };
     let mut tiles = memory::with_capacity(shapes.len())?;
     for batch in shapes.chunks(LANES) {
-        let (mut codes, counts) = decode_heads(&mut decoder, coding, batch.len(), tables, !by_rows)?;
+        let (mut codes, counts) = decode_heads(&mut decoder, coding, batch.len(), tables)?;
         decode_masks(&mut decoder, batch, &mut codes, tables)?;
         if let Some(rows) = &mut rows {
             for (c, shape) in codes.iter_mut().zip(batch) {
@@ -48,14 +41,13 @@ pub fn decode<E: EntropyTable>(
     }
 }
 
-/// The modes and the activities of a batch of `count` tiles, and with `listed` the number of entries of the
-/// sparse lists, by tile and block.
-pub(super) fn decode_heads<D: Decode>(
+/// The mask states and the activities of a batch of `count` tiles, and the number of entries of their sparse
+/// lists, by tile and block.
+fn decode_heads<D: Decode>(
     decoder: &mut Decoder<'_>,
     coding: TileCoding,
     count: usize,
     tables: &[D],
-    listed: bool,
 ) -> Result<(Vec<QuantizedTile>, [[u16; 3]; LANES]), Fault> {
     let mut codes = memory::defaults::<QuantizedTile>(count)?;
     let mut symbols = [0u8; LANES];
@@ -82,7 +74,7 @@ pub(super) fn decode_heads<D: Decode>(
         }
     }
     let mut counts = [[0; 3]; LANES];
-    for k in if listed { 0..3 } else { 0..0 } {
+    for k in if coding.by_rows() { 0..0 } else { 0..3 } {
         for lane in lanes(coded).filter(|&lane| is_list(codes[lane].activities[k])) {
             let bits = lists::count_bits(k, codes[lane].activities[k]);
             counts[lane][k] = if bits > 0 { decoder.raw(lane, bits) as u16 } else { 0 };
@@ -93,7 +85,7 @@ pub(super) fn decode_heads<D: Decode>(
 
 /// The runs before entries in lanes of `active`; damage if one of the symbols is none of a run.
 #[inline(always)]
-pub(super) fn decode_runs<'t, D: Decode + 't>(
+fn decode_runs<'t, D: Decode + 't>(
     decoder: &mut Decoder<'_>,
     active: u32,
     table: impl Fn(usize) -> &'t D,
@@ -113,7 +105,7 @@ pub(super) fn decode_runs<'t, D: Decode + 't>(
 
 /// Entries of masks: the runs before them and their bytes, handed out one by one.
 #[derive(Default)]
-pub(super) struct MaskEntries {
+struct MaskEntries {
     runs: [u32; LANES],
     bytes: [u8; LANES],
     next: usize,
@@ -123,7 +115,7 @@ pub(super) struct MaskEntries {
 }
 
 impl MaskEntries {
-    pub(super) fn new(entries: usize) -> Self {
+    fn new(entries: usize) -> Self {
         MaskEntries { left: entries, ..Self::default() }
     }
 
@@ -140,7 +132,7 @@ impl MaskEntries {
     }
 
     /// A mask of `count` entries.
-    pub(super) fn mask<D: Decode>(
+    fn mask<D: Decode>(
         &mut self,
         decoder: &mut Decoder<'_>,
         count: usize,
@@ -165,7 +157,7 @@ impl MaskEntries {
 
 /// Makes the masks of a tile: full and empty ones, and others from their differences by rows, which
 /// `differences(plane, rows)` gives.
-pub(super) fn make_masks(
+fn make_masks(
     codes: &mut QuantizedTile,
     (width, height): (usize, usize),
     mut differences: impl FnMut(usize, &mut MaskRows) -> Result<(), Fault>,
@@ -305,7 +297,7 @@ fn decode_lists<D: Decode>(
 
 /// Vertices whose symbols are decoded together, one in a lane.
 #[derive(Default)]
-pub(super) struct Vertices {
+struct Vertices {
     tile: [u8; LANES],
     table: [u8; LANES],
     position: [u16; LANES],
@@ -315,7 +307,7 @@ pub(super) struct Vertices {
 
 impl Vertices {
     #[inline(always)]
-    pub(super) fn put(&mut self, lane: usize, tile: u8, position: usize, place: usize, table: u8) {
+    fn put(&mut self, lane: usize, tile: u8, position: usize, place: usize, table: u8) {
         self.tile[lane] = tile;
         self.position[lane] = position as u16;
         self.place[lane] = place as u16;
@@ -324,7 +316,7 @@ impl Vertices {
 
     /// Symbols and raw bits; damage for a symbol that may not occur.
     #[inline(always)]
-    pub(super) fn decode<D: Decode>(
+    fn decode<D: Decode>(
         &self,
         decoder: &mut Decoder<'_>,
         coding: TileCoding,

@@ -9,7 +9,7 @@ use crate::entropy::EntropyTable;
 use crate::error::Result;
 use crate::grid::tiles::{TileShape, TILE, TILE_VERTICES};
 use crate::runtime::memory;
-use crate::tile::coding::{row_mask, GroupLayout, QuantizedTile, TileCoding};
+use crate::tile::coding::{row_mask, QuantizedTile, TileCoding};
 
 /// Bytes of a mask.
 const MASK_BYTES: usize = TILE_VERTICES / 8;
@@ -229,7 +229,7 @@ pub fn encode<E: EntropyTable>(
     let mut step = Step::new();
     for batch in tiles.chunks(LANES).rev() {
         let coded = |t: &(usize, &Coded)| QuantizedTile::has_codes(t.1 .1.mask_state);
-        if coding.layout == GroupLayout::Rows {
+        if coding.by_rows() {
             for (_, (shape, codes, _)) in batch.iter().enumerate().filter(coded).rev() {
                 lorenzo::encode::<E>(&mut encoder, coding, (shape, codes), tables);
             }

@@ -99,7 +99,9 @@ fn outcome(report: &Buffer) -> Result<Report> {
     let message = match report.status {
         Status::Ok => return Ok(report),
         Status::CorruptStream => "the stream is damaged or cut short: its checksum or its parts do not match",
-        Status::UnsupportedVersion => "the stream has a version of the format that is not read on a device",
+        Status::UnsupportedVersion => {
+            "the stream has a version of the format that this library does not read"
+        }
         _ => "the device refused the call",
     };
     Err(Error::new(report.status, message))

@@ -1,0 +1,162 @@
+// Twin of src/stream/header.rs: the header of a stream.
+#pragma once
+#include "device/control.cuh"
+#include "entropy/lists.cuh"
+#include "stream/sections.cuh"
+
+constexpr u32 HEADER_BYTES = 128;
+// The only version of the format.
+constexpr u16 FORMAT_VERSION = 1;
+enum : u32 { CONTENT_CODED = 0, CONTENT_STORED = 1 };
+// Where the fields lie; no other file knows an offset.
+enum : i32 {
+    AT_MAGIC = 0,
+    AT_VERSION = 4,
+    AT_HEADER_BYTES = 6,
+    AT_CHECKSUM = 8,
+    AT_DTYPE = 12,
+    AT_MODE = 13,
+    AT_CODER = 14,
+    AT_PREDICTOR = 15,
+    AT_PRESERVE = 16,
+    AT_BOUND_KIND = 17,
+    AT_CONTENT = 18,
+    AT_LEVEL_BOUND_SCALING = 20,
+    AT_INTERPOLANTS = 21,
+    AT_COMPONENTS = 26,
+    AT_HAS_FILL = 27,
+    AT_TABLE_BYTES = 28,
+    AT_NX = 32,
+    AT_NY = 40,
+    AT_NZ = 48,
+    AT_BOUND = 56,
+    AT_ABSOLUTE_BOUND = 64,
+    AT_HALF_BIN_WIDTH = 72,
+    AT_DX = 80,
+    AT_DY = 88,
+    AT_FILL_U = 96,
+    AT_FILL_V = 104,
+    AT_STREAM_BYTES = 112,
+    AT_GROUPS = 120
+};
+// A field of one byte in the word that holds it.
+__device__ __forceinline__ u32 field_of(u32 word, i32 at) { return word >> 8 * (at & 3) & 255; }
+
+__device__ __forceinline__ void put16(u8* at, u32 x) { at[0] = (u8)x, at[1] = (u8)(x >> 8); }
+__device__ __forceinline__ void put32(u8* at, u32 x) { put16(at, x), put16(at + 2, x >> 16); }
+__device__ __forceinline__ void put64(u8* at, u64 x) { put32(at, (u32)x), put32(at + 4, (u32)(x >> 32)); }
+__device__ __forceinline__ void put_f64(u8* at, double x) { put64(at, (u64)__double_as_longlong(x)); }
+__device__ __forceinline__ u32 get16(const u8* at) { return at[0] | (u32)at[1] << 8; }
+__device__ __forceinline__ u32 get32(const u8* at) { return get16(at) | get16(at + 2) << 16; }
+__device__ __forceinline__ u64 get64(const u8* at) { return get32(at) | (u64)get32(at + 4) << 32; }
+
+__device__ inline void write_header(
+    const Job& job, const Control& c, u32 content, u32 table_bytes, u64 stream_bytes, u8* h) {
+    for (u32 k = 0; k < HEADER_BYTES; k++) h[k] = 0;
+    h[0] = 'F', h[1] = 'C', h[2] = 'T', h[3] = 'Z';
+    put16(h + AT_VERSION, FORMAT_VERSION);
+    put16(h + AT_HEADER_BYTES, HEADER_BYTES);
+    h[AT_DTYPE] = (u8)job.dtype, h[AT_MODE] = (u8)job.mode, h[AT_CODER] = (u8)job.coder;
+    h[AT_PREDICTOR] = (u8)job.predictor, h[AT_PRESERVE] = (u8)job.preserve;
+    h[AT_BOUND_KIND] = (u8)job.bound_kind, h[AT_CONTENT] = (u8)content;
+    h[AT_LEVEL_BOUND_SCALING] = (u8)c.level_bound_scaling;
+    for (i32 level = 0; level < ANCHOR_LEVEL; level++) h[AT_INTERPOLANTS + level] = (u8)c.interpolants[level];
+    h[AT_COMPONENTS] = 2;
+    h[AT_HAS_FILL] = (u8)job.has_fill;
+    put32(h + AT_TABLE_BYTES, table_bytes);
+    put64(h + AT_NX, job.nx);
+    put64(h + AT_NY, job.ny);
+    put64(h + AT_NZ, 1);
+    put_f64(h + AT_BOUND, job.bound);
+    put_f64(h + AT_ABSOLUTE_BOUND, c.bound);
+    put_f64(h + AT_HALF_BIN_WIDTH, c.half_bin_width);
+    put_f64(h + AT_DX, job.dx);
+    put_f64(h + AT_DY, job.dy);
+    put64(h + AT_FILL_U, c.has_fill ? c.fill[0] : 0);
+    put64(h + AT_FILL_V, c.has_fill ? c.fill[1] : 0);
+    put64(h + AT_STREAM_BYTES, stream_bytes);
+    put64(h + AT_GROUPS, content == CONTENT_STORED ? 0 : c.groups);
+}
+
+// A header by a warp: lane k has its word k, and all ask at once for what is in it. Streams begin at
+// multiples of 4 bytes at least.
+struct Header {
+    u32 word;
+
+    __device__ __forceinline__ Header(const u8* stream, u64 stream_bytes)
+        : word(stream_bytes < HEADER_BYTES ? 0 : reinterpret_cast<const u32*>(stream)[threadIdx.x & 31]) {}
+    __device__ __forceinline__ u32 word_at(i32 byte) const { return __shfl_sync(FULL, word, byte / 4); }
+    __device__ __forceinline__ u64 long_at(i32 byte) const {
+        return word_at(byte) | (u64)word_at(byte + 4) << 32;
+    }
+    __device__ __forceinline__ double double_at(i32 byte) const {
+        return __longlong_as_double((long long)long_at(byte));
+    }
+};
+
+// Whether a header is one that an encoder writes. Twin of Header::read.
+struct HeaderCheck {
+    i32 status;
+    u32 about, more, tables;  // about, more: the words of AT_DTYPE and of AT_PRESERVE
+    u64 nx, ny, field, groups, stream_bytes;
+
+    __device__ __forceinline__ bool stored() const { return field_of(more, AT_CONTENT) == CONTENT_STORED; }
+};
+__device__ __forceinline__ HeaderCheck check_header(const Header& header) {
+    const u32 lane = threadIdx.x & 31, word = header.word, version = header.word_at(AT_VERSION) & 0xffff;
+    HeaderCheck h;
+    h.about = header.word_at(AT_DTYPE);
+    h.more = header.word_at(AT_PRESERVE);
+    h.tables = header.word_at(AT_TABLE_BYTES);
+    h.nx = header.long_at(AT_NX);
+    h.ny = header.long_at(AT_NY);
+    h.stream_bytes = header.long_at(AT_STREAM_BYTES);
+    h.groups = header.long_at(AT_GROUPS);
+    // Of each word: the largest value of each of its bytes, and what is left of it once its fixed part is
+    // right.
+    const u32 below = __shfl_up_sync(FULL, word, 1);
+    const bool is_real = lane >= AT_BOUND / 4 && lane < AT_FILL_U / 4;
+    u32 most = 0, left = 0;
+    if (lane == AT_MAGIC / 4) left = word ^ (u32)('F' | 'C' << 8 | 'T' << 16 | 'Z' << 24);
+    if (lane == AT_VERSION / 4) left = word >> 16 ^ HEADER_BYTES;
+    if (lane == AT_DTYPE / 4) most = 0x01010101, left = word;
+    if (lane == AT_PRESERVE / 4) most = 0x00010102, left = word;
+    if (lane == AT_LEVEL_BOUND_SCALING / 4) most = 0x05050500 | (LEVEL_BOUND_SCALINGS - 1), left = word;
+    if (lane == AT_COMPONENTS / 4) most = 0x01000505, left = word ^ 2 << 16;
+    if (lane == AT_NZ / 4) left = word ^ 1;
+    if (lane == AT_NZ / 4 + 1) left = word;
+    // The high words of numbers that are neither negative nor infinite nor NaN; -0 is not negative.
+    if (is_real && lane & 1) left = word < 0x7ff00000 ? 0 : (word ^ 0x80000000) | below;
+    const u32 bad = __ballot_sync(FULL, (((left & 0x7f7f7f7f) + (0x7f7f7f7f - most)) | left) & 0x80808080);
+    // No more than 2^48 vertices.
+    const u64 vertices = h.nx * h.ny, tiles = ((h.nx + TILE - 1) / TILE) * ((h.ny + TILE - 1) / TILE);
+    const bool has_shape = __umul64hi(h.nx, h.ny) == 0 && vertices - 1 < 1ull << 48;
+    h.field = vertices << (field_of(h.about, AT_DTYPE) & 1 ? 4 : 3);
+    // Not more than one for each tile, and enough for all tiles: the field is no larger than the stream can
+    // hold.
+    const bool some_groups =
+        h.stored() ? h.groups == 0 : h.groups - 1 < tiles && h.groups >= (tiles - 1) / MAX_GROUP_TILES + 1;
+    const u64 body =
+        h.stored() ? h.field
+                   : (h.tables > DIRECTORY_BYTES ? h.tables : DIRECTORY_BYTES) + h.groups * (4 + STATE_BYTES);
+    const bool good = bad == 0 && has_shape && some_groups && h.stream_bytes >= HEADER_BYTES + body &&
+                      h.stream_bytes % 4 == 0;
+    h.status = bad & 1                     ? STATUS_CORRUPT_STREAM
+               : version != FORMAT_VERSION ? STATUS_UNSUPPORTED_VERSION
+               : good                      ? STATUS_OK
+                                           : STATUS_CORRUPT_STREAM;
+    return h;
+}
+
+// Whether this is the header of a stream of the job, with space for its parts: a status, by a warp. The
+// dimensions and the type must be those of the job.
+__device__ inline i32 status_of_stream(const Job& job, const Header& header) {
+    const HeaderCheck h = check_header(header);
+    if (h.status != STATUS_OK) return h.status;
+    if (h.nx != job.nx || h.ny != job.ny || field_of(h.about, AT_DTYPE) != job.dtype)
+        return STATUS_INVALID_ARGUMENT;
+    const u64 parts = HEADER_BYTES + (u64)h.tables + h.groups * 4;
+    const bool fits = h.stored() ? h.stream_bytes == HEADER_BYTES + h.field
+                                 : h.tables >= DIRECTORY_BYTES && parts <= h.stream_bytes;
+    return h.stream_bytes > job.stream_bytes || !fits ? STATUS_CORRUPT_STREAM : STATUS_OK;
+}

@@ -1,0 +1,56 @@
+//! The checksum of a stream (FORMAT.md, section 2.5).
+
+use std::ops::Range;
+
+/// Where the checksum lies; it counts as 0 when it is computed.
+const PLACE: Range<usize> = 8..12;
+
+/// The sum over the 32-bit words of a stream of a mix of the word and its index. Any change of a single word
+/// changes it, and words can be added in any order.
+pub fn checksum(stream: &[u8]) -> u32 {
+    let mut sum = 0u32;
+    for (k, word) in stream.chunks_exact(4).enumerate() {
+        let mut x = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+        if k == PLACE.start / 4 {
+            x = 0;
+        }
+        x = x.wrapping_add((k as u32).wrapping_mul(0x9e37_79b9));
+        x = (x ^ x >> 16).wrapping_mul(0x85eb_ca6b);
+        x = (x ^ x >> 13).wrapping_mul(0xc2b2_ae35);
+        sum = sum.wrapping_add(x ^ x >> 16);
+    }
+    sum
+}
+
+/// Writes the checksum of a complete stream into its header.
+pub fn seal(stream: &mut [u8]) {
+    let sum = checksum(stream);
+    stream[PLACE].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Whether a complete stream has the checksum that its header holds.
+pub fn is_sealed(stream: &[u8]) -> bool {
+    stream[PLACE] == checksum(stream).to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_changed_word_changes_the_checksum() {
+        let mut stream = vec![0u8; 512];
+        for (k, b) in stream.iter_mut().enumerate() {
+            *b = (k * 37 % 251) as u8;
+        }
+        seal(&mut stream);
+        assert!(is_sealed(&stream));
+        for k in 0..stream.len() {
+            for bit in 0..8 {
+                stream[k] ^= 1 << bit;
+                assert!(!is_sealed(&stream));
+                stream[k] ^= 1 << bit;
+            }
+        }
+    }
+}

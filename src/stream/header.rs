@@ -1,0 +1,311 @@
+//! The header of a stream: its 128 bytes and the rules that they must keep (FORMAT.md, section 2.1).
+
+use super::sections::{DIRECTORY_BYTES, LEAST_GROUP_BYTES, MAX_GROUP_TILES};
+use crate::error::{Error, Result, Status};
+use crate::grid::missing::{fill_value, Missing};
+use crate::grid::tiles::{Grid, ANCHOR_LEVEL};
+use crate::report::StreamInfo;
+use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
+
+pub const MAGIC: [u8; 4] = *b"FCTZ";
+/// The version of the format: the only one that is written and read.
+pub const VERSION: u16 = 1;
+pub const HEADER_BYTES: usize = 128;
+/// Choices of interpolants for a level.
+pub const INTERPOLANT_CHOICES: u8 = 6;
+/// Choices of how the bin width depends on the level.
+pub const LEVEL_BOUND_SCALING_CHOICES: u8 = 2;
+/// Most vertices of a grid.
+const MAX_VERTICES: u64 = 1 << 48;
+
+/// How the values are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Tables and groups of coded tiles.
+    Coded = 0,
+    /// u, then v, dense and uncoded: used where coding would take more.
+    Stored = 1,
+}
+
+/// The decoded header.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Header {
+    pub dtype: Dtype,
+    pub mode: Mode,
+    pub coder: Coder,
+    pub predictor: Predictor,
+    pub preserve: Preserve,
+    pub bound_kind: BoundKind,
+    pub content: Content,
+    /// Number of groups, 0 when the content is stored.
+    pub groups: u64,
+    pub level_bound_scaling: u8,
+    /// By level, from 0.
+    pub interpolants: [u8; ANCHOR_LEVEL],
+    pub nx: u64,
+    pub ny: u64,
+    /// As the caller gave it.
+    pub bound: f64,
+    pub absolute_bound: f64,
+    pub half_bin_width: f64,
+    pub dx: f64,
+    pub dy: f64,
+    /// Whether the encoder was given a fill value: it has the bits `fill[0]`.
+    pub has_fill: bool,
+    /// Bits of u and v of masked missing values.
+    pub fill: [u64; 2],
+    pub stream_bytes: u64,
+    /// Bytes of the table section, its directory included (0 when the content is stored).
+    pub table_bytes: u32,
+}
+
+impl Header {
+    pub fn grid(&self) -> Grid {
+        Grid::new(self.nx, self.ny)
+    }
+    /// Bytes of u and v together.
+    pub fn field_bytes(&self) -> u64 {
+        2 * self.nx * self.ny * self.dtype.bytes()
+    }
+
+    /// Vertices that predictions do not see.
+    pub fn missing(&self) -> Missing {
+        Missing::of_bits(self.has_fill.then_some(self.fill_bits()))
+    }
+
+    /// Bits of the fill value in the element type.
+    fn fill_bits(&self) -> u64 {
+        match self.dtype {
+            Dtype::F32 => self.fill[0] & u32::MAX as u64,
+            Dtype::F64 => self.fill[0],
+        }
+    }
+
+    pub fn info(&self) -> StreamInfo {
+        StreamInfo {
+            fill_value: self.has_fill.then(|| fill_value(self.dtype.bytes() as usize, self.fill_bits())),
+            format_version: VERSION as u32,
+            nx: self.nx,
+            ny: self.ny,
+            dtype: self.dtype,
+            mode: self.mode,
+            coder: self.coder,
+            predictor: self.predictor,
+            preserve: self.preserve,
+            dx: self.dx,
+            dy: self.dy,
+            bound_kind: self.bound_kind,
+            bound: self.bound,
+            absolute_bound: self.absolute_bound,
+            stream_bytes: self.stream_bytes,
+        }
+    }
+
+    pub fn write(&self) -> [u8; HEADER_BYTES] {
+        let mut out = [0u8; HEADER_BYTES];
+        let mut at = 0;
+        let mut put = |bytes: &[u8]| {
+            out[at..at + bytes.len()].copy_from_slice(bytes);
+            at += bytes.len();
+        };
+        put(&MAGIC);
+        put(&VERSION.to_le_bytes());
+        put(&(HEADER_BYTES as u16).to_le_bytes());
+        put(&[0; 4]); // checksum
+        put(&[
+            self.dtype as u8,
+            self.mode as u8,
+            self.coder as u8,
+            self.predictor as u8,
+            self.preserve as u8,
+            self.bound_kind as u8,
+            self.content as u8,
+            0, // reserved
+            self.level_bound_scaling,
+        ]);
+        put(&self.interpolants);
+        put(&[2, self.has_fill as u8]); // components
+        put(&self.table_bytes.to_le_bytes());
+        put(&self.nx.to_le_bytes());
+        put(&self.ny.to_le_bytes());
+        put(&1u64.to_le_bytes()); // nz
+        for x in [self.bound, self.absolute_bound, self.half_bin_width, self.dx, self.dy] {
+            put(&x.to_le_bytes());
+        }
+        put(&self.fill[0].to_le_bytes());
+        put(&self.fill[1].to_le_bytes());
+        put(&self.stream_bytes.to_le_bytes());
+        put(&self.groups.to_le_bytes());
+        out
+    }
+
+    /// Reads and checks the header at the start of a stream.
+    pub fn read(bytes: &[u8]) -> Result<Self> {
+        let Some(h) = bytes.get(..HEADER_BYTES) else {
+            return Err(Error::corrupt(format!(
+                "the stream has {} bytes, less than a header of {HEADER_BYTES}",
+                bytes.len()
+            )));
+        };
+        if h[..4] != MAGIC {
+            return Err(Error::corrupt(
+                "the stream does not begin with the mark FCTZ: it is no factz stream",
+            ));
+        }
+        let version = u16::from_le_bytes([h[4], h[5]]);
+        if version != VERSION {
+            return Err(Error::new(
+                Status::UnsupportedVersion,
+                format!("the stream has format version {version}; this library reads version {VERSION}"),
+            ));
+        }
+        let u64_at = |at: usize| u64::from_le_bytes(h[at..at + 8].try_into().expect("eight bytes"));
+        let f64_at = |at: usize| f64::from_bits(u64_at(at));
+        let bad = |what: &str, value: u64| Error::corrupt(format!("the header holds {what} = {value}"));
+        let choice = |what: &str, at: usize, count: u8| {
+            if h[at] < count {
+                Ok(h[at])
+            } else {
+                Err(bad(what, h[at] as u64))
+            }
+        };
+        if u16::from_le_bytes([h[6], h[7]]) as usize != HEADER_BYTES {
+            return Err(bad("header bytes", u16::from_le_bytes([h[6], h[7]]) as u64));
+        }
+        choice("a reserved byte", 19, 1)?;
+        let mut interpolants = [0; ANCHOR_LEVEL];
+        for (level, k) in interpolants.iter_mut().enumerate() {
+            *k = choice("interpolant", 21 + level, INTERPOLANT_CHOICES)?;
+        }
+        let header = Header {
+            dtype: if choice("dtype", 12, 2)? == 0 { Dtype::F32 } else { Dtype::F64 },
+            mode: if choice("mode", 13, 2)? == 0 { Mode::BlockWise } else { Mode::Speculative },
+            coder: if choice("coder", 14, 2)? == 0 { Coder::Ans } else { Coder::Huffman },
+            predictor: if choice("predictor", 15, 2)? == 0 {
+                Predictor::Hierarchical
+            } else {
+                Predictor::Lorenzo
+            },
+            preserve: [Preserve::None, Preserve::Points, Preserve::Types]
+                [choice("preserve", 16, 3)? as usize],
+            bound_kind: [BoundKind::Absolute, BoundKind::Relative][choice("bound kind", 17, 2)? as usize],
+            content: if choice("content", 18, 2)? == 0 { Content::Coded } else { Content::Stored },
+            groups: u64_at(120),
+            level_bound_scaling: choice("level bound scaling", 20, LEVEL_BOUND_SCALING_CHOICES)?,
+            interpolants,
+            table_bytes: u32::from_le_bytes([h[28], h[29], h[30], h[31]]),
+            nx: u64_at(32),
+            ny: u64_at(40),
+            bound: f64_at(56),
+            absolute_bound: f64_at(64),
+            half_bin_width: f64_at(72),
+            dx: f64_at(80),
+            dy: f64_at(88),
+            has_fill: choice("fill value", 27, 2)? != 0,
+            fill: [u64_at(96), u64_at(104)],
+            stream_bytes: u64_at(112),
+        };
+        if h[26] != 2 || u64_at(48) != 1 {
+            return Err(Error::corrupt("the header names components or axes that the format does not have"));
+        }
+        match header.nx.checked_mul(header.ny) {
+            Some(n) if n > 0 && n <= MAX_VERTICES => {}
+            _ => return Err(bad("vertices along x", header.nx)),
+        }
+        let tiles = header.grid().tiles();
+        // Enough for all tiles: the field is no larger than the stream can hold, whatever its header says.
+        let allowed = match header.content {
+            Content::Coded => tiles.div_ceil(MAX_GROUP_TILES)..=tiles,
+            Content::Stored => 0..=0,
+        };
+        if !allowed.contains(&header.groups) {
+            return Err(bad("groups", header.groups));
+        }
+        for x in [header.bound, header.absolute_bound, header.half_bin_width, header.dx, header.dy] {
+            if !(x.is_finite() && x >= 0.0) {
+                return Err(Error::corrupt(format!("the header holds the bound or spacing {x}")));
+            }
+        }
+        if header.stream_bytes < header.minimum_bytes() || header.stream_bytes % 4 != 0 {
+            return Err(bad("stream bytes", header.stream_bytes));
+        }
+        Ok(header)
+    }
+
+    /// Bytes that any stream with this header has at least.
+    fn minimum_bytes(&self) -> u64 {
+        let body = match self.content {
+            Content::Coded => {
+                (self.table_bytes as u64).max(DIRECTORY_BYTES as u64)
+                    + self.groups * (4 + LEAST_GROUP_BYTES as u64)
+            }
+            Content::Stored => self.field_bytes(),
+        };
+        HEADER_BYTES as u64 + body
+    }
+}
+
+/// Largest stream of a field of `field_bytes`: it is stored where coding would take more.
+pub fn max_stream_bytes(field_bytes: u64) -> u64 {
+    HEADER_BYTES as u64 + field_bytes.next_multiple_of(4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Header {
+        Header {
+            dtype: Dtype::F64,
+            mode: Mode::Speculative,
+            coder: Coder::Ans,
+            predictor: Predictor::Hierarchical,
+            preserve: Preserve::Types,
+            bound_kind: BoundKind::Relative,
+            content: Content::Coded,
+            groups: 11,
+            level_bound_scaling: 1,
+            interpolants: [0, 1, 2, 3, 5],
+            nx: 300,
+            ny: 200,
+            bound: 1e-2,
+            absolute_bound: 0.25,
+            half_bin_width: 0.2,
+            dx: 1.0,
+            dy: 2.0,
+            has_fill: true,
+            fill: [7, u64::MAX],
+            stream_bytes: 4096,
+            table_bytes: 80,
+        }
+    }
+
+    #[test]
+    fn headers_round_trip_and_are_checked() {
+        let h = header();
+        let bytes = h.write();
+        assert_eq!(Header::read(&bytes).unwrap(), h);
+        for n in 0..HEADER_BYTES {
+            assert_eq!(Header::read(&bytes[..n]).unwrap_err().status, Status::CorruptStream);
+        }
+        for version in [0, VERSION + 1, u16::MAX] {
+            let mut other = bytes;
+            other[4..6].copy_from_slice(&version.to_le_bytes());
+            assert_eq!(Header::read(&other).unwrap_err().status, Status::UnsupportedVersion);
+        }
+        let lorenzo = Header { predictor: Predictor::Lorenzo, ..h };
+        assert_eq!(Header::read(&lorenzo.write()).unwrap(), lorenzo);
+        // 11 groups hold 2816 tiles at most.
+        for (nx, ny, holds) in [(32, 32 * 2816, true), (32, 32 * 2816 + 1, false), (1, 1_000_000_000, false)]
+        {
+            let claims = Header { nx, ny, ..h };
+            let status = Header::read(&claims.write()).map_or_else(|e| e.status, |_| Status::Ok);
+            assert_eq!(status == Status::Ok, holds, "{nx} x {ny}: {status:?}");
+        }
+        for k in [0, 6, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 25, 26, 27, 39, 48, 63, 120] {
+            let mut bad = bytes;
+            bad[k] = 0xff;
+            assert!(Header::read(&bad).is_err(), "byte {k}");
+        }
+    }
+}
