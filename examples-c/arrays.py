@@ -48,7 +48,7 @@ Report = _structure("Report", _fields(_i32, "status reserved_status")
                     + _fields(_f64, "bound max_error") + [("filled_vertices", _u64)]
                     + _fields(_u32, "warnings reserved_flags") + [("reserved", _u64 * 5)])
 Comparison = _structure("Comparison", _fields(_i32, "status reserved_status")
-                        + _fields(_u64, "violations critical_points other_critical_points lost_points new_points "
+                        + _fields(_u64, "violations critical_points other_critical_points lost_points spurious_points "
                                         "changed_types ties changed_ties new_ties nonfinite_vertices "
                                         "changed_missing zero_vertices changed_zeros bound_exceeded")
                         + _fields(_f64, "bound max_error psnr") + [("points_by_type", _u64 * 6),

@@ -52,7 +52,7 @@ static uint64_t one_block(int block, int use_halo, int use_pins, float *domain_u
 {
     const long x0 = block == 0 ? 0 : CUT, nx = block == 0 ? CUT : NX - CUT, pitch = nx + 2 * G;
     const size_t elements = (size_t)pitch * (NY + 2 * G);
-    const uint32_t neighbour = block == 0 ? FACTZ_SIDE_RIGHT : FACTZ_SIDE_LEFT;
+    const uint32_t neighbour = block == 0 ? FACTZ_SIDE_X_MAX : FACTZ_SIDE_X_MIN;
     float *u = allocate(elements * sizeof *u), *v = allocate(elements * sizeof *v);
     factz_config config;
     factz_sizes sizes;
@@ -113,7 +113,7 @@ static uint64_t whole_domain(const char *name, int use_halo, int use_pins)
     printf(
         "%-8s %6lu bytes, %lu critical points: %lu lost, %lu new, %lu of another type; largest error %.3g\n",
         name, (unsigned long)bytes, (unsigned long)comparison.critical_points,
-        (unsigned long)comparison.lost_points, (unsigned long)comparison.new_points,
+        (unsigned long)comparison.lost_points, (unsigned long)comparison.spurious_points,
         (unsigned long)comparison.changed_types, comparison.max_error);
     free(u);
     free(v);

@@ -589,7 +589,7 @@ int everything(const options &o)
     std::printf(
         "last snapshot   %llu critical points lost, %llu new, %llu of another type; largest error %.3g of "
         "%.3g\n",
-        static_cast<unsigned long long>(c.lost_points), static_cast<unsigned long long>(c.new_points),
+        static_cast<unsigned long long>(c.lost_points), static_cast<unsigned long long>(c.spurious_points),
         static_cast<unsigned long long>(c.changed_types), c.max_error, c.bound);
     if (!(std::fabs(density - 1) < 1e-3))
         throw std::runtime_error("the solver lost mass");

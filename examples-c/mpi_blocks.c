@@ -37,7 +37,7 @@
 #include <cuda_runtime_api.h>
 #endif
 
-enum { ALIGNMENT = 16, LEFT = 0, RIGHT = 1, FIRST_ROW = 2, LAST_ROW = 3 };
+enum { ALIGNMENT = 16, X_MIN = 0, X_MAX = 1, Y_MIN = 2, Y_MAX = 3 };
 
 typedef struct {
     char mark[8]; /* "FCTZBLK1" */
@@ -133,8 +133,8 @@ static block make_block(uint64_t nx, uint64_t ny, int32_t dtype)
     MPI_Comm_rank(b.grid, &b.rank);
     MPI_Cart_coords(b.grid, b.rank, 2, place);
     /* Dimension 0 of the ranks is y. */
-    MPI_Cart_shift(b.grid, 0, 1, &b.neighbour[FIRST_ROW], &b.neighbour[LAST_ROW]);
-    MPI_Cart_shift(b.grid, 1, 1, &b.neighbour[LEFT], &b.neighbour[RIGHT]);
+    MPI_Cart_shift(b.grid, 0, 1, &b.neighbour[Y_MIN], &b.neighbour[Y_MAX]);
+    MPI_Cart_shift(b.grid, 1, 1, &b.neighbour[X_MIN], &b.neighbour[X_MAX]);
     if (nx < (uint64_t)dimensions[1] || ny < (uint64_t)dimensions[0])
         stop("the domain has fewer lines than ranks along an axis", "use fewer ranks");
     part_of(nx, dimensions[1], place[1], &b.x0, &b.nx);
@@ -169,14 +169,14 @@ static void exchange(const block *b, char *values)
     MPI_Type_contiguous((int)b->pitch, b->value, &row);
     MPI_Type_commit(&column);
     MPI_Type_commit(&row);
-    MPI_Sendrecv(at(b, values, 0, 0), 1, column, b->neighbour[LEFT], 0, at(b, values, nx, 0), 1, column,
-        b->neighbour[RIGHT], 0, b->grid, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(at(b, values, nx - 1, 0), 1, column, b->neighbour[RIGHT], 1, at(b, values, -1, 0), 1, column,
-        b->neighbour[LEFT], 1, b->grid, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(at(b, values, -1, 0), 1, row, b->neighbour[FIRST_ROW], 2, at(b, values, -1, ny), 1, row,
-        b->neighbour[LAST_ROW], 2, b->grid, MPI_STATUS_IGNORE);
-    MPI_Sendrecv(at(b, values, -1, ny - 1), 1, row, b->neighbour[LAST_ROW], 3, at(b, values, -1, -1), 1, row,
-        b->neighbour[FIRST_ROW], 3, b->grid, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(at(b, values, 0, 0), 1, column, b->neighbour[X_MIN], 0, at(b, values, nx, 0), 1, column,
+        b->neighbour[X_MAX], 0, b->grid, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(at(b, values, nx - 1, 0), 1, column, b->neighbour[X_MAX], 1, at(b, values, -1, 0), 1, column,
+        b->neighbour[X_MIN], 1, b->grid, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(at(b, values, -1, 0), 1, row, b->neighbour[Y_MIN], 2, at(b, values, -1, ny), 1, row,
+        b->neighbour[Y_MAX], 2, b->grid, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(at(b, values, -1, ny - 1), 1, row, b->neighbour[Y_MAX], 3, at(b, values, -1, -1), 1, row,
+        b->neighbour[Y_MIN], 3, b->grid, MPI_STATUS_IGNORE);
     MPI_Type_free(&column);
     MPI_Type_free(&row);
 }
@@ -227,10 +227,10 @@ static double absolute_bound(const block *b, double relative)
 
 static uint32_t sides_with_neighbours(const block *b)
 {
-    return (b->neighbour[LEFT] != MPI_PROC_NULL ? FACTZ_SIDE_LEFT : 0u) |
-           (b->neighbour[RIGHT] != MPI_PROC_NULL ? FACTZ_SIDE_RIGHT : 0u) |
-           (b->neighbour[FIRST_ROW] != MPI_PROC_NULL ? FACTZ_SIDE_FIRST_ROW : 0u) |
-           (b->neighbour[LAST_ROW] != MPI_PROC_NULL ? FACTZ_SIDE_LAST_ROW : 0u);
+    return (b->neighbour[X_MIN] != MPI_PROC_NULL ? FACTZ_SIDE_X_MIN : 0u) |
+           (b->neighbour[X_MAX] != MPI_PROC_NULL ? FACTZ_SIDE_X_MAX : 0u) |
+           (b->neighbour[Y_MIN] != MPI_PROC_NULL ? FACTZ_SIDE_Y_MIN : 0u) |
+           (b->neighbour[Y_MAX] != MPI_PROC_NULL ? FACTZ_SIDE_Y_MAX : 0u);
 }
 
 #ifdef WITH_CUDA
@@ -540,7 +540,7 @@ static int demonstrate(options *o)
                 "read back: %llu critical points, %llu lost, %llu new, %llu of another type, largest error "
                 "%.3g\n",
                 (unsigned long long)c.critical_points, (unsigned long long)c.lost_points,
-                (unsigned long long)c.new_points, (unsigned long long)c.changed_types, c.max_error);
+                (unsigned long long)c.spurious_points, (unsigned long long)c.changed_types, c.max_error);
             violations = c.violations;
             if (c.critical_points == 0)
                 stop("the field has no critical points", "nothing was shown");

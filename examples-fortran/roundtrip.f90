@@ -178,7 +178,7 @@ contains
     call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'both components must lie at the same vertices')
     call factz_compress(u(nx:1:-1, :), v(nx:1:-1, :), config, stream, stat=status, errmsg=reason)
     call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'a copy of the section')
-    config%halo = FACTZ_SIDE_LEFT
+    config%halo = FACTZ_SIDE_X_MIN
     call factz_compress(u, v, config, stream, stat=status, errmsg=reason)
     call told(status, FACTZ_ERROR_INVALID_ARGUMENT, reason, 'with their ghost layers')
     config%halo = 0

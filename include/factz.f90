@@ -45,8 +45,8 @@ module factz
   integer(c_int32_t), parameter, public :: FACTZ_PREDICTOR_HIERARCHICAL = 0, FACTZ_PREDICTOR_LORENZO = 1
   integer(c_int32_t), parameter, public :: FACTZ_PRESERVE_NONE = 0, FACTZ_PRESERVE_POINTS = 1, &
       FACTZ_PRESERVE_TYPES = 2
-  integer(c_int32_t), parameter, public :: FACTZ_SIDE_LEFT = 1, FACTZ_SIDE_RIGHT = 2, FACTZ_SIDE_FIRST_ROW = 4, &
-      FACTZ_SIDE_LAST_ROW = 8, FACTZ_SIDES_ALL = 15
+  integer(c_int32_t), parameter, public :: FACTZ_SIDE_X_MIN = 1, FACTZ_SIDE_X_MAX = 2, FACTZ_SIDE_Y_MIN = 4, &
+      FACTZ_SIDE_Y_MAX = 8, FACTZ_SIDES_ALL = 15
   integer(c_int32_t), parameter, public :: FACTZ_INSPECT_BYTES = 128, FACTZ_CONFIG_STRING_BYTES = 512, &
       FACTZ_CONFIG_WORDS = 24
   integer(c_int32_t), parameter, public :: FACTZ_WARNING_WIDE_RANGE = 1
@@ -171,7 +171,7 @@ module factz
     integer(c_int64_t) :: critical_points
     integer(c_int64_t) :: other_critical_points
     integer(c_int64_t) :: lost_points
-    integer(c_int64_t) :: new_points
+    integer(c_int64_t) :: spurious_points
     integer(c_int64_t) :: changed_types
     integer(c_int64_t) :: ties
     integer(c_int64_t) :: changed_ties
@@ -204,7 +204,7 @@ module factz
     module procedure decompress_real32, decompress_real64
   end interface factz_decompress
 
-  ! The cells that reach the ghosts beside FACTZ_SIDE_RIGHT and FACTZ_SIDE_LAST_ROW of config%halo count: both fields
+  ! The cells that reach the ghosts beside FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX of config%halo count: both fields
   ! need ghosts then.
   ! call factz_compare(u, v, other_u, other_v, config, comparison [, ghosts] [, other_ghosts] [, threads] [, stat]
   !                    [, errmsg])

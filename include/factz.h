@@ -137,22 +137,22 @@ typedef struct CUstream_st *factz_stream;
 /**
  * Bit of `halo` and `pin`: the side of column 0.
  */
-#define FACTZ_SIDE_LEFT 1
+#define FACTZ_SIDE_X_MIN 1
 
 /**
  * Bit of `halo` and `pin`: the side of column nx - 1.
  */
-#define FACTZ_SIDE_RIGHT 2
+#define FACTZ_SIDE_X_MAX 2
 
 /**
  * Bit of `halo` and `pin`: the side of row 0.
  */
-#define FACTZ_SIDE_FIRST_ROW 4
+#define FACTZ_SIDE_Y_MIN 4
 
 /**
  * Bit of `halo` and `pin`: the side of row ny - 1.
  */
-#define FACTZ_SIDE_LAST_ROW 8
+#define FACTZ_SIDE_Y_MAX 8
 
 /**
  * All sides.
@@ -375,7 +375,7 @@ typedef struct factz_config {
      * sides meet). Critical points in the cells between blocks are then preserved too, whatever the
      * other block's owner does. Ghost vertices are read when compressing, never written and not
      * part of the stream. `factz_critical_points_host`, `factz_compare_host` and their device twins read those of
-     * FACTZ_SIDE_RIGHT and FACTZ_SIDE_LAST_ROW. Default 0.
+     * FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX. Default 0.
      */
     uint32_t halo;
     /**
@@ -638,11 +638,11 @@ typedef struct factz_range {
  */
 typedef struct factz_critical_point {
     /**
-     * Column of the cell, 0 to nx - 2, or nx - 1 where halo has FACTZ_SIDE_RIGHT.
+     * Column of the cell, 0 to nx - 2, or nx - 1 where halo has FACTZ_SIDE_X_MAX.
      */
     uint64_t cell_x;
     /**
-     * Row of the cell, 0 to ny - 2, or ny - 1 where halo has FACTZ_SIDE_LAST_ROW.
+     * Row of the cell, 0 to ny - 2, or ny - 1 where halo has FACTZ_SIDE_Y_MAX.
      */
     uint64_t cell_y;
     /**
@@ -680,7 +680,7 @@ typedef struct factz_comparison {
      */
     int32_t reserved_status;
     /**
-     * What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + new_points +
+     * What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + spurious_points +
      * changed_types + changed_ties + new_ties + changed_missing + bound_exceeded.
      */
     uint64_t violations;
@@ -699,7 +699,7 @@ typedef struct factz_comparison {
     /**
      * P2: triangles with a critical point in the other field and none in the first.
      */
-    uint64_t new_points;
+    uint64_t spurious_points;
     /**
      * P3: triangles with a critical point in both, of different types.
      */
@@ -1126,7 +1126,7 @@ double factz_relative_bound(double relative, double low, double high);
  * of threads. Triangles with a NaN, an infinity or config->fill_value at a vertex have none. Blocks until
  * the work is done. Thread-safe and reentrant.
  *
- * Blocks of a field: where config->halo has FACTZ_SIDE_RIGHT or FACTZ_SIDE_LAST_ROW, the cells between the
+ * Blocks of a field: where config->halo has FACTZ_SIDE_X_MAX or FACTZ_SIDE_Y_MAX, the cells between the
  * last owned line and the ghost line there belong to the block. The ghosts of the other sides belong to a
  * neighbour's cells and are not read. With a halo on every side that has a neighbour each cell is in exactly
  * one block.
@@ -1161,7 +1161,7 @@ factz_status factz_critical_points_host(const void *u,
  * Blocks until the work is done. Thread-safe and reentrant.
  *
  * Blocks of a field: cells are those of `factz_critical_points_host`, so that the counts of all blocks add
- * up to those of the field. Both fields need the ghosts of FACTZ_SIDE_RIGHT and FACTZ_SIDE_LAST_ROW that are
+ * up to those of the field. Both fields need the ghosts of FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX that are
  * read, after decompression those that the neighbours decompressed.
  *
  * @param u             the x components of the first field, laid out as config says; not changed
@@ -1171,8 +1171,8 @@ factz_status factz_critical_points_host(const void *u,
  *                      and the bound. The rest must be valid but has no effect
  * @param other_u       the x components of the other field; not changed
  * @param other_v       its y components
- * @param other_config  the layout of other_u and other_v; nx, ny, dtype, and FACTZ_SIDE_RIGHT and
- *                      FACTZ_SIDE_LAST_ROW of halo as in config. NULL means config
+ * @param other_config  the layout of other_u and other_v; nx, ny, dtype, and FACTZ_SIDE_X_MAX and
+ *                      FACTZ_SIDE_Y_MAX of halo as in config. NULL means config
  * @param comparison    written, with `status` alone and zeros where the call fails; not written where it is
  *                      NULL, misaligned or overlaps a field
  * @param threads       threads to use at most; 0 means one per processor, more than 1024 count as 1024

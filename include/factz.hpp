@@ -196,11 +196,11 @@ factz_config configured(factz_config config, const field<T>& field) noexcept {
     return config;
 }
 
-/* The same for an analysis of cells, which reads the ghosts beside FACTZ_SIDE_RIGHT and FACTZ_SIDE_LAST_ROW
+/* The same for an analysis of cells, which reads the ghosts beside FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX
  * of config.halo: a field must say that it has them. */
 template <class T>
 factz_config configured_cells(const factz_config& config, const field<T>& field) {
-    constexpr std::uint32_t read = FACTZ_SIDE_RIGHT | FACTZ_SIDE_LAST_ROW;
+    constexpr std::uint32_t read = FACTZ_SIDE_X_MAX | FACTZ_SIDE_Y_MAX;
     if ((config.halo & read) != 0 && field.ghosts == 0)
         throw error(FACTZ_ERROR_INVALID_ARGUMENT,
             "config.halo names sides with ghost vertices but the field has ghosts = 0: pass factz::ghosted, "

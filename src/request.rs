@@ -242,7 +242,7 @@ pub fn check_layout(name: &str, layout: Layout, nx: u64, ghosts: u64) -> Result<
     if pitch == 0 {
         if ghosts > 0 {
             return Err(Error::config(format!(
-                "{name}_pitch is 0 (dense rows) but halo names a left or right side: \
+                "{name}_pitch is 0 (dense rows) but halo names the side x_min or x_max: \
                  give the pitch of the array that holds the ghost vertices"
             )));
         }

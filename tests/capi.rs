@@ -133,7 +133,7 @@ fn compression_refuses_bad_arguments() {
     check(&|c| c.config.preserve = 3, config, "preserve = 3");
     check(&|c| c.config.verify_checksum = 2, config, "verify_checksum = 2");
     check(&|c| c.config.halo = 16, config, "halo = 0x10");
-    check(&|c| c.config.halo = FACTZ_SIDE_LEFT, config, "u_pitch is 0");
+    check(&|c| c.config.halo = FACTZ_SIDE_X_MIN, config, "u_pitch is 0");
     check(&|c| c.config.pin = 64, config, "pin = 0x40");
     check(&|c| c.config.u_pitch = 39, config, "u_pitch = 39");
     check(&|c| c.config.v_stride = 0, config, "v_stride is 0");

@@ -106,8 +106,14 @@ const NO_POINT: factz_critical_point =
 
 /// Counts that add up.
 fn counts(c: &factz_comparison) -> Vec<u64> {
-    let points =
-        [c.critical_points, c.other_critical_points, c.lost_points, c.new_points, c.changed_types, c.ties];
+    let points = [
+        c.critical_points,
+        c.other_critical_points,
+        c.lost_points,
+        c.spurious_points,
+        c.changed_types,
+        c.ties,
+    ];
     let vertices = [c.nonfinite_vertices, c.filled_vertices, c.changed_missing, c.zero_vertices];
     let more = [c.changed_ties, c.new_ties, c.changed_zeros, c.bound_exceeded, c.violations];
     points.into_iter().chain(vertices).chain(more).chain(c.points_by_type).collect()
@@ -134,9 +140,8 @@ fn blocks_add_up_to_the_field() {
         for (bx, by) in (0..columns * rows).map(|k| (k % columns, k / columns)) {
             let (x0, x1) = (bx * NX / columns, (bx + 1) * NX / columns);
             let (y0, y1) = (by * NY / rows, (by + 1) * NY / rows);
-            let sides = [(FACTZ_SIDE_LEFT, x0 > 0), (FACTZ_SIDE_RIGHT, x1 < NX)];
-            let sides =
-                sides.into_iter().chain([(FACTZ_SIDE_FIRST_ROW, y0 > 0), (FACTZ_SIDE_LAST_ROW, y1 < NY)]);
+            let sides = [(FACTZ_SIDE_X_MIN, x0 > 0), (FACTZ_SIDE_X_MAX, x1 < NX)];
+            let sides = sides.into_iter().chain([(FACTZ_SIDE_Y_MIN, y0 > 0), (FACTZ_SIDE_Y_MAX, y1 < NY)]);
             let c = factz_config {
                 nx: (x1 - x0) as u64,
                 ny: (y1 - y0) as u64,
@@ -170,7 +175,7 @@ fn ghosts_that_are_not_read_may_be_missing() {
     // behind it is not there.
     let fields = fields();
     let c = factz_config {
-        halo: FACTZ_SIDE_LEFT | FACTZ_SIDE_FIRST_ROW,
+        halo: FACTZ_SIDE_X_MIN | FACTZ_SIDE_Y_MIN,
         u_pitch: NX as u64 + 1,
         v_pitch: NX as u64 + 1,
         ..config(3, 2, FACTZ_BOUND_ABSOLUTE, 0.1)
@@ -197,10 +202,10 @@ fn ghosts_that_are_not_read_may_be_missing() {
     };
     // Vertices of u: 20 to 22 and 30 to 32; the ghosts of the last row are 40 to 42.
     let after = 40;
-    assert_eq!(reads(FACTZ_SIDE_LEFT | FACTZ_SIDE_FIRST_ROW, after), FACTZ_OK);
-    expect(reads(FACTZ_SIDE_LAST_ROW, after), FACTZ_ERROR_INVALID_ARGUMENT, "count at");
+    assert_eq!(reads(FACTZ_SIDE_X_MIN | FACTZ_SIDE_Y_MIN, after), FACTZ_OK);
+    expect(reads(FACTZ_SIDE_Y_MAX, after), FACTZ_ERROR_INVALID_ARGUMENT, "count at");
     expect(reads(FACTZ_SIDES_ALL, after), FACTZ_ERROR_INVALID_ARGUMENT, "overlaps u");
-    assert_eq!(reads(FACTZ_SIDE_FIRST_ROW, 10), FACTZ_OK);
+    assert_eq!(reads(FACTZ_SIDE_Y_MIN, 10), FACTZ_OK);
 }
 
 #[test]
@@ -248,8 +253,8 @@ fn usable_outputs_are_written_on_every_error() {
     let call = Call { components, n: N, config: &good, other_config: null(), threads: 1 };
     let bad = factz_config { mode: 9, ..good };
     let old = factz_config { struct_size: 8, ..good };
-    let ghosts = factz_config { halo: FACTZ_SIDE_LAST_ROW, ..good };
-    let right = factz_config { u_pitch: 80, v_pitch: 80, halo: FACTZ_SIDE_RIGHT, ..good };
+    let ghosts = factz_config { halo: FACTZ_SIDE_Y_MAX, ..good };
+    let right = factz_config { u_pitch: 80, v_pitch: 80, halo: FACTZ_SIDE_X_MAX, ..good };
     let narrow = factz_config { nx: NX as u64 - 1, ..good };
     let [u, v, other_u, other_v] = components;
     let argument = FACTZ_ERROR_INVALID_ARGUMENT;
@@ -357,7 +362,7 @@ fn the_device_twins_check_their_arguments() {
         // SAFETY: refused.
         unsafe { factz_compare_device(u, v, 1200, c, v, u, other, work as _, 1 << 19, result, none) }
     };
-    let ghosts = factz_config { halo: FACTZ_SIDE_LAST_ROW, ..good };
+    let ghosts = factz_config { halo: FACTZ_SIDE_Y_MAX, ..good };
     expect(compare(&good, &ghosts, 0x50_0000), argument, "halo = 0x8 of the other field");
     // The row of ghosts is part of the input.
     let behind = 0x20_0000 + 40 * 30 * 4;

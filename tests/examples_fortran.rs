@@ -96,7 +96,7 @@ fn errors_that_are_not_asked_for_stop_the_program() {
     let source = folder.join("stops.f90");
     let text = "program stops\n  use factz\n  real(real32) :: a(4, 4)\n  integer(int8), allocatable :: stream(:)\n  \
                 type(factz_config) :: config\n  a = 0\n  config = factz_relative_bound(1e-2_real64)\n  \
-                config%halo = FACTZ_SIDE_LEFT\n  call factz_compress(a, a, config, stream)\nend program stops\n";
+                config%halo = FACTZ_SIDE_X_MIN\n  call factz_compress(a, a, config, stream)\nend program stops\n";
     std::fs::write(&source, text).unwrap();
     let [shared, ..] = linkings(&folder);
     let program = folder.join("stops");

@@ -365,7 +365,7 @@ __device__ __forceinline__ void compare_end(const Analysis& job) {
     c.critical_points = counts[COUNT_POINTS];
     c.other_critical_points = counts[COUNT_OTHER_POINTS];
     c.lost_points = counts[COUNT_LOST];
-    c.new_points = counts[COUNT_NEW];
+    c.spurious_points = counts[COUNT_NEW];
     c.changed_types = counts[COUNT_CHANGED_TYPES];
     c.ties = counts[COUNT_TIES];
     c.changed_ties = counts[COUNT_CHANGED_TIES];

@@ -114,7 +114,7 @@ struct Comparison {
     i32 status, reserved_status;
     u64 violations;
     u64 critical_points, other_critical_points;
-    u64 lost_points, new_points, changed_types;
+    u64 lost_points, spurious_points, changed_types;
     u64 ties, changed_ties, new_ties;
     u64 nonfinite_vertices, changed_missing;
     u64 zero_vertices, changed_zeros;

@@ -44,9 +44,9 @@ const _: () = {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct factz_critical_point {
-    /// Column of the cell, 0 to nx - 2, or nx - 1 where halo has FACTZ_SIDE_RIGHT.
+    /// Column of the cell, 0 to nx - 2, or nx - 1 where halo has FACTZ_SIDE_X_MAX.
     pub cell_x: u64,
-    /// Row of the cell, 0 to ny - 2, or ny - 1 where halo has FACTZ_SIDE_LAST_ROW.
+    /// Row of the cell, 0 to ny - 2, or ny - 1 where halo has FACTZ_SIDE_Y_MAX.
     pub cell_y: u64,
     /// Position along x: dx times a number between cell_x and cell_x + 1.
     pub x: f64,
@@ -81,7 +81,7 @@ pub struct factz_comparison {
     pub status: factz_status,
     /// 0.
     pub reserved_status: i32,
-    /// What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + new_points +
+    /// What must be 0 after compression with FACTZ_PRESERVE_TYPES: lost_points + spurious_points +
     /// changed_types + changed_ties + new_ties + changed_missing + bound_exceeded.
     pub violations: u64,
     /// Critical points of the first field.
@@ -91,7 +91,7 @@ pub struct factz_comparison {
     /// P1: triangles with a critical point in the first field and none in the other.
     pub lost_points: u64,
     /// P2: triangles with a critical point in the other field and none in the first.
-    pub new_points: u64,
+    pub spurious_points: u64,
     /// P3: triangles with a critical point in both, of different types.
     pub changed_types: u64,
     /// Ties of the first field: triangles where the zero lies on an edge or a vertex.
@@ -137,7 +137,7 @@ assert_layout!(
     critical_points 16,
     other_critical_points 24,
     lost_points 32,
-    new_points 40,
+    spurious_points 40,
     changed_types 48,
     ties 56,
     changed_ties 64,
@@ -161,7 +161,7 @@ assert_layout!(
 /// of threads. Triangles with a NaN, an infinity or config->fill_value at a vertex have none. Blocks until
 /// the work is done. Thread-safe and reentrant.
 ///
-/// Blocks of a field: where config->halo has FACTZ_SIDE_RIGHT or FACTZ_SIDE_LAST_ROW, the cells between the
+/// Blocks of a field: where config->halo has FACTZ_SIDE_X_MAX or FACTZ_SIDE_Y_MAX, the cells between the
 /// last owned line and the ghost line there belong to the block. The ghosts of the other sides belong to a
 /// neighbour's cells and are not read. With a halo on every side that has a neighbour each cell is in exactly
 /// one block.
@@ -225,7 +225,7 @@ pub unsafe extern "C" fn factz_critical_points_host(
 /// Blocks until the work is done. Thread-safe and reentrant.
 ///
 /// Blocks of a field: cells are those of `factz_critical_points_host`, so that the counts of all blocks add
-/// up to those of the field. Both fields need the ghosts of FACTZ_SIDE_RIGHT and FACTZ_SIDE_LAST_ROW that are
+/// up to those of the field. Both fields need the ghosts of FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX that are
 /// read, after decompression those that the neighbours decompressed.
 ///
 /// @param u             the x components of the first field, laid out as config says; not changed
@@ -235,8 +235,8 @@ pub unsafe extern "C" fn factz_critical_points_host(
 ///                      and the bound. The rest must be valid but has no effect
 /// @param other_u       the x components of the other field; not changed
 /// @param other_v       its y components
-/// @param other_config  the layout of other_u and other_v; nx, ny, dtype, and FACTZ_SIDE_RIGHT and
-///                      FACTZ_SIDE_LAST_ROW of halo as in config. NULL means config
+/// @param other_config  the layout of other_u and other_v; nx, ny, dtype, and FACTZ_SIDE_X_MAX and
+///                      FACTZ_SIDE_Y_MAX of halo as in config. NULL means config
 /// @param comparison    written, with `status` alone and zeros where the call fails; not written where it is
 ///                      NULL, misaligned or overlaps a field
 /// @param threads       threads to use at most; 0 means one per processor, more than 1024 count as 1024
@@ -389,7 +389,7 @@ unsafe fn compare(
         critical_points: found.critical_points,
         other_critical_points: found.critical_points_after,
         lost_points: found.lost,
-        new_points: found.spurious,
+        spurious_points: found.spurious,
         changed_types: found.type_changed,
         ties: found.ties,
         changed_ties: found.tie_changed,

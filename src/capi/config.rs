@@ -42,19 +42,19 @@ pub const FACTZ_PRESERVE_POINTS: i32 = 1;
 pub const FACTZ_PRESERVE_TYPES: i32 = 2;
 
 /// Bit of `halo` and `pin`: the side of column 0.
-pub const FACTZ_SIDE_LEFT: u32 = 1;
+pub const FACTZ_SIDE_X_MIN: u32 = 1;
 /// Bit of `halo` and `pin`: the side of column nx - 1.
-pub const FACTZ_SIDE_RIGHT: u32 = 2;
+pub const FACTZ_SIDE_X_MAX: u32 = 2;
 /// Bit of `halo` and `pin`: the side of row 0.
-pub const FACTZ_SIDE_FIRST_ROW: u32 = 4;
+pub const FACTZ_SIDE_Y_MIN: u32 = 4;
 /// Bit of `halo` and `pin`: the side of row ny - 1.
-pub const FACTZ_SIDE_LAST_ROW: u32 = 8;
+pub const FACTZ_SIDE_Y_MAX: u32 = 8;
 /// All sides.
 pub const FACTZ_SIDES_ALL: u32 = 15;
 
 const _: () = {
-    assert!(FACTZ_SIDE_LEFT == request::SIDE_X_MIN && FACTZ_SIDE_RIGHT == request::SIDE_X_MAX);
-    assert!(FACTZ_SIDE_FIRST_ROW == request::SIDE_Y_MIN && FACTZ_SIDE_LAST_ROW == request::SIDE_Y_MAX);
+    assert!(FACTZ_SIDE_X_MIN == request::SIDE_X_MIN && FACTZ_SIDE_X_MAX == request::SIDE_X_MAX);
+    assert!(FACTZ_SIDE_Y_MIN == request::SIDE_Y_MIN && FACTZ_SIDE_Y_MAX == request::SIDE_Y_MAX);
     assert!(FACTZ_SIDES_ALL == request::SIDES_ALL);
 };
 
@@ -157,7 +157,7 @@ pub struct factz_config {
     /// sides meet). Critical points in the cells between blocks are then preserved too, whatever the
     /// other block's owner does. Ghost vertices are read when compressing, never written and not
     /// part of the stream. `factz_critical_points_host`, `factz_compare_host` and their device twins read those of
-    /// FACTZ_SIDE_RIGHT and FACTZ_SIDE_LAST_ROW. Default 0.
+    /// FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX. Default 0.
     pub halo: u32,
     /// FACTZ_SIDE_* bits: sides whose border line is stored bit for bit, for neighbours without a
     /// halo. Default 0.

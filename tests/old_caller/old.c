@@ -45,7 +45,8 @@ typedef struct factz_info {
 typedef struct factz_comparison {
     factz_status status;
     int32_t reserved_status;
-    uint64_t violations, critical_points, other_critical_points, lost_points, new_points, changed_types, ties;
+    uint64_t violations, critical_points, other_critical_points, lost_points, spurious_points, changed_types,
+        ties;
     uint64_t changed_ties, new_ties, nonfinite_vertices, changed_nonfinite, zero_vertices, changed_zeros;
     uint64_t bound_exceeded;
     double bound, max_error, psnr;
