@@ -3,6 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::grid::field::Layout;
+pub use crate::grid::sides::{SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use crate::grid::tiles::Grid;
 
 /// Element type of u and v.
@@ -86,15 +87,6 @@ names!(Mode: "block" BlockWise, "speculative" Speculative);
 names!(Coder: "ans" Ans, "huffman" Huffman);
 names!(Predictor: "hierarchical" Hierarchical, "lorenzo" Lorenzo);
 names!(Preserve: "none" None, "points" Points, "types" Types);
-
-/// Sides of the owned block, as bits of the `halo` and `pin` masks.
-pub const SIDE_X_MIN: u32 = 1;
-pub const SIDE_X_MAX: u32 = 2;
-/// The side of row 0.
-pub const SIDE_Y_MIN: u32 = 4;
-/// The side of row ny - 1.
-pub const SIDE_Y_MAX: u32 = 8;
-pub const SIDES_ALL: u32 = 15;
 
 /// Everything a caller can choose. `Config::new` gives the defaults for a dense f32 field.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 //! against rational arithmetic, on triangles chosen to be hard.
 
 use factz::grid::element::Real;
-use factz::grid::tiles::Triangle;
+use factz::grid::triangles::Triangle;
 use factz::topology::bound::{axis_distance, triangle_bound};
 use factz::topology::signature::{
     is_critical, same, sign_det, signature, Rule, Signature, IN, NONFINITE, OUT, TIE, UNCERTAIN,

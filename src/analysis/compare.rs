@@ -5,7 +5,7 @@ use super::{guarded, in_bands, range, row_of, vectors, Domain, Kind, READ_SIDES,
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
-use crate::grid::tiles::Triangle;
+use crate::grid::triangles::Triangle;
 use crate::request::{BoundKind, Request};
 use crate::topology::bound::axis_distance;
 use crate::topology::signature::{kind, signs, Rule, IN, TIE};

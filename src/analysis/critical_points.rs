@@ -4,7 +4,7 @@ use super::{guarded, in_bands, row_of, vectors, Domain, READ_SIDES, TRIANGLES};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
-use crate::grid::tiles::Triangle;
+use crate::grid::triangles::Triangle;
 use crate::request::Request;
 use crate::runtime::memory;
 use crate::topology::exact_type::exact_type;

@@ -5,6 +5,7 @@ use super::progress::{Meter, Progress};
 use super::quantize::{Quantized, Source};
 use super::statistics::{statistics, Statistics};
 use super::stored;
+use crate::entropy::quantized_tile::TileCoding;
 use crate::error::{Result, Status};
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -19,7 +20,6 @@ use crate::runtime::pool::Threads;
 use crate::stream::checksum::seal;
 use crate::stream::header::{max_stream_bytes, Content, Header, HEADER_BYTES};
 use crate::stream::sections::group_word;
-use crate::tile::coding::TileCoding;
 use crate::tile::constraints::Constraints;
 use crate::topology::signature::Rule;
 

@@ -4,19 +4,20 @@ use super::entropy;
 use super::progress::{Meter, Progress};
 use super::reconstruct::{stored_vertices, Hierarchical, Output};
 use super::stored;
+use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
 use crate::grid::field::ViewMut;
 use crate::grid::tiles::{ANCHOR_LEVEL, TILE};
 use crate::predict::interpolation::{interpolants, Interpolant};
-use crate::predict::lorenzo::{self, Lattices};
+use crate::predict::lorenzo::Lattices;
 use crate::predict::quantizer::Quantizer;
 use crate::report::Report;
 use crate::request::Predictor;
 use crate::runtime::pool::Threads;
 use crate::stream::header::{Content, Header, HEADER_BYTES};
-use crate::tile::coding::{QuantizedTile, TileCoding};
 use crate::tile::decode::Decoder;
+use crate::tile::lorenzo_decode;
 
 /// Decompresses a stream, cut to the length in its header, whose header is read.
 pub(super) fn decompress<T: Real>(
@@ -93,7 +94,7 @@ fn lorenzo<T: Real>(
     let coding = TileCoding::new(header.predictor, T::BYTES);
     let lattices = Lattices::new(header.absolute_bound, header.half_bin_width);
     let fill = header.fill.map(T::from_bits64);
-    let decoder = lorenzo::Decoder { lattices: &lattices, coding, fill };
+    let decoder = lorenzo_decode::Decoder { lattices: &lattices, coding, fill };
     let stored = entropy::decode(header, coding, stream, threads, meter, |tiles, codes| {
         for (tile, codes) in tiles.zip(&codes) {
             let shape = grid.tile(tile);

@@ -1,11 +1,14 @@
 //! Count, tables and encode over groups of tiles, and decode.
 
 use super::progress::{Meter, CHUNK};
+use crate::entropy::groups;
 use crate::entropy::groups::Fault;
 use crate::entropy::huffman::Lengths;
 use crate::entropy::lists::{Entries, Lists};
-use crate::entropy::tables::{zero_counts, Counts, Frequencies};
-use crate::entropy::{groups, EntropyTable};
+use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
+use crate::entropy::rans::Frequencies;
+use crate::entropy::tables::EntropyTable;
+use crate::entropy::tables::{zero_counts, Counts};
 use crate::error::{Error, Result};
 use crate::grid::tiles::Grid;
 use crate::request::Coder;
@@ -13,7 +16,6 @@ use crate::runtime::memory;
 use crate::runtime::pool::{stateless, Threads};
 use crate::stream::header::Header;
 use crate::stream::sections;
-use crate::tile::coding::{QuantizedTile, TileCoding};
 use std::ops::Range;
 
 /// A group of tiles is made large enough that its coder states are a small part of it.

@@ -2,6 +2,7 @@
 
 use super::lattice::Axis;
 use super::progress::{Meter, CHUNK};
+use crate::entropy::quantized_tile::QuantizedTile;
 use crate::entropy::symbols::Code;
 use crate::error::Result;
 use crate::grid::element::Real;
@@ -9,16 +10,17 @@ use crate::grid::field::View;
 use crate::grid::tiles::{Grid, ANCHOR_LEVEL};
 use crate::predict::anchors;
 use crate::predict::interpolation::interpolants;
-use crate::predict::lorenzo::{self, Lattices};
+use crate::predict::lorenzo::Lattices;
 use crate::predict::quantizer::Quantizer;
 use crate::predict::tuning::{self, Choice};
 use crate::runtime::log::event;
 use crate::runtime::memory;
 use crate::runtime::pool::Threads;
-use crate::tile::coding::{QuantizedTile, QuantizedTileBuilder};
+use crate::tile::builder::QuantizedTileBuilder;
 use crate::tile::constraints::Constraints;
 use crate::tile::encode::{CodedVertex, Encoder};
 use crate::tile::lattice::{LatticeLines, Lines};
+use crate::tile::lorenzo_encode;
 use crate::tile::samples::count_tile;
 use crate::tile::window::{EncodeStats, TileWindow};
 
@@ -70,7 +72,7 @@ impl<T: Real> Source<'_, T> {
     /// Predicts by differences, with nothing to choose; tiles know nothing of each other.
     pub(super) fn lorenzo(&self, meter: &Meter) -> Result<Quantized> {
         let lattices = Lattices::new(self.constraints.bound, self.half_bin_width);
-        let encoder = lorenzo::Encoder {
+        let encoder = lorenzo_encode::Encoder {
             grid: self.grid,
             views: self.views,
             lattices: &lattices,

@@ -1,15 +1,16 @@
 //! Reconstruct on threads: quantized tiles to fields.
 
 use super::progress::{Meter, CHUNK};
+use crate::entropy::quantized_tile::QuantizedTile;
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::ViewMut;
 use crate::grid::tiles::{Grid, TileShape, TILE};
 use crate::predict::anchors;
 use crate::runtime::pool::{stateless, Threads};
-use crate::tile::coding::{QuantizedTile, SymbolsByPosition};
 use crate::tile::decode::Decoder;
 use crate::tile::lattice::{LatticeLines, Lines};
+use crate::tile::symbols_by_position::SymbolsByPosition;
 use crate::tile::window::TileWindow;
 
 /// The arrays that a field is written to; each tile writes the vertices that it owns.
@@ -20,7 +21,8 @@ impl<T: Real> Output<'_, T> {
     /// Asks for the memory of a row of a tile; `column` is the first one.
     #[inline(always)]
     pub(super) fn prefetch(&self, shape: &TileShape, column: u64, row: usize, count: usize) {
-        self.0.iter().for_each(|view| view.prefetch_row(column, shape.y0 + row as u64, count));
+        self.0[0].prefetch_row(column, shape.y0 + row as u64, count);
+        self.0[1].prefetch_row(column, shape.y0 + row as u64, count);
     }
 
     /// Writes a row of the vertices that a tile owns.

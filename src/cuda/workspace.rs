@@ -3,7 +3,8 @@
 
 use crate::analysis::BAND;
 use crate::entropy::huffman::MAX_LENGTH;
-use crate::entropy::tables::{MASK_BYTE, SCALE_BITS};
+use crate::entropy::rans::SCALE_BITS;
+use crate::entropy::tables::MASK_BYTE;
 use crate::error::{Error, Result, Status};
 use crate::grid::tiles::TILE_VERTICES;
 use crate::request::{Dtype, Predictor, Request};

@@ -19,12 +19,13 @@ pub use encode::encode;
 
 use super::lanes::LANES;
 use super::lists::{self, is_list, DENSE};
+use super::tables::EntropyTable;
 use super::tables::{table_of, BLOCKS, COARSE_ACTIVITY, FINE_ACTIVITY, MIDDLE_ACTIVITY, RUN};
-use super::EntropyTable;
+use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, SOME};
 use crate::error::{Error, Result};
+use crate::grid::masks::MaskRows;
 use crate::grid::tiles::{TileShape, TILE, TILE_VERTICES};
 use crate::runtime::memory;
-use crate::tile::coding::{for_mask_bytes, MaskRows, QuantizedTile, TileCoding, SOME};
 
 /// The tables of a stream as it stores them.
 pub fn read_tables<E: EntropyTable>(stored: &[&[u8]]) -> Result<Vec<E>> {
@@ -198,6 +199,18 @@ fn some_masks(codes: &QuantizedTile) -> [Option<&MaskRows>; 2] {
     [masks.filter(|_| zero == SOME).map(|m| &m.zero), masks.filter(|_| fill == SOME).map(|m| &m.fill)]
 }
 
+/// Visits the bytes of a mask, each row as its difference from the row before, as
+/// `visit(byte in row, row, value)` in the order of the stream: all rows of byte 0 first.
+fn for_mask_bytes(shape: &TileShape, rows: &MaskRows, mut visit: impl FnMut(usize, usize, u8)) {
+    let (width, height) = shape.owned();
+    for byte in 0..width.div_ceil(8) {
+        for y in 0..height {
+            let before = if y == 0 { 0 } else { rows[y - 1] };
+            visit(byte, y, ((rows[y] ^ before) >> (8 * byte)) as u8);
+        }
+    }
+}
+
 /// Visits the bytes of a mask that are not zero, each row as its difference from the row before, as
 /// `visit(run of zeros before it, byte)`: byte b of row y has the number 32 b + y.
 fn for_mask_entries(shape: &TileShape, rows: &MaskRows, mut visit: impl FnMut(u32, u8)) {
@@ -216,11 +229,12 @@ mod tests {
     use super::*;
     use crate::entropy::huffman::Lengths;
     use crate::entropy::lists::Lists;
+    use crate::entropy::rans::Frequencies;
     use crate::entropy::symbols::ZERO;
-    use crate::entropy::tables::{zero_counts, Frequencies};
+    use crate::entropy::tables::zero_counts;
+    use crate::grid::masks::{row_mask, Masks};
     use crate::grid::tiles::{Grid, TILE_VERTICES};
     use crate::request::Predictor;
-    use crate::tile::coding::{row_mask, Masks};
 
     /// Tiles with arbitrary codes: every mode, activity, symbol, and partial shapes.
     fn arbitrary(grid: Grid, seed: u64, coding: TileCoding) -> Vec<(TileShape, QuantizedTile)> {

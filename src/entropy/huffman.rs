@@ -5,8 +5,9 @@
 //! codes of the same counts.
 
 use super::lanes::{Decode, Encode, MISSING};
-use super::tables::{read_entries, write_entries, ALPHABET, ESCAPE};
-use super::EntropyTable;
+use super::symbols::{ALPHABET, ESCAPE};
+use super::tables::EntropyTable;
+use super::tables::{read_entries, write_entries};
 use crate::error::{Error, Result};
 use crate::request::Coder;
 use crate::runtime::memory;

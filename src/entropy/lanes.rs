@@ -7,7 +7,7 @@
 //! the decoder: end) in the state 2^16, which the decoder checks. What a symbol does to a state is
 //! the coder's: `ans`, `huffman`.
 
-use super::tables::ESCAPE;
+use super::symbols::ESCAPE;
 use crate::error::Result;
 use crate::runtime::memory;
 

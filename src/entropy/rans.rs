@@ -1,9 +1,116 @@
-//! rANS: the tables, and what a symbol does to the state of a lane (`lanes`).
+//! rANS: frequencies, tables, and what a symbol does to the state of a lane (`lanes`).
 
 use super::lanes::{Decode, Encode, MISSING};
-use super::tables::{Frequencies, ALPHABET, ESCAPE, SCALE, SCALE_BITS};
-use crate::error::Result;
+use super::symbols::{ALPHABET, ESCAPE};
+use super::tables::{log2_fixed, read_entries, write_entries, EntropyTable};
+use crate::error::{Error, Result};
+use crate::request::Coder;
 use crate::runtime::memory;
+
+/// Frequencies sum to 2^12.
+pub const SCALE_BITS: u32 = 12;
+pub const SCALE: u32 = 1 << SCALE_BITS;
+/// A frequency per symbol, summing to [`SCALE`]; all zero for a table without symbols.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frequencies(pub [u16; ALPHABET]);
+
+impl Frequencies {
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|&f| f == 0)
+    }
+}
+
+impl EntropyTable for Frequencies {
+    const CODER: Coder = Coder::Ans;
+    type Encode = EncodeTable;
+    type Decode = DecodeTable;
+
+    /// Frequencies proportional to the counts. Symbols too rare for a frequency of 1, or seen once,
+    /// share the escape.
+    fn from_counts(counts: &[u64; ALPHABET]) -> Self {
+        let total: u64 = counts.iter().sum();
+        let mut frequencies = [0u16; ALPHABET];
+        if total == 0 {
+            return Frequencies(frequencies);
+        }
+        let scaled = |count: u64| ((count * SCALE as u64 + total / 2) / total).max(1) as u16;
+        let mut listed = 0;
+        for symbol in 0..ESCAPE as usize {
+            let count = counts[symbol];
+            if count >= 2 && count * (4 * SCALE as u64) >= 3 * total {
+                frequencies[symbol] = scaled(count);
+                listed += count;
+            }
+        }
+        if listed < total {
+            frequencies[ESCAPE as usize] = scaled(total - listed);
+        }
+        // The most frequent symbol takes up the rounding; it is halved at most, then the next one.
+        let mut sum: i64 = frequencies.iter().map(|&f| f as i64).sum();
+        while sum != SCALE as i64 {
+            let mut largest = 0;
+            for symbol in 1..ALPHABET {
+                if frequencies[symbol] > frequencies[largest] {
+                    largest = symbol;
+                }
+            }
+            let f = frequencies[largest] as i64;
+            let change = (SCALE as i64 - sum).max(-(f / 2));
+            frequencies[largest] = (f + change) as u16;
+            sum += change;
+        }
+        Frequencies(frequencies)
+    }
+
+    fn cost(&self, counts: &[u64; ALPHABET]) -> u64 {
+        let mut cost = 0;
+        for (symbol, &count) in counts.iter().enumerate() {
+            if count > 0 {
+                let f = self.0[symbol];
+                let (f, extra) = if f > 0 && symbol != ESCAPE as usize {
+                    (f, 0)
+                } else {
+                    (self.0[ESCAPE as usize], 8 << 8)
+                };
+                cost += count * (extra + (SCALE_BITS << 8) - log2_fixed(f as u32)) as u64;
+            }
+        }
+        cost
+    }
+
+    /// Each entry is its symbol and the frequency as 4 bits of length less one and the bits below the
+    /// leading one.
+    fn write(&self, out: &mut Vec<u8>) {
+        write_entries(&self.0.map(|f| (f > 0).then_some(f as u32)), out, |bits, f| {
+            let length = f.ilog2();
+            bits.put(length, 4);
+            bits.put(f & ((1 << length) - 1), length);
+        });
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self> {
+        let mut frequencies = [0u16; ALPHABET];
+        let mut sum = 0u32;
+        let whole = read_entries(bytes, |bits, symbol| {
+            let length = bits.get(4)?;
+            let f = (1 << length) | bits.get(length)?;
+            sum += f;
+            frequencies[symbol] = f as u16;
+            (sum <= SCALE).then_some(())
+        });
+        match whole {
+            Some(()) if sum == SCALE || bytes.is_empty() => Ok(Frequencies(frequencies)),
+            _ => Err(Error::corrupt("the stream holds a frequency table that no encoder writes")),
+        }
+    }
+
+    fn encode_table(&self) -> EncodeTable {
+        EncodeTable::new(self)
+    }
+    fn decode_table(&self) -> Result<DecodeTable> {
+        DecodeTable::new(self)
+    }
+}
 
 /// Frequency << 16 | start, by symbol.
 fn entries(frequencies: &Frequencies) -> [u32; ALPHABET] {
@@ -126,7 +233,48 @@ impl Decode for DecodeTable {
 mod tests {
     use super::*;
     use crate::entropy::lanes::{Decoder, Encoder, LANES, STATE_BYTES};
-    use crate::entropy::EntropyTable;
+
+    #[test]
+    fn frequencies_sum_to_the_scale_and_round_trip() {
+        let mut seed = 1u64;
+        let mut random = move || {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            seed
+        };
+        for round in 0..300 {
+            let mut counts = [0u64; ALPHABET];
+            let used = 1 + (random() % 256) as usize;
+            for _ in 0..used {
+                let shift = random() % 40;
+                counts[(random() % 256) as usize] = random() >> (24 + shift);
+            }
+            if round == 0 {
+                counts = [1; ALPHABET];
+            }
+            let f = Frequencies::from_counts(&counts);
+            if counts.iter().all(|&c| c == 0) {
+                assert!(f.is_empty());
+                continue;
+            }
+            assert_eq!(f.0.iter().map(|&x| x as u32).sum::<u32>(), SCALE);
+            for (s, &c) in counts.iter().enumerate() {
+                assert!(c == 0 || f.0[s] > 0 || f.0[ESCAPE as usize] > 0);
+            }
+            let mut bytes = Vec::new();
+            f.write(&mut bytes);
+            assert_eq!(bytes.len() % 4, 0);
+            assert!(bytes.len() / 4 <= u8::MAX as usize);
+            assert_eq!(Frequencies::read(&bytes).unwrap(), f);
+            for cut in 0..bytes.len() {
+                // Truncation may only be unnoticed where nothing but padding is lost.
+                if let Ok(g) = Frequencies::read(&bytes[..cut]) {
+                    assert!(g.is_empty() || g == f);
+                }
+            }
+        }
+    }
 
     #[test]
     fn quotients_are_exact() {

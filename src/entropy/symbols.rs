@@ -11,6 +11,10 @@ pub const EXACT: u8 = 9;
 /// The refinement of a vertex that a mask describes: it has no code.
 pub const MASKED: u8 = 10;
 
+/// Stands for every symbol that has no frequency of its own; the symbol follows in 8 raw bits.
+pub const ESCAPE: u8 = 255;
+pub const ALPHABET: usize = 256;
+
 /// The vertex decodes to its prediction.
 pub const ZERO: u8 = 0;
 /// The values follow bit for bit.

@@ -1,20 +1,13 @@
 //! Tables: which one codes what, how counts become frequencies, and how tables are stored.
 
-use super::rans::{DecodeTable, EncodeTable};
-use super::EntropyTable;
-use crate::error::{Error, Result};
+use super::lanes;
+use super::symbols::ALPHABET;
+use crate::error::Result;
 use crate::request::Coder;
 use crate::runtime::memory;
 use crate::stream::sections::TABLES;
 
-/// Frequencies sum to 2^12.
-pub const SCALE_BITS: u32 = 12;
-pub const SCALE: u32 = 1 << SCALE_BITS;
-/// Stands for every symbol that has no frequency of its own; the symbol follows in 8 raw bits.
-pub const ESCAPE: u8 = 255;
-pub const ALPHABET: usize = 256;
-
-/// activities of a block of vertices: 0 means that every code is zero and nothing is stored.
+/// Activities of a block of vertices: 0 means that every code is zero and nothing is stored.
 pub const ACTIVITIES: usize = 8;
 
 /// Activities of a tile that is coded by rows: those of a block, and [`FULL_ACTIVITY`].
@@ -105,106 +98,22 @@ pub fn zero_counts() -> Result<Box<Counts>> {
     Ok(counts.into_boxed_slice().try_into().expect("the length is TABLES"))
 }
 
-/// A frequency per symbol, summing to [`SCALE`]; all zero for a table without symbols.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frequencies(pub [u16; ALPHABET]);
+/// What a coder makes of the counts of one table.
+pub trait EntropyTable: Sized + Send + Sync {
+    const CODER: Coder;
+    type Encode: lanes::Encode + Send + Sync;
+    type Decode: lanes::Decode + Send + Sync;
 
-impl Frequencies {
-    pub fn is_empty(&self) -> bool {
-        self.0.iter().all(|&f| f == 0)
-    }
-}
-
-impl EntropyTable for Frequencies {
-    const CODER: Coder = Coder::Ans;
-    type Encode = EncodeTable;
-    type Decode = DecodeTable;
-
-    /// Frequencies proportional to the counts. Symbols too rare for a frequency of 1, or seen once,
-    /// share the escape.
-    fn from_counts(counts: &[u64; ALPHABET]) -> Self {
-        let total: u64 = counts.iter().sum();
-        let mut frequencies = [0u16; ALPHABET];
-        if total == 0 {
-            return Frequencies(frequencies);
-        }
-        let scaled = |count: u64| ((count * SCALE as u64 + total / 2) / total).max(1) as u16;
-        let mut listed = 0;
-        for symbol in 0..ESCAPE as usize {
-            let count = counts[symbol];
-            if count >= 2 && count * (4 * SCALE as u64) >= 3 * total {
-                frequencies[symbol] = scaled(count);
-                listed += count;
-            }
-        }
-        if listed < total {
-            frequencies[ESCAPE as usize] = scaled(total - listed);
-        }
-        // The most frequent symbol takes up the rounding; it is halved at most, then the next one.
-        let mut sum: i64 = frequencies.iter().map(|&f| f as i64).sum();
-        while sum != SCALE as i64 {
-            let mut largest = 0;
-            for symbol in 1..ALPHABET {
-                if frequencies[symbol] > frequencies[largest] {
-                    largest = symbol;
-                }
-            }
-            let f = frequencies[largest] as i64;
-            let change = (SCALE as i64 - sum).max(-(f / 2));
-            frequencies[largest] = (f + change) as u16;
-            sum += change;
-        }
-        Frequencies(frequencies)
-    }
-
-    fn cost(&self, counts: &[u64; ALPHABET]) -> u64 {
-        let mut cost = 0;
-        for (symbol, &count) in counts.iter().enumerate() {
-            if count > 0 {
-                let f = self.0[symbol];
-                let (f, extra) = if f > 0 && symbol != ESCAPE as usize {
-                    (f, 0)
-                } else {
-                    (self.0[ESCAPE as usize], 8 << 8)
-                };
-                cost += count * (extra + (SCALE_BITS << 8) - log2_fixed(f as u32)) as u64;
-            }
-        }
-        cost
-    }
-
-    /// Each entry is its symbol and the frequency as 4 bits of length less one and the bits below the
-    /// leading one.
-    fn write(&self, out: &mut Vec<u8>) {
-        write_entries(&self.0.map(|f| (f > 0).then_some(f as u32)), out, |bits, f| {
-            let length = f.ilog2();
-            bits.put(length, 4);
-            bits.put(f & ((1 << length) - 1), length);
-        });
-    }
-
-    fn read(bytes: &[u8]) -> Result<Self> {
-        let mut frequencies = [0u16; ALPHABET];
-        let mut sum = 0u32;
-        let whole = read_entries(bytes, |bits, symbol| {
-            let length = bits.get(4)?;
-            let f = (1 << length) | bits.get(length)?;
-            sum += f;
-            frequencies[symbol] = f as u16;
-            (sum <= SCALE).then_some(())
-        });
-        match whole {
-            Some(()) if sum == SCALE || bytes.is_empty() => Ok(Frequencies(frequencies)),
-            _ => Err(Error::corrupt("the stream holds a frequency table that no encoder writes")),
-        }
-    }
-
-    fn encode_table(&self) -> EncodeTable {
-        EncodeTable::new(self)
-    }
-    fn decode_table(&self) -> Result<DecodeTable> {
-        DecodeTable::new(self)
-    }
+    fn from_counts(counts: &[u64; ALPHABET]) -> Self;
+    /// Size of the symbols of these counts, in 1/256 bit.
+    fn cost(&self, counts: &[u64; ALPHABET]) -> u64;
+    /// Appends the stored form, a multiple of 4 bytes and at most 1020; a table that no symbol uses takes
+    /// none.
+    fn write(&self, out: &mut Vec<u8>);
+    /// Reads what [`EntropyTable::write`] wrote.
+    fn read(bytes: &[u8]) -> Result<Self>;
+    fn encode_table(&self) -> Self::Encode;
+    fn decode_table(&self) -> Result<Self::Decode>;
 }
 
 /// Appends the stored form of a table, a multiple of 4 bytes: the number of entries in 8 bits (less one),
@@ -324,48 +233,6 @@ impl BitReader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn frequencies_sum_to_the_scale_and_round_trip() {
-        let mut seed = 1u64;
-        let mut random = move || {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            seed
-        };
-        for round in 0..300 {
-            let mut counts = [0u64; ALPHABET];
-            let used = 1 + (random() % 256) as usize;
-            for _ in 0..used {
-                let shift = random() % 40;
-                counts[(random() % 256) as usize] = random() >> (24 + shift);
-            }
-            if round == 0 {
-                counts = [1; ALPHABET];
-            }
-            let f = Frequencies::from_counts(&counts);
-            if counts.iter().all(|&c| c == 0) {
-                assert!(f.is_empty());
-                continue;
-            }
-            assert_eq!(f.0.iter().map(|&x| x as u32).sum::<u32>(), SCALE);
-            for (s, &c) in counts.iter().enumerate() {
-                assert!(c == 0 || f.0[s] > 0 || f.0[ESCAPE as usize] > 0);
-            }
-            let mut bytes = Vec::new();
-            f.write(&mut bytes);
-            assert_eq!(bytes.len() % 4, 0);
-            assert!(bytes.len() / 4 <= u8::MAX as usize);
-            assert_eq!(Frequencies::read(&bytes).unwrap(), f);
-            for cut in 0..bytes.len() {
-                // Truncation may only be unnoticed where nothing but padding is lost.
-                if let Ok(g) = Frequencies::read(&bytes[..cut]) {
-                    assert!(g.is_empty() || g == f);
-                }
-            }
-        }
-    }
 
     #[test]
     fn fixed_point_logarithm() {

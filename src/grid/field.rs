@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use crate::grid::element::Real;
+use crate::grid::sides::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use crate::grid::tiles::Grid;
-use crate::request::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use std::marker::PhantomData;
 
 /// Where the vertices of one component lie, in elements: vertex (x, y) is at y * pitch + x * stride.

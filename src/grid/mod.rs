@@ -3,7 +3,10 @@
 
 pub mod element;
 pub mod field;
+pub mod masks;
 pub mod missing;
 pub mod range;
+pub mod sides;
 pub mod tiles;
+pub mod triangles;
 pub mod wide_range;

@@ -1,7 +1,6 @@
 //! The grid, its tiles and the fixed order of vertices inside a tile. A leaf: nothing but integers.
 //!
-//! Vertices are row-major with x fastest. Each cell (x, y) is split by the diagonal from (x, y) to
-//! (x+1, y+1). The grid is cut into tiles that own 32 x 32 vertices each; the rows and columns at
+//! Vertices are row-major with x fastest. The grid is cut into tiles that own 32 x 32 vertices each; the rows and columns at
 //! multiples of 32 are the *lattice lines*, their crossings the *anchors*. A tile together with the
 //! lattice lines of its right and lower neighbours is its *closed* tile: 33 x 33 vertices, less at
 //! the right and lower ends of the grid.
@@ -17,33 +16,6 @@ pub const FRAMED: usize = TILE + 2;
 /// Dyadic levels: 0..=4 have steps 1, 2, 4, 8, 16; level 5 holds the anchors.
 pub const LEVELS: usize = 6;
 pub const ANCHOR_LEVEL: usize = 5;
-
-/// Which of the two triangles of a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Triangle {
-    /// (x, y), (x+1, y), (x+1, y+1)
-    Lower,
-    /// (x, y), (x+1, y+1), (x, y+1)
-    Upper,
-}
-
-/// Offsets of a triangle's vertices from its cell, in counter-clockwise order (y upwards).
-pub const fn corners(t: Triangle) -> [(usize, usize); 3] {
-    match t {
-        Triangle::Lower => [(0, 0), (1, 0), (1, 1)],
-        Triangle::Upper => [(0, 0), (1, 1), (0, 1)],
-    }
-}
-
-/// The up to six triangles around a vertex: offset of the cell and which triangle of it.
-pub const INCIDENT: [(i64, i64, Triangle); 6] = [
-    (0, 0, Triangle::Lower),
-    (0, 0, Triangle::Upper),
-    (-1, 0, Triangle::Lower),
-    (0, -1, Triangle::Upper),
-    (-1, -1, Triangle::Lower),
-    (-1, -1, Triangle::Upper),
-];
 
 /// Number of vertices of a grid and its division into tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! The header of a stream: its 128 bytes and the rules that they must keep (FORMAT.md, section 2.1).
 
-use super::sections::{DIRECTORY_BYTES, LEAST_GROUP_BYTES, MAX_GROUP_TILES};
 use crate::error::{Error, Result, Status};
 use crate::grid::missing::{fill_value, Missing};
 use crate::grid::tiles::{Grid, ANCHOR_LEVEL};
@@ -11,6 +10,14 @@ pub const MAGIC: [u8; 4] = *b"FCTZ";
 /// The version of the format: the only one that is written and read.
 pub const VERSION: u16 = 1;
 pub const HEADER_BYTES: usize = 128;
+/// Tables of a stream.
+pub const TABLES: usize = 50;
+/// Bytes of the directory: the stored size of each table in units of 4 bytes.
+pub const DIRECTORY_BYTES: usize = TABLES.next_multiple_of(4);
+/// Most tiles of a group.
+pub const MAX_GROUP_TILES: u64 = 256;
+/// Bytes that every group begins with: the states of its 32 lanes.
+pub const LEAST_GROUP_BYTES: usize = 128;
 /// Choices of interpolants for a level.
 pub const INTERPOLANT_CHOICES: u8 = 6;
 /// Choices of how the bin width depends on the level.

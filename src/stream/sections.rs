@@ -2,18 +2,11 @@
 //! sections 2.3 and 2.4).
 
 use super::header::{Header, HEADER_BYTES};
+pub use super::header::{DIRECTORY_BYTES, LEAST_GROUP_BYTES, MAX_GROUP_TILES, TABLES};
 use crate::error::{Error, Result};
 use crate::runtime::memory;
 use std::ops::Range;
 
-/// Tables of a stream.
-pub const TABLES: usize = 50;
-/// Bytes of the directory: the stored size of each table in units of 4 bytes.
-pub const DIRECTORY_BYTES: usize = TABLES.next_multiple_of(4);
-/// Most tiles of a group.
-pub const MAX_GROUP_TILES: u64 = 256;
-/// Bytes that every group begins with: the states of its 32 lanes.
-pub const LEAST_GROUP_BYTES: usize = 128;
 /// Bits of a group's bytes in its word; above them are its tiles less one.
 const GROUP_BYTES_BITS: u32 = 24;
 

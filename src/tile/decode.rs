@@ -1,6 +1,7 @@
 //! The hierarchical predictor's side of a tile: symbols to values, from the anchors to the finest level. No
 //! reconstruction is tested here: the encoder did that.
 
+use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::entropy::symbols::{self, Code, STORED, ZERO};
 use crate::grid::element::Real;
 use crate::grid::missing::Missing;
@@ -8,8 +9,8 @@ use crate::grid::tiles::{Grid, TileShape, ANCHOR_LEVEL, CLOSED, POSITION_OF, TIL
 use crate::predict::anchors;
 use crate::predict::interpolation::{along, row, Interpolant, PITCH};
 use crate::predict::quantizer::Quantizer;
-use crate::tile::coding::{QuantizedTile, SymbolsByPosition, TileCoding};
 use crate::tile::lattice::LatticeLines;
+use crate::tile::symbols_by_position::SymbolsByPosition;
 use crate::tile::traversal::{for_interior, for_line, RowVisitor};
 use crate::tile::window::TileWindow;
 

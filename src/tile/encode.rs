@@ -1,15 +1,17 @@
 //! The hierarchical predictor's side of a tile: values are predicted, quantised and replaced by their
 //! reconstruction, from the anchors to the finest level.
 
+use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::entropy::symbols::{Code, EXACT, MASKED};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
+use crate::grid::masks::Masks;
 use crate::grid::tiles::{Grid, TileShape, ANCHOR_LEVEL, POSITION_OF, TILE};
 use crate::predict::interpolation::{along, row, Interpolant, PITCH, ROW};
 use crate::predict::quantizer::Quantizer;
 use crate::request::{Mode, Predictor, Preserve};
-use crate::tile::coding::{Masks, QuantizedTile, QuantizedTileBuilder, TileCoding};
+use crate::tile::builder::{QuantizedTileBuilder, RowCodes};
 use crate::tile::constraints::Constraints;
 use crate::tile::lattice::{LatticeLines, Lines};
 use crate::tile::traversal::{for_interior, for_line, RowVisitor};
@@ -21,25 +23,6 @@ use crate::tile::window::{Rectangle, TileWindow};
 pub struct CodedVertex<T> {
     pub value: [T; 2],
     pub code: Code,
-}
-
-/// Codes of a row of vertices; those beyond its length mean nothing.
-pub struct RowCodes {
-    pub refinement: [u8; ROW],
-    pub q: [[i32; ROW]; 2],
-}
-
-impl Default for RowCodes {
-    fn default() -> Self {
-        RowCodes { refinement: [0; ROW], q: [[0; ROW]; 2] }
-    }
-}
-
-impl RowCodes {
-    #[inline(always)]
-    pub fn get(&self, i: usize) -> Code {
-        Code { refinement: self.refinement[i], q: [self.q[0][i], self.q[1][i]] }
-    }
 }
 
 /// Encodes the vertices of one field.
@@ -332,8 +315,11 @@ impl<T: Real, F: FnMut(usize, usize, &RowCodes)> RowVisitor for Interior<'_, '_,
         count: usize,
     ) {
         let interpolant = &self.encoder.interpolants[STEP.trailing_zeros() as usize];
-        let predictions = [&self.window.u, &self.window.v]
-            .map(|values| row::<T, STEP, PHASE>(interpolant, values, y, count, self.last));
+        // Not by a map over both: its closure would be called.
+        let predictions = [
+            row::<T, STEP, PHASE>(interpolant, &self.window.u, y, count, self.last),
+            row::<T, STEP, PHASE>(interpolant, &self.window.v, y, count, self.last),
+        ];
         let codes = self.encoder.row::<STEP>(self.window, first_x, y, count, &predictions);
         (self.out)(position, count, &codes);
     }

@@ -1,12 +1,16 @@
 //! The vertices of a tile to symbols, and back.
 
-pub mod coding;
+mod bounds;
+pub mod builder;
 pub mod constraints;
 pub mod decode;
 pub mod encode;
 pub mod lattice;
+pub mod lorenzo_decode;
+pub mod lorenzo_encode;
 pub mod samples;
 mod spans;
+pub mod symbols_by_position;
 mod traversal;
 mod vertex;
 pub mod window;

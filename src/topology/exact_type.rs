@@ -2,7 +2,7 @@
 //! integers of a fixed size. Nothing is allocated. Twin: kernels/topology/exact_type.cuh.
 
 use crate::grid::element::Real;
-use crate::grid::tiles::Triangle;
+use crate::grid::triangles::Triangle;
 use crate::topology::signature::Rule;
 
 /// Words of an exact sum.

@@ -2,7 +2,7 @@
 //! after compression.
 
 use crate::grid::element::Real;
-use crate::grid::tiles::Triangle;
+use crate::grid::triangles::Triangle;
 
 /// What belongs to a signature, and the spacing that types of critical points depend on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +47,7 @@ pub fn sign_det<T: Real>(a: T, b: T, c: T, d: T) -> i32 {
 
 /// The signature of a triangle (CODEC section 1).
 ///
-/// `p[k]` is (u, v) at corner k in the order of [`crate::grid::tiles::corners`].
+/// `p[k]` is (u, v) at corner k in the order of [`crate::grid::triangles::corners`].
 #[inline]
 pub fn signature<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> Signature {
     if !finite(p) {

@@ -5,11 +5,12 @@ use std::ops::Range;
 use super::{activity_table, for_mask_entries, lorenzo, run_table, some_masks};
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::entropy::lists::{self, is_list, Lists, DENSE, DENSE_LANES, MASK_COUNT_BITS};
+use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
+use crate::entropy::symbols::ESCAPE;
 use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, ZERO};
-use crate::entropy::tables::{table_of, Counts, ESCAPE, MASK_BYTE, MASK_RUN, MASK_STATE};
+use crate::entropy::tables::{table_of, Counts, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::error::Result;
 use crate::grid::tiles::{TileShape, TILE_VERTICES};
-use crate::tile::coding::{QuantizedTile, TileCoding};
 
 /// What a tile gives the entropy coder to do, besides what is counted.
 pub struct Work {

@@ -4,12 +4,13 @@ use super::lorenzo::RowDecoder;
 use super::{activity_table, Fault, List, SymbolIndex};
 use crate::entropy::lanes::{lanes, lanes_above, Decode, Decoder, LANES, PIECE_BITS};
 use crate::entropy::lists::{self, is_list, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
+use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, ALL, NONE, SOME};
 use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, STORED, ZERO};
+use crate::entropy::tables::EntropyTable;
 use crate::entropy::tables::{table_of, MASK_BYTE, MASK_RUN, MASK_STATE};
-use crate::entropy::EntropyTable;
+use crate::grid::masks::{row_mask, MaskRows, Masks};
 use crate::grid::tiles::{TileShape, TILE};
 use crate::runtime::memory;
-use crate::tile::coding::{row_mask, MaskRows, Masks, QuantizedTile, TileCoding, ALL, NONE, SOME};
 
 /// Decodes a group; damage if its bytes are not what an encoder wrote. Never allocates more than the
 /// codes of the given tiles can take.

@@ -3,13 +3,15 @@
 use super::{activity_table, for_mask_entries, lorenzo, some_masks, List, SymbolIndex};
 use crate::entropy::lanes::{lanes_above, lanes_down, Encode, Encoder, LANES, MISSING, PIECE_BITS};
 use crate::entropy::lists::{self, is_list, Entries, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS};
+use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
+use crate::entropy::symbols::ESCAPE;
 use crate::entropy::symbols::FIRST_WITH_RAW_BITS;
-use crate::entropy::tables::{ESCAPE, MASK_BYTE, MASK_RUN, MASK_STATE};
-use crate::entropy::EntropyTable;
+use crate::entropy::tables::EntropyTable;
+use crate::entropy::tables::{MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::error::Result;
+use crate::grid::masks::row_mask;
 use crate::grid::tiles::{TileShape, TILE, TILE_VERTICES};
 use crate::runtime::memory;
-use crate::tile::coding::{row_mask, QuantizedTile, TileCoding};
 
 /// Bytes of a mask.
 const MASK_BYTES: usize = TILE_VERTICES / 8;

@@ -12,15 +12,16 @@ use super::count::TILE_WEIGHT;
 use super::encode::Step;
 use super::{some_masks, Fault};
 use crate::entropy::lanes::{lanes, lanes_above, Decode, Decoder, Encoder, LANES, PIECE_BITS};
+use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, STORED, ZERO};
+use crate::entropy::tables::EntropyTable;
 use crate::entropy::tables::{
     Counts, ANCHOR, COARSE_ACTIVITY, FULL_ACTIVITY, LAST_SPARSE_TILE, MASK_BYTE, MASK_RUN, MASK_STATE,
     PATTERN, ROW_ACTIVITIES, ROW_BYTE, ROW_SYMBOL,
 };
-use crate::entropy::EntropyTable;
+use crate::grid::masks::{row_mask, MaskRows};
 use crate::grid::tiles::{TileShape, TILE};
 use crate::runtime::memory;
-use crate::tile::coding::{row_mask, MaskRows, QuantizedTile, TileCoding};
 
 /// Weight of a step, and of the list of a mask: what takes a GPU about as long as so many entries of lists.
 const STEP_WEIGHT: u16 = 28;

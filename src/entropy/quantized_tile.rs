@@ -1,0 +1,220 @@
+//! A tile between quantisation and the entropy coder: mask state, activities, symbols and raw bits, in the order of
+//! the stream.
+
+use crate::entropy::symbols::{self, RAW_BITS, STORED, ZERO};
+use crate::entropy::tables::{activity_of, row_activity_of, ACTIVITIES, BLOCKS, ROW_ACTIVITIES, ROW_BLOCK};
+use crate::grid::masks::{row_mask, Masks};
+use crate::grid::tiles::{TileShape, POSITIONS, POSITION_OF, TILE, TILE_VERTICES};
+use crate::request::Predictor;
+use std::ops::Range;
+
+/// Bound shifts of a tile of the Lorenzo predictor: how often its error bound is halved, at most 7 times.
+pub const BOUND_SHIFTS: usize = 8;
+
+/// How much of a tile a mask covers: nothing, everything, or a part. A tile's mask state is 9 * bound shift + 3 *
+/// (coverage by zero) + (coverage by fill); the bound shift is 0 but for the Lorenzo predictor.
+pub const NONE: u8 = 0;
+pub const ALL: u8 = 1;
+pub const SOME: u8 = 2;
+/// Pairs of coverages.
+pub const MASK_STATES: u8 = 9;
+
+/// One tile as the entropy coder takes it and gives it back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QuantizedTile {
+    pub mask_state: u8,
+    /// Activities of the blocks; the first one is that of all vertices where tiles are coded by rows.
+    pub activities: [u8; 3],
+    /// Present where a mask covers something.
+    pub masks: Option<Box<Masks>>,
+    /// Symbols of the vertices without a mask in blocks of an activity above 0, by position.
+    pub symbols: Vec<u8>,
+    /// Raw bits of those symbols that have some, 64 at a time.
+    pub raw: Vec<u64>,
+}
+
+/// What the entropy coder has to know of the codes: they mean other vertices, and their raw bits other
+/// things, with another predictor or element type.
+#[derive(Clone, Copy, Debug)]
+pub struct TileCoding {
+    pub predictor: Predictor,
+    pub element_bytes: usize,
+}
+
+impl TileCoding {
+    pub fn new(predictor: Predictor, element_bytes: usize) -> Self {
+        TileCoding { predictor, element_bytes }
+    }
+
+    /// Whether tiles are coded by rows, a lane each, and not by lists of the vertices of blocks.
+    #[inline(always)]
+    pub fn by_rows(self) -> bool {
+        self.predictor == Predictor::Lorenzo
+    }
+
+    /// The positions of a tile that have an activity of their own.
+    #[inline(always)]
+    pub fn blocks(self) -> &'static [Range<usize>] {
+        if self.by_rows() {
+            ROW_BLOCK
+        } else {
+            &BLOCKS
+        }
+    }
+
+    /// The number of activities of a block.
+    pub fn activities(self) -> usize {
+        if self.by_rows() {
+            ROW_ACTIVITIES
+        } else {
+            ACTIVITIES
+        }
+    }
+
+    /// The activity of a block with `active` vertices whose codes cost about `cost` bits.
+    pub fn activity_of(self, cost: u64, active: u64) -> u8 {
+        if self.by_rows() {
+            row_activity_of(cost, active)
+        } else {
+            activity_of(cost, active)
+        }
+    }
+
+    /// The number of mask states.
+    pub fn mask_states(self) -> u8 {
+        match self.predictor {
+            Predictor::Hierarchical => MASK_STATES,
+            Predictor::Lorenzo => MASK_STATES * BOUND_SHIFTS as u8,
+        }
+    }
+
+    /// Whether codes at this position are coarse codes, which refinement bits follow: those of anchors, and
+    /// all of the Lorenzo predictor.
+    #[inline(always)]
+    pub fn has_refinement_bits(self, position: usize) -> bool {
+        position == 0 || self.predictor == Predictor::Lorenzo
+    }
+
+    /// Raw bits that follow a symbol: stored values take two elements, and a tightened coarse code is
+    /// followed by its refinement bits.
+    #[inline(always)]
+    pub fn raw_bits(self, symbol: u8, position: usize) -> u32 {
+        if symbol == STORED {
+            16 * self.element_bytes as u32
+        } else {
+            let refinement_bits = if self.has_refinement_bits(position) {
+                4 * symbols::refinement_of(symbol) as u32
+            } else {
+                0
+            };
+            RAW_BITS[symbol as usize] as u32 + refinement_bits
+        }
+    }
+
+    /// Whether a symbol may occur at any position: what follows a coarse code is at most 64 bits for values
+    /// of four bytes.
+    #[inline(always)]
+    pub fn allows(self, symbol: u8) -> bool {
+        self.predictor != Predictor::Lorenzo || self.element_bytes > 4 || self.raw_bits(symbol, 1) <= 64
+    }
+
+    /// The activity of the block that holds the positions of a step.
+    #[inline(always)]
+    pub fn activity_at(self, codes: &QuantizedTile, step: usize) -> u8 {
+        codes.activities[if self.by_rows() || step < BLOCKS[1].start / 32 {
+            0
+        } else if step < BLOCKS[2].start / 32 {
+            1
+        } else {
+            2
+        }]
+    }
+
+    /// Column and row of a position.
+    #[inline(always)]
+    pub fn vertex(self, position: usize) -> (usize, usize) {
+        match self.predictor {
+            Predictor::Hierarchical => {
+                let (x, y, _) = POSITIONS[position];
+                (x as usize, y as usize)
+            }
+            Predictor::Lorenzo => (position % TILE, position / TILE),
+        }
+    }
+
+    /// Positions that have a symbol: owned by the tile and not masked, as one bit per position.
+    pub fn active(self, shape: &TileShape, masks: Option<&Masks>) -> [u32; TILE_VERTICES / 32] {
+        let (width, height) = shape.owned();
+        if masks.is_none() && width == TILE && height == TILE {
+            return [u32::MAX; TILE_VERTICES / 32];
+        }
+        let mut active = [0u32; TILE_VERTICES / 32];
+        for y in 0..height {
+            let mut row = row_mask(width);
+            if let Some(m) = masks {
+                row &= !(m.zero[y] | m.fill[y]);
+            }
+            if self.predictor == Predictor::Lorenzo {
+                active[y] = row;
+                continue;
+            }
+            while row != 0 {
+                let position = POSITION_OF[y * TILE + row.trailing_zeros() as usize] as usize;
+                active[position / 32] |= 1 << (position % 32);
+                row &= row - 1;
+            }
+        }
+        active
+    }
+}
+
+impl QuantizedTile {
+    /// Whether a tile of this mask state has vertices without a mask.
+    pub fn has_codes(mask_state: u8) -> bool {
+        mask_state % MASK_STATES / 3 != ALL && mask_state % 3 != ALL
+    }
+
+    /// How much the zero and the fill mask cover.
+    pub fn mask_coverage(&self) -> (u8, u8) {
+        (self.mask_state % MASK_STATES / 3, self.mask_state % 3)
+    }
+
+    /// The bound shift of the tile.
+    pub fn bound_shift(&self) -> usize {
+        (self.mask_state / MASK_STATES) as usize
+    }
+
+    /// Symbol and raw bits of the anchor; `ZERO` where it has none of its own.
+    pub fn anchor(&self, coding: TileCoding) -> (u8, u128) {
+        let masked = self.masks.as_ref().is_some_and(|m| (m.zero[0] | m.fill[0]) & 1 != 0);
+        if masked || self.activities[0] == 0 {
+            return (ZERO, 0);
+        }
+        let symbol = self.symbols[0];
+        let words = coding.raw_bits(symbol, 0).div_ceil(64) as usize;
+        (symbol, self.raw[..words].iter().rev().fold(0, |value, &w| value << 64 | w as u128))
+    }
+
+    /// How many vertices are stored.
+    pub fn stored(&self) -> u64 {
+        if self.raw.is_empty() {
+            return 0;
+        }
+        // Counts that fit the type of the symbols, so that the compiler can use vector instructions.
+        let count = |symbols: &[u8]| symbols.iter().map(|&s| (s == STORED) as u8).sum::<u8>();
+        self.symbols.chunks(u8::MAX as usize).map(|symbols| count(symbols) as u64).sum()
+    }
+
+    /// Whether the vertex (x, y) of the tile is masked, and then whether as a missing value.
+    #[inline(always)]
+    pub fn masked(&self, x: usize, y: usize) -> Option<bool> {
+        let masks = self.masks.as_ref()?;
+        if masks.zero[y] >> x & 1 != 0 {
+            Some(false)
+        } else if masks.fill[y] >> x & 1 != 0 {
+            Some(true)
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Bounds of the vertices of a window: which of them could change a triangle within the error bound, and how far
+//! each may move.
+
+use crate::grid::element::Real;
+use crate::grid::field::View;
+use crate::grid::tiles::{Grid, FRAMED};
+use crate::grid::triangles::{corners, Triangle, INCIDENT};
+use crate::predict::interpolation::PITCH;
+use crate::request::{Mode, Preserve, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use crate::tile::constraints::Constraints;
+use crate::tile::window::{bits_of, Rectangle, TileWindow, FLAGS};
+use crate::topology::bound::{axis_distance, triangle_bound};
+use crate::topology::signature::{is_critical, same, signature, Rule};
+
+impl<T: Real> TileWindow<T> {
+    /// Finds the triangles that come within the error bound of the origin by their bounding boxes: their
+    /// vertices are constrained, and bounded where the mode is block-wise.
+    pub(super) fn constrain(&mut self, constraints: &Constraints<T>, count: Option<(usize, usize)>) {
+        if self.width < 2 || self.height < 2 {
+            return;
+        }
+        for y in 0..self.height - 1 {
+            if self.spans[y].clear(&self.spans[y + 1], constraints.bound_up) {
+                continue;
+            }
+            let [lower, upper] = self.near_triangles(y, constraints.bound_up);
+            if lower | upper == 0 {
+                continue;
+            }
+            self.begin_bounds();
+            self.constrained[y] |= lower | lower << 1 | upper;
+            self.constrained[y + 1] |= lower << 1 | upper | upper << 1;
+            if count.is_some() || constraints.mode == Mode::BlockWise {
+                for (triangle, mut mask) in [(Triangle::Lower, lower), (Triangle::Upper, upper)] {
+                    while mask != 0 {
+                        let x = mask.trailing_zeros() as usize;
+                        let counted = count.is_some_and(|(x0, y0)| x >= x0 && y >= y0);
+                        self.constrain_triangle(x, y, triangle, constraints, counted);
+                        mask &= mask - 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The lower and the upper triangles of a row of cells whose bounding box comes within `bound` of the
+    /// origin on both axes, as bits by column. Triangles that are zero at all corners constrain nothing, nor
+    /// do those with a missing vertex.
+    #[inline(always)]
+    fn near_triangles(&self, y: usize, bound: T) -> [u64; 2] {
+        let cells = self.width - 1;
+        let (mut near, row) = ([0u8; FLAGS], y * PITCH);
+        let rows = [
+            &self.u[row..row + cells + 1],
+            &self.u[row + PITCH..row + PITCH + cells + 1],
+            &self.v[row..row + cells + 1],
+            &self.v[row + PITCH..row + PITCH + cells + 1],
+        ];
+        // Written without branches, so that the compiler can use vector instructions.
+        for x in 0..cells {
+            let mut far = [false; 2];
+            for f in [0, 2] {
+                let (a, b, c, d) = (rows[f][x], rows[f][x + 1], rows[f + 1][x + 1], rows[f + 1][x]);
+                let (low, high) = (a.min(c), a.max(c));
+                far[0] |= (low.min(b) > bound) | (high.max(b) < -bound);
+                far[1] |= (low.min(d) > bound) | (high.max(d) < -bound);
+            }
+            near[x] = !far[0] as u8 | (!far[1] as u8) << 1;
+        }
+        let ([z, z_next], [n, n_next]) =
+            ([self.zero[y], self.zero[y + 1]], [self.missing[y], self.missing[y + 1]]);
+        [
+            bits_of(&near, 0) & !(z & z >> 1 & z_next >> 1) & !(n | n >> 1 | n_next >> 1),
+            bits_of(&near, 1) & !(z & z_next >> 1 & z_next) & !(n | n_next >> 1 | n_next),
+        ]
+    }
+
+    /// Counts the critical point of a triangle, and bounds its vertices where the mode is block-wise.
+    fn constrain_triangle(
+        &mut self,
+        x: usize,
+        y: usize,
+        triangle: Triangle,
+        constraints: &Constraints<T>,
+        count: bool,
+    ) {
+        let p = self.corner_values(x, y, triangle);
+        // Most triangles here have one component of one sign, and no critical point.
+        let one_sided = axis_distance(&p) > T::ZERO;
+        if count && !one_sided && is_critical(signature(&p, triangle, &constraints.rule)) {
+            self.stats.critical += 1;
+        }
+        if constraints.mode == Mode::BlockWise {
+            let bound = triangle_bound(&p, triangle, &constraints.rule, constraints.bound);
+            for (dx, dy) in corners(triangle) {
+                let i = (y + dy) * PITCH + x + dx;
+                self.bounds[i] = self.bounds[i].min(bound);
+            }
+        }
+    }
+
+    /// Vertices on the sides of the grid: exact on pinned sides, and under the bounds of the triangles that
+    /// reach into the halo.
+    ///
+    /// # Safety
+    /// The views must cover the grid and its halo.
+    pub(super) unsafe fn constrain_border(
+        &mut self,
+        grid: Grid,
+        views: [View<'_, T>; 2],
+        area: Rectangle,
+        constraints: &Constraints<T>,
+    ) {
+        let border = Border { grid, views, constraints };
+        let (nx, ny) = (grid.nx as i64, grid.ny as i64);
+        for y in 0..self.height {
+            for x in 0..self.width {
+                let (gx, gy) = ((area.x0 + x as u64) as i64, (area.y0 + y as u64) as i64);
+                if gx > 0 && gy > 0 && gx < nx - 1 && gy < ny - 1 {
+                    continue;
+                }
+                // SAFETY: the promise of this function.
+                let bound = unsafe { border.vertex_bound(gx, gy) };
+                if bound < T::MAX {
+                    self.begin_bounds();
+                    self.constrained[y] |= 1 << x;
+                    let i = y * PITCH + x;
+                    self.bounds[i] = self.bounds[i].min(bound);
+                }
+            }
+        }
+    }
+
+    /// Makes all bounds the largest value before the first one is lowered.
+    #[inline(always)]
+    fn begin_bounds(&mut self) {
+        if !self.any_constrained {
+            self.any_constrained = true;
+            self.bounds = [T::MAX; PITCH * FRAMED];
+        }
+    }
+
+    fn corner_values(&self, x: usize, y: usize, triangle: Triangle) -> [[T; 2]; 3] {
+        corners(triangle).map(|(dx, dy)| {
+            let i = (y + dy) * PITCH + x + dx;
+            [self.u[i], self.v[i]]
+        })
+    }
+
+    /// Whether moving vertex (x, y) to a candidate keeps the signatures of its triangles in the
+    /// window, all other vertices being as they are now.
+    pub(super) fn keeps_signatures(&self, x: usize, y: usize, candidate: [T; 2], rule: &Rule) -> bool {
+        for (dx, dy, triangle) in INCIDENT {
+            let (cx, cy) = (x as i64 + dx, y as i64 + dy);
+            if cx < 0 || cy < 0 || cx + 1 >= self.width as i64 || cy + 1 >= self.height as i64 {
+                continue;
+            }
+            let (cx, cy) = (cx as usize, cy as usize);
+            let offsets = corners(triangle);
+            if self.any_missing && offsets.iter().any(|&(ox, oy)| self.missing[cy + oy] >> (cx + ox) & 1 != 0)
+            {
+                continue;
+            }
+            let before = self.corner_values(cx, cy, triangle);
+            let mut after = before;
+            for (p, (ox, oy)) in after.iter_mut().zip(offsets) {
+                if (cx + ox, cy + oy) == (x, y) {
+                    *p = candidate;
+                }
+            }
+            if axis_distance(&before) > T::ZERO && axis_distance(&after) > T::ZERO {
+                continue;
+            }
+            if !same(signature(&before, triangle, rule), signature(&after, triangle, rule)) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// The sides of a grid.
+struct Border<'a, T> {
+    grid: Grid,
+    views: [View<'a, T>; 2],
+    constraints: &'a Constraints<T>,
+}
+
+impl<T: Real> Border<'_, T> {
+    /// The sides that a vertex lies beyond.
+    fn beyond(&self, x: i64, y: i64) -> u32 {
+        let (nx, ny) = (self.grid.nx as i64, self.grid.ny as i64);
+        (if x < 0 { SIDE_X_MIN } else { 0 })
+            | (if x >= nx { SIDE_X_MAX } else { 0 })
+            | (if y < 0 { SIDE_Y_MIN } else { 0 })
+            | (if y >= ny { SIDE_Y_MAX } else { 0 })
+    }
+
+    /// The bound of a vertex on a side, as far as pinned sides and triangles that reach into the halo tell
+    /// it.
+    ///
+    /// # Safety
+    /// The views must cover the grid and its halo.
+    unsafe fn vertex_bound(&self, x: i64, y: i64) -> T {
+        let Constraints { preserve, pin, halo, rule, bound, bound_up, missing, .. } = self.constraints;
+        let around =
+            self.beyond(x - 1, y) | self.beyond(x + 1, y) | self.beyond(x, y - 1) | self.beyond(x, y + 1);
+        if around & pin != 0 {
+            return T::ZERO;
+        }
+        let mut least = T::MAX;
+        for (dx, dy, triangle) in INCIDENT.into_iter().filter(|_| *preserve != Preserve::None) {
+            let corners = corners(triangle).map(|(ox, oy)| (x + dx + ox as i64, y + dy + oy as i64));
+            let outside = corners.iter().fold(0, |sides, &(x, y)| sides | self.beyond(x, y));
+            // A triangle exists where all the sides it reaches over have a halo.
+            if outside == 0 || outside & !halo != 0 {
+                continue;
+            }
+            let [u, v] = &self.views;
+            // SAFETY: the vertex lies in the grid or its halo.
+            let p = corners.map(|(x, y)| unsafe { [u.get(x, y), v.get(x, y)] });
+            // Also where the distance is not a number.
+            let far = axis_distance(&p) > *bound_up;
+            if !far && !p.iter().any(|&p| missing.is_filled(p)) {
+                least = least.min(triangle_bound(&p, triangle, rule, *bound));
+            }
+        }
+        least
+    }
+}

@@ -1,0 +1,198 @@
+//! Codes of vertices in any order to a quantized tile.
+
+use crate::entropy::lanes::{lanes, lanes_above, LANES};
+use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, ALL, MASK_STATES, NONE, SOME};
+use crate::entropy::symbols::{self, Code, EXACT, MASKED, RAW_BITS, STORED, ZERO};
+use crate::error::Result;
+use crate::grid::element::Real;
+use crate::grid::field::View;
+use crate::grid::masks::{MaskRows, Masks};
+use crate::grid::tiles::{TileShape, TILE_VERTICES};
+use crate::predict::interpolation::ROW;
+use crate::runtime::memory;
+
+/// Codes of a row of vertices; those beyond its length mean nothing.
+pub struct RowCodes {
+    pub refinement: [u8; ROW],
+    pub q: [[i32; ROW]; 2],
+}
+
+impl Default for RowCodes {
+    fn default() -> Self {
+        RowCodes { refinement: [0; ROW], q: [[0; ROW]; 2] }
+    }
+}
+
+impl RowCodes {
+    #[inline(always)]
+    pub fn get(&self, i: usize) -> Code {
+        Code { refinement: self.refinement[i], q: [self.q[0][i], self.q[1][i]] }
+    }
+}
+
+/// Collects the codes of a tile in any order.
+pub struct QuantizedTileBuilder {
+    pub symbols: [u8; TILE_VERTICES],
+    raw: [u64; TILE_VERTICES],
+    /// Of coarse codes with a refinement above 0.
+    refinement_bits: [u32; TILE_VERTICES],
+    /// Raw elements of the tile that is put in order: two for each vertex at most.
+    words: Vec<u64>,
+}
+
+impl QuantizedTileBuilder {
+    /// On the heap, as a window.
+    #[inline(never)]
+    pub fn new() -> Result<Box<Self>> {
+        memory::boxed(QuantizedTileBuilder {
+            symbols: [ZERO; TILE_VERTICES],
+            raw: [0; TILE_VERTICES],
+            refinement_bits: [0; TILE_VERTICES],
+            words: memory::with_capacity(2 * TILE_VERTICES)?,
+        })
+    }
+
+    #[inline(always)]
+    pub fn put(&mut self, position: usize, code: Code) {
+        if code.refinement >= EXACT {
+            debug_assert!(code.refinement == EXACT || code.refinement == MASKED);
+            self.symbols[position] = STORED;
+            return;
+        }
+        let (symbol, raw) = symbols::encode(code);
+        self.symbols[position] = symbol;
+        if symbol != ZERO {
+            self.raw[position] = raw;
+        }
+    }
+
+    /// The codes of a row of `count` vertices at successive positions.
+    pub fn put_row(&mut self, position: usize, count: usize, codes: &RowCodes) {
+        let any = |q: &[i32; ROW]| q[..count].iter().fold(0, |any, q| any | q);
+        if any(&codes.q[0]) | any(&codes.q[1]) == 0 && codes.refinement == [0; ROW] {
+            self.symbols[position..position + count].fill(ZERO);
+            return;
+        }
+        for i in 0..count {
+            self.put(position + i, codes.get(i));
+        }
+    }
+
+    /// The codes with refinement 0 of 32 vertices at successive positions.
+    #[inline(always)]
+    pub fn put_differences(&mut self, position: usize, [u, v]: &[[i32; LANES]; 2]) {
+        let symbols: &mut [u8; LANES] =
+            (&mut self.symbols[position..position + LANES]).try_into().expect("the length is LANES");
+        if !symbols::encode_all_small(symbols, u, v) {
+            let large: [u8; LANES] =
+                std::array::from_fn(|i| !(symbols::is_small(u[i]) & symbols::is_small(v[i])) as u8);
+            for i in lanes(lanes_above(&large, 1)) {
+                self.put(position + i, Code { refinement: 0, q: [u[i], v[i]] });
+            }
+        }
+    }
+
+    fn step(&self, step: usize) -> &[u8; LANES] {
+        self.symbols[step * LANES..][..LANES].try_into().expect("the length is LANES")
+    }
+
+    /// The refinement bits below a coarse code (see `predict::anchors`).
+    pub fn put_refinement_bits(&mut self, position: usize, refinement_bits: u32) {
+        self.refinement_bits[position] = refinement_bits;
+    }
+
+    /// Puts the codes in order, dropping blocks that are all zero. Values that are stored are read
+    /// from the original field.
+    ///
+    /// # Safety
+    /// The views must cover the owned vertices of the tile.
+    pub unsafe fn finish<T: Real>(
+        &mut self,
+        coding: TileCoding,
+        shape: &TileShape,
+        bound_shift: usize,
+        masks: Masks,
+        [u, v]: [View<'_, T>; 2],
+    ) -> Result<QuantizedTile> {
+        let (width, height) = shape.owned();
+        let state = |rows: &MaskRows| {
+            let set: u32 = rows.iter().map(|r| r.count_ones()).sum();
+            match set as usize {
+                0 => NONE,
+                n if n == width * height => ALL,
+                _ => SOME,
+            }
+        };
+        let states = 3 * state(&masks.zero) + state(&masks.fill);
+        let mask_state = MASK_STATES * bound_shift as u8 + states;
+        let masks = if states == 0 { None } else { Some(memory::boxed(masks)?) };
+        let mut codes = QuantizedTile { mask_state, masks, ..Default::default() };
+        if QuantizedTile::has_codes(mask_state) {
+            let active = coding.active(shape, codes.masks.as_deref());
+            let mut count = 0;
+            for (block, activity) in coding.blocks().iter().zip(&mut codes.activities) {
+                let (mut cost, mut vertices) = (0, 0);
+                for step in block.start / 32..block.end / 32 {
+                    let mask = active[step];
+                    let symbols = self.step(step);
+                    vertices += mask.count_ones() as u64;
+                    cost += 3 * (lanes_above(symbols, 1) & mask).count_ones() as u64;
+                    for lane in lanes(lanes_above(symbols, symbols::FIRST_WITH_RAW_BITS) & mask) {
+                        cost += coding.raw_bits(symbols[lane], step * 32 + lane) as u64;
+                    }
+                }
+                *activity = coding.activity_of(cost, vertices);
+                count += if *activity > 0 { vertices as usize } else { 0 };
+            }
+            // A field of noise holds as much here as the input does: no room to spare.
+            codes.symbols = memory::with_capacity(count)?;
+            let mut words = std::mem::take(&mut self.words);
+            words.clear();
+            for (block, _) in
+                coding.blocks().iter().zip(&codes.activities).filter(|&(_, &activity)| activity > 0)
+            {
+                for step in block.start / 32..block.end / 32 {
+                    let mask = active[step];
+                    let symbols = self.step(step);
+                    if mask == u32::MAX {
+                        codes.symbols.extend_from_slice(symbols);
+                    } else {
+                        codes.symbols.extend(lanes(mask).map(|lane| symbols[lane]));
+                    }
+                    for lane in lanes(lanes_above(symbols, symbols::FIRST_WITH_RAW_BITS) & mask) {
+                        let (s, position) = (symbols[lane], step * 32 + lane);
+                        if s == STORED {
+                            let (x, y) = coding.vertex(position);
+                            let (x, y) = ((shape.x0 + x as u64) as i64, (shape.y0 + y as u64) as i64);
+                            // SAFETY: the vertex belongs to the tile.
+                            let [a, b] = [&u, &v].map(|view| unsafe { view.get(x, y) }.to_bits64());
+                            if T::BYTES == 4 {
+                                words.push(a | b << 32);
+                            } else {
+                                words.extend([a, b]);
+                            }
+                        } else {
+                            let bits = RAW_BITS[s as usize] as u32;
+                            let refinement_bits = coding.raw_bits(s, position) - bits;
+                            if bits + refinement_bits > 0 {
+                                let value = self.raw[position] as u128
+                                    | if refinement_bits > 0 {
+                                        (self.refinement_bits[position] as u128) << bits
+                                    } else {
+                                        0
+                                    };
+                                words.push(value as u64);
+                                if bits + refinement_bits > 64 {
+                                    words.push((value >> 64) as u64);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            codes.raw = memory::copied(&words)?;
+            self.words = words;
+        }
+        Ok(codes)
+    }
+}

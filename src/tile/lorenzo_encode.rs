@@ -1,0 +1,387 @@
+//! The Lorenzo predictor's side of a tile: values are quantised on one lattice, and the differences of the integers
+//! are coded (`predict::lorenzo`).
+
+use crate::entropy::lanes::{lanes, lanes_above};
+use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
+use crate::entropy::symbols::{Code, EXACT};
+use crate::error::Result;
+use crate::grid::element::Real;
+use crate::grid::field::View;
+use crate::grid::masks::{row_mask, Masks};
+use crate::grid::tiles::{Grid, TileShape, TILE};
+use crate::predict::anchors;
+use crate::predict::interpolation::PITCH;
+use crate::predict::lorenzo::{
+    best_bound_shift, differences, predict_uncoded, CoarseRow, Lattices, HALVINGS,
+};
+use crate::request::Predictor;
+use crate::tile::builder::QuantizedTileBuilder;
+use crate::tile::constraints::Constraints;
+use crate::tile::vertex::VertexLimits;
+use crate::tile::window::{Rectangle, TileWindow};
+
+/// The vertices of a tile that have codes, as rows of a mask, and where the tile lies in its window.
+struct Inside {
+    first: (usize, usize),
+    owned: (usize, usize),
+    visible: [u32; TILE],
+}
+
+/// A row of vertices as if nothing but the bound constrained them.
+struct UnconstrainedRow<T> {
+    coarse: CoarseRow,
+    errors: [T; TILE],
+}
+
+impl<T: Real> UnconstrainedRow<T> {
+    fn new() -> Self {
+        UnconstrainedRow { coarse: [[0; 1 + TILE]; 2], errors: [T::ZERO; TILE] }
+    }
+}
+
+/// Encodes the tiles of one field.
+pub struct Encoder<'a, T> {
+    pub grid: Grid,
+    /// Of u and v; they cover the grid and the halo of the constraints.
+    pub views: [View<'a, T>; 2],
+    pub lattices: &'a Lattices<T>,
+    pub constraints: &'a Constraints<T>,
+}
+
+impl<T: Real> Encoder<'_, T> {
+    /// The codes of a tile. Statistics are added to those of the window.
+    pub fn tile(
+        &self,
+        window: &mut TileWindow<T>,
+        builder: &mut QuantizedTileBuilder,
+        shape: &TileShape,
+    ) -> Result<QuantizedTile> {
+        let first = ((shape.x0 > 0) as usize, (shape.y0 > 0) as usize);
+        let area = Rectangle {
+            x0: shape.x0 - first.0 as u64,
+            y0: shape.y0 - first.1 as u64,
+            width: first.0 + shape.last_x + 1,
+            height: first.1 + shape.last_y + 1,
+        };
+        // SAFETY: the area lies inside the grid, and whoever made the views promised the halo.
+        unsafe { window.load(self.grid, self.views, area, self.constraints, Some(first)) };
+        let owned = shape.owned();
+        let mut masks = Masks::default();
+        let mut visible = [0; TILE];
+        for y in 0..owned.1 {
+            let row = |mask: u64| (mask >> first.0) as u32 & row_mask(owned.0);
+            let at = y + first.1;
+            masks.zero[y] = row(window.zero[at]);
+            masks.fill[y] = row(window.fill[at]);
+            visible[y] = row(!(window.zero[at] | window.missing[at]));
+        }
+        let inside = Inside { first, owned, visible };
+        let bound_shift = self.bound_shift(window, &inside);
+        let stats = window.stats;
+        if !self.rows(window, builder, &inside, bound_shift, false) {
+            window.stats = stats;
+            self.rows(window, builder, &inside, bound_shift, true);
+        }
+        let coding = TileCoding::new(Predictor::Lorenzo, T::BYTES);
+        // SAFETY: the tile lies inside the grid.
+        unsafe { builder.finish(coding, shape, bound_shift, masks, self.views) }
+    }
+
+    /// The bound shift of the smallest estimated size, the first of several.
+    fn bound_shift(&self, window: &TileWindow<T>, inside: &Inside) -> usize {
+        if !window.any_constrained {
+            return 0;
+        }
+        let mut halvings = [0u32; HALVINGS];
+        let mut vertices = 0;
+        for (y, &visible) in inside.visible[..inside.owned.1].iter().enumerate() {
+            let at = y + inside.first.1;
+            vertices += visible.count_ones();
+            let mut constrained = (window.constrained[at] >> inside.first.0) as u32 & visible;
+            while constrained != 0 {
+                let x = constrained.trailing_zeros() as usize;
+                constrained &= constrained - 1;
+                halvings[self.lattices.halvings(window.bounds[at * PITCH + inside.first.0 + x])] += 1;
+            }
+        }
+        best_bound_shift(vertices, &halvings)
+    }
+
+    /// Codes the vertices, or stores them all. False where a code has more raw bits than the format allows:
+    /// what is stored, and with it the differences around it, depends on all codes before, so that such a
+    /// tile is stored as a whole.
+    fn rows(
+        &self,
+        window: &mut TileWindow<T>,
+        builder: &mut QuantizedTileBuilder,
+        inside: &Inside,
+        bound_shift: usize,
+        stored: bool,
+    ) -> bool {
+        in_wide_vectors(
+            #[inline(always)]
+            || self.rows_anywhere(window, builder, inside, bound_shift, stored),
+        )
+    }
+
+    #[inline(always)]
+    fn rows_anywhere(
+        &self,
+        window: &mut TileWindow<T>,
+        builder: &mut QuantizedTileBuilder,
+        inside: &Inside,
+        bound_shift: usize,
+        stored: bool,
+    ) -> bool {
+        let (mut row, mut before) = (&mut UnconstrainedRow::new(), &mut UnconstrainedRow::new());
+        // By column in rows without constraints, and in others.
+        let mut largest = ([T::ZERO; TILE], T::ZERO);
+        for (y, &visible) in inside.visible[..inside.owned.1].iter().enumerate() {
+            let at = (y + inside.first.1) * PITCH + inside.first.0;
+            let constrained = (window.constrained[y + inside.first.1] >> inside.first.0) as u32;
+            let signed = (window.signed[y + inside.first.1] >> inside.first.0) as u32;
+            let fits = self.unconstrained(window, at, bound_shift, row);
+            if fits && visible == u32::MAX && constrained | signed == 0 && !stored {
+                for x in 0..TILE {
+                    largest.0[x] = largest.0[x].max(row.errors[x]);
+                }
+                builder.put_differences(TILE * y, &differences(&row.coarse, &before.coarse));
+            } else {
+                let refinements =
+                    self.mixed(window, builder, inside, (y, bound_shift), stored, row, &mut largest.1);
+                predict_uncoded(&mut row.coarse, &before.coarse, &refinements);
+                if !put_mixed::<T>(builder, TILE * y, &refinements, &differences(&row.coarse, &before.coarse))
+                {
+                    return false;
+                }
+            }
+            std::mem::swap(&mut row, &mut before);
+        }
+        let largest = largest.0.iter().fold(largest.1, |largest, &error| largest.max(error));
+        window.stats.max_error = window.stats.max_error.max(largest.to_f64());
+        true
+    }
+
+    /// A row of 32 vertices as if it were unconstrained, and whether all of them have a code that meets the
+    /// bound. Written without branches; what is beyond the tile is any number.
+    #[inline(always)]
+    fn unconstrained(
+        &self,
+        window: &TileWindow<T>,
+        at: usize,
+        bound_shift: usize,
+        row: &mut UnconstrainedRow<T>,
+    ) -> bool {
+        let [bu, bv] = &mut row.coarse;
+        // One component after the other: the compiler makes vectors of vertices then, not of components.
+        let u = self.quantize_row(&window.u[at..at + TILE], bound_shift, bu);
+        let v = self.quantize_row(&window.v[at..at + TILE], bound_shift, bv);
+        for x in 0..TILE {
+            row.errors[x] = u.1[x].max(v.1[x]);
+        }
+        u.0 & v.0
+    }
+
+    /// The coarse codes of one component of a row; whether all of them meet the bound, and what errors they
+    /// leave.
+    #[inline(always)]
+    fn quantize_row(
+        &self,
+        values: &[T],
+        bound_shift: usize,
+        coarse: &mut [i32; 1 + TILE],
+    ) -> (bool, [T; TILE]) {
+        let (width, inverse) = (self.lattices.width[bound_shift][0], self.lattices.inverse[bound_shift][0]);
+        let (accept, most) = (self.lattices.accept, T::from_i32(T::MAX_CODE));
+        let values: &[T; TILE] = values.try_into().expect("the length is TILE");
+        let mut errors = [T::ZERO; TILE];
+        let mut beyond = 0u32;
+        for x in 0..TILE {
+            let scaled = values[x] * inverse;
+            let q = scaled.round_to_i32();
+            coarse[1 + x] = q;
+            // A step that is infinite makes an error NaN, which is not below anything.
+            errors[x] = (T::from_i32(q) * width - values[x]).abs();
+            let fits = (scaled.abs() <= most) & (errors[x] <= accept);
+            beyond |= !fits as u32;
+        }
+        (beyond == 0, errors)
+    }
+
+    /// The refinements of a row in which some vertices are constrained, `EXACT` for those without a code; puts
+    /// in place the coarse codes of the others, and hands on their refinement bits.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(never)]
+    fn mixed(
+        &self,
+        window: &mut TileWindow<T>,
+        builder: &mut QuantizedTileBuilder,
+        inside: &Inside,
+        (y, bound_shift): (usize, usize),
+        stored: bool,
+        row: &mut UnconstrainedRow<T>,
+        largest: &mut T,
+    ) -> [u8; TILE] {
+        let at = (y + inside.first.1) * PITCH + inside.first.0;
+        let constrained = (window.constrained[y + inside.first.1] >> inside.first.0) as u32;
+        let signed =
+            if stored { u32::MAX } else { (window.signed[y + inside.first.1] >> inside.first.0) as u32 };
+        let mut refinements = [EXACT; TILE];
+        let fitting =
+            self.fitting(window, at, bound_shift, row) & inside.visible[y] & !(constrained | signed);
+        for x in lanes(fitting) {
+            refinements[x] = 0;
+            *largest = largest.max(row.errors[x]);
+        }
+        for x in lanes(inside.visible[y] & !fitting) {
+            let must_store = signed >> x & 1 != 0;
+            let kept = if must_store {
+                None
+            } else {
+                self.constrained_vertex(window, at + x, constrained >> x & 1 != 0, bound_shift)
+            };
+            match kept {
+                Some((code, error)) => {
+                    let [(bu, du), (bv, dv)] = code.q.map(|q| anchors::split(q, code.refinement));
+                    (row.coarse[0][1 + x], row.coarse[1][1 + x], refinements[x]) = (bu, bv, code.refinement);
+                    builder.put_refinement_bits(TILE * y + x, du | dv << (2 * code.refinement as u32));
+                    *largest = largest.max(error);
+                }
+                None => window.stats.exact += 1,
+            }
+        }
+        refinements
+    }
+
+    /// Which vertices of an unconstrained row have a code that meets the bound.
+    fn fitting(
+        &self,
+        window: &TileWindow<T>,
+        at: usize,
+        bound_shift: usize,
+        row: &UnconstrainedRow<T>,
+    ) -> u32 {
+        let inverse = self.lattices.inverse[bound_shift][0];
+        let (accept, most) = (self.lattices.accept, T::from_i32(T::MAX_CODE));
+        let mut fits = [0u8; TILE];
+        for x in 0..TILE {
+            let (u, v) = (window.u[at + x] * inverse, window.v[at + x] * inverse);
+            fits[x] = ((u.abs() <= most) & (v.abs() <= most) & (row.errors[x] <= accept)) as u8;
+        }
+        lanes_above(&fits, 1)
+    }
+
+    /// The code of a vertex that is constrained or that the tile's lattice does not hold, and the error that it
+    /// leaves. None if the vertex must be stored.
+    #[inline(never)]
+    fn constrained_vertex(
+        &self,
+        window: &TileWindow<T>,
+        i: usize,
+        constrained: bool,
+        bound_shift: usize,
+    ) -> Option<(Code, T)> {
+        let original = [window.u[i], window.v[i]];
+        let limits = VertexLimits {
+            accept: self.lattices.accept,
+            bound: constrained.then_some(window.bounds[i]),
+            keeps: None::<fn([T; 2]) -> bool>,
+        };
+        let found = limits.find(
+            original,
+            |c, refinement| self.lattices.quantize(original[c], bound_shift, refinement),
+            |refinement| self.lattices.width[bound_shift][refinement],
+        );
+        found.map(|(code, _, error)| (code, error))
+    }
+}
+
+/// Hands on the codes of a row; false where the format does not allow one.
+fn put_mixed<T: Real>(
+    builder: &mut QuantizedTileBuilder,
+    position: usize,
+    refinements: &[u8; TILE],
+    differences: &[[i32; TILE]; 2],
+) -> bool {
+    let coding = TileCoding::new(Predictor::Lorenzo, T::BYTES);
+    builder.put_differences(position, differences);
+    // Codes with refinement 0 have 64 raw bits at most.
+    let [u, v] = differences;
+    lanes(lanes_above(refinements, 1)).all(|x| {
+        builder.put(position + x, Code { refinement: refinements[x], q: [u[x], v[x]] });
+        refinements[x] == EXACT || coding.allows(builder.symbols[position + x])
+    })
+}
+
+/// Does something in the widest vectors of this processor, which compute the same.
+fn in_wide_vectors<R>(work: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2")]
+        unsafe fn avx2<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        if std::arch::is_x86_feature_detected!("avx2") && !tests_narrow() {
+            // SAFETY: the processor has these instructions.
+            return unsafe { avx2(work) };
+        }
+    }
+    work()
+}
+
+/// Whether a test looks at what is done on a processor without wide vectors.
+#[cfg(target_arch = "x86_64")]
+fn tests_narrow() -> bool {
+    #[cfg(test)]
+    return tests::NARROW.load(std::sync::atomic::Ordering::Relaxed);
+    #[cfg(not(test))]
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cpu::{compress, max_stream_bytes, Execution};
+    use crate::grid::element::Real;
+    use crate::grid::field::View;
+    use crate::request::{BoundKind, Config, Dtype, Predictor, Request};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// Other tests that run meanwhile write the same streams.
+    pub(super) static NARROW: AtomicBool = AtomicBool::new(false);
+
+    fn both_are_the_same<T: Real>(dtype: Dtype) {
+        let (nx, ny) = (300u64, 170u64);
+        let noise = |k: u64| (k.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64 / (1 << 24) as f64;
+        let wave = |a: f64, b: f64, c: f64| -> Vec<T> {
+            let at = |k: u64| (a * (k % nx) as f64).sin() + (b * (k / nx) as f64).cos() + c * noise(k);
+            (0..nx * ny).map(|k| T::from_f64(if k % 977 == 5 { f64::NAN } else { at(k) })).collect()
+        };
+        for roughness in [0.0, 1e-3, 0.3] {
+            let (u, v) = (wave(0.11, 0.07, roughness), wave(0.05, 0.13, roughness));
+            for bound in [1e-1, 1e-2, 1e-4, 1e-7] {
+                let config = Config {
+                    dtype,
+                    predictor: Predictor::Lorenzo,
+                    ..Config::new(nx, ny, BoundKind::Relative, bound)
+                };
+                let request = Request::new(config).expect("valid");
+                let streams = [true, false].map(|narrow| {
+                    NARROW.store(narrow, Ordering::Relaxed);
+                    let mut stream = vec![0; max_stream_bytes(&request) as usize];
+                    let [u, v] = [&u, &v].map(|c| View::dense(c, nx));
+                    let execution = Execution { threads: 1, progress: None };
+                    let report = compress(&request, u, v, &mut stream, execution).expect("valid");
+                    stream.truncate(report.stream_bytes as usize);
+                    stream
+                });
+                assert!(streams[0] == streams[1], "roughness {roughness}, bound {bound}");
+            }
+        }
+    }
+
+    #[test]
+    fn wide_vectors_write_the_same_streams() {
+        both_are_the_same::<f32>(Dtype::F32);
+        both_are_the_same::<f64>(Dtype::F64);
+    }
+}

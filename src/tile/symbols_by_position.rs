@@ -1,0 +1,100 @@
+//! The symbols of a quantized tile by position, as decoding needs them.
+
+use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
+use crate::entropy::symbols::{self, ZERO};
+use crate::entropy::tables::BLOCKS;
+use crate::error::Result;
+use crate::grid::element::Real;
+use crate::grid::tiles::{TileShape, TILE_VERTICES};
+use crate::runtime::memory;
+
+/// The symbols of a tile, and where the raw bits of each are.
+pub struct SymbolsByPosition {
+    pub symbols: [u8; TILE_VERTICES],
+    raw_at: [u16; TILE_VERTICES],
+}
+
+impl SymbolsByPosition {
+    /// On the heap, as a window.
+    #[inline(never)]
+    pub fn new() -> Result<Box<Self>> {
+        memory::boxed(SymbolsByPosition { symbols: [ZERO; TILE_VERTICES], raw_at: [0; TILE_VERTICES] })
+    }
+
+    pub fn fill(&mut self, codes: &QuantizedTile, shape: &TileShape, coding: TileCoding) {
+        let active = coding.active(shape, codes.masks.as_deref());
+        let (mut next, mut raw) = (0, 0u16);
+        for (block, &activity) in BLOCKS.iter().zip(&codes.activities) {
+            if activity == 0 {
+                self.symbols[block.clone()].fill(ZERO);
+                continue;
+            }
+            for step in block.start / 32..block.end / 32 {
+                let mut mask = active[step];
+                let symbols = &mut self.symbols[step * 32..step * 32 + 32];
+                if mask == u32::MAX {
+                    symbols.copy_from_slice(&codes.symbols[next..next + 32]);
+                    next += 32;
+                } else {
+                    symbols.fill(ZERO);
+                    while mask != 0 {
+                        symbols[mask.trailing_zeros() as usize] = codes.symbols[next];
+                        mask &= mask - 1;
+                        next += 1;
+                    }
+                }
+                if codes.raw.is_empty() {
+                    continue;
+                }
+                for (lane, &s) in symbols.iter().enumerate() {
+                    if s >= symbols::FIRST_WITH_RAW_BITS || (step == 0 && lane == 0) {
+                        let position = step * 32 + lane;
+                        self.raw_at[position] = raw;
+                        raw += coding.raw_bits(s, position).div_ceil(64) as u16;
+                    }
+                }
+            }
+        }
+    }
+
+    /// First 64 raw bits of a position whose symbol may have some; anything where it has none, as a
+    /// pair of zeros with a refinement above 0.
+    #[inline(always)]
+    pub fn raw(&self, codes: &QuantizedTile, position: usize) -> u64 {
+        codes.raw.get(self.raw_at[position] as usize).copied().unwrap_or(0)
+    }
+
+    /// The values of a position whose symbol is `STORED`.
+    #[inline(always)]
+    pub fn stored<T: Real>(&self, codes: &QuantizedTile, position: usize) -> [T; 2] {
+        let at = self.raw_at[position] as usize;
+        if T::BYTES == 4 {
+            [T::from_bits64(codes.raw[at] & u32::MAX as u64), T::from_bits64(codes.raw[at] >> 32)]
+        } else {
+            [T::from_bits64(codes.raw[at]), T::from_bits64(codes.raw[at + 1])]
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entropy::symbols::{Code, RAW_BITS};
+    use crate::grid::tiles::Grid;
+    use crate::request::Predictor;
+
+    #[test]
+    fn symbols_above_the_first_with_raw_bits_may_have_none() {
+        // A tightened vertex that decodes to its prediction, after all elements of `raw`.
+        let (tightened, bits) = symbols::encode(Code { refinement: 1, q: [0; 2] });
+        assert!(tightened >= symbols::FIRST_WITH_RAW_BITS && RAW_BITS[tightened as usize] == 0 && bits == 0);
+        let mut codes =
+            QuantizedTile { activities: [0, 0, 1], symbols: vec![ZERO; 768], ..Default::default() };
+        *codes.symbols.last_mut().unwrap() = tightened;
+        let mut spread = SymbolsByPosition::new().unwrap();
+        let coding = TileCoding::new(Predictor::Hierarchical, 4);
+        spread.fill(&codes, &Grid::new(64, 64).tile(0), coding);
+        let code = symbols::decode(tightened, spread.raw(&codes, TILE_VERTICES - 1));
+        assert_eq!(code, Code { refinement: 1, q: [0; 2] });
+    }
+}
