@@ -29,7 +29,7 @@
 //   many, 4096 at a time write_points                        segments with points               parts of 32
 //   segments / the warps of the grid inspect                             a header                           a
 //   header
-#include "device/kernel_args.cuh"
+#include "device/shared.cuh"
 #include "device/capacities.cuh"
 #include "compress/encode_lorenzo.cuh"
 #include "compress/assemble.cuh"

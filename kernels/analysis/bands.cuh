@@ -11,9 +11,37 @@
 
 namespace analysis {
 
+// What a comparison counts.
+enum : i32 {
+    COUNT_POINTS,
+    COUNT_OTHER_POINTS,
+    COUNT_LOST,
+    COUNT_NEW,
+    COUNT_CHANGED_TYPES,
+    COUNT_TIES,
+    COUNT_CHANGED_TIES,
+    COUNT_NEW_TIES,
+    COUNT_ZERO,
+    COUNT_CHANGED_ZEROS,
+    COUNT_NONFINITE,
+    COUNT_FILLED,
+    COUNT_CHANGED_MISSING,
+    COUNT_EXCEEDED,
+    COUNT_PAIRS,    // of finite values of u
+    COUNT_LARGEST,  // bits of the largest error
+    COUNT_BY_TYPE,
+    // Of the range of the first field: numbers in the order of the values, 0 where there is none.
+    RANGE_BELOW = COUNT_BY_TYPE + 6,  // larger for lower values
+    RANGE_ABOVE,
+    RANGE_ZERO,
+    RANGE_NONFINITE,
+    RANGE_FILLED,
+    COUNTS
+};
+static_assert(8 * COUNTS <= ANALYSIS_COUNT_BYTES, "the counts have their place");
+
 template <typename T>
 constexpr i32 WIDTH = 16 / sizeof(T);
-constexpr i32 ANALYSIS_WARPS = 8;
 
 __device__ __forceinline__ void add_count(u64& count, u64 more) {
     atomicAdd((unsigned long long*)&count, (unsigned long long)more);

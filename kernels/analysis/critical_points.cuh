@@ -43,9 +43,6 @@ __device__ __forceinline__ u32 points_between(
     return found;
 }
 
-// Segments that are counted together, a lane each in factz_write_points; a part may span rows.
-constexpr u64 POINT_PART = 32;
-
 // Grid: any. Block: 256 threads; a warp takes a segment (32 * WIDTH columns) of a band of 32 rows of cells.
 // Reads the field; writes the number of points of each segment of a row, and adds them up by parts of
 // POINT_PART consecutive segments.
@@ -178,7 +175,7 @@ __device__ __forceinline__ void write_points(const Analysis& job) {
                         point.x = ((double)(x + k) + local_x) * job.dx;
                         point.y = ((double)y + local_y) * job.dy;
                         point.triangle = triangle;
-                        point.type = type;
+                        point.point_type = type;
                         job.points[at] = point;
                     }
                     at++;

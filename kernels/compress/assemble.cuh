@@ -10,7 +10,6 @@ __device__ __forceinline__ void store_word(u8* stream, u64 at, u32 word) {
         put32(stream + at, word);
 }
 
-constexpr u32 ASSEMBLE_WARPS = 16;
 static_assert(PARTS <= 32 * ASSEMBLE_WARPS, "a thread for a part");
 
 // Shared memory: the groups that a block copies.

@@ -3,9 +3,6 @@
 #pragma once
 #include "compress/interior_tiles.cuh"
 
-// Warps of a block.
-constexpr i32 BORDER_WARPS = 2;
-
 // Coordinates by position, x | y << 6, and from bit 12 on which neighbours of the same level exist: before
 // and after along the line, or left, right, above, below. Behind the positions of the tile, the vertices of
 // its far sides, levels from coarse to fine.

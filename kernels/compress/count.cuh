@@ -34,7 +34,6 @@ __device__ __forceinline__ u32* entries_of(const Job& job, u64 tile) {
 }
 // At most a third of the vertices of a sparse block have a symbol.
 constexpr i32 MOST_ENTRIES = TILE_VERTICES / 3 + 11;
-constexpr i32 COUNT_WARPS = 16;
 static_assert(ACTIVITIES == 8 && LAST_LIST_ACTIVITY == 6, "blocks of the last class alone are dense");
 // Tables of dense blocks.
 constexpr u32 DENSE_STEP_4 = STEP_4 + LAST_LIST_ACTIVITY, DENSE_STEP_2 = STEP_2 + LAST_LIST_ACTIVITY,
@@ -76,8 +75,7 @@ struct CountShared {
     alignas(16) u32 counts[COUNTS_END];
     u16 positions[COUNT_WARPS][MOST_ENTRIES];  // positions of a tile's list entries, after a sentinel
 };
-static_assert(
-    COUNT_WARPS == 16 && sizeof(CountShared) == 4 * 5352 + 16 * 2 * 352, "launch.rs asks for as much");
+static_assert(sizeof(CountShared) == COUNT_SHARED_BYTES, "the launch asks for as much");
 
 // Table and symbol of a counter.
 struct Counted {

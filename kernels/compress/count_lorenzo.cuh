@@ -3,8 +3,6 @@
 #pragma once
 #include "compress/count.cuh"
 
-constexpr i32 ROW_COUNT_WARPS = 16;
-
 // Counters of a block: modes, activities, mask bytes, row bytes, pattern bytes by activity, symbols of first
 // vertices, symbols by activity, runs in masks.
 constexpr u32 ROW_ACTIVITIES_AT = HEAD_ALPHABET, ROW_MASK_BYTES_AT = ROW_ACTIVITIES_AT + 16,
@@ -16,7 +14,7 @@ struct RowCountShared {
     alignas(16) u32 counts[ROW_COUNTS_END];
     alignas(4) u8 rows[ROW_COUNT_WARPS][TILE][STAGED_ROW];
 };
-static_assert(sizeof(RowCountShared) == 4 * 4208 + 16 * 32 * 36, "launch.rs asks for as much");
+static_assert(sizeof(RowCountShared) == COUNT_LORENZO_SHARED_BYTES, "the launch asks for as much");
 
 // Index in the counts of the call of a block's counter.
 __device__ __forceinline__ u32 count_of_rows(u32 place) {

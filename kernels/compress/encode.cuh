@@ -6,11 +6,11 @@
 // turn. Data is loaded a step before it is used; a step covers one chunk of each preparing warp. With four
 // groups per block the coding warps sit on different schedulers, but not all devices have the shared memory.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#define GROUPS_OF_BLOCK 2
+#define GROUPS_OF_BLOCK ENCODE_GROUPS_SMALL
 #else
-#define GROUPS_OF_BLOCK 4
+#define GROUPS_OF_BLOCK ENCODE_GROUPS_LARGE
 #endif
-constexpr i32 ENCODE_GROUPS = GROUPS_OF_BLOCK, PREPARERS = 4, CODER = PREPARERS, ENCODE_ROLES = PREPARERS + 1,
+constexpr i32 ENCODE_GROUPS = GROUPS_OF_BLOCK, PREPARERS = 4, CODER = PREPARERS,
               ENCODE_WARPS = ENCODE_GROUPS * ENCODE_ROLES;
 
 // Up to 16 raw bits in the high end of a word, their number in the low end. Bits 5 to 15 are free.
@@ -75,7 +75,7 @@ struct EncodeGroup {
     u8 kinds[2][PREPARERS];
     u32 groups, weight;  // of the stream; weight of a group at most
 };
-static_assert(PREPARERS == 4, "the kinds of a step are a word");
+static_assert(PREPARERS == 4 && ENCODE_ROLES == PREPARERS + 1, "the kinds of a step are a word");
 
 // Coding tables in shared memory, trimmed to the symbols that exist: vertex codes, mask bytes, runs.
 constexpr u32 RUNS_PLACE = MASK_TABLE * CODE_SYMBOLS + ALPHABET,
@@ -87,9 +87,9 @@ struct EncodeShared {
     u16 raw_bits[ALPHABET];
     EncodeGroup groups[ENCODE_GROUPS];
 };
-static_assert(sizeof(EncodeGroup) == 80 + 448 + 768 + 320 + 256 + 8 * 14 * 128, "launch.rs asks for as much");
-static_assert(sizeof(EncodeShared) == 4 * 5088 + 512 + ENCODE_GROUPS * sizeof(EncodeGroup),
-    "launch.rs asks for as much");
+static_assert(sizeof(EncodeShared) ==
+                  (ENCODE_GROUPS == ENCODE_GROUPS_LARGE ? ENCODE_SHARED_BYTES : ENCODE_SMALL_SHARED_BYTES),
+    "the launch asks for as much");
 // Marks symbols whose raw bits are not in the payload.
 constexpr u32 SPECIAL = 128;
 // A bit that grows with the number of 16-bit pieces; the OR over lanes gives the maximum.

@@ -6,7 +6,7 @@
 #include "compress/encode.cuh"
 #include "compress/count_lorenzo.cuh"
 
-constexpr i32 ROW_CODE_WARPS = 20, MASK_RING = 256;
+constexpr i32 MASK_RING = 256;
 
 // Layout of the coding tables in shared memory: patterns, symbols by activity, first vertices, mask bytes,
 // runs in masks, and an entry that leaves a state unchanged.
@@ -30,9 +30,7 @@ struct RowShared {
     u8 raw_bits[ALPHABET];
     RowBatch batches[ROW_CODE_WARPS];
 };
-static_assert(
-    sizeof(RowBatch) == 32 * 36 && sizeof(RowShared) == 8 * 3809 + 256 + ROW_CODE_WARPS * sizeof(RowBatch),
-    "launch.rs asks for as much");
+static_assert(sizeof(RowShared) == ENCODE_LORENZO_SHARED_BYTES, "the launch asks for as much");
 
 // Call with a block.
 template <bool HUFFMAN>

@@ -38,9 +38,8 @@ __device__ __forceinline__ void begin_call(const Job& job) {
 // A strip is 128 columns of a row of tiles. With few strips a block takes a strip, a warp a part of its rows,
 // so that all multiprocessors get equal work early. With many a warp takes a strip; the number of blocks is
 // limited because factz_sort reads the results of all blocks.
-constexpr u32 STATISTICS_WARPS = 4, MOST_STATISTICS_BLOCKS = 8192, STRIP_PARTS = 4;
 #ifndef FACTZ_EMULATED
-constexpr u32 FEW_STRIPS = 4096;
+constexpr u32 FEW_STRIPS = MOST_FEW_STRIPS;
 #else
 constexpr u32 FEW_STRIPS = 4;  // small fields take both ways
 #endif
@@ -634,9 +633,6 @@ template <typename T>
 __device__ __forceinline__ void few_filled_statistics(const Job& job) {
     statistics_of_few<T, true>(job);
 }
-
-// Each block reads the statistics of all blocks: large blocks, so that there are few.
-constexpr u32 SORT_WARPS = 16;
 
 // Adds up `count` results of blocks, strided over the threads, eight loads at a time.
 template <typename S>

@@ -194,12 +194,9 @@ struct InteriorPair {
 // cache. Constrained: few, because a block is replaced only when its last warp ends, and tiles differ in
 // work.
 template <typename T, bool CONSTRAINED>
-constexpr i32 INTERIOR_WARPS = sizeof(T) == 8 ? 1
-                               : CONSTRAINED  ? 2
-                                              : 4;
-static_assert(INTERIOR_WARPS<float, false> == 4 && INTERIOR_WARPS<float, true> == 2 &&
-                  INTERIOR_WARPS<double, false> == 1 && INTERIOR_WARPS<double, true> == 1,
-    "launch.rs asks for as many");
+constexpr i32 INTERIOR_WARPS = sizeof(T) == 8 ? CONSTRAINED ? CONSTRAINED_WARPS_F64 : UNCONSTRAINED_WARPS_F64
+                               : CONSTRAINED  ? CONSTRAINED_WARPS_F32
+                                              : UNCONSTRAINED_WARPS_F32;
 
 // Cost of a lane's symbols by block. upper: coarse + (middle << 16), each below 192 * 131 per tile; fine:
 // fine + (stored vertices << 20).

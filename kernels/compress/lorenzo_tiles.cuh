@@ -3,15 +3,11 @@
 #include "compress/vertex_bounds.cuh"
 #include "decompress/decode.cuh"
 
-constexpr i32 LORENZO_INTERIOR_WARPS = 4, LORENZO_BORDER_WARPS = 4;
-
 // Difference of a row of coarse codes: down from the row above, then from the left neighbour.
 __device__ __forceinline__ i32 across_cell(u32 down) { return (i32)less_from_below(down); }
 
 // A warp has four tiles, a tile eight lanes, a lane four neighbours of a row.
 constexpr i32 COLUMNS = 4, ROW_LANES = TILE / COLUMNS, TILES_OF_WARP = 32 / ROW_LANES;
-
-constexpr i32 LORENZO_RECONSTRUCT_WARPS = 8;
 
 // Inclusive sum over the lanes of a tile.
 __device__ __forceinline__ u32 sum_along_row(u32 value) {

@@ -59,7 +59,8 @@ constexpr u32 NO_TABLE = TABLES;
 // Tables of mask states and activities have fewer symbols.
 constexpr u32 HEAD_ALPHABET = 128,
               CODE_ENTRIES = FIRST_SHARED_TABLE * HEAD_ALPHABET + SHARED_TABLES * ALPHABET + 1;
-static_assert(CODE_ENTRIES == 10497 && 9 * BOUND_SHIFTS <= HEAD_ALPHABET, "plan.rs has room for as many");
+static_assert(CODE_ENTRIES * sizeof(uint2) == CODING_TABLE_BYTES && 9 * BOUND_SHIFTS <= HEAD_ALPHABET,
+    "the tables have their place");
 __device__ __forceinline__ uint2* code_entries(const Job& job, u32 table) {
     return CountView(job).code_entries() +
            (table < FIRST_SHARED_TABLE
@@ -72,14 +73,9 @@ __device__ __forceinline__ u32 sample_step(const Job& job) {
     return job.predictor == PREDICTOR_LORENZO ? tiles_of_sample(job.tiles()) : 1;
 }
 
-// Tiles whose weights a block sums. The sums of these chunks, then their exclusive scan, lie in the memory of
-// the list of bounded tiles, which is no longer needed.
-constexpr u32 WEIGHED_TILES = 1024;
-
 // A block per table, then blocks that weigh tiles.
-constexpr u32 TABLE_THREADS = 256, TABLE_WARPS = TABLE_THREADS / 32, TABLE_BLOCKS = TABLES;
-static_assert(
-    TABLE_THREADS == ALPHABET && TABLE_BLOCKS == 50, "a thread for a symbol; launch.rs asks for as many");
+constexpr u32 TABLE_WARPS = TABLE_THREADS / 32, TABLE_BLOCKS = TABLES;
+static_assert(TABLE_THREADS == ALPHABET, "a thread for a symbol");
 
 // Weight of a tile, an estimate of its decoding work.
 __device__ __forceinline__ u32 weight_of_tile(const Job& job, u64 tile) {

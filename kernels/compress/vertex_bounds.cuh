@@ -580,8 +580,6 @@ __device__ __forceinline__ void lower_corners(const Job& job, u64 packed, T vert
     lower_to(third + POSITIONS.at[t.which == UPPER ? below + t.x : row + after], vertex_bound);
 }
 
-constexpr i32 BOUND_WARPS = 4;
-
 // Grid: any. Block: 32 * BOUND_WARPS threads; a warp takes 32 triangles of the list at a time. Static shared:
 // triangles that need the ladder, gathered until a warp is full. Reads: the field, list of triangles. Writes:
 // vertex bounds (minimum), number of critical points, lists of tiles by weight. Waits for: the previous

@@ -5,7 +5,7 @@
 // Two warps share a group of the hierarchical predictor, because the way of a chunk from states to placed
 // symbols is long. The reader turns states into symbols, runs and raw bits. The placer plans a chunk before
 // (what each lane decodes) and places its symbols afterwards.
-constexpr i32 DECODE_GROUPS = 4, DECODE_ROLES = 2, DECODE_WARPS = DECODE_GROUPS * DECODE_ROLES;
+constexpr i32 DECODE_WARPS = DECODE_GROUPS * DECODE_ROLES;
 
 // Shared state of the two warps. A barrier between chunks keeps writes from data still being read.
 struct DecodeGroup {
@@ -34,14 +34,11 @@ struct DecodeShared {
         DecodeRows rows[DECODE_WARPS];  // a warp per group of the Lorenzo predictor
     };
 };
-static_assert(
-    sizeof(DecodeGroup) == 2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16, "launch.rs asks for as much");
-static_assert(sizeof(DecodeRows) == 32 * 36 + 384 &&
-                  sizeof(DecodeRows) * DECODE_WARPS < sizeof(DecodeGroup) * DECODE_GROUPS,
-    "launch.rs asks for as much");
-static_assert(sizeof(DecodeShared<false>) == 32 * (4 * 256 + 256) + 272 + 512 + 4 * sizeof(DecodeGroup),
-    "launch.rs asks for as much");
-static_assert(sizeof(DecodeShared<true>) == 16 + 512 + 4 * sizeof(DecodeGroup), "launch.rs asks for as much");
+static_assert(sizeof(DecodeRows) * DECODE_WARPS < sizeof(DecodeGroup) * DECODE_GROUPS,
+    "the Lorenzo predictor takes no more shared memory");
+static_assert(sizeof(DecodeShared<false>) == DECODE_RANS_SHARED_BYTES &&
+                  sizeof(DecodeShared<true>) == DECODE_HUFFMAN_SHARED_BYTES,
+    "the launch asks for as much");
 
 // Plan of a lane in a chunk: its tables. NO_TABLE leaves the state unchanged.
 constexpr u32 PLAN_LISTED = 2, PLAN_ANCHOR = 4;

@@ -39,7 +39,7 @@ __device__ __forceinline__ StoredEntry stored_entry(const u32* words, u32 at, bo
 }
 
 // A block loads the first words of the stream at once, before it knows where its table is.
-constexpr u32 PARSE_THREADS = 1024, FIRST_WORDS = 2 * PARSE_THREADS;
+constexpr u32 FIRST_WORDS = 2 * PARSE_THREADS;
 constexpr u32 MOST_TABLE_BITS = 255 * 32;
 constexpr u32 ENTRY_WARPS = ALPHABET / 32;  // warps with a table entry per thread
 struct TableReader {

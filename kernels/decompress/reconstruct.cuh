@@ -121,8 +121,6 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
     }
 }
 
-// Warps of a block, up to two tiles each.
-constexpr i32 RECONSTRUCT_WARPS = 2;
 // Per half warp: a stored vertex is missing.
 __shared__ u8 stored_missing[2 * RECONSTRUCT_WARPS];
 

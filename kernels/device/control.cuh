@@ -9,8 +9,6 @@
 #include "predict/quantizer.cuh"
 #include "topology/signature.cuh"
 
-constexpr i32 SAMPLES = 24;
-
 struct LevelCount {
     u32 vertices, nonzero, bits;
 };
@@ -25,9 +23,7 @@ __device__ __forceinline__ u32 weight_of(u32 hard) {
     return hard == 0 ? 0 : 1 + hard / 64 < WEIGHTS ? 1 + hard / 64 : WEIGHTS - 1;
 }
 
-// The groups of a stream in so many parts, at most, of equal numbers of them, whose bytes are summed while
-// they are made.
-constexpr u32 PARTS = 384;
+// Groups of each of PARTS parts of the stream.
 __device__ __forceinline__ u32 groups_of_part(u64 groups) { return ((u32)groups + PARTS - 1) / PARTS; }
 
 // Of all vertices, as far as it is known: bits of a double, and what makes it as long as what can be copied
@@ -112,7 +108,7 @@ struct alignas(16) Nearness {
         return fminf(fminf(bands[0], bands[1]), fminf(bands[2], bands[3]));
     }
 };
-static_assert(sizeof(Nearness) == NEARNESS_BYTES, "a tile has its place");
+static_assert(sizeof(Nearness) == ORIGIN_DISTANCE_BYTES, "a tile has its place");
 __device__ __forceinline__ Nearness& nearness_of(const Job& job, u64 tile) {
     return NearnessView(job).tiles()[tile];
 }
@@ -120,11 +116,6 @@ __device__ __forceinline__ float float_down(float x) { return x; }
 __device__ __forceinline__ float float_down(double x) { return __double2float_rd(x); }
 
 __device__ __forceinline__ Rule rule_of(const Job& job) { return {job.preserve == 2, job.dx, job.dy}; }
-
-enum : u32 { BLOCK_WISE = 0, SPECULATIVE = 1 };
-enum : u32 { CODER_ANS = 0, CODER_HUFFMAN = 1 };
-enum : u32 { PREDICTOR_HIERARCHICAL = 0, PREDICTOR_LORENZO = 1 };
-enum : u32 { PRESERVE_NONE = 0, PRESERVE_POINTS = 1, PRESERVE_TYPES = 2 };
 
 // How a kernel begins. The next one begins only after this one has waited, so that no more than two are at
 // work.

@@ -1,6 +1,6 @@
 // What takes the machine's own language. Compiled for a processor (tests/emulator), all of it is given there.
 #pragma once
-#include "device/kernel_args.cuh"
+#include "device/shared.cuh"
 
 #ifndef FACTZ_EMULATED  // on a processor (tests/emulator)
 // What is asked for comes to the cache of the device, or of the multiprocessor, meanwhile.

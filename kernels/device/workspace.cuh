@@ -51,8 +51,8 @@ struct ControlView : WorkspaceView {
 // A tile from the phase on that finds its header word and the rows of its masks.
 struct TileView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
-    REGION(u32, headers,
-        info)  // [tiles]: mask states | all coded << 4 | bound shift << 5 | activities << 8, 16, 24
+    // [tiles]: mask states | all coded << 4 | bound shift << 5 | activities << 8, 16, 24
+    REGION(u32, headers, tile_headers)
     REGION(u32, masks, masks)  // [tiles][2][32]: rows of zeros, rows of filled and nonfinite vertices
 };
 
@@ -61,13 +61,13 @@ struct TileView : WorkspaceView {
 // Begin: what is counted from zero on.
 struct ClearedView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
-    REGION(u64, symbol_counts, counts)  // [TABLES][ALPHABET]; null in decompression
+    REGION(u64, symbol_counts, symbol_counts)  // [TABLES][ALPHABET]; null in decompression
 };
 // Statistics: what the blocks of the kernel found, no more of them than tiles.
 template <typename T>
 struct StatisticsView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
-    REGION(SeenRange<T>, ranges, words)  // [tiles], as are the next two, which lie behind
+    REGION(SeenRange<T>, ranges, tile_words)  // [tiles], as are the next two, which lie behind
     __device__ __forceinline__ SeenCounts* counts() const {
         return reinterpret_cast<SeenCounts*>(ranges() + job.tiles());
     }
@@ -78,7 +78,7 @@ struct StatisticsView : WorkspaceView {
 // How near the tiles come to the origin, from the statistics to the quantization.
 struct NearnessView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
-    REGION(Nearness, tiles, nearness)  // [tiles]
+    REGION(Nearness, tiles, origin_distances)  // [tiles]
 };
 // Trees of the anchors that have a code (anchor_tree.cuh): of all tiles, behind it of the first column.
 struct CodedAnchorsView : WorkspaceView {
@@ -89,19 +89,19 @@ struct CodedAnchorsView : WorkspaceView {
 // Sort and vertex bounds: lists of tiles and triangles.
 struct ListsView : TileView {
     using TileView::TileView;
-    REGION(u64, tile_lists,
-        group_sizes)  // [tiles]: unconstrained tiles, border tiles; from the end interior ones
-    REGION(u64, bounded, group_offsets)   // [tiles]: all bounded tiles
-    REGION(u8, near_cells, symbols)       // [tiles] of that list: which cells come near the origin
-    REGION(u32, hard_triangles, payload)  // [listed]: triangles whose bounds take determinants
-    REGION(u32, hard_tiles,
-        masks)  // of 32 listed triangles where tiles are many: upper bits of their tile, number
+    // [tiles]: unconstrained tiles, border tiles; from the end interior ones
+    REGION(u64, tile_lists, group_sizes)
+    REGION(u64, bounded, group_offsets)    // [tiles]: all bounded tiles
+    REGION(u8, near_cells, symbols)        // [tiles] of that list: which cells come near the origin
+    REGION(u32, hard_triangles, raw_bits)  // [listed]: triangles whose bounds take determinants
+    // of 32 listed triangles where tiles are many: upper bits of their tile, number
+    REGION(u32, hard_tiles, masks)
 };
 template <typename T>
 struct BoundsView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
     __device__ __forceinline__ T* vertex_bounds(u64 tile) const {
-        return reinterpret_cast<T*>(job.words + tile * TILE_SLOT_BYTES<T>);
+        return reinterpret_cast<T*>(job.tile_words + tile * TILE_SLOT_BYTES<T>);
     }
 };
 // Anchors: codes of u and v, refinement; later refinement bits in the last place.
@@ -125,9 +125,9 @@ struct QuantizeView : TileView {
     REGION(int4, anchor_codes, anchor_codes)   // [tiles]
     REGION(const u64, bounded, group_offsets)  // [tiles]
     REGION(u8, symbols, symbols)               // [tiles][TILE_VERTICES]
-    REGION(u64, raw, payload)                  // [tiles][TILE_VERTICES]: raw bits behind a symbol
-    REGION(P, row_lines, across)               // [tiles_y][nx]: values of the first row of each tile
-    REGION(P, column_lines, down)              // [tiles_x][ny]: values of the first column of each tile
+    REGION(u64, raw, raw_bits)                 // [tiles][TILE_VERTICES]: raw bits behind a symbol
+    REGION(P, row_lines, row_lines)            // [tiles_y][nx]: values of the first row of each tile
+    REGION(P, column_lines, column_lines)      // [tiles_x][ny]: values of the first column of each tile
 };
 // Tiles of the Lorenzo predictor.
 template <typename T>
@@ -135,35 +135,35 @@ struct LorenzoView : TileView {
     using TileView::TileView;
     typedef typename Payload<T>::Type Q;
     REGION(u8, symbols, symbols)  // [tiles][TILE_VERTICES]
-    REGION(Q, raw, payload)       // [tiles][TILE_VERTICES]
+    REGION(Q, raw, raw_bits)      // [tiles][TILE_VERTICES]
 };
 
 // Count and tables.
 struct CountView : TileView {
     using TileView::TileView;
-    REGION(u8, symbols, symbols)        // [tiles][TILE_VERTICES]
-    REGION(u64, symbol_counts, counts)  // [TABLES][ALPHABET]
-    REGION(ListSizes, lists, nearness)  // [tiles]: sizes of lists and weight, first tiles of groups
-    REGION(u64, chunk_weights,
-        group_offsets)                   // of WEIGHED_TILES tiles each, then of all tiles before each chunk
-    REGION(uint2, code_entries, tables)  // [CODE_ENTRIES]
-    REGION(u8, table_lengths, table_section)   // [TABLES]: words of each stored table
-    REGION(u32, stored_tables, table_section)  // [TABLES][STORED_WORDS], behind the lengths
+    REGION(u8, symbols, symbols)                // [tiles][TILE_VERTICES]
+    REGION(u64, symbol_counts, symbol_counts)   // [TABLES][ALPHABET]
+    REGION(ListSizes, lists, origin_distances)  // [tiles]: sizes of lists and weight, first tiles of groups
+    // of WEIGHED_TILES tiles each, then of all tiles before each chunk
+    REGION(u64, chunk_weights, group_offsets)
+    REGION(uint2, code_entries, coding_tables)  // [CODE_ENTRIES]
+    REGION(u8, table_lengths, stored_tables)    // [TABLES]: words of each stored table
+    REGION(u32, stored_tables, stored_tables)   // [TABLES][STORED_WORDS], behind the lengths
 };
 
 // Encode and assemble.
 struct EncodeView : CountView {
     using CountView::CountView;
-    REGION(
-        const u64, raw, payload)  // [tiles][TILE_VERTICES], twice as many for f64 with the Lorenzo predictor
+    // [tiles][TILE_VERTICES], twice as many for f64 with the Lorenzo predictor
+    REGION(const u64, raw, raw_bits)
     REGION(const i32, anchor_codes, anchor_codes)  // [tiles][4]
-    REGION(u8, slots, words)  // [tiles] of TILE_SLOT_BYTES: words of a group in the slots of its tiles
+    REGION(u8, slots, tile_words)  // [tiles] of TILE_SLOT_BYTES: words of a group in the slots of its tiles
     REGION(u64, group_sizes, group_sizes)  // [groups]: bytes | tiles - 1 << 24 | an odd number of words << 63
 
     // Entries of the sparse lists of a tile, until its words are written over them.
     template <typename T>
     __device__ __forceinline__ u32* entries(u64 tile) const {
-        return reinterpret_cast<u32*>(job.words + tile * TILE_SLOT_BYTES<T>);
+        return reinterpret_cast<u32*>(job.tile_words + tile * TILE_SLOT_BYTES<T>);
     }
 };
 
@@ -172,9 +172,9 @@ struct EncodeView : CountView {
 // Parse: the tables of the entropy decoder and where the groups are.
 struct ParseView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
-    REGION(u32, tables, tables)                // [TABLES][ALPHABET]: entries of rANS tables
-    REGION(u8, slot_starts, slots)             // [TABLES][ALPHABET]: where the search for a slot begins
-    REGION(u16, huffman_codes, codes)          // [TABLES][CODES]: symbol | length << 8, by the next bits
+    REGION(u32, tables, coding_tables)         // [TABLES][ALPHABET]: entries of rANS tables
+    REGION(u8, slot_starts, slot_starts)       // [TABLES][ALPHABET]: where the search for a slot begins
+    REGION(u16, huffman_codes, huffman_codes)  // [TABLES][CODES]: symbol | length << 8, by the next bits
     REGION(u64, group_offsets, group_offsets)  // [groups]: bytes of the stream before each
     REGION(u64, group_sizes, group_sizes)      // [groups]: first tile << 30 | tiles - 1 << 22 | bytes / 4
 };
@@ -185,10 +185,10 @@ struct DecodeView : TileView {
     using TileView::TileView;
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
-    REGION(u8, symbols, symbols)  // [tiles][TILE_VERTICES], where `steps` says so
-    REGION(u32, steps, steps)     // [tiles]: bit k: symbols 32 k to 32 k + 31 are written
-    REGION(Q, raw, payload)       // [tiles][TILE_VERTICES]: raw bits behind a symbol
-    REGION(P, anchors, anchors)   // [tiles]: values; before that refinement bits in x
+    REGION(u8, symbols, symbols)       // [tiles][TILE_VERTICES], where `steps` says so
+    REGION(u32, steps, written_steps)  // [tiles]: bit k: symbols 32 k to 32 k + 31 are written
+    REGION(Q, raw, raw_bits)           // [tiles][TILE_VERTICES]: raw bits behind a symbol
+    REGION(P, anchors, anchors)        // [tiles]: values; before that refinement bits in x
 };
 // Sums over chunks of anchors, which blocks exchange (anchor_scan.cuh): of each chunk; of all anchors up to
 // its end; which of both are known.
@@ -206,11 +206,11 @@ struct ReconstructView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
-    REGION(const u32, headers, info)
+    REGION(const u32, headers, tile_headers)
     REGION(const u32, masks, masks)
     REGION(const u8, symbols, symbols)
-    REGION(const u32, steps, steps)
-    REGION(const Q, raw, payload)
+    REGION(const u32, steps, written_steps)
+    REGION(const Q, raw, raw_bits)
     REGION(const P, anchors, anchors)
 
     // What every tile needs, behind the control block proper.

@@ -1,7 +1,7 @@
 // All float arithmetic that reconstructs values or decides signs. Twin of src/grid/element.rs. The kernels
 // are compiled with -fmad=false, so no product is fused into a sum and host and device round alike.
 #pragma once
-#include "device/kernel_args.cuh"
+#include "device/shared.cuh"
 
 // 2^n for n below 1024; 0 where 2^n is not a normal number.
 __device__ __forceinline__ double power_of_two(i32 n) {

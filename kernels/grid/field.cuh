@@ -1,6 +1,6 @@
 // The caller's arrays. Twin of src/grid/field.rs.
 #pragma once
-#include "device/kernel_args.cuh"
+#include "device/shared.cuh"
 
 // Address of a vertex; x or y is -1 in the lower halo.
 template <typename T>

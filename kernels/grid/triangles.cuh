@@ -1,6 +1,6 @@
 // The two triangles of a grid cell. Twin of src/grid/triangles.rs.
 #pragma once
-#include "device/kernel_args.cuh"
+#include "device/shared.cuh"
 
 enum : i32 { LOWER = 0, UPPER = 1 };
 

@@ -7,8 +7,6 @@
 // A single-pass scan with decoupled look-back: a block publishes the sums of its chunk of tiles, then reads
 // the chunks before it, 32 at a time, back to the first one that knows its inclusive sums. Chunks are
 // assigned in the order in which blocks start, so every awaited block is already running.
-constexpr u32 ANCHOR_THREADS = 256, ANCHORS_EACH = 2, ANCHOR_CHUNK = ANCHOR_THREADS * ANCHORS_EACH;
-static_assert(ANCHOR_CHUNK == 512, "plan.rs and launch.rs divide the tiles by it");
 
 // Sums of coarse codes, modulo 2^32. (x, y): over the first column. (z, w): over the tiles after the first
 // one of a row, in the last row that begins in the range, or in the whole range if none begins there.

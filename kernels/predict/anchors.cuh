@@ -1,7 +1,7 @@
 // Splits an anchor code into the coarse code, which is predicted, and the refinement bits. Twin of
 // src/predict/anchors.rs.
 #pragma once
-#include "device/kernel_args.cuh"
+#include "device/shared.cuh"
 
 __device__ __forceinline__ void split_code(i32 q, i32 refinement, i32& coarse, u32& refinement_bits) {
     coarse = q;

@@ -4,9 +4,6 @@
 #include "entropy/tables.cuh"
 #include "tile/traversal.cuh"
 
-// Warps of a block, which codes one sampled tile.
-constexpr i32 TUNE_WARPS = 4;
-
 // Counts of coded vertices, packed into a word for a warp: vertices, non-zero codes, raw bits of non-zero
 // codes.
 __device__ __forceinline__ u32 pack_count(u32 vertices, u32 nonzero, u32 bits) {

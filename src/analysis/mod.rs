@@ -31,7 +31,7 @@ use crate::topology::signature::Rule;
 use std::ops::Range;
 
 /// Rows that one task works on: the division does not depend on the number of threads. Sums go up a tree that
-/// begins with these bands, on devices too (ANALYSIS_ROWS in kernels/device/kernel_args.cuh).
+/// begins with these bands, on devices too (ANALYSIS_ROWS in kernels/device/shared.cuh).
 pub(crate) const BAND: u64 = 32;
 
 /// The sides whose ghost vertices are read where the halo names them.

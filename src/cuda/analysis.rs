@@ -1,15 +1,18 @@
 //! The analysis of fields on a device: comparison, critical points, and the header of a stream.
 
+use super::constants::{ANALYSIS_WARPS, POINT_PART};
 use super::driver::Module;
-use super::kernel_args::{fill_bits, Analysis, FieldView, Inspection};
+use super::kernel_args::{address, fill_bits, Analysis, FieldView, Inspection};
 use super::pointers::Range;
+use super::results::{factz_comparison, factz_critical_point, factz_range};
 use super::schedule::{Kernel, MANY};
 use super::{check_workspace, within, DevicePointer, Stream};
 use crate::analysis::{check_same_ghosts, BAND, READ_SIDES};
-use crate::cuda::workspace::{AnalysisWorkspace, Region, ALIGNMENT, POINT_PART};
+use crate::cuda::workspace::{AnalysisWorkspace, ALIGNMENT};
 use crate::error::Result;
 use crate::request::{BoundKind, Config, Dtype, Request, SIDE_X_MAX, SIDE_Y_MAX};
 use crate::stream::header::HEADER_BYTES;
+use std::ptr::null_mut;
 
 /// The kernels for both element types.
 pub(super) const KERNELS: [&str; 7] =
@@ -30,7 +33,7 @@ pub(super) fn function(kernel: &str, dtype: usize) -> String {
 }
 
 /// Warps of a block.
-const WARPS: u64 = 8;
+const WARPS: u64 = ANALYSIS_WARPS as u64;
 
 /// The memory of a comparison, all of it accessible to the device; the workspace must not be host memory.
 #[derive(Clone, Copy, Debug)]
@@ -96,14 +99,14 @@ pub unsafe fn range_device(request: &Request, buffers: &RangeBuffers, stream: St
     ];
     let view = FieldView::new(c, buffers.u, buffers.v);
     let job = Analysis {
-        range: buffers.range,
-        counts: part(buffers.workspace, plan.counts),
+        range: buffers.range as *mut factz_range,
+        counts: address(buffers.workspace, plan.counts),
         ..Analysis::new(c, [view; 2])
     };
     // SAFETY: the caller's promise; the counts are inside the workspace.
     unsafe {
         within(stream, &ranges, |module| {
-            module.clear(job.counts, plan.counts.bytes, stream)?;
+            module.clear(job.counts as DevicePointer, plan.counts.bytes, stream)?;
             launch(module, FIND_RANGE, chunks(c), 256, &job, c.dtype, stream)?;
             launch(module, RANGE_END, 1, 32, &job, c.dtype, stream)
         })
@@ -136,15 +139,15 @@ pub unsafe fn compare_device(requests: &[Request; 2], fields: &ComparedFields, s
     let job = Analysis {
         bound: if fields.checks_bound { c.bound } else { f64::INFINITY },
         bound_is_relative: is_relative as u32,
-        comparison: fields.comparison,
-        counts: part(fields.workspace, plan.counts),
-        parts: part(fields.workspace, plan.parts),
+        comparison: fields.comparison as *mut factz_comparison,
+        counts: address(fields.workspace, plan.counts),
+        parts: address(fields.workspace, plan.parts),
         ..Analysis::new(c, views)
     };
     // SAFETY: the caller's promise; the counts are inside the workspace.
     unsafe {
         within(stream, &ranges, |module| {
-            module.clear(job.counts, plan.counts.bytes, stream)?;
+            module.clear(job.counts as DevicePointer, plan.counts.bytes, stream)?;
             if is_relative {
                 launch(module, FIND_RANGE, chunks(c), 256, &job, c.dtype, stream)?;
             }
@@ -180,10 +183,10 @@ pub unsafe fn critical_points_device(
     let view = FieldView::new(c, buffers.u, buffers.v);
     let job = Analysis {
         capacity: buffers.capacity,
-        points: buffers.points,
-        count: buffers.count,
-        point_parts: part(buffers.workspace, plan.point_parts),
-        segments: part(buffers.workspace, plan.segments),
+        points: buffers.points as *mut factz_critical_point,
+        count: buffers.count as *mut u64,
+        point_parts: address(buffers.workspace, plan.point_parts),
+        segments: address(buffers.workspace, plan.segments),
         ..Analysis::new(c, [view; 2])
     };
     let cell_rows = (job.rows - 1).max(1);
@@ -193,7 +196,7 @@ pub unsafe fn critical_points_device(
     // SAFETY: the caller's promise; the parts are inside the workspace.
     unsafe {
         within(stream, &ranges, |module| {
-            module.clear(job.point_parts, plan.point_parts.bytes, stream)?;
+            module.clear(job.point_parts as DevicePointer, plan.point_parts.bytes, stream)?;
             launch(module, FIND_POINTS, items, 256, &job, c.dtype, stream)?;
             launch(module, PLACE_POINTS, 1, 1024, &job, c.dtype, stream)?;
             launch(module, WRITE_POINTS, parts.div_ceil(WARPS), 256, &job, c.dtype, stream)
@@ -216,7 +219,7 @@ pub unsafe fn inspect_device(
         Range::buffer("src", source, bytes.min(HEADER_BYTES as u64), ALIGNMENT),
         Range::buffer("info", info, INFO_BYTES, 8),
     ];
-    let job = Inspection { stream: source, stream_bytes: bytes, info };
+    let job = Inspection::new(source, bytes, info);
     // SAFETY: the caller's promise.
     unsafe {
         within(stream, &ranges, |module| {
@@ -248,21 +251,16 @@ impl Analysis {
             has_fill: config.fill_value.is_some() as u32,
             bound_is_relative: 0,
             capacity: 0,
-            points: 0,
-            count: 0,
-            comparison: 0,
-            range: 0,
-            counts: 0,
-            parts: 0,
-            point_parts: 0,
-            segments: 0,
+            points: null_mut(),
+            count: null_mut(),
+            comparison: null_mut(),
+            range: null_mut(),
+            counts: null_mut(),
+            parts: null_mut(),
+            point_parts: null_mut(),
+            segments: null_mut(),
         }
     }
-}
-
-/// The address of a part of the workspace.
-fn part(workspace: DevicePointer, region: Region) -> DevicePointer {
-    workspace + region.offset
 }
 
 /// Launches as many blocks as there are items, or enough that each takes several.

@@ -1,10 +1,11 @@
-//! The argument of every kernel, the mirror of kernels/device/kernel_args.cuh.
+//! The argument of every kernel: one struct by value. kernels/device/shared.cuh is generated from this file.
 
+use super::results::{factz_comparison, factz_critical_point, factz_info, factz_range, factz_report};
 use super::{Buffers, Direction};
 use crate::cuda::workspace::{Region, Workspace};
 use crate::grid::missing;
 use crate::request::{Config, Dtype, Request};
-use std::mem::{offset_of, size_of};
+use std::ffi::c_void;
 
 /// An address that the device can use; 0 where there is none.
 pub type DevicePointer = u64;
@@ -12,21 +13,26 @@ pub type DevicePointer = u64;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
+    /// Elements from row to row.
     pitch: u64,
+    /// Elements from vertex to vertex.
     stride: u64,
 }
 
-/// One call of compress or decompress.
+/// One call of compress or decompress. Regions of the workspace are aligned to 256 bytes;
+/// kernels/device/workspace.cuh says what each holds in which phase.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Job {
-    u: DevicePointer,
-    v: DevicePointer,
+    /// The caller's arrays: read when compressing, written when decompressing.
+    u: *mut c_void,
+    v: *mut c_void,
     u_layout: Layout,
     v_layout: Layout,
-    stream: DevicePointer,
+    stream: *mut u8,
+    /// Capacity when compressing, upper bound of the length when decompressing.
     stream_bytes: u64,
-    report: DevicePointer,
+    report: *mut factz_report,
     nx: u64,
     ny: u64,
     tiles_x: u64,
@@ -34,6 +40,7 @@ pub(super) struct Job {
     bound: f64,
     dx: f64,
     dy: f64,
+    /// Bits of the fill value; those of a NaN where there is none.
     fill: u64,
     dtype: u32,
     mode: u32,
@@ -45,39 +52,27 @@ pub(super) struct Job {
     pin: u32,
     verify_checksum: u32,
     has_fill: u32,
-    control: DevicePointer,
-    counts: DevicePointer,
-    symbols: DevicePointer,
-    payload: DevicePointer,
-    info: DevicePointer,
-    steps: DevicePointer,
-    masks: DevicePointer,
-    nearness: DevicePointer,
-    anchors: DevicePointer,
-    anchor_codes: DevicePointer,
-    across: DevicePointer,
-    down: DevicePointer,
-    tables: DevicePointer,
-    slots: DevicePointer,
-    codes: DevicePointer,
-    table_section: DevicePointer,
-    words: DevicePointer,
-    group_sizes: DevicePointer,
-    group_offsets: DevicePointer,
-    anchor_scan: DevicePointer,
+    control: *mut u8,
+    symbol_counts: *mut u64,
+    symbols: *mut u8,
+    raw_bits: *mut u8,
+    tile_headers: *mut u32,
+    written_steps: *mut u32,
+    masks: *mut u32,
+    origin_distances: *mut u8,
+    anchors: *mut u8,
+    anchor_codes: *mut i32,
+    row_lines: *mut u8,
+    column_lines: *mut u8,
+    coding_tables: *mut u32,
+    slot_starts: *mut u8,
+    huffman_codes: *mut u16,
+    stored_tables: *mut u8,
+    tile_words: *mut u8,
+    group_sizes: *mut u64,
+    group_offsets: *mut u64,
+    anchor_scan: *mut u32,
 }
-
-const _: () = {
-    assert!(size_of::<Job>() == 336);
-    assert!(offset_of!(Job, u_layout) == 16);
-    assert!(offset_of!(Job, stream) == 48);
-    assert!(offset_of!(Job, report) == 64);
-    assert!(offset_of!(Job, bound) == 104);
-    assert!(offset_of!(Job, dtype) == 136);
-    assert!(offset_of!(Job, halo) == 160);
-    assert!(offset_of!(Job, control) == 176);
-    assert!(offset_of!(Job, anchor_scan) == 328);
-};
 
 /// Bits of the fill value; those of a NaN where there is none, which is missing anyway.
 pub(super) fn fill_bits(config: &Config) -> u64 {
@@ -94,18 +89,25 @@ impl From<crate::grid::field::Layout> for Layout {
     }
 }
 
+/// The address of a region; null where it has no bytes.
+pub(super) fn address<T>(workspace: DevicePointer, region: Region) -> *mut T {
+    match region.bytes {
+        0 => std::ptr::null_mut(),
+        _ => (workspace + region.offset) as *mut T,
+    }
+}
+
 impl Job {
     pub(super) fn new(request: &Request, plan: &Workspace, buffers: &Buffers, direction: Direction) -> Job {
-        let (c, grid) = (request.config(), request.grid());
-        let part = |r: Region| if r.bytes > 0 { buffers.workspace + r.offset } else { 0 };
+        let (c, grid, workspace) = (request.config(), request.grid(), buffers.workspace);
         Job {
-            u: buffers.u,
-            v: buffers.v,
+            u: buffers.u as *mut c_void,
+            v: buffers.v as *mut c_void,
             u_layout: c.u.into(),
             v_layout: c.v.into(),
-            stream: buffers.stream,
+            stream: buffers.stream as *mut u8,
             stream_bytes: buffers.stream_bytes,
-            report: buffers.report,
+            report: buffers.report as *mut factz_report,
             nx: grid.nx,
             ny: grid.ny,
             tiles_x: grid.tiles_x(),
@@ -127,26 +129,26 @@ impl Job {
             pin: c.pin,
             verify_checksum: c.verify_checksum as u32,
             has_fill: c.fill_value.is_some() as u32,
-            control: part(plan.control),
-            counts: part(plan.counts),
-            symbols: part(plan.symbols),
-            payload: part(plan.payload),
-            info: part(plan.info),
-            steps: part(plan.steps),
-            masks: part(plan.masks),
-            nearness: part(plan.nearness),
-            anchors: part(plan.anchors),
-            anchor_codes: part(plan.anchor_codes),
-            across: part(plan.across),
-            down: part(plan.down),
-            tables: part(plan.tables),
-            slots: part(plan.slots),
-            codes: part(plan.codes),
-            table_section: part(plan.table_section),
-            words: part(plan.words),
-            group_sizes: part(plan.group_sizes),
-            group_offsets: part(plan.group_offsets),
-            anchor_scan: part(plan.anchor_scan),
+            control: address(workspace, plan.control),
+            symbol_counts: address(workspace, plan.symbol_counts),
+            symbols: address(workspace, plan.symbols),
+            raw_bits: address(workspace, plan.raw_bits),
+            tile_headers: address(workspace, plan.tile_headers),
+            written_steps: address(workspace, plan.written_steps),
+            masks: address(workspace, plan.masks),
+            origin_distances: address(workspace, plan.origin_distances),
+            anchors: address(workspace, plan.anchors),
+            anchor_codes: address(workspace, plan.anchor_codes),
+            row_lines: address(workspace, plan.row_lines),
+            column_lines: address(workspace, plan.column_lines),
+            coding_tables: address(workspace, plan.coding_tables),
+            slot_starts: address(workspace, plan.slot_starts),
+            huffman_codes: address(workspace, plan.huffman_codes),
+            stored_tables: address(workspace, plan.stored_tables),
+            tile_words: address(workspace, plan.tile_words),
+            group_sizes: address(workspace, plan.group_sizes),
+            group_offsets: address(workspace, plan.group_offsets),
+            anchor_scan: address(workspace, plan.anchor_scan),
         }
     }
 }
@@ -155,7 +157,7 @@ impl Job {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Component {
-    values: DevicePointer,
+    values: *const c_void,
     layout: Layout,
 }
 
@@ -168,85 +170,62 @@ pub(super) struct FieldView {
 
 impl FieldView {
     pub(super) fn new(config: &Config, u: DevicePointer, v: DevicePointer) -> FieldView {
-        let component =
-            |values, layout: crate::grid::field::Layout| Component { values, layout: layout.into() };
+        let component = |values: DevicePointer, layout: crate::grid::field::Layout| Component {
+            values: values as *const c_void,
+            layout: layout.into(),
+        };
         FieldView { u: component(u, config.u), v: component(v, config.v) }
     }
 }
 
-/// One call of range, compare or critical_points; what a call does not use is 0.
+/// One call of range, compare or critical_points; what a call does not use is 0. The counts and the parts of
+/// points are set to zero before the first kernel.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Analysis {
+    /// Compare; others: the first alone.
     pub(super) fields: [FieldView; 2],
+    /// Owned vertices.
     pub(super) nx: u64,
     pub(super) ny: u64,
+    /// Vertices that are read: nx and ny, and one more each where there are ghosts.
     pub(super) columns: u64,
     pub(super) rows: u64,
     pub(super) dx: f64,
     pub(super) dy: f64,
+    /// Infinity where nothing exceeds it.
     pub(super) bound: f64,
+    /// Bits of filled components.
     pub(super) fill: u64,
     pub(super) has_fill: u32,
+    /// Relative to the range of the first field, which is in the counts.
     pub(super) bound_is_relative: u32,
     pub(super) capacity: u64,
-    pub(super) points: DevicePointer,
-    pub(super) count: DevicePointer,
-    pub(super) comparison: DevicePointer,
-    pub(super) range: DevicePointer,
-    pub(super) counts: DevicePointer,
-    pub(super) parts: DevicePointer,
-    pub(super) point_parts: DevicePointer,
-    pub(super) segments: DevicePointer,
+    pub(super) points: *mut factz_critical_point,
+    pub(super) count: *mut u64,
+    pub(super) comparison: *mut factz_comparison,
+    pub(super) range: *mut factz_range,
+    /// Range and comparison: \[COUNTS\].
+    pub(super) counts: *mut u64,
+    /// Comparison: \[bands\]\[chunks\]\[PART\].
+    pub(super) parts: *mut f64,
+    /// Critical points: how many there are in POINT_PART segments each, then where they go.
+    pub(super) point_parts: *mut u64,
+    /// Critical points: \[rows - 1\]\[segments\], how many there are in each.
+    pub(super) segments: *mut u16,
 }
-
-const _: () = {
-    assert!(size_of::<Analysis>() == 240);
-    assert!(offset_of!(Analysis, nx) == 96);
-    assert!(offset_of!(Analysis, bound) == 144);
-    assert!(offset_of!(Analysis, has_fill) == 160);
-    assert!(offset_of!(Analysis, points) == 176);
-    assert!(offset_of!(Analysis, counts) == 208);
-    assert!(offset_of!(Analysis, segments) == 232);
-};
 
 /// One call of inspect.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Inspection {
-    pub(super) stream: DevicePointer,
-    pub(super) stream_bytes: u64,
-    pub(super) info: DevicePointer,
+    stream: *const u8,
+    stream_bytes: u64,
+    info: *mut factz_info,
 }
 
-const _: () = assert!(size_of::<Inspection>() == 24);
-
-#[cfg(test)]
-mod tests {
-
-    /// The fields of the structs come in the order of the header, which fixes their offsets with the asserts.
-    #[test]
-    fn fields_come_in_the_order_of_the_header() {
-        let header = include_str!("../../kernels/device/kernel_args.cuh");
-        let names = |text: &str, begin: &str| -> Vec<String> {
-            let body = &text[text.find(begin).unwrap() + begin.len()..];
-            // Members end where methods or the struct do.
-            let body = &body[..body.find("\n}").unwrap().min(body.find("\n#").unwrap_or(body.len()))];
-            let code = body.lines().map(|l| l.split("//").next().unwrap()).collect::<Vec<_>>().join("\n");
-            code.split(['\n', ';', ','])
-                .filter_map(|f| {
-                    let f = f.split(':').next().unwrap().trim();
-                    f.rsplit([' ', '*']).next().filter(|n| !n.is_empty()).map(str::to_owned)
-                })
-                .collect()
-        };
-        let ours = include_str!("kernel_args.rs").replace("pub(super) ", "").replace("[FieldView; 2],", ",");
-        let ours = ours.replace("DevicePointer,", ",").replace("u64,", ",");
-        let ours = ours.replace("f64,", ",").replace("u32,", ",").replace("Layout,", ",");
-        let header = header.replace("fields[2];", "fields;");
-        let structs = ["struct Job {", "struct Analysis {", "struct Inspection {"];
-        for begin in structs {
-            assert_eq!(names(&header, begin), names(&ours, begin), "{begin}");
-        }
+impl Inspection {
+    pub(super) fn new(stream: DevicePointer, stream_bytes: u64, info: DevicePointer) -> Inspection {
+        Inspection { stream: stream as *const u8, stream_bytes, info: info as *mut factz_info }
     }
 }

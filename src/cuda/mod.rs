@@ -8,15 +8,28 @@
 #![cfg_attr(not(feature = "cuda"), allow(dead_code))]
 
 mod analysis;
+mod constants;
 #[cfg(feature = "cuda")]
 mod driver;
 #[cfg(not(feature = "cuda"))]
 #[path = "no_driver.rs"]
 mod driver;
+#[cfg(test)]
+mod generated;
 mod kernel_args;
 mod pointers;
 mod schedule;
 pub mod workspace;
+
+/// Stand for the structs of the interface that kernels write: src/capi says what is in them.
+#[allow(non_camel_case_types)]
+mod results {
+    pub enum factz_report {}
+    pub enum factz_info {}
+    pub enum factz_comparison {}
+    pub enum factz_range {}
+    pub enum factz_critical_point {}
+}
 
 pub use analysis::{
     compare_device, critical_points_device, inspect_device, range_device, ComparedFields, PointBuffers,

@@ -1,9 +1,9 @@
 //! The fixed sequences of kernels. What runs depends on the request alone.
 
+use super::constants::*;
 use super::driver::{Function, Module};
 use super::kernel_args::Job;
 use super::{Direction, Stream};
-use crate::cuda::workspace::ANCHOR_CHUNK;
 use crate::error::{Error, Result, Status};
 use crate::request::{Coder, Config, Mode, Predictor, Preserve, Request};
 
@@ -55,7 +55,7 @@ impl Needs {
             coder: config.coder,
             predictor: config.predictor,
             signatures: config.mode == Mode::Speculative && config.preserve != Preserve::None,
-            few_strips: shape.strips() <= MOST_FEW_STRIPS,
+            few_strips: shape.strips() <= MOST_FEW_STRIPS as u64,
             has_fill: config.fill_value.is_some(),
         }
     }
@@ -97,26 +97,17 @@ pub(super) const MANY: u64 = 1056;
 /// multiprocessors: the last one sums all that is before its part.
 const MOST_FIRST_WORDS: u64 = (128 + 52 + 50 * 1020) / 4;
 
-/// Shared memory of the coder's kernels: structs CollectShared, RowCountShared, EncodeShared, RowShared and DecodeShared.
-const COLLECT_BYTES: u32 = 4 * 5352 + 16 * 2 * 352;
-const LORENZO_COUNT_BYTES: u32 = 4 * 4208 + 16 * 32 * 36;
-const fn encode_bytes(groups: u32) -> u32 {
-    4 * 5088 + 512 + groups * (80 + 448 + 768 + 320 + 256 + 8 * 14 * 128)
-}
-const ENCODE_LORENZO_BYTES: u32 = 8 * 3809 + 256 + 20 * 32 * 36;
-const DECODE_GROUPS_BYTES: u32 = 512 + 4 * (2 * 288 + 7 * 128 + 384 + 7 * 128 + 1024 + 16);
-
-/// So many strips are few: each is the work of a block, otherwise of a warp.
-const MOST_FEW_STRIPS: u64 = 4096;
-const FEW_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| s.strips().min(MOST_FEW_STRIPS);
-const MANY_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| s.strips().div_ceil(4).min(8192);
+const FEW_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| s.strips().min(MOST_FEW_STRIPS as u64);
+const MANY_BLOCKS: fn(&Shape, usize) -> u64 =
+    |s, _| s.strips().div_ceil(4).min(MOST_STATISTICS_BLOCKS as u64);
 /// What `tune` asks for and does not use: with it a multiprocessor's memory is divided as for `limits`, whose blocks can
 /// then begin beside it.
 const TUNE_BYTES: u32 = 18000;
 
 /// Entropy coding with so many groups in a block.
-const ENCODE: Stage = with_shared(encode_bytes(4), stage("encode", |s, _| s.tiles.min(264), 640));
-const SMALL_ENCODE: Stage = with_shared(encode_bytes(2), stage("encode", |s, _| s.tiles.min(528), 320));
+const ENCODE: Stage = with_shared(ENCODE_SHARED_BYTES, stage("encode", |s, _| s.tiles.min(264), 640));
+const SMALL_ENCODE: Stage =
+    with_shared(ENCODE_SMALL_SHARED_BYTES, stage("encode", |s, _| s.tiles.min(528), 320));
 
 const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
     Stage { shared_bytes, ..stage }
@@ -158,11 +149,14 @@ pub(super) const COMPRESS: [Stage; 29] = [
     only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(16), 128)),
     only(
         HIERARCHICAL,
-        with_shared(COLLECT_BYTES, stage("collect", |s, _| s.tiles.div_ceil(16).min(396), 512)),
+        with_shared(COUNT_SHARED_BYTES, stage("collect", |s, _| s.tiles.div_ceil(16).min(396), 512)),
     ),
     only(
         LORENZO,
-        with_shared(LORENZO_COUNT_BYTES, stage("lorenzo_count", |s, _| s.tiles.div_ceil(16).min(132), 512)),
+        with_shared(
+            COUNT_LORENZO_SHARED_BYTES,
+            stage("lorenzo_count", |s, _| s.tiles.div_ceil(16).min(132), 512),
+        ),
     ),
     only(ANS, stage("tables", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
     only(HUFFMAN, stage("make_codes", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
@@ -170,11 +164,14 @@ pub(super) const COMPRESS: [Stage; 29] = [
     only(HUFFMAN_HIERARCHICAL, Stage { name: "encode_huffman", small: Some(&SMALL_ENCODE), ..ENCODE }),
     only(
         ANS_LORENZO,
-        with_shared(ENCODE_LORENZO_BYTES, stage("encode_lorenzo", |s, _| s.tiles.min(264), 640)),
+        with_shared(ENCODE_LORENZO_SHARED_BYTES, stage("encode_lorenzo", |s, _| s.tiles.min(264), 640)),
     ),
     only(
         HUFFMAN_LORENZO,
-        with_shared(ENCODE_LORENZO_BYTES, stage("encode_lorenzo_huffman", |s, _| s.tiles.min(264), 640)),
+        with_shared(
+            ENCODE_LORENZO_SHARED_BYTES,
+            stage("encode_lorenzo_huffman", |s, _| s.tiles.min(264), 640),
+        ),
     ),
     stage("gather", |s, _| s.tiles.min(384), 512),
 ];
@@ -187,13 +184,10 @@ pub(super) const DECOMPRESS: [Stage; 11] = [
     on_time(stage("begin", |_, _| 3, 256)),
     stage("open", |s, _| 51 + (s.tiles + MOST_FIRST_WORDS).div_ceil(2048).min(81), 1024),
     stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528), 256),
-    with_shared(
-        32 * (4 * 256 + 256) + 272 + DECODE_GROUPS_BYTES,
-        stage("decode", |s, _| s.tiles.min(528), 256),
-    ),
-    with_shared(16 + DECODE_GROUPS_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
+    with_shared(DECODE_RANS_SHARED_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
+    with_shared(DECODE_HUFFMAN_SHARED_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
     only(LORENZO, LORENZO_RESTORE),
-    stage("anchor_values", |s, _| s.tiles.div_ceil(ANCHOR_CHUNK) + 1, 256),
+    stage("anchor_values", |s, _| s.tiles.div_ceil(ANCHOR_CHUNK as u64) + 1, 256),
     only(HIERARCHICAL, stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64)),
     // Mostly without work.
     only(LORENZO, stage("restore_others", |s, _| s.tiles.div_ceil(2).min(MANY), 64)),
@@ -344,31 +338,6 @@ mod tests {
         assert_eq!(COMPRESS[0].function(0), "factz_few_statistics_f32");
         assert_eq!(COMPRESS[9].function(1), "factz_plain_f64");
         assert_eq!(DECOMPRESS[10].function(0), "factz_lorenzo_restore_f32");
-    }
-
-    /// What the kernels of the front end take for granted of their blocks.
-    #[test]
-    fn blocks_of_the_front_end() {
-        let source = include_str!("../../kernels/compress/front.cuh");
-        let value = |name: &str| -> u64 {
-            let begin = format!("{name} = ");
-            let at = source.find(&begin).unwrap_or_else(|| panic!("{name}")) + begin.len();
-            let digits: String = source[at..].chars().take_while(char::is_ascii_digit).collect();
-            digits.parse().unwrap()
-        };
-        let stage = |name: &str| COMPRESS.iter().find(|stage| stage.name == name).unwrap();
-        let threads = |name: &str| stage(name).threads.map(u64::from);
-        assert_eq!(threads("sort"), [32 * value("SORT_WARPS"); 2]);
-        assert_eq!(threads("statistics"), [32 * value("STATISTICS_WARPS"); 2]);
-        assert_eq!(threads("few_statistics"), [32 * value("STRIP_PARTS"); 2]);
-        assert_eq!(MOST_FEW_STRIPS, value("FEW_STRIPS"));
-        let large = shape(1 << 18, 1 << 18);
-        assert_eq!(
-            stage("sort").grid(&large, 0).unwrap() as u64,
-            1 + large.tiles / (32 * value("SORT_WARPS"))
-        );
-        assert_eq!(stage("statistics").grid(&large, 0).unwrap() as u64, value("MOST_STATISTICS_BLOCKS"));
-        assert_eq!(stage("few_statistics").grid(&shape(1000, 33), 0).unwrap(), 16);
     }
 
     #[test]

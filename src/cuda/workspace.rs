@@ -1,36 +1,27 @@
 //! Sizes and places of everything in the workspace of a device call, from the request alone: no data, no
 //! device. Nothing else carves memory.
 
+use super::constants::*;
 use crate::analysis::BAND;
 use crate::entropy::huffman::MAX_LENGTH;
 use crate::entropy::rans::SCALE_BITS;
-use crate::entropy::tables::MASK_BYTE;
 use crate::error::{Error, Result, Status};
 use crate::grid::tiles::TILE_VERTICES;
 use crate::request::{Dtype, Predictor, Request};
-use crate::stream::sections::{DIRECTORY_BYTES, TABLES};
+use crate::stream::sections::TABLES;
 
 /// Alignment of the workspace and of each part of it: that of cudaMalloc.
 pub const ALIGNMENT: u64 = 256;
 
-/// Results of reductions and the state of the call (kernels/device/kernel_args.cuh).
-pub const CONTROL_BYTES: u64 = 16384;
-pub const NEARNESS_BYTES: u64 = 48;
 /// Symbols in a frequency table.
 const SYMBOLS: u64 = 256;
-/// Entries of the tables that code: those of modes and classes have fewer symbols, and there is one more.
-const CODE_ENTRIES: u64 = MASK_BYTE as u64 * 128 + (TABLES - MASK_BYTE) as u64 * SYMBOLS + 1;
 /// Places in a decoding table where the search for a slot begins.
 const SLOTS: u64 = 256;
-/// Anchors that a block of decompression sums (kernels/predict/anchor_scan.cuh).
-pub(crate) const ANCHOR_CHUNK: u64 = 512;
-/// The largest table section: the directory and full tables.
-pub const TABLE_SECTION_BYTES: u64 = DIRECTORY_BYTES as u64 + TABLES as u64 * 1020;
 /// Space for the words of one tile before the groups are put together.
 pub const fn tile_word_bytes(dtype: Dtype) -> u64 {
     match dtype {
-        Dtype::F32 => 12544,
-        Dtype::F64 => 20480,
+        Dtype::F32 => TILE_WORD_BYTES_F32,
+        Dtype::F64 => TILE_WORD_BYTES_F64,
     }
 }
 
@@ -54,8 +45,9 @@ const _: () = {
     }
 };
 /// The whole control block, counts and what is carved from the rest are multiples of words.
-const _: () =
-    assert!(CONTROL_BYTES % ALIGNMENT == 0 && NEARNESS_BYTES % 16 == 0 && TABLE_SECTION_BYTES % 4 == 0);
+const _: () = assert!(
+    CONTROL_BYTES % ALIGNMENT == 0 && ORIGIN_DISTANCE_BYTES % 16 == 0 && TABLE_SECTION_BYTES % 4 == 0
+);
 
 /// A part of the workspace; one without bytes is not used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,26 +56,26 @@ pub struct Region {
     pub bytes: u64,
 }
 
-/// Where the parts of a workspace lie. kernels/device/kernel_args.cuh says what is in them.
+/// Where the parts of a workspace lie. kernels/device/workspace.cuh says what is in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Workspace {
     pub control: Region,
-    pub counts: Region,
+    pub symbol_counts: Region,
     pub symbols: Region,
-    pub payload: Region,
-    pub info: Region,
-    pub steps: Region,
+    pub raw_bits: Region,
+    pub tile_headers: Region,
+    pub written_steps: Region,
     pub masks: Region,
-    pub nearness: Region,
+    pub origin_distances: Region,
     pub anchors: Region,
     pub anchor_codes: Region,
-    pub across: Region,
-    pub down: Region,
-    pub tables: Region,
-    pub slots: Region,
-    pub codes: Region,
-    pub table_section: Region,
-    pub words: Region,
+    pub row_lines: Region,
+    pub column_lines: Region,
+    pub coding_tables: Region,
+    pub slot_starts: Region,
+    pub huffman_codes: Region,
+    pub stored_tables: Region,
+    pub tile_words: Region,
     pub group_sizes: Region,
     pub group_offsets: Region,
     pub anchor_scan: Region,
@@ -116,15 +108,15 @@ impl Workspace {
         let mut carver = Carver::default();
         let mut w = Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
-            counts: carver.take(&[TABLES as u64, SYMBOLS, 8])?,
-            payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, payload_bytes])?,
-            nearness: carver.take(&[grid.tiles(), NEARNESS_BYTES])?,
+            symbol_counts: carver.take(&[TABLES as u64, SYMBOLS, 8])?,
+            raw_bits: carver.take(&[grid.tiles(), TILE_VERTICES as u64, payload_bytes])?,
+            origin_distances: carver.take(&[grid.tiles(), ORIGIN_DISTANCE_BYTES])?,
             anchor_codes: carver.take(&[grid.tiles(), 4, 4])?,
-            across: carver.take(&[grid.tiles_y(), grid.nx, pair])?,
-            down: carver.take(&[grid.tiles_x(), grid.ny, pair])?,
-            tables: carver.take(&[CODE_ENTRIES, 8])?,
-            table_section: carver.take(&[TABLE_SECTION_BYTES])?,
-            words: carver.take(&[grid.tiles(), tile_word_bytes(dtype)])?,
+            row_lines: carver.take(&[grid.tiles_y(), grid.nx, pair])?,
+            column_lines: carver.take(&[grid.tiles_x(), grid.ny, pair])?,
+            coding_tables: carver.take(&[CODING_TABLE_BYTES])?,
+            stored_tables: carver.take(&[TABLE_SECTION_BYTES])?,
+            tile_words: carver.take(&[grid.tiles(), tile_word_bytes(dtype)])?,
             // Bits: the anchors that have a code, of all tiles and of those of the first column.
             anchor_scan: match request.config().predictor {
                 Predictor::Hierarchical => {
@@ -143,13 +135,13 @@ impl Workspace {
         let mut w = Workspace {
             control: carver.take(&[CONTROL_BYTES])?,
             // Two components, bit for bit where they are stored.
-            payload: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 2 * dtype.bytes()])?,
-            steps: carver.take(&[grid.tiles(), 4])?,
-            tables: carver.take(&[TABLES as u64, SYMBOLS, 4])?,
-            slots: carver.take(&[TABLES as u64, SLOTS])?,
-            codes: carver.take(&[TABLES as u64, 1 << MAX_LENGTH, 2])?,
+            raw_bits: carver.take(&[grid.tiles(), TILE_VERTICES as u64, 2 * dtype.bytes()])?,
+            written_steps: carver.take(&[grid.tiles(), 4])?,
+            coding_tables: carver.take(&[TABLES as u64, SYMBOLS, 4])?,
+            slot_starts: carver.take(&[TABLES as u64, SLOTS])?,
+            huffman_codes: carver.take(&[TABLES as u64, 1 << MAX_LENGTH, 2])?,
             // Two sums of sixteen bytes and a state for each chunk.
-            anchor_scan: carver.take(&[grid.tiles().div_ceil(ANCHOR_CHUNK), 36])?,
+            anchor_scan: carver.take(&[grid.tiles().div_ceil(ANCHOR_CHUNK as u64), 36])?,
             ..Default::default()
         };
         w.common(request, carver)
@@ -159,7 +151,7 @@ impl Workspace {
     fn common(&mut self, request: &Request, mut carver: Carver) -> Result<Self> {
         let (tiles, pair) = (request.grid().tiles(), 2 * request.config().dtype.bytes());
         self.symbols = carver.take(&[tiles, TILE_VERTICES as u64])?;
-        self.info = carver.take(&[tiles, 4])?;
+        self.tile_headers = carver.take(&[tiles, 4])?;
         self.masks = carver.take(&[tiles, 2, 32, 4])?;
         self.anchors = carver.take(&[tiles, pair])?;
         self.group_sizes = carver.take(&[tiles, 8])?;
@@ -169,7 +161,7 @@ impl Workspace {
     }
 }
 
-/// Where the parts of the workspace of an analysis lie. kernels/device/kernel_args.cuh says what is in them.
+/// Where the parts of the workspace of an analysis lie. kernels/device/workspace.cuh says what is in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnalysisWorkspace {
     pub counts: Region,
@@ -180,12 +172,8 @@ pub struct AnalysisWorkspace {
     pub bytes: u64,
 }
 
-/// Counts of a comparison or a range.
-pub const ANALYSIS_COUNT_BYTES: u64 = 256;
-/// Segments of rows whose critical points are counted together (kernels/analysis/critical_points.cuh).
-pub(crate) const POINT_PART: u64 = 32;
 /// Sums and extremes of a part of a comparison.
-const PART_BYTES: u64 = 4 * 8;
+const PART_BYTES: u64 = PART as u64 * 8;
 
 impl AnalysisWorkspace {
     /// Columns of a warp, whose lanes read 16 bytes each.
@@ -262,8 +250,6 @@ mod tests {
     use super::*;
     use crate::request::{BoundKind, Config};
 
-    const HEADER: &str = include_str!("../../kernels/device/kernel_args.cuh");
-
     fn request(nx: u64, ny: u64, dtype: Dtype) -> Request {
         Request::new(Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) }).unwrap()
     }
@@ -271,22 +257,22 @@ mod tests {
     fn regions(w: &Workspace) -> [Region; 20] {
         [
             w.control,
-            w.counts,
+            w.symbol_counts,
             w.symbols,
-            w.payload,
-            w.info,
-            w.steps,
+            w.raw_bits,
+            w.tile_headers,
+            w.written_steps,
             w.masks,
-            w.nearness,
+            w.origin_distances,
             w.anchors,
             w.anchor_codes,
-            w.across,
-            w.down,
-            w.tables,
-            w.slots,
-            w.codes,
-            w.table_section,
-            w.words,
+            w.row_lines,
+            w.column_lines,
+            w.coding_tables,
+            w.slot_starts,
+            w.huffman_codes,
+            w.stored_tables,
+            w.tile_words,
             w.group_sizes,
             w.group_offsets,
             w.anchor_scan,
@@ -351,29 +337,5 @@ mod tests {
                 assert!(compare.parts.offset >= compare.counts.bytes && compare.bytes % ALIGNMENT == 0);
             }
         }
-    }
-
-    /// The number in `constexpr u64 NAME = product + product;`.
-    fn constant(name: &str) -> u64 {
-        let begin = format!("constexpr u64 {name} = ");
-        let line = HEADER.lines().find(|l| l.starts_with(&begin)).unwrap_or_else(|| panic!("{name}"));
-        let value = line[begin.len()..].split(';').next().unwrap();
-        let product = |p: &str| p.split('*').map(|f| f.trim().parse::<u64>().unwrap()).product::<u64>();
-        value.split('+').map(product).sum()
-    }
-
-    #[test]
-    fn the_kernels_have_the_same_constants() {
-        assert_eq!(constant("CONTROL_BYTES"), CONTROL_BYTES);
-        assert_eq!(constant("NEARNESS_BYTES"), NEARNESS_BYTES);
-        assert_eq!(constant("TABLE_SECTION_BYTES"), TABLE_SECTION_BYTES);
-        assert_eq!(constant("TILE_WORD_BYTES_F32"), tile_word_bytes(Dtype::F32));
-        assert_eq!(constant("TILE_WORD_BYTES_F64"), tile_word_bytes(Dtype::F64));
-        assert_eq!(TABLES, 50);
-        let scan = include_str!("../../kernels/predict/anchor_scan.cuh");
-        assert!(scan.contains(&format!("static_assert(ANCHOR_CHUNK == {ANCHOR_CHUNK},")));
-        assert_eq!(constant("ANALYSIS_ROWS"), BAND);
-        assert_eq!(constant("MAX_GROUP_TILES"), crate::stream::sections::MAX_GROUP_TILES);
-        assert_eq!(constant("ANALYSIS_COUNT_BYTES"), ANALYSIS_COUNT_BYTES);
     }
 }

@@ -303,7 +303,8 @@ mod tests {
         for least in [1, 2, 25, 127, 128] {
             for first in 0..=255u8 {
                 let symbols: [u8; LANES] = std::array::from_fn(|lane| first.wrapping_mul(1 + lane as u8));
-                let lanes = (0..LANES).filter(|&lane| symbols[lane] >= least).map(|lane| 1 << lane).sum();
+                let lanes: u32 =
+                    (0..LANES).filter(|&lane| symbols[lane] >= least).map(|lane| 1 << lane).sum();
                 assert_eq!(lanes_above(&symbols, least), lanes, "{least} {first}");
             }
         }

@@ -9,7 +9,7 @@
 //   emulator analyze ORDER DTYPE NX NY COLUMNS ROWS BOUND_KIND BOUND HAS_FILL FILL DX DY
 //            U V OTHER_U OTHER_V FIRST PITCH RESULTS
 //
-// Numbers are those of kernels/device/kernel_args.cuh. FIRST is the element of U and V that is the first
+// Numbers are those of kernels/device/shared.cuh. FIRST is the element of U and V that is the first
 // vertex, FILL the bits of the fill value or "-". Prints the status, and for a compression the counts of
 // the report. RESULTS are the comparison, the range, and the number of critical points with the points.
 // look_back lets chunks of anchors look back over chunks that are partly done, as on a device, where
@@ -234,29 +234,29 @@ void carve(Job& job, bool compress) {
     const uint64_t tiles = job.tiles(), pair = job.dtype ? 16 : 8;
     job.control = fenced_as<u8>(CONTROL_BYTES);
     job.symbols = fenced_as<u8>(tiles * TILE_VERTICES);
-    job.info = fenced_as<u32>(tiles * 4);
+    job.tile_headers = fenced_as<u32>(tiles * 4);
     job.masks = fenced_as<u32>(tiles * 2 * 32 * 4);
     job.anchors = fenced_as<u8>(tiles * pair);
     job.group_sizes = fenced_as<u64>(tiles * 8);
     job.group_offsets = fenced_as<u64>(tiles * 8);
     if (compress) {
-        job.tables = fenced_as<u32>((uint64_t)CODE_ENTRIES * 8);
-        job.counts = fenced_as<u64>((uint64_t)TABLES * ALPHABET * 8);
-        job.payload = fenced_as<u8>(tiles * TILE_VERTICES * (job.predictor == PREDICTOR_LORENZO ? pair : 8));
-        job.nearness = fenced_as<u8>(tiles * NEARNESS_BYTES);
+        job.coding_tables = fenced_as<u32>(CODING_TABLE_BYTES);
+        job.symbol_counts = fenced_as<u64>((uint64_t)TABLES * ALPHABET * 8);
+        job.raw_bits = fenced_as<u8>(tiles * TILE_VERTICES * (job.predictor == PREDICTOR_LORENZO ? pair : 8));
+        job.origin_distances = fenced_as<u8>(tiles * ORIGIN_DISTANCE_BYTES);
         job.anchor_codes = fenced_as<i32>(tiles * 16);
-        job.across = fenced_as<u8>(job.tiles_y * job.nx * pair);
-        job.down = fenced_as<u8>(job.tiles_x * job.ny * pair);
-        job.table_section = fenced_as<u8>(TABLE_SECTION_BYTES);
+        job.row_lines = fenced_as<u8>(job.tiles_y * job.nx * pair);
+        job.column_lines = fenced_as<u8>(job.tiles_x * job.ny * pair);
+        job.stored_tables = fenced_as<u8>(TABLE_SECTION_BYTES);
         if (job.predictor == PREDICTOR_HIERARCHICAL)
             job.anchor_scan = fenced_as<u32>(4 * (tree_words(tiles) + tree_words(job.tiles_y)));
-        job.words = fenced_as<u8>(tiles * (job.dtype ? TILE_WORD_BYTES_F64 : TILE_WORD_BYTES_F32));
+        job.tile_words = fenced_as<u8>(tiles * (job.dtype ? TILE_WORD_BYTES_F64 : TILE_WORD_BYTES_F32));
     } else {
-        job.tables = fenced_as<u32>((uint64_t)TABLES * ALPHABET * 4);
-        job.payload = fenced_as<u8>(tiles * TILE_VERTICES * pair);
-        job.steps = fenced_as<u32>(tiles * 4);
-        job.slots = fenced_as<u8>((uint64_t)TABLES * ALPHABET);
-        job.codes = fenced_as<u8>((uint64_t)TABLES * 2048 * 2);
+        job.coding_tables = fenced_as<u32>((uint64_t)TABLES * ALPHABET * 4);
+        job.raw_bits = fenced_as<u8>(tiles * TILE_VERTICES * pair);
+        job.written_steps = fenced_as<u32>(tiles * 4);
+        job.slot_starts = fenced_as<u8>((uint64_t)TABLES * ALPHABET);
+        job.huffman_codes = fenced_as<u16>((uint64_t)TABLES * 2048 * 2);
         job.anchor_scan = fenced_as<u32>((tiles + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK * 36);
     }
 }
@@ -409,7 +409,7 @@ void analyze(Analysis& job, uint32_t dtype, const char* results) {
     job.count = fenced_as<u64>(8);
     const uint64_t segments = job.ny * ((job.nx + strip - 1) / strip);
     job.point_parts =
-        fenced_as<u64>(((segments + analysis::POINT_PART - 1) / analysis::POINT_PART + 1) * 8, true);
+        fenced_as<u64>(((segments + POINT_PART - 1) / POINT_PART + 1) * 8, true);
     job.segments = fenced_as<u16>(segments * 2);
     RUN_ANALYSIS(find_points, FEW, 256);
     RUN_ANALYSIS(place_points, 1, 1024);
