@@ -3,9 +3,9 @@
 
     format_decoder.py STREAM OUTPUT [STREAM OUTPUT]...
 
-Each OUTPUT gets the values of u, row by row, then those of v, in the stream's element type.
-Section numbers in the comments are those of FORMAT.md. Needs numpy, for arithmetic that rounds
-to the element type after every operation.
+Each OUTPUT gets the values of u, row by row, then those of v, in the stream's element type. The section
+numbers are those of FORMAT.md. Needs numpy, for arithmetic that rounds to the element type after every
+operation.
 """
 
 import struct
@@ -17,13 +17,9 @@ except ImportError:
     sys.exit("format_decoder.py needs numpy: install it with 'python3 -m pip install numpy' "
              "(or name an interpreter that has it in FACTZ_PYTHON)")
 
+# Section 1: conventions ---------------------------------------------------------------------------
+
 U32 = 0xFFFFFFFF
-LOW = 65536
-ESCAPE = 255
-STORED = 179
-TILE = 32
-BLOCKS = [(0, 64), (64, 256), (256, 1024)]
-NONE, ALL, SOME = 0, 1, 2
 
 
 class Corrupt(Exception):
@@ -35,59 +31,56 @@ def require(condition, message):
         raise Corrupt(message)
 
 
-# Section 2 ---------------------------------------------------------------------------------------
+def ceil_div(a, b):
+    return -(-a // b)
+
+
+def wrap(z):
+    """As a 32-bit integer."""
+    return (z + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+# Section 2: container -----------------------------------------------------------------------------
+
+HEADER_BYTES, DIRECTORY_BYTES, TABLES = 128, 52, 50
 
 
 class Header:
+    """Section 2.1."""
+
     def __init__(self, data):
-        require(len(data) >= 128, "shorter than a header")
-        (magic, self.version, header_bytes, self.checksum, self.dtype, self.mode, self.coder, self.predictor,
-         self.preserve, self.bound_kind, self.content, reserved, self.taper) = struct.unpack_from(
-            "<4sHHI9B", data, 0)
-        self.kernels = list(data[21:26])
+        require(len(data) >= HEADER_BYTES, "shorter than a header")
+        (magic, version, header_bytes, self.checksum, dtype, mode, self.coder, self.predictor, preserve,
+         bound_kind, self.content, reserved, self.level_bound_scaling) = struct.unpack_from("<4sHHI9B", data, 0)
+        self.interpolants = list(data[21:26])
         components, self.has_fill = data[26], data[27]
-        (self.table_bytes, self.nx, self.ny, nz, self.bound, self.absolute_bound, self.quantum, self.dx,
-         self.dy, fill_u, fill_v, self.stream_bytes, self.groups) = struct.unpack_from("<I3Q5d4Q", data, 28)
+        (self.table_bytes, self.nx, self.ny, nz, bound, absolute_bound, self.half_bin_width, dx, dy, fill_u,
+         fill_v, self.stream_bytes, self.groups) = struct.unpack_from("<I3Q5d4Q", data, 28)
         self.fill = [fill_u, fill_v]
         require(magic == b"FCTZ", "no factz stream")
-        require(self.version == 1, f"format version {self.version}, this decoder reads version 1")
-        require(header_bytes == 128, "header_bytes")
-        require(self.dtype < 2 and self.mode < 2 and self.coder < 2 and self.predictor < 2, "header choice")
-        require(self.preserve < 3 and self.bound_kind < 2 and self.content < 2, "header choice")
-        require(reserved == 0 and self.taper < 2 and max(self.kernels) < 6, "header choice")
-        require(components == 2 and nz == 1, "reserved field")
-        require(self.has_fill < 2, "header choice")
+        require(version == 1, f"format version {version}, this decoder reads version 1")
+        require(header_bytes == HEADER_BYTES, "header_bytes")
+        for value, choices in ((dtype, 2), (mode, 2), (self.coder, 2), (self.predictor, 2), (preserve, 3),
+                               (bound_kind, 2), (self.content, 2), (reserved, 1), (self.has_fill, 2),
+                               (self.level_bound_scaling, 2), (max(self.interpolants), 6)):
+            require(value < choices, "a choice of the header")
+        require(components == 2 and nz == 1, "components or axes")
         require(self.nx >= 1 and self.ny >= 1 and self.nx * self.ny <= 1 << 48, "grid size")
-        for x in (self.bound, self.absolute_bound, self.quantum, self.dx, self.dy):
+        for x in (bound, absolute_bound, self.half_bin_width, dx, dy):
             require(np.isfinite(x) and x >= 0, "bound or spacing")
-        require(self.stream_bytes % 4 == 0 and 128 <= self.stream_bytes <= len(data), "stream_bytes")
-        self.real = [np.float32, np.float64][self.dtype]
-        self.bits = ["<u4", "<u8"][self.dtype]
-        self.element_bytes = [4, 8][self.dtype]
-        self.tiles_x = -(-self.nx // TILE)
-        self.tiles = self.tiles_x * -(-self.ny // TILE)
-        require(self.groups == 0 if self.content else -(-self.tiles // 256) <= self.groups <= self.tiles, "groups")
-
-
-# Section 12 --------------------------------------------------------------------------------------
-
-
-def checksum(data):
-    total = 0
-    for k, (word,) in enumerate(struct.iter_unpack("<I", data)):
-        x = 0 if k == 2 else word
-        x = (x + k * 0x9E3779B9) & U32
-        x = ((x ^ x >> 16) * 0x85EBCA6B) & U32
-        x = ((x ^ x >> 13) * 0xC2B2AE35) & U32
-        total = (total + (x ^ x >> 16)) & U32
-    return total
-
-
-# Section 4 ---------------------------------------------------------------------------------------
+        require(self.stream_bytes % 4 == 0, "stream_bytes")
+        require(HEADER_BYTES <= self.stream_bytes <= len(data), "stream_bytes")
+        self.real = [np.float32, np.float64][dtype]
+        self.bits = ["<u4", "<u8"][dtype]
+        self.element_bytes = [4, 8][dtype]
+        self.tiles_x = ceil_div(self.nx, TILE)
+        self.tiles = self.tiles_x * ceil_div(self.ny, TILE)
+        fewest = ceil_div(self.tiles, 256)
+        require(self.groups == 0 if self.content else fewest <= self.groups <= self.tiles, "groups")
 
 
 def read_entries(data, read):
-    """The entries of a stored table, as read(take, symbol); take(n) gives the next n bits."""
+    """Section 2.3: calls read(take, symbol) for each entry of a stored table; take(n) gives the next n bits."""
     number, at = int.from_bytes(data, "little"), 0
 
     def take(n):
@@ -106,8 +99,46 @@ def read_entries(data, read):
         read(take, symbol)
 
 
+def sections(header, data):
+    """Sections 2.3 and 2.4: the stored tables, and the tiles and bytes of each group."""
+    least = HEADER_BYTES + max(header.table_bytes, DIRECTORY_BYTES) + 132 * header.groups
+    require(len(data) >= least, "stream_bytes")
+    at, tables, groups, tiles = HEADER_BYTES + DIRECTORY_BYTES, [], [], 0
+    for size in data[HEADER_BYTES:HEADER_BYTES + TABLES]:
+        tables.append(data[at:at + 4 * size])
+        at += 4 * size
+    require(at == HEADER_BYTES + header.table_bytes, "table_bytes")
+    words = struct.unpack_from(f"<{header.groups}I", data, at)
+    at += 4 * header.groups
+    for word in words:
+        size, count = word & 0xFFFFFF, (word >> 24) + 1
+        require(at + size <= len(data) and tiles + count <= header.tiles, "a group word")
+        groups.append((range(tiles, tiles + count), data[at:at + size]))
+        at, tiles = at + size, tiles + count
+    require(at == len(data) and tiles == header.tiles, "the groups do not add up")
+    return tables, groups
+
+
+def checksum(data):
+    """Section 2.5."""
+    total = 0
+    for k, (word,) in enumerate(struct.iter_unpack("<I", data)):
+        x = 0 if k == 2 else word
+        x = (x + k * 0x9E3779B9) & U32
+        x = ((x ^ x >> 16) * 0x85EBCA6B) & U32
+        x = ((x ^ x >> 13) * 0xC2B2AE35) & U32
+        total = (total + (x ^ x >> 16)) & U32
+    return total
+
+
+# Section 3: entropy coding ------------------------------------------------------------------------
+
+LOW = 65536
+ESCAPE = 255
+
+
 class Frequencies:
-    """Frequencies, first slots, and the symbol of every slot."""
+    """A table of rANS: frequencies, first slots, and the symbol of every slot."""
 
     def __init__(self, data):
         self.frequency = [0] * 256
@@ -118,23 +149,21 @@ class Frequencies:
         for symbol, frequency in enumerate(self.frequency):
             self.start[symbol] = len(self.slots)
             self.slots += [symbol] * frequency
+        self.empty = not self.slots
 
     def read(self, take, symbol):
         m = take(4)
         self.frequency[symbol] = 1 << m | take(m)
 
-    def empty(self):
-        return not self.slots
-
     def next(self, x):
-        """The symbol of a state, and the state behind it."""
+        """The symbol of a state, and the next state."""
         slot = x & 4095
         s = self.slots[slot]
         return s, (self.frequency[s] * (x >> 12) + slot - self.start[s]) & U32
 
 
 class Lengths:
-    """Canonical codes: a dictionary from (length, code) to symbol."""
+    """A table of canonical Huffman codes: a dictionary from (length, code) to symbol."""
 
     def __init__(self, data):
         self.length, self.symbols = {}, {}
@@ -146,13 +175,11 @@ class Lengths:
             code <<= n - before
             self.symbols[n, code] = symbol
             code, before = code + 1, n
+        self.empty = not self.length
 
     def read(self, take, symbol):
         self.length[symbol] = take(4)
         require(self.length[symbol] <= 11, "a code of more than 11 bits")
-
-    def empty(self):
-        return not self.length
 
     def next(self, x):
         code, n = 0, 0
@@ -161,47 +188,32 @@ class Lengths:
         return self.symbols[n, code], x >> n
 
 
-# By coder: the kind of tables.
-CODERS = [Frequencies, Lengths]
+class Lanes:
+    """Sections 3.1 and 3.2: the states and words of a group."""
 
-
-def table_of(position, class_):
-    if position == 0:
-        return 19
-    if position < 4:
-        return 20
-    if position < 16:
-        return 21
-    return (21 if position < 64 else 28 if position < 256 else 35) + class_
-
-
-# Section 5 ---------------------------------------------------------------------------------------
-
-
-class Coder:
     def __init__(self, data):
         require(len(data) >= 128 and len(data) % 4 == 0, "size of a group")
         self.states = list(struct.unpack_from("<32I", data, 0))
-        require(min(self.states) >= 65536, "a state below 65536")
+        require(min(self.states) >= LOW, "a state below 65536")
         self.words = struct.unpack_from(f"<{len(data) // 2 - 64}H", data, 128)
         self.next = 0
 
-    def refill(self, x):
+    def refill(self, lane, x):
         if x < LOW:
             x = x << 16 | (self.words[self.next] if self.next < len(self.words) else 0)
             self.next += 1
-        return x
+        self.states[lane] = x
 
     def symbol(self, lane, table):
-        if table.empty():
+        if table.empty:
             return 0
         s, x = table.next(self.states[lane])
-        self.states[lane] = self.refill(x)
+        self.refill(lane, x)
         return s
 
     def raw(self, lane, n):
         x = self.states[lane]
-        self.states[lane] = self.refill(x >> n)
+        self.refill(lane, x >> n)
         return x & ((1 << n) - 1)
 
     def step(self, active, table):
@@ -212,15 +224,180 @@ class Coder:
                 s[i] = self.raw(i, 8)
         return s
 
+    def raw_values(self, bits):
+        """Raw values by lane, in pieces of 16 bits."""
+        values, done = {i: 0 for i in bits}, 0
+        while any(n > done for n in bits.values()):
+            for i in sorted(bits):
+                if bits[i] > done:
+                    values[i] |= self.raw(i, min(16, bits[i] - done)) << done
+            done += 16
+        return values
+
+    def runs(self, tables):
+        """Section 3.4: the runs in some lanes, by their tables."""
+        runs = self.step(sorted(tables), lambda i: tables[i])
+        for i in sorted(runs):
+            require(runs[i] < 28, "symbol of a run")
+            if runs[i] >= 16:
+                n = runs[i] // 2 - 5
+                runs[i] = (2 + runs[i] % 2) << n | self.raw(i, n)
+        return runs
+
     def finish(self):
         require(all(x == LOW for x in self.states), "a lane does not end in its first state")
-        require(-(-self.next // 2) * 2 == len(self.words), "a group is not used up")
+        require(ceil_div(self.next, 2) * 2 == len(self.words), "a group is not used up")
 
 
-# Sections 6, 7 and 7a ----------------------------------------------------------------------------
+class Group:
+    """Sections 3.3 to 3.7: the tiles of a group."""
+
+    def __init__(self, header, tables, numbers, data):
+        self.header, self.tables, self.lanes = header, tables, Lanes(data)
+        self.tiles = [Tile(header, k) for k in numbers]
+        for first in range(0, len(self.tiles), 32):
+            self.read_batch(self.tiles[first:first + 32])
+        self.lanes.finish()
+
+    def table(self, number):
+        return lambda _: self.tables[number]
+
+    def read_batch(self, batch):
+        for i, state in self.lanes.step(range(len(batch)), self.table(0)).items():
+            require(state < [9, 72][self.header.predictor], "mask state")
+            batch[i].bound_shift, state = divmod(state, 9)
+            batch[i].covered = list(divmod(state, 3))
+        coded = [i for i, tile in enumerate(batch) if ALL not in batch[i].covered]
+        if self.header.predictor == LORENZO:
+            for i, activity in self.lanes.step(coded, self.table(1)).items():
+                require(activity <= 8, "activity")
+                batch[i].activities = [activity]
+        else:
+            self.read_activities(batch, coded)
+        self.read_masks(batch)
+        if self.header.predictor == LORENZO:
+            for i in coded:
+                self.read_rows(batch[i])
+        else:
+            self.read_lists([batch[i] for i in coded])
+
+    def read_activities(self, batch, coded):
+        for block, first in enumerate((1, 2, 10)):
+            def table(i):
+                return self.tables[first + (batch[i].activities[block - 1] if block else 0)]
+            for i, activity in self.lanes.step(coded, table).items():
+                require(activity <= 7, "activity")
+                batch[i].activities[block] = activity
+        for block in range(3):
+            for i in coded:
+                activity = batch[i].activities[block]
+                n = activity + (-1, 0, 2)[block]
+                if 1 <= activity <= 6 and n > 0:
+                    batch[i].entries[block] = self.lanes.raw(i, n)
+
+    def read_masks(self, batch):
+        """Section 3.5."""
+        counts = {}
+        for plane in (0, 1):
+            for i, tile in enumerate(batch):
+                if tile.covered[plane] == SOME:
+                    counts[i, plane] = self.lanes.raw(i, 8)
+        sequence = [(i, plane, k) for i, plane in sorted(counts) for k in range(counts[i, plane])]
+        coded_bytes = {key: {} for key in counts}
+        number = 0
+        for at in range(0, len(sequence), 32):
+            chunk = sequence[at:at + 32]
+            runs = self.lanes.runs({lane: self.tables[49] for lane in range(len(chunk))})
+            step = self.lanes.step(range(len(chunk)), self.table(18))
+            for lane, (i, plane, k) in enumerate(chunk):
+                number = runs[lane] if k == 0 else number + 1 + runs[lane]
+                inside = number < 32 * batch[i].columns and number % 32 < batch[i].height
+                require(inside, "a mask byte outside the tile")
+                coded_bytes[i, plane][number] = step[lane]
+        for i, tile in enumerate(batch):
+            tile.masks = [tile.mask(plane, coded_bytes.get((i, plane))) for plane in (0, 1)]
+
+    def read_symbols(self, vertices):
+        """A step: a dictionary from lane to tile, position and table; then the raw values."""
+        step = self.lanes.step(sorted(vertices), lambda i: self.tables[vertices[i][2]])
+        bits = {}
+        for i, (tile, position, _) in vertices.items():
+            tile.symbols[position] = min(step[i], STORED)
+            coarse = tile.lorenzo or position == 0
+            bits[i] = raw_bits(tile.symbols[position], coarse, self.header.element_bytes)
+            require(not tile.lorenzo or bits[i] <= 16 * self.header.element_bytes, "too many raw bits")
+        for i, value in self.lanes.raw_values(bits).items():
+            tile, position, _ = vertices[i]
+            tile.raw[position] = value
+
+    def read_lists(self, tiles):
+        """Section 3.6."""
+        sequence = []
+        for tile in tiles:
+            for activity, positions, entries in tile.lists():
+                sequence += [(tile, activity, positions, entries is not None, k)
+                             for k in range(len(positions) if entries is None else entries)]
+        position = 0
+        for at in range(0, len(sequence), 32):
+            chunk = dict(enumerate(sequence[at:at + 32]))
+            runs = self.lanes.runs({lane: self.tables[42 + activity]
+                                    for lane, (_, activity, _, sparse, _) in chunk.items() if sparse})
+            vertices = {}
+            for lane, (tile, activity, positions, sparse, k) in chunk.items():
+                position = positions[0] - 1 if k == 0 else position
+                position += 1 + (runs[lane] if sparse else 0)
+                require(position in positions, "a position outside its list")
+                if tile.active(position):
+                    vertices[lane] = (tile, position, table_of(position, activity))
+                else:
+                    require(not sparse, "an entry that is not active")
+            self.read_symbols(vertices)
+
+    def read_rows(self, tile):
+        """Section 3.7."""
+        activity = tile.activities[0]
+        if activity == 0:
+            return
+        rows = [[x for x in range(tile.width) if tile.active(32 * y + x)] for y in range(tile.height)]
+        if activity <= 7:
+            patterns, coded = [[] for _ in rows], range(tile.height)
+            if activity <= 3:
+                some = self.lanes.step(range(ceil_div(tile.height, 8)), self.table(20))
+                coded = [8 * k + i for k, byte in some.items() for i in range(8) if byte >> i & 1]
+                require(all(y < tile.height for y in coded), "a row outside the tile")
+            for k in range(tile.columns):
+                for y, byte in self.lanes.step(coded, self.table(27 + activity)).items():
+                    patterns[y] += [8 * k + i for i in range(8) if byte >> i & 1]
+            for active, columns in zip(rows, patterns):
+                require(set(columns) <= set(active), "a symbol of a vertex that is not active")
+            rows = patterns
+        for j in range(max(len(columns) for columns in rows)):
+            vertices = {}
+            for y, columns in enumerate(rows):
+                if j < len(columns):
+                    position = 32 * y + columns[j]
+                    vertices[y] = (tile, position, 34 + activity if position else 19)
+            self.read_symbols(vertices)
+
+
+def table_of(position, activity):
+    """The table of a position (section 3.3)."""
+    if position < 16:
+        return 19 if position == 0 else 20 if position < 4 else 21
+    return (21 if position < 64 else 28 if position < 256 else 35) + activity
+
+
+# Section 4: tiles ---------------------------------------------------------------------------------
+
+TILE = 32
+BLOCKS = [(0, 64), (64, 256), (256, 1024)]
+ALL, SOME = 1, 2
+LORENZO = 1
+STORED = 179
 
 
 def make_positions():
+    """Section 4.2: the vertices by position."""
     positions = [(0, 0)] * 1024
     for level in range(5):
         s, n = 1 << level, 16 >> level
@@ -243,210 +420,50 @@ class Tile:
         self.last_x = min(TILE, header.nx - 1 - self.x0)
         self.last_y = min(TILE, header.ny - 1 - self.y0)
         self.width, self.height = min(self.last_x + 1, TILE), min(self.last_y + 1, TILE)
-        self.mode = self.tier = 0
-        self.lorenzo = header.predictor == 1
-        # With the Lorenzo predictor: the class of all vertices.
-        self.class_ = 0
-        self.classes = [0, 0, 0]
-        # Entries of the sparse list of each block, and of the lists of the zero and the fill mask.
-        self.entries, self.mask_entries = [0, 0, 0], [0, 0]
-        # By position: symbol and raw value, and by vertex: under the zero or the fill mask.
+        # Bytes of a row of a mask.
+        self.columns = ceil_div(self.width, 8)
+        self.lorenzo = header.predictor == LORENZO
+        # How much the zero and the fill mask cover, and the vertices under them.
+        self.bound_shift, self.covered, self.masks = 0, [0, 0], [set(), set()]
+        # Activities, and entries of the sparse lists, by block.
+        self.activities, self.entries = [0, 0, 0], [0, 0, 0]
+        # Symbols and raw values by position; row by row with the Lorenzo predictor.
         self.symbols, self.raw = [0] * 1024, [0] * 1024
-        self.zero, self.fill = set(), set()
 
-    def has_codes(self):
-        return self.mode // 3 != ALL and self.mode % 3 != ALL
+    def position(self, x, y):
+        return 32 * y + x if self.lorenzo else POSITION_OF[x, y]
+
+    def is_masked(self, x, y):
+        return (x, y) in self.masks[0] or (x, y) in self.masks[1]
 
     def active(self, position):
         x, y = (position % 32, position // 32) if self.lorenzo else POSITIONS[position]
-        return (x < self.width and y < self.height and (x, y) not in self.zero and (x, y) not in self.fill)
+        return x < self.width and y < self.height and not self.is_masked(x, y)
 
-    def states(self):
-        return [self.mode // 3, self.mode % 3]
+    def mask(self, plane, coded_bytes):
+        """The vertices under a mask, from its coded bytes by number."""
+        owned = {(x, y) for y in range(self.height) for x in range(self.width)}
+        if self.covered[plane] != SOME:
+            return owned if self.covered[plane] == ALL else set()
+        mask = set()
+        for b in range(self.columns):
+            bits = 0
+            for y in range(self.height):
+                bits ^= coded_bytes.get(32 * b + y, 0)
+                mask |= {(8 * b + k, y) for k in range(8) if bits >> k & 1}
+        return mask & owned
 
-    def owned(self):
-        return {(x, y) for y in range(self.height) for x in range(self.width)}
-
-    def columns(self):
-        """Bytes of a row of a mask."""
-        return -(-self.width // 8)
-
-    def set_masks(self, byte_of):
-        """The masks: byte_of(plane) gives the bytes of one that covers some vertices, by number."""
-        masks = []
-        for plane, state in enumerate(self.states()):
-            mask = self.owned() if state == ALL else set()
-            if state == SOME:
-                byte = byte_of(plane)
-                for b in range(self.columns()):
-                    bits = 0
-                    for y in range(self.height):
-                        bits ^= byte.get(32 * b + y, 0)
-                        mask |= {(8 * b + k, y) for k in range(8) if bits >> k & 1}
-                mask &= self.owned()
-            masks.append(mask)
-        self.zero, self.fill = masks
-
-    def check_mask_number(self, number):
-        require(number < 32 * self.columns() and number % 32 < self.height, "a mask byte outside the tile")
-
-    def vertex_lists(self):
-        """The lists of the tile: class of the block, positions, and the number of entries if it is sparse."""
-        for k, ((first, end), class_) in enumerate(zip(BLOCKS, self.classes)):
-            if class_ > 0 and k == 0:
-                yield class_, range(0, 16), None
-            if class_ > 0:
-                yield class_, range(max(first, 16), end), None if class_ == 7 else self.entries[k]
-
-
-def raw_values(coder, bits):
-    """Raw bits by lane, in pieces of 16."""
-    raw, piece = {i: 0 for i in bits}, 0
-    while any(n > 16 * piece for n in bits.values()):
-        for i in sorted(bits):
-            if bits[i] > 16 * piece:
-                raw[i] |= coder.raw(i, min(16, bits[i] - 16 * piece)) << 16 * piece
-        piece += 1
-    return raw
-
-
-def read_vertices(coder, tables, vertices, element_bytes):
-    """A step of vertices, as a dictionary from lane to tile, position and table, and their raw bits."""
-    step = coder.step(sorted(vertices), lambda i: tables[vertices[i][2]])
-    bits = {}
-    for i, (tile, p, _) in vertices.items():
-        tile.symbols[p] = min(step[i], STORED)
-        bits[i] = raw_bits(tile.symbols[p], tile.lorenzo or p == 0, element_bytes)
-        require(not tile.lorenzo or bits[i] <= 16 * element_bytes, "too many raw bits")
-    for i, value in raw_values(coder, bits).items():
-        tile, p, _ = vertices[i]
-        tile.raw[p] = value
-
-
-def read_runs(coder, tables):
-    """The runs in some lanes, by their tables."""
-    runs = coder.step(sorted(tables), lambda i: tables[i])
-    for i in sorted(runs):
-        require(runs[i] < 28, "symbol of a run")
-        if runs[i] >= 16:
-            n = runs[i] // 2 - 5
-            runs[i] = (2 + runs[i] % 2) << n | coder.raw(i, n)
-    return runs
-
-
-def read_rows(coder, tables, tile, element_bytes):
-    """Section 7a: lane y is row y of the tile."""
-    if tile.class_ == 0:
-        return
-    rows = [[x for x in range(tile.width) if tile.active(32 * y + x)] for y in range(tile.height)]
-    if tile.class_ <= 7:
-        present = [[] for _ in rows]
-        coded = range(tile.height)
-        if tile.class_ <= 3:
-            some = coder.step(range(-(-tile.height // 8)), lambda _: tables[20])
-            coded = [8 * k + i for k, byte in some.items() for i in range(8) if byte >> i & 1]
-            require(all(y < tile.height for y in coded), "a row that is not there")
-        for k in range(tile.columns()):
-            for y, byte in coder.step(coded, lambda _: tables[27 + tile.class_]).items():
-                present[y] += [8 * k + i for i in range(8) if byte >> i & 1]
-        for active, columns in zip(rows, present):
-            require(set(columns) <= set(active), "a symbol of a vertex that is not active")
-        rows = present
-    for j in range(max(len(columns) for columns in rows)):
-        vertices = {}
-        for y, columns in enumerate(rows):
-            if j < len(columns):
-                position = 32 * y + columns[j]
-                vertices[y] = (tile, position, 34 + tile.class_ if position else 19)
-        read_vertices(coder, tables, vertices, element_bytes)
-
-
-def read_masks(coder, tables, batch):
-    """Masks of a batch: a sequence of entries, 32 of which are coded at a time."""
-    for plane in (0, 1):
-        for i, tile in enumerate(batch):
-            if tile.states()[plane] == SOME:
-                tile.mask_entries[plane] = coder.raw(i, 8)
-    sequence = [(i, plane, k) for i, tile in enumerate(batch) for plane in (0, 1)
-                for k in range(tile.mask_entries[plane])]
-    byte = {(i, plane): {} for i in range(len(batch)) for plane in (0, 1)}
-    number = 0
-    for at in range(0, len(sequence), 32):
-        chunk = sequence[at:at + 32]
-        runs = read_runs(coder, {lane: tables[49] for lane in range(len(chunk))})
-        step = coder.step(range(len(chunk)), lambda _: tables[18])
-        for lane, (i, plane, k) in enumerate(chunk):
-            number = runs[lane] if k == 0 else number + 1 + runs[lane]
-            batch[i].check_mask_number(number)
-            byte[i, plane][number] = step[lane]
-    for i, tile in enumerate(batch):
-        tile.set_masks(lambda plane: byte[i, plane])
-
-
-def read_lists(coder, tables, batch, element_bytes):
-    """Vertices of a batch: another such sequence."""
-    sequence = []
-    for tile in batch:
-        if tile.has_codes():
-            for class_, positions, entries in tile.vertex_lists():
-                sequence += [(tile, class_, positions, entries is not None, k)
-                             for k in range(len(positions) if entries is None else entries)]
-    position = 0
-    for at in range(0, len(sequence), 32):
-        chunk = dict(enumerate(sequence[at:at + 32]))
-        runs = read_runs(coder, {lane: tables[42 + class_] for lane, (_, class_, _, sparse, _) in chunk.items()
-                                 if sparse})
-        vertices = {}
-        for lane, (tile, class_, positions, sparse, k) in chunk.items():
-            position = positions[0] - 1 if k == 0 else position
-            position += 1 + (runs[lane] if sparse else 0)
-            require(position in positions, "a position outside its list")
-            if tile.active(position):
-                vertices[lane] = (tile, position, table_of(position, class_))
-            else:
-                require(not sparse, "an entry that is not active")
-        read_vertices(coder, tables, vertices, element_bytes)
-
-
-def read_group(header, data, numbers, tables):
-    coder, tiles = Coder(data), [Tile(header, k) for k in numbers]
-    for first in range(0, len(tiles), 32):
-        batch = tiles[first:first + 32]
-        for i, mode in coder.step(range(len(batch)), lambda _: tables[0]).items():
-            require(mode < [9, 72][header.predictor], "tile mode")
-            batch[i].tier, batch[i].mode = divmod(mode, 9)
-        coded = [i for i, tile in enumerate(batch) if tile.has_codes()]
-        if header.predictor == 1:
-            for i, class_ in coder.step(coded, lambda _: tables[1]).items():
-                require(class_ <= 8, "class")
-                batch[i].class_ = class_
-            read_masks(coder, tables, batch)
-            for i in coded:
-                read_rows(coder, tables, batch[i], header.element_bytes)
-            continue
-        for block in range(3):
-            context = [lambda i: 1, lambda i: 2 + batch[i].classes[0],
-                       lambda i: 10 + batch[i].classes[1]][block]
-            for i, class_ in coder.step(coded, lambda i: tables[context(i)]).items():
-                require(class_ <= 7, "class")
-                batch[i].classes[block] = class_
-        for block in range(3):
-            for i in coded:
-                class_ = batch[i].classes[block]
-                bits = class_ + (-1, 0, 2)[block]
-                if 1 <= class_ <= 6 and bits > 0:
-                    batch[i].entries[block] = coder.raw(i, bits)
-        read_masks(coder, tables, batch)
-        read_lists(coder, tables, batch, header.element_bytes)
-    coder.finish()
-    return tiles
-
-
-# Section 8 ---------------------------------------------------------------------------------------
+    def lists(self):
+        """Activity of the block, positions, and the number of entries of a sparse list, for each list."""
+        for k, ((first, end), activity) in enumerate(zip(BLOCKS, self.activities)):
+            if activity > 0 and k == 0:
+                yield activity, range(0, 16), None
+            if activity > 0:
+                yield activity, range(max(first, 16), end), None if activity == 7 else self.entries[k]
 
 
 def shape_of(symbol):
-    """Id, kind, and the widths a and b of a symbol other than 179."""
+    """Section 4.5: refinement, kind, and the widths a and b of a symbol other than 179."""
     if symbol < 25:
         return 0, "small", 0, 0
     if symbol < 74:
@@ -456,8 +473,8 @@ def shape_of(symbol):
     if symbol < 115:
         return 1, "pair", (symbol - 99) // 4, (symbol - 99) % 4
     k = symbol - 115
-    id_ = 1 + k // 8
-    return id_, "wide", 31 if k % 8 == 7 else 2 * id_ - 2 + (0, 1, 2, 3, 4, 6, 10)[k % 8], 0
+    refinement = 1 + k // 8
+    return refinement, "wide", 31 if k % 8 == 7 else 2 * refinement - 2 + (0, 1, 2, 3, 4, 6, 10)[k % 8], 0
 
 
 def table_raw_bits(symbol):
@@ -465,10 +482,10 @@ def table_raw_bits(symbol):
     return 2 * a + 2 if kind == "wide" else a + b
 
 
-def raw_bits(symbol, has_digits, element_bytes):
+def raw_bits(symbol, coarse, element_bytes):
     if symbol == STORED:
         return 16 * element_bytes
-    return table_raw_bits(symbol) + (4 * shape_of(symbol)[0] if has_digits else 0)
+    return table_raw_bits(symbol) + (4 * shape_of(symbol)[0] if coarse else 0)
 
 
 def signed(z, a):
@@ -480,50 +497,39 @@ def signed(z, a):
 
 
 def code_of(symbol, raw):
-    """Id and the two integers."""
-    id_, kind, a, b = shape_of(symbol)
+    """The refinement, the two integers, and for coarse codes the refinement bits by component."""
+    refinement, kind, a, b = shape_of(symbol)
     if kind == "small":
         k = 12 if symbol == 0 else symbol - 1 if symbol <= 12 else symbol
-        return id_, [k // 5 - 2, k % 5 - 2]
-    if kind == "pair":
-        return id_, [signed(raw, a), signed(raw >> a, b)]
-    mask = (1 << (a + 1)) - 1
-    return id_, [(raw & mask) - (1 << a), (raw >> (a + 1) & mask) - (1 << a)]
+        q = [k // 5 - 2, k % 5 - 2]
+    elif kind == "pair":
+        q = [signed(raw, a), signed(raw >> a, b)]
+    else:
+        mask = (1 << (a + 1)) - 1
+        q = [(raw & mask) - (1 << a), (raw >> (a + 1) & mask) - (1 << a)]
+    rest, low = raw >> table_raw_bits(symbol), 4 ** refinement - 1
+    return refinement, q, [rest & low, rest >> 2 * refinement & low]
 
 
-# Sections 9 to 11 --------------------------------------------------------------------------------
+def refined(n, refinement, bits):
+    return wrap(n * 4 ** refinement + bits - 4 ** refinement // 2) if refinement > 0 else n
 
 
-def wrap(z):
-    """As 32 bits hold it."""
-    return (z + (1 << 31)) % (1 << 32) - (1 << 31)
+def widths(real, w):
+    """Sections 5.1 and 6.1: the widths of the refinements 0 to 8."""
+    out = []
+    for _ in range(9):
+        out.append(real(w))
+        w *= 0.25
+    return out
 
 
-class Values:
-    """Both components of one field as predictions see them, and the arithmetic on them."""
+class Field:
+    """Both components as predictions see them (section 4.6), and the arithmetic on them."""
 
     def __init__(self, header):
         self.header = header
-        self.real = header.real
-        self.seen = np.zeros((2, header.ny, header.nx), self.real)
-        self.half, self.quarter = self.real(0.5), self.real(0.25)
-        self.width = self.widths()
-
-    def widths(self):
-        alpha, beta = [(1.0, 1.0), (1.5, 3.0)][self.header.taper]
-        factor, width = 1.0, []
-        for _ in range(6):
-            w = (2.0 * self.header.quantum) / min(factor, beta)
-            row = []
-            for _ in range(9):
-                row.append(self.real(w))
-                w *= 0.25
-            width.append(row)
-            factor *= alpha
-        return width
-
-    def value(self, q, id_, level, prediction):
-        return prediction + self.real(q) * self.width[level][id_]
+        self.seen = np.zeros((2, header.ny, header.nx), header.real)
 
     def stored(self, raw):
         bits = 8 * self.header.element_bytes
@@ -531,103 +537,85 @@ class Values:
         return np.array(parts, self.header.bits).view(self.header.bits.replace("u", "f"))
 
     def visible(self, pair):
-        """What predictions see of stored values."""
         bits = (1 << 8 * self.header.element_bytes) - 1
         filled = self.header.has_fill and (pair.view(self.header.bits) == self.header.fill[0] & bits).any()
         return pair if np.isfinite(pair).all() and not filled else [0, 0]
 
-    def set(self, x, y, pair):
-        self.seen[0, y, x], self.seen[1, y, x] = pair
+    def set(self, tile, x, y, pair):
+        self.seen[0, tile.y0 + y, tile.x0 + x], self.seen[1, tile.y0 + y, tile.x0 + x] = pair
+
+    def output(self, tiles):
+        """The bits of all values, with those that predictions did not see."""
+        bits = self.seen.view(self.header.bits).copy()
+        for tile in tiles:
+            for y in range(tile.height):
+                for x in range(tile.width):
+                    at = (slice(None), tile.y0 + y, tile.x0 + x)
+                    position = tile.position(x, y)
+                    if (x, y) in tile.masks[0]:
+                        bits[at] = 0
+                    elif (x, y) in tile.masks[1]:
+                        bits[at] = np.array(self.header.fill, np.uint64)
+                    elif tile.symbols[position] == STORED:
+                        bits[at] = self.stored(tile.raw[position]).view(self.header.bits)
+        return bits.tobytes()
+
+
+# Section 5: the hierarchical predictor ------------------------------------------------------------
+
+
+class Hierarchical(Field):
+    def __init__(self, header):
+        super().__init__(header)
+        real = header.real
+        self.half, self.quarter = real(0.5), real(0.25)
+        alpha, beta = [(1.0, 1.0), (1.5, 3.0)][header.level_bound_scaling]
+        factor, self.width = 1.0, []
+        for _ in range(6):
+            self.width.append(widths(real, 2.0 * header.half_bin_width / min(factor, beta)))
+            factor *= alpha
+
+    def reconstruct(self, tiles):
+        """Section 5.3."""
+        self.anchors(tiles)
+        self.lines(tiles, True)
+        self.lines(tiles, False)
+        for tile in tiles:
+            self.interior(tile)
+
+    def value(self, q, refinement, level, prediction):
+        return prediction + self.header.real(q) * self.width[level][refinement]
+
+    def anchors(self, tiles):
+        """Section 5.2."""
+        first = [0, 0]
+        for tile in tiles:
+            if tile.tx == 0:
+                n = first
+            symbol, raw = tile.symbols[0], tile.raw[0]
+            if tile.is_masked(0, 0):
+                self.set(tile, 0, 0, [0, 0])
+            elif symbol == STORED:
+                self.set(tile, 0, 0, self.visible(self.stored(raw)))
+            else:
+                refinement, q, bits = code_of(symbol, raw)
+                n = [wrap(n[c] + q[c]) for c in (0, 1)]
+                integers = [refined(n[c], refinement, bits[c]) for c in (0, 1)]
+                self.set(tile, 0, 0, [self.value(i, refinement, 5, self.header.real(0)) for i in integers])
+            if tile.tx == 0:
+                first = n
 
     def vertex(self, tile, x, y, level, prediction):
         """Sets the vertex (x, y) of a tile; `prediction` gives that of a component."""
         position = POSITION_OF[x, y]
         symbol, raw = tile.symbols[position], tile.raw[position]
-        at = (tile.x0 + x, tile.y0 + y)
-        if (x, y) in tile.zero or (x, y) in tile.fill:
-            self.set(*at, [0, 0])
+        if tile.is_masked(x, y):
+            self.set(tile, x, y, [0, 0])
         elif symbol == STORED:
-            pair = self.stored(raw)
-            self.set(*at, self.visible(pair))
+            self.set(tile, x, y, self.visible(self.stored(raw)))
         else:
-            id_, q = code_of(symbol, raw)
-            self.set(*at, [self.value(q[c], id_, level, prediction(c)) for c in (0, 1)])
-
-    def anchors(self, tiles):
-        first = [0, 0]
-        for tile in tiles:
-            if tile.tx == 0:
-                base = first
-            symbol, raw, at = tile.symbols[0], tile.raw[0], (tile.x0, tile.y0)
-            if (0, 0) in tile.zero or (0, 0) in tile.fill:
-                self.set(*at, [0, 0])
-            elif symbol == STORED:
-                pair = self.stored(raw)
-                self.set(*at, self.visible(pair))
-            else:
-                below = table_raw_bits(symbol)
-                id_, q = code_of(symbol, raw & ((1 << below) - 1))
-                base = [wrap(base[c] + q[c]) for c in (0, 1)]
-                integers = base
-                if id_ > 0:
-                    digits = raw >> below
-                    digit = [digits & (4 ** id_ - 1), digits >> 2 * id_ & (4 ** id_ - 1)]
-                    integers = [wrap(base[c] * 4 ** id_ + digit[c] - 4 ** id_ // 2) for c in (0, 1)]
-                self.set(*at, [self.value(integers[c], id_, 5, self.real(0)) for c in (0, 1)])
-            if tile.tx == 0:
-                first = base
-
-    def lorenzo(self, tile):
-        """All vertices of a tile; the row and the column of base codes before it are zeros."""
-        width = [self.real(2.0 * self.header.quantum * 0.5 ** tile.tier * 0.25 ** k) for k in range(9)]
-        base = [[[0] * 33 for _ in range(33)] for _ in (0, 1)]
-        for y in range(tile.height):
-            for x in range(tile.width):
-                symbol, raw, at = tile.symbols[32 * y + x], tile.raw[32 * y + x], (tile.x0 + x, tile.y0 + y)
-                hidden = (x, y) in tile.zero or (x, y) in tile.fill
-                coded = not hidden and symbol != STORED
-                below = table_raw_bits(symbol) if coded else 0
-                id_, q = code_of(symbol, raw & ((1 << below) - 1)) if coded else (0, [0, 0])
-                for c in (0, 1):
-                    k = base[c]
-                    k[y + 1][x + 1] = q[c] + k[y + 1][x] + k[y][x + 1] - k[y][x]
-                integers = [wrap(base[c][y + 1][x + 1]) for c in (0, 1)]
-                if id_ > 0:
-                    digits = raw >> below
-                    digit = [digits & (4 ** id_ - 1), digits >> 2 * id_ & (4 ** id_ - 1)]
-                    integers = [wrap(integers[c] * 4 ** id_ + digit[c] - 4 ** id_ // 2) for c in (0, 1)]
-                if coded:
-                    self.set(*at, [self.real(integers[c]) * width[id_] for c in (0, 1)])
-
-    def along(self, line, level, k, last):
-        """Prediction of number k of a line of values 0 to last."""
-        s, c = 1 << level, self.header.kernels[level] % 3
-        middle, side = [(self.real(m), self.real(t)) for m, t in ((1 / 16, 1 / 8), (1 / 32, 0), (0, 0))][c]
-        b = line[k - s]
-        has_a, has_c, has_d = k >= 3 * s, k + s <= last, k + 3 * s <= last
-        if not has_c:
-            return b + self.half * (b - line[k - 3 * s]) if has_a else b
-        c = line[k + s]
-        mean = self.half * (b + c)
-        if has_a and has_d:
-            a, d = line[k - 3 * s], line[k + 3 * s]
-            return mean + middle * ((b - a) + (c - d))
-        if has_a:
-            a = line[k - 3 * s]
-            return mean + side * ((b - a) - (c - b))
-        if has_d:
-            d = line[k + 3 * s]
-            return mean + side * ((c - b) - (d - c))
-        return mean
-
-    def centre(self, p, level, x, y, last_x, last_y):
-        s = 1 << level
-        if self.header.kernels[level] >= 3 and x + s <= last_x and y + s <= last_y:
-            across = self.half * (p[y, x - s] + p[y, x + s])
-            down = self.half * (p[y - s, x] + p[y + s, x])
-            corners = self.quarter * ((p[y - s, x - s] + p[y - s, x + s]) + (p[y + s, x - s] + p[y + s, x + s]))
-            return (across + down) - corners
-        return self.half * (self.along(p[y], level, x, last_x) + self.along(p[:, x], level, y, last_y))
+            refinement, q, _ = code_of(symbol, raw)
+            self.set(tile, x, y, [self.value(q[c], refinement, level, prediction(c)) for c in (0, 1)])
 
     def closed(self, tile):
         """Views of both components on the closed tile."""
@@ -659,21 +647,60 @@ class Values:
                             lambda c: self.centre(closed[c], level, x, y, last_x, last_y),
                         ][phase])
 
-    def output(self, tiles):
-        """Bits of all values, with those that predictions did not see."""
-        bits = self.seen.view(self.header.bits).copy()
+    def along(self, line, level, k, last):
+        """Section 5.4: the prediction of number k of a line of values 0 to last."""
+        s = 1 << level
+        weights = ((1 / 16, 1 / 8), (1 / 32, 0), (0, 0))[self.header.interpolants[level] % 3]
+        middle, side = (self.header.real(weight) for weight in weights)
+        b = line[k - s]
+        has_a, has_c, has_d = k >= 3 * s, k + s <= last, k + 3 * s <= last
+        if not has_c:
+            return b + self.half * (b - line[k - 3 * s]) if has_a else b
+        c = line[k + s]
+        mean = self.half * (b + c)
+        if has_a and has_d:
+            return mean + middle * ((b - line[k - 3 * s]) + (c - line[k + 3 * s]))
+        if has_a:
+            return mean + side * ((b - line[k - 3 * s]) - (c - b))
+        if has_d:
+            return mean + side * ((c - b) - (line[k + 3 * s] - c))
+        return mean
+
+    def centre(self, p, level, x, y, last_x, last_y):
+        s = 1 << level
+        if self.header.interpolants[level] >= 3 and x + s <= last_x and y + s <= last_y:
+            row = self.half * (p[y, x - s] + p[y, x + s])
+            column = self.half * (p[y - s, x] + p[y + s, x])
+            corners = self.quarter * ((p[y - s, x - s] + p[y - s, x + s]) + (p[y + s, x - s] + p[y + s, x + s]))
+            return (row + column) - corners
+        return self.half * (self.along(p[y], level, x, last_x) + self.along(p[:, x], level, y, last_y))
+
+
+# Section 6: the Lorenzo predictor -----------------------------------------------------------------
+
+
+class Lorenzo(Field):
+    def reconstruct(self, tiles):
         for tile in tiles:
+            w = 2.0 * self.header.half_bin_width
+            for _ in range(tile.bound_shift):
+                w *= 0.5
+            width = widths(self.header.real, w)
+            # A row and a column of zeros come first.
+            n = [[[0] * 33 for _ in range(33)] for _ in (0, 1)]
             for y in range(tile.height):
                 for x in range(tile.width):
-                    at = (slice(None), tile.y0 + y, tile.x0 + x)
-                    position = 32 * y + x if tile.lorenzo else POSITION_OF[x, y]
-                    if (x, y) in tile.zero:
-                        bits[at] = 0
-                    elif (x, y) in tile.fill:
-                        bits[at] = np.array(self.header.fill, np.uint64)
-                    elif tile.symbols[position] == STORED:
-                        bits[at] = self.stored(tile.raw[position]).view(self.header.bits)
-        return bits.tobytes()
+                    symbol, raw = tile.symbols[32 * y + x], tile.raw[32 * y + x]
+                    coded = symbol != STORED and not tile.is_masked(x, y)
+                    refinement, q, bits = code_of(symbol, raw) if coded else (0, [0, 0], [0, 0])
+                    for k, difference in zip(n, q):
+                        k[y + 1][x + 1] = wrap(difference + k[y + 1][x] + k[y][x + 1] - k[y][x])
+                    if coded:
+                        integers = [refined(n[c][y + 1][x + 1], refinement, bits[c]) for c in (0, 1)]
+                        self.set(tile, x, y, [self.header.real(i) * width[refinement] for i in integers])
+
+
+# Section 8.2: decoders ----------------------------------------------------------------------------
 
 
 def decode(data):
@@ -682,38 +709,14 @@ def decode(data):
     data = data[:header.stream_bytes]
     require(checksum(data) == header.checksum, "checksum")
     if header.content == 1:
-        require(len(data) == 128 + 2 * header.nx * header.ny * header.element_bytes, "stored size")
-        return data[128:]
-    groups = header.groups
-    kind = CODERS[header.coder]
-    require(len(data) >= 128 + max(header.table_bytes, 52) + 132 * groups, "stream_bytes")
-    directory, at, tables = data[128:178], 180, []
-    for size in directory:
-        tables.append(kind(data[at:at + 4 * size]))
-        at += 4 * size
-    require(at == 128 + header.table_bytes, "table_bytes")
-    sizes = struct.unpack_from(f"<{groups}I", data, at)
-    at += 4 * groups
-    tiles = []
-    for word in sizes:
-        size, end = word & 0xFFFFFF, len(tiles) + (word >> 24) + 1
-        require(at + size <= len(data), "group size")
-        require(end <= header.tiles, "tiles of a group")
-        tiles += read_group(header, data[at:at + size], range(len(tiles), end), tables)
-        at += size
-    require(at == len(data), "the groups do not reach the end")
-    require(len(tiles) == header.tiles, "the groups do not have all tiles")
-    values = Values(header)
-    if header.predictor == 1:
-        for tile in tiles:
-            values.lorenzo(tile)
-        return values.output(tiles)
-    values.anchors(tiles)
-    values.lines(tiles, True)
-    values.lines(tiles, False)
-    for tile in tiles:
-        values.interior(tile)
-    return values.output(tiles)
+        require(len(data) == HEADER_BYTES + 2 * header.nx * header.ny * header.element_bytes, "stored size")
+        return data[HEADER_BYTES:]
+    stored_tables, groups = sections(header, data)
+    tables = [[Frequencies, Lengths][header.coder](stored) for stored in stored_tables]
+    tiles = [tile for numbers, group in groups for tile in Group(header, tables, numbers, group).tiles]
+    field = [Hierarchical, Lorenzo][header.predictor](header)
+    field.reconstruct(tiles)
+    return field.output(tiles)
 
 
 def main():
