@@ -80,7 +80,7 @@ class Header:
 
 
 def read_entries(data, read):
-    """Section 2.3: calls read(take, symbol) for each entry of a stored table; take(n) gives the next n bits."""
+    """Section 2.3: calls read(take, symbol) for each entry of a stored table; take(n) gives n bits."""
     number, at = int.from_bytes(data, "little"), 0
 
     def take(n):

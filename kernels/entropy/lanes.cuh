@@ -1,5 +1,5 @@
 // 32 lanes with a state each that share one sequence of 16-bit words: the encoder, which works backwards, and
-// the decoder. Twin of src/entropy/lanes.rs; FORMAT.md, "The coders".
+// the decoder. Twin of src/entropy/lanes.rs; FORMAT.md, sections 3.1 and 3.2.
 #pragma once
 #include "entropy/groups/lists.cuh"
 #include "entropy/huffman.cuh"

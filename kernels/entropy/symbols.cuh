@@ -1,4 +1,4 @@
-// The alphabet of vertex codes. Twin of src/entropy/symbols.rs; FORMAT.md, "Symbols and raw bits".
+// The alphabet of vertex codes. Twin of src/entropy/symbols.rs; FORMAT.md, section 4.5.
 #pragma once
 #include "predict/quantizer.cuh"
 
