@@ -285,20 +285,16 @@ def refinements(data):
     decoder = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(decoder)
     header = decoder.Header(data)
+    stored_tables, groups = decoder.sections(header, data)
+    tables = [[decoder.Frequencies, decoder.Lengths][header.coder](stored) for stored in stored_tables]
     out = np.zeros((header.ny, header.nx), int)
-
-    class Values(decoder.Values):
-        def output(self, tiles):
-            for tile in tiles:
-                for y in range(tile.height):
-                    for x in range(tile.width):
-                        symbol = tile.symbols[decoder.POSITION_OF[x, y]]
-                        stored = symbol == decoder.STORED
-                        out[tile.y0 + y, tile.x0 + x] = 9 if stored else decoder.shape_of(symbol)[0]
-            return super().output(tiles)
-
-    decoder.Values = Values
-    decoder.decode(data)
+    for numbers, group in groups:
+        for tile in decoder.Group(header, tables, numbers, group).tiles:
+            for y in range(tile.height):
+                for x in range(tile.width):
+                    symbol = tile.symbols[tile.position(x, y)]
+                    stored = symbol == decoder.STORED
+                    out[tile.y0 + y, tile.x0 + x] = 9 if stored else decoder.shape_of(symbol)[0]
     return out
 
 
