@@ -1,5 +1,6 @@
 // All kernels in one translation unit. Every kernel takes one Job, those of the analysis one Analysis;
-// grids and blocks are in src/cuda/schedule.rs and analysis.rs, shared memory is static but for that of the coder. No result depends on the order of blocks.
+// grids and blocks are in src/cuda/schedule.rs and analysis.rs, shared memory is static but for that of the
+// coder. No result depends on the order of blocks.
 //
 // No kernel's work depends on what a header claims or on how narrow a field is: all of it is bounded by the
 // memory that a call was given, of N tiles and a stream of S bytes. A stream of another shape than the
@@ -31,11 +32,31 @@
 //   header
 #include "device/shared.cuh"
 #include "device/capacities.cuh"
+#include "compress/statistics.cuh"
+#include "compress/sort.cuh"
+#include "compress/tune.cuh"
+#include "compress/cheap_bounds.cuh"
+#include "compress/determinant_bounds.cuh"
+#include "compress/anchors.cuh"
+#include "compress/lattice_lines.cuh"
+#include "compress/interior_tiles.cuh"
+#include "compress/border_tiles.cuh"
+#include "compress/lorenzo_unconstrained_tiles.cuh"
+#include "compress/lorenzo_constrained_tiles.cuh"
+#include "compress/lorenzo_border_tiles.cuh"
+#include "compress/count.cuh"
+#include "compress/count_lorenzo.cuh"
+#include "compress/tables.cuh"
+#include "compress/encode.cuh"
 #include "compress/encode_lorenzo.cuh"
 #include "compress/assemble.cuh"
-#include "compress/border_tiles.cuh"
+#include "decompress/parse.cuh"
+#include "decompress/check.cuh"
+#include "decompress/decode.cuh"
+#include "decompress/anchor_values.cuh"
+#include "decompress/reconstruct_border.cuh"
 #include "decompress/reconstruct.cuh"
-#include "compress/lorenzo_interior_tiles.cuh"
+#include "decompress/reconstruct_lorenzo.cuh"
 #include "analysis/critical_points.cuh"
 #ifndef FACTZ_EMULATED
 #include "analysis/inspect.cuh"

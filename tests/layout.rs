@@ -26,7 +26,7 @@ const ROOMS: [&[&str]; 13] = [
 const TWINS: [&str; 7] = ["analysis", "entropy", "grid", "predict", "stream", "tile", "topology"];
 
 /// Files without a twin, and why.
-const ALONE: [(&str, &str); 26] = [
+const ALONE: [(&str, &str); 27] = [
     (
         "kernels/analysis/bands.cuh",
         "a warp walks down a band; src/analysis/mod.rs divides rows among threads",
@@ -37,6 +37,7 @@ const ALONE: [(&str, &str); 26] = [
     ),
     ("kernels/entropy/groups/lists.cuh", "in src/entropy/groups.rs"),
     ("kernels/entropy/groups/masked_rows.cuh", "TileCoding::active in src/entropy/quantized_tile.rs"),
+    ("kernels/grid/pair.cuh", "u and v of a vertex are interleaved only in kernels"),
     ("kernels/entropy/payload.cuh", "raw bits between kernels; a quantized tile holds them on the host"),
     ("kernels/predict/anchor_scan.cuh", "along_rows in src/predict/anchors.rs, by parallel sums"),
     (
@@ -52,15 +53,15 @@ const ALONE: [(&str, &str); 26] = [
         "src/entropy/quantized_tile.rs",
         "the workspace holds the parts of all tiles apart; kernels/tile/coding.cuh",
     ),
-    ("src/entropy/rans.rs", "kernels/compress/tables.cuh and kernels/entropy/lanes.cuh"),
+    ("src/entropy/rans.rs", "kernels/compress/rans_tables.cuh and kernels/entropy/lanes.cuh"),
     ("src/grid/masks.rs", "kernels/entropy/groups/masked_rows.cuh"),
     ("src/grid/sides.rs", "constants that the header shared by Rust and CUDA has"),
     ("src/tile/bounds.rs", "kernels/compress/vertex_bounds.cuh"),
     ("src/tile/builder.rs", "kernels write symbols where they belong"),
     ("src/tile/constraints.rs", "kernels/tile/window.cuh"),
     ("src/tile/decode.rs", "kernels/decompress/reconstruct.cuh"),
-    ("src/tile/lorenzo_decode.rs", "kernels/decompress/reconstruct.cuh"),
-    ("src/tile/lorenzo_encode.rs", "kernels/compress/lorenzo_tiles.cuh"),
+    ("src/tile/lorenzo_decode.rs", "kernels/decompress/reconstruct_lorenzo.cuh"),
+    ("src/tile/lorenzo_encode.rs", "kernels/compress/lorenzo_border_tiles.cuh"),
     ("src/tile/samples.rs", "kernels/predict/tuning.cuh"),
     ("src/tile/spans.rs", "kernels/compress/block_ranges.cuh"),
     ("src/tile/symbols_by_position.rs", "symbols lie by position in the workspace"),

@@ -43,12 +43,8 @@ static_assert(8 * COUNTS <= ANALYSIS_COUNT_BYTES, "the counts have their place")
 template <typename T>
 constexpr i32 WIDTH = 16 / sizeof(T);
 
-__device__ __forceinline__ void add_count(u64& count, u64 more) {
-    atomicAdd((unsigned long long*)&count, (unsigned long long)more);
-}
-__device__ __forceinline__ void raise_to(u64& most, u64 value) {
-    atomicMax((unsigned long long*)&most, (unsigned long long)value);
-}
+__device__ __forceinline__ void add_count(u64& count, u64 more) { atomicAdd((ull*)&count, (ull)more); }
+__device__ __forceinline__ void raise_to(u64& most, u64 value) { atomicMax((ull*)&most, (ull)value); }
 
 // Number of low bits set, summed over all lanes.
 template <i32 BITS>

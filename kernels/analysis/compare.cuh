@@ -239,7 +239,7 @@ __device__ __forceinline__ void compare(const Analysis& job) {
         const u64 strip = chunk * CHUNK + warp * STRIP, x = strip + lane * W;
         Band<T> band;
         for (i32 k = 0; k < W; k++) band.squares[0][k] = band.squares[1][k] = 0.0;
-        band.low = Real<T>::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
+        band.low = Real<T>::infinity();
         band.high = -band.low;
         if (strip < job.nx) {
             // The row below the band completes its last cells; below the last band it is a ghost row, if
@@ -328,8 +328,7 @@ __device__ inline double log10_of(double x) {
 
 // Peak signal-to-noise ratio in dB, NaN if undefined. Twin of the end of Part::finish.
 __device__ inline double psnr_of(const double part[PART], u64 pairs) {
-    const double undefined = __longlong_as_double(0x7ff8000000000000ll),
-                 infinite = __longlong_as_double(0x7ff0000000000000ll);
+    const double undefined = __longlong_as_double(0x7ff8000000000000ll), infinite = Real<double>::infinity();
     if (pairs == 0) return undefined;
     const double mean = (part[0] + part[1]) / (double)(2 * pairs), range = part[3] - part[2];
     if (!(mean < infinite) || !(range < infinite)) return undefined;

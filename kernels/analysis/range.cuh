@@ -16,12 +16,10 @@ __device__ __forceinline__ double from_ordered(u64 order) {
 
 // Smallest and largest value after factz_find_range, never -0; infinite without finite values.
 __device__ __forceinline__ double lowest_of(const u64* counts) {
-    return counts[RANGE_BELOW] ? from_ordered(~counts[RANGE_BELOW]) + 0.0
-                               : __longlong_as_double(0x7ff0000000000000ll);
+    return counts[RANGE_BELOW] ? from_ordered(~counts[RANGE_BELOW]) + 0.0 : Real<double>::infinity();
 }
 __device__ __forceinline__ double highest_of(const u64* counts) {
-    return counts[RANGE_ABOVE] ? from_ordered(counts[RANGE_ABOVE]) + 0.0
-                               : -__longlong_as_double(0x7ff0000000000000ll);
+    return counts[RANGE_ABOVE] ? from_ordered(counts[RANGE_ABOVE]) + 0.0 : -Real<double>::infinity();
 }
 
 // Absolute bound of a comparison.
@@ -84,7 +82,7 @@ __device__ __forceinline__ void find_range(const Analysis& job) {
     const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const bool wide[2] = {is_wide<T>(job.fields[0].u), is_wide<T>(job.fields[0].v)};
     const u64 chunks = (job.nx + CHUNK - 1) / CHUNK, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
-    const T infinite = Real<T>::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
+    const T infinite = Real<T>::infinity();
     Extent<T> seen = {infinite, -infinite, 0, 0, 0};
     for (u64 item = blockIdx.x; item < chunks * bands; item += gridDim.x) {
         const u64 x = item % chunks * CHUNK + warp * STRIP + lane * W, y0 = item / chunks * ANALYSIS_ROWS;

@@ -1,7 +1,8 @@
 // Copies groups to their places in the stream, and writes header, tables and report. Twin of
 // src/stream and src/cpu/phases.rs.
 #pragma once
-#include "compress/encode.cuh"
+#include "compress/coding_tables.cuh"
+#include "stream/checksum.cuh"
 
 __device__ __forceinline__ void store_word(u8* stream, u64 at, u32 word) {
     if (((u64)stream & 3) == 0)

@@ -8,7 +8,7 @@ struct SeenRange {
     T low, high;
 
     static __device__ __forceinline__ SeenRange none() {
-        const T infinite = Real<T>::from_bits(sizeof(T) == 4 ? 0x7f800000ull : 0x7ff0000000000000ull);
+        const T infinite = Real<T>::infinity();
         return {infinite, -infinite};
     }
     __device__ __forceinline__ bool any() const { return low <= high; }

@@ -1,24 +1,10 @@
 // Counts the symbols of the hierarchical predictor by table and lists those of sparse blocks. Twin of
 // src/entropy/groups/count.rs.
 #pragma once
-#include "compress/tables.cuh"
+#include "compress/grouping.cuh"
+#include "compress/mask_lists.cuh"
+#include "compress/coding_tables.cuh"
 #include "entropy/groups/masked_rows.cuh"
-
-// A mask as coded: lane y has row y exclusive-or the row above.
-__device__ __forceinline__ u32 mask_difference(u32 row) {
-    const u32 before = __shfl_up_sync(FULL, row, 1);
-    return (threadIdx.x & 31) == 0 ? row : row ^ before;
-}
-
-// Number of non-zero bytes of a mask as coded.
-__device__ __forceinline__ u32 entries_in_mask(const TileShape& shape, u32 row) {
-    const u32 difference = mask_difference(row),
-              own = (threadIdx.x & 31) < (u32)shape.owned_y() ? difference : 0;
-    u32 entries = 0;
-#pragma unroll
-    for (i32 byte = 0; byte < TILE / 8; byte++) entries += __popc(__ballot_sync(FULL, own >> 8 * byte & 255));
-    return entries;
-}
 
 // Entry of a sparse list, with the run before it and the raw bits of the run. Entries lie in the memory of
 // the tile's words, from the first position of their block on.
@@ -77,25 +63,40 @@ struct CountShared {
 };
 static_assert(sizeof(CountShared) == COUNT_SHARED_BYTES, "the launch asks for as much");
 
-// Table and symbol of a counter.
-struct Counted {
-    u32 table, symbol;
-    __device__ __forceinline__ Counted(u32 place) {
-        if (place >= RUNS_AT) {
-            table = RUN + (place - RUNS_AT) / RUN_SYMBOLS, symbol = (place - RUNS_AT) % RUN_SYMBOLS;
-        } else if (place >= CODES_AT) {
-            table = ANCHOR_TABLE + (place - CODES_AT) / CODE_SYMBOLS,
-            symbol = (place - CODES_AT) % CODE_SYMBOLS;
-        } else if (place >= MASK_BYTES_AT) {
-            table = MASK_BYTE, symbol = place - MASK_BYTES_AT;
-        } else if (place >= ACTIVITIES_AT) {
-            table = COARSE_ACTIVITY + (place - ACTIVITIES_AT) / ACTIVITIES,
-            symbol = (place - ACTIVITIES_AT) % ACTIVITIES;
-        } else {
-            table = MASK_STATE, symbol = place - MASK_STATES_AT;
-        }
+// Index in the counts of the call of a block's counter.
+__device__ __forceinline__ u32 count_index(u32 place) {
+    if (place >= RUNS_AT)
+        return (RUN + (place - RUNS_AT) / RUN_SYMBOLS) * ALPHABET + (place - RUNS_AT) % RUN_SYMBOLS;
+    if (place >= CODES_AT)
+        return (ANCHOR_TABLE + (place - CODES_AT) / CODE_SYMBOLS) * ALPHABET +
+               (place - CODES_AT) % CODE_SYMBOLS;
+    if (place >= MASK_BYTES_AT) return MASK_BYTE * ALPHABET + place - MASK_BYTES_AT;
+    if (place >= ACTIVITIES_AT)
+        return (COARSE_ACTIVITY + (place - ACTIVITIES_AT) / ACTIVITIES) * ALPHABET +
+               (place - ACTIVITIES_AT) % ACTIVITIES;
+    return MASK_STATE * ALPHABET + place - MASK_STATES_AT;
+}
+
+// Clears the counters of a block, and adds them to those of the call. Tables begin at multiples of four
+// counters.
+template <u32 COUNTERS, u32 THREADS>
+__device__ __forceinline__ void clear_counters(u32* counts) {
+    static_assert(COUNTERS % 4 == 0, "in fours");
+    for (u32 k = threadIdx.x; k < COUNTERS / 4; k += THREADS)
+        reinterpret_cast<uint4*>(counts)[k] = make_uint4(0, 0, 0, 0);
+}
+template <u32 COUNTERS, u32 THREADS, typename Index>
+__device__ __forceinline__ void add_counters(const Job& job, const u32* counts, Index index) {
+    for (u32 k = threadIdx.x; k < COUNTERS / 4; k += THREADS) {
+        const uint4 four = reinterpret_cast<const uint4*>(counts)[k];
+        if ((four.x | four.y | four.z | four.w) == 0) continue;
+        ull* const to = (ull*)&CountView(job).symbol_counts()[index(4 * k)];
+        if (four.x) atomicAdd(to, (ull)four.x);
+        if (four.y) atomicAdd(to + 1, (ull)four.y);
+        if (four.z) atomicAdd(to + 2, (ull)four.z);
+        if (four.w) atomicAdd(to + 3, (ull)four.w);
     }
-};
+}
 
 // A lane has four times eight consecutive positions of a tile: 256 i + 8 lane for i = 0..3. Flags of these
 // vertices take the bits 8 i on of a word. For i = 0, lanes 0-1 have the top positions, lanes 2-7 the rest of
@@ -135,31 +136,6 @@ __device__ __forceinline__ void count_dense(u32* table, uint2 eight, u32 present
         count_if(present & 1u << b, &table[(b < 4 ? eight.x : eight.y) >> 8 * (b & 3) & 255]);
 }
 
-// Counts the entries of a mask, a row per lane; returns their number.
-__device__ __forceinline__ u32 count_mask(
-    u32* run_counts, u32* byte_counts, const TileShape& shape, u32 row) {
-    const i32 lane = threadIdx.x & 31;
-    const u32 difference = mask_difference(row);
-    u32 size = 0;
-    i32 last = -1;
-#pragma unroll 1
-    for (i32 byte = 0; 8 * byte < shape.owned_x(); byte++) {
-        const u32 value = lane < shape.owned_y() ? difference >> 8 * byte & 255 : 0,
-                  present = __ballot_sync(FULL, value != 0);
-        if (present == 0) continue;
-        if (value) {
-            const u32 before = present & ((1u << lane) - 1);
-            const Run run = encode_run(
-                (u32)(32 * byte + lane - (before ? 32 * byte + (i32)highest_bit(before) : last) - 1));
-            atomicAdd(&run_counts[run.symbol], 1);
-            atomicAdd(&byte_counts[value], 1);
-        }
-        size += __popc(present);
-        last = 32 * byte + (i32)highest_bit(present);
-    }
-    return size;
-}
-
 // Grid: any. Block: 32 * COUNT_WARPS threads, a warp per tile. Dynamic shared: CountShared. Reads: info,
 // symbols, masks. Writes: list entries, list sizes and weight of each tile, NO_SYMBOL into dense blocks; adds
 // to counts. Waits for: the previous kernel.
@@ -172,8 +148,7 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
     // warp_or: uniform, so that votes need no code for divergent lanes.
     const u32 warp = warp_or(threadIdx.x >> 5);
     u16* const positions = shared.positions[warp];
-    for (u32 k = threadIdx.x; k < COUNTS_END / 4; k += 32 * COUNT_WARPS)
-        reinterpret_cast<uint4*>(counts)[k] = make_uint4(0, 0, 0, 0);
+    clear_counters<COUNTS_END, 32 * COUNT_WARPS>(counts);
     if (lane == 0) positions[0] = 0;
     after_kernel_before();
     __syncthreads();
@@ -240,7 +215,7 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
             if (info >> 8) {
                 active = ~mask_by_position(masked);
                 i32 x, y;
-                place_in_tile((i32)(thread_in_block() & 15), x, y);
+                place_of((i32)(thread_in_block() & 15), x, y);
                 const u32 masked_top = __ballot_sync(FULL, __shfl_sync(FULL, masked, y) >> x & 1) & TOP_LANES;
                 counting &= ~masked_top;
                 if (lane < 2) active = (active & ~255) | (~(masked_top >> 8 * lane) & 255);
@@ -339,18 +314,8 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
         if (fine_zeros) atomicAdd(&counts[code_place(DENSE_STEP_1)], fine_zeros);
     }
     __syncthreads();
-    // Tables begin at multiples of four counters.
     static_assert(
         HEAD_ALPHABET % 4 == 0 && ACTIVITIES % 4 == 0 && CODE_SYMBOLS % 4 == 0 && RUN_SYMBOLS % 4 == 0,
         "four of a table");
-    for (u32 k = threadIdx.x; k < COUNTS_END / 4; k += 32 * COUNT_WARPS) {
-        const uint4 four = reinterpret_cast<const uint4*>(counts)[k];
-        if ((four.x | four.y | four.z | four.w) == 0) continue;
-        const Counted counted(4 * k);
-        ull* const to = (ull*)&work.symbol_counts()[counted.table * ALPHABET + counted.symbol];
-        if (four.x) atomicAdd(to, (ull)four.x);
-        if (four.y) atomicAdd(to + 1, (ull)four.y);
-        if (four.z) atomicAdd(to + 2, (ull)four.z);
-        if (four.w) atomicAdd(to + 3, (ull)four.w);
-    }
+    add_counters<COUNTS_END, 32 * COUNT_WARPS>(job, counts, count_index);
 }

@@ -2,6 +2,7 @@
 // src/entropy/groups/lorenzo.rs.
 #pragma once
 #include "compress/count.cuh"
+#include "entropy/groups/lorenzo.cuh"
 
 // Counters of a block: modes, activities, mask bytes, row bytes, pattern bytes by activity, symbols of first
 // vertices, symbols by activity, runs in masks.
@@ -17,7 +18,7 @@ struct RowCountShared {
 static_assert(sizeof(RowCountShared) == COUNT_LORENZO_SHARED_BYTES, "the launch asks for as much");
 
 // Index in the counts of the call of a block's counter.
-__device__ __forceinline__ u32 count_of_rows(u32 place) {
+__device__ __forceinline__ u32 row_count_index(u32 place) {
     if (place >= MASK_RUNS_AT) return MASK_RUN * ALPHABET + place - MASK_RUNS_AT;
     if (place >= ROW_CODES_AT)
         return (ROW_SYMBOL + (place - ROW_CODES_AT) / CODE_SYMBOLS) * ALPHABET +
@@ -68,8 +69,7 @@ __device__ __forceinline__ void count_lorenzo(const Job& job) {
     // warp_or: uniform, so that votes need no code for divergent lanes.
     const u32 warp = warp_or(threadIdx.x >> 5);
     const u32 row = shared_place(shared.rows[warp][lane]);
-    for (u32 k = threadIdx.x; k < ROW_COUNTS_END / 4; k += 32 * ROW_COUNT_WARPS)
-        reinterpret_cast<uint4*>(counts)[k] = make_uint4(0, 0, 0, 0);
+    clear_counters<ROW_COUNTS_END, 32 * ROW_COUNT_WARPS>(counts);
     after_kernel_before();
     __syncthreads();
     const u64 tiles = job.tiles();
@@ -141,16 +141,6 @@ __device__ __forceinline__ void count_lorenzo(const Job& job) {
     zeros = warp_sum(zeros);
     if (lane == 0 && zeros) atomicAdd(&counts[ROW_CODES_AT + (FULL_ACTIVITY - 1) * CODE_SYMBOLS], zeros);
     __syncthreads();
-    static_assert(
-        ROW_COUNTS_END % 4 == 0 && ROW_BYTES_AT % 4 == 0 && PATTERNS_AT % 4 == 0 && ROW_CODES_AT % 4 == 0,
-        "four of a table");
-    for (u32 k = threadIdx.x; k < ROW_COUNTS_END / 4; k += 32 * ROW_COUNT_WARPS) {
-        const uint4 four = reinterpret_cast<const uint4*>(counts)[k];
-        if ((four.x | four.y | four.z | four.w) == 0) continue;
-        ull* const to = (ull*)&work.symbol_counts()[count_of_rows(4 * k)];
-        if (four.x) atomicAdd(to, (ull)four.x);
-        if (four.y) atomicAdd(to + 1, (ull)four.y);
-        if (four.z) atomicAdd(to + 2, (ull)four.z);
-        if (four.w) atomicAdd(to + 3, (ull)four.w);
-    }
+    static_assert(ROW_BYTES_AT % 4 == 0 && PATTERNS_AT % 4 == 0 && ROW_CODES_AT % 4 == 0, "four of a table");
+    add_counters<ROW_COUNTS_END, 32 * ROW_COUNT_WARPS>(job, counts, row_count_index);
 }

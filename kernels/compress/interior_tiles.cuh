@@ -1,177 +1,8 @@
 // Interior tiles of the hierarchical predictor without zeros or missing values, two per warp: unconstrained
 // ones, and constrained ones, which have vertex bounds.
 #pragma once
-#include "compress/lattice_lines.cuh"
-#include "tile/finest_level.cuh"
-
-// The tile whose anchor predicts the anchor of this one: to the left, in the first column above.
-__device__ __forceinline__ u64 tile_before(const Job& job, const TileShape& shape, u64 index) {
-    return shape.tx > 0 ? index - 1 : shape.ty > 0 ? index - job.tiles_x : index;
-}
-
-// Symbol of a tile's anchor: its coarse code minus that of the last coded anchor. `code`, `before`: codes of
-// this anchor and of the previous tile's.
-static __device__ __noinline__ u32 anchor_symbol(
-    const Job& job, const TileShape& shape, u64 index, int4 code, int4 before, u64& raw) {
-    int4* codes = AnchorCodesView(job).codes();
-    if (code.z > EXACT) return SYMBOL_ZERO;
-    if (code.z == EXACT) return STORED;
-    i32 before_u = 0, before_v = 0;
-    u32 refinement_bits_u, refinement_bits_v;
-    if (index > 0) {
-        int4 other = before;
-        if (other.z >= EXACT) {
-            // Find the last anchor that has a code.
-            const u32 last = last_coded_anchor(job, shape, index);
-            if (last != NO_TILE) other = codes[last];
-        }
-        if (other.z < EXACT) {
-            split_code(other.x, other.z, before_u, refinement_bits_u);
-            split_code(other.y, other.z, before_v, refinement_bits_v);
-        }
-    }
-    i32 coarse_u, coarse_v;
-    split_code(code.x, code.z, coarse_u, refinement_bits_u);
-    split_code(code.y, code.z, coarse_v, refinement_bits_v);
-    codes[index].w = (i32)(refinement_bits_u | refinement_bits_v << (2 * code.z));
-    return encode_symbol({code.z, coarse_u - before_u, coarse_v - before_v}, raw);
-}
-
-__device__ __forceinline__ u32 anchor_symbol(const Job& job, const TileShape& shape, u64 index, u64& raw) {
-    const int4* codes = AnchorCodesView(job).codes();
-    return anchor_symbol(job, shape, index, codes[index], codes[tile_before(job, shape, index)], raw);
-}
-
-// A coded vertex: decoded value, error, cost in bits, plus ONE_STORED if stored.
-template <typename T>
-struct CodedVertex {
-    typename Real<T>::Pair value;
-    T error;
-    u32 cost;
-};
-constexpr u32 ONE_STORED = 1 << 20;
-
-// Quantizer of a level, converted to T.
-template <typename T>
-struct alignas(16) Level {
-    typename Real<T>::Pair step[REFINEMENTS];  // bin width and reciprocal
-    typename Real<T>::Signed half_width;  // bits of half the first width if all others follow from it, else 0
-    T half_step;                          // smaller residuals have code 0 in spite of rounding
-    T above_accept;                       // smallest error that is not accepted
-};
-
-// Quantizer and interpolants in shared memory, where they need no registers.
-template <typename T>
-struct Steps {
-    Level<T> level[LEVELS];
-    T accept;
-    bool lossless;  // zeros keep their signs
-    u32 interpolants[5];
-
-    // Call with a block.
-    __device__ __forceinline__ void read(const Job& job, const Control& control) {
-        typedef Real<T> R;
-        for (i32 k = threadIdx.x; k < LEVELS * REFINEMENTS; k += blockDim.x)
-            level[k / REFINEMENTS].step[k % REFINEMENTS] =
-                R::pair((T)control.quantizer.width[k / REFINEMENTS][k % REFINEMENTS],
-                    (T)control.quantizer.inverse[k / REFINEMENTS][k % REFINEMENTS]);
-        if (threadIdx.x < LEVELS) {
-            Level<T>& own = level[threadIdx.x];
-            const T width = (T)control.quantizer.width[threadIdx.x][0],
-                    last = (T)control.quantizer.width[threadIdx.x][REFINEMENTS - 1];
-            const T accepted = (T)control.quantizer.accept;
-            own.half_step = R::low(T(0.49) * width, accepted);
-            own.above_accept = -R::next_down(-accepted);
-            // True if each width is a quarter of the one before, i.e. not too small, and differences fit a
-            // word.
-            const bool follow =
-                R::bits(last) >> R::MANTISSA >= 2 && R::bits(width) < R::bits(T(0.25) * R::MAX);
-            own.half_width = follow ? (typename R::Signed)R::bits(T(0.5) * width) : 0;
-        }
-        if (threadIdx.x < 5) interpolants[threadIdx.x] = control.interpolants[threadIdx.x];
-        if (threadIdx.x == 5) accept = (T)control.quantizer.accept, lossless = is_lossless(control);
-        __syncthreads();
-    }
-};
-
-// First refinement to try after refinement 0 has failed: one before the first whose half bin is within the
-// bound. Computed from exponents.
-template <typename T>
-__device__ __forceinline__ i32 second_try(const Level<T>& level, T vertex_bound) {
-    typedef Real<T> R;
-    typedef typename R::Signed Signed;
-    const Signed half = level.half_width;
-    if (half != 0) {
-        const Signed above =
-            (half - (Signed)R::bits(vertex_bound) + ((Signed)2 << R::MANTISSA) - 1) >> (R::MANTISSA + 1);
-        return (i32)min(max(above - 1, (Signed)1), (Signed)(REFINEMENTS - 1));
-    }
-    i32 within = 1;
-#pragma unroll 1
-    while (within < REFINEMENTS && T(0.5) * level.step[within].x > vertex_bound) within++;
-    return within > 2 ? within - 1 : 1;
-}
-
-// Where a tile's symbols and payload go.
-struct alignas(16) TileOutput {
-    u8* symbols;
-    u64* payload;
-};
-
-// Codes a vertex with the first refinement that keeps accuracy and bound; skips the same refinements as the
-// twin. Writes symbol and raw bits at `position` unless it is negative. Not inlined: copies of the code would
-// not fit the instruction cache.
-template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, T vertex_bound, i32 position,
-    InShared<Level<T>> at_level, InShared<TileOutput> at_output) {
-    typedef Real<T> R;
-    const Level<T>& level = at_level.get();
-    // An error below this is accepted and below the bound, or 0.
-    const T enough = R::high(R::low(vertex_bound, level.above_accept), R::from_bits(1));
-    const T du = original.x - prediction.x, dv = original.y - prediction.y;
-    i32 next = second_try<T>(level, vertex_bound);
-    // With code 0 the error is the residual.
-    const T residual = R::high(R::abs(du), R::abs(dv));
-    i32 refinement = residual < level.half_step && !(residual < enough) ? next++ : 0;
-#pragma unroll 1
-    do {
-        const P step = level.step[refinement];
-        const T scaled_u = du * step.y, scaled_v = dv * step.y;
-        if (!(R::abs(scaled_u) <= R::MAX_CODE && R::abs(scaled_v) <= R::MAX_CODE)) break;
-        const T shifted_u = scaled_u + R::SHIFT, shifted_v = scaled_v + R::SHIFT, cu = shifted_u - R::SHIFT,
-                cv = shifted_v - R::SHIFT;
-        const P value = R::pair(prediction.x + cu * step.x, prediction.y + cv * step.x);
-        const T error = R::high(R::abs(value.x - original.x), R::abs(value.y - original.y));
-        if (error < enough) {
-            const TileOutput places = at_output.get();
-            const i32 qu = (i32)(R::shifted_code(shifted_u) - R::SHIFTED_ZERO),
-                      qv = (i32)(R::shifted_code(shifted_v) - R::SHIFTED_ZERO);
-            const T larger = R::high(R::abs(cu), R::abs(cv));
-            if (refinement == 0 && larger <= T(SMALL)) {
-                const u32 symbol = small_symbol(qu, qv);
-                if (position >= 0) fresh_global(places.symbols)[position] = (u8)symbol;
-                return {value, error, position >= 0 && symbol != SYMBOL_ZERO ? 3u : 0u};
-            }
-            const Symbol s = large_symbol<T>(refinement, cu, cv, qu, qv);
-            if (position >= 0) {
-                fresh_global(places.symbols)[position] = (u8)s.symbol;
-                fresh_global(places.payload)[position] = s.raw;
-            }
-            return {value, error, position >= 0 ? 3 + s.bits : 0u};
-        }
-        refinement = next++;
-    } while (refinement < REFINEMENTS);
-    if (position >= 0) fresh_global(at_output.get().symbols)[position] = STORED;
-    return {original, T(0), position >= 0 ? ONE_STORED + 3 + 16 * (u32)sizeof(T) : 0u};
-}
-
-// Inputs of one turn of the finest level, by lane: two neighbours of an odd row, the odd columns of an even
-// row, the bounds of the phases.
-template <typename T, i32 LANES = 32>
-struct RowsAhead {
-    typename Real<T>::Pair of_u[LANES], of_v[LANES];
-    T on_u[LANES], on_v[LANES], vertex_bounds[3][LANES];
-};
+#include "compress/anchors.cuh"
+#include "compress/interior_rows.cuh"
 
 template <typename T, bool CONSTRAINED>
 struct InteriorPair {
@@ -220,138 +51,66 @@ __device__ __forceinline__ u32 line_symbols_of(const u8* symbols) {
     return four;
 }
 
-// The finest level without bounds. (u, v): the lane's column of the first odd row. PAIRS: two neighbours of a
-// row are one aligned word. A turn reads an odd row (two neighbours per lane) and the odd columns of an even
-// row, for the last time. They are loaded one turn ahead and unconditionally, since a condition would cost
-// registers for the old values; the last turns load rows that are not used.
-template <typename T, bool PAIRS, typename Code, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ void finest_level_unconstrained(const Job& job, const Lattice<T>& lattice,
-    u32 interpolant, const T* u, const T* v, const Steps<T>& steps, const Code& code) {
-    typedef Real<T> R;
-    const i32 lane = threadIdx.x & (HALF - 1);
-    struct Rows {
-        P on_row, of_u, of_v;
-    };
-    // The odd row at (u, v), and the even row three below, or the odd row again.
-    auto load = [&](bool more) {
-        Rows r;
-        const u64 stride_u = fresh(job.u_layout.stride), stride_v = fresh(job.v_layout.stride);
-        if (PAIRS) {
-            r.of_u = read_last(reinterpret_cast<const P*>(u));
-            r.of_v = read_last(reinterpret_cast<const P*>(v));
-        } else {
-            r.of_u = R::pair(u[0], u[stride_u]);
-            r.of_v = R::pair(v[0], v[stride_v]);
-        }
-        const T *on_u = u + (PAIRS ? 1 : stride_u), *on_v = v + (PAIRS ? 1 : stride_v);
-        if (more) on_u += 3 * fresh(job.u_layout.pitch), on_v += 3 * fresh(job.v_layout.pitch);
-        r.on_row = R::pair(read_last(on_u), read_last(on_v));
-        return r;
-    };
-    const P first_on_row = R::pair(u[fresh(job.u_layout.pitch) + (PAIRS ? 1 : fresh(job.u_layout.stride))],
-        v[fresh(job.v_layout.pitch) + (PAIRS ? 1 : fresh(job.v_layout.stride))]);
-    const T half_step = steps.level[0].half_step;
-    Rows rows = load(true), next_rows = rows;
-    finest_level_coded<T>(
-        lattice, interpolant,
-        [&](i32 j) {
-            if (j + 1 < HALF) u += 2 * fresh(job.u_layout.pitch), v += 2 * fresh(job.v_layout.pitch);
-            next_rows = load(j + 3 < HALF);
-        },
-        [&](i32 phase, i32 j, bool active, P prediction) -> P {
-            // Row 1 of phase 0 comes before the first turn.
-            const bool is_first = phase == 0 && j == 1;
-            const P on_row = is_first ? first_on_row : rows.on_row;
-            const P original = phase == 0   ? on_row
-                               : phase == 1 ? R::pair(rows.of_u.x, rows.of_v.x)
-                                            : R::pair(rows.of_u.y, rows.of_v.y);
-            return code(original, prediction, 0, half_step, no_bound<T>(),
-                256 * (1 + phase) + HALF * j + lane, active, true);
-        },
-        [&](i32) { rows = next_rows; });
-}
-
-// The finest level with bounds. The next inputs wait in shared memory, because a call to code_vertex_of would
-// wait for all loads to registers.
-template <typename T, bool PAIRS, typename Code, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ void finest_level_constrained(const Job& job, const Lattice<T>& lattice,
-    u32 interpolant, const T* u, const T* v, const T* vertex_bounds, u64 bounded, const Steps<T>& steps,
-    RowsAhead<T>& ahead, const Code& code) {
-    typedef Real<T> R;
-    const i32 lane = threadIdx.x & (HALF - 1), slot = threadIdx.x & 31;
-    const u64 stride_u = PAIRS ? 1 : job.u_layout.stride, stride_v = PAIRS ? 1 : job.v_layout.stride;
-    const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch;
-    struct Rows {
-        P on_row, of_u, of_v;
-        T vertex_bounds[3];
-    };
-    // Bit 16 (1 + phase) of `bounded` belongs to the row of a phase at `vertex_bounds`.
-    auto ask_for_bound = [&](i32 phase, i32 more) {
-        T& to = ahead.vertex_bounds[phase][slot];
-        if (bounded >> (HALF * (1 + phase) + more) & 1)
-            copy_ahead<sizeof(T)>(&to, vertex_bounds + 256 * (1 + phase) + HALF * more);
-        else
-            to = no_bound<T>();
-    };
-    // The odd row at (u, v), and the even row three below if it exists.
-    auto ask = [&](bool even) {
-        if (PAIRS) {
-            copy_ahead<2 * sizeof(T)>(&ahead.of_u[slot], u);
-            copy_ahead<2 * sizeof(T)>(&ahead.of_v[slot], v);
-        } else {
-            copy_ahead<sizeof(T)>(&ahead.of_u[slot].x, u);
-            copy_ahead<sizeof(T)>(&ahead.of_v[slot].x, v);
-            copy_ahead<sizeof(T)>(&ahead.of_u[slot].y, u + stride_u);
-            copy_ahead<sizeof(T)>(&ahead.of_v[slot].y, v + stride_v);
-        }
-        ask_for_bound(1, 0);
-        ask_for_bound(2, 0);
-        if (even) {
-            copy_ahead<sizeof(T)>(&ahead.on_u[slot], u + 3 * pitch_u + stride_u);
-            copy_ahead<sizeof(T)>(&ahead.on_v[slot], v + 3 * pitch_v + stride_v);
-            ask_for_bound(0, 2);
-        }
-        end_of_copies();
-    };
-    const P first_on_row = R::pair(u[pitch_u + stride_u], v[pitch_v + stride_v]);
-    const T first_bound = bounded >> (HALF + 1) & 1 ? vertex_bounds[256 + HALF] : no_bound<T>(),
-            half_step = steps.level[0].half_step;
-    ask(true);
-    Rows rows;
-    finest_level_coded<T>(
-        lattice, interpolant,
-        [&](i32 j) {
-            wait_for_copies<0>();
-            rows.of_u = ahead.of_u[slot];
-            rows.of_v = ahead.of_v[slot];
-            rows.on_row = R::pair(ahead.on_u[slot], ahead.on_v[slot]);
-            for (i32 phase = 0; phase < 3; phase++)
-                rows.vertex_bounds[phase] = ahead.vertex_bounds[phase][slot];
-            if (j == HALF - 1) return;
-            u += 2 * pitch_u, v += 2 * pitch_v;
-            vertex_bounds += HALF;
-            bounded >>= 1;
-            ask(j + 3 < HALF);
-        },
-        [&](i32 phase, i32 j, bool active, P prediction) -> P {
-            // Row 1 of phase 0 comes before the first turn.
-            const bool is_first = phase == 0 && j == 1;
-            const P on_row = is_first ? first_on_row : rows.on_row;
-            const P original = phase == 0   ? on_row
-                               : phase == 1 ? R::pair(rows.of_u.x, rows.of_v.x)
-                                            : R::pair(rows.of_u.y, rows.of_v.y);
-            const T vertex_bound = is_first ? first_bound : rows.vertex_bounds[phase];
-            return code(original, prediction, 0, half_step, vertex_bound, 256 * (1 + phase) + HALF * j + lane,
-                active, true);
-        },
-        [&](i32) {});
-}
-
 // The tile of this half warp in a pair from `first` on. Without a second tile both halves get the first.
 template <bool CONSTRAINED>
 __device__ __forceinline__ u64 tile_of_half(const Job& job, u64 first, u64 count) {
     const u64 mine = first + (threadIdx.x >> 4 & 1), k = mine < count ? mine : first;
     return ListsView(job).tile_lists()[CONSTRAINED ? job.tiles() - 1 - k : k];
+}
+
+// Starts the copies of the originals with even coordinates, and of the sides, by half a warp. (u, v): the
+// tile's first vertex.
+template <typename T>
+__device__ __forceinline__ void load_lattice(const Job& job, Lattice<T>& lattice, const T* u, const T* v) {
+    const i32 lane = threadIdx.x & (HALF - 1);
+    const u64 pitch_u = job.u_layout.pitch, pitch_v = job.v_layout.pitch, stride_u = job.u_layout.stride,
+              stride_v = job.v_layout.stride;
+    const T *even_u = u + 2 * lane * stride_u, *even_v = v + 2 * lane * stride_v;
+    copy_vertex_ahead<T>(lattice.odd[TOP][lane], even_u + stride_u, even_v + stride_v);
+#pragma unroll
+    for (i32 j = 0; j < EVEN; j++) {
+        copy_vertex_ahead<T>(lattice.even[j * EVEN + lane], even_u, even_v);
+        if (j == EVEN - 1)
+            copy_vertex_ahead<T>(lattice.odd[BOTTOM][lane], even_u + stride_u, even_v + stride_v);
+        even_u += 2 * pitch_u, even_v += 2 * pitch_v;
+    }
+    const T *rows_u = u + 2 * lane * pitch_u, *rows_v = v + 2 * lane * pitch_v;
+    copy_vertex_ahead<T>(lattice.odd[LEFT][lane], rows_u + pitch_u, rows_v + pitch_v);
+    rows_u += TILE * stride_u, rows_v += TILE * stride_v;
+    copy_vertex_ahead<T>(lattice.even[lane * EVEN + HALF], rows_u, rows_v);
+    copy_vertex_ahead<T>(lattice.odd[RIGHT][lane], rows_u + pitch_u, rows_v + pitch_v);
+}
+
+// Starts the copies of the bounds of vertices with even coordinates and, unless the lattice lines are coded
+// already, on the sides. Bounds of the far sides belong to the next tiles.
+template <typename T>
+__device__ __forceinline__ void load_bounds(
+    const Job& job, InteriorPair<T, true>& shared, const T* vertex_bounds, u64 index, bool lines_are_made) {
+    const i32 lane = threadIdx.x & (HALF - 1), half = threadIdx.x >> 4 & 1;
+    constexpr i32 AT_ONCE = 16 / sizeof(T);
+#pragma unroll
+    for (i32 k = 0; k < TILE_VERTICES / 4; k += AT_ONCE * HALF)
+        copy_ahead<16>(
+            &shared.ahead.even_bounds[half][k + AT_ONCE * lane], vertex_bounds + k + AT_ONCE * lane);
+    if (lines_are_made) return;
+    const u64 below = index + job.tiles_x, after = index + 1;
+    const bool below_is_constrained = nearness_of(job, below).kind != UNCONSTRAINED_TILE,
+               after_is_constrained = nearness_of(job, after).kind != UNCONSTRAINED_TILE;
+    auto ask_for_bound = [&](i32 side, i32 k, bool constrained, const T* from) {
+        T& to = shared.side_bounds[half][side][k];
+        if (constrained)
+            copy_ahead<sizeof(T)>(&to, from);
+        else
+            to = no_bound<T>();
+    };
+#pragma unroll
+    for (i32 k = lane; k < TILE; k += HALF) {
+        const i32 across = position_of(k, 0), down = position_of(0, k);
+        ask_for_bound(TOP, k, true, vertex_bounds + across);
+        ask_for_bound(LEFT, k, true, vertex_bounds + down);
+        ask_for_bound(BOTTOM, k, below_is_constrained, vertex_bounds_of<T>(job, below) + across);
+        ask_for_bound(RIGHT, k, after_is_constrained, vertex_bounds_of<T>(job, after) + down);
+    }
 }
 
 // Codes a pair of interior tiles by a warp, half a warp each. Tiles code all four lattice lines themselves,
@@ -378,26 +137,8 @@ __device__ __forceinline__ void code_interior_pair(const Job& job, Control& cont
               stride_v = job.v_layout.stride;
     const T* const u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
     const T* const v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
-    auto ask_for = [&](P& to, const T* from_u, const T* from_v) {
-        copy_ahead<sizeof(T)>(&to.x, from_u);
-        copy_ahead<sizeof(T)>(&to.y, from_v);
-    };
-    // Start all loads at once: originals with even coordinates, and the sides;
-    {
-        const T *even_u = u + 2 * lane * stride_u, *even_v = v + 2 * lane * stride_v;
-        ask_for(lattice.odd[TOP][lane], even_u + stride_u, even_v + stride_v);
-#pragma unroll
-        for (i32 j = 0; j < EVEN; j++) {
-            ask_for(lattice.even[j * EVEN + lane], even_u, even_v);
-            if (j == EVEN - 1) ask_for(lattice.odd[BOTTOM][lane], even_u + stride_u, even_v + stride_v);
-            even_u += 2 * pitch_u, even_v += 2 * pitch_v;
-        }
-        const T *rows_u = u + 2 * lane * pitch_u, *rows_v = v + 2 * lane * pitch_v;
-        ask_for(lattice.odd[LEFT][lane], rows_u + pitch_u, rows_v + pitch_v);
-        rows_u += TILE * stride_u, rows_v += TILE * stride_v;
-        ask_for(lattice.even[lane * EVEN + HALF], rows_u, rows_v);
-        ask_for(lattice.odd[RIGHT][lane], rows_u + pitch_u, rows_v + pitch_v);
-    }
+    // Start all loads at once: the originals;
+    load_lattice<T>(job, lattice, u, v);
     // the anchor codes and the corners;
     if (lane == 0) {
         shared.index[half] = index;
@@ -411,34 +152,7 @@ __device__ __forceinline__ void code_interior_pair(const Job& job, Control& cont
     // and the bounds.
     const T* const vertex_bounds = CONSTRAINED ? vertex_bounds_of<T>(job, index) : nullptr;
     const u64 bounded = CONSTRAINED ? nearness_of(job, index).bounded : 0;
-    if (CONSTRAINED) {
-        constexpr i32 AT_ONCE = 16 / sizeof(T);
-#pragma unroll
-        for (i32 k = 0; k < TILE_VERTICES / 4; k += AT_ONCE * HALF)
-            copy_ahead<16>(&shared.ahead.even_bounds[half][CONSTRAINED ? k + AT_ONCE * lane : 0],
-                vertex_bounds + k + AT_ONCE * lane);
-        if (!lines_are_made) {
-            // Bounds of the far sides belong to the next tiles.
-            const u64 below = index + job.tiles_x, after = index + 1;
-            const bool below_is_constrained = nearness_of(job, below).kind != UNCONSTRAINED_TILE,
-                       after_is_constrained = nearness_of(job, after).kind != UNCONSTRAINED_TILE;
-            auto ask_for_bound = [&](i32 side, i32 k, bool constrained, const T* from) {
-                T& to = shared.side_bounds[half][CONSTRAINED ? side : 0][CONSTRAINED ? k : 0];
-                if (constrained)
-                    copy_ahead<sizeof(T)>(&to, from);
-                else
-                    to = no_bound<T>();
-            };
-#pragma unroll
-            for (i32 k = lane; k < TILE; k += HALF) {
-                const i32 across = position_of(k, 0), down = position_of(0, k);
-                ask_for_bound(TOP, k, true, vertex_bounds + across);
-                ask_for_bound(LEFT, k, true, vertex_bounds + down);
-                ask_for_bound(BOTTOM, k, below_is_constrained, vertex_bounds_of<T>(job, below) + across);
-                ask_for_bound(RIGHT, k, after_is_constrained, vertex_bounds_of<T>(job, after) + down);
-            }
-        }
-    }
+    if constexpr (CONSTRAINED) load_bounds<T>(job, shared, vertex_bounds, index, lines_are_made);
     end_of_copies();
     auto charge = [&](u32 cost, i32 position) {
         costs.upper += position < 64 ? cost % ONE_STORED : position < 256 ? cost % ONE_STORED << 16 : 0;
@@ -492,7 +206,8 @@ __device__ __forceinline__ void code_interior_pair(const Job& job, Control& cont
         if (active & !((du < certain) & (dv < certain))) {
             bool is_done = false;
             if (!CONSTRAINED) {
-                // Next, small codes. Reload the widths, so that they occupy no registers meanwhile.
+                // Next, small codes. Reload the widths, so that they occupy no registers meanwhile. By
+                // component: quantize() would cost registers here.
                 const P step = steps.level[level].step[0];
                 T cu, cv;
                 bool passes = encode_residual(original.x, prediction.x, step.y, step.x, cu, value.x);

@@ -2,6 +2,7 @@
 // tiles, which code their own.
 #pragma once
 #include "compress/vertex_bounds.cuh"
+#include "tile/encode.cuh"
 #include "tile/lattice.cuh"
 
 template <typename T>
@@ -76,8 +77,8 @@ __device__ __forceinline__ void lattice_lines(const Job& job) {
                 const long long gx = (long long)(ROWS ? a0 + i : b0 + t),
                                 gy = (long long)(ROWS ? b0 + t : a0 + i);
                 P& to = shared.values[in_window(i, t)];
-                copy_ahead<sizeof(T)>(&to.x, vertex_at<T>(job.u, job.u_layout, gx, gy));
-                copy_ahead<sizeof(T)>(&to.y, vertex_at<T>(job.v, job.v_layout, gx, gy));
+                copy_vertex_ahead<T>(
+                    to, vertex_at<T>(job.u, job.u_layout, gx, gy), vertex_at<T>(job.v, job.v_layout, gx, gy));
             }
         end_of_copies();
         // final values at the ends of the segment, for columns also beside them;
@@ -109,9 +110,7 @@ __device__ __forceinline__ void lattice_lines(const Job& job) {
             const P value = shared.values[base + i * distance];
             u8 kind = HAS_CODE;
             if (is_missing(value.x, value.y, job.fill))
-                kind = Real<T>::bits(value.x) == control.fill[0] && Real<T>::bits(value.y) == control.fill[1]
-                           ? HAS_NO_CODE
-                           : IS_STORED;
+                kind = has_fill(control, value.x, value.y) ? HAS_NO_CODE : IS_STORED;
             else if (is_lossless(control) && has_negative_zero(value.x, value.y))
                 kind = KEEPS_SIGN;
             else if (value.x == T(0) && value.y == T(0))
@@ -158,16 +157,15 @@ __device__ __forceinline__ void lattice_lines(const Job& job) {
                     const T vertex_bound = shared.vertex_bound[here];
                     u32 stored = 0;
                     const Code code =
-                        code_vertex<T>(window, x, y, prediction, level, (T)control.quantizer.width[level][0],
-                            (T)control.quantizer.inverse[level][0], c, is_constrained(vertex_bound),
-                            is_constrained(vertex_bound) ? vertex_bound : Real<T>::MAX, max_error, stored);
+                        code_vertex<T>(window, x, y, prediction, level, c, vertex_bound, max_error, stored);
                     if (!far) exact += stored;
                     if (code.refinement == EXACT) {
                         symbol = STORED;
                     } else {
-                        u64 raw;
-                        symbol = encode_symbol(code, raw);
-                        if (symbol >= FIRST_WITH_RAW_BITS) work.raw()[tile * TILE_VERTICES + position] = raw;
+                        const Symbol s = symbol_of(code);
+                        symbol = s.symbol;
+                        if (symbol >= FIRST_WITH_RAW_BITS)
+                            work.raw()[tile * TILE_VERTICES + position] = s.raw;
                     }
                 }
                 work.symbols()[tile * TILE_VERTICES + position] = (u8)symbol;

@@ -1,6 +1,13 @@
 // Border tiles of the Lorenzo predictor, a warp per tile: with bounds, masks or both.
 #pragma once
-#include "compress/lorenzo_tiles.cuh"
+#include "compress/vertex_bounds.cuh"
+#include "entropy/groups/lorenzo.cuh"
+#include "entropy/payload.cuh"
+#include "predict/lorenzo.cuh"
+#include "tile/encode.cuh"
+
+// Difference of a row of coarse codes: down from the row above, then from the left neighbour.
+__device__ __forceinline__ i32 across_cell(u32 down) { return (i32)less_from_below(down); }
 
 // Positions of the vertices with even coordinates, row by row.
 struct EvenPositions {
@@ -119,13 +126,12 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
                        missing = !is_interior && is_missing(a, b, job.fill);
             if (!is_interior) visible &= !missing && (keeps_sign || !(a == T(0) && b == T(0)));
             const bool constrained = is_constrained(vertex_bound);
-            T cu, cv, ru, rv;
-            bool fits = quantize_on(a, inverse, width, cu, ru);
-            fits &= quantize_on(b, inverse, width, cv, rv);
-            const T error = R::high(R::abs(ru - a), R::abs(rv - b));
-            bool coded = visible && !stored && !keeps_sign && fits &&
+            const typename R::Pair original = R::pair(a, b);
+            const Quantized<T> q = quantize_on<T>(original, inverse, width);
+            const T error = distance<T>(q.value, original);
+            bool coded = visible && !stored && !keeps_sign && q.fits &&
                          (error == T(0) || (error <= accept && (!constrained || error < vertex_bound)));
-            i32 refinement = 0, coarse_u = coded ? (i32)cu : 0, coarse_v = coded ? (i32)cv : 0;
+            i32 refinement = 0, coarse_u = coded ? (i32)q.code.x : 0, coarse_v = coded ? (i32)q.code.y : 0;
             u32 refinement_bits = 0, n = (u32)ox;
             if (coded) largest = R::high(largest, error);
             u32 down_u = (u32)coarse_u - before_u, down_v = (u32)coarse_v - before_v;
@@ -133,15 +139,14 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
             // Lanes outside do not influence lanes inside.
             if (!__all_sync(FULL, coded || !inside)) {
                 const bool zero = inside && !missing && !keeps_sign && a == T(0) && b == T(0);
-                const bool fill =
-                    inside && missing && R::bits(a) == control.fill[0] && R::bits(b) == control.fill[1];
+                const bool fill = inside && missing && has_fill(control, a, b);
                 has_symbol = inside && !zero && !fill;
                 const u32 zeros = __ballot_sync(FULL, zero), fills = __ballot_sync(FULL, fill);
                 n = (u32)ox - __popc(zeros | fills);
                 if (lane == y) my_zero = zeros, my_fill = fills;
-                if (visible && !stored && !keeps_sign && fits && !coded) {
+                if (visible && !stored && !keeps_sign && q.fits && !coded) {
                     const LorenzoCode<T> code =
-                        lorenzo_code<T>(a, b, lattices, bound_shift, accept, constrained, vertex_bound);
+                        lorenzo_code<T>(original, lattices, bound_shift, accept, constrained, vertex_bound);
                     coded = code.coded;
                     refinement = code.refinement;
                     if (coded) {
@@ -190,12 +195,7 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
     }
     if (__any_sync(FULL, too_long)) return true;
     const u32 owned = (u32)(ox * oy), zeros = warp_sum(__popc(my_zero)), fills = warp_sum(__popc(my_fill));
-    const u32 states = 3 * (zeros == 0          ? MASK_NONE
-                               : zeros == owned ? MASK_ALL
-                                                : MASK_SOME) +
-                       (fills == 0          ? MASK_NONE
-                           : fills == owned ? MASK_ALL
-                                            : MASK_SOME);
+    const u32 states = 3 * mask_state_of(zeros, owned) + mask_state_of(fills, owned);
     info = states | (u32)bound_shift << 5 | (states == 0 && owned == TILE_VERTICES ? ALL_CODED : 0);
     if (has_codes(states)) info |= tile_activity_of(warp_sum(cost), active) << 8;
     if (states != 0) {

@@ -1,7 +1,7 @@
 // Decodes groups of the Lorenzo predictor to symbols, a warp per group. Twin of
 // src/entropy/groups/lorenzo.rs.
 #pragma once
-#include "decompress/parse.cuh"
+#include "decompress/status.cuh"
 #include "entropy/groups/decode.cuh"
 #include "entropy/groups/lorenzo.cuh"
 

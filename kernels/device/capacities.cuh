@@ -1,10 +1,11 @@
 // Sizes of buffers and widths of integers that the kernels rely on, each with its reason. Generates no code.
 #pragma once
 #include "predict/anchor_scan.cuh"
-#include "compress/encode_lorenzo.cuh"
-#include "compress/vertex_bounds.cuh"
-#include "decompress/decode.cuh"
 #include "compress/assemble.cuh"
+#include "compress/cheap_bounds.cuh"
+#include "compress/encode_lorenzo.cuh"
+#include "decompress/decode.cuh"
+#include "decompress/parse_tables.cuh"
 
 namespace capacities {
 

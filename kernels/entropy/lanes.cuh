@@ -4,6 +4,110 @@
 #include "entropy/groups/lists.cuh"
 #include "entropy/huffman.cuh"
 
+// Coding entry of a symbol: frequency << 16 | start, or length << 16 | code; and the reciprocal of the
+// frequency. A symbol without its own code has the escape's entry.
+constexpr u32 ENTRY_ESCAPES = 1u << 15, ENTRY_RAW = 1u << 14;
+__device__ __forceinline__ u32 code_in(u32 entry) { return entry & 0xfff; }
+
+// Up to 16 raw bits in the high end of a word, their number in the low end. Bits 5 to 15 are free.
+__device__ __forceinline__ u32 raw_word(u32 value, u32 bits) {
+    return __funnelshift_r(0, value, bits) | bits;
+}
+
+// Encodes a group backwards, a state per lane.
+template <bool HUFFMAN>
+struct Encoder {
+    // Entry that leaves a state unchanged.
+    static constexpr u32 NOTHING = HUFFMAN ? 0 : SCALE << 16;
+    u32 x;
+    u8* space;  // of the group
+    u32 at;     // offset of the next word; words are written from the end of the space down
+    u32 above;  // mask of the lanes above this one
+
+    __device__ __forceinline__ Encoder(u8* space, u64 bytes)
+        : x(1u << 16), space(reinterpret_cast<u8*>(fresh(reinterpret_cast<u64>(space)))), at((u32)bytes - 2),
+          above(~1u << (threadIdx.x & 31)) {}
+    __device__ __forceinline__ u32 words(u64 bytes) const { return ((u32)bytes - 2 - at) / 2; }
+    __device__ __forceinline__ void emit(bool need) {
+        const u32 mask = __ballot_sync(FULL, need);
+        store_if(need, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask & above))), x);
+        x = need ? x >> 16 : x;
+        at -= 2 * __popc(mask);
+    }
+    // Raw bits from raw_word, possibly none. Funnel shifts use only the low bits of the count.
+    __device__ __forceinline__ void raw(u32 word) {
+        emit(__funnelshift_l(x, 0, word) != 0);
+        x = __funnelshift_l(word, x, word);
+    }
+    __device__ __forceinline__ void raw(u32 value, u32 bits) {
+        emit(__funnelshift_l(x, 0, bits) != 0);
+        x = x << bits | value;
+    }
+    // Raw bits, then a symbol. Stores do not wait for the new state.
+    __device__ __forceinline__ void code(u32 word, u32 entry, u32 reciprocal) {
+        const u32 first = x;
+        const bool need_first = __funnelshift_l(first, 0, word) != 0;
+        const u32 second = __funnelshift_l(word, need_first ? first >> 16 : first, word);
+        const u32 f = entry >> 16, bits = raw_word(code_in(entry), f);
+        const bool need_second =
+            HUFFMAN ? __funnelshift_l(second, 0, bits) != 0 : second >> (32 - SCALE_BITS) >= f;
+        x = need_second ? second >> 16 : second;
+        if (HUFFMAN)
+            x = __funnelshift_l(bits, x, bits);
+        else
+            divide(f, code_in(entry), reciprocal);
+        const u32 mask_first = __ballot_sync(FULL, need_first),
+                  mask_second = __ballot_sync(FULL, need_second);
+        const u32 between = at - 2 * __popc(mask_first);
+        store_if(need_first, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask_first & above))), first);
+        store_if(
+            need_second, reinterpret_cast<u16*>(space + (between - 2 * __popc(mask_second & above))), second);
+        at = between - 2 * __popc(mask_second);
+    }
+    // rANS division by f with reciprocal (2^32 - 1) / f: the quotient is exact or one too small.
+    __device__ __forceinline__ void divide(u32 f, u32 start, u32 reciprocal) {
+        const u32 q = __umulhi(x, reciprocal), more = SCALE - f, left = x - q * f;
+        x += q * more + start;
+        if (left >= f) x += more;
+    }
+    // A symbol by its entry.
+    __device__ __forceinline__ void code(u32 entry, u32 reciprocal) {
+        if (HUFFMAN) {
+            raw(code_in(entry), entry >> 16);
+        } else {
+            const u32 f = entry >> 16;
+            emit(x >> (32 - SCALE_BITS) >= f);
+            divide(f, code_in(entry), reciprocal);
+        }
+    }
+    // Up to 128 raw bits, last piece first; high() gives those after the first 64.
+    template <typename High>
+    __device__ __forceinline__ void long_raw(u32 bits, u64 low, High high) {
+        if (__any_sync(FULL, bits > 16)) {
+            const u64 behind = high();
+#pragma unroll 1
+            for (u32 at = (warp_max(bits) - 1) & ~15u; at > 0; at -= 16) {
+                const u32 n = bits > at ? (bits - at < 16 ? bits - at : 16) : 0;
+                raw((u32)(at < 64 ? low >> at : behind >> (at - 64)) & ((1u << n) - 1), n);
+            }
+        }
+        const u32 n = bits < 16 ? bits : 16;
+        raw((u32)low & ((1u << n) - 1), n);
+    }
+    // The symbol itself, if its entry is the escape's.
+    __device__ __forceinline__ void escape(u32 entry, u32 symbol) {
+        const bool escaped = entry & ENTRY_ESCAPES;
+        raw(escaped ? symbol : 0, escaped ? 8 : 0);
+    }
+    // At most f / 2^32 below 2^32 / f, never above. The estimate is low by at most 4 parts in 2^23; one
+    // correction step makes the quotient exact or one too small.
+    static __device__ __forceinline__ u32 reciprocal_of(u32 entry) {
+        if (HUFFMAN) return 0;
+        const u32 f = entry >> 16, estimate = reciprocal_below(f);
+        return estimate + __umulhi(0u - f * estimate, estimate);
+    }
+};
+
 // Decoding tables in shared memory for rANS: for each table the start of the search for a slot, then its
 // entries; behind them a table that leaves a state unchanged. Huffman tables do not fit and stay in global
 // memory.

@@ -173,11 +173,6 @@ __device__ __forceinline__ Symbol symbol_of(Code code) {
         return {small_symbol(code.qu, code.qv), 0, 0};
     return encode_symbol_large(code);
 }
-__device__ __forceinline__ u32 encode_symbol(Code code, u64& raw) {
-    const Symbol s = symbol_of(code);
-    raw = s.raw;
-    return s.symbol;
-}
 
 // Code of a symbol below FIRST_WITH_RAW_BITS.
 __device__ __forceinline__ Code decode_small(u32 s) {

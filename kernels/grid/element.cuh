@@ -33,6 +33,7 @@ struct Real<float> {
     static __device__ __forceinline__ bool finite(float x) {
         return (__float_as_uint(x) & 0x7f800000u) != 0x7f800000u;
     }
+    static __device__ __forceinline__ float infinity() { return __uint_as_float(0x7f800000u); }
     static __device__ __forceinline__ u64 bits(float x) { return __float_as_uint(x); }
     static __device__ __forceinline__ float from_bits(u64 b) { return __uint_as_float((u32)b); }
     static __device__ __forceinline__ float abs(float x) { return fabsf(x); }
@@ -70,6 +71,7 @@ struct Real<double> {
     static __device__ __forceinline__ bool finite(double x) {
         return (__double2hiint(x) & 0x7ff00000) != 0x7ff00000;
     }
+    static __device__ __forceinline__ double infinity() { return __longlong_as_double(0x7ff0000000000000ll); }
     static __device__ __forceinline__ u64 bits(double x) { return (u64)__double_as_longlong(x); }
     static __device__ __forceinline__ double from_bits(u64 b) { return __longlong_as_double((long long)b); }
     static __device__ __forceinline__ double abs(double x) { return fabs(x); }

@@ -85,19 +85,13 @@ __device__ __forceinline__ i32 position_of(i32 x, i32 y) {
     return n * n * (1 + phase) + j * n + i;
 }
 
-// The inverse of position_of.
-__device__ __forceinline__ i32 level_of(i32 position) {
-    return position == 0 ? ANCHOR_LEVEL : 4 - ((31 - __clz(position)) >> 1);
-}
+// The inverse of position_of, without branches.
 __device__ __forceinline__ void place_of(i32 position, i32& x, i32& y) {
-    if (position == 0) {
-        x = y = 0;
-        return;
-    }
-    const i32 level = level_of(position), bits = 4 - level, phase = (position >> 2 * bits) - 1;
-    const i32 i = position & ((1 << bits) - 1), j = position >> bits & ((1 << bits) - 1);
-    x = (2 * i + (phase != 1)) << level;
-    y = (2 * j + (phase != 0)) << level;
+    const i32 bits = (31 - __clz(position | 1)) >> 1, level = 4 - bits, phase = (position >> 2 * bits) - 1,
+              below = (1 << bits) - 1;
+    const i32 i = position & below, j = position >> bits & below;
+    x = position == 0 ? 0 : (2 * i + (phase != 1)) << level;
+    y = position == 0 ? 0 : (2 * j + (phase != 0)) << level;
 }
 
 // position_of as a table, row by row.

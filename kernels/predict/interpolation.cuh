@@ -1,7 +1,7 @@
 // Interpolation of a vertex from coarser levels. Twin of src/predict/interpolation.rs. Values are (u, v)
 // pairs.
 #pragma once
-#include "grid/element.cuh"
+#include "grid/pair.cuh"
 #include "grid/tiles.cuh"
 
 constexpr i32 INTERPOLANTS = 6;
@@ -27,10 +27,10 @@ __device__ __forceinline__ Interpolant<T> interpolant_of(u32 choice) {
 // twin does.
 template <typename T>
 __device__ __forceinline__ T between(T a, T b, T c, T d, bool has_a, bool has_d, T weight) {
-    T mean = T(0.5) * (b + c);
-    T left = (has_a ? b : c) - (has_a ? a : b);
-    T right = (has_d ? c : b) - (has_d ? d : c);
-    T value = mean + weight * (left + right);
+    const T mean = T(0.5) * (b + c);
+    const T left = (has_a ? b : c) - (has_a ? a : b);
+    const T right = (has_d ? c : b) - (has_d ? d : c);
+    const T value = mean + weight * (left + right);
     return has_a || has_d ? value : mean;
 }
 
@@ -38,19 +38,20 @@ __device__ __forceinline__ T between(T a, T b, T c, T d, bool has_a, bool has_d,
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ P along(
     const Interpolant<T>& k, const P* values, i32 at, i32 distance, i32 position, i32 step, i32 last) {
-    bool has_a = position >= 3 * step, has_c = position + step <= last, has_d = position + 3 * step <= last;
-    P b = values[at - distance];
-    P a = values[has_a ? at - 3 * distance : at - distance];
-    P c = values[has_c ? at + distance : at - distance];
-    P d = values[has_d ? at + 3 * distance : at - distance];
+    const bool has_a = position >= 3 * step, has_c = position + step <= last,
+               has_d = position + 3 * step <= last;
+    const P b = values[at - distance];
+    const P a = values[has_a ? at - 3 * distance : at - distance];
+    const P c = values[has_c ? at + distance : at - distance];
+    const P d = values[has_d ? at + 3 * distance : at - distance];
     if (!has_c) {
         // The far neighbour lies outside the grid: extrapolate.
         if (!has_a) return b;
-        return Real<T>::pair(b.x + T(0.5) * (b.x - a.x), b.y + T(0.5) * (b.y - a.y));
+        return by_component<T>([](T a, T b) { return b + T(0.5) * (b - a); }, a, b);
     }
-    T weight = has_a && has_d ? k.middle : k.side;
-    return Real<T>::pair(
-        between(a.x, b.x, c.x, d.x, has_a, has_d, weight), between(a.y, b.y, c.y, d.y, has_a, has_d, weight));
+    const T weight = has_a && has_d ? k.middle : k.side;
+    return by_component<T>(
+        [&](T a, T b, T c, T d) { return between(a, b, c, d, has_a, has_d, weight); }, a, b, c, d);
 }
 
 // Prediction inside a closed tile of the grid, where both inner neighbours always exist, without selecting
@@ -75,41 +76,28 @@ __device__ __forceinline__ T predict(const Outer<T>& k, T a, T b, T c, T d, T b_
 }
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ P predict(const Outer<T>& k, P a, P b, P c, P d) {
-    return Real<T>::pair(
-        predict(k, a.x, b.x, c.x, d.x, b.x + c.x), predict(k, a.y, b.y, c.y, d.y, b.y + c.y));
-}
-
-template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ P pair_sum(P a, P b) {
-    return Real<T>::pair(a.x + b.x, a.y + b.y);
-}
-template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ P half_sum(P a, P b) {
-    return Real<T>::pair(T(0.5) * (a.x + b.x), T(0.5) * (a.y + b.y));
+    return by_component<T>([&](T a, T b, T c, T d) { return predict(k, a, b, c, d, b + c); }, a, b, c, d);
 }
 
 // Coons patch from the four neighbours and the sums of the corners above and below.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ P coons(P left, P right, P top, P bottom, P above, P below) {
-    return Real<T>::pair(
-        (T(0.5) * (left.x + right.x) + T(0.5) * (top.x + bottom.x)) - T(0.25) * (above.x + below.x),
-        (T(0.5) * (left.y + right.y) + T(0.5) * (top.y + bottom.y)) - T(0.25) * (above.y + below.y));
+    return by_component<T>(
+        [](T left, T right, T top, T bottom, T above, T below) {
+            return (T(0.5) * (left + right) + T(0.5) * (top + bottom)) - T(0.25) * (above + below);
+        },
+        left, right, top, bottom, above, below);
 }
 
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ P centre(
     const Interpolant<T>& k, const P* values, i32 pitch, i32 x, i32 y, i32 step, i32 last_x, i32 last_y) {
-    i32 at = y * pitch + x, dx = step, dy = step * pitch;
-    if (k.coons && x + step <= last_x && y + step <= last_y) {
-        P l = values[at - dx], r = values[at + dx], t = values[at - dy], b = values[at + dy];
-        P tl = values[at - dy - dx], tr = values[at - dy + dx], bl = values[at + dy - dx],
-          br = values[at + dy + dx];
-        T ax = T(0.5) * (l.x + r.x), ay = T(0.5) * (l.y + r.y);
-        T dx_ = T(0.5) * (t.x + b.x), dy_ = T(0.5) * (t.y + b.y);
-        T cx = T(0.25) * ((tl.x + tr.x) + (bl.x + br.x)), cy = T(0.25) * ((tl.y + tr.y) + (bl.y + br.y));
-        return Real<T>::pair((ax + dx_) - cx, (ay + dy_) - cy);
-    }
-    P across = along<T>(k, values, at, dx, x, step, last_x);
-    P down = along<T>(k, values, at, dy, y, step, last_y);
-    return Real<T>::pair(T(0.5) * (across.x + down.x), T(0.5) * (across.y + down.y));
+    const i32 at = y * pitch + x, dx = step, dy = step * pitch;
+    if (k.coons && x + step <= last_x && y + step <= last_y)
+        return coons<T>(values[at - dx], values[at + dx], values[at - dy], values[at + dy],
+            sum<T>(values[at - dy - dx], values[at - dy + dx]),
+            sum<T>(values[at + dy - dx], values[at + dy + dx]));
+    const P on_row = along<T>(k, values, at, dx, x, step, last_x),
+            on_column = along<T>(k, values, at, dy, y, step, last_y);
+    return mean<T>(on_row, on_column);
 }

@@ -1,6 +1,7 @@
 // Lattices of the Lorenzo predictor and the code of a single vertex. Twin of src/predict/lorenzo.rs.
 #pragma once
 #include "predict/anchors.cuh"
+#include "predict/quantizer.cuh"
 #include "tile/coding.cuh"
 
 constexpr i32 BOUND_SHIFTS = 8;
@@ -31,13 +32,20 @@ __device__ __forceinline__ T lattice_inverse(T width) {
     return Real<T>::finite(i) ? i : T(0);
 }
 
-// Code of a value (an integer in a float) and the decoded value; false if the code is out of range.
+// Codes of values on a lattice.
 template <typename T>
 __device__ __forceinline__ bool quantize_on(T value, T inverse, T width, T& code, T& decoded) {
     const T scaled = value * inverse;
     code = Real<T>::round(scaled);
     decoded = code * width;
     return Real<T>::abs(scaled) <= Real<T>::MAX_CODE;
+}
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ Quantized<T> quantize_on(P value, T inverse, T width) {
+    Quantized<T> q;
+    q.fits = quantize_on(value.x, inverse, width, q.code.x, q.value.x);
+    q.fits &= quantize_on(value.y, inverse, width, q.code.y, q.value.y);
+    return q;
 }
 
 // Bin widths of all lattices and their reciprocals, for a block.
@@ -92,8 +100,8 @@ struct LorenzoCode {
 
 // Code of a vertex on a finer lattice, after the lattice of the tile has failed.
 template <typename T>
-__device__ __noinline__ LorenzoCode<T> lorenzo_code(
-    T u, T v, const Lattices<T>& lattices, i32 bound_shift, T accept, bool constrained, T vertex_bound) {
+__device__ __noinline__ LorenzoCode<T> lorenzo_code(typename Real<T>::Pair value, const Lattices<T>& lattices,
+    i32 bound_shift, T accept, bool constrained, T vertex_bound) {
     i32 refinement = 1;
     if (constrained) {
         i32 certain = 1;
@@ -105,11 +113,14 @@ __device__ __noinline__ LorenzoCode<T> lorenzo_code(
     for (; refinement < REFINEMENTS; refinement++) {
         const T width = lattices.width[bound_shift][refinement],
                 inverse = lattices.inverse[bound_shift][refinement];
-        T cu, cv, ru, rv;
-        if (!quantize_on(u, inverse, width, cu, ru) || !quantize_on(v, inverse, width, cv, rv)) break;
-        const T error = Real<T>::high(Real<T>::abs(ru - u), Real<T>::abs(rv - v));
+        const Quantized<T> q = quantize_on<T>(value, inverse, width);
+        if (!q.fits) break;
+        const T error = distance<T>(q.value, value);
         if (error == T(0) || (error <= accept && (!constrained || error < vertex_bound)))
-            return {true, refinement, (i32)cu, (i32)cv, error};
+            return {true, refinement, (i32)q.code.x, (i32)q.code.y, error};
     }
     return {false, 0, 0, 0, T(0)};
 }
+
+// A warp has four tiles, a tile eight lanes, a lane four neighbours of a row.
+constexpr i32 COLUMNS = 4, ROW_LANES = TILE / COLUMNS, TILES_OF_WARP = 32 / ROW_LANES;

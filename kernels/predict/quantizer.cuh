@@ -1,6 +1,6 @@
 // Uniform quantization of residuals. Twin of src/predict/quantizer.rs.
 #pragma once
-#include "grid/element.cuh"
+#include "grid/pair.cuh"
 #include "grid/tiles.cuh"
 
 constexpr i32 REFINEMENTS = 9;
@@ -56,12 +56,30 @@ __device__ void quantizer_entry(double half_bin_width, u32 level_bound_scaling, 
     inverse = Real<T>::finite(i) ? (double)i : 0.0;
 }
 
-// Code of a residual (an integer in a float) and the decoded value; false if the code is out of range.
+// Bin width and its reciprocal.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ P step_of(const Quantizer& q, i32 level, i32 refinement) {
+    return Real<T>::pair((T)q.width[level][refinement], (T)q.inverse[level][refinement]);
+}
+
+// A quantized vertex: its codes (integers in floats), the decoded values, and whether the codes are in range.
+template <typename T>
+struct Quantized {
+    typename Real<T>::Pair code, value;
+    bool fits;
+};
 template <typename T>
 __device__ __forceinline__ bool encode_residual(
     T original, T prediction, T inverse, T width, T& code, T& value) {
-    T scaled = (original - prediction) * inverse;
+    const T scaled = (original - prediction) * inverse;
     code = Real<T>::round(scaled);
     value = prediction + code * width;
     return Real<T>::abs(scaled) <= Real<T>::MAX_CODE;
+}
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ Quantized<T> quantize(P original, P prediction, P step) {
+    Quantized<T> q;
+    q.fits = encode_residual(original.x, prediction.x, step.y, step.x, q.code.x, q.value.x);
+    q.fits &= encode_residual(original.y, prediction.y, step.y, step.x, q.code.y, q.value.y);
+    return q;
 }

@@ -31,21 +31,18 @@ __device__ __noinline__ u32 tune_vertex(TuneShared<T>& shared, i32 x, i32 y, P p
     if (shared.zero[y][x >> 5] >> (x & 31) & 1) return 0;
     const u32 stored = pack_count(1, 1, 64);
     if (shared.stored[y][x >> 5] >> (x & 31) & 1) return stored;
-    const Quantizer& q = shared.quantizer;
     P& value = shared.values[y * CLOSED + x];
     const P original = value;
-    const T accept = (T)q.accept;
+    const T accept = (T)shared.quantizer.accept;
 #pragma unroll 1
     for (i32 refinement = 0; refinement < REFINEMENTS; refinement++) {
-        const T w = (T)q.width[level][refinement], i = (T)q.inverse[level][refinement];
-        T cu, cv, ru, rv;
-        bool ok = encode_residual(original.x, prediction.x, i, w, cu, ru);
-        ok &= encode_residual(original.y, prediction.y, i, w, cv, rv);
-        if (!ok) break;
-        const T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
+        const Quantized<T> q =
+            quantize<T>(original, prediction, step_of<T>(shared.quantizer, level, refinement));
+        if (!q.fits) break;
+        const T error = distance<T>(q.value, original);
         if (error == T(0) || error <= accept) {
-            value = Real<T>::pair(ru, rv);
-            const Symbol s = symbol_of({refinement, (i32)cu, (i32)cv});
+            value = q.value;
+            const Symbol s = symbol_of({refinement, (i32)q.code.x, (i32)q.code.y});
             return s.symbol == SYMBOL_ZERO
                        ? pack_count(1, 0, 0)
                        : pack_count(1, 1, s.symbol < FIRST_WITH_RAW_BITS ? 3 : 4 + s.bits);
@@ -66,10 +63,7 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
     const i32 last_x = shape.last_x, last_y = shape.last_y, width = last_x + 1, height = last_y + 1;
     // Load all values at once: rows by warp, then the last column.
     P rows[ROWS], side = R::pair(T(1), T(1));
-    auto load = [&](i32 x, i32 y) -> P {
-        return R::pair(*vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y),
-            *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y));
-    };
+    auto load = [&](i32 x, i32 y) -> P { return load_vertex<T>(job, shape.x0 + x, shape.y0 + y); };
 #pragma unroll
     for (i32 i = 0; i < ROWS; i++) {
         const i32 y = warp + TUNE_WARPS * i;
@@ -138,8 +132,8 @@ __device__ __forceinline__ void tune_tile(const Job& job, const Control& control
     u32 interpolants[ANCHOR_LEVEL];
 #pragma unroll
     for (i32 l = 0; l < ANCHOR_LEVEL; l++) interpolants[l] = choice;
-    visit_interior_by_block<T, 32 * TUNE_WARPS>(values, last_x, last_y, interpolants, shared.quantizer,
-        [&](i32 level, T, T, i32, bool active, i32 x, i32 y, P prediction) {
+    visit_interior<T, 32 * TUNE_WARPS>(
+        values, last_x, last_y, interpolants, [&](i32 level, i32, bool active, i32 x, i32 y, P prediction) {
             add_count(shared.counts[level], active ? tune_vertex<T>(shared, x, y, prediction, level) : 0);
         });
     __syncthreads();

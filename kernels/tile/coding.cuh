@@ -1,11 +1,15 @@
 // Mask states and activities of a tile, packed into its info word. Twin of src/tile/coding.rs.
 #pragma once
+#include "device/control.cuh"
 #include "grid/tiles.cuh"
 
 constexpr u32 ACTIVITIES = 8;
 
 // Mask states: whether no, all or some vertices are zero, and likewise filled. Packed as 3 * zero + fill.
 enum : u32 { MASK_NONE = 0, MASK_ALL = 1, MASK_SOME = 2 };
+__device__ __forceinline__ u32 mask_state_of(u32 count, u32 owned) {
+    return count == 0 ? MASK_NONE : count == owned ? MASK_ALL : MASK_SOME;
+}
 constexpr u32 ALL_ZERO = 3 * MASK_ALL + MASK_NONE;  // all vertices are zero
 
 __device__ __forceinline__ constexpr bool has_codes(u32 mask_state) {
@@ -29,4 +33,14 @@ __device__ __forceinline__ u32 activity_of(u32 cost, u32 active) {
     if (density == 0) density = 1;
     u32 c = 1 + (31 - __clz(density));
     return c < ACTIVITIES - 1 ? c : ACTIVITIES - 1;
+}
+
+// True if a vertex has the bits that the fill mask stands for; their values.
+template <typename T>
+__device__ __forceinline__ bool has_fill(const Control& control, T u, T v) {
+    return (Real<T>::bits(u) == control.fill[0]) & (Real<T>::bits(v) == control.fill[1]);
+}
+template <typename T>
+__device__ __forceinline__ typename Real<T>::Pair fill_of(const Control& control) {
+    return Real<T>::pair(Real<T>::from_bits(control.fill[0]), Real<T>::from_bits(control.fill[1]));
 }

@@ -11,34 +11,32 @@ struct CodeWithError {
     T error;
 };
 
-// Tries the refinements in order and skips the same ones as the twin. `vertex_bound` counts only if `constrained`.
+// Tries the refinements in order and skips the same ones as the twin. `vertex_bound` counts only if
+// `constrained`.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __noinline__ CodeWithError<T> constrained_vertex(TileWindow<T> window, i32 x, i32 y, P prediction,
     i32 level, Constraints<T> constraints, bool constrained, T vertex_bound) {
-    const Quantizer& q = constraints.control->quantizer;
-    P original = window.values[y * window.pitch + x];
+    const Quantizer& quantizer = constraints.control->quantizer;
+    const P original = window.values[y * window.pitch + x];
     i32 refinement = 0;
     while (refinement < REFINEMENTS) {
-        T width = (T)q.width[level][refinement], inverse = (T)q.inverse[level][refinement];
-        T cu, cv, ru, rv;
-        bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
-        ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
-        if (!ok) break;
-        T eu = Real<T>::abs(ru - original.x), ev = Real<T>::abs(rv - original.y);
-        T error = ev > eu ? ev : eu;
-        bool passes = error == T(0) ||
-                      (error <= constraints.accept &&
-                          (!constrained ||
-                              (error < vertex_bound && (!constraints.speculative ||
-                                                           keeps_signatures(window, x, y,
-                                                               Real<T>::pair(ru, rv), constraints.rule)))));
+        const Quantized<T> q = quantize<T>(original, prediction, step_of<T>(quantizer, level, refinement));
+        if (!q.fits) break;
+        const T error = distance<T>(q.value, original);
+        const bool passes =
+            error == T(0) ||
+            (error <= constraints.accept &&
+                (!constrained ||
+                    (error < vertex_bound && (!constraints.speculative || keeps_signatures(window, x, y,
+                                                                              q.value, constraints.rule)))));
         if (passes) {
-            window.values[y * window.pitch + x] = Real<T>::pair(ru, rv);
-            return {{refinement, (i32)cu, (i32)cv}, error};
+            window.values[y * window.pitch + x] = q.value;
+            return {{refinement, (i32)q.code.x, (i32)q.code.y}, error};
         }
         if (refinement == 0 && constrained && !constraints.speculative) {
             i32 certain = 1;
-            while (certain < REFINEMENTS && T(0.5) * (T)q.width[level][certain] > vertex_bound) certain++;
+            while (certain < REFINEMENTS && T(0.5) * (T)quantizer.width[level][certain] > vertex_bound)
+                certain++;
             refinement = certain > 2 ? certain - 2 : 0;
         }
         refinement++;
@@ -46,26 +44,24 @@ __device__ __noinline__ CodeWithError<T> constrained_vertex(TileWindow<T> window
     return {{EXACT, 0, 0}, T(0)};
 }
 
-// Codes a vertex that is neither masked nor missing. `constrained`: obey the bound, and in the speculative mode keep
-// the signatures.
+// Codes a vertex that is neither masked nor missing.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __forceinline__ Code code_vertex(const TileWindow<T>& window, i32 x, i32 y, P prediction,
-    i32 level, T width, T inverse, const Constraints<T>& constraints, bool constrained, T vertex_bound,
-    T& max_error, u32& exact) {
-    P original = window.values[y * window.pitch + x];
-    T cu, cv, ru, rv;
-    bool ok = encode_residual(original.x, prediction.x, inverse, width, cu, ru);
-    ok &= encode_residual(original.y, prediction.y, inverse, width, cv, rv);
+    i32 level, const Constraints<T>& constraints, T vertex_bound, T& max_error, u32& exact) {
+    const bool constrained = is_constrained(vertex_bound);
+    const P original = window.values[y * window.pitch + x];
+    const Quantized<T> q =
+        quantize<T>(original, prediction, step_of<T>(constraints.control->quantizer, level, 0));
     Code code = {EXACT, 0, 0};
-    if (ok) {
-        T error = Real<T>::high(Real<T>::abs(ru - original.x), Real<T>::abs(rv - original.y));
+    if (q.fits) {
+        T error = distance<T>(q.value, original);
         bool passes = error <= constraints.accept;
         if (passes && constrained)
             passes = error < vertex_bound &&
-                     (!constraints.speculative || stays_one_sided<T>(window, x, y, Real<T>::pair(ru, rv)));
+                     (!constraints.speculative || stays_one_sided<T>(window, x, y, q.value));
         if (passes) {
-            window.values[y * window.pitch + x] = Real<T>::pair(ru, rv);
-            code = {0, (i32)cu, (i32)cv};
+            window.values[y * window.pitch + x] = q.value;
+            code = {0, (i32)q.code.x, (i32)q.code.y};
         } else {
             const CodeWithError<T> coded = constrained_vertex<T>(
                 window, x, y, prediction, level, constraints, constrained, vertex_bound);
@@ -83,7 +79,7 @@ __device__ __forceinline__ void lower_to(float* at, float x) {
     atomicMin(reinterpret_cast<u32*>(at), __float_as_uint(x));
 }
 __device__ __forceinline__ void lower_to(double* at, double x) {
-    atomicMin(reinterpret_cast<unsigned long long*>(at), (unsigned long long)__double_as_longlong(x));
+    atomicMin(reinterpret_cast<ull*>(at), (ull)__double_as_longlong(x));
 }
 
 // Starts loading the largest error so far. Call with one lane; the errors of a warp seldom exceed it, so the
@@ -101,9 +97,9 @@ __device__ __forceinline__ void report_stats(
     for (i32 k = 16; k > 0; k /= 2) max_error = Real<T>::high(max_error, __shfl_xor_sync(FULL, max_error, k));
     if ((threadIdx.x & 31) == 0) {
         const u64 bits = (u64)__double_as_longlong((double)max_error);
-        if (exact) atomicAdd((unsigned long long*)&control.exact, (unsigned long long)exact);
-        if (critical) atomicAdd((unsigned long long*)&control.critical, (unsigned long long)critical);
-        if (bits > known) atomicMax((unsigned long long*)&control.max_error.bits, (unsigned long long)bits);
+        if (exact) atomicAdd((ull*)&control.exact, (ull)exact);
+        if (critical) atomicAdd((ull*)&control.critical, (ull)critical);
+        if (bits > known) atomicMax((ull*)&control.max_error.bits, (ull)bits);
     }
 }
 template <typename T>

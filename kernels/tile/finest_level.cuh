@@ -3,7 +3,7 @@
 // prediction reaches that far down.
 // The level exists twice. finest_level_coded keeps few registers, because coding a vertex needs many;
 // finest_level_decoded keeps sums and differences of rows for reuse, because decoding a vertex takes few
-// instructions.
+// instructions. Both are written component by component: helpers for pairs would cost registers here.
 #pragma once
 #include "tile/lattice.cuh"
 
@@ -114,7 +114,7 @@ __device__ __forceinline__ void finest_level_decoded(
     // Rows j, j + 1, j + 2 of the even column, their sums with the next even column, and the difference of
     // each to the row below; rows j - 1 to j + 2 of the odd column.
     P e1 = even[0], e2 = even[EVEN], right = even[EVEN + 1];
-    P sum1 = pair_sum<T>(e1, even[1]), sum2 = pair_sum<T>(e2, right);
+    P sum1 = sum<T>(e1, even[1]), sum2 = sum<T>(e2, right);
     P o1 = s.odd[TOP][lane], o2 = put(0, 1, across(1, e2, right, sum2)), o0 = o2;
     // A missing outer difference is replaced by the inner one.
     P fall0 = Real<T>::pair(e1.x - e2.x, e1.y - e2.y), fall1 = fall0;
@@ -124,7 +124,7 @@ __device__ __forceinline__ void finest_level_decoded(
         P e3 = e2, o3 = o1, sum3 = sum2, fall2 = fall1;
         if (has_below) {
             e3 = even[2 * EVEN], right = even[2 * EVEN + 1];
-            sum3 = pair_sum<T>(e3, right);
+            sum3 = sum<T>(e3, right);
             fall2 = Real<T>::pair(e2.x - e3.x, e2.y - e3.y);
             o3 = j + 2 < HALF ? put(0, j + 2, across(2, e3, right, sum3)) : s.odd[BOTTOM][lane];
         }
@@ -148,7 +148,7 @@ __device__ __forceinline__ void finest_level_decoded(
                 __shfl_down_sync(FULL, next.x, 1, HALF), __shfl_down_sync(FULL, next.y, 1, HALF));
             if (!has_left) before = next;
             if (!has_right) after = here;
-            centre = half_sum<T>(predict<T>(outer_x, before, here, next, after),
+            centre = mean<T>(predict<T>(outer_x, before, here, next, after),
                 predict<T>(outer_of<T>(interpolant, has_above, has_below), o0, o1, o2, o3));
         }
         centre = put(2, j, centre);

@@ -101,8 +101,8 @@ __device__ __forceinline__ void lattice_even(Lattice<T>& s, const u32* interpola
                 const P l = here[-step], r = here[step], t = *above, b = *below;
                 P prediction;
                 if (interpolant.coons) {
-                    prediction = coons<T>(l, r, t, b, pair_sum<T>(above[-step], above[step]),
-                        pair_sum<T>(below[-step], below[step]));
+                    prediction = coons<T>(
+                        l, r, t, b, sum<T>(above[-step], above[step]), sum<T>(below[-step], below[step]));
                 } else {
                     const bool has_above = k > 0, has_below = k < n - 1;
                     const P x =
@@ -110,7 +110,7 @@ __device__ __forceinline__ void lattice_even(Lattice<T>& s, const u32* interpola
                     const P y = predict<T>(outer_of<T>(interpolant, has_above, has_below),
                         here[(2 * outer_left(has_above, has_below) - 1) * down], t, b,
                         here[(2 * outer_right(has_above, has_below) - 1) * down]);
-                    prediction = half_sum<T>(x, y);
+                    prediction = mean<T>(x, y);
                 }
                 *here = visit(level, position, prediction, *here);
                 here += 2 * rows * down;

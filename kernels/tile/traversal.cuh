@@ -4,58 +4,20 @@
 #include "device/control.cuh"
 #include "predict/interpolation.cuh"
 
-// By a warp: visit(level, width, inverse, position, x, y, prediction). Loops are not unrolled: the code must
-// stay in the instruction cache.
-template <typename T, typename Visit>
-__device__ __forceinline__ void visit_interior(typename Real<T>::Pair* values, i32 last_x, i32 last_y,
-    const u32* interpolants, const Quantizer& quantizer, Visit visit) {
-    typedef typename Real<T>::Pair P;
-    const i32 lane = threadIdx.x & 31;
-    const i32 inner_x = last_x < TILE - 1 ? last_x : TILE - 1,
-              inner_y = last_y < TILE - 1 ? last_y : TILE - 1;
-#pragma unroll 1
-    for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
-        const i32 step = 1 << level, n = 16 >> level, count = n * n;
-        const Interpolant<T> interpolant = interpolant_of<T>(interpolants[level]);
-        const T width = (T)quantizer.width[level][0], inverse = (T)quantizer.inverse[level][0];
-        // At level 4 the vertices of phases 0 and 1 lie on lattice lines.
-#pragma unroll 1
-        for (i32 phase = level == 4 ? 2 : 0; phase < 3; phase++) {
-#pragma unroll 1
-            for (i32 k = lane; k < count || k < 32; k += 32) {
-                const i32 x = (2 * (k & (n - 1)) + (phase != 1)) << level,
-                          y = (2 * (k >> (4 - level)) + (phase != 0)) << level;
-                if (!(k < count && x > 0 && y > 0 && x <= inner_x && y <= inner_y)) continue;
-                P prediction;
-                if (phase == 2) {
-                    prediction = centre<T>(interpolant, values, CLOSED, x, y, step, last_x, last_y);
-                } else {
-                    const bool across = phase == 0;
-                    prediction = along<T>(interpolant, values, y * CLOSED + x, across ? step : step * CLOSED,
-                        across ? x : y, step, across ? last_x : last_y);
-                }
-                visit(level, width, inverse, count * (1 + phase) + k, x, y, prediction);
-            }
-            __syncwarp();
-        }
-    }
-}
-
-// By a block: visit(level, width, inverse, position, active, x, y, prediction), called by whole warps. Phases
-// 0 and 1 depend on coarser vertices only and share triangles only at the finest level: above it they go
-// together.
+// By THREADS threads, a warp or a block: visit(level, position, active, x, y, prediction), called by whole
+// warps. Phases 0 and 1 depend on coarser vertices only and share triangles only at the finest level: above
+// it they go together. Loops are not unrolled: the code must stay in the instruction cache.
 template <typename T, i32 THREADS, typename Visit>
-__device__ __forceinline__ void visit_interior_by_block(typename Real<T>::Pair* values, i32 last_x,
-    i32 last_y, const u32* interpolants, const Quantizer& quantizer, Visit visit) {
+__device__ __forceinline__ void visit_interior(
+    typename Real<T>::Pair* values, i32 last_x, i32 last_y, const u32* interpolants, Visit visit) {
     typedef typename Real<T>::Pair P;
-    const i32 thread = threadIdx.x;
+    const i32 thread = THREADS == 32 ? threadIdx.x & 31 : threadIdx.x;
     const i32 inner_x = last_x < TILE - 1 ? last_x : TILE - 1,
               inner_y = last_y < TILE - 1 ? last_y : TILE - 1;
 #pragma unroll 1
     for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
         const i32 step = 1 << level, n = 16 >> level, count = n * n;
         const Interpolant<T> interpolant = interpolant_of<T>(interpolants[level]);
-        const T width = (T)quantizer.width[level][0], inverse = (T)quantizer.inverse[level][0];
         // At level 4 the vertices of phases 0 and 1 lie on lattice lines.
         i32 start = level == 4 ? 2 * count : 0;
 #pragma unroll 1
@@ -73,16 +35,16 @@ __device__ __forceinline__ void visit_interior_by_block(typename Real<T>::Pair* 
                     if (centres) {
                         prediction = centre<T>(interpolant, values, CLOSED, x, y, step, last_x, last_y);
                     } else {
-                        const bool across = phase == 0;
+                        const bool on_row = phase == 0;
                         prediction = along<T>(interpolant, values, y * CLOSED + x,
-                            across ? step : step * CLOSED, across ? x : y, step, across ? last_x : last_y);
+                            on_row ? step : step * CLOSED, on_row ? x : y, step, on_row ? last_x : last_y);
                     }
                 }
-                visit(level, width, inverse, count + m, active, x, y, prediction);
+                visit(level, count + m, active, x, y, prediction);
             }
             start = end;
             // Coarse levels fit into warp 0.
-            if (level < 2 || (level == 2 && centres))
+            if (THREADS > 32 && (level < 2 || (level == 2 && centres)))
                 __syncthreads();
             else
                 __syncwarp();

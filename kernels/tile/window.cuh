@@ -4,6 +4,16 @@
 #include "device/control.cuh"
 #include "topology/bound.cuh"
 
+// Marks a vertex without a bound of its own.
+template <typename T>
+__device__ __forceinline__ T no_bound() {
+    return Real<T>::infinity();
+}
+template <typename T>
+__device__ __forceinline__ bool is_constrained(T vertex_bound) {
+    return vertex_bound <= Real<T>::MAX;
+}
+
 // Constraints that are common to all vertices of a call.
 template <typename T>
 struct Constraints {

@@ -65,7 +65,7 @@ __device__ __forceinline__ double distance_of(const Edge& edge) {
     return edge.numerator / edge.length * (1.0 - 8.0 * ROUNDING);
 }
 __device__ __forceinline__ bool is_usable(double distance) {
-    return distance > UNDERFLOW_GUARD && distance < __longlong_as_double(0x7ff0000000000000ll);
+    return distance > UNDERFLOW_GUARD && distance < Real<double>::infinity();
 }
 
 // The largest distance over the three edges. Quotients are compared by cross multiplication; if that decides,
@@ -108,7 +108,7 @@ template <typename T>
 __device__ __forceinline__ Kept kept_of(const Determinants& m, const Corners<T>& p, bool components) {
     Kept kept;
     kept.error = m.error;
-    kept.component = __longlong_as_double(0x7ff0000000000000ll);
+    kept.component = Real<double>::infinity();
     double size[3];
     bool is_pinned[3];
 #pragma unroll

@@ -11,7 +11,6 @@ struct Rule {
 
 typedef u32 Signature;
 constexpr u32 KIND_BITS = 3;
-constexpr u32 KIND_MASK = 7;
 constexpr Signature OUT = 0, NONFINITE = 1, UNCERTAIN = 2;
 constexpr u32 IN = 3, TIE = 4;
 constexpr double ROUNDING = 1.1102230246251565e-16;  // 2^-53

@@ -1,4 +1,4 @@
-//! One pass over a field: its range, zeros and missing values. Twin: kernels/compress/front.cuh.
+//! One pass over a field: its range, zeros and missing values. Twin: kernels/compress/statistics.cuh.
 
 use crate::error::Result;
 use crate::grid::element::Real;

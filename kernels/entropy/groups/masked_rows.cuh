@@ -3,20 +3,11 @@
 #include "grid/tiles.cuh"
 #include "tile/coding.cuh"
 
-// place_of without branches.
-__device__ __forceinline__ void place_in_tile(i32 position, i32& x, i32& y) {
-    const i32 bits = (31 - __clz(position | 1)) >> 1, level = 4 - bits, phase = (position >> 2 * bits) - 1,
-              below = (1 << bits) - 1;
-    const i32 i = position & below, j = position >> bits & below;
-    x = position == 0 ? 0 : (2 * i + (phase != 1)) << level;
-    y = position == 0 ? 0 : (2 * j + (phase != 0)) << level;
-}
-
 // True if a position has a symbol: the tile owns the vertex and no mask hides it.
 __device__ inline bool has_symbol(const Job& job, u64 index, u32 states, i32 position) {
     const TileShape shape = tile_shape(job, index);
     i32 x, y;
-    place_in_tile(position, x, y);
+    place_of(position, x, y);
     if (x > shape.last_x || y > shape.last_y) return false;
     const u32* const rows = TileView(job).masks() + index * 64 + y;
     return states == 0 || !((rows[0] | rows[TILE]) >> x & 1);
@@ -50,6 +41,6 @@ __device__ __forceinline__ bool has_symbol(
     if (slot >= MOST)
         return has_symbol(job, batch + t, mask_state_in(TileView(job).headers()[batch + t]), position);
     i32 x, y;
-    place_in_tile(position, x, y);
+    place_of(position, x, y);
     return !(shared.rows[slot][y] >> x & 1);
 }

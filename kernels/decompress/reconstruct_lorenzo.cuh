@@ -1,13 +1,10 @@
-// Lorenzo predictor from symbols to values. Twin of the decoder in src/predict/lorenzo.rs.
+// Reconstructs the values of the Lorenzo predictor from symbols. Twin of the decoder in
+// src/predict/lorenzo.rs.
 #pragma once
-#include "compress/vertex_bounds.cuh"
-#include "decompress/decode.cuh"
-
-// Difference of a row of coarse codes: down from the row above, then from the left neighbour.
-__device__ __forceinline__ i32 across_cell(u32 down) { return (i32)less_from_below(down); }
-
-// A warp has four tiles, a tile eight lanes, a lane four neighbours of a row.
-constexpr i32 COLUMNS = 4, ROW_LANES = TILE / COLUMNS, TILES_OF_WARP = 32 / ROW_LANES;
+#include "decompress/status.cuh"
+#include "entropy/groups/lorenzo.cuh"
+#include "entropy/payload.cuh"
+#include "predict/lorenzo.cuh"
 
 // Inclusive sum over the lanes of a tile.
 __device__ __forceinline__ u32 sum_along_row(u32 value) {

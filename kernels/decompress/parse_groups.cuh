@@ -1,0 +1,108 @@
+// Finds where the groups of a stream lie and which tiles they hold.
+#pragma once
+#include "decompress/parse_tables.cuh"
+
+// Sums over the group words by warp: before this block's part, and in it.
+struct GroupSums {
+    u64 bytes[32], tiles[32];
+    u32 own_bytes[32], own_tiles[32];
+};
+// Finds where the groups lie whose words are in this block's part of the stream. Each block sums the words
+// before its part itself; all loads start before anything is known of the stream.
+constexpr u32 PART_WORDS = 2 * PARSE_THREADS,
+              MOST_FIRST_WORDS = (HEADER_BYTES + (u32)TABLE_SECTION_BYTES) / 4;
+__device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 blocks) {
+    const ParseView work(job);
+    __shared__ GroupSums shared;
+    const u32 k = threadIdx.x, lane = k & 31, warp = k >> 5;
+    // 32 bits suffice (device/capacities.cuh).
+    const u32 most = MOST_FIRST_WORDS + (u32)job.tiles();
+    const u32 parts = most <= PART_WORDS * blocks ? 1 : (most - 1) / (PART_WORDS * blocks) + 1;
+    const u32 start = PART_WORDS / 2 * parts * block;  // in pairs of words, as all below
+    // An odd word at the end of the stream is not a group word.
+    const u32 pairs = job.stream_bytes / 8 < 1u << 31 ? (u32)(job.stream_bytes / 8) : 1u << 31,
+              pairs_before = start < pairs ? start : pairs;
+    const uint2* const stream = reinterpret_cast<const uint2*>(job.stream) + k;
+    const uint2 none = make_uint2(0, 0);
+    const Header header(job.stream, job.stream_bytes);
+    constexpr u32 AHEAD = 8;
+    uint2 own = start + k < pairs ? stream[start] : none, before[AHEAD];
+#pragma unroll
+    for (u32 i = 0; i < AHEAD; i++)
+        before[i] = PARSE_THREADS * i + k < pairs_before ? stream[PARSE_THREADS * i] : none;
+    const bool coded = field_of(header.word_at(AT_PRESERVE), AT_CONTENT) == CONTENT_CODED;
+    const u64 all_groups = header.long_at(AT_GROUPS);
+    const u32 groups = !coded ? 0 : all_groups < job.tiles() ? (u32)all_groups : (u32)job.tiles();
+    const u32 table_bytes = header.word_at(AT_TABLE_BYTES),
+              first = (HEADER_BYTES +
+                          (table_bytes < TABLE_SECTION_BYTES ? table_bytes : (u32)TABLE_SECTION_BYTES)) /
+                      4;
+    const u64 stream_bytes = header.long_at(AT_STREAM_BYTES);
+    const u32 end = first + groups;
+    if (2 * start >= end) return;
+    // Sums over the groups before: bytes, and tiles - 1.
+    u64 bytes = 0, tiles = 0;
+    for (u32 at = 0; at < start;) {
+        u32 some_bytes = 0, some_tiles = 0;
+#pragma unroll
+        for (u32 i = 0; i < AHEAD; i++) {
+            const u32 number = 2 * (at + PARSE_THREADS * i + k);
+            const u32 a = number < first ? 0 : before[i].x, b = number + 1 < first ? 0 : before[i].y;
+            some_bytes += (a & (u32)GROUP_BYTES_MASK) + (b & (u32)GROUP_BYTES_MASK);
+            some_tiles += (a >> GROUP_BYTES_BITS) + (b >> GROUP_BYTES_BITS);
+        }
+        bytes += some_bytes;
+        tiles += some_tiles;
+        at += AHEAD * PARSE_THREADS;
+#pragma unroll
+        for (u32 i = 0; i < AHEAD; i++)
+            before[i] = at + PARSE_THREADS * i + k < pairs_before ? stream[at + PARSE_THREADS * i] : none;
+    }
+    bool bad = false;
+    for (u32 at = start; at < start + PART_WORDS / 2 * parts && 2 * at < end; at += PARSE_THREADS) {
+        if (at > start) {
+            own = at + k < pairs ? stream[at] : none;
+            __syncthreads();
+        }
+        const u32 number = 2 * (at + k) - first;  // number of the first group of the pair, if it is one
+        const bool here[2] = {number < groups, number + 1 < groups};
+        const u32 about[2] = {here[0] ? own.x : 0, here[1] ? own.y : 0};
+        // Sums of bytes / 4 cannot overflow, whatever the words say.
+        const u32 fours[2] = {(about[0] & (u32)GROUP_BYTES_MASK) / 4, (about[1] & (u32)GROUP_BYTES_MASK) / 4};
+        const u32 counts[2] = {
+            here[0] + (about[0] >> GROUP_BYTES_BITS), here[1] + (about[1] >> GROUP_BYTES_BITS)};
+        const u32 all_fours = warp_inclusive_sum(fours[0] + fours[1]),
+                  all_counts = warp_inclusive_sum(counts[0] + counts[1]);
+        const u64 bytes_before = at > 0 ? warp_sum_long(bytes) : 0,
+                  tiles_before = at > 0 ? warp_sum_long(tiles) : 0;
+        if (lane == 31) {
+            shared.bytes[warp] = bytes_before, shared.tiles[warp] = tiles_before;
+            shared.own_bytes[warp] = all_fours, shared.own_tiles[warp] = all_counts;
+        }
+        __syncthreads();
+        const u64 below_bytes =
+            warp_sum_long(shared.bytes[lane] + (lane < warp ? 4 * (u64)shared.own_bytes[lane] : 0));
+        const u64 below_tiles =
+            warp_sum_long(shared.tiles[lane] + (lane < warp ? shared.own_tiles[lane] : 0));
+        const u32 numbers_before = 2 * at > first ? 2 * at - first : 0;
+        u64 offset = 4 * (u64)end + below_bytes + 4 * (u64)(all_fours - fours[0] - fours[1]);
+        u64 tile = below_tiles + numbers_before + (all_counts - counts[0] - counts[1]);
+#pragma unroll
+        for (u32 i = 0; i < 2; i++) {
+            const u32 g = number + i, size = about[i] & (u32)GROUP_BYTES_MASK;
+            if (!here[i]) continue;
+            work.group_offsets()[g] = offset;
+            // First tile (34 bits), tiles - 1 (8 bits), bytes / 4 (22 bits).
+            work.group_sizes()[g] = tile << 30 | (u64)(counts[i] - 1) << 22 | size / 4;
+            offset += size;
+            tile += counts[i];
+            bad |= size < STATE_BYTES || size % 4 != 0;
+            // Sums ascend, so the last one proves all.
+            if (g == groups - 1) bad |= offset != stream_bytes || tile != job.tiles();
+        }
+        bytes += 4 * (u64)(fours[0] + fours[1]);
+        tiles += (about[0] >> GROUP_BYTES_BITS) + (about[1] >> GROUP_BYTES_BITS);
+    }
+    after_kernel_before();
+    if (__any_sync(FULL, bad)) report_damage(job);
+}
