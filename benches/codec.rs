@@ -6,9 +6,9 @@
 use std::sync::OnceLock;
 
 use divan::{counter::BytesCount, Bencher};
-use factz::cpu::{compress, decompress, max_stream_bytes, Execution};
-use factz::grid::field::{View, ViewMut};
+use factz::{compress, decompress, max_stream_bytes, Execution};
 use factz::{BoundKind, Config, Mode, Request};
+use factz::{View, ViewMut};
 
 /// Modes and numbers of threads.
 const CASES: [(Mode, usize); 4] =

@@ -900,15 +900,15 @@ factz_status factz_config_from_info(const struct factz_info *info,
  * The text is a list of key=value with commas between; spaces around each part do not count. `abs` or `rel`, the
  * bound, is required, the others have the defaults of `factz_config_init`:
  *
- *     abs=NUMBER  rel=NUMBER            the bound and its kind
- *     mode=block | speculative
- *     coder=ans | huffman
- *     predictor=hierarchical | lorenzo
- *     preserve=none | points | types
- *     dx=NUMBER  dy=NUMBER              the grid spacing
- *     pin=none | all | SIDES            sides joined by +: xmin (column 0), xmax, ymin (row 0), ymax
- *     fill=none | NUMBER                the fill value; also inf, nan, or nan(0x7ff8000000000001) bit for bit
- *     verify=yes | no                   whether decompression compares the checksum
+ *    abs=NUMBER  rel=NUMBER            the bound and its kind
+ *    mode=block | speculative
+ *    coder=ans | huffman
+ *    predictor=hierarchical | lorenzo
+ *    preserve=none | points | types
+ *    dx=NUMBER  dy=NUMBER              the grid spacing
+ *    pin=none | all | SIDES            sides joined by +: xmin (column 0), xmax, ymin (row 0), ymax
+ *    fill=none | NUMBER                the fill value; also inf, nan, or nan(0x7ff8000000000001) bit for bit
+ *    verify=yes | no                   whether decompression compares the checksum
  *
  * Numbers are those of C with a decimal point, whatever the locale. What belongs to the field is not part of the
  * text: nx and ny of the result are 0, dtype, layout and halo the defaults; set them before you use it. Host

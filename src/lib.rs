@@ -1,6 +1,37 @@
 //! factz compresses 2D vector fields (u, v at the vertices of a regular grid) within an error bound
 //! and keeps every critical point: same triangle, none new, same type.
 //!
+//! A [`Config`] says what is asked for, a [`Request`] is a configuration that was found consistent. [`compress`] and
+//! [`decompress`] run on threads of the host, [`device`] holds their twins for CUDA streams, and [`compare`] tells
+//! what a reconstruction kept. Errors are [`Error`]s: a [`Status`], whose numbers are those of the C interface, and a
+//! message that names the argument and its value.
+//!
+//! ```
+//! use factz::{compress, decompress, max_stream_bytes, BoundKind, Config, Execution, Request, View, ViewMut};
+//!
+//! // Two components of 40 x 30 vertices, row by row.
+//! let (nx, ny) = (40, 30);
+//! let at = |k: u64| ((k % nx) as f32 / 6.0, (k / nx) as f32 / 5.0);
+//! let u: Vec<f32> = (0..nx * ny).map(at).map(|(x, y)| x.sin() * y.cos()).collect();
+//! let v: Vec<f32> = (0..nx * ny).map(at).map(|(x, y)| x.cos() * y.sin()).collect();
+//!
+//! // Errors of at most a hundredth of the range of the values.
+//! let config = Config::new(nx, ny, BoundKind::Relative, 1e-2);
+//! let request = Request::new(config)?;
+//! let mut stream = vec![0; max_stream_bytes(&request) as usize];
+//! let report =
+//!     compress(&request, View::dense(&u, nx), View::dense(&v, nx), &mut stream, Execution::default())?;
+//! stream.truncate(report.stream_bytes as usize);
+//!
+//! let (mut u_out, mut v_out) = (vec![0f32; u.len()], vec![0f32; v.len()]);
+//! let [to_u, to_v] = [&mut u_out, &mut v_out].map(|values| ViewMut::dense(values, nx));
+//! decompress(&config, &stream, to_u, to_v, Execution::default())?;
+//! assert!(u.iter().zip(&u_out).all(|(a, b)| ((a - b).abs() as f64) <= report.bound));
+//! # Ok::<(), factz::Error>(())
+//! ```
+//!
+//! # Inside
+//!
 //! Data flows one way:
 //!
 //! ```text
@@ -27,22 +58,48 @@
 // Steps, lanes and levels index several parallel arrays and enter positions: the index is the subject.
 #![allow(clippy::needless_range_loop)]
 
-pub mod analysis;
+// The C interface, and what tests of this repository need of streams: no part of the Rust interface.
+#[doc(hidden)]
 pub mod capi;
-pub mod config_text;
-pub mod cpu;
-pub mod cuda;
+#[doc(hidden)]
 pub mod entropy;
-pub mod error;
+#[doc(hidden)]
 pub mod grid;
-pub mod predict;
-pub mod report;
-pub mod request;
-mod runtime;
+#[doc(hidden)]
 pub mod stream;
-pub mod tile;
-pub mod topology;
 
+mod analysis;
+pub mod config_text;
+mod cpu;
+mod cuda;
+mod error;
+mod predict;
+mod report;
+mod request;
+mod runtime;
+mod tile;
+mod topology;
+
+pub use analysis::{
+    compare, critical_points, range, relative_bound, Comparison, CriticalPoint, Kind, ValueRange, READ_SIDES,
+};
+pub use cpu::{compress, decompress, inspect, max_stream_bytes, Execution, Progress, INSPECT_BYTES};
 pub use error::{Error, Result, Status};
-pub use report::{Report, StreamInfo};
+pub use grid::element::Real;
+pub use grid::field::{Extent, Layout, View, ViewMut};
+pub use grid::tiles::Grid;
+pub use report::{Report, StreamInfo, WARNING_WIDE_RANGE};
 pub use request::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request};
+pub use request::{SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+
+/// The codec and the analyses on a CUDA device: work is enqueued on the caller's stream, and nothing is allocated or
+/// waited for. Memory is given by device addresses; sizes of workspaces come from [`device::Workspace`] and
+/// [`device::AnalysisWorkspace`]. Without the feature `cuda` all of it answers [`Status::NoDevice`].
+pub mod device {
+    pub use crate::cuda::workspace::{AnalysisWorkspace, Workspace, ALIGNMENT};
+    pub use crate::cuda::{
+        available, compare_device, compress_device, critical_points_device, decompress_device, each_kernel,
+        inspect_device, prepare_device, range_device, Buffers, ComparedFields, DevicePointer, Direction,
+        PointBuffers, RangeBuffers, Stream,
+    };
+}

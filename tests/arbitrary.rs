@@ -10,19 +10,19 @@ use std::fs;
 use std::path::PathBuf;
 
 use counting::{alone, peak_of};
-use factz::cpu::decompress;
+use factz::decompress;
 use factz::entropy::huffman::Lengths;
 use factz::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use factz::entropy::rans::Frequencies;
 use factz::entropy::tables::zero_counts;
 use factz::entropy::tables::EntropyTable;
 use factz::entropy::{groups, lists};
-use factz::grid::field::ViewMut;
 use factz::grid::masks::{row_mask, Masks};
 use factz::grid::tiles::Grid;
 use factz::stream::checksum::seal;
 use factz::stream::header::{Content, Header, HEADER_BYTES};
 use factz::stream::sections::{group_word, write_tables};
+use factz::ViewMut;
 use factz::{BoundKind, Config, Dtype, Mode, Predictor, Preserve};
 use support::*;
 

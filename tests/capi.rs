@@ -465,7 +465,7 @@ fn device_functions_check_their_arguments_and_find_no_device() {
     let (u, v, dst, work) = (0x10_0000usize, 0x20_0000usize, 0x30_0000usize, 0x40_0000usize);
     let report = 0x50_0000 as *mut factz_report;
     // Where there is a device, these addresses are refused in another way.
-    let has_device = factz::cuda::available().is_ok();
+    let has_device = factz::device::available().is_ok();
     let expect_none = |status| match has_device {
         true => assert_ne!(status, FACTZ_OK),
         false => expect(status, FACTZ_ERROR_NO_DEVICE, "_host"),

@@ -266,7 +266,7 @@ fn backends_give_the_same() {
     let f = Folder::new("backends");
     let [u, v] = field("wind_global");
     let path = |name: &str| f.path(name);
-    let has_device = factz::cuda::available().is_ok();
+    let has_device = factz::device::available().is_ok();
     let mut first: Option<[Vec<u8>; 4]> = None;
     for backend in ["cpu", "auto", "cuda"] {
         let [out, u1, v1, csv] = ["out", "u1", "v1", "csv"].map(path);

@@ -1,8 +1,8 @@
 //! The comparison of two fields counts what the independent checker counts.
 
-use factz::analysis::{compare, Comparison};
-use factz::grid::element::Real;
-use factz::grid::field::View;
+use factz::Real;
+use factz::View;
+use factz::{compare, Comparison};
 use factz::{BoundKind, Config, Dtype, Request};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -11,13 +11,13 @@ mod emulator;
 mod support;
 
 use cases::*;
-use factz::analysis::{compare, critical_points, range, CriticalPoint};
-use factz::cpu::{compress, decompress, max_stream_bytes, Execution};
-use factz::grid::element::Real;
-use factz::grid::field::{Layout, View, ViewMut};
 use factz::grid::missing;
-use factz::request::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use factz::Real;
+use factz::{compare, critical_points, range, CriticalPoint};
+use factz::{compress, decompress, max_stream_bytes, Execution};
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request, Status};
+use factz::{Layout, View, ViewMut};
+use factz::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};

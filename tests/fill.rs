@@ -3,12 +3,12 @@
 
 mod support;
 
-use factz::analysis::{compare, Comparison};
-use factz::cpu::{compress, decompress, inspect, max_stream_bytes, Execution};
-use factz::grid::element::Real;
-use factz::grid::field::{View, ViewMut};
-use factz::report::WARNING_WIDE_RANGE;
+use factz::Real;
+use factz::WARNING_WIDE_RANGE;
+use factz::{compare, Comparison};
+use factz::{compress, decompress, inspect, max_stream_bytes, Execution};
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Report, Request};
+use factz::{View, ViewMut};
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;

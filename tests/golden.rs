@@ -9,12 +9,12 @@
 mod cases;
 
 use cases::*;
-use factz::cpu::{compress, decompress, inspect, max_stream_bytes, Execution};
-use factz::grid::element::Real;
-use factz::grid::field::{View, ViewMut};
 use factz::stream::header::{Content, Header, VERSION};
 use factz::stream::sections::split;
+use factz::Real;
 use factz::Request;
+use factz::{compress, decompress, inspect, max_stream_bytes, Execution};
+use factz::{View, ViewMut};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;

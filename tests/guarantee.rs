@@ -2,12 +2,12 @@
 //! than the bound. Checked on the fields of `data/` by the library's own comparison and by an independent
 //! checker (`exact_verify.py`, Python with numpy), and on random fields by the comparison.
 
-use factz::analysis::{compare, Comparison};
-use factz::cpu::{compress, decompress, max_stream_bytes, Execution};
-use factz::grid::element::Real;
-use factz::grid::field::{Layout, View, ViewMut};
-use factz::request::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use factz::Real;
+use factz::{compare, Comparison};
+use factz::{compress, decompress, max_stream_bytes, Execution};
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Report, Request, Status};
+use factz::{Layout, View, ViewMut};
+use factz::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use num_rational::BigRational;
 use num_traits::Signed;
 use proptest::prelude::*;

@@ -7,13 +7,13 @@ mod counting;
 mod support;
 
 use counting::{alone, peak_of};
-use factz::cpu::{decompress, inspect};
-use factz::grid::field::{Extent, Layout, ViewMut};
 use factz::grid::tiles::Grid;
 use factz::stream::checksum::seal;
 use factz::stream::header::{Header, HEADER_BYTES};
 use factz::stream::sections::TABLES;
+use factz::{decompress, inspect};
 use factz::{Config, Dtype};
+use factz::{Extent, Layout, ViewMut};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 use support::*;

@@ -56,6 +56,7 @@ const ALONE: [(&str, &str); 27] = [
     ("src/entropy/rans.rs", "kernels/compress/rans_tables.cuh and kernels/entropy/lanes.cuh"),
     ("src/grid/masks.rs", "kernels/entropy/groups/masked_rows.cuh"),
     ("src/grid/sides.rs", "constants that the header shared by Rust and CUDA has"),
+    ("src/topology/properties.rs", "tests"),
     ("src/tile/bounds.rs", "kernels/compress/vertex_bounds.cuh"),
     ("src/tile/builder.rs", "kernels write symbols where they belong"),
     ("src/tile/constraints.rs", "kernels/tile/window.cuh"),

@@ -6,9 +6,9 @@
 mod counting;
 
 use counting::{alone, peak_of};
-use factz::cpu::{compress, decompress, max_stream_bytes, Execution};
-use factz::grid::field::{View, ViewMut};
+use factz::{compress, decompress, max_stream_bytes, Execution};
 use factz::{BoundKind, Coder, Config, Mode, Predictor, Preserve, Request};
+use factz::{View, ViewMut};
 
 const TWO_THREADS: Execution = Execution { threads: 2, progress: None };
 

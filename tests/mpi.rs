@@ -10,9 +10,9 @@
 
 mod support;
 
-use factz::analysis::{compare, Comparison};
-use factz::grid::element::Real;
-use factz::grid::field::View;
+use factz::Real;
+use factz::View;
+use factz::{compare, Comparison};
 use factz::{BoundKind, Config, Dtype, Request};
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};

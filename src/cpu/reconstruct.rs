@@ -107,7 +107,6 @@ impl<T: Real> Hierarchical<'_, T> {
                 }
             }
         })?;
-        drop(views);
         Ok(lines)
     }
 

@@ -81,12 +81,12 @@ impl<T: Real> Decoder<'_, T> {
     /// Adds the sums along a row of differences, some of which have raw bits, to the coarse codes of the row before.
     /// Notes the vertices that are stored or refined, and gives their number.
     #[inline(always)]
-    fn add_large<'r>(
+    fn add_large(
         &self,
         y: usize,
         (row, coded, large): (&[u8; TILE], u32, u32),
         coarse: &mut [[i32; TILE]; 2],
-        raw: &mut &'r [u64],
+        raw: &mut &[u64],
         fine: &mut [Fine; TILE],
     ) -> usize {
         let mut refined = 0;

@@ -3,3 +3,6 @@
 pub mod bound;
 pub mod exact_type;
 pub mod signature;
+
+#[cfg(test)]
+mod properties;

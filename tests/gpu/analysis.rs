@@ -8,17 +8,16 @@ use crate::fields::{synthetic, Placement, Source, VARIANTS};
 use crate::memory::{poisons, Guarded};
 use crate::scenarios::small_case;
 use crate::{text, Check, Tally, POISON};
-use factz::analysis::{self, Comparison, CriticalPoint, ValueRange};
-use factz::cpu;
-use factz::cuda::workspace::AnalysisWorkspace;
-use factz::cuda::{
+use factz::device::AnalysisWorkspace;
+use factz::device::{
     compare_device, critical_points_device, inspect_device, prepare_device, range_device, ComparedFields,
     PointBuffers, RangeBuffers,
 };
-use factz::grid::element::Real;
-use factz::request::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use factz::stream::header::HEADER_BYTES;
+use factz::Real;
 use factz::{BoundKind, Config, Dtype, Error, Request};
+use factz::{Comparison, CriticalPoint, ValueRange};
+use factz::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 
 /// How the other field differs from the first.
 const CHANGES: usize = 4;
@@ -187,7 +186,7 @@ fn compare_once<T: Real>(
     let device = device_comparison(bench, places, images, requests)?;
     let (first, other) = (places[0].views::<T>(images[0]), places[1].views::<T>(images[1]));
     let threads = execution(places[0]).threads;
-    let host = analysis::compare(&requests[0], first, other, true, threads).map_err(text)?;
+    let host = factz::compare(&requests[0], first, other, true, threads).map_err(text)?;
     check_comparisons(&device, &host)
 }
 
@@ -231,7 +230,7 @@ fn range_once<T: Real>(bench: &Bench, place: &Placement, image: &[u8], request: 
         return Err("bytes behind the range were written".into());
     }
     let device = Buffer::from_bytes(&bytes).map_err(text)?.read_range().map_err(text)?;
-    let host = analysis::range(request, place.views::<T>(image), execution(place).threads).map_err(text)?;
+    let host = factz::range(request, place.views::<T>(image), execution(place).threads).map_err(text)?;
     let bits = |r: &ValueRange| (r.low.to_bits(), r.high.to_bits());
     match device == host && bits(&device) == bits(&host) {
         true => Ok(()),
@@ -242,7 +241,7 @@ fn range_once<T: Real>(bench: &Bench, place: &Placement, image: &[u8], request: 
 fn points_once<T: Real>(bench: &Bench, place: &Placement, image: &[u8], request: &Request) -> Check {
     let dtype = request.config().dtype;
     let threads = execution(place).threads;
-    let host = analysis::critical_points(request, place.views::<T>(image), threads).map_err(text)?;
+    let host = factz::critical_points(request, place.views::<T>(image), threads).map_err(text)?;
     let workspace_bytes = AnalysisWorkspace::critical_points(request).map_err(text)?.bytes;
     let [u, v] = bench.pointers(0, place, dtype);
     // Room for all, for some and for none.
@@ -310,7 +309,7 @@ pub fn inspection(_: &Device) -> Check {
             return Err(format!("{what}: device {device:?}\n    host {host:?}"));
         }
     }
-    match cpu::inspect(&case.stream) {
+    match factz::inspect(&case.stream) {
         Ok(_) => Ok(()),
         Err(e) => Err(text(e)),
     }
@@ -364,9 +363,9 @@ pub fn analysis_graph(_: &Device) -> Check {
         graph.launch(&bench.queue).and(bench.queue.synchronize()).map_err(text)?;
         let result = Buffer::from_bytes(&bench.result.read(COMPARISON_BYTES).map_err(text)?).map_err(text)?;
         let (first, other) = (place.views::<f32>(&image), place.views::<f32>(&other_image));
-        let host = analysis::compare(&request, first, other, true, 0).map_err(text)?;
+        let host = factz::compare(&request, first, other, true, 0).map_err(text)?;
         check_comparisons(&result.read_comparison().map_err(text)?, &host)?;
-        let host = analysis::critical_points(&request, first, 0).map_err(text)?;
+        let host = factz::critical_points(&request, first, 0).map_err(text)?;
         let n = count.read_u64(0).map_err(text)?;
         let bytes = bench.points.read(n.min(capacity) as usize * POINT_BYTES).map_err(text)?;
         let points = Buffer::from_bytes(&bytes).map_err(text)?.read_points(bytes.len() / POINT_BYTES);

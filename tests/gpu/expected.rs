@@ -2,9 +2,9 @@
 
 use crate::fields::Placement;
 use crate::{Check, POISON};
-use factz::cpu::{self, Execution};
-use factz::grid::element::Real;
 use factz::stream::header::{Header, HEADER_BYTES};
+use factz::Execution;
+use factz::Real;
 use factz::{Error, Report, Request, Status};
 
 /// Small fields are done sooner by one thread.
@@ -13,10 +13,10 @@ pub fn execution(place: &Placement) -> Execution<'static> {
 }
 
 pub fn host_compress<T: Real>(request: &Request, place: &Placement, image: &[u8]) -> (Report, Vec<u8>) {
-    let mut dst = vec![0; cpu::max_stream_bytes(request) as usize];
+    let mut dst = vec![0; factz::max_stream_bytes(request) as usize];
     let [u, v] = place.views::<T>(image);
     let report =
-        cpu::compress(request, u, v, &mut dst, execution(place)).expect("the host compresses the field");
+        factz::compress(request, u, v, &mut dst, execution(place)).expect("the host compresses the field");
     assert_eq!(report.status, Status::Ok);
     dst.truncate(report.stream_bytes as usize);
     (report, dst)
@@ -29,7 +29,7 @@ pub fn host_decompress<T: Real>(
 ) -> Result<(Report, Vec<u8>), Error> {
     let mut image = vec![POISON; place.elements as usize * T::BYTES];
     let [u, v] = place.views_mut::<T>(&mut image);
-    let report = cpu::decompress(request.config(), stream, u, v, execution(place))?;
+    let report = factz::decompress(request.config(), stream, u, v, execution(place))?;
     Ok((report, image))
 }
 

@@ -1,10 +1,10 @@
 //! Fields, and how they lie in memory.
 
 use crate::POISON;
-use factz::grid::element::Real;
-use factz::grid::field::{Extent, Layout, View, ViewMut};
-use factz::request::{SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+use factz::Real;
 use factz::{BoundKind, Config, Dtype};
+use factz::{Extent, Layout, View, ViewMut};
+use factz::{SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use std::path::{Path, PathBuf};
 
 pub struct Source {

@@ -10,10 +10,9 @@ use crate::device::{driver_version, Device};
 use crate::expected::check_streams;
 use crate::{text, Check};
 use cases::{config, first_vertex, input, integer, manifest, path, sha256};
-use factz::cpu;
-use factz::cuda::workspace::Workspace;
-use factz::cuda::{compress_device, Buffers};
-use factz::grid::element::Real;
+use factz::device::Workspace;
+use factz::device::{compress_device, Buffers};
+use factz::Real;
 use factz::{Request, Status};
 use serde_json::Value;
 use std::fmt::Write;
@@ -33,7 +32,7 @@ fn compressed<T: Real>(manifest: &Value, case: &Value) -> Result<Vec<u8>, String
     let (queue, u, v) = (Queue::new().map_err(text)?, upload(&u)?, upload(&v)?);
     let workspace_bytes = Workspace::compress(&request).map_err(text)?.bytes;
     let workspace = Buffer::new(workspace_bytes as usize).map_err(text)?;
-    let stream_bytes = cpu::max_stream_bytes(&request);
+    let stream_bytes = factz::max_stream_bytes(&request);
     let stream = Buffer::new(stream_bytes as usize).map_err(text)?;
     let report = Buffer::new(REPORT_BYTES).map_err(text)?;
     let buffers = Buffers {

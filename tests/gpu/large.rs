@@ -7,15 +7,15 @@ use crate::device::queue::Queue;
 use crate::device::Device;
 use crate::fields::{synthetic, Source};
 use crate::{text, Check, NOT_RUN};
-use factz::analysis::{self, CriticalPoint};
-use factz::cpu::{self};
-use factz::cuda::workspace::{AnalysisWorkspace, Workspace};
-use factz::cuda::{
+use factz::CriticalPoint;
+
+use factz::device::{
     compare_device, compress_device, critical_points_device, decompress_device, Buffers, ComparedFields,
     PointBuffers,
 };
-use factz::grid::element::Real;
-use factz::grid::field::View;
+use factz::device::{AnalysisWorkspace, Workspace};
+use factz::Real;
+use factz::View;
 use factz::{BoundKind, Config, Dtype, Mode, Report, Request, Status};
 
 /// Rows of the strip: with it repeats the field, at no distance that is a multiple of 2^32 bytes.
@@ -117,7 +117,7 @@ fn large<T: Real>(device: &Device, dtype: Dtype, nx: u64, ny: u64, mode: Mode) -
         .and_then(|c| Ok(c.bytes.max(Workspace::decompress(&request)?.bytes)))
         .and_then(|w| Ok(w.max(AnalysisWorkspace::bytes(&request)?)))
         .map_err(text)?;
-    let stream_bytes = cpu::max_stream_bytes(&request);
+    let stream_bytes = factz::max_stream_bytes(&request);
     let needed = 2 * request.field_bytes() + stream_bytes + workspace_bytes + (1 << 28);
     let (free, _) = device.memory().map_err(text)?;
     let wish = std::env::var("FACTZ_GPU_LARGE").unwrap_or_default();
@@ -251,9 +251,9 @@ fn check_band<T: Real>(
     let view = |values| View::dense(values, c.nx);
     let band = Request::new(Config { ny: rows.end - rows.start, ..*c }).map_err(text)?;
     let [first, other] = [&before, &after].map(|field| field.each_ref().map(|x| view(x)));
-    let found = analysis::compare(&band, first, other, true, 0).map_err(text)?;
+    let found = factz::compare(&band, first, other, true, 0).map_err(text)?;
     expect("violations", found.violations() == 0, found)?;
-    let host = analysis::critical_points(&band, first, 0).map_err(text)?;
+    let host = factz::critical_points(&band, first, 0).map_err(text)?;
     let inside = |p: &&CriticalPoint| (rows.start..rows.end - 1).contains(&p.y_cell);
     let cells = |p: &CriticalPoint| (p.x_cell, p.y_cell, p.triangle, p.kind);
     let ours: Vec<_> = points.iter().filter(inside).map(cells).collect();

@@ -79,7 +79,7 @@ impl Tally {
 }
 
 type Scenario = (&'static str, fn(&Device) -> Check);
-const SCENARIOS: [Scenario; 24] = [
+const SCENARIOS: [Scenario; 23] = [
     ("graphs", scenarios::graphs),
     ("too_small_buffers", scenarios::too_small_buffers),
     ("corrupt_streams", hostile::corrupt_streams),

@@ -4,8 +4,7 @@ use crate::expected::{check_images, check_reports, check_streams, host_compress,
 use crate::fields::{Placement, Source, VARIANTS};
 use crate::memory::Bench;
 use crate::{text, Check, Tally};
-use factz::cpu;
-use factz::grid::element::Real;
+use factz::Real;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request};
 
 /// Every combination of choices that makes another stream.
@@ -53,7 +52,7 @@ pub fn compare_field<T: Real>(source: &Source, dtype: Dtype, tally: &mut Tally) 
                     )
                 };
                 let (host_report, stream) = host_compress::<T>(&request, &place, image);
-                let capacity = cpu::max_stream_bytes(&request) as usize;
+                let capacity = factz::max_stream_bytes(&request) as usize;
                 let result = bench.compress(&request, &place, image, capacity).and_then(|(report, bytes)| {
                     check_streams(&bytes, &stream).and(check_reports(&report, &host_report))
                 });

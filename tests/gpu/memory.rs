@@ -4,9 +4,8 @@ use crate::device::memory::{Buffer, REPORT_BYTES};
 use crate::device::queue::Queue;
 use crate::fields::Placement;
 use crate::{text, Check, POISON};
-use factz::cpu;
-use factz::cuda::workspace::Workspace;
-use factz::cuda::{compress_device, decompress_device, Buffers};
+use factz::device::Workspace;
+use factz::device::{compress_device, decompress_device, Buffers};
 use factz::{BoundKind, Config, Dtype, Error, Predictor, Report, Request, Status};
 
 /// Bytes before and behind each buffer that must stay as they are.
@@ -93,7 +92,7 @@ impl Bench {
         let bench = Bench {
             queue: Queue::new()?,
             field: Guarded::new((elements * dtype.bytes()) as usize)?,
-            stream: Guarded::new(cpu::max_stream_bytes(&request) as usize + 256)?,
+            stream: Guarded::new(factz::max_stream_bytes(&request) as usize + 256)?,
             workspace: Guarded::new(compress.max(decompress_plan(&request)))?,
             report,
             poison: poisons(),

@@ -127,7 +127,7 @@ fn compares_the_same(source: &Source, bound: f64, mode: (u64, u64)) -> Check {
     pipeline.compress().and(pipeline.decompress()).map_err(text)?;
     let compare = || pipeline.compare(bound).and_then(|()| pipeline.compared()).map_err(text);
     let (ordinary, other) = (compare()?, with_mode(mode, compare)?);
-    let numbers = |c: &factz::analysis::Comparison| format!("{c:?}");
+    let numbers = |c: &factz::Comparison| format!("{c:?}");
     match numbers(&ordinary) == numbers(&other) {
         true => Ok(()),
         false => Err(format!("{ordinary:?}\n    and {other:?}")),

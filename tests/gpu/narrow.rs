@@ -6,11 +6,11 @@ use crate::device::pipeline::Pipeline;
 use crate::device::Device;
 use crate::expected::{check_reports, check_streams};
 use crate::{text, Check, NOT_RUN};
-use factz::cpu::{self, Execution};
-use factz::cuda::workspace::AnalysisWorkspace;
-use factz::cuda::{critical_points_device, PointBuffers};
-use factz::grid::field::{View, ViewMut};
+use factz::device::AnalysisWorkspace;
+use factz::device::{critical_points_device, PointBuffers};
+use factz::Execution;
 use factz::{BoundKind, Config, Mode, Predictor, Request};
+use factz::{View, ViewMut};
 use std::collections::BTreeMap;
 
 /// So many times as many vertices in each next field.
@@ -71,13 +71,13 @@ fn times(config: &Config) -> Result<Times, String> {
     let request = Request::new(*config).map_err(text)?;
     let [u, v] = [0.3, 1.9].map(|phase| component(nx, ny, phase));
     let execution = Execution { threads: 0, progress: None };
-    let mut stream = vec![0; cpu::max_stream_bytes(&request) as usize];
-    let report = cpu::compress(&request, View::dense(&u, nx), View::dense(&v, nx), &mut stream, execution)
+    let mut stream = vec![0; factz::max_stream_bytes(&request) as usize];
+    let report = factz::compress(&request, View::dense(&u, nx), View::dense(&v, nx), &mut stream, execution)
         .map_err(text)?;
     stream.truncate(report.stream_bytes as usize);
     let [mut host_u, mut host_v] = [(); 2].map(|()| vec![0f32; u.len()]);
     let views = (ViewMut::dense(&mut host_u, nx), ViewMut::dense(&mut host_v, nx));
-    cpu::decompress(config, &stream, views.0, views.1, execution).map_err(text)?;
+    factz::decompress(config, &stream, views.0, views.1, execution).map_err(text)?;
 
     let pipeline = Pipeline::new(&request).map_err(text)?;
     pipeline.write_input(&u, &v).map_err(text)?;

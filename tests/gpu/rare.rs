@@ -9,9 +9,8 @@ use crate::fields::{synthetic, Placement, Source, VARIANTS};
 use crate::matrix::{CONFIGURATIONS, PRESERVES};
 use crate::memory::Bench;
 use crate::{text, Check};
-use factz::cpu;
-use factz::cuda::inspect_device;
-use factz::grid::element::Real;
+use factz::device::inspect_device;
+use factz::Real;
 use factz::{BoundKind, Config, Dtype, Request};
 
 /// Vertices of some kinds among those of a smooth field.
@@ -61,7 +60,7 @@ fn compare<T: Real>(source: &Source, dtype: Dtype, fills: &[Option<f64>]) -> Che
                     let request = Request::new(config).map_err(text)?;
                     let what = |e| format!("{dtype:?}, layout {}, {config:?}: {e}", turn % VARIANTS);
                     let (report, stream) = host_compress::<T>(&request, &place, &image);
-                    let capacity = cpu::max_stream_bytes(&request) as usize;
+                    let capacity = factz::max_stream_bytes(&request) as usize;
                     let (device_report, device_stream) =
                         bench.compress(&request, &place, &image, capacity).map_err(what)?;
                     check_streams(&device_stream, &stream).map_err(what)?;
@@ -80,7 +79,7 @@ fn compare<T: Real>(source: &Source, dtype: Dtype, fills: &[Option<f64>]) -> Che
                     queue.synchronize().map_err(text)?;
                     // The fill value, and whether there is one.
                     let told = info.read(104, 12).map_err(text)?;
-                    let host = cpu::inspect(&stream).map_err(text)?.fill_value;
+                    let host = factz::inspect(&stream).map_err(text)?.fill_value;
                     let bits = host.map_or(0, f64::to_bits).to_le_bytes();
                     if told[..8] != bits || told[8..] != (host.is_some() as i32).to_le_bytes() {
                         return Err(what(format!("the header is said to have {told:?}, not {host:?}")));

@@ -7,10 +7,9 @@ use crate::fields::{synthetic, Placement, Source};
 use crate::matrix::{Configuration, CONFIGURATIONS};
 use crate::memory::{compress_plan, decompress_plan, Bench, Guarded};
 use crate::{text, Check, POISON};
-use factz::cpu;
-use factz::cuda::{compress_device, decompress_device, prepare_device, Buffers, Stream};
-use factz::grid::element::Real;
-use factz::grid::field::Layout;
+use factz::device::{compress_device, decompress_device, prepare_device, Buffers, Stream};
+use factz::Layout;
+use factz::Real;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Report, Request, Status};
 
 /// A field, its request and what the host makes of it.
@@ -42,7 +41,7 @@ impl Case {
     }
 
     pub fn capacity(&self) -> usize {
-        cpu::max_stream_bytes(&self.request) as usize
+        factz::max_stream_bytes(&self.request) as usize
     }
 
     pub fn bench(&self) -> Result<Bench, String> {

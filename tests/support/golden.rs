@@ -4,8 +4,8 @@
 // Each test uses its part of it.
 #![allow(dead_code)]
 
-use factz::grid::element::Real;
-use factz::grid::field::Layout;
+use factz::Layout;
+use factz::Real;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve};
 use serde_json::Value;
 use std::fs;

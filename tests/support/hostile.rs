@@ -1,10 +1,10 @@
 //! Streams that are not to be trusted, decoded into guarded memory.
 
-use factz::cpu::{decompress, inspect, Execution};
-use factz::error::Status;
-use factz::grid::element::Real;
-use factz::grid::field::{Layout, ViewMut};
+use factz::Real;
+use factz::Status;
+use factz::{decompress, inspect, Execution};
 use factz::{BoundKind, Config, Dtype, Error};
+use factz::{Layout, ViewMut};
 use std::fs;
 use std::path::PathBuf;
 

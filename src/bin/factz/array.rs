@@ -2,8 +2,8 @@
 
 use crate::failure::Failure;
 use crate::memory;
-use factz::grid::element::Real;
 use factz::Dtype;
+use factz::Real;
 
 /// Columns and rows of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

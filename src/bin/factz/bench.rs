@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::say::{megabytes_per_second, Voice};
 use crate::synthetic::{Kind, Synthetic};
 use crate::{engine, input, memory, Verdict};
-use factz::analysis::Comparison;
+use factz::Comparison;
 use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve};
 use serde_json::{json, Value};
 use std::fmt::Write;

@@ -12,8 +12,8 @@ use crate::progress::Progress;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
 use crate::{input, Verdict};
-use factz::report::WARNING_WIDE_RANGE;
-use factz::{cpu, BoundKind, Config, Preserve, Report, StreamInfo};
+use factz::WARNING_WIDE_RANGE;
+use factz::{BoundKind, Config, Preserve, Report, StreamInfo};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -144,7 +144,7 @@ fn compressed_text(
 
 /// The header of a stream that is all there.
 pub fn inspect_whole(stream: &[u8]) -> Result<StreamInfo, Failure> {
-    let info = cpu::inspect(stream)?;
+    let info = factz::inspect(stream)?;
     if info.stream_bytes > stream.len() as u64 {
         let text =
             format!("has {} bytes, its header says {}: the end is missing", stream.len(), info.stream_bytes);

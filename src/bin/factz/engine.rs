@@ -6,10 +6,10 @@ use crate::device::Device;
 use crate::failure::{failure, Failure};
 use crate::memory;
 use crate::progress::Progress;
-use factz::analysis::{self, Comparison, CriticalPoint};
-use factz::cpu::{self, Execution};
-use factz::grid::field::{View, ViewMut};
+use factz::Execution;
 use factz::{BoundKind, Config, Report, Request, Status};
+use factz::{Comparison, CriticalPoint};
+use factz::{View, ViewMut};
 use std::time::Instant;
 
 /// What `--backend auto` answers with the processor: a field too large for the device, or kernels that it
@@ -178,7 +178,7 @@ fn request_of(field: &Field, spacing: Spacing, bound: Option<f64>) -> Result<Req
 
 /// A buffer that holds the stream of any field with this configuration.
 pub fn stream_buffer(config: &Config) -> Result<Vec<u8>, Failure> {
-    memory::zeros(cpu::max_stream_bytes(&Request::new(*config)?), "the stream")
+    memory::zeros(factz::max_stream_bytes(&Request::new(*config)?), "the stream")
 }
 
 /// Compresses into `buffer` on the processor; the report tells how much of it is the stream.
@@ -192,7 +192,7 @@ pub fn compress(
     let (request, nx) = (Request::new(*config)?, field.dims.nx);
     let report = typed!([&field.u, &field.v] as [u, v] => {
         let (u, v) = (View::dense(u, nx), View::dense(v, nx));
-        with_progress(threads, progress, |execution| cpu::compress(&request, u, v, buffer, execution))
+        with_progress(threads, progress, |execution| factz::compress(&request, u, v, buffer, execution))
     })?;
     if report.status != Status::Ok {
         return Err(failure!(
@@ -215,7 +215,7 @@ pub fn decompress(
     let config = Config { dtype: field.dtype(), ..Config::new(nx, ny, BoundKind::Absolute, 0.0) };
     Ok(typed!([&mut field.u, &mut field.v] as [u, v] => {
         let (u, v) = (ViewMut::dense(u, nx), ViewMut::dense(v, nx));
-        with_progress(threads, progress, |execution| cpu::decompress(&config, stream, u, v, execution))
+        with_progress(threads, progress, |execution| factz::decompress(&config, stream, u, v, execution))
     })?)
 }
 
@@ -240,7 +240,7 @@ pub fn compare(
     Ok(typed!([&before.u, &before.v, &after.u, &after.v] as [u0, v0, u1, v1] => {
         let first = [View::dense(u0, nx), View::dense(v0, nx)];
         let other = [View::dense(u1, nx), View::dense(v1, nx)];
-        analysis::compare(&request, first, other, bound.is_some(), threads)
+        factz::compare(&request, first, other, bound.is_some(), threads)
     })?)
 }
 
@@ -252,7 +252,7 @@ pub fn critical_points(
 ) -> Result<Vec<CriticalPoint>, Failure> {
     let (request, nx) = (request_of(field, spacing, None)?, field.dims.nx);
     Ok(typed!([&field.u, &field.v] as [u, v] =>
-        analysis::critical_points(&request, [View::dense(u, nx), View::dense(v, nx)], threads))?)
+        factz::critical_points(&request, [View::dense(u, nx), View::dense(v, nx)], threads))?)
 }
 
 /// The absolute bound that a relative one stands for: the fraction times the joint range of the finite values.
@@ -262,6 +262,6 @@ pub fn absolute_bound(field: &Field, kind: BoundKind, bound: f64, threads: usize
     }
     let (request, nx) = (request_of(field, Spacing::UNIT, None)?, field.dims.nx);
     let range = typed!([&field.u, &field.v] as [u, v] =>
-        analysis::range(&request, [View::dense(u, nx), View::dense(v, nx)], threads))?;
-    Ok(analysis::relative_bound(bound, range.low, range.high))
+        factz::range(&request, [View::dense(u, nx), View::dense(v, nx)], threads))?;
+    Ok(factz::relative_bound(bound, range.low, range.high))
 }

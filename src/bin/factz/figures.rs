@@ -1,9 +1,9 @@
 //! Reports of the library as JSON with every field, and the names of its choices.
 
 use crate::array::dtype_name;
-use factz::analysis::{Comparison, Kind};
-use factz::report::WARNING_WIDE_RANGE;
+use factz::WARNING_WIDE_RANGE;
 use factz::{BoundKind, Coder, Mode, Predictor, Preserve, Report, StreamInfo};
+use factz::{Comparison, Kind};
 use serde_json::{json, Map, Value};
 
 pub fn mode_name(mode: Mode) -> &'static str {

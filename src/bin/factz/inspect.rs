@@ -11,7 +11,7 @@ use crate::figures::{
 use crate::progress::Progress;
 use crate::say::{grouped, Voice};
 use crate::{input, Verdict};
-use factz::{cpu, Status, StreamInfo};
+use factz::{Status, StreamInfo};
 use serde_json::{json, Value};
 use std::fmt::Write;
 use std::fs::File;
@@ -22,7 +22,7 @@ use std::path::Path;
 fn read_start(path: &Path) -> std::io::Result<(Vec<u8>, u64)> {
     let mut start = Vec::new();
     let read = |reader: &mut dyn Read, start: &mut Vec<u8>| {
-        reader.take(cpu::INSPECT_BYTES as u64).read_to_end(start).map(|n| n as u64)
+        reader.take(factz::INSPECT_BYTES as u64).read_to_end(start).map(|n| n as u64)
     };
     if is_dash(path) {
         let mut stdin = std::io::stdin().lock();
@@ -41,7 +41,7 @@ pub fn info(a: &Info) -> Result<Verdict, Failure> {
         input::refuse_terminal(&name)?;
     }
     let (start, file_bytes) = read_start(&a.input).map_err(|e| failure!("{name}: cannot be read: {e}"))?;
-    let i = cpu::inspect(&start).map_err(|e| Failure::from(e).about(&name))?;
+    let i = factz::inspect(&start).map_err(|e| Failure::from(e).about(&name))?;
     Voice::new(&a.talk).report(
         || joined(json!({ "command": "info", "file": name, "file_bytes": file_bytes }), info_json(&i)),
         || info_text(&i, file_bytes),

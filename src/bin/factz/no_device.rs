@@ -1,8 +1,8 @@
 //! Stands for the devices in a program without the feature `cuda`: there is none, and so nothing is done on it.
 
-use factz::analysis::{Comparison, CriticalPoint};
-use factz::grid::element::Real;
-use factz::{cuda, Report, Request, Result};
+use factz::Real;
+use factz::{device as cuda, Report, Request, Result};
+use factz::{Comparison, CriticalPoint};
 
 pub enum Device {}
 

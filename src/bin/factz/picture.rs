@@ -3,7 +3,7 @@
 use crate::array::{Field, Values};
 use crate::failure::{failure, Failure};
 use crate::{memory, output};
-use factz::analysis::CriticalPoint;
+use factz::CriticalPoint;
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub struct Panel {
 }
 
 fn magnitude(field: &Field) -> Vec<f64> {
-    fn of<T: factz::grid::element::Real>(u: &[T], v: &[T]) -> Vec<f64> {
+    fn of<T: factz::Real>(u: &[T], v: &[T]) -> Vec<f64> {
         u.iter().zip(v).map(|(a, b)| a.to_f64().hypot(b.to_f64())).collect()
     }
     match (&field.u, &field.v) {

@@ -8,7 +8,7 @@ use crate::input::Expected;
 use crate::output::{is_standard, Output};
 use crate::say::{critical_points_text, Voice};
 use crate::{input, Verdict};
-use factz::analysis::CriticalPoint;
+use factz::CriticalPoint;
 use serde_json::json;
 use std::io::{ErrorKind, Write};
 use std::path::Path;

@@ -8,7 +8,7 @@
 //! taken of these alone, here; what is left for a vertex are additions and multiplications, which round to the
 //! same bits on every processor. The tests are in bench.rs.
 
-use factz::grid::element::Real;
+use factz::Real;
 use factz::{Error, Status};
 use rayon::prelude::*;
 use std::f64::consts::{PI, TAU};

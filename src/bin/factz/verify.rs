@@ -9,7 +9,7 @@ use crate::input::Expected;
 use crate::say::{counted, critical_points_text, Voice};
 use crate::store::Format;
 use crate::{input, Verdict};
-use factz::analysis::Comparison;
+use factz::Comparison;
 use serde_json::json;
 use std::path::Path;
 

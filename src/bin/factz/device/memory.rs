@@ -3,9 +3,9 @@
 use super::check;
 use super::queue::Queue;
 use cudarc::driver::sys;
-use factz::analysis::{Comparison, CriticalPoint, Kind, ValueRange};
-use factz::cuda::DevicePointer;
-use factz::grid::element::Real;
+use factz::device::DevicePointer;
+use factz::Real;
+use factz::{Comparison, CriticalPoint, Kind, ValueRange};
 use factz::{Error, Report, Result, Status};
 use std::ffi::c_void;
 use std::ptr::null_mut;

@@ -12,7 +12,7 @@ pub mod queue;
 mod staged;
 
 use cudarc::driver::sys::{self, CUcontext, CUresult};
-use factz::{cuda, Error, Result, Status};
+use factz::{device as cuda, Error, Result, Status};
 use std::ffi::{c_int, CStr};
 use std::marker::PhantomData;
 use std::ptr::null_mut;

@@ -6,11 +6,11 @@ use super::memory::{Buffer, COMPARISON_BYTES, REPORT_BYTES};
 use super::queue::Queue;
 use super::staged::{size, DeviceField};
 use cudarc::driver::sys;
-use factz::analysis::Comparison;
-use factz::cpu::max_stream_bytes;
-use factz::cuda::workspace::{AnalysisWorkspace, Workspace};
-use factz::cuda::{self, Buffers, ComparedFields, Direction};
-use factz::grid::element::Real;
+use factz::device::{self as cuda, Buffers, ComparedFields, Direction};
+use factz::device::{AnalysisWorkspace, Workspace};
+use factz::max_stream_bytes;
+use factz::Comparison;
+use factz::Real;
 use factz::{BoundKind, Config, Error, Report, Request, Result};
 
 /// A dense field on the device with everything that its compression and decompression take.

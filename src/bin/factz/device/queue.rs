@@ -2,7 +2,7 @@
 
 use super::check;
 use cudarc::driver::sys::{self, CUevent, CUgraphExec};
-use factz::cuda::Stream;
+use factz::device::Stream;
 use factz::Result;
 use std::ptr::null_mut;
 

@@ -3,12 +3,12 @@
 use super::memory::{bytes_of, bytes_of_mut, Buffer, COMPARISON_BYTES, POINT_BYTES, REPORT_BYTES};
 use super::queue::Queue;
 use super::Device;
-use factz::analysis::{Comparison, CriticalPoint};
-use factz::cpu::max_stream_bytes;
-use factz::cuda::workspace::{AnalysisWorkspace, Workspace};
-use factz::cuda::{self, Buffers, ComparedFields, PointBuffers, Stream};
-use factz::grid::element::Real;
-use factz::grid::field::Layout;
+use factz::device::{self as cuda, Buffers, ComparedFields, PointBuffers, Stream};
+use factz::device::{AnalysisWorkspace, Workspace};
+use factz::max_stream_bytes;
+use factz::Layout;
+use factz::Real;
+use factz::{Comparison, CriticalPoint};
 use factz::{Error, Report, Request, Result, Status};
 
 /// A dense field in device memory: u and then v.

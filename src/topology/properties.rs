@@ -1,10 +1,10 @@
 //! Signatures are exact, and a triangle moved by less than its bound keeps its signature: both
 //! against rational arithmetic, on triangles chosen to be hard.
 
-use factz::grid::element::Real;
-use factz::grid::triangles::Triangle;
-use factz::topology::bound::{axis_distance, triangle_bound};
-use factz::topology::signature::{
+use crate::grid::element::Real;
+use crate::grid::triangles::Triangle;
+use crate::topology::bound::{axis_distance, triangle_bound};
+use crate::topology::signature::{
     is_critical, same, sign_det, signature, Rule, Signature, IN, NONFINITE, OUT, TIE, UNCERTAIN,
 };
 use num_rational::BigRational;
@@ -21,7 +21,7 @@ fn sign(x: &BigRational) -> i32 {
     x.is_positive() as i32 - x.is_negative() as i32
 }
 
-/// The definition of CODEC section 1 word by word, types always certain; and whether the exact trace
+/// The definition of a signature word by word, types always certain; and whether the exact trace
 /// and discriminant are well away from zero, so that the certified evaluation must decide them.
 fn reference<T: Real>(p: &P<T>, triangle: Triangle, rule: &Rule) -> (Signature, bool) {
     if p.iter().flatten().any(|x| !x.is_finite()) {
