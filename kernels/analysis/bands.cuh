@@ -11,7 +11,7 @@
 
 namespace analysis {
 
-// What a comparison counts.
+// Counters of a comparison.
 enum : i32 {
     COUNT_POINTS,
     COUNT_OTHER_POINTS,

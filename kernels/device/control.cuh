@@ -1,5 +1,5 @@
-// What the kernels of one call tell each other: the control block at the start of the workspace,
-// which the first kernel sets to zero.
+// Control block of a call, at the start of the workspace: bounds, counts and lists that kernels share. The
+// first kernel zeroes it.
 #pragma once
 #include "device/ptx.cuh"
 #include "device/workspace.cuh"
@@ -13,11 +13,11 @@ struct LevelCount {
     u32 vertices, nonzero, bits;
 };
 
-// Tiles with limits in so many groups by how much work they are, which the number of their hard triangles
-// tells.
+// Tiles with vertex bounds are sorted into WEIGHTS classes by their expected work, which the number of
+// triangles that need determinants predicts.
 constexpr u32 WEIGHTS = 8;
-// Where the weight of a tile lies in its word, above its number, or what stands there of one that is on no
-// list. (More tiles of one kind than a device's memory holds would not fit below.)
+// Packing of a tile's class and its number in the class; NOT_LISTED for a tile on no list. (28 bits suffice:
+// device/capacities.cuh.)
 constexpr u32 WEIGHT_AT = 28, NOT_LISTED = ~0u;
 __device__ __forceinline__ u32 weight_of(u32 hard) {
     return hard == 0 ? 0 : 1 + hard / 64 < WEIGHTS ? 1 + hard / 64 : WEIGHTS - 1;
@@ -26,19 +26,19 @@ __device__ __forceinline__ u32 weight_of(u32 hard) {
 // Groups of each of PARTS parts of the stream.
 __device__ __forceinline__ u32 groups_of_part(u64 groups) { return ((u32)groups + PARTS - 1) / PARTS; }
 
-// Of all vertices, as far as it is known: bits of a double, and what makes it as long as what can be copied
-// to shared memory without a cache.
+// Largest error so far, as the bits of a double, padded to 16 bytes so that cp.async can copy it past the L1
+// cache.
 struct alignas(16) LargestError {
     u64 bits, unused;
 };
 
 struct Control {
-    // Decided by the first block that sorts tiles and the last one of the tuning, or read from the header.
+    // Written by factz_sort and factz_tune, or from the header.
     double bound, half_bin_width;
-    double useful_bound, bound_up;  // as far as the bound is of use, the same rounded up
-    double largest;                 // of all values
+    double useful_bound, bound_up;  // the bound as far as it matters; rounded up to T
+    double largest;                 // magnitude of all values
     u64 zero, nonfinite, filled;
-    u64 fill[2];    // of the vertices under the fill mask
+    u64 fill[2];    // bits of a vertex under the fill mask
     u64 fill_bits;  // the fill value, or a NaN
     u32 has_fill, warnings;
     u32 level_bound_scaling;
@@ -49,18 +49,18 @@ struct Control {
     u32 coder, predictor;
     u64 stream_bytes;
     u64 groups;
-    // What many add to has lines of its own: others are read meanwhile.
+    // Counters with many atomics have cache lines of their own, apart from values that are read meanwhile.
     alignas(128) u64 unconstrained_tiles, bounded_tiles;
     alignas(128) u64 constrained_tiles, border_tiles;
-    alignas(128) u64 hard;                 // triangles whose limits take determinants
-    alignas(128) u64 weighed[2][WEIGHTS];  // limited tiles by weight: others, whole ones
+    alignas(128) u64 hard;                 // triangles that need determinants
+    alignas(128) u64 weighed[2][WEIGHTS];  // tiles with vertex bounds by class: border, constrained
     alignas(128) u64 exact, critical;
     LargestError max_error;
     u64 raw_bits;
-    alignas(128) u64 cost;           // of all symbols, in 1/256 bits
-    u64 weight, weight_before_last;  // of all tiles, and of those before the last one
-    u64 seal;  // of the stream: the checksum above, how many blocks have added to it below
-    // Blocks that have finished, by kernel.
+    alignas(128) u64 cost;           // of all symbols, in 1/256 bit
+    u64 weight, weight_before_last;  // of all tiles; of all but the last
+    u64 seal;                        // checksum << 32 | number of blocks that have added to it
+    // Finished blocks, by kernel.
     u32 tickets[8];
     alignas(128) Quantizer quantizer;
     LevelCount tune[LEVEL_BOUND_SCALINGS][6][LEVELS];
@@ -70,16 +70,16 @@ static_assert(sizeof(Control) <= CONTROL_BYTES, "the control block has its place
 
 enum : i32 { TICKET_TUNE, TICKET_TABLES, TICKET_ENCODE, TICKET_ANCHORS };
 
-// Whether the field has vertices without a value that can be coded.
+// True if vertices are missing.
 __device__ __forceinline__ bool has_missing(const Control& control) {
     return (control.nonfinite | control.filled) != 0;
 }
-// Whether zeros keep their signs.
+// True if zeros keep their signs.
 __device__ __forceinline__ bool is_lossless(const Control& control) { return control.bound == 0.0; }
 
 __device__ __forceinline__ Control& control_of(const Job& job) { return *ControlView(job).control(); }
 
-// Whether this is the last block of the grid to come here: it sees what all others wrote.
+// True in the last block of the grid to get here, which sees the writes of all others.
 __device__ inline bool last_block(Control& control, i32 ticket) {
     __shared__ u32 mine;
     __threadfence();
@@ -91,18 +91,18 @@ __device__ inline bool last_block(Control& control, i32 ticket) {
     return last;
 }
 
-// What is done with a tile: plain ones have no limits, whole ones may have but no zeros or missing values.
+// Kinds of tiles: at the border or with zeros or missing values; inside without vertex bounds; inside with
+// vertex bounds.
 enum : u32 { BORDER_TILE, UNCONSTRAINED_TILE, CONSTRAINED_TILE };
 
-// How near the cells of a tile come to the origin, at least: those of eight rows each, and those on each
-// side. From the statistics to the constraints.
+// Least distance of a tile's cells from the origin, per axis: by bands of eight rows, and by side.
 constexpr i32 BANDS = 4, BAND_ROWS = 8;
 struct alignas(16) Nearness {
     float bands[BANDS];
     float top, bottom, left, right;
     u32 kind;      // of the tile
-    u32 weighted;  // its number among those of its kind and weight, and the weight above
-    u64 bounded;   // of a tile with limits: where it has them (constrain.cuh)
+    u32 weighted;  // class << WEIGHT_AT | number in its class and kind
+    u64 bounded;   // which chunks of vertex bounds are stored (compress/vertex_bounds.cuh)
 
     __device__ __forceinline__ float all() const {
         return fminf(fminf(bands[0], bands[1]), fminf(bands[2], bands[3]));

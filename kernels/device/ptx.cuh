@@ -1,9 +1,9 @@
-// What takes the machine's own language. Compiled for a processor (tests/emulator), all of it is given there.
+// PTX instructions. The emulated build (tests/emulator) has its own versions.
 #pragma once
 #include "device/shared.cuh"
 
-#ifndef FACTZ_EMULATED  // on a processor (tests/emulator)
-// What is asked for comes to the cache of the device, or of the multiprocessor, meanwhile.
+#ifndef FACTZ_EMULATED  // see tests/emulator/cuda.hpp
+// Prefetch into L2, or into L1.
 __device__ __forceinline__ void prefetch(const void* at) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
 }
@@ -11,20 +11,20 @@ __device__ __forceinline__ void prefetch_near(const void* at) {
     asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
 }
 
-// What is read for the last time: what is read again stays in the caches.
+// Load for the last time: evict first, so that reused lines stay in the caches.
 template <typename T>
 __device__ __forceinline__ T read_last(const T* at) {
     return __ldcs(at);
 }
 
-// A barrier of so many threads of a block, by its number from 1 to 15.
+// Barrier 1..15 for THREADS threads of a block.
 template <i32 THREADS>
 __device__ __forceinline__ void meet_at(i32 barrier) {
     asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(THREADS) : "memory");
 }
 
-// Copies of 4, 8 or 16 bytes from global to shared memory that a thread does not wait for: all that it asked
-// for up to end_of_copies are a group, and all groups but the last ones can be waited for.
+// Asynchronous copies of 4, 8 or 16 bytes from global to shared memory (sm_80 on; plain copies before).
+// end_of_copies closes a group; wait_for_copies waits for all but the BUT last groups.
 template <i32 BYTES>
 __device__ __forceinline__ void copy_ahead(void* to, const void* from) {
 #if __CUDA_ARCH__ >= 800
@@ -55,22 +55,21 @@ __device__ __forceinline__ void wait_for_copies() {
 #endif
 }
 
-// The number of the thread in its block, found anew where it is asked for: no register holds it.
+// threadIdx.x, reread at each use so that it occupies no register.
 __device__ __forceinline__ u32 thread_in_block() {
     u32 thread;
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
     return thread;
 }
 
-// How many blocks the grid has, likewise.
+// gridDim.x, likewise.
 __device__ __forceinline__ u32 blocks_of_grid() {
     u32 blocks;
     asm volatile("mov.u32 %0, %%nctaid.x;" : "=r"(blocks));
     return blocks;
 }
 
-// With the value of the lane so many below added, where there is one in its part of so many lanes of the
-// warp.
+// value + the value of the lane `lanes` below, if that lane is in the same PART of the warp.
 template <i32 PART = 32>
 __device__ __forceinline__ u32 add_from_below(u32 value, i32 lanes) {
     asm volatile("{.reg .pred p; .reg .u32 t; shfl.sync.up.b32 t|p, %0, %1, %2, -1; @p add.u32 %0, %0, t;}"
@@ -79,7 +78,7 @@ __device__ __forceinline__ u32 add_from_below(u32 value, i32 lanes) {
     return value;
 }
 
-// Without what the lane below has, where there is one in its part of so many lanes of the warp.
+// value - the value `from` of the lane below, if that lane is in the same PART of the warp.
 template <i32 PART = 32>
 __device__ __forceinline__ u32 less_from_below(u32 value, u32 from) {
     asm volatile("{.reg .pred p; .reg .u32 t; shfl.sync.up.b32 t|p, %1, 1, %2, -1; @p sub.u32 %0, %0, t;}"
@@ -89,7 +88,7 @@ __device__ __forceinline__ u32 less_from_below(u32 value, u32 from) {
 }
 __device__ __forceinline__ u32 less_from_below(u32 value) { return less_from_below(value, value); }
 
-// What is in shared memory, by its address there: 32 bits.
+// Shared memory by its 32-bit address.
 __device__ __forceinline__ u32 shared_place(const void* shared) {
     return (u32)__cvta_generic_to_shared(shared);
 }
@@ -116,7 +115,7 @@ __device__ __forceinline__ u32 shared_half(u32 place) {
 __device__ __forceinline__ void put_shared(u32 place, u32 word) {
     asm volatile("st.shared.u32 [%0], %1;" ::"r"(place), "r"(word) : "memory");
 }
-// Four words so many bytes behind a place, all of which are asked for before the first is there.
+// Four words from place + BYTES on; all loads start before the first is used.
 template <u32 BYTES>
 __device__ __forceinline__ uint4 four_words(u32 place) {
     uint4 four;
@@ -128,8 +127,8 @@ __device__ __forceinline__ uint4 four_words(u32 place) {
     return four;
 }
 
-// Tables of 256 words in shared memory, one behind the other from a multiple of their size on, by an address
-// that is found once.
+// Consecutive tables of 256 words in shared memory, aligned to their total size, by an address that is
+// computed once.
 template <i32 TABLES>
 class SharedTable {
     u32 at;
@@ -139,7 +138,7 @@ public:
         : at((u32)__cvta_generic_to_shared(table)) {
         asm volatile("" : "+r"(at));
     }
-    // The word of a table so many bytes behind its begin.
+    // The word at a byte offset in a table.
     template <i32 TABLE>
     __device__ __forceinline__ u32 word(u32 bytes) const {
         static_assert(TABLE < TABLES, "there is one");
@@ -149,7 +148,7 @@ public:
     }
 };
 
-// What is in shared memory, read here once.
+// Load from shared memory that the compiler neither moves nor repeats.
 __device__ __forceinline__ u64 from_shared(const u64* at) {
     u64 value;
     asm volatile("ld.volatile.shared.u64 %0, [%1];"
@@ -159,7 +158,8 @@ __device__ __forceinline__ u64 from_shared(const u64* at) {
     return value;
 }
 
-// A word, a byte or nothing in global memory, without a branch. What is not asked for stays as it was.
+// Loads a word, a byte or nothing by predication instead of branches; an output that is not wanted keeps its
+// value.
 __device__ __forceinline__ void load_word_or_byte(
     u64 at, bool wants_word, bool wants_byte, u32& word, u32& byte) {
     asm volatile(
@@ -169,7 +169,7 @@ __device__ __forceinline__ void load_word_or_byte(
         : "l"(at), "r"((u32)wants_word), "r"((u32)wants_byte)
         : "memory");
 }
-// Eight bytes in global memory, or what was there before, without a branch.
+// Loads eight bytes or keeps the value, by predication.
 __device__ __forceinline__ void load_if(bool wanted, u64 at, u64& value) {
     asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p ld.global.u64 %0, [%1];}"
                  : "+l"(value)
@@ -177,14 +177,14 @@ __device__ __forceinline__ void load_if(bool wanted, u64 at, u64& value) {
                  : "memory");
 }
 
-// A store without a branch.
+// Predicated store.
 __device__ __forceinline__ void store_if(bool wanted, u16* to, u32 value) {
     asm volatile("{.reg .pred p; setp.ne.u32 p, %2, 0; @p st.global.u16 [%0], %1;}" ::"l"(to),
                  "h"((u16)value), "r"((u32)wanted)
                  : "memory");
 }
 
-// Counts one in shared memory, without a branch.
+// Predicated increment in shared memory.
 __device__ __forceinline__ void count_if(u32 wanted, u32* shared) {
     asm volatile("{.reg .pred p; setp.ne.u32 p, %1, 0; @p red.shared.add.u32 [%0], 1;}" ::"r"(
                      (u32)__cvta_generic_to_shared(shared)),
@@ -192,15 +192,16 @@ __device__ __forceinline__ void count_if(u32 wanted, u32* shared) {
                  : "memory");
 }
 
-// The number of the highest bit that is set.
+// Index of the highest set bit.
 __device__ __forceinline__ u32 highest_bit(u32 x) {
     u32 bit;
     asm("bfind.u32 %0, %1;" : "=r"(bit) : "r"(x));
     return bit;
 }
 
-// 2^32 / x, too small by 4 parts in 2^23 at most and never too large, for x up to 2^23: a quotient that may
-// be off by one part in 2^23 either way, times a number that is two parts in 2^24 below 2^32, rounded down.
+// 2^32 / x for x <= 2^23, never too large and at most 4 parts in 2^23 too small: the approximate reciprocal
+// is off by at most one part in 2^23 either way; it is multiplied by a number two parts in 2^24 below 2^32
+// and rounded down.
 __device__ __forceinline__ u32 reciprocal_below(u32 x) {
     u32 below;
     asm("{.reg .f32 q; cvt.rn.f32.u32 q, %1; rcp.approx.ftz.f32 q, q; mul.rz.f32 q, q, 0f4F7FFFFE; "
@@ -210,8 +211,8 @@ __device__ __forceinline__ u32 reciprocal_below(u32 x) {
     return below;
 }
 
-// A parameter as something new, so that what follows from it is found where it is needed and has no registers
-// meanwhile.
+// Hides where a value comes from, so that the compiler recomputes what depends on it instead of keeping it in
+// registers.
 __device__ __forceinline__ u64 fresh(u64 x) {
     asm volatile("" : "+l"(x));
     return x;
@@ -222,7 +223,7 @@ __device__ __forceinline__ u32 fresh(u32 x) {
     return x;
 }
 
-// A place in shared memory as one word.
+// Address in shared memory in one register.
 template <typename T>
 class InShared {
     u32 at;
@@ -234,7 +235,7 @@ public:
     }
 };
 
-// A place in global memory as a new one, known to be there.
+// As fresh, for a global address, which the compiler still knows to be global.
 template <typename T>
 __device__ __forceinline__ T* fresh_global(T* at) {
     return static_cast<T*>(__cvta_global_to_generic(fresh((u64)__cvta_generic_to_global(at))));
@@ -254,7 +255,7 @@ __device__ __forceinline__ void wait_for_kernel_before() {
 #endif
 }
 
-// The shared memory of a block that its launch asked for. (From a function, it would be of no known kind.)
+// Dynamic shared memory of a block. (A macro: returned from a function, its address space would be unknown.)
 #define LAUNCHED_SHARED(Shared, name)                     \
     extern __shared__ __align__(16) u32 dynamic_shared[]; \
     Shared& name = *reinterpret_cast<Shared*>(dynamic_shared)

@@ -21,7 +21,7 @@ struct ReconstructTables;
 template <typename T>
 constexpr u64 TILE_SLOT_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
 
-// Symbols or words several at a time; the address is a multiple of their size.
+// Several symbols or words at once; the address must be aligned to their size.
 template <typename Word>
 __device__ __forceinline__ Word* words_at(u8* bytes) {
     return reinterpret_cast<Word*>(bytes);
@@ -31,7 +31,7 @@ __device__ __forceinline__ const Word* words_at(const u8* bytes) {
     return reinterpret_cast<const Word*>(bytes);
 }
 
-// A view is found anew from the arguments of the kernel wherever it is used: no register holds it meanwhile.
+// A view is rebuilt from the kernel's arguments at each use, so that it occupies no register.
 struct WorkspaceView {
     const Job& job;
 
@@ -45,7 +45,7 @@ struct WorkspaceView {
 struct ControlView : WorkspaceView {
     using WorkspaceView::WorkspaceView;
     REGION(Control, control, control)
-    REGION(u64, words, control)  // of the control block, to set it to zero
+    REGION(u64, words, control)  // to zero the control block
 };
 
 // A tile from the phase on that finds its header word and the rows of its masks.
@@ -213,7 +213,7 @@ struct ReconstructView : WorkspaceView {
     REGION(const Q, raw, raw_bits)
     REGION(const P, anchors, anchors)
 
-    // What every tile needs, behind the control block proper.
+    // Tables that every tile needs, behind the control block proper.
     __device__ __forceinline__ ReconstructTables<T>* tables(u64 offset) const {
         return reinterpret_cast<ReconstructTables<T>*>(job.control + offset);
     }
