@@ -26,7 +26,7 @@ const ROOMS: [&[&str]; 13] = [
 const TWINS: [&str; 7] = ["analysis", "entropy", "grid", "predict", "stream", "tile", "topology"];
 
 /// Files without a twin, and why.
-const ALONE: [(&str, &str); 27] = [
+const ALONE: &[(&str, &str)] = &[
     (
         "kernels/analysis/bands.cuh",
         "a warp walks down a band; src/analysis/mod.rs divides rows among threads",
