@@ -4,6 +4,10 @@
 #![allow(dead_code)]
 
 pub mod capi;
+#[cfg(feature = "cli")]
+pub mod cli;
+pub mod emulator;
+pub mod golden;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,18 +19,10 @@ pub const STRICT_CPP: [&str; 7] =
     ["-std=c++17", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-O1"];
 pub const STRICT_FORTRAN: [&str; 6] = ["-std=f2018", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1"];
 
-/// The folder with the release build of the shared and the static library, built when stale.
-pub fn release_folder() -> PathBuf {
-    // The test is TARGET/debug/deps/NAME; with a target triple there is one more folder.
-    let exe = std::env::current_exe().unwrap();
-    let target = exe.ancestors().nth(3).unwrap();
-    run(Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--release", "--lib", "--manifest-path"])
-        .arg(root().join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(target)
-        .env_remove("CARGO_BUILD_TARGET"));
-    target.join("release")
+/// The folder with the program and the shared and the static library that were built together with this test.
+pub fn built_folder() -> PathBuf {
+    // The test is FOLDER/deps/NAME.
+    std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf()
 }
 
 pub fn root() -> &'static Path {
@@ -56,6 +52,26 @@ pub fn output(command: &mut Command) -> Output {
     })
 }
 
+/// Whether this process is the child; otherwise the outcome of the child that ran the test alone. For what belongs to a
+/// whole process: subscribers, hooks, callbacks, environment variables.
+pub fn child(module: &str, test: &str) -> Option<Output> {
+    const CHILD: &str = "FACTZ_TEST_CHILD";
+    if std::env::var_os(CHILD).is_some() {
+        return None;
+    }
+    let (_, module) = module.split_once("::").unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([&format!("{module}::{test}"), "--exact", "--nocapture"]).env(CHILD, "1");
+    Some(output(&mut command))
+}
+
+/// As [`child`], which must pass; false in the process that is not the child.
+pub fn alone(module: &str, test: &str) -> bool {
+    let Some(out) = child(module, test) else { return true };
+    assert!(out.status.success() && both(&out).contains("1 passed"), "{}", both(&out));
+    false
+}
+
 /// Standard output and error, as text.
 pub fn both(out: &Output) -> String {
     (String::from_utf8_lossy(&out.stdout) + String::from_utf8_lossy(&out.stderr)).into_owned()
@@ -70,7 +86,7 @@ pub struct Linking {
 /// With the shared library, found by the SONAME in `folder` at run time, with the static one, and with nothing but
 /// static ones.
 pub fn linkings(folder: &Path) -> [Linking; 3] {
-    let libraries = release_folder();
+    let libraries = built_folder();
     let soname = folder.join("libfactz.so.0");
     if !soname.exists() {
         std::os::unix::fs::symlink(libraries.join("libfactz.so"), &soname).unwrap();

@@ -5,10 +5,7 @@
 //! the manifest and run this test with FACTZ_BLESS=1: it makes the streams that are missing, and refuses to touch
 //! those that are there.
 
-#[path = "support/golden.rs"]
-mod cases;
-
-use cases::*;
+use crate::support::golden::*;
 use factz::stream::header::{Content, Header, VERSION};
 use factz::stream::sections::split;
 use factz::Real;

@@ -1,8 +1,7 @@
 //! Fill values, zeros with a sign at a bound of 0, the warning about wide ranges, and bounds beyond the range: what is
 //! promised about them, checked bit by bit, by the library's comparison and by the independent checker.
 
-mod support;
-
+use crate::support::{both, fresh_folder, output, root};
 use factz::Real;
 use factz::WARNING_WIDE_RANGE;
 use factz::{compare, Comparison};
@@ -12,7 +11,6 @@ use factz::{View, ViewMut};
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{both, fresh_folder, output, root};
 
 const FRONTS: [(Mode, Predictor); 3] = [
     (Mode::BlockWise, Predictor::Hierarchical),

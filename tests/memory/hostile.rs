@@ -1,12 +1,8 @@
 //! Damaged and hostile streams end in an error or in values of the right shape: never in a panic, an
 //! endless loop, a write outside the output, or memory that only the header asks for.
 
-#[path = "support/counting.rs"]
-mod counting;
-#[path = "support/hostile.rs"]
-mod support;
-
-use counting::{alone, peak_of};
+use crate::support::counting::{alone, peak_of};
+use crate::support::hostile::*;
 use factz::grid::tiles::Grid;
 use factz::stream::checksum::seal;
 use factz::stream::header::{Header, HEADER_BYTES};
@@ -16,7 +12,6 @@ use factz::{Config, Dtype};
 use factz::{Extent, Layout, ViewMut};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
-use support::*;
 
 /// Streams with masks, fill patterns, stored values, refinements, several tiles and groups, both types.
 const SAMPLES: [&str; 17] = [

@@ -1,9 +1,7 @@
 //! The shared library exports exactly the functions of tests/symbols.txt, which are those of the header.
 
-mod support;
-
+use crate::support::{built_folder, root, run};
 use std::process::Command;
-use support::{release_folder, root, run};
 
 fn listed() -> Vec<String> {
     let text = std::fs::read_to_string(root().join("tests/symbols.txt")).unwrap();
@@ -13,7 +11,7 @@ fn listed() -> Vec<String> {
 #[test]
 #[cfg(target_os = "linux")]
 fn exported_symbols_are_those_listed() {
-    let library = release_folder().join("libfactz.so");
+    let library = built_folder().join("libfactz.so");
     let out = run(Command::new("nm").args(["-D", "--defined-only", "--format=posix"]).arg(&library));
     let text = String::from_utf8(out.stdout).unwrap();
     let mut found: Vec<_> = text.lines().map(|l| l.split(' ').next().unwrap().to_owned()).collect();
@@ -24,7 +22,7 @@ fn exported_symbols_are_those_listed() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_soname_carries_the_abi_version_and_cuda_is_not_linked() {
-    let library = release_folder().join("libfactz.so");
+    let library = built_folder().join("libfactz.so");
     let out = run(Command::new("readelf").args(["-d", "-W"]).arg(&library));
     let text = String::from_utf8(out.stdout).unwrap();
     assert!(text.contains("Library soname: [libfactz.so.0]"), "{text}");

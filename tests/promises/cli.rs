@@ -1,12 +1,7 @@
 //! The command line: round trips, exit status, sentences, JSON, and files that survive errors.
 
-#![cfg(feature = "cli")]
-
-#[path = "support/cli.rs"]
-mod support;
-
+use crate::support::cli::{factz, fails, field, json, npy, succeeds, text, values, Folder, DIMS};
 use serde_json::Value;
-use support::{factz, fails, field, json, npy, succeeds, text, values, Folder, DIMS};
 
 #[test]
 fn raw_round_trip_is_verified() {

@@ -1,13 +1,9 @@
 //! The promises hold in a hostile environment: floating-point modes, too little memory, no threads, forks and
 //! unloading. The C programs are in tests/environment.
 
-#![cfg(target_os = "linux")]
-
-mod support;
-
+use crate::support::{both, built_folder, fresh_folder, linkings, root, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{both, fresh_folder, linkings, release_folder, root, run};
 
 /// Compiles a program with each kind of library.
 fn compiled(name: &str, more: &[&str]) -> Vec<PathBuf> {
@@ -56,7 +52,7 @@ fn threads_are_those_asked_for() {
         prints(program, &[], "threads are as asked for");
     }
     // The library can be unloaded from a program that is not linked with it.
-    prints(archive, &[&release_folder().join("libfactz.so")], "loaded and unloaded");
+    prints(archive, &[&built_folder().join("libfactz.so")], "loaded and unloaded");
 }
 
 /// How a program ends that may have so many kilobytes of address space.

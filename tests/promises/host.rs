@@ -1,35 +1,16 @@
 //! A Rust program that uses the C interface keeps its own panic hook and its own `tracing` subscriber, whenever it
 //! sets them. Both are for the whole process, so each test runs again in a process of its own.
 
+use crate::support::{alone, child};
 use factz::capi::config::*;
 use factz::capi::log::*;
 use factz::capi::status::*;
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::mem::MaybeUninit;
 use std::panic::catch_unwind;
-use std::process::{Command, Output};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
-
-const CHILD: &str = "FACTZ_TEST_CHILD";
-
-/// Whether this process is the child; otherwise the outcome of the child that ran the test.
-fn child(test: &str) -> Option<Output> {
-    if std::env::var_os(CHILD).is_some() {
-        return None;
-    }
-    let out = Command::new(std::env::current_exe().unwrap())
-        .args([test, "--exact", "--nocapture"])
-        .env(CHILD, "1")
-        .output();
-    Some(out.unwrap())
-}
-
-fn passes(out: Output) {
-    let text = String::from_utf8_lossy(&out.stdout) + String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success() && text.contains("1 passed"), "{text}");
-}
 
 /// A call that fails, and so makes an event.
 fn fail() {
@@ -59,8 +40,8 @@ unsafe extern "C" fn panics_inside(_: c_int, _: *const c_char, _: *const c_char,
 
 #[test]
 fn panics_of_the_host_reach_its_hook() {
-    if let Some(out) = child("panics_of_the_host_reach_its_hook") {
-        return passes(out);
+    if !alone(module_path!(), "panics_of_the_host_reach_its_hook") {
+        return;
     }
     collect_panics();
     set(Some(panics_inside));
@@ -77,7 +58,7 @@ unsafe extern "C" fn panics_out(_: c_int, _: *const c_char, _: *const c_char, _:
 
 #[test]
 fn a_callback_that_panics_is_heard() {
-    if let Some(out) = child("a_callback_that_panics_is_heard") {
+    if let Some(out) = child(module_path!(), "a_callback_that_panics_is_heard") {
         let text = String::from_utf8_lossy(&out.stderr);
         assert!(!out.status.success() && text.contains("out of the callback"), "{text}");
         return;
@@ -89,8 +70,8 @@ fn a_callback_that_panics_is_heard() {
 /// A first call while the thread unwinds neither ends the process nor leaves the library without its hook.
 #[test]
 fn a_first_call_while_unwinding_works() {
-    if let Some(out) = child("a_first_call_while_unwinding_works") {
-        return passes(out);
+    if !alone(module_path!(), "a_first_call_while_unwinding_works") {
+        return;
     }
     struct Calls;
     impl Drop for Calls {
@@ -147,8 +128,8 @@ fn counts() -> [usize; 3] {
 
 #[test]
 fn a_subscriber_that_comes_after_the_callback_hears_everything() {
-    if let Some(out) = child("a_subscriber_that_comes_after_the_callback_hears_everything") {
-        return passes(out);
+    if !alone(module_path!(), "a_subscriber_that_comes_after_the_callback_hears_everything") {
+        return;
     }
     set(Some(traces));
     fail();
@@ -164,8 +145,8 @@ fn a_subscriber_that_comes_after_the_callback_hears_everything() {
 
 #[test]
 fn a_subscriber_that_comes_before_the_callback_hears_everything() {
-    if let Some(out) = child("a_subscriber_that_comes_before_the_callback_hears_everything") {
-        return passes(out);
+    if !alone(module_path!(), "a_subscriber_that_comes_before_the_callback_hears_everything") {
+        return;
     }
     tracing::subscriber::set_global_default(&SUBSCRIBER).unwrap();
     fail();

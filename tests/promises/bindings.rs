@@ -1,10 +1,8 @@
 //! include/factz.f90 and examples-c/arrays.py declare what include/factz.h declares: the same constants, the same
 //! structs field by field, the same functions argument by argument.
 
-mod support;
-
+use crate::support::root;
 use std::collections::BTreeMap;
-use support::root;
 
 /// A declared thing: names with types, in order.
 type Members = Vec<(String, String)>;
@@ -252,11 +250,11 @@ fn the_ctypes_structs_are_those_of_the_header() {
             return names[t.__name__] if t.__name__ in names else '%s[%d]' % (names[t._type_.__name__], t._length_)\n\
         for s in (arrays.Config, arrays.Sizes, arrays.Info, arrays.Report, arrays.Comparison):\n    \
             print('factz_' + s.__name__.lower(), *(n + ':' + show(t) for n, t in s._fields_))\n";
-    let out = support::run(
-        support::python()
+    let out = crate::support::run(
+        crate::support::python()
             .args(["-c", script])
             .arg(root().join("examples-c/arrays.py"))
-            .env("FACTZ_LIBRARY", support::release_folder().join("libfactz.so")),
+            .env("FACTZ_LIBRARY", crate::support::built_folder().join("libfactz.so")),
     );
     let structs = header().structs;
     let lines = String::from_utf8(out.stdout).unwrap();

@@ -2,14 +2,10 @@
 //! valgrind, with the shared and with the static library, and run without any shared library. The headers are valid on their own, and what they
 //! cannot accept they refuse at compile time with a sentence. The ctypes program runs on NumPy arrays.
 
-#![cfg(target_os = "linux")]
-
-mod support;
-
-use std::process::Command;
-use support::{
-    both, fresh_folder, linkings, output, python, release_folder, root, run, valgrind, STRICT_C, STRICT_CPP,
+use crate::support::{
+    both, built_folder, fresh_folder, linkings, output, python, root, run, valgrind, STRICT_C, STRICT_CPP,
 };
+use std::process::Command;
 
 fn compile_and_run(source: &str, expected: &str) {
     let folder = fresh_folder(&format!("examples_c-{source}"));
@@ -77,7 +73,7 @@ fn an_old_caller_of_a_later_library() {
 fn numpy_arrays() {
     let out = run(python()
         .arg(root().join("examples-c/arrays.py"))
-        .env("FACTZ_LIBRARY", release_folder().join("libfactz.so")));
+        .env("FACTZ_LIBRARY", built_folder().join("libfactz.so")));
     assert!(both(&out).contains("everything holds"), "{}", both(&out));
 }
 

@@ -2,12 +2,10 @@
 //! rounds and what it does with subnormal numbers. The code that nvcc makes with the flags of the build has only
 //! instructions that round to nearest and keep subnormal numbers, but for those that are named here with a reason.
 
-mod support;
-
+use crate::support::{fresh_folder, root, run};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
-use support::{fresh_folder, root, run};
 
 /// The oldest architecture and one with everything that newer ones have: the sources differ between them.
 const ARCHITECTURES: [u32; 2] = [75, 90];

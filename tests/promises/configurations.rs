@@ -1,8 +1,7 @@
 //! Structs that calls write are written on every error; configurations come from streams, text and words, and become
 //! text and words, bit for bit.
 
-mod support;
-
+use crate::support::capi::{expect, ok, text};
 use factz::capi::compress::factz_compress_host;
 use factz::capi::config::*;
 use factz::capi::decompress::factz_decompress_host;
@@ -17,7 +16,6 @@ use proptest::prelude::*;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
-use support::capi::{expect, ok, text};
 
 const N: usize = 40 * 30;
 

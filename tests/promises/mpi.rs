@@ -6,10 +6,7 @@
 //! The program is examples-c/mpi_blocks.c, on crops of the fields of data/: odd sizes, blocks of uneven widths, tiles
 //! cut anywhere.
 
-#![cfg(target_os = "linux")]
-
-mod support;
-
+use crate::support::{both, fresh_folder, linkings, output, python, root, run, STRICT_C};
 use factz::Real;
 use factz::View;
 use factz::{compare, Comparison};
@@ -17,7 +14,6 @@ use factz::{BoundKind, Config, Dtype, Request};
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{both, fresh_folder, linkings, output, python, root, run, STRICT_C};
 
 /// How many ranks write, and how many read what those wrote.
 const ALL_RANKS: [(usize, &[usize]); 5] =

@@ -2,10 +2,7 @@
 //! the output, whatever the data; up to 1.25 times more for a field of a few rows or columns, which
 //! consists of little but lattice lines. And what is constant takes next to nothing.
 
-#[path = "support/counting.rs"]
-mod counting;
-
-use counting::{alone, peak_of};
+use crate::support::counting::{alone, peak_of};
 use factz::{compress, decompress, max_stream_bytes, Execution};
 use factz::{BoundKind, Coder, Config, Mode, Predictor, Preserve, Request};
 use factz::{View, ViewMut};

@@ -4,13 +4,8 @@
 //! depends on the order would differ in one of them. This shows what the kernels' source does, a device what
 //! the machine makes of it: tests/gpu.
 
-#[path = "support/golden.rs"]
-mod cases;
-#[path = "support/emulator.rs"]
-mod emulator;
-mod support;
-
-use cases::*;
+use crate::support::golden::*;
+use crate::support::{both, fresh_folder, output, root, run};
 use factz::grid::missing;
 use factz::Real;
 use factz::{compare, critical_points, range, CriticalPoint};
@@ -24,7 +19,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use support::{both, fresh_folder, output, root, run};
 
 const ORDERS: [&str; 2] = ["0", "1"];
 const ONE_THREAD: Execution = Execution { threads: 1, progress: None };
@@ -35,7 +29,10 @@ static EMULATOR: OnceLock<PathBuf> = OnceLock::new();
 fn build_emulator(test: &str) {
     EMULATOR.get_or_init(|| {
         let program = fresh_folder(&format!("{test}_emulator")).join("emulator");
-        run(emulator::compiler().arg(emulator::source("emulator.cpp")).arg("-o").arg(&program));
+        run(crate::support::emulator::compiler()
+            .arg(crate::support::emulator::source("emulator.cpp"))
+            .arg("-o")
+            .arg(&program));
         program
     });
 }

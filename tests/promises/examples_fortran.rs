@@ -2,13 +2,9 @@
 //! shared and with the static library and are clean under valgrind; arrays of wrong kinds are refused by the
 //! compiler.
 
-#![cfg(target_os = "linux")]
-
-mod support;
-
+use crate::support::{both, fresh_folder, linkings, output, root, run, valgrind, STRICT_FORTRAN};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{both, fresh_folder, linkings, output, root, run, valgrind, STRICT_FORTRAN};
 
 /// Compiles the module into a folder.
 fn module(folder: &Path) -> PathBuf {

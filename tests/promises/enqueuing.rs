@@ -64,7 +64,7 @@ fn device_functions_only_enqueue() {
             path.push(old);
         }
         let child = Command::new(std::env::current_exe().unwrap())
-            .args(["device_functions_only_enqueue", "--exact", "--nocapture"])
+            .args(["enqueuing::device_functions_only_enqueue", "--exact", "--nocapture"])
             .env("LD_LIBRARY_PATH", path)
             .env(LOG, log)
             .output()

@@ -1,15 +1,11 @@
 //! Streams that no encoder writes: well-formed ones of arbitrary codes, which decode as the format says, and arbitrary
 //! groups, which do no harm. Memory is in proportion to the field in either case.
 
-#[path = "support/counting.rs"]
-mod counting;
-#[path = "support/hostile.rs"]
-mod support;
-
 use std::fs;
 use std::path::PathBuf;
 
-use counting::{alone, peak_of};
+use crate::support::counting::{alone, peak_of};
+use crate::support::hostile::*;
 use factz::decompress;
 use factz::entropy::huffman::Lengths;
 use factz::entropy::quantized_tile::{QuantizedTile, TileCoding};
@@ -24,7 +20,6 @@ use factz::stream::header::{Content, Header, HEADER_BYTES};
 use factz::stream::sections::{group_word, write_tables};
 use factz::ViewMut;
 use factz::{BoundKind, Config, Dtype, Mode, Predictor, Preserve};
-use support::*;
 
 /// Streams of arbitrary groups: `FACTZ_ARBITRARY_CASES`.
 fn cases() -> usize {

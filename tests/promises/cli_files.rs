@@ -1,16 +1,11 @@
 //! Files of the command line survive interrupts, a lack of memory and limits: what was there stays, nothing else is
 //! left, and the program ends in order.
 
-#![cfg(all(feature = "cli", target_os = "linux"))]
-
-#[path = "support/cli.rs"]
-mod support;
-
+use crate::support::cli::{field, succeeds, text, Folder};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use support::{field, succeeds, text, Folder};
 
 fn start(arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_factz"))

@@ -1,8 +1,8 @@
 //! The C interface refuses every bad argument with its own status and a message that names the value,
 //! keeps inputs and gaps as they were, and reports through the thread's message and the log callback.
 
-mod support;
-
+use crate::support::alone;
+use crate::support::capi::{expect, last_error, ok, text};
 use factz::capi::analysis::*;
 use factz::capi::compress::factz_compress_host;
 use factz::capi::config::*;
@@ -17,9 +17,7 @@ use factz::capi::version::*;
 use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
-use support::capi::{expect, last_error, ok, text};
 
 const NX: usize = 40;
 const NY: usize = 30;
@@ -565,7 +563,9 @@ unsafe extern "C" fn collect(level: c_int, target: *const c_char, message: *cons
 
 #[test]
 fn the_log_callback_receives_events_until_it_is_removed() {
-    // Other tests of this process may be heard as well, and may still hold the pointer for a moment.
+    if !alone(module_path!(), "the_log_callback_receives_events_until_it_is_removed") {
+        return;
+    }
     let events: &'static Events = Box::leak(Box::new(Mutex::new(Vec::new())));
     let user = (&raw const *events).cast_mut().cast::<c_void>();
     let stream = compressed(&field());
@@ -583,57 +583,4 @@ fn the_log_callback_receives_events_until_it_is_removed() {
 
     expect(unsafe { factz_config_init(&mut c, 1, 1, 987654, 0.0) }, FACTZ_ERROR_INVALID_CONFIG, "987654");
     assert!(!events.lock().unwrap().iter().any(|e| e.2.contains("987654")));
-}
-
-/// The subscriber of a Rust application that uses the library.
-struct Application(AtomicUsize);
-
-impl tracing::Subscriber for &'static Application {
-    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
-        true
-    }
-    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        tracing::span::Id::from_u64(1)
-    }
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-    fn event(&self, _: &tracing::Event<'_>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-    fn enter(&self, _: &tracing::span::Id) {}
-    fn exit(&self, _: &tracing::span::Id) {}
-}
-
-/// A subscriber is for ever, so this runs in a process of its own: as the child of the test, where the
-/// variable is set.
-#[test]
-fn an_application_keeps_its_own_subscriber() {
-    const VARIABLE: &str = "FACTZ_TEST_OWN_SUBSCRIBER";
-    if std::env::var_os(VARIABLE).is_none() {
-        let child = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["an_application_keeps_its_own_subscriber", "--exact"])
-            .env(VARIABLE, "1")
-            .output()
-            .unwrap();
-        assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
-        return;
-    }
-    let application: &'static Application = Box::leak(Box::new(Application(AtomicUsize::new(0))));
-    let heard = || application.0.load(Ordering::SeqCst);
-    tracing::subscriber::set_global_default(application).unwrap();
-    compressed(&field());
-    let first = heard();
-    assert!(first > 0, "without a callback the library's events go to the application");
-
-    let events: Events = Mutex::new(Vec::new());
-    ok(unsafe { factz_set_log_callback(Some(collect), (&raw const events).cast_mut().cast()) });
-    compressed(&field());
-    assert!(events.lock().unwrap().iter().any(|e| e.2.starts_with("compressed")));
-    let second = heard();
-    tracing::info!("an event of the application");
-    assert_eq!(heard(), second + 1);
-
-    ok(unsafe { factz_set_log_callback(None, null_mut()) });
-    compressed(&field());
-    assert!(heard() > second + 1);
 }

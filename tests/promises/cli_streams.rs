@@ -1,16 +1,11 @@
 //! The command line in pipes: standard input and output, reports beside them, and the kinds of files.
 
-#![cfg(all(feature = "cli", unix))]
-
-#[path = "support/cli.rs"]
-mod support;
-
+use crate::support::cli::{factz, fails, field, json, npy, succeeds, text, Folder, DIMS};
 use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::process::{Command, Output, Stdio};
-use support::{factz, fails, field, json, npy, succeeds, text, Folder, DIMS};
 
 /// Runs with these bytes on standard input.
 fn piped(arguments: &[&str], input: &[u8]) -> Output {

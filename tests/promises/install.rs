@@ -2,13 +2,9 @@
 //! C, C++ and Fortran programs, shared and static, by CMake and by pkg-config. As a subdirectory or by FetchContent
 //! it does so within the user's build. The shared library needs nothing but libc, libm and libgcc.
 
-#![cfg(target_os = "linux")]
-
-mod support;
-
+use crate::support::{both, built_folder, fresh_folder, output, root, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{both, fresh_folder, output, release_folder, root, run};
 
 /// Everything that `cmake --install` puts into a prefix.
 const INSTALLED: [&str; 28] = [
@@ -350,15 +346,13 @@ fn wrong_uses(prefix: &Path, folder: &Path) {
 fn a_subdirectory_serves_the_users_build() {
     let folder = fresh_folder("subdirectory");
     programs(&folder);
-    // The libraries of this very build: cargo finds nothing to do.
-    let target = release_folder().parent().unwrap().to_path_buf();
     user_project(
         &folder,
         "build",
         &[
             "-DFACTZ_AS=subdirectory".into(),
             define("FACTZ_SOURCE", root()),
-            define("FACTZ_CARGO_TARGET_DIR", target),
+            define("FACTZ_LIBRARY_DIR", built_folder()),
         ],
     );
 }
@@ -370,7 +364,7 @@ fn fetch_content_serves_the_users_build() {
     let definitions = ["-DFACTZ_AS=fetched".into(), define("FACTZ_SOURCE", root())];
     // Machines without cargo name a finished build.
     let mut with_library = definitions.to_vec();
-    with_library.push(define("FACTZ_LIBRARY_DIR", release_folder()));
+    with_library.push(define("FACTZ_LIBRARY_DIR", built_folder()));
     user_project(&folder, "build", &with_library);
 
     let mut without = cmake();

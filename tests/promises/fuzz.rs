@@ -3,11 +3,9 @@
 //! (1000 and 2000), `FACTZ_FUZZ_SEED` which. `FACTZ_FUZZ_LIBRARY` names another static library than the release build:
 //! one with debug assertions, or with a sanitizer of its own.
 
-mod support;
-
+use crate::support::{built_folder, fresh_folder, root, run};
 use std::path::PathBuf;
 use std::process::Command;
-use support::{fresh_folder, release_folder, root, run};
 
 #[test]
 fn random_configurations_and_damaged_streams() {
@@ -15,7 +13,7 @@ fn random_configurations_and_damaged_streams() {
     let program = fresh_folder("fuzz").join("driver");
     let library = std::env::var_os("FACTZ_FUZZ_LIBRARY")
         .map(PathBuf::from)
-        .unwrap_or_else(|| release_folder().join("libfactz.a"));
+        .unwrap_or_else(|| built_folder().join("libfactz.a"));
     run(Command::new(variable("CC", "cc"))
         .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-frounding-math"])
         .args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all"])

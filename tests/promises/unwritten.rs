@@ -1,14 +1,10 @@
 //! No kernel reads a part of the workspace that nobody wrote: shown without a device, by the emulator with each read and
 //! write of the kernels watched (tests/emulator/reads.cpp).
 
-#[path = "support/emulator.rs"]
-mod emulator;
-mod support;
-
+use crate::support::{fresh_folder, run};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use support::{fresh_folder, run};
 
 /// A flow with still water and land (zeros), with noise whose values are stored, with missing values, or shifted far from zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,15 +45,15 @@ fn write_field(kind: Kind, nx: u64, ny: u64, double: bool, folder: &Path) {
 /// The emulator with every read of the kernels watched.
 fn build(folder: &Path) -> PathBuf {
     let [object, program] = ["emulator.o", "emulator"].map(|name| folder.join(name));
-    run(emulator::compiler()
+    run(crate::support::emulator::compiler()
         .args(["-fsanitize=thread", "-DFACTZ_WATCH_READS", "-c"])
-        .arg(emulator::source("emulator.cpp"))
+        .arg(crate::support::emulator::source("emulator.cpp"))
         .arg("-o")
         .arg(&object));
-    let compiler = emulator::compiler().get_program().to_owned();
+    let compiler = crate::support::emulator::compiler().get_program().to_owned();
     run(Command::new(compiler)
         .args(["-std=c++17", "-O2"])
-        .arg(emulator::source("reads.cpp"))
+        .arg(crate::support::emulator::source("reads.cpp"))
         .arg(&object)
         .arg("-o")
         .arg(&program));

@@ -1,0 +1,10 @@
+//! Promises about memory: what untrusted streams may take, and what fields do. They count what this process allocates.
+
+mod amounts;
+mod arbitrary;
+mod hostile;
+#[path = "../support"]
+mod support {
+    pub mod counting;
+    pub mod hostile;
+}

@@ -1,0 +1,36 @@
+//! Promises that are tested from outside, one in each file: see tests/README.md.
+
+mod bindings;
+mod capi;
+mod capi_analysis;
+#[cfg(feature = "cli")]
+mod cli;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod cli_files;
+#[cfg(all(feature = "cli", unix))]
+mod cli_streams;
+mod compare;
+mod configurations;
+mod emulated;
+mod enqueuing;
+#[cfg(target_os = "linux")]
+mod environment;
+#[cfg(target_os = "linux")]
+mod examples_c;
+#[cfg(target_os = "linux")]
+mod examples_fortran;
+mod fill;
+mod fuzz;
+mod golden;
+mod guarantee;
+mod header;
+mod host;
+#[cfg(target_os = "linux")]
+mod install;
+mod kernel_modes;
+#[cfg(target_os = "linux")]
+mod mpi;
+#[path = "../support/mod.rs"]
+mod support;
+mod symbols;
+mod unwritten;
