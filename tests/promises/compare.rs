@@ -79,7 +79,7 @@ fn check_config<T: Real>(name: &str, fields: &[Vec<T>; 4], config: &Config) -> C
     for (path, field) in paths.iter().zip(fields) {
         write(path, field);
     }
-    let output = Command::new("python3")
+    let output = crate::support::python()
         .arg(CHECKER)
         .args([nx.to_string(), ny.to_string()])
         .args(&paths)

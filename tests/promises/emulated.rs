@@ -189,6 +189,7 @@ fn kernels_write_the_golden_streams() {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn kernels_restore_the_golden_streams() {
     for_each("emulated_decompression", &golden_cases(), |Golden { name, case, stream, .. }, folder| {
         let expected = match text(case, "dtype") {
@@ -221,6 +222,7 @@ fn square(name: &str) -> ([Vec<f32>; 2], u64) {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn kernels_write_what_the_library_writes() {
     let mut cases = Vec::new();
     for name in ["dt256", "nan_inf256"] {
@@ -251,6 +253,7 @@ fn kernels_write_what_the_library_writes() {
 
 /// Tables of a field of so many tiles come from a sample of them.
 #[test]
+#[ignore = "make test-all"]
 fn kernels_write_what_the_library_writes_of_many_tiles() {
     // A column of vertices, as tiles then have few, most of which are zero: what is counted wrong would show
     // in groups.
@@ -277,6 +280,7 @@ fn kernels_write_what_the_library_writes_of_many_tiles() {
 /// the last one that has a code is looked for, however far away. Much of these fields is land, the whole
 /// first column of tiles of some.
 #[test]
+#[ignore = "make test-all"]
 fn kernels_follow_anchors_through_narrow_fields() {
     let mut cases = Vec::new();
     let shapes = [(1, 32 * 1100 + 5), (32 * 700 + 1, 2), (40, 32 * 300), (32 * 299 + 7, 65), (97, 32 * 190)];
@@ -320,6 +324,7 @@ fn kernels_follow_anchors_through_narrow_fields() {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn chunks_of_anchors_look_back_at_chunks_that_are_not_done() {
     build_emulator("emulated_look_back");
     for seed in 0..400u64 {
@@ -393,6 +398,7 @@ fn compare_with_spots<T: Real>(seed: u64, folder: &Path) {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn kernels_write_what_the_library_writes_where_few_vertices_are_near_zero() {
     for_each("emulated_spots", &(0..120).collect::<Vec<u64>>(), |&seed, folder| {
         if seed % 4 == 3 {
@@ -518,6 +524,7 @@ fn compare_with_rare<T: Real>(seed: u64, folder: &Path) {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn kernels_do_what_the_library_does_with_fill_values_and_signs() {
     for_each("emulated_rare", &(0..90).collect::<Vec<u64>>(), |&seed, folder| {
         if seed % 3 == 2 {
@@ -530,6 +537,7 @@ fn kernels_do_what_the_library_does_with_fill_values_and_signs() {
 
 /// The warning of outliers, of many vertices.
 #[test]
+#[ignore = "make test-all"]
 fn kernels_warn_as_the_library_does() {
     for_each("emulated_warning", &[0u64, 1, 10, 300], |&outliers, folder| {
         let (mut components, side) = square("dt256");
@@ -568,6 +576,7 @@ fn damaged(stream: &[u8], seed: usize) -> Vec<u8> {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn kernels_find_out_damaged_streams_as_the_library_does() {
     let cases: Vec<_> = golden_cases().into_iter().filter(|golden| golden.stream.len() > 200).collect();
     let found = AtomicUsize::new(0);
@@ -722,6 +731,7 @@ fn analyze_blocks<T: Real>(seed: u64, folder: &Path) {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn kernels_find_what_the_library_finds_in_blocks() {
     for_each("emulated_analysis", &(0..60).collect::<Vec<u64>>(), |&seed, folder| {
         if seed % 3 == 2 {

@@ -37,6 +37,7 @@ fn every_floating_point_mode_gives_the_same_bits() {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn too_little_memory_is_a_status() {
     for program in compiled("address_space", &["-D_GNU_SOURCE"]) {
         prints(&program, &[], "none ended by a signal");
@@ -44,6 +45,7 @@ fn too_little_memory_is_a_status() {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn threads_are_those_asked_for() {
     // The program that has no shared libraries cannot look behind pthread_create.
     let programs = compiled("threads", &["-rdynamic"]);
@@ -69,6 +71,7 @@ fn limited(kilobytes: u64, arguments: &[&str], folder: &Path) -> std::process::O
 /// The command line under every limit from the one it starts with to one that suffices: it succeeds, or says that
 /// memory ran out, and no file is left half-written.
 #[test]
+#[ignore = "make test-all"]
 fn the_command_line_runs_out_of_memory_with_a_message() {
     let folder = fresh_folder("environment-command-line");
     let (nx, ny) = (600, 500);

@@ -38,22 +38,26 @@ fn roundtrip() {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn critical_points() {
     compile_and_run("critical_points.c", "saddle");
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn ghost_layers() {
     compile_and_run("ghost_layers.c", "everything holds");
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn roundtrip_in_cpp() {
     compile_and_run("roundtrip.cpp", "everything holds");
 }
 
 /// A program that was built with the first header, in which later fields are still reserved, works as before.
 #[test]
+#[ignore = "make test-all"]
 fn an_old_caller_of_a_later_library() {
     let folder = fresh_folder("examples_c-old");
     for linking in linkings(&folder) {
@@ -123,6 +127,7 @@ fn wrong_types_are_refused_by_the_compiler_with_advice() {
 
 /// The device part of factz.hpp needs no CUDA header, and hands every argument on: a null pointer is refused by name.
 #[test]
+#[ignore = "make test-all"]
 fn device_functions_in_cpp_get_their_arguments() {
     let folder = fresh_folder("examples_c-device");
     let source = folder.join("device.cpp");

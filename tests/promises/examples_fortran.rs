@@ -46,12 +46,14 @@ fn compile_and_run(name: &str, under_valgrind: bool) {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn roundtrip() {
     compile_and_run("roundtrip", true);
 }
 
 /// Not under valgrind, where the solver would take minutes.
 #[test]
+#[ignore = "make test-all"]
 fn shallow_water() {
     compile_and_run("shallow_water", false);
 }
@@ -69,6 +71,7 @@ fn compile(folder: &Path, statements: &str) -> std::process::Output {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn wrong_kinds_and_ranks_are_refused_by_the_compiler() {
     let folder = fresh_folder("examples_fortran-refused");
     module(&folder);
@@ -86,6 +89,7 @@ fn wrong_kinds_and_ranks_are_refused_by_the_compiler() {
 
 /// Without stat= an error stops the program with the reason.
 #[test]
+#[ignore = "make test-all"]
 fn errors_that_are_not_asked_for_stop_the_program() {
     let folder = fresh_folder("examples_fortran-stop");
     let object = module(&folder);
@@ -110,6 +114,7 @@ fn errors_that_are_not_asked_for_stop_the_program() {
 
 /// Device pointers and streams pass as type(c_ptr), each in its place: with one of them null the message names it.
 #[test]
+#[ignore = "make test-all"]
 fn device_functions_get_their_arguments_in_order() {
     let folder = fresh_folder("examples_fortran-device");
     let object = module(&folder);

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 #[test]
+#[ignore = "make test-all"]
 fn random_configurations_and_damaged_streams() {
     let variable = |name: &str, otherwise: &str| std::env::var(name).unwrap_or_else(|_| otherwise.into());
     let program = fresh_folder("fuzz").join("driver");

@@ -145,6 +145,7 @@ fn needed(path: &Path) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn an_installed_prefix_serves_every_language_with_the_sources_gone() {
     let folder = fresh_folder("install");
     let sources = folder.join("sources");
@@ -343,6 +344,7 @@ fn wrong_uses(prefix: &Path, folder: &Path) {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn a_subdirectory_serves_the_users_build() {
     let folder = fresh_folder("subdirectory");
     programs(&folder);
@@ -358,6 +360,7 @@ fn a_subdirectory_serves_the_users_build() {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn fetch_content_serves_the_users_build() {
     let folder = fresh_folder("fetched");
     programs(&folder);

@@ -186,12 +186,14 @@ impl<T: Real> Case<T> {
 
 /// 323 columns make blocks of 108, 108 and 107; 161 rows blocks of 81 and 80.
 #[test]
+#[ignore = "make test-all"]
 fn wind() {
     Case::new("wind", crop("wind_global", 20, 13, 323, 161)).keeps_everything(3e-2, &ALL_RANKS);
 }
 
 /// Values as f64, and a field with land: zero vectors, and ties beside them.
 #[test]
+#[ignore = "make test-all"]
 fn cavity_in_double_precision() {
     let f = crop("piv_cavity", 1, 0, 39, 43);
     let wide = |values: Vec<f32>| values.into_iter().map(f64::from).collect();
@@ -201,18 +203,21 @@ fn cavity_in_double_precision() {
 
 /// Small integers: ties and exact zeros everywhere, on the borders too.
 #[test]
+#[ignore = "make test-all"]
 fn integers() {
     Case::new("integers", crop("integer64", 0, 0, 61, 53)).keeps_everything(1e-1, &SOME_RANKS);
 }
 
 /// NaN and infinities, on both sides of borders.
 #[test]
+#[ignore = "make test-all"]
 fn missing_values() {
     Case::new("missing", crop("nan_inf256", 3, 5, 251, 247)).keeps_everything(1e-1, &SOME_RANKS);
 }
 
 /// The test is not blind: without halo and pins critical points between the ranks are lost.
 #[test]
+#[ignore = "make test-all"]
 fn without_halo_and_pins_the_borders_lose_points() {
     let mut case = Case::new("none", crop("wind_global", 20, 13, 323, 161));
     case.write(6, &["--borders", "none"], 1e-1);
@@ -222,6 +227,7 @@ fn without_halo_and_pins_the_borders_lose_points() {
 
 /// Damage is an error and never a wrong field, and wrong arguments are told what would be right.
 #[test]
+#[ignore = "make test-all"]
 fn damaged_files_and_wrong_arguments_are_refused_with_advice() {
     let case = Case::new("refused", crop("wind_global", 0, 0, 65, 47));
     let program = &case.program;
@@ -256,6 +262,7 @@ fn damaged_files_and_wrong_arguments_are_refused_with_advice() {
 
 /// As it stands at the top of the program, for a user who tries it.
 #[test]
+#[ignore = "make test-all"]
 fn the_demonstration() {
     let folder = fresh_folder("mpi-demonstration");
     let program = compile(&folder);
@@ -272,6 +279,7 @@ fn the_demonstration() {
 
 /// A setting that promises nothing says so, with what was lost, and is no failure.
 #[test]
+#[ignore = "make test-all"]
 fn the_demonstration_without_borders_says_that_nothing_was_promised() {
     let folder = fresh_folder("mpi-demonstration-none");
     let program = compile(&folder);

@@ -61,6 +61,7 @@ fn build(folder: &Path) -> PathBuf {
 }
 
 #[test]
+#[ignore = "make test-all"]
 fn kernels_read_what_was_written() {
     let folder = fresh_folder("unwritten");
     let program = build(&folder);
@@ -143,6 +144,7 @@ fn reads(
 /// Four times the field takes four times the reads of every kernel, however narrow it is: no kernel reads for each tile
 /// what is before it.
 #[test]
+#[ignore = "make test-all"]
 fn no_kernel_is_quadratic_in_a_narrow_field() {
     let folder = fresh_folder("narrow");
     let program = build(&folder);

@@ -19,10 +19,9 @@ pub const STRICT_CPP: [&str; 7] =
     ["-std=c++17", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-O1"];
 pub const STRICT_FORTRAN: [&str; 6] = ["-std=f2018", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1"];
 
-/// The folder with the program and the shared and the static library that were built together with this test.
+/// The folder with the shared and the static library that were built together with this test.
 pub fn built_folder() -> PathBuf {
-    // The test is FOLDER/deps/NAME.
-    std::env::current_exe().unwrap().ancestors().nth(2).unwrap().to_path_buf()
+    std::env::current_exe().unwrap().parent().unwrap().to_path_buf()
 }
 
 pub fn root() -> &'static Path {
