@@ -1,19 +1,20 @@
 # make demo    builds the command line and shows it on a real wind field
-# make test    formatting, lints, Python checks, the kernels for every architecture, all tests
+# make test    formatting, lints, and the tests that take minutes: for every commit
+# make test-all  all of that, and the tests that take longer: what CI runs
 # make bench   ratio, speed and what is kept, for both modes and three bounds
 # make peers   the same beside zfp and SZ3, into docs/benchmarks.md (SPEED=1: speeds too; FIELDS="NAME=FOLDER ...")
 # make figures the figures of README.md and docs/
 #
-# Each sets up what it needs first: Debian packages for programs that are missing (apt-get, with sudo if
-# need be), numpy in .venv, and for the tests the CUDA compiler, also in .venv, where there is none. A Rust
-# toolchain must be there. Without a CUDA compiler the tests warn and go on without the kernels;
-# CUDA=on makes that an error, CUDA=off leaves the kernels out.
+# Each sets up what it needs first: numpy in .venv, and for the tests the CUDA compiler, also in .venv, where there is
+# none. Debian packages that are missing are installed for root; others are told the one command to run, and tests that
+# lack a tool are named in the last line. A Rust toolchain must be there. CUDA=off leaves the kernels out of the tests,
+# CUDA=on makes a missing compiler an error.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench peers figures peers-python toolchain packages python nvcc lints checks clean
+.PHONY: help demo test test-all bench peers figures peers-python toolchain packages python nvcc lints checks clean
 
 PYTHON := $(CURDIR)/.venv/bin/python
 PICTURE := target/demo/wind_global.png
@@ -36,22 +37,27 @@ CUDA := auto
 FORMATTED := $(shell git ls-files kernels tests examples-c include/factz.hpp | grep -E "\.(cuh?|c|cpp|hpp)$$")
 CLANG_FORMAT_VERSION := 14
 
-# Installs what is missing of a list of program:package.
+# What was not tested, a line each.
+SKIPPED := $(CURDIR)/target/skipped
+
+# Installs what is missing of a list of program:package, or says how to. The second argument is `required` where nothing
+# goes on without it.
 define install_missing
 missing=()
 for pair in $(1); do
   command -v "$${pair%%:*}" > /dev/null || missing+=("$${pair##*:}")
 done
 if (( $${#missing[@]} )); then
-  echo "== installing $${missing[*]}"
-  as_root=()
-  if (( EUID )); then as_root=(sudo); fi
-  command -v apt-get > /dev/null || { echo "make: please install $${missing[*]}: there is no apt-get here to do it" >&2; exit 1; }
-  if (( EUID )) && ! command -v sudo > /dev/null; then
-    echo "make: please install $${missing[*]} as root: there is no sudo here to do it" >&2; exit 1
+  if (( EUID == 0 )) && command -v apt-get > /dev/null; then
+    echo "== installing $${missing[*]}"
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$${missing[@]}" \
+      || echo "make: apt-get could not install $${missing[*]}" >&2
+  else
+    echo "make: some programs are missing; please run: sudo apt-get install -y $${missing[*]}" >&2
   fi
-  { "$${as_root[@]}" apt-get update -qq && DEBIAN_FRONTEND=noninteractive "$${as_root[@]}" apt-get install -y -qq --no-install-recommends "$${missing[@]}"; } \
-    || { echo "make: apt-get could not install $${missing[*]}; please install them by hand" >&2; exit 1; }
+  for pair in $(1); do
+    if [[ "$(2)" == required ]] && ! command -v "$${pair%%:*}" > /dev/null; then exit 1; fi
+  done
 fi
 endef
 
@@ -70,11 +76,12 @@ help:
 
 demo: toolchain
 	@$(find_features)
-	if [[ $${features[0]} == --no-default-features ]]; then echo "== there is no nvcc: the demo is built without the CUDA kernels"; fi
+	if ! nvidia-smi -L > /dev/null 2>&1; then features=(--no-default-features --features cli); fi
+	if (( $${#features[@]} == 3 )); then echo "== without the CUDA kernels: there is no nvcc or no GPU"; fi
 	echo "== building the command line (a minute or two at first)"
-	cargo build --release "$${features[@]}" --bin factz
+	cargo build --profile quick "$${features[@]}" --bin factz
 	echo "== compressing, decompressing and verifying"
-	cargo run --quiet --release "$${features[@]}" --bin factz -- demo --picture $(PICTURE)
+	target/quick/factz demo --picture $(PICTURE)
 
 bench: toolchain
 	@$(find_features)
@@ -94,38 +101,60 @@ peers-python:
 	  .venv-peers/bin/pip install --quiet --disable-pip-version-check numpy matplotlib 'zfpy==1.0.1.*' 'pysz==1.1.*'
 	fi
 
-# The tests come last, so that the runner's summary ends the output.
+# One profile and one set of features, so that library and kernels are built once. The tests come last.
 test: toolchain packages python nvcc lints checks
-	@export FACTZ_PYTHON="$(PYTHON)" PATH="$(dir $(PYTHON)):$$PATH"
-	$(find_features)
-	if cargo nextest --version > /dev/null 2>&1; then
-	  if [[ $${features[0]} != --no-default-features ]]; then
-	    echo "== tests on a CUDA device, if there is one"
-	    cargo test --profile checked "$${features[@]}" --test gpu
-	  fi
-	  echo "== tests (cargo nextest, optimised, with debug assertions)"
-	  # The GPU tests have a runner of their own, which nextest cannot list.
-	  names=(tests/*.rs)
-	  names=("$${names[@]#tests/}")
-	  wanted=()
-	  for name in "$${names[@]%.rs}"; do
-	    if [[ $$name != gpu ]]; then wanted+=(--test "$$name"); fi
-	  done
-	  cargo nextest run --no-fail-fast --cargo-profile checked "$${features[@]}" --lib --bins "$${wanted[@]}"
-	else
-	  echo "== tests (cargo test, optimised, with debug assertions)"
-	  cargo test --no-fail-fast --profile checked "$${features[@]}"
+	@$(run_tests)
+	tests --lib --bins --test promises --test memory
+	$(report_skipped)
+
+# More random cases, and what `cargo test` ignores.
+test-all: test
+	@export PROPTEST_CASES=1000
+	$(run_tests)
+	examples-c/gpu/compile.sh include target/examples-c-gpu
+	if [[ $${features[0]} != --no-default-features ]]; then
+	  cargo test --profile checked "$${features[@]}" --test gpu
 	fi
+	tests --test promises --test memory $${only_ignored}
+	if [[ -n $${filter} ]]; then tests --test promises -E "$${filter}"; else cargo test --profile checked "$${features[@]}" --test promises -- guarantee::; fi
+	$(report_skipped)
+
+# Defines `tests`, which runs tests of this crate.
+define run_tests
+export FACTZ_PYTHON="$(PYTHON)" FACTZ_SKIPPED="$(SKIPPED)" PATH="$(dir $(PYTHON)):$$PATH" PROPTEST_CASES="$${PROPTEST_CASES:-100}"
+$(find_features)
+$(find_architectures)
+if cargo nextest --version > /dev/null 2>&1; then
+  tests() { cargo nextest run --no-fail-fast --cargo-profile checked "$${features[@]}" "$$@"; }
+  only_ignored="--run-ignored=ignored-only" filter="test(/^guarantee::/)"
+else
+  tests() { cargo test --no-fail-fast --profile checked "$${features[@]}" "$$@"; }
+  only_ignored="-- --ignored" filter=
+fi
+endef
+
+# Without a GPU one architecture shows that the kernels compile.
+define find_architectures
+if [[ -z $${FACTZ_CUDA_ARCHS:-} ]] && ! nvidia-smi -L > /dev/null 2>&1; then export FACTZ_CUDA_ARCHS=90; fi
+endef
+
+define report_skipped
+if [[ $${features[0]} == --no-default-features ]]; then echo "the CUDA kernels (no nvcc)" >> $(SKIPPED); fi
+if [[ ! -e /dev/nvidiactl ]]; then echo "the tests on a GPU (there is none)" >> $(SKIPPED); fi
+echo "skipped: $$(sort -u $(SKIPPED) | paste -sd ';' | sed 's/;/; /g')"
+endef
 
 toolchain:
 	@command -v cargo > /dev/null || { echo "make: cargo is missing: install Rust 1.86 or later (https://rustup.rs)" >&2; exit 1; }
-	$(call install_missing,cc:gcc)
+	mkdir -p target
+	: > $(SKIPPED)
+	$(call install_missing,cc:gcc,required)
 
 packages:
 	@$(call install_missing,gcc:gcc g++:g++ nm:binutils valgrind:valgrind gfortran:gfortran cmake:cmake pkg-config:pkg-config mpicc:libopenmpi-dev mpirun:openmpi-bin clang-format:clang-format)
 
 python:
-	@$(call install_missing,python3:python3)
+	@$(call install_missing,python3:python3,required)
 	if ! $(PYTHON) -c 'import numpy' 2> /dev/null; then
 	  if ! python3 -c 'import ensurepip, venv' 2> /dev/null; then
 	    $(call install_missing,python3-venv-is-missing:python3-venv)
@@ -170,14 +199,13 @@ lints: nvcc
 	if clang-format --version 2> /dev/null | grep -q 'version $(CLANG_FORMAT_VERSION)\.'; then
 	  clang-format --dry-run -Werror $(FORMATTED)
 	else
-	  echo "   (the style of C and CUDA is not checked: clang-format $(CLANG_FORMAT_VERSION) is not here)"
+	  echo "the style of C and CUDA (no clang-format $(CLANG_FORMAT_VERSION))" >> $(SKIPPED)
 	fi
 
 checks:
 	@echo "== Python checks"
 	$(PYTHON) -m py_compile tests/*.py examples-c/*.py cmake/spack/*.py benches/*.py docs/*.py
 	$(PYTHON) tests/verify_batch.py --self-test
-	examples-c/gpu/compile.sh include target/examples-c-gpu
 
 clean:
 	@cargo clean

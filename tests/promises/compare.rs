@@ -5,7 +5,6 @@ use factz::View;
 use factz::{compare, Comparison};
 use factz::{BoundKind, Config, Dtype, Request};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 const CHECKER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exact_verify.py");
 

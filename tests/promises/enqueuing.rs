@@ -71,14 +71,11 @@ fn device_functions_only_enqueue() {
             .unwrap();
         let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
         assert!(child.status.success(), "{output}");
-        if output.contains("not run") {
-            println!("{output}");
-        }
         return;
     };
     let driver = Driver { log: log.into(), config: config() };
     if driver.prepare(STREAM) == FACTZ_ERROR_NO_DEVICE && message().contains("built without CUDA") {
-        println!("the library was built without CUDA: the tests of its calls were not run");
+        crate::support::skip("built without the CUDA kernels");
         return;
     }
     driver.loading();

@@ -36,6 +36,28 @@ pub fn fresh_folder(name: &str) -> PathBuf {
     folder
 }
 
+/// Notes that a test was not run; `make test` says so in its last line.
+pub fn skip(reason: &str) {
+    let thread = std::thread::current();
+    let line = format!("{} ({reason})\n", thread.name().unwrap_or("a test"));
+    print!("skipped: {line}");
+    if let Some(list) = std::env::var_os("FACTZ_SKIPPED") {
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(list).unwrap();
+        std::io::Write::write_all(&mut file, line.as_bytes()).unwrap();
+    }
+}
+
+/// Whether these programs are there; otherwise the test is skipped.
+pub fn has(programs: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |name: &&&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    let missing: Vec<_> = programs.iter().filter(|name| !is_there(name)).copied().collect();
+    if !missing.is_empty() {
+        skip(&format!("no {}", missing.join(", ")));
+    }
+    missing.is_empty()
+}
+
 /// Runs a program that must exist and succeed.
 pub fn run(command: &mut Command) -> Output {
     let out = output(command);
