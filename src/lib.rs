@@ -39,7 +39,7 @@
 //! decompress:  stream -> parse -> decode -> reconstruct -> field
 //! ```
 //!
-//! A folder is a room, and imports go down this list, never up (`tests/layout.rs`):
+//! A folder is a room, and imports go down this list, never up (`tests/promises/layout.rs`):
 //!
 //! | room | what it holds |
 //! |---|---|

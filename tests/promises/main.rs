@@ -28,6 +28,7 @@ mod host;
 #[cfg(target_os = "linux")]
 mod install;
 mod kernel_modes;
+mod layout;
 #[cfg(target_os = "linux")]
 mod mpi;
 #[path = "../support/mod.rs"]
