@@ -1,36 +1,12 @@
-// All kernels in one translation unit. Every kernel takes one Job, those of the analysis one Analysis;
-// grids and blocks are in src/cuda/schedule.rs and analysis.rs, shared memory is static but for that of the
-// coder. No result depends on the order of blocks.
+// All kernels in one translation unit, in the order of their launches. Generated from the table in
+// src/cuda/schedule.rs, which also has the grids and when a kernel runs; do not edit (src/cuda/generated.rs).
 //
-// No kernel's work depends on what a header claims or on how narrow a field is: all of it is bounded by the
-// memory that a call was given, of N tiles and a stream of S bytes. A stream of another shape than the
-// caller's is refused by `open`; the kernels behind it then end at once.
-//
-//   kernel                              reads and writes in all            most that one block or warp does
-//   one after the other begin                               N / 512 states                     N / 512 / 768
-//   statistics                          vertices once or twice             4096 strips share 4096 blocks;
-//   more: strips / 32768 a warp sort                                tiles; 16 N ranges of blocks       8192
-//   ranges, 512 at a time tune                                24 tiles, 12 times                 a tile
-//   limits, bounds, lines, other and    listed tiles and triangles once    their number / the warps of the
-//   grid
-//     constrained tiles
-//   anchors, plain, lorenzo_plain       tiles once, a bit for each         a tile; the last coded anchor: 14
-//   words (anchor_scan.cuh) collect, lorenzo_count              tiles once                         N / the
-//   warps of the grid tables                              50 tables, weights of tiles        N / 1024 sums,
-//   256 at a time, by the last block encode                              tiles once; 5 searches a group
-//   groups / the warps of the grid gather                              the stream once                    a
-//   384th of the groups, 512 at a time open                                tables; 40 times the groups' words
-//   the words of all groups, 16384 at a time check                               the stream once S / the
-//   threads of the grid decode                              groups once, 256 tiles each        groups / the
-//   warps of the grid; a bad one ends at once anchor_values                       tiles once, N / 512 sums
-//   two tiles a thread; blocks at work / 32 steps back restore, lorenzo_restore            tiles once a tile,
-//   or N / the warps of the grid compare, find_points                vertices once                      bands
-//   of 32 rows / the warps of the grid compare_end                         a number for 32 rows of a chunk
-//   twice as many, 1024 at a time place_points                        a number for 32 segments           as
-//   many, 4096 at a time write_points                        segments with points               parts of 32
-//   segments / the warps of the grid inspect                             a header                           a
-//   header
-#include "device/shared.cuh"
+// Above each kernel: its phase; regions of the workspace (device/workspace.cuh says what they hold in each
+// phase) and buffers of the caller that it reads and writes; the work of all blocks and the most that one
+// block or warp does, of N tiles and a stream buffer of S bytes. No work depends on what a header claims or
+// on how narrow a field is: factz_parse refuses a stream of another shape than the caller's, and the kernels
+// after it then end at once. No result depends on the order of blocks.
+// clang-format off
 #include "device/capacities.cuh"
 #include "compress/statistics.cuh"
 #include "compress/sort.cuh"
@@ -62,112 +38,216 @@
 #include "analysis/inspect.cuh"
 #endif
 
-#define ENTRY(name, bounds, begin, ...)                                                         \
-    extern "C" __global__ void __launch_bounds__ bounds name(const __grid_constant__ Job job) { \
-        begin();                                                                                \
-        __VA_ARGS__(job);                                                                       \
-    }
-#define KERNEL(name, threads, begin, call)           \
-    ENTRY(name##_f32, (threads), begin, call<float>) \
-    ENTRY(name##_f64, (threads), begin, call<double>)
-#define FLAGGED_KERNEL(name, threads, call, flag)                        \
-    ENTRY(name##_f32, (threads), after_kernel_before, call<float, flag>) \
-    ENTRY(name##_f64, (threads), after_kernel_before, call<double, flag>)
-// With registers for so many blocks, by the bytes of a value.
-#define BOUNDED_KERNEL(name, threads4, blocks4, threads8, blocks8, begin, call) \
-    ENTRY(name##_f32, (threads4, blocks4), begin, call<float>)                  \
-    ENTRY(name##_f64, (threads8, blocks8), begin, call<double>)
-
-// With registers for as many blocks as have their shared memory.
+// Devices below compute capability 8.0 have less shared memory.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#define GROUP_BLOCKS 1
-#define ENCODE_BLOCKS 1
-#define LORENZO_CODE_BLOCKS 1
-#define COLLECT_BLOCKS 2
+#define BY_DEVICE(large, small) small
 #else
-#define GROUP_BLOCKS 4
-#define ENCODE_BLOCKS 2
-#define LORENZO_CODE_BLOCKS 2
-#define COLLECT_BLOCKS 3
+#define BY_DEVICE(large, small) large
 #endif
-#define FLAGGED_BOUNDED_KERNEL(name, threads, blocks, begin, call, flag) \
-    ENTRY(name##_f32, (threads, blocks), begin, call<float, flag>)       \
-    ENTRY(name##_f64, (threads, blocks), begin, call<double, flag>)
-#define GROUP_KERNEL(name, threads, begin, call, huffman) \
-    FLAGGED_BOUNDED_KERNEL(name, threads, GROUP_BLOCKS, begin, call, huffman)
 
-KERNEL(factz_begin, 256, after_kernel_before, begin_call)
-BOUNDED_KERNEL(factz_statistics, 32 * STATISTICS_WARPS, 6, 32 * STATISTICS_WARPS, 4, by_itself, statistics)
-BOUNDED_KERNEL(factz_few_statistics, 32 * STRIP_PARTS, 8, 32 * STRIP_PARTS, 4, by_itself, few_statistics)
-BOUNDED_KERNEL(
-    factz_filled_statistics, 32 * STATISTICS_WARPS, 6, 32 * STATISTICS_WARPS, 4, by_itself, filled_statistics)
-BOUNDED_KERNEL(
-    factz_few_filled_statistics, 32 * STRIP_PARTS, 6, 32 * STRIP_PARTS, 4, by_itself, few_filled_statistics)
-BOUNDED_KERNEL(factz_sort, 32 * SORT_WARPS, 2, 32 * SORT_WARPS, 2, after_kernel_before, sort_tiles)
-KERNEL(factz_tune, 32 * TUNE_WARPS, after_kernel_before, tune)
-BOUNDED_KERNEL(factz_limits, 64, 16, 64, 8, beside_kernel_before, cheap_bounds)
-BOUNDED_KERNEL(factz_bounds, 128, 5, 128, 4, after_kernel_before, determinant_bounds)
-BOUNDED_KERNEL(factz_anchors, 128, 5, 128, 4, by_itself, anchors)
-FLAGGED_KERNEL(factz_across, 128, lattice_lines, true)
-BOUNDED_KERNEL(factz_plain, (32 * INTERIOR_WARPS<float, false>), 5, (32 * INTERIOR_WARPS<double, false>), 9,
-    beside_kernel_before, unconstrained_tiles)
-FLAGGED_KERNEL(factz_down, 128, lattice_lines, false)
-BOUNDED_KERNEL(
-    factz_others, 32 * BORDER_WARPS, 10, 32 * BORDER_WARPS, 1, beside_kernel_before, border_tiles_with_bounds)
-BOUNDED_KERNEL(
-    factz_speculative, 32 * BORDER_WARPS, 10, 32 * BORDER_WARPS, 1, after_kernel_before, speculative_tiles)
-BOUNDED_KERNEL(factz_tight, (32 * INTERIOR_WARPS<float, true>), 10, (32 * INTERIOR_WARPS<double, true>), 12,
-    beside_kernel_before, constrained_tiles)
-BOUNDED_KERNEL(factz_lorenzo_plain, 32 * LORENZO_INTERIOR_WARPS, 7, 32 * LORENZO_INTERIOR_WARPS, 4,
-    beside_kernel_before, lorenzo_unconstrained)
-BOUNDED_KERNEL(factz_lorenzo_tight, 32 * LORENZO_INTERIOR_WARPS, 6, 32 * LORENZO_INTERIOR_WARPS, 3,
-    beside_kernel_before, lorenzo_constrained)
-BOUNDED_KERNEL(factz_lorenzo_others, 32 * LORENZO_BORDER_WARPS, 5, 32 * LORENZO_BORDER_WARPS, 3,
-    beside_kernel_before, lorenzo_border)
-BOUNDED_KERNEL(factz_lorenzo_count, 32 * ROW_COUNT_WARPS, COLLECT_BLOCKS, 32 * ROW_COUNT_WARPS,
-    COLLECT_BLOCKS, by_itself, count_lorenzo)
-BOUNDED_KERNEL(factz_collect, 32 * COUNT_WARPS, COLLECT_BLOCKS, 32 * COUNT_WARPS, COLLECT_BLOCKS, by_itself,
-    count_symbols)
-FLAGGED_BOUNDED_KERNEL(factz_tables, TABLE_THREADS, 1, by_itself, tables, false)
-FLAGGED_BOUNDED_KERNEL(factz_make_codes, TABLE_THREADS, 1, by_itself, tables, true)
-FLAGGED_BOUNDED_KERNEL(factz_encode, 32 * ENCODE_WARPS, ENCODE_BLOCKS, by_itself, encode_groups, false)
-FLAGGED_BOUNDED_KERNEL(factz_encode_huffman, 32 * ENCODE_WARPS, ENCODE_BLOCKS, by_itself, encode_groups, true)
-FLAGGED_BOUNDED_KERNEL(
-    factz_encode_lorenzo, 32 * ROW_CODE_WARPS, LORENZO_CODE_BLOCKS, by_itself, encode_lorenzo_groups, false)
-FLAGGED_BOUNDED_KERNEL(factz_encode_lorenzo_huffman, 32 * ROW_CODE_WARPS, LORENZO_CODE_BLOCKS, by_itself,
-    encode_lorenzo_groups, true)
-BOUNDED_KERNEL(factz_gather, 32 * ASSEMBLE_WARPS, 3, 32 * ASSEMBLE_WARPS, 3, by_itself, assemble)
-
-BOUNDED_KERNEL(factz_open, 1024, 1, 1024, 1, by_itself, parse_stream)
-KERNEL(factz_check, 256, by_itself, check_stream)
-GROUP_KERNEL(factz_decode, 32 * DECODE_WARPS, beside_kernel_before, decode, false)
-GROUP_KERNEL(factz_decode_huffman, 32 * DECODE_WARPS, beside_kernel_before, decode, true)
-KERNEL(factz_anchor_values, ANCHOR_THREADS, by_itself, anchor_values)
-KERNEL(factz_restore_others, 64, by_itself, reconstruct_border)
-BOUNDED_KERNEL(factz_restore, 64, 14, 64, 1, beside_kernel_before, reconstruct)
-BOUNDED_KERNEL(factz_lorenzo_restore, 32 * LORENZO_RECONSTRUCT_WARPS, 3, 32 * LORENZO_RECONSTRUCT_WARPS, 2,
-    after_kernel_before, reconstruct_lorenzo)
-
-#define ANALYSIS_KERNEL(name, threads, blocks, call)              \
-    extern "C" __global__ void __launch_bounds__(threads, blocks) \
-        name##_f32(const __grid_constant__ Analysis job) {        \
-        analysis::call<float>(job);                               \
-    }                                                             \
-    extern "C" __global__ void __launch_bounds__(threads, blocks) \
-        name##_f64(const __grid_constant__ Analysis job) {        \
-        analysis::call<double>(job);                              \
+// An entry: the element type, the argument, threads of a block and blocks on a multiprocessor (at least), how
+// it waits for the previous kernel (device/control.cuh), what it calls.
+#define ENTRY(name, Element, Argument, bounds, waits, ...)                                           \
+    extern "C" __global__ void __launch_bounds__ bounds name(const __grid_constant__ Argument job) { \
+        typedef Element T;                                                                           \
+        waits();                                                                                     \
+        __VA_ARGS__(job);                                                                            \
     }
+// For both element types.
+#define KERNEL(name, Argument, bounds_f32, bounds_f64, waits, ...)          \
+    ENTRY(name##_f32, float, Argument, bounds_f32, waits, __VA_ARGS__)      \
+    ENTRY(name##_f64, double, Argument, bounds_f64, waits, __VA_ARGS__)
 
-ANALYSIS_KERNEL(factz_compare, 256, 2, compare)
-ANALYSIS_KERNEL(factz_compare_end, 1024, 1, compare_end)
-ANALYSIS_KERNEL(factz_find_points, 256, 3, find_points)
-ANALYSIS_KERNEL(factz_place_points, 1024, 1, place_points)
-ANALYSIS_KERNEL(factz_write_points, 256, 2, write_points)
-ANALYSIS_KERNEL(factz_find_range, 256, 4, find_range)
-ANALYSIS_KERNEL(factz_range_end, 32, 1, range_end)
+// statistics: reads field; writes control symbol_counts origin_distances tile_words anchor_scan; work:
+//     vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp
+KERNEL(factz_few_statistics, Job, (128, 8), (128, 4), waits_inside, few_statistics<T>)
+
+// statistics: reads field; writes control symbol_counts origin_distances tile_words anchor_scan; work:
+//     vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp
+KERNEL(factz_statistics, Job, (128, 6), (128, 4), waits_inside, statistics<T>)
+
+// statistics: reads field; writes control symbol_counts origin_distances tile_words anchor_scan; work:
+//     vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp
+KERNEL(factz_few_filled_statistics, Job, (128, 6), (128, 4), waits_inside, few_filled_statistics<T>)
+
+// statistics: reads field; writes control symbol_counts origin_distances tile_words anchor_scan; work:
+//     vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp
+KERNEL(factz_filled_statistics, Job, (128, 6), (128, 4), waits_inside, filled_statistics<T>)
+
+// bounds: reads control origin_distances tile_words; writes control group_sizes group_offsets symbols
+//     tile_headers origin_distances; work: tiles; results of 8192 blocks, 512 at a time, by each block
+KERNEL(factz_sort, Job, (512, 2), (512, 2), after_previous, sort_tiles<T>)
+
+// predict + quantize: reads field control; writes control; 18000 shared bytes; work: 24 tiles, 12 times; a
+//     tile a block
+KERNEL(factz_tune, Job, (128), (128), after_previous, tune<T>)
+
+// bounds: reads field control group_offsets symbols origin_distances; writes control tile_words raw_bits
+//     masks group_sizes tile_headers origin_distances; work: listed tiles once; their number / the blocks of
+//     the grid
+KERNEL(factz_cheap_bounds, Job, (64, 16), (64, 8), overlaps_previous, cheap_bounds<T>)
+
+// bounds: reads field control raw_bits masks group_offsets origin_distances tile_words; writes control
+//     tile_words group_sizes; work: listed triangles once; their number / the warps of the grid
+KERNEL(factz_determinant_bounds, Job, (128, 5), (128, 4), after_previous, determinant_bounds<T>)
+
+// predict + quantize: reads field control tile_headers tile_words origin_distances anchor_scan; writes
+//     anchors anchor_codes anchor_scan; work: tiles once, a bit for each; an anchor a thread
+KERNEL(factz_anchors, Job, (128, 5), (128, 4), waits_inside, anchors<T>)
+
+// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan; writes control
+//     symbols raw_bits tile_headers anchor_codes row_lines; work: tiles once; two tiles a warp, and 14 words
+//     for the last coded anchor
+KERNEL(factz_unconstrained_tiles, Job, (128, 5), (32, 9), overlaps_previous, unconstrained_tiles<T>)
+
+// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
+//     origin_distances row_lines column_lines; writes control symbols raw_bits tile_headers anchor_codes;
+//     work: listed tiles once; their number / the warps of the grid
+KERNEL(factz_constrained_tiles, Job, (64, 10), (32, 12), overlaps_previous, constrained_tiles<T>)
+
+// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
+//     origin_distances; writes control symbols raw_bits masks tile_headers anchor_codes; work: listed tiles
+//     once; their number / the blocks of the grid
+KERNEL(factz_border_tiles, Job, (64, 10), (64, 1), overlaps_previous, border_tiles_with_bounds<T>)
+
+// predict + quantize: reads field control group_offsets anchors tile_words origin_distances; writes control
+//     row_lines symbols raw_bits; work: listed tiles once; their number / the half warps of the grid
+KERNEL(factz_row_lines, Job, (128), (128), after_previous, lattice_lines<T, true>)
+
+// predict + quantize: reads field control group_offsets anchors tile_words origin_distances row_lines; writes
+//     control column_lines symbols raw_bits; work: listed tiles once; their number / the half warps of the
+//     grid
+KERNEL(factz_column_lines, Job, (128), (128), after_previous, lattice_lines<T, false>)
+
+// predict + quantize: reads field control group_sizes anchors anchor_codes anchor_scan tile_words
+//     origin_distances row_lines column_lines; writes control symbols raw_bits masks tile_headers
+//     anchor_codes; work: listed tiles once; their number / the blocks of the grid
+KERNEL(factz_speculative_tiles, Job, (64, 10), (64, 1), after_previous, speculative_tiles<T>)
+
+// predict + quantize: reads field control group_sizes tile_words origin_distances; writes control symbols
+//     raw_bits tile_headers tile_words; work: listed tiles once; four tiles a warp
+KERNEL(factz_lorenzo_constrained, Job, (128, 6), (128, 3), overlaps_previous, lorenzo_constrained<T>)
+
+// predict + quantize: reads field control group_sizes tile_words origin_distances; writes control symbols
+//     raw_bits masks tile_headers; work: listed tiles once; their number / the warps of the grid
+KERNEL(factz_lorenzo_border, Job, (128, 5), (128, 3), overlaps_previous, lorenzo_border<T>)
+
+// predict + quantize: reads field control group_sizes; writes control symbols raw_bits tile_headers; work:
+//     tiles once; four tiles a warp
+KERNEL(factz_lorenzo_unconstrained, Job, (128, 7), (128, 4), overlaps_previous, lorenzo_unconstrained<T>)
+
+// count: reads tile_headers symbols masks; writes tile_words origin_distances symbols symbol_counts; 32672
+//     shared bytes; work: tiles once; N / the warps of the grid
+KERNEL(factz_count, Job, (512, BY_DEVICE(3, 2)), (512, BY_DEVICE(3, 2)), waits_inside, count_symbols<T>)
+
+// count: reads tile_headers symbols masks; writes symbol_counts; 35264 shared bytes; work: tiles once; N /
+//     the warps of the grid
+KERNEL(factz_count_lorenzo, Job, (512, BY_DEVICE(3, 2)),
+    (512, BY_DEVICE(3, 2)), waits_inside, count_lorenzo<T>)
+
+// tables: reads control symbol_counts origin_distances tile_headers; writes control coding_tables
+//     stored_tables group_offsets origin_distances; work: 50 tables, weights of tiles; N / 1024 sums, 256 at
+//     a time, by the last block
+KERNEL(factz_rans_tables, Job, (256, 1), (256, 1), waits_inside, tables<T, false>)
+
+// tables: reads control symbol_counts origin_distances tile_headers; writes control coding_tables
+//     stored_tables group_offsets origin_distances; work: 50 tables, weights of tiles; N / 1024 sums, 256 at
+//     a time, by the last block
+KERNEL(factz_huffman_tables, Job, (256, 1), (256, 1), waits_inside, tables<T, true>)
+
+// encode: reads field control tile_headers symbols tile_words origin_distances raw_bits masks anchor_codes
+//     coding_tables group_offsets; writes control tile_words group_sizes origin_distances; 85696 shared
+//     bytes; work: tiles once, 5 searches a group; groups / the groups of the grid
+KERNEL(factz_encode_rans, Job, (BY_DEVICE(640, 320), BY_DEVICE(2, 1)),
+    (BY_DEVICE(640, 320), BY_DEVICE(2, 1)), waits_inside, encode_groups<T, false>)
+
+// encode: reads field control tile_headers symbols tile_words origin_distances raw_bits masks anchor_codes
+//     coding_tables group_offsets; writes control tile_words group_sizes origin_distances; 85696 shared
+//     bytes; work: tiles once, 5 searches a group; groups / the groups of the grid
+KERNEL(factz_encode_huffman, Job, (BY_DEVICE(640, 320), BY_DEVICE(2, 1)),
+    (BY_DEVICE(640, 320), BY_DEVICE(2, 1)), waits_inside, encode_groups<T, true>)
+
+// encode: reads control tile_headers symbols raw_bits masks coding_tables origin_distances group_offsets;
+//     writes control tile_words group_sizes origin_distances; 53768 shared bytes; work: tiles once, 5
+//     searches a group; groups / the warps of the grid
+KERNEL(factz_encode_lorenzo_rans, Job, (640, BY_DEVICE(2, 1)),
+    (640, BY_DEVICE(2, 1)), waits_inside, encode_lorenzo_groups<T, false>)
+
+// encode: reads control tile_headers symbols raw_bits masks coding_tables origin_distances group_offsets;
+//     writes control tile_words group_sizes origin_distances; 53768 shared bytes; work: tiles once, 5
+//     searches a group; groups / the warps of the grid
+KERNEL(factz_encode_lorenzo_huffman, Job, (640, BY_DEVICE(2, 1)),
+    (640, BY_DEVICE(2, 1)), waits_inside, encode_lorenzo_groups<T, true>)
+
+// assemble: reads field control group_sizes tile_words origin_distances stored_tables; writes control stream
+//     report; work: the stream once; a 384th of the groups, 512 at a time
+KERNEL(factz_assemble, Job, (512, 3), (512, 3), waits_inside, assemble<T>)
+
+// parse: reads ; writes control anchor_scan; work: N / 512 states; their number / the threads of the grid
+KERNEL(factz_begin, Job, (256), (256), after_previous, begin_call<T>)
+
+// parse: reads stream control; writes control coding_tables slot_starts huffman_codes group_offsets
+//     group_sizes; work: tables, 40 times the groups' words; the words of all groups, 16384 at a time
+KERNEL(factz_parse, Job, (1024, 1), (1024, 1), waits_inside, parse_stream<T>)
+
+// parse: reads stream control; writes control; work: the stream once; S / the threads of the grid
+KERNEL(factz_check, Job, (256), (256), waits_inside, check_stream<T>)
+
+// decode: reads stream control coding_tables slot_starts huffman_codes group_offsets group_sizes; writes
+//     control symbols written_steps raw_bits masks tile_headers anchors; 56912 shared bytes; work: groups
+//     once, 256 tiles each; groups / the groups of the grid, a bad one ends at once
+KERNEL(factz_decode_rans, Job, (256, BY_DEVICE(4, 1)),
+    (256, BY_DEVICE(4, 1)), overlaps_previous, decode<T, false>)
+
+// decode: reads stream control coding_tables slot_starts huffman_codes group_offsets group_sizes; writes
+//     control symbols written_steps raw_bits masks tile_headers anchors; 15696 shared bytes; work: groups
+//     once, 256 tiles each; groups / the groups of the grid, a bad one ends at once
+KERNEL(factz_decode_huffman, Job, (256, BY_DEVICE(4, 1)),
+    (256, BY_DEVICE(4, 1)), overlaps_previous, decode<T, true>)
+
+// reconstruct: reads control tile_headers written_steps symbols raw_bits masks; writes field; work: tiles
+//     once; four tiles a warp
+KERNEL(factz_reconstruct_lorenzo, Job, (256, 3), (256, 2), after_previous, reconstruct_lorenzo<T>)
+
+// reconstruct: reads control tile_headers symbols raw_bits masks anchors anchor_scan; writes control anchors
+//     anchor_scan; work: tiles once, N / 512 sums; two tiles a thread, blocks at work / 32 steps back
+KERNEL(factz_anchor_values, Job, (256), (256), waits_inside, anchor_values<T>)
+
+// reconstruct: reads control stream tile_headers written_steps symbols raw_bits masks anchors; writes field
+//     report; work: tiles once; N / the warps of the grid
+KERNEL(factz_reconstruct_border, Job, (64), (64), waits_inside, reconstruct_border<T>)
+
+// reconstruct: reads control tile_headers written_steps symbols raw_bits masks anchors; writes field report;
+//     work: tiles once; two tiles a warp
+KERNEL(factz_reconstruct, Job, (64, 14), (64, 1), overlaps_previous, reconstruct<T>)
+
+// analysis: reads field counts; writes counts; work: vertices once; bands of 32 rows / the warps of the grid
+KERNEL(factz_find_range, Analysis, (256, 4), (256, 4), in_order, analysis::find_range<T>)
+
+// analysis: reads counts; writes range; work: the counts
+KERNEL(factz_range_end, Analysis, (32, 1), (32, 1), in_order, analysis::range_end<T>)
+
+// analysis: reads field other_field counts; writes counts parts; work: vertices once; bands of 32 rows / the
+//     warps of the grid
+KERNEL(factz_compare, Analysis, (256, 2), (256, 2), in_order, analysis::compare<T>)
+
+// analysis: reads counts parts; writes parts comparison; work: a number for 32 rows of a chunk; twice as
+//     many, 1024 at a time
+KERNEL(factz_compare_end, Analysis, (1024, 1), (1024, 1), in_order, analysis::compare_end<T>)
+
+// analysis: reads field point_parts; writes segments point_parts; work: vertices once; bands of 32 rows / the
+//     warps of the grid
+KERNEL(factz_find_points, Analysis, (256, 3), (256, 3), in_order, analysis::find_points<T>)
+
+// analysis: reads point_parts; writes point_parts count; work: a number for 32 segments; as many, 4096 at a
+//     time
+KERNEL(factz_place_points, Analysis, (1024, 1), (1024, 1), in_order, analysis::place_points<T>)
+
+// analysis: reads field segments point_parts; writes points; work: segments with points; parts of 32 segments
+//     / the warps of the grid
+KERNEL(factz_write_points, Analysis, (256, 2), (256, 2), in_order, analysis::write_points<T>)
 
 #ifndef FACTZ_EMULATED
-extern "C" __global__ void __launch_bounds__(32) factz_inspect(const __grid_constant__ Inspection job) {
-    analysis::inspect(job);
-}
+// analysis: reads stream; writes info; work: a header
+ENTRY(factz_inspect, void, Inspection, (32), in_order, analysis::inspect)
 #endif

@@ -24,7 +24,7 @@ __device__ __forceinline__ void anchors(const Job& job) {
         P values[9];
         values[0] = load_vertex<T>(job, shape.x0, shape.y0);
         // The previous kernel writes nothing else that is read here.
-        after_kernel_before();
+        after_previous();
         const T vertex_bound = has_bound ? vertex_bounds_of<T>(job, tile)[0] : no_bound<T>();
         const bool looks_around = is_constrained(vertex_bound) && c.speculative;
         u32 missing[3] = {0, 0, 0};
@@ -62,7 +62,7 @@ __device__ __forceinline__ void anchors(const Job& job) {
         work.anchor_codes()[tile] = make_int4(code.qu, code.qv, code.refinement, 0);
         coded = code.refinement < EXACT;
     } else {
-        after_kernel_before();
+        after_previous();
     }
     note_coded_anchors(job, tile, coded);
     report_stats<T>(control, exact, 0, max_error);

@@ -110,7 +110,7 @@ __device__ __forceinline__ void assemble(const Job& job) {
             before += __shfl_sync(FULL, up_to_me, 31);
         }
     }
-    after_kernel_before();
+    after_previous();
     const u32 groups = (u32)control.groups;
     u64 end;
     const u64 before =

@@ -442,7 +442,7 @@ __device__ __forceinline__ void code_border_tiles(const Job& job) {
 template <typename T>
 __device__ __forceinline__ void border_tiles_with_bounds(const Job& job) {
     code_border_tiles<T, false>(job);
-    end_beside();
+    end_overlap();
 }
 template <typename T>
 __device__ __forceinline__ void speculative_tiles(const Job& job) {

@@ -372,5 +372,5 @@ __device__ __forceinline__ void cheap_bounds(const Job& job) {
         at = __shfl_sync(FULL, at, 0);
         if (hard) list_hard(job, tile, at, hard, up_to - own, lowers, uppers);
     }
-    end_beside();
+    end_overlap();
 }

@@ -150,7 +150,7 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
     u16* const positions = shared.positions[warp];
     clear_counters<COUNTS_END, 32 * COUNT_WARPS>(counts);
     if (lane == 0) positions[0] = 0;
-    after_kernel_before();
+    after_previous();
     __syncthreads();
     // Each lane counts one item per tile: a symbol of a top position, an activity, or the mask state. The
     // counter of the latter two is a weighted sum of the bytes of the info word.

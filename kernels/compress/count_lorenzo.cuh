@@ -70,7 +70,7 @@ __device__ __forceinline__ void count_lorenzo(const Job& job) {
     const u32 warp = warp_or(threadIdx.x >> 5);
     const u32 row = shared_place(shared.rows[warp][lane]);
     clear_counters<ROW_COUNTS_END, 32 * ROW_COUNT_WARPS>(counts);
-    after_kernel_before();
+    after_previous();
     __syncthreads();
     const u64 tiles = job.tiles();
     const u32 each = tiles_of_sample(tiles), samples = (u32)((tiles + each - 1) / each),

@@ -162,7 +162,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
         const u32 bits = symbol < SYMBOLS ? raw_bits(symbol, 1, sizeof(T)) : 0;
         shared.raw_bits[symbol] = (u16)(sixteens(bits) | bits | (symbol == STORED ? SPECIAL : 0));
     }
-    after_kernel_before();
+    after_previous();
     // warp_or: uniform, so that votes need no code for divergent lanes.
     const i32 lane = threadIdx.x & 31, warp = (i32)warp_or(threadIdx.x >> 5), number = warp / ENCODE_ROLES,
               role = warp % ENCODE_ROLES;

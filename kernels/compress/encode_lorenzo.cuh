@@ -244,7 +244,7 @@ __device__ __forceinline__ void encode_lorenzo_groups(const Job& job) {
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     LAUNCHED_SHARED(RowShared, shared);
     fill_raw_bits<T>(shared.raw_bits, true);
-    after_kernel_before();
+    after_previous();
     Control& control = control_of(job);
     const Grouping chosen = choose_groups(job);
     if (blockIdx.x == 0 && threadIdx.x == 0) control.groups = chosen.groups;

@@ -316,7 +316,7 @@ __device__ __forceinline__ void unconstrained_tiles(const Job& job) {
         if (first < control.unconstrained_tiles)
             code_interior_pair<T, false>(job, control, steps, shared[threadIdx.x >> 5], first, index);
     }
-    end_beside();
+    end_overlap();
 }
 
 // Grid: any. Block: 32 * INTERIOR_WARPS threads, two tiles per warp. Static shared: one InteriorPair per
@@ -340,5 +340,5 @@ __device__ __forceinline__ void constrained_tiles(const Job& job) {
             if (first < count) index = tile_of_half<true>(job, first, count);
         }
     }
-    end_beside();
+    end_overlap();
 }

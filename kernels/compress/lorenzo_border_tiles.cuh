@@ -337,5 +337,5 @@ __device__ __forceinline__ void lorenzo_border(const Job& job) {
         __syncwarp();
     }
     if ((u64)blockIdx.x * LORENZO_BORDER_WARPS < count) report_stats<T>(control, exact, 0, max_error);
-    end_beside();
+    end_overlap();
 }

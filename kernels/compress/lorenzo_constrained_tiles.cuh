@@ -358,5 +358,5 @@ __device__ __forceinline__ void lorenzo_constrained(const Job& job) {
                         job, lattices, positions, shared.tiles[t], shared.bound_shifts[t], true);
         }
     }
-    end_beside();
+    end_overlap();
 }

@@ -44,5 +44,5 @@ __device__ __forceinline__ void lorenzo_unconstrained(const Job& job) {
             if (failing >> lane & 1)
                 lorenzo_by_vertex<T>(job, lattices, positions, __shfl_sync(FULL, index, lane), 0, false);
     }
-    end_beside();
+    end_overlap();
 }

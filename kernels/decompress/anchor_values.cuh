@@ -33,8 +33,8 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
     typedef typename Payload<T>::Type Q;
     __shared__ AnchorSums shared;
     Control& control = control_of(job);
-    if (is_lorenzo_as_expected(job, control)) return pass_by();
-    after_kernel_before();
+    if (is_lorenzo_as_expected(job, control)) return pass_over();
+    after_previous();
     if (!is_coded_by(control, PREDICTOR_HIERARCHICAL)) return;
     if (blockIdx.x == gridDim.x - 1) return make_reconstruct_tables<T>(job, control);
     if (threadIdx.x == 0) shared.chunk = atomicAdd(&control.tickets[TICKET_ANCHORS], 1u);

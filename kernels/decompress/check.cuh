@@ -7,7 +7,7 @@
 template <typename T>
 __device__ __forceinline__ void check_stream(const Job& job) {
     Control& control = control_of(job);
-    if (!job.verify_checksum) return after_kernel_before();
+    if (!job.verify_checksum) return after_previous();
     const u32 threads = gridDim.x * blockDim.x, mine = blockIdx.x * blockDim.x + threadIdx.x;
     const uint4* from = reinterpret_cast<const uint4*>(job.stream) + mine;
     // Several loads at a time; prefetch the first ones while factz_parse runs.
@@ -15,7 +15,7 @@ __device__ __forceinline__ void check_stream(const Job& job) {
 #pragma unroll
     for (u32 i = 0; i < AHEAD; i++)
         if (mine + i * threads < job.stream_bytes / 16) prefetch(from + i * threads);
-    after_kernel_before();
+    after_previous();
     const u64 stream_bytes = control.stream_bytes;
     __shared__ u32 of_block;
     if (threadIdx.x == 0) of_block = 0;

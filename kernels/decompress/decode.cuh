@@ -303,5 +303,5 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void decode(const Job& job) {
     decode_groups<T, HUFFMAN>(job);
-    end_beside();
+    end_overlap();
 }

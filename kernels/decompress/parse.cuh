@@ -18,7 +18,7 @@ __device__ __forceinline__ void parse_header(const Job& job) {
         const u64 fill[2] = {header.long_at(AT_FILL_U), header.long_at(AT_FILL_V)},
                   stream_bytes = header.long_at(AT_STREAM_BYTES), groups = header.long_at(AT_GROUPS);
         const u32 table_bytes = header.word_at(AT_TABLE_BYTES);
-        after_kernel_before();
+        after_previous();
         if (threadIdx.x != 0) return;
         if (status != STATUS_OK) fail(control, status);
         control.level_bound_scaling = field_of(first, AT_LEVEL_BOUND_SCALING);
@@ -39,7 +39,7 @@ __device__ __forceinline__ void parse_header(const Job& job) {
         const double half_bin_width = header.double_at(AT_HALF_BIN_WIDTH);
         const u32 level_bound_scaling =
             field_of(header.word_at(AT_LEVEL_BOUND_SCALING), AT_LEVEL_BOUND_SCALING);
-        after_kernel_before();
+        after_previous();
         for (u32 e = threadIdx.x - 32; e < LEVELS * REFINEMENTS; e += PARSE_THREADS - 32)
             quantizer_entry<T>(half_bin_width, level_bound_scaling, (i32)(e / REFINEMENTS),
                 (i32)(e % REFINEMENTS), control.quantizer.width[e / REFINEMENTS][e % REFINEMENTS],

@@ -103,6 +103,6 @@ __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 bloc
         bytes += 4 * (u64)(fours[0] + fours[1]);
         tiles += (about[0] >> GROUP_BYTES_BITS) + (about[1] >> GROUP_BYTES_BITS);
     }
-    after_kernel_before();
+    after_previous();
     if (__any_sync(FULL, bad)) report_damage(job);
 }

@@ -103,7 +103,7 @@ __device__ __forceinline__ bool read_table(
     }
     __syncthreads();
     const u32 at = find_entry(shared, bits, count);
-    after_kernel_before();
+    after_previous();
     mine = {entry < count, 0, 0, 0, 0};
     u32 taken = 0, gap = 0, gaps = 0, all_taken = 0;
     bool bad = false;
@@ -235,7 +235,7 @@ __device__ __forceinline__ void parse_table(const Job& job, u32 table) {
     if (inside && size > 0)
         good = read_table(shared, words, size, codes, mine);
     else
-        after_kernel_before();
+        after_previous();
     if (!coded) return;
     if (codes)
         make_code_table(work.huffman_codes() + table * CODES, shared, good, mine);

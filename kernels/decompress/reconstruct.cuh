@@ -243,5 +243,5 @@ __device__ __forceinline__ void reconstruct(const Job& job) {
         if (__any_sync(FULL, mine))
             reconstruct_pair<T>(job, control, shared[threadIdx.x >> 5], first + (mine ? half : half ^ 1));
     }
-    end_beside();
+    end_overlap();
 }

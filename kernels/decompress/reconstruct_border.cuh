@@ -173,9 +173,9 @@ __device__ __forceinline__ void reconstruct_border(const Job& job) {
     const Control& control = control_of(job);
     const bool passes = is_lorenzo_as_expected(job, control);
     if (passes)
-        pass_by();
+        pass_over();
     else
-        after_kernel_before();
+        after_previous();
     const bool stored = control.content == CONTENT_STORED, is_last = job.predictor == PREDICTOR_LORENZO;
     if (is_last && blockIdx.x == 0 && threadIdx.x == 0) write_report<T>(job, control);
     if (passes || ((u32)control.status | (stored ? 0 : control.predictor ^ PREDICTOR_HIERARCHICAL))) return;

@@ -117,23 +117,25 @@ __device__ __forceinline__ float float_down(double x) { return __double2float_rd
 
 __device__ __forceinline__ Rule rule_of(const Job& job) { return {job.preserve == 2, job.dx, job.dy}; }
 
-// How a kernel begins. The next one begins only after this one has waited, so that no more than two are at
-// work.
-__device__ __forceinline__ void after_kernel_before() {
+// How a kernel begins, by its launch (src/cuda/schedule.rs). At its start it waits for the previous kernel;
+// the next one may begin only then, so that no more than two are at work.
+__device__ __forceinline__ void after_previous() {
     wait_for_kernel_before();
     let_next_begin();
 }
-// One that has something to do before, and then calls after_kernel_before.
-__device__ __forceinline__ void by_itself() {}
-// One that reads nothing of the kernel before. It waits for that at its end, so that for the next one both
-// have ended. Several can follow each other. What came before the first kernel that they are beside has to be
-// complete: that must not be an early one that waits at its start.
-__device__ __forceinline__ void beside_kernel_before() { let_next_begin(); }
-__device__ __forceinline__ void end_beside() {
+// It works first, then calls after_previous itself.
+__device__ __forceinline__ void waits_inside() {}
+// It is launched when the previous kernel has ended.
+__device__ __forceinline__ void in_order() {}
+// It reads nothing of the previous kernel and waits for it at its end (end_overlap), so that for the next
+// kernel both have ended. Several can follow each other. Everything before the first kernel that they overlap
+// must be complete: that kernel must be launched in order, or not wait at its start.
+__device__ __forceinline__ void overlaps_previous() { let_next_begin(); }
+__device__ __forceinline__ void end_overlap() {
     if (blockIdx.x == 0) wait_for_kernel_before();
 }
-// One that has nothing to do, as what came before the kernel before says: it is over when that is.
-__device__ __forceinline__ void pass_by() {
+// It has no work, as a kernel before the previous one decided: it ends when the previous kernel ends.
+__device__ __forceinline__ void pass_over() {
     let_next_begin();
-    end_beside();
+    end_overlap();
 }

@@ -1,39 +1,17 @@
 //! The analysis of fields on a device: comparison, critical points, and the header of a stream.
 
-use super::constants::{ANALYSIS_WARPS, POINT_PART};
 use super::driver::Module;
 use super::kernel_args::{address, fill_bits, Analysis, FieldView, Inspection};
 use super::pointers::Range;
 use super::results::{factz_comparison, factz_critical_point, factz_range};
-use super::schedule::{Kernel, MANY};
+use super::schedule::{Call, Launcher, Needs, Shape};
 use super::{check_workspace, within, DevicePointer, Stream};
-use crate::analysis::{check_same_ghosts, BAND, READ_SIDES};
+use crate::analysis::{check_same_ghosts, READ_SIDES};
 use crate::cuda::workspace::{AnalysisWorkspace, ALIGNMENT};
 use crate::error::Result;
 use crate::request::{BoundKind, Config, Dtype, Request, SIDE_X_MAX, SIDE_Y_MAX};
 use crate::stream::header::HEADER_BYTES;
 use std::ptr::null_mut;
-
-/// The kernels for both element types.
-pub(super) const KERNELS: [&str; 7] =
-    ["compare", "compare_end", "find_points", "place_points", "write_points", "find_range", "range_end"];
-pub(super) const INSPECT: &str = "factz_inspect";
-
-const COMPARE: usize = 0;
-const COMPARE_END: usize = 1;
-const FIND_POINTS: usize = 2;
-const PLACE_POINTS: usize = 3;
-const WRITE_POINTS: usize = 4;
-const FIND_RANGE: usize = 5;
-const RANGE_END: usize = 6;
-
-/// The name of a kernel for an element type (0 f32, 1 f64).
-pub(super) fn function(kernel: &str, dtype: usize) -> String {
-    format!("factz_{kernel}_{}", ["f32", "f64"][dtype])
-}
-
-/// Warps of a block.
-const WARPS: u64 = ANALYSIS_WARPS as u64;
 
 /// The memory of a comparison, all of it accessible to the device; the workspace must not be host memory.
 #[derive(Clone, Copy, Debug)]
@@ -107,8 +85,7 @@ pub unsafe fn range_device(request: &Request, buffers: &RangeBuffers, stream: St
     unsafe {
         within(stream, &ranges, |module| {
             module.clear(job.counts as DevicePointer, plan.counts.bytes, stream)?;
-            launch(module, FIND_RANGE, chunks(c), 256, &job, c.dtype, stream)?;
-            launch(module, RANGE_END, 1, 32, &job, c.dtype, stream)
+            launch(module, Call::Range, request, false, job, stream)
         })
     }
 }
@@ -148,11 +125,7 @@ pub unsafe fn compare_device(requests: &[Request; 2], fields: &ComparedFields, s
     unsafe {
         within(stream, &ranges, |module| {
             module.clear(job.counts as DevicePointer, plan.counts.bytes, stream)?;
-            if is_relative {
-                launch(module, FIND_RANGE, chunks(c), 256, &job, c.dtype, stream)?;
-            }
-            launch(module, COMPARE, chunks(c), 256, &job, c.dtype, stream)?;
-            launch(module, COMPARE_END, 1, 1024, &job, c.dtype, stream)
+            launch(module, Call::Compare, &requests[0], is_relative, job, stream)
         })
     }
 }
@@ -189,17 +162,11 @@ pub unsafe fn critical_points_device(
         segments: address(buffers.workspace, plan.segments),
         ..Analysis::new(c, [view; 2])
     };
-    let cell_rows = (job.rows - 1).max(1);
-    let segments = c.nx.div_ceil(AnalysisWorkspace::segment_columns(c.dtype));
-    let items = segments.div_ceil(WARPS) * cell_rows.div_ceil(BAND);
-    let parts = (segments * cell_rows).div_ceil(POINT_PART);
     // SAFETY: the caller's promise; the parts are inside the workspace.
     unsafe {
         within(stream, &ranges, |module| {
             module.clear(job.point_parts as DevicePointer, plan.point_parts.bytes, stream)?;
-            launch(module, FIND_POINTS, items, 256, &job, c.dtype, stream)?;
-            launch(module, PLACE_POINTS, 1, 1024, &job, c.dtype, stream)?;
-            launch(module, WRITE_POINTS, parts.div_ceil(WARPS), 256, &job, c.dtype, stream)
+            launch(module, Call::CriticalPoints, request, false, job, stream)
         })
     }
 }
@@ -223,16 +190,10 @@ pub unsafe fn inspect_device(
     // SAFETY: the caller's promise.
     unsafe {
         within(stream, &ranges, |module| {
-            let kernel =
-                Kernel { function: module.inspect(), blocks: 1, threads: 32, shared_bytes: 0, early: false };
-            module.launch(&kernel, &job, stream, || INSPECT.to_owned())
+            let (shape, needs) = (Shape::default(), Needs::NONE);
+            Launcher { module, call: Call::Inspect, dtype: 0, shape, argument: job, needs }.enqueue(stream)
         })
     }
-}
-
-/// Columns of a block in bands of rows.
-fn chunks(config: &Config) -> u64 {
-    config.nx.div_ceil(AnalysisWorkspace::chunk_columns(config.dtype)) * config.ny.div_ceil(BAND)
 }
 
 impl Analysis {
@@ -263,44 +224,21 @@ impl Analysis {
     }
 }
 
-/// Launches as many blocks as there are items, or enough that each takes several.
+/// Enqueues the kernels of a call.
 ///
 /// # Safety
-/// The context of the stream is current and everything the job points to is device-accessible.
+/// The context of the stream is current and everything the argument points to is device-accessible.
 unsafe fn launch(
     module: &Module,
-    kernel: usize,
-    items: u64,
-    threads: u32,
-    job: &Analysis,
-    dtype: Dtype,
+    call: Call,
+    request: &Request,
+    relative: bool,
+    argument: Analysis,
     stream: Stream,
 ) -> Result<()> {
-    let dtype = matches!(dtype, Dtype::F64) as usize;
-    let blocks = items.clamp(1, MANY) as u32;
-    let launched =
-        Kernel { function: module.analysis(kernel, dtype), blocks, threads, shared_bytes: 0, early: false };
-    // SAFETY: the kernel takes one Analysis; the rest is the caller's promise.
-    unsafe { module.launch(&launched, job, stream, || function(KERNELS[kernel], dtype)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_name_is_a_kernel() {
-        let source = include_str!("../../kernels/factz.cu");
-        for name in KERNELS.iter().map(|k| format!("factz_{k}")).chain([INSPECT.to_owned()]) {
-            let is_there = source.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|w| w == name);
-            assert!(is_there, "{name}");
-        }
-        assert_eq!(KERNELS[COMPARE], "compare");
-        assert_eq!(KERNELS[COMPARE_END], "compare_end");
-        assert_eq!(KERNELS[FIND_POINTS], "find_points");
-        assert_eq!(KERNELS[PLACE_POINTS], "place_points");
-        assert_eq!(KERNELS[WRITE_POINTS], "write_points");
-        assert_eq!(KERNELS[FIND_RANGE], "find_range");
-        assert_eq!(KERNELS[RANGE_END], "range_end");
-    }
+    let (shape, config) = (Shape::new(request, 0), request.config());
+    let needs = Needs::of(config, &shape).relative(relative);
+    let dtype = matches!(config.dtype, Dtype::F64) as usize;
+    // SAFETY: the kernels take one Analysis; the rest is the caller's promise.
+    unsafe { Launcher { module, call, dtype, shape, argument, needs }.enqueue(stream) }
 }

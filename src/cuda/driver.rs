@@ -1,8 +1,8 @@
 //! The CUDA driver: found at run time, entered through the context of a stream, with the kernels loaded
 //! once per context.
 
-use super::schedule::{Kernel, Stage, COMPRESS, DECOMPRESS};
-use super::{analysis, DevicePointer, Direction};
+use super::schedule::{Kernel, COUNT, LAUNCHES};
+use super::DevicePointer;
 use crate::error::{Error, Result, Status};
 use crate::runtime::log::event;
 use cudarc::driver::sys::{self, CUcontext, CUfunction, CUresult, CUstream};
@@ -157,10 +157,7 @@ pub(super) struct Module {
     /// Unique in the process, other than the address of the context.
     context_id: u64,
     device: c_int,
-    compress: [Functions; COMPRESS.len()],
-    decompress: [Functions; DECOMPRESS.len()],
-    analysis: [Functions; analysis::KERNELS.len()],
-    inspect: CUfunction,
+    functions: [Functions; COUNT],
     overlaps: bool,
     small: bool,
 }
@@ -246,20 +243,9 @@ impl Module {
         self.device
     }
 
-    /// The kernel of a stage for an element type (0 f32, 1 f64).
-    pub(super) fn stage(&self, direction: Direction, stage: usize, dtype: usize) -> Function {
-        match direction {
-            Direction::Compress => self.compress[stage][dtype],
-            Direction::Decompress => self.decompress[stage][dtype],
-        }
-    }
-
-    pub(super) fn analysis(&self, kernel: usize, dtype: usize) -> Function {
-        self.analysis[kernel][dtype]
-    }
-
-    pub(super) fn inspect(&self) -> Function {
-        self.inspect
+    /// The kernel of a launch for an element type (0 f32, 1 f64).
+    pub(super) fn function(&self, launch: usize, dtype: usize) -> Function {
+        self.functions[launch][dtype]
     }
 
     /// Whether a kernel may begin before the one before has ended, also in a graph.
@@ -323,16 +309,8 @@ fn load(context_id: u64) -> Result<Module> {
         return Err(no_code(device, answer));
     }
     check(answer, "cuModuleLoadData")?;
-    let mut module = Module {
-        context_id,
-        device,
-        compress: [[null_mut(); 2]; COMPRESS.len()],
-        decompress: [[null_mut(); 2]; DECOMPRESS.len()],
-        analysis: [[null_mut(); 2]; analysis::KERNELS.len()],
-        inspect: null_mut(),
-        overlaps: false,
-        small: false,
-    };
+    let mut module =
+        Module { context_id, device, functions: [[null_mut(); 2]; COUNT], overlaps: false, small: false };
     if let Err(error) = find_all(image, &mut module) {
         // SAFETY: loaded above and not in use.
         unsafe { sys::cuModuleUnload(image) };
@@ -345,28 +323,27 @@ fn load(context_id: u64) -> Result<Module> {
 /// Looks up every kernel.
 fn find_all(image: sys::CUmodule, module: &mut Module) -> Result<()> {
     let device = module.device;
-    let find = |name: &str, shared_bytes| find_function(image, device, name, shared_bytes);
-    module.inspect = find(analysis::INSPECT, 0)?;
-    let architecture = architecture_of(module.inspect)?;
+    for (launch, functions) in LAUNCHES.iter().zip(&mut module.functions) {
+        for (dtype, function) in functions.iter_mut().enumerate() {
+            *function = find_function(image, device, &launch.symbol(dtype))?;
+        }
+    }
+    let architecture = architecture_of(module.functions[0][0])?;
     module.overlaps = can_overlap(architecture)?;
     module.small = architecture < 80;
-    let small = module.small;
-    let stages = |stages: &[Stage], found: &mut [Functions]| {
-        stages.iter().zip(found).try_for_each(|(stage, functions)| {
-            let shared_bytes = stage.on(small).shared_bytes;
-            *functions = [find(&stage.function(0), shared_bytes)?, find(&stage.function(1), shared_bytes)?];
-            Ok(())
-        })
-    };
-    stages(&COMPRESS, &mut module.compress)?;
-    stages(&DECOMPRESS, &mut module.decompress)?;
-    for (kernel, functions) in analysis::KERNELS.iter().zip(&mut module.analysis) {
-        *functions = [find(&analysis::function(kernel, 0), 0)?, find(&analysis::function(kernel, 1), 0)?];
+    for (launch, functions) in LAUNCHES.iter().zip(&module.functions) {
+        let shared_bytes = launch.shared_bytes_on(module.small);
+        for (dtype, &function) in functions.iter().enumerate().filter(|_| shared_bytes > 48 << 10) {
+            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: a function of the module.
+            let answer = unsafe { sys::cuFuncSetAttribute(function, attribute, shared_bytes as c_int) };
+            check(answer, &format!("cuFuncSetAttribute({}, {shared_bytes} bytes)", launch.symbol(dtype)))?;
+        }
     }
     Ok(())
 }
 
-fn find_function(image: sys::CUmodule, device: c_int, name: &str, shared_bytes: u32) -> Result<CUfunction> {
+fn find_function(image: sys::CUmodule, device: c_int, name: &str) -> Result<CUfunction> {
     let mut function = null_mut();
     let symbol = CString::new(name).expect("names hold no zero");
     // SAFETY: a loaded module.
@@ -381,12 +358,6 @@ fn find_function(image: sys::CUmodule, device: c_int, name: &str, shared_bytes: 
     // SAFETY: a function of the module.
     let answer = unsafe { sys::cuFuncGetAttribute(&mut threads, attribute, function) };
     check(answer, &format!("cuFuncGetAttribute({name})"))?;
-    if shared_bytes > 48 << 10 {
-        let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: a function of the module.
-        let answer = unsafe { sys::cuFuncSetAttribute(function, attribute, shared_bytes as c_int) };
-        check(answer, &format!("cuFuncSetAttribute({name}, {shared_bytes} bytes)"))?;
-    }
     Ok(function)
 }
 
@@ -400,8 +371,8 @@ fn architecture_of(function: CUfunction) -> Result<c_int> {
     Ok(architecture)
 }
 
-/// Whether kernels for this compute capability hold what it takes to wait for one another (from 9.0 on), and the
-/// driver can capture launches that begin early.
+/// Whether kernels for this compute capability hold what it takes to wait for one another (from 9.0 on), and
+/// the driver can capture launches that begin early.
 fn can_overlap(architecture: c_int) -> Result<bool> {
     const LEAST_ARCHITECTURE: c_int = 90;
     const LEAST_DRIVER: c_int = 12030;

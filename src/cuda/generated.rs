@@ -2,6 +2,7 @@
 
 use super::constants::SHARED;
 use super::kernel_args::{Analysis, Inspection, Job};
+use super::schedule::{Call, Launch, Waits, LAUNCHES};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -93,4 +94,142 @@ fn shared_header() -> String {
 #[test]
 fn the_shared_header_is_up_to_date() {
     check("kernels/device/shared.cuh", &shared_header());
+}
+
+const ENTRIES: &str = r#"
+// All kernels in one translation unit, in the order of their launches. Generated from the table in
+// src/cuda/schedule.rs, which also has the grids and when a kernel runs; do not edit (src/cuda/generated.rs).
+//
+// Above each kernel: its phase; regions of the workspace (device/workspace.cuh says what they hold in each
+// phase) and buffers of the caller that it reads and writes; the work of all blocks and the most that one
+// block or warp does, of N tiles and a stream buffer of S bytes. No work depends on what a header claims or
+// on how narrow a field is: factz_parse refuses a stream of another shape than the caller's, and the kernels
+// after it then end at once. No result depends on the order of blocks.
+// clang-format off
+#include "device/capacities.cuh"
+#include "compress/statistics.cuh"
+#include "compress/sort.cuh"
+#include "compress/tune.cuh"
+#include "compress/cheap_bounds.cuh"
+#include "compress/determinant_bounds.cuh"
+#include "compress/anchors.cuh"
+#include "compress/lattice_lines.cuh"
+#include "compress/interior_tiles.cuh"
+#include "compress/border_tiles.cuh"
+#include "compress/lorenzo_unconstrained_tiles.cuh"
+#include "compress/lorenzo_constrained_tiles.cuh"
+#include "compress/lorenzo_border_tiles.cuh"
+#include "compress/count.cuh"
+#include "compress/count_lorenzo.cuh"
+#include "compress/tables.cuh"
+#include "compress/encode.cuh"
+#include "compress/encode_lorenzo.cuh"
+#include "compress/assemble.cuh"
+#include "decompress/parse.cuh"
+#include "decompress/check.cuh"
+#include "decompress/decode.cuh"
+#include "decompress/anchor_values.cuh"
+#include "decompress/reconstruct_border.cuh"
+#include "decompress/reconstruct.cuh"
+#include "decompress/reconstruct_lorenzo.cuh"
+#include "analysis/critical_points.cuh"
+#ifndef FACTZ_EMULATED
+#include "analysis/inspect.cuh"
+#endif
+
+// Devices below compute capability 8.0 have less shared memory.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define BY_DEVICE(large, small) small
+#else
+#define BY_DEVICE(large, small) large
+#endif
+
+// An entry: the element type, the argument, threads of a block and blocks on a multiprocessor (at least), how
+// it waits for the previous kernel (device/control.cuh), what it calls.
+#define ENTRY(name, Element, Argument, bounds, waits, ...)                                           \
+    extern "C" __global__ void __launch_bounds__ bounds name(const __grid_constant__ Argument job) { \
+        typedef Element T;                                                                           \
+        waits();                                                                                     \
+        __VA_ARGS__(job);                                                                            \
+    }
+// For both element types.
+#define KERNEL(name, Argument, bounds_f32, bounds_f64, waits, ...)          \
+    ENTRY(name##_f32, float, Argument, bounds_f32, waits, __VA_ARGS__)      \
+    ENTRY(name##_f64, double, Argument, bounds_f64, waits, __VA_ARGS__)
+"#;
+
+/// Words in comment lines of at most 110 columns.
+fn comment(text: &str) -> String {
+    let mut lines = vec!["//".to_owned()];
+    for word in text.split_whitespace() {
+        if lines.last().unwrap().len() + 1 + word.len() > 110 {
+            lines.push("//    ".to_owned());
+        }
+        write!(lines.last_mut().unwrap(), " {word}").unwrap();
+    }
+    lines.join("\n") + "\n"
+}
+
+fn entry(launch: &Launch) -> String {
+    let argument = match launch.call {
+        Call::Compress | Call::Decompress => "Job",
+        Call::Range | Call::Compare | Call::CriticalPoints => "Analysis",
+        Call::Inspect => "Inspection",
+    };
+    let waits = match launch.waits {
+        Waits::Inside => "waits_inside",
+        Waits::Overlaps => "overlaps_previous",
+        Waits::After => "after_previous",
+        Waits::InOrder => "in_order",
+    };
+    let by_device = |large: u32, small: Option<u32>| match small {
+        Some(small) if small != large => format!("BY_DEVICE({large}, {small})"),
+        _ => large.to_string(),
+    };
+    let threads = launch.block.map(|large| by_device(large, launch.small.map(|s| s.block)));
+    let blocks = launch.resident.map(|large| by_device(large, launch.small.map(|s| s.resident)));
+    let bounds = [0, 1].map(|dtype| match launch.resident[dtype] {
+        0 => format!("({})", threads[dtype]),
+        _ => format!("({}, {})", threads[dtype], blocks[dtype]),
+    });
+    let shared = match launch.shared_bytes {
+        0 => String::new(),
+        bytes => format!("; {bytes} shared bytes"),
+    };
+    let Launch { phase, name, function, reads, writes, work, .. } = launch;
+    let text = comment(&format!("{phase}: reads {reads}; writes {writes}{shared}; work: {work}"));
+    let (begin, end) = match function.contains("<T") {
+        true => (
+            format!("KERNEL(factz_{name}, {argument}, {},", bounds[0]),
+            format!("{}, {waits}, {function})", bounds[1]),
+        ),
+        false => {
+            (format!("ENTRY(factz_{name}, void, {argument}, {},", bounds[0]), format!("{waits}, {function})"))
+        }
+    };
+    let separator = if begin.len() + 1 + end.len() > 110 { "\n    " } else { " " };
+    let line = format!("{begin}{separator}{end}");
+    let text = format!("\n{text}{line}\n");
+    // The emulator has no need of it.
+    match launch.call {
+        Call::Inspect => format!("\n#ifndef FACTZ_EMULATED{text}#endif\n"),
+        _ => text,
+    }
+}
+
+fn entries() -> String {
+    let mut names = Vec::new();
+    let mut text = ENTRIES.trim_start().to_owned();
+    for launch in LAUNCHES.iter() {
+        if !names.contains(&launch.name) {
+            names.push(launch.name);
+            text += &entry(launch);
+        }
+    }
+    text
+}
+
+#[test]
+fn the_entries_are_up_to_date() {
+    check("kernels/factz.cu", &entries());
 }

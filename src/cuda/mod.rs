@@ -46,7 +46,7 @@ use crate::stream::header::HEADER_BYTES;
 use driver::Module;
 use kernel_args::Job;
 use pointers::Range;
-use schedule::{Launcher, Needs, Shape};
+use schedule::{Call, Launcher, Needs, Shape};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -83,8 +83,8 @@ pub unsafe fn compress_device(request: &Request, buffers: &Buffers, stream: Stre
 }
 
 /// Enqueues the decompression of a stream; nx, ny, dtype, the layouts and whether the checksum is compared
-/// are taken from the request, and the predictor to expect, which only time depends on. `Ok` means enqueued; the
-/// outcome is in the report.
+/// are taken from the request, and the predictor to expect, which only time depends on. `Ok` means enqueued;
+/// the outcome is in the report.
 ///
 /// # Safety
 /// As for [`compress_device`].
@@ -93,8 +93,8 @@ pub unsafe fn decompress_device(request: &Request, buffers: &Buffers, stream: St
     unsafe { call(Direction::Decompress, request, buffers, stream, |launcher| launcher.enqueue(stream)) }
 }
 
-/// Hands the launches of a call in their order to `each`, each with the name of its kernel: enqueues nothing by itself.
-/// For measurements of the kernels one by one.
+/// Hands the launches of a call in their order to `each`, each with the name of its kernel: enqueues nothing
+/// by itself. For measurements of the kernels one by one.
 ///
 /// # Safety
 /// As for [`compress_device`].
@@ -105,11 +105,10 @@ pub unsafe fn each_kernel(
     stream: Stream,
     mut each: impl FnMut(String, &dyn Fn() -> Result<()>) -> Result<()>,
 ) -> Result<()> {
-    let launches = |launcher: &Launcher| {
-        launcher.stages().try_for_each(|k| {
-            let name = launcher.direction.stages()[k].function(launcher.dtype);
+    let launches = |launcher: &Launcher<Job>| {
+        launcher.launches().try_for_each(|(number, launch)| {
             // SAFETY: the caller's promise; the context is current.
-            each(name, &|| unsafe { launcher.launch(k, stream) })
+            each(launch.symbol(launcher.dtype), &|| unsafe { launcher.launch(number, stream) })
         })
     };
     // SAFETY: the caller's promise.
@@ -139,14 +138,14 @@ unsafe fn call<R>(
     request: &Request,
     buffers: &Buffers,
     stream: Stream,
-    body: impl FnOnce(&Launcher) -> Result<R>,
+    body: impl FnOnce(&Launcher<Job>) -> Result<R>,
 ) -> Result<R> {
-    let plan = match direction {
-        Direction::Compress => Workspace::compress(request)?,
-        Direction::Decompress => Workspace::decompress(request)?,
+    let (call, plan) = match direction {
+        Direction::Compress => (Call::Compress, Workspace::compress(request)?),
+        Direction::Decompress => (Call::Decompress, Workspace::decompress(request)?),
     };
     let shape = Shape::new(request, buffers.stream_bytes);
-    shape.check(direction)?;
+    shape.check(call)?;
     let config = request.config();
     if direction == Direction::Compress && buffers.stream_bytes < HEADER_BYTES as u64 {
         return Err(Error::argument(format!(
@@ -161,10 +160,10 @@ unsafe fn call<R>(
         within(stream, &ranges, |module| {
             body(&Launcher {
                 module,
-                direction,
+                call,
                 dtype: matches!(config.dtype, Dtype::F64) as usize,
                 shape,
-                job: Job::new(request, &plan, buffers, direction),
+                argument: Job::new(request, &plan, buffers, direction),
                 needs: Needs::of(config, &shape),
             })
         })

@@ -1,8 +1,8 @@
-//! Stands for the driver in a library without the feature `cuda`: the device functions check their arguments and then
-//! answer that there are no kernels. No [`Module`] exists, so nothing behind this is reached.
+//! Stands for the driver in a library without the feature `cuda`: the device functions check their arguments
+//! and then answer that there are no kernels. No [`Module`] exists, so nothing behind this is reached.
 
 use super::schedule::Kernel;
-use super::{DevicePointer, Direction};
+use super::DevicePointer;
 use crate::error::{Error, Result, Status};
 use std::ffi::{c_int, c_void};
 
@@ -49,15 +49,7 @@ impl Module {
         match *self {}
     }
 
-    pub(super) fn stage(&self, _: Direction, _: usize, _: usize) -> Function {
-        match *self {}
-    }
-
-    pub(super) fn analysis(&self, _: usize, _: usize) -> Function {
-        match *self {}
-    }
-
-    pub(super) fn inspect(&self) -> Function {
+    pub(super) fn function(&self, _: usize, _: usize) -> Function {
         match *self {}
     }
 

@@ -1,55 +1,177 @@
-//! The fixed sequences of kernels. What runs depends on the request alone.
+//! Every launch of every call, in one table: the launches follow it, and kernels/factz.cu is generated from
+//! it (generated.rs). What runs depends on the request alone.
 
 use super::constants::*;
 use super::driver::{Function, Module};
-use super::kernel_args::Job;
-use super::{Direction, Stream};
+use super::workspace::AnalysisWorkspace;
+use super::Stream;
+use crate::analysis::BAND;
 use crate::error::{Error, Result, Status};
-use crate::request::{Coder, Config, Mode, Predictor, Preserve, Request};
+use crate::request::{Coder, Config, Dtype, Mode, Predictor, Preserve, Request, SIDE_Y_MAX};
+use crate::stream::header::HEADER_BYTES;
+
+/// A function of the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Call {
+    Compress,
+    Decompress,
+    Range,
+    Compare,
+    CriticalPoints,
+    Inspect,
+}
 
 /// What the number of blocks depends on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shape {
-    vertices: u64,
+    nx: u64,
+    ny: u64,
+    /// Rows that an analysis reads, a ghost row included.
+    rows: u64,
     tiles: u64,
     tiles_x: u64,
     tiles_y: u64,
     stream_bytes: u64,
 }
 
-/// A kernel: `factz_NAME_T`.
-pub(super) struct Stage {
-    pub(super) name: &'static str,
-    /// Number of blocks for an element type (0 f32, 1 f64).
-    blocks: fn(&Shape, usize) -> u64,
-    /// Threads of a block, by element type.
-    threads: [u32; 2],
-    /// Dynamic shared memory of a block.
-    pub(super) shared_bytes: u32,
-    /// Whether it may begin once all blocks of the stage before have: its kernel waits for that before it reads
-    /// what that writes, at its start or at its end (kernels/device/control.cuh).
-    early: bool,
-    /// What it is where a block has less shared memory.
-    small: Option<&'static Stage>,
-    /// Whether a configuration needs it. Decompression learns on the device which kernels have work; it is ready for
-    /// any stream.
-    pub(super) needed: fn(&Needs) -> bool,
+/// How a kernel waits for the kernel before it (kernels/device/control.cuh). It matters where the launch is
+/// early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// At a place of its own, after work that needs nothing of the previous kernel.
+    Inside,
+    /// At its end: it needs nothing of the previous kernel.
+    Overlaps,
+    /// At its start.
+    After,
+    /// Not at all: its launch is in order.
+    InOrder,
 }
 
-/// What the kernels of a configuration depend on.
+/// A launch of a kernel: `factz_NAME_f32` or `factz_NAME_f64`.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(test), allow(dead_code))] // generated.rs reads what the launches do not
+pub(super) struct Launch {
+    pub(super) call: Call,
+    pub(super) phase: &'static str,
+    pub(super) name: &'static str,
+    /// The CUDA function, where T is the element type; without T there is one kernel, `factz_NAME`.
+    pub(super) function: &'static str,
+    /// Number of blocks for an element type (0 f32, 1 f64).
+    grid: fn(&Shape, usize) -> u64,
+    /// Threads of a block, by element type.
+    pub(super) block: [u32; 2],
+    /// Blocks on a multiprocessor, at least: the compiler gives registers for as many. 0: as it likes.
+    pub(super) resident: [u32; 2],
+    /// Dynamic shared memory of a block.
+    pub(super) shared_bytes: u32,
+    pub(super) small: Option<Small>,
+    /// Regions of the workspace and buffers of the caller. What an atomic adds to is written.
+    pub(super) reads: &'static str,
+    pub(super) writes: &'static str,
+    /// Work of all blocks; most work of one block or warp. N: tiles of the field, S: bytes of the stream
+    /// buffer. No work depends on what a header claims.
+    pub(super) work: &'static str,
+    pub(super) waits: Waits,
+    /// Whether it may begin once all blocks of the kernel before have begun.
+    early: bool,
+    /// Whether a request needs it. Decompression learns on the device which kernels have work; it is ready
+    /// for any stream.
+    runs: fn(&Needs) -> bool,
+}
+
+/// What is different on devices with less shared memory (below compute capability 8.0).
+#[derive(Clone, Copy)]
+#[cfg_attr(not(test), allow(dead_code))]
+pub(super) struct Small {
+    grid: fn(&Shape, usize) -> u64,
+    pub(super) block: u32,
+    pub(super) resident: u32,
+    shared_bytes: u32,
+}
+
+const fn kernel(
+    call: Call,
+    phase: &'static str,
+    name: &'static str,
+    function: &'static str,
+    grid: fn(&Shape, usize) -> u64,
+    block: [u32; 2],
+    resident: [u32; 2],
+) -> Launch {
+    Launch {
+        call,
+        phase,
+        name,
+        function,
+        grid,
+        block,
+        resident,
+        shared_bytes: 0,
+        small: None,
+        reads: "",
+        writes: "",
+        work: "",
+        waits: Waits::After,
+        early: true,
+        runs: |_| true,
+    }
+}
+
+impl Launch {
+    const fn data(self, reads: &'static str, writes: &'static str) -> Launch {
+        Launch { reads, writes, ..self }
+    }
+    const fn work(self, work: &'static str) -> Launch {
+        Launch { work, ..self }
+    }
+    const fn waits(self, waits: Waits) -> Launch {
+        Launch { waits, ..self }
+    }
+    const fn shared(self, shared_bytes: u32) -> Launch {
+        Launch { shared_bytes, ..self }
+    }
+    /// Fewer blocks on a multiprocessor of a device with less shared memory.
+    const fn small(self, resident: u32) -> Launch {
+        let Launch { grid, block, shared_bytes, .. } = self;
+        Launch { small: Some(Small { grid, block: block[0], resident, shared_bytes }), ..self }
+    }
+    const fn only(self, runs: fn(&Needs) -> bool) -> Launch {
+        Launch { runs, ..self }
+    }
+    /// It begins only when the kernel before has ended, with all that came before it: the first of a call;
+    /// one that the next overlaps, so that what both need has to be complete when it begins; and some that
+    /// are measured to be faster like this where there is much to do.
+    const fn in_order(self) -> Launch {
+        Launch { early: false, ..self }
+    }
+}
+
+/// What the kernels of a request depend on.
 #[derive(Clone, Copy)]
 pub(super) struct Needs {
-    pub(super) coder: Coder,
-    pub(super) predictor: Predictor,
-    /// Whether signatures are looked at in place of limits.
-    pub(super) signatures: bool,
+    coder: Coder,
+    predictor: Predictor,
+    /// Whether signatures are looked at in place of vertex bounds.
+    signatures: bool,
     /// Whether the statistics have little to do.
-    pub(super) few_strips: bool,
-    /// Whether there is a fill value.
-    pub(super) has_fill: bool,
+    few_strips: bool,
+    has_fill: bool,
+    /// Whether the bound of a comparison is relative to the range of the first field.
+    relative: bool,
 }
 
 impl Needs {
+    /// For a call without a request.
+    pub(super) const NONE: Needs = Needs {
+        coder: Coder::Ans,
+        predictor: Predictor::Hierarchical,
+        signatures: false,
+        few_strips: false,
+        has_fill: false,
+        relative: false,
+    };
+
     pub(super) fn of(config: &Config, shape: &Shape) -> Self {
         Needs {
             coder: config.coder,
@@ -57,163 +179,562 @@ impl Needs {
             signatures: config.mode == Mode::Speculative && config.preserve != Preserve::None,
             few_strips: shape.strips() <= MOST_FEW_STRIPS as u64,
             has_fill: config.fill_value.is_some(),
+            relative: false,
         }
     }
-}
 
-const fn stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, threads: u32) -> Stage {
-    Stage { name, blocks, threads: [threads; 2], shared_bytes: 0, early: true, small: None, needed: |_| true }
-}
-
-/// A kernel with a warp for two tiles: as many warps in a block as its shared memory lets.
-const fn tile_stage(name: &'static str, blocks: fn(&Shape, usize) -> u64, warps: [u32; 2]) -> Stage {
-    Stage { threads: [32 * warps[0], 32 * warps[1]], ..stage(name, blocks, 0) }
-}
-
-/// A kernel of some configurations only.
-const fn only(needed: fn(&Needs) -> bool, stage: Stage) -> Stage {
-    Stage { needed, ..stage }
+    pub(super) fn relative(self, relative: bool) -> Self {
+        Needs { relative, ..self }
+    }
 }
 
 const HIERARCHICAL: fn(&Needs) -> bool = |n| matches!(n.predictor, Predictor::Hierarchical);
-const LIMITS: fn(&Needs) -> bool = |n| HIERARCHICAL(n) && !n.signatures;
+const BOUNDS: fn(&Needs) -> bool = |n| HIERARCHICAL(n) && !n.signatures;
 const SIGNATURES: fn(&Needs) -> bool = |n| HIERARCHICAL(n) && n.signatures;
 const LORENZO: fn(&Needs) -> bool = |n| matches!(n.predictor, Predictor::Lorenzo);
 const HUFFMAN: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Huffman);
-const ANS: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Ans);
-const FEW_STRIPS: fn(&Needs) -> bool = |n| n.few_strips && !n.has_fill;
-const MANY_STRIPS: fn(&Needs) -> bool = |n| !n.few_strips && !n.has_fill;
-const FEW_FILLED_STRIPS: fn(&Needs) -> bool = |n| n.few_strips && n.has_fill;
-const MANY_FILLED_STRIPS: fn(&Needs) -> bool = |n| !n.few_strips && n.has_fill;
-const ANS_LORENZO: fn(&Needs) -> bool = |n| ANS(n) && LORENZO(n);
-const HUFFMAN_LORENZO: fn(&Needs) -> bool = |n| HUFFMAN(n) && LORENZO(n);
-const ANS_HIERARCHICAL: fn(&Needs) -> bool = |n| ANS(n) && HIERARCHICAL(n);
-const HUFFMAN_HIERARCHICAL: fn(&Needs) -> bool = |n| HUFFMAN(n) && HIERARCHICAL(n);
+const RANS: fn(&Needs) -> bool = |n| matches!(n.coder, Coder::Ans);
 
 /// Blocks that fill any device several times over; more only wait.
-pub(super) const MANY: u64 = 1056;
+const MANY: u64 = 1056;
 
-/// Words of a stream before those of its groups, at most: `open` has blocks for parts of both. There are no more than a device has
-/// multiprocessors: the last one sums all that is before its part.
-const MOST_FIRST_WORDS: u64 = (128 + 52 + 50 * 1020) / 4;
+/// Words of a stream before those of its groups, at most: `parse` has blocks for parts of both. There are no
+/// more than a device has multiprocessors: the last one sums all that is before its part.
+const MOST_FIRST_WORDS: u64 = (HEADER_BYTES as u64 + TABLE_SECTION_BYTES) / 4;
+
+/// Shared memory that `tune` asks for and does not use: with it a multiprocessor's memory is divided as for
+/// `cheap_bounds`, whose blocks can then begin beside it.
+const TUNE_SHARED_BYTES: u32 = 18000;
 
 const FEW_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| s.strips().min(MOST_FEW_STRIPS as u64);
 const MANY_BLOCKS: fn(&Shape, usize) -> u64 =
-    |s, _| s.strips().div_ceil(4).min(MOST_STATISTICS_BLOCKS as u64);
-/// What `tune` asks for and does not use: with it a multiprocessor's memory is divided as for `limits`, whose blocks can
-/// then begin beside it.
-const TUNE_BYTES: u32 = 18000;
+    |s, _| s.strips().div_ceil(STATISTICS_WARPS as u64).min(MOST_STATISTICS_BLOCKS as u64);
+const LATTICE_LINE_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| s.tiles.div_ceil(4).min(2 * MANY);
+const TABLE_BLOCKS: fn(&Shape, usize) -> u64 = |s, _| 50 + s.tiles.div_ceil(WEIGHED_TILES as u64);
+/// As many blocks as there are chunks of columns in bands of rows, or enough that each takes several.
+const CHUNKS: fn(&Shape, usize) -> u64 =
+    |s, t| (s.nx.div_ceil(AnalysisWorkspace::chunk_columns(DTYPES[t])) * s.ny.div_ceil(BAND)).clamp(1, MANY);
+const DTYPES: [Dtype; 2] = [Dtype::F32, Dtype::F64];
 
-/// Entropy coding with so many groups in a block.
-const ENCODE: Stage = with_shared(ENCODE_SHARED_BYTES, stage("encode", |s, _| s.tiles.min(264), 640));
-const SMALL_ENCODE: Stage =
-    with_shared(ENCODE_SMALL_SHARED_BYTES, stage("encode", |s, _| s.tiles.min(528), 320));
-
-const fn with_shared(shared_bytes: u32, stage: Stage) -> Stage {
-    Stage { shared_bytes, ..stage }
+const fn warps(n: i32) -> [u32; 2] {
+    [32 * n as u32; 2]
 }
 
-/// A kernel that begins only when the one before has ended, with all that came before it: the first of all; one beside
-/// which the next works, so that what both need has to be complete when it begins; and some that are measured to be
-/// faster like this where there is much to do.
-const fn on_time(stage: Stage) -> Stage {
-    Stage { early: false, ..stage }
-}
+pub(super) const COUNT: usize = 49;
 
-const PLAIN: Stage = tile_stage("plain", |s, dtype| s.tiles.div_ceil([8, 2][dtype]), [4, 1]);
-const TIGHT: Stage =
-    tile_stage("tight", |s, dtype| s.tiles.div_ceil([4, 2][dtype]).min([6 * MANY, 4 * MANY][dtype]), [2, 1]);
+use Call::{Compare, Compress, CriticalPoints, Decompress};
 
-/// Where limits are looked at, tiles depend on anchors alone, and their kernels work beside each other. Where signatures
-/// are, tiles that are not plain depend on the lines around them. Tiles of the Lorenzo predictor depend on nothing.
-pub(super) const COMPRESS: [Stage; 29] = [
-    only(FEW_STRIPS, on_time(stage("few_statistics", FEW_BLOCKS, 128))),
-    only(MANY_STRIPS, on_time(stage("statistics", MANY_BLOCKS, 128))),
-    only(FEW_FILLED_STRIPS, on_time(stage("few_filled_statistics", FEW_BLOCKS, 128))),
-    only(MANY_FILLED_STRIPS, on_time(stage("filled_statistics", MANY_BLOCKS, 128))),
-    stage("sort", |s, _| 1 + s.tiles.div_ceil(512), 512),
-    only(HIERARCHICAL, on_time(with_shared(TUNE_BYTES, stage("tune", |s, _| s.tiles.min(24) * 12, 128)))),
-    stage("limits", |s, _| s.tiles.min(16 * MANY), 64),
-    stage("bounds", |s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8), 128),
-    only(HIERARCHICAL, stage("anchors", |s, _| s.tiles.div_ceil(128), 128)),
-    only(LIMITS, on_time(PLAIN)),
-    only(LIMITS, TIGHT),
-    only(LIMITS, stage("others", |s, _| s.tiles.min(8 * MANY), 64)),
-    only(SIGNATURES, on_time(stage("across", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128))),
-    only(SIGNATURES, PLAIN),
-    only(SIGNATURES, stage("down", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
-    only(SIGNATURES, on_time(stage("speculative", |s, _| s.tiles.min(8 * MANY), 64))),
-    only(SIGNATURES, TIGHT),
-    only(LORENZO, on_time(stage("lorenzo_tight", |s, _| s.tiles.div_ceil(16), 128))),
-    only(LORENZO, stage("lorenzo_others", |s, _| s.tiles.div_ceil(4).min(2 * MANY), 128)),
-    only(LORENZO, stage("lorenzo_plain", |s, _| s.tiles.div_ceil(16), 128)),
-    only(
-        HIERARCHICAL,
-        with_shared(COUNT_SHARED_BYTES, stage("collect", |s, _| s.tiles.div_ceil(16).min(396), 512)),
-    ),
-    only(
-        LORENZO,
-        with_shared(
-            COUNT_LORENZO_SHARED_BYTES,
-            stage("lorenzo_count", |s, _| s.tiles.div_ceil(16).min(132), 512),
-        ),
-    ),
-    only(ANS, stage("tables", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
-    only(HUFFMAN, stage("make_codes", |s, _| 50 + s.tiles.div_ceil(1024), 256)),
-    only(ANS_HIERARCHICAL, Stage { small: Some(&SMALL_ENCODE), ..ENCODE }),
-    only(HUFFMAN_HIERARCHICAL, Stage { name: "encode_huffman", small: Some(&SMALL_ENCODE), ..ENCODE }),
-    only(
-        ANS_LORENZO,
-        with_shared(ENCODE_LORENZO_SHARED_BYTES, stage("encode_lorenzo", |s, _| s.tiles.min(264), 640)),
-    ),
-    only(
-        HUFFMAN_LORENZO,
-        with_shared(
-            ENCODE_LORENZO_SHARED_BYTES,
-            stage("encode_lorenzo_huffman", |s, _| s.tiles.min(264), 640),
-        ),
-    ),
-    stage("gather", |s, _| s.tiles.min(384), 512),
+const STATISTICS: [&str; 3] = [
+    "field",
+    "control symbol_counts origin_distances tile_words anchor_scan",
+    "vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp",
 ];
+const fn statistics(name: &'static str, function: &'static str, few: bool, filled: bool) -> Launch {
+    let (grid, block) = if few { (FEW_BLOCKS, STRIP_PARTS) } else { (MANY_BLOCKS, STATISTICS_WARPS) };
+    let resident = if few && !filled { 8 } else { 6 };
+    kernel(Compress, "statistics", name, function, grid, warps(block as i32), [resident, 4])
+        .data(STATISTICS[0], STATISTICS[1])
+        .work(STATISTICS[2])
+        .waits(Waits::Inside)
+        .in_order()
+}
 
-const LORENZO_RESTORE: Stage = stage("lorenzo_restore", |s, _| s.tiles.div_ceil(32), 256);
+const UNCONSTRAINED: Launch = kernel(
+    Compress,
+    "predict + quantize",
+    "unconstrained_tiles",
+    "unconstrained_tiles<T>",
+    |s, t| s.tiles.div_ceil([2 * UNCONSTRAINED_WARPS_F32, 2 * UNCONSTRAINED_WARPS_F64][t] as u64),
+    [32 * UNCONSTRAINED_WARPS_F32 as u32, 32 * UNCONSTRAINED_WARPS_F64 as u32],
+    [5, 9],
+)
+.data(
+    "field control group_sizes anchors anchor_codes anchor_scan",
+    "control symbols raw_bits tile_headers anchor_codes row_lines",
+)
+.work("tiles once; two tiles a warp, and 14 words for the last coded anchor")
+.waits(Waits::Overlaps);
 
-/// What a stream needs is in its header, which the host does not know. The predictor of the configuration says what to
-/// expect: the kernel of the other one comes last, or a slower one does its work.
-pub(super) const DECOMPRESS: [Stage; 11] = [
-    on_time(stage("begin", |_, _| 3, 256)),
-    stage("open", |s, _| 51 + (s.tiles + MOST_FIRST_WORDS).div_ceil(2048).min(81), 1024),
-    stage("check", |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528), 256),
-    with_shared(DECODE_RANS_SHARED_BYTES, stage("decode", |s, _| s.tiles.min(528), 256)),
-    with_shared(DECODE_HUFFMAN_SHARED_BYTES, stage("decode_huffman", |s, _| s.tiles.min(528), 256)),
-    only(LORENZO, LORENZO_RESTORE),
-    stage("anchor_values", |s, _| s.tiles.div_ceil(ANCHOR_CHUNK as u64) + 1, 256),
-    only(HIERARCHICAL, stage("restore_others", |s, _| s.tiles.div_ceil(2).min(4 * MANY), 64)),
+const CONSTRAINED: Launch = kernel(
+    Compress,
+    "predict + quantize",
+    "constrained_tiles",
+    "constrained_tiles<T>",
+    |s, t| {
+        let tiles = [2 * CONSTRAINED_WARPS_F32, 2 * CONSTRAINED_WARPS_F64][t] as u64;
+        s.tiles.div_ceil(tiles).min([6 * MANY, 4 * MANY][t])
+    },
+    [32 * CONSTRAINED_WARPS_F32 as u32, 32 * CONSTRAINED_WARPS_F64 as u32],
+    [10, 12],
+)
+.data(
+    "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances row_lines \
+     column_lines",
+    "control symbols raw_bits tile_headers anchor_codes",
+)
+.work("listed tiles once; their number / the warps of the grid")
+.waits(Waits::Overlaps);
+
+const RECONSTRUCT_LORENZO: Launch = kernel(
+    Decompress,
+    "reconstruct",
+    "reconstruct_lorenzo",
+    "reconstruct_lorenzo<T>",
+    |s, _| s.tiles.div_ceil(4 * LORENZO_RECONSTRUCT_WARPS as u64),
+    warps(LORENZO_RECONSTRUCT_WARPS),
+    [3, 2],
+)
+.data("control tile_headers written_steps symbols raw_bits masks", "field")
+.work("tiles once; four tiles a warp");
+
+const RECONSTRUCT_BORDER: Launch = kernel(
+    Decompress,
+    "reconstruct",
+    "reconstruct_border",
+    "reconstruct_border<T>",
+    |s, _| s.tiles.div_ceil(2).min(4 * MANY),
+    [64; 2],
+    [0; 2],
+)
+.data("control stream tile_headers written_steps symbols raw_bits masks anchors", "field report")
+.work("tiles once; N / the warps of the grid")
+.waits(Waits::Inside);
+
+const fn tables(name: &'static str, function: &'static str) -> Launch {
+    kernel(Compress, "tables", name, function, TABLE_BLOCKS, [TABLE_THREADS; 2], [1; 2])
+        .data(
+            "control symbol_counts origin_distances tile_headers",
+            "control coding_tables stored_tables group_offsets origin_distances",
+        )
+        .work("50 tables, weights of tiles; N / 1024 sums, 256 at a time, by the last block")
+        .waits(Waits::Inside)
+}
+
+const fn encode(name: &'static str, function: &'static str) -> Launch {
+    let small = Small {
+        grid: |s, _| s.tiles.min(528),
+        block: 32 * (ENCODE_GROUPS_SMALL * ENCODE_ROLES) as u32,
+        resident: 1,
+        shared_bytes: ENCODE_SMALL_SHARED_BYTES,
+    };
+    let block = warps(ENCODE_GROUPS_LARGE * ENCODE_ROLES);
+    let large = kernel(Compress, "encode", name, function, |s, _| s.tiles.min(264), block, [2; 2]);
+    Launch { small: Some(small), shared_bytes: ENCODE_SHARED_BYTES, ..large }
+        .data(
+            "field control tile_headers symbols tile_words origin_distances raw_bits masks anchor_codes \
+         coding_tables group_offsets",
+            "control tile_words group_sizes origin_distances",
+        )
+        .work("tiles once, 5 searches a group; groups / the groups of the grid")
+        .waits(Waits::Inside)
+}
+
+const fn encode_lorenzo(name: &'static str, function: &'static str) -> Launch {
+    kernel(Compress, "encode", name, function, |s, _| s.tiles.min(264), warps(ROW_CODE_WARPS), [2; 2])
+        .shared(ENCODE_LORENZO_SHARED_BYTES)
+        .small(1)
+        .data(
+            "control tile_headers symbols raw_bits masks coding_tables origin_distances group_offsets",
+            "control tile_words group_sizes origin_distances",
+        )
+        .work("tiles once, 5 searches a group; groups / the warps of the grid")
+        .waits(Waits::Inside)
+}
+
+const fn decode(name: &'static str, function: &'static str, shared_bytes: u32) -> Launch {
+    const BLOCK: i32 = DECODE_GROUPS * DECODE_ROLES;
+    kernel(Decompress, "decode", name, function, |s, _| s.tiles.min(528), warps(BLOCK), [4; 2])
+        .shared(shared_bytes)
+        .small(1)
+        .data(
+            "stream control coding_tables slot_starts huffman_codes group_offsets group_sizes",
+            "control symbols written_steps raw_bits masks tile_headers anchors",
+        )
+        .work("groups once, 256 tiles each; groups / the groups of the grid, a bad one ends at once")
+        .waits(Waits::Overlaps)
+}
+
+/// Where vertex bounds are looked at, tiles depend on anchors alone, and their kernels overlap. Where
+/// signatures are, bounded tiles depend on the lines around them. Tiles of the Lorenzo predictor depend on
+/// nothing. What a stream needs is in its header, which the host does not know: the predictor of the request
+/// says what to expect; the kernel of the other one comes last, or a slower one does its work.
+pub(super) static LAUNCHES: [Launch; COUNT] = [
+    statistics("few_statistics", "few_statistics<T>", true, false).only(|n| n.few_strips && !n.has_fill),
+    statistics("statistics", "statistics<T>", false, false).only(|n| !n.few_strips && !n.has_fill),
+    statistics("few_filled_statistics", "few_filled_statistics<T>", true, true)
+        .only(|n| n.few_strips && n.has_fill),
+    statistics("filled_statistics", "filled_statistics<T>", false, true)
+        .only(|n| !n.few_strips && n.has_fill),
+    kernel(
+        Compress,
+        "bounds",
+        "sort",
+        "sort_tiles<T>",
+        |s, _| 1 + s.tiles.div_ceil(32 * SORT_WARPS as u64),
+        warps(SORT_WARPS as i32),
+        [2; 2],
+    )
+    .data(
+        "control origin_distances tile_words",
+        "control group_sizes group_offsets symbols tile_headers origin_distances",
+    )
+    .work("tiles; results of 8192 blocks, 512 at a time, by each block"),
+    kernel(
+        Compress,
+        "predict + quantize",
+        "tune",
+        "tune<T>",
+        |s, _| s.tiles.min(SAMPLES as u64) * 12,
+        warps(TUNE_WARPS),
+        [0; 2],
+    )
+    .shared(TUNE_SHARED_BYTES)
+    .data("field control", "control")
+    .work("24 tiles, 12 times; a tile a block")
+    .only(HIERARCHICAL)
+    .in_order(),
+    kernel(
+        Compress,
+        "bounds",
+        "cheap_bounds",
+        "cheap_bounds<T>",
+        |s, _| s.tiles.min(16 * MANY),
+        [64; 2],
+        [16, 8],
+    )
+    .data(
+        "field control group_offsets symbols origin_distances",
+        "control tile_words raw_bits masks group_sizes tile_headers origin_distances",
+    )
+    .work("listed tiles once; their number / the blocks of the grid")
+    .waits(Waits::Overlaps),
+    kernel(
+        Compress,
+        "bounds",
+        "determinant_bounds",
+        "determinant_bounds<T>",
+        |s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8),
+        warps(BOUND_WARPS),
+        [5, 4],
+    )
+    .data(
+        "field control raw_bits masks group_offsets origin_distances tile_words",
+        "control tile_words group_sizes",
+    )
+    .work("listed triangles once; their number / the warps of the grid"),
+    kernel(
+        Compress,
+        "predict + quantize",
+        "anchors",
+        "anchors<T>",
+        |s, _| s.tiles.div_ceil(128),
+        [128; 2],
+        [5, 4],
+    )
+    .data(
+        "field control tile_headers tile_words origin_distances anchor_scan",
+        "anchors anchor_codes anchor_scan",
+    )
+    .work("tiles once, a bit for each; an anchor a thread")
+    .waits(Waits::Inside)
+    .only(HIERARCHICAL),
+    UNCONSTRAINED.only(BOUNDS).in_order(),
+    CONSTRAINED.only(BOUNDS),
+    kernel(
+        Compress,
+        "predict + quantize",
+        "border_tiles",
+        "border_tiles_with_bounds<T>",
+        |s, _| s.tiles.min(8 * MANY),
+        warps(BORDER_WARPS),
+        [10, 1],
+    )
+    .data(
+        "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances",
+        "control symbols raw_bits masks tile_headers anchor_codes",
+    )
+    .work("listed tiles once; their number / the blocks of the grid")
+    .waits(Waits::Overlaps)
+    .only(BOUNDS),
+    kernel(
+        Compress,
+        "predict + quantize",
+        "row_lines",
+        "lattice_lines<T, true>",
+        LATTICE_LINE_BLOCKS,
+        [128; 2],
+        [0; 2],
+    )
+    .data(
+        "field control group_offsets anchors tile_words origin_distances",
+        "control row_lines symbols raw_bits",
+    )
+    .work("listed tiles once; their number / the half warps of the grid")
+    .only(SIGNATURES)
+    .in_order(),
+    UNCONSTRAINED.only(SIGNATURES),
+    kernel(
+        Compress,
+        "predict + quantize",
+        "column_lines",
+        "lattice_lines<T, false>",
+        LATTICE_LINE_BLOCKS,
+        [128; 2],
+        [0; 2],
+    )
+    .data(
+        "field control group_offsets anchors tile_words origin_distances row_lines",
+        "control column_lines symbols raw_bits",
+    )
+    .work("listed tiles once; their number / the half warps of the grid")
+    .only(SIGNATURES),
+    kernel(
+        Compress,
+        "predict + quantize",
+        "speculative_tiles",
+        "speculative_tiles<T>",
+        |s, _| s.tiles.min(8 * MANY),
+        warps(BORDER_WARPS),
+        [10, 1],
+    )
+    .data(
+        "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances row_lines \
+         column_lines",
+        "control symbols raw_bits masks tile_headers anchor_codes",
+    )
+    .work("listed tiles once; their number / the blocks of the grid")
+    .only(SIGNATURES)
+    .in_order(),
+    CONSTRAINED.only(SIGNATURES),
+    kernel(
+        Compress,
+        "predict + quantize",
+        "lorenzo_constrained",
+        "lorenzo_constrained<T>",
+        |s, _| s.tiles.div_ceil(4 * LORENZO_INTERIOR_WARPS as u64),
+        warps(LORENZO_INTERIOR_WARPS),
+        [6, 3],
+    )
+    .data(
+        "field control group_sizes tile_words origin_distances",
+        "control symbols raw_bits tile_headers tile_words",
+    )
+    .work("listed tiles once; four tiles a warp")
+    .waits(Waits::Overlaps)
+    .only(LORENZO)
+    .in_order(),
+    kernel(
+        Compress,
+        "predict + quantize",
+        "lorenzo_border",
+        "lorenzo_border<T>",
+        |s, _| s.tiles.div_ceil(4).min(2 * MANY),
+        warps(LORENZO_BORDER_WARPS),
+        [5, 3],
+    )
+    .data(
+        "field control group_sizes tile_words origin_distances",
+        "control symbols raw_bits masks tile_headers",
+    )
+    .work("listed tiles once; their number / the warps of the grid")
+    .waits(Waits::Overlaps)
+    .only(LORENZO),
+    kernel(
+        Compress,
+        "predict + quantize",
+        "lorenzo_unconstrained",
+        "lorenzo_unconstrained<T>",
+        |s, _| s.tiles.div_ceil(4 * LORENZO_INTERIOR_WARPS as u64),
+        warps(LORENZO_INTERIOR_WARPS),
+        [7, 4],
+    )
+    .data("field control group_sizes", "control symbols raw_bits tile_headers")
+    .work("tiles once; four tiles a warp")
+    .waits(Waits::Overlaps)
+    .only(LORENZO),
+    kernel(
+        Compress,
+        "count",
+        "count",
+        "count_symbols<T>",
+        |s, _| s.tiles.div_ceil(16).min(396),
+        warps(COUNT_WARPS),
+        [3; 2],
+    )
+    .shared(COUNT_SHARED_BYTES)
+    .small(2)
+    .data("tile_headers symbols masks", "tile_words origin_distances symbols symbol_counts")
+    .work("tiles once; N / the warps of the grid")
+    .waits(Waits::Inside)
+    .only(HIERARCHICAL),
+    kernel(
+        Compress,
+        "count",
+        "count_lorenzo",
+        "count_lorenzo<T>",
+        |s, _| s.tiles.div_ceil(16).min(132),
+        warps(ROW_COUNT_WARPS),
+        [3; 2],
+    )
+    .shared(COUNT_LORENZO_SHARED_BYTES)
+    .small(2)
+    .data("tile_headers symbols masks", "symbol_counts")
+    .work("tiles once; N / the warps of the grid")
+    .waits(Waits::Inside)
+    .only(LORENZO),
+    tables("rans_tables", "tables<T, false>").only(RANS),
+    tables("huffman_tables", "tables<T, true>").only(HUFFMAN),
+    encode("encode_rans", "encode_groups<T, false>").only(|n| RANS(n) && HIERARCHICAL(n)),
+    encode("encode_huffman", "encode_groups<T, true>").only(|n| HUFFMAN(n) && HIERARCHICAL(n)),
+    encode_lorenzo("encode_lorenzo_rans", "encode_lorenzo_groups<T, false>").only(|n| RANS(n) && LORENZO(n)),
+    encode_lorenzo("encode_lorenzo_huffman", "encode_lorenzo_groups<T, true>")
+        .only(|n| HUFFMAN(n) && LORENZO(n)),
+    kernel(
+        Compress,
+        "assemble",
+        "assemble",
+        "assemble<T>",
+        |s, _| s.tiles.min(PARTS as u64),
+        warps(ASSEMBLE_WARPS as i32),
+        [3; 2],
+    )
+    .data("field control group_sizes tile_words origin_distances stored_tables", "control stream report")
+    .work("the stream once; a 384th of the groups, 512 at a time")
+    .waits(Waits::Inside),
+    kernel(Decompress, "parse", "begin", "begin_call<T>", |_, _| 3, [256; 2], [0; 2])
+        .data("", "control anchor_scan")
+        .work("N / 512 states; their number / the threads of the grid")
+        .in_order(),
+    kernel(
+        Decompress,
+        "parse",
+        "parse",
+        "parse_stream<T>",
+        |s, _| 51 + (s.tiles + MOST_FIRST_WORDS).div_ceil(2 * PARSE_THREADS as u64).min(81),
+        [PARSE_THREADS; 2],
+        [1; 2],
+    )
+    .data("stream control", "control coding_tables slot_starts huffman_codes group_offsets group_sizes")
+    .work("tables, 40 times the groups' words; the words of all groups, 16384 at a time")
+    .waits(Waits::Inside),
+    kernel(
+        Decompress,
+        "parse",
+        "check",
+        "check_stream<T>",
+        |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528),
+        [256; 2],
+        [0; 2],
+    )
+    .data("stream control", "control")
+    .work("the stream once; S / the threads of the grid")
+    .waits(Waits::Inside),
+    decode("decode_rans", "decode<T, false>", DECODE_RANS_SHARED_BYTES),
+    decode("decode_huffman", "decode<T, true>", DECODE_HUFFMAN_SHARED_BYTES),
+    RECONSTRUCT_LORENZO.only(LORENZO),
+    kernel(
+        Decompress,
+        "reconstruct",
+        "anchor_values",
+        "anchor_values<T>",
+        |s, _| s.tiles.div_ceil(ANCHOR_CHUNK as u64) + 1,
+        [ANCHOR_THREADS; 2],
+        [0; 2],
+    )
+    .data("control tile_headers symbols raw_bits masks anchors anchor_scan", "control anchors anchor_scan")
+    .work("tiles once, N / 512 sums; two tiles a thread, blocks at work / 32 steps back")
+    .waits(Waits::Inside),
+    RECONSTRUCT_BORDER.only(HIERARCHICAL),
     // Mostly without work.
-    only(LORENZO, stage("restore_others", |s, _| s.tiles.div_ceil(2).min(MANY), 64)),
-    only(HIERARCHICAL, stage("restore", |s, _| s.tiles.div_ceil(4), 64)),
-    only(HIERARCHICAL, LORENZO_RESTORE),
+    Launch { grid: |s, _| s.tiles.div_ceil(2).min(MANY), ..RECONSTRUCT_BORDER }.only(LORENZO),
+    kernel(
+        Decompress,
+        "reconstruct",
+        "reconstruct",
+        "reconstruct<T>",
+        |s, _| s.tiles.div_ceil(2 * RECONSTRUCT_WARPS as u64),
+        warps(RECONSTRUCT_WARPS),
+        [14, 1],
+    )
+    .data("control tile_headers written_steps symbols raw_bits masks anchors", "field report")
+    .work("tiles once; two tiles a warp")
+    .waits(Waits::Overlaps)
+    .only(HIERARCHICAL),
+    RECONSTRUCT_LORENZO.only(HIERARCHICAL),
+    FIND_RANGE,
+    analysis(Call::Range, "range_end", "analysis::range_end<T>", |_, _| 1, 32, 1)
+        .data("counts", "range")
+        .work("the counts"),
+    Launch { call: Compare, ..FIND_RANGE }.only(|n| n.relative),
+    analysis(Compare, "compare", "analysis::compare<T>", CHUNKS, 256, 2)
+        .data("field other_field counts", "counts parts")
+        .work("vertices once; bands of 32 rows / the warps of the grid"),
+    analysis(Compare, "compare_end", "analysis::compare_end<T>", |_, _| 1, 1024, 1)
+        .data("counts parts", "parts comparison")
+        .work("a number for 32 rows of a chunk; twice as many, 1024 at a time"),
+    analysis(CriticalPoints, "find_points", "analysis::find_points<T>", Shape::point_blocks, 256, 3)
+        .data("field point_parts", "segments point_parts")
+        .work("vertices once; bands of 32 rows / the warps of the grid"),
+    analysis(CriticalPoints, "place_points", "analysis::place_points<T>", |_, _| 1, 1024, 1)
+        .data("point_parts", "point_parts count")
+        .work("a number for 32 segments; as many, 4096 at a time"),
+    analysis(CriticalPoints, "write_points", "analysis::write_points<T>", Shape::point_part_blocks, 256, 2)
+        .data("field segments point_parts", "points")
+        .work("segments with points; parts of 32 segments / the warps of the grid"),
+    analysis(Call::Inspect, "inspect", "analysis::inspect", |_, _| 1, 32, 0)
+        .data("stream", "info")
+        .work("a header"),
 ];
 
-impl Stage {
-    /// Its shape on some device, where a block has less shared memory or not.
-    pub(super) fn on(&self, small: bool) -> &Stage {
-        self.small.filter(|_| small).unwrap_or(self)
-    }
+const fn analysis(
+    call: Call,
+    name: &'static str,
+    function: &'static str,
+    grid: fn(&Shape, usize) -> u64,
+    block: u32,
+    resident: u32,
+) -> Launch {
+    kernel(call, "analysis", name, function, grid, [block; 2], [resident; 2]).waits(Waits::InOrder).in_order()
+}
 
+const FIND_RANGE: Launch = analysis(Call::Range, "find_range", "analysis::find_range<T>", CHUNKS, 256, 4)
+    .data("field counts", "counts")
+    .work("vertices once; bands of 32 rows / the warps of the grid");
+
+impl Call {
+    /// Its launches, with their numbers.
+    pub(super) fn launches(self) -> impl Iterator<Item = (usize, &'static Launch)> {
+        LAUNCHES.iter().enumerate().filter(move |(_, launch)| launch.call == self)
+    }
+}
+
+impl Launch {
     /// The name of the kernel for an element type.
-    pub(super) fn function(&self, dtype: usize) -> String {
-        format!("factz_{}_{}", self.name, ["f32", "f64"][dtype])
+    pub(super) fn symbol(&self, dtype: usize) -> String {
+        match self.function.contains("<T") {
+            true => format!("factz_{}_{}", self.name, ["f32", "f64"][dtype]),
+            false => format!("factz_{}", self.name),
+        }
     }
 
-    fn grid(&self, shape: &Shape, dtype: usize) -> Result<u32> {
-        let blocks = (self.blocks)(shape, dtype);
+    /// Dynamic shared memory of a block.
+    pub(super) fn shared_bytes_on(&self, small: bool) -> u32 {
+        self.small.filter(|_| small).map_or(self.shared_bytes, |s| s.shared_bytes)
+    }
+
+    fn block_on(&self, small: bool, dtype: usize) -> u32 {
+        self.small.filter(|_| small).map_or(self.block[dtype], |s| s.block)
+    }
+
+    fn blocks(&self, shape: &Shape, small: bool, dtype: usize) -> Result<u32> {
+        let grid = self.small.filter(|_| small).map_or(self.grid, |s| s.grid);
+        let blocks = grid(shape, dtype);
         if blocks > i32::MAX as u64 {
             return Err(Error::new(
                 Status::Unsupported,
                 format!(
-                    "a field of {} vertices takes {blocks} blocks of factz_{}, more than a CUDA grid has",
-                    shape.vertices, self.name
+                    "a field of {} x {} vertices takes {blocks} blocks of factz_{}, more than a grid has",
+                    shape.nx, shape.ny, self.name
                 ),
             ));
         }
@@ -221,20 +742,13 @@ impl Stage {
     }
 }
 
-impl Direction {
-    pub(super) fn stages(self) -> &'static [Stage] {
-        match self {
-            Direction::Compress => &COMPRESS,
-            Direction::Decompress => &DECOMPRESS,
-        }
-    }
-}
-
 impl Shape {
     pub(super) fn new(request: &Request, stream_bytes: u64) -> Self {
-        let grid = request.grid();
+        let (grid, config) = (request.grid(), request.config());
         Shape {
-            vertices: grid.vertices(),
+            nx: grid.nx,
+            ny: grid.ny,
+            rows: config.ny + (config.halo & SIDE_Y_MAX != 0) as u64,
             tiles: grid.tiles(),
             tiles_x: grid.tiles_x(),
             tiles_y: grid.tiles_y(),
@@ -247,11 +761,29 @@ impl Shape {
         self.tiles_x.div_ceil(4) * self.tiles_y
     }
 
-    /// Refuses a shape that some kernel of the sequence cannot be launched with.
-    pub(super) fn check(&self, direction: Direction) -> Result<()> {
-        direction.stages().iter().try_for_each(|stage| {
-            stage.grid(self, 0)?;
-            stage.grid(self, 1).map(|_| ())
+    /// Segments of a row of cells, and these rows.
+    fn segments(&self, dtype: usize) -> (u64, u64) {
+        let columns = AnalysisWorkspace::segment_columns(DTYPES[dtype]);
+        (self.nx.div_ceil(columns), (self.rows - 1).max(1))
+    }
+
+    /// A warp takes a segment of a band of rows.
+    fn point_blocks(&self, dtype: usize) -> u64 {
+        let (segments, rows) = self.segments(dtype);
+        (segments.div_ceil(ANALYSIS_WARPS as u64) * rows.div_ceil(BAND)).clamp(1, MANY)
+    }
+
+    /// A warp takes a part of the segments.
+    fn point_part_blocks(&self, dtype: usize) -> u64 {
+        let (segments, rows) = self.segments(dtype);
+        (segments * rows).div_ceil(POINT_PART).div_ceil(ANALYSIS_WARPS as u64).clamp(1, MANY)
+    }
+
+    /// Refuses a shape that some kernel of a call cannot be launched with.
+    pub(super) fn check(&self, call: Call) -> Result<()> {
+        call.launches().try_for_each(|(_, launch)| {
+            launch.blocks(self, false, 0)?;
+            launch.blocks(self, false, 1).map(|_| ())
         })
     }
 }
@@ -266,46 +798,44 @@ pub(super) struct Kernel {
     pub(super) early: bool,
 }
 
-/// One call, ready to be enqueued.
-pub(super) struct Launcher<'a> {
+/// One call, ready to be enqueued, with the argument of its kernels.
+pub(super) struct Launcher<'a, A> {
     pub(super) module: &'a Module,
-    pub(super) direction: Direction,
+    pub(super) call: Call,
+    /// 0 f32, 1 f64.
     pub(super) dtype: usize,
     pub(super) shape: Shape,
-    pub(super) job: Job,
+    pub(super) argument: A,
     pub(super) needs: Needs,
 }
 
-impl Launcher<'_> {
-    /// The numbers of the stages that the configuration needs.
-    pub(super) fn stages(&self) -> impl Iterator<Item = usize> + '_ {
-        let stages = self.direction.stages().iter().enumerate();
-        stages.filter(|(_, stage)| (stage.needed)(&self.needs)).map(|(k, _)| k)
+impl<A> Launcher<'_, A> {
+    /// The launches that the request needs.
+    pub(super) fn launches(&self) -> impl Iterator<Item = (usize, &'static Launch)> + '_ {
+        self.call.launches().filter(|(_, launch)| (launch.runs)(&self.needs))
     }
 
-    /// # Safety
-    /// The context of the stream is current and everything the job points to is device-accessible.
-    pub(super) unsafe fn launch(&self, stage: usize, stream: Stream) -> Result<()> {
-        let function = self.module.stage(self.direction, stage, self.dtype);
-        let stage = &self.direction.stages()[stage];
-        let shape = stage.on(self.module.is_small());
-        let blocks = shape.grid(&self.shape, self.dtype)?;
+    /// # Safety The context of the stream is current, the kernels of the call take an `A`, and everything
+    /// that it points to is device-accessible.
+    pub(super) unsafe fn launch(&self, number: usize, stream: Stream) -> Result<()> {
+        let launch = &LAUNCHES[number];
+        let small = self.module.is_small();
         let kernel = Kernel {
-            function,
-            blocks,
-            threads: shape.threads[self.dtype],
-            shared_bytes: shape.shared_bytes,
-            early: stage.early && self.module.overlaps(),
+            function: self.module.function(number, self.dtype),
+            blocks: launch.blocks(&self.shape, small, self.dtype)?,
+            threads: launch.block_on(small, self.dtype),
+            shared_bytes: launch.shared_bytes_on(small),
+            early: launch.early && self.module.overlaps(),
         };
-        // SAFETY: the kernel takes one Job; the rest is the caller's promise.
-        unsafe { self.module.launch(&kernel, &self.job, stream, || stage.function(self.dtype)) }
+        // SAFETY: the caller's promise.
+        unsafe { self.module.launch(&kernel, &self.argument, stream, || launch.symbol(self.dtype)) }
     }
 
     /// # Safety
     /// As for [`Launcher::launch`].
     pub(super) unsafe fn enqueue(&self, stream: Stream) -> Result<()> {
         // SAFETY: the caller's promise.
-        self.stages().try_for_each(|stage| unsafe { self.launch(stage, stream) })
+        self.launches().try_for_each(|(number, _)| unsafe { self.launch(number, stream) })
     }
 }
 
@@ -314,86 +844,104 @@ mod tests {
     use super::*;
     use crate::request::BoundKind;
 
+    fn config(nx: u64, ny: u64) -> Config {
+        Config::new(nx, ny, BoundKind::Relative, 1e-2)
+    }
+
     fn shape(nx: u64, ny: u64) -> Shape {
-        Shape::new(&Request::new(Config::new(nx, ny, BoundKind::Relative, 1e-2)).unwrap(), 0)
+        Shape::new(&Request::new(config(nx, ny)).unwrap(), 0)
+    }
+
+    /// Everything that the launches depend on, in every combination.
+    fn all_needs() -> Vec<Needs> {
+        let mut all = Vec::new();
+        for coder in [Coder::Ans, Coder::Huffman] {
+            for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
+                for bits in 0..16 {
+                    let [signatures, few_strips, has_fill, relative] =
+                        [0, 1, 2, 3].map(|k| bits >> k & 1 == 1);
+                    all.push(Needs { coder, predictor, signatures, few_strips, has_fill, relative });
+                }
+            }
+        }
+        all
+    }
+
+    fn launches(call: Call, needs: &Needs) -> Vec<&'static Launch> {
+        call.launches().map(|(_, launch)| launch).filter(|launch| (launch.runs)(needs)).collect()
     }
 
     #[test]
     fn every_grid_has_a_block_and_fits() {
-        for direction in [Direction::Compress, Direction::Decompress] {
+        for call in [Call::Compress, Call::Decompress, Call::Range, Call::Compare, Call::CriticalPoints] {
             for (nx, ny) in [(1, 1), (1, 1 << 30), (1 << 30, 1), (1 << 18, 1 << 18)] {
                 let shape = shape(nx, ny);
-                shape.check(direction).unwrap();
-                for stage in direction.stages() {
-                    assert!(stage.grid(&shape, 0).unwrap() >= 1, "{}", stage.name);
+                shape.check(call).unwrap();
+                for (_, launch) in call.launches() {
+                    assert!(launch.blocks(&shape, false, 0).unwrap() >= 1, "{}", launch.name);
+                    assert!(launch.blocks(&shape, true, 1).unwrap() >= 1, "{}", launch.name);
                 }
             }
-            let error = shape(1 << 24, 1 << 24).check(direction).unwrap_err();
+        }
+        for call in [Call::Compress, Call::Decompress] {
+            let error = shape(1 << 24, 1 << 24).check(call).unwrap_err();
             assert_eq!(error.status, Status::Unsupported);
         }
     }
 
+    /// Whatever a kernel reads, the caller or an earlier kernel of the call has written.
     #[test]
-    fn names() {
-        assert_eq!(COMPRESS[0].function(0), "factz_few_statistics_f32");
-        assert_eq!(COMPRESS[9].function(1), "factz_plain_f64");
-        assert_eq!(DECOMPRESS[10].function(0), "factz_lorenzo_restore_f32");
-    }
-
-    #[test]
-    fn every_configuration_counts_makes_tables_and_encodes_once() {
-        for coder in [Coder::Ans, Coder::Huffman] {
-            for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
-                for signatures in [false, true] {
-                    let has_fill = coder == Coder::Huffman;
-                    let needs = Needs { coder, predictor, signatures, few_strips: signatures, has_fill };
-                    let stages = COMPRESS.iter().filter(|stage| (stage.needed)(&needs));
-                    let names: Vec<&str> = stages.map(|stage| stage.name).collect();
-                    let times = |begin: &[&str]| {
-                        names.iter().filter(|n| begin.iter().any(|b| n.starts_with(b))).count()
-                    };
-                    let statistics = names.iter().filter(|n| n.ends_with("statistics"));
-                    assert_eq!(statistics.count(), 1, "{names:?}");
-                    assert_eq!(times(&["collect", "lorenzo_count"]), 1, "{names:?}");
-                    assert_eq!(times(&["tables", "make_codes"]), 1, "{names:?}");
-                    assert_eq!(times(&["encode"]), 1, "{names:?}");
-                    assert_eq!(times(&["tune"]) + times(&["lorenzo_plain"]), 1, "{names:?}");
-                    for kernel in ["plain", "tight"] {
-                        assert_eq!(times(&[kernel]), times(&["tune"]), "{names:?}");
+    fn nothing_is_read_before_it_is_written() {
+        for needs in all_needs() {
+            for (call, mut written) in [
+                (Call::Compress, vec!["field"]),
+                (Call::Decompress, vec!["stream"]),
+                (Call::Range, vec!["field", "counts"]),
+                (Call::Compare, vec!["field", "other_field", "counts"]),
+                (Call::CriticalPoints, vec!["field", "point_parts"]),
+                (Call::Inspect, vec!["stream"]),
+            ] {
+                for launch in launches(call, &needs) {
+                    for name in launch.reads.split(' ').filter(|name| !name.is_empty()) {
+                        // Of the lattice lines the speculative mode alone makes use, of the set of anchors
+                        // the hierarchical predictor; masks are written by border tiles, if there are any.
+                        let may_be_absent = ["row_lines", "column_lines", "masks"].contains(&name);
+                        assert!(may_be_absent || written.contains(&name), "{call:?} {}: {name}", launch.name);
                     }
-                    assert_eq!(times(&["others", "speculative"]), times(&["tune"]), "{names:?}");
+                    written.extend(launch.writes.split(' '));
                 }
+                let result = match call {
+                    Call::Compress => "report",
+                    Call::Decompress => "field",
+                    Call::Range => "range",
+                    Call::Compare => "comparison",
+                    Call::CriticalPoints => "points",
+                    Call::Inspect => "info",
+                };
+                assert!(written.contains(&result), "{call:?}");
             }
         }
     }
 
     #[test]
-    fn both_predictors_are_restored_whichever_is_expected() {
-        for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
-            let needs =
-                Needs { coder: Coder::Ans, predictor, signatures: false, few_strips: false, has_fill: false };
-            let names: Vec<&str> =
-                DECOMPRESS.iter().filter(|stage| (stage.needed)(&needs)).map(|stage| stage.name).collect();
-            let place = |name: &str| {
-                names.iter().position(|n| *n == name).unwrap_or_else(|| panic!("{name}: {names:?}"))
-            };
-            assert_eq!(names.iter().filter(|n| **n == "lorenzo_restore").count(), 1, "{names:?}");
-            assert!(
-                place("decode_huffman") < place("anchor_values")
-                    && place("anchor_values") < place("restore_others")
-            );
-            // The report comes with the last kernel of the hierarchical predictor.
-            assert_eq!(names.contains(&"restore"), predictor == Predictor::Hierarchical, "{names:?}");
-        }
-    }
-
-    #[test]
-    fn every_stage_is_a_kernel() {
-        let source = include_str!("../../kernels/factz.cu");
-        for stage in COMPRESS.iter().chain(&DECOMPRESS) {
-            let name = format!("factz_{}", stage.name);
-            let is_there = source.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|w| w == name);
-            assert!(is_there, "{name}");
+    fn each_phase_has_one_kernel_of_the_request() {
+        for needs in all_needs() {
+            let compress = launches(Call::Compress, &needs);
+            for phase in ["statistics", "count", "tables", "encode", "assemble"] {
+                let kernels = compress.iter().filter(|launch| launch.phase == phase);
+                assert_eq!(kernels.count(), 1, "{phase}");
+            }
+            let names = |call| launches(call, &needs).iter().map(|launch| launch.name).collect::<Vec<_>>();
+            let tiles =
+                ["unconstrained_tiles", "constrained_tiles", "lorenzo_unconstrained", "lorenzo_constrained"];
+            let interior = names(Call::Compress).iter().filter(|name| tiles.contains(name)).count();
+            assert_eq!(interior, 2);
+            // Both predictors are restored whichever is expected.
+            let decompress = names(Call::Decompress);
+            for name in ["reconstruct_lorenzo", "anchor_values", "reconstruct_border"] {
+                assert_eq!(decompress.iter().filter(|n| **n == name).count(), 1, "{name}");
+            }
+            assert_eq!(decompress.contains(&"reconstruct"), needs.predictor == Predictor::Hierarchical);
         }
     }
 }

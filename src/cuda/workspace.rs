@@ -25,11 +25,12 @@ pub const fn tile_word_bytes(dtype: Dtype) -> u64 {
     }
 }
 
-/// Bits of a symbol at most, with an escape; raw bits behind it: a vertex is stored where a code would take more.
+/// Bits of a symbol at most, with an escape; raw bits behind it: a vertex is stored where a code would take
+/// more.
 const MOST_SYMBOL_BITS: u64 = SCALE_BITS as u64 + 8;
-/// Words and states of one tile fit its space: all vertices with a symbol and the raw bits of both values, digits of
-/// an anchor, modes, classes and numbers of entries. (An entry of a mask, 45 bits, comes with half a vertex less
-/// or more; kernels/device/capacities.cuh has it exactly.)
+/// Words and states of one tile fit its space: all vertices with a symbol and the raw bits of both values,
+/// digits of an anchor, modes, classes and numbers of entries. (An entry of a mask, 45 bits, comes with half
+/// a vertex less or more; kernels/device/capacities.cuh has it exactly.)
 const _: () = {
     let dtypes = [Dtype::F32, Dtype::F64];
     let mut k = 0;
@@ -83,8 +84,8 @@ pub struct Workspace {
     pub bytes: u64,
 }
 
-/// Words of a set of numbers below n as bits, with bits above that say which words are not zero, and so on up to a
-/// single word.
+/// Words of a set of numbers below n as bits, with bits above that say which words are not zero, and so on up
+/// to a single word.
 fn tree_words(mut n: u64) -> u64 {
     let mut words = 0;
     loop {
@@ -204,7 +205,8 @@ impl AnalysisWorkspace {
     pub fn critical_points(request: &Request) -> Result<Self> {
         let c = request.config();
         let mut carver = Carver::default();
-        // There are no more rows of cells than of vertices, ghosts or not; behind the parts is the end of the last one.
+        // There are no more rows of cells than of vertices, ghosts or not; behind the parts is the end of the
+        // last one.
         let segments = c.ny * c.nx.div_ceil(Self::segment_columns(c.dtype));
         let point_parts = carver.take(&[segments.div_ceil(POINT_PART) + 1, 8])?;
         let segments = carver.take(&[segments, 2])?;

@@ -280,62 +280,63 @@ void compress(const Job& job) {
     RUN(sort, 1 + (tiles + 32 * SORT_WARPS - 1) / (32 * SORT_WARPS), 32 * SORT_WARPS);
     if (job.predictor == PREDICTOR_HIERARCHICAL)
         RUN(tune, std::min<uint64_t>(tiles, SAMPLES) * 12, 32 * TUNE_WARPS);
-    RUN(limits, FEW, 64);
-    RUN(bounds, FEW, 128);
+    RUN(cheap_bounds, FEW, 64);
+    RUN(determinant_bounds, FEW, 128);
     if (job.predictor == PREDICTOR_HIERARCHICAL) {
         const unsigned plain_warps = job.dtype ? INTERIOR_WARPS<double, false> : INTERIOR_WARPS<float, false>;
         RUN(anchors, (tiles + 127) / 128, 128);
         const bool signatures = job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
-        if (signatures) RUN(across, FEW, 128);
-        RUN(plain, (tiles + 2 * plain_warps - 1) / (2 * plain_warps), 32 * plain_warps);
+        if (signatures) RUN(row_lines, FEW, 128);
+        RUN(unconstrained_tiles, (tiles + 2 * plain_warps - 1) / (2 * plain_warps), 32 * plain_warps);
         if (signatures) {
-            RUN(down, FEW, 128);
-            RUN(speculative, FEW, 32 * BORDER_WARPS);
+            RUN(column_lines, FEW, 128);
+            RUN(speculative_tiles, FEW, 32 * BORDER_WARPS);
         } else {
-            RUN(others, FEW, 32 * BORDER_WARPS);
+            RUN(border_tiles, FEW, 32 * BORDER_WARPS);
         }
-        RUN(tight, FEW, 32 * (job.dtype ? INTERIOR_WARPS<double, true> : INTERIOR_WARPS<float, true>));
+        RUN(constrained_tiles, FEW,
+            32 * (job.dtype ? INTERIOR_WARPS<double, true> : INTERIOR_WARPS<float, true>));
     } else {
-        RUN(lorenzo_plain, (tiles + 4 * LORENZO_INTERIOR_WARPS - 1) / (4 * LORENZO_INTERIOR_WARPS),
+        RUN(lorenzo_unconstrained, (tiles + 4 * LORENZO_INTERIOR_WARPS - 1) / (4 * LORENZO_INTERIOR_WARPS),
             32 * LORENZO_INTERIOR_WARPS);
-        RUN(lorenzo_tight, (tiles + 4 * LORENZO_INTERIOR_WARPS - 1) / (4 * LORENZO_INTERIOR_WARPS),
+        RUN(lorenzo_constrained, (tiles + 4 * LORENZO_INTERIOR_WARPS - 1) / (4 * LORENZO_INTERIOR_WARPS),
             32 * LORENZO_INTERIOR_WARPS);
-        RUN(lorenzo_others, FEW, 32 * LORENZO_BORDER_WARPS);
+        RUN(lorenzo_border, FEW, 32 * LORENZO_BORDER_WARPS);
     }
     if (job.predictor == PREDICTOR_HIERARCHICAL)
-        RUN(collect, FEW, 32 * COUNT_WARPS);
+        RUN(count, FEW, 32 * COUNT_WARPS);
     else
-        RUN(lorenzo_count, FEW, 32 * ROW_COUNT_WARPS);
+        RUN(count_lorenzo, FEW, 32 * ROW_COUNT_WARPS);
     if (job.coder == CODER_ANS) {
-        RUN(tables, TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES, TABLE_THREADS);
+        RUN(rans_tables, TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES, TABLE_THREADS);
         if (job.predictor == PREDICTOR_HIERARCHICAL)
-            RUN(encode, FEW, 32 * ENCODE_WARPS);
+            RUN(encode_rans, FEW, 32 * ENCODE_WARPS);
         else
-            RUN(encode_lorenzo, FEW, 32 * ROW_CODE_WARPS);
+            RUN(encode_lorenzo_rans, FEW, 32 * ROW_CODE_WARPS);
     } else {
-        RUN(make_codes, TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES, TABLE_THREADS);
+        RUN(huffman_tables, TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES, TABLE_THREADS);
         if (job.predictor == PREDICTOR_HIERARCHICAL)
             RUN(encode_huffman, FEW, 32 * ENCODE_WARPS);
         else
             RUN(encode_lorenzo_huffman, FEW, 32 * ROW_CODE_WARPS);
     }
-    RUN(gather, FEW, 32 * ASSEMBLE_WARPS);
+    RUN(assemble, FEW, 32 * ASSEMBLE_WARPS);
 }
 
 void decompress(const Job& job) {
     const uint64_t tiles = job.tiles();
     RUN(begin, FEW, 256);
-    RUN(open, TABLES + 1 + FEW, PARSE_THREADS);
+    RUN(parse, TABLES + 1 + FEW, PARSE_THREADS);
     RUN(check, FEW, 256);
-    RUN(decode, FEW, 32 * DECODE_WARPS);
+    RUN(decode_rans, FEW, 32 * DECODE_WARPS);
     RUN(decode_huffman, FEW, 32 * DECODE_WARPS);
     const uint64_t blocks = (tiles + 4 * LORENZO_RECONSTRUCT_WARPS - 1) / (4 * LORENZO_RECONSTRUCT_WARPS);
-    if (job.predictor == PREDICTOR_LORENZO) RUN(lorenzo_restore, blocks, 32 * LORENZO_RECONSTRUCT_WARPS);
+    if (job.predictor == PREDICTOR_LORENZO) RUN(reconstruct_lorenzo, blocks, 32 * LORENZO_RECONSTRUCT_WARPS);
     RUN(anchor_values, (tiles + ANCHOR_CHUNK - 1) / ANCHOR_CHUNK + 1, ANCHOR_THREADS);
-    RUN(restore_others, FEW, 64);
+    RUN(reconstruct_border, FEW, 64);
     if (job.predictor == PREDICTOR_LORENZO) return;
-    RUN(restore, (tiles + 3) / 4, 64);
-    RUN(lorenzo_restore, blocks, 32 * LORENZO_RECONSTRUCT_WARPS);
+    RUN(reconstruct, (tiles + 3) / 4, 64);
+    RUN(reconstruct_lorenzo, blocks, 32 * LORENZO_RECONSTRUCT_WARPS);
 }
 
 // ---- Looking back over chunks that are not done
@@ -408,8 +409,7 @@ void analyze(Analysis& job, uint32_t dtype, const char* results) {
     job.points = fenced_as<CriticalPoint>(job.capacity * sizeof(CriticalPoint));
     job.count = fenced_as<u64>(8);
     const uint64_t segments = job.ny * ((job.nx + strip - 1) / strip);
-    job.point_parts =
-        fenced_as<u64>(((segments + POINT_PART - 1) / POINT_PART + 1) * 8, true);
+    job.point_parts = fenced_as<u64>(((segments + POINT_PART - 1) / POINT_PART + 1) * 8, true);
     job.segments = fenced_as<u16>(segments * 2);
     RUN_ANALYSIS(find_points, FEW, 256);
     RUN_ANALYSIS(place_points, 1, 1024);
