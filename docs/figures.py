@@ -78,7 +78,7 @@ class Field:
             return self.read(u), self.read(v), size
 
     def compare(self, u, v, bound):
-        """What `factz verify` finds in another version of this field."""
+        """The findings of `factz verify` in another version of this field."""
         with tempfile.TemporaryDirectory() as folder:
             others = [Path(folder) / name for name in ("u.f32", "v.f32")]
             for other, plane in zip(others, (u, v)):
