@@ -3,10 +3,10 @@
  *
  * Generated from src/capi by cbindgen; do not edit.
  *
- * A field has two components u and v at the nx * ny vertices of a regular grid, x varying fastest. Each
- * cell is split by the diagonal from (x, y) to (x+1, y+1) and the field is linear on both triangles. After
+ * A field has two components u and v at the nx * ny vertices of a regular grid, with x varying fastest. The
+ * diagonal from (x, y) to (x+1, y+1) splits each cell into two triangles; the field is linear on each. After
  * compression and decompression every value is within the error bound, every critical point (zero of the
- * field) lies in the same triangle with the same type, and none is new.
+ * field) is in the same triangle with the same type, and there is no spurious one.
  *
  *     factz_config config;
  *     factz_config_init(&config, nx, ny, FACTZ_BOUND_RELATIVE, 1e-3);
@@ -19,37 +19,48 @@
  *     if (status != FACTZ_OK) fprintf(stderr, "%s: %s\n", factz_status_string(status), factz_last_error());
  *     status = factz_decompress_host(stream, report.stream_bytes, &config, u2, v2, nx * ny, &report, 0);
  *
- * What holds for every function, unless it says otherwise:
+ * The following holds for every function that does not say otherwise.
  *
- * - Memory. The caller owns all of it. Nothing but a pool of threads is kept between calls, and no pointer
- *   after a _host function returns. Pointers are not NULL. Pointers to the structs of this header are aligned to
- *   8 bytes; fields and streams in host memory may have any alignment. Inputs are const and never
- *   written. Outputs must not overlap inputs or other outputs; this is checked where addresses show it.
- *   Where a _host function, or one without a stream, fails, the structs and counts that it writes are
- *   written nevertheless, with the status or with zeros, unless such a pointer is itself what is wrong.
- *   What a _device function writes is untouched where it refuses its arguments.
- * - Sizes are 64-bit counts of bytes where the name ends in _bytes, of elements where it ends in _pitch or
- *   _stride, of vertices where it is n.
- * - Errors. Every function that can fail returns a factz_status. Numbers are never reused.
- *   factz_last_error() says what was wrong in the calling thread's latest call, with names and values.
- *   The library never prints, exits, aborts or throws. FACTZ_ERROR_INTERNAL, a defect of the library, may
- *   come from any function.
- * - Memory that _host functions take for the time of the call: compression 0.1 to 0.5 times the field (u and
- *   v) where it is smooth, at most 3 times it (4.5 times where it has one row or column); decompression 0.1
- *   to 0.2 times, at most 1.5 times (2.75 times); comparison 13 rows and extraction 4 rows a thread, and the
- *   points found; each call 64 KB, each thread about 0.2 MB. Where that cannot be had they return
- *   FACTZ_ERROR_OUT_OF_MEMORY; they never abort. _device functions take none: the caller brings a workspace.
- * - Threads. Every function may be called from any thread and from several at once; concurrent calls need
- *   separate outputs. One thread asked for is the caller's own. More come from a pool that the library starts
- *   with the first call that wants them and keeps, asleep, until it is unloaded; they block all signals. Where
- *   no thread can be started the caller does the work alone. A forked child has a pool of its own.
- * - Floating-point modes. Results do not depend on the caller's rounding mode, flush-to-zero or traps: every
- *   function sets the default environment for its work and restores the caller's, exception flags included.
- *   Callbacks run in the caller's environment.
- * - Blocking. _host functions return when the work is done. _device functions only enqueue work on the
- *   CUDA stream; see factz_compress_device.
- * - CUDA is never linked: on a machine without it the _host functions work, and the _device functions
- *   check their arguments and return FACTZ_ERROR_NO_DEVICE.
+ * Memory. The caller owns all memory. The library keeps only a pool of threads between calls, and no pointer
+ * after a _host function has returned. Pointers must not be NULL. Structs of this header are aligned to 8
+ * bytes; fields and streams in host memory may have any alignment. Inputs are const and never written.
+ * Outputs must not overlap inputs or other outputs; the functions refuse addresses that show an overlap.
+ *
+ * Sizes. Numbers are 64-bit: bytes if the name ends in _bytes, elements if it ends in _pitch or _stride,
+ * vertices for n, which does not count ghost vertices.
+ *
+ * Errors. Functions that can fail return a factz_status. factz_last_error() describes the error of the latest
+ * call of the thread, with names and values. A _host function that fails writes its results nevertheless,
+ * with the status and zeros, unless the pointer to the result is itself wrong. The library never prints,
+ * exits, aborts or throws. Any function may return FACTZ_ERROR_INTERNAL, which is a defect of the library.
+ *
+ * Blocking. _host functions return when the work is done.
+ *
+ * Device functions only enqueue work on a CUDA stream. They do not allocate, synchronise or wait, and can be
+ * captured into a CUDA graph once the kernels are loaded (factz_prepare_device). FACTZ_OK says that the work
+ * was enqueued; the result has a status of its own, valid when the stream has reached that point. Results are
+ * untouched if the arguments are refused. Every buffer must live until the work is done. The configuration is
+ * in host memory and is copied before the call returns. All other pointers are device memory or managed
+ * memory of the stream's device; except for the workspace, pinned host memory mapped at the same address is
+ * accepted. The CUDA context is that of the stream; the current context is unchanged. CUDA is not linked:
+ * without it, _host functions work, and _device functions check their arguments and return
+ * FACTZ_ERROR_NO_DEVICE.
+ *
+ * Threads. Every function may be called from any thread and from several at once; concurrent calls need
+ * separate outputs and workspaces. The argument `threads` is the largest number of threads to use: 0 stands
+ * for one per processor, more than 1024 count as 1024, and 1 is the calling thread alone. The threads belong
+ * to a pool, which the first call that needs it starts; they sleep between calls and block all signals. If no
+ * thread can be started, the calling thread does the work. A forked child has a pool of its own.
+ *
+ * Floating point. Results do not depend on the caller's rounding mode, flush-to-zero or traps: each function
+ * sets the default environment and restores the caller's, exception flags included. Callbacks run in the
+ * caller's environment.
+ *
+ * Working memory of _host functions, relative to the field (u and v together): compression 0.1 to 0.5 for
+ * smooth fields, at most 3 (4.5 for a single row or column); decompression 0.1 to 0.2, at most 1.5 (2.75).
+ * Comparison takes 13 rows per thread, extraction 4 rows per thread and the points found. Each call takes 64
+ * KB, each thread about 0.2 MB. If the memory is not available, the functions return
+ * FACTZ_ERROR_OUT_OF_MEMORY. _device functions use the caller's workspace only.
  */
 
 
@@ -84,8 +95,8 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_BOUND_ABSOLUTE 0
 
 /**
- * `bound_kind`: the bound is a fraction of max - min over the finite values of u and v together, those of filled
- * vertices excepted.
+ * `bound_kind`: the bound is a fraction of max - min over the finite values of u and v together, those of
+ * filled vertices excepted.
  */
 #define FACTZ_BOUND_RELATIVE 1
 
@@ -170,11 +181,11 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_CONFIG_WORDS 24
 
 /**
- * Bit of `warnings`, with a relative bound only: outliers make the range of the field, such as a fill value that the
- * configuration does not name, and the bound may be larger than all data. Of a fixed sample of at most 1024 vertices
- * (those that are zero, filled or not finite do not count), a sixteenth or more is smaller than a millionth of the
- * range, and a sixteenth or less lies between that and a quarter of the range. What to do: set fill_value, or give an
- * absolute bound.
+ * Bit of `warnings`, with a relative bound only: outliers make the range of the field, such as a fill value
+ * that the configuration does not name, and the bound may be larger than all data. Of a fixed sample of at
+ * most 1024 vertices (those that are zero, filled or not finite do not count), a sixteenth or more is
+ * smaller than a millionth of the range, and a sixteenth or less lies between that and a quarter of the
+ * range. What to do: set fill_value, or give an absolute bound.
  */
 #define FACTZ_WARNING_WIDE_RANGE 1
 
@@ -271,18 +282,18 @@ typedef struct CUstream_st *factz_stream;
 typedef int32_t factz_status;
 
 /**
- * The configuration of a call. Fill it with `factz_config_init` (or a function factz_config_from_*), then change what you need: whoever sets
- * nx, ny and a bound gets good defaults. The functions copy what they need; the struct may be reused
- * or freed as soon as a call returns.
+ * The configuration of a call. Fill it with `factz_config_init` (or a function factz_config_from_*), then
+ * change what you need: whoever sets nx, ny and a bound gets good defaults. The functions copy what they
+ * need; the struct may be reused or freed as soon as a call returns.
  *
  * Vertex (x, y), 0 <= x < nx and 0 <= y < ny, has its u at `u[y * u_pitch + x * u_stride]` and its v
- * likewise, counted in elements. Separate dense arrays: pitch 0, stride 1. Interleaved u,v,u,v: stride
- * 2, pitch 2 * nx, and v = u + 1. An array with ghost columns: pitch = the length of its rows, and u
- * points at the first owned vertex.
+ * likewise, counted in elements. Separate dense arrays: pitch 0, stride 1. Interleaved u,v,u,v: stride 2,
+ * pitch 2 * nx, and v = u + 1. An array with ghost columns: pitch = the length of its rows, and u points at
+ * the first owned vertex.
  *
- * Sizes and versions: every struct of this header keeps its size for ever. A field of a later version takes the
- * place of reserved bytes, and 0 there means what this version does. So a program that was compiled with this
- * header runs with every later library of its major version. Reserved fields must be 0 (otherwise
+ * Sizes and versions: every struct of this header keeps its size for ever. A field of a later version takes
+ * the place of reserved bytes, and 0 there means what this version does. So a program that was compiled with
+ * this header runs with every later library of its major version. Reserved fields must be 0 (otherwise
  * FACTZ_ERROR_UNSUPPORTED: a field of a later version, or a struct that `factz_config_init` did not fill).
  */
 typedef struct factz_config {
@@ -341,8 +352,8 @@ typedef struct factz_config {
      */
     double dz;
     /**
-     * The largest |decompressed - original| of any finite value, finite and not negative; 0 is
-     * lossless bit for bit; above 0 the sign of a zero is not kept. It is never loosened, by rounding or otherwise.
+     * The largest |decompressed - original| of any finite value, finite and not negative; 0 is lossless bit
+     * for bit; above 0 the sign of a zero is not kept. It is never loosened, by rounding or otherwise.
      */
     double bound;
     /**
@@ -370,11 +381,11 @@ typedef struct factz_config {
      */
     int32_t preserve;
     /**
-     * FACTZ_SIDE_* bits: sides where one line of ghost vertices with original values lies beside the
-     * block, at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two
-     * sides meet). Critical points in the cells between blocks are then preserved too, whatever the
-     * other block's owner does. Ghost vertices are read when compressing, never written and not
-     * part of the stream. `factz_critical_points_host`, `factz_compare_host` and their device twins read those of
+     * FACTZ_SIDE_* bits: sides where one line of ghost vertices with original values lies beside the block,
+     * at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two sides meet).
+     * Critical points in the cells between blocks are then preserved too, whatever the other block's owner
+     * does. Ghost vertices are read when compressing, never written and not part of the stream.
+     * `factz_critical_points_host`, `factz_compare_host` and their device twins read those of
      * FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX. Default 0.
      */
     uint32_t halo;
@@ -392,10 +403,10 @@ typedef struct factz_config {
      */
     int32_t has_fill_value;
     /**
-     * A vertex is filled, without data, where its u or its v has the bits of this value (rounded to the nearest
-     * `float` for FACTZ_DTYPE_F32; a zero has a sign). Filled vertices are kept bit for bit, do not count in the
-     * range, and no critical point is in a triangle that touches one. Other values may come back as this one
-     * where it is within the bound of them. Not looked at while has_fill_value is 0.
+     * A vertex is filled, without data, where its u or its v has the bits of this value (rounded to the
+     * nearest `float` for FACTZ_DTYPE_F32; a zero has a sign). Filled vertices are kept bit for bit, do not
+     * count in the range, and no critical point is in a triangle that touches one. Other values may come
+     * back as this one where it is within the bound of them. Not looked at while has_fill_value is 0.
      */
     double fill_value;
     /**
@@ -555,7 +566,8 @@ typedef struct factz_report {
      */
     uint64_t nonfinite_vertices;
     /**
-     * Vertices with u = v = 0 that are not filled; they stay exactly zero, of either sign above a bound of 0.
+     * Vertices with u = v = 0 that are not filled; they stay exactly zero, of either sign above a bound of
+     * 0.
      */
     uint64_t zero_vertices;
     /**
@@ -883,22 +895,22 @@ factz_status factz_config_init(struct factz_config *config,
 
 /**
  * Makes the configuration that a stream was written with, for dense arrays of its shape and type: what
- * `factz_decompress_host` takes, and what compresses another field in the same way. Halo and pin, of which a stream
- * says nothing, are 0. Host only, does not block. Thread-safe.
+ * `factz_decompress_host` takes, and what compresses another field in the same way. Halo and pin, of which a
+ * stream says nothing, are 0. Host only, does not block. Thread-safe.
  *
  * @param info    the header of a stream, from `factz_inspect_host` or `factz_inspect_device`, in host memory
  * @param config  written; all zero where the call fails, which no function takes
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, config overlaps info, or
- *         info->status is not FACTZ_OK); FACTZ_ERROR_INVALID_CONFIG (the info holds values that no stream has)
+ *         info->status is not FACTZ_OK); FACTZ_ERROR_INVALID_CONFIG (the info holds values that no stream
+ *         has)
  */
-factz_status factz_config_from_info(const struct factz_info *info,
-                                    struct factz_config *config);
+factz_status factz_config_from_info(const struct factz_info *info, struct factz_config *config);
 
 /**
  * Makes a configuration from text such as "rel=1e-3,mode=speculative,pin=xmin+ymax".
  *
- * The text is a list of key=value with commas between; spaces around each part do not count. `abs` or `rel`, the
- * bound, is required, the others have the defaults of `factz_config_init`:
+ * The text is a list of key=value with commas between; spaces around each part do not count. `abs` or `rel`,
+ * the bound, is required, the others have the defaults of `factz_config_init`:
  *
  *    abs=NUMBER  rel=NUMBER            the bound and its kind
  *    mode=block | speculative
@@ -910,67 +922,62 @@ factz_status factz_config_from_info(const struct factz_info *info,
  *    fill=none | NUMBER                the fill value; also inf, nan, or nan(0x7ff8000000000001) bit for bit
  *    verify=yes | no                   whether decompression compares the checksum
  *
- * Numbers are those of C with a decimal point, whatever the locale. What belongs to the field is not part of the
- * text: nx and ny of the result are 0, dtype, layout and halo the defaults; set them before you use it. Host
- * only, does not block. Thread-safe.
+ * Numbers are those of C with a decimal point, whatever the locale. What belongs to the field is not part of
+ * the text: nx and ny of the result are 0, dtype, layout and halo the defaults; set them before you use it.
+ * Host only, does not block. Thread-safe.
  *
  * @param text    the text, terminated by a zero
  * @param config  written; all zero where the call fails, which no function takes
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or config overlaps text);
  *         FACTZ_ERROR_INVALID_CONFIG (the message names the item and the choices)
  */
-factz_status factz_config_from_string(const char *text,
-                                      struct factz_config *config);
+factz_status factz_config_from_string(const char *text, struct factz_config *config);
 
 /**
- * Writes the choices of a configuration as text that `factz_config_from_string` reads back exactly, numbers with
- * the fewest digits that give the same bits.
+ * Writes the choices of a configuration as text that `factz_config_from_string` reads back exactly, numbers
+ * with the fewest digits that give the same bits.
  *
- * nx, ny, dtype, layout and halo are neither checked nor part of the text. Host only, does not block. Thread-safe.
+ * nx, ny, dtype, layout and halo are neither checked nor part of the text. Host only, does not block.
+ * Thread-safe.
  *
  * @param config      the configuration
- * @param text        receives the text and its terminating zero; an empty text where the call fails. Must not
- *                    overlap config
+ * @param text        receives the text and its terminating zero; an empty text where the call fails. Must
+ *                    not overlap config
  * @param text_bytes  writable bytes at text; FACTZ_CONFIG_STRING_BYTES always suffice
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
  *         FACTZ_ERROR_BUFFER_TOO_SMALL (the message says how many bytes it takes)
  */
-factz_status factz_config_to_string(const struct factz_config *config,
-                                    char *text,
-                                    size_t text_bytes);
+factz_status factz_config_to_string(const struct factz_config *config, char *text, size_t text_bytes);
 
 /**
- * Writes the choices of a configuration as 32-bit words, as the filters of file formats store them (the cd_values
- * of HDF5).
+ * Writes the choices of a configuration as 32-bit words, as the filters of file formats store them (the
+ * cd_values of HDF5).
  *
- * The first word is the version of the encoding, 1. The bound is stored as the bits of the double. Later versions
- * of the library read these words as this one does. nx, ny, dtype, layout and halo are neither checked nor part of
- * the words: a filter that needs them appends words of its own. Host only, does not block. Thread-safe.
+ * The first word is the version of the encoding, 1. The bound is stored as the bits of the double. Later
+ * versions of the library read these words as this one does. nx, ny, dtype, layout and halo are neither
+ * checked nor part of the words: a filter that needs them appends words of its own. Host only, does not
+ * block. Thread-safe.
  *
  * @param config  the configuration
- * @param words   receives FACTZ_CONFIG_WORDS words; all zero where the call fails and count suffices. Must not
- *                overlap config
+ * @param words   receives FACTZ_CONFIG_WORDS words; all zero where the call fails and count suffices. Must
+ *                not overlap config
  * @param count   writable words at words, at least FACTZ_CONFIG_WORDS
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
  *         FACTZ_ERROR_BUFFER_TOO_SMALL (count is below FACTZ_CONFIG_WORDS)
  */
-factz_status factz_config_to_words(const struct factz_config *config,
-                                   uint32_t *words,
-                                   size_t count);
+factz_status factz_config_to_words(const struct factz_config *config, uint32_t *words, size_t count);
 
 /**
- * Makes a configuration from words of `factz_config_to_words`, bit for bit. What belongs to the field is set as
- * by `factz_config_from_string`. Host only, does not block. Thread-safe.
+ * Makes a configuration from words of `factz_config_to_words`, bit for bit. What belongs to the field is set
+ * as by `factz_config_from_string`. Host only, does not block. Thread-safe.
  *
  * @param words   the words; words behind the first FACTZ_CONFIG_WORDS are the caller's own
  * @param count   readable words at words, at least FACTZ_CONFIG_WORDS
  * @param config  written; all zero where the call fails, which no function takes
- * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED (a later
- *         version of the encoding)
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED (a
+ *         later version of the encoding)
  */
-factz_status factz_config_from_words(const uint32_t *words,
-                                     size_t count,
-                                     struct factz_config *config);
+factz_status factz_config_from_words(const uint32_t *words, size_t count, struct factz_config *config);
 
 /**
  * The sizes for compressing, and for analysing, fields with a configuration.
@@ -980,66 +987,61 @@ factz_status factz_config_from_words(const uint32_t *words,
  *
  * @param config  the configuration
  * @param sizes   written; all zero where the call fails
- * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps config);
- *         FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps
+ *         config); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
  */
 factz_status factz_compress_sizes(const struct factz_config *config, struct factz_sizes *sizes);
 
 /**
- * The sizes for decompressing streams of a shape and an element type: of config, nx, ny, nz and dtype count, and
- * nothing else is looked at.
+ * The sizes for decompressing streams of a shape and an element type: of config, nx, ny, nz and dtype count,
+ * and nothing else is looked at.
  *
- * `max_stream_bytes` is that of any such field; the length of a stream that there is already is in its header
- * (`factz_inspect_host`). A pure function of the configuration: it looks at no data and needs no device. Does not
- * block, thread-safe. The numbers may change with the version of the library.
+ * `max_stream_bytes` is that of any such field; the length of a stream that there is already is in its
+ * header (`factz_inspect_host`). A pure function of the configuration: it looks at no data and needs no
+ * device. Does not block, thread-safe. The numbers may change with the version of the library.
  *
  * @param config  the shape and the element type
  * @param sizes   written; all zero where the call fails
- * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps config);
- *         FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps
+ *         config); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
  */
-factz_status factz_decompress_sizes(const struct factz_config *config,
-                                    struct factz_sizes *sizes);
+factz_status factz_decompress_sizes(const struct factz_config *config, struct factz_sizes *sizes);
 
 /**
  * Reads the header of a stream in host memory.
  *
- * Only the first bytes are looked at (FACTZ_INSPECT_BYTES suffice): nothing is said about the rest, and
- * the checksum is not compared. Does not block, thread-safe.
+ * Only the first bytes are looked at (FACTZ_INSPECT_BYTES suffice): nothing is said about the rest, and the
+ * checksum is not compared. Does not block, thread-safe.
  *
  * @param src        the start of a stream, any alignment; not changed
  * @param src_bytes  readable bytes at src; at least FACTZ_INSPECT_BYTES
- * @param info       written whatever happens, unless it is itself the bad argument; where the call fails, `status`
- *                   says why and all others are 0
- * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or info overlaps
- *         src); FACTZ_ERROR_CORRUPT_STREAM (too short, or no stream); FACTZ_ERROR_UNSUPPORTED_VERSION (see
+ * @param info       written whatever happens, unless it is itself the bad argument; where the call fails,
+ *                   `status` says why and all others are 0
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or info overlaps src);
+ *         FACTZ_ERROR_CORRUPT_STREAM (too short, or no stream); FACTZ_ERROR_UNSUPPORTED_VERSION (see
  *         `factz_readable_formats`)
  */
-factz_status factz_inspect_host(const void *src,
-                                size_t src_bytes,
-                                struct factz_info *info);
+factz_status factz_inspect_host(const void *src, size_t src_bytes, struct factz_info *info);
 
 /**
  * Compresses a field in host memory.
  *
- * The stream is the same, byte for byte, for every number of threads, and the same as that of
- * `factz_compress_device`. Blocks until the work is done. Thread-safe and reentrant: concurrent calls
- * need separate dst and report, and may share u and v.
+ * The stream does not depend on the number of threads, and `factz_compress_device` writes the same bytes. u
+ * and v may be interleaved. Concurrent calls may share u and v.
  *
- * @param u          the x components: vertex (x, y) at u[y * u_pitch + x * u_stride], in elements of
- *                   config->dtype; any alignment; not changed
- * @param v          the y components likewise, with v_pitch and v_stride; may be interleaved with u
- * @param n          number of vertices, nx * ny (ghost vertices do not count)
+ * @param u          x components, laid out as config says; ghosts of config->halo are read
+ * @param v          y components
+ * @param n          number of vertices, nx * ny
  * @param config     the configuration
- * @param dst        receives the stream, any alignment; must not overlap u, v or report
- * @param dst_bytes  writable bytes at dst; `factz_compress_sizes` says how many always suffice. With 0,
- *                   dst may be NULL: the call fails and report->required_bytes says what it takes
- * @param report     written whatever happens, unless it is itself the bad argument; report->stream_bytes
- *                   is the length of the stream
- * @param threads    threads to use at most; 0 means one per processor, more than 1024 count as 1024
+ * @param dst        receives the stream; any alignment
+ * @param dst_bytes  writable bytes at dst; `factz_compress_sizes` gives a number that always suffices. With
+ *                   0, dst may be NULL: the call fails, and report->required_bytes is the length of the
+ *                   stream
+ * @param report     receives the result; report->stream_bytes is the length of the stream
+ * @param threads    see "Threads" at the top of this header
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
- *         FACTZ_ERROR_BUFFER_TOO_SMALL (report->required_bytes says what it takes; the content of dst
- *         is undefined); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ *         FACTZ_ERROR_BUFFER_TOO_SMALL (report->required_bytes bytes are needed; the content of dst is
+ *         undefined); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
  */
 factz_status factz_compress_host(const void *u,
                                  const void *v,
@@ -1053,27 +1055,24 @@ factz_status factz_compress_host(const void *u,
 /**
  * Decompresses a stream in host memory.
  *
- * Every vertex of the output is written; gaps between rows and between strided elements, and ghost
- * vertices, are left as they were. The output has the same bits for every number of threads, and the
- * same as that of `factz_decompress_device`. Blocks until the work is done. Thread-safe and reentrant:
- * concurrent calls need separate outputs and reports, and may share the stream.
+ * Writes every owned vertex. Gaps between rows and between strided elements, and ghost vertices, keep their
+ * content. The output does not depend on the number of threads, and `factz_decompress_device` writes the
+ * same bits. Concurrent calls may share the stream.
  *
- * @param src        the stream, any alignment; not changed
- * @param src_bytes  readable bytes at src: the length of the stream or any upper bound of it
- * @param config     says where the output goes: nx, ny and dtype must be those of the stream, pitches
- *                   and strides may differ from those of the compression. verify_checksum says whether
- *                   the checksum is compared. The rest must be valid but has no effect
- * @param u          receives the x components: vertex (x, y) at u[y * u_pitch + x * u_stride], in
- *                   elements of config->dtype; any alignment; must not overlap src or report
- * @param v          receives the y components likewise; may be interleaved with u, but no element may
- *                   belong to both
+ * @param src        the stream; any alignment
+ * @param src_bytes  readable bytes at src: the length of the stream or more
+ * @param config     nx, ny and dtype must be those of the stream. Pitches and strides are those of the
+ *                   output. verify_checksum says whether the checksum is compared. The rest must be valid
+ *                   and has no effect
+ * @param u          receives the x components, laid out as config says
+ * @param v          receives the y components; may be interleaved with u, without sharing an element
  * @param n          number of vertices, nx * ny
- * @param report     written whatever happens, unless it is itself the bad argument
- * @param threads    threads to use at most; 0 means one per processor, more than 1024 count as 1024
- * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also: the stream has other dimensions or another
- *         dtype); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_CORRUPT_STREAM (the
- *         content of u and v is undefined); FACTZ_ERROR_UNSUPPORTED_VERSION (a later version of the
- *         format); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ * @param report     receives the result
+ * @param threads    see "Threads" at the top of this header
+ * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the stream has other dimensions or another dtype);
+ *         FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_CORRUPT_STREAM (the content of u
+ *         and v is undefined); FACTZ_ERROR_UNSUPPORTED_VERSION (see `factz_readable_formats`);
+ *         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
  */
 factz_status factz_decompress_host(const void *src,
                                    size_t src_bytes,
@@ -1085,16 +1084,14 @@ factz_status factz_decompress_host(const void *src,
                                    int threads);
 
 /**
- * Finds the range of a field in host memory. Ghost vertices are not looked at. Blocks until the work is
- * done. Thread-safe and reentrant.
+ * Finds the range of a field in host memory. Ghost vertices do not count.
  *
- * @param u        the x components, laid out as config says; not changed
- * @param v        the y components
+ * @param u        x components, laid out as config says
+ * @param v        y components
  * @param n        number of vertices, nx * ny
- * @param config   nx, ny, dtype, the layout and the fill value. The rest must be valid but has no effect
- * @param range    written; `status` and a range without values where the call fails. Not written where it is
- *                 NULL, misaligned or overlaps u or v
- * @param threads  threads to use at most; 0 means one per processor, more than 1024 count as 1024
+ * @param config   nx, ny, dtype, the layout and the fill value; the rest must be valid and has no effect
+ * @param range    receives the range; if the call fails, its status and a range without values
+ * @param threads  see "Threads" at the top of this header
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
  *         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
  */
@@ -1106,11 +1103,11 @@ factz_status factz_range_host(const void *u,
                               int threads);
 
 /**
- * The absolute bound that a relative one stands for in a field with this range: relative * (high - low), in
- * the very arithmetic of compression with FACTZ_BOUND_RELATIVE. 0 where low is above high (there is no
- * value). Where high - low overflows a double it is relative * high - relative * low, and never more than
- * the largest double. NaN where relative is negative or not finite, or low or high is NaN. Host only,
- * allocates nothing. Thread-safe; does not change the last error.
+ * The absolute bound that a relative one stands for in a field with this range: `relative * (high - low)`,
+ * rounded as compression with FACTZ_BOUND_RELATIVE rounds it. If `high - low` overflows, the bound is
+ * `relative * high - relative * low`, at most the largest double. It is 0 if low is above high (no values),
+ * and NaN if relative is negative or not finite or if low or high is NaN. Allocates nothing and does not
+ * change the last error.
  *
  * @param relative  the bound as a fraction of the range
  * @param low       factz_range.low, or the least of several
@@ -1122,28 +1119,27 @@ double factz_relative_bound(double relative, double low, double high);
 /**
  * Extracts the critical points of a field in host memory.
  *
- * The points come in the order of their cells, row by row, lower triangle first, whatever the number
- * of threads. Triangles with a NaN, an infinity or config->fill_value at a vertex have none. Blocks until
- * the work is done. Thread-safe and reentrant.
+ * The points are sorted by cell, row by row, the lower triangle first. Triangles with a NaN, an infinity or
+ * the fill value at a vertex have none.
  *
- * Blocks of a field: where config->halo has FACTZ_SIDE_X_MAX or FACTZ_SIDE_Y_MAX, the cells between the
- * last owned line and the ghost line there belong to the block. The ghosts of the other sides belong to a
- * neighbour's cells and are not read. With a halo on every side that has a neighbour each cell is in exactly
- * one block.
+ * Blocks of a field: where config->halo has FACTZ_SIDE_X_MAX or FACTZ_SIDE_Y_MAX, the cells between the last
+ * owned line and the ghost line there belong to the block. The ghosts of the other sides are not read; their
+ * cells belong to a neighbour. If every side with a neighbour has a halo, each cell belongs to exactly one
+ * block.
  *
- * @param u         the x components, laid out as config says; not changed
- * @param v         the y components
+ * @param u         x components, laid out as config says
+ * @param v         y components
  * @param n         number of vertices, nx * ny
- * @param config    nx, ny, dtype, the layout, halo, the fill value, and dx and dy for the types. The rest
- *                  must be valid but has no effect
- * @param points    receives the points; must not overlap u or v. May be NULL when capacity is 0
- * @param capacity  how many points fit
- * @param count     receives the number of points in the field, also when they do not all fit; 0 when the
- *                  call fails otherwise. Not written where it is NULL, misaligned or overlaps u or v
- * @param threads   threads to use at most; 0 means one per processor, more than 1024 count as 1024
+ * @param config    nx, ny, dtype, the layout, halo, the fill value, and dx and dy for the types; the rest
+ *                  must be valid and has no effect
+ * @param points    receives the points; may be NULL if capacity is 0
+ * @param capacity  number of points that fit
+ * @param count     receives the number of points of the field, which may exceed capacity; 0 if the call
+ *                  fails for another reason
+ * @param threads   see "Threads" at the top of this header
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
- *         FACTZ_ERROR_BUFFER_TOO_SMALL (the first `capacity` points were written; *count says how many
- *         there are); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+ *         FACTZ_ERROR_BUFFER_TOO_SMALL (the first `capacity` points were written);
+ *         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
  */
 factz_status factz_critical_points_host(const void *u,
                                         const void *v,
@@ -1155,27 +1151,24 @@ factz_status factz_critical_points_host(const void *u,
                                         int threads);
 
 /**
- * Compares a field with another one, usually an original with its decompressed copy.
+ * Compares a field with another one, usually an original with its decompressed copy. After compression with
+ * FACTZ_PRESERVE_TYPES `violations` is 0.
  *
- * Anyone can check the guarantee with it: after compression with FACTZ_PRESERVE_TYPES `violations` is 0.
- * Blocks until the work is done. Thread-safe and reentrant.
+ * Blocks of a field: the cells are those of `factz_critical_points_host`, so the counts of all blocks add up
+ * to those of the field. Both fields need the ghosts of FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX; after
+ * decompression these are the values that the neighbours decompressed.
  *
- * Blocks of a field: cells are those of `factz_critical_points_host`, so that the counts of all blocks add
- * up to those of the field. Both fields need the ghosts of FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX that are
- * read, after decompression those that the neighbours decompressed.
- *
- * @param u             the x components of the first field, laid out as config says; not changed
+ * @param u             x components of the first field, laid out as config says
  * @param v             its y components
  * @param n             number of vertices, nx * ny
  * @param config        nx, ny, dtype, the layout of u and v, halo, the fill value, dx and dy for the types,
- *                      and the bound. The rest must be valid but has no effect
- * @param other_u       the x components of the other field; not changed
+ *                      and the bound; the rest must be valid and has no effect
+ * @param other_u       x components of the other field
  * @param other_v       its y components
  * @param other_config  the layout of other_u and other_v; nx, ny, dtype, and FACTZ_SIDE_X_MAX and
- *                      FACTZ_SIDE_Y_MAX of halo as in config. NULL means config
- * @param comparison    written, with `status` alone and zeros where the call fails; not written where it is
- *                      NULL, misaligned or overlaps a field
- * @param threads       threads to use at most; 0 means one per processor, more than 1024 count as 1024
+ *                      FACTZ_SIDE_Y_MAX of halo as in config. NULL stands for config
+ * @param comparison    receives the result; if the call fails, its status and zeros
+ * @param threads       see "Threads" at the top of this header
  * @return FACTZ_OK (whatever the differences); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
  *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
  */
@@ -1190,48 +1183,37 @@ factz_status factz_compare_host(const void *u,
                                 int threads);
 
 /**
- * Loads the kernels into the CUDA context of a stream ahead of time. Otherwise the first device function
- * in each context does it, which then may block and allocate; it cannot do so while a stream is being
- * captured, so call this before capturing a CUDA graph.
+ * Loads the kernels into the CUDA context of a stream. Otherwise the first device function in each context
+ * loads them, which may block and allocate and is impossible while a stream is being captured: call this
+ * before you capture a CUDA graph.
  *
- * May block and allocate; do not call it while the stream is being captured. Leaves the current CUDA
- * context as it was. Thread-safe.
+ * May block and allocate. Leaves the current CUDA context unchanged.
  *
- * @param stream  a stream of the device; the default streams stand for the thread's current context
+ * @param stream  a stream of the device; a default stream stands for the current context of the thread
  * @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a default stream, and no context is current);
  *         FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
  */
 factz_status factz_prepare_device(factz_stream stream);
 
 /**
- * Enqueues the compression of a field in device memory; the twin of `factz_compress_host`, with the
- * same stream byte for byte.
+ * Enqueues the compression of a field in device memory. Writes the same stream as `factz_compress_host`. See
+ * "Device functions" at the top of this header.
  *
- * Returns without waiting: no allocation, no synchronisation, no host round trip, and it can be captured
- * into a CUDA graph, once the kernels are loaded (`factz_prepare_device`). FACTZ_OK means that the work
- * was enqueued; its outcome is in the report once the stream has got there. Every buffer must live until
- * then. The CUDA context is that of the stream; the current one is left as it was.
- *
- * All pointers but config are device memory or managed memory of the stream's device, or (except for the
- * workspace) pinned host memory that is mapped at the same address; other host memory and memory of
- * another device are refused. Thread-safe; concurrent calls need separate dst, workspace and report.
- *
- * @param u                the x components, laid out as config says, aligned to their type; not changed
- * @param v                the y components likewise; may be interleaved with u
- * @param n                number of vertices, nx * ny (ghost vertices do not count)
- * @param config           the configuration, in host memory; copied before the call returns
- * @param dst              receives the stream; aligned to factz_sizes.alignment; must not overlap u, v,
- *                         workspace or report
+ * @param u                x components, laid out as config says, aligned to their type; ghosts of
+ *                         config->halo are read
+ * @param v                y components; may be interleaved with u
+ * @param n                number of vertices, nx * ny
+ * @param config           the configuration, in host memory
+ * @param dst              receives the stream; aligned to factz_sizes.alignment
  * @param dst_bytes        writable bytes at dst, at least FACTZ_INSPECT_BYTES
  * @param workspace        scratch memory, aligned to factz_sizes.alignment
- * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
- * @param report           written on the device: status, lengths, counts and the largest error;
- *                         FACTZ_ERROR_BUFFER_TOO_SMALL with required_bytes where dst was too small.
- *                         Untouched when the arguments are refused
+ * @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_compress_sizes`
+ * @param report           receives the result; FACTZ_ERROR_BUFFER_TOO_SMALL and required_bytes if the stream
+ *                         does not fit into dst
  * @param stream           the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
- *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
- *         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+ *         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
  */
 factz_status factz_compress_device(const void *u,
                                    const void *v,
@@ -1245,31 +1227,28 @@ factz_status factz_compress_device(const void *u,
                                    factz_stream stream);
 
 /**
- * Enqueues the decompression of a stream in device memory; the twin of `factz_decompress_host`, with the
- * same bits.
+ * Enqueues the decompression of a stream in device memory. Writes the same bits as `factz_decompress_host`.
+ * See "Device functions" at the top of this header.
  *
- * Returns without waiting, as `factz_compress_device` does. The stream says how long it is, so
- * compression and decompression can be enqueued one after the other without reading a size back: give
- * the capacity of the buffer as src_bytes.
+ * The length of the stream is read on the device. So compression and decompression can be enqueued one after
+ * the other, with the capacity of the buffer as src_bytes.
  *
- * @param src              the stream, aligned to factz_sizes.alignment; not changed
- * @param src_bytes        readable bytes at src: the length of the stream or any upper bound of it
- * @param config           where the output goes, in host memory, as for `factz_decompress_host`. Its predictor
- *                         says which one to expect: a stream of the other one takes longer, and no more
- * @param u                receives the x components, aligned to their type; must not overlap src,
- *                         workspace or report
+ * @param src              the stream, aligned to factz_sizes.alignment
+ * @param src_bytes        readable bytes at src: the length of the stream or more
+ * @param config           the layout of the output, in host memory, as for `factz_decompress_host`. A stream
+ *                         of another predictor than config->predictor is decoded too, more slowly
+ * @param u                receives the x components, aligned to their type
  * @param v                receives the y components; may be interleaved with u
  * @param n                number of vertices, nx * ny
  * @param workspace        scratch memory, aligned to factz_sizes.alignment
- * @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_decompress_sizes`
- * @param report           written on the device; FACTZ_ERROR_CORRUPT_STREAM and
- *                         FACTZ_ERROR_UNSUPPORTED_VERSION appear here, and FACTZ_ERROR_INVALID_ARGUMENT where
- *                         the stream has other dimensions or another dtype. Untouched when the arguments are
- *                         refused
+ * @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_decompress_sizes`
+ * @param report           receives the result, among others FACTZ_ERROR_CORRUPT_STREAM,
+ *                         FACTZ_ERROR_UNSUPPORTED_VERSION, and FACTZ_ERROR_INVALID_ARGUMENT if the stream
+ *                         has other dimensions or another dtype
  * @param stream           the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
- *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
- *         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+ *         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
  */
 factz_status factz_decompress_device(const void *src,
                                      size_t src_bytes,
@@ -1283,14 +1262,12 @@ factz_status factz_decompress_device(const void *src,
                                      factz_stream stream);
 
 /**
- * Enqueues the reading of the header of a stream in device memory; the twin of `factz_inspect_host`.
- * Returns without waiting, as `factz_compress_device` does.
+ * Enqueues the reading of the header of a stream in device memory; see `factz_inspect_host`, and "Device
+ * functions" at the top of this header.
  *
- * @param src        the start of a stream, aligned to factz_sizes.alignment; not changed
- * @param src_bytes  readable bytes at src; at least FACTZ_INSPECT_BYTES
- * @param info       device-accessible; written on the device, info->status tells whether src holds a
- *                   stream, with all others 0 where it does not. Untouched when the arguments are
- *                   refused
+ * @param src        the start of a stream, aligned to factz_sizes.alignment
+ * @param src_bytes  readable bytes at src, at least FACTZ_INSPECT_BYTES
+ * @param info       receives the result; if src holds no stream, its status and zeros
  * @param stream     the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
  *         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
@@ -1301,20 +1278,20 @@ factz_status factz_inspect_device(const void *src,
                                   factz_stream stream);
 
 /**
- * Enqueues the search for the range of a field in device memory; the twin of `factz_range_host`, with the same
- * result bit for bit. Returns without waiting, as `factz_compress_device` does.
+ * Enqueues the search for the range of a field in device memory. Gives the same bits as `factz_range_host`.
+ * See "Device functions" at the top of this header.
  *
- * @param u                the x components, laid out as config says, aligned to their type; not changed
- * @param v                the y components
+ * @param u                x components, laid out as config says, aligned to their type
+ * @param v                y components
  * @param n                number of vertices, nx * ny
  * @param config           the configuration, in host memory
  * @param workspace        scratch memory, aligned to factz_sizes.alignment
- * @param workspace_bytes  at least the factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
- * @param range            device-accessible; written on the device. Untouched when the arguments are refused
+ * @param workspace_bytes  at least factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
+ * @param range            receives the range
  * @param stream           the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
- *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
- *         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+ *         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
  */
 factz_status factz_range_device(const void *u,
                                 const void *v,
@@ -1326,24 +1303,23 @@ factz_status factz_range_device(const void *u,
                                 factz_stream stream);
 
 /**
- * Enqueues the extraction of the critical points of a field in device memory; the twin of
- * `factz_critical_points_host`, with the same cells, the same points and the same order. Returns without waiting,
- * as `factz_compress_device` does.
+ * Enqueues the extraction of the critical points of a field in device memory. Gives the same points in the
+ * same order as `factz_critical_points_host`. See "Device functions" at the top of this header.
  *
- * @param u                the x components, laid out as config says, aligned to their type; not changed
- * @param v                the y components
+ * @param u                x components, laid out as config says, aligned to their type
+ * @param v                y components
  * @param n                number of vertices, nx * ny
  * @param config           the configuration, in host memory
- * @param points           device-accessible; receives the points; may be NULL when capacity is 0
- * @param capacity         how many points fit
- * @param count            device-accessible; receives the number of points in the field. A count above
- *                         capacity means that only the first `capacity` points were written
+ * @param points           receives the points; may be NULL if capacity is 0
+ * @param capacity         number of points that fit
+ * @param count            receives the number of points of the field; only the first `capacity` points are
+ *                         written
  * @param workspace        scratch memory, aligned to factz_sizes.alignment
- * @param workspace_bytes  at least the factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
+ * @param workspace_bytes  at least factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
  * @param stream           the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
- *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
- *         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+ *         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
  */
 factz_status factz_critical_points_device(const void *u,
                                           const void *v,
@@ -1357,26 +1333,24 @@ factz_status factz_critical_points_device(const void *u,
                                           factz_stream stream);
 
 /**
- * Enqueues the comparison of two fields in device memory; the twin of `factz_compare_host`, with the same
- * result bit for bit. Returns without waiting, as `factz_compress_device` does.
+ * Enqueues the comparison of two fields in device memory. Gives the same bits as `factz_compare_host`. See
+ * "Device functions" at the top of this header.
  *
- * @param u                the x components of the first field, laid out as config says, aligned to their
- *                         type; not changed
+ * @param u                x components of the first field, laid out as config says, aligned to their type
  * @param v                its y components
  * @param n                number of vertices, nx * ny
  * @param config           the configuration, in host memory
- * @param other_u          the x components of the other field; not changed
+ * @param other_u          x components of the other field
  * @param other_v          its y components
  * @param other_config     the layout of the other field, in host memory, as for `factz_compare_host`; NULL
- *                         means config
+ *                         stands for config
  * @param workspace        scratch memory, aligned to factz_sizes.alignment
- * @param workspace_bytes  at least the factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
- * @param comparison       device-accessible; written on the device. Untouched when the arguments are
- *                         refused
+ * @param workspace_bytes  at least factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
+ * @param comparison       receives the result
  * @param stream           the CUDA stream
  * @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
- *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
- *         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+ *         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+ *         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
  */
 factz_status factz_compare_device(const void *u,
                                   const void *v,
@@ -1391,19 +1365,18 @@ factz_status factz_compare_device(const void *u,
                                   factz_stream stream);
 
 /**
- * Sets the function that receives the library's events, for the whole process; NULL turns it off,
- * as it is from the start. While off, events cost next to nothing and their text is never made. A Rust program's
+ * Sets the function that receives the library's events, for the whole process; NULL turns it off, as it is
+ * from the start. While off, events cost next to nothing and their text is never made. A Rust program's
  * `tracing` subscriber, set before or after, hears the events as well.
  *
- * Does not block. Thread-safe, but a call that runs meanwhile in another thread may still use the
- * former callback: keep `user` alive until such calls have returned.
+ * Does not block. Thread-safe, but a call that runs meanwhile in another thread may still use the former
+ * callback: keep `user` alive until such calls have returned.
  *
  * @param callback  the function, or NULL
  * @param user      handed to the callback as it is; may be NULL; the library never looks into it
  * @return FACTZ_OK, or FACTZ_ERROR_INTERNAL
  */
-factz_status factz_set_log_callback(factz_log_callback callback,
-                                    void *user);
+factz_status factz_set_log_callback(factz_log_callback callback, void *user);
 
 /**
  * The version of the library at run time, such as "0.1.0". Static storage, never NULL. Thread-safe.

@@ -1,13 +1,13 @@
 //! Critical points of a field and comparison of two fields, on the host.
 
-use super::arguments::{guard_with_output, inputs, thread_count, view, Field, Ghosts, Output, Span};
+use super::arguments::{guard_with_output, inputs, thread_count, typed, view, Field, Ghosts, Output, Span};
 use super::config::{factz_config, read_field_request, read_request};
 use super::status::factz_status;
 use crate::analysis::{self, check_same_ghosts, CriticalPoint, Kind};
 use crate::error::{Error, Result, Status};
 use crate::grid::element::Real;
 use crate::grid::field::View;
-use crate::request::{Dtype, Request};
+use crate::request::Request;
 use crate::runtime::log::event;
 use std::ffi::{c_int, c_void};
 use std::mem::size_of;
@@ -157,28 +157,27 @@ assert_layout!(
 
 /// Extracts the critical points of a field in host memory.
 ///
-/// The points come in the order of their cells, row by row, lower triangle first, whatever the number
-/// of threads. Triangles with a NaN, an infinity or config->fill_value at a vertex have none. Blocks until
-/// the work is done. Thread-safe and reentrant.
+/// The points are sorted by cell, row by row, the lower triangle first. Triangles with a NaN, an infinity or
+/// the fill value at a vertex have none.
 ///
-/// Blocks of a field: where config->halo has FACTZ_SIDE_X_MAX or FACTZ_SIDE_Y_MAX, the cells between the
-/// last owned line and the ghost line there belong to the block. The ghosts of the other sides belong to a
-/// neighbour's cells and are not read. With a halo on every side that has a neighbour each cell is in exactly
-/// one block.
+/// Blocks of a field: where config->halo has FACTZ_SIDE_X_MAX or FACTZ_SIDE_Y_MAX, the cells between the last
+/// owned line and the ghost line there belong to the block. The ghosts of the other sides are not read; their
+/// cells belong to a neighbour. If every side with a neighbour has a halo, each cell belongs to exactly one
+/// block.
 ///
-/// @param u         the x components, laid out as config says; not changed
-/// @param v         the y components
+/// @param u         x components, laid out as config says
+/// @param v         y components
 /// @param n         number of vertices, nx * ny
-/// @param config    nx, ny, dtype, the layout, halo, the fill value, and dx and dy for the types. The rest
-///                  must be valid but has no effect
-/// @param points    receives the points; must not overlap u or v. May be NULL when capacity is 0
-/// @param capacity  how many points fit
-/// @param count     receives the number of points in the field, also when they do not all fit; 0 when the
-///                  call fails otherwise. Not written where it is NULL, misaligned or overlaps u or v
-/// @param threads   threads to use at most; 0 means one per processor, more than 1024 count as 1024
+/// @param config    nx, ny, dtype, the layout, halo, the fill value, and dx and dy for the types; the rest
+///                  must be valid and has no effect
+/// @param points    receives the points; may be NULL if capacity is 0
+/// @param capacity  number of points that fit
+/// @param count     receives the number of points of the field, which may exceed capacity; 0 if the call
+///                  fails for another reason
+/// @param threads   see "Threads" at the top of this header
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
-///         FACTZ_ERROR_BUFFER_TOO_SMALL (the first `capacity` points were written; *count says how many
-///         there are); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+///         FACTZ_ERROR_BUFFER_TOO_SMALL (the first `capacity` points were written);
+///         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_critical_points_host(
     u: *const c_void,
@@ -200,7 +199,7 @@ pub unsafe extern "C" fn factz_critical_points_host(
         target.check_apart(&[&field.u, &field.v, output.span()])?;
         let threads = thread_count(threads)?;
         // SAFETY: u and v cover the request's grid and the ghosts of its cells, as the caller promised.
-        let found = unsafe { find(&request, u, v, threads) }?;
+        let found = unsafe { typed!(request.config().dtype, find(&request, u, v, threads)) }?;
         for (k, point) in found.iter().take(capacity).enumerate() {
             // SAFETY: the caller gave room for `capacity` points.
             unsafe { points.add(k).write(converted(point)) };
@@ -219,27 +218,24 @@ pub unsafe extern "C" fn factz_critical_points_host(
     unsafe { guard_with_output("count", count, 0, body, |_, _| {}) }
 }
 
-/// Compares a field with another one, usually an original with its decompressed copy.
+/// Compares a field with another one, usually an original with its decompressed copy. After compression with
+/// FACTZ_PRESERVE_TYPES `violations` is 0.
 ///
-/// Anyone can check the guarantee with it: after compression with FACTZ_PRESERVE_TYPES `violations` is 0.
-/// Blocks until the work is done. Thread-safe and reentrant.
+/// Blocks of a field: the cells are those of `factz_critical_points_host`, so the counts of all blocks add up
+/// to those of the field. Both fields need the ghosts of FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX; after
+/// decompression these are the values that the neighbours decompressed.
 ///
-/// Blocks of a field: cells are those of `factz_critical_points_host`, so that the counts of all blocks add
-/// up to those of the field. Both fields need the ghosts of FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX that are
-/// read, after decompression those that the neighbours decompressed.
-///
-/// @param u             the x components of the first field, laid out as config says; not changed
+/// @param u             x components of the first field, laid out as config says
 /// @param v             its y components
 /// @param n             number of vertices, nx * ny
 /// @param config        nx, ny, dtype, the layout of u and v, halo, the fill value, dx and dy for the types,
-///                      and the bound. The rest must be valid but has no effect
-/// @param other_u       the x components of the other field; not changed
+///                      and the bound; the rest must be valid and has no effect
+/// @param other_u       x components of the other field
 /// @param other_v       its y components
 /// @param other_config  the layout of other_u and other_v; nx, ny, dtype, and FACTZ_SIDE_X_MAX and
-///                      FACTZ_SIDE_Y_MAX of halo as in config. NULL means config
-/// @param comparison    written, with `status` alone and zeros where the call fails; not written where it is
-///                      NULL, misaligned or overlaps a field
-/// @param threads       threads to use at most; 0 means one per processor, more than 1024 count as 1024
+///                      FACTZ_SIDE_Y_MAX of halo as in config. NULL stands for config
+/// @param comparison    receives the result; if the call fails, its status and zeros
+/// @param threads       see "Threads" at the top of this header
 /// @return FACTZ_OK (whatever the differences); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
 ///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
@@ -266,7 +262,8 @@ pub unsafe extern "C" fn factz_compare_host(
         let threads = thread_count(threads)?;
         // SAFETY: the components cover the grids of the requests and the ghosts of their cells, as the caller
         // promised.
-        let answer = unsafe { compare(&pair, [u, v], [other_u, other_v], threads) }?;
+        let answer =
+            unsafe { typed!(pair[0].config().dtype, compare(&pair, [u, v], [other_u, other_v], threads)) }?;
         output.set(answer);
         let factz_comparison { violations, max_error, .. } = answer;
         event!(DEBUG, "compared", violations = violations, max_error = max_error);
@@ -351,37 +348,28 @@ fn converted(p: &CriticalPoint) -> factz_critical_point {
 }
 
 /// # Safety
-/// u and v cover the grid of the request and the ghosts of its cells.
-unsafe fn find(
+/// u and v cover the grid of the request and the ghosts of its cells, in elements of type T.
+unsafe fn find<T: Real>(
     request: &Request,
     u: *const c_void,
     v: *const c_void,
     threads: usize,
 ) -> Result<Vec<CriticalPoint>> {
-    // SAFETY: the promise of this function, for the element type of the request.
-    unsafe {
-        match request.config().dtype {
-            Dtype::F32 => analysis::critical_points(request, views::<f32>(request, [u, v]), threads),
-            Dtype::F64 => analysis::critical_points(request, views::<f64>(request, [u, v]), threads),
-        }
-    }
+    // SAFETY: the promise of this function.
+    analysis::critical_points(request, unsafe { views::<T>(request, [u, v]) }, threads)
 }
 
 /// # Safety
-/// The components cover the grids of their requests and the ghosts of their cells.
-unsafe fn compare(
+/// The components cover the grids of their requests and the ghosts of their cells, in elements of type T.
+unsafe fn compare<T: Real>(
     pair: &[Request; 2],
     first: [*const c_void; 2],
     other: [*const c_void; 2],
     threads: usize,
 ) -> Result<factz_comparison> {
-    // SAFETY: the promise of this function, for the element type of the requests.
-    let found = unsafe {
-        match pair[0].config().dtype {
-            Dtype::F32 => compare_typed::<f32>(pair, first, other, threads),
-            Dtype::F64 => compare_typed::<f64>(pair, first, other, threads),
-        }
-    }?;
+    // SAFETY: the promise of this function.
+    let (first, other) = unsafe { (views::<T>(&pair[0], first), views::<T>(&pair[1], other)) };
+    let found = analysis::compare(&pair[0], first, other, true, threads)?;
     Ok(factz_comparison {
         status: 0,
         reserved_status: 0,
@@ -406,19 +394,6 @@ unsafe fn compare(
         filled_vertices: found.filled_vertices,
         reserved: [0; 7],
     })
-}
-
-/// # Safety
-/// The components cover the grids of their requests and the ghosts of their cells, in elements of type T.
-unsafe fn compare_typed<T: Real>(
-    pair: &[Request; 2],
-    first: [*const c_void; 2],
-    other: [*const c_void; 2],
-    threads: usize,
-) -> Result<analysis::Comparison> {
-    // SAFETY: the promise of this function.
-    let (first, other) = unsafe { (views::<T>(&pair[0], first), views::<T>(&pair[1], other)) };
-    analysis::compare(&pair[0], first, other, true, threads)
 }
 
 /// # Safety

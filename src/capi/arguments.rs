@@ -9,6 +9,17 @@ use crate::grid::field::{Extent, Layout, View};
 use crate::request::{Config, Dtype, Request, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use std::ffi::{c_int, c_void};
 
+/// Calls a generic function with the element type that a dtype names.
+macro_rules! typed {
+    ($dtype:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        match $dtype {
+            $crate::request::Dtype::F32 => $function::<f32>($($argument),*),
+            $crate::request::Dtype::F64 => $function::<f64>($($argument),*),
+        }
+    };
+}
+pub(super) use typed;
+
 /// A struct of the interface: not null, and aligned for its type.
 pub(super) fn check_struct<T>(name: &str, pointer: *const T) -> Result<()> {
     if pointer.is_null() {
@@ -128,8 +139,8 @@ impl Span {
     }
 }
 
-/// Memory of the inputs that is known before the configuration is read: the struct itself, and the first value of u
-/// and v.
+/// Memory of the inputs that is known before the configuration is read: the struct itself, and the first
+/// value of u and v.
 pub(super) fn inputs(config: *const factz_config, u: *const c_void, v: *const c_void) -> [Span; 3] {
     [Span::of("config", config), Span::of("u", u.cast::<f32>()), Span::of("v", v.cast::<f32>())]
 }

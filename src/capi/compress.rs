@@ -1,6 +1,6 @@
 //! Compression on the host.
 
-use super::arguments::{check_buffer, inputs, thread_count, view, Field, Ghosts, Span};
+use super::arguments::{check_buffer, inputs, thread_count, typed, view, Field, Ghosts, Span};
 use super::config::{factz_config, read_field_request};
 use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;
@@ -8,30 +8,28 @@ use crate::cpu::{self, Execution};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::report::Report;
-use crate::request::{Dtype, Request};
+use crate::request::Request;
 use crate::runtime::log::event;
 use std::ffi::{c_int, c_void};
 
 /// Compresses a field in host memory.
 ///
-/// The stream is the same, byte for byte, for every number of threads, and the same as that of
-/// `factz_compress_device`. Blocks until the work is done. Thread-safe and reentrant: concurrent calls
-/// need separate dst and report, and may share u and v.
+/// The stream does not depend on the number of threads, and `factz_compress_device` writes the same bytes. u
+/// and v may be interleaved. Concurrent calls may share u and v.
 ///
-/// @param u          the x components: vertex (x, y) at u[y * u_pitch + x * u_stride], in elements of
-///                   config->dtype; any alignment; not changed
-/// @param v          the y components likewise, with v_pitch and v_stride; may be interleaved with u
-/// @param n          number of vertices, nx * ny (ghost vertices do not count)
+/// @param u          x components, laid out as config says; ghosts of config->halo are read
+/// @param v          y components
+/// @param n          number of vertices, nx * ny
 /// @param config     the configuration
-/// @param dst        receives the stream, any alignment; must not overlap u, v or report
-/// @param dst_bytes  writable bytes at dst; `factz_compress_sizes` says how many always suffice. With 0,
-///                   dst may be NULL: the call fails and report->required_bytes says what it takes
-/// @param report     written whatever happens, unless it is itself the bad argument; report->stream_bytes
-///                   is the length of the stream
-/// @param threads    threads to use at most; 0 means one per processor, more than 1024 count as 1024
+/// @param dst        receives the stream; any alignment
+/// @param dst_bytes  writable bytes at dst; `factz_compress_sizes` gives a number that always suffices. With
+///                   0, dst may be NULL: the call fails, and report->required_bytes is the length of the
+///                   stream
+/// @param report     receives the result; report->stream_bytes is the length of the stream
+/// @param threads    see "Threads" at the top of this header
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
-///         FACTZ_ERROR_BUFFER_TOO_SMALL (report->required_bytes says what it takes; the content of dst
-///         is undefined); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+///         FACTZ_ERROR_BUFFER_TOO_SMALL (report->required_bytes bytes are needed; the content of dst is
+///         undefined); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_compress_host(
     u: *const c_void,
@@ -61,12 +59,7 @@ pub unsafe extern "C" fn factz_compress_host(
             _ => unsafe { std::slice::from_raw_parts_mut(dst.cast::<u8>(), dst_bytes) },
         };
         // SAFETY: u and v cover the request's grid and halo, as the caller promised.
-        unsafe {
-            match request.config().dtype {
-                Dtype::F32 => run::<f32>(&request, u, v, dst, execution),
-                Dtype::F64 => run::<f64>(&request, u, v, dst, execution),
-            }
-        }
+        unsafe { typed!(request.config().dtype, run(&request, u, v, dst, execution)) }
     };
     // SAFETY: the caller gave a whole report.
     unsafe { guard_with_report(report, body) }

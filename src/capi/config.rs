@@ -15,8 +15,8 @@ pub const FACTZ_DTYPE_F64: i32 = 1;
 
 /// `bound_kind`: the bound is in the unit of the field.
 pub const FACTZ_BOUND_ABSOLUTE: i32 = 0;
-/// `bound_kind`: the bound is a fraction of max - min over the finite values of u and v together, those of filled
-/// vertices excepted.
+/// `bound_kind`: the bound is a fraction of max - min over the finite values of u and v together, those of
+/// filled vertices excepted.
 pub const FACTZ_BOUND_RELATIVE: i32 = 1;
 
 /// `mode`: an analytic bound from the original data; one pass, fastest.
@@ -93,18 +93,18 @@ const _: () = {
     assert!(FACTZ_PRESERVE_TYPES == Preserve::Types as i32);
 };
 
-/// The configuration of a call. Fill it with `factz_config_init` (or a function factz_config_from_*), then change what you need: whoever sets
-/// nx, ny and a bound gets good defaults. The functions copy what they need; the struct may be reused
-/// or freed as soon as a call returns.
+/// The configuration of a call. Fill it with `factz_config_init` (or a function factz_config_from_*), then
+/// change what you need: whoever sets nx, ny and a bound gets good defaults. The functions copy what they
+/// need; the struct may be reused or freed as soon as a call returns.
 ///
 /// Vertex (x, y), 0 <= x < nx and 0 <= y < ny, has its u at `u[y * u_pitch + x * u_stride]` and its v
-/// likewise, counted in elements. Separate dense arrays: pitch 0, stride 1. Interleaved u,v,u,v: stride
-/// 2, pitch 2 * nx, and v = u + 1. An array with ghost columns: pitch = the length of its rows, and u
-/// points at the first owned vertex.
+/// likewise, counted in elements. Separate dense arrays: pitch 0, stride 1. Interleaved u,v,u,v: stride 2,
+/// pitch 2 * nx, and v = u + 1. An array with ghost columns: pitch = the length of its rows, and u points at
+/// the first owned vertex.
 ///
-/// Sizes and versions: every struct of this header keeps its size for ever. A field of a later version takes the
-/// place of reserved bytes, and 0 there means what this version does. So a program that was compiled with this
-/// header runs with every later library of its major version. Reserved fields must be 0 (otherwise
+/// Sizes and versions: every struct of this header keeps its size for ever. A field of a later version takes
+/// the place of reserved bytes, and 0 there means what this version does. So a program that was compiled with
+/// this header runs with every later library of its major version. Reserved fields must be 0 (otherwise
 /// FACTZ_ERROR_UNSUPPORTED: a field of a later version, or a struct that `factz_config_init` did not fill).
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -137,8 +137,8 @@ pub struct factz_config {
     pub dy: f64,
     /// Grid spacing along z: 1 (otherwise FACTZ_ERROR_UNSUPPORTED).
     pub dz: f64,
-    /// The largest |decompressed - original| of any finite value, finite and not negative; 0 is
-    /// lossless bit for bit; above 0 the sign of a zero is not kept. It is never loosened, by rounding or otherwise.
+    /// The largest |decompressed - original| of any finite value, finite and not negative; 0 is lossless bit
+    /// for bit; above 0 the sign of a zero is not kept. It is never loosened, by rounding or otherwise.
     pub bound: f64,
     /// FACTZ_BOUND_ABSOLUTE or FACTZ_BOUND_RELATIVE.
     pub bound_kind: i32,
@@ -152,11 +152,11 @@ pub struct factz_config {
     pub predictor: i32,
     /// FACTZ_PRESERVE_NONE, FACTZ_PRESERVE_POINTS or FACTZ_PRESERVE_TYPES (default).
     pub preserve: i32,
-    /// FACTZ_SIDE_* bits: sides where one line of ghost vertices with original values lies beside the
-    /// block, at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two
-    /// sides meet). Critical points in the cells between blocks are then preserved too, whatever the
-    /// other block's owner does. Ghost vertices are read when compressing, never written and not
-    /// part of the stream. `factz_critical_points_host`, `factz_compare_host` and their device twins read those of
+    /// FACTZ_SIDE_* bits: sides where one line of ghost vertices with original values lies beside the block,
+    /// at x = -1, x = nx, y = -1 or y = ny of the same layout (corners included where two sides meet).
+    /// Critical points in the cells between blocks are then preserved too, whatever the other block's owner
+    /// does. Ghost vertices are read when compressing, never written and not part of the stream.
+    /// `factz_critical_points_host`, `factz_compare_host` and their device twins read those of
     /// FACTZ_SIDE_X_MAX and FACTZ_SIDE_Y_MAX. Default 0.
     pub halo: u32,
     /// FACTZ_SIDE_* bits: sides whose border line is stored bit for bit, for neighbours without a
@@ -166,10 +166,10 @@ pub struct factz_config {
     pub verify_checksum: i32,
     /// 1: the field has a fill value. 0: it has none (default).
     pub has_fill_value: i32,
-    /// A vertex is filled, without data, where its u or its v has the bits of this value (rounded to the nearest
-    /// `float` for FACTZ_DTYPE_F32; a zero has a sign). Filled vertices are kept bit for bit, do not count in the
-    /// range, and no critical point is in a triangle that touches one. Other values may come back as this one
-    /// where it is within the bound of them. Not looked at while has_fill_value is 0.
+    /// A vertex is filled, without data, where its u or its v has the bits of this value (rounded to the
+    /// nearest `float` for FACTZ_DTYPE_F32; a zero has a sign). Filled vertices are kept bit for bit, do not
+    /// count in the range, and no critical point is in a triangle that touches one. Other values may come
+    /// back as this one where it is within the bound of them. Not looked at while has_fill_value is 0.
     pub fill_value: f64,
     /// 0.
     pub reserved: [u64; 12],
@@ -242,13 +242,14 @@ pub unsafe extern "C" fn factz_config_init(
 }
 
 /// Makes the configuration that a stream was written with, for dense arrays of its shape and type: what
-/// `factz_decompress_host` takes, and what compresses another field in the same way. Halo and pin, of which a stream
-/// says nothing, are 0. Host only, does not block. Thread-safe.
+/// `factz_decompress_host` takes, and what compresses another field in the same way. Halo and pin, of which a
+/// stream says nothing, are 0. Host only, does not block. Thread-safe.
 ///
 /// @param info    the header of a stream, from `factz_inspect_host` or `factz_inspect_device`, in host memory
 /// @param config  written; all zero where the call fails, which no function takes
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, config overlaps info, or
-///         info->status is not FACTZ_OK); FACTZ_ERROR_INVALID_CONFIG (the info holds values that no stream has)
+///         info->status is not FACTZ_OK); FACTZ_ERROR_INVALID_CONFIG (the info holds values that no stream
+///         has)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_config_from_info(
     info: *const factz_info,
@@ -335,10 +336,10 @@ pub(super) unsafe fn choices(config: *const factz_config) -> Result<Config> {
     named.map_err(|e| Error::new(e.status, format!("config: {}", e.message)))
 }
 
-/// A field of this shape and element type, dense and with defaults: the rest of the configuration is not looked at.
+/// A field of this shape and element type, dense and with defaults: the rest of the configuration is not
+/// looked at.
 ///
-/// # Safety
-/// As for [`read_request`].
+/// # Safety As for [`read_request`].
 pub(super) unsafe fn read_shape(config: *const factz_config) -> Result<Request> {
     // SAFETY: the promise of this function.
     let copy = unsafe { read_struct("config", config) }?;

@@ -1,6 +1,6 @@
 //! Decompression on the host.
 
-use super::arguments::{inputs, thread_count, Field, Ghosts, Span};
+use super::arguments::{inputs, thread_count, typed, Field, Ghosts, Span};
 use super::config::{factz_config, read_field_request};
 use super::inspect::check_source;
 use super::report::{factz_report, guard_with_report, Outcome};
@@ -10,33 +10,30 @@ use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::{Extent, ViewMut};
 use crate::report::Report;
-use crate::request::{Dtype, Request};
+use crate::request::Request;
 use crate::runtime::log::event;
 use std::ffi::{c_int, c_void};
 
 /// Decompresses a stream in host memory.
 ///
-/// Every vertex of the output is written; gaps between rows and between strided elements, and ghost
-/// vertices, are left as they were. The output has the same bits for every number of threads, and the
-/// same as that of `factz_decompress_device`. Blocks until the work is done. Thread-safe and reentrant:
-/// concurrent calls need separate outputs and reports, and may share the stream.
+/// Writes every owned vertex. Gaps between rows and between strided elements, and ghost vertices, keep their
+/// content. The output does not depend on the number of threads, and `factz_decompress_device` writes the
+/// same bits. Concurrent calls may share the stream.
 ///
-/// @param src        the stream, any alignment; not changed
-/// @param src_bytes  readable bytes at src: the length of the stream or any upper bound of it
-/// @param config     says where the output goes: nx, ny and dtype must be those of the stream, pitches
-///                   and strides may differ from those of the compression. verify_checksum says whether
-///                   the checksum is compared. The rest must be valid but has no effect
-/// @param u          receives the x components: vertex (x, y) at u[y * u_pitch + x * u_stride], in
-///                   elements of config->dtype; any alignment; must not overlap src or report
-/// @param v          receives the y components likewise; may be interleaved with u, but no element may
-///                   belong to both
+/// @param src        the stream; any alignment
+/// @param src_bytes  readable bytes at src: the length of the stream or more
+/// @param config     nx, ny and dtype must be those of the stream. Pitches and strides are those of the
+///                   output. verify_checksum says whether the checksum is compared. The rest must be valid
+///                   and has no effect
+/// @param u          receives the x components, laid out as config says
+/// @param v          receives the y components; may be interleaved with u, without sharing an element
 /// @param n          number of vertices, nx * ny
-/// @param report     written whatever happens, unless it is itself the bad argument
-/// @param threads    threads to use at most; 0 means one per processor, more than 1024 count as 1024
-/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also: the stream has other dimensions or another
-///         dtype); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_CORRUPT_STREAM (the
-///         content of u and v is undefined); FACTZ_ERROR_UNSUPPORTED_VERSION (a later version of the
-///         format); FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
+/// @param report     receives the result
+/// @param threads    see "Threads" at the top of this header
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (also if the stream has other dimensions or another dtype);
+///         FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_CORRUPT_STREAM (the content of u
+///         and v is undefined); FACTZ_ERROR_UNSUPPORTED_VERSION (see `factz_readable_formats`);
+///         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_decompress_host(
     src: *const c_void,
@@ -63,12 +60,7 @@ pub unsafe extern "C" fn factz_decompress_host(
         // SAFETY: not null, and the caller promised src_bytes readable bytes that nobody changes.
         let stream = unsafe { std::slice::from_raw_parts(src.cast::<u8>(), src_bytes) };
         // SAFETY: u and v cover the request's grid, as the caller promised, and share no element.
-        unsafe {
-            match request.config().dtype {
-                Dtype::F32 => run::<f32>(&request, stream, u, v, execution),
-                Dtype::F64 => run::<f64>(&request, stream, u, v, execution),
-            }
-        }
+        unsafe { typed!(request.config().dtype, run(&request, stream, u, v, execution)) }
     };
     // SAFETY: the caller gave a whole report.
     unsafe { guard_with_report(report, body) }

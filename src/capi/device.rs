@@ -11,6 +11,8 @@ use super::range::factz_range;
 use super::report::factz_report;
 use super::status::{factz_status, guard};
 use crate::cuda::{self, Buffers, ComparedFields, PointBuffers, RangeBuffers};
+use crate::error::Result;
+use crate::request::Request;
 use std::ffi::c_void;
 
 /// CUDA's own opaque type, so that a `cudaStream_t` or `CUstream` passes without a cast.
@@ -22,14 +24,47 @@ pub struct CUstream_st {
 /// A `cudaStream_t` or `CUstream`; NULL is the default stream. No CUDA header is needed.
 pub type factz_stream = *mut CUstream_st;
 
-/// Loads the kernels into the CUDA context of a stream ahead of time. Otherwise the first device function
-/// in each context does it, which then may block and allocate; it cannot do so while a stream is being
-/// captured, so call this before capturing a CUDA graph.
+/// The arguments that the device functions on one field share, checked one by one.
+struct FieldCall {
+    request: Request,
+    field: Field,
+    workspace: Span,
+    /// The struct or number that the device writes last.
+    result: Span,
+}
+
+impl FieldCall {
+    /// # Safety
+    /// `config` is null, misaligned or points to a struct in host memory.
+    unsafe fn new<T>(
+        (name, result): (&str, *const T),
+        (config, n): (*const factz_config, usize),
+        (u, v, ghosts): (*const c_void, *const c_void, Ghosts),
+        (workspace, workspace_bytes): (*const c_void, usize),
+    ) -> Result<Self> {
+        check_struct(name, result)?;
+        // SAFETY: the promise of this function.
+        let request = unsafe { read_field_request(config, n) }?;
+        let field = Field::new(["u", "v"], u, v, &request, ghosts)?;
+        let workspace = check_buffer("workspace", workspace, workspace_bytes)?;
+        Ok(FieldCall { request, field, workspace, result: Span::of(name, result) })
+    }
+
+    /// Refuses outputs that share bytes with an input or with each other; u and v count as inputs.
+    fn check_apart(&self, output: Option<&Span>, input: Option<&Span>) -> Result<()> {
+        let outputs: Vec<&Span> = output.into_iter().chain([&self.workspace, &self.result]).collect();
+        let inputs: Vec<&Span> = input.into_iter().chain([&self.field.u, &self.field.v]).collect();
+        check_outputs(&outputs, &inputs)
+    }
+}
+
+/// Loads the kernels into the CUDA context of a stream. Otherwise the first device function in each context
+/// loads them, which may block and allocate and is impossible while a stream is being captured: call this
+/// before you capture a CUDA graph.
 ///
-/// May block and allocate; do not call it while the stream is being captured. Leaves the current CUDA
-/// context as it was. Thread-safe.
+/// May block and allocate. Leaves the current CUDA context unchanged.
 ///
-/// @param stream  a stream of the device; the default streams stand for the thread's current context
+/// @param stream  a stream of the device; a default stream stands for the current context of the thread
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a default stream, and no context is current);
 ///         FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
@@ -38,34 +73,24 @@ pub unsafe extern "C" fn factz_prepare_device(stream: factz_stream) -> factz_sta
     guard(|| unsafe { cuda::prepare_device(stream.cast()) })
 }
 
-/// Enqueues the compression of a field in device memory; the twin of `factz_compress_host`, with the
-/// same stream byte for byte.
+/// Enqueues the compression of a field in device memory. Writes the same stream as `factz_compress_host`. See
+/// "Device functions" at the top of this header.
 ///
-/// Returns without waiting: no allocation, no synchronisation, no host round trip, and it can be captured
-/// into a CUDA graph, once the kernels are loaded (`factz_prepare_device`). FACTZ_OK means that the work
-/// was enqueued; its outcome is in the report once the stream has got there. Every buffer must live until
-/// then. The CUDA context is that of the stream; the current one is left as it was.
-///
-/// All pointers but config are device memory or managed memory of the stream's device, or (except for the
-/// workspace) pinned host memory that is mapped at the same address; other host memory and memory of
-/// another device are refused. Thread-safe; concurrent calls need separate dst, workspace and report.
-///
-/// @param u                the x components, laid out as config says, aligned to their type; not changed
-/// @param v                the y components likewise; may be interleaved with u
-/// @param n                number of vertices, nx * ny (ghost vertices do not count)
-/// @param config           the configuration, in host memory; copied before the call returns
-/// @param dst              receives the stream; aligned to factz_sizes.alignment; must not overlap u, v,
-///                         workspace or report
+/// @param u                x components, laid out as config says, aligned to their type; ghosts of
+///                         config->halo are read
+/// @param v                y components; may be interleaved with u
+/// @param n                number of vertices, nx * ny
+/// @param config           the configuration, in host memory
+/// @param dst              receives the stream; aligned to factz_sizes.alignment
 /// @param dst_bytes        writable bytes at dst, at least FACTZ_INSPECT_BYTES
 /// @param workspace        scratch memory, aligned to factz_sizes.alignment
-/// @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_compress_sizes`
-/// @param report           written on the device: status, lengths, counts and the largest error;
-///                         FACTZ_ERROR_BUFFER_TOO_SMALL with required_bytes where dst was too small.
-///                         Untouched when the arguments are refused
+/// @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_compress_sizes`
+/// @param report           receives the result; FACTZ_ERROR_BUFFER_TOO_SMALL and required_bytes if the stream
+///                         does not fit into dst
 /// @param stream           the CUDA stream
 /// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
-///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
-///         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+///         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_compress_device(
     u: *const c_void,
@@ -80,14 +105,10 @@ pub unsafe extern "C" fn factz_compress_device(
     stream: factz_stream,
 ) -> factz_status {
     guard(|| {
-        check_struct("report", report)?;
+        let (components, scratch) = ((u, v, Ghosts::Read), (workspace.cast_const(), workspace_bytes));
         // SAFETY: the caller gave a whole struct in host memory.
-        let request = unsafe { read_field_request(config, n) }?;
-        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Read)?;
-        let target = check_buffer("dst", dst, dst_bytes)?;
-        let scratch = check_buffer("workspace", workspace, workspace_bytes)?;
-        let outputs = [&target, &scratch, &Span::of("report", report)];
-        check_outputs(&outputs, &[&field.u, &field.v])?;
+        let call = unsafe { FieldCall::new(("report", report), (config, n), components, scratch) }?;
+        call.check_apart(Some(&check_buffer("dst", dst, dst_bytes)?), None)?;
         let buffers = Buffers {
             u: u as u64,
             v: v as u64,
@@ -98,35 +119,32 @@ pub unsafe extern "C" fn factz_compress_device(
             report: report as u64,
         };
         // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
-        unsafe { cuda::compress_device(&request, &buffers, stream.cast()) }
+        unsafe { cuda::compress_device(&call.request, &buffers, stream.cast()) }
     })
 }
 
-/// Enqueues the decompression of a stream in device memory; the twin of `factz_decompress_host`, with the
-/// same bits.
+/// Enqueues the decompression of a stream in device memory. Writes the same bits as `factz_decompress_host`.
+/// See "Device functions" at the top of this header.
 ///
-/// Returns without waiting, as `factz_compress_device` does. The stream says how long it is, so
-/// compression and decompression can be enqueued one after the other without reading a size back: give
-/// the capacity of the buffer as src_bytes.
+/// The length of the stream is read on the device. So compression and decompression can be enqueued one after
+/// the other, with the capacity of the buffer as src_bytes.
 ///
-/// @param src              the stream, aligned to factz_sizes.alignment; not changed
-/// @param src_bytes        readable bytes at src: the length of the stream or any upper bound of it
-/// @param config           where the output goes, in host memory, as for `factz_decompress_host`. Its predictor
-///                         says which one to expect: a stream of the other one takes longer, and no more
-/// @param u                receives the x components, aligned to their type; must not overlap src,
-///                         workspace or report
+/// @param src              the stream, aligned to factz_sizes.alignment
+/// @param src_bytes        readable bytes at src: the length of the stream or more
+/// @param config           the layout of the output, in host memory, as for `factz_decompress_host`. A stream
+///                         of another predictor than config->predictor is decoded too, more slowly
+/// @param u                receives the x components, aligned to their type
 /// @param v                receives the y components; may be interleaved with u
 /// @param n                number of vertices, nx * ny
 /// @param workspace        scratch memory, aligned to factz_sizes.alignment
-/// @param workspace_bytes  at least the factz_sizes.workspace_bytes of `factz_decompress_sizes`
-/// @param report           written on the device; FACTZ_ERROR_CORRUPT_STREAM and
-///                         FACTZ_ERROR_UNSUPPORTED_VERSION appear here, and FACTZ_ERROR_INVALID_ARGUMENT where
-///                         the stream has other dimensions or another dtype. Untouched when the arguments are
-///                         refused
+/// @param workspace_bytes  at least factz_sizes.workspace_bytes of `factz_decompress_sizes`
+/// @param report           receives the result, among others FACTZ_ERROR_CORRUPT_STREAM,
+///                         FACTZ_ERROR_UNSUPPORTED_VERSION, and FACTZ_ERROR_INVALID_ARGUMENT if the stream
+///                         has other dimensions or another dtype
 /// @param stream           the CUDA stream
 /// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
-///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
-///         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+///         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_decompress_device(
     src: *const c_void,
@@ -141,16 +159,14 @@ pub unsafe extern "C" fn factz_decompress_device(
     stream: factz_stream,
 ) -> factz_status {
     guard(|| {
-        check_struct("report", report)?;
+        let components = (u.cast_const(), v.cast_const(), Ghosts::Ignored);
+        let scratch = (workspace.cast_const(), workspace_bytes);
         // SAFETY: the caller gave a whole struct in host memory.
-        let request = unsafe { read_field_request(config, n) }?;
+        let call = unsafe { FieldCall::new(("report", report), (config, n), components, scratch) }?;
         let source = check_source(src, src_bytes)?;
-        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
-        let scratch = check_buffer("workspace", workspace, workspace_bytes)?;
-        source.check_apart(&[&field.u, &field.v])?;
-        field.check_components_apart(request.config())?;
-        let outputs = [&scratch, &Span::of("report", report)];
-        check_outputs(&outputs, &[&source, &field.u, &field.v])?;
+        source.check_apart(&[&call.field.u, &call.field.v])?;
+        call.field.check_components_apart(call.request.config())?;
+        call.check_apart(None, Some(&source))?;
         let buffers = Buffers {
             u: u as u64,
             v: v as u64,
@@ -161,18 +177,16 @@ pub unsafe extern "C" fn factz_decompress_device(
             report: report as u64,
         };
         // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
-        unsafe { cuda::decompress_device(&request, &buffers, stream.cast()) }
+        unsafe { cuda::decompress_device(&call.request, &buffers, stream.cast()) }
     })
 }
 
-/// Enqueues the reading of the header of a stream in device memory; the twin of `factz_inspect_host`.
-/// Returns without waiting, as `factz_compress_device` does.
+/// Enqueues the reading of the header of a stream in device memory; see `factz_inspect_host`, and "Device
+/// functions" at the top of this header.
 ///
-/// @param src        the start of a stream, aligned to factz_sizes.alignment; not changed
-/// @param src_bytes  readable bytes at src; at least FACTZ_INSPECT_BYTES
-/// @param info       device-accessible; written on the device, info->status tells whether src holds a
-///                   stream, with all others 0 where it does not. Untouched when the arguments are
-///                   refused
+/// @param src        the start of a stream, aligned to factz_sizes.alignment
+/// @param src_bytes  readable bytes at src, at least FACTZ_INSPECT_BYTES
+/// @param info       receives the result; if src holds no stream, its status and zeros
 /// @param stream     the CUDA stream
 /// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
 ///         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
@@ -192,20 +206,20 @@ pub unsafe extern "C" fn factz_inspect_device(
     })
 }
 
-/// Enqueues the search for the range of a field in device memory; the twin of `factz_range_host`, with the same
-/// result bit for bit. Returns without waiting, as `factz_compress_device` does.
+/// Enqueues the search for the range of a field in device memory. Gives the same bits as `factz_range_host`.
+/// See "Device functions" at the top of this header.
 ///
-/// @param u                the x components, laid out as config says, aligned to their type; not changed
-/// @param v                the y components
+/// @param u                x components, laid out as config says, aligned to their type
+/// @param v                y components
 /// @param n                number of vertices, nx * ny
 /// @param config           the configuration, in host memory
 /// @param workspace        scratch memory, aligned to factz_sizes.alignment
-/// @param workspace_bytes  at least the factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
-/// @param range            device-accessible; written on the device. Untouched when the arguments are refused
+/// @param workspace_bytes  at least factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
+/// @param range            receives the range
 /// @param stream           the CUDA stream
 /// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
-///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
-///         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+///         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_range_device(
     u: *const c_void,
@@ -218,12 +232,10 @@ pub unsafe extern "C" fn factz_range_device(
     stream: factz_stream,
 ) -> factz_status {
     guard(|| {
-        check_struct("range", range)?;
+        let (components, scratch) = ((u, v, Ghosts::Ignored), (workspace.cast_const(), workspace_bytes));
         // SAFETY: the caller gave a whole struct in host memory.
-        let request = unsafe { read_field_request(config, n) }?;
-        let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
-        let scratch = check_buffer("workspace", workspace, workspace_bytes)?;
-        check_outputs(&[&scratch, &Span::of("range", range)], &[&field.u, &field.v])?;
+        let call = unsafe { FieldCall::new(("range", range), (config, n), components, scratch) }?;
+        call.check_apart(None, None)?;
         let buffers = RangeBuffers {
             u: u as u64,
             v: v as u64,
@@ -232,28 +244,27 @@ pub unsafe extern "C" fn factz_range_device(
             workspace_bytes: workspace_bytes as u64,
         };
         // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
-        unsafe { cuda::range_device(&request, &buffers, stream.cast()) }
+        unsafe { cuda::range_device(&call.request, &buffers, stream.cast()) }
     })
 }
 
-/// Enqueues the extraction of the critical points of a field in device memory; the twin of
-/// `factz_critical_points_host`, with the same cells, the same points and the same order. Returns without waiting,
-/// as `factz_compress_device` does.
+/// Enqueues the extraction of the critical points of a field in device memory. Gives the same points in the
+/// same order as `factz_critical_points_host`. See "Device functions" at the top of this header.
 ///
-/// @param u                the x components, laid out as config says, aligned to their type; not changed
-/// @param v                the y components
+/// @param u                x components, laid out as config says, aligned to their type
+/// @param v                y components
 /// @param n                number of vertices, nx * ny
 /// @param config           the configuration, in host memory
-/// @param points           device-accessible; receives the points; may be NULL when capacity is 0
-/// @param capacity         how many points fit
-/// @param count            device-accessible; receives the number of points in the field. A count above
-///                         capacity means that only the first `capacity` points were written
+/// @param points           receives the points; may be NULL if capacity is 0
+/// @param capacity         number of points that fit
+/// @param count            receives the number of points of the field; only the first `capacity` points are
+///                         written
 /// @param workspace        scratch memory, aligned to factz_sizes.alignment
-/// @param workspace_bytes  at least the factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
+/// @param workspace_bytes  at least factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
 /// @param stream           the CUDA stream
 /// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
-///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
-///         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+///         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_critical_points_device(
     u: *const c_void,
@@ -268,14 +279,10 @@ pub unsafe extern "C" fn factz_critical_points_device(
     stream: factz_stream,
 ) -> factz_status {
     guard(|| {
-        check_struct("count", count)?;
+        let (components, scratch) = ((u, v, Ghosts::OfCells), (workspace.cast_const(), workspace_bytes));
         // SAFETY: the caller gave a whole struct in host memory.
-        let request = unsafe { read_field_request(config, n) }?;
-        let field = Field::new(["u", "v"], u, v, &request, Ghosts::OfCells)?;
-        let target = check_points(points, capacity)?;
-        let scratch = check_buffer("workspace", workspace, workspace_bytes)?;
-        let outputs = [&target, &scratch, &Span::of("count", count)];
-        check_outputs(&outputs, &[&field.u, &field.v])?;
+        let call = unsafe { FieldCall::new(("count", count), (config, n), components, scratch) }?;
+        call.check_apart(Some(&check_points(points, capacity)?), None)?;
         let buffers = PointBuffers {
             u: u as u64,
             v: v as u64,
@@ -286,30 +293,28 @@ pub unsafe extern "C" fn factz_critical_points_device(
             workspace_bytes: workspace_bytes as u64,
         };
         // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
-        unsafe { cuda::critical_points_device(&request, &buffers, stream.cast()) }
+        unsafe { cuda::critical_points_device(&call.request, &buffers, stream.cast()) }
     })
 }
 
-/// Enqueues the comparison of two fields in device memory; the twin of `factz_compare_host`, with the same
-/// result bit for bit. Returns without waiting, as `factz_compress_device` does.
+/// Enqueues the comparison of two fields in device memory. Gives the same bits as `factz_compare_host`. See
+/// "Device functions" at the top of this header.
 ///
-/// @param u                the x components of the first field, laid out as config says, aligned to their
-///                         type; not changed
+/// @param u                x components of the first field, laid out as config says, aligned to their type
 /// @param v                its y components
 /// @param n                number of vertices, nx * ny
 /// @param config           the configuration, in host memory
-/// @param other_u          the x components of the other field; not changed
+/// @param other_u          x components of the other field
 /// @param other_v          its y components
 /// @param other_config     the layout of the other field, in host memory, as for `factz_compare_host`; NULL
-///                         means config
+///                         stands for config
 /// @param workspace        scratch memory, aligned to factz_sizes.alignment
-/// @param workspace_bytes  at least the factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
-/// @param comparison       device-accessible; written on the device. Untouched when the arguments are
-///                         refused
+/// @param workspace_bytes  at least factz_sizes.analysis_workspace_bytes of `factz_compress_sizes`
+/// @param comparison       receives the result
 /// @param stream           the CUDA stream
 /// @return FACTZ_OK (enqueued); FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG;
-///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE;
-///         FACTZ_ERROR_CUDA; FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
+///         FACTZ_ERROR_UNSUPPORTED; FACTZ_ERROR_WORKSPACE_TOO_SMALL; FACTZ_ERROR_NO_DEVICE; FACTZ_ERROR_CUDA;
+///         FACTZ_ERROR_OUT_OF_MEMORY (loading the kernels); FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_compare_device(
     u: *const c_void,

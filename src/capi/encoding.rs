@@ -17,8 +17,8 @@ const _: () = assert!(FACTZ_CONFIG_WORDS == config_text::WORDS);
 
 /// Makes a configuration from text such as "rel=1e-3,mode=speculative,pin=xmin+ymax".
 ///
-/// The text is a list of key=value with commas between; spaces around each part do not count. `abs` or `rel`, the
-/// bound, is required, the others have the defaults of `factz_config_init`:
+/// The text is a list of key=value with commas between; spaces around each part do not count. `abs` or `rel`,
+/// the bound, is required, the others have the defaults of `factz_config_init`:
 ///
 ///    abs=NUMBER  rel=NUMBER            the bound and its kind
 ///    mode=block | speculative
@@ -30,9 +30,9 @@ const _: () = assert!(FACTZ_CONFIG_WORDS == config_text::WORDS);
 ///    fill=none | NUMBER                the fill value; also inf, nan, or nan(0x7ff8000000000001) bit for bit
 ///    verify=yes | no                   whether decompression compares the checksum
 ///
-/// Numbers are those of C with a decimal point, whatever the locale. What belongs to the field is not part of the
-/// text: nx and ny of the result are 0, dtype, layout and halo the defaults; set them before you use it. Host
-/// only, does not block. Thread-safe.
+/// Numbers are those of C with a decimal point, whatever the locale. What belongs to the field is not part of
+/// the text: nx and ny of the result are 0, dtype, layout and halo the defaults; set them before you use it.
+/// Host only, does not block. Thread-safe.
 ///
 /// @param text    the text, terminated by a zero
 /// @param config  written; all zero where the call fails, which no function takes
@@ -60,14 +60,15 @@ pub unsafe extern "C" fn factz_config_from_string(
     })
 }
 
-/// Writes the choices of a configuration as text that `factz_config_from_string` reads back exactly, numbers with
-/// the fewest digits that give the same bits.
+/// Writes the choices of a configuration as text that `factz_config_from_string` reads back exactly, numbers
+/// with the fewest digits that give the same bits.
 ///
-/// nx, ny, dtype, layout and halo are neither checked nor part of the text. Host only, does not block. Thread-safe.
+/// nx, ny, dtype, layout and halo are neither checked nor part of the text. Host only, does not block.
+/// Thread-safe.
 ///
 /// @param config      the configuration
-/// @param text        receives the text and its terminating zero; an empty text where the call fails. Must not
-///                    overlap config
+/// @param text        receives the text and its terminating zero; an empty text where the call fails. Must
+///                    not overlap config
 /// @param text_bytes  writable bytes at text; FACTZ_CONFIG_STRING_BYTES always suffice
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
 ///         FACTZ_ERROR_BUFFER_TOO_SMALL (the message says how many bytes it takes)
@@ -102,16 +103,17 @@ pub unsafe extern "C" fn factz_config_to_string(
     })
 }
 
-/// Writes the choices of a configuration as 32-bit words, as the filters of file formats store them (the cd_values
-/// of HDF5).
+/// Writes the choices of a configuration as 32-bit words, as the filters of file formats store them (the
+/// cd_values of HDF5).
 ///
-/// The first word is the version of the encoding, 1. The bound is stored as the bits of the double. Later versions
-/// of the library read these words as this one does. nx, ny, dtype, layout and halo are neither checked nor part of
-/// the words: a filter that needs them appends words of its own. Host only, does not block. Thread-safe.
+/// The first word is the version of the encoding, 1. The bound is stored as the bits of the double. Later
+/// versions of the library read these words as this one does. nx, ny, dtype, layout and halo are neither
+/// checked nor part of the words: a filter that needs them appends words of its own. Host only, does not
+/// block. Thread-safe.
 ///
 /// @param config  the configuration
-/// @param words   receives FACTZ_CONFIG_WORDS words; all zero where the call fails and count suffices. Must not
-///                overlap config
+/// @param words   receives FACTZ_CONFIG_WORDS words; all zero where the call fails and count suffices. Must
+///                not overlap config
 /// @param count   writable words at words, at least FACTZ_CONFIG_WORDS
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
 ///         FACTZ_ERROR_BUFFER_TOO_SMALL (count is below FACTZ_CONFIG_WORDS)
@@ -141,14 +143,14 @@ pub unsafe extern "C" fn factz_config_to_words(
     })
 }
 
-/// Makes a configuration from words of `factz_config_to_words`, bit for bit. What belongs to the field is set as
-/// by `factz_config_from_string`. Host only, does not block. Thread-safe.
+/// Makes a configuration from words of `factz_config_to_words`, bit for bit. What belongs to the field is set
+/// as by `factz_config_from_string`. Host only, does not block. Thread-safe.
 ///
 /// @param words   the words; words behind the first FACTZ_CONFIG_WORDS are the caller's own
 /// @param count   readable words at words, at least FACTZ_CONFIG_WORDS
 /// @param config  written; all zero where the call fails, which no function takes
-/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED (a later
-///         version of the encoding)
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED (a
+///         later version of the encoding)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_config_from_words(
     words: *const u32,

@@ -1,7 +1,7 @@
 //! Symbols of the C library that a static program needs besides those that Rust code calls.
 
-/// The run-time libraries of C++ and Fortran refer to these functions weakly and, where there is one of them, call
-/// all: without these references a static program has some of them and null pointers for the others.
+/// The run-time libraries of C++ and Fortran refer to these functions weakly and, where there is one of them,
+/// call all: without these references a static program has some of them and null pointers for the others.
 #[cfg(target_os = "linux")]
 static THREAD_FUNCTIONS: [unsafe extern "C" fn(); 17] = [
     pthread_cond_broadcast,

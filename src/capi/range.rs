@@ -1,12 +1,12 @@
 //! `factz_range`: the range of a field, so that blocks and time steps can share a relative bound.
 
-use super::arguments::{guard_with_output, inputs, thread_count, view, Field, Ghosts, Output};
+use super::arguments::{guard_with_output, inputs, thread_count, typed, view, Field, Ghosts, Output};
 use super::config::{factz_config, read_field_request};
 use super::status::factz_status;
 use crate::analysis::{range, ValueRange};
 use crate::error::Result;
 use crate::grid::element::Real;
-use crate::request::{Dtype, Request};
+use crate::request::Request;
 use crate::runtime::float_env;
 use std::ffi::{c_int, c_void};
 
@@ -64,16 +64,14 @@ impl From<ValueRange> for factz_range {
     }
 }
 
-/// Finds the range of a field in host memory. Ghost vertices are not looked at. Blocks until the work is
-/// done. Thread-safe and reentrant.
+/// Finds the range of a field in host memory. Ghost vertices do not count.
 ///
-/// @param u        the x components, laid out as config says; not changed
-/// @param v        the y components
+/// @param u        x components, laid out as config says
+/// @param v        y components
 /// @param n        number of vertices, nx * ny
-/// @param config   nx, ny, dtype, the layout and the fill value. The rest must be valid but has no effect
-/// @param range    written; `status` and a range without values where the call fails. Not written where it is
-///                 NULL, misaligned or overlaps u or v
-/// @param threads  threads to use at most; 0 means one per processor, more than 1024 count as 1024
+/// @param config   nx, ny, dtype, the layout and the fill value; the rest must be valid and has no effect
+/// @param range    receives the range; if the call fails, its status and a range without values
+/// @param threads  see "Threads" at the top of this header
 /// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT; FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED;
 ///         FACTZ_ERROR_OUT_OF_MEMORY; FACTZ_ERROR_INTERNAL
 #[unsafe(no_mangle)]
@@ -92,15 +90,8 @@ pub unsafe extern "C" fn factz_range_host(
         let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
         output.check_apart(&[&field.u, &field.v])?;
         let threads = thread_count(threads)?;
-        // SAFETY: u and v cover the request's grid, as the caller promised, for the element type of the
-        // request.
-        let found = unsafe {
-            match request.config().dtype {
-                Dtype::F32 => find::<f32>(&request, u, v, threads),
-                Dtype::F64 => find::<f64>(&request, u, v, threads),
-            }
-        }?;
-        output.set(found.into());
+        // SAFETY: u and v cover the request's grid, as the caller promised.
+        output.set(unsafe { typed!(request.config().dtype, find(&request, u, v, threads)) }?.into());
         Ok(())
     };
     let empty = ValueRange::default().into();
@@ -108,11 +99,11 @@ pub unsafe extern "C" fn factz_range_host(
     unsafe { guard_with_output("range", range, empty, body, |r, status| r.status = status) }
 }
 
-/// The absolute bound that a relative one stands for in a field with this range: relative * (high - low), in
-/// the very arithmetic of compression with FACTZ_BOUND_RELATIVE. 0 where low is above high (there is no
-/// value). Where high - low overflows a double it is relative * high - relative * low, and never more than
-/// the largest double. NaN where relative is negative or not finite, or low or high is NaN. Host only,
-/// allocates nothing. Thread-safe; does not change the last error.
+/// The absolute bound that a relative one stands for in a field with this range: `relative * (high - low)`,
+/// rounded as compression with FACTZ_BOUND_RELATIVE rounds it. If `high - low` overflows, the bound is
+/// `relative * high - relative * low`, at most the largest double. It is 0 if low is above high (no values),
+/// and NaN if relative is negative or not finite or if low or high is NaN. Allocates nothing and does not
+/// change the last error.
 ///
 /// @param relative  the bound as a fraction of the range
 /// @param low       factz_range.low, or the least of several

@@ -5,11 +5,11 @@ use super::status::{factz_status, guard};
 use crate::error::{Error, Result, Status};
 use crate::report::{self, Report};
 
-/// Bit of `warnings`, with a relative bound only: outliers make the range of the field, such as a fill value that the
-/// configuration does not name, and the bound may be larger than all data. Of a fixed sample of at most 1024 vertices
-/// (those that are zero, filled or not finite do not count), a sixteenth or more is smaller than a millionth of the
-/// range, and a sixteenth or less lies between that and a quarter of the range. What to do: set fill_value, or give an
-/// absolute bound.
+/// Bit of `warnings`, with a relative bound only: outliers make the range of the field, such as a fill value
+/// that the configuration does not name, and the bound may be larger than all data. Of a fixed sample of at
+/// most 1024 vertices (those that are zero, filled or not finite do not count), a sixteenth or more is
+/// smaller than a millionth of the range, and a sixteenth or less lies between that and a quarter of the
+/// range. What to do: set fill_value, or give an absolute bound.
 pub const FACTZ_WARNING_WIDE_RANGE: u32 = 1;
 const _: () = assert!(FACTZ_WARNING_WIDE_RANGE == report::WARNING_WIDE_RANGE);
 
@@ -32,7 +32,8 @@ pub struct factz_report {
     pub exact_vertices: u64,
     /// Vertices with a NaN or an infinity; they are stored bit for bit.
     pub nonfinite_vertices: u64,
-    /// Vertices with u = v = 0 that are not filled; they stay exactly zero, of either sign above a bound of 0.
+    /// Vertices with u = v = 0 that are not filled; they stay exactly zero, of either sign above a bound of
+    /// 0.
     pub zero_vertices: u64,
     /// Critical points of the field; 0 with FACTZ_PRESERVE_NONE and after decompression.
     pub critical_points: u64,

@@ -54,8 +54,8 @@ fn sizes_of(request: &Request, workspace: Workspace) -> Result<factz_sizes> {
 ///
 /// @param config  the configuration
 /// @param sizes   written; all zero where the call fails
-/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps config);
-///         FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps
+///         config); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_compress_sizes(
     config: *const factz_config,
@@ -71,17 +71,17 @@ pub unsafe extern "C" fn factz_compress_sizes(
     })
 }
 
-/// The sizes for decompressing streams of a shape and an element type: of config, nx, ny, nz and dtype count, and
-/// nothing else is looked at.
+/// The sizes for decompressing streams of a shape and an element type: of config, nx, ny, nz and dtype count,
+/// and nothing else is looked at.
 ///
-/// `max_stream_bytes` is that of any such field; the length of a stream that there is already is in its header
-/// (`factz_inspect_host`). A pure function of the configuration: it looks at no data and needs no device. Does not
-/// block, thread-safe. The numbers may change with the version of the library.
+/// `max_stream_bytes` is that of any such field; the length of a stream that there is already is in its
+/// header (`factz_inspect_host`). A pure function of the configuration: it looks at no data and needs no
+/// device. Does not block, thread-safe. The numbers may change with the version of the library.
 ///
 /// @param config  the shape and the element type
 /// @param sizes   written; all zero where the call fails
-/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps config);
-///         FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
+/// @return FACTZ_OK; FACTZ_ERROR_INVALID_ARGUMENT (a pointer is NULL or misaligned, or sizes overlaps
+///         config); FACTZ_ERROR_INVALID_CONFIG; FACTZ_ERROR_UNSUPPORTED
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn factz_decompress_sizes(
     config: *const factz_config,
