@@ -16,7 +16,7 @@ const SOURCE: &str = "kernels/factz.cu";
 const VARIABLES: [&str; 4] = ["CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDAToolkit_ROOT"];
 /// Flags of the kernels' arithmetic: IEEE 754, as on the host. No product is fused into a sum but where the
 /// source says so, subnormal numbers stay what they are, quotients and roots are rounded to nearest.
-/// tests/kernel_modes.rs looks at the code that this makes.
+/// tests/promises/kernel_modes.rs looks at the code that this makes.
 const ARITHMETIC: [&str; 4] = ["-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true"];
 /// One SASS per architecture with code of its own; the others run that of a lower minor version, or the
 /// PTX of the lowest.

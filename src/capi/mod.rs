@@ -1,7 +1,7 @@
 //! The C interface: the only `extern "C"` in the crate.
 //!
 //! One module per C object. The doc comments of the public items are the manual: `include/factz.h` is
-//! generated from them (`tests/header.rs`; `FACTZ_BLESS=1` rewrites it). Every export runs inside
+//! generated from them (`tests/promises/header.rs`; `FACTZ_BLESS=1` rewrites it). Every export runs inside
 //! [`status::guard`]: it catches panics, keeps the message for `factz_last_error` and never prints.
 //! What a caller promises about pointers is stated once, at the top of the header (`cbindgen.toml`).
 

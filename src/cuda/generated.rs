@@ -42,7 +42,7 @@ fn constants() -> String {
     let mut text = String::new();
     for (doc, ty, name, value) in SHARED {
         let lines: String = doc.iter().map(|line| format!("//{line}\n")).collect();
-        write!(text, "{}{lines}constexpr {ty} {name} = {value};\n", if lines.is_empty() { "" } else { "\n" })
+        writeln!(text, "{}{lines}constexpr {ty} {name} = {value};", if lines.is_empty() { "" } else { "\n" })
             .unwrap();
     }
     text

@@ -1,5 +1,5 @@
 //! The golden streams, made on the device: byte for byte those of the CPU. With `FACTZ_GOLDEN_OUT` they are
-//! written down, with a MANIFEST that tests/golden.rs checks where there is no device.
+//! written down, with a MANIFEST that tests/promises/golden.rs checks where there is no device.
 
 #[path = "../support/golden.rs"]
 mod cases;

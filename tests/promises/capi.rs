@@ -1,7 +1,6 @@
 //! The C interface refuses every bad argument with its own status and a message that names the value,
 //! keeps inputs and gaps as they were, and reports through the thread's message and the log callback.
 
-use crate::support::alone;
 use crate::support::capi::{expect, last_error, ok, text};
 use factz::capi::analysis::*;
 use factz::capi::compress::factz_compress_host;
@@ -563,9 +562,7 @@ unsafe extern "C" fn collect(level: c_int, target: *const c_char, message: *cons
 
 #[test]
 fn the_log_callback_receives_events_until_it_is_removed() {
-    if !alone(module_path!(), "the_log_callback_receives_events_until_it_is_removed") {
-        return;
-    }
+    runs_alone!("the_log_callback_receives_events_until_it_is_removed");
     let events: &'static Events = Box::leak(Box::new(Mutex::new(Vec::new())));
     let user = (&raw const *events).cast_mut().cast::<c_void>();
     let stream = compressed(&field());

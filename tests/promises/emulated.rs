@@ -5,7 +5,7 @@
 //! the machine makes of it: tests/gpu.
 
 use crate::support::golden::*;
-use crate::support::{both, fresh_folder, has, output, root, run};
+use crate::support::{both, fresh_folder, output, root, run};
 use factz::grid::missing;
 use factz::Real;
 use factz::{compare, critical_points, range, CriticalPoint};
@@ -175,9 +175,7 @@ fn for_each<A: Sync>(name: &str, all: &[A], work: impl Fn(&A, &Path) + Sync) {
 
 #[test]
 fn kernels_write_the_golden_streams() {
-    if !has(&["g++"]) {
-        return;
-    }
+    needs!("g++");
     let cases = golden_cases();
     assert!(cases.len() > 100, "{} golden streams", cases.len());
     for_each("emulated_compression", &cases, |Golden { name, manifest, case, stream }, folder| {
@@ -194,9 +192,7 @@ fn kernels_write_the_golden_streams() {
 #[test]
 #[ignore = "make test-all"]
 fn kernels_restore_the_golden_streams() {
-    if !has(&["g++"]) {
-        return;
-    }
+    needs!("g++");
     for_each("emulated_decompression", &golden_cases(), |Golden { name, case, stream, .. }, folder| {
         let expected = match text(case, "dtype") {
             "f32" => expected::<f32>(case, stream),
@@ -230,9 +226,7 @@ fn square(name: &str) -> ([Vec<f32>; 2], u64) {
 #[test]
 #[ignore = "make test-all"]
 fn kernels_write_what_the_library_writes() {
-    if !has(&["g++"]) {
-        return;
-    }
+    needs!("g++");
     let mut cases = Vec::new();
     for name in ["dt256", "nan_inf256"] {
         for (mode, predictor, coder) in [
@@ -264,9 +258,7 @@ fn kernels_write_what_the_library_writes() {
 #[test]
 #[ignore = "make test-all"]
 fn kernels_write_what_the_library_writes_of_many_tiles() {
-    if !has(&["g++"]) {
-        return;
-    }
+    needs!("g++");
     // A column of vertices, as tiles then have few, most of which are zero: what is counted wrong would show
     // in groups.
     let ny = 32 * 8200 + 7;
@@ -294,9 +286,7 @@ fn kernels_write_what_the_library_writes_of_many_tiles() {
 #[test]
 #[ignore = "make test-all"]
 fn kernels_follow_anchors_through_narrow_fields() {
-    if !has(&["g++"]) {
-        return;
-    }
+    needs!("g++");
     let mut cases = Vec::new();
     let shapes = [(1, 32 * 1100 + 5), (32 * 700 + 1, 2), (40, 32 * 300), (32 * 299 + 7, 65), (97, 32 * 190)];
     let modes = [(Mode::BlockWise, Coder::Ans), (Mode::Speculative, Coder::Huffman)];
@@ -341,9 +331,7 @@ fn kernels_follow_anchors_through_narrow_fields() {
 #[test]
 #[ignore = "make test-all"]
 fn chunks_of_anchors_look_back_at_chunks_that_are_not_done() {
-    if !has(&["g++"]) {
-        return;
-    }
+    needs!("g++");
     build_emulator("emulated_look_back");
     for seed in 0..400u64 {
         assert_eq!(emulate("look_back", [seed.to_string()]), [0], "seed {seed}");
@@ -418,9 +406,7 @@ fn compare_with_spots<T: Real>(seed: u64, folder: &Path) {
 #[test]
 #[ignore = "make test-all"]
 fn kernels_write_what_the_library_writes_where_few_vertices_are_near_zero() {
-    if !has(&["g++"]) {
-        return;
-    }
+    needs!("g++");
     for_each("emulated_spots", &(0..120).collect::<Vec<u64>>(), |&seed, folder| {
         if seed % 4 == 3 {
             compare_with_spots::<f64>(seed, folder);
@@ -547,9 +533,7 @@ fn compare_with_rare<T: Real>(seed: u64, folder: &Path) {
 #[test]
 #[ignore = "make test-all"]
 fn kernels_do_what_the_library_does_with_fill_values_and_signs() {
-    if !has(&["g++"]) {
-        return;
-    }
+    needs!("g++");
     for_each("emulated_rare", &(0..90).collect::<Vec<u64>>(), |&seed, folder| {
         if seed % 3 == 2 {
             compare_with_rare::<f64>(seed, folder);
@@ -563,9 +547,7 @@ fn kernels_do_what_the_library_does_with_fill_values_and_signs() {
 #[test]
 #[ignore = "make test-all"]
 fn kernels_warn_as_the_library_does() {
-    if !has(&["g++"]) {
-        return;
-    }
+    needs!("g++");
     for_each("emulated_warning", &[0u64, 1, 10, 300], |&outliers, folder| {
         let (mut components, side) = square("dt256");
         for k in 0..components[0].len() {
@@ -605,9 +587,7 @@ fn damaged(stream: &[u8], seed: usize) -> Vec<u8> {
 #[test]
 #[ignore = "make test-all"]
 fn kernels_find_out_damaged_streams_as_the_library_does() {
-    if !has(&["g++"]) {
-        return;
-    }
+    needs!("g++");
     let cases: Vec<_> = golden_cases().into_iter().filter(|golden| golden.stream.len() > 200).collect();
     let found = AtomicUsize::new(0);
     for_each("emulated_damage", &cases, |Golden { name, case, stream, .. }, folder| {
@@ -763,9 +743,7 @@ fn analyze_blocks<T: Real>(seed: u64, folder: &Path) {
 #[test]
 #[ignore = "make test-all"]
 fn kernels_find_what_the_library_finds_in_blocks() {
-    if !has(&["g++"]) {
-        return;
-    }
+    needs!("g++");
     for_each("emulated_analysis", &(0..60).collect::<Vec<u64>>(), |&seed, folder| {
         if seed % 3 == 2 {
             analyze_blocks::<f64>(seed, folder);

@@ -1,7 +1,7 @@
 //! The promises hold in a hostile environment: floating-point modes, too little memory, no threads, forks and
 //! unloading. The C programs are in tests/environment.
 
-use crate::support::{both, built_folder, fresh_folder, has, linkings, root, run};
+use crate::support::{both, built_folder, fresh_folder, linkings, root, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -31,9 +31,7 @@ fn prints(program: &Path, arguments: &[&Path], expected: &str) {
 
 #[test]
 fn every_floating_point_mode_gives_the_same_bits() {
-    if !has(&["gcc"]) {
-        return;
-    }
+    needs!("gcc");
     for program in compiled("floating_point", &[]) {
         prints(&program, &[], "288 cases: the same bits in every mode");
     }
@@ -42,9 +40,7 @@ fn every_floating_point_mode_gives_the_same_bits() {
 #[test]
 #[ignore = "make test-all"]
 fn too_little_memory_is_a_status() {
-    if !has(&["gcc"]) {
-        return;
-    }
+    needs!("gcc");
     for program in compiled("address_space", &["-D_GNU_SOURCE"]) {
         prints(&program, &[], "none ended by a signal");
     }
@@ -53,9 +49,7 @@ fn too_little_memory_is_a_status() {
 #[test]
 #[ignore = "make test-all"]
 fn threads_are_those_asked_for() {
-    if !has(&["gcc"]) {
-        return;
-    }
+    needs!("gcc");
     // The program that has no shared libraries cannot look behind pthread_create.
     let programs = compiled("threads", &["-rdynamic"]);
     let [shared, archive] = [&programs[0], &programs[1]];
@@ -82,9 +76,7 @@ fn limited(kilobytes: u64, arguments: &[&str], folder: &Path) -> std::process::O
 #[test]
 #[ignore = "make test-all"]
 fn the_command_line_runs_out_of_memory_with_a_message() {
-    if !has(&["gcc"]) {
-        return;
-    }
+    needs!("gcc");
     let folder = fresh_folder("environment-command-line");
     let (nx, ny) = (600, 500);
     for (name, phase) in [("u.f32", 0.0), ("v.f32", 1.5)] {

@@ -3,8 +3,7 @@
 //! cannot accept they refuse at compile time with a sentence. The ctypes program runs on NumPy arrays.
 
 use crate::support::{
-    both, built_folder, fresh_folder, has, linkings, output, python, root, run, valgrind, STRICT_C,
-    STRICT_CPP,
+    both, built_folder, fresh_folder, linkings, output, python, root, run, valgrind, STRICT_C, STRICT_CPP,
 };
 use std::process::Command;
 
@@ -35,36 +34,28 @@ fn compile_and_run(source: &str, expected: &str) {
 
 #[test]
 fn roundtrip() {
-    if !has(&["gcc", "g++", "valgrind"]) {
-        return;
-    }
+    needs!("gcc", "g++", "valgrind");
     compile_and_run("roundtrip.c", "everything holds");
 }
 
 #[test]
 #[ignore = "make test-all"]
 fn critical_points() {
-    if !has(&["gcc", "g++", "valgrind"]) {
-        return;
-    }
+    needs!("gcc", "g++", "valgrind");
     compile_and_run("critical_points.c", "saddle");
 }
 
 #[test]
 #[ignore = "make test-all"]
 fn ghost_layers() {
-    if !has(&["gcc", "g++", "valgrind"]) {
-        return;
-    }
+    needs!("gcc", "g++", "valgrind");
     compile_and_run("ghost_layers.c", "everything holds");
 }
 
 #[test]
 #[ignore = "make test-all"]
 fn roundtrip_in_cpp() {
-    if !has(&["gcc", "g++", "valgrind"]) {
-        return;
-    }
+    needs!("gcc", "g++", "valgrind");
     compile_and_run("roundtrip.cpp", "everything holds");
 }
 
@@ -72,9 +63,7 @@ fn roundtrip_in_cpp() {
 #[test]
 #[ignore = "make test-all"]
 fn an_old_caller_of_a_later_library() {
-    if !has(&["gcc", "g++", "valgrind"]) {
-        return;
-    }
+    needs!("gcc", "g++", "valgrind");
     let folder = fresh_folder("examples_c-old");
     for linking in linkings(&folder) {
         let program = folder.join(linking.name);
@@ -99,9 +88,7 @@ fn numpy_arrays() {
 
 #[test]
 fn the_headers_are_valid_on_their_own() {
-    if !has(&["gcc", "g++", "valgrind"]) {
-        return;
-    }
+    needs!("gcc", "g++", "valgrind");
     let include = root().join("include");
     run(Command::new("gcc").args(STRICT_C).args(["-fsyntax-only", "-x", "c"]).arg(include.join("factz.h")));
     for header in ["factz.h", "factz.hpp"] {
@@ -116,9 +103,7 @@ fn the_headers_are_valid_on_their_own() {
 
 #[test]
 fn wrong_types_are_refused_by_the_compiler_with_advice() {
-    if !has(&["gcc", "g++", "valgrind"]) {
-        return;
-    }
+    needs!("gcc", "g++", "valgrind");
     let folder = fresh_folder("examples_c-refused");
     let cases = [
         ("int x[4]; factz::dense(x, x, 2, 2);", "convert other element types first"),
@@ -151,9 +136,7 @@ fn wrong_types_are_refused_by_the_compiler_with_advice() {
 #[test]
 #[ignore = "make test-all"]
 fn device_functions_in_cpp_get_their_arguments() {
-    if !has(&["gcc", "g++", "valgrind"]) {
-        return;
-    }
+    needs!("gcc", "g++", "valgrind");
     let folder = fresh_folder("examples_c-device");
     let source = folder.join("device.cpp");
     let text = r#"#include <factz.hpp>

@@ -2,7 +2,7 @@
 //! shared and with the static library and are clean under valgrind; arrays of wrong kinds are refused by the
 //! compiler.
 
-use crate::support::{both, fresh_folder, has, linkings, output, root, run, valgrind, STRICT_FORTRAN};
+use crate::support::{both, fresh_folder, linkings, output, root, run, valgrind, STRICT_FORTRAN};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -48,9 +48,7 @@ fn compile_and_run(name: &str, under_valgrind: bool) {
 #[test]
 #[ignore = "make test-all"]
 fn roundtrip() {
-    if !has(&["gcc", "gfortran", "valgrind"]) {
-        return;
-    }
+    needs!("gcc", "gfortran", "valgrind");
     compile_and_run("roundtrip", true);
 }
 
@@ -58,9 +56,7 @@ fn roundtrip() {
 #[test]
 #[ignore = "make test-all"]
 fn shallow_water() {
-    if !has(&["gcc", "gfortran", "valgrind"]) {
-        return;
-    }
+    needs!("gcc", "gfortran", "valgrind");
     compile_and_run("shallow_water", false);
 }
 
@@ -79,9 +75,7 @@ fn compile(folder: &Path, statements: &str) -> std::process::Output {
 #[test]
 #[ignore = "make test-all"]
 fn wrong_kinds_and_ranks_are_refused_by_the_compiler() {
-    if !has(&["gcc", "gfortran", "valgrind"]) {
-        return;
-    }
+    needs!("gcc", "gfortran", "valgrind");
     let folder = fresh_folder("examples_fortran-refused");
     module(&folder);
     let good = compile(&folder, "call factz_compress(a, a, config, stream)");
@@ -100,9 +94,7 @@ fn wrong_kinds_and_ranks_are_refused_by_the_compiler() {
 #[test]
 #[ignore = "make test-all"]
 fn errors_that_are_not_asked_for_stop_the_program() {
-    if !has(&["gcc", "gfortran", "valgrind"]) {
-        return;
-    }
+    needs!("gcc", "gfortran", "valgrind");
     let folder = fresh_folder("examples_fortran-stop");
     let object = module(&folder);
     let source = folder.join("stops.f90");
@@ -128,9 +120,7 @@ fn errors_that_are_not_asked_for_stop_the_program() {
 #[test]
 #[ignore = "make test-all"]
 fn device_functions_get_their_arguments_in_order() {
-    if !has(&["gcc", "gfortran", "valgrind"]) {
-        return;
-    }
+    needs!("gcc", "gfortran", "valgrind");
     let folder = fresh_folder("examples_fortran-device");
     let object = module(&folder);
     let source = folder.join("device.f90");

@@ -1,7 +1,7 @@
 //! A Rust program that uses the C interface keeps its own panic hook and its own `tracing` subscriber, whenever it
 //! sets them. Both are for the whole process, so each test runs again in a process of its own.
 
-use crate::support::{alone, child};
+use crate::support::child;
 use factz::capi::config::*;
 use factz::capi::log::*;
 use factz::capi::status::*;
@@ -40,9 +40,7 @@ unsafe extern "C" fn panics_inside(_: c_int, _: *const c_char, _: *const c_char,
 
 #[test]
 fn panics_of_the_host_reach_its_hook() {
-    if !alone(module_path!(), "panics_of_the_host_reach_its_hook") {
-        return;
-    }
+    runs_alone!("panics_of_the_host_reach_its_hook");
     collect_panics();
     set(Some(panics_inside));
     fail();
@@ -70,9 +68,7 @@ fn a_callback_that_panics_is_heard() {
 /// A first call while the thread unwinds neither ends the process nor leaves the library without its hook.
 #[test]
 fn a_first_call_while_unwinding_works() {
-    if !alone(module_path!(), "a_first_call_while_unwinding_works") {
-        return;
-    }
+    runs_alone!("a_first_call_while_unwinding_works");
     struct Calls;
     impl Drop for Calls {
         fn drop(&mut self) {
@@ -128,9 +124,7 @@ fn counts() -> [usize; 3] {
 
 #[test]
 fn a_subscriber_that_comes_after_the_callback_hears_everything() {
-    if !alone(module_path!(), "a_subscriber_that_comes_after_the_callback_hears_everything") {
-        return;
-    }
+    runs_alone!("a_subscriber_that_comes_after_the_callback_hears_everything");
     set(Some(traces));
     fail();
     assert_eq!(counts(), [1, 0, 0]);
@@ -145,9 +139,7 @@ fn a_subscriber_that_comes_after_the_callback_hears_everything() {
 
 #[test]
 fn a_subscriber_that_comes_before_the_callback_hears_everything() {
-    if !alone(module_path!(), "a_subscriber_that_comes_before_the_callback_hears_everything") {
-        return;
-    }
+    runs_alone!("a_subscriber_that_comes_before_the_callback_hears_everything");
     tracing::subscriber::set_global_default(&SUBSCRIBER).unwrap();
     fail();
     assert_eq!(counts(), [0, 1, 0]);

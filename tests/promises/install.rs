@@ -2,7 +2,7 @@
 //! C, C++ and Fortran programs, shared and static, by CMake and by pkg-config. As a subdirectory or by FetchContent
 //! it does so within the user's build. The shared library needs nothing but libc, libm and libgcc.
 
-use crate::support::{both, built_folder, fresh_folder, has, output, root, run};
+use crate::support::{both, built_folder, fresh_folder, output, root, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -147,9 +147,7 @@ fn needed(path: &Path) -> Vec<String> {
 #[test]
 #[ignore = "make test-all"]
 fn an_installed_prefix_serves_every_language_with_the_sources_gone() {
-    if !has(&["cmake", "gfortran", "pkg-config"]) {
-        return;
-    }
+    needs!("cmake", "gfortran", "pkg-config");
     let folder = fresh_folder("install");
     let sources = folder.join("sources");
     for name in SOURCES {
@@ -349,9 +347,7 @@ fn wrong_uses(prefix: &Path, folder: &Path) {
 #[test]
 #[ignore = "make test-all"]
 fn a_subdirectory_serves_the_users_build() {
-    if !has(&["cmake", "gfortran", "pkg-config"]) {
-        return;
-    }
+    needs!("cmake", "gfortran", "pkg-config");
     let folder = fresh_folder("subdirectory");
     programs(&folder);
     user_project(
@@ -368,9 +364,7 @@ fn a_subdirectory_serves_the_users_build() {
 #[test]
 #[ignore = "make test-all"]
 fn fetch_content_serves_the_users_build() {
-    if !has(&["cmake", "gfortran", "pkg-config"]) {
-        return;
-    }
+    needs!("cmake", "gfortran", "pkg-config");
     let folder = fresh_folder("fetched");
     programs(&folder);
     let definitions = ["-DFACTZ_AS=fetched".into(), define("FACTZ_SOURCE", root())];

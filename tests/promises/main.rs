@@ -1,5 +1,9 @@
 //! Promises that are tested from outside, one in each file: see tests/README.md.
 
+#[macro_use]
+#[path = "../support/mod.rs"]
+mod support;
+
 mod bindings;
 mod capi;
 mod capi_analysis;
@@ -31,7 +35,5 @@ mod kernel_modes;
 mod layout;
 #[cfg(target_os = "linux")]
 mod mpi;
-#[path = "../support/mod.rs"]
-mod support;
 mod symbols;
 mod unwritten;

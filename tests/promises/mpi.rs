@@ -6,7 +6,7 @@
 //! The program is examples-c/mpi_blocks.c, on crops of the fields of data/: odd sizes, blocks of uneven widths, tiles
 //! cut anywhere.
 
-use crate::support::{both, fresh_folder, has, linkings, output, python, root, run, STRICT_C};
+use crate::support::{both, fresh_folder, linkings, output, python, root, run, STRICT_C};
 use factz::Real;
 use factz::View;
 use factz::{compare, Comparison};
@@ -188,9 +188,7 @@ impl<T: Real> Case<T> {
 #[test]
 #[ignore = "make test-all"]
 fn wind() {
-    if !has(&["mpicc", "mpirun"]) {
-        return;
-    }
+    needs!("mpicc", "mpirun");
     Case::new("wind", crop("wind_global", 20, 13, 323, 161)).keeps_everything(3e-2, &ALL_RANKS);
 }
 
@@ -198,9 +196,7 @@ fn wind() {
 #[test]
 #[ignore = "make test-all"]
 fn cavity_in_double_precision() {
-    if !has(&["mpicc", "mpirun"]) {
-        return;
-    }
+    needs!("mpicc", "mpirun");
     let f = crop("piv_cavity", 1, 0, 39, 43);
     let wide = |values: Vec<f32>| values.into_iter().map(f64::from).collect();
     Case::new("cavity", Field { nx: f.nx, ny: f.ny, u: wide(f.u), v: wide(f.v) })
@@ -211,9 +207,7 @@ fn cavity_in_double_precision() {
 #[test]
 #[ignore = "make test-all"]
 fn integers() {
-    if !has(&["mpicc", "mpirun"]) {
-        return;
-    }
+    needs!("mpicc", "mpirun");
     Case::new("integers", crop("integer64", 0, 0, 61, 53)).keeps_everything(1e-1, &SOME_RANKS);
 }
 
@@ -221,9 +215,7 @@ fn integers() {
 #[test]
 #[ignore = "make test-all"]
 fn missing_values() {
-    if !has(&["mpicc", "mpirun"]) {
-        return;
-    }
+    needs!("mpicc", "mpirun");
     Case::new("missing", crop("nan_inf256", 3, 5, 251, 247)).keeps_everything(1e-1, &SOME_RANKS);
 }
 
@@ -231,9 +223,7 @@ fn missing_values() {
 #[test]
 #[ignore = "make test-all"]
 fn without_halo_and_pins_the_borders_lose_points() {
-    if !has(&["mpicc", "mpirun"]) {
-        return;
-    }
+    needs!("mpicc", "mpirun");
     let mut case = Case::new("none", crop("wind_global", 20, 13, 323, 161));
     case.write(6, &["--borders", "none"], 1e-1);
     let c = case.read_back(1, 1e-1);
@@ -244,9 +234,7 @@ fn without_halo_and_pins_the_borders_lose_points() {
 #[test]
 #[ignore = "make test-all"]
 fn damaged_files_and_wrong_arguments_are_refused_with_advice() {
-    if !has(&["mpicc", "mpirun"]) {
-        return;
-    }
+    needs!("mpicc", "mpirun");
     let case = Case::new("refused", crop("wind_global", 0, 0, 65, 47));
     let program = &case.program;
     run(mpirun(program, 3).args(["write", "blocks", "u.f32", "v.f32", "65", "47"]));
@@ -282,9 +270,7 @@ fn damaged_files_and_wrong_arguments_are_refused_with_advice() {
 #[test]
 #[ignore = "make test-all"]
 fn the_demonstration() {
-    if !has(&["mpicc", "mpirun"]) {
-        return;
-    }
+    needs!("mpicc", "mpirun");
     let folder = fresh_folder("mpi-demonstration");
     let program = compile(&folder);
     for arguments in [&[][..], &["--dtype", "f64", "--borders", "pin", "--mode", "speculative"]] {
@@ -302,9 +288,7 @@ fn the_demonstration() {
 #[test]
 #[ignore = "make test-all"]
 fn the_demonstration_without_borders_says_that_nothing_was_promised() {
-    if !has(&["mpicc", "mpirun"]) {
-        return;
-    }
+    needs!("mpicc", "mpirun");
     let folder = fresh_folder("mpi-demonstration-none");
     let program = compile(&folder);
     let said =

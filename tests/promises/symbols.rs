@@ -1,6 +1,6 @@
 //! The shared library exports exactly the functions of tests/symbols.txt, which are those of the header.
 
-use crate::support::{built_folder, has, root, run};
+use crate::support::{built_folder, root, run};
 use std::process::Command;
 
 fn listed() -> Vec<String> {
@@ -11,9 +11,7 @@ fn listed() -> Vec<String> {
 #[test]
 #[cfg(target_os = "linux")]
 fn exported_symbols_are_those_listed() {
-    if !has(&["nm", "readelf"]) {
-        return;
-    }
+    needs!("nm", "readelf");
     let library = built_folder().join("libfactz.so");
     let out = run(Command::new("nm").args(["-D", "--defined-only", "--format=posix"]).arg(&library));
     let text = String::from_utf8(out.stdout).unwrap();
@@ -25,9 +23,7 @@ fn exported_symbols_are_those_listed() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_soname_carries_the_abi_version_and_cuda_is_not_linked() {
-    if !has(&["nm", "readelf"]) {
-        return;
-    }
+    needs!("nm", "readelf");
     let library = built_folder().join("libfactz.so");
     let out = run(Command::new("readelf").args(["-d", "-W"]).arg(&library));
     let text = String::from_utf8(out.stdout).unwrap();

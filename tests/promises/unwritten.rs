@@ -1,7 +1,7 @@
 //! No kernel reads a part of the workspace that nobody wrote: shown without a device, by the emulator with each read and
 //! write of the kernels watched (tests/emulator/reads.cpp).
 
-use crate::support::{fresh_folder, has, run};
+use crate::support::{fresh_folder, run};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -63,9 +63,7 @@ fn build(folder: &Path) -> PathBuf {
 #[test]
 #[ignore = "make test-all"]
 fn kernels_read_what_was_written() {
-    if !has(&["g++"]) {
-        return;
-    }
+    needs!("g++");
     let folder = fresh_folder("unwritten");
     let program = build(&folder);
     std::thread::scope(|scope| {
@@ -149,9 +147,7 @@ fn reads(
 #[test]
 #[ignore = "make test-all"]
 fn no_kernel_is_quadratic_in_a_narrow_field() {
-    if !has(&["g++"]) {
-        return;
-    }
+    needs!("g++");
     let folder = fresh_folder("narrow");
     let program = build(&folder);
     // One column of vertices, two columns of tiles of which the first one is land, and one row.

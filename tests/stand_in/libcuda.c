@@ -1,6 +1,6 @@
 // A stand-in for the CUDA driver: every entry point that the device functions may use writes its name into
 // the file FACTZ_STAND_IN_LOG, does next to nothing and succeeds, unless FACTZ_STAND_IN_FAIL is
-// "NAME=ERROR", which makes NAME answer ERROR. tests/async.rs runs the library on it.
+// "NAME=ERROR", which makes NAME answer ERROR. tests/promises/enqueuing.rs runs the library on it.
 //
 // Addresses: 0x2........ and 0x7........ are memory of device 0, 0x3........ managed, 0x4........ pinned,
 // 0x5........ of device 1; all others are unknown. Streams: 0x1000 has the context 0x2000; 0x1100 as well,

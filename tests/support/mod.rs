@@ -58,6 +58,24 @@ pub fn has(programs: &[&str]) -> bool {
     missing.is_empty()
 }
 
+/// Ends a test as skipped where one of these programs is missing.
+macro_rules! needs {
+    ($($program:literal),+) => {
+        if !$crate::support::has(&[$($program),+]) {
+            return;
+        }
+    };
+}
+
+/// Runs the rest of a test of this name in a process of its own.
+macro_rules! runs_alone {
+    ($test:literal) => {
+        if !$crate::support::alone(module_path!(), $test) {
+            return;
+        }
+    };
+}
+
 /// Runs a program that must exist and succeed.
 pub fn run(command: &mut Command) -> Output {
     let out = output(command);
