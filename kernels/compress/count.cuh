@@ -136,6 +136,163 @@ __device__ __forceinline__ void count_dense(u32* table, uint2 eight, u32 present
         count_if(present & 1u << b, &table[(b < 4 ? eight.x : eight.y) >> 8 * (b & 3) & 255]);
 }
 
+// Lanes that count an item of their own: a top symbol, an activity, the mask state.
+constexpr u32 TOP_LANES = 0xffff, ACTIVITY_LANES = 7 << 16, MASK_STATE_LANE = 1 << 19;
+
+// Symbols of a tile: those of the lane's positions, by 256, and of its top position; zeros for a block
+// without any.
+struct TileSymbols {
+    u32 info, top, counting;  // counting: lanes with an item of their own
+    uint2 rows[4];
+    u32 active;         // flags of the lane's positions that have a symbol
+    u32 mask_sizes[2];  // entries of the masks
+
+    __device__ __forceinline__ u32 activity(i32 block) const { return activity_in(info, block); }
+    __device__ __forceinline__ u32 own_activity() const {
+        return activity_in(info, (threadIdx.x & 31) < 8 ? 0 : 1);
+    }
+    __device__ __forceinline__ TileSymbols(const Job& job, u32 info_word, u64 index)
+        : info(info_word), top(0), counting(ACTIVITY_LANES | MASK_STATE_LANE), active(FULL) {
+        const i32 lane = threadIdx.x & 31;
+        mask_sizes[0] = mask_sizes[1] = 0;
+        if (!(info & ALL_CODED) && !(CODED_STATES >> mask_state_in(info) & 1)) {
+            info &= 255;
+            counting = MASK_STATE_LANE;
+        }
+        const u8* const symbols = CountView(job).symbols() + index * TILE_VERTICES;
+        const uint2* const eights = words_at<uint2>(symbols) + lane;
+#pragma unroll
+        for (i32 i = 0; i < 4; i++) rows[i] = make_uint2(0, 0);
+        if (activity(0)) {
+            counting |= TOP_LANES;
+            if (lane < 16) top = symbols[lane];
+        }
+        if (own_activity()) rows[0] = eights[0];
+        if (activity(2)) {
+#pragma unroll
+            for (i32 i = 1; i < 4; i++) rows[i] = eights[32 * i];
+        }
+    }
+    // For a tile in which not all vertices have a symbol: counts the entries of its masks, and replaces the
+    // symbols of dense blocks that are not there, which are undefined.
+    __device__ __forceinline__ void mask(const Job& job, u64 index, u32* counts) {
+        const CountView work(job);
+        const i32 lane = threadIdx.x & 31;
+        const TileShape shape = tile_shape(job, index);
+        u32 masked = ~(lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0);
+        // The masks of an all-zero tile are not written.
+        if (const u32 states = mask_state_in(info); states != 0 && states != ALL_ZERO) {
+#pragma unroll
+            for (i32 plane = 0; plane < 2; plane++) {
+                const u32 row = work.masks()[index * 64 + TILE * plane + lane];
+                masked |= row;
+                if (has_mask_list(states, plane))
+                    mask_sizes[plane] =
+                        count_mask(counts + run_place(MASK_RUN), counts + MASK_BYTES_AT, shape, row);
+            }
+        }
+        if (!(info >> 8)) return;
+        active = ~mask_by_position(masked);
+        i32 x, y;
+        place_of((i32)(thread_in_block() & 15), x, y);
+        const u32 masked_top = __ballot_sync(FULL, __shfl_sync(FULL, masked, y) >> x & 1) & TOP_LANES;
+        counting &= ~masked_top;
+        if (lane < 2) active = (active & ~255) | (~(masked_top >> 8 * lane) & 255);
+        uint2* const to = words_at<uint2>(work.symbols() + index * TILE_VERTICES) + lane;
+#pragma unroll
+        for (i32 i = 0; i < 4; i++) {
+            const u32 there = active >> 8 * i & 255;
+            const bool dense =
+                i ? activity(2) > LAST_LIST_ACTIVITY : own_activity() > (lane < 2 ? 0 : LAST_LIST_ACTIVITY);
+            if (dense && there != 255)
+                to[32 * i] = make_uint2(only_symbols(rows[i].x, there), only_symbols(rows[i].y, there >> 4));
+        }
+    }
+    // Flags of the lane's positions whose symbols are not zero, except for top positions.
+    __device__ __forceinline__ u32 present() const {
+        u32 flags = not_zero(rows[0]);
+        if (activity(2)) flags |= not_zero(rows[1]) << 8 | not_zero(rows[2]) << 16 | not_zero(rows[3]) << 24;
+        flags &= active;
+        return (threadIdx.x & 31) < 2 ? flags & ~255u : flags;
+    }
+};
+
+// Counts the symbols of dense blocks and takes them out of `present`; adds the blocks' weight and their
+// zeros.
+__device__ __forceinline__ void count_dense_blocks(
+    const TileSymbols& tile, u32* counts, u32& present, u32& weight, u32& zeros, u32& fine_zeros) {
+    const i32 lane = threadIdx.x & 31;
+    if (tile.activity(0) > LAST_LIST_ACTIVITY) weight += list_end(COARSE_LIST) - list_start(COARSE_LIST);
+    if (tile.activity(1) > LAST_LIST_ACTIVITY) weight += list_end(MIDDLE_LIST) - list_start(MIDDLE_LIST);
+    if (tile.own_activity() > LAST_LIST_ACTIVITY && lane >= 2) {
+        count_dense(counts + code_place(lane < 8 ? DENSE_STEP_4 : DENSE_STEP_2), tile.rows[0], present);
+        zeros += 8 - __popc((present | ~tile.active) & 255);
+        present &= ~255u;
+    }
+    if (tile.activity(2) > LAST_LIST_ACTIVITY) {
+        weight += list_end(FINE_LIST) - list_start(FINE_LIST);
+#pragma unroll
+        for (i32 i = 1; i < 4; i++)
+            count_dense(counts + code_place(DENSE_STEP_1), tile.rows[i], present >> 8 * i);
+        fine_zeros += 24 - __popc((present | ~tile.active) >> 8);
+        present &= 255;
+    }
+}
+
+// Entries of the sparse lists of a tile, up to the end of each block.
+struct ListEnds {
+    u32 coarse, middle, fine;
+};
+// Puts the flagged positions in order, behind a sentinel. A lane counts them in each eight positions, a byte
+// each; inclusive sums stay below 256 (device/capacities.cuh).
+__device__ __forceinline__ ListEnds order_positions(u16* positions, u32 present, bool has_fine) {
+    const u32 lane = threadIdx.x & 31;
+    u32 here = __popc(present);
+    if (has_fine) {
+        here = present - (present >> 1 & 0x55555555);
+        here = (here & 0x33333333) + (here >> 2 & 0x33333333);
+        here = (here + (here >> 4)) & 0x0f0f0f0f;
+    }
+    const u32 ends = warp_inclusive_sum(here), all = __shfl_sync(FULL, ends, 31);
+    auto place_positions = [&](u32 left, u32 first, u32 last) {
+        for (u16* to = positions + last; left; to--) {
+            const u32 b = highest_bit(left);
+            left ^= 1u << b;
+            *to = (u16)(first + b);
+        }
+    };
+    ListEnds list = {__shfl_sync(FULL, ends, 7) & 255, all & 255, all & 255};
+    __syncwarp();
+    place_positions(present & 255, 8 * lane, ends & 255);
+    if (all >> 8) {
+#pragma unroll
+        for (i32 i = 1; i < 4; i++) {
+            place_positions(present >> 8 * i & 255, 256 * i + 8 * lane, list.fine + (ends >> 8 * i & 255));
+            list.fine += all >> 8 * i & 255;
+        }
+    }
+    __syncwarp();
+    return list;
+}
+
+// Writes the entries of the sparse lists of a tile and counts them.
+__device__ __forceinline__ void write_entries(
+    const u16* positions, const u8* symbols, u32* entries, u32* counts, u32 info, const ListEnds& list) {
+    const u32 before_block = list.coarse << 16 | list.middle << 24;
+#pragma unroll 1
+    for (u32 k = threadIdx.x & 31; k < list.fine; k += 32) {
+        const u32 position = positions[k + 1], symbol = symbols[position];
+        // Blocks begin at powers of four.
+        const u32 bits = highest_bit(position) & ~1u, start = 1u << bits, shift = 4 * bits - 8;
+        const u32 activity = info >> shift & 255, expected = max((u32)positions[k] + 1, start);
+        const Run run = encode_run(position - expected);
+        entries[start + k - (before_block >> shift & 255)] = make_entry(symbol, position, run);
+        atomicAdd(&counts[run_place(RUN - 1 + activity) + run.symbol], 1);
+        atomicAdd(
+            &counts[code_place(STEP_4 + (ACTIVITIES - 1) * ((bits >> 1) - 2) + activity - 1) + symbol], 1);
+    }
+}
+
 // Grid: any. Block: 32 * COUNT_WARPS threads, a warp per tile. Dynamic shared: CountShared. Reads: info,
 // symbols, masks. Writes: list entries, list sizes and weight of each tile, NO_SYMBOL into dense blocks; adds
 // to counts. Waits for: the previous kernel.
@@ -163,148 +320,28 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
                                   : lane == 19 ? 1u
                                                : 0u);
     const u32 my_bit = 1u << lane;
-    constexpr u32 TOP_LANES = 0xffff, ACTIVITY_LANES = 7 << 16, MASK_STATE_LANE = 1 << 19;
     u32 zeros = 0, fine_zeros = 0;  // of dense blocks
     // 32 bits suffice (device/capacities.cuh).
     const u32 tiles = (u32)job.tiles(), warps = gridDim.x * COUNT_WARPS;
     u32 index = blockIdx.x * COUNT_WARPS + warp;
     u32 next = index < tiles ? work.headers()[index] : 0;
     for (; index < tiles; index += warps) {
-        u32 info = warp_or(next), counting = ACTIVITY_LANES | MASK_STATE_LANE;
+        const u32 info_word = warp_or(next);
         if (index + warps < tiles) next = work.headers()[index + warps];
-        const bool complete = info & ALL_CODED;
-        if (!complete && !(CODED_STATES >> mask_state_in(info) & 1)) {
-            info &= 255;
-            counting = MASK_STATE_LANE;
-        }
-        // Symbols, or zeros for a block without any.
-        const u8* const symbols = work.symbols() + (u64)index * TILE_VERTICES;
-        const uint2* const eights = words_at<uint2>(symbols) + lane;
-        const u32 coarse_activity = activity_in(info, 0), fine_activity = activity_in(info, 2),
-                  my_activity = activity_in(info, lane < 8 ? 0 : 1);
-        uint2 rows[4];
-#pragma unroll
-        for (i32 i = 0; i < 4; i++) rows[i] = make_uint2(0, 0);
-        u32 top = 0;
-        if (coarse_activity) {
-            counting |= TOP_LANES;
-            if (lane < 16) top = symbols[lane];
-        }
-        if (my_activity) rows[0] = eights[0];
-        if (fine_activity) {
-#pragma unroll
-            for (i32 i = 1; i < 4; i++) rows[i] = eights[32 * i];
-        }
-        u32 active = FULL, mask_sizes[2] = {0, 0};
-        if (!complete) {
-            // Vertices without a symbol, by rows; their symbols are undefined.
-            const TileShape shape = tile_shape(job, index);
-            u32 masked = ~(lane < shape.owned_y() ? row_mask(shape.owned_x()) : 0);
-            // The masks of an all-zero tile are not written.
-            if (const u32 states = mask_state_in(info); states != 0 && states != ALL_ZERO) {
-                const u32 zero = work.masks()[(u64)index * 64 + lane],
-                          fill = work.masks()[(u64)index * 64 + TILE + lane];
-                masked |= zero | fill;
-                if (has_mask_list(states, 0))
-                    mask_sizes[0] =
-                        count_mask(counts + run_place(MASK_RUN), counts + MASK_BYTES_AT, shape, zero);
-                if (has_mask_list(states, 1))
-                    mask_sizes[1] =
-                        count_mask(counts + run_place(MASK_RUN), counts + MASK_BYTES_AT, shape, fill);
-            }
-            if (info >> 8) {
-                active = ~mask_by_position(masked);
-                i32 x, y;
-                place_of((i32)(thread_in_block() & 15), x, y);
-                const u32 masked_top = __ballot_sync(FULL, __shfl_sync(FULL, masked, y) >> x & 1) & TOP_LANES;
-                counting &= ~masked_top;
-                if (lane < 2) active = (active & ~255) | (~(masked_top >> 8 * lane) & 255);
-#pragma unroll
-                for (i32 i = 0; i < 4; i++) {
-                    const u32 there = active >> 8 * i & 255;
-                    const bool dense = i ? fine_activity > LAST_LIST_ACTIVITY
-                                         : my_activity > (lane < 2 ? 0 : LAST_LIST_ACTIVITY);
-                    if (dense && there != 255) {
-                        uint2* const to =
-                            words_at<uint2>(work.symbols() + (u64)index * TILE_VERTICES) + lane + 32 * i;
-                        *to = make_uint2(only_symbols(rows[i].x, there), only_symbols(rows[i].y, there >> 4));
-                    }
-                }
-            }
-        }
-        const u32 heads = info & ~(u32)(255 & ~15);
-        count_if(counting & my_bit, &counts[__dp4a(heads, own_weights, own_place + top)]);
-        u32 present = not_zero(rows[0]);
-        if (fine_activity)
-            present |= not_zero(rows[1]) << 8 | not_zero(rows[2]) << 16 | not_zero(rows[3]) << 24;
-        present &= active;
-        if (lane < 2) present &= ~255u;
-        u32 weight = TILE_WEIGHT + (coarse_activity ? list_end(TOP_LIST) : 0);
-        if (((info >> 8) + 0x010101) & 0x080808) {
-            // Dense blocks.
-            if (coarse_activity > LAST_LIST_ACTIVITY)
-                weight += list_end(COARSE_LIST) - list_start(COARSE_LIST);
-            if (activity_in(info, 1) > LAST_LIST_ACTIVITY)
-                weight += list_end(MIDDLE_LIST) - list_start(MIDDLE_LIST);
-            if (my_activity > LAST_LIST_ACTIVITY && lane >= 2) {
-                count_dense(counts + code_place(lane < 8 ? DENSE_STEP_4 : DENSE_STEP_2), rows[0], present);
-                zeros += 8 - __popc((present | ~active) & 255);
-                present &= ~255u;
-            }
-            if (fine_activity > LAST_LIST_ACTIVITY) {
-                weight += list_end(FINE_LIST) - list_start(FINE_LIST);
-#pragma unroll
-                for (i32 i = 1; i < 4; i++)
-                    count_dense(counts + code_place(DENSE_STEP_1), rows[i], present >> 8 * i);
-                fine_zeros += 24 - __popc((present | ~active) >> 8);
-                present &= 255;
-            }
-        }
-        // Entries of sparse lists, in order: their number in each eight positions, a byte each, and inclusive
-        // sums. Sums stay below 256 (device/capacities.cuh).
-        u32 here = __popc(present);
-        if (fine_activity) {
-            here = present - (present >> 1 & 0x55555555);
-            here = (here & 0x33333333) + (here >> 2 & 0x33333333);
-            here = (here + (here >> 4)) & 0x0f0f0f0f;
-        }
-        const u32 ends = warp_inclusive_sum(here), all = __shfl_sync(FULL, ends, 31);
-        const u32 small = all & 255, coarse = __shfl_sync(FULL, ends, 7) & 255, middle = small - coarse;
-        u32 size = small;
-        auto place_positions = [&](u32 left, u32 first, u32 last) {
-            for (u16* to = positions + last; left; to--) {
-                const u32 b = highest_bit(left);
-                left ^= 1u << b;
-                *to = (u16)(first + b);
-            }
-        };
-        __syncwarp();
-        place_positions(present & 255, 8 * lane, ends & 255);
-        if (all >> 8) {
-#pragma unroll
-            for (i32 i = 1; i < 4; i++) {
-                place_positions(present >> 8 * i & 255, 256 * i + 8 * lane, size + (ends >> 8 * i & 255));
-                size += all >> 8 * i & 255;
-            }
-        }
-        __syncwarp();
-        u32* const entries = entries_of<T>(job, index);
-        const u32 before_block = coarse << 16 | small << 24;
-#pragma unroll 1
-        for (u32 k = lane; k < size; k += 32) {
-            const u32 position = positions[k + 1], symbol = symbols[position];
-            // Blocks begin at powers of four.
-            const u32 bits = highest_bit(position) & ~1u, start = 1u << bits, shift = 4 * bits - 8;
-            const u32 activity = info >> shift & 255, expected = max((u32)positions[k] + 1, start);
-            const Run run = encode_run(position - expected);
-            entries[start + k - (before_block >> shift & 255)] = make_entry(symbol, position, run);
-            atomicAdd(&counts[run_place(RUN - 1 + activity) + run.symbol], 1);
-            atomicAdd(
-                &counts[code_place(STEP_4 + (ACTIVITIES - 1) * ((bits >> 1) - 2) + activity - 1) + symbol],
-                1);
-        }
-        weight += 2 * (size + mask_sizes[0] + mask_sizes[1]);
-        if (lane == 0) write_sizes(sizes_of(job, index), coarse, middle, size - small, mask_sizes, weight);
+        TileSymbols tile(job, info_word, index);
+        if (!(info_word & ALL_CODED)) tile.mask(job, index, counts);
+        const u32 info = tile.info, heads = info & ~(u32)(255 & ~15);
+        count_if(tile.counting & my_bit, &counts[__dp4a(heads, own_weights, own_place + tile.top)]);
+        u32 present = tile.present(), weight = TILE_WEIGHT + (tile.activity(0) ? list_end(TOP_LIST) : 0);
+        const bool has_dense = ((info >> 8) + 0x010101) & 0x080808;
+        if (has_dense) count_dense_blocks(tile, counts, present, weight, zeros, fine_zeros);
+        const ListEnds list = order_positions(positions, present, tile.activity(2));
+        write_entries(positions, work.symbols() + (u64)index * TILE_VERTICES, entries_of<T>(job, index),
+            counts, info, list);
+        weight += 2 * (list.fine + tile.mask_sizes[0] + tile.mask_sizes[1]);
+        if (lane == 0)
+            write_sizes(sizes_of(job, index), list.coarse, list.middle - list.coarse, list.fine - list.middle,
+                tile.mask_sizes, weight);
     }
     const u32 coarse_zeros = warp_sum(lane < 8 ? zeros : 0), middle_zeros = warp_sum(lane < 8 ? 0 : zeros);
     fine_zeros = warp_sum(fine_zeros);
