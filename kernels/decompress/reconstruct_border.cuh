@@ -10,119 +10,128 @@ struct ReconstructedTile {
     alignas(16) u8 symbols[TILE_VERTICES];
 };
 
-// Reconstructs a tile of any shape by a warp, with all four lattice lines.
+// A tile of any shape, by a warp.
 template <typename T>
-__device__ __forceinline__ void reconstruct_tile(
-    const Job& job, const Control& control, ReconstructedTile<T>& shared, u64 index) {
-    const ReconstructView<T> work(job);
+struct BorderTileDecoder {
     typedef typename Real<T>::Pair P;
     typedef typename Payload<T>::Type Q;
-    const i32 lane = threadIdx.x & 31;
-    const TileShape shape = wide_tile_shape(job, index);
-    const i32 width = shape.last_x + 1, height = shape.last_y + 1, ox = shape.owned_x(), oy = shape.owned_y();
-    T* out_u = vertex_at<T>(job.u, job.u_layout, shape.x0, shape.y0);
-    T* out_v = vertex_at<T>(job.v, job.v_layout, shape.x0, shape.y0);
-    const ReconstructTables<T>& tables = reconstruct_tables<T>(job);
-    const Q* const payload = work.raw();
-    P* values = shared.values;
-    // Own symbols; blocks of activity 0 are all zero.
-    const u32 info = work.headers()[index], mask_state = info & 255;
-    const u32* masks = work.masks() + index * 64;
-    if (!has_codes(mask_state)) {
-        // Only zeros or missing values.
-        const P fill = fill_of<T>(control);
-        for (i32 y = 0; y < oy; y++)
-            if (lane < ox) {
-                const bool zero = masks[y] >> lane & 1;
-                out_u[y * job.u_layout.pitch + lane * job.u_layout.stride] = zero ? T(0) : fill.x;
-                out_v[y * job.v_layout.pitch + lane * job.v_layout.stride] = zero ? T(0) : fill.y;
-            }
-        return;
+    const Job& job;
+    const Control& control;
+    ReconstructedTile<T>& shared;
+    const u64 index;
+    const TileShape shape;
+    const u32 mask_state;
+    const u32* const masks;
+
+    __device__ __forceinline__ BorderTileDecoder(
+        const Job& job, const Control& control, ReconstructedTile<T>& shared, u64 index)
+        : job(job), control(control), shared(shared), index(index), shape(wide_tile_shape(job, index)),
+          mask_state(ReconstructView<T>(job).headers()[index] & 255),
+          masks(ReconstructView<T>(job).masks() + index * 64) {}
+    __device__ __forceinline__ bool is_hidden(i32 x, i32 y) const {
+        return (masks[y] | masks[TILE + y]) >> x & 1;
     }
-    {
+    __device__ __forceinline__ void store(i32 y, P value) const {
+        const i32 lane = threadIdx.x & 31;
+        *vertex_at<T>(job.u, job.u_layout, shape.x0 + lane, shape.y0 + y) = value.x;
+        *vertex_at<T>(job.v, job.v_layout, shape.x0 + lane, shape.y0 + y) = value.y;
+    }
+
+    // Own symbols, and the corners. Blocks of activity 0 are all zero.
+    __device__ __forceinline__ void load() const {
+        const ReconstructView<T> work(job);
+        const i32 lane = threadIdx.x & 31;
         const u32* from = words_at<u32>(work.symbols() + index * TILE_VERTICES);
         u32* to = reinterpret_cast<u32*>(shared.symbols);
-        const u32 steps = has_codes(mask_state) ? work.steps()[index] : 0;
+        const u32 steps = work.steps()[index];
 #pragma unroll
         for (i32 k = 0; k < 8; k++) {
             const i32 word = 32 * k + lane;
             to[word] = steps >> (4 * k + (lane >> 3)) & 1 ? from[word] : 0;
         }
-    }
-    // Corners.
-    const P* anchor = work.anchors();
-    if (lane < 4) {
-        const i32 x = lane & 1 ? TILE : 0, y = lane & 2 ? TILE : 0;
-        if (x < width && y < height)
-            values[y * CLOSED + x] = anchor[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
-    }
-    __syncwarp();
-    // Four sides: top and bottom, left and right.
-    const bool full = width == CLOSED && height == CLOSED;
-#pragma unroll 1
-    for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
-        const i32 step = 1 << level, n = 16 >> level;
-        const Interpolant<T> interpolant = interpolant_of<T>(control.interpolants[level]);
-#pragma unroll 1
-        for (i32 k = lane; k < 4 * n; k += 32) {
-            const i32 side = k >> (4 - level), i = k & (n - 1), along_ = (2 * i + 1) * step;
-            const bool vertical = side & 1, far = side & 2;
-            const i32 x = vertical ? (far ? TILE : 0) : along_, y = vertical ? along_ : (far ? TILE : 0);
-            if (x >= width || y >= height || (!full && along_ > (vertical ? shape.last_y : shape.last_x)))
-                continue;
-            if (along_ >= TILE) continue;
-            // The tile that owns the side, and the position there.
-            const u64 owner = far ? (vertical ? index + 1 : index + job.tiles_x) : index;
-            const i32 position = n * n * (vertical ? 2 : 1) + (vertical ? i * n : i);
-            u32 symbol;
-            bool masked = false;
-            if (far) {
-                const u32 m = work.headers()[owner] & 255;
-                const u32 steps = has_codes(m) ? work.steps()[owner] : 0;
-                symbol = steps >> (position >> 5) & 1 ? work.symbols()[owner * TILE_VERTICES + position]
-                                                      : SYMBOL_ZERO;
-                if (m != 0) {
-                    const u32* rows = work.masks() + owner * 64 + (vertical ? y : 0);
-                    masked = (rows[0] | rows[TILE]) >> (vertical ? 0 : x) & 1;
-                }
-            } else {
-                symbol = shared.symbols[position];
-                if (mask_state != 0) masked = (masks[y] | masks[TILE + y]) >> x & 1;
-            }
-            const i32 last = vertical ? shape.last_y : shape.last_x;
-            const P p = along<T>(
-                interpolant, values, y * CLOSED + x, vertical ? step * CLOSED : step, along_, step, last);
-            P value = Real<T>::pair(T(0), T(0));
-            if (!masked)
-                value = value_of<T>(tables, payload + owner * TILE_VERTICES + position, symbol, p, level);
-            values[y * CLOSED + x] = value;
+        if (lane < 4) {
+            const i32 x = lane & 1 ? TILE : 0, y = lane & 2 ? TILE : 0;
+            if (x <= shape.last_x && y <= shape.last_y)
+                shared.values[y * CLOSED + x] =
+                    work.anchors()[index + (lane & 1) + (lane & 2 ? job.tiles_x : 0)];
         }
         __syncwarp();
     }
-    // The interior.
-    visit_interior<T, 32>(values, shape.last_x, shape.last_y, control.interpolants,
-        [&](i32 level, i32 position, bool active, i32 x, i32 y, P prediction) {
-            if (!active) return;
-            P value = value_of<T>(tables, payload + index * TILE_VERTICES + position,
-                shared.symbols[position], prediction, level);
-            if (mask_state != 0 && ((masks[y] | masks[TILE + y]) >> x & 1)) value = Real<T>::pair(T(0), T(0));
-            values[y * CLOSED + x] = value;
-        });
-    __syncwarp();
-    // Values that predictions did not see.
-    if (mask_state != 0) {
-        const P fill = fill_of<T>(control);
-        for (i32 y = 0; y < oy; y++) {
-            const u32 zero = masks[y], filled = masks[TILE + y];
-            if (lane < ox) {
-                if (zero >> lane & 1)
-                    values[y * CLOSED + lane] = Real<T>::pair(T(0), T(0));
-                else if (filled >> lane & 1)
-                    values[y * CLOSED + lane] = fill;
+    // Symbol of a vertex on a far side, which another tile owns; true if a mask hides the vertex.
+    __device__ __forceinline__ bool far_symbol(
+        u64 owner, i32 position, bool vertical, i32 x, i32 y, u32& symbol) const {
+        const ReconstructView<T> work(job);
+        const u32 states = work.headers()[owner] & 255, steps = has_codes(states) ? work.steps()[owner] : 0;
+        symbol =
+            steps >> (position >> 5) & 1 ? work.symbols()[owner * TILE_VERTICES + position] : SYMBOL_ZERO;
+        if (states == 0) return false;
+        const u32* const rows = work.masks() + owner * 64 + (vertical ? y : 0);
+        return (rows[0] | rows[TILE]) >> (vertical ? 0 : x) & 1;
+    }
+    // The four sides: top and bottom, left and right.
+    __device__ __forceinline__ void reconstruct_sides() const {
+        const ReconstructView<T> work(job);
+        const ReconstructTables<T>& tables = reconstruct_tables<T>(job);
+        P* const values = shared.values;
+#pragma unroll 1
+        for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
+            const i32 step = 1 << level, n = 16 >> level;
+            const Interpolant<T> interpolant = interpolant_of<T>(control.interpolants[level]);
+#pragma unroll 1
+            for (i32 k = threadIdx.x & 31; k < 4 * n; k += 32) {
+                const i32 side = k >> (4 - level), i = k & (n - 1), at = (2 * i + 1) * step;
+                const bool vertical = side & 1, far = side & 2;
+                const i32 x = vertical ? (far ? TILE : 0) : at, y = vertical ? at : (far ? TILE : 0);
+                if (x > shape.last_x || y > shape.last_y) continue;
+                const u64 owner = far ? (vertical ? index + 1 : index + job.tiles_x) : index;
+                const i32 position = n * n * (vertical ? 2 : 1) + (vertical ? i * n : i);
+                u32 symbol;
+                bool hidden = false;
+                if (far) {
+                    hidden = far_symbol(owner, position, vertical, x, y, symbol);
+                } else {
+                    symbol = shared.symbols[position];
+                    if (mask_state != 0) hidden = is_hidden(x, y);
+                }
+                const P prediction = along<T>(interpolant, values, y * CLOSED + x,
+                    vertical ? step * CLOSED : step, at, step, vertical ? shape.last_y : shape.last_x);
+                P value = Real<T>::pair(T(0), T(0));
+                if (!hidden)
+                    value = value_of<T>(
+                        tables, work.raw() + owner * TILE_VERTICES + position, symbol, prediction, level);
+                values[y * CLOSED + x] = value;
             }
+            __syncwarp();
         }
     }
-    if (has_codes(mask_state)) {
+    __device__ __forceinline__ void reconstruct_interior() const {
+        const Q* const payload = ReconstructView<T>(job).raw() + index * TILE_VERTICES;
+        const ReconstructTables<T>& tables = reconstruct_tables<T>(job);
+        visit_interior<T, 32>(shared.values, shape.last_x, shape.last_y, control.interpolants,
+            [&](i32 level, i32 position, bool active, i32 x, i32 y, P prediction) {
+                if (!active) return;
+                P value =
+                    value_of<T>(tables, payload + position, shared.symbols[position], prediction, level);
+                if (mask_state != 0 && is_hidden(x, y)) value = Real<T>::pair(T(0), T(0));
+                shared.values[y * CLOSED + x] = value;
+            });
+        __syncwarp();
+    }
+    // Values that predictions did not see: masked vertices, then stored ones, which may be missing.
+    __device__ __forceinline__ void add_unseen() const {
+        const i32 lane = threadIdx.x & 31;
+        if (mask_state != 0) {
+            const P fill = fill_of<T>(control);
+            for (i32 y = 0; y < shape.owned_y(); y++) {
+                const u32 zero = masks[y], filled = masks[TILE + y];
+                if (lane >= shape.owned_x()) continue;
+                if (zero >> lane & 1)
+                    shared.values[y * CLOSED + lane] = Real<T>::pair(T(0), T(0));
+                else if (filled >> lane & 1)
+                    shared.values[y * CLOSED + lane] = fill;
+            }
+        }
+        const Q* const payload = ReconstructView<T>(job).raw() + index * TILE_VERTICES;
         for (i32 k = lane; k < TILE_VERTICES / 4; k += 32) {
             const u32 four = reinterpret_cast<const u32*>(shared.symbols)[k];
             if (four == 0) continue;
@@ -130,20 +139,35 @@ __device__ __forceinline__ void reconstruct_tile(
                 if ((four >> 8 * b & 255) != STORED) continue;
                 i32 x, y;
                 place_of(4 * k + b, x, y);
-                if (mask_state != 0 && ((masks[y] | masks[TILE + y]) >> x & 1)) continue;
-                const Q raw = payload[index * TILE_VERTICES + 4 * k + b];
-                values[y * CLOSED + x] = Real<T>::pair(
+                if (mask_state != 0 && is_hidden(x, y)) continue;
+                const Q raw = payload[4 * k + b];
+                shared.values[y * CLOSED + x] = Real<T>::pair(
                     Real<T>::from_bits(Payload<T>::low(raw)), Real<T>::from_bits(Payload<T>::second(raw)));
             }
         }
+        __syncwarp();
     }
-    __syncwarp();
+};
+
+// Reconstructs a tile of any shape by a warp, with all four lattice lines.
+template <typename T>
+__device__ __forceinline__ void reconstruct_tile(
+    const Job& job, const Control& control, ReconstructedTile<T>& shared, u64 index) {
+    const BorderTileDecoder<T> tile(job, control, shared, index);
+    const i32 lane = threadIdx.x & 31, ox = tile.shape.owned_x(), oy = tile.shape.owned_y();
+    if (!has_codes(tile.mask_state)) {
+        // Only zeros or missing values.
+        for (i32 y = 0; y < oy; y++)
+            if (lane < ox)
+                tile.store(y, tile.masks[y] >> lane & 1 ? Real<T>::pair(T(0), T(0)) : fill_of<T>(control));
+        return;
+    }
+    tile.load();
+    tile.reconstruct_sides();
+    tile.reconstruct_interior();
+    tile.add_unseen();
     for (i32 y = 0; y < oy; y++)
-        if (lane < ox) {
-            const P value = values[y * CLOSED + lane];
-            out_u[y * job.u_layout.pitch + lane * job.u_layout.stride] = value.x;
-            out_v[y * job.v_layout.pitch + lane * job.v_layout.stride] = value.y;
-        }
+        if (lane < ox) tile.store(y, shared.values[y * CLOSED + lane]);
 }
 
 // Copies the values of a stream with stored content.
