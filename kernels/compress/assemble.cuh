@@ -1,5 +1,5 @@
 // Copies groups to their places in the stream, and writes header, tables and report. Twin of
-// src/stream and src/cpu/phases.rs.
+// src/stream and src/cpu/entropy.rs.
 #pragma once
 #include "compress/coding_tables.cuh"
 #include "stream/checksum.cuh"

@@ -1,4 +1,4 @@
-// Weighs the tiles and divides them into groups of equal weight. Twin of Groups in src/cpu/phases.rs.
+// Weighs the tiles and divides them into groups of equal weight. Twin of groups in src/cpu/entropy.rs.
 #pragma once
 #include "entropy/groups/lorenzo.cuh"
 #include "entropy/lists.cuh"

@@ -1,6 +1,6 @@
 // Builds the tables of the entropy coder from the counts, with their stored form, and weighs the tiles for
 // their division into groups. Twins: src/entropy/tables.rs, rans.rs, huffman.rs and Groups in
-// src/cpu/phases.rs.
+// src/cpu/entropy.rs.
 #pragma once
 #include "compress/huffman_tables.cuh"
 #include "compress/rans_tables.cuh"

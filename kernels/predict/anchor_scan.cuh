@@ -1,6 +1,6 @@
 // Anchor codes from their differences: prefix sums along the chain of anchors. An anchor is predicted by the
-// anchor of the tile to its left, in the first column by that of the tile above. Twin of BackEnd::anchors in
-// src/cpu/decompress.rs, which walks along the chain.
+// anchor of the tile to its left, in the first column by that of the tile above. Twin of along_rows in
+// src/predict/anchors.rs, which walks along the chain.
 #pragma once
 #include "device/control.cuh"
 

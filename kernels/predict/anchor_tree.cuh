@@ -1,5 +1,5 @@
 // The last tile before a given one whose anchor has a code, in at most 14 loads: bit sets with a hierarchy of
-// summary words. Twin of anchor_differences in src/cpu/compress.rs, which walks along the chain of anchors.
+// summary words. Twin of anchor_differences in src/cpu/quantize.rs, which walks along the chain of anchors.
 #pragma once
 #include "device/control.cuh"
 

@@ -1,4 +1,4 @@
-// Mask states and activities of a tile, packed into its info word. Twin of src/tile/coding.rs.
+// Mask states and activities of a tile, packed into its info word. Twin of src/entropy/quantized_tile.rs.
 #pragma once
 #include "device/control.cuh"
 #include "grid/tiles.cuh"

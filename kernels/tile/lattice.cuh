@@ -1,6 +1,6 @@
 // A closed tile inside the grid by half a warp (two tiles a warp leave fewer lanes idle in narrow phases):
 // its sides and all levels but the finest, in shared memory. Predictions select no values, and addresses
-// advance by constant steps. Twin of line_order and interior_order in src/tile/window.rs.
+// advance by constant steps. Twin of src/tile/traversal.rs.
 // tile/finest_level.cuh has the finest level, tile/traversal.cuh tiles of any shape.
 #pragma once
 #include "device/control.cuh"

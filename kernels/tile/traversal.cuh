@@ -1,5 +1,5 @@
 // Visits the inner vertices of a closed tile of any shape, level by level and phase by phase. Twin of
-// interior_order in src/tile/window.rs. tile/lattice.cuh has the fast way for tiles inside the grid.
+// src/tile/traversal.rs. tile/lattice.cuh has the fast way for tiles inside the grid.
 #pragma once
 #include "device/control.cuh"
 #include "predict/interpolation.cuh"
