@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// What a call can answer. The numbers are part of the ABI: they are never reused or changed.
+/// Answers of a call. The numbers are part of the ABI: they are never reused or changed.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {

@@ -1,10 +1,10 @@
 //! factz compresses 2D vector fields (u, v at the vertices of a regular grid) within an error bound
 //! and keeps every critical point: same triangle, none new, same type.
 //!
-//! A [`Config`] says what is asked for, a [`Request`] is a configuration that was found consistent. [`compress`] and
-//! [`decompress`] run on threads of the host, [`device`] holds their twins for CUDA streams, and [`compare`] tells
-//! what a reconstruction kept. Errors are [`Error`]s: a [`Status`], whose numbers are those of the C interface, and a
-//! message that names the argument and its value.
+//! A [`Config`] says what is asked for, a [`Request`] is a configuration that was found consistent.
+//! [`compress`] and [`decompress`] run on threads of the host, [`device`] holds their twins for CUDA streams,
+//! and [`compare`] tells what a reconstruction kept. Errors are [`Error`]s: a [`Status`], whose numbers are
+//! those of the C interface, and a message that names the argument and its value.
 //!
 //! ```
 //! use factz::{compress, decompress, max_stream_bytes, BoundKind, Config, Execution, Request, View, ViewMut};
@@ -92,9 +92,10 @@ pub use report::{Report, StreamInfo, WARNING_WIDE_RANGE};
 pub use request::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request};
 pub use request::{SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 
-/// The codec and the analyses on a CUDA device: work is enqueued on the caller's stream, and nothing is allocated or
-/// waited for. Memory is given by device addresses; sizes of workspaces come from [`device::Workspace`] and
-/// [`device::AnalysisWorkspace`]. Without the feature `cuda` all of it answers [`Status::NoDevice`].
+/// The codec and the analyses on a CUDA device: work is enqueued on the caller's stream, and nothing is
+/// allocated or waited for. Memory is given by device addresses; sizes of workspaces come from
+/// [`device::Workspace`] and [`device::AnalysisWorkspace`]. Without the feature `cuda` all of it answers
+/// [`Status::NoDevice`].
 pub mod device {
     pub use crate::cuda::workspace::{AnalysisWorkspace, Workspace, ALIGNMENT};
     pub use crate::cuda::{

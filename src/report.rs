@@ -1,4 +1,4 @@
-//! What a call found out, and what a stream says about itself.
+//! Results of calls, and the description of a stream.
 
 use crate::error::Status;
 use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};

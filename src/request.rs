@@ -1,4 +1,4 @@
-//! What the caller asks for, and the only constructor of a validated request.
+//! Configurations, and the only constructor of a validated request.
 //! No allocation, no device: everything here is arithmetic on the configuration.
 
 use crate::error::{Error, Result};
@@ -51,7 +51,7 @@ pub enum Coder {
     Huffman = 1,
 }
 
-/// What a value is predicted from.
+/// The values that a value is predicted from.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Predictor {
@@ -61,7 +61,7 @@ pub enum Predictor {
     Lorenzo = 1,
 }
 
-/// What is preserved besides the error bound.
+/// Guarantees besides the error bound.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preserve {

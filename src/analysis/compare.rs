@@ -1,4 +1,4 @@
-//! What compression changed: critical points, ties, special values and errors, all decided exactly.
+//! Changes by compression: critical points, ties, special values and errors, all decided exactly.
 
 use super::critical_points::kind_of;
 use super::{guarded, in_bands, range, row_of, vectors, Domain, Kind, READ_SIDES, TRIANGLES};
@@ -17,7 +17,7 @@ use std::ops::Range;
 pub struct Comparison {
     /// Triangles with a critical point in the original field.
     pub critical_points: u64,
-    /// The same in the reconstruction.
+    /// Triangles with a critical point in the reconstruction.
     pub critical_points_after: u64,
     /// The original's critical points by [`Kind`].
     pub kinds: [u64; Kind::COUNT],
@@ -76,8 +76,8 @@ impl Comparison {
 /// All views must cover the grid of the request and its ghosts on the sides in [`READ_SIDES`]. Vertices and
 /// values are those of the grid, triangles those of its cells (see [`super`]). `checks_bound` says whether
 /// the bound of the request counts; a relative one is the fraction of the original's range. `threads` of 0
-/// means one per processor; the result does not depend on it. Classes and types are those of CODEC section 1,
-/// all signs exact.
+/// means one per processor; the result does not depend on it. Classes and types are those of
+/// docs/algorithm.md, section 2, all signs exact.
 pub fn compare<T: Real>(
     request: &Request,
     first: [View<'_, T>; 2],

@@ -66,8 +66,8 @@ pub struct CriticalPoint {
 ///
 /// `u` and `v` must cover the grid of the request and its ghosts on the sides in [`READ_SIDES`], whose cells
 /// are looked at as well; `threads` of 0 means one per processor, and the result does not depend on it. A
-/// critical point lies strictly inside its triangle (class IN of CODEC section 1); triangles with a missing
-/// vertex have none.
+/// critical point lies strictly inside its triangle (class IN of docs/algorithm.md, section 2); triangles
+/// with a missing vertex have none.
 pub fn critical_points<T: Real>(
     request: &Request,
     [u, v]: [View<'_, T>; 2],

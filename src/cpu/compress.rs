@@ -87,7 +87,7 @@ pub(super) fn compress<T: Real>(
     Ok(report)
 }
 
-/// What constrains the vertices of this field.
+/// The constraints on the vertices of this field.
 fn constraints<T: Real>(
     request: &Request,
     missing: Missing,

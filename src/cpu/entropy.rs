@@ -25,7 +25,7 @@ const LEAST_GROUP_WEIGHT: u64 = 1600;
 /// No limit is higher: what is added up of all tiles of the largest field fits 64 bits.
 const MOST_GROUP_WEIGHT: u64 = 1 << 28;
 
-/// What there is to code.
+/// Counts of all tiles, and their sparse lists.
 struct Counted {
     counts: Box<Counts>,
     raw_bits: u64,

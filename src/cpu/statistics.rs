@@ -7,7 +7,7 @@ use crate::grid::missing::Missing;
 use crate::grid::tiles::Grid;
 use crate::runtime::pool::{stateless, Threads};
 
-/// What one pass over the field finds.
+/// Range and special vertices of a field.
 #[derive(Clone, Copy)]
 pub(super) struct Statistics<T> {
     pub(super) range: Option<(T, T)>,
@@ -79,7 +79,7 @@ impl<T: Real> Extremes<T> {
             (self.low[0], self.high[0]) = (self.low[0].min(value), self.high[0].max(value));
         }
     }
-    /// None if there were no values.
+    /// The smallest and the largest value, if there were any.
     fn range(&self) -> Option<(T, T)> {
         let low = self.low.iter().fold(self.low[0], |low, &x| low.min(x));
         let high = self.high.iter().fold(self.high[0], |high, &x| high.max(x));

@@ -1,30 +1,26 @@
 //! Groups of tiles that share the states of one coder.
 //!
-//! A group codes its tiles in batches of 32. A batch starts with one lane per tile: modes, then the
+//! A group codes its tiles in batches of 32. A batch starts with one lane per tile: mask states, then the
 //! activities of their blocks, and the numbers of entries of lists. Then come the bytes of masks that are
 //! neither empty nor full, a sequence of entries made of the lists of all tiles one after another, and coded
 //! 32 entries at a time, a lane each, whatever lists they are of. The vertices of blocks of an activity above
 //! 0 follow: those of the hierarchical predictor as another such sequence, in which a list names either all
-//! positions of a block or only those that are not zero (`list`), and those of the Lorenzo predictor tile by
-//! tile, a lane for each row (`rows`).
+//! positions of a block or only those that are not zero (`lists`), and those of the Lorenzo predictor tile by
+//! tile, a lane for each row (`lorenzo`).
 
 mod count;
 mod decode;
 mod encode;
+mod lists;
 mod lorenzo;
+mod masks;
 
 pub use count::{count, Sample};
 pub use decode::decode;
 pub use encode::encode;
 
-use super::lanes::LANES;
-use super::lists::{self, is_list, DENSE};
-use super::tables::EntropyTable;
-use super::tables::{table_of, BLOCKS, COARSE_ACTIVITY, FINE_ACTIVITY, MIDDLE_ACTIVITY, RUN};
-use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, SOME};
+use super::tables::{EntropyTable, COARSE_ACTIVITY, FINE_ACTIVITY, MIDDLE_ACTIVITY};
 use crate::error::{Error, Result};
-use crate::grid::masks::MaskRows;
-use crate::grid::tiles::{TileShape, TILE, TILE_VERTICES};
 use crate::runtime::memory;
 
 /// The tables of a stream as it stores them.
@@ -74,166 +70,17 @@ fn activity_table(activities: &[u8; 3], k: usize) -> usize {
     }
 }
 
-/// Where a tile has its vertices that have a symbol.
-struct SymbolIndex {
-    /// A bit per position.
-    active: [u32; TILE_VERTICES / LANES],
-    /// The number, among the symbols of the tile, of the first one of each 32 positions.
-    first: [u16; TILE_VERTICES / LANES],
-    /// Symbols of the tile.
-    symbols: usize,
-    /// Whether all positions of blocks of an activity above 0 have one.
-    whole: bool,
-}
-
-impl SymbolIndex {
-    fn new(coding: TileCoding, shape: &TileShape, codes: &QuantizedTile) -> Self {
-        let active = coding.active(shape, codes.masks.as_deref());
-        let (mut first, mut symbols) = ([0; TILE_VERTICES / LANES], 0);
-        let mut all = u32::MAX;
-        for (block, _) in BLOCKS.iter().zip(&codes.activities).filter(|&(_, &activity)| activity > 0) {
-            for step in block.start / LANES..block.end / LANES {
-                first[step] = symbols as u16;
-                symbols += active[step].count_ones() as usize;
-                all &= active[step];
-            }
-        }
-        SymbolIndex { active, first, symbols, whole: all == u32::MAX }
-    }
-
-    /// The number of the symbol of a position; None if it has none.
-    #[inline(always)]
-    fn of(&self, position: usize) -> Option<usize> {
-        let (active, bit) = (self.active[position / LANES], position % LANES);
-        let below = match active {
-            u32::MAX => bit,
-            _ if active >> bit & 1 == 0 => return None,
-            _ => (active & ((1 << bit) - 1)).count_ones() as usize,
-        };
-        Some(self.first[position / LANES] as usize + below)
-    }
-
-    /// How many symbols the tile has before a position that has one itself.
-    #[inline(always)]
-    fn before(&self, position: usize) -> usize {
-        self.first[position / LANES] as usize + position % LANES
-    }
-
-    /// Which of 32 positions from this one on have a symbol.
-    #[inline(always)]
-    fn from(&self, position: usize) -> u32 {
-        let step = position / LANES;
-        let after = self.active.get(step + 1).copied().unwrap_or(0);
-        ((self.active[step] as u64 | (after as u64) << LANES) >> (position % LANES)) as u32
-    }
-}
-
-/// The table of the runs in lists of blocks of an activity.
-fn run_table(activity: u8) -> usize {
-    RUN + activity as usize - 1
-}
-
-/// A list of the vertices of a tile.
-#[derive(Clone, Copy)]
-struct List {
-    /// Number in the batch.
-    tile: u8,
-    /// Activity of the block.
-    activity: u8,
-    /// Whether it names only the vertices that are not zero.
-    sparse: bool,
-    /// The table of its symbols; those of the first list depend on the position.
-    table: u8,
-    /// Entries not yet coded.
-    left: u16,
-    /// The next position that an entry may have, and the end of the positions.
-    next: u16,
-    end: u16,
-}
-
-impl List {
-    /// Room for the lists of so many tiles.
-    fn room(tiles: usize) -> Result<Vec<List>> {
-        memory::with_capacity(4 * tiles)
-    }
-
-    /// Appends the lists of a tile, whose sparse ones have as many entries as `counts` says by block.
-    fn append(lists: &mut Vec<List>, tile: usize, activities: &[u8; 3], counts: &[u16; 3]) {
-        for (k, &activity) in activities.iter().enumerate().filter(|&(_, &activity)| activity > 0) {
-            let mut put = |positions: std::ops::Range<usize>, sparse| {
-                lists.push(List {
-                    tile: tile as u8,
-                    activity,
-                    sparse,
-                    table: table_of(positions.start, activity) as u8,
-                    left: if sparse { counts[k] } else { positions.len() as u16 },
-                    next: positions.start as u16,
-                    end: positions.end as u16,
-                });
-            };
-            if k == 0 {
-                put(0..DENSE, false);
-            }
-            put(lists::positions(k), is_list(activity));
-        }
-    }
-
-    fn run_table(&self) -> usize {
-        run_table(self.activity)
-    }
-
-    #[inline(always)]
-    fn table(&self, position: usize) -> u8 {
-        if position < DENSE {
-            table_of(position, self.activity) as u8
-        } else {
-            self.table
-        }
-    }
-}
-
-/// The masks of a tile that are neither empty nor full: zero, then fill.
-fn some_masks(codes: &QuantizedTile) -> [Option<&MaskRows>; 2] {
-    let (zero, fill) = codes.mask_coverage();
-    let masks = codes.masks.as_ref();
-    [masks.filter(|_| zero == SOME).map(|m| &m.zero), masks.filter(|_| fill == SOME).map(|m| &m.fill)]
-}
-
-/// Visits the bytes of a mask, each row as its difference from the row before, as
-/// `visit(byte in row, row, value)` in the order of the stream: all rows of byte 0 first.
-fn for_mask_bytes(shape: &TileShape, rows: &MaskRows, mut visit: impl FnMut(usize, usize, u8)) {
-    let (width, height) = shape.owned();
-    for byte in 0..width.div_ceil(8) {
-        for y in 0..height {
-            let before = if y == 0 { 0 } else { rows[y - 1] };
-            visit(byte, y, ((rows[y] ^ before) >> (8 * byte)) as u8);
-        }
-    }
-}
-
-/// Visits the bytes of a mask that are not zero, each row as its difference from the row before, as
-/// `visit(run of zeros before it, byte)`: byte b of row y has the number 32 b + y.
-fn for_mask_entries(shape: &TileShape, rows: &MaskRows, mut visit: impl FnMut(u32, u8)) {
-    let mut expected = 0;
-    for_mask_bytes(shape, rows, |byte, y, value| {
-        if value != 0 {
-            let number = (TILE * byte + y) as u32;
-            visit(number - expected, value);
-            expected = number + 1;
-        }
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::entropy::huffman::Lengths;
-    use crate::entropy::lists::Lists;
+    use crate::entropy::lists::{self, is_list, Lists};
+    use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
     use crate::entropy::rans::Frequencies;
     use crate::entropy::symbols::ZERO;
     use crate::entropy::tables::zero_counts;
     use crate::grid::masks::{row_mask, Masks};
-    use crate::grid::tiles::{Grid, TILE_VERTICES};
+    use crate::grid::tiles::{Grid, TileShape, TILE_VERTICES};
     use crate::request::Predictor;
 
     /// Tiles with arbitrary codes: every mode, activity, symbol, and partial shapes.

@@ -29,10 +29,10 @@ pub const MISSING: u32 = 1 << 15;
 pub trait Encode {
     /// [`MISSING`] is set where the symbol has no code of its own, the escape included.
     fn flags(&self, symbol: u8) -> u32;
-    /// What encoding a symbol that has a code makes of the state of a lane, and whether the low word of the
+    /// The state of a lane after a symbol that has a code, and whether the low word of the
     /// state is put out before; anything for others.
     fn put(&self, state: u32, symbol: u8) -> (u32, bool);
-    /// The same for the escape.
+    /// [`Encode::put`] for the escape.
     fn put_escape(&self, state: u32) -> (u32, bool);
 }
 

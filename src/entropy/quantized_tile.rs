@@ -1,5 +1,5 @@
-//! A tile between quantisation and the entropy coder: mask state, activities, symbols and raw bits, in the order of
-//! the stream.
+//! A tile between quantisation and the entropy coder: mask state, activities, symbols and raw bits, in the
+//! order of the stream.
 
 use crate::entropy::symbols::{self, RAW_BITS, STORED, ZERO};
 use crate::entropy::tables::{activity_of, row_activity_of, ACTIVITIES, BLOCKS, ROW_ACTIVITIES, ROW_BLOCK};
@@ -11,8 +11,8 @@ use std::ops::Range;
 /// Bound shifts of a tile of the Lorenzo predictor: how often its error bound is halved, at most 7 times.
 pub const BOUND_SHIFTS: usize = 8;
 
-/// How much of a tile a mask covers: nothing, everything, or a part. A tile's mask state is 9 * bound shift + 3 *
-/// (coverage by zero) + (coverage by fill); the bound shift is 0 but for the Lorenzo predictor.
+/// How much of a tile a mask covers: nothing, everything, or a part. A tile's mask state is 9 * bound shift +
+/// 3 * (coverage by zero) + (coverage by fill); the bound shift is 0 but for the Lorenzo predictor.
 pub const NONE: u8 = 0;
 pub const ALL: u8 = 1;
 pub const SOME: u8 = 2;
@@ -33,8 +33,8 @@ pub struct QuantizedTile {
     pub raw: Vec<u64>,
 }
 
-/// What the entropy coder has to know of the codes: they mean other vertices, and their raw bits other
-/// things, with another predictor or element type.
+/// How the codes of a tile are laid out, which depends on the predictor and the element type: the vertices
+/// that positions stand for, and the raw bits behind symbols.
 #[derive(Clone, Copy, Debug)]
 pub struct TileCoding {
     pub predictor: Predictor,

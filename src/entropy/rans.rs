@@ -123,7 +123,7 @@ fn entries(frequencies: &Frequencies) -> [u32; ALPHABET] {
     table
 }
 
-/// What encoding a symbol takes.
+/// A symbol, laid out for encoding.
 #[derive(Clone, Copy)]
 struct Entry {
     /// 2^RECIPROCAL_BITS / frequency, rounded up.

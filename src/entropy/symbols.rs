@@ -51,7 +51,7 @@ pub struct Code {
     pub q: [i32; 2],
 }
 
-/// What a symbol stands for.
+/// The meaning of a symbol.
 #[derive(Clone, Copy)]
 struct Meaning {
     refinement: u8,
@@ -218,7 +218,8 @@ pub const fn decode_small(symbol: u8) -> [i32; 2] {
     [pair / 5 - SMALL, pair % 5 - SMALL]
 }
 
-/// The same, plus 2 each, without branches and tables, so that the compiler can use vector instructions.
+/// [`decode_small`] plus 2 each, without branches and tables, so that the compiler can use vector
+/// instructions.
 #[inline(always)]
 pub fn decode_small_above(symbol: u8) -> [u8; 2] {
     let before = symbol - ((symbol > 0) & (symbol <= 12)) as u8;

@@ -38,7 +38,7 @@ pub const STEP_1: usize = STEP_2 + ACTIVITIES - 1;
 pub const RUN: usize = STEP_1 + ACTIVITIES - 1;
 /// Runs of zeros among the bytes of a mask.
 pub const MASK_RUN: usize = RUN + LAST_LIST_ACTIVITY as usize;
-/// Which rows of a tile of an activity up to [`LAST_SPARSE_TILE`] have a symbol, as bytes.
+/// Bytes that say which rows of a tile of an activity up to [`LAST_SPARSE_TILE`] have a symbol.
 pub const ROW_BYTE: usize = 20;
 /// Bytes of the patterns of rows, by activity of the tile from 1.
 pub const PATTERN: usize = 28;
@@ -98,7 +98,7 @@ pub fn zero_counts() -> Result<Box<Counts>> {
     Ok(counts.into_boxed_slice().try_into().expect("the length is TABLES"))
 }
 
-/// What a coder makes of the counts of one table.
+/// A table of a coder, made of the counts of symbols.
 pub trait EntropyTable: Sized + Send + Sync {
     const CODER: Coder;
     type Encode: lanes::Encode + Send + Sync;

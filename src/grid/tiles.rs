@@ -1,8 +1,8 @@
 //! The grid, its tiles and the fixed order of vertices inside a tile. A leaf: nothing but integers.
 //!
-//! Vertices are row-major with x fastest. The grid is cut into tiles that own 32 x 32 vertices each; the rows and columns at
-//! multiples of 32 are the *lattice lines*, their crossings the *anchors*. A tile together with the
-//! lattice lines of its right and lower neighbours is its *closed* tile: 33 x 33 vertices, less at
+//! Vertices are row-major with x fastest. The grid is cut into tiles that own 32 x 32 vertices each; the rows
+//! and columns at multiples of 32 are the *lattice lines*, their crossings the *anchors*. A tile together
+//! with the lattice lines of its right and lower neighbours is its *closed* tile: 33 x 33 vertices, less at
 //! the right and lower ends of the grid.
 
 /// Vertices along the side of a tile.

@@ -1,6 +1,6 @@
 //! The triangles of a grid: each cell (x, y) is split by the diagonal from (x, y) to (x+1, y+1).
 
-/// Which of the two triangles of a cell.
+/// The two triangles of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Triangle {
     /// (x, y), (x+1, y), (x+1, y+1)

@@ -31,7 +31,7 @@ pub fn join(coarse: i32, refinement_bits: u32, refinement: u8) -> i32 {
     coarse.wrapping_shl(bits).wrapping_add(refinement_bits as i32).wrapping_sub(half)
 }
 
-/// What the stream holds for an anchor after one with the coarse codes `before`: the coded difference,
+/// The parts of an anchor in the stream, after one with the coarse codes `before`: the coded difference,
 /// the refinement bits of both components, and the coarse codes for the next anchor.
 pub fn difference(code: Code, before: [i32; 2]) -> (Code, u32, [i32; 2]) {
     if code.refinement >= EXACT {

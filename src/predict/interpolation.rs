@@ -1,4 +1,4 @@
-//! Prediction of a vertex from committed ones (CODEC section 4).
+//! Prediction of a vertex from committed ones (docs/algorithm.md, section 6.1).
 //!
 //! Along a line the neighbours are a, b | c, d at distances -3, -1, 1, 3 steps. Every formula is the
 //! mean of b and c plus weighted differences, so that constant data are predicted exactly whatever

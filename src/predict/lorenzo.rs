@@ -88,13 +88,13 @@ fn estimate(bound_shift: usize, vertices: u32, halvings: &[u32; HALVINGS]) -> u3
     size
 }
 
-/// What a halving of the bound costs a vertex, in eighths of a bit.
+/// Cost of a halving of the bound for a vertex, in eighths of a bit.
 const RATE: u32 = 8;
-/// What a refined vertex costs besides its refinement bits, in bits.
+/// Cost of a refined vertex besides its refinement bits, in bits.
 const REFINED: u32 = 9;
 
-/// The bound shift of the smallest estimated size, the first of several, for a tile of so many vertices that have
-/// codes; `halvings` counts those that are constrained by the number of halvings that they need.
+/// The bound shift of the smallest estimated size, the first of several, for a tile of so many vertices that
+/// have codes; `halvings` counts those that are constrained by the number of halvings that they need.
 pub fn best_bound_shift(vertices: u32, halvings: &[u32; HALVINGS]) -> usize {
     let sizes = (0..BOUND_SHIFTS).map(|bound_shift| (estimate(bound_shift, vertices, halvings), bound_shift));
     sizes.min().map_or(0, |smallest| smallest.1)

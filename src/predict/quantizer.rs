@@ -60,7 +60,7 @@ impl<T: Real> Quantizer<T> {
         }
     }
 
-    /// What a code stands for.
+    /// The value that a code stands for.
     #[inline(always)]
     pub fn decode(&self, code: i32, prediction: T, level: usize, refinement: usize) -> T {
         prediction + T::from_i32(code) * self.width[level][refinement]

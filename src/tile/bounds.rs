@@ -1,5 +1,5 @@
-//! Bounds of the vertices of a window: which of them could change a triangle within the error bound, and how far
-//! each may move.
+//! Bounds of the vertices of a window: which of them could change a triangle within the error bound, and how
+//! far each may move.
 
 use crate::grid::element::Real;
 use crate::grid::field::View;

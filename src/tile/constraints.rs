@@ -1,4 +1,4 @@
-//! What constrains the vertices of a field besides the error bound.
+//! The constraints on the vertices of a field.
 
 use crate::grid::missing::Missing;
 use crate::request::{Mode, Preserve};

@@ -25,7 +25,7 @@ pub struct Decoder<'a, T> {
     pub fill: [T; 2],
 }
 
-/// What a decoder finds for a vertex.
+/// A vertex as the symbols describe it.
 #[derive(Clone, Copy)]
 enum Decoded<T> {
     Coded(Code),
@@ -114,7 +114,7 @@ impl<T: Real> Decoder<'_, T> {
         }
     }
 
-    /// What the symbols say of a vertex.
+    /// Looks up a vertex.
     #[inline(always)]
     fn decoded(
         &self,

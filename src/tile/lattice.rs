@@ -1,4 +1,4 @@
-//! What is known of the vertices on lattice lines, which tiles share: anchors first, then row lines from
+//! Values of the vertices on lattice lines, which tiles share: anchors first, then row lines from
 //! anchor to anchor, column lines, and last the tiles between the lines.
 
 use crate::error::Result;

@@ -78,8 +78,8 @@ impl<T: Real> Decoder<'_, T> {
         }
     }
 
-    /// Adds the sums along a row of differences, some of which have raw bits, to the coarse codes of the row before.
-    /// Notes the vertices that are stored or refined, and gives their number.
+    /// Adds the sums along a row of differences, some of which have raw bits, to the coarse codes of the row
+    /// before. Notes the vertices that are stored or refined, and gives their number.
     #[inline(always)]
     fn add_large(
         &self,

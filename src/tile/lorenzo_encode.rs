@@ -1,5 +1,5 @@
-//! The Lorenzo predictor's side of a tile: values are quantised on one lattice, and the differences of the integers
-//! are coded (`predict::lorenzo`).
+//! The Lorenzo predictor's side of a tile: values are quantised on one lattice, and the differences of the
+//! integers are coded (`predict::lorenzo`).
 
 use crate::entropy::lanes::{lanes, lanes_above};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
@@ -208,8 +208,8 @@ impl<T: Real> Encoder<'_, T> {
         (beyond == 0, errors)
     }
 
-    /// The refinements of a row in which some vertices are constrained, `EXACT` for those without a code; puts
-    /// in place the coarse codes of the others, and hands on their refinement bits.
+    /// The refinements of a row in which some vertices are constrained, `EXACT` for those without a code;
+    /// puts in place the coarse codes of the others, and hands on their refinement bits.
     #[allow(clippy::too_many_arguments)]
     #[inline(never)]
     fn mixed(
@@ -253,7 +253,7 @@ impl<T: Real> Encoder<'_, T> {
         refinements
     }
 
-    /// Which vertices of an unconstrained row have a code that meets the bound.
+    /// The vertices of an unconstrained row that have a code that meets the bound, as bits.
     fn fitting(
         &self,
         window: &TileWindow<T>,
@@ -271,8 +271,8 @@ impl<T: Real> Encoder<'_, T> {
         lanes_above(&fits, 1)
     }
 
-    /// The code of a vertex that is constrained or that the tile's lattice does not hold, and the error that it
-    /// leaves. None if the vertex must be stored.
+    /// The code of a vertex that is constrained or that the tile's lattice does not hold, and the error that
+    /// it leaves. None if the vertex must be stored.
     #[inline(never)]
     fn constrained_vertex(
         &self,

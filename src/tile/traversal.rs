@@ -19,7 +19,7 @@ pub(super) fn for_line(last: usize, mut visit: impl FnMut(usize, usize, usize)) 
     }
 }
 
-/// What is done with the rows of the interior.
+/// Work on the rows of the interior.
 pub(super) trait RowVisitor {
     /// Visits `count` vertices of row `y`, 2 STEP apart, from column `first_x` on; `position` is that of the
     /// first in the order of symbols. PHASE says where the neighbours are: along x (0), along y (1), or

@@ -4,7 +4,7 @@
 use crate::entropy::symbols::{Code, REFINEMENTS};
 use crate::grid::element::Real;
 
-/// What a vertex must keep.
+/// Conditions on the reconstruction of a vertex.
 pub(super) struct VertexLimits<T, K> {
     /// Errors up to this one meet the error bound.
     pub accept: T,

@@ -17,7 +17,7 @@ use crate::runtime::memory;
 use crate::tile::constraints::Constraints;
 use crate::tile::spans::Span;
 
-/// What was met while coding; sums over windows.
+/// Counts and the largest error of the vertices that a window coded; sums over windows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EncodeStats {
     /// Vertices that are stored bit for bit although they are finite.
@@ -67,7 +67,7 @@ pub struct TileWindow<T> {
     pub stats: EncodeStats,
 }
 
-/// Which vertices of the grid a window holds.
+/// The vertices of the grid that a window holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Rectangle {
     pub x0: u64,

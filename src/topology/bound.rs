@@ -1,4 +1,4 @@
-//! How far the vertices of a triangle may move without changing its signature (CODEC section 2).
+//! How far the vertices of a triangle may move without changing its signature (docs/algorithm.md, section 3).
 //!
 //! A bound is always below the true one: every rounding in this module lowers it.
 
@@ -16,7 +16,7 @@ const TOP: f64 = 1.0 + 1.0 / 1_048_576.0;
 const MARGIN: f64 = 1.0 + 1.0 / 1_099_511_627_776.0;
 
 /// The larger distance, over both axes, of the hull's bounding box from 0 (exact); not positive
-/// where the box reaches 0. The axis candidates of CODEC section 2.
+/// where the box reaches 0.
 #[inline(always)]
 pub fn axis_distance<T: Real>(p: &[[T; 2]; 3]) -> T {
     let (low_u, high_u) = (p[0][0].min(p[1][0]).min(p[2][0]), p[0][0].max(p[1][0]).max(p[2][0]));
@@ -81,7 +81,7 @@ impl Determinants {
         Determinants { m: [a0 - b0, a1 - b1, a2 - b2], error: 8.0 * ROUNDING * size + UNDERFLOW }
     }
 
-    /// A lower bound of the edge candidates of CODEC section 2.
+    /// A lower bound of the distances of the edges from the origin.
     ///
     /// With c = du * v - dv * u for the edge opposite to corner k, c is -m_k at the edge's ends and
     /// the sum of the other two determinants at corner k: the edge separates the hull from the

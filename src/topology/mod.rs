@@ -1,4 +1,4 @@
-//! What compression must keep, and how far a vertex may move without changing it.
+//! Properties that compression must keep, and how far a vertex may move without changing it.
 
 pub mod bound;
 pub mod exact_type;

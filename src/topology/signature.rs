@@ -1,10 +1,10 @@
-//! The signature of a triangle, decided exactly (CODEC section 1): what must be the same before and
-//! after compression.
+//! The signature of a triangle, decided exactly (docs/algorithm.md, section 2): what must be the same before
+//! and after compression.
 
 use crate::grid::element::Real;
 use crate::grid::triangles::Triangle;
 
-/// What belongs to a signature, and the spacing that types of critical points depend on.
+/// Whether types belong to signatures, and the spacing that types of critical points depend on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// Whether the type of a critical point is part of its triangle's signature (P3).
@@ -39,13 +39,13 @@ pub(super) const ROUNDING: f64 = f64::EPSILON / 2.0;
 /// Far above the absolute error of an f64 operation that underflows: 2^-1000.
 pub(super) const UNDERFLOW: f64 = f64::from_bits((1023 - 1000) << 52);
 
-/// The exact sign of a * d - b * c for all finite values (CODEC section 1).
+/// The exact sign of a * d - b * c for all finite values (docs/algorithm.md, section 2).
 #[inline(always)]
 pub fn sign_det<T: Real>(a: T, b: T, c: T, d: T) -> i32 {
     T::sign_det(a, b, c, d)
 }
 
-/// The signature of a triangle (CODEC section 1).
+/// The signature of a triangle (docs/algorithm.md, section 2).
 ///
 /// `p[k]` is (u, v) at corner k in the order of [`crate::grid::triangles::corners`].
 #[inline]

@@ -1,5 +1,5 @@
 // Lists of a batch of 32 tiles, concatenated and processed in chunks of 32 entries; shared by encoder and
-// decoder. Twin of src/entropy/groups.rs.
+// decoder. Twin of src/entropy/groups/lists.rs.
 #pragma once
 #include "entropy/lists.cuh"
 

@@ -1,8 +1,10 @@
-//! What a group will code of tiles: counts of symbols, and the entries of sparse lists.
+//! Counts of the symbols that tiles have, and the entries of their sparse lists.
 
 use std::ops::Range;
 
-use super::{activity_table, for_mask_entries, lorenzo, run_table, some_masks};
+use super::lists::run_table;
+use super::masks::{for_mask_entries, some_masks};
+use super::{activity_table, lorenzo};
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::entropy::lists::{self, is_list, Lists, DENSE, DENSE_LANES, MASK_COUNT_BITS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
@@ -12,7 +14,7 @@ use crate::entropy::tables::{table_of, Counts, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::error::Result;
 use crate::grid::tiles::{TileShape, TILE_VERTICES};
 
-/// What a tile gives the entropy coder to do, besides what is counted.
+/// The work that a tile is for the entropy coder, besides the counts.
 pub struct Work {
     pub raw_bits: u64,
     /// Symbols and runs that are coded, about: positions of dense lists, twice the entries of the others.
@@ -23,8 +25,8 @@ pub struct Work {
 /// Weight of a tile without entries.
 pub(super) const TILE_WEIGHT: u16 = 4;
 
-/// Which tiles are counted: all of them, or of large fields that are coded by rows one of so many that follow
-/// each other. Tables come from these counts, and have an escape then.
+/// The tiles that are counted: all of them, or of large fields that are coded by rows one of so many that
+/// follow each other. Tables come from these counts, and have an escape then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     each: u64,
@@ -54,7 +56,7 @@ impl Sample {
     }
 }
 
-/// What there is to code of a tile, in `counts` if it is counted; its sparse lists go behind those of the
+/// Counts a tile, in `counts` if it is counted; its sparse lists go behind those of the
 /// tiles before it.
 pub fn count(
     coding: TileCoding,

@@ -1,7 +1,8 @@
 //! Bytes to groups of tiles.
 
+use super::lists::{List, SymbolIndex};
 use super::lorenzo::RowDecoder;
-use super::{activity_table, Fault, List, SymbolIndex};
+use super::{activity_table, Fault};
 use crate::entropy::lanes::{lanes, lanes_above, Decode, Decoder, LANES, PIECE_BITS};
 use crate::entropy::lists::{self, is_list, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, ALL, NONE, SOME};
@@ -340,7 +341,8 @@ impl Vertices {
         Ok(())
     }
 
-    /// The same for the next 32 positions of a dense list behind the first, which all have a symbol.
+    /// Symbols and raw bits of the next 32 positions of a dense list behind the first, which all have a
+    /// symbol.
     #[inline(always)]
     fn decode_row<D: Decode>(
         &mut self,
@@ -366,7 +368,8 @@ impl Vertices {
         Ok(())
     }
 
-    /// The same for the next 32 entries of a sparse list of a tile of which all positions have a symbol.
+    /// Symbols and raw bits of the next 32 entries of a sparse list of a tile of which all positions have a
+    /// symbol.
     #[inline(always)]
     fn decode_entries<D: Decode>(
         &mut self,

@@ -1,6 +1,8 @@
 //! Groups of tiles to bytes, backwards.
 
-use super::{activity_table, for_mask_entries, lorenzo, some_masks, List, SymbolIndex};
+use super::lists::{List, SymbolIndex};
+use super::masks::{for_mask_entries, some_masks};
+use super::{activity_table, lorenzo};
 use crate::entropy::lanes::{lanes_above, lanes_down, Encode, Encoder, LANES, MISSING, PIECE_BITS};
 use crate::entropy::lists::{self, is_list, Entries, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
@@ -101,7 +103,7 @@ impl Step {
         (self.active, self.with_raw) = (0, 0);
     }
 
-    /// The same for symbols of one table in all lanes, which have their raw bits already.
+    /// [`Step::encode`] for symbols of one table in all lanes, which have their raw bits already.
     #[inline(always)]
     fn encode_all<E: Encode>(
         &mut self,
@@ -121,7 +123,7 @@ impl Step {
         }
     }
 
-    /// The same for symbols of one table in some lanes.
+    /// [`Step::encode`] for symbols of one table in some lanes.
     #[inline(always)]
     pub(super) fn encode_lanes<E: Encode>(
         &mut self,

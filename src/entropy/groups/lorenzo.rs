@@ -10,7 +10,8 @@
 
 use super::count::TILE_WEIGHT;
 use super::encode::Step;
-use super::{some_masks, Fault};
+use super::masks::some_masks;
+use super::Fault;
 use crate::entropy::lanes::{lanes, lanes_above, Decode, Decoder, Encoder, LANES, PIECE_BITS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, STORED, ZERO};
@@ -126,7 +127,7 @@ pub fn weight(codes: &QuantizedTile) -> u16 {
     TILE_WEIGHT + MASK_LIST_WEIGHT * lists + STEP_WEIGHT * STEPS.get(activity).unwrap_or(&0)
 }
 
-/// What a tile has in the stream, by rows.
+/// The symbols that the stream holds of a tile, by rows.
 struct Rows {
     /// The vertices that have a symbol.
     present: MaskRows,
