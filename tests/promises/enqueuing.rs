@@ -252,8 +252,8 @@ impl Driver {
             ("cuModuleLoadData", 2, FACTZ_ERROR_OUT_OF_MEMORY, "cuModuleLoadData"),
             ("cuModuleLoadData", 209, FACTZ_ERROR_NO_DEVICE, "sm_90"),
             ("cuModuleLoadData", 700, FACTZ_ERROR_CUDA, "cuModuleLoadData"),
-            ("cuModuleGetFunction", 500, FACTZ_ERROR_CUDA, "factz_inspect"),
-            ("cuFuncGetAttribute", 209, FACTZ_ERROR_CUDA, "factz_inspect"),
+            ("cuModuleGetFunction", 500, FACTZ_ERROR_CUDA, "factz_"),
+            ("cuFuncGetAttribute", 209, FACTZ_ERROR_CUDA, "factz_"),
         ] {
             set_variable(FAIL, format!("{function}={error}"));
             let (status, calls) = self.traced(|| self.prepare(STREAM));
