@@ -7,7 +7,6 @@ use crate::error::{Error, Result, Status};
 use crate::runtime::log::event;
 use cudarc::driver::sys::{self, CUcontext, CUfunction, CUresult, CUstream};
 
-pub(super) use sys::CUfunction as Function;
 pub use sys::CUstream as Stream;
 
 use std::ffi::{c_int, c_void, CString};
@@ -158,6 +157,7 @@ pub(super) struct Module {
     context_id: u64,
     device: c_int,
     functions: [Functions; COUNT],
+    /// Whether a kernel may begin before the one before has ended, also in a graph.
     overlaps: bool,
     small: bool,
 }
@@ -182,16 +182,11 @@ impl Module {
     /// # Safety
     /// The context of the stream is current, the kernel takes one `A`, and everything that it points to is
     /// device-accessible.
-    pub(super) unsafe fn launch<A>(
-        &self,
-        kernel: &Kernel,
-        argument: &A,
-        stream: Stream,
-        name: impl FnOnce() -> String,
-    ) -> Result<()> {
-        let Kernel { function, blocks, threads, shared_bytes, early } = *kernel;
+    pub(super) unsafe fn launch<A>(&self, kernel: &Kernel, argument: &A, stream: Stream) -> Result<()> {
+        let Kernel { launch, dtype, blocks, threads, shared_bytes, early } = *kernel;
+        let function = self.functions[launch][dtype];
         let mut parameters = [std::ptr::from_ref(argument).cast_mut().cast::<c_void>()];
-        let answer = if early {
+        let answer = if early && self.overlaps {
             let mut attribute = sys::CUlaunchAttribute {
                 id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
                 pad: [0; 4],
@@ -232,7 +227,7 @@ impl Module {
         if answer == sys::CUresult::CUDA_SUCCESS {
             return Ok(());
         }
-        check(answer, &format!("cuLaunchKernel({}, {blocks} blocks of {threads})", name()))
+        check(answer, &format!("cuLaunchKernel({}, {blocks} blocks of {threads})", kernel.symbol()))
     }
 
     pub(super) fn memory(&self, address: DevicePointer) -> Result<Memory> {
@@ -241,16 +236,6 @@ impl Module {
 
     pub(super) fn device(&self) -> c_int {
         self.device
-    }
-
-    /// The kernel of a launch for an element type (0 f32, 1 f64).
-    pub(super) fn function(&self, launch: usize, dtype: usize) -> Function {
-        self.functions[launch][dtype]
-    }
-
-    /// Whether a kernel may begin before the one before has ended, also in a graph.
-    pub(super) fn overlaps(&self) -> bool {
-        self.overlaps
     }
 
     /// Whether the kernels are those for devices with less shared memory (below compute capability 8.0).

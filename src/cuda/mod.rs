@@ -17,6 +17,7 @@ mod driver;
 #[cfg(test)]
 mod generated;
 mod kernel_args;
+mod launcher;
 mod pointers;
 mod schedule;
 pub mod workspace;
@@ -45,8 +46,9 @@ use crate::request::{Config, Dtype, Request};
 use crate::stream::header::HEADER_BYTES;
 use driver::Module;
 use kernel_args::Job;
+use launcher::Launcher;
 use pointers::Range;
-use schedule::{Call, Launcher, Needs, Shape};
+use schedule::{Call, Needs, Shape};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {

@@ -7,7 +7,6 @@ use crate::error::{Error, Result, Status};
 use std::ffi::{c_int, c_void};
 
 pub type Stream = *mut c_void;
-pub(super) type Function = *mut c_void;
 
 pub(super) enum Module {}
 
@@ -27,13 +26,7 @@ impl Module {
         match *self {}
     }
 
-    pub(super) unsafe fn launch<A>(
-        &self,
-        _: &Kernel,
-        _: &A,
-        _: Stream,
-        _: impl FnOnce() -> String,
-    ) -> Result<()> {
+    pub(super) unsafe fn launch<A>(&self, _: &Kernel, _: &A, _: Stream) -> Result<()> {
         match *self {}
     }
 
@@ -46,14 +39,6 @@ impl Module {
     }
 
     pub(super) fn device(&self) -> c_int {
-        match *self {}
-    }
-
-    pub(super) fn function(&self, _: usize, _: usize) -> Function {
-        match *self {}
-    }
-
-    pub(super) fn overlaps(&self) -> bool {
         match *self {}
     }
 

@@ -2,9 +2,7 @@
 //! it (generated.rs). What runs depends on the request alone.
 
 use super::constants::*;
-use super::driver::{Function, Module};
 use super::workspace::AnalysisWorkspace;
-use super::Stream;
 use crate::analysis::BAND;
 use crate::error::{Error, Result, Status};
 use crate::request::{Coder, Config, Dtype, Mode, Predictor, Preserve, Request, SIDE_Y_MAX};
@@ -706,6 +704,11 @@ impl Call {
     pub(super) fn launches(self) -> impl Iterator<Item = (usize, &'static Launch)> {
         LAUNCHES.iter().enumerate().filter(move |(_, launch)| launch.call == self)
     }
+
+    /// Its launches that a request needs.
+    pub(super) fn launches_for(self, needs: Needs) -> impl Iterator<Item = (usize, &'static Launch)> {
+        self.launches().filter(move |(_, launch)| (launch.runs)(&needs))
+    }
 }
 
 impl Launch {
@@ -788,9 +791,11 @@ impl Shape {
     }
 }
 
-/// A kernel with its grid.
+/// A launch with its grid.
 pub(super) struct Kernel {
-    pub(super) function: Function,
+    /// Number of the launch, and of the element type (0 f32, 1 f64).
+    pub(super) launch: usize,
+    pub(super) dtype: usize,
     pub(super) blocks: u32,
     pub(super) threads: u32,
     pub(super) shared_bytes: u32,
@@ -798,44 +803,22 @@ pub(super) struct Kernel {
     pub(super) early: bool,
 }
 
-/// One call, ready to be enqueued, with the argument of its kernels.
-pub(super) struct Launcher<'a, A> {
-    pub(super) module: &'a Module,
-    pub(super) call: Call,
-    /// 0 f32, 1 f64.
-    pub(super) dtype: usize,
-    pub(super) shape: Shape,
-    pub(super) argument: A,
-    pub(super) needs: Needs,
-}
-
-impl<A> Launcher<'_, A> {
-    /// The launches that the request needs.
-    pub(super) fn launches(&self) -> impl Iterator<Item = (usize, &'static Launch)> + '_ {
-        self.call.launches().filter(|(_, launch)| (launch.runs)(&self.needs))
-    }
-
-    /// # Safety The context of the stream is current, the kernels of the call take an `A`, and everything
-    /// that it points to is device-accessible.
-    pub(super) unsafe fn launch(&self, number: usize, stream: Stream) -> Result<()> {
+impl Kernel {
+    /// `small`: on a device with less shared memory.
+    pub(super) fn new(number: usize, dtype: usize, shape: &Shape, small: bool) -> Result<Kernel> {
         let launch = &LAUNCHES[number];
-        let small = self.module.is_small();
-        let kernel = Kernel {
-            function: self.module.function(number, self.dtype),
-            blocks: launch.blocks(&self.shape, small, self.dtype)?,
-            threads: launch.block_on(small, self.dtype),
+        Ok(Kernel {
+            launch: number,
+            dtype,
+            blocks: launch.blocks(shape, small, dtype)?,
+            threads: launch.block_on(small, dtype),
             shared_bytes: launch.shared_bytes_on(small),
-            early: launch.early && self.module.overlaps(),
-        };
-        // SAFETY: the caller's promise.
-        unsafe { self.module.launch(&kernel, &self.argument, stream, || launch.symbol(self.dtype)) }
+            early: launch.early,
+        })
     }
 
-    /// # Safety
-    /// As for [`Launcher::launch`].
-    pub(super) unsafe fn enqueue(&self, stream: Stream) -> Result<()> {
-        // SAFETY: the caller's promise.
-        self.launches().try_for_each(|(number, _)| unsafe { self.launch(number, stream) })
+    pub(super) fn symbol(&self) -> String {
+        LAUNCHES[self.launch].symbol(self.dtype)
     }
 }
 
@@ -868,7 +851,7 @@ mod tests {
     }
 
     fn launches(call: Call, needs: &Needs) -> Vec<&'static Launch> {
-        call.launches().map(|(_, launch)| launch).filter(|launch| (launch.runs)(needs)).collect()
+        call.launches_for(*needs).map(|(_, launch)| launch).collect()
     }
 
     #[test]

@@ -1,0 +1,39 @@
+//! A call ready to be enqueued: the launches of its table (schedule.rs) with the argument of their kernels.
+
+use super::driver::Module;
+use super::schedule::{Call, Kernel, Launch, Needs, Shape};
+use super::Stream;
+use crate::error::Result;
+
+pub(super) struct Launcher<'a, A> {
+    pub(super) module: &'a Module,
+    pub(super) call: Call,
+    /// 0 f32, 1 f64.
+    pub(super) dtype: usize,
+    pub(super) shape: Shape,
+    pub(super) argument: A,
+    pub(super) needs: Needs,
+}
+
+impl<A> Launcher<'_, A> {
+    /// The launches that the request needs, with their numbers.
+    pub(super) fn launches(&self) -> impl Iterator<Item = (usize, &'static Launch)> + use<A> {
+        self.call.launches_for(self.needs)
+    }
+
+    /// # Safety
+    /// The context of the stream is current, the kernels of the call take an `A`, and everything that it
+    /// points to is device-accessible.
+    pub(super) unsafe fn launch(&self, number: usize, stream: Stream) -> Result<()> {
+        let kernel = Kernel::new(number, self.dtype, &self.shape, self.module.is_small())?;
+        // SAFETY: the caller's promise.
+        unsafe { self.module.launch(&kernel, &self.argument, stream) }
+    }
+
+    /// # Safety
+    /// As for [`Launcher::launch`].
+    pub(super) unsafe fn enqueue(&self, stream: Stream) -> Result<()> {
+        // SAFETY: the caller's promise.
+        self.launches().try_for_each(|(number, _)| unsafe { self.launch(number, stream) })
+    }
+}
