@@ -196,7 +196,8 @@ fn entry(launch: &Launch) -> String {
         0 => String::new(),
         bytes => format!("; {bytes} shared bytes"),
     };
-    let Launch { phase, name, function, reads, writes, work, .. } = launch;
+    let Launch { phase, name, reads, writes, work, .. } = launch;
+    let function = launch.template();
     let text = comment(&format!("{phase}: reads {reads}; writes {writes}{shared}; work: {work}"));
     let (begin, end) = match function.contains("<T") {
         true => (

@@ -53,8 +53,9 @@ pub(super) struct Launch {
     pub(super) call: Call,
     pub(super) phase: &'static str,
     pub(super) name: &'static str,
-    /// The CUDA function, where T is the element type; without T there is one kernel, `factz_NAME`.
-    pub(super) function: &'static str,
+    /// The CUDA function where it is not `NAME<T>`; T is the element type. Without T there is one kernel,
+    /// `factz_NAME`.
+    function: Option<&'static str>,
     /// Number of blocks for an element type (0 f32, 1 f64).
     grid: fn(&Shape, usize) -> u64,
     /// Threads of a block, by element type.
@@ -88,21 +89,30 @@ pub(super) struct Small {
     shared_bytes: u32,
 }
 
-const fn kernel(
-    call: Call,
-    phase: &'static str,
-    name: &'static str,
-    function: &'static str,
-    grid: fn(&Shape, usize) -> u64,
-    block: [u32; 2],
-    resident: [u32; 2],
-) -> Launch {
+/// A phase with the call that it belongs to.
+type Phase = (Call, &'static str);
+
+mod phase {
+    use super::{Call::*, Phase};
+    pub const STATISTICS: Phase = (Compress, "statistics");
+    pub const BOUNDS: Phase = (Compress, "bounds");
+    pub const QUANTIZE: Phase = (Compress, "predict + quantize");
+    pub const COUNT: Phase = (Compress, "count");
+    pub const TABLES: Phase = (Compress, "tables");
+    pub const ENCODE: Phase = (Compress, "encode");
+    pub const ASSEMBLE: Phase = (Compress, "assemble");
+    pub const PARSE: Phase = (Decompress, "parse");
+    pub const DECODE: Phase = (Decompress, "decode");
+    pub const RECONSTRUCT: Phase = (Decompress, "reconstruct");
+}
+
+const fn kernel((call, phase): Phase, name: &'static str, block: [u32; 2], resident: [u32; 2]) -> Launch {
     Launch {
         call,
         phase,
         name,
-        function,
-        grid,
+        function: None,
+        grid: |_, _| 1,
         block,
         resident,
         shared_bytes: 0,
@@ -117,6 +127,12 @@ const fn kernel(
 }
 
 impl Launch {
+    const fn function(self, function: &'static str) -> Launch {
+        Launch { function: Some(function), ..self }
+    }
+    const fn grid(self, grid: fn(&Shape, usize) -> u64) -> Launch {
+        Launch { grid, ..self }
+    }
     const fn data(self, reads: &'static str, writes: &'static str) -> Launch {
         Launch { reads, writes, ..self }
     }
@@ -220,32 +236,26 @@ const fn warps(n: i32) -> [u32; 2] {
 
 pub(super) const COUNT: usize = 49;
 
-use Call::{Compare, Compress, CriticalPoints, Decompress};
+use Call::{Compare, CriticalPoints};
 
-const STATISTICS: [&str; 3] = [
-    "field",
-    "control symbol_counts origin_distances tile_words anchor_scan",
-    "vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp",
-];
-const fn statistics(name: &'static str, function: &'static str, few: bool, filled: bool) -> Launch {
+const fn statistics(name: &'static str, few: bool, filled: bool) -> Launch {
     let (grid, block) = if few { (FEW_BLOCKS, STRIP_PARTS) } else { (MANY_BLOCKS, STATISTICS_WARPS) };
     let resident = if few && !filled { 8 } else { 6 };
-    kernel(Compress, "statistics", name, function, grid, warps(block as i32), [resident, 4])
-        .data(STATISTICS[0], STATISTICS[1])
-        .work(STATISTICS[2])
+    kernel(phase::STATISTICS, name, warps(block as i32), [resident, 4])
+        .grid(grid)
+        .data("field", "control symbol_counts origin_distances tile_words anchor_scan")
+        .work("vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp")
         .waits(Waits::Inside)
         .in_order()
 }
 
 const UNCONSTRAINED: Launch = kernel(
-    Compress,
-    "predict + quantize",
+    phase::QUANTIZE,
     "unconstrained_tiles",
-    "unconstrained_tiles<T>",
-    |s, t| s.tiles.div_ceil([2 * UNCONSTRAINED_WARPS_F32, 2 * UNCONSTRAINED_WARPS_F64][t] as u64),
     [32 * UNCONSTRAINED_WARPS_F32 as u32, 32 * UNCONSTRAINED_WARPS_F64 as u32],
     [5, 9],
 )
+.grid(|s, t| s.tiles.div_ceil([2 * UNCONSTRAINED_WARPS_F32, 2 * UNCONSTRAINED_WARPS_F64][t] as u64))
 .data(
     "field control group_sizes anchors anchor_codes anchor_scan",
     "control symbols raw_bits tile_headers anchor_codes row_lines",
@@ -253,53 +263,41 @@ const UNCONSTRAINED: Launch = kernel(
 .work("tiles once; two tiles a warp, and 14 words for the last coded anchor")
 .waits(Waits::Overlaps);
 
+/// Read by interior tiles that may depend on the lattice lines around them.
+const TILES_BESIDE_LINES_READ: &str =
+    "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances \
+     row_lines column_lines";
+
 const CONSTRAINED: Launch = kernel(
-    Compress,
-    "predict + quantize",
+    phase::QUANTIZE,
     "constrained_tiles",
-    "constrained_tiles<T>",
-    |s, t| {
-        let tiles = [2 * CONSTRAINED_WARPS_F32, 2 * CONSTRAINED_WARPS_F64][t] as u64;
-        s.tiles.div_ceil(tiles).min([6 * MANY, 4 * MANY][t])
-    },
     [32 * CONSTRAINED_WARPS_F32 as u32, 32 * CONSTRAINED_WARPS_F64 as u32],
     [10, 12],
 )
-.data(
-    "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances row_lines \
-     column_lines",
-    "control symbols raw_bits tile_headers anchor_codes",
-)
+.grid(|s, t| {
+    let tiles = [2 * CONSTRAINED_WARPS_F32, 2 * CONSTRAINED_WARPS_F64][t] as u64;
+    s.tiles.div_ceil(tiles).min([6 * MANY, 4 * MANY][t])
+})
+.data(TILES_BESIDE_LINES_READ, "control symbols raw_bits tile_headers anchor_codes")
 .work("listed tiles once; their number / the warps of the grid")
 .waits(Waits::Overlaps);
 
-const RECONSTRUCT_LORENZO: Launch = kernel(
-    Decompress,
-    "reconstruct",
-    "reconstruct_lorenzo",
-    "reconstruct_lorenzo<T>",
-    |s, _| s.tiles.div_ceil(4 * LORENZO_RECONSTRUCT_WARPS as u64),
-    warps(LORENZO_RECONSTRUCT_WARPS),
-    [3, 2],
-)
-.data("control tile_headers written_steps symbols raw_bits masks", "field")
-.work("tiles once; four tiles a warp");
+const RECONSTRUCT_LORENZO: Launch =
+    kernel(phase::RECONSTRUCT, "reconstruct_lorenzo", warps(LORENZO_RECONSTRUCT_WARPS), [3, 2])
+        .grid(|s, _| s.tiles.div_ceil(4 * LORENZO_RECONSTRUCT_WARPS as u64))
+        .data("control tile_headers written_steps symbols raw_bits masks", "field")
+        .work("tiles once; four tiles a warp");
 
-const RECONSTRUCT_BORDER: Launch = kernel(
-    Decompress,
-    "reconstruct",
-    "reconstruct_border",
-    "reconstruct_border<T>",
-    |s, _| s.tiles.div_ceil(2).min(4 * MANY),
-    [64; 2],
-    [0; 2],
-)
-.data("control stream tile_headers written_steps symbols raw_bits masks anchors", "field report")
-.work("tiles once; N / the warps of the grid")
-.waits(Waits::Inside);
+const RECONSTRUCT_BORDER: Launch = kernel(phase::RECONSTRUCT, "reconstruct_border", [64; 2], [0; 2])
+    .grid(|s, _| s.tiles.div_ceil(2).min(4 * MANY))
+    .data("control stream tile_headers written_steps symbols raw_bits masks anchors", "field report")
+    .work("tiles once; N / the warps of the grid")
+    .waits(Waits::Inside);
 
 const fn tables(name: &'static str, function: &'static str) -> Launch {
-    kernel(Compress, "tables", name, function, TABLE_BLOCKS, [TABLE_THREADS; 2], [1; 2])
+    kernel(phase::TABLES, name, [TABLE_THREADS; 2], [1; 2])
+        .grid(TABLE_BLOCKS)
+        .function(function)
         .data(
             "control symbol_counts origin_distances tile_headers",
             "control coding_tables stored_tables group_offsets origin_distances",
@@ -316,7 +314,7 @@ const fn encode(name: &'static str, function: &'static str) -> Launch {
         shared_bytes: ENCODE_SMALL_SHARED_BYTES,
     };
     let block = warps(ENCODE_GROUPS_LARGE * ENCODE_ROLES);
-    let large = kernel(Compress, "encode", name, function, |s, _| s.tiles.min(264), block, [2; 2]);
+    let large = kernel(phase::ENCODE, name, block, [2; 2]).grid(|s, _| s.tiles.min(264)).function(function);
     Launch { small: Some(small), shared_bytes: ENCODE_SHARED_BYTES, ..large }
         .data(
             "field control tile_headers symbols tile_words origin_distances raw_bits masks anchor_codes \
@@ -328,7 +326,9 @@ const fn encode(name: &'static str, function: &'static str) -> Launch {
 }
 
 const fn encode_lorenzo(name: &'static str, function: &'static str) -> Launch {
-    kernel(Compress, "encode", name, function, |s, _| s.tiles.min(264), warps(ROW_CODE_WARPS), [2; 2])
+    kernel(phase::ENCODE, name, warps(ROW_CODE_WARPS), [2; 2])
+        .grid(|s, _| s.tiles.min(264))
+        .function(function)
         .shared(ENCODE_LORENZO_SHARED_BYTES)
         .small(1)
         .data(
@@ -341,7 +341,9 @@ const fn encode_lorenzo(name: &'static str, function: &'static str) -> Launch {
 
 const fn decode(name: &'static str, function: &'static str, shared_bytes: u32) -> Launch {
     const BLOCK: i32 = DECODE_GROUPS * DECODE_ROLES;
-    kernel(Decompress, "decode", name, function, |s, _| s.tiles.min(528), warps(BLOCK), [4; 2])
+    kernel(phase::DECODE, name, warps(BLOCK), [4; 2])
+        .grid(|s, _| s.tiles.min(528))
+        .function(function)
         .shared(shared_bytes)
         .small(1)
         .data(
@@ -357,229 +359,130 @@ const fn decode(name: &'static str, function: &'static str, shared_bytes: u32) -
 /// nothing. What a stream needs is in its header, which the host does not know: the predictor of the request
 /// says what to expect; the kernel of the other one comes last, or a slower one does its work.
 pub(super) static LAUNCHES: [Launch; COUNT] = [
-    statistics("few_statistics", "few_statistics<T>", true, false).only(|n| n.few_strips && !n.has_fill),
-    statistics("statistics", "statistics<T>", false, false).only(|n| !n.few_strips && !n.has_fill),
-    statistics("few_filled_statistics", "few_filled_statistics<T>", true, true)
-        .only(|n| n.few_strips && n.has_fill),
-    statistics("filled_statistics", "filled_statistics<T>", false, true)
-        .only(|n| !n.few_strips && n.has_fill),
-    kernel(
-        Compress,
-        "bounds",
-        "sort",
-        "sort_tiles<T>",
-        |s, _| 1 + s.tiles.div_ceil(32 * SORT_WARPS as u64),
-        warps(SORT_WARPS as i32),
-        [2; 2],
-    )
-    .data(
-        "control origin_distances tile_words",
-        "control group_sizes group_offsets symbols tile_headers origin_distances",
-    )
-    .work("tiles; results of 8192 blocks, 512 at a time, by each block"),
-    kernel(
-        Compress,
-        "predict + quantize",
-        "tune",
-        "tune<T>",
-        |s, _| s.tiles.min(SAMPLES as u64) * 12,
-        warps(TUNE_WARPS),
-        [0; 2],
-    )
-    .shared(TUNE_SHARED_BYTES)
-    .data("field control", "control")
-    .work("24 tiles, 12 times; a tile a block")
-    .only(HIERARCHICAL)
-    .in_order(),
-    kernel(
-        Compress,
-        "bounds",
-        "cheap_bounds",
-        "cheap_bounds<T>",
-        |s, _| s.tiles.min(16 * MANY),
-        [64; 2],
-        [16, 8],
-    )
-    .data(
-        "field control group_offsets symbols origin_distances",
-        "control tile_words raw_bits masks group_sizes tile_headers origin_distances",
-    )
-    .work("listed tiles once; their number / the blocks of the grid")
-    .waits(Waits::Overlaps),
-    kernel(
-        Compress,
-        "bounds",
-        "determinant_bounds",
-        "determinant_bounds<T>",
-        |s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8),
-        warps(BOUND_WARPS),
-        [5, 4],
-    )
-    .data(
-        "field control raw_bits masks group_offsets origin_distances tile_words",
-        "control tile_words group_sizes",
-    )
-    .work("listed triangles once; their number / the warps of the grid"),
-    kernel(
-        Compress,
-        "predict + quantize",
-        "anchors",
-        "anchors<T>",
-        |s, _| s.tiles.div_ceil(128),
-        [128; 2],
-        [5, 4],
-    )
-    .data(
-        "field control tile_headers tile_words origin_distances anchor_scan",
-        "anchors anchor_codes anchor_scan",
-    )
-    .work("tiles once, a bit for each; an anchor a thread")
-    .waits(Waits::Inside)
-    .only(HIERARCHICAL),
+    statistics("few_statistics", true, false).only(|n| n.few_strips && !n.has_fill),
+    statistics("statistics", false, false).only(|n| !n.few_strips && !n.has_fill),
+    statistics("few_filled_statistics", true, true).only(|n| n.few_strips && n.has_fill),
+    statistics("filled_statistics", false, true).only(|n| !n.few_strips && n.has_fill),
+    kernel(phase::BOUNDS, "sort", warps(SORT_WARPS as i32), [2; 2])
+        .grid(|s, _| 1 + s.tiles.div_ceil(32 * SORT_WARPS as u64))
+        .function("sort_tiles<T>")
+        .data(
+            "control origin_distances tile_words",
+            "control group_sizes group_offsets symbols tile_headers origin_distances",
+        )
+        .work("tiles; results of 8192 blocks, 512 at a time, by each block"),
+    kernel(phase::QUANTIZE, "tune", warps(TUNE_WARPS), [0; 2])
+        .grid(|s, _| s.tiles.min(SAMPLES as u64) * 12)
+        .shared(TUNE_SHARED_BYTES)
+        .data("field control", "control")
+        .work("24 tiles, 12 times; a tile a block")
+        .only(HIERARCHICAL)
+        .in_order(),
+    kernel(phase::BOUNDS, "cheap_bounds", [64; 2], [16, 8])
+        .grid(|s, _| s.tiles.min(16 * MANY))
+        .data(
+            "field control group_offsets symbols origin_distances",
+            "control tile_words raw_bits masks group_sizes tile_headers origin_distances",
+        )
+        .work("listed tiles once; their number / the blocks of the grid")
+        .waits(Waits::Overlaps),
+    kernel(phase::BOUNDS, "determinant_bounds", warps(BOUND_WARPS), [5, 4])
+        .grid(|s, _| s.tiles.div_ceil(4).min(MANY * 5 / 8))
+        .data(
+            "field control raw_bits masks group_offsets origin_distances tile_words",
+            "control tile_words group_sizes",
+        )
+        .work("listed triangles once; their number / the warps of the grid"),
+    kernel(phase::QUANTIZE, "anchors", [128; 2], [5, 4])
+        .grid(|s, _| s.tiles.div_ceil(128))
+        .data(
+            "field control tile_headers tile_words origin_distances anchor_scan",
+            "anchors anchor_codes anchor_scan",
+        )
+        .work("tiles once, a bit for each; an anchor a thread")
+        .waits(Waits::Inside)
+        .only(HIERARCHICAL),
     UNCONSTRAINED.only(BOUNDS).in_order(),
     CONSTRAINED.only(BOUNDS),
-    kernel(
-        Compress,
-        "predict + quantize",
-        "border_tiles",
-        "border_tiles_with_bounds<T>",
-        |s, _| s.tiles.min(8 * MANY),
-        warps(BORDER_WARPS),
-        [10, 1],
-    )
-    .data(
-        "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances",
-        "control symbols raw_bits masks tile_headers anchor_codes",
-    )
-    .work("listed tiles once; their number / the blocks of the grid")
-    .waits(Waits::Overlaps)
-    .only(BOUNDS),
-    kernel(
-        Compress,
-        "predict + quantize",
-        "row_lines",
-        "lattice_lines<T, true>",
-        LATTICE_LINE_BLOCKS,
-        [128; 2],
-        [0; 2],
-    )
-    .data(
-        "field control group_offsets anchors tile_words origin_distances",
-        "control row_lines symbols raw_bits",
-    )
-    .work("listed tiles once; their number / the half warps of the grid")
-    .only(SIGNATURES)
-    .in_order(),
+    kernel(phase::QUANTIZE, "border_tiles", warps(BORDER_WARPS), [10, 1])
+        .grid(|s, _| s.tiles.min(8 * MANY))
+        .function("border_tiles_with_bounds<T>")
+        .data(
+            "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances",
+            "control symbols raw_bits masks tile_headers anchor_codes",
+        )
+        .work("listed tiles once; their number / the blocks of the grid")
+        .waits(Waits::Overlaps)
+        .only(BOUNDS),
+    kernel(phase::QUANTIZE, "row_lines", [128; 2], [0; 2])
+        .grid(LATTICE_LINE_BLOCKS)
+        .function("lattice_lines<T, true>")
+        .data(
+            "field control group_offsets anchors tile_words origin_distances",
+            "control row_lines symbols raw_bits",
+        )
+        .work("listed tiles once; their number / the half warps of the grid")
+        .only(SIGNATURES)
+        .in_order(),
     UNCONSTRAINED.only(SIGNATURES),
-    kernel(
-        Compress,
-        "predict + quantize",
-        "column_lines",
-        "lattice_lines<T, false>",
-        LATTICE_LINE_BLOCKS,
-        [128; 2],
-        [0; 2],
-    )
-    .data(
-        "field control group_offsets anchors tile_words origin_distances row_lines",
-        "control column_lines symbols raw_bits",
-    )
-    .work("listed tiles once; their number / the half warps of the grid")
-    .only(SIGNATURES),
-    kernel(
-        Compress,
-        "predict + quantize",
-        "speculative_tiles",
-        "speculative_tiles<T>",
-        |s, _| s.tiles.min(8 * MANY),
-        warps(BORDER_WARPS),
-        [10, 1],
-    )
-    .data(
-        "field control group_sizes anchors anchor_codes anchor_scan tile_words origin_distances row_lines \
-         column_lines",
-        "control symbols raw_bits masks tile_headers anchor_codes",
-    )
-    .work("listed tiles once; their number / the blocks of the grid")
-    .only(SIGNATURES)
-    .in_order(),
+    kernel(phase::QUANTIZE, "column_lines", [128; 2], [0; 2])
+        .grid(LATTICE_LINE_BLOCKS)
+        .function("lattice_lines<T, false>")
+        .data(
+            "field control group_offsets anchors tile_words origin_distances row_lines",
+            "control column_lines symbols raw_bits",
+        )
+        .work("listed tiles once; their number / the half warps of the grid")
+        .only(SIGNATURES),
+    kernel(phase::QUANTIZE, "speculative_tiles", warps(BORDER_WARPS), [10, 1])
+        .grid(|s, _| s.tiles.min(8 * MANY))
+        .data(TILES_BESIDE_LINES_READ, "control symbols raw_bits masks tile_headers anchor_codes")
+        .work("listed tiles once; their number / the blocks of the grid")
+        .only(SIGNATURES)
+        .in_order(),
     CONSTRAINED.only(SIGNATURES),
-    kernel(
-        Compress,
-        "predict + quantize",
-        "lorenzo_constrained",
-        "lorenzo_constrained<T>",
-        |s, _| s.tiles.div_ceil(4 * LORENZO_INTERIOR_WARPS as u64),
-        warps(LORENZO_INTERIOR_WARPS),
-        [6, 3],
-    )
-    .data(
-        "field control group_sizes tile_words origin_distances",
-        "control symbols raw_bits tile_headers tile_words",
-    )
-    .work("listed tiles once; four tiles a warp")
-    .waits(Waits::Overlaps)
-    .only(LORENZO)
-    .in_order(),
-    kernel(
-        Compress,
-        "predict + quantize",
-        "lorenzo_border",
-        "lorenzo_border<T>",
-        |s, _| s.tiles.div_ceil(4).min(2 * MANY),
-        warps(LORENZO_BORDER_WARPS),
-        [5, 3],
-    )
-    .data(
-        "field control group_sizes tile_words origin_distances",
-        "control symbols raw_bits masks tile_headers",
-    )
-    .work("listed tiles once; their number / the warps of the grid")
-    .waits(Waits::Overlaps)
-    .only(LORENZO),
-    kernel(
-        Compress,
-        "predict + quantize",
-        "lorenzo_unconstrained",
-        "lorenzo_unconstrained<T>",
-        |s, _| s.tiles.div_ceil(4 * LORENZO_INTERIOR_WARPS as u64),
-        warps(LORENZO_INTERIOR_WARPS),
-        [7, 4],
-    )
-    .data("field control group_sizes", "control symbols raw_bits tile_headers")
-    .work("tiles once; four tiles a warp")
-    .waits(Waits::Overlaps)
-    .only(LORENZO),
-    kernel(
-        Compress,
-        "count",
-        "count",
-        "count_symbols<T>",
-        |s, _| s.tiles.div_ceil(16).min(396),
-        warps(COUNT_WARPS),
-        [3; 2],
-    )
-    .shared(COUNT_SHARED_BYTES)
-    .small(2)
-    .data("tile_headers symbols masks", "tile_words origin_distances symbols symbol_counts")
-    .work("tiles once; N / the warps of the grid")
-    .waits(Waits::Inside)
-    .only(HIERARCHICAL),
-    kernel(
-        Compress,
-        "count",
-        "count_lorenzo",
-        "count_lorenzo<T>",
-        |s, _| s.tiles.div_ceil(16).min(132),
-        warps(ROW_COUNT_WARPS),
-        [3; 2],
-    )
-    .shared(COUNT_LORENZO_SHARED_BYTES)
-    .small(2)
-    .data("tile_headers symbols masks", "symbol_counts")
-    .work("tiles once; N / the warps of the grid")
-    .waits(Waits::Inside)
-    .only(LORENZO),
+    kernel(phase::QUANTIZE, "lorenzo_constrained", warps(LORENZO_INTERIOR_WARPS), [6, 3])
+        .grid(|s, _| s.tiles.div_ceil(4 * LORENZO_INTERIOR_WARPS as u64))
+        .data(
+            "field control group_sizes tile_words origin_distances",
+            "control symbols raw_bits tile_headers tile_words",
+        )
+        .work("listed tiles once; four tiles a warp")
+        .waits(Waits::Overlaps)
+        .only(LORENZO)
+        .in_order(),
+    kernel(phase::QUANTIZE, "lorenzo_border", warps(LORENZO_BORDER_WARPS), [5, 3])
+        .grid(|s, _| s.tiles.div_ceil(4).min(2 * MANY))
+        .data(
+            "field control group_sizes tile_words origin_distances",
+            "control symbols raw_bits masks tile_headers",
+        )
+        .work("listed tiles once; their number / the warps of the grid")
+        .waits(Waits::Overlaps)
+        .only(LORENZO),
+    kernel(phase::QUANTIZE, "lorenzo_unconstrained", warps(LORENZO_INTERIOR_WARPS), [7, 4])
+        .grid(|s, _| s.tiles.div_ceil(4 * LORENZO_INTERIOR_WARPS as u64))
+        .data("field control group_sizes", "control symbols raw_bits tile_headers")
+        .work("tiles once; four tiles a warp")
+        .waits(Waits::Overlaps)
+        .only(LORENZO),
+    kernel(phase::COUNT, "count", warps(COUNT_WARPS), [3; 2])
+        .grid(|s, _| s.tiles.div_ceil(16).min(396))
+        .function("count_symbols<T>")
+        .shared(COUNT_SHARED_BYTES)
+        .small(2)
+        .data("tile_headers symbols masks", "tile_words origin_distances symbols symbol_counts")
+        .work("tiles once; N / the warps of the grid")
+        .waits(Waits::Inside)
+        .only(HIERARCHICAL),
+    kernel(phase::COUNT, "count_lorenzo", warps(ROW_COUNT_WARPS), [3; 2])
+        .grid(|s, _| s.tiles.div_ceil(16).min(132))
+        .shared(COUNT_LORENZO_SHARED_BYTES)
+        .small(2)
+        .data("tile_headers symbols masks", "symbol_counts")
+        .work("tiles once; N / the warps of the grid")
+        .waits(Waits::Inside)
+        .only(LORENZO),
     tables("rans_tables", "tables<T, false>").only(RANS),
     tables("huffman_tables", "tables<T, true>").only(HUFFMAN),
     encode("encode_rans", "encode_groups<T, false>").only(|n| RANS(n) && HIERARCHICAL(n)),
@@ -587,77 +490,49 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
     encode_lorenzo("encode_lorenzo_rans", "encode_lorenzo_groups<T, false>").only(|n| RANS(n) && LORENZO(n)),
     encode_lorenzo("encode_lorenzo_huffman", "encode_lorenzo_groups<T, true>")
         .only(|n| HUFFMAN(n) && LORENZO(n)),
-    kernel(
-        Compress,
-        "assemble",
-        "assemble",
-        "assemble<T>",
-        |s, _| s.tiles.min(PARTS as u64),
-        warps(ASSEMBLE_WARPS as i32),
-        [3; 2],
-    )
-    .data("field control group_sizes tile_words origin_distances stored_tables", "control stream report")
-    .work("the stream once; a 384th of the groups, 512 at a time")
-    .waits(Waits::Inside),
-    kernel(Decompress, "parse", "begin", "begin_call<T>", |_, _| 3, [256; 2], [0; 2])
+    kernel(phase::ASSEMBLE, "assemble", warps(ASSEMBLE_WARPS as i32), [3; 2])
+        .grid(|s, _| s.tiles.min(PARTS as u64))
+        .data("field control group_sizes tile_words origin_distances stored_tables", "control stream report")
+        .work("the stream once; a 384th of the groups, 512 at a time")
+        .waits(Waits::Inside),
+    kernel(phase::PARSE, "begin", [256; 2], [0; 2])
+        .grid(|_, _| 3)
+        .function("begin_call<T>")
         .data("", "control anchor_scan")
         .work("N / 512 states; their number / the threads of the grid")
         .in_order(),
-    kernel(
-        Decompress,
-        "parse",
-        "parse",
-        "parse_stream<T>",
-        |s, _| 51 + (s.tiles + MOST_FIRST_WORDS).div_ceil(2 * PARSE_THREADS as u64).min(81),
-        [PARSE_THREADS; 2],
-        [1; 2],
-    )
-    .data("stream control", "control coding_tables slot_starts huffman_codes group_offsets group_sizes")
-    .work("tables, 40 times the groups' words; the words of all groups, 16384 at a time")
-    .waits(Waits::Inside),
-    kernel(
-        Decompress,
-        "parse",
-        "check",
-        "check_stream<T>",
-        |s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528),
-        [256; 2],
-        [0; 2],
-    )
-    .data("stream control", "control")
-    .work("the stream once; S / the threads of the grid")
-    .waits(Waits::Inside),
+    kernel(phase::PARSE, "parse", [PARSE_THREADS; 2], [1; 2])
+        .grid(|s, _| 51 + (s.tiles + MOST_FIRST_WORDS).div_ceil(2 * PARSE_THREADS as u64).min(81))
+        .function("parse_stream<T>")
+        .data("stream control", "control coding_tables slot_starts huffman_codes group_offsets group_sizes")
+        .work("tables, 40 times the groups' words; the words of all groups, 16384 at a time")
+        .waits(Waits::Inside),
+    kernel(phase::PARSE, "check", [256; 2], [0; 2])
+        .grid(|s, _| s.stream_bytes.div_ceil(8192).clamp(1, 528))
+        .function("check_stream<T>")
+        .data("stream control", "control")
+        .work("the stream once; S / the threads of the grid")
+        .waits(Waits::Inside),
     decode("decode_rans", "decode<T, false>", DECODE_RANS_SHARED_BYTES),
     decode("decode_huffman", "decode<T, true>", DECODE_HUFFMAN_SHARED_BYTES),
     RECONSTRUCT_LORENZO.only(LORENZO),
-    kernel(
-        Decompress,
-        "reconstruct",
-        "anchor_values",
-        "anchor_values<T>",
-        |s, _| s.tiles.div_ceil(ANCHOR_CHUNK as u64) + 1,
-        [ANCHOR_THREADS; 2],
-        [0; 2],
-    )
-    .data("control tile_headers symbols raw_bits masks anchors anchor_scan", "control anchors anchor_scan")
-    .work("tiles once, N / 512 sums; two tiles a thread, blocks at work / 32 steps back")
-    .waits(Waits::Inside),
+    kernel(phase::RECONSTRUCT, "anchor_values", [ANCHOR_THREADS; 2], [0; 2])
+        .grid(|s, _| s.tiles.div_ceil(ANCHOR_CHUNK as u64) + 1)
+        .data(
+            "control tile_headers symbols raw_bits masks anchors anchor_scan",
+            "control anchors anchor_scan",
+        )
+        .work("tiles once, N / 512 sums; two tiles a thread, blocks at work / 32 steps back")
+        .waits(Waits::Inside),
     RECONSTRUCT_BORDER.only(HIERARCHICAL),
     // Mostly without work.
     Launch { grid: |s, _| s.tiles.div_ceil(2).min(MANY), ..RECONSTRUCT_BORDER }.only(LORENZO),
-    kernel(
-        Decompress,
-        "reconstruct",
-        "reconstruct",
-        "reconstruct<T>",
-        |s, _| s.tiles.div_ceil(2 * RECONSTRUCT_WARPS as u64),
-        warps(RECONSTRUCT_WARPS),
-        [14, 1],
-    )
-    .data("control tile_headers written_steps symbols raw_bits masks anchors", "field report")
-    .work("tiles once; two tiles a warp")
-    .waits(Waits::Overlaps)
-    .only(HIERARCHICAL),
+    kernel(phase::RECONSTRUCT, "reconstruct", warps(RECONSTRUCT_WARPS), [14, 1])
+        .grid(|s, _| s.tiles.div_ceil(2 * RECONSTRUCT_WARPS as u64))
+        .data("control tile_headers written_steps symbols raw_bits masks anchors", "field report")
+        .work("tiles once; two tiles a warp")
+        .waits(Waits::Overlaps)
+        .only(HIERARCHICAL),
     RECONSTRUCT_LORENZO.only(HIERARCHICAL),
     FIND_RANGE,
     analysis(Call::Range, "range_end", "analysis::range_end<T>", |_, _| 1, 32, 1)
@@ -692,7 +567,8 @@ const fn analysis(
     block: u32,
     resident: u32,
 ) -> Launch {
-    kernel(call, "analysis", name, function, grid, [block; 2], [resident; 2]).waits(Waits::InOrder).in_order()
+    let launch = kernel((call, "analysis"), name, [block; 2], [resident; 2]).grid(grid);
+    launch.function(function).waits(Waits::InOrder).in_order()
 }
 
 const FIND_RANGE: Launch = analysis(Call::Range, "find_range", "analysis::find_range<T>", CHUNKS, 256, 4)
@@ -712,9 +588,14 @@ impl Call {
 }
 
 impl Launch {
+    /// The CUDA function, by its name in the kernels.
+    pub(super) fn template(&self) -> String {
+        self.function.map_or(format!("{}<T>", self.name), str::to_owned)
+    }
+
     /// The name of the kernel for an element type.
     pub(super) fn symbol(&self, dtype: usize) -> String {
-        match self.function.contains("<T") {
+        match self.template().contains("<T") {
             true => format!("factz_{}_{}", self.name, ["f32", "f64"][dtype]),
             false => format!("factz_{}", self.name),
         }
