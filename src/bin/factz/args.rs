@@ -4,6 +4,7 @@ use crate::array::Dims;
 use crate::input::Expected;
 use crate::store::Format;
 use crate::synthetic::Kind;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use factz::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
 use std::path::{Path, PathBuf};
@@ -105,8 +106,8 @@ pub struct ShapeArguments {
     #[arg(long, value_name = "NXxNY", allow_hyphen_values = true)]
     pub dims: Option<Dims>,
     /// Type of the values; f32 unless a .npy or .npz contains another
-    #[arg(long, value_enum)]
-    pub dtype: Option<DtypeName>,
+    #[arg(long, value_parser = parse_dtype())]
+    pub dtype: Option<Dtype>,
     /// Names of u and v in a .npz, or of one array that holds both
     #[arg(long, value_name = "U,V", value_parser = parse_keys, default_value = "u,v")]
     pub keys: Keys,
@@ -129,26 +130,8 @@ impl Spacing {
 }
 
 impl ShapeArguments {
-    pub fn expected(&self) -> Expected {
-        Expected { dims: self.dims, dtype: self.dtype(), keys: self.keys.0.clone(), fill_value: None }
-    }
-    pub fn dtype(&self) -> Option<Dtype> {
-        self.dtype.map(DtypeName::value)
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum DtypeName {
-    F32,
-    F64,
-}
-
-impl DtypeName {
-    fn value(self) -> Dtype {
-        match self {
-            DtypeName::F32 => Dtype::F32,
-            DtypeName::F64 => Dtype::F64,
-        }
+    pub fn expected(&self, fill_value: Option<f64>) -> Expected {
+        Expected { dims: self.dims, dtype: self.dtype, keys: self.keys.0.clone(), fill_value }
     }
 }
 
@@ -215,96 +198,56 @@ fn parse_size(text: &str) -> Result<usize, String> {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub enum ModeName {
-    /// An analytic bound per vertex, one pass: fastest
-    Block,
-    /// Try the full bound at every vertex and back off: smallest streams
-    Speculative,
+/// Parses a choice by the names that `factz_config_from_string` takes; `help` explains each.
+fn choice<T: Copy + Send + Sync + 'static>(
+    names: &'static [(&'static str, T)],
+    help: &'static [&'static str],
+) -> impl TypedValueParser<Value = T> {
+    let value = |k: usize| match help.get(k) {
+        Some(help) => PossibleValue::new(names[k].0).help(*help),
+        None => PossibleValue::new(names[k].0),
+    };
+    let parse = |text: String| names.iter().find(|(name, _)| *name == text).expect("a possible value").1;
+    PossibleValuesParser::new((0..names.len()).map(value)).map(parse)
 }
 
-impl ModeName {
-    pub fn value(self) -> Mode {
-        match self {
-            ModeName::Block => Mode::BlockWise,
-            ModeName::Speculative => Mode::Speculative,
-        }
-    }
+fn parse_dtype() -> impl TypedValueParser<Value = Dtype> {
+    choice(&Dtype::NAMES, &[])
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub enum PredictorName {
-    /// Interpolation, coarse to fine: smallest streams
-    Hierarchical,
-    /// Differences to the neighbours, one pass; block mode only
-    Lorenzo,
+fn parse_mode() -> impl TypedValueParser<Value = Mode> {
+    choice(
+        &Mode::NAMES,
+        &[
+            "An analytic bound per vertex, one pass: fastest",
+            "Try the full bound at every vertex and back off: smallest streams",
+        ],
+    )
 }
 
-impl PredictorName {
-    pub fn value(self) -> Predictor {
-        match self {
-            PredictorName::Hierarchical => Predictor::Hierarchical,
-            PredictorName::Lorenzo => Predictor::Lorenzo,
-        }
-    }
+fn parse_predictor() -> impl TypedValueParser<Value = Predictor> {
+    choice(
+        &Predictor::NAMES,
+        &[
+            "Interpolation, coarse to fine: smallest streams",
+            "Differences to the neighbours, one pass; block mode only",
+        ],
+    )
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub enum CoderName {
-    /// Asymmetric numeral systems (rANS): smallest streams
-    Ans,
-    /// Canonical Huffman codes
-    Huffman,
+fn parse_coder() -> impl TypedValueParser<Value = Coder> {
+    choice(&Coder::NAMES, &["Asymmetric numeral systems (rANS): smallest streams", "Canonical Huffman codes"])
 }
 
-impl CoderName {
-    pub fn value(self) -> Coder {
-        match self {
-            CoderName::Ans => Coder::Ans,
-            CoderName::Huffman => Coder::Huffman,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum PreserveName {
-    /// The error bound alone
-    None,
-    /// Every critical point, and none new
-    Points,
-    /// Critical points, and the type of each
-    Types,
-}
-
-impl PreserveName {
-    pub fn value(self) -> Preserve {
-        match self {
-            PreserveName::None => Preserve::None,
-            PreserveName::Points => Preserve::Points,
-            PreserveName::Types => Preserve::Types,
-        }
-    }
-}
-
-/// A synthetic field, for measurements of any size.
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-pub enum SyntheticName {
-    /// Turbulence: vortices of many sizes, a critical point for every 8,700 vertices
-    Dense,
-    /// Turbulence with a critical point for every 500,000 vertices
-    Smooth,
-    /// Dense, with land (0, 0) on about a third of the grid
-    Ocean,
-}
-
-impl SyntheticName {
-    pub fn value(self) -> Kind {
-        match self {
-            SyntheticName::Dense => Kind::Dense,
-            SyntheticName::Smooth => Kind::Smooth,
-            SyntheticName::Ocean => Kind::Ocean,
-        }
-    }
+fn parse_preserve() -> impl TypedValueParser<Value = Preserve> {
+    choice(
+        &Preserve::NAMES,
+        &[
+            "The error bound alone",
+            "Every critical point, and none new",
+            "Critical points, and the type of each",
+        ],
+    )
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -359,17 +302,17 @@ pub struct Compress {
     #[command(flatten)]
     pub fill: FillArguments,
     /// Choice of the error that each vertex may have; both modes give the same guarantee
-    #[arg(long, value_enum, default_value = "block")]
-    pub mode: ModeName,
+    #[arg(long, value_parser = parse_mode(), default_value = "block")]
+    pub mode: Mode,
     /// Prediction of values
-    #[arg(long, value_enum, default_value = "hierarchical")]
-    pub predictor: PredictorName,
+    #[arg(long, value_parser = parse_predictor(), default_value = "hierarchical")]
+    pub predictor: Predictor,
     /// Entropy coder
-    #[arg(long, value_enum, default_value = "ans")]
-    pub coder: CoderName,
+    #[arg(long, value_parser = parse_coder(), default_value = "ans")]
+    pub coder: Coder,
     /// Promise besides the error bound
-    #[arg(long, value_enum, default_value = "types")]
-    pub preserve: PreserveName,
+    #[arg(long, value_parser = parse_preserve(), default_value = "types")]
+    pub preserve: Preserve,
     /// Grid spacing
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
     pub spacing: Spacing,
@@ -550,7 +493,7 @@ pub struct Bench {
     pub v: Option<PathBuf>,
     /// Measure a synthetic field of --dims values in place of files
     #[arg(long, value_enum, requires = "dims", conflicts_with_all = ["u", "v"])]
-    pub synthetic: Option<SyntheticName>,
+    pub synthetic: Option<Kind>,
     /// Device to measure
     #[arg(long, value_enum, default_value = "cpu")]
     pub backend: BackendName,
@@ -567,17 +510,17 @@ pub struct Bench {
     #[arg(long, value_name = "N", value_parser = parse_size, default_value = "3")]
     pub repeat: usize,
     /// Only these modes
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "block,speculative")]
-    pub mode: Vec<ModeName>,
+    #[arg(long, value_parser = parse_mode(), value_delimiter = ',', default_value = "block,speculative")]
+    pub mode: Vec<Mode>,
     /// Only these predictors
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "hierarchical,lorenzo")]
-    pub predictor: Vec<PredictorName>,
+    #[arg(long, value_parser = parse_predictor(), value_delimiter = ',', default_value = "hierarchical,lorenzo")]
+    pub predictor: Vec<Predictor>,
     /// Only these coders
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "ans,huffman")]
-    pub coder: Vec<CoderName>,
+    #[arg(long, value_parser = parse_coder(), value_delimiter = ',', default_value = "ans,huffman")]
+    pub coder: Vec<Coder>,
     /// Promise besides the error bound
-    #[arg(long, value_enum, default_value = "types")]
-    pub preserve: PreserveName,
+    #[arg(long, value_parser = parse_preserve(), default_value = "types")]
+    pub preserve: Preserve,
     /// Grid spacing
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
     pub spacing: Spacing,
@@ -625,26 +568,4 @@ pub struct Completions {
 #[command(hide = true)]
 pub struct Man {
     pub folder: PathBuf,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The values of an option are the names that `factz_config_from_string` takes.
-    fn same<N: ValueEnum, T: Copy + PartialEq>(names: &[(&str, T)], value: impl Fn(N) -> T) {
-        assert_eq!(N::value_variants().len(), names.len());
-        for &(name, expected) in names {
-            assert!(N::from_str(name, false).is_ok_and(|n| value(n) == expected), "{name}");
-        }
-    }
-
-    #[test]
-    fn names_are_those_of_the_library() {
-        same(&Dtype::NAMES, DtypeName::value);
-        same(&Mode::NAMES, ModeName::value);
-        same(&Predictor::NAMES, PredictorName::value);
-        same(&Coder::NAMES, CoderName::value);
-        same(&Preserve::NAMES, PreserveName::value);
-    }
 }

@@ -124,10 +124,3 @@ impl Element for f64 {
         Values::F64(values)
     }
 }
-
-pub fn dtype_name(dtype: Dtype) -> &'static str {
-    match dtype {
-        Dtype::F32 => "f32",
-        Dtype::F64 => "f64",
-    }
-}

@@ -1,12 +1,12 @@
 //! Measurements on a CUDA device: ratio, speed call by call and as a graph, kernels, and what is kept.
 
 use crate::args::Bench;
-use crate::array::{dtype_name, typed, Dims, Element, Field};
-use crate::bench::{configurations, median, Measurement, Subject};
+use crate::array::{typed, Dims, Element};
 use crate::device::pipeline::Pipeline;
 use crate::device::Device;
 use crate::failure::{failure, Failure};
-use crate::figures::{coder_name, mode_name, predictor_name, psnr_text};
+use crate::figures::{coder_name, dtype_name, joined, mode_name, predictor_name, psnr_text, shape_json};
+use crate::measure::{median, Measurement, Subject};
 use crate::say::Voice;
 use crate::synthetic::Synthetic;
 use crate::{memory, Verdict};
@@ -117,7 +117,6 @@ fn json_of(m: &Measurement, s: &Speeds) -> Value {
     let milliseconds = |kernels: &[(String, f64)]| -> Value {
         kernels.iter().map(|(name, ms)| (name.clone(), json!(ms))).collect::<serde_json::Map<_, _>>().into()
     };
-    let mut value = m.json();
     let more = json!({
         "copy_gb_per_second": s.copy,
         "compare_gb_per_second": s.compare,
@@ -130,10 +129,8 @@ fn json_of(m: &Measurement, s: &Speeds) -> Value {
         "compress_kernels_ms": milliseconds(&s.kernels[0]),
         "decompress_kernels_ms": milliseconds(&s.kernels[1]),
     });
-    if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
-        value.remove("speeds");
-        value.extend(more);
-    }
+    let mut value = joined(m.json(), more);
+    value.as_object_mut().map(|object| object.remove("speeds"));
     value
 }
 
@@ -158,30 +155,25 @@ fn head() -> String {
 }
 
 fn row(m: &Measurement, s: &Speeds) -> String {
-    let c = &m.comparison;
     let pair = |[a, b]: [f64; 2]| format!("{a:.1} / {b:.1}");
-    let mut text = format!(
-        "{:<12} {:<12} {:<8} {:>8} {:>9.2} {:>15} {:>15} {:>8.0} {:>13} {:>8.0} {:>7} {:>11.4}  {:<14} {:>9}",
-        mode_name(m.mode),
-        predictor_name(m.predictor),
-        coder_name(m.coder),
-        format!("{:.0e}", m.relative_bound),
+    format!(
+        "{:<12} {:<12} {:<8} {:>8} {:>9.2} {:>15} {:>15} {:>8.0} {:>13} {:>8.0} {:>7} {:>11.4}  {:<14} {:>9}{}\n",
+        mode_name(m.config.mode),
+        predictor_name(m.config.predictor),
+        coder_name(m.config.coder),
+        format!("{:.0e}", m.config.bound),
         m.ratio,
         pair(s.calls),
         pair(s.graph),
         s.copy,
         pair(s.graph.map(|g| 100.0 * g / s.copy)),
         s.compare,
-        psnr_text(c.psnr),
+        psnr_text(m.comparison.psnr),
         m.error_over_bound(),
-        format!("{} / {} / {}", c.lost, c.spurious, c.type_changed),
-        c.critical_points
-    );
-    if m.violations() > 0 {
-        let _ = write!(text, "  VIOLATED ({} in all)", m.violations());
-    }
-    text.push('\n');
-    text
+        m.changed_points(),
+        m.comparison.critical_points,
+        m.verdict()
+    )
 }
 
 const LEGEND: &str = "\
@@ -193,9 +185,9 @@ copy: device-to-device copy of u and v; compare: the comparison of input and out
 fn kernel_table(measured: &[(Measurement, Speeds)]) -> String {
     let mut text = format!("\n{:<32}", "kernel, microseconds");
     for (m, _) in measured {
-        let mode = if m.mode == Mode::BlockWise { "block" } else { "spec." };
-        let predictor = if m.predictor == Predictor::Hierarchical { "h" } else { "l" };
-        let name = format!("{mode} {predictor} {} {:.0e}", coder_name(m.coder), m.relative_bound);
+        let mode = if m.config.mode == Mode::BlockWise { "block" } else { "spec." };
+        let predictor = if m.config.predictor == Predictor::Hierarchical { "h" } else { "l" };
+        let name = format!("{mode} {predictor} {} {:.0e}", coder_name(m.config.coder), m.config.bound);
         let _ = write!(text, " {name:>20}");
     }
     text.push('\n');
@@ -219,19 +211,21 @@ fn kernel_table(measured: &[(Measurement, Speeds)]) -> String {
     text
 }
 
-pub fn run(a: &Bench, name: &str, subject: Subject, device: &Device) -> Result<Verdict, Failure> {
+pub fn run(
+    a: &Bench,
+    name: &str,
+    subject: Subject,
+    configurations: &[Config],
+    device: &Device,
+) -> Result<Verdict, Failure> {
     let device_name = device.name()?;
     let runs = a.repeat.max(LEAST_RUNS);
-    let (dims, dtype) = match &subject {
-        Subject::Read(field) => (field.dims, field.dtype()),
-        Subject::Made(_, dims, dtype) => (*dims, *dtype),
-    };
-    let bytes = 2 * dims.nx * dims.ny * dtype.bytes();
-    let configurations = configurations(a, dims, dtype);
-    let Some(&first) = configurations.first() else {
+    let Some(first) = configurations.first() else {
         return Err(failure!("no configuration is left: the Lorenzo predictor is block-wise"));
     };
-    let mut pipeline = Pipeline::new(&Request::new(first)?)?;
+    let (dims, dtype) = (Dims { nx: first.nx, ny: first.ny }, first.dtype);
+    let bytes = 2 * dims.count() * dtype.bytes();
+    let mut pipeline = Pipeline::new(&Request::new(*first)?)?;
     write(&pipeline, subject)?;
     let voice = Voice::new(&a.talk);
     voice.text(&format!(
@@ -241,52 +235,34 @@ pub fn run(a: &Bench, name: &str, subject: Subject, device: &Device) -> Result<V
         head()
     ))?;
     let mut measured: Vec<(Measurement, Speeds)> = Vec::new();
-    for base in configurations {
-        for &bound in &a.bounds {
-            let config = Config { bound, ..base };
-            pipeline.set_request(&Request::new(config)?)?;
-            pipeline.compress()?;
-            let report = check_status(pipeline.compressed()?, "compression")?;
-            pipeline.spoil_output()?;
-            pipeline.decompress()?;
-            check_status(pipeline.decompressed()?, "decompression")?;
-            pipeline.compare(report.bound)?;
-            let comparison = pipeline.compared()?;
-            let speeds = measure_speeds(&pipeline, bytes, report.bound, runs)?;
-            let measurement = Measurement {
-                mode: config.mode,
-                predictor: config.predictor,
-                coder: config.coder,
-                preserve: config.preserve,
-                relative_bound: bound,
-                absolute_bound: report.bound,
-                stream_bytes: report.stream_bytes,
-                ratio: bytes as f64 / report.stream_bytes as f64,
-                speeds: Vec::new(),
-                comparison,
-                decoded: Field::empty(Dims { nx: 0, ny: 0 }, dtype)?,
-            };
-            voice.text(&row(&measurement, &speeds))?;
-            measured.push((measurement, speeds));
-        }
+    for config in configurations {
+        pipeline.set_request(&Request::new(*config)?)?;
+        pipeline.compress()?;
+        let report = check_status(pipeline.compressed()?, "compression")?;
+        pipeline.spoil_output()?;
+        pipeline.decompress()?;
+        check_status(pipeline.decompressed()?, "decompression")?;
+        pipeline.compare(report.bound)?;
+        let comparison = pipeline.compared()?;
+        let speeds = measure_speeds(&pipeline, bytes, report.bound, runs)?;
+        let measurement = Measurement::new(config, report.bound, report.stream_bytes, comparison);
+        voice.text(&row(&measurement, &speeds))?;
+        measured.push((measurement, speeds));
     }
     voice.report(
         || {
-            json!({
+            let more = json!({
                 "command": "bench",
                 "backend": "cuda",
                 "device": device_name,
                 "field": name,
-                "nx": dims.nx,
-                "ny": dims.ny,
-                "dtype": dtype_name(dtype),
                 "input_bytes": bytes,
                 "repeat": runs,
                 "runs": measured.iter().map(|(m, s)| json_of(m, s)).collect::<Vec<_>>(),
-            })
+            });
+            joined(shape_json(dims, dtype), more)
         },
         || format!("{LEGEND}{}", kernel_table(&measured)),
     )?;
-    let violations: u64 = measured.iter().map(|(m, _)| m.violations()).sum();
-    Ok(if violations == 0 { Verdict::Good } else { Verdict::Violated })
+    Ok(Verdict::of(measured.iter().map(|(m, _)| m.violations()).sum()))
 }

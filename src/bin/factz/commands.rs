@@ -1,19 +1,17 @@
 //! Compression and decompression of files.
 
-use crate::args::{Compress, Decompress, ModeName, PredictorName};
-use crate::array::{dtype_name, Dims, Field};
+use crate::args::{Compress, Decompress};
+use crate::array::{Dims, Field};
 use crate::engine::{Done, Engine};
-use crate::failure::{failure, input_name, is_dash, output_name, Failure};
-use crate::figures::{
-    bound_kind_name, coder_name, fill_json, joined, mode_name, predictor_name, preserve_name, report_json,
-};
+use crate::failure::{failure, input_name, input_names, is_dash, output_name, Failure};
+use crate::figures::{bound_kind_name, choices_json, dtype_name, fill_json, joined, report_json, shape_json};
 use crate::output::{is_standard, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
 use crate::{input, Verdict};
 use factz::WARNING_WIDE_RANGE;
-use factz::{BoundKind, Config, Preserve, Report, StreamInfo};
+use factz::{BoundKind, Config, Mode, Predictor, Preserve, Report, StreamInfo};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -25,7 +23,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
              of the range of values, for example --rel 1e-3)"
         )
     })?;
-    if a.mode == ModeName::Speculative && a.predictor == PredictorName::Lorenzo {
+    if a.mode == Mode::Speculative && a.predictor == Predictor::Lorenzo {
         return Err(failure!(
             "--mode speculative works with --predictor hierarchical alone: leave --predictor out, or give --mode block"
         ));
@@ -38,14 +36,13 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     }
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
-    let field = input::read_field(&files, &a.field.shape.expected())?;
+    let field = input::read_field(&files, &a.field.shape.expected(None))?;
     let config = config(a, &field, bound_kind, bound);
-    let names = || files.iter().map(|f| input_name(f)).collect::<Vec<_>>().join(", ");
     let engine = Engine::new(&a.place)?;
     // Made before the work, so that a name that cannot be written is known at once.
     let mut output = Output::create(&a.output)?;
     let progress = Progress::new("compressing", &voice);
-    let done = engine.compress(&field, &config, &progress).map_err(|e| e.about(names()))?;
+    let done = engine.compress(&field, &config, &progress).map_err(|e| e.about(input_names(&files, ", ")))?;
     drop(progress);
     output.write(&done.result.1)?;
     Output::commit(vec![output])?;
@@ -56,13 +53,6 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
             let more = json!({
                 "command": "compress",
                 "output": output_name(&a.output),
-                "nx": field.dims.nx,
-                "ny": field.dims.ny,
-                "dtype": dtype_name(field.dtype()),
-                "mode": mode_name(config.mode),
-                "predictor": predictor_name(config.predictor),
-                "coder": coder_name(config.coder),
-                "preserve": preserve_name(config.preserve),
                 "dx": config.dx,
                 "dy": config.dy,
                 "bound_kind": bound_kind_name(bound_kind),
@@ -70,12 +60,10 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
                 "fill_value": fill_json(config.fill_value),
                 "input_bytes": field.bytes(),
                 "ratio": field.bytes() as f64 / report.stream_bytes as f64,
-                "backend": done.backend(),
-                "device": done.device,
-                "seconds": done.seconds,
                 "mb_per_second": speed,
             });
-            joined(more, report_json(report))
+            let choices = joined(choices_json(&config), shape_json(field.dims, field.dtype()));
+            joined(joined(choices, done.json()), joined(report_json(report), more))
         },
         || compressed_text(&output_name(&a.output), &field, &config, &done, speed),
     )?;
@@ -85,10 +73,10 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
 fn config(a: &Compress, field: &Field, bound_kind: BoundKind, bound: f64) -> Config {
     Config {
         dtype: field.dtype(),
-        mode: a.mode.value(),
-        predictor: a.predictor.value(),
-        coder: a.coder.value(),
-        preserve: a.preserve.value(),
+        mode: a.mode,
+        predictor: a.predictor,
+        coder: a.coder,
+        preserve: a.preserve,
         fill_value: a.fill.fill_value,
         dx: a.spacing.dx,
         dy: a.spacing.dy,
@@ -231,24 +219,19 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     let outputs: Vec<String> = places.paths().map(output_name).collect();
     voice.report(
         || {
-            json!({
+            let more = json!({
                 "command": "decompress",
                 "u": outputs[0],
                 "v": outputs.last(),
-                "nx": dims.nx,
-                "ny": dims.ny,
-                "dtype": dtype_name(info.dtype),
                 "output_bytes": field.bytes(),
                 "stream_bytes": info.stream_bytes,
                 "exact_vertices": done.result.exact_vertices,
                 "nonfinite_vertices": done.result.nonfinite_vertices,
                 "zero_vertices": done.result.zero_vertices,
                 "absolute_bound": done.result.bound,
-                "backend": done.backend(),
-                "device": done.device,
-                "seconds": done.seconds,
                 "mb_per_second": speed,
-            })
+            });
+            joined(joined(shape_json(dims, info.dtype), done.json()), more)
         },
         || {
             format!(

@@ -2,8 +2,9 @@
 
 use crate::args::{Demo, Spacing};
 use crate::array::{Dims, Field, Values};
-use crate::bench::{head, measure, row, thread_counts, Measurement, LEGEND};
 use crate::failure::{failure, Failure};
+use crate::figures::{joined, shape_json};
+use crate::measure::{head, measure, row, thread_counts, Measurement, LEGEND};
 use crate::picture;
 use crate::say::Voice;
 use crate::{engine, Verdict};
@@ -17,7 +18,7 @@ const V: &[u8] = include_bytes!("../../../data/wind_global/v.f32");
 const BOUNDS: [f64; 3] = [1e-1, 1e-2, 1e-3];
 /// The bound of the picture.
 const PICTURED: f64 = 1e-2;
-const SPACING: Spacing = Spacing { dx: 1.0, dy: 1.0 };
+const SPACING: Spacing = Spacing::UNIT;
 
 fn component(bytes: &[u8]) -> Values {
     Values::F32(bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect())
@@ -29,7 +30,7 @@ fn summary(kept: &Measurement, plain: &Measurement) -> String {
     format!(
         "At {:.0e}: all {} critical points kept at ratio {:.1}; without preservation {} are lost, {} appear and {} \
          change their type at ratio {:.1}.\n",
-        kept.relative_bound, k.critical_points, kept.ratio, p.lost, p.spurious, p.type_changed, plain.ratio
+        kept.config.bound, k.critical_points, kept.ratio, p.lost, p.spurious, p.type_changed, plain.ratio
     )
 }
 
@@ -53,48 +54,46 @@ pub fn run(a: &Demo) -> Result<Verdict, Failure> {
         for bound in BOUNDS {
             let config =
                 Config { mode, preserve, ..Config::new(DIMS.nx, DIMS.ny, BoundKind::Relative, bound) };
-            let m = measure(&field, &config, &threads, 5)?;
+            let (m, decoded) = measure(&field, &config, &threads, 5)?;
             voice.text(&row(&m))?;
-            measured.push(m);
+            measured.push((m, decoded));
         }
     }
 
     let pictured = |preserve| {
-        let wanted = |m: &&Measurement| {
-            m.mode == Mode::BlockWise && m.preserve == preserve && m.relative_bound == PICTURED
+        let wanted = |(m, _): &&(Measurement, Field)| {
+            let c = &m.config;
+            c.mode == Mode::BlockWise && c.preserve == preserve && c.bound == PICTURED
         };
         measured
             .iter()
             .find(wanted)
             .ok_or_else(|| failure!("the bound of the picture is not among the bounds"))
     };
-    let (kept, plain) = (pictured(Preserve::Types)?, pictured(Preserve::None)?);
-    let after = |m: &Measurement| engine::critical_points(&m.decoded, SPACING, 0);
-    let panels = [
-        picture::Panel::original(&field, &points),
-        picture::Panel::compared(&kept.decoded, &points, &after(kept)?),
-        picture::Panel::compared(&plain.decoded, &points, &after(plain)?),
-    ];
+    let ((kept, kept_field), (plain, plain_field)) = (pictured(Preserve::Types)?, pictured(Preserve::None)?);
+    let compared = |decoded| -> Result<picture::Panel, Failure> {
+        let after = engine::critical_points(decoded, SPACING, 0)?;
+        Ok(picture::Panel::compared(decoded, &points, &after))
+    };
+    let panels = [picture::Panel::original(&field, &points), compared(kept_field)?, compared(plain_field)?];
     picture::write(&a.picture, &panels)?;
 
-    let violations: u64 = measured.iter().map(Measurement::violations).sum();
+    let violations: u64 = measured.iter().map(|(m, _)| m.violations()).sum();
     voice.report(
         || {
-            json!({
+            let more = json!({
                 "command": "demo",
-                "nx": DIMS.nx,
-                "ny": DIMS.ny,
-                "dtype": "f32",
                 "input_bytes": field.bytes(),
                 "critical_points": points.len(),
                 "violations": violations,
                 "picture": a.picture.display().to_string(),
-                "runs": measured.iter().map(Measurement::json).collect::<Vec<_>>(),
-            })
+                "runs": measured.iter().map(|(m, _)| m.json()).collect::<Vec<_>>(),
+            });
+            joined(shape_json(DIMS, field.dtype()), more)
         },
         || closing(a, &summary(kept, plain), violations),
     )?;
-    Ok(if violations == 0 { Verdict::Good } else { Verdict::Violated })
+    Ok(Verdict::of(violations))
 }
 
 /// The lines below the table.

@@ -6,10 +6,9 @@ use crate::device::Device;
 use crate::failure::{failure, Failure};
 use crate::memory;
 use crate::progress::Progress;
-use factz::Execution;
 use factz::{BoundKind, Config, Report, Request, Status};
-use factz::{Comparison, CriticalPoint};
-use factz::{View, ViewMut};
+use factz::{Comparison, CriticalPoint, Execution, View, ViewMut};
+use serde_json::{json, Value};
 use std::time::Instant;
 
 /// What `--backend auto` answers with the processor: a field too large for the device, or kernels that it
@@ -32,12 +31,10 @@ pub struct Done<R> {
 }
 
 impl<R> Done<R> {
-    /// As `--backend` and the JSON objects name it.
-    pub fn backend(&self) -> &'static str {
-        match self.device {
-            Some(_) => "cuda",
-            None => "cpu",
-        }
+    /// What did it, and how long it took.
+    pub fn json(&self) -> Value {
+        let backend = if self.device.is_some() { "cuda" } else { "cpu" };
+        json!({ "backend": backend, "device": self.device, "seconds": self.seconds })
     }
 
     /// For a sentence: empty for the processor.

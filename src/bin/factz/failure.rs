@@ -48,6 +48,11 @@ pub fn input_name(path: &Path) -> String {
     }
 }
 
+/// The inputs of a field as messages name them.
+pub fn input_names(paths: &[&Path], separator: &str) -> String {
+    paths.iter().map(|path| input_name(path)).collect::<Vec<_>>().join(separator)
+}
+
 /// An output as messages name it.
 pub fn output_name(path: &Path) -> String {
     if is_dash(path) {

@@ -1,38 +1,33 @@
 //! Reports of the library as JSON with every field, and the names of its choices.
 
-use crate::array::dtype_name;
-use factz::WARNING_WIDE_RANGE;
-use factz::{BoundKind, Coder, Mode, Predictor, Preserve, Report, StreamInfo};
-use factz::{Comparison, Kind};
-use serde_json::{json, Map, Value};
+use crate::array::Dims;
+use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve};
+use factz::{Comparison, Kind, Report, StreamInfo, WARNING_WIDE_RANGE};
+use serde_json::{json, Value};
+
+/// The name of a choice in the library's table of names.
+fn name_of<T: Copy + PartialEq>(value: T, names: &[(&'static str, T)]) -> &'static str {
+    names.iter().find(|(_, v)| *v == value).expect("every choice has a name").0
+}
+
+pub fn dtype_name(dtype: Dtype) -> &'static str {
+    name_of(dtype, &Dtype::NAMES)
+}
 
 pub fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::BlockWise => "block",
-        Mode::Speculative => "speculative",
-    }
+    name_of(mode, &Mode::NAMES)
 }
 
 pub fn preserve_name(preserve: Preserve) -> &'static str {
-    match preserve {
-        Preserve::None => "none",
-        Preserve::Points => "points",
-        Preserve::Types => "types",
-    }
+    name_of(preserve, &Preserve::NAMES)
 }
 
 pub fn predictor_name(predictor: Predictor) -> &'static str {
-    match predictor {
-        Predictor::Hierarchical => "hierarchical",
-        Predictor::Lorenzo => "lorenzo",
-    }
+    name_of(predictor, &Predictor::NAMES)
 }
 
 pub fn coder_name(coder: Coder) -> &'static str {
-    match coder {
-        Coder::Ans => "ans",
-        Coder::Huffman => "huffman",
-    }
+    name_of(coder, &Coder::NAMES)
 }
 
 pub fn bound_kind_name(kind: BoundKind) -> &'static str {
@@ -64,6 +59,21 @@ pub fn joined(mut first: Value, more: Value) -> Value {
         first.extend(more);
     }
     first
+}
+
+/// Shape and type of a field.
+pub fn shape_json(dims: Dims, dtype: Dtype) -> Value {
+    json!({ "nx": dims.nx, "ny": dims.ny, "dtype": dtype_name(dtype) })
+}
+
+/// How a field is coded.
+pub fn choices_json(c: &Config) -> Value {
+    json!({
+        "mode": mode_name(c.mode),
+        "predictor": predictor_name(c.predictor),
+        "coder": coder_name(c.coder),
+        "preserve": preserve_name(c.preserve),
+    })
 }
 
 /// The report of a compression.
@@ -133,12 +143,10 @@ pub fn psnr_text(psnr: Option<f64>) -> String {
 
 /// The counts of a comparison.
 pub fn comparison_json(c: &Comparison, bound: Option<f64>) -> Value {
-    let kinds: Map<String, Value> =
-        Kind::ALL.into_iter().zip(c.kinds).map(|(kind, n)| (kind_name(kind).into(), json!(n))).collect();
     json!({
         "critical_points": c.critical_points,
         "critical_points_after": c.critical_points_after,
-        "types": kinds,
+        "types": kinds_json(|kind| c.kinds[kind as usize]),
         "lost": c.lost,
         "spurious": c.spurious,
         "type_changed": c.type_changed,

@@ -1,7 +1,8 @@
 //! Fields from files and from standard input: raw values, `.npy` and `.npz`, one component or both in each.
 
-use crate::array::{dtype_name, Dims, Element, Field, Values};
+use crate::array::{Dims, Element, Field, Values};
 use crate::failure::{failure, input_name, is_dash, Failure};
+use crate::figures::dtype_name;
 use crate::memory;
 use crate::npy::{self, Arrangement};
 use factz::Dtype;

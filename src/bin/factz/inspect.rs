@@ -1,12 +1,13 @@
 //! The header of a stream (`info`), and a check of all of it (`test`).
 
 use crate::args::{Info, Test};
-use crate::array::{dtype_name, Dims, Field};
+use crate::array::{Dims, Field};
 use crate::commands::inspect_whole;
 use crate::engine::Engine;
 use crate::failure::{failure, input_name, is_dash, Failure};
 use crate::figures::{
-    bound_kind_name, coder_name, field_bytes, info_json, joined, mode_name, predictor_name, preserve_name,
+    bound_kind_name, coder_name, dtype_name, field_bytes, info_json, joined, mode_name, predictor_name,
+    preserve_name,
 };
 use crate::progress::Progress;
 use crate::say::{grouped, Voice};

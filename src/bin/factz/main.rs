@@ -19,6 +19,7 @@ mod input;
 mod inspect;
 mod litter;
 mod manual;
+mod measure;
 mod memory;
 mod npy;
 mod output;
@@ -44,6 +45,12 @@ enum Verdict {
 }
 
 impl Verdict {
+    fn of(violations: u64) -> Self {
+        match violations {
+            0 => Verdict::Good,
+            _ => Verdict::Violated,
+        }
+    }
     fn status(self) -> u8 {
         match self {
             Verdict::Good => 0,

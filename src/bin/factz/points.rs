@@ -2,9 +2,8 @@
 
 use crate::args::Points;
 use crate::engine::Engine;
-use crate::failure::{input_name, Failure};
-use crate::figures::{kind_name, kinds_json};
-use crate::input::Expected;
+use crate::failure::{input_names, Failure};
+use crate::figures::{joined, kind_name, kinds_json};
 use crate::output::{is_standard, Output};
 use crate::say::{critical_points_text, Voice};
 use crate::{input, Verdict};
@@ -32,10 +31,9 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     let on_standard = target.is_some_and(is_standard);
     let voice = Voice::beside_data(&a.talk, on_standard);
     let files = a.field.files();
-    let field =
-        input::read_field(&files, &Expected { fill_value: a.fill.fill_value, ..a.field.shape.expected() })?;
-    let names = || files.iter().map(|f| input_name(f)).collect::<Vec<_>>().join(", ");
-    let done = Engine::new(&a.place)?.critical_points(&field, a.spacing).map_err(|e| e.about(names()))?;
+    let field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
+    let done = Engine::new(&a.place)?.critical_points(&field, a.spacing);
+    let done = done.map_err(|e| e.about(input_names(&files, ", ")))?;
     let points = &done.result;
     if let Some(path) = target {
         let mut output = Output::create(path)?;
@@ -47,16 +45,14 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
         Output::commit(vec![output])?;
     }
     voice.json(|| {
-        json!({
+        let more = json!({
             "command": "points",
             "nx": field.dims.nx,
             "ny": field.dims.ny,
             "critical_points": points.len(),
             "types": kinds_json(|kind| points.iter().filter(|p| p.kind == kind).count() as u64),
-            "backend": done.backend(),
-            "device": done.device,
-            "seconds": done.seconds,
-        })
+        });
+        joined(more, done.json())
     })?;
     if let (Some(path), false) = (&a.output, on_standard) {
         voice.text(&format!("{}: {}\n", path.display(), critical_points_text(points.len() as u64)))?;

@@ -1,11 +1,9 @@
 //! The comparison of a field with its reconstruction.
 
 use crate::args::Verify;
-use crate::array::dtype_name;
 use crate::engine::{self, Engine};
-use crate::failure::{failure, input_name, Failure};
-use crate::figures::{comparison_json, joined};
-use crate::input::Expected;
+use crate::failure::{failure, input_names, Failure};
+use crate::figures::{comparison_json, joined, shape_json};
 use crate::say::{counted, critical_points_text, Voice};
 use crate::store::Format;
 use crate::{input, Verdict};
@@ -68,12 +66,9 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
         }
     };
     let voice = Voice::new(&a.talk);
-    let fields = input::read_fields(
-        &[before, after],
-        &Expected { fill_value: a.fill.fill_value, ..a.shape.expected() },
-    )?;
+    let fields = input::read_fields(&[before, after], &a.shape.expected(a.fill.fill_value))?;
     let [before, after] = &fields[..] else { unreachable!("two fields were asked for") };
-    let names = || files.iter().map(|f| input_name(f)).collect::<Vec<_>>().join(", ");
+    let names = || input_names(&files, ", ");
     let absolute = |(kind, bound)| engine::absolute_bound(before, kind, bound, a.place.threads);
     let bound = a.bound.bound().map(absolute).transpose().map_err(|e| e.about(names()))?;
     let done =
@@ -83,18 +78,13 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
         || {
             let more = json!({
                 "command": "verify",
-                "nx": before.dims.nx,
-                "ny": before.dims.ny,
-                "dtype": dtype_name(before.dtype()),
                 "dx": a.spacing.dx,
                 "dy": a.spacing.dy,
-                "backend": done.backend(),
-                "device": done.device,
-                "seconds": done.seconds,
             });
-            joined(more, comparison_json(c, bound))
+            let about = joined(shape_json(before.dims, before.dtype()), done.json());
+            joined(joined(more, about), comparison_json(c, bound))
         },
         || verdict_text(c, bound),
     )?;
-    Ok(if c.violations() == 0 { Verdict::Good } else { Verdict::Violated })
+    Ok(Verdict::of(c.violations()))
 }
