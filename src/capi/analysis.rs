@@ -1,12 +1,11 @@
 //! Critical points of a field and comparison of two fields, on the host.
 
-use super::arguments::{guard_with_output, inputs, thread_count, typed, view, Field, Ghosts, Output, Span};
+use super::arguments::{guard_with_output, inputs, thread_count, typed, views, Field, Ghosts, Output, Span};
 use super::config::{factz_config, read_field_request, read_request};
 use super::status::factz_status;
 use crate::analysis::{self, check_same_ghosts, CriticalPoint, Kind};
 use crate::error::{Error, Result, Status};
 use crate::grid::element::Real;
-use crate::grid::field::View;
 use crate::request::Request;
 use crate::runtime::log::event;
 use std::ffi::{c_int, c_void};
@@ -58,16 +57,10 @@ pub struct factz_critical_point {
     pub point_type: i32,
 }
 
-assert_layout!(
-    factz_critical_point,
-    40,
-    cell_x 0,
-    cell_y 8,
-    x 16,
-    y 24,
-    triangle 32,
-    point_type 36,
-);
+assert_layout! {
+    factz_critical_point, 40 bytes:
+    cell_x 0, cell_y 8, x 16, y 24, triangle 32, point_type 36
+}
 
 /// How a field differs from another. Aligned to 8 bytes. A vertex is missing where u or v is NaN or infinite,
 /// or, in the first field, has the bits of config->fill_value. Triangles are compared where no vertex is
@@ -129,31 +122,13 @@ pub struct factz_comparison {
     pub reserved: [u64; 7],
 }
 
-assert_layout!(
-    factz_comparison,
-    256,
-    status 0,
-    violations 8,
-    critical_points 16,
-    other_critical_points 24,
-    lost_points 32,
-    spurious_points 40,
-    changed_types 48,
-    ties 56,
-    changed_ties 64,
-    new_ties 72,
-    nonfinite_vertices 80,
-    changed_missing 88,
-    zero_vertices 96,
-    changed_zeros 104,
-    bound_exceeded 112,
-    bound 120,
-    max_error 128,
-    psnr 136,
-    points_by_type 144,
-    filled_vertices 192,
-    reserved 200,
-);
+assert_layout! {
+    factz_comparison, 256 bytes:
+    status 0, violations 8, critical_points 16, other_critical_points 24, lost_points 32,
+    spurious_points 40, changed_types 48, ties 56, changed_ties 64, new_ties 72, nonfinite_vertices 80,
+    changed_missing 88, zero_vertices 96, changed_zeros 104, bound_exceeded 112, bound 120, max_error 128,
+    psnr 136, points_by_type 144, filled_vertices 192, reserved 200
+}
 
 /// Extracts the critical points of a field in host memory.
 ///
@@ -356,7 +331,7 @@ unsafe fn find<T: Real>(
     threads: usize,
 ) -> Result<Vec<CriticalPoint>> {
     // SAFETY: the promise of this function.
-    analysis::critical_points(request, unsafe { views::<T>(request, [u, v]) }, threads)
+    analysis::critical_points(request, unsafe { views::<T>(request, [u, v], Ghosts::OfCells) }, threads)
 }
 
 /// # Safety
@@ -368,7 +343,8 @@ unsafe fn compare<T: Real>(
     threads: usize,
 ) -> Result<factz_comparison> {
     // SAFETY: the promise of this function.
-    let (first, other) = unsafe { (views::<T>(&pair[0], first), views::<T>(&pair[1], other)) };
+    let [first, other] =
+        unsafe { [(0, first), (1, other)].map(|(k, uv)| views::<T>(&pair[k], uv, Ghosts::OfCells)) };
     let found = analysis::compare(&pair[0], first, other, true, threads)?;
     Ok(factz_comparison {
         status: 0,
@@ -394,14 +370,4 @@ unsafe fn compare<T: Real>(
         filled_vertices: found.filled_vertices,
         reserved: [0; 7],
     })
-}
-
-/// # Safety
-/// The components cover the grid of the request and the ghosts of its cells, in elements of type T, and
-/// nobody writes meanwhile.
-unsafe fn views<'a, T: Real>(request: &Request, components: [*const c_void; 2]) -> [View<'a, T>; 2] {
-    let (c, [u, v]) = (request.config(), components);
-    let halo = c.halo & Ghosts::OfCells.sides();
-    // SAFETY: the promise of this function.
-    unsafe { [view(u, request, c.u, halo), view(v, request, c.v, halo)] }
 }

@@ -218,20 +218,22 @@ pub(super) fn check_outputs(outputs: &[&Span], inputs: &[&Span]) -> Result<()> {
     })
 }
 
-/// A view of a component of the caller that holds the vertices of the request and the ghost vertices of
-/// `halo`.
+/// Views of u and v of the caller, with the vertices of the request and the ghosts that the call reads.
 ///
 /// # Safety
-/// The component covers them in elements of type T, and nobody writes to them during `'a`.
-pub(super) unsafe fn view<'a, T: Real>(
-    component: *const c_void,
+/// The components cover them in elements of type T, and nobody writes to them during `'a`.
+pub(super) unsafe fn views<'a, T: Real>(
     request: &Request,
-    layout: Layout,
-    halo: u32,
-) -> View<'a, T> {
-    let extent = Extent::of(request.grid(), layout, halo).expect("a request fits the address space");
-    // SAFETY: the promise of this function.
-    unsafe { View::new(component.cast(), layout, extent) }
+    components: [*const c_void; 2],
+    ghosts: Ghosts,
+) -> [View<'a, T>; 2] {
+    let c = request.config();
+    let view = |component: *const c_void, layout| {
+        let extent = Extent::of(request.grid(), layout, c.halo & ghosts.sides());
+        // SAFETY: the promise of this function.
+        unsafe { View::new(component.cast(), layout, extent.expect("a request fits the address space")) }
+    };
+    [view(components[0], c.u), view(components[1], c.v)]
 }
 
 /// The ghost vertices, of those that `halo` names, that a call reads.

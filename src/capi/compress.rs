@@ -1,6 +1,6 @@
 //! Compression on the host.
 
-use super::arguments::{check_buffer, inputs, thread_count, typed, view, Field, Ghosts, Span};
+use super::arguments::{check_buffer, inputs, thread_count, typed, views, Field, Ghosts, Span};
 use super::config::{factz_config, read_field_request};
 use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;
@@ -76,9 +76,7 @@ unsafe fn run<T: Real>(
 ) -> Result<Report> {
     let config = request.config();
     // SAFETY: the promise of this function.
-    let (u, v) = unsafe {
-        (view::<T>(u, request, config.u, config.halo), view::<T>(v, request, config.v, config.halo))
-    };
+    let [u, v] = unsafe { views::<T>(request, [u, v], Ghosts::Read) };
     let report = cpu::compress(request, u, v, dst, execution)?;
     event!(
         DEBUG,

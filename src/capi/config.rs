@@ -58,40 +58,32 @@ const _: () = {
     assert!(FACTZ_SIDES_ALL == request::SIDES_ALL);
 };
 
-pub(super) const DTYPES: [(&str, Dtype); 2] =
-    [("FACTZ_DTYPE_F32", Dtype::F32), ("FACTZ_DTYPE_F64", Dtype::F64)];
-pub(super) const BOUND_KINDS: [(&str, BoundKind); 2] =
-    [("FACTZ_BOUND_ABSOLUTE", BoundKind::Absolute), ("FACTZ_BOUND_RELATIVE", BoundKind::Relative)];
-pub(super) const MODES: [(&str, Mode); 2] =
-    [("FACTZ_MODE_BLOCK_WISE", Mode::BlockWise), ("FACTZ_MODE_SPECULATIVE", Mode::Speculative)];
-pub(super) const CODERS: [(&str, Coder); 2] =
-    [("FACTZ_CODER_ANS", Coder::Ans), ("FACTZ_CODER_HUFFMAN", Coder::Huffman)];
-pub(super) const PREDICTORS: [(&str, Predictor); 2] = [
-    ("FACTZ_PREDICTOR_HIERARCHICAL", Predictor::Hierarchical),
-    ("FACTZ_PREDICTOR_LORENZO", Predictor::Lorenzo),
-];
-pub(super) const PRESERVES: [(&str, Preserve); 3] = [
-    ("FACTZ_PRESERVE_NONE", Preserve::None),
-    ("FACTZ_PRESERVE_POINTS", Preserve::Points),
-    ("FACTZ_PRESERVE_TYPES", Preserve::Types),
-];
+/// Lists the numbers of an enumeration with their C names, in order, and asserts that they are the crate's.
+macro_rules! numbers {
+    ($list:ident: $kind:ident { $($name:ident = $value:ident),+ }) => {
+        pub(super) const $list: [(&str, $kind); [$($name),+].len()] =
+            [$((stringify!($name), $kind::$value)),+];
+        const _: () = {
+            $(assert!($name == $kind::$value as i32);)+
+        };
+    };
+}
+
+numbers!(DTYPES: Dtype { FACTZ_DTYPE_F32 = F32, FACTZ_DTYPE_F64 = F64 });
+numbers!(BOUND_KINDS: BoundKind { FACTZ_BOUND_ABSOLUTE = Absolute, FACTZ_BOUND_RELATIVE = Relative });
+numbers!(MODES: Mode { FACTZ_MODE_BLOCK_WISE = BlockWise, FACTZ_MODE_SPECULATIVE = Speculative });
+numbers!(CODERS: Coder { FACTZ_CODER_ANS = Ans, FACTZ_CODER_HUFFMAN = Huffman });
+numbers!(PREDICTORS: Predictor {
+    FACTZ_PREDICTOR_HIERARCHICAL = Hierarchical,
+    FACTZ_PREDICTOR_LORENZO = Lorenzo
+});
+numbers!(PRESERVES: Preserve {
+    FACTZ_PRESERVE_NONE = None,
+    FACTZ_PRESERVE_POINTS = Points,
+    FACTZ_PRESERVE_TYPES = Types
+});
 
 pub(super) const NO_YES: [(&str, bool); 2] = [("no", false), ("yes", true)];
-
-// The C numbers are those of the enumerations.
-const _: () = {
-    assert!(FACTZ_DTYPE_F32 == Dtype::F32 as i32 && FACTZ_DTYPE_F64 == Dtype::F64 as i32);
-    assert!(FACTZ_BOUND_ABSOLUTE == BoundKind::Absolute as i32);
-    assert!(FACTZ_BOUND_RELATIVE == BoundKind::Relative as i32);
-    assert!(FACTZ_MODE_BLOCK_WISE == Mode::BlockWise as i32);
-    assert!(FACTZ_MODE_SPECULATIVE == Mode::Speculative as i32);
-    assert!(FACTZ_CODER_ANS == Coder::Ans as i32 && FACTZ_CODER_HUFFMAN == Coder::Huffman as i32);
-    assert!(FACTZ_PREDICTOR_HIERARCHICAL == Predictor::Hierarchical as i32);
-    assert!(FACTZ_PREDICTOR_LORENZO == Predictor::Lorenzo as i32);
-    assert!(FACTZ_PRESERVE_NONE == Preserve::None as i32);
-    assert!(FACTZ_PRESERVE_POINTS == Preserve::Points as i32);
-    assert!(FACTZ_PRESERVE_TYPES == Preserve::Types as i32);
-};
 
 /// The configuration of a call. Fill it with `factz_config_init` (or a function factz_config_from_*), then
 /// change what you need: whoever sets nx, ny and a bound gets good defaults. The functions copy what they
@@ -175,36 +167,13 @@ pub struct factz_config {
     pub reserved: [u64; 12],
 }
 
-assert_layout!(
-    factz_config,
-    256,
-    struct_size 0,
-    nx 8,
-    ny 16,
-    nz 24,
-    u_pitch 32,
-    u_stride 40,
-    v_pitch 48,
-    v_stride 56,
-    w_pitch 64,
-    w_stride 72,
-    dx 80,
-    dy 88,
-    dz 96,
-    bound 104,
-    bound_kind 112,
-    dtype 116,
-    mode 120,
-    coder 124,
-    predictor 128,
-    preserve 132,
-    halo 136,
-    pin 140,
-    verify_checksum 144,
-    has_fill_value 148,
-    fill_value 152,
-    reserved 160,
-);
+assert_layout! {
+    factz_config, 256 bytes:
+    struct_size 0, nx 8, ny 16, nz 24, u_pitch 32, u_stride 40, v_pitch 48, v_stride 56, w_pitch 64,
+    w_stride 72, dx 80, dy 88, dz 96, bound 104, bound_kind 112, dtype 116, mode 120, coder 124,
+    predictor 128, preserve 132, halo 136, pin 140, verify_checksum 144, has_fill_value 148, fill_value 152,
+    reserved 160
+}
 
 /// The size of the struct in every version, because an old caller has room for no more; new fields take the
 /// place of reserved ones, with 0 as their default.
@@ -263,8 +232,7 @@ pub unsafe extern "C" fn factz_config_from_info(
         // SAFETY: not null and aligned; the caller gave a whole struct, and any bytes make a valid one.
         let info = unsafe { info.read() };
         let found = info.to_config().and_then(|c| Request::new(c).map(|_| c));
-        let found = found.map_err(|e| Error::new(e.status, format!("info: {}", e.message)))?;
-        output.set(factz_config::from(&found));
+        output.set(factz_config::from(&found.map_err(|e| about("info", e))?));
         Ok(())
     })
 }
@@ -320,9 +288,7 @@ pub(super) unsafe fn read_field_request(config: *const factz_config, n: usize) -
 pub(super) unsafe fn read_request(name: &str, config: *const factz_config) -> Result<Request> {
     // SAFETY: the promise of this function.
     let copy = unsafe { read_struct(name, config) }?;
-    copy.to_config()
-        .and_then(Request::new)
-        .map_err(|e| Error::new(e.status, format!("{name}: {}", e.message)))
+    copy.to_config().and_then(Request::new).map_err(|e| about(name, e))
 }
 
 /// The choices of a configuration besides shape, element type and layout, which are not looked at.
@@ -332,8 +298,7 @@ pub(super) unsafe fn read_request(name: &str, config: *const factz_config) -> Re
 pub(super) unsafe fn choices(config: *const factz_config) -> Result<Config> {
     // SAFETY: the promise of this function.
     let copy = unsafe { read_struct("config", config) }?;
-    let named = factz_config { dtype: FACTZ_DTYPE_F32, ..copy }.to_config();
-    named.map_err(|e| Error::new(e.status, format!("config: {}", e.message)))
+    factz_config { dtype: FACTZ_DTYPE_F32, ..copy }.to_config().map_err(|e| about("config", e))
 }
 
 /// A field of this shape and element type, dense and with defaults: the rest of the configuration is not
@@ -350,10 +315,12 @@ pub(super) unsafe fn read_shape(config: *const factz_config) -> Result<Request> 
         dtype: copy.dtype,
         ..factz_config::from(&Config::new(0, 0, BoundKind::Absolute, 0.0))
     };
-    shape
-        .to_config()
-        .and_then(Request::new)
-        .map_err(|e| Error::new(e.status, format!("config: {}", e.message)))
+    shape.to_config().and_then(Request::new).map_err(|e| about("config", e))
+}
+
+/// An error with the name of the argument that it is about.
+fn about(name: &str, error: Error) -> Error {
+    Error::new(error.status, format!("{name}: {}", error.message))
 }
 
 /// # Safety

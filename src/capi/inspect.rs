@@ -1,8 +1,8 @@
 //! `factz_info`: what a stream says about itself.
 
-use super::arguments::{check_buffer, check_struct, choice, Span};
+use super::arguments::{check_buffer, choice, guard_with_output, Output, Span};
 use super::config::{BOUND_KINDS, CODERS, DTYPES, MODES, NO_YES, PREDICTORS, PRESERVES};
-use super::status::{factz_status, guard, FACTZ_OK};
+use super::status::{factz_status, FACTZ_OK};
 use crate::cpu;
 use crate::error::{Error, Result};
 use crate::report::StreamInfo;
@@ -62,31 +62,12 @@ pub struct factz_info {
     pub reserved: [u64; 1],
 }
 
-assert_layout!(
-    factz_info,
-    128,
-    status 0,
-    format_version 4,
-    stream_bytes 8,
-    nx 16,
-    ny 24,
-    nz 32,
-    dx 40,
-    dy 48,
-    dz 56,
-    bound 64,
-    absolute_bound 72,
-    bound_kind 80,
-    dtype 84,
-    mode 88,
-    coder 92,
-    predictor 96,
-    preserve 100,
-    fill_value 104,
-    has_fill_value 112,
-    reserved_flags 116,
-    reserved 120,
-);
+assert_layout! {
+    factz_info, 128 bytes:
+    status 0, format_version 4, stream_bytes 8, nx 16, ny 24, nz 32, dx 40, dy 48, dz 56, bound 64,
+    absolute_bound 72, bound_kind 80, dtype 84, mode 88, coder 92, predictor 96, preserve 100,
+    fill_value 104, has_fill_value 112, reserved_flags 116, reserved 120
+}
 
 impl From<&StreamInfo> for factz_info {
     fn from(s: &StreamInfo) -> Self {
@@ -156,27 +137,17 @@ pub unsafe extern "C" fn factz_inspect_host(
     src_bytes: usize,
     info: *mut factz_info,
 ) -> factz_status {
-    let mut writable = false;
-    let mut answer = factz_info::default();
-    let status = guard(|| {
-        check_struct("info", info)?;
-        writable = true;
+    let body = |output: &mut Output<factz_info>| {
         let source = check_source(src, src_bytes)?;
-        let apart = Span::of("info", info).check_apart(&[&source]);
-        writable = apart.is_ok();
-        apart?;
+        output.check_apart(&[&source])?;
         // SAFETY: src is not null and the caller promised src_bytes readable bytes; info, the only
         // thing written, lies elsewhere and is written later.
         let stream = unsafe { std::slice::from_raw_parts(src.cast::<u8>(), src_bytes) };
-        answer = factz_info::from(&cpu::inspect(stream)?);
+        output.set(factz_info::from(&cpu::inspect(stream)?));
         Ok(())
-    });
-    if writable {
-        answer.status = status;
-        // SAFETY: not null and aligned; the caller gave a whole struct.
-        unsafe { info.write(answer) };
-    }
-    status
+    };
+    // SAFETY: the caller gave a whole struct.
+    unsafe { guard_with_output("info", info, factz_info::default(), body, |i, status| i.status = status) }
 }
 
 /// A stream that is read: unlike an output it is never null.

@@ -1,48 +1,24 @@
 //! Symbols of the C library that a static program needs besides those that Rust code calls.
 
-/// The run-time libraries of C++ and Fortran refer to these functions weakly and, where there is one of them,
-/// call all: without these references a static program has some of them and null pointers for the others.
+/// Declares functions of which only the addresses are used, and lists them.
 #[cfg(target_os = "linux")]
-static THREAD_FUNCTIONS: [unsafe extern "C" fn(); 17] = [
-    pthread_cond_broadcast,
-    pthread_cond_destroy,
-    pthread_cond_init,
-    pthread_cond_wait,
-    pthread_create,
-    pthread_getspecific,
-    pthread_join,
-    pthread_key_create,
-    pthread_key_delete,
-    pthread_mutex_destroy,
-    pthread_mutex_init,
-    pthread_mutex_lock,
-    pthread_mutex_trylock,
-    pthread_mutex_unlock,
-    pthread_once,
-    pthread_self,
-    pthread_setspecific,
-];
+macro_rules! references {
+    ($($function:ident),+) => {
+        unsafe extern "C" {
+            $(fn $function();)+
+        }
+        static THREAD_FUNCTIONS: &[unsafe extern "C" fn()] = &[$($function),+];
+    };
+}
 
-// Only their addresses are used.
+// The run-time libraries of C++ and Fortran refer to these functions weakly and, where there is one of them,
+// call all: without these references a static program has some of them and null pointers for the others.
 #[cfg(target_os = "linux")]
-unsafe extern "C" {
-    fn pthread_cond_broadcast();
-    fn pthread_cond_destroy();
-    fn pthread_cond_init();
-    fn pthread_cond_wait();
-    fn pthread_create();
-    fn pthread_getspecific();
-    fn pthread_join();
-    fn pthread_key_create();
-    fn pthread_key_delete();
-    fn pthread_mutex_destroy();
-    fn pthread_mutex_init();
-    fn pthread_mutex_lock();
-    fn pthread_mutex_trylock();
-    fn pthread_mutex_unlock();
-    fn pthread_once();
-    fn pthread_self();
-    fn pthread_setspecific();
+references! {
+    pthread_cond_broadcast, pthread_cond_destroy, pthread_cond_init, pthread_cond_wait, pthread_create,
+    pthread_getspecific, pthread_join, pthread_key_create, pthread_key_delete, pthread_mutex_destroy,
+    pthread_mutex_init, pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock, pthread_once,
+    pthread_self, pthread_setspecific
 }
 
 /// Keeps the references in every program that calls an export.

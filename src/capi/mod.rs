@@ -14,7 +14,7 @@
 
 /// Asserts the layout of a struct of the interface: its bytes, its alignment of 8, and where each field is.
 macro_rules! assert_layout {
-    ($name:ident, $bytes:literal, $($field:ident $offset:literal),+ $(,)?) => {
+    ($name:ident, $bytes:literal bytes: $($field:ident $offset:literal),+) => {
         const _: () = {
             assert!(std::mem::size_of::<$name>() == $bytes && std::mem::align_of::<$name>() == 8);
             $(assert!(std::mem::offset_of!($name, $field) == $offset);)+

@@ -1,6 +1,6 @@
 //! `factz_range`: the range of a field, so that blocks and time steps can share a relative bound.
 
-use super::arguments::{guard_with_output, inputs, thread_count, typed, view, Field, Ghosts, Output};
+use super::arguments::{guard_with_output, inputs, thread_count, typed, views, Field, Ghosts, Output};
 use super::config::{factz_config, read_field_request};
 use super::status::factz_status;
 use crate::analysis::{range, ValueRange};
@@ -37,17 +37,10 @@ pub struct factz_range {
     pub reserved: [u64; 2],
 }
 
-assert_layout!(
-    factz_range,
-    64,
-    status 0,
-    low 8,
-    high 16,
-    nonfinite_vertices 24,
-    filled_vertices 32,
-    zero_vertices 40,
-    reserved 48,
-);
+assert_layout! {
+    factz_range, 64 bytes:
+    status 0, low 8, high 16, nonfinite_vertices 24, filled_vertices 32, zero_vertices 40, reserved 48
+}
 
 impl From<ValueRange> for factz_range {
     fn from(found: ValueRange) -> Self {
@@ -125,8 +118,6 @@ unsafe fn find<T: Real>(
     v: *const c_void,
     threads: usize,
 ) -> Result<ValueRange> {
-    let c = request.config();
     // SAFETY: the promise of this function.
-    let views = unsafe { [view::<T>(u, request, c.u, 0), view::<T>(v, request, c.v, 0)] };
-    range::range(request, views, threads)
+    range::range(request, unsafe { views::<T>(request, [u, v], Ghosts::Ignored) }, threads)
 }

@@ -53,23 +53,12 @@ pub struct factz_report {
     pub reserved: [u64; 5],
 }
 
-assert_layout!(
-    factz_report,
-    128,
-    status 0,
-    stream_bytes 8,
-    required_bytes 16,
-    exact_vertices 24,
-    nonfinite_vertices 32,
-    zero_vertices 40,
-    critical_points 48,
-    bound 56,
-    max_error 64,
-    filled_vertices 72,
-    warnings 80,
-    reserved_flags 84,
-    reserved 88,
-);
+assert_layout! {
+    factz_report, 128 bytes:
+    status 0, stream_bytes 8, required_bytes 16, exact_vertices 24, nonfinite_vertices 32, zero_vertices 40,
+    critical_points 48, bound 56, max_error 64, filled_vertices 72, warnings 80, reserved_flags 84,
+    reserved 88
+}
 
 impl factz_report {
     fn new(status: factz_status, r: &Report) -> Self {

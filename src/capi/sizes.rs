@@ -27,15 +27,10 @@ pub struct factz_sizes {
     pub reserved: [u64; 4],
 }
 
-assert_layout!(
-    factz_sizes,
-    64,
-    max_stream_bytes 0,
-    workspace_bytes 8,
-    alignment 16,
-    analysis_workspace_bytes 24,
-    reserved 32,
-);
+assert_layout! {
+    factz_sizes, 64 bytes:
+    max_stream_bytes 0, workspace_bytes 8, alignment 16, analysis_workspace_bytes 24, reserved 32
+}
 
 fn sizes_of(request: &Request, workspace: Workspace) -> Result<factz_sizes> {
     Ok(factz_sizes {
