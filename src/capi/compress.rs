@@ -1,6 +1,6 @@
 //! Compression on the host.
 
-use super::arguments::{check_buffer, inputs, thread_count, typed, views, Field, Ghosts, Span};
+use super::arguments::{check_buffer, inputs, thread_count, typed, views, Field, Ghosts, Output};
 use super::config::{factz_config, read_field_request};
 use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;
@@ -41,16 +41,14 @@ pub unsafe extern "C" fn factz_compress_host(
     report: *mut factz_report,
     threads: c_int,
 ) -> factz_status {
-    let body = |outcome: &mut super::report::Outcome| {
-        outcome.capacity = dst_bytes;
-        let own = Span::of("report", report);
-        outcome.check_report(own.check_apart(&inputs(config, u, v).each_ref()))?;
+    let body = |output: &mut Output<factz_report>| {
+        output.check_apart(&inputs(config, u, v).each_ref())?;
         let target = check_buffer("dst", dst, dst_bytes)?;
-        outcome.check_report(own.check_apart(&[&target]))?;
+        output.check_apart(&[&target])?;
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_field_request(config, n) }?;
         let field = Field::new(["u", "v"], u, v, &request, Ghosts::Read)?;
-        outcome.check_report(own.check_apart(&[&field.u, &field.v]))?;
+        output.check_apart(&[&field.u, &field.v])?;
         target.check_apart(&[&field.u, &field.v])?;
         let execution = Execution { threads: thread_count(threads)?, progress: None };
         let dst = match dst_bytes {
@@ -62,7 +60,7 @@ pub unsafe extern "C" fn factz_compress_host(
         unsafe { typed!(request.config().dtype, run(&request, u, v, dst, execution)) }
     };
     // SAFETY: the caller gave a whole report.
-    unsafe { guard_with_report(report, body) }
+    unsafe { guard_with_report(report, dst_bytes, body) }
 }
 
 /// # Safety

@@ -1,9 +1,9 @@
 //! Decompression on the host.
 
-use super::arguments::{inputs, thread_count, typed, Field, Ghosts, Span};
+use super::arguments::{inputs, thread_count, typed, Field, Ghosts, Output};
 use super::config::{factz_config, read_field_request};
 use super::inspect::check_source;
-use super::report::{factz_report, guard_with_report, Outcome};
+use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;
 use crate::cpu::{self, Execution};
 use crate::error::Result;
@@ -45,15 +45,14 @@ pub unsafe extern "C" fn factz_decompress_host(
     report: *mut factz_report,
     threads: c_int,
 ) -> factz_status {
-    let body = |outcome: &mut Outcome| {
-        let own = Span::of("report", report);
-        outcome.check_report(own.check_apart(&inputs(config, u, v).each_ref()))?;
+    let body = |output: &mut Output<factz_report>| {
+        output.check_apart(&inputs(config, u, v).each_ref())?;
         let source = check_source(src, src_bytes)?;
-        outcome.check_report(own.check_apart(&[&source]))?;
+        output.check_apart(&[&source])?;
         // SAFETY: the caller gave a whole struct.
         let request = unsafe { read_field_request(config, n) }?;
         let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
-        outcome.check_report(own.check_apart(&[&field.u, &field.v]))?;
+        output.check_apart(&[&field.u, &field.v])?;
         source.check_apart(&[&field.u, &field.v])?;
         field.check_components_apart(request.config())?;
         let execution = Execution { threads: thread_count(threads)?, progress: None };
@@ -63,7 +62,7 @@ pub unsafe extern "C" fn factz_decompress_host(
         unsafe { typed!(request.config().dtype, run(&request, stream, u, v, execution)) }
     };
     // SAFETY: the caller gave a whole report.
-    unsafe { guard_with_report(report, body) }
+    unsafe { guard_with_report(report, 0, body) }
 }
 
 /// # Safety

@@ -1,7 +1,7 @@
 //! `factz_report`: what a compression or decompression found out.
 
-use super::arguments::check_struct;
-use super::status::{factz_status, guard};
+use super::arguments::{guard_with_output, Output};
+use super::status::factz_status;
 use crate::error::{Error, Result, Status};
 use crate::report::{self, Report};
 
@@ -60,10 +60,10 @@ assert_layout! {
     reserved 88
 }
 
-impl factz_report {
-    fn new(status: factz_status, r: &Report) -> Self {
+impl From<&Report> for factz_report {
+    fn from(r: &Report) -> Self {
         factz_report {
-            status,
+            status: r.status as factz_status,
             reserved_status: 0,
             stream_bytes: r.stream_bytes,
             required_bytes: r.required_bytes,
@@ -81,52 +81,30 @@ impl factz_report {
     }
 }
 
-/// Runs a host export that fills a report, and writes the report whatever happens, unless `report` is
-/// unusable or `body` found that it overlaps something that must not be written.
+/// Runs a host export that fills a report, as [`guard_with_output`] does. It fails with the status of the
+/// report, whose other fields then are those of the work.
 ///
 /// # Safety
 /// `report` is null or points to a writable struct.
 pub(super) unsafe fn guard_with_report(
     report: *mut factz_report,
-    body: impl FnOnce(&mut Outcome) -> Result<Report>,
+    dst_bytes: usize,
+    body: impl FnOnce(&mut Output<factz_report>) -> Result<Report>,
 ) -> factz_status {
-    let mut outcome = Outcome { report: Report::default(), writable: true, capacity: 0 };
-    let status = guard(|| {
-        outcome.writable = false;
-        check_struct("report", report)?;
-        outcome.writable = true;
-        outcome.report = body(&mut outcome)?;
-        match outcome.report.status {
-            Status::Ok => Ok(()),
-            Status::BufferTooSmall => Err(Error::new(
-                Status::BufferTooSmall,
-                format!(
-                    "dst_bytes = {} is too small: the stream takes {} bytes",
-                    outcome.capacity, outcome.report.required_bytes
-                ),
-            )),
-            status => Err(Error::new(status, format!("the work ended with {status:?}"))),
-        }
-    });
-    if outcome.writable {
-        // SAFETY: checked above to be neither null nor misaligned; the caller gave a whole struct.
-        unsafe { report.write(factz_report::new(status, &outcome.report)) };
-    }
-    status
-}
-
-/// What [`guard_with_report`] will write.
-pub(super) struct Outcome {
-    report: Report,
-    writable: bool,
-    /// Bytes at dst.
-    pub(super) capacity: usize,
-}
-
-impl Outcome {
-    /// Passes on a check whether the report overlaps something; if it does, it is not written.
-    pub(super) fn check_report(&mut self, apart: Result<()>) -> Result<()> {
-        self.writable = apart.is_ok();
-        apart
-    }
+    let settled = |output: &mut Output<factz_report>| {
+        let done = body(output)?;
+        output.set(factz_report::from(&done));
+        let message = match done.status {
+            Status::Ok => return Ok(()),
+            Status::BufferTooSmall => format!(
+                "dst_bytes = {dst_bytes} is too small: the stream takes {} bytes",
+                done.required_bytes
+            ),
+            status => format!("the work ended with {status:?}"),
+        };
+        Err(Error::new(done.status, message))
+    };
+    let blank = factz_report::from(&Report::default());
+    // SAFETY: the promise of this function.
+    unsafe { guard_with_output("report", report, blank, settled, |r, status| r.status = status) }
 }
