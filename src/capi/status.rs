@@ -68,8 +68,16 @@ const _: () = {
 /// none. Static storage, never NULL. Thread-safe; does not change the last error.
 #[unsafe(no_mangle)]
 pub extern "C" fn factz_status_string(status: factz_status) -> *const c_char {
-    let known = usize::try_from(status).ok().and_then(|k| STATUSES.get(k));
-    known.map_or(c"unknown status", |s| s.2).as_ptr()
+    known(status).map_or(c"unknown status", |s| s.2).as_ptr()
+}
+
+fn known(status: factz_status) -> Option<&'static (factz_status, Status, &'static CStr)> {
+    usize::try_from(status).ok().and_then(|k| STATUSES.get(k))
+}
+
+/// The status of the crate with a number of the interface.
+pub fn with_number(status: factz_status) -> Option<Status> {
+    known(status).map(|s| s.1)
 }
 
 /// What was wrong in the calling thread's latest call, with the argument's name and value; an empty

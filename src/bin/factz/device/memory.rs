@@ -3,10 +3,11 @@
 use super::check;
 use super::queue::Queue;
 use cudarc::driver::sys;
+use factz::capi::analysis::{factz_comparison, factz_critical_point};
+use factz::capi::{range::factz_range, report::factz_report};
 use factz::device::DevicePointer;
-use factz::Real;
 use factz::{Comparison, CriticalPoint, Kind, ValueRange};
-use factz::{Error, Report, Result, Status};
+use factz::{Error, Real, Report, Result, Status};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
@@ -140,101 +141,101 @@ impl Buffer {
 
     /// The number at a place.
     pub fn read_u64(&self, offset: usize) -> Result<u64> {
-        Ok(self.read_words(offset, 1)?[0])
+        let bytes = self.read(offset, 8)?;
+        Ok(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
     }
 
-    fn read_words(&self, offset: usize, words: usize) -> Result<Vec<u64>> {
-        let bytes = self.read(offset, 8 * words)?;
-        Ok(bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes"))).collect())
+    /// The first `count` of an array of structs.
+    ///
+    /// # Safety
+    /// `T` is a struct of numbers, without padding.
+    unsafe fn read_structs<T: Copy>(&self, count: usize) -> Result<Vec<T>> {
+        // SAFETY: zeros make a number.
+        let mut values = vec![unsafe { std::mem::zeroed::<T>() }; count];
+        let bytes = size_of_val(&values[..]);
+        // SAFETY: the bytes of the values, which any bytes may replace.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<u8>(), bytes) };
+        self.read_into(0, bytes)?;
+        Ok(values)
     }
 
     /// The report at the start of the buffer, once the work is done.
     pub fn read_report(&self) -> Result<Report> {
-        let word = self.read_words(0, REPORT_BYTES / 8)?;
+        // SAFETY: a struct of numbers.
+        let r = unsafe { self.read_structs::<factz_report>(1) }?[0];
         Ok(Report {
-            status: status_of(word[0])?,
-            stream_bytes: word[1],
-            required_bytes: word[2],
-            exact_vertices: word[3],
-            nonfinite_vertices: word[4],
-            zero_vertices: word[5],
-            critical_points: word[6],
-            bound: f64::from_bits(word[7]),
-            max_error: f64::from_bits(word[8]),
-            filled_vertices: word[9],
-            warnings: word[10] as u32,
+            status: status_of(r.status)?,
+            stream_bytes: r.stream_bytes,
+            required_bytes: r.required_bytes,
+            exact_vertices: r.exact_vertices,
+            nonfinite_vertices: r.nonfinite_vertices,
+            zero_vertices: r.zero_vertices,
+            critical_points: r.critical_points,
+            bound: r.bound,
+            max_error: r.max_error,
+            filled_vertices: r.filled_vertices,
+            warnings: r.warnings,
         })
     }
 
-    /// The `factz_comparison` at the start of the buffer, once the work is done.
+    /// The result of a comparison at the start of the buffer, once the work is done.
     pub fn read_comparison(&self) -> Result<Comparison> {
-        let word = self.read_words(0, COMPARISON_BYTES / 8)?;
-        match status_of(word[0])? {
-            Status::Ok => {}
-            status => return Err(Error::new(status, "the comparison failed")),
-        }
-        let psnr = f64::from_bits(word[17]);
+        // SAFETY: a struct of numbers.
+        let c = unsafe { self.read_structs::<factz_comparison>(1) }?[0];
+        check_status(c.status, "the comparison failed")?;
         let comparison = Comparison {
-            critical_points: word[2],
-            critical_points_after: word[3],
-            lost: word[4],
-            spurious: word[5],
-            type_changed: word[6],
-            ties: word[7],
-            tie_changed: word[8],
-            tie_created: word[9],
-            nonfinite_vertices: word[10],
-            missing_changed: word[11],
-            zero_vertices: word[12],
-            zero_changed: word[13],
-            bound_exceeded: word[14],
-            bound: f64::from_bits(word[15]),
-            max_error: f64::from_bits(word[16]),
-            psnr: (!psnr.is_nan()).then_some(psnr),
-            kinds: word[18..24].try_into().expect("six numbers"),
-            filled_vertices: word[24],
+            critical_points: c.critical_points,
+            critical_points_after: c.other_critical_points,
+            lost: c.lost_points,
+            spurious: c.spurious_points,
+            type_changed: c.changed_types,
+            ties: c.ties,
+            tie_changed: c.changed_ties,
+            tie_created: c.new_ties,
+            nonfinite_vertices: c.nonfinite_vertices,
+            missing_changed: c.changed_missing,
+            zero_vertices: c.zero_vertices,
+            zero_changed: c.changed_zeros,
+            bound_exceeded: c.bound_exceeded,
+            bound: c.bound,
+            max_error: c.max_error,
+            psnr: (!c.psnr.is_nan()).then_some(c.psnr),
+            kinds: c.points_by_type,
+            filled_vertices: c.filled_vertices,
         };
-        match comparison.violations() == word[1] {
+        match comparison.violations() == c.violations {
             true => Ok(comparison),
             false => Err(Error::new(Status::Internal, "the comparison does not add up: please report this")),
         }
     }
 
-    /// The `factz_range` at the start of the buffer, once the work is done.
+    /// The range at the start of the buffer, once the work is done.
     pub fn read_range(&self) -> Result<ValueRange> {
-        let word = self.read_words(0, RANGE_BYTES / 8)?;
-        match status_of(word[0])? {
-            Status::Ok => Ok(ValueRange {
-                low: f64::from_bits(word[1]),
-                high: f64::from_bits(word[2]),
-                nonfinite_vertices: word[3],
-                filled_vertices: word[4],
-                zero_vertices: word[5],
-            }),
-            status => Err(Error::new(status, "the search for the range failed")),
-        }
+        // SAFETY: a struct of numbers.
+        let r = unsafe { self.read_structs::<factz_range>(1) }?[0];
+        check_status(r.status, "the search for the range failed")?;
+        Ok(ValueRange {
+            low: r.low,
+            high: r.high,
+            nonfinite_vertices: r.nonfinite_vertices,
+            filled_vertices: r.filled_vertices,
+            zero_vertices: r.zero_vertices,
+        })
     }
 
-    /// The first `count` of an array of `factz_critical_point`, once the work is done.
+    /// The first `count` critical points of an array, once the work is done.
     pub fn read_points(&self, count: usize) -> Result<Vec<CriticalPoint>> {
-        let words = self.read_words(0, count * POINT_BYTES / 8)?;
-        words
-            .chunks_exact(POINT_BYTES / 8)
-            .map(|w| {
-                let kind = Kind::ALL.get((w[4] >> 32) as usize).copied();
-                let kind = kind.ok_or_else(|| {
-                    Error::new(Status::Internal, "a critical point of no known type: please report this")
-                })?;
-                Ok(CriticalPoint {
-                    x_cell: w[0],
-                    y_cell: w[1],
-                    x: f64::from_bits(w[2]),
-                    y: f64::from_bits(w[3]),
-                    triangle: w[4] as u32,
-                    kind,
-                })
-            })
-            .collect()
+        // SAFETY: a struct of numbers.
+        let points = unsafe { self.read_structs::<factz_critical_point>(count) }?;
+        let converted = |p: factz_critical_point| {
+            let kind = Kind::ALL.into_iter().find(|&kind| kind as i32 == p.point_type);
+            let kind = kind.ok_or_else(|| {
+                Error::new(Status::Internal, "a critical point of no known type: please report this")
+            })?;
+            let triangle = p.triangle as u32;
+            Ok(CriticalPoint { x_cell: p.cell_x, y_cell: p.cell_y, x: p.x, y: p.y, triangle, kind })
+        };
+        points.into_iter().map(converted).collect()
     }
 }
 
@@ -250,33 +251,25 @@ impl Drop for Buffer {
     }
 }
 
-/// Bytes of a `factz_report`, a `factz_comparison`, a `factz_range` and a `factz_critical_point`.
-pub const REPORT_BYTES: usize = 128;
-pub const COMPARISON_BYTES: usize = 256;
-pub const RANGE_BYTES: usize = 64;
-pub const POINT_BYTES: usize = 40;
+pub const REPORT_BYTES: usize = size_of::<factz_report>();
+pub const COMPARISON_BYTES: usize = size_of::<factz_comparison>();
+pub const RANGE_BYTES: usize = size_of::<factz_range>();
+pub const POINT_BYTES: usize = size_of::<factz_critical_point>();
 
 /// The status with a number that the device wrote.
-fn status_of(word: u64) -> Result<Status> {
-    use Status::*;
-    let all = [
-        Ok,
-        InvalidArgument,
-        InvalidConfig,
-        BufferTooSmall,
-        WorkspaceTooSmall,
-        CorruptStream,
-        UnsupportedVersion,
-        NoDevice,
-        Cuda,
-        OutOfMemory,
-        Unsupported,
-        Internal,
-    ];
-    let number = word as u32;
-    all.into_iter().find(|&status| status as u32 == number).ok_or_else(|| {
-        Error::new(Internal, format!("the device answered with the status {number}, which does not exist"))
+fn status_of(number: i32) -> Result<Status> {
+    factz::capi::status::with_number(number).ok_or_else(|| {
+        let message = format!("the device answered with the status {number}, which does not exist");
+        Error::new(Status::Internal, message)
     })
+}
+
+/// Passes a call that went well; otherwise an error with its status.
+fn check_status(number: i32, message: &'static str) -> Result<()> {
+    match status_of(number)? {
+        Status::Ok => Ok(()),
+        status => Err(Error::new(status, message)),
+    }
 }
 
 pub fn bytes_of<T: Real>(values: &[T]) -> &[u8] {
