@@ -60,10 +60,6 @@ fn named<T: Copy>(key: &str, value: &str, names: &[(&str, T)]) -> Result<T> {
     })
 }
 
-fn name_of<T: PartialEq>(value: T, names: &[(&'static str, T)]) -> &'static str {
-    names.iter().find(|n| n.1 == value).expect("every value has a name").0
-}
-
 fn sides(value: &str) -> Result<u32> {
     match value {
         "none" => Ok(0),
@@ -109,10 +105,10 @@ pub fn format(config: &Config) -> Result<String> {
     let mut text = format!(
         "{bound}={},mode={},coder={},predictor={},preserve={},dx={},dy={}",
         digits(c.bound),
-        name_of(c.mode, &Mode::NAMES),
-        name_of(c.coder, &Coder::NAMES),
-        name_of(c.predictor, &Predictor::NAMES),
-        name_of(c.preserve, &Preserve::NAMES),
+        c.mode.name(),
+        c.coder.name(),
+        c.predictor.name(),
+        c.preserve.name(),
         digits(c.dx),
         digits(c.dy)
     );

@@ -78,6 +78,11 @@ macro_rules! names {
     ($kind:ident: $($name:literal $value:ident),+) => {
         impl $kind {
             pub const NAMES: [(&'static str, $kind); [$($name),+].len()] = [$(($name, $kind::$value)),+];
+
+            /// Its name in text.
+            pub fn name(self) -> &'static str {
+                Self::NAMES[self as usize].0
+            }
         }
     };
 }

@@ -1,6 +1,5 @@
 //! The analysis of fields on a device: comparison, critical points, and the header of a stream.
 
-use super::driver::Module;
 use super::kernel_args::{address, fill_bits, Analysis, FieldView, Inspection};
 use super::launcher::Launcher;
 use super::pointers::Range;
@@ -82,13 +81,9 @@ pub unsafe fn range_device(request: &Request, buffers: &RangeBuffers, stream: St
         counts: address(buffers.workspace, plan.counts),
         ..Analysis::new(c, [view; 2])
     };
+    let cleared = (job.counts as DevicePointer, plan.counts.bytes);
     // SAFETY: the caller's promise; the counts are inside the workspace.
-    unsafe {
-        within(stream, &ranges, |module| {
-            module.clear(job.counts as DevicePointer, plan.counts.bytes, stream)?;
-            launch(module, Call::Range, request, false, job, stream)
-        })
-    }
+    unsafe { enqueue(Call::Range, request, false, &ranges, cleared, job, stream) }
 }
 
 /// Enqueues the comparison of two fields of one shape. The first request says dimensions, spacing, bound,
@@ -122,13 +117,9 @@ pub unsafe fn compare_device(requests: &[Request; 2], fields: &ComparedFields, s
         parts: address(fields.workspace, plan.parts),
         ..Analysis::new(c, views)
     };
+    let cleared = (job.counts as DevicePointer, plan.counts.bytes);
     // SAFETY: the caller's promise; the counts are inside the workspace.
-    unsafe {
-        within(stream, &ranges, |module| {
-            module.clear(job.counts as DevicePointer, plan.counts.bytes, stream)?;
-            launch(module, Call::Compare, &requests[0], is_relative, job, stream)
-        })
-    }
+    unsafe { enqueue(Call::Compare, &requests[0], is_relative, &ranges, cleared, job, stream) }
 }
 
 /// Enqueues the extraction of the critical points of a field, in the order of the host's.
@@ -163,13 +154,9 @@ pub unsafe fn critical_points_device(
         segments: address(buffers.workspace, plan.segments),
         ..Analysis::new(c, [view; 2])
     };
-    // SAFETY: the caller's promise; the parts are inside the workspace.
-    unsafe {
-        within(stream, &ranges, |module| {
-            module.clear(job.point_parts as DevicePointer, plan.point_parts.bytes, stream)?;
-            launch(module, Call::CriticalPoints, request, false, job, stream)
-        })
-    }
+    let cleared = (job.point_parts as DevicePointer, plan.point_parts.bytes);
+    // SAFETY: the caller's promise; the point_parts are inside the workspace.
+    unsafe { enqueue(Call::CriticalPoints, request, false, &ranges, cleared, job, stream) }
 }
 
 /// Enqueues the reading of the header of a stream into a `factz_info`.
@@ -225,15 +212,16 @@ impl Analysis {
     }
 }
 
-/// Enqueues the kernels of a call.
+/// Checks the memory of a call, sets what it counts in to zero and enqueues its kernels.
 ///
 /// # Safety
-/// The context of the stream is current and everything the argument points to is device-accessible.
-unsafe fn launch(
-    module: &Module,
+/// Everything the argument points to is device-accessible, and the bytes to clear are memory of the device.
+unsafe fn enqueue(
     call: Call,
     request: &Request,
     relative: bool,
+    ranges: &[Range],
+    (cleared, cleared_bytes): (DevicePointer, u64),
     argument: Analysis,
     stream: Stream,
 ) -> Result<()> {
@@ -241,5 +229,10 @@ unsafe fn launch(
     let needs = Needs::of(config, &shape).relative(relative);
     let dtype = matches!(config.dtype, Dtype::F64) as usize;
     // SAFETY: the kernels take one Analysis; the rest is the caller's promise.
-    unsafe { Launcher { module, call, dtype, shape, argument, needs }.enqueue(stream) }
+    unsafe {
+        within(stream, ranges, |module| {
+            module.clear(cleared, cleared_bytes, stream)?;
+            Launcher { module, call, dtype, shape, argument, needs }.enqueue(stream)
+        })
+    }
 }

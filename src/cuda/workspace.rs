@@ -57,31 +57,32 @@ pub struct Region {
     pub bytes: u64,
 }
 
-/// Where the parts of a workspace lie. kernels/device/workspace.cuh says what is in them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Workspace {
-    pub control: Region,
-    pub symbol_counts: Region,
-    pub symbols: Region,
-    pub raw_bits: Region,
-    pub tile_headers: Region,
-    pub written_steps: Region,
-    pub masks: Region,
-    pub origin_distances: Region,
-    pub anchors: Region,
-    pub anchor_codes: Region,
-    pub row_lines: Region,
-    pub column_lines: Region,
-    pub coding_tables: Region,
-    pub slot_starts: Region,
-    pub huffman_codes: Region,
-    pub stored_tables: Region,
-    pub tile_words: Region,
-    pub group_sizes: Region,
-    pub group_offsets: Region,
-    pub anchor_scan: Region,
-    /// All of it.
-    pub bytes: u64,
+/// Defines a workspace by its parts, one after the other.
+macro_rules! workspace {
+    ($(#[$doc:meta])* $name:ident: $($region:ident),+) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name {
+            $(pub $region: Region,)+
+            /// All of it.
+            pub bytes: u64,
+        }
+
+        #[cfg(test)]
+        impl $name {
+            fn regions(&self) -> Vec<Region> {
+                vec![$(self.$region),+]
+            }
+        }
+    };
+}
+
+workspace! {
+    /// Where the parts of a workspace lie. kernels/device/workspace.cuh says what is in them.
+    Workspace:
+    control, symbol_counts, symbols, raw_bits, tile_headers, written_steps, masks, origin_distances,
+    anchors, anchor_codes, row_lines, column_lines, coding_tables, slot_starts, huffman_codes,
+    stored_tables, tile_words, group_sizes, group_offsets, anchor_scan
 }
 
 /// Words of a set of numbers below n as bits, with bits above that say which words are not zero, and so on up
@@ -256,31 +257,6 @@ mod tests {
         Request::new(Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) }).unwrap()
     }
 
-    fn regions(w: &Workspace) -> [Region; 20] {
-        [
-            w.control,
-            w.symbol_counts,
-            w.symbols,
-            w.raw_bits,
-            w.tile_headers,
-            w.written_steps,
-            w.masks,
-            w.origin_distances,
-            w.anchors,
-            w.anchor_codes,
-            w.row_lines,
-            w.column_lines,
-            w.coding_tables,
-            w.slot_starts,
-            w.huffman_codes,
-            w.stored_tables,
-            w.tile_words,
-            w.group_sizes,
-            w.group_offsets,
-            w.anchor_scan,
-        ]
-    }
-
     #[test]
     fn parts_are_aligned_and_do_not_overlap() {
         let shapes = [(1, 1), (1, 100), (100, 1), (33, 65), (64, 64), (3600, 2400), (1 << 20, 1 << 20)];
@@ -289,7 +265,7 @@ mod tests {
             for dtype in [Dtype::F32, Dtype::F64] {
                 let request = request(nx, ny, dtype);
                 for w in [Workspace::compress(&request).unwrap(), Workspace::decompress(&request).unwrap()] {
-                    let mut parts: Vec<_> = regions(&w).into_iter().filter(|r| r.bytes > 0).collect();
+                    let mut parts: Vec<_> = w.regions().into_iter().filter(|r| r.bytes > 0).collect();
                     parts.sort_by_key(|r| r.offset);
                     assert_eq!(parts[0].offset, 0);
                     for (a, b) in parts.iter().zip(&parts[1..]) {

@@ -106,7 +106,7 @@ pub struct ShapeArguments {
     #[arg(long, value_name = "NXxNY", allow_hyphen_values = true)]
     pub dims: Option<Dims>,
     /// Type of the values; f32 unless a .npy or .npz contains another
-    #[arg(long, value_parser = parse_dtype())]
+    #[arg(long, value_parser = choice(&Dtype::NAMES, &[]))]
     pub dtype: Option<Dtype>,
     /// Names of u and v in a .npz, or of one array that holds both
     #[arg(long, value_name = "U,V", value_parser = parse_keys, default_value = "u,v")]
@@ -211,44 +211,18 @@ fn choice<T: Copy + Send + Sync + 'static>(
     PossibleValuesParser::new((0..names.len()).map(value)).map(parse)
 }
 
-fn parse_dtype() -> impl TypedValueParser<Value = Dtype> {
-    choice(&Dtype::NAMES, &[])
-}
-
-fn parse_mode() -> impl TypedValueParser<Value = Mode> {
-    choice(
-        &Mode::NAMES,
-        &[
-            "An analytic bound per vertex, one pass: fastest",
-            "Try the full bound at every vertex and back off: smallest streams",
-        ],
-    )
-}
-
-fn parse_predictor() -> impl TypedValueParser<Value = Predictor> {
-    choice(
-        &Predictor::NAMES,
-        &[
-            "Interpolation, coarse to fine: smallest streams",
-            "Differences to the neighbours, one pass; block mode only",
-        ],
-    )
-}
-
-fn parse_coder() -> impl TypedValueParser<Value = Coder> {
-    choice(&Coder::NAMES, &["Asymmetric numeral systems (rANS): smallest streams", "Canonical Huffman codes"])
-}
-
-fn parse_preserve() -> impl TypedValueParser<Value = Preserve> {
-    choice(
-        &Preserve::NAMES,
-        &[
-            "The error bound alone",
-            "Every critical point, and none new",
-            "Critical points, and the type of each",
-        ],
-    )
-}
+// Help of the values of an option, in the order of their names.
+const MODES: [&str; 2] = [
+    "An analytic bound per vertex, one pass: fastest",
+    "Try the full bound at every vertex and back off: smallest streams",
+];
+const PREDICTORS: [&str; 2] = [
+    "Interpolation, coarse to fine: smallest streams",
+    "Differences to the neighbours, one pass; block mode only",
+];
+const CODERS: [&str; 2] = ["Asymmetric numeral systems (rANS): smallest streams", "Canonical Huffman codes"];
+const PRESERVED: [&str; 3] =
+    ["The error bound alone", "Every critical point, and none new", "Critical points, and the type of each"];
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub enum BackendName {
@@ -302,16 +276,16 @@ pub struct Compress {
     #[command(flatten)]
     pub fill: FillArguments,
     /// Choice of the error that each vertex may have; both modes give the same guarantee
-    #[arg(long, value_parser = parse_mode(), default_value = "block")]
+    #[arg(long, value_parser = choice(&Mode::NAMES, &MODES), default_value = "block")]
     pub mode: Mode,
     /// Prediction of values
-    #[arg(long, value_parser = parse_predictor(), default_value = "hierarchical")]
+    #[arg(long, value_parser = choice(&Predictor::NAMES, &PREDICTORS), default_value = "hierarchical")]
     pub predictor: Predictor,
     /// Entropy coder
-    #[arg(long, value_parser = parse_coder(), default_value = "ans")]
+    #[arg(long, value_parser = choice(&Coder::NAMES, &CODERS), default_value = "ans")]
     pub coder: Coder,
     /// Promise besides the error bound
-    #[arg(long, value_parser = parse_preserve(), default_value = "types")]
+    #[arg(long, value_parser = choice(&Preserve::NAMES, &PRESERVED), default_value = "types")]
     pub preserve: Preserve,
     /// Grid spacing
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
@@ -510,16 +484,19 @@ pub struct Bench {
     #[arg(long, value_name = "N", value_parser = parse_size, default_value = "3")]
     pub repeat: usize,
     /// Only these modes
-    #[arg(long, value_parser = parse_mode(), value_delimiter = ',', default_value = "block,speculative")]
+    #[arg(long, value_parser = choice(&Mode::NAMES, &MODES), value_delimiter = ',',
+          default_value = "block,speculative")]
     pub mode: Vec<Mode>,
     /// Only these predictors
-    #[arg(long, value_parser = parse_predictor(), value_delimiter = ',', default_value = "hierarchical,lorenzo")]
+    #[arg(long, value_parser = choice(&Predictor::NAMES, &PREDICTORS), value_delimiter = ',',
+          default_value = "hierarchical,lorenzo")]
     pub predictor: Vec<Predictor>,
     /// Only these coders
-    #[arg(long, value_parser = parse_coder(), value_delimiter = ',', default_value = "ans,huffman")]
+    #[arg(long, value_parser = choice(&Coder::NAMES, &CODERS), value_delimiter = ',',
+          default_value = "ans,huffman")]
     pub coder: Vec<Coder>,
     /// Promise besides the error bound
-    #[arg(long, value_parser = parse_preserve(), default_value = "types")]
+    #[arg(long, value_parser = choice(&Preserve::NAMES, &PRESERVED), default_value = "types")]
     pub preserve: Preserve,
     /// Grid spacing
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]

@@ -2,8 +2,7 @@
 
 use crate::failure::Failure;
 use crate::memory;
-use factz::Dtype;
-use factz::Real;
+use factz::{Dtype, Real};
 
 /// Columns and rows of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

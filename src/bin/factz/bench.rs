@@ -3,7 +3,7 @@
 use crate::args::Bench;
 use crate::array::{typed, Dims, Field};
 use crate::failure::{failure, input_names, Failure};
-use crate::figures::{dtype_name, joined, shape_json};
+use crate::figures::{joined, shape_json};
 use crate::measure::{head, measure, row, thread_counts, Subject, LEGEND};
 use crate::progress::Progress;
 use crate::say::Voice;
@@ -83,7 +83,7 @@ pub fn run(a: &Bench) -> Result<Verdict, Failure> {
     let voice = Voice::new(&a.talk);
     voice.text(&format!(
         "{name}: {dims} values of {} each, {:.1} MB; medians of {} runs\n{}",
-        dtype_name(dtype),
+        dtype.name(),
         field.bytes() as f64 / 1e6,
         a.repeat,
         head(&threads)

@@ -5,7 +5,7 @@ use crate::array::{typed, Dims, Element};
 use crate::device::pipeline::Pipeline;
 use crate::device::Device;
 use crate::failure::{failure, Failure};
-use crate::figures::{coder_name, dtype_name, joined, mode_name, predictor_name, psnr_text, shape_json};
+use crate::figures::{joined, psnr_text, shape_json};
 use crate::measure::{median, Measurement, Subject};
 use crate::say::Voice;
 use crate::synthetic::Synthetic;
@@ -158,9 +158,9 @@ fn row(m: &Measurement, s: &Speeds) -> String {
     let pair = |[a, b]: [f64; 2]| format!("{a:.1} / {b:.1}");
     format!(
         "{:<12} {:<12} {:<8} {:>8} {:>9.2} {:>15} {:>15} {:>8.0} {:>13} {:>8.0} {:>7} {:>11.4}  {:<14} {:>9}{}\n",
-        mode_name(m.config.mode),
-        predictor_name(m.config.predictor),
-        coder_name(m.config.coder),
+        m.config.mode.name(),
+        m.config.predictor.name(),
+        m.config.coder.name(),
         format!("{:.0e}", m.config.bound),
         m.ratio,
         pair(s.calls),
@@ -187,7 +187,7 @@ fn kernel_table(measured: &[(Measurement, Speeds)]) -> String {
     for (m, _) in measured {
         let mode = if m.config.mode == Mode::BlockWise { "block" } else { "spec." };
         let predictor = if m.config.predictor == Predictor::Hierarchical { "h" } else { "l" };
-        let name = format!("{mode} {predictor} {} {:.0e}", coder_name(m.config.coder), m.config.bound);
+        let name = format!("{mode} {predictor} {} {:.0e}", m.config.coder.name(), m.config.bound);
         let _ = write!(text, " {name:>20}");
     }
     text.push('\n');
@@ -230,7 +230,7 @@ pub fn run(
     let voice = Voice::new(&a.talk);
     voice.text(&format!(
         "{name}: {dims} values of {} each, {:.1} MB; {device_name}; medians of {runs} runs\n{}",
-        dtype_name(dtype),
+        dtype.name(),
         bytes as f64 / 1e6,
         head()
     ))?;

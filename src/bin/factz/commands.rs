@@ -4,14 +4,13 @@ use crate::args::{Compress, Decompress};
 use crate::array::{Dims, Field};
 use crate::engine::{Done, Engine};
 use crate::failure::{failure, input_name, input_names, is_dash, output_name, Failure};
-use crate::figures::{bound_kind_name, choices_json, dtype_name, fill_json, joined, report_json, shape_json};
+use crate::figures::{bound_kind_name, choices_json, fill_json, joined, report_json, shape_json};
 use crate::output::{is_standard, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
 use crate::{input, Verdict};
-use factz::WARNING_WIDE_RANGE;
-use factz::{BoundKind, Config, Mode, Predictor, Preserve, Report, StreamInfo};
+use factz::{BoundKind, Config, Mode, Predictor, Preserve, Report, StreamInfo, WARNING_WIDE_RANGE};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -237,7 +236,7 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
             format!(
                 "{}: {dims} values of {} each; decompressed{} in {:.3} s ({speed:.0} MB/s)\n",
                 outputs.join(", "),
-                dtype_name(info.dtype),
+                info.dtype.name(),
                 done.place(),
                 done.seconds,
             )

@@ -6,8 +6,9 @@ use crate::device::Device;
 use crate::failure::{failure, Failure};
 use crate::memory;
 use crate::progress::Progress;
-use factz::{BoundKind, Config, Report, Request, Status};
-use factz::{Comparison, CriticalPoint, Execution, View, ViewMut};
+use factz::{
+    BoundKind, Comparison, Config, CriticalPoint, Execution, Report, Request, Status, View, ViewMut,
+};
 use serde_json::{json, Value};
 use std::time::Instant;
 

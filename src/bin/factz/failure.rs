@@ -41,25 +41,24 @@ pub fn is_dash(path: &Path) -> bool {
 
 /// An input as messages name it.
 pub fn input_name(path: &Path) -> String {
-    if is_dash(path) {
-        "standard input".into()
-    } else {
-        path.display().to_string()
+    name(path, "standard input")
+}
+
+/// An output as messages name it.
+pub fn output_name(path: &Path) -> String {
+    name(path, "standard output")
+}
+
+fn name(path: &Path, standard: &str) -> String {
+    match is_dash(path) {
+        true => standard.into(),
+        false => path.display().to_string(),
     }
 }
 
 /// The inputs of a field as messages name them.
 pub fn input_names(paths: &[&Path], separator: &str) -> String {
     paths.iter().map(|path| input_name(path)).collect::<Vec<_>>().join(separator)
-}
-
-/// An output as messages name it.
-pub fn output_name(path: &Path) -> String {
-    if is_dash(path) {
-        "standard output".into()
-    } else {
-        path.display().to_string()
-    }
 }
 
 /// Makes a [`Failure`] from a format string.

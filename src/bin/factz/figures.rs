@@ -1,34 +1,8 @@
 //! Reports of the library as JSON with every field, and the names of its choices.
 
 use crate::array::Dims;
-use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve};
-use factz::{Comparison, Kind, Report, StreamInfo, WARNING_WIDE_RANGE};
+use factz::{BoundKind, Comparison, Config, Dtype, Kind, Report, StreamInfo, WARNING_WIDE_RANGE};
 use serde_json::{json, Value};
-
-/// The name of a choice in the library's table of names.
-fn name_of<T: Copy + PartialEq>(value: T, names: &[(&'static str, T)]) -> &'static str {
-    names.iter().find(|(_, v)| *v == value).expect("every choice has a name").0
-}
-
-pub fn dtype_name(dtype: Dtype) -> &'static str {
-    name_of(dtype, &Dtype::NAMES)
-}
-
-pub fn mode_name(mode: Mode) -> &'static str {
-    name_of(mode, &Mode::NAMES)
-}
-
-pub fn preserve_name(preserve: Preserve) -> &'static str {
-    name_of(preserve, &Preserve::NAMES)
-}
-
-pub fn predictor_name(predictor: Predictor) -> &'static str {
-    name_of(predictor, &Predictor::NAMES)
-}
-
-pub fn coder_name(coder: Coder) -> &'static str {
-    name_of(coder, &Coder::NAMES)
-}
 
 pub fn bound_kind_name(kind: BoundKind) -> &'static str {
     match kind {
@@ -63,16 +37,16 @@ pub fn joined(mut first: Value, more: Value) -> Value {
 
 /// Shape and type of a field.
 pub fn shape_json(dims: Dims, dtype: Dtype) -> Value {
-    json!({ "nx": dims.nx, "ny": dims.ny, "dtype": dtype_name(dtype) })
+    json!({ "nx": dims.nx, "ny": dims.ny, "dtype": dtype.name() })
 }
 
 /// How a field is coded.
 pub fn choices_json(c: &Config) -> Value {
     json!({
-        "mode": mode_name(c.mode),
-        "predictor": predictor_name(c.predictor),
-        "coder": coder_name(c.coder),
-        "preserve": preserve_name(c.preserve),
+        "mode": c.mode.name(),
+        "predictor": c.predictor.name(),
+        "coder": c.coder.name(),
+        "preserve": c.preserve.name(),
     })
 }
 
@@ -98,11 +72,11 @@ pub fn info_json(i: &StreamInfo) -> Value {
         "format_version": i.format_version,
         "nx": i.nx,
         "ny": i.ny,
-        "dtype": dtype_name(i.dtype),
-        "mode": mode_name(i.mode),
-        "predictor": predictor_name(i.predictor),
-        "coder": coder_name(i.coder),
-        "preserve": preserve_name(i.preserve),
+        "dtype": i.dtype.name(),
+        "mode": i.mode.name(),
+        "predictor": i.predictor.name(),
+        "coder": i.coder.name(),
+        "preserve": i.preserve.name(),
         "dx": i.dx,
         "dy": i.dy,
         "bound_kind": bound_kind_name(i.bound_kind),

@@ -2,11 +2,10 @@
 
 use crate::array::{Dims, Element, Field, Values};
 use crate::failure::{failure, input_name, is_dash, Failure};
-use crate::figures::dtype_name;
 use crate::memory;
 use crate::npy::{self, Arrangement};
-use factz::Dtype;
-use factz::Real;
+use crate::store::Format;
+use factz::{Dtype, Real};
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufReader, Cursor, IsTerminal, Read, Seek};
@@ -105,18 +104,14 @@ fn agree(piece: &Piece, known: &mut Expected) -> Result<(), Failure> {
         if t != dtype {
             return Err(failure!(
                 "{name}: holds {} values, expected {}: all files and --dtype must agree",
-                dtype_name(dtype),
-                dtype_name(t)
+                dtype.name(),
+                t.name()
             ));
         }
     }
     known.dims = known.dims.or(piece.dims);
     known.dtype = known.dtype.or(piece.dtype);
     Ok(())
-}
-
-fn has_extension(path: &Path, extension: &str) -> bool {
-    path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension))
 }
 
 /// Opens a file or standard input. The kind of a file is told by its name, that of standard input by its first bytes.
@@ -132,14 +127,14 @@ fn open(path: &Path, both: bool, expected: &Expected) -> Result<Vec<Piece>, Fail
     }
     let length = metadata.is_file().then_some(metadata.len());
     let mut reader = BufReader::with_capacity(1 << 16, file);
-    if has_extension(path, "npz") {
-        open_archive(name, Box::new(reader), both, expected)
-    } else if has_extension(path, "npy") {
-        let header = npy::read_header(&name, &mut reader)?;
-        let length = length.zip(reader.stream_position().ok()).map(|(all, at)| all.saturating_sub(at));
-        Ok(vec![Piece::npy(name, Content::Stream(Box::new(reader), length), &header, both, expected)?])
-    } else {
-        Ok(vec![Piece::raw(name, Content::Stream(Box::new(reader), length), both)])
+    match Format::of(path) {
+        Format::Npz => open_archive(name, Box::new(reader), both, expected),
+        Format::Npy => {
+            let header = npy::read_header(&name, &mut reader)?;
+            let length = length.zip(reader.stream_position().ok()).map(|(all, at)| all.saturating_sub(at));
+            Ok(vec![Piece::npy(name, Content::Stream(Box::new(reader), length), &header, both, expected)?])
+        }
+        Format::Raw => Ok(vec![Piece::raw(name, Content::Stream(Box::new(reader), length), both)]),
     }
 }
 
@@ -356,7 +351,7 @@ impl<T: Element> Intake<T> {
     }
 
     fn wrong_length(&self, bytes: u128, expected: u128) -> Failure {
-        let (name, dims, dtype) = (&self.name, self.dims, dtype_name(T::DTYPE));
+        let (name, dims, dtype) = (&self.name, self.dims, T::DTYPE.name());
         let other = if T::BYTES == 4 { ("f64", expected * 2) } else { ("f32", expected / 2) };
         let both = self.components() == 2;
         let hint = if both && bytes == expected / 2 {

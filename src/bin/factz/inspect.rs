@@ -5,10 +5,7 @@ use crate::array::{Dims, Field};
 use crate::commands::inspect_whole;
 use crate::engine::Engine;
 use crate::failure::{failure, input_name, is_dash, Failure};
-use crate::figures::{
-    bound_kind_name, coder_name, dtype_name, field_bytes, info_json, joined, mode_name, predictor_name,
-    preserve_name,
-};
+use crate::figures::{bound_kind_name, field_bytes, info_json, joined};
 use crate::progress::Progress;
 use crate::say::{grouped, Voice};
 use crate::{input, Verdict};
@@ -55,16 +52,16 @@ fn info_text(i: &StreamInfo, file_bytes: u64) -> String {
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "{name:<15} {value}");
     };
-    line("field", format!("{} x {} values of {} (columns x rows)", i.nx, i.ny, dtype_name(i.dtype)));
+    line("field", format!("{} x {} values of {} (columns x rows)", i.nx, i.ny, i.dtype.name()));
     line("bound", format!("{} {:e}", bound_kind_name(i.bound_kind), i.bound));
     line("absolute bound", format!("{:e}", i.absolute_bound));
     if let Some(fill) = i.fill_value {
         line("fill value", format!("{fill:e}"));
     }
-    line("mode", mode_name(i.mode).into());
-    line("predictor", predictor_name(i.predictor).into());
-    line("coder", coder_name(i.coder).into());
-    line("preserves", preserve_name(i.preserve).into());
+    line("mode", i.mode.name().into());
+    line("predictor", i.predictor.name().into());
+    line("coder", i.coder.name().into());
+    line("preserves", i.preserve.name().into());
     line("spacing", format!("{}, {}", i.dx, i.dy));
     let ratio = field_bytes(i) as f64 / i.stream_bytes as f64;
     line("stream", format!("{} bytes, ratio {ratio:.2}", grouped(i.stream_bytes)));
@@ -136,7 +133,7 @@ fn good_text(path: &Path, tested: &Tested) -> String {
         input_name(path),
         i.nx,
         i.ny,
-        dtype_name(i.dtype),
+        i.dtype.name(),
         grouped(i.stream_bytes)
     )
 }

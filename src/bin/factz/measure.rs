@@ -3,9 +3,7 @@
 use crate::args::Spacing;
 use crate::array::{Dims, Field};
 use crate::failure::{failure, Failure};
-use crate::figures::{
-    choices_json, coder_name, comparison_json, joined, mode_name, predictor_name, preserve_name, psnr_text,
-};
+use crate::figures::{choices_json, comparison_json, joined, psnr_text};
 use crate::say::megabytes_per_second;
 use crate::synthetic::Kind;
 use crate::{engine, memory};
@@ -151,10 +149,10 @@ pub fn head(threads: &[usize]) -> String {
 pub fn row(m: &Measurement) -> String {
     let mut text = format!(
         "{:<12} {:<12} {:<8} {:<8} {:>8} {:>9.2}",
-        mode_name(m.config.mode),
-        predictor_name(m.config.predictor),
-        coder_name(m.config.coder),
-        preserve_name(m.config.preserve),
+        m.config.mode.name(),
+        m.config.predictor.name(),
+        m.config.coder.name(),
+        m.config.preserve.name(),
         format!("{:.0e}", m.config.bound),
         m.ratio
     );

@@ -1,8 +1,6 @@
 //! Stands for the devices in a program without the feature `cuda`: there is none, and so nothing is done on it.
 
-use factz::Real;
-use factz::{device as cuda, Report, Request, Result};
-use factz::{Comparison, CriticalPoint};
+use factz::{device as cuda, Comparison, CriticalPoint, Real, Report, Request, Result};
 
 pub enum Device {}
 

@@ -6,8 +6,7 @@ use cudarc::driver::sys;
 use factz::capi::analysis::{factz_comparison, factz_critical_point};
 use factz::capi::{range::factz_range, report::factz_report};
 use factz::device::DevicePointer;
-use factz::{Comparison, CriticalPoint, Kind, ValueRange};
-use factz::{Error, Real, Report, Result, Status};
+use factz::{Comparison, CriticalPoint, Error, Kind, Real, Report, Result, Status, ValueRange};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 

@@ -8,10 +8,7 @@ use super::staged::{size, DeviceField};
 use cudarc::driver::sys;
 use factz::device::{self as cuda, Buffers, ComparedFields, Direction};
 use factz::device::{AnalysisWorkspace, Workspace};
-use factz::max_stream_bytes;
-use factz::Comparison;
-use factz::Real;
-use factz::{BoundKind, Config, Error, Report, Request, Result};
+use factz::{max_stream_bytes, BoundKind, Comparison, Config, Error, Real, Report, Request, Result};
 
 /// A dense field on the device with everything that its compression and decompression take.
 pub struct Pipeline {

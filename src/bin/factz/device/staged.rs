@@ -5,11 +5,9 @@ use super::queue::Queue;
 use super::Device;
 use factz::device::{self as cuda, Buffers, ComparedFields, PointBuffers, Stream};
 use factz::device::{AnalysisWorkspace, Workspace};
-use factz::max_stream_bytes;
-use factz::Layout;
-use factz::Real;
-use factz::{Comparison, CriticalPoint};
-use factz::{Error, Report, Request, Result, Status};
+use factz::{
+    max_stream_bytes, Comparison, CriticalPoint, Error, Layout, Real, Report, Request, Result, Status,
+};
 
 /// A dense field in device memory: u and then v.
 pub struct DeviceField {
