@@ -3,9 +3,8 @@
 use super::arguments::{guard_with_output, inputs, thread_count, typed, views, Field, Ghosts, Output, Span};
 use super::config::{factz_config, read_field_request, read_request};
 use super::status::factz_status;
-use crate::analysis::{self, check_same_ghosts, CriticalPoint, Kind};
+use crate::analysis::{self, check_same_ghosts, Comparison, CriticalPoint, Kind};
 use crate::error::{Error, Result, Status};
-use crate::grid::element::Real;
 use crate::request::Request;
 use crate::runtime::log::event;
 use std::ffi::{c_int, c_void};
@@ -173,11 +172,14 @@ pub unsafe extern "C" fn factz_critical_points_host(
         let target = check_points(points, capacity)?;
         target.check_apart(&[&field.u, &field.v, output.span()])?;
         let threads = thread_count(threads)?;
-        // SAFETY: u and v cover the request's grid and the ghosts of its cells, as the caller promised.
-        let found = unsafe { typed!(request.config().dtype, find(&request, u, v, threads)) }?;
+        let found = typed!(request.config().dtype, T => {
+            // SAFETY: u and v cover the request's grid and the ghosts of its cells, as the caller promised.
+            let components = unsafe { views::<T>(&request, [u, v], Ghosts::OfCells) };
+            analysis::critical_points(&request, components, threads)
+        })?;
         for (k, point) in found.iter().take(capacity).enumerate() {
             // SAFETY: the caller gave room for `capacity` points.
-            unsafe { points.add(k).write(converted(point)) };
+            unsafe { points.add(k).write(point.into()) };
         }
         output.set(found.len() as u64);
         if found.len() > capacity {
@@ -235,12 +237,16 @@ pub unsafe extern "C" fn factz_compare_host(
         let fields = check_fields(&pair, [u, v], [other_u, other_v])?;
         output.check_apart(&components(&fields))?;
         let threads = thread_count(threads)?;
-        // SAFETY: the components cover the grids of the requests and the ghosts of their cells, as the caller
-        // promised.
-        let answer =
-            unsafe { typed!(pair[0].config().dtype, compare(&pair, [u, v], [other_u, other_v], threads)) }?;
-        output.set(answer);
-        let factz_comparison { violations, max_error, .. } = answer;
+        let found = typed!(pair[0].config().dtype, T => {
+            let view = |k: usize, components| {
+                // SAFETY: the components cover the grids of the requests and the ghosts of their cells, as the
+                // caller promised.
+                unsafe { views::<T>(&pair[k], components, Ghosts::OfCells) }
+            };
+            analysis::compare(&pair[0], view(0, [u, v]), view(1, [other_u, other_v]), true, threads)
+        })?;
+        output.set(factz_comparison::from(&found));
+        let (violations, max_error) = (found.violations(), found.max_error);
         event!(DEBUG, "compared", violations = violations, max_error = max_error);
         Ok(())
     };
@@ -311,63 +317,44 @@ pub(super) fn components(fields: &[Field; 2]) -> [&Span; 4] {
     [&fields[0].u, &fields[0].v, &fields[1].u, &fields[1].v]
 }
 
-fn converted(p: &CriticalPoint) -> factz_critical_point {
-    factz_critical_point {
-        cell_x: p.x_cell,
-        cell_y: p.y_cell,
-        x: p.x,
-        y: p.y,
-        triangle: p.triangle as i32,
-        point_type: p.kind as i32,
+impl From<&CriticalPoint> for factz_critical_point {
+    fn from(p: &CriticalPoint) -> Self {
+        factz_critical_point {
+            cell_x: p.x_cell,
+            cell_y: p.y_cell,
+            x: p.x,
+            y: p.y,
+            triangle: p.triangle as i32,
+            point_type: p.kind as i32,
+        }
     }
 }
 
-/// # Safety
-/// u and v cover the grid of the request and the ghosts of its cells, in elements of type T.
-unsafe fn find<T: Real>(
-    request: &Request,
-    u: *const c_void,
-    v: *const c_void,
-    threads: usize,
-) -> Result<Vec<CriticalPoint>> {
-    // SAFETY: the promise of this function.
-    analysis::critical_points(request, unsafe { views::<T>(request, [u, v], Ghosts::OfCells) }, threads)
-}
-
-/// # Safety
-/// The components cover the grids of their requests and the ghosts of their cells, in elements of type T.
-unsafe fn compare<T: Real>(
-    pair: &[Request; 2],
-    first: [*const c_void; 2],
-    other: [*const c_void; 2],
-    threads: usize,
-) -> Result<factz_comparison> {
-    // SAFETY: the promise of this function.
-    let [first, other] =
-        unsafe { [(0, first), (1, other)].map(|(k, uv)| views::<T>(&pair[k], uv, Ghosts::OfCells)) };
-    let found = analysis::compare(&pair[0], first, other, true, threads)?;
-    Ok(factz_comparison {
-        status: 0,
-        reserved_status: 0,
-        violations: found.violations(),
-        critical_points: found.critical_points,
-        other_critical_points: found.critical_points_after,
-        lost_points: found.lost,
-        spurious_points: found.spurious,
-        changed_types: found.type_changed,
-        ties: found.ties,
-        changed_ties: found.tie_changed,
-        new_ties: found.tie_created,
-        nonfinite_vertices: found.nonfinite_vertices,
-        changed_missing: found.missing_changed,
-        zero_vertices: found.zero_vertices,
-        changed_zeros: found.zero_changed,
-        bound_exceeded: found.bound_exceeded,
-        bound: found.bound,
-        max_error: found.max_error,
-        psnr: found.psnr.unwrap_or(f64::NAN),
-        points_by_type: found.kinds,
-        filled_vertices: found.filled_vertices,
-        reserved: [0; 7],
-    })
+impl From<&Comparison> for factz_comparison {
+    fn from(c: &Comparison) -> Self {
+        factz_comparison {
+            status: 0,
+            reserved_status: 0,
+            violations: c.violations(),
+            critical_points: c.critical_points,
+            other_critical_points: c.critical_points_after,
+            lost_points: c.lost,
+            spurious_points: c.spurious,
+            changed_types: c.type_changed,
+            ties: c.ties,
+            changed_ties: c.tie_changed,
+            new_ties: c.tie_created,
+            nonfinite_vertices: c.nonfinite_vertices,
+            changed_missing: c.missing_changed,
+            zero_vertices: c.zero_vertices,
+            changed_zeros: c.zero_changed,
+            bound_exceeded: c.bound_exceeded,
+            bound: c.bound,
+            max_error: c.max_error,
+            psnr: c.psnr.unwrap_or(f64::NAN),
+            points_by_type: c.kinds,
+            filled_vertices: c.filled_vertices,
+            reserved: [0; 7],
+        }
+    }
 }

@@ -9,12 +9,18 @@ use crate::grid::field::{Extent, Layout, View};
 use crate::request::{Config, Dtype, Request, SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use std::ffi::{c_int, c_void};
 
-/// Calls a generic function with the element type that a dtype names.
+/// Evaluates an expression in which `$T` is the element type that a dtype names.
 macro_rules! typed {
-    ($dtype:expr, $function:ident($($argument:expr),* $(,)?)) => {
+    ($dtype:expr, $T:ident => $body:expr) => {
         match $dtype {
-            $crate::request::Dtype::F32 => $function::<f32>($($argument),*),
-            $crate::request::Dtype::F64 => $function::<f64>($($argument),*),
+            $crate::request::Dtype::F32 => {
+                type $T = f32;
+                $body
+            }
+            $crate::request::Dtype::F64 => {
+                type $T = f64;
+                $body
+            }
         }
     };
 }

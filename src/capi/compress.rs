@@ -5,10 +5,6 @@ use super::config::{factz_config, read_field_request};
 use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;
 use crate::cpu::{self, Execution};
-use crate::error::Result;
-use crate::grid::element::Real;
-use crate::report::Report;
-use crate::request::Request;
 use crate::runtime::log::event;
 use std::ffi::{c_int, c_void};
 
@@ -56,36 +52,24 @@ pub unsafe extern "C" fn factz_compress_host(
             // SAFETY: not null, and the caller promised dst_bytes writable bytes that nobody else uses.
             _ => unsafe { std::slice::from_raw_parts_mut(dst.cast::<u8>(), dst_bytes) },
         };
-        // SAFETY: u and v cover the request's grid and halo, as the caller promised.
-        unsafe { typed!(request.config().dtype, run(&request, u, v, dst, execution)) }
+        let report = typed!(request.config().dtype, T => {
+            // SAFETY: u and v cover the request's grid and halo, as the caller promised.
+            let [u, v] = unsafe { views::<T>(&request, [u, v], Ghosts::Read) };
+            cpu::compress(&request, u, v, dst, execution)
+        })?;
+        event!(
+            DEBUG,
+            "compressed",
+            nx = request.config().nx,
+            ny = request.config().ny,
+            stream_bytes = report.stream_bytes,
+            exact_vertices = report.exact_vertices,
+            critical_points = report.critical_points,
+            bound = report.bound,
+            max_error = report.max_error,
+        );
+        Ok(report)
     };
     // SAFETY: the caller gave a whole report.
     unsafe { guard_with_report(report, dst_bytes, body) }
-}
-
-/// # Safety
-/// u and v cover the grid of the request and its halo, in elements of type T.
-unsafe fn run<T: Real>(
-    request: &Request,
-    u: *const c_void,
-    v: *const c_void,
-    dst: &mut [u8],
-    execution: Execution<'_>,
-) -> Result<Report> {
-    let config = request.config();
-    // SAFETY: the promise of this function.
-    let [u, v] = unsafe { views::<T>(request, [u, v], Ghosts::Read) };
-    let report = cpu::compress(request, u, v, dst, execution)?;
-    event!(
-        DEBUG,
-        "compressed",
-        nx = config.nx,
-        ny = config.ny,
-        stream_bytes = report.stream_bytes,
-        exact_vertices = report.exact_vertices,
-        critical_points = report.critical_points,
-        bound = report.bound,
-        max_error = report.max_error,
-    );
-    Ok(report)
 }

@@ -6,11 +6,7 @@ use super::inspect::check_source;
 use super::report::{factz_report, guard_with_report};
 use super::status::factz_status;
 use crate::cpu::{self, Execution};
-use crate::error::Result;
-use crate::grid::element::Real;
 use crate::grid::field::{Extent, ViewMut};
-use crate::report::Report;
-use crate::request::Request;
 use crate::runtime::log::event;
 use std::ffi::{c_int, c_void};
 
@@ -58,30 +54,18 @@ pub unsafe extern "C" fn factz_decompress_host(
         let execution = Execution { threads: thread_count(threads)?, progress: None };
         // SAFETY: not null, and the caller promised src_bytes readable bytes that nobody changes.
         let stream = unsafe { std::slice::from_raw_parts(src.cast::<u8>(), src_bytes) };
-        // SAFETY: u and v cover the request's grid, as the caller promised, and share no element.
-        unsafe { typed!(request.config().dtype, run(&request, stream, u, v, execution)) }
+        let config = request.config();
+        let report = typed!(config.dtype, T => {
+            let output = |component: *mut c_void, layout| {
+                let extent = Extent::of(request.grid(), layout, 0).expect("a request fits the address space");
+                // SAFETY: u and v cover the request's grid, as the caller promised, and share no element.
+                unsafe { ViewMut::new(component.cast::<T>(), layout, extent) }
+            };
+            cpu::decompress(config, stream, output(u, config.u), output(v, config.v), execution)
+        })?;
+        event!(DEBUG, "decompressed", nx = config.nx, ny = config.ny, stream_bytes = report.stream_bytes,);
+        Ok(report)
     };
     // SAFETY: the caller gave a whole report.
     unsafe { guard_with_report(report, 0, body) }
-}
-
-/// # Safety
-/// u and v cover the grid of the request in elements of type T, and nobody else uses them.
-unsafe fn run<T: Real>(
-    request: &Request,
-    stream: &[u8],
-    u: *mut c_void,
-    v: *mut c_void,
-    execution: Execution<'_>,
-) -> Result<Report> {
-    let config = request.config();
-    // SAFETY: the promise of this function.
-    let output = |component: *mut c_void, layout| unsafe {
-        let extent = Extent::of(request.grid(), layout, 0).expect("a request fits the address space");
-        ViewMut::new(component.cast::<T>(), layout, extent)
-    };
-    let (u, v) = (output(u, config.u), output(v, config.v));
-    let report = cpu::decompress(config, stream, u, v, execution)?;
-    event!(DEBUG, "decompressed", nx = config.nx, ny = config.ny, stream_bytes = report.stream_bytes,);
-    Ok(report)
 }

@@ -4,9 +4,6 @@ use super::arguments::{guard_with_output, inputs, thread_count, typed, views, Fi
 use super::config::{factz_config, read_field_request};
 use super::status::factz_status;
 use crate::analysis::{range, ValueRange};
-use crate::error::Result;
-use crate::grid::element::Real;
-use crate::request::Request;
 use crate::runtime::float_env;
 use std::ffi::{c_int, c_void};
 
@@ -83,8 +80,12 @@ pub unsafe extern "C" fn factz_range_host(
         let field = Field::new(["u", "v"], u, v, &request, Ghosts::Ignored)?;
         output.check_apart(&[&field.u, &field.v])?;
         let threads = thread_count(threads)?;
-        // SAFETY: u and v cover the request's grid, as the caller promised.
-        output.set(unsafe { typed!(request.config().dtype, find(&request, u, v, threads)) }?.into());
+        let found = typed!(request.config().dtype, T => {
+            // SAFETY: u and v cover the request's grid, as the caller promised.
+            let components = unsafe { views::<T>(&request, [u, v], Ghosts::Ignored) };
+            range::range(&request, components, threads)
+        })?;
+        output.set(found.into());
         Ok(())
     };
     let empty = ValueRange::default().into();
@@ -108,16 +109,4 @@ pub extern "C" fn factz_relative_bound(relative: f64, low: f64, high: f64) -> f6
         return f64::NAN;
     }
     float_env::with_default(|| range::relative_bound(relative, low, high))
-}
-
-/// # Safety
-/// u and v cover the grid of the request in elements of type T.
-unsafe fn find<T: Real>(
-    request: &Request,
-    u: *const c_void,
-    v: *const c_void,
-    threads: usize,
-) -> Result<ValueRange> {
-    // SAFETY: the promise of this function.
-    range::range(request, unsafe { views::<T>(request, [u, v], Ghosts::Ignored) }, threads)
 }
