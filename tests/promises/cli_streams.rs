@@ -1,28 +1,12 @@
 //! The command line in pipes: standard input and output, reports beside them, and the kinds of files.
 
-use crate::support::cli::{factz, fails, field, json, npy, succeeds, text, Folder, DIMS};
+use crate::support::cli::{npy, text, Folder};
 use serde_json::Value;
 use std::fs::File;
 use std::io::Write;
+use std::ops::Deref;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::process::{Command, Output, Stdio};
-
-/// Runs with these bytes on standard input.
-fn piped(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_factz"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    std::thread::scope(|scope| {
-        // A program that stops early closes the pipe.
-        scope.spawn(move || drop(pipe.write_all(input)));
-        child.wait_with_output().unwrap()
-    })
-}
+use std::process::{Output, Stdio};
 
 /// Standard output of a run that succeeds and reports on standard error, or not at all.
 fn data(out: Output, report: &str) -> Vec<u8> {
@@ -32,140 +16,136 @@ fn data(out: Output, report: &str) -> Vec<u8> {
     out.stdout
 }
 
-/// wind_global with its stream.
+/// A folder with wind_global and its stream wind.fz.
 struct Wind {
     folder: Folder,
-    files: [String; 2],
     u: Vec<u8>,
     v: Vec<u8>,
     stream: Vec<u8>,
     decoded: [Vec<u8>; 2],
 }
 
-const BOUND: [&str; 4] = ["--dims", DIMS, "--rel", "1e-2"];
-
 impl Wind {
     fn new(name: &str) -> Self {
-        let folder = Folder::new(name);
-        let files = field("wind_global");
-        let [u, v] = files.clone().map(|p| std::fs::read(p).unwrap());
-        let stream = folder.path("wind.fz");
-        succeeds(&[&["compress", &files[0], &files[1], "-o", &stream], &BOUND[..]].concat());
-        let decoded = ["u0", "v0"].map(|n| folder.path(n));
-        succeeds(&["decompress", &stream, &decoded[0], &decoded[1]]);
-        let decoded = decoded.map(|p| std::fs::read(p).unwrap());
-        Wind { folder, files, u, v, stream: std::fs::read(stream).unwrap(), decoded }
+        let f = Folder::with_field(name, "wind_global");
+        f.succeeds("compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2");
+        f.succeeds("decompress wind.fz u0 v0");
+        let [u, v, stream, u0, v0] = ["u.f32", "v.f32", "wind.fz", "u0", "v0"].map(|name| f.read(name));
+        Wind { folder: f, u, v, stream, decoded: [u0, v0] }
     }
     fn both(&self) -> Vec<u8> {
         [&self.u[..], &self.v].concat()
+    }
+    /// Runs with these bytes on standard input.
+    fn piped(&self, line: &str, input: &[u8]) -> Output {
+        let mut child = self.command(line).stdin(Stdio::piped()).spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        std::thread::scope(|scope| {
+            // A program that stops early closes the pipe.
+            scope.spawn(move || drop(pipe.write_all(input)));
+            child.wait_with_output().unwrap()
+        })
+    }
+}
+
+impl Deref for Wind {
+    type Target = Folder;
+    fn deref(&self) -> &Folder {
+        &self.folder
     }
 }
 
 #[test]
 fn standard_input_and_output_take_streams_and_arrays() {
     let w = Wind::new("dash");
-    let [u, v] = &w.files;
-    let compress = |files: &[&str], more: &[&str], input: &[u8]| {
-        let all = [&["compress"], files, &["-o", "-"], &BOUND[..], more].concat();
-        data(piped(&all, input), if more.contains(&"--quiet") { "" } else { "standard output: " })
-    };
-    assert!(compress(&[u, v], &[], &[]) == w.stream, "-o - is not the stream");
-    assert!(compress(&[u, v], &["--quiet"], &[]) == w.stream);
-    assert!(compress(&[u, "-"], &[], &w.v) == w.stream, "v from standard input");
-    assert!(compress(&["-", v], &[], &w.u) == w.stream, "u from standard input");
-    assert!(compress(&["-", "-"], &[], &w.both()) == w.stream, "u and then v");
-    assert!(compress(&["-"], &[], &w.both()) == w.stream, "u and then v");
-    let stacked = npy("<f4", false, "(2, 181, 360)", &w.both());
-    assert!(compress(&["-"], &[], &stacked) == w.stream, "an array");
+    let stacked = npy("<f4", "(2, 181, 360)", &w.both());
+    let inputs: [(&str, &[u8]); 7] = [
+        ("u.f32 v.f32", &[]),
+        ("u.f32 v.f32 --quiet", &[]),
+        ("u.f32 -", &w.v),
+        ("- v.f32", &w.u),
+        ("- -", &w.both()),
+        ("-", &w.both()),
+        ("-", &stacked),
+    ];
+    for (files, input) in inputs {
+        let out = w.piped(&format!("compress {files} -o - --dims 360x181 --rel 1e-2"), input);
+        let report = if files.contains("--quiet") { "" } else { "standard output: " };
+        assert!(data(out, report) == w.stream, "{files}");
+    }
 
-    let raw = data(piped(&["decompress", "-", "-"], &w.stream), "standard output: ");
-    assert!(raw == w.decoded.concat(), "u and then v");
-    let raw = data(piped(&["decompress", "-", "-", "-", "-q"], &w.stream), "");
-    assert!(raw == w.decoded.concat(), "u and then v");
-    let v1 = w.folder.path("v1");
-    let raw = data(piped(&["decompress", "-", "-", &v1, "-q"], &w.stream), "");
-    assert!(raw == w.decoded[0] && std::fs::read(&v1).unwrap() == w.decoded[1]);
+    let both = w.decoded.concat();
+    assert!(data(w.piped("decompress - -", &w.stream), "standard output: ") == both, "u and then v");
+    assert!(data(w.piped("decompress - - - -q", &w.stream), "") == both, "u and then v");
+    assert!(data(w.piped("decompress - - v1 -q", &w.stream), "") == w.decoded[0]);
+    assert!(w.read("v1") == w.decoded[1]);
 
-    let info = data(piped(&["info", "-", "--json"], &w.stream), "");
-    let info: Value = serde_json::from_slice(&info).unwrap();
-    assert_eq!(info["file_bytes"].as_u64(), Some(w.stream.len() as u64));
-    assert_eq!(data(piped(&["test", "-q", "-"], &w.stream), ""), b"");
-    let kept = data(piped(&[&["verify", u, v, "-", "-"], &BOUND[..]].concat(), &w.decoded.concat()), "");
+    let info: Value = serde_json::from_slice(&data(w.piped("info - --json", &w.stream), "")).unwrap();
+    assert_eq!(info["file_bytes"], w.stream.len());
+    assert_eq!(data(w.piped("test -q -", &w.stream), ""), b"");
+    let kept = data(w.piped("verify u.f32 v.f32 - - --dims 360x181 --rel 1e-2", &both), "");
     assert!(text(&kept).starts_with("Kept: "));
-    let list = data(piped(&["points", "-", "-o", "-"], &stacked), "");
+    let list = data(w.piped("points - -o -", &stacked), "");
     assert_eq!(text(&list).lines().count(), 1 + 1394);
-    fails(&[&["verify", "-", v, "-", v], &BOUND[..]].concat(), &["- is given more than once"]);
-    fails(&["test", "-", "-"], &["- is given more than once"]);
-    assert!(!std::path::Path::new("-").exists(), "a file named - was written");
+    w.fails("verify - v.f32 - v.f32 --dims 360x181 --rel 1e-2", &["- is given more than once"]);
+    w.fails("test - -", &["- is given more than once"]);
+    assert!(!w.names().contains(&"-".to_owned()), "a file named - was written");
 }
 
 #[test]
 fn what_is_wrong_with_standard_input_is_said() {
     let w = Wind::new("dash-wrong");
-    let wrong = |arguments: &[&str], input: &[u8], parts: &[&str]| {
-        let out = piped(arguments, input);
+    let one = npy("<f4", "(181, 360)", &w.u);
+    let stacked = npy("<f4", "(2, 181, 360)", &w.both());
+    let cases: [(&str, &[u8], &[&str]); 8] = [
+        ("compress - -o - --rel 1e-2", &w.both(), &["--dims NXxNY is missing"]),
+        ("compress - -o - --rel 1e-2 --dims 360x181", &w.u, &["one component"]),
+        ("compress - -o - --rel 1e-2 --dims 360x181", &w.both()[1..], &["521279", "521280"]),
+        ("compress - -o - --rel 1e-2 --dims 181x360", &stacked, &["360x181", "181x360"]),
+        ("compress - -o - --rel 1e-2", &one, &["(181, 360)", "one component"]),
+        ("decompress - -", &w.u, &["not"]),
+        ("decompress - -", &w.stream[..w.stream.len() - 1], &["the end is missing"]),
+        ("info -", &[], &[]),
+    ];
+    for (line, input, parts) in cases {
+        let out = w.piped(line, input);
         let error = text(&out.stderr);
         assert_eq!(out.status.code(), Some(2), "{error}");
         assert!(out.stdout.is_empty() && error.contains("standard input"), "{error}");
-        for part in parts {
-            assert!(error.contains(part), "{part}: {error}");
-        }
-    };
-    let start = ["compress", "-", "-o", "-", "--rel", "1e-2"];
-    let with = |more: &[&'static str]| [&start, more].concat();
-    wrong(&with(&[]), &w.both(), &["--dims NXxNY is missing"]);
-    wrong(&with(&["--dims", DIMS]), &w.u, &["one component"]);
-    wrong(&with(&["--dims", DIMS]), &w.both()[1..], &["521279", "521280"]);
-    wrong(
-        &with(&["--dims", "181x360"]),
-        &npy("<f4", false, "(2, 181, 360)", &w.both()),
-        &["360x181", "181x360"],
-    );
-    wrong(&with(&[]), &npy("<f4", false, "(181, 360)", &w.u), &["(181, 360)", "one component"]);
-    wrong(&["decompress", "-", "-"], &w.u, &["not"]);
-    wrong(&["decompress", "-", "-"], &w.stream[..w.stream.len() - 1], &["the end is missing"]);
-    wrong(&["info", "-"], b"", &[]);
+        assert!(parts.iter().all(|part| error.contains(part)), "{parts:?}: {error}");
+    }
 }
 
 /// A name of standard output is standard output: the stream and the report do not mix.
 #[test]
 fn dev_stdout_gets_the_data_alone() {
     let w = Wind::new("dev-stdout");
-    let [u, v] = &w.files;
-    let compress = [&["compress", u, v, "-o", "/dev/stdout"], &BOUND[..]].concat();
-    assert!(data(factz(&compress), "largest error") == w.stream);
-    let json = factz(&[&compress[..], &["--json"]].concat());
+    let compress = "compress u.f32 v.f32 --dims 360x181 --rel 1e-2 -o";
+    assert!(data(w.factz(&format!("{compress} /dev/stdout")), "largest error") == w.stream);
+    let json = w.factz(&format!("{compress} /dev/stdout --json"));
     let report: Value = serde_json::from_slice(&json.stderr).unwrap();
-    assert!(json.stdout == w.stream && report["stream_bytes"].as_u64() == Some(w.stream.len() as u64));
+    assert!(json.stdout == w.stream && report["stream_bytes"] == w.stream.len());
     // One file by another name.
-    let path = w.folder.path("same");
-    let file = File::create(&path).unwrap();
-    let run = [&["compress", u, v, "-o", &path], &BOUND[..]].concat();
-    let out = Command::new(env!("CARGO_BIN_EXE_factz")).args(&run).stdout(file).output().unwrap();
+    let file = File::create(w.0.join("same")).unwrap();
+    let out = w.command(&format!("{compress} same")).stdout(file).output().unwrap();
     assert!(out.status.success() && text(&out.stderr).contains("largest error"));
-    assert!(std::fs::read(&path).unwrap() == w.stream);
-    let decompress = ["decompress", &w.folder.path("wind.fz"), "/dev/stdout"];
-    assert!(data(factz(&decompress), "decompressed") == w.decoded.concat());
+    assert!(w.read("same") == w.stream);
+    assert!(data(w.factz("decompress wind.fz /dev/stdout"), "decompressed") == w.decoded.concat());
 }
 
 #[test]
 fn a_reader_that_goes_away_is_an_error_of_data_and_none_of_lists() {
     let w = Wind::new("early");
-    let closed = |arguments: &[&str]| {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_factz"))
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+    let closed = |line: &str| {
+        let mut child = w.command(line).spawn().unwrap();
         drop(child.stdout.take());
-        child.wait_with_output().unwrap()
+        let out = child.wait_with_output().unwrap();
+        (out.status.code(), text(&out.stderr))
     };
-    let out = closed(&["decompress", &w.folder.path("wind.fz"), "-"]);
-    assert_eq!(out.status.code(), Some(2));
-    assert!(text(&out.stderr).contains("standard output: the reader went away"), "{}", text(&out.stderr));
-    let out = closed(&["points", &w.files[0], &w.files[1], "--dims", DIMS]);
-    assert_eq!((out.status.code(), text(&out.stderr).as_str()), (Some(0), ""));
+    let (status, error) = closed("decompress wind.fz -");
+    assert_eq!(status, Some(2));
+    assert!(error.contains("standard output: the reader went away"), "{error}");
+    assert_eq!(closed("points u.f32 v.f32 --dims 360x181"), (Some(0), String::new()));
 }
 
 /// Both ends of a pseudo-terminal.
@@ -182,82 +162,64 @@ fn terminal() -> [File; 2] {
 #[test]
 fn a_terminal_is_no_place_for_bytes() {
     let w = Wind::new("terminal");
-    let [u, v] = &w.files;
-    let stream = w.folder.path("wind.fz");
     let [_master, slave] = terminal();
     assert!(slave.as_raw_fd() > 2);
-    let on_terminal = |arguments: &[&str]| {
+    let on_terminal = |f: &Folder, line: &str| {
         let end = || Stdio::from(slave.try_clone().unwrap());
-        Command::new(env!("CARGO_BIN_EXE_factz"))
-            .args(arguments)
-            .stdin(end())
-            .stdout(end())
-            .stderr(Stdio::piped())
-            .output()
-            .unwrap()
+        f.command(line).stdin(end()).stdout(end()).output().unwrap()
     };
-    let refused = [
-        [&["compress", u, v, "-o", "-"], &BOUND[..]].concat(),
-        [&["compress", u, v, "-o", "/dev/stdout"], &BOUND[..]].concat(),
-        vec!["decompress", &stream, "-"],
-        [&["compress", u, "-", "-o", &stream], &BOUND[..]].concat(),
-        vec!["info", "-"],
-        vec!["test", "-"],
-    ];
-    for arguments in refused {
-        let out = on_terminal(&arguments);
+    for line in [
+        "compress u.f32 v.f32 -o - --dims 360x181 --rel 1e-2",
+        "compress u.f32 v.f32 -o /dev/stdout --dims 360x181 --rel 1e-2",
+        "decompress wind.fz -",
+        "compress u.f32 - -o wind.fz --dims 360x181 --rel 1e-2",
+        "info -",
+        "test -",
+    ] {
+        let out = on_terminal(&w, line);
         let error = text(&out.stderr);
-        assert!(error.contains("is a terminal") && error.contains("redirect it"), "{arguments:?}: {error}");
+        assert!(error.contains("is a terminal") && error.contains("redirect it"), "{line}: {error}");
         assert_eq!(out.status.code(), Some(2));
     }
     // Text is shown; a short one, which nobody need read.
-    let [u, v] = field("tiny2x2_cp");
-    assert_eq!(on_terminal(&["points", &u, &v, "--dims", "2x2"]).status.code(), Some(0));
+    let tiny = Folder::with_field("terminal-text", "tiny2x2_cp");
+    assert_eq!(on_terminal(&tiny, "points u.f32 v.f32 --dims 2x2").status.code(), Some(0));
 }
 
 #[test]
 fn quiet_says_errors_alone() {
     let w = Wind::new("quiet");
-    let [u, v] = &w.files;
-    let [stream, u1, v1, csv] = ["wind.fz", "u0", "v0", "points.csv"].map(|n| w.folder.path(n));
-    let good = [
-        [&["compress", u, v, "-o", &stream], &BOUND[..]].concat(),
-        vec!["decompress", &stream, &u1, &v1],
-        [&["verify", u, v, &u1, &v1], &BOUND[..]].concat(),
-        vec!["test", &stream],
-        vec!["info", &stream],
-        vec!["points", u, v, "--dims", DIMS, "-o", &csv],
-    ];
-    for arguments in good {
-        let said = succeeds(&[&arguments[..], &["--quiet"]].concat());
-        assert!(said.is_empty(), "{arguments:?} says {said}");
+    for line in [
+        "compress u.f32 v.f32 -o wind.fz --dims 360x181 --rel 1e-2",
+        "decompress wind.fz u0 v0",
+        "verify u.f32 v.f32 u0 v0 --dims 360x181 --rel 1e-2",
+        "test wind.fz",
+        "info wind.fz",
+        "points u.f32 v.f32 --dims 360x181 -o points.csv",
+    ] {
+        let said = w.succeeds(&format!("{line} --quiet"));
+        assert!(said.is_empty(), "{line} says {said}");
     }
-    fails(&["info", "--quiet", u], &["u.f32"]);
-    let out = factz(&["verify", "-q", u, v, v, u, "--dims", DIMS]);
+    w.fails("info --quiet u.f32", &["u.f32"]);
+    let out = w.factz("verify -q u.f32 v.f32 v.f32 u.f32 --dims 360x181");
     assert_eq!((out.status.code(), out.stdout.len()), (Some(1), 0));
-    fails(&["info", "--quiet", "--json", &stream], &["cannot be used with"]);
+    w.fails("info --quiet --json wind.fz", &["cannot be used with"]);
 }
 
 #[test]
 fn test_finds_damage_without_writing() {
     let w = Wind::new("integrity");
-    let f = &w.folder;
-    let good = f.path("wind.fz");
-    assert_eq!(
-        succeeds(&["test", &good]),
-        format!("{good}: good, 360x181 values of f32, {} bytes\n", {
-            let n = w.stream.len().to_string();
-            format!("{},{}", &n[..n.len() - 3], &n[n.len() - 3..])
-        })
-    );
+    let bytes = w.stream.len();
+    let length = format!("{},{:03}", bytes / 1000, bytes % 1000);
+    let good = format!("wind.fz: good, 360x181 values of f32, {length} bytes\n");
+    assert_eq!(w.succeeds("test wind.fz"), good);
     let mut flipped = w.stream.clone();
-    let middle = flipped.len() / 2;
-    flipped[middle] ^= 4;
-    let flipped = f.write("flipped.fz", &flipped);
-    let cut = f.write("cut.fz", &w.stream[..w.stream.len() - 100]);
-    let longer = f.write("longer.fz", &[&w.stream[..], b"tail"].concat());
-    let before = f.names();
-    let out = factz(&["test", &flipped, &good, &cut, &longer, &w.files[0]]);
+    flipped[bytes / 2] ^= 4;
+    w.write("flipped.fz", &flipped);
+    w.write("cut.fz", &w.stream[..bytes - 100]);
+    w.write("longer.fz", &[&w.stream[..], b"tail"].concat());
+    let before = w.names();
+    let out = w.factz("test flipped.fz wind.fz cut.fz longer.fz u.f32");
     assert_eq!(out.status.code(), Some(1));
     let (said, errors) = (text(&out.stdout), text(&out.stderr));
     assert_eq!((said.lines().count(), errors.lines().count()), (2, 3), "{said}{errors}");
@@ -265,99 +227,98 @@ fn test_finds_damage_without_writing() {
     for part in ["flipped.fz: the checksum", "cut.fz: has", "the end is missing", "u.f32: "] {
         assert!(errors.contains(part), "{part}: {errors}");
     }
-    let out = factz(&["test", "--json", &flipped, &good, "nowhere.fz"]);
+    let out = w.factz("test --json flipped.fz wind.fz nowhere.fz");
     assert_eq!(out.status.code(), Some(2), "one cannot be read");
     let all: Value = serde_json::from_slice(&out.stdout).unwrap();
-    let results: Vec<_> = all["streams"].as_array().unwrap().iter().map(|s| s["result"].as_str()).collect();
-    assert_eq!(results, [Some("damaged"), Some("good"), Some("untested")]);
+    let results: Vec<_> = all["streams"].as_array().unwrap().iter().map(|s| &s["result"]).collect();
+    assert_eq!(results, ["damaged", "good", "untested"]);
     assert_eq!(all["streams"][1]["predictor"], "hierarchical");
-    assert_eq!(f.names(), before);
+    assert_eq!(w.names(), before);
 }
 
 /// Every arrangement of the same values gives the same stream.
 #[test]
 fn arrays_of_numpy_are_read_however_they_lie() {
     let w = Wind::new("numpy");
-    let f = &w.folder;
     let swapped = |bytes: &[u8]| bytes.chunks(4).flat_map(|b| [b[3], b[2], b[1], b[0]]).collect::<Vec<u8>>();
     let pairs: Vec<u8> = w.u.chunks(4).zip(w.v.chunks(4)).flat_map(|(a, b)| [a, b].concat()).collect();
-    let stacked = npy("<f4", false, "(2, 181, 360)", &w.both());
-    let out = f.path("out.fz");
-    let same = |files: &[&str], more: &[&str]| {
-        succeeds(&[&["compress"], files, &["-o", &out, "--rel", "1e-2"], more].concat());
-        assert!(std::fs::read(&out).unwrap() == w.stream, "{files:?}");
-    };
-    let raw = f.write("both.f32", &w.both());
-    same(&[&raw], &["--dims", DIMS]);
-    same(&[&f.write("stacked.npy", &stacked)], &[]);
-    same(&[&f.write("pairs.npy", &npy("<f4", false, "(181, 360, 2)", &pairs))], &[]);
-    same(&[&f.write("big.npy", &npy(">f4", false, "(1, 181, 360, 2)", &swapped(&pairs)))], &[]);
-    let u = f.write("u.npy", &npy("<f4", false, "(1, 181, 360)", &w.u));
-    let v = f.write("v.npy", &npy(">f4", false, "(181, 360)", &swapped(&w.v)));
-    same(&[&u, &v], &[]);
-
+    let stacked = npy("<f4", "(2, 181, 360)", &w.both());
+    let (u, v) = (npy("<f4", "(1, 181, 360)", &w.u), npy(">f4", "(181, 360)", &swapped(&w.v)));
+    w.write("both.f32", &w.both());
+    w.write("stacked.npy", &stacked);
+    w.write("pairs.npy", &npy("<f4", "(181, 360, 2)", &pairs));
+    w.write("big.npy", &npy(">f4", "(1, 181, 360, 2)", &swapped(&pairs)));
+    w.write("u.npy", &u);
+    w.write("v.npy", &v);
     let zip = |name: &str, arrays: &[(&str, &[u8])], method| {
-        let mut zip = zip::ZipWriter::new(File::create(f.path(name)).unwrap());
+        let mut zip = zip::ZipWriter::new(File::create(w.0.join(name)).unwrap());
         for (name, bytes) in arrays {
             let options = zip::write::SimpleFileOptions::default().compression_method(method);
             zip.start_file(format!("{name}.npy"), options).unwrap();
             zip.write_all(bytes).unwrap();
         }
         zip.finish().unwrap();
-        f.path(name)
     };
     use zip::CompressionMethod::{Deflated, Stored};
-    let (u, v) = (std::fs::read(u).unwrap(), std::fs::read(v).unwrap());
-    same(&[&zip("a.npz", &[("other", b""), ("v", &v), ("u", &u)], Stored)], &[]);
-    let compressed = zip("b.npz", &[("vx", &u), ("vy", &v)], Deflated);
-    same(&[&compressed], &["--keys", "vx,vy"]);
-    same(&[&zip("c.npz", &[("arr_0", &stacked)], Deflated)], &["--keys", "arr_0"]);
-    let from_pipe = piped(
-        &["compress", "-", "-o", "-", "-q", "--rel", "1e-2", "--keys", "vx,vy"],
-        &std::fs::read(&compressed).unwrap(),
-    );
-    assert!(data(from_pipe, "") == w.stream);
+    zip("a.npz", &[("other", b""), ("v", &v), ("u", &u)], Stored);
+    zip("b.npz", &[("vx", &u), ("vy", &v)], Deflated);
+    zip("c.npz", &[("arr_0", &stacked)], Deflated);
+    for files in [
+        "both.f32 --dims 360x181",
+        "stacked.npy",
+        "pairs.npy",
+        "big.npy",
+        "u.npy v.npy",
+        "a.npz",
+        "b.npz --keys vx,vy",
+        "c.npz --keys arr_0",
+    ] {
+        w.succeeds(&format!("compress {files} -o out.fz --rel 1e-2"));
+        assert!(w.read("out.fz") == w.stream, "{files}");
+    }
+    let archive = w.read("b.npz");
+    assert!(data(w.piped("compress - -o - -q --rel 1e-2 --keys vx,vy", &archive), "") == w.stream);
 
-    fails(&["points", &compressed], &["b.npz", "no array u", "vx, vy", "--keys"]);
-    fails(&["points", &compressed, &raw, "--dims", DIMS], &["b.npz", "give it alone"]);
-    fails(&["points", &compressed, "--keys", "a,b,c"], &["a,b,c", "--keys"]);
-    fails(&["points", &compressed, "--keys", "vx"], &["b.npz, array vx", "one component"]);
-    let cut = f.write("cut.npz", &std::fs::read(&compressed).unwrap()[..9000]);
-    fails(&["points", &cut], &["cut.npz", "is not a NumPy .npz"]);
-    let unclear = f.write("unclear.npy", &npy("<f4", false, "(2, 3, 2)", &[0; 48]));
-    fails(&["points", &unclear], &["--dims 2x3 or --dims 3x2"]);
-    succeeds(&["points", &unclear, "--dims", "3x2"]);
+    w.write("cut.npz", &archive[..9000]);
+    w.write("unclear.npy", &npy("<f4", "(2, 3, 2)", &[0; 48]));
+    let refused: &[(&str, &[&str])] = &[
+        ("b.npz", &["b.npz", "no array u", "vx, vy", "--keys"]),
+        ("b.npz both.f32 --dims 360x181", &["b.npz", "give it alone"]),
+        ("b.npz --keys a,b,c", &["a,b,c", "--keys"]),
+        ("b.npz --keys vx", &["b.npz, array vx", "one component"]),
+        ("cut.npz", &["cut.npz", "is not a NumPy .npz"]),
+        ("unclear.npy", &["--dims 2x3 or --dims 3x2"]),
+    ];
+    for (files, parts) in refused {
+        w.fails(&format!("points {files}"), parts);
+    }
+    w.succeeds("points unclear.npy --dims 3x2");
 }
 
 #[test]
 fn arrays_of_numpy_are_written_as_the_names_say() {
     let w = Wind::new("numpy-out");
-    let f = &w.folder;
-    let stream = f.path("wind.fz");
     let decoded = w.decoded.concat();
-    let read = |name: &str| std::fs::read(f.path(name)).unwrap();
-    succeeds(&["decompress", &stream, &f.path("both.npy")]);
-    assert!(read("both.npy") == npy("<f4", false, "(2, 181, 360)", &decoded));
-    succeeds(&["decompress", &stream, &f.path("both.f32")]);
-    assert!(read("both.f32") == decoded);
-    succeeds(&["decompress", &stream, &f.path("array"), &f.path("w"), "--format", "npy"]);
-    assert!(read("array") == npy("<f4", false, "(181, 360)", &w.decoded[0]));
-    assert!(data(factz(&["decompress", "-q", &stream, "-", "--format", "npy"]), "") == read("both.npy"));
+    w.succeeds("decompress wind.fz both.npy");
+    assert!(w.read("both.npy") == npy("<f4", "(2, 181, 360)", &decoded));
+    w.succeeds("decompress wind.fz both.f32");
+    assert!(w.read("both.f32") == decoded);
+    w.succeeds("decompress wind.fz array w --format npy");
+    assert!(w.read("array") == npy("<f4", "(181, 360)", &w.decoded[0]));
+    assert!(data(w.factz("decompress -q wind.fz - --format npy"), "") == w.read("both.npy"));
 
-    succeeds(&["decompress", &stream, &f.path("both.npz")]);
-    let piped =
-        f.write("piped.npz", &data(factz(&["decompress", "-q", &stream, "-", "--format", "npz"]), ""));
-    for archive in [f.path("both.npz"), piped] {
-        let mut zip = zip::ZipArchive::new(File::open(&archive).unwrap()).unwrap();
+    w.succeeds("decompress wind.fz both.npz");
+    w.write("piped.npz", &data(w.factz("decompress -q wind.fz - --format npz"), ""));
+    for archive in ["both.npz", "piped.npz"] {
+        let mut zip = zip::ZipArchive::new(File::open(w.0.join(archive)).unwrap()).unwrap();
         for (name, bytes) in [("u.npy", &w.decoded[0]), ("v.npy", &w.decoded[1])] {
             let mut held = Vec::new();
             std::io::copy(&mut zip.by_name(name).unwrap(), &mut held).unwrap();
-            assert!(held == npy("<f4", false, "(181, 360)", bytes), "{archive} {name}");
+            assert!(held == npy("<f4", "(181, 360)", bytes), "{archive} {name}");
         }
-        let c = json(&["verify", &f.path("both.npy"), &archive, "--abs", "0", "--json"]);
-        assert_eq!((c["command"].as_str(), c["violations"].as_u64()), (Some("verify"), Some(0)));
-        let [u, v] = &w.files;
-        succeeds(&["verify", u, v, &archive, "--rel", "1e-2"]);
-        succeeds(&["verify", &archive, u, v, "--abs", "0.5"]);
+        let c = w.json(&format!("verify both.npy {archive} --abs 0"));
+        assert_eq!((&c["command"], &c["violations"]), (&"verify".into(), &0.into()));
+        w.succeeds(&format!("verify u.f32 v.f32 {archive} --rel 1e-2"));
+        w.succeeds(&format!("verify {archive} u.f32 v.f32 --abs 0.5"));
     }
 }

@@ -1,41 +1,76 @@
-//! Helpers of the tests of the command line.
-
-// Each test uses its part of it.
-#![allow(dead_code)]
+//! Runs the command line in a folder of the test's own, where files have short names.
 
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
 
-/// Of data/wind_global.
-pub const DIMS: &str = "360x181";
-
-pub fn field(name: &str) -> [String; 2] {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name);
-    ["u.f32", "v.f32"].map(|f| folder.join(f).to_str().unwrap().to_owned())
-}
-
-/// A folder for the files of one test.
+/// Removed with its files at the end of the test.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
     pub fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
+        Folder(crate::support::fresh_folder(&format!("cli-{name}")))
     }
-    pub fn path(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
+    /// With u.f32 and v.f32 of a field of data/.
+    pub fn with_field(name: &str, field: &str) -> Self {
+        let folder = Folder::new(name);
+        for file in ["u.f32", "v.f32"] {
+            std::fs::copy(crate::support::root().join("data").join(field).join(file), folder.0.join(file))
+                .unwrap();
+        }
+        folder
     }
-    pub fn write(&self, name: &str, bytes: &[u8]) -> String {
+    pub fn write(&self, name: &str, bytes: &[u8]) {
         std::fs::write(self.0.join(name), bytes).unwrap();
-        self.path(name)
+    }
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+    pub fn values(&self, name: &str) -> Vec<f32> {
+        self.read(name).chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
     }
     pub fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
         let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
+    }
+
+    /// The program with the words of `line` as arguments.
+    pub fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_factz"));
+        command.args(line.split_whitespace()).current_dir(&self.0);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+    /// Under limits of the shell.
+    pub fn limited(&self, limit: &str, line: &str) -> Output {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("{limit} && exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_factz")]);
+        shell.args(line.split_whitespace()).current_dir(&self.0).output().unwrap()
+    }
+    pub fn factz(&self, line: &str) -> Output {
+        self.command(line).output().unwrap()
+    }
+    /// Runs, checks the exit status, and returns standard output.
+    pub fn succeeds(&self, line: &str) -> String {
+        let out = self.factz(line);
+        assert_eq!(out.status.code(), Some(0), "{line}: {}{}", text(&out.stdout), text(&out.stderr));
+        assert!(out.stderr.is_empty(), "{line}: {}", text(&out.stderr));
+        text(&out.stdout)
+    }
+    /// What a command with --json says.
+    pub fn json(&self, line: &str) -> Value {
+        serde_json::from_str(&self.succeeds(&format!("{line} --json"))).unwrap()
+    }
+    /// Runs, expects status 2 and every one of `parts` on standard error.
+    pub fn fails(&self, line: &str, parts: &[&str]) {
+        let out = self.factz(line);
+        let error = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(2), "{line}: {}{error}", text(&out.stdout));
+        for part in parts {
+            assert!(error.contains(part), "{line} should say {part:?}: {error}");
+        }
     }
 }
 
@@ -45,42 +80,16 @@ impl Drop for Folder {
     }
 }
 
-pub fn factz(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_factz")).args(arguments).output().unwrap()
-}
-
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Runs, checks the exit status, and returns standard output.
-pub fn succeeds(arguments: &[&str]) -> String {
-    let out = factz(arguments);
-    assert_eq!(out.status.code(), Some(0), "{arguments:?}: {}{}", text(&out.stdout), text(&out.stderr));
-    assert!(out.stderr.is_empty(), "{arguments:?}: {}", text(&out.stderr));
-    text(&out.stdout)
+/// A `.npy` file of version 1.0 in the order of C.
+pub fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    npy_in_order(false, descr, shape, data)
 }
 
-pub fn json(arguments: &[&str]) -> Value {
-    serde_json::from_str(&succeeds(arguments)).unwrap()
-}
-
-/// Runs, expects status 2 and every one of `parts` on standard error.
-pub fn fails(arguments: &[&str], parts: &[&str]) {
-    let out = factz(arguments);
-    let error = text(&out.stderr);
-    assert_eq!(out.status.code(), Some(2), "{arguments:?}: {}{error}", text(&out.stdout));
-    for part in parts {
-        assert!(error.contains(part), "{arguments:?} should say {part:?}: {error}");
-    }
-}
-
-pub fn values(path: &str) -> Vec<f32> {
-    std::fs::read(path).unwrap().chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect()
-}
-
-/// A `.npy` file of version 1.0.
-pub fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+pub fn npy_in_order(fortran: bool, descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let order = if fortran { "True" } else { "False" };
     let mut header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
     header.push_str(&" ".repeat(63 - (10 + header.len()) % 64));
