@@ -1,7 +1,7 @@
 //! include/factz.f90 and examples-c/arrays.py declare what include/factz.h declares: the same constants, the same
 //! structs field by field, the same functions argument by argument.
 
-use crate::support::root;
+use crate::support::{built_folder, python, root, run};
 use std::collections::BTreeMap;
 
 /// A declared thing: names with types, in order.
@@ -13,13 +13,8 @@ fn text(path: &str) -> String {
 
 /// C source without comments.
 fn without_comments(source: &str) -> String {
-    let mut out = String::new();
-    let mut rest = source;
-    while let Some((before, after)) = rest.split_once("/*") {
-        out.push_str(before);
-        rest = after.split_once("*/").unwrap().1;
-    }
-    out + rest
+    let parts = source.split("/*").enumerate();
+    parts.map(|(k, part)| if k == 0 { part } else { part.split_once("*/").unwrap().1 }).collect()
 }
 
 /// "const struct factz_config *config" as its type and its name; an array's length belongs to the type.
@@ -94,64 +89,52 @@ fn fortran_statements(source: &str) -> Vec<String> {
 fn fortran_declaration(statement: &str) -> Option<Members> {
     let (kind, names) = statement.split_once("::")?;
     let kind = kind.split(',').map(str::trim).collect::<Vec<_>>().join(", ");
-    Some(
-        names
-            .split(',')
-            .map(|name| match name.trim().split_once('(') {
-                Some((name, length)) => {
-                    (name.to_owned(), format!("{kind}[{}]", length.trim_end_matches(')')))
-                }
-                None => (name.trim().to_owned(), kind.clone()),
-            })
-            .collect(),
-    )
+    let member = |name: &str| match name.trim().split_once('(') {
+        Some((name, length)) => (name.to_owned(), format!("{kind}[{}]", length.trim_end_matches(')'))),
+        None => (name.trim().to_owned(), kind.clone()),
+    };
+    Some(names.split(',').map(member).collect())
+}
+
+/// The Fortran type of a scalar of C.
+fn scalar_in_fortran(c: &str) -> Option<&'static str> {
+    Some(match c {
+        "size_t" => "integer(c_size_t)",
+        "int" => "integer(c_int)",
+        "uint64_t" => "integer(c_int64_t)",
+        "int32_t" | "uint32_t" | "factz_status" => "integer(c_int32_t)",
+        "double" => "real(c_double)",
+        _ => return None,
+    })
 }
 
 /// What a member of a struct is in Fortran.
 fn member_in_fortran(c: &str) -> String {
-    let (scalar, length) = c.split_once('[').map_or((c, ""), |(s, l)| (s, l));
-    let kind = match scalar {
-        "uint64_t" => "integer(c_int64_t)",
-        "int32_t" | "uint32_t" | "factz_status" => "integer(c_int32_t)",
-        "double" => "real(c_double)",
-        other => panic!("no Fortran type for {other}"),
-    };
-    if length.is_empty() {
-        kind.into()
-    } else {
-        format!("{kind}[{length}")
-    }
+    let (scalar, length) = c.split_at(c.find('[').unwrap_or(c.len()));
+    scalar_in_fortran(scalar).unwrap_or_else(|| panic!("no Fortran type for {scalar}")).to_owned() + length
 }
 
 /// What an argument may be in Fortran.
 fn argument_in_fortran(c: &str) -> Vec<String> {
-    let one = |s: &str| vec![s.to_owned()];
+    if let Some(kind) = scalar_in_fortran(c) {
+        return vec![format!("{kind}, value")];
+    }
     match c {
-        "size_t" => one("integer(c_size_t), value"),
-        "int" => one("integer(c_int), value"),
-        "uint64_t" => one("integer(c_int64_t), value"),
-        "int32_t" | "factz_status" => one("integer(c_int32_t), value"),
-        "double" => one("real(c_double), value"),
-        "factz_log_callback" => one("type(c_funptr), value"),
-        "factz_stream" | "void *" | "const void *" | "char *" | "const char *" => one("type(c_ptr), value"),
-        _ => {
-            // What is written later, on a device, or is an array, must be an address.
-            let kind = match c.trim_start_matches("const ").trim_end_matches(" *") {
-                "uint64_t" => "integer(c_int64_t)".to_owned(),
-                "uint32_t" if c.starts_with("const ") => return one("integer(c_int32_t), intent(in)[*]"),
-                "uint32_t" => {
-                    return ["", "[*]"]
-                        .map(|length| format!("integer(c_int32_t), intent(out){length}"))
-                        .into()
-                }
-                name => format!("type({name})"),
-            };
-            if c.starts_with("const ") {
-                vec![format!("{kind}, intent(in)"), format!("{kind}, intent(in), optional")]
-            } else {
-                vec![format!("{kind}, intent(out)"), "type(c_ptr), value".into()]
-            }
+        "factz_log_callback" => return vec!["type(c_funptr), value".into()],
+        "factz_stream" | "void *" | "const void *" | "char *" | "const char *" => {
+            return vec!["type(c_ptr), value".into()]
         }
+        "const uint32_t *" => return vec!["integer(c_int32_t), intent(in)[*]".into()],
+        "uint32_t *" => return ["", "[*]"].map(|n| format!("integer(c_int32_t), intent(out){n}")).into(),
+        _ => {}
+    }
+    // What is written later, on a device, or is an array, must be an address.
+    let name = c.trim_start_matches("const ").trim_end_matches(" *");
+    let kind = scalar_in_fortran(name).map_or_else(|| format!("type({name})"), str::to_owned);
+    if c.starts_with("const ") {
+        vec![format!("{kind}, intent(in)"), format!("{kind}, intent(in), optional")]
+    } else {
+        vec![format!("{kind}, intent(out)"), "type(c_ptr), value".into()]
     }
 }
 
@@ -220,20 +203,14 @@ fn the_fortran_module_has_the_functions_of_the_header() {
     assert_eq!(found.keys().collect::<Vec<_>>(), functions.keys().collect::<Vec<_>>());
     for (name, (kind, arguments)) in &functions {
         let (found_kind, found_arguments) = &found[name];
-        let expected_kind = match kind.as_str() {
-            "const char *" => "type(c_ptr)",
-            "factz_status" | "uint32_t" => "integer(c_int32_t)",
-            "double" => "real(c_double)",
-            other => panic!("no Fortran type for {other}"),
-        };
-        assert_eq!(found_kind, expected_kind, "{name}");
+        let expected_kind =
+            if kind == "const char *" { Some("type(c_ptr)") } else { scalar_in_fortran(kind) };
+        assert_eq!(Some(found_kind.as_str()), expected_kind, "{name}");
         assert_eq!(found_arguments.len(), arguments.len(), "{name}");
         for ((found_name, found_type), (argument, c)) in found_arguments.iter().zip(arguments) {
             assert_eq!(found_name, argument, "{name}");
-            assert!(
-                argument_in_fortran(c).contains(found_type),
-                "{name}: {argument} is {c}, not {found_type}"
-            );
+            let fits = argument_in_fortran(c).contains(found_type);
+            assert!(fits, "{name}: {argument} is {c}, not {found_type}");
         }
     }
 }
@@ -250,22 +227,18 @@ fn the_ctypes_structs_are_those_of_the_header() {
             return names[t.__name__] if t.__name__ in names else '%s[%d]' % (names[t._type_.__name__], t._length_)\n\
         for s in (arrays.Config, arrays.Sizes, arrays.Info, arrays.Report, arrays.Comparison):\n    \
             print('factz_' + s.__name__.lower(), *(n + ':' + show(t) for n, t in s._fields_))\n";
-    let out = crate::support::run(
-        crate::support::python()
-            .args(["-c", script])
-            .arg(root().join("examples-c/arrays.py"))
-            .env("FACTZ_LIBRARY", crate::support::built_folder().join("libfactz.so")),
-    );
+    let out = run(python()
+        .args(["-c", script])
+        .arg(root().join("examples-c/arrays.py"))
+        .env("FACTZ_LIBRARY", built_folder().join("libfactz.so")));
     let structs = header().structs;
     let lines = String::from_utf8(out.stdout).unwrap();
     assert_eq!(lines.lines().count(), 5);
     for line in lines.lines() {
         let mut words = line.split(' ');
         let name = words.next().unwrap();
-        let expected = structs[name].iter().map(|(member, c)| {
-            let c = c.replace("factz_status", "int32_t").replace("_t", "");
-            format!("{member}:{c}")
-        });
+        let kind = |c: &str| c.replace("factz_status", "int32_t").replace("_t", "");
+        let expected = structs[name].iter().map(|(member, c)| format!("{member}:{}", kind(c)));
         assert_eq!(words.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{name}");
     }
 }

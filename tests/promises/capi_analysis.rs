@@ -1,39 +1,20 @@
 //! The analysis through the C interface: blocks with ghosts add up to the field, a relative bound counts, and
 //! outputs are written whatever happens.
 
+use crate::support::capi::{config_of as config, expect, last_error, ok};
 use factz::capi::analysis::*;
 use factz::capi::config::*;
 use factz::capi::device::*;
 use factz::capi::range::*;
 use factz::capi::status::*;
-use std::ffi::{c_int, c_void, CStr};
+use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
-use std::ptr::null;
+use std::ptr::{null, null_mut};
 
 const NX: usize = 61;
 const NY: usize = 43;
 const N: usize = NX * NY;
 const FILL: f32 = 9.96921e36;
-
-fn last_error() -> String {
-    // SAFETY: the library gives a terminated string.
-    unsafe { CStr::from_ptr(factz_last_error()) }.to_str().unwrap().to_owned()
-}
-
-#[track_caller]
-fn expect(status: factz_status, expected: factz_status, part: &str) {
-    assert_eq!(status, expected, "{}", last_error());
-    assert!(last_error().contains(part), "`{}` lacks `{part}`", last_error());
-}
-
-fn config(nx: usize, ny: usize, kind: i32, bound: f64) -> factz_config {
-    let mut c = MaybeUninit::uninit();
-    // SAFETY: the configuration is written as a whole.
-    unsafe {
-        expect(factz_config_init(c.as_mut_ptr(), nx as u64, ny as u64, kind, bound), FACTZ_OK, "");
-        c.assume_init()
-    }
-}
 
 /// u, v, and a changed copy; with filled vertices and critical points.
 fn fields() -> [Vec<f32>; 4] {
@@ -67,20 +48,9 @@ impl Call {
     }
     fn compare(&self, out: *mut factz_comparison) -> factz_status {
         let [u, v, other_u, other_v] = self.pointers();
+        let Call { n, config, other_config, threads, .. } = *self;
         // SAFETY: what is passed is valid or refused.
-        unsafe {
-            factz_compare_host(
-                u,
-                v,
-                self.n,
-                self.config,
-                other_u,
-                other_v,
-                self.other_config,
-                out,
-                self.threads,
-            )
-        }
+        unsafe { factz_compare_host(u, v, n, config, other_u, other_v, other_config, out, threads) }
     }
     fn range(&self, out: *mut factz_range) -> factz_status {
         let [u, v, ..] = self.pointers();
@@ -89,11 +59,10 @@ impl Call {
     }
     fn points(&self, points: &mut [factz_critical_point], count: *mut u64) -> factz_status {
         let ([u, v, ..], capacity) = (self.pointers(), points.len());
-        let points = if capacity > 0 { points.as_mut_ptr() } else { std::ptr::null_mut() };
+        let points = if capacity > 0 { points.as_mut_ptr() } else { null_mut() };
+        let Call { n, config, threads, .. } = *self;
         // SAFETY: as above.
-        unsafe {
-            factz_critical_points_host(u, v, self.n, self.config, points, capacity, count, self.threads)
-        }
+        unsafe { factz_critical_points_host(u, v, n, config, points, capacity, count, threads) }
     }
 }
 
@@ -126,11 +95,11 @@ fn blocks_add_up_to_the_field() {
     let whole_config = with_fill(config(NX, NY, FACTZ_BOUND_ABSOLUTE, 0.05));
     let call = Call { components: at(0), n: N, config: &whole_config, other_config: null(), threads: 2 };
     let mut whole = factz_comparison::default();
-    expect(call.compare(&mut whole), FACTZ_OK, "");
+    ok(call.compare(&mut whole));
     assert!(whole.lost_points > 20 && whole.filled_vertices > 100 && whole.bound_exceeded > 300);
     let mut all = vec![NO_POINT; 2 * N];
     let mut count = 0;
-    expect(call.points(&mut all, &mut count), FACTZ_OK, "");
+    ok(call.points(&mut all, &mut count));
     assert_eq!(count, whole.critical_points);
     let place = |p: &factz_critical_point| (p.cell_y, p.cell_x, p.triangle, p.point_type);
     let all: Vec<_> = all[..count as usize].iter().map(place).collect();
@@ -153,10 +122,10 @@ fn blocks_add_up_to_the_field() {
             let n = (x1 - x0) * (y1 - y0);
             let call = Call { components: at(y0 * NX + x0), n, config: &c, other_config: null(), threads: 1 };
             let mut block = factz_comparison::default();
-            expect(call.compare(&mut block), FACTZ_OK, "");
+            ok(call.compare(&mut block));
             sum.iter_mut().zip(counts(&block)).for_each(|(sum, n)| *sum += n);
             let mut found = vec![NO_POINT; 2 * (n + x1 - x0 + y1 - y0 + 1)];
-            expect(call.points(&mut found, &mut count), FACTZ_OK, "");
+            ok(call.points(&mut found, &mut count));
             assert_eq!(count, block.critical_points);
             points.extend(found[..count as usize].iter().map(|p| {
                 let (y, x, triangle, kind) = place(p);
@@ -181,14 +150,9 @@ fn ghosts_that_are_not_read_may_be_missing() {
         ..config(3, 2, FACTZ_BOUND_ABSOLUTE, 0.1)
     };
     let mut result = factz_comparison::default();
-    let call = Call {
-        components: fields.each_ref().map(|f| f.as_ptr()),
-        n: 6,
-        config: &c,
-        other_config: null(),
-        threads: 1,
-    };
-    expect(call.compare(&mut result), FACTZ_OK, "");
+    let components = fields.each_ref().map(|f| f.as_ptr());
+    let call = Call { components, n: 6, config: &c, other_config: null(), threads: 1 };
+    ok(call.compare(&mut result));
     // An output in the place of a ghost that is read is refused, another one is not.
     let mut values = vec![0f64; 4 * 100];
     let base = values.as_mut_ptr().cast::<f32>();
@@ -215,7 +179,7 @@ fn ranges_give_the_bound_of_compression() {
     let components = [u.as_ptr(), v.as_ptr(), u.as_ptr(), v.as_ptr()];
     let call = Call { components, n: N, config: &c, other_config: null(), threads: 1 };
     let mut range = MaybeUninit::<factz_range>::uninit();
-    expect(call.range(range.as_mut_ptr()), FACTZ_OK, "");
+    ok(call.range(range.as_mut_ptr()));
     // SAFETY: it was written.
     let range = unsafe { range.assume_init() };
     let values = || u.iter().zip(&v).filter(|(u, v)| **u != FILL && **v != FILL).flat_map(|(u, v)| [*u, *v]);
@@ -231,7 +195,7 @@ fn ranges_give_the_bound_of_compression() {
     let fifty = [scale(&u), scale(&v)];
     let mut result = factz_comparison::default();
     let call = Call { components: [u.as_ptr(), v.as_ptr(), fifty[0].as_ptr(), fifty[1].as_ptr()], ..call };
-    expect(call.compare(&mut result), FACTZ_OK, "");
+    ok(call.compare(&mut result));
     assert_eq!((result.bound, result.changed_missing), (bound, 0));
     assert!(result.bound_exceeded > N as u64 && result.violations >= result.bound_exceeded);
 
@@ -300,13 +264,17 @@ fn usable_outputs_are_written_on_every_error() {
         // SAFETY: refused.
         unsafe { factz_critical_points_host(u.cast(), v.cast(), N, &good, points, capacity, count, 1) }
     };
-    expect(points(std::ptr::null_mut(), 3, &mut count), argument, "points is null");
-    assert_eq!(std::mem::replace(&mut count, 77), 0);
-    expect(points(u.cast_mut().cast(), 3, &mut count), argument, "overlaps u");
-    assert_eq!(std::mem::replace(&mut count, 77), 0);
-    let own = (&raw mut count).cast();
-    expect(points(own, 1, &mut count), argument, "overlaps count");
-    assert_eq!(count, 0);
+    let inside = u.cast_mut().cast::<factz_critical_point>().map_addr(|a| a.next_multiple_of(8));
+    for (place, capacity, text) in [
+        (null_mut(), 3, "points is null but capacity = 3"),
+        (inside, 3, "overlaps u"),
+        (inside, usize::MAX, "capacity = 18446744073709551615"),
+        (inside.wrapping_byte_add(1), 1, "aligned"),
+        ((&raw mut count).cast(), 1, "overlaps count"),
+    ] {
+        expect(points(place, capacity, &mut count), argument, text);
+        assert_eq!(std::mem::replace(&mut count, 77), 0, "{text}");
+    }
 }
 
 /// An output that cannot be written is not: no crash, and no input is changed.
@@ -329,12 +297,13 @@ fn unusable_outputs_are_left_alone() {
     }
     let mut place = factz_comparison::default();
     let odd = (&raw mut place).wrapping_byte_add(4);
-    expect(call.compare(odd), argument, "is not aligned to 8 bytes");
-    expect(call.points(&mut [], odd.cast()), argument, "is not aligned to 8 bytes");
-    expect(call.range(odd.cast()), argument, "is not aligned to 8 bytes");
-    expect(call.compare(std::ptr::null_mut()), argument, "comparison is null");
-    expect(call.points(&mut [], std::ptr::null_mut()), argument, "count is null");
-    expect(call.range(std::ptr::null_mut()), argument, "range is null");
+    let misaligned = ["is not aligned to 8 bytes"; 3];
+    let missing = ["comparison is null", "count is null", "range is null"];
+    for (out, [comparison, count, range]) in [(odd, misaligned), (null_mut(), missing)] {
+        expect(call.compare(out), argument, comparison);
+        expect(call.points(&mut [], out.cast()), argument, count);
+        expect(call.range(out.cast()), argument, range);
+    }
     assert!(counts(&place).iter().all(|&n| n == 0));
     assert_eq!(fields, copy);
 }
@@ -346,19 +315,22 @@ fn the_device_twins_check_their_arguments() {
     let (u, v, work) = (0x10_0000usize as *const c_void, 0x20_0000usize as *const c_void, 0x40_0000usize);
     let find = |n, bytes, range: usize| {
         // SAFETY: refused.
-        unsafe { factz_range_device(u, v, n, &good, work as _, bytes, range as _, std::ptr::null_mut()) }
+        unsafe { factz_range_device(u, v, n, &good, work as _, bytes, range as _, null_mut()) }
     };
     let argument = FACTZ_ERROR_INVALID_ARGUMENT;
-    expect(find(1200, 256, 0), argument, "range is null");
-    expect(find(1200, 256, 0x50_0004), argument, "not aligned to 8 bytes");
-    expect(find(1200, 256, 0x20_0000 + 4796), argument, "not aligned to 8 bytes");
-    expect(find(1200, 256, 0x20_0000 + 4792), argument, "overlaps v");
-    expect(find(1200, 256, work), argument, "overlaps range");
-    expect(find(1201, 256, 0x50_0000), argument, "is not nx * ny");
+    for (n, range, text) in [
+        (1200, 0, "range is null"),
+        (1200, 0x50_0004, "not aligned to 8 bytes"),
+        (1200, 0x20_0000 + 4792, "overlaps v"),
+        (1200, work, "overlaps range"),
+        (1201, 0x50_0000, "is not nx * ny"),
+    ] {
+        expect(find(n, 256, range), argument, text);
+    }
     expect(find(1200, 255, 0x50_0000), FACTZ_ERROR_WORKSPACE_TOO_SMALL, "workspace_bytes = 255");
     assert_ne!(find(1200, 256, 0x50_0000), FACTZ_OK);
     let compare = |c: &factz_config, other: &factz_config, comparison: usize| {
-        let (result, none) = (comparison as *mut factz_comparison, std::ptr::null_mut());
+        let (result, none) = (comparison as *mut factz_comparison, null_mut());
         // SAFETY: refused.
         unsafe { factz_compare_device(u, v, 1200, c, v, u, other, work as _, 1 << 19, result, none) }
     };

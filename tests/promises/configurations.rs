@@ -1,7 +1,7 @@
 //! Structs that calls write are written on every error; configurations come from streams, text and words, and become
 //! text and words, bit for bit.
 
-use crate::support::capi::{expect, ok, text};
+use crate::support::capi::{config, expect, ok, text};
 use factz::capi::compress::factz_compress_host;
 use factz::capi::config::*;
 use factz::capi::decompress::factz_decompress_host;
@@ -19,55 +19,30 @@ use std::ptr::{null, null_mut};
 
 const N: usize = 40 * 30;
 
-fn config() -> factz_config {
-    let mut c = MaybeUninit::uninit();
-    ok(unsafe { factz_config_init(c.as_mut_ptr(), 40, 30, FACTZ_BOUND_ABSOLUTE, 1e-2) });
-    unsafe { c.assume_init() }
-}
-
 /// Whatever is wrong, a struct that can be written is written, and one that cannot is left alone.
 #[test]
 fn outputs_are_written_on_errors() {
     let (argument, bad) = (FACTZ_ERROR_INVALID_ARGUMENT, FACTZ_ERROR_INVALID_CONFIG);
-    let garbage = || factz_config { struct_size: 256, nx: 99, ..config() };
-    let is_blank = |c: &factz_config| {
-        let bytes = unsafe { std::slice::from_raw_parts((&raw const *c).cast::<u8>(), 256) };
-        bytes.iter().all(|&b| b == 0)
-    };
     unsafe {
-        let mut c = garbage();
-        expect(factz_config_init(&mut c, 1, 1, 9, 0.0), bad, "bound_kind = 9");
-        assert!(is_blank(&c));
-        expect(factz_compress_sizes(&c, &mut std::mem::zeroed()), bad, "call factz_config_init first");
-        c = garbage();
-        expect(factz_config_from_info(null(), &mut c), argument, "info is null");
-        assert!(is_blank(&c));
-        c = garbage();
-        let info = factz_info { status: 5, ..Default::default() };
-        expect(factz_config_from_info(&info, &mut c), argument, "info: status = 5");
-        assert!(is_blank(&c));
-        c = garbage();
-        expect(factz_config_from_string(null(), &mut c), argument, "text is null");
-        assert!(is_blank(&c));
-        c = garbage();
-        expect(factz_config_from_string(c"abs=1,x=2".as_ptr(), &mut c), bad, "no key `x`");
-        assert!(is_blank(&c));
-        c = garbage();
-        expect(
-            factz_config_from_string(c"abs=\xff".as_ptr(), &mut c),
-            bad,
-            "text is not UTF-8 from byte 4 on",
-        );
-        c = garbage();
-        expect(factz_config_from_words(null(), 24, &mut c), argument, "words is null");
-        assert!(is_blank(&c));
-        c = garbage();
-        expect(
-            factz_config_from_words([9u32; 24].as_ptr(), 24, &mut c),
-            FACTZ_ERROR_UNSUPPORTED,
-            "words[0] = 9",
-        );
-        assert!(is_blank(&c));
+        type Call<'a> = &'a dyn Fn(*mut factz_config) -> factz_status;
+        let failed = factz_info { status: 5, ..Default::default() };
+        let cases: [(Call, factz_status, &str); 7] = [
+            (&|c| factz_config_init(c, 1, 1, 9, 0.0), bad, "bound_kind = 9"),
+            (&|c| factz_config_from_info(null(), c), argument, "info is null"),
+            (&|c| factz_config_from_info(&failed, c), argument, "info: status = 5"),
+            (&|c| factz_config_from_string(null(), c), argument, "text is null"),
+            (&|c| factz_config_from_string(c"abs=1,x=2".as_ptr(), c), bad, "no key `x`"),
+            (&|c| factz_config_from_words(null(), 24, c), argument, "words is null"),
+            (&|c| factz_config_from_words([9; 24].as_ptr(), 24, c), FACTZ_ERROR_UNSUPPORTED, "words[0] = 9"),
+        ];
+        for (call, status, text) in cases {
+            let mut c = factz_config { struct_size: 256, nx: 99, ..config() };
+            expect(call(&mut c), status, text);
+            assert_eq!(std::mem::transmute::<factz_config, [u64; 32]>(c), [0; 32], "{text}");
+            expect(factz_compress_sizes(&c, &mut std::mem::zeroed()), bad, "call factz_config_init first");
+        }
+        let s = factz_config_from_string(c"abs=\xff".as_ptr(), &mut config());
+        expect(s, bad, "text is not UTF-8 from byte 4 on");
 
         let ones = [u64::MAX; 8];
         for call in [factz_compress_sizes, factz_decompress_sizes] {
@@ -79,6 +54,7 @@ fn outputs_are_written_on_errors() {
             expect(call(&c, &mut sizes), bad, "nx is 0");
             assert_eq!(std::mem::transmute::<factz_sizes, [u64; 8]>(sizes), [0; 8]);
             let c = config();
+            expect(call(&c, null_mut()), argument, "sizes is null");
             expect(call(&c, (&raw const c).cast_mut().cast()), argument, "sizes at");
             assert_eq!(c.struct_size, 256, "the input was written");
         }

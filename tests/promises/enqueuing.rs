@@ -5,16 +5,13 @@
 //! The driver is found at run time, so the tests run in a child process whose library path begins with the
 //! stand-in (tests/stand_in/libcuda.c).
 
-use factz::capi::analysis::*;
+use crate::support::capi::{config_of, last_error};
+use crate::support::{both, fresh_folder, output, root, run, skip};
 use factz::capi::config::*;
 use factz::capi::device::*;
-use factz::capi::inspect::*;
-use factz::capi::range::factz_range;
-use factz::capi::report::*;
 use factz::capi::sizes::*;
 use factz::capi::status::*;
-use std::ffi::CStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 const LOG: &str = "FACTZ_STAND_IN_LOG";
@@ -25,29 +22,27 @@ const STREAM: usize = 0x1000;
 const CAPTURED: usize = 0x1100;
 const N: usize = 300 * 200;
 
-/// Tells the stand-in what to do.
-fn set_variable(name: &str, value: impl AsRef<std::ffi::OsStr>) {
-    // SAFETY: the child process runs one test on one thread.
-    unsafe { std::env::set_var(name, value) }
+/// Tells the stand-in which context to be in.
+fn set_context(id: &str) {
+    // SAFETY: the child process runs one test on one thread, here and below.
+    unsafe { std::env::set_var(CONTEXT, id) }
 }
 
-fn remove_variable(name: &str) {
-    // SAFETY: as above.
-    unsafe { std::env::remove_var(name) }
+/// What `call` gives while this function of the driver answers this error.
+fn failing<R>(function: &str, error: i32, call: impl FnOnce() -> R) -> R {
+    unsafe { std::env::set_var(FAIL, format!("{function}={error}")) }
+    let result = call();
+    unsafe { std::env::remove_var(FAIL) }
+    result
 }
 
 /// Compiles the stand-in under both names that the driver is looked for by.
 fn stand_in() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stand_in");
-    std::fs::create_dir_all(&folder).unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stand_in/libcuda.c");
+    let folder = fresh_folder("stand_in");
     let library = folder.join("libcuda.so.1");
-    let status = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".into()))
+    run(Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".into()))
         .args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC", "-o"])
-        .args([&library, &source])
-        .status()
-        .expect("a C compiler");
-    assert!(status.success());
+        .args([&library, &root().join("tests/stand_in/libcuda.c")]));
     std::fs::copy(&library, folder.join("libcuda.so")).unwrap();
     folder
 }
@@ -57,25 +52,23 @@ fn device_functions_only_enqueue() {
     let Some(log) = std::env::var_os(LOG) else {
         let folder = stand_in();
         let log = folder.join("calls");
-        let _ = std::fs::remove_file(&log);
         let mut path = folder.into_os_string();
         if let Some(old) = std::env::var_os("LD_LIBRARY_PATH") {
             path.push(":");
             path.push(old);
         }
-        let child = Command::new(std::env::current_exe().unwrap())
-            .args(["enqueuing::device_functions_only_enqueue", "--exact", "--nocapture"])
-            .env("LD_LIBRARY_PATH", path)
-            .env(LOG, log)
-            .output()
-            .unwrap();
-        let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
-        assert!(child.status.success(), "{output}");
+        let child = output(
+            Command::new(std::env::current_exe().unwrap())
+                .args(["enqueuing::device_functions_only_enqueue", "--exact", "--nocapture"])
+                .env("LD_LIBRARY_PATH", path)
+                .env(LOG, log),
+        );
+        assert!(child.status.success(), "{}", both(&child));
         return;
     };
-    let driver = Driver { log: log.into(), config: config() };
-    if driver.prepare(STREAM) == FACTZ_ERROR_NO_DEVICE && message().contains("built without CUDA") {
-        crate::support::skip("built without the CUDA kernels");
+    let driver = Driver { log: log.into(), config: config_of(300, 200, FACTZ_BOUND_RELATIVE, 1e-2) };
+    if driver.prepare(STREAM) == FACTZ_ERROR_NO_DEVICE && last_error().contains("built without CUDA") {
+        skip("built without the CUDA kernels");
         return;
     }
     driver.loading();
@@ -85,20 +78,6 @@ fn device_functions_only_enqueue() {
     driver.default_streams();
     driver.errors();
     driver.another_context_at_the_same_address();
-}
-
-fn config() -> factz_config {
-    // SAFETY: a zeroed configuration is filled in.
-    unsafe {
-        let mut config: factz_config = std::mem::zeroed();
-        assert_eq!(factz_config_init(&mut config, 300, 200, FACTZ_BOUND_RELATIVE, 1e-2), FACTZ_OK);
-        config
-    }
-}
-
-fn message() -> String {
-    // SAFETY: a string that lives until the thread's next call.
-    unsafe { CStr::from_ptr(factz_last_error()) }.to_string_lossy().into_owned()
 }
 
 /// Addresses of a call.
@@ -136,80 +115,46 @@ struct Driver {
 
 impl Driver {
     fn prepare(&self, stream: usize) -> factz_status {
-        // SAFETY: the stand-in follows no pointer.
-        unsafe { factz_prepare_device(stream as factz_stream) }
+        // SAFETY: the stand-in follows no pointer, here and below.
+        unsafe { factz_prepare_device(stream as _) }
     }
 
     fn compress(&self, m: Memory, stream: usize) -> factz_status {
-        let report = m.report as *mut factz_report;
-        let stream = stream as factz_stream;
-        // SAFETY: the stand-in follows no pointer.
-        unsafe {
-            let (u, v, dst, work) = (m.u as _, m.v as _, m.stream as _, m.workspace as _);
-            let bytes = self.workspace_bytes();
-            factz_compress_device(u, v, N, &self.config, dst, m.stream_bytes, work, bytes, report, stream)
-        }
+        let (u, v, dst, room, report) = (m.u as _, m.v as _, m.stream as _, m.stream_bytes, m.report as _);
+        let (work, bytes, stream) = (m.workspace as _, self.workspace_bytes(), stream as _);
+        unsafe { factz_compress_device(u, v, N, &self.config, dst, room, work, bytes, report, stream) }
     }
 
     fn decompress(&self, m: Memory, stream: usize) -> factz_status {
-        let report = m.report as *mut factz_report;
-        let stream = stream as factz_stream;
-        // SAFETY: the stand-in follows no pointer.
-        unsafe {
-            let (u, v, src, work) = (m.u as _, m.v as _, m.stream as _, m.workspace as _);
-            let bytes = self.workspace_bytes();
-            factz_decompress_device(src, m.stream_bytes, &self.config, u, v, N, work, bytes, report, stream)
-        }
+        let (src, length, u, v, report) = (m.stream as _, m.stream_bytes, m.u as _, m.v as _, m.report as _);
+        let (work, bytes, stream) = (m.workspace as _, self.workspace_bytes(), stream as _);
+        unsafe { factz_decompress_device(src, length, &self.config, u, v, N, work, bytes, report, stream) }
     }
 
     /// `m.report` receives the info.
     fn inspect(&self, m: Memory, stream: usize) -> factz_status {
-        let info = m.report as *mut factz_info;
-        // SAFETY: the stand-in follows no pointer.
-        unsafe { factz_inspect_device(m.stream as _, m.stream_bytes, info, stream as factz_stream) }
+        unsafe { factz_inspect_device(m.stream as _, m.stream_bytes, m.report as _, stream as _) }
     }
 
     /// `m.report` receives the count, `m.stream` the points.
     fn critical_points(&self, m: Memory, stream: usize) -> factz_status {
-        let (points, count) = (m.stream as *mut factz_critical_point, m.report as *mut u64);
-        let stream = stream as factz_stream;
-        // SAFETY: the stand-in follows no pointer.
-        unsafe {
-            let (u, v, work, bytes) = (m.u as _, m.v as _, m.workspace as _, self.analysis_bytes());
-            factz_critical_points_device(u, v, N, &self.config, points, CAPACITY, count, work, bytes, stream)
-        }
+        let (u, v, points, count) = (m.u as _, m.v as _, m.stream as _, m.report as _);
+        let (c, work, bytes, stream) = (&self.config, m.workspace as _, self.analysis_bytes(), stream as _);
+        unsafe { factz_critical_points_device(u, v, N, c, points, CAPACITY, count, work, bytes, stream) }
     }
 
     /// `m.report` receives the range.
     fn range(&self, m: Memory, stream: usize) -> factz_status {
-        let (range, stream) = (m.report as *mut factz_range, stream as factz_stream);
         let (u, v, work, bytes) = (m.u as _, m.v as _, m.workspace as _, self.analysis_bytes());
-        // SAFETY: the stand-in follows no pointer.
-        unsafe { factz_range_device(u, v, N, &self.config, work, bytes, range, stream) }
+        unsafe { factz_range_device(u, v, N, &self.config, work, bytes, m.report as _, stream as _) }
     }
 
     /// `m.report` receives the comparison.
     fn compare(&self, m: Memory, other_u: usize, bytes: usize, stream: usize) -> factz_status {
-        let comparison = m.report as *mut factz_comparison;
-        let stream = stream as factz_stream;
-        let (u, v, work, null) = (m.u as _, m.v as _, m.workspace as _, std::ptr::null());
-        let (other_u, other_v) = (other_u as _, OTHER_V as _);
-        // SAFETY: the stand-in follows no pointer.
-        unsafe {
-            factz_compare_device(
-                u,
-                v,
-                N,
-                &self.config,
-                other_u,
-                other_v,
-                null,
-                work,
-                bytes,
-                comparison,
-                stream,
-            )
-        }
+        let (u, v, other_u, other_v) = (m.u as _, m.v as _, other_u as _, OTHER_V as _);
+        let (c, null, work, out, stream) =
+            (&self.config, std::ptr::null(), m.workspace as _, m.report as _, stream as _);
+        unsafe { factz_compare_device(u, v, N, c, other_u, other_v, null, work, bytes, out, stream) }
     }
 
     fn sizes(&self) -> factz_sizes {
@@ -235,17 +180,32 @@ impl Driver {
         let _ = std::fs::remove_file(&self.log);
         let status = call();
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
-        let calls: Vec<String> = log.lines().map(str::to_owned).collect();
-        (status, calls)
+        (status, log.lines().map(str::to_owned).collect())
+    }
+
+    /// Refused before anything is enqueued; the functions of the driver that were called.
+    #[track_caller]
+    fn refused(
+        &self,
+        expected: factz_status,
+        text: &str,
+        call: impl FnOnce() -> factz_status,
+    ) -> Vec<String> {
+        let (status, calls) = self.traced(call);
+        assert_eq!(status, expected, "{text}: {}", last_error());
+        assert!(last_error().contains(text), "{text}: {}", last_error());
+        assert_eq!(count(&calls, "cuLaunchKernel") + count(&calls, "cuMemsetD8Async"), 0);
+        assert_balanced(&calls);
+        calls
     }
 
     /// The kernels are loaded once, not during a capture, and unloaded when something is wrong with them.
     fn loading(&self) {
         // The first call of the test loaded them.
-        set_variable(CONTEXT, "2");
+        set_context("2");
         let (status, calls) = self.traced(|| self.compress(DEVICE, CAPTURED));
         assert_eq!(status, FACTZ_ERROR_CUDA);
-        assert!(message().contains("factz_prepare_device"), "{}", message());
+        assert!(last_error().contains("factz_prepare_device"), "{}", last_error());
         assert_balanced(&calls);
         assert_eq!(count(&calls, "cuModuleLoadData"), 0);
         for (function, error, expected, text) in [
@@ -255,17 +215,15 @@ impl Driver {
             ("cuModuleGetFunction", 500, FACTZ_ERROR_CUDA, "factz_"),
             ("cuFuncGetAttribute", 209, FACTZ_ERROR_CUDA, "factz_"),
         ] {
-            set_variable(FAIL, format!("{function}={error}"));
-            let (status, calls) = self.traced(|| self.prepare(STREAM));
-            remove_variable(FAIL);
-            assert_eq!(status, expected, "{function}={error}: {}", message());
-            assert!(message().contains(text), "{}", message());
+            let (status, calls) = failing(function, error, || self.traced(|| self.prepare(STREAM)));
+            assert_eq!(status, expected, "{function}={error}: {}", last_error());
+            assert!(last_error().contains(text), "{}", last_error());
             assert_balanced(&calls);
             let loaded = (function != "cuModuleLoadData") as usize;
             assert_eq!(count(&calls, "cuModuleUnload"), loaded, "{calls:?}");
         }
         let (status, calls) = self.traced(|| self.prepare(STREAM));
-        assert_eq!(status, FACTZ_OK, "{}", message());
+        assert_eq!(status, FACTZ_OK, "{}", last_error());
         assert_eq!(count(&calls, "cuModuleLoadData"), 1);
         assert_balanced(&calls);
         let (status, calls) = self.traced(|| self.prepare(STREAM));
@@ -287,7 +245,7 @@ impl Driver {
                 (self.traced(|| self.critical_points(DEVICE, stream)), 10, 1, 3),
                 (self.traced(|| self.inspect(DEVICE, stream)), 4, 0, 1),
             ] {
-                assert_eq!(status, FACTZ_OK, "{}", message());
+                assert_eq!(status, FACTZ_OK, "{}", last_error());
                 // Some may begin before the one before has ended.
                 let calls: Vec<String> =
                     calls.iter().map(|c| c.replace("cuLaunchKernelEx", "cuLaunchKernel")).collect();
@@ -307,6 +265,7 @@ impl Driver {
     fn arguments(&self) {
         let host = vec![0u64; 1 << 10];
         let host = (host.as_ptr() as usize).next_multiple_of(256);
+        let invalid = FACTZ_ERROR_INVALID_ARGUMENT;
         let (pinned, managed, other) = (0x4_0000_0000, 0x3_0000_0000, 0x5_0000_0000);
         let bad = [
             ("u", Memory { u: host, ..DEVICE }, "is host memory"),
@@ -326,30 +285,21 @@ impl Driver {
             ("v", Memory { v: DEVICE.v + 1, ..DEVICE }, "aligned"),
         ];
         for (name, memory, text) in bad {
-            for (stream_name, (status, calls)) in [
-                ("dst", self.traced(|| self.compress(memory, STREAM))),
-                ("src", self.traced(|| self.decompress(memory, STREAM))),
-            ] {
-                let name = if name.is_empty() { stream_name } else { name };
-                assert_eq!(status, FACTZ_ERROR_INVALID_ARGUMENT, "{name} {text}");
-                assert_eq!(count(&calls, "cuLaunchKernel") + count(&calls, "cuMemsetD8Async"), 0);
-                assert_balanced(&calls);
-                // The message of the second call is the last one.
-                if stream_name == "src" {
-                    assert!(message().starts_with(name) && message().contains(text), "{}", message());
-                }
-            }
+            let [dst, src] = ["dst", "src"].map(|stream| if name.is_empty() { stream } else { name });
+            self.refused(invalid, text, || self.compress(memory, STREAM));
+            assert!(last_error().starts_with(dst), "{}", last_error());
+            self.refused(invalid, text, || self.decompress(memory, STREAM));
+            assert!(last_error().starts_with(src), "{}", last_error());
         }
         let short = Memory { stream_bytes: 127, ..DEVICE };
-        assert_eq!(self.compress(short, STREAM), FACTZ_ERROR_INVALID_ARGUMENT);
-        assert!(message().contains("dst_bytes = 127"), "{}", message());
+        self.refused(invalid, "dst_bytes = 127", || self.compress(short, STREAM));
         for good in [
             Memory { report: pinned, ..DEVICE },
             Memory { stream: pinned, ..DEVICE },
             Memory { u: managed, v: managed + 0x1000_0000, workspace: managed + 0x2000_0000, ..DEVICE },
         ] {
-            assert_eq!(self.compress(good, STREAM), FACTZ_OK, "{}", message());
-            assert_eq!(self.decompress(good, STREAM), FACTZ_OK, "{}", message());
+            assert_eq!(self.compress(good, STREAM), FACTZ_OK, "{}", last_error());
+            assert_eq!(self.decompress(good, STREAM), FACTZ_OK, "{}", last_error());
         }
     }
 
@@ -358,12 +308,6 @@ impl Driver {
         let host = vec![0u64; 1 << 10];
         let host = (host.as_ptr() as usize).next_multiple_of(256);
         let bytes = self.analysis_bytes();
-        let refused = |text: &str, (status, calls): (factz_status, Vec<String>), expected| {
-            assert_eq!(status, expected, "{text}: {}", message());
-            assert!(message().contains(text), "{text}: {}", message());
-            assert_eq!(count(&calls, "cuLaunchKernel") + count(&calls, "cuMemsetD8Async"), 0);
-            assert_balanced(&calls);
-        };
         let invalid = FACTZ_ERROR_INVALID_ARGUMENT;
         for (memory, text) in [
             (Memory { u: host, ..DEVICE }, "u = "),
@@ -374,21 +318,21 @@ impl Driver {
             (Memory { workspace: DEVICE.workspace + 128, ..DEVICE }, "not aligned to 256"),
             (Memory { u: DEVICE.u + 2, ..DEVICE }, "not aligned to 4"),
         ] {
-            refused(text, self.traced(|| self.compare(memory, OTHER_U, bytes, STREAM)), invalid);
-            refused(text, self.traced(|| self.critical_points(memory, STREAM)), invalid);
-            refused(text, self.traced(|| self.range(memory, STREAM)), invalid);
+            self.refused(invalid, text, || self.compare(memory, OTHER_U, bytes, STREAM));
+            self.refused(invalid, text, || self.critical_points(memory, STREAM));
+            self.refused(invalid, text, || self.range(memory, STREAM));
         }
         let result = Memory { report: host, ..DEVICE };
-        refused("comparison = ", self.traced(|| self.compare(result, OTHER_U, bytes, STREAM)), invalid);
-        refused("range = ", self.traced(|| self.range(result, STREAM)), invalid);
-        refused("count = ", self.traced(|| self.critical_points(result, STREAM)), invalid);
-        refused("info = ", self.traced(|| self.inspect(result, STREAM)), invalid);
-        refused("other_u = ", self.traced(|| self.compare(DEVICE, host, bytes, STREAM)), invalid);
+        self.refused(invalid, "comparison = ", || self.compare(result, OTHER_U, bytes, STREAM));
+        self.refused(invalid, "range = ", || self.range(result, STREAM));
+        self.refused(invalid, "count = ", || self.critical_points(result, STREAM));
+        self.refused(invalid, "info = ", || self.inspect(result, STREAM));
+        self.refused(invalid, "other_u = ", || self.compare(DEVICE, host, bytes, STREAM));
         let points = Memory { stream: host, ..DEVICE };
-        refused("points = ", self.traced(|| self.critical_points(points, STREAM)), invalid);
-        refused("src = ", self.traced(|| self.inspect(points, STREAM)), invalid);
-        let short = self.traced(|| self.compare(DEVICE, OTHER_U, 256, STREAM));
-        refused("workspace_bytes = 256", short, FACTZ_ERROR_WORKSPACE_TOO_SMALL);
+        self.refused(invalid, "points = ", || self.critical_points(points, STREAM));
+        self.refused(invalid, "src = ", || self.inspect(points, STREAM));
+        let short = || self.compare(DEVICE, OTHER_U, 256, STREAM);
+        self.refused(FACTZ_ERROR_WORKSPACE_TOO_SMALL, "workspace_bytes = 256", short);
         // Results may go to mapped host memory.
         let pinned = Memory { report: 0x4_0000_0000, ..DEVICE };
         for status in [
@@ -397,16 +341,15 @@ impl Driver {
             self.range(pinned, STREAM),
             self.inspect(pinned, STREAM),
         ] {
-            assert_eq!(status, FACTZ_OK, "{}", message());
+            assert_eq!(status, FACTZ_OK, "{}", last_error());
         }
     }
 
     /// The default streams stand for the current context; without one they are refused.
     fn default_streams(&self) {
         for stream in 0..3 {
-            let (status, calls) = self.traced(|| self.compress(DEVICE, stream));
-            assert_eq!(status, FACTZ_ERROR_INVALID_ARGUMENT, "{}", message());
-            assert!(message().contains("no current CUDA context"), "{}", message());
+            let compress = || self.compress(DEVICE, stream);
+            let calls = self.refused(FACTZ_ERROR_INVALID_ARGUMENT, "no current CUDA context", compress);
             assert_eq!(count(&calls, "cuCtxPushCurrent_v2"), 0);
         }
     }
@@ -422,17 +365,19 @@ impl Driver {
             "cuLaunchKernel",
         ];
         for function in functions {
-            set_variable(FAIL, format!("{function}=719"));
-            let compress = self.traced(|| self.compress(DEVICE, STREAM));
-            let decompress = self.traced(|| self.decompress(DEVICE, STREAM));
-            let compare = self.traced(|| self.compare(DEVICE, OTHER_U, self.analysis_bytes(), STREAM));
-            let points = self.traced(|| self.critical_points(DEVICE, STREAM));
-            let range = self.traced(|| self.range(DEVICE, STREAM));
-            remove_variable(FAIL);
-            assert!(message().contains(function.trim_end_matches("_v2")), "{function}: {}", message());
+            let answers = failing(function, 719, || {
+                [
+                    self.traced(|| self.compress(DEVICE, STREAM)),
+                    self.traced(|| self.decompress(DEVICE, STREAM)),
+                    self.traced(|| self.compare(DEVICE, OTHER_U, self.analysis_bytes(), STREAM)),
+                    self.traced(|| self.critical_points(DEVICE, STREAM)),
+                    self.traced(|| self.range(DEVICE, STREAM)),
+                ]
+            });
+            assert!(last_error().contains(function.trim_end_matches("_v2")), "{function}: {}", last_error());
             // Kernels of the codec clear what they need.
             let clears_itself = if function == "cuMemsetD8Async" { 2 } else { 0 };
-            for (status, calls) in &[compress, decompress, compare, points, range][clears_itself..] {
+            for (status, calls) in &answers[clears_itself..] {
                 assert_eq!(*status, FACTZ_ERROR_CUDA, "{function}");
                 assert_eq!(count(calls, function), 1, "{calls:?}");
                 let entered =
@@ -443,28 +388,24 @@ impl Driver {
             }
         }
         // Compression alone has a kernel that may begin early.
-        set_variable(FAIL, "cuLaunchKernelEx=719");
-        let (status, calls) = self.traced(|| self.compress(DEVICE, STREAM));
-        remove_variable(FAIL);
+        let compress = || self.traced(|| self.compress(DEVICE, STREAM));
+        let (status, calls) = failing("cuLaunchKernelEx", 719, compress);
         assert_eq!(status, FACTZ_ERROR_CUDA);
         assert_eq!(calls[calls.len() - 2..], ["cuLaunchKernelEx", "cuCtxPopCurrent_v2"]);
         // The work is under way, but the context is not as it was: the caller hears of it.
-        set_variable(FAIL, "cuCtxPopCurrent_v2=719");
-        let status = self.compress(DEVICE, STREAM);
-        remove_variable(FAIL);
-        assert_eq!(status, FACTZ_ERROR_CUDA);
+        assert_eq!(failing("cuCtxPopCurrent_v2", 719, compress).0, FACTZ_ERROR_CUDA);
         // Everything works again.
-        let (status, calls) = self.traced(|| self.compress(DEVICE, STREAM));
-        assert_eq!(status, FACTZ_OK, "{}", message());
+        let (status, calls) = compress();
+        assert_eq!(status, FACTZ_OK, "{}", last_error());
         assert_balanced(&calls);
     }
 
     /// Contexts are told apart by their ids: one that was destroyed and made again has no kernels.
     fn another_context_at_the_same_address(&self) {
         for (id, loads) in [("2", 0), ("3", 1), ("3", 0), ("2", 0)] {
-            set_variable(CONTEXT, id);
+            set_context(id);
             let (status, calls) = self.traced(|| self.compress(DEVICE, STREAM));
-            assert_eq!(status, FACTZ_OK, "{}", message());
+            assert_eq!(status, FACTZ_OK, "{}", last_error());
             assert_eq!(count(&calls, "cuModuleLoadData"), loads, "context {id}");
             assert_balanced(&calls);
         }

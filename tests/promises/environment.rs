@@ -1,26 +1,16 @@
 //! The promises hold in a hostile environment: floating-point modes, too little memory, no threads, forks and
 //! unloading. The C programs are in tests/environment.
 
-use crate::support::{both, built_folder, fresh_folder, linkings, root, run};
+use crate::support::{both, built_folder, fresh_folder, linkings, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Compiles a program with each kind of library.
-fn compiled(name: &str, more: &[&str]) -> Vec<PathBuf> {
+fn compiled(name: &str, more: &[&str]) -> [PathBuf; 3] {
     let folder = fresh_folder(&format!("environment-{name}"));
-    let programs = linkings(&folder).map(|linking| {
-        let program = folder.join(linking.name);
-        run(Command::new("gcc")
-            .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-frounding-math", "-I"])
-            .arg(root().join("include"))
-            .arg(root().join("tests/environment").join(format!("{name}.c")))
-            .args(more)
-            .args(&linking.arguments)
-            .arg("-o")
-            .arg(&program));
-        program
-    });
-    programs.into()
+    let options = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-frounding-math"];
+    let source = format!("tests/environment/{name}.c");
+    linkings(&folder).map(|linking| linking.compile("gcc", &[&options, more].concat(), &[source.as_ref()]))
 }
 
 fn prints(program: &Path, arguments: &[&Path], expected: &str) {
@@ -51,11 +41,10 @@ fn too_little_memory_is_a_status() {
 fn threads_are_those_asked_for() {
     needs!("gcc");
     // The program that has no shared libraries cannot look behind pthread_create.
-    let programs = compiled("threads", &["-rdynamic"]);
-    let [shared, archive] = [&programs[0], &programs[1]];
-    for program in [shared, archive] {
+    let [shared, archive, _] = compiled("threads", &["-rdynamic"]);
+    for program in [&shared, &archive] {
         prints(program, &[], "threads are as asked for");
     }
     // The library can be unloaded from a program that is not linked with it.
-    prints(archive, &[&built_folder().join("libfactz.so")], "loaded and unloaded");
+    prints(&archive, &[&built_folder().join("libfactz.so")], "loaded and unloaded");
 }

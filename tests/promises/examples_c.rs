@@ -1,9 +1,11 @@
 //! The C and C++ programs of examples-c compile without warnings, hold what they check, and are clean under
-//! valgrind, with the shared and with the static library, and run without any shared library. The headers are valid on their own, and what they
-//! cannot accept they refuse at compile time with a sentence. The ctypes program runs on NumPy arrays.
+//! valgrind, with the shared and with the static library, and run without any shared library. The headers are valid
+//! on their own, and what they cannot accept they refuse at compile time with a sentence. The ctypes program runs on
+//! NumPy arrays.
 
 use crate::support::{
-    both, built_folder, fresh_folder, linkings, output, python, root, run, valgrind, STRICT_C, STRICT_CPP,
+    both, built_folder, fresh_folder, holds, linkings, python, refuses, root, run, valgrind, STRICT_C,
+    STRICT_CPP,
 };
 use std::process::Command;
 
@@ -12,21 +14,12 @@ fn compile_and_run(source: &str, expected: &str) {
     let (compiler, strict) =
         if source.ends_with(".cpp") { ("g++", &STRICT_CPP[..]) } else { ("gcc", &STRICT_C[..]) };
     for linking in linkings(&folder) {
-        let program = folder.join(linking.name);
-        run(Command::new(compiler)
-            .args(strict)
-            .args(["-g", "-I"])
-            .arg(root().join("include"))
-            .arg(root().join("examples-c").join(source))
-            .args(&linking.arguments)
-            .arg("-o")
-            .arg(&program));
+        let source = format!("examples-c/{source}");
+        let program = linking.compile(compiler, &[strict, &["-g"]].concat(), &[source.as_ref()]);
         let out = run(&mut Command::new(&program));
-        let text = String::from_utf8(out.stdout).unwrap();
-        assert!(text.contains(expected), "{text}");
+        assert!(both(&out).contains(expected), "{}", both(&out));
         assert!(out.stderr.is_empty(), "the library printed something");
-        // valgrind cannot follow the allocator of a program without shared libraries.
-        if linking.name != "without-shared-libraries" {
+        if linking.suits_valgrind() {
             valgrind(&program);
         }
     }
@@ -66,24 +59,18 @@ fn an_old_caller_of_a_later_library() {
     needs!("gcc", "g++", "valgrind");
     let folder = fresh_folder("examples_c-old");
     for linking in linkings(&folder) {
-        let program = folder.join(linking.name);
-        run(Command::new("gcc")
-            .args(STRICT_C)
-            .arg(root().join("tests/old_caller/old.c"))
-            .args(&linking.arguments)
-            .arg("-o")
-            .arg(&program));
-        let out = output(&mut Command::new(&program));
-        assert!(out.status.success() && both(&out) == "everything holds\n", "{}", both(&out));
+        let program = linking.compile("gcc", &STRICT_C, &["tests/old_caller/old.c".as_ref()]);
+        holds(&mut Command::new(program));
     }
 }
 
 #[test]
 fn numpy_arrays() {
-    let out = run(python()
-        .arg(root().join("examples-c/arrays.py"))
-        .env("FACTZ_LIBRARY", built_folder().join("libfactz.so")));
-    assert!(both(&out).contains("everything holds"), "{}", both(&out));
+    holds(
+        python()
+            .arg(root().join("examples-c/arrays.py"))
+            .env("FACTZ_LIBRARY", built_folder().join("libfactz.so")),
+    );
 }
 
 #[test]
@@ -126,9 +113,7 @@ fn wrong_types_are_refused_by_the_compiler_with_advice() {
         std::fs::write(&source, text).unwrap();
         let mut compiler = Command::new("g++");
         compiler.args(["-std=c++17", "-fsyntax-only", "-I"]).arg(root().join("include")).arg(&source);
-        let out = output(&mut compiler);
-        assert!(!out.status.success(), "it compiles: {statement}");
-        assert!(both(&out).contains(advice), "{statement}: {}", both(&out));
+        refuses(&mut compiler, advice);
     }
 }
 
@@ -177,15 +162,7 @@ int main()
 "#;
     std::fs::write(&source, text).unwrap();
     let [shared, ..] = linkings(&folder);
-    let program = folder.join("device");
-    run(Command::new("g++")
-        .args(STRICT_CPP)
-        .arg("-I")
-        .arg(root().join("include"))
-        .arg(&source)
-        .args(&shared.arguments)
-        .arg("-o")
-        .arg(&program));
+    let program = shared.compile("g++", &STRICT_CPP, &[&source]);
     let text = both(&run(&mut Command::new(&program)));
     let names =
         ["u", "dst", "workspace", "report", "src", "v", "src", "points", "count", "other_v", "comparison"];

@@ -2,7 +2,9 @@
 //! shared and with the static library and are clean under valgrind; arrays of wrong kinds are refused by the
 //! compiler.
 
-use crate::support::{both, fresh_folder, linkings, output, root, run, valgrind, STRICT_FORTRAN};
+use crate::support::{
+    both, fresh_folder, holds, linkings, output, refuses, root, run, valgrind, STRICT_FORTRAN,
+};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,20 +28,10 @@ fn compile_and_run(name: &str, under_valgrind: bool) {
     let folder = fresh_folder(&format!("examples_fortran-{name}"));
     let object = module(&folder);
     for linking in linkings(&folder) {
-        let program = folder.join(linking.name);
-        run(Command::new("gfortran")
-            .args(STRICT_FORTRAN)
-            .arg("-g")
-            .arg(root().join(format!("examples-fortran/{name}.f90")))
-            .arg(&object)
-            .args(&linking.arguments)
-            .arg("-o")
-            .arg(&program)
-            .current_dir(&folder));
-        let out = run(Command::new(&program).current_dir(&folder));
-        assert!(both(&out).contains("everything holds"), "{}", both(&out));
-        assert!(out.stderr.is_empty(), "{}", both(&out));
-        if under_valgrind && linking.name != "without-shared-libraries" {
+        let source = format!("examples-fortran/{name}.f90");
+        let program = linking.compile("gfortran", &STRICT_FORTRAN, &[source.as_ref(), &object]);
+        holds(Command::new(&program).current_dir(&folder));
+        if under_valgrind && linking.suits_valgrind() {
             valgrind(&program);
         }
     }
@@ -60,7 +52,8 @@ fn shallow_water() {
     compile_and_run("shallow_water", false);
 }
 
-fn compile(folder: &Path, statements: &str) -> std::process::Output {
+/// Compiles a program with these statements, after declarations of arrays.
+fn compiler(folder: &Path, statements: &str) -> Command {
     let source = folder.join("program.f90");
     let text = format!(
         "program wrong\n  use factz\n  implicit none\n  real(real32) :: a(4, 4), line(4)\n  \
@@ -69,7 +62,9 @@ fn compile(folder: &Path, statements: &str) -> std::process::Output {
          config = factz_absolute_bound(0.1_real64)\n{statements}\nend program wrong\n"
     );
     std::fs::write(&source, text).unwrap();
-    output(Command::new("gfortran").args(["-std=f2018", "-fsyntax-only"]).arg(&source).current_dir(folder))
+    let mut compiler = Command::new("gfortran");
+    compiler.args(["-std=f2018", "-fsyntax-only"]).arg(&source).current_dir(folder);
+    compiler
 }
 
 #[test]
@@ -78,16 +73,14 @@ fn wrong_kinds_and_ranks_are_refused_by_the_compiler() {
     needs!("gcc", "gfortran", "valgrind");
     let folder = fresh_folder("examples_fortran-refused");
     module(&folder);
-    let good = compile(&folder, "call factz_compress(a, a, config, stream)");
-    assert!(good.status.success(), "{}", both(&good));
+    run(&mut compiler(&folder, "call factz_compress(a, a, config, stream)"));
     for arguments in ["a, b", "k, k", "line, line", "a(:, 1), a(:, 2)"] {
-        let out = compile(&folder, &format!("call factz_compress({arguments}, config, stream)"));
-        assert!(!out.status.success(), "it compiles: {arguments}");
-        assert!(both(&out).contains("There is no specific subroutine"), "{arguments}: {}", both(&out));
+        let statement = format!("call factz_compress({arguments}, config, stream)");
+        refuses(&mut compiler(&folder, &statement), "There is no specific subroutine");
     }
     // An expression and a section with a vector of indices cannot receive values.
-    let out = compile(&folder, "call factz_decompress(stream, a([4, 3, 2, 1], :), a)");
-    assert!(!out.status.success(), "a copy would have received the values");
+    let copy = output(&mut compiler(&folder, "call factz_decompress(stream, a([4, 3, 2, 1], :), a)"));
+    assert!(!copy.status.success(), "a copy would have received the values");
 }
 
 /// Without stat= an error stops the program with the reason.
@@ -103,17 +96,8 @@ fn errors_that_are_not_asked_for_stop_the_program() {
                 config%halo = FACTZ_SIDE_X_MIN\n  call factz_compress(a, a, config, stream)\nend program stops\n";
     std::fs::write(&source, text).unwrap();
     let [shared, ..] = linkings(&folder);
-    let program = folder.join("stops");
-    run(Command::new("gfortran")
-        .arg(&source)
-        .arg(&object)
-        .args(&shared.arguments)
-        .arg("-o")
-        .arg(&program)
-        .current_dir(&folder));
-    let out = output(&mut Command::new(&program));
-    assert!(!out.status.success());
-    assert!(both(&out).contains("pass the whole arrays with their ghost layers"), "{}", both(&out));
+    let program = shared.compile("gfortran", &[], &[&source, &object]);
+    refuses(&mut Command::new(program), "pass the whole arrays with their ghost layers");
 }
 
 /// Device pointers and streams pass as type(c_ptr), each in its place: with one of them null the message names it.
@@ -156,17 +140,8 @@ end program device
 "#;
     std::fs::write(&source, text).unwrap();
     let [shared, ..] = linkings(&folder);
-    let program = folder.join("device");
-    run(Command::new("gfortran")
-        .args(STRICT_FORTRAN)
-        .arg(&source)
-        .arg(&object)
-        .args(&shared.arguments)
-        .arg("-o")
-        .arg(&program)
-        .current_dir(&folder));
-    let out = run(&mut Command::new(&program));
-    let text = both(&out);
+    let program = shared.compile("gfortran", &STRICT_FORTRAN, &[&source, &object]);
+    let text = both(&run(&mut Command::new(program)));
     for (line, name) in text.lines().zip(["u", "v", "dst", "workspace", "report"]) {
         assert!(line.starts_with(&format!("1 {name} is null")), "{name}: {line}");
     }

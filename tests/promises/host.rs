@@ -1,11 +1,12 @@
 //! A Rust program that uses the C interface keeps its own panic hook and its own `tracing` subscriber, whenever it
 //! sets them. Both are for the whole process, so each test runs again in a process of its own.
 
+use crate::support::capi::{expect, ok};
 use crate::support::child;
 use factz::capi::config::*;
 use factz::capi::log::*;
 use factz::capi::status::*;
-use std::ffi::{c_char, c_int, c_void, CStr};
+use std::ffi::{c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 use std::panic::catch_unwind;
 use std::ptr::null_mut;
@@ -16,12 +17,11 @@ use std::sync::Mutex;
 fn fail() {
     let mut config = MaybeUninit::uninit();
     let status = unsafe { factz_config_init(config.as_mut_ptr(), 1, 1, 4242, 0.0) };
-    assert_eq!(status, FACTZ_ERROR_INVALID_CONFIG);
-    assert!(unsafe { CStr::from_ptr(factz_last_error()) }.to_str().unwrap().contains("4242"));
+    expect(status, FACTZ_ERROR_INVALID_CONFIG, "4242");
 }
 
 fn set(callback: factz_log_callback) {
-    assert_eq!(unsafe { factz_set_log_callback(callback, null_mut()) }, FACTZ_OK);
+    ok(unsafe { factz_set_log_callback(callback, null_mut()) });
 }
 
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -86,16 +86,16 @@ fn a_first_call_while_unwinding_works() {
     assert_eq!(*PANICS.lock().unwrap(), ["unwinding"]);
 }
 
-/// Counts events of the library and of others.
-struct Subscriber {
-    library: AtomicUsize,
-    own: AtomicUsize,
+/// Calls of the callback, the subscriber's events of the library, and its others.
+static COUNTS: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
+
+fn counts() -> [usize; 3] {
+    COUNTS.each_ref().map(|count| count.load(Ordering::SeqCst))
 }
 
-static SUBSCRIBER: Subscriber = Subscriber { library: AtomicUsize::new(0), own: AtomicUsize::new(0) };
-static CALLED: AtomicUsize = AtomicUsize::new(0);
+struct Subscriber;
 
-impl tracing::Subscriber for &'static Subscriber {
+impl tracing::Subscriber for Subscriber {
     fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
         true
     }
@@ -105,21 +105,16 @@ impl tracing::Subscriber for &'static Subscriber {
     fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
     fn event(&self, event: &tracing::Event<'_>) {
-        let count = if event.metadata().target() == "factz" { &self.library } else { &self.own };
-        count.fetch_add(1, Ordering::SeqCst);
+        let count = if event.metadata().target() == "factz" { 1 } else { 2 };
+        COUNTS[count].fetch_add(1, Ordering::SeqCst);
     }
     fn enter(&self, _: &tracing::span::Id) {}
     fn exit(&self, _: &tracing::span::Id) {}
 }
 
 unsafe extern "C" fn traces(_: c_int, _: *const c_char, _: *const c_char, _: *mut c_void) {
-    CALLED.fetch_add(1, Ordering::SeqCst);
+    COUNTS[0].fetch_add(1, Ordering::SeqCst);
     tracing::info!("from the callback");
-}
-
-/// (calls of the callback, the subscriber's events of the library, and its others)
-fn counts() -> [usize; 3] {
-    [&CALLED, &SUBSCRIBER.library, &SUBSCRIBER.own].map(|count| count.load(Ordering::SeqCst))
 }
 
 #[test]
@@ -128,7 +123,7 @@ fn a_subscriber_that_comes_after_the_callback_hears_everything() {
     set(Some(traces));
     fail();
     assert_eq!(counts(), [1, 0, 0]);
-    tracing::subscriber::set_global_default(&SUBSCRIBER).expect("the library leaves the place free");
+    tracing::subscriber::set_global_default(Subscriber).expect("the library leaves the place free");
     fail();
     assert_eq!(counts(), [2, 1, 1], "the callback's own event too");
     set(None);
@@ -140,7 +135,7 @@ fn a_subscriber_that_comes_after_the_callback_hears_everything() {
 #[test]
 fn a_subscriber_that_comes_before_the_callback_hears_everything() {
     runs_alone!("a_subscriber_that_comes_before_the_callback_hears_everything");
-    tracing::subscriber::set_global_default(&SUBSCRIBER).unwrap();
+    tracing::subscriber::set_global_default(Subscriber).unwrap();
     fail();
     assert_eq!(counts(), [0, 1, 0]);
     set(Some(traces));

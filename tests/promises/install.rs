@@ -2,7 +2,7 @@
 //! C, C++ and Fortran programs, shared and static, by CMake and by pkg-config. As a subdirectory or by FetchContent
 //! it does so within the user's build. The shared library needs nothing but libc, libm and libgcc.
 
-use crate::support::{both, built_folder, fresh_folder, output, root, run};
+use crate::support::{both, built_folder, fresh_folder, holds, refuses, root, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -97,6 +97,12 @@ fn cmake() -> Command {
     command
 }
 
+fn configure(sources: &Path, build: &Path) -> Command {
+    let mut command = cmake();
+    command.arg("-S").arg(sources).arg("-B").arg(build);
+    command
+}
+
 fn define(name: &str, value: impl AsRef<Path>) -> String {
     format!("-D{name}={}", value.as_ref().display())
 }
@@ -116,11 +122,7 @@ fn programs(folder: &Path) -> PathBuf {
 /// Configures, builds and runs the user's project.
 fn user_project(folder: &Path, build: &str, definitions: &[String]) -> PathBuf {
     let build = folder.join(build);
-    run(cmake()
-        .arg("-S")
-        .arg(folder.join("user"))
-        .arg("-B")
-        .arg(&build)
+    run(configure(&folder.join("user"), &build)
         .arg(define("PROGRAMS", folder.join("programs")))
         .args(definitions));
     run(cmake().arg("--build").arg(&build).args(["--parallel", "2"]));
@@ -128,11 +130,6 @@ fn user_project(folder: &Path, build: &str, definitions: &[String]) -> PathBuf {
         holds(&mut Command::new(build.join(program)));
     }
     build
-}
-
-fn holds(program: &mut Command) {
-    let out = run(program.env_remove("LD_LIBRARY_PATH"));
-    assert!(both(&out).contains("everything holds"), "{program:?}: {}", both(&out));
 }
 
 /// The file names of the shared libraries that a program or library needs, by ldd.
@@ -155,11 +152,7 @@ fn an_installed_prefix_serves_every_language_with_the_sources_gone() {
     }
     let first = folder.join("first-prefix");
     let build = folder.join("build");
-    run(cmake()
-        .arg("-S")
-        .arg(sources.join("cmake"))
-        .arg("-B")
-        .arg(&build)
+    run(configure(&sources.join("cmake"), &build)
         .arg(define("CMAKE_INSTALL_PREFIX", &first))
         // Without kernels, which take long to build and change nothing here.
         .args(["-DCMAKE_INSTALL_LIBDIR=lib", "-DFACTZ_CUDA=OFF"])
@@ -219,10 +212,7 @@ fn debug_information(build: &Path, folder: &Path) {
     let of_program =
         |name: &&str| name.starts_with("bin/") || name.starts_with("share/") && !name.contains("/doc/");
     assert_eq!(files(&program), INSTALLED.iter().copied().filter(of_program).collect::<Vec<_>>());
-    let sections = |file: &Path| {
-        let out = run(Command::new("readelf").args(["--wide", "--sections"]).arg(file));
-        String::from_utf8(out.stdout).unwrap()
-    };
+    let sections = |file: &Path| both(&run(Command::new("readelf").args(["--wide", "--sections"]).arg(file)));
     for (file, debug_file) in [
         ("bin/factz", "bin/.debug/factz.debug"),
         ("lib/libfactz.so.0.1.0", "lib/.debug/libfactz.so.0.1.0.debug"),
@@ -236,16 +226,10 @@ fn debug_information(build: &Path, folder: &Path) {
         let name = debug_file.rsplit('/').next().unwrap();
         assert!(both(&link).contains(name), "{}", both(&link));
     }
-    let [shared, archive] = ["libfactz.so.0.1.0", "libfactz.a"]
-        .map(|name| std::fs::metadata(folder.join("first-prefix/lib").join(name)).unwrap().len());
+    let shared = std::fs::metadata(folder.join("first-prefix/lib/libfactz.so.0.1.0")).unwrap().len();
     assert!(shared < 4_000_000, "the shared library has {shared} bytes");
-    assert!(
-        !both(&run(Command::new("readelf")
-            .args(["--wide", "--sections"])
-            .arg(folder.join("first-prefix/lib/libfactz.a"))))
-        .contains(".debug_line"),
-        "the static library of {archive} bytes has debug information"
-    );
+    let archive = sections(&folder.join("first-prefix/lib/libfactz.a"));
+    assert!(!archive.contains(".debug_line"), "the static library has debug information");
 }
 
 /// Two lines in a Makefile: the compiler gets what pkg-config says.
@@ -314,13 +298,6 @@ fn program(prefix: &Path) {
     assert!(read("man/man1/factz.1").replace('\\', "").contains("factz-decompress"));
 }
 
-/// CMake stops with this text, whose lines it wraps.
-fn refuses(command: &mut Command, advice: &str) {
-    let out = output(command);
-    let text = both(&out).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(!out.status.success() && text.contains(advice), "{command:?}: {text}");
-}
-
 /// What goes wrong is told with what to do.
 fn wrong_uses(prefix: &Path, folder: &Path) {
     let project = folder.join("wrong");
@@ -338,9 +315,7 @@ fn wrong_uses(prefix: &Path, folder: &Path) {
         std::fs::write(project.join("CMakeLists.txt"), text).unwrap();
         let build = project.join("build");
         let _ = std::fs::remove_dir_all(&build);
-        let mut command = cmake();
-        command.arg("-S").arg(&project).arg("-B").arg(&build).arg(define("CMAKE_PREFIX_PATH", prefix));
-        refuses(&mut command, advice);
+        refuses(configure(&project, &build).arg(define("CMAKE_PREFIX_PATH", prefix)), advice);
     }
 }
 
@@ -350,15 +325,8 @@ fn a_subdirectory_serves_the_users_build() {
     needs!("cmake", "gfortran", "pkg-config");
     let folder = fresh_folder("subdirectory");
     programs(&folder);
-    user_project(
-        &folder,
-        "build",
-        &[
-            "-DFACTZ_AS=subdirectory".into(),
-            define("FACTZ_SOURCE", root()),
-            define("FACTZ_LIBRARY_DIR", built_folder()),
-        ],
-    );
+    let [source, library] = [define("FACTZ_SOURCE", root()), define("FACTZ_LIBRARY_DIR", built_folder())];
+    user_project(&folder, "build", &["-DFACTZ_AS=subdirectory".into(), source, library]);
 }
 
 #[test]
@@ -373,8 +341,8 @@ fn fetch_content_serves_the_users_build() {
     with_library.push(define("FACTZ_LIBRARY_DIR", built_folder()));
     user_project(&folder, "build", &with_library);
 
-    let mut without = cmake();
-    without.arg("-S").arg(folder.join("user")).arg("-B").arg(folder.join("none")).args(definitions);
+    let mut without = configure(&folder.join("user"), &folder.join("none"));
+    without.args(definitions);
     without.arg(define("FACTZ_LIBRARY_DIR", &folder)).arg(define("PROGRAMS", folder.join("programs")));
     refuses(&mut without, "name the folder of a finished build");
 }

@@ -6,11 +6,8 @@
 //! The program is examples-c/mpi_blocks.c, on crops of the fields of data/: odd sizes, blocks of uneven widths, tiles
 //! cut anywhere.
 
-use crate::support::{both, fresh_folder, linkings, output, python, root, run, STRICT_C};
-use factz::Real;
-use factz::View;
-use factz::{compare, Comparison};
-use factz::{BoundKind, Config, Dtype, Request};
+use crate::support::{both, fresh_folder, linkings, python, refuses, root, run, STRICT_C};
+use factz::{compare, BoundKind, Comparison, Config, Dtype, Real, Request, View};
 use serde_json::{json, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,16 +20,7 @@ const SOME_RANKS: [(usize, &[usize]); 2] = [(4, &[1, 3]), (6, &[4])];
 /// Compiles the example into a folder.
 fn compile(folder: &Path) -> PathBuf {
     let [shared, ..] = linkings(folder);
-    let program = folder.join("mpi_blocks");
-    run(Command::new("mpicc")
-        .args(STRICT_C)
-        .arg("-I")
-        .arg(root().join("include"))
-        .arg(root().join("examples-c/mpi_blocks.c"))
-        .args(&shared.arguments)
-        .arg("-o")
-        .arg(&program));
-    program
+    shared.compile("mpicc", &STRICT_C, &["examples-c/mpi_blocks.c".as_ref()])
 }
 
 fn mpirun(program: &Path, ranks: usize) -> Command {
@@ -73,11 +61,8 @@ fn crop(name: &str, x0: usize, y0: usize, nx: usize, ny: usize) -> Field<f32> {
 }
 
 fn write<T: Real>(path: &Path, values: &[T]) {
-    let mut bytes = Vec::with_capacity(values.len() * T::BYTES);
-    for x in values {
-        bytes.extend_from_slice(&x.to_bits64().to_le_bytes()[..T::BYTES]);
-    }
-    std::fs::write(path, bytes).unwrap();
+    let bytes = |x: &T| x.to_bits64().to_le_bytes()[..T::BYTES].to_vec();
+    std::fs::write(path, values.iter().flat_map(bytes).collect::<Vec<u8>>()).unwrap();
 }
 
 fn read<T: Real>(path: &Path, n: usize) -> Vec<T> {
@@ -117,11 +102,7 @@ impl<T: Real> Case<T> {
         self.program.with_file_name(name)
     }
     fn dtype(&self) -> &'static str {
-        if T::BYTES == 4 {
-            "f32"
-        } else {
-            "f64"
-        }
+        ["f32", "f64"][T::BYTES / 8]
     }
     /// Every one of `ranks` compresses its block into one file.
     fn write(&self, ranks: usize, options: &[&str], relative: f64) {
@@ -162,11 +143,8 @@ impl<T: Real> Case<T> {
                     self.write(writers, &["--mode", mode, "--borders", borders], relative);
                     for &readers in readers {
                         let c = self.read_back(readers, relative);
-                        assert_eq!(
-                            c.violations(),
-                            0,
-                            "{writers} wrote, {readers} read, {mode}, {borders}: {c:?}"
-                        );
+                        let case = format!("{writers} wrote, {readers} read, {mode}, {borders}");
+                        assert_eq!(c.violations(), 0, "{case}: {c:?}");
                         assert!(c.critical_points > 0, "a field that shows nothing");
                     }
                 }
@@ -248,8 +226,7 @@ fn damaged_files_and_wrong_arguments_are_refused_with_advice() {
     ];
     for (advice, damaged) in damages {
         std::fs::write(case.file("damaged"), damaged).unwrap();
-        let out = output(mpirun(program, 2).args(["read", "damaged", "u.back", "v.back"]));
-        assert!(!out.status.success() && both(&out).contains(advice), "{advice}: {}", both(&out));
+        refuses(mpirun(program, 2).args(["read", "damaged", "u.back", "v.back"]), advice);
     }
     let refused: [(&[&str], &str); 4] = [
         (&["write", "blocks", "u.f32", "v.f32", "66", "47"], "another size than NX, NY and --dtype say"),
@@ -261,8 +238,7 @@ fn damaged_files_and_wrong_arguments_are_refused_with_advice() {
         (&["--borders", "open"], "unknown option or value"),
     ];
     for (arguments, advice) in refused {
-        let out = output(mpirun(program, 1).args(arguments));
-        assert!(!out.status.success() && both(&out).contains(advice), "{arguments:?}: {}", both(&out));
+        refuses(mpirun(program, 1).args(arguments), advice);
     }
 }
 
@@ -274,13 +250,10 @@ fn the_demonstration() {
     let folder = fresh_folder("mpi-demonstration");
     let program = compile(&folder);
     for arguments in [&[][..], &["--dtype", "f64", "--borders", "pin", "--mode", "speculative"]] {
-        let out = run(mpirun(&program, 4).args(arguments));
-        assert!(both(&out).contains("everything holds"), "{}", both(&out));
-        assert!(
-            both(&out).contains("563 critical points, 0 lost, 0 new, 0 of another type"),
-            "{}",
-            both(&out)
-        );
+        let said = both(&run(mpirun(&program, 4).args(arguments)));
+        for part in ["everything holds", "563 critical points, 0 lost, 0 new, 0 of another type"] {
+            assert!(said.contains(part), "{said}");
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Calls of the C interface and what they are expected to answer.
 
+use factz::capi::config::*;
 use factz::capi::status::*;
 use std::ffi::{c_char, CStr};
+use std::mem::MaybeUninit;
 
 pub fn text(pointer: *const c_char) -> String {
     unsafe { CStr::from_ptr(pointer) }.to_str().unwrap().to_owned()
@@ -21,4 +23,16 @@ pub fn expect(status: factz_status, expected: factz_status, part: &str) {
 pub fn ok(status: factz_status) {
     expect(status, FACTZ_OK, "");
     assert_eq!(last_error(), "");
+}
+
+/// The default configuration of a field of 40 x 30 vertices.
+pub fn config() -> factz_config {
+    config_of(40, 30, FACTZ_BOUND_ABSOLUTE, 1e-2)
+}
+
+pub fn config_of(nx: usize, ny: usize, kind: i32, bound: f64) -> factz_config {
+    let mut c = MaybeUninit::uninit();
+    ok(unsafe { factz_config_init(c.as_mut_ptr(), nx as u64, ny as u64, kind, bound) });
+    // SAFETY: a call that succeeds has written it.
+    unsafe { c.assume_init() }
 }

@@ -119,7 +119,29 @@ pub fn both(out: &Output) -> String {
 /// How a program gets the library: what the compiler is told last.
 pub struct Linking {
     pub name: &'static str,
-    pub arguments: Vec<OsString>,
+    folder: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+impl Linking {
+    /// Compiles sources into a program in the folder.
+    pub fn compile(&self, compiler: &str, options: &[&str], sources: &[&Path]) -> PathBuf {
+        let program = self.folder.join(self.name);
+        run(Command::new(compiler)
+            .args(options)
+            .arg("-I")
+            .arg(root().join("include"))
+            .args(sources.iter().map(|source| root().join(source)))
+            .args(&self.arguments)
+            .arg("-o")
+            .arg(&program)
+            .current_dir(&self.folder));
+        program
+    }
+    /// valgrind cannot follow the allocator of a program without shared libraries.
+    pub fn suits_valgrind(&self) -> bool {
+        self.name != "without-shared-libraries"
+    }
 }
 
 /// With the shared library, found by the SONAME in `folder` at run time, with the static one, and with nothing but
@@ -135,17 +157,26 @@ pub fn linkings(folder: &Path) -> [Linking; 3] {
         argument.push(path);
         argument
     };
-    let mut shared = vec![joined("-L", &libraries), "-lfactz".into(), "-lm".into()];
-    shared.push(joined("-Wl,-rpath,", folder));
+    let shared = [joined("-L", &libraries), "-lfactz".into(), "-lm".into(), joined("-Wl,-rpath,", folder)];
     let mut archive = vec![libraries.join("libfactz.a").into_os_string()];
     archive.extend(["-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"].map(OsString::from));
-    let mut alone = archive.clone();
-    alone.push("-static".into());
-    [
-        Linking { name: "shared", arguments: shared },
-        Linking { name: "static", arguments: archive },
-        Linking { name: "without-shared-libraries", arguments: alone },
-    ]
+    let alone = [&archive[..], &["-static".into()]].concat();
+    [("shared", shared.into()), ("static", archive), ("without-shared-libraries", alone)]
+        .map(|(name, arguments)| Linking { name, folder: folder.to_path_buf(), arguments })
+}
+
+/// The program says that everything holds, and the library prints nothing.
+pub fn holds(program: &mut Command) {
+    let out = run(program.env_remove("LD_LIBRARY_PATH"));
+    assert!(both(&out).contains("everything holds"), "{program:?}: {}", both(&out));
+    assert!(out.stderr.is_empty(), "{program:?}: {}", both(&out));
+}
+
+/// The program, compiler or build fails with this text, whose lines may be wrapped.
+pub fn refuses(command: &mut Command, advice: &str) {
+    let out = output(command);
+    let text = both(&out).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!out.status.success() && text.contains(advice), "{command:?}: {text}");
 }
 
 /// Runs a program under valgrind, which must find nothing, without suppressions.
