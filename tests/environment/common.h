@@ -3,6 +3,7 @@
 #define COMMON_H
 
 #include <factz.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,51 +19,21 @@
         }                                                                   \
     } while (0)
 
-/* A field with vortices and saddles, a few zeros and NaNs, made of integers: the same bits in every mode. */
+#define OK(call) CHECK((call) == FACTZ_OK, "an error")
+
+/* A field with vortices and saddles and a few zeros: integers * 2^exponent, down to the subnormal numbers. */
 static inline int32_t wave(int32_t x, int32_t y, int32_t seed) {
     int32_t a = (x * 37 + y * 11 + seed) % 400 - 200, b = (y * 29 - x * 7 + seed) % 360;
     if (b < 0) b += 360;
     return a * (b - 180);
 }
 
-static inline uint32_t bits_of_float(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-/* The float wave * 2^exponent from its bits, without arithmetic; exponents down to the subnormal numbers. */
-static inline float scaled(int32_t value, int exponent) {
-    uint32_t sign = value < 0 ? 0x80000000u : 0, m = (uint32_t)(value < 0 ? -value : value), bits;
-    int e = exponent + 23 + 127;
-    float x;
-    if (m == 0) {
-        bits = 0;
-    } else {
-        while (m >> 24 != 0) {
-            m >>= 1;
-            ++e;
-        }
-        while (m >> 23 == 0) {
-            m <<= 1;
-            --e;
-        }
-        while (e < 1) {
-            m >>= 1;
-            ++e;
-        }
-        bits = sign | (m >> 23 == 0 ? m : ((uint32_t)e << 23 | (m & 0x7fffff)));
-    }
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 static inline void make_field(float* u, float* v, int nx, int ny, int exponent) {
     for (int y = 0; y < ny; ++y)
         for (int x = 0; x < nx; ++x) {
             size_t k = (size_t)y * (size_t)nx + (size_t)x;
-            u[k] = scaled(wave(x, y, 5), exponent);
-            v[k] = scaled(wave(y, x, 77), exponent);
+            u[k] = ldexpf((float)wave(x, y, 5), exponent);
+            v[k] = ldexpf((float)wave(y, x, 77), exponent);
             if (x % 40 < 6 && y % 50 < 7) u[k] = v[k] = 0.0f;
         }
 }
@@ -80,9 +51,7 @@ static inline int configure(factz_config* config, int number, int nx, int ny) {
     static const double bounds[] = {0.0, 1e-6, 1e-2};
     int choice = number % 4, bound = number / 4;
     if (bound >= 3) return 0;
-    CHECK(factz_config_init(config, (uint64_t)nx, (uint64_t)ny, FACTZ_BOUND_RELATIVE, bounds[bound]) ==
-              FACTZ_OK,
-        "configuration %d", number);
+    OK(factz_config_init(config, (uint64_t)nx, (uint64_t)ny, FACTZ_BOUND_RELATIVE, bounds[bound]));
     config->mode = choices[choice].mode;
     config->predictor = choices[choice].predictor;
     config->coder = choices[choice].coder;

@@ -49,19 +49,20 @@ static void on_event(int level, const char* target, const char* message, void* u
 static void run_all(
     const float* u, const float* v, const factz_config* config, int threads, struct outcome* out) {
     memset(out, 0, sizeof *out);
-    CHECK(factz_compress_host(u, v, N, config, out->stream, sizeof out->stream, &out->compression, threads) ==
-              FACTZ_OK,
-        "compress");
-    CHECK(factz_decompress_host(out->stream, sizeof out->stream, config, out->u, out->v, N,
-              &out->decompression, threads) == FACTZ_OK,
-        "decompress");
+    OK(factz_compress_host(u, v, N, config, out->stream, sizeof out->stream, &out->compression, threads));
+    OK(factz_decompress_host(
+        out->stream, sizeof out->stream, config, out->u, out->v, N, &out->decompression, threads));
     factz_config absolute = *config;
     absolute.bound_kind = FACTZ_BOUND_ABSOLUTE;
     absolute.bound = out->compression.bound;
-    CHECK(factz_compare_host(u, v, N, &absolute, out->u, out->v, NULL, &out->comparison, threads) == FACTZ_OK,
-        "compare");
-    CHECK(factz_critical_points_host(u, v, N, config, out->points, POINTS, &out->count, threads) == FACTZ_OK,
-        "points");
+    OK(factz_compare_host(u, v, N, &absolute, out->u, out->v, NULL, &out->comparison, threads));
+    OK(factz_critical_points_host(u, v, N, config, out->points, POINTS, &out->count, threads));
+    /* Errors leave the modes as well. */
+    factz_report refused;
+    CHECK(factz_compress_host(u, v, N + 1, config, out->stream, 0, &refused, threads) != FACTZ_OK, "n");
+    CHECK(factz_decompress_host(u, N * sizeof *u, config, out->u, out->v, N, &refused, threads) ==
+              FACTZ_ERROR_CORRUPT_STREAM,
+        "no stream");
 }
 
 int main(void) {

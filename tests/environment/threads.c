@@ -41,22 +41,17 @@ static void run_all(int threads) {
     factz_report report;
     factz_comparison comparison;
     uint64_t count;
-    CHECK(factz_config_init(&config, NX, NY, FACTZ_BOUND_RELATIVE, 1e-3) == FACTZ_OK, "init");
-    CHECK(factz_compress_host(u, v, N, &config, stream, sizeof stream, &report, threads) == FACTZ_OK,
-        "compress");
+    OK(factz_config_init(&config, NX, NY, FACTZ_BOUND_RELATIVE, 1e-3));
+    OK(factz_compress_host(u, v, N, &config, stream, sizeof stream, &report, threads));
     CHECK(expected_bytes == 0 ||
               (report.stream_bytes == expected_bytes && memcmp(stream, expected, expected_bytes) == 0),
         "another stream with %d threads", threads);
     expected_bytes = (size_t)report.stream_bytes;
     memcpy(expected, stream, expected_bytes);
-    CHECK(
-        factz_decompress_host(stream, expected_bytes, &config, u_out, v_out, N, &report, threads) == FACTZ_OK,
-        "decompress");
-    CHECK(factz_compare_host(u, v, N, &config, u_out, v_out, NULL, &comparison, threads) == FACTZ_OK,
-        "compare");
+    OK(factz_decompress_host(stream, expected_bytes, &config, u_out, v_out, N, &report, threads));
+    OK(factz_compare_host(u, v, N, &config, u_out, v_out, NULL, &comparison, threads));
     CHECK(comparison.violations == 0, "violations");
-    CHECK(
-        factz_critical_points_host(u, v, N, &config, points, POINTS, &count, threads) == FACTZ_OK, "points");
+    OK(factz_critical_points_host(u, v, N, &config, points, POINTS, &count, threads));
 }
 
 static void in_child(void) {
@@ -82,8 +77,7 @@ static void* calls(void* unused) {
     factz_report report;
     factz_config_init(&config, NX, NY, FACTZ_BOUND_RELATIVE, 1e-3);
     for (int k = 0; k < 5; ++k) {
-        CHECK(
-            factz_compress_host(u, v, N, &config, mine, sizeof other[0], &report, 3) == FACTZ_OK, "compress");
+        OK(factz_compress_host(u, v, N, &config, mine, sizeof other[0], &report, 3));
         CHECK(report.stream_bytes == expected_bytes && memcmp(mine, expected, expected_bytes) == 0,
             "another stream");
     }
@@ -99,8 +93,8 @@ static void* compress_with(void* library) {
         const void*, const void*, size_t, const factz_config*, void*, size_t, factz_report*, int);
     *(void**)&init = dlsym(library, "factz_config_init");
     *(void**)&compress = dlsym(library, "factz_compress_host");
-    CHECK(init(&config, NX, NY, FACTZ_BOUND_RELATIVE, 1e-3) == FACTZ_OK, "init");
-    CHECK(compress(u, v, N, &config, stream, sizeof stream, &report, 4) == FACTZ_OK, "compress");
+    OK(init(&config, NX, NY, FACTZ_BOUND_RELATIVE, 1e-3));
+    OK(compress(u, v, N, &config, stream, sizeof stream, &report, 4));
     return NULL;
 }
 

@@ -70,12 +70,11 @@ enum { NX = 100, NY = 80, N = NX * NY, GUARD = 64 };
 
 static int failures;
 
-static void require(int condition, const char* what) {
-    if (!condition) {
-        printf("failed: %s (%s)\n", what, factz_last_error());
-        failures++;
+#define REQUIRE(condition)                                           \
+    if (!(condition)) {                                              \
+        printf("failed: %s (%s)\n", #condition, factz_last_error()); \
+        failures++;                                                  \
     }
-}
 
 /* A struct with bytes behind it that no call may change. */
 #define GUARDED(type)               \
@@ -85,10 +84,9 @@ static void require(int condition, const char* what) {
     }
 
 static int untouched(const unsigned char* guard) {
-    int k;
-    for (k = 0; k < GUARD; k++)
-        if (guard[k] != 0xa5) return 0;
-    return 1;
+    int k = 0;
+    while (k < GUARD && guard[k] == 0xa5) k++;
+    return k == GUARD;
 }
 
 static float u[N], v[N], u2[N], v2[N];
@@ -111,37 +109,34 @@ int main(void) {
     memset(&report, 0xa5, sizeof report);
     memset(&info, 0xa5, sizeof info);
     memset(&comparison, 0xa5, sizeof comparison);
-    require(sizeof config.it == 256 && sizeof sizes.it == 64 && sizeof report.it == 128 &&
-                sizeof info.it == 128 && sizeof comparison.it == 256,
-        "sizes of the first version");
+    /* Sizes of the first version. */
+    REQUIRE(sizeof config.it == 256 && sizeof sizes.it == 64 && sizeof report.it == 128 &&
+            sizeof info.it == 128 && sizeof comparison.it == 256);
 
-    require(factz_config_init(&config.it, NX, NY, 0, 1e-3) == 0, "factz_config_init");
-    require(config.it.struct_size == 256 && config.it.reserved_flags == 0, "struct_size");
-    for (k = 0; k < 13; k++)
-        require(config.it.reserved[k] == 0, "a field that is reserved here has the default 0");
+    REQUIRE(factz_config_init(&config.it, NX, NY, 0, 1e-3) == 0);
+    REQUIRE(config.it.struct_size == 256 && config.it.reserved_flags == 0);
+    /* A field that is reserved here has the default 0. */
+    for (k = 0; k < 13; k++) REQUIRE(config.it.reserved[k] == 0);
     config.it.preserve = 2;
 
-    require(factz_compress_sizes(&config.it, &sizes.it) == 0, "factz_compress_sizes");
-    require(sizes.it.max_stream_bytes <= sizeof stream, "max_stream_bytes");
-    require(factz_compress_host(u, v, N, &config.it, stream, sizeof stream, &report.it, 1) == 0,
-        "factz_compress_host");
-    require(report.it.status == 0 && report.it.critical_points > 0, "the report");
-    require(report.it.bound == 1e-3 && report.it.max_error <= 1e-3, "bound and error of the report");
-    require(factz_inspect_host(stream, sizeof stream, &info.it) == 0, "factz_inspect_host");
-    require(info.it.nx == NX && info.it.ny == NY && info.it.bound == 1e-3, "the header");
-    require(factz_decompress_host(stream, report.it.stream_bytes, &config.it, u2, v2, N, &report.it, 1) == 0,
-        "factz_decompress_host");
-    require(
-        factz_compare_host(u, v, N, &config.it, u2, v2, NULL, &comparison.it, 1) == 0, "factz_compare_host");
-    require(comparison.it.violations == 0 && comparison.it.critical_points > 0, "the guarantee");
-    require(comparison.it.max_error <= 1e-3, "the bound");
+    REQUIRE(factz_compress_sizes(&config.it, &sizes.it) == 0);
+    REQUIRE(sizes.it.max_stream_bytes <= sizeof stream);
+    REQUIRE(factz_compress_host(u, v, N, &config.it, stream, sizeof stream, &report.it, 1) == 0);
+    REQUIRE(report.it.status == 0 && report.it.critical_points > 0);
+    REQUIRE(report.it.bound == 1e-3 && report.it.max_error <= 1e-3);
+    REQUIRE(factz_inspect_host(stream, sizeof stream, &info.it) == 0);
+    REQUIRE(info.it.nx == NX && info.it.ny == NY && info.it.bound == 1e-3);
+    REQUIRE(factz_decompress_host(stream, report.it.stream_bytes, &config.it, u2, v2, N, &report.it, 1) == 0);
+    REQUIRE(factz_compare_host(u, v, N, &config.it, u2, v2, NULL, &comparison.it, 1) == 0);
+    REQUIRE(comparison.it.violations == 0 && comparison.it.critical_points > 0);
+    REQUIRE(comparison.it.max_error <= 1e-3);
 
     /* A field that this version does not know is not used by accident. */
     config.it.reserved[12] = 1;
-    require(factz_compress_sizes(&config.it, &sizes.it) == 10, "FACTZ_ERROR_UNSUPPORTED");
-    require(untouched(config.guard) && untouched(sizes.guard) && untouched(report.guard) &&
-                untouched(info.guard) && untouched(comparison.guard),
-        "nothing behind the structs was written");
+    REQUIRE(factz_compress_sizes(&config.it, &sizes.it) == 10);
+    /* Nothing behind the structs was written. */
+    REQUIRE(untouched(config.guard) && untouched(sizes.guard) && untouched(report.guard) &&
+            untouched(info.guard) && untouched(comparison.guard));
     if (failures == 0) puts("everything holds");
     return failures != 0;
 }

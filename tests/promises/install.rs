@@ -6,86 +6,34 @@ use crate::support::{both, built_folder, fresh_folder, holds, refuses, root, run
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Everything that `cmake --install` puts into a prefix.
-const INSTALLED: [&str; 28] = [
-    "bin/factz",
-    "include/factz.f90",
-    "include/factz.h",
-    "include/factz.hpp",
-    "lib/cmake/factz/factzConfig.cmake",
-    "lib/cmake/factz/factzConfigVersion.cmake",
-    "lib/cmake/factz/factzTargets.cmake",
-    "lib/libfactz.a",
-    "lib/libfactz.so",
-    "lib/libfactz.so.0",
-    "lib/libfactz.so.0.1.0",
-    "lib/pkgconfig/factz-static.pc",
-    "lib/pkgconfig/factz.pc",
-    "share/bash-completion/completions/factz",
-    "share/doc/factz/FORMAT.md",
-    "share/doc/factz/LICENSE-APACHE",
-    "share/doc/factz/LICENSE-MIT",
-    "share/fish/vendor_completions.d/factz.fish",
-    "share/man/man1/factz-bench.1",
-    "share/man/man1/factz-compress.1",
-    "share/man/man1/factz-decompress.1",
-    "share/man/man1/factz-demo.1",
-    "share/man/man1/factz-info.1",
-    "share/man/man1/factz-points.1",
-    "share/man/man1/factz-test.1",
-    "share/man/man1/factz-verify.1",
-    "share/man/man1/factz.1",
-    "share/zsh/site-functions/_factz",
-];
+/// Everything that `cmake --install` puts into a prefix, in order.
+const INSTALLED: &str = "
+    bin/factz
+    include/factz.f90 include/factz.h include/factz.hpp
+    lib/cmake/factz/factzConfig.cmake lib/cmake/factz/factzConfigVersion.cmake
+    lib/cmake/factz/factzTargets.cmake
+    lib/libfactz.a lib/libfactz.so lib/libfactz.so.0 lib/libfactz.so.0.1.0
+    lib/pkgconfig/factz-static.pc lib/pkgconfig/factz.pc
+    share/bash-completion/completions/factz
+    share/doc/factz/FORMAT.md share/doc/factz/LICENSE-APACHE share/doc/factz/LICENSE-MIT
+    share/fish/vendor_completions.d/factz.fish
+    share/man/man1/factz-bench.1 share/man/man1/factz-compress.1 share/man/man1/factz-decompress.1
+    share/man/man1/factz-demo.1 share/man/man1/factz-info.1 share/man/man1/factz-points.1
+    share/man/man1/factz-test.1 share/man/man1/factz-verify.1 share/man/man1/factz.1
+    share/zsh/site-functions/_factz";
 
 /// What a build from a release needs. Of the tests, Cargo.toml names one.
-const SOURCES: [&str; 13] = [
-    "Cargo.lock",
-    "Cargo.toml",
-    "FORMAT.md",
-    "LICENSE-APACHE",
-    "LICENSE-MIT",
-    "benches",
-    "build.rs",
-    "cmake",
-    "data/wind_global",
-    "include",
-    "kernels",
-    "src",
-    "tests/gpu",
-];
+const SOURCES: &str = "Cargo.lock Cargo.toml FORMAT.md LICENSE-APACHE LICENSE-MIT benches build.rs cmake
+    data/wind_global include kernels src tests/gpu";
 
 const PROGRAMS: [&str; 6] = ["c_shared", "c_static", "cpp_shared", "cpp_static", "c_usual", "fortran_usual"];
 
-fn copy(from: &Path, to: &Path) {
-    if from.is_dir() {
-        std::fs::create_dir_all(to).unwrap();
-        for entry in std::fs::read_dir(from).unwrap() {
-            let name = entry.unwrap().file_name();
-            copy(&from.join(&name), &to.join(&name));
-        }
-    } else {
-        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
-        std::fs::copy(from, to).unwrap();
-    }
-}
-
 /// Files below a folder, with their path in it.
 fn files(folder: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut open = vec![folder.to_path_buf()];
-    while let Some(next) = open.pop() {
-        for entry in std::fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else {
-                found.push(path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned());
-            }
-        }
-    }
-    found.sort();
-    found
+    let found = run(Command::new("find").arg(folder).args(["-not", "-type", "d", "-printf", "%P\\n"]));
+    let mut files: Vec<_> = both(&found).lines().map(str::to_owned).collect();
+    files.sort();
+    files
 }
 
 fn cmake() -> Command {
@@ -111,11 +59,9 @@ fn define(name: &str, value: impl AsRef<Path>) -> String {
 fn programs(folder: &Path) -> PathBuf {
     let sources = folder.join("programs");
     std::fs::create_dir_all(&sources).unwrap();
-    for name in ["examples-c/roundtrip.c", "examples-c/roundtrip.cpp", "examples-fortran/roundtrip.f90"] {
-        let path = root().join(name);
-        std::fs::copy(&path, sources.join(path.file_name().unwrap())).unwrap();
-    }
-    copy(&root().join("tests/install"), &folder.join("user"));
+    let examples = ["examples-c/roundtrip.c", "examples-c/roundtrip.cpp", "examples-fortran/roundtrip.f90"];
+    run(Command::new("cp").args(examples).arg(&sources).current_dir(root()));
+    run(Command::new("cp").arg("-r").arg(root().join("tests/install")).arg(folder.join("user")));
     sources
 }
 
@@ -147,9 +93,12 @@ fn an_installed_prefix_serves_every_language_with_the_sources_gone() {
     needs!("cmake", "gfortran", "pkg-config");
     let folder = fresh_folder("install");
     let sources = folder.join("sources");
-    for name in SOURCES {
-        copy(&root().join(name), &sources.join(name));
-    }
+    std::fs::create_dir(&sources).unwrap();
+    run(Command::new("cp")
+        .args(["-r", "--parents"])
+        .args(SOURCES.split_whitespace())
+        .arg(&sources)
+        .current_dir(root()));
     let first = folder.join("first-prefix");
     let build = folder.join("build");
     run(configure(&sources.join("cmake"), &build)
@@ -168,7 +117,7 @@ fn an_installed_prefix_serves_every_language_with_the_sources_gone() {
     let prefix = folder.join("prefix");
     std::fs::rename(&first, &prefix).unwrap();
 
-    assert_eq!(files(&prefix), INSTALLED);
+    assert_eq!(files(&prefix), INSTALLED.split_whitespace().collect::<Vec<_>>());
     let library = prefix.join("lib/libfactz.so");
     let link = |name: &str| std::fs::read_link(prefix.join("lib").join(name)).unwrap();
     assert_eq!(link("libfactz.so"), Path::new("libfactz.so.0"));
@@ -177,7 +126,7 @@ fn an_installed_prefix_serves_every_language_with_the_sources_gone() {
         let system = ["linux-vdso.so.1", "libc.so.6", "libm.so.6", "libgcc_s.so.1"];
         assert!(system.contains(&name.as_str()) || name.starts_with("ld-linux"), "libfactz.so needs {name}");
     }
-    for name in INSTALLED.iter().filter(|n| n.ends_with(".cmake") || n.ends_with(".pc")) {
+    for name in INSTALLED.split_whitespace().filter(|n| n.ends_with(".cmake") || n.ends_with(".pc")) {
         let text = std::fs::read_to_string(prefix.join(name)).unwrap();
         let here = folder.to_str().unwrap();
         assert!(!text.contains(here), "{name} names the place of the build");
@@ -211,7 +160,7 @@ fn debug_information(build: &Path, folder: &Path) {
     assert_eq!(files(&debug), ["bin/.debug/factz.debug", "lib/.debug/libfactz.so.0.1.0.debug"]);
     let of_program =
         |name: &&str| name.starts_with("bin/") || name.starts_with("share/") && !name.contains("/doc/");
-    assert_eq!(files(&program), INSTALLED.iter().copied().filter(of_program).collect::<Vec<_>>());
+    assert_eq!(files(&program), INSTALLED.split_whitespace().filter(of_program).collect::<Vec<_>>());
     let sections = |file: &Path| both(&run(Command::new("readelf").args(["--wide", "--sections"]).arg(file)));
     for (file, debug_file) in [
         ("bin/factz", "bin/.debug/factz.debug"),

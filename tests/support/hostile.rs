@@ -1,10 +1,6 @@
 //! Streams that are not to be trusted, decoded into guarded memory.
 
-use factz::Real;
-use factz::Status;
-use factz::{decompress, inspect, Execution};
-use factz::{BoundKind, Config, Dtype, Error};
-use factz::{Layout, ViewMut};
+use factz::{decompress, inspect, BoundKind, Config, Dtype, Error, Execution, Layout, Real, Status, ViewMut};
 use std::fs;
 use std::path::PathBuf;
 
@@ -80,14 +76,8 @@ pub fn decode(config: &Config, stream: &[u8]) -> (Result<(), Error>, [Vec<u64>; 
 }
 
 pub fn assert_refused(result: Result<(), Error>, what: &str) {
-    let error = match result {
-        Err(error) => error,
-        Ok(()) => panic!("{what} was taken for a stream"),
-    };
-    assert!(
-        matches!(error.status, Status::CorruptStream | Status::UnsupportedVersion | Status::InvalidArgument),
-        "{what}: {:?}: {error}",
-        error.status
-    );
+    let Err(error) = result else { panic!("{what} was taken for a stream") };
+    let known = [Status::CorruptStream, Status::UnsupportedVersion, Status::InvalidArgument];
+    assert!(known.contains(&error.status), "{what}: {:?}: {error}", error.status);
     assert!(!error.message.is_empty());
 }
