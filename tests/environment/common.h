@@ -1,4 +1,4 @@
-/* What the programs of this folder share: fields, configurations and a check that names what failed. */
+/* Shared by the programs of this folder: fields, configurations and a check that names what failed. */
 #ifndef COMMON_H
 #define COMMON_H
 

@@ -157,7 +157,7 @@ static double read_value(const Field* field, const factz_config* c, int axis, in
 static void write_value(
     const Field* field, const factz_config* c, int axis, int64_t x, int64_t y, double value) {
     unsigned char* const at = vertex(field, c, axis, x, y);
-    /* What no float has becomes an infinity. */
+    /* A value beyond every float becomes an infinity. */
     const float narrow = fabs(value) <= 3.4028234663852886e38 || isnan(value)
                              ? (float)value
                              : (float)copysign(HUGE_VAL, value);

@@ -108,13 +108,13 @@ fn scalar_in_fortran(c: &str) -> Option<&'static str> {
     })
 }
 
-/// What a member of a struct is in Fortran.
+/// The Fortran type of a member of a struct.
 fn member_in_fortran(c: &str) -> String {
     let (scalar, length) = c.split_at(c.find('[').unwrap_or(c.len()));
     scalar_in_fortran(scalar).unwrap_or_else(|| panic!("no Fortran type for {scalar}")).to_owned() + length
 }
 
-/// What an argument may be in Fortran.
+/// Declarations that an argument may have in Fortran.
 fn argument_in_fortran(c: &str) -> Vec<String> {
     if let Some(kind) = scalar_in_fortran(c) {
         return vec![format!("{kind}, value")];
@@ -128,7 +128,7 @@ fn argument_in_fortran(c: &str) -> Vec<String> {
         "uint32_t *" => return ["", "[*]"].map(|n| format!("integer(c_int32_t), intent(out){n}")).into(),
         _ => {}
     }
-    // What is written later, on a device, or is an array, must be an address.
+    // An output that is written later or on a device, and an array, must be an address.
     let name = c.trim_start_matches("const ").trim_end_matches(" *");
     let kind = scalar_in_fortran(name).map_or_else(|| format!("type({name})"), str::to_owned);
     if c.starts_with("const ") {

@@ -490,7 +490,7 @@ fn statuses_have_names_and_versions_are_told() {
     assert_eq!(factz_format_version(), 1);
 }
 
-/// What the callback received: level, target, message.
+/// Events that the callback received: level, target, message.
 type Events = Mutex<Vec<(c_int, String, String)>>;
 
 unsafe extern "C" fn collect(level: c_int, target: *const c_char, message: *const c_char, user: *mut c_void) {

@@ -28,7 +28,7 @@ fn set_context(id: &str) {
     unsafe { std::env::set_var(CONTEXT, id) }
 }
 
-/// What `call` gives while this function of the driver answers this error.
+/// Calls while this function of the driver answers this error.
 fn failing<R>(function: &str, error: i32, call: impl FnOnce() -> R) -> R {
     unsafe { std::env::set_var(FAIL, format!("{function}={error}")) }
     let result = call();
@@ -105,7 +105,7 @@ const DEVICE: Memory = Memory {
     report: 0x2_5000_0000,
 };
 
-/// What the hot path may call, and how often.
+/// Functions that the hot path may call, once each.
 const HOT: [&str; 4] = ["cuStreamGetCtx", "cuCtxPushCurrent_v2", "cuCtxGetId", "cuCtxPopCurrent_v2"];
 
 struct Driver {
@@ -175,7 +175,7 @@ impl Driver {
         self.sizes().analysis_workspace_bytes as usize
     }
 
-    /// What `call` answers and which functions of the driver it calls.
+    /// The answer of `call` and the functions of the driver that it calls.
     fn traced(&self, call: impl FnOnce() -> factz_status) -> (factz_status, Vec<String>) {
         let _ = std::fs::remove_file(&self.log);
         let status = call();
@@ -303,7 +303,7 @@ impl Driver {
         }
     }
 
-    /// The same for the analysis, whose workspace and results are checked too.
+    /// As above for the analysis, whose workspace and results are checked too.
     fn analysis_arguments(&self) {
         let host = vec![0u64; 1 << 10];
         let host = (host.as_ptr() as usize).next_multiple_of(256);

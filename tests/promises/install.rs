@@ -22,7 +22,7 @@ const INSTALLED: &str = "
     share/man/man1/factz-test.1 share/man/man1/factz-verify.1 share/man/man1/factz.1
     share/zsh/site-functions/_factz";
 
-/// What a build from a release needs. Of the tests, Cargo.toml names one.
+/// Files that a build from a release needs. Of the tests, Cargo.toml names one.
 const SOURCES: &str = "Cargo.lock Cargo.toml FORMAT.md LICENSE-APACHE LICENSE-MIT benches build.rs cmake
     data/wind_global include kernels src tests/gpu";
 
@@ -38,7 +38,7 @@ fn files(folder: &Path) -> Vec<String> {
 
 fn cmake() -> Command {
     let mut command = Command::new("cmake");
-    // What a user may have set must not reach the build.
+    // Variables of the user must not reach the build.
     for name in ["CMAKE_PREFIX_PATH", "CMAKE_GENERATOR", "PKG_CONFIG_PATH", "LD_LIBRARY_PATH"] {
         command.env_remove(name);
     }
@@ -247,7 +247,7 @@ fn program(prefix: &Path) {
     assert!(read("man/man1/factz.1").replace('\\', "").contains("factz-decompress"));
 }
 
-/// What goes wrong is told with what to do.
+/// Errors come with advice.
 fn wrong_uses(prefix: &Path, folder: &Path) {
     let project = folder.join("wrong");
     std::fs::create_dir_all(&project).unwrap();

@@ -59,7 +59,7 @@ impl Folder {
         assert!(out.stderr.is_empty(), "{line}: {}", text(&out.stderr));
         text(&out.stdout)
     }
-    /// What a command with --json says.
+    /// The answer of a command with --json.
     pub fn json(&self, line: &str) -> Value {
         serde_json::from_str(&self.succeeds(&format!("{line} --json"))).unwrap()
     }

@@ -41,7 +41,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What `work` answers, and the most bytes that it had allocated at once. The count is of the whole
+/// The answer of `work`, and the most bytes that it had allocated at once. The count is of the whole
 /// process, so every test of the binary that allocates must hold [`alone`].
 pub fn peak_of<R>(work: impl FnOnce() -> R) -> (R, usize) {
     let before = LIVE.load(Ordering::Relaxed);

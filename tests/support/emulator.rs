@@ -1,4 +1,4 @@
-//! What compiles the emulator of the kernels (tests/emulator).
+//! Compiles the emulator of the kernels (tests/emulator).
 
 use crate::support::root;
 use std::path::PathBuf;

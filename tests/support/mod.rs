@@ -1,4 +1,4 @@
-//! What the tests of the built library share.
+//! Shared by the tests of the built library.
 
 // Each test uses its part of it.
 #![allow(dead_code)]
