@@ -48,3 +48,59 @@ fn threads_are_those_asked_for() {
     // The library can be unloaded from a program that is not linked with it.
     prints(&archive, &[&built_folder().join("libfactz.so")], "loaded and unloaded");
 }
+
+/// How a program ends that may have so many kilobytes of address space.
+fn limited(kilobytes: u64, arguments: &[&str], folder: &Path) -> std::process::Output {
+    let program = env!("CARGO_BIN_EXE_factz");
+    Command::new("sh")
+        .args(["-c", "ulimit -v \"$1\"; shift; exec \"$@\"", "sh", &kilobytes.to_string(), program])
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("a shell")
+}
+
+/// The command line under every limit from the one it starts with to one that suffices: it succeeds, or says that
+/// memory ran out, and no file is left half-written.
+#[test]
+#[ignore = "make test-all"]
+fn the_command_line_runs_out_of_memory_with_a_message() {
+    needs!("gcc");
+    let folder = fresh_folder("environment-command-line");
+    let (nx, ny) = (600, 500);
+    for (name, phase) in [("u.f32", 0.0), ("v.f32", 1.5)] {
+        let value =
+            |k: usize| ((k % nx) as f32 * 0.05 + phase).sin() + ((k / nx) as f32 * 0.04 + phase).cos();
+        let bytes: Vec<u8> = (0..nx * ny).flat_map(|k| value(k).to_le_bytes()).collect();
+        std::fs::write(folder.join(name), bytes).unwrap();
+    }
+    let starts = (1..).map(|k| k * 1024).find(|&kb| limited(kb, &["--version"], &folder).status.success());
+    let starts = starts.expect("a limit that suffices to start");
+    let compress = ["compress", "u.f32", "v.f32", "--dims", "600x500", "--rel", "1e-3", "-o", "f.fctz"];
+    let commands: [&[&str]; 6] = [
+        &compress,
+        &["decompress", "f.fctz", "a.f32", "b.f32"],
+        &["verify", "u.f32", "v.f32", "a.f32", "b.f32", "--dims", "600x500", "--rel", "1e-3"],
+        &["points", "u.f32", "v.f32", "--dims", "600x500"],
+        &["info", "f.fctz"],
+        &["test", "f.fctz"],
+    ];
+    for arguments in commands {
+        let (mut refused, mut kilobytes) = (0, starts);
+        loop {
+            let out = limited(kilobytes, arguments, &folder);
+            if out.status.success() {
+                break;
+            }
+            let text = both(&out);
+            assert!(out.status.code().is_some(), "{arguments:?} with {kilobytes} KB: {}: {text}", out.status);
+            assert!(text.contains("memory"), "{arguments:?} with {kilobytes} KB: {text}");
+            let left: Vec<_> = std::fs::read_dir(&folder).unwrap().flatten().map(|e| e.file_name()).collect();
+            assert!(left.len() <= 6, "{arguments:?} left {left:?}");
+            refused += 1;
+            kilobytes += if refused < 20 { 64 } else { kilobytes / 16 };
+            assert!(kilobytes < 1 << 22, "{arguments:?} never succeeds");
+        }
+        println!("{arguments:?}: enough with {kilobytes} KB, {refused} refusals");
+    }
+}
