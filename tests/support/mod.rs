@@ -6,7 +6,9 @@
 pub mod capi;
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod decoder;
 pub mod emulator;
+pub mod fields;
 pub mod golden;
 
 use std::ffi::OsString;

@@ -1,0 +1,28 @@
+//! The independent decoder, written from FORMAT.md alone (tests/format_decoder.py).
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// What it makes of streams: the bytes of u, then those of v, of each.
+pub fn independently_decoded<'a>(name: &str, streams: impl IntoIterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a temporary folder");
+    let python = std::env::var("FACTZ_PYTHON").unwrap_or_else(|_| "python3".into());
+    let mut command = Command::new(&python);
+    command.arg("-B").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/format_decoder.py"));
+    let mut outputs = Vec::new();
+    for (k, stream) in streams.into_iter().enumerate() {
+        let [input, output] = ["fctz", "raw"].map(|kind| folder.join(format!("{k}.{kind}")));
+        fs::write(&input, stream).expect("the folder is writable");
+        command.arg(input).arg(&output);
+        outputs.push(output);
+    }
+    let run = command.output().unwrap_or_else(|e| {
+        panic!("cannot run {python} ({e}): install Python 3 with numpy, or name it in FACTZ_PYTHON")
+    });
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let decoded = outputs.iter().map(|path| fs::read(path).expect("an output")).collect();
+    fs::remove_dir_all(&folder).expect("the temporary folder can go");
+    decoded
+}

@@ -1,0 +1,254 @@
+//! Fields, what the library makes of them, and the independent checker of results.
+
+use super::{fresh_folder, python, root, run};
+use factz::{compare, compress, decompress, max_stream_bytes, Comparison, Execution, Real};
+use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Report, Request, Status};
+use factz::{Layout, View, ViewMut};
+use serde_json::{json, Value};
+use std::path::PathBuf;
+
+/// All ways to choose codes.
+pub const FRONTS: [(Mode, Predictor); 3] = [
+    (Mode::BlockWise, Predictor::Hierarchical),
+    (Mode::Speculative, Predictor::Hierarchical),
+    (Mode::BlockWise, Predictor::Lorenzo),
+];
+pub const CODERS: [Coder; 2] = [Coder::Ans, Coder::Huffman];
+pub const PRESERVED: [Preserve; 3] = [Preserve::None, Preserve::Points, Preserve::Types];
+
+/// SplitMix64.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    /// In [-1, 1).
+    pub fn signed(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+
+    pub fn one_of<A: Copy>(&mut self, all: &[A]) -> A {
+        all[self.below(all.len() as u64) as usize]
+    }
+}
+
+pub fn dtype<T: Real>() -> Dtype {
+    if T::BYTES == 4 {
+        Dtype::F32
+    } else {
+        Dtype::F64
+    }
+}
+
+pub fn dtype_name<T: Real>() -> &'static str {
+    ["f32", "f64"][dtype::<T>() as usize]
+}
+
+pub fn bytes_of<T: Real>(values: &[T]) -> Vec<u8> {
+    values.iter().flat_map(|x| x.to_bits64().to_le_bytes().into_iter().take(T::BYTES)).collect()
+}
+
+#[derive(Clone)]
+pub struct Field<T> {
+    pub nx: u64,
+    pub ny: u64,
+    pub components: [Vec<T>; 2],
+}
+
+impl<T: Real> Field<T> {
+    /// A field from a function of the vertex.
+    pub fn new(nx: u64, ny: u64, mut vertex: impl FnMut(u64, u64) -> [f64; 2]) -> Self {
+        let mut components = [Vec::new(), Vec::new()];
+        for k in 0..nx * ny {
+            let values = vertex(k % nx, k / nx);
+            components.iter_mut().zip(values).for_each(|(c, x)| c.push(T::from_f64(x)));
+        }
+        Field { nx, ny, components }
+    }
+
+    pub fn config(&self, kind: BoundKind, bound: f64) -> Config {
+        Config { dtype: dtype::<T>(), ..Config::new(self.nx, self.ny, kind, bound) }
+    }
+
+    pub fn len(&self) -> usize {
+        self.components[0].len()
+    }
+
+    pub fn vertex(&self, k: usize) -> [T; 2] {
+        [self.components[0][k], self.components[1][k]]
+    }
+
+    pub fn vertices(&self) -> impl Iterator<Item = [T; 2]> + '_ {
+        (0..self.len()).map(|k| self.vertex(k))
+    }
+
+    pub fn set(&mut self, k: usize, vertex: [f64; 2]) {
+        self.components.iter_mut().zip(vertex).for_each(|(c, x)| c[k] = T::from_f64(x));
+    }
+
+    /// Element of the vertex (x, y).
+    pub fn at(&self, x: u64, y: u64) -> usize {
+        (y * self.nx + x) as usize
+    }
+
+    /// Columns x0.., rows y0.. of the field.
+    pub fn block(&self, x0: u64, y0: u64, nx: u64, ny: u64) -> Self {
+        let at = |k: u64| self.at(x0 + k % nx, y0 + k / nx);
+        let components = self.components.each_ref().map(|c| (0..nx * ny).map(|k| c[at(k)]).collect());
+        Field { nx, ny, components }
+    }
+
+    /// Bits of u, then those of v.
+    pub fn bits(&self) -> Vec<u64> {
+        self.components.iter().flatten().map(|x| x.to_bits64()).collect()
+    }
+
+    pub fn bytes(&self) -> [Vec<u8>; 2] {
+        self.components.each_ref().map(|c| bytes_of(c))
+    }
+
+    /// Views of a block whose vertex (0, 0) is element `first`.
+    pub fn views(&self, first: usize) -> [View<'_, T>; 2] {
+        let layout = Layout { pitch: self.nx, stride: 1 };
+        self.components.each_ref().map(|c| View::strided(c, first, layout))
+    }
+
+    /// The stream and the report of a block whose vertex (0, 0) is element `first`.
+    pub fn compressed_block(&self, config: &Config, first: usize, threads: usize) -> (Vec<u8>, Report) {
+        let layout = Layout { pitch: self.nx, stride: 1 };
+        let request =
+            Request::new(Config { u: layout, v: layout, ..*config }).expect("a valid configuration");
+        let mut stream = vec![0; max_stream_bytes(&request) as usize];
+        let [u, v] = self.views(first);
+        let execution = Execution { threads, progress: None };
+        let report = compress(&request, u, v, &mut stream, execution).expect("a valid field");
+        assert_eq!(report.status, Status::Ok, "{config:?}");
+        stream.truncate(report.stream_bytes as usize);
+        (stream, report)
+    }
+
+    /// The stream, which is the same with any number of threads, and the report.
+    pub fn compressed(&self, config: &Config) -> (Vec<u8>, Report) {
+        let [one, two] = [1, 2].map(|threads| self.compressed_block(config, 0, threads));
+        assert!(one == two, "{config:?}: two threads write another stream");
+        one
+    }
+
+    /// The field of a stream.
+    pub fn restored(config: &Config, stream: &[u8], threads: usize) -> Self {
+        let mut field = Field::new(config.nx, config.ny, |_, _| [7.25; 2]);
+        let [u, v] = field.components.each_mut().map(|c| ViewMut::dense(c, config.nx));
+        let report = decompress(config, stream, u, v, Execution { threads, progress: None });
+        assert_eq!(report.expect("an intact stream").status, Status::Ok);
+        field
+    }
+
+    /// What the library says of this field and another one. The spacing and the fill value are those of `config`.
+    pub fn compared(&self, after: &Self, config: &Config, bound: f64) -> Comparison {
+        let Config { dx, dy, fill_value, .. } = *config;
+        let config = Config { dx, dy, fill_value, ..self.config(BoundKind::Absolute, bound) };
+        let request = Request::new(config).expect("a valid configuration");
+        compare(&request, self.views(0), after.views(0), true, 1).expect("views that cover the grid")
+    }
+}
+
+/// What must be 0 for a level of preservation.
+pub fn violations(preserve: Preserve, c: &Comparison) -> u64 {
+    match preserve {
+        Preserve::None => c.missing_changed + c.bound_exceeded,
+        Preserve::Points => c.violations() - c.type_changed,
+        Preserve::Types => c.violations(),
+    }
+}
+
+/// What is said about a field of data/.
+pub fn meta(name: &str) -> Value {
+    let path = root().join("data").join(name).join("meta.json");
+    let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    serde_json::from_slice(&bytes).expect("JSON")
+}
+
+/// A field of data/.
+pub fn stored(name: &str) -> Field<f32> {
+    let (meta, folder) = (meta(name), root().join("data").join(name));
+    let [nx, ny] = ["nx", "ny"].map(|key| meta[key].as_u64().expect("a size"));
+    let components = ["u.f32", "v.f32"].map(|file| {
+        let bytes = std::fs::read(folder.join(file)).expect("the field is there");
+        assert_eq!(bytes.len() as u64, 4 * nx * ny, "{name}");
+        bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().expect("four bytes"))).collect()
+    });
+    Field { nx, ny, components }
+}
+
+/// The names of all fields of data/.
+pub fn stored_names() -> Vec<String> {
+    let entries = std::fs::read_dir(root().join("data")).expect("the fields are there");
+    let folders = entries.map(|e| e.expect("an entry")).filter(|e| e.file_type().expect("a type").is_dir());
+    let mut names: Vec<_> = folders.map(|e| e.file_name().into_string().expect("text")).collect();
+    names.sort();
+    names
+}
+
+/// Cases for the independent checker (tests/verify_batch.py), and the counts that it must come to.
+pub struct Checker {
+    folder: PathBuf,
+    files: usize,
+    cases: Vec<Value>,
+    expected: Vec<Vec<(&'static str, u64)>>,
+}
+
+impl Checker {
+    pub fn new(name: &str) -> Self {
+        let folder = fresh_folder(&format!("checker-{name}"));
+        Checker { folder, files: 0, cases: Vec::new(), expected: Vec::new() }
+    }
+
+    /// The components of a field, written down.
+    pub fn write<T: Real>(&mut self, field: &Field<T>) -> [PathBuf; 2] {
+        self.files += 1;
+        let paths = ["u", "v"].map(|name| self.folder.join(format!("{name}{}", self.files)));
+        for (path, bytes) in paths.iter().zip(field.bytes()) {
+            std::fs::write(path, bytes).expect("the folder is writable");
+        }
+        paths
+    }
+
+    pub fn add<T: Real>(
+        &mut self,
+        before: &[PathBuf; 2],
+        after: &Field<T>,
+        (bound, fill): (f64, Option<f64>),
+        expected: &[(&'static str, u64)],
+    ) {
+        let files = [&before[..], &self.write(after)].concat();
+        // JSON has no number that is NaN.
+        let fill = fill.map(|x| if x.is_nan() { json!("nan") } else { json!(x) });
+        self.cases.push(json!({
+            "nx": after.nx, "ny": after.ny, "dtype": dtype_name::<T>(), "files": files, "bound": bound, "fill": fill,
+        }));
+        self.expected.push(expected.to_vec());
+    }
+
+    pub fn check(self) {
+        let list = self.folder.join("cases.json");
+        std::fs::write(&list, json!(self.cases).to_string()).expect("the folder is writable");
+        let out = run(python().arg("-B").arg(root().join("tests/verify_batch.py")).arg(&list));
+        let results: Vec<Value> = serde_json::from_slice(&out.stdout).expect("JSON");
+        assert_eq!(results.len(), self.cases.len());
+        for ((found, expected), case) in results.iter().zip(&self.expected).zip(&self.cases) {
+            for &(key, count) in expected {
+                assert_eq!(found[key].as_u64(), Some(count), "{key} of {case}: {found}");
+            }
+        }
+        std::fs::remove_dir_all(&self.folder).expect("the folder can go");
+    }
+}
