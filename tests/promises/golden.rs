@@ -5,18 +5,16 @@
 //! the manifest and run this test with FACTZ_BLESS=1: it makes the streams that are missing, and refuses to touch
 //! those that are there.
 
+use crate::support::decoder::independently_decoded;
+use crate::support::fields::Field;
 use crate::support::golden::*;
+use factz::inspect;
 use factz::stream::header::{Content, Header, VERSION};
 use factz::stream::sections::split;
 use factz::Real;
-use factz::Request;
-use factz::{compress, decompress, inspect, max_stream_bytes, Execution};
-use factz::{View, ViewMut};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
 
 /// The CRC-32 of zlib.
 fn crc32(bytes: &[u8]) -> u32 {
@@ -25,42 +23,35 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-fn compressed<T: Real>(manifest: &Value, case: &Value, threads: usize) -> Vec<u8> {
-    let pitch = integer(&manifest["inputs"][text(case, "input")], "nx");
-    let components = input::<T>(manifest, case);
-    let config = config(case, pitch);
-    let first = first_vertex(case, pitch) as usize;
-    let request = Request::new(config).expect("a valid configuration");
-    let [u, v] = components.each_ref().map(|c| View::strided(c, first, config.u));
-    let mut stream = vec![0; max_stream_bytes(&request) as usize];
-    let report = compress(&request, u, v, &mut stream, Execution { threads, progress: None }).expect("valid");
-    stream.truncate(report.stream_bytes as usize);
+/// The field that a case is a block of.
+pub fn input_field<T: Real>(manifest: &Value, case: &Value) -> Field<T> {
+    let input_of_case = &manifest["inputs"][text(case, "input")];
+    let [nx, ny] = ["nx", "ny"].map(|key| integer(input_of_case, key));
+    Field { nx, ny, components: input(manifest, case) }
+}
+
+/// Element of vertex (0, 0) of the block of a case in its field.
+pub fn first_element(manifest: &Value, case: &Value) -> usize {
+    first_vertex(case, integer(&manifest["inputs"][text(case, "input")], "nx")) as usize
+}
+
+fn compress_case(manifest: &Value, case: &Value, threads: usize) -> Vec<u8> {
+    let (config, first) = (config(case, 0), first_element(manifest, case));
+    let (stream, _) = match text(case, "dtype") {
+        "f32" => input_field::<f32>(manifest, case).compressed_block(&config, first, threads),
+        _ => input_field::<f64>(manifest, case).compressed_block(&config, first, threads),
+    };
     stream
 }
 
 /// The values of u, then those of v, as bytes.
-fn decompressed<T: Real>(case: &Value, stream: &[u8], threads: usize) -> Vec<u8> {
-    let config = config(case, 0);
-    let n = (config.nx * config.ny) as usize;
-    let mut out = [vec![T::ZERO; n], vec![T::ZERO; n]];
-    let [u, v] = &mut out;
-    let (u, v) = (ViewMut::dense(u, config.nx), ViewMut::dense(v, config.nx));
-    decompress(&config, stream, u, v, Execution { threads, progress: None }).expect("an intact stream");
-    out.iter().flatten().flat_map(|x| x.to_bits64().to_le_bytes().into_iter().take(T::BYTES)).collect()
-}
-
-fn compress_case(manifest: &Value, case: &Value, threads: usize) -> Vec<u8> {
-    match text(case, "dtype") {
-        "f32" => compressed::<f32>(manifest, case, threads),
-        _ => compressed::<f64>(manifest, case, threads),
-    }
-}
-
 fn decompress_case(case: &Value, stream: &[u8], threads: usize) -> Vec<u8> {
-    match text(case, "dtype") {
-        "f32" => decompressed::<f32>(case, stream, threads),
-        _ => decompressed::<f64>(case, stream, threads),
-    }
+    let config = config(case, 0);
+    let components = match text(case, "dtype") {
+        "f32" => Field::<f32>::restored(&config, stream, threads).bytes(),
+        _ => Field::<f64>::restored(&config, stream, threads).bytes(),
+    };
+    components.concat()
 }
 
 /// Makes the streams of cases that have none, and writes down what they decode to, one case in a line.
@@ -90,7 +81,7 @@ fn bless() {
 }
 
 /// The manifest, and all cases with their streams, which are those that it lists.
-fn golden() -> (Value, Vec<(Value, Vec<u8>)>) {
+pub fn golden() -> (Value, Vec<(Value, Vec<u8>)>) {
     static BLESSED: std::sync::Once = std::sync::Once::new();
     BLESSED.call_once(|| {
         if std::env::var_os("FACTZ_BLESS").is_some_and(|v| v == "1") {
@@ -173,52 +164,27 @@ fn streams_made_on_a_gpu_are_the_golden_ones() {
 
 #[test]
 fn an_independent_decoder_agrees() {
-    let python = std::env::var("FACTZ_PYTHON").unwrap_or_else(|_| "python3".into());
-    let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/format_decoder.py");
-    let outputs = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("golden-{}", std::process::id()));
-    fs::create_dir_all(&outputs).expect("a temporary folder");
-    let output = |case: &Value| outputs.join(text(case, "name"));
-    let mut command = Command::new(&python);
-    command.arg("-B").arg(script);
     let (_, cases) = golden();
-    for (case, _) in &cases {
-        command.arg(path(case)).arg(output(case));
-    }
-    let run = command.output().unwrap_or_else(|e| {
-        panic!(
-            "cannot run {python} ({e}): install Python 3 with numpy (python3 -m pip install numpy), \
-             or name an interpreter in FACTZ_PYTHON"
-        )
-    });
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    for (case, stream) in &cases {
-        let theirs = fs::read(output(case)).expect("an output");
+    let theirs = independently_decoded("golden", cases.iter().map(|(_, stream)| &stream[..]));
+    for ((case, stream), theirs) in cases.iter().zip(theirs) {
         assert!(theirs == decompress_case(case, stream, 1), "{} decodes differently", case["name"]);
     }
-    fs::remove_dir_all(&outputs).expect("the temporary folder can go");
 }
 
 /// A difference that is at most the bound rounds to at most the bound.
 fn keeps_the_bound<T: Real>(manifest: &Value, case: &Value, stream: &[u8]) -> bool {
-    let pitch = integer(&manifest["inputs"][text(case, "input")], "nx");
-    let (nx, ny) = (integer(case, "nx"), integer(case, "ny"));
-    let [u, v] = input::<T>(manifest, case);
+    let config = config(case, 0);
     let bound = inspect(stream).expect("a header").absolute_bound;
-    let output = decompressed::<T>(case, stream, 1);
-    (0..nx * ny).all(|k| {
-        let from = ((integer(case, "y0") + k / nx) * pitch + integer(case, "x0") + k % nx) as usize;
-        let pair = [u[from], v[from]];
-        let fill = case["fill_value"].as_f64().map(|x| T::from_f64(x).to_bits64());
-        let exact = bound == 0.0 || pair.iter().any(|x| !x.is_finite() || Some(x.to_bits64()) == fill);
-        pair.into_iter().zip([k, nx * ny + k]).all(|(before, at)| {
-            let mut bits = [0; 8];
-            bits[..T::BYTES].copy_from_slice(&output[at as usize * T::BYTES..][..T::BYTES]);
-            let after = T::from_bits64(u64::from_le_bytes(bits));
-            if exact {
-                after.to_bits64() == before.to_bits64()
-            } else {
-                (after.to_f64() - before.to_f64()).abs() <= bound
-            }
+    let fill = config.fill_value.map(|x| T::from_f64(x).to_bits64());
+    let [x0, y0] = ["x0", "y0"].map(|key| integer(case, key));
+    let before = input_field::<T>(manifest, case).block(x0, y0, config.nx, config.ny);
+    let after = Field::<T>::restored(&config, stream, 1);
+    let mut vertices = before.vertices().zip(after.vertices());
+    vertices.all(|(before, after)| {
+        let is_exact = bound == 0.0 || before.iter().any(|x| !x.is_finite() || Some(x.to_bits64()) == fill);
+        before.into_iter().zip(after).all(|(before, after)| match is_exact {
+            true => after.to_bits64() == before.to_bits64(),
+            false => (after.to_f64() - before.to_f64()).abs() <= bound,
         })
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{fresh_folder, python, root, run};
 use factz::{compare, compress, decompress, max_stream_bytes, Comparison, Execution, Real};
-use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Report, Request, Status};
+use factz::{BoundKind, Coder, Config, Dtype, Error, Mode, Predictor, Preserve, Report, Request, Status};
 use factz::{Layout, View, ViewMut};
 use serde_json::{json, Value};
 use std::path::PathBuf;
@@ -143,13 +143,17 @@ impl<T: Real> Field<T> {
         one
     }
 
-    /// The field of a stream.
-    pub fn restored(config: &Config, stream: &[u8], threads: usize) -> Self {
+    /// The field of a stream, if it is intact.
+    pub fn try_restored(config: &Config, stream: &[u8], threads: usize) -> Result<Self, Error> {
         let mut field = Field::new(config.nx, config.ny, |_, _| [7.25; 2]);
         let [u, v] = field.components.each_mut().map(|c| ViewMut::dense(c, config.nx));
-        let report = decompress(config, stream, u, v, Execution { threads, progress: None });
-        assert_eq!(report.expect("an intact stream").status, Status::Ok);
-        field
+        let report = decompress(config, stream, u, v, Execution { threads, progress: None })?;
+        assert_eq!(report.status, Status::Ok);
+        Ok(field)
+    }
+
+    pub fn restored(config: &Config, stream: &[u8], threads: usize) -> Self {
+        Field::try_restored(config, stream, threads).expect("an intact stream")
     }
 
     /// What the library says of this field and another one. The spacing and the fill value are those of `config`.

@@ -1,0 +1,130 @@
+//! Comparisons, ranges and critical points of blocks.
+
+use super::*;
+use crate::support::fields::{bytes_of, dtype, Random};
+use factz::{compare, critical_points, range, CriticalPoint};
+use factz::{BoundKind, Layout, Request, View};
+use factz::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
+
+/// A field with zeros, missing values and critical points, and a changed copy.
+fn noisy<T: Real>(random: &mut Random, n: u64, fill: f64) -> [Vec<T>; 4] {
+    let draw = |random: &mut Random| match random.below(24) {
+        0 => f64::NAN,
+        1 => f64::INFINITY,
+        2..=4 => fill,
+        5 => 0.0,
+        6 => -0.0,
+        7 => random.one_of(&[1e-40, 3e37, -3e37]),
+        _ => random.below(2001) as f64 - 1000.0,
+    };
+    let component = |random: &mut Random| {
+        let before: Vec<f64> = (0..n).map(|_| draw(random)).collect();
+        let after = before.iter().map(|&x| match random.below(12) {
+            0 => draw(random),
+            1 => x + random.below(9) as f64 - 4.0,
+            _ => x,
+        });
+        let after = after.collect::<Vec<_>>();
+        [before, after].map(|values| values.into_iter().map(T::from_f64).collect::<Vec<T>>())
+    };
+    let ([u0, u1], [v0, v1]) = (component(random), component(random));
+    [u0, v0, u1, v1]
+}
+
+/// The words of a comparison, a range and critical points as the kernels write them.
+fn analysis_words<T: Real>(request: &Request, [u0, v0, u1, v1]: [View<'_, T>; 4]) -> Vec<u64> {
+    let first = [u0, v0];
+    let c = compare(request, first, [u1, v1], true, 1).expect("the views cover the grid");
+    let r = range(request, first, 1).expect("the views cover the grid");
+    let points = critical_points(request, first, 1).expect("the views cover the grid");
+    let counts = [
+        [0, c.violations(), c.critical_points, c.critical_points_after, c.lost, c.spurious],
+        [c.type_changed, c.ties, c.tie_changed, c.tie_created, c.nonfinite_vertices, c.missing_changed],
+    ];
+    let psnr = c.psnr.filter(|p| !p.is_nan()).map_or(0x7ff8 << 48, f64::to_bits);
+    let errors =
+        [c.zero_vertices, c.zero_changed, c.bound_exceeded, c.bound.to_bits(), c.max_error.to_bits(), psnr];
+    let mut words = [&counts.concat()[..], &errors, &c.kinds, &[c.filled_vertices], &[0; 7]].concat();
+    words.extend([0, r.low.to_bits(), r.high.to_bits(), r.nonfinite_vertices, r.filled_vertices]);
+    words.extend([r.zero_vertices, 0, 0, points.len() as u64]);
+    let of = |p: &CriticalPoint| {
+        let last = p.triangle as u64 | (p.kind as u64) << 32;
+        [p.x_cell, p.y_cell, p.x.to_bits(), p.y.to_bits(), last]
+    };
+    words.extend(points.iter().flat_map(of));
+    words
+}
+
+/// The results of the kernels for a block of a field whose vertex (0, 0) is element `first`.
+fn emulated_analysis<T: Real>(
+    c: &Config,
+    fields: &[Vec<T>; 4],
+    first: u64,
+    order: u32,
+    folder: &Path,
+) -> Vec<u64> {
+    let mut names = ["u", "v", "other_u", "other_v"].iter();
+    let files = fields.each_ref().map(|values| {
+        let name = names.next().expect("a name for each");
+        written(folder, name, &bytes_of(values))
+    });
+    let results = folder.join("results");
+    let beyond = |bit: u32| (c.halo & bit != 0) as u64;
+    let fill = c.fill_value.map(|fill| T::from_f64(fill).to_bits64());
+    let (columns, rows) = (c.nx + beyond(SIDE_X_MAX), c.ny + beyond(SIDE_Y_MAX));
+    let grid: [&dyn ToString; 6] = [&order, &(c.dtype as u32), &c.nx, &c.ny, &columns, &rows];
+    let (has_fill, fill) = (fill.is_some() as u64, fill.unwrap_or(0));
+    let choices: [&dyn ToString; 6] = [&(c.bound_kind as u32), &c.bound, &has_fill, &fill, &c.dx, &c.dy];
+    let files = files.each_ref().map(|file| file as &dyn ToString);
+    let places: [&dyn ToString; 3] = [&first, &c.u.pitch, &results.display()];
+    let status = emulate("analyze", &[&grid[..], &choices, &files, &places].concat());
+    assert_eq!(status, [0], "{c:?}");
+    let bytes = fs::read(results).expect("the results are there");
+    bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes"))).collect()
+}
+
+/// Blocks of a random field, with ghosts on the sides that have a neighbour.
+fn analyze_blocks<T: Real>(seed: u64, folder: &Path) {
+    let mut random = Random(seed);
+    // Widths of warps and of blocks, and about them.
+    let columns = random.one_of(&[1, 2, 3, 65, 129, 130, 257, 258, 300]);
+    let rows = random.one_of(&[1, 2, 3, 31, 33, 65, 70]);
+    let fill = random.one_of(&[9.96921e36, 0.0, 7.0]);
+    let fields = noisy::<T>(&mut random, columns * rows, fill);
+    let layout = Layout { pitch: columns, stride: 1 };
+    let mut piece = |n: u64, sizes: &[u64]| {
+        let first = [0, 1, random.below(n)][random.below(3) as usize].min(n - 1);
+        let size = [random.one_of(sizes), n, 1 + random.below(n)][random.below(3) as usize];
+        (first, size.min(n - first))
+    };
+    let ((x0, nx), (y0, ny)) = (piece(columns, &[64, 128, 256]), piece(rows, &[32, 64]));
+    let sides = [(SIDE_X_MIN, x0 > 0), (SIDE_X_MAX, x0 + nx < columns)];
+    let sides = sides.into_iter().chain([(SIDE_Y_MIN, y0 > 0), (SIDE_Y_MAX, y0 + ny < rows)]);
+    let config = Config {
+        dtype: dtype::<T>(),
+        u: layout,
+        v: layout,
+        halo: sides.filter(|side| side.1).map(|side| side.0).sum(),
+        dx: random.one_of(&[1.0, 0.75]),
+        fill_value: random.one_of(&[None, Some(fill), Some(fill)]),
+        ..Config::new(nx, ny, random.one_of(&[BoundKind::Relative, BoundKind::Absolute]), 1e-3)
+    };
+    let request = Request::new(config).expect("a valid configuration");
+    let first = y0 * columns + x0;
+    let views = fields.each_ref().map(|c| View::strided(c, first as usize, layout));
+    let expected = analysis_words(&request, views);
+    for order in ORDERS {
+        let found = emulated_analysis(&config, &fields, first, order, folder);
+        assert!(found == expected, "seed {seed}, order {order}: {config:?}\n{found:?}\n{expected:?}");
+    }
+}
+
+#[test]
+#[ignore = "make test-all"]
+fn kernels_find_what_the_library_finds_in_blocks() {
+    needs!("g++");
+    for_each("emulated_analysis", &(0..60).collect::<Vec<u64>>(), |&seed, folder| match seed % 3 {
+        2 => analyze_blocks::<f64>(seed, folder),
+        _ => analyze_blocks::<f32>(seed, folder),
+    });
+}

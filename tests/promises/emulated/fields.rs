@@ -1,0 +1,106 @@
+//! Fields of data/, fields of many tiles and narrow ones.
+
+use super::*;
+use crate::support::fields::{stored, CODERS, FRONTS};
+use factz::{BoundKind, Coder, Mode, Predictor};
+
+#[test]
+#[ignore = "make test-all"]
+fn kernels_write_what_the_library_writes() {
+    needs!("g++");
+    let mut cases = Vec::new();
+    for name in ["dt256", "nan_inf256"] {
+        for (front, coder) in FRONTS.into_iter().zip([Coder::Ans, Coder::Huffman, Coder::Ans]) {
+            cases.extend(ORDERS.map(|order| (name, front, coder, order)));
+        }
+    }
+    for_each("emulated_fields", &cases, |&(name, (mode, predictor), coder, order), folder| {
+        let field = stored(name);
+        let config = Config { mode, predictor, coder, ..field.config(BoundKind::Relative, 1e-2) };
+        check_compression(&field, &config, 0, order, folder, name);
+    });
+}
+
+/// Tables of a field of so many tiles come from a sample of them.
+#[test]
+#[ignore = "make test-all"]
+fn kernels_write_what_the_library_writes_of_many_tiles() {
+    needs!("g++");
+    // A column of vertices, as tiles then have few, most of which are zero: what is counted wrong would show
+    // in groups.
+    let field = Field::<f32>::new(1, 32 * 8200 + 7, |_, y| {
+        [0.021, 0.034].map(|step| match (y / 32 % 97, y as f64 * step) {
+            (0, phase) => phase.sin() + 0.05 * (7.1 * phase).cos(),
+            _ => 0.0,
+        })
+    });
+    let cases = [(Coder::Ans, ORDERS[0]), (Coder::Huffman, ORDERS[1])];
+    for_each("emulated_tiles", &cases, |&(coder, order), folder| {
+        let predictor = Predictor::Lorenzo;
+        let config = Config { predictor, coder, ..field.config(BoundKind::Relative, 1e-3) };
+        check_compression(&field, &config, 0, order, folder, "many tiles");
+    });
+}
+
+/// Anchors follow each other through all tiles: what is before one comes from sums of chunks of tiles, and
+/// the last one that has a code is looked for, however far away. Much of these fields is land, the whole
+/// first column of tiles of some.
+#[test]
+#[ignore = "make test-all"]
+fn kernels_follow_anchors_through_narrow_fields() {
+    needs!("g++");
+    let mut cases = Vec::new();
+    let shapes = [(1, 32 * 1100 + 5), (32 * 700 + 1, 2), (40, 32 * 300), (32 * 299 + 7, 65), (97, 32 * 190)];
+    for (k, shape) in shapes.into_iter().enumerate() {
+        for (l, land) in [7, 1000, u64::MAX].into_iter().enumerate() {
+            cases.push((shape, (k + l) % 2, land, ORDERS[(k / 2 + l) % 2]));
+        }
+    }
+    for_each("emulated_narrow", &cases, |&((nx, ny), choice, land, order), folder| {
+        let field = Field::<f32>::new(nx, ny, |x, y| {
+            let tile = y / 32 * nx.div_ceil(32) + x / 32;
+            // Water: a few tiles in so many, or the first and the last one.
+            let is_water = match land {
+                u64::MAX => tile == 0 || (x + 1 == nx && y + 1 == ny),
+                _ => tile * 0x9e37_79b9 % land < 1 + land / 100,
+            };
+            let flow =
+                |phase: f64| 3.0 + (0.02 * x as f64 + phase).sin() + 2.0 * (0.01 * y as f64 - phase).cos();
+            [0.3, 1.7].map(|phase| if is_water && (nx < 33 || x >= 32) { flow(phase) } else { 0.0 })
+        });
+        let (mode, coder) = ([Mode::BlockWise, Mode::Speculative][choice], CODERS[choice]);
+        let config = Config { mode, coder, ..field.config(BoundKind::Relative, 1e-3) };
+        let what = format!("land {land}");
+        let stream = check_compression(&field, &config, 0, order, folder, &what);
+        check_restoration::<f32>(&config, &stream, order, folder, &what);
+    });
+}
+
+#[test]
+#[ignore = "make test-all"]
+fn chunks_of_anchors_look_back_at_chunks_that_are_not_done() {
+    needs!("g++");
+    build_emulator("emulated_look_back");
+    for seed in 0..400 {
+        assert_eq!(emulate("look_back", &[&seed]), [0], "seed {seed}");
+    }
+}
+
+/// The warning of outliers, of many vertices.
+#[test]
+#[ignore = "make test-all"]
+fn kernels_warn_as_the_library_does() {
+    needs!("g++");
+    for_each("emulated_warning", &[0u64, 1, 10, 300], |&outliers, folder| {
+        let mut field = stored("dt256");
+        for k in 0..field.len() {
+            if (k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54 < outliers {
+                field.components[k % 2][k] = 1e20;
+            }
+        }
+        let config = Config { predictor: Predictor::Lorenzo, ..field.config(BoundKind::Relative, 1e-2) };
+        let warnings = field.compressed_block(&config, 0, 1).1.warnings;
+        assert_eq!(warnings != 0, outliers > 0);
+        check_compression(&field, &config, 0, ORDERS[0], folder, "outliers");
+    });
+}

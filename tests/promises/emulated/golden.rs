@@ -1,0 +1,88 @@
+//! The golden streams, whole and damaged.
+
+use super::*;
+use crate::golden::{first_element, golden, input_field};
+use crate::support::golden::{config, text};
+use factz::Status;
+use serde_json::Value;
+
+fn is_single(case: &Value) -> bool {
+    text(case, "dtype") == "f32"
+}
+
+#[test]
+fn kernels_write_the_golden_streams() {
+    needs!("g++");
+    let (manifest, cases) = golden();
+    assert!(cases.len() > 100, "{} golden streams", cases.len());
+    for_each("emulated_compression", &cases, |(case, stream), folder| {
+        for order in ORDERS {
+            let (config, first) = (config(case, 0), first_element(&manifest, case));
+            let written = match is_single(case) {
+                true => compressed(&input_field::<f32>(&manifest, case), &config, first, order, folder),
+                false => compressed(&input_field::<f64>(&manifest, case), &config, first, order, folder),
+            };
+            assert!(written.0 == *stream, "{}, order {order}: another stream", case["name"]);
+        }
+    });
+}
+
+#[test]
+#[ignore = "make test-all"]
+fn kernels_restore_the_golden_streams() {
+    needs!("g++");
+    for_each("emulated_decompression", &golden().1, |(case, stream), folder| {
+        for order in ORDERS {
+            let (config, name) = (config(case, 0), text(case, "name"));
+            match is_single(case) {
+                true => check_restoration::<f32>(&config, stream, order, folder, name),
+                false => check_restoration::<f64>(&config, stream, order, folder, name),
+            }
+        }
+    });
+}
+
+/// A copy with some bytes changed, and a checksum that says nothing of it.
+fn damaged(stream: &[u8], seed: usize) -> Vec<u8> {
+    let mut copy = stream.to_vec();
+    let mut state = (seed as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for _ in 0..1 + seed % 3 {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        // Behind the fixed part of the header, whose damage ends everything at once.
+        let from = factz::stream::header::HEADER_BYTES;
+        let at = from + (state >> 33) as usize % (copy.len() - from).max(1);
+        if let Some(byte) = copy.get_mut(at) {
+            *byte ^= 1 << (state >> 60 & 7);
+        }
+    }
+    factz::stream::checksum::seal(&mut copy);
+    copy
+}
+
+/// What the library makes of a stream: the values, or a status.
+fn expected<T: Real>(config: &Config, stream: &[u8]) -> Result<[Vec<u8>; 2], Status> {
+    Field::<T>::try_restored(config, stream, 1).map(|field| field.bytes()).map_err(|e| e.status)
+}
+
+#[test]
+#[ignore = "make test-all"]
+fn kernels_find_out_damaged_streams_as_the_library_does() {
+    needs!("g++");
+    let mut cases = golden().1;
+    cases.retain(|(_, stream)| stream.len() > 200);
+    let found = AtomicUsize::new(0);
+    for_each("emulated_damage", &cases, |(case, stream), folder| {
+        for (seed, order) in ORDERS.into_iter().enumerate() {
+            let (config, stream) = (config(case, 0), damaged(stream, seed));
+            let expected = match is_single(case) {
+                true => expected::<f32>(&config, &stream),
+                false => expected::<f64>(&config, &stream),
+            };
+            found.fetch_add(expected.is_err() as usize, Ordering::Relaxed);
+            let restored = restored(&config, order, folder, &stream);
+            let is_same = restored == expected.map_err(|status| status as i32);
+            assert!(is_same, "{}, damage {seed}: {:?}", case["name"], restored.err());
+        }
+    });
+    assert!(found.into_inner() > 20, "the damage was found out too seldom");
+}

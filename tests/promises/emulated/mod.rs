@@ -1,0 +1,139 @@
+//! The kernels without a device: compiled for this processor and run thread by thread (tests/emulator), they
+//! must write the golden streams, restore the same bits as the library does, and find out damaged streams,
+//! without touching anything beside their memory. In two opposite orders of blocks, warps and lanes: what
+//! depends on the order would differ in one of them. This shows what the kernels' source does, a device what
+//! the machine makes of it: tests/gpu.
+
+mod analysis;
+mod fields;
+mod golden;
+mod random;
+
+use crate::support::fields::Field;
+use crate::support::{emulator, fresh_folder, run};
+use factz::grid::missing;
+use factz::{Config, Real};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
+
+const ORDERS: [u32; 2] = [0, 1];
+
+static EMULATOR: OnceLock<PathBuf> = OnceLock::new();
+
+/// Builds the emulator, once a process; tests may be processes of their own, each with a folder.
+fn build_emulator(test: &str) {
+    EMULATOR.get_or_init(|| {
+        let program = fresh_folder(&format!("{test}_emulator")).join("emulator");
+        run(emulator::compiler().arg(emulator::source("emulator.cpp")).arg("-o").arg(&program));
+        program
+    });
+}
+
+/// The status that the kernels report, and behind that of a compression the counts.
+fn emulate(what: &str, arguments: &[&dyn ToString]) -> Vec<i64> {
+    let mut command = Command::new(EMULATOR.get().expect("it was built"));
+    let out = run(command.arg(what).args(arguments.iter().map(|argument| argument.to_string())));
+    let printed = String::from_utf8_lossy(&out.stdout).into_owned();
+    printed.split_whitespace().map(|word| word.parse().expect("a number")).collect()
+}
+
+/// A file of a folder, with what it is to contain.
+fn written(folder: &Path, name: &str, bytes: &[u8]) -> String {
+    let path = folder.join(name);
+    fs::write(&path, bytes).expect("the folder is writable");
+    path.to_str().expect("paths of tests are text").into()
+}
+
+/// The stream and the counts of the report that the kernels write for a block whose vertex (0, 0) is element `first`.
+fn compressed<T: Real>(
+    field: &Field<T>,
+    c: &Config,
+    first: usize,
+    order: u32,
+    folder: &Path,
+) -> (Vec<u8>, Vec<i64>) {
+    let [u, v] = field.bytes();
+    let (u, v, stream) = (written(folder, "in_u", &u), written(folder, "in_v", &v), folder.join("out"));
+    let fill = c.fill_value.map_or("-".into(), |x| missing::fill_bits(T::BYTES, x).to_string());
+    let grid: [&dyn ToString; 6] =
+        [&order, &(c.dtype as u32), &c.nx, &c.ny, &(c.bound_kind as u32), &c.bound];
+    let choices: [&dyn ToString; 8] = [
+        &(c.mode as u32),
+        &(c.predictor as u32),
+        &(c.coder as u32),
+        &(c.preserve as u32),
+        &c.halo,
+        &c.pin,
+        &c.dx,
+        &c.dy,
+    ];
+    let files: [&dyn ToString; 6] = [&u, &v, &first, &field.nx, &fill, &stream.display()];
+    let counts = emulate("compress", &[&grid[..], &choices, &files].concat());
+    assert_eq!(counts[0], 0, "{c:?}");
+    (fs::read(stream).expect("the stream is there"), counts[1..].to_vec())
+}
+
+/// What the kernels restore: the bytes of u and of v.
+fn restored(c: &Config, order: u32, folder: &Path, stream: &[u8]) -> Result<[Vec<u8>; 2], i32> {
+    let [u, v] = ["u", "v"].map(|name| folder.join(name));
+    let stream = written(folder, "stream", stream);
+    let status = emulate(
+        "decompress",
+        &[&order, &(c.dtype as u32), &c.nx, &c.ny, &stream, &u.display(), &v.display()],
+    );
+    match status[0] {
+        0 => Ok([u, v].map(|path| fs::read(path).expect("the output is there"))),
+        error => Err(error as i32),
+    }
+}
+
+/// The kernels write the library's stream, with the same counts; answers the stream.
+fn check_compression<T: Real>(
+    field: &Field<T>,
+    config: &Config,
+    first: usize,
+    order: u32,
+    folder: &Path,
+    what: &str,
+) -> Vec<u8> {
+    let (stream, report) = field.compressed_block(config, first, 1);
+    let (written, counts) = compressed(field, config, first, order, folder);
+    assert!(written == stream, "{what}, order {order}: another stream: {config:?}");
+    let expected = [
+        report.exact_vertices,
+        report.nonfinite_vertices,
+        report.zero_vertices,
+        report.critical_points,
+        report.filled_vertices,
+        report.warnings as u64,
+    ];
+    assert_eq!(counts, expected.map(|x| x as i64), "{what}, order {order}: {config:?}");
+    stream
+}
+
+/// The kernels restore what the library does.
+fn check_restoration<T: Real>(config: &Config, stream: &[u8], order: u32, folder: &Path, what: &str) {
+    let expected = Field::<T>::restored(config, stream, 1).bytes();
+    let restored = restored(config, order, folder, stream);
+    assert!(restored == Ok(expected), "{what}, order {order}: other values: {config:?}");
+}
+
+/// Does something with each, by as many threads as there are processors; a folder for each.
+fn for_each<A: Sync>(name: &str, all: &[A], work: impl Fn(&A, &Path) + Sync) {
+    build_emulator(name);
+    let (top, next) = (fresh_folder(name), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, |n| n.get()) {
+            scope.spawn(|| {
+                while let Some((k, one)) = all.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
+                    let folder = top.join(k.to_string());
+                    fs::create_dir(&folder).expect("the folder is writable");
+                    work(one, &folder);
+                }
+            });
+        }
+    });
+}
