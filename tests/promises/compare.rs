@@ -1,53 +1,11 @@
 //! The comparison of two fields counts what the independent checker counts.
 
+use crate::support::fields::{bytes_of, dtype, dtype_name, Random};
+use crate::support::{fresh_folder, output, python, root};
 use factz::Real;
 use factz::View;
 use factz::{compare, Comparison};
-use factz::{BoundKind, Config, Dtype, Request};
-use std::path::{Path, PathBuf};
-
-const CHECKER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exact_verify.py");
-
-/// splitmix64
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-    /// Uniform in [-1, 1).
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-}
-
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("compare-{name}"));
-        std::fs::create_dir_all(&path).unwrap();
-        Directory(path)
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn write<T: Real>(path: &Path, values: &[T]) {
-    let bytes: Vec<u8> =
-        values.iter().flat_map(|x| x.to_bits64().to_le_bytes()[..T::BYTES].to_vec()).collect();
-    std::fs::write(path, bytes).unwrap();
-}
+use factz::{BoundKind, Config, Request};
 
 /// The value of a key in the checker's JSON.
 fn value<'a>(json: &'a str, key: &str) -> &'a str {
@@ -65,41 +23,34 @@ fn check<T: Real>(name: &str, nx: u64, fields: &[Vec<T>; 4], bound: f64, (dx, dy
 /// Compares both ways and returns the counts; the type and the number of rows are those of the fields.
 fn check_config<T: Real>(name: &str, fields: &[Vec<T>; 4], config: &Config) -> Comparison {
     let (nx, ny) = (config.nx, fields[0].len() as u64 / config.nx);
-    let dtype = if T::BYTES == 4 { Dtype::F32 } else { Dtype::F64 };
-    let Config { dx, dy, bound, .. } = *config;
-    let request = Request::new(Config { ny, dtype, ..*config }).unwrap();
+    let request = Request::new(Config { ny, dtype: dtype::<T>(), ..*config }).unwrap();
     let [u0, v0, u1, v1] = fields.each_ref().map(|f| View::dense(f, nx));
     let run = |threads| compare(&request, [u0, v0], [u1, v1], true, threads).unwrap();
     let found = run(2);
     assert_eq!(format!("{found:?}"), format!("{:?}", run(1)), "the result depends on the number of threads");
 
-    let directory = Directory::new(name);
-    let paths = ["u0", "v0", "u1", "v1"].map(|f| directory.0.join(f));
+    let folder = fresh_folder(&format!("compare-{name}"));
+    let paths = ["u0", "v0", "u1", "v1"].map(|f| folder.join(f));
     for (path, field) in paths.iter().zip(fields) {
-        write(path, field);
+        std::fs::write(path, bytes_of(field)).unwrap();
     }
-    let output = crate::support::python()
-        .arg(CHECKER)
-        .args([nx.to_string(), ny.to_string()])
-        .args(&paths)
-        .args(["--dtype", if T::BYTES == 4 { "f32" } else { "f64" }])
-        .args([
-            match config.bound_kind {
-                BoundKind::Absolute => "--abs-bound",
-                BoundKind::Relative => "--rel-bound",
-            },
-            &format!("{bound:e}"),
-        ])
-        .args(config.fill_value.iter().flat_map(|fill| ["--fill-value".into(), format!("{fill:e}")]))
-        .args(["--spacing", &dx.to_string(), &dy.to_string(), "--json"])
-        .output()
-        .expect("python3 cannot be started: install Python 3 with numpy");
-    let json = String::from_utf8_lossy(&output.stdout);
+    let bound = match config.bound_kind {
+        BoundKind::Absolute => "--abs-bound",
+        BoundKind::Relative => "--rel-bound",
+    };
+    let mut command = python();
+    command.arg(root().join("tests/exact_verify.py")).args([nx.to_string(), ny.to_string()]).args(&paths);
+    command.args(["--dtype", dtype_name::<T>(), bound, &format!("{:e}", config.bound), "--json"]);
+    command.args(["--spacing", &config.dx.to_string(), &config.dy.to_string()]);
+    command.args(config.fill_value.iter().flat_map(|fill| ["--fill-value".into(), format!("{fill:e}")]));
+    let out = output(&mut command);
+    let json = String::from_utf8_lossy(&out.stdout);
     assert!(
         json.starts_with('{'),
         "the checker did not run: install numpy for python3\n{}",
-        String::from_utf8_lossy(&output.stderr)
+        String::from_utf8_lossy(&out.stderr)
     );
+    std::fs::remove_dir_all(folder).unwrap();
     for (key, count) in [
         ("lost", found.lost),
         ("spurious", found.spurious),
@@ -147,7 +98,8 @@ fn smooth<T: Real>(nx: u64, ny: u64, noise: f64) -> [Vec<T>; 4] {
         let (x, y) = ((i % nx) as f64, (i / nx) as f64);
         let u = (0.37 * x + 0.2).sin() * (0.29 * y).cos() + 0.3 * (0.11 * x * 0.9 + 0.23 * y).sin();
         let v = (0.21 * x - 0.31 * y).cos() * 0.8 + 0.2 * (0.5 * y).sin();
-        for (k, value) in [u, v, u + noise * random.unit(), v + noise * random.unit()].into_iter().enumerate()
+        for (k, value) in
+            [u, v, u + noise * random.signed(), v + noise * random.signed()].into_iter().enumerate()
         {
             fields[k].push(T::from_f64(value));
         }
@@ -179,9 +131,9 @@ fn smooth_fields() {
 
 #[test]
 fn random_fields() {
-    let draw32 = |r: &mut Random| r.unit() as f32;
+    let draw32 = |r: &mut Random| r.signed() as f32;
     check("random32", 61, &drawn(1, 61 * 50, draw32, 4), 1.0, (1.0, 3.0));
-    check("random64", 50, &drawn(2, 50 * 61, Random::unit, 4), 0.5, (0.25, 1.0));
+    check("random64", 50, &drawn(2, 50 * 61, Random::signed, 4), 0.5, (0.25, 1.0));
 }
 
 #[test]
@@ -201,17 +153,17 @@ fn special_values() {
         2 => f32::from_bits(0xffc0_0000 | r.below(16) as u32),
         3 => -0.0,
         4..=8 => 0.0,
-        _ => r.unit() as f32,
+        _ => r.signed() as f32,
     };
     let found = check("special32", 60, &drawn(6, 3600, special32, 5), 0.1, (1.0, 1.0));
     assert!(found.missing_changed > 0);
     let special64 = |r: &mut Random| match r.below(60) {
         0 => f64::NAN,
         1 => f64::NEG_INFINITY,
-        2 => 1.5e308 * r.unit(),
-        3 => 1e-308 * r.unit(),
+        2 => 1.5e308 * r.signed(),
+        3 => 1e-308 * r.signed(),
         4..=8 => -0.0,
-        _ => r.unit(),
+        _ => r.signed(),
     };
     check("special64", 60, &drawn(7, 3600, special64, 5), 0.1, (1.0, 1.0));
 }
@@ -228,8 +180,8 @@ fn an_error_that_rounds_to_the_bound_is_told_apart() {
 
 #[test]
 fn lines_have_no_triangles() {
-    check("row", 40, &drawn(8, 40, |r| r.unit() as f32, 2), 0.1, (1.0, 1.0));
-    check("column", 1, &drawn(9, 40, |r| r.unit() as f32, 2), 0.1, (1.0, 1.0));
+    check("row", 40, &drawn(8, 40, |r| r.signed() as f32, 2), 0.1, (1.0, 1.0));
+    check("column", 1, &drawn(9, 40, |r| r.signed() as f32, 2), 0.1, (1.0, 1.0));
 }
 
 #[test]
@@ -248,7 +200,7 @@ fn a_relative_bound_is_a_fraction_of_the_first_field() {
     (fields[0][7], fields[1][8], fields[2][9]) = (f32::INFINITY, f32::NAN, 1e30);
     assert_eq!(check_config("missing", &fields, &config(0.01)).bound, found.bound);
     // The range of doubles may overflow.
-    let wide = |r: &mut Random| 1.7e308 * r.unit();
+    let wide = |r: &mut Random| 1.7e308 * r.signed();
     let found =
         check_config("wide", &drawn(10, 3600, wide, 5), &Config::new(60, 0, BoundKind::Relative, 0.1));
     assert!(found.bound > 3.2e307 && found.bound < 3.4e307 && found.bound_exceeded > 100);
@@ -262,7 +214,7 @@ fn filled_vertices_are_missing() {
         0..=2 => fill as f32,
         3 => f32::NAN,
         4 => 0.0,
-        _ => r.unit() as f32,
+        _ => r.signed() as f32,
     };
     // Some are filled in one field only.
     let found = check_config("filled32", &drawn(11, 3600, draw32, 9), &config);
@@ -279,7 +231,7 @@ fn filled_vertices_are_missing() {
     changed[3][k] += 1e-6;
     let found = check_config("component32", &changed, &config);
     assert_eq!((found.missing_changed, found.violations(), found.max_error), (1, 1, 0.0));
-    let zeros = drawn(13, 3600, |r| [0.0, -0.0, r.unit(), r.unit()][r.below(4) as usize], 9);
+    let zeros = drawn(13, 3600, |r| [0.0, -0.0, r.signed(), r.signed()][r.below(4) as usize], 9);
     let found = check_config("zeros64", &zeros, &Config { fill_value: Some(0.0), ..config });
     assert!(found.filled_vertices > 1000 && found.zero_vertices > 100);
     let found = check_config("nan64", &zeros, &Config { fill_value: Some(f64::NAN), ..config });

@@ -1,10 +1,15 @@
 //! No kernel reads a part of the workspace that nobody wrote: shown without a device, by the emulator with each read and
 //! write of the kernels watched (tests/emulator/reads.cpp).
 
-use crate::support::{fresh_folder, run};
+use crate::support::fields::Field;
+use crate::support::{emulator, fresh_folder, run};
+use factz::Real;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
+
+/// Mode and predictor, by their numbers.
+const FRONTS: [[u32; 2]; 3] = [[0, 0], [0, 1], [1, 0]];
 
 /// A flow with still water and land (zeros), with noise whose values are stored, with missing values, or shifted far from zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,13 +36,8 @@ fn value(kind: Kind, axis: usize, x: u64, y: u64) -> f64 {
     }
 }
 
-fn write_field(kind: Kind, nx: u64, ny: u64, double: bool, folder: &Path) {
-    for (axis, name) in ["u", "v"].into_iter().enumerate() {
-        let values = (0..nx * ny).map(|k| value(kind, axis, k % nx, k / nx));
-        let bytes: Vec<u8> = match double {
-            true => values.flat_map(f64::to_le_bytes).collect(),
-            false => values.flat_map(|x| (x as f32).to_le_bytes()).collect(),
-        };
+fn write_field<T: Real>(folder: &Path, nx: u64, ny: u64, vertex: impl Fn(u64, u64) -> [f64; 2]) {
+    for (name, bytes) in ["u", "v"].iter().zip(Field::<T>::new(nx, ny, vertex).bytes()) {
         std::fs::write(folder.join(name), bytes).expect("the folder is writable");
     }
 }
@@ -45,15 +45,15 @@ fn write_field(kind: Kind, nx: u64, ny: u64, double: bool, folder: &Path) {
 /// The emulator with every read of the kernels watched.
 fn build(folder: &Path) -> PathBuf {
     let [object, program] = ["emulator.o", "emulator"].map(|name| folder.join(name));
-    run(crate::support::emulator::compiler()
+    run(emulator::compiler()
         .args(["-fsanitize=thread", "-DFACTZ_WATCH_READS", "-c"])
-        .arg(crate::support::emulator::source("emulator.cpp"))
+        .arg(emulator::source("emulator.cpp"))
         .arg("-o")
         .arg(&object));
-    let compiler = crate::support::emulator::compiler().get_program().to_owned();
+    let compiler = emulator::compiler().get_program().to_owned();
     run(Command::new(compiler)
         .args(["-std=c++17", "-O2"])
-        .arg(crate::support::emulator::source("reads.cpp"))
+        .arg(emulator::source("reads.cpp"))
         .arg(&object)
         .arg("-o")
         .arg(&program));
@@ -75,29 +75,42 @@ fn kernels_read_what_was_written() {
     });
 }
 
-/// Whether the status, which counts follow, is that of success.
-fn is_good(out: &Output) -> bool {
-    out.stdout.split(u8::is_ascii_whitespace).next() == Some(b"0")
+/// Lets the watched kernels compress the field of a folder and restore it; what they say on standard error.
+fn run_kernels(
+    program: &Path,
+    folder: &Path,
+    grid: [u64; 2],
+    dtype: u32,
+    front: [u32; 2],
+    coder: usize,
+) -> String {
+    let [nx, ny] = grid;
+    let [mode, predictor] = front;
+    let compress = format!(
+        "compress 0 {dtype} {nx} {ny} 1 1e-2 {mode} {predictor} {coder} 2 0 0 1 1 u v 0 {nx} - stream"
+    );
+    let decompress = format!("decompress 0 {dtype} {nx} {ny} stream u2 v2");
+    let said = [compress, decompress].map(|arguments| {
+        let command = &mut Command::new(program);
+        command.current_dir(folder).env("FACTZ_COUNT_READS", "1").args(arguments.split(' '));
+        let out = run(command);
+        // The status, which counts follow, is that of success.
+        assert_eq!(out.stdout.split(u8::is_ascii_whitespace).next(), Some(&b"0"[..]), "{arguments}");
+        String::from_utf8_lossy(&out.stderr).into_owned()
+    });
+    said.concat()
 }
 
 fn watch(program: &Path, kind: Kind, folder: &Path) {
-    // Mode and predictor.
-    let configurations = [("0", "0"), ("0", "1"), ("1", "0")];
     for (nx, ny) in [(33, 31), (98, 34)] {
-        for double in [false, true] {
-            write_field(kind, nx, ny, double, folder);
-            for (k, (mode, predictor)) in configurations.into_iter().enumerate() {
-                let coder = ((k + usize::from(double)) % 2).to_string();
-                let (dtype, nx, ny) = (u8::from(double).to_string(), nx.to_string(), ny.to_string());
-                let watched = |arguments: &[&str]| {
-                    let out = run(Command::new(program).current_dir(folder).args(arguments));
-                    assert!(is_good(&out), "{kind:?}: {arguments:?}");
-                };
-                let of_field = ["0", &dtype, &nx, &ny];
-                let of_kernels = ["1", "1e-2", mode, predictor, &coder, "2", "0", "0", "1", "1"];
-                let files = ["u", "v", "0", &nx, "-", "stream"];
-                watched(&[&["compress"], &of_field[..], &of_kernels, &files].concat());
-                watched(&[&["decompress"], &of_field[..], &["stream", "u2", "v2"]].concat());
+        for dtype in [0, 1] {
+            let vertex = |x, y| [0, 1].map(|axis| value(kind, axis, x, y));
+            match dtype {
+                0 => write_field::<f32>(folder, nx, ny, vertex),
+                _ => write_field::<f64>(folder, nx, ny, vertex),
+            }
+            for (k, front) in FRONTS.into_iter().enumerate() {
+                run_kernels(program, folder, [nx, ny], dtype, front, (k + dtype as usize) % 2);
             }
         }
     }
@@ -105,41 +118,17 @@ fn watch(program: &Path, kind: Kind, folder: &Path) {
 
 /// How often each kernel reads, for a field of one column or one row of vertices that is all land but for each
 /// twentieth tile, the first tile of each row included.
-fn reads(
-    program: &Path,
-    folder: &Path,
-    nx: u64,
-    ny: u64,
-    mode: &str,
-    predictor: &str,
-) -> BTreeMap<String, u64> {
-    for (axis, name) in ["u", "v"].into_iter().enumerate() {
-        let water = |k: u64| k % nx >= 32 && (k % nx / 32 + k / nx / 32) % 20 == 1;
-        let values = (0..nx * ny).map(|k| match nx < 32 || water(k) {
-            true => 3.0 + value(Kind::Flow, axis, k % nx, k / nx) as f32,
-            false => 0.0,
-        });
-        std::fs::write(folder.join(name), values.flat_map(f32::to_le_bytes).collect::<Vec<u8>>())
-            .expect("the folder is writable");
-    }
-    let [nx, ny] = [nx, ny].map(|n| n.to_string());
-    let of_field = ["0", "0", &nx, &ny];
-    let of_kernels =
-        ["1", "1e-2", mode, predictor, "0", "2", "0", "0", "1", "1", "u", "v", "0", &nx, "-", "stream"];
-    let mut all = BTreeMap::new();
-    for arguments in [
-        [&["compress"], &of_field[..], &of_kernels].concat(),
-        [&["decompress"], &of_field[..], &["stream", "u2", "v2"]].concat(),
-    ] {
-        let command = &mut Command::new(program);
-        let out = run(command.current_dir(folder).env("FACTZ_COUNT_READS", "1").args(&arguments));
-        assert!(is_good(&out), "{arguments:?}");
-        for line in String::from_utf8_lossy(&out.stderr).lines() {
-            let (kernel, count) = line.rsplit_once(' ').expect("a kernel and a number");
-            all.insert(kernel.to_owned(), count.parse().expect("a number"));
-        }
-    }
-    all
+fn reads(program: &Path, folder: &Path, [nx, ny]: [u64; 2], front: [u32; 2]) -> BTreeMap<String, u64> {
+    write_field::<f32>(folder, nx, ny, |x, y| {
+        let is_water = nx < 32 || x >= 32 && (x / 32 + y / 32) % 20 == 1;
+        [0, 1].map(|axis| if is_water { 3.0 + value(Kind::Flow, axis, x, y) } else { 0.0 })
+    });
+    let said = run_kernels(program, folder, [nx, ny], 0, front, 0);
+    let counts = said.lines().map(|line| {
+        let (kernel, count) = line.rsplit_once(' ').expect("a kernel and a number");
+        (kernel.to_owned(), count.parse().expect("a number"))
+    });
+    counts.collect()
 }
 
 /// Four times the field takes four times the reads of every kernel, however narrow it is: no kernel reads for each tile
@@ -151,19 +140,18 @@ fn no_kernel_is_quadratic_in_a_narrow_field() {
     let folder = fresh_folder("narrow");
     let program = build(&folder);
     // One column of vertices, two columns of tiles of which the first one is land, and one row.
-    let shapes = [(1, 32 * 64, false), (64, 32 * 40, false), (32 * 64, 1, true)];
-    for ((nx, ny, grows_x), (mode, predictor)) in shapes.into_iter().zip([("0", "0"), ("1", "0"), ("0", "1")])
-    {
-        let small = reads(&program, &folder, nx, ny, mode, predictor);
-        let [many_x, many_y] = if grows_x { [4, 1] } else { [1, 4] };
-        let large = reads(&program, &folder, many_x * nx, many_y * ny, mode, predictor);
+    let shapes = [([1, 32 * 64], [1, 4]), ([64, 32 * 40], [1, 4]), ([32 * 64, 1], [4, 1])];
+    for (([nx, ny], times), front) in shapes.into_iter().zip([FRONTS[0], FRONTS[2], FRONTS[1]]) {
+        let [many_x, many_y] = [nx * times[0], ny * times[1]];
+        let small = reads(&program, &folder, [nx, ny], front);
+        let large = reads(&program, &folder, [many_x, many_y], front);
         for (kernel, count) in large {
             let before = small.get(&kernel).copied().unwrap_or(0);
-            println!("{nx} x {ny}, mode {mode}, predictor {predictor}: {kernel} {before} -> {count}");
+            println!("{nx} x {ny}, mode and predictor {front:?}: {kernel} {before} -> {count}");
             // A kernel with a fixed number of reads may have one more step.
             assert!(count <= 5 * before + 5000, "{nx} x {ny}: {kernel} reads {before}, then {count}");
             // Each anchor once, stacks and all, not for each row what is above it (137,000 for each of 512 tiles).
-            let tiles = (many_x * nx).div_ceil(32) * (many_y * ny).div_ceil(32);
+            let tiles = many_x.div_ceil(32) * many_y.div_ceil(32);
             assert!(kernel != "anchor_values" || count <= 2000 * tiles + 100_000, "{nx} x {ny}: {count}");
         }
     }
