@@ -6,5 +6,6 @@ mod hostile;
 #[path = "../support"]
 mod support {
     pub mod counting;
+    pub mod decoder;
     pub mod hostile;
 }

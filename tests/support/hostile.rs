@@ -1,5 +1,6 @@
 //! Streams that are not to be trusted, decoded into guarded memory.
 
+use super::counting::peak_of;
 use factz::{decompress, inspect, BoundKind, Config, Dtype, Error, Execution, Layout, Real, Status, ViewMut};
 use std::fs;
 use std::path::PathBuf;
@@ -80,4 +81,17 @@ pub fn assert_refused(result: Result<(), Error>, what: &str) {
     let known = [Status::CorruptStream, Status::UnsupportedVersion, Status::InvalidArgument];
     assert!(known.contains(&error.status), "{what}: {:?}: {error}", error.status);
     assert!(!error.message.is_empty());
+}
+
+/// Bytes of the tables of a stream, as its header says.
+pub fn table_bytes(stream: &[u8]) -> usize {
+    u32::from_le_bytes(stream[28..32].try_into().expect("four bytes")) as usize
+}
+
+/// Decodes in memory that is in proportion to the field: the guarded arrays and the bits that are read from them count.
+pub fn decode_cheaply(config: &Config, stream: &[u8], what: &str) -> Result<(), Error> {
+    let field = (2 * config.nx * config.ny * config.dtype.bytes()) as usize;
+    let ((result, _), peak) = peak_of(|| decode(config, stream));
+    assert!(peak <= 16 * field + CONSTANT_BYTES, "{what}: {peak} bytes for a field of {field}");
+    result
 }
