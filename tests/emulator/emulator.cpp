@@ -18,7 +18,9 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -213,15 +215,15 @@ T* fenced_as(uint64_t bytes, bool zero = false) {
     return reinterpret_cast<T*>(at);
 }
 
-std::vector<unsigned char> read_file(const char* path) {
-    std::FILE* const file = std::fopen(path, "rb");
+// A file in memory of its own.
+unsigned char* fenced_file(const char* path, uint64_t* size = nullptr) {
+    std::ifstream file(path, std::ios::binary);
     if (!file) fail("cannot open an input");
-    std::vector<unsigned char> bytes;
-    unsigned char part[1 << 16];
-    for (size_t n; (n = std::fread(part, 1, sizeof part, file)) > 0;)
-        bytes.insert(bytes.end(), part, part + n);
-    std::fclose(file);
-    return bytes;
+    const std::string bytes(std::istreambuf_iterator<char>(file), {});
+    unsigned char* const at = fenced(bytes.size());
+    std::memcpy(at, bytes.data(), bytes.size());
+    if (size) *size = bytes.size();
+    return at;
 }
 void write_file(const char* path, const void* bytes, size_t n) {
     std::FILE* const file = std::fopen(path, "wb");
@@ -269,6 +271,7 @@ constexpr uint64_t FEW = 2;
 
 void compress(const Job& job) {
     const uint64_t tiles = job.tiles();
+    const bool is_hierarchical = job.predictor == PREDICTOR_HIERARCHICAL;
     if (has_few_strips(job) && job.has_fill)
         RUN(few_filled_statistics, statistics_blocks(job), 32 * STRIP_PARTS);
     else if (job.has_fill)
@@ -278,11 +281,11 @@ void compress(const Job& job) {
     else
         RUN(statistics, statistics_blocks(job), 32 * STATISTICS_WARPS);
     RUN(sort, 1 + (tiles + 32 * SORT_WARPS - 1) / (32 * SORT_WARPS), 32 * SORT_WARPS);
-    if (job.predictor == PREDICTOR_HIERARCHICAL)
-        RUN(tune, std::min<uint64_t>(tiles, SAMPLES) * 12, 32 * TUNE_WARPS);
+    if (is_hierarchical) RUN(tune, std::min<uint64_t>(tiles, SAMPLES) * 12, 32 * TUNE_WARPS);
     RUN(cheap_bounds, FEW, 64);
     RUN(determinant_bounds, FEW, 128);
-    if (job.predictor == PREDICTOR_HIERARCHICAL) {
+    const uint64_t weighed = TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES;
+    if (is_hierarchical) {
         const unsigned plain_warps = job.dtype ? INTERIOR_WARPS<double, false> : INTERIOR_WARPS<float, false>;
         RUN(anchors, (tiles + 127) / 128, 128);
         const bool signatures = job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
@@ -296,26 +299,23 @@ void compress(const Job& job) {
         }
         RUN(constrained_tiles, FEW,
             32 * (job.dtype ? INTERIOR_WARPS<double, true> : INTERIOR_WARPS<float, true>));
-    } else {
-        RUN(lorenzo_unconstrained, (tiles + 4 * LORENZO_INTERIOR_WARPS - 1) / (4 * LORENZO_INTERIOR_WARPS),
-            32 * LORENZO_INTERIOR_WARPS);
-        RUN(lorenzo_constrained, (tiles + 4 * LORENZO_INTERIOR_WARPS - 1) / (4 * LORENZO_INTERIOR_WARPS),
-            32 * LORENZO_INTERIOR_WARPS);
-        RUN(lorenzo_border, FEW, 32 * LORENZO_BORDER_WARPS);
-    }
-    if (job.predictor == PREDICTOR_HIERARCHICAL)
         RUN(count, FEW, 32 * COUNT_WARPS);
-    else
+    } else {
+        const uint64_t blocks = (tiles + 4 * LORENZO_INTERIOR_WARPS - 1) / (4 * LORENZO_INTERIOR_WARPS);
+        RUN(lorenzo_unconstrained, blocks, 32 * LORENZO_INTERIOR_WARPS);
+        RUN(lorenzo_constrained, blocks, 32 * LORENZO_INTERIOR_WARPS);
+        RUN(lorenzo_border, FEW, 32 * LORENZO_BORDER_WARPS);
         RUN(count_lorenzo, FEW, 32 * ROW_COUNT_WARPS);
+    }
     if (job.coder == CODER_ANS) {
-        RUN(rans_tables, TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES, TABLE_THREADS);
-        if (job.predictor == PREDICTOR_HIERARCHICAL)
+        RUN(rans_tables, weighed, TABLE_THREADS);
+        if (is_hierarchical)
             RUN(encode_rans, FEW, 32 * ENCODE_WARPS);
         else
             RUN(encode_lorenzo_rans, FEW, 32 * ROW_CODE_WARPS);
     } else {
-        RUN(huffman_tables, TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES, TABLE_THREADS);
-        if (job.predictor == PREDICTOR_HIERARCHICAL)
+        RUN(huffman_tables, weighed, TABLE_THREADS);
+        if (is_hierarchical)
             RUN(encode_huffman, FEW, 32 * ENCODE_WARPS);
         else
             RUN(encode_lorenzo_huffman, FEW, 32 * ROW_CODE_WARPS);
@@ -425,14 +425,6 @@ void analyze(Analysis& job, uint32_t dtype, const char* results) {
     write_file(results, all.data(), all.size());
 }
 
-// A file in memory of its own.
-unsigned char* fenced_file(const char* path) {
-    const std::vector<unsigned char> bytes = read_file(path);
-    unsigned char* const at = fenced(bytes.size());
-    std::memcpy(at, bytes.data(), bytes.size());
-    return at;
-}
-
 }  // namespace
 
 // Called by reads.cpp, which is not to be called again while all is taken down.
@@ -520,15 +512,8 @@ int main(int argc, char** argv) {
         const uint64_t first = number(18), pitch = number(19);
         job.has_fill = argv[20][0] != '-';
         job.fill = job.has_fill ? number(20) : job.dtype ? no_fill<double>() : no_fill<float>();
-        void* components[2];
-        for (int k = 0; k < 2; k++) {
-            const std::vector<unsigned char> bytes = read_file(argv[16 + k]);
-            unsigned char* const at = fenced(bytes.size());
-            std::memcpy(at, bytes.data(), bytes.size());
-            components[k] = at + first * element;
-        }
-        job.u = components[0];
-        job.v = components[1];
+        job.u = fenced_file(argv[16]) + first * element;
+        job.v = fenced_file(argv[17]) + first * element;
         job.u_layout = job.v_layout = {pitch, 1};
         job.stream_bytes = 2 * field_bytes + 128;
         job.stream = fenced(job.stream_bytes);
@@ -539,10 +524,7 @@ int main(int argc, char** argv) {
         // Each order of blocks comes with another predictor that the call expects: streams of both are
         // restored whichever it is.
         job.predictor = backwards ? PREDICTOR_LORENZO : PREDICTOR_HIERARCHICAL;
-        const std::vector<unsigned char> stream = read_file(argv[6]);
-        job.stream = fenced(stream.size());
-        std::memcpy(job.stream, stream.data(), stream.size());
-        job.stream_bytes = stream.size();
+        job.stream = fenced_file(argv[6], &job.stream_bytes);
         job.u = fenced(field_bytes);
         job.v = fenced(field_bytes);
         job.u_layout = job.v_layout = {job.nx, 1};

@@ -181,18 +181,11 @@ fn codes_that_no_encoder_writes_decode_as_the_format_says() {
 #[test]
 fn arbitrary_groups_do_no_harm() {
     let _alone = alone();
-    let names = [
-        "missing_block_f32",
-        "huffman_missing_speculative_f64",
-        "sparse_f32",
-        "huffman_sparse_f64",
-        "wind_tight_f64",
-        "lorenzo_missing_block_f64",
-        "lorenzo_huffman_missing_block_f32",
-        "lorenzo_sparse_f32",
-        "lorenzo_huffman_noise_block_f32",
-    ];
-    let streams = names.map(sample);
+    let names =
+        "missing_block_f32 huffman_missing_speculative_f64 sparse_f32 huffman_sparse_f64 wind_tight_f64
+                 lorenzo_missing_block_f64 lorenzo_huffman_missing_block_f32 lorenzo_sparse_f32
+                 lorenzo_huffman_noise_block_f32";
+    let streams: Vec<_> = names.split_whitespace().map(sample).collect();
     let mut random = random_numbers(1);
     let mut refused = 0;
     let cases = cases();

@@ -14,37 +14,28 @@ use proptest::prelude::*;
 use std::time::{Duration, Instant};
 
 /// Streams with masks, fill patterns, stored values, refinements, several tiles and groups, both types.
-const SAMPLES: [&str; 17] = [
-    "example_f32",
-    "one_vertex_f64",
-    "two_by_two_f32",
-    "stored_f64",
-    "row_f32",
-    "ties_speculative_f64",
-    "grid_32x64_f32",
-    "spacing_block_f64",
-    "missing_block_f32",
-    "groups_f32",
-    "huffman_one_vertex_f32",
-    "huffman_row_f64",
-    "lorenzo_one_vertex_f64",
-    "lorenzo_row_f32",
-    "lorenzo_missing_block_f64",
-    "lorenzo_huffman_missing_block_f32",
-    "lorenzo_constant_f32",
-];
+const SAMPLES: &str = "
+    example_f32 one_vertex_f64 two_by_two_f32 stored_f64 row_f32 ties_speculative_f64 grid_32x64_f32
+    spacing_block_f64 missing_block_f32 groups_f32 huffman_one_vertex_f32 huffman_row_f64
+    lorenzo_one_vertex_f64 lorenzo_row_f32 lorenzo_missing_block_f64 lorenzo_huffman_missing_block_f32
+    lorenzo_constant_f32";
+
+/// Golden streams by their names, which blanks separate.
+fn samples(names: &str) -> Vec<(&str, Vec<u8>)> {
+    names.split_whitespace().map(|name| (name, sample(name))).collect()
+}
 
 /// Those that are decoded thousands of times.
 fn small_samples() -> Vec<(&'static str, Vec<u8>)> {
-    let all = SAMPLES.iter().map(|&name| (name, sample(name)));
-    all.filter(|(_, stream)| stream.len() < 1000).collect()
+    let mut all = samples(SAMPLES);
+    all.retain(|(_, stream)| stream.len() < 1000);
+    all
 }
 
 #[test]
 fn intact_streams_write_the_vertices_and_nothing_else() {
     let _alone = alone();
-    for name in SAMPLES {
-        let stream = sample(name);
+    for (name, stream) in samples(SAMPLES) {
         let config = config_of(&stream);
         let (result, bits) = decode(&config, &stream);
         result.expect("intact");
@@ -57,8 +48,7 @@ fn intact_streams_write_the_vertices_and_nothing_else() {
 #[test]
 fn a_truncated_stream_is_refused_at_every_length() {
     let _alone = alone();
-    for name in SAMPLES {
-        let stream = sample(name);
+    for (name, stream) in samples(SAMPLES) {
         for verify_checksum in [true, false] {
             let config = Config { verify_checksum, ..config_of(&stream) };
             let step = if stream.len() > 4000 { 61 } else { 1 };
@@ -194,7 +184,7 @@ proptest! {
         verify_checksum in any::<bool>(),
     ) {
         let _alone = alone();
-        let streams: Vec<Vec<u8>> = SAMPLES.iter().map(|name| sample(name)).collect();
+        let streams: Vec<Vec<u8>> = samples(SAMPLES).into_iter().map(|(_, stream)| stream).collect();
         let mut stream = streams[which.index(streams.len())].clone();
         let original = stream.clone();
         let config = Config { verify_checksum, ..config_of(&original) };
@@ -253,18 +243,9 @@ fn assert_refused_cheaply(config: &Config, bad: &[u8], what: &str) {
 #[test]
 fn groups_that_do_not_add_up_are_refused() {
     let _alone = alone();
-    let names = [
-        "example_f32",
-        "groups_f32",
-        "sparse_f64",
-        "huffman_sparse_f32",
-        "batches_f32",
-        "huffman_batches_f64",
-        "lorenzo_land_block_f32",
-        "lorenzo_huffman_batches_f32",
-    ];
-    for name in names {
-        let original = sample(name);
+    let names = "example_f32 groups_f32 sparse_f64 huffman_sparse_f32 batches_f32 huffman_batches_f64
+                 lorenzo_land_block_f32 lorenzo_huffman_batches_f32";
+    for (name, original) in samples(names) {
         let (config, header) = (config_of(&original), Header::read(&original).expect("a header"));
         let (tiles, first_word) = (header.grid().tiles(), HEADER_BYTES + header.table_bytes as usize);
         let words: Vec<u32> = original[first_word..]
@@ -341,8 +322,7 @@ fn decode_into_nothing(config: &Config, bad: &[u8]) -> (Result<(), Error>, usize
 fn sizes_are_not_believed_before_they_are_checked() {
     let _alone = alone();
     let huge = [1u64 << 20, 1 << 31, 1 << 32, (1 << 40) + 4, 1 << 48, 1 << 62, u64::MAX - 3, u64::MAX];
-    for name in ["example_f32", "stored_f64", "groups_f32", "lorenzo_groups_f32"] {
-        let original = sample(name);
+    for (name, original) in samples("example_f32 stored_f64 groups_f32 lorenzo_groups_f32") {
         let config = config_of(&original);
         let check = |mut bad: Vec<u8>, claimed: Option<[u64; 2]>, what: String| {
             seal(&mut bad);
