@@ -57,9 +57,7 @@ fn a_truncated_stream_is_refused_at_every_length() {
             }
             // The same with a header that knows of it.
             for length in (HEADER_BYTES..stream.len()).step_by(4 * step) {
-                let mut cut = stream[..length].to_vec();
-                cut[112..120].copy_from_slice(&(length as u64).to_le_bytes());
-                seal(&mut cut);
+                let cut = with_u64(&stream[..length], 112, length as u64);
                 assert_refused(decode(&config, &cut).0, &format!("{name} sealed at {length}"));
             }
         }
@@ -224,11 +222,16 @@ fn with_words(stream: &[u8], words: &[u32]) -> Vec<u8> {
     bad
 }
 
-fn with_u64(stream: &[u8], at: usize, value: u64) -> Vec<u8> {
+/// A stream with other bytes somewhere, sealed again.
+fn with_bytes<const N: usize>(stream: &[u8], at: usize, bytes: [u8; N]) -> Vec<u8> {
     let mut bad = stream.to_vec();
-    bad[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    bad[at..at + N].copy_from_slice(&bytes);
     seal(&mut bad);
     bad
+}
+
+fn with_u64(stream: &[u8], at: usize, value: u64) -> Vec<u8> {
+    with_bytes(stream, at, value.to_le_bytes())
 }
 
 /// Refused with the checksum compared and without, and in little memory.
@@ -286,9 +289,7 @@ fn groups_that_do_not_add_up_are_refused() {
                 assert_refused_cheaply(&config, &with_u64(&original, 120, other), &what);
             }
         }
-        let mut bad = original.clone();
-        bad[19] = 1;
-        seal(&mut bad);
+        let bad = with_bytes(&original, 19, [1]);
         assert_refused_cheaply(&config, &bad, &format!("{name} with a reserved byte that is not 0"));
     }
     // Stored content has no groups.
@@ -324,8 +325,7 @@ fn sizes_are_not_believed_before_they_are_checked() {
     let huge = [1u64 << 20, 1 << 31, 1 << 32, (1 << 40) + 4, 1 << 48, 1 << 62, u64::MAX - 3, u64::MAX];
     for (name, original) in samples("example_f32 stored_f64 groups_f32 lorenzo_groups_f32") {
         let config = config_of(&original);
-        let check = |mut bad: Vec<u8>, claimed: Option<[u64; 2]>, what: String| {
-            seal(&mut bad);
+        let check = |bad: Vec<u8>, claimed: Option<[u64; 2]>, what: String| {
             let ((), peak) = peak_of(|| {
                 let _ = inspect(&bad);
             });
@@ -341,33 +341,21 @@ fn sizes_are_not_believed_before_they_are_checked() {
             }
         };
         for value in huge {
-            for at in [32, 40] {
-                let mut bad = original.clone();
-                bad[at..at + 8].copy_from_slice(&value.to_le_bytes());
-                let mut claimed = [config.nx, config.ny];
-                claimed[(at - 32) / 8] = value;
-                check(bad, Some(claimed), format!("{name} with {value} at {at}"));
+            for (at, claimed) in [(32, [value, config.ny]), (40, [config.nx, value])] {
+                check(with_u64(&original, at, value), Some(claimed), format!("{name} with {value} at {at}"));
             }
-            let mut bad = original.clone();
-            bad[112..120].copy_from_slice(&value.to_le_bytes());
-            check(bad, None, format!("{name} with {value} stream bytes"));
+            check(with_u64(&original, 112, value), None, format!("{name} with {value} stream bytes"));
             check(with_u64(&original, 120, value), None, format!("{name} with {value} groups"));
             if original[18] == 0 {
                 for at in [28, HEADER_BYTES + table_bytes(&original)] {
-                    let mut bad = original.clone();
-                    bad[at..at + 4].copy_from_slice(&(value as u32 | 0x8000_0000).to_le_bytes());
+                    let bad = with_bytes(&original, at, (value as u32 | 0x8000_0000).to_le_bytes());
                     check(bad, None, format!("{name} with {value} at {at}"));
                 }
             }
         }
-        if original[18] == 0 {
-            for table in 0..TABLES {
-                let mut bad = original.clone();
-                if bad[HEADER_BYTES + table] < 255 {
-                    bad[HEADER_BYTES + table] = 255;
-                    check(bad, None, format!("{name} with a large table {table}"));
-                }
-            }
+        for table in (0..TABLES).filter(|table| original[18] == 0 && original[HEADER_BYTES + table] < 255) {
+            let bad = with_bytes(&original, HEADER_BYTES + table, [255]);
+            check(bad, None, format!("{name} with a large table {table}"));
         }
     }
 }
