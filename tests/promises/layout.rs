@@ -1,6 +1,7 @@
 //! The folders of the library: imports go downward, and a phase that both backends run has a file of the same name
 //! in `src` and in `kernels`.
 
+use crate::support::root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,10 +73,6 @@ const ALONE: &[(&str, &str)] = &[
 /// Rooms of calls and arguments, whose files name each other.
 const TOGETHER: [&str; 2] = ["capi", "cuda"];
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
 /// All files below a folder with an extension, as paths relative to it.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -100,9 +97,14 @@ fn room(file: &Path) -> String {
     Path::new(first).with_extension("").to_string_lossy().into_owned()
 }
 
-/// The rooms that a source text names after `crate::`, its unit tests left out.
+/// A source text without its unit tests.
+fn source_text(file: &Path) -> String {
+    let text = fs::read_to_string(root().join("src").join(file)).expect("a source");
+    text.split("#[cfg(test)]\nmod ").next().unwrap_or_default().to_owned()
+}
+
+/// The rooms that a source text names after `crate::`.
 fn imports(text: &str) -> BTreeSet<String> {
-    let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let names = text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| {
         let after = line.split("crate::").skip(1);
         after.map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default())
@@ -121,7 +123,7 @@ fn imports_go_downward() {
             continue;
         }
         let own = level(&from).unwrap_or_else(|| panic!("{} is in no room of the list", file.display()));
-        for to in imports(&fs::read_to_string(source.join(&file)).expect("a source")) {
+        for to in imports(&source_text(&file)) {
             if to != from && level(&to).is_some_and(|other| other <= own) {
                 wrong.push(format!("{} imports {to}", file.display()));
             }
@@ -137,11 +139,9 @@ fn files_of_a_room_do_not_import_each_other_in_circles() {
     let modules: BTreeSet<String> = files(&source, "rs").iter().map(|file| module(file)).collect();
     let looked_at = |file: &PathBuf| !["lib", "bin"].iter().chain(&TOGETHER).any(|&name| room(file) == name);
     for file in files(&source, "rs").into_iter().filter(looked_at) {
-        let text = fs::read_to_string(source.join(&file)).expect("a source");
-        let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default().to_owned();
         let own = module(&file);
-        let text =
-            text.replace("super::", &format!("crate::{}::", own.rsplit_once("::").unwrap_or_default().0));
+        let above = format!("crate::{}::", own.rsplit_once("::").unwrap_or_default().0);
+        let text = source_text(&file).replace("super::", &above);
         let named = |other: &String| {
             *other != own && other.contains("::") && text.contains(&format!("crate::{other}::"))
         };
