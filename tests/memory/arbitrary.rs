@@ -1,5 +1,5 @@
-//! Streams that no encoder writes: well-formed ones of arbitrary codes, which decode as the format says, and arbitrary
-//! groups, which do no harm. Memory is in proportion to the field in either case.
+//! Streams that no encoder writes: well-formed ones of arbitrary codes, which decode as the format says, and
+//! arbitrary groups, which do no harm. Memory is in proportion to the field in either case.
 
 use crate::support::counting::{alone, peak_of};
 use crate::support::decoder::independently_decoded;
@@ -40,8 +40,8 @@ fn arbitrary(coder: u64, nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<u8> {
     }
 }
 
-/// A well-formed stream of arbitrary codes: every mask state, activity, symbol and digit, NaN among the stored
-/// values, masks that overlap, codes that no encoder would write.
+/// A well-formed stream of arbitrary codes: every mask state, activity, symbol and digit, NaN among the
+/// stored values, masks that overlap, codes that no encoder would write.
 fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<u8> {
     let predictor = [Predictor::Hierarchical, Predictor::Lorenzo][(seed / 12 % 2) as usize];
     let mut random = random_numbers(seed);

@@ -300,8 +300,8 @@ fn groups_that_do_not_add_up_are_refused() {
     }
 }
 
-/// The answer to a caller who believes a header that claims too much, with arrays that nothing may touch, and the
-/// memory that the call took.
+/// The answer to a caller who believes a header that claims too much, with arrays that nothing may touch, and
+/// the memory that the call took.
 fn decode_into_nothing(config: &Config, bad: &[u8]) -> (Result<(), Error>, usize) {
     let mut nothing = [0f64; 1];
     let base = nothing.as_mut_ptr();

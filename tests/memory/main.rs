@@ -1,4 +1,5 @@
-//! Promises about memory: what untrusted streams may take, and what fields do. They count what this process allocates.
+//! Promises about memory: what untrusted streams may take, and what fields do. They count what this process
+//! allocates.
 
 mod amounts;
 mod arbitrary;

@@ -220,7 +220,8 @@ fn filled_vertices_are_missing() {
     let found = check_config("filled32", &drawn(11, 3600, draw32, 9), &config);
     assert!(found.filled_vertices > 500 && found.missing_changed > 50 && found.lost > 10);
     assert!(found.bound < 0.03, "{found:?}");
-    // Values that become the fill value are errors as any others: the first field says which vertices are filled.
+    // Values that become the fill value are errors as any others: the first field says which vertices are
+    // filled.
     assert!(found.max_error > 9e36 && found.bound_exceeded > 100, "{found:?}");
     let kept = drawn(12, 3600, draw32, u64::MAX);
     let found = check_config("kept32", &kept, &config);

@@ -1,5 +1,6 @@
-//! Fill values, zeros with a sign at a bound of 0, the warning about wide ranges, and bounds beyond the range: what is
-//! promised about them, checked bit by bit, by the library's comparison and by the independent checker.
+//! Fill values, zeros with a sign at a bound of 0, the warning about wide ranges, and bounds beyond the
+//! range: what is promised about them, checked bit by bit, by the library's comparison and by the independent
+//! checker.
 
 use crate::support::decoder::independently_decoded;
 use crate::support::fields::*;

@@ -1,9 +1,10 @@
-//! The golden streams (`tests/golden`, listed in its `manifest.json`) decode to the same bytes for ever, and the
-//! same input and configuration give the same stream. An independent decoder, written from FORMAT.md, must agree.
+//! The golden streams (`tests/golden`, listed in its `manifest.json`) decode to the same bytes for ever, and
+//! the same input and configuration give the same stream. An independent decoder, written from FORMAT.md,
+//! must agree.
 //!
-//! Golden streams are never regenerated. To add a case, write its configuration (without sizes and checksums) into
-//! the manifest and run this test with FACTZ_BLESS=1: it makes the streams that are missing, and refuses to touch
-//! those that are there.
+//! Golden streams are never regenerated. To add a case, write its configuration (without sizes and checksums)
+//! into the manifest and run this test with FACTZ_BLESS=1: it makes the streams that are missing, and refuses
+//! to touch those that are there.
 
 use crate::support::decoder::independently_decoded;
 use crate::support::fields::Field;

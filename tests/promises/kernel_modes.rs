@@ -1,6 +1,7 @@
-//! No kernel depends on a floating-point mode: a device has none that a program could set, each instruction says how it
-//! rounds and what it does with subnormal numbers. The code that nvcc makes with the flags of the build has only
-//! instructions that round to nearest and keep subnormal numbers, but for those that are named here with a reason.
+//! No kernel depends on a floating-point mode: a device has none that a program could set, each instruction
+//! says how it rounds and what it does with subnormal numbers. The code that nvcc makes with the flags of the
+//! build has only instructions that round to nearest and keep subnormal numbers, but for those that are named
+//! here with a reason.
 
 use crate::support::{fresh_folder, root, run, skip};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,8 +27,8 @@ const ALLOWED: [(&str, &str); 12] = [
     ("min max abs neg", "exact; .NaN gives NaN where one of both is"),
 ];
 
-/// An estimate of 2^32 / x for whole numbers from 1 to 2^23, none of which is subnormal, that is too small by a known part;
-/// what takes it corrects the quotient exactly (reciprocal_below in ptx.cuh).
+/// An estimate of 2^32 / x for whole numbers from 1 to 2^23, none of which is subnormal, that is too small by
+/// a known part; what takes it corrects the quotient exactly (reciprocal_below in ptx.cuh).
 const ESTIMATE: [&str; 4] = ["cvt.rn.f32.u32", "rcp.approx.ftz.f32", "mul.rz.f32", "cvt.rzi.u32.f32"];
 
 /// Instructions that compute nothing.

@@ -1,12 +1,13 @@
-//! The folders of the library: imports go downward, and a phase that both backends run has a file of the same name
-//! in `src` and in `kernels`.
+//! The folders of the library: imports go downward, and a phase that both backends run has a file of the same
+//! name in `src` and in `kernels`.
 
 use crate::support::root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms of `src`, from the top; each imports only those below it. Rooms in one line do not import each other.
+/// The rooms of `src`, from the top; each imports only those below it. Rooms in one line do not import each
+/// other.
 const ROOMS: [&[&str]; 13] = [
     &["capi"],
     &["cuda", "cpu"],

@@ -1,5 +1,5 @@
-//! No kernel reads a part of the workspace that nobody wrote: shown without a device, by the emulator with each read and
-//! write of the kernels watched (tests/emulator/reads.cpp).
+//! No kernel reads a part of the workspace that nobody wrote: shown without a device, by the emulator with
+//! each read and write of the kernels watched (tests/emulator/reads.cpp).
 
 use crate::support::fields::Field;
 use crate::support::{emulator, fresh_folder, run};
@@ -11,7 +11,8 @@ use std::process::Command;
 /// Mode and predictor, by their numbers.
 const FRONTS: [[u32; 2]; 3] = [[0, 0], [0, 1], [1, 0]];
 
-/// A flow with still water and land (zeros), with noise whose values are stored, with missing values, or shifted far from zero.
+/// A flow with still water and land (zeros), with noise whose values are stored, with missing values, or
+/// shifted far from zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     Flow,
@@ -116,8 +117,8 @@ fn watch(program: &Path, kind: Kind, folder: &Path) {
     }
 }
 
-/// How often each kernel reads, for a field of one column or one row of vertices that is all land but for each
-/// twentieth tile, the first tile of each row included.
+/// How often each kernel reads, for a field of one column or one row of vertices that is all land but for
+/// each twentieth tile, the first tile of each row included.
 fn reads(program: &Path, folder: &Path, [nx, ny]: [u64; 2], front: [u32; 2]) -> BTreeMap<String, u64> {
     write_field::<f32>(folder, nx, ny, |x, y| {
         let is_water = nx < 32 || x >= 32 && (x / 32 + y / 32) % 20 == 1;
@@ -131,8 +132,8 @@ fn reads(program: &Path, folder: &Path, [nx, ny]: [u64; 2], front: [u32; 2]) -> 
     counts.collect()
 }
 
-/// Four times the field takes four times the reads of every kernel, however narrow it is: no kernel reads for each tile
-/// what is before it.
+/// Four times the field takes four times the reads of every kernel, however narrow it is: no kernel reads for
+/// each tile what is before it.
 #[test]
 #[ignore = "make test-all"]
 fn no_kernel_is_quadratic_in_a_narrow_field() {
@@ -150,7 +151,8 @@ fn no_kernel_is_quadratic_in_a_narrow_field() {
             println!("{nx} x {ny}, mode and predictor {front:?}: {kernel} {before} -> {count}");
             // A kernel with a fixed number of reads may have one more step.
             assert!(count <= 5 * before + 5000, "{nx} x {ny}: {kernel} reads {before}, then {count}");
-            // Each anchor once, stacks and all, not for each row what is above it (137,000 for each of 512 tiles).
+            // Each anchor once, stacks and all, not for each row what is above it (137,000 for each of 512
+            // tiles).
             let tiles = many_x.div_ceil(32) * many_y.div_ceil(32);
             assert!(kernel != "anchor_values" || count <= 2000 * tiles + 100_000, "{nx} x {ny}: {count}");
         }

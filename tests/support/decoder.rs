@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What it makes of streams: the bytes of u, then those of v, of each.
+/// Decodes streams: the bytes of u, then those of v, of each.
 pub fn independently_decoded<'a>(name: &str, streams: impl IntoIterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a temporary folder");

@@ -156,7 +156,7 @@ impl<T: Real> Field<T> {
         Field::try_restored(config, stream, threads).expect("an intact stream")
     }
 
-    /// What the library says of this field and another one. The spacing and the fill value are those of `config`.
+    /// The library's comparison with another field, for the spacing and the fill value of `config`.
     pub fn compared(&self, after: &Self, config: &Config, bound: f64) -> Comparison {
         let Config { dx, dy, fill_value, .. } = *config;
         let config = Config { dx, dy, fill_value, ..self.config(BoundKind::Absolute, bound) };
@@ -165,7 +165,7 @@ impl<T: Real> Field<T> {
     }
 }
 
-/// What must be 0 for a level of preservation.
+/// The counts that must be 0 for a level of preservation.
 pub fn violations(preserve: Preserve, c: &Comparison) -> u64 {
     match preserve {
         Preserve::None => c.missing_changed + c.bound_exceeded,
@@ -174,7 +174,7 @@ pub fn violations(preserve: Preserve, c: &Comparison) -> u64 {
     }
 }
 
-/// What is said about a field of data/.
+/// The file meta.json of a field of data/.
 pub fn meta(name: &str) -> Value {
     let path = root().join("data").join(name).join("meta.json");
     let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
@@ -237,7 +237,8 @@ impl Checker {
         // JSON has no number that is NaN.
         let fill = fill.map(|x| if x.is_nan() { json!("nan") } else { json!(x) });
         self.cases.push(json!({
-            "nx": after.nx, "ny": after.ny, "dtype": dtype_name::<T>(), "files": files, "bound": bound, "fill": fill,
+            "nx": after.nx, "ny": after.ny, "dtype": dtype_name::<T>(), "files": files, "bound": bound,
+            "fill": fill,
         }));
         self.expected.push(expected.to_vec());
     }

@@ -88,7 +88,8 @@ pub fn table_bytes(stream: &[u8]) -> usize {
     u32::from_le_bytes(stream[28..32].try_into().expect("four bytes")) as usize
 }
 
-/// Decodes in memory that is in proportion to the field: the guarded arrays and the bits that are read from them count.
+/// Decodes in memory that is in proportion to the field: the guarded arrays and the bits that are read from
+/// them count.
 pub fn decode_cheaply(config: &Config, stream: &[u8], what: &str) -> Result<(), Error> {
     let field = (2 * config.nx * config.ny * config.dtype.bytes()) as usize;
     let ((result, _), peak) = peak_of(|| decode(config, stream));

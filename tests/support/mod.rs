@@ -93,8 +93,8 @@ pub fn output(command: &mut Command) -> Output {
     })
 }
 
-/// Whether this process is the child; otherwise the outcome of the child that ran the test alone. For what belongs to a
-/// whole process: subscribers, hooks, callbacks, environment variables.
+/// Whether this process is the child; otherwise the outcome of the child that ran the test alone. For what
+/// belongs to a whole process: subscribers, hooks, callbacks, environment variables.
 pub fn child(module: &str, test: &str) -> Option<Output> {
     const CHILD: &str = "FACTZ_TEST_CHILD";
     if std::env::var_os(CHILD).is_some() {
@@ -146,8 +146,8 @@ impl Linking {
     }
 }
 
-/// With the shared library, found by the SONAME in `folder` at run time, with the static one, and with nothing but
-/// static ones.
+/// With the shared library, found by the SONAME in `folder` at run time, with the static one, and with
+/// nothing but static ones.
 pub fn linkings(folder: &Path) -> [Linking; 3] {
     let libraries = built_folder();
     let soname = folder.join("libfactz.so.0");

@@ -59,7 +59,7 @@ fn damaged(stream: &[u8], seed: usize) -> Vec<u8> {
     copy
 }
 
-/// What the library makes of a stream: the values, or a status.
+/// The values of a stream as the library decodes them, or a status.
 fn expected<T: Real>(config: &Config, stream: &[u8]) -> Result<[Vec<u8>; 2], Status> {
     Field::<T>::try_restored(config, stream, 1).map(|field| field.bytes()).map_err(|e| e.status)
 }

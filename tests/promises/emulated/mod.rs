@@ -47,7 +47,8 @@ fn written(folder: &Path, name: &str, bytes: &[u8]) -> String {
     path.to_str().expect("paths of tests are text").into()
 }
 
-/// The stream and the counts of the report that the kernels write for a block whose vertex (0, 0) is element `first`.
+/// The stream and the counts of the report that the kernels write for a block whose vertex (0, 0) is element
+/// `first`.
 fn compressed<T: Real>(
     field: &Field<T>,
     c: &Config,
@@ -76,7 +77,7 @@ fn compressed<T: Real>(
     (fs::read(stream).expect("the stream is there"), counts[1..].to_vec())
 }
 
-/// What the kernels restore: the bytes of u and of v.
+/// The bytes of u and of v that the kernels restore.
 fn restored(c: &Config, order: u32, folder: &Path, stream: &[u8]) -> Result<[Vec<u8>; 2], i32> {
     let [u, v] = ["u", "v"].map(|name| folder.join(name));
     let stream = written(folder, "stream", stream);

@@ -53,8 +53,8 @@ fn kernels_write_what_the_library_writes_where_few_vertices_are_near_zero() {
     });
 }
 
-/// A field with filled vertices, others that are not finite, and zeros of both signs; a fill value, a bound of 0, or
-/// one beyond all values.
+/// A field with filled vertices, others that are not finite, and zeros of both signs; a fill value, a bound
+/// of 0, or one beyond all values.
 fn compare_with_rare<T: Real>(seed: u64, folder: &Path) {
     let mut random = Random(seed);
     let [nx, ny] = [(); 2].map(|()| random.one_of(&[1, 2, 31, 33, 64, 65, 66, 97, 130]));
