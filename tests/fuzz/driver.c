@@ -11,10 +11,14 @@
  */
 #include "factz.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
 
 static uint64_t state;
 static unsigned long long tallies[12];
@@ -48,6 +52,39 @@ static void* take(size_t bytes) {
     if (!at) fail("the driver is out of memory");
     return at;
 }
+
+/* ---- The floating-point modes of the caller, which nothing may depend on ---- */
+
+static int rounding;
+#if defined(__x86_64__)
+static unsigned flushing;
+#endif
+static void choose_modes(void) {
+    static const int directions[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+    rounding = directions[one_in(3) ? below(4) : 0];
+#if defined(__x86_64__)
+    /* Subnormal results and operands are zeros. */
+    flushing = one_in(4) ? (one_in(2) ? 0x8000u : 0u) | (one_in(2) ? 0x0040u : 0u) : 0u;
+#endif
+}
+static void enter_modes(void) {
+    fesetround(rounding);
+#if defined(__x86_64__)
+    _mm_setcsr(_mm_getcsr() | flushing);
+#endif
+}
+static factz_status leave_modes(factz_status status) {
+    int kept = fegetround() == rounding;
+    fesetround(FE_TONEAREST);
+#if defined(__x86_64__)
+    kept = kept && (_mm_getcsr() & 0x8040u) == flushing;
+    _mm_setcsr(_mm_getcsr() & ~0x8040u);
+#endif
+    if (!kept) fail("the caller's floating-point modes have changed");
+    return status;
+}
+/* A call in these modes. */
+#define IN_MODES(call) (enter_modes(), leave_modes(call))
 
 /* ---- Values ---- */
 
@@ -275,8 +312,8 @@ static void check_analysis(
     c.halo = 0;
     c.bound_kind = FACTZ_BOUND_ABSOLUTE;
     c.bound = report->bound;
-    expect(factz_compare_host(original->u, original->v, n, &c, copy->u, copy->v, NULL, &comparison, 1) ==
-               FACTZ_OK,
+    expect(IN_MODES(factz_compare_host(
+               original->u, original->v, n, &c, copy->u, copy->v, NULL, &comparison, 1)) == FACTZ_OK,
         "a comparison");
     expect(comparison.bound_exceeded == 0, "the comparison finds values beyond the bound");
     const int meets = meets_fill(original, copy, &c);
@@ -290,7 +327,7 @@ static void check_analysis(
         if (c.preserve == FACTZ_PRESERVE_TYPES) expect(comparison.violations == 0, "violations");
     }
     const factz_status listed =
-        factz_critical_points_host(original->u, original->v, n, &c, points, capacity, &count, 1);
+        IN_MODES(factz_critical_points_host(original->u, original->v, n, &c, points, capacity, &count, 1));
     expect(listed == (count > capacity ? FACTZ_ERROR_BUFFER_TOO_SMALL : FACTZ_OK), "critical points");
     /* Triangles are compared where no vertex is missing in either field. */
     if (!meets) expect(count == comparison.critical_points, "both analyses count the same points");
@@ -344,8 +381,8 @@ static void decode_damaged(const unsigned char* stream, size_t bytes, const fact
     if (length >= 128) damage(bad, length);
     memset(&report, 0xee, sizeof report);
     expect(make_field(&out, &c, 0), "an output");
-    const factz_status seen = factz_inspect_host(bad, length, &info);
-    const factz_status status = factz_decompress_host(bad, length, &c, out.u, out.v, n, &report, 1);
+    const factz_status seen = IN_MODES(factz_inspect_host(bad, length, &info));
+    const factz_status status = IN_MODES(factz_decompress_host(bad, length, &c, out.u, out.v, n, &report, 1));
     expect(report.status == status, "a report that says something else");
     expect(status == FACTZ_OK || status == FACTZ_ERROR_CORRUPT_STREAM ||
                status == FACTZ_ERROR_UNSUPPORTED_VERSION || status == FACTZ_ERROR_INVALID_ARGUMENT,
@@ -367,16 +404,17 @@ static void one_case(uint64_t streams) {
     factz_sizes sizes;
     factz_report report;
     Field field, copy;
+    choose_modes();
     random_config(&c);
     config = c;
-    const factz_status valid = factz_compress_sizes(&c, &sizes);
+    const factz_status valid = IN_MODES(factz_compress_sizes(&c, &sizes));
     expect(valid != FACTZ_ERROR_INTERNAL, "a configuration that the library fails on");
     tallies[valid == FACTZ_OK ? 0 : 1]++;
     if (!make_field(&field, &c, c.halo)) {
         /* Nothing that a program could have memory for: refused before anything is read. */
         const size_t n = (size_t)(c.nx * c.ny + 1);
         tallies[2]++;
-        expect(factz_compress_host(&c, &c, n, &c, &c, 0, &report, 1) != FACTZ_OK,
+        expect(IN_MODES(factz_compress_host(&c, &c, n, &c, &c, 0, &report, 1)) != FACTZ_OK,
             "a number of vertices that is wrong");
         return;
     }
@@ -388,7 +426,7 @@ static void one_case(uint64_t streams) {
     unsigned char* const stream = take(room);
     memset(&report, 0xee, sizeof report);
     const factz_status status =
-        factz_compress_host(field.u, field.v, n, &c, stream, room, &report, one_in(20) ? 2 : 1);
+        IN_MODES(factz_compress_host(field.u, field.v, n, &c, stream, room, &report, one_in(20) ? 2 : 1));
     expect(report.status == status, "the report of a compression says something else");
     expect(memcmp(before, field.memory, field.bytes) == 0, "the field was changed");
     free(before);
@@ -400,7 +438,8 @@ static void one_case(uint64_t streams) {
         expect(bytes <= room && report.required_bytes == report.stream_bytes, "the length of a stream");
         expect(make_field(&copy, &c, c.halo), "a copy");
         factz_report decoded;
-        const factz_status back = factz_decompress_host(stream, bytes, &c, copy.u, copy.v, n, &decoded, 1);
+        const factz_status back =
+            IN_MODES(factz_decompress_host(stream, bytes, &c, copy.u, copy.v, n, &decoded, 1));
         expect(back == FACTZ_OK && decoded.status == FACTZ_OK && decoded.stream_bytes == bytes,
             "a stream that was just made");
         check_copy(&field, &copy, &c, report.bound);

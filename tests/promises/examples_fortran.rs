@@ -2,7 +2,9 @@
 //! shared and with the static library and are clean under valgrind; arrays of wrong kinds are refused by the
 //! compiler.
 
-use crate::support::{fresh_folder, holds, linkings, output, refuses, root, run, valgrind, STRICT_FORTRAN};
+use crate::support::{
+    both, fresh_folder, holds, linkings, output, refuses, root, run, valgrind, STRICT_FORTRAN,
+};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -96,4 +98,53 @@ fn errors_that_are_not_asked_for_stop_the_program() {
     let [shared, ..] = linkings(&folder);
     let program = shared.compile("gfortran", &[], &[&source, &object]);
     refuses(&mut Command::new(program), "pass the whole arrays with their ghost layers");
+}
+
+/// Device pointers and streams pass as type(c_ptr), each in its place: with one of them null the message names it.
+#[test]
+#[ignore = "make test-all"]
+fn device_functions_get_their_arguments_in_order() {
+    needs!("gcc", "gfortran", "valgrind");
+    let folder = fresh_folder("examples_fortran-device");
+    let object = module(&folder);
+    let source = folder.join("device.f90");
+    let text = r#"program device
+  use factz
+  use, intrinsic :: iso_c_binding, only: c_intptr_t
+  implicit none
+  integer, parameter :: room = 131072
+  real(real32), target :: u(8, 8), v(8, 8)
+  integer(int64), target, save :: dst(room), work(room), report(64)
+  type(c_ptr) :: p(5)
+  type(factz_config) :: config
+  integer(c_int32_t) :: status
+  integer :: k
+  config = factz_relative_bound(1e-2_real64)
+  config%nx = 8
+  config%ny = 8
+  do k = 1, 5
+    p = [c_loc(u), c_loc(v), aligned(dst), aligned(work), c_loc(report)]
+    p(k) = c_null_ptr
+    status = factz_compress_device(p(1), p(2), 64_c_size_t, config, p(3), 8_c_size_t * (room - 32), p(4), &
+        8_c_size_t * (room - 32), p(5), c_null_ptr)
+    print '(i0,1x,a)', status, factz_last_error()
+  end do
+contains
+  type(c_ptr) function aligned(memory)
+    integer(int64), target :: memory(:)
+    integer(c_intptr_t) :: address
+    address = transfer(c_loc(memory(1)), address)
+    aligned = c_loc(memory(1 + modulo(-address / 8, 32_c_intptr_t)))
+  end function aligned
+end program device
+"#;
+    std::fs::write(&source, text).unwrap();
+    let [shared, ..] = linkings(&folder);
+    let program = shared.compile("gfortran", &STRICT_FORTRAN, &[&source, &object]);
+    let out = run(&mut Command::new(&program));
+    let text = both(&out);
+    for (line, name) in text.lines().zip(["u", "v", "dst", "workspace", "report"]) {
+        assert!(line.starts_with(&format!("1 {name} is null")), "{name}: {line}");
+    }
+    assert_eq!(text.lines().count(), 5, "{text}");
 }
