@@ -21,7 +21,7 @@ const ARITHMETIC: [&str; 4] = ["-fmad=false", "-ftz=false", "-prec-div=true", "-
 /// One SASS per architecture with code of its own; the others run that of a lower minor version, or the
 /// PTX of the lowest.
 const ALL_ARCHITECTURES: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
-/// Those of a machine without a GPU.
+/// Architectures on a machine without a GPU.
 const USUAL_ARCHITECTURES: [u32; 2] = [80, 90];
 
 fn main() {

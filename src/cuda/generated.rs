@@ -26,7 +26,7 @@ const RESULTS: [(&str, &str, &str); 5] = [
 ];
 
 const HEADER: &str = "\
-// What the kernels share with the library: constants, arguments of kernels, results. Generated from
+// Shared by kernels and library: constants, arguments of kernels, results. Generated from
 // src/cuda/constants.rs, src/cuda/kernel_args.rs and src/capi (see src/cuda/generated.rs); do not edit.
 // clang-format off";
 

@@ -12,8 +12,8 @@ use factz::{
 use serde_json::{json, Value};
 use std::time::Instant;
 
-/// What `--backend auto` answers with the processor: a field too large for the device, or kernels that it
-/// cannot run.
+/// Errors of the device after which `--backend auto` turns to the processor: a field too large, or kernels
+/// that the device cannot run.
 const FALL_BACK: [Status; 3] = [Status::OutOfMemory, Status::NoDevice, Status::Unsupported];
 
 pub struct Engine {
@@ -32,7 +32,7 @@ pub struct Done<R> {
 }
 
 impl<R> Done<R> {
-    /// What did it, and how long it took.
+    /// Backend and time of the work.
     pub fn json(&self) -> Value {
         let backend = if self.device.is_some() { "cuda" } else { "cpu" };
         json!({ "backend": backend, "device": self.device, "seconds": self.seconds })

@@ -78,7 +78,7 @@ impl Device {
         ContextHandle(self.context, PhantomData)
     }
 
-    /// Such as "NVIDIA H200 (sm_90)".
+    /// Name and architecture, for example "NVIDIA H200 (sm_90)".
     pub fn name(&self) -> Result<String> {
         let mut text = [0; 256];
         // SAFETY: as many bytes as said; the driver ends the name with a zero.

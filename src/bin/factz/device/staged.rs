@@ -105,7 +105,7 @@ fn outcome(report: &Buffer) -> Result<Report> {
     Err(Error::new(report.status, message))
 }
 
-/// What a compression or a decompression takes besides the field.
+/// Queue and buffers of a compression or a decompression, without the field.
 struct Call {
     queue: Queue,
     stream: Buffer,
