@@ -35,13 +35,13 @@ Config = _structure("Config", _fields(_u64, "struct_size nx ny nz u_pitch u_stri
                     + _fields(_f64, "dx dy dz bound")
                     + _fields(_i32, "bound_kind dtype mode coder predictor preserve")
                     + _fields(_u32, "halo pin") + _fields(_i32, "verify_checksum has_fill_value")
-                    + [("fill_value", _f64), ("reserved", _u64 * 12)])
+                    + [("fill_value", _f64)] + _fields(_i32, "ties reserved_flags") + [("reserved", _u64 * 11)])
 Sizes = _structure("Sizes", _fields(_u64, "max_stream_bytes workspace_bytes alignment analysis_workspace_bytes")
                    + [("reserved", _u64 * 4)])
 Info = _structure("Info", [("status", _i32), ("format_version", _u32)] + _fields(_u64, "stream_bytes nx ny nz")
                   + _fields(_f64, "dx dy dz bound absolute_bound")
                   + _fields(_i32, "bound_kind dtype mode coder predictor preserve") + [("fill_value", _f64)]
-                  + _fields(_i32, "has_fill_value reserved_flags") + [("reserved", _u64 * 1)])
+                  + _fields(_i32, "has_fill_value ties") + [("reserved", _u64 * 1)])
 Report = _structure("Report", _fields(_i32, "status reserved_status")
                     + _fields(_u64, "stream_bytes required_bytes exact_vertices nonfinite_vertices zero_vertices "
                                     "critical_points")

@@ -146,6 +146,19 @@ typedef struct CUstream_st *factz_stream;
 #define FACTZ_PRESERVE_TYPES 2
 
 /**
+ * `ties`: a triangle whose zero lies on an edge or at a vertex keeps the signs of its determinants and of all
+ * its components, so that every rule that breaks ties gives the same answer.
+ */
+#define FACTZ_TIES_ALL 0
+
+/**
+ * `ties`: the zeros of the piecewise linear field stay the same set of points. Zero vertices stay zero, no
+ * other value becomes zero, and nothing else is kept of the triangles around them. Smaller streams of fields
+ * with such triangles, for instance along coasts.
+ */
+#define FACTZ_TIES_ZEROS 1
+
+/**
  * Bit of `halo` and `pin`: the side of column 0.
  */
 #define FACTZ_SIDE_X_MIN 1
@@ -410,9 +423,17 @@ typedef struct factz_config {
      */
     double fill_value;
     /**
+     * FACTZ_TIES_ALL (default) or FACTZ_TIES_ZEROS; no effect with FACTZ_PRESERVE_NONE.
+     */
+    int32_t ties;
+    /**
      * 0.
      */
-    uint64_t reserved[12];
+    int32_t reserved_flags;
+    /**
+     * 0.
+     */
+    uint64_t reserved[11];
 } factz_config;
 
 /**
@@ -496,9 +517,9 @@ typedef struct factz_info {
      */
     int32_t has_fill_value;
     /**
-     * 0.
+     * FACTZ_TIES_*.
      */
-    int32_t reserved_flags;
+    int32_t ties;
     /**
      * 0.
      */
@@ -917,6 +938,7 @@ factz_status factz_config_from_info(const struct factz_info *info, struct factz_
  *    coder=ans | huffman
  *    predictor=hierarchical | lorenzo
  *    preserve=none | points | types
+ *    ties=all | zeros
  *    dx=NUMBER  dy=NUMBER              the grid spacing
  *    pin=none | all | SIDES            sides joined by +: xmin (column 0), xmax, ymin (row 0), ymax
  *    fill=none | NUMBER                the fill value; also inf, nan, or nan(0x7ff8000000000001) bit for bit

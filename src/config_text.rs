@@ -3,12 +3,12 @@
 
 use crate::error::{Error, Result, Status};
 use crate::grid::field::Layout;
-use crate::request::{BoundKind, Coder, Config, Mode, Predictor, Preserve, Request};
+use crate::request::{BoundKind, Coder, Config, Mode, Predictor, Preserve, Request, Ties};
 use crate::request::{SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use std::fmt::Write;
 
-const KEYS: [&str; 11] =
-    ["abs", "rel", "mode", "coder", "predictor", "preserve", "dx", "dy", "pin", "fill", "verify"];
+const KEYS: [&str; 12] =
+    ["abs", "rel", "mode", "coder", "predictor", "preserve", "ties", "dx", "dy", "pin", "fill", "verify"];
 const SIDES: [(&str, u32); 4] =
     [("xmin", SIDE_X_MIN), ("xmax", SIDE_X_MAX), ("ymin", SIDE_Y_MIN), ("ymax", SIDE_Y_MAX)];
 const NO_YES: [(&str, bool); 2] = [("no", false), ("yes", true)];
@@ -43,6 +43,7 @@ fn set(config: &mut Config, key: &str, value: &str) -> Result<()> {
         "coder" => config.coder = named(key, value, &Coder::NAMES)?,
         "predictor" => config.predictor = named(key, value, &Predictor::NAMES)?,
         "preserve" => config.preserve = named(key, value, &Preserve::NAMES)?,
+        "ties" => config.ties = named(key, value, &Ties::NAMES)?,
         "dx" => config.dx = number(key, value)?,
         "dy" => config.dy = number(key, value)?,
         "pin" => config.pin = sides(value)?,
@@ -103,12 +104,13 @@ pub fn format(config: &Config) -> Result<String> {
         BoundKind::Relative => "rel",
     };
     let mut text = format!(
-        "{bound}={},mode={},coder={},predictor={},preserve={},dx={},dy={}",
+        "{bound}={},mode={},coder={},predictor={},preserve={},ties={},dx={},dy={}",
         digits(c.bound),
         c.mode.name(),
         c.coder.name(),
         c.predictor.name(),
         c.preserve.name(),
+        c.ties.name(),
         digits(c.dx),
         digits(c.dy)
     );
@@ -130,7 +132,7 @@ pub fn format(config: &Config) -> Result<String> {
 pub const WORDS: usize = 24;
 const WORDS_VERSION: u32 = 1;
 /// Words that mean something in this version; the rest are 0.
-const USED: usize = 17;
+const USED: usize = 18;
 
 /// The choices as words, the version of this encoding first, doubles as the low and the high half of their
 /// bits.
@@ -158,6 +160,7 @@ pub fn to_words(config: &Config) -> Result<[u32; WORDS]> {
         c.fill_value.is_some() as u32,
         fill,
         fill_high,
+        c.ties as u32,
     ]);
     Ok(words)
 }
@@ -195,6 +198,7 @@ pub fn from_words(words: &[u32]) -> Result<Config> {
         verify_checksum: numbered(words, 9, "whether the checksum is compared", &NO_YES)?,
         dx: double(10),
         dy: double(12),
+        ties: numbered(words, 17, "which ties are kept", &Ties::NAMES)?,
         fill_value: numbered(words, 14, "whether there is a fill value", &NO_YES)?.then_some(double(15)),
         ..Config::new(0, 0, bound_kind, double(2))
     })
@@ -241,6 +245,7 @@ mod tests {
             ("abs=1,coder=zip", "coder=zip is none of ans, huffman"),
             ("abs=1,predictor=x", "predictor=x is none of hierarchical, lorenzo"),
             ("abs=1,preserve=x", "preserve=x is none of none, points, types"),
+            ("abs=1,ties=sos", "ties=sos is none of all, zeros"),
             ("abs=1,verify=1", "verify=1 is none of no, yes"),
             ("abs=1,pin=left", "pin=left is none, all, or sides joined by +: xmin, xmax, ymin, ymax"),
             ("abs=1,fill=nan(0x0)", "fill=nan(0x0) is no number"),
@@ -253,13 +258,12 @@ mod tests {
 
     #[test]
     fn text_is_canonical() {
-        let text =
-            "rel=0.001,mode=speculative,coder=huffman,predictor=hierarchical,preserve=points,dx=2,dy=0.5,\
-                    pin=xmin+ymax,fill=9.96921e36,verify=no";
-        let spaced = " rel = 1e-3 , mode=speculative, coder=huffman,preserve=points,dx=2.0,dy=.5,\
-                      pin=ymax + xmin,fill=996921e31,verify=no ";
+        let text = "rel=0.001,mode=speculative,coder=huffman,predictor=hierarchical,preserve=points,\
+                    ties=zeros,dx=2,dy=0.5,pin=xmin+ymax,fill=9.96921e36,verify=no";
+        let spaced = " rel = 1e-3 , mode=speculative, coder=huffman,preserve=points,\
+                      dx=2.0,dy=.5,ties = zeros,pin=ymax + xmin,fill=996921e31,verify=no ";
         assert_eq!(format(&parse(spaced).unwrap()).unwrap(), text);
-        let plain = "abs=0,mode=block,coder=ans,predictor=hierarchical,preserve=types,dx=1,dy=1";
+        let plain = "abs=0,mode=block,coder=ans,predictor=hierarchical,preserve=types,ties=all,dx=1,dy=1";
         assert_eq!(format(&parse("abs=0,pin=none,fill=none").unwrap()).unwrap(), plain);
         assert_eq!(parse("abs=0,pin=all").unwrap().pin, SIDES_ALL);
         for fill in ["-0", "nan", "nan(0xfff8000000000001)", "inf", "-inf", "5e-324"] {
@@ -272,10 +276,12 @@ mod tests {
     #[test]
     fn words_are_pinned() {
         let config =
-            parse("rel=1e-3,mode=speculative,coder=huffman,preserve=points,dx=2,pin=ymax,fill=-1").unwrap();
+            parse("rel=1e-3,mode=speculative,coder=huffman,preserve=points,ties=zeros,dx=2,pin=ymax,fill=-1")
+                .unwrap();
         let mut words = to_words(&config).unwrap();
         let [low, high] = [0xd2f1a9fc, 0x3f50624d];
-        let pinned = [1, 1, low, high, 1, 1, 0, 1, 8, 1, 0, 0x4000_0000, 0, 0x3ff0_0000, 1, 0, 0xbff0_0000];
+        let pinned =
+            [1, 1, low, high, 1, 1, 0, 1, 8, 1, 0, 0x4000_0000, 0, 0x3ff0_0000, 1, 0, 0xbff0_0000, 1];
         assert_eq!(words[..USED], pinned);
         assert!(words[USED..].iter().all(|&w| w == 0));
         assert_eq!(from_words(&words), Ok(config));
@@ -294,7 +300,13 @@ mod tests {
             (4, 7, Status::InvalidConfig, "block (0), speculative (1)"),
             (8, 16, Status::InvalidConfig, "pin = 0x10"),
             (14, 2, Status::InvalidConfig, "no (0), yes (1)"),
-            (USED, 1, Status::Unsupported, "words[17] = 0x1 is reserved"),
+            (
+                17,
+                2,
+                Status::InvalidConfig,
+                "words[17] = 2, which ties are kept, is none of all (0), zeros (1)",
+            ),
+            (USED, 1, Status::Unsupported, "words[18] = 0x1 is reserved"),
         ] {
             let before = std::mem::replace(&mut words[k], value);
             refused(&words, status, part);

@@ -89,7 +89,7 @@ pub use grid::element::Real;
 pub use grid::field::{Extent, Layout, View, ViewMut};
 pub use grid::tiles::Grid;
 pub use report::{Report, StreamInfo, WARNING_WIDE_RANGE};
-pub use request::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request};
+pub use request::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request, Ties};
 pub use request::{SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 
 /// The codec and the analyses on a CUDA device: work is enqueued on the caller's stream, and nothing is

@@ -1,7 +1,7 @@
 //! Results of calls, and the description of a stream.
 
 use crate::error::Status;
-use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
+use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties};
 use crate::runtime::log::event;
 
 /// The outcome of a compression or decompression.
@@ -76,6 +76,7 @@ pub struct StreamInfo {
     pub coder: Coder,
     pub predictor: Predictor,
     pub preserve: Preserve,
+    pub ties: Ties,
     pub dx: f64,
     pub dy: f64,
     /// The bound as the caller gave it, bit for bit.

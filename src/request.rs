@@ -73,6 +73,17 @@ pub enum Preserve {
     Types = 2,
 }
 
+/// Meaning of a critical point where the field is zero on an edge or at a vertex of a triangle.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ties {
+    /// Triangles with the origin on their boundary keep the signs of their determinants and components: every
+    /// rule that breaks ties gives the same answer.
+    All = 0,
+    /// The zeros of the piecewise linear field stay the same set of points.
+    Zeros = 1,
+}
+
 // The names of the values in text, those of the command line, in the order of the numbers.
 macro_rules! names {
     ($kind:ident: $($name:literal $value:ident),+) => {
@@ -92,6 +103,7 @@ names!(Mode: "block" BlockWise, "speculative" Speculative);
 names!(Coder: "ans" Ans, "huffman" Huffman);
 names!(Predictor: "hierarchical" Hierarchical, "lorenzo" Lorenzo);
 names!(Preserve: "none" None, "points" Points, "types" Types);
+names!(Ties: "all" All, "zeros" Zeros);
 
 /// Everything a caller can choose. `Config::new` gives the defaults for a dense f32 field.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,6 +127,8 @@ pub struct Config {
     pub coder: Coder,
     pub predictor: Predictor,
     pub preserve: Preserve,
+    /// Has no effect with [`Preserve::None`].
+    pub ties: Ties,
     /// A value that marks a vertex without data where u or v has its bits; rounded to the nearest float for
     /// f32.
     pub fill_value: Option<f64>,
@@ -140,6 +154,7 @@ impl Config {
             coder: Coder::Ans,
             predictor: Predictor::Hierarchical,
             preserve: Preserve::Types,
+            ties: Ties::All,
             fill_value: None,
             verify_checksum: true,
         }

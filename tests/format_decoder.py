@@ -51,7 +51,7 @@ class Header:
     def __init__(self, data):
         require(len(data) >= HEADER_BYTES, "shorter than a header")
         (magic, version, header_bytes, self.checksum, dtype, mode, self.coder, self.predictor, preserve,
-         bound_kind, self.content, reserved, self.level_bound_scaling) = struct.unpack_from("<4sHHI9B", data, 0)
+         bound_kind, self.content, ties, self.level_bound_scaling) = struct.unpack_from("<4sHHI9B", data, 0)
         self.interpolants = list(data[21:26])
         components, self.has_fill = data[26], data[27]
         (self.table_bytes, self.nx, self.ny, nz, bound, absolute_bound, self.half_bin_width, dx, dy, fill_u,
@@ -61,7 +61,7 @@ class Header:
         require(version == 1, f"format version {version}, this decoder reads version 1")
         require(header_bytes == HEADER_BYTES, "header_bytes")
         for value, choices in ((dtype, 2), (mode, 2), (self.coder, 2), (self.predictor, 2), (preserve, 3),
-                               (bound_kind, 2), (self.content, 2), (reserved, 1), (self.has_fill, 2),
+                               (bound_kind, 2), (self.content, 2), (ties, 2), (self.has_fill, 2),
                                (self.level_bound_scaling, 2), (max(self.interpolants), 6)):
             require(value < choices, "a choice of the header")
         require(components == 2 and nz == 1, "components or axes")

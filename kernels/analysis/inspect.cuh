@@ -32,6 +32,7 @@ __device__ __forceinline__ void inspect(const Inspection& job) {
         info.coder = (i32)field_of(checked.about, AT_CODER);
         info.predictor = (i32)field_of(checked.about, AT_PREDICTOR);
         info.preserve = (i32)field_of(checked.more, AT_PRESERVE);
+        info.ties = (i32)field_of(checked.more, AT_TIES);
         info.has_fill_value = (i32)has_fill;
         if (has_fill) info.fill_value = fill_value(info.dtype == 0 ? 4 : 8, fill);
     }

@@ -32,6 +32,8 @@ constexpr u32 PREDICTOR_LORENZO = 1;
 constexpr u32 PRESERVE_NONE = 0;
 constexpr u32 PRESERVE_POINTS = 1;
 constexpr u32 PRESERVE_TYPES = 2;
+constexpr u32 TIES_ALL = 0;
+constexpr u32 TIES_ZEROS = 1;
 
 // Tiles of a group at most.
 constexpr u64 MAX_GROUP_TILES = 256;
@@ -153,7 +155,7 @@ struct Info {
     int32_t preserve;
     double fill_value;
     int32_t has_fill_value;
-    int32_t reserved_flags;
+    int32_t ties;
     uint64_t reserved[1];
 };
 
@@ -245,6 +247,7 @@ struct Job {
     uint32_t coder;
     uint32_t predictor;
     uint32_t preserve;
+    uint32_t ties;
     uint32_t bound_kind;
     uint32_t halo;
     uint32_t pin;
@@ -295,6 +298,7 @@ struct Analysis {
     uint64_t fill;
     uint32_t has_fill;
     uint32_t bound_is_relative;
+    uint32_t ties;
     uint64_t capacity;
     CriticalPoint *points;
     uint64_t *count;
@@ -312,6 +316,6 @@ struct Inspection {
     Info *info;
 };
 
-static_assert(sizeof(Job) == 336, "as in Rust");
-static_assert(sizeof(Analysis) == 240, "as in Rust");
+static_assert(sizeof(Job) == 344, "as in Rust");
+static_assert(sizeof(Analysis) == 248, "as in Rust");
 static_assert(sizeof(Inspection) == 24, "as in Rust");

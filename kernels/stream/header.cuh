@@ -21,6 +21,7 @@ enum : i32 {
     AT_PRESERVE = 16,
     AT_BOUND_KIND = 17,
     AT_CONTENT = 18,
+    AT_TIES = 19,
     AT_LEVEL_BOUND_SCALING = 20,
     AT_INTERPOLANTS = 21,
     AT_COMPONENTS = 26,
@@ -59,6 +60,7 @@ __device__ inline void write_header(
     h[AT_DTYPE] = (u8)job.dtype, h[AT_MODE] = (u8)job.mode, h[AT_CODER] = (u8)job.coder;
     h[AT_PREDICTOR] = (u8)job.predictor, h[AT_PRESERVE] = (u8)job.preserve;
     h[AT_BOUND_KIND] = (u8)job.bound_kind, h[AT_CONTENT] = (u8)content;
+    h[AT_TIES] = (u8)job.ties;
     h[AT_LEVEL_BOUND_SCALING] = (u8)c.level_bound_scaling;
     for (i32 level = 0; level < ANCHOR_LEVEL; level++) h[AT_INTERPOLANTS + level] = (u8)c.interpolants[level];
     h[AT_COMPONENTS] = 2;
@@ -120,7 +122,7 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     if (lane == AT_MAGIC / 4) left = word ^ (u32)('F' | 'C' << 8 | 'T' << 16 | 'Z' << 24);
     if (lane == AT_VERSION / 4) left = word >> 16 ^ HEADER_BYTES;
     if (lane == AT_DTYPE / 4) most = 0x01010101, left = word;
-    if (lane == AT_PRESERVE / 4) most = 0x00010102, left = word;
+    if (lane == AT_PRESERVE / 4) most = 0x01010102, left = word;
     if (lane == AT_LEVEL_BOUND_SCALING / 4) most = 0x05050500 | (LEVEL_BOUND_SCALINGS - 1), left = word;
     if (lane == AT_COMPONENTS / 4) most = 0x01000505, left = word ^ 2 << 16;
     if (lane == AT_NZ / 4) left = word ^ 1;

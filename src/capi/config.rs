@@ -5,7 +5,7 @@ use super::inspect::factz_info;
 use super::status::{factz_status, guard};
 use crate::error::{Error, Result, Status};
 use crate::grid::field::Layout;
-use crate::request::{self, BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request};
+use crate::request::{self, BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request, Ties};
 use std::mem::size_of;
 
 /// `dtype`: u and v are IEEE 754 binary32 (`float`).
@@ -40,6 +40,14 @@ pub const FACTZ_PRESERVE_NONE: i32 = 0;
 pub const FACTZ_PRESERVE_POINTS: i32 = 1;
 /// `preserve`: as FACTZ_PRESERVE_POINTS, and every critical point keeps its type.
 pub const FACTZ_PRESERVE_TYPES: i32 = 2;
+
+/// `ties`: a triangle whose zero lies on an edge or at a vertex keeps the signs of its determinants and of all
+/// its components, so that every rule that breaks ties gives the same answer.
+pub const FACTZ_TIES_ALL: i32 = 0;
+/// `ties`: the zeros of the piecewise linear field stay the same set of points. Zero vertices stay zero, no
+/// other value becomes zero, and nothing else is kept of the triangles around them. Smaller streams of fields
+/// with such triangles, for instance along coasts.
+pub const FACTZ_TIES_ZEROS: i32 = 1;
 
 /// Bit of `halo` and `pin`: the side of column 0.
 pub const FACTZ_SIDE_X_MIN: u32 = 1;
@@ -82,6 +90,7 @@ numbers!(PRESERVES: Preserve {
     FACTZ_PRESERVE_POINTS = Points,
     FACTZ_PRESERVE_TYPES = Types
 });
+numbers!(TIES: Ties { FACTZ_TIES_ALL = All, FACTZ_TIES_ZEROS = Zeros });
 
 pub(super) const NO_YES: [(&str, bool); 2] = [("no", false), ("yes", true)];
 
@@ -163,8 +172,12 @@ pub struct factz_config {
     /// count in the range, and no critical point is in a triangle that touches one. Other values may come
     /// back as this one where it is within the bound of them. Not looked at while has_fill_value is 0.
     pub fill_value: f64,
+    /// FACTZ_TIES_ALL (default) or FACTZ_TIES_ZEROS; no effect with FACTZ_PRESERVE_NONE.
+    pub ties: i32,
     /// 0.
-    pub reserved: [u64; 12],
+    pub reserved_flags: i32,
+    /// 0.
+    pub reserved: [u64; 11],
 }
 
 assert_layout! {
@@ -172,7 +185,7 @@ assert_layout! {
     struct_size 0, nx 8, ny 16, nz 24, u_pitch 32, u_stride 40, v_pitch 48, v_stride 56, w_pitch 64,
     w_stride 72, dx 80, dy 88, dz 96, bound 104, bound_kind 112, dtype 116, mode 120, coder 124,
     predictor 128, preserve 132, halo 136, pin 140, verify_checksum 144, has_fill_value 148, fill_value 152,
-    reserved 160
+    ties 160, reserved_flags 164, reserved 168
 }
 
 /// The size of the struct in every version, because an old caller has room for no more; new fields take the
@@ -265,7 +278,9 @@ impl From<&Config> for factz_config {
             verify_checksum: c.verify_checksum as i32,
             has_fill_value: c.fill_value.is_some() as i32,
             fill_value: c.fill_value.unwrap_or(0.0),
-            reserved: [0; 12],
+            ties: c.ties as i32,
+            reserved_flags: 0,
+            reserved: [0; 11],
         }
     }
 }
@@ -355,8 +370,9 @@ impl factz_config {
             return Err(unsupported(format!("dz = {} is not 1: fields have two dimensions", self.dz)));
         }
         let strides = [("w_pitch", self.w_pitch), ("w_stride", self.w_stride)];
+        let flags = [("reserved_flags", self.reserved_flags as u32 as u64)];
         let reserved = self.reserved.iter().map(|&r| ("reserved", r));
-        if let Some((name, value)) = strides.into_iter().chain(reserved).find(|&(_, r)| r != 0) {
+        if let Some((name, value)) = strides.into_iter().chain(flags).chain(reserved).find(|&(_, r)| r != 0) {
             return Err(unsupported(format!(
                 "{name} = {value:#x} is reserved and must be 0 in this version"
             )));
@@ -378,6 +394,7 @@ impl factz_config {
             coder: choice("coder", self.coder, &CODERS)?,
             predictor: choice("predictor", self.predictor, &PREDICTORS)?,
             preserve: choice("preserve", self.preserve, &PRESERVES)?,
+            ties: choice("ties", self.ties, &TIES)?,
             fill_value: has_fill_value.then_some(self.fill_value),
             verify_checksum: choice("verify_checksum", self.verify_checksum, &NO_YES)?,
         })

@@ -1,7 +1,7 @@
 //! `factz_info`: what a stream says about itself.
 
 use super::arguments::{check_buffer, choice, guard_with_output, Output, Span};
-use super::config::{BOUND_KINDS, CODERS, DTYPES, MODES, NO_YES, PREDICTORS, PRESERVES};
+use super::config::{BOUND_KINDS, CODERS, DTYPES, MODES, NO_YES, PREDICTORS, PRESERVES, TIES};
 use super::status::{factz_status, FACTZ_OK};
 use crate::cpu;
 use crate::error::{Error, Result};
@@ -56,8 +56,8 @@ pub struct factz_info {
     pub fill_value: f64,
     /// 1: the field has a fill value. 0: it has none.
     pub has_fill_value: i32,
-    /// 0.
-    pub reserved_flags: i32,
+    /// FACTZ_TIES_*.
+    pub ties: i32,
     /// 0.
     pub reserved: [u64; 1],
 }
@@ -66,7 +66,7 @@ assert_layout! {
     factz_info, 128 bytes:
     status 0, format_version 4, stream_bytes 8, nx 16, ny 24, nz 32, dx 40, dy 48, dz 56, bound 64,
     absolute_bound 72, bound_kind 80, dtype 84, mode 88, coder 92, predictor 96, preserve 100,
-    fill_value 104, has_fill_value 112, reserved_flags 116, reserved 120
+    fill_value 104, has_fill_value 112, ties 116, reserved 120
 }
 
 impl From<&StreamInfo> for factz_info {
@@ -91,7 +91,7 @@ impl From<&StreamInfo> for factz_info {
             preserve: s.preserve as i32,
             fill_value: s.fill_value.unwrap_or(0.0),
             has_fill_value: s.fill_value.is_some() as i32,
-            reserved_flags: 0,
+            ties: s.ties as i32,
             reserved: [0; 1],
         }
     }
@@ -113,6 +113,7 @@ impl factz_info {
             coder: choice("coder", self.coder, &CODERS)?,
             predictor: choice("predictor", self.predictor, &PREDICTORS)?,
             preserve: choice("preserve", self.preserve, &PRESERVES)?,
+            ties: choice("ties", self.ties, &TIES)?,
             fill_value: has_fill_value.then_some(self.fill_value),
             ..Config::new(self.nx, self.ny, bound_kind, self.bound)
         })

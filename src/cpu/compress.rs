@@ -140,6 +140,7 @@ fn header<T>(
         preserve: config.preserve,
         bound_kind: config.bound_kind,
         content: Content::Coded,
+        ties: config.ties,
         groups: 0,
         level_bound_scaling: choice.level_bound_scaling,
         interpolants: choice.interpolants,

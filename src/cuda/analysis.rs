@@ -199,6 +199,7 @@ impl Analysis {
             fill: fill_bits(config),
             has_fill: config.fill_value.is_some() as u32,
             bound_is_relative: 0,
+            ties: config.ties as u32,
             capacity: 0,
             points: null_mut(),
             count: null_mut(),

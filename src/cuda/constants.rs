@@ -4,7 +4,7 @@ use crate::analysis::BAND;
 use crate::entropy::tables;
 use crate::error::Status;
 use crate::report;
-use crate::request::{BoundKind, Coder, Mode, Predictor, Preserve};
+use crate::request::{BoundKind, Coder, Mode, Predictor, Preserve, Ties};
 use crate::stream::sections::{self, DIRECTORY_BYTES, TABLES};
 
 /// Defines constants, and lists them for the header.
@@ -40,6 +40,8 @@ shared! {
     PRESERVE_NONE: u32 = Preserve::None as u32;
     PRESERVE_POINTS: u32 = Preserve::Points as u32;
     PRESERVE_TYPES: u32 = Preserve::Types as u32;
+    TIES_ALL: u32 = Ties::All as u32;
+    TIES_ZEROS: u32 = Ties::Zeros as u32;
 
     /// Tiles of a group at most.
     MAX_GROUP_TILES: u64 = sections::MAX_GROUP_TILES;

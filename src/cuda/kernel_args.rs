@@ -47,6 +47,7 @@ pub(super) struct Job {
     coder: u32,
     predictor: u32,
     preserve: u32,
+    ties: u32,
     bound_kind: u32,
     halo: u32,
     pin: u32,
@@ -121,6 +122,7 @@ impl Job {
             coder: c.coder as u32,
             predictor: c.predictor as u32,
             preserve: c.preserve as u32,
+            ties: c.ties as u32,
             bound_kind: c.bound_kind as u32,
             halo: match direction {
                 Direction::Compress => c.halo,
@@ -200,6 +202,7 @@ pub(super) struct Analysis {
     pub(super) has_fill: u32,
     /// Relative to the range of the first field, which is in the counts.
     pub(super) bound_is_relative: u32,
+    pub(super) ties: u32,
     pub(super) capacity: u64,
     pub(super) points: *mut factz_critical_point,
     pub(super) count: *mut u64,

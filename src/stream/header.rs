@@ -4,7 +4,7 @@ use crate::error::{Error, Result, Status};
 use crate::grid::missing::{fill_value, Missing};
 use crate::grid::tiles::{Grid, ANCHOR_LEVEL};
 use crate::report::StreamInfo;
-use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
+use crate::request::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties};
 
 pub const MAGIC: [u8; 4] = *b"FCTZ";
 /// The version of the format: the only one that is written and read.
@@ -44,6 +44,7 @@ pub struct Header {
     pub preserve: Preserve,
     pub bound_kind: BoundKind,
     pub content: Content,
+    pub ties: Ties,
     /// Number of groups, 0 when the content is stored.
     pub groups: u64,
     pub level_bound_scaling: u8,
@@ -99,6 +100,7 @@ impl Header {
             coder: self.coder,
             predictor: self.predictor,
             preserve: self.preserve,
+            ties: self.ties,
             dx: self.dx,
             dy: self.dy,
             bound_kind: self.bound_kind,
@@ -127,7 +129,7 @@ impl Header {
             self.preserve as u8,
             self.bound_kind as u8,
             self.content as u8,
-            0, // reserved
+            self.ties as u8,
             self.level_bound_scaling,
         ]);
         put(&self.interpolants);
@@ -179,7 +181,6 @@ impl Header {
         if u16::from_le_bytes([h[6], h[7]]) as usize != HEADER_BYTES {
             return Err(bad("header bytes", u16::from_le_bytes([h[6], h[7]]) as u64));
         }
-        choice("a reserved byte", 19, 1)?;
         let mut interpolants = [0; ANCHOR_LEVEL];
         for (level, k) in interpolants.iter_mut().enumerate() {
             *k = choice("interpolant", 21 + level, INTERPOLANT_CHOICES)?;
@@ -197,6 +198,7 @@ impl Header {
                 [choice("preserve", 16, 3)? as usize],
             bound_kind: [BoundKind::Absolute, BoundKind::Relative][choice("bound kind", 17, 2)? as usize],
             content: if choice("content", 18, 2)? == 0 { Content::Coded } else { Content::Stored },
+            ties: if choice("ties", 19, 2)? == 0 { Ties::All } else { Ties::Zeros },
             groups: u64_at(120),
             level_bound_scaling: choice("level bound scaling", 20, LEVEL_BOUND_SCALING_CHOICES)?,
             interpolants,
@@ -270,6 +272,7 @@ mod tests {
             preserve: Preserve::Types,
             bound_kind: BoundKind::Relative,
             content: Content::Coded,
+            ties: Ties::Zeros,
             groups: 11,
             level_bound_scaling: 1,
             interpolants: [0, 1, 2, 3, 5],

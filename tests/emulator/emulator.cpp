@@ -2,11 +2,11 @@
 // and the output lies in memory of its own, fenced on both sides. Work that a device does in parallel is
 // done one after the other here, in one of several orders, so that results that depend on the order show.
 //
-//   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE HALO PIN DX DY
+//   emulator compress ORDER DTYPE NX NY BOUND_KIND BOUND MODE PREDICTOR CODER PRESERVE TIES HALO PIN DX DY
 //            U V FIRST PITCH FILL STREAM
 //   emulator decompress ORDER DTYPE NX NY STREAM U V
 //   emulator look_back SEED
-//   emulator analyze ORDER DTYPE NX NY COLUMNS ROWS BOUND_KIND BOUND HAS_FILL FILL DX DY
+//   emulator analyze ORDER DTYPE NX NY COLUMNS ROWS BOUND_KIND BOUND HAS_FILL FILL DX DY TIES
 //            U V OTHER_U OTHER_V FIRST PITCH RESULTS
 //
 // Numbers are those of kernels/device/shared.cuh. FIRST is the element of U and V that is the first
@@ -458,8 +458,8 @@ int main(int argc, char** argv) {
         std::printf("%d\n", looks_back(std::strtoull(argv[2], nullptr, 10)) ? 0 : 1);
         return 0;
     }
-    if (!(what == "compress" && argc == 22) && !(what == "decompress" && argc == 9) &&
-        !(what == "analyze" && argc == 21)) {
+    if (!(what == "compress" && argc == 23) && !(what == "decompress" && argc == 9) &&
+        !(what == "analyze" && argc == 22)) {
         std::fprintf(stderr, "usage: see the head of emulator.cpp\n");
         return 2;
     }
@@ -479,12 +479,13 @@ int main(int argc, char** argv) {
         job.fill = number(11);
         job.dx = std::strtod(argv[12], nullptr);
         job.dy = std::strtod(argv[13], nullptr);
-        const uint64_t first = number(18) * (dtype ? 8 : 4);
+        job.ties = (u32)number(14);
+        const uint64_t first = number(19) * (dtype ? 8 : 4);
         for (int k = 0; k < 4; k++) {
             Component& component = k % 2 ? job.fields[k / 2].v : job.fields[k / 2].u;
-            component = {fenced_file(argv[14 + k]) + first, {number(19), 1}};
+            component = {fenced_file(argv[15 + k]) + first, {number(20), 1}};
         }
-        analyze(job, dtype, argv[20]);
+        analyze(job, dtype, argv[21]);
         std::printf("%d\n", job.comparison->status);
         return 0;
     }
@@ -505,21 +506,22 @@ int main(int argc, char** argv) {
         job.predictor = (u32)number(9);
         job.coder = (u32)number(10);
         job.preserve = (u32)number(11);
-        job.halo = (u32)number(12);
-        job.pin = (u32)number(13);
-        job.dx = std::strtod(argv[14], nullptr);
-        job.dy = std::strtod(argv[15], nullptr);
-        const uint64_t first = number(18), pitch = number(19);
-        job.has_fill = argv[20][0] != '-';
-        job.fill = job.has_fill ? number(20) : job.dtype ? no_fill<double>() : no_fill<float>();
-        job.u = fenced_file(argv[16]) + first * element;
-        job.v = fenced_file(argv[17]) + first * element;
+        job.ties = (u32)number(12);
+        job.halo = (u32)number(13);
+        job.pin = (u32)number(14);
+        job.dx = std::strtod(argv[15], nullptr);
+        job.dy = std::strtod(argv[16], nullptr);
+        const uint64_t first = number(19), pitch = number(20);
+        job.has_fill = argv[21][0] != '-';
+        job.fill = job.has_fill ? number(21) : job.dtype ? no_fill<double>() : no_fill<float>();
+        job.u = fenced_file(argv[17]) + first * element;
+        job.v = fenced_file(argv[18]) + first * element;
         job.u_layout = job.v_layout = {pitch, 1};
         job.stream_bytes = 2 * field_bytes + 128;
         job.stream = fenced(job.stream_bytes);
         carve(job, true);
         compress(job);
-        if (job.report->status == STATUS_OK) write_file(argv[21], job.stream, job.report->stream_bytes);
+        if (job.report->status == STATUS_OK) write_file(argv[22], job.stream, job.report->stream_bytes);
     } else {
         // Each order of blocks comes with another predictor that the call expects: streams of both are
         // restored whichever it is.

@@ -17,7 +17,7 @@ use factz::stream::checksum::seal;
 use factz::stream::header::{Content, Header, HEADER_BYTES};
 use factz::stream::sections::{group_word, write_tables};
 use factz::ViewMut;
-use factz::{BoundKind, Config, Dtype, Error, Mode, Predictor, Preserve, Real};
+use factz::{BoundKind, Config, Dtype, Error, Mode, Predictor, Preserve, Real, Ties};
 
 /// Streams of arbitrary groups: `FACTZ_ARBITRARY_CASES`.
 fn cases() -> usize {
@@ -54,6 +54,7 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
         preserve: Preserve::None,
         bound_kind: BoundKind::Absolute,
         content: Content::Coded,
+        ties: [Ties::All, Ties::Zeros][random(2) as usize],
         groups: 0,
         level_bound_scaling: random(2) as u8,
         interpolants: [0; 5].map(|_| random(6) as u8),

@@ -289,8 +289,10 @@ fn groups_that_do_not_add_up_are_refused() {
                 assert_refused_cheaply(&config, &with_u64(&original, 120, other), &what);
             }
         }
-        let bad = with_bytes(&original, 19, [1]);
-        assert_refused_cheaply(&config, &bad, &format!("{name} with a reserved byte that is not 0"));
+        for ties in [2, 3, 0x80, 0xff] {
+            let bad = with_bytes(&original, 19, [ties]);
+            assert_refused_cheaply(&config, &bad, &format!("{name} with ties {ties}"));
+        }
     }
     // Stored content has no groups.
     for groups in [1, u64::MAX] {

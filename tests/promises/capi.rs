@@ -104,7 +104,8 @@ fn compression_refuses_bad_arguments() {
     check(&|c| c.config.w_pitch = 3, unsupported, "w_pitch = 0x3");
     check(&|c| c.config.w_stride = 4, unsupported, "w_stride = 0x4");
     check(&|c| c.config.dz = 2.5, unsupported, "dz = 2.5 is not 1");
-    check(&|c| c.config.reserved[11] = 6, unsupported, "reserved = 0x6");
+    check(&|c| c.config.reserved_flags = -1, unsupported, "reserved_flags = 0xffffffff");
+    check(&|c| c.config.reserved[10] = 6, unsupported, "reserved = 0x6");
     check(&|c| c.config.has_fill_value = 2, config, "has_fill_value = 2");
     check(&|c| c.config.dtype = 2, config, "dtype = 2 is none of FACTZ_DTYPE_F32 (0), FACTZ_DTYPE_F64 (1)");
     check(&|c| c.config.bound_kind = -1, config, "bound_kind = -1");
@@ -112,6 +113,8 @@ fn compression_refuses_bad_arguments() {
     check(&|c| c.config.coder = 7, config, "coder = 7");
     check(&|c| c.config.predictor = i32::MIN, config, "predictor = -2147483648");
     check(&|c| c.config.preserve = 3, config, "preserve = 3");
+    check(&|c| c.config.ties = 2, config, "ties = 2 is none of FACTZ_TIES_ALL (0), FACTZ_TIES_ZEROS (1)");
+    check(&|c| c.config.ties = -1, config, "ties = -1");
     check(&|c| c.config.verify_checksum = 2, config, "verify_checksum = 2");
     check(&|c| c.config.halo = 16, config, "halo = 0x10");
     check(&|c| c.config.halo = FACTZ_SIDE_X_MIN, config, "u_pitch is 0");
@@ -291,6 +294,16 @@ fn inspection_reads_the_header_and_refuses_what_is_none() {
     assert_eq!((info.bound, info.absolute_bound, info.bound_kind), (1e-2, 1e-2, FACTZ_BOUND_ABSOLUTE));
     assert_eq!((info.dx, info.dy, info.dz, info.stream_bytes), (1.0, 1.0, 1.0, stream.len() as u64));
     assert_eq!((info.dtype, info.preserve), (FACTZ_DTYPE_F32, FACTZ_PRESERVE_TYPES));
+    assert_eq!((info.ties, stream[19]), (FACTZ_TIES_ALL, 0));
+    let mut other = stream.clone();
+    other[19] = 1;
+    ok(inspect(other.as_ptr(), other.len(), &mut info));
+    assert_eq!(info.ties, FACTZ_TIES_ZEROS);
+    for ties in 2..=255 {
+        other[19] = ties;
+        let what = format!("the header holds ties = {ties}");
+        expect(inspect(other.as_ptr(), other.len(), &mut info), FACTZ_ERROR_CORRUPT_STREAM, &what);
+    }
     expect(inspect(stream.as_ptr(), 100, &mut info), FACTZ_ERROR_CORRUPT_STREAM, "100");
     assert_eq!((info.status, info.nx), (FACTZ_ERROR_CORRUPT_STREAM, 0));
     info.status = 77;

@@ -11,7 +11,7 @@ use factz::capi::report::factz_report;
 use factz::capi::sizes::*;
 use factz::capi::status::*;
 use factz::capi::version::*;
-use factz::{config_text, BoundKind, Coder, Config, Mode, Predictor, Preserve};
+use factz::{config_text, BoundKind, Coder, Config, Mode, Predictor, Preserve, Ties};
 use proptest::prelude::*;
 use std::ffi::c_char;
 use std::mem::MaybeUninit;
@@ -82,9 +82,11 @@ fn outputs_are_written_on_errors() {
 #[test]
 fn configurations_become_text_and_words() {
     let mut c = config();
-    (c.mode, c.pin, c.has_fill_value, c.fill_value) = (FACTZ_MODE_SPECULATIVE, 9, 1, -0.0);
-    let expected = "abs=0.01,mode=speculative,coder=ans,predictor=hierarchical,preserve=types,dx=1,dy=1,\
-                    pin=xmin+ymax,fill=-0";
+    (c.mode, c.ties, c.pin) = (FACTZ_MODE_SPECULATIVE, FACTZ_TIES_ZEROS, 9);
+    (c.has_fill_value, c.fill_value) = (1, -0.0);
+    let expected =
+        "abs=0.01,mode=speculative,coder=ans,predictor=hierarchical,preserve=types,ties=zeros,dx=1,\
+                    dy=1,pin=xmin+ymax,fill=-0";
     let mut buffer = [0x55u8; FACTZ_CONFIG_STRING_BYTES];
     let room = buffer.as_mut_ptr().cast::<c_char>();
     unsafe {
@@ -136,12 +138,18 @@ fn a_stream_tells_its_configuration() {
     };
     let mut made = config();
     (made.coder, made.preserve, made.dx) = (FACTZ_CODER_HUFFMAN, FACTZ_PRESERVE_POINTS, 0.25);
+    made.ties = FACTZ_TIES_ZEROS;
     let stream = compress(&made);
     let mut info = factz_info::default();
     ok(unsafe { factz_inspect_host(stream.as_ptr().cast(), stream.len(), &mut info) });
     let mut c = config();
     ok(unsafe { factz_config_from_info(&info, &mut c) });
     assert_eq!((c.nx, c.ny, c.dtype, c.coder, c.preserve), (40, 30, made.dtype, made.coder, made.preserve));
+    assert_eq!((info.ties, c.ties), (FACTZ_TIES_ZEROS, FACTZ_TIES_ZEROS));
+    info.ties = 2;
+    expect(unsafe { factz_config_from_info(&info, &mut c) }, FACTZ_ERROR_INVALID_CONFIG, "info: ties = 2");
+    info.ties = FACTZ_TIES_ZEROS;
+    ok(unsafe { factz_config_from_info(&info, &mut c) });
     assert_eq!((c.bound, c.bound_kind, c.dx, c.dy), (made.bound, made.bound_kind, 0.25, 1.0));
     assert!(compress(&c) == stream, "the same field gives the same stream");
     let inside = (&raw mut c).cast::<factz_info>();
@@ -154,7 +162,8 @@ fn any_choices() -> impl Strategy<Value = Config> {
     let positive = || any::<f64>().prop_filter("finite and positive", |d| d.is_finite() && *d > 0.0);
     let bound = any::<f64>().prop_filter("finite", |b| b.is_finite()).prop_map(f64::abs);
     let names = (0..2usize, 0..3usize, 0..2usize, 0..3usize);
-    let rest = (0..16u32, prop::option::of(any::<u64>().prop_map(f64::from_bits)), any::<bool>());
+    let fill = prop::option::of(any::<u64>().prop_map(f64::from_bits));
+    let rest = (0..16u32, fill, any::<bool>(), 0..2usize);
     (bound, positive(), positive(), names, rest).prop_map(|(bound, dx, dy, names, rest)| {
         let (kind, method, coder, preserve) = names;
         let [mode, predictor] = [[0, 0], [1, 0], [0, 1]][method];
@@ -168,6 +177,7 @@ fn any_choices() -> impl Strategy<Value = Config> {
             pin: rest.0,
             fill_value: rest.1,
             verify_checksum: rest.2,
+            ties: Ties::NAMES[rest.3].1,
             ..Config::new(0, 0, BoundKind::NAMES[kind].1, bound)
         }
     })
@@ -215,7 +225,7 @@ proptest! {
 
     #[test]
     fn any_text_is_read_or_refused(
-        text in "((abs|rel|mode|coder|predictor|preserve|dx|dy|pin|fill|verify|x)=(1e-3|block|ans|lorenzo|xmin\\+ymax|nan|.{0,5}),?){0,4}",
+        text in "((abs|rel|mode|coder|predictor|preserve|ties|dx|dy|pin|fill|verify|x)=(1e-3|all|block|ans|lorenzo|xmin\\+ymax|nan|.{0,5}),?){0,4}",
     ) {
         match config_text::parse(&text) {
             Ok(config) => {

@@ -74,7 +74,9 @@ fn emulated_analysis<T: Real>(
     let (columns, rows) = (c.nx + beyond(SIDE_X_MAX), c.ny + beyond(SIDE_Y_MAX));
     let grid: [&dyn ToString; 6] = [&order, &(c.dtype as u32), &c.nx, &c.ny, &columns, &rows];
     let (has_fill, fill) = (fill.is_some() as u64, fill.unwrap_or(0));
-    let choices: [&dyn ToString; 6] = [&(c.bound_kind as u32), &c.bound, &has_fill, &fill, &c.dx, &c.dy];
+    let ties = c.ties as u32;
+    let choices: [&dyn ToString; 7] =
+        [&(c.bound_kind as u32), &c.bound, &has_fill, &fill, &c.dx, &c.dy, &ties];
     let files = files.each_ref().map(|file| file as &dyn ToString);
     let places: [&dyn ToString; 3] = [&first, &c.u.pitch, &results.display()];
     let status = emulate("analyze", &[&grid[..], &choices, &files, &places].concat());

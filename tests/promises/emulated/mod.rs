@@ -61,11 +61,12 @@ fn compressed<T: Real>(
     let fill = c.fill_value.map_or("-".into(), |x| missing::fill_bits(T::BYTES, x).to_string());
     let grid: [&dyn ToString; 6] =
         [&order, &(c.dtype as u32), &c.nx, &c.ny, &(c.bound_kind as u32), &c.bound];
-    let choices: [&dyn ToString; 8] = [
+    let choices: [&dyn ToString; 9] = [
         &(c.mode as u32),
         &(c.predictor as u32),
         &(c.coder as u32),
         &(c.preserve as u32),
+        &(c.ties as u32),
         &c.halo,
         &c.pin,
         &c.dx,
