@@ -205,7 +205,7 @@ lints: nvcc
 checks:
 	@echo "== Python checks"
 	$(PYTHON) -m py_compile tests/*.py examples-c/*.py cmake/spack/*.py benches/*.py docs/*.py
-	$(PYTHON) tests/verify_batch.py --self-test
+	$(PYTHON) tests/exact_verify.py --self-test
 
 clean:
 	@cargo clean

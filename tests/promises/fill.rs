@@ -2,6 +2,7 @@
 //! range: what is promised about them, checked bit by bit, by the library's comparison and by the independent
 //! checker.
 
+use crate::support::checker::Checker;
 use crate::support::decoder::independently_decoded;
 use crate::support::fields::*;
 use factz::inspect;
@@ -150,7 +151,8 @@ fn show<T: Real>(
         ("zero_vertices", report.zero_vertices),
         ("total", report.critical_points),
     ];
-    checker.add(&before, after, (report.bound, fill), &expected);
+    let config = Config { fill_value: fill, ..after.config(BoundKind::Absolute, report.bound) };
+    checker.add(&before, after, &config, &expected);
 }
 
 fn check_filled<T: Real>() {

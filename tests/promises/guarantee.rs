@@ -2,6 +2,7 @@
 //! than the bound. Checked on the fields of `data/` by the library's own comparison and by an independent
 //! checker (`exact_verify.py`, Python with numpy), and on random fields by the comparison.
 
+use crate::support::checker::Checker;
 use crate::support::fields::*;
 use factz::{BoundKind, Coder, Comparison, Config, Mode, Preserve, Real};
 use factz::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
@@ -74,7 +75,7 @@ fn check_typed<T: Real>(name: &str, field: &Field<T>, critical_points: u64) {
             assert!(off <= rounding, "{what}: error {}, reported {}", c.max_error, report.max_error);
             assert_eq!(c.critical_points, critical_points, "{name}: the number in meta.json");
             assert_eq!(report.critical_points, critical_points, "{what}: the report's number");
-            checker.add(&before, &after, (report.bound, None), &counts(&c));
+            checker.add(&before, &after, &field.config(BoundKind::Absolute, report.bound), &counts(&c));
         }
     }
     checker.check();
@@ -84,13 +85,7 @@ fn check(name: &str) {
     let critical_points = meta(name)["critical_points"].as_u64().expect("a number");
     let field = stored(name);
     check_typed(name, &field, critical_points);
-    let wide =
-        Field { nx: field.nx, ny: field.ny, components: field.components.each_ref().map(|c| widened(c)) };
-    check_typed::<f64>(name, &wide, critical_points);
-}
-
-fn widened(values: &[f32]) -> Vec<f64> {
-    values.iter().map(|&x| x as f64).collect()
+    check_typed::<f64>(name, &field.widened(), critical_points);
 }
 
 macro_rules! fields {
@@ -151,7 +146,7 @@ fn without_preservation_critical_points_change() {
             let c = field.compared(&after, &config, report.bound);
             assert!(c.lost > 0 && c.lost + c.spurious + c.type_changed > 1, "{name} {config:?}: {c:?}");
             assert_eq!(violations(Preserve::None, &c), 0, "{name} {config:?}: {c:?}");
-            checker.add(&before, &after, (report.bound, None), &counts(&c));
+            checker.add(&before, &after, &field.config(BoundKind::Absolute, report.bound), &counts(&c));
         }
         checker.check();
     }

@@ -6,9 +6,10 @@
 //! The program is examples-c/mpi_blocks.c, on crops of the fields of data/: odd sizes, blocks of uneven widths, tiles
 //! cut anywhere.
 
-use crate::support::{both, fresh_folder, linkings, python, refuses, root, run, STRICT_C};
-use factz::{compare, BoundKind, Comparison, Config, Dtype, Real, Request, View};
-use serde_json::{json, Value};
+use crate::support::checker::Checker;
+use crate::support::fields::{dtype_name, stored, Field};
+use crate::support::{both, fresh_folder, linkings, refuses, run, STRICT_C};
+use factz::{compare, BoundKind, Comparison, Real, Request};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -39,100 +40,51 @@ fn mpirun(program: &Path, ranks: usize) -> Command {
     command
 }
 
-struct Field<T> {
-    nx: usize,
-    ny: usize,
-    u: Vec<T>,
-    v: Vec<T>,
-}
-
 /// Columns x0.. and rows y0.. of a field of data/.
-fn crop(name: &str, x0: usize, y0: usize, nx: usize, ny: usize) -> Field<f32> {
-    let folder = root().join("data").join(name);
-    let meta: Value = serde_json::from_slice(&std::fs::read(folder.join("meta.json")).unwrap()).unwrap();
-    let (columns, rows) = (meta["nx"].as_u64().unwrap() as usize, meta["ny"].as_u64().unwrap() as usize);
-    assert!(x0 + nx <= columns && y0 + ny <= rows, "{name}");
-    let component = |file: &str| {
-        let bytes = std::fs::read(folder.join(file)).unwrap();
-        let value = |k: usize| f32::from_le_bytes(bytes[4 * k..4 * k + 4].try_into().unwrap());
-        (0..nx * ny).map(|k| value((y0 + k / nx) * columns + x0 + k % nx)).collect()
-    };
-    Field { nx, ny, u: component("u.f32"), v: component("v.f32") }
+fn crop(name: &str, x0: u64, y0: u64, nx: u64, ny: u64) -> Field<f32> {
+    let field = stored(name);
+    assert!(x0 + nx <= field.nx && y0 + ny <= field.ny, "{name}");
+    field.block(x0, y0, nx, ny)
 }
 
-fn write<T: Real>(path: &Path, values: &[T]) {
-    let bytes = |x: &T| x.to_bits64().to_le_bytes()[..T::BYTES].to_vec();
-    std::fs::write(path, values.iter().flat_map(bytes).collect::<Vec<u8>>()).unwrap();
-}
-
-fn read<T: Real>(path: &Path, n: usize) -> Vec<T> {
-    let bytes = std::fs::read(path).unwrap();
-    assert_eq!(bytes.len(), n * T::BYTES, "{}", path.display());
-    let value = |chunk: &[u8]| {
-        let mut bits = [0; 8];
-        bits[..T::BYTES].copy_from_slice(chunk);
-        T::from_bits64(u64::from_le_bytes(bits))
-    };
-    bytes.chunks_exact(T::BYTES).map(value).collect()
-}
-
-/// The absolute bound that the example computes.
-fn absolute_bound<T: Real>(field: &Field<T>, relative: f64) -> f64 {
-    let finite = || field.u.iter().chain(&field.v).map(|x| x.to_f64()).filter(|x| x.is_finite());
-    let (low, high) = (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
-    relative * (high - low)
-}
-
-/// A field, in files beside the program.
+/// A field, in files for the program.
 struct Case<T> {
     program: PathBuf,
     field: Field<T>,
-    /// For the independent checker.
-    checks: Vec<Value>,
+    files: [PathBuf; 2],
+    checker: Checker,
 }
 
 impl<T: Real> Case<T> {
     fn new(test: &str, field: Field<T>) -> Self {
-        let folder = fresh_folder(&format!("mpi-{test}"));
-        write(&folder.join("u.f32"), &field.u);
-        write(&folder.join("v.f32"), &field.v);
-        Case { program: compile(&folder), field, checks: Vec::new() }
+        let name = format!("mpi-{test}");
+        let (program, mut checker) = (compile(&fresh_folder(&name)), Checker::new(&name));
+        Case { program, files: checker.write(&field), field, checker }
     }
     fn file(&self, name: &str) -> PathBuf {
         self.program.with_file_name(name)
     }
-    fn dtype(&self) -> &'static str {
-        ["f32", "f64"][T::BYTES / 8]
-    }
     /// Every one of `ranks` compresses its block into one file.
     fn write(&self, ranks: usize, options: &[&str], relative: f64) {
         let out = run(mpirun(&self.program, ranks)
-            .args(["write", "blocks", "u.f32", "v.f32"])
+            .args(["write", "blocks"])
+            .args(&self.files)
             .args([self.field.nx.to_string(), self.field.ny.to_string()])
-            .args(["--dtype", self.dtype(), "--rel", &relative.to_string()])
+            .args(["--dtype", dtype_name::<T>(), "--rel", &relative.to_string()])
             .args(options));
         assert!(both(&out).contains(&format!("wrote {ranks} blocks")), "{}", both(&out));
     }
     /// Other ranks read the file back; their parts make the whole field, which is compared with the original.
     fn read_back(&mut self, ranks: usize, relative: f64) -> Comparison {
-        let (nx, ny) = (self.field.nx, self.field.ny);
-        let names = ["u", "v"].map(|c| format!("{c}{}.back", self.checks.len()));
-        run(mpirun(&self.program, ranks).args(["read", "blocks", &names[0], &names[1]]));
-
-        let [u, v] = names.clone().map(|name| read::<T>(&self.file(&name), nx * ny));
-        let bound = absolute_bound(&self.field, relative);
-        self.checks.push(json!({
-            "nx": nx,
-            "ny": ny,
-            "dtype": self.dtype(),
-            "files": [self.file("u.f32"), self.file("v.f32"), self.file(&names[0]), self.file(&names[1])],
-            "bound": bound,
-        }));
-        let [first, other] = [[&self.field.u, &self.field.v], [&u, &v]]
-            .map(|field| field.map(|values| View::dense(values, nx as u64)));
-        let dtype = if T::BYTES == 4 { Dtype::F32 } else { Dtype::F64 };
-        let config = Config { dtype, ..Config::new(nx as u64, ny as u64, BoundKind::Absolute, bound) };
-        compare(&Request::new(config).unwrap(), first, other, true, 1).unwrap()
+        run(mpirun(&self.program, ranks).args(["read", "blocks", "u.back", "v.back"]));
+        let paths = ["u.back", "v.back"].map(|name| self.file(name));
+        let after = Field::<T>::read(self.field.nx, self.field.ny, paths);
+        let config = self.field.config(BoundKind::Relative, relative);
+        let request = Request::new(config).unwrap();
+        let c = compare(&request, self.field.views(0), after.views(0), true, 1).unwrap();
+        let counts = [("violations", c.violations()), ("total", c.critical_points)];
+        self.checker.add(&self.files, &after, &config, &counts);
+        c
     }
     /// Halo or pins, both modes, and each number of writers with its readers; then the same by the independent
     /// checker.
@@ -150,15 +102,7 @@ impl<T: Real> Case<T> {
                 }
             }
         }
-        let cases = self.file("cases.json");
-        std::fs::write(&cases, serde_json::to_vec(&self.checks).unwrap()).unwrap();
-        let out = run(python().arg(root().join("tests/verify_batch.py")).arg(&cases));
-        let results: Vec<Value> = serde_json::from_slice(&out.stdout).unwrap();
-        assert_eq!(results.len(), self.checks.len());
-        for (result, case) in results.iter().zip(&self.checks) {
-            assert_eq!(result["violations"], 0, "{case}: {result}");
-            assert!(result["total"].as_u64().unwrap() > 0, "{result}");
-        }
+        self.checker.check();
     }
 }
 
@@ -175,10 +119,8 @@ fn wind() {
 #[ignore = "make test-all"]
 fn cavity_in_double_precision() {
     needs!("mpicc", "mpirun");
-    let f = crop("piv_cavity", 1, 0, 39, 43);
-    let wide = |values: Vec<f32>| values.into_iter().map(f64::from).collect();
-    Case::new("cavity", Field { nx: f.nx, ny: f.ny, u: wide(f.u), v: wide(f.v) })
-        .keeps_everything(5e-2, &SOME_RANKS);
+    let field = crop("piv_cavity", 1, 0, 39, 43).widened();
+    Case::new("cavity", field).keeps_everything(5e-2, &SOME_RANKS);
 }
 
 /// Small integers: ties and exact zeros everywhere, on the borders too.
@@ -214,8 +156,9 @@ fn without_halo_and_pins_the_borders_lose_points() {
 fn damaged_files_and_wrong_arguments_are_refused_with_advice() {
     needs!("mpicc", "mpirun");
     let case = Case::new("refused", crop("wind_global", 0, 0, 65, 47));
+    let [u, v] = case.files.each_ref().map(|path| path.to_str().unwrap());
     let program = &case.program;
-    run(mpirun(program, 3).args(["write", "blocks", "u.f32", "v.f32", "65", "47"]));
+    run(mpirun(program, 3).args(["write", "blocks", u, v, "65", "47"]));
     let bytes = std::fs::read(case.file("blocks")).unwrap();
     let last = bytes.len() - 40;
     let damages: [(&str, Vec<u8>); 4] = [
@@ -229,11 +172,8 @@ fn damaged_files_and_wrong_arguments_are_refused_with_advice() {
         refuses(mpirun(program, 2).args(["read", "damaged", "u.back", "v.back"]), advice);
     }
     let refused: [(&[&str], &str); 4] = [
-        (&["write", "blocks", "u.f32", "v.f32", "66", "47"], "another size than NX, NY and --dtype say"),
-        (
-            &["write", "blocks", "u.f32", "v.f32", "65", "47", "--device"],
-            "compile this program with -DWITH_CUDA",
-        ),
+        (&["write", "blocks", u, v, "66", "47"], "another size than NX, NY and --dtype say"),
+        (&["write", "blocks", u, v, "65", "47", "--device"], "compile this program with -DWITH_CUDA"),
         (&["read", "blocks"], "expected: write FILE U V NX NY, or read FILE U V"),
         (&["--borders", "open"], "unknown option or value"),
     ];

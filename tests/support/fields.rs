@@ -1,10 +1,10 @@
-//! Fields, what the library makes of them, and the independent checker of results.
+//! Fields, and what the library makes of them.
 
-use super::{fresh_folder, python, root, run};
+use super::root;
 use factz::{compare, compress, decompress, max_stream_bytes, Comparison, Execution, Real};
 use factz::{BoundKind, Coder, Config, Dtype, Error, Mode, Predictor, Preserve, Report, Request, Status};
 use factz::{Layout, View, ViewMut};
-use serde_json::{json, Value};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// All ways to choose codes.
@@ -57,6 +57,16 @@ pub fn bytes_of<T: Real>(values: &[T]) -> Vec<u8> {
     values.iter().flat_map(|x| x.to_bits64().to_le_bytes().into_iter().take(T::BYTES)).collect()
 }
 
+/// The values of little-endian bytes.
+pub fn values_of<T: Real>(bytes: &[u8]) -> Vec<T> {
+    let value = |chunk: &[u8]| {
+        let mut bits = [0; 8];
+        bits[..T::BYTES].copy_from_slice(chunk);
+        T::from_bits64(u64::from_le_bytes(bits))
+    };
+    bytes.chunks_exact(T::BYTES).map(value).collect()
+}
+
 #[derive(Clone)]
 pub struct Field<T> {
     pub nx: u64,
@@ -73,6 +83,21 @@ impl<T: Real> Field<T> {
             components.iter_mut().zip(values).for_each(|(c, x)| c.push(T::from_f64(x)));
         }
         Field { nx, ny, components }
+    }
+
+    /// The components in two files.
+    pub fn read(nx: u64, ny: u64, paths: [PathBuf; 2]) -> Self {
+        let components = paths.map(|path| {
+            let bytes = std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            assert_eq!(bytes.len() as u64, nx * ny * T::BYTES as u64, "{}", path.display());
+            values_of(&bytes)
+        });
+        Field { nx, ny, components }
+    }
+
+    pub fn widened(&self) -> Field<f64> {
+        let components = self.components.each_ref().map(|c| c.iter().map(|x| x.to_f64()).collect());
+        Field { nx: self.nx, ny: self.ny, components }
     }
 
     pub fn config(&self, kind: BoundKind, bound: f64) -> Config {
@@ -185,12 +210,7 @@ pub fn meta(name: &str) -> Value {
 pub fn stored(name: &str) -> Field<f32> {
     let (meta, folder) = (meta(name), root().join("data").join(name));
     let [nx, ny] = ["nx", "ny"].map(|key| meta[key].as_u64().expect("a size"));
-    let components = ["u.f32", "v.f32"].map(|file| {
-        let bytes = std::fs::read(folder.join(file)).expect("the field is there");
-        assert_eq!(bytes.len() as u64, 4 * nx * ny, "{name}");
-        bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().expect("four bytes"))).collect()
-    });
-    Field { nx, ny, components }
+    Field::read(nx, ny, ["u.f32", "v.f32"].map(|file| folder.join(file)))
 }
 
 /// The names of all fields of data/.
@@ -200,60 +220,4 @@ pub fn stored_names() -> Vec<String> {
     let mut names: Vec<_> = folders.map(|e| e.file_name().into_string().expect("text")).collect();
     names.sort();
     names
-}
-
-/// Cases for the independent checker (tests/verify_batch.py), and the counts that it must come to.
-pub struct Checker {
-    folder: PathBuf,
-    files: usize,
-    cases: Vec<Value>,
-    expected: Vec<Vec<(&'static str, u64)>>,
-}
-
-impl Checker {
-    pub fn new(name: &str) -> Self {
-        let folder = fresh_folder(&format!("checker-{name}"));
-        Checker { folder, files: 0, cases: Vec::new(), expected: Vec::new() }
-    }
-
-    /// The components of a field, written down.
-    pub fn write<T: Real>(&mut self, field: &Field<T>) -> [PathBuf; 2] {
-        self.files += 1;
-        let paths = ["u", "v"].map(|name| self.folder.join(format!("{name}{}", self.files)));
-        for (path, bytes) in paths.iter().zip(field.bytes()) {
-            std::fs::write(path, bytes).expect("the folder is writable");
-        }
-        paths
-    }
-
-    pub fn add<T: Real>(
-        &mut self,
-        before: &[PathBuf; 2],
-        after: &Field<T>,
-        (bound, fill): (f64, Option<f64>),
-        expected: &[(&'static str, u64)],
-    ) {
-        let files = [&before[..], &self.write(after)].concat();
-        // JSON has no number that is NaN.
-        let fill = fill.map(|x| if x.is_nan() { json!("nan") } else { json!(x) });
-        self.cases.push(json!({
-            "nx": after.nx, "ny": after.ny, "dtype": dtype_name::<T>(), "files": files, "bound": bound,
-            "fill": fill,
-        }));
-        self.expected.push(expected.to_vec());
-    }
-
-    pub fn check(self) {
-        let list = self.folder.join("cases.json");
-        std::fs::write(&list, json!(self.cases).to_string()).expect("the folder is writable");
-        let out = run(python().arg("-B").arg(root().join("tests/verify_batch.py")).arg(&list));
-        let results: Vec<Value> = serde_json::from_slice(&out.stdout).expect("JSON");
-        assert_eq!(results.len(), self.cases.len());
-        for ((found, expected), case) in results.iter().zip(&self.expected).zip(&self.cases) {
-            for &(key, count) in expected {
-                assert_eq!(found[key].as_u64(), Some(count), "{key} of {case}: {found}");
-            }
-        }
-        std::fs::remove_dir_all(&self.folder).expect("the folder can go");
-    }
 }

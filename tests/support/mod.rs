@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub mod capi;
+pub mod checker;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod decoder;
