@@ -141,7 +141,7 @@ class Frequencies:
     """A table of rANS: frequencies, first slots, and the symbol of every slot."""
 
     def __init__(self, data):
-        self.frequency = [0] * 256
+        self.frequency = [0] * 255 + [0 if data else 4096]
         if data:
             read_entries(data, self.read)
             require(sum(self.frequency) == 4096, "frequencies do not sum to 4096")
@@ -149,7 +149,6 @@ class Frequencies:
         for symbol, frequency in enumerate(self.frequency):
             self.start[symbol] = len(self.slots)
             self.slots += [symbol] * frequency
-        self.empty = not self.slots
 
     def read(self, take, symbol):
         m = take(4)
@@ -166,7 +165,7 @@ class Lengths:
     """A table of canonical Huffman codes: a dictionary from (length, code) to symbol."""
 
     def __init__(self, data):
-        self.length, self.symbols = {}, {}
+        self.length, self.symbols = {} if data else {ESCAPE: 0}, {}
         if data:
             read_entries(data, self.read)
             require(sum(2048 >> n for n in self.length.values()) == 2048, "codes do not fill their space")
@@ -175,7 +174,6 @@ class Lengths:
             code <<= n - before
             self.symbols[n, code] = symbol
             code, before = code + 1, n
-        self.empty = not self.length
 
     def read(self, take, symbol):
         self.length[symbol] = take(4)
@@ -205,8 +203,6 @@ class Lanes:
         self.states[lane] = x
 
     def symbol(self, lane, table):
-        if table.empty:
-            return 0
         s, x = table.next(self.states[lane])
         self.refill(lane, x)
         return s

@@ -79,9 +79,11 @@ __device__ __forceinline__ void store_bits(u32* words, u32 at, u64 value) {
     if (shifted >> 32) atomicOr(&words[(at >> 5) + 1], (u32)(shifted >> 32));
 }
 
-// Writes the stored form of a table. Call with a block, after a barrier.
-__device__ __forceinline__ void store_table(const Job& job, const TableShared& shared, u32 table, u32 bits) {
-    const u32 words = (bits + 31) / 32;
+// Writes the stored form of a table, nothing for one without `own` symbols: then all escape. Call with a
+// block, after a barrier.
+__device__ __forceinline__ void store_table(
+    const Job& job, const TableShared& shared, u32 table, u32 own, u32 bits) {
+    const u32 words = own ? (bits + 31) / 32 : 0;
     if (threadIdx.x < words) stored_table(job, table)[threadIdx.x] = shared.words[threadIdx.x];
     if (threadIdx.x == 0) CountView(job).table_lengths()[table] = (u8)words;
 }

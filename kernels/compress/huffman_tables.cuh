@@ -108,6 +108,6 @@ __device__ __forceinline__ void make_huffman_table(const Job& job, TableShared& 
         store_bits(shared.words, 8 + place,
             ((u64)(gap & ((1u << gap_bits) - 1)) << 1 | 1) << gap_bits | (u64)length << (2 * gap_bits + 1));
     __syncthreads();
-    store_table(job, shared, table, bits);
+    store_table(job, shared, table, before.all, bits);
     add_cost(control, shared);
 }

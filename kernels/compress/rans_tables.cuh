@@ -71,6 +71,6 @@ __device__ __forceinline__ void make_rans_table(const Job& job, TableShared& sha
         store_bits(shared.words, 8 + (place & 0xffff), value);
     }
     __syncthreads();
-    store_table(job, shared, table, bits);
+    store_table(job, shared, table, before.all, bits);
     add_cost(control, shared);
 }

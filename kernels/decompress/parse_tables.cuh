@@ -136,12 +136,12 @@ __device__ __forceinline__ bool read_table(
 // Huffman decoding table by the next MAX_LENGTH bits: length << 8 | symbol.
 __device__ __forceinline__ void make_code_table(
     u16* codes, TableReader& shared, bool good, const TableEntry& mine) {
-    // Two entries per word. An empty table decodes zeros without touching the state.
+    // Two entries per word. An empty table has the escape alone, which takes no bits.
     u32* const words = reinterpret_cast<u32*>(codes);
     const u32 k = threadIdx.x, entry = my_entry(), lane = k & 31;
     static_assert(CODES == 2 * PARSE_THREADS, "two for each thread");
     if (!good) {
-        words[k] = 0;
+        words[k] = ESCAPE << 16 | ESCAPE;
         return;
     }
     if (entry < ALPHABET) {
@@ -177,16 +177,14 @@ __device__ __forceinline__ void make_code_table(
     words[k] = word;
 }
 
-// rANS decoding table: the symbols that occur, in order. An empty table decodes zeros without touching the
-// state.
+// rANS decoding table: the symbols that occur, in order. An empty table has the escape alone.
 __device__ __forceinline__ void make_slot_table(
     u32* entries, u8* starts, TableReader& shared, bool good, const TableEntry& mine) {
     const u32 k = my_entry();
     if (k >= ALPHABET) return;
     const bool exists = good && mine.exists;
-    entries[k] = exists   ? decode_entry(mine.frequency, mine.before, mine.symbol)
-                 : k == 0 ? decode_entry(SCALE, 0, 0)
-                          : NO_ENTRY;
+    // NO_ENTRY is also the entry of the escape with the whole scale.
+    entries[k] = exists ? decode_entry(mine.frequency, mine.before, mine.symbol) : NO_ENTRY;
     shared.starts[k] = exists ? mine.before : SCALE;
     meet_at<ALPHABET>(1);
     // Where the search for a slot starts: the last symbol that starts at or before the first slot of its

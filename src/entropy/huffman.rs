@@ -175,6 +175,10 @@ impl EntropyTable for Lengths {
 
     fn read(bytes: &[u8]) -> Result<Self> {
         let mut lengths = [NONE; ALPHABET];
+        if bytes.is_empty() {
+            lengths[ESCAPE as usize] = 0;
+            return Ok(Lengths(lengths));
+        }
         let mut taken = 0;
         let whole = read_entries(bytes, |bits, symbol| {
             let length = bits.get(4)?;
@@ -183,7 +187,7 @@ impl EntropyTable for Lengths {
             (taken <= CODES).then_some(())
         });
         match whole {
-            Some(()) if taken == CODES || bytes.is_empty() => Ok(Lengths(lengths)),
+            Some(()) if taken == CODES => Ok(Lengths(lengths)),
             _ => Err(Error::corrupt("the stream holds a table of code lengths that no encoder writes")),
         }
     }
@@ -245,8 +249,7 @@ impl Encode for EncodeTable {
     }
 }
 
-/// By the next MAX_LENGTH bits: length << 8 | symbol. One without codes decodes to zeros without touching
-/// the state: only a damaged stream uses it.
+/// By the next MAX_LENGTH bits: length << 8 | symbol.
 #[derive(Clone)]
 pub struct DecodeTable(Box<[u16; CODES as usize]>);
 

@@ -1,7 +1,7 @@
 //! Tables: which one codes what, how counts become frequencies, and how tables are stored.
 
 use super::lanes;
-use super::symbols::ALPHABET;
+use super::symbols::{ALPHABET, ESCAPE};
 use crate::error::Result;
 use crate::request::Coder;
 use crate::runtime::memory;
@@ -107,8 +107,8 @@ pub trait EntropyTable: Sized + Send + Sync {
     fn from_counts(counts: &[u64; ALPHABET]) -> Self;
     /// Size of the symbols of these counts, in 1/256 bit.
     fn cost(&self, counts: &[u64; ALPHABET]) -> u64;
-    /// Appends the stored form, a multiple of 4 bytes and at most 1020; a table that no symbol uses takes
-    /// none.
+    /// Appends the stored form, a multiple of 4 bytes and at most 1020; a table that no symbol uses, or all
+    /// of whose symbols escape, takes none.
     fn write(&self, out: &mut Vec<u8>);
     /// Reads what [`EntropyTable::write`] wrote.
     fn read(bytes: &[u8]) -> Result<Self>;
@@ -118,14 +118,15 @@ pub trait EntropyTable: Sized + Send + Sync {
 
 /// Appends the stored form of a table, a multiple of 4 bytes: the number of entries in 8 bits (less one),
 /// then each entry, ascending: the distance of its symbol from the last one in Elias gamma code and what
-/// `put` writes. Bits fill bytes from the least significant. A table without entries takes nothing.
+/// `put` writes. Bits fill bytes from the least significant. A table that no symbol uses takes nothing, and
+/// neither does one of the escape alone, which is read for it.
 pub(super) fn write_entries(
     entries: &[Option<u32>; ALPHABET],
     out: &mut Vec<u8>,
     put: impl Fn(&mut BitWriter<'_>, u32),
 ) {
     let count = entries.iter().flatten().count();
-    if count == 0 {
+    if count == 0 || count == 1 && entries[ESCAPE as usize].is_some() {
         return;
     }
     let mut bits = BitWriter { out, pending: 0, count: 0 };
@@ -145,14 +146,12 @@ pub(super) fn write_entries(
     bits.align();
 }
 
-/// Reads what [`write_entries`] wrote, as `take(bits, symbol)`; None where it cannot be that.
+/// Reads what [`write_entries`] wrote, as `take(bits, symbol)`; None where it cannot be that. `bytes` are not
+/// empty.
 pub(super) fn read_entries(
     bytes: &[u8],
     mut take: impl FnMut(&mut BitReader<'_>, usize) -> Option<()>,
 ) -> Option<()> {
-    if bytes.is_empty() {
-        return Some(());
-    }
     let mut bits = BitReader { bytes, position: 0 };
     let entries = bits.get(8)? + 1;
     let mut symbol = -1i32;

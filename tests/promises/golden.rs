@@ -237,7 +237,8 @@ fn golden_streams_cover_the_format() {
     has("means of two lines as centres", &|s| s[18] == 0 && s[21] < 3);
     for coder in [0, 1] {
         // Tables 3 and 22 belong to a coarse block of activity 1: less than one code in 64, which is none.
-        let of_lists: Vec<usize> = (0..50).filter(|t| ![3, 22].contains(t)).collect();
+        // Tables 5 and 24 belong to one of activity 3, which is rare: all their symbols escape.
+        let of_lists: Vec<usize> = (0..50).filter(|t| ![3, 5, 22, 24].contains(t)).collect();
         // No tile of activity 0 has patterns or symbols, none of activity 8 patterns.
         let of_rows: Vec<usize> = (0..=1).chain(18..=20).chain(28..=42).chain([49]).collect();
         for (cases, expected) in [(&lists, of_lists), (&rows, of_rows)] {
