@@ -132,6 +132,74 @@ fn a_fill_value_is_told_and_an_unknown_one_warned_of() {
     f.fails(&format!("{compress} --fill-value land"), &["--fill-value", "9.96921e36"]);
 }
 
+/// A field with land: --ties goes into the stream and comes out of it, and is offered where there are coasts.
+#[test]
+fn coasts_are_told_of_and_ties_are_in_the_stream() {
+    let f = Folder::with_field("ties", "wind_global");
+    for name in ["u.f32", "v.f32"] {
+        let mut values = f.values(name);
+        for (k, x) in values.iter_mut().enumerate() {
+            if (100..130).contains(&(k % 360)) && (60..90).contains(&(k / 360)) {
+                *x = 0.0;
+            }
+        }
+        f.write(name, &values.into_iter().flat_map(f32::to_le_bytes).collect::<Vec<_>>());
+    }
+    // Both triangles of cells along the sides; both of two corner cells, one of the other two.
+    let coasts = 2 * 4 * 29 + 2 * 2 + 2;
+    let compress = "compress u.f32 v.f32 --dims 360x181 --rel 1e-2";
+    let said = |more: &str| {
+        let out = f.factz(&format!("{compress} {more}"));
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+        assert!(!text(&out.stdout).contains("note:"));
+        text(&out.stderr)
+    };
+    let begin = format!("note: {coasts} triangles touch zero vertices (coasts); ");
+    let all = said("-o all.fz");
+    assert!(all.starts_with(&begin) && all.contains("--ties zeros keeps their zeros alone"), "{all}");
+    let zeros = said("-o zeros.fz --ties zeros");
+    assert!(
+        zeros.starts_with(&begin) && zeros.contains("--ties all keeps what any tie rule finds"),
+        "{zeros}"
+    );
+    assert_eq!([&all, &zeros].map(|said| said.lines().count()), [1, 1]);
+    for silent in ["--quiet", "--preserve none", "--ties zeros --json"] {
+        assert_eq!(said(&format!("-o other.fz {silent}")), "", "{silent}");
+    }
+    let figures = f.json(&format!("{compress} -o other.fz --ties zeros"));
+    assert_eq!((&figures["ties"], &figures["coast_triangles"]), (&"zeros".into(), &coasts.into()));
+    assert!(f.read("zeros.fz").len() <= f.read("all.fz").len());
+    for (stream, ties) in [("all.fz", "all"), ("zeros.fz", "zeros")] {
+        assert_eq!(f.json(&format!("info {stream}"))["ties"], ties);
+        assert!(f.succeeds(&format!("info {stream}")).contains(&format!("ties            {ties}\n")));
+        // The stream says shape, bound and ties.
+        let c = f.json(&format!("verify u.f32 v.f32 {stream}"));
+        assert_eq!((&c["ties"], &c["violations"]), (&ties.into(), &0.into()));
+        assert_eq!(c["bound"], figures["absolute_bound"]);
+        f.succeeds(&format!("decompress {stream} u1.f32 v1.f32"));
+        let c = f.json(&format!("verify u.f32 v.f32 u1.f32 v1.f32 --dims 360x181 --rel 1e-2 --ties {ties}"));
+        assert_eq!((&c["ties"], &c["violations"]), (&ties.into(), &0.into()));
+    }
+    let c = f.json("verify u.f32 v.f32 all.fz --ties zeros --abs 100 --spacing 2,2");
+    assert_eq!((&c["ties"], &c["bound"], &c["dy"]), (&"zeros".into(), &100.0.into(), &2.0.into()));
+    let c = f.json("verify u.f32 v.f32 u.f32 v.f32 --dims 360x181");
+    assert_eq!((&c["ties"], &c["bound"], &c["dy"]), (&"all".into(), &Value::Null, &1.0.into()));
+    let bench = "bench u.f32 v.f32 --dims 360x181 --bounds 1e-2 --repeat 1 --threads 1 --ties zeros";
+    for run in f.json(bench)["runs"].as_array().unwrap() {
+        assert_eq!((&run["ties"], &run["violations"]), (&"zeros".into(), &0.into()));
+    }
+    f.fails(&format!("{compress} -o no.fz --ties some"), &["'some'", "--ties", "all, zeros"]);
+    f.fails("verify u.f32 v.f32 all.fz --ties sos", &["'sos'", "all, zeros"]);
+    f.fails("verify u.f32 v.f32 all.fz --dims 181x360", &["all.fz", "360x181", "181x360"]);
+    f.fails("verify u.f32 all.fz zeros.fz v.f32 all.fz", &["the number of files is 5", "U0 V0 STREAM"]);
+    let mut hostile = f.read("all.fz");
+    hostile[19] = 2;
+    f.write("hostile.fz", &hostile);
+    for command in ["info hostile.fz", "verify u.f32 v.f32 hostile.fz", "decompress hostile.fz u1 v1"] {
+        f.fails(command, &["hostile.fz", "ties = 2"]);
+    }
+}
+
 #[test]
 fn made_fields_are_measured() {
     let f = Folder::new("made");
@@ -156,6 +224,7 @@ fn info_and_points_are_readable() {
         "absolute 1e-3",
         "mode            block",
         "preserves       types",
+        "ties            all",
         "coder           ans",
         "predictor       hierarchical",
     ] {

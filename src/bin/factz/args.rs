@@ -6,7 +6,7 @@ use crate::store::Format;
 use crate::synthetic::Kind;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use factz::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve};
+use factz::{BoundKind, Coder, Dtype, Mode, Predictor, Preserve, Ties};
 use std::path::{Path, PathBuf};
 
 /// Compresses 2D vector fields within an error bound and keeps every critical point.
@@ -223,6 +223,10 @@ const PREDICTORS: [&str; 2] = [
 const CODERS: [&str; 2] = ["Asymmetric numeral systems (rANS): smallest streams", "Canonical Huffman codes"];
 const PRESERVED: [&str; 3] =
     ["The error bound alone", "Every critical point, and none new", "Critical points, and the type of each"];
+const TIES: [&str; 2] = [
+    "Every sign that a tie rule can look at",
+    "The zeros of the field as a set of points: smaller streams of fields with coasts",
+];
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub enum BackendName {
@@ -287,6 +291,9 @@ pub struct Compress {
     /// Promise besides the error bound
     #[arg(long, value_parser = choice(&Preserve::NAMES, &PRESERVED), default_value = "types")]
     pub preserve: Preserve,
+    /// What is kept of triangles whose zero lies on an edge or at a vertex
+    #[arg(long, value_parser = choice(&Ties::NAMES, &TIES), default_value = "all")]
+    pub ties: Ties,
     /// Grid spacing
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
     pub spacing: Spacing,
@@ -336,24 +343,29 @@ pub struct Decompress {
 /// Compares a field with its reconstruction: critical points, values, bound.
 ///
 /// All signs are exact, without a tolerance. The report counts critical points that are lost (P1), spurious (P2)
-/// or of another type (P3), degenerate triangles that changed, NaN and infinities that changed, and with --abs or
-/// --rel values that differ by more than the bound.
+/// or of another type (P3), degenerate triangles that changed (--ties), NaN and infinities that changed, and with
+/// --abs or --rel values that differ by more than the bound.
 #[derive(Args)]
 #[command(
-    override_usage = "factz verify [OPTIONS] <U0> <V0> <U1> <V1>\n       factz verify [OPTIONS] <FIELD0> <FIELD1>",
+    override_usage = "factz verify [OPTIONS] <U0> <V0> <U1> <V1>\n       factz verify [OPTIONS] <FIELD0> <FIELD1>\n       \
+factz verify [OPTIONS] <U0> <V0> <STREAM>",
     after_long_help = "\
+A stream may take the place of the reconstruction. Its header then says what was not given: shape and type, the bound, \
+the fill value, the spacing and --ties.
+
 Exit status: 0 everything is kept; 1 something is not, and the report says what; 2 wrong usage, or a file \
 that cannot be read.
 
 Examples:
   factz verify u.f32 v.f32 u2.f32 v2.f32 --dims 360x181 --rel 1e-2
+  factz verify u.f32 v.f32 wind.fz
   factz verify flow.npz flow2.npz --abs 0.05
   factz verify u.npy v.npy flow2.npz --abs 0.05
   factz decompress flow.fz - | factz verify flow.npy - --abs 0.05"
 )]
 pub struct Verify {
-    /// Components of the original and of the reconstruction; a file with both components takes the place of two; - is
-    /// standard input
+    /// Components of the original and of the reconstruction; a file with both components takes the place of two, and a
+    /// stream that of the reconstruction; - is standard input (no stream)
     #[arg(required = true, num_args = 1.., value_names = ["U0", "V0", "U1", "V1"])]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -362,9 +374,13 @@ pub struct Verify {
     pub bound: BoundArguments,
     #[command(flatten)]
     pub fill: FillArguments,
-    /// Grid spacing, as it was for compression
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
-    pub spacing: Spacing,
+    /// Grid spacing, as it was for compression; default: that of the stream, otherwise 1,1
+    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
+    pub spacing: Option<Spacing>,
+    /// What must be kept of triangles whose zero lies on an edge or at a vertex; default: as the stream says,
+    /// otherwise all
+    #[arg(long, value_parser = choice(&Ties::NAMES, &TIES))]
+    pub ties: Option<Ties>,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]
@@ -498,6 +514,9 @@ pub struct Bench {
     /// Promise besides the error bound
     #[arg(long, value_parser = choice(&Preserve::NAMES, &PRESERVED), default_value = "types")]
     pub preserve: Preserve,
+    /// What is kept of triangles whose zero lies on an edge or at a vertex
+    #[arg(long, value_parser = choice(&Ties::NAMES, &TIES), default_value = "all")]
+    pub ties: Ties,
     /// Grid spacing
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
     pub spacing: Spacing,

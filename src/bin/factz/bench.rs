@@ -29,6 +29,7 @@ fn configurations(a: &Bench, dims: Dims, dtype: Dtype) -> Vec<Config> {
                     predictor,
                     coder,
                     preserve: a.preserve,
+                    ties: a.ties,
                     dx: a.spacing.dx,
                     dy: a.spacing.dy,
                     ..Config::new(dims.nx, dims.ny, BoundKind::Relative, bound)

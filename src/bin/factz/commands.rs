@@ -9,7 +9,7 @@ use crate::output::{is_standard, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
-use crate::{input, Verdict};
+use crate::{coasts, input, Verdict};
 use factz::{BoundKind, Config, Mode, Predictor, Preserve, Report, StreamInfo, WARNING_WIDE_RANGE};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -43,6 +43,10 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     let progress = Progress::new("compressing", &voice);
     let done = engine.compress(&field, &config, &progress).map_err(|e| e.about(input_names(&files, ", ")))?;
     drop(progress);
+    let coasts = match done.result.0.zero_vertices {
+        0 => 0,
+        _ => coasts::coast_triangles(&field, config.fill_value)?,
+    };
     output.write(&done.result.1)?;
     Output::commit(vec![output])?;
     let speed = megabytes_per_second(field.bytes(), done.seconds);
@@ -57,6 +61,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
                 "bound_kind": bound_kind_name(bound_kind),
                 "bound": bound,
                 "fill_value": fill_json(config.fill_value),
+                "coast_triangles": coasts,
                 "input_bytes": field.bytes(),
                 "ratio": field.bytes() as f64 / report.stream_bytes as f64,
                 "mb_per_second": speed,
@@ -66,6 +71,9 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
         },
         || compressed_text(&output_name(&a.output), &field, &config, &done, speed),
     )?;
+    if let Some(note) = coasts::note(coasts, a.ties, a.preserve, bound) {
+        voice.note(&note);
+    }
     Ok(Verdict::Good)
 }
 
@@ -76,6 +84,7 @@ fn config(a: &Compress, field: &Field, bound_kind: BoundKind, bound: f64) -> Con
         predictor: a.predictor,
         coder: a.coder,
         preserve: a.preserve,
+        ties: a.ties,
         fill_value: a.fill.fill_value,
         dx: a.spacing.dx,
         dy: a.spacing.dy,

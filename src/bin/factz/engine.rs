@@ -7,7 +7,7 @@ use crate::failure::{failure, Failure};
 use crate::memory;
 use crate::progress::Progress;
 use factz::{
-    BoundKind, Comparison, Config, CriticalPoint, Execution, Report, Request, Status, View, ViewMut,
+    BoundKind, Comparison, Config, CriticalPoint, Execution, Report, Request, Status, Ties, View, ViewMut,
 };
 use serde_json::{json, Value};
 use std::time::Instant;
@@ -41,6 +41,27 @@ impl<R> Done<R> {
     /// For a sentence: empty for the processor.
     pub fn place(&self) -> String {
         self.device.as_ref().map(|name| format!(" on {name}")).unwrap_or_default()
+    }
+}
+
+/// By what a field is compared with another.
+#[derive(Clone, Copy)]
+pub struct Terms {
+    pub spacing: Spacing,
+    pub ties: Ties,
+    /// The absolute bound.
+    pub bound: Option<f64>,
+}
+
+impl Terms {
+    fn spaced(spacing: Spacing) -> Terms {
+        Terms { spacing, ties: Ties::All, bound: None }
+    }
+
+    /// The promise of a configuration, whose absolute bound is this.
+    pub fn of(config: &Config, bound: f64) -> Terms {
+        let spacing = Spacing { dx: config.dx, dy: config.dy };
+        Terms { spacing, ties: config.ties, bound: Some(bound) }
     }
 }
 
@@ -108,7 +129,7 @@ impl Engine {
         field: &mut Field,
         progress: &Progress,
     ) -> Result<Done<Report>, Failure> {
-        let request = request_of(field, Spacing::UNIT, None)?;
+        let request = request_of(field, &Terms::spaced(Spacing::UNIT))?;
         self.run(
             field,
             |device, field| {
@@ -118,22 +139,16 @@ impl Engine {
         )
     }
 
-    /// Compares a field with another of its shape and type, within an absolute bound.
-    pub fn compare(
-        &self,
-        before: &Field,
-        after: &Field,
-        spacing: Spacing,
-        bound: Option<f64>,
-    ) -> Result<Done<Comparison>, Failure> {
-        let request = request_of(before, spacing, bound)?;
+    /// Compares a field with another of its shape and type.
+    pub fn compare(&self, before: &Field, after: &Field, terms: &Terms) -> Result<Done<Comparison>, Failure> {
+        let request = request_of(before, terms)?;
         self.run(
             &mut (),
             |device, ()| {
                 typed!([&before.u, &before.v, &after.u, &after.v] as [u0, v0, u1, v1] =>
-                    device.compare(&request, [u0, v0], [u1, v1], bound.is_some()))
+                    device.compare(&request, [u0, v0], [u1, v1], terms.bound.is_some()))
             },
-            |()| compare(before, after, spacing, bound, self.threads),
+            |()| compare(before, after, terms, self.threads),
         )
     }
 
@@ -142,7 +157,7 @@ impl Engine {
         field: &Field,
         spacing: Spacing,
     ) -> Result<Done<Vec<CriticalPoint>>, Failure> {
-        let request = request_of(field, spacing, None)?;
+        let request = request_of(field, &Terms::spaced(spacing))?;
         self.run(
             &mut (),
             |device, ()| typed!([&field.u, &field.v] as [u, v] => device.critical_points(&request, [u, v])),
@@ -168,10 +183,11 @@ pub fn device(backend: BackendName) -> Result<Option<Device>, Failure> {
 }
 
 /// The request for a field of this shape; without a bound nothing exceeds it.
-fn request_of(field: &Field, spacing: Spacing, bound: Option<f64>) -> Result<Request, Failure> {
+fn request_of(field: &Field, terms: &Terms) -> Result<Request, Failure> {
+    let Terms { spacing, ties, bound } = *terms;
     let config = Config::new(field.dims.nx, field.dims.ny, BoundKind::Absolute, bound.unwrap_or(0.0));
     let (dtype, fill_value) = (field.dtype(), field.fill_value);
-    Ok(Request::new(Config { dtype, dx: spacing.dx, dy: spacing.dy, fill_value, ..config })?)
+    Ok(Request::new(Config { dtype, dx: spacing.dx, dy: spacing.dy, ties, fill_value, ..config })?)
 }
 
 /// A buffer that holds the stream of any field with this configuration.
@@ -227,18 +243,12 @@ fn with_progress<R>(threads: usize, progress: Option<&Progress>, body: impl FnOn
 }
 
 /// Compares on the processor.
-pub fn compare(
-    before: &Field,
-    after: &Field,
-    spacing: Spacing,
-    bound: Option<f64>,
-    threads: usize,
-) -> Result<Comparison, Failure> {
-    let (request, nx) = (request_of(before, spacing, bound)?, before.dims.nx);
+pub fn compare(before: &Field, after: &Field, terms: &Terms, threads: usize) -> Result<Comparison, Failure> {
+    let (request, nx) = (request_of(before, terms)?, before.dims.nx);
     Ok(typed!([&before.u, &before.v, &after.u, &after.v] as [u0, v0, u1, v1] => {
         let first = [View::dense(u0, nx), View::dense(v0, nx)];
         let other = [View::dense(u1, nx), View::dense(v1, nx)];
-        factz::compare(&request, first, other, bound.is_some(), threads)
+        factz::compare(&request, first, other, terms.bound.is_some(), threads)
     })?)
 }
 
@@ -248,7 +258,7 @@ pub fn critical_points(
     spacing: Spacing,
     threads: usize,
 ) -> Result<Vec<CriticalPoint>, Failure> {
-    let (request, nx) = (request_of(field, spacing, None)?, field.dims.nx);
+    let (request, nx) = (request_of(field, &Terms::spaced(spacing))?, field.dims.nx);
     Ok(typed!([&field.u, &field.v] as [u, v] =>
         factz::critical_points(&request, [View::dense(u, nx), View::dense(v, nx)], threads))?)
 }
@@ -258,7 +268,7 @@ pub fn absolute_bound(field: &Field, kind: BoundKind, bound: f64, threads: usize
     if kind == BoundKind::Absolute {
         return Ok(bound);
     }
-    let (request, nx) = (request_of(field, Spacing::UNIT, None)?, field.dims.nx);
+    let (request, nx) = (request_of(field, &Terms::spaced(Spacing::UNIT))?, field.dims.nx);
     let range = typed!([&field.u, &field.v] as [u, v] =>
         factz::range(&request, [View::dense(u, nx), View::dense(v, nx)], threads))?;
     Ok(factz::relative_bound(bound, range.low, range.high))

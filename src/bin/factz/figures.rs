@@ -47,6 +47,7 @@ pub fn choices_json(c: &Config) -> Value {
         "predictor": c.predictor.name(),
         "coder": c.coder.name(),
         "preserve": c.preserve.name(),
+        "ties": c.ties.name(),
     })
 }
 
@@ -77,6 +78,7 @@ pub fn info_json(i: &StreamInfo) -> Value {
         "predictor": i.predictor.name(),
         "coder": i.coder.name(),
         "preserve": i.preserve.name(),
+        "ties": i.ties.name(),
         "dx": i.dx,
         "dy": i.dy,
         "bound_kind": bound_kind_name(i.bound_kind),
@@ -124,7 +126,7 @@ pub fn comparison_json(c: &Comparison, bound: Option<f64>) -> Value {
         "lost": c.lost,
         "spurious": c.spurious,
         "type_changed": c.type_changed,
-        "ties": c.ties,
+        "tie_triangles": c.ties,
         "tie_changed": c.tie_changed,
         "tie_created": c.tie_created,
         "nonfinite_vertices": c.nonfinite_vertices,

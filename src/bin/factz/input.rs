@@ -5,6 +5,7 @@ use crate::failure::{failure, input_name, is_dash, Failure};
 use crate::memory;
 use crate::npy::{self, Arrangement};
 use crate::store::Format;
+use factz::stream::header::MAGIC;
 use factz::{Dtype, Real};
 use std::cell::RefCell;
 use std::fs::File;
@@ -378,6 +379,17 @@ fn from_be<T: Real>(bytes: &[u8]) -> T {
     let mut word = [0u8; 8];
     word[8 - T::BYTES..].copy_from_slice(bytes);
     T::from_bits64(u64::from_be_bytes(word))
+}
+
+/// Reads a file that begins as a stream does; none for another one.
+pub fn read_if_stream(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    let mut start = Vec::new();
+    // What cannot be read is said where it is read as an array.
+    let read = |file: File| file.take(MAGIC.len() as u64).read_to_end(&mut start);
+    match !is_dash(path) && path.is_file() && File::open(path).and_then(read).is_ok() && start == MAGIC {
+        true => read_stream(path).map(Some),
+        false => Ok(None),
+    }
 }
 
 /// Reads a whole stream.

@@ -62,6 +62,7 @@ fn info_text(i: &StreamInfo, file_bytes: u64) -> String {
     line("predictor", i.predictor.name().into());
     line("coder", i.coder.name().into());
     line("preserves", i.preserve.name().into());
+    line("ties", i.ties.name().into());
     line("spacing", format!("{}, {}", i.dx, i.dy));
     let ratio = field_bytes(i) as f64 / i.stream_bytes as f64;
     line("stream", format!("{} bytes, ratio {ratio:.2}", grouped(i.stream_bytes)));

@@ -1,7 +1,7 @@
 //! One configuration measured on one field: its figures, and their table for the processor.
 
-use crate::args::Spacing;
 use crate::array::{Dims, Field};
+use crate::engine::Terms;
 use crate::failure::{failure, Failure};
 use crate::figures::{choices_json, comparison_json, joined, psnr_text};
 use crate::say::megabytes_per_second;
@@ -124,8 +124,7 @@ pub fn measure(
         let speed = |times| megabytes_per_second(field.bytes(), median(times));
         speeds.push((n, speed(compress_times), speed(decompress_times)));
     }
-    let spacing = Spacing { dx: config.dx, dy: config.dy };
-    let comparison = engine::compare(field, &decoded, spacing, Some(absolute_bound), 0)?;
+    let comparison = engine::compare(field, &decoded, &Terms::of(config, absolute_bound), 0)?;
     let stream_bytes = first.len() as u64;
     Ok((
         Measurement { speeds, ..Measurement::new(config, absolute_bound, stream_bytes, comparison) },
@@ -136,8 +135,8 @@ pub fn measure(
 /// The head of the table that [`row`] fills.
 pub fn head(threads: &[usize]) -> String {
     let mut text = format!(
-        "{:<12} {:<12} {:<8} {:<8} {:>8} {:>9}",
-        "mode", "predictor", "coder", "preserve", "bound", "ratio"
+        "{:<12} {:<12} {:<8} {:<8} {:<5} {:>8} {:>9}",
+        "mode", "predictor", "coder", "preserve", "ties", "bound", "ratio"
     );
     for n in threads {
         let _ = write!(text, " {:>20}", format!("MB/s, {n} thread{}", if *n == 1 { "" } else { "s" }));
@@ -148,11 +147,12 @@ pub fn head(threads: &[usize]) -> String {
 
 pub fn row(m: &Measurement) -> String {
     let mut text = format!(
-        "{:<12} {:<12} {:<8} {:<8} {:>8} {:>9.2}",
+        "{:<12} {:<12} {:<8} {:<8} {:<5} {:>8} {:>9.2}",
         m.config.mode.name(),
         m.config.predictor.name(),
         m.config.coder.name(),
         m.config.preserve.name(),
+        m.config.ties.name(),
         format!("{:.0e}", m.config.bound),
         m.ratio
     );

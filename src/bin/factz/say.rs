@@ -32,6 +32,13 @@ impl Voice {
         }
     }
 
+    /// A remark beside the report, on standard error.
+    pub fn note(&self, text: &str) {
+        if !self.json && !self.quiet {
+            eprintln!("note: {text}");
+        }
+    }
+
     /// A line of a table: nothing where a JSON object follows.
     pub fn text(&self, text: &str) -> Result<(), Failure> {
         if self.json || self.quiet {

@@ -1,0 +1,108 @@
+//! Coasts: where zero vertices, such as the land of an ocean model, lie beside others.
+
+use crate::array::{typed, Field};
+use crate::failure::Failure;
+use crate::memory;
+use crate::say::counted;
+use factz::{Preserve, Real, Ties};
+
+const ZERO: u8 = 1;
+const OTHER: u8 = 2;
+const MISSING: u8 = 4;
+
+/// Triangles without missing vertices that have both zero vertices and others.
+pub fn coast_triangles(field: &Field, fill: Option<f64>) -> Result<u64, Failure> {
+    let nx = field.dims.nx as usize;
+    typed!([&field.u, &field.v] as [u, v] => count(u, v, nx, fill))
+}
+
+fn count<T: Real>(u: &[T], v: &[T], nx: usize, fill: Option<f64>) -> Result<u64, Failure> {
+    let fill = fill.map(|x| T::from_f64(x).to_bits64());
+    let class = |a: T, b: T| match () {
+        _ if !(a.is_finite() && b.is_finite()) => MISSING,
+        _ if fill.is_some_and(|fill| a.to_bits64() == fill || b.to_bits64() == fill) => MISSING,
+        _ if a == T::ZERO && b == T::ZERO => ZERO,
+        _ => OTHER,
+    };
+    let row = || memory::zeros::<u8>(nx as u64, "a row");
+    let (mut low, mut high) = (row()?, row()?);
+    let mut coasts = 0;
+    for (y, (u, v)) in u.chunks_exact(nx).zip(v.chunks_exact(nx)).enumerate() {
+        for (class_of, (&a, &b)) in high.iter_mut().zip(u.iter().zip(v)) {
+            *class_of = class(a, b);
+        }
+        // Both triangles of a cell have the vertices of its diagonal.
+        let cells = low.windows(2).zip(high.windows(2)).filter(|_| y > 0);
+        coasts += cells
+            .map(|(low, high)| {
+                let diagonal = low[0] | high[1];
+                [diagonal | low[1], diagonal | high[0]].into_iter().filter(|&c| c == ZERO | OTHER).count()
+            })
+            .sum::<usize>() as u64;
+        std::mem::swap(&mut low, &mut high);
+    }
+    Ok(coasts)
+}
+
+/// The sentence about the setting `ties` for a field with coasts; none where the setting makes no difference.
+pub fn note(coasts: u64, ties: Ties, preserve: Preserve, bound: f64) -> Option<String> {
+    if coasts == 0 || preserve == Preserve::None || bound == 0.0 {
+        return None;
+    }
+    let touch = counted(coasts, "triangle touches zero vertices", "triangles touch zero vertices");
+    let choice = match ties {
+        Ties::All => {
+            "--ties zeros keeps their zeros alone in a smaller stream, --ties all (now) keeps what any tie rule \
+             finds"
+        }
+        Ties::Zeros => {
+            "--ties zeros (now) keeps their zeros alone, --ties all keeps what any tie rule finds in a larger \
+             stream"
+        }
+    };
+    Some(format!("{touch} (coasts); {choice}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{Dims, Values};
+
+    /// Counted triangle by triangle.
+    #[test]
+    fn coasts_have_zeros_and_others() {
+        let values = |text: &str| -> Vec<f32> {
+            let value = |c: char| match c {
+                '.' => 0.0,
+                '-' => -0.0,
+                'n' => f32::NAN,
+                'f' => 9.0,
+                _ => 1.0,
+            };
+            text.chars().map(value).collect()
+        };
+        for (u, nx, fill, expected) in [
+            ("........", 4, None, 0),
+            ("xxxxxxxx", 4, None, 0),
+            ("x...", 2, None, 2),
+            ("xx..", 2, None, 2),
+            (".x..", 2, None, 1),
+            ("..x-", 2, None, 1),
+            ("n.x.", 2, None, 0),
+            (".xn.", 2, None, 1),
+            (".xf.", 2, None, 2),
+            (".xf.", 2, Some(9.0), 1),
+            // The sign of a fill value of zero counts.
+            ("-x.x", 2, Some(0.0), 1),
+            (".x.x", 2, Some(-0.0), 2),
+            ("...x", 4, None, 0),
+            ("...x", 1, None, 0),
+            ("....x....", 3, None, 6),
+        ] {
+            let rows = u.len() as u64 / nx;
+            let pair = || Values::F32(values(u));
+            let field = Field { dims: Dims { nx, ny: rows }, u: pair(), v: pair(), fill_value: None };
+            assert_eq!(coast_triangles(&field, fill).unwrap(), expected, "{u} {fill:?}");
+        }
+    }
+}
