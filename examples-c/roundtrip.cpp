@@ -83,7 +83,7 @@ void refused(F &&wrong, factz_status status, const std::string &part)
 void options(const factz::field<const float> &field, const factz::field<float> &back)
 {
     const factz_config config =
-        factz::config_from_string("abs=1e-2,mode=speculative,coder=huffman,pin=xmin+ymax");
+        factz::config_from_string("abs=1e-2,mode=speculative,coder=huffman,ties=zeros,pin=xmin+ymax");
     const std::string text = factz::to_string(config);
     const auto words = factz::to_words(config);
     const auto formats = factz::readable_formats();
@@ -91,6 +91,13 @@ void options(const factz::field<const float> &field, const factz::field<float> &
     require(formats.first <= formats.second, "readable formats");
     refused([] { factz::config_from_string("abs=1,mode=fast"); }, FACTZ_ERROR_INVALID_CONFIG,
         "block, speculative");
+    refused(
+        [&] {
+            factz_config wrong = config;
+            wrong.ties = 2;
+            factz::compress(field, wrong);
+        },
+        FACTZ_ERROR_INVALID_CONFIG, "ties = 2");
 
     std::vector<std::byte> stream = factz::compress(field, config);
     const factz_info info = factz::inspect(stream);
@@ -99,6 +106,7 @@ void options(const factz::field<const float> &field, const factz::field<float> &
     factz_config again = factz::config_from_info(info);
     require(
         again.nx == field.nx && again.coder == FACTZ_CODER_HUFFMAN && again.bound == 1e-2, "configuration");
+    require(info.ties == FACTZ_TIES_ZEROS && again.ties == FACTZ_TIES_ZEROS, "ties");
     require(factz::decompress_sizes(back).max_stream_bytes >= stream.size(), "sizes");
 
     stream[8] ^= std::byte{1}; /* of the checksum */

@@ -134,21 +134,28 @@ contains
     type(factz_config) :: config, other
     type(factz_info) :: info
     type(factz_report) :: report
-    call factz_config_from_string('abs=1e-2,coder=huffman,pin=xmin+ymax,fill=9.96921e36', config)
+    call factz_config_from_string('abs=1e-2,coder=huffman,ties=zeros,pin=xmin+ymax,fill=9.96921e36', config)
     call factz_config_to_string(config, text)
     status = factz_config_to_words(config, words, size(words, kind=c_size_t))
     call require(status == FACTZ_OK .and. words(1) == 1, 'words')
     status = factz_config_from_words(words, size(words, kind=c_size_t), other)
     call factz_config_to_string(other, again)
     call require(status == FACTZ_OK .and. text == again, 'words and text')
+    call require(config%ties == FACTZ_TIES_ZEROS .and. other%ties == FACTZ_TIES_ZEROS, 'ties')
     call factz_config_from_string('abs=1,mode=fast', config, stat=status, errmsg=reason)
     call told(status, FACTZ_ERROR_INVALID_CONFIG, reason, 'block, speculative')
 
     allocate (u(nx, ny), v(nx, ny))
     u = 1
     v = 2
-    call factz_compress(u, v, factz_absolute_bound(bound), stream)
+    config = factz_absolute_bound(bound)
+    config%ties = 2
+    call factz_compress(u, v, config, stream, stat=status, errmsg=reason)
+    call told(status, FACTZ_ERROR_INVALID_CONFIG, reason, 'ties = 2')
+    config%ties = FACTZ_TIES_ZEROS
+    call factz_compress(u, v, config, stream)
     call factz_inspect(stream, info)
+    call require(info%ties == FACTZ_TIES_ZEROS, 'ties of a stream')
     status = factz_readable_formats(first, last)
     call require(status == FACTZ_OK .and. first <= info%format_version .and. info%format_version <= last, 'formats')
     status = factz_config_from_info(info, config)

@@ -37,9 +37,11 @@ static factz_config config; /* of the case */
 static void fail(const char* what) {
     fprintf(stderr, "case %llu: %s (last error: %s)\n", case_number, what, factz_last_error());
     fprintf(stderr,
-        "%llu x %llu, bound %d %a, dtype %d, mode %d, coder %d, predictor %d, preserve %d, halo %u, pin %u\n",
+        "%llu x %llu, bound %d %a, dtype %d, mode %d, coder %d, predictor %d, preserve %d, ties %d, halo %u, "
+        "pin %u\n",
         (unsigned long long)config.nx, (unsigned long long)config.ny, config.bound_kind, config.bound,
-        config.dtype, config.mode, config.coder, config.predictor, config.preserve, config.halo, config.pin);
+        config.dtype, config.mode, config.coder, config.predictor, config.preserve, config.ties, config.halo,
+        config.pin);
     fprintf(stderr, "spacing %a %a, fill %d %a\n", config.dx, config.dy, config.has_fill_value,
         config.fill_value);
     abort();
@@ -231,6 +233,7 @@ static void random_config(factz_config* c) {
     c->coder = choice(1);
     c->predictor = one_in(3) ? choice(1) : 0;
     c->preserve = choice(2);
+    c->ties = choice(1);
     c->verify_checksum = choice(1);
     if (one_in(3)) c->halo = one_in(40) ? (uint32_t)random64() : (uint32_t)below(16);
     if (one_in(3)) c->pin = one_in(40) ? (uint32_t)random64() : (uint32_t)below(16) & ~c->halo;
