@@ -343,15 +343,15 @@ pub struct Decompress {
 /// Compares a field with its reconstruction: critical points, values, bound.
 ///
 /// All signs are exact, without a tolerance. The report counts critical points that are lost (P1), spurious (P2)
-/// or of another type (P3), degenerate triangles that changed (--ties), NaN and infinities that changed, and with
-/// --abs or --rel values that differ by more than the bound.
+/// or of another type (P3), degenerate triangles that changed (--ties), NaN and infinities that changed, and
+/// with --abs or --rel values that differ by more than the bound.
 #[derive(Args)]
 #[command(
-    override_usage = "factz verify [OPTIONS] <U0> <V0> <U1> <V1>\n       factz verify [OPTIONS] <FIELD0> <FIELD1>\n       \
-factz verify [OPTIONS] <U0> <V0> <STREAM>",
+    override_usage = "factz verify [OPTIONS] <U0> <V0> <U1> <V1>\n       \
+factz verify [OPTIONS] <FIELD0> <FIELD1>\n       factz verify [OPTIONS] <U0> <V0> <STREAM>",
     after_long_help = "\
-A stream may take the place of the reconstruction. Its header then says what was not given: shape and type, the bound, \
-the fill value, the spacing and --ties.
+A stream may take the place of the reconstruction. Its header then says what was not given: shape and type, \
+the bound, the fill value, the spacing and --ties.
 
 Exit status: 0 everything is kept; 1 something is not, and the report says what; 2 wrong usage, or a file \
 that cannot be read.
@@ -364,8 +364,8 @@ Examples:
   factz decompress flow.fz - | factz verify flow.npy - --abs 0.05"
 )]
 pub struct Verify {
-    /// Components of the original and of the reconstruction; a file with both components takes the place of two, and a
-    /// stream that of the reconstruction; - is standard input (no stream)
+    /// Components of the original and of the reconstruction; a file with both components takes the place of
+    /// two, and a stream that of the reconstruction; - is standard input (no stream)
     #[arg(required = true, num_args = 1.., value_names = ["U0", "V0", "U1", "V1"])]
     pub files: Vec<PathBuf>,
     #[command(flatten)]

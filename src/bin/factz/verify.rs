@@ -99,8 +99,8 @@ fn split<'a>(files: &'a [&'a Path], stream: Option<&Stream>) -> Result<[&'a [&'a
         (2 | 3, Some(_)) => files.split_at(files.len() - 1),
         (n, Some(_)) => {
             return Err(failure!(
-                "the number of files is {n}, and the last one is a stream: give U0 V0 STREAM, or one file with \
-                 both components in place of U0 V0"
+                "the number of files is {n}, and the last one is a stream: give U0 V0 STREAM, or one file \
+                 with both components in place of U0 V0"
             ));
         }
         (2 | 4, None) => files.split_at(files.len() / 2),
