@@ -742,7 +742,9 @@ typedef struct factz_comparison {
      */
     uint64_t ties;
     /**
-     * Ties of the first field that are none in the other, or where a sign differs.
+     * Ties of the first field that are none in the other, or where a sign differs. With FACTZ_TIES_ZEROS in
+     * config, ties with zero vertices count where the points at which the triangle is zero differ, and signs
+     * do not matter.
      */
     uint64_t changed_ties;
     /**
@@ -1184,7 +1186,7 @@ factz_status factz_critical_points_host(const void *u,
  * @param v             its y components
  * @param n             number of vertices, nx * ny
  * @param config        nx, ny, dtype, the layout of u and v, halo, the fill value, dx and dy for the types,
- *                      and the bound; the rest must be valid and has no effect
+ *                      ties, and the bound; the rest must be valid and has no effect
  * @param other_u       x components of the other field
  * @param other_v       its y components
  * @param other_config  the layout of other_u and other_v; nx, ny, dtype, and FACTZ_SIDE_X_MAX and

@@ -88,7 +88,9 @@ pub struct factz_comparison {
     pub changed_types: u64,
     /// Ties of the first field: triangles where the zero lies on an edge or a vertex.
     pub ties: u64,
-    /// Ties of the first field that are none in the other, or where a sign differs.
+    /// Ties of the first field that are none in the other, or where a sign differs. With FACTZ_TIES_ZEROS in
+    /// config, ties with zero vertices count where the points at which the triangle is zero differ, and signs
+    /// do not matter.
     pub changed_ties: u64,
     /// Ties of the other field that are none in the first.
     pub new_ties: u64,
@@ -206,7 +208,7 @@ pub unsafe extern "C" fn factz_critical_points_host(
 /// @param v             its y components
 /// @param n             number of vertices, nx * ny
 /// @param config        nx, ny, dtype, the layout of u and v, halo, the fill value, dx and dy for the types,
-///                      and the bound; the rest must be valid and has no effect
+///                      ties, and the bound; the rest must be valid and has no effect
 /// @param other_u       x components of the other field
 /// @param other_v       its y components
 /// @param other_config  the layout of other_u and other_v; nx, ny, dtype, and FACTZ_SIDE_X_MAX and
