@@ -50,13 +50,14 @@ struct SettledVertex {
     u64 raw;
 };
 
-// Codes the waiting vertices of a warp one by one: the first refinement that keeps the bound and, if the
-// vertex is constrained, the signatures around it. Lane 6 i + k tries refinement i of five on triangle k.
+// Codes the waiting vertices of a warp one by one: the first reconstruction that keeps the bound and, if the
+// vertex is constrained, the signatures around it. Lane 6 i + k tries reconstruction i of five on triangle k.
 // my_place: x | y << 6, or 0 if the lane's vertex does not wait. Call with a warp.
 template <typename T, typename P = typename Real<T>::Pair>
 __device__ __noinline__ SettledVertex<T> settle(const Job& job, const Steps<T>& steps, BorderTile<T>& shared,
     i32 last_x, i32 last_y, bool any_missing, u32 my_place, P my_prediction, T my_bound, i32 level) {
-    constexpr i32 AT_ONCE = 5;
+    // The nearest reconstruction of each refinement, and after that of refinement CORNERED the other corners.
+    constexpr i32 TRIALS = REFINEMENTS + CORNERS - 1, AT_ONCE = 5;
     typedef Real<T> R;
     const i32 lane = threadIdx.x & 31, slot = lane / 6, k = lane - 6 * slot;
     const T accept = steps.accept;
@@ -72,18 +73,26 @@ __device__ __noinline__ SettledVertex<T> settle(const Job& job, const Steps<T>& 
         const P original = window.values[y * CLOSED + x];
         SettledVertex<T> found = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
 #pragma unroll 1
-        for (i32 first = 0; first < REFINEMENTS; first += AT_ONCE) {
-            const i32 refinement = first + slot;
+        for (i32 first = 0; first < TRIALS; first += AT_ONCE) {
+            const i32 trial = first + slot,
+                      corner = trial > CORNERED && trial < CORNERED + CORNERS ? trial - CORNERED : 0,
+                      refinement = trial <= CORNERED ? trial
+                                   : corner          ? CORNERED
+                                                     : trial - (CORNERS - 1);
             bool ends = false, passes = false;
             P value = original;
             P code = R::pair(T(0), T(0));
             T error = 0;
-            if (slot < AT_ONCE && refinement < REFINEMENTS) {
+            if (slot < AT_ONCE && trial < TRIALS) {
                 const P step = steps.level[level].step[refinement];
-                const Quantized<T> q = quantize<T>(original, prediction, step);
-                ends = !q.fits, value = q.value, code = q.code;
+                Quantized<T> q = quantize<T>(original, prediction, step);
+                ends = !q.fits;
+                passes =
+                    !ends && (corner == 0 || (is_constrained(vertex_bound) &&
+                                                 move_to_corner<T>(q, original, prediction, step.x, corner)));
+                value = q.value, code = q.code;
                 error = distance<T>(value, original);
-                passes = !ends && (error == T(0) || (error <= accept && error < vertex_bound));
+                passes = passes && (error == T(0) || (error <= accept && error < vertex_bound));
                 if (passes && error != T(0) && is_constrained(vertex_bound))
                     passes = keeps_signature(window, x, y, value, rule, k);
             }

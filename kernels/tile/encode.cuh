@@ -11,6 +11,20 @@ struct CodeWithError {
     T error;
 };
 
+// The refinement of which the speculative mode tries all corners of the lattice cell around the original, if
+// the vertex is constrained. Corner 0 is the nearest reconstruction.
+constexpr i32 CORNERED = 1, CORNERS = 4;
+
+// Moves the nearest reconstruction to another corner. False if its codes are out of range.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ bool move_to_corner(
+    Quantized<T>& q, P original, P prediction, T width, i32 corner) {
+    if (corner & 1) q.code.x += q.value.x < original.x ? T(1) : T(-1);
+    if (corner & 2) q.code.y += q.value.y < original.y ? T(1) : T(-1);
+    q.value = Real<T>::pair(prediction.x + q.code.x * width, prediction.y + q.code.y * width);
+    return magnitude<T>(q.code) <= Real<T>::MAX_CODE;
+}
+
 // Tries the refinements in order and skips the same ones as the twin. `vertex_bound` counts only if
 // `constrained`.
 template <typename T, typename P = typename Real<T>::Pair>
@@ -18,21 +32,27 @@ __device__ __noinline__ CodeWithError<T> constrained_vertex(TileWindow<T> window
     i32 level, Constraints<T> constraints, bool constrained, T vertex_bound) {
     const Quantizer& quantizer = constraints.control->quantizer;
     const P original = window.values[y * window.pitch + x];
-    i32 refinement = 0;
+    const bool compares = constrained && constraints.speculative;
+    i32 refinement = 0, corner = 0;
     while (refinement < REFINEMENTS) {
-        const Quantized<T> q = quantize<T>(original, prediction, step_of<T>(quantizer, level, refinement));
+        const P step = step_of<T>(quantizer, level, refinement);
+        Quantized<T> q = quantize<T>(original, prediction, step);
         if (!q.fits) break;
+        bool passes = corner == 0 || move_to_corner<T>(q, original, prediction, step.x, corner);
         const T error = distance<T>(q.value, original);
-        const bool passes =
-            error == T(0) ||
-            (error <= constraints.accept &&
-                (!constrained ||
-                    (error < vertex_bound && (!constraints.speculative || keeps_signatures(window, x, y,
-                                                                              q.value, constraints.rule)))));
+        if (passes && error != T(0)) {
+            passes = error <= constraints.accept && (!constrained || error < vertex_bound);
+            if (passes && compares) passes = keeps_signatures(window, x, y, q.value, constraints.rule);
+        }
         if (passes) {
             window.values[y * window.pitch + x] = q.value;
             return {{refinement, (i32)q.code.x, (i32)q.code.y}, error};
         }
+        if (refinement == CORNERED && compares && corner < CORNERS - 1) {
+            corner++;
+            continue;
+        }
+        corner = 0;
         if (refinement == 0 && constrained && !constraints.speculative) {
             i32 certain = 1;
             while (certain < REFINEMENTS && T(0.5) * (T)quantizer.width[level][certain] > vertex_bound)

@@ -218,6 +218,7 @@ impl<T: Real> Encoder<'_, T> {
         let found = limits.find(
             original,
             |c, refinement| q.encode(original[c], prediction[c], level, refinement),
+            |c, refinement, code| q.decode(code, prediction[c], level, refinement),
             |refinement| q.width[level][refinement],
         );
         let Some((code, value, error)) = found else {

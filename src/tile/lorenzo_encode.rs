@@ -290,6 +290,7 @@ impl<T: Real> Encoder<'_, T> {
         let found = limits.find(
             original,
             |c, refinement| self.lattices.quantize(original[c], bound_shift, refinement),
+            |_, refinement, code| T::from_i32(code) * self.lattices.width[bound_shift][refinement],
             |refinement| self.lattices.width[bound_shift][refinement],
         );
         found.map(|(code, _, error)| (code, error))

@@ -4,6 +4,10 @@
 use crate::entropy::symbols::{Code, REFINEMENTS};
 use crate::grid::element::Real;
 
+/// The refinement of which the speculative mode tries all corners of the lattice cell around the original.
+const CORNERED: usize = 1;
+const CORNERS: usize = 4;
+
 /// Conditions on the reconstruction of a vertex.
 pub(super) struct VertexLimits<T, K> {
     /// Errors up to this one meet the error bound.
@@ -16,25 +20,41 @@ pub(super) struct VertexLimits<T, K> {
 }
 
 impl<T: Real, K: Fn([T; 2]) -> bool> VertexLimits<T, K> {
-    /// The code of the first refinement whose reconstruction is good enough, the reconstruction and its
-    /// error; None where the vertex must be stored. `quantize(component, refinement)` gives a code and what
-    /// it decodes to, and `width(refinement)` the distance between neighbouring reconstructions.
+    /// The code of the first reconstruction that is good enough, the reconstruction and its error; None where
+    /// the vertex must be stored. `quantize(component, refinement)` gives the nearest code and its
+    /// reconstruction, `decode(component, refinement, code)` the reconstruction of a code, and
+    /// `width(refinement)` the distance between neighbouring reconstructions.
     ///
     /// A bound tells which refinements cannot fail, those with an error of half a width at most: after the
-    /// refinement 0 only the last one that may still fail is tried, and those that cannot.
+    /// refinement 0 only the last one that may still fail is tried, and those that cannot. The signatures may
+    /// reject the nearest reconstruction and accept another: the speculative mode tries the other corners of
+    /// the lattice cell before it refines further.
     #[inline(always)]
     pub(super) fn find(
         &self,
         original: [T; 2],
         quantize: impl Fn(usize, usize) -> Option<(i32, T)>,
+        decode: impl Fn(usize, usize, i32) -> T,
         width: impl Fn(usize) -> T,
     ) -> Option<(Code, [T; 2], T)> {
         let mut refinement = 0;
         while refinement < REFINEMENTS {
             let ((qu, u), (qv, v)) = (quantize(0, refinement)?, quantize(1, refinement)?);
-            let error = (u - original[0]).abs().max((v - original[1]).abs());
-            if error == T::ZERO || error <= self.accept && self.allows([u, v], error) {
+            let error = distance([u, v], original);
+            if self.allows([u, v], error) {
                 return Some((Code { refinement: refinement as u8, q: [qu, qv] }, [u, v], error));
+            }
+            if refinement == CORNERED && self.bound.is_some() && self.keeps.is_some() {
+                let toward = [(u, original[0]), (v, original[1])].map(|(r, o)| if r < o { 1 } else { -1 });
+                for corner in 1..CORNERS as i32 {
+                    let q = [qu + (corner & 1) * toward[0], qv + (corner >> 1) * toward[1]];
+                    let value = [decode(0, refinement, q[0]), decode(1, refinement, q[1])];
+                    let error = distance(value, original);
+                    let fits = q.iter().all(|q| q.abs() <= T::MAX_CODE);
+                    if fits && self.allows(value, error) {
+                        return Some((Code { refinement: refinement as u8, q }, value, error));
+                    }
+                }
             }
             if let (0, Some(bound), None) = (refinement, self.bound, &self.keeps) {
                 let certain = (1..REFINEMENTS).find(|&r| T::HALF * width(r) <= bound).unwrap_or(REFINEMENTS);
@@ -47,8 +67,11 @@ impl<T: Real, K: Fn([T; 2]) -> bool> VertexLimits<T, K> {
 
     #[inline(always)]
     fn allows(&self, reconstruction: [T; 2], error: T) -> bool {
-        self.bound.is_none_or(|bound| {
-            error < bound && self.keeps.as_ref().is_none_or(|keeps| keeps(reconstruction))
-        })
+        let keeps = || self.keeps.as_ref().is_none_or(|keeps| keeps(reconstruction));
+        error == T::ZERO || error <= self.accept && self.bound.is_none_or(|bound| error < bound && keeps())
     }
+}
+
+fn distance<T: Real>(a: [T; 2], b: [T; 2]) -> T {
+    (a[0] - b[0]).abs().max((a[1] - b[1]).abs())
 }
