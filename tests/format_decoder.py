@@ -293,13 +293,13 @@ class Group:
 
     def read_masks(self, batch):
         """Section 3.5."""
-        counts = {}
+        masks = {}
         for plane in (0, 1):
             for i, tile in enumerate(batch):
                 if tile.covered[plane] == SOME:
-                    counts[i, plane] = self.lanes.raw(i, 8)
-        sequence = [(i, plane, k) for i, plane in sorted(counts) for k in range(counts[i, plane])]
-        coded_bytes = {key: {} for key in counts}
+                    by_columns, entries = divmod(self.lanes.raw(i, 8), 128)
+                    masks[i, plane] = MaskList(entries + 1, by_columns, tile.width, tile.height)
+        sequence = [(i, plane, k) for i, plane in sorted(masks) for k in range(masks[i, plane].entries)]
         number = 0
         for at in range(0, len(sequence), 32):
             chunk = sequence[at:at + 32]
@@ -307,11 +307,9 @@ class Group:
             step = self.lanes.step(range(len(chunk)), self.table(18))
             for lane, (i, plane, k) in enumerate(chunk):
                 number = runs[lane] if k == 0 else number + 1 + runs[lane]
-                inside = number < 32 * batch[i].columns and number % 32 < batch[i].height
-                require(inside, "a mask byte outside the tile")
-                coded_bytes[i, plane][number] = step[lane]
+                masks[i, plane].put(number, step[lane] + 1)
         for i, tile in enumerate(batch):
-            tile.masks = [tile.mask(plane, coded_bytes.get((i, plane))) for plane in (0, 1)]
+            tile.masks = [tile.mask(plane, masks.get((i, plane))) for plane in (0, 1)]
 
     def read_symbols(self, vertices):
         """A step: a dictionary from lane to tile, position and table; then the raw values."""
@@ -409,6 +407,29 @@ POSITIONS = make_positions()
 POSITION_OF = {vertex: position for position, vertex in enumerate(POSITIONS)}
 
 
+class MaskList:
+    """Section 3.5: the list of a mask that covers some vertices of a tile."""
+
+    def __init__(self, entries, by_columns, width, height):
+        self.entries, self.by_columns = entries, by_columns
+        self.width, self.height = (height, width) if by_columns else (width, height)
+        self.differences = set()
+
+    def put(self, number, block):
+        x, y = number // 8 * 2, number % 8 * 4
+        require(block < 256 and x < self.width and y < self.height, "a block of a mask")
+        self.differences |= {(x + k % 2, y + k // 2) for k in range(8) if block >> k & 1}
+
+    def vertices(self):
+        mask = set()
+        for y in range(self.height):
+            for x in range(self.width):
+                before = (x, y - 1) if y else (x - 1, 0)
+                if ((x, y) in self.differences) != (before in mask):
+                    mask.add((x, y))
+        return {(y, x) for x, y in mask} if self.by_columns else mask
+
+
 class Tile:
     def __init__(self, header, number):
         self.tx, self.ty = number % header.tiles_x, number // header.tiles_x
@@ -436,18 +457,12 @@ class Tile:
         x, y = (position % 32, position // 32) if self.lorenzo else POSITIONS[position]
         return x < self.width and y < self.height and not self.is_masked(x, y)
 
-    def mask(self, plane, coded_bytes):
-        """The vertices under a mask, from its coded bytes by number."""
+    def mask(self, plane, coded):
+        """The vertices under a mask, from its list if it covers some."""
         owned = {(x, y) for y in range(self.height) for x in range(self.width)}
         if self.covered[plane] != SOME:
             return owned if self.covered[plane] == ALL else set()
-        mask = set()
-        for b in range(self.columns):
-            bits = 0
-            for y in range(self.height):
-                bits ^= coded_bytes.get(32 * b + y, 0)
-                mask |= {(8 * b + k, y) for k in range(8) if bits >> k & 1}
-        return mask & owned
+        return coded.vertices() & owned
 
     def lists(self):
         """Activity of the block, positions, and the number of entries of a sparse list, for each list."""

@@ -2,7 +2,7 @@
 // src/entropy/groups/count.rs.
 #pragma once
 #include "compress/grouping.cuh"
-#include "compress/mask_lists.cuh"
+#include "entropy/groups/masks.cuh"
 #include "compress/coding_tables.cuh"
 #include "entropy/groups/masked_rows.cuh"
 
@@ -145,7 +145,7 @@ struct TileSymbols {
     u32 info, top, counting;  // counting: lanes with an item of their own
     uint2 rows[4];
     u32 active;         // flags of the lane's positions that have a symbol
-    u32 mask_sizes[2];  // entries of the masks
+    u32 mask_sizes[2];  // of the lists of the masks
 
     __device__ __forceinline__ u32 activity(i32 block) const { return activity_in(info, block); }
     __device__ __forceinline__ u32 own_activity() const {
@@ -338,7 +338,7 @@ __device__ __forceinline__ void count_symbols(const Job& job) {
         const ListEnds list = order_positions(positions, present, tile.activity(2));
         write_entries(positions, work.symbols() + (u64)index * TILE_VERTICES, entries_of<T>(job, index),
             counts, info, list);
-        weight += 2 * (list.fine + tile.mask_sizes[0] + tile.mask_sizes[1]);
+        weight += 2 * (list.fine + entries_of_size(tile.mask_sizes[0]) + entries_of_size(tile.mask_sizes[1]));
         if (lane == 0)
             write_sizes(sizes_of(job, index), list.coarse, list.middle - list.coarse, list.fine - list.middle,
                 tile.mask_sizes, weight);

@@ -4,7 +4,7 @@
 #include "compress/count.cuh"
 #include "entropy/groups/lorenzo.cuh"
 
-// Counters of a block: modes, activities, mask bytes, row bytes, pattern bytes by activity, symbols of first
+// Counters of a block: modes, activities, mask blocks, row bytes, pattern bytes by activity, symbols of first
 // vertices, symbols by activity, runs in masks.
 constexpr u32 ROW_ACTIVITIES_AT = HEAD_ALPHABET, ROW_MASK_BYTES_AT = ROW_ACTIVITIES_AT + 16,
               ROW_BYTES_AT = ROW_MASK_BYTES_AT + ALPHABET, PATTERNS_AT = ROW_BYTES_AT + ALPHABET,

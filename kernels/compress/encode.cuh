@@ -49,8 +49,8 @@ template <bool HUFFMAN>
 __device__ __forceinline__ void code_sizes(Encoder<HUFFMAN>& encoder, const CodeTile& tile, bool exists) {
 #pragma unroll
     for (i32 plane = 1; plane >= 0; plane--)
-        encoder.raw(tile.masks[plane],
-            exists && has_mask_list(mask_state_in(tile.info), plane) ? MASK_COUNT_BITS : 0);
+        encoder.raw(
+            tile.masks[plane] ? coded_size(tile.masks[plane]) : 0, tile.masks[plane] ? MASK_COUNT_BITS : 0);
 #pragma unroll
     for (i32 k = 2; k >= 0; k--) {
         const u32 activity = activity_in(tile.info, k);

@@ -8,7 +8,7 @@
 
 constexpr i32 MASK_RING = 256;
 
-// Layout of the coding tables in shared memory: patterns, symbols by activity, first vertices, mask bytes,
+// Layout of the coding tables in shared memory: patterns, symbols by activity, first vertices, mask blocks,
 // runs in masks, and an entry that leaves a state unchanged.
 constexpr u32 ENTRY_BYTES = sizeof(uint2), PATTERNS_PLACE = 0, CODES_PLACE = PATTERN_TABLES * ALPHABET,
               FIRSTS_PLACE = CODES_PLACE + ROW_TABLES * CODE_SYMBOLS,
@@ -161,13 +161,12 @@ struct RowCoder {
 
     // Codes the masks of a batch.
     __device__ __forceinline__ void code_masks(u64 batch, const u32 (&sizes)[2]) {
-        const i32 lane = threadIdx.x & 31, count = (i32)warp_sum(sizes[0] + sizes[1]);
+        const i32 lane = threadIdx.x & 31,
+                  count = (i32)warp_sum(entries_of_size(sizes[0]) + entries_of_size(sizes[1]));
         if (count == 0) return;
-        const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
-        i32 lists, filled;
         __syncwarp();
-        concatenate_lists<2>(shared.masks, sizes, names, lists, filled);
-        lists = (i32)warp_or((u32)lists), filled = count;
+        i32 filled, lists = (i32)warp_or((u32)concatenate_masks(shared.masks, sizes, filled));
+        filled = count;
 #pragma unroll 1
         for (i32 from = ((count + 31) & ~31) - 32; from >= 0; from -= 32) {
             while (filled > from) {
@@ -179,11 +178,11 @@ struct RowCoder {
             }
             const bool here = from + lane < count;
             const u32 both = here ? shared.masks.entries[(from + lane) & (MASK_RING - 1)] : 0,
-                      byte = both & 255;
+                      symbol = both & 255;
             const Run run = encode_run(both >> 8);
-            const uint2 entry = entry_at(table_at(here ? MASKS_PLACE + byte : NOTHING_PLACE));
+            const uint2 entry = entry_at(table_at(here ? MASKS_PLACE + symbol : NOTHING_PLACE));
             const uint2 run_entry = entry_at(table_at(here ? MASK_RUNS_PLACE + run.symbol : NOTHING_PLACE));
-            if (__any_sync(FULL, entry.x & ENTRY_ESCAPES)) encoder.escape(entry.x, byte);
+            if (__any_sync(FULL, entry.x & ENTRY_ESCAPES)) encoder.escape(entry.x, symbol);
             encoder.code(entry.x, entry.y);
             encoder.raw(here ? run.raw : 0, here ? run.bits : 0);
             if (__any_sync(FULL, run_entry.x & ENTRY_ESCAPES)) encoder.escape(run_entry.x, run.symbol);
@@ -225,13 +224,13 @@ struct RowCoder {
             const i32 t = __ffs(left) - 1;
             const TileShape shape = tile_shape(job, batch + t);
             const u32* const masks = TileView(job).masks() + (batch + t) * 64 + lane;
-            const u32 zeros = entries_in_mask(shape, masks[0]), fills = entries_in_mask(shape, masks[TILE]);
+            const u32 zeros = code_mask(shape, masks[0]).size, fills = code_mask(shape, masks[TILE]).size;
             if (lane == t) sizes[0] = lists[0] ? zeros : 0, sizes[1] = lists[1] ? fills : 0;
         }
         code_masks(batch, sizes);
 #pragma unroll
         for (i32 plane = 1; plane >= 0; plane--)
-            encoder.raw(sizes[plane], lists[plane] ? MASK_COUNT_BITS : 0);
+            encoder.raw(lists[plane] ? coded_size(sizes[plane]) : 0, lists[plane] ? MASK_COUNT_BITS : 0);
         code_head(coded, TILE_ACTIVITY, activity);
         code_head(exists, MASK_STATE, stream_mode(info));
     }

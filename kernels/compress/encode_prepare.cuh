@@ -3,7 +3,7 @@
 #pragma once
 #include "compress/coding_tables.cuh"
 #include "compress/count.cuh"
-#include "compress/mask_lists.cuh"
+#include "entropy/groups/masks.cuh"
 
 // Five warps share a group: one codes its chunks, which is strictly sequential, and four prepare chunks in
 // turn. Data is loaded a step before it is used; a step covers one chunk of each preparing warp. With four
@@ -75,7 +75,7 @@ struct EncodeGroup {
 };
 static_assert(PREPARERS == 4 && ENCODE_ROLES == PREPARERS + 1, "the kinds of a step are a word");
 
-// Coding tables in shared memory, trimmed to the symbols that exist: vertex codes, mask bytes, runs.
+// Coding tables in shared memory, trimmed to the symbols that exist: vertex codes, mask blocks, runs.
 constexpr u32 RUNS_PLACE = MASK_TABLE * CODE_SYMBOLS + ALPHABET,
               SHARED_ENTRIES = RUNS_PLACE + (TABLES - RUN) * RUN_SYMBOLS;
 static_assert(FIRST_SHARED_TABLE == MASK_BYTE && ANCHOR_TABLE == MASK_BYTE + 1, "in this order");
@@ -199,7 +199,7 @@ __device__ __forceinline__ void open_batch(
         BatchSize size;
         concatenate_lists<ENCODE_LISTS, true>(shared.lists, sizes, names, size.lists, size.entries);
         size.chunks = (size.entries + 31) / 32;
-        size.mask_entries = (i32)warp_sum(tile.masks[0] + tile.masks[1]);
+        size.mask_entries = (i32)warp_sum(entries_of_size(tile.masks[0]) + entries_of_size(tile.masks[1]));
         shared.size = size;
         if (lane == 0) {
             shared.symbols = reinterpret_cast<u64>(work.symbols() + batch * TILE_VERTICES);
@@ -210,9 +210,8 @@ __device__ __forceinline__ void open_batch(
         const u32 states = mask_state_in(exists ? work.headers()[batch + lane] : 0);
         if (!__any_sync(FULL, has_mask_list(states, 0) || has_mask_list(states, 1))) return;
         const CodeTile tile(job, batch + lane, exists);
-        const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
-        i32 lists, entries;
-        concatenate_lists<2>(shared.mask_lists, tile.masks, names, lists, entries);
+        i32 entries;
+        concatenate_masks(shared.mask_lists, tile.masks, entries);
     }
 }
 

@@ -39,14 +39,9 @@ struct RowDecoder {
         bad |= warp_or(activity >= ROW_ACTIVITIES) != 0;
         if (bad) return 0;
         info |= activity << 8;
-        u32 counts[2];
-#pragma unroll
-        for (i32 plane = 0; plane < 2; plane++)
-            counts[plane] =
-                decoder.raw(exists && has_mask_list(mask_state_in(info), plane) ? MASK_COUNT_BITS : 0);
         if (exists) work.headers()[batch + lane] = info, work.steps()[batch + lane] = activity ? FULL : 0;
         __syncwarp();
-        bad = decode_masks(job, decoder, shared.masks, batch, info, exists, counts);
+        bad = decode_masks(job, decoder, shared.masks, batch, info, exists);
         return activity ? info : 0;
     }
     // Decodes raw bits into the payload.

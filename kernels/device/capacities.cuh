@@ -32,9 +32,9 @@ static_assert(MAX_LENGTH <= SCALE_BITS, "codes are no longer than symbols of the
 constexpr u64 raw_bits_of(u64 element_bytes) { return 16 * element_bytes; }
 constexpr u64 REFINEMENT_BITS = 4 * (REFINEMENTS - 1);
 static_assert(2 * (31 + 1) <= raw_bits_of(4), "the widest code is no longer than two floats");
-// Entry of a mask: a byte, and the run before it, below 128, with at most 5 raw bits. A byte differs from the
-// one above it where one of the two hides a vertex, so two entries replace at least one vertex; no vertex is
-// hidden by both masks.
+// Entry of a mask: a block, and the run before it, below 128, with at most 5 raw bits. A hidden vertex makes
+// at most two entries, of its own block and of the one below it, or of the one to the right in the first row;
+// so two entries replace at least one vertex. No vertex is hidden by both masks.
 constexpr u64 MASK_ENTRIES = 2 * TILE_VERTICES / 8, MASK_ENTRY_BITS = 2 * SYMBOL_BITS + 5;
 static_assert(TILE_VERTICES / 8 - 1 < 1 << (5 + 2), "a run below 2^(n + 2) has n raw bits at most");
 // Mask state, three activities, and the sizes of two masks and three lists.
@@ -101,7 +101,8 @@ static_assert(BATCH * TILE_VERTICES < NO_LIST,
     "the first entry of a list has 16 bits and is not the mark behind the last one");
 static_assert(raw_bits_of(8) / 16 - 1 + 1 <= MOST_PIECES && MOST_PIECES <= KIND_PIECES,
     "raw bits behind the first 16, and an escape");
-static_assert(TILE_VERTICES / 8 < 1 << MASK_COUNT_BITS, "entries of a mask: a byte each at most");
+static_assert(TILE_VERTICES / 8 <= 1 << (MASK_COUNT_BITS - 1) && TILE_VERTICES / 8 < 1 << MASK_COLUMNS_BIT,
+    "entries of a mask: a block of eight vertices each at most, and a bit");
 static_assert(TILE_VERTICES / 8 <= 1 << 8, "the run before an entry of a mask has the upper byte of it");
 static_assert(8 + 10 + 5 + 9 == 32 && RUNS <= 32 && ALPHABET <= 256 && TILE_VERTICES <= 1024,
     "an entry of a list: symbol, position, run, 9 raw bits");

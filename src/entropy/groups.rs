@@ -1,7 +1,7 @@
 //! Groups of tiles that share the states of one coder.
 //!
 //! A group codes its tiles in batches of 32. A batch starts with one lane per tile: mask states, then the
-//! activities of their blocks, and the numbers of entries of lists. Then come the bytes of masks that are
+//! activities of their blocks, and the numbers of entries of lists. Then come the blocks of masks that are
 //! neither empty nor full, a sequence of entries made of the lists of all tiles one after another, and coded
 //! 32 entries at a time, a lane each, whatever lists they are of. The vertices of blocks of an activity above
 //! 0 follow: those of the hierarchical predictor as another such sequence, in which a list names either all

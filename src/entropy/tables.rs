@@ -36,7 +36,7 @@ pub const STEP_2: usize = STEP_4 + ACTIVITIES - 1;
 pub const STEP_1: usize = STEP_2 + ACTIVITIES - 1;
 /// Runs of zeros in sparse lists, by activity from 1.
 pub const RUN: usize = STEP_1 + ACTIVITIES - 1;
-/// Runs of zeros among the bytes of a mask.
+/// Runs of zeros among the blocks of a mask.
 pub const MASK_RUN: usize = RUN + LAST_LIST_ACTIVITY as usize;
 /// Bytes that say which rows of a tile of an activity up to [`LAST_SPARSE_TILE`] have a symbol.
 pub const ROW_BYTE: usize = 20;

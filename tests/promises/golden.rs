@@ -222,7 +222,7 @@ fn golden_streams_cover_the_format() {
             has("each coder", &|s| s[18] == 0 && s[14] == coder);
             has("several groups of several tiles", &|s| s[14] == coder && groups_above(s, 1) > 1);
             has("several groups of several batches", &|s| s[14] == coder && groups_above(s, 32) > 1);
-            has("mask bytes", &|s| s[14] == coder && s[18] == 0 && s[128 + 18] > 0);
+            has("mask blocks", &|s| s[14] == coder && s[18] == 0 && s[128 + 18] > 0);
         }
     }
     let has = |what: &str, f: &dyn Fn(&[u8]) -> bool| has(&lists, what, f);

@@ -54,7 +54,6 @@ const ALONE: &[(&str, &str)] = &[
         "src/entropy/quantized_tile.rs",
         "the workspace holds the parts of all tiles apart; kernels/tile/coding.cuh",
     ),
-    ("src/entropy/groups/masks.rs", "kernels/compress/mask_lists.cuh"),
     ("src/entropy/rans.rs", "kernels/compress/rans_tables.cuh and kernels/entropy/lanes.cuh"),
     ("src/grid/masks.rs", "kernels/entropy/groups/masked_rows.cuh"),
     ("src/grid/sides.rs", "constants that the header shared by Rust and CUDA has"),

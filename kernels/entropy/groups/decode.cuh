@@ -4,6 +4,7 @@
 #include "entropy/lanes.cuh"
 #include "entropy/payload.cuh"
 #include "entropy/groups/masked_rows.cuh"
+#include "entropy/groups/masks.cuh"
 #include "predict/lorenzo.cuh"
 
 // The inclusive sum within each list of a chunk. `begins`: lanes with the first entry of a list; `open`: the
@@ -19,8 +20,8 @@ __device__ __forceinline__ i32 sum_in_list(i32 value, u32 begins, i32 open) {
 
 // Decodes the masks of a batch. True if they are invalid.
 template <bool HUFFMAN, typename Lists>
-__device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists,
-    u64 batch, u32 my_info, bool exists, const u32 (&counts)[2]) {
+__device__ __forceinline__ bool decode_masks(
+    const Job& job, Decoder<HUFFMAN>& decoder, Lists& lists, u64 batch, u32 my_info, bool exists) {
     const TileView work(job);
     const i32 lane = threadIdx.x & 31;
     // Columns << 8 | rows that the lane's tile owns.
@@ -29,15 +30,21 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         const TileShape shape = tile_shape(job, batch + lane);
         owned = (u32)shape.owned_x() << 8 | (u32)shape.owned_y();
     }
-    const u32 names[2] = {(u32)lane << 1, (u32)lane << 1 | 1};
+    u32 sizes[2];
+#pragma unroll
+    for (i32 plane = 0; plane < 2; plane++) {
+        const bool here = exists && has_mask_list(mask_state_in(my_info), plane);
+        const u32 coded = decoder.raw(here ? MASK_COUNT_BITS : 0);
+        sizes[plane] = here ? size_of_coded(coded) : 0;
+    }
     const u32 masked = warp_or(__ballot_sync(FULL, exists && mask_state_in(my_info) != 0));
     if (masked == 0) return false;
     for (u32 left = masked; left; left &= left - 1) {
         u32* const rows = work.masks() + (batch + __ffs(left) - 1) * 64;
         rows[lane] = rows[TILE + lane] = 0;
     }
-    i32 list_count, entries;
-    concatenate_lists<2>(lists, counts, names, list_count, entries);
+    i32 entries;
+    concatenate_masks(lists, sizes, entries);
     entries = (i32)warp_or((u32)entries);
     i32 current = 0, open = 0;
 #pragma unroll 1
@@ -46,25 +53,30 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         const i32 list = list_of_entry(lists, first, current, begins);
         const bool active = first + lane < entries;
         const u32 name = active ? lists.names[list] : 0;
-        const u64 index = batch + (name >> 1);
+        const u64 index = batch + tile_of_mask(name);
         const i32 run = (i32)decoder.runs(decoder.place_of(active ? MASK_RUN : decoder.NO_TABLE));
         const i32 next = sum_in_list(active ? run + 1 : 0, begins, first == lists.starts[list] ? 0 : open),
                   number = next - 1;
         open = __shfl_sync(FULL, next, 31);
-        const u32 mine = __shfl_sync(FULL, owned, name >> 1);
-        u32 byte = decoder.step(decoder.place_of(active ? MASK_BYTE : decoder.NO_TABLE));
+        // Columns << 8 | rows of the mask as it is coded.
+        u32 mine = __shfl_sync(FULL, owned, tile_of_mask(name));
+        if (name >> NAME_COLUMNS_BIT) mine = (mine & 255) << 8 | mine >> 8;
+        u32 symbol = decoder.step(decoder.place_of(active ? MASK_BYTE : decoder.NO_TABLE));
         decoder.move_on();
-        decoder.resolve_escape(byte);
-        const bool fits = number < 32 * (i32)((mine >> 8) + 7 >> 3) && (u32)(number & 31) < (mine & 255);
+        decoder.resolve_escape(symbol);
+        // Block 8 c + q begins in column 2 c and row 4 q.
+        const bool fits =
+            symbol < 255 && (u32)(number >> 3) * 2 < mine >> 8 && (u32)(number & 7) * 4 < (mine & 255);
         if (warp_or(active && !fits)) return true;
         if (active)
-            atomicOr(
-                &work.masks()[index * 64 + (name & 1) * TILE + (number & 31)], byte << 8 * (number >> 5));
+            atomicOr(&work.masks()[index * 64 + plane_of_mask(name) * TILE + (number & 31)],
+                symbol + 1 << 8 * (number >> 5));
     }
     __syncwarp();
     // Several tiles at a time, to overlap their loads. Masks were written by atomics, so the L1 cache is
     // bypassed.
     constexpr i32 AHEAD = 4;
+    const u32 my_columns = is_by_columns(sizes[0]) | is_by_columns(sizes[1]) << 1;
     for (u32 left = masked; left;) {
         i32 tiles[AHEAD];
         u32 rows[AHEAD][2];
@@ -80,19 +92,16 @@ __device__ __forceinline__ bool decode_masks(const Job& job, Decoder<HUFFMAN>& d
         for (i32 i = 0; i < AHEAD; i++) {
             if (i > 0 && warp_or(tiles[i] == tiles[0])) break;
             const u32 states = warp_or(mask_state_in(__shfl_sync(FULL, my_info, tiles[i]))),
-                      mine = __shfl_sync(FULL, owned, tiles[i]);
+                      mine = __shfl_sync(FULL, owned, tiles[i]),
+                      by_columns = warp_or(__shfl_sync(FULL, my_columns, tiles[i]));
             const u32 all = lane < (i32)(mine & 255) ? row_mask((i32)(mine >> 8)) : 0;
 #pragma unroll
             for (i32 plane = 0; plane < 2; plane++) {
                 const u32 state = plane == 0 ? states / 3 : states % 3;
                 u32 row = state == MASK_ALL ? all : 0;
                 if (state == MASK_SOME) {
-                    // Rows are differences: undo by an exclusive-or scan.
-                    row = rows[i][plane];
-                    for (i32 k = 1; k < 32; k *= 2) {
-                        const u32 other = __shfl_up_sync(FULL, row, k);
-                        if (lane >= k) row ^= other;
-                    }
+                    row = row_of_blocks(rows[i][plane]);
+                    if (by_columns >> plane & 1) row = transposed(row);
                     row &= all;
                 }
                 work.masks()[(batch + tiles[i]) * 64 + plane * TILE + lane] = row;
@@ -129,7 +138,6 @@ __device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& deco
     my_info = counts = 0;
     const u32 mode = decoder.head_step(exists, MASK_STATE);
     if (warp_or(mode >= 9)) return true;
-    u32 mask_counts[2];
     my_info = info_of_mode(mode);
     const bool coded = exists && has_codes(mask_state_in(my_info));
     bool bad = false;
@@ -146,10 +154,6 @@ __device__ __forceinline__ bool read_head(const Job& job, Decoder<HUFFMAN>& deco
         const u32 activity = activity_in(my_info, k);
         counts |= decoder.raw(coded && is_sparse(activity) ? count_bits(k, activity) : 0) << 8 * k;
     }
-#pragma unroll
-    for (i32 plane = 0; plane < 2; plane++)
-        mask_counts[plane] =
-            decoder.raw(exists && has_mask_list(mask_state_in(my_info), plane) ? MASK_COUNT_BITS : 0);
     if (exists) TileView(job).headers()[batch + lane] = my_info;
-    return decode_masks(job, decoder, lists, batch, my_info, exists, mask_counts);
+    return decode_masks(job, decoder, lists, batch, my_info, exists);
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::lists::run_table;
-use super::masks::{for_mask_entries, some_masks};
+use super::masks::{some_masks, CodedMask};
 use super::{activity_table, lorenzo};
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::entropy::lists::{self, is_list, Lists, DENSE, DENSE_LANES, MASK_COUNT_BITS};
@@ -73,10 +73,10 @@ pub fn count(
     counts[MASK_STATE][codes.mask_state as usize] += 1;
     for rows in some_masks(codes).into_iter().flatten() {
         raw += MASK_COUNT_BITS as u64;
-        for_mask_entries(shape, rows, |run, byte| {
+        CodedMask::new(shape, rows).for_entries(|run, block| {
             let (symbol, _, bits) = lists::encode_run(run);
             counts[MASK_RUN][symbol as usize] += 1;
-            counts[MASK_BYTE][byte as usize] += 1;
+            counts[MASK_BYTE][block as usize] += 1;
             raw += bits as u64;
             weight += 2;
         });

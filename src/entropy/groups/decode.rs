@@ -2,6 +2,7 @@
 
 use super::lists::{List, SymbolIndex};
 use super::lorenzo::RowDecoder;
+use super::masks;
 use super::{activity_table, Fault};
 use crate::entropy::lanes::{lanes, lanes_above, Decode, Decoder, LANES, PIECE_BITS};
 use crate::entropy::lists::{self, is_list, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
@@ -10,7 +11,7 @@ use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, STORED, ZERO};
 use crate::entropy::tables::EntropyTable;
 use crate::entropy::tables::{table_of, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::grid::masks::{row_mask, MaskRows, Masks};
-use crate::grid::tiles::{TileShape, TILE};
+use crate::grid::tiles::TileShape;
 use crate::runtime::memory;
 
 /// Decodes a group; damage if its bytes are not what an encoder wrote. Never allocates more than the
@@ -105,11 +106,11 @@ fn decode_runs<'t, D: Decode + 't>(
     Ok(runs)
 }
 
-/// Entries of masks: the runs before them and their bytes, handed out one by one.
+/// Entries of masks: the runs before them and their blocks, handed out one by one.
 #[derive(Default)]
 struct MaskEntries {
     runs: [u32; LANES],
-    bytes: [u8; LANES],
+    blocks: [u8; LANES],
     next: usize,
     /// Entries in the chunk that was decoded last, and entries behind it.
     count: usize,
@@ -127,42 +128,41 @@ impl MaskEntries {
             self.left -= self.count;
             let active = row_mask(self.count);
             self.runs = decode_runs(decoder, active, |_| &tables[MASK_RUN])?;
-            decoder.step(active, |_| &tables[MASK_BYTE], &mut self.bytes);
+            decoder.step(active, |_| &tables[MASK_BYTE], &mut self.blocks);
         }
         self.next += 1;
-        Ok((self.runs[self.next - 1] as usize, self.bytes[self.next - 1]))
+        Ok((self.runs[self.next - 1] as usize, self.blocks[self.next - 1]))
     }
 
-    /// A mask of `count` entries.
+    /// A mask of which `size` was coded.
     fn mask<D: Decode>(
         &mut self,
         decoder: &mut Decoder<'_>,
-        count: usize,
-        (width, height): (usize, usize),
+        size: u32,
+        owned: (usize, usize),
         tables: &[D],
         rows: &mut MaskRows,
     ) -> Result<(), Fault> {
+        let (entries, by_columns) = masks::read_size(size);
         let mut expected = 0;
-        for _ in 0..count {
-            let (run, byte) = self.next(decoder, tables)?;
+        for _ in 0..entries {
+            let (run, block) = self.next(decoder, tables)?;
             let number = expected + run;
             expected = number + 1;
-            let (column, y) = (number / TILE, number % TILE);
-            if column >= width.div_ceil(8) || y >= height {
+            if !masks::put_block(rows, owned, by_columns, number, block) {
                 return Err(Fault::Damaged);
             }
-            rows[y] |= (byte as u32) << (8 * column);
         }
+        masks::undo_differences(rows, owned, by_columns);
         Ok(())
     }
 }
 
-/// Makes the masks of a tile: full and empty ones, and others from their differences by rows, which
-/// `differences(plane, rows)` gives.
+/// Makes the masks of a tile: full and empty ones, and others as `decode(plane, rows)` gives them.
 fn make_masks(
     codes: &mut QuantizedTile,
     (width, height): (usize, usize),
-    mut differences: impl FnMut(usize, &mut MaskRows) -> Result<(), Fault>,
+    mut decode: impl FnMut(usize, &mut MaskRows) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let (zero, fill) = codes.mask_coverage();
     if (zero, fill) == (NONE, NONE) {
@@ -173,12 +173,7 @@ fn make_masks(
         if state == ALL {
             rows[..height].fill(row_mask(width));
         } else if state == SOME {
-            differences(plane, rows)?;
-            let mut before = 0;
-            for row in &mut rows[..height] {
-                before ^= *row;
-                *row = before & row_mask(width);
-            }
+            decode(plane, rows)?;
         }
     }
     codes.masks = Some(memory::boxed(masks)?);
@@ -192,18 +187,20 @@ fn decode_masks<D: Decode>(
     codes: &mut [QuantizedTile],
     tables: &[D],
 ) -> Result<(), Fault> {
-    let mut counts = [[0; 2]; LANES];
+    let mut sizes = [[None; 2]; LANES];
     for plane in 0..2 {
         for (lane, c) in codes.iter().enumerate() {
             if [c.mask_coverage().0, c.mask_coverage().1][plane] == SOME {
-                counts[lane][plane] = decoder.raw(lane, MASK_COUNT_BITS) as usize;
+                sizes[lane][plane] = Some(decoder.raw(lane, MASK_COUNT_BITS));
             }
         }
     }
-    let mut entries = MaskEntries::new(counts.iter().flatten().sum());
-    for ((c, shape), counts) in codes.iter_mut().zip(shapes).zip(&counts) {
+    let all = sizes.iter().flatten().flatten();
+    let mut entries = MaskEntries::new(all.map(|&size| masks::read_size(size).0).sum());
+    for ((c, shape), sizes) in codes.iter_mut().zip(shapes).zip(&sizes) {
         make_masks(c, shape.owned(), |plane, rows| {
-            entries.mask(decoder, counts[plane], shape.owned(), tables, rows)
+            let size = sizes[plane].expect("the mask covers some vertices");
+            entries.mask(decoder, size, shape.owned(), tables, rows)
         })?;
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Groups of tiles to bytes, backwards.
 
 use super::lists::{List, SymbolIndex};
-use super::masks::{for_mask_entries, some_masks};
+use super::masks::{some_masks, CodedMask, MASK_BLOCKS};
 use super::{activity_table, lorenzo};
 use crate::entropy::lanes::{lanes_above, lanes_down, Encode, Encoder, LANES, MISSING, PIECE_BITS};
 use crate::entropy::lists::{self, is_list, Entries, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS};
@@ -12,12 +12,8 @@ use crate::entropy::tables::EntropyTable;
 use crate::entropy::tables::{MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::error::Result;
 use crate::grid::masks::row_mask;
-use crate::grid::tiles::{TileShape, TILE, TILE_VERTICES};
+use crate::grid::tiles::TileShape;
 use crate::runtime::memory;
-
-/// Bytes of a mask.
-const MASK_BYTES: usize = TILE_VERTICES / 8;
-const _: () = assert!(MASK_BYTES == TILE * 4);
 
 /// At most a symbol in each lane, some with raw bits.
 pub(super) struct Step {
@@ -272,14 +268,14 @@ fn encode_masks<E: EntropyTable>(
     tables: &[E::Encode],
 ) -> Result<()> {
     let mut entries = Vec::new();
-    let mut counts = [[None; LANES]; 2];
+    let mut sizes = [[None; LANES]; 2];
     for (lane, (shape, codes, _)) in batch.iter().enumerate() {
-        for (rows, counts) in some_masks(codes).into_iter().zip(&mut counts) {
-            let before = entries.len();
+        for (rows, sizes) in some_masks(codes).into_iter().zip(&mut sizes) {
             if let Some(rows) = rows {
-                memory::reserve_growing(&mut entries, MASK_BYTES)?;
-                for_mask_entries(shape, rows, |run, byte| entries.push((run as u16, byte)));
-                counts[lane] = Some((entries.len() - before) as u32);
+                let mask = CodedMask::new(shape, rows);
+                memory::reserve_growing(&mut entries, MASK_BLOCKS)?;
+                mask.for_entries(|run, block| entries.push((run as u16, block)));
+                sizes[lane] = Some(mask.size());
             }
         }
     }
@@ -292,9 +288,9 @@ fn encode_masks<E: EntropyTable>(
         bytes.encode(encoder, tables);
         runs.encode(encoder, tables);
     }
-    for (lane, count) in counts.iter().rev().flat_map(|counts| counts.iter().enumerate().rev()) {
-        if let &Some(count) = count {
-            encoder.raw(lane, count, MASK_COUNT_BITS);
+    for (lane, size) in sizes.iter().rev().flat_map(|sizes| sizes.iter().enumerate().rev()) {
+        if let &Some(size) = size {
+            encoder.raw(lane, size, MASK_COUNT_BITS);
         }
     }
     Ok(())
