@@ -131,7 +131,7 @@ __device__ __forceinline__ void count_lanes(u64* counts, i32 what, bool holds) {
 // Compares one triangle per lane with `has`. Call with a warp.
 template <typename T>
 __device__ __noinline__ void compare_triangle(bool has, Corners<T> p0, Corners<T> p1, bool same, i32 triangle,
-    double dx, double dy, u64* counts, u32* sum) {
+    double dx, double dy, bool zeros, u64* counts, u32* sum) {
     i32 s0[3] = {0, 0, 0}, s1[3] = {0, 0, 0};
     u32 k0 = OUT, k1 = OUT;
     if (has) {
@@ -141,12 +141,9 @@ __device__ __noinline__ void compare_triangle(bool has, Corners<T> p0, Corners<T
         k1 = kind(p1, s1);
     }
     const bool in0 = k0 == IN, in1 = k1 == IN, tie0 = k0 == TIE, tie1 = k1 == TIE;
-    bool flipped = s0[0] != s1[0] || s0[1] != s1[1] || s0[2] != s1[2];
-    for (i32 k = 0; k < 3; k++)
-        flipped |= has && (sign(p0.u[k]) != sign(p1.u[k]) || sign(p0.v[k]) != sign(p1.v[k]));
     count_lanes(counts, COUNT_TIES, tie0);
     count_lanes(counts, COUNT_NEW_TIES, !tie0 && tie1);
-    count_lanes(counts, COUNT_CHANGED_TIES, tie0 && (!tie1 || flipped));
+    count_lanes(counts, COUNT_CHANGED_TIES, tie0 && !keeps_tie(p0, p1, s0, s1, zeros));
     if (!__any_sync(FULL, in0 || in1)) return;
     count_lanes(counts, COUNT_POINTS, in0);
     count_lanes(counts, COUNT_OTHER_POINTS, in1);
@@ -195,7 +192,8 @@ __device__ __forceinline__ void compare_cells(
             p0 = corners_of<T>(job.fields[0], x + (bit >> 1), y, triangle);
             p1 = corners_of<T>(job.fields[1], x + (bit >> 1), y, triangle);
         }
-        compare_triangle<T>(has, p0, p1, same >> bit & 1, triangle, job.dx, job.dy, counts, sum);
+        compare_triangle<T>(has, p0, p1, same >> bit & 1, triangle, job.dx, job.dy,
+            job.ties == TIES_ZEROS, counts, sum);
     }
 }
 

@@ -120,7 +120,7 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
     fetch(start + blocks_of_grid() * BOUND_WARPS);
 #pragma unroll 1
     for (u32 k = start; k < chunks; k += blocks_of_grid() * BOUND_WARPS) {
-        const Corners<T> p = ahead;
+        Corners<T> p = ahead;
         const u64 triangle = packed;
         const bool is_there = exists;
         packed = next, exists = next_exists;
@@ -132,9 +132,10 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
                 // Signatures are compared instead; only count critical points.
                 critical += is_inside(p) && !has_filled(p, job.fill);
             } else {
-                const T axis = axis_distance(p);
                 T vertex_bound = Real<T>::MAX;
                 if (all_there || (finite(p) && !has_filled(p, job.fill))) {
+                    if (c.rule.zeros) p = without_zeros(p);
+                    const T axis = axis_distance(p);
                     const Determinants d = determinants(p);
                     const BoundSource by = bound_source(p, d, axis);
                     waits = by == BoundSource::BY_LADDER;

@@ -237,6 +237,7 @@ __device__ __forceinline__ BoundSource bound_source(const Corners<T>& p, const D
 template <typename T>
 __device__ __noinline__ TriangleBound<T> triangle_bound(Corners<T> p, i32 triangle, Rule rule, double eps) {
     if (!finite(p)) return {Real<T>::MAX, false};
+    if (rule.zeros) p = without_zeros(p);
     const T axis = axis_distance(p);
     if (axis > T(0) && (double)axis >= eps) return {axis, false};
     const Determinants d = determinants(p);

@@ -5,14 +5,16 @@
 #include "grid/triangles.cuh"
 
 struct Rule {
-    bool types;
+    bool types, zeros;  // zeros: TIES_ZEROS
     double dx, dy;
 };
 
 typedef u32 Signature;
 constexpr u32 KIND_BITS = 3;
 constexpr Signature OUT = 0, NONFINITE = 1, UNCERTAIN = 2;
-constexpr u32 IN = 3, TIE = 4;
+constexpr u32 IN = 3, TIE = 4, ZEROS = 5, SEGMENT = 6;
+// Kinds that are never the same, UNCERTAIN and SEGMENT, have the bits of the former under this mask.
+constexpr u32 NEVER_SAME_MASK = 3;
 constexpr double ROUNDING = 1.1102230246251565e-16;  // 2^-53
 #define UNDERFLOW_GUARD 9.332636185032189e-302       // 2^-1000
 
@@ -115,8 +117,29 @@ __device__ Signature inside(i32 s, const Corners<T>& p, i32 triangle, const Rule
     return code | (u32)(t + 1) << (KIND_BITS + 2) | (u32)(d + 1) << (KIND_BITS + 4);
 }
 
+// The triangle with each vertex that is (0, 0) moved to one that is not, if there is one.
 template <typename T>
-__device__ Signature tie(const i32 s[3], const Corners<T>& p) {
+__device__ __forceinline__ Corners<T> without_zeros(const Corners<T>& p) {
+    Corners<T> rest;
+#pragma unroll
+    for (i32 k = 0; k < 3; k++) {
+        const i32 i = (k + 1) % 3, j = (k + 2) % 3;
+        const bool here = !pinned(p, k), next = !pinned(p, i);
+        rest.u[k] = here ? p.u[k] : next ? p.u[i] : p.u[j];
+        rest.v[k] = here ? p.v[k] : next ? p.v[i] : p.v[j];
+    }
+    return rest;
+}
+
+template <typename T>
+__device__ Signature tie(const i32 s[3], const Corners<T>& p, bool zeros) {
+    if (zeros) {
+        const u32 zero = (u32)pinned(p, 0) | (u32)pinned(p, 1) << 1 | (u32)pinned(p, 2) << 2;
+        // Two zero vertices leave a vector, and a determinant that is not 0 an edge that passes by.
+        const bool clear =
+            __popc(zero) != 1 || s[0] != 0 || s[1] != 0 || s[2] != 0 || one_ray(without_zeros(p));
+        if (zero) return (clear ? ZEROS : SEGMENT) | zero << KIND_BITS;
+    }
     Signature code = TIE;
 #pragma unroll
     for (i32 k = 0; k < 3; k++) {
@@ -135,10 +158,25 @@ __device__ __noinline__ Signature signature(Corners<T> p, i32 triangle, Rule rul
     signs(p, s);
     u32 k = kind(p, s);
     if (k == IN) return inside(s[0], p, triangle, rule);
-    if (k == TIE) return tie(s, p);
+    if (k == TIE) return tie(s, p, rule.zeros);
     return k;
 }
 
 __device__ __forceinline__ bool same(Signature before, Signature after) {
-    return before == after && before != UNCERTAIN;
+    return before == after && (before & NEVER_SAME_MASK) != UNCERTAIN;
+}
+
+// True if a TIE triangle keeps what it must, given the vectors and the signs of its determinants before and
+// after.
+template <typename T>
+__device__ __forceinline__ bool keeps_tie(
+    const Corners<T>& p0, const Corners<T>& p1, const i32 s0[3], const i32 s1[3], bool zeros) {
+    const Signature before = tie(s0, p0, zeros), after = tie(s1, p1, zeros);
+    if (kind(p1, s1) != TIE || before != after) return false;
+    if ((before & ((1u << KIND_BITS) - 1)) != SEGMENT) return true;
+    // The zero of the edge stays where it is if b = -t c before and after, with one t.
+    const i32 k = __ffs((i32)(before >> KIND_BITS)) - 1, i = (k + 1) % 3, j = (k + 2) % 3;
+    auto stays = [&](T b, T c, T b_after, T c_after) { return sign_det(b, c, b_after, c_after) == 0; };
+    return stays(p0.u[i], p0.u[j], p1.u[i], p1.u[j]) && stays(p0.u[i], p0.u[j], p1.v[i], p1.v[j]) &&
+           stays(p0.v[i], p0.v[j], p1.u[i], p1.u[j]) && stays(p0.v[i], p0.v[j], p1.v[i], p1.v[j]);
 }

@@ -8,7 +8,7 @@ use crate::grid::field::View;
 use crate::grid::triangles::Triangle;
 use crate::request::{BoundKind, Request};
 use crate::topology::bound::axis_distance;
-use crate::topology::signature::{kind, signs, Rule, IN, TIE};
+use crate::topology::signature::{keeps_tie, kind, signs, Rule, IN, TIE};
 use std::ops::Range;
 
 /// The comparison of a field with its reconstruction. Triangles are compared where no vertex is missing (see
@@ -315,10 +315,7 @@ impl Part {
         }
         counts.ties += (k0 == TIE) as u64;
         counts.tie_created += (k0 != TIE && k1 == TIE) as u64;
-        if k0 == TIE {
-            let flipped = p0.iter().flatten().zip(p1.iter().flatten()).any(|(a, b)| a.sign() != b.sign());
-            counts.tie_changed += (k1 != TIE || s0 != s1 || flipped) as u64;
-        }
+        counts.tie_changed += (k0 == TIE && !keeps_tie([p0, p1], [&s0, &s1], rule.ties)) as u64;
     }
 
     fn add(&mut self, other: &Part) {

@@ -98,7 +98,12 @@ fn constraints<T: Real>(
     Constraints {
         mode: config.mode,
         preserve: config.preserve,
-        rule: Rule { types: config.preserve == Preserve::Types, dx: config.dx, dy: config.dy },
+        rule: Rule {
+            types: config.preserve == Preserve::Types,
+            ties: config.ties,
+            dx: config.dx,
+            dy: config.dy,
+        },
         bound: bound.useful,
         bound_up: bound.useful_up,
         halo: config.halo,

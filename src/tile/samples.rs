@@ -11,7 +11,7 @@ use crate::grid::tiles::{Grid, TileShape, ANCHOR_LEVEL, LEVELS, POSITIONS, TILE}
 use crate::predict::interpolation::Interpolant;
 use crate::predict::quantizer::Quantizer;
 use crate::predict::tuning::{Counts, LevelCount};
-use crate::request::{Mode, Preserve};
+use crate::request::{Mode, Preserve, Ties};
 use crate::tile::constraints::Constraints;
 use crate::tile::encode::Encoder;
 use crate::tile::window::{Rectangle, TileWindow};
@@ -32,7 +32,7 @@ pub unsafe fn count_tile<T: Real>(
     let constraints = Constraints {
         mode: Mode::BlockWise,
         preserve: Preserve::None,
-        rule: Rule { types: false, dx: 1.0, dy: 1.0 },
+        rule: Rule { types: false, ties: Ties::All, dx: 1.0, dy: 1.0 },
         bound,
         bound_up: T::ZERO,
         halo: 0,

@@ -4,8 +4,9 @@
 
 use crate::grid::element::Real;
 use crate::grid::triangles::Triangle;
+use crate::request::Ties;
 use crate::topology::signature::{
-    finite, jacobian, kind, pinned, signs, Jacobian, Rule, OUT, ROUNDING, TIE, UNDERFLOW,
+    finite, jacobian, kind, pinned, signs, without_zeros, Jacobian, Rule, OUT, ROUNDING, TIE, UNDERFLOW,
 };
 
 /// Steps of the ladder of bounds below eps that triangles with a critical point or a tie try.
@@ -38,6 +39,17 @@ pub fn triangle_bound<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule,
     let axis = axis_distance(p);
     if axis > T::ZERO && axis.to_f64() >= eps {
         return axis;
+    }
+    let has_zero = pinned(&p[0]) || pinned(&p[1]) || pinned(&p[2]);
+    if has_zero && rule.ties == Ties::Zeros {
+        // Vertices that are (0, 0) do not move, and the rest of the hull must stay clear of the origin. The
+        // bound is 0 if an edge passes through it.
+        let rest = without_zeros(p);
+        let axis = axis_distance(&rest);
+        if axis > T::ZERO && axis.to_f64() >= eps {
+            return axis;
+        }
+        return near_bound(&rest, axis, triangle, rule, eps);
     }
     near_bound(p, axis, triangle, rule, eps)
 }
@@ -193,7 +205,7 @@ fn round_down<T: Real>(x: f64) -> T {
 mod tests {
     use super::*;
 
-    const RULE: Rule = Rule { types: true, dx: 1.0, dy: 1.0 };
+    const RULE: Rule = Rule { types: true, ties: Ties::All, dx: 1.0, dy: 1.0 };
 
     fn bound(p: [[f32; 2]; 3], eps: f64) -> f32 {
         triangle_bound(&p, Triangle::Lower, &RULE, eps)
@@ -221,6 +233,25 @@ mod tests {
         assert_eq!(bound([[1.0, 1.0], [-1.0, -1.0], [3.0, 1.0]], 1.0), 0.0);
         // A pure rotation has no certain type.
         assert_eq!(bound([[0.25, -0.5], [0.25, 0.5], [-0.75, 0.5]], 1.0), 0.0);
+    }
+
+    #[test]
+    fn beside_zeros_the_rest_of_the_hull_counts() {
+        let bound = |p: [[f32; 2]; 3]| {
+            triangle_bound(&p, Triangle::Lower, &Rule { ties: Ties::Zeros, ..RULE }, 100.0)
+        };
+        assert_eq!(bound([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]), 1.0);
+        assert_eq!(bound([[1.0, -4.0], [-0.0, 0.0], [0.0, -0.0]]), 4.0);
+        let d = bound([[-1.0, 2.0], [0.0, 0.0], [2.0, -1.0]]);
+        assert!(d <= 0.5 && d > 0.499_999, "{d}");
+        // The smallest numbers: exact along an axis, given up where a determinant is needed.
+        assert_eq!(bound([[0.0, 0.0], [1e-45, 0.0], [3e-45, -1.0]]), 1e-45);
+        assert_eq!(bound([[0.0, 0.0], [0.0, 0.0], [0.0, 1e-45]]), 1e-45);
+        // An edge through the origin; no vertex that can move; no vertex that is zero.
+        assert_eq!(bound([[0.0, 0.0], [1.0, -3.0], [-2.0, 6.0]]), 0.0);
+        assert_eq!(bound([[0.0, 0.0], [1e-45, 0.0], [-1e-45, 0.0]]), 0.0);
+        assert_eq!(bound([[0.0, -0.0], [0.0, 0.0], [-0.0, 0.0]]), f32::MAX);
+        assert_eq!(bound([[1.0, 1.0], [-1.0, -1.0], [3.0, 1.0]]), 0.0);
     }
 
     #[test]

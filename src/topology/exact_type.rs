@@ -135,6 +135,7 @@ impl Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Ties;
     use num_rational::BigRational;
     use num_traits::Signed;
 
@@ -178,7 +179,7 @@ mod tests {
             };
             let p: [[f64; 2]; 3] = std::array::from_fn(|_| [value(), value()]);
             let spacing = |x: f64| if x > 0.0 { x } else { 1.0 };
-            let rule = Rule { types: true, dx: spacing(value()), dy: spacing(value()) };
+            let rule = Rule { types: true, ties: Ties::All, dx: spacing(value()), dy: spacing(value()) };
             for triangle in [Triangle::Lower, Triangle::Upper] {
                 let signs = exact_type(&p, triangle, &rule);
                 assert_eq!(signs, rational(&p, triangle, &rule), "{p:?} {triangle:?} {rule:?}");

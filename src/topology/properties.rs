@@ -3,12 +3,14 @@
 
 use crate::grid::element::Real;
 use crate::grid::triangles::Triangle;
+use crate::request::Ties;
 use crate::topology::bound::{axis_distance, triangle_bound};
 use crate::topology::signature::{
-    is_critical, same, sign_det, signature, Rule, Signature, IN, NONFINITE, OUT, TIE, UNCERTAIN,
+    is_critical, keeps_tie, kind, same, sign_det, signature, signs, Rule, Signature, IN, NONFINITE, OUT,
+    SEGMENT, TIE, UNCERTAIN, ZEROS,
 };
 use num_rational::BigRational;
-use num_traits::Signed;
+use num_traits::{Signed, Zero};
 use proptest::prelude::*;
 
 type P<T> = [[T; 2]; 3];
@@ -42,6 +44,10 @@ fn reference<T: Real>(p: &P<T>, triangle: Triangle, rule: &Rule) -> (Signature, 
         return (OUT, true);
     }
     if s.contains(&0) {
+        if let (Ties::Zeros, Some(zeros)) = (rule.ties, zeros_of(&q)) {
+            let bits = (0..3).fold(0, |bits, k| bits | (zeros.vertices[k] as u32) << k);
+            return ((if zeros.on_edge.is_some() { SEGMENT } else { ZEROS }) | bits << 3, true);
+        }
         let mut code = TIE;
         for k in 0..3 {
             code |= ((s[k] + 1) as u32) << (3 + 2 * k);
@@ -72,6 +78,32 @@ fn reference<T: Real>(p: &P<T>, triangle: Triangle, rule: &Rule) -> (Signature, 
     let code =
         code | ((sign(&trace) + 1) as u32) << 5 | (if discriminant.is_negative() { 0 } else { 2 }) << 7;
     (code, clear)
+}
+
+/// The zeros of a triangle with vertices that are (0, 0).
+#[derive(PartialEq)]
+struct Zeros {
+    vertices: [bool; 3],
+    /// Where the edge of the other two vertices passes through the origin, as a part of its length.
+    on_edge: Option<BigRational>,
+}
+
+fn zeros_of(q: &[[BigRational; 2]]) -> Option<Zeros> {
+    let vertices: [bool; 3] = std::array::from_fn(|k| q[k].iter().all(Zero::is_zero));
+    let rest: Vec<_> = (0..3).filter(|&k| !vertices[k]).map(|k| &q[k]).collect();
+    if rest.len() == 3 {
+        return None;
+    }
+    let mut on_edge = None;
+    if let [a, b] = rest[..] {
+        let size = |c: &[BigRational; 2]| c[0].abs() + c[1].abs();
+        let det = &a[0] * &b[1] - &b[0] * &a[1];
+        let dot = &a[0] * &b[0] + &a[1] * &b[1];
+        if det.is_zero() && dot.is_negative() {
+            on_edge = Some(size(a) / (size(a) + size(b)));
+        }
+    }
+    Some(Zeros { vertices, on_edge })
 }
 
 /// splitmix64
@@ -139,15 +171,37 @@ impl Random {
                 }
             }
         }
-        if self.below(8) == 0 {
-            p[self.below(3) as usize] = [T::ZERO, -T::ZERO];
+        if self.below(4) == 0 {
+            self.set_zeros(&mut p);
         }
         p
+    }
+    /// One or two vertices that are (0, 0), and at times the edge of the others through the origin, give or take
+    /// an ulp.
+    fn set_zeros<T: Real>(&mut self, p: &mut P<T>) {
+        let k = self.below(3) as usize;
+        let (i, j) = ((k + 1) % 3, (k + 2) % 3);
+        p[k] = [T::ZERO, -T::ZERO];
+        match self.below(4) {
+            0 => p[i] = [T::ZERO, T::ZERO],
+            1 => {
+                let factor = T::from_f64([-1.0, -2.0, -0.25, 1.0][self.below(4) as usize]);
+                p[j] = p[i].map(|x| x * factor).map(|x| if x.is_finite() { x } else { T::HALF });
+                if self.below(2) == 0 && p[j][0] > -T::MAX {
+                    p[j][0] = p[j][0].next_down();
+                }
+            }
+            _ => {}
+        }
+    }
+    fn ties(&mut self) -> Ties {
+        [Ties::All, Ties::Zeros][self.below(2) as usize]
     }
     fn rule(&mut self) -> (Triangle, Rule) {
         let spacing = [1.0, 0.5, 0.1, 3.0e-5, 1.0];
         let rule = Rule {
             types: self.below(4) != 0,
+            ties: self.ties(),
             dx: spacing[self.below(5) as usize],
             dy: spacing[self.below(5) as usize],
         };
@@ -175,6 +229,45 @@ fn check_signature<T: Real>(seed: u64) {
         assert_eq!(found, expected, "{p:?} {triangle:?} {rule:?}");
     }
     assert_eq!(is_critical(found), expected & 7 == IN);
+}
+
+/// A TIE triangle and one that may be like it.
+fn check_keeps_tie<T: Real>(seed: u64) {
+    let mut random = Random(seed);
+    let (mut before, mut after) = (random.triangle::<T>(), random.triangle::<T>());
+    if random.below(2) == 0 {
+        random.set_zeros(&mut before);
+    }
+    if random.below(4) != 0 {
+        // The same signs, the same rest of the hull or one of another size, perhaps off by an ulp.
+        let factor = [1.0, -1.0, 2.0, 0.375][random.below(4) as usize];
+        after = before.map(|c| c.map(|x| x * T::from_f64(factor)));
+        let c = &mut after[random.below(3) as usize];
+        match random.below(4) {
+            0 => c[0] = c[0] * T::HALF,
+            1 => *c = c.map(|x| x * T::HALF),
+            2 => *c = [c[1], -c[0]],
+            _ => {}
+        }
+    }
+    let finite = |p: &P<T>| p.iter().flatten().all(|x| x.is_finite());
+    let (s0, s1) = (signs(&before), signs(&after));
+    if !finite(&before) || !finite(&after) || kind(&before, &s0) != TIE {
+        return;
+    }
+    for ties in [Ties::All, Ties::Zeros] {
+        let (triangle, rule) = (Triangle::Lower, Rule { ties, ..random.rule().1 });
+        let [zeros0, zeros1] =
+            [&before, &after].map(|p| zeros_of(&p.map(|c| c.map(exact))).filter(|_| ties == Ties::Zeros));
+        let expected = match (zeros0, zeros1) {
+            (Some(zeros0), zeros1) => zeros1 == Some(zeros0),
+            _ => reference(&before, triangle, &rule) == reference(&after, triangle, &rule),
+        };
+        assert_eq!(keeps_tie([&before, &after], [&s0, &s1], ties), expected, "{before:?} {after:?} {ties:?}");
+        // What the encoder accepts is never a violation.
+        let [s0, s1] = [&before, &after].map(|p| signature(p, triangle, &rule));
+        assert!(expected || !same(s0, s1), "{before:?} {after:?} {ties:?}");
+    }
 }
 
 fn check_sign<T: Real>(seed: u64) {
@@ -214,7 +307,7 @@ fn check_bound<T: Real>(seed: u64) {
         return;
     }
     assert!(bound >= T::ZERO && bound.is_finite(), "{bound:?}");
-    if before == UNCERTAIN {
+    if !same(before, before) {
         assert_eq!(bound, T::ZERO);
     }
     let axis = axis_distance(&p);
@@ -281,6 +374,12 @@ proptest! {
         check_signature::<f32>(seed);
         check_signature::<f64>(seed);
     }
+
+    #[test]
+    fn kept_ties_are_told_from_others(seed: u64) {
+        check_keeps_tie::<f32>(seed);
+        check_keeps_tie::<f64>(seed);
+    }
 }
 
 proptest! {
@@ -314,7 +413,7 @@ fn edge_distance(a: [f64; 2], b: [f64; 2]) -> f64 {
 #[test]
 fn bounds_outside_are_close_to_the_distance_of_the_hull() {
     let mut random = Random(7);
-    let rule = Rule { types: true, dx: 1.0, dy: 1.0 };
+    let rule = Rule { types: true, ties: Ties::All, dx: 1.0, dy: 1.0 };
     for _ in 0..20_000 {
         let p: P<f64> = std::array::from_fn(|_| [random.unit(), random.unit()]);
         let q = p.map(|c| c.map(|x| x as f32));
@@ -330,9 +429,27 @@ fn bounds_outside_are_close_to_the_distance_of_the_hull() {
 }
 
 #[test]
+fn bounds_beside_zeros_are_close_to_the_distance_of_the_rest() {
+    let mut random = Random(9);
+    let rule = Rule { types: true, ties: Ties::Zeros, dx: 1.0, dy: 1.0 };
+    for k in 0..20_000 {
+        let mut p: P<f64> = std::array::from_fn(|_| [random.unit(), random.unit()]);
+        p[k % 3] = [0.0, -0.0];
+        let (a, b) = (p[(k + 1) % 3], p[(k + 2) % 3]);
+        let distance = edge_distance(a, b);
+        let bound = triangle_bound(&p, Triangle::Lower, &rule, 10.0);
+        assert!(bound <= distance * 1.000_001 && bound >= distance * 0.999 - 1e-9, "{bound} {distance}");
+        // A single vector moves by its larger component, exactly.
+        p[(k + 1) % 3] = [-0.0, 0.0];
+        let bound = triangle_bound(&p.map(|c| c.map(|x| x as f32)), Triangle::Upper, &rule, 10.0);
+        assert_eq!(bound, (b[0] as f32).abs().max((b[1] as f32).abs()));
+    }
+}
+
+#[test]
 fn bounds_of_critical_points_are_within_a_rung() {
     let mut random = Random(8);
-    let rule = Rule { types: false, dx: 1.0, dy: 1.0 };
+    let rule = Rule { types: false, ties: Ties::All, dx: 1.0, dy: 1.0 };
     let mut seen = 0;
     for _ in 0..20_000 {
         let p: P<f32> = std::array::from_fn(|_| [random.unit() as f32, random.unit() as f32]);

@@ -3,12 +3,15 @@
 
 use crate::grid::element::Real;
 use crate::grid::triangles::Triangle;
+use crate::request::Ties;
 
-/// Whether types belong to signatures, and the spacing that types of critical points depend on.
+/// What belongs to signatures, and the spacing that types of critical points depend on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// Whether the type of a critical point is part of its triangle's signature (P3).
     pub types: bool,
+    /// What a triangle with the origin on the boundary of its hull keeps.
+    pub ties: Ties,
     /// Grid spacing along x and y, finite and positive. Only their ratio matters.
     pub dx: f64,
     pub dy: f64,
@@ -33,6 +36,15 @@ pub const IN: u32 = 3;
 /// The kind of triangles with the origin on the boundary of the hull. Above it: the three signs of
 /// the determinants, then the six signs of the components.
 pub const TIE: u32 = 4;
+/// Under [`Ties::Zeros`], the kind of TIE triangles with vertices that are (0, 0), the rest of the hull being
+/// clear of the origin. Above it: a bit for each of these vertices.
+pub const ZEROS: u32 = 5;
+/// As [`ZEROS`] with one such vertex, the edge of the other two passing through the origin: the field is zero
+/// from the vertex to a point of the edge. No signature says which point, so that the vertices must stay as
+/// they are.
+pub const SEGMENT: u32 = 6;
+/// Kinds that are never the same, [`UNCERTAIN`] and [`SEGMENT`], have the bits of the former under this mask.
+const NEVER_SAME_MASK: u32 = 3;
 
 /// Relative rounding error of one f64 operation.
 pub(super) const ROUNDING: f64 = f64::EPSILON / 2.0;
@@ -59,7 +71,7 @@ pub fn signature<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> S
     let s = signs(p);
     match kind(p, &s) {
         IN => inside(s[0], p, triangle, rule),
-        TIE => tie(&s, p),
+        TIE => tie(&s, p, rule.ties),
         other => other,
     }
 }
@@ -67,7 +79,7 @@ pub fn signature<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> S
 /// Whether a triangle keeps what must be kept: its signature is the same and certain.
 #[inline(always)]
 pub fn same(before: Signature, after: Signature) -> bool {
-    before == after && before != UNCERTAIN
+    before == after && before & NEVER_SAME_MASK != UNCERTAIN
 }
 
 /// Whether the triangle holds a critical point.
@@ -161,7 +173,13 @@ fn inside<T: Real>(s: i32, p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> 
 }
 
 /// The signature of a TIE triangle.
-fn tie<T: Real>(s: &[i32; 3], p: &[[T; 2]; 3]) -> Signature {
+fn tie<T: Real>(s: &[i32; 3], p: &[[T; 2]; 3], ties: Ties) -> Signature {
+    let zero = p.iter().rev().fold(0, |zero, p| zero << 1 | pinned(p) as u32);
+    if ties == Ties::Zeros && zero != 0 {
+        // Two zero vertices leave a vector, and a determinant that is not 0 an edge that passes by.
+        let clear = zero.count_ones() != 1 || *s != [0; 3] || one_ray(&without_zeros(p));
+        return (if clear { ZEROS } else { SEGMENT }) | zero << KIND_BITS;
+    }
     let mut code = TIE;
     let mut k = 0;
     while k < 3 {
@@ -171,6 +189,32 @@ fn tie<T: Real>(s: &[i32; 3], p: &[[T; 2]; 3]) -> Signature {
         k += 1;
     }
     code
+}
+
+/// The triangle with each vertex that is (0, 0) moved to one that is not, if there is one: the rest of the
+/// hull.
+#[inline(always)]
+pub(super) fn without_zeros<T: Real>(p: &[[T; 2]; 3]) -> [[T; 2]; 3] {
+    [0, 1, 2].map(|k| {
+        let next = [p[k], p[(k + 1) % 3]];
+        next.into_iter().find(|p| !pinned(p)).unwrap_or(p[(k + 2) % 3])
+    })
+}
+
+/// Whether a TIE triangle keeps what it must, given the vectors and the signs of its determinants before and
+/// after.
+pub(crate) fn keeps_tie<T: Real>(p: [&[[T; 2]; 3]; 2], s: [&[i32; 3]; 2], ties: Ties) -> bool {
+    let [before, after] = [0, 1].map(|k| tie(s[k], p[k], ties));
+    if kind(p[1], s[1]) != TIE || before != after {
+        return false;
+    }
+    // The zero of the edge stays where it is if b = -t c before and after, with one t.
+    before & KIND_MASK != SEGMENT || {
+        let k = (before >> KIND_BITS).trailing_zeros() as usize;
+        let [[b, c], [b_after, c_after]] = p.map(|p| [p[(k + 1) % 3], p[(k + 2) % 3]]);
+        let stays = |i: usize, j: usize| sign_det(b[i], c[i], b_after[j], c_after[j]) == 0;
+        stays(0, 0) && stays(0, 1) && stays(1, 0) && stays(1, 1)
+    }
 }
 
 /// The Jacobian of a triangle's linear field times dx * dy, which changes no sign: `a` = u_x,
@@ -236,7 +280,7 @@ fn certain_sign(value: f64, error: f64) -> i32 {
 mod tests {
     use super::*;
 
-    const RULE: Rule = Rule { types: true, dx: 1.0, dy: 1.0 };
+    const RULE: Rule = Rule { types: true, ties: Ties::All, dx: 1.0, dy: 1.0 };
 
     #[test]
     fn products_that_round_alike_are_told_apart() {
@@ -267,6 +311,34 @@ mod tests {
         assert_eq!(of(spiral) & KIND_MASK, IN);
         assert!(is_critical(of(spiral)) && same(of(spiral), of(spiral)));
         assert!(!same(UNCERTAIN, UNCERTAIN) && same(NONFINITE, NONFINITE) && is_critical(UNCERTAIN));
+    }
+
+    #[test]
+    fn zeros_are_kept_point_for_point() {
+        let p = |u: [f64; 3], v: [f64; 3]| [[u[0], v[0]], [u[1], v[1]], [u[2], v[2]]];
+        let of = |q: &_| signature(q, Triangle::Lower, &Rule { ties: Ties::Zeros, ..RULE });
+        let zero = |vertices: u32| ZEROS | vertices << KIND_BITS;
+        // Components and determinants of the rest may change their signs, as long as it passes by.
+        assert_eq!(of(&p([0.0, 1.0, -2.0], [-0.0, 1.0, 3.0])), zero(1));
+        assert_eq!(of(&p([0.0, 1.0, 2.0], [0.0, -1.0, -2.0])), zero(1));
+        assert_eq!(of(&p([1.0, 0.0, 2.0], [1.0, 0.0, 1.5])), zero(2));
+        assert_eq!(of(&p([0.0, 0.0, 5e-324], [0.0, 0.0, 0.0])), zero(3));
+        assert_eq!(of(&p([0.0, 0.0, 0.0], [0.0, 0.0, 0.0])), zero(7));
+        // The edge passes by at the least distance there is.
+        assert_eq!(of(&p([0.0, 1.0, -1.0], [0.0, 5e-324, 5e-324])), zero(1));
+        // It passes through the origin.
+        let segment = p([0.0, 1.0, -2.0], [0.0, 5e-324, -1e-323]);
+        assert_eq!(of(&segment), SEGMENT | 1 << KIND_BITS);
+        assert!(!same(of(&segment), of(&segment)) && !is_critical(of(&segment)));
+        let keeps = |q: fn(f64) -> f64| {
+            let after = segment.map(|c: [f64; 2]| c.map(q));
+            keeps_tie([&segment, &after], [&signs(&segment), &signs(&after)], Ties::Zeros)
+        };
+        assert!(keeps(|x| x) && keeps(|x| -3.0 * x) && !keeps(|x| if x == 1.0 { 2.0 } else { x }));
+        // Without vertices that are zero the signs count.
+        let edge = p([1.0, -1.0, 3.0], [1.0, -1.0, 1.0]);
+        assert_eq!(of(&edge), signature(&edge, Triangle::Lower, &RULE));
+        assert_eq!(of(&edge) & KIND_MASK, TIE);
     }
 
     #[test]
