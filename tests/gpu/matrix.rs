@@ -5,7 +5,7 @@ use crate::fields::{Placement, Source, VARIANTS};
 use crate::memory::Bench;
 use crate::{text, Check, Tally};
 use factz::Real;
-use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request};
+use factz::{BoundKind, Coder, Config, Dtype, Mode, Predictor, Preserve, Request, Ties};
 
 /// Every combination of choices that makes another stream.
 pub type Configuration = (Mode, Predictor, Coder);
@@ -37,18 +37,27 @@ pub fn compare_field<T: Real>(source: &Source, dtype: Dtype, tally: &mut Tally) 
     for (mode, predictor, coder) in CONFIGURATIONS {
         for preserve in PRESERVES {
             for (bound_kind, bound) in BOUNDS {
-                // The layouts take turns; the two directions have different ones.
+                // The layouts take turns, and so do the ties; the two directions have different layouts.
                 turn += 1;
+                let ties = [Ties::All, Ties::Zeros][turn / 7 % 2];
                 let (variant, other) = (turn % VARIANTS, (turn * 5 + turn / VARIANTS) % VARIANTS);
                 let place = Placement::new(variant, source);
                 let image = images[variant].get_or_insert_with(|| place.image::<T>(source));
-                let config =
-                    Config { mode, predictor, coder, preserve, bound_kind, bound, ..place.config(dtype) };
+                let config = Config {
+                    mode,
+                    predictor,
+                    coder,
+                    preserve,
+                    ties,
+                    bound_kind,
+                    bound,
+                    ..place.config(dtype)
+                };
                 let request = Request::new(config).map_err(text)?;
                 let name = |step: &str| {
                     format!(
-                        "{step} {dtype:?} {mode:?} {predictor:?} {coder:?} {preserve:?} {bound_kind:?} {bound:e} \
-                         layout {variant}/{other}"
+                        "{step} {dtype:?} {mode:?} {predictor:?} {coder:?} {preserve:?} {ties:?} {bound_kind:?} \
+                         {bound:e} layout {variant}/{other}"
                     )
                 };
                 let (host_report, stream) = host_compress::<T>(&request, &place, image);

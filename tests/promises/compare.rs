@@ -2,7 +2,7 @@
 
 use crate::support::checker::Checker;
 use crate::support::fields::{Field, Random};
-use factz::{compare, BoundKind, Comparison, Config, Real, Request};
+use factz::{compare, BoundKind, Comparison, Config, Real, Request, Ties};
 use serde_json::Value;
 
 /// A field and another one of its shape.
@@ -102,6 +102,45 @@ fn integers_with_ties_and_centres() {
     check("ties64", &drawn(4, [60, 60], |r| r.below(7) as f64 - 3.0, 10), 2.0, (1.0, 0.5));
     let tiny = |r: &mut Random| f64::from_bits(r.below(9)) * (r.below(2) as f64 * 2.0 - 1.0);
     check("denormal64", &drawn(5, [40, 40], tiny, 10), 1e-323, (1.0, 1.0));
+}
+
+/// Vertices that are zero, and others that change without moving the zeros of triangles, or moving them.
+#[test]
+fn ties_by_the_zeros_alone() {
+    let changed = |name: &str, ties: Ties, before: &[[f64; 2]], after: &dyn Fn(usize) -> [f64; 2]| {
+        let name = format!("{name}-{}", ties.name());
+        let counts = |found: &Comparison| (found.tie_changed, found.tie_created, found.ties);
+        let at = |x: u64, y: u64| (60 * y + x) as usize;
+        let wide = [Field::new(60, 60, |x, y| before[at(x, y)]), Field::new(60, 60, |x, y| after(at(x, y)))];
+        let config = Config { ties, ..wide[0].config(BoundKind::Absolute, 9.0) };
+        let found = check_config::<f64>(&format!("{name}64"), &wide, config);
+        let narrow = wide.map(|f| Field::new(60, 60, |x, y| f.vertex(f.at(x, y))));
+        let config = Config { ties, ..narrow[0].config(BoundKind::Absolute, 9.0) };
+        let narrow = check_config::<f32>(&format!("{name}32"), &narrow, config);
+        assert_eq!(counts(&narrow), counts(&found));
+        found.tie_changed
+    };
+    let mut random = Random(14);
+    let mut vertex = |sign: f64| match random.below(4) {
+        0 => [0.0; 2],
+        1 => [sign * (1.0 + random.below(2) as f64), sign * (random.below(3) as f64 - 1.0)],
+        _ => [1.0 + random.below(2) as f64, random.below(3) as f64 - 1.0],
+    };
+    let before: Vec<_> = (0..3600).map(|_| vertex(1.0)).collect();
+    // The mirror image turns triangles over and leaves their zeros where they are.
+    let mirror = |k: usize| [before[k][0], -before[k][1]];
+    assert!(changed("mirror", Ties::All, &before, &mirror) > 500);
+    assert_eq!(changed("mirror", Ties::Zeros, &before, &mirror), 0);
+    // Some edges pass through the origin. Other lengths leave all signs, but move the zeros of edges.
+    let before: Vec<_> = (0..3600).map(|_| vertex(-1.0)).collect();
+    let all = |k: usize| before[k].map(|x| 4.0 * x);
+    let some = |k: usize| before[k].map(|x| if k % 3 == 0 { 4.0 * x } else { x });
+    assert_eq!(changed("all", Ties::Zeros, &before, &all), 0);
+    assert_eq!(changed("some", Ties::All, &before, &some), 0);
+    assert!(changed("some", Ties::Zeros, &before, &some) > 50);
+    let zeros = |k: usize| if k == 777 { [0.0; 2] } else { before[k] };
+    assert_eq!(changed("same", Ties::Zeros, &before, &|k| before[k]), 0);
+    assert!((1..=6).contains(&changed("zero", Ties::Zeros, &before, &zeros)));
 }
 
 #[test]

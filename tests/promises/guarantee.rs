@@ -50,9 +50,12 @@ fn bounds() -> impl Iterator<Item = (BoundKind, f64)> {
 fn check_typed<T: Real>(name: &str, field: &Field<T>, critical_points: u64) {
     let mut checker = Checker::new(&format!("{name}-{}", T::BYTES));
     let before = checker.write(field);
-    for (mode, predictor) in FRONTS {
+    // The settings differ in triangles with vertices that are zero.
+    let has_zeros = field.vertices().any(|p| p.iter().all(|x| *x == T::ZERO));
+    let settings = if has_zeros { &TIES[..] } else { &TIES[..1] };
+    for ((mode, predictor), &ties) in FRONTS.into_iter().flat_map(|f| settings.iter().map(move |t| (f, t))) {
         for (kind, bound) in bounds() {
-            let config = Config { mode, predictor, ..field.config(kind, bound) };
+            let config = Config { mode, predictor, ties, ..field.config(kind, bound) };
             let what = format!("{name} {config:?}");
             let (stream, report) = field.compressed(&config);
             let after = Field::restored(&config, &stream, 2);
@@ -75,7 +78,8 @@ fn check_typed<T: Real>(name: &str, field: &Field<T>, critical_points: u64) {
             assert!(off <= rounding, "{what}: error {}, reported {}", c.max_error, report.max_error);
             assert_eq!(c.critical_points, critical_points, "{name}: the number in meta.json");
             assert_eq!(report.critical_points, critical_points, "{what}: the report's number");
-            checker.add(&before, &after, &field.config(BoundKind::Absolute, report.bound), &counts(&c));
+            let checked = Config { ties, ..field.config(BoundKind::Absolute, report.bound) };
+            checker.add(&before, &after, &checked, &counts(&c));
         }
     }
     checker.check();
@@ -98,9 +102,9 @@ macro_rules! fields {
 }
 
 fields! {
-    coads_winds_01_nan dt256 gradient1e30 integer64 nan_inf256 navy_winds_000 nearcollinear64 piv_cavity
-    piv_wake_vortex tiny17x1 tiny1x1 tiny1x17 tiny2x2 tiny2x2_cp tiny33x31 tiny65x33 upper_wind_01 water_gbr
-    wind_global
+    coads_winds_01_nan dt256 gradient1e30 integer64 nan_inf256 navy_winds_000 nearcollinear64 ocean_coast
+    piv_cavity piv_wake_vortex tiny17x1 tiny1x1 tiny1x17 tiny2x2 tiny2x2_cp tiny33x31 tiny65x33 upper_wind_01
+    water_gbr wind_global
 }
 
 /// The fields of `data/` that someone measured or simulated for its own sake.
@@ -149,6 +153,39 @@ fn without_preservation_critical_points_change() {
             checker.add(&before, &after, &field.config(BoundKind::Absolute, report.bound), &counts(&c));
         }
         checker.check();
+    }
+}
+
+/// Along a coast fewer signs are kept.
+#[test]
+fn streams_that_keep_zeros_alone_are_smaller_along_a_coast() {
+    for name in ["ocean_coast", "water_gbr"] {
+        let field = stored(name);
+        for ((mode, predictor), bound) in FRONTS.into_iter().flat_map(|f| [1e-1, 1e-2].map(|b| (f, b))) {
+            let [all, zeros] = TIES.map(|ties| {
+                let config = Config { mode, predictor, ties, ..field.config(BoundKind::Relative, bound) };
+                field.compressed_block(&config, 0, 1).0.len()
+            });
+            assert!(zeros < all, "{name} {mode:?} {predictor:?} at {bound}: all {all} bytes, zeros {zeros}");
+        }
+    }
+}
+
+/// Without vertices that are zero the setting is written down and changes nothing else.
+#[test]
+fn ties_without_zeros_are_kept_the_same_way() {
+    for name in ["wind_global", "navy_winds_000"] {
+        let field = stored(name);
+        for (mode, predictor) in FRONTS {
+            let [all, zeros] = TIES.map(|ties| {
+                let config = Config { mode, predictor, ties, ..field.config(BoundKind::Relative, 1e-2) };
+                field.compressed_block(&config, 0, 1).0
+            });
+            assert!(
+                (all[19], zeros[19]) == (0, 1) && all[20..] == zeros[20..],
+                "{name} {mode:?} {predictor:?}"
+            );
+        }
     }
 }
 
@@ -230,7 +267,8 @@ fn case() -> impl Strategy<Value = Case> {
     use proptest::sample::select;
     let shape = (select(&CONTENTS[..]), 1u64..80, 1u64..80, any::<u64>());
     let sides = || prop_oneof![Just(0u32), 0u32..16];
-    let options = (select(&FRONTS[..]), select(&CODERS[..]), select(&PRESERVED[..]), sides(), sides());
+    let kept = (select(&PRESERVED[..]), select(&TIES[..]));
+    let options = (select(&FRONTS[..]), select(&CODERS[..]), kept, sides(), sides());
     let kind = select(&[BoundKind::Relative, BoundKind::Relative, BoundKind::Absolute][..]);
     let bound = prop_oneof![
         8 => (-70i32..4).prop_map(|e| 10f64.powf(e as f64 / 10.0)),
@@ -241,13 +279,13 @@ fn case() -> impl Strategy<Value = Case> {
     (shape, options, kind, bound, spacing).prop_map(
         |(
             (content, nx, ny, seed),
-            ((mode, predictor), coder, preserve, halo, pin),
+            ((mode, predictor), coder, (preserve, ties), halo, pin),
             kind,
             bound,
             (dx, dy),
         )| {
             let sizes = Config::new(nx, ny, kind, bound);
-            let config = Config { mode, predictor, coder, preserve, halo, pin, dx, dy, ..sizes };
+            let config = Config { mode, predictor, coder, preserve, ties, halo, pin, dx, dy, ..sizes };
             Case { content, seed, config }
         },
     )
@@ -291,7 +329,7 @@ fn check_random<T: Real>(c: &Case) {
 
 /// Subdomains compressed apart, each with a halo or with pinned borders, joined again.
 fn check_seams<T: Real>(c: &Case, cut: (f64, f64), pinned: bool) {
-    let Config { nx, ny, coder, dx, dy, bound, .. } = c.config;
+    let Config { nx, ny, coder, ties, dx, dy, bound, .. } = c.config;
     let field = random_field::<T>(c.content, nx, ny, c.seed);
     let inner = |n: u64, f: f64| (n as f64 * f) as u64 % n;
     let (cut_x, cut_y) = (inner(nx, cut.0), inner(ny, cut.1));
@@ -308,7 +346,8 @@ fn check_seams<T: Real>(c: &Case, cut: (f64, f64), pinned: bool) {
             // Neighbours need not agree on how they choose codes.
             let (mode, predictor) = FRONTS[(2 * k + l) % 3];
             let sizes = Config::new(x1 - x0, y1 - y0, BoundKind::Absolute, bound);
-            let config = Config { dtype: dtype::<T>(), halo, pin, mode, predictor, coder, dx, dy, ..sizes };
+            let config =
+                Config { dtype: dtype::<T>(), halo, pin, mode, predictor, coder, ties, dx, dy, ..sizes };
             let (stream, _) = field.compressed_block(&config, field.at(x0, y0), 1);
             let block = Field::<T>::restored(&config, &stream, 1);
             for (i, vertex) in block.vertices().enumerate() {
@@ -317,7 +356,7 @@ fn check_seams<T: Real>(c: &Case, cut: (f64, f64), pinned: bool) {
             }
         }
     }
-    let comparison = field.compared(&joined, &Config { dx, dy, ..c.config }, bound);
+    let comparison = field.compared(&joined, &c.config, bound);
     assert_eq!(comparison.violations(), 0, "{comparison:?}");
 }
 

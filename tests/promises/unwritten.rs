@@ -87,8 +87,10 @@ fn run_kernels(
 ) -> String {
     let [nx, ny] = grid;
     let [mode, predictor] = front;
+    // Ties take turns with the coders.
+    let ties = coder;
     let compress = format!(
-        "compress 0 {dtype} {nx} {ny} 1 1e-2 {mode} {predictor} {coder} 2 0 0 1 1 u v 0 {nx} - stream"
+        "compress 0 {dtype} {nx} {ny} 1 1e-2 {mode} {predictor} {coder} 2 {ties} 0 0 1 1 u v 0 {nx} - stream"
     );
     let decompress = format!("decompress 0 {dtype} {nx} {ny} stream u2 v2");
     let said = [compress, decompress].map(|arguments| {

@@ -30,7 +30,7 @@ impl Checker {
         paths
     }
 
-    /// Bound, spacing and fill value are those of `config`.
+    /// Bound, spacing, fill value and ties are those of `config`.
     pub fn add<T: Real>(
         &mut self,
         before: &[PathBuf; 2],
@@ -47,7 +47,7 @@ impl Checker {
         let fill = config.fill_value.map(|x| if x.is_nan() { json!("nan") } else { json!(x) });
         self.cases.push(json!({
             "nx": after.nx, "ny": after.ny, "dtype": dtype_name::<T>(), "files": files, bound: config.bound,
-            "spacing": [config.dx, config.dy], "fill": fill,
+            "spacing": [config.dx, config.dy], "fill": fill, "ties": config.ties.name(),
         }));
         self.expected.push(expected.to_vec());
     }

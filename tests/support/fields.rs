@@ -2,7 +2,9 @@
 
 use super::root;
 use factz::{compare, compress, decompress, max_stream_bytes, Comparison, Execution, Real};
-use factz::{BoundKind, Coder, Config, Dtype, Error, Mode, Predictor, Preserve, Report, Request, Status};
+use factz::{
+    BoundKind, Coder, Config, Dtype, Error, Mode, Predictor, Preserve, Report, Request, Status, Ties,
+};
 use factz::{Layout, View, ViewMut};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -15,6 +17,7 @@ pub const FRONTS: [(Mode, Predictor); 3] = [
 ];
 pub const CODERS: [Coder; 2] = [Coder::Ans, Coder::Huffman];
 pub const PRESERVED: [Preserve; 3] = [Preserve::None, Preserve::Points, Preserve::Types];
+pub const TIES: [Ties; 2] = [Ties::All, Ties::Zeros];
 
 /// SplitMix64.
 pub struct Random(pub u64);
@@ -181,10 +184,10 @@ impl<T: Real> Field<T> {
         Field::try_restored(config, stream, threads).expect("an intact stream")
     }
 
-    /// The library's comparison with another field, for the spacing and the fill value of `config`.
+    /// The library's comparison with another field, for the spacing, the fill value and the ties of `config`.
     pub fn compared(&self, after: &Self, config: &Config, bound: f64) -> Comparison {
-        let Config { dx, dy, fill_value, .. } = *config;
-        let config = Config { dx, dy, fill_value, ..self.config(BoundKind::Absolute, bound) };
+        let Config { dx, dy, fill_value, ties, .. } = *config;
+        let config = Config { dx, dy, fill_value, ties, ..self.config(BoundKind::Absolute, bound) };
         let request = Request::new(config).expect("a valid configuration");
         compare(&request, self.views(0), after.views(0), true, 1).expect("views that cover the grid")
     }

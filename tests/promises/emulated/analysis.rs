@@ -1,13 +1,15 @@
 //! Comparisons, ranges and critical points of blocks.
 
 use super::*;
-use crate::support::fields::{bytes_of, dtype, Random};
+use crate::support::fields::{bytes_of, dtype, Random, TIES};
 use factz::{compare, critical_points, range, CriticalPoint};
 use factz::{BoundKind, Layout, Request, View};
 use factz::{SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 
 /// A field with zeros, missing values and critical points, and a changed copy.
 fn noisy<T: Real>(random: &mut Random, n: u64, fill: f64) -> [Vec<T>; 4] {
+    // Few values, many ties and edges through the origin; or many.
+    let values = random.one_of(&[5, 2001]);
     let draw = |random: &mut Random| match random.below(24) {
         0 => f64::NAN,
         1 => f64::INFINITY,
@@ -15,7 +17,7 @@ fn noisy<T: Real>(random: &mut Random, n: u64, fill: f64) -> [Vec<T>; 4] {
         5 => 0.0,
         6 => -0.0,
         7 => random.one_of(&[1e-40, 3e37, -3e37]),
-        _ => random.below(2001) as f64 - 1000.0,
+        _ => random.below(values) as f64 - (values / 2) as f64,
     };
     let component = |random: &mut Random| {
         let before: Vec<f64> = (0..n).map(|_| draw(random)).collect();
@@ -109,6 +111,7 @@ fn analyze_blocks<T: Real>(seed: u64, folder: &Path) {
         halo: sides.filter(|side| side.1).map(|side| side.0).sum(),
         dx: random.one_of(&[1.0, 0.75]),
         fill_value: random.one_of(&[None, Some(fill), Some(fill)]),
+        ties: random.one_of(&TIES),
         ..Config::new(nx, ny, random.one_of(&[BoundKind::Relative, BoundKind::Absolute]), 1e-3)
     };
     let request = Request::new(config).expect("a valid configuration");

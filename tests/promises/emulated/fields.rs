@@ -1,7 +1,7 @@
 //! Fields of data/, fields of many tiles and narrow ones.
 
 use super::*;
-use crate::support::fields::{stored, CODERS, FRONTS};
+use crate::support::fields::{stored, CODERS, FRONTS, TIES};
 use factz::{BoundKind, Coder, Mode, Predictor};
 
 #[test]
@@ -18,6 +18,29 @@ fn kernels_write_what_the_library_writes() {
         let field = stored(name);
         let config = Config { mode, predictor, coder, ..field.config(BoundKind::Relative, 1e-2) };
         check_compression(&field, &config, 0, order, folder, name);
+    });
+}
+
+/// Coasts, by both settings of what ties keep.
+#[test]
+#[ignore = "make test-all"]
+fn kernels_write_what_the_library_writes_along_coasts() {
+    needs!("g++");
+    let mut cases = Vec::new();
+    for (k, (mode, predictor)) in FRONTS.into_iter().enumerate() {
+        for (l, name) in ["ocean_coast", "water_gbr", "piv_cavity"].into_iter().enumerate() {
+            cases.extend(TIES.map(|ties| (name, mode, predictor, ties, ORDERS[(k + l) % 2])));
+        }
+    }
+    for_each("emulated_coasts", &cases, |&(name, mode, predictor, ties, order), folder| {
+        let field = stored(name);
+        for bound in [1e-1, 1e-2, 1e-4] {
+            let config = Config { mode, predictor, ties, ..field.config(BoundKind::Relative, bound) };
+            check_compression(&field, &config, 0, order, folder, name);
+        }
+        let wide = Field::<f64>::new(field.nx, field.ny, |x, y| field.vertex(field.at(x, y)).map(f64::from));
+        let config = Config { mode, predictor, ties, ..wide.config(BoundKind::Relative, 1e-2) };
+        check_compression(&wide, &config, 0, order, folder, name);
     });
 }
 

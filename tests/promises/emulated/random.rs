@@ -1,7 +1,7 @@
 //! Blocks of random fields in random configurations.
 
 use super::*;
-use crate::support::fields::{dtype, Random, CODERS, PRESERVED};
+use crate::support::fields::{dtype, Random, CODERS, PRESERVED, TIES};
 use factz::{BoundKind, Mode, Predictor, Preserve};
 
 fn front(random: &mut Random, predictors: &[Predictor]) -> (Mode, Predictor) {
@@ -37,6 +37,7 @@ fn compare_with_spots<T: Real>(seed: u64, folder: &Path) {
         predictor,
         coder: random.one_of(&CODERS),
         preserve: random.one_of(&[Preserve::Types, Preserve::Points]),
+        ties: random.one_of(&TIES),
         ..Config::new(nx, ny, BoundKind::Relative, random.one_of(&[1e-1, 1e-2, 1e-3]))
     };
     let (order, what) = (ORDERS[seed as usize % 2], format!("seed {seed}"));
@@ -111,6 +112,7 @@ fn compare_with_rare<T: Real>(seed: u64, folder: &Path) {
         predictor,
         coder: random.one_of(&CODERS),
         preserve: random.one_of(&PRESERVED),
+        ties: random.one_of(&TIES),
         fill_value: fill,
         ..Config::new(nx, ny, kind, bound)
     };
