@@ -192,8 +192,8 @@ __device__ __forceinline__ void compare_cells(
             p0 = corners_of<T>(job.fields[0], x + (bit >> 1), y, triangle);
             p1 = corners_of<T>(job.fields[1], x + (bit >> 1), y, triangle);
         }
-        compare_triangle<T>(has, p0, p1, same >> bit & 1, triangle, job.dx, job.dy,
-            job.ties == TIES_ZEROS, counts, sum);
+        compare_triangle<T>(
+            has, p0, p1, same >> bit & 1, triangle, job.dx, job.dy, job.ties == TIES_ZEROS, counts, sum);
     }
 }
 

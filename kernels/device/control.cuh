@@ -115,7 +115,9 @@ __device__ __forceinline__ Nearness& nearness_of(const Job& job, u64 tile) {
 __device__ __forceinline__ float float_down(float x) { return x; }
 __device__ __forceinline__ float float_down(double x) { return __double2float_rd(x); }
 
-__device__ __forceinline__ Rule rule_of(const Job& job) { return {job.preserve == 2, job.ties == TIES_ZEROS, job.dx, job.dy}; }
+__device__ __forceinline__ Rule rule_of(const Job& job) {
+    return {job.preserve == 2, job.ties == TIES_ZEROS, job.dx, job.dy};
+}
 
 // How a kernel begins, by its launch (src/cuda/schedule.rs). At its start it waits for the previous kernel;
 // the next one may begin only then, so that no more than two are at work.

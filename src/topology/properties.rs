@@ -176,7 +176,7 @@ impl Random {
         }
         p
     }
-    /// One or two vertices that are (0, 0), and at times the edge of the others through the origin, or nearly.
+    /// One or two vertices that are (0, 0), and at times the edge of the others close to the origin.
     fn set_zeros<T: Real>(&mut self, p: &mut P<T>) {
         let k = self.below(3) as usize;
         let (i, j) = ((k + 1) % 3, (k + 2) % 3);

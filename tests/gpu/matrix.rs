@@ -56,8 +56,8 @@ pub fn compare_field<T: Real>(source: &Source, dtype: Dtype, tally: &mut Tally) 
                 let request = Request::new(config).map_err(text)?;
                 let name = |step: &str| {
                     format!(
-                        "{step} {dtype:?} {mode:?} {predictor:?} {coder:?} {preserve:?} {ties:?} {bound_kind:?} \
-                         {bound:e} layout {variant}/{other}"
+                        "{step} {dtype:?} {mode:?} {predictor:?} {coder:?} {preserve:?} {ties:?} \
+                         {bound_kind:?} {bound:e} layout {variant}/{other}"
                     )
                 };
                 let (host_report, stream) = host_compress::<T>(&request, &place, image);
