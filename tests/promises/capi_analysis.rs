@@ -88,6 +88,32 @@ fn counts(c: &factz_comparison) -> Vec<u64> {
     points.into_iter().chain(vertices).chain(more).chain(c.points_by_type).collect()
 }
 
+/// A vertex beside a zero one turns: that changes signs and no zero. Then the zero goes away.
+#[test]
+fn ties_are_compared_as_the_configuration_says() {
+    let first = [[0.0f32, 1.0, 2.0, 3.0], [0.0, 2.0, 1.0, 1.0]];
+    let [mut turned, mut moved] = [first; 2];
+    turned[1][1] = -2.0;
+    moved[0][0] = 0.5;
+    for (ties, of_turned) in [(FACTZ_TIES_ALL, 1), (FACTZ_TIES_ZEROS, 0)] {
+        let c = factz_config { ties, ..config(2, 2, FACTZ_BOUND_ABSOLUTE, 10.0) };
+        for (other, changed) in [(&first, 0), (&turned, of_turned), (&moved, 2)] {
+            let components = [&first[0], &first[1], &other[0], &other[1]].map(|f| f.as_ptr());
+            let call = Call { components, n: 4, config: &c, other_config: null(), threads: 1 };
+            let mut found = factz_comparison::default();
+            ok(call.compare(&mut found));
+            let counts = [found.ties, found.changed_ties, found.new_ties, found.violations];
+            assert_eq!(counts, [2, changed, 0, changed], "ties {ties}: {other:?}");
+        }
+    }
+    let c = factz_config { ties: 3, ..config(2, 2, FACTZ_BOUND_ABSOLUTE, 10.0) };
+    let components = [first[0].as_ptr(); 4];
+    let call = Call { components, n: 4, config: &c, other_config: null(), threads: 1 };
+    let mut found = factz_comparison::default();
+    expect(call.compare(&mut found), FACTZ_ERROR_INVALID_CONFIG, "config: ties = 3");
+    assert_eq!(found.status, FACTZ_ERROR_INVALID_CONFIG);
+}
+
 #[test]
 fn blocks_add_up_to_the_field() {
     let fields = fields();

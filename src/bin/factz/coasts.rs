@@ -52,11 +52,11 @@ pub fn note(coasts: u64, ties: Ties, preserve: Preserve, bound: f64) -> Option<S
     let touch = counted(coasts, "triangle touches zero vertices", "triangles touch zero vertices");
     let choice = match ties {
         Ties::All => {
-            "--ties zeros keeps their zeros alone in a smaller stream, --ties all (now) keeps what any tie \
+            "--ties zeros keeps only their zeros in a smaller stream, --ties all (now) keeps what any tie \
              rule finds"
         }
         Ties::Zeros => {
-            "--ties zeros (now) keeps their zeros alone, --ties all keeps what any tie rule finds in a \
+            "--ties zeros (now) keeps only their zeros, --ties all keeps what any tie rule finds in a \
              larger stream"
         }
     };

@@ -174,7 +174,7 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
         || verdict_text(c, terms.bound),
     )?;
     if c.tie_changed > 0 && c.zero_vertices > 0 && terms.ties == Ties::All {
-        voice.note("zero vertices make ties; --ties zeros asks for their zeros alone");
+        voice.note("zero vertices make ties; --ties zeros asks only for their zeros");
     }
     Ok(Verdict::of(c.violations()))
 }
