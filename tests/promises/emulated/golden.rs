@@ -86,3 +86,26 @@ fn kernels_find_out_damaged_streams_as_the_library_does() {
     });
     assert!(found.into_inner() > 20, "the damage was found out too seldom");
 }
+
+/// Each byte of the header that holds a choice takes values that it may have and values that it may not have.
+#[test]
+#[ignore = "make test-all"]
+fn kernels_read_the_choices_of_a_header_as_the_library_does() {
+    needs!("g++");
+    let mut cases = golden().1;
+    cases.retain(|(case, _)| text(case, "name") == "example_f32");
+    let (case, stream) = &cases[0];
+    let refused = AtomicUsize::new(0);
+    for_each("emulated_choices", &(12..28).collect::<Vec<usize>>(), |byte, folder| {
+        for value in [0, 1, 2, 3, 6, 0xff] {
+            let (config, mut stream) = (config(case, 0), stream.clone());
+            stream[*byte] = value;
+            factz::stream::checksum::seal(&mut stream);
+            let expected = expected::<f32>(&config, &stream).map_err(|status| status as i32);
+            refused.fetch_add(expected.is_err() as usize, Ordering::Relaxed);
+            let is_same = restored(&config, ORDERS[0], folder, &stream) == expected;
+            assert!(is_same, "byte {byte} = {value}: {:?}", expected.err());
+        }
+    });
+    assert!(refused.into_inner() > 40, "too few of these headers were refused");
+}
