@@ -1,11 +1,76 @@
 //! What the host functions answer, and whether the device answers the same.
 
-use crate::fields::Placement;
-use crate::{Check, POISON};
+use crate::fields::{synthetic, Placement};
+use crate::matrix::Configuration;
+use crate::memory::Bench;
+use crate::support::fields::Field;
+use crate::{ensure, Check, POISON};
 use factz::stream::header::{Header, HEADER_BYTES};
-use factz::Execution;
-use factz::Real;
-use factz::{Error, Report, Request, Status};
+use factz::{Coder, Config, Error, Execution, Mode, Predictor, Real, Report, Request, Status};
+
+/// A field in memory, its request and what the host makes of it.
+pub struct Case {
+    pub place: Placement,
+    pub request: Request,
+    pub image: Vec<u8>,
+    pub report: Report,
+    pub stream: Vec<u8>,
+    pub output: Vec<u8>,
+    pub output_report: Report,
+}
+
+impl Case {
+    pub fn new(field: &Field<f32>, mode: Mode, bound: f64) -> Case {
+        Case::of::<f32>(field, (mode, Predictor::Hierarchical, Coder::Ans), bound)
+    }
+
+    /// A dense field with a relative bound.
+    pub fn of<T: Real>(field: &Field<f32>, (mode, predictor, coder): Configuration, bound: f64) -> Case {
+        let place = Placement::new(0, [field.nx, field.ny]);
+        let config = Config { mode, predictor, coder, bound, ..place.config::<T>() };
+        Case::placed::<T>(field, place, config)
+    }
+
+    pub fn placed<T: Real>(field: &Field<f32>, place: Placement, config: Config) -> Case {
+        let request = Request::new(config).expect("a request");
+        let image = place.image::<T>(field);
+        let (report, stream) = host_compress::<T>(&request, &place, &image);
+        let (output_report, output) =
+            host_decompress::<T>(&request, &place, &stream).expect("the host decompresses its stream");
+        Case { place, request, image, report, stream, output, output_report }
+    }
+
+    pub fn capacity(&self) -> usize {
+        factz::max_stream_bytes(&self.request) as usize
+    }
+
+    pub fn bench(&self) -> Result<Bench, Error> {
+        Bench::new([self.place.nx, self.place.ny], self.request.config().dtype)
+    }
+
+    /// Report and stream of a device.
+    pub fn check_stream(&self, (report, stream): (Report, Vec<u8>)) -> Check {
+        check_streams(&stream, &self.stream)?;
+        check_reports(&report, &self.report)
+    }
+
+    /// Report and output of a device.
+    pub fn check_output(&self, (report, image): (Report, Vec<u8>)) -> Check {
+        let bytes = self.request.config().dtype.bytes() as usize;
+        check_images(&image, &self.output, &self.place, bytes)?;
+        check_reports(&report, &self.output_report)
+    }
+
+    /// A device does the same, both ways.
+    pub fn check(&self, bench: &Bench) -> Check {
+        self.check_stream(bench.compress(&self.request, &self.place, &self.image, self.capacity())?)?;
+        self.check_output(bench.decompress(&self.request, &self.place, &self.stream)?)
+    }
+}
+
+pub fn small_case() -> Case {
+    Case::new(&synthetic(300, 200), Mode::BlockWise, 1e-2)
+}
 
 /// Small fields are done sooner by one thread.
 pub fn execution(place: &Placement) -> Execution<'static> {
@@ -35,10 +100,9 @@ pub fn host_decompress<T: Real>(
 
 pub fn check_reports(device: &Report, host: &Report) -> Check {
     let bits = |r: &Report| (r.bound.to_bits(), r.max_error.to_bits());
-    if device == host && bits(device) == bits(host) {
-        return Ok(());
-    }
-    Err(format!("reports differ:\n    device {device:?}\n    host   {host:?}"))
+    let same = device == host && bits(device) == bits(host);
+    ensure!(same, "reports differ:\n    device {device:?}\n    host   {host:?}");
+    Ok(())
 }
 
 /// Where in a coded stream a byte lies.
@@ -71,12 +135,8 @@ pub fn check_streams(device: &[u8], host: &[u8]) -> Check {
     // The checksum differs whenever something does.
     let first = device.iter().zip(host).enumerate().position(|(k, (a, b))| a != b && !(8..12).contains(&k));
     let at = first.unwrap_or(device.len().min(host.len()));
-    Err(format!(
-        "streams differ: {} bytes (host {}), {differ} differ, the first at {at}: {}",
-        device.len(),
-        host.len(),
-        part_of(host, at)
-    ))
+    let (n, of, part) = (device.len(), host.len(), part_of(host, at));
+    Err(format!("streams differ: {n} bytes (host {of}), {differ} differ, the first at {at}: {part}").into())
 }
 
 pub fn check_images(device: &[u8], host: &[u8], place: &Placement, bytes: usize) -> Check {
@@ -88,14 +148,12 @@ pub fn check_images(device: &[u8], host: &[u8], place: &Placement, bytes: usize)
             let (y, rest) = ((element - first) / layout.pitch, (element - first) % layout.pitch);
             if y < place.ny && rest % layout.stride == 0 && rest / layout.stride < place.nx {
                 let hex = |b: &[u8]| b.iter().rev().map(|b| format!("{b:02x}")).collect::<String>();
-                return Err(format!(
-                    "{wrong} values differ, the first {name}({}, {y}): device {} host {}",
-                    rest / layout.stride,
-                    hex(&device[at / bytes * bytes..][..bytes]),
-                    hex(&host[at / bytes * bytes..][..bytes])
-                ));
+                let [device, host] = [device, host].map(|all| hex(&all[at / bytes * bytes..][..bytes]));
+                let x = rest / layout.stride;
+                let first = format!("{name}({x}, {y}): device {device} host {host}");
+                return Err(format!("{wrong} values differ, the first {first}").into());
             }
         }
     }
-    Err(format!("{wrong} values differ, the first in a gap, element {element}"))
+    Err(format!("{wrong} values differ, the first in a gap, element {element}").into())
 }

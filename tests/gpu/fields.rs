@@ -1,70 +1,32 @@
 //! Fields, and how they lie in memory.
 
+use crate::support::fields::{dtype, Field};
 use crate::POISON;
 use factz::Real;
-use factz::{BoundKind, Config, Dtype};
+use factz::{BoundKind, Config};
 use factz::{Extent, Layout, View, ViewMut};
 use factz::{SIDES_ALL, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
-use std::path::{Path, PathBuf};
-
-pub struct Source {
-    pub name: String,
-    pub nx: u64,
-    pub ny: u64,
-    pub u: Vec<f32>,
-    pub v: Vec<f32>,
-}
-
-pub fn read_sources(folder: &Path) -> Vec<Source> {
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
-    paths.retain(|p| p.join("meta.json").is_file());
-    paths.sort();
-    paths.iter().map(|p| read_source(p)).collect()
-}
-
-pub fn read_source(path: &Path) -> Source {
-    let read = |name: &str| {
-        std::fs::read(path.join(name)).unwrap_or_else(|e| panic!("{}/{name}: {e}", path.display()))
-    };
-    let values = |name: &str| -> Vec<f32> {
-        read(name).chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
-    };
-    let meta = String::from_utf8(read("meta.json")).expect("meta.json is text");
-    let number = |key: &str| -> u64 {
-        let rest = meta.split(&format!("\"{key}\":")).nth(1).expect("meta.json has the dimensions");
-        let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
-        digits.parse().expect("a number")
-    };
-    let source = Source {
-        name: path.file_name().expect("a folder").to_string_lossy().into_owned(),
-        nx: number("nx"),
-        ny: number("ny"),
-        u: values("u.f32"),
-        v: values("v.f32"),
-    };
-    assert_eq!(source.u.len() as u64, source.nx * source.ny, "{}", source.name);
-    assert_eq!(source.v.len(), source.u.len(), "{}", source.name);
-    source
-}
 
 /// A smooth field with some noise, for scenarios that need more tiles than the small fields have.
-pub fn synthetic(nx: u64, ny: u64) -> Source {
-    let mut state = 1u32;
-    let mut noise = || {
-        state = state.wrapping_mul(1664525).wrapping_add(1013904223);
-        (state >> 8) as f32 / (1 << 24) as f32 - 0.5
-    };
-    let (mut u, mut v) = (Vec::new(), Vec::new());
-    for k in 0..nx * ny {
-        let (x, y) = ((k % nx) as f32 * 0.021, (k / nx) as f32 * 0.017);
-        u.push(x.sin() * y.cos() + 0.3 * (3.1 * y).sin() + 0.01 * noise());
-        v.push(-x.cos() * y.sin() + 0.3 * (2.7 * x).sin() + 0.01 * noise());
-    }
-    Source { name: format!("synthetic_{nx}x{ny}"), nx, ny, u, v }
+pub fn synthetic(nx: u64, ny: u64) -> Field<f32> {
+    let mut noise = noise(1, 0.5);
+    Field::new(nx, ny, |x, y| {
+        let (x, y) = (x as f32 * 0.021, y as f32 * 0.017);
+        let u = x.sin() * y.cos() + 0.3 * (3.1 * y).sin() + 0.01 * noise();
+        let v = -x.cos() * y.sin() + 0.3 * (2.7 * x).sin() + 0.01 * noise();
+        [u, v].map(f64::from)
+    })
 }
 
-/// How u and v lie in one allocation, and which part of a source is the owned block.
+/// Numbers of a range of 1 from `-below` on.
+pub fn noise(mut state: u32, below: f32) -> impl FnMut() -> f32 {
+    move || {
+        state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+        (state >> 8) as f32 / (1 << 24) as f32 - below
+    }
+}
+
+/// How u and v lie in one allocation, and which part of a field is the owned block.
 #[derive(Clone, Copy, Debug)]
 pub struct Placement {
     pub nx: u64,
@@ -85,8 +47,7 @@ pub struct Placement {
 pub const VARIANTS: usize = 6;
 
 impl Placement {
-    pub fn new(variant: usize, source: &Source) -> Placement {
-        let (mut nx, mut ny) = (source.nx, source.ny);
+    pub fn new(variant: usize, [mut nx, mut ny]: [u64; 2]) -> Placement {
         let dense = |nx: u64| Layout { pitch: nx, stride: 1 };
         let (n, mut margin, mut halo, mut pin) = (nx * ny, 0, 0, 0);
         let (u, v, u_at, v_at, elements) = match variant {
@@ -105,7 +66,7 @@ impl Placement {
                 pin = SIDE_X_MIN;
                 (u, v, 1, 1 + u.pitch * ny, 1 + (u.pitch + v.pitch) * ny)
             }
-            // The source with its border as ghost vertices.
+            // The field with its border as ghost vertices.
             _ if nx >= 3 && ny >= 3 => {
                 let whole = dense(nx);
                 let at = nx + 1;
@@ -116,14 +77,14 @@ impl Placement {
                 };
                 (whole, whole, at, n + at, 2 * n)
             }
-            _ => return Placement::new(0, source),
+            _ => return Placement::new(0, [nx, ny]),
         };
         Placement { nx, ny, margin, u, v, u_at, v_at, elements, halo, pin }
     }
 
-    pub fn config(&self, dtype: Dtype) -> Config {
+    pub fn config<T: Real>(&self) -> Config {
         Config {
-            dtype,
+            dtype: dtype::<T>(),
             u: self.u,
             v: self.v,
             halo: self.halo,
@@ -134,14 +95,15 @@ impl Placement {
         }
     }
 
-    /// The bytes of the allocation with the source in it.
-    pub fn image<T: Real>(&self, source: &Source) -> Vec<u8> {
+    /// The bytes of the allocation with a field in it.
+    pub fn image<T: Real>(&self, field: &Field<f32>) -> Vec<u8> {
         let mut image = vec![POISON; self.elements as usize * T::BYTES];
         let margin = self.margin as i64;
-        for (values, layout, at) in [(&source.u, self.u, self.u_at), (&source.v, self.v, self.v_at)] {
+        let places = [(self.u, self.u_at), (self.v, self.v_at)];
+        for (values, (layout, at)) in field.components.iter().zip(places) {
             for y in -margin..self.ny as i64 + margin {
                 for x in -margin..self.nx as i64 + margin {
-                    let value = values[((y + margin) * source.nx as i64 + x + margin) as usize];
+                    let value = values[((y + margin) * field.nx as i64 + x + margin) as usize];
                     let k = at as i64 + y * layout.pitch as i64 + x * layout.stride as i64;
                     let bits = T::from_f64(value as f64).to_bits64().to_le_bytes();
                     image[k as usize * T::BYTES..][..T::BYTES].copy_from_slice(&bits[..T::BYTES]);

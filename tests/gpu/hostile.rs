@@ -2,29 +2,29 @@
 //! and works on afterwards. Small enough for compute-sanitizer.
 
 use crate::device::Device;
-use crate::expected::{check_images, check_reports, part_of};
-use crate::fields::{synthetic, Source};
+use crate::expected::{part_of, Case};
+use crate::fields::synthetic;
 use crate::matrix::CONFIGURATIONS;
-use crate::scenarios::Case;
-use crate::{text, Check};
+use crate::support::fields::{Field, Random};
+use crate::{ensure, Check};
 use factz::stream::checksum::seal;
 use factz::stream::header::{Header, HEADER_BYTES};
-use factz::{Config, Dtype, Mode, Report, Request, Status};
+use factz::{Config, Mode, Report, Request, Status};
 
 /// A field with everything a stream can hold: missing values, land, and values that are stored exactly.
-fn mixed(nx: u64, ny: u64) -> Source {
-    let mut source = synthetic(nx, ny);
-    for k in 0..source.u.len() {
+fn mixed(nx: u64, ny: u64) -> Field<f32> {
+    let mut field = synthetic(nx, ny);
+    for k in 0..field.len() {
         let (x, y) = (k as u64 % nx, k as u64 / nx);
         if (x / 7 + y / 9) % 4 == 0 {
-            (source.u[k], source.v[k]) = (0.0, 0.0);
+            field.set(k, [0.0; 2]);
         } else if (x / 5 + y / 6) % 5 == 0 {
-            (source.u[k], source.v[k]) = (f32::NAN, f32::NAN);
+            field.set(k, [f64::NAN; 2]);
         } else if k % 61 == 0 {
-            source.u[k] = f32::INFINITY;
+            field.components[0][k] = f32::INFINITY;
         }
     }
-    source
+    field
 }
 
 fn cases() -> Vec<Case> {
@@ -33,60 +33,52 @@ fn cases() -> Vec<Case> {
         Case::new(&synthetic(33, 65), Mode::BlockWise, 1e-3),
         Case::new(&synthetic(40, 40), Mode::BlockWise, 0.0),
         Case::new(&mixed(70, 50), Mode::Speculative, 1e-3),
-        Case::of::<f64>(&mixed(64, 40), Dtype::F64, CONFIGURATIONS[0], 1e-6),
-        Case::of::<f32>(&mixed(100, 70), Dtype::F32, CONFIGURATIONS[2], 1e-2),
-        Case::of::<f64>(&mixed(70, 50), Dtype::F64, CONFIGURATIONS[3], 1e-3),
-        Case::of::<f32>(&mixed(70, 100), Dtype::F32, CONFIGURATIONS[4], 1e-3),
-        Case::of::<f32>(&mixed(100, 70), Dtype::F32, CONFIGURATIONS[5], 1e-2),
-        Case::of::<f64>(&mixed(70, 50), Dtype::F64, CONFIGURATIONS[5], 1e-3),
+        Case::of::<f64>(&mixed(64, 40), CONFIGURATIONS[0], 1e-6),
+        Case::of::<f32>(&mixed(100, 70), CONFIGURATIONS[2], 1e-2),
+        Case::of::<f64>(&mixed(70, 50), CONFIGURATIONS[3], 1e-3),
+        Case::of::<f32>(&mixed(70, 100), CONFIGURATIONS[4], 1e-3),
+        Case::of::<f32>(&mixed(100, 70), CONFIGURATIONS[5], 1e-2),
+        Case::of::<f64>(&mixed(70, 50), CONFIGURATIONS[5], 1e-3),
     ]
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) as usize % n
-    }
 }
 
 /// Damages a stream of `n` bytes, and says how.
 fn mutate(stream: &mut [u8], round: usize, random: &mut Random) -> String {
     let n = stream.len();
+    let mut below = |n: usize| random.below(n as u64) as usize;
     let tables = Header::read(stream).map_or(0, |h| h.table_bytes as usize);
     // Each part of the stream gets its share, and each byte of the header its turn.
     let parts = [HEADER_BYTES, HEADER_BYTES + tables + 8, HEADER_BYTES + tables + 600, n];
-    let byte = if round < 2 * HEADER_BYTES { round / 2 } else { random.below(parts[round % 4].min(n)) };
+    let byte = if round < 2 * HEADER_BYTES { round / 2 } else { below(parts[round % 4].min(n)) };
     let part = part_of(stream, byte);
     let how = match round % 7 {
         0 | 3 => {
-            stream[byte] ^= 1 << random.below(8);
+            stream[byte] ^= 1 << below(8);
             "a bit flipped"
         }
         1 => {
-            stream[byte] = random.below(256) as u8;
+            stream[byte] = below(256) as u8;
             "a random byte"
         }
         2 => {
-            stream[byte..].iter_mut().take(64).for_each(|b| *b = random.below(256) as u8);
+            stream[byte..].iter_mut().take(64).for_each(|b| *b = below(256) as u8);
             "random bytes"
         }
         4 => {
-            let word = [0, u32::MAX, i32::MAX as u32, 1 << random.below(32)][random.below(4)];
+            let word = [0, u32::MAX, i32::MAX as u32, 1 << below(32)][below(4)];
             let at = byte / 4 * 4;
             stream[at..at + 4].copy_from_slice(&word.to_le_bytes());
             "an extreme word"
         }
         6 => {
             // Dimensions, bounds, the fill pattern, lengths, groups.
-            let number = [0, u64::MAX, 1 << 32, 1 << 48, 1 << random.below(64), 31, 33][random.below(7)];
-            let at = 32 + 8 * random.below(12);
+            let number = [0, u64::MAX, 1 << 32, 1 << 48, 1 << below(64), 31, 33][below(7)];
+            let at = 32 + 8 * below(12);
             stream[at..at + 8].copy_from_slice(&number.to_le_bytes());
             return format!("{number:#x} at byte {at} ({})", part_of(stream, at));
         }
         _ => {
-            let (from, length) = (random.below(n), random.below(200));
+            let (from, length) = (below(n), below(200));
             let copy: Vec<u8> = stream[from..].iter().take(length.min(n - byte)).copied().collect();
             stream[byte..byte + copy.len()].copy_from_slice(&copy);
             "bytes from elsewhere"
@@ -105,27 +97,19 @@ pub fn corrupt_streams(_: &Device) -> Check {
 
 fn damage(case: &Case, mutations: usize) -> Check {
     let bench = case.bench()?;
-    let bytes = case.request.config().dtype.bytes() as usize;
     let n = case.stream.len();
-    let run = |stream: &[u8], verify: bool, what: &str| -> Result<Report, String> {
-        let config = Config { verify_checksum: verify, ..*case.request.config() };
-        let request = Request::new(config).map_err(text)?;
+    let run = |stream: &[u8], verify_checksum: bool, what: &str| -> Check<Report> {
+        let request = Request::new(Config { verify_checksum, ..*case.request.config() })?;
         let answer = bench.decompress(&request, &case.place, stream).map_err(|e| format!("{what}: {e}"))?;
         Ok(answer.0)
     };
-    let intact = || -> Check {
-        let (report, image) = bench.decompress(&case.request, &case.place, &case.stream)?;
-        check_reports(&report, &case.output_report)?;
-        check_images(&image, &case.output, &case.place, bytes)
-    };
+    let intact = || case.check_output(bench.decompress(&case.request, &case.place, &case.stream)?);
     intact()?;
     for cut in [0, 1, 4, 64, 127, 128, 131, n / 3, n / 2, n - 256, n - 4, n - 1] {
         let what = format!("the first {cut} of {n} bytes");
         for verify in [true, false] {
-            let report = run(&case.stream[..cut], verify, &what)?;
-            if report.status != Status::CorruptStream {
-                return Err(format!("{what}: {:?}", report.status));
-            }
+            let status = run(&case.stream[..cut], verify, &what)?.status;
+            ensure!(status == Status::CorruptStream, "{what}: {status:?}");
         }
     }
     let mut random = Random(7);
@@ -135,14 +119,13 @@ fn damage(case: &Case, mutations: usize) -> Check {
         if stream == case.stream {
             continue;
         }
-        if run(&stream, true, &what)?.status == Status::Ok {
-            return Err(format!("{what}: the checksum was not compared"));
-        }
+        let status = run(&stream, true, &what)?.status;
+        ensure!(status != Status::Ok, "{what}: the checksum was not compared");
         run(&stream, false, &format!("{what}, unchecked"))?;
         seal(&mut stream);
         run(&stream, true, &format!("{what}, resealed"))?;
         // The same, cut short where nothing tells.
-        let cut = HEADER_BYTES + 4 * random.below((n - HEADER_BYTES) / 4);
+        let cut = HEADER_BYTES + 4 * random.below((n - HEADER_BYTES) as u64 / 4) as usize;
         stream.truncate(cut);
         stream[112..120].copy_from_slice(&(cut as u64).to_le_bytes());
         seal(&mut stream);

@@ -3,9 +3,9 @@
 use crate::device::memory::{Buffer, REPORT_BYTES};
 use crate::device::queue::Queue;
 use crate::fields::Placement;
-use crate::{text, Check, POISON};
+use crate::{ensure, Check, POISON};
 use factz::device::Workspace;
-use factz::device::{compress_device, decompress_device, Buffers};
+use factz::device::{compress_device, decompress_device, Buffers, Stream};
 use factz::{BoundKind, Config, Dtype, Error, Predictor, Report, Request, Status};
 
 /// Bytes before and behind each buffer that must stay as they are.
@@ -34,10 +34,9 @@ impl Guarded {
 
     pub fn check(&self, name: &str, bytes: usize) -> Check {
         for (offset, side) in [(0, "before"), (ZONE + bytes, "behind")] {
-            let zone = self.buffer.read(offset, ZONE).map_err(text)?;
-            if let Some(k) = zone.iter().position(|&b| b != CANARY) {
-                return Err(format!("{name}: byte {k} of the zone {side} it was written"));
-            }
+            let zone = self.buffer.read(offset, ZONE)?;
+            let written = zone.iter().position(|&b| b != CANARY);
+            ensure!(written.is_none(), "{name}: byte {written:?} of the zone {side} it was written");
         }
         Ok(())
     }
@@ -69,7 +68,6 @@ pub struct Bench {
     pub stream: Guarded,
     pub workspace: Guarded,
     pub report: Buffer,
-    pub poison: bool,
 }
 
 pub fn compress_plan(request: &Request) -> usize {
@@ -82,31 +80,29 @@ pub fn decompress_plan(request: &Request) -> usize {
 
 impl Bench {
     /// Memory for fields of up to this many vertices.
-    pub fn new(nx: u64, ny: u64, dtype: Dtype) -> Result<Self, Error> {
+    pub fn new([nx, ny]: [u64; 2], dtype: Dtype) -> Result<Self, Error> {
         let config = Config { dtype, ..Config::new(nx, ny, BoundKind::Relative, 1e-2) };
         let request = Request::new(config)?;
         let lorenzo = Request::new(Config { predictor: Predictor::Lorenzo, ..config })?;
         let compress = compress_plan(&request).max(compress_plan(&lorenzo));
         let elements = (4 * nx + 8) * ny + 8;
-        let report = Buffer::new(2 * REPORT_BYTES)?;
-        let bench = Bench {
+        Ok(Bench {
             queue: Queue::new()?,
             field: Guarded::new((elements * dtype.bytes()) as usize)?,
             stream: Guarded::new(factz::max_stream_bytes(&request) as usize + 256)?,
             workspace: Guarded::new(compress.max(decompress_plan(&request)))?,
-            report,
-            poison: poisons(),
-        };
-        Ok(bench)
+            report: Buffer::new(2 * REPORT_BYTES)?,
+        })
     }
 
     pub fn buffers(
         &self,
+        request: &Request,
         place: &Placement,
-        dtype: Dtype,
         stream_bytes: usize,
         workspace_bytes: usize,
     ) -> Buffers {
+        let dtype = request.config().dtype;
         Buffers {
             u: self.field.pointer() + place.u_at * dtype.bytes(),
             v: self.field.pointer() + place.v_at * dtype.bytes(),
@@ -120,24 +116,43 @@ impl Bench {
 
     pub fn spoil(&self, workspace_bytes: usize) -> Result<(), Error> {
         self.report.fill(POISON)?;
-        if self.poison {
+        if poisons() {
             self.workspace.buffer.fill(0x5b)?;
         }
         self.workspace.arm(workspace_bytes)
     }
 
-    pub fn report(&self) -> Result<Report, String> {
-        let bytes = self.report.read(0, 2 * REPORT_BYTES).map_err(text)?;
-        if bytes[REPORT_BYTES..].iter().any(|&b| b != POISON) {
-            return Err("bytes behind the report were written".into());
-        }
-        if bytes[..REPORT_BYTES].iter().all(|&b| b == POISON) {
-            return Err("the report was not written".into());
-        }
-        if bytes[4..8].iter().chain(&bytes[84..REPORT_BYTES]).any(|&b| b != 0) {
-            return Err("the reserved bytes of the report are not 0".into());
-        }
-        self.report.read_report().map_err(text)
+    pub fn report(&self) -> Check<Report> {
+        let bytes = self.report.read(0, 2 * REPORT_BYTES)?;
+        ensure!(bytes[REPORT_BYTES..].iter().all(|&b| b == POISON), "bytes behind the report were written");
+        ensure!(bytes[..REPORT_BYTES].iter().any(|&b| b != POISON), "the report was not written");
+        let mut reserved = bytes[4..8].iter().chain(&bytes[84..REPORT_BYTES]);
+        ensure!(reserved.all(|&b| b == 0), "the reserved bytes of the report are not 0");
+        Ok(self.report.read_report()?)
+    }
+
+    /// A call on an image: whatever it does, nothing beside its memory is written.
+    fn call(
+        &self,
+        enqueue: unsafe fn(&Request, &Buffers, Stream) -> Result<(), Error>,
+        request: &Request,
+        place: &Placement,
+        image: &[u8],
+        (stream_bytes, workspace_bytes): (usize, usize),
+    ) -> Check<Report> {
+        self.spoil(workspace_bytes)?;
+        self.field.write(image)?;
+        self.field.arm(image.len())?;
+        self.stream.arm(stream_bytes)?;
+        let buffers = self.buffers(request, place, stream_bytes, workspace_bytes);
+        // SAFETY: all buffers live until the stream is synchronised.
+        unsafe { enqueue(request, &buffers, self.queue.stream()) }?;
+        self.queue.synchronize()?;
+        let report = self.report()?;
+        self.stream.check("the stream", stream_bytes)?;
+        self.workspace.check("the workspace", workspace_bytes)?;
+        self.field.check("the field", image.len())?;
+        Ok(report)
     }
 
     /// Compresses an image with `capacity` bytes for the stream, and answers the report and the stream.
@@ -147,29 +162,13 @@ impl Bench {
         place: &Placement,
         image: &[u8],
         capacity: usize,
-    ) -> Result<(Report, Vec<u8>), String> {
-        let dtype = request.config().dtype;
-        let workspace_bytes = compress_plan(request);
-        self.spoil(workspace_bytes).map_err(text)?;
-        self.field.write(image).map_err(text)?;
-        self.field.arm(image.len()).map_err(text)?;
-        self.stream.arm(capacity).map_err(text)?;
-        let buffers = self.buffers(place, dtype, capacity, workspace_bytes);
-        // SAFETY: all buffers live until the stream is synchronised.
-        unsafe { compress_device(request, &buffers, self.queue.stream()) }.map_err(text)?;
-        self.queue.synchronize().map_err(text)?;
-        let report = self.report()?;
-        self.stream.check("dst", capacity)?;
-        self.workspace.check("workspace", workspace_bytes)?;
-        self.field.check("the field", image.len())?;
-        if self.field.read(image.len()).map_err(text)? != image {
-            return Err("the input was changed".into());
-        }
+    ) -> Check<(Report, Vec<u8>)> {
+        let sizes = (capacity, compress_plan(request));
+        let report = self.call(compress_device, request, place, image, sizes)?;
+        ensure!(self.field.read(image.len())? == image, "the input was changed");
         let bytes = if report.status == Status::Ok { report.stream_bytes as usize } else { 0 };
-        if bytes > capacity {
-            return Err(format!("the report says {bytes} bytes, there is room for {capacity}"));
-        }
-        Ok((report, self.stream.read(bytes).map_err(text)?))
+        ensure!(bytes <= capacity, "the report says {bytes} bytes, there is room for {capacity}");
+        Ok((report, self.stream.read(bytes)?))
     }
 
     /// Decompresses a stream whose bound is `stream.len()` into a poisoned image, and answers the report
@@ -179,26 +178,12 @@ impl Bench {
         request: &Request,
         place: &Placement,
         stream: &[u8],
-    ) -> Result<(Report, Vec<u8>), String> {
-        let dtype = request.config().dtype;
-        let workspace_bytes = decompress_plan(request);
-        let image = vec![POISON; place.elements as usize * dtype.bytes() as usize];
-        self.spoil(workspace_bytes).map_err(text)?;
-        self.field.write(&image).map_err(text)?;
-        self.field.arm(image.len()).map_err(text)?;
-        self.stream.write(stream).map_err(text)?;
-        self.stream.arm(stream.len()).map_err(text)?;
-        let buffers = self.buffers(place, dtype, stream.len(), workspace_bytes);
-        // SAFETY: all buffers live until the stream is synchronised.
-        unsafe { decompress_device(request, &buffers, self.queue.stream()) }.map_err(text)?;
-        self.queue.synchronize().map_err(text)?;
-        let report = self.report()?;
-        self.stream.check("src", stream.len())?;
-        self.workspace.check("workspace", workspace_bytes)?;
-        self.field.check("the output", image.len())?;
-        if self.stream.read(stream.len()).map_err(text)? != stream {
-            return Err("the stream was changed".into());
-        }
-        Ok((report, self.field.read(image.len()).map_err(text)?))
+    ) -> Check<(Report, Vec<u8>)> {
+        let image = vec![POISON; (place.elements * request.config().dtype.bytes()) as usize];
+        self.stream.write(stream)?;
+        let sizes = (stream.len(), decompress_plan(request));
+        let report = self.call(decompress_device, request, place, &image, sizes)?;
+        ensure!(self.stream.read(stream.len())? == stream, "the stream was changed");
+        Ok((report, self.field.read(image.len())?))
     }
 }

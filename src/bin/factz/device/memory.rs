@@ -120,15 +120,6 @@ impl Buffer {
         wait_for_default_stream()
     }
 
-    /// Copies `bytes` from one place of the buffer to another, in stream order.
-    pub fn copy_within(&self, from: usize, to: usize, bytes: usize, queue: &Queue) -> Result<()> {
-        self.check_range(from, bytes)?;
-        self.check_range(to, bytes)?;
-        let (from, to) = (self.pointer + from as u64, self.pointer + to as u64);
-        // SAFETY: inside the buffer.
-        check(unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, queue.stream()) }, "cuMemcpyDtoDAsync")
-    }
-
     /// Copies the first `bytes` of another buffer, in stream order.
     pub fn copy_from(&self, other: &Buffer, bytes: usize, queue: &Queue) -> Result<()> {
         self.check_range(0, bytes)?;

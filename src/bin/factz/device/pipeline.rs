@@ -14,8 +14,8 @@ use factz::{max_stream_bytes, BoundKind, Comparison, Config, Error, Real, Report
 pub struct Pipeline {
     request: Request,
     queue: Queue,
-    input: DeviceField,
-    output: DeviceField,
+    pub input: DeviceField,
+    pub output: DeviceField,
     stream: Buffer,
     workspace: Buffer,
     compressed: Buffer,
@@ -70,18 +70,6 @@ impl Pipeline {
     /// Writes a band of the input's rows, beginning with row `y`.
     pub fn write_rows<T: Real>(&self, y: u64, u: &[T], v: &[T]) -> Result<()> {
         self.input.write(y * self.request.config().nx, [u, v])
-    }
-
-    /// Waits for the work and copies what was decompressed.
-    pub fn read_output<T: Real>(&self, u: &mut [T], v: &mut [T]) -> Result<()> {
-        self.queue.synchronize()?;
-        self.output.read([u, v])
-    }
-
-    /// Waits for the work and copies the stream that was compressed.
-    pub fn read_stream(&self) -> Result<Vec<u8>> {
-        let report = self.compressed()?;
-        self.stream.read(0, report.stream_bytes as usize)
     }
 
     fn buffers(&self, field: &DeviceField, report: &Buffer) -> Buffers {

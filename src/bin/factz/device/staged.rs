@@ -47,25 +47,31 @@ impl DeviceField {
     /// Writes values of both components from the one with this number on.
     pub fn write<T: Real>(&self, first: u64, components: [&[T]; 2]) -> Result<()> {
         for (k, values) in components.into_iter().enumerate() {
-            let offset = first * T::BYTES as u64;
-            if offset + size_of_val(values) as u64 > self.component_bytes {
-                return Err(Error::argument(format!(
-                    "{} values from {first} on are more than a component of {} bytes has",
-                    values.len(),
-                    self.component_bytes
-                )));
-            }
-            self.buffer.write((k as u64 * self.component_bytes + offset) as usize, bytes_of(values))?;
+            self.buffer.write(self.offset(first, k, values)?, bytes_of(values))?;
         }
         Ok(())
     }
 
-    pub fn read<T: Real>(&self, components: [&mut [T]; 2]) -> Result<()> {
-        self.check_lengths(components.each_ref().map(|c| c.len() * T::BYTES))?;
+    /// Reads values of both components from the one with this number on.
+    pub fn read<T: Real>(&self, first: u64, components: [&mut [T]; 2]) -> Result<()> {
         for (k, values) in components.into_iter().enumerate() {
-            self.buffer.read_into(k * self.component_bytes as usize, bytes_of_mut(values))?;
+            let offset = self.offset(first, k, values)?;
+            self.buffer.read_into(offset, bytes_of_mut(values))?;
         }
         Ok(())
+    }
+
+    /// Where values of a component lie from the one with this number on.
+    fn offset<T: Real>(&self, first: u64, component: usize, values: &[T]) -> Result<usize> {
+        let offset = first * T::BYTES as u64;
+        if offset + size_of_val(values) as u64 > self.component_bytes {
+            return Err(Error::argument(format!(
+                "{} values from {first} on are more than a component of {} bytes has",
+                values.len(),
+                self.component_bytes
+            )));
+        }
+        Ok((component as u64 * self.component_bytes + offset) as usize)
     }
 
     pub fn pointers(&self) -> [u64; 2] {
@@ -83,6 +89,37 @@ impl DeviceField {
             workspace: workspace.pointer(),
             workspace_bytes: workspace.bytes() as u64,
             report: report.pointer(),
+        }
+    }
+
+    /// The critical points of the field, in the order of the host's list.
+    pub fn critical_points(&self, request: &Request) -> Result<Vec<CriticalPoint>> {
+        let queue = Queue::new()?;
+        let workspace_bytes = AnalysisWorkspace::critical_points(request)?.bytes;
+        let workspace = Buffer::new(size(workspace_bytes)?)?;
+        let count = Buffer::new(8)?;
+        let [u, v] = self.pointers();
+        // Room for what most fields hold; the count says where it takes more.
+        let mut capacity = request.grid().vertices() / 256 + 1024;
+        loop {
+            let points = Buffer::new(size(capacity * POINT_BYTES as u64)?)?;
+            let buffers = PointBuffers {
+                u,
+                v,
+                points: points.pointer(),
+                capacity,
+                count: count.pointer(),
+                workspace: workspace.pointer(),
+                workspace_bytes,
+            };
+            // SAFETY: the buffers have the sizes that the request implies and live until the queue is empty.
+            unsafe { cuda::critical_points_device(request, &buffers, queue.stream()) }?;
+            queue.synchronize()?;
+            let found = count.read_u64(0)?;
+            if found <= capacity {
+                return points.read_points(size(found)?);
+            }
+            capacity = found;
         }
     }
 }
@@ -156,7 +193,8 @@ impl Device {
         // SAFETY: as in compress.
         let report =
             call.run(&field, |buffers, queue| unsafe { cuda::decompress_device(request, buffers, queue) })?;
-        field.read(components)?;
+        field.check_lengths(components.each_ref().map(|c| c.len() * T::BYTES))?;
+        field.read(0, components)?;
         Ok(report)
     }
 
@@ -193,32 +231,6 @@ impl Device {
         request: &Request,
         components: [&[T]; 2],
     ) -> Result<Vec<CriticalPoint>> {
-        let (queue, field) = (Queue::new()?, DeviceField::upload(request, components)?);
-        let workspace_bytes = AnalysisWorkspace::critical_points(request)?.bytes;
-        let workspace = Buffer::new(size(workspace_bytes)?)?;
-        let count = Buffer::new(8)?;
-        let [u, v] = field.pointers();
-        // Room for what most fields hold; the count says where it takes more.
-        let mut capacity = request.grid().vertices() / 256 + 1024;
-        loop {
-            let points = Buffer::new(size(capacity * POINT_BYTES as u64)?)?;
-            let buffers = PointBuffers {
-                u,
-                v,
-                points: points.pointer(),
-                capacity,
-                count: count.pointer(),
-                workspace: workspace.pointer(),
-                workspace_bytes,
-            };
-            // SAFETY: as in compress.
-            unsafe { cuda::critical_points_device(request, &buffers, queue.stream()) }?;
-            queue.synchronize()?;
-            let found = count.read_u64(0)?;
-            if found <= capacity {
-                return points.read_points(size(found)?);
-            }
-            capacity = found;
-        }
+        DeviceField::upload(request, components)?.critical_points(request)
     }
 }
