@@ -1,11 +1,11 @@
 // All kernels in one translation unit, in the order of their launches. Generated from the table in
 // src/cuda/schedule.rs, which also has the grids and when a kernel runs; do not edit (src/cuda/generated.rs).
 //
-// Above each kernel: its phase; regions of the workspace (device/workspace.cuh says what they hold in each
-// phase) and buffers of the caller that it reads and writes; the work of all blocks and the most that one
-// block or warp does, of N tiles and a stream buffer of S bytes. No work depends on what a header claims or
-// on how narrow a field is: factz_parse refuses a stream of another shape than the caller's, and the kernels
-// after it then end at once. No result depends on the order of blocks.
+// Above each kernel, or several that are alike: its phase; regions of the workspace (device/workspace.cuh says
+// what they hold in each phase) and buffers of the caller that it reads and writes; the work of all blocks and
+// the most that one block or warp does, of N tiles and a stream buffer of S bytes. No work depends on what a
+// header claims or on how narrow a field is: factz_parse refuses a stream of another shape than the caller's,
+// and the kernels after it then end at once. No result depends on the order of blocks.
 // clang-format off
 #include "device/capacities.cuh"
 #include "compress/statistics.cuh"
@@ -61,17 +61,8 @@
 // statistics: reads field; writes control symbol_counts origin_distances tile_words anchor_scan; work:
 //     vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp
 KERNEL(factz_few_statistics, Job, (128, 8), (128, 4), waits_inside, few_statistics<T>)
-
-// statistics: reads field; writes control symbol_counts origin_distances tile_words anchor_scan; work:
-//     vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp
 KERNEL(factz_statistics, Job, (128, 6), (128, 4), waits_inside, statistics<T>)
-
-// statistics: reads field; writes control symbol_counts origin_distances tile_words anchor_scan; work:
-//     vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp
 KERNEL(factz_few_filled_statistics, Job, (128, 6), (128, 4), waits_inside, few_filled_statistics<T>)
-
-// statistics: reads field; writes control symbol_counts origin_distances tile_words anchor_scan; work:
-//     vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp
 KERNEL(factz_filled_statistics, Job, (128, 6), (128, 4), waits_inside, filled_statistics<T>)
 
 // bounds: reads control origin_distances tile_words; writes control group_sizes group_offsets symbols
@@ -149,10 +140,6 @@ KERNEL(factz_count_lorenzo, Job, (512, BY_DEVICE(3, 2)),
 //     stored_tables group_offsets origin_distances; work: 50 tables, weights of tiles; N / 1024 sums, 256 at
 //     a time, by the last block
 KERNEL(factz_rans_tables, Job, (256, 1), (256, 1), waits_inside, tables<T, false>)
-
-// tables: reads control symbol_counts origin_distances tile_headers; writes control coding_tables
-//     stored_tables group_offsets origin_distances; work: 50 tables, weights of tiles; N / 1024 sums, 256 at
-//     a time, by the last block
 KERNEL(factz_huffman_tables, Job, (256, 1), (256, 1), waits_inside, tables<T, true>)
 
 // encode: reads field control tile_headers symbols tile_words origin_distances raw_bits masks anchor_codes
@@ -160,10 +147,6 @@ KERNEL(factz_huffman_tables, Job, (256, 1), (256, 1), waits_inside, tables<T, tr
 //     bytes; work: tiles once, 5 searches a group; groups / the groups of the grid
 KERNEL(factz_encode_rans, Job, (BY_DEVICE(640, 320), BY_DEVICE(2, 1)),
     (BY_DEVICE(640, 320), BY_DEVICE(2, 1)), waits_inside, encode_groups<T, false>)
-
-// encode: reads field control tile_headers symbols tile_words origin_distances raw_bits masks anchor_codes
-//     coding_tables group_offsets; writes control tile_words group_sizes origin_distances; 85696 shared
-//     bytes; work: tiles once, 5 searches a group; groups / the groups of the grid
 KERNEL(factz_encode_huffman, Job, (BY_DEVICE(640, 320), BY_DEVICE(2, 1)),
     (BY_DEVICE(640, 320), BY_DEVICE(2, 1)), waits_inside, encode_groups<T, true>)
 
@@ -172,10 +155,6 @@ KERNEL(factz_encode_huffman, Job, (BY_DEVICE(640, 320), BY_DEVICE(2, 1)),
 //     searches a group; groups / the warps of the grid
 KERNEL(factz_encode_lorenzo_rans, Job, (640, BY_DEVICE(2, 1)),
     (640, BY_DEVICE(2, 1)), waits_inside, encode_lorenzo_groups<T, false>)
-
-// encode: reads control tile_headers symbols raw_bits masks coding_tables origin_distances group_offsets;
-//     writes control tile_words group_sizes origin_distances; 53768 shared bytes; work: tiles once, 5
-//     searches a group; groups / the warps of the grid
 KERNEL(factz_encode_lorenzo_huffman, Job, (640, BY_DEVICE(2, 1)),
     (640, BY_DEVICE(2, 1)), waits_inside, encode_lorenzo_groups<T, true>)
 
@@ -247,7 +226,7 @@ KERNEL(factz_place_points, Analysis, (1024, 1), (1024, 1), in_order, analysis::p
 //     / the warps of the grid
 KERNEL(factz_write_points, Analysis, (256, 2), (256, 2), in_order, analysis::write_points<T>)
 
-#ifndef FACTZ_EMULATED
 // analysis: reads stream; writes info; work: a header
+#ifndef FACTZ_EMULATED
 ENTRY(factz_inspect, void, Inspection, (32), in_order, analysis::inspect)
 #endif

@@ -100,11 +100,11 @@ const ENTRIES: &str = r#"
 // All kernels in one translation unit, in the order of their launches. Generated from the table in
 // src/cuda/schedule.rs, which also has the grids and when a kernel runs; do not edit (src/cuda/generated.rs).
 //
-// Above each kernel: its phase; regions of the workspace (device/workspace.cuh says what they hold in each
-// phase) and buffers of the caller that it reads and writes; the work of all blocks and the most that one
-// block or warp does, of N tiles and a stream buffer of S bytes. No work depends on what a header claims or
-// on how narrow a field is: factz_parse refuses a stream of another shape than the caller's, and the kernels
-// after it then end at once. No result depends on the order of blocks.
+// Above each kernel, or several that are alike: its phase; regions of the workspace (device/workspace.cuh says
+// what they hold in each phase) and buffers of the caller that it reads and writes; the work of all blocks and
+// the most that one block or warp does, of N tiles and a stream buffer of S bytes. No work depends on what a
+// header claims or on how narrow a field is: factz_parse refuses a stream of another shape than the caller's,
+// and the kernels after it then end at once. No result depends on the order of blocks.
 // clang-format off
 #include "device/capacities.cuh"
 #include "compress/statistics.cuh"
@@ -170,7 +170,8 @@ fn comment(text: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-fn entry(launch: &Launch) -> String {
+/// The comment of an entry, and the entry.
+fn entry(launch: &Launch) -> (String, String) {
     let argument = match launch.call {
         Call::Compress | Call::Decompress => "Job",
         Call::Range | Call::Compare | Call::CriticalPoints => "Analysis",
@@ -198,7 +199,7 @@ fn entry(launch: &Launch) -> String {
     };
     let Launch { phase, name, reads, writes, work, .. } = launch;
     let function = launch.template();
-    let text = comment(&format!("{phase}: reads {reads}; writes {writes}{shared}; work: {work}"));
+    let comment = comment(&format!("{phase}: reads {reads}; writes {writes}{shared}; work: {work}"));
     let (begin, end) = match function.contains("<T") {
         true => (
             format!("KERNEL(factz_{name}, {argument}, {},", bounds[0]),
@@ -209,22 +210,26 @@ fn entry(launch: &Launch) -> String {
         }
     };
     let separator = if begin.len() + 1 + end.len() > 110 { "\n    " } else { " " };
-    let line = format!("{begin}{separator}{end}");
-    let text = format!("\n{text}{line}\n");
-    // The emulator has no need of it.
+    let line = format!("{begin}{separator}{end}\n");
     match launch.call {
-        Call::Inspect => format!("\n#ifndef FACTZ_EMULATED{text}#endif\n"),
-        _ => text,
+        // The emulator has no need of it.
+        Call::Inspect => (comment, format!("#ifndef FACTZ_EMULATED\n{line}#endif\n")),
+        _ => (comment, line),
     }
 }
 
 fn entries() -> String {
-    let mut names = Vec::new();
+    let (mut names, mut last) = (Vec::new(), String::new());
     let mut text = ENTRIES.trim_start().to_owned();
     for launch in LAUNCHES.iter() {
         if !names.contains(&launch.name) {
             names.push(launch.name);
-            text += &entry(launch);
+            let (comment, line) = entry(launch);
+            if comment != last {
+                text += &format!("\n{comment}");
+            }
+            text += &line;
+            last = comment;
         }
     }
     text

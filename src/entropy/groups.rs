@@ -70,80 +70,18 @@ fn activity_table(activities: &[u8; 3], k: usize) -> usize {
     }
 }
 
+// Arbitrary codes of arbitrary tiles: tests/memory/arbitrary.rs.
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::entropy::huffman::Lengths;
-    use crate::entropy::lists::{self, is_list, Lists};
+    use crate::entropy::lists::Lists;
     use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
     use crate::entropy::rans::Frequencies;
     use crate::entropy::symbols::ZERO;
     use crate::entropy::tables::zero_counts;
-    use crate::grid::masks::{row_mask, Masks};
     use crate::grid::tiles::{Grid, TileShape, TILE_VERTICES};
     use crate::request::Predictor;
-
-    /// Tiles with arbitrary codes: every mode, activity, symbol, and partial shapes.
-    fn arbitrary(grid: Grid, seed: u64, coding: TileCoding) -> Vec<(TileShape, QuantizedTile)> {
-        let mut state = seed | 1;
-        let mut random = move |n: u64| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) % n
-        };
-        (0..grid.tiles())
-            .map(|t| {
-                let shape = grid.tile(t);
-                let (width, height) = shape.owned();
-                let mut codes = QuantizedTile {
-                    mask_state: [0, 0, 0, 1, 2, 3, 6, 8][random(8) as usize],
-                    ..Default::default()
-                };
-                if codes.mask_state != 0 {
-                    let mut masks = Masks::default();
-                    for y in 0..height {
-                        let all = row_mask(width);
-                        let (a, b) = (random(1 << 32) as u32 & all, random(1 << 32) as u32 & all);
-                        masks.zero[y] = [0, all, a][(codes.mask_state / 3) as usize];
-                        masks.fill[y] = [0, all, b & !a][(codes.mask_state % 3) as usize];
-                    }
-                    codes.masks = Some(Box::new(masks));
-                }
-                if QuantizedTile::has_codes(codes.mask_state) {
-                    let active = coding.active(&shape, codes.masks.as_deref());
-                    for (k, block) in coding.blocks().iter().enumerate() {
-                        codes.activities[k] = random(coding.activities() as u64) as u8;
-                        // As many entries as the activity allows a list.
-                        let listed = !coding.by_rows() && is_list(codes.activities[k]);
-                        let mut left =
-                            if listed { (1 << lists::count_bits(k, codes.activities[k])) - 1 } else { 768 };
-                        // Rows of any number of symbols: none, few, nearly all.
-                        let zeros = random(6);
-                        for position in block.clone() {
-                            if codes.activities[k] == 0 || active[position / 32] >> (position % 32) & 1 == 0 {
-                                continue;
-                            }
-                            let mut s = if random(5) == 0 { random(180) as u8 } else { random(3) as u8 };
-                            if listed && lists::positions(k).contains(&position) {
-                                s = if left == 0 || random(4) > 0 { ZERO } else { s };
-                                left -= (s != ZERO) as u32;
-                            } else if coding.by_rows() && random(5) < zeros {
-                                s = ZERO;
-                            }
-                            s = if coding.allows(s) { s } else { ZERO };
-                            codes.symbols.push(s);
-                            let mut bits = coding.raw_bits(s, position);
-                            while bits > 0 {
-                                let n = bits.min(64);
-                                codes.raw.push((random(1 << 32) << 32 | random(1 << 32)) >> (64 - n));
-                                bits -= n;
-                            }
-                        }
-                    }
-                }
-                (shape, codes)
-            })
-            .collect()
-    }
 
     /// The models of tiles, and a group of all of them.
     fn group_of<E: EntropyTable>(
@@ -159,37 +97,6 @@ mod tests {
         let refs: Vec<_> = tiles.iter().enumerate().map(|(k, (s, c))| (*s, c, lists.tile(k))).collect();
         let bytes = encode::<E>(coding, &refs, &encode_tables(&models).unwrap()).unwrap();
         (models, bytes)
-    }
-
-    fn round_trip<E: EntropyTable>(coding: TileCoding, tiles: &[(TileShape, QuantizedTile)]) {
-        let (models, bytes) = group_of::<E>(coding, tiles);
-        let shapes: Vec<_> = tiles.iter().map(|t| t.0).collect();
-        let tables = decode_tables(&models).unwrap();
-        let decoded = decode::<E>(coding, &bytes, &shapes, &tables).expect("intact");
-        for (a, (_, b)) in decoded.iter().zip(tiles) {
-            assert_eq!(a, b);
-        }
-        // Damaged groups end in an error or in codes of the right shape.
-        for k in (0..bytes.len()).step_by(37) {
-            let mut bad = bytes.clone();
-            bad[k] ^= 0x5a;
-            if let Ok(t) = decode::<E>(coding, &bad, &shapes, &tables) {
-                assert!(t.iter().all(|c| c.symbols.len() <= TILE_VERTICES));
-            }
-            assert!(decode::<E>(coding, &bytes[..k & !3], &shapes, &tables).is_err());
-        }
-    }
-
-    #[test]
-    fn groups_round_trip() {
-        for (nx, ny, element_bytes) in [(1, 1, 4), (70, 50, 8), (300, 260, 4), (32, 2000, 8), (1300, 31, 4)] {
-            for predictor in [Predictor::Hierarchical, Predictor::Lorenzo] {
-                let coding = TileCoding::new(predictor, element_bytes);
-                let tiles = arbitrary(Grid::new(nx, ny), nx * 31 + ny, coding);
-                round_trip::<Frequencies>(coding, &tiles);
-                round_trip::<Lengths>(coding, &tiles);
-            }
-        }
     }
 
     /// Rows with a vertex that is not active, and activities that do not exist.

@@ -83,8 +83,10 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
             let mut masks = Masks::default();
             for y in 0..height {
                 let all = row_mask(width);
-                masks.zero[y] = [0, all, random(1 << 32) as u32 & all][(states / 3) as usize];
-                masks.fill[y] = [0, all, random(1 << 32) as u32 & all][(states % 3) as usize];
+                // A mask of some vertices is not empty.
+                let first = (y == 0) as u32;
+                masks.zero[y] = [0, all, random(1 << 32) as u32 & all | first][(states / 3) as usize];
+                masks.fill[y] = [0, all, random(1 << 32) as u32 & all | first][(states % 3) as usize];
             }
             codes.masks = Some(Box::new(masks));
         }
@@ -92,7 +94,8 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
             let active = coding.active(&shape, codes.masks.as_deref());
             for (k, (block, activity)) in coding.blocks().iter().zip(&mut codes.activities).enumerate() {
                 *activity = random(coding.activities() as u64) as u8;
-                // As many entries as the activity allows a list.
+                // Rows of any number of symbols, and as many entries as the activity allows a list.
+                let zeros = if coding.by_rows() { random(6) } else { 0 };
                 let listed = !coding.by_rows() && lists::is_list(*activity);
                 let mut left = if listed { (1 << lists::count_bits(k, *activity)) - 1 } else { 0 };
                 for position in block.clone() {
@@ -105,7 +108,7 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
                         symbol *= (left > 0) as u8;
                         left -= (symbol != 0) as u32;
                     }
-                    symbol *= coding.allows(symbol) as u8;
+                    symbol *= (coding.allows(symbol) && random(5) >= zeros) as u8;
                     codes.symbols.push(symbol);
                     let mut bits = coding.raw_bits(symbol, position);
                     while bits > 0 {
@@ -120,13 +123,18 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
     }
     let (mut counts, mut lists) = (zero_counts().unwrap(), lists::Lists::default());
     for (shape, codes) in &tiles {
-        groups::count(coding, shape, codes, Some(&mut counts), &mut lists).unwrap();
+        let work = groups::count(coding, shape, codes, Some(&mut counts), &mut lists).unwrap();
+        assert!(work.weight <= if coding.by_rows() { 1028 } else { 1540 }, "seed {seed}: {}", work.weight);
     }
     let models: Vec<E> = counts.iter().map(E::from_counts).collect();
     let tables = write_tables(|k, out| models[k].write(out)).unwrap();
     let coder = groups::encode_tables(&models).unwrap();
     let numbered = tiles.iter().enumerate().map(|(tile, (shape, codes))| (*shape, codes, lists.tile(tile)));
     let numbered: Vec<_> = numbered.collect();
+    let all = groups::encode::<E>(coding, &numbered, &coder).unwrap();
+    let shapes: Vec<_> = tiles.iter().map(|tile| tile.0).collect();
+    let decoded = groups::decode::<E>(coding, &all, &shapes, &groups::decode_tables(&models).unwrap());
+    assert!(decoded.expect("intact").iter().eq(tiles.iter().map(|tile| &tile.1)), "seed {seed}: other codes");
     let (mut rest, mut words, mut groups) = (&numbered[..], Vec::new(), Vec::new());
     while !rest.is_empty() {
         let (tiles, left) = rest.split_at(rest.len().min(1 + random(9) as usize));

@@ -8,5 +8,6 @@ mod hostile;
 mod support {
     pub mod counting;
     pub mod decoder;
+    pub mod fields;
     pub mod hostile;
 }

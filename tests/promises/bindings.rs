@@ -5,7 +5,7 @@ use crate::support::{built_folder, python, root, run};
 use std::collections::BTreeMap;
 
 /// A declared thing: names with types, in order.
-type Members = Vec<(String, String)>;
+pub type Members = Vec<(String, String)>;
 
 fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap()
@@ -28,13 +28,14 @@ fn c_declaration(declaration: &str) -> (String, String) {
     }
 }
 
-struct Header {
+pub struct Header {
     constants: BTreeMap<String, i64>,
     structs: BTreeMap<String, Members>,
-    functions: BTreeMap<String, (String, Members)>,
+    pub functions: BTreeMap<String, (String, Members)>,
 }
 
-fn header() -> Header {
+/// What include/factz.h declares.
+pub fn header() -> Header {
     let source = without_comments(&text("include/factz.h"));
     let mut h = Header { constants: BTreeMap::new(), structs: BTreeMap::new(), functions: BTreeMap::new() };
     for line in source.lines() {

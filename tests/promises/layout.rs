@@ -160,6 +160,19 @@ fn files_of_a_room_do_not_import_each_other_in_circles() {
     }
 }
 
+/// An event of `tracing` alone would not reach the callback of the C interface.
+#[test]
+fn all_events_go_through_the_log_module() {
+    let source = root().join("src");
+    let of_library = |file: &PathBuf| !file.starts_with("bin") && !file.ends_with("runtime/log.rs");
+    for file in files(&source, "rs").into_iter().filter(of_library) {
+        let text = fs::read_to_string(source.join(&file)).expect("a source");
+        for level in ["event", "error", "warn", "info", "debug", "trace"] {
+            assert!(!text.contains(&format!("tracing::{level}!")), "{}: {level}", file.display());
+        }
+    }
+}
+
 /// The module of a file, without `crate`.
 fn module(file: &Path) -> String {
     let names: Vec<_> = file.with_extension("").iter().map(|n| n.to_string_lossy().into_owned()).collect();
