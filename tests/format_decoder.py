@@ -42,7 +42,7 @@ def wrap(z):
 
 # Section 2: container -----------------------------------------------------------------------------
 
-HEADER_BYTES, DIRECTORY_BYTES, TABLES = 128, 52, 50
+HEADER_BYTES, LEAST_DIRECTORY_BYTES, TABLES = 128, 8, 50
 
 
 class Header:
@@ -101,10 +101,16 @@ def read_entries(data, read):
 
 def sections(header, data):
     """Sections 2.3 and 2.4: the stored tables, and the tiles and bytes of each group."""
-    least = HEADER_BYTES + max(header.table_bytes, DIRECTORY_BYTES) + 132 * header.groups
+    least = HEADER_BYTES + max(header.table_bytes, LEAST_DIRECTORY_BYTES) + 132 * header.groups
     require(len(data) >= least, "stream_bytes")
-    at, tables, groups, tiles = HEADER_BYTES + DIRECTORY_BYTES, [], [], 0
-    for size in data[HEADER_BYTES:HEADER_BYTES + TABLES]:
+    present = int.from_bytes(data[HEADER_BYTES:HEADER_BYTES + 8], "little")
+    require(present >> TABLES == 0, "a table above 49")
+    sizes = HEADER_BYTES + 8
+    at, tables, groups, tiles = sizes + ceil_div(present.bit_count(), 4) * 4, [], [], 0
+    for k in range(TABLES):
+        size = 0
+        if present >> k & 1:
+            size, sizes = data[sizes], sizes + 1
         tables.append(data[at:at + 4 * size])
         at += 4 * size
     require(at == HEADER_BYTES + header.table_bytes, "table_bytes")

@@ -19,7 +19,9 @@ struct AssembleShared {
     u64 to[32 * ASSEMBLE_WARPS];      // stream offset in words of 32 bits
     u64 from[32 * ASSEMBLE_WARPS];    // offset of states and words, in bytes
     u32 counts[32 * ASSEMBLE_WARPS];  // in words of 16 bits
-    u32 tables[TABLES + 1], header[HEADER_BYTES / 4], sums[ASSEMBLE_WARPS];
+    u32 tables[TABLES + 1];  // where each table goes, in words behind the header; the first is behind the
+                             // directory
+    u32 directory[MOST_DIRECTORY_BYTES / 4], header[HEADER_BYTES / 4], sums[ASSEMBLE_WARPS];
 };
 
 // Copies groups; returns their share of the checksum. If groups are few, several warps share one.
@@ -88,6 +90,31 @@ __device__ __forceinline__ u32 store_field(const Job& job) {
     return sum;
 }
 
+// Makes the directory, and finds the places of the tables. Call with a warp.
+__device__ __forceinline__ void place_tables(const Job& job, AssembleShared& shared) {
+    const u32 lane = threadIdx.x & 31;
+    u32 sizes[2], present[2];
+#pragma unroll
+    for (u32 i = 0; i < 2; i++) {
+        const u32 table = 32 * i + lane;
+        sizes[i] = table < TABLES ? EncodeView(job).table_lengths()[table] : 0;
+        present[i] = __ballot_sync(FULL, sizes[i] > 0);
+    }
+    if (lane < MOST_DIRECTORY_BYTES / 4)
+        shared.directory[lane] = lane == 0 ? present[0] : lane == 1 ? present[1] : 0;
+    __syncwarp();
+    u8* to = reinterpret_cast<u8*>(shared.directory) + LEAST_DIRECTORY_BYTES;
+    u32 before = (LEAST_DIRECTORY_BYTES + __popc(present[0]) + __popc(present[1]) + 3) / 4;
+#pragma unroll
+    for (u32 i = 0; i < 2; i++) {
+        const u32 table = 32 * i + lane, up_to_me = warp_inclusive_sum(sizes[i]);
+        if (sizes[i]) to[__popc(present[i] & ((1u << lane) - 1))] = (u8)sizes[i];
+        to += __popc(present[i]);
+        if (table <= TABLES) shared.tables[table] = before + up_to_me - sizes[i];
+        before += __shfl_sync(FULL, up_to_me, 31);
+    }
+}
+
 // Grid: any, at most PARTS. Block: 32 * ASSEMBLE_WARPS threads. Static shared: AssembleShared. Reads: group
 // sizes, words, stored tables, control block. Writes: stream, report. If coding does not pay, stores the
 // values; if the stream does not fit, writes only the report. Each block scans the sizes of all parts. Waits
@@ -99,17 +126,7 @@ __device__ __forceinline__ void assemble(const Job& job) {
     Control& control = control_of(job);
     const u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     // The tables were complete before the previous kernel started: find their places before waiting for it.
-    constexpr u32 DIRECTORY_WORDS = DIRECTORY_BYTES / 4;
-    if (warp == 0) {
-        u32 before = DIRECTORY_WORDS;
-#pragma unroll
-        for (u32 table = lane; table < 64; table += 32) {
-            const u32 size = table < TABLES ? EncodeView(job).table_lengths()[table] : 0,
-                      up_to_me = warp_inclusive_sum(size);
-            if (table <= TABLES) shared.tables[table] = before + up_to_me - size;
-            before += __shfl_sync(FULL, up_to_me, 31);
-        }
-    }
+    if (warp == 0) place_tables(job, shared);
     after_previous();
     const u32 groups = (u32)control.groups;
     u64 end;
@@ -156,8 +173,8 @@ __device__ __forceinline__ void assemble(const Job& job) {
 #pragma unroll 1
         for (u32 k = from_last * ASSEMBLE_WARPS + warp; k <= TABLES; k += gridDim.x * ASSEMBLE_WARPS) {
             const u32 at = k < TABLES ? shared.tables[k] : 0,
-                      words = (k < TABLES ? shared.tables[k + 1] : DIRECTORY_WORDS) - at;
-            const u32* const from = k < TABLES ? stored_table(job, k) : EncodeView(job).stored_tables();
+                      words = (k < TABLES ? shared.tables[k + 1] : shared.tables[0]) - at;
+            const u32* const from = k < TABLES ? stored_table(job, k) : shared.directory;
             for (u32 i = lane; i < words; i += 32) {
                 const u32 word = from[i];
                 store_word(job.stream, HEADER_BYTES + 4 * (at + i), word);

@@ -40,10 +40,10 @@ __device__ __forceinline__ uint2* code_entries(const Job& job, u32 table) {
                    : FIRST_SHARED_TABLE * HEAD_ALPHABET + (table - FIRST_SHARED_TABLE) * ALPHABET);
 }
 
-// Each table is first written to a place of the largest size.
-constexpr u32 STORED_WORDS = 255;
+// Each table is first written to a place of the largest size, behind the lengths of all.
+constexpr u32 STORED_WORDS = 255, LENGTH_WORDS = (TABLES + 3) / 4;
 __device__ __forceinline__ u32* stored_table(const Job& job, u32 table) {
-    return CountView(job).stored_tables() + DIRECTORY_BYTES / 4 + table * STORED_WORDS;
+    return CountView(job).stored_tables() + LENGTH_WORDS + table * STORED_WORDS;
 }
 
 // Partial results of the warps for a table.

@@ -23,6 +23,4 @@ __device__ __forceinline__ void tables(const Job& job) {
         make_rans_table(job, shared, raw);
     if (blockIdx.x != 0) return;
     if (threadIdx.x == 0) *code_entries(job, NO_TABLE) = make_uint2(HUFFMAN ? 0 : SCALE << 16, 0);
-    if (threadIdx.x >= TABLES && threadIdx.x < DIRECTORY_BYTES)
-        CountView(job).table_lengths()[threadIdx.x] = 0;
 }

@@ -210,15 +210,23 @@ __device__ __forceinline__ void parse_table(const Job& job, u32 table) {
     if (k < ALPHABET) shared.starts[k] = CODES;
     __syncthreads();
     const u8* const bytes = reinterpret_cast<const u8*>(shared.words);
-    const u32 table_bytes = shared.words[AT_TABLE_BYTES / 4], size = 4 * bytes[HEADER_BYTES + table];
+    const u32 table_bytes = shared.words[AT_TABLE_BYTES / 4];
     const bool coded = bytes[AT_CONTENT] == CONTENT_CODED, codes = bytes[AT_CODER] == CODER_HUFFMAN;
-    // Sum of the sizes before, four sizes per word.
-    u32 sizes = 4 * lane < DIRECTORY_BYTES ? shared.words[HEADER_BYTES / 4 + lane] : 0;
-    sizes = table >= 4 * lane + 4 ? sizes : table > 4 * lane ? sizes & ((1u << 8 * (table & 3)) - 1) : 0;
+    // Tables that take bytes, those before this one, and the sum of their sizes, four sizes per word.
+    const u32* const directory = shared.words + HEADER_BYTES / 4;
+    const u32 present[2] = {directory[0], directory[1]}, bit = 1u << (table & 31);
+    const u32 before =
+        table < 32 ? __popc(present[0] & (bit - 1)) : __popc(present[0]) + __popc(present[1] & (bit - 1));
+    const u32 count = __popc(present[0]) + __popc(present[1]),
+              size = present[table >> 5] & bit ? 4 * bytes[HEADER_BYTES + LEAST_DIRECTORY_BYTES + before] : 0;
+    u32 sizes = 4 * lane < before ? directory[LEAST_DIRECTORY_BYTES / 4 + lane] : 0;
+    sizes = before >= 4 * lane + 4 ? sizes : sizes & ((1u << 8 * (before & 3)) - 1);
     sizes = (sizes & 0x00ff00ff) + (sizes >> 8 & 0x00ff00ff);
-    const u32 at = DIRECTORY_BYTES + 4 * warp_sum((sizes & 0xffff) + (sizes >> 16));
+    const u32 at =
+        LEAST_DIRECTORY_BYTES + (count + 3) / 4 * 4 + 4 * warp_sum((sizes & 0xffff) + (sizes >> 16));
     // The last table must end where the groups begin.
-    const bool inside = coded && (table == TABLES - 1 ? at + size == table_bytes : at + size <= table_bytes);
+    const bool inside = coded && present[1] >> (TABLES - 32) == 0 &&
+                        (table == TABLES - 1 ? at + size == table_bytes : at + size <= table_bytes);
     const u32* words = shared.words + (HEADER_BYTES + at) / 4;
     if (inside && HEADER_BYTES + at + size > 4 * FIRST_WORDS) {
         // Not among the first words: load it now.

@@ -123,7 +123,7 @@ static_assert(
     MOST_TILES * TILE_VERTICES <= 1ull << 54, "counts of a table are added in two parts of 27 bits");
 static_assert(MOST_TABLE_BITS + 1 < 1 << 16, "places of bits of a stored table have 16 bits");
 static_assert(STORED_WORDS * 32 == MOST_TABLE_BITS &&
-                  TABLE_SECTION_BYTES == DIRECTORY_BYTES + TABLES * 4 * STORED_WORDS,
+                  TABLE_SECTION_BYTES == 4 * LENGTH_WORDS + TABLES * 4 * STORED_WORDS,
     "each table has its place");
 // Entry of a stored table: 5 bits, twice the bits of its gap, and the bits of its frequency. The sum is
 // largest for n equal entries, since logarithms are concave (rounded up here).

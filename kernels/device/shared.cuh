@@ -44,7 +44,7 @@ constexpr u64 CONTROL_BYTES = 16384;
 // Bytes of a tile's distances from the origin.
 constexpr u64 ORIGIN_DISTANCE_BYTES = 48;
 
-// Bytes of the largest table section: the directory and full tables.
+// Bytes of the stored tables before they are put together: a length for each, and full tables.
 constexpr u64 TABLE_SECTION_BYTES = 51052;
 
 // Bytes of the tables of the encoder: two words a symbol. Tables of mask states and activities have

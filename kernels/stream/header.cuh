@@ -138,9 +138,9 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     // hold.
     const bool some_groups =
         h.stored() ? h.groups == 0 : h.groups - 1 < tiles && h.groups >= (tiles - 1) / MAX_GROUP_TILES + 1;
-    const u64 body =
-        h.stored() ? h.field
-                   : (h.tables > DIRECTORY_BYTES ? h.tables : DIRECTORY_BYTES) + h.groups * (4 + STATE_BYTES);
+    const u64 body = h.stored() ? h.field
+                                : (h.tables > LEAST_DIRECTORY_BYTES ? h.tables : LEAST_DIRECTORY_BYTES) +
+                                      h.groups * (4 + STATE_BYTES);
     const bool good = bad == 0 && has_shape && some_groups && h.stream_bytes >= HEADER_BYTES + body &&
                       h.stream_bytes % 4 == 0;
     h.status = bad & 1                     ? STATUS_CORRUPT_STREAM
@@ -159,6 +159,6 @@ __device__ inline i32 status_of_stream(const Job& job, const Header& header) {
         return STATUS_INVALID_ARGUMENT;
     const u64 parts = HEADER_BYTES + (u64)h.tables + h.groups * 4;
     const bool fits = h.stored() ? h.stream_bytes == HEADER_BYTES + h.field
-                                 : h.tables >= DIRECTORY_BYTES && parts <= h.stream_bytes;
+                                 : h.tables >= LEAST_DIRECTORY_BYTES && parts <= h.stream_bytes;
     return h.stream_bytes > job.stream_bytes || !fits ? STATUS_CORRUPT_STREAM : STATUS_OK;
 }

@@ -2,8 +2,10 @@
 #pragma once
 #include "entropy/tables.cuh"
 
-// Bytes of the directory: the stored size of each table in units of 4 bytes.
-constexpr u32 DIRECTORY_BYTES = (TABLES + 3) / 4 * 4;
+// The directory of the tables: a bit for each that takes bytes, then the sizes of these, a byte each, in
+// units of 4 bytes.
+constexpr u32 LEAST_DIRECTORY_BYTES = 8, MOST_DIRECTORY_BYTES = LEAST_DIRECTORY_BYTES + (TABLES + 3) / 4 * 4;
+static_assert(TABLES > 32 && TABLES <= 64, "the bits are two words");
 // The word of a group: its bytes, and above them its tiles less one.
 constexpr u32 GROUP_BYTES_BITS = 24;
 constexpr u64 GROUP_BYTES_MASK = (1 << GROUP_BYTES_BITS) - 1;

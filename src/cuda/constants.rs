@@ -5,7 +5,7 @@ use crate::entropy::tables;
 use crate::error::Status;
 use crate::report;
 use crate::request::{BoundKind, Coder, Mode, Predictor, Preserve, Ties};
-use crate::stream::sections::{self, DIRECTORY_BYTES, TABLES};
+use crate::stream::sections::{self, MOST_TABLE_BYTES, TABLES};
 
 /// Defines constants, and lists them for the header.
 macro_rules! shared {
@@ -50,8 +50,8 @@ shared! {
     CONTROL_BYTES: u64 = 16384;
     /// Bytes of a tile's distances from the origin.
     ORIGIN_DISTANCE_BYTES: u64 = 48;
-    /// Bytes of the largest table section: the directory and full tables.
-    TABLE_SECTION_BYTES: u64 = DIRECTORY_BYTES as u64 + TABLES as u64 * 1020;
+    /// Bytes of the stored tables before they are put together: a length for each, and full tables.
+    TABLE_SECTION_BYTES: u64 = TABLES.next_multiple_of(4) as u64 + (TABLES * MOST_TABLE_BYTES) as u64;
     /// Bytes of the tables of the encoder: two words a symbol. Tables of mask states and activities have
     /// fewer symbols; one more table has one symbol.
     CODING_TABLE_BYTES: u64 =

@@ -12,8 +12,8 @@ pub const VERSION: u16 = 1;
 pub const HEADER_BYTES: usize = 128;
 /// Tables of a stream.
 pub const TABLES: usize = 50;
-/// Bytes of the directory: the stored size of each table in units of 4 bytes.
-pub const DIRECTORY_BYTES: usize = TABLES.next_multiple_of(4);
+/// Bytes that the directory of the tables begins with: a bit for each table that takes bytes.
+pub const LEAST_DIRECTORY_BYTES: usize = 8;
 /// Most tiles of a group.
 pub const MAX_GROUP_TILES: u64 = 256;
 /// Bytes that every group begins with: the states of its 32 lanes.
@@ -245,7 +245,7 @@ impl Header {
     fn minimum_bytes(&self) -> u64 {
         let body = match self.content {
             Content::Coded => {
-                (self.table_bytes as u64).max(DIRECTORY_BYTES as u64)
+                (self.table_bytes as u64).max(LEAST_DIRECTORY_BYTES as u64)
                     + self.groups * (4 + LEAST_GROUP_BYTES as u64)
             }
             Content::Stored => self.field_bytes(),

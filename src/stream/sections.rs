@@ -2,7 +2,7 @@
 //! sections 2.3 and 2.4).
 
 use super::header::{Header, HEADER_BYTES};
-pub use super::header::{DIRECTORY_BYTES, LEAST_GROUP_BYTES, MAX_GROUP_TILES, TABLES};
+pub use super::header::{LEAST_DIRECTORY_BYTES, LEAST_GROUP_BYTES, MAX_GROUP_TILES, TABLES};
 use crate::error::{Error, Result};
 use crate::runtime::memory;
 use std::ops::Range;
@@ -10,16 +10,46 @@ use std::ops::Range;
 /// Bits of a group's bytes in its word; above them are its tiles less one.
 const GROUP_BYTES_BITS: u32 = 24;
 
-/// The table section: a directory of sizes, then the tables, each of which `write` appends to the bytes.
+/// Most bytes of a table.
+pub const MOST_TABLE_BYTES: usize = 4 * u8::MAX as usize;
+
+/// The table section: a directory, then the tables, each of which `write` appends to the bytes. The directory
+/// has a bit for each table that takes bytes, and then the size of each of these, in units of 4 bytes.
 pub fn write_tables(mut write: impl FnMut(usize, &mut Vec<u8>)) -> Result<Vec<u8>> {
-    let mut out = memory::with_capacity(DIRECTORY_BYTES + TABLES * 4 * u8::MAX as usize)?;
-    out.resize(DIRECTORY_BYTES, 0);
+    let mut tables = memory::with_capacity(TABLES * MOST_TABLE_BYTES)?;
+    let (mut present, mut sizes, mut count) = (0u64, [0u8; TABLES.next_multiple_of(4)], 0);
     for table in 0..TABLES {
-        let before = out.len();
-        write(table, &mut out);
-        out[table] = ((out.len() - before) / 4) as u8;
+        let before = tables.len();
+        write(table, &mut tables);
+        if tables.len() > before {
+            present |= 1 << table;
+            sizes[count] = ((tables.len() - before) / 4) as u8;
+            count += 1;
+        }
     }
+    let mut out = memory::with_capacity(LEAST_DIRECTORY_BYTES + sizes.len() + tables.len())?;
+    out.extend_from_slice(&present.to_le_bytes());
+    out.extend_from_slice(&sizes[..count.next_multiple_of(4)]);
+    out.extend_from_slice(&tables);
     Ok(out)
+}
+
+/// The tables of a section; None if they do not fill it.
+fn split_tables(section: &[u8]) -> Option<[&[u8]; TABLES]> {
+    let (present, section) = section.split_first_chunk::<LEAST_DIRECTORY_BYTES>()?;
+    let present = u64::from_le_bytes(*present);
+    let count = present.count_ones() as usize;
+    let (sizes, mut section) = section.split_at_checked(count.next_multiple_of(4))?;
+    let mut sizes = sizes.iter();
+    let mut tables = [&section[..0]; TABLES];
+    for (number, table) in tables.iter_mut().enumerate() {
+        if present >> number & 1 == 0 {
+            continue;
+        }
+        let size = *sizes.next()? as usize;
+        (*table, section) = section.split_at_checked(4 * size)?;
+    }
+    (present >> TABLES == 0 && section.is_empty()).then_some(tables)
 }
 
 /// The word that says how long a group is, and how many tiles it has.
@@ -45,16 +75,9 @@ pub fn split<'a>(header: &Header, stream: &'a [u8]) -> Result<Sections<'a>> {
     let short = || Error::corrupt("the parts of the stream do not add up to its length");
     let body = &stream[HEADER_BYTES..];
     let (section, body) = body.split_at_checked(header.table_bytes as usize).ok_or_else(short)?;
-    let (sizes, mut section) = section.split_at_checked(DIRECTORY_BYTES).ok_or_else(short)?;
-    let mut tables = [&section[..0]; TABLES];
-    for (table, &size) in tables.iter_mut().zip(sizes) {
-        (*table, section) = section.split_at_checked(4 * size as usize).ok_or_else(short)?;
-    }
+    let tables = split_tables(section).ok_or_else(short)?;
     let groups = header.groups as usize;
     let (words, mut body) = body.split_at_checked(4 * groups).ok_or_else(short)?;
-    if !section.is_empty() {
-        return Err(short());
-    }
     let all = header.grid().tiles();
     let mut found = memory::with_capacity(groups)?;
     let mut first = 0;
