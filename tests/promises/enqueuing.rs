@@ -9,7 +9,6 @@ use crate::support::capi::{config_of, last_error};
 use crate::support::{both, fresh_folder, output, root, run, skip};
 use factz::capi::config::*;
 use factz::capi::device::*;
-use factz::capi::sizes::*;
 use factz::capi::status::*;
 use std::path::PathBuf;
 use std::process::Command;
@@ -74,36 +73,53 @@ fn device_functions_only_enqueue() {
     driver.loading();
     driver.hot_path();
     driver.arguments();
-    driver.analysis_arguments();
     driver.default_streams();
     driver.errors();
     driver.another_context_at_the_same_address();
 }
 
-/// Addresses of a call.
+/// Memory of a call.
 #[derive(Clone, Copy)]
 struct Memory {
     u: usize,
     v: usize,
+    /// Of the field that a comparison compares with.
+    other_u: usize,
+    /// The stream, or the critical points.
     stream: usize,
     stream_bytes: usize,
     workspace: usize,
+    workspace_bytes: usize,
+    /// Where the result goes.
     report: usize,
 }
-
-/// Where an analysis reads the other field and writes.
-const OTHER_U: usize = 0x2_6000_0000;
-const OTHER_V: usize = 0x2_7000_0000;
-const CAPACITY: usize = 1000;
 
 const DEVICE: Memory = Memory {
     u: 0x2_1000_0000,
     v: 0x2_2000_0000,
+    other_u: 0x2_6000_0000,
     stream: 0x2_3000_0000,
     stream_bytes: 1 << 20,
     workspace: 0x2_4000_0000,
+    // Enough for all calls.
+    workspace_bytes: 1 << 24,
     report: 0x2_5000_0000,
 };
+const OTHER_V: usize = 0x2_7000_0000;
+const CAPACITY: usize = 1000;
+
+/// A function on a stream, with its names for what is the stream and the report here.
+type Call = (fn(&Driver, Memory, usize) -> factz_status, &'static str, &'static str);
+
+/// Those of the codec come first; the last one has neither a field nor a workspace.
+const CALLS: [Call; 6] = [
+    (Driver::compress, "dst", "report"),
+    (Driver::decompress, "src", "report"),
+    (Driver::compare, "", "comparison"),
+    (Driver::range, "", "range"),
+    (Driver::critical_points, "points", "count"),
+    (Driver::inspect, "src", "info"),
+];
 
 /// Functions that the hot path may call, once each.
 const HOT: [&str; 4] = ["cuStreamGetCtx", "cuCtxPushCurrent_v2", "cuCtxGetId", "cuCtxPopCurrent_v2"];
@@ -121,58 +137,36 @@ impl Driver {
 
     fn compress(&self, m: Memory, stream: usize) -> factz_status {
         let (u, v, dst, room, report) = (m.u as _, m.v as _, m.stream as _, m.stream_bytes, m.report as _);
-        let (work, bytes, stream) = (m.workspace as _, self.workspace_bytes(), stream as _);
+        let (work, bytes, stream) = (m.workspace as _, m.workspace_bytes, stream as _);
         unsafe { factz_compress_device(u, v, N, &self.config, dst, room, work, bytes, report, stream) }
     }
 
     fn decompress(&self, m: Memory, stream: usize) -> factz_status {
         let (src, length, u, v, report) = (m.stream as _, m.stream_bytes, m.u as _, m.v as _, m.report as _);
-        let (work, bytes, stream) = (m.workspace as _, self.workspace_bytes(), stream as _);
+        let (work, bytes, stream) = (m.workspace as _, m.workspace_bytes, stream as _);
         unsafe { factz_decompress_device(src, length, &self.config, u, v, N, work, bytes, report, stream) }
     }
 
-    /// `m.report` receives the info.
     fn inspect(&self, m: Memory, stream: usize) -> factz_status {
         unsafe { factz_inspect_device(m.stream as _, m.stream_bytes, m.report as _, stream as _) }
     }
 
-    /// `m.report` receives the count, `m.stream` the points.
     fn critical_points(&self, m: Memory, stream: usize) -> factz_status {
         let (u, v, points, count) = (m.u as _, m.v as _, m.stream as _, m.report as _);
-        let (c, work, bytes, stream) = (&self.config, m.workspace as _, self.analysis_bytes(), stream as _);
+        let (c, work, bytes, stream) = (&self.config, m.workspace as _, m.workspace_bytes, stream as _);
         unsafe { factz_critical_points_device(u, v, N, c, points, CAPACITY, count, work, bytes, stream) }
     }
 
-    /// `m.report` receives the range.
     fn range(&self, m: Memory, stream: usize) -> factz_status {
-        let (u, v, work, bytes) = (m.u as _, m.v as _, m.workspace as _, self.analysis_bytes());
+        let (u, v, work, bytes) = (m.u as _, m.v as _, m.workspace as _, m.workspace_bytes);
         unsafe { factz_range_device(u, v, N, &self.config, work, bytes, m.report as _, stream as _) }
     }
 
-    /// `m.report` receives the comparison.
-    fn compare(&self, m: Memory, other_u: usize, bytes: usize, stream: usize) -> factz_status {
-        let (u, v, other_u, other_v) = (m.u as _, m.v as _, other_u as _, OTHER_V as _);
-        let (c, null, work, out, stream) =
-            (&self.config, std::ptr::null(), m.workspace as _, m.report as _, stream as _);
+    fn compare(&self, m: Memory, stream: usize) -> factz_status {
+        let (u, v, other_u, other_v) = (m.u as _, m.v as _, m.other_u as _, OTHER_V as _);
+        let (c, null, work, bytes) = (&self.config, std::ptr::null(), m.workspace as _, m.workspace_bytes);
+        let (out, stream) = (m.report as _, stream as _);
         unsafe { factz_compare_device(u, v, N, c, other_u, other_v, null, work, bytes, out, stream) }
-    }
-
-    fn sizes(&self) -> factz_sizes {
-        // SAFETY: a zeroed struct is filled in.
-        unsafe {
-            let mut sizes: factz_sizes = std::mem::zeroed();
-            assert_eq!(factz_compress_sizes(&self.config, &mut sizes), FACTZ_OK);
-            sizes
-        }
-    }
-
-    /// Enough for both directions.
-    fn workspace_bytes(&self) -> usize {
-        2 * self.sizes().workspace_bytes as usize
-    }
-
-    fn analysis_bytes(&self) -> usize {
-        self.sizes().analysis_workspace_bytes as usize
     }
 
     /// The answer of `call` and the functions of the driver that it calls.
@@ -232,19 +226,11 @@ impl Driver {
     }
 
     fn hot_path(&self) {
+        // Both ends of each buffer are looked up, small structs once. The bound is relative: a kernel finds the range.
+        let work = [(9, 0, 6), (9, 0, 4), (12, 1, 3), (8, 1, 2), (10, 1, 3), (4, 0, 1)];
         for stream in [STREAM, CAPTURED] {
-            let bytes = self.analysis_bytes();
-            let compare = || self.compare(DEVICE, OTHER_U, bytes, stream);
-            // Both ends of each buffer are looked up, small structs once.
-            for ((status, calls), addresses, cleared, least_kernels) in [
-                (self.traced(|| self.compress(DEVICE, stream)), 9, 0, 6),
-                (self.traced(|| self.decompress(DEVICE, stream)), 9, 0, 4),
-                // The bound is relative: a kernel finds the range.
-                (self.traced(compare), 12, 1, 3),
-                (self.traced(|| self.range(DEVICE, stream)), 8, 1, 2),
-                (self.traced(|| self.critical_points(DEVICE, stream)), 10, 1, 3),
-                (self.traced(|| self.inspect(DEVICE, stream)), 4, 0, 1),
-            ] {
+            for ((call, ..), (addresses, cleared, least_kernels)) in CALLS.into_iter().zip(work) {
+                let (status, calls) = self.traced(|| call(self, DEVICE, stream));
                 assert_eq!(status, FACTZ_OK, "{}", last_error());
                 // Some may begin before the one before has ended.
                 let calls: Vec<String> =
@@ -265,84 +251,59 @@ impl Driver {
     fn arguments(&self) {
         let host = vec![0u64; 1 << 10];
         let host = (host.as_ptr() as usize).next_multiple_of(256);
-        let invalid = FACTZ_ERROR_INVALID_ARGUMENT;
         let (pinned, managed, other) = (0x4_0000_0000, 0x3_0000_0000, 0x5_0000_0000);
         let bad = [
             ("u", Memory { u: host, ..DEVICE }, "is host memory"),
             ("v", Memory { v: host, ..DEVICE }, "is host memory"),
-            ("", Memory { stream: host, ..DEVICE }, "is host memory"),
+            ("stream", Memory { stream: host, ..DEVICE }, "is host memory"),
             ("workspace", Memory { workspace: host, ..DEVICE }, "is host memory"),
             ("report", Memory { report: host, ..DEVICE }, "is host memory"),
             ("workspace", Memory { workspace: pinned, ..DEVICE }, "is pinned host memory"),
             ("u", Memory { u: 0x4_ffff_ff00, ..DEVICE }, "memory of device 1"),
             ("v", Memory { v: 0x7_ffff_ff00, ..DEVICE }, "ends before its last byte"),
-            ("", Memory { stream: 0x7_ffff_ff00, ..DEVICE }, "ends before its last byte"),
             ("workspace", Memory { workspace: 0x7_ffff_ff00, ..DEVICE }, "ends before its last byte"),
             ("u", Memory { u: other, ..DEVICE }, "memory of device 1"),
             ("report", Memory { report: other, ..DEVICE }, "memory of device 1"),
             ("u", Memory { u: 0, ..DEVICE }, "is null"),
             ("workspace", Memory { workspace: 0, ..DEVICE }, "is null"),
+            ("u", Memory { u: DEVICE.u + 2, ..DEVICE }, "not aligned to 4"),
             ("v", Memory { v: DEVICE.v + 1, ..DEVICE }, "aligned"),
+            ("workspace", Memory { workspace: DEVICE.workspace + 128, ..DEVICE }, "not aligned to 256"),
         ];
-        for (name, memory, text) in bad {
-            let [dst, src] = ["dst", "src"].map(|stream| if name.is_empty() { stream } else { name });
-            self.refused(invalid, text, || self.compress(memory, STREAM));
-            assert!(last_error().starts_with(dst), "{}", last_error());
-            self.refused(invalid, text, || self.decompress(memory, STREAM));
-            assert!(last_error().starts_with(src), "{}", last_error());
+        let invalid = FACTZ_ERROR_INVALID_ARGUMENT;
+        for (k, (call, stream, report)) in CALLS.into_iter().enumerate() {
+            for (name, memory, text) in bad {
+                let name = match name {
+                    "stream" => stream,
+                    "report" => report,
+                    _ if k == 5 => "",
+                    _ => name,
+                };
+                if !name.is_empty() {
+                    self.refused(invalid, text, || call(self, memory, STREAM));
+                    assert!(last_error().starts_with(name), "{}", last_error());
+                }
+            }
+            let short = Memory { workspace_bytes: 255, ..DEVICE };
+            if k < 5 {
+                let call = || call(self, short, STREAM);
+                self.refused(FACTZ_ERROR_WORKSPACE_TOO_SMALL, "workspace_bytes = 255", call);
+            }
+            for good in [
+                Memory { report: pinned, ..DEVICE },
+                Memory { stream: pinned, ..DEVICE },
+                Memory { u: managed, v: managed + 0x1000_0000, workspace: managed + 0x2000_0000, ..DEVICE },
+            ] {
+                assert_eq!(call(self, good, STREAM), FACTZ_OK, "{}", last_error());
+            }
         }
         let short = Memory { stream_bytes: 127, ..DEVICE };
         self.refused(invalid, "dst_bytes = 127", || self.compress(short, STREAM));
-        for good in [
-            Memory { report: pinned, ..DEVICE },
-            Memory { stream: pinned, ..DEVICE },
-            Memory { u: managed, v: managed + 0x1000_0000, workspace: managed + 0x2000_0000, ..DEVICE },
-        ] {
-            assert_eq!(self.compress(good, STREAM), FACTZ_OK, "{}", last_error());
-            assert_eq!(self.decompress(good, STREAM), FACTZ_OK, "{}", last_error());
-        }
-    }
-
-    /// As above for the analysis, whose workspace and results are checked too.
-    fn analysis_arguments(&self) {
-        let host = vec![0u64; 1 << 10];
-        let host = (host.as_ptr() as usize).next_multiple_of(256);
-        let bytes = self.analysis_bytes();
-        let invalid = FACTZ_ERROR_INVALID_ARGUMENT;
-        for (memory, text) in [
-            (Memory { u: host, ..DEVICE }, "u = "),
-            (Memory { v: host, ..DEVICE }, "v = "),
-            (Memory { workspace: host, ..DEVICE }, "workspace = "),
-            (Memory { workspace: 0x4_0000_0000, ..DEVICE }, "is pinned host memory"),
-            (Memory { v: 0x5_0000_0000, ..DEVICE }, "memory of device 1"),
-            (Memory { workspace: DEVICE.workspace + 128, ..DEVICE }, "not aligned to 256"),
-            (Memory { u: DEVICE.u + 2, ..DEVICE }, "not aligned to 4"),
-        ] {
-            self.refused(invalid, text, || self.compare(memory, OTHER_U, bytes, STREAM));
-            self.refused(invalid, text, || self.critical_points(memory, STREAM));
-            self.refused(invalid, text, || self.range(memory, STREAM));
-        }
-        let result = Memory { report: host, ..DEVICE };
-        self.refused(invalid, "comparison = ", || self.compare(result, OTHER_U, bytes, STREAM));
-        self.refused(invalid, "range = ", || self.range(result, STREAM));
-        self.refused(invalid, "count = ", || self.critical_points(result, STREAM));
-        self.refused(invalid, "info = ", || self.inspect(result, STREAM));
-        self.refused(invalid, "other_u = ", || self.compare(DEVICE, host, bytes, STREAM));
-        let points = Memory { stream: host, ..DEVICE };
-        self.refused(invalid, "points = ", || self.critical_points(points, STREAM));
-        self.refused(invalid, "src = ", || self.inspect(points, STREAM));
-        let short = || self.compare(DEVICE, OTHER_U, 256, STREAM);
-        self.refused(FACTZ_ERROR_WORKSPACE_TOO_SMALL, "workspace_bytes = 256", short);
-        // Results may go to mapped host memory.
-        let pinned = Memory { report: 0x4_0000_0000, ..DEVICE };
-        for status in [
-            self.compare(pinned, OTHER_U, bytes, STREAM),
-            self.critical_points(pinned, STREAM),
-            self.range(pinned, STREAM),
-            self.inspect(pinned, STREAM),
-        ] {
-            assert_eq!(status, FACTZ_OK, "{}", last_error());
-        }
+        let beyond = Memory { stream: 0x7_ffff_ff00, ..DEVICE };
+        self.refused(invalid, "dst = 0x7ffffff00 ends before", || self.compress(beyond, STREAM));
+        self.refused(invalid, "src = 0x7ffffff00 ends before", || self.decompress(beyond, STREAM));
+        let other_field = Memory { other_u: host, ..DEVICE };
+        self.refused(invalid, "other_u = ", || self.compare(other_field, STREAM));
     }
 
     /// The default streams stand for the current context; without one they are refused.
@@ -365,15 +326,9 @@ impl Driver {
             "cuLaunchKernel",
         ];
         for function in functions {
-            let answers = failing(function, 719, || {
-                [
-                    self.traced(|| self.compress(DEVICE, STREAM)),
-                    self.traced(|| self.decompress(DEVICE, STREAM)),
-                    self.traced(|| self.compare(DEVICE, OTHER_U, self.analysis_bytes(), STREAM)),
-                    self.traced(|| self.critical_points(DEVICE, STREAM)),
-                    self.traced(|| self.range(DEVICE, STREAM)),
-                ]
-            });
+            let run = |(call, ..): Call| self.traced(|| call(self, DEVICE, STREAM));
+            let answers =
+                failing(function, 719, || CALLS[..5].iter().map(|&call| run(call)).collect::<Vec<_>>());
             assert!(last_error().contains(function.trim_end_matches("_v2")), "{function}: {}", last_error());
             // Kernels of the codec clear what they need.
             let clears_itself = if function == "cuMemsetD8Async" { 2 } else { 0 };

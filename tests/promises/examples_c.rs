@@ -33,22 +33,10 @@ fn roundtrip() {
 
 #[test]
 #[ignore = "make test-all"]
-fn critical_points() {
+fn the_other_programs() {
     needs!("gcc", "g++", "valgrind");
     compile_and_run("critical_points.c", "saddle");
-}
-
-#[test]
-#[ignore = "make test-all"]
-fn ghost_layers() {
-    needs!("gcc", "g++", "valgrind");
     compile_and_run("ghost_layers.c", "everything holds");
-}
-
-#[test]
-#[ignore = "make test-all"]
-fn roundtrip_in_cpp() {
-    needs!("gcc", "g++", "valgrind");
     compile_and_run("roundtrip.cpp", "everything holds");
 }
 

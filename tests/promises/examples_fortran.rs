@@ -39,16 +39,10 @@ fn compile_and_run(name: &str, under_valgrind: bool) {
 
 #[test]
 #[ignore = "make test-all"]
-fn roundtrip() {
+fn the_programs() {
     needs!("gcc", "gfortran", "valgrind");
     compile_and_run("roundtrip", true);
-}
-
-/// Not under valgrind, where the solver would take minutes.
-#[test]
-#[ignore = "make test-all"]
-fn shallow_water() {
-    needs!("gcc", "gfortran", "valgrind");
+    // Not under valgrind, where the solver would take minutes.
     compile_and_run("shallow_water", false);
 }
 

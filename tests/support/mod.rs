@@ -123,7 +123,7 @@ pub fn both(out: &Output) -> String {
 pub struct Linking {
     pub name: &'static str,
     folder: PathBuf,
-    arguments: Vec<OsString>,
+    pub arguments: Vec<OsString>,
 }
 
 impl Linking {
