@@ -1,5 +1,5 @@
-// All kernels in one translation unit, in the order of their launches. Generated from the table in
-// src/cuda/schedule.rs, which also has the grids and when a kernel runs; do not edit (src/cuda/generated.rs).
+// All kernels in one translation unit, in the order of their launches. The entries at the end are generated from
+// the table in src/cuda/schedule.rs, which also has the grids and when a kernel runs (src/cuda/generated.rs).
 //
 // Above each kernel, or several that are alike: its phase; regions of the workspace (device/workspace.cuh says
 // what they hold in each phase) and buffers of the caller that it reads and writes; the work of all blocks and
@@ -57,6 +57,8 @@
 #define KERNEL(name, Argument, bounds_f32, bounds_f64, waits, ...)          \
     ENTRY(name##_f32, float, Argument, bounds_f32, waits, __VA_ARGS__)      \
     ENTRY(name##_f64, double, Argument, bounds_f64, waits, __VA_ARGS__)
+
+// Generated from here on: do not edit.
 
 // statistics: reads field; writes control symbol_counts origin_distances tile_words anchor_scan; work:
 //     vertices once or twice; few strips: a strip a block, many: strips / 32768 a warp

@@ -6,9 +6,13 @@ use super::schedule::{Call, Launch, Waits, LAUNCHES};
 use std::fmt::Write;
 use std::path::Path;
 
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
 /// Compares a file with what it should be; FACTZ_BLESS=1 writes it.
 fn check(path: &str, text: &str) {
-    let full = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let full = root().join(path);
     if std::env::var_os("FACTZ_BLESS").is_some() {
         std::fs::write(&full, text).unwrap();
     }
@@ -79,12 +83,11 @@ fn shared_header() -> String {
     }
     let tiles = "    __device__ __forceinline__ u64 tiles() const { return tiles_x * tiles_y; }";
     config.export.body.insert("Job".into(), tiles.into());
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut builder = cbindgen::Builder::new().with_config(config);
     for file in
         ["capi/status", "capi/report", "capi/inspect", "capi/analysis", "capi/range", "cuda/kernel_args"]
     {
-        builder = builder.with_src(root.join(format!("src/{file}.rs")));
+        builder = builder.with_src(root().join(format!("src/{file}.rs")));
     }
     let mut text = Vec::new();
     builder.generate().expect("structs that C has too").write(&mut text);
@@ -95,68 +98,6 @@ fn shared_header() -> String {
 fn the_shared_header_is_up_to_date() {
     check("kernels/device/shared.cuh", &shared_header());
 }
-
-const ENTRIES: &str = r#"
-// All kernels in one translation unit, in the order of their launches. Generated from the table in
-// src/cuda/schedule.rs, which also has the grids and when a kernel runs; do not edit (src/cuda/generated.rs).
-//
-// Above each kernel, or several that are alike: its phase; regions of the workspace (device/workspace.cuh says
-// what they hold in each phase) and buffers of the caller that it reads and writes; the work of all blocks and
-// the most that one block or warp does, of N tiles and a stream buffer of S bytes. No work depends on what a
-// header claims or on how narrow a field is: factz_parse refuses a stream of another shape than the caller's,
-// and the kernels after it then end at once. No result depends on the order of blocks.
-// clang-format off
-#include "device/capacities.cuh"
-#include "compress/statistics.cuh"
-#include "compress/sort.cuh"
-#include "compress/tune.cuh"
-#include "compress/cheap_bounds.cuh"
-#include "compress/determinant_bounds.cuh"
-#include "compress/anchors.cuh"
-#include "compress/lattice_lines.cuh"
-#include "compress/interior_tiles.cuh"
-#include "compress/border_tiles.cuh"
-#include "compress/lorenzo_unconstrained_tiles.cuh"
-#include "compress/lorenzo_constrained_tiles.cuh"
-#include "compress/lorenzo_border_tiles.cuh"
-#include "compress/count.cuh"
-#include "compress/count_lorenzo.cuh"
-#include "compress/tables.cuh"
-#include "compress/encode.cuh"
-#include "compress/encode_lorenzo.cuh"
-#include "compress/assemble.cuh"
-#include "decompress/parse.cuh"
-#include "decompress/check.cuh"
-#include "decompress/decode.cuh"
-#include "decompress/anchor_values.cuh"
-#include "decompress/reconstruct_border.cuh"
-#include "decompress/reconstruct.cuh"
-#include "decompress/reconstruct_lorenzo.cuh"
-#include "analysis/critical_points.cuh"
-#ifndef FACTZ_EMULATED
-#include "analysis/inspect.cuh"
-#endif
-
-// Devices below compute capability 8.0 have less shared memory.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#define BY_DEVICE(large, small) small
-#else
-#define BY_DEVICE(large, small) large
-#endif
-
-// An entry: the element type, the argument, threads of a block and blocks on a multiprocessor (at least), how
-// it waits for the previous kernel (device/control.cuh), what it calls.
-#define ENTRY(name, Element, Argument, bounds, waits, ...)                                           \
-    extern "C" __global__ void __launch_bounds__ bounds name(const __grid_constant__ Argument job) { \
-        typedef Element T;                                                                           \
-        waits();                                                                                     \
-        __VA_ARGS__(job);                                                                            \
-    }
-// For both element types.
-#define KERNEL(name, Argument, bounds_f32, bounds_f64, waits, ...)          \
-    ENTRY(name##_f32, float, Argument, bounds_f32, waits, __VA_ARGS__)      \
-    ENTRY(name##_f64, double, Argument, bounds_f64, waits, __VA_ARGS__)
-"#;
 
 /// Words in comment lines of at most 110 columns.
 fn comment(text: &str) -> String {
@@ -218,9 +159,9 @@ fn entry(launch: &Launch) -> (String, String) {
     }
 }
 
+/// The entries of kernels/factz.cu.
 fn entries() -> String {
-    let (mut names, mut last) = (Vec::new(), String::new());
-    let mut text = ENTRIES.trim_start().to_owned();
+    let (mut names, mut last, mut text) = (Vec::new(), String::new(), String::new());
     for launch in LAUNCHES.iter() {
         if !names.contains(&launch.name) {
             names.push(launch.name);
@@ -237,5 +178,8 @@ fn entries() -> String {
 
 #[test]
 fn the_entries_are_up_to_date() {
-    check("kernels/factz.cu", &entries());
+    const MARK: &str = "// Generated from here on: do not edit.\n";
+    let text = std::fs::read_to_string(root().join("kernels/factz.cu")).unwrap();
+    let (head, _) = text.split_once(MARK).expect("the mark before the entries");
+    check("kernels/factz.cu", &format!("{head}{MARK}{}", entries()));
 }
