@@ -165,7 +165,7 @@ __device__ __forceinline__ i32 point_type(
     i32 trace = 0, discriminant = 0;
     const bool turns = holds && orientation > 0;
     if (turns) {
-        const Jacobian j = jacobian(p, triangle, Rule{true, false, dx, dy});
+        const Jacobian j = jacobian(p, triangle, Rule{KEEPS_TYPES, dx, dy});
         double t, d, t_error, d_error;
         trace_discriminant(j, t, d);
         type_errors(j, 0.0, 0.0, t_error, d_error);

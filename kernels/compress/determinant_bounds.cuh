@@ -90,8 +90,10 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
     if (threadIdx.x == 0) all_critical = 0;
     u32 critical = 0, count = 0;
     auto climb = [&](u64 packed) {
-        const TriangleBound<T> bound =
-            ladder_bound(corners_of<T>(job, finder, packed), (i32)(packed & 1), c.rule, c.bound);
+        const Corners<T> p = corners_of<T>(job, finder, packed);
+        const TriangleBound<T> bound = job.ties == TIES_ZEROS && has_zero_vertex(p)
+                                           ? TriangleBound<T>{rest_bound(p, c.bound), false}
+                                           : ladder_bound(p, (i32)(packed & 1), c.rule, c.bound);
         lower_corners<T>(job, packed, bound.vertex_bound);
         critical += bound.inside;
     };
@@ -120,7 +122,7 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
     fetch(start + blocks_of_grid() * BOUND_WARPS);
 #pragma unroll 1
     for (u32 k = start; k < chunks; k += blocks_of_grid() * BOUND_WARPS) {
-        Corners<T> p = ahead;
+        const Corners<T> p = ahead;
         const u64 triangle = packed;
         const bool is_there = exists;
         packed = next, exists = next_exists;
@@ -132,10 +134,9 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
                 // Signatures are compared instead; only count critical points.
                 critical += is_inside(p) && !has_filled(p, job.fill);
             } else {
+                const T axis = axis_distance(p);
                 T vertex_bound = Real<T>::MAX;
                 if (all_there || (finite(p) && !has_filled(p, job.fill))) {
-                    if (c.rule.zeros) p = without_zeros(p);
-                    const T axis = axis_distance(p);
                     const Determinants d = determinants(p);
                     const BoundSource by = bound_source(p, d, axis);
                     waits = by == BoundSource::BY_LADDER;

@@ -14,6 +14,21 @@ __device__ __forceinline__ T axis_distance(const Corners<T>& p) {
     return R::high(R::high(low_u, -high_u), R::high(low_v, -high_v));
 }
 
+// The triangle with each vertex that is (0, 0) moved to one that is not, if there is one: the rest of the
+// hull.
+template <typename T>
+__device__ __forceinline__ Corners<T> without_zeros(const Corners<T>& p) {
+    Corners<T> rest;
+#pragma unroll
+    for (i32 k = 0; k < 3; k++) {
+        const i32 i = (k + 1) % 3, j = (k + 2) % 3;
+        const bool here = !pinned(p, k), next = !pinned(p, i);
+        rest.u[k] = here ? p.u[k] : next ? p.u[i] : p.u[j];
+        rest.v[k] = here ? p.v[k] : next ? p.v[i] : p.v[j];
+    }
+    return rest;
+}
+
 struct Determinants {
     double m[3];
     double error;
@@ -212,10 +227,23 @@ __device__ __forceinline__ TriangleBound<T> ladder_bound(
     i32 s[3];
     signs_of(d, p, s);
     const u32 k = kind(p, s);
-    const bool keep_type = k == IN && rule.types && s[0] > 0;
+    const bool keep_type = k == IN && rule.types() && s[0] > 0;
     Jacobian j = {};
     if (keep_type) j = jacobian(p, triangle, rule);
     return {ladder<T>(kept_of(d, p, k == TIE), j, rule, keep_type, eps), k == IN};
+}
+
+// Bound of a triangle with vertices that are (0, 0), of which only the zeros are kept: the distance of the
+// rest of its hull. 0 if an edge passes through the origin.
+template <typename T>
+__device__ __forceinline__ T rest_bound(const Corners<T>& p, double eps) {
+    const Corners<T> rest = without_zeros(p);
+    const T axis = axis_distance(rest);
+    return axis > T(0) && (double)axis >= eps ? axis : hull_bound(rest, determinants(rest), axis);
+}
+template <typename T>
+__device__ __forceinline__ bool has_zero_vertex(const Corners<T>& p) {
+    return pinned(p, 0) || pinned(p, 1) || pinned(p, 2);
 }
 
 // Chooses the bound of a triangle of finite vertices: by the distance of its hull, by the ladder, or none.
@@ -237,12 +265,12 @@ __device__ __forceinline__ BoundSource bound_source(const Corners<T>& p, const D
 template <typename T>
 __device__ __noinline__ TriangleBound<T> triangle_bound(Corners<T> p, i32 triangle, Rule rule, double eps) {
     if (!finite(p)) return {Real<T>::MAX, false};
-    if (rule.zeros) p = without_zeros(p);
     const T axis = axis_distance(p);
     if (axis > T(0) && (double)axis >= eps) return {axis, false};
     const Determinants d = determinants(p);
     const BoundSource by = bound_source(p, d, axis);
     if (by == BoundSource::BY_HULL) return {hull_bound(p, d, axis), false};
     if (by == BoundSource::NOT) return {Real<T>::MAX, false};
+    if (rule.zeros_alone() && has_zero_vertex(p)) return {rest_bound(p, eps), false};
     return ladder_bound(p, triangle, rule, eps);
 }

@@ -4,9 +4,14 @@
 #include "grid/element.cuh"
 #include "grid/triangles.cuh"
 
+// Of signatures; with TIES_ZEROS the zeros alone of triangles with zero vertices.
+enum : u32 { KEEPS_TYPES = 1, KEEPS_ZEROS_ALONE = 2 };
 struct Rule {
-    bool types, zeros;  // zeros: TIES_ZEROS
+    u32 keeps;  // one register for all
     double dx, dy;
+
+    __device__ __forceinline__ bool types() const { return keeps & KEEPS_TYPES; }
+    __device__ __forceinline__ bool zeros_alone() const { return keeps & KEEPS_ZEROS_ALONE; }
 };
 
 typedef u32 Signature;
@@ -107,7 +112,7 @@ __device__ __forceinline__ i32 certain_sign(double value, double error) {
 template <typename T>
 __device__ Signature inside(i32 s, const Corners<T>& p, i32 triangle, const Rule& rule) {
     Signature code = IN | (u32)(s + 1) << KIND_BITS;
-    if (s < 0 || !rule.types) return code;
+    if (s < 0 || !rule.types()) return code;
     Jacobian j = jacobian(p, triangle, rule);
     double trace, discriminant, trace_error, discriminant_error;
     trace_discriminant(j, trace, discriminant);
@@ -117,29 +122,19 @@ __device__ Signature inside(i32 s, const Corners<T>& p, i32 triangle, const Rule
     return code | (u32)(t + 1) << (KIND_BITS + 2) | (u32)(d + 1) << (KIND_BITS + 4);
 }
 
-// The triangle with each vertex that is (0, 0) moved to one that is not, if there is one.
-template <typename T>
-__device__ __forceinline__ Corners<T> without_zeros(const Corners<T>& p) {
-    Corners<T> rest;
-#pragma unroll
-    for (i32 k = 0; k < 3; k++) {
-        const i32 i = (k + 1) % 3, j = (k + 2) % 3;
-        const bool here = !pinned(p, k), next = !pinned(p, i);
-        rest.u[k] = here ? p.u[k] : next ? p.u[i] : p.u[j];
-        rest.v[k] = here ? p.v[k] : next ? p.v[i] : p.v[j];
-    }
-    return rest;
+// Signature of a TIE triangle by its zeros, given that by its signs: where it has no vertex that is (0, 0),
+// the same. Two zero vertices leave a vector, and a determinant that is not 0 an edge that passes by.
+__device__ __forceinline__ Signature by_zeros(Signature tie) {
+    const u32 determinants = tie >> KIND_BITS & 63, p0 = tie >> (KIND_BITS + 6) & 15,
+              p1 = tie >> (KIND_BITS + 10) & 15, p2 = tie >> (KIND_BITS + 14) & 15;
+    const u32 zero = (u32)(p0 == 5) | (u32)(p1 == 5) << 1 | (u32)(p2 == 5) << 2;
+    // With one zero vertex, equal signs are those of the others.
+    const bool clear = __popc(zero) != 1 || determinants != 0x15 || p0 == p1 || p1 == p2 || p2 == p0;
+    return zero ? (clear ? ZEROS : SEGMENT) | zero << KIND_BITS : tie;
 }
 
 template <typename T>
 __device__ Signature tie(const i32 s[3], const Corners<T>& p, bool zeros) {
-    if (zeros) {
-        const u32 zero = (u32)pinned(p, 0) | (u32)pinned(p, 1) << 1 | (u32)pinned(p, 2) << 2;
-        // Two zero vertices leave a vector, and a determinant that is not 0 an edge that passes by.
-        const bool clear =
-            __popc(zero) != 1 || s[0] != 0 || s[1] != 0 || s[2] != 0 || one_ray(without_zeros(p));
-        if (zero) return (clear ? ZEROS : SEGMENT) | zero << KIND_BITS;
-    }
     Signature code = TIE;
 #pragma unroll
     for (i32 k = 0; k < 3; k++) {
@@ -147,7 +142,7 @@ __device__ Signature tie(const i32 s[3], const Corners<T>& p, bool zeros) {
         code |= (u32)(sign(p.u[k]) + 1) << (KIND_BITS + 6 + 4 * k);
         code |= (u32)(sign(p.v[k]) + 1) << (KIND_BITS + 8 + 4 * k);
     }
-    return code;
+    return zeros ? by_zeros(code) : code;
 }
 
 template <typename T>
@@ -158,7 +153,7 @@ __device__ __noinline__ Signature signature(Corners<T> p, i32 triangle, Rule rul
     signs(p, s);
     u32 k = kind(p, s);
     if (k == IN) return inside(s[0], p, triangle, rule);
-    if (k == TIE) return tie(s, p, rule.zeros);
+    if (k == TIE) return tie(s, p, rule.zeros_alone());
     return k;
 }
 

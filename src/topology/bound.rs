@@ -6,7 +6,7 @@ use crate::grid::element::Real;
 use crate::grid::triangles::Triangle;
 use crate::request::Ties;
 use crate::topology::signature::{
-    finite, jacobian, kind, pinned, signs, without_zeros, Jacobian, Rule, OUT, ROUNDING, TIE, UNDERFLOW,
+    finite, jacobian, kind, pinned, signs, Jacobian, Rule, OUT, ROUNDING, TIE, UNDERFLOW,
 };
 
 /// Steps of the ladder of bounds below eps that triangles with a critical point or a tie try.
@@ -23,6 +23,16 @@ pub fn axis_distance<T: Real>(p: &[[T; 2]; 3]) -> T {
     let (low_u, high_u) = (p[0][0].min(p[1][0]).min(p[2][0]), p[0][0].max(p[1][0]).max(p[2][0]));
     let (low_v, high_v) = (p[0][1].min(p[1][1]).min(p[2][1]), p[0][1].max(p[1][1]).max(p[2][1]));
     low_u.max(-high_u).max(low_v.max(-high_v))
+}
+
+/// The triangle with each vertex that is (0, 0) moved to one that is not, if there is one: the rest of the
+/// hull.
+#[inline(always)]
+fn without_zeros<T: Real>(p: &[[T; 2]; 3]) -> [[T; 2]; 3] {
+    [0, 1, 2].map(|k| {
+        let next = [p[k], p[(k + 1) % 3]];
+        next.into_iter().find(|p| !pinned(p)).unwrap_or(p[(k + 2) % 3])
+    })
 }
 
 /// A bound d such that the signature stays the same (and certain) when every component of every

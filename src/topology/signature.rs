@@ -174,12 +174,6 @@ fn inside<T: Real>(s: i32, p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> 
 
 /// The signature of a TIE triangle.
 fn tie<T: Real>(s: &[i32; 3], p: &[[T; 2]; 3], ties: Ties) -> Signature {
-    let zero = p.iter().rev().fold(0, |zero, p| zero << 1 | pinned(p) as u32);
-    if ties == Ties::Zeros && zero != 0 {
-        // Two zero vertices leave a vector, and a determinant that is not 0 an edge that passes by.
-        let clear = zero.count_ones() != 1 || *s != [0; 3] || one_ray(&without_zeros(p));
-        return (if clear { ZEROS } else { SEGMENT }) | zero << KIND_BITS;
-    }
     let mut code = TIE;
     let mut k = 0;
     while k < 3 {
@@ -188,17 +182,26 @@ fn tie<T: Real>(s: &[i32; 3], p: &[[T; 2]; 3], ties: Ties) -> Signature {
         code |= ((p[k][1].sign() + 1) as u32) << (KIND_BITS + 8 + 4 * k as u32);
         k += 1;
     }
-    code
+    match ties {
+        Ties::All => code,
+        Ties::Zeros => by_zeros(code),
+    }
 }
 
-/// The triangle with each vertex that is (0, 0) moved to one that is not, if there is one: the rest of the
-/// hull.
-#[inline(always)]
-pub(super) fn without_zeros<T: Real>(p: &[[T; 2]; 3]) -> [[T; 2]; 3] {
-    [0, 1, 2].map(|k| {
-        let next = [p[k], p[(k + 1) % 3]];
-        next.into_iter().find(|p| !pinned(p)).unwrap_or(p[(k + 2) % 3])
-    })
+/// The signature of a TIE triangle by its zeros, given that by its signs: where it has no vertex that is
+/// (0, 0), the same.
+fn by_zeros(tie: Signature) -> Signature {
+    let determinants = tie >> KIND_BITS & 63;
+    let components: [u32; 3] = std::array::from_fn(|k| tie >> (KIND_BITS + 6 + 4 * k as u32) & 15);
+    let zero = components.iter().rev().fold(0, |zero, &signs| zero << 1 | (signs == 0b0101) as u32);
+    if zero == 0 {
+        return tie;
+    }
+    // Two zero vertices leave a vector, and a determinant that is not 0 an edge that passes by. With one zero
+    // vertex, equal signs are those of the others.
+    let [a, b, c] = components;
+    let clear = zero.count_ones() != 1 || determinants != 0b01_01_01 || a == b || b == c || c == a;
+    (if clear { ZEROS } else { SEGMENT }) | zero << KIND_BITS
 }
 
 /// Whether a TIE triangle keeps what it must, given the vectors and the signs of its determinants before and
