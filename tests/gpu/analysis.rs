@@ -98,7 +98,7 @@ impl Bench {
         self.result.check("the result", COMPARISON_BYTES)
     }
 
-    /// What a call has written into the result.
+    /// The result that a call has written.
     fn result(&self) -> Result<Buffer, Error> {
         Buffer::from_bytes(&self.result.read(COMPARISON_BYTES)?)
     }

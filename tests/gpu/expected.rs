@@ -1,4 +1,4 @@
-//! What the host functions answer, and whether the device answers the same.
+//! The answers of the host functions, and whether the device answers the same.
 
 use crate::fields::{synthetic, Placement};
 use crate::matrix::Configuration;

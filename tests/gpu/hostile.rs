@@ -1,5 +1,5 @@
-//! Damaged and forged streams: whatever the bytes are, the device answers, touches nothing that is not its own,
-//! and works on afterwards. Small enough for compute-sanitizer.
+//! Damaged and forged streams: whatever the bytes are, the device answers, touches nothing that is not its
+//! own, and works on afterwards. Small enough for compute-sanitizer.
 
 use crate::device::Device;
 use crate::expected::{part_of, Case};
@@ -124,7 +124,7 @@ fn damage(case: &Case, mutations: usize) -> Check {
         run(&stream, false, &format!("{what}, unchecked"))?;
         seal(&mut stream);
         run(&stream, true, &format!("{what}, resealed"))?;
-        // The same, cut short where nothing tells.
+        // Cut short as well, where nothing tells.
         let cut = HEADER_BYTES + 4 * random.below((n - HEADER_BYTES) as u64 / 4) as usize;
         stream.truncate(cut);
         stream[112..120].copy_from_slice(&(cut as u64).to_le_bytes());

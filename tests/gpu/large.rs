@@ -85,8 +85,8 @@ fn check_large<T: Real>(request: &Request) -> Check {
     Ok(())
 }
 
-/// Rows of the input are what they were made of, those of the output are within the bound and keep everything,
-/// and the device's critical points in them are the host's.
+/// Rows of the input are as they were made, those of the output are within the bound and keep everything, and
+/// the device's critical points in them are the host's.
 fn check_band<T: Real>(
     pipeline: &Pipeline,
     bound: f64,

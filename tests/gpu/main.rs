@@ -6,10 +6,9 @@
 //! of its comma-separated words, `FACTZ_GPU_SHOW` says how many failures of each are printed (3), and
 //! `FACTZ_GPU_POISON=0` leaves the workspace as it was allocated, for initcheck. `FACTZ_GPU_MUTATIONS` is the
 //! number of damaged streams of each case (400). Fields over 4 GiB are tried where the device has the memory;
-//! with `FACTZ_GPU_LARGE=1` too little memory is a failure, with 0 they are left out. `FACTZ_GOLDEN` names the
-//! folder of the golden streams, and into `FACTZ_GOLDEN_OUT` the device's are written, with a
-//! MANIFEST for each version.
-//! `FACTZ_GPU_REQUIRED=1` makes a machine without a device a failure.
+//! with `FACTZ_GPU_LARGE=1` too little memory is a failure, with 0 they are left out. `FACTZ_GOLDEN` names
+//! the folder of the golden streams, and into `FACTZ_GOLDEN_OUT` the device's are written, with a MANIFEST
+//! for each version. `FACTZ_GPU_REQUIRED=1` makes a machine without a device a failure.
 
 mod analysis;
 #[path = "../../src/bin/factz/device/mod.rs"]
@@ -35,7 +34,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 use support::fields::{data, stored, stored_names, Field};
 
-/// What gaps and outputs hold before anything is written.
+/// The bytes of gaps and outputs before anything is written.
 const POISON: u8 = 0xee;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -44,7 +43,8 @@ type Check<R = ()> = Result<R, Failure>;
 /// Ends a check where something does not hold.
 macro_rules! ensure {
     ($holds:expr, $($message:tt)+) => {
-        if !$holds {
+        let holds: bool = $holds;
+        if !holds {
             return Err(format!($($message)+).into());
         }
     };

@@ -1,5 +1,5 @@
-//! The floating-point modes of the host thread that enqueues work change nothing: a device has none, and what the host
-//! computes for the kernels' arguments are sizes and copies, not sums of floating-point values.
+//! The floating-point modes of the host thread that enqueues work change nothing: a device has none, and the
+//! host computes sizes and copies for the kernels' arguments, not sums of floating-point values.
 
 use crate::device::pipeline::Pipeline;
 use crate::device::Device;
@@ -34,8 +34,8 @@ fn with_mode<R>((clear, set): (u64, u64), body: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Rounding down, up and toward zero, subnormal results and operands that are zeros, and all of these: bits to clear and
-/// to set.
+/// Rounding down, up and toward zero, subnormal results and operands that are zeros, and all of these: bits to
+/// clear and to set.
 #[cfg(target_arch = "x86_64")]
 const MODES: [(&str, (u64, u64)); 6] = [
     ("down", (3 << 13, 1 << 13)),

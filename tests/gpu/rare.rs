@@ -1,5 +1,5 @@
-//! Vertices that are seldom: filled ones, others that are not finite, zeros whose sign counts, and outliers that make the
-//! range; with all that a stream tells of its fill value.
+//! Vertices that are seldom: filled ones, others that are not finite, zeros whose sign counts, and outliers
+//! that make the range; with all that a stream tells of its fill value.
 
 use crate::device::memory::Buffer;
 use crate::device::queue::Queue;

@@ -1,4 +1,4 @@
-//! What applications do, one scenario each.
+//! The ways in which applications use the device functions, one scenario each.
 
 use crate::device::memory::{Buffer, REPORT_BYTES};
 use crate::device::Device;

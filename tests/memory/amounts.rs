@@ -40,9 +40,8 @@ fn round_trip(name: &str, field: &Field<f32>, config: Config) -> (u64, bool) {
     });
     let decompressing = 1.0 + peak as f64 / size;
     let bytes = report.stream_bytes;
-    println!(
-        "{name}, {config:?}: {size} -> {bytes} bytes; {compressing:.2} x compressing, {decompressing:.2} x decompressing"
-    );
+    println!("{name}, {config:?}: {size} -> {bytes} bytes");
+    println!("    {compressing:.2} x compressing, {decompressing:.2} x decompressing");
     let extra = if config.nx.min(config.ny) < 32 { 1.25 } else { 0.0 };
     (bytes, compressing <= 4.0 + extra && decompressing <= 2.5 + extra)
 }

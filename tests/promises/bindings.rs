@@ -34,7 +34,7 @@ pub struct Header {
     pub functions: BTreeMap<String, (String, Members)>,
 }
 
-/// What include/factz.h declares.
+/// Everything that include/factz.h declares.
 pub fn header() -> Header {
     let source = without_comments(&text("include/factz.h"));
     let mut h = Header { constants: BTreeMap::new(), structs: BTreeMap::new(), functions: BTreeMap::new() };

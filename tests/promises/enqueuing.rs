@@ -111,7 +111,7 @@ const CAPACITY: usize = 1000;
 /// A function on a stream, with its names for what is the stream and the report here.
 type Call = (fn(&Driver, Memory, usize) -> factz_status, &'static str, &'static str);
 
-/// Those of the codec come first; the last one has neither a field nor a workspace.
+/// The codec comes first; the last function has neither a field nor a workspace.
 const CALLS: [Call; 6] = [
     (Driver::compress, "dst", "report"),
     (Driver::decompress, "src", "report"),
@@ -226,7 +226,8 @@ impl Driver {
     }
 
     fn hot_path(&self) {
-        // Both ends of each buffer are looked up, small structs once. The bound is relative: a kernel finds the range.
+        // Both ends of each buffer are looked up, small structs once. The bound is relative: a kernel finds the
+        // range.
         let work = [(9, 0, 6), (9, 0, 4), (12, 1, 3), (8, 1, 2), (10, 1, 3), (4, 0, 1)];
         for stream in [STREAM, CAPTURED] {
             for ((call, ..), (addresses, cleared, least_kernels)) in CALLS.into_iter().zip(work) {

@@ -1,7 +1,7 @@
-//! Random configurations and damaged streams through the C interface, from a program that is compiled with the
-//! sanitizers for addresses and undefined behaviour. `FACTZ_FUZZ_CONFIGURATIONS` and `FACTZ_FUZZ_STREAMS` say how many
-//! (1000 and 2000), `FACTZ_FUZZ_SEED` which. `FACTZ_FUZZ_LIBRARY` names another static library than the release build:
-//! one with debug assertions, or with a sanitizer of its own.
+//! Random configurations and damaged streams through the C interface, from a program that is compiled with
+//! the sanitizers for addresses and undefined behaviour. `FACTZ_FUZZ_CONFIGURATIONS` and `FACTZ_FUZZ_STREAMS`
+//! say how many (1000 and 2000), `FACTZ_FUZZ_SEED` which. `FACTZ_FUZZ_LIBRARY` names another static library
+//! than the release build: one with debug assertions, or with a sanitizer of its own.
 
 use crate::support::{fresh_folder, linkings, run};
 use std::process::Command;

@@ -1,10 +1,10 @@
-//! Across the borders of MPI ranks every critical point is kept: a field that any number of ranks compressed in
-//! blocks, and any other number read back, has no lost, new or retyped critical point, with halos and with pinned
-//! borders, in both modes, says the library's comparison and an independent program in exact arithmetic. Without
-//! either, the same comparison sees what is lost at the borders.
+//! Across the borders of MPI ranks every critical point is kept: a field that any number of ranks compressed
+//! in blocks, and any other number read back, has no lost, new or retyped critical point, with halos and with
+//! pinned borders, in both modes, says the library's comparison and an independent program in exact
+//! arithmetic. Without either, the same comparison sees what is lost at the borders.
 //!
-//! The program is examples-c/mpi_blocks.c, on crops of the fields of data/: odd sizes, blocks of uneven widths, tiles
-//! cut anywhere.
+//! The program is examples-c/mpi_blocks.c, on crops of the fields of data/: odd sizes, blocks of uneven
+//! widths, tiles cut anywhere.
 
 use crate::support::checker::Checker;
 use crate::support::fields::{dtype_name, stored, Field};
@@ -26,8 +26,8 @@ fn compile(folder: &Path) -> PathBuf {
 
 fn mpirun(program: &Path, ranks: usize) -> Command {
     let mut command = Command::new("mpirun");
-    // More ranks than processors, by root in a container, where ranks may not read each other's memory; and no
-    // waiting in busy loops.
+    // More ranks than processors, by root in a container, where ranks may not read each other's memory; and
+    // no waiting in busy loops.
     command
         .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
@@ -86,8 +86,8 @@ impl<T: Real> Case<T> {
         self.checker.add(&self.files, &after, &config, &counts);
         c
     }
-    /// Halo or pins, both modes, and each number of writers with its readers; then the same by the independent
-    /// checker.
+    /// Halo or pins, both modes, and each number of writers with its readers; then all of it by the
+    /// independent checker.
     fn keeps_everything(mut self, relative: f64, ranks: &[(usize, &[usize])]) {
         for mode in ["block", "speculative"] {
             for borders in ["halo", "pin"] {

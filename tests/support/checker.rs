@@ -52,7 +52,7 @@ impl Checker {
         self.expected.push(expected.to_vec());
     }
 
-    /// What the checker says of each case, when it has come to the counts.
+    /// The answers of the checker, one for each case, when it has come to the counts.
     pub fn check(self) -> Vec<Value> {
         let list = self.folder.join("cases.json");
         std::fs::write(&list, json!(self.cases).to_string()).expect("the folder is writable");
