@@ -101,7 +101,7 @@ def read_entries(data, read):
 
 def sections(header, data):
     """Sections 2.3 and 2.4: the stored tables, and the tiles and bytes of each group."""
-    least = HEADER_BYTES + max(header.table_bytes, LEAST_DIRECTORY_BYTES) + 132 * header.groups
+    least = HEADER_BYTES + max(header.table_bytes, LEAST_DIRECTORY_BYTES) + 84 * header.groups
     require(len(data) >= least, "stream_bytes")
     present = int.from_bytes(data[HEADER_BYTES:HEADER_BYTES + 8], "little")
     require(present >> TABLES == 0, "a table above 49")
@@ -120,7 +120,7 @@ def sections(header, data):
         size, count = word & 0xFFFFFF, (word >> 24) + 1
         require(at + size <= len(data) and tiles + count <= header.tiles, "a group word")
         groups.append((range(tiles, tiles + count), data[at:at + size]))
-        at, tiles = at + size, tiles + count
+        at, tiles = at + 4 * ceil_div(size, 4), tiles + count
     require(at == len(data) and tiles == header.tiles, "the groups do not add up")
     return tables, groups
 
@@ -196,14 +196,25 @@ class Lanes:
     """Sections 3.1 and 3.2: the states and words of a group."""
 
     def __init__(self, data):
-        require(len(data) >= 128 and len(data) % 4 == 0, "size of a group")
-        self.states = list(struct.unpack_from("<32I", data, 0))
-        require(min(self.states) >= LOW, "a state below 65536")
-        self.words = struct.unpack_from(f"<{len(data) // 2 - 64}H", data, 128)
-        self.next = 0
+        require(len(data) >= 80 and len(data) % 2 == 0, "size of a group")
+        octaves = [data[i // 2] >> 4 * (i % 2) & 15 for i in range(32)]
+        first = 80 + 4 * ceil_div(sum(octaves), 32)
+        require(len(data) >= first, "a group ends in its states")
+        bits, self.states = int.from_bytes(data[80:first], "little"), []
+        for n, half in zip(octaves, struct.unpack_from("<32H", data, 16)):
+            self.states.append((1 << n | bits & ((1 << n) - 1)) << 16 | half)
+            bits >>= n
+        self.words = struct.unpack_from(f"<{(len(data) - first) // 2}H", data, first)
+        self.next, self.in_tail = 0, False
+        self.end_operation()
+
+    def end_operation(self):
+        if self.next == len(self.words) and not self.in_tail:
+            self.in_tail = True
+            self.states = [x - LOW for x in self.states]
 
     def refill(self, lane, x):
-        if x < LOW:
+        if x < LOW and not self.in_tail:
             x = x << 16 | (self.words[self.next] if self.next < len(self.words) else 0)
             self.next += 1
         self.states[lane] = x
@@ -213,42 +224,45 @@ class Lanes:
         self.refill(lane, x)
         return s
 
-    def raw(self, lane, n):
-        x = self.states[lane]
-        self.refill(lane, x >> n)
-        return x & ((1 << n) - 1)
+    def raw(self, bits):
+        """Raw bits by lane, as a dictionary."""
+        values = {}
+        for i in sorted(bits):
+            x = self.states[i]
+            self.refill(i, x >> bits[i])
+            values[i] = x & ((1 << bits[i]) - 1)
+        self.end_operation()
+        return values
 
     def step(self, active, table):
         """Symbols of the active lanes (ascending), as a dictionary."""
         s = {i: self.symbol(i, table(i)) for i in active}
-        for i in active:
-            if s[i] == ESCAPE:
-                s[i] = self.raw(i, 8)
+        self.end_operation()
+        s.update(self.raw({i: 8 for i in active if s[i] == ESCAPE}))
         return s
 
     def raw_values(self, bits):
         """Raw values by lane, in pieces of 16 bits."""
         values, done = {i: 0 for i in bits}, 0
         while any(n > done for n in bits.values()):
-            for i in sorted(bits):
-                if bits[i] > done:
-                    values[i] |= self.raw(i, min(16, bits[i] - done)) << done
+            piece = self.raw({i: min(16, bits[i] - done) for i in bits if bits[i] > done})
+            for i in piece:
+                values[i] |= piece[i] << done
             done += 16
         return values
 
     def runs(self, tables):
         """Section 3.4: the runs in some lanes, by their tables."""
         runs = self.step(sorted(tables), lambda i: tables[i])
-        for i in sorted(runs):
-            require(runs[i] < 28, "symbol of a run")
-            if runs[i] >= 16:
-                n = runs[i] // 2 - 5
-                runs[i] = (2 + runs[i] % 2) << n | self.raw(i, n)
+        require(all(symbol < 28 for symbol in runs.values()), "symbol of a run")
+        bits = {i: runs[i] // 2 - 5 for i in runs if runs[i] >= 16}
+        for i, value in self.raw(bits).items():
+            runs[i] = (2 + runs[i] % 2) << bits[i] | value
         return runs
 
     def finish(self):
-        require(all(x == LOW for x in self.states), "a lane does not end in its first state")
-        require(ceil_div(self.next, 2) * 2 == len(self.words), "a group is not used up")
+        require(self.in_tail, "a group is not used up, or too short")
+        require(all(x == 1 for x in self.states), "a lane does not end in state 1")
 
 
 class Group:
@@ -291,20 +305,19 @@ class Group:
                 require(activity <= 7, "activity")
                 batch[i].activities[block] = activity
         for block in range(3):
-            for i in coded:
-                activity = batch[i].activities[block]
-                n = activity + (-1, 0, 2)[block]
-                if 1 <= activity <= 6 and n > 0:
-                    batch[i].entries[block] = self.lanes.raw(i, n)
+            activities = {i: batch[i].activities[block] for i in coded}
+            bits = {i: a + (-1, 0, 2)[block] for i, a in activities.items() if 1 <= a <= 6}
+            for i, entries in self.lanes.raw({i: n for i, n in bits.items() if n > 0}).items():
+                batch[i].entries[block] = entries
 
     def read_masks(self, batch):
         """Section 3.5."""
         masks = {}
         for plane in (0, 1):
-            for i, tile in enumerate(batch):
-                if tile.covered[plane] == SOME:
-                    by_columns, entries = divmod(self.lanes.raw(i, 8), 128)
-                    masks[i, plane] = MaskList(entries + 1, by_columns, tile.width, tile.height)
+            some = {i: 8 for i, tile in enumerate(batch) if tile.covered[plane] == SOME}
+            for i, size in self.lanes.raw(some).items():
+                by_columns, entries = divmod(size, 128)
+                masks[i, plane] = MaskList(entries + 1, by_columns, batch[i].width, batch[i].height)
         sequence = [(i, plane, k) for i, plane in sorted(masks) for k in range(masks[i, plane].entries)]
         number = 0
         for at in range(0, len(sequence), 32):

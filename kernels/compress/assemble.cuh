@@ -194,9 +194,9 @@ __device__ __forceinline__ void assemble(const Job& job) {
                     first = sizes_of(job, group).first_tile;
                 }
                 // Its barriers separate reads of the last round from writes of this one.
-                const u64 before_mine = block_exclusive_sum(about & GROUP_BYTES_MASK, all);
+                const u64 before_mine = block_exclusive_sum(padded_bytes((u32)about), all);
                 if (group < part_end) {
-                    const u32 count = (u32)(about & GROUP_BYTES_MASK) / 2 - (u32)(about >> 63);
+                    const u32 count = (u32)(about & GROUP_BYTES_MASK) / 2;
                     const u64 end_tile = first + (about >> 24 & 255) + 1;
                     shared.to[threadIdx.x] = (place + before_mine) / 4;
                     shared.from[threadIdx.x] = end_tile * TILE_WORD_BYTES - 2 * count;

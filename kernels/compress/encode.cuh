@@ -97,8 +97,34 @@ __device__ __forceinline__ void code_heads(Heads heads, Encoder<HUFFMAN>& encode
     }
 }
 
+// Writes the states of a group in front of its words. The number of bytes that they take.
+__device__ __forceinline__ u32 write_states(u32 x, u8* words) {
+    const u32 lane = threadIdx.x & 31;
+    const u32 octave = 15 - __clz(x), upper = x >> 16 ^ 1u << octave;
+    const u32 ends = warp_inclusive_sum(octave), start = ends - octave,
+              count = (__shfl_sync(FULL, ends, 31) + 31) / 32;
+    // A word per lane, of the bits of all lanes.
+    u32 word = 0;
+#pragma unroll 4
+    for (u32 i = 0; i < 32; i++) {
+        const u32 at = __shfl_sync(FULL, start, i), bits = __shfl_sync(FULL, upper, i);
+        if (lane == at >> 5) word |= bits << (at & 31);
+        if (lane == (at >> 5) + 1) word |= __funnelshift_l(bits, 0, at);
+    }
+    const u32 two = octave | __shfl_sync(FULL, octave, lane + 1) << 4,
+              four = two | __shfl_sync(FULL, two, lane + 2) << 8;
+    u16* const to = reinterpret_cast<u16*>(words - LEAST_STATE_BYTES - 4 * count);
+    if (lane % 4 == 0) to[lane / 4] = (u16)four;
+    to[HALVES_AT / 2 + lane] = (u16)x;
+    if (lane < count) {
+        to[LEAST_STATE_BYTES / 2 + 2 * lane] = (u16)word;
+        to[LEAST_STATE_BYTES / 2 + 2 * lane + 1] = (u16)(word >> 16);
+    }
+    return LEAST_STATE_BYTES + 4 * count;
+}
+
 // Ends a group: writes the states before the words and records its size. The pad after an odd number of words
-// (bit 63) lies outside the space and is added on copying.
+// lies outside the space and is added on copying.
 template <typename T, bool HUFFMAN>
 __device__ __forceinline__ void end_group(
     const Job& job, const Encoder<HUFFMAN>& encoder, u64 groups, u64 group, u64 first, u64 end) {
@@ -106,14 +132,13 @@ __device__ __forceinline__ void end_group(
     constexpr u64 TILE_WORD_BYTES = sizeof(T) == 4 ? TILE_WORD_BYTES_F32 : TILE_WORD_BYTES_F64;
     const i32 lane = threadIdx.x & 31;
     const u64 words = encoder.words((end - first) * TILE_WORD_BYTES);
-    u16* const state = words_at<u16>(work.slots() + end * TILE_WORD_BYTES - STATE_BYTES) - words + 2 * lane;
-    state[0] = (u16)encoder.x;
-    state[1] = (u16)(encoder.x >> 16);
+    const u32 state_bytes = write_states(encoder.state(), work.slots() + end * TILE_WORD_BYTES - 2 * words);
     if (lane == 0) {
-        const u64 bytes = STATE_BYTES + (words + 1) / 2 * 4;
-        work.group_sizes()[group] = bytes | (end - first - 1) << 24 | (words & 1) << 63;
+        const u64 bytes = state_bytes + 2 * words;
+        work.group_sizes()[group] = bytes | (end - first - 1) << 24;
         sizes_of(job, group).first_tile = first;
-        atomicAdd((ull*)&control_of(job).part_bytes[(u32)group / groups_of_part(groups)], (ull)bytes);
+        atomicAdd((ull*)&control_of(job).part_bytes[(u32)group / groups_of_part(groups)],
+            (ull)padded_bytes((u32)bytes));
     }
 }
 

@@ -108,7 +108,10 @@ __device__ __forceinline__ Grouping choose_groups(const Job& job) {
               before_last = control.weight_before_last;
     // Scale the sample up to all tiles.
     const u64 bytes = ((cost >> 8) + raw_bits) / 8 * sample_step(job),
-              wanted = quotient(all * GROUP_BYTES, bytes ? bytes : 1);
+              usual = quotient(all * GROUP_BYTES, bytes ? bytes : 1), many = all / MANY_GROUPS,
+              wanted = many < usual                    ? usual
+                       : many < MOST_GROUP_KIB * usual ? many
+                                                       : MOST_GROUP_KIB * usual;
     constexpr u32 MOST = 1u << 28;
     Grouping g;
     g.weight = wanted < LEAST_GROUP_WEIGHT ? (u32)LEAST_GROUP_WEIGHT : wanted < MOST ? (u32)wanted : MOST;

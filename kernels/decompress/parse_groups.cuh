@@ -48,7 +48,7 @@ __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 bloc
         for (u32 i = 0; i < AHEAD; i++) {
             const u32 number = 2 * (at + PARSE_THREADS * i + k);
             const u32 a = number < first ? 0 : before[i].x, b = number + 1 < first ? 0 : before[i].y;
-            some_bytes += (a & (u32)GROUP_BYTES_MASK) + (b & (u32)GROUP_BYTES_MASK);
+            some_bytes += padded_bytes(a) + padded_bytes(b);
             some_tiles += (a >> GROUP_BYTES_BITS) + (b >> GROUP_BYTES_BITS);
         }
         bytes += some_bytes;
@@ -68,7 +68,7 @@ __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 bloc
         const bool here[2] = {number < groups, number + 1 < groups};
         const u32 about[2] = {here[0] ? own.x : 0, here[1] ? own.y : 0};
         // Sums of bytes / 4 cannot overflow, whatever the words say.
-        const u32 fours[2] = {(about[0] & (u32)GROUP_BYTES_MASK) / 4, (about[1] & (u32)GROUP_BYTES_MASK) / 4};
+        const u32 fours[2] = {padded_bytes(about[0]) / 4, padded_bytes(about[1]) / 4};
         const u32 counts[2] = {
             here[0] + (about[0] >> GROUP_BYTES_BITS), here[1] + (about[1] >> GROUP_BYTES_BITS)};
         const u32 all_fours = warp_inclusive_sum(fours[0] + fours[1]),
@@ -92,11 +92,11 @@ __device__ __forceinline__ void parse_groups(const Job& job, u32 block, u32 bloc
             const u32 g = number + i, size = about[i] & (u32)GROUP_BYTES_MASK;
             if (!here[i]) continue;
             work.group_offsets()[g] = offset;
-            // First tile (34 bits), tiles - 1 (8 bits), bytes / 4 (22 bits).
-            work.group_sizes()[g] = tile << 30 | (u64)(counts[i] - 1) << 22 | size / 4;
-            offset += size;
+            // First tile (33 bits), tiles - 1 (8 bits), bytes / 2 (23 bits).
+            work.group_sizes()[g] = tile << 31 | (u64)(counts[i] - 1) << 23 | size / 2;
+            offset += 4 * (u64)fours[i];
             tile += counts[i];
-            bad |= size < STATE_BYTES || size % 4 != 0;
+            bad |= size < LEAST_STATE_BYTES || size % 2 != 0;
             // Sums ascend, so the last one proves all.
             if (g == groups - 1) bad |= offset != stream_bytes || tile != job.tiles();
         }

@@ -23,7 +23,8 @@ constexpr u64 MOST_TILES = 1ull << 32;
 
 // A symbol takes at most 12 bits, since no frequency is below 1 of 4096 (a Huffman code at most 11), and 8
 // more after an escape. A state grows by no more: from x >= 2^16 on the rounding loss is below 2^-4 bit for
-// frequencies that take 1 bit, and below 2^-15 for those that take 12.
+// frequencies that take 1 bit, and below 2^-15 for those that take 12. States of the tail, with LOW added,
+// are no larger than those that started at LOW + 1.
 constexpr u64 SYMBOL_BITS = SCALE_BITS + 8;
 static_assert(MAX_LENGTH <= SCALE_BITS, "codes are no longer than symbols of the other coder");
 // Raw bits of a vertex: both values, or codes that take no more; for an anchor also refinement bits, four for
@@ -51,9 +52,9 @@ constexpr u64 bytes_of(u64 bits) { return 2 * ((bits + 15) / 16 + 1); }
 constexpr u64 most_tile_bytes(u64 element_bytes) {
     return bytes_of(bits_of(TILE_VERTICES, element_bytes, 0));
 }
-static_assert(STATE_BYTES + most_tile_bytes(4) <= TILE_WORD_BYTES_F32,
+static_assert(MOST_STATE_BYTES + most_tile_bytes(4) <= TILE_WORD_BYTES_F32,
     "a group has as many slots as tiles: all words and the states fit in them");
-static_assert(STATE_BYTES + most_tile_bytes(8) <= TILE_WORD_BYTES_F64, "likewise");
+static_assert(MOST_STATE_BYTES + most_tile_bytes(8) <= TILE_WORD_BYTES_F64, "likewise");
 // Lorenzo rows: patterns are coded only if symbols cost less than 3/2 bits a vertex, 3 bits each plus raw
 // bits: at most 512 symbols, and as many raw bits.
 constexpr u64 PATTERN_BITS = (TILE_VERTICES / 8 + TILE / 8) * SYMBOL_BITS;
@@ -109,7 +110,7 @@ static_assert(8 + 10 + 5 + 9 == 32 && RUNS <= 32 && ALPHABET <= 256 && TILE_VERT
 static_assert(
     256 * TILE_WORD_BYTES_F64 <= GROUP_BYTES_MASK, "the bytes of a group of 256 tiles have 24 bits");
 static_assert(
-    GROUP_BYTES_MASK / 4 < 1 << 22, "in fours they have 22 bits, below 8 for tiles and 34 for the first one");
+    GROUP_BYTES_MASK / 2 < 1 << 23, "in twos they have 23 bits, below 8 for tiles and 33 for the first one");
 static_assert(
     TILE_WEIGHT + TILE_VERTICES + 2 * MASK_ENTRIES < LEAST_GROUP_WEIGHT && LEAST_GROUP_WEIGHT < 1 << 16,
     "the weight of a tile has 16 bits, and a group has room for any tile");

@@ -3,6 +3,7 @@
 #pragma once
 #include "entropy/groups/lists.cuh"
 #include "entropy/huffman.cuh"
+#include "stream/sections.cuh"
 
 // Coding entry of a symbol: frequency << 16 | start, or length << 16 | code; and the reciprocal of the
 // frequency. A symbol without its own code has the escape's entry.
@@ -19,16 +20,22 @@ template <bool HUFFMAN>
 struct Encoder {
     // Entry that leaves a state unchanged.
     static constexpr u32 NOTHING = HUFFMAN ? 0 : SCALE << 16;
-    u32 x;
+    u32 x;      // in the tail, less LOW
+    u32 lift;   // LOW in the tail, otherwise 0
     u8* space;  // of the group
     u32 at;     // offset of the next word; words are written from the end of the space down
     u32 above;  // mask of the lanes above this one
 
     __device__ __forceinline__ Encoder(u8* space, u64 bytes)
-        : x(1u << 16), space(reinterpret_cast<u8*>(fresh(reinterpret_cast<u64>(space)))), at((u32)bytes - 2),
-          above(~1u << (threadIdx.x & 31)) {}
+        : x(END), lift(LOW), space(reinterpret_cast<u8*>(fresh(reinterpret_cast<u64>(space)))),
+          at((u32)bytes - 2), above(~1u << (threadIdx.x & 31)) {}
     __device__ __forceinline__ u32 words(u64 bytes) const { return ((u32)bytes - 2 - at) / 2; }
+    // The state of the lane as it is stored.
+    __device__ __forceinline__ u32 state() const { return x + lift; }
+    // Puts out the low words of the states that need it, which is decided as if there were no tail: the first
+    // word ends it.
     __device__ __forceinline__ void emit(bool need) {
+        if (__any_sync(FULL, need && lift)) x += lift, lift = 0;
         const u32 mask = __ballot_sync(FULL, need);
         store_if(need, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask & above))), x);
         x = need ? x >> 16 : x;
@@ -36,15 +43,20 @@ struct Encoder {
     }
     // Raw bits from raw_word, possibly none. Funnel shifts use only the low bits of the count.
     __device__ __forceinline__ void raw(u32 word) {
-        emit(__funnelshift_l(x, 0, word) != 0);
+        emit(__funnelshift_l(state(), 0, word) != 0);
         x = __funnelshift_l(word, x, word);
     }
     __device__ __forceinline__ void raw(u32 value, u32 bits) {
-        emit(__funnelshift_l(x, 0, bits) != 0);
+        emit(__funnelshift_l(state(), 0, bits) != 0);
         x = x << bits | value;
     }
     // Raw bits, then a symbol. Stores do not wait for the new state.
     __device__ __forceinline__ void code(u32 word, u32 entry, u32 reciprocal) {
+        if (__any_sync(FULL, lift)) {
+            raw(word);
+            code(entry, reciprocal);
+            return;
+        }
         const u32 first = x;
         const bool need_first = __funnelshift_l(first, 0, word) != 0;
         const u32 second = __funnelshift_l(word, need_first ? first >> 16 : first, word);
@@ -76,7 +88,7 @@ struct Encoder {
             raw(code_in(entry), entry >> 16);
         } else {
             const u32 f = entry >> 16;
-            emit(x >> (32 - SCALE_BITS) >= f);
+            emit(state() >> (32 - SCALE_BITS) >= f);
             divide(f, code_in(entry), reciprocal);
         }
     }
@@ -154,7 +166,8 @@ constexpr u32 NO_RUN = 0xffff;
 // Marks the escape symbol in raw_bits.
 constexpr u32 ESCAPE_BITS = 255;
 
-// Decodes a group, a state per lane. Words wait in shared memory: the block of 64 words that contains the
+// Decodes a group, a state per lane. When the last word has been read, the tail begins: LOW is taken off all
+// states, which end at END. Words wait in shared memory: the block of 64 words that contains the
 // next one, and the block after it; the block after that is on its way, so no step waits for memory. The
 // first block is stored twice, also behind the second, so reads need not wrap. Words after the end of the
 // group are zeros.
@@ -171,9 +184,10 @@ struct Decoder {
     u32 tables, symbol_tables, run_tables;
     u32 below;  // mask of the lanes below this one
     u32 x;
+    u32 low;   // states below it take a word: LOW, 0 in the tail
     u32 ring;  // address of the words
-    u32 at;    // address of the next word, and the end of its block
-    u32 end_of_block;
+    u32 at;    // address of the next word, the end of its block, and the end of all words until the tail
+    u32 end_of_block, end_of_words;
     const u32* pairs;  // the lane's next pair of words to load
     i32 left;          // pairs from there to the end
     u32 coming;
@@ -184,22 +198,42 @@ struct Decoder {
         left -= 32;
         return pair;
     }
-    // Starts a group. False if a state is below 2^16, which no encoder writes.
+    // Reads the states of a group of `size` bytes; all loads start at once. The number of bytes that they
+    // take.
+    __device__ __forceinline__ u32 read_states(const u8* bytes, u32 size) {
+        const u32 lane = threadIdx.x & 31, at = LEAST_STATE_BYTES + 4 * lane;
+        const u32 octave = bytes[lane / 2] >> 4 * (lane & 1) & 15,
+                  half = reinterpret_cast<const u16*>(bytes + HALVES_AT)[lane],
+                  mine =
+                      at < MOST_STATE_BYTES && at + 2 <= size ? *reinterpret_cast<const u32*>(bytes + at) : 0;
+        const u32 end = warp_inclusive_sum(octave), start = end - octave;
+        const u32 low_word = __shfl_sync(FULL, mine, start >> 5),
+                  high_word = __shfl_sync(FULL, mine, (start >> 5) + 1);
+        const u32 others = __funnelshift_r(low_word, high_word, start) & ((1u << octave) - 1);
+        x = (1u << octave | others) << 16 | half;
+        return LEAST_STATE_BYTES + (__shfl_sync(FULL, end, 31) + 31) / 32 * 4;
+    }
+    // Starts a group. False if it is too small for its states.
     __device__ __forceinline__ bool open(
         const Job& job, const DecodeTables<HUFFMAN>& tables, GroupWords& words, u64 group) {
         const ParseView work(job);
         const u8* const bytes = job.stream + work.group_offsets()[group];
-        const u32 lane = threadIdx.x & 31, count = (u32)(work.group_sizes()[group] & 0x3fffff) << 2;
+        const u32 lane = threadIdx.x & 31,
+                  count = (u32)work.group_sizes()[group] << 1 & (u32)GROUP_BYTES_MASK;
         this->job = &job;
         this->tables = HUFFMAN ? 0 : shared_place(tables.bytes) - FIRST_SHARED_TABLE * DECODE_TABLE_BYTES;
         // warp_or keeps the compiler from recomputing one address from the other.
         symbol_tables = warp_or(place_of(ANCHOR_TABLE)), run_tables = warp_or(place_of(RUN));
         below = (1u << lane) - 1;
-        x = reinterpret_cast<const u32*>(bytes)[lane];
-        pairs = reinterpret_cast<const u32*>(bytes + STATE_BYTES) + lane;
-        left = (i32)((count - STATE_BYTES) / 4 - lane);
+        const u32 state_bytes = warp_or(read_states(bytes, count));
+        const bool good = state_bytes <= count;
+        const u32 word_bytes = good ? count - state_bytes : 0;
+        pairs = reinterpret_cast<const u32*>(bytes + state_bytes) + lane;
+        left = (i32)((word_bytes + 2) / 4 - lane);
         ring = at = shared_place(words.pairs);
         end_of_block = ring + WORD_BLOCK_BYTES;
+        end_of_words = ring + word_bytes;
+        low = LOW;
         const u32 first = next_pair(), second = next_pair();
         coming = next_pair();
         __syncwarp();
@@ -207,19 +241,21 @@ struct Decoder {
         put_shared(ring + 4 * lane + WORD_BLOCK_BYTES, second);
         put_shared(ring + 4 * lane + 2 * WORD_BLOCK_BYTES, first);
         __syncwarp();
-        return !__any_sync(FULL, x < 1u << 16);
+        begin_tail();
+        return good;
     }
-    __device__ __forceinline__ bool is_at_end() const {
-        const i32 of_block = (i32)(at - (end_of_block - WORD_BLOCK_BYTES)) / 2;
-        return !__any_sync(FULL, x != 1u << 16) &&
-               (of_block + 1) / 2 == left + (i32)(threadIdx.x & 31) + 3 * 32;
+    // The tail begins with the operation behind the one that reads the last word; no address is odd.
+    __device__ __forceinline__ void begin_tail() {
+        if (__any_sync(FULL, at == end_of_words)) x -= LOW, low = 0, end_of_words = 1;
     }
-    // Loads a word into each state below 2^16. Between two calls of move_on at most 64 words are taken.
+    __device__ __forceinline__ bool is_at_end() const { return !__any_sync(FULL, (x ^ END) | low); }
+    // Loads a word into each state that needs one. Between two calls of move_on at most 64 words are taken.
     __device__ __forceinline__ void refill() {
-        const bool need = x < 1u << 16;
+        const bool need = x < low;
         const u32 mask = __ballot_sync(FULL, need), word = shared_half(at + 2 * __popc(mask & below));
         if (need) x = __byte_perm(word, x, 0x5410);
         at += 2 * __popc(mask);
+        begin_tail();
     }
     __device__ __forceinline__ void move_on() {
         if (__any_sync(FULL, at >= end_of_block)) {
@@ -233,6 +269,7 @@ struct Decoder {
                 put_shared(mine + WORD_BLOCK_BYTES, coming);
                 at -= 2 * WORD_BLOCK_BYTES;
                 end_of_block -= WORD_BLOCK_BYTES;
+                end_of_words -= 2 * WORD_BLOCK_BYTES;
             }
             __syncwarp();
             coming = next_pair();

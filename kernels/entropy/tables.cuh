@@ -22,7 +22,11 @@ enum : u32 {
 };
 static_assert(TABLES == 50, "the sizes of the table section depend on it");
 constexpr u64 GROUP_BYTES = 1024;
-constexpr u32 STATE_BYTES = 128;          // states of 32 lanes before the words of a group
+constexpr u64 MANY_GROUPS = 8192, MOST_GROUP_KIB = 8;
+// States of 32 lanes before the words of a group: octaves, lower halves, other bits of the upper halves.
+constexpr u32 HALVES_AT = 16, LEAST_STATE_BYTES = HALVES_AT + 64, MOST_STATE_BYTES = LEAST_STATE_BYTES + 60;
+constexpr u32 LOW = 1 << 16;              // lower end of the states before the tail
+constexpr u32 END = 1;                    // state that all lanes end in
 constexpr u64 LEAST_GROUP_WEIGHT = 1600;  // more than any tile has
 constexpr u32 TILE_WEIGHT = 4;            // of a tile without entries
 

@@ -140,7 +140,7 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
         h.stored() ? h.groups == 0 : h.groups - 1 < tiles && h.groups >= (tiles - 1) / MAX_GROUP_TILES + 1;
     const u64 body = h.stored() ? h.field
                                 : (h.tables > LEAST_DIRECTORY_BYTES ? h.tables : LEAST_DIRECTORY_BYTES) +
-                                      h.groups * (4 + STATE_BYTES);
+                                      h.groups * (4 + LEAST_STATE_BYTES);
     const bool good = bad == 0 && has_shape && some_groups && h.stream_bytes >= HEADER_BYTES + body &&
                       h.stream_bytes % 4 == 0;
     h.status = bad & 1                     ? STATUS_CORRUPT_STREAM

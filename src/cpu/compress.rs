@@ -19,7 +19,7 @@ use crate::runtime::log::event;
 use crate::runtime::pool::Threads;
 use crate::stream::checksum::seal;
 use crate::stream::header::{max_stream_bytes, Content, Header, HEADER_BYTES};
-use crate::stream::sections::group_word;
+use crate::stream::sections::{group_word, GROUP_ALIGNMENT};
 use crate::tile::constraints::Constraints;
 use crate::topology::signature::Rule;
 
@@ -178,5 +178,6 @@ fn assemble(header: &Header, body: &Body, stream: &mut [u8]) {
     }
     for (_, bytes) in &body.groups {
         put(bytes);
+        put(&[0; GROUP_ALIGNMENT][..bytes.len().next_multiple_of(GROUP_ALIGNMENT) - bytes.len()]);
     }
 }

@@ -15,11 +15,15 @@ use crate::request::Coder;
 use crate::runtime::memory;
 use crate::runtime::pool::{stateless, Threads};
 use crate::stream::header::Header;
-use crate::stream::sections;
+use crate::stream::sections::{self, GROUP_ALIGNMENT};
 use std::ops::Range;
 
 /// A group of tiles is made large enough that its coder states are a small part of it.
 const GROUP_BYTES: u64 = 1024;
+/// Where there would be more groups than this, several times what a GPU decodes at once, they are larger, up
+/// to so many KiB each.
+const MANY_GROUPS: u64 = 8192;
+const MOST_GROUP_KIB: u64 = 8;
 /// No limit of the weight of groups is lower; it is more than a tile can weigh.
 const LEAST_GROUP_WEIGHT: u64 = 1600;
 /// No limit is higher: what is added up of all tiles of the largest field fits 64 bits.
@@ -80,10 +84,13 @@ fn count(grid: Grid, coding: TileCoding, tiles: &[QuantizedTile], threads: Threa
     Ok(Counted { counts, raw_bits, times, weights, lists, piece })
 }
 
-/// The weight that groups get to be of about [`GROUP_BYTES`] each, where tiles of this weight in all take
-/// about so many bytes; and what each tile adds to its own, so that no group has more than 255 tiles.
+/// The weight that groups get to be of about [`GROUP_BYTES`] each, or about [`MANY_GROUPS`], where tiles of
+/// this weight in all take about so many bytes; and what each tile adds to its own, so that no group has more
+/// than 255 tiles.
 fn group_weight(total: u64, bytes: u64) -> (u64, u64) {
-    let limit = (total * GROUP_BYTES / bytes.max(1)).clamp(LEAST_GROUP_WEIGHT, MOST_GROUP_WEIGHT);
+    let usual = total * GROUP_BYTES / bytes.max(1);
+    let wanted = (total / MANY_GROUPS).clamp(usual, usual.saturating_mul(MOST_GROUP_KIB));
+    let limit = wanted.clamp(LEAST_GROUP_WEIGHT, MOST_GROUP_WEIGHT);
     (limit, limit / 255 + 1)
 }
 
@@ -111,7 +118,8 @@ pub(super) struct Body {
 impl Body {
     /// Bytes of the tables, of the words of the groups, and of the groups.
     pub(super) fn bytes(&self) -> u64 {
-        self.tables.len() as u64 + self.groups.iter().map(|(_, group)| 4 + group.len() as u64).sum::<u64>()
+        let padded = |group: &[u8]| group.len().next_multiple_of(GROUP_ALIGNMENT) as u64;
+        self.tables.len() as u64 + self.groups.iter().map(|(_, group)| 4 + padded(group)).sum::<u64>()
     }
 }
 
@@ -263,6 +271,9 @@ mod tests {
         // Tiles that take nothing are limited by their number alone, the heaviest by their weight.
         assert_eq!(check_groups(&[4; 600], 0), [255, 255, 90]);
         assert_eq!(check_groups(&[HEAVIEST; 3], u64::MAX), [2, 1]);
+        // Of 16 and 64 MiB there are no more than so many groups, of 1 GiB groups of 8 KiB.
+        let weight = |mebibytes: u64| group_weight(1 << 30, mebibytes << 20).0;
+        assert_eq!([1, 16, 64, 1024].map(weight), [1 << 20, 1 << 17, 1 << 17, 8 << 10]);
         // 16 bytes a tile: 64 of them, less what a tile adds to its weight.
         let sizes = check_groups(&[100; 1000], 16_000);
         assert!(sizes[..sizes.len() - 1].iter().all(|n| (50..=52).contains(n)), "{sizes:?}");

@@ -265,6 +265,7 @@ impl Decode for DecodeTable {
 mod tests {
     use super::*;
     use crate::entropy::lanes::{Decoder, Encoder, LANES};
+    use std::iter::once;
 
     fn random(seed: &mut u64) -> u64 {
         *seed ^= *seed << 13;
@@ -357,7 +358,7 @@ mod tests {
         assert!(items.len() > 500);
         let mut encoder = Encoder::new().unwrap();
         for &(lane, symbol) in items.iter().rev() {
-            encoder.put(lane, &encode, symbol);
+            encoder.put(once((lane, &encode, symbol)));
         }
         let bytes = encoder.finish().unwrap();
         let mut decoder = Decoder::new(&bytes).unwrap();
@@ -374,7 +375,7 @@ mod tests {
         let lengths = Lengths::from_counts(&counts);
         assert_eq!((lengths.of(7), lengths.cost(&counts)), (Some(0), 0));
         let mut encoder = Encoder::new().unwrap();
-        encoder.put(3, &lengths.encode_table(), 7);
+        encoder.put(once((3, &lengths.encode_table(), 7)));
         let bytes = encoder.finish().unwrap();
         let mut decoder = Decoder::new(&bytes).unwrap();
         assert_eq!(decoder.get(3, &lengths.decode_table().unwrap()), 7);

@@ -3,9 +3,12 @@
 //! Each lane has a 32-bit state in [2^16, 2^32) and takes 16-bit words from one common sequence.
 //! Work proceeds in steps: in a step every active lane decodes one symbol, or one piece of at most
 //! 16 raw bits, and the lanes whose state has fallen below 2^16 take a word each, in lane order. The
-//! encoder does the same backwards, so that the decoder reads words forwards. All lanes start (for
-//! the decoder: end) in the state 2^16, which the decoder checks. What a symbol does to a state is
-//! the coder's: `ans`, `huffman`.
+//! encoder does the same backwards, so that the decoder reads words forwards. What a symbol does to a
+//! state is the coder's: `rans`, `huffman`.
+//!
+//! The steps that the encoder does first, the *tail*, put out no words: the lanes start at 1, and 2^16 is
+//! added before the first word. The decoder takes that off when it has read the last word, and finds all
+//! lanes at 1 in the end. So no lane keeps bits that say nothing.
 
 use super::symbols::ESCAPE;
 use crate::error::Result;
@@ -14,9 +17,16 @@ use crate::runtime::memory;
 pub const LANES: usize = 32;
 /// Lower end of the states.
 pub const LOW: u32 = 1 << 16;
-/// Bytes of the states in front of the words.
-pub const STATE_BYTES: usize = LANES * 4;
-const _: () = assert!(STATE_BYTES == crate::stream::sections::LEAST_GROUP_BYTES);
+/// The state that all lanes end in. One that is not 0 shows a tail that begins too early or too late.
+pub const END: u32 = 1;
+/// Bytes of the octaves of all states, four bits each, and of their lower halves.
+const OCTAVE_BYTES: usize = LANES / 2;
+const HALF_BYTES: usize = LANES * 2;
+/// Bytes of the states in front of the words: octaves, lower halves, and of the upper halves the bits below
+/// the highest one, 15 a lane at most.
+pub const LEAST_STATE_BYTES: usize = OCTAVE_BYTES + HALF_BYTES;
+const MOST_STATE_BYTES: usize = LEAST_STATE_BYTES + LANES * 15 / 8;
+const _: () = assert!(LEAST_STATE_BYTES == crate::stream::sections::LEAST_GROUP_BYTES);
 /// Words that a group has room for at once, somewhat more than are usual.
 const WORDS: usize = 1024;
 /// Raw bits of one piece.
@@ -45,16 +55,28 @@ pub trait Decode {
 
 /// Encodes a group backwards.
 pub struct Encoder {
+    /// In the tail, less [`LOW`].
     states: [u32; LANES],
+    in_tail: bool,
     /// Words in the order of encoding: the reverse of the stream's.
     words: Vec<u16>,
     /// Whether memory for a word could not be had, so that the words are of no use.
     out_of_memory: bool,
 }
 
+/// The state of a lane behind raw bits, and whether the low word of the state is put out before.
+#[inline(always)]
+fn put_raw(state: u32, value: u32, bits: u32) -> (u32, bool) {
+    debug_assert!((1..=PIECE_BITS).contains(&bits) && value >> bits == 0);
+    let full = state >> (32 - bits) != 0;
+    let x = if full { state >> 16 } else { state };
+    (x << bits | value, full)
+}
+
 impl Encoder {
     pub fn new() -> Result<Self> {
-        Ok(Encoder { states: [LOW; LANES], words: memory::with_capacity(WORDS)?, out_of_memory: false })
+        let words = memory::with_capacity(WORDS)?;
+        Ok(Encoder { states: [END; LANES], in_tail: true, words, out_of_memory: false })
     }
 
     /// Makes room for the words of a step.
@@ -74,22 +96,69 @@ impl Encoder {
         }
     }
 
+    /// Does an operation in some lanes, from the last one to the first: `put` is the state of a lane behind
+    /// it, and whether the low word of the state is put out before.
     #[inline(always)]
-    pub fn raw(&mut self, lane: usize, value: u32, bits: u32) {
-        debug_assert!((1..=PIECE_BITS).contains(&bits) && value >> bits == 0);
-        let mut x = self.states[lane];
-        if x >> (32 - bits) != 0 {
-            self.make_room();
-            self.words.push(x as u16);
-            x >>= 16;
+    fn operation<I>(
+        &mut self,
+        items: impl Iterator<Item = (usize, I)> + Clone,
+        put: impl Fn(u32, I) -> (u32, bool),
+    ) {
+        if self.in_tail {
+            return self.operation_of_tail(items, put);
         }
-        self.states[lane] = x << bits | value;
+        self.make_room();
+        for (lane, item) in items {
+            let x = self.states[lane];
+            let (next, full) = put(x, item);
+            if full {
+                self.words.push(x as u16);
+            }
+            self.states[lane] = next;
+        }
+    }
+
+    /// The tail ends in front of the operation with the first word. A state stays below 2^32 - [`LOW`], since
+    /// it would have put a word out otherwise, once the tail had ended.
+    #[cold]
+    #[inline(never)]
+    fn operation_of_tail<I>(
+        &mut self,
+        items: impl Iterator<Item = (usize, I)> + Clone,
+        put: impl Fn(u32, I) -> (u32, bool),
+    ) {
+        if items.clone().any(|(lane, item)| put(self.states[lane] + LOW, item).1) {
+            self.end_tail();
+            return self.operation(items, put);
+        }
+        for (lane, item) in items {
+            self.states[lane] = put(self.states[lane], item).0;
+        }
+    }
+
+    fn end_tail(&mut self) {
+        self.in_tail = false;
+        self.states.iter_mut().for_each(|x| *x += LOW);
+    }
+
+    /// Encodes raw bits in some lanes, from the last one to the first: their value and how many.
+    #[inline(always)]
+    pub fn raw(&mut self, items: impl Iterator<Item = (usize, u32, u32)> + Clone) {
+        self.operation(items.map(|(lane, value, bits)| (lane, (value, bits))), |x, (value, bits)| {
+            put_raw(x, value, bits)
+        });
     }
 
     /// Encodes a symbol of a table in some lanes, from the last one to the first. Nothing, and false, where
     /// one has no code of its own.
     #[inline(always)]
-    pub fn symbols<'t, E: Encode + 't>(&mut self, symbols: impl Iterator<Item = (usize, &'t E, u8)>) -> bool {
+    pub fn symbols<'t, E: Encode + 't>(
+        &mut self,
+        symbols: impl Iterator<Item = (usize, &'t E, u8)> + Clone,
+    ) -> bool {
+        if self.in_tail {
+            return self.symbols_of_tail(symbols);
+        }
         self.make_room();
         // Words are written whether they are put out or not: which state is full is not to be predicted.
         let (states, before) = (self.states, self.words.len());
@@ -112,58 +181,121 @@ impl Encoder {
         !missing
     }
 
-    /// Encodes one symbol that has a code, or the escape.
-    pub fn put<E: Encode>(&mut self, lane: usize, table: &E, symbol: u8) {
-        let x = self.states[lane];
-        let (next, full) = if symbol == ESCAPE { table.put_escape(x) } else { table.put(x, symbol) };
-        if full {
-            self.make_room();
-            self.words.push(x as u16);
+    #[cold]
+    #[inline(never)]
+    fn symbols_of_tail<'t, E: Encode + 't>(
+        &mut self,
+        symbols: impl Iterator<Item = (usize, &'t E, u8)> + Clone,
+    ) -> bool {
+        if symbols.clone().any(|(_, table, symbol)| table.flags(symbol) & MISSING != 0) {
+            return false;
         }
-        self.states[lane] = next;
+        self.put(symbols);
+        true
     }
 
-    /// The states and the words, padded to a multiple of 4 bytes.
-    pub fn finish(self) -> Result<Vec<u8>> {
+    /// Encodes symbols that have a code, or the escape, in some lanes, from the last one to the first.
+    pub fn put<'t, E: Encode + 't>(&mut self, symbols: impl Iterator<Item = (usize, &'t E, u8)> + Clone) {
+        self.operation(symbols.map(|(lane, table, s)| (lane, (table, s))), |x, (table, symbol)| {
+            if symbol == ESCAPE {
+                table.put_escape(x)
+            } else {
+                table.put(x, symbol)
+            }
+        });
+    }
+
+    /// The states and the words.
+    pub fn finish(mut self) -> Result<Vec<u8>> {
         if self.out_of_memory {
             return Err(memory::out_of_memory());
         }
-        let mut out = memory::with_capacity(STATE_BYTES + self.words.len().next_multiple_of(2) * 2)?;
-        for x in self.states {
-            out.extend_from_slice(&x.to_le_bytes());
+        if self.in_tail {
+            self.end_tail();
         }
+        let mut out = memory::with_capacity(MOST_STATE_BYTES + self.words.len() * 2)?;
+        write_states(&self.states, &mut out);
         for w in self.words.iter().rev() {
             out.extend_from_slice(&w.to_le_bytes());
-        }
-        if self.words.len() % 2 == 1 {
-            out.extend_from_slice(&[0; 2]);
         }
         Ok(out)
     }
 }
 
+/// Appends states, which are at least [`LOW`]: the octave of each, its lower half, and all other bits of the
+/// upper halves in whole words of 32 bits.
+fn write_states(states: &[u32; LANES], out: &mut Vec<u8>) {
+    let octaves = states.map(|x| x.ilog2() - LOW.ilog2());
+    out.extend(octaves.chunks_exact(2).map(|two| (two[0] | two[1] << 4) as u8));
+    out.extend(states.iter().flat_map(|&x| (x as u16).to_le_bytes()));
+    let (mut bits, mut count) = (0u64, 0);
+    for (x, octave) in states.iter().zip(octaves) {
+        bits |= ((x >> 16 ^ 1 << octave) as u64) << count;
+        count += octave;
+        if count >= 32 {
+            out.extend_from_slice(&(bits as u32).to_le_bytes());
+            (bits, count) = (bits >> 32, count - 32);
+        }
+    }
+    if count > 0 {
+        out.extend_from_slice(&(bits as u32).to_le_bytes());
+    }
+}
+
+/// The states of a group, and what follows them.
+fn read_states(bytes: &[u8]) -> Option<([u32; LANES], &[u8])> {
+    let (octaves, rest) = bytes.split_at_checked(OCTAVE_BYTES)?;
+    let (halves, mut rest) = rest.split_at_checked(HALF_BYTES)?;
+    let mut states = [0; LANES];
+    let (mut bits, mut count) = (0u64, 0);
+    for (lane, (x, half)) in states.iter_mut().zip(halves.chunks_exact(2)).enumerate() {
+        let octave = octaves[lane / 2] as u32 >> (4 * (lane % 2)) & 15;
+        if count < octave {
+            let (four, behind) = rest.split_first_chunk()?;
+            bits |= (u32::from_le_bytes(*four) as u64) << count;
+            (rest, count) = (behind, count + 32);
+        }
+        let upper = 1 << octave | bits as u32 & ((1 << octave) - 1);
+        *x = upper << 16 | u16::from_le_bytes([half[0], half[1]]) as u32;
+        (bits, count) = (bits >> octave, count - octave);
+    }
+    Some((states, rest))
+}
+
 /// Decodes a group forwards. Reading past the end gives zeros, and [`Decoder::finished`] false.
 pub struct Decoder<'a> {
     states: [u32; LANES],
+    /// A state below this takes a word: [`LOW`], 0 in the tail.
+    low: u32,
     words: &'a [u8],
     next: usize,
 }
 
 impl<'a> Decoder<'a> {
-    /// `bytes` are those of one group; None if they are too few for the states, or one of these is below
-    /// [`LOW`].
+    /// `bytes` are those of one group; None if they are too few for the states, or no whole words.
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
-        let (head, words) = bytes.split_at_checked(STATE_BYTES)?;
-        let mut states = [0; LANES];
-        for (x, b) in states.iter_mut().zip(head.chunks_exact(4)) {
-            *x = u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+        let (states, words) = read_states(bytes)?;
+        if words.len() % 2 != 0 {
+            return None;
         }
-        states.iter().all(|&x| x >= LOW).then_some(Decoder { states, words, next: 0 })
+        let mut decoder = Decoder { states, low: LOW, words, next: 0 };
+        decoder.end_operation();
+        Some(decoder)
+    }
+
+    /// Begins the tail if the last word has been read. Follows the raw bits of some lanes; a step does so
+    /// itself.
+    #[inline(always)]
+    pub fn end_operation(&mut self) {
+        if 2 * self.next == self.words.len() && self.low != 0 {
+            self.low = 0;
+            self.states.iter_mut().for_each(|x| *x -= LOW);
+        }
     }
 
     #[inline(always)]
     fn refill(&mut self, x: u32) -> u32 {
-        if x < LOW {
+        if x < self.low {
             let at = self.next * 2;
             self.next += 1;
             let word = if at + 2 <= self.words.len() {
@@ -182,9 +314,11 @@ impl<'a> Decoder<'a> {
     pub fn get<D: Decode>(&mut self, lane: usize, table: &D) -> u8 {
         let (symbol, x) = table.get(self.states[lane]);
         self.states[lane] = self.refill(x);
+        self.end_operation();
         symbol
     }
 
+    /// Decodes raw bits of one lane; [`Decoder::end_operation`] follows those of all lanes.
     #[inline(always)]
     pub fn raw(&mut self, lane: usize, bits: u32) -> u32 {
         let x = self.states[lane];
@@ -211,13 +345,13 @@ impl<'a> Decoder<'a> {
                 &last
             }
         };
-        let mut taken = 0;
+        let (mut taken, low) = (0, self.low);
         let mut get = |lane: usize| {
             let (s, x) = table(lane).get(self.states[lane]);
             let at = taken % LANES * 2;
             let refilled = x << 16 | u16::from_le_bytes([words[at], words[at + 1]]) as u32;
-            self.states[lane] = if x < LOW { refilled } else { x };
-            taken += (x < LOW) as usize;
+            self.states[lane] = if x < low { refilled } else { x };
+            taken += (x < low) as usize;
             symbols[lane] = s;
         };
         if active == u32::MAX {
@@ -226,21 +360,26 @@ impl<'a> Decoder<'a> {
             lanes(active).for_each(&mut get);
         }
         self.next += taken;
-        for lane in lanes(lanes_above(symbols, 128) & active) {
-            if symbols[lane] == ESCAPE {
-                symbols[lane] = self.raw(lane, 8) as u8;
+        self.end_operation();
+        let escapes = lanes_above(symbols, 128) & active;
+        if escapes != 0 {
+            for lane in lanes(escapes) {
+                if symbols[lane] == ESCAPE {
+                    symbols[lane] = self.raw(lane, 8) as u8;
+                }
             }
+            self.end_operation();
         }
     }
 
     /// Whether exactly all words were read and every lane has come back to its first state.
     pub fn finished(&self) -> bool {
-        self.states == [LOW; LANES] && self.next.div_ceil(2) * 4 == self.words.len()
+        self.low == 0 && self.states == [END; LANES]
     }
 }
 
 /// The lanes of a mask, descending.
-pub fn lanes_down(mut mask: u32) -> impl Iterator<Item = usize> {
+pub fn lanes_down(mut mask: u32) -> impl Iterator<Item = usize> + Clone {
     std::iter::from_fn(move || {
         let lane = mask.checked_ilog2()?;
         mask ^= 1 << lane;
@@ -297,6 +436,38 @@ pub fn lanes_above(symbols: &[u8; LANES], least: u8) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::iter::once;
+
+    /// Raw bits of one lane after another: all lanes end with exactly the words of the group.
+    #[test]
+    fn groups_of_any_number_of_words_end() {
+        for count in 0..400 {
+            let item = |k: usize| {
+                let bits = 1 + k as u32 * 7 % PIECE_BITS;
+                (k * k % LANES, (k as u32).wrapping_mul(0x9e37_79b1) >> (32 - bits), bits)
+            };
+            let mut encoder = Encoder::new().unwrap();
+            (0..count).rev().for_each(|k| encoder.raw(once(item(k))));
+            let bytes = encoder.finish().unwrap();
+            let ends = |bytes: &[u8], whole: bool| {
+                let mut decoder = Decoder::new(bytes).unwrap();
+                for (lane, value, bits) in (0..count).map(item) {
+                    let found = decoder.raw(lane, bits);
+                    decoder.end_operation();
+                    assert!(!whole || found == value);
+                }
+                decoder.finished()
+            };
+            assert!(ends(&bytes, true), "{count}");
+            assert!(!ends(&[&bytes[..], &[5; 2]].concat(), false), "{count} with a word more");
+            let (states, words) = read_states(&bytes).unwrap();
+            assert!(states.iter().all(|&x| x >= LOW));
+            if !words.is_empty() {
+                assert!(!ends(&bytes[..bytes.len() - 2], false), "{count} with a word less");
+            }
+            assert!(Decoder::new(&bytes[..bytes.len() - 1]).is_none());
+        }
+    }
 
     #[test]
     fn lanes_above_a_symbol() {

@@ -224,7 +224,8 @@ impl Decode for DecodeTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entropy::lanes::{Decoder, Encoder, LANES, STATE_BYTES};
+    use crate::entropy::lanes::{Decoder, Encoder, LANES, LEAST_STATE_BYTES};
+    use std::iter::once;
 
     #[test]
     fn frequencies_sum_to_the_scale_and_round_trip() {
@@ -309,21 +310,23 @@ mod tests {
                 .collect();
             let mut e = Encoder::new().unwrap();
             for &(lane, s, value, bits) in items.iter().rev() {
-                e.raw(lane, value, bits);
-                e.put(lane, &enc, s);
+                e.raw(once((lane, value, bits)));
+                e.put(once((lane, &enc, s)));
             }
             let bytes = e.finish().unwrap();
             let mut d = Decoder::new(&bytes).unwrap();
             for &(lane, s, value, bits) in &items {
                 assert_eq!(d.get(lane, &dec), s);
                 assert_eq!(d.raw(lane, bits), value);
+                d.end_operation();
             }
             assert!(d.finished());
-            assert!(Decoder::new(&bytes[..100]).is_none());
+            assert!(Decoder::new(&bytes[..80]).is_none());
             let mut cut = Decoder::new(&bytes[..bytes.len() - 4]).unwrap();
             for &(lane, _, _, bits) in &items {
                 cut.get(lane, &dec);
                 cut.raw(lane, bits);
+                cut.end_operation();
             }
             assert!(!cut.finished());
         }
@@ -336,9 +339,9 @@ mod tests {
         let f = Frequencies::from_counts(&counts);
         let mut e = Encoder::new().unwrap();
         for k in 0..10_000 {
-            e.put(k % LANES, &EncodeTable::new(&f), 3);
+            e.put(once((k % LANES, &EncodeTable::new(&f), 3)));
         }
         let bytes = e.finish().unwrap();
-        assert_eq!(bytes.len(), STATE_BYTES);
+        assert_eq!(bytes.len(), LEAST_STATE_BYTES);
     }
 }

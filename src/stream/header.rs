@@ -17,7 +17,7 @@ pub const LEAST_DIRECTORY_BYTES: usize = 8;
 /// Most tiles of a group.
 pub const MAX_GROUP_TILES: u64 = 256;
 /// Bytes that every group begins with: the states of its 32 lanes.
-pub const LEAST_GROUP_BYTES: usize = 128;
+pub const LEAST_GROUP_BYTES: usize = 80;
 /// Choices of interpolants for a level.
 pub const INTERPOLANT_CHOICES: u8 = 6;
 /// Choices of how the bin width depends on the level.

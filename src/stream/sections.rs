@@ -52,7 +52,10 @@ fn split_tables(section: &[u8]) -> Option<[&[u8]; TABLES]> {
     (present >> TABLES == 0 && section.is_empty()).then_some(tables)
 }
 
-/// The word that says how long a group is, and how many tiles it has.
+/// Groups begin at multiples of this.
+pub const GROUP_ALIGNMENT: usize = 4;
+
+/// The word that says how long a group is, without padding, and how many tiles it has.
 pub fn group_word(tiles: u64, bytes: usize) -> u32 {
     debug_assert!((1..=MAX_GROUP_TILES).contains(&tiles) && bytes >> GROUP_BYTES_BITS == 0);
     (tiles as u32 - 1) << GROUP_BYTES_BITS | bytes as u32
@@ -84,7 +87,9 @@ pub fn split<'a>(header: &Header, stream: &'a [u8]) -> Result<Sections<'a>> {
     for word in words.chunks_exact(4) {
         let word = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
         let size = word & ((1 << GROUP_BYTES_BITS) - 1);
-        let (bytes, rest) = body.split_at_checked(size as usize).ok_or_else(short)?;
+        let (bytes, rest) =
+            body.split_at_checked((size as usize).next_multiple_of(GROUP_ALIGNMENT)).ok_or_else(short)?;
+        let bytes = &bytes[..size as usize];
         let tiles = first..first + (word >> GROUP_BYTES_BITS) as u64 + 1;
         if tiles.end > all {
             return Err(Error::corrupt(format!("the groups of the stream have more than its {all} tiles")));

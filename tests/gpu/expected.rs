@@ -6,6 +6,7 @@ use crate::memory::Bench;
 use crate::support::fields::Field;
 use crate::{ensure, Check, POISON};
 use factz::stream::header::{Header, HEADER_BYTES};
+use factz::stream::sections::GROUP_ALIGNMENT;
 use factz::{Coder, Config, Error, Execution, Mode, Predictor, Real, Report, Request, Status};
 
 /// A field in memory, its request and what the host makes of it.
@@ -122,7 +123,7 @@ pub fn part_of(stream: &[u8], at: usize) -> String {
         if at < begin + size {
             return format!("byte {} of {size} of group {group} of {}", at - begin, h.groups);
         }
-        begin += size;
+        begin += size.next_multiple_of(GROUP_ALIGNMENT);
     }
     "past the groups".into()
 }

@@ -15,7 +15,7 @@ use factz::grid::masks::{row_mask, Masks};
 use factz::grid::tiles::Grid;
 use factz::stream::checksum::seal;
 use factz::stream::header::{Content, Header, HEADER_BYTES};
-use factz::stream::sections::{group_word, write_tables};
+use factz::stream::sections::{group_word, write_tables, GROUP_ALIGNMENT};
 use factz::ViewMut;
 use factz::{BoundKind, Config, Dtype, Error, Mode, Predictor, Preserve, Real, Ties};
 
@@ -139,8 +139,9 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
     while !rest.is_empty() {
         let (tiles, left) = rest.split_at(rest.len().min(1 + random(9) as usize));
         rest = left;
-        let out = groups::encode::<E>(coding, tiles, &coder).unwrap();
+        let mut out = groups::encode::<E>(coding, tiles, &coder).unwrap();
         words.extend(group_word(tiles.len() as u64, out.len()).to_le_bytes());
+        out.resize(out.len().next_multiple_of(GROUP_ALIGNMENT), 0);
         groups.push(out);
     }
     header.groups = groups.len() as u64;
@@ -214,12 +215,18 @@ fn arbitrary_groups_do_no_harm() {
         stream[40..48].copy_from_slice(&ny.to_le_bytes());
         stream.truncate(HEADER_BYTES + table_bytes(&stream));
         let most = 1 << random(12);
-        let sizes: Vec<usize> = groups.iter().map(|_| 128 + 4 * random(most) as usize).collect();
+        let sizes: Vec<usize> = groups.iter().map(|_| 80 + 2 * random(most) as usize).collect();
         stream.extend(groups.iter().zip(&sizes).flat_map(|(&tiles, &n)| group_word(tiles, n).to_le_bytes()));
         // Words of many zeros make symbols of many kinds: the most frequent ones begin at 0.
         let sparse = random(2) == 0;
         for n in sizes {
-            stream.extend((0..n).map(|_| if sparse && random(4) > 0 { 0 } else { random(256) as u8 }));
+            stream.extend((0..n.next_multiple_of(GROUP_ALIGNMENT)).map(|_| {
+                if sparse && random(4) > 0 {
+                    0
+                } else {
+                    random(256) as u8
+                }
+            }));
         }
         let length = stream.len() as u64;
         stream[112..120].copy_from_slice(&length.to_le_bytes());

@@ -115,8 +115,8 @@ __device__ __forceinline__ bool decode_masks(
 // Tiles of a group, as factz_parse packs them.
 __device__ __forceinline__ void tiles_of_group(const Job& job, u64 group, u64& first, u64& end) {
     const u64 about = ParseView(job).group_sizes()[group];
-    first = warp_or((u32)(about >> 30));
-    end = first + warp_or((u32)(about >> 22) & 255) + 1;
+    first = warp_or((u32)(about >> 31));
+    end = first + warp_or((u32)(about >> 23) & 255) + 1;
 }
 
 // Tiles of a batch in which some vertices have no symbol.

@@ -82,6 +82,7 @@ fn decode_heads<D: Decode>(
             let bits = lists::count_bits(k, codes[lane].activities[k]);
             counts[lane][k] = if bits > 0 { decoder.raw(lane, bits) as u16 } else { 0 };
         }
+        decoder.end_operation();
     }
     Ok((codes, counts))
 }
@@ -103,6 +104,7 @@ fn decode_runs<'t, D: Decode + 't>(
         let bits = lists::run_bits(symbols[lane]);
         runs[lane] = lists::decode_run(symbols[lane], decoder.raw(lane, bits), bits);
     }
+    decoder.end_operation();
     Ok(runs)
 }
 
@@ -194,6 +196,7 @@ fn decode_masks<D: Decode>(
                 sizes[lane][plane] = Some(decoder.raw(lane, MASK_COUNT_BITS));
             }
         }
+        decoder.end_operation();
     }
     let all = sizes.iter().flatten().flatten();
     let mut entries = MaskEntries::new(all.map(|&size| masks::read_size(size).0).sum());
@@ -429,6 +432,7 @@ impl Vertices {
                 let n = (bits[lane] - done).min(PIECE_BITS);
                 values[lane] |= (decoder.raw(lane, n) as u128) << done;
             }
+            decoder.end_operation();
         }
         for lane in lanes(active) {
             let raw = &mut codes[self.tile[lane] as usize].raw;

@@ -89,12 +89,9 @@ impl Step {
         };
         if !plain {
             let escapes = |&(_, table, symbol): &(usize, &E, u8)| table.flags(symbol) & MISSING != 0;
-            for (lane, _, symbol) in lanes_down(self.active).map(lane).filter(escapes) {
-                encoder.raw(lane, symbol as u32, 8);
-            }
-            for item in lanes_down(self.active).map(lane) {
-                encoder.put(item.0, item.1, if escapes(&item) { ESCAPE } else { item.2 });
-            }
+            let items = lanes_down(self.active).map(lane);
+            encoder.raw(items.clone().filter(escapes).map(|(lane, _, symbol)| (lane, symbol as u32, 8)));
+            encoder.put(items.map(|item| (item.0, item.1, if escapes(&item) { ESCAPE } else { item.2 })));
         }
         (self.active, self.with_raw) = (0, 0);
     }
@@ -147,11 +144,12 @@ impl Step {
         let most = lanes_down(self.with_raw).map(|lane| self.bits[lane] as u32).max().unwrap_or(0);
         for piece in (0..most.div_ceil(PIECE_BITS)).rev() {
             let done = piece * PIECE_BITS;
-            for lane in lanes_down(self.with_raw).filter(|&lane| self.bits[lane] as u32 > done) {
+            let some = lanes_down(self.with_raw).filter(|&lane| self.bits[lane] as u32 > done);
+            encoder.raw(some.map(|lane| {
                 let n = (self.bits[lane] as u32 - done).min(PIECE_BITS);
                 let piece = (self.raw[lane][(done / 64) as usize] >> (done % 64)) as u32;
-                encoder.raw(lane, piece & ((1 << n) - 1), n);
-            }
+                (lane, piece & ((1 << n) - 1), n)
+            }));
         }
     }
 }
@@ -238,13 +236,13 @@ pub fn encode<E: EntropyTable>(
             encode_lists::<E>(&mut encoder, coding, batch, tables)?;
             encode_masks::<E>(&mut encoder, batch, tables)?;
             for k in (0..3).rev() {
-                for (lane, (_, codes, entries)) in batch.iter().enumerate().filter(coded).rev() {
-                    let activity = codes.activities[k];
-                    let bits = if is_list(activity) { lists::count_bits(k, activity) } else { 0 };
-                    if bits > 0 {
-                        encoder.raw(lane, entries.counts[k] as u32, bits);
-                    }
-                }
+                let items =
+                    batch.iter().enumerate().filter(coded).rev().map(|(lane, (_, codes, entries))| {
+                        let activity = codes.activities[k];
+                        let bits = if is_list(activity) { lists::count_bits(k, activity) } else { 0 };
+                        (lane, entries.counts[k] as u32, bits)
+                    });
+                encoder.raw(items.filter(|&(_, _, bits)| bits > 0));
             }
         }
         for k in (0..coding.blocks().len()).rev() {
@@ -288,10 +286,9 @@ fn encode_masks<E: EntropyTable>(
         bytes.encode(encoder, tables);
         runs.encode(encoder, tables);
     }
-    for (lane, size) in sizes.iter().rev().flat_map(|sizes| sizes.iter().enumerate().rev()) {
-        if let &Some(size) = size {
-            encoder.raw(lane, size, MASK_COUNT_BITS);
-        }
+    for sizes in sizes.iter().rev() {
+        let some = sizes.iter().enumerate().rev().filter_map(|(lane, &size)| Some((lane, size?)));
+        encoder.raw(some.map(|(lane, size)| (lane, size, MASK_COUNT_BITS)));
     }
     Ok(())
 }

@@ -365,6 +365,7 @@ impl RowDecoder {
                 let n = (bits[lane] - done).min(PIECE_BITS);
                 word[lane] |= (decoder.raw(lane, n) as u64) << (done % 64);
             }
+            decoder.end_operation();
         }
         self.raw[k] = values;
         Ok(())
