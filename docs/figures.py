@@ -365,7 +365,7 @@ def stream():
             (58, 72, "group 1", pale["green"]), (72, 86, "...", "#FFFFFF"), (86, 100, "last group", pale["green"])))
     zoom(58, 72, 6, 18, 100, 4.9)
     axes.text(0, 4.35, "group: 1 to 256 tiles,\nan independent unit\nof decoding", va="center", weight="bold")
-    row(4, ((18, 40, "32 coder states\n4 bytes each", pale["blue"]),
+    row(4, ((18, 40, "32 coder states\nabout 3.5 bytes each", pale["blue"]),
             (40, 94, "16-bit words, taken by all 32 lanes in one fixed order", pale["green"]),
             (94, 100, "pad", pale["grey"])))
     zoom(40, 94, 4, 18, 100, 2.9)
