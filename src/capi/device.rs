@@ -31,6 +31,8 @@ struct FieldCall {
     workspace: Span,
     /// The struct or number that the device writes last.
     result: Span,
+    /// The addresses of all of these; `report` is that of the result.
+    memory: Buffers,
 }
 
 impl FieldCall {
@@ -46,8 +48,17 @@ impl FieldCall {
         // SAFETY: the promise of this function.
         let request = unsafe { read_field_request(config, n) }?;
         let field = Field::new(["u", "v"], u, v, &request, ghosts)?;
+        let memory = Buffers {
+            u: u as u64,
+            v: v as u64,
+            stream: 0,
+            stream_bytes: 0,
+            workspace: workspace as u64,
+            workspace_bytes: workspace_bytes as u64,
+            report: result as u64,
+        };
         let workspace = check_buffer("workspace", workspace, workspace_bytes)?;
-        Ok(FieldCall { request, field, workspace, result: Span::of(name, result) })
+        Ok(FieldCall { request, field, workspace, result: Span::of(name, result), memory })
     }
 
     /// Refuses outputs that share bytes with an input or with each other; u and v count as inputs.
@@ -109,15 +120,7 @@ pub unsafe extern "C" fn factz_compress_device(
         // SAFETY: the caller gave a whole struct in host memory.
         let call = unsafe { FieldCall::new(("report", report), (config, n), components, scratch) }?;
         call.check_apart(Some(&check_buffer("dst", dst, dst_bytes)?), None)?;
-        let buffers = Buffers {
-            u: u as u64,
-            v: v as u64,
-            stream: dst as u64,
-            stream_bytes: dst_bytes as u64,
-            workspace: workspace as u64,
-            workspace_bytes: workspace_bytes as u64,
-            report: report as u64,
-        };
+        let buffers = Buffers { stream: dst as u64, stream_bytes: dst_bytes as u64, ..call.memory };
         // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
         unsafe { cuda::compress_device(&call.request, &buffers, stream.cast()) }
     })
@@ -167,15 +170,7 @@ pub unsafe extern "C" fn factz_decompress_device(
         source.check_apart(&[&call.field.u, &call.field.v])?;
         call.field.check_components_apart(call.request.config())?;
         call.check_apart(None, Some(&source))?;
-        let buffers = Buffers {
-            u: u as u64,
-            v: v as u64,
-            stream: src as u64,
-            stream_bytes: src_bytes as u64,
-            workspace: workspace as u64,
-            workspace_bytes: workspace_bytes as u64,
-            report: report as u64,
-        };
+        let buffers = Buffers { stream: src as u64, stream_bytes: src_bytes as u64, ..call.memory };
         // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
         unsafe { cuda::decompress_device(&call.request, &buffers, stream.cast()) }
     })
@@ -236,13 +231,8 @@ pub unsafe extern "C" fn factz_range_device(
         // SAFETY: the caller gave a whole struct in host memory.
         let call = unsafe { FieldCall::new(("range", range), (config, n), components, scratch) }?;
         call.check_apart(None, None)?;
-        let buffers = RangeBuffers {
-            u: u as u64,
-            v: v as u64,
-            range: range as u64,
-            workspace: workspace as u64,
-            workspace_bytes: workspace_bytes as u64,
-        };
+        let Buffers { u, v, workspace, workspace_bytes, report: range, .. } = call.memory;
+        let buffers = RangeBuffers { u, v, range, workspace, workspace_bytes };
         // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
         unsafe { cuda::range_device(&call.request, &buffers, stream.cast()) }
     })
@@ -283,15 +273,9 @@ pub unsafe extern "C" fn factz_critical_points_device(
         // SAFETY: the caller gave a whole struct in host memory.
         let call = unsafe { FieldCall::new(("count", count), (config, n), components, scratch) }?;
         call.check_apart(Some(&check_points(points, capacity)?), None)?;
-        let buffers = PointBuffers {
-            u: u as u64,
-            v: v as u64,
-            points: points as u64,
-            capacity: capacity as u64,
-            count: count as u64,
-            workspace: workspace as u64,
-            workspace_bytes: workspace_bytes as u64,
-        };
+        let Buffers { u, v, workspace, workspace_bytes, report: count, .. } = call.memory;
+        let (points, capacity) = (points as u64, capacity as u64);
+        let buffers = PointBuffers { u, v, points, capacity, count, workspace, workspace_bytes };
         // SAFETY: the caller promised live buffers of these sizes until the stream has got past the work.
         unsafe { cuda::critical_points_device(&call.request, &buffers, stream.cast()) }
     })

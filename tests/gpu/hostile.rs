@@ -5,7 +5,7 @@ use crate::device::Device;
 use crate::expected::{part_of, Case};
 use crate::fields::synthetic;
 use crate::matrix::CONFIGURATIONS;
-use crate::support::fields::{Field, Random};
+use crate::support::fields::{times, Field, Random};
 use crate::{ensure, Check};
 use factz::stream::checksum::seal;
 use factz::stream::header::{Header, HEADER_BYTES};
@@ -88,7 +88,7 @@ fn mutate(stream: &mut [u8], round: usize, random: &mut Random) -> String {
 }
 
 pub fn corrupt_streams(_: &Device) -> Check {
-    let mutations = std::env::var("FACTZ_GPU_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    let mutations = times("FACTZ_GPU_MUTATIONS", 400) as usize;
     for case in &cases() {
         damage(case, mutations)?;
     }

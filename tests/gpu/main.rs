@@ -32,7 +32,7 @@ mod support {
 use device::Device;
 use std::process::ExitCode;
 use std::time::Instant;
-use support::fields::{data, stored, stored_names, Field};
+use support::fields::{data, stored, stored_names, times, Field};
 
 /// The bytes of gaps and outputs before anything is written.
 const POISON: u8 = 0xee;
@@ -110,7 +110,7 @@ fn main() -> ExitCode {
         .map(|w| w.split(',').filter(|w| !w.is_empty()).map(str::to_owned).collect())
         .unwrap_or_default();
     let wanted = |name: &str| words.is_empty() || words.iter().any(|w| name.contains(w.as_str()));
-    let show = std::env::var("FACTZ_GPU_SHOW").ok().and_then(|s| s.parse().ok()).unwrap_or(3);
+    let show = times("FACTZ_GPU_SHOW", 3) as usize;
     let fields: Vec<String> = stored_names().into_iter().filter(|name| wanted(name)).collect();
     let scenarios: Vec<&Scenario> = SCENARIOS.iter().filter(|s| wanted(s.0)).collect();
     let planned = fields.len() * (matrix::CHECKS + analysis::CHECKS) + scenarios.len();

@@ -3,6 +3,7 @@
 
 use crate::support::counting::{alone, peak_of};
 use crate::support::decoder::independently_decoded;
+use crate::support::fields::{times, Random};
 use crate::support::hostile::*;
 use factz::decompress;
 use factz::entropy::huffman::Lengths;
@@ -19,19 +20,6 @@ use factz::stream::sections::{group_word, write_tables, GROUP_ALIGNMENT};
 use factz::ViewMut;
 use factz::{BoundKind, Config, Dtype, Error, Mode, Predictor, Preserve, Real, Ties};
 
-/// Streams of arbitrary groups: `FACTZ_ARBITRARY_CASES`.
-fn cases() -> usize {
-    std::env::var("FACTZ_ARBITRARY_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(4000)
-}
-
-/// Random numbers below what is asked for.
-fn random_numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
-    move |n| {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        ((state ^ state >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16) % n
-    }
-}
-
 /// A stream of the coder that the test chose.
 fn arbitrary(coder: u64, nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<u8> {
     match coder {
@@ -44,7 +32,8 @@ fn arbitrary(coder: u64, nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<u8> {
 /// stored values, masks that overlap, codes that no encoder would write.
 fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) -> Vec<u8> {
     let predictor = [Predictor::Hierarchical, Predictor::Lorenzo][(seed / 12 % 2) as usize];
-    let mut random = random_numbers(seed);
+    let mut numbers = Random(seed);
+    let mut random = |n| numbers.below(n);
     let grid = Grid::new(nx, ny);
     let mut header = Header {
         dtype,
@@ -196,9 +185,10 @@ fn arbitrary_groups_do_no_harm() {
                  lorenzo_missing_block_f64 lorenzo_huffman_missing_block_f32 lorenzo_sparse_f32
                  lorenzo_huffman_noise_block_f32";
     let streams: Vec<_> = names.split_whitespace().map(sample).collect();
-    let mut random = random_numbers(1);
+    let mut numbers = Random(1);
+    let mut random = |n| numbers.below(n);
     let mut refused = 0;
-    let cases = cases();
+    let cases = times("FACTZ_ARBITRARY_CASES", 4000) as usize;
     for k in 0..cases {
         let mut stream = streams[k % streams.len()].clone();
         let tiles = 1 + random(80);

@@ -2,6 +2,7 @@
 //! endless loop, a write outside the output, or memory that only the header asks for.
 
 use crate::support::counting::{alone, peak_of};
+use crate::support::fields::times;
 use crate::support::hostile::*;
 use factz::grid::tiles::Grid;
 use factz::stream::checksum::seal;
@@ -123,11 +124,6 @@ fn damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
-/// How many streams are damaged at random: `FACTZ_HOSTILE_CASES`.
-fn cases() -> u32 {
-    std::env::var("FACTZ_HOSTILE_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(3000)
-}
-
 fn apply(stream: &mut Vec<u8>, others: &[Vec<u8>], damage: &Damage) {
     if stream.is_empty() {
         return;
@@ -171,7 +167,7 @@ fn apply(stream: &mut Vec<u8>, others: &[Vec<u8>], damage: &Damage) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: times("FACTZ_HOSTILE_CASES", 3000), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// With `heal`, the header fits again and the seal is right, so that the inner parsers see it.
     #[test]

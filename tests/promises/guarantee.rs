@@ -362,7 +362,7 @@ fn check_seams<T: Real>(c: &Case, cut: (f64, f64), pinned: bool) {
 
 /// A thousand cases, or as many as PROPTEST_CASES says.
 fn property_config() -> ProptestConfig {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1000);
+    let cases = times("PROPTEST_CASES", 1000);
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 

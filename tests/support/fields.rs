@@ -21,6 +21,11 @@ pub const CODERS: [Coder; 2] = [Coder::Ans, Coder::Huffman];
 pub const PRESERVED: [Preserve; 3] = [Preserve::None, Preserve::Points, Preserve::Types];
 pub const TIES: [Ties; 2] = [Ties::All, Ties::Zeros];
 
+/// How often a test tries something: a variable, or else a number.
+pub fn times(variable: &str, otherwise: u32) -> u32 {
+    std::env::var(variable).ok().and_then(|n| n.parse().ok()).unwrap_or(otherwise)
+}
+
 /// SplitMix64.
 pub struct Random(pub u64);
 
