@@ -122,8 +122,13 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
     let numbered: Vec<_> = numbered.collect();
     let all = groups::encode::<E>(coding, &numbered, &coder).unwrap();
     let shapes: Vec<_> = tiles.iter().map(|tile| tile.0).collect();
-    let decoded = groups::decode::<E>(coding, &all, &shapes, &groups::decode_tables(&models).unwrap());
-    assert!(decoded.expect("intact").iter().eq(tiles.iter().map(|tile| &tile.1)), "seed {seed}: other codes");
+    let decoder = groups::decode_tables(&models).unwrap();
+    let decoded = |bytes: &[u8]| groups::decode::<E>(coding, bytes, &shapes, &decoder);
+    let same = decoded(&all).expect("intact").iter().eq(tiles.iter().map(|tile| &tile.1));
+    assert!(same, "seed {seed}: other codes");
+    for cut in (0..all.len()).step_by(all.len() / 16 + 1) {
+        assert!(decoded(&all[..cut & !3]).is_err(), "seed {seed}: {cut} bytes of {}", all.len());
+    }
     let (mut rest, mut words, mut groups) = (&numbered[..], Vec::new(), Vec::new());
     while !rest.is_empty() {
         let (tiles, left) = rest.split_at(rest.len().min(1 + random(9) as usize));
