@@ -4,7 +4,7 @@
 // Each test uses its part of it.
 #![allow(dead_code)]
 
-use factz::{BoundKind, Coder, Config, Dtype, Layout, Mode, Predictor, Preserve, Real};
+use factz::{BoundKind, Coder, Config, Dtype, Layout, Mode, Predictor, Preserve, Real, Ties};
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
@@ -173,6 +173,7 @@ pub fn config(case: &Value, pitch: u64) -> Config {
         fill_value: case["fill_value"].as_f64(),
         preserve: [Preserve::None, Preserve::Points, Preserve::Types]
             [choose("preserve", &["none", "points", "types"])],
+        ties: [Ties::All, Ties::Zeros][chosen("ties", &["all", "zeros"])],
         ..Config::new(
             integer(case, "nx"),
             integer(case, "ny"),
