@@ -79,8 +79,8 @@ class Header:
         require(self.groups == 0 if self.content else fewest <= self.groups <= self.tiles, "groups")
 
 
-def read_entries(data, read):
-    """Section 2.3: calls read(take, symbol) for each entry of a stored table; take(n) gives n bits."""
+def read_entries(data, shift_bits, read):
+    """Section 2.3: calls read(take, symbol, shift) for each entry of a stored table; take(n) gives n bits."""
     number, at = int.from_bytes(data, "little"), 0
 
     def take(n):
@@ -89,14 +89,14 @@ def read_entries(data, read):
         at += n
         return number >> (at - n) & ((1 << n) - 1)
 
-    symbol = -1
-    for _ in range(take(8) + 1):
+    symbol, entries, shift = -1, take(8) + 1, take(shift_bits)
+    for _ in range(entries):
         n = 0
         while take(1) == 0:
             n += 1
         symbol += 1 << n | take(n)
         require(symbol <= 255, "a table exceeds the alphabet")
-        read(take, symbol)
+        read(take, symbol, shift)
 
 
 def sections(header, data):
@@ -149,16 +149,16 @@ class Frequencies:
     def __init__(self, data):
         self.frequency = [0] * 255 + [0 if data else 4096]
         if data:
-            read_entries(data, self.read)
+            read_entries(data, 3, self.read)
             require(sum(self.frequency) == 4096, "frequencies do not sum to 4096")
         self.start, self.slots = [0] * 256, []
         for symbol, frequency in enumerate(self.frequency):
             self.start[symbol] = len(self.slots)
             self.slots += [symbol] * frequency
 
-    def read(self, take, symbol):
+    def read(self, take, symbol, shift):
         m = take(4)
-        self.frequency[symbol] = 1 << m | take(m)
+        self.frequency[symbol] = (1 << m | take(m)) << shift
 
     def next(self, x):
         """The symbol of a state, and the next state."""
@@ -173,7 +173,7 @@ class Lengths:
     def __init__(self, data):
         self.length, self.symbols = {} if data else {ESCAPE: 0}, {}
         if data:
-            read_entries(data, self.read)
+            read_entries(data, 0, self.read)
             require(sum(2048 >> n for n in self.length.values()) == 2048, "codes do not fill their space")
         code, before = 0, 0
         for symbol, n in sorted(self.length.items(), key=lambda item: (item[1], item[0])):
@@ -181,7 +181,7 @@ class Lengths:
             self.symbols[n, code] = symbol
             code, before = code + 1, n
 
-    def read(self, take, symbol):
+    def read(self, take, symbol, _):
         self.length[symbol] = take(4)
         require(self.length[symbol] <= 11, "a code of more than 11 bits")
 

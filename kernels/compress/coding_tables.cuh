@@ -61,11 +61,10 @@ __device__ __forceinline__ T sum_of(const T (&values)[N]) {
     return sum;
 }
 
-// count * SCALE_TO / total, to nearest, at least 1; count <= total.
-template <u32 SCALE_TO>
-__device__ __forceinline__ u32 scaled_count(u64 count, u64 total) {
+// count * scale / total, to nearest, at least 1; count <= total.
+__device__ __forceinline__ u32 scaled_count(u64 count, u64 total, u32 scale) {
     // The float quotient is off by less than one.
-    const u64 x = count * SCALE_TO + total / 2;
+    const u64 x = count * scale + total / 2;
     u32 q = (u32)((float)x / (float)total);
     const long long rest = (long long)(x - q * total);
     q = rest < 0 ? q - 1 : (u64)rest >= total ? q + 1 : q;
@@ -114,14 +113,23 @@ __device__ __forceinline__ u32 raw_of_table(const Job& job, u32 table, u32 symbo
     return MASK_COUNT_BITS * (has_mask_list(states, 0) + has_mask_list(states, 1));
 }
 
-// Count of a symbol and of its table; own: the symbol has its own code, not the escape's.
+// The shift of a rANS table of so many symbols: few do not tell their frequencies more exactly.
+__device__ __forceinline__ u32 shift_of(u64 total) {
+    if (total >= SCALE) return 0;
+    const u32 bits = total > 1 ? 32 - __clz((u32)total - 1) : 0, shift = SCALE_BITS - bits;
+    return shift < MOST_SHIFT ? shift : MOST_SHIFT;
+}
+
+// Count of a symbol and of its table, and the shift of that; own: the symbol has its own code, not the
+// escape's.
 struct Counts {
     u64 count, total;
+    u32 shift;
     bool own;
 };
-// Finds which symbols have their own codes in a table with PARTS parts to divide. Call with a block, a thread
-// per symbol; the results of the warps are valid after the next barrier. False if there are no symbols: the
-// empty table is done.
+// Finds which symbols have their own codes in a table with PARTS parts to divide, of rANS less by its shift.
+// Call with a block, a thread per symbol; the results of the warps are valid after the next barrier. False if
+// there are no symbols: the empty table is done.
 template <u32 PARTS>
 __device__ __forceinline__ bool find_counts(
     const Job& job, TableShared& shared, u32 table, bool has_entry, Counts& counts) {
@@ -139,7 +147,9 @@ __device__ __forceinline__ bool find_counts(
         if (symbol == 0) CountView(job).table_lengths()[table] = 0;
         return false;
     }
-    counts.own = symbol < ESCAPE && counts.count >= 2 && counts.count * (4 * PARTS) >= 3 * counts.total;
+    counts.shift = PARTS == SCALE ? shift_of(counts.total) : 0;
+    counts.own = symbol < ESCAPE && counts.count >= 2 &&
+                 counts.count * (4 * PARTS >> counts.shift) >= 3 * counts.total;
     part = warp_sum_long(counts.own ? counts.count : 0);
     const u32 present = __ballot_sync(FULL, counts.own);
     if (lane == 0) shared.listed[warp] = part, shared.present[warp] = present;

@@ -18,11 +18,11 @@ __device__ __forceinline__ void make_huffman_table(const Job& job, TableShared& 
     if (!find_counts<CODES>(job, shared, table, has_entry, counts)) return;
     const u64 count = counts.count, total = counts.total;
     const bool own = counts.own;
-    u32 weight = own ? scaled_count<1 << WEIGHT_BITS>(count, total) : 0;
+    u32 weight = own ? scaled_count(count, total, 1 << WEIGHT_BITS) : 0;
     __syncthreads();
     const u64 listed = sum_of(shared.listed);
     const bool has_escape = listed < total;
-    if (has_escape && symbol == ESCAPE) weight = scaled_count<1 << WEIGHT_BITS>(total - listed, total);
+    if (has_escape && symbol == ESCAPE) weight = scaled_count(total - listed, total, 1 << WEIGHT_BITS);
     // Symbols with a code, in symbol order.
     const Listed before = symbols_before(shared);
     const u32 n = before.all + has_escape, number = before.number;

@@ -64,12 +64,12 @@ __device__ __forceinline__ u32 load_word(const Job& job, const u32* stream, u32 
 // Entry of this thread. The last warps have entries, since the first ones have the bits, of which few tables
 // need all.
 __device__ __forceinline__ u32 my_entry() { return threadIdx.x ^ (PARSE_THREADS - ALPHABET); }
-// Bit offset of this thread's entry: follows the entry ends in powers of four.
-__device__ __forceinline__ u32 find_entry(TableReader& shared, u32 bits, u32 count) {
+// Bit offset of this thread's entry: follows the entry ends in powers of four. The first is at `at`.
+__device__ __forceinline__ u32 find_entry(TableReader& shared, u32 at, u32 bits, u32 count) {
     const u32 entry = my_entry();
     const u16* from = shared.ends[0];
     u16* to = shared.ends[1];
-    u32 at = 8, last = count - 1, steps = entry < count ? entry : 0;
+    u32 last = count - 1, steps = entry < count ? entry : 0;
 #pragma unroll 1
     for (; last > 0; last /= 4, steps /= 4) {
         if (steps % 4 > 0) at = from[at];
@@ -90,7 +90,8 @@ __device__ __forceinline__ u32 find_entry(TableReader& shared, u32 bits, u32 cou
 // could have written it: the entries fill the code space.
 __device__ __forceinline__ bool read_table(
     TableReader& shared, const u32* words, u32 size, bool lengths, TableEntry& mine) {
-    const u32 bits = 8 * size, entry = my_entry(), warp = entry >> 5, count = (words[0] & 255) + 1;
+    const u32 bits = 8 * size, entry = my_entry(), warp = entry >> 5, count = (words[0] & 255) + 1,
+              shift = lengths ? 0 : words[0] >> 8 & MOST_SHIFT;
     // Entries that would end beyond the table lead to a place from which nothing leads on.
 #pragma unroll 1
     for (u32 p = threadIdx.x; p < bits + 2; p += PARSE_THREADS) {
@@ -102,7 +103,7 @@ __device__ __forceinline__ bool read_table(
         shared.ends[0][p] = (u16)end;
     }
     __syncthreads();
-    const u32 at = find_entry(shared, bits, count);
+    const u32 at = find_entry(shared, lengths ? 8 : 8 + SHIFT_BITS, bits, count);
     after_previous();
     mine = {entry < count, 0, 0, 0, 0};
     u32 taken = 0, gap = 0, gaps = 0, all_taken = 0;
@@ -113,8 +114,8 @@ __device__ __forceinline__ bool read_table(
             const StoredEntry e = stored_entry(words, bad ? 0 : at, lengths);
             bad |= !e.good || at + e.bits > bits || (lengths && e.field > MAX_LENGTH);
             mine.field = e.field;
-            mine.frequency = e.frequency;
-            taken = lengths ? CODES >> e.field : e.frequency;
+            mine.frequency = e.frequency << shift;
+            taken = lengths ? CODES >> e.field : mine.frequency;
             gap = e.gap;
         }
         gaps = warp_inclusive_sum(gap), all_taken = warp_inclusive_sum(taken);

@@ -4,6 +4,9 @@
 #include "tile/coding.cuh"
 
 constexpr u32 SCALE_BITS = 12, SCALE = 4096, ESCAPE = 255, ALPHABET = 256;
+// Shift of a rANS table, which follows the number of its entries: the lowest bits of all its frequencies are
+// 0.
+constexpr u32 SHIFT_BITS = 3, MOST_SHIFT = (1 << SHIFT_BITS) - 1;
 enum : u32 {
     MASK_STATE = 0,
     COARSE_ACTIVITY = 1,

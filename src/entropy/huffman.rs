@@ -170,7 +170,7 @@ impl EntropyTable for Lengths {
     /// Each entry is its symbol and the length in 4 bits.
     fn write(&self, out: &mut Vec<u8>) {
         let entries = self.0.map(|l| (l != NONE).then_some(l as u32));
-        write_entries(&entries, out, |bits, length| bits.put(length, 4));
+        write_entries(&entries, (0, 0), out, |bits, length| bits.put(length, 4));
     }
 
     fn read(bytes: &[u8]) -> Result<Self> {
@@ -180,7 +180,7 @@ impl EntropyTable for Lengths {
             return Ok(Lengths(lengths));
         }
         let mut taken = 0;
-        let whole = read_entries(bytes, |bits, symbol| {
+        let whole = read_entries(bytes, 0, |bits, symbol, _| {
             let length = bits.get(4)?;
             lengths[symbol] = length as u8;
             taken += CODES.checked_shr(length).filter(|_| length <= MAX_LENGTH)?;

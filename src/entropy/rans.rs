@@ -10,9 +10,17 @@ use crate::runtime::memory;
 /// Frequencies sum to 2^12.
 pub const SCALE_BITS: u32 = 12;
 pub const SCALE: u32 = 1 << SCALE_BITS;
-/// A frequency per symbol, summing to [`SCALE`]; all zero for a table without symbols.
+/// Bits of the shift of a table.
+const SHIFT_BITS: u32 = 3;
+/// A frequency per symbol, summing to [`SCALE`]; all zero for a table without symbols. And a shift: they are
+/// multiples of its power of two, and stored without it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frequencies(pub [u16; ALPHABET]);
+pub struct Frequencies(pub [u16; ALPHABET], u32);
+
+/// The shift of a table of so many symbols: few do not tell their frequencies more exactly.
+fn shift_of(total: u64) -> u32 {
+    SCALE_BITS.saturating_sub(total.next_power_of_two().ilog2()).min((1 << SHIFT_BITS) - 1)
+}
 
 impl EntropyTable for Frequencies {
     const CODER: Coder = Coder::Ans;
@@ -25,13 +33,15 @@ impl EntropyTable for Frequencies {
         let total: u64 = counts.iter().sum();
         let mut frequencies = [0u16; ALPHABET];
         if total == 0 {
-            return Frequencies(frequencies);
+            return Frequencies(frequencies, 0);
         }
-        let scaled = |count: u64| ((count * SCALE as u64 + total / 2) / total).max(1) as u16;
+        let shift = shift_of(total);
+        let scale = (SCALE >> shift) as u64;
+        let scaled = |count: u64| ((count * scale + total / 2) / total).max(1) as u16;
         let mut listed = 0;
         for symbol in 0..ESCAPE as usize {
             let count = counts[symbol];
-            if count >= 2 && count * (4 * SCALE as u64) >= 3 * total {
+            if count >= 2 && count * (4 * scale) >= 3 * total {
                 frequencies[symbol] = scaled(count);
                 listed += count;
             }
@@ -41,7 +51,7 @@ impl EntropyTable for Frequencies {
         }
         // The most frequent symbol takes up the rounding; it is halved at most, then the next one.
         let mut sum: i64 = frequencies.iter().map(|&f| f as i64).sum();
-        while sum != SCALE as i64 {
+        while sum != scale as i64 {
             let mut largest = 0;
             for symbol in 1..ALPHABET {
                 if frequencies[symbol] > frequencies[largest] {
@@ -49,11 +59,11 @@ impl EntropyTable for Frequencies {
                 }
             }
             let f = frequencies[largest] as i64;
-            let change = (SCALE as i64 - sum).max(-(f / 2));
+            let change = (scale as i64 - sum).max(-(f / 2));
             frequencies[largest] = (f + change) as u16;
             sum += change;
         }
-        Frequencies(frequencies)
+        Frequencies(frequencies.map(|f| f << shift), shift)
     }
 
     fn cost(&self, counts: &[u64; ALPHABET]) -> u64 {
@@ -72,10 +82,11 @@ impl EntropyTable for Frequencies {
         cost
     }
 
-    /// Each entry is its symbol and the frequency as 4 bits of length less one and the bits below the
-    /// leading one.
+    /// Behind the number of entries is the shift; each entry is its symbol and the frequency without the
+    /// shift, as 4 bits of length less one and the bits below the leading one.
     fn write(&self, out: &mut Vec<u8>) {
-        write_entries(&self.0.map(|f| (f > 0).then_some(f as u32)), out, |bits, f| {
+        let (entries, shift) = (self.0.map(|f| (f > 0).then_some(f as u32 >> self.1)), self.1);
+        write_entries(&entries, (shift, SHIFT_BITS), out, |bits, f| {
             let length = f.ilog2();
             bits.put(length, 4);
             bits.put(f & ((1 << length) - 1), length);
@@ -86,18 +97,19 @@ impl EntropyTable for Frequencies {
         let mut frequencies = [0u16; ALPHABET];
         if bytes.is_empty() {
             frequencies[ESCAPE as usize] = SCALE as u16;
-            return Ok(Frequencies(frequencies));
+            return Ok(Frequencies(frequencies, (1 << SHIFT_BITS) - 1));
         }
-        let mut sum = 0u32;
-        let whole = read_entries(bytes, |bits, symbol| {
+        let (mut sum, mut shift) = (0u32, 0);
+        let whole = read_entries(bytes, SHIFT_BITS, |bits, symbol, head| {
+            shift = head;
             let length = bits.get(4)?;
-            let f = (1 << length) | bits.get(length)?;
+            let f = ((1 << length) | bits.get(length)?) << shift;
             sum += f;
             frequencies[symbol] = f as u16;
             (sum <= SCALE).then_some(())
         });
         match whole {
-            Some(()) if sum == SCALE => Ok(Frequencies(frequencies)),
+            Some(()) if sum == SCALE => Ok(Frequencies(frequencies, shift)),
             _ => Err(Error::corrupt("the stream holds a frequency table that no encoder writes")),
         }
     }
@@ -260,7 +272,9 @@ mod tests {
             f.write(&mut bytes);
             assert_eq!(bytes.len() % 4, 0);
             assert!(bytes.len() / 4 <= u8::MAX as usize);
-            assert_eq!(Frequencies::read(&bytes).unwrap(), f);
+            // The shift of a table of the escape alone is not stored.
+            assert_eq!(Frequencies::read(&bytes).unwrap().0, f.0);
+            assert!(bytes.is_empty() || Frequencies::read(&bytes).unwrap() == f);
             for cut in 0..bytes.len() {
                 // Truncation may only be unnoticed where nothing but padding is lost.
                 if let Ok(g) = Frequencies::read(&bytes[..cut]) {
@@ -273,7 +287,7 @@ mod tests {
     #[test]
     fn quotients_are_exact() {
         for f in (1..=SCALE).chain([SCALE - 1, SCALE]) {
-            let mut frequencies = Frequencies([0; ALPHABET]);
+            let mut frequencies = Frequencies([0; ALPHABET], 0);
             (frequencies.0[3], frequencies.0[7]) = ((SCALE - f) as u16, f as u16);
             let table = EncodeTable::new(&frequencies);
             let limit = (f as u64) << 20;

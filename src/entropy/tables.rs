@@ -117,11 +117,12 @@ pub trait EntropyTable: Sized + Send + Sync {
 }
 
 /// Appends the stored form of a table, a multiple of 4 bytes: the number of entries in 8 bits (less one),
-/// then each entry, ascending: the distance of its symbol from the last one in Elias gamma code and what
-/// `put` writes. Bits fill bytes from the least significant. A table that no symbol uses takes nothing, and
-/// neither does one of the escape alone, which is read for it.
+/// `head` in `head_bits`, then each entry, ascending: the distance of its symbol from the last one in Elias
+/// gamma code and what `put` writes. Bits fill bytes from the least significant. A table that no symbol uses
+/// takes nothing, and neither does one of the escape alone, which is read for it.
 pub(super) fn write_entries(
     entries: &[Option<u32>; ALPHABET],
+    (head, head_bits): (u32, u32),
     out: &mut Vec<u8>,
     put: impl Fn(&mut BitWriter<'_>, u32),
 ) {
@@ -131,6 +132,7 @@ pub(super) fn write_entries(
     }
     let mut bits = BitWriter { out, pending: 0, count: 0 };
     bits.put(count as u32 - 1, 8);
+    bits.put(head, head_bits);
     let mut previous = -1i32;
     for (symbol, entry) in entries.iter().enumerate() {
         if let &Some(value) = entry {
@@ -146,14 +148,15 @@ pub(super) fn write_entries(
     bits.align();
 }
 
-/// Reads what [`write_entries`] wrote, as `take(bits, symbol)`; None where it cannot be that. `bytes` are not
-/// empty.
+/// Reads what [`write_entries`] wrote, as `take(bits, symbol, head)`; None where it cannot be that. `bytes`
+/// are not empty.
 pub(super) fn read_entries(
     bytes: &[u8],
-    mut take: impl FnMut(&mut BitReader<'_>, usize) -> Option<()>,
+    head_bits: u32,
+    mut take: impl FnMut(&mut BitReader<'_>, usize, u32) -> Option<()>,
 ) -> Option<()> {
     let mut bits = BitReader { bytes, position: 0 };
-    let entries = bits.get(8)? + 1;
+    let (entries, head) = (bits.get(8)? + 1, bits.get(head_bits)?);
     let mut symbol = -1i32;
     for _ in 0..entries {
         let mut length = 0;
@@ -167,7 +170,7 @@ pub(super) fn read_entries(
         if symbol >= ALPHABET as i32 {
             return None;
         }
-        take(&mut bits, symbol as usize)?;
+        take(&mut bits, symbol as usize, head)?;
     }
     Some(())
 }
