@@ -25,7 +25,7 @@ enum : u32 {
 };
 static_assert(TABLES == 50, "the sizes of the table section depend on it");
 constexpr u64 GROUP_BYTES = 1024;
-constexpr u64 MANY_GROUPS = 8192, MOST_GROUP_KIB = 8;
+constexpr u64 MANY_GROUPS = 32768, MOST_GROUP_KIB = 8;
 // States of 32 lanes before the words of a group: octaves, lower halves, other bits of the upper halves.
 constexpr u32 HALVES_AT = 16, LEAST_STATE_BYTES = HALVES_AT + 64, MOST_STATE_BYTES = LEAST_STATE_BYTES + 60;
 constexpr u32 LOW = 1 << 16;              // lower end of the states before the tail

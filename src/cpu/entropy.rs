@@ -20,9 +20,9 @@ use std::ops::Range;
 
 /// A group of tiles is made large enough that its coder states are a small part of it.
 const GROUP_BYTES: u64 = 1024;
-/// Where there would be more groups than this, several times what a GPU decodes at once, they are larger, up
-/// to so many KiB each.
-const MANY_GROUPS: u64 = 8192;
+/// Where there would be more groups than this, many times what a GPU decodes at once, they are larger, up to
+/// so many KiB each.
+const MANY_GROUPS: u64 = 32768;
 const MOST_GROUP_KIB: u64 = 8;
 /// No limit of the weight of groups is lower; it is more than a tile can weigh.
 const LEAST_GROUP_WEIGHT: u64 = 1600;
@@ -271,9 +271,9 @@ mod tests {
         // Tiles that take nothing are limited by their number alone, the heaviest by their weight.
         assert_eq!(check_groups(&[4; 600], 0), [255, 255, 90]);
         assert_eq!(check_groups(&[HEAVIEST; 3], u64::MAX), [2, 1]);
-        // Of 16 and 64 MiB there are no more than so many groups, of 1 GiB groups of 8 KiB.
+        // Of 64 MiB there are no more than so many groups, of 1 GiB groups of 8 KiB.
         let weight = |mebibytes: u64| group_weight(1 << 30, mebibytes << 20).0;
-        assert_eq!([1, 16, 64, 1024].map(weight), [1 << 20, 1 << 17, 1 << 17, 8 << 10]);
+        assert_eq!([1, 16, 64, 1024].map(weight), [1 << 20, 1 << 16, 1 << 15, 8 << 10]);
         // 16 bytes a tile: 64 of them, less what a tile adds to its weight.
         let sizes = check_groups(&[100; 1000], 16_000);
         assert!(sizes[..sizes.len() - 1].iter().all(|n| (50..=52).contains(n)), "{sizes:?}");
