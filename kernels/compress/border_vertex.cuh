@@ -50,76 +50,74 @@ struct SettledVertex {
     u64 raw;
 };
 
-// Codes the waiting vertices of a warp one by one: the first reconstruction that keeps the bound and, if the
-// vertex is constrained, the signatures around it. Lane 6 i + k tries reconstruction i of five on triangle k.
-// my_place: x | y << 6, or 0 if the lane's vertex does not wait. Call with a warp.
+// The waiting vertices of a warp one by one: the first reconstruction that keeps the bound and, if the vertex
+// is constrained, the signatures around it. Lane 6 i + k tries reconstruction i of five on triangle k.
+// Returns the number of the lane's reconstruction (of a vertex without constraints its refinement), or -1 if
+// the vertex is stored. my_place: x | y << 6, or 0 if the lane's vertex does not wait. Call with a warp.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ SettledVertex<T> settle(const Job& job, const Steps<T>& steps, BorderTile<T>& shared,
-    i32 last_x, i32 last_y, bool any_missing, u32 my_place, P my_prediction, T my_bound, i32 level) {
-    // The nearest reconstruction of each refinement, and after that of refinement CORNERED the other corners.
-    constexpr i32 TRIALS = REFINEMENTS + CORNERS - 1, AT_ONCE = 5;
-    typedef Real<T> R;
+__device__ __forceinline__ i32 find_trial(const Rule& rule, const Steps<T>& steps,
+    const TileWindow<T>& window, u32 my_place, P my_prediction, T my_bound, i32 level) {
+    constexpr i32 AT_ONCE = 5;
     const i32 lane = threadIdx.x & 31, slot = lane / 6, k = lane - 6 * slot;
-    const T accept = steps.accept;
-    const TileWindow<T> window = window_of(shared, last_x, last_y, any_missing);
-    const Rule rule = rule_of(job);
-    SettledVertex<T> mine = {R::pair(T(0), T(0)), T(0), STORED, 0, 0};
+    i32 mine = -1;
     for (u32 left = __ballot_sync(FULL, my_place != 0); left; left &= left - 1) {
         const i32 owner = __ffs(left) - 1;
         const u32 place = __shfl_sync(FULL, my_place, owner);
         const i32 x = place & 63, y = place >> 6;
         const P prediction = shuffle<T>(my_prediction, owner);
         const T vertex_bound = __shfl_sync(FULL, my_bound, owner);
+        const bool constrained = is_constrained(vertex_bound);
+        const i32 trials = constrained ? TRIALS : REFINEMENTS;
         const P original = window.values[y * CLOSED + x];
-        SettledVertex<T> found = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
 #pragma unroll 1
-        for (i32 first = 0; first < TRIALS; first += AT_ONCE) {
-            const i32 trial = first + slot,
-                      corner = trial > CORNERED && trial < CORNERED + CORNERS ? trial - CORNERED : 0,
-                      refinement = trial <= CORNERED ? trial
-                                   : corner          ? CORNERED
-                                                     : trial - (CORNERS - 1);
+        for (i32 first = 0; first < trials; first += AT_ONCE) {
+            const Trial trial(constrained ? first + slot : 0);
             bool ends = false, passes = false;
-            P value = original;
-            P code = R::pair(T(0), T(0));
-            T error = 0;
-            if (slot < AT_ONCE && trial < TRIALS) {
-                const P step = steps.level[level].step[refinement];
+            if (slot < AT_ONCE && first + slot < trials) {
+                const P step = steps.level[level].step[constrained ? trial.refinement : first + slot];
                 Quantized<T> q = quantize<T>(original, prediction, step);
                 ends = !q.fits;
-                passes =
-                    !ends && (corner == 0 || (is_constrained(vertex_bound) &&
-                                                 move_to_corner<T>(q, original, prediction, step.x, corner)));
-                value = q.value, code = q.code;
-                error = distance<T>(value, original);
-                passes = passes && (error == T(0) || (error <= accept && error < vertex_bound));
-                if (passes && error != T(0) && is_constrained(vertex_bound))
-                    passes = keeps_signature(window, x, y, value, rule, k);
+                passes = !ends && move_to_neighbour<T>(q, original, prediction, step.x, trial.neighbour);
+                const T error = distance<T>(q.value, original);
+                passes = passes && (error == T(0) || (error <= steps.accept && error < vertex_bound));
+                if (passes && error != T(0) && constrained)
+                    passes = keeps_signature(window, x, y, q.value, rule, k);
             }
-            // All six lanes of a refinement must agree.
+            // All six lanes of a reconstruction must agree.
             const u32 passed = __ballot_sync(FULL, passes), ended = __ballot_sync(FULL, ends);
-            i32 from = -1;
+            i32 found = -1;
 #pragma unroll
             for (i32 i = AT_ONCE - 1; i >= 0; i--)
-                if ((passed >> 6 * i & 63) == 63 || (ended >> 6 * i & 1)) from = 6 * i;
-            if (from < 0) continue;
-            if (!(ended >> from & 1) && lane == from) {
-                found.value = value;
-                found.error = error;
-                const Symbol s = symbol_of({refinement, (i32)code.x, (i32)code.y});
-                found.symbol = s.symbol;
-                found.raw = s.raw;
-                found.cost = s.symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
-            }
-            // Broadcast the result of the lane that found it.
-            found.value = shuffle<T>(found.value, from);
-            found.error = __shfl_sync(FULL, found.error, from);
-            found.symbol = __shfl_sync(FULL, found.symbol, from);
-            found.cost = __shfl_sync(FULL, found.cost, from);
-            found.raw = __shfl_sync(FULL, found.raw, from);
+                if ((passed >> 6 * i & 63) == 63 || (ended >> 6 * i & 1)) found = i;
+            if (found < 0) continue;
+            if (lane == owner && !(ended >> 6 * found & 1)) mine = first + found;
             break;
         }
-        if (lane == owner) mine = found;
     }
     return mine;
+}
+
+// Codes the waiting vertices of a warp, as find_trial says. Call with a warp.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __noinline__ SettledVertex<T> settle(const Job& job, const Steps<T>& steps, BorderTile<T>& shared,
+    i32 last_x, i32 last_y, bool any_missing, u32 my_place, P my_prediction, T my_bound, i32 level) {
+    const TileWindow<T> window = window_of(shared, last_x, last_y, any_missing);
+    const i32 found = find_trial<T>(rule_of(job), steps, window, my_place, my_prediction, my_bound, level);
+    const P original = window.values[(my_place >> 6) * CLOSED + (my_place & 63)];
+    SettledVertex<T> settled = {original, T(0), STORED, 3 + 16 * sizeof(T), 0};
+    if (found >= 0) {
+        const bool constrained = is_constrained(my_bound);
+        const Trial trial(constrained ? found : 0);
+        const i32 refinement = constrained ? trial.refinement : found;
+        const P step = steps.level[level].step[refinement];
+        Quantized<T> q = quantize<T>(original, my_prediction, step);
+        move_to_neighbour<T>(q, original, my_prediction, step.x, trial.neighbour);
+        settled.value = q.value;
+        settled.error = distance<T>(q.value, original);
+        const Symbol s = symbol_of({refinement, (i32)q.code.x, (i32)q.code.y});
+        settled.symbol = s.symbol;
+        settled.raw = s.raw;
+        settled.cost = s.symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
+    }
+    return settled;
 }

@@ -11,18 +11,33 @@ struct CodeWithError {
     T error;
 };
 
-// The refinement of which the speculative mode tries all corners of the lattice cell around the original, if
-// the vertex is constrained. Corner 0 is the nearest reconstruction.
-constexpr i32 CORNERED = 1, CORNERS = 4;
+// Reconstructions of a constrained vertex in the order in which the speculative mode tries them: the nearest
+// one of each refinement, and after that of refinement 1 its two neighbours in the direction of the original,
+// the nearer one first.
+constexpr i32 TRIALS = 10;
+struct Trial {
+    i32 refinement, neighbour;  // 0: the nearest one
+    __device__ __forceinline__ explicit Trial(i32 trial)
+        : refinement(trial < 2 ? trial : max(trial - 2, 1)),
+          neighbour(trial == 2 || trial == 3 ? trial - 1 : 0) {}
+};
 
-// Moves the nearest reconstruction to another corner. False if its codes are out of range.
+// Moves the nearest reconstruction to one of the neighbours. False if its code is out of range.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ bool move_to_corner(
-    Quantized<T>& q, P original, P prediction, T width, i32 corner) {
-    if (corner & 1) q.code.x += q.value.x < original.x ? T(1) : T(-1);
-    if (corner & 2) q.code.y += q.value.y < original.y ? T(1) : T(-1);
-    q.value = Real<T>::pair(prediction.x + q.code.x * width, prediction.y + q.code.y * width);
-    return magnitude<T>(q.code) <= Real<T>::MAX_CODE;
+__device__ __forceinline__ bool move_to_neighbour(
+    Quantized<T>& q, P original, P prediction, T width, i32 neighbour) {
+    typedef Real<T> R;
+    if (neighbour == 0) return true;
+    const T error_u = q.value.x - original.x, error_v = q.value.y - original.y;
+    T code;
+    if ((R::abs(error_u) < R::abs(error_v)) == (neighbour == 2)) {
+        code = q.code.x += error_u < T(0) ? T(1) : T(-1);
+        q.value.x = prediction.x + code * width;
+    } else {
+        code = q.code.y += error_v < T(0) ? T(1) : T(-1);
+        q.value.y = prediction.y + code * width;
+    }
+    return R::abs(code) <= R::MAX_CODE;
 }
 
 // Tries the refinements in order and skips the same ones as the twin. `vertex_bound` counts only if
@@ -33,12 +48,14 @@ __device__ __noinline__ CodeWithError<T> constrained_vertex(TileWindow<T> window
     const Quantizer& quantizer = constraints.control->quantizer;
     const P original = window.values[y * window.pitch + x];
     const bool compares = constrained && constraints.speculative;
-    i32 refinement = 0, corner = 0;
-    while (refinement < REFINEMENTS) {
+    i32 next = 0;
+    while (next < (compares ? TRIALS : REFINEMENTS)) {
+        const Trial trial(compares ? next : 0);
+        const i32 refinement = compares ? trial.refinement : next;
         const P step = step_of<T>(quantizer, level, refinement);
         Quantized<T> q = quantize<T>(original, prediction, step);
         if (!q.fits) break;
-        bool passes = corner == 0 || move_to_corner<T>(q, original, prediction, step.x, corner);
+        bool passes = move_to_neighbour<T>(q, original, prediction, step.x, trial.neighbour);
         const T error = distance<T>(q.value, original);
         if (passes && error != T(0)) {
             passes = error <= constraints.accept && (!constrained || error < vertex_bound);
@@ -48,18 +65,13 @@ __device__ __noinline__ CodeWithError<T> constrained_vertex(TileWindow<T> window
             window.values[y * window.pitch + x] = q.value;
             return {{refinement, (i32)q.code.x, (i32)q.code.y}, error};
         }
-        if (refinement == CORNERED && compares && corner < CORNERS - 1) {
-            corner++;
-            continue;
-        }
-        corner = 0;
-        if (refinement == 0 && constrained && !constraints.speculative) {
+        if (next == 0 && constrained && !compares) {
             i32 certain = 1;
             while (certain < REFINEMENTS && T(0.5) * (T)quantizer.width[level][certain] > vertex_bound)
                 certain++;
-            refinement = certain > 2 ? certain - 2 : 0;
+            next = certain > 2 ? certain - 2 : 0;
         }
-        refinement++;
+        next++;
     }
     return {{EXACT, 0, 0}, T(0)};
 }

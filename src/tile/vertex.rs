@@ -4,9 +4,11 @@
 use crate::entropy::symbols::{Code, REFINEMENTS};
 use crate::grid::element::Real;
 
-/// The refinement of which the speculative mode tries all corners of the lattice cell around the original.
-const CORNERED: usize = 1;
-const CORNERS: usize = 4;
+/// The refinement of which the speculative mode tries three reconstructions: the nearest one, and its
+/// neighbours in the direction of the original along each axis.
+const WITH_NEIGHBOURS: usize = 1;
+/// The refinements that the speculative mode tries at a constrained vertex.
+const SPECULATIVE_REFINEMENTS: usize = 8;
 
 /// Conditions on the reconstruction of a vertex.
 pub(super) struct VertexLimits<T, K> {
@@ -27,8 +29,8 @@ impl<T: Real, K: Fn([T; 2]) -> bool> VertexLimits<T, K> {
     ///
     /// A bound tells which refinements cannot fail, those with an error of half a width at most: after the
     /// refinement 0 only the last one that may still fail is tried, and those that cannot. The signatures may
-    /// reject the nearest reconstruction and accept another: the speculative mode tries the other corners of
-    /// the lattice cell before it refines further.
+    /// reject the nearest reconstruction and accept another: the speculative mode tries two neighbours before
+    /// it refines further, the nearer one first.
     #[inline(always)]
     pub(super) fn find(
         &self,
@@ -37,21 +39,24 @@ impl<T: Real, K: Fn([T; 2]) -> bool> VertexLimits<T, K> {
         decode: impl Fn(usize, usize, i32) -> T,
         width: impl Fn(usize) -> T,
     ) -> Option<(Code, [T; 2], T)> {
+        let compares = self.bound.is_some() && self.keeps.is_some();
+        let refinements = if compares { SPECULATIVE_REFINEMENTS } else { REFINEMENTS };
         let mut refinement = 0;
-        while refinement < REFINEMENTS {
+        while refinement < refinements {
             let ((qu, u), (qv, v)) = (quantize(0, refinement)?, quantize(1, refinement)?);
             let error = distance([u, v], original);
             if self.allows([u, v], error) {
                 return Some((Code { refinement: refinement as u8, q: [qu, qv] }, [u, v], error));
             }
-            if refinement == CORNERED && self.bound.is_some() && self.keeps.is_some() {
-                let toward = [(u, original[0]), (v, original[1])].map(|(r, o)| if r < o { 1 } else { -1 });
-                for corner in 1..CORNERS as i32 {
-                    let q = [qu + (corner & 1) * toward[0], qv + (corner >> 1) * toward[1]];
-                    let value = [decode(0, refinement, q[0]), decode(1, refinement, q[1])];
+            if refinement == WITH_NEIGHBOURS && compares {
+                let errors = [u - original[0], v - original[1]];
+                let first = (errors[0].abs() < errors[1].abs()) as usize;
+                for axis in [first, 1 - first] {
+                    let (mut q, mut value) = ([qu, qv], [u, v]);
+                    q[axis] += if errors[axis] < T::ZERO { 1 } else { -1 };
+                    value[axis] = decode(axis, refinement, q[axis]);
                     let error = distance(value, original);
-                    let fits = q.iter().all(|q| q.abs() <= T::MAX_CODE);
-                    if fits && self.allows(value, error) {
+                    if q[axis].abs() <= T::MAX_CODE && self.allows(value, error) {
                         return Some((Code { refinement: refinement as u8, q }, value, error));
                     }
                 }
