@@ -110,6 +110,7 @@ def sz3_compress(plane, bound):
 def peers(program):
     return [Factz(program, "block-wise"),
             Factz(program, "speculative", "--mode", "speculative"),
+            Factz(program, "speculative, `--ties zeros`", "--mode", "speculative", "--ties", "zeros"),
             Factz(program, "Lorenzo", "--predictor", "lorenzo"),
             Factz(program, "`--preserve none`", "--preserve", "none"),
             Peer("SZ3", sz3_compress, lambda data, shape: sz.decompress(data, np.float32, shape)[0]),
