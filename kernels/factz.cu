@@ -1,11 +1,12 @@
-// All kernels in one translation unit, in the order of their launches. The entries at the end are generated from
-// the table in src/cuda/schedule.rs, which also has the grids and when a kernel runs (src/cuda/generated.rs).
+// All kernels in one translation unit, in the order of their launches. The entries at the end are generated
+// from the table in src/cuda/schedule.rs, which also has the grids and when a kernel runs
+// (src/cuda/generated.rs).
 //
-// Above each kernel, or several that are alike: its phase; regions of the workspace (device/workspace.cuh says
-// what they hold in each phase) and buffers of the caller that it reads and writes; the work of all blocks and
-// the most that one block or warp does, of N tiles and a stream buffer of S bytes. No work depends on what a
-// header claims or on how narrow a field is: factz_parse refuses a stream of another shape than the caller's,
-// and the kernels after it then end at once. No result depends on the order of blocks.
+// Above each kernel, or several that are alike: its phase; regions of the workspace (device/workspace.cuh
+// says what they hold in each phase) and buffers of the caller that it reads and writes; the work of all
+// blocks and the most that one block or warp does, of N tiles and a stream buffer of S bytes. No work depends
+// on what a header claims or on how narrow a field is: factz_parse refuses a stream of another shape than the
+// caller's, and the kernels after it then end at once. No result depends on the order of blocks.
 // clang-format off
 #include "device/capacities.cuh"
 #include "compress/statistics.cuh"
