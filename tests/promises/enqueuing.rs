@@ -270,6 +270,8 @@ impl Driver {
             ("u", Memory { u: DEVICE.u + 2, ..DEVICE }, "not aligned to 4"),
             ("v", Memory { v: DEVICE.v + 1, ..DEVICE }, "aligned"),
             ("workspace", Memory { workspace: DEVICE.workspace + 128, ..DEVICE }, "not aligned to 256"),
+            ("stream", Memory { stream: DEVICE.stream + 4, ..DEVICE }, "not aligned"),
+            ("report", Memory { report: DEVICE.report + 4, ..DEVICE }, "not aligned to 8"),
         ];
         let invalid = FACTZ_ERROR_INVALID_ARGUMENT;
         for (k, (call, stream, report)) in CALLS.into_iter().enumerate() {
