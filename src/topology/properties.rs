@@ -238,7 +238,7 @@ fn check_keeps_tie<T: Real>(seed: u64) {
         random.set_zeros(&mut before);
     }
     if random.below(4) != 0 {
-        // The same signs, the same rest of the hull or one of another size, perhaps off by an ulp.
+        // The field times one factor, with a component perhaps off by an ulp.
         let factor = [1.0, -1.0, 2.0, 0.375][random.below(4) as usize];
         after = before.map(|c| c.map(|x| x * T::from_f64(factor)));
         let c = &mut after[random.below(3) as usize];
@@ -263,7 +263,7 @@ fn check_keeps_tie<T: Real>(seed: u64) {
             _ => reference(&before, triangle, &rule) == reference(&after, triangle, &rule),
         };
         assert_eq!(keeps_tie([&before, &after], [&s0, &s1], ties), expected, "{before:?} {after:?} {ties:?}");
-        // What the encoder accepts is never a violation.
+        // A reconstruction that the encoder accepts is never a violation.
         let [s0, s1] = [&before, &after].map(|p| signature(p, triangle, &rule));
         assert!(expected || !same(s0, s1), "{before:?} {after:?} {ties:?}");
     }

@@ -291,7 +291,7 @@ pub struct Compress {
     /// Promise besides the error bound
     #[arg(long, value_parser = choice(&Preserve::NAMES, &PRESERVED), default_value = "types")]
     pub preserve: Preserve,
-    /// What is kept of triangles whose zero lies on an edge or at a vertex
+    /// Promise for triangles whose zero lies on an edge or at a vertex
     #[arg(long, value_parser = choice(&Ties::NAMES, &TIES), default_value = "all")]
     pub ties: Ties,
     /// Grid spacing
@@ -377,7 +377,7 @@ pub struct Verify {
     /// Grid spacing, as it was for compression; default: that of the stream, otherwise 1,1
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
     pub spacing: Option<Spacing>,
-    /// What must be kept of triangles whose zero lies on an edge or at a vertex; default: as the stream says,
+    /// Promise for triangles whose zero lies on an edge or at a vertex; default: as the stream says,
     /// otherwise all
     #[arg(long, value_parser = choice(&Ties::NAMES, &TIES))]
     pub ties: Option<Ties>,
@@ -514,7 +514,7 @@ pub struct Bench {
     /// Promise besides the error bound
     #[arg(long, value_parser = choice(&Preserve::NAMES, &PRESERVED), default_value = "types")]
     pub preserve: Preserve,
-    /// What is kept of triangles whose zero lies on an edge or at a vertex
+    /// Promise for triangles whose zero lies on an edge or at a vertex
     #[arg(long, value_parser = choice(&Ties::NAMES, &TIES), default_value = "all")]
     pub ties: Ties,
     /// Grid spacing

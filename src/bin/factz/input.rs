@@ -384,7 +384,7 @@ fn from_be<T: Real>(bytes: &[u8]) -> T {
 /// Reads a file that begins as a stream does; none for another one.
 pub fn read_if_stream(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let mut start = Vec::new();
-    // What cannot be read is said where it is read as an array.
+    // Reading the file as an array reports a file that cannot be read.
     let read = |file: File| file.take(MAGIC.len() as u64).read_to_end(&mut start);
     match !is_dash(path) && path.is_file() && File::open(path).and_then(read).is_ok() && start == MAGIC {
         true => read_stream(path).map(Some),

@@ -23,7 +23,7 @@ pub(super) fn some_masks(codes: &QuantizedTile) -> [Option<&MaskRows>; 2] {
     [masks.filter(|_| zero == SOME).map(|m| &m.zero), masks.filter(|_| fill == SOME).map(|m| &m.fill)]
 }
 
-/// What the number of entries before a list says: entries, and whether the mask is coded by columns.
+/// The number before a list: its entries, and whether the mask is coded by columns.
 pub(super) fn read_size(size: u32) -> (usize, bool) {
     ((size % BY_COLUMNS) as usize + 1, size >= BY_COLUMNS)
 }
