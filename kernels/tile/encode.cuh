@@ -1,5 +1,5 @@
-// Codes one vertex: the first refinement that keeps the bound and the constraints. Twin of
-// src/tile/encode.rs.
+// Codes one vertex: the first reconstruction that keeps the bound and the constraints. Twins:
+// src/tile/encode.rs, src/tile/vertex.rs.
 #pragma once
 #include "entropy/symbols.cuh"
 #include "tile/window.cuh"
@@ -14,7 +14,7 @@ struct CodeWithError {
 // Reconstructions of a constrained vertex in the order in which the speculative mode tries them: the nearest
 // one of each refinement, and after that of refinement 1 its two neighbours in the direction of the original,
 // the nearer one first.
-constexpr i32 TRIALS = 10;
+constexpr i32 SPECULATIVE_REFINEMENTS = 8, TRIALS = SPECULATIVE_REFINEMENTS + 2;
 struct Trial {
     i32 refinement, neighbour;  // 0: the nearest one
     __device__ __forceinline__ explicit Trial(i32 trial)

@@ -5,12 +5,12 @@ use crate::grid::element::Real;
 use crate::grid::triangles::Triangle;
 use crate::request::Ties;
 
-/// What belongs to signatures, and the spacing that types of critical points depend on.
+/// Contents of signatures, and the spacing that types of critical points depend on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// Whether the type of a critical point is part of its triangle's signature (P3).
     pub types: bool,
-    /// What a triangle with the origin on the boundary of its hull keeps.
+    /// Promise for a triangle with the origin on the boundary of its hull.
     pub ties: Ties,
     /// Grid spacing along x and y, finite and positive. Only their ratio matters.
     pub dx: f64,
