@@ -3,6 +3,7 @@
 # make test-all  all of that, and the tests that take longer: what CI runs
 # make bench   ratio, speed and what is kept, for both modes and three bounds
 # make peers   the same beside zfp and SZ3, into docs/benchmarks.md (SPEED=1: speeds too; FIELDS="NAME=FOLDER ...")
+# make wheel  the Python package with its libraries, into target/wheel (FACTZ_LIBRARY_DIR=folder of a finished build)
 # make figures the figures of README.md and docs/
 #
 # Each sets up what it needs first: numpy in .venv, and for the tests the CUDA compiler, also in .venv, where there is
@@ -14,7 +15,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench peers figures peers-python toolchain packages python nvcc lints checks clean
+.PHONY: help demo test test-all bench wheel peers figures peers-python plugins-python toolchain packages python nvcc lints checks clean
 
 PYTHON := $(CURDIR)/.venv/bin/python
 PICTURE := target/demo/wind_global.png
@@ -34,7 +35,7 @@ NVCC_PLACES := "$${NVCC:-}" "$${CUDA_HOME:-}/bin/nvcc" "$${CUDA_PATH:-}/bin/nvcc
 	"$${CUDAToolkit_ROOT:-}/bin/nvcc" "$$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc $(NVCC_IN_VENV)
 CUDA := auto
 # C and CUDA whose style is checked, with the version of clang-format that decides it.
-FORMATTED := $(shell git ls-files kernels tests examples-c include/factz.hpp | grep -E "\.(cuh?|c|cpp|hpp)$$")
+FORMATTED := $(shell git ls-files kernels tests examples-c plugins include/factz.hpp | grep -E "\.(cuh?|c|cpp|hpp)$$|^plugins/.*\.h$$")
 CLANG_FORMAT_VERSION := 14
 
 # What was not tested, a line each.
@@ -94,6 +95,17 @@ peers figures: toolchain peers-python
 	if [[ $@ == figures ]]; then exec .venv-peers/bin/python docs/figures.py; fi
 	.venv-peers/bin/python benches/peers.py --write $(FIELDS:%=--field %) $(if $(SPEED),--speed)
 
+# From the libraries of FACTZ_LIBRARY_DIR, or of a release build.
+FACTZ_LIBRARY_DIR :=
+wheel: plugins-python
+	@$(call install_missing,cmake:cmake cc:gcc,required)
+	cmake -S cmake -B target/wheel-build "-DFACTZ_LIBRARY_DIR=$(FACTZ_LIBRARY_DIR)" -DFACTZ_CARGO_TARGET_DIR="$(CURDIR)/target" \
+	  "-DFACTZ_PYTHON=$(CURDIR)/.venv-plugins/bin/python" -DFACTZ_PIP_OPTIONS=--no-build-isolation
+	cmake --build target/wheel-build --target factz_wheel
+	rm -rf target/wheel
+	cp -r target/wheel-build/wheel target/wheel
+	ls target/wheel/*.whl
+
 # zfp and SZ3, and what draws the figures.
 peers-python:
 	@if ! .venv-peers/bin/python -c 'import matplotlib, pysz, zfpy' 2> /dev/null; then
@@ -107,8 +119,16 @@ test: toolchain packages python nvcc lints checks
 	tests --lib --bins --test promises --test memory
 	$(report_skipped)
 
+# What the tests of plugins/ read and write files with.
+plugins-python:
+	@if ! .venv-plugins/bin/python -c 'import adios2, h5netcdf, h5py, wheel, xarray' 2> /dev/null; then
+	  python3 -m venv .venv-plugins
+	  .venv-plugins/bin/pip install --quiet --disable-pip-version-check numpy h5py adios2 h5netcdf xarray setuptools wheel \
+	    || { echo "make: pip could not install h5py and adios2 into .venv-plugins" >&2; exit 1; }
+	fi
+
 # More random cases, and what `cargo test` ignores.
-test-all: test
+test-all: test plugins-python
 	@export PROPTEST_CASES=1000
 	$(run_tests)
 	examples-c/gpu/compile.sh include target/examples-c-gpu
@@ -121,7 +141,7 @@ test-all: test
 
 # Defines `tests`, which runs tests of this crate.
 define run_tests
-export FACTZ_PYTHON="$(PYTHON)" FACTZ_SKIPPED="$(SKIPPED)" PATH="$(dir $(PYTHON)):$$PATH" PROPTEST_CASES="$${PROPTEST_CASES:-100}"
+export FACTZ_PYTHON="$(PYTHON)" FACTZ_PLUGINS_PYTHON="$(CURDIR)/.venv-plugins/bin/python" FACTZ_SKIPPED="$(SKIPPED)" PATH="$(dir $(PYTHON)):$$PATH" PROPTEST_CASES="$${PROPTEST_CASES:-100}"
 $(find_features)
 $(find_architectures)
 if cargo nextest --version > /dev/null 2>&1; then
@@ -151,7 +171,7 @@ toolchain:
 	$(call install_missing,cc:gcc,required)
 
 packages:
-	@$(call install_missing,gcc:gcc g++:g++ nm:binutils valgrind:valgrind gfortran:gfortran cmake:cmake pkg-config:pkg-config mpicc:libopenmpi-dev mpirun:openmpi-bin clang-format:clang-format)
+	@$(call install_missing,gcc:gcc g++:g++ nm:binutils valgrind:valgrind gfortran:gfortran cmake:cmake pkg-config:pkg-config mpicc:libopenmpi-dev mpirun:openmpi-bin h5dump:hdf5-tools h5pcc:libhdf5-openmpi-dev h5cc:libhdf5-dev nccopy:netcdf-bin clang-format:clang-format)
 
 python:
 	@$(call install_missing,python3:python3,required)
@@ -204,9 +224,9 @@ lints: nvcc
 
 checks:
 	@echo "== Python checks"
-	$(PYTHON) -m py_compile tests/*.py examples-c/*.py cmake/spack/*.py benches/*.py docs/*.py
+	$(PYTHON) -m py_compile tests/*.py tests/gpu/*.py tests/plugins/*/*.py plugins/python/*.py plugins/python/*/*.py cmake/spack/*.py benches/*.py docs/*.py
 	$(PYTHON) tests/exact_verify.py --self-test
 
 clean:
 	@cargo clean
-	rm -rf .venv .venv-peers
+	rm -rf .venv .venv-peers .venv-plugins

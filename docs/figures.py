@@ -293,7 +293,7 @@ def refinements(data):
             for y in range(tile.height):
                 for x in range(tile.width):
                     symbol = tile.symbols[tile.position(x, y)]
-                    stored = symbol == decoder.STORED
+                    stored = symbol >= decoder.STORED
                     out[tile.y0 + y, tile.x0 + x] = 9 if stored else decoder.shape_of(symbol)[0]
     return out
 

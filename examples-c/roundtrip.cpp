@@ -94,10 +94,10 @@ void options(const factz::field<const float> &field, const factz::field<float> &
     refused(
         [&] {
             factz_config wrong = config;
-            wrong.ties = 2;
+            wrong.ties = 3;
             factz::compress(field, wrong);
         },
-        FACTZ_ERROR_INVALID_CONFIG, "ties = 2");
+        FACTZ_ERROR_INVALID_CONFIG, "ties = 3");
 
     std::vector<std::byte> stream = factz::compress(field, config);
     const factz_info info = factz::inspect(stream);

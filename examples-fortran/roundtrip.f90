@@ -149,9 +149,9 @@ contains
     u = 1
     v = 2
     config = factz_absolute_bound(bound)
-    config%ties = 2
+    config%ties = 3
     call factz_compress(u, v, config, stream, stat=status, errmsg=reason)
-    call told(status, FACTZ_ERROR_INVALID_CONFIG, reason, 'ties = 2')
+    call told(status, FACTZ_ERROR_INVALID_CONFIG, reason, 'ties = 3')
     config%ties = FACTZ_TIES_ZEROS
     call factz_compress(u, v, config, stream)
     call factz_inspect(stream, info)

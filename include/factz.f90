@@ -45,7 +45,7 @@ module factz
   integer(c_int32_t), parameter, public :: FACTZ_PREDICTOR_HIERARCHICAL = 0, FACTZ_PREDICTOR_LORENZO = 1
   integer(c_int32_t), parameter, public :: FACTZ_PRESERVE_NONE = 0, FACTZ_PRESERVE_POINTS = 1, &
       FACTZ_PRESERVE_TYPES = 2
-  integer(c_int32_t), parameter, public :: FACTZ_TIES_ALL = 0, FACTZ_TIES_ZEROS = 1
+  integer(c_int32_t), parameter, public :: FACTZ_TIES_ALL = 0, FACTZ_TIES_ZEROS = 1, FACTZ_TIES_SOS = 2
   integer(c_int32_t), parameter, public :: FACTZ_SIDE_X_MIN = 1, FACTZ_SIDE_X_MAX = 2, FACTZ_SIDE_Y_MIN = 4, &
       FACTZ_SIDE_Y_MAX = 8, FACTZ_SIDES_ALL = 15
   integer(c_int32_t), parameter, public :: FACTZ_INSPECT_BYTES = 128, FACTZ_CONFIG_STRING_BYTES = 512, &

@@ -245,7 +245,7 @@ mod tests {
             ("abs=1,coder=zip", "coder=zip is none of ans, huffman"),
             ("abs=1,predictor=x", "predictor=x is none of hierarchical, lorenzo"),
             ("abs=1,preserve=x", "preserve=x is none of none, points, types"),
-            ("abs=1,ties=sos", "ties=sos is none of all, zeros"),
+            ("abs=1,ties=none", "ties=none is none of all, zeros, sos"),
             ("abs=1,verify=1", "verify=1 is none of no, yes"),
             ("abs=1,pin=left", "pin=left is none, all, or sides joined by +: xmin, xmax, ymin, ymax"),
             ("abs=1,fill=nan(0x0)", "fill=nan(0x0) is no number"),
@@ -302,9 +302,9 @@ mod tests {
             (14, 2, Status::InvalidConfig, "no (0), yes (1)"),
             (
                 17,
-                2,
+                3,
                 Status::InvalidConfig,
-                "words[17] = 2, which ties are kept, is none of all (0), zeros (1)",
+                "words[17] = 3, which ties are kept, is none of all (0), zeros (1), sos (2)",
             ),
             (USED, 1, Status::Unsupported, "words[18] = 0x1 is reserved"),
         ] {

@@ -82,6 +82,9 @@ pub enum Ties {
     All = 0,
     /// The zeros of the piecewise linear field stay the same set of points.
     Zeros = 1,
+    /// Triangles with the origin on their boundary keep the answer of the simulation of simplicity with the
+    /// perturbation of FTK, and their zero vertices.
+    Sos = 2,
 }
 
 // The names of the values in text, those of the command line, in the order of the numbers.
@@ -103,7 +106,7 @@ names!(Mode: "block" BlockWise, "speculative" Speculative);
 names!(Coder: "ans" Ans, "huffman" Huffman);
 names!(Predictor: "hierarchical" Hierarchical, "lorenzo" Lorenzo);
 names!(Preserve: "none" None, "points" Points, "types" Types);
-names!(Ties: "all" All, "zeros" Zeros);
+names!(Ties: "all" All, "zeros" Zeros, "sos" Sos);
 
 /// Everything a caller can choose. `Config::new` gives the defaults for a dense f32 field.
 #[derive(Clone, Copy, Debug, PartialEq)]

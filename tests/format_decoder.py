@@ -61,7 +61,7 @@ class Header:
         require(version == 1, f"format version {version}, this decoder reads version 1")
         require(header_bytes == HEADER_BYTES, "header_bytes")
         for value, choices in ((dtype, 2), (mode, 2), (self.coder, 2), (self.predictor, 2), (preserve, 3),
-                               (bound_kind, 2), (self.content, 2), (ties, 2), (self.has_fill, 2),
+                               (bound_kind, 2), (self.content, 2), (ties, 3), (self.has_fill, 2),
                                (self.level_bound_scaling, 2), (max(self.interpolants), 6)):
             require(value < choices, "a choice of the header")
         require(components == 2 and nz == 1, "components or axes")
@@ -162,9 +162,21 @@ class Frequencies:
 
     def next(self, x):
         """The symbol of a state, and the next state."""
+        if x < 4096:
+            return self.next_small(x)
         slot = x & 4095
         s = self.slots[slot]
         return s, (self.frequency[s] * (x >> 12) + slot - self.start[s]) & U32
+
+    def next_small(self, x):
+        slot = int(f"{x:012b}"[::-1], 2)
+        s = self.slots[slot]
+        f, m = self.frequency[s], 13 - x.bit_length()
+        if f == 4096:
+            return s, x
+        a = 4096 - self.start[s]
+        b = a - f
+        return s, (a >> m) - (b >> m) + (4096 - slot >> m) - (b + (1 << m - 1) >> m)
 
 
 class Lengths:
@@ -206,12 +218,15 @@ class Lanes:
             bits >>= n
         self.words = struct.unpack_from(f"<{(len(data) - first) // 2}H", data, first)
         self.next, self.in_tail = 0, False
-        self.end_operation()
 
-    def end_operation(self):
-        if self.next == len(self.words) and not self.in_tail:
-            self.in_tail = True
-            self.states = [x - LOW for x in self.states]
+    def begin_operation(self, lanes):
+        """Begins an operation of so many lanes."""
+        if self.next == len(self.words):
+            if not self.in_tail:
+                self.in_tail = True
+                self.states = [x - LOW for x in self.states]
+            if lanes > 0:
+                self.states = [self.states[(i - 19) % 32] for i in range(32)]
 
     def refill(self, lane, x):
         if x < LOW and not self.in_tail:
@@ -227,17 +242,17 @@ class Lanes:
     def raw(self, bits):
         """Raw bits by lane, as a dictionary."""
         values = {}
+        self.begin_operation(len(bits))
         for i in sorted(bits):
             x = self.states[i]
             self.refill(i, x >> bits[i])
             values[i] = x & ((1 << bits[i]) - 1)
-        self.end_operation()
         return values
 
     def step(self, active, table):
         """Symbols of the active lanes (ascending), as a dictionary."""
+        self.begin_operation(len(active))
         s = {i: self.symbol(i, table(i)) for i in active}
-        self.end_operation()
         s.update(self.raw({i: 8 for i in active if s[i] == ESCAPE}))
         return s
 
@@ -261,8 +276,9 @@ class Lanes:
         return runs
 
     def finish(self):
+        self.begin_operation(0)
         require(self.in_tail, "a group is not used up, or too short")
-        require(all(x == 1 for x in self.states), "a lane does not end in state 1")
+        require(self.states == 4 * [1] + 28 * [0], "a lane does not end in its state")
 
 
 class Group:
@@ -335,7 +351,7 @@ class Group:
         step = self.lanes.step(sorted(vertices), lambda i: self.tables[vertices[i][2]])
         bits = {}
         for i, (tile, position, _) in vertices.items():
-            tile.symbols[position] = min(step[i], STORED)
+            tile.symbols[position] = step[i] if step[i] <= LAST_DIFFERENCE else STORED
             coarse = tile.lorenzo or position == 0
             bits[i] = raw_bits(tile.symbols[position], coarse, self.header.element_bytes)
             require(not tile.lorenzo or bits[i] <= 16 * self.header.element_bytes, "too many raw bits")
@@ -406,7 +422,7 @@ TILE = 32
 BLOCKS = [(0, 64), (64, 256), (256, 1024)]
 ALL, SOME = 1, 2
 LORENZO = 1
-STORED = 179
+STORED, FIRST_DIFFERENCE, LAST_DIFFERENCE = 179, 180, 190
 
 
 def make_positions():
@@ -493,7 +509,7 @@ class Tile:
 
 
 def shape_of(symbol):
-    """Section 4.5: refinement, kind, and the widths a and b of a symbol other than 179."""
+    """Section 4.5: refinement, kind, and the widths a and b of a symbol below 179."""
     if symbol < 25:
         return 0, "small", 0, 0
     if symbol < 74:
@@ -512,9 +528,15 @@ def table_raw_bits(symbol):
     return 2 * a + 2 if kind == "wide" else a + b
 
 
+def difference_bits(symbol, element_bytes):
+    return 7 * element_bytes - 20 + 2 * (symbol - FIRST_DIFFERENCE)
+
+
 def raw_bits(symbol, coarse, element_bytes):
     if symbol == STORED:
         return 16 * element_bytes
+    if symbol > STORED:
+        return 2 * difference_bits(symbol, element_bytes)
     return table_raw_bits(symbol) + (4 * shape_of(symbol)[0] if coarse else 0)
 
 
@@ -539,6 +561,11 @@ def code_of(symbol, raw):
         q = [(raw & mask) - (1 << a), (raw >> (a + 1) & mask) - (1 << a)]
     rest, low = raw >> table_raw_bits(symbol), 4 ** refinement - 1
     return refinement, q, [rest & low, rest >> 2 * refinement & low]
+
+
+def key(bits, size):
+    """Section 4.5: the key of a value of so many bits, and the bits of a key."""
+    return bits ^ (1 << (size - 1)) - 1 if bits >> (size - 1) else bits
 
 
 def refined(n, refinement, bits):
@@ -570,6 +597,22 @@ class Field:
         bits = (1 << 8 * self.header.element_bytes) - 1
         filled = self.header.has_fill and (pair.view(self.header.bits) == self.header.fill[0] & bits).any()
         return pair if np.isfinite(pair).all() and not filled else [0, 0]
+
+    def near(self, symbol, raw, predictions):
+        """Section 4.5: the values of differences to the predictions."""
+        size, w = 8 * self.header.element_bytes, difference_bits(symbol, self.header.element_bytes)
+        pair = np.zeros(2, self.header.bits)
+        for c, prediction in enumerate(predictions):
+            p = 0
+            if np.isfinite(prediction):
+                p = int((self.header.real(prediction) + self.header.real(0)).view(self.header.bits))
+                if size == 64:
+                    p = p >> 32 << 32 | 1 << 31
+            difference = raw >> w * c & ((1 << w) - 1)
+            difference -= difference >> (w - 1) << w
+            pair[c] = key(key(p, size) + difference & ((1 << size) - 1), size)
+        pair = pair.view(self.header.real)
+        return pair if np.isfinite(pair).all() else [0, 0]
 
     def set(self, tile, x, y, pair):
         self.seen[0, tile.y0 + y, tile.x0 + x], self.seen[1, tile.y0 + y, tile.x0 + x] = pair
@@ -627,6 +670,8 @@ class Hierarchical(Field):
                 self.set(tile, 0, 0, [0, 0])
             elif symbol == STORED:
                 self.set(tile, 0, 0, self.visible(self.stored(raw)))
+            elif symbol > STORED:
+                self.set(tile, 0, 0, self.near(symbol, raw, [self.header.real(0)] * 2))
             else:
                 refinement, q, bits = code_of(symbol, raw)
                 n = [wrap(n[c] + q[c]) for c in (0, 1)]
@@ -643,6 +688,8 @@ class Hierarchical(Field):
             self.set(tile, x, y, [0, 0])
         elif symbol == STORED:
             self.set(tile, x, y, self.visible(self.stored(raw)))
+        elif symbol > STORED:
+            self.set(tile, x, y, self.near(symbol, raw, [prediction(0), prediction(1)]))
         else:
             refinement, q, _ = code_of(symbol, raw)
             self.set(tile, x, y, [self.value(q[c], refinement, level, prediction(c)) for c in (0, 1)])
@@ -703,7 +750,10 @@ class Hierarchical(Field):
             column = self.half * (p[y - s, x] + p[y + s, x])
             corners = self.quarter * ((p[y - s, x - s] + p[y - s, x + s]) + (p[y + s, x - s] + p[y + s, x + s]))
             return (row + column) - corners
-        return self.half * (self.along(p[y], level, x, last_x) + self.along(p[:, x], level, y, last_y))
+        on_row, on_column = self.along(p[y], level, x, last_x), self.along(p[:, x], level, y, last_y)
+        if (x + s <= last_x) != (y + s <= last_y):
+            return on_row if x + s <= last_x else on_column
+        return self.half * (on_row + on_column)
 
 
 # Section 6: the Lorenzo predictor -----------------------------------------------------------------
@@ -721,13 +771,16 @@ class Lorenzo(Field):
             for y in range(tile.height):
                 for x in range(tile.width):
                     symbol, raw = tile.symbols[32 * y + x], tile.raw[32 * y + x]
-                    coded = symbol != STORED and not tile.is_masked(x, y)
+                    coded = symbol < STORED and not tile.is_masked(x, y)
                     refinement, q, bits = code_of(symbol, raw) if coded else (0, [0, 0], [0, 0])
                     for k, difference in zip(n, q):
                         k[y + 1][x + 1] = wrap(difference + k[y + 1][x] + k[y][x + 1] - k[y][x])
                     if coded:
                         integers = [refined(n[c][y + 1][x + 1], refinement, bits[c]) for c in (0, 1)]
                         self.set(tile, x, y, [self.header.real(i) * width[refinement] for i in integers])
+                    elif symbol > STORED and not tile.is_masked(x, y):
+                        predictions = [self.header.real(n[c][y + 1][x + 1]) * width[0] for c in (0, 1)]
+                        self.set(tile, x, y, self.near(symbol, raw, predictions))
 
 
 # Section 8.2: decoders ----------------------------------------------------------------------------

@@ -6,8 +6,8 @@
 # INCLUDE has factz.h and factz.hpp, programs go to the folder OUT. Without LIB, the folder of libfactz.so, nothing
 # is linked: enough to see that everything compiles. nvcc is looked for in NVCC, below CUDA_HOME, in PATH, in
 # /usr/local/cuda and in a virtual environment (.venv); without one there is one line about it and exit status 0, or
-# 1 where LIB is given. NVCC_ARCH=sm_80 chooses the architecture (sm_90). The MPI program needs mpicc, and is left
-# out with a line where there is none.
+# 1 where LIB is given. NVCC_ARCH=sm_80 chooses the architecture (sm_90). The MPI program needs mpicc and the one with
+# HDF5 needs h5cc; each is left out with a line where there is none.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 include=${1:?usage: compile.sh INCLUDE OUT [LIB]}
@@ -57,4 +57,15 @@ if command -v mpicc >/dev/null; then
     build mpi_blocks_cuda mpi_blocks.c -ccbin mpicc -DWITH_CUDA -O2 $strict
 else
     echo "MPI example with CUDA: not compiled, there is no mpicc"
+fi
+if command -v h5cc >/dev/null; then
+    h5cc -std=c99 -DWITH_CUDA -O2 -Wall -Wextra -Werror -I"$include" -I"$toolkit/include" -c "$here/../hdf5_chunks.c" \
+        -o "$out/hdf5_chunks.o"
+    if [ -n "$lib" ]; then
+        h5cc "$out/hdf5_chunks.o" -o "$out/hdf5_chunks_cuda" -L"$lib" -lfactz -L"$toolkit/lib64" -L"$toolkit/lib" \
+            -Wl,-rpath,"$toolkit/lib64:$toolkit/lib" -lcudart -lm
+    fi
+    echo "compiled hdf5_chunks.c"
+else
+    echo "HDF5 example with CUDA: not compiled, there is no h5cc"
 fi

@@ -3,9 +3,11 @@
 #
 #   examples-c/gpu/run.sh PREFIX [RANKS]
 #
-# PREFIX has include/factz.h, include/factz.hpp and lib/libfactz.so (`cmake --install`, or copies of those files).
+# PREFIX has include/factz.h, include/factz.hpp and lib/libfactz.so (`cmake --install`, or copies of those files),
+# and may have lib/hdf5/plugin/libh5zfactz.so, and lib/adios2/plugin/libfactz_adios2.so, which is tested if
+# ADIOS2_INCLUDE names the folder of ADIOS2's headers.
 # Needs nvcc and a GPU; RANKS (default: one per GPU, at least 2) MPI ranks share the GPUs there are. Python with
-# CuPy runs the ctypes example; where mpicc or CuPy is missing a line says so. Sizes: SIZE (4096) vertices along
+# CuPy runs the example of the Python package; where mpicc or CuPy is missing a line says so. Sizes: SIZE (4096) vertices along
 # each side of the flow, LIMIT (1.2) on its overhead over the compression time.
 # Exit status 0 when everything that ran holds.
 set -u
@@ -78,8 +80,34 @@ else
     echo "MPI: not run, mpicc or mpirun is missing"
 fi
 
+# The device and the host write the same file. With the plugin of PREFIX it is read back as well.
+same_chunks() {
+    ./hdf5_chunks_cuda device.h5 --device --mode "$1" && ./hdf5_chunks_cuda host.h5 --mode "$1" &&
+        cmp device.h5 host.h5
+}
+if [ -x hdf5_chunks_cuda ]; then
+    [ ! -d "$prefix/lib/hdf5/plugin" ] || export HDF5_PLUGIN_PATH="$prefix/lib/hdf5/plugin"
+    for mode in block speculative; do
+        step "HDF5 chunks from the GPU, $mode" same_chunks $mode
+    done
+else
+    echo "HDF5: not run, h5cc is missing"
+fi
+
+# The operator of ADIOS2 on blocks in device memory, where ADIOS2_INCLUDE names the folder of ADIOS2's headers.
+adios2_blocks() {
+    PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin nvcc -std=c++14 -I"$ADIOS2_INCLUDE" -x cu \
+        "$here/../../tests/plugins/adios2/device.cpp" -ldl -o adios2_device &&
+        ./adios2_device "$prefix/lib/adios2/plugin/libfactz_adios2.so"
+}
+if [ -n "${ADIOS2_INCLUDE:-}" ]; then
+    step "ADIOS2 operator, blocks in device memory" adios2_blocks
+fi
+
 if python3 -c 'import cupy' 2>/dev/null; then
-    step "ctypes with CuPy" env FACTZ_LIBRARY="$work/lib/libfactz.so.0" python3 "$here/../arrays.py" --cupy
+    package=$here/../../plugins/python
+    step "Python with CuPy" env PYTHONPATH="$package" FACTZ_LIBRARY="$work/lib/libfactz.so.0" \
+        python3 "$package/examples/arrays.py" --cupy
 else
     echo "CuPy: not run, python3 cannot import it"
 fi

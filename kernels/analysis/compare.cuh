@@ -131,7 +131,7 @@ __device__ __forceinline__ void count_lanes(u64* counts, i32 what, bool holds) {
 // Compares one triangle per lane with `has`. Call with a warp.
 template <typename T>
 __device__ __noinline__ void compare_triangle(bool has, Corners<T> p0, Corners<T> p1, bool same, i32 triangle,
-    double dx, double dy, bool zeros, u64* counts, u32* sum) {
+    double dx, double dy, u32 ties, u64* counts, u32* sum) {
     i32 s0[3] = {0, 0, 0}, s1[3] = {0, 0, 0};
     u32 k0 = OUT, k1 = OUT;
     if (has) {
@@ -143,7 +143,7 @@ __device__ __noinline__ void compare_triangle(bool has, Corners<T> p0, Corners<T
     const bool in0 = k0 == IN, in1 = k1 == IN, tie0 = k0 == TIE, tie1 = k1 == TIE;
     count_lanes(counts, COUNT_TIES, tie0);
     count_lanes(counts, COUNT_NEW_TIES, !tie0 && tie1);
-    count_lanes(counts, COUNT_CHANGED_TIES, tie0 && !keeps_tie(p0, p1, s0, s1, zeros));
+    count_lanes(counts, COUNT_CHANGED_TIES, tie0 && !keeps_tie(p0, p1, s0, s1, ties));
     if (!__any_sync(FULL, in0 || in1)) return;
     count_lanes(counts, COUNT_POINTS, in0);
     count_lanes(counts, COUNT_OTHER_POINTS, in1);
@@ -192,8 +192,7 @@ __device__ __forceinline__ void compare_cells(
             p0 = corners_of<T>(job.fields[0], x + (bit >> 1), y, triangle);
             p1 = corners_of<T>(job.fields[1], x + (bit >> 1), y, triangle);
         }
-        compare_triangle<T>(
-            has, p0, p1, same >> bit & 1, triangle, job.dx, job.dy, job.ties == TIES_ZEROS, counts, sum);
+        compare_triangle<T>(has, p0, p1, same >> bit & 1, triangle, job.dx, job.dy, job.ties, counts, sum);
     }
 }
 

@@ -1,71 +1,109 @@
 // Codes of the anchors, and their symbols.
 #pragma once
+#include "compress/settle.cuh"
 #include "compress/vertex_bounds.cuh"
 #include "predict/anchor_tree.cuh"
 #include "predict/anchors.cuh"
-#include "tile/encode.cuh"
 
-// Grid: tiles / 128. Block: 128 threads, a thread per anchor. Codes the anchors. Reads: the field, vertex
-// bounds. Writes: values and codes of the anchors, set of coded anchors. Waits for the previous kernel only
-// before it reads the bounds.
+// Windows around the anchors of a warp, one behind another; width and height are those of the lane's.
+constexpr i32 ANCHOR_SIDE = 3, AROUND_ANCHOR = ANCHOR_SIDE * ANCHOR_SIDE;
 template <typename T>
-__device__ __forceinline__ void anchors(const Job& job) {
-    const AnchorsView<T> work(job);
-    typedef typename Real<T>::Pair P;
-    Control& control = control_of(job);
-    const u64 tile = (u64)blockIdx.x * blockDim.x + threadIdx.x;
-    u32 exact = 0;
-    T max_error = 0;
-    bool coded = false;
-    if (tile < job.tiles()) {
-        const Constraints<T> c = constraints_of<T>(job, control);
-        const TileShape shape = tile_shape(job, tile);
-        const bool has_bound = !(work.headers()[tile] & ALL_CODED);
-        P values[9];
-        values[0] = load_vertex<T>(job, shape.x0, shape.y0);
-        // The previous kernel writes nothing else that is read here.
-        after_previous();
-        const T vertex_bound = has_bound ? vertex_bounds_of<T>(job, tile)[0] : no_bound<T>();
-        const bool looks_around = is_constrained(vertex_bound) && c.speculative;
-        u32 missing[3] = {0, 0, 0};
-        TileWindow<T> window = {values, 3, 1, 1, has_missing(control) ? missing : nullptr, 1};
-        i32 i = 0, j = 0;
-        if (looks_around) {
-            const u64 x0 = shape.x0 ? shape.x0 - 1 : 0, y0 = shape.y0 ? shape.y0 - 1 : 0;
-            i = (i32)(shape.x0 - x0), j = (i32)(shape.y0 - y0);
-            window.width = (i32)((job.nx < shape.x0 + 2 ? job.nx : shape.x0 + 2) - x0);
-            window.height = (i32)((job.ny < shape.y0 + 2 ? job.ny : shape.y0 + 2) - y0);
-            for (i32 y = 0; y < window.height; y++)
-                for (i32 x = 0; x < window.width; x++)
-                    values[3 * y + x] = load_vertex<T>(job, x0 + x, y0 + y);
-        }
-        const P original = values[3 * j + i];
-        for (i32 y = 0; y < window.height; y++)
-            for (i32 x = 0; x < window.width; x++) {
-                P& value = values[3 * y + x];
-                if (!is_missing(value.x, value.y, job.fill)) continue;
-                missing[y] |= 1u << x;
+struct AnchorWindows {
+    typename Real<T>::Pair* values;
+    u32* missing;  // null if the field has no missing vertices
+    i32 width, height;
+
+    __device__ __forceinline__ TileWindow<T> of(i32 lane) const {
+        return {values + lane * AROUND_ANCHOR, ANCHOR_SIDE, __shfl_sync(FULL, width, lane),
+            __shfl_sync(FULL, height, lane), missing ? missing + lane * ANCHOR_SIDE : nullptr, 1};
+    }
+};
+
+// Loads the window around an anchor, with zeros for missing vertices; (i, j) is the anchor's place in it.
+template <typename T>
+__device__ __forceinline__ void load_anchor_window(
+    const Job& job, const TileShape& shape, AnchorWindows<T>& windows, i32& i, i32& j) {
+    const i32 lane = threadIdx.x & 31;
+    const u64 x0 = shape.x0 ? shape.x0 - 1 : 0, y0 = shape.y0 ? shape.y0 - 1 : 0;
+    i = (i32)(shape.x0 - x0), j = (i32)(shape.y0 - y0);
+    windows.width = (i32)((job.nx < shape.x0 + 2 ? job.nx : shape.x0 + 2) - x0);
+    windows.height = (i32)((job.ny < shape.y0 + 2 ? job.ny : shape.y0 + 2) - y0);
+    for (i32 y = 0; y < windows.height; y++) {
+        u32 row = 0;
+        for (i32 x = 0; x < windows.width; x++) {
+            typename Real<T>::Pair value = load_vertex<T>(job, x0 + x, y0 + y);
+            if (is_missing(value.x, value.y, job.fill)) {
+                row |= 1u << x;
                 value = Real<T>::pair(T(0), T(0));
             }
-        Code code = {MASKED, 0, 0};
-        if (missing[j] >> i & 1) {
-            const bool filled = has_fill(control, original.x, original.y);
-            code.refinement = filled ? MASKED : EXACT;
-        } else if (is_lossless(control) && has_negative_zero(original.x, original.y)) {
-            code.refinement = EXACT;
-            exact++;
-        } else if (!is_zero<T>(original)) {
-            code = code_vertex<T>(
-                window, i, j, Real<T>::pair(T(0), T(0)), ANCHOR_LEVEL, c, vertex_bound, max_error, exact);
+            windows.values[lane * AROUND_ANCHOR + ANCHOR_SIDE * y + x] = value;
         }
-        work.anchors()[tile] = values[3 * j + i];
-        work.anchor_codes()[tile] = make_int4(code.qu, code.qv, code.refinement, 0);
-        coded = code.refinement < EXACT;
-    } else {
-        after_previous();
+        if (windows.missing) windows.missing[lane * ANCHOR_SIDE + y] = row;
     }
-    note_coded_anchors(job, tile, coded);
-    report_stats<T>(control, exact, 0, max_error);
+}
+
+// Grid: tiles / 128. Block: 128 threads, a thread per anchor. Static shared: windows, Steps. Codes the
+// anchors. Reads: the field, vertex bounds. Writes: values and codes of the anchors, set of coded anchors.
+// Waits for the previous kernel only before it reads the bounds.
+template <typename T>
+__device__ __forceinline__ void anchors(const Job& job) {
+    typedef typename Real<T>::Pair P;
+    constexpr i32 THREADS = 128;
+    __shared__ P values[THREADS * AROUND_ANCHOR];
+    __shared__ u32 missing[THREADS * ANCHOR_SIDE];
+    __shared__ Steps<T> steps;
+    const AnchorsView<T> work(job);
+    Control& control = control_of(job);
+    const u64 tile = (u64)blockIdx.x * THREADS + threadIdx.x;
+    const bool exists = tile < job.tiles();
+    const TileShape shape = tile_shape(job, exists ? tile : 0);
+    const bool has_bound = exists && !(work.headers()[tile] & ALL_CODED);
+    P original = Real<T>::pair(T(0), T(0));
+    if (exists) original = load_vertex<T>(job, shape.x0, shape.y0);
+    steps.read(job, control);
+    // The previous kernel writes nothing else that is read here.
+    after_previous();
+    const T vertex_bound = has_bound ? vertex_bounds_of<T>(job, tile)[0] : no_bound<T>();
+
+    const P prediction = Real<T>::pair(T(0), T(0));
+    const i32 first_lane = threadIdx.x & ~31;
+    AnchorWindows<T> windows = {values + first_lane * AROUND_ANCHOR,
+        has_missing(control) ? missing + first_lane * ANCHOR_SIDE : nullptr, 1, 1};
+    VertexCode<T> coded = {original, T(0), {MASKED, 0, 0}};
+    u32 exact = 0, place = 0;
+    if (is_missing(original.x, original.y, job.fill)) {
+        coded.value = prediction;
+        if (!has_fill(control, original.x, original.y)) coded.code.refinement = EXACT;
+    } else if (steps.lossless && has_negative_zero(original.x, original.y)) {
+        coded.code.refinement = EXACT;
+        exact++;
+    } else if (!is_zero<T>(original)) {
+        const bool compares =
+            is_constrained(vertex_bound) && job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
+        if (compares) {
+            i32 i, j;
+            load_anchor_window<T>(job, shape, windows, i, j);
+            place = WAITS | i | j << 6;
+        } else {
+            coded = code_vertex<T>(
+                original, prediction, ANCHOR_LEVEL, control.quantizer, steps.accept, vertex_bound);
+            exact += coded.code.refinement == EXACT;
+        }
+    }
+    if (__any_sync(FULL, place != 0)) {
+        const VertexCode<T> settled = settle<T>(rule_of(job), InShared<Steps<T>>(&steps), windows, place,
+            original, prediction, vertex_bound, ANCHOR_LEVEL);
+        if (place != 0) {
+            coded = settled;
+            exact += coded.code.refinement == EXACT;
+        }
+    }
+    if (exists) {
+        work.anchors()[tile] = coded.value;
+        work.anchor_codes()[tile] = make_int4(coded.code.qu, coded.code.qv, coded.code.refinement, 0);
+    }
+    note_coded_anchors(job, tile, coded.code.refinement < EXACT);
+    report_stats<T>(control, exact, 0, coded.error);
 }
 
 // The tile whose anchor predicts the anchor of this one: to the left, in the first column above.

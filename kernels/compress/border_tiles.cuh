@@ -3,6 +3,7 @@
 #pragma once
 #include "compress/anchors.cuh"
 #include "compress/border_vertex.cuh"
+#include "compress/settle.cuh"
 
 // Coordinates by position, x | y << 6, and from bit 12 on which neighbours of the same level exist: before
 // and after along the line, or left, right, above, below. Behind the positions of the tile, the vertices of
@@ -338,18 +339,16 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
                         predict_border_vertex<T>(part, values, choice, level, x, y, centred, vertical, near);
                     if (keeps_sign) prediction.x = R::from_bits(no_fill<T>());
                     if (SIGNATURES) {
-                        const P step = steps.level[level].step[0];
-                        const Quantized<T> q = quantize<T>(original, prediction, step);
-                        value = q.value;
-                        error = distance<T>(value, original);
-                        bool passes = q.fits & (error <= steps.accept && error < vertex_bound);
-                        if (is_constrained(vertex_bound))
-                            passes = passes && stays_one_sided<T>(window, x, y, value);
-                        waits = !passes;
-                        symbol = small_symbol((i32)q.code.x, (i32)q.code.y);
+                        const FirstTry<T> first =
+                            first_try<T>(steps, window, x, y, original, prediction, vertex_bound, level);
+                        value = first.q.value;
+                        error = first.error;
+                        waits = !first.kept;
+                        symbol = small_symbol((i32)first.q.code.x, (i32)first.q.code.y);
                         cost = symbol == SYMBOL_ZERO ? 0 : 3;
-                        if (passes && magnitude<T>(q.code) > T(SMALL)) {
-                            const Symbol s = encode_symbol_large({0, (i32)q.code.x, (i32)q.code.y});
+                        if (first.kept && magnitude<T>(first.q.code) > T(SMALL)) {
+                            const Symbol s =
+                                encode_symbol_large({0, (i32)first.q.code.x, (i32)first.q.code.y});
                             symbol = s.symbol;
                             cost = 3 + s.bits;
                             raw = s.raw;
@@ -373,14 +372,18 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
                     }
                 }
                 if (SIGNATURES && __any_sync(FULL, waits)) {
-                    const SettledVertex<T> settled = settle<T>(job, steps, shared, last_x, last_y,
-                        any_missing, waits ? x | y << 6 : 0, prediction, vertex_bound, level);
+                    const VertexCode<T> settled =
+                        settle<T>(rule_of(job), InShared<Steps<T>>(&steps), CommonWindow<T>{window},
+                            waits ? WAITS | x | y << 6 : 0, original, prediction, vertex_bound, level);
                     if (waits) {
                         value = settled.value;
                         error = settled.error;
-                        symbol = settled.symbol;
-                        cost = settled.cost;
-                        raw = settled.raw;
+                        const Symbol s = settled.code.refinement == EXACT
+                                             ? stored_symbol<T>(original, prediction)
+                                             : symbol_of(settled.code);
+                        symbol = s.symbol;
+                        cost = symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
+                        raw = s.raw;
                     }
                 }
                 if (SIGNATURES && !active) continue;
@@ -390,10 +393,8 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
                 symbols[position] = (u8)symbol;
                 charge(cost, position);
                 if (symbol >= FIRST_WITH_RAW_BITS) {
-                    if (symbol != STORED)
-                        work.raw()[index * TILE_VERTICES + position] = raw;
-                    else
-                        exact += keeps_sign || !is_zero<T>(original);
+                    if (symbol != STORED) work.raw()[index * TILE_VERTICES + position] = raw;
+                    if (symbol >= STORED) exact += keeps_sign || !is_zero<T>(original);
                 }
             }
             start = next;

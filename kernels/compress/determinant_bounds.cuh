@@ -91,8 +91,8 @@ __device__ __forceinline__ void determinant_bounds(const Job& job) {
     u32 critical = 0, count = 0;
     auto climb = [&](u64 packed) {
         const Corners<T> p = corners_of<T>(job, finder, packed);
-        const TriangleBound<T> bound = job.ties == TIES_ZEROS && has_zero_vertex(p)
-                                           ? TriangleBound<T>{rest_bound(p, c.bound), false}
+        const TriangleBound<T> bound = job.ties != TIES_ALL && has_zero_vertex(p)
+                                           ? TriangleBound<T>{rest_bound(p, job.ties, c.bound), false}
                                            : ladder_bound(p, (i32)(packed & 1), c.rule, c.bound);
         lower_corners<T>(job, packed, bound.vertex_bound);
         critical += bound.inside;

@@ -185,7 +185,7 @@ __device__ __forceinline__ void encode_groups(const Job& job) {
     LAUNCHED_SHARED(EncodeShared, shared);
     for (u32 symbol = threadIdx.x; symbol < ALPHABET; symbol += 32 * ENCODE_WARPS) {
         const u32 bits = symbol < SYMBOLS ? raw_bits(symbol, 1, sizeof(T)) : 0;
-        shared.raw_bits[symbol] = (u16)(sixteens(bits) | bits | (symbol == STORED ? SPECIAL : 0));
+        shared.raw_bits[symbol] = (u16)(sixteens(bits) | bits | (is_special<T>(symbol) ? SPECIAL : 0));
     }
     after_previous();
     // warp_or: uniform, so that votes need no code for divergent lanes.

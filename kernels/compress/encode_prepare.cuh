@@ -88,8 +88,12 @@ struct EncodeShared {
 static_assert(sizeof(EncodeShared) ==
                   (ENCODE_GROUPS == ENCODE_GROUPS_LARGE ? ENCODE_SHARED_BYTES : ENCODE_SMALL_SHARED_BYTES),
     "the launch asks for as much");
-// Marks symbols whose raw bits are not in the payload.
+// Marks symbols whose raw bits are not in the payload: stored values, and differences that may not fit.
 constexpr u32 SPECIAL = 128;
+template <typename T>
+__device__ __forceinline__ bool is_special(u32 symbol) {
+    return symbol == STORED || (sizeof(T) == 8 && symbol - FIRST_DIFFERENCE < DIFFERENCES);
+}
 // A bit that grows with the number of 16-bit pieces; the OR over lanes gives the maximum.
 __device__ __forceinline__ u32 sixteens(u32 bits) { return 128u << (bits + 15) / 16 & 0xff00; }
 
@@ -107,13 +111,17 @@ template <typename T>
 __device__ __noinline__ RawBits raw_of(const Job& job, u64 index, i32 position, u32 symbol) {
     const EncodeView work(job);
     RawBits r = {0, 0, raw_bits(symbol, position, sizeof(T))};
-    if (symbol == STORED) {
+    if (symbol >= STORED) {
         const TileShape shape = tile_shape(job, index);
         i32 x, y;
         place_of(position, x, y);
-        const u64 a = Real<T>::bits(*vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y));
-        const u64 b = Real<T>::bits(*vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y));
-        if (sizeof(T) == 4) {
+        const T u = *vertex_at<T>(job.u, job.u_layout, shape.x0 + x, shape.y0 + y);
+        const T v = *vertex_at<T>(job.v, job.v_layout, shape.x0 + x, shape.y0 + y);
+        const u64 a = Real<T>::bits(u), b = Real<T>::bits(v);
+        if (symbol != STORED) {
+            const u64 heads = work.raw()[index * TILE_VERTICES + position];
+            Differences<T>(u, v, (u32)heads, (u32)(heads >> 32)).raw(symbol, r.low, r.high);
+        } else if (sizeof(T) == 4) {
             r.low = a | b << 32;
         } else {
             r.low = a;
@@ -253,7 +261,8 @@ __device__ __forceinline__ void prepare_chunks(
             word = next_word;
             // The payload of stored vertices is read from the field.
             load_if(step <= list_chunks &&
-                        about - (FIRST_WITH_RAW_BITS << 24) < (STORED - FIRST_WITH_RAW_BITS) << 24,
+                        about - (FIRST_WITH_RAW_BITS << 24) < (SYMBOLS - FIRST_WITH_RAW_BITS) << 24 &&
+                        about >> 24 != STORED,
                 payload + sizeof(u64) * (about & ABOUT_PLACE), low);
         }
         if (step < list_chunks) {
@@ -304,7 +313,7 @@ __device__ __forceinline__ void prepare_chunks(
                              (position_in(found) == 0 ? SPECIAL : 0);
             u32 kind = warp_or(mine);
             if (kind & SPECIAL) {
-                const bool special = symbol == STORED || (symbol < SYMBOLS && has_refinement_bits(symbol,
+                const bool special = (sizes & SPECIAL) || (symbol < STORED && has_refinement_bits(symbol,
                                                                                   (i32)position_in(found)));
                 if (special) {
                     const RawBits r = raw_of<T>(job, batch + tile_in(found), (i32)position_in(found), symbol);

@@ -1,8 +1,8 @@
 // Lattice lines that depend on tiles around them: in the speculative mode those of all but unconstrained
 // tiles, which code their own.
 #pragma once
+#include "compress/settle.cuh"
 #include "compress/vertex_bounds.cuh"
-#include "tile/encode.cuh"
 #include "tile/lattice.cuh"
 
 template <typename T>
@@ -16,19 +16,21 @@ struct LineShared {
 enum : u8 { HAS_CODE, HAS_NO_CODE, IS_STORED, KEEPS_SIGN };
 
 // Grid: any. Block: 128 threads; half a warp takes a segment of 33 vertices, the near and the far one of a
-// listed tile. Static shared: values around the segment. Rows see original values around them, columns the
-// final rows. Reads: the field, anchors, vertex bounds, for columns the rows. Writes: values of the lines,
-// symbols, payload. Waits for: the previous kernel.
+// listed tile. Static shared: values around the segment, Steps. Rows see original values around them, columns
+// the final rows. Reads: the field, anchors, vertex bounds, for columns the rows. Writes: values of the
+// lines, symbols, payload. Waits for: the previous kernel.
 template <typename T, bool ROWS>
 __device__ __forceinline__ void lattice_lines(const Job& job) {
     const QuantizeView<T> work(job);
     typedef typename Real<T>::Pair P;
     __shared__ LineShared<T> shared_[8];
+    __shared__ Steps<T> steps;
     LineShared<T>& shared = shared_[threadIdx.x >> 4];
     Control& control = control_of(job);
     const i32 lane = threadIdx.x & (HALF - 1);
     const bool far = threadIdx.x >> 4 & 1;
-    const Constraints<T> c = constraints_of<T>(job, control);
+    steps.read(job, control);
+    const Rule rule = rule_of(job);
     const u64 n_along = ROWS ? job.nx : job.ny, n_across = ROWS ? job.ny : job.nx;
     const u64 warps = (u64)gridDim.x * (blockDim.x >> 5);
     u32 exact = 0;
@@ -141,33 +143,56 @@ __device__ __forceinline__ void lattice_lines(const Job& job) {
             }
         }
         __syncwarp();
+        // Vertices wait on near segments alone.
+        LineShared<T>& near = shared_[threadIdx.x >> 5 << 1];
+        CommonWindow<T> near_window = {window};
+        near_window.window.values = near.values;
+        near_window.window.missing = has_missing(control) ? near.missing : nullptr;
+        near_window.window.width = __shfl_sync(FULL, window.width, 0);
+        near_window.window.height = __shfl_sync(FULL, window.height, 0);
 #pragma unroll 1
         for (i32 level = ANCHOR_LEVEL - 1; level >= 0; level--) {
             const i32 step = 1 << level, n = 16 >> level, here = (2 * lane + 1) * step;
-            if (lane < n && here < length) {
-                const Interpolant<T> interpolant = interpolant_of<T>(control.interpolants[level]);
+            const bool exists = lane < n && here < length;
+            const u8 kind = exists ? shared.special[here] : HAS_NO_CODE;
+            const i32 x = ROWS ? here : m, y = ROWS ? m : here;
+            P* const vertex = shared.values + base + here * distance;
+            P prediction = Real<T>::pair(T(0), T(0));
+            T vertex_bound = no_bound<T>();
+            P original = prediction;
+            VertexCode<T> coded = {prediction, T(0), {EXACT, 0, 0}};
+            bool waits = false;
+            if (kind == HAS_CODE) {
+                prediction = along<T>(interpolant_of<T>(steps.interpolants[level]), shared.values,
+                    base + here * distance, step * distance, here, step, last);
+                vertex_bound = shared.vertex_bound[here];
+                original = *vertex;
+                const FirstTry<T> first =
+                    first_try<T>(steps, window, x, y, original, prediction, vertex_bound, level);
+                coded = {first.q.value, first.error, {0, (i32)first.q.code.x, (i32)first.q.code.y}};
+                waits = !first.kept && is_constrained(vertex_bound);
+                if (!first.kept && !waits)
+                    coded = code_vertex<T>(
+                        original, prediction, level, control.quantizer, steps.accept, vertex_bound);
+            }
+            if (__any_sync(FULL, waits)) {
+                const VertexCode<T> settled = settle<T>(rule, InShared<Steps<T>>(&steps), near_window,
+                    waits ? WAITS | x | y << 6 : 0, original, prediction, vertex_bound, level);
+                if (waits) coded = settled;
+            }
+            if (exists) {
                 const i32 position = n * n * (ROWS ? 1 : 2) + (ROWS ? lane : lane * n);
-                const u8 kind = shared.special[here];
-                u32 symbol = kind >= IS_STORED ? STORED : SYMBOL_ZERO;
-                if (!far) exact += kind == KEEPS_SIGN;
+                u32 symbol = kind == IS_STORED || kind == KEEPS_SIGN ? STORED : SYMBOL_ZERO;
                 if (kind == HAS_CODE) {
-                    const P prediction = along<T>(interpolant, shared.values, base + here * distance,
-                        step * distance, here, step, last);
-                    const i32 x = ROWS ? here : m, y = ROWS ? m : here;
-                    const T vertex_bound = shared.vertex_bound[here];
-                    u32 stored = 0;
-                    const Code code =
-                        code_vertex<T>(window, x, y, prediction, level, c, vertex_bound, max_error, stored);
-                    if (!far) exact += stored;
-                    if (code.refinement == EXACT) {
-                        symbol = STORED;
-                    } else {
-                        const Symbol s = symbol_of(code);
-                        symbol = s.symbol;
-                        if (symbol >= FIRST_WITH_RAW_BITS)
-                            work.raw()[tile * TILE_VERTICES + position] = s.raw;
-                    }
+                    *vertex = coded.value;
+                    max_error = Real<T>::high(max_error, coded.error);
+                    const Symbol s = coded.code.refinement == EXACT ? stored_symbol<T>(original, prediction)
+                                                                    : symbol_of(coded.code);
+                    symbol = s.symbol;
+                    if (symbol >= FIRST_WITH_RAW_BITS && symbol != STORED)
+                        work.raw()[tile * TILE_VERTICES + position] = s.raw;
                 }
+                if (!far) exact += symbol >= STORED && kind != IS_STORED;
                 work.symbols()[tile * TILE_VERTICES + position] = (u8)symbol;
             }
             __syncwarp();

@@ -82,6 +82,28 @@ __device__ __forceinline__ typename Payload<T>::Type with_refinement_bits(
                                                                       : refinement_bits);
 }
 
+// Symbol and payload of a stored vertex; without a prediction if that is not finite. As a call, for rare
+// cases.
+template <typename T>
+struct StoredPayload {
+    u32 symbol;
+    typename Payload<T>::Type payload;
+};
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __noinline__ StoredPayload<T> stored_payload(P original, P prediction) {
+    typedef Real<T> R;
+    const u64 a = R::bits(original.x), b = R::bits(original.y);
+    u32 symbol = STORED;
+    u64 low = sizeof(T) == 4 ? a | b << 32 : a, high = sizeof(T) == 4 ? 0 : b;
+    if (R::finite(prediction.x) && R::finite(prediction.y)) {
+        const Differences<T> differences(
+            original.x, original.y, head_of<T>(prediction.x), head_of<T>(prediction.y));
+        symbol = differences.symbol();
+        if (symbol != STORED) differences.raw(symbol, low, high);
+    }
+    return {symbol, Payload<T>::make(low, high)};
+}
+
 // Codes a tile by rows, a lane per column. True if a code has too many raw bits; then call again with
 // `stored`, which stores every vertex. `interior`: no vertex is missing or masked.
 template <typename T>
@@ -180,10 +202,14 @@ __device__ __forceinline__ bool lorenzo_rows(const Job& job, const Control& cont
                     *payload = with_refinement_bits<T>(s, refinement_bits);
                 }
             } else if (has_symbol) {
-                symbol = STORED;
-                own = 16 * sizeof(T);
-                *payload = sizeof(T) == 4 ? Payload<T>::make(R::bits(a) | R::bits(b) << 32, 0)
-                                          : Payload<T>::make(R::bits(a), R::bits(b));
+                // A prediction that is not finite is none.
+                const bool predicted = visible && !stored && !keeps_sign;
+                const T scale = predicted ? width : R::infinity();
+                const StoredPayload<T> coded_exactly =
+                    stored_payload<T>(original, R::pair((T)(i32)before_u * scale, (T)(i32)before_v * scale));
+                symbol = coded_exactly.symbol;
+                *payload = coded_exactly.payload;
+                own = raw_bits(symbol, 0, sizeof(T));
             }
             too_long |= sizeof(T) == 4 && own > 64;
             if (symbol != SYMBOL_ZERO) cost += 3 + own;

@@ -2,7 +2,7 @@
 // tile/encode.cuh codes anchors and lattice lines, few vertices, and compares signatures.
 #pragma once
 #include "compress/vertex_bounds.cuh"
-#include "entropy/symbols.cuh"
+#include "entropy/differences.cuh"
 
 // A coded vertex: decoded value, error, cost in bits, plus ONE_STORED if stored.
 template <typename T>
@@ -123,6 +123,10 @@ __device__ __noinline__ CodedVertex<T> code_vertex_of(P original, P prediction, 
         }
         refinement = next++;
     } while (refinement < REFINEMENTS);
-    if (position >= 0) fresh_global(at_output.get().symbols)[position] = STORED;
-    return {original, T(0), position >= 0 ? ONE_STORED + 3 + 16 * (u32)sizeof(T) : 0u};
+    if (position < 0) return {original, T(0), 0u};
+    const Symbol s = stored_symbol<T>(original, prediction);
+    const TileOutput places = at_output.get();
+    fresh_global(places.symbols)[position] = (u8)s.symbol;
+    if (s.symbol != STORED) fresh_global(places.payload)[position] = s.raw;
+    return {original, T(0), ONE_STORED + 3 + s.bits};
 }

@@ -15,7 +15,7 @@ __device__ __forceinline__ bool anchor_code(const Job& job, u64 index, Code& cod
     if (!has_codes(mask_state)) return false;
     if (activity_in(info, 0) == 0) return true;
     symbol = work.symbols()[index * TILE_VERTICES];
-    if (symbol == STORED) return false;
+    if (symbol >= STORED) return false;
     typedef typename Payload<T>::Type P;
     u64 raw = 0;
     if (symbol_raw_bits(symbol)) raw = Payload<T>::low(work.raw()[index * TILE_VERTICES]);
@@ -72,6 +72,10 @@ __device__ __forceinline__ void anchor_values(const Job& job) {
             const T a = Real<T>::from_bits(Payload<T>::low(raw)),
                     b = Real<T>::from_bits(Payload<T>::second(raw));
             if (!is_missing(a, b, control.fill_bits)) value = Real<T>::pair(a, b);
+        } else if (symbols[i] > STORED) {
+            const Q raw = work.raw()[index * TILE_VERTICES];
+            value = add_differences<T>(
+                symbols[i], Payload<T>::low(raw), sizeof(T) == 8 ? Payload<T>::second(raw) : 0, value);
         }
         work.anchors()[index] = value;
     }

@@ -51,7 +51,7 @@ __device__ __forceinline__ u32 run_table_in(u32 plan) { return plan >> 16; }
 // Result of the reader: symbol, run << 8, and whether raw bits (beyond 64) follow.
 constexpr u32 FOUND_RAW = 1u << 31, FOUND_MORE = 1u << 30;
 __device__ __forceinline__ u32 symbol_found(u32 found) {
-    return (found & 255) < STORED ? found & 255 : STORED;
+    return (found & 255) < SYMBOLS ? found & 255 : STORED;
 }
 __device__ __forceinline__ i32 run_found(u32 found) { return (i32)(found >> 8 & 0xffff); }
 // The reader. True if the group is invalid.
@@ -82,7 +82,6 @@ __device__ __forceinline__ bool read_chunks(const Job& job, const DecodeTables<H
             if (__any_sync(FULL, plan & PLAN_LISTED))
                 run = decoder.runs(decoder.place_of(run_table_in(plan))) << 8;
             u32 symbol = decoder.step(decoder.place_of(table_in(plan)));
-            decoder.move_on();
             const u8* const raw_bits = all.raw_bits[plan & PLAN_ANCHOR ? 1 : 0];
             u32 bits = raw_bits[symbol];
             next_plan = shared.plans[(from + 32) >> 5 & 3][lane];
@@ -209,11 +208,11 @@ __device__ __forceinline__ bool place_chunks(
                     __syncwarp();
                     if (symbol != SYMBOL_ZERO) *to = (u8)symbol;
                     if (found & FOUND_RAW) {
-                        exact += symbol == STORED;
+                        exact += symbol >= STORED;
                         const u64 low = shared.raw[slot][0][lane],
                                   high = sizeof(T) == 8 || found & FOUND_MORE ? shared.raw[slot][1][lane] : 0;
                         work.raw()[vertex] = Payload<T>::make(low, high);
-                        if (has_refinement_bits(symbol, position) && symbol != STORED) {
+                        if (has_refinement_bits(symbol, position) && symbol < STORED) {
                             const u32 own = raw_bits[symbol];
                             const u32 refinement_bits = (u32)(own == 0   ? low
                                                               : own < 64 ? low >> own | high << (64 - own)
@@ -260,7 +259,7 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
         shared.tables.raw_bits[anchor][symbol] =
             symbol == ESCAPE
                 ? (u8)ESCAPE_BITS
-                : (u8)raw_bits(symbol < STORED ? symbol : STORED, lorenzo || anchor ? 0 : 1, sizeof(T));
+                : (u8)raw_bits(symbol < SYMBOLS ? symbol : STORED, lorenzo || anchor ? 0 : 1, sizeof(T));
     }
     if (!HUFFMAN) {
         // Prefetch the tables of mask states and activities, which every batch needs.

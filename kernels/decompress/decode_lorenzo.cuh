@@ -57,12 +57,12 @@ struct RowDecoder {
                 // An escaped escape is not a symbol.
                 if (bits == ESCAPE_BITS) bits = raw_bits[STORED];
             }
-            if (symbol > STORED) symbol = STORED;
+            if (symbol >= SYMBOLS) symbol = STORED;
             if (sizeof(T) == 4) bad |= __any_sync(FULL, bits > 64);
             decoder.long_raw(bits, low, high);
         }
         if (bits) {
-            exact += symbol == STORED;
+            exact += symbol >= STORED;
             DecodeView<T>(job).raw()[vertex] = Payload<T>::make(low, high);
         }
         return symbol;
@@ -83,7 +83,6 @@ struct RowDecoder {
             if (activity <= LAST_SPARSE_TILE) {
                 u32 byte =
                     decoder.step(lane < (shape.owned_y() + 7) / 8 ? decoder.place_of(ROW_BYTE) : nothing);
-                decoder.move_on();
                 decoder.resolve_escape(byte);
                 const u32 any = warp_or(lane < TILE / 8 ? byte << 8 * lane : 0);
                 bad |= (any & ~coded) != 0;
@@ -95,7 +94,6 @@ struct RowDecoder {
 #pragma unroll 1
             for (i32 k = 0; k < bytes; k++) {
                 u32 byte = decoder.step(table);
-                decoder.move_on();
                 decoder.resolve_escape(byte);
                 pattern |= byte << 8 * k;
             }
@@ -115,7 +113,6 @@ struct RowDecoder {
             const u32 x = __ffs(left) - 1;
             left &= left - 1;
             u32 symbol = decoder.step(some ? here : nothing);
-            decoder.move_on();
             here = table;
             if (__any_sync(FULL, symbol >= FIRST_WITH_RAW_BITS)) symbol = read_raw(symbol, first + x);
             if (some) row[x] = (u8)symbol;

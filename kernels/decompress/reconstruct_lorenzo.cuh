@@ -2,6 +2,7 @@
 // src/predict/lorenzo.rs.
 #pragma once
 #include "decompress/status.cuh"
+#include "entropy/differences.cuh"
 #include "entropy/groups/lorenzo.cuh"
 #include "entropy/payload.cuh"
 #include "predict/lorenzo.cuh"
@@ -123,9 +124,14 @@ __device__ __forceinline__ void add_large(const LorenzoTables& tables, const T* 
         const T w = lattices[refinement];
         a[k] = (T)join_code((i32)coarse_u[k], refinement_bits & mask, (i32)refinement) * w;
         b[k] = (T)join_code((i32)coarse_v[k], refinement_bits >> 2 * refinement & mask, (i32)refinement) * w;
-        if ((four >> 8 * k & 255) == STORED) {
+        const u32 symbol = four >> 8 * k & 255;
+        if (symbol == STORED) {
             a[k] = R::from_bits(low);
             b[k] = R::from_bits(Payload<T>::second(raw[k]));
+        } else if (symbol > STORED) {
+            const typename R::Pair value = add_differences<T>(symbol, low, high, R::pair(a[k], b[k]));
+            a[k] = value.x;
+            b[k] = value.y;
         }
     }
 }

@@ -1,8 +1,8 @@
 // Values of vertices from their symbols, for the hierarchical predictor.
 #pragma once
 #include "decompress/status.cuh"
+#include "entropy/differences.cuh"
 #include "entropy/payload.cuh"
-#include "entropy/symbols.cuh"
 #include "tile/lattice.cuh"
 
 // Tables for reconstruction, in the control block behind Control.
@@ -53,7 +53,10 @@ __device__ __noinline__ P value_of_raw(const typename Payload<T>::Type* payload,
     if (symbol == HIDDEN) return Real<T>::pair(T(0), T(0));
     const auto payload_here = *payload;
     const u64 raw = Payload<T>::low(payload_here);
-    if (symbol >= STORED) {
+    if (symbol > STORED)
+        return add_differences<T>(
+            symbol, raw, sizeof(T) == 8 ? Payload<T>::second(payload_here) : 0, prediction);
+    if (symbol == STORED) {
         const T a = Real<T>::from_bits(raw), b = Real<T>::from_bits(Payload<T>::second(payload_here));
         if (!is_missing(a, b, tables->fill_bits)) return Real<T>::pair(a, b);
         stored_missing[threadIdx.x / HALF] = 1;

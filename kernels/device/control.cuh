@@ -116,9 +116,7 @@ __device__ __forceinline__ float float_down(float x) { return x; }
 __device__ __forceinline__ float float_down(double x) { return __double2float_rd(x); }
 
 __device__ __forceinline__ Rule rule_of(const Job& job) {
-    return {
-        (job.preserve == PRESERVE_TYPES ? KEEPS_TYPES : 0) | (job.ties == TIES_ZEROS ? KEEPS_ZEROS_ALONE : 0),
-        job.dx, job.dy};
+    return {(job.preserve == PRESERVE_TYPES ? KEEPS_TYPES : 0) | job.ties * KEEPS_TIES, job.dx, job.dy};
 }
 
 // How a kernel begins, by its launch (src/cuda/schedule.rs). At its start it waits for the previous kernel;

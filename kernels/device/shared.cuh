@@ -34,6 +34,7 @@ constexpr u32 PRESERVE_POINTS = 1;
 constexpr u32 PRESERVE_TYPES = 2;
 constexpr u32 TIES_ALL = 0;
 constexpr u32 TIES_ZEROS = 1;
+constexpr u32 TIES_SOS = 2;
 
 // Tiles of a group at most.
 constexpr u64 MAX_GROUP_TILES = 256;

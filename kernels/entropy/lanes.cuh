@@ -7,7 +7,7 @@
 
 // Coding entry of a symbol: frequency << 16 | start, or length << 16 | code; and the reciprocal of the
 // frequency. A symbol without its own code has the escape's entry.
-constexpr u32 ENTRY_ESCAPES = 1u << 15, ENTRY_RAW = 1u << 14;
+constexpr u32 ENTRY_ESCAPES = 1u << 15, ENTRY_RAW = 1u << 14, ENTRY_NOTHING = 1u << 13;
 __device__ __forceinline__ u32 code_in(u32 entry) { return entry & 0xfff; }
 
 // Up to 16 raw bits in the high end of a word, their number in the low end. Bits 5 to 15 are free.
@@ -18,8 +18,8 @@ __device__ __forceinline__ u32 raw_word(u32 value, u32 bits) {
 // Encodes a group backwards, a state per lane.
 template <bool HUFFMAN>
 struct Encoder {
-    // Entry that leaves a state unchanged.
-    static constexpr u32 NOTHING = HUFFMAN ? 0 : SCALE << 16;
+    // Entry of a lane that takes no part.
+    static constexpr u32 NOTHING = (HUFFMAN ? 0 : SCALE << 16) | ENTRY_NOTHING;
     u32 x;      // in the tail, less LOW
     u32 lift;   // LOW in the tail, otherwise 0
     u8* space;  // of the group
@@ -27,15 +27,34 @@ struct Encoder {
     u32 above;  // mask of the lanes above this one
 
     __device__ __forceinline__ Encoder(u8* space, u64 bytes)
-        : x(END), lift(LOW), space(reinterpret_cast<u8*>(fresh(reinterpret_cast<u64>(space)))),
-          at((u32)bytes - 2), above(~1u << (threadIdx.x & 31)) {}
+        : x((threadIdx.x & 31) < ENDS_AT_1), lift(LOW),
+          space(reinterpret_cast<u8*>(fresh(reinterpret_cast<u64>(space)))), at((u32)bytes - 2),
+          above(~1u << (threadIdx.x & 31)) {}
     __device__ __forceinline__ u32 words(u64 bytes) const { return ((u32)bytes - 2 - at) / 2; }
+    __device__ __forceinline__ bool in_tail() const { return __builtin_expect(__any_sync(FULL, lift), 0); }
     // The state of the lane as it is stored.
     __device__ __forceinline__ u32 state() const { return x + lift; }
-    // Puts out the low words of the states that need it, which is decided as if there were no tail: the first
-    // word ends it.
+    // An operation in the tail: `next` are the states behind it. False, and the end of the tail, if one of
+    // them leaves no room for LOW.
+    __device__ __forceinline__ bool stay(bool active, bool fits, u32 next) {
+        if (__any_sync(FULL, active && !fits)) {
+            x += lift, lift = 0;
+            return false;
+        }
+        if (__any_sync(FULL, active)) x = __shfl_sync(FULL, active ? next : x, threadIdx.x + TURN, 32);
+        return true;
+    }
+    __device__ __forceinline__ bool raw_in_tail(u32 word, u32 bits) {
+        const u32 next = __funnelshift_l(word, x, bits);
+        return stay((bits & 31) != 0, __funnelshift_l(x, 0, bits) == 0 && next <= ~LOW, next);
+    }
+    __device__ __forceinline__ bool code_in_tail(u32 entry, u32 reciprocal) {
+        const u32 f = entry >> 16, next = x < f ? put_in_spread(x, f, code_in(entry))
+                                                : divided(x, f, code_in(entry), reciprocal);
+        return stay(!(entry & ENTRY_NOTHING), x + LOW >> (32 - SCALE_BITS) < f, next);
+    }
+    // Puts out the low words of the states that need it.
     __device__ __forceinline__ void emit(bool need) {
-        if (__any_sync(FULL, need && lift)) x += lift, lift = 0;
         const u32 mask = __ballot_sync(FULL, need);
         store_if(need, reinterpret_cast<u16*>(space + (at - 2 * __popc(mask & above))), x);
         x = need ? x >> 16 : x;
@@ -43,16 +62,18 @@ struct Encoder {
     }
     // Raw bits from raw_word, possibly none. Funnel shifts use only the low bits of the count.
     __device__ __forceinline__ void raw(u32 word) {
-        emit(__funnelshift_l(state(), 0, word) != 0);
+        if (in_tail() && raw_in_tail(word, word)) return;
+        emit(__funnelshift_l(x, 0, word) != 0);
         x = __funnelshift_l(word, x, word);
     }
     __device__ __forceinline__ void raw(u32 value, u32 bits) {
-        emit(__funnelshift_l(state(), 0, bits) != 0);
+        if (in_tail() && raw_in_tail(raw_word(value, bits), bits)) return;
+        emit(__funnelshift_l(x, 0, bits) != 0);
         x = x << bits | value;
     }
     // Raw bits, then a symbol. Stores do not wait for the new state.
     __device__ __forceinline__ void code(u32 word, u32 entry, u32 reciprocal) {
-        if (__any_sync(FULL, lift)) {
+        if (in_tail()) {
             raw(word);
             code(entry, reciprocal);
             return;
@@ -67,7 +88,7 @@ struct Encoder {
         if (HUFFMAN)
             x = __funnelshift_l(bits, x, bits);
         else
-            divide(f, code_in(entry), reciprocal);
+            x = divided(x, f, code_in(entry), reciprocal);
         const u32 mask_first = __ballot_sync(FULL, need_first),
                   mask_second = __ballot_sync(FULL, need_second);
         const u32 between = at - 2 * __popc(mask_first);
@@ -77,19 +98,27 @@ struct Encoder {
         at = between - 2 * __popc(mask_second);
     }
     // rANS division by f with reciprocal (2^32 - 1) / f: the quotient is exact or one too small.
-    __device__ __forceinline__ void divide(u32 f, u32 start, u32 reciprocal) {
+    static __device__ __forceinline__ u32 divided(u32 x, u32 f, u32 start, u32 reciprocal) {
         const u32 q = __umulhi(x, reciprocal), more = SCALE - f, left = x - q * f;
         x += q * more + start;
-        if (left >= f) x += more;
+        return left >= f ? x + more : x;
     }
     // A symbol by its entry.
     __device__ __forceinline__ void code(u32 entry, u32 reciprocal) {
+        const u32 f = entry >> 16;
         if (HUFFMAN) {
-            raw(code_in(entry), entry >> 16);
+            const u32 word = raw_word(code_in(entry), f);
+            if (in_tail()) {
+                const u32 next = __funnelshift_l(word, x, f);
+                if (stay(!(entry & ENTRY_NOTHING), __funnelshift_l(x, 0, f) == 0 && next <= ~LOW, next))
+                    return;
+            }
+            emit(__funnelshift_l(x, 0, word) != 0);
+            x = __funnelshift_l(word, x, word);
         } else {
-            const u32 f = entry >> 16;
-            emit(state() >> (32 - SCALE_BITS) >= f);
-            divide(f, code_in(entry), reciprocal);
+            if (in_tail() && code_in_tail(entry, reciprocal)) return;
+            emit(x >> (32 - SCALE_BITS) >= f);
+            x = divided(x, f, code_in(entry), reciprocal);
         }
     }
     // Up to 128 raw bits, last piece first; high() gives those after the first 64.
@@ -166,11 +195,11 @@ constexpr u32 NO_RUN = 0xffff;
 // Marks the escape symbol in raw_bits.
 constexpr u32 ESCAPE_BITS = 255;
 
-// Decodes a group, a state per lane. When the last word has been read, the tail begins: LOW is taken off all
-// states, which end at END. Words wait in shared memory: the block of 64 words that contains the
-// next one, and the block after it; the block after that is on its way, so no step waits for memory. The
-// first block is stored twice, also behind the second, so reads need not wrap. Words after the end of the
-// group are zeros.
+// Decodes a group, a state per lane. Behind the operation that reads the last word the tail begins: LOW is
+// taken off all states, which move on with each operation and end in 0 or 1. Words wait in shared memory: the
+// block of 64 words that contains the next one, and the block after it; the block after that is on its way,
+// so no step waits for memory. The first block is stored twice, also behind the second, so reads need not
+// wrap. Words after the end of the group are zeros.
 constexpr u32 WORD_BLOCK_BYTES = 2 * 64;
 struct GroupWords {
     u32 pairs[3 * WORD_BLOCK_BYTES / 4];
@@ -186,8 +215,8 @@ struct Decoder {
     u32 x;
     u32 low;   // states below it take a word: LOW, 0 in the tail
     u32 ring;  // address of the words
-    u32 at;    // address of the next word, the end of its block, and the end of all words until the tail
-    u32 end_of_block, end_of_words;
+    u32 at;    // address of the next word, the end of its block, the end of all words, and the lower end
+    u32 end_of_block, end_of_words, limit;
     const u32* pairs;  // the lane's next pair of words to load
     i32 left;          // pairs from there to the end
     u32 coming;
@@ -233,6 +262,7 @@ struct Decoder {
         ring = at = shared_place(words.pairs);
         end_of_block = ring + WORD_BLOCK_BYTES;
         end_of_words = ring + word_bytes;
+        limit = min(end_of_block, end_of_words);
         low = LOW;
         const u32 first = next_pair(), second = next_pair();
         coming = next_pair();
@@ -241,23 +271,18 @@ struct Decoder {
         put_shared(ring + 4 * lane + WORD_BLOCK_BYTES, second);
         put_shared(ring + 4 * lane + 2 * WORD_BLOCK_BYTES, first);
         __syncwarp();
-        begin_tail();
         return good;
     }
-    // The tail begins with the operation behind the one that reads the last word; no address is odd.
-    __device__ __forceinline__ void begin_tail() {
-        if (__any_sync(FULL, at == end_of_words)) x -= LOW, low = 0, end_of_words = 1;
+    // Begins an operation: true in the tail.
+    __device__ __forceinline__ bool begin() {
+        return __builtin_expect(__any_sync(FULL, at >= limit), 0) && pass_limit();
     }
-    __device__ __forceinline__ bool is_at_end() const { return !__any_sync(FULL, (x ^ END) | low); }
-    // Loads a word into each state that needs one. Between two calls of move_on at most 64 words are taken.
-    __device__ __forceinline__ void refill() {
-        const bool need = x < low;
-        const u32 mask = __ballot_sync(FULL, need), word = shared_half(at + 2 * __popc(mask & below));
-        if (need) x = __byte_perm(word, x, 0x5410);
-        at += 2 * __popc(mask);
-        begin_tail();
-    }
-    __device__ __forceinline__ void move_on() {
+    // Begins the tail behind the last word; before that, loads the next block.
+    __device__ __forceinline__ bool pass_limit() {
+        if (__any_sync(FULL, at == end_of_words)) {
+            x -= low, low = 0;
+            return true;
+        }
         if (__any_sync(FULL, at >= end_of_block)) {
             const u32 mine = ring + 4 * (threadIdx.x & 31);
             __syncwarp();
@@ -274,13 +299,29 @@ struct Decoder {
             __syncwarp();
             coming = next_pair();
         }
+        limit = min(end_of_block, end_of_words);
+        return false;
+    }
+    // Moves the states on for an operation of the tail, unless no lane takes part.
+    __device__ __forceinline__ void turn(bool active) {
+        if (__any_sync(FULL, active)) x = __shfl_sync(FULL, x, threadIdx.x - TURN, 32);
+    }
+    __device__ __forceinline__ bool is_at_end() {
+        return begin() && __all_sync(FULL, x == ((threadIdx.x & 31) < ENDS_AT_1));
+    }
+    // Loads a word into each state that needs one. An operation takes at most 32 words.
+    __device__ __forceinline__ void refill() {
+        const bool need = x < low;
+        const u32 mask = __ballot_sync(FULL, need), word = shared_half(at + 2 * __popc(mask & below));
+        if (need) x = __byte_perm(word, x, 0x5410);
+        at += 2 * __popc(mask);
     }
     // Up to 16 raw bits per lane.
     __device__ __forceinline__ u32 raw(u32 bits) {
+        if (begin()) turn(bits > 0);
         const u32 value = x & ((1u << bits) - 1);
         x >>= bits;
         refill();
-        move_on();
         return value;
     }
     // Up to 128 raw bits per lane.
@@ -302,6 +343,8 @@ struct Decoder {
         u32 symbol;
         if (HUFFMAN) {
             symbol = code_step(place < NO_TABLE * STRIDE, place);
+        } else if (begin()) {
+            return step_of_tail(place);
         } else {
             // The entry is nearly always one of the first three after the start of the search; at least four
             // follow it.
@@ -317,6 +360,13 @@ struct Decoder {
         refill();
         return symbol;
     }
+    __device__ __forceinline__ u32 step_of_tail(u32 place) {
+        turn(place != place_of(NO_TABLE));
+        const u32 key = spread_key(x), at = place + STARTS_BYTES + 4 * shared_byte(place + (key >> (32 - 8))),
+                  found = search(key - shared_word(at), key, at + 4, place + DECODE_TABLE_BYTES);
+        x = state_behind_spread(x, key, found);
+        return slot_symbol(found);
+    }
     // Linear search from `at` on.
     static __device__ __forceinline__ u32 search(u32 found, u32 key, u32 at, u32 end) {
 #pragma unroll 1
@@ -328,6 +378,7 @@ struct Decoder {
         return found;
     }
     __device__ __forceinline__ u32 code_step(bool active, u32 place) {
+        if (begin()) turn(active);
         const u32 entry = active ? *reinterpret_cast<const u16*>(
                                        reinterpret_cast<const u8*>(ParseView(*job).huffman_codes()) +
                                        (place + sizeof(u16) * (x & (CODES - 1))))
@@ -340,8 +391,13 @@ struct Decoder {
         u32 symbol = 0;
         if (HUFFMAN) {
             symbol = code_step(active, table * STRIDE);
-        } else if (active) {
-            const u32 key = slot_key(x);
+            refill();
+            resolve_escape(symbol);
+            return symbol;
+        }
+        if (begin()) turn(active);
+        if (active) {
+            const u32 key = spread_key(x);
             const ParseView work(*job);
             const u32* const end = work.tables() + (table + 1) * ALPHABET;
             const u32* at = end - ALPHABET + work.slot_starts()[table * STARTS_BYTES + (key >> (32 - 8))];
@@ -349,11 +405,10 @@ struct Decoder {
             u32 found = min(min(key - four[0], key - four[1]), key - four[2]);
             if (four[3] <= key)
                 for (at += 3; at < end && *at <= key; at++) found = key - *at;
-            x = state_behind(x, found);
+            x = state_behind_spread(x, key, found);
             symbol = slot_symbol(found);
         }
         refill();
-        move_on();
         resolve_escape(symbol);
         return symbol;
     }

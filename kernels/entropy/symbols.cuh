@@ -2,7 +2,8 @@
 #pragma once
 #include "predict/quantizer.cuh"
 
-constexpr u32 SYMBOL_ZERO = 0, STORED = 179, SYMBOLS = 180, FIRST_WITH_RAW_BITS = 25;
+constexpr u32 SYMBOL_ZERO = 0, STORED = 179, FIRST_DIFFERENCE = 180, DIFFERENCES = 11,
+              SYMBOLS = FIRST_DIFFERENCE + DIFFERENCES, FIRST_WITH_RAW_BITS = 25;
 constexpr i32 SMALL = 2;
 constexpr u32 PAIR0 = 25, PAIR0_SIDE = 7, WIDE0 = 74, PAIR1 = 99, PAIR1_SIDE = 4, BUCKET = 115, BUCKETS = 8;
 
@@ -45,7 +46,12 @@ __device__ __forceinline__ Meaning meaning(u32 s) {
     return m;
 }
 
-// Raw bits of a symbol other than STORED, without refinement bits.
+// Bits of one difference of a symbol from FIRST_DIFFERENCE on.
+__device__ __forceinline__ constexpr u32 difference_bits(u32 s, u32 element_bytes) {
+    return 7 * element_bytes - 20 + 2 * (s - FIRST_DIFFERENCE);
+}
+
+// Raw bits of a symbol below STORED, without refinement bits.
 static __device__ __noinline__ u32 symbol_raw_bits(u32 s) {
     if (s < PAIR0) return 0;
     Meaning m = meaning(s);
@@ -55,6 +61,7 @@ static __device__ __noinline__ u32 symbol_raw_bits(u32 s) {
 // Raw bits of a symbol at a position, with stored values and the refinement bits of an anchor.
 static __device__ __noinline__ u32 raw_bits_large(u32 s, i32 position, u32 element_bytes) {
     if (s == STORED) return 16 * element_bytes;
+    if (s > STORED) return 2 * difference_bits(s, element_bytes);
     Meaning m = meaning(s);
     return (m.wide ? m.ku + m.kv + 2 : m.ku + m.kv) + (position == 0 ? 4 * m.refinement : 0);
 }
@@ -181,7 +188,7 @@ __device__ __forceinline__ Code decode_small(u32 s) {
     return {0, qu - SMALL, pair - 5 * qu - SMALL};
 }
 
-// Code of any symbol other than STORED. Total: any bits give some code.
+// Code of any symbol below STORED. Total: any bits give some code.
 static __device__ __noinline__ Code decode_symbol(u32 s, u64 raw) {
     if (s < PAIR0) return decode_small(s);
     Meaning m = meaning(s);

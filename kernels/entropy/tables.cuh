@@ -29,7 +29,8 @@ constexpr u64 MANY_GROUPS = 32768, MOST_GROUP_KIB = 8;
 // States of 32 lanes before the words of a group: octaves, lower halves, other bits of the upper halves.
 constexpr u32 HALVES_AT = 16, LEAST_STATE_BYTES = HALVES_AT + 64, MOST_STATE_BYTES = LEAST_STATE_BYTES + 60;
 constexpr u32 LOW = 1 << 16;              // lower end of the states before the tail
-constexpr u32 END = 1;                    // state that all lanes end in
+constexpr u32 ENDS_AT_1 = 4;              // lanes that end in state 1, the first ones; the others end in 0
+constexpr u32 TURN = 19;                  // lanes that the states of the tail move on by with each operation
 constexpr u64 LEAST_GROUP_WEIGHT = 1600;  // more than any tile has
 constexpr u32 TILE_WEIGHT = 4;            // of a tile without entries
 
@@ -88,6 +89,37 @@ __device__ __forceinline__ u32 slot_symbol(u32 found) { return found >> 12 & 255
 __device__ __forceinline__ u32 state_behind(u32 state, u32 found) {
     const u32 rest = state >> SCALE_BITS;
     return (found & (SCALE - 1)) * rest + (rest + (found >> 20));
+}
+// States below SCALE, which only the tail has: that of a slot is the slot's bits reversed, so that the states
+// of a run of slots are spread evenly over all magnitudes. A symbol of f slots puts a state x < f into the
+// state of number x of its slots, by number of bits, then from the last slot to the first. Twin of Spread in
+// src/entropy/rans.rs, with the slots counted from the end: `behind` come behind those of the symbol.
+__device__ __forceinline__ u32 multiples_in_spread(u32 m, u32 f, u32 behind) {
+    return (behind + f >> m) - (behind >> m);
+}
+__device__ __forceinline__ u32 odd_behind_spread(u32 m, u32 behind) { return behind + (1u << (m - 1)) >> m; }
+__device__ __forceinline__ u32 put_in_spread(u32 state, u32 f, u32 start) {
+    if (f == SCALE) return state;
+    const u32 behind = SCALE - start - f;
+    u32 m;
+    if (state == 0) {
+        m = 32 - __clz(behind + f ^ behind);
+    } else {
+        m = __clz(state) - __clz(f);
+        if (multiples_in_spread(m, f, behind) > state) m++;
+    }
+    const u32 odd = state - multiples_in_spread(m, f, behind) + odd_behind_spread(m, behind);
+    return __brev(SCALE - (2 * odd + 1 << (m - 1))) >> (32 - SCALE_BITS);
+}
+__device__ __forceinline__ u32 spread_key(u32 state) {
+    return state < SCALE ? __brev(state) : slot_key(state);
+}
+__device__ __forceinline__ u32 state_behind_spread(u32 state, u32 key, u32 found) {
+    const u32 f = (found & (SCALE - 1)) + 1, from_end = SCALE - (key >> (32 - SCALE_BITS)),
+              behind = from_end + (found >> (32 - SCALE_BITS)) - f, m = __clz(state) - (31 - SCALE_BITS);
+    if (state >= SCALE) return state_behind(state, found);
+    if (f == SCALE) return state;
+    return multiples_in_spread(m, f, behind) + (from_end >> m) - odd_behind_spread(m, behind);
 }
 // Pads a table: its difference to any key is never the smallest, and the search stops at it.
 constexpr u32 NO_ENTRY = decode_entry(SCALE, 0, 255);

@@ -97,7 +97,10 @@ __device__ __forceinline__ P centre(
         return coons<T>(values[at - dx], values[at + dx], values[at - dy], values[at + dy],
             sum<T>(values[at - dy - dx], values[at - dy + dx]),
             sum<T>(values[at + dy - dx], values[at + dy + dx]));
+    // Where one axis would extrapolate, the other counts alone.
+    const bool extrapolates_x = x + step > last_x, extrapolates_y = y + step > last_y;
     const P on_row = along<T>(k, values, at, dx, x, step, last_x),
             on_column = along<T>(k, values, at, dy, y, step, last_y);
+    if (extrapolates_x != extrapolates_y) return extrapolates_x ? on_column : on_row;
     return mean<T>(on_row, on_column);
 }

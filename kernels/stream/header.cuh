@@ -122,7 +122,7 @@ __device__ __forceinline__ HeaderCheck check_header(const Header& header) {
     if (lane == AT_MAGIC / 4) left = word ^ (u32)('F' | 'C' << 8 | 'T' << 16 | 'Z' << 24);
     if (lane == AT_VERSION / 4) left = word >> 16 ^ HEADER_BYTES;
     if (lane == AT_DTYPE / 4) most = 0x01010101, left = word;
-    if (lane == AT_PRESERVE / 4) most = 0x01010102, left = word;
+    if (lane == AT_PRESERVE / 4) most = 0x02010102, left = word;
     if (lane == AT_LEVEL_BOUND_SCALING / 4) most = 0x05050500 | (LEVEL_BOUND_SCALINGS - 1), left = word;
     if (lane == AT_COMPONENTS / 4) most = 0x01000505, left = word ^ 2 << 16;
     if (lane == AT_NZ / 4) left = word ^ 1;

@@ -1,14 +1,15 @@
 // Codes one vertex: the first reconstruction that keeps the bound and the constraints. Twins:
 // src/tile/encode.rs, src/tile/vertex.rs.
 #pragma once
-#include "entropy/symbols.cuh"
+#include "entropy/differences.cuh"
 #include "tile/window.cuh"
 
-// Code of a vertex and its error, returned by value so that the callers' variables stay in registers.
+// A vertex's reconstruction and code.
 template <typename T>
-struct CodeWithError {
-    Code code;
+struct VertexCode {
+    typename Real<T>::Pair value;
     T error;
+    Code code;
 };
 
 // Reconstructions of a constrained vertex in the order in which the speculative mode tries them: the nearest
@@ -40,32 +41,20 @@ __device__ __forceinline__ bool move_to_neighbour(
     return R::abs(code) <= R::MAX_CODE;
 }
 
-// Tries the refinements in order and skips the same ones as the twin. `vertex_bound` counts only if
-// `constrained`.
+// Codes a vertex that is neither masked nor missing, without a look at signatures: the refinements in order,
+// less those that the twin skips.
 template <typename T, typename P = typename Real<T>::Pair>
-__device__ __noinline__ CodeWithError<T> constrained_vertex(TileWindow<T> window, i32 x, i32 y, P prediction,
-    i32 level, Constraints<T> constraints, bool constrained, T vertex_bound) {
-    const Quantizer& quantizer = constraints.control->quantizer;
-    const P original = window.values[y * window.pitch + x];
-    const bool compares = constrained && constraints.speculative;
+__device__ __noinline__ VertexCode<T> code_vertex(
+    P original, P prediction, i32 level, const Quantizer& quantizer, T accept, T vertex_bound) {
+    const bool constrained = is_constrained(vertex_bound);
     i32 next = 0;
-    while (next < (compares ? TRIALS : REFINEMENTS)) {
-        const Trial trial(compares ? next : 0);
-        const i32 refinement = compares ? trial.refinement : next;
-        const P step = step_of<T>(quantizer, level, refinement);
-        Quantized<T> q = quantize<T>(original, prediction, step);
+    while (next < REFINEMENTS) {
+        const Quantized<T> q = quantize<T>(original, prediction, step_of<T>(quantizer, level, next));
         if (!q.fits) break;
-        bool passes = move_to_neighbour<T>(q, original, prediction, step.x, trial.neighbour);
         const T error = distance<T>(q.value, original);
-        if (passes && error != T(0)) {
-            passes = error <= constraints.accept && (!constrained || error < vertex_bound);
-            if (passes && compares) passes = keeps_signatures(window, x, y, q.value, constraints.rule);
-        }
-        if (passes) {
-            window.values[y * window.pitch + x] = q.value;
-            return {{refinement, (i32)q.code.x, (i32)q.code.y}, error};
-        }
-        if (next == 0 && constrained && !compares) {
+        if (error == T(0) || (error <= accept && (!constrained || error < vertex_bound)))
+            return {q.value, error, {next, (i32)q.code.x, (i32)q.code.y}};
+        if (next == 0 && constrained) {
             i32 certain = 1;
             while (certain < REFINEMENTS && T(0.5) * (T)quantizer.width[level][certain] > vertex_bound)
                 certain++;
@@ -73,37 +62,7 @@ __device__ __noinline__ CodeWithError<T> constrained_vertex(TileWindow<T> window
         }
         next++;
     }
-    return {{EXACT, 0, 0}, T(0)};
-}
-
-// Codes a vertex that is neither masked nor missing.
-template <typename T, typename P = typename Real<T>::Pair>
-__device__ __forceinline__ Code code_vertex(const TileWindow<T>& window, i32 x, i32 y, P prediction,
-    i32 level, const Constraints<T>& constraints, T vertex_bound, T& max_error, u32& exact) {
-    const bool constrained = is_constrained(vertex_bound);
-    const P original = window.values[y * window.pitch + x];
-    const Quantized<T> q =
-        quantize<T>(original, prediction, step_of<T>(constraints.control->quantizer, level, 0));
-    Code code = {EXACT, 0, 0};
-    if (q.fits) {
-        T error = distance<T>(q.value, original);
-        bool passes = error <= constraints.accept;
-        if (passes && constrained)
-            passes = error < vertex_bound &&
-                     (!constraints.speculative || stays_one_sided<T>(window, x, y, q.value));
-        if (passes) {
-            window.values[y * window.pitch + x] = q.value;
-            code = {0, (i32)q.code.x, (i32)q.code.y};
-        } else {
-            const CodeWithError<T> coded = constrained_vertex<T>(
-                window, x, y, prediction, level, constraints, constrained, vertex_bound);
-            code = coded.code;
-            error = coded.error;
-        }
-        max_error = Real<T>::high(max_error, error);
-    }
-    exact += code.refinement == EXACT;
-    return code;
+    return {original, T(0), {EXACT, 0, 0}};
 }
 
 // Atomic minimum of non-negative floats, whose bits are ordered like the values.

@@ -17,21 +17,18 @@ __device__ __forceinline__ bool is_constrained(T vertex_bound) {
 // Constraints that are common to all vertices of a call.
 template <typename T>
 struct Constraints {
-    const Control* control;
     Rule rule;
     double bound;
-    T bound_up, accept;
+    T bound_up;
     bool speculative, preserve;
 };
 
 template <typename T>
 __device__ __forceinline__ Constraints<T> constraints_of(const Job& job, const Control& control) {
     Constraints<T> c;
-    c.control = &control;
     c.rule = rule_of(job);
     c.bound = control.useful_bound;
     c.bound_up = (T)control.bound_up;
-    c.accept = (T)control.quantizer.accept;
     c.preserve = job.preserve != PRESERVE_NONE;
     c.speculative = job.mode == SPECULATIVE && c.preserve;
     return c;
@@ -107,38 +104,34 @@ __device__ __noinline__ T border_bound(
     return vertex_bound;
 }
 
-// True if triangle k around a vertex keeps its signature when the vertex moves to `candidate`.
+// True if triangle k around a vertex lies in the window and has no missing corner.
 template <typename T>
-__device__ __forceinline__ bool keeps_signature(
-    const TileWindow<T>& window, i32 x, i32 y, typename Real<T>::Pair candidate, const Rule& rule, i32 k) {
+__device__ __forceinline__ bool has_triangle(const TileWindow<T>& window, i32 x, i32 y, i32 k) {
     const i32 cx = x + incident_x(k), cy = y + incident_y(k), triangle = incident_triangle(k);
-    if (cx < 0 || cy < 0 || cx + 1 >= window.width || cy + 1 >= window.height) return true;
-    if (window.missing) {
-        bool skip = false;
-        for (i32 c = 0; c < 3; c++) {
-            i32 px = cx + corner_x(triangle, c), py = cy + corner_y(triangle, c);
-            skip |= window.missing[py * window.words + (px >> 5)] >> (px & 31) & 1;
-        }
-        if (skip) return true;
+    if (cx < 0 || cy < 0 || cx + 1 >= window.width || cy + 1 >= window.height) return false;
+    if (!window.missing) return true;
+    bool missing = false;
+    for (i32 c = 0; c < 3; c++) {
+        const i32 px = cx + corner_x(triangle, c), py = cy + corner_y(triangle, c);
+        missing |= window.missing[py * window.words + (px >> 5)] >> (px & 31) & 1;
     }
-    Corners<T> before = corner_values(window, cx, cy, triangle), after = before;
+    return !missing;
+}
+
+// Corners of triangle k around a vertex that has moved to `candidate`.
+template <typename T>
+__device__ __forceinline__ Corners<T> corners_around(
+    const TileWindow<T>& window, i32 x, i32 y, typename Real<T>::Pair candidate, i32 k) {
+    const i32 cx = x + incident_x(k), cy = y + incident_y(k), triangle = incident_triangle(k);
+    Corners<T> p = corner_values(window, cx, cy, triangle);
 #pragma unroll
     for (i32 c = 0; c < 3; c++) {
         if (cx + corner_x(triangle, c) == x && cy + corner_y(triangle, c) == y) {
-            after.u[c] = candidate.x;
-            after.v[c] = candidate.y;
+            p.u[c] = candidate.x;
+            p.v[c] = candidate.y;
         }
     }
-    if (axis_distance(before) > T(0) && axis_distance(after) > T(0)) return true;
-    return same(signature(before, triangle, rule), signature(after, triangle, rule));
-}
-
-template <typename T>
-__device__ bool keeps_signatures(
-    const TileWindow<T>& window, i32 x, i32 y, typename Real<T>::Pair candidate, const Rule& rule) {
-    for (i32 k = 0; k < 6; k++)
-        if (!keeps_signature(window, x, y, candidate, rule, k)) return false;
-    return true;
+    return p;
 }
 
 // Open half planes that contain a vector: u > 0, u < 0, v > 0, v < 0.

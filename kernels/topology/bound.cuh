@@ -233,11 +233,35 @@ __device__ __forceinline__ TriangleBound<T> ladder_bound(
     return {ladder<T>(kept_of(d, p, k == TIE), j, rule, keep_type, eps), k == IN};
 }
 
-// Bound of a triangle with vertices that are (0, 0), of which only the zeros are kept: the distance of the
-// rest of its hull. 0 if an edge passes through the origin.
+// Bound of a triangle with one zero vertex that keeps the answer of the rule, given the triangle without it,
+// an edge: the distance of the edge from the ray above the origin, or its distances if it crosses the ray.
 template <typename T>
-__device__ __forceinline__ T rest_bound(const Corners<T>& p, double eps) {
+__device__ __forceinline__ T answer_bound(const Corners<T>& rest, double eps) {
+    typedef Real<T> R;
+    const T low_u = R::low(R::low(rest.u[0], rest.u[1]), rest.u[2]),
+            high_u = R::high(R::high(rest.u[0], rest.u[1]), rest.u[2]),
+            high_v = R::high(R::high(rest.v[0], rest.v[1]), rest.v[2]);
+    const T beside = R::high(low_u, -high_u), clear = R::high(beside, -high_v);
+    if (clear > T(0) && (double)clear >= eps) return clear;
+    const Determinants d = determinants(rest);
+    const T distance = round_down<T>(edge_distance(d, rest));
+    bool passes_above = false;
+#pragma unroll
+    for (i32 k = 0; k < 3; k++) {
+        const T from = rest.u[(k + 1) % 3], to = rest.u[(k + 2) % 3];
+        passes_above |= (d.m[k] > 0.0 && to < from) || (d.m[k] < 0.0 && to > from);
+    }
+    // Never -0.
+    if (!passes_above) return clear > distance ? clear : distance;
+    return beside < T(0) ? R::low(distance, -beside) : clear > T(0) ? clear : T(0);
+}
+
+// Bound of a triangle with vertices that are (0, 0), if the setting is not TIES_ALL: the distance of the rest
+// of its hull. 0 if an edge passes through the origin.
+template <typename T>
+__device__ __forceinline__ T rest_bound(const Corners<T>& p, u32 ties, double eps) {
     const Corners<T> rest = without_zeros(p);
+    if (ties == TIES_SOS && pinned(p, 0) + pinned(p, 1) + pinned(p, 2) == 1) return answer_bound(rest, eps);
     const T axis = axis_distance(rest);
     return axis > T(0) && (double)axis >= eps ? axis : hull_bound(rest, determinants(rest), axis);
 }
@@ -271,6 +295,6 @@ __device__ __noinline__ TriangleBound<T> triangle_bound(Corners<T> p, i32 triang
     const BoundSource by = bound_source(p, d, axis);
     if (by == BoundSource::BY_HULL) return {hull_bound(p, d, axis), false};
     if (by == BoundSource::NOT) return {Real<T>::MAX, false};
-    if (rule.zeros_alone() && has_zero_vertex(p)) return {rest_bound(p, eps), false};
+    if (rule.ties() != TIES_ALL && has_zero_vertex(p)) return {rest_bound(p, rule.ties(), eps), false};
     return ladder_bound(p, triangle, rule, eps);
 }

@@ -4,22 +4,22 @@
 #include "grid/element.cuh"
 #include "grid/triangles.cuh"
 
-// Of signatures; with TIES_ZEROS the zeros alone of triangles with zero vertices.
-enum : u32 { KEEPS_TYPES = 1, KEEPS_ZEROS_ALONE = 2 };
+// Contents of signatures. KEEPS_TIES: the setting of ties, above the bit of the types.
+enum : u32 { KEEPS_TYPES = 1, KEEPS_TIES = 2 };
 struct Rule {
     u32 keeps;  // one register for all
     double dx, dy;
 
     __device__ __forceinline__ bool types() const { return keeps & KEEPS_TYPES; }
-    __device__ __forceinline__ bool zeros_alone() const { return keeps & KEEPS_ZEROS_ALONE; }
+    __device__ __forceinline__ u32 ties() const { return keeps / KEEPS_TIES; }
 };
 
 typedef u32 Signature;
 constexpr u32 KIND_BITS = 3;
 constexpr Signature OUT = 0, NONFINITE = 1, UNCERTAIN = 2;
-constexpr u32 IN = 3, TIE = 4, ZEROS = 5, SEGMENT = 6;
-// Kinds that are never the same, UNCERTAIN and SEGMENT, have the bits of the former under this mask.
-constexpr u32 NEVER_SAME_MASK = 3;
+constexpr u32 IN = 3, TIE = 4, ZEROS = 5, SEGMENT = 6, ANSWER = 7;
+// Kinds that never stay, UNCERTAIN and SEGMENT, have the bits of the former under this mask.
+constexpr u32 NEVER_STAYS_MASK = 3;
 constexpr double ROUNDING = 1.1102230246251565e-16;  // 2^-53
 #define UNDERFLOW_GUARD 9.332636185032189e-302       // 2^-1000
 
@@ -122,19 +122,31 @@ __device__ Signature inside(i32 s, const Corners<T>& p, i32 triangle, const Rule
     return code | (u32)(t + 1) << (KIND_BITS + 2) | (u32)(d + 1) << (KIND_BITS + 4);
 }
 
-// Signature of a TIE triangle by its zeros, given that by its signs: where it has no vertex that is (0, 0),
-// the same. Two zero vertices leave a vector, and a determinant that is not 0 an edge that passes by.
-__device__ __forceinline__ Signature by_zeros(Signature tie) {
+// Signature of a TIE triangle by the setting, given that by its signs. Twin of by_zeros and by_answer.
+__device__ __forceinline__ Signature by_setting(Signature tie, u32 ties) {
+    constexpr u32 ALL_ZERO = 0x15;
     const u32 determinants = tie >> KIND_BITS & 63, p0 = tie >> (KIND_BITS + 6) & 15,
               p1 = tie >> (KIND_BITS + 10) & 15, p2 = tie >> (KIND_BITS + 14) & 15;
     const u32 zero = (u32)(p0 == 5) | (u32)(p1 == 5) << 1 | (u32)(p2 == 5) << 2;
-    // With one zero vertex, equal signs are those of the others.
-    const bool clear = __popc(zero) != 1 || determinants != 0x15 || p0 == p1 || p1 == p2 || p2 == p0;
+    if (ties == TIES_SOS) {
+        // True if the origin, moved to (e^2, e), is to the left of an edge.
+        auto side = [&](u32 m, u32 a, u32 b) {
+            const u32 u_a = a & 3, u_b = b & 3;
+            return m != 1 ? m == 2 : u_a != u_b ? u_a < u_b : b >> 2 < a >> 2;
+        };
+        const bool s0 = side(determinants & 3, p1, p2), s1 = side(determinants >> 2 & 3, p2, p0),
+                   s2 = side(determinants >> 4, p0, p1);
+        const bool has_point = determinants != ALL_ZERO && s0 == s1 && s1 == s2;
+        return ANSWER | zero << KIND_BITS | (u32)has_point << (KIND_BITS + 3);
+    }
+    // Two zero vertices leave a vector, and a determinant that is not 0 an edge that passes by. With one zero
+    // vertex, equal signs are those of the others.
+    const bool clear = __popc(zero) != 1 || determinants != ALL_ZERO || p0 == p1 || p1 == p2 || p2 == p0;
     return zero ? (clear ? ZEROS : SEGMENT) | zero << KIND_BITS : tie;
 }
 
 template <typename T>
-__device__ Signature tie(const i32 s[3], const Corners<T>& p, bool zeros) {
+__device__ Signature tie(const i32 s[3], const Corners<T>& p, u32 ties) {
     Signature code = TIE;
 #pragma unroll
     for (i32 k = 0; k < 3; k++) {
@@ -142,7 +154,7 @@ __device__ Signature tie(const i32 s[3], const Corners<T>& p, bool zeros) {
         code |= (u32)(sign(p.u[k]) + 1) << (KIND_BITS + 6 + 4 * k);
         code |= (u32)(sign(p.v[k]) + 1) << (KIND_BITS + 8 + 4 * k);
     }
-    return zeros ? by_zeros(code) : code;
+    return ties == TIES_ALL ? code : by_setting(code, ties);
 }
 
 template <typename T>
@@ -153,25 +165,27 @@ __device__ __noinline__ Signature signature(Corners<T> p, i32 triangle, Rule rul
     signs(p, s);
     u32 k = kind(p, s);
     if (k == IN) return inside(s[0], p, triangle, rule);
-    if (k == TIE) return tie(s, p, rule.zeros_alone());
+    if (k == TIE) return tie(s, p, rule.ties());
     return k;
 }
 
-__device__ __forceinline__ bool same(Signature before, Signature after) {
-    return before == after && (before & NEVER_SAME_MASK) != UNCERTAIN;
+// True if a triangle keeps what it must. A tie without zero vertices and without a point may become OUT.
+__device__ __forceinline__ bool stays(Signature before, Signature after) {
+    return (before == after || (before == ANSWER && after == OUT)) &&
+           (before & NEVER_STAYS_MASK) != UNCERTAIN;
 }
 
 // True if a TIE triangle keeps what it must, given the vectors and the signs of its determinants before and
 // after.
 template <typename T>
 __device__ __forceinline__ bool keeps_tie(
-    const Corners<T>& p0, const Corners<T>& p1, const i32 s0[3], const i32 s1[3], bool zeros) {
-    const Signature before = tie(s0, p0, zeros), after = tie(s1, p1, zeros);
-    if (kind(p1, s1) != TIE || before != after) return false;
-    if ((before & ((1u << KIND_BITS) - 1)) != SEGMENT) return true;
+    const Corners<T>& p0, const Corners<T>& p1, const i32 s0[3], const i32 s1[3], u32 ties) {
+    const u32 kind_after = kind(p1, s1);
+    const Signature before = tie(s0, p0, ties), after = kind_after == TIE ? tie(s1, p1, ties) : kind_after;
+    if ((before & ((1u << KIND_BITS) - 1)) != SEGMENT || before != after) return stays(before, after);
     // The zero of the edge stays where it is if b = -t c before and after, with one t.
     const i32 k = __ffs((i32)(before >> KIND_BITS)) - 1, i = (k + 1) % 3, j = (k + 2) % 3;
-    auto stays = [&](T b, T c, T b_after, T c_after) { return sign_det(b, c, b_after, c_after) == 0; };
-    return stays(p0.u[i], p0.u[j], p1.u[i], p1.u[j]) && stays(p0.u[i], p0.u[j], p1.v[i], p1.v[j]) &&
-           stays(p0.v[i], p0.v[j], p1.u[i], p1.u[j]) && stays(p0.v[i], p0.v[j], p1.v[i], p1.v[j]);
+    auto parallel = [&](T b, T c, T b_after, T c_after) { return sign_det(b, c, b_after, c_after) == 0; };
+    return parallel(p0.u[i], p0.u[j], p1.u[i], p1.u[j]) && parallel(p0.u[i], p0.u[j], p1.v[i], p1.v[j]) &&
+           parallel(p0.v[i], p0.v[j], p1.u[i], p1.u[j]) && parallel(p0.v[i], p0.v[j], p1.v[i], p1.v[j]);
 }

@@ -29,7 +29,7 @@ pub struct Comparison {
     pub type_changed: u64,
     /// Triangles of the original with the origin on the boundary of their hull (TIE).
     pub ties: u64,
-    /// Ties that are none any more, or where a sign of a determinant or component differs.
+    /// Ties that do not keep what the setting `ties` says: by default the class and all signs.
     pub tie_changed: u64,
     /// Ties of the reconstruction that were none.
     pub tie_created: u64,

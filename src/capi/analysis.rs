@@ -90,7 +90,8 @@ pub struct factz_comparison {
     pub ties: u64,
     /// Ties of the first field that are none in the other, or where a sign differs. With FACTZ_TIES_ZEROS in
     /// config, ties with zero vertices count where the points at which the triangle is zero differ, and signs
-    /// do not matter.
+    /// do not matter. With FACTZ_TIES_SOS ties count where the answer of the rule differs, where other
+    /// vertices are zero, or where the tie is a critical point in the other field.
     pub changed_ties: u64,
     /// Ties of the other field that are none in the first.
     pub new_ties: u64,

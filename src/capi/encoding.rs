@@ -25,7 +25,7 @@ const _: () = assert!(FACTZ_CONFIG_WORDS == config_text::WORDS);
 ///    coder=ans | huffman
 ///    predictor=hierarchical | lorenzo
 ///    preserve=none | points | types
-///    ties=all | zeros
+///    ties=all | zeros | sos
 ///    dx=NUMBER  dy=NUMBER              the grid spacing
 ///    pin=none | all | SIDES            sides joined by +: xmin (column 0), xmax, ymin (row 0), ymax
 ///    fill=none | NUMBER                the fill value; also inf, nan, or nan(0x7ff8000000000001) bit for bit

@@ -42,6 +42,7 @@ shared! {
     PRESERVE_TYPES: u32 = Preserve::Types as u32;
     TIES_ALL: u32 = Ties::All as u32;
     TIES_ZEROS: u32 = Ties::Zeros as u32;
+    TIES_SOS: u32 = Ties::Sos as u32;
 
     /// Tiles of a group at most.
     MAX_GROUP_TILES: u64 = sections::MAX_GROUP_TILES;

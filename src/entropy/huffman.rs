@@ -4,7 +4,7 @@
 //! Everything is made of integers and ties are broken by the symbol, so that every backend makes the same
 //! codes of the same counts.
 
-use super::lanes::{Decode, Encode, MISSING};
+use super::lanes::{put_raw_in_tail, Decode, Encode, MISSING};
 use super::symbols::{ALPHABET, ESCAPE};
 use super::tables::EntropyTable;
 use super::tables::{read_entries, write_entries};
@@ -235,6 +235,10 @@ fn put(state: u32, entry: u32) -> (u32, bool) {
     (x << length | code, full)
 }
 
+fn put_in_tail(state: u32, entry: u32) -> Option<u32> {
+    put_raw_in_tail(state, entry & 0xffff, entry >> 16)
+}
+
 impl Encode for EncodeTable {
     #[inline(always)]
     fn flags(&self, symbol: u8) -> u32 {
@@ -247,6 +251,12 @@ impl Encode for EncodeTable {
     fn put_escape(&self, state: u32) -> (u32, bool) {
         put(state, self.escape)
     }
+    fn put_in_tail(&self, state: u32, symbol: u8) -> Option<u32> {
+        put_in_tail(state, self.own[symbol as usize])
+    }
+    fn put_escape_in_tail(&self, state: u32) -> Option<u32> {
+        put_in_tail(state, self.escape)
+    }
 }
 
 /// By the next MAX_LENGTH bits: length << 8 | symbol.
@@ -258,6 +268,9 @@ impl Decode for DecodeTable {
     fn get(&self, state: u32) -> (u8, u32) {
         let entry = self.0[(state & (CODES - 1)) as usize];
         (entry as u8, state >> (entry >> 8))
+    }
+    fn get_in_tail(&self, state: u32) -> (u8, u32) {
+        self.get(state)
     }
 }
 

@@ -6,9 +6,10 @@
 //! encoder does the same backwards, so that the decoder reads words forwards. What a symbol does to a
 //! state is the coder's: `rans`, `huffman`.
 //!
-//! The steps that the encoder does first, the *tail*, put out no words: the lanes start at 1, and 2^16 is
-//! added before the first word. The decoder takes that off when it has read the last word, and finds all
-//! lanes at 1 in the end. So no lane keeps bits that say nothing.
+//! The steps that the encoder does first, the *tail*, put out no words: the lanes start at 0 or 1, and 2^16
+//! is added before the first word. The decoder takes that off when it has read the last word, and finds all
+//! lanes where they started. So no lane keeps bits that say nothing. With each operation of the tail the states
+//! move on to other lanes, so that all have about equally many bits when one has no room for more.
 
 use super::symbols::ESCAPE;
 use crate::error::Result;
@@ -17,8 +18,13 @@ use crate::runtime::memory;
 pub const LANES: usize = 32;
 /// Lower end of the states.
 pub const LOW: u32 = 1 << 16;
-/// The state that all lanes end in. One that is not 0 shows a tail that begins too early or too late.
-pub const END: u32 = 1;
+/// The states that the lanes end in: 0, and 1 in a few, since 0 would also be the end if words were missing, or
+/// operations too many.
+const END: [u32; LANES] = {
+    let mut end = [0; LANES];
+    (end[0], end[1], end[2], end[3]) = (1, 1, 1, 1);
+    end
+};
 /// Bytes of the octaves of all states, four bits each, and of their lower halves.
 const OCTAVE_BYTES: usize = LANES / 2;
 const HALF_BYTES: usize = LANES * 2;
@@ -29,6 +35,8 @@ const MOST_STATE_BYTES: usize = LEAST_STATE_BYTES + LANES * 15 / 8;
 const _: () = assert!(LEAST_STATE_BYTES == crate::stream::sections::LEAST_GROUP_BYTES);
 /// Words that a group has room for at once, somewhat more than are usual.
 const WORDS: usize = 1024;
+/// How many lanes the states of the tail move on by with each operation.
+const TURN: usize = 19;
 /// Raw bits of one piece.
 pub const PIECE_BITS: u32 = 16;
 
@@ -44,6 +52,9 @@ pub trait Encode {
     fn put(&self, state: u32, symbol: u8) -> (u32, bool);
     /// [`Encode::put`] for the escape.
     fn put_escape(&self, state: u32) -> (u32, bool);
+    /// [`Encode::put`] in the tail; None if it ends before.
+    fn put_in_tail(&self, state: u32, symbol: u8) -> Option<u32>;
+    fn put_escape_in_tail(&self, state: u32) -> Option<u32>;
 }
 
 /// A coder's table for decoding.
@@ -51,6 +62,8 @@ pub trait Decode {
     /// The symbol that the state of a lane holds, and what is left of the state: below [`LOW`] it takes a
     /// word.
     fn get(&self, state: u32) -> (u8, u32);
+    /// [`Decode::get`] in the tail.
+    fn get_in_tail(&self, state: u32) -> (u8, u32);
 }
 
 /// Encodes a group backwards.
@@ -73,10 +86,17 @@ fn put_raw(state: u32, value: u32, bits: u32) -> (u32, bool) {
     (x << bits | value, full)
 }
 
+/// [`put_raw`] in the tail: None if the state would be too large for [`LOW`] to be added. Then a word is put
+/// out once the tail has ended.
+pub(super) fn put_raw_in_tail(state: u32, value: u32, bits: u32) -> Option<u32> {
+    let x = (state as u64) << bits | value as u64;
+    (x + (LOW as u64) <= u32::MAX as u64).then_some(x as u32)
+}
+
 impl Encoder {
     pub fn new() -> Result<Self> {
         let words = memory::with_capacity(WORDS)?;
-        Ok(Encoder { states: [END; LANES], in_tail: true, words, out_of_memory: false })
+        Ok(Encoder { states: END, in_tail: true, words, out_of_memory: false })
     }
 
     /// Makes room for the words of a step.
@@ -97,15 +117,17 @@ impl Encoder {
     }
 
     /// Does an operation in some lanes, from the last one to the first: `put` is the state of a lane behind
-    /// it, and whether the low word of the state is put out before.
+    /// it, and whether the low word of the state is put out before; `put_in_tail` the state in the tail, if
+    /// that does not end before.
     #[inline(always)]
     fn operation<I>(
         &mut self,
         items: impl Iterator<Item = (usize, I)> + Clone,
         put: impl Fn(u32, I) -> (u32, bool),
+        put_in_tail: impl Fn(u32, I) -> Option<u32>,
     ) {
         if self.in_tail {
-            return self.operation_of_tail(items, put);
+            return self.operation_of_tail(items, put, put_in_tail);
         }
         self.make_room();
         for (lane, item) in items {
@@ -118,22 +140,28 @@ impl Encoder {
         }
     }
 
-    /// The tail ends in front of the operation with the first word. A state stays below 2^32 - [`LOW`], since
-    /// it would have put a word out otherwise, once the tail had ended.
+    /// The tail ends in front of the operation with the first word.
     #[cold]
     #[inline(never)]
     fn operation_of_tail<I>(
         &mut self,
         items: impl Iterator<Item = (usize, I)> + Clone,
         put: impl Fn(u32, I) -> (u32, bool),
+        put_in_tail: impl Fn(u32, I) -> Option<u32>,
     ) {
-        if items.clone().any(|(lane, item)| put(self.states[lane] + LOW, item).1) {
-            self.end_tail();
-            return self.operation(items, put);
+        if items.clone().next().is_none() {
+            return;
         }
-        for (lane, item) in items {
-            self.states[lane] = put(self.states[lane], item).0;
+        let mut states = self.states;
+        for (lane, item) in items.clone() {
+            let Some(x) = put_in_tail(states[lane], item) else {
+                self.end_tail();
+                return self.operation(items, put, put_in_tail);
+            };
+            states[lane] = x;
         }
+        states.rotate_left(TURN);
+        self.states = states;
     }
 
     fn end_tail(&mut self) {
@@ -144,9 +172,11 @@ impl Encoder {
     /// Encodes raw bits in some lanes, from the last one to the first: their value and how many.
     #[inline(always)]
     pub fn raw(&mut self, items: impl Iterator<Item = (usize, u32, u32)> + Clone) {
-        self.operation(items.map(|(lane, value, bits)| (lane, (value, bits))), |x, (value, bits)| {
-            put_raw(x, value, bits)
-        });
+        self.operation(
+            items.map(|(lane, value, bits)| (lane, (value, bits))),
+            |x, (value, bits)| put_raw(x, value, bits),
+            |x, (value, bits)| put_raw_in_tail(x, value, bits),
+        );
     }
 
     /// Encodes a symbol of a table in some lanes, from the last one to the first. Nothing, and false, where
@@ -196,13 +226,17 @@ impl Encoder {
 
     /// Encodes symbols that have a code, or the escape, in some lanes, from the last one to the first.
     pub fn put<'t, E: Encode + 't>(&mut self, symbols: impl Iterator<Item = (usize, &'t E, u8)> + Clone) {
-        self.operation(symbols.map(|(lane, table, s)| (lane, (table, s))), |x, (table, symbol)| {
-            if symbol == ESCAPE {
-                table.put_escape(x)
-            } else {
-                table.put(x, symbol)
-            }
-        });
+        self.operation(
+            symbols.map(|(lane, table, s)| (lane, (table, s))),
+            |x, (table, symbol)| match symbol {
+                ESCAPE => table.put_escape(x),
+                _ => table.put(x, symbol),
+            },
+            |x, (table, symbol)| match symbol {
+                ESCAPE => table.put_escape_in_tail(x),
+                _ => table.put_in_tail(x, symbol),
+            },
+        );
     }
 
     /// The states and the words.
@@ -278,18 +312,28 @@ impl<'a> Decoder<'a> {
         if words.len() % 2 != 0 {
             return None;
         }
-        let mut decoder = Decoder { states, low: LOW, words, next: 0 };
-        decoder.end_operation();
-        Some(decoder)
+        Some(Decoder { states, low: LOW, words, next: 0 })
     }
 
-    /// Begins the tail if the last word has been read. Follows the raw bits of some lanes; a step does so
-    /// itself.
+    /// Before an operation in some lanes: whether it is in the tail.
     #[inline(always)]
-    pub fn end_operation(&mut self) {
-        if 2 * self.next == self.words.len() && self.low != 0 {
+    fn begin(&mut self, active: u32) -> bool {
+        let in_tail = 2 * self.next == self.words.len();
+        if in_tail {
+            self.begin_in_tail(active);
+        }
+        in_tail
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin_in_tail(&mut self, active: u32) {
+        if self.low != 0 {
             self.low = 0;
             self.states.iter_mut().for_each(|x| *x -= LOW);
+        }
+        if active != 0 {
+            self.states.rotate_right(TURN);
         }
     }
 
@@ -312,19 +356,25 @@ impl<'a> Decoder<'a> {
     /// Decodes one symbol, an escape as it is.
     #[cfg(test)]
     pub fn get<D: Decode>(&mut self, lane: usize, table: &D) -> u8 {
-        let (symbol, x) = table.get(self.states[lane]);
+        let in_tail = self.begin(1 << lane);
+        let x = self.states[lane];
+        let (symbol, x) = if in_tail { table.get_in_tail(x) } else { table.get(x) };
         self.states[lane] = self.refill(x);
-        self.end_operation();
         symbol
     }
 
-    /// Decodes raw bits of one lane; [`Decoder::end_operation`] follows those of all lanes.
+    /// Decodes raw bits in every lane of `active`, at least one in each: gives them to `each`.
     #[inline(always)]
-    pub fn raw(&mut self, lane: usize, bits: u32) -> u32 {
-        let x = self.states[lane];
-        let value = x & ((1 << bits) - 1);
-        self.states[lane] = self.refill(x >> bits);
-        value
+    pub fn raw(&mut self, active: u32, bits: impl Fn(usize) -> u32, mut each: impl FnMut(usize, u32)) {
+        if active == 0 {
+            return;
+        }
+        self.begin(active);
+        for lane in lanes(active) {
+            let (x, bits) = (self.states[lane], bits(lane));
+            self.states[lane] = self.refill(x >> bits);
+            each(lane, x & ((1 << bits) - 1));
+        }
     }
 
     /// Decodes one symbol in every lane of `active`, with the escapes resolved.
@@ -335,6 +385,9 @@ impl<'a> Decoder<'a> {
         table: impl Fn(usize) -> &'t D,
         symbols: &mut [u8; LANES],
     ) {
+        if self.begin(active) {
+            return self.step_of_tail(active, table, symbols);
+        }
         // The next words, a copy where they are the last ones: which lane takes one is not to be predicted.
         let rest = self.words.get(2 * self.next..).unwrap_or(&[]);
         let mut last = [0; 2 * LANES];
@@ -345,36 +398,53 @@ impl<'a> Decoder<'a> {
                 &last
             }
         };
-        let (mut taken, low) = (0, self.low);
+        let mut taken = 0;
         let mut get = |lane: usize| {
             let (s, x) = table(lane).get(self.states[lane]);
             let at = taken % LANES * 2;
             let refilled = x << 16 | u16::from_le_bytes([words[at], words[at + 1]]) as u32;
-            self.states[lane] = if x < low { refilled } else { x };
-            taken += (x < low) as usize;
+            self.states[lane] = if x < LOW { refilled } else { x };
+            taken += (x < LOW) as usize;
             symbols[lane] = s;
         };
         if active == u32::MAX {
-            (0..LANES).for_each(&mut get);
+            for lane in 0..LANES {
+                get(lane);
+            }
         } else {
-            lanes(active).for_each(&mut get);
+            for lane in lanes(active) {
+                get(lane);
+            }
         }
         self.next += taken;
-        self.end_operation();
-        let escapes = lanes_above(symbols, 128) & active;
-        if escapes != 0 {
-            for lane in lanes(escapes) {
-                if symbols[lane] == ESCAPE {
-                    symbols[lane] = self.raw(lane, 8) as u8;
-                }
-            }
-            self.end_operation();
+        self.resolve_escapes(active, symbols);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn step_of_tail<'t, D: Decode + 't>(
+        &mut self,
+        active: u32,
+        table: impl Fn(usize) -> &'t D,
+        symbols: &mut [u8; LANES],
+    ) {
+        for lane in lanes(active) {
+            (symbols[lane], self.states[lane]) = table(lane).get_in_tail(self.states[lane]);
+        }
+        self.resolve_escapes(active, symbols);
+    }
+
+    #[inline(always)]
+    fn resolve_escapes(&mut self, active: u32, symbols: &mut [u8; LANES]) {
+        if lanes_above(symbols, 128) & active != 0 {
+            let escapes = lanes(active).filter(|&lane| symbols[lane] == ESCAPE);
+            self.raw(mask_of(escapes), |_| 8, |lane, value| symbols[lane] = value as u8);
         }
     }
 
     /// Whether exactly all words were read and every lane has come back to its first state.
-    pub fn finished(&self) -> bool {
-        self.low == 0 && self.states == [END; LANES]
+    pub fn finished(&mut self) -> bool {
+        self.begin(0) && self.states == END
     }
 }
 
@@ -385,6 +455,12 @@ pub fn lanes_down(mut mask: u32) -> impl Iterator<Item = usize> + Clone {
         mask ^= 1 << lane;
         Some(lane as usize)
     })
+}
+
+/// The mask of some lanes.
+#[inline(always)]
+pub fn mask_of(lanes: impl Iterator<Item = usize>) -> u32 {
+    lanes.fold(0, |mask, lane| mask | 1 << lane)
 }
 
 /// The lanes of a mask, ascending.
@@ -452,19 +528,18 @@ mod tests {
             let ends = |bytes: &[u8], whole: bool| {
                 let mut decoder = Decoder::new(bytes).unwrap();
                 for (lane, value, bits) in (0..count).map(item) {
-                    let found = decoder.raw(lane, bits);
-                    decoder.end_operation();
-                    assert!(!whole || found == value);
+                    let check = |_, found| assert!(!whole || found == value);
+                    decoder.raw(1 << lane, |_| bits, check);
                 }
                 decoder.finished()
             };
             assert!(ends(&bytes, true), "{count}");
             assert!(!ends(&[&bytes[..], &[5; 2]].concat(), false), "{count} with a word more");
             let (states, words) = read_states(&bytes).unwrap();
-            assert!(states.iter().all(|&x| x >= LOW));
             if !words.is_empty() {
                 assert!(!ends(&bytes[..bytes.len() - 2], false), "{count} with a word less");
             }
+            assert!(states.iter().all(|&x| x >= LOW));
             assert!(Decoder::new(&bytes[..bytes.len() - 1]).is_none());
         }
     }

@@ -1,6 +1,7 @@
 //! Entropy coding: adaptive tables and the coders that use them. Integers only, so that every
 //! backend writes the same bytes.
 
+pub mod differences;
 pub mod groups;
 pub mod huffman;
 pub mod lanes;

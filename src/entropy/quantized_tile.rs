@@ -1,7 +1,8 @@
 //! A tile between quantisation and the entropy coder: mask state, activities, symbols and raw bits, in the
 //! order of the stream.
 
-use crate::entropy::symbols::{self, RAW_BITS, STORED, ZERO};
+use crate::entropy::differences;
+use crate::entropy::symbols::{self, FIRST_DIFFERENCE, RAW_BITS, STORED, SYMBOLS, ZERO};
 use crate::entropy::tables::{activity_of, row_activity_of, ACTIVITIES, BLOCKS, ROW_ACTIVITIES, ROW_BLOCK};
 use crate::grid::masks::{row_mask, Masks};
 use crate::grid::tiles::{TileShape, POSITIONS, POSITION_OF, TILE, TILE_VERTICES};
@@ -99,8 +100,8 @@ impl TileCoding {
     /// followed by its refinement bits.
     #[inline(always)]
     pub fn raw_bits(self, symbol: u8, position: usize) -> u32 {
-        if symbol == STORED {
-            16 * self.element_bytes as u32
+        if symbol >= STORED {
+            self.stored_bits(symbol)
         } else {
             let refinement_bits = if self.has_refinement_bits(position) {
                 4 * symbols::refinement_of(symbol) as u32
@@ -108,6 +109,15 @@ impl TileCoding {
                 0
             };
             RAW_BITS[symbol as usize] as u32 + refinement_bits
+        }
+    }
+
+    /// Raw bits of stored values. Symbols beyond the alphabet are damage and count as `STORED`.
+    fn stored_bits(self, symbol: u8) -> u32 {
+        if (FIRST_DIFFERENCE as usize..SYMBOLS).contains(&(symbol as usize)) {
+            2 * differences::bits_of(symbol, self.element_bytes)
+        } else {
+            16 * self.element_bytes as u32
         }
     }
 
@@ -201,7 +211,7 @@ impl QuantizedTile {
             return 0;
         }
         // Counts that fit the type of the symbols, so that the compiler can use vector instructions.
-        let count = |symbols: &[u8]| symbols.iter().map(|&s| (s == STORED) as u8).sum::<u8>();
+        let count = |symbols: &[u8]| symbols.iter().map(|&s| (s >= STORED) as u8).sum::<u8>();
         self.symbols.chunks(u8::MAX as usize).map(|symbols| count(symbols) as u64).sum()
     }
 

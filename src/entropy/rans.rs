@@ -1,6 +1,6 @@
 //! rANS: frequencies, tables, and what a symbol does to the state of a lane (`lanes`).
 
-use super::lanes::{Decode, Encode, MISSING};
+use super::lanes::{Decode, Encode, LOW, MISSING};
 use super::symbols::{ALPHABET, ESCAPE};
 use super::tables::{log2_fixed, read_entries, write_entries, EntropyTable};
 use crate::error::{Error, Result};
@@ -175,7 +175,78 @@ impl EncodeTable {
     }
 }
 
+/// The effect of a symbol on states below [`SCALE`]. Each stands for a slot, that of its 12 bits reversed: a
+/// state of b bits for an odd multiple of 2^(12 - b). So the states of a run of slots are spread over all
+/// magnitudes. A symbol of frequency f puts a state x below f into about x * SCALE / f: number x of the states
+/// of its slots, by their number of bits, then from the last slot to the first.
+#[derive(Clone, Copy)]
+struct Spread {
+    /// Slots from the symbol's first one on, and behind its last one.
+    from: u32,
+    behind: u32,
+}
+
+impl Spread {
+    fn new(frequency: u32, start: u32) -> Self {
+        Spread { from: SCALE - start, behind: SCALE - start - frequency }
+    }
+
+    /// Slots at multiples of 2^m.
+    fn multiples(self, m: u32) -> u32 {
+        (self.from >> m) - (self.behind >> m)
+    }
+
+    /// Odd multiples of 2^(m - 1) behind the symbol's slots, counted from the end of all slots.
+    fn odd_behind(self, m: u32) -> u32 {
+        (self.behind + (1 << (m - 1))) >> m
+    }
+
+    /// The state that a symbol puts a state below its frequency into.
+    fn put(self, state: u32) -> u32 {
+        let frequency = self.from - self.behind;
+        if frequency == SCALE {
+            return state;
+        }
+        // Slots at odd multiples of 2^(m - 1) come behind those at multiples of 2^m.
+        let m = if state == 0 {
+            u32::BITS - (self.from ^ self.behind).leading_zeros()
+        } else {
+            let shorter = frequency.ilog2() - state.ilog2();
+            shorter + (self.multiples(shorter) > state) as u32
+        };
+        let odd = state - self.multiples(m) + self.odd_behind(m);
+        let slot = SCALE - ((2 * odd + 1) << (m - 1));
+        reversed(slot)
+    }
+
+    /// The state that was put into this one.
+    fn get(self, state: u32) -> u32 {
+        if self.from - self.behind == SCALE {
+            return state;
+        }
+        let m = SCALE_BITS + 1 - (u32::BITS - state.leading_zeros());
+        self.multiples(m) + ((SCALE - reversed(state)) >> m) - self.odd_behind(m)
+    }
+}
+
+/// The slot of a state below [`SCALE`], and the state of a slot.
+fn reversed(state: u32) -> u32 {
+    state.reverse_bits() >> (u32::BITS - SCALE_BITS)
+}
+
 impl Entry {
+    fn put_in_tail(&self, state: u32) -> Option<u32> {
+        if self.put(state + LOW).1 {
+            return None;
+        }
+        let frequency = SCALE - self.others as u32;
+        Some(if state < frequency {
+            Spread::new(frequency, self.start as u32).put(state)
+        } else {
+            self.put(state).0
+        })
+    }
+
     #[inline(always)]
     fn put(&self, state: u32) -> (u32, bool) {
         let full = state > self.most;
@@ -220,6 +291,12 @@ impl Encode for EncodeTable {
     fn put_escape(&self, state: u32) -> (u32, bool) {
         self.escape.put(state)
     }
+    fn put_in_tail(&self, state: u32, symbol: u8) -> Option<u32> {
+        self.own[symbol as usize].put_in_tail(state)
+    }
+    fn put_escape_in_tail(&self, state: u32) -> Option<u32> {
+        self.escape.put_in_tail(state)
+    }
 }
 
 impl Decode for DecodeTable {
@@ -230,6 +307,14 @@ impl Decode for DecodeTable {
         let entry = self.entries[symbol as usize];
         let rest = (entry >> 16).wrapping_mul(state >> SCALE_BITS);
         (symbol, rest.wrapping_add(slot).wrapping_sub(entry & 0xffff))
+    }
+    fn get_in_tail(&self, state: u32) -> (u8, u32) {
+        if state >= SCALE {
+            return self.get(state);
+        }
+        let symbol = self.slots[reversed(state) as usize];
+        let entry = self.entries[symbol as usize];
+        (symbol, Spread::new(entry >> 16, entry & 0xffff).get(state))
     }
 }
 
@@ -299,6 +384,25 @@ mod tests {
                 if limit + (x as u64) < 1 << 32 {
                     let x = full >> 16;
                     assert_eq!(table.put(full, 7), (((x / f) << SCALE_BITS) + x % f + (SCALE - f), true));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn small_states_are_spread() {
+        for frequency in [1, 2, 3, 5, 8, 100, 1023, 1024, 2047, 2048, 2049, 4000, SCALE - 1, SCALE] {
+            for start in [0, 1, 2, 7, 1024, 2048, 2100, 3000, SCALE - 1].map(|s| s.min(SCALE - frequency)) {
+                let spread = Spread::new(frequency, start);
+                let mut last = None;
+                for x in 0..frequency {
+                    let state = spread.put(x);
+                    assert!(frequency == SCALE || (start..start + frequency).contains(&reversed(state)));
+                    assert_eq!(spread.get(state), x, "{frequency} {start}");
+                    // By number of bits, and so at most about twice as large as x * SCALE / frequency.
+                    assert!(state.checked_ilog2() >= last, "{frequency} {start} {x}");
+                    assert!(state < 2 * SCALE * (x + 1) / frequency + 1, "{frequency} {start} {x}: {state}");
+                    last = state.checked_ilog2();
                 }
             }
         }

@@ -10,6 +10,9 @@ pub const REFINEMENTS: usize = 9;
 pub const EXACT: u8 = 9;
 /// The refinement of a vertex that a mask describes: it has no code.
 pub const MASKED: u8 = 10;
+/// The refinement of a vertex that is stored as differences to its prediction, if these are small enough; its
+/// integers are the upper bits of the prediction (`entropy::differences`).
+pub const PREDICTED: u8 = 11;
 
 /// Stands for every symbol that has no frequency of its own; the symbol follows in 8 raw bits.
 pub const ESCAPE: u8 = 255;
@@ -21,8 +24,11 @@ pub const ZERO: u8 = 0;
 pub const STORED: u8 = 179;
 /// Symbols from here on may be followed by raw bits (and those of an anchor always may).
 pub const FIRST_WITH_RAW_BITS: u8 = 25;
-/// Symbols 0..=179.
-pub const SYMBOLS: usize = 180;
+/// The values follow as differences to their prediction: symbols from here on, by the length of these.
+pub const FIRST_DIFFERENCE: u8 = 180;
+pub const DIFFERENCES: usize = 11;
+/// Symbols 0..=190.
+pub const SYMBOLS: usize = FIRST_DIFFERENCE as usize + DIFFERENCES;
 
 const SMALL: i32 = 2;
 const PAIR0: u8 = FIRST_WITH_RAW_BITS;
@@ -89,28 +95,38 @@ const fn meaning(symbol: u8) -> Meaning {
 const MEANINGS: [Meaning; 256] = {
     let mut table = [meaning(STORED); 256];
     let mut s = 0;
-    while s < SYMBOLS {
+    while s < STORED as usize {
         table[s] = meaning(s as u8);
         s += 1;
     }
     table
 };
 
-/// Raw bits that follow each symbol; stored values (64 or 128 bits) are not counted here.
+/// Raw bits that follow each symbol below [`STORED`].
 pub const RAW_BITS: [u8; 256] = {
     let mut table = [0; 256];
     let mut s = 0;
-    while s < SYMBOLS {
+    while s < STORED as usize {
         table[s] = MEANINGS[s].raw;
         s += 1;
     }
     table
 };
 
-/// The refinement of a symbol.
+/// The refinement of a symbol; [`EXACT`] from [`STORED`] on.
 #[inline(always)]
 pub fn refinement_of(symbol: u8) -> u8 {
     MEANINGS[symbol as usize].refinement
+}
+
+/// A symbol of the alphabet: others stand for [`STORED`].
+#[inline(always)]
+pub fn known(symbol: u8) -> u8 {
+    if (symbol as usize) < SYMBOLS {
+        symbol
+    } else {
+        STORED
+    }
 }
 
 #[inline(always)]
@@ -229,7 +245,7 @@ pub fn decode_small_above(symbol: u8) -> [u8; 2] {
     [u, pair - 5 * u]
 }
 
-/// The code of a symbol other than [`STORED`] with its raw bits. Total: any bits give some code.
+/// The code of a symbol below [`STORED`] with its raw bits. Total: any bits give some code.
 #[inline(always)]
 pub fn decode(symbol: u8, raw: u64) -> Code {
     if symbol < PAIR0 {
@@ -263,7 +279,7 @@ mod tests {
                 for &qv in values.iter().step_by(3).chain(&[0, 1, -1, qu]) {
                     let code = Code { refinement, q: [qu, qv] };
                     let (symbol, raw) = encode(code);
-                    assert!((symbol as usize) < SYMBOLS && symbol != STORED);
+                    assert!(symbol < STORED);
                     let bits = RAW_BITS[symbol as usize];
                     assert!(bits == 64 || raw >> bits == 0, "{code:?}");
                     assert_eq!(decode(symbol, raw), code);
@@ -294,11 +310,9 @@ mod tests {
 
     #[test]
     fn any_bits_decode() {
-        for symbol in 0..=255u8 {
+        for symbol in 0..STORED {
             for raw in [0, 1, u64::MAX, 0x5555_5555_5555_5555, 0x8000_0000_8000_0000] {
-                if symbol != STORED {
-                    decode(symbol, raw);
-                }
+                decode(symbol, raw);
             }
         }
     }

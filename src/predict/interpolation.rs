@@ -94,7 +94,8 @@ fn four<T: Real>(interpolant: &Interpolant<T>, a: T, b: T, c: T, d: T) -> T {
     T::HALF * (b + c) + interpolant.middle * ((b - a) + (c - d))
 }
 
-/// Prediction of a centre vertex (x, y) of a window whose last column and row are given.
+/// Prediction of a centre vertex (x, y) of a window whose last column and row are given. Where one axis would
+/// extrapolate, the other counts alone.
 #[inline(always)]
 pub fn centre<T: Real>(
     interpolant: &Interpolant<T>,
@@ -112,9 +113,13 @@ pub fn centre<T: Real>(
             * ((values[at - dy - dx] + values[at - dy + dx]) + (values[at + dy - dx] + values[at + dy + dx]));
         return (across + down) - corners;
     }
-    let across = along(interpolant, values, at, dx, x, step, last_x);
-    let down = along(interpolant, values, at, dy, y, step, last_y);
-    T::HALF * (across + down)
+    let across = || along(interpolant, values, at, dx, x, step, last_x);
+    let down = || along(interpolant, values, at, dy, y, step, last_y);
+    match (x + step <= last_x, y + step <= last_y) {
+        (true, false) => across(),
+        (false, true) => down(),
+        _ => T::HALF * (across() + down()),
+    }
 }
 
 /// Predictions of a row of `count` vertices at once, the first at x = STEP (2 STEP in phase 1) and the
@@ -178,7 +183,11 @@ pub fn row<T: Real, const STEP: usize, const PHASE: usize>(
     if PHASE == 1 {
         return down;
     }
-    std::array::from_fn(|i| T::HALF * (across[i] + down[i]))
+    let mut centres = if has_c { std::array::from_fn(|i| T::HALF * (across[i] + down[i])) } else { across };
+    if x_of(count - 1) + STEP > last.0 {
+        centres[count - 1] = centre(interpolant, values, (x_of(count - 1), y), STEP, last);
+    }
+    centres
 }
 
 /// A combination of four rows at the columns `x_of(0..n)`.

@@ -122,7 +122,7 @@ pub fn predict_uncoded(coarse: &mut CoarseRow, before: &CoarseRow, refinements: 
     for (coarse, before) in coarse.iter_mut().zip(before) {
         let mut down = 0;
         for x in 0..TILE {
-            if refinements[x] != EXACT {
+            if refinements[x] < EXACT {
                 down = coarse[1 + x].wrapping_sub(before[1 + x]);
             } else {
                 coarse[1 + x] = before[1 + x].wrapping_add(down);

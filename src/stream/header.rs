@@ -198,7 +198,7 @@ impl Header {
                 [choice("preserve", 16, 3)? as usize],
             bound_kind: [BoundKind::Absolute, BoundKind::Relative][choice("bound kind", 17, 2)? as usize],
             content: if choice("content", 18, 2)? == 0 { Content::Coded } else { Content::Stored },
-            ties: if choice("ties", 19, 2)? == 0 { Ties::All } else { Ties::Zeros },
+            ties: [Ties::All, Ties::Zeros, Ties::Sos][choice("ties", 19, 3)? as usize],
             groups: u64_at(120),
             level_bound_scaling: choice("level bound scaling", 20, LEVEL_BOUND_SCALING_CHOICES)?,
             interpolants,

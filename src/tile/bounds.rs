@@ -10,7 +10,7 @@ use crate::request::{Mode, Preserve, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_
 use crate::tile::constraints::Constraints;
 use crate::tile::window::{bits_of, Rectangle, TileWindow, FLAGS};
 use crate::topology::bound::{axis_distance, triangle_bound};
-use crate::topology::signature::{is_critical, same, signature, Rule};
+use crate::topology::signature::{is_critical, signature, stays, Rule};
 
 impl<T: Real> TileWindow<T> {
     /// Finds the triangles that come within the error bound of the origin by their bounding boxes: their
@@ -171,7 +171,7 @@ impl<T: Real> TileWindow<T> {
             if axis_distance(&before) > T::ZERO && axis_distance(&after) > T::ZERO {
                 continue;
             }
-            if !same(signature(&before, triangle, rule), signature(&after, triangle, rule)) {
+            if !stays(signature(&before, triangle, rule), signature(&after, triangle, rule)) {
                 return false;
             }
         }

@@ -1,8 +1,11 @@
 //! Codes of vertices in any order to a quantized tile.
 
+use crate::entropy::differences;
 use crate::entropy::lanes::{lanes, lanes_above, LANES};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, ALL, MASK_STATES, NONE, SOME};
-use crate::entropy::symbols::{self, Code, EXACT, MASKED, RAW_BITS, STORED, ZERO};
+use crate::entropy::symbols::{
+    self, Code, EXACT, FIRST_DIFFERENCE, MASKED, PREDICTED, RAW_BITS, STORED, ZERO,
+};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -34,6 +37,8 @@ impl RowCodes {
 pub struct QuantizedTileBuilder {
     pub symbols: [u8; TILE_VERTICES],
     raw: [u64; TILE_VERTICES],
+    /// The raw bits of stored vertices beyond 64.
+    raw_high: [u64; TILE_VERTICES],
     /// Of coarse codes with a refinement above 0.
     refinement_bits: [u32; TILE_VERTICES],
     /// Raw elements of the tile that is put in order: two for each vertex at most.
@@ -47,6 +52,7 @@ impl QuantizedTileBuilder {
         memory::boxed(QuantizedTileBuilder {
             symbols: [ZERO; TILE_VERTICES],
             raw: [0; TILE_VERTICES],
+            raw_high: [0; TILE_VERTICES],
             refinement_bits: [0; TILE_VERTICES],
             words: memory::with_capacity(2 * TILE_VERTICES)?,
         })
@@ -55,8 +61,8 @@ impl QuantizedTileBuilder {
     #[inline(always)]
     pub fn put(&mut self, position: usize, code: Code) {
         if code.refinement >= EXACT {
-            debug_assert!(code.refinement == EXACT || code.refinement == MASKED);
-            self.symbols[position] = STORED;
+            debug_assert!([EXACT, MASKED, PREDICTED].contains(&code.refinement));
+            self.put_stored(position, code);
             return;
         }
         let (symbol, raw) = symbols::encode(code);
@@ -64,6 +70,23 @@ impl QuantizedTileBuilder {
         if symbol != ZERO {
             self.raw[position] = raw;
         }
+    }
+
+    /// A vertex that is stored; `finish` has its values and finds the symbol of differences.
+    #[cold]
+    fn put_stored(&mut self, position: usize, code: Code) {
+        let predicted = code.refinement == PREDICTED;
+        self.symbols[position] = if predicted { FIRST_DIFFERENCE } else { STORED };
+        self.raw[position] = code.q[0] as u32 as u64 | (code.q[1] as u32 as u64) << 32;
+    }
+
+    /// Symbol and raw bits of a vertex that is stored, with its values.
+    fn stored<T: Real>(&self, position: usize, values: [T; 2]) -> (u8, u128) {
+        if self.symbols[position] == STORED {
+            return (STORED, differences::verbatim(values));
+        }
+        let heads = self.raw[position];
+        differences::encode(values, [heads as i32, (heads >> 32) as i32])
     }
 
     /// The codes of a row of `count` vertices at successive positions.
@@ -125,6 +148,12 @@ impl QuantizedTileBuilder {
         };
         let states = 3 * state(&masks.zero) + state(&masks.fill);
         let mask_state = MASK_STATES * bound_shift as u8 + states;
+        let values = |position: usize| {
+            let (x, y) = coding.vertex(position);
+            let (x, y) = ((shape.x0 + x as u64) as i64, (shape.y0 + y as u64) as i64);
+            // SAFETY: the caller asks for vertices of the tile, and the views cover them.
+            [&u, &v].map(|view| unsafe { view.get(x, y) })
+        };
         let masks = if states == 0 { None } else { Some(memory::boxed(masks)?) };
         let mut codes = QuantizedTile { mask_state, masks, ..Default::default() };
         if QuantizedTile::has_codes(mask_state) {
@@ -134,8 +163,17 @@ impl QuantizedTileBuilder {
                 let (mut cost, mut vertices) = (0, 0);
                 for step in block.start / 32..block.end / 32 {
                     let mask = active[step];
-                    let symbols = self.step(step);
                     vertices += mask.count_ones() as u64;
+                    let stored = lanes_above(self.step(step), 128) & mask;
+                    for position in lanes(stored).map(|lane| step * 32 + lane) {
+                        if self.symbols[position] >= STORED {
+                            let (symbol, raw) = self.stored(position, values(position));
+                            self.symbols[position] = symbol;
+                            self.raw[position] = raw as u64;
+                            self.raw_high[position] = (raw >> 64) as u64;
+                        }
+                    }
+                    let symbols = self.step(step);
                     cost += 3 * (lanes_above(symbols, 1) & mask).count_ones() as u64;
                     for lane in lanes(lanes_above(symbols, symbols::FIRST_WITH_RAW_BITS) & mask) {
                         cost += coding.raw_bits(symbols[lane], step * 32 + lane) as u64;
@@ -161,15 +199,10 @@ impl QuantizedTileBuilder {
                     }
                     for lane in lanes(lanes_above(symbols, symbols::FIRST_WITH_RAW_BITS) & mask) {
                         let (s, position) = (symbols[lane], step * 32 + lane);
-                        if s == STORED {
-                            let (x, y) = coding.vertex(position);
-                            let (x, y) = ((shape.x0 + x as u64) as i64, (shape.y0 + y as u64) as i64);
-                            // SAFETY: the vertex belongs to the tile.
-                            let [a, b] = [&u, &v].map(|view| unsafe { view.get(x, y) }.to_bits64());
-                            if T::BYTES == 4 {
-                                words.push(a | b << 32);
-                            } else {
-                                words.extend([a, b]);
+                        if s >= STORED {
+                            words.push(self.raw[position]);
+                            if coding.raw_bits(s, position) > 64 {
+                                words.push(self.raw_high[position]);
                             }
                         } else {
                             let bits = RAW_BITS[s as usize] as u32;

@@ -1,6 +1,7 @@
 //! The hierarchical predictor's side of a tile: symbols to values, from the anchors to the finest level. No
 //! reconstruction is tested here: the encoder did that.
 
+use crate::entropy::differences;
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::entropy::symbols::{self, Code, STORED, ZERO};
 use crate::grid::element::Real;
@@ -29,6 +30,8 @@ pub struct Decoder<'a, T> {
 #[derive(Clone, Copy)]
 enum Decoded<T> {
     Coded(Code),
+    /// Symbol and raw bits of differences to the prediction.
+    Difference(u8, u128),
     /// The value as predictions see it: (0, 0) for a masked or non-finite vertex.
     Given([T; 2]),
 }
@@ -45,6 +48,9 @@ impl<T: Real> Decoder<'_, T> {
             let bits = 8 * T::BYTES as u32;
             let value = [raw as u64, (raw >> bits) as u64].map(T::from_bits64);
             return (self.visible(value), before);
+        }
+        if symbol > STORED {
+            return (differences::decode(symbol, raw, [T::ZERO; 2]), before);
         }
         let coded = symbols::decode(symbol, raw as u64);
         let refinement_bits = (raw >> symbols::RAW_BITS[symbol as usize]) as u32;
@@ -135,6 +141,8 @@ impl<T: Real> Decoder<'_, T> {
             Decoded::Coded(symbols::decode(s, 0))
         } else if s == STORED {
             Decoded::Given(self.visible(symbols.stored(codes, position)))
+        } else if s > STORED {
+            Decoded::Difference(s, symbols.wide_raw(codes, position, self.coding.raw_bits(s, position)))
         } else {
             Decoded::Coded(symbols::decode(s, symbols.raw(codes, position)))
         }
@@ -150,6 +158,7 @@ impl<T: Real> Decoder<'_, T> {
                     self.quantizer.decode(code.q[1], prediction[1], level, refinement),
                 ]
             }
+            Decoded::Difference(symbol, raw) => differences::decode(symbol, raw, prediction),
             Decoded::Given(value) => value,
         }
     }

@@ -1,8 +1,9 @@
 //! The hierarchical predictor's side of a tile: values are predicted, quantised and replaced by their
 //! reconstruction, from the anchors to the finest level.
 
+use crate::entropy::differences::heads;
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
-use crate::entropy::symbols::{Code, EXACT, MASKED};
+use crate::entropy::symbols::{Code, EXACT, MASKED, PREDICTED};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -173,7 +174,7 @@ impl<T: Real> Encoder<'_, T> {
             (q.encode(original[0], prediction[0], level, 0), q.encode(original[1], prediction[1], level, 0))
         else {
             window.stats.exact += 1;
-            return Code { refinement: EXACT, q: [0; 2] };
+            return stored(prediction, level);
         };
         let error = (ru - original[0]).abs().max((rv - original[1]).abs());
         if window.constrained[y] & bit == 0 && error <= q.accept {
@@ -223,7 +224,7 @@ impl<T: Real> Encoder<'_, T> {
         );
         let Some((code, value, error)) = found else {
             window.stats.exact += 1;
-            return Code { refinement: EXACT, q: [0; 2] };
+            return stored(prediction, level);
         };
         window.set(x, y, value);
         window.stats.max_error = window.stats.max_error.max(error.to_f64());
@@ -323,6 +324,15 @@ impl<T: Real, F: FnMut(usize, usize, &RowCodes)> RowVisitor for Interior<'_, '_,
         ];
         let codes = self.encoder.row::<STEP>(self.window, first_x, y, count, &predictions);
         (self.out)(position, count, &codes);
+    }
+}
+
+/// The code of a vertex that is stored. An anchor has no prediction.
+#[cold]
+fn stored<T: Real>(prediction: [T; 2], level: usize) -> Code {
+    match heads(prediction) {
+        Some(q) if level != ANCHOR_LEVEL => Code { refinement: PREDICTED, q },
+        _ => Code { refinement: EXACT, q: [0; 2] },
     }
 }
 

@@ -1,5 +1,6 @@
 //! The Lorenzo predictor's side of a tile: symbols to differences, their sums to values, row by row.
 
+use crate::entropy::differences;
 use crate::entropy::lanes::{lanes, lanes_above};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
 use crate::entropy::symbols::{self, Code, FIRST_WITH_RAW_BITS, STORED, ZERO};
@@ -100,8 +101,8 @@ impl<T: Real> Decoder<'_, T> {
             let taken;
             (taken, *raw) = raw.split_at(bits.div_ceil(64) as usize);
             let value = taken.iter().rev().fold(0u128, |v, &w| v << 64 | w as u128);
-            let code = if symbol == STORED { Code::default() } else { symbols::decode(symbol, value as u64) };
-            if symbol == STORED || code.refinement > 0 {
+            let code = if symbol >= STORED { Code::default() } else { symbols::decode(symbol, value as u64) };
+            if symbol >= STORED || code.refinement > 0 {
                 fine[refined] = Fine { x, symbol, refinement: code.refinement, raw: value };
                 refined += 1;
             }
@@ -123,6 +124,10 @@ impl<T: Real> Decoder<'_, T> {
         if symbol == STORED {
             let bits = 8 * T::BYTES as u32;
             return [raw as u64, (raw >> bits) as u64].map(T::from_bits64);
+        }
+        if symbol > STORED {
+            let width = self.lattices.width[bound_shift][0];
+            return differences::decode(symbol, raw, coarse.map(|q| T::from_i32(q) * width));
         }
         let refinement_bits = (raw >> symbols::RAW_BITS[symbol as usize]) as u32;
         let (bits, mask) = (2 * refinement as u32, (1u32 << (2 * refinement as u32)) - 1);

@@ -1,9 +1,10 @@
 //! The Lorenzo predictor's side of a tile: values are quantised on one lattice, and the differences of the
 //! integers are coded (`predict::lorenzo`).
 
+use crate::entropy::differences::heads;
 use crate::entropy::lanes::{lanes, lanes_above};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
-use crate::entropy::symbols::{Code, EXACT};
+use crate::entropy::symbols::{Code, EXACT, PREDICTED};
 use crate::error::Result;
 use crate::grid::element::Real;
 use crate::grid::field::View;
@@ -150,8 +151,8 @@ impl<T: Real> Encoder<'_, T> {
                 let refinements =
                     self.mixed(window, builder, inside, (y, bound_shift), stored, row, &mut largest.1);
                 predict_uncoded(&mut row.coarse, &before.coarse, &refinements);
-                if !put_mixed::<T>(builder, TILE * y, &refinements, &differences(&row.coarse, &before.coarse))
-                {
+                let width = self.lattices.width[bound_shift][0];
+                if !put_mixed(builder, TILE * y, &refinements, &row.coarse, &before.coarse, width) {
                     return false;
                 }
             }
@@ -208,8 +209,8 @@ impl<T: Real> Encoder<'_, T> {
         (beyond == 0, errors)
     }
 
-    /// The refinements of a row in which some vertices are constrained, `EXACT` for those without a code;
-    /// puts in place the coarse codes of the others, and hands on their refinement bits.
+    /// The refinements of a row in which some vertices are constrained, `EXACT` or `PREDICTED` for those
+    /// without a code; puts in place the coarse codes of the others, and hands on their refinement bits.
     #[allow(clippy::too_many_arguments)]
     #[inline(never)]
     fn mixed(
@@ -247,7 +248,10 @@ impl<T: Real> Encoder<'_, T> {
                     builder.put_refinement_bits(TILE * y + x, du | dv << (2 * code.refinement as u32));
                     *largest = largest.max(error);
                 }
-                None => window.stats.exact += 1,
+                None => {
+                    window.stats.exact += 1;
+                    refinements[x] = if must_store { EXACT } else { PREDICTED };
+                }
             }
         }
         refinements
@@ -297,20 +301,31 @@ impl<T: Real> Encoder<'_, T> {
     }
 }
 
-/// Hands on the codes of a row; false where the format does not allow one.
+/// Hands on the codes of a row, given the coarse codes, those of the row before and the width of the
+/// lattice; false where the format does not allow one.
 fn put_mixed<T: Real>(
     builder: &mut QuantizedTileBuilder,
     position: usize,
     refinements: &[u8; TILE],
-    differences: &[[i32; TILE]; 2],
+    coarse: &CoarseRow,
+    before: &CoarseRow,
+    width: T,
 ) -> bool {
     let coding = TileCoding::new(Predictor::Lorenzo, T::BYTES);
-    builder.put_differences(position, differences);
+    let [u, v] = &differences(coarse, before);
+    builder.put_differences(position, &[*u, *v]);
     // Codes with refinement 0 have 64 raw bits at most.
-    let [u, v] = differences;
     lanes(lanes_above(refinements, 1)).all(|x| {
-        builder.put(position + x, Code { refinement: refinements[x], q: [u[x], v[x]] });
-        refinements[x] == EXACT || coding.allows(builder.symbols[position + x])
+        let mut code = Code { refinement: refinements[x], q: [u[x], v[x]] };
+        if code.refinement == PREDICTED {
+            let prediction = [0, 1].map(|c| T::from_i32(coarse[c][1 + x]) * width);
+            code = match heads(prediction) {
+                Some(q) => Code { refinement: PREDICTED, q },
+                None => Code { refinement: EXACT, q: [0; 2] },
+            };
+        }
+        builder.put(position + x, code);
+        refinements[x] >= EXACT || coding.allows(builder.symbols[position + x])
     })
 }
 

@@ -106,7 +106,7 @@ fn weight(code: Code) -> (u32, u32) {
     if code.refinement == MASKED {
         return (0, 0);
     }
-    if code.refinement == EXACT {
+    if code.refinement >= EXACT {
         return (1, 64);
     }
     let (s, _) = symbols::encode(code);

@@ -64,6 +64,13 @@ impl SymbolsByPosition {
         codes.raw.get(self.raw_at[position] as usize).copied().unwrap_or(0)
     }
 
+    /// All raw bits of a position that has so many.
+    pub fn wide_raw(&self, codes: &QuantizedTile, position: usize, bits: u32) -> u128 {
+        let at = self.raw_at[position] as usize;
+        let high = if bits > 64 { codes.raw[at + 1] } else { 0 };
+        codes.raw[at] as u128 | (high as u128) << 64
+    }
+
     /// The values of a position whose symbol is `STORED`.
     #[inline(always)]
     pub fn stored<T: Real>(&self, codes: &QuantizedTile, position: usize) -> [T; 2] {

@@ -50,11 +50,14 @@ pub fn triangle_bound<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule,
     if axis > T::ZERO && axis.to_f64() >= eps {
         return axis;
     }
-    let has_zero = pinned(&p[0]) || pinned(&p[1]) || pinned(&p[2]);
-    if has_zero && rule.ties == Ties::Zeros {
+    let zeros = p.iter().filter(|p| pinned(p)).count();
+    if zeros > 0 && rule.ties != Ties::All {
         // Vertices that are (0, 0) do not move, and the rest of the hull must stay clear of the origin. The
         // bound is 0 if an edge passes through it.
         let rest = without_zeros(p);
+        if zeros == 1 && rule.ties == Ties::Sos {
+            return answer_bound(&rest, eps);
+        }
         let axis = axis_distance(&rest);
         if axis > T::ZERO && axis.to_f64() >= eps {
             return axis;
@@ -62,6 +65,31 @@ pub fn triangle_bound<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule,
         return near_bound(&rest, axis, triangle, rule, eps);
     }
     near_bound(p, axis, triangle, rule, eps)
+}
+
+/// The bound of a triangle with one zero vertex that keeps the answer of the rule, given the triangle without it,
+/// an edge: the rule finds a point where the edge crosses the ray from the origin along +v.
+fn answer_bound<T: Real>(rest: &[[T; 2]; 3], eps: f64) -> T {
+    let low_u = rest[0][0].min(rest[1][0]).min(rest[2][0]);
+    let high_u = rest[0][0].max(rest[1][0]).max(rest[2][0]);
+    let high_v = rest[0][1].max(rest[1][1]).max(rest[2][1]);
+    // Distances of the edge from the ray by the axes, if positive: beside it or below.
+    let beside = low_u.max(-high_u);
+    let clear = beside.max(-high_v);
+    if clear > T::ZERO && clear.to_f64() >= eps {
+        return clear;
+    }
+    let m = Determinants::new(rest);
+    let distance: T = round_down(m.edge_distance(rest));
+    if !m.passes_above(rest) {
+        // The line of the edge is as far from the ray as from the origin.
+        distance.max(clear)
+    } else if beside < T::ZERO {
+        // The edge crosses the ray: its ends stay on their sides.
+        distance.min(-beside)
+    } else {
+        T::ZERO.max(clear)
+    }
 }
 
 /// [`triangle_bound`] where the axes alone do not decide.
@@ -129,6 +157,16 @@ impl Determinants {
             k += 1;
         }
         best
+    }
+
+    /// Whether the line of an edge passes above the origin (in the direction of +v), given a triangle of which two
+    /// vertices are equal. No more certain than the sign of a determinant; where that is not, the distance of
+    /// the edge is 0.
+    fn passes_above<T: Real>(&self, p: &[[T; 2]; 3]) -> bool {
+        (0..3).any(|k| {
+            let (i, j) = ((k + 1) % 3, (k + 2) % 3);
+            (self.m[k] > 0.0 && p[j][0] < p[i][0]) || (self.m[k] < 0.0 && p[j][0] > p[i][0])
+        })
     }
 
     /// Whether the determinants of all pairs of vertices that can move keep their signs, and none of
@@ -261,6 +299,26 @@ mod tests {
         assert_eq!(bound([[0.0, 0.0], [1.0, -3.0], [-2.0, 6.0]]), 0.0);
         assert_eq!(bound([[0.0, 0.0], [1e-45, 0.0], [-1e-45, 0.0]]), 0.0);
         assert_eq!(bound([[0.0, -0.0], [0.0, 0.0], [-0.0, 0.0]]), f32::MAX);
+        assert_eq!(bound([[1.0, 1.0], [-1.0, -1.0], [3.0, 1.0]]), 0.0);
+    }
+
+    #[test]
+    fn the_answer_depends_on_the_ray_above_the_origin() {
+        let bound =
+            |p: [[f32; 2]; 3]| triangle_bound(&p, Triangle::Upper, &Rule { ties: Ties::Sos, ..RULE }, 100.0);
+        let near = |d: f32, expected: f32| d <= expected && d > expected * 0.999_999;
+        // The edge crosses the ray; it lies beside it; below; its line passes below the origin.
+        assert_eq!(bound([[0.0, 0.0], [1.0, 4.0], [-2.0, 4.0]]), 1.0);
+        assert!(near(bound([[0.0, 0.0], [8.0, 1.0], [-8.0, 2.0]]), 24.0 / 17.0));
+        assert_eq!(bound([[3.0, -1.0], [-0.0, 0.0], [1.0, 4.0]]), 1.0);
+        assert!(near(bound([[3.0, -1.0], [-4.0, -2.0], [-0.0, 0.0]]), 10.0 / 8.0));
+        assert!(near(bound([[3.0, 1.0], [-0.0, 0.0], [-2.0, -9.0]]), 25.0 / 15.0));
+        // Two zero vertices; three; an end on the ray; an edge through the origin.
+        assert_eq!(bound([[0.0, 0.0], [0.0, 0.0], [0.0, 4.0]]), 4.0);
+        assert_eq!(bound([[0.0, -0.0], [0.0, 0.0], [-0.0, 0.0]]), f32::MAX);
+        assert_eq!(bound([[0.0, 0.0], [0.0, 4.0], [3.0, 5.0]]), 0.0);
+        assert_eq!(bound([[0.0, 0.0], [1.0, -3.0], [-2.0, 6.0]]), 0.0);
+        // No zero vertex.
         assert_eq!(bound([[1.0, 1.0], [-1.0, -1.0], [3.0, 1.0]]), 0.0);
     }
 

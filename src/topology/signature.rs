@@ -43,8 +43,11 @@ pub const ZEROS: u32 = 5;
 /// from the vertex to a point of the edge. No signature says which point, so that the vertices must stay as
 /// they are.
 pub const SEGMENT: u32 = 6;
-/// Kinds that are never the same, [`UNCERTAIN`] and [`SEGMENT`], have the bits of the former under this mask.
-const NEVER_SAME_MASK: u32 = 3;
+/// Under [`Ties::Sos`], the kind of TIE triangles. Above it: a bit for each vertex that is (0, 0), then whether
+/// the rule finds a point.
+pub const ANSWER: u32 = 7;
+/// Kinds that never stay, [`UNCERTAIN`] and [`SEGMENT`], have the bits of the former under this mask.
+const NEVER_STAYS_MASK: u32 = 3;
 
 /// Relative rounding error of one f64 operation.
 pub(super) const ROUNDING: f64 = f64::EPSILON / 2.0;
@@ -76,10 +79,11 @@ pub fn signature<T: Real>(p: &[[T; 2]; 3], triangle: Triangle, rule: &Rule) -> S
     }
 }
 
-/// Whether a triangle keeps what must be kept: its signature is the same and certain.
+/// Whether a triangle keeps what must be kept: its signature is the same and certain. A tie without zero vertices
+/// and without a point ([`ANSWER`], nothing above it) may also become OUT; no triangle becomes a tie.
 #[inline(always)]
-pub fn same(before: Signature, after: Signature) -> bool {
-    before == after && before & NEVER_SAME_MASK != UNCERTAIN
+pub fn stays(before: Signature, after: Signature) -> bool {
+    (before == after || (before == ANSWER && after == OUT)) && before & NEVER_STAYS_MASK != UNCERTAIN
 }
 
 /// Whether the triangle holds a critical point.
@@ -185,39 +189,80 @@ fn tie<T: Real>(s: &[i32; 3], p: &[[T; 2]; 3], ties: Ties) -> Signature {
     match ties {
         Ties::All => code,
         Ties::Zeros => by_zeros(code),
+        Ties::Sos => by_answer(code),
     }
 }
 
 /// The signature of a TIE triangle by its zeros, given that by its signs: where it has no vertex that is
 /// (0, 0), the same.
 fn by_zeros(tie: Signature) -> Signature {
-    let determinants = tie >> KIND_BITS & 63;
-    let components: [u32; 3] = std::array::from_fn(|k| tie >> (KIND_BITS + 6 + 4 * k as u32) & 15);
-    let zero = components.iter().rev().fold(0, |zero, &signs| zero << 1 | (signs == 0b0101) as u32);
+    let zero = zero_vertices(tie);
     if zero == 0 {
         return tie;
     }
     // Two zero vertices leave a vector, and a determinant that is not 0 an edge that passes by. With one zero
     // vertex, equal signs are those of the others.
-    let [a, b, c] = components;
-    let clear = zero.count_ones() != 1 || determinants != 0b01_01_01 || a == b || b == c || c == a;
+    let [a, b, c] = component_signs(tie);
+    let clear = zero.count_ones() != 1 || determinant_signs(tie) != ALL_ZERO || a == b || b == c || c == a;
     (if clear { ZEROS } else { SEGMENT }) | zero << KIND_BITS
+}
+
+/// The signature of a TIE triangle by the answer of the rule, given that by its signs.
+///
+/// The rule moves the origin to (e^2, e), with e > 0 smaller than any number. It is to the left of the edge from
+/// vertex i to vertex j if the first of (m, u_j - u_i, v_i - v_j) that is not 0 is positive. Where m is 0 and
+/// another determinant is not, one of the two vectors is (0, 0), or they have opposite directions: their signs
+/// give the signs of the differences. If all determinants are 0, the triangle has no inside.
+fn by_answer(tie: Signature) -> Signature {
+    let (determinants, components) = (determinant_signs(tie), component_signs(tie));
+    // Plus 1, as in the signature: signs that are compared, not added.
+    let [u, v] = [0, 2].map(|shift| components.map(|signs| signs >> shift & 3));
+    let side = |k: usize| {
+        let (i, j) = ((k + 1) % 3, (k + 2) % 3);
+        match determinants >> (2 * k) & 3 {
+            1 if u[i] == u[j] => v[j] < v[i],
+            1 => u[i] < u[j],
+            sign => sign == 2,
+        }
+    };
+    let has_point = determinants != ALL_ZERO && side(0) == side(1) && side(1) == side(2);
+    ANSWER | zero_vertices(tie) << KIND_BITS | (has_point as u32) << (KIND_BITS + 3)
+}
+
+/// Three determinants that are 0.
+const ALL_ZERO: u32 = 0b01_01_01;
+
+/// The signs of the determinants in a TIE signature by signs.
+fn determinant_signs(tie: Signature) -> u32 {
+    tie >> KIND_BITS & 63
+}
+
+/// The signs of the components of each vertex.
+fn component_signs(tie: Signature) -> [u32; 3] {
+    std::array::from_fn(|k| tie >> (KIND_BITS + 6 + 4 * k as u32) & 15)
+}
+
+/// A bit for each vertex that is (0, 0).
+fn zero_vertices(tie: Signature) -> u32 {
+    component_signs(tie).iter().rev().fold(0, |zero, &signs| zero << 1 | (signs == 0b0101) as u32)
 }
 
 /// Whether a TIE triangle keeps what it must, given the vectors and the signs of its determinants before and
 /// after.
 pub(crate) fn keeps_tie<T: Real>(p: [&[[T; 2]; 3]; 2], s: [&[i32; 3]; 2], ties: Ties) -> bool {
-    let [before, after] = [0, 1].map(|k| tie(s[k], p[k], ties));
-    if kind(p[1], s[1]) != TIE || before != after {
-        return false;
+    let before = tie(s[0], p[0], ties);
+    let after = match kind(p[1], s[1]) {
+        TIE => tie(s[1], p[1], ties),
+        other => other,
+    };
+    if before & KIND_MASK != SEGMENT || before != after {
+        return stays(before, after);
     }
     // The zero of the edge stays where it is if b = -t c before and after, with one t.
-    before & KIND_MASK != SEGMENT || {
-        let k = (before >> KIND_BITS).trailing_zeros() as usize;
-        let [[b, c], [b_after, c_after]] = p.map(|p| [p[(k + 1) % 3], p[(k + 2) % 3]]);
-        let stays = |i: usize, j: usize| sign_det(b[i], c[i], b_after[j], c_after[j]) == 0;
-        stays(0, 0) && stays(0, 1) && stays(1, 0) && stays(1, 1)
-    }
+    let k = (before >> KIND_BITS).trailing_zeros() as usize;
+    let [[b, c], [b_after, c_after]] = p.map(|p| [p[(k + 1) % 3], p[(k + 2) % 3]]);
+    let parallel = |i: usize, j: usize| sign_det(b[i], c[i], b_after[j], c_after[j]) == 0;
+    parallel(0, 0) && parallel(0, 1) && parallel(1, 0) && parallel(1, 1)
 }
 
 /// The Jacobian of a triangle's linear field times dx * dy, which changes no sign: `a` = u_x,
@@ -312,8 +357,8 @@ mod tests {
         assert_eq!(of(p([1.0, -2.0, 2.0], [1.0, -2.0, 2.0])) & KIND_MASK, TIE);
         let spiral = p([2.0, -3.0, 1.0], [-1.0, -2.0, 5.0]);
         assert_eq!(of(spiral) & KIND_MASK, IN);
-        assert!(is_critical(of(spiral)) && same(of(spiral), of(spiral)));
-        assert!(!same(UNCERTAIN, UNCERTAIN) && same(NONFINITE, NONFINITE) && is_critical(UNCERTAIN));
+        assert!(is_critical(of(spiral)) && stays(of(spiral), of(spiral)));
+        assert!(!stays(UNCERTAIN, UNCERTAIN) && stays(NONFINITE, NONFINITE) && is_critical(UNCERTAIN));
     }
 
     #[test]
@@ -332,7 +377,7 @@ mod tests {
         // It passes through the origin.
         let segment = p([0.0, 1.0, -2.0], [0.0, 5e-324, -1e-323]);
         assert_eq!(of(&segment), SEGMENT | 1 << KIND_BITS);
-        assert!(!same(of(&segment), of(&segment)) && !is_critical(of(&segment)));
+        assert!(!stays(of(&segment), of(&segment)) && !is_critical(of(&segment)));
         let keeps = |q: fn(f64) -> f64| {
             let after = segment.map(|c: [f64; 2]| c.map(q));
             keeps_tie([&segment, &after], [&signs(&segment), &signs(&after)], Ties::Zeros)
@@ -345,12 +390,37 @@ mod tests {
     }
 
     #[test]
+    fn the_rule_looks_above_the_origin() {
+        let p = |u: [f64; 3], v: [f64; 3]| [[u[0], v[0]], [u[1], v[1]], [u[2], v[2]]];
+        let of = |q: &_| signature(q, Triangle::Lower, &Rule { ties: Ties::Sos, ..RULE });
+        let answer = |vertices: u32, has_point: u32| ANSWER | vertices << KIND_BITS | has_point << 6;
+        // The edge passes above the vertex that is zero, of either orientation; below; beside.
+        assert_eq!(of(&p([0.0, 1.0, -2.0], [-0.0, 1.0, 3.0])), answer(1, 1));
+        assert_eq!(of(&p([1.0, 0.0, -2.0], [1.0, -0.0, 3.0])), answer(2, 1));
+        assert_eq!(of(&p([1.0, 0.0, -2.0], [-1.0, 0.0, -3.0])), answer(2, 0));
+        assert_eq!(of(&p([1.0, 2.0, 0.0], [1.0, -2.0, 0.0])), answer(4, 0));
+        // An end on the ray: the rule looks to the right of it.
+        assert_eq!(of(&p([0.0, 0.0, 1.0], [0.0, 1.0, 0.0])), answer(1, 1));
+        assert_eq!(of(&p([0.0, 0.0, -1.0], [0.0, 1.0, 0.0])), answer(1, 0));
+        // Nothing lies inside a line.
+        assert_eq!(of(&p([0.0, 1.0, -2.0], [0.0, 1.0, -2.0])), answer(1, 0));
+        assert_eq!(of(&p([0.0, 0.0, -2.0], [0.0, 0.0, 1.0])), answer(3, 0));
+        // The zero lies on an edge, with the third vertex above or below it. Only the latter may go.
+        let (above, below) = (p([1.0, -1.0, 0.0], [0.0, 0.0, 1.0]), p([1.0, -1.0, 0.0], [0.0, 0.0, -1.0]));
+        assert_eq!((of(&above), of(&below)), (answer(0, 1), answer(0, 0)));
+        let moved = |q: &[[f64; 2]; 3], by: f64| q.map(|[u, v]| [u, v + by]);
+        assert_eq!((of(&moved(&above, 0.5)), of(&moved(&below, -0.5))), (OUT, OUT));
+        assert!(stays(of(&below), OUT) && !stays(of(&above), OUT) && !stays(OUT, of(&below)));
+        assert!(!stays(of(&below), of(&above)) && !stays(of(&below), of(&moved(&below, 0.5))));
+    }
+
+    #[test]
     fn an_undecidable_type_is_uncertain() {
         // A pure rotation: the trace is exactly zero.
         let p = [[0.25f64, -0.5], [0.25, 0.5], [-0.75, 0.5]];
         assert_eq!(signature(&p, Triangle::Lower, &RULE), UNCERTAIN);
         let plain = Rule { types: false, ..RULE };
-        assert!(same(signature(&p, Triangle::Lower, &plain), signature(&p, Triangle::Lower, &plain)));
+        assert!(stays(signature(&p, Triangle::Lower, &plain), signature(&p, Triangle::Lower, &plain)));
         // Overflow of the discriminant.
         let p = [[-0.25e200f64, -0.75e200], [0.75e200, 0.25e200], [-0.25e200, 1.25e200]];
         assert_eq!(signature(&p, Triangle::Lower, &RULE), UNCERTAIN);

@@ -233,7 +233,7 @@ static void random_config(factz_config* c) {
     c->coder = choice(1);
     c->predictor = one_in(3) ? choice(1) : 0;
     c->preserve = choice(2);
-    c->ties = choice(1);
+    c->ties = choice(2);
     c->verify_checksum = choice(1);
     if (one_in(3)) c->halo = one_in(40) ? (uint32_t)random64() : (uint32_t)below(16);
     if (one_in(3)) c->pin = one_in(40) ? (uint32_t)random64() : (uint32_t)below(16) & ~c->halo;

@@ -39,7 +39,7 @@ pub fn compare_field<T: Real>(field: &Field<f32>, tally: &mut Tally) -> Check {
             for (bound_kind, bound) in BOUNDS {
                 // The layouts take turns, and so do the ties; the two directions have different layouts.
                 turn += 1;
-                let ties = TIES[turn / 7 % 2];
+                let ties = TIES[turn / 7 % TIES.len()];
                 let (variant, other) = (turn % VARIANTS, (turn * 5 + turn / VARIANTS) % VARIANTS);
                 let place = Placement::new(variant, [field.nx, field.ny]);
                 let image = images[variant].get_or_insert_with(|| place.image::<T>(field));

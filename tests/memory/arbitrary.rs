@@ -43,7 +43,7 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
         preserve: Preserve::None,
         bound_kind: BoundKind::Absolute,
         content: Content::Coded,
-        ties: [Ties::All, Ties::Zeros][random(2) as usize],
+        ties: [Ties::All, Ties::Zeros, Ties::Sos][random(3) as usize],
         groups: 0,
         level_bound_scaling: random(2) as u8,
         interpolants: [0; 5].map(|_| random(6) as u8),
@@ -60,7 +60,7 @@ fn arbitrary_stream<E: EntropyTable>(nx: u64, ny: u64, dtype: Dtype, seed: u64) 
         table_bytes: 0,
     };
     let coding = TileCoding::new(predictor, dtype.bytes() as usize);
-    let alphabet = [3, 30, 180][random(3) as usize];
+    let alphabet = [3, 30, 191][random(3) as usize];
     let mut tiles = Vec::new();
     for t in 0..grid.tiles() {
         let shape = grid.tile(t);

@@ -269,7 +269,8 @@ fn groups_that_do_not_add_up_are_refused() {
                     assert_refused_cheaply(&config, &with_words(&original, &other), &what);
                 }
             }
-            for whole in [0, 1, 76, 79, 80, 82, 128, 0x00ff_ffff, 0x0100_0000, 0xff00_0000, u32::MAX] {
+            let whole = [0, 1, 76, 79, 80, 82, 128, 0x00ff_ffff, 0x0100_0000, 0xff00_0000, u32::MAX];
+            for whole in whole.into_iter().filter(|&whole| whole != word) {
                 let mut other = words.clone();
                 other[k] = whole;
                 let what = format!("{name} with {whole:#x} as word {k}");
@@ -285,7 +286,7 @@ fn groups_that_do_not_add_up_are_refused() {
                 assert_refused_cheaply(&config, &with_u64(&original, 120, other), &what);
             }
         }
-        for ties in [2, 3, 0x80, 0xff] {
+        for ties in [3, 4, 0x80, 0xff] {
             let bad = with_bytes(&original, 19, [ties]);
             assert_refused_cheaply(&config, &bad, &format!("{name} with ties {ties}"));
         }

@@ -114,7 +114,11 @@ fn compression_refuses_bad_arguments() {
     check(&|c| c.config.coder = 7, config, "coder = 7");
     check(&|c| c.config.predictor = i32::MIN, config, "predictor = -2147483648");
     check(&|c| c.config.preserve = 3, config, "preserve = 3");
-    check(&|c| c.config.ties = 2, config, "ties = 2 is none of FACTZ_TIES_ALL (0), FACTZ_TIES_ZEROS (1)");
+    check(
+        &|c| c.config.ties = 3,
+        config,
+        "ties = 3 is none of FACTZ_TIES_ALL (0), FACTZ_TIES_ZEROS (1), FACTZ_TIES_SOS",
+    );
     check(&|c| c.config.ties = -1, config, "ties = -1");
     check(&|c| c.config.verify_checksum = 2, config, "verify_checksum = 2");
     check(&|c| c.config.halo = 16, config, "halo = 0x10");
@@ -297,10 +301,12 @@ fn inspection_reads_the_header_and_refuses_what_is_none() {
     assert_eq!((info.dtype, info.preserve), (FACTZ_DTYPE_F32, FACTZ_PRESERVE_TYPES));
     assert_eq!((info.ties, stream[19]), (FACTZ_TIES_ALL, 0));
     let mut other = stream.clone();
-    other[19] = 1;
-    ok(inspect(other.as_ptr(), other.len(), &mut info));
-    assert_eq!(info.ties, FACTZ_TIES_ZEROS);
-    for ties in 2..=255 {
+    for (number, ties) in [(1, FACTZ_TIES_ZEROS), (2, FACTZ_TIES_SOS)] {
+        other[19] = number;
+        ok(inspect(other.as_ptr(), other.len(), &mut info));
+        assert_eq!(info.ties, ties);
+    }
+    for ties in 3..=255 {
         other[19] = ties;
         let what = format!("the header holds ties = {ties}");
         expect(inspect(other.as_ptr(), other.len(), &mut info), FACTZ_ERROR_CORRUPT_STREAM, &what);

@@ -95,7 +95,7 @@ fn ties_are_compared_as_the_configuration_says() {
     let [mut turned, mut moved] = [first; 2];
     turned[1][1] = -2.0;
     moved[0][0] = 0.5;
-    for (ties, of_turned) in [(FACTZ_TIES_ALL, 1), (FACTZ_TIES_ZEROS, 0)] {
+    for (ties, of_turned) in [(FACTZ_TIES_ALL, 1), (FACTZ_TIES_ZEROS, 0), (FACTZ_TIES_SOS, 0)] {
         let c = factz_config { ties, ..config(2, 2, FACTZ_BOUND_ABSOLUTE, 10.0) };
         for (other, changed) in [(&first, 0), (&turned, of_turned), (&moved, 2)] {
             let components = [&first[0], &first[1], &other[0], &other[1]].map(|f| f.as_ptr());

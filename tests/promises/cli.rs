@@ -156,20 +156,23 @@ fn coasts_are_told_of_and_ties_are_in_the_stream() {
     };
     let begin = format!("note: {coasts} triangles touch zero vertices (coasts); ");
     let all = said("-o all.fz");
-    assert!(all.starts_with(&begin) && all.contains("--ties zeros keeps only their zeros"), "{all}");
     let zeros = said("-o zeros.fz --ties zeros");
-    assert!(
-        zeros.starts_with(&begin) && zeros.contains("--ties all keeps what any tie rule finds"),
-        "{zeros}"
-    );
-    assert_eq!([&all, &zeros].map(|said| said.lines().count()), [1, 1]);
+    let sos = said("-o sos.fz --ties sos");
+    for (said, now) in [(all, "all"), (zeros, "zeros"), (sos, "sos")] {
+        assert!(said.starts_with(&begin) && said.lines().count() == 1, "{said}");
+        for ties in ["all", "zeros", "sos"] {
+            assert!(said.contains(&format!("--ties {ties}")), "{said}");
+            assert_eq!(said.contains(&format!("--ties {ties} (now)")), ties == now, "{said}");
+        }
+    }
     for silent in ["--quiet", "--preserve none", "--ties zeros --json"] {
         assert_eq!(said(&format!("-o other.fz {silent}")), "", "{silent}");
     }
     let figures = f.json(&format!("{compress} -o other.fz --ties zeros"));
     assert_eq!((&figures["ties"], &figures["coast_triangles"]), (&"zeros".into(), &coasts.into()));
-    assert!(f.read("zeros.fz").len() < f.read("all.fz").len());
-    for (stream, ties) in [("all.fz", "all"), ("zeros.fz", "zeros")] {
+    let bytes = |name| f.read(name).len();
+    assert!(bytes("zeros.fz") <= bytes("sos.fz") && bytes("sos.fz") < bytes("all.fz"));
+    for (stream, ties) in [("all.fz", "all"), ("zeros.fz", "zeros"), ("sos.fz", "sos")] {
         assert_eq!(f.json(&format!("info {stream}"))["ties"], ties);
         assert!(f.succeeds(&format!("info {stream}")).contains(&format!("ties            {ties}\n")));
         // The stream says shape, bound and ties.
@@ -188,15 +191,15 @@ fn coasts_are_told_of_and_ties_are_in_the_stream() {
     for run in f.json(bench)["runs"].as_array().unwrap() {
         assert_eq!((&run["ties"], &run["violations"]), (&"zeros".into(), &0.into()));
     }
-    f.fails(&format!("{compress} -o no.fz --ties some"), &["'some'", "--ties", "all, zeros"]);
-    f.fails("verify u.f32 v.f32 all.fz --ties sos", &["'sos'", "all, zeros"]);
+    f.fails(&format!("{compress} -o no.fz --ties some"), &["'some'", "--ties", "all, zeros, sos"]);
+    f.fails("verify u.f32 v.f32 all.fz --ties none", &["'none'", "all, zeros, sos"]);
     f.fails("verify u.f32 v.f32 all.fz --dims 181x360", &["all.fz", "360x181", "181x360"]);
     f.fails("verify u.f32 all.fz zeros.fz v.f32 all.fz", &["the number of files is 5", "U0 V0 STREAM"]);
     let mut hostile = f.read("all.fz");
-    hostile[19] = 2;
+    hostile[19] = 3;
     f.write("hostile.fz", &hostile);
     for command in ["info hostile.fz", "verify u.f32 v.f32 hostile.fz", "decompress hostile.fz u1 v1"] {
-        f.fails(command, &["hostile.fz", "ties = 2"]);
+        f.fails(command, &["hostile.fz", "ties = 3"]);
     }
 }
 

@@ -131,6 +131,13 @@ fn ties_by_the_zeros_alone() {
     let mirror = |k: usize| [before[k][0], -before[k][1]];
     assert!(changed("mirror", Ties::All, &before, &mirror) > 500);
     assert_eq!(changed("mirror", Ties::Zeros, &before, &mirror), 0);
+    // No vector points to the left, so that no edge passes above the origin. Without a ray that it could cross
+    // nothing counts for the rule either; turned by a quarter some edges cross the ray, then lie below it.
+    assert_eq!(changed("mirror", Ties::Sos, &before, &mirror), 0);
+    let turned: Vec<_> = before.iter().map(|[u, v]| [-v, *u]).collect();
+    let flipped = |k: usize| [turned[k][0], -turned[k][1]];
+    assert_eq!(changed("flipped", Ties::Zeros, &turned, &flipped), 0);
+    assert!(changed("flipped", Ties::Sos, &turned, &flipped) > 300);
     // Some edges pass through the origin. Other lengths leave all signs, but move the zeros of edges.
     let before: Vec<_> = (0..3600).map(|_| vertex(-1.0)).collect();
     let all = |k: usize| before[k].map(|x| 4.0 * x);
@@ -138,9 +145,12 @@ fn ties_by_the_zeros_alone() {
     assert_eq!(changed("all", Ties::Zeros, &before, &all), 0);
     assert_eq!(changed("some", Ties::All, &before, &some), 0);
     assert!(changed("some", Ties::Zeros, &before, &some) > 50);
+    assert_eq!(changed("some", Ties::Sos, &before, &some), 0);
     let zeros = |k: usize| if k == 777 { [0.0; 2] } else { before[k] };
     assert_eq!(changed("same", Ties::Zeros, &before, &|k| before[k]), 0);
-    assert!((1..=6).contains(&changed("zero", Ties::Zeros, &before, &zeros)));
+    for ties in [Ties::Zeros, Ties::Sos] {
+        assert!((1..=6).contains(&changed("zero", ties, &before, &zeros)));
+    }
 }
 
 #[test]

@@ -1,11 +1,9 @@
 //! The C and C++ programs of examples-c compile without warnings, hold what they check, and are clean under
 //! valgrind, with the shared and with the static library, and run without any shared library. The headers are valid
-//! on their own, and what they cannot accept they refuse at compile time with a sentence. The ctypes program runs on
-//! NumPy arrays.
+//! on their own, and what they cannot accept they refuse at compile time with a sentence.
 
 use crate::support::{
-    both, built_folder, fresh_folder, holds, linkings, python, refuses, root, run, valgrind, STRICT_C,
-    STRICT_CPP,
+    both, fresh_folder, holds, linkings, refuses, root, run, valgrind, STRICT_C, STRICT_CPP,
 };
 use std::process::Command;
 
@@ -50,15 +48,6 @@ fn an_old_caller_of_a_later_library() {
         let program = linking.compile("gcc", &STRICT_C, &["tests/old_caller/old.c".as_ref()]);
         holds(&mut Command::new(program));
     }
-}
-
-#[test]
-fn numpy_arrays() {
-    holds(
-        python()
-            .arg(root().join("examples-c/arrays.py"))
-            .env("FACTZ_LIBRARY", built_folder().join("libfactz.so")),
-    );
 }
 
 #[test]

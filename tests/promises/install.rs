@@ -12,19 +12,28 @@ const INSTALLED: &str = "
     include/factz.f90 include/factz.h include/factz.hpp
     lib/cmake/factz/factzConfig.cmake lib/cmake/factz/factzConfigVersion.cmake
     lib/cmake/factz/factzTargets.cmake
+    lib/hdf5/plugin/libh5zfactz.so
     lib/libfactz.a lib/libfactz.so lib/libfactz.so.0 lib/libfactz.so.0.1.0
     lib/pkgconfig/factz-static.pc lib/pkgconfig/factz.pc
+    lib/python3/site-packages/factz/__init__.py lib/python3/site-packages/factz/_abi.py
+    lib/python3/site-packages/factz/_analysis.py lib/python3/site-packages/factz/_arrays.py
+    lib/python3/site-packages/factz/_compression.py lib/python3/site-packages/factz/_config.py
+    lib/python3/site-packages/factz/_device.py lib/python3/site-packages/factz/_fields.py
+    lib/python3/site-packages/factz/_library.py lib/python3/site-packages/factz/_results.py
+    lib/python3/site-packages/factz/errors.py lib/python3/site-packages/factz/hdf5.py
+    lib/python3/site-packages/factz/py.typed
     share/bash-completion/completions/factz
     share/doc/factz/FORMAT.md share/doc/factz/LICENSE-APACHE share/doc/factz/LICENSE-MIT
     share/fish/vendor_completions.d/factz.fish
     share/man/man1/factz-bench.1 share/man/man1/factz-compress.1 share/man/man1/factz-decompress.1
-    share/man/man1/factz-demo.1 share/man/man1/factz-info.1 share/man/man1/factz-points.1
-    share/man/man1/factz-test.1 share/man/man1/factz-verify.1 share/man/man1/factz.1
+    share/man/man1/factz-demo.1 share/man/man1/factz-h5args.1 share/man/man1/factz-info.1
+    share/man/man1/factz-points.1 share/man/man1/factz-test.1 share/man/man1/factz-verify.1
+    share/man/man1/factz.1
     share/zsh/site-functions/_factz";
 
 /// Files that a build from a release needs. Of the tests, Cargo.toml names one.
 const SOURCES: &str = "Cargo.lock Cargo.toml FORMAT.md LICENSE-APACHE LICENSE-MIT benches build.rs cmake
-    data/wind_global include kernels src tests/gpu";
+    data/wind_global include kernels plugins src tests/gpu";
 
 const PROGRAMS: [&str; 6] = ["c_shared", "c_static", "cpp_shared", "cpp_static", "c_usual", "fortran_usual"];
 
@@ -230,7 +239,7 @@ fn program(prefix: &Path) {
     for script in completions.map(read) {
         assert!(script.contains("decompress") && script.contains("keys"), "{script}");
     }
-    for command in ["compress", "decompress", "verify", "test", "info", "points", "bench", "demo"] {
+    for command in ["compress", "decompress", "verify", "test", "info", "points", "bench", "demo", "h5args"] {
         let help = both(&run(Command::new(&factz).args([command, "--help"])));
         let page = read(&format!("man/man1/factz-{command}.1")).replace('\\', "");
         for option in help.split_whitespace().filter(|w| w.starts_with("--") && w.len() > 2) {

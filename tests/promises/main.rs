@@ -4,6 +4,8 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[cfg(target_os = "linux")]
+mod adios2;
 mod bindings;
 mod capi;
 mod capi_analysis;
@@ -27,6 +29,10 @@ mod fill;
 mod fuzz;
 mod golden;
 mod guarantee;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod hdf5;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod hdf5_examples;
 mod header;
 mod host;
 #[cfg(target_os = "linux")]
@@ -35,5 +41,7 @@ mod kernel_modes;
 mod layout;
 #[cfg(target_os = "linux")]
 mod mpi;
+#[cfg(target_os = "linux")]
+mod python;
 mod symbols;
 mod unwritten;

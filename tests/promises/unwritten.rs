@@ -87,8 +87,8 @@ fn run_kernels(
 ) -> String {
     let [nx, ny] = grid;
     let [mode, predictor] = front;
-    // Ties take turns with the coders.
-    let ties = coder;
+    // Ties take turns with the coders and fronts.
+    let ties = (coder + (2 * mode + predictor) as usize) % 3;
     let compress = format!(
         "compress 0 {dtype} {nx} {ny} 1 1e-2 {mode} {predictor} {coder} 2 {ties} 0 0 1 1 u v 0 {nx} - stream"
     );

@@ -19,7 +19,7 @@ pub const FRONTS: [(Mode, Predictor); 3] = [
 ];
 pub const CODERS: [Coder; 2] = [Coder::Ans, Coder::Huffman];
 pub const PRESERVED: [Preserve; 3] = [Preserve::None, Preserve::Points, Preserve::Types];
-pub const TIES: [Ties; 2] = [Ties::All, Ties::Zeros];
+pub const TIES: [Ties; 3] = [Ties::All, Ties::Zeros, Ties::Sos];
 
 /// How often a test tries something: a variable, or else a number.
 pub fn times(variable: &str, otherwise: u32) -> u32 {

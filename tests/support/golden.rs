@@ -173,7 +173,7 @@ pub fn config(case: &Value, pitch: u64) -> Config {
         fill_value: case["fill_value"].as_f64(),
         preserve: [Preserve::None, Preserve::Points, Preserve::Types]
             [choose("preserve", &["none", "points", "types"])],
-        ties: [Ties::All, Ties::Zeros][chosen("ties", &["all", "zeros"])],
+        ties: [Ties::All, Ties::Zeros, Ties::Sos][chosen("ties", &["all", "zeros", "sos"])],
         ..Config::new(
             integer(case, "nx"),
             integer(case, "ny"),

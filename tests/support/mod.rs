@@ -194,3 +194,41 @@ pub fn valgrind(program: &Path) {
 pub fn python() -> Command {
     Command::new(std::env::var("FACTZ_PYTHON").unwrap_or_else(|_| "python3".into()))
 }
+
+/// Makes a golden file that is missing, where FACTZ_BLESS=1 says so. It stays as it is for ever.
+pub fn bless_if_missing(path: &Path, make: impl FnOnce()) {
+    if !path.exists() {
+        let allowed = std::env::var_os("FACTZ_BLESS").is_some_and(|v| v == "1");
+        assert!(allowed, "{} is missing: FACTZ_BLESS=1 makes it", path.display());
+        make();
+    }
+}
+
+/// Python of `make plugins-python`, if it has these modules; otherwise the test is skipped.
+pub fn python_of_plugins(modules: &[&str]) -> Option<PathBuf> {
+    let usual = root().join(".venv-plugins/bin/python");
+    let python = std::env::var_os("FACTZ_PLUGINS_PYTHON").map_or(usual, PathBuf::from);
+    let found = Command::new(&python).args(["-c", &format!("import {}", modules.join(", "))]).output();
+    if !found.is_ok_and(|out| out.status.success()) {
+        skip(&format!("no Python with {}: `make plugins-python` installs them", modules.join(", ")));
+        return None;
+    }
+    Some(python)
+}
+
+/// A program on several MPI ranks, in its own folder.
+pub fn mpirun(program: &Path, ranks: usize) -> Command {
+    let mut command = Command::new("mpirun");
+    // More ranks than processors, by root in a container, where ranks may not read each other's memory; and
+    // no waiting in busy loops.
+    command
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
+        .env("OMPI_MCA_btl_vader_single_copy_mechanism", "none")
+        .env("OMPI_MCA_mpi_yield_when_idle", "1")
+        .args(["-n", &ranks.to_string()])
+        .arg(program)
+        .current_dir(program.parent().unwrap());
+    command
+}

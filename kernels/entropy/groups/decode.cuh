@@ -62,7 +62,6 @@ __device__ __forceinline__ bool decode_masks(
         u32 mine = __shfl_sync(FULL, owned, tile_of_mask(name));
         if (name >> NAME_COLUMNS_BIT) mine = (mine & 255) << 8 | mine >> 8;
         u32 symbol = decoder.step(decoder.place_of(active ? MASK_BYTE : decoder.NO_TABLE));
-        decoder.move_on();
         decoder.resolve_escape(symbol);
         // Block 8 c + q begins in column 2 c and row 4 q.
         const bool fits =

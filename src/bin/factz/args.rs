@@ -67,6 +67,7 @@ pub enum Command {
     Points(Points),
     Bench(Bench),
     Demo(Demo),
+    H5args(H5args),
     Completions(Completions),
     Man(Man),
 }
@@ -223,9 +224,10 @@ const PREDICTORS: [&str; 2] = [
 const CODERS: [&str; 2] = ["Asymmetric numeral systems (rANS): smallest streams", "Canonical Huffman codes"];
 const PRESERVED: [&str; 3] =
     ["The error bound alone", "Every critical point, and none new", "Critical points, and the type of each"];
-const TIES: [&str; 2] = [
+const TIES: [&str; 3] = [
     "Every sign that a tie rule can look at",
     "The zeros of the field as a set of points: smaller streams of fields with coasts",
+    "The answer of one tie rule, the simulation of simplicity as FTK applies it: smaller streams too",
 ];
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -247,6 +249,29 @@ pub struct Place {
     /// Threads on the processor; 0 means one per core, 1 starts none
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
+}
+
+/// Options of a stream besides the bound.
+#[derive(Args)]
+pub struct Choices {
+    /// Choice of the error that each vertex may have; both modes give the same guarantee
+    #[arg(long, value_parser = choice(&Mode::NAMES, &MODES), default_value = "block")]
+    pub mode: Mode,
+    /// Prediction of values
+    #[arg(long, value_parser = choice(&Predictor::NAMES, &PREDICTORS), default_value = "hierarchical")]
+    pub predictor: Predictor,
+    /// Entropy coder
+    #[arg(long, value_parser = choice(&Coder::NAMES, &CODERS), default_value = "ans")]
+    pub coder: Coder,
+    /// Promise besides the error bound
+    #[arg(long, value_parser = choice(&Preserve::NAMES, &PRESERVED), default_value = "types")]
+    pub preserve: Preserve,
+    /// Promise for triangles whose zero lies on an edge or at a vertex
+    #[arg(long, value_parser = choice(&Ties::NAMES, &TIES), default_value = "all")]
+    pub ties: Ties,
+    /// Grid spacing
+    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
+    pub spacing: Spacing,
 }
 
 /// Compresses a field, the arrays U and V, into one stream.
@@ -279,24 +304,8 @@ pub struct Compress {
     pub bound: BoundArguments,
     #[command(flatten)]
     pub fill: FillArguments,
-    /// Choice of the error that each vertex may have; both modes give the same guarantee
-    #[arg(long, value_parser = choice(&Mode::NAMES, &MODES), default_value = "block")]
-    pub mode: Mode,
-    /// Prediction of values
-    #[arg(long, value_parser = choice(&Predictor::NAMES, &PREDICTORS), default_value = "hierarchical")]
-    pub predictor: Predictor,
-    /// Entropy coder
-    #[arg(long, value_parser = choice(&Coder::NAMES, &CODERS), default_value = "ans")]
-    pub coder: Coder,
-    /// Promise besides the error bound
-    #[arg(long, value_parser = choice(&Preserve::NAMES, &PRESERVED), default_value = "types")]
-    pub preserve: Preserve,
-    /// Promise for triangles whose zero lies on an edge or at a vertex
-    #[arg(long, value_parser = choice(&Ties::NAMES, &TIES), default_value = "all")]
-    pub ties: Ties,
-    /// Grid spacing
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
-    pub spacing: Spacing,
+    #[command(flatten)]
+    pub choices: Choices,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]
@@ -547,6 +556,83 @@ pub struct Demo {
     pub threads: usize,
     #[command(flatten)]
     pub talk: Talk,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum H5Format {
+    /// JSON: the keyword arguments compression and compression_opts of create_dataset
+    H5py,
+    /// UD=..., which follows the name of the dataset in -f
+    H5repack,
+    /// The text that follows the name of the variable in nccopy -F
+    Netcdf,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+pub enum ChunkLayout {
+    /// (..., 2, NY, NX)
+    Planes,
+    /// (..., NY, NX, 2)
+    Interleaved,
+}
+
+/// Prints the arguments of the HDF5 filter for h5py, h5repack or nccopy.
+///
+/// The filter compresses datasets of shape (..., 2, NY, NX) or (..., NY, NX, 2) that hold u and v. A chunk is a field or
+/// a part of one: (1, ..., 2, ny, nx) or (1, ..., ny, nx, 2). Critical points are kept in the whole dataset,
+/// those between chunks included. Exactly one of --abs and --rel is required.
+#[derive(Args)]
+#[command(
+    name = "h5args",
+    after_long_help = "\
+Chunks:
+  HDF5 shows the filter a chunk, not the dataset, so the filter stores the borders of every chunk exactly: the triangles \
+between two chunks then stay as they are. Large chunks cost least. Where the chunks are as long as the field along an axis, \
+--field NXxNY saves the borders there.
+  --rel is a fraction of the range of one chunk. The filter accepts it only if a chunk is a whole field, given by --field; \
+each step of a series then has a bound of its own. A bound for all chunks is --abs, fraction * (max - min).
+  A fill value of the dataset that is finite and not zero counts as --fill-value if none is given.
+
+Plugin:
+  Programs find the filter, libh5zfactz.so, through the environment variable HDF5_PLUGIN_PATH, a list of folders; it is \
+installed into lib/hdf5/plugin. FACTZ_HDF5_THREADS is the number of threads per chunk (1). Other filters follow factz in the \
+pipeline: fletcher32 does; shuffle is of no use and must be off.
+  A program with HDF5 linked statically may hide it from the filter. --chunk, --dtype and --layout then describe the chunks; \
+elsewhere the filter finds this out, and they have no effect.
+
+Exit status: 0 the arguments are printed; 2 wrong usage.
+
+Examples:
+  factz h5args --rel 1e-3 --field 360x181 --mode speculative
+  h5repack -l uv:CHUNK=1x2x181x360 -f uv:$(factz h5args --abs 0.05 --field 360x181 --format h5repack) in.h5 out.h5
+  nccopy -c uv:1,2,181,360 -F uv,$(factz h5args --abs 0.05 --format netcdf) in.nc out.nc
+  factz h5args --abs 0.05 > args.json    # then in Python, with h5py:
+  args = json.load(open('args.json'))
+  file.create_dataset('uv', data=uv, chunks=(2, 181, 360), compression=args['compression'],
+                      compression_opts=tuple(args['compression_opts']))"
+)]
+pub struct H5args {
+    #[command(flatten)]
+    pub bound: BoundArguments,
+    #[command(flatten)]
+    pub fill: FillArguments,
+    #[command(flatten)]
+    pub choices: Choices,
+    /// Form of the arguments
+    #[arg(long, value_enum, default_value = "h5py")]
+    pub format: H5Format,
+    /// Columns x rows of a field of the dataset; default: any
+    #[arg(long, value_name = "NXxNY", allow_hyphen_values = true)]
+    pub field: Option<Dims>,
+    /// Columns x rows of a chunk, for programs with HDF5 linked statically
+    #[arg(long, value_name = "NXxNY", allow_hyphen_values = true)]
+    pub chunk: Option<Dims>,
+    /// Type of the values in --chunk
+    #[arg(long, value_parser = choice(&Dtype::NAMES, &[]), default_value = "f32", requires = "chunk")]
+    pub dtype: Dtype,
+    /// Order of the axes in --chunk
+    #[arg(long, value_enum, default_value = "planes", requires = "chunk")]
+    pub layout: ChunkLayout,
 }
 
 /// Prints a completion script for a shell, or writes it into a directory.

@@ -52,12 +52,16 @@ pub fn note(coasts: u64, ties: Ties, preserve: Preserve, bound: f64) -> Option<S
     let touch = counted(coasts, "triangle touches zero vertices", "triangles touch zero vertices");
     let choice = match ties {
         Ties::All => {
-            "--ties zeros keeps only their zeros in a smaller stream, --ties all (now) keeps what any tie \
-             rule finds"
+            "--ties all (now) keeps what any tie rule finds; in smaller streams --ties sos keeps what FTK \
+             finds, --ties zeros only their zeros"
+        }
+        Ties::Sos => {
+            "--ties sos (now) keeps what FTK finds, --ties zeros only their zeros; --ties all keeps what any \
+             tie rule finds in a larger stream"
         }
         Ties::Zeros => {
-            "--ties zeros (now) keeps only their zeros, --ties all keeps what any tie rule finds in a \
-             larger stream"
+            "--ties zeros (now) keeps only their zeros, --ties sos what FTK finds; --ties all keeps what any \
+             tie rule finds in a larger stream"
         }
     };
     Some(format!("{touch} (coasts); {choice}"))

@@ -1,6 +1,6 @@
 //! Compression and decompression of files.
 
-use crate::args::{Compress, Decompress};
+use crate::args::{BoundArguments, Choices, Compress, Decompress, FillArguments};
 use crate::array::{Dims, Field};
 use crate::engine::{Done, Engine};
 use crate::failure::{failure, input_name, input_names, is_dash, output_name, Failure};
@@ -15,18 +15,27 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
-    let (bound_kind, bound) = a.bound.bound().ok_or_else(|| {
+pub fn required_bound(a: &BoundArguments) -> Result<(BoundKind, f64), Failure> {
+    a.bound().ok_or_else(|| {
         failure!(
             "a bound is missing: give --abs E (largest error in the unit of the field) or --rel T (as a fraction \
              of the range of values, for example --rel 1e-3)"
         )
-    })?;
+    })
+}
+
+pub fn check(a: &Choices) -> Result<(), Failure> {
     if a.mode == Mode::Speculative && a.predictor == Predictor::Lorenzo {
         return Err(failure!(
             "--mode speculative works with --predictor hierarchical alone: leave --predictor out, or give --mode block"
         ));
     }
+    Ok(())
+}
+
+pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
+    let (bound_kind, bound) = required_bound(&a.bound)?;
+    check(&a.choices)?;
     let files = a.field.files();
     for input in files.iter().filter(|f| !is_dash(f)) {
         if same_file(&a.output, input) {
@@ -36,7 +45,7 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, is_standard(&a.output));
     let field = input::read_field(&files, &a.field.shape.expected(None))?;
-    let config = config(a, &field, bound_kind, bound);
+    let config = config(a, &field, (bound_kind, bound));
     let engine = Engine::new(&a.place)?;
     // Made before the work, so that a name that cannot be written is known at once.
     let mut output = Output::create(&a.output)?;
@@ -71,25 +80,31 @@ pub fn compress(a: &Compress) -> Result<Verdict, Failure> {
         },
         || compressed_text(&output_name(&a.output), &field, &config, &done, speed),
     )?;
-    if let Some(note) = coasts::note(coasts, a.ties, a.preserve, bound) {
+    if let Some(note) = coasts::note(coasts, a.choices.ties, a.choices.preserve, bound) {
         voice.note(&note);
     }
     Ok(Verdict::Good)
 }
 
-fn config(a: &Compress, field: &Field, bound_kind: BoundKind, bound: f64) -> Config {
+/// A configuration with these choices, without a shape.
+pub fn chosen(a: &Choices, fill: &FillArguments, (bound_kind, bound): (BoundKind, f64)) -> Config {
     Config {
-        dtype: field.dtype(),
         mode: a.mode,
         predictor: a.predictor,
         coder: a.coder,
         preserve: a.preserve,
         ties: a.ties,
-        fill_value: a.fill.fill_value,
+        fill_value: fill.fill_value,
         dx: a.spacing.dx,
         dy: a.spacing.dy,
-        ..Config::new(field.dims.nx, field.dims.ny, bound_kind, bound)
+        ..Config::new(0, 0, bound_kind, bound)
     }
+}
+
+fn config(a: &Compress, field: &Field, bound: (BoundKind, f64)) -> Config {
+    let Dims { nx, ny } = field.dims;
+    let dense = Config::new(nx, ny, bound.0, bound.1);
+    Config { dtype: field.dtype(), nx, ny, u: dense.u, v: dense.v, ..chosen(&a.choices, &a.fill, bound) }
 }
 
 fn compressed_text(

@@ -16,6 +16,7 @@ mod device;
 mod engine;
 mod failure;
 mod figures;
+mod h5args;
 mod input;
 mod inspect;
 mod litter;
@@ -79,6 +80,7 @@ fn main() -> ExitCode {
         Command::Points(a) => points::points(&a),
         Command::Bench(a) => bench::run(&a),
         Command::Demo(a) => demo::run(&a),
+        Command::H5args(a) => h5args::print(&a),
         Command::Completions(a) => manual::completions(&a),
         Command::Man(a) => manual::pages(&a),
     };

@@ -174,7 +174,9 @@ pub fn verify(a: &Verify) -> Result<Verdict, Failure> {
         || verdict_text(c, terms.bound),
     )?;
     if c.tie_changed > 0 && c.zero_vertices > 0 && terms.ties == Ties::All {
-        voice.note("zero vertices make ties; --ties zeros asks only for their zeros");
+        voice.note(
+            "zero vertices make ties; --ties sos asks only for the points of FTK, --ties zeros for zeros",
+        );
     }
     Ok(Verdict::of(c.violations()))
 }

@@ -4,10 +4,10 @@ use super::lists::{List, SymbolIndex};
 use super::lorenzo::RowDecoder;
 use super::masks;
 use super::{activity_table, Fault};
-use crate::entropy::lanes::{lanes, lanes_above, Decode, Decoder, LANES, PIECE_BITS};
+use crate::entropy::lanes::{lanes, lanes_above, mask_of, Decode, Decoder, LANES, PIECE_BITS};
 use crate::entropy::lists::{self, is_list, DENSE, FIRST_RUN_WITH_RAW_BITS, MASK_COUNT_BITS, RUNS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding, ALL, NONE, SOME};
-use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, STORED, ZERO};
+use crate::entropy::symbols::{known, FIRST_WITH_RAW_BITS, ZERO};
 use crate::entropy::tables::EntropyTable;
 use crate::entropy::tables::{table_of, MASK_BYTE, MASK_RUN, MASK_STATE};
 use crate::grid::masks::{row_mask, MaskRows, Masks};
@@ -78,11 +78,12 @@ fn decode_heads<D: Decode>(
     }
     let mut counts = [[0; 3]; LANES];
     for k in if coding.by_rows() { 0..0 } else { 0..3 } {
-        for lane in lanes(coded).filter(|&lane| is_list(codes[lane].activities[k])) {
-            let bits = lists::count_bits(k, codes[lane].activities[k]);
-            counts[lane][k] = if bits > 0 { decoder.raw(lane, bits) as u16 } else { 0 };
-        }
-        decoder.end_operation();
+        let bits = |lane: usize| match codes[lane].activities[k] {
+            activity if is_list(activity) => lists::count_bits(k, activity),
+            _ => 0,
+        };
+        let some = lanes(coded).filter(|&lane| bits(lane) > 0);
+        decoder.raw(mask_of(some), bits, |lane, value| counts[lane][k] = value as u16);
     }
     Ok((codes, counts))
 }
@@ -100,11 +101,10 @@ fn decode_runs<'t, D: Decode + 't>(
         return Err(Fault::Damaged);
     }
     let mut runs = symbols.map(u32::from);
-    for lane in lanes(lanes_above(&symbols, FIRST_RUN_WITH_RAW_BITS)) {
-        let bits = lists::run_bits(symbols[lane]);
-        runs[lane] = lists::decode_run(symbols[lane], decoder.raw(lane, bits), bits);
-    }
-    decoder.end_operation();
+    let bits = |lane: usize| lists::run_bits(symbols[lane]);
+    decoder.raw(lanes_above(&symbols, FIRST_RUN_WITH_RAW_BITS), bits, |lane, value| {
+        runs[lane] = lists::decode_run(symbols[lane], value, bits(lane));
+    });
     Ok(runs)
 }
 
@@ -191,12 +191,12 @@ fn decode_masks<D: Decode>(
 ) -> Result<(), Fault> {
     let mut sizes = [[None; 2]; LANES];
     for plane in 0..2 {
-        for (lane, c) in codes.iter().enumerate() {
-            if [c.mask_coverage().0, c.mask_coverage().1][plane] == SOME {
-                sizes[lane][plane] = Some(decoder.raw(lane, MASK_COUNT_BITS));
-            }
-        }
-        decoder.end_operation();
+        let covers_some = |lane: &usize| {
+            let coverage = codes[*lane].mask_coverage();
+            [coverage.0, coverage.1][plane] == SOME
+        };
+        let some = mask_of((0..codes.len()).filter(covers_some));
+        decoder.raw(some, |_| MASK_COUNT_BITS, |lane, value| sizes[lane][plane] = Some(value));
     }
     let all = sizes.iter().flatten().flatten();
     let mut entries = MaskEntries::new(all.map(|&size| masks::read_size(size).0).sum());
@@ -331,7 +331,7 @@ impl Vertices {
         let mut with_raw = 0;
         for lane in lanes(active) {
             // Symbols that no table of this kind should hold decode as stored values would.
-            symbols[lane] = symbols[lane].min(STORED);
+            symbols[lane] = known(symbols[lane]);
             codes[self.tile[lane] as usize].symbols[self.place[lane] as usize] = symbols[lane];
             with_raw |= ((symbols[lane] >= FIRST_WITH_RAW_BITS) as u32) << lane;
         }
@@ -356,7 +356,7 @@ impl Vertices {
         let mut symbols = [0u8; LANES];
         let table = &tables[list.table as usize];
         decoder.step(u32::MAX, |_| table, &mut symbols);
-        symbols.iter_mut().for_each(|s| *s = (*s).min(STORED));
+        symbols.iter_mut().for_each(|s| *s = known(*s));
         codes[list.tile as usize].symbols[place..place + LANES].copy_from_slice(&symbols);
         let with_raw = lanes_above(&symbols, FIRST_WITH_RAW_BITS);
         if with_raw != 0 {
@@ -393,7 +393,7 @@ impl Vertices {
         }
         let mut symbols = [0u8; LANES];
         decoder.step(u32::MAX, |_| table, &mut symbols);
-        symbols.iter_mut().for_each(|s| *s = (*s).min(STORED));
+        symbols.iter_mut().for_each(|s| *s = known(*s));
         let before = index.before(list.next as usize);
         let block = &mut codes[list.tile as usize].symbols[before..];
         for (&position, &symbol) in self.position.iter().zip(&symbols) {
@@ -428,11 +428,11 @@ impl Vertices {
             most = most.max(bits[lane]);
         }
         for done in (0..most).step_by(PIECE_BITS as usize) {
-            for lane in lanes(active).filter(|&lane| bits[lane] > done) {
-                let n = (bits[lane] - done).min(PIECE_BITS);
-                values[lane] |= (decoder.raw(lane, n) as u128) << done;
-            }
-            decoder.end_operation();
+            decoder.raw(
+                mask_of(lanes(active).filter(|&lane| bits[lane] > done)),
+                |lane| (bits[lane] - done).min(PIECE_BITS),
+                |lane, value| values[lane] |= (value as u128) << done,
+            );
         }
         for lane in lanes(active) {
             let raw = &mut codes[self.tile[lane] as usize].raw;

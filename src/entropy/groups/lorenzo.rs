@@ -12,9 +12,9 @@ use super::count::TILE_WEIGHT;
 use super::encode::Step;
 use super::masks::some_masks;
 use super::Fault;
-use crate::entropy::lanes::{lanes, lanes_above, Decode, Decoder, Encoder, LANES, PIECE_BITS};
+use crate::entropy::lanes::{lanes, lanes_above, mask_of, Decode, Decoder, Encoder, LANES, PIECE_BITS};
 use crate::entropy::quantized_tile::{QuantizedTile, TileCoding};
-use crate::entropy::symbols::{FIRST_WITH_RAW_BITS, STORED, ZERO};
+use crate::entropy::symbols::{known, FIRST_WITH_RAW_BITS, ZERO};
 use crate::entropy::tables::EntropyTable;
 use crate::entropy::tables::{
     Counts, ANCHOR, COARSE_ACTIVITY, FULL_ACTIVITY, LAST_SPARSE_TILE, MASK_BYTE, MASK_RUN, MASK_STATE,
@@ -318,7 +318,7 @@ impl RowDecoder {
                 decoder.step(active, |_| of, symbols);
             }
             // Symbols that no table of this kind should hold decode as stored values would.
-            symbols.iter_mut().for_each(|s| *s = (*s).min(STORED));
+            symbols.iter_mut().for_each(|s| *s = known(*s));
             let with_raw = lanes_above(symbols, FIRST_WITH_RAW_BITS) & active;
             if with_raw != 0 {
                 any_raw = true;
@@ -361,11 +361,12 @@ impl RowDecoder {
         let mut values = [[0u64; LANES]; 2];
         for done in (0..most).step_by(PIECE_BITS as usize) {
             let word = &mut values[(done / 64) as usize];
-            for lane in lanes(with_raw).filter(|&lane| bits[lane] > done) {
-                let n = (bits[lane] - done).min(PIECE_BITS);
-                word[lane] |= (decoder.raw(lane, n) as u64) << (done % 64);
-            }
-            decoder.end_operation();
+            let left = lanes(with_raw).filter(|&lane| bits[lane] > done);
+            decoder.raw(
+                mask_of(left),
+                |lane| (bits[lane] - done).min(PIECE_BITS),
+                |lane, value| word[lane] |= (value as u64) << (done % 64),
+            );
         }
         self.raw[k] = values;
         Ok(())

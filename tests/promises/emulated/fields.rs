@@ -21,7 +21,7 @@ fn kernels_write_what_the_library_writes() {
     });
 }
 
-/// Coasts, by both settings of what ties keep.
+/// Coasts, by each setting of what ties keep.
 #[test]
 #[ignore = "make test-all"]
 fn kernels_write_what_the_library_writes_along_coasts() {

@@ -1,0 +1,109 @@
+// The block of a variable that ADIOS2 hands over: which dimensions are the plane, and which sides have
+// neighbours.
+#ifndef FACTZ_ADIOS2_BLOCK_HPP
+#define FACTZ_ADIOS2_BLOCK_HPP
+
+#include "parameters.hpp"
+
+#include <algorithm>
+
+namespace factz_adios2 {
+
+struct block {
+    std::uint64_t nx = 0, ny = 0;
+    bool interleaved = false;
+    bool has_place = false;  // x0 and y0 are known
+    std::uint64_t x0 = 0, y0 = 0;
+};
+
+inline std::string as_text(const adios2::Dims& dimensions) {
+    std::string text;
+    for (const std::size_t d : dimensions) text += (text.empty() ? "" : " x ") + std::to_string(d);
+    return "(" + text + ")";
+}
+
+inline bool is_interleaved(const adios2::Dims& plane, layout wanted) {
+    const bool planes_fit = plane.front() == 2, interleaved_fits = plane.back() == 2;
+    switch (wanted) {
+        case layout::planes:
+            if (!planes_fit) refuse("layout=planes takes (2 x ny x nx), not " + as_text(plane));
+            return false;
+        case layout::interleaved:
+            if (!interleaved_fits) refuse("layout=interleaved takes (ny x nx x 2), not " + as_text(plane));
+            return true;
+        default:
+            if (planes_fit && interleaved_fits)
+                refuse("a block " + as_text(plane) +
+                       " may be (2 x ny x nx) or (ny x nx x 2): give layout=planes or layout=interleaved");
+            if (!planes_fit && !interleaved_fits)
+                refuse("a block " + as_text(plane) +
+                       " is no vector field: join u and v in one variable (2 x ny x nx) or (ny x nx x 2), "
+                       "and do not"
+                       " divide the components between blocks");
+            return interleaved_fits;
+    }
+}
+
+// `start` is empty for local and joined arrays.
+inline block understand(adios2::Dims start, adios2::Dims count, const choices& c) {
+    if (c.column_major) {
+        std::reverse(start.begin(), start.end());
+        std::reverse(count.begin(), count.end());
+    }
+    if (count.size() < 3)
+        refuse("a block " + as_text(count) +
+               " has fewer than 3 dimensions: join u and v in one variable "
+               "(2 x ny x nx) or (ny x nx x 2)");
+    const std::size_t leading = count.size() - 3;
+    if (std::any_of(count.begin(), count.begin() + static_cast<std::ptrdiff_t>(leading),
+            [](std::size_t d) { return d != 1; }))
+        refuse(
+            "a block " + as_text(count) + " holds several fields: put one time step or level in each block");
+    const adios2::Dims plane(count.end() - 3, count.end());
+    block b;
+    b.interleaved = is_interleaved(plane, c.components);
+    const std::size_t y = b.interleaved ? 0 : 1;
+    b.ny = plane[y];
+    b.nx = plane[y + 1];
+    b.has_place = start.size() == count.size();
+    if (b.has_place) {
+        b.y0 = start[leading + y];
+        b.x0 = start[leading + y + 1];
+    }
+    return b;
+}
+
+// Sides where another block may begin. A block is compressed alone; a triangle between blocks has all its
+// vertices on their borders, and keeps its critical point if these are exact. A block in a global array knows
+// where the variable begins, but not where it ends.
+inline std::uint32_t sides_to_pin(const block& b, const choices& c) {
+    if (c.has_pin || c.config.preserve == FACTZ_PRESERVE_NONE) return c.config.pin;
+    if (c.field_nx == 0)
+        return FACTZ_SIDE_X_MAX | FACTZ_SIDE_Y_MAX | (b.has_place && b.x0 == 0 ? 0u : FACTZ_SIDE_X_MIN) |
+               (b.has_place && b.y0 == 0 ? 0u : FACTZ_SIDE_Y_MIN);
+    const std::string item = "field=" + std::to_string(c.field_nx) + "x" + std::to_string(c.field_ny);
+    if (b.nx == c.field_nx && b.ny == c.field_ny) return 0;
+    if (!b.has_place)
+        refuse(item + " needs a global array, whose blocks have a place, or whole fields in blocks");
+    const std::uint64_t x1 = b.x0 + b.nx, y1 = b.y0 + b.ny;
+    if (x1 > c.field_nx || y1 > c.field_ny)
+        refuse(item + " ends before the block, whose columns end at " + std::to_string(x1) + " and rows at " +
+               std::to_string(y1));
+    return (b.x0 ? FACTZ_SIDE_X_MIN : 0u) | (x1 < c.field_nx ? FACTZ_SIDE_X_MAX : 0u) |
+           (b.y0 ? FACTZ_SIDE_Y_MIN : 0u) | (y1 < c.field_ny ? FACTZ_SIDE_Y_MAX : 0u);
+}
+
+// The configuration of a block.
+inline factz_config configure(const block& b, adios2::DataType type, const choices& c) {
+    factz_config config = c.config;
+    config.nx = b.nx;
+    config.ny = b.ny;
+    config.dtype = type == adios2::DataType::Float ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
+    config.u_stride = config.v_stride = b.interleaved ? 2 : 1;
+    config.pin = sides_to_pin(b, c);
+    return config;
+}
+
+}  // namespace factz_adios2
+
+#endif

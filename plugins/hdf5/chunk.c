@@ -1,0 +1,158 @@
+#include "chunk.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Version of the words of a chunk: the first of them. */
+#define WORDS_VERSION 1
+/* HDF5 has no larger chunks. */
+#define MAX_CHUNK_BYTES UINT32_MAX
+
+uint32_t open_sides(const struct chunk *chunk)
+{
+    return (chunk->nx == chunk->field_nx ? 0u : FACTZ_SIDE_X_MIN | FACTZ_SIDE_X_MAX) |
+           (chunk->ny == chunk->field_ny ? 0u : FACTZ_SIDE_Y_MIN | FACTZ_SIDE_Y_MAX);
+}
+
+size_t value_bytes(const struct chunk *chunk)
+{
+    return chunk->dtype == FACTZ_DTYPE_F64 ? sizeof(double) : sizeof(float);
+}
+
+size_t vertices(const struct chunk *chunk)
+{
+    return (size_t)chunk->nx * chunk->ny;
+}
+
+size_t chunk_bytes(const struct chunk *chunk)
+{
+    return 2 * value_bytes(chunk) * vertices(chunk);
+}
+
+void chunk_to_words(const struct chunk *chunk, unsigned *words)
+{
+    uint64_t fill;
+    memcpy(&fill, &chunk->fill_value, sizeof fill);
+    const unsigned values[CHUNK_WORDS] = {
+        WORDS_VERSION,
+        chunk->field_nx,
+        chunk->field_ny,
+        (unsigned)chunk->dtype,
+        (unsigned)chunk->layout,
+        chunk->nx,
+        chunk->ny,
+        chunk->big_endian,
+        (unsigned)(fill & UINT32_MAX),
+        (unsigned)(fill >> 32),
+        chunk->has_fill_value,
+    };
+    memcpy(words, values, sizeof values);
+}
+
+bool expand_short_form(unsigned *words, size_t count)
+{
+    const size_t head = 3;
+    if (count < head || count - head > FACTZ_CONFIG_WORDS - 1)
+        return false;
+    const unsigned field[FIELD_WORDS] = {WORDS_VERSION, words[1], words[2]};
+    words[0] -= SHORT_FORM;
+    memmove(words + 1, words + head, (count - head) * sizeof *words);
+    memset(words + count - head + 1, 0, (FACTZ_CONFIG_WORDS - 1 - (count - head)) * sizeof *words);
+    memcpy(words + FACTZ_CONFIG_WORDS, field, sizeof field);
+    return true;
+}
+
+bool field_from_words(const unsigned *words, struct chunk *chunk, char *message, size_t message_bytes)
+{
+    if (words[0] != WORDS_VERSION) {
+        snprintf(message, message_bytes,
+            "cd_values[%d] = %u is a version of the description of chunks that this plugin does not know; it "
+            "knows %d: install the version of factz that made it, or a later one",
+            FACTZ_CONFIG_WORDS, words[0], WORDS_VERSION);
+        return false;
+    }
+    chunk->field_nx = words[1];
+    chunk->field_ny = words[2];
+    return true;
+}
+
+bool chunk_from_words(const unsigned *words, struct chunk *chunk, char *message, size_t message_bytes)
+{
+    if (!field_from_words(words, chunk, message, message_bytes))
+        return false;
+    static const struct {
+        int word;
+        unsigned last;
+    } choices[] = {{3, FACTZ_DTYPE_F64}, {4, LAYOUT_INTERLEAVED}, {7, 1}, {10, 1}};
+    for (size_t k = 0; k < sizeof choices / sizeof choices[0]; k++) {
+        if (words[choices[k].word] > choices[k].last) {
+            snprintf(message, message_bytes, "cd_values[%d] = %u must be 0 to %u",
+                FACTZ_CONFIG_WORDS + choices[k].word, words[choices[k].word], choices[k].last);
+            return false;
+        }
+    }
+    chunk->dtype = (int32_t)words[3];
+    chunk->layout = (enum layout)words[4];
+    chunk->nx = words[5];
+    chunk->ny = words[6];
+    chunk->big_endian = words[7] == 1;
+    const uint64_t fill = words[8] | (uint64_t)words[9] << 32;
+    memcpy(&chunk->fill_value, &fill, sizeof fill);
+    chunk->has_fill_value = words[10] == 1;
+    if (chunk->nx == 0 || chunk->ny == 0 ||
+        (uint64_t)chunk->nx * chunk->ny > MAX_CHUNK_BYTES / (2 * value_bytes(chunk))) {
+        snprintf(message, message_bytes,
+            "cd_values[%d] and [%d]: a chunk of %u x %u vertices is not between 1 vertex and 4 GiB",
+            FACTZ_CONFIG_WORDS + 5, FACTZ_CONFIG_WORDS + 6, chunk->nx, chunk->ny);
+        return false;
+    }
+    return true;
+}
+
+void describe_field(const struct chunk *chunk, struct factz_config *config)
+{
+    config->nx = chunk->nx;
+    config->ny = chunk->ny;
+    config->dtype = chunk->dtype;
+    config->u_stride = config->v_stride = chunk->layout == LAYOUT_INTERLEAVED ? 2 : 1;
+    /* A triangle between two chunks has all its vertices on their borders: it stays as it is if these do. */
+    if (config->preserve != FACTZ_PRESERVE_NONE)
+        config->pin |= open_sides(chunk);
+    if (chunk->has_fill_value && !config->has_fill_value) {
+        config->has_fill_value = 1;
+        config->fill_value = chunk->fill_value;
+    }
+}
+
+void *first_v(const struct chunk *chunk, void *bytes)
+{
+    size_t elements = chunk->layout == LAYOUT_INTERLEAVED ? 1 : vertices(chunk);
+    return (char *)bytes + elements * value_bytes(chunk);
+}
+
+bool other_order(const struct chunk *chunk)
+{
+    const uint16_t one = 1;
+    unsigned char first;
+    memcpy(&first, &one, 1);
+    return chunk->big_endian == (first == 1);
+}
+
+void reverse_bytes(const struct chunk *chunk, void *bytes)
+{
+    char *at = bytes;
+    const char *end = at + chunk_bytes(chunk);
+    if (chunk->dtype == FACTZ_DTYPE_F64) {
+        for (uint64_t word; at < end; at += sizeof word) {
+            memcpy(&word, at, sizeof word);
+            word = __builtin_bswap64(word);
+            memcpy(at, &word, sizeof word);
+        }
+        return;
+    }
+    for (uint32_t word; at < end; at += sizeof word) {
+        memcpy(&word, at, sizeof word);
+        word = __builtin_bswap32(word);
+        memcpy(at, &word, sizeof word);
+    }
+}

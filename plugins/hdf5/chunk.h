@@ -1,0 +1,79 @@
+/*
+ * One chunk of a dataset: how its bytes are a field, and the words (cd_values) that say so.
+ */
+#ifndef FACTZ_HDF5_CHUNK_H
+#define FACTZ_HDF5_CHUNK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "factz.h"
+
+/*
+ * The words of a filter: those of the configuration (factz_config_to_words), then those of the chunk. The
+ * user gives the former and may add the first three of the latter, version and size of the field.
+ *
+ * h5repack passes no more than 20 words. So there is a short form: SHORT_FORM plus the version of the
+ * configuration, nx and ny of the field, and the words of the configuration from the second on, without the
+ * zeros at their end.
+ */
+#define CHUNK_WORDS 11
+#define FIELD_WORDS 3
+#define ALL_WORDS (FACTZ_CONFIG_WORDS + CHUNK_WORDS)
+#define SHORT_FORM 0x10000u
+
+enum layout { LAYOUT_PLANES = 0, LAYOUT_INTERLEAVED = 1 };
+
+struct chunk {
+    /* Vertices of the field that the chunk is a part of; 0 where the user did not say. */
+    uint32_t field_nx;
+    uint32_t field_ny;
+    /* FACTZ_DTYPE_* */
+    int32_t dtype;
+    enum layout layout;
+    uint32_t nx;
+    uint32_t ny;
+    /* Order of the bytes in the file. */
+    bool big_endian;
+    /* The fill value of the dataset, where it is a mark of missing data. */
+    bool has_fill_value;
+    double fill_value;
+};
+
+/* FACTZ_SIDE_*: where other chunks may be. */
+uint32_t open_sides(const struct chunk *chunk);
+
+/* Bytes of a value. */
+size_t value_bytes(const struct chunk *chunk);
+/* Vertices of the chunk. */
+size_t vertices(const struct chunk *chunk);
+/* Bytes of the chunk. */
+size_t chunk_bytes(const struct chunk *chunk);
+
+/* Makes FACTZ_CONFIG_WORDS + FIELD_WORDS words of the short form; false where there are too many or too few.
+ */
+bool expand_short_form(unsigned *words, size_t count);
+
+/* Writes CHUNK_WORDS words. */
+void chunk_to_words(const struct chunk *chunk, unsigned *words);
+
+/* Reads the first FIELD_WORDS words; false, with a message, where their version is unknown. */
+bool field_from_words(const unsigned *words, struct chunk *chunk, char *message, size_t message_bytes);
+
+/* Reads CHUNK_WORDS words; false, with a message, where no chunk has them. */
+bool chunk_from_words(const unsigned *words, struct chunk *chunk, char *message, size_t message_bytes);
+
+/* The shape and the layout of the chunk, and the sides to pin, for a call of the library. */
+void describe_field(const struct chunk *chunk, struct factz_config *config);
+
+/* The v of the first vertex, the u of which are the first bytes of the chunk. */
+void *first_v(const struct chunk *chunk, void *bytes);
+
+/* Reverses the bytes of every value. */
+void reverse_bytes(const struct chunk *chunk, void *bytes);
+
+/* Whether the order of bytes in the file is another one than that of this machine. */
+bool other_order(const struct chunk *chunk);
+
+#endif

@@ -1,0 +1,225 @@
+#include "dataset.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "filter_id.h"
+
+/* HDF5 has no more axes, H5S_MAX_RANK. */
+#define MAX_RANK 32
+
+/* Axes of a chunk. HDF5 does not tell a filter those of the dataset. */
+struct shape {
+    int rank;
+    hsize_t sizes[MAX_RANK];
+};
+
+static bool refuse(char *message, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, MESSAGE_BYTES, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* "1 x 2 x 181 x 360" */
+static const char *sizes_text(int rank, const hsize_t *sizes, char *text, size_t text_bytes)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (int axis = 0; axis < rank && used < text_bytes; axis++) {
+        used += (size_t)snprintf(
+            text + used, text_bytes - used, "%s%llu", axis ? " x " : "", (unsigned long long)sizes[axis]);
+    }
+    return text;
+}
+
+/* ---------------------------------------------------------------- the words of the user */
+
+static bool read_words(
+    const struct hdf5_library *h5, hid_t creation, struct filter *filter, struct chunk *chunk, char *message)
+{
+    size_t count = ALL_WORDS;
+    memset(filter->words, 0, sizeof filter->words);
+    if (h5->get_filter_by_id(
+            creation, FACTZ_HDF5_FILTER_ID, &filter->flags, &count, filter->words, 0, NULL, NULL) < 0)
+        return refuse(message, "the pipeline of the dataset has no filter %d", FACTZ_HDF5_FILTER_ID);
+    if (count == 0)
+        return refuse(
+            message, "the filter has no cd_values, so no error bound: `factz h5args --abs BOUND` makes them");
+    if (filter->words[0] > SHORT_FORM && expand_short_form(filter->words, count))
+        count = FACTZ_CONFIG_WORDS + FIELD_WORDS;
+    if (count != FACTZ_CONFIG_WORDS && count != FACTZ_CONFIG_WORDS + FIELD_WORDS && count != ALL_WORDS)
+        return refuse(message,
+            "there are %zu cd_values, and factz takes %d, %d or %d: `factz h5args` makes them", count,
+            FACTZ_CONFIG_WORDS, FACTZ_CONFIG_WORDS + FIELD_WORDS, ALL_WORDS);
+    if (factz_config_from_words(filter->words, count, &filter->config) != FACTZ_OK)
+        return refuse(message, "cd_values: %s: `factz h5args` makes them", factz_last_error());
+    /* A copy of a dataset brings all words of the original. Only the size of the field still counts. */
+    return count == FACTZ_CONFIG_WORDS ||
+           field_from_words(filter->words + FACTZ_CONFIG_WORDS, chunk, message, MESSAGE_BYTES);
+}
+
+/* The filters before factz would hand it other bytes than values. */
+static bool check_pipeline(const struct hdf5_library *h5, hid_t creation, char *message)
+{
+    char name[64] = "";
+    unsigned flags, filter_config;
+    size_t count = 0;
+    H5Z_filter_t first = h5->get_filter(creation, 0, &flags, &count, NULL, sizeof name, name, &filter_config);
+    if (first == FACTZ_HDF5_FILTER_ID)
+        return true;
+    return refuse(message,
+        "filter %d (%.63s) comes before factz, which must be the first: add it after factz or leave it "
+        "out (h5py: shuffle=False)",
+        first, name);
+}
+
+/* ---------------------------------------------------------------- type and shape */
+
+static const char *class_name(int number)
+{
+    static const char *const NAMES[] = {"integers", "floating-point numbers", "times", "strings",
+        "bit fields", "opaque values", "compounds", "references", "enums", "sequences", "arrays"};
+    return number >= 0 && number < (int)(sizeof NAMES / sizeof NAMES[0]) ? NAMES[number]
+                                                                         : "of an unknown class";
+}
+
+static bool read_type(const struct hdf5_library *h5, hid_t type, struct chunk *chunk, char *message)
+{
+    for (int k = 0; k < 4; k++) {
+        if (h5->equal(type, *h5->floats[k]) > 0) {
+            chunk->dtype = k < 2 ? FACTZ_DTYPE_F32 : FACTZ_DTYPE_F64;
+            chunk->big_endian = k % 2 == 1;
+            return true;
+        }
+    }
+    int number = h5->get_class(type);
+    if (number == H5T_FLOAT)
+        return refuse(message,
+            "the values are no IEEE floats of 32 or 64 bits: convert them to one of these, or "
+            "store the dataset with another filter");
+    return refuse(message,
+        "the values are %s, and factz compresses 32-bit and 64-bit floats: convert them, or store the "
+        "dataset with another filter, such as deflate",
+        class_name(number));
+}
+
+static bool read_shape(
+    const struct hdf5_library *h5, hid_t creation, hid_t space, struct shape *shape, char *message)
+{
+    shape->rank = h5->get_rank(space);
+    if (shape->rank < 3 || shape->rank > MAX_RANK)
+        return refuse(message,
+            "the dataset has %d axes, and factz compresses u and v together: store both in one dataset of "
+            "shape "
+            "(..., 2, ny, nx) or (..., ny, nx, 2)",
+            shape->rank);
+    if (h5->get_chunk(creation, shape->rank, shape->sizes) != shape->rank)
+        return refuse(message, "HDF5 does not tell the size of the chunks");
+    return true;
+}
+
+/* Finds the layout, and the size along x and y. */
+static bool read_layout(const struct shape *shape, struct chunk *chunk, char *message)
+{
+    const int rank = shape->rank;
+    const hsize_t *sizes = shape->sizes;
+    const bool planes = sizes[rank - 3] == 2, interleaved = sizes[rank - 1] == 2;
+    char text[256];
+    sizes_text(rank, sizes, text, sizeof text);
+    bool one_field = true;
+    for (int axis = 0; axis < rank - 3; axis++)
+        one_field = one_field && sizes[axis] == 1;
+    if (!one_field || !(planes || interleaved))
+        return refuse(message,
+            "chunks of %.200s: a chunk must be (1, ..., 2, ny, nx) or (1, ..., ny, nx, 2), one field or a "
+            "part of one "
+            "with both components",
+            text);
+    if (planes && interleaved)
+        return refuse(message,
+            "chunks of %.200s may be (..., 2, ny, nx) or (..., ny, nx, 2): make them longer than 2 along the "
+            "axis that "
+            "is not that of the components",
+            text);
+    const int y_axis = planes ? rank - 2 : rank - 3;
+    chunk->layout = planes ? LAYOUT_PLANES : LAYOUT_INTERLEAVED;
+    chunk->ny = (uint32_t)sizes[y_axis];
+    chunk->nx = (uint32_t)sizes[y_axis + 1];
+    return true;
+}
+
+static bool check_bound(const struct factz_config *config, const struct chunk *chunk, char *message)
+{
+    if (config->bound_kind == FACTZ_BOUND_ABSOLUTE || open_sides(chunk) == 0)
+        return true;
+    return refuse(message,
+        "a relative bound is a fraction of the range of one chunk, so a chunk must be a whole field, and the "
+        "chunks have "
+        "%u x %u vertices (nx x ny): give an absolute bound, fraction * (max - min), or make the chunks as "
+        "large as the "
+        "field and say so (factz h5args --rel R --field NXxNY)",
+        chunk->nx, chunk->ny);
+}
+
+/* ---------------------------------------------------------------- fill value */
+
+/* A value of the file, as HDF5 gives it, as a number. */
+static double number(const struct chunk *chunk, const unsigned char *bytes)
+{
+    const size_t size = value_bytes(chunk);
+    uint64_t bits = 0;
+    for (size_t k = 0; k < size; k++)
+        bits |= (uint64_t)bytes[k] << (8 * (chunk->big_endian ? size - 1 - k : k));
+    if (chunk->dtype == FACTZ_DTYPE_F64) {
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+    const uint32_t low = (uint32_t)bits;
+    float value;
+    memcpy(&value, &low, sizeof value);
+    return value;
+}
+
+/* Takes the fill value of the dataset, where the configuration has none, as the mark of missing data. */
+static void read_fill_value(const struct hdf5_library *h5, hid_t creation, hid_t type,
+    const struct factz_config *config, struct chunk *chunk)
+{
+    int status = 0;
+    unsigned char bytes[sizeof(double)] = {0};
+    if (config->has_fill_value || h5->fill_value_defined(creation, &status) < 0 ||
+        status != H5D_FILL_VALUE_USER_DEFINED || h5->get_fill_value(creation, type, bytes) < 0)
+        return;
+    const double value = number(chunk, bytes);
+    /* Zero is a value like others, and NaN and infinity are no data anyway. */
+    if (isfinite(value) && value != 0) {
+        chunk->has_fill_value = true;
+        chunk->fill_value = value;
+    }
+}
+
+bool check_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type, hid_t space,
+    struct filter *filter, struct chunk *chunk, char *message)
+{
+    struct shape shape;
+    *chunk = (struct chunk){0};
+    return read_words(h5, creation, filter, chunk, message) && check_pipeline(h5, creation, message) &&
+           read_type(h5, type, chunk, message) && read_shape(h5, creation, space, &shape, message) &&
+           read_layout(&shape, chunk, message) && check_bound(&filter->config, chunk, message);
+}
+
+bool describe_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type, hid_t space,
+    struct filter *filter, char *message)
+{
+    struct chunk chunk;
+    if (!check_dataset(h5, creation, type, space, filter, &chunk, message))
+        return false;
+    read_fill_value(h5, creation, type, &filter->config, &chunk);
+    chunk_to_words(&chunk, filter->words + FACTZ_CONFIG_WORDS);
+    return true;
+}

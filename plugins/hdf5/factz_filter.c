@@ -1,0 +1,233 @@
+/*
+ * The HDF5 filter: compresses chunks of 2D vector fields and keeps every critical point of the dataset.
+ *
+ * README.md of this folder is for users. In the order of a dataset's life: can_apply and set_local look at
+ * the dataset when it is created (dataset.c) and store what the filter must know of its chunks (chunk.c); the
+ * filter function compresses and decompresses chunks, from these words alone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "chunk.h"
+#include "dataset.h"
+#include "factz.h"
+#include "filter_id.h"
+#include "hdf5_library.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* ---------------------------------------------------------------- creation of a dataset */
+
+static htri_t can_apply(hid_t creation, hid_t type, hid_t space)
+{
+    struct hdf5_library h5;
+    struct filter filter;
+    struct chunk chunk;
+    char message[MESSAGE_BYTES];
+    /* Without the functions of HDF5 the user describes the chunks, and the filter finds what is wrong there.
+     */
+    if (!hdf5_open(&h5, CALLER))
+        return 1;
+    bool good = check_dataset(&h5, creation, type, space, &filter, &chunk, message);
+    hdf5_close(&h5);
+    if (!good)
+        hdf5_error(CALLER, HDF5_CREATE_DATASET, message);
+    /* 0 would leave out the filter where it is optional, as in h5py, and nobody would know. */
+    return good ? 1 : -1;
+}
+
+static herr_t set_local(hid_t creation, hid_t type, hid_t space)
+{
+    struct hdf5_library h5;
+    struct filter filter;
+    char message[MESSAGE_BYTES] = "HDF5 does not take the cd_values of the dataset";
+    if (!hdf5_open(&h5, CALLER))
+        return 0;
+    bool good = describe_dataset(&h5, creation, type, space, &filter, message) &&
+                h5.modify_filter(creation, FACTZ_HDF5_FILTER_ID, filter.flags, ALL_WORDS, filter.words) >= 0;
+    hdf5_close(&h5);
+    if (!good)
+        hdf5_error(CALLER, HDF5_CREATE_DATASET, message);
+    return good ? 0 : -1;
+}
+
+/* ---------------------------------------------------------------- chunks */
+
+/* What the filter function got from HDF5, and what its words say. */
+struct call {
+    struct chunk chunk;
+    struct factz_config config;
+    /* The bytes of a chunk, or its stream. */
+    void *input;
+    size_t input_bytes;
+    char message[MESSAGE_BYTES];
+};
+
+/* A result of the filter function, in memory of malloc; no bytes where it failed. */
+struct result {
+    void *buffer;
+    size_t buffer_bytes;
+    size_t bytes;
+};
+
+static const struct result FAILED = {NULL, 0, 0};
+
+/* Threads for a chunk: one unless FACTZ_HDF5_THREADS says otherwise, for solvers use all processors
+ * themselves. */
+static int threads(void)
+{
+    const char *text = getenv("FACTZ_HDF5_THREADS");
+    char *end;
+    long number = text ? strtol(text, &end, 10) : 1;
+    return text && (end == text || *end || number < 0 || number > 1024) ? 1 : (int)number;
+}
+
+static struct result out_of_memory(struct call *call, size_t bytes)
+{
+    snprintf(call->message, sizeof call->message, "there is no memory for %zu bytes", bytes);
+    return FAILED;
+}
+
+static bool read_words(struct call *call, const unsigned *words, size_t count)
+{
+    if (count != ALL_WORDS) {
+        snprintf(call->message, sizeof call->message,
+            "%zu cd_values do not describe the chunks, which takes %d: HDF5 did not let the filter look at "
+            "the "
+            "dataset; `factz h5args --chunk NXxNY` makes all of them",
+            count, ALL_WORDS);
+        return false;
+    }
+    if (factz_config_from_words(words, count, &call->config) != FACTZ_OK) {
+        snprintf(call->message, sizeof call->message, "cd_values: %s", factz_last_error());
+        return false;
+    }
+    return chunk_from_words(words + FACTZ_CONFIG_WORDS, &call->chunk, call->message, sizeof call->message);
+}
+
+/* Compresses the chunk `values`, which has the order of bytes of this machine. */
+static struct result compress_values(struct call *call, void *values)
+{
+    describe_field(&call->chunk, &call->config);
+    factz_sizes sizes;
+    if (factz_compress_sizes(&call->config, &sizes) != FACTZ_OK) {
+        snprintf(call->message, sizeof call->message, "%s", factz_last_error());
+        return FAILED;
+    }
+    struct result result = {malloc(sizes.max_stream_bytes), sizes.max_stream_bytes, 0};
+    if (!result.buffer)
+        return out_of_memory(call, sizes.max_stream_bytes);
+    factz_report report;
+    if (factz_compress_host(values, first_v(&call->chunk, values), vertices(&call->chunk), &call->config,
+            result.buffer, result.buffer_bytes, &report, threads()) != FACTZ_OK) {
+        snprintf(call->message, sizeof call->message, "%s", factz_last_error());
+        free(result.buffer);
+        return FAILED;
+    }
+    /* Parallel HDF5 keeps the streams of many chunks at a time. */
+    void *shorter = realloc(result.buffer, report.stream_bytes);
+    return (struct result){shorter ? shorter : result.buffer, report.stream_bytes, report.stream_bytes};
+}
+
+static struct result compress(struct call *call)
+{
+    const size_t bytes = chunk_bytes(&call->chunk);
+    if (call->input_bytes != bytes) {
+        snprintf(call->message, sizeof call->message,
+            "a chunk has %zu bytes, and cd_values describe chunks of %zu", call->input_bytes, bytes);
+        return FAILED;
+    }
+    const bool reversed = other_order(&call->chunk);
+    if (reversed)
+        reverse_bytes(&call->chunk, call->input);
+    struct result result = compress_values(call, call->input);
+    /* If this fails and the filter is optional, HDF5 stores the input. */
+    if (reversed && result.bytes == 0)
+        reverse_bytes(&call->chunk, call->input);
+    return result;
+}
+
+/* Whether the header of the stream is that of a chunk of this dataset. */
+static bool inspect(struct call *call)
+{
+    factz_info info;
+    if (factz_inspect_host(call->input, call->input_bytes, &info) != FACTZ_OK) {
+        snprintf(call->message, sizeof call->message, "a chunk cannot be read: %s", factz_last_error());
+        return false;
+    }
+    const struct chunk *chunk = &call->chunk;
+    if (info.nx != chunk->nx || info.ny != chunk->ny || info.dtype != chunk->dtype) {
+        snprintf(call->message, sizeof call->message,
+            "a chunk cannot be read: its stream has %llu x %llu values of %zu bytes, and the chunks of the "
+            "dataset %u x %u of %zu",
+            (unsigned long long)info.nx, (unsigned long long)info.ny,
+            info.dtype == FACTZ_DTYPE_F64 ? sizeof(double) : sizeof(float), chunk->nx, chunk->ny,
+            value_bytes(chunk));
+        return false;
+    }
+    return true;
+}
+
+static struct result decompress(struct call *call)
+{
+    const size_t bytes = chunk_bytes(&call->chunk);
+    if (!inspect(call))
+        return FAILED;
+    void *values = malloc(bytes);
+    if (!values)
+        return out_of_memory(call, bytes);
+    describe_field(&call->chunk, &call->config);
+    factz_report report;
+    if (factz_decompress_host(call->input, call->input_bytes, &call->config, values,
+            first_v(&call->chunk, values), vertices(&call->chunk), &report, threads()) != FACTZ_OK) {
+        snprintf(call->message, sizeof call->message, "a chunk cannot be read: %s", factz_last_error());
+        free(values);
+        return FAILED;
+    }
+    if (other_order(&call->chunk))
+        reverse_bytes(&call->chunk, values);
+    return (struct result){values, bytes, bytes};
+}
+
+static size_t filter(
+    unsigned flags, size_t count, const unsigned words[], size_t bytes, size_t *buffer_bytes, void **buffer)
+{
+    struct call call = {.input = *buffer, .input_bytes = bytes};
+    struct result result = FAILED;
+    if (read_words(&call, words, count))
+        result = flags & H5Z_FLAG_REVERSE ? decompress(&call) : compress(&call);
+    if (result.bytes == 0) {
+        hdf5_error(CALLER, HDF5_FILTER_CHUNK, call.message);
+        return 0;
+    }
+    free(*buffer);
+    *buffer = result.buffer;
+    *buffer_bytes = result.buffer_bytes;
+    return result.bytes;
+}
+
+/* ---------------------------------------------------------------- the plugin */
+
+static const H5Z_class2_t FILTER = {
+    .version = H5Z_CLASS_T_VERS,
+    .id = FACTZ_HDF5_FILTER_ID,
+    .encoder_present = 1,
+    .decoder_present = 1,
+    .name = "factz: 2D vector fields, every critical point kept",
+    .can_apply = can_apply,
+    .set_local = set_local,
+    .filter = filter,
+};
+
+EXPORTED int H5PLget_plugin_type(void);
+EXPORTED const void *H5PLget_plugin_info(void);
+
+int H5PLget_plugin_type(void)
+{
+    return H5PL_TYPE_FILTER;
+}
+
+const void *H5PLget_plugin_info(void)
+{
+    return &FILTER;
+}

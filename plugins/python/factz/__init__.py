@@ -1,0 +1,91 @@
+"""Error-bounded compression of 2D vector fields that keeps every critical point.
+
+    import factz
+
+    data = factz.compress(u, v, rel=1e-3)          # bytes; u and v are arrays of the shape (ny, nx)
+    u2, v2 = factz.decompress(data)
+    assert factz.compare(u, v, u2, v2, rel=1e-3).violations == 0
+
+Functions take NumPy arrays, and arrays in the memory of a CUDA device (CuPy, PyTorch, or others with
+``__cuda_array_interface__`` or DLPack). ``import factz.hdf5`` makes h5py find the HDF5 filter.
+
+Threads: functions release the interpreter's lock and may be called from several threads at once.
+"""
+
+from ._analysis import compare, critical_points, relative_bound, value_range
+from ._compression import (
+    Enqueued,
+    EnqueuedCompression,
+    EnqueuedDecompression,
+    compress,
+    compress_sizes,
+    decompress,
+    decompress_sizes,
+    enqueue_compress,
+    enqueue_decompress,
+    inspect,
+    prepare_device,
+)
+from ._library import library as _loaded
+from ._results import CRITICAL_POINT, Comparison, Info, PointType, Range, Report, Sizes, Triangle
+from .errors import (
+    BufferTooSmallError,
+    CorruptStreamError,
+    CudaError,
+    FactzError,
+    InternalError,
+    InvalidArgumentError,
+    InvalidConfigError,
+    NoDeviceError,
+    OutOfMemoryError,
+    UnsupportedError,
+    UnsupportedVersionError,
+    WideRangeWarning,
+    WorkspaceTooSmallError,
+)
+
+#: The version of the library, which is that of the package.
+__version__: str = _loaded.version().decode()
+
+#: The version of the stream format that the library writes.
+FORMAT_VERSION: int = _loaded.format_version()
+
+__all__ = [
+    "BufferTooSmallError",
+    "CRITICAL_POINT",
+    "Comparison",
+    "CorruptStreamError",
+    "CudaError",
+    "Enqueued",
+    "EnqueuedCompression",
+    "EnqueuedDecompression",
+    "FORMAT_VERSION",
+    "FactzError",
+    "Info",
+    "InternalError",
+    "InvalidArgumentError",
+    "InvalidConfigError",
+    "NoDeviceError",
+    "OutOfMemoryError",
+    "PointType",
+    "Range",
+    "Report",
+    "Sizes",
+    "Triangle",
+    "UnsupportedError",
+    "UnsupportedVersionError",
+    "WideRangeWarning",
+    "WorkspaceTooSmallError",
+    "compare",
+    "compress",
+    "compress_sizes",
+    "critical_points",
+    "decompress",
+    "decompress_sizes",
+    "enqueue_compress",
+    "enqueue_decompress",
+    "inspect",
+    "prepare_device",
+    "relative_bound",
+    "value_range",
+]

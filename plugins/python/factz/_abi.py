@@ -1,0 +1,155 @@
+"""The constants, structs and functions of factz.h that this package uses, for ctypes.
+
+A test compares all of them with the header. The header is the reference manual.
+"""
+
+import ctypes
+from ctypes import c_double, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+
+# Structs keep their layout within a major version, before 1.0 within a minor one.
+VERSION_MAJOR, VERSION_MINOR = 0, 1
+
+DTYPE_F32, DTYPE_F64 = 0, 1
+BOUND_ABSOLUTE, BOUND_RELATIVE = 0, 1
+MODE_BLOCK_WISE, MODE_SPECULATIVE = 0, 1
+CODER_ANS, CODER_HUFFMAN = 0, 1
+PREDICTOR_HIERARCHICAL, PREDICTOR_LORENZO = 0, 1
+PRESERVE_NONE, PRESERVE_POINTS, PRESERVE_TYPES = 0, 1, 2
+TIES_ALL, TIES_ZEROS, TIES_SOS = 0, 1, 2
+SIDE_X_MIN, SIDE_X_MAX, SIDE_Y_MIN, SIDE_Y_MAX, SIDES_ALL = 1, 2, 4, 8, 15
+CONFIG_WORDS = 24
+WARNING_WIDE_RANGE = 1
+INSPECT_BYTES = 128
+POINT_SADDLE, POINT_ATTRACTING_NODE, POINT_REPELLING_NODE = 0, 1, 2
+POINT_ATTRACTING_FOCUS, POINT_REPELLING_FOCUS, POINT_CENTER = 3, 4, 5
+TRIANGLE_LOWER, TRIANGLE_UPPER = 0, 1
+
+OK = 0
+ERROR_INVALID_ARGUMENT = 1
+ERROR_INVALID_CONFIG = 2
+ERROR_BUFFER_TOO_SMALL = 3
+ERROR_WORKSPACE_TOO_SMALL = 4
+ERROR_CORRUPT_STREAM = 5
+ERROR_UNSUPPORTED_VERSION = 6
+ERROR_NO_DEVICE = 7
+ERROR_CUDA = 8
+ERROR_OUT_OF_MEMORY = 9
+ERROR_UNSUPPORTED = 10
+ERROR_INTERNAL = 11
+
+
+def _fields(kind, names):
+    return [(name, kind) for name in names.split()]
+
+
+class Config(ctypes.Structure):
+    _fields_ = (
+        _fields(c_uint64, "struct_size nx ny nz u_pitch u_stride v_pitch v_stride w_pitch w_stride")
+        + _fields(c_double, "dx dy dz bound")
+        + _fields(c_int32, "bound_kind dtype mode coder predictor preserve")
+        + _fields(c_uint32, "halo pin")
+        + _fields(c_int32, "verify_checksum has_fill_value")
+        + _fields(c_double, "fill_value")
+        + _fields(c_int32, "ties reserved_flags")
+        + [("reserved", c_uint64 * 11)]
+    )
+
+
+class Info(ctypes.Structure):
+    _fields_ = (
+        [("status", c_int32), ("format_version", c_uint32)]
+        + _fields(c_uint64, "stream_bytes nx ny nz")
+        + _fields(c_double, "dx dy dz bound absolute_bound")
+        + _fields(c_int32, "bound_kind dtype mode coder predictor preserve")
+        + _fields(c_double, "fill_value")
+        + _fields(c_int32, "has_fill_value ties")
+        + [("reserved", c_uint64 * 1)]
+    )
+
+
+class Sizes(ctypes.Structure):
+    _fields_ = _fields(c_uint64, "max_stream_bytes workspace_bytes alignment analysis_workspace_bytes") + [
+        ("reserved", c_uint64 * 4)
+    ]
+
+
+class Report(ctypes.Structure):
+    _fields_ = (
+        _fields(c_int32, "status reserved_status")
+        + _fields(c_uint64, "stream_bytes required_bytes exact_vertices nonfinite_vertices zero_vertices")
+        + _fields(c_uint64, "critical_points")
+        + _fields(c_double, "bound max_error")
+        + _fields(c_uint64, "filled_vertices")
+        + _fields(c_uint32, "warnings reserved_flags")
+        + [("reserved", c_uint64 * 5)]
+    )
+
+
+class Range(ctypes.Structure):
+    _fields_ = (
+        _fields(c_int32, "status reserved_status")
+        + _fields(c_double, "low high")
+        + _fields(c_uint64, "nonfinite_vertices filled_vertices zero_vertices")
+        + [("reserved", c_uint64 * 2)]
+    )
+
+
+class CriticalPoint(ctypes.Structure):
+    _fields_ = (
+        _fields(c_uint64, "cell_x cell_y")
+        + _fields(c_double, "x y")
+        + _fields(c_int32, "triangle point_type")
+    )
+
+
+class Comparison(ctypes.Structure):
+    _fields_ = (
+        _fields(c_int32, "status reserved_status")
+        + _fields(c_uint64, "violations critical_points other_critical_points lost_points spurious_points")
+        + _fields(c_uint64, "changed_types ties changed_ties new_ties nonfinite_vertices changed_missing")
+        + _fields(c_uint64, "zero_vertices changed_zeros bound_exceeded")
+        + _fields(c_double, "bound max_error psnr")
+        + [("points_by_type", c_uint64 * 6), ("filled_vertices", c_uint64), ("reserved", c_uint64 * 7)]
+    )
+
+
+_config = ctypes.POINTER(Config)
+_sizes = ctypes.POINTER(Sizes)
+_words = ctypes.POINTER(c_uint32)
+# Addresses are void pointers where arrays or device memory are meant, and all are where both are.
+_field = [c_void_p, c_void_p, c_size_t, _config]
+_memory = [c_void_p, c_size_t]
+
+# Name without factz_: result and arguments.
+FUNCTIONS = {
+    "version": (ctypes.c_char_p, []),
+    "format_version": (c_uint32, []),
+    "status_string": (ctypes.c_char_p, [c_int32]),
+    "last_error": (ctypes.c_char_p, []),
+    "config_init": (c_int32, [_config, c_uint64, c_uint64, c_int32, c_double]),
+    "config_to_words": (c_int32, [_config, _words, c_size_t]),
+    "compress_sizes": (c_int32, [_config, _sizes]),
+    "decompress_sizes": (c_int32, [_config, _sizes]),
+    "inspect_host": (c_int32, _memory + [ctypes.POINTER(Info)]),
+    "compress_host": (c_int32, _field + _memory + [ctypes.POINTER(Report), c_int]),
+    "decompress_host": (
+        c_int32,
+        _memory + [_config, c_void_p, c_void_p, c_size_t, ctypes.POINTER(Report), c_int],
+    ),
+    "range_host": (c_int32, _field + [ctypes.POINTER(Range), c_int]),
+    "relative_bound": (c_double, [c_double, c_double, c_double]),
+    "critical_points_host": (c_int32, _field + [c_void_p, c_size_t, ctypes.POINTER(c_uint64), c_int]),
+    "compare_host": (
+        c_int32,
+        _field + [c_void_p, c_void_p, _config, ctypes.POINTER(Comparison), c_int],
+    ),
+    "prepare_device": (c_int32, [c_void_p]),
+    "compress_device": (c_int32, _field + _memory + _memory + [c_void_p, c_void_p]),
+    "decompress_device": (
+        c_int32,
+        _memory + [_config, c_void_p, c_void_p, c_size_t] + _memory + [c_void_p, c_void_p],
+    ),
+    "range_device": (c_int32, _field + _memory + [c_void_p, c_void_p]),
+    "critical_points_device": (c_int32, _field + [c_void_p, c_size_t, c_void_p] + _memory + [c_void_p]),
+    "compare_device": (c_int32, _field + [c_void_p, c_void_p, _config] + _memory + [c_void_p, c_void_p]),
+}

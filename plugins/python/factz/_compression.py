@@ -1,0 +1,492 @@
+"""compress, decompress and inspect, and the functions that only enqueue work on a CUDA stream."""
+
+import ctypes
+import warnings
+from typing import Any, List, Optional, Tuple
+
+import numpy as np
+
+from . import _abi
+from ._arrays import is_device
+from ._config import DTYPES, Sides, configured, count_of, name_of
+from ._device import queue_of
+from ._fields import buffer, find_bytes, place, place_output
+from ._library import check, library
+from ._results import Info, Report, Sizes
+from .errors import WideRangeWarning, error_of
+
+REPORT_BYTES = ctypes.sizeof(_abi.Report)
+
+
+def _warn(found: _abi.Report) -> None:
+    if found.warnings & _abi.WARNING_WIDE_RANGE:
+        warnings.warn(
+            "outliers make the range of the field, and the bound of %g may be larger than most data: give "
+            "fill=, or an absolute bound" % found.bound,
+            WideRangeWarning,
+            stacklevel=3,
+        )
+
+
+def _sizes(config: _abi.Config, function: Any = library.compress_sizes) -> _abi.Sizes:
+    sizes = _abi.Sizes()
+    check(function(config, sizes))
+    return sizes
+
+
+def _told(sizes: _abi.Sizes) -> Sizes:
+    return Sizes(
+        sizes.max_stream_bytes,
+        sizes.workspace_bytes,
+        sizes.analysis_workspace_bytes,
+        REPORT_BYTES,
+        sizes.alignment,
+    )
+
+
+def _shaped(config: _abi.Config, shape: Tuple[int, int], dtype: Any) -> _abi.Config:
+    kind = np.dtype(dtype)
+    if kind.name not in DTYPES:
+        raise TypeError("dtype=%s: factz takes float32 and float64" % kind)
+    config.ny, config.nx = shape
+    config.dtype = DTYPES[kind.name]
+    # As for arrays that include the ghost lines.
+    config.u_pitch = config.v_pitch = config.nx + 2 if config.halo else 0
+    return config
+
+
+def compress_sizes(
+    shape: Tuple[int, int],
+    dtype: Any,
+    *,
+    abs: Optional[float] = None,
+    rel: Optional[float] = None,
+    mode: str = "block",
+    coder: str = "ans",
+    predictor: str = "hierarchical",
+    preserve: str = "types",
+    ties: str = "all",
+    dx: float = 1.0,
+    dy: float = 1.0,
+    pin: Sides = None,
+    halo: Sides = None,
+    fill: Optional[float] = None,
+) -> Sizes:
+    """How much memory :func:`enqueue_compress` and the analysis of device arrays need.
+
+    Args:
+        shape: (ny, nx) of u and of v without ghost lines.
+        dtype: their element type.
+        abs, rel, ...: the options of the call, as in :func:`compress`.
+    """
+    config = configured(abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, halo, fill)
+    return _told(_sizes(_shaped(config, shape, dtype)))
+
+
+def decompress_sizes(shape: Tuple[int, int], dtype: Any) -> Sizes:
+    """How much memory :func:`enqueue_decompress` needs for fields of a shape (ny, nx) and an element type."""
+    return _told(_sizes(_shaped(configured(abs=0.0), shape, dtype), library.decompress_sizes))
+
+
+# ---------------------------------------------------------------- work on a device
+
+
+class Enqueued:
+    """Work on a CUDA stream whose outcome is not known yet.
+
+    It holds the arrays of the call until :meth:`wait`. If it is dropped before, the memory that the call
+    allocated returns to its pool in the order of the stream, and memory of the caller must live until the
+    stream has got there, as for every other operation.
+    """
+
+    def __init__(self, queue: Any, report: Any, arrays: List[Any]):
+        self._queue, self._report, self._arrays = queue, report, arrays
+        self._found: Optional[_abi.Report] = None
+
+    def wait(self) -> Report:
+        """Waits for the stream and returns the report.
+
+        Raises:
+            FactzError: the work failed on the device; a :class:`BufferTooSmallError` has ``required_bytes``.
+        """
+        return Report()._take(self._outcome())
+
+    def _outcome(self) -> _abi.Report:
+        if self._found is None:
+            self._found = _abi.Report.from_buffer_copy(self._queue.to_host(self._report, REPORT_BYTES))
+            self._arrays = []
+        _raise(self._found)
+        return self._found
+
+
+def _raise(found: _abi.Report) -> None:
+    """Raises what a device reports."""
+    if found.status == _abi.OK:
+        return
+    text = "%s: reported by the device" % library.status_string(found.status).decode()
+    if found.status == _abi.ERROR_BUFFER_TOO_SMALL:
+        text += "; the compressed data take %d bytes" % found.required_bytes
+    if found.status == _abi.ERROR_INVALID_ARGUMENT:
+        text += "; the data have another shape or dtype than out"
+    error = error_of(found.status, text)
+    if found.status == _abi.ERROR_BUFFER_TOO_SMALL:
+        error.required_bytes = found.required_bytes  # type: ignore[attr-defined]
+    raise error
+
+
+class EnqueuedCompression(Enqueued):
+    """What :func:`enqueue_compress` returns.
+
+    Attributes:
+        buffer: device memory (uint8) that the compressed data are written to, at its beginning. It may go to
+            :func:`enqueue_decompress` on the same stream as a whole, before the length is known.
+    """
+
+    def __init__(self, queue: Any, report: Any, arrays: List[Any], buffer: Any):
+        super().__init__(queue, report, arrays)
+        self.buffer = buffer
+
+    def result(self) -> Any:
+        """Waits for the stream and returns the compressed data: a copy of the beginning of ``buffer``, of the
+        right length and complete for every stream.
+
+        Raises:
+            FactzError: as :meth:`wait`.
+        """
+        length = self.wait().stream_bytes
+        return self._queue.head(self.buffer, length)
+
+
+class EnqueuedDecompression(Enqueued):
+    """What :func:`enqueue_decompress` returns.
+
+    Attributes:
+        u, v: device arrays that are written to.
+    """
+
+    def __init__(self, queue: Any, report: Any, arrays: List[Any], out: Tuple[Any, Any]):
+        super().__init__(queue, report, arrays)
+        self.u, self.v = out
+
+
+def enqueue_compress(
+    u: Any,
+    v: Any,
+    *,
+    abs: Optional[float] = None,
+    rel: Optional[float] = None,
+    mode: str = "block",
+    coder: str = "ans",
+    predictor: str = "hierarchical",
+    preserve: str = "types",
+    ties: str = "all",
+    dx: float = 1.0,
+    dy: float = 1.0,
+    pin: Sides = None,
+    halo: Sides = None,
+    fill: Optional[float] = None,
+    dst: Any = None,
+    workspace: Any = None,
+    report: Any = None,
+    stream: Any = None,
+) -> EnqueuedCompression:
+    """Enqueues the compression of arrays in device memory and returns at once.
+
+    Nothing waits, and nothing is copied to the host. If ``dst``, ``workspace`` and ``report`` are given,
+    nothing is allocated either, and the call can be captured into a CUDA graph (after
+    :func:`prepare_device`).
+
+    Args:
+        u, v: device arrays of the shape (ny, nx), as in :func:`compress`.
+        abs, rel, ...: options, as in :func:`compress`.
+        dst: device memory (uint8) for the compressed data; by default :attr:`Sizes.max_stream_bytes`. If they
+            do not fit, ``wait()`` raises :class:`BufferTooSmallError`.
+        workspace: device memory (uint8) of :attr:`Sizes.workspace_bytes`.
+        report: device memory (uint8) of :attr:`Sizes.report_bytes`.
+        stream: the CUDA stream, as in :func:`compress`.
+
+    Raises:
+        FactzError, ValueError, TypeError: as :func:`compress`, before anything is enqueued. Errors on the
+            device are raised by ``wait()``.
+    """
+    config = configured(abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, halo, fill)
+    queue = _required(queue_of(stream, u=u, v=v))
+    return _enqueue_compress(queue, config, u, v, dst, workspace, report)
+
+
+def _required(queue: Any) -> Any:
+    if queue is None:
+        raise TypeError("the arrays are in host memory: work is enqueued on arrays in device memory only")
+    return queue
+
+
+def _enqueue_compress(
+    queue: Any, config: _abi.Config, u: Any, v: Any, dst: Any, workspace: Any, report: Any
+) -> EnqueuedCompression:
+    field = place(config, u, v, queue)
+    sizes = _sizes(config)
+    data = buffer("dst", dst, sizes.max_stream_bytes, queue)
+    scratch = buffer("workspace", workspace, sizes.workspace_bytes, queue)
+    outcome = buffer("report", report, REPORT_BYTES, queue)
+    _holds_report(outcome.nbytes)
+    with queue.active():
+        call = (*field.call, config, *data.memory, *scratch.memory)
+        check(library.compress_device(*call, outcome.address, queue.handle))
+    arrays = field.arrays + [data, scratch, outcome]
+    return EnqueuedCompression(queue, outcome.owner, arrays, data.owner)
+
+
+def _pair(out: Any) -> Tuple[Any, Any]:
+    try:
+        u, v = out
+    except (TypeError, ValueError):
+        raise ValueError("out must be two arrays, (u, v)") from None
+    return u, v
+
+
+def _holds_report(nbytes: int) -> None:
+    if nbytes < REPORT_BYTES:
+        raise ValueError("report has %d bytes: a report takes %d" % (nbytes, REPORT_BYTES))
+
+
+def enqueue_decompress(
+    data: Any,
+    out: Tuple[Any, Any],
+    *,
+    verify: bool = True,
+    predictor: str = "hierarchical",
+    workspace: Any = None,
+    report: Any = None,
+    stream: Any = None,
+) -> EnqueuedDecompression:
+    """Enqueues the decompression of data in device memory and returns at once.
+
+    Nothing waits, and nothing is copied to the host. If ``workspace`` and ``report`` are given, nothing is
+    allocated either, and the call can be captured into a CUDA graph (after :func:`prepare_device`).
+
+    Args:
+        data: device array of uint8 that begins with the compressed data; it may be longer.
+        out: device arrays (u, v) of the shape (ny, nx) and the dtype of the data. They need not be dense.
+        verify: whether the checksum is compared.
+        predictor: that of the data; another one is decompressed too, more slowly.
+        workspace: device memory (uint8) of :attr:`Sizes.workspace_bytes` of :func:`decompress_sizes`.
+        report: device memory (uint8) of :attr:`Sizes.report_bytes`.
+        stream: the CUDA stream, as in :func:`compress`.
+
+    Raises:
+        FactzError, ValueError, TypeError: before anything is enqueued. Errors on the device, such as
+            :class:`CorruptStreamError`, are raised by ``wait()``.
+    """
+    out = _pair(out)
+    queue = _required(queue_of(stream, data=data, u=out[0], v=out[1]))
+    config = configured(abs=0.0, predictor=predictor)
+    config.verify_checksum = bool(verify)
+    return _enqueue_decompress(queue, config, data, out, workspace, report)
+
+
+def _enqueue_decompress(
+    queue: Any, config: _abi.Config, data: Any, out: Tuple[Any, Any], workspace: Any, report: Any
+) -> EnqueuedDecompression:
+    source = find_bytes("data", data, queue)
+    field = place_output(config, out, queue)
+    sizes = _sizes(config, library.decompress_sizes)
+    scratch = buffer("workspace", workspace, sizes.workspace_bytes, queue)
+    outcome = buffer("report", report, REPORT_BYTES, queue)
+    _holds_report(outcome.nbytes)
+    with queue.active():
+        call = (*source.memory, config, *field.call, *scratch.memory)
+        check(library.decompress_device(*call, outcome.address, queue.handle))
+    arrays = field.arrays + [source, scratch, outcome]
+    return EnqueuedDecompression(queue, outcome.owner, arrays, (out[0], out[1]))
+
+
+def prepare_device(array: Any, *, stream: Any = None) -> None:
+    """Loads the kernels for the device that an array lies on, which the first call does otherwise.
+
+    Call it before a CUDA graph is captured. It may block.
+
+    Args:
+        array: a device array.
+        stream: a CUDA stream, as in :func:`compress`.
+
+    Raises:
+        NoDeviceError, CudaError: the kernels cannot be loaded.
+    """
+    queue = _required(queue_of(stream, array=array))
+    with queue.active():
+        check(library.prepare_device(queue.handle))
+
+
+# ---------------------------------------------------------------- compress, decompress, inspect
+
+
+def compress(
+    u: Any,
+    v: Any,
+    *,
+    abs: Optional[float] = None,
+    rel: Optional[float] = None,
+    mode: str = "block",
+    coder: str = "ans",
+    predictor: str = "hierarchical",
+    preserve: str = "types",
+    ties: str = "all",
+    dx: float = 1.0,
+    dy: float = 1.0,
+    pin: Sides = None,
+    halo: Sides = None,
+    fill: Optional[float] = None,
+    threads: int = 0,
+    report: Optional[Report] = None,
+    stream: Any = None,
+    workspace: Any = None,
+) -> Any:
+    """Compresses a field within an error bound and keeps every critical point.
+
+    Args:
+        u, v: the components along x and y: arrays of the shape (ny, nx), float32 or float64, both in host
+            memory (NumPy and what NumPy converts) or both in device memory (CuPy, PyTorch, or others with
+            ``__cuda_array_interface__`` or DLPack). Row u[y] is along x. They may be read-only, and slices or
+            components of one array: ``compress(*uv)`` takes an array of shape (2, ny, nx),
+            ``compress(uv[..., 0], uv[..., 1])`` an interleaved one, without a copy. What the library cannot
+            read in place (negative or broadcast strides, columns that lie closer than rows, another byte
+            order) is copied first.
+        abs: the largest error of any value, in the unit of the field; 0 is lossless.
+        rel: the same as a fraction of max - min of u and v together. Give one of abs and rel.
+        mode: "block" (fast) or "speculative" (smaller data).
+        coder: "ans" or "huffman".
+        predictor: "hierarchical" or, with mode "block", "lorenzo" (faster, larger data).
+        preserve: "types" (critical points and their types), "points", or "none" (the bound alone).
+        ties: "all", "zeros" or "sos": what is kept of triangles whose zero lies on an edge or at a vertex.
+        dx, dy: the grid spacing; only types of critical points depend on it.
+        pin: sides whose border line is kept bit for bit: "all", or of "xmin+xmax+ymin+ymax". xmin is column
+            0, ymin is row 0.
+        halo: sides where the outermost line of u and v is a ghost line of a neighbour's original values. It
+            belongs to the shape of u and v but not to the compressed data.
+        fill: vertices where u or v has this value hold no data; they are kept bit for bit.
+        threads: the largest number of threads; 0 is one per processor. No effect on a device.
+        report: receives the outcome.
+        stream: device arrays: a CUDA stream of CuPy, PyTorch or another library, or its address; by default
+            the current stream of the library of the arrays.
+        workspace: device arrays: scratch memory (uint8) of :attr:`Sizes.workspace_bytes`; by default it is
+            allocated by the library of the arrays.
+
+    Returns:
+        The compressed data: ``bytes`` for arrays in host memory, for device arrays a device array (uint8)
+        of the same library. They are the same bytes, for any number of threads.
+
+    Raises:
+        ValueError, TypeError: arrays or options that are no field or no configuration.
+        FactzError: the library refused, for instance :class:`OutOfMemoryError` or, for device arrays,
+            :class:`NoDeviceError`.
+
+    The interpreter's lock is released. Device arrays: the work is enqueued on the stream, and the call waits
+    for it, because the length of the result must be known; then the result is complete for every stream.
+    :func:`enqueue_compress` does not wait.
+    """
+    config = configured(abs, rel, mode, coder, predictor, preserve, ties, dx, dy, pin, halo, fill)
+    queue = queue_of(stream, u=u, v=v)
+    data: Any
+    if queue is not None:
+        work = _enqueue_compress(queue, config, u, v, None, workspace, None)
+        data, found = work.result(), work._outcome()
+    else:
+        _no_workspace(workspace)
+        data, found = _compress_host(config, u, v, threads)
+    if report is not None:
+        report._take(found)
+    _warn(found)
+    return data
+
+
+def _no_workspace(workspace: Any) -> None:
+    if workspace is not None:
+        raise ValueError("workspace= is for arrays in device memory")
+
+
+def _compress_host(config: _abi.Config, u: Any, v: Any, threads: int) -> Tuple[bytes, _abi.Report]:
+    field = place(config, u, v, None)
+    # Pages that nothing is written to take no memory.
+    data = np.empty(_sizes(config).max_stream_bytes, np.uint8)
+    found = _abi.Report()
+    target = find_bytes("data", data, None).memory
+    check(library.compress_host(*field.call, config, *target, found, count_of("threads", threads)))
+    return data[: found.stream_bytes].tobytes(), found
+
+
+def inspect(data: Any, *, stream: Any = None) -> Info:
+    """Reads the header of compressed data; the rest is not looked at.
+
+    Args:
+        data: bytes, or a device array of uint8; the first 128 bytes suffice.
+        stream: device arrays: the CUDA stream, as in :func:`compress`; the call waits for it.
+
+    Raises:
+        CorruptStreamError: the data do not begin with a header.
+        UnsupportedVersionError: this library does not read the format of the data.
+    """
+    return Info._of(_inspect(data, queue_of(stream, data=data)))
+
+
+def _inspect(data: Any, queue: Any) -> _abi.Info:
+    source = find_bytes("data", data, queue)
+    if queue is not None:
+        source = find_bytes("data", queue.to_host(data, _abi.INSPECT_BYTES), None)
+    info = _abi.Info()
+    check(library.inspect_host(*source.memory, info))
+    return info
+
+
+def decompress(
+    data: Any,
+    out: Optional[Tuple[Any, Any]] = None,
+    *,
+    verify: bool = True,
+    threads: int = 0,
+    stream: Any = None,
+    workspace: Any = None,
+) -> Tuple[Any, Any]:
+    """Decompresses data of :func:`compress`.
+
+    Args:
+        data: bytes or another contiguous buffer, or a device array of uint8. Bytes behind the end are
+        ignored.
+        out: arrays (u, v) of the shape (ny, nx) and the dtype of the data that receive the field, in the
+            memory where the data are. They may be slices, but need positive strides. By default new arrays.
+        verify: whether the checksum is compared.
+        threads: the largest number of threads; 0 is one per processor. No effect on a device.
+        stream, workspace: device arrays: as in :func:`compress`; the size of the workspace is that of
+            :func:`decompress_sizes`.
+
+    Returns:
+        (u, v): ``out``, or new NumPy arrays for data in host memory, and device arrays of the library of
+        ``data`` for data in device memory.
+
+    Raises:
+        CorruptStreamError: the data are truncated or damaged; the content of ``out`` is undefined.
+        UnsupportedVersionError: this library does not read the format of the data.
+        ValueError, TypeError: ``out`` has another shape or dtype, or cannot be written.
+        FactzError: the library refused for another reason.
+
+    The interpreter's lock is released. Device arrays: the call waits for the stream, because errors are
+    reported there; :func:`enqueue_decompress` does not wait.
+    """
+    arrays = {} if out is None else dict(zip(("out[0]", "out[1]"), _pair(out)))
+    queue = queue_of(stream, data=data, **arrays)
+    if queue is None:
+        _no_workspace(workspace)
+    info = _inspect(data, queue)
+    if out is None:
+        shape, dtype = (info.ny, info.nx), np.dtype(name_of(info.dtype, DTYPES))
+        empty = np.empty if queue is None else queue.empty
+        out = (empty(shape, dtype), empty(shape, dtype))
+    config = configured(abs=0.0)
+    config.verify_checksum, config.predictor = bool(verify), info.predictor
+    if queue is not None:
+        _enqueue_decompress(queue, config, data, out, workspace, None).wait()
+        return out[0], out[1]
+    source = find_bytes("data", data, None)
+    field = place_output(config, out, None)
+    call = (*source.memory, config, *field.call)
+    check(library.decompress_host(*call, _abi.Report(), count_of("threads", threads)))
+    return out[0], out[1]

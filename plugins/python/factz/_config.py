@@ -1,0 +1,108 @@
+"""The configuration of a call, from keyword arguments with the names of factz_config_from_string."""
+
+import operator
+from typing import Dict, Iterable, Optional, Union
+
+from . import _abi
+from ._library import check, library
+
+MODES = {"block": _abi.MODE_BLOCK_WISE, "speculative": _abi.MODE_SPECULATIVE}
+CODERS = {"ans": _abi.CODER_ANS, "huffman": _abi.CODER_HUFFMAN}
+PREDICTORS = {"hierarchical": _abi.PREDICTOR_HIERARCHICAL, "lorenzo": _abi.PREDICTOR_LORENZO}
+PRESERVES = {"none": _abi.PRESERVE_NONE, "points": _abi.PRESERVE_POINTS, "types": _abi.PRESERVE_TYPES}
+TIES = {"all": _abi.TIES_ALL, "zeros": _abi.TIES_ZEROS, "sos": _abi.TIES_SOS}
+BOUNDS = {"abs": _abi.BOUND_ABSOLUTE, "rel": _abi.BOUND_RELATIVE}
+DTYPES = {"float32": _abi.DTYPE_F32, "float64": _abi.DTYPE_F64}
+SIDES = {
+    "xmin": _abi.SIDE_X_MIN,
+    "xmax": _abi.SIDE_X_MAX,
+    "ymin": _abi.SIDE_Y_MIN,
+    "ymax": _abi.SIDE_Y_MAX,
+}
+
+Sides = Union[str, Iterable[str], None]
+
+
+def number_of(option: str, value: str, names: Dict[str, int]) -> int:
+    try:
+        return names[value]
+    except (KeyError, TypeError):
+        raise ValueError("%s=%r is none of %s" % (option, value, ", ".join(names))) from None
+
+
+def float_of(option: str, value: Optional[float]) -> float:
+    try:
+        if value is not None and not isinstance(value, (str, bytes)):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise TypeError("%s=%r is no number" % (option, value))
+
+
+def count_of(option: str, value: int) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError("%s=%r is no integer" % (option, value)) from None
+
+
+def name_of(number: int, names: Dict[str, int]) -> str:
+    """The name of a number that a library may know and this package does not."""
+    return next((name for name, known in names.items() if known == number), "number %d" % number)
+
+
+def sides_of(option: str, value: Sides) -> int:
+    """The bits of sides, given as "xmin+ymax", "all", "none", None or a list of names."""
+    if value is None or value == "none":
+        return 0
+    if value == "all":
+        return _abi.SIDES_ALL
+    bits = 0
+    try:
+        for name in value.split("+") if isinstance(value, str) else value:
+            bits |= SIDES[name.strip()]
+    except (KeyError, TypeError, AttributeError):
+        raise ValueError(
+            "%s=%r is none of none, all, or sides joined by +: %s" % (option, value, ", ".join(SIDES))
+        ) from None
+    return bits
+
+
+def configured(
+    abs: Optional[float] = None,
+    rel: Optional[float] = None,
+    mode: str = "block",
+    coder: str = "ans",
+    predictor: str = "hierarchical",
+    preserve: str = "types",
+    ties: str = "all",
+    dx: float = 1.0,
+    dy: float = 1.0,
+    pin: Sides = None,
+    halo: Sides = None,
+    fill: Optional[float] = None,
+) -> _abi.Config:
+    """A configuration without what arrays say: shape, element type and layout."""
+    if (abs is None) == (rel is None):
+        raise ValueError(
+            "give one bound: abs=, the largest error in the unit of the field, or rel=, a fraction of the "
+            "joint range of u and v; there %s" % ("is none" if abs is None else "are both")
+        )
+    config = _abi.Config()
+    if abs is None:
+        check(library.config_init(config, 0, 0, _abi.BOUND_RELATIVE, float_of("rel", rel)))
+    else:
+        check(library.config_init(config, 0, 0, _abi.BOUND_ABSOLUTE, float_of("abs", abs)))
+    config.mode = number_of("mode", mode, MODES)
+    config.coder = number_of("coder", coder, CODERS)
+    config.predictor = number_of("predictor", predictor, PREDICTORS)
+    config.preserve = number_of("preserve", preserve, PRESERVES)
+    config.ties = number_of("ties", ties, TIES)
+    config.dx, config.dy = float_of("dx", dx), float_of("dy", dy)
+    if pin is not None:
+        config.pin = sides_of("pin", pin)
+    if halo is not None:
+        config.halo = sides_of("halo", halo)
+    if fill is not None:
+        config.has_fill_value, config.fill_value = 1, float_of("fill", fill)
+    return config

@@ -1,0 +1,218 @@
+"""What calls return: plain Python objects, made of the structs of factz.h."""
+
+import dataclasses
+import enum
+from typing import Dict, Optional, Tuple
+
+import numpy as np
+
+from . import _abi, _config
+
+
+class PointType(enum.IntEnum):
+    """Types of critical points, the values of ``point_type``."""
+
+    SADDLE = _abi.POINT_SADDLE
+    ATTRACTING_NODE = _abi.POINT_ATTRACTING_NODE
+    REPELLING_NODE = _abi.POINT_REPELLING_NODE
+    ATTRACTING_FOCUS = _abi.POINT_ATTRACTING_FOCUS
+    REPELLING_FOCUS = _abi.POINT_REPELLING_FOCUS
+    CENTER = _abi.POINT_CENTER
+
+
+class Triangle(enum.IntEnum):
+    """The triangles of a cell, the values of ``triangle``.
+
+    LOWER has the vertices (x, y), (x+1, y), (x+1, y+1), UPPER (x, y), (x+1, y+1), (x, y+1).
+    """
+
+    LOWER = _abi.TRIANGLE_LOWER
+    UPPER = _abi.TRIANGLE_UPPER
+
+
+#: The elements of the array that :func:`factz.critical_points` returns.
+CRITICAL_POINT = np.dtype(_abi.CriticalPoint)
+
+
+@dataclasses.dataclass
+class Report:
+    """The outcome of a compression or decompression.
+
+    Attributes:
+        stream_bytes: bytes of the compressed data.
+        exact_vertices: vertices stored bit for bit because no lossy value could be certified.
+        nonfinite_vertices: vertices with a NaN or an infinity; they are stored bit for bit.
+        zero_vertices: vertices with u = v = 0 that are not filled; they stay zero.
+        critical_points: critical points of the field; 0 with ``preserve="none"`` and after decompression.
+        bound: the absolute bound that was applied, in the unit of the field.
+        max_error: largest \\|decompressed - original\\| of all finite values; 0 after decompression.
+        filled_vertices: finite vertices with the fill value.
+        wide_range: whether outliers make the range that a relative bound refers to.
+    """
+
+    stream_bytes: int = 0
+    exact_vertices: int = 0
+    nonfinite_vertices: int = 0
+    zero_vertices: int = 0
+    critical_points: int = 0
+    bound: float = 0.0
+    max_error: float = 0.0
+    filled_vertices: int = 0
+    wide_range: bool = False
+
+    def _take(self, found: _abi.Report) -> "Report":
+        for field in dataclasses.fields(self)[:-1]:
+            setattr(self, field.name, getattr(found, field.name))
+        self.wide_range = found.warnings & _abi.WARNING_WIDE_RANGE != 0
+        return self
+
+
+@dataclasses.dataclass(frozen=True)
+class Info:
+    """The header of compressed data.
+
+    Attributes:
+        shape: (ny, nx) of u and of v.
+        dtype: their element type.
+        stream_bytes: bytes of the compressed data.
+        format_version: version of the format.
+        abs: the absolute bound as it was given, or None where it was a relative one.
+        rel: the relative bound as it was given, or None.
+        absolute_bound: the absolute bound that was applied, in the unit of the field.
+        mode, coder, predictor, preserve, ties, dx, dy: as in :func:`factz.compress`.
+        fill: the fill value of the field, or None.
+    """
+
+    shape: Tuple[int, int]
+    dtype: np.dtype
+    stream_bytes: int
+    format_version: int
+    abs: Optional[float]
+    rel: Optional[float]
+    absolute_bound: float
+    mode: str
+    coder: str
+    predictor: str
+    preserve: str
+    ties: str
+    dx: float
+    dy: float
+    fill: Optional[float]
+
+    @classmethod
+    def _of(cls, i: _abi.Info) -> "Info":
+        absolute = i.bound_kind == _abi.BOUND_ABSOLUTE
+        return cls(
+            shape=(i.ny, i.nx),
+            dtype=np.dtype(_config.name_of(i.dtype, _config.DTYPES)),
+            stream_bytes=i.stream_bytes,
+            format_version=i.format_version,
+            abs=i.bound if absolute else None,
+            rel=None if absolute else i.bound,
+            absolute_bound=i.absolute_bound,
+            mode=_config.name_of(i.mode, _config.MODES),
+            coder=_config.name_of(i.coder, _config.CODERS),
+            predictor=_config.name_of(i.predictor, _config.PREDICTORS),
+            preserve=_config.name_of(i.preserve, _config.PRESERVES),
+            ties=_config.name_of(i.ties, _config.TIES),
+            dx=i.dx,
+            dy=i.dy,
+            fill=i.fill_value if i.has_fill_value else None,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """How a field differs from another. Vertices with a NaN, an infinity or the fill value are missing.
+
+    Attributes:
+        violations: what must be 0 after compression with ``preserve="types"``: the sum of lost_points,
+            spurious_points, changed_types, changed_ties, new_ties, changed_missing and bound_exceeded.
+        critical_points, other_critical_points: of the first and of the other field.
+        lost_points: triangles with a critical point in the first field only.
+        spurious_points: triangles with a critical point in the other field only.
+        changed_types: triangles with critical points of different types.
+        ties: triangles of the first field whose zero lies on an edge or at a vertex.
+        changed_ties: those that are none in the other field, or where a sign differs.
+        new_ties: ties of the other field only.
+        nonfinite_vertices: vertices of the first field with a NaN or an infinity.
+        changed_missing: missing vertices that are not the same bit for bit, and others that are not finite in
+            the other field.
+        zero_vertices: vertices of the first field with u = v = 0.
+        changed_zeros: vertices with u = v = 0 in one field only.
+        bound_exceeded: values with \\|other - first\\| above the bound, compared exactly.
+        bound: the absolute bound that was checked, in the unit of the field.
+        max_error: largest \\|other - first\\| of values that are finite in both.
+        psnr: peak signal-to-noise ratio in dB; infinite where nothing differs.
+        points_by_type: the first field's critical points of each type.
+        filled_vertices: finite vertices of the first field with the fill value.
+    """
+
+    violations: int
+    critical_points: int
+    other_critical_points: int
+    lost_points: int
+    spurious_points: int
+    changed_types: int
+    ties: int
+    changed_ties: int
+    new_ties: int
+    nonfinite_vertices: int
+    changed_missing: int
+    zero_vertices: int
+    changed_zeros: int
+    bound_exceeded: int
+    bound: float
+    max_error: float
+    psnr: float
+    points_by_type: Dict[PointType, int]
+    filled_vertices: int
+
+    @classmethod
+    def _of(cls, found: _abi.Comparison) -> "Comparison":
+        values = {field.name: getattr(found, field.name) for field in dataclasses.fields(cls)}
+        values["points_by_type"] = {kind: found.points_by_type[kind] for kind in PointType}
+        return cls(**values)
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """The range of the values of a field, u and v together.
+
+    Attributes:
+        low, high: least and largest finite value of the vertices that are not filled; (inf, -inf) where there
+            is none.
+        nonfinite_vertices: vertices with a NaN or an infinity.
+        filled_vertices: finite vertices with the fill value.
+        zero_vertices: vertices with u = v = 0 that are not filled.
+    """
+
+    low: float
+    high: float
+    nonfinite_vertices: int
+    filled_vertices: int
+    zero_vertices: int
+
+    @classmethod
+    def _of(cls, found: _abi.Range) -> "Range":
+        return cls(**{field.name: getattr(found, field.name) for field in dataclasses.fields(cls)})
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """How much memory calls on a device need.
+
+    Attributes:
+        max_stream_bytes: bytes that hold the compressed data of any field with these options.
+        workspace_bytes: bytes of workspace of the compression or decompression.
+        analysis_workspace_bytes: bytes of workspace of :func:`factz.compare`, :func:`factz.critical_points`
+            and :func:`factz.value_range`.
+        report_bytes: bytes of a report.
+        alignment: of all of them, in bytes.
+    """
+
+    max_stream_bytes: int
+    workspace_bytes: int
+    analysis_workspace_bytes: int
+    report_bytes: int
+    alignment: int

@@ -1,0 +1,92 @@
+"""Builds the wheel: the package, and the libraries of a finished build. Nothing is compiled.
+
+FACTZ_LIBRARY_DIR names the folder with libfactz.so: of an installation (PREFIX/lib), or of a build.
+FACTZ_HDF5_PLUGIN is the file libh5zfactz.so, by default in hdf5/plugin below that folder, or `off`.
+FACTZ_LIBRARY_DIR=system makes a package without libraries, which uses those of an installation.
+"""
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from setuptools import Distribution, setup
+from setuptools.command.build_py import build_py
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # before setuptools 70.1
+    from wheel.bdist_wheel import bdist_wheel
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def version():
+    """That of the crate."""
+    return re.search(r'^version = "([^"]+)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE).group(1)
+
+
+def libraries():
+    """The libraries to include, with their names in the package."""
+    named = os.environ.get("FACTZ_LIBRARY_DIR")
+    if named == "system":
+        return {}
+    if not named:
+        raise SystemExit(
+            "FACTZ_LIBRARY_DIR is not set: name PREFIX/lib of an installation by CMake or the folder of another "
+            "finished build, or `system` for a package without libraries"
+        )
+    found = {"libfactz.so.0": Path(named, "libfactz.so")}
+    plugin = os.environ.get("FACTZ_HDF5_PLUGIN") or Path(named, "hdf5", "plugin", "libh5zfactz.so")
+    if plugin != "off":
+        found["libh5zfactz.so"] = Path(plugin)
+    for path in found.values():
+        if not path.is_file():
+            raise SystemExit(
+                "there is no file %s: FACTZ_LIBRARY_DIR must name the folder of a finished build, and "
+                "FACTZ_HDF5_PLUGIN the HDF5 filter, or `off` to leave it out" % path
+            )
+    return found
+
+
+LIBRARIES = libraries()
+
+
+def platform_tag():
+    """manylinux with the latest version of glibc that a symbol of the libraries needs (PEP 600)."""
+    needed = [(2, 17)]
+    for path in LIBRARIES.values():
+        for major, minor in re.findall(rb"\0GLIBC_(\d+)\.(\d+)", path.read_bytes()):
+            needed.append((int(major), int(minor)))
+    return "manylinux_%d_%d_%s" % (*max(needed), platform.machine())
+
+
+class BuildWithLibraries(build_py):
+    def run(self):
+        super().run()
+        for name, source in LIBRARIES.items():
+            target = Path(self.build_lib) / "factz" / "lib" / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+            target.chmod(0o755)
+            if shutil.which("strip"):
+                subprocess.run(["strip", "--strip-unneeded", str(target)], check=True)
+
+
+class WheelOfThePlatform(bdist_wheel):
+    def get_tag(self):
+        return ("py3", "none", platform_tag() if LIBRARIES else "any")
+
+
+class WithLibraries(Distribution):
+    def has_ext_modules(self):
+        return bool(LIBRARIES)
+
+
+setup(
+    version=version(),
+    distclass=WithLibraries,
+    cmdclass={"build_py": BuildWithLibraries, "bdist_wheel": WheelOfThePlatform},
+)

@@ -1,0 +1,117 @@
+//! The arguments of the HDF5 filter (plugins/hdf5) for the programs that create datasets.
+
+use crate::args::{ChunkLayout, H5Format, H5args};
+use crate::array::Dims;
+use crate::commands::{check, chosen, required_bound};
+use crate::failure::{failure, Failure};
+use crate::Verdict;
+use factz::{config_text, BoundKind};
+use serde_json::json;
+use std::io::{ErrorKind, Write};
+
+/// The number of the filter, as the plugin has it.
+const FILTER: u32 = last_number(match option_env!("FACTZ_HDF5_FILTER_ID") {
+    Some(number) => number,
+    None => include_str!("../../../plugins/hdf5/filter_id.h"),
+});
+
+/// Version of the words of a chunk, WORDS_VERSION of plugins/hdf5/chunk.c.
+const CHUNK_WORDS_VERSION: u32 = 1;
+
+/// Mark of the short form, plugins/hdf5/chunk.h.
+const SHORT_FORM: u32 = 0x10000;
+
+/// Values of a filter that h5repack passes on.
+const H5REPACK_WORDS: usize = 20;
+
+const fn last_number(text: &str) -> u32 {
+    let bytes = text.as_bytes();
+    let mut end = bytes.len();
+    while !bytes[end - 1].is_ascii_digit() {
+        end -= 1;
+    }
+    let (mut at, mut number, mut place) = (end, 0, 1);
+    while at > 0 && bytes[at - 1].is_ascii_digit() {
+        at -= 1;
+        number += (bytes[at] - b'0') as u32 * place;
+        place *= 10;
+    }
+    number
+}
+
+pub fn print(a: &H5args) -> Result<Verdict, Failure> {
+    let bound = required_bound(&a.bound)?;
+    check(&a.choices)?;
+    if bound.0 == BoundKind::Relative && a.field.is_none() {
+        return Err(failure!(
+            "--rel needs --field NXxNY, and chunks of that size: the range is that of a chunk, which must be \
+             a whole field; or give --abs E"
+        ));
+    }
+    let config = config_text::to_words(&chosen(&a.choices, &a.fill, bound))?;
+    let list = |words: &[u32]| words.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    let text = match a.format {
+        H5Format::H5py => {
+            json!({ "compression": FILTER, "compression_opts": words(a, &config)? }).to_string()
+        }
+        H5Format::Netcdf => format!("{FILTER},{}", list(&words(a, &config)?)),
+        H5Format::H5repack => {
+            let words = short_words(a, &config)?;
+            // 0: the filter is mandatory.
+            format!("UD={FILTER},0,{},{}", words.len(), list(&words))
+        }
+    };
+    match writeln!(std::io::stdout(), "{text}") {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(failure!("standard output: cannot be written: {e}"))
+        }
+        _ => Ok(Verdict::Good),
+    }
+}
+
+/// The words of the configuration, and of field and chunk where they are given.
+fn words(a: &H5args, config: &[u32]) -> Result<Vec<u32>, Failure> {
+    let mut words = config.to_vec();
+    if a.field.is_some() || a.chunk.is_some() {
+        words.push(CHUNK_WORDS_VERSION);
+        words.extend(field(a)?);
+    }
+    if let Some(dims) = a.chunk {
+        let [nx, ny] = small("--chunk", dims)?;
+        let interleaved = a.layout == ChunkLayout::Interleaved;
+        let big_endian = cfg!(target_endian = "big");
+        words.extend([a.dtype as u32, interleaved as u32, nx, ny, big_endian as u32]);
+        // The dataset has no fill value.
+        words.extend([0, 0, 0]);
+    }
+    Ok(words)
+}
+
+/// A short form for h5repack, which takes few words: without the zeros at the end of the configuration.
+fn short_words(a: &H5args, config: &[u32]) -> Result<Vec<u32>, Failure> {
+    if a.chunk.is_some() {
+        return Err(failure!(
+            "--chunk is not for h5repack, which lets the filter look at the chunks: leave it out"
+        ));
+    }
+    let used = config.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
+    let words = [&[SHORT_FORM + config[0]], &field(a)?[..], &config[1..used]].concat();
+    match words.len() {
+        0..=H5REPACK_WORDS => Ok(words),
+        n => {
+            Err(failure!("h5repack takes {H5REPACK_WORDS} values, and this configuration has {n}: use h5py"))
+        }
+    }
+}
+
+/// Columns and rows of the field, 0 where they are unknown.
+fn field(a: &H5args) -> Result<[u32; 2], Failure> {
+    a.field.map_or(Ok([0, 0]), |dims| small("--field", dims))
+}
+
+fn small(option: &str, dims: Dims) -> Result<[u32; 2], Failure> {
+    match [dims.nx, dims.ny].map(u32::try_from) {
+        [Ok(nx), Ok(ny)] => Ok([nx, ny]),
+        _ => Err(failure!("{option} {dims}: a chunk of HDF5 has less than 2^32 columns and rows")),
+    }
+}

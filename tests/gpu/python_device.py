@@ -1,0 +1,486 @@
+#!/usr/bin/env python3
+"""The Python package on a GPU: CuPy and PyTorch arrays give the bytes, counts and points of the host.
+
+    PYTHONPATH=FOLDER python3 tests/gpu/python_device.py [NAME ...]
+
+FOLDER has the package with its library (`pip install --no-deps --target FOLDER WHEEL`), whose kernels fit the
+GPU. NAME picks the tests whose names contain it. CuPy or PyTorch must be there; the last lines name what is
+missing of these and h5py. Exit status 0 when everything that ran holds.
+"""
+
+import gc
+import os
+import sys
+import tempfile
+import traceback
+
+import numpy as np
+
+import factz
+
+STEPS = []
+
+
+def step(function):
+    STEPS.append(function)
+    return function
+
+
+# ---------------------------------------------------------------- both libraries behind one face
+
+
+class Cupy:
+    name = "cupy"
+
+    def __init__(self):
+        import cupy
+
+        self.cupy = cupy
+        cupy.cuda.runtime.getDeviceCount()
+
+    def put(self, array):
+        return self.cupy.asarray(array)
+
+    def get(self, array):
+        return self.cupy.asnumpy(array)
+
+    def empty(self, shape, dtype="u1"):
+        return self.cupy.empty(shape, dtype)
+
+    def is_own(self, array):
+        return isinstance(array, self.cupy.ndarray)
+
+    def stack(self, arrays):
+        return self.cupy.stack(arrays, -1)
+
+    def stream(self):
+        return self.cupy.cuda.Stream(non_blocking=True)
+
+    def handle(self, stream):
+        return stream.ptr
+
+    def current(self, stream):
+        return stream
+
+    def synchronize(self):
+        self.cupy.cuda.runtime.deviceSynchronize()
+
+    def captured(self, stream, work):
+        """A function that replays what `work` enqueues."""
+        with stream:
+            stream.begin_capture()
+            work()
+            graph = stream.end_capture()
+        return lambda: graph.launch(stream)
+
+
+class Torch:
+    name = "torch"
+
+    def __init__(self):
+        import torch
+
+        self.torch = torch
+        if not torch.cuda.is_available():
+            raise ImportError("PyTorch sees no GPU")
+
+    def put(self, array):
+        return self.torch.from_numpy(np.ascontiguousarray(array)).cuda()
+
+    def get(self, array):
+        return array.cpu().numpy()
+
+    def empty(self, shape, dtype="u1"):
+        return self.torch.empty(shape, dtype=getattr(self.torch, np.dtype(dtype).name), device="cuda")
+
+    def is_own(self, array):
+        return isinstance(array, self.torch.Tensor) and array.is_cuda
+
+    def stack(self, arrays):
+        return self.torch.stack(arrays, -1)
+
+    def stream(self):
+        return self.torch.cuda.Stream()
+
+    def handle(self, stream):
+        return stream.cuda_stream
+
+    def current(self, stream):
+        return self.torch.cuda.stream(stream)
+
+    def synchronize(self):
+        self.torch.cuda.synchronize()
+
+    def captured(self, stream, work):
+        graph = self.torch.cuda.CUDAGraph()
+        with self.torch.cuda.graph(graph, stream=stream):
+            work()
+
+        def replay():
+            with self.torch.cuda.stream(stream):
+                graph.replay()
+
+        return replay
+
+
+class InterfaceOnly:
+    """An array of a library that factz does not know, with the CUDA array interface."""
+
+    def __init__(self, array, **changes):
+        self.array = array
+        self.__cuda_array_interface__ = dict(array.__cuda_array_interface__, **changes)
+
+
+class DLPackOnly:
+    """The same with DLPack."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+
+# ---------------------------------------------------------------- fields
+
+
+def field(nx, ny, dtype="f4"):
+    """Vortices and saddles, disturbed by waves, with zero vertices, a NaN and an infinity."""
+    y, x = np.mgrid[0:ny, 0:nx].astype(np.float64)
+    u = np.sin(0.31 * x) * np.cos(0.37 * y) + 0.02 * np.cos(0.0527 * x + 0.2)
+    v = -np.cos(0.31 * x) * np.sin(0.37 * y) + 0.05 * np.sin(0.07 * x + 0.05 * y)
+    u[ny // 2, :2] = v[ny // 2, :2] = 0
+    u[ny // 3, nx // 3], v[ny // 4, nx // 5] = np.nan, np.inf
+    return u.astype(dtype), v.astype(dtype)
+
+
+def same(a, b):
+    assert (
+        a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    ), "other bytes than on the host"
+
+
+def raises(kind, part, call):
+    try:
+        call()
+    except kind as error:
+        assert part in str(error), "%r lacks %r" % (str(error), part)
+        return error
+    raise AssertionError("accepted what it should refuse: " + part)
+
+
+# ---------------------------------------------------------------- tests
+
+
+@step
+def bytes_of_the_host(lib):
+    choices = [
+        {},
+        {"mode": "speculative"},
+        {"coder": "huffman"},
+        {"predictor": "lorenzo"},
+        {"ties": "zeros"},
+        {"ties": "sos"},
+    ]
+    choices += [
+        {"preserve": "none"},
+        {"preserve": "points"},
+        {"pin": "xmin+ymax"},
+        {"fill": 0.0},
+        {"dx": 2.0},
+    ]
+    for dtype in ("f4", "f8"):
+        u, v = field(301, 203, dtype)
+        du, dv = lib.put(u), lib.put(v)
+        for choice in choices + [{"halo": "xmax+ymin"}]:
+            for bound in ({"abs": 0.02}, {"rel": 1e-3}):
+                on_host, on_device = factz.Report(), factz.Report()
+                expected = factz.compress(u, v, **bound, **choice, report=on_host)
+                data = factz.compress(du, dv, **bound, **choice, report=on_device)
+                assert lib.is_own(data) and lib.get(data).tobytes() == expected, (dtype, choice, bound)
+                assert on_host == on_device, (on_host, on_device)
+                assert factz.inspect(data) == factz.inspect(expected)
+                for found, host in zip(factz.decompress(data), factz.decompress(expected)):
+                    assert lib.is_own(found)
+                    same(lib.get(found), host)
+
+
+@step
+def analysis_of_the_host(lib):
+    for dtype in ("f4", "f8"):
+        u, v = field(700, 500, dtype)
+        rng = np.random.default_rng(3)
+        u2, v2 = (a + rng.uniform(-0.1, 0.1, a.shape).astype(dtype) for a in (u, v))
+        du, dv, du2, dv2 = map(lib.put, (u, v, u2, v2))
+        for options in ({}, {"halo": "xmax+ymin", "dx": 2.0}, {"fill": 0.0}):
+            found = factz.compare(du, dv, du2, dv2, abs=0.05, **options)
+            assert found == factz.compare(u, v, u2, v2, abs=0.05, **options) and found.violations > 100
+            same(factz.critical_points(du2, dv2, **options), factz.critical_points(u2, v2, **options))
+        assert factz.value_range(du, dv, fill=0.0) == factz.value_range(u, v, fill=0.0)
+    # More points than the call makes room for at first.
+    u, v = rng.standard_normal((2, 400, 400)).astype("f4")
+    points = factz.critical_points(lib.put(u), lib.put(v))
+    assert len(points) > 400 * 400 // 64 + 1024
+    same(points, factz.critical_points(u, v))
+
+
+@step
+def layouts(lib):
+    u, v = field(301, 203)
+    expected = factz.compress(u, v, abs=0.01)
+    host = factz.decompress(expected)
+    mixed = lib.stack([lib.put(u), lib.put(v)])
+    wide = lib.put(np.pad(np.stack([u, v]), ((0, 0), (2, 3), (4, 5))))
+    for du, dv in ((mixed[..., 0], mixed[..., 1]), wide[:, 2:-3, 4:-5]):
+        assert lib.get(factz.compress(du, dv, abs=0.01)).tobytes() == expected
+        du[...], dv[...] = 7, 7
+        factz.decompress(lib.put(np.frombuffer(expected, "u1").copy()), out=(du, dv))
+        same(lib.get(du).copy(), host[0])
+        same(lib.get(dv).copy(), host[1])
+    border = lib.get(wide).copy()
+    border[:, 2:-3, 4:-5] = 0
+    assert not border.any(), "gaps between rows are untouched"
+    # What the library cannot read in place is copied by the library of the array.
+    turned = lib.put(np.ascontiguousarray(u.T)).T
+    assert lib.get(factz.compress(turned, lib.put(v), abs=0.01)).tobytes() == expected
+
+
+@step
+def streams(lib):
+    u, v = field(1031, 773)
+    expected = factz.compress(u, v, rel=1e-2)
+    du, dv = lib.put(u), lib.put(v)
+    lib.synchronize()
+    for _ in range(5):
+        own = lib.stream()
+        # The current stream, an object, an address; the default stream by its number.
+        with lib.current(own):
+            data = [factz.compress(du, dv, rel=1e-2)]
+        data += [factz.compress(du, dv, rel=1e-2, stream=s) for s in (own, lib.handle(own), 0, None)]
+        for found in data:
+            u2, v2 = factz.decompress(found, stream=own)
+            assert factz.compare(du, dv, u2, v2, rel=1e-2, stream=own).violations == 0
+            assert lib.get(found).tobytes() == expected
+
+
+@step
+def work_before_on_the_same_stream(lib):
+    """A call reads what was enqueued before it, and what comes after it sees its result, without waiting."""
+    u, v = field(2000, 1500)
+    expected = factz.compress(u, v, rel=1e-2)
+    on_host = factz.decompress(expected)
+    busy = lib.put(np.ones((4000, 4000), "f4"))
+    source_u, source_v = lib.put(u), lib.put(v)
+    out = lib.empty(u.shape, "f4"), lib.empty(u.shape, "f4")
+    copies = lib.empty(u.shape, "f4"), lib.empty(u.shape, "f4")
+    du, dv = lib.put(np.zeros_like(u)), lib.put(np.zeros_like(v))
+    lib.synchronize()
+    with lib.current(lib.stream()):
+        for _ in range(200):
+            busy = busy * 0.5 + 1
+        du[...], dv[...] = source_u, source_v
+        compression = factz.enqueue_compress(du, dv, rel=1e-2)
+        du[...], dv[...] = 0, 0
+        decompression = factz.enqueue_decompress(compression.buffer, out)
+        copies[0][...], copies[1][...] = out
+        assert lib.get(compression.result()).tobytes() == expected
+        report = decompression.wait()
+        assert report.stream_bytes == len(expected) == compression.wait().stream_bytes
+        for copy, host in zip(copies, on_host):
+            same(lib.get(copy), host)
+
+
+@step
+def results_that_are_dropped(lib):
+    """Memory of calls that nobody waits for returns to its pool in the order of the stream."""
+    fields = [field(600 + 8 * k, 400) for k in range(6)]
+    expected = [factz.compress(*f, abs=0.01) for f in fields]
+    on_device = [tuple(map(lib.put, f)) for f in fields]
+    lib.synchronize()
+    with lib.current(lib.stream()):
+        for _ in range(10):
+            for du, dv in on_device:
+                factz.enqueue_compress(du, dv, abs=0.01)
+            kept = [factz.enqueue_compress(du, dv, abs=0.01) for du, dv in on_device]
+            gc.collect()
+            for compression, data in zip(kept, expected):
+                assert lib.get(compression.result()).tobytes() == data
+
+
+@step
+def memory_of_the_caller_and_graphs(lib):
+    u, v = field(640, 480)
+    sizes = factz.compress_sizes(u.shape, "f4", rel=1e-3)
+    back = factz.decompress_sizes(u.shape, "f4")
+    du, dv = lib.put(u), lib.put(v)
+    out = lib.empty(u.shape, "f4"), lib.empty(u.shape, "f4")
+    dst = lib.empty((sizes.max_stream_bytes,))
+    workspaces = lib.empty((sizes.workspace_bytes,)), lib.empty((back.workspace_bytes,))
+    reports = lib.empty((sizes.report_bytes,)), lib.empty((sizes.report_bytes,))
+    work = []
+
+    def enqueue():
+        compression = factz.enqueue_compress(
+            du, dv, rel=1e-3, dst=dst, workspace=workspaces[0], report=reports[0]
+        )
+        decompression = factz.enqueue_decompress(
+            compression.buffer, out, workspace=workspaces[1], report=reports[1]
+        )
+        work[:] = [compression, decompression]
+
+    factz.prepare_device(du)
+    lib.synchronize()
+    replay = lib.captured(lib.stream(), enqueue)
+    for scale in (1, 3):
+        du[...], dv[...] = lib.put(scale * u), lib.put(scale * v)
+        lib.synchronize()
+        replay()
+        lib.synchronize()
+        expected = factz.compress(scale * u, scale * v, rel=1e-3)
+        assert lib.get(dst[: len(expected)]).tobytes() == expected
+        for found, host in zip(out, factz.decompress(expected)):
+            same(lib.get(found), host)
+
+
+@step
+def errors(lib):
+    u, v = field(301, 203)
+    du, dv = lib.put(u), lib.put(v)
+    data = factz.compress(du, dv, abs=0.01)
+    size = len(data)
+    small = factz.enqueue_compress(du, dv, abs=0.01, dst=lib.empty((256,)))
+    assert raises(factz.BufferTooSmallError, str(size), small.wait).required_bytes == size
+    raises(factz.BufferTooSmallError, "reported by the device", small.result)
+    damaged = lib.put(lib.get(data).copy())
+    damaged[size // 2] = damaged[size // 2] ^ 1
+    raises(factz.CorruptStreamError, "reported by the device", lambda: factz.decompress(damaged))
+    raises(factz.CorruptStreamError, "", lambda: factz.inspect(lib.put(np.zeros(1000, "u1"))))
+    other = lib.empty((100, 100), "f4"), lib.empty((100, 100), "f4")
+    raises(factz.InvalidArgumentError, "another shape or dtype", lambda: factz.decompress(data, out=other))
+    raises(ValueError, "u is in device memory and v is not", lambda: factz.compress(du, v, abs=1))
+    raises(ValueError, "is in device memory and data is not", lambda: factz.decompress(b"", out=(du, dv)))
+    short = lib.empty((1000,))
+    raises(
+        factz.WorkspaceTooSmallError, "workspace", lambda: factz.compress(du, dv, abs=1, workspace=short)
+    )
+    raises(factz.InvalidArgumentError, "dst", lambda: factz.enqueue_compress(du, dv, abs=1, dst=short[1:]))
+    # The device and the stream are as good as before.
+    assert lib.get(factz.compress(du, dv, abs=0.01)).tobytes() == factz.compress(u, v, abs=0.01)
+
+
+@step
+def arrays_of_unknown_libraries(lib):
+    u, v = field(301, 203)
+    expected = factz.compress(u, v, abs=0.01)
+    host = factz.decompress(expected)
+    du, dv = lib.put(u), lib.put(v)
+    for wrap in (InterfaceOnly, DLPackOnly):
+        data = factz.compress(wrap(du), wrap(dv), abs=0.01)
+        found = factz.decompress(data)
+        for array, values in zip(found, host):
+            same(np.asarray(array.get() if hasattr(array, "get") else array.cpu()), values)
+        out = lib.empty(u.shape, "f4"), lib.empty(u.shape, "f4")
+        data = lib.put(np.frombuffer(expected, "u1").copy())
+        factz.decompress(wrap(data), out=tuple(map(wrap, out)))
+        for array, values in zip(out, host):
+            same(lib.get(array), values)
+        assert factz.inspect(wrap(data)) == factz.inspect(expected)
+        sizes = factz.compress_sizes(u.shape, "f4", abs=0.01)
+        given = [wrap(lib.empty((n,))) for n in (sizes.max_stream_bytes, sizes.workspace_bytes, 128)]
+        work = factz.enqueue_compress(
+            wrap(du), wrap(dv), abs=0.01, dst=given[0], workspace=given[1], report=given[2]
+        )
+        assert work.wait().stream_bytes == len(expected)
+        result = work.result()
+        same(
+            np.asarray(result.get() if hasattr(result, "get") else result.cpu()),
+            np.frombuffer(expected, "u1"),
+        )
+
+
+@step
+def a_chunk_of_an_hdf5_file(lib):
+    """Compressed on the GPU, stored as it is, read through the filter."""
+    try:
+        import h5py
+
+        import factz.hdf5
+    except ImportError as error:
+        return "HDF5 (%s)" % error
+    u, v = field(301, 203)
+    data = factz.compress(lib.put(u), lib.put(v), abs=0.01)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "field.h5")
+        with h5py.File(path, "w") as file:
+            options = factz.hdf5.options(abs=0.01, field=u.shape)
+            dataset = file.create_dataset("uv", (1, 2, *u.shape), "f4", chunks=(1, 2, *u.shape), **options)
+            dataset.id.write_direct_chunk((0, 0, 0, 0), lib.get(data).tobytes())
+        with h5py.File(path, "r") as file:
+            assert factz.compare(u, v, *file["uv"][0], abs=0.01).violations == 0
+
+
+def arrays_of_both_libraries(cupy, torch):
+    """Producers with a stream of their own are waited for."""
+    u, v = field(1200, 900)
+    expected = factz.compress(u, v, abs=0.01)
+    host_u, host_v = cupy.put(u), torch.put(v)
+    busy = cupy.put(np.ones((4000, 4000), "f4"))
+    cupy.synchronize()
+    for _ in range(3):
+        du = cupy.put(np.zeros_like(u))
+        cupy.synchronize()
+        with cupy.stream():
+            for _ in range(200):
+                busy = busy * 0.5 + 1
+            du[...] = host_u
+            # The array says on which stream it is written; the call is on a stream of PyTorch.
+            data = factz.compress(host_v, du, abs=0.01, stream=torch.stream())
+        assert torch.is_own(data)
+        assert torch.get(data).tobytes() == factz.compress(v, u, abs=0.01)
+    data = factz.compress(cupy.put(u), host_v, abs=0.01)
+    assert cupy.is_own(data) and cupy.get(data).tobytes() == expected
+    du, dv = cupy.put(u), cupy.put(v)
+    cupy.synchronize()
+    data = factz.compress(du, dv, abs=0.01, stream=torch.stream())
+    assert cupy.get(data).tobytes() == expected
+
+
+def main():
+    names = sys.argv[1:]
+    libraries, missing, failed = [], [], 0
+    for kind in (Cupy, Torch):
+        try:
+            libraries.append(kind())
+        except Exception as error:
+            missing.append("%s (%s)" % (kind.name, error))
+    steps = [(lib.name, function, (lib,)) for lib in libraries for function in STEPS]
+    if len(libraries) == 2:
+        steps.append(("both", arrays_of_both_libraries, tuple(libraries)))
+    passed = 0
+    for name, function, arguments in steps:
+        title = "%s: %s" % (name, function.__name__)
+        if names and not any(n in title for n in names):
+            continue
+        try:
+            lacking = function(*arguments)
+        except Exception:
+            traceback.print_exc()
+            print("FAILED", title, flush=True)
+            failed += 1
+            continue
+        if lacking:
+            missing.append(lacking)
+        else:
+            passed += 1
+            print("ok", title, flush=True)
+    print("factz %s from %s" % (factz.__version__, os.path.dirname(factz.__file__)))
+    print("not run: %s" % ("; ".join(missing) or "nothing"))
+    print("%d passed, %d failed" % (passed, failed))
+    return 0 if passed and not failed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

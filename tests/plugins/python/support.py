@@ -1,0 +1,48 @@
+"""Fields, and the independent checker, for the tests of the Python package."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def field(nx, ny, dtype="f4"):
+    """Vortices and saddles, disturbed by waves, with two zero vertices, a NaN and an infinity."""
+    y, x = np.mgrid[0:ny, 0:nx].astype(np.float64)
+    u = np.sin(0.31 * x) * np.cos(0.37 * y) + 0.02 * np.cos(0.0527 * x + 0.2)
+    v = -np.cos(0.31 * x) * np.sin(0.37 * y) + 0.05 * np.sin(0.07 * x + 0.05 * y)
+    u[ny // 2, :2] = v[ny // 2, :2] = 0
+    u[ny // 3, nx // 3], v[ny // 4, nx // 5] = np.nan, np.inf
+    return u.astype(dtype), v.astype(dtype)
+
+
+def exact_counts(cases):
+    """The counts of tests/exact_verify.py: a case is (u, v, u2, v2) and its entries in the list."""
+    with tempfile.TemporaryDirectory() as folder:
+        listed = []
+        for number, (arrays, entries) in enumerate(cases):
+            files = []
+            for component, array in enumerate(arrays):
+                files.append(os.path.join(folder, "%d_%d" % (number, component)))
+                np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tofile(files[-1])
+            ny, nx = arrays[0].shape
+            dtype = "f32" if arrays[0].itemsize == 4 else "f64"
+            listed.append(dict(entries, nx=nx, ny=ny, dtype=dtype, files=files))
+        path = os.path.join(folder, "cases.json")
+        with open(path, "w") as file:
+            json.dump(listed, file)
+        checker = [sys.executable, "-B", str(ROOT / "tests/exact_verify.py"), path]
+        found = subprocess.run(checker, stdout=subprocess.PIPE)
+        assert found.returncode in (0, 1), "the checker cannot read the cases"
+        results = json.loads(found.stdout)
+    assert len(results) == len(cases)
+    return results
+
+
+VIOLATIONS = "lost spurious type_changed tie_changed tie_created missing_changed bound_exceeded".split()

@@ -1,0 +1,399 @@
+"""Arrays in device memory, without a device: calls hand them to the library, which finds no device.
+
+The arrays of this test lie in host memory and claim to be on a device, by the CUDA array interface or by
+DLPack; a stand-in for CuPy allocates. GPUs of the machine are hidden. tests/gpu/python_device.py runs on one.
+"""
+
+import contextlib
+import ctypes
+import os
+import sys
+import types
+import unittest
+from unittest import mock
+
+import numpy as np
+from support import field
+
+# A driver that knows no device never sees these addresses.
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+import factz
+from factz import _arrays, _config, _device, _fields
+from factz._library import library
+
+STREAM = 0x1234
+
+
+def aligned(shape, dtype):
+    """Memory at a multiple of 512 bytes, as CUDA's."""
+    dtype = np.dtype(dtype)
+    memory = np.zeros(int(np.prod(shape)) * dtype.itemsize + 512, np.uint8)
+    start = -memory.ctypes.data % 512
+    return memory[start : len(memory) - 512 + start].view(dtype).reshape(shape)
+
+
+class Interface:
+    """An array with the CUDA array interface."""
+
+    def __init__(self, array, device=0, **changes):
+        self.array, self.device = array, types.SimpleNamespace(id=device)
+        found = array.__array_interface__
+        strides = None if array.flags.c_contiguous else array.strides
+        self.__cuda_array_interface__ = dict(
+            {
+                "shape": found["shape"],
+                "typestr": found["typestr"],
+                "data": (array.ctypes.data, not array.flags.writeable),
+                "strides": strides,
+                "version": 3,
+            },
+            **changes,
+        )
+
+    def __getitem__(self, part):
+        return type(self)(self.array[part])
+
+
+class FakeCupyArray(Interface):
+    def copy(self):
+        return FakeCupyArray(self.array.copy())
+
+    def get(self):
+        return self.array
+
+
+FakeCupyArray.__module__ = "cupy"
+
+
+def device_copy(array):
+    memory = aligned(array.shape, array.dtype)
+    memory[:] = array
+    return memory
+
+
+class FakeStream:
+    def __init__(self, ptr):
+        self.ptr = ptr
+
+    def __enter__(self):
+        FakeStream.current.append(self.ptr)
+        return self
+
+    def __exit__(self, *_):
+        FakeStream.current.pop()
+
+    def synchronize(self):
+        pass
+
+    current = [STREAM]
+
+
+def fake_cupy():
+    cupy = types.ModuleType("cupy")
+    cupy.empty = lambda shape, dtype: FakeCupyArray(aligned(shape, dtype))
+    cupy.ndarray = FakeCupyArray
+    cupy.asarray = lambda array: FakeCupyArray(array.array)
+    cupy.from_dlpack = lambda array: FakeCupyArray(array.array)
+    cupy.ascontiguousarray = lambda array: FakeCupyArray(device_copy(array.array))
+    cupy.cuda = types.SimpleNamespace(
+        Device=lambda number: contextlib.nullcontext(number),
+        ExternalStream=FakeStream,
+        get_current_stream=lambda: FakeStream(FakeStream.current[-1]),
+    )
+    return cupy
+
+
+class Tensor(ctypes.Structure):
+    """DLManagedTensor."""
+
+    _fields_ = [("tensor", _arrays._DLTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+class DLPack:
+    """An array with DLPack alone."""
+
+    def __init__(self, array, kind=2, device=0, code=2, offset=0):
+        size = array.itemsize
+        self.array, self.where, self.streams = array, (kind, device), []
+        self.shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+        self.strides = (ctypes.c_int64 * array.ndim)(*(s // size for s in array.strides))
+        self.managed = Tensor()
+        t = self.managed.tensor
+        t.data, t.byte_offset = array.ctypes.data - offset, offset
+        t.device_type, t.device_id = kind, device
+        t.ndim, t.code, t.bits, t.lanes = array.ndim, code, 8 * size, 1
+        t.shape, t.strides = self.shape, self.strides
+
+    def __dlpack_device__(self):
+        return self.where
+
+    def __dlpack__(self, stream=None):
+        self.streams.append(stream)
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(self.managed), b"dltensor", None)
+
+
+class WithCupy(unittest.TestCase):
+    def setUp(self):
+        patch = mock.patch.dict(sys.modules, {"cupy": fake_cupy()})
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.u, self.v = (device_copy(a) for a in field(60, 40))
+
+    def called(self, name, call):
+        """The arguments that a call hands to a function of the library, which enqueues nothing here."""
+        seen = []
+
+        def stand_in(*arguments):
+            seen.append((arguments, FakeStream.current[-1]))
+            return 0
+
+        with mock.patch.object(library, name, stand_in):
+            result = call()
+        self.assertEqual(len(seen), 1)
+        return (*seen[0], result)
+
+
+class Described(WithCupy):
+    """What the library is told of an array."""
+
+    def test_the_cuda_array_interface(self):
+        mixed = np.stack([self.u, self.v], -1)
+        for a in (self.u, self.u[2:, 3:], mixed[..., 1], self.u[::-1], self.u[:1], self.u.astype("f8")):
+            found, producer = _arrays.device_array("u", Interface(a), 0)
+            self.assertEqual(
+                (found.address, found.shape, found.strides), (a.ctypes.data, a.shape, a.strides)
+            )
+            self.assertEqual((found.dtype, found.readonly, producer), (a.dtype, False, None))
+        found, producer = _arrays.device_array("u", Interface(self.u, stream=7, data=(64, True)), 0)
+        self.assertEqual((found.address, found.readonly, producer), (64, True, 7))
+        with self.assertRaisesRegex(TypeError, "u has a mask"):
+            _arrays.device_array("u", Interface(self.u, mask=self.u), 0)
+
+    def test_dlpack(self):
+        for a in (self.u, self.u[2:, 3:], self.v[::2, ::3], self.u.astype("f8")):
+            for offset in (0, 256):
+                given = DLPack(a, offset=offset)
+                self.assertTrue(_arrays.is_device(given))
+                found, producer = _arrays.device_array("u", given, STREAM)
+                self.assertEqual(
+                    (found.address, found.shape, found.strides), (a.ctypes.data, a.shape, a.strides)
+                )
+                self.assertEqual((found.dtype, producer, given.streams), (a.dtype, None, [STREAM]))
+        # The default stream has the number 1.
+        given = DLPack(self.u)
+        _arrays.device_array("u", given, 0)
+        self.assertEqual(given.streams, [1])
+        dense = DLPack(self.u)
+        dense.managed.tensor.strides = None
+        self.assertEqual(_arrays.device_array("u", dense, 0)[0].strides, self.u.strides)
+        with self.assertRaisesRegex(TypeError, "u has elements of DLPack type 5"):
+            _arrays.device_array("u", DLPack(self.u, code=5), 0)
+
+    def test_where_arrays_are(self):
+        self.assertTrue(_arrays.is_device(DLPack(self.u, kind=13)))
+        for kind in (1, 3):
+            self.assertFalse(_arrays.is_device(DLPack(self.u, kind=kind)))
+        with self.assertRaisesRegex(TypeError, "DLPack type 10"):
+            _arrays.is_device(DLPack(self.u, kind=10))
+        self.assertEqual(_arrays.device_of(DLPack(self.u, device=3)), 3)
+        self.assertEqual(_arrays.device_of(Interface(self.u, device=2)), 2)
+
+    def test_streams(self):
+        class Torch:
+            cuda_stream = 5
+
+        class Protocol:
+            def __cuda_stream__(self):
+                return (0, 6)
+
+        numba = types.SimpleNamespace(handle=types.SimpleNamespace(value=8))
+        for stream, handle in (
+            (0, 0),
+            (4, 4),
+            (Torch(), 5),
+            (Protocol(), 6),
+            (FakeStream(7), 7),
+            (numba, 8),
+        ):
+            self.assertEqual(_device.stream_handle(stream), handle)
+        for stream in ("0", True, 1.5, object()):
+            with self.assertRaisesRegex(TypeError, "is no CUDA stream"):
+                _device.stream_handle(stream)
+
+    def test_what_does_not_fit_is_copied_by_its_own_library(self):
+        queue = _device.queue_of(None, u=FakeCupyArray(self.u))
+        config = _config.configured(abs=0.0)
+        flipped = FakeCupyArray(self.u[::-1])
+        placed = _fields.place(config, flipped, FakeCupyArray(self.v), queue)
+        copy = placed.arrays[0].owner.array
+        np.testing.assert_array_equal(copy, self.u[::-1])
+        self.assertEqual((placed.u, placed.v), (copy.ctypes.data, self.v.ctypes.data))
+        for strange in (Interface(self.u[::-1]), FakeCupyArray(self.u.astype(">f4"))):
+            with self.assertRaisesRegex(ValueError, "^u has the .*pass a copy"):
+                _fields.place(config, strange, FakeCupyArray(self.v), queue)
+
+
+class Handed(WithCupy):
+    """What calls hand to the library."""
+
+    def test_compression(self):
+        wide = device_copy(np.zeros((44, 70), "f4"))
+        u = wide[2:42, 3:63]
+        arguments, current, work = self.called(
+            "compress_device",
+            lambda: factz.enqueue_compress(
+                FakeCupyArray(u), FakeCupyArray(self.v), abs=0.5, halo="xmin+ymax"
+            ),
+        )
+        sizes = factz.compress_sizes((39, 59), "f4", abs=0.5, halo="xmin+ymax")
+        pu, pv, n, config, dst, dst_bytes, workspace, workspace_bytes, report, stream = arguments
+        self.assertEqual((pu, pv, n), (u.ctypes.data + 4, self.v.ctypes.data + 4, 59 * 39))
+        self.assertEqual((config.nx, config.ny, config.dtype, config.bound), (59, 39, 0, 0.5))
+        self.assertEqual((config.u_pitch, config.u_stride, config.v_pitch, config.v_stride), (70, 1, 60, 1))
+        self.assertEqual((dst, dst_bytes), (work.buffer.array.ctypes.data, sizes.max_stream_bytes))
+        self.assertEqual(workspace_bytes, sizes.workspace_bytes)
+        self.assertTrue(workspace and report)
+        self.assertEqual((stream, current), (STREAM, STREAM))
+        # The stand-in has written nothing: a report of zeros.
+        self.assertEqual(work.wait(), factz.Report())
+
+    def test_memory_of_the_caller(self):
+        sizes = factz.compress_sizes((40, 60), "f4", abs=0.5)
+        dst, workspace, report = (Interface(aligned(n, "u1")) for n in (500, sizes.workspace_bytes, 128))
+        arguments, current, work = self.called(
+            "compress_device",
+            lambda: factz.enqueue_compress(
+                Interface(self.u),
+                Interface(self.v),
+                abs=0.5,
+                dst=dst,
+                workspace=workspace,
+                report=report,
+                stream=9,
+            ),
+        )
+        given = (dst, 500, workspace, sizes.workspace_bytes, report, 9)
+        expected = tuple(g.array.ctypes.data if isinstance(g, Interface) else g for g in given)
+        self.assertEqual(arguments[4:], expected)
+        self.assertEqual(current, 9)
+        report.array.view("i4")[0], report.array.view("u8")[2] = 3, 777
+        with self.assertRaisesRegex(
+            factz.BufferTooSmallError, "reported by the device; .* take 777 bytes"
+        ) as caught:
+            work.wait()
+        self.assertEqual(caught.exception.required_bytes, 777)
+
+    def test_decompression(self):
+        data = Interface(device_copy(np.frombuffer(factz.compress(self.u, self.v, abs=0.5), np.uint8)))
+        mixed = aligned((40, 60, 2), "f4")
+        out = FakeCupyArray(mixed[..., 0]), FakeCupyArray(mixed[..., 1])
+        arguments, _, work = self.called(
+            "decompress_device",
+            lambda: factz.enqueue_decompress(data, out, verify=False, stream=FakeStream(0)),
+        )
+        source, source_bytes, config, pu, pv, n, _, workspace_bytes, _, stream = arguments
+        self.assertEqual((source, source_bytes), (data.array.ctypes.data, data.array.size))
+        self.assertEqual((pu, pv, n, stream), (mixed.ctypes.data, mixed.ctypes.data + 4, 2400, 0))
+        self.assertEqual((config.u_pitch, config.u_stride, config.verify_checksum), (120, 2, 0))
+        self.assertEqual(workspace_bytes, factz.decompress_sizes((40, 60), "f4").workspace_bytes)
+        self.assertEqual((work.u, work.v), out)
+        # The shape and the predictor come from the header where there is no out.
+        fast = factz.compress(self.u, self.v, abs=0.5, predictor="lorenzo")
+        data = FakeCupyArray(device_copy(np.frombuffer(fast, np.uint8)))
+        arguments, _, (u, v) = self.called("decompress_device", lambda: factz.decompress(data))
+        self.assertEqual(
+            (u.array.shape, v.array.dtype, arguments[2].predictor), ((40, 60), np.dtype("f4"), 1)
+        )
+        self.assertEqual(factz.inspect(data), factz.inspect(fast))
+
+    def test_analysis(self):
+        u, v = FakeCupyArray(self.u), FakeCupyArray(self.v)
+        arguments, _, found = self.called("compare_device", lambda: factz.compare(u, v, u, v, abs=0.5))
+        self.assertEqual(arguments[:3], (self.u.ctypes.data, self.v.ctypes.data, 2400))
+        self.assertEqual(arguments[4:6], arguments[:2])
+        self.assertEqual((arguments[-1], found.violations), (STREAM, 0))
+        arguments, _, points = self.called("critical_points_device", lambda: factz.critical_points(u, v))
+        self.assertEqual(
+            (arguments[5], len(points), points.dtype), (2400 // 64 + 1024, 0, factz.CRITICAL_POINT)
+        )
+        self.called("range_device", lambda: factz.value_range(u, v))
+        self.called("prepare_device", lambda: factz.prepare_device(u))
+
+    def test_a_stream_of_another_producer_is_waited_for(self):
+        waits = []
+        queue = mock.Mock(library="cupy", handle=STREAM, wait_for=waits.append)
+        for array in (
+            Interface(self.u, stream=7),
+            Interface(self.u, stream=STREAM),
+            FakeCupyArray(self.u, stream=7),
+        ):
+            _fields.find("u", array, queue)
+        self.assertEqual(waits, [7])
+
+
+class Refused(WithCupy):
+    def test_without_a_device(self):
+        u, v = FakeCupyArray(self.u), FakeCupyArray(self.v)
+        data = FakeCupyArray(device_copy(np.frombuffer(factz.compress(self.u, self.v, abs=0.5), np.uint8)))
+        for call in (
+            lambda: factz.compress(u, v, abs=0.5),
+            lambda: factz.compress(Interface(self.u), DLPack(self.v), abs=0.5),
+            lambda: factz.enqueue_compress(u, v, abs=0.5),
+            lambda: factz.decompress(data),
+            lambda: factz.decompress(data, out=(u, v)),
+            lambda: factz.enqueue_decompress(data, (u, v)),
+            lambda: factz.compare(u, v, u, v, rel=0.5),
+            lambda: factz.critical_points(u, v),
+            lambda: factz.value_range(u, v),
+            lambda: factz.prepare_device(u),
+        ):
+            with self.assertRaisesRegex(factz.NoDeviceError, "no usable CUDA device: .") as caught:
+                call()
+            self.assertEqual(caught.exception.status, 7)
+
+    def test_arguments(self):
+        u, v = FakeCupyArray(self.u), FakeCupyArray(self.v)
+        locked = Interface(self.u, data=(self.u.ctypes.data, True))
+        bytes_ = FakeCupyArray(aligned(1000, "u1"))
+        for kind, part, call in (
+            (ValueError, "u is in device memory and v is not", lambda: factz.compress(u, self.v, abs=1)),
+            (ValueError, "on different devices", lambda: factz.compress(u, Interface(self.v, 1), abs=1)),
+            (ValueError, "is in device memory and data is not", lambda: factz.decompress(b"", out=(u, v))),
+            (TypeError, "in host memory", lambda: factz.enqueue_compress(self.u, self.v, abs=1)),
+            (TypeError, "in host memory", lambda: factz.prepare_device(self.u)),
+            (TypeError, "contiguous array of uint8", lambda: factz.inspect(u)),
+            (TypeError, "contiguous array of uint8", lambda: factz.inspect(bytes_[::2])),
+            (ValueError, "out[0] is read-only", lambda: factz.enqueue_decompress(bytes_, (locked, v))),
+            (ValueError, "out[1] has the strides", lambda: factz.enqueue_decompress(bytes_, (u, v[::-1]))),
+            (
+                ValueError,
+                "report has 8 bytes",
+                lambda: factz.enqueue_compress(u, v, abs=1, report=bytes_[:8]),
+            ),
+            (
+                factz.WorkspaceTooSmallError,
+                "workspace",
+                lambda: factz.enqueue_compress(u, v, abs=1, workspace=bytes_),
+            ),
+            (
+                factz.InvalidArgumentError,
+                "dst",
+                lambda: factz.enqueue_compress(u, v, abs=1, dst=bytes_[1:]),
+            ),
+        ):
+            with self.assertRaises(kind) as caught:
+                call()
+            self.assertIn(part, str(caught.exception))
+
+    def test_without_a_library_that_allocates(self):
+        with mock.patch.dict(sys.modules, {"cupy": None, "torch": None}):
+            with mock.patch.object(_device, "_is_installed", return_value=False):
+                with self.assertRaisesRegex(TypeError, "need CuPy or PyTorch"):
+                    factz.compress(Interface(self.u), Interface(self.v), abs=1)
+
+
+if __name__ == "__main__":
+    unittest.main()

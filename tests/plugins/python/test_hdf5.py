@@ -1,0 +1,122 @@
+"""h5py writes and reads through the HDF5 filter after `import factz.hdf5` and nothing else."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+from support import ROOT, VIOLATIONS, exact_counts, field
+
+import factz.hdf5
+
+NX, NY = 130, 90
+
+
+class Datasets(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "field.h5")
+
+    def written(self, data, chunks, **options):
+        """What a dataset holds when the file is opened again."""
+        with h5py.File(self.path, "w") as file:
+            file.create_dataset("uv", data=data, chunks=chunks, **factz.hdf5.options(**options))
+        with h5py.File(self.path, "r") as file:
+            dataset = file["uv"]
+            self.assertEqual(list(dataset._filters), [str(factz.hdf5.FILTER_ID)])
+            self.assertLess(dataset.id.get_storage_size(), data.nbytes)
+            return dataset[:]
+
+    def test_fields_keep_the_guarantee(self):
+        cases = []
+        for dtype in ("f4", "f8"):
+            u, v = field(NX, NY, dtype)
+            planes, mixed = np.stack([u, v]), np.stack([u, v], -1)
+            options = {"abs": 0.02, "mode": "speculative"}
+            for chunks in ((2, NY, NX), (2, 32, 48)):
+                cases.append(((u, v, *self.written(planes, chunks, **options)), {"bound": 0.02}))
+            back = self.written(mixed, (32, 48, 2), **options)
+            cases.append(((u, v, back[..., 0], back[..., 1]), {"bound": 0.02}))
+        for counts in exact_counts(cases):
+            self.assertEqual([counts[name] for name in VIOLATIONS], [0] * len(VIOLATIONS))
+
+    def test_whole_fields_may_have_relative_bounds(self):
+        u, v = field(NX, NY)
+        steps = np.stack([[u, v], [2 * u, 2 * v]])
+        back = self.written(steps, (1, 2, NY, NX), rel=1e-3, field=(NY, NX))
+        for before, after in zip(steps, back):
+            self.assertEqual(factz.compare(*before, *after, rel=1e-3).violations, 0)
+            direct = factz.decompress(factz.compress(*before, rel=1e-3))
+            np.testing.assert_array_equal(after, direct)
+
+    def test_chunks_that_were_compressed_before(self):
+        """What a solver does that compresses on a GPU: the chunk is the compressed data."""
+        u, v = field(NX, NY)
+        data = factz.compress(u, v, abs=0.01)
+        with h5py.File(self.path, "w") as file:
+            options = factz.hdf5.options(abs=0.01, field=(NY, NX))
+            dataset = file.create_dataset("uv", (3, 2, NY, NX), "f4", chunks=(1, 2, NY, NX), **options)
+            dataset.id.write_direct_chunk((1, 0, 0, 0), data)
+        with h5py.File(self.path, "r") as file:
+            np.testing.assert_array_equal(file["uv"][1], factz.decompress(data))
+            self.assertEqual(file["uv"].id.read_direct_chunk((1, 0, 0, 0))[1], data)
+
+    def test_what_the_filter_refuses(self):
+        options = factz.hdf5.options(abs=0.01)
+        with h5py.File(self.path, "w") as file:
+            for part, shape, dtype, chunks in (
+                ("integers", (2, 64, 64), "i4", (2, 64, 64)),
+                ("axes", (64, 64), "f4", (64, 64)),
+                ("with both components", (2, 64, 64), "f4", (1, 64, 64)),
+            ):
+                with self.assertRaisesRegex(ValueError, part):
+                    file.create_dataset(part, shape, dtype, chunks=chunks, **options)
+            relative = factz.hdf5.options(rel=0.01)
+            with self.assertRaisesRegex(ValueError, "relative bound"):
+                file.create_dataset("rel", (2, 64, 64), "f4", chunks=(2, 32, 32), **relative)
+        for options in ({}, {"abs": 1, "rel": 1}, {"abs": -1}, {"abs": 1, "mode": "best"}):
+            with self.assertRaises(ValueError):
+                factz.hdf5.options(**options)
+
+
+class Readme(unittest.TestCase):
+    def test_the_examples_run(self):
+        blocks = re.findall(
+            "```python\n(.*?)```", (ROOT / "plugins/python/README.md").read_text(), re.DOTALL
+        )
+        on_host = [block for block in blocks if "du" not in block]
+        self.assertEqual(len(on_host), 2)
+        with tempfile.TemporaryDirectory() as folder:
+            code = "\n".join(["import os", "os.chdir(%r)" % folder] + on_host)
+            exec(compile(code, "README.md", "exec"), {})
+
+
+class Plugin(unittest.TestCase):
+    def test_the_number_is_that_of_the_plugin(self):
+        self.assertTrue(h5py.h5z.filter_avail(factz.hdf5.FILTER_ID))
+        self.assertTrue(os.path.isfile(os.path.join(factz.hdf5.PLUGIN_FOLDER, "libh5zfactz.so")))
+        header = (ROOT / "plugins/hdf5/filter_id.h").read_text()
+        self.assertIn("#define FACTZ_HDF5_FILTER_ID %d\n" % factz.hdf5.FILTER_ID, header)
+
+    def test_a_missing_plugin_is_an_import_error_with_advice(self):
+        with tempfile.TemporaryDirectory() as empty:
+            code = (
+                "from pathlib import Path\nimport factz._library\n"
+                "factz._library.HERE = Path(%r, 'a', 'b', 'c')\nimport factz.hdf5" % empty
+            )
+            environment = dict(os.environ, HDF5_PLUGIN_PATH=empty)
+            found = subprocess.run(
+                [sys.executable, "-B", "-c", code], stderr=subprocess.PIPE, text=True, env=environment
+            )
+        last = found.stderr.strip().splitlines()[-1]
+        self.assertTrue(last.startswith("ImportError: the HDF5 filter libh5zfactz.so is in none of"), last)
+        self.assertIn("HDF5_PLUGIN_PATH", last)
+
+
+if __name__ == "__main__":
+    unittest.main()

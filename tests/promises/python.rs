@@ -1,0 +1,285 @@
+//! The Python package (plugins/python): its declarations are those of the header, its tests pass, and its
+//! wheel works in an empty environment.
+
+use crate::bindings::header;
+use crate::support::{
+    both, built_folder, fresh_folder, holds, python, python_of_plugins, refuses, root, run,
+};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Python that finds the package in the sources and the library of this build.
+fn with_package(mut command: Command) -> Command {
+    command
+        .args(["-B", "-W", "error"])
+        .env("PYTHONPATH", root().join("plugins/python"))
+        .env("FACTZ_LIBRARY", built_folder().join("libfactz.so"));
+    command
+}
+
+/// Runs a file of tests; all of them must run.
+fn passes(command: Command, name: &str) {
+    let out = run(with_package(command).arg(root().join("tests/plugins/python").join(name)));
+    let text = both(&out);
+    assert!(text.contains("\nOK\n") && !text.contains("\nRan 0 tests"), "{text}");
+}
+
+#[test]
+fn arrays_of_every_layout_keep_the_guarantee() {
+    passes(python(), "test_round_trip.py");
+}
+
+#[test]
+fn analysis_agrees_with_the_exact_checker() {
+    passes(python(), "test_analysis.py");
+}
+
+#[test]
+fn errors_are_exceptions_that_say_what_to_do() {
+    passes(python(), "test_errors.py");
+}
+
+#[test]
+fn device_arrays_reach_the_library() {
+    passes(python(), "test_device.py");
+}
+
+/// The GPU script of the Python package runs with a stand-in for CuPy, and with h5py if it is there.
+#[test]
+#[ignore = "make test-all"]
+fn the_script_for_gpus_holds_in_host_memory() {
+    let script = root().join("tests/plugins/python/test_device_script.py");
+    let text = both(&run(with_package(python()).arg(script)));
+    assert!(text.contains(" passed, 0 failed") && text.contains("ok cupy: bytes_of_the_host"), "{text}");
+}
+
+#[test]
+fn the_example() {
+    holds(with_package(python()).arg(root().join("plugins/python/examples/arrays.py")));
+}
+
+/// Prints a line for each constant, struct and function that plugins/python/factz/_abi.py declares.
+const DECLARED: &str = r#"
+import ctypes, importlib.util, sys
+spec = importlib.util.spec_from_file_location("abi", sys.argv[1])
+abi = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(abi)
+names = {"c_int": "int32", "c_uint": "uint32", "c_long": "int64", "c_ulong": "uint64", "c_double": "double",
+         "c_void_p": "address", "c_char_p": "text"}
+structs = [t for t in vars(abi).values() if isinstance(t, type) and issubclass(t, ctypes.Structure)]
+def c_name(t):
+    return "".join("_" * (k > 0 and c.isupper()) + c.lower() for k, c in enumerate(t.__name__))
+def show(t):
+    if hasattr(t, "_length_"):
+        return "%s[%d]" % (show(t._type_), t._length_)
+    if hasattr(t, "contents"):
+        return show(t._type_) + "*"
+    return c_name(t) if t in structs else names[t.__name__]
+for name, value in vars(abi).items():
+    if name[0].isupper() and isinstance(value, int):
+        print("constant", name, value)
+for t in structs:
+    members = [n + ":" + show(k) for n, k in t._fields_]
+    print("struct", c_name(t), ctypes.sizeof(t), *members)
+for name, (result, arguments) in abi.FUNCTIONS.items():
+    print("function", name, show(result), *map(show, arguments))
+"#;
+
+/// The type of a member of a struct, as the script names it.
+fn member(c: &str) -> String {
+    c.replace("factz_status", "int32_t").replace("_t", "")
+}
+
+/// What an argument or a result may be in Python: a struct in host memory may be its address, too.
+fn fits(c: &str, found: &str) -> bool {
+    let c = c.trim_start_matches("const ");
+    match c {
+        "size_t" => found == "uint64",
+        "int" => found == "int32",
+        "char *" => found == "text",
+        "void *" | "factz_stream" => found == "address",
+        _ => match c.strip_suffix(" *") {
+            None => found == member(c),
+            Some(pointee) => {
+                found == "address" || found == format!("{}*", member(pointee.trim_start_matches("factz_")))
+            }
+        },
+    }
+}
+
+#[test]
+fn the_package_declares_what_the_header_declares() {
+    let out = run(python().args(["-B", "-c", DECLARED]).arg(root().join("plugins/python/factz/_abi.py")));
+    let header = header();
+    let mut counts = [0; 3];
+    let mut known = BTreeSet::new();
+    for line in String::from_utf8(out.stdout).unwrap().lines() {
+        let words: Vec<_> = line.split(' ').collect();
+        match words[..] {
+            ["constant", name, value] => {
+                counts[0] += 1;
+                known.insert(format!("FACTZ_{name}"));
+                assert_eq!(
+                    header.constants.get(&format!("FACTZ_{name}")),
+                    value.parse().ok().as_ref(),
+                    "{line}"
+                );
+            }
+            ["struct", name, bytes, ref members @ ..] => {
+                counts[1] += 1;
+                let expected = &header.structs[&format!("factz_{name}")];
+                let expected: Vec<_> = expected.iter().map(|(n, c)| format!("{n}:{}", member(c))).collect();
+                assert_eq!(members, expected, "{name}");
+                assert_eq!(bytes, size_of_struct(name).to_string(), "{name}");
+            }
+            ["function", name, result, ref arguments @ ..] => {
+                counts[2] += 1;
+                let (kind, expected) = &header.functions[&format!("factz_{name}")];
+                assert!(fits(kind, result), "{name} returns {kind}, not {result}");
+                assert_eq!(arguments.len(), expected.len(), "{name}");
+                for ((argument, c), found) in expected.iter().zip(arguments) {
+                    assert!(fits(c, found), "{name}: {argument} is {c}, not {found}");
+                }
+            }
+            _ => panic!("{line}"),
+        }
+    }
+    // Of a choice that it declares, the package knows all values.
+    let families = ["DTYPE", "BOUND", "MODE", "CODER", "PREDICTOR", "PRESERVE", "TIES", "POINT", "ERROR"];
+    let chosen = |name: &&String| families.iter().any(|f| name.starts_with(&format!("FACTZ_{f}_")));
+    let missing: Vec<_> = header.constants.keys().filter(chosen).filter(|c| !known.contains(*c)).collect();
+    assert!(missing.is_empty(), "plugins/python/factz/_abi.py lacks {missing:?}");
+    assert!(counts[0] > 40 && counts[1] == header.structs.len() && counts[2] > 20, "{counts:?}");
+}
+
+fn size_of_struct(name: &str) -> usize {
+    use factz::capi::{analysis::*, config::*, inspect::*, range::*, report::*, sizes::*};
+    match name {
+        "config" => size_of::<factz_config>(),
+        "info" => size_of::<factz_info>(),
+        "sizes" => size_of::<factz_sizes>(),
+        "report" => size_of::<factz_report>(),
+        "range" => size_of::<factz_range>(),
+        "critical_point" => size_of::<factz_critical_point>(),
+        "comparison" => size_of::<factz_comparison>(),
+        _ => panic!("there is no struct {name}"),
+    }
+}
+
+/// Variables of the user and of other tests must not reach the package.
+fn bare(mut command: Command) -> Command {
+    for name in ["PYTHONPATH", "FACTZ_LIBRARY", "HDF5_PLUGIN_PATH", "LD_LIBRARY_PATH"] {
+        command.env_remove(name);
+    }
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    command
+}
+
+fn text_of(command: &mut Command) -> String {
+    String::from_utf8(run(command).stdout).unwrap().trim().to_owned()
+}
+
+/// What the wheel is made and tested with. Some versions of setuptools cannot be imported after pip.
+const MODULES: [&str; 4] = ["setuptools", "wheel", "pip", "h5py"];
+
+/// Builds the wheel from the libraries of this build.
+fn wheel(python: &Path, folder: &Path) -> PathBuf {
+    let build = folder.join("build");
+    let define = |name: &str, value: &Path| format!("-D{name}={}", value.display());
+    run(Command::new("cmake")
+        .arg("-S")
+        .arg(root().join("cmake"))
+        .arg("-B")
+        .arg(&build)
+        .args([define("FACTZ_LIBRARY_DIR", &built_folder()), define("FACTZ_PYTHON", python)])
+        .args(["-DFACTZ_PROGRAM=OFF", "-DFACTZ_PIP_OPTIONS=--no-build-isolation;--no-index"]));
+    run(bare(Command::new("cmake")).arg("--build").arg(&build).args(["--target", "factz_wheel"]));
+    let mut made = std::fs::read_dir(build.join("wheel")).unwrap();
+    let wheel = made.next().unwrap().unwrap().path();
+    assert!(made.next().is_none());
+    wheel
+}
+
+/// NumPy and h5py are those of the tests: a .pth file of the environment names their folder. pip installs the
+/// wheel without an index, and nothing else.
+#[test]
+#[ignore = "make test-all"]
+fn the_wheel_works_in_an_empty_environment() {
+    needs!("cmake", "gcc", "strip", "readelf");
+    let Some(base) = python_of_plugins(&MODULES) else { return };
+    let folder = fresh_folder("wheel");
+    let wheel = wheel(&base, &folder);
+    let name = wheel.file_name().unwrap().to_str().unwrap();
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(name.starts_with(&format!("factz-{version}-py3-none-manylinux_2_")), "{name}");
+
+    let environment = folder.join("environment");
+    run(Command::new(&base).args(["-m", "venv"]).arg(&environment));
+    let python = || bare(Command::new(environment.join("bin/python")));
+    let site = |command: &mut Command| {
+        PathBuf::from(text_of(command.args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"])))
+    };
+    let (own, others) = (site(&mut python()), site(&mut Command::new(&base)));
+    std::fs::write(own.join("others.pth"), others.to_str().unwrap()).unwrap();
+    run(python().args(["-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]).arg(&wheel));
+
+    let asked = "import factz, factz.hdf5, importlib.metadata as m; print(factz.__file__, factz.__version__,\
+         m.version('factz'), factz.hdf5.PLUGIN_FOLDER, m.metadata('factz')['License'], sep='\\n')";
+    let told = text_of(python().args(["-W", "error", "-c", asked]));
+    let package = own.join("factz");
+    let lines = [
+        package.join("__init__.py").to_str().unwrap().to_owned(),
+        version.into(),
+        version.into(),
+        package.join("lib").to_str().unwrap().to_owned(),
+        "MIT OR Apache-2.0".into(),
+    ];
+    assert_eq!(told.lines().collect::<Vec<_>>(), lines);
+    assert!(package.join("py.typed").is_file());
+    for file in ["lib/libfactz.so.0", "lib/libh5zfactz.so"] {
+        let sections = text_of(Command::new("readelf").arg("-SW").arg(package.join(file)));
+        assert!(sections.contains(".text") && !sections.contains(".debug_info"), "{file}: {sections}");
+    }
+    for file in ["LICENSE-MIT", "LICENSE-APACHE"] {
+        let copy = find(&own.join(format!("factz-{version}.dist-info")), file);
+        assert_eq!(std::fs::read(copy).unwrap(), std::fs::read(root().join(file)).unwrap());
+    }
+    for test in ["test_round_trip.py", "test_analysis.py", "test_hdf5.py"] {
+        let out = run(python()
+            .args(["-B", "-W", "error"])
+            .arg(root().join("tests/plugins/python").join(test))
+            .current_dir(&folder));
+        assert!(both(&out).contains("\nOK\n"), "{}", both(&out));
+    }
+    holds(python().arg(root().join("plugins/python/examples/arrays.py")).current_dir(&folder));
+}
+
+/// A file of this name in a folder or below.
+fn find(folder: &Path, name: &str) -> PathBuf {
+    let found = text_of(Command::new("find").arg(folder).args(["-name", name]));
+    assert_eq!(found.lines().count(), 1, "{name}: {found}");
+    found.into()
+}
+
+/// Errors of setup.py come with advice.
+#[test]
+#[ignore = "make test-all"]
+fn a_wheel_without_libraries_is_refused() {
+    let Some(base) = python_of_plugins(&MODULES) else { return };
+    let folder = fresh_folder("wheel-refused");
+    let setup = || {
+        let mut command = bare(Command::new(&base));
+        command.arg(root().join("plugins/python/setup.py")).args(["--version"]).current_dir(&folder);
+        command.env_remove("FACTZ_LIBRARY_DIR").env_remove("FACTZ_HDF5_PLUGIN");
+        command
+    };
+    refuses(&mut setup(), "FACTZ_LIBRARY_DIR is not set: name PREFIX/lib");
+    refuses(setup().env("FACTZ_LIBRARY_DIR", &folder), "must name the folder of a finished build");
+    let built = built_folder();
+    refuses(setup().env("FACTZ_LIBRARY_DIR", &built), "FACTZ_HDF5_PLUGIN the HDF5 filter, or `off`");
+    for libraries in [built.to_str().unwrap(), "system"] {
+        let told = text_of(setup().env("FACTZ_LIBRARY_DIR", libraries).env("FACTZ_HDF5_PLUGIN", "off"));
+        assert_eq!(told.lines().last(), Some(env!("CARGO_PKG_VERSION")));
+    }
+}
