@@ -31,7 +31,7 @@ __device__ T acceptance(double bound) {
 
 template <typename T>
 __device__ double useful_bound(double bound, T largest, bool preserve) {
-    const double most = 2.0 * (double)largest, lowered = preserve ? 0.125 * most : most;
+    const double most = 2.0 * (double)largest, lowered = preserve ? 0.1 * most : most;
     return lowered > 0.0 && most < bound ? lowered : bound;
 }
 

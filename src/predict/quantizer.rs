@@ -121,11 +121,11 @@ pub fn acceptance<T: Real>(bound: f64) -> T {
 
 /// The bound as far as it is of use. One beyond twice the largest value makes all values 0, which is all that
 /// it can do; where critical points are kept, whose limits are small, the refinements and bound shifts would
-/// end far above those: a quarter of the largest value then makes the smallest streams. Zero only where the
+/// end far above those: a fifth of the largest value then makes the smallest streams. Zero only where the
 /// bound is.
 fn useful_bound<T: Real>(bound: f64, largest_magnitude: T, preserve: Preserve) -> f64 {
     let most = 2.0 * largest_magnitude.to_f64();
-    let lowered = if preserve == Preserve::None { most } else { 0.125 * most };
+    let lowered = if preserve == Preserve::None { most } else { 0.1 * most };
     if lowered > 0.0 && most < bound {
         lowered
     } else {
@@ -163,7 +163,7 @@ mod tests {
             assert_eq!(useful_bound(bound, 10.0f32, Preserve::Types), bound);
         }
         assert_eq!(useful_bound(20.1, 10.0f32, Preserve::None), 20.0);
-        assert_eq!(useful_bound(1e300, 10.0f64, Preserve::Points), 2.5);
+        assert_eq!(useful_bound(1e300, 10.0f64, Preserve::Points), 2.0);
         assert_eq!(useful_bound(1e300, 0.0f64, Preserve::Points), 1e300);
         assert_eq!(useful_bound(1.0, f64::from_bits(1), Preserve::Types), 1.0);
     }
