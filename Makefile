@@ -3,6 +3,7 @@
 # make test-all  all of that, and the tests that take longer: what CI runs
 # make bench   ratio, speed and what is kept, for both modes and three bounds
 # make peers   the same beside zfp and SZ3, into docs/benchmarks.md (SPEED=1: speeds too; FIELDS="NAME=FOLDER ...")
+# make hdf5-bench  ratio by size of HDF5 chunk and the time that the filter adds, into docs/benchmarks.md
 # make wheel  the Python package with its libraries, into target/wheel (FACTZ_LIBRARY_DIR=folder of a finished build)
 # make figures the figures of README.md and docs/
 #
@@ -15,7 +16,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench wheel peers figures peers-python plugins-python toolchain packages python nvcc lints checks clean
+.PHONY: help demo test test-all bench hdf5-bench wheel peers figures peers-python plugins-python toolchain packages python nvcc lints checks clean
 
 PYTHON := $(CURDIR)/.venv/bin/python
 PICTURE := target/demo/wind_global.png
@@ -94,6 +95,15 @@ peers figures: toolchain peers-python
 	cargo build --release "$${features[@]}" --bin factz
 	if [[ $@ == figures ]]; then exec .venv-peers/bin/python docs/figures.py; fi
 	.venv-peers/bin/python benches/peers.py --write $(FIELDS:%=--field %) $(if $(SPEED),--speed)
+
+hdf5-bench: toolchain plugins-python
+	@$(call install_missing,cmake:cmake cc:gcc,required)
+	cargo build --release --no-default-features --features cli --lib
+	cmake -S cmake -B target/hdf5-bench "-DFACTZ_LIBRARY_DIR=$(CURDIR)/target/release" \
+	  "-DCMAKE_INSTALL_PREFIX=$(CURDIR)/target/hdf5-bench/prefix"
+	cmake --build target/hdf5-bench
+	cmake --install target/hdf5-bench
+	.venv-plugins/bin/python benches/hdf5_filter.py target/hdf5-bench/prefix --write $(FIELDS:%=--field %)
 
 # From the libraries of FACTZ_LIBRARY_DIR, or of a release build.
 FACTZ_LIBRARY_DIR :=
