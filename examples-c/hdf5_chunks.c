@@ -19,6 +19,7 @@
  * critical point.
  */
 #include "hdf5_filter.h"
+#include "vortices.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -65,27 +66,6 @@ static void *allocate(uint64_t bytes)
     if (memory == NULL)
         stop("malloc", "out of memory");
     return memory;
-}
-
-/* ---------------------------------------------------------------- the solver */
-
-/* A wave of parabolas with the period 128, from -1024 to 1024. */
-static int64_t wave(uint64_t phase)
-{
-    const int64_t place = (int64_t)(phase % 64), height = place * (64 - place);
-    return phase / 64 % 2 ? -height : height;
-}
-
-/* Drifting vortices. The values are exact, so that every program can make them again. */
-static void compute(const options *o, uint64_t step, float *u, float *v)
-{
-    uint64_t x, y;
-    for (y = 0; y < o->ny; y++)
-        for (x = 0; x < o->nx; x++) {
-            const uint64_t a = 5 * x + 3 * y + 2 * step, b = 7 * y + 2 * x;
-            u[y * o->nx + x] = (float)(wave(a) * wave(b + 32) + 40000) / 1048576.0f;
-            v[y * o->nx + x] = (float)(30001 - wave(a + 32) * wave(b)) / 1048576.0f;
-        }
 }
 
 /* ---------------------------------------------------------------- compression */
@@ -241,7 +221,7 @@ static void write_file(const options *o)
     uint64_t step, bytes = 0;
     for (step = 0; step < o->steps; step++) {
         const hsize_t place[4] = {step, 0, 0, 0};
-        compute(o, step, c.field, c.field + c.n);
+        vortices(o->nx, 0, o->ny, step, c.field, c.field + c.n);
         compress(o, &c);
         /* The mask 0: no filter of the dataset was left out. */
         check_hdf5(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, place, (size_t)c.report->stream_bytes, c.stream),
@@ -269,7 +249,7 @@ static void read_back(const options *o)
     for (step = 0; step < o->steps; step++) {
         const float *after = all + step * 2 * n;
         factz_comparison c;
-        compute(o, step, before, before + n);
+        vortices(o->nx, 0, o->ny, step, before, before + n);
         check(factz_compare_host(before, before + n, n, &config, after, after + n, NULL, &c, 0),
             "factz_compare_host");
         if (c.violations != 0 || c.critical_points == 0)

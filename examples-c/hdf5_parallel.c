@@ -19,6 +19,7 @@
  * Exit status 0 when the first rank reads the file back within the bound with every critical point.
  */
 #include "hdf5_filter.h"
+#include "vortices.h"
 
 #include <mpi.h>
 #include <stdint.h>
@@ -61,28 +62,6 @@ static float *allocate(uint64_t values)
     if (memory == NULL)
         stop("malloc", "out of memory");
     return memory;
-}
-
-/* ---------------------------------------------------------------- the field */
-
-/* A wave of parabolas with the period 128, from -1024 to 1024. */
-static int64_t wave(uint64_t phase)
-{
-    const int64_t place = (int64_t)(phase % 64), height = place * (64 - place);
-    return phase / 64 % 2 ? -height : height;
-}
-
-/* Rows of vortices, u before v. The values are exact, so that every program can make them again. */
-static void compute(const options *o, uint64_t first_row, uint64_t rows, float *field)
-{
-    uint64_t x, y;
-    for (y = 0; y < rows; y++)
-        for (x = 0; x < o->nx; x++) {
-            const uint64_t a = 5 * x + 3 * (first_row + y), b = 7 * (first_row + y) + 2 * x,
-                           i = y * o->nx + x;
-            field[i] = (float)(wave(a) * wave(b + 32) + 40000) / 1048576.0f;
-            field[rows * o->nx + i] = (float)(30001 - wave(a + 32) * wave(b)) / 1048576.0f;
-        }
 }
 
 /* ---------------------------------------------------------------- the file */
@@ -133,7 +112,7 @@ static void write_file(const options *o)
     transfer = check_hdf5(H5Pcreate(H5P_DATASET_XFER), "H5Pcreate");
     check_hdf5(H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE), "H5Pset_dxpl_mpio");
 
-    compute(o, first, rows, block);
+    vortices(o->nx, first, rows, 0, block, block + rows * o->nx);
     check_hdf5(H5Dwrite(dataset, H5T_NATIVE_FLOAT, memory, place, transfer, block), "H5Dwrite");
 
     H5Pclose(transfer);
@@ -156,7 +135,7 @@ static void read_back(const options *o)
     factz_config config;
     factz_comparison c;
     configure(o, &config);
-    compute(o, 0, o->ny, before);
+    vortices(o->nx, 0, o->ny, 0, before, before + o->nx * o->ny);
     check_hdf5(H5Dread(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, after), "H5Dread");
     check(factz_compare_host(before, before + n, n, &config, after, after + n, NULL, &c, 0),
         "factz_compare_host");

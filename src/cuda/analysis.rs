@@ -1,10 +1,10 @@
 //! The analysis of fields on a device: comparison, critical points, and the header of a stream.
 
 use super::kernel_args::{address, fill_bits, Analysis, FieldView, Inspection};
+use super::launch::{Call, Needs, Shape};
 use super::launcher::Launcher;
 use super::pointers::Range;
 use super::results::{factz_comparison, factz_critical_point, factz_range};
-use super::schedule::{Call, Needs, Shape};
 use super::{check_workspace, within, DevicePointer, Stream};
 use crate::analysis::{check_same_ghosts, READ_SIDES};
 use crate::cuda::workspace::{AnalysisWorkspace, ALIGNMENT};

@@ -2,7 +2,8 @@
 
 use super::constants::SHARED;
 use super::kernel_args::{Analysis, Inspection, Job};
-use super::schedule::{Call, Launch, Waits, LAUNCHES};
+use super::launch::{Call, Launch, Waits};
+use super::schedule::LAUNCHES;
 use std::fmt::Write;
 use std::path::Path;
 

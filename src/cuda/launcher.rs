@@ -1,7 +1,8 @@
 //! A call ready to be enqueued: the launches of its table (schedule.rs) with the argument of their kernels.
 
 use super::driver::Module;
-use super::schedule::{Call, Kernel, Launch, Needs, Shape};
+use super::launch::{Call, Launch, Needs, Shape};
+use super::schedule::Kernel;
 use super::Stream;
 use crate::error::Result;
 

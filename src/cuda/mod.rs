@@ -17,6 +17,7 @@ mod driver;
 #[cfg(test)]
 mod generated;
 mod kernel_args;
+mod launch;
 mod launcher;
 mod pointers;
 mod schedule;
@@ -46,9 +47,9 @@ use crate::request::{Config, Dtype, Request};
 use crate::stream::header::HEADER_BYTES;
 use driver::Module;
 use kernel_args::Job;
+use launch::{Call, Needs, Shape};
 use launcher::Launcher;
 use pointers::Range;
-use schedule::{Call, Needs, Shape};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -147,7 +148,7 @@ unsafe fn call<R>(
         Direction::Decompress => (Call::Decompress, Workspace::decompress(request)?),
     };
     let shape = Shape::new(request, buffers.stream_bytes);
-    shape.check(call)?;
+    call.check(&shape)?;
     let config = request.config();
     if direction == Direction::Compress && buffers.stream_bytes < HEADER_BYTES as u64 {
         return Err(Error::argument(format!(

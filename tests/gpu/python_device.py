@@ -13,10 +13,14 @@ import os
 import sys
 import tempfile
 import traceback
+from pathlib import Path
 
 import numpy as np
 
 import factz
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "plugins" / "python"))
+from support import field  # noqa: E402
 
 STEPS = []
 
@@ -144,17 +148,7 @@ class DLPackOnly:
         return self.array.__dlpack__(**options)
 
 
-# ---------------------------------------------------------------- fields
-
-
-def field(nx, ny, dtype="f4"):
-    """Vortices and saddles, disturbed by waves, with zero vertices, a NaN and an infinity."""
-    y, x = np.mgrid[0:ny, 0:nx].astype(np.float64)
-    u = np.sin(0.31 * x) * np.cos(0.37 * y) + 0.02 * np.cos(0.0527 * x + 0.2)
-    v = -np.cos(0.31 * x) * np.sin(0.37 * y) + 0.05 * np.sin(0.07 * x + 0.05 * y)
-    u[ny // 2, :2] = v[ny // 2, :2] = 0
-    u[ny // 3, nx // 3], v[ny // 4, nx // 5] = np.nan, np.inf
-    return u.astype(dtype), v.astype(dtype)
+# ---------------------------------------------------------------- bytes
 
 
 def same(a, b):

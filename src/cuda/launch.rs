@@ -1,0 +1,281 @@
+//! A launch of a kernel, and all that it depends on: the call, the shape of the field, and the configuration.
+
+use super::constants::*;
+use super::workspace::AnalysisWorkspace;
+use crate::analysis::BAND;
+use crate::error::{Error, Result, Status};
+use crate::request::{Coder, Config, Dtype, Mode, Predictor, Preserve, Request, SIDE_Y_MAX};
+
+/// A function of the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Call {
+    Compress,
+    Decompress,
+    Range,
+    Compare,
+    CriticalPoints,
+    Inspect,
+}
+
+/// What the number of blocks depends on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shape {
+    nx: u64,
+    ny: u64,
+    /// Rows that an analysis reads, a ghost row included.
+    rows: u64,
+    pub(super) tiles: u64,
+    tiles_x: u64,
+    tiles_y: u64,
+    pub(super) stream_bytes: u64,
+}
+
+/// How a kernel waits for the kernel before it (kernels/device/control.cuh). It matters where the launch is
+/// early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// At a place of its own, after work that needs nothing of the previous kernel.
+    Inside,
+    /// At its end: it needs nothing of the previous kernel.
+    Overlaps,
+    /// At its start.
+    After,
+    /// Not at all: its launch is in order.
+    InOrder,
+}
+
+/// A phase with the call that it belongs to.
+pub(super) type Phase = (Call, &'static str);
+
+/// A launch of a kernel: `factz_NAME_f32` or `factz_NAME_f64`.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(test), allow(dead_code))] // generated.rs reads what the launches do not
+pub(super) struct Launch {
+    pub(super) call: Call,
+    pub(super) phase: &'static str,
+    pub(super) name: &'static str,
+    /// The CUDA function where it is not `NAME<T>`; T is the element type. Without T there is one kernel,
+    /// `factz_NAME`.
+    pub(super) function: Option<&'static str>,
+    /// Number of blocks for an element type (0 f32, 1 f64).
+    pub(super) grid: fn(&Shape, usize) -> u64,
+    /// Threads of a block, by element type.
+    pub(super) block: [u32; 2],
+    /// Blocks on a multiprocessor, at least: the compiler gives registers for as many. 0: as it likes.
+    pub(super) resident: [u32; 2],
+    /// Dynamic shared memory of a block.
+    pub(super) shared_bytes: u32,
+    pub(super) small: Option<Small>,
+    /// Regions of the workspace and buffers of the caller. What an atomic adds to is written.
+    pub(super) reads: &'static str,
+    pub(super) writes: &'static str,
+    /// Work of all blocks; most work of one block or warp. N: tiles of the field, S: bytes of the stream
+    /// buffer. No work depends on what a header claims.
+    pub(super) work: &'static str,
+    pub(super) waits: Waits,
+    /// Whether it may begin once all blocks of the kernel before have begun.
+    pub(super) early: bool,
+    /// Whether a request needs it. Decompression learns on the device which kernels have work; it is ready
+    /// for any stream.
+    pub(super) runs: fn(&Needs) -> bool,
+}
+
+/// What is different on devices with less shared memory (below compute capability 8.0).
+#[derive(Clone, Copy)]
+#[cfg_attr(not(test), allow(dead_code))]
+pub(super) struct Small {
+    pub(super) grid: fn(&Shape, usize) -> u64,
+    pub(super) block: u32,
+    pub(super) resident: u32,
+    pub(super) shared_bytes: u32,
+}
+
+/// A launch of one block after the kernel before, to be changed by the functions below.
+pub(super) const fn kernel(
+    (call, phase): Phase,
+    name: &'static str,
+    block: [u32; 2],
+    resident: [u32; 2],
+) -> Launch {
+    Launch {
+        call,
+        phase,
+        name,
+        function: None,
+        grid: |_, _| 1,
+        block,
+        resident,
+        shared_bytes: 0,
+        small: None,
+        reads: "",
+        writes: "",
+        work: "",
+        waits: Waits::After,
+        early: true,
+        runs: |_| true,
+    }
+}
+
+impl Launch {
+    pub(super) const fn function(self, function: &'static str) -> Launch {
+        Launch { function: Some(function), ..self }
+    }
+    pub(super) const fn grid(self, grid: fn(&Shape, usize) -> u64) -> Launch {
+        Launch { grid, ..self }
+    }
+    pub(super) const fn data(self, reads: &'static str, writes: &'static str) -> Launch {
+        Launch { reads, writes, ..self }
+    }
+    pub(super) const fn work(self, work: &'static str) -> Launch {
+        Launch { work, ..self }
+    }
+    pub(super) const fn waits(self, waits: Waits) -> Launch {
+        Launch { waits, ..self }
+    }
+    pub(super) const fn shared(self, shared_bytes: u32) -> Launch {
+        Launch { shared_bytes, ..self }
+    }
+    /// Fewer blocks on a multiprocessor of a device with less shared memory.
+    pub(super) const fn small(self, resident: u32) -> Launch {
+        let Launch { grid, block, shared_bytes, .. } = self;
+        Launch { small: Some(Small { grid, block: block[0], resident, shared_bytes }), ..self }
+    }
+    pub(super) const fn only(self, runs: fn(&Needs) -> bool) -> Launch {
+        Launch { runs, ..self }
+    }
+    /// It begins only when the kernel before has ended, with all that came before it: the first of a call;
+    /// one that the next overlaps, so that what both need has to be complete when it begins; and some that
+    /// are measured to be faster like this where there is much to do.
+    pub(super) const fn in_order(self) -> Launch {
+        Launch { early: false, ..self }
+    }
+}
+
+impl Launch {
+    /// The CUDA function, by its name in the kernels.
+    pub(super) fn template(&self) -> String {
+        self.function.map_or(format!("{}<T>", self.name), str::to_owned)
+    }
+
+    /// The name of the kernel for an element type.
+    pub(super) fn symbol(&self, dtype: usize) -> String {
+        match self.template().contains("<T") {
+            true => format!("factz_{}_{}", self.name, ["f32", "f64"][dtype]),
+            false => format!("factz_{}", self.name),
+        }
+    }
+
+    /// Dynamic shared memory of a block.
+    pub(super) fn shared_bytes_on(&self, small: bool) -> u32 {
+        self.small.filter(|_| small).map_or(self.shared_bytes, |s| s.shared_bytes)
+    }
+
+    pub(super) fn block_on(&self, small: bool, dtype: usize) -> u32 {
+        self.small.filter(|_| small).map_or(self.block[dtype], |s| s.block)
+    }
+
+    pub(super) fn blocks(&self, shape: &Shape, small: bool, dtype: usize) -> Result<u32> {
+        let grid = self.small.filter(|_| small).map_or(self.grid, |s| s.grid);
+        let blocks = grid(shape, dtype);
+        if blocks > i32::MAX as u64 {
+            return Err(Error::new(
+                Status::Unsupported,
+                format!(
+                    "a field of {} x {} vertices takes {blocks} blocks of factz_{}, more than a grid has",
+                    shape.nx, shape.ny, self.name
+                ),
+            ));
+        }
+        Ok(blocks as u32)
+    }
+}
+
+/// What the kernels of a request depend on.
+#[derive(Clone, Copy)]
+pub(super) struct Needs {
+    pub(super) coder: Coder,
+    pub(super) predictor: Predictor,
+    /// Whether signatures are looked at in place of vertex bounds.
+    pub(super) signatures: bool,
+    /// Whether the statistics have little to do.
+    pub(super) few_strips: bool,
+    pub(super) has_fill: bool,
+    /// Whether the bound of a comparison is relative to the range of the first field.
+    pub(super) relative: bool,
+}
+
+impl Needs {
+    /// For a call without a request.
+    pub(super) const NONE: Needs = Needs {
+        coder: Coder::Ans,
+        predictor: Predictor::Hierarchical,
+        signatures: false,
+        few_strips: false,
+        has_fill: false,
+        relative: false,
+    };
+
+    pub(super) fn of(config: &Config, shape: &Shape) -> Self {
+        Needs {
+            coder: config.coder,
+            predictor: config.predictor,
+            signatures: config.mode == Mode::Speculative && config.preserve != Preserve::None,
+            few_strips: shape.strips() <= MOST_FEW_STRIPS as u64,
+            has_fill: config.fill_value.is_some(),
+            relative: false,
+        }
+    }
+
+    pub(super) fn relative(self, relative: bool) -> Self {
+        Needs { relative, ..self }
+    }
+}
+
+/// Blocks that fill any device several times over; more only wait.
+pub(super) const MANY: u64 = 1056;
+
+const DTYPES: [Dtype; 2] = [Dtype::F32, Dtype::F64];
+
+impl Shape {
+    pub(super) fn new(request: &Request, stream_bytes: u64) -> Self {
+        let (grid, config) = (request.grid(), request.config());
+        Shape {
+            nx: grid.nx,
+            ny: grid.ny,
+            rows: config.ny + (config.halo & SIDE_Y_MAX != 0) as u64,
+            tiles: grid.tiles(),
+            tiles_x: grid.tiles_x(),
+            tiles_y: grid.tiles_y(),
+            stream_bytes,
+        }
+    }
+
+    /// Strips of 128 columns of the rows of tiles.
+    pub(super) fn strips(&self) -> u64 {
+        self.tiles_x.div_ceil(4) * self.tiles_y
+    }
+
+    /// Segments of a row of cells, and these rows.
+    fn segments(&self, dtype: usize) -> (u64, u64) {
+        let columns = AnalysisWorkspace::segment_columns(DTYPES[dtype]);
+        (self.nx.div_ceil(columns), (self.rows - 1).max(1))
+    }
+
+    /// As many blocks as there are chunks of columns in bands of rows, or enough that each takes several.
+    pub(super) fn chunk_blocks(&self, dtype: usize) -> u64 {
+        let columns = AnalysisWorkspace::chunk_columns(DTYPES[dtype]);
+        (self.nx.div_ceil(columns) * self.ny.div_ceil(BAND)).clamp(1, MANY)
+    }
+
+    /// A warp takes a segment of a band of rows.
+    pub(super) fn point_blocks(&self, dtype: usize) -> u64 {
+        let (segments, rows) = self.segments(dtype);
+        (segments.div_ceil(ANALYSIS_WARPS as u64) * rows.div_ceil(BAND)).clamp(1, MANY)
+    }
+
+    /// A warp takes a part of the segments.
+    pub(super) fn point_part_blocks(&self, dtype: usize) -> u64 {
+        let (segments, rows) = self.segments(dtype);
+        (segments * rows).div_ceil(POINT_PART).div_ceil(ANALYSIS_WARPS as u64).clamp(1, MANY)
+    }
+}
