@@ -27,8 +27,8 @@ enum : i32 {
     COUNT_FILLED,
     COUNT_CHANGED_MISSING,
     COUNT_EXCEEDED,
-    COUNT_PAIRS,    // of finite values of u
-    COUNT_LARGEST,  // bits of the largest error
+    COUNT_UNPAIRED,  // vertices without a finite value of u in both fields
+    COUNT_LARGEST,   // bits of the largest error
     COUNT_BY_TYPE,
     // Of the range of the first field: numbers in the order of the values, 0 where there is none.
     RANGE_BELOW = COUNT_BY_TYPE + 6,  // larger for lower values
@@ -58,7 +58,7 @@ __device__ __forceinline__ u32 count_bits(u32 mask) {
 template <typename T>
 struct Columns {
     T at[WIDTH<T>];
-    T edge;  // column after the warp's last; valid in lane 31
+    T edge;  // the column after these, where it was asked for
 };
 
 // True if rows can be read 16 bytes at a time.
@@ -69,7 +69,8 @@ __device__ __forceinline__ bool is_wide(const Component& c) {
 
 // Columns from x on of row y; NaN beyond nx.
 template <typename T>
-__device__ __forceinline__ Columns<T> load_columns(const Component& c, bool wide, u64 nx, u64 x, u64 y) {
+__device__ __forceinline__ Columns<T> load_columns(
+    const Component& c, bool wide, u64 nx, u64 x, u64 y, bool with_edge) {
     constexpr i32 W = WIDTH<T>;
     const T missing = Real<T>::from_bits(sizeof(T) == 4 ? 0x7fc00000ull : 0x7ff8000000000000ull);
     const T* row = static_cast<const T*>(c.values) + y * c.layout.pitch;
@@ -86,7 +87,7 @@ __device__ __forceinline__ Columns<T> load_columns(const Component& c, bool wide
         for (i32 k = 0; k < W; k++) out.at[k] = x + k < nx ? row[(x + k) * c.layout.stride] : missing;
     }
     out.edge = missing;
-    if ((threadIdx.x & 31) == 31 && x + W < nx) out.edge = row[(x + W) * c.layout.stride];
+    if (with_edge && x + W < nx) out.edge = row[(x + W) * c.layout.stride];
     return out;
 }
 
@@ -95,10 +96,13 @@ struct Pair {
     Columns<T> u, v;
 };
 
+// With the column after the warp's last one in lane 31.
 template <typename T>
 __device__ __forceinline__ Pair<T> load_pair(
     const FieldView& field, const bool wide[2], u64 nx, u64 x, u64 y) {
-    return {load_columns<T>(field.u, wide[0], nx, x, y), load_columns<T>(field.v, wide[1], nx, x, y)};
+    const bool last = (threadIdx.x & 31) == 31;
+    return {
+        load_columns<T>(field.u, wide[0], nx, x, y, last), load_columns<T>(field.v, wide[1], nx, x, y, last)};
 }
 
 // Flags of a vertex. ANDed or ORed over the corners they classify a triangle.
@@ -111,8 +115,7 @@ enum : u32 {
     OTHER_SIDES = FIRST_SIDES << 4,  // of the other field
     PRESENT = 1 << 8,                // finite in both fields, not filled in the first
     SAME_BITS = 1 << 9,
-    ZERO = 1 << 10,  // (0, 0) in the first field, not filled
-    FILLED = 1 << 11,
+    ZERO = 1 << 10,  // (0, 0) in the first field
 };
 
 template <typename T>
@@ -134,15 +137,18 @@ struct Flags {
 };
 
 template <typename T>
+__device__ __forceinline__ T value_of(const Component& c, u64 x, u64 y) {
+    return static_cast<const T*>(c.values)[y * c.layout.pitch + x * c.layout.stride];
+}
+
+template <typename T>
 __device__ __forceinline__ Corners<T> corners_of(const FieldView& field, u64 x, u64 y, i32 triangle) {
     Corners<T> p;
 #pragma unroll
     for (i32 k = 0; k < 3; k++) {
         const u64 cx = x + corner_x(triangle, k), cy = y + corner_y(triangle, k);
-        p.u[k] =
-            static_cast<const T*>(field.u.values)[cy * field.u.layout.pitch + cx * field.u.layout.stride];
-        p.v[k] =
-            static_cast<const T*>(field.v.values)[cy * field.v.layout.pitch + cx * field.v.layout.stride];
+        p.u[k] = value_of<T>(field.u, cx, cy);
+        p.v[k] = value_of<T>(field.v, cx, cy);
     }
     return p;
 }

@@ -1,67 +1,27 @@
 // Compares two fields: lost, spurious and changed critical points, errors, missing values. Twin of
 // src/analysis/compare.rs.
+// A warp walks down a band of rows and sums errors; it only notes the patches (columns of a lane in a row of
+// cells) that the signs do not settle. The block then decides those, a patch a lane, and exactly what is left
+// of their triangles, a triangle a lane.
 #pragma once
+#include "analysis/patches.cuh"
 #include "analysis/range.cuh"
 
 namespace analysis {
 
-// A row of both fields.
-template <typename T>
-struct Line {
-    Columns<T> u[2], v[2];  // [0] first field, [1] the other
+// Counts that each thread keeps for itself.
+enum : i32 {
+    SEEN_ZERO,
+    SEEN_CHANGED_ZEROS,
+    SEEN_NONFINITE,
+    SEEN_FILLED,
+    SEEN_CHANGED_MISSING,
+    SEEN_EXCEEDED,
+    SEEN_UNPAIRED,
+    SEEN
 };
 
-template <typename T>
-__device__ __forceinline__ Line<T> load_line(const Analysis& job, const bool wide[4], u64 x, u64 y) {
-    Line<T> line;
-#pragma unroll
-    for (i32 f = 0; f < 2; f++) {
-        line.u[f] = load_columns<T>(job.fields[f].u, wide[2 * f], job.columns, x, y);
-        line.v[f] = load_columns<T>(job.fields[f].v, wide[2 * f + 1], job.columns, x, y);
-    }
-    return line;
-}
-
-template <typename T>
-__device__ __forceinline__ u32 compared(T u0, T v0, T u1, T v1) {
-    typedef Real<T> R;
-    u32 flags = sides(u0, v0) | sides(u1, v1) << 4;
-    if (R::finite(u0) & R::finite(v0) & R::finite(u1) & R::finite(v1)) flags |= PRESENT;
-    if ((R::bits(u0) == R::bits(u1)) & (R::bits(v0) == R::bits(v1))) flags |= SAME_BITS;
-    if ((u0 == T(0)) & (v0 == T(0))) flags |= ZERO;
-    return flags;
-}
-
-// Flags of a vertex if there is a fill value.
-template <typename T>
-__device__ __forceinline__ u32 with_fill(const Analysis& job, u32 flags, T u0, T v0, T u1, T v1) {
-    if (is_filled(u0, v0, job.fill)) flags = (flags & ~(PRESENT | ZERO)) | FILLED;
-    return flags;
-}
-
-template <typename T>
-__device__ __forceinline__ Flags<T> flags_of(const Analysis& job, const Line<T>& line) {
-    Flags<T> flags;
-#pragma unroll
-    for (i32 k = 0; k < WIDTH<T>; k++)
-        flags.at[k] = compared(line.u[0].at[k], line.v[0].at[k], line.u[1].at[k], line.v[1].at[k]);
-    u32 edge = compared(line.u[0].edge, line.v[0].edge, line.u[1].edge, line.v[1].edge);
-    if (job.has_fill) {
-#pragma unroll
-        for (i32 k = 0; k < WIDTH<T>; k++)
-            flags.at[k] = with_fill(
-                job, flags.at[k], line.u[0].at[k], line.v[0].at[k], line.u[1].at[k], line.v[1].at[k]);
-        edge = with_fill(job, edge, line.u[0].edge, line.v[0].edge, line.u[1].edge, line.v[1].edge);
-    }
-    flags.take_next(edge);
-    return flags;
-}
-
-// Counts of a lane over the whole call.
-struct Seen {
-    u32 zero, changed_zeros, nonfinite, filled, changed_missing, exceeded, pairs;
-    double largest;
-};
+constexpr i32 COMPARE_THREADS = 32 * ANALYSIS_WARPS;
 
 // Sums of a lane over one band.
 template <typename T>
@@ -69,6 +29,25 @@ struct Band {
     double squares[2][WIDTH<T>];
     T low, high;
 };
+
+// The largest error that a warp knows of, and the high word of a square from which on an error may be larger,
+// or not within the bound.
+struct Errors {
+    double bound, largest;
+    u32 open_word;
+};
+
+__device__ __forceinline__ u32 high_word(double x) { return (u32)__double2hiint(x); }
+
+template <typename T>
+__device__ __forceinline__ void raise_largest(Errors& errors, double largest) {
+    errors.largest = largest;
+    // Squares of infinite errors and NaN have this word or a larger one.
+    constexpr u32 INFINITE = 0x7ff00000;
+    const u32 word = min(high_word(errors.bound * errors.bound), high_word(largest * largest));
+    // Squares of floats' differences do not underflow: the word is 0 for no error alone.
+    errors.open_word = min(max(word, (u32)(sizeof(T) == 4)), INFINITE);
+}
 
 // |b - a| minus its rounded value |difference|, exactly.
 __device__ __forceinline__ double rest_of_difference(double b, double a, double difference) {
@@ -79,121 +58,144 @@ __device__ __forceinline__ double rest_of_difference(double b, double a, double 
 
 template <typename T>
 __device__ __forceinline__ void see_value(
-    T before, T after, double bound, Seen& seen, Band<T>& band, double& squares) {
+    T before, T after, Errors& errors, u32& exceeded, Band<T>& band, double& squares) {
     const double a = (double)before, b = (double)after, difference = b - a, error = fabs(difference);
     squares += difference * difference;
     band.low = Real<T>::low(band.low, before);
     band.high = Real<T>::high(band.high, before);
-    if (error > seen.largest) seen.largest = error;
+    if (error > errors.largest) errors.largest = error;
     // Rounding is monotone: the rest matters only if the rounded error equals the bound.
-    if (error >= bound && (error > bound || rest_of_difference(b, a, difference) > 0.0)) seen.exceeded++;
+    if (error >= errors.bound && (error > errors.bound || rest_of_difference(b, a, difference) > 0.0))
+        exceeded++;
 }
 
+// Any vertices: missing ones, and those with an error above the largest so far or above the bound.
 template <typename T>
-__device__ __forceinline__ void see_vertices(
-    const Line<T>& line, const Flags<T>& flags, i32 columns, double bound, Seen& seen, Band<T>& band) {
+__device__ __forceinline__ void see_vertices(const Analysis& job, const Line<T>& line, i32 columns,
+    Errors& errors, Band<T>& band, u32 (*seen)[COMPARE_THREADS]) {
     typedef Real<T> R;
+    u32 exceeded = 0;
 #pragma unroll
     for (i32 k = 0; k < WIDTH<T>; k++) {
         if (k >= columns) continue;
         const T a = line.u[0].at[k], b = line.v[0].at[k], c = line.u[1].at[k], d = line.v[1].at[k];
-        const bool zero = flags.at[k] & ZERO, other_zero = (c == T(0)) & (d == T(0));
-        seen.zero += zero;
-        seen.changed_zeros += zero != other_zero;
-        if (flags.at[k] & PRESENT) {
-            seen.pairs++;
-            see_value(a, c, bound, seen, band, band.squares[0][k]);
-            see_value(b, d, bound, seen, band, band.squares[1][k]);
-        } else {
-            const bool was_finite = R::finite(a) & R::finite(b), filled = flags.at[k] & FILLED;
-            seen.nonfinite += !was_finite;
-            seen.filled += was_finite & filled;
+        const bool was_finite = R::finite(a) & R::finite(b), is_finite = R::finite(c) & R::finite(d),
+                   filled = job.has_fill && is_filled(a, b, job.fill);
+        if (!(was_finite & is_finite) || filled) {
+            seen[SEEN_NONFINITE][threadIdx.x] += !was_finite;
+            seen[SEEN_FILLED][threadIdx.x] += was_finite & filled;
             // A vertex that was present gets here because it is not finite in the other field.
-            seen.changed_missing += (was_finite & !filled) || !(flags.at[k] & SAME_BITS);
-            // A filled vertex is not a zero, whatever the other field holds.
-            if (filled & other_zero) seen.changed_zeros--;
-            if (filled) continue;
-            if (R::finite(a) & R::finite(c)) {
-                seen.pairs++;
-                see_value(a, c, bound, seen, band, band.squares[0][k]);
-            }
-            if (R::finite(b) & R::finite(d)) see_value(b, d, bound, seen, band, band.squares[1][k]);
+            const bool same = (R::bits(a) == R::bits(c)) & (R::bits(b) == R::bits(d));
+            seen[SEEN_CHANGED_MISSING][threadIdx.x] += (was_finite & !filled) || !same;
         }
+        const bool paired = R::finite(a) & R::finite(c) & !filled;
+        seen[SEEN_UNPAIRED][threadIdx.x] += !paired;
+        if (paired) see_value(a, c, errors, exceeded, band, band.squares[0][k]);
+        if (R::finite(b) & R::finite(d) & !filled)
+            see_value(b, d, errors, exceeded, band, band.squares[1][k]);
     }
+    seen[SEEN_EXCEEDED][threadIdx.x] += exceeded;
+    double largest = errors.largest;
+    for (i32 k = 1; k < 32; k *= 2) largest = fmax(largest, __shfl_xor_sync(FULL, largest, k));
+    raise_largest<T>(errors, largest);
 }
 
-// Counts the lanes for which a condition holds.
-__device__ __forceinline__ void count_lanes(u64* counts, i32 what, bool holds) {
-    const u32 lanes = __ballot_sync(FULL, holds);
-    if (lanes && (threadIdx.x & 31) == 0) add_count(counts[what], __popc(lanes));
-}
-
-// Compares one triangle per lane with `has`. Call with a warp.
+// Adds the squares of the errors of a line, if none is above the largest so far or above the bound and no
+// value is missing. Call with a warp.
 template <typename T>
-__device__ __noinline__ void compare_triangle(bool has, Corners<T> p0, Corners<T> p1, bool same, i32 triangle,
-    double dx, double dy, u32 ties, u64* counts, u32* sum) {
-    i32 s0[3] = {0, 0, 0}, s1[3] = {0, 0, 0};
-    u32 k0 = OUT, k1 = OUT;
-    if (has) {
-        signs(p0, s0);
-        signs(p1, s1);
-        k0 = kind(p0, s0);
-        k1 = kind(p1, s1);
-    }
-    const bool in0 = k0 == IN, in1 = k1 == IN, tie0 = k0 == TIE, tie1 = k1 == TIE;
-    count_lanes(counts, COUNT_TIES, tie0);
-    count_lanes(counts, COUNT_NEW_TIES, !tie0 && tie1);
-    count_lanes(counts, COUNT_CHANGED_TIES, tie0 && !keeps_tie(p0, p1, s0, s1, ties));
-    if (!__any_sync(FULL, in0 || in1)) return;
-    count_lanes(counts, COUNT_POINTS, in0);
-    count_lanes(counts, COUNT_OTHER_POINTS, in1);
-    count_lanes(counts, COUNT_LOST, in0 && !in1);
-    count_lanes(counts, COUNT_NEW, !in0 && in1);
-    const i32 type0 = point_type(in0, p0, s0[0], triangle, dx, dy, sum);
-    for (i32 type = 0; type < POINT_TYPES; type++)
-        count_lanes(counts, COUNT_BY_TYPE + type, in0 && type0 == type);
-    const bool both = in0 && in1 && !same;
-    if (!__any_sync(FULL, both)) return;
-    const i32 type1 = point_type(both, p1, s1[0], triangle, dx, dy, sum);
-    count_lanes(counts, COUNT_CHANGED_TYPES, both && type0 != type1);
-}
-
-// Compares the cells of row y.
-template <typename T>
-__device__ __forceinline__ void compare_cells(
-    const Analysis& job, const Flags<T>& low, const Flags<T>& high, u64 x, u64 y, u64* counts, u32* sum) {
+__device__ __forceinline__ bool see_small_errors(
+    const Analysis& job, const Line<T>& line, const Errors& errors, Band<T>& band) {
     constexpr i32 W = WIDTH<T>;
-    u32 open = 0, same = 0, land = 0;  // bit 2 * k + triangle
+    double squares[2][W];
+    u32 word = 0;
+    bool filled = false;
 #pragma unroll
     for (i32 k = 0; k < W; k++) {
-        const u32 diagonal = low.at[k] & high.at[k + 1];
+        const double u = (double)line.u[1].at[k] - (double)line.u[0].at[k],
+                     v = (double)line.v[1].at[k] - (double)line.v[0].at[k];
+        squares[0][k] = u * u;
+        squares[1][k] = v * v;
+        word = max(word, max(high_word(squares[0][k]), high_word(squares[1][k])));
+    }
+    if (job.has_fill) {
 #pragma unroll
-        for (i32 triangle = LOWER; triangle <= UPPER; triangle++) {
-            const u32 all = diagonal & (triangle == LOWER ? low.at[k + 1] : high.at[k]),
-                      bit = 1u << (2 * k + triangle);
-            // If a component has one sign in both fields, or the values are equal, the triangle has not
-            // changed.
-            const bool said = (all & FIRST_SIDES) && (all & (SAME_BITS | OTHER_SIDES));
-            if ((all & PRESENT) && !said) open |= bit;
-            if (all & SAME_BITS) same |= bit;
-            if (all & ZERO) land |= bit;
-        }
+        for (i32 k = 0; k < W; k++) filled |= is_filled(line.u[0].at[k], line.v[0].at[k], job.fill);
     }
-    if (!__any_sync(FULL, open != 0)) return;
-    // Zero at all corners and unchanged: a tie that stays.
-    const u32 ties = count_bits<2 * W>(open & same & land);
-    if (ties && (threadIdx.x & 31) == 0) add_count(counts[COUNT_TIES], ties);
-    open &= ~(same & land);
-    for (; __any_sync(FULL, open != 0); open &= open - 1) {
-        const bool has = open != 0;
-        const i32 bit = has ? __ffs((i32)open) - 1 : 0, triangle = bit & 1;
-        Corners<T> p0 = {}, p1 = {};
-        if (has) {
-            p0 = corners_of<T>(job.fields[0], x + (bit >> 1), y, triangle);
-            p1 = corners_of<T>(job.fields[1], x + (bit >> 1), y, triangle);
-        }
-        compare_triangle<T>(has, p0, p1, same >> bit & 1, triangle, job.dx, job.dy, job.ties, counts, sum);
+    if (__any_sync(FULL, filled | (word >= errors.open_word))) return false;
+#pragma unroll
+    for (i32 k = 0; k < W; k++) {
+        band.squares[0][k] += squares[0][k];
+        band.squares[1][k] += squares[1][k];
     }
+    return true;
+}
+
+template <typename T>
+__device__ __forceinline__ void count_zeros(
+    const Analysis& job, const Line<T>& line, i32 columns, u32 (*seen)[COMPARE_THREADS]) {
+    u32 zeros = 0, changed = 0;
+#pragma unroll
+    for (i32 k = 0; k < WIDTH<T>; k++) {
+        const T a = line.u[0].at[k], b = line.v[0].at[k];
+        const bool zero = (a == T(0)) & (b == T(0)),
+                   other_zero = (line.u[1].at[k] == T(0)) & (line.v[1].at[k] == T(0));
+        if (k >= columns || (job.has_fill && is_filled(a, b, job.fill))) continue;
+        zeros += zero;
+        changed += zero != other_zero;
+    }
+    seen[SEEN_ZERO][threadIdx.x] += zeros;
+    seen[SEEN_CHANGED_ZEROS][threadIdx.x] += changed;
+}
+
+// Rows that a warp walks down, from the columns of the lane on.
+struct Walk {
+    u64 x, y, rows, last;  // rows of vertices; the last row of their cells
+    i32 columns;           // of the grid
+    bool whole;            // all columns of all lanes are
+    bool wide[4];
+};
+
+// Reads the rows, adds the errors. Returns the patches of the lane that the signs do not settle, a bit for
+// each row of cells. Call with a warp.
+template <typename T>
+__device__ __forceinline__ u32 walk(
+    const Analysis& job, const Walk& at, Errors& errors, Band<T>& band, u32 (*seen)[COMPARE_THREADS]) {
+    const i32 lane = threadIdx.x & 31;
+    const u64 edge_x = at.x + (32 - lane) * WIDTH<T>;
+    // Sides of the vertices after the last column: of row `lane`, and of row 32.
+    const u32 edges = edge_sides<T>(job, edge_x, at.y + lane, (u64)lane <= at.last),
+              last_edge = edge_sides<T>(job, edge_x, at.y + 32, at.last == 32);
+    const bool vectors = at.whole & at.wide[0] & at.wide[1] & at.wide[2] & at.wide[3],
+               has_cells = at.x + 1 < job.columns;
+    const Vectors<T> places = vectors_of<T>(job, at.x, at.y);
+    auto line_of = [&](u64 row) {
+        return vectors ? load_vectors(job, places, row) : load_line<T>(job, at.wide, at.x, at.y + row, false);
+    };
+    u32 open = 0, above = 0;
+    Line<T> line = line_of(0);
+    for (u64 row = 0; row <= at.last; row++) {
+        Line<T> next = line;
+        if (row < at.last) next = line_of(row + 1);
+        const Extremes<T> extremes = extremes_of(line);
+        u32 sides = sides_of(extremes);
+        if (row < at.rows) {
+            if (__any_sync(FULL, !is_settled(sides))) count_zeros(job, line, at.columns, seen);
+            if (at.whole && see_small_errors(job, line, errors, band)) {
+                band.low = Real<T>::low(band.low, Real<T>::low(extremes.low[0], extremes.low[1]));
+                band.high = Real<T>::high(band.high, Real<T>::high(extremes.high[0], extremes.high[1]));
+            } else {
+                see_vertices(
+                    job, load_line<T>(job, at.wide, at.x, at.y + row, false), at.columns, errors, band, seen);
+            }
+        }
+        const u32 neighbour = __shfl_down_sync(FULL, sides, 1),
+                  edge = row < 32 ? __shfl_sync(FULL, edges, (i32)row) : last_edge;
+        sides &= lane == 31 ? edge : neighbour;
+        if (row > 0 && has_cells && !is_settled(sides & above)) open |= 1u << (row - 1);
+        above = sides;
+        line = next;
+    }
+    return open;
 }
 
 // Sums over a warp, neighbours first, as the twin does.
@@ -209,90 +211,49 @@ __device__ __forceinline__ void join_parts(double* a, const double* b) {
     a[3] = fmax(a[3], b[3]);
 }
 
-// Grid: any. Block: 256 threads; a warp takes 32 * WIDTH columns of a band of 32 rows. Reads both fields;
-// adds to counts, writes parts. Squared errors are summed in a fixed order: rows of a band, neighbouring
-// columns, bands. Counts need no order.
+// Joins the sums of the lanes.
 template <typename T>
-__device__ __forceinline__ void compare(const Analysis& job) {
+__device__ __forceinline__ void join_lanes(Band<T>& band, double part[PART]) {
     constexpr i32 W = WIDTH<T>;
-    __shared__ u64 counts[COUNTS];
-    __shared__ u32 sums[ANALYSIS_WARPS][EXACT_WORDS];
-    __shared__ double parts[ANALYSIS_WARPS][PART];
-    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    for (i32 k = threadIdx.x; k < COUNTS; k += blockDim.x) counts[k] = 0;
-    __syncthreads();
-    bool wide[4];
 #pragma unroll
-    for (i32 f = 0; f < 2; f++) {
-        wide[2 * f] = is_wide<T>(job.fields[f].u);
-        wide[2 * f + 1] = is_wide<T>(job.fields[f].v);
+    for (i32 c = 0; c < 2; c++) {
+        double* s = band.squares[c];
+        for (i32 step = 1; step < W; step *= 2)
+            for (i32 k = 0; k < W; k += 2 * step) s[k] += s[k + step];
+        part[c] = warp_tree(s[0]);
     }
-    constexpr u64 STRIP = 32 * W, CHUNK = ANALYSIS_WARPS * STRIP;
-    const u64 chunks = (job.nx + CHUNK - 1) / CHUNK, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
-    const double bound = bound_of(job);
-    Seen seen = {0, 0, 0, 0, 0, 0, 0, 0.0};
-    for (u64 item = blockIdx.x; item < chunks * bands; item += gridDim.x) {
-        const u64 chunk = item % chunks, y0 = item / chunks * ANALYSIS_ROWS;
-        const u64 strip = chunk * CHUNK + warp * STRIP, x = strip + lane * W;
-        Band<T> band;
-        for (i32 k = 0; k < W; k++) band.squares[0][k] = band.squares[1][k] = 0.0;
-        band.low = Real<T>::infinity();
-        band.high = -band.low;
-        if (strip < job.nx) {
-            // The row below the band completes its last cells; below the last band it is a ghost row, if
-            // there is one.
-            const u64 rows = job.ny - y0 < ANALYSIS_ROWS ? job.ny - y0 : ANALYSIS_ROWS;
-            const u64 last = rows < job.rows - 1 - y0 ? rows : job.rows - 1 - y0;
-            const i32 columns = x >= job.nx ? 0 : job.nx - x < W ? (i32)(job.nx - x) : W;
-            Line<T> line = load_line<T>(job, wide, x, y0);
-            Flags<T> above;
-            for (u64 row = 0; row <= last; row++) {
-                Line<T> next = line;
-                if (row < last) next = load_line<T>(job, wide, x, y0 + row + 1);
-                const Flags<T> flags = flags_of(job, line);
-                if (row < rows) see_vertices(line, flags, columns, bound, seen, band);
-                if (row > 0) compare_cells(job, above, flags, x, y0 + row - 1, counts, sums[warp]);
-                above = flags;
-                line = next;
-            }
-        }
-        double part[PART];
-#pragma unroll
-        for (i32 c = 0; c < 2; c++) {
-            double* s = band.squares[c];
-            for (i32 step = 1; step < W; step *= 2)
-                for (i32 k = 0; k < W; k += 2 * step) s[k] += s[k + step];
-            part[c] = warp_tree(s[0]);
-        }
-        T lowest = band.low, highest = band.high;
-        for (i32 k = 1; k < 32; k *= 2) {
-            lowest = Real<T>::low(lowest, __shfl_xor_sync(FULL, lowest, k));
-            highest = Real<T>::high(highest, __shfl_xor_sync(FULL, highest, k));
-        }
-        part[2] = (double)lowest;
-        part[3] = (double)highest;
-        if (lane == 0)
-            for (i32 k = 0; k < PART; k++) parts[warp][k] = part[k];
-        __syncthreads();
-        if (warp == 0) {
-            for (i32 step = 1; step < ANALYSIS_WARPS; step *= 2) {
-                if (lane % (2 * step) == 0 && lane < ANALYSIS_WARPS)
-                    join_parts(parts[lane], parts[lane + step]);
-                __syncwarp();
-            }
-            if (lane < PART) job.parts[item * PART + lane] = parts[0][lane];
-        }
-        __syncthreads();
+    T lowest = band.low, highest = band.high;
+    for (i32 k = 1; k < 32; k *= 2) {
+        lowest = Real<T>::low(lowest, __shfl_xor_sync(FULL, lowest, k));
+        highest = Real<T>::high(highest, __shfl_xor_sync(FULL, highest, k));
     }
-    const u32 own[] = {seen.zero, seen.changed_zeros, seen.nonfinite, seen.filled, seen.changed_missing,
-        seen.exceeded, seen.pairs};
-    constexpr i32 VERTEX_PLACES[] = {COUNT_ZERO, COUNT_CHANGED_ZEROS, COUNT_NONFINITE, COUNT_FILLED,
-        COUNT_CHANGED_MISSING, COUNT_EXCEEDED, COUNT_PAIRS};
+    part[2] = (double)lowest;
+    part[3] = (double)highest;
+}
+
+// Joins the sums of the warps. Call with the first one.
+__device__ __forceinline__ void join_warps(double (*parts)[PART], double* result) {
+    const i32 lane = threadIdx.x & 31;
+    for (i32 step = 1; step < ANALYSIS_WARPS; step *= 2) {
+        if (lane % (2 * step) == 0 && lane < ANALYSIS_WARPS) join_parts(parts[lane], parts[lane + step]);
+        __syncwarp();
+    }
+    if (lane < PART) result[lane] = parts[0][lane];
+}
+
+// Adds the counts of a block to those of the call.
+__device__ __forceinline__ void add_counts(
+    const Analysis& job, u64* counts, u32 (*seen)[COMPARE_THREADS], double largest) {
+    constexpr i32 PLACES[] = {COUNT_ZERO, COUNT_CHANGED_ZEROS, COUNT_NONFINITE, COUNT_FILLED,
+        COUNT_CHANGED_MISSING, COUNT_EXCEEDED, COUNT_UNPAIRED};
+    const bool first = (threadIdx.x & 31) == 0;
 #pragma unroll
-    for (i32 k = 0; k < 7; k++)
-        if (own[k]) add_count(counts[VERTEX_PLACES[k]], own[k]);
+    for (i32 k = 0; k < SEEN; k++) {
+        const u32 sum = warp_sum(seen[k][threadIdx.x]);
+        if (first && sum) add_count(counts[PLACES[k]], sum);
+    }
     // Bits of non-negative doubles are ordered like the values.
-    if (seen.largest > 0.0) raise_to(counts[COUNT_LARGEST], (u64)__double_as_longlong(seen.largest));
+    if (first && largest > 0.0) raise_to(counts[COUNT_LARGEST], (u64)__double_as_longlong(largest));
     __syncthreads();
     for (i32 k = threadIdx.x; k < COUNTS; k += blockDim.x) {
         if (!counts[k]) continue;
@@ -301,6 +262,62 @@ __device__ __forceinline__ void compare(const Analysis& job) {
         else
             add_count(job.counts[k], counts[k]);
     }
+}
+
+// Grid: any. Block: 256 threads; a warp takes 32 * WIDTH columns of a band of 32 rows. Reads both fields;
+// adds to counts, writes parts. Squared errors are summed in a fixed order: rows of a band, neighbouring
+// columns, bands. Counts need no order.
+template <typename T>
+__device__ __forceinline__ void compare(const Analysis& job) {
+    constexpr i32 W = WIDTH<T>;
+    __shared__ u64 counts[COUNTS];
+    __shared__ u32 seen[SEEN][COMPARE_THREADS], listed;
+    __shared__ Patches patches;
+    __shared__ double parts[ANALYSIS_WARPS][PART];
+    const i32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    for (i32 k = threadIdx.x; k < COUNTS; k += blockDim.x) counts[k] = 0;
+    for (i32 k = 0; k < SEEN; k++) seen[k][threadIdx.x] = 0;
+    if (threadIdx.x == 0) listed = 0;
+    __syncthreads();
+    constexpr u64 STRIP = 32 * W, CHUNK = ANALYSIS_WARPS * STRIP;
+    const u64 chunks = (job.nx + CHUNK - 1) / CHUNK, bands = (job.ny + ANALYSIS_ROWS - 1) / ANALYSIS_ROWS;
+    Walk at;
+#pragma unroll
+    for (i32 f = 0; f < 2; f++) {
+        at.wide[2 * f] = is_wide<T>(job.fields[f].u);
+        at.wide[2 * f + 1] = is_wide<T>(job.fields[f].v);
+    }
+    Errors errors;
+    errors.bound = bound_of(job);
+    // An error that another block has found is below none that this one has to find.
+    raise_largest<T>(errors, __longlong_as_double((long long)__ldcg(&job.counts[COUNT_LARGEST])));
+    for (u64 item = blockIdx.x; item < chunks * bands; item += gridDim.x) {
+        const u64 chunk = item % chunks * CHUNK, strip = chunk + warp * STRIP;
+        at.x = strip + lane * W;
+        at.y = item / chunks * ANALYSIS_ROWS;
+        at.rows = job.ny - at.y < ANALYSIS_ROWS ? job.ny - at.y : ANALYSIS_ROWS;
+        // The row below the band completes its last cells; below the last band it is a ghost row, if there is
+        // one.
+        at.last = at.rows < job.rows - 1 - at.y ? at.rows : job.rows - 1 - at.y;
+        at.columns = at.x >= job.nx ? 0 : job.nx - at.x < W ? (i32)(job.nx - at.x) : W;
+        at.whole = strip + STRIP <= job.nx;
+        Band<T> band;
+        for (i32 k = 0; k < W; k++) band.squares[0][k] = band.squares[1][k] = 0.0;
+        band.low = Real<T>::infinity();
+        band.high = -band.low;
+        if (strip < job.nx) list_patches(walk(job, at, errors, band, seen), patches, &listed);
+        double part[PART];
+        join_lanes(band, part);
+        if (lane == 0)
+            for (i32 k = 0; k < PART; k++) parts[warp][k] = part[k];
+        __syncthreads();
+        if (warp == 0) join_warps(parts, job.parts + item * PART);
+        compare_patches<T>(job, at.wide, chunk, at.y, patches, listed, counts);
+        __syncthreads();
+        if (threadIdx.x == 0) listed = 0;
+        __syncthreads();
+    }
+    add_counts(job, counts, seen, errors.largest);
 }
 
 // log10 of a positive finite number, within 2^-52 of the larger summand and with the same bits as the twin.
@@ -374,7 +391,7 @@ __device__ __forceinline__ void compare_end(const Analysis& job) {
     c.bound_exceeded = counts[COUNT_EXCEEDED];
     c.bound = bound_of(job);
     c.max_error = __longlong_as_double((long long)counts[COUNT_LARGEST]);
-    c.psnr = psnr_of(job.parts, counts[COUNT_PAIRS]);
+    c.psnr = psnr_of(job.parts, job.nx * job.ny - counts[COUNT_UNPAIRED]);
     for (i32 type = 0; type < POINT_TYPES; type++) c.points_by_type[type] = counts[COUNT_BY_TYPE + type];
     c.status = STATUS_OK;
     *job.comparison = c;

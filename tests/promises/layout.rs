@@ -37,6 +37,10 @@ const ALONE: &[(&str, &str)] = &[
         "kernels/analysis/inspect.cuh",
         "the header of a stream in device memory; the host's is src/stream/header.rs",
     ),
+    (
+        "kernels/analysis/patches.cuh",
+        "settles the cells of a lane by signs; src/analysis/compare.rs does it by triangle",
+    ),
     ("kernels/entropy/groups/masked_rows.cuh", "TileCoding::active in src/entropy/quantized_tile.rs"),
     ("kernels/grid/pair.cuh", "u and v of a vertex are interleaved only in kernels"),
     ("kernels/entropy/payload.cuh", "raw bits between kernels; a quantized tile holds them on the host"),
