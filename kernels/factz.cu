@@ -72,8 +72,8 @@ KERNEL(factz_filled_statistics, Job, (128, 6), (128, 4), waits_inside, filled_st
 //     tile_headers origin_distances; work: tiles; results of 8192 blocks, 512 at a time, by each block
 KERNEL(factz_sort, Job, (512, 2), (512, 2), after_previous, sort_tiles<T>)
 
-// predict + quantize: reads field control; writes control; 18000 shared bytes; work: 24 tiles, 12 times; a
-//     tile a block
+// predict + quantize: reads field control; writes control; 18000 shared bytes; work: 9 to 24 tiles, 12 times;
+//     a tile a block
 KERNEL(factz_tune, Job, (128), (128), after_previous, tune<T>)
 
 // bounds: reads field control group_offsets symbols origin_distances; writes control tile_words raw_bits

@@ -10,7 +10,7 @@ __device__ __forceinline__ void tune(const Job& job) {
     __shared__ TuneShared<T> shared;
     Control& control = control_of(job);
     const i32 thread = threadIdx.x;
-    const u64 samples = job.tiles() < SAMPLES ? job.tiles() : SAMPLES;
+    const u64 samples = tuning_samples(job.tiles());
     const u32 option = blockIdx.x % (LEVEL_BOUND_SCALINGS * INTERPOLANTS),
               level_bound_scaling = option / INTERPOLANTS, choice = option % INTERPOLANTS;
     const u64 k = blockIdx.x / (LEVEL_BOUND_SCALINGS * INTERPOLANTS);

@@ -66,8 +66,10 @@ constexpr u32 MOST_FEW_STRIPS = 4096;
 constexpr u32 STRIP_PARTS = 4;
 constexpr u32 SORT_WARPS = 16;
 
-// Tiles that the tuning samples, and ways to code each.
-constexpr i32 SAMPLES = 24;
+// The sample of the tuning: this fraction of all tiles, within the limits below.
+constexpr u64 TILES_PER_SAMPLE = 16;
+constexpr u64 LEAST_SAMPLES = 9;
+constexpr u64 MOST_SAMPLES = 24;
 constexpr i32 TUNE_WARPS = 4;
 constexpr i32 BOUND_WARPS = 4;
 

@@ -4,6 +4,14 @@
 #include "entropy/tables.cuh"
 #include "tile/traversal.cuh"
 
+// Tiles in the sample.
+__device__ __forceinline__ u64 tuning_samples(u64 tiles) {
+    const u64 wanted = tiles / TILES_PER_SAMPLE, allowed = wanted < LEAST_SAMPLES  ? LEAST_SAMPLES
+                                                           : wanted > MOST_SAMPLES ? MOST_SAMPLES
+                                                                                   : wanted;
+    return allowed < tiles ? allowed : tiles;
+}
+
 // Counts of coded vertices, packed into a word for a warp: vertices, non-zero codes, raw bits of non-zero
 // codes.
 __device__ __forceinline__ u32 pack_count(u32 vertices, u32 nonzero, u32 bits) {

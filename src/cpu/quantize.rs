@@ -87,7 +87,7 @@ impl<T: Real> Source<'_, T> {
 
     /// Codes the sample of tiles with every option and decides.
     fn tune(&self) -> Result<Choice> {
-        let samples = self.grid.tiles().min(tuning::SAMPLES);
+        let samples = tuning::samples(self.grid.tiles());
         let scratch = || Ok([TileWindow::new()?, TileWindow::new()?]);
         let (missing, widths) = (self.constraints.missing, (self.constraints.bound, self.half_bin_width));
         let counts = self.threads.map(samples as usize, scratch, |scratch, k| {

@@ -3,6 +3,7 @@
 use crate::analysis::BAND;
 use crate::entropy::tables;
 use crate::error::Status;
+use crate::predict::tuning;
 use crate::report;
 use crate::request::{BoundKind, Coder, Mode, Predictor, Preserve, Ties};
 use crate::stream::sections::{self, MOST_TABLE_BYTES, TABLES};
@@ -69,8 +70,10 @@ shared! {
     MOST_FEW_STRIPS: u32 = 4096;
     STRIP_PARTS: u32 = 4;
     SORT_WARPS: u32 = 16;
-    /// Tiles that the tuning samples, and ways to code each.
-    SAMPLES: i32 = 24;
+    /// The sample of the tuning: this fraction of all tiles, within the limits below.
+    TILES_PER_SAMPLE: u64 = tuning::TILES_PER_SAMPLE;
+    LEAST_SAMPLES: u64 = tuning::LEAST_SAMPLES;
+    MOST_SAMPLES: u64 = tuning::MOST_SAMPLES;
     TUNE_WARPS: i32 = 4;
     BOUND_WARPS: i32 = 4;
     /// Warps of a block of unconstrained and constrained interior tiles; a warp works on two tiles.

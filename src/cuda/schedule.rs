@@ -4,6 +4,7 @@
 use super::constants::*;
 use super::launch::{kernel, Call, Launch, Needs, Phase, Shape, Small, Waits, MANY};
 use crate::error::Result;
+use crate::predict::tuning::samples;
 use crate::request::{Coder, Predictor};
 use crate::stream::header::HEADER_BYTES;
 
@@ -184,10 +185,10 @@ pub(super) static LAUNCHES: [Launch; COUNT] = [
         )
         .work("tiles; results of 8192 blocks, 512 at a time, by each block"),
     kernel(phase::QUANTIZE, "tune", warps(TUNE_WARPS), [0; 2])
-        .grid(|s, _| s.tiles.min(SAMPLES as u64) * 12)
+        .grid(|s, _| samples(s.tiles) * 12)
         .shared(TUNE_SHARED_BYTES)
         .data("field control", "control")
-        .work("24 tiles, 12 times; a tile a block")
+        .work("9 to 24 tiles, 12 times; a tile a block")
         .only(HIERARCHICAL)
         .in_order(),
     kernel(phase::BOUNDS, "cheap_bounds", [64; 2], [16, 8])

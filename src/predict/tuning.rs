@@ -9,8 +9,10 @@ use crate::grid::tiles::{Grid, ANCHOR_LEVEL, LEVELS};
 use crate::predict::interpolation::INTERPOLANTS;
 use crate::predict::quantizer::LEVEL_BOUND_SCALINGS;
 
-/// Tiles in the sample, at most.
-pub const SAMPLES: u64 = 24;
+/// The sample is this fraction of all tiles, within the limits below.
+pub const TILES_PER_SAMPLE: u64 = 16;
+pub const LEAST_SAMPLES: u64 = 9;
+pub const MOST_SAMPLES: u64 = 24;
 
 /// Codes of one level: how many, how many not zero, and bits besides their frequency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,10 +32,15 @@ pub struct Choice {
     pub interpolants: [u8; ANCHOR_LEVEL],
 }
 
+/// Tiles in the sample of a field with `tiles` tiles.
+pub fn samples(tiles: u64) -> u64 {
+    (tiles / TILES_PER_SAMPLE).clamp(LEAST_SAMPLES, MOST_SAMPLES).min(tiles)
+}
+
 /// Tile number of sample `k`.
 pub fn sample(grid: Grid, k: u64) -> u64 {
     let tiles = grid.tiles();
-    let samples = tiles.min(SAMPLES);
+    let samples = samples(tiles);
     ((2 * k as u128 + 1) * tiles as u128 / (2 * samples as u128)) as u64
 }
 
@@ -81,4 +88,21 @@ pub fn decide(counts: &Counts, samples: u64) -> Choice {
         }
     }
     best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_grow_with_the_field_and_are_different_tiles() {
+        let sizes = [1, 9, 15, 16, 143, 144, 160, 384, 400, 1 << 40].map(samples);
+        assert_eq!(sizes, [1, 9, 9, 9, 9, 9, 10, 24, 24, 24]);
+        for (nx, ny) in [(1, 1), (360, 181), (320, 384), (1024, 1024), (1 << 20, 1 << 20)] {
+            let grid = Grid::new(nx, ny);
+            let tiles: Vec<u64> = (0..samples(grid.tiles())).map(|k| sample(grid, k)).collect();
+            assert!(tiles.windows(2).all(|pair| pair[0] < pair[1]), "{tiles:?}");
+            assert!(tiles.iter().all(|&tile| tile < grid.tiles()), "{tiles:?}");
+        }
+    }
 }

@@ -281,7 +281,7 @@ void compress(const Job& job) {
     else
         RUN(statistics, statistics_blocks(job), 32 * STATISTICS_WARPS);
     RUN(sort, 1 + (tiles + 32 * SORT_WARPS - 1) / (32 * SORT_WARPS), 32 * SORT_WARPS);
-    if (is_hierarchical) RUN(tune, std::min<uint64_t>(tiles, SAMPLES) * 12, 32 * TUNE_WARPS);
+    if (is_hierarchical) RUN(tune, tuning_samples(tiles) * 12, 32 * TUNE_WARPS);
     RUN(cheap_bounds, FEW, 64);
     RUN(determinant_bounds, FEW, 128);
     const uint64_t weighed = TABLE_BLOCKS + (tiles + WEIGHED_TILES - 1) / WEIGHED_TILES;
