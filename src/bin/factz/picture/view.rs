@@ -1,0 +1,183 @@
+//! A part of a field on a rectangle of pixels: where vertices lie, and the flow at each pixel.
+
+use crate::array::{typed, Dims, Field};
+use crate::failure::Failure;
+use crate::memory;
+use factz::{CriticalPoint, Real};
+use rayon::prelude::*;
+
+/// A rectangle of the field in units of the grid. Vertex (x, y) is at (x, y); half a cell surrounds the field.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    pub x0: f64,
+    pub y0: f64,
+    pub x1: f64,
+    pub y1: f64,
+}
+
+impl Window {
+    pub fn whole(dims: Dims) -> Window {
+        Window { x0: -0.5, y0: -0.5, x1: dims.nx as f64 - 0.5, y1: dims.ny as f64 - 0.5 }
+    }
+    pub fn width(&self) -> f64 {
+        self.x1 - self.x0
+    }
+    pub fn height(&self) -> f64 {
+        self.y1 - self.y0
+    }
+    pub fn contains(&self, x: f64, y: f64) -> bool {
+        (self.x0..=self.x1).contains(&x) && (self.y0..=self.y1).contains(&y)
+    }
+}
+
+/// A window on pixels.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    pub window: Window,
+    /// The left upper pixel, and how many there are.
+    pub left: usize,
+    pub top: usize,
+    pub width: usize,
+    pub height: usize,
+    /// Row 0 of the field is at the bottom.
+    pub y_up: bool,
+}
+
+impl View {
+    /// The place of a grid position, in pixels of the picture.
+    pub fn pixel(&self, x: f64, y: f64) -> (f64, f64) {
+        let across = (x - self.window.x0) / self.window.width();
+        let down = (y - self.window.y0) / self.window.height();
+        let down = if self.y_up { 1.0 - down } else { down };
+        (self.left as f64 + across * self.width as f64, self.top as f64 + down * self.height as f64)
+    }
+
+    /// The interval of grid columns below column `i` of pixels, counted from the left of the view.
+    fn columns(&self, i: usize) -> (f64, f64) {
+        let unit = self.window.width() / self.width as f64;
+        (self.window.x0 + i as f64 * unit, unit)
+    }
+
+    fn rows(&self, j: usize) -> (f64, f64) {
+        let j = if self.y_up { self.height - 1 - j } else { j };
+        let unit = self.window.height() / self.height as f64;
+        (self.window.y0 + j as f64 * unit, unit)
+    }
+}
+
+/// The position of a point in units of the grid.
+pub fn grid_position(p: &CriticalPoint, dx: f64, dy: f64) -> (f64, f64) {
+    (p.x / dx, p.y / dy)
+}
+
+/// The flow at a pixel; none on land.
+pub type Flow = Option<[f32; 2]>;
+
+/// The flow at every pixel of a view: interpolated where a vertex has several pixels, the mean of the vertices
+/// where a pixel has several.
+pub fn sample(field: &Field, view: &View) -> Result<Vec<Flow>, Failure> {
+    let mut flow = memory::zeros::<Flow>((view.width * view.height) as u64, "the picture")?;
+    typed!([&field.u, &field.v] as [u, v] => {
+        let grid = Values { dims: field.dims, u, v, fill: field.fill_value };
+        flow.par_chunks_mut(view.width).enumerate().for_each(|(j, row)| {
+            for (i, flow) in row.iter_mut().enumerate() {
+                *flow = grid.at(view.columns(i), view.rows(j));
+            }
+        });
+    });
+    Ok(flow)
+}
+
+struct Values<'a, T> {
+    dims: Dims,
+    u: &'a [T],
+    v: &'a [T],
+    fill: Option<f64>,
+}
+
+impl<T: Real> Values<'_, T> {
+    /// The vector of a vertex; none on land: where there is no data, and where both components are zero.
+    fn vertex(&self, x: usize, y: usize) -> Option<[f64; 2]> {
+        let k = y * self.dims.nx as usize + x;
+        let [u, v] = [self.u[k], self.v[k]].map(T::to_f64);
+        let is_fill = |c: f64| self.fill.is_some_and(|fill| c == T::from_f64(fill).to_f64());
+        let is_land = !u.is_finite() || !v.is_finite() || is_fill(u) || is_fill(v) || (u == 0.0 && v == 0.0);
+        (!is_land).then_some([u, v])
+    }
+
+    /// The flow in intervals of columns and rows, each given by its begin and its length.
+    fn at(&self, (x, dx): (f64, f64), (y, dy): (f64, f64)) -> Flow {
+        let (xs, ys) = (weights(x, dx, self.dims.nx as usize), weights(y, dy, self.dims.ny as usize));
+        let (mut sum, mut water, mut all) = ([0.0; 2], 0.0, 0.0);
+        for (row, of_row) in ys.clone() {
+            for (column, of_column) in xs.clone() {
+                let weight = of_row * of_column;
+                all += weight;
+                if let Some([u, v]) = self.vertex(column, row) {
+                    water += weight;
+                    sum[0] += weight * u;
+                    sum[1] += weight * v;
+                }
+            }
+        }
+        (2.0 * water > all).then(|| sum.map(|c| (c / water) as f32))
+    }
+}
+
+/// The vertices of an axis that count for an interval, with their weights: two between which its middle lies, or all
+/// in an interval that is longer than a cell.
+fn weights(begin: f64, length: f64, count: usize) -> impl Iterator<Item = (usize, f64)> + Clone {
+    let last = count - 1;
+    let middle = (begin + 0.5 * length).clamp(0.0, last as f64);
+    let (first, end, fraction) = if length > 1.0 {
+        let first = (begin.ceil().max(0.0) as usize).min(last);
+        (first, ((begin + length).ceil() as usize).clamp(first + 1, count), None)
+    } else {
+        let first = (middle as usize).min(last.saturating_sub(1));
+        (first, (first + 2).min(count), Some(middle - first as f64))
+    };
+    (first..end).map(move |k| (k, fraction.map_or(1.0, |f| if k == first { 1.0 - f } else { f })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Values as Component;
+
+    fn field(nx: u64, ny: u64, vertex: impl Fn(u64, u64) -> [f32; 2]) -> Field {
+        let values = |c: usize| (0..nx * ny).map(|k| vertex(k % nx, k / nx)[c]).collect();
+        let [u, v] = [0, 1].map(|c| Component::F32(values(c)));
+        Field { dims: Dims { nx, ny }, u, v, fill_value: None }
+    }
+
+    fn view(field: &Field, width: usize, height: usize, y_up: bool) -> View {
+        View { window: Window::whole(field.dims), left: 3, top: 5, width, height, y_up }
+    }
+
+    #[test]
+    fn a_linear_field_is_interpolated_and_averaged() {
+        let field = field(9, 5, |x, y| [1.0 + x as f32, 1.0 + 2.0 * y as f32]);
+        for (width, height) in [(90, 50), (27, 15), (3, 5)] {
+            let flow = sample(&field, &view(&field, width, height, false)).unwrap();
+            let [u, v] = flow[height / 2 * width + width / 2].unwrap();
+            assert!((u - 5.0).abs() < 0.06 && (v - 5.0).abs() < 0.06, "{width} x {height}: {u}, {v}");
+        }
+        let up = sample(&field, &view(&field, 9, 5, true)).unwrap();
+        assert_eq!(up[0], Some([1.0, 9.0]));
+    }
+
+    #[test]
+    fn land_is_zero_or_missing() {
+        let vertex = |x, _| [[f32::NAN, 1.0], [0.0, 0.0], [2.0, 0.0], [1.0, 2.0], [9.0, 1.0]][x as usize];
+        let field = Field { fill_value: Some(9.0), ..field(5, 1, vertex) };
+        let flow = sample(&field, &view(&field, 5, 1, false)).unwrap();
+        assert_eq!(flow, [None, None, Some([2.0, 0.0]), Some([1.0, 2.0]), None]);
+    }
+
+    #[test]
+    fn a_vertex_is_in_the_middle_of_its_pixels() {
+        let field = field(4, 4, |_, _| [1.0, 1.0]);
+        assert_eq!(view(&field, 8, 8, false).pixel(0.0, 3.0), (4.0, 12.0));
+        assert_eq!(view(&field, 8, 8, true).pixel(0.0, 3.0), (4.0, 6.0));
+    }
+}
