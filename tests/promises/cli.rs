@@ -242,6 +242,21 @@ fn info_and_points_are_readable() {
     assert_eq!(text(&f.read("points.csv")), list);
 }
 
+/// A stream is as good as the arrays that it holds; its header has shape, fill value and spacing.
+#[test]
+fn points_of_a_stream_are_those_of_its_field() {
+    let f = Folder::with_field("points-of-stream", "wind_global");
+    f.succeeds("compress u.f32 v.f32 -o w.fz --dims 360x181 --rel 1e-2 --preserve none --spacing 1,0.5 --fill-value 0");
+    f.succeeds("decompress w.fz u1.f32 v1.f32");
+    let expected = f.succeeds("points u1.f32 v1.f32 --dims 360x181 --spacing 1,0.5 --fill-value 0");
+    assert!(expected.lines().count() > 1000);
+    assert!(f.succeeds("points w.fz") == expected);
+    assert!(f.succeeds("points w.fz --spacing 1,1") != expected);
+    f.fails("points w.fz --dims 181x360", &["w.fz", "360x181", "--dims"]);
+    f.fails("points w.fz --dtype f64", &["w.fz", "f32", "--dtype"]);
+    f.fails("points u.f32 w.fz --dims 360x181", &["w.fz", "give it alone"]);
+}
+
 #[test]
 fn demo_keeps_everything_and_draws() {
     let f = Folder::new("demo");

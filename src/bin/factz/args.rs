@@ -96,7 +96,29 @@ pub struct FieldArguments {
 
 impl FieldArguments {
     pub fn files(&self) -> Vec<&Path> {
-        [Some(&self.u), self.v.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect()
+        component_files(&self.u, self.v.as_ref())
+    }
+}
+
+fn component_files<'a>(u: &'a Path, v: Option<&'a PathBuf>) -> Vec<&'a Path> {
+    [Some(u), v.map(PathBuf::as_path)].into_iter().flatten().collect()
+}
+
+/// The files of a field, or a stream.
+#[derive(Args)]
+pub struct SourceArguments {
+    /// Horizontal component, or both components: raw little-endian, .npy, .npz or a stream; - is standard input (no
+    /// stream)
+    pub u: PathBuf,
+    /// Vertical component; left out if U holds both
+    pub v: Option<PathBuf>,
+    #[command(flatten)]
+    pub shape: ShapeArguments,
+}
+
+impl SourceArguments {
+    pub fn files(&self) -> Vec<&Path> {
+        component_files(&self.u, self.v.as_ref())
     }
 }
 
@@ -442,24 +464,26 @@ pub struct Info {
 #[command(after_long_help = "\
 A point lies strictly inside its triangle. Triangles with a NaN or infinite vertex have none. A zero of the field at \
 a vertex or on an edge belongs to no single triangle and is not listed. With --json the object counts the points of \
-each type, and the list goes to -o alone.
+each type, and the list goes to -o alone. A stream in place of the arrays is decoded; its header tells shape, type, \
+fill value and spacing.
 
 Exit status: 0 the list is complete; 2 it is not.
 
 Examples:
   factz points u.f32 v.f32 --dims 360x181
-  factz points u.npy v.npy -o points.csv --spacing 0.25,0.25")]
+  factz points u.npy v.npy -o points.csv --spacing 0.25,0.25
+  factz points wind.fz -o points.csv")]
 pub struct Points {
     #[command(flatten)]
-    pub field: FieldArguments,
+    pub field: SourceArguments,
     #[command(flatten)]
     pub fill: FillArguments,
     /// Output file of the list; default, and -: standard output
     #[arg(short, long, value_name = "CSV")]
     pub output: Option<PathBuf>,
-    /// Grid spacing
-    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
-    pub spacing: Spacing,
+    /// Grid spacing; default: that of the stream, otherwise 1,1
+    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
+    pub spacing: Option<Spacing>,
     #[command(flatten)]
     pub place: Place,
     #[command(flatten)]

@@ -3,14 +3,15 @@
 use crate::args::{BoundArguments, Choices, Compress, Decompress, FillArguments};
 use crate::array::{Dims, Field};
 use crate::engine::{Done, Engine};
-use crate::failure::{failure, input_name, input_names, is_dash, output_name, Failure};
+use crate::failure::{failure, input_names, is_dash, output_name, Failure};
 use crate::figures::{bound_kind_name, choices_json, fill_json, joined, report_json, shape_json};
 use crate::output::{is_standard, refuse_terminal, same_file, Output};
 use crate::progress::Progress;
 use crate::say::{critical_points_text, grouped, megabytes_per_second, Voice};
 use crate::store::{self, Format};
+use crate::stream::Stream;
 use crate::{coasts, input, Verdict};
-use factz::{BoundKind, Config, Mode, Predictor, Preserve, Report, StreamInfo, WARNING_WIDE_RANGE};
+use factz::{BoundKind, Config, Mode, Predictor, Preserve, Report, WARNING_WIDE_RANGE};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -153,17 +154,6 @@ fn compressed_text(
     text
 }
 
-/// The header of a stream that is all there.
-pub fn inspect_whole(stream: &[u8]) -> Result<StreamInfo, Failure> {
-    let info = factz::inspect(stream)?;
-    if info.stream_bytes > stream.len() as u64 {
-        let text =
-            format!("has {} bytes, its header says {}: the end is missing", stream.len(), info.stream_bytes);
-        return Err(Failure { message: text, status: Some(factz::Status::CorruptStream) });
-    }
-    Ok(info)
-}
-
 /// The files to write, each with its format.
 struct Places<'a> {
     u: (&'a Path, Format),
@@ -228,15 +218,10 @@ pub fn decompress(a: &Decompress) -> Result<Verdict, Failure> {
     let places = Places::of(a)?;
     places.check(&a.input)?;
     let voice = Voice::beside_data(&a.talk, places.paths().any(is_standard));
-    let stream = input::read_stream(&a.input)?;
-    let name = input_name(&a.input);
-    let info = inspect_whole(&stream).map_err(|e| e.about(&name))?;
-    let dims = Dims { nx: info.nx, ny: info.ny };
-    let mut field = Field::empty(dims, info.dtype).map_err(|e| e.about(&name))?;
+    let stream = Stream::read(&a.input)?;
     let engine = Engine::new(&a.place)?;
-    let progress = Progress::new("decompressing", &voice);
-    let done = engine.decompress(&stream, &mut field, &progress).map_err(|e| e.about(&name))?;
-    drop(progress);
+    let (field, done) = stream.decode(&engine, &Progress::new("decompressing", &voice))?;
+    let (dims, info) = (field.dims, &stream.info);
     places.write(&field)?;
     let speed = megabytes_per_second(field.bytes(), done.seconds);
     let outputs: Vec<String> = places.paths().map(output_name).collect();

@@ -1,13 +1,12 @@
 //! The header of a stream (`info`), and a check of all of it (`test`).
 
 use crate::args::{Info, Test};
-use crate::array::{Dims, Field};
-use crate::commands::inspect_whole;
 use crate::engine::Engine;
 use crate::failure::{failure, input_name, is_dash, Failure};
 use crate::figures::{bound_kind_name, field_bytes, info_json, joined};
 use crate::progress::Progress;
 use crate::say::{grouped, Voice};
+use crate::stream::Stream;
 use crate::{input, Verdict};
 use factz::{Status, StreamInfo};
 use serde_json::{json, Value};
@@ -73,23 +72,11 @@ fn info_text(i: &StreamInfo, file_bytes: u64) -> String {
     text
 }
 
-/// A stream that was decoded in full.
-struct Tested {
-    info: StreamInfo,
-    /// Bytes in the file behind the stream.
-    surplus: u64,
-}
-
-fn test_one(path: &Path, engine: &Engine, voice: &Voice) -> Result<Tested, Failure> {
-    let stream = input::read_stream(path)?;
-    let name = input_name(path);
-    let decoded = || -> Result<Tested, Failure> {
-        let info = inspect_whole(&stream)?;
-        let mut field = Field::empty(Dims { nx: info.nx, ny: info.ny }, info.dtype)?;
-        engine.decompress(&stream, &mut field, &Progress::new("testing", voice))?;
-        Ok(Tested { info, surplus: stream.len() as u64 - info.stream_bytes })
-    };
-    decoded().map_err(|e| e.about(name))
+/// Decodes all of a stream.
+fn test_one(path: &Path, engine: &Engine, voice: &Voice) -> Result<Stream, Failure> {
+    let stream = Stream::read(path)?;
+    stream.decode(engine, &Progress::new("testing", voice))?;
+    Ok(stream)
 }
 
 /// A line for each stream: the good ones on standard output, the others on standard error.
@@ -106,8 +93,8 @@ pub fn test(a: &Test) -> Result<Verdict, Failure> {
         let result = test_one(path, &engine, &voice);
         streams.push(match result {
             Ok(tested) => {
-                voice.text(&good_text(path, &tested))?;
-                let more = json!({ "result": "good", "surplus_bytes": tested.surplus });
+                voice.text(&good_text(&tested))?;
+                let more = json!({ "result": "good", "surplus_bytes": tested.surplus() });
                 joined(joined(file, more), info_json(&tested.info))
             }
             Err(e) => {
@@ -123,15 +110,15 @@ pub fn test(a: &Test) -> Result<Verdict, Failure> {
     Ok(worst)
 }
 
-fn good_text(path: &Path, tested: &Tested) -> String {
+fn good_text(tested: &Stream) -> String {
     let i = &tested.info;
-    let surplus = match tested.surplus {
+    let surplus = match tested.surplus() {
         0 => String::new(),
         n => format!("; {} bytes behind its end are not part of it", grouped(n)),
     };
     format!(
         "{}: good, {}x{} values of {}, {} bytes{surplus}\n",
-        input_name(path),
+        tested.name,
         i.nx,
         i.ny,
         i.dtype.name(),

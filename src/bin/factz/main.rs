@@ -25,11 +25,13 @@ mod measure;
 mod memory;
 mod npy;
 mod output;
+mod pair;
 mod picture;
 mod points;
 mod progress;
 mod say;
 mod store;
+mod stream;
 mod synthetic;
 mod verify;
 

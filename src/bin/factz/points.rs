@@ -1,12 +1,13 @@
 //! The list of a field's critical points.
 
-use crate::args::Points;
+use crate::args::{Points, Spacing};
 use crate::engine::Engine;
 use crate::failure::{input_names, Failure};
 use crate::figures::{joined, kind_name, kinds_json};
 use crate::output::{is_standard, Output};
 use crate::say::{critical_points_text, Voice};
-use crate::{input, Verdict};
+use crate::stream::{self, Single};
+use crate::Verdict;
 use factz::CriticalPoint;
 use serde_json::json;
 use std::io::{ErrorKind, Write};
@@ -31,8 +32,10 @@ pub fn points(a: &Points) -> Result<Verdict, Failure> {
     let on_standard = target.is_some_and(is_standard);
     let voice = Voice::beside_data(&a.talk, on_standard);
     let files = a.field.files();
-    let field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
-    let done = Engine::new(&a.place)?.critical_points(&field, a.spacing);
+    let engine = Engine::new(&a.place)?;
+    let Single { field, spacing } = stream::read_field(&files, &a.field.shape, &a.fill, &engine, &voice)?;
+    let spacing = a.spacing.or(spacing).unwrap_or(Spacing::UNIT);
+    let done = engine.critical_points(&field, spacing);
     let done = done.map_err(|e| e.about(input_names(&files, ", ")))?;
     let points = &done.result;
     if let Some(path) = target {

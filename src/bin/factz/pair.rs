@@ -1,0 +1,98 @@
+//! A field and its reconstruction, from arrays or from a stream.
+
+use crate::args::{FillArguments, ShapeArguments, Spacing};
+use crate::array::Field;
+use crate::engine::Engine;
+use crate::failure::{failure, Failure};
+use crate::input::{self, Expected};
+use crate::progress::Progress;
+use crate::say::Voice;
+use crate::store::Format;
+use crate::stream::Stream;
+use factz::StreamInfo;
+use std::path::Path;
+
+/// Two fields of one shape and type.
+pub struct Pair {
+    pub before: Field,
+    pub after: Field,
+    /// The header of the stream that took the place of the reconstruction.
+    pub info: Option<StreamInfo>,
+}
+
+impl Pair {
+    /// Reads the files of the original and of the reconstruction. The last file may be a stream; its header says what
+    /// the options leave open.
+    pub fn read(
+        files: &[&Path],
+        shape: &ShapeArguments,
+        fill: &FillArguments,
+        engine: &Engine,
+        voice: &Voice,
+    ) -> Result<Pair, Failure> {
+        let stream = files.last().map(|path| Stream::read_if_one(path)).transpose()?.flatten();
+        let [first, second] = split(files, stream.is_some())?;
+        let fill_value = fill.fill_value.or(stream.as_ref().and_then(|s| s.info.fill_value));
+        let expected = shape.expected(fill_value);
+        let Some(stream) = stream else {
+            let mut fields = input::read_fields(&[first, second], &expected)?;
+            let (after, before) = (fields.pop(), fields.pop());
+            let (before, after) = before.zip(after).expect("two fields were asked for");
+            return Ok(Pair { before, after, info: None });
+        };
+        let before = input::read_field(first, &completed(&stream, expected))?;
+        let after = Field { fill_value, ..decode(&stream, &before, engine, voice)? };
+        Ok(Pair { before, after, info: Some(stream.info) })
+    }
+
+    /// The grid spacing: as given, or else that of the stream.
+    pub fn spacing(&self, given: Option<Spacing>) -> Spacing {
+        let of_stream = self.info.as_ref().map(|i| Spacing { dx: i.dx, dy: i.dy });
+        given.or(of_stream).unwrap_or(Spacing::UNIT)
+    }
+}
+
+/// Shape and type of the original, where the options leave them open.
+fn completed(stream: &Stream, given: Expected) -> Expected {
+    let (dims, dtype) = (given.dims.or(Some(stream.dims())), given.dtype.or(Some(stream.info.dtype)));
+    Expected { dims, dtype, ..given }
+}
+
+fn decode(stream: &Stream, before: &Field, engine: &Engine, voice: &Voice) -> Result<Field, Failure> {
+    let (dims, dtype) = (stream.dims(), stream.info.dtype);
+    if dims != before.dims || dtype != before.dtype() {
+        return Err(failure!(
+            "{}: holds {dims} values of {} (columns x rows), the original {} of {}",
+            stream.name,
+            dtype.name(),
+            before.dims,
+            before.dtype().name()
+        ));
+    }
+    let (after, _) = stream.decode(engine, &Progress::new("decompressing", voice))?;
+    Ok(after)
+}
+
+/// The files of the original and of the reconstruction.
+fn split<'a>(files: &'a [&'a Path], last_is_stream: bool) -> Result<[&'a [&'a Path]; 2], Failure> {
+    let (before, after) = match (files.len(), last_is_stream) {
+        (2 | 3, true) => files.split_at(files.len() - 1),
+        (n, true) => {
+            return Err(failure!(
+                "the number of files is {n}, and the last one is a stream: give U0 V0 STREAM, or one file \
+                 with both components in place of U0 V0"
+            ));
+        }
+        (2 | 4, false) => files.split_at(files.len() / 2),
+        // An archive has both components; otherwise the last file does.
+        (3, false) if Format::of(files[0]) == Format::Npz => files.split_at(1),
+        (3, false) => files.split_at(2),
+        (n, false) => {
+            return Err(failure!(
+                "the number of files is {n}: give U0 V0 U1 V1, or one file with both components in place of U0 V0, \
+                 of U1 V1, or of each"
+            ));
+        }
+    };
+    Ok([before, after])
+}
