@@ -16,30 +16,42 @@ struct block {
     std::uint64_t x0 = 0, y0 = 0;
 };
 
-inline std::string as_text(const adios2::Dims& dimensions) {
+// Axes in the order of the user, for messages.
+inline std::string as_text(adios2::Dims dimensions, const choices& c) {
+    if (c.column_major) std::reverse(dimensions.begin(), dimensions.end());
     std::string text;
     for (const std::size_t d : dimensions) text += (text.empty() ? "" : " x ") + std::to_string(d);
     return "(" + text + ")";
 }
 
-inline bool is_interleaved(const adios2::Dims& plane, layout wanted) {
+inline std::string planes_text(const choices& c) {
+    return c.column_major ? "(nx x ny x 2)" : "(2 x ny x nx)";
+}
+
+inline std::string interleaved_text(const choices& c) {
+    return c.column_major ? "(2 x nx x ny)" : "(ny x nx x 2)";
+}
+
+inline std::string either_text(const choices& c) { return planes_text(c) + " or " + interleaved_text(c); }
+
+inline bool is_interleaved(const adios2::Dims& plane, const choices& c) {
     const bool planes_fit = plane.front() == 2, interleaved_fits = plane.back() == 2;
-    switch (wanted) {
+    const std::string axes = as_text(plane, c);
+    switch (c.components) {
         case layout::planes:
-            if (!planes_fit) refuse("layout=planes takes (2 x ny x nx), not " + as_text(plane));
+            if (!planes_fit) refuse("layout=planes takes " + planes_text(c) + ", not " + axes);
             return false;
         case layout::interleaved:
-            if (!interleaved_fits) refuse("layout=interleaved takes (ny x nx x 2), not " + as_text(plane));
+            if (!interleaved_fits)
+                refuse("layout=interleaved takes " + interleaved_text(c) + ", not " + axes);
             return true;
         default:
             if (planes_fit && interleaved_fits)
-                refuse("a block " + as_text(plane) +
-                       " may be (2 x ny x nx) or (ny x nx x 2): give layout=planes or layout=interleaved");
+                refuse("a block " + axes + " may be " + either_text(c) +
+                       ": give layout=planes or layout=interleaved");
             if (!planes_fit && !interleaved_fits)
-                refuse("a block " + as_text(plane) +
-                       " is no vector field: join u and v in one variable (2 x ny x nx) or (ny x nx x 2), "
-                       "and do not"
-                       " divide the components between blocks");
+                refuse("a block " + axes + " is no vector field: join u and v in one variable " +
+                       either_text(c) + ", and do not divide the components between blocks");
             return interleaved_fits;
     }
 }
@@ -50,18 +62,17 @@ inline block understand(adios2::Dims start, adios2::Dims count, const choices& c
         std::reverse(start.begin(), start.end());
         std::reverse(count.begin(), count.end());
     }
+    const std::string axes = as_text(count, c);
     if (count.size() < 3)
-        refuse("a block " + as_text(count) +
-               " has fewer than 3 dimensions: join u and v in one variable "
-               "(2 x ny x nx) or (ny x nx x 2)");
+        refuse("a block " + axes + " has fewer than 3 dimensions: join u and v in one variable " +
+               either_text(c));
     const std::size_t leading = count.size() - 3;
     if (std::any_of(count.begin(), count.begin() + static_cast<std::ptrdiff_t>(leading),
             [](std::size_t d) { return d != 1; }))
-        refuse(
-            "a block " + as_text(count) + " holds several fields: put one time step or level in each block");
+        refuse("a block " + axes + " holds several fields: put one time step or level in each block");
     const adios2::Dims plane(count.end() - 3, count.end());
     block b;
-    b.interleaved = is_interleaved(plane, c.components);
+    b.interleaved = is_interleaved(plane, c);
     const std::size_t y = b.interleaved ? 0 : 1;
     b.ny = plane[y];
     b.nx = plane[y + 1];
@@ -82,9 +93,10 @@ inline std::uint32_t sides_to_pin(const block& b, const choices& c) {
         return FACTZ_SIDE_X_MAX | FACTZ_SIDE_Y_MAX | (b.has_place && b.x0 == 0 ? 0u : FACTZ_SIDE_X_MIN) |
                (b.has_place && b.y0 == 0 ? 0u : FACTZ_SIDE_Y_MIN);
     const std::string item = "field=" + std::to_string(c.field_nx) + "x" + std::to_string(c.field_ny);
-    if (b.nx == c.field_nx && b.ny == c.field_ny) return 0;
-    if (!b.has_place)
+    if (!b.has_place) {
+        if (b.nx == c.field_nx && b.ny == c.field_ny) return 0;
         refuse(item + " needs a global array, whose blocks have a place, or whole fields in blocks");
+    }
     const std::uint64_t x1 = b.x0 + b.nx, y1 = b.y0 + b.ny;
     if (x1 > c.field_nx || y1 > c.field_ny)
         refuse(item + " ends before the block, whose columns end at " + std::to_string(x1) + " and rows at " +

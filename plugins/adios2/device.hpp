@@ -4,13 +4,12 @@
 #ifndef FACTZ_ADIOS2_DEVICE_HPP
 #define FACTZ_ADIOS2_DEVICE_HPP
 
-#include <factz.h>
+#include "parameters.hpp"
 
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 
 namespace factz_adios2 {
@@ -63,8 +62,7 @@ private:
 };
 
 inline void check_cuda(int code, const char* what) {
-    if (code != 0)
-        throw std::runtime_error(std::string("factz: ") + what + ": CUDA error " + std::to_string(code));
+    if (code != 0) fail(std::string(what) + ": CUDA error " + std::to_string(code));
 }
 
 inline std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
@@ -147,11 +145,6 @@ inline std::size_t compress_device(
     const char* data, const factz_config& config, std::size_t v_offset, char* out, std::size_t capacity) {
     const driver& cuda = *driver::find();
     const current_context made_current(cuda, data);
-    const auto check = [](factz_status status) {
-        if (status != FACTZ_OK)
-            throw std::runtime_error(
-                std::string("factz: ") + factz_status_string(status) + ": " + factz_last_error());
-    };
     factz_sizes sizes;
     check(factz_compress_sizes(&config, &sizes));
     const std::size_t room =
@@ -164,8 +157,7 @@ inline std::size_t compress_device(
     factz_report report;
     check_cuda(cuda.copy_to_host(&report, address_of(report_on_device.get()), sizeof report), "cuMemcpyDtoH");
     if (report.status == FACTZ_ERROR_BUFFER_TOO_SMALL) return 0;
-    if (report.status != FACTZ_OK)
-        throw std::runtime_error(std::string("factz: on the device: ") + factz_status_string(report.status));
+    if (report.status != FACTZ_OK) fail(std::string("on the device: ") + factz_status_string(report.status));
     const std::size_t bytes = static_cast<std::size_t>(report.stream_bytes);
     check_cuda(cuda.copy_to_host(out, address_of(stream.get()), bytes), "cuMemcpyDtoH");
     return bytes;

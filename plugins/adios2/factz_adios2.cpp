@@ -1,7 +1,6 @@
 // An operator plugin of ADIOS2 2.12 or later: blocks of a 2D vector field keep every critical point.
 //
-//     g++ -shared -fPIC -std=c++14 -O2 -fvisibility=hidden factz_adios2.cpp -lfactz -ldl -o
-//     libfactz_adios2.so
+//     g++ -shared -fPIC -std=c++14 -fvisibility=hidden factz_adios2.cpp -lfactz -ldl -o libfactz_adios2.so
 //
 // README.md beside this file lists the parameters and what is guaranteed.
 //
@@ -46,29 +45,23 @@ inline void write_header(char* out, bool interleaved, content what, std::size_t 
     for (std::size_t i = 0; i < 8; i++) out[checked_bytes + i] = static_cast<char>(sum >> (8 * i));
 }
 
-[[noreturn]] inline void corrupt(const std::string& what) { throw std::runtime_error("factz: " + what); }
-
 // Reads and checks the header.
 inline content read_header(const char* in, std::size_t bytes, bool& interleaved) {
-    if (bytes < header_bytes) corrupt("a compressed block of " + std::to_string(bytes) + " bytes is cut off");
+    if (bytes < header_bytes) fail("a compressed block of " + std::to_string(bytes) + " bytes is cut off");
     if (std::memcmp(in, "FZAD", 4) != 0)
-        corrupt("the block was not written by the operator factz, or is damaged");
+        fail("the block was not written by the operator factz, or is damaged");
     const unsigned version = static_cast<unsigned char>(in[4]);
     if (version != header_version)
-        corrupt("the block has version " + std::to_string(version) +
-                " of the operator's header, this operator reads version 1: use a later one");
+        fail("the block has version " + std::to_string(version) +
+             " of the operator's header, this operator reads version 1: use a later one");
     const bool has_values = in[6] == static_cast<char>(content::values);
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < 8; i++)
         sum |= static_cast<std::uint64_t>(static_cast<unsigned char>(in[checked_bytes + i])) << (8 * i);
     if (sum != checksum(in, in + header_bytes, has_values ? bytes - header_bytes : 0))
-        corrupt("the checksum of the block does not match: the file is damaged");
+        fail("the checksum of the block does not match: the file is damaged");
     interleaved = in[5] != 0;
     return has_values ? content::values : content::stream;
-}
-
-inline void check(factz_status status) {
-    if (status != FACTZ_OK) corrupt(std::string(factz_status_string(status)) + ": " + factz_last_error());
 }
 
 // Bytes of the stream; 0 where it is longer than `capacity`.
@@ -86,8 +79,8 @@ inline std::size_t decompress(const char* in, std::size_t bytes, bool interleave
     factz_info info;
     check(factz_inspect_host(in, bytes, &info));
     if (info.stream_bytes > bytes)
-        corrupt("a stream of " + std::to_string(info.stream_bytes) + " bytes is cut off after " +
-                std::to_string(bytes));
+        fail("a stream of " + std::to_string(info.stream_bytes) + " bytes is cut off after " +
+             std::to_string(bytes));
     factz_config config;
     check(factz_config_init(&config, info.nx, info.ny, info.bound_kind, info.bound));
     config.dtype = info.dtype;

@@ -15,6 +15,13 @@ namespace factz_adios2 {
 
 [[noreturn]] inline void refuse(const std::string& what) { throw std::invalid_argument("factz: " + what); }
 
+[[noreturn]] inline void fail(const std::string& what) { throw std::runtime_error("factz: " + what); }
+
+// Of a call of the library, whose text becomes that of the exception.
+inline void check(factz_status status) {
+    if (status != FACTZ_OK) fail(std::string(factz_status_string(status)) + ": " + factz_last_error());
+}
+
 enum class layout { by_dimensions, planes, interleaved };
 
 struct choices {

@@ -113,6 +113,15 @@ static void parameters_are_checked() {
     with({{"abs", "1"}, {"field", "29x20"}}, {"field=29x20 ends before the block", "columns end at 30"});
     with({{"abs", "1"}, {"field", "30x20"}, {"pin", "none"}}, {"pin and field are both given"});
     refused([] { compress({{"abs", "1"}, {"field", "60x40"}}, {}, {2, 20, 30}); }, {"needs a global array"});
+    // The size of a block in place of that of the variable.
+    const Params block_size = {{"abs", "1"}, {"field", "30x20"}};
+    refused(
+        [&] {
+            compress(block_size, {0, 20, 30}, {2, 20, 30});
+        },
+        {"field=30x20 ends before the block", "columns end at 60 and rows at 40"});
+    refused([&] { compress(block_size, {0, 0, 30}, {2, 20, 30}); }, {"field=30x20 ends before the block"});
+    refused([&] { compress(block_size, {0, 20, 0}, {2, 20, 30}); }, {"field=30x20 ends before the block"});
 }
 
 static void blocks_are_checked() {
@@ -130,6 +139,12 @@ static void blocks_are_checked() {
     with({2, 20, 30}, {"layout=interleaved takes (ny x nx x 2), not (2 x 20 x 30)"},
         {{"layout", "interleaved"}});
     with({20, 30, 2}, {"layout=planes takes (2 x ny x nx), not (20 x 30 x 2)"}, {{"layout", "planes"}});
+    // Axes in the order of the user.
+    const Params column = {{"order", "column"}}, mixed = {{"order", "column"}, {"layout", "interleaved"}};
+    with({30, 20}, {"(30 x 20) has fewer than 3 dimensions", "(nx x ny x 2) or (2 x nx x ny)"}, column);
+    with({30, 20, 3}, {"(30 x 20 x 3) is no vector field", "(nx x ny x 2) or (2 x nx x ny)"}, column);
+    with({30, 20, 2, 5}, {"(30 x 20 x 2 x 5) holds several fields"}, column);
+    with({30, 20, 2}, {"layout=interleaved takes (2 x nx x ny), not (30 x 20 x 2)"}, mixed);
 
     const auto object = make({{"abs", "1"}});
     for (const DataType type :
