@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Version of the words of a chunk: the first of them. */
-#define WORDS_VERSION 1
 /* HDF5 has no larger chunks. */
 #define MAX_CHUNK_BYTES UINT32_MAX
 
@@ -114,6 +112,19 @@ bool chunk_from_words(const unsigned *words, struct chunk *chunk, char *message,
         return false;
     }
     return true;
+}
+
+bool check_bound(
+    const struct factz_config *config, const struct chunk *chunk, char *message, size_t message_bytes)
+{
+    if (config->bound_kind == FACTZ_BOUND_ABSOLUTE || open_sides(chunk) == 0)
+        return true;
+    snprintf(message, message_bytes,
+        "a relative bound is a fraction of the range of one chunk, so a chunk must be a whole field, and the "
+        "chunks have %u x %u vertices (nx x ny): give an absolute bound, fraction * (max - min), or make the "
+        "chunks as large as the field and say so (factz h5args --rel R --field NXxNY)",
+        chunk->nx, chunk->ny);
+    return false;
 }
 
 void describe_field(const struct chunk *chunk, struct factz_config *config)

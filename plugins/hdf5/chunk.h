@@ -20,8 +20,10 @@
  */
 #define CHUNK_WORDS 11
 #define FIELD_WORDS 3
+/* Version of the words of a chunk: the first of them. The command line reads these lines, too. */
+#define WORDS_VERSION 1
+#define SHORT_FORM 65536u
 #define ALL_WORDS (FACTZ_CONFIG_WORDS + CHUNK_WORDS)
-#define SHORT_FORM 0x10000u
 
 enum layout { LAYOUT_PLANES = 0, LAYOUT_INTERLEAVED = 1 };
 
@@ -51,8 +53,7 @@ size_t vertices(const struct chunk *chunk);
 /* Bytes of the chunk. */
 size_t chunk_bytes(const struct chunk *chunk);
 
-/* Makes FACTZ_CONFIG_WORDS + FIELD_WORDS words of the short form; false where there are too many or too few.
- */
+/* Makes FACTZ_CONFIG_WORDS + FIELD_WORDS words of the short form; false where their number is wrong. */
 bool expand_short_form(unsigned *words, size_t count);
 
 /* Writes CHUNK_WORDS words. */
@@ -63,6 +64,10 @@ bool field_from_words(const unsigned *words, struct chunk *chunk, char *message,
 
 /* Reads CHUNK_WORDS words; false, with a message, where no chunk has them. */
 bool chunk_from_words(const unsigned *words, struct chunk *chunk, char *message, size_t message_bytes);
+
+/* Whether the bound suits chunks of this size: a relative one needs whole fields. If not, with a message. */
+bool check_bound(
+    const struct factz_config *config, const struct chunk *chunk, char *message, size_t message_bytes);
 
 /* The shape and the layout of the chunk, and the sides to pin, for a call of the library. */
 void describe_field(const struct chunk *chunk, struct factz_config *config);

@@ -115,8 +115,7 @@ static bool read_shape(
     if (shape->rank < 3 || shape->rank > MAX_RANK)
         return refuse(message,
             "the dataset has %d axes, and factz compresses u and v together: store both in one dataset of "
-            "shape "
-            "(..., 2, ny, nx) or (..., ny, nx, 2)",
+            "shape (..., 2, ny, nx) or (..., ny, nx, 2)",
             shape->rank);
     if (h5->get_chunk(creation, shape->rank, shape->sizes) != shape->rank)
         return refuse(message, "HDF5 does not tell the size of the chunks");
@@ -137,33 +136,18 @@ static bool read_layout(const struct shape *shape, struct chunk *chunk, char *me
     if (!one_field || !(planes || interleaved))
         return refuse(message,
             "chunks of %.200s: a chunk must be (1, ..., 2, ny, nx) or (1, ..., ny, nx, 2), one field or a "
-            "part of one "
-            "with both components",
+            "part of one with both components",
             text);
     if (planes && interleaved)
         return refuse(message,
             "chunks of %.200s may be (..., 2, ny, nx) or (..., ny, nx, 2): make them longer than 2 along the "
-            "axis that "
-            "is not that of the components",
+            "axis that is not that of the components",
             text);
     const int y_axis = planes ? rank - 2 : rank - 3;
     chunk->layout = planes ? LAYOUT_PLANES : LAYOUT_INTERLEAVED;
     chunk->ny = (uint32_t)sizes[y_axis];
     chunk->nx = (uint32_t)sizes[y_axis + 1];
     return true;
-}
-
-static bool check_bound(const struct factz_config *config, const struct chunk *chunk, char *message)
-{
-    if (config->bound_kind == FACTZ_BOUND_ABSOLUTE || open_sides(chunk) == 0)
-        return true;
-    return refuse(message,
-        "a relative bound is a fraction of the range of one chunk, so a chunk must be a whole field, and the "
-        "chunks have "
-        "%u x %u vertices (nx x ny): give an absolute bound, fraction * (max - min), or make the chunks as "
-        "large as the "
-        "field and say so (factz h5args --rel R --field NXxNY)",
-        chunk->nx, chunk->ny);
 }
 
 /* ---------------------------------------------------------------- fill value */
@@ -210,7 +194,7 @@ bool check_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type, hi
     *chunk = (struct chunk){0};
     return read_words(h5, creation, filter, chunk, message) && check_pipeline(h5, creation, message) &&
            read_type(h5, type, chunk, message) && read_shape(h5, creation, space, &shape, message) &&
-           read_layout(&shape, chunk, message) && check_bound(&filter->config, chunk, message);
+           read_layout(&shape, chunk, message) && check_bound(&filter->config, chunk, message, MESSAGE_BYTES);
 }
 
 bool describe_dataset(const struct hdf5_library *h5, hid_t creation, hid_t type, hid_t space,

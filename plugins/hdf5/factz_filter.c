@@ -24,8 +24,7 @@ static htri_t can_apply(hid_t creation, hid_t type, hid_t space)
     struct filter filter;
     struct chunk chunk;
     char message[MESSAGE_BYTES];
-    /* Without the functions of HDF5 the user describes the chunks, and the filter finds what is wrong there.
-     */
+    /* Without the functions of HDF5 the user describes the chunks: nobody checks type and filters there. */
     if (!hdf5_open(&h5, CALLER))
         return 1;
     bool good = check_dataset(&h5, creation, type, space, &filter, &chunk, message);
@@ -53,7 +52,7 @@ static herr_t set_local(hid_t creation, hid_t type, hid_t space)
 
 /* ---------------------------------------------------------------- chunks */
 
-/* What the filter function got from HDF5, and what its words say. */
+/* Input of the filter function, and the meaning of its words. */
 struct call {
     struct chunk chunk;
     struct factz_config config;
@@ -93,8 +92,7 @@ static bool read_words(struct call *call, const unsigned *words, size_t count)
     if (count != ALL_WORDS) {
         snprintf(call->message, sizeof call->message,
             "%zu cd_values do not describe the chunks, which takes %d: HDF5 did not let the filter look at "
-            "the "
-            "dataset; `factz h5args --chunk NXxNY` makes all of them",
+            "the dataset; `factz h5args --chunk NXxNY` makes all of them",
             count, ALL_WORDS);
         return false;
     }
@@ -137,6 +135,9 @@ static struct result compress(struct call *call)
             "a chunk has %zu bytes, and cd_values describe chunks of %zu", call->input_bytes, bytes);
         return FAILED;
     }
+    /* Unchecked so far where HDF5 did not let the filter look at the dataset. */
+    if (!check_bound(&call->config, &call->chunk, call->message, sizeof call->message))
+        return FAILED;
     const bool reversed = other_order(&call->chunk);
     if (reversed)
         reverse_bytes(&call->chunk, call->input);

@@ -87,8 +87,7 @@ void hdf5_error(const void *caller, enum hdf5_action action, const char *message
         find(&make_current, handle, base, "H5Eset_current_stack") &&
         find(&error_class, handle, base, "H5E_ERR_CLS_g") && find(&major, handle, base, "H5E_PLINE_g") &&
         find(&minor, handle, base, minor_name)) {
-        /* HDF5 2.0 takes no message on the current stack while a filter runs, but another stack in its place.
-         */
+        /* While a filter runs, HDF5 2.0 takes no message on the current stack, but another stack. */
         hid_t stack = create();
         push(stack, "factz_filter.c", "factz", 0, *error_class, *major, *minor, "%s", message);
         make_current(stack);

@@ -39,11 +39,10 @@ struct hdf5_library {
 bool hdf5_open(struct hdf5_library *library, const void *caller);
 void hdf5_close(struct hdf5_library *library);
 
-/* What the plugin was doing when it failed. */
+/* Task of the plugin when it failed. */
 enum hdf5_action { HDF5_CREATE_DATASET, HDF5_FILTER_CHUNK };
 
-/* Puts a message on the error stack of the library that `caller` belongs to; none where that cannot be found.
- */
+/* Puts a message on the error stack of the library of `caller`; none where that cannot be found. */
 void hdf5_error(const void *caller, enum hdf5_action action, const char *message);
 
 #endif

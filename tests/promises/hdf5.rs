@@ -218,9 +218,23 @@ fn arguments_are_those_of_the_configuration() {
     let order = cfg!(target_endian = "big") as u32;
     assert_eq!(numbers(&chunk)[25..], [1, 0, 0, 1, 1, 40, 30, order, 0, 0, 0]);
 
+    // Whole fields, and the largest chunk.
+    folder.succeeds("h5args --rel 1e-3 --field 360x181 --chunk 360x181");
+    folder.succeeds("h5args --abs 1 --chunk 32767x16384");
     for (line, part) in [
         ("h5args", "a bound is missing"),
         ("h5args --rel 1e-3", "--rel needs --field NXxNY"),
+        ("h5args --rel 1e-3 --chunk 360x181", "--rel needs --field NXxNY"),
+        (
+            "h5args --rel 1e-3 --field 360x181 --chunk 64x64",
+            "--rel needs --field NXxNY, and chunks of that size",
+        ),
+        (
+            "h5args --abs 1 --chunk 100000x100000",
+            "--chunk 100000x100000: u and v of a chunk of HDF5 take less",
+        ),
+        ("h5args --abs 1 --chunk 32768x16384", "take less than 4 GiB"),
+        ("h5args --abs 1 --chunk 32767x8193 --dtype f64", "take less than 4 GiB"),
         ("h5args --abs 1 --mode speculative --predictor lorenzo", "--mode speculative works with"),
         ("h5args --abs 1 --field 5000000000x2", "--field 5000000000x2: a chunk of HDF5 has less than 2^32"),
         ("h5args --abs 1 --chunk 4x4 --format h5repack", "--chunk is not for h5repack"),

@@ -620,9 +620,10 @@ each step of a series then has a bound of its own. A bound for all chunks is --a
 Plugin:
   Programs find the filter, libh5zfactz.so, through the environment variable HDF5_PLUGIN_PATH, a list of folders; it is \
 installed into lib/hdf5/plugin. FACTZ_HDF5_THREADS is the number of threads per chunk (1). Other filters follow factz in the \
-pipeline: fletcher32 does; shuffle is of no use and must be off.
-  A program with HDF5 linked statically may hide it from the filter. --chunk, --dtype and --layout then describe the chunks; \
-elsewhere the filter finds this out, and they have no effect.
+pipeline: fletcher32 does; shuffle should be off: after factz it is legal but useless, before factz it is refused.
+  A program with HDF5 linked statically may hide it from the filter. --chunk, --dtype and --layout then describe the chunks, and \
+nothing checks type and filters there: the values must be floats of that type and in this machine's byte order, and factz the \
+first filter. Elsewhere the filter finds this out, and they have no effect.
 
 Exit status: 0 the arguments are printed; 2 wrong usage.
 

@@ -10,31 +10,54 @@ use serde_json::json;
 use std::io::{ErrorKind, Write};
 
 /// The number of the filter, as the plugin has it.
-const FILTER: u32 = last_number(match option_env!("FACTZ_HDF5_FILTER_ID") {
-    Some(number) => number,
-    None => include_str!("../../../plugins/hdf5/filter_id.h"),
-});
+const FILTER: u32 = match option_env!("FACTZ_HDF5_FILTER_ID") {
+    Some(digits) => number(digits.as_bytes(), 0),
+    None => defined(include_str!("../../../plugins/hdf5/filter_id.h"), "FACTZ_HDF5_FILTER_ID"),
+};
 
-/// Version of the words of a chunk, WORDS_VERSION of plugins/hdf5/chunk.c.
-const CHUNK_WORDS_VERSION: u32 = 1;
+const CHUNK_HEADER: &str = include_str!("../../../plugins/hdf5/chunk.h");
 
-/// Mark of the short form, plugins/hdf5/chunk.h.
-const SHORT_FORM: u32 = 0x10000;
+/// Version of the words of a chunk.
+const CHUNK_WORDS_VERSION: u32 = defined(CHUNK_HEADER, "WORDS_VERSION");
+
+/// Mark of the short form.
+const SHORT_FORM: u32 = defined(CHUNK_HEADER, "SHORT_FORM");
+
+/// HDF5 has no larger chunks.
+const MOST_CHUNK_BYTES: u64 = u32::MAX as u64;
 
 /// Values of a filter that h5repack passes on.
 const H5REPACK_WORDS: usize = 20;
 
-const fn last_number(text: &str) -> u32 {
-    let bytes = text.as_bytes();
-    let mut end = bytes.len();
-    while !bytes[end - 1].is_ascii_digit() {
-        end -= 1;
+/// The number in the line `#define name number` of a header; without one the program does not compile.
+const fn defined(header: &str, name: &str) -> u32 {
+    let (text, name, directive) = (header.as_bytes(), name.as_bytes(), b"#define ");
+    let mut at = 0;
+    loop {
+        let end = at + directive.len() + name.len();
+        if begins(text, at, directive) && begins(text, at + directive.len(), name) && text[end] == b' ' {
+            return number(text, end + 1);
+        }
+        at += 1;
     }
-    let (mut at, mut number, mut place) = (end, 0, 1);
-    while at > 0 && bytes[at - 1].is_ascii_digit() {
-        at -= 1;
-        number += (bytes[at] - b'0') as u32 * place;
-        place *= 10;
+}
+
+/// Whether the text from `at` on begins with a part.
+const fn begins(text: &[u8], at: usize, part: &[u8]) -> bool {
+    let mut k = 0;
+    while k < part.len() && text[at + k] == part[k] {
+        k += 1;
+    }
+    k == part.len()
+}
+
+/// The number whose first digit is at `at`.
+const fn number(text: &[u8], mut at: usize) -> u32 {
+    assert!(text[at].is_ascii_digit());
+    let mut number = 0;
+    while at < text.len() && text[at].is_ascii_digit() {
+        number = 10 * number + (text[at] - b'0') as u32;
+        at += 1;
     }
     number
 }
@@ -42,7 +65,8 @@ const fn last_number(text: &str) -> u32 {
 pub fn print(a: &H5args) -> Result<Verdict, Failure> {
     let bound = required_bound(&a.bound)?;
     check(&a.choices)?;
-    if bound.0 == BoundKind::Relative && a.field.is_none() {
+    let parts_of_fields = a.field.is_none() || a.chunk.is_some_and(|chunk| Some(chunk) != a.field);
+    if bound.0 == BoundKind::Relative && parts_of_fields {
         return Err(failure!(
             "--rel needs --field NXxNY, and chunks of that size: the range is that of a chunk, which must be \
              a whole field; or give --abs E"
@@ -78,6 +102,9 @@ fn words(a: &H5args, config: &[u32]) -> Result<Vec<u32>, Failure> {
     }
     if let Some(dims) = a.chunk {
         let [nx, ny] = small("--chunk", dims)?;
+        if 2 * a.dtype.bytes() * dims.count() > MOST_CHUNK_BYTES {
+            return Err(failure!("--chunk {dims}: u and v of a chunk of HDF5 take less than 4 GiB"));
+        }
         let interleaved = a.layout == ChunkLayout::Interleaved;
         let big_endian = cfg!(target_endian = "big");
         words.extend([a.dtype as u32, interleaved as u32, nx, ny, big_endian as u32]);

@@ -61,6 +61,14 @@ for name, planes, dtype, layout, chunk, line, bound, fill, ties in CASES:
         plain["uv"] = data
     if not np.isnan(data).any() and bound > 0:
         run("h5diff", "-d", bound * 1.000001, "plain.h5", path, "uv", "uv")
+
+# A relative bound of whole fields is a fraction of the range of each.
+steps = np.stack([wind, 5 * wind])
+for layout, data in (("planes", steps), ("interleaved", interleaved(steps))):
+    write("relative.h5", data, chunks_of(layout, data, (181, 360)), "--rel 1e-3 --field 360x181")
+    for k, (before, after) in enumerate(zip(data, read("relative.h5"), strict=True)):
+        bound = 1e-3 * (float(before.max()) - float(before.min()))
+        fields.add(f"relative, step {k}", before, after, layout, bound)
 fields.check()
 
 # Chunks beyond the end of the dataset, whose field grows.

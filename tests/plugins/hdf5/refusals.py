@@ -1,4 +1,4 @@
-"""What the filter cannot do is refused when a dataset is created, with what to do instead."""
+"""Datasets that the filter cannot compress are refused when they are created, with advice."""
 from common import expect, h5py, np, options, text_options, run, write
 
 good = options("--abs 0.1")["compression_opts"]
@@ -34,7 +34,8 @@ CASES = [
     (dict(words=good + (0,) * 30), "there are 54 cd_values"),
     (dict(words=changed(0, 2)), "words[0] = 2 is a version of the encoding that this library does not know"),
     (dict(words=changed(4, 9)), "words[4] = 9, the mode, is none of block (0), speculative (1)"),
-    (dict(words=changed(3, 0x7FF00000)), "bound"),
+    (dict(words=changed(3, 0x7FF00000)), "bound = NaN must be finite and not negative"),
+    (dict(words=good[:2] + (0, 0x7FF00000) + good[4:]), "bound = inf must be finite and not negative"),
     (dict(words=good + (2, 0, 0)), "cd_values[24] = 2 is a version of the description of chunks"),
     (dict(words=relative), "a relative bound is a fraction of the range of one chunk"),
     (dict(shuffle=True), "filter 2 (shuffle) comes before factz, which must be the first"),

@@ -36,7 +36,8 @@ int main(int count, char **arguments)
     unsigned words[64];
     size_t n = 0;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    for (int k = 2; k < count && n < 64; k++)
+    int k;
+    for (k = 2; k < count && n < 64; k++)
         words[n++] = (unsigned)strtoul(arguments[k], NULL, 10);
     for (int y = 0; y < NY; y++) {
         for (int x = 0; x < NX; x++) {
@@ -63,6 +64,17 @@ int main(int count, char **arguments)
     words[29] = NX - 1;
     if (store("refused.h5", filter, n, words))
         return puts("the description of other chunks is accepted"), 1;
+    words[29] = NX;
+    /* A relative bound, for chunks that are whole fields and for others: nobody checks it before. */
+    words[1] = 1;
+    if (!store("relative.h5", filter, n, words))
+        return puts("a relative bound of whole fields is refused"), 1;
+    for (k = 25; k < 27; k++) {
+        words[k]++;
+        if (store("refused.h5", filter, n, words))
+            return puts("a relative bound of a part of a field is accepted"), 1;
+        words[k]--;
+    }
     puts("everything holds");
     return 0;
 }
