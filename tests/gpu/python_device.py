@@ -136,7 +136,7 @@ class InterfaceOnly:
 
 
 class DLPackOnly:
-    """The same with DLPack."""
+    """An array of the library with DLPack alone."""
 
     def __init__(self, array):
         self.array = array
@@ -237,7 +237,7 @@ def layouts(lib):
     border = lib.get(wide).copy()
     border[:, 2:-3, 4:-5] = 0
     assert not border.any(), "gaps between rows are untouched"
-    # What the library cannot read in place is copied by the library of the array.
+    # Arrays that cannot be read in place are copied by their own library.
     turned = lib.put(np.ascontiguousarray(u.T)).T
     assert lib.get(factz.compress(turned, lib.put(v), abs=0.01)).tobytes() == expected
 

@@ -91,7 +91,7 @@ fn member(c: &str) -> String {
     c.replace("factz_status", "int32_t").replace("_t", "")
 }
 
-/// What an argument or a result may be in Python: a struct in host memory may be its address, too.
+/// Whether an argument or a result may have a type in Python: a struct in host memory may be its address, too.
 fn fits(c: &str, found: &str) -> bool {
     let c = c.trim_start_matches("const ");
     match c {
@@ -180,7 +180,7 @@ fn text_of(command: &mut Command) -> String {
     String::from_utf8(run(command).stdout).unwrap().trim().to_owned()
 }
 
-/// What the wheel is made and tested with. Some versions of setuptools cannot be imported after pip.
+/// Modules that make and test the wheel. Some versions of setuptools cannot be imported after pip.
 const MODULES: [&str; 4] = ["setuptools", "wheel", "pip", "h5py"];
 
 /// Builds the wheel from the libraries of this build.

@@ -1,5 +1,4 @@
-"""What the library needs to know of arrays: address, shape, element type and layout, in host or device
-memory.
+"""Properties of arrays for the library: address, shape, element type and layout, in host or device memory.
 
 Nothing is copied where row pitch and element stride can express the array.
 """
@@ -207,7 +206,7 @@ def fits(array: Array) -> bool:
 
 
 def why_not(array: Array) -> str:
-    """What is wrong with an array that does not fit."""
+    """The reason why an array does not fit."""
     if not array.dtype.isnative:
         return "%s has the byte order of another machine (%s)" % (array.name, array.dtype.str)
     return (

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _abi
 from ._arrays import is_device
-from ._config import DTYPES, Sides, configured, count_of, name_of
+from ._config import DTYPES, Sides, configured, count_of, name_of, shape_of
 from ._device import queue_of
 from ._fields import buffer, find_bytes, place, place_output
 from ._library import check, library
@@ -48,7 +48,7 @@ def _shaped(config: _abi.Config, shape: Tuple[int, int], dtype: Any) -> _abi.Con
     kind = np.dtype(dtype)
     if kind.name not in DTYPES:
         raise TypeError("dtype=%s: factz takes float32 and float64" % kind)
-    config.ny, config.nx = shape
+    config.ny, config.nx = shape_of("shape", shape, 2**64 - 1)
     config.dtype = DTYPES[kind.name]
     # As for arrays that include the ghost lines.
     config.u_pitch = config.v_pitch = config.nx + 2 if config.halo else 0
@@ -135,7 +135,7 @@ def _raise(found: _abi.Report) -> None:
 
 
 class EnqueuedCompression(Enqueued):
-    """What :func:`enqueue_compress` returns.
+    """Result of :func:`enqueue_compress`.
 
     Attributes:
         buffer: device memory (uint8) that the compressed data are written to, at its beginning. It may go to
@@ -158,7 +158,7 @@ class EnqueuedCompression(Enqueued):
 
 
 class EnqueuedDecompression(Enqueued):
-    """What :func:`enqueue_decompress` returns.
+    """Result of :func:`enqueue_decompress`.
 
     Attributes:
         u, v: device arrays that are written to.

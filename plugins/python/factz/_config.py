@@ -1,7 +1,7 @@
 """The configuration of a call, from keyword arguments with the names of factz_config_from_string."""
 
 import operator
-from typing import Dict, Iterable, Optional, Union
+from typing import Dict, Iterable, Optional, Tuple, Union
 
 from . import _abi
 from ._library import check, library
@@ -39,11 +39,25 @@ def float_of(option: str, value: Optional[float]) -> float:
     raise TypeError("%s=%r is no number" % (option, value))
 
 
-def count_of(option: str, value: int) -> int:
+def count_of(option: str, value: int, least: int = -(2**31), most: int = 2**31 - 1) -> int:
+    """An integer in a range; by default that of int in C, to which ctypes would cut it without a word."""
     try:
-        return operator.index(value)
+        count = operator.index(value)
     except TypeError:
         raise TypeError("%s=%r is no integer" % (option, value)) from None
+    if not least <= count <= most:
+        raise ValueError("%s=%d is not between %d and %d" % (option, count, least, most))
+    return count
+
+
+def shape_of(option: str, value: Tuple[int, int], most: int) -> Tuple[int, int]:
+    """(ny, nx), both from 1 to `most`."""
+    try:
+        ny, nx = value
+    except (TypeError, ValueError):
+        raise ValueError("%s=%r must be (ny, nx)" % (option, value)) from None
+    names = (option + "[0]", option + "[1]")
+    return count_of(names[0], ny, 1, most), count_of(names[1], nx, 1, most)
 
 
 def name_of(number: int, names: Dict[str, int]) -> str:

@@ -63,7 +63,7 @@ class CupyQueue:
             return self._cupy.ascontiguousarray(array)
 
     def own(self, array: Any) -> Any:
-        """The same memory as an array of CuPy."""
+        """An array of CuPy in the memory of another array."""
         if isinstance(array, self._cupy.ndarray):
             return array
         if hasattr(array, "__cuda_array_interface__"):
@@ -131,7 +131,7 @@ class TorchQueue:
             return array.contiguous()
 
     def own(self, array: Any) -> Any:
-        """The same memory as a tensor."""
+        """A tensor in the memory of another array."""
         if isinstance(array, self._torch.Tensor):
             return array
         if hasattr(array, "__cuda_array_interface__"):

@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def _candidates() -> Iterator[Tuple[str, str]]:
-    """What to load, and where it comes from, in this order; the first one that is there counts."""
+    """Files to load, and where they come from, in this order; the first one that is there counts."""
     named = os.environ.get("FACTZ_LIBRARY")
     if named:
         yield named, "FACTZ_LIBRARY"

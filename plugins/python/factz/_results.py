@@ -1,4 +1,4 @@
-"""What calls return: plain Python objects, made of the structs of factz.h."""
+"""Results of calls: plain Python objects, made of the structs of factz.h."""
 
 import dataclasses
 import enum

@@ -21,12 +21,13 @@ from typing import Any, Dict, Iterator, Optional, Tuple
 import h5py
 
 from . import _abi
-from ._config import Sides, configured
+from ._config import Sides, configured, shape_of
 from ._library import HERE, check, library
 
 _PLUGIN = "libh5zfactz.so"
 
-# Version of the words behind those of the configuration: they say how large the field of a chunk is.
+# WORDS_VERSION of plugins/hdf5/chunk.h: the version of the words behind those of the configuration, which say
+# how large the field of a chunk is.
 _FIELD_VERSION = 1
 
 
@@ -104,6 +105,6 @@ def options(
     check(library.config_to_words(config, words, len(words)))
     size: Tuple[int, ...] = ()
     if field is not None:
-        ny, nx = field
-        size = (_FIELD_VERSION, int(nx), int(ny))
+        ny, nx = shape_of("field", field, 2**32 - 1)
+        size = (_FIELD_VERSION, nx, ny)
     return {"compression": FILTER_ID, "compression_opts": tuple(words) + size}

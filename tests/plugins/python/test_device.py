@@ -157,7 +157,7 @@ class WithCupy(unittest.TestCase):
 
 
 class Described(WithCupy):
-    """What the library is told of an array."""
+    """Properties of an array that reach the library."""
 
     def test_the_cuda_array_interface(self):
         mixed = np.stack([self.u, self.v], -1)
@@ -237,7 +237,7 @@ class Described(WithCupy):
 
 
 class Handed(WithCupy):
-    """What calls hand to the library."""
+    """Arguments that calls hand to the library."""
 
     def test_compression(self):
         wide = device_copy(np.zeros((44, 70), "f4"))

@@ -58,6 +58,8 @@ class Refused(unittest.TestCase):
         refuses(factz.InvalidConfigError, "dx", abs=1, dx=0)
         refuses(factz.FactzError, "Lorenzo|speculative", abs=1, mode="speculative", predictor="lorenzo")
         refuses(factz.InvalidArgumentError, "threads", abs=1, threads=-1)
+        for threads in (2**31, 2**40, -(2**40)):
+            refuses(ValueError, "threads=%d is not between" % threads, abs=1, threads=threads)
         for option in ("abs", "dx", "dy", "fill"):
             refuses(TypeError, "%s='small' is no number" % option, **dict({"abs": 1}, **{option: "small"}))
         refuses(TypeError, "threads=1.5 is no integer", abs=1, threads=1.5)
@@ -69,6 +71,16 @@ class Refused(unittest.TestCase):
         error = self.refuses(ValueError, "invalid config", factz.compress, U, V, abs=-1)
         self.assertEqual(error.status, _abi.ERROR_INVALID_CONFIG)
         self.refuses(TypeError, "dtype=int32", factz.compress_sizes, (30, 40), "i4", abs=1)
+        for shape, kind, part in (
+            ((-3, 4), ValueError, "shape[0]=-3 is not between 1 and"),
+            ((4, 0), ValueError, "shape[1]=0 is not between 1 and"),
+            ((4, 2**64), ValueError, "shape[1]=18446744073709551616 is not between 1 and"),
+            ((1, 3, 4), ValueError, "shape=(1, 3, 4) must be (ny, nx)"),
+            (12, ValueError, "shape=12 must be (ny, nx)"),
+            ((3.5, 4), TypeError, "shape[0]=3.5 is no integer"),
+        ):
+            self.refuses(kind, part, factz.compress_sizes, shape, "f4", abs=1)
+            self.refuses(kind, part, factz.decompress_sizes, shape, "f4")
         self.refuses(ValueError, "stream= is for arrays in device", factz.inspect, DATA, stream=0)
 
     def test_data(self):

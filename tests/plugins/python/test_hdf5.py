@@ -23,7 +23,7 @@ class Datasets(unittest.TestCase):
         self.path = os.path.join(folder.name, "field.h5")
 
     def written(self, data, chunks, **options):
-        """What a dataset holds when the file is opened again."""
+        """Values of a dataset when the file is opened again."""
         with h5py.File(self.path, "w") as file:
             file.create_dataset("uv", data=data, chunks=chunks, **factz.hdf5.options(**options))
         with h5py.File(self.path, "r") as file:
@@ -55,7 +55,7 @@ class Datasets(unittest.TestCase):
             np.testing.assert_array_equal(after, direct)
 
     def test_chunks_that_were_compressed_before(self):
-        """What a solver does that compresses on a GPU: the chunk is the compressed data."""
+        """As a solver that compresses on a GPU writes them: the chunk is the compressed data."""
         u, v = field(NX, NY)
         data = factz.compress(u, v, abs=0.01)
         with h5py.File(self.path, "w") as file:
@@ -82,6 +82,22 @@ class Datasets(unittest.TestCase):
         for options in ({}, {"abs": 1, "rel": 1}, {"abs": -1}, {"abs": 1, "mode": "best"}):
             with self.assertRaises(ValueError):
                 factz.hdf5.options(**options)
+        for size, kind, part in (
+            ((181.9, 360.2), TypeError, r"field\[0\]=181.9 is no integer"),
+            ((0, 360), ValueError, r"field\[0\]=0 is not between 1 and 4294967295"),
+            ((181, -1), ValueError, r"field\[1\]=-1 is not between"),
+            ((2**32, 360), ValueError, r"field\[0\]=4294967296 is not between"),
+            ((2, 181, 360), ValueError, r"field=\(2, 181, 360\) must be \(ny, nx\)"),
+            (360, ValueError, r"field=360 must be \(ny, nx\)"),
+        ):
+            with self.assertRaisesRegex(kind, part):
+                factz.hdf5.options(abs=1, field=size)
+
+    def test_the_size_of_the_field_goes_with_the_configuration(self):
+        header = (ROOT / "plugins/hdf5/chunk.h").read_text()
+        words = factz.hdf5.options(abs=1, field=(np.int64(181), 360))["compression_opts"]
+        self.assertEqual(words[-2:], (360, 181))
+        self.assertIn("#define WORDS_VERSION %d\n" % words[-3], header)
 
 
 class Readme(unittest.TestCase):
