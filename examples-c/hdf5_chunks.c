@@ -19,6 +19,7 @@
  * critical point.
  */
 #include "hdf5_filter.h"
+#include "numbers.h"
 #include "vortices.h"
 
 #include <stdint.h>
@@ -98,8 +99,7 @@ static void open_device(compressor *c)
     check_cuda(cudaMalloc((void **)&c->device_field, 2 * c->n * sizeof(float)), "cudaMalloc");
     check_cuda(cudaMalloc(&c->device_stream, c->sizes.max_stream_bytes), "cudaMalloc");
     check_cuda(cudaMalloc(&c->workspace, c->sizes.workspace_bytes), "cudaMalloc");
-    /* Pinned: the device writes the report where the host reads it, and the stream is copied at full speed.
-     */
+    /* Pinned: the device writes the report where the host reads it, and copies run at full speed. */
     check_cuda(cudaMallocHost((void **)&c->report, sizeof *c->report), "cudaMallocHost");
     check_cuda(cudaMallocHost(&c->stream, c->sizes.max_stream_bytes), "cudaMallocHost");
     check(factz_prepare_device(c->queue), "factz_prepare_device");
@@ -269,7 +269,7 @@ static options parse(int count, char **arguments)
     int k;
     for (k = 1; k < count; k++) {
         const char *name = arguments[k], *value = k + 1 < count ? arguments[k + 1] : "";
-        unsigned long nx, ny;
+        uint64_t numbers[2];
         if (strncmp(name, "--", 2) != 0 && o.path == NULL) {
             o.path = name;
             continue;
@@ -282,11 +282,11 @@ static options parse(int count, char **arguments)
             o.mode = FACTZ_MODE_BLOCK_WISE;
         } else if (strcmp(name, "--mode") == 0 && strcmp(value, "speculative") == 0) {
             o.mode = FACTZ_MODE_SPECULATIVE;
-        } else if (strcmp(name, "--dims") == 0 && sscanf(value, "%lux%lu", &nx, &ny) == 2) {
-            o.nx = nx;
-            o.ny = ny;
-        } else if (strcmp(name, "--steps") == 0 && sscanf(value, "%lu", &nx) == 1 && nx > 0) {
-            o.steps = nx;
+        } else if (strcmp(name, "--dims") == 0 && read_numbers(value, 2, numbers)) {
+            o.nx = numbers[0];
+            o.ny = numbers[1];
+        } else if (strcmp(name, "--steps") == 0 && read_numbers(value, 1, numbers)) {
+            o.steps = numbers[0];
         } else {
             stop(name, "unknown option or value: the top of hdf5_chunks.c lists them");
         }

@@ -9,6 +9,7 @@
 #include <factz.h>
 
 #include <hdf5.h>
+#include <stdint.h>
 
 #ifndef FACTZ_HDF5_FILTER_ID
 #define FACTZ_HDF5_FILTER_ID 411
@@ -17,7 +18,10 @@
 /*
  * Adds the filter for chunks of chunk_nx * chunk_ny vertices, u before v, little-endian, of fields of
  * config->nx * config->ny vertices, in a dataset without a fill value. plugins/hdf5/README.md explains the
- * words. A negative number where factz or HDF5 refuses.
+ * words. A negative number where factz or HDF5 refuses, and where the words have no place for a size.
+ *
+ * The filter pins the sides of a chunk where the field is larger. A stream for H5Dwrite_chunk must be made
+ * with these sides in config->pin. A relative bound needs chunks that are whole fields.
  */
 static herr_t set_factz_filter(
     hid_t creation, const factz_config *config, uint64_t chunk_nx, uint64_t chunk_ny, unsigned flags)
@@ -31,7 +35,11 @@ static herr_t set_factz_filter(
     };
     uint32_t choices[FACTZ_CONFIG_WORDS];
     unsigned words[WORDS];
+    const int whole = chunk_nx == config->nx && chunk_ny == config->ny;
     int k;
+    if (config->nx > UINT32_MAX || config->ny > UINT32_MAX || chunk_nx > UINT32_MAX ||
+        chunk_ny > UINT32_MAX || (config->bound_kind == FACTZ_BOUND_RELATIVE && !whole))
+        return -1;
     if (factz_config_to_words(config, choices, FACTZ_CONFIG_WORDS) != FACTZ_OK)
         return -1;
     for (k = 0; k < WORDS; k++)

@@ -19,6 +19,7 @@
  * Exit status 0 when the first rank reads the file back within the bound with every critical point.
  */
 #include "hdf5_filter.h"
+#include "numbers.h"
 #include "vortices.h"
 
 #include <mpi.h>
@@ -158,18 +159,18 @@ static options parse(int count, char **arguments)
     int k;
     for (k = 1; k < count; k++) {
         const char *name = arguments[k], *value = k + 1 < count ? arguments[k + 1] : "";
-        unsigned long nx, ny;
-        const int pair = sscanf(value, "%lux%lu", &nx, &ny) == 2;
+        uint64_t numbers[2];
+        const int pair = read_numbers(value, 2, numbers);
         if (strncmp(name, "--", 2) != 0 && o.path == NULL) {
             o.path = name;
             continue;
         }
         if (strcmp(name, "--dims") == 0 && pair) {
-            o.nx = nx;
-            o.ny = ny;
+            o.nx = numbers[0];
+            o.ny = numbers[1];
         } else if (strcmp(name, "--chunk") == 0 && pair) {
-            o.chunk_nx = nx;
-            o.chunk_ny = ny;
+            o.chunk_nx = numbers[0];
+            o.chunk_ny = numbers[1];
         } else {
             stop(name, "unknown option or value: the top of hdf5_parallel.c lists them");
         }

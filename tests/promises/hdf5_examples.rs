@@ -107,7 +107,12 @@ fn chunks_that_were_compressed_elsewhere() {
     let refused =
         |arguments: &[&str], advice: &str| refuses(Command::new(&example.program).args(arguments), advice);
     refused(&["x.h5", "--device"], "compile this program with -DWITH_CUDA");
-    refused(&["x.h5", "--steps", "0"], "--steps: unknown option or value");
+    for steps in ["0", "-1", "2x", "4294967296", ""] {
+        refused(&["x.h5", "--steps", steps], "--steps: unknown option or value");
+    }
+    for dims in ["-1x8", "8x-8", "8x8junk", "8x", "x8", "8", "0x8", "8x0", "8 x8", "4294967296x1"] {
+        refused(&["x.h5", "--dims", dims], "--dims: unknown option or value");
+    }
     refused(&[], "FILE: name the file to write");
 }
 
@@ -135,6 +140,8 @@ fn four_ranks_write_one_dataset() {
     let mut without = ranks(&["x.h5"]);
     refuses(without.env("HDF5_PLUGIN_PATH", "/nonexistent"), "must name the folder of libh5zfactz.so");
     refuses(&mut ranks(&["x.h5", "--rows", "3"]), "--rows: unknown option or value");
+    refuses(&mut ranks(&["x.h5", "--chunk", "-1x8"]), "--chunk: unknown option or value");
+    refuses(&mut ranks(&["x.h5", "--dims", "8x8junk"]), "--dims: unknown option or value");
     let out = output(&mut ranks(&[]));
     assert!(!out.status.success() && both(&out).contains("name the file to write"), "{}", both(&out));
 }
