@@ -241,7 +241,7 @@ __device__ __forceinline__ T* fresh_global(T* at) {
     return static_cast<T*>(__cvta_global_to_generic(fresh((u64)__cvta_generic_to_global(at))));
 }
 
-// Where the launch allows it (src/cuda/schedule.rs: `early`), a kernel begins before the one before has
+// Where the launch allows it (src/cuda/launch.rs: `early`), a kernel begins before the one before has
 // ended: once all blocks of that have come to let_next_begin.
 __device__ __forceinline__ void let_next_begin() {
 #if __CUDA_ARCH__ >= 900

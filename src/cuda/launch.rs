@@ -17,7 +17,7 @@ pub(super) enum Call {
     Inspect,
 }
 
-/// What the number of blocks depends on.
+/// Quantities that the number of blocks depends on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shape {
     nx: u64,
@@ -80,7 +80,7 @@ pub(super) struct Launch {
     pub(super) runs: fn(&Needs) -> bool,
 }
 
-/// What is different on devices with less shared memory (below compute capability 8.0).
+/// Differences on devices with less shared memory (below compute capability 8.0).
 #[derive(Clone, Copy)]
 #[cfg_attr(not(test), allow(dead_code))]
 pub(super) struct Small {
@@ -190,7 +190,7 @@ impl Launch {
     }
 }
 
-/// What the kernels of a request depend on.
+/// Properties of a request that its kernels depend on.
 #[derive(Clone, Copy)]
 pub(super) struct Needs {
     pub(super) coder: Coder,

@@ -54,6 +54,7 @@ pub trait Encode {
     fn put_escape(&self, state: u32) -> (u32, bool);
     /// [`Encode::put`] in the tail; None if it ends before.
     fn put_in_tail(&self, state: u32, symbol: u8) -> Option<u32>;
+    /// [`Encode::put_in_tail`] for the escape.
     fn put_escape_in_tail(&self, state: u32) -> Option<u32>;
 }
 
