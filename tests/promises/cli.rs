@@ -235,7 +235,7 @@ fn info_and_points_are_readable() {
     }
     let list = f.succeeds("points u.f32 v.f32 --dims 2x2");
     let lines: Vec<&str> = list.lines().collect();
-    assert_eq!(lines[0], "x,y,x_cell,y_cell,triangle,type");
+    assert!(lines[0].starts_with("x,y,x_cell,y_cell,triangle,type,eigenvalue_1_real,"), "{list}");
     assert_eq!(lines.len(), 3, "{list}");
     let said = f.succeeds("points u.f32 v.f32 --dims 2x2 -o points.csv");
     assert!(said.contains("2 critical points"), "{said}");

@@ -41,6 +41,8 @@ mod kernel_modes;
 mod layout;
 #[cfg(target_os = "linux")]
 mod mpi;
+#[cfg(feature = "cli")]
+mod pictures;
 #[cfg(target_os = "linux")]
 mod python;
 mod symbols;

@@ -2,6 +2,7 @@
 
 use crate::array::Dims;
 use crate::input::Expected;
+use crate::point_list::ListFormat;
 use crate::store::Format;
 use crate::synthetic::Kind;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -65,6 +66,8 @@ pub enum Command {
     Test(Test),
     Info(Info),
     Points(Points),
+    Diff(Diff),
+    Render(Render),
     Bench(Bench),
     Demo(Demo),
     H5args(H5args),
@@ -456,31 +459,43 @@ pub struct Info {
     pub talk: Talk,
 }
 
-/// Lists the critical points of a field as CSV.
+/// Lists the critical points of a field: place, type, eigenvalues.
 ///
 /// Columns: x, y (position: grid coordinates times the spacing), x_cell, y_cell (cell), triangle (0: the
-/// lower, 1: the upper one of the cell), type.
+/// lower, 1: the upper one of the cell), type, and the eigenvalues of the Jacobian of the triangle, real and
+/// imaginary parts.
 #[derive(Args)]
-#[command(after_long_help = "\
+#[command(
+    override_usage = "factz points [OPTIONS] <U> <V>\n       factz points [OPTIONS] <FIELD>\n       \
+factz points [OPTIONS] <STREAM>",
+    after_long_help = "\
 A point lies strictly inside its triangle. Triangles with a NaN or infinite vertex have none. A zero of the field at \
-a vertex or on an edge belongs to no single triangle and is not listed. With --json the object counts the points of \
-each type, and the list goes to -o alone. A stream in place of the arrays is decoded; its header tells shape, type, \
-fill value and spacing.
+a vertex or on an edge belongs to no single triangle and is not listed. The type is exact; the eigenvalues are \
+rounded. With --json the object counts the points of each type, and the list goes to -o alone. A stream in place of \
+the arrays is decoded; its header tells shape, type, fill value and spacing.
+
+The ending of -o tells the format: .json, .vtp, otherwise CSV. In .vtp each point is a vertex of a VTK PolyData \
+with the arrays type (0 saddle, 1 attracting_node, 2 repelling_node, 3 attracting_focus, 4 repelling_focus, \
+5 center), cell, triangle, eigenvalues_real and eigenvalues_imaginary, for ParaView and PyVista.
 
 Exit status: 0 the list is complete; 2 it is not.
 
 Examples:
   factz points u.f32 v.f32 --dims 360x181
   factz points u.npy v.npy -o points.csv --spacing 0.25,0.25
-  factz points wind.fz -o points.csv")]
+  factz points wind.fz -o points.vtp"
+)]
 pub struct Points {
     #[command(flatten)]
     pub field: SourceArguments,
     #[command(flatten)]
     pub fill: FillArguments,
     /// Output file of the list; default, and -: standard output
-    #[arg(short, long, value_name = "CSV")]
+    #[arg(short, long, value_name = "LIST")]
     pub output: Option<PathBuf>,
+    /// Format of the list; default: by the ending of its name, otherwise csv
+    #[arg(long, value_enum)]
+    pub format: Option<ListFormat>,
     /// Grid spacing; default: that of the stream, otherwise 1,1
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
     pub spacing: Option<Spacing>,
@@ -488,6 +503,124 @@ pub struct Points {
     pub place: Place,
     #[command(flatten)]
     pub talk: Talk,
+}
+
+/// Lists the critical points in which two fields differ.
+///
+/// Columns: fate (lost: in the first field alone; spurious: in the other alone; changed: of another type), x, y,
+/// x_cell, y_cell, triangle as in `factz points`, type_before, type_after.
+#[derive(Args)]
+#[command(
+    override_usage = "factz diff [OPTIONS] <U0> <V0> <U1> <V1>\n       factz diff [OPTIONS] <FIELD0> <FIELD1>\n       \
+factz diff [OPTIONS] <U0> <V0> <STREAM>",
+    after_long_help = "\
+A point is kept if the same triangle has one of the same type in the other field. `factz verify` compares values, \
+ties and missing data as well, without a list. The ending of -o tells the format: .json, otherwise CSV.
+
+Exit status: 0 no point differs; 1 some do; 2 wrong usage, or a file that cannot be read or written.
+
+Examples:
+  factz diff u.f32 v.f32 u2.f32 v2.f32 --dims 360x181
+  factz diff u.npy v.npy wind.fz -o differences.json"
+)]
+pub struct Diff {
+    /// Components of the two fields; a file with both components takes the place of two, and a stream that of
+    /// the other field; - is standard input (no stream)
+    #[arg(required = true, num_args = 1.., value_names = ["U0", "V0", "U1", "V1"])]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub shape: ShapeArguments,
+    #[command(flatten)]
+    pub fill: FillArguments,
+    /// Output file of the list; default, and -: standard output
+    #[arg(short, long, value_name = "LIST")]
+    pub output: Option<PathBuf>,
+    /// Format of the list, csv or json; default: by the ending of its name, otherwise csv
+    #[arg(long, value_enum)]
+    pub format: Option<ListFormat>,
+    /// Grid spacing; default: that of the stream, otherwise 1,1
+    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
+    pub spacing: Option<Spacing>,
+    #[command(flatten)]
+    pub place: Place,
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Draws a field: flow, speed and critical points, alone or beside its reconstruction.
+///
+/// The texture (line integral convolution) runs along the flow, its colour is the speed. Marks are the critical
+/// points by type. With --compare they are marked by what became of them: kept, lost, spurious (new) or of another
+/// type; a second row shows a part of both fields enlarged.
+#[derive(Args)]
+#[command(
+    override_usage = "factz render [OPTIONS] -o <PNG> <U> <V>\n       factz render [OPTIONS] -o <PNG> <FIELD>\n       \
+factz render [OPTIONS] -o <PNG> <STREAM>\n       factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <U1> <V1>\n       \
+factz render [OPTIONS] -o <PNG> --compare <U0> <V0> <STREAM>",
+    after_long_help = "\
+The background of a large field is the mean of the vertices below a pixel; the points are those of the whole field. \
+The scale ends at the speed that 0.5 % of the field exceeds. Vertices that are zero or hold no data are grey. Row 0 \
+of the field is at the top, as in an image; --y-up puts it at the bottom. The sizes of text and marks follow --width.
+
+With --json the object tells the panels (left, top, width, height in pixels, and the part of the grid in window: x0, \
+y0, x1, y1) and the marks (colour, count).
+
+Exit status: 0 the picture is written; 2 it is not.
+
+Examples:
+  factz render u.f32 v.f32 --dims 360x181 -o wind.png
+  factz render wind.fz -o wind.png --width 3000 --y-up
+  factz render --compare u.npy v.npy wind.fz -o compared.png --zoom 40,20,60,30"
+)]
+pub struct Render {
+    /// Components of a field, or of two with --compare; a file with both components, or a stream, takes the place
+    /// of two; - is standard input (no stream)
+    #[arg(required = true, num_args = 1.., value_names = ["U", "V"])]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub shape: ShapeArguments,
+    #[command(flatten)]
+    pub fill: FillArguments,
+    /// Output file of the picture
+    #[arg(short, long, value_name = "PNG")]
+    pub output: PathBuf,
+    /// Show a field beside its reconstruction
+    #[arg(long)]
+    pub compare: bool,
+    /// Part to enlarge: its first cell, and its number of cells along x and y; default: where most points differ
+    #[arg(long, value_name = "X,Y,NX,NY", value_parser = parse_zoom, requires = "compare")]
+    pub zoom: Option<Zoom>,
+    /// Width of the picture in pixels, 300 to 10000
+    #[arg(long, value_name = "PIXELS", value_parser = parse_width, default_value = "1600")]
+    pub width: usize,
+    /// Put row 0 at the bottom
+    #[arg(long)]
+    pub y_up: bool,
+    /// Grid spacing; default: that of the stream, otherwise 1,1
+    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing)]
+    pub spacing: Option<Spacing>,
+    #[command(flatten)]
+    pub place: Place,
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// First cell, and number of cells along x and y.
+pub type Zoom = [u64; 4];
+
+fn parse_zoom(text: &str) -> Result<Zoom, String> {
+    let numbers: Result<Vec<u64>, _> = text.split(',').map(|s| s.trim().parse()).collect();
+    match numbers.map(Zoom::try_from) {
+        Ok(Ok(zoom)) if zoom[2] > 0 && zoom[3] > 0 => Ok(zoom),
+        _ => Err("give X,Y,NX,NY: a cell and two numbers of cells, for example 40,20,60,30".into()),
+    }
+}
+
+fn parse_width(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(width) if (300..=10000).contains(&width) => Ok(width),
+        _ => Err("a whole number from 300 to 10000".into()),
+    }
 }
 
 /// Measures ratio, speed and changed critical points on a field, for every configuration and several bounds.
@@ -563,9 +696,8 @@ pub struct Bench {
 /// critical points. It is compressed in both modes and, for comparison, with --preserve none.
 #[derive(Args)]
 #[command(after_long_help = "\
-The picture shows the speed of the wind (dark: calm) with the critical points of the original, of the field \
-after block-wise compression at 1e-2, and of the same with --preserve none: green kept, magenta lost, grey \
-spurious.
+The picture shows the wind after block-wise compression at 1e-2, and the same with --preserve none, with the critical \
+points that are kept, lost, spurious or of another type, and enlarged where most differ.
 
 Exit status: 0 everything is kept; 1 something is not; 2 the picture cannot be written.
 

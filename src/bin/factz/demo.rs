@@ -3,12 +3,13 @@
 use crate::args::{Demo, Spacing};
 use crate::array::{Dims, Field, Values};
 use crate::failure::{failure, Failure};
+use crate::fate::paired;
 use crate::figures::{joined, shape_json};
 use crate::measure::{head, measure, row, thread_counts, Measurement, LEGEND};
-use crate::picture;
+use crate::picture::{of_comparison, Column, Style};
 use crate::say::Voice;
-use crate::{engine, Verdict};
-use factz::{BoundKind, Config, Mode, Preserve};
+use crate::{engine, output, Verdict};
+use factz::{BoundKind, Config, CriticalPoint, Mode, Preserve};
 use serde_json::json;
 use std::fmt::Write;
 
@@ -18,6 +19,7 @@ const V: &[u8] = include_bytes!("../../../data/wind_global/v.f32");
 const BOUNDS: [f64; 3] = [1e-1, 1e-2, 1e-3];
 /// The bound of the picture.
 const PICTURED: f64 = 1e-2;
+const PICTURE_WIDTH: usize = 1800;
 const SPACING: Spacing = Spacing::UNIT;
 
 fn component(bytes: &[u8]) -> Values {
@@ -71,12 +73,7 @@ pub fn run(a: &Demo) -> Result<Verdict, Failure> {
             .ok_or_else(|| failure!("the bound of the picture is not among the bounds"))
     };
     let ((kept, kept_field), (plain, plain_field)) = (pictured(Preserve::Types)?, pictured(Preserve::None)?);
-    let compared = |decoded| -> Result<picture::Panel, Failure> {
-        let after = engine::critical_points(decoded, SPACING, 0)?;
-        Ok(picture::Panel::compared(decoded, &points, &after))
-    };
-    let panels = [picture::Panel::original(&field, &points), compared(kept_field)?, compared(plain_field)?];
-    picture::write(&a.picture, &panels)?;
+    draw(a, &points, [(kept, kept_field), (plain, plain_field)])?;
 
     let violations: u64 = measured.iter().map(|(m, _)| m.violations()).sum();
     voice.report(
@@ -96,14 +93,33 @@ pub fn run(a: &Demo) -> Result<Verdict, Failure> {
     Ok(Verdict::of(violations))
 }
 
+/// Both reconstructions side by side, with what became of the points.
+fn draw(a: &Demo, before: &[CriticalPoint], fields: [(&Measurement, &Field); 2]) -> Result<(), Failure> {
+    let drawn = fields.map(|(m, field)| -> Result<_, Failure> {
+        let after = engine::critical_points(field, SPACING, 0)?;
+        let preserve = if m.config.preserve == Preserve::None { "--preserve none" } else { "factz" };
+        Ok((field, format!("{preserve} at {PICTURED:.0e}: ratio {:.1}", m.ratio), paired(before, &after)))
+    });
+    let [kept, plain] = drawn;
+    let (kept, plain) = (kept?, plain?);
+    let columns = [Column::all(kept.0, &kept.1, &kept.2), Column::all(plain.0, &plain.1, &plain.2)];
+    let style = Style { width: PICTURE_WIDTH, y_up: false, spacing: SPACING };
+    let picture = of_comparison(columns, &plain.2, None, style)?;
+    if let Some(folder) = a.picture.parent().filter(|f| !f.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder)
+            .map_err(|e| failure!("{}: the directory cannot be made: {e}", folder.display()))?;
+    }
+    output::write_file(&a.picture, &picture.png)
+}
+
 /// The lines below the table.
 fn closing(a: &Demo, summary: &str, violations: u64) -> String {
     let mut text = String::from(LEGEND);
     let _ = write!(text, "\n{summary}");
     let _ = writeln!(
         text,
-        "{}: the wind's speed with the critical points before (top), after compression (middle) and after \
-         compression with --preserve none (bottom), at {PICTURED:.0e}: green kept, magenta lost, grey spurious",
+        "{}: the wind at {PICTURED:.0e}, compressed by factz (left) and with --preserve none (right), with the \
+         critical points that are kept, lost, new or of another type",
         a.picture.display()
     );
     let _ = writeln!(

@@ -13,8 +13,10 @@ mod device;
 #[cfg(not(feature = "cuda"))]
 #[path = "no_device.rs"]
 mod device;
+mod diff;
 mod engine;
 mod failure;
+mod fate;
 mod figures;
 mod h5args;
 mod input;
@@ -27,8 +29,10 @@ mod npy;
 mod output;
 mod pair;
 mod picture;
+mod point_list;
 mod points;
 mod progress;
+mod render;
 mod say;
 mod store;
 mod stream;
@@ -80,6 +84,8 @@ fn main() -> ExitCode {
         Command::Test(a) => inspect::test(&a),
         Command::Info(a) => inspect::info(&a),
         Command::Points(a) => points::points(&a),
+        Command::Diff(a) => diff::diff(&a),
+        Command::Render(a) => render::render(&a),
         Command::Bench(a) => bench::run(&a),
         Command::Demo(a) => demo::run(&a),
         Command::H5args(a) => h5args::print(&a),

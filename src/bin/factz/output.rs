@@ -243,6 +243,40 @@ pub fn same_file(a: &Path, b: &Path) -> bool {
     }
 }
 
+/// Where a list goes: to a file, to standard output, or nowhere.
+pub struct ListTarget<'a> {
+    path: Option<&'a Path>,
+}
+
+impl ListTarget<'_> {
+    /// `-o`, or else standard output, unless a JSON object takes that.
+    pub fn of<'a>(output: &'a Option<PathBuf>, json: bool) -> ListTarget<'a> {
+        ListTarget { path: output.as_deref().or((!json).then_some(Path::new("-"))) }
+    }
+
+    pub fn path(&self) -> Option<&Path> {
+        self.path
+    }
+
+    pub fn is_standard(&self) -> bool {
+        self.path.is_some_and(is_standard)
+    }
+
+    pub fn write(
+        &self,
+        list: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+    ) -> Result<(), Failure> {
+        let Some(path) = self.path else { return Ok(()) };
+        let mut output = Output::create(path)?;
+        match list(output.writer()) {
+            // A reader that went away early, such as head, is no error.
+            Err(e) if e.kind() == ErrorKind::BrokenPipe && self.is_standard() => Ok(()),
+            Err(e) => Err(output.cannot(e)),
+            Ok(()) => Output::commit(vec![output]),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

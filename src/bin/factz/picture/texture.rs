@@ -84,7 +84,8 @@ mod tests {
         for (flow, along_x) in [([3.0, 0.0], true), ([0.0, -1e30], false)] {
             let brightness = along(&vec![Some(flow); width * height], width, 1);
             let difference = |step: usize| {
-                let pixels = (0..width * (height - 1) - 1).map(|k| (brightness[k] - brightness[k + step]).abs());
+                let pixels =
+                    (0..width * (height - 1) - 1).map(|k| (brightness[k] - brightness[k + step]).abs());
                 pixels.sum::<f32>()
             };
             let (x, y) = (difference(1), difference(width));

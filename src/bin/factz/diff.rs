@@ -1,0 +1,83 @@
+//! The critical points in which two fields differ.
+
+use crate::args::Diff;
+use crate::engine::Engine;
+use crate::failure::{failure, input_names, Failure};
+use crate::fate::{paired, Fate, Pairing};
+use crate::figures::{joined, kind_name, shape_json};
+use crate::output::ListTarget;
+use crate::pair::Pair;
+use crate::point_list::{place_json, write_json, ListFormat};
+use crate::say::{critical_points_text, grouped, Voice};
+use crate::Verdict;
+use serde_json::{json, Value};
+use std::io::{Result as Written, Write};
+use std::path::Path;
+
+/// The types of a point before and after; none where there is no point.
+fn types(pairing: &Pairing) -> [Option<&'static str>; 2] {
+    [pairing.before, pairing.after].map(|point| point.map(|p| kind_name(p.kind)))
+}
+
+fn write_csv(out: &mut impl Write, differences: &[Pairing]) -> Written<()> {
+    out.write_all(b"fate,x,y,x_cell,y_cell,triangle,type_before,type_after\n")?;
+    for difference in differences {
+        let (p, [before, after]) = (difference.point(), types(difference).map(Option::unwrap_or_default));
+        let fate = difference.fate.name();
+        writeln!(out, "{fate},{},{},{},{},{},{before},{after}", p.x, p.y, p.x_cell, p.y_cell, p.triangle)?;
+    }
+    out.flush()
+}
+
+fn json_of(difference: &Pairing) -> Value {
+    let [before, after] = types(difference);
+    let more = json!({ "fate": difference.fate.name(), "type_before": before, "type_after": after });
+    joined(more, place_json(difference.point()))
+}
+
+pub fn diff(a: &Diff) -> Result<Verdict, Failure> {
+    let target = ListTarget::of(&a.output, a.talk.json);
+    let format = a.format.unwrap_or(target.path().map_or(ListFormat::Csv, ListFormat::of));
+    if format == ListFormat::Vtp {
+        return Err(failure!("diff writes csv or json: name another file, or give --format"));
+    }
+    let voice = Voice::beside_data(&a.talk, target.is_standard());
+    let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
+    let engine = Engine::new(&a.place)?;
+    let pair = Pair::read(&files, &a.shape, &a.fill, &engine, &voice)?;
+    let spacing = pair.spacing(a.spacing);
+    let points =
+        |field| engine.critical_points(field, spacing).map_err(|e| e.about(input_names(&files, ", ")));
+    let (before, after) = (points(&pair.before)?.result, points(&pair.after)?.result);
+    let mut differences = paired(&before, &after);
+    differences.retain(|pairing| pairing.fate != Fate::Kept);
+    target.write(|out| match format {
+        ListFormat::Json => write_json(out, differences.iter().map(json_of)),
+        _ => write_csv(out, &differences),
+    })?;
+    let count = |fate| differences.iter().filter(|d| d.fate == fate).count() as u64;
+    let (lost, spurious, changed) = (count(Fate::Lost), count(Fate::Spurious), count(Fate::Changed));
+    voice.json(|| {
+        let more = json!({
+            "command": "diff",
+            "critical_points": before.len(),
+            "critical_points_after": after.len(),
+            "lost": lost,
+            "spurious": spurious,
+            "type_changed": changed,
+        });
+        joined(more, shape_json(pair.before.dims, pair.before.dtype()))
+    })?;
+    let text = format!(
+        "{}: {} lost, {} spurious, {} of another type\n",
+        critical_points_text(before.len() as u64),
+        grouped(lost),
+        grouped(spurious),
+        grouped(changed)
+    );
+    match target.is_standard() {
+        true => voice.note(text.trim_end()),
+        false => voice.text(&text)?,
+    }
+    Ok(Verdict::of(differences.len() as u64))
+}

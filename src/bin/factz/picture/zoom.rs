@@ -1,0 +1,70 @@
+//! The part of a comparison to look at more closely.
+
+use super::view::Window;
+use crate::args::Spacing;
+use crate::array::Dims;
+use crate::fate::{Fate, Pairing};
+
+/// Of the field's width and height.
+const FRACTION: f64 = 1.0 / 6.0;
+/// Smallest width and height in cells.
+const LEAST: f64 = 16.0;
+/// Steps in which the part is moved, in its own width and height.
+const STEPS: usize = 4;
+
+/// The part with the most points that are not kept; with the most points, if all are. None of a small field, or
+/// without points.
+pub fn busiest(dims: Dims, pairings: &[Pairing], spacing: Spacing) -> Option<Window> {
+    let whole = Window::whole(dims);
+    let part = |length: f64| (length * FRACTION).max(LEAST);
+    // Both sides are the same fraction, so that the part has the proportions of the field.
+    let fraction = (part(whole.width()) / whole.width()).max(part(whole.height()) / whole.height());
+    if fraction > 0.5 {
+        return None;
+    }
+    let (width, height) = (fraction * whole.width(), fraction * whole.height());
+    let changed = pairings.iter().any(|p| p.fate != Fate::Kept);
+    let counted = pairings.iter().filter(|p| !changed || p.fate != Fate::Kept).map(Pairing::point);
+    let bins = (STEPS as f64 / fraction).ceil() as usize;
+    let mut counts = vec![0u32; bins * bins];
+    for p in counted {
+        let bin = |at: f64, length: f64| (((at + 0.5) / length * bins as f64) as usize).min(bins - 1);
+        let (x, y) = (p.x / spacing.dx, p.y / spacing.dy);
+        counts[bin(y, whole.height()) * bins + bin(x, whole.width())] += 1;
+    }
+    let sum = |i: usize, j: usize| -> u32 {
+        (j..j + STEPS).map(|j| counts[j * bins + i..][..STEPS].iter().sum::<u32>()).sum()
+    };
+    let places = (0..=bins - STEPS).flat_map(|j| (0..=bins - STEPS).map(move |i| (i, j)));
+    // Of equal ones the first.
+    let (i, j) = places.rev().max_by_key(|&(i, j)| sum(i, j)).filter(|&(i, j)| sum(i, j) > 0)?;
+    let start = |k: usize, all: f64, part: f64| (k as f64 / bins as f64 * all - 0.5).min(all - part - 0.5);
+    let (x0, y0) = (start(i, whole.width(), width), start(j, whole.height(), height));
+    Some(Window { x0, y0, x1: x0 + width, y1: y0 + height })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fate::paired;
+    use factz::{CriticalPoint, Kind};
+
+    fn point(x_cell: u64, y_cell: u64) -> CriticalPoint {
+        let (x, y) = (x_cell as f64 + 0.4, y_cell as f64 + 0.4);
+        CriticalPoint { x_cell, y_cell, triangle: 0, kind: Kind::Saddle, x, y }
+    }
+
+    #[test]
+    fn the_part_has_the_lost_points() {
+        let many: Vec<CriticalPoint> = (0..30).map(|k| point(10 + k, 10)).collect();
+        let lost = [point(350, 170), point(345, 165), point(200, 20)];
+        let before: Vec<CriticalPoint> = many.iter().chain(&lost).copied().collect();
+        let dims = Dims { nx: 360, ny: 180 };
+        let window = busiest(dims, &paired(&before, &many), Spacing::UNIT).unwrap();
+        assert!(window.contains(350.4, 170.4) && window.contains(345.4, 165.4), "{window:?}");
+        assert!(window.x1 <= 359.5 && window.y1 <= 179.5);
+        assert_eq!(window.width() / window.height(), 2.0);
+        assert!(busiest(Dims { nx: 20, ny: 20 }, &paired(&before, &many), Spacing::UNIT).is_none());
+        assert!(busiest(dims, &[], Spacing::UNIT).is_none());
+    }
+}

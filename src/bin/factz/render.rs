@@ -1,0 +1,99 @@
+//! Pictures of fields and of comparisons.
+
+use crate::args::{Render, Spacing};
+use crate::array::Dims;
+use crate::engine::Engine;
+use crate::failure::{failure, input_names, output_name, Failure};
+use crate::fate::paired;
+use crate::figures::{joined, shape_json};
+use crate::output::{self, refuse_terminal};
+use crate::pair::Pair;
+use crate::picture::{of_comparison, of_field, Column, Picture, Style, Window};
+use crate::say::{critical_points_text, Voice};
+use crate::stream::{self, Single};
+use crate::Verdict;
+use factz::Dtype;
+use serde_json::json;
+use std::path::Path;
+
+pub fn render(a: &Render) -> Result<Verdict, Failure> {
+    refuse_terminal(&a.output)?;
+    let voice = Voice::beside_data(&a.talk, output::is_standard(&a.output));
+    let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
+    let engine = Engine::new(&a.place)?;
+    let drawn =
+        if a.compare { comparison(a, &files, &engine, &voice)? } else { field(a, &files, &engine, &voice)? };
+    output::write_file(&a.output, &drawn.picture.png)?;
+    let name = output_name(&a.output);
+    voice.report(
+        || {
+            let about = json!({ "command": "render", "output": name });
+            joined(joined(about, shape_json(drawn.dims, drawn.dtype)), drawn.picture.report)
+        },
+        || format!("{name}: {}\n", drawn.about),
+    )?;
+    Ok(Verdict::Good)
+}
+
+struct Drawn {
+    picture: Picture,
+    dims: Dims,
+    dtype: Dtype,
+    /// For the report.
+    about: String,
+}
+
+fn style(a: &Render, spacing: Spacing) -> Style {
+    Style { width: a.width, y_up: a.y_up, spacing }
+}
+
+fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<Drawn, Failure> {
+    if files.len() > 2 {
+        return Err(failure!(
+            "the number of files is {}: give U V, or --compare for two fields",
+            files.len()
+        ));
+    }
+    let names = input_names(files, ", ");
+    let Single { field, spacing } = stream::read_field(files, &a.shape, &a.fill, engine, voice)?;
+    let spacing = a.spacing.or(spacing).unwrap_or(Spacing::UNIT);
+    let points = engine.critical_points(&field, spacing).map_err(|e| e.about(&names))?.result;
+    let about = critical_points_text(points.len() as u64);
+    let title = format!("{names}: {} x {}, {about}", field.dims.nx, field.dims.ny);
+    let picture = of_field(&field, &points, &title, style(a, spacing))?;
+    Ok(Drawn { picture, dims: field.dims, dtype: field.dtype(), about })
+}
+
+fn comparison(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<Drawn, Failure> {
+    let pair = Pair::read(files, &a.shape, &a.fill, engine, voice)?;
+    let spacing = pair.spacing(a.spacing);
+    let points =
+        |field| engine.critical_points(field, spacing).map_err(|e| e.about(input_names(files, ", ")));
+    let (before, after) = (points(&pair.before)?.result, points(&pair.after)?.result);
+    let dims = pair.before.dims;
+    let zoom = a.zoom.map(|zoom| zoom_window(zoom, dims)).transpose()?;
+    let title = |name, points: usize| format!("{name}, {}", critical_points_text(points as u64));
+    let titles = [title("original", before.len()), title("reconstruction", after.len())];
+    let pairings = paired(&before, &after);
+    let columns = [
+        Column::before(&pair.before, &titles[0], &pairings),
+        Column::after(&pair.after, &titles[1], &pairings),
+    ];
+    let picture = of_comparison(columns, &pairings, zoom, style(a, spacing))?;
+    Ok(Drawn { picture, dims, dtype: pair.before.dtype(), about: titles.join("; ") })
+}
+
+/// The cells of `--zoom`.
+fn zoom_window([x, y, width, height]: [u64; 4], dims: Dims) -> Result<Window, Failure> {
+    let ends = (x.checked_add(width), y.checked_add(height));
+    match ends {
+        (Some(x1), Some(y1)) if x1 < dims.nx && y1 < dims.ny => {
+            Ok(Window { x0: x as f64, y0: y as f64, x1: x1 as f64, y1: y1 as f64 })
+        }
+        _ => Err(failure!(
+            "--zoom {x},{y},{width},{height}: reaches beyond the field, which has {} x {} cells",
+            dims.nx - 1,
+            dims.ny - 1
+        )),
+    }
+}
