@@ -113,6 +113,7 @@ fn one_thread_starts_none() {
         "test s.fz",
         "verify u.f32 v.f32 u1 v1 --rel 1e-3 --dims 600x500",
         "points u.f32 v.f32 --dims 600x500",
+        "render u.f32 v.f32 -o p.png --dims 600x500 --width 500",
     ] {
         let said = witnessed(&f, &format!("{command} --backend cpu --threads 1"));
         assert!(!said.contains("thread"), "{command} starts a thread");

@@ -3,10 +3,10 @@
 use crate::args::{Render, Spacing};
 use crate::array::Dims;
 use crate::engine::Engine;
-use crate::failure::{failure, input_names, output_name, Failure};
+use crate::failure::{failure, input_names, is_dash, output_name, Failure};
 use crate::fate::paired;
 use crate::figures::{joined, shape_json};
-use crate::output::{self, refuse_terminal};
+use crate::output::{self, refuse_terminal, same_file};
 use crate::pair::Pair;
 use crate::picture::{of_comparison, of_field, Column, Picture, Style, Window};
 use crate::say::{critical_points_text, Voice};
@@ -20,7 +20,11 @@ pub fn render(a: &Render) -> Result<Verdict, Failure> {
     refuse_terminal(&a.output)?;
     let voice = Voice::beside_data(&a.talk, output::is_standard(&a.output));
     let files: Vec<&Path> = a.files.iter().map(|p| p.as_path()).collect();
+    if files.iter().any(|input| !is_dash(input) && same_file(&a.output, input)) {
+        return Err(failure!("-o {}: is an input; give the picture another name", a.output.display()));
+    }
     let engine = Engine::new(&a.place)?;
+    start_threads(a.place.threads)?;
     let drawn =
         if a.compare { comparison(a, &files, &engine, &voice)? } else { field(a, &files, &engine, &voice)? };
     output::write_file(&a.output, &drawn.picture.png)?;
@@ -33,6 +37,17 @@ pub fn render(a: &Render) -> Result<Verdict, Failure> {
         || format!("{name}: {}\n", drawn.about),
     )?;
     Ok(Verdict::Good)
+}
+
+/// The threads that draw: this one and others. 0 stands for one per core.
+fn start_threads(threads: usize) -> Result<(), Failure> {
+    let threads = match threads {
+        0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+        n => n,
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread();
+    let started = pool.build_global();
+    started.map_err(|e| failure!("{threads} threads cannot be started: {e}: give fewer with --threads"))
 }
 
 struct Drawn {
