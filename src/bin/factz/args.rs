@@ -69,6 +69,7 @@ pub enum Command {
     Diff(Diff),
     Render(Render),
     Bench(Bench),
+    Sweep(Sweep),
     Demo(Demo),
     H5args(H5args),
     Completions(Completions),
@@ -683,6 +684,61 @@ pub struct Bench {
     /// Promise for triangles whose zero lies on an edge or at a vertex
     #[arg(long, value_parser = choice(&Ties::NAMES, &TIES), default_value = "all")]
     pub ties: Ties,
+    /// Grid spacing
+    #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
+    pub spacing: Spacing,
+    #[command(flatten)]
+    pub talk: Talk,
+}
+
+/// Measures rate and distortion over bounds and writes a report with plots and pictures.
+///
+/// All configurations and --preserve none are measured at every bound, and zfp, SZ3 and SPERR as well if Python has
+/// numpy, h5py and hdf5plugin. The directory gets index.html (one file with plots, pictures and table), sweep.csv,
+/// sweep.md, field.png and comparison.png.
+#[derive(Args)]
+#[command(after_long_help = "\
+Units: ratio is input bytes over stream bytes; bits/value are those of the stream for each value of u and v; MB/s are \
+10^6 bytes of input per second, the median of --repeat runs in memory on --threads threads. Other compressors get the \
+same absolute bound, compress u and v apart, and are timed with the HDF5 calls around them; their critical points are \
+counted by factz. A field with missing values leaves them out.
+
+Exit status: 0 measured, and every promise is kept; 1 one is not; 2 wrong usage, or a file that cannot be read or \
+written.
+
+Examples:
+  factz sweep u.f32 v.f32 --dims 360x181 -o report
+  factz sweep u.npy v.npy -o report --bounds 1e-2,1e-3,1e-4 --repeat 5 --no-peers")]
+pub struct Sweep {
+    #[command(flatten)]
+    pub field: FieldArguments,
+    #[command(flatten)]
+    pub fill: FillArguments,
+    /// Directory of the report; it is created if necessary
+    #[arg(short, long, value_name = "DIRECTORY")]
+    pub output: PathBuf,
+    /// Relative bounds
+    #[arg(long, value_name = "T,...", value_delimiter = ',', value_parser = parse_bound,
+          default_value = "1e-1,3e-2,1e-2,3e-3,1e-3,3e-4,1e-4")]
+    pub bounds: Vec<f64>,
+    /// Number of runs, of which the median counts
+    #[arg(long, value_name = "N", value_parser = parse_size, default_value = "3")]
+    pub repeat: usize,
+    /// Threads of factz; the others have one
+    #[arg(long, value_name = "N", value_parser = parse_size, default_value = "1")]
+    pub threads: usize,
+    /// Leave out zfp, SZ3 and SPERR
+    #[arg(long)]
+    pub no_peers: bool,
+    /// Python that has the modules of zfp, SZ3 and SPERR
+    #[arg(long, value_name = "PROGRAM", default_value = "python3")]
+    pub python: PathBuf,
+    /// Promise for triangles whose zero lies on an edge or at a vertex
+    #[arg(long, value_parser = choice(&Ties::NAMES, &TIES), default_value = "all")]
+    pub ties: Ties,
+    /// Put row 0 at the bottom of the pictures
+    #[arg(long)]
+    pub y_up: bool,
     /// Grid spacing
     #[arg(long, value_name = "DX,DY", value_parser = parse_spacing, default_value = "1,1")]
     pub spacing: Spacing,

@@ -36,6 +36,7 @@ mod render;
 mod say;
 mod store;
 mod stream;
+mod sweep;
 mod synthetic;
 mod verify;
 
@@ -87,6 +88,7 @@ fn main() -> ExitCode {
         Command::Diff(a) => diff::diff(&a),
         Command::Render(a) => render::render(&a),
         Command::Bench(a) => bench::run(&a),
+        Command::Sweep(a) => sweep::sweep(&a),
         Command::Demo(a) => demo::run(&a),
         Command::H5args(a) => h5args::print(&a),
         Command::Completions(a) => manual::completions(&a),

@@ -19,6 +19,7 @@ use panel::{number, speed_colour, ticks, Background, Panel, Placed, Sizes, LAND}
 use serde_json::{json, Value};
 use view::View;
 
+pub use canvas::load_font;
 pub use view::Window;
 
 /// A picture as PNG, and what it shows where.

@@ -1,0 +1,276 @@
+//! Rate and distortion over bounds, for all configurations and other compressors: tables, and a page with plots.
+
+mod page;
+mod peers;
+mod plots;
+mod tables;
+
+use crate::args::Sweep;
+use crate::array::{Dims, Field};
+use crate::engine;
+use crate::failure::{failure, input_names, output_name, Failure};
+use crate::fate::paired;
+use crate::figures::{joined, psnr_json, shape_json};
+use crate::measure::{measure, Measurement};
+use crate::output::Output;
+use crate::picture::{of_comparison, of_field, Column, Picture, Style};
+use crate::progress::Progress;
+use crate::say::{critical_points_text, Voice};
+use crate::{input, Verdict};
+use factz::{BoundKind, Coder, Comparison, Config, CriticalPoint, Mode, Predictor, Preserve};
+use serde_json::{json, Value};
+use std::path::Path;
+
+/// The bound of the pictures, if it is among those of the sweep.
+const PICTURED: f64 = 1e-2;
+const PICTURE_WIDTH: usize = 1200;
+
+/// A compressor of the sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Codec {
+    pub name: String,
+    /// Whether it promises to keep the critical points.
+    pub preserves: bool,
+    /// Whether it has lines in the plots; others have nearly those of another one.
+    pub plotted: bool,
+}
+
+/// A compressor at a bound, measured.
+pub struct Run {
+    pub codec: Codec,
+    /// Of the joint range of u and v.
+    pub bound: f64,
+    pub absolute_bound: f64,
+    pub bytes: u64,
+    pub ratio: f64,
+    /// Bits in the stream for a value of u or v.
+    pub bit_rate: f64,
+    pub comparison: Comparison,
+    /// MB/s of input for compression and decompression.
+    pub speeds: [f64; 2],
+}
+
+impl Run {
+    fn new(
+        codec: Codec,
+        field: &Field,
+        bounds: [f64; 2],
+        bytes: u64,
+        c: Comparison,
+        speeds: [f64; 2],
+    ) -> Run {
+        let [bound, absolute_bound] = bounds;
+        let ratio = field.bytes() as f64 / bytes as f64;
+        let bit_rate = 8.0 * bytes as f64 / (2 * field.dims.count()) as f64;
+        Run { codec, bound, absolute_bound, bytes, ratio, bit_rate, comparison: c, speeds }
+    }
+
+    /// Critical points lost, spurious and of another type.
+    pub fn changed_points(&self) -> u64 {
+        self.comparison.lost + self.comparison.spurious + self.comparison.type_changed
+    }
+
+    pub fn error_over_bound(&self) -> f64 {
+        if self.absolute_bound > 0.0 {
+            self.comparison.max_error / self.absolute_bound
+        } else {
+            0.0
+        }
+    }
+
+    fn json(&self) -> Value {
+        let c = &self.comparison;
+        json!({
+            "codec": self.codec.name,
+            "preserves": self.codec.preserves,
+            "relative_bound": self.bound,
+            "absolute_bound": self.absolute_bound,
+            "stream_bytes": self.bytes,
+            "ratio": self.ratio,
+            "bits_per_value": self.bit_rate,
+            "psnr": psnr_json(c.psnr),
+            "max_error": c.max_error,
+            "lost": c.lost,
+            "spurious": c.spurious,
+            "type_changed": c.type_changed,
+            "compress_mb_per_second": self.speeds[0],
+            "decompress_mb_per_second": self.speeds[1],
+        })
+    }
+}
+
+/// What the tables and the page tell of the sweep beside its runs.
+pub struct Subject {
+    pub name: String,
+    pub dims: Dims,
+    pub dtype: &'static str,
+    pub critical_points: u64,
+    /// Why other compressors are missing.
+    pub remark: Option<String>,
+}
+
+/// The configurations of factz, and whether the plots have them.
+fn configurations(a: &Sweep, field: &Field) -> Vec<(Codec, Config)> {
+    let Dims { nx, ny } = field.dims;
+    let base = Config {
+        dtype: field.dtype(),
+        ties: a.ties,
+        fill_value: a.fill.fill_value,
+        dx: a.spacing.dx,
+        dy: a.spacing.dy,
+        ..Config::new(nx, ny, BoundKind::Relative, 0.0)
+    };
+    let choice = |name: &str, mode, predictor, coder, preserve| {
+        let codec = Codec {
+            name: name.to_owned(),
+            preserves: preserve != Preserve::None,
+            plotted: coder == Coder::Ans,
+        };
+        (codec, Config { mode, predictor, coder, preserve, ..base })
+    };
+    use {Coder::*, Mode::*, Predictor::*};
+    vec![
+        choice("factz block-wise", BlockWise, Hierarchical, Ans, Preserve::Types),
+        choice("factz block-wise, Huffman", BlockWise, Hierarchical, Huffman, Preserve::Types),
+        choice("factz speculative", Speculative, Hierarchical, Ans, Preserve::Types),
+        choice("factz speculative, Huffman", Speculative, Hierarchical, Huffman, Preserve::Types),
+        choice("factz Lorenzo", BlockWise, Lorenzo, Ans, Preserve::Types),
+        choice("factz Lorenzo, Huffman", BlockWise, Lorenzo, Huffman, Preserve::Types),
+        choice("factz --preserve none", BlockWise, Hierarchical, Ans, Preserve::None),
+    ]
+}
+
+fn run_of(codec: &Codec, field: &Field, m: &Measurement) -> Run {
+    let speeds = m.speeds.first().map_or([0.0; 2], |&(_, compress, decompress)| [compress, decompress]);
+    let bounds = [m.config.bound, m.absolute_bound];
+    Run::new(codec.clone(), field, bounds, m.stream_bytes, m.comparison, speeds)
+}
+
+/// The bound that the pictures show: 1e-2, or that in the middle.
+fn pictured(bounds: &[f64]) -> f64 {
+    bounds.iter().copied().find(|&b| b == PICTURED).unwrap_or(bounds[bounds.len() / 2])
+}
+
+pub fn sweep(a: &Sweep) -> Result<Verdict, Failure> {
+    let files = a.field.files();
+    let field = input::read_field(&files, &a.field.shape.expected(a.fill.fill_value))?;
+    let about = |e: Failure| e.about(input_names(&files, ", "));
+    std::fs::create_dir_all(&a.output)
+        .map_err(|e| failure!("{}: the directory cannot be made: {e}", output_name(&a.output)))?;
+    let voice = Voice::new(&a.talk);
+    let points = engine::critical_points(&field, a.spacing, a.threads).map_err(about)?;
+    let name = input_names(&files, ", ");
+    voice.text(&format!(
+        "{name}: {} values of {} each, {}\n\n{}",
+        field.dims,
+        field.dtype().name(),
+        critical_points_text(points.len() as u64),
+        tables::head()
+    ))?;
+    let progress = Progress::new("measuring", &voice);
+    let mut runs = Vec::new();
+    let mut shown = Vec::new();
+    let configurations = configurations(a, &field);
+    let all = (a.bounds.len() * (configurations.len() + peers::MOST)) as f64;
+    for (codec, config) in &configurations {
+        for &bound in &a.bounds {
+            let config = Config { bound, ..*config };
+            let (m, decoded) = measure(&field, &config, &[a.threads], a.repeat).map_err(about)?;
+            let run = run_of(codec, &field, &m);
+            voice.text(&tables::row(&run))?;
+            runs.push(run);
+            let with_picture = ["factz speculative", "factz --preserve none"].contains(&&*codec.name);
+            if with_picture && bound == pictured(&a.bounds) {
+                shown.push((format!("{} at {bound:.0e}: ratio {:.1}", codec.name, m.ratio), decoded));
+            }
+            progress.report(runs.len() as f64 / all);
+        }
+    }
+    let remark = peers::measure(a, &field, &mut runs, |run, count| {
+        progress.report(count as f64 / all);
+        voice.text(&tables::row(run))
+    })?;
+    drop(progress);
+    let subject = Subject {
+        name,
+        dims: field.dims,
+        dtype: field.dtype().name(),
+        critical_points: points.len() as u64,
+        remark,
+    };
+    let pictures = pictures(a, &field, &points, &subject, &shown)?;
+    let written = write(&a.output, &subject, &runs, &pictures)?;
+    finish(&voice, &field, &subject, &runs, &written)
+}
+
+/// The field, and the reconstructions of factz with and without preservation.
+fn pictures(
+    a: &Sweep,
+    field: &Field,
+    points: &[CriticalPoint],
+    subject: &Subject,
+    shown: &[(String, Field)],
+) -> Result<[Picture; 2], Failure> {
+    let style = Style { width: PICTURE_WIDTH, y_up: a.y_up, spacing: a.spacing };
+    let title = format!("{}, {}", subject.name, critical_points_text(subject.critical_points));
+    let compared = |(title, decoded): &(String, Field)| -> Result<_, Failure> {
+        let after = engine::critical_points(decoded, a.spacing, a.threads)?;
+        Ok((title.clone(), paired(points, &after)))
+    };
+    let [(kept_title, kept), (plain_title, plain)] = [compared(&shown[0])?, compared(&shown[1])?];
+    let columns =
+        [Column::all(&shown[0].1, &kept_title, &kept), Column::all(&shown[1].1, &plain_title, &plain)];
+    Ok([of_field(field, points, &title, style)?, of_comparison(columns, &plain, None, style)?])
+}
+
+/// Writes the files of the report; returns their names.
+fn write(
+    folder: &Path,
+    subject: &Subject,
+    runs: &[Run],
+    pictures: &[Picture; 2],
+) -> Result<Vec<String>, Failure> {
+    let page = page::html(subject, runs, pictures)?;
+    let files: [(&str, &[u8]); 5] = [
+        ("index.html", page.as_bytes()),
+        ("sweep.csv", &tables::csv(runs).into_bytes()),
+        ("sweep.md", &tables::markdown(subject, runs).into_bytes()),
+        ("field.png", &pictures[0].png),
+        ("comparison.png", &pictures[1].png),
+    ];
+    let mut outputs = Vec::new();
+    for (name, bytes) in files {
+        let mut output = Output::create(&folder.join(name))?;
+        output.write(bytes)?;
+        outputs.push(output);
+    }
+    Output::commit(outputs)?;
+    Ok(files.map(|(name, _)| folder.join(name).display().to_string()).to_vec())
+}
+
+fn finish(
+    voice: &Voice,
+    field: &Field,
+    subject: &Subject,
+    runs: &[Run],
+    written: &[String],
+) -> Result<Verdict, Failure> {
+    if let Some(remark) = &subject.remark {
+        voice.note(remark);
+    }
+    voice.report(
+        || {
+            let more = json!({
+                "command": "sweep",
+                "critical_points": subject.critical_points,
+                "remark": subject.remark,
+                "files": written,
+                "runs": runs.iter().map(Run::json).collect::<Vec<_>>(),
+            });
+            joined(shape_json(field.dims, field.dtype()), more)
+        },
+        || format!("\n{}Open {} in a browser.\n", tables::LEGEND, written[0]),
+    )?;
+    let promised = runs.iter().filter(|run| run.codec.preserves);
+    Ok(Verdict::of(promised.map(|run| run.comparison.violations()).sum()))
+}

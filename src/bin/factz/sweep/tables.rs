@@ -1,0 +1,104 @@
+//! The runs of a sweep as lines of text, CSV and Markdown.
+
+use super::{Run, Subject};
+use crate::figures::psnr_text;
+use crate::say::{critical_points_text, grouped};
+use std::fmt::Write;
+
+/// What the columns mean.
+pub const LEGEND: &str = "\
+bound: fraction of the joint range of u and v. bits/value: bits of the stream for each value of u and v. PSNR in dB.
+error/bound: largest error over the bound. lost / spurious / other type: critical points. MB/s: 10^6 bytes of input
+per second, compression / decompression.\n";
+
+pub fn head() -> String {
+    format!(
+        "{:<28} {:>8} {:>9} {:>10} {:>7} {:>11}  {:<21} {:>15}\n",
+        "compressor", "bound", "ratio", "bits/value", "PSNR", "error/bound", "lost/spurious/type", "MB/s"
+    )
+}
+
+fn points(run: &Run) -> String {
+    let c = &run.comparison;
+    format!("{} / {} / {}", grouped(c.lost), grouped(c.spurious), grouped(c.type_changed))
+}
+
+fn speeds(run: &Run) -> String {
+    format!("{:.0} / {:.0}", run.speeds[0], run.speeds[1])
+}
+
+pub fn row(run: &Run) -> String {
+    format!(
+        "{:<28} {:>8} {:>9.2} {:>10.3} {:>7} {:>11.4}  {:<21} {:>15}\n",
+        run.codec.name,
+        format!("{:.0e}", run.bound),
+        run.ratio,
+        run.bit_rate,
+        psnr_text(run.comparison.psnr),
+        run.error_over_bound(),
+        points(run),
+        speeds(run)
+    )
+}
+
+pub fn csv(runs: &[Run]) -> String {
+    let mut text = String::from(
+        "compressor,preserves,relative_bound,absolute_bound,stream_bytes,ratio,bits_per_value,psnr,max_error,lost,spurious,\
+         type_changed,compress_mb_per_second,decompress_mb_per_second\n",
+    );
+    for run in runs {
+        let c = &run.comparison;
+        let psnr = c.psnr.map(|psnr| psnr.to_string()).unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "\"{}\",{},{},{},{},{},{},{psnr},{},{},{},{},{:.1},{:.1}",
+            run.codec.name,
+            run.codec.preserves,
+            run.bound,
+            run.absolute_bound,
+            run.bytes,
+            run.ratio,
+            run.bit_rate,
+            c.max_error,
+            c.lost,
+            c.spurious,
+            c.type_changed,
+            run.speeds[0],
+            run.speeds[1]
+        );
+    }
+    text
+}
+
+pub fn markdown(subject: &Subject, runs: &[Run]) -> String {
+    let mut text = format!(
+        "# {}\n\n{} values of {} each, {}.\n\n{}",
+        subject.name,
+        subject.dims,
+        subject.dtype,
+        critical_points_text(subject.critical_points),
+        LEGEND
+    );
+    if let Some(remark) = &subject.remark {
+        let _ = writeln!(text, "\nNote: {remark}.");
+    }
+    text.push_str(
+        "\n| compressor | bound | ratio | bits/value | PSNR | error/bound | lost / spurious / other type | MB/s |\n\
+         |---|---|---:|---:|---:|---:|---:|---:|\n",
+    );
+    for run in runs {
+        let _ = writeln!(
+            text,
+            "| {} | {:.0e} | {:.2} | {:.3} | {} | {:.4} | {} | {} |",
+            run.codec.name,
+            run.bound,
+            run.ratio,
+            run.bit_rate,
+            psnr_text(run.comparison.psnr),
+            run.error_over_bound(),
+            points(run),
+            speeds(run)
+        );
+    }
+    text
+}
