@@ -42,6 +42,27 @@ __device__ __forceinline__ void load_anchor_window(
     }
 }
 
+// Code of an anchor, unless it waits for settle(), which compares signatures. `exact` counts stored values.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ VertexCode<T> code_anchor(const Job& job, const Control& control,
+    const Steps<T>& steps, P original, P prediction, T vertex_bound, u32& exact, bool& waits) {
+    if (is_missing(original.x, original.y, job.fill)) {
+        const i32 refinement = has_fill(control, original.x, original.y) ? MASKED : EXACT;
+        return {prediction, T(0), {refinement, 0, 0}};
+    }
+    if (steps.lossless && has_negative_zero(original.x, original.y)) {
+        exact++;
+        return {original, T(0), {EXACT, 0, 0}};
+    }
+    waits = !is_zero<T>(original) && is_constrained(vertex_bound) && job.mode == SPECULATIVE &&
+            job.preserve != PRESERVE_NONE;
+    if (waits || is_zero<T>(original)) return {original, T(0), {MASKED, 0, 0}};
+    const VertexCode<T> coded =
+        code_vertex<T>(original, prediction, ANCHOR_LEVEL, control.quantizer, steps.accept, vertex_bound);
+    exact += coded.code.refinement == EXACT;
+    return coded;
+}
+
 // Grid: tiles / 128. Block: 128 threads, a thread per anchor. Static shared: windows, Steps. Codes the
 // anchors. Reads: the field, vertex bounds. Writes: values and codes of the anchors, set of coded anchors.
 // Waits for the previous kernel only before it reads the bounds.
@@ -69,26 +90,14 @@ __device__ __forceinline__ void anchors(const Job& job) {
     const i32 first_lane = threadIdx.x & ~31;
     AnchorWindows<T> windows = {values + first_lane * AROUND_ANCHOR,
         has_missing(control) ? missing + first_lane * ANCHOR_SIDE : nullptr, 1, 1};
-    VertexCode<T> coded = {original, T(0), {MASKED, 0, 0}};
     u32 exact = 0, place = 0;
-    if (is_missing(original.x, original.y, job.fill)) {
-        coded.value = prediction;
-        if (!has_fill(control, original.x, original.y)) coded.code.refinement = EXACT;
-    } else if (steps.lossless && has_negative_zero(original.x, original.y)) {
-        coded.code.refinement = EXACT;
-        exact++;
-    } else if (!is_zero<T>(original)) {
-        const bool compares =
-            is_constrained(vertex_bound) && job.mode == SPECULATIVE && job.preserve != PRESERVE_NONE;
-        if (compares) {
-            i32 i, j;
-            load_anchor_window<T>(job, shape, windows, i, j);
-            place = WAITS | i | j << 6;
-        } else {
-            coded = code_vertex<T>(
-                original, prediction, ANCHOR_LEVEL, control.quantizer, steps.accept, vertex_bound);
-            exact += coded.code.refinement == EXACT;
-        }
+    bool compares = false;
+    VertexCode<T> coded =
+        code_anchor<T>(job, control, steps, original, prediction, vertex_bound, exact, compares);
+    if (compares) {
+        i32 i, j;
+        load_anchor_window<T>(job, shape, windows, i, j);
+        place = WAITS | i | j << 6;
     }
     if (__any_sync(FULL, place != 0)) {
         const VertexCode<T> settled = settle<T>(rule_of(job), InShared<Steps<T>>(&steps), windows, place,

@@ -337,6 +337,7 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
                         shared.vertex_bounds[far ? TILE_VERTICES + (vertical ? TILE + y : x) : position];
                     prediction =
                         predict_border_vertex<T>(part, values, choice, level, x, y, centred, vertical, near);
+                    // A prediction that is NaN: no quantized value passes, and no differences are coded.
                     if (keeps_sign) prediction.x = R::from_bits(no_fill<T>());
                     if (SIGNATURES) {
                         const FirstTry<T> first =

@@ -50,9 +50,7 @@ __device__ __forceinline__ u32 run_table_in(u32 plan) { return plan >> 16; }
 
 // Result of the reader: symbol, run << 8, and whether raw bits (beyond 64) follow.
 constexpr u32 FOUND_RAW = 1u << 31, FOUND_MORE = 1u << 30;
-__device__ __forceinline__ u32 symbol_found(u32 found) {
-    return (found & 255) < SYMBOLS ? found & 255 : STORED;
-}
+__device__ __forceinline__ u32 symbol_found(u32 found) { return known(found & 255); }
 __device__ __forceinline__ i32 run_found(u32 found) { return (i32)(found >> 8 & 0xffff); }
 // The reader. True if the group is invalid.
 template <typename T, bool HUFFMAN>
@@ -213,10 +211,7 @@ __device__ __forceinline__ bool place_chunks(
                                   high = sizeof(T) == 8 || found & FOUND_MORE ? shared.raw[slot][1][lane] : 0;
                         work.raw()[vertex] = Payload<T>::make(low, high);
                         if (has_refinement_bits(symbol, position) && symbol < STORED) {
-                            const u32 own = raw_bits[symbol];
-                            const u32 refinement_bits = (u32)(own == 0   ? low
-                                                              : own < 64 ? low >> own | high << (64 - own)
-                                                                         : high);
+                            const u32 refinement_bits = refinement_bits_behind(raw_bits[symbol], low, high);
                             // Kept where the anchor's value will be, which is computed from it.
                             work.anchors()[batch + t].x = Real<T>::from_bits(refinement_bits);
                         }
@@ -257,9 +252,8 @@ __device__ __forceinline__ void decode_groups(const Job& job) {
         // With the Lorenzo predictor all codes have refinement bits, as anchors do. An invalid symbol counts
         // as a stored value.
         shared.tables.raw_bits[anchor][symbol] =
-            symbol == ESCAPE
-                ? (u8)ESCAPE_BITS
-                : (u8)raw_bits(symbol < SYMBOLS ? symbol : STORED, lorenzo || anchor ? 0 : 1, sizeof(T));
+            symbol == ESCAPE ? (u8)ESCAPE_BITS
+                             : (u8)raw_bits(known(symbol), lorenzo || anchor ? 0 : 1, sizeof(T));
     }
     if (!HUFFMAN) {
         // Prefetch the tables of mask states and activities, which every batch needs.

@@ -57,7 +57,7 @@ struct RowDecoder {
                 // An escaped escape is not a symbol.
                 if (bits == ESCAPE_BITS) bits = raw_bits[STORED];
             }
-            if (symbol >= SYMBOLS) symbol = STORED;
+            symbol = known(symbol);
             if (sizeof(T) == 4) bad |= __any_sync(FULL, bits > 64);
             decoder.long_raw(bits, low, high);
         }

@@ -114,13 +114,9 @@ __device__ __forceinline__ void add_large(const LorenzoTables& tables, const T* 
 #pragma unroll
     for (i32 k = 0; k < COLUMNS; k++) {
         const u32 refinement = reading[k] >> 24;
-        // Refinement bits follow the symbol's own raw bits.
         const u32 own = (reading[k] & 255) + (reading[k] >> 8 & 255) + (reading[k] & WIDE ? 2 : 0);
         const u64 low = Payload<T>::low(raw[k]), high = sizeof(T) == 8 ? Payload<T>::second(raw[k]) : 0;
-        const u32 refinement_bits = (u32)(own == 0   ? low
-                                          : own < 64 ? low >> own | high << (64 - own)
-                                                     : high),
-                  mask = (1u << 2 * refinement) - 1;
+        const u32 refinement_bits = refinement_bits_behind(own, low, high), mask = (1u << 2 * refinement) - 1;
         const T w = lattices[refinement];
         a[k] = (T)join_code((i32)coarse_u[k], refinement_bits & mask, (i32)refinement) * w;
         b[k] = (T)join_code((i32)coarse_v[k], refinement_bits >> 2 * refinement & mask, (i32)refinement) * w;

@@ -44,9 +44,9 @@ struct Encoder {
         if (__any_sync(FULL, active)) x = __shfl_sync(FULL, active ? next : x, threadIdx.x + TURN, 32);
         return true;
     }
-    __device__ __forceinline__ bool raw_in_tail(u32 word, u32 bits) {
+    __device__ __forceinline__ bool raw_in_tail(u32 word, u32 bits, bool active) {
         const u32 next = __funnelshift_l(word, x, bits);
-        return stay((bits & 31) != 0, __funnelshift_l(x, 0, bits) == 0 && next <= ~LOW, next);
+        return stay(active, __funnelshift_l(x, 0, bits) == 0 && next <= ~LOW, next);
     }
     __device__ __forceinline__ bool code_in_tail(u32 entry, u32 reciprocal) {
         const u32 f = entry >> 16, next = x < f ? put_in_spread(x, f, code_in(entry))
@@ -60,14 +60,16 @@ struct Encoder {
         x = need ? x >> 16 : x;
         at -= 2 * __popc(mask);
     }
-    // Raw bits from raw_word, possibly none. Funnel shifts use only the low bits of the count.
-    __device__ __forceinline__ void raw(u32 word) {
-        if (in_tail() && raw_in_tail(word, word)) return;
+    // Bits from raw_word, none for a lane that takes no part. Funnel shifts use the low bits of the count.
+    __device__ __forceinline__ void put(u32 word, bool active) {
+        if (in_tail() && raw_in_tail(word, word, active)) return;
         emit(__funnelshift_l(x, 0, word) != 0);
         x = __funnelshift_l(word, x, word);
     }
+    // Raw bits from raw_word, possibly none.
+    __device__ __forceinline__ void raw(u32 word) { put(word, (word & 31) != 0); }
     __device__ __forceinline__ void raw(u32 value, u32 bits) {
-        if (in_tail() && raw_in_tail(raw_word(value, bits), bits)) return;
+        if (in_tail() && raw_in_tail(raw_word(value, bits), bits, (bits & 31) != 0)) return;
         emit(__funnelshift_l(x, 0, bits) != 0);
         x = x << bits | value;
     }
@@ -107,14 +109,7 @@ struct Encoder {
     __device__ __forceinline__ void code(u32 entry, u32 reciprocal) {
         const u32 f = entry >> 16;
         if (HUFFMAN) {
-            const u32 word = raw_word(code_in(entry), f);
-            if (in_tail()) {
-                const u32 next = __funnelshift_l(word, x, f);
-                if (stay(!(entry & ENTRY_NOTHING), __funnelshift_l(x, 0, f) == 0 && next <= ~LOW, next))
-                    return;
-            }
-            emit(__funnelshift_l(x, 0, word) != 0);
-            x = __funnelshift_l(word, x, word);
+            put(raw_word(code_in(entry), f), !(entry & ENTRY_NOTHING));
         } else {
             if (in_tail() && code_in_tail(entry, reciprocal)) return;
             emit(x >> (32 - SCALE_BITS) >= f);

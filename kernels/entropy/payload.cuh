@@ -14,6 +14,11 @@ __device__ __forceinline__ bool has_refinement_bits(u32 symbol, i32 position) {
     return position == 0 && symbol >= PAIR1;
 }
 
+// Refinement bits, at most 32, which follow the symbol's own raw bits; `high` has those after the first 64.
+__device__ __forceinline__ u32 refinement_bits_behind(u32 own, u64 low, u64 high) {
+    return (u32)(own == 0 ? low : own < 64 ? low >> own | high << (64 - own) : high);
+}
+
 // Raw bits (with refinement bits) of a vertex, or both stored values.
 template <typename T>
 struct Payload;

@@ -46,6 +46,9 @@ __device__ __forceinline__ Meaning meaning(u32 s) {
     return m;
 }
 
+// A symbol of the alphabet: others stand for STORED.
+__device__ __forceinline__ constexpr u32 known(u32 symbol) { return symbol < SYMBOLS ? symbol : STORED; }
+
 // Bits of one difference of a symbol from FIRST_DIFFERENCE on.
 __device__ __forceinline__ constexpr u32 difference_bits(u32 s, u32 element_bytes) {
     return 7 * element_bytes - 20 + 2 * (s - FIRST_DIFFERENCE);
