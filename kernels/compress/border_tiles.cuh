@@ -379,9 +379,7 @@ __device__ __forceinline__ void code_border_tile(const Job& job, const Control& 
                     if (waits) {
                         value = settled.value;
                         error = settled.error;
-                        const Symbol s = settled.code.refinement == EXACT
-                                             ? stored_symbol<T>(original, prediction)
-                                             : symbol_of(settled.code);
+                        const Symbol s = symbol_of<T>(settled, original, prediction);
                         symbol = s.symbol;
                         cost = symbol == SYMBOL_ZERO ? 0 : 3 + s.bits;
                         raw = s.raw;

@@ -186,8 +186,7 @@ __device__ __forceinline__ void lattice_lines(const Job& job) {
                 if (kind == HAS_CODE) {
                     *vertex = coded.value;
                     max_error = Real<T>::high(max_error, coded.error);
-                    const Symbol s = coded.code.refinement == EXACT ? stored_symbol<T>(original, prediction)
-                                                                    : symbol_of(coded.code);
+                    const Symbol s = symbol_of<T>(coded, original, prediction);
                     symbol = s.symbol;
                     if (symbol >= FIRST_WITH_RAW_BITS && symbol != STORED)
                         work.raw()[tile * TILE_VERTICES + position] = s.raw;

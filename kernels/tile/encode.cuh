@@ -12,6 +12,12 @@ struct VertexCode {
     Code code;
 };
 
+// Symbol and raw bits of a vertex, with stored_symbol() where it is stored.
+template <typename T, typename P = typename Real<T>::Pair>
+__device__ __forceinline__ Symbol symbol_of(const VertexCode<T>& coded, P original, P prediction) {
+    return coded.code.refinement == EXACT ? stored_symbol<T>(original, prediction) : symbol_of(coded.code);
+}
+
 // Reconstructions of a constrained vertex in the order in which the speculative mode tries them: the nearest
 // one of each refinement, and after that of refinement 1 its two neighbours in the direction of the original,
 // the nearer one first.
