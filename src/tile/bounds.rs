@@ -10,7 +10,7 @@ use crate::request::{Mode, Preserve, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_
 use crate::tile::constraints::Constraints;
 use crate::tile::window::{bits_of, Rectangle, TileWindow, FLAGS};
 use crate::topology::bound::{axis_distance, triangle_bound};
-use crate::topology::signature::{is_critical, signature, stays, Rule};
+use crate::topology::signature::{is_critical, signature};
 
 impl<T: Real> TileWindow<T> {
     /// Finds the triangles that come within the error bound of the origin by their bounding boxes: their
@@ -145,37 +145,6 @@ impl<T: Real> TileWindow<T> {
             let i = (y + dy) * PITCH + x + dx;
             [self.u[i], self.v[i]]
         })
-    }
-
-    /// Whether moving vertex (x, y) to a candidate keeps the signatures of its triangles in the
-    /// window, all other vertices being as they are now.
-    pub(super) fn keeps_signatures(&self, x: usize, y: usize, candidate: [T; 2], rule: &Rule) -> bool {
-        for (dx, dy, triangle) in INCIDENT {
-            let (cx, cy) = (x as i64 + dx, y as i64 + dy);
-            if cx < 0 || cy < 0 || cx + 1 >= self.width as i64 || cy + 1 >= self.height as i64 {
-                continue;
-            }
-            let (cx, cy) = (cx as usize, cy as usize);
-            let offsets = corners(triangle);
-            if self.any_missing && offsets.iter().any(|&(ox, oy)| self.missing[cy + oy] >> (cx + ox) & 1 != 0)
-            {
-                continue;
-            }
-            let before = self.corner_values(cx, cy, triangle);
-            let mut after = before;
-            for (p, (ox, oy)) in after.iter_mut().zip(offsets) {
-                if (cx + ox, cy + oy) == (x, y) {
-                    *p = candidate;
-                }
-            }
-            if axis_distance(&before) > T::ZERO && axis_distance(&after) > T::ZERO {
-                continue;
-            }
-            if !stays(signature(&before, triangle, rule), signature(&after, triangle, rule)) {
-                return false;
-            }
-        }
-        true
     }
 }
 

@@ -14,7 +14,9 @@ use crate::predict::quantizer::Quantizer;
 use crate::request::{Mode, Predictor, Preserve};
 use crate::tile::builder::{QuantizedTileBuilder, RowCodes};
 use crate::tile::constraints::Constraints;
+use crate::tile::fan::Fan;
 use crate::tile::lattice::{LatticeLines, Lines};
+use crate::tile::signs::{spread_signs, Signs};
 use crate::tile::traversal::{for_interior, for_line, RowVisitor};
 use crate::tile::vertex::VertexLimits;
 use crate::tile::window::{Rectangle, TileWindow};
@@ -150,7 +152,9 @@ impl<T: Real> Encoder<'_, T> {
     /// `out(position of the first, how many, codes)`.
     pub(super) fn interior(&self, window: &mut TileWindow<T>, out: impl FnMut(usize, usize, &RowCodes)) {
         let last = (window.width - 1, window.height - 1);
-        for_interior(last, &mut Interior { encoder: self, window, last, out });
+        // Vertices beside the end of the grid have fewer triangles: signatures decide them.
+        let signs = (self.verifies() && window.any_constrained).then(|| Signs::new(window));
+        for_interior(last, &mut Interior { encoder: self, window, signs, last, out });
     }
 
     /// Codes vertex (x, y) around a prediction.
@@ -209,12 +213,12 @@ impl<T: Real> Encoder<'_, T> {
     ) -> Code {
         let (i, q) = (y * PITCH + x, self.quantizer);
         let original = [window.u[i], window.v[i]];
-        let Constraints { mode, preserve, rule, .. } = self.constraints;
-        let verifies = *mode == Mode::Speculative && *preserve != Preserve::None;
+        let constrained = window.constrained[y] >> x & 1 != 0;
+        let fan = (constrained && self.verifies()).then(|| Fan::new(window, x, y, &self.constraints.rule));
         let limits = VertexLimits {
             accept: q.accept,
-            bound: (window.constrained[y] >> x & 1 != 0).then_some(window.bounds[i]),
-            keeps: verifies.then_some(|candidate| window.keeps_signatures(x, y, candidate, rule)),
+            bound: constrained.then_some(window.bounds[i]),
+            keeps: fan.as_ref().map(|fan| |candidate| fan.stays_with(candidate)),
         };
         let found = limits.find(
             original,
@@ -231,12 +235,18 @@ impl<T: Real> Encoder<'_, T> {
         code
     }
 
+    /// Whether signatures are compared.
+    fn verifies(&self) -> bool {
+        self.constraints.mode == Mode::Speculative && self.constraints.preserve != Preserve::None
+    }
+
     /// Codes `count` vertices 2 STEP apart. No two of them share a triangle, so that their order
     /// does not matter.
     #[inline(always)]
     fn row<const STEP: usize>(
         &self,
         window: &mut TileWindow<T>,
+        signs: Option<&Signs>,
         first_x: usize,
         y: usize,
         count: usize,
@@ -274,7 +284,12 @@ impl<T: Real> Encoder<'_, T> {
         for &fits in &fits[..count] {
             all_fit &= fits;
         }
-        let special = window.zero[y] | window.missing[y] | window.signed[y] | window.constrained[y];
+        let mut constrained = window.constrained[y];
+        if let Some(signs) = signs.filter(|_| constrained != 0) {
+            let moved = spread_signs([&values[0][..count], &values[1][..count]], first_x, 2 * STEP);
+            constrained &= !signs.one_sided_around(y, &moved);
+        }
+        let special = window.zero[y] | window.missing[y] | window.signed[y] | constrained;
         let columns = (every::<STEP>() & ((1 << (2 * STEP * count)) - 1)) << first_x;
         if all_fit && special & columns == 0 {
             for i in 0..count {
@@ -303,6 +318,8 @@ impl<T: Real> Encoder<'_, T> {
 struct Interior<'e, 'w, T, F> {
     encoder: &'e Encoder<'e, T>,
     window: &'w mut TileWindow<T>,
+    /// Where signatures are compared.
+    signs: Option<Signs>,
     last: (usize, usize),
     out: F,
 }
@@ -322,7 +339,11 @@ impl<T: Real, F: FnMut(usize, usize, &RowCodes)> RowVisitor for Interior<'_, '_,
             row::<T, STEP, PHASE>(interpolant, &self.window.u, y, count, self.last),
             row::<T, STEP, PHASE>(interpolant, &self.window.v, y, count, self.last),
         ];
-        let codes = self.encoder.row::<STEP>(self.window, first_x, y, count, &predictions);
+        let signs = self.signs.as_ref();
+        let codes = self.encoder.row::<STEP>(self.window, signs, first_x, y, count, &predictions);
+        if let Some(signs) = &mut self.signs {
+            signs.renew(self.window, y);
+        }
         (self.out)(position, count, &codes);
     }
 }
