@@ -14,7 +14,7 @@ use crate::grid::wide_range::has_wide_range;
 use crate::predict::quantizer::ErrorBound;
 use crate::predict::tuning::Choice;
 use crate::report::{Report, WARNING_WIDE_RANGE};
-use crate::request::{BoundKind, Predictor, Preserve, Request};
+use crate::request::{BoundKind, Mode, Predictor, Preserve, Request};
 use crate::runtime::log::event;
 use crate::runtime::pool::Threads;
 use crate::stream::checksum::seal;
@@ -108,6 +108,9 @@ fn constraints<T: Real>(
         bound_up: bound.useful_up,
         halo: config.halo,
         pin: config.pin,
+        bounds_on_demand: config.mode == Mode::BlockWise
+            && config.predictor == Predictor::Hierarchical
+            && config.halo | config.pin == 0,
         missing,
         fill: missing.pattern().or(statistics.fill.map(|first| first.1)),
     }

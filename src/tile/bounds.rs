@@ -23,13 +23,16 @@ impl<T: Real> TileWindow<T> {
             if self.spans[y].clear(&self.spans[y + 1], constraints.bound_up) {
                 continue;
             }
+            if constraints.bounds_on_demand {
+                self.constrain_row(y, constraints, count);
+                continue;
+            }
             let [lower, upper] = self.near_triangles(y, constraints.bound_up);
             if lower | upper == 0 {
                 continue;
             }
             self.begin_bounds();
-            self.constrained[y] |= lower | lower << 1 | upper;
-            self.constrained[y + 1] |= lower << 1 | upper | upper << 1;
+            self.constrain_vertices(y, [lower, upper]);
             if count.is_some() || constraints.mode == Mode::BlockWise {
                 for (triangle, mut mask) in [(Triangle::Lower, lower), (Triangle::Upper, upper)] {
                     while mask != 0 {
@@ -41,6 +44,128 @@ impl<T: Real> TileWindow<T> {
                 }
             }
         }
+    }
+
+    /// Constrains the vertices of the lower and the upper triangles of a row of cells.
+    fn constrain_vertices(&mut self, y: usize, [lower, upper]: [u64; 2]) {
+        self.constrained[y] |= lower | lower << 1 | upper;
+        self.constrained[y + 1] |= lower << 1 | upper | upper << 1;
+    }
+
+    /// Triangles that have no bound in a row of cells: those that are zero at all corners, and those with a
+    /// missing vertex.
+    #[inline(always)]
+    fn without_bound(&self, y: usize) -> [u64; 2] {
+        let ([z, z_next], [n, n_next]) =
+            ([self.zero[y], self.zero[y + 1]], [self.missing[y], self.missing[y + 1]]);
+        [
+            (z & z >> 1 & z_next >> 1) | (n | n >> 1 | n_next >> 1),
+            (z & z_next >> 1 & z_next) | (n | n_next >> 1 | n_next),
+        ]
+    }
+
+    /// As [`TileWindow::constrain`] for a row of cells, where bounds are found on demand: no bound is below the
+    /// distance of a triangle along the axes.
+    fn constrain_row(&mut self, y: usize, constraints: &Constraints<T>, count: Option<(usize, usize)>) {
+        let mut distances = self.axis_distances(y);
+        let cells = self.width - 1;
+        let without = self.without_bound(y);
+        for (distances, mut without) in distances.iter_mut().zip(without) {
+            without &= (1 << cells) - 1;
+            while without != 0 {
+                distances[without.trailing_zeros() as usize] = T::MAX;
+                without &= without - 1;
+            }
+        }
+        let [lower, upper] = &distances;
+        let mut flags = [0u8; FLAGS];
+        for x in 0..cells {
+            let near = [lower[x] <= constraints.bound_up, upper[x] <= constraints.bound_up];
+            let around = [lower[x] <= T::ZERO, upper[x] <= T::ZERO];
+            flags[x] = near[0] as u8 | (near[1] as u8) << 1 | (around[0] as u8) << 2 | (around[1] as u8) << 3;
+        }
+        let near = [bits_of(&flags, 0), bits_of(&flags, 1)];
+        if near == [0; 2] {
+            return;
+        }
+        self.begin_bounds();
+        self.constrain_vertices(y, near);
+        self.on_demand.near[y] = near;
+        let (row, next) = self.bounds[y * PITCH..(y + 2) * PITCH].split_at_mut(PITCH);
+        for x in 0..cells {
+            row[x] = row[x].min(lower[x].min(upper[x]));
+            next[x] = next[x].min(upper[x]);
+        }
+        for x in 0..cells {
+            row[x + 1] = row[x + 1].min(lower[x]);
+            next[x + 1] = next[x + 1].min(lower[x].min(upper[x]));
+        }
+        let Some((x0, _)) = count.filter(|&(_, y0)| y >= y0) else { return };
+        for (triangle, bit) in [(Triangle::Lower, 2), (Triangle::Upper, 3)] {
+            let mut around = bits_of(&flags, bit) & (!0 << x0);
+            while around != 0 {
+                let p = self.corner_values(around.trailing_zeros() as usize, y, triangle);
+                self.stats.critical += is_critical(signature(&p, triangle, &constraints.rule)) as u64;
+                around &= around - 1;
+            }
+        }
+    }
+
+    /// The distances from the origin, along the axes, of the lower and the upper triangles of a row of cells.
+    #[inline(always)]
+    fn axis_distances(&self, y: usize) -> [[T; FRAMED]; 2] {
+        let (cells, row) = (self.width - 1, y * PITCH);
+        let mut distances = [[T::ZERO; FRAMED]; 2];
+        let [rows, next] =
+            [row, row + PITCH].map(|row| [&self.u[row..row + cells + 1], &self.v[row..row + cells + 1]]);
+        let [lower, upper] = &mut distances;
+        // Written without branches, so that the compiler can use vector instructions.
+        for x in 0..cells {
+            let of = |c: usize| {
+                let (a, b, c, d) = (rows[c][x], rows[c][x + 1], next[c][x + 1], next[c][x]);
+                let (low, high) = (a.min(c), a.max(c));
+                [low.min(b).max(-high.max(b)), low.min(d).max(-high.max(d))]
+            };
+            let (u, v) = (of(0), of(1));
+            lower[x] = u[0].max(v[0]);
+            upper[x] = u[1].max(v[1]);
+        }
+        distances
+    }
+
+    /// The bound of a constrained vertex where bounds are found on demand: the least one of its triangles in the
+    /// window, by their original values.
+    ///
+    /// # Safety
+    /// The views must be those that the window was loaded from.
+    pub(super) unsafe fn vertex_bound(
+        &mut self,
+        (x, y): (usize, usize),
+        [u, v]: [View<'_, T>; 2],
+        constraints: &Constraints<T>,
+    ) -> T {
+        let mut least = T::MAX;
+        for (dx, dy, triangle) in INCIDENT {
+            let (cx, cy) = (x.wrapping_add_signed(dx as isize), y.wrapping_add_signed(dy as isize));
+            let (kind, BoundsOnDemand { near, known, found, origin }) =
+                (triangle as usize, &mut self.on_demand);
+            // No triangle is near where there is none.
+            if cx >= self.width || cy >= self.height || near[cy][kind] >> cx & 1 == 0 {
+                continue;
+            }
+            let bound = &mut found[kind][cy * PITCH + cx];
+            if known[cy][kind] >> cx & 1 == 0 {
+                known[cy][kind] |= 1 << cx;
+                let p = corners(triangle).map(|(ox, oy)| {
+                    let (gx, gy) = (origin.0 + (cx + ox) as u64, origin.1 + (cy + oy) as u64);
+                    // SAFETY: the vertex lies in the window.
+                    unsafe { [u.get(gx as i64, gy as i64), v.get(gx as i64, gy as i64)] }
+                });
+                *bound = triangle_bound(&p, triangle, &constraints.rule, constraints.bound);
+            }
+            least = least.min(*bound);
+        }
+        least
     }
 
     /// The lower and the upper triangles of a row of cells whose bounding box comes within `bound` of the
@@ -67,12 +192,8 @@ impl<T: Real> TileWindow<T> {
             }
             near[x] = !far[0] as u8 | (!far[1] as u8) << 1;
         }
-        let ([z, z_next], [n, n_next]) =
-            ([self.zero[y], self.zero[y + 1]], [self.missing[y], self.missing[y + 1]]);
-        [
-            bits_of(&near, 0) & !(z & z >> 1 & z_next >> 1) & !(n | n >> 1 | n_next >> 1),
-            bits_of(&near, 1) & !(z & z_next >> 1 & z_next) & !(n | n_next >> 1 | n_next),
-        ]
+        let [lower, upper] = self.without_bound(y);
+        [bits_of(&near, 0) & !lower, bits_of(&near, 1) & !upper]
     }
 
     /// Counts the critical point of a triangle, and bounds its vertices where the mode is block-wise.
@@ -137,6 +258,7 @@ impl<T: Real> TileWindow<T> {
         if !self.any_constrained {
             self.any_constrained = true;
             self.bounds = [T::MAX; PITCH * FRAMED];
+            (self.on_demand.near, self.on_demand.known) = ([[0; 2]; FRAMED], [[0; 2]; FRAMED]);
         }
     }
 
@@ -145,6 +267,28 @@ impl<T: Real> TileWindow<T> {
             let i = (y + dy) * PITCH + x + dx;
             [self.u[i], self.v[i]]
         })
+    }
+}
+
+/// Bounds of triangles that are found where they are asked for.
+pub(super) struct BoundsOnDemand<T> {
+    /// The vertex of the grid that the window begins with.
+    pub(super) origin: (u64, u64),
+    /// Lower and upper triangles of each row of cells: those that constrain their vertices, and those whose
+    /// bound is found.
+    near: [[u64; 2]; FRAMED],
+    known: [[u64; 2]; FRAMED],
+    found: [[T; PITCH * FRAMED]; 2],
+}
+
+impl<T: Real> Default for BoundsOnDemand<T> {
+    fn default() -> Self {
+        BoundsOnDemand {
+            origin: (0, 0),
+            near: [[0; 2]; FRAMED],
+            known: [[0; 2]; FRAMED],
+            found: [[T::ZERO; PITCH * FRAMED]; 2],
+        }
     }
 }
 

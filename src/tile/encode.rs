@@ -181,7 +181,8 @@ impl<T: Real> Encoder<'_, T> {
             return stored(prediction, level);
         };
         let error = (ru - original[0]).abs().max((rv - original[1]).abs());
-        if window.constrained[y] & bit == 0 && error <= q.accept {
+        let is_clear = self.constraints.bounds_on_demand && error < window.bounds[i];
+        if (window.constrained[y] & bit == 0 || is_clear) && error <= q.accept {
             window.u[i] = ru;
             window.v[i] = rv;
             window.stats.max_error = window.stats.max_error.max(error.to_f64());
@@ -215,9 +216,15 @@ impl<T: Real> Encoder<'_, T> {
         let original = [window.u[i], window.v[i]];
         let constrained = window.constrained[y] >> x & 1 != 0;
         let fan = (constrained && self.verifies()).then(|| Fan::new(window, x, y, &self.constraints.rule));
+        let bound = if constrained && self.constraints.bounds_on_demand {
+            // SAFETY: the window is loaded from these views.
+            unsafe { window.vertex_bound((x, y), self.views, self.constraints) }
+        } else {
+            window.bounds[i]
+        };
         let limits = VertexLimits {
             accept: q.accept,
-            bound: constrained.then_some(window.bounds[i]),
+            bound: constrained.then_some(bound),
             keeps: fan.as_ref().map(|fan| |candidate| fan.stays_with(candidate)),
         };
         let found = limits.find(
@@ -288,6 +295,13 @@ impl<T: Real> Encoder<'_, T> {
         if let Some(signs) = signs.filter(|_| constrained != 0) {
             let moved = spread_signs([&values[0][..count], &values[1][..count]], first_x, 2 * STEP);
             constrained &= !signs.one_sided_around(y, &moved);
+        }
+        if self.constraints.bounds_on_demand && constrained != 0 {
+            let bounds = &window.bounds[y * PITCH + first_x..][..2 * STEP * (n - 1) + 1];
+            for i in 0..count {
+                let clear = errors[i] < bounds[2 * STEP * i];
+                constrained &= !((clear as u64) << (first_x + 2 * STEP * i));
+            }
         }
         let special = window.zero[y] | window.missing[y] | window.signed[y] | constrained;
         let columns = (every::<STEP>() & ((1 << (2 * STEP * count)) - 1)) << first_x;

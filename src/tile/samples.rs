@@ -37,6 +37,7 @@ pub unsafe fn count_tile<T: Real>(
         bound_up: T::ZERO,
         halo: 0,
         pin: 0,
+        bounds_on_demand: false,
         missing,
         fill: None,
     };

@@ -14,6 +14,7 @@ use crate::grid::tiles::{Grid, TileShape, FRAMED, TILE};
 use crate::predict::interpolation::PITCH;
 use crate::request::Preserve;
 use crate::runtime::memory;
+use crate::tile::bounds::BoundsOnDemand;
 use crate::tile::constraints::Constraints;
 use crate::tile::spans::Span;
 
@@ -62,8 +63,10 @@ pub struct TileWindow<T> {
     pub any_constrained: bool,
     pub(super) any_missing: bool,
     pub(super) spans: [Span<T>; FRAMED],
-    /// Errors must stay strictly below this (only looked at where constrained).
+    /// Errors must stay strictly below this (only looked at where constrained). Where bounds are found on
+    /// demand, numbers that are not above the bounds, and perhaps not positive.
     pub bounds: [T; PITCH * FRAMED],
+    pub(super) on_demand: BoundsOnDemand<T>,
     pub stats: EncodeStats,
 }
 
@@ -115,6 +118,7 @@ impl<T: Real> TileWindow<T> {
             any_missing: false,
             spans: [Span::default(); FRAMED],
             bounds: [T::ZERO; PITCH * FRAMED],
+            on_demand: BoundsOnDemand::default(),
             stats: EncodeStats::default(),
         })
     }
@@ -144,6 +148,7 @@ impl<T: Real> TileWindow<T> {
             }
             self.find_masks(y, constraints);
         }
+        self.on_demand.origin = (area.x0, area.y0);
         self.constrained = [0; FRAMED];
         self.any_constrained = false;
         if constraints.preserve != Preserve::None {
