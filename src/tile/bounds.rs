@@ -8,6 +8,7 @@ use crate::grid::triangles::{corners, Triangle, INCIDENT};
 use crate::predict::interpolation::PITCH;
 use crate::request::{Mode, Preserve, SIDE_X_MAX, SIDE_X_MIN, SIDE_Y_MAX, SIDE_Y_MIN};
 use crate::tile::constraints::Constraints;
+use crate::tile::on_demand::BoundsOnDemand;
 use crate::tile::window::{bits_of, Rectangle, TileWindow, FLAGS};
 use crate::topology::bound::{axis_distance, triangle_bound};
 use crate::topology::signature::{is_critical, signature};
@@ -267,28 +268,6 @@ impl<T: Real> TileWindow<T> {
             let i = (y + dy) * PITCH + x + dx;
             [self.u[i], self.v[i]]
         })
-    }
-}
-
-/// Bounds of triangles that are found where they are asked for.
-pub(super) struct BoundsOnDemand<T> {
-    /// The vertex of the grid that the window begins with.
-    pub(super) origin: (u64, u64),
-    /// Lower and upper triangles of each row of cells: those that constrain their vertices, and those whose
-    /// bound is found.
-    near: [[u64; 2]; FRAMED],
-    known: [[u64; 2]; FRAMED],
-    found: [[T; PITCH * FRAMED]; 2],
-}
-
-impl<T: Real> Default for BoundsOnDemand<T> {
-    fn default() -> Self {
-        BoundsOnDemand {
-            origin: (0, 0),
-            near: [[0; 2]; FRAMED],
-            known: [[0; 2]; FRAMED],
-            found: [[T::ZERO; PITCH * FRAMED]; 2],
-        }
     }
 }
 

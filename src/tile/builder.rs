@@ -31,6 +31,19 @@ impl RowCodes {
     pub fn get(&self, i: usize) -> Code {
         Code { refinement: self.refinement[i], q: [self.q[0][i], self.q[1][i]] }
     }
+
+    /// Whether the first `count` codes are all (0, 0) with refinement 0.
+    #[inline(always)]
+    pub fn are_zero(&self, count: usize) -> bool {
+        let any = |q: &[i32; ROW]| q[..count].iter().fold(0, |any, q| any | q);
+        any(&self.q[0]) | any(&self.q[1]) == 0 && self.refinement == [0; ROW]
+    }
+
+    /// Whether a code has a symbol without raw bits.
+    #[inline(always)]
+    pub fn is_small(&self, i: usize) -> bool {
+        (self.refinement[i] == 0) & symbols::is_small(self.q[0][i]) & symbols::is_small(self.q[1][i])
+    }
 }
 
 /// Collects the codes of a tile in any order.
@@ -91,12 +104,17 @@ impl QuantizedTileBuilder {
 
     /// The codes of a row of `count` vertices at successive positions.
     pub fn put_row(&mut self, position: usize, count: usize, codes: &RowCodes) {
-        let any = |q: &[i32; ROW]| q[..count].iter().fold(0, |any, q| any | q);
-        if any(&codes.q[0]) | any(&codes.q[1]) == 0 && codes.refinement == [0; ROW] {
+        if codes.are_zero(count) {
             self.symbols[position..position + count].fill(ZERO);
             return;
         }
-        for i in 0..count {
+        let mut symbols = [ZERO; ROW];
+        let all_small = symbols::encode_all_small(&mut symbols, &codes.q[0], &codes.q[1]);
+        self.symbols[position..position + count].copy_from_slice(&symbols[..count]);
+        if all_small && codes.refinement == [0; ROW] {
+            return;
+        }
+        for i in (0..count).filter(|&i| !codes.is_small(i) && codes.refinement[i] != MASKED) {
             self.put(position + i, codes.get(i));
         }
     }

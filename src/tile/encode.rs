@@ -283,10 +283,10 @@ impl<T: Real> Encoder<'_, T> {
         }
         let mut largest = T::ZERO;
         let mut all_fit = true;
-        let [errors_u, errors_v] = errors;
-        let errors: [T; ROW] = std::array::from_fn(|i| errors_u[i].max(errors_v[i]));
-        for (fits, &error) in fits.iter_mut().zip(&errors) {
-            *fits &= error <= q.accept;
+        let [mut errors, errors_v] = errors;
+        for i in 0..n {
+            errors[i] = errors[i].max(errors_v[i]);
+            fits[i] &= errors[i] <= q.accept;
         }
         for &fits in &fits[..count] {
             all_fit &= fits;
@@ -304,7 +304,8 @@ impl<T: Real> Encoder<'_, T> {
             }
         }
         let special = window.zero[y] | window.missing[y] | window.signed[y] | constrained;
-        let columns = (every::<STEP>() & ((1 << (2 * STEP * count)) - 1)) << first_x;
+        let masked = window.zero[y] | window.fill[y];
+        let columns = columns::<STEP>(first_x, count);
         if all_fit && special & columns == 0 {
             for i in 0..count {
                 window.set(first_x + 2 * STEP * i, y, [values[0][i], values[1][i]]);
@@ -313,7 +314,9 @@ impl<T: Real> Encoder<'_, T> {
         } else {
             for i in 0..count {
                 let x = first_x + 2 * STEP * i;
-                if fits[i] && special >> x & 1 == 0 {
+                if masked >> x & 1 != 0 {
+                    (codes.refinement[i], codes.q[0][i], codes.q[1][i]) = (MASKED, 0, 0);
+                } else if fits[i] && special >> x & 1 == 0 {
                     window.set(x, y, [values[0][i], values[1][i]]);
                     largest = largest.max(errors[i]);
                 } else {
@@ -347,6 +350,11 @@ impl<T: Real, F: FnMut(usize, usize, &RowCodes)> RowVisitor for Interior<'_, '_,
         position: usize,
         count: usize,
     ) {
+        let columns = columns::<STEP>(first_x, count);
+        if (self.window.zero[y] | self.window.fill[y]) & columns == columns {
+            // Masked vertices have no code.
+            return;
+        }
         let interpolant = &self.encoder.interpolants[STEP.trailing_zeros() as usize];
         // Not by a map over both: its closure would be called.
         let predictions = [
@@ -376,6 +384,12 @@ fn stored<T: Real>(prediction: [T; 2], level: usize) -> Code {
 fn around(at: u64, n: u64) -> (u64, usize, usize) {
     let first = at.saturating_sub(1);
     (first, (n.min(at + 2) - first) as usize, (at - first) as usize)
+}
+
+/// The columns of `count` vertices 2 STEP apart.
+#[inline(always)]
+fn columns<const STEP: usize>(first_x: usize, count: usize) -> u64 {
+    (every::<STEP>() & ((1 << (2 * STEP * count)) - 1)) << first_x
 }
 
 /// Bits 0, 2 STEP, 4 STEP, ... below 32.

@@ -9,6 +9,7 @@ mod fan;
 pub mod lattice;
 pub mod lorenzo_decode;
 pub mod lorenzo_encode;
+mod on_demand;
 pub mod samples;
 mod signs;
 mod spans;

@@ -14,8 +14,8 @@ use crate::grid::tiles::{Grid, TileShape, FRAMED, TILE};
 use crate::predict::interpolation::PITCH;
 use crate::request::Preserve;
 use crate::runtime::memory;
-use crate::tile::bounds::BoundsOnDemand;
 use crate::tile::constraints::Constraints;
+use crate::tile::on_demand::BoundsOnDemand;
 use crate::tile::spans::Span;
 
 /// Counts and the largest error of the vertices that a window coded; sums over windows.

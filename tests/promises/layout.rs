@@ -69,6 +69,7 @@ const ALONE: &[(&str, &str)] = &[
     ("src/tile/fan.rs", "kernels/compress/settle.cuh"),
     ("src/tile/lorenzo_decode.rs", "kernels/decompress/reconstruct_lorenzo.cuh"),
     ("src/tile/lorenzo_encode.rs", "kernels/compress/lorenzo_border_tiles.cuh"),
+    ("src/tile/on_demand.rs", "kernels/compress/determinant_bounds.cuh"),
     ("src/tile/samples.rs", "kernels/predict/tuning.cuh"),
     ("src/tile/signs.rs", "kernels/compress/settle.cuh"),
     ("src/tile/spans.rs", "kernels/compress/block_ranges.cuh"),
