@@ -131,10 +131,10 @@ test: toolchain packages python nvcc lints checks
 
 # What the tests of plugins/ read and write files with.
 plugins-python:
-	@if ! .venv-plugins/bin/python -c 'import adios2, h5netcdf, h5py, wheel, xarray' 2> /dev/null; then
+	@if ! .venv-plugins/bin/python -c 'import adios2, h5netcdf, h5py, hdf5plugin, wheel, xarray' 2> /dev/null; then
 	  python3 -m venv .venv-plugins
-	  .venv-plugins/bin/pip install --quiet --disable-pip-version-check numpy h5py adios2 h5netcdf xarray setuptools wheel \
-	    || { echo "make: pip could not install h5py and adios2 into .venv-plugins" >&2; exit 1; }
+	  .venv-plugins/bin/pip install --quiet --disable-pip-version-check numpy h5py hdf5plugin adios2 h5netcdf xarray \
+	    setuptools wheel || { echo "make: pip could not install h5py and adios2 into .venv-plugins" >&2; exit 1; }
 	fi
 
 # More random cases, and what `cargo test` ignores.

@@ -45,5 +45,7 @@ mod mpi;
 mod pictures;
 #[cfg(target_os = "linux")]
 mod python;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+mod sweep;
 mod symbols;
 mod unwritten;

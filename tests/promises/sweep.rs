@@ -1,0 +1,70 @@
+//! `factz sweep`: the report holds every configuration, and other compressors where their packages are.
+
+use crate::support::cli::{text, Folder};
+use crate::support::python_of_plugins;
+use serde_json::Value;
+
+const CONFIGURATIONS: usize = 7;
+
+#[test]
+fn a_sweep_reports_every_configuration() {
+    let f = Folder::with_field("sweep", "navy_winds_000");
+    let d = f.json("sweep u.f32 v.f32 --dims 144x73 -o new/report --bounds 1e-1,1e-2 --repeat 1 --no-peers");
+    let runs = d["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2 * CONFIGURATIONS);
+    let changed = |run: &Value| -> u64 {
+        ["lost", "spurious", "type_changed"].iter().map(|name| run[name].as_u64().unwrap()).sum()
+    };
+    for run in runs {
+        assert_eq!(run["preserves"] == true, changed(run) == 0, "{run}");
+        assert!(run["max_error"].as_f64() <= run["absolute_bound"].as_f64(), "{run}");
+        let bits = 32.0 / run["ratio"].as_f64().unwrap();
+        assert!((run["bits_per_value"].as_f64().unwrap() - bits).abs() < 1e-9, "{run}");
+    }
+    let page = text(&f.read("new/report/index.html"));
+    assert_eq!((page.matches("<svg").count(), page.matches("data:image/png;base64,").count()), (4, 2));
+    // Nothing is loaded from elsewhere; the names of SVG are no addresses.
+    let loaded = page.replace("http://www.w3.org/2000/svg", "");
+    assert!(!loaded.contains("http") && !loaded.contains("<script"));
+    assert_eq!(page.matches("<tr>").count(), 1 + runs.len());
+    for (name, lines) in [("sweep.csv", 1), ("sweep.md", 2)] {
+        let table = text(&f.read(&format!("new/report/{name}")));
+        assert_eq!(table.lines().filter(|line| line.contains("factz ")).count(), runs.len(), "{name}");
+        assert!(table.lines().count() >= lines + runs.len(), "{name}");
+    }
+    for name in ["field.png", "comparison.png"] {
+        assert_eq!(&f.read(&format!("new/report/{name}"))[..4], b"\x89PNG");
+    }
+}
+
+#[test]
+fn a_sweep_says_why_peers_are_missing() {
+    let f = Folder::with_field("sweep-without", "tiny33x31");
+    let d = f.json("sweep u.f32 v.f32 --dims 33x31 -o r --bounds 1e-2 --repeat 1 --python ./no-python");
+    assert!(d["remark"].as_str().unwrap().contains("no-python cannot be run"), "{}", d["remark"]);
+    assert_eq!(d["runs"].as_array().unwrap().len(), CONFIGURATIONS);
+    f.write("nan", &[f32::NAN.to_le_bytes(); 4].concat());
+    let d = f.json("sweep nan nan --dims 2x2 -o r --bounds 1e-2 --repeat 1");
+    assert!(d["remark"].as_str().unwrap().contains("missing values"), "{}", d["remark"]);
+    f.fails("sweep u.f32 v.f32 --dims 33x31 -o u.f32 --bounds 1e-2", &["u.f32", "cannot be made"]);
+}
+
+/// Their errors are within the bound, and they lose points of a rough field.
+#[test]
+#[ignore = "make test-all"]
+fn a_sweep_measures_peers() {
+    let f = Folder::with_field("sweep-peers", "wind_global");
+    let Some(python) = python_of_plugins(&["h5py", "hdf5plugin"]) else { return };
+    let d = f.json(&format!(
+        "sweep u.f32 v.f32 --dims 360x181 -o r --bounds 1e-2 --repeat 1 --python {}",
+        python.display()
+    ));
+    assert_eq!(d["remark"], Value::Null);
+    let runs = d["runs"].as_array().unwrap();
+    for name in ["zfp", "SZ3", "SPERR"] {
+        let run = runs.iter().find(|run| run["codec"] == name).unwrap_or_else(|| panic!("{name}"));
+        assert!(run["max_error"].as_f64() <= run["absolute_bound"].as_f64(), "{run}");
+        assert!(run["max_error"].as_f64().unwrap() > 0.0, "{run}");
+        assert!(run["lost"].as_u64().unwrap() > 10 && run["ratio"].as_f64().unwrap() > 4.0, "{run}");
+    }
+}
