@@ -35,13 +35,19 @@ plt.rcParams.update({"font.size": 10, "axes.titlesize": 11, "axes.titleweight": 
 
 def save(figure, name):
     """Writes a figure as a PNG of at most 256 colours."""
-    from PIL import Image
-
     path = FIGURES / f"{name}.png"
     figure.savefig(path, bbox_inches="tight", facecolor="white")
     plt.close(figure)
+    reduce(path, 256)
+
+
+def reduce(path, colours):
+    """Leaves a PNG a number of colours."""
+    from PIL import Image
+
     # Median cut would merge the rare colours of markers.
-    Image.open(path).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+    Image.open(path).convert("RGB").quantize(colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+        path, optimize=True)
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1024} KB")
 
 
@@ -438,6 +444,17 @@ def readme(factz):
     save(figure, "readme")
 
 
+def compared(factz):
+    """What `factz render --compare` draws of a stream that keeps the bound alone."""
+    field, path = Field("wind_global", factz), FIGURES / "compared.png"
+    with tempfile.TemporaryDirectory() as folder:
+        stream = Path(folder) / "plain.fz"
+        field.stream(0.01 * field.range, stream, "--preserve", "none")
+        subprocess.run([factz, "render", "--compare", field.folder / "u.f32", field.folder / "v.f32", stream, "-o", path,
+                        "--width", "1000", "--backend", "cpu", "--quiet"], check=True)
+    reduce(path, 48)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--factz", default=str(ROOT / "target" / "release" / "factz"), help="the command line")
@@ -445,7 +462,8 @@ def main():
     arguments = parser.parse_args()
     FIGURES.mkdir(exist_ok=True)
     figures = {"tile": tile, "bound": bound, "types": types, "stream": stream,
-               "speculative": lambda: speculative(arguments.factz), "readme": lambda: readme(arguments.factz)}
+               "speculative": lambda: speculative(arguments.factz), "readme": lambda: readme(arguments.factz),
+               "compared": lambda: compared(arguments.factz)}
     if arguments.only and arguments.only not in figures:
         sys.exit(f"--only takes one of {', '.join(figures)}")
     for name, draw in figures.items():
