@@ -145,6 +145,7 @@ fn too_little_memory_is_said_and_never_an_abort() {
         "info s.fz",
         "verify u.f32 v.f32 u1 v1 --rel 1e-3 --dims 600x500 --backend cpu --threads 1",
         "points u.f32 v.f32 -o out.csv --dims 600x500 --backend cpu --threads 1",
+        "render u.f32 v.f32 -o out.png --dims 600x500 --backend cpu --threads 1 --width 600",
     ] {
         let (mut short, mut done) = (0, 0);
         for kib in (least..).step_by(256) {

@@ -204,9 +204,9 @@ impl Layout {
         let legend = Legend::new(self, counted, has_land, bottom as f64 + 2.8 * self.sizes.text);
         let mut canvas = Canvas::new(self.style.width, legend.bottom as usize)?;
         // Both fields have the scale of the first.
-        let top_speed = panels.first().map_or(0.0, |p| p.background.top_speed());
+        let top_speed = panels.first().map_or(Ok(0.0), |p| p.background.top_speed())?;
         for panel in &panels {
-            panel.draw(&mut canvas, self.sizes, top_speed);
+            panel.draw(&mut canvas, self.sizes, top_speed)?;
         }
         // It belongs to the last panel of the first row.
         if let Some(panel) = panels.get(self.columns - 1) {

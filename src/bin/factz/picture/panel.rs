@@ -7,8 +7,8 @@ use super::view::{sample, Flow, View, Window};
 use crate::args::Spacing;
 use crate::array::Field;
 use crate::failure::Failure;
+use crate::memory;
 use plotters::style::colors::colormaps::{ColorMap, ViridisRGB};
-use rayon::prelude::*;
 use serde_json::{json, Value};
 
 /// Where there is no flow.
@@ -40,13 +40,15 @@ impl Background {
     }
 
     /// The speed at the top of the scale: 0.5 % of the pixels are faster.
-    pub fn top_speed(&self) -> f64 {
-        let mut speeds: Vec<f64> = self.flow.iter().flatten().map(speed).collect();
+    pub fn top_speed(&self) -> Result<f64, Failure> {
+        let mut speeds: Vec<f64> = Vec::new();
+        memory::reserve(&mut speeds, self.flow.len() as u64, "the picture")?;
+        speeds.extend(self.flow.iter().flatten().map(speed));
         if speeds.is_empty() {
-            return 0.0;
+            return Ok(0.0);
         }
         let k = ((speeds.len() - 1) as f64 * (1.0 - ABOVE_SCALE)) as usize;
-        *speeds.select_nth_unstable_by(k, f64::total_cmp).1
+        Ok(*speeds.select_nth_unstable_by(k, f64::total_cmp).1)
     }
 }
 
@@ -96,8 +98,8 @@ impl Panel {
         Area { left, top, width, height }
     }
 
-    pub fn draw(&self, canvas: &mut Canvas, sizes: Sizes, top_speed: f64) {
-        self.draw_background(canvas, sizes, top_speed);
+    pub fn draw(&self, canvas: &mut Canvas, sizes: Sizes, top_speed: f64) -> Result<(), Failure> {
+        self.draw_background(canvas, sizes, top_speed)?;
         let (area, view) = (self.area(), &self.background.view);
         if let Some(window) = self.outlined {
             let outlined = outline(view, window);
@@ -112,27 +114,26 @@ impl Panel {
         let place = (area.left as f64, area.top as f64 - 0.9 * sizes.text);
         let title = fitted(sizes.text, &self.title, self.title_width);
         canvas.text(place, Anchor::Left, sizes.text, &title);
+        Ok(())
     }
 
-    fn draw_background(&self, canvas: &mut Canvas, sizes: Sizes, top_speed: f64) {
+    fn draw_background(&self, canvas: &mut Canvas, sizes: Sizes, top_speed: f64) -> Result<(), Failure> {
         let Area { left, top, width, .. } = self.area();
-        // Up is down in the rows of an image.
         let down = if self.background.view.y_up { -1.0 } else { 1.0 };
-        let flow: Vec<Flow> =
-            self.background.flow.par_iter().map(|f| f.map(|[u, v]| [u, down * v])).collect();
-        let brightness = texture::along(&flow, width, sizes.grain);
-        let colour = |k: usize| match &flow[k] {
-            None => LAND,
-            Some(vector) => {
-                let light = 0.55 + 0.6 * brightness[k] as f64;
-                speed_colour(speed(vector) / top_speed.max(f64::MIN_POSITIVE))
-                    .map(|c| (light * c).min(255.0) as u8)
+        let flow = &self.background.flow;
+        let brightness = texture::along(flow, width, sizes.grain, down)?;
+        for (y, (row, light)) in flow.chunks(width).zip(brightness.chunks(width)).enumerate() {
+            let pixels = canvas.row(top + y, left, width).chunks_exact_mut(3);
+            for (pixel, (vector, light)) in pixels.zip(row.iter().zip(light)) {
+                let colour = vector.map(|vector| {
+                    let light = 0.55 + 0.6 * *light as f64;
+                    let fraction = speed(&vector) / top_speed.max(f64::MIN_POSITIVE);
+                    speed_colour(fraction).map(|c| (light * c).min(255.0) as u8)
+                });
+                pixel.copy_from_slice(&colour.unwrap_or(LAND));
             }
-        };
-        let colours: Vec<Colour> = (0..flow.len()).into_par_iter().map(colour).collect();
-        for (y, row) in colours.chunks(width).enumerate() {
-            canvas.row(top + y, left, width).copy_from_slice(row.as_flattened());
         }
+        Ok(())
     }
 
     fn draw_axes(&self, canvas: &mut Canvas, sizes: Sizes) {

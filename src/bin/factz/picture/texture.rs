@@ -1,17 +1,21 @@
 //! Line integral convolution: noise that is smeared along the flow shows its direction.
 
 use super::view::Flow;
+use crate::failure::Failure;
+use crate::memory;
 use rayon::prelude::*;
 
 /// Pixels that a streamline is followed in each direction, for grains of one pixel.
 const REACH: usize = 14;
 
-/// A brightness from 0 to 1 for every pixel; a half on land. A grain of the noise is a square of `grain` pixels.
-pub fn along(flow: &[Flow], width: usize, grain: usize) -> Vec<f32> {
+/// A brightness from 0 to 1 for every pixel. A grain of the noise is a square of `grain` pixels; `down` is -1 if v
+/// points up in the image, else 1.
+pub fn along(flow: &[Flow], width: usize, grain: usize, down: f32) -> Result<Vec<f32>, Failure> {
     let height = flow.len() / width;
-    let directions: Vec<[f32; 2]> = flow.par_iter().map(direction).collect();
+    let mut directions = memory::zeros::<[f32; 2]>(flow.len() as u64, "the picture")?;
+    directions.par_iter_mut().zip(flow).for_each(|(to, flow)| *to = direction(flow, down));
     let lines = Lines { directions: &directions, width, height, grain };
-    let mut brightness = vec![0.5; flow.len()];
+    let mut brightness = memory::zeros::<f32>(flow.len() as u64, "the picture")?;
     brightness.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
         for (x, pixel) in row.iter_mut().enumerate() {
             if directions[y * width + x] != [0.0; 2] {
@@ -19,11 +23,11 @@ pub fn along(flow: &[Flow], width: usize, grain: usize) -> Vec<f32> {
             }
         }
     });
-    brightness
+    Ok(brightness)
 }
 
 /// A vector of length 1, or zero on land.
-fn direction(flow: &Flow) -> [f32; 2] {
+fn direction(flow: &Flow, down: f32) -> [f32; 2] {
     let Some([u, v]) = *flow else { return [0.0; 2] };
     // The larger component is 1 first: squares of values may overflow.
     let largest = u.abs().max(v.abs());
@@ -32,7 +36,7 @@ fn direction(flow: &Flow) -> [f32; 2] {
     }
     let (u, v) = (u / largest, v / largest);
     let length = u.hypot(v);
-    [u / length, v / length]
+    [u / length, down * v / length]
 }
 
 struct Lines<'a> {
@@ -82,7 +86,7 @@ mod tests {
     fn the_texture_follows_the_flow() {
         let (width, height) = (160, 120);
         for (flow, along_x) in [([3.0, 0.0], true), ([0.0, -1e30], false)] {
-            let brightness = along(&vec![Some(flow); width * height], width, 1);
+            let brightness = along(&vec![Some(flow); width * height], width, 1, 1.0).unwrap();
             let difference = |step: usize| {
                 let pixels =
                     (0..width * (height - 1) - 1).map(|k| (brightness[k] - brightness[k + step]).abs());
