@@ -26,8 +26,9 @@ const INSTALLED: &str = "
     share/doc/factz/FORMAT.md share/doc/factz/LICENSE-APACHE share/doc/factz/LICENSE-MIT
     share/fish/vendor_completions.d/factz.fish
     share/man/man1/factz-bench.1 share/man/man1/factz-compress.1 share/man/man1/factz-decompress.1
-    share/man/man1/factz-demo.1 share/man/man1/factz-h5args.1 share/man/man1/factz-info.1
-    share/man/man1/factz-points.1 share/man/man1/factz-test.1 share/man/man1/factz-verify.1
+    share/man/man1/factz-demo.1 share/man/man1/factz-diff.1 share/man/man1/factz-h5args.1
+    share/man/man1/factz-info.1 share/man/man1/factz-points.1 share/man/man1/factz-render.1
+    share/man/man1/factz-sweep.1 share/man/man1/factz-test.1 share/man/man1/factz-verify.1
     share/man/man1/factz.1
     share/zsh/site-functions/_factz";
 
@@ -239,9 +240,10 @@ fn program(prefix: &Path) {
     for script in completions.map(read) {
         assert!(script.contains("decompress") && script.contains("keys"), "{script}");
     }
-    for command in ["compress", "decompress", "verify", "test", "info", "points", "bench", "demo", "h5args"] {
+    for page in INSTALLED.split_whitespace().filter(|name| name.contains("man1/factz-")) {
+        let command = page.rsplit('/').next().unwrap().trim_start_matches("factz-").trim_end_matches(".1");
         let help = both(&run(Command::new(&factz).args([command, "--help"])));
-        let page = read(&format!("man/man1/factz-{command}.1")).replace('\\', "");
+        let page = read(page.trim_start_matches("share/")).replace('\\', "");
         for option in help.split_whitespace().filter(|w| w.starts_with("--") && w.len() > 2) {
             let option = option.trim_end_matches(|c: char| !c.is_ascii_lowercase());
             assert!(page.contains(option), "the manual of {command} does not know {option}");
