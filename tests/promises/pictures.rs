@@ -74,12 +74,27 @@ fn label(kind: &str) -> &'static str {
     }
 }
 
-/// Counts the marks that no other one touches; all of them have the colour of their point in their middle.
+/// Whether the outline of a part goes through a mark.
+fn is_outlined(panel: &Value, place: (f64, f64), radius: f64) -> bool {
+    let Some(corners) = panel["outlined"].as_array() else { return false };
+    let corner = |k: usize| corners[k].as_f64().unwrap();
+    let [a, b] = [0, 2].map(|k| pixel(panel, corner(k), corner(k + 1)));
+    let between = |at: f64, a: f64, b: f64| a.min(b) - radius < at && at < a.max(b) + radius;
+    let on_side = |at: f64, a: f64, b: f64| (at - a).abs().min((at - b).abs()) < radius;
+    between(place.0, a.0, b.0)
+        && between(place.1, a.1, b.1)
+        && (on_side(place.0, a.0, b.0) || on_side(place.1, a.1, b.1))
+}
+
+/// Counts the marks that nothing else touches; all of them have the colour of their point in their middle.
 fn free_marks(image: &Image, panel: &Value, placed: &[(f64, f64, [u8; 3])]) -> usize {
     let reach = 3.2 * panel["mark_radius"].as_f64().unwrap();
     let places: Vec<(f64, f64)> = placed.iter().map(|p| pixel(panel, p.0, p.1)).collect();
     let near = |a: (f64, f64), b: (f64, f64)| (a.0 - b.0).hypot(a.1 - b.1) < reach;
-    let free = |k: &usize| !places.iter().enumerate().any(|(j, &place)| j != *k && near(place, places[*k]));
+    let free = |k: &usize| {
+        !is_outlined(panel, places[*k], reach)
+            && !places.iter().enumerate().any(|(j, &place)| j != *k && near(place, places[*k]))
+    };
     let free: Vec<usize> = (0..places.len()).filter(free).collect();
     for &k in &free {
         assert_eq!(image.at(places[k]), placed[k].2, "at {}, {}", placed[k].0, placed[k].1);
@@ -107,6 +122,26 @@ fn marks_are_where_the_points_are() {
         let free = free_marks(&image, panel, &placed);
         assert!(free > 60, "{size}: {free}");
     }
+}
+
+#[test]
+fn a_part_of_a_field_is_enlarged() {
+    let f = Folder::with_field("part", "wind_global");
+    let list = points(&f.succeeds("points u.f32 v.f32 --dims 360x181"));
+    let report = f.json("render u.f32 v.f32 --dims 360x181 -o part.png --zoom 100,40,60,30");
+    let (image, marks) = (Image::read(&f, "part.png"), marks(&report));
+    let window = serde_json::json!([100.0, 40.0, 160.0, 70.0]);
+    assert_eq!((&report["panels"][0]["outlined"], &report["panels"][1]["window"]), (&window, &window));
+    let inside = |p: &&Point| p.x > 100.0 && p.x < 160.0 && p.y > 40.0 && p.y < 70.0;
+    for (panel, fewest) in [(0, 1), (1, 20)] {
+        let placed = list.iter().filter(inside).map(|p| (p.x, p.y, marks[label(&p.kind)].0));
+        let free = free_marks(&image, &report["panels"][panel], &placed.collect::<Vec<_>>());
+        assert!(free >= fewest, "panel {panel}: {free}");
+    }
+    // The outline is white, inside a black one.
+    let (left, top) = pixel(&report["panels"][0], 100.0, 40.0);
+    let colours: Vec<[u8; 3]> = (1..6).map(|k| image.at((left - k as f64, top + 20.0))).collect();
+    assert!(colours.contains(&[255; 3]) && colours.contains(&[0; 3]), "{colours:?}");
 }
 
 #[test]

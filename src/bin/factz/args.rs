@@ -588,8 +588,9 @@ pub struct Render {
     /// Show a field beside its reconstruction
     #[arg(long)]
     pub compare: bool,
-    /// Part to enlarge: its first cell, and its number of cells along x and y; default: where most points differ
-    #[arg(long, value_name = "X,Y,NX,NY", value_parser = parse_zoom, requires = "compare")]
+    /// Part to enlarge: its first cell, and its number of cells along x and y; default: with --compare, where most
+    /// points differ; none otherwise
+    #[arg(long, value_name = "X,Y,NX,NY", value_parser = parse_zoom)]
     pub zoom: Option<Zoom>,
     /// Width of the picture in pixels, 300 to 10000
     #[arg(long, value_name = "PIXELS", value_parser = parse_width, default_value = "1600")]

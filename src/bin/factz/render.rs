@@ -74,8 +74,9 @@ fn field(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Result<
     let spacing = a.spacing.or(spacing).unwrap_or(Spacing::UNIT);
     let points = engine.critical_points(&field, spacing).map_err(|e| e.about(&names))?.result;
     let about = critical_points_text(points.len() as u64);
-    let title = format!("{names}: {} x {}, {about}", field.dims.nx, field.dims.ny);
-    let picture = of_field(&field, &points, &title, style(a, spacing))?;
+    let title = format!("{}: {} x {}, {about}", bare_names(files), field.dims.nx, field.dims.ny);
+    let zoom = a.zoom.map(|zoom| zoom_window(zoom, field.dims)).transpose()?;
+    let picture = of_field(&field, &points, &title, zoom, style(a, spacing))?;
     Ok(Drawn { picture, dims: field.dims, dtype: field.dtype(), about })
 }
 
@@ -96,6 +97,12 @@ fn comparison(a: &Render, files: &[&Path], engine: &Engine, voice: &Voice) -> Re
     ];
     let picture = of_comparison(columns, &pairings, zoom, style(a, spacing))?;
     Ok(Drawn { picture, dims, dtype: pair.before.dtype(), about: titles.join("; ") })
+}
+
+/// The inputs of a field without their folders.
+fn bare_names(files: &[&Path]) -> String {
+    let bare: Vec<&Path> = files.iter().map(|file| file.file_name().map_or(*file, Path::new)).collect();
+    input_names(&bare, ", ")
 }
 
 /// The cells of `--zoom`.

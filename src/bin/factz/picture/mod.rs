@@ -15,7 +15,7 @@ use crate::say::grouped;
 use canvas::{text_width, Anchor, Area, Canvas, BLACK, GREY};
 use factz::{CriticalPoint, Kind};
 use marks::Mark;
-use panel::{number, speed_colour, ticks, Background, Panel, Placed, Sizes, LAND};
+use panel::{number, speed_colour, ticks, Background, Panel, Placed, Sizes, ABOVE_SCALE, LAND};
 use serde_json::{json, Value};
 use view::View;
 
@@ -42,24 +42,24 @@ pub struct Style {
 type Counted = (Mark, usize);
 
 /// The colour scale, with its numbers, takes this many heights of the text.
-const SCALE_ROOM: f64 = 5.5;
+const SCALE_ROOM: f64 = 6.0;
 /// Largest height of a panel, as a multiple of the picture's width.
 const TALLEST: f64 = 1.4;
 
-/// A field with its critical points by type.
+/// A field with its critical points by type; below, the part `zoom` of it.
 pub fn of_field(
     field: &Field,
     points: &[CriticalPoint],
     title: &str,
+    zoom: Option<Window>,
     style: Style,
 ) -> Result<Picture, Failure> {
-    let window = Window::whole(field.dims);
     let layout = Layout::new(field.dims, style, 1);
-    let marks = points.iter().map(|p| style.placed(p, Mark::of_kind(p.kind))).collect();
-    let panel = layout.panel(field, window, (0, 0), title.to_owned(), marks)?;
+    let marks = || points.iter().map(|p| style.placed(p, Mark::of_kind(p.kind))).collect();
+    let panels = layout.rows(&[(field, title)], zoom, |_| marks())?;
     let counted =
         Kind::ALL.map(|kind| (Mark::of_kind(kind), points.iter().filter(|p| p.kind == kind).count()));
-    layout.draw(vec![panel], &counted)
+    layout.draw(panels, &counted)
 }
 
 /// A field of a comparison, with the points to mark.
@@ -99,16 +99,8 @@ pub fn of_comparison(
     let dims = columns[0].field.dims;
     let zoom = zoom.or_else(|| zoom::busiest(dims, pairings, style.spacing));
     let layout = Layout::new(dims, style, columns.len());
-    let mut panels = Vec::new();
-    for (row, window) in [Some(Window::whole(dims)), zoom].into_iter().flatten().enumerate() {
-        for (number, column) in columns.iter().enumerate() {
-            let title = if row == 0 { column.title } else { "the outlined part" };
-            let marks = style.by_fate(&column.points);
-            let mut panel = layout.panel(column.field, window, (number, row), title.to_owned(), marks)?;
-            panel.outlined = if row == 0 { zoom } else { None };
-            panels.push(panel);
-        }
-    }
+    let fields = columns.each_ref().map(|column| (column.field, column.title));
+    let panels = layout.rows(&fields, zoom, |number| style.by_fate(&columns[number].points))?;
     let counted =
         Fate::ALL.map(|fate| (Mark::of_fate(fate), pairings.iter().filter(|p| p.fate == fate).count()));
     layout.draw(panels, &counted)
@@ -167,6 +159,26 @@ impl Layout {
     /// Above a panel its title, below it numbers.
     fn row_height(&self) -> usize {
         self.panel_height + (4.2 * self.sizes.text) as usize
+    }
+
+    /// Panels of fields with titles, side by side; below them those of a part. `marks` gives those of a column.
+    fn rows(
+        &self,
+        fields: &[(&Field, &str)],
+        zoom: Option<Window>,
+        marks: impl Fn(usize) -> Vec<Placed>,
+    ) -> Result<Vec<Panel>, Failure> {
+        let mut panels = Vec::new();
+        let whole = fields.first().map(|(field, _)| Window::whole(field.dims));
+        for (row, window) in [whole, zoom].into_iter().flatten().enumerate() {
+            for (column, &(field, title)) in fields.iter().enumerate() {
+                let title = if row == 0 { title } else { "the outlined part" };
+                let mut panel = self.panel(field, window, (column, row), title.to_owned(), marks(column))?;
+                panel.outlined = if row == 0 { zoom } else { None };
+                panels.push(panel);
+            }
+        }
+        Ok(panels)
     }
 
     fn panel(
@@ -250,6 +262,8 @@ impl Layout {
             );
             canvas.text((area.right() as f64 + 0.4 * text, y), Anchor::Left, 0.75 * text, &number(speed));
         }
+        let above = format!("{} % faster", 100.0 * ABOVE_SCALE);
+        canvas.text((left as f64, area.bottom() as f64 + 0.7 * text), Anchor::Left, 0.7 * text, &above);
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::{json, Value};
 /// Where there is no flow.
 pub const LAND: Colour = [168, 164, 160];
 /// Of the largest speeds, the fraction that has the colour of the top of the scale.
-const ABOVE_SCALE: f64 = 0.005;
+pub const ABOVE_SCALE: f64 = 0.005;
 
 /// A mark at a place of the grid.
 pub struct Placed {
@@ -101,13 +101,14 @@ impl Panel {
     pub fn draw(&self, canvas: &mut Canvas, sizes: Sizes, top_speed: f64) -> Result<(), Failure> {
         self.draw_background(canvas, sizes, top_speed)?;
         let (area, view) = (self.area(), &self.background.view);
-        if let Some(window) = self.outlined {
-            let outlined = outline(view, window);
-            canvas.frame(outlined, 2 * sizes.line + 2, [255; 3]);
-            canvas.frame(outlined, sizes.line, BLACK);
-        }
         for placed in self.marks.iter().filter(|p| view.window.contains(p.x, p.y)) {
             canvas.mark(area, view.pixel(placed.x, placed.y), self.radius, &placed.mark);
+        }
+        // Above the marks: many of them would hide it.
+        if let Some(window) = self.outlined {
+            let (outlined, line) = (outline(view, window), sizes.line);
+            canvas.frame(outlined, line + 2, BLACK);
+            canvas.frame(outlined, line, [255; 3]);
         }
         canvas.frame(area, sizes.line, BLACK);
         self.draw_axes(canvas, sizes);
@@ -164,16 +165,18 @@ impl Panel {
         }
     }
 
-    /// Where it is, and which part of the grid it shows.
+    /// Where it is, and which part of the grid it shows and outlines.
     pub fn json(&self) -> Value {
         let (Area { left, top, width, height }, window) = (self.area(), self.background.view.window);
+        let corners = |window: Window| [window.x0, window.y0, window.x1, window.y1];
         json!({
             "title": self.title,
             "left": left,
             "top": top,
             "width": width,
             "height": height,
-            "window": [window.x0, window.y0, window.x1, window.y1],
+            "window": corners(window),
+            "outlined": self.outlined.map(corners),
             "y_up": self.background.view.y_up,
             "mark_radius": self.radius,
         })

@@ -220,7 +220,7 @@ fn pictures(
     let [(kept_title, kept), (plain_title, plain)] = [compared(&shown[0])?, compared(&shown[1])?];
     let columns =
         [Column::all(&shown[0].1, &kept_title, &kept), Column::all(&shown[1].1, &plain_title, &plain)];
-    Ok([of_field(field, points, &title, style)?, of_comparison(columns, &plain, None, style)?])
+    Ok([of_field(field, points, &title, None, style)?, of_comparison(columns, &plain, None, style)?])
 }
 
 /// Writes the files of the report; returns their names.
